@@ -1,0 +1,10 @@
+"""Problems with certified constants, the papers' algorithms, and the engine that runs them.
+
+Imports numpy and torch only; knows nothing of `theory`.
+"""
+
+from simulations.constants import Certified, Constants, NoSuchConstant
+from simulations.engine import run
+from simulations.problems import Problem, start
+
+__all__ = ["Certified", "Constants", "NoSuchConstant", "Problem", "run", "start"]

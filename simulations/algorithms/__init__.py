@@ -1,0 +1,65 @@
+"""The papers' algorithms, line by line; one file per paper.
+
+An algorithm is a frozen dataclass with K, S, eta and one method,
+
+    round(problem, x, eta, draws, watch) -> x of the next round
+
+x (E, N, d): E step sizes by N seeds; eta (E, 1, 1); `watch(x_local)` is called with the local parameters
+before every local step: (E, N, d), or (E, N, S, d) for clients in parallel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simulations.draws import Draws
+from simulations.problems import Array, Problem
+
+Watch = Callable[[Array], None]
+
+
+class Algorithm(Protocol):
+    """What the engine needs to know of an algorithm."""
+
+    @property
+    def eta(self) -> ArrayLike:
+        """Learning rate, or several (one run each)."""
+
+    def participants(self, problem: Problem) -> int:
+        """S, the number of clients in a round; raises ValueError when the problem has too few."""
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch) -> Array:
+        """One round from x (E, N, d) to the next."""
+
+
+@dataclass(frozen=True)
+class LocalSteps:
+    """What every algorithm of local steps has: K steps, S participating clients (None: all), learning rate eta.
+
+    Raises ValueError for K < 1, S < 1 or an eta that is not a positive finite number (or several of them).
+    """
+
+    K: int
+    eta: Any
+    S: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.K < 1:
+            raise ValueError(f"K = {self.K}: expected a whole number of local steps >= 1")
+        if self.S is not None and self.S < 1:
+            raise ValueError(f"S = {self.S}: expected a whole number of participating clients >= 1")
+        eta = np.atleast_1d(np.asarray(self.eta, dtype=float))
+        if eta.ndim != 1 or not (np.isfinite(eta) & (eta > 0)).all():
+            raise ValueError(f"eta = {self.eta}: expected a positive finite number, or several")
+
+    def participants(self, problem: Problem) -> int:
+        """S, by default all M.  Raises ValueError when S > M."""
+        S = problem.M if self.S is None else self.S
+        if S > problem.M:
+            raise ValueError(f"S = {S}, but {problem.name} has M = {problem.M} clients: expected S <= M")
+        return S

@@ -1,0 +1,47 @@
+"""Certified constants: a number together with how it is known. Never fitted, never sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class NoSuchConstant(ValueError):
+    """The constant does not exist for this problem; says why."""
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A constant of a concrete problem.
+
+    value   the number (or vector, for x_star); None when the constant does not exist
+    how     eigenvalue, closed form, Newton residual, a proved upper bound ... or why it does not exist
+    """
+
+    value: Any
+    how: str
+
+
+class Constants(Mapping[str, Any]):
+    """Certified constants by ASCII name; indexing one that does not exist raises NoSuchConstant with the reason."""
+
+    def __init__(self, entries: Mapping[str, Certified]) -> None:
+        self.entries = dict(entries)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.entries:
+            raise NoSuchConstant(f"no constant {name!r} is certified here; there are {', '.join(self.entries)}")
+        if self.entries[name].value is None:
+            raise NoSuchConstant(f"{name} does not exist: {self.entries[name].how}")
+        return self.entries[name].value
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, entry in self.entries.items() if entry.value is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def how(self, name: str) -> str:
+        """How the constant is known, or why it does not exist."""
+        return self.entries[name].how

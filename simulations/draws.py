@@ -1,0 +1,146 @@
+"""Counter-based randomness: every draw is a function of (seed, purpose, round, client, step) and of nothing else.
+
+Each such tuple is hashed to the start of its own SplitMix64 stream (Steele, Lea, Flood, "Fast splittable
+pseudorandom number generators", OOPSLA 2014); the streams of many seeds and clients are produced side by side
+as arrays.  A seed's numbers are therefore the same whichever seeds run beside it, in whatever batch, process or
+order, and whatever the number of rounds, clients or steps.  There is no state, global or otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.uint64]
+
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_TO_UNIT = np.float32(2.0**-24)
+_AT_ONCE = 4096  # words drawn in one go, small enough for the cache of one core
+
+
+class Purpose(IntEnum):
+    """What a draw is for; draws for different purposes are independent."""
+
+    ORDER = 1
+    SAMPLE = 2
+
+
+def _mix(z: Keys) -> Keys:
+    """SplitMix64's finaliser, a bijection of 64-bit words (array in, new array out)."""
+    z = z ^ (z >> np.uint64(30))
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z
+
+
+def _fold(keys: Keys, number: NDArray[np.integer] | int) -> Keys:
+    """The keys of the sub-streams `number` (broadcast) of the streams `keys`."""
+    if isinstance(number, int):
+        return _mix(keys + np.uint64((number + 1) * int(_GAMMA) % 2**64))
+    return _mix(keys + (number.astype(np.uint64) + np.uint64(1)) * _GAMMA)
+
+
+def seed_keys(seeds: NDArray[np.integer], purpose: Purpose) -> Keys:
+    """Keys (N,) of the seeds (N,) for one purpose."""
+    return _fold(_fold(np.zeros(len(seeds), np.uint64), int(purpose)), seeds)
+
+
+def _words(keys: Keys, count: int) -> Keys:
+    """The first `count` 64-bit words of each stream: (..., count)."""
+    return _mix(keys[..., None] + np.arange(1, count + 1, dtype=np.uint64) * _GAMMA)
+
+
+def _uniform(words: Keys) -> NDArray[np.float64]:
+    """53-bit uniforms in [0, 1), one a word."""
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _normal(words: Keys) -> NDArray[np.float32]:
+    """Two standard normal numbers a word, by Box and Muller from 24-bit uniforms (the tails end at 5.77)."""
+    radius = (words >> np.uint64(40)).astype(np.float32)
+    radius += np.float32(1)
+    radius *= _TO_UNIT
+    np.log(radius, out=radius)
+    radius *= np.float32(-2)
+    np.sqrt(radius, out=radius)
+    angle = (words.astype(np.uint32) >> np.uint32(8)).astype(np.float32)
+    angle *= np.float32(2 * np.pi) * _TO_UNIT
+    out = np.empty((*words.shape[:-1], 2, words.shape[-1]), np.float32)
+    np.multiply(radius, np.cos(angle), out=out[..., 0, :])
+    np.multiply(radius, np.sin(angle), out=out[..., 1, :])
+    return out.reshape(*words.shape[:-1], -1)
+
+
+class Local:
+    """The draws of the participating clients in one round, keys (N, *clients), step by step.
+
+    Small draws are made for several steps in one go: the same numbers, fewer array operations.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        self.keys = keys
+        self._ahead: tuple[Any, int, NDArray[Any]] | None = None
+
+    def step(self, k: int) -> Draw:
+        """The draw at local step k."""
+        return Draw(self, k)
+
+    def numbers(self, k: int, count: int, transform: Callable[[Keys], NDArray[Any]]) -> NDArray[Any]:
+        """transform(the `count` words of step k): (N, *clients, ...)."""
+        steps = max(1, _AT_ONCE // (self.keys.size * count))
+        first = k - k % steps
+        if self._ahead is None or self._ahead[:2] != ((transform, count), first):
+            which = np.arange(first, first + steps).reshape(-1, *[1] * self.keys.ndim)
+            words = _words(_fold(self.keys, which), count)
+            self._ahead = ((transform, count), first, transform(words))
+        return self._ahead[2][k - first]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The draw of every (seed, client) at one local step; nothing is computed until it is asked for."""
+
+    local: Local
+    step: int
+
+    def normal(self, d: int) -> NDArray[np.float32]:
+        """Standard normal numbers (N, *clients, d), to be read only."""
+        return self.local.numbers(self.step, (d + 1) // 2, _normal)[..., :d]
+
+    def integers(self, below: NDArray[np.integer], count: int) -> NDArray[np.int64]:
+        """Uniform integers in [0, below), with replacement: (N, *clients, count); `below` broadcasts to the keys."""
+        uniform = self.local.numbers(self.step, count, _uniform)
+        return (uniform * np.asarray(below)[..., None]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """All randomness of one round, for N seeds side by side.
+
+    order_keys, sample_keys  (N,) from `seed_keys`
+    replay                   the clients' order (N, S), when somebody else's run is replayed
+    """
+
+    order_keys: Keys
+    sample_keys: Keys
+    round: int
+    replay: NDArray[np.int64] | None = None
+
+    def order(self, M: int, S: int) -> NDArray[np.int64]:
+        """The first S of a uniformly random permutation of the M clients, per seed: (N, S)."""
+        if self.replay is not None:
+            return self.replay
+        words = _words(_fold(self.order_keys, self.round), M)
+        return np.argsort(words, axis=-1, kind="stable")[:, :S]
+
+    def of(self, client: NDArray[np.int64]) -> Local:
+        """The draws of the clients (N, ...) or, shared by all seeds, (1, ...)."""
+        per_round = _fold(self.sample_keys, self.round)
+        return Local(_fold(per_round.reshape(-1, *[1] * (client.ndim - 1)), client))

@@ -1,0 +1,296 @@
+"""Partitions: how the samples of one data set are dealt out to M clients.
+
+Five ways, from no heterogeneity to as much as one likes (SFL paper, Section 4.2 and Appendix G.1): `iid`; `dirichlet`
+and `quantity`, the two baselines of Appendix G.1; `shards`, the original form of the latter; and `exdir`, the paper's
+Extended Dirichlet partition, which combines them.
+
+`dirichlet`, `quantity` and `exdir` decide on a table of proportions (classes, M), round it to whole samples, and deal
+each class out at random in those numbers. Nothing is drawn again until it fits: every step ends, whatever the request.
+"""
+
+import operator
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Who holds which samples.
+
+    Attributes:
+        clients: one int64 array a client, the increasing indices of its samples; disjoint, together 0..n-1.
+        method: readable, e.g. "ExDir(2, 10.0), 10 clients, seed 0".
+        owners: (classes, M) bool, the classes allocated to each client (the priors q_c, one a row), where a method
+            allocates classes.
+        proportions: (classes, M) float, p_{c,m} before rounding to whole samples, rows sum to 1, where a method has
+            them.
+
+    Raises:
+        ValueError: if the clients' samples are not increasing, not disjoint, or not all of 0..n-1.
+    """
+
+    clients: tuple[np.ndarray, ...]
+    method: str
+    owners: np.ndarray | None = None
+    proportions: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        samples = np.sort(np.concatenate(self.clients))
+        if not np.array_equal(samples, np.arange(len(samples))):
+            raise ValueError(f"{self.method}: the clients' samples are not each of 0..{len(samples) - 1} exactly once")
+        if any((np.diff(client) <= 0).any() for client in self.clients):
+            raise ValueError(f"{self.method}: a client's samples are not in increasing order")
+
+    def counts(self, labels: np.ndarray) -> np.ndarray:
+        """How many samples of each class each client holds: the cells of the paper's Figure 8.
+
+        Args:
+            labels: (n,) int, the labels that were partitioned.
+
+        Returns:
+            (classes, M) int array.
+
+        Raises:
+            ValueError: if there are not as many labels as samples in the partition.
+        """
+        n = sum(len(client) for client in self.clients)
+        if len(labels) != n:
+            raise ValueError(f"{self.method}: {len(labels)} labels passed, expected {n}, one for each sample")
+        classes = int(labels.max()) + 1
+        return np.stack([np.bincount(labels[client], minlength=classes) for client in self.clients], axis=1)
+
+
+def iid(labels: np.ndarray, M: int, seed: int) -> Partition:
+    """Samples dealt out at random, whatever their labels; the clients' sizes differ by at most one.
+
+    Args:
+        labels: (n,) int, the class of each sample, 0, 1, ...
+        M: number of clients.
+        seed: seed of the generator; the same seed gives the same partition.
+
+    Raises:
+        ValueError: M < 1 or M > n.
+    """
+    _sizes(labels, M)
+    rng = _generator(seed)
+    clients = tuple(np.sort(part) for part in np.array_split(rng.permutation(len(labels)), M))
+    return Partition(clients, f"IID, {M} clients, seed {seed}")
+
+
+def shards(labels: np.ndarray, M: int, shards_per_client: int, seed: int) -> Partition:
+    """Samples sorted by label, cut into M * shards_per_client shards, each client dealt shards_per_client of them.
+
+    The first form of the quantity-based partition (McMahan et al., 2017, Section 3). Sizes of shards differ by at most
+    one. A client has about shards_per_client labels: fewer if two of its shards share a label, more if one of them
+    straddles two.
+
+    Args:
+        labels: (n,) int, the class of each sample, 0, 1, ...
+        M: number of clients.
+        shards_per_client: shards dealt to each client.
+        seed: seed of the generator.
+
+    Raises:
+        ValueError: M < 1, shards_per_client < 1, or fewer samples than shards.
+    """
+    _sizes(labels, M)
+    total = M * shards_per_client
+    if shards_per_client < 1 or total > len(labels):
+        raise ValueError(
+            f"shards: M * shards_per_client = {M} * {shards_per_client} = {total} shards of {len(labels)} samples; "
+            f"expected shards_per_client >= 1 and at least one sample a shard"
+        )
+    pieces = np.array_split(np.argsort(labels, kind="stable"), total)
+    dealt = _generator(seed).permutation(total).reshape(M, shards_per_client)
+    clients = tuple(np.sort(np.concatenate([pieces[shard] for shard in hand])) for hand in dealt)
+    return Partition(clients, f"Shards({shards_per_client}), {M} clients, seed {seed}")
+
+
+def dirichlet(labels: np.ndarray, M: int, alpha: float, seed: int) -> Partition:
+    """Distribution-based class imbalance: p_c ~ Dir(alpha * 1) for each class c (Appendix G.1, b).
+
+    The partition of Yurochkin et al. (2019). Client m is given a p_{c,m} proportion of class c, rounded by largest
+    remainder. No client is left empty: each empty one in turn receives one sample from the client that then has most,
+    of the class of which that one has most (lowest number first in a tie).
+
+    Args:
+        labels: (n,) int, the class of each sample, 0, 1, ...
+        M: number of clients.
+        alpha: concentration, > 0; small is heterogeneous, large is homogeneous.
+        seed: seed of the generator.
+
+    Raises:
+        ValueError: M < 1, M > n, alpha not positive, or alpha * M not finite.
+    """
+    sizes = _sizes(labels, M)
+    _check_alpha(alpha, M)
+    rng = _generator(seed)
+    proportions = rng.dirichlet(np.full(M, float(alpha)), size=len(sizes))
+    counts = np.stack([_apportion(row, size) for row, size in zip(proportions, sizes, strict=True)])
+    # An empty client leaves n >= M samples to M - 1 others, so the largest has at least two and stays non-empty.
+    for empty in np.flatnonzero(counts.sum(axis=0) == 0):
+        largest = counts.sum(axis=0).argmax()
+        label = counts[:, largest].argmax()
+        counts[label, largest] -= 1
+        counts[label, empty] += 1
+    clients = _deal(labels, counts, rng)
+    return Partition(clients, f"Dir({alpha}), {M} clients, seed {seed}", proportions=proportions)
+
+
+def quantity(labels: np.ndarray, M: int, C: int, seed: int) -> Partition:
+    """Quantity-based class imbalance: C different classes a client, each split equally by its owners (Appendix G.1, a).
+
+    The partition of Li et al. (2022). Which samples an owner gets is random; where a class cannot be split equally,
+    owners drawn at random have one sample more.
+
+    Args:
+        labels: (n,) int, the class of each sample, 0, 1, ...
+        M: number of clients.
+        C: number of classes of each client.
+        seed: seed of the generator.
+
+    Raises:
+        ValueError: M < 1, M > n, C < 1, C > classes, M * C < classes, or a class with fewer samples than owners.
+    """
+    sizes = _sizes(labels, M)
+    rng = _generator(seed)
+    owners = _allocate(len(sizes), M, C, rng)
+    proportions = owners / owners.sum(axis=1, keepdims=True)
+    method = f"Quantity({C}), {M} clients, seed {seed}"
+    return Partition(_deal_to_owners(labels, sizes, owners, proportions, method, rng), method, owners, proportions)
+
+
+def exdir(labels: np.ndarray, M: int, C: int, alpha: float, seed: int) -> Partition:
+    """The Extended Dirichlet partition ExDir(C, alpha) (SFL paper, Section 4.2 and Appendix G.1).
+
+    Allocating classes: C different classes to each client at random; the prior q_c marks the owners of class c.
+    Allocating samples: p_c ~ Dir(alpha q_c), and client m is given a p_{c,m} proportion of the samples of class c.
+
+    The paper leaves two things open, decided here so that a client has exactly C labels: no class is left without an
+    owner (`_allocate`), and no owner of a class is rounded down to no sample of it (`_deal_to_owners`).
+
+    Args:
+        labels: (n,) int, the class of each sample, 0, 1, ...
+        M: number of clients.
+        C: number of classes of each client; 1 is the most heterogeneous.
+        alpha: concentration, > 0; small is heterogeneous, large approaches `quantity`.
+        seed: seed of the generator.
+
+    Raises:
+        ValueError: M < 1, M > n, C < 1, C > classes, M * C < classes, alpha not positive, alpha * M not finite, or a
+            class with fewer samples than owners.
+    """
+    sizes = _sizes(labels, M)
+    _check_alpha(alpha, M)
+    rng = _generator(seed)
+    owners = _allocate(len(sizes), M, C, rng)
+    proportions = np.zeros(owners.shape)
+    for c, q in enumerate(owners):
+        proportions[c, q] = rng.dirichlet(np.full(q.sum(), float(alpha)))
+    method = f"ExDir({C}, {alpha}), {M} clients, seed {seed}"
+    return Partition(_deal_to_owners(labels, sizes, owners, proportions, method, rng), method, owners, proportions)
+
+
+def _generator(seed: int) -> np.random.Generator:
+    # default_rng(None) would draw a seed from the operating system; operator.index accepts whole numbers only.
+    return np.random.default_rng(operator.index(seed))
+
+
+def _sizes(labels: np.ndarray, M: int) -> np.ndarray:
+    """Number of samples of each class 0..max(labels), after checking `labels` and `M`."""
+    expected = "expected an integer array of shape (n,), n >= 1, with values 0, 1, ..."
+    if not isinstance(labels, np.ndarray):
+        raise ValueError(f"labels are a {type(labels).__name__}; {expected}")
+    if labels.ndim != 1 or labels.size == 0 or not np.can_cast(labels.dtype, np.int64):
+        raise ValueError(f"labels are a {labels.dtype} array of shape {labels.shape}; {expected}")
+    if labels.min() < 0:
+        raise ValueError(f"the smallest label is {labels.min()}; {expected}")
+    if not 1 <= M <= len(labels):
+        raise ValueError(f"M = {M} clients for n = {len(labels)} samples; expected 1 <= M <= n")
+    return np.bincount(labels)
+
+
+def _check_alpha(alpha: float, M: int) -> None:
+    # NaN fails the first comparison; the generator adds up M gamma variates of mean alpha, which must not overflow.
+    if not (alpha > 0 and np.isfinite(float(alpha) * M)):
+        raise ValueError(f"alpha = {alpha} for M = {M} clients; expected alpha > 0 and alpha * M finite")
+
+
+def _allocate(classes: int, M: int, C: int, rng: np.random.Generator) -> np.ndarray:
+    """Allocate C different classes to each of M clients at random, every class to at least one client.
+
+    Each client draws a C-subset of the classes uniformly. Should a class have no owner then, its samples would be lost;
+    it is given to a client in exchange for one of the client's classes that has another owner besides.
+
+    Returns:
+        (classes, M) bool; columns sum to C, rows to at least 1. Clients are treated alike, and so are classes (one that
+        needs repair ends with one owner, whichever it is): each client owns each class with probability C / classes.
+    """
+    if not 1 <= C <= classes:
+        raise ValueError(f"C = {C} classes a client out of {classes} classes; expected 1 <= C <= {classes}")
+    if classes > M * C:
+        raise ValueError(f"M * C = {M} * {C} = {M * C} < {classes} classes: a class would have no owner")
+    owners = np.zeros((classes, M), dtype=bool)
+    subsets = rng.permuted(np.tile(np.arange(classes), (M, 1)), axis=1)[:, :C]
+    owners[subsets, np.arange(M)[:, None]] = True
+    # The repair ends, one exchange for each class without an owner:
+    # - an exchange is possible. While some class has no owner, the M * C >= classes marks in `owners` lie in fewer than
+    #   `classes` rows, so some row has two or more of them (pigeonhole), and `spare` is not empty;
+    # - it does what is asked. The client did not own the new class (nobody did), so it keeps C different classes; the
+    #   class it gives up keeps an owner. So the classes without an owner lose one member and gain none.
+    for orphan in np.flatnonzero(~owners.any(axis=1)):
+        spare = np.argwhere(owners & (owners.sum(axis=1, keepdims=True) >= 2))
+        given_up, client = spare[rng.integers(len(spare))]
+        owners[given_up, client] = False
+        owners[orphan, client] = True
+    return owners
+
+
+def _apportion(proportions: np.ndarray, total: int) -> np.ndarray:
+    """Round proportions (k,) of a total to whole numbers (k,) that add up to it, by largest remainder."""
+    quotas = proportions * total
+    counts: np.ndarray = np.floor(quotas).astype(np.int64)
+    # At most k are missing and none too many: the quotas add up to `total` but for rounding, far below 1.
+    missing = total - counts.sum()
+    counts[np.argsort(counts - quotas, kind="stable")[:missing]] += 1
+    return counts
+
+
+def _deal_to_owners(
+    labels: np.ndarray,
+    sizes: np.ndarray,
+    owners: np.ndarray,
+    proportions: np.ndarray,
+    method: str,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, ...]:
+    """Deal each class out to its owners by their proportions, at least one sample to each owner.
+
+    Largest remainder; then each owner with none receives one from the owner with most. A class without such an owner
+    keeps |count - proportion * size| < 1; the guarantee costs nothing where it is not needed.
+    """
+    short = np.flatnonzero(sizes < owners.sum(axis=1))
+    if len(short):
+        c = short[0]
+        raise ValueError(
+            f"{method}: class {c} has {sizes[c]} samples for its {owners[c].sum()} owners; expected >= 1 each"
+        )
+    counts = np.zeros(owners.shape, dtype=np.int64)
+    for c, size in enumerate(sizes):
+        # In random order, so that ties (all of them, when the split is equal) favour nobody.
+        who = rng.permutation(np.flatnonzero(owners[c]))
+        share = _apportion(proportions[c, who], size)
+        for none in np.flatnonzero(share == 0):  # as many samples as owners, one has none: the largest has two or more
+            share[share.argmax()] -= 1
+            share[none] += 1
+        counts[c, who] = share
+    return _deal(labels, counts, rng)
+
+
+def _deal(labels: np.ndarray, counts: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """Deal the samples of each class out at random, counts[c, m] of class c to client m; rows sum to class sizes."""
+    holder = np.empty(len(labels), dtype=np.int64)
+    for c, row in enumerate(counts):
+        holder[rng.permutation(np.flatnonzero(labels == c))] = np.repeat(np.arange(len(row)), row)
+    return tuple(np.flatnonzero(holder == m) for m in range(counts.shape[1]))

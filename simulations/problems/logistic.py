@@ -1,0 +1,247 @@
+"""L2-regularised logistic regression, binary and multinomial, on a data set dealt out to clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit, logsumexp, softmax
+
+from simulations.constants import Certified, Constants
+from simulations.data import Dataset
+from simulations.draws import Draw
+from simulations.partitions import Partition
+from simulations.problems import Array
+
+
+@dataclass(frozen=True)
+class Shards:
+    """The clients' data side by side, padded to the largest client: (M, n_max, p), targets (M, n_max, C)."""
+
+    features: Array
+    targets: Array
+    weights: Array  # (M, n_max, 1): 1/n_m on the client's samples, 0 on the padding
+    sizes: NDArray[np.int64]
+
+
+def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
+    """Deal the samples out.  Raises ValueError when a client is left without samples."""
+    sizes = np.array([len(rows) for rows in partition.clients])
+    if (sizes == 0).any():
+        empty = np.flatnonzero(sizes == 0).tolist()
+        raise ValueError(f"clients {empty} of {partition.method} have no samples: expected at least one each")
+    M, n = len(sizes), int(sizes.max())
+    features = np.zeros((M, n, dataset.features.shape[1]))
+    out = np.zeros((M, n, targets.shape[1]))
+    weights = np.zeros((M, n, 1))
+    for m, rows in enumerate(partition.clients):
+        features[m, : len(rows)] = dataset.features[rows]
+        out[m, : len(rows)] = targets[rows]
+        weights[m, : len(rows)] = 1 / len(rows)
+    return Shards(features, out, weights, sizes)
+
+
+def one_hot(labels: NDArray[np.int64], classes: int) -> Array:
+    """(n,) -> (n, classes)."""
+    return np.eye(classes)[labels]
+
+
+def gather(shards: Shards, client: NDArray[np.int64], draw: Draw, batch: int) -> tuple[Array, Array]:
+    """A mini-batch, with replacement, of every client: features (N, *clients, B, p), targets (N, *clients, B, C)."""
+    rows = draw.integers(shards.sizes[client], batch)
+    which = client[..., None]
+    return shards.features[which, rows], shards.targets[which, rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """F_m(x) = mean over client m's samples of the logistic loss + (regularisation / 2) ||x||^2.
+
+    Two classes: x (p,), loss log(1 + exp(z)) - y z with z = a'x and y in {0, 1}.
+    C > 2 classes: x (p C,), row-major (p, C), loss logsumexp(z) - z_y with z = W'a.
+    Clients count equally in F, whatever their sizes, as in the papers' F = (1/M) sum F_m.
+
+    regularisation  lambda > 0, the strong convexity constant
+    batch           mini-batch size, drawn with replacement; None: exact gradients
+
+    Raises ValueError for a regularisation that is not positive, batch < 1, or a client without samples.
+    """
+
+    dataset: Dataset
+    partition: Partition
+    regularisation: float
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.regularisation) and self.regularisation > 0):
+            raise ValueError(f"regularisation = {self.regularisation}: expected a number > 0")
+        if self.batch is not None and self.batch < 1:
+            raise ValueError(f"batch = {self.batch}: expected a whole number >= 1, or None for exact gradients")
+        _ = self.shards
+
+    @cached_property
+    def columns(self) -> int:
+        """Number of score columns: 1 for two classes, C otherwise."""
+        return 1 if self.dataset.classes == 2 else self.dataset.classes
+
+    @cached_property
+    def shards(self) -> Shards:
+        """The clients' padded data."""
+        labels = self.dataset.labels
+        targets = labels[:, None].astype(float) if self.columns == 1 else one_hot(labels, self.columns)
+        return deal(self.dataset, self.partition, targets)
+
+    @property
+    def name(self) -> str:
+        """Data set, partition, regularisation."""
+        noise = "exact gradients" if self.batch is None else f"batch {self.batch}"
+        return f"logistic regression, {self.dataset.name}, {self.partition.method}, {noise}"
+
+    @property
+    def M(self) -> int:
+        """Number of clients."""
+        return len(self.partition.clients)
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates, p C."""
+        return self.dataset.features.shape[1] * self.columns
+
+    @property
+    def blocks(self) -> Mapping[str, slice]:
+        """One block: all weights."""
+        return {"weights": slice(0, self.d)}
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Data set, partition method, regularisation, batch."""
+        return {
+            "problem": "logistic",
+            "dataset": self.dataset.provenance,
+            "partition": self.partition.method,
+            "regularisation": self.regularisation,
+            "batch": self.batch,
+        }
+
+    def _residual(self, z: Array, targets: Array) -> Array:
+        return (expit(z) if self.columns == 1 else softmax(z, axis=-1)) - targets
+
+    def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
+        """x (E, N, *clients, d), client (N or 1, *clients) -> stochastic gradients in the shape of x."""
+        W = x.reshape(*x.shape[:-1], -1, self.columns)
+        if self.batch is None:
+            A, T = self.shards.features[client], self.shards.targets[client]
+            r = self._residual(A @ W, T) * self.shards.weights[client]
+        else:
+            A, T = gather(self.shards, client, draw, self.batch)
+            r = self._residual(A @ W, T) / self.batch
+        return (A.swapaxes(-1, -2) @ r).reshape(x.shape) + self.regularisation * x
+
+    @cached_property
+    def _pooled(self) -> tuple[Array, Array, Array]:
+        """Features (n, p), targets (n, C) and weights (n, 1) of F: each client weighs 1/M."""
+        s = self.shards
+        real = s.weights[..., 0] > 0
+        return s.features[real], s.targets[real], s.weights[real] / self.M
+
+    def value(self, x: Array) -> Array:
+        """F(x): (..., d) -> (...)."""
+        A, T, w = self._pooled
+        z = A @ x.reshape(*x.shape[:-1], -1, self.columns)
+        if self.columns == 1:
+            loss = (np.logaddexp(0.0, z) - T * z)[..., 0]
+        else:
+            loss = logsumexp(z, axis=-1) - (T * z).sum(-1)
+        return loss @ w[:, 0] + self.regularisation / 2 * (x**2).sum(-1)
+
+    def full_gradient(self, x: Array) -> Array:
+        """(..., d) -> (..., d)."""
+        A, T, w = self._pooled
+        r = self._residual(A @ x.reshape(*x.shape[:-1], -1, self.columns), T) * w
+        return (A.T @ r).reshape(x.shape) + self.regularisation * x
+
+    def hessian(self, x: Array) -> Array:
+        """(d,) -> (d, d)."""
+        A, _, w = self._pooled
+        z = A @ x.reshape(-1, self.columns)
+        p, C = A.shape[1], self.columns
+        if C == 1:
+            curvature = expit(z) * expit(-z) * w
+            H = A.T @ (curvature * A)
+        else:
+            q = softmax(z, axis=-1)
+            H = np.zeros((p, C, p, C))
+            for c in range(C):
+                for k in range(c, C):
+                    weight = w[:, 0] * q[:, c] * ((c == k) - q[:, k])
+                    H[:, c, :, k] = H[:, k, :, c] = A.T @ (weight[:, None] * A)
+            H = H.reshape(p * C, p * C)
+        return H + self.regularisation * np.eye(p * C)
+
+    @cached_property
+    def _minimiser(self) -> tuple[Array, float]:
+        """x_star by Newton's method with step halving, and the norm of the gradient there."""
+        x = np.zeros(self.d)
+        value, g = float(self.value(x)), self.full_gradient(x)
+        for _ in range(100):
+            if np.linalg.norm(g) <= 1e-12:
+                break
+            step = cho_solve(cho_factor(self.hessian(x)), g)
+            length = 1.0
+            while float(self.value(x - length * step)) > value + 1e-14 * abs(value) and length > 1e-6:
+                length /= 2
+            new = x - length * step
+            g_new = self.full_gradient(new)
+            if length == 1.0 and np.linalg.norm(g_new) >= np.linalg.norm(g) and np.linalg.norm(g) < 1e-10:
+                break  # rounding floor reached
+            x, value, g = new, float(self.value(new)), g_new
+        return x, float(np.linalg.norm(g))
+
+    @cached_property
+    def constants(self) -> Constants:
+        """L, sigma and (beta, zeta) are proved upper bounds; mu is the regularisation; x_star by Newton."""
+        s = self.shards
+        lam = self.regularisation
+        # The Hessian of the loss in the scores is at most 1/4 (two classes) or 1/2 (softmax) times the identity.
+        scores, spread = (0.25, 1.0) if self.columns == 1 else (0.5, 2.0)
+        gram = np.matmul((s.features * s.weights).swapaxes(1, 2), s.features)
+        L = float(scores * np.linalg.eigvalsh(gram).max() + lam)
+        # A sample's loss gradient is (residual) x (features), and ||residual||^2 <= 1 (two classes) or 2 (softmax).
+        norms2 = (s.features**2).sum(-1)
+        if self.batch is None:
+            sigma = Certified(0.0, "exact gradients")
+        else:
+            bound = spread * float((norms2 * s.weights[..., 0]).sum(1).max()) / self.batch
+            sigma = Certified(float(np.sqrt(bound)), "proved bound: a sample's loss gradient is at most its row norm")
+        mean_norm = (np.sqrt(norms2) * s.weights[..., 0]).sum(1)
+        zeta = Certified(
+            float(np.sqrt(spread * (mean_norm**2).mean())),
+            "proved bound, with beta = 0: the regulariser cancels and loss gradients are bounded by row norms",
+        )
+        x_star, residual = self._minimiser
+        client_gradients = self.client_gradients(x_star)
+        newton = f"Newton, ||grad F(x_star)|| = {residual:.1e}, so ||error|| <= {residual / lam:.1e}"
+        return Constants(
+            {
+                "L": Certified(L, "proved bound: loss curvature times the largest eigenvalue of a client's A'A/n"),
+                "mu": Certified(lam, "the regularisation"),
+                "curvature": Certified(lam, "the regularisation"),
+                "sigma": sigma,
+                "zeta_star": Certified(float(np.sqrt((client_gradients**2).sum(-1).mean())), newton),
+                "beta": Certified(0.0, "chosen: zeta alone bounds the heterogeneity"),
+                "zeta": zeta,
+                "F_star": Certified(float(self.value(x_star)), newton),
+                "x_star": Certified(x_star, newton),
+            }
+        )
+
+    def client_gradients(self, x: Array) -> Array:
+        """Exact gradients of all clients at one point (d,): (M, d)."""
+        s = self.shards
+        r = self._residual(s.features @ x.reshape(-1, self.columns), s.targets) * s.weights
+        return (s.features.swapaxes(1, 2) @ r).reshape(self.M, -1) + self.regularisation * x

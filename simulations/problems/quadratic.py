@@ -1,0 +1,270 @@
+"""Quadratics F_m(x) = x'H_m x / 2 + b_m'x: every constant exact, convex or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulations.constants import Certified, Constants, NoSuchConstant
+from simulations.draws import Draw
+from simulations.problems import Array
+
+_ROUNDING = 1e-12  # relative: below it an eigenvalue counts as zero
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """M quadratics in d dimensions, with additive Gaussian gradient noise of exact variance sigma^2.
+
+    H      (M, d, d) symmetric;  b (M, d)
+    sigma  E||g - grad F_m||^2 = sigma^2, spread evenly over the d coordinates; 0 for exact gradients
+    name   readable
+
+    Raises ValueError on shapes that do not fit, NaN, an asymmetric H_m, or a negative sigma.
+    """
+
+    H: Array
+    b: Array
+    sigma: float = 0.0
+    name: str = "quadratic"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "H", np.asarray(self.H, dtype=float))
+        object.__setattr__(self, "b", np.asarray(self.b, dtype=float))
+        H, b = self.H, self.b
+        if H.ndim != 3 or H.shape[1] != H.shape[2] or b.shape != H.shape[:2] or not H.size:
+            raise ValueError(f"H {H.shape} and b {b.shape}: expected (M, d, d) and (M, d), M >= 1, d >= 1")
+        if not (np.isfinite(H).all() and np.isfinite(b).all()):
+            raise ValueError("H or b holds NaN or infinity: expected finite numbers")
+        if not np.allclose(H, H.swapaxes(1, 2), rtol=0, atol=_ROUNDING * max(1.0, np.abs(H).max())):
+            raise ValueError("H is not symmetric: expected symmetric matrices H_m")
+        if not (np.isfinite(self.sigma) and self.sigma >= 0):
+            raise ValueError(f"sigma = {self.sigma}: expected a finite number >= 0")
+
+    @property
+    def M(self) -> int:
+        """Number of clients."""
+        return self.H.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates."""
+        return self.H.shape[1]
+
+    @property
+    def blocks(self) -> Mapping[str, slice]:
+        """One block: all coordinates."""
+        return {"x": slice(0, self.d)}
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """H, b, sigma as lists."""
+        return {
+            "problem": "quadratic",
+            "name": self.name,
+            "H": self.H.tolist(),
+            "b": self.b.tolist(),
+            "sigma": self.sigma,
+        }
+
+    def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
+        """H_m x + b_m + noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
+        if client.shape[0] == 1 and client.ndim == 2:  # the same clients in every run: one matrix product each
+            m = client[0]
+            flat = x.reshape(-1, *x.shape[-2:]).swapaxes(0, 1)  # (S, E N, d)
+            g = np.matmul(flat, self.H[m]).swapaxes(0, 1).reshape(x.shape) + self.b[m]
+        else:
+            g = np.matmul(x[..., None, :], self.H[client])[..., 0, :] + self.b[client]
+        if self.sigma:
+            g += np.float32(self.sigma / np.sqrt(self.d)) * draw.normal(self.d)
+        return g
+
+    @cached_property
+    def mean(self) -> tuple[Array, Array]:
+        """(H, b) of F: (d, d), (d,)."""
+        return self.H.mean(0), self.b.mean(0)
+
+    def value(self, x: Array) -> Array:
+        """F(x): (..., d) -> (...)."""
+        H, b = self.mean
+        return ((x @ H / 2 + b) * x).sum(-1)
+
+    def full_gradient(self, x: Array) -> Array:
+        """H x + b: (..., d) -> (..., d)."""
+        H, b = self.mean
+        return x @ H + b
+
+    @cached_property
+    def _minimum(self) -> tuple[Certified, Certified]:
+        """x_star and F_star."""
+        H, b = self.mean
+        values, vectors = np.linalg.eigh(H)
+        scale = np.abs(np.linalg.eigvalsh(self.H)).max() or 1.0
+        flat = values <= _ROUNDING * scale
+        coordinates = vectors.T @ b
+        unbounded = (values < -_ROUNDING * scale).any() or (np.abs(coordinates[flat]) > _ROUNDING * scale).any()
+        if unbounded:
+            why = "F is unbounded below"
+            return Certified(None, why), Certified(None, why)
+        inverse = np.where(flat, 0.0, 1 / np.where(flat, 1.0, values))
+        x_star = -vectors @ (inverse * coordinates)
+        how = "closed form, the solution of H x = -b" + (" of least norm" if flat.any() else "")
+        return Certified(x_star, how), Certified(float(self.value(x_star)), "closed form, F(x_star)")
+
+    def heterogeneity(self, beta: float | None = None) -> tuple[Certified, Certified]:
+        """(beta, zeta) of Assumption 3a: (1/M) sum ||grad F_m - grad F||^2 <= beta^2 ||grad F||^2 + zeta^2, all x.
+
+        With P, q, s the second, mixed and constant part of the left side, the smallest zeta^2 for a given beta
+        is the Schur complement of the matrix inequality
+        [[beta^2 H H - P, beta^2 H b - q], [., beta^2 b'b + zeta^2 - s]] >= 0.
+        `beta=None` takes twice the smallest possible beta^2 (zero stays zero).  Where no zeta exists for this beta,
+        the certificate says so.
+        """
+        H, b = self.mean
+        G, c = self.H - H, self.b - b
+        P = np.einsum("mij,mik->jk", G, G) / self.M
+        q = np.einsum("mij,mi->j", G, c) / self.M
+        s = (c**2).sum() / self.M
+        least = self._least_beta2(P)
+        if beta is None:
+            beta2 = 2 * least
+        elif not beta >= 0:
+            raise ValueError(f"beta = {beta}: expected a number >= 0")
+        else:
+            beta2 = beta**2
+        how = f"matrix inequality; the smallest beta^2 is {least:.6g}"
+        if not np.isfinite(least) or beta2 < least * (1 - 1e-9):
+            why = f"Assumption 3a fails for every zeta at this beta: {how}"
+            return Certified(None if beta is None else beta, why), Certified(None, why)
+        A, v = beta2 * H @ H - P, beta2 * H @ b - q
+        values, vectors = np.linalg.eigh(A)
+        tolerance = 1e-9 * max(np.abs(P).max(), np.abs(beta2 * H @ H).max(), 1e-300)
+        w = vectors.T @ v
+        null = values <= tolerance
+        if (np.abs(w[null]) > 1e-9 * max(1.0, np.abs(v).max())).any():
+            why = f"Assumption 3a fails for every zeta at this beta (mixed term outside the range): {how}"
+            return Certified(float(np.sqrt(beta2)), why), Certified(None, why)
+        zeta2 = s - beta2 * b @ b + (w[~null] ** 2 / values[~null]).sum()
+        return Certified(float(np.sqrt(beta2)), how), Certified(float(np.sqrt(max(zeta2, 0.0))), how)
+
+    def _least_beta2(self, P: Array) -> float:
+        """The smallest beta^2 with beta^2 H H >= P (infinite when P is not zero where H is)."""
+        values, vectors = np.linalg.eigh(self.mean[0])
+        scale = np.abs(np.linalg.eigvalsh(self.H)).max() or 1.0
+        null = np.abs(values) <= _ROUNDING * scale
+        rotated = vectors.T @ P @ vectors
+        if np.abs(rotated[null]).max(initial=0.0) > _ROUNDING * scale**2:
+            return float("inf")
+        if null.all():
+            return 0.0
+        kept = rotated[np.ix_(~null, ~null)] / np.outer(values[~null], values[~null])
+        top = float(np.linalg.eigvalsh(kept).max())
+        return top if top > _ROUNDING else 0.0
+
+    @cached_property
+    def constants(self) -> Constants:
+        """Exact, from eigenvalues and closed forms."""
+        eigenvalues = np.linalg.eigvalsh(self.H)
+        L, least = float(np.abs(eigenvalues).max()), float(eigenvalues.min())
+        x_star, F_star = self._minimum
+        beta, zeta = self.heterogeneity()
+        if x_star.value is None:
+            zeta_star = Certified(None, x_star.how)
+        else:
+            at_star = np.einsum("mij,j->mi", self.H, x_star.value) + self.b
+            zeta_star = Certified(float(np.sqrt((at_star**2).sum(-1).mean())), "closed form, gradients at x_star")
+        delta = np.abs(np.linalg.eigvalsh(self.H - self.mean[0])).max()
+        return Constants(
+            {
+                "L": Certified(L, "largest eigenvalue in modulus"),
+                "mu": Certified(least, "smallest eigenvalue")
+                if least > _ROUNDING * L
+                else Certified(None, f"smallest eigenvalue {least:.6g}: not strongly convex"),
+                "curvature": Certified(least, "smallest eigenvalue over all clients, of either sign"),
+                "sigma": Certified(self.sigma, "the law of the noise"),
+                "zeta_star": zeta_star,
+                "beta": beta,
+                "zeta": zeta,
+                "delta": Certified(float(delta), "largest eigenvalue of H_m - H in modulus"),
+                "F_star": F_star,
+                "x_star": x_star,
+            }
+        )
+
+
+def from_functions(curvature: Sequence[float], slope: Sequence[float], sigma: float = 0.0, name: str = "") -> Quadratic:
+    """One-dimensional F_m(x) = curvature_m x^2 + slope_m x, as the paper's tables print them."""
+    H = 2 * np.asarray(curvature, dtype=float)[:, None, None]
+    return Quadratic(H, np.asarray(slope, dtype=float)[:, None], sigma, name or "quadratics in one dimension")
+
+
+def generate(
+    d: int,
+    M: int,
+    *,
+    L: float,
+    mu: float,
+    zeta_star: float = 0.0,
+    delta: float = 0.0,
+    sigma: float = 0.0,
+    x_star: ArrayLike | None = None,
+    seed: int = 0,
+) -> Quadratic:
+    """Random quadratics with prescribed constants, all attained exactly.
+
+    L, mu       largest and smallest eigenvalue over all clients; mu may be negative (indefinite clients) as long as
+                the mean F is bounded below, mu + delta > 0 (or mu + delta = 0 = delta)
+    delta       max_m ||H_m - H||, at most (L - mu) / 2
+    zeta_star   heterogeneity at the optimum, (1/M) sum ||grad F_m(x_star)||^2 = zeta_star^2
+    x_star      (d,), the minimiser; the origin by default
+    seed        of the rotation and of the gradients at the optimum
+
+    Raises ValueError naming the request that cannot be met.
+    """
+    if d < 1 or M < 1:
+        raise ValueError(f"d = {d}, M = {M}: expected at least 1 each")
+    for label, number in {"L": L, "mu": mu, "zeta_star": zeta_star, "delta": delta}.items():
+        if not np.isfinite(number):
+            raise ValueError(f"{label} = {number}: expected a finite number")
+    if L <= 0 or mu > L or zeta_star < 0 or delta < 0:
+        raise ValueError(f"L={L}, mu={mu}, zeta_star={zeta_star}, delta={delta}: expected L > 0, mu <= L, rest >= 0")
+    if -mu > L:
+        raise ValueError(f"mu = {mu}, L = {L}: expected -L <= mu, L bounds the eigenvalues in modulus")
+    if mu + delta < 0:
+        raise ValueError(f"mu = {mu}, delta = {delta}: F would be unbounded below; expected mu + delta >= 0")
+    if 2 * delta > (L - mu) * (1 + 1e-12):
+        raise ValueError(f"delta = {delta}: expected at most (L - mu)/2 = {(L - mu) / 2}")
+    if M == 1 and (delta > 0 or zeta_star > 0):
+        raise ValueError(f"M = 1 with delta = {delta}, zeta_star = {zeta_star}: one client is not heterogeneous")
+    if d == 1 and abs(2 * delta - (L - mu)) > 1e-12 * L:
+        raise ValueError(
+            f"d = 1 with L = {L}, mu = {mu}, delta = {delta}: expected delta = (L - mu)/2 in one dimension"
+        )
+    rng = np.random.default_rng(seed)
+    sign = np.zeros(M)
+    sign[: M // 2], sign[M // 2 : 2 * (M // 2)] = 1.0, -1.0  # mean zero, both ends attained
+    centre = np.linspace(mu + delta, L - delta, d)
+    along = rng.uniform(-1, 1, d)
+    along[[0, -1]] = 1.0  # the two extreme directions carry the whole deviation
+    eigenvalues = centre + delta * sign[:, None] * along
+    rotation = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    H = np.einsum("ij,mj,kj->mik", rotation, eigenvalues, rotation)
+    H = (H + H.swapaxes(1, 2)) / 2
+    gradients = rng.standard_normal((M, d))
+    gradients -= gradients.mean(0)
+    norm = np.sqrt((gradients**2).sum(-1).mean())
+    gradients *= zeta_star / norm if zeta_star else 0.0
+    star = np.zeros(d) if x_star is None else np.asarray(x_star, dtype=float)
+    if star.shape != (d,):
+        raise ValueError(f"x_star has shape {star.shape}: expected ({d},)")
+    b = gradients - np.einsum("mij,j->mi", H, star)
+    name = f"quadratics, d={d}, M={M}, L={L:g}, mu={mu:g}, zeta_star={zeta_star:g}, delta={delta:g}"
+    return Quadratic(H, b, sigma, name)
+
+
+__all__ = ["NoSuchConstant", "Quadratic", "from_functions", "generate"]

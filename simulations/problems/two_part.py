@@ -1,0 +1,159 @@
+"""A two-layer network cut in two: the client part up to the cut layer, the server part behind it (split learning).
+
+client part   activations A = tanh(features U),           U (p, h)
+server part   scores A V, softmax loss + (lambda/2)||x||^2, V (h, C)
+
+`gradient` is the whole network's; `smashed`, `server_pass` and `client_pass` are the messages that split learning
+exchanges, each computed from what its side has received only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, softmax
+
+from simulations.constants import Certified, Constants
+from simulations.data import Dataset
+from simulations.draws import Draw
+from simulations.partitions import Partition
+from simulations.problems import Array
+from simulations.problems.logistic import Shards, deal, gather, one_hot
+
+
+@dataclass(frozen=True, eq=False)
+class TwoPart:
+    """Two-layer tanh network on a data set dealt out to clients; non-convex.
+
+    hidden          h, width of the cut layer
+    regularisation  lambda >= 0
+    batch           mini-batch size, with replacement; None: exact gradients
+
+    Raises ValueError for hidden < 1, a negative regularisation or batch < 1.
+    """
+
+    dataset: Dataset
+    partition: Partition
+    hidden: int
+    regularisation: float = 0.0
+    batch: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.hidden < 1:
+            raise ValueError(f"hidden = {self.hidden}: expected a whole number >= 1")
+        if not (np.isfinite(self.regularisation) and self.regularisation >= 0):
+            raise ValueError(f"regularisation = {self.regularisation}: expected a number >= 0")
+        if self.batch is not None and self.batch < 1:
+            raise ValueError(f"batch = {self.batch}: expected a whole number >= 1, or None for exact gradients")
+
+    @cached_property
+    def shards(self) -> Shards:
+        """The clients' padded data."""
+        return deal(self.dataset, self.partition, one_hot(self.dataset.labels, self.dataset.classes))
+
+    @property
+    def name(self) -> str:
+        """Width, data set, partition."""
+        return f"two-layer network of width {self.hidden}, {self.dataset.name}, {self.partition.method}"
+
+    @property
+    def M(self) -> int:
+        """Number of clients."""
+        return len(self.partition.clients)
+
+    @property
+    def cut(self) -> int:
+        """Number of client-side coordinates, p h."""
+        return self.dataset.features.shape[1] * self.hidden
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates, p h + h C."""
+        return self.cut + self.hidden * self.dataset.classes
+
+    @property
+    def blocks(self) -> Mapping[str, slice]:
+        """The client's part, then the server's."""
+        return {"client": slice(0, self.cut), "server": slice(self.cut, self.d)}
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Data set, partition method, width, regularisation, batch."""
+        return {
+            "problem": "two-part network",
+            "dataset": self.dataset.provenance,
+            "partition": self.partition.method,
+            "hidden": self.hidden,
+            "regularisation": self.regularisation,
+            "batch": self.batch,
+        }
+
+    @cached_property
+    def constants(self) -> Constants:
+        """No constant of a network is certified here except the variance of exact gradients."""
+        why = "not certified for a neural network"
+        names = ("L", "mu", "zeta_star", "beta", "zeta", "F_star", "x_star")
+        entries = {name: Certified(None, why) for name in names}
+        entries["sigma"] = Certified(0.0, "exact gradients") if self.batch is None else Certified(None, why)
+        return Constants(entries)
+
+    def batch_of(self, client: NDArray[np.int64], draw: Draw) -> tuple[Array, Array, Array]:
+        """What the client reads at this step: features, targets, sample weights (N or 1, *clients, B, .)."""
+        if self.batch is None:
+            s = self.shards
+            return s.features[client], s.targets[client], s.weights[client]
+        features, targets = gather(self.shards, client, draw, self.batch)
+        return features, targets, np.full((1, 1), 1 / self.batch)
+
+    def smashed(self, x_client: Array, features: Array) -> Array:
+        """Forward pass of the client: activations of the cut layer (..., B, h)."""
+        return np.tanh(features @ x_client.reshape(*x_client.shape[:-1], -1, self.hidden))
+
+    def server_pass(self, x_server: Array, activations: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
+        """Forward and backward pass of the server: gradients in its own parameters and in the activations."""
+        V = x_server.reshape(*x_server.shape[:-1], self.hidden, -1)
+        r = (softmax(activations @ V, axis=-1) - targets) * weights
+        g = (activations.swapaxes(-1, -2) @ r).reshape(x_server.shape) + self.regularisation * x_server
+        return g, r @ V.swapaxes(-1, -2)
+
+    def client_pass(self, x_client: Array, features: Array, activations: Array, received: Array) -> Array:
+        """Backward pass of the client from the received gradient in the activations."""
+        g = features.swapaxes(-1, -2) @ (received * (1 - activations**2))
+        return g.reshape(x_client.shape) + self.regularisation * x_client
+
+    def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
+        """The whole network's stochastic gradient: x (E, N, *clients, d) -> the shape of x."""
+        return self._gradient(x, *self.batch_of(client, draw))
+
+    def _gradient(self, x: Array, features: Array, targets: Array, weights: Array) -> Array:
+        U = x[..., : self.cut].reshape(*x.shape[:-1], -1, self.hidden)
+        V = x[..., self.cut :].reshape(*x.shape[:-1], self.hidden, -1)
+        A = np.tanh(features @ U)
+        r = (softmax(A @ V, axis=-1) - targets) * weights
+        g_V = A.swapaxes(-1, -2) @ r
+        g_U = features.swapaxes(-1, -2) @ ((r @ V.swapaxes(-1, -2)) * (1 - A**2))
+        flat = [g.reshape(*x.shape[:-1], -1) for g in (g_U, g_V)]
+        return np.concatenate(flat, axis=-1) + self.regularisation * x
+
+    @cached_property
+    def _pooled(self) -> tuple[Array, Array, Array]:
+        s = self.shards
+        real = s.weights[..., 0] > 0
+        return s.features[real], s.targets[real], s.weights[real] / self.M
+
+    def value(self, x: Array) -> Array:
+        """F(x): (..., d) -> (...)."""
+        features, targets, weights = self._pooled
+        V = x[..., self.cut :].reshape(*x.shape[:-1], self.hidden, -1)
+        z = self.smashed(x[..., : self.cut], features) @ V
+        loss = logsumexp(z, axis=-1) - (targets * z).sum(-1)
+        return loss @ weights[:, 0] + self.regularisation / 2 * (x**2).sum(-1)
+
+    def full_gradient(self, x: Array) -> Array:
+        """(..., d) -> (..., d)."""
+        return self._gradient(x, *self._pooled)

@@ -1,0 +1,44 @@
+"""Vector notation as sympy functions: expectation, norm, inner product, gradient, Bregman divergence.
+
+They carry no algebra of their own; they make a statement read as in the paper and let the units check see through it.
+"""
+
+from __future__ import annotations
+
+from sympy import Function
+
+
+class Expectation(Function):
+    """E[.]"""
+
+    nargs = 1
+
+
+class Norm(Function):
+    """||.||, Euclidean."""
+
+    nargs = 1
+
+
+class Inner(Function):
+    """<., .>"""
+
+    nargs = 2
+
+
+class Grad(Function):
+    """Grad(h, x): the gradient of h at x; h is a function's name, given as a symbol."""
+
+    nargs = 2
+
+
+class Value(Function):
+    """Value(h, x): h(x); h is a function's name, given as a symbol."""
+
+    nargs = 2
+
+
+class Bregman(Function):
+    """Bregman(h, x, y): D_h(x, y) = h(x) - h(y) - <grad h(y), x - y>."""
+
+    nargs = 3

@@ -1,0 +1,17 @@
+"""Sequential against parallel federated learning: the statements, in the order of the paper.
+
+Importing a module declares its statements; the order below is that of the catalogue.
+"""
+
+from theory.sfl import (  # noqa: F401, I001
+    setting,
+    lemmas,
+    sequential,
+    parallel,
+    comparison,
+    quadratics,
+    experiments,
+)
+from theory.sfl.paper import paper
+
+__all__ = ["paper"]

@@ -1,0 +1,240 @@
+"""Table 1, the partial-participation bounds of Section 3.3, and the claims of Sections 3.2, 3.3, 4.1 and Appendix B."""
+
+from __future__ import annotations
+
+from sympy import Ge, Le, exp, sqrt
+
+from theory.sfl.paper import (
+    D,
+    K,
+    L,
+    M,
+    R,
+    S,
+    eta,
+    gap,
+    mu,
+    paper as sfl,
+    sigma,
+    sigma_star,
+    zeta,
+    zeta_star,
+)
+from theory.sfl.sequential import convex_cases, curved, sampled
+from theory.statement import Words, soft_order
+
+# Table 1: constants and polylogarithmic factors omitted, strongly convex case
+
+sfl.say(
+    "table",
+    "table1",
+    "Section 3.3, Table 1",
+    Words(
+        "Upper bounds in the strongly convex case, absolute constants and polylogarithmic factors omitted: SGD, PFL "
+        "(three results), SFL. All results are for heterogeneous settings."
+    ),
+    rests_on=[f"table1.{row}" for row in ("sgd", "pfl_karimireddy", "pfl_koloskova", "pfl_thm2", "sfl_thm1")],
+    note="D = x^(0) - x^* as printed, without the norm.",
+)
+sfl.say(
+    "table",
+    "table1.sgd",
+    "Table 1, SGD (Stich 2019b)",
+    soft_order(gap, noise=sigma**2 / (mu * M * K * R), optimisation=L * D**2 * exp(-mu * R / L)),
+    when=[curved],
+    note="(1) SGD with a large mini-batch: sigma^2 replaced by sigma^2/(MK).",
+)
+sfl.say(
+    "table",
+    "table1.pfl_karimireddy",
+    "Table 1, PFL (Karimireddy et al. 2020)",
+    soft_order(
+        gap,
+        noise=sigma**2 / (mu * M * K * R),
+        noise_drift=L * sigma**2 / (mu**2 * K * R**2),
+        heterogeneity=L * zeta**2 / (mu**2 * R**2),
+        optimisation=mu * D**2 * exp(-mu * R / L),
+    ),
+    when=[curved],
+    note="(2) They use (1/M) sum ||grad F_m(x)|| <= B^2 ||grad F(x)|| + G^2 (as printed: without squares on the norms), "
+    "'equivalent to Assumption 3a'; no global learning rate.",
+)
+sfl.say(
+    "table",
+    "table1.pfl_koloskova",
+    "Table 1, PFL (Koloskova et al. 2020)",
+    soft_order(
+        gap,
+        noise=sigma_star**2 / (mu * M * K * R),
+        noise_drift=L * sigma_star**2 / (mu**2 * K * R**2),
+        heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
+        optimisation=L * K * D**2 * exp(-mu * R / L),
+    ),
+    when=[curved],
+    note="(3) sigma_*^2 = (1/M) sum E||grad f_m(x*;xi) - grad F_m(x*)||^2, 'weaker than Assumption 3b' (as printed; "
+    "Assumption 2 is the one on stochasticity).",
+)
+sfl.say(
+    "table",
+    "table1.pfl_thm2",
+    "Table 1, PFL, Theorem 2",
+    soft_order(
+        gap,
+        noise=sigma**2 / (mu * M * K * R),
+        noise_drift=L * sigma**2 / (mu**2 * K * R**2),
+        heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
+        optimisation=mu * D**2 * exp(-mu * R / L),
+    ),
+    when=[curved],
+    assumes=convex_cases,
+    rests_on=["cor2.strongly_convex"],
+)
+sfl.say(
+    "table",
+    "table1.sfl_thm1",
+    "Table 1, SFL, Theorem 1",
+    soft_order(
+        gap,
+        noise=sigma**2 / (mu * M * K * R),
+        noise_drift=L * sigma**2 / (mu**2 * M * K * R**2),
+        heterogeneity=L * zeta_star**2 / (mu**2 * M * R**2),
+        optimisation=mu * D**2 * exp(-mu * R / L),
+    ),
+    when=[curved],
+    assumes=convex_cases,
+    rests_on=["cor1.strongly_convex"],
+)
+
+sfl.say(
+    "order",
+    "eq10",
+    "Section 3.3, (10), PFL with partial participation",
+    soft_order(
+        gap,
+        noise=sigma**2 / (mu * S * K * R),
+        sampling=zeta_star**2 / (mu * R) * (M - S) / (S * (M - 1)),
+        noise_drift=L * sigma**2 / (mu**2 * K * R**2),
+        heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
+        optimisation=mu * D**2 * exp(-mu * R / L),
+    ),
+    when=[curved, *sampled],
+    assumes=convex_cases,
+    rests_on=["eq72"],
+)
+sfl.say(
+    "order",
+    "eq11",
+    "Section 3.3, (11), SFL with partial participation",
+    soft_order(
+        gap,
+        noise=sigma**2 / (mu * S * K * R),
+        sampling=zeta_star**2 / (mu * R) * (M - S) / (S * (M - 1)),
+        noise_drift=L * sigma**2 / (mu**2 * S * K * R**2),
+        heterogeneity=L * zeta_star**2 / (mu**2 * S * R**2),
+        optimisation=mu * D**2 * exp(-mu * R / L),
+    ),
+    when=[curved, *sampled],
+    assumes=convex_cases,
+    rests_on=["eq43"],
+)
+
+# Claims in words, with the formulas they speak of
+
+sfl.say(
+    "claim",
+    "claim.rate",
+    "Section 3.2, 'Convergence rate'",
+    Words(
+        "For sufficiently large R the first term determines the rate: O~(1/(MKR)) strongly convex, O(1/sqrt(MKR)) general "
+        "convex, O(1/sqrt(MKR)) non-convex.",
+        (1 / (M * K * R), 1 / sqrt(M * K * R), 1 / sqrt(M * K * R)),
+    ),
+    rests_on=["cor1.strongly_convex", "cor1.general_convex", "cor1.nonconvex"],
+)
+sfl.say(
+    "claim",
+    "claim.sfl_better",
+    "Section 3.3",
+    Words(
+        "The upper bound of SFL is better than that of PFL, with an advantage of 1/M on the second and third terms "
+        "(1/S with partial participation)."
+    ),
+    rests_on=["table1.sfl_thm1", "table1.pfl_thm2", "eq10", "eq11"],
+)
+sfl.say(
+    "claim",
+    "claim.minibatch",
+    "Section 3.3",
+    Words("The upper bounds of both PFL and SFL are worse than that of Minibatch SGD."),
+    rests_on=["table1.sgd", "table1.pfl_thm2", "table1.sfl_thm1"],
+)
+sfl.say(
+    "claim",
+    "claim.sgd_rr",
+    "Section 3.2, 'SGD-RR vs. SFL'",
+    Words(
+        "With K = 1 and sigma = 0 the SFL bound becomes the first formula; SGD-RR (Mishchenko et al. 2020, Corollary 1) "
+        "has E||x^(R) - x*||^2 of the order of the second, with an advantage on the second term only. The bound matches "
+        "the lower bound (third formula, Cha et al. 2023, Theorem 3.1); the general convex and non-convex bounds match "
+        "Theorems 3 and 4 of Mishchenko et al.",
+        (
+            L * zeta_star**2 / (mu**2 * M * R**2) + mu * D**2 * exp(-mu * R / L),
+            L * zeta_star**2 / (mu**3 * M * R**2) + D**2 * exp(-mu * M * R / L),
+            L * zeta_star**2 / (mu**2 * M * R**2),
+        ),
+    ),
+    rests_on=["cor1.strongly_convex"],
+)
+sfl.say(
+    "claim",
+    "claim.local_steps",
+    "Section 3.2, 'Effect of local steps'",
+    Words(
+        "Local updates help with a small enough learning rate. When sigma^2/(mu M K R) <= L zeta_*^2/(mu^2 M R^2) the "
+        "latter is dominant and does not depend on K: beyond K of the order (sigma^2/zeta_*^2)(mu/L) R more local steps "
+        "do not help the dominant term.",
+        (
+            Le(sigma**2 / (mu * M * K * R), L * zeta_star**2 / (mu**2 * M * R**2)),
+            Ge(K, sigma**2 / zeta_star**2 * mu / L * R),
+        ),
+    ),
+    rests_on=["cor1.strongly_convex"],
+)
+sfl.say(
+    "claim",
+    "claim.cyclic",
+    "Appendix B, FL with cyclic client participation (Cho et al. 2023)",
+    Words(
+        "Cho et al.'s Theorem 2, specialised, gives PFL the order of the first formula and SFL that of the second: no "
+        "clear advantage of SFL.",
+        (
+            L * sigma**2 / (mu**2 * M * K * R) + L**2 * zeta**2 / (mu**3 * M**2 * R**2),
+            L * sigma**2 / (mu**2 * K * R) + L**2 * zeta**2 / (mu**3 * R**2) + L**2 * zeta**2 / (mu**3 * M**2 * R**2),
+        ),
+    ),
+)
+sfl.say(
+    "claim",
+    "claim.malinovsky",
+    "Appendix B, FL with shuffling client participation (Malinovsky et al. 2023)",
+    Words(
+        "Malinovsky et al.'s bound is of the order of the first formula with eta <= 1/L; Theorem 1 (sigma = 0) of the "
+        "second with eta <= 1/(LMK): they almost match.",
+        (
+            L * M * K**2 * eta**2 * zeta_star**2 / mu + D**2 * exp(-mu * M * K * R * eta),
+            L * M * K**2 * eta**2 * zeta_star**2 + mu * D**2 * exp(-mu * M * K * R * eta),
+        ),
+    ),
+    rests_on=["thm1.strongly_convex"],
+)
+sfl.say(
+    "claim",
+    "claim.limitation",
+    "Section 4.1, 'Limitation and intuitive explanation'",
+    Words(
+        "The bounds suggest that SFL outperforms PFL whatever the heterogeneity, the simulations show it in extremely "
+        "heterogeneous settings only; PFL performs much better than its bounds suggest at moderate heterogeneity (Wang "
+        "et al. 2022)."
+    ),
+    rests_on=["table1", "fig1"],
+)

@@ -1,0 +1,323 @@
+"""Technical lemmas: martingale variance, sampling, and the two recursions (Appendices C.3, D.1.3, D.2.1)."""
+
+from __future__ import annotations
+
+from sympy import Eq, Ge, IndexedBase, Le, Max, Min, Rational, Sum, exp, log
+
+from theory.notation import Expectation, Grad, Inner, Norm, Value
+from theory.sfl.paper import (
+    W_T,
+    K,
+    L,
+    M,
+    Psi_T,
+    S,
+    T,
+    a,
+    b,
+    c,
+    c1,
+    c2,
+    cov_pq,
+    d,
+    gamma,
+    h,
+    i,
+    k,
+    m,
+    middle,
+    mu,
+    n,
+    paper as sfl,
+    partial_sum,
+    partial_sums,
+    r0,
+    r_next,
+    r_t,
+    s,
+    s_t,
+    sigma,
+    var_swor,
+    var_swr,
+    w_T,
+    x,
+    xbar,
+    xbar_pi,
+    y,
+    z,
+    zeta,
+)
+from theory.statement import Relations, Words, at_most, equal_to, implied, soft_order
+
+E = Expectation
+xi, ei, x_pi = IndexedBase("x", real=True)[i], IndexedBase("e", real=True)[i], IndexedBase("x_pi", real=True)
+
+sfl.say(
+    "lemma",
+    "lemma1",
+    "Appendix C.3, Lemma 1, (20)",
+    Relations(
+        (
+            Eq(E(Norm(Sum(xi - ei, (i, 1, n))) ** 2), Sum(E(Norm(xi - ei) ** 2), (i, 1, n))),
+            Le(Sum(E(Norm(xi - ei) ** 2), (i, 1, n)), n * sigma**2),
+        ),
+        "x_i a function of xi_1 ... xi_i with conditional expectation e_i and conditional variance at most sigma^2",
+    ),
+)
+
+sfl.say(
+    "lemma",
+    "lemma2",
+    "Appendix C.3, Lemma 2, (21)",
+    Relations(
+        (
+            Ge(
+                Inner(Grad(h, x), z - y),
+                Value(h, z) - Value(h, y) + mu / 4 * Norm(y - z) ** 2 - L * Norm(z - x) ** 2,
+            ),
+        ),
+        "h L-smooth and mu-strongly convex; any x, y, z",
+    ),
+    rests_on=["three_point", "eq15", "eq16", "eq19"],
+)
+
+# Lemma 3: simple random sampling
+
+_sampling = [implied(s >= 1, "implied: a sample"), implied(n >= 2, "implied: the printed n - 1 divides")]
+
+sfl.say(
+    "lemma",
+    "lemma3",
+    "Appendix C.3, Lemma 3",
+    Words(
+        "Sampling s of n fixed units leaves the mean unbiased; the sample mean has variance zeta^2/s with "
+        "replacement and (n-s)/(s(n-1)) zeta^2 without, zeta^2 the population variance."
+    ),
+    note="The display that defines the population mean and variance is missing in the transcription; restored from "
+    "the proof. The statement is made up of lemma3.mean, lemma3.swr and lemma3.swor.",
+)
+sfl.say(
+    "lemma",
+    "lemma3.mean",
+    "Appendix C.3, Lemma 3, (22) and (23), left",
+    Relations((Eq(E(xbar_pi), xbar),), "with and without replacement"),
+)
+sfl.say(
+    "lemma",
+    "lemma3.swr",
+    "Appendix C.3, Lemma 3, (22)",
+    equal_to(var_swr, variance=zeta**2 / s),
+    when=[implied(s >= 1, "implied: a sample")],
+    rests_on=["lemma3.mean"],
+)
+sfl.say(
+    "lemma",
+    "lemma3.swor",
+    "Appendix C.3, Lemma 3, (23)",
+    equal_to(var_swor, variance=(n - s) / (s * (n - 1)) * zeta**2),
+    when=[*_sampling, implied(s <= n, "implied: without replacement")],
+    rests_on=["lemma3.mean", "lemma3.cov"],
+)
+sfl.say(
+    "lemma",
+    "lemma3.cov",
+    "Appendix C.3, proof of Lemma 3, (24)",
+    equal_to(cov_pq, covariance=-(zeta**2) / (n - 1)),
+    when=[implied(n >= 2, "implied: two different draws")],
+)
+sfl.say(
+    "lemma",
+    "lemma3.ratio",
+    "Appendix C.3, end of the proof of Lemma 3",
+    Words(
+        "When n is infinite (or large enough), the ratio of the variances without and with replacement is about 1 - s/n.",
+        (Eq((n - s) / (n - 1), 1 - s / n),),
+    ),
+    rests_on=["lemma3.swr", "lemma3.swor"],
+    note="Printed with an approximation sign, for n large.",
+)
+
+# Lemma 4
+
+_four = [S <= M, M >= 2]
+
+sfl.say(
+    "lemma",
+    "lemma4",
+    "Appendix C.3, Lemma 4, (25)",
+    at_most(partial_sums, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
+    when=_four,
+    rests_on=["lemma4.lhs", "lemma4.rhs", "lemma4.sum", "lemma4.closed_form"],
+)
+sfl.say(
+    "definition",
+    "lemma4.lhs",
+    "Appendix C.3, Lemma 4, left side of (25)",
+    Relations(
+        (
+            Eq(
+                partial_sums,
+                Sum(
+                    Sum(E(Norm(K * Sum(x_pi[i] - xbar, (i, 1, m - 1)) + k * (x_pi[m] - xbar)) ** 2), (k, 0, K - 1)),
+                    (m, 1, S),
+                ),
+            ),
+        ),
+        "the inner double sum over i and j <= b_mk(i), counted: K times each earlier unit, k times the m-th",
+    ),
+    when=_four,
+    note="Conditions of Lemma 3 with n = M, without replacement; b_mk(i) = K-1 for i <= m-1, k-1 for i = m.",
+)
+sfl.say(
+    "definition",
+    "lemma4.rhs",
+    "Appendix C.3, Lemma 4, right side of (25)",
+    equal_to(partial_sums, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
+    when=_four,
+    note="The right side alone; that the left side is at most this is sfl.lemma4.",
+)
+sfl.say(
+    "step",
+    "lemma4.term",
+    "Appendix C.3, proof of Lemma 4, after (26)",
+    equal_to(
+        partial_sum,
+        earlier_clients=(m - 1) * (M - (m - 1)) / (M - 1) * K**2 * zeta**2,
+        own_steps=k**2 * zeta**2,
+        covariance=-2 * (m - 1) / (M - 1) * K * k * zeta**2,
+    ),
+    when=[*_four, implied(m <= S, "implied: m-th of S clients"), implied(k <= K - 1, "implied: local step")],
+    rests_on=["lemma3.swor", "lemma3.cov"],
+)
+sfl.say(
+    "step",
+    "lemma4.sum",
+    "Appendix C.3, proof of Lemma 4",
+    equal_to(
+        partial_sums,
+        first=M * K**3 * zeta**2 / (M - 1) * Sum(m - 1, (m, 1, S)),
+        second=-(K**3) * zeta**2 / (M - 1) * Sum((m - 1) ** 2, (m, 1, S)),
+        third=S * zeta**2 * Sum(k**2, (k, 0, K - 1)),
+        fourth=-2 * K * zeta**2 / (M - 1) * Sum(m - 1, (m, 1, S)) * Sum(k**2, (k, 0, K - 1)),
+    ),
+    when=_four,
+    rests_on=["lemma4.term"],
+    note="As printed: k^2 under the last sum, where lemma4.term sums k.",
+)
+sfl.say(
+    "step",
+    "lemma4.closed_form",
+    "Appendix C.3, end of the proof of Lemma 4",
+    equal_to(
+        partial_sums,
+        first=Rational(1, 2) * S * K**2 * (S * K - 1),
+        second=-Rational(1, 6) * S * K * (K**2 - 1),
+        third=-(S - 1) * S / (M - 1) * (Rational(1, 6) * (2 * S - 1) * K - Rational(1, 2)),
+    ),
+    when=_four,
+    rests_on=["lemma4.sum"],
+    note="As printed: without zeta^2, and with the outer sum on the left running to M instead of S.",
+)
+
+# Lemma 7
+
+_gamma = [gamma <= 1 / d, a <= d]
+_long = 1 / (2 * a * gamma) <= (T + 1)
+
+sfl.say(
+    "lemma",
+    "lemma7",
+    "Appendix D.1.3, Lemma 7, (37)",
+    at_most(r_next, previous=(1 - a * gamma) * r_t, progress=-b * gamma * s_t, noise=c * gamma**2),
+    when=_gamma,
+    note="The hypothesis (37) of the lemma, for a constant step size gamma; its conclusions are lemma7.eq38 and "
+    "lemma7.eq39. (r_t), (s_t) non-negative, b > 0, a, c >= 0, d > 0.",
+)
+sfl.say(
+    "lemma",
+    "lemma7.eq38",
+    "Appendix D.1.3, Lemma 7, (38)",
+    at_most(Psi_T, optimisation=3 * a * r0 * exp(-a * gamma * (T + 1)), noise=c * gamma),
+    when=_gamma,
+    where={middle: 3 * a * r0 * (1 - a * gamma) ** (T + 1) + c * gamma},
+    rests_on=["lemma7", "lemma7.eq40", "lemma7.WT"],
+    note="Printed as a chain Psi_T <= middle <= the last expression, 'there exists a constant learning rate gamma' and "
+    "without a condition on T; its proof needs (T+1) >= 1/(2 a gamma), which the lemma states for (39) only.",
+)
+sfl.say(
+    "lemma",
+    "lemma7.eq39",
+    "Appendix D.1.3, Lemma 7, (39)",
+    soft_order(Psi_T, optimisation=a * r0 * exp(-a * T / d), noise=c / (a * T)),
+    when=[*_gamma, _long],
+    rests_on=["lemma7.eq38", "lemma7.tuning"],
+)
+sfl.say(
+    "step",
+    "lemma7.eq40",
+    "Appendix D.1.3, proof of Lemma 7, (40)",
+    at_most(Psi_T, optimisation=r0 / (gamma * W_T), noise=c * gamma),
+    when=_gamma,
+    rests_on=["lemma7"],
+)
+sfl.say(
+    "step",
+    "lemma7.WT",
+    "Appendix D.1.3, proof of Lemma 7",
+    Relations(
+        (
+            Le((1 - a * gamma) ** (T + 1), exp(-Rational(1, 2))),
+            Le(exp(-Rational(1, 2)), Rational(2, 3)),
+            Ge(W_T, (1 - a * gamma) ** (-(T + 1)) / (3 * a * gamma)),
+            Le(W_T, w_T / (a * gamma)),
+        ),
+        "for (T+1) >= 1/(2 a gamma), w_t = (1 - a gamma)^-(t+1), W_T = w_0 + ... + w_T",
+    ),
+    when=[*_gamma, _long],
+)
+sfl.say(
+    "step",
+    "lemma7.tuning",
+    "Appendix D.1.3, end of the proof of Lemma 7",
+    equal_to(gamma, choice=Min(log(Max(2, a**2 * r0 * T / c)) / (a * T), 1 / d)),
+    when=[a <= d, implied(T >= 1, "implied: T divides"), implied(c > 0, "implied: c divides")],
+    note="The logarithm if it is below 1/d; otherwise gamma = 1/d, with 1/(2a(T+1)) <= 1/d.",
+)
+
+# Lemma 8
+
+sfl.say(
+    "lemma",
+    "lemma8",
+    "Appendix D.2.1, Lemma 8",
+    at_most(r_next, previous=r_t, progress=-b * gamma * s_t, second_order=c1 * gamma**2, third_order=c2 * gamma**3),
+    when=[gamma <= 1 / d],
+    note="The hypothesis of the lemma, for a constant step size gamma; its conclusions are lemma8.eq44, lemma8.eq45.",
+)
+sfl.say(
+    "lemma",
+    "lemma8.eq44",
+    "Appendix D.2.1, Lemma 8, (44)",
+    at_most(Psi_T, optimisation=r0 / (gamma * (T + 1)), second_order=c1 * gamma, third_order=c2 * gamma**2),
+    when=[gamma <= 1 / d],
+    rests_on=["lemma8"],
+)
+sfl.say(
+    "lemma",
+    "lemma8.eq45",
+    "Appendix D.2.1, Lemma 8, (45)",
+    at_most(
+        Psi_T,
+        second_order=2 * c1 ** Rational(1, 2) * (r0 / (T + 1)) ** Rational(1, 2),
+        third_order=2 * c2 ** Rational(1, 3) * (r0 / (T + 1)) ** Rational(2, 3),
+        optimisation=d * r0 / (T + 1),
+    ),
+    where={
+        gamma: Min(
+            (r0 / (c1 * (T + 1))) ** Rational(1, 2),
+            (r0 / (c2 * (T + 1))) ** Rational(1, 3),
+            1 / d,
+        )
+    },
+    rests_on=["lemma8.eq44"],
+)

@@ -1,0 +1,378 @@
+"""PFL: the proof of Theorem 2 with partial participation, Theorem 2 and Corollary 2 (Appendix E)."""
+
+from __future__ import annotations
+
+import sympy
+from sympy import Eq, Rational, Sum, exp, sqrt
+
+from theory.sfl.paper import (
+    D_F,
+    A,
+    D,
+    Ecal_r,
+    K,
+    L,
+    M,
+    R,
+    S,
+    beta,
+    descent,
+    dist2,
+    dist2_next,
+    eta,
+    eta_tilde,
+    gap,
+    grad_sq,
+    k,
+    m,
+    min_grad_sq,
+    mu,
+    paper as sfl,
+    sigma,
+    zeta,
+    zeta_star,
+)
+from theory.sfl.sequential import (
+    convex_cases,
+    curved,
+    drift_at,
+    few,
+    growing,
+    left_out,
+    linear,
+    nonconvex_case,
+    nonconvex_step,
+    nonconvex_sublinear,
+    sampled,
+    strongly_convex_step,
+    sublinear,
+    theorem,
+    w_r,
+)
+from theory.sfl.setting import heterogeneity_at_optimum, lower_bounded, smooth, unbiased, variance
+from theory.statement import Application, Relations, at_most, implied, order, soft_order
+
+_small = [eta <= 1 / (6 * L * K)]
+_third, _two_thirds, _half = Rational(1, 3), Rational(2, 3), Rational(1, 2)
+
+# E.1: strongly convex
+
+sfl.say(
+    "lemma",
+    "lemma11",
+    "Appendix E.1.1, Lemma 11, (62)",
+    at_most(
+        dist2_next,
+        contraction=(1 - mu * K * eta / 2) * dist2,
+        noise=4 * K * eta**2 * sigma**2 / S,
+        sampling=4 * K**2 * eta**2 * left_out * zeta_star**2,
+        progress=-_two_thirds * K * eta * D_F,
+        drift=Rational(8, 3) * L * eta * Ecal_r,
+    ),
+    when=[*_small, curved, *sampled],
+    assumes=convex_cases,
+    rests_on=["lemma1", "lemma2", "lemma3.swor", "eq15", "eq18", "eq68"],
+)
+sfl.say(
+    "definition",
+    "eq68",
+    "Appendix E.1.2, (68)",
+    Relations((Eq(Ecal_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S)) / S),), "client drift in PFL"),
+)
+sfl.say(
+    "lemma",
+    "lemma12",
+    "Appendix E.1.2, Lemma 12, (69)",
+    at_most(
+        Ecal_r,
+        noise=Rational(9, 4) * K**2 * eta**2 * sigma**2,
+        heterogeneity=Rational(3, 2) * K**3 * eta**2 * zeta_star**2,
+        gap=3 * L * K**3 * eta**2 * D_F,
+    ),
+    when=_small,
+    assumes=convex_cases,
+    rests_on=["eq68", "lemma1", "eq15", "eq18"],
+)
+
+
+def recursion(contraction: sympy.Expr) -> dict[str, sympy.Expr]:
+    """The terms of (70); `contraction` is its first term."""
+    return {
+        "contraction": contraction,
+        "progress": -eta_tilde / 3 * D_F,
+        "noise": 4 * eta_tilde**2 * sigma**2 / (S * K),
+        "sampling": 4 * eta_tilde**2 * (M - S) * zeta_star**2 / (S * (M - 1)),
+        "noise_drift": 6 * L * eta_tilde**3 * sigma**2 / K,
+        "heterogeneity": 4 * L * eta_tilde**3 * zeta_star**2,
+    }
+
+
+sfl.say(
+    "step",
+    "eq70",
+    "Appendix E.1.3, (70)",
+    at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
+    when=[implied(eta_tilde <= 1 / (6 * L), "stated below (70)"), curved, *sampled],
+    where={eta_tilde: K * eta},
+    assumes=convex_cases,
+    rests_on=["lemma11", "lemma12"],
+)
+
+_noise2 = 4 * sigma**2 / (S * K) + 4 * (M - S) * zeta_star**2 / (S * (M - 1))
+_noise3 = 6 * L * sigma**2 / K + 4 * L * zeta_star**2
+convex_errors = {
+    "noise": 12 * eta_tilde * sigma**2 / (S * K),
+    "sampling": 12 * eta_tilde * (M - S) * zeta_star**2 / (S * (M - 1)),
+    "noise_drift": 18 * L * eta_tilde**2 * sigma**2 / K,
+    "heterogeneity": 12 * L * eta_tilde**2 * zeta_star**2,
+}
+
+sfl.say(
+    "bound",
+    "eq71",
+    "Appendix E.1.3, (71), partial participation",
+    at_most(gap, optimisation=linear, **convex_errors),
+    when=[*strongly_convex_step, curved, *sampled],
+    where={eta_tilde: K * eta, w_r: growing},
+    assumes=convex_cases,
+    rests_on=["eq70", "lemma7.eq38", "eq14"],
+    applies=Application(
+        "sfl.lemma7", {"a": mu / 2, "b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}
+    ),
+    note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 2, not at (71).",
+)
+sfl.say(
+    "order",
+    "eq72",
+    "Appendix E.1.3, (72), partial participation",
+    soft_order(
+        gap,
+        optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
+        noise=sigma**2 / (mu * S * K * R),
+        sampling=(M - S) * zeta_star**2 / (mu * S * R * (M - 1)),
+        noise_drift=L * sigma**2 / (mu**2 * K * R**2),
+        heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
+    ),
+    when=[curved, *sampled],
+    assumes=convex_cases,
+    rests_on=["eq71", "lemma7.eq39"],
+    note="Remark: (M-S)/(S(M-1)) is about (1 - S/M)/S for large M.",
+)
+
+# E.2: general convex
+
+sfl.say(
+    "bound",
+    "eq73",
+    "Appendix E.2.1, (73), partial participation",
+    at_most(gap, optimisation=sublinear, **convex_errors),
+    when=[eta_tilde <= 1 / (6 * L), *sampled],
+    where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
+    assumes=convex_cases,
+    rests_on=["eq70", "lemma8.eq44", "eq14"],
+    applies=Application("sfl.lemma8", {"b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}),
+    note="Printed with R where Lemma 8 at T = R gives R + 1: the printed bound is the larger.",
+)
+sfl.say(
+    "order",
+    "eq74",
+    "Appendix E.2.1, (74), partial participation",
+    order(
+        gap,
+        noise=sigma * D / sqrt(S * K * R),
+        sampling=sqrt(1 - S / M) * zeta_star * D / sqrt(S * R),
+        noise_drift=(L * sigma**2 * D**4) ** _third / (K**_third * R**_two_thirds),
+        heterogeneity=(L * zeta_star**2 * D**4) ** _third / R**_two_thirds,
+        optimisation=L * D**2 / R,
+    ),
+    when=few,
+    assumes=convex_cases,
+    rests_on=["eq73", "lemma8.eq45"],
+)
+
+# E.3: non-convex
+
+sfl.say(
+    "lemma",
+    "lemma13",
+    "Appendix E.3, Lemma 13, (75)",
+    at_most(
+        descent,
+        progress=-K * eta / 2 * grad_sq,
+        noise=L * K * eta**2 * sigma**2 / S,
+        drift=L**2 * eta / 2 * Ecal_r,
+    ),
+    when=[*_small, *few],
+    assumes=[lower_bounded, smooth, unbiased, variance, heterogeneity_at_optimum],
+    rests_on=["eq16", "lemma1", "eq15", "eq68"],
+    note="Printed with Assumption 3b. (77) cites 'Asm. 1' as (50) does; (78) is printed with L eta^2 instead of "
+    "L eta^2 / S^2 before its second term.",
+)
+sfl.say(
+    "lemma",
+    "lemma14",
+    "Appendix E.3.1, Lemma 14, (79)",
+    at_most(
+        Ecal_r,
+        noise=Rational(9, 4) * K**2 * eta**2 * sigma**2,
+        heterogeneity=Rational(3, 2) * K**3 * eta**2 * zeta**2,
+        gradient=Rational(3, 2) * K**3 * eta**2 * (beta**2 + 1) * grad_sq,
+    ),
+    when=_small,
+    assumes=[smooth, unbiased, variance, heterogeneity_at_optimum],
+    rests_on=["eq68", "lemma1", "eq15"],
+    note="Printed 'Let Assumptions 1, 2, 3b hold'; the section's title, its proof and its symbols say Assumption 3a.",
+)
+sfl.say(
+    "step",
+    "step.eq80_recursion",
+    "Appendix E.3.2, first display",
+    at_most(
+        descent,
+        progress=-_third * K * eta * grad_sq,
+        noise=L * K * eta**2 * sigma**2 / S,
+        noise_drift=Rational(9, 8) * L**2 * K**2 * eta**3 * sigma**2,
+        heterogeneity=Rational(3, 4) * L**2 * K**3 * eta**3 * zeta**2,
+    ),
+    when=[eta <= 1 / (6 * L * K * (beta + 1)), *few],
+    assumes=nonconvex_case,
+    rests_on=["lemma13", "lemma14"],
+    note="Printed: 'Substituting (52) into (48)'; read (79) into (75).",
+)
+sfl.say(
+    "bound",
+    "eq80",
+    "Appendix E.3.2, (80), partial participation",
+    at_most(
+        min_grad_sq,
+        optimisation=nonconvex_sublinear,
+        noise=3 * L * eta_tilde * sigma**2 / (S * K),
+        noise_drift=27 * L**2 * eta_tilde**2 * sigma**2 / (8 * K),
+        heterogeneity=Rational(9, 4) * L**2 * eta_tilde**2 * zeta**2,
+    ),
+    when=[*nonconvex_step, *few],
+    where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
+    assumes=nonconvex_case,
+    rests_on=["step.eq80_recursion", "lemma8.eq44"],
+    applies=Application(
+        "sfl.lemma8",
+        {
+            "b": _third,
+            "c1": L * sigma**2 / (S * K),
+            "c2": 9 * L**2 * sigma**2 / (8 * K) + Rational(3, 4) * L**2 * zeta**2,
+            "d": 6 * L * (beta + 1),
+            "r0": A,
+            "T": R,
+        },
+    ),
+)
+sfl.say(
+    "order",
+    "eq81",
+    "Appendix E.3.2, (81), partial participation",
+    order(
+        min_grad_sq,
+        noise=(L * sigma**2 * A) ** _half / sqrt(S * K * R),
+        noise_drift=(L**2 * sigma**2 * A**2) ** _third / (K**_third * R**_two_thirds),
+        heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
+        optimisation=L * beta * A / R,
+    ),
+    when=few,
+    assumes=nonconvex_case,
+    rests_on=["eq80", "lemma8.eq45"],
+)
+
+# Theorem 2 and Corollary 2
+
+theorem(
+    "thm2.strongly_convex",
+    "Theorem 2, (56)",
+    at_most(
+        gap,
+        optimisation=Rational(9, 2) * mu * D**2 * exp(-mu * eta_tilde * R / 2),
+        noise=12 * eta_tilde * sigma**2 / (M * K),
+        noise_drift=18 * L * eta_tilde**2 * sigma**2 / K,
+        heterogeneity=12 * L * eta_tilde**2 * zeta_star**2,
+    ),
+    when=[*strongly_convex_step, curved],
+    weight=growing,
+    eta_of=K * eta,
+    assumes=convex_cases,
+    partial="eq71",
+)
+theorem(
+    "thm2.general_convex",
+    "Theorem 2, (57)",
+    at_most(
+        gap,
+        optimisation=3 * D**2 / (eta_tilde * R),
+        noise=12 * eta_tilde * sigma**2 / (M * K),
+        noise_drift=18 * L * eta_tilde**2 * sigma**2 / K,
+        heterogeneity=12 * L * eta_tilde**2 * zeta_star**2,
+    ),
+    when=[eta_tilde <= 1 / (6 * L)],
+    weight=sympy.Integer(1),
+    eta_of=K * eta,
+    assumes=convex_cases,
+    partial="eq73",
+)
+theorem(
+    "thm2.nonconvex",
+    "Theorem 2, (58)",
+    at_most(
+        min_grad_sq,
+        optimisation=3 * A / (eta_tilde * R),
+        noise=3 * L * eta_tilde * sigma**2 / (S * K),
+        noise_drift=27 * L**2 * eta_tilde**2 * sigma**2 / (8 * K),
+        heterogeneity=Rational(9, 4) * L**2 * eta_tilde**2 * zeta**2,
+    ),
+    when=[*nonconvex_step, implied(Eq(S, M), "implied: full participation")],
+    weight=sympy.Integer(1),
+    eta_of=K * eta,
+    assumes=nonconvex_case,
+    partial="eq80",
+    note="Printed with S in the second term, in a theorem on full participation; read S = M.",
+)
+sfl.say(
+    "corollary",
+    "cor2.strongly_convex",
+    "Corollary 2, (59)",
+    soft_order(
+        gap,
+        noise=sigma**2 / (mu * M * K * R),
+        noise_drift=L * sigma**2 / (mu**2 * K * R**2),
+        heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
+        optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
+    ),
+    when=[curved],
+    assumes=convex_cases,
+    rests_on=["thm2.strongly_convex", "lemma7.eq39"],
+)
+sfl.say(
+    "corollary",
+    "cor2.general_convex",
+    "Corollary 2, (60)",
+    order(
+        gap,
+        noise=sigma * D / sqrt(M * K * R),
+        noise_drift=(L * sigma**2 * D**4) ** _third / (K**_third * R**_two_thirds),
+        heterogeneity=(L * zeta_star**2 * D**4) ** _third / R**_two_thirds,
+        optimisation=L * D**2 / R,
+    ),
+    assumes=convex_cases,
+    rests_on=["thm2.general_convex", "lemma8.eq45"],
+)
+sfl.say(
+    "corollary",
+    "cor2.nonconvex",
+    "Corollary 2, (61)",
+    order(
+        min_grad_sq,
+        noise=(L * sigma**2 * A) ** _half / sqrt(M * K * R),
+        noise_drift=(L**2 * sigma**2 * A**2) ** _third / (K**_third * R**_two_thirds),
+        heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
+        optimisation=L * beta * A / R,
+    ),
+    assumes=nonconvex_case,
+    rests_on=["thm2.nonconvex", "lemma8.eq45"],
+)

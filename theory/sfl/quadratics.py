@@ -1,0 +1,87 @@
+"""The quadratic groups of Tables 2 and 6, and the partitions of Section 4.2 and Appendix G.1."""
+
+from __future__ import annotations
+
+from sympy import Abs, Eq, Expr, Le, Rational, S as Number
+
+from theory.notation import Value
+from theory.sfl.paper import delta, paper as sfl, x, zeta_star
+from theory.statement import Relations, Words
+
+F_1 = sfl.symbol("F_1", "F_1", "objective of client 1", sfl.symbols["F"].dimension)
+F_2 = sfl.symbol("F_2", "F_2", "objective of client 2", sfl.symbols["F"].dimension)
+hess_m = sfl.symbol("hess_m", r"\nabla^2F_m(x)", "Hessian of client m", sfl.symbols["L"].dimension)
+hess = sfl.symbol("hess", r"\nabla^2F(x)", "Hessian of F", sfl.symbols["L"].dimension)
+
+sfl.say(
+    "definition",
+    "quad.delta",
+    "Section 4.1",
+    Relations((Le(Abs(hess_m - hess), delta),), "for every client m; bounded Hessian heterogeneity (spectral norm)"),
+)
+
+
+def group(name: str, place: str, curvature: tuple[Expr, Expr], slope: Expr, zeta: Expr, hessian_gap: Expr) -> None:
+    """Two clients in one dimension, F_m = curvature_m x^2 +- slope x, with the printed zeta_star and delta."""
+    sfl.say(
+        "problem",
+        name,
+        place,
+        Relations(
+            (
+                Eq(Value(F_1, x), curvature[0] * x**2 + slope * x),
+                Eq(Value(F_2, x), curvature[1] * x**2 - slope * x),
+                Eq(zeta_star, zeta),
+                Eq(delta, hessian_gap),
+            ),
+            "M = 2, one dimension, common F(x) = x^2/2; numbers carry the units",
+        ),
+        rests_on=["quad.delta", "asm.het_b"],
+    )
+
+
+_half, _third, _one = Rational(1, 2), Rational(1, 3), Number.One
+_curvatures = {"d0": (_half, _half), "d13": (2 * _third, _third), "d1": (_one, Number.Zero)}
+_deltas = {"d0": Number.Zero, "d13": _third, "d1": _one}
+
+for number, key, slope in ((1, "d0", Number.Zero), (2, "d0", _one), (3, "d13", _one), (4, "d1", _one)):
+    group(f"quad.table2.g{number}", f"Table 2, Group {number}", _curvatures[key], slope, slope, _deltas[key])
+
+for key in ("d0", "d13", "d1"):
+    for size in (1, 10, 100):
+        group(
+            f"quad.table6.{key}_z{size}",
+            f"Table 6, delta = {_deltas[key]}, zeta_* = {size}",
+            _curvatures[key],
+            Number(size),
+            Number(size),
+            _deltas[key],
+        )
+
+sfl.say(
+    "partition",
+    "exdir",
+    "Section 4.2 and Appendix G.1, Extended Dirichlet strategy",
+    Words(
+        "ExDir(C, alpha): allocate C different classes to each client at random, which gives the prior q_c of each class "
+        "c (the indicator of its owners); then for each class draw p_c ~ Dir(alpha q_c) and give a proportion p_{c,m} of "
+        "its samples to client m."
+    ),
+    rests_on=["exdir.quantity", "exdir.dirichlet"],
+)
+sfl.say(
+    "partition",
+    "exdir.quantity",
+    "Appendix G.1, baseline a)",
+    Words("C different classes to each client at random; each class divided randomly and equally among its owners."),
+    note="McMahan et al. 2017, Li et al. 2022.",
+)
+sfl.say(
+    "partition",
+    "exdir.dirichlet",
+    "Appendix G.1, baseline b)",
+    Words(
+        "For each class c draw p_c ~ Dir(alpha q) with q = 1 and give a proportion p_{c,m} of its samples to client m."
+    ),
+    note="Yurochkin et al. 2019. Printed 'data samples of class k' where c is meant.",
+)

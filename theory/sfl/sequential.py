@@ -1,0 +1,630 @@
+"""SFL: the proof of Theorem 1 with partial participation (Appendix D), Theorem 1 and Corollary 1 (Section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sympy
+from sympy import Eq, IndexedBase, Le, Min, Rational, Sum, exp, sqrt
+
+from theory.sfl.paper import (
+    D_F,
+    T_1,
+    A,
+    B_mk,
+    D,
+    E_r,
+    K,
+    L,
+    M,
+    R,
+    S,
+    beta,
+    bias_sq,
+    bias_upto,
+    client_bias_sq,
+    cross_sum,
+    descent,
+    dist2,
+    dist2_next,
+    drift_mk,
+    eta,
+    eta_tilde,
+    gap,
+    grad_sq,
+    inner_sum,
+    k,
+    local_grad_sq,
+    m,
+    min_grad_sq,
+    move_sq,
+    move_upto,
+    mu,
+    noise_sq,
+    noise_upto,
+    paper as sfl,
+    sigma,
+    star_sq,
+    star_upto,
+    step_sq,
+    zeta,
+    zeta_star,
+)
+from theory.sfl.setting import (
+    cases,
+    heterogeneity,
+    heterogeneity_at_optimum,
+    lower_bounded,
+    smooth,
+    unbiased,
+    variance,
+)
+from theory.statement import Application, Condition, Relations, Statement, at_most, equal_to, implied, order, soft_order
+
+convex_cases = [lower_bounded, cases, smooth, unbiased, variance, heterogeneity_at_optimum]
+nonconvex_case = [lower_bounded, smooth, unbiased, variance, heterogeneity]
+
+curved: Condition = implied(mu <= L, "implied by strong convexity and smoothness")
+sampled: list[Condition] = [
+    implied(S <= M, "implied: S of M clients without replacement"),
+    implied(M >= 2, "implied: the printed M - 1 divides"),
+]
+few: list[Condition] = [implied(S <= M, "implied: S of M clients without replacement")]
+
+# Variance of the mean of S clients sampled without replacement from M, per unit of zeta_star^2 (Lemma 3)
+left_out = (M - S) / (S * (M - 1))
+
+_small = [eta <= 1 / (6 * L * S * K)]
+
+# D.1.1: the recursion, strongly convex
+
+sfl.say(
+    "lemma",
+    "lemma5",
+    "Appendix D.1.1, Lemma 5, (27)",
+    at_most(
+        dist2_next,
+        contraction=(1 - mu * S * K * eta / 2) * dist2,
+        noise=4 * S * K * eta**2 * sigma**2,
+        sampling=4 * S**2 * K**2 * eta**2 * left_out * zeta_star**2,
+        progress=-Rational(2, 3) * S * K * eta * D_F,
+        drift=Rational(8, 3) * L * eta * E_r,
+    ),
+    when=[*_small, curved, *sampled],
+    assumes=convex_cases,
+    rests_on=["step.eq28", "step.eq29", "step.eq32", "eq33"],
+)
+sfl.say(
+    "step",
+    "step.eq28",
+    "Appendix D.1.1, proof of Lemma 5, (28)",
+    equal_to(dist2_next, start=dist2, progress=-2 * eta * inner_sum, step=eta**2 * step_sq),
+    rests_on=["alg1"],
+)
+sfl.say(
+    "step",
+    "step.eq29",
+    "Appendix D.1.1, proof of Lemma 5, (29)",
+    at_most(
+        -2 * eta * inner_sum,
+        progress=-2 * S * K * eta * D_F,
+        curvature=-Rational(1, 2) * mu * S * K * eta * dist2,
+        drift=2 * L * eta * E_r,
+    ),
+    assumes=[cases, smooth],
+    when=[curved],
+    rests_on=["lemma2"],
+)
+sfl.say(
+    "step",
+    "step.eq30",
+    "Appendix D.1.1, proof of Lemma 5, (30)",
+    at_most(step_sq, noise=4 * noise_sq, move=4 * move_sq, bias=4 * bias_sq, star=4 * star_sq),
+    rests_on=["eq15"],
+)
+sfl.say(
+    "step",
+    "step.eq31",
+    "Appendix D.1.1, proof of Lemma 5, (31) and the display after it",
+    Relations(
+        (
+            Le(4 * bias_sq, 8 * L * S**2 * K**2 * D_F),
+            Le(4 * star_sq, 4 * S**2 * K**2 * left_out * zeta_star**2),
+        ),
+        "third and fourth term on the right side of (30)",
+    ),
+    assumes=[cases, smooth, heterogeneity_at_optimum],
+    when=sampled,
+    rests_on=["eq15", "eq18", "lemma3.swor"],
+)
+sfl.say(
+    "step",
+    "step.eq32",
+    "Appendix D.1.1, proof of Lemma 5, (32)",
+    at_most(
+        step_sq,
+        noise=4 * S * K * sigma**2,
+        drift=4 * L**2 * S * K * E_r,
+        gap=8 * L * S**2 * K**2 * D_F,
+        sampling=4 * S**2 * K**2 * left_out * zeta_star**2,
+    ),
+    assumes=convex_cases,
+    when=sampled,
+    rests_on=["step.eq30", "step.eq31", "lemma1"],
+)
+
+# D.1.2: the drift
+
+drift_at = IndexedBase("drift_mk", real=True)  # E||x_mk - x||^2 at (m, k)
+
+sfl.say(
+    "definition",
+    "eq33",
+    "Appendix D.1.2, (33)",
+    Relations(
+        (Eq(E_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S))),),
+        "client drift in SFL",
+    ),
+)
+sfl.say(
+    "lemma",
+    "lemma6",
+    "Appendix D.1.2, Lemma 6, (34)",
+    at_most(
+        E_r,
+        noise=Rational(9, 4) * S**2 * K**2 * eta**2 * sigma**2,
+        heterogeneity=Rational(9, 4) * S**2 * K**3 * eta**2 * zeta_star**2,
+        gap=3 * L * S**3 * K**3 * eta**2 * D_F,
+    ),
+    when=_small,
+    assumes=convex_cases,
+    rests_on=["eq33", "step.eq35", "step.eq36", "lemma4"],
+)
+sfl.say(
+    "step",
+    "step.eq35",
+    "Appendix D.1.2, proof of Lemma 6, (35)",
+    at_most(
+        drift_mk,
+        noise=4 * eta**2 * noise_upto,
+        move=4 * eta**2 * B_mk * move_upto,
+        bias=4 * eta**2 * B_mk * bias_upto,
+        star=4 * eta**2 * star_upto,
+    ),
+    rests_on=["alg1", "lemma1", "eq15"],
+)
+sfl.say(
+    "step",
+    "step.eq36",
+    "Appendix D.1.2, proof of Lemma 6, (36)",
+    at_most(client_bias_sq, gap=2 * L * D_F),
+    assumes=[cases, smooth],
+    rests_on=["eq18"],
+)
+
+# D.1.4
+
+sfl.say(
+    "step",
+    "step.sc_recursion",
+    "Appendix D.1.4, first display",
+    at_most(
+        dist2_next,
+        contraction=(1 - mu * S * K * eta / 2) * dist2,
+        progress=-Rational(1, 3) * S * K * eta * D_F,
+        noise=4 * S * K * eta**2 * sigma**2,
+        sampling=4 * S**2 * K**2 * eta**2 * left_out * zeta_star**2,
+        noise_drift=6 * L * S**2 * K**2 * eta**3 * sigma**2,
+        heterogeneity=6 * L * S**2 * K**3 * eta**3 * zeta_star**2,
+    ),
+    when=[*_small, curved, *sampled],
+    assumes=convex_cases,
+    rests_on=["lemma5", "lemma6"],
+)
+
+
+def recursion(contraction: sympy.Expr) -> dict[str, sympy.Expr]:
+    """The terms of (41); `contraction` is its first term."""
+    return {
+        "contraction": contraction,
+        "progress": -eta_tilde / 3 * D_F,
+        "noise": 4 * eta_tilde**2 * sigma**2 / (S * K),
+        "sampling": 4 * eta_tilde**2 * (M - S) * zeta_star**2 / (S * (M - 1)),
+        "noise_drift": 6 * L * eta_tilde**3 * sigma**2 / (S * K),
+        "heterogeneity": 6 * L * eta_tilde**3 * zeta_star**2 / S,
+    }
+
+
+sfl.say(
+    "step",
+    "eq41",
+    "Appendix D.1.4, (41)",
+    at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
+    when=[implied(eta_tilde <= 1 / (6 * L), "stated below (41)"), curved, *sampled],
+    where={eta_tilde: M * K * eta},
+    assumes=convex_cases,
+    rests_on=["step.sc_recursion"],
+    note="Printed with eta_tilde = M K eta, although S K eta is substituted.",
+)
+
+_noise2 = 4 * sigma**2 / (S * K) + 4 * (M - S) * zeta_star**2 / (S * (M - 1))
+_noise3 = 6 * L * sigma**2 / (S * K) + 6 * L * zeta_star**2 / S
+w_r = sfl.symbol("w_r", "w_r", "averaging weight of x^(r)", positive=True)
+r = sfl.symbol("r", "r", "index of a training round", integer=True, nonnegative=True)
+growing = (1 - mu * eta_tilde / 2) ** (-(r + 1))
+
+convex_errors = {
+    "noise": 12 * eta_tilde * sigma**2 / (S * K),
+    "sampling": 12 * eta_tilde * (M - S) * zeta_star**2 / (S * (M - 1)),
+    "noise_drift": 18 * L * eta_tilde**2 * sigma**2 / (S * K),
+    "heterogeneity": 18 * L * eta_tilde**2 * zeta_star**2 / S,
+}
+strongly_convex_step = [1 / (mu * R) <= eta_tilde, eta_tilde <= 1 / (6 * L)]
+linear = Rational(9, 2) * mu * D**2 * exp(-mu * eta_tilde * R / 2)
+sublinear = 3 * D**2 / (eta_tilde * R)
+
+sfl.say(
+    "bound",
+    "eq42",
+    "Appendix D.1.4, (42), partial participation",
+    at_most(gap, optimisation=linear, **convex_errors),
+    when=[*strongly_convex_step, curved, *sampled],
+    where={eta_tilde: S * K * eta, w_r: growing},
+    assumes=convex_cases,
+    rests_on=["eq41", "lemma7.eq38", "eq14"],
+    applies=Application(
+        "sfl.lemma7", {"a": mu / 2, "b": Rational(1, 3), "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}
+    ),
+    note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 1, not at (42). The paper remarks that Lemma 7 has "
+    "no gamma^3 terms but 'can also be applied'. Printed with eta_tilde = M K eta; read S K eta. (42) bounds the "
+    "weighted mean of the gaps, which bounds the gap of the weighted mean by Jensen.",
+)
+sfl.say(
+    "order",
+    "eq43",
+    "Appendix D.1.4, (43), partial participation",
+    soft_order(
+        gap,
+        optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
+        noise=sigma**2 / (mu * S * K * R),
+        sampling=(M - S) * zeta_star**2 / (mu * S * R * (M - 1)),
+        noise_drift=L * sigma**2 / (mu**2 * S * K * R**2),
+        heterogeneity=L * zeta_star**2 / (mu**2 * S * R**2),
+    ),
+    when=[curved, *sampled],
+    assumes=convex_cases,
+    rests_on=["eq42", "lemma7.eq39"],
+)
+
+# D.2: general convex
+
+sfl.say(
+    "step",
+    "step.gc_recursion",
+    "Appendix D.2.2, first display",
+    at_most(dist2_next, **recursion(dist2)),
+    when=[implied(eta_tilde <= 1 / (6 * L), "stated below (41)"), *sampled],
+    assumes=convex_cases,
+    rests_on=["eq41"],
+    note="(41) with mu = 0.",
+)
+sfl.say(
+    "bound",
+    "eq46",
+    "Appendix D.2.2, (46), partial participation",
+    at_most(gap, optimisation=sublinear, **convex_errors),
+    when=[eta_tilde <= 1 / (6 * L), *sampled],
+    where={eta_tilde: S * K * eta, w_r: sympy.Integer(1)},
+    assumes=convex_cases,
+    rests_on=["step.gc_recursion", "lemma8.eq44", "eq14"],
+    applies=Application(
+        "sfl.lemma8", {"b": Rational(1, 3), "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}
+    ),
+    note="Printed with R where Lemma 8 at T = R gives R + 1: the printed bound is the larger. Printed with "
+    "eta_tilde = M K eta; read S K eta.",
+)
+sfl.say(
+    "order",
+    "eq47",
+    "Appendix D.2.2, (47), partial participation",
+    order(
+        gap,
+        noise=sigma * D / sqrt(S * K * R),
+        sampling=sqrt(1 - S / M) * zeta_star * D / sqrt(S * R),
+        noise_drift=(L * sigma**2 * D**4) ** Rational(1, 3) / ((S * K) ** Rational(1, 3) * R ** Rational(2, 3)),
+        heterogeneity=(L * zeta_star**2 * D**4) ** Rational(1, 3) / (S ** Rational(1, 3) * R ** Rational(2, 3)),
+        optimisation=L * D**2 / R,
+    ),
+    when=few,
+    assumes=convex_cases,
+    rests_on=["eq46", "lemma8.eq45"],
+)
+
+# D.3: non-convex
+
+sfl.say(
+    "lemma",
+    "lemma9",
+    "Appendix D.3, Lemma 9, (48)",
+    at_most(
+        descent,
+        progress=-S * K * eta / 2 * grad_sq,
+        noise=L * S * K * eta**2 * sigma**2,
+        drift=L**2 * eta / 2 * E_r,
+    ),
+    when=[*_small, *few],
+    assumes=[lower_bounded, smooth, unbiased, variance, heterogeneity_at_optimum],
+    rests_on=["step.eq49", "step.eq50", "step.eq51", "eq33"],
+    note="Printed with Assumption 3b.",
+)
+sfl.say(
+    "step",
+    "step.eq49",
+    "Appendix D.3, proof of Lemma 9, (49)",
+    at_most(descent, progress=-eta * cross_sum, step=L * eta**2 / 2 * step_sq),
+    assumes=[smooth],
+    rests_on=["eq16", "alg1"],
+)
+sfl.say(
+    "step",
+    "step.eq50",
+    "Appendix D.3, proof of Lemma 9, (50)",
+    at_most(
+        -eta * cross_sum,
+        progress=-S * K * eta / 2 * grad_sq,
+        local=-eta / 2 * local_grad_sq,
+        drift=L**2 * eta / 2 * E_r,
+    ),
+    assumes=[smooth],
+    note="Printed with 'Asm. 1' over the inequality, applied to ||grad F_{pi_m}(x_{m,k}) - grad F(x)||.",
+)
+sfl.say(
+    "step",
+    "step.eq51",
+    "Appendix D.3, proof of Lemma 9, (51)",
+    at_most(
+        L * eta**2 / 2 * step_sq,
+        noise=L * S * K * eta**2 * sigma**2,
+        local=L * S * K * eta**2 * local_grad_sq,
+    ),
+    assumes=[unbiased, variance],
+    rests_on=["lemma1", "eq15"],
+)
+sfl.say(
+    "lemma",
+    "lemma10",
+    "Appendix D.3.1, Lemma 10, (52)",
+    at_most(
+        E_r,
+        noise=Rational(9, 4) * S**2 * K**2 * eta**2 * sigma**2,
+        heterogeneity=Rational(9, 4) * S**2 * K**3 * eta**2 * zeta**2,
+        gradient=(Rational(9, 4) * beta**2 * S**2 * K**3 * eta**2 + Rational(3, 2) * S**3 * K**3 * eta**2) * grad_sq,
+    ),
+    when=_small,
+    assumes=[smooth, unbiased, variance, heterogeneity],
+    rests_on=["eq33", "step.eq53", "lemma4"],
+)
+sfl.say(
+    "step",
+    "step.eq53",
+    "Appendix D.3.1, proof of Lemma 10, (53)",
+    at_most(
+        drift_mk,
+        noise=4 * eta**2 * noise_upto,
+        move=4 * eta**2 * B_mk * move_upto,
+        heterogeneity=4 * eta**2 * T_1,
+        gradient=4 * B_mk**2 * eta**2 * grad_sq,
+    ),
+    rests_on=["alg1", "lemma1", "eq15"],
+    note="T_1 is not defined in the transcription; restored from the display before (53).",
+)
+sfl.say(
+    "step",
+    "step.eq54_recursion",
+    "Appendix D.3.2, first display",
+    at_most(
+        descent,
+        progress=-Rational(1, 3) * S * K * eta * grad_sq,
+        noise=L * S * K * eta**2 * sigma**2,
+        noise_drift=Rational(9, 8) * L**2 * S**2 * K**2 * eta**3 * sigma**2,
+        heterogeneity=Rational(9, 8) * L**2 * S**2 * K**3 * eta**3 * zeta**2,
+    ),
+    when=[beta * eta <= sqrt(S) / (6 * L * S * K), *_small, *few],
+    assumes=nonconvex_case,
+    rests_on=["lemma9", "lemma10"],
+    note="Printed: eta <= (1/(6LSK)) min{1, sqrt(S)/beta}; written here as two conditions, so that beta = 0 is allowed.",
+)
+
+nonconvex_errors = {
+    "noise": 3 * L * eta_tilde * sigma**2 / (S * K),
+    "noise_drift": 27 * L**2 * eta_tilde**2 * sigma**2 / (8 * S * K),
+    "heterogeneity": 27 * L**2 * eta_tilde**2 * zeta**2 / (8 * S),
+}
+nonconvex_step = [eta_tilde <= 1 / (6 * L * (beta + 1))]
+nonconvex_sublinear = 3 * A / (eta_tilde * R)
+
+sfl.say(
+    "bound",
+    "eq54",
+    "Appendix D.3.2, (54), partial participation",
+    at_most(min_grad_sq, optimisation=nonconvex_sublinear, **nonconvex_errors),
+    when=[eta_tilde <= 1 / (6 * L), beta * eta_tilde <= sqrt(S) / (6 * L), *few],
+    where={eta_tilde: S * K * eta, w_r: sympy.Integer(1)},
+    assumes=nonconvex_case,
+    rests_on=["step.eq54_recursion", "lemma8.eq44"],
+    applies=Application(
+        "sfl.lemma8",
+        {
+            "b": Rational(1, 3),
+            "c1": L * sigma**2 / (S * K),
+            "c2": 9 * L**2 * sigma**2 / (8 * S * K) + 9 * L**2 * zeta**2 / (8 * S),
+            "d": 6 * L * sympy.Max(1, beta / sqrt(S)),
+            "r0": A,
+            "T": R,
+        },
+    ),
+    note="Printed: eta_tilde <= (1/(6L)) min{1, sqrt(S)/beta}; written as two conditions, so that beta = 0 is allowed.",
+)
+sfl.say(
+    "step",
+    "step.eq54_range",
+    "Appendix D.3.2, after (54)",
+    Relations(
+        (Le(eta_tilde, 1 / (6 * L * (beta + 1))), Le(1 / (6 * L * (beta + 1)), Min(1, sqrt(S) / beta))),
+        "printed as a chain; the right side is not a step size",
+    ),
+    note="As printed: without the factor 1/(6L) on the right, which the definition of d in the same paragraph has.",
+)
+sfl.say(
+    "order",
+    "eq55",
+    "Appendix D.3.2, (55), partial participation",
+    order(
+        min_grad_sq,
+        noise=(L * sigma**2 * A) ** Rational(1, 2) / sqrt(S * K * R),
+        noise_drift=(L**2 * sigma**2 * A**2) ** Rational(1, 3) / ((S * K) ** Rational(1, 3) * R ** Rational(2, 3)),
+        heterogeneity=(L**2 * zeta**2 * A**2) ** Rational(1, 3) / (S ** Rational(1, 3) * R ** Rational(2, 3)),
+        optimisation=L * beta * A / R,
+    ),
+    when=few,
+    assumes=nonconvex_case,
+    rests_on=["eq54", "lemma8.eq45"],
+)
+
+# Section 3.2: full participation
+
+
+def full(terms: dict[str, sympy.Expr]) -> dict[str, sympy.Expr]:
+    """Partial participation at S = M; the sampling term is gone."""
+    return {name: term.subs(S, M) for name, term in terms.items() if name != "sampling"}
+
+
+def full_application(id_: str) -> Application:
+    """The lemma as applied in the partial-participation bound, at S = M."""
+    applied = sfl.statements[f"sfl.{id_}"].applies
+    assert applied is not None
+    at_M = {name: sympy.simplify(value.subs(S, M)) for name, value in applied.substitution.items()}
+    return Application(applied.lemma, at_M)
+
+
+def theorem(
+    name: str,
+    place: str,
+    claim: object,
+    *,
+    when: Iterable[object],
+    weight: sympy.Expr,
+    eta_of: sympy.Expr,
+    assumes: list[Statement],
+    partial: str,
+    note: str = "",
+) -> Statement:
+    """One case of a theorem at S = M, resting on its partial-participation bound."""
+    return sfl.say(
+        "theorem",
+        name,
+        place,
+        claim,  # type: ignore[arg-type]
+        when=when,  # type: ignore[arg-type]
+        where={eta_tilde: eta_of, w_r: weight},
+        assumes=assumes,
+        rests_on=[partial],
+        applies=full_application(partial),
+        note=note,
+    )
+
+
+theorem(
+    "thm1.strongly_convex",
+    "Theorem 1, (4)",
+    at_most(
+        gap,
+        optimisation=Rational(9, 2) * mu * D**2 * exp(-mu * eta_tilde * R / 2),
+        noise=12 * eta_tilde * sigma**2 / (M * K),
+        noise_drift=18 * L * eta_tilde**2 * sigma**2 / (M * K),
+        heterogeneity=18 * L * eta_tilde**2 * zeta_star**2 / M,
+    ),
+    when=[*strongly_convex_step, curved],
+    weight=growing,
+    eta_of=M * K * eta,
+    assumes=convex_cases,
+    partial="eq42",
+)
+theorem(
+    "thm1.general_convex",
+    "Theorem 1, (5)",
+    at_most(
+        gap,
+        optimisation=3 * D**2 / (eta_tilde * R),
+        noise=12 * eta_tilde * sigma**2 / (M * K),
+        noise_drift=18 * L * eta_tilde**2 * sigma**2 / (M * K),
+        heterogeneity=18 * L * eta_tilde**2 * zeta_star**2 / M,
+    ),
+    when=[eta_tilde <= 1 / (6 * L)],
+    weight=sympy.Integer(1),
+    eta_of=M * K * eta,
+    assumes=convex_cases,
+    partial="eq46",
+)
+theorem(
+    "thm1.nonconvex",
+    "Theorem 1, (6)",
+    at_most(
+        min_grad_sq,
+        optimisation=3 * A / (eta_tilde * R),
+        noise=3 * L * eta_tilde * sigma**2 / (M * K),
+        noise_drift=27 * L**2 * eta_tilde**2 * sigma**2 / (8 * M * K),
+        heterogeneity=27 * L**2 * eta_tilde**2 * zeta**2 / (8 * M),
+    ),
+    when=nonconvex_step,
+    weight=sympy.Integer(1),
+    eta_of=M * K * eta,
+    assumes=nonconvex_case,
+    partial="eq54",
+)
+
+_third, _two_thirds = Rational(1, 3), Rational(2, 3)
+
+sfl.say(
+    "corollary",
+    "cor1.strongly_convex",
+    "Corollary 1, (7)",
+    soft_order(
+        gap,
+        noise=sigma**2 / (mu * M * K * R),
+        noise_drift=L * sigma**2 / (mu**2 * M * K * R**2),
+        heterogeneity=L * zeta_star**2 / (mu**2 * M * R**2),
+        optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
+    ),
+    when=[curved],
+    assumes=convex_cases,
+    rests_on=["thm1.strongly_convex", "lemma7.eq39"],
+)
+sfl.say(
+    "corollary",
+    "cor1.general_convex",
+    "Corollary 1, (8)",
+    order(
+        gap,
+        noise=sigma * D / sqrt(M * K * R),
+        noise_drift=(L * sigma**2 * D**4) ** _third / ((M * K) ** _third * R**_two_thirds),
+        heterogeneity=(L * zeta_star**2 * D**4) ** _third / (M**_third * R**_two_thirds),
+        optimisation=L * D**2 / R,
+    ),
+    assumes=convex_cases,
+    rests_on=["thm1.general_convex", "lemma8.eq45"],
+)
+sfl.say(
+    "corollary",
+    "cor1.nonconvex",
+    "Corollary 1, (9)",
+    order(
+        min_grad_sq,
+        noise=(L * sigma**2 * A) ** Rational(1, 2) / sqrt(M * K * R),
+        noise_drift=(L**2 * sigma**2 * A**2) ** _third / ((M * K) ** _third * R**_two_thirds),
+        heterogeneity=(L**2 * zeta**2 * A**2) ** _third / (M**_third * R**_two_thirds),
+        optimisation=L * beta * A / R,
+    ),
+    assumes=nonconvex_case,
+    rests_on=["thm1.nonconvex", "lemma8.eq45"],
+)

@@ -1,0 +1,314 @@
+"""Problem, algorithms, assumptions, and the basic identities and inequalities (Sections 1-3, Appendices A and C.2)."""
+
+from __future__ import annotations
+
+from sympy import Eq, Ge, IndexedBase, Le, Ne, Sum
+
+from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from theory.sfl.paper import (
+    F_fun,
+    F_m,
+    F_star,
+    L,
+    M,
+    beta,
+    f_m,
+    f_pi_m,
+    g_fun,
+    h,
+    h_star,
+    i,
+    m,
+    mu,
+    n,
+    paper as sfl,
+    sigma,
+    x,
+    x_mk,
+    x_star,
+    y,
+    z,
+    zeta,
+    zeta_star,
+)
+from theory.statement import Listing, Relations, Words
+
+xi = IndexedBase("x", real=True)[i]  # x_i
+xbar = Sum(xi, (i, 1, n)) / n
+
+# Section 1
+
+sfl.say(
+    "setting",
+    "problem",
+    "Section 1, problem formulation",
+    Relations(
+        (Eq(Value(F_fun, x), Sum(Value(F_m, x), (m, 1, M)) / M), Eq(Value(F_m, x), Expectation(Value(f_m, x)))),
+        "minimise F over R^d; the expectation is over xi ~ D_m; with finite data F_m is the mean over the samples",
+    ),
+)
+
+sfl.say(
+    "algorithm",
+    "alg1",
+    "Section 1, Algorithm 1",
+    Listing(
+        (
+            (1, "for training round r = 0, 1, ..., R-1 do"),
+            (2, "  sample a permutation pi_1, ..., pi_M of {1, ..., M}"),
+            (3, "  for m = 1, ..., M in sequence do"),
+            (4, "    x_{m,0} = x^(r) if m = 1, x_{m-1,K} if m > 1"),
+            (5, "    for local step k = 0, ..., K-1 do"),
+            (6, "      x_{m,k+1} = x_{m,k} - eta g_{pi_m,k}"),
+            (7, "  global model: x^(r+1) = x_{M,K}"),
+            (8, "output: xbar^(R), weighted average on x^(r)"),
+        )
+    ),
+    note="The transcription interleaves Algorithms 1 and 2; repaired. The output stands first in the listing, without "
+    "a number. Partial participation (Appendix D): only pi_1, ..., pi_S, and x^(r+1) = x_{S,K}.",
+)
+
+sfl.say(
+    "algorithm",
+    "alg2",
+    "Section 1, Algorithm 2",
+    Listing(
+        (
+            (1, "for training round r = 0, 1, ..., R-1 do"),
+            (2, "  for m = 1, ..., M in parallel do"),
+            (3, "    x_{m,0} = x^(r)"),
+            (4, "    for local step k = 0, ..., K-1 do"),
+            (5, "      x_{m,k+1} = x_{m,k} - eta g_{m,k}"),
+            (6, "  global model: x^(r+1) = (1/M) sum_m x_{m,K}"),
+            (7, "output: xbar^(R), weighted average on x^(r)"),
+        )
+    ),
+    note="The transcription interleaves Algorithms 1 and 2; repaired. Partial participation (Appendix E): the average "
+    "over pi_1, ..., pi_S.",
+)
+
+sfl.say(
+    "algorithm",
+    "alg3",
+    "Appendix A, Algorithm 3 (server side)",
+    Listing(
+        (
+            (1, "initialise server-side global parameters x_s^(0)"),
+            (2, "for round r = 0, ..., R-1 do"),
+            (3, "  sample a permutation pi_1, ..., pi_M as the clients' update order"),
+            (4, "  for m = 1, ..., M in sequence do"),
+            (5, "    x_{s,m}^(r,0) <- x_s^(r) if m = 1, x_s^(r,tau_{m-1}) if m > 1"),
+            (6, "    for local update step k = 0, ..., tau_m - 1 do"),
+            (7, "      receive (A_m^(r,k), Y_m^(r,k)) from client m"),
+            (8, "      forward passes with smashed data A_m^(r,k)"),
+            (9, "      loss of (Yhat_m^(r,k), Y_m^(r,k))"),
+            (10, "      backward passes: gradient of the loss in x_{s,m}^(r,k)"),
+            (11, "      send the gradient of the loss in A_m^(r,k) to client m"),
+            (12, "      x_{s,m}^(r,k+1) <- x_{s,m}^(r,k) - eta (gradient of line 10)"),
+        )
+    ),
+    note="Line 5 is transcribed without the client index of x_s^(r,tau_{m-1}); read x_{s,m-1}^(r,tau_{m-1}).",
+)
+
+sfl.say(
+    "algorithm",
+    "alg4",
+    "Appendix A, Algorithm 4 (client side)",
+    Listing(
+        (
+            (1, "request the latest client-side parameters from the previous client"),
+            (2, "x_{c,m}^(r,0) <- x_c^(r) if m = 1, x_{c,m-1}^(r,tau_{m-1}) if m > 1"),
+            (3, "for local update step k = 0, ..., tau_m - 1 do"),
+            (4, "  forward passes with data features X_m^(r,k)"),
+            (5, "  send (A_m^(r,k), Y_m^(r,k)) to the server"),
+            (6, "  receive the gradient of the loss in A_m^(r,k)"),
+            (7, "  backward passes: gradient of the loss in x_{c,m}^(r,k)"),
+            (8, "  x_{c,m}^(r,k+1) <- x_{c,m}^(r,k) - eta (gradient of line 7)"),
+        )
+    ),
+    note="The inventory reports line 5 as 'send the gradient ... to the server'; the text sends (A, Y), as it should. "
+    "The text's line numbers slip by one from line 5 on; repaired.",
+)
+
+sfl.say(
+    "claim",
+    "claim.ssl_equiv",
+    "Appendix A, 'Applicable to SL'",
+    Words(
+        "SSL and SplitFed share the same update rules with SFL (Algorithm 1) and PFL (Algorithm 2) respectively, and "
+        "hence the same convergence results."
+    ),
+    rests_on=["alg1", "alg2", "alg3", "alg4"],
+)
+
+sfl.say(
+    "claim",
+    "claim.biased",
+    "Section 2, 'Challenges'",
+    Words(
+        "For any pair of indices m and k (except m = 1 and k = 0) within a round, the stochastic gradient is not a "
+        "(conditionally) unbiased estimator of the global gradient.",
+        (Ne(Expectation(Grad(f_pi_m, x_mk)), Grad(F_fun, x_mk)),),
+    ),
+    rests_on=["alg1"],
+)
+
+# Section 3.1: assumptions
+
+lower_bounded = sfl.say(
+    "assumption",
+    "asm.lower",
+    "Section 3.1, (i)",
+    Relations(
+        (Ge(Value(F_fun, x), F_star), Eq(Value(F_fun, x_star), F_star)),
+        "F is lower bounded by F*; in the convex cases there is a minimiser x* with F(x*) = F*",
+    ),
+)
+cases = sfl.say(
+    "assumption",
+    "asm.cases",
+    "Section 3",
+    Relations(
+        (Ge(Bregman(F_m, x, y), mu / 2 * Norm(x - y) ** 2),),
+        "all F_m are mu-strongly convex; or all are convex (mu = 0); or all are non-convex",
+    ),
+)
+smooth = sfl.say(
+    "assumption",
+    "asm.smooth",
+    "Assumption 1",
+    Relations((Le(Norm(Grad(F_m, x) - Grad(F_m, y)), L * Norm(x - y)),), "for all x, y, for every client m; L > 0"),
+)
+unbiased = sfl.say(
+    "assumption",
+    "asm.unbiased",
+    "Section 3.1",
+    Relations(
+        (Eq(Expectation(Value(f_m, x)), Grad(F_m, x)),),
+        "samples are drawn with replacement, so the stochastic gradient is a (conditionally) unbiased estimate",
+    ),
+    note="As printed: the nabla in front of f_m is missing on the left.",
+)
+variance = sfl.say(
+    "assumption",
+    "asm.variance",
+    "Assumption 2, (1)",
+    Relations((Le(Expectation(Norm(Grad(f_m, x) - Grad(F_m, x)) ** 2), sigma**2),), "for every client m"),
+)
+heterogeneity = sfl.say(
+    "assumption",
+    "asm.het_a",
+    "Assumption 3a, (2)",
+    Relations(
+        (
+            Le(
+                Sum(Norm(Grad(F_m, x) - Grad(F_fun, x)) ** 2, (m, 1, M)) / M,
+                beta**2 * Norm(Grad(F_fun, x)) ** 2 + zeta**2,
+            ),
+        ),
+        "non-convex case; beta and zeta are zero when all local objectives are identical",
+    ),
+)
+heterogeneity_at_optimum = sfl.say(
+    "assumption",
+    "asm.het_b",
+    "Assumption 3b, (3)",
+    Relations(
+        (Eq(Sum(Norm(Grad(F_m, x_star)) ** 2, (m, 1, M)) / M, zeta_star**2),),
+        "convex cases, at one global minimiser x*; stated to be weaker than Assumption 3a",
+    ),
+)
+
+# Appendix C.2: identities and inequalities
+
+E = Expectation
+
+sfl.say(
+    "identity",
+    "eq12",
+    "Appendix C.2, (12)",
+    Relations((Eq(E(Norm(x - E(x)) ** 2), E(Norm(x) ** 2) - Norm(E(x)) ** 2),), "any random vector x"),
+)
+sfl.say(
+    "identity",
+    "eq13",
+    "Appendix C.2, (13)",
+    Relations(
+        (
+            Eq(
+                Sum(Norm(xi - xbar) ** 2, (i, 1, n)) / n,
+                Sum(Norm(xi) ** 2, (i, 1, n)) / n - Norm(xbar) ** 2,
+            ),
+        ),
+        "any vectors x_1 ... x_n",
+    ),
+)
+sfl.say(
+    "inequality",
+    "eq14",
+    "Appendix C.2, (14)",
+    Relations((Le(Value(h, xbar), Sum(Value(h, xi), (i, 1, n)) / n),), "Jensen: any convex h, any vectors"),
+)
+sfl.say(
+    "inequality",
+    "eq15",
+    "Appendix C.2, (15)",
+    Relations((Le(Norm(xbar) ** 2, Sum(Norm(xi) ** 2, (i, 1, n)) / n),), "any vectors x_1 ... x_n"),
+    rests_on=["eq14"],
+)
+sfl.say(
+    "definition",
+    "bregman",
+    "Appendix C.2",
+    Relations(
+        (Eq(Bregman(h, x, y), Value(h, x) - Value(h, y) - Inner(Grad(h, y), x - y)),),
+        "Bregman divergence; non-negative when h is convex",
+    ),
+)
+sfl.say(
+    "identity",
+    "three_point",
+    "Appendix C.2",
+    Relations(
+        (Eq(Bregman(h, z, x) + Bregman(h, x, y) - Bregman(h, z, y), Inner(Grad(h, y) - Grad(h, x), z - x)),),
+        "three-point identity",
+    ),
+    rests_on=["bregman"],
+)
+sfl.say(
+    "inequality",
+    "eq16",
+    "Appendix C.2, (16)",
+    Relations((Le(Bregman(h, x, y), L / 2 * Norm(x - y) ** 2),), "h L-smooth"),
+    rests_on=["bregman"],
+)
+sfl.say(
+    "inequality",
+    "eq17",
+    "Appendix C.2, (17)",
+    Relations((Le(Norm(Grad(h, x)) ** 2, 2 * L * (Value(h, x) - h_star)),), "h L-smooth and bounded below by h_*"),
+    rests_on=["eq16"],
+)
+sfl.say(
+    "inequality",
+    "eq18",
+    "Appendix C.2, (18)",
+    Relations((Ge(Bregman(h, x, y), Norm(Grad(h, x) - Grad(h, y)) ** 2 / (2 * L)),), "h L-smooth and convex"),
+    rests_on=["bregman"],
+)
+sfl.say(
+    "definition",
+    "sc_equiv",
+    "Appendix C.2",
+    Relations(
+        (Eq(Value(h, x), Value(g_fun, x) + mu / 2 * Norm(x) ** 2),),
+        "h is mu-strongly convex if and only if such a convex g exists",
+    ),
+)
+sfl.say(
+    "inequality",
+    "eq19",
+    "Appendix C.2, (19)",
+    Relations((Le(mu / 2 * Norm(x - y) ** 2, Bregman(h, x, y)),), "h mu-strongly convex"),
+    rests_on=["bregman", "sc_equiv"],
+)

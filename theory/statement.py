@@ -1,0 +1,340 @@
+"""What a paper says, as data: symbols, conditions, claims, statements, evidence, verdicts.
+
+A `Statement` is one thing a paper says.  Its `claim` is one of
+
+* `Bound`      quantity <= sum of named terms (also >= or =), every constant explicit;
+* `Order`      quantity = O(...) or O~(...): an ordered list of order terms, constants unknown;
+* `Relations`  identities, definitions and inequalities without named terms;
+* `Listing`    the numbered lines of an algorithm;
+* `Record`     settings and printed numbers of an experiment;
+* `Words`      a sentence, with the formulas it contains.
+
+Printed statements are kept exactly as printed; a repair of the transcription is written in `note`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Literal
+
+import sympy
+from sympy.core.relational import Relational
+
+# The two dimensions everything is measured in: X that of the parameters x, F that of the objective F(x).
+X = sympy.Symbol("[x]", positive=True)
+F = sympy.Symbol("[F]", positive=True)
+NUMBER = sympy.Integer(1)
+
+
+class Status(StrEnum):
+    """What a check has shown."""
+
+    PROVED = "proved"  # for every instance of the hypotheses
+    HOLDS = "holds"  # on a stated, finite family
+    REFUTED = "refuted"  # with a witness that anyone can re-run
+    VACUOUS = "vacuous"  # the conditions cannot be met
+    OPEN = "open"  # nothing has decided it
+
+
+EvidenceKind = Literal["derivation", "certificate", "enumeration", "moments", "run", "units", "search"]
+
+Kind = Literal[
+    "setting",
+    "assumption",
+    "definition",
+    "identity",
+    "inequality",
+    "lemma",
+    "step",
+    "theorem",
+    "corollary",
+    "bound",
+    "order",
+    "table",
+    "claim",
+    "algorithm",
+    "problem",
+    "partition",
+    "experiment",
+    "figure",
+]
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A letter of a paper: ASCII name, how it prints, what it means, its dimension.
+
+    `dimension` is a monomial in `X` and `F` (``F / X**2`` for a smoothness constant), or `NUMBER`.
+    """
+
+    name: str
+    latex: str
+    meaning: str
+    dimension: sympy.Expr
+    sympy: sympy.Symbol
+
+    @property
+    def domain(self) -> str:
+        """In words, the values the symbol may take."""
+        s = self.sympy
+        kind = "integer" if s.is_integer else "real"
+        if s.is_positive:
+            return f"{kind} >= 1" if s.is_integer else f"{kind} > 0"
+        if s.is_nonnegative:
+            return f"{kind} >= 0"
+        return kind
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must hold before a claim speaks; `source` tells a printed condition from an implied one."""
+
+    relation: Relational
+    source: str = "printed"
+
+    def __str__(self) -> str:
+        sign = {"==": "="}.get(self.relation.rel_op, self.relation.rel_op)
+        text = f"{self.relation.lhs} {sign} {self.relation.rhs}"
+        return text if self.source == "printed" else f"{text} ({self.source})"
+
+
+@dataclass(frozen=True)
+class Term:
+    """One named summand of a bound."""
+
+    name: str
+    value: sympy.Expr
+
+
+@dataclass(frozen=True)
+class Bound:
+    """quantity `sign` sum of named terms, in printed order, all constants explicit."""
+
+    quantity: sympy.Expr
+    terms: tuple[Term, ...]
+    sign: Literal["<=", ">=", "="] = "<="
+
+    @property
+    def value(self) -> sympy.Expr:
+        """The sum of the terms."""
+        return sympy.Add(*(t.value for t in self.terms))
+
+    def scaled(self, factor: Any, term: str | None = None) -> Bound:
+        """The bound with every term (or only the one named `term`) multiplied by `factor`: a sharpened claim."""
+        names = [t.name for t in self.terms]
+        if term is not None and term not in names:
+            raise ValueError(f"no term named {term!r}; the terms are {', '.join(names)}")
+        terms = tuple(
+            Term(t.name, t.value * sympy.nsimplify(factor)) if term in (None, t.name) else t for t in self.terms
+        )
+        return replace(self, terms=terms)
+
+
+@dataclass(frozen=True)
+class Order:
+    """quantity = O(sum of terms), or O~ when polylogarithmic factors are omitted too (`polylog`)."""
+
+    quantity: sympy.Expr
+    terms: tuple[Term, ...]
+    polylog: bool = False
+
+    @property
+    def value(self) -> sympy.Expr:
+        """The sum of the order terms, with the unknown constants set to one."""
+        return sympy.Add(*(t.value for t in self.terms))
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Relations (equalities, inequalities, membership) without named terms, and what they say in words."""
+
+    relations: tuple[sympy.Basic, ...]
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """An algorithm's numbered lines (line number, text)."""
+
+    lines: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class Record:
+    """An experiment: settings and printed numbers, as data."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    table: tuple[Mapping[str, Any], ...] = ()
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Words:
+    """A sentence of the paper, and the formulas in it."""
+
+    text: str
+    formulas: tuple[sympy.Basic, ...] = ()
+
+
+Claim = Bound | Order | Relations | Listing | Record | Words
+
+
+@dataclass(frozen=True)
+class Application:
+    """'Applying Lemma n with a = ..., b = ...': the lemma's symbols, by ASCII name, in the statement's own."""
+
+    lemma: str
+    substitution: Mapping[str, sympy.Expr]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One thing a paper says.
+
+    id          `paper.name`, the key everywhere
+    kind        theorem, lemma, step, assumption ...
+    place       where it stands in the paper
+    claim       what it claims
+    when        conditions under which the claim speaks
+    where       definitions it makes, symbol -> expression (eta_tilde = M K eta)
+    assumes     ids of the assumptions it needs
+    rests_on    ids of the statements its proof uses
+    applies     the recursion lemma its proof applies, with the substitution
+    note        repairs of the transcription, differences from the inventory
+    """
+
+    id: str
+    kind: Kind
+    place: str
+    claim: Claim
+    when: tuple[Condition, ...] = ()
+    where: Mapping[sympy.Symbol, sympy.Expr] = field(default_factory=dict)
+    assumes: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
+    applies: Application | None = None
+    note: str = ""
+
+    @property
+    def paper(self) -> str:
+        """The paper's short name."""
+        return self.id.split(".", 1)[0]
+
+    def with_claim(self, claim: Claim) -> Statement:
+        """The same statement with another claim: how tests sharpen what a check must then refute."""
+        return replace(self, claim=claim)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of one check.
+
+    slack     the factor by which the claim could be tightened before this check refutes it (None: not measured)
+    says      one line: what was checked, on which family
+    witness   for `refuted`: the instance and the two numbers
+    """
+
+    status: Status
+    says: str
+    slack: float | None = None
+    witness: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One way of testing one statement.
+
+    `check(statement, full)` computes the verdict from the statement's own claim, so that a sharpened claim
+    put through the same check must come out refuted.
+    """
+
+    statement: str
+    kind: EvidenceKind
+    check: Callable[[Statement, bool], Verdict]
+    figure: str | None = None
+
+
+def _conditions(when: Iterable[Relational | Condition]) -> tuple[Condition, ...]:
+    return tuple(c if isinstance(c, Condition) else Condition(c) for c in when)
+
+
+def _terms(terms: Mapping[str, Any]) -> tuple[Term, ...]:
+    return tuple(Term(name, sympy.sympify(value)) for name, value in terms.items())
+
+
+def at_most(quantity: sympy.Expr, **terms: Any) -> Bound:
+    """quantity <= sum of the named terms."""
+    return Bound(quantity, _terms(terms), "<=")
+
+
+def equal_to(quantity: sympy.Expr, **terms: Any) -> Bound:
+    """quantity = sum of the named terms."""
+    return Bound(quantity, _terms(terms), "=")
+
+
+def order(quantity: sympy.Expr, **terms: Any) -> Order:
+    """quantity = O(sum of the named terms): absolute constants omitted."""
+    return Order(quantity, _terms(terms))
+
+
+def soft_order(quantity: sympy.Expr, **terms: Any) -> Order:
+    """quantity = O~(sum of the named terms): absolute constants and polylogarithmic factors omitted."""
+    return Order(quantity, _terms(terms), polylog=True)
+
+
+def implied(relation: Relational, why: str) -> Condition:
+    """A condition the paper does not print but its assumptions imply, such as mu <= L."""
+    return Condition(relation, why)
+
+
+class Paper:
+    """A paper under its short name, collecting its symbols and statements as its modules declare them."""
+
+    def __init__(self, name: str, title: str, citation: str) -> None:
+        self.name, self.title, self.citation = name, title, citation
+        self.symbols: dict[str, Symbol] = {}
+        self.statements: dict[str, Statement] = {}
+
+    def symbol(
+        self, name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **assumptions: bool
+    ) -> sympy.Symbol:
+        """Declare a letter, once; its dimension serves the units check of every statement that uses it."""
+        if name in self.symbols:
+            raise ValueError(f"symbol {name!r} is declared twice in {self.name}")
+        s = sympy.Symbol(name, real=True, **assumptions)
+        self.symbols[name] = Symbol(name, latex, meaning, sympy.sympify(dimension), s)
+        return s
+
+    def say(
+        self,
+        kind: Kind,
+        name: str,
+        place: str,
+        claim: Claim,
+        *,
+        when: Iterable[Relational | Condition] = (),
+        where: Mapping[sympy.Symbol, Any] | None = None,
+        assumes: Iterable[Statement] = (),
+        rests_on: Iterable[str] = (),
+        applies: Application | None = None,
+        note: str = "",
+    ) -> Statement:
+        """Declare a statement; `name` and `rests_on` are ids without the paper's short name."""
+        id_ = f"{self.name}.{name}"
+        if id_ in self.statements:
+            raise ValueError(f"statement {id_!r} is declared twice")
+        statement = Statement(
+            id=id_,
+            kind=kind,
+            place=place,
+            claim=claim,
+            when=_conditions(when),
+            where={k: sympy.sympify(v) for k, v in (where or {}).items()},
+            assumes=tuple(a.id for a in assumes),
+            rests_on=tuple(f"{self.name}.{r}" for r in rests_on),
+            applies=applies,
+            note=note,
+        )
+        self.statements[id_] = statement
+        return statement
