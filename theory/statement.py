@@ -256,7 +256,11 @@ class Evidence:
 
 
 def _conditions(when: Iterable[Relational | Condition]) -> tuple[Condition, ...]:
-    return tuple(c if isinstance(c, Condition) else Condition(c) for c in when)
+    conditions = tuple(c if isinstance(c, Condition) else Condition(c) for c in when)
+    for c in conditions:
+        if not isinstance(c.relation, Relational):
+            raise ValueError(f"condition {c.relation} is not a relation: it always or never holds")
+    return conditions
 
 
 def _terms(terms: Mapping[str, Any]) -> tuple[Term, ...]:

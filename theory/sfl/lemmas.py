@@ -50,7 +50,8 @@ from theory.sfl.paper import (
 from theory.statement import Relations, Words, at_most, equal_to, implied, soft_order
 
 E = Expectation
-xi, ei, x_pi = IndexedBase("x", real=True)[i], IndexedBase("e", real=True)[i], IndexedBase("x_pi", real=True)
+xi, ei = IndexedBase("x_seq", real=True)[i], IndexedBase("e", real=True)[i]  # Lemma 1
+x_pi = IndexedBase("x_pi", real=True)  # Lemmas 3, 4
 
 sfl.say(
     "lemma",
@@ -83,7 +84,7 @@ sfl.say(
 
 # Lemma 3: simple random sampling
 
-_sampling = [implied(s >= 1, "implied: a sample"), implied(n >= 2, "implied: the printed n - 1 divides")]
+_sampling = [implied(n >= 2, "implied: the printed n - 1 divides")]
 
 sfl.say(
     "lemma",
@@ -107,7 +108,6 @@ sfl.say(
     "lemma3.swr",
     "Appendix C.3, Lemma 3, (22)",
     equal_to(var_swr, variance=zeta**2 / s),
-    when=[implied(s >= 1, "implied: a sample")],
     rests_on=["lemma3.mean"],
 )
 sfl.say(

@@ -46,17 +46,18 @@ eta = _symbol("eta", r"\eta", "learning rate", X**2 / F, **_positive)
 eta_tilde = _symbol("eta_tilde", r"\tilde\eta", "effective learning rate", X**2 / F, **_positive)
 delta = _symbol("delta", r"\delta", "Hessian heterogeneity, max ||hess F_m - hess F||", F / X**2, **_amount)
 
-# Vectors and functions that appear in identities
+# Vectors and functions that appear in identities; sampled units are gradients where Lemmas 3 and 4 are applied
 x = _symbol("x", r"\mathbf{x}", "a point, or a random vector", X)
 y = _symbol("y", r"\mathbf{y}", "a point", X)
 z = _symbol("z", r"\mathbf{z}", "a point", X)
 x_star = _symbol("x_star", r"\mathbf{x}^*", "a minimiser of F", X)
-xbar = _symbol("xbar", r"\bar{\mathbf{x}}", "mean of the population x_1 ... x_n", X)
-xbar_pi = _symbol("xbar_pi", r"\bar{\mathbf{x}}_\pi", "mean of a sample x_{pi_1} ... x_{pi_s}", X)
-x_pi = _symbol("x_pi", r"\mathbf{x}_{\pi}", "the sampled units x_{pi_1}, x_{pi_2}, ...", X)
-x_pi_p = _symbol("x_pi_p", r"\mathbf{x}_{\pi_p}", "the p-th sampled unit", X)
-x_pi_q = _symbol("x_pi_q", r"\mathbf{x}_{\pi_q}", "the q-th sampled unit, q != p", X)
-e = _symbol("e", r"\mathbf{e}", "conditional expectations e_i = E[x_i | xi_{i-1} ... xi_1]", X)
+xbar = _symbol("xbar", r"\bar{\mathbf{x}}", "mean of the population x_1 ... x_n", F / X)
+xbar_pi = _symbol("xbar_pi", r"\bar{\mathbf{x}}_\pi", "mean of a sample x_{pi_1} ... x_{pi_s}", F / X)
+x_pi = _symbol("x_pi", r"\mathbf{x}_{\pi}", "the sampled units x_{pi_1}, x_{pi_2}, ...", F / X)
+x_pi_p = _symbol("x_pi_p", r"\mathbf{x}_{\pi_p}", "the p-th sampled unit", F / X)
+x_pi_q = _symbol("x_pi_q", r"\mathbf{x}_{\pi_q}", "the q-th sampled unit, q != p", F / X)
+x_seq = _symbol("x_seq", r"\mathbf{x}", "the random sequence of Lemma 1; gradients where it is applied", F / X)
+e = _symbol("e", r"\mathbf{e}", "conditional expectations e_i = E[x_i | xi_{i-1} ... xi_1]", F / X)
 h = _symbol("h", "h", "a function", F)
 g_fun = _symbol("g", "g", "a convex function", F)
 h_star = _symbol("h_star", "h_*", "a lower bound of h", F)
@@ -222,7 +223,7 @@ T_1 = _symbol(
     **_amount,
 )
 
-# Lemmas 3 and 4; where they are applied the units x_i are gradients, hence zeta's dimension
+# Lemmas 3 and 4
 var_swr = _symbol(
     "var_swr", r"\mathbb{E}\|\bar x_\pi-\bar x\|^2_{\mathrm{SWR}}", "variance, with replacement", _g2, **_amount
 )

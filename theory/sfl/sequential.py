@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import sympy
 from sympy import Eq, IndexedBase, Le, Min, Rational, Sum, exp, sqrt
+from sympy.core.relational import Relational
 
 from theory.sfl.paper import (
     D_F,
@@ -59,7 +60,18 @@ from theory.sfl.setting import (
     unbiased,
     variance,
 )
-from theory.statement import Application, Condition, Relations, Statement, at_most, equal_to, implied, order, soft_order
+from theory.statement import (
+    Application,
+    Bound,
+    Condition,
+    Relations,
+    Statement,
+    at_most,
+    equal_to,
+    implied,
+    order,
+    soft_order,
+)
 
 convex_cases = [lower_bounded, cases, smooth, unbiased, variance, heterogeneity_at_optimum]
 nonconvex_case = [lower_bounded, smooth, unbiased, variance, heterogeneity]
@@ -510,9 +522,9 @@ def full_application(id_: str) -> Application:
 def theorem(
     name: str,
     place: str,
-    claim: object,
+    claim: Bound,
     *,
-    when: Iterable[object],
+    when: Iterable[Relational | Condition],
     weight: sympy.Expr,
     eta_of: sympy.Expr,
     assumes: list[Statement],
@@ -524,8 +536,8 @@ def theorem(
         "theorem",
         name,
         place,
-        claim,  # type: ignore[arg-type]
-        when=when,  # type: ignore[arg-type]
+        claim,
+        when=when,
         where={eta_tilde: eta_of, w_r: weight},
         assumes=assumes,
         rests_on=[partial],

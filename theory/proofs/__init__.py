@@ -1,0 +1,1 @@
+"""The proof engine: what decides whether a printed statement is true."""

@@ -1,0 +1,266 @@
+"""Exact expectations by enumeration: all samples, all permutations, all outcomes of a finite law.
+
+Everything here is rational or symbolic; a quadratic statement about a population x_1 ... x_n in R^d is decided for
+every population and every d at once, because both sides are quadratic forms that act on coordinates alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations, product
+from math import perm
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from theory.notation import Expectation, Inner, Norm
+from theory.statement import Bound, Relations, Statement, Status, Verdict
+
+Integers = NDArray[np.int64]
+
+
+def mean_form(samples: Sequence[tuple[int, ...]], weights: Sequence[int], n: int) -> sympy.Matrix:
+    """The form A with mean over samples of ||sum_p weights_p (x_{pi_p} - xbar)||^2 = sum_ij A_ij <x_i, x_j>, exactly."""
+    index = np.asarray(samples)
+    coefficient: Integers = np.zeros((len(samples), n), dtype=np.int64)
+    for position, weight in enumerate(weights):
+        np.add.at(coefficient, (np.arange(len(samples)), index[:, position]), weight)
+    counts = sympy.Matrix(coefficient.T @ coefficient) / len(samples)
+    centre = sympy.eye(n) - sympy.ones(n, n) / n
+    return centre * counts * centre
+
+
+def times_variance(form: sympy.Matrix) -> sympy.Rational:
+    """The factor with form = factor * zeta^2, zeta^2 = (1/n) sum ||x_i - xbar||^2.
+
+    Raises ValueError when the form is no multiple of zeta^2 (exact comparison).
+    """
+    n = form.shape[0]
+    variance = (sympy.eye(n) - sympy.ones(n, n) / n) / n
+    factor = form.trace() / variance.trace()
+    if form != factor * variance:
+        raise ValueError("the expectation is no multiple of the population variance")
+    return factor
+
+
+def without_replacement(n: int, s: int) -> list[tuple[int, ...]]:
+    """All n!/(n-s)! ordered samples without replacement."""
+    return list(permutations(range(n), s))
+
+
+def with_replacement(n: int, s: int) -> list[tuple[int, ...]]:
+    """All n^s ordered samples with replacement."""
+    return list(product(range(n), repeat=s))
+
+
+def sample_mean_variance(n: int, s: int, replacement: bool) -> sympy.Rational:
+    """E||mean of s sampled units - xbar||^2 / zeta^2, by enumeration of all samples."""
+    samples = with_replacement(n, s) if replacement else without_replacement(n, s)
+    return times_variance(mean_form(samples, [1] * s, n)) / s**2
+
+
+def sample_covariance(n: int) -> sympy.Rational:
+    """E<x_{pi_p} - xbar, x_{pi_q} - xbar> / zeta^2 for p != q without replacement, by enumeration (polarised)."""
+    pairs = without_replacement(n, 2)
+    plus, minus = (times_variance(mean_form(pairs, [1, sign], n)) for sign in (1, -1))
+    return (plus - minus) / 4
+
+
+def partial_sum(M: int, K: int, m: int, k: int) -> sympy.Rational:
+    """E||K sum_{i<m} (x_{pi_i} - xbar) + k (x_{pi_m} - xbar)||^2 / zeta^2 (Lemma 4), by enumeration."""
+    return times_variance(mean_form(without_replacement(M, m), [K] * (m - 1) + [k], M))
+
+
+def partial_sums(M: int, S: int, K: int) -> sympy.Rational:
+    """The left side of Lemma 4 over zeta^2, by enumeration."""
+    return sympy.Add(*(partial_sum(M, K, m, k) for m in range(1, S + 1) for k in range(K)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One instance of a statement: values of its symbols, by name, and the enumerated truth."""
+
+    values: Mapping[str, int]
+    truth: sympy.Rational
+
+
+def compare(statement: Statement, cases: Sequence[Case], zetas: Sequence[int] = (1, 2)) -> Verdict:
+    """A `Bound` statement against enumerated truths (per unit of zeta^2), at several zeta.
+
+    '=' must hold exactly, '<=' with the slack min(claimed / true) over the family.
+    """
+    claim = statement.claim
+    assert isinstance(claim, Bound)
+    slack: sympy.Rational | None = None
+    family = f"{len(cases)} cases, " + ", ".join(
+        f"{name} = {min(c.values[name] for c in cases)}..{max(c.values[name] for c in cases)}"
+        for name in cases[0].values
+    )
+    for zeta in zetas:
+        for case in cases:
+            at = {**case.values, "zeta": zeta}
+            claimed = substitute(claim.value, at)
+            true = case.truth * zeta**2
+            wrong = claimed != true if claim.sign == "=" else claimed < true
+            if wrong:
+                witness = {**at, "enumerated": str(true), "printed": str(claimed)}
+                return Verdict(Status.REFUTED, f"enumerated {true}, printed {claimed}", witness=witness)
+            if claim.sign == "<=" and true > 0:
+                slack = claimed / true if slack is None else min(slack, claimed / true)
+    return Verdict(
+        Status.HOLDS,
+        f"exact over all samples, every population in every dimension; {family}",
+        slack=1.0 if claim.sign == "=" else None if slack is None else float(slack),
+    )
+
+
+def substitute(expression: sympy.Expr, values: Mapping[str, int]) -> sympy.Expr:
+    """The exact value of an expression at integers given by name; sums are carried out."""
+    at = {s: values[s.name] for s in expression.free_symbols if s.name in values}
+    return sympy.nsimplify(expression.subs(at).doit())
+
+
+def grid(most: int, samples: Callable[[int, int], int] = perm) -> Iterator[tuple[int, int]]:
+    """All (n, s) with 2 <= n <= most, 1 <= s <= n and at most 50,000 samples."""
+    for n in range(2, most + 1):
+        for s in range(1, n + 1):
+            if samples(n, s) <= 50_000:
+                yield n, s
+
+
+# Statements in vector notation, on a finite law or a symbolic population
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One outcome of a finite law: its probability and the values of symbols (or indexed symbols, as strings)."""
+
+    probability: sympy.Expr
+    values: Mapping[str, sympy.Expr]
+
+
+def interpret(expression: sympy.Basic, values: Mapping[str, sympy.Expr], law: Sequence[Outcome] = ()) -> sympy.Expr:
+    """The expression in one dimension: norms squared become squares, E[.] the mean over the law's outcomes."""
+    e = expression
+    if str(e) in values:
+        return values[str(e)]
+    if isinstance(e, Expectation):
+        return sympy.Add(*(o.probability * interpret(e.args[0], {**values, **o.values}, law) for o in law))
+    if isinstance(e, Norm):
+        return interpret(e.args[0], values, law)  # used squared only
+    if isinstance(e, Inner):
+        return sympy.Mul(*(interpret(a, values, law) for a in e.args))
+    if isinstance(e, sympy.Sum):
+        index, low, high = e.limits[0]
+        ends = [int(interpret(end, values, law)) for end in (low, high)]
+        return sympy.Add(
+            *(interpret(e.function.subs(index, at), {**values, str(index): sympy.Integer(at)}, law)
+              for at in range(ends[0], ends[1] + 1))
+        )  # fmt: skip
+    if not e.args:
+        return e
+    if isinstance(e, sympy.Indexed):
+        raise KeyError(f"no value for {e}")
+    return e.func(*(interpret(a, values, law) for a in e.args))
+
+
+def decide(relation: sympy.Basic, values: Mapping[str, sympy.Expr], law: Sequence[Outcome], names: list[str]) -> bool:
+    """Whether a quadratic relation holds for all real values of the named symbols: identity, or a PSD form."""
+    left, right = (sympy.expand(interpret(side, values, law)) for side in relation.args)
+    if isinstance(relation, sympy.Eq):
+        return sympy.expand(left - right) == 0
+    difference = right - left if isinstance(relation, sympy.Le) else left - right
+    variables = [sympy.Symbol(name, real=True) for name in names]
+    half_hessian = sympy.hessian(sympy.expand(difference), variables) / 2
+    if sympy.expand(difference - (sympy.Matrix([variables]) * half_hessian * sympy.Matrix(variables))[0]) != 0:
+        return False  # not a form: no decision in favour
+    return bool(half_hessian.is_positive_semidefinite)
+
+
+def population(n: int, base: str = "x") -> tuple[dict[str, sympy.Expr], list[str]]:
+    """Symbols x[1] ... x[n] of a population, in one dimension, and their names."""
+    names = [f"{base}_{i}" for i in range(1, n + 1)]
+    return {f"{base}[{i}]": sympy.Symbol(name, real=True) for i, name in enumerate(names, 1)}, names
+
+
+def check_population(statement: Statement, full: bool = False) -> Verdict:
+    """Every relation of the statement, for all populations of n vectors in every dimension, n = 1..6 (8 in full)."""
+    claim = statement.claim
+    assert isinstance(claim, Relations)
+    sizes = range(1, 9 if full else 7)
+    for n in sizes:
+        values, names = population(n)
+        for relation in claim.relations:
+            if not decide(relation, {**values, "n": sympy.Integer(n)}, (), names):
+                return Verdict(
+                    Status.REFUTED, f"fails for n = {n}: {relation}", witness={"n": n, "where": str(relation)}
+                )
+    return Verdict(Status.HOLDS, f"exact for every population in every dimension, n = 1..{sizes[-1]}")
+
+
+def check_law(statement: Statement, full: bool = False) -> Verdict:
+    """Every relation, for a random vector x with any law on at most 4 points (6 in full), probabilities symbolic."""
+    claim = statement.claim
+    assert isinstance(claim, Relations)
+    most = 6 if full else 4
+    for n in range(1, most + 1):
+        points, names = population(n)
+        p = [sympy.Symbol(f"p_{i}", nonnegative=True) for i in range(1, n)]
+        p.append(1 - sympy.Add(*p))
+        law = [Outcome(pi, {"x": point}) for pi, point in zip(p, points.values(), strict=True)]
+        for relation in claim.relations:
+            if not decide(relation, {}, law, names):
+                return Verdict(Status.REFUTED, f"fails on {n} points: {relation}", witness={"points": n})
+    return Verdict(Status.HOLDS, f"exact for every law on at most {most} points, in every dimension")
+
+
+def sign_tree(depth: int) -> tuple[list[Outcome], list[str]]:
+    """Adapted noise x_i = e_i + s(history) (+-1): every scale s a free symbol, one per node of the binary tree."""
+    names: dict[tuple[int, ...], str] = {}
+    outcomes = []
+    for signs in product((1, -1), repeat=depth):
+        values: dict[str, sympy.Expr] = {}
+        for i in range(depth):
+            history = signs[:i]
+            names.setdefault(history, f"s_{len(names)}")
+            centre = sympy.Symbol(f"c_{i}_{history}", real=True)
+            values[f"e[{i + 1}]"] = centre
+            values[f"x_seq[{i + 1}]"] = centre + signs[i] * sympy.Symbol(names[history], real=True)
+        outcomes.append(Outcome(sympy.Rational(1, 2**depth), values))
+    return outcomes, list(names.values())
+
+
+def check_martingale(statement: Statement, full: bool = False) -> Verdict:
+    """Lemma 1 on all trees of adapted +-1 noise of depth at most 3 (4 in full), scales free; sigma their maximum.
+
+    An equality is a polynomial identity in the scales; an inequality is linear in the squared scales, each at most
+    sigma^2, so it is enough to compare at the scales that make its left side largest: all equal to sigma.
+    """
+    claim = statement.claim
+    assert isinstance(claim, Relations)
+    sigma = sympy.Symbol("sigma_value", positive=True)
+    deepest = 4 if full else 3
+    for depth in range(1, deepest + 1):
+        law, scales = sign_tree(depth)
+        values = {"n": sympy.Integer(depth), "sigma": sigma}
+        for relation in claim.relations:
+            sides = [sympy.expand(interpret(side, values, law)) for side in relation.args]
+            if isinstance(relation, sympy.Eq):
+                holds = sympy.expand(sides[0] - sides[1]) == 0
+            else:
+                at_most = {sympy.Symbol(name, real=True): sigma for name in scales}
+                worst = [sympy.expand(side.subs(at_most)) for side in sides]
+                holds = bool(sympy.simplify((worst[1] - worst[0]) / sigma**2) >= 0)
+            if not holds:
+                return Verdict(
+                    Status.REFUTED,
+                    f"fails on a tree of depth {depth}: {relation}",
+                    witness={"depth": depth, "left": str(sides[0]), "right": str(sides[1])},
+                )
+    return Verdict(Status.HOLDS, f"exact on all trees of adapted +-1 noise of depth at most {deepest}, every scale")
+
+
+__all__ = ["Case", "Fraction", "check_law", "check_martingale", "check_population", "compare", "decide", "interpret"]

@@ -1,0 +1,113 @@
+"""Dimensional analysis: every term of every bound has the dimension of its left side.
+
+The dimension of an expression is a monomial in X (that of the parameters x) and F (that of the objective);
+the only source are the declarations of the paper's symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import sympy
+from sympy.concrete.summations import Sum
+from sympy.core.relational import Relational
+
+from theory import catalogue
+from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from theory.statement import NUMBER, Bound, Evidence, F, Order, Relations, Statement, Status, Symbol, Verdict, X
+
+
+class UnitsError(ValueError):
+    """Two parts of an expression have different dimensions; says which."""
+
+
+def dimension(expression: sympy.Expr, symbols: Mapping[str, Symbol]) -> sympy.Expr:
+    """The dimension of an expression.
+
+    Raises UnitsError naming the parts that do not fit, KeyError for an undeclared symbol.
+    """
+    e = expression
+    if isinstance(e, sympy.Symbol):
+        return symbols[e.name].dimension
+    if isinstance(e, sympy.Indexed):
+        return symbols[str(e.base)].dimension
+    if e.is_number:
+        return NUMBER
+    parts = [a for a in e.args if isinstance(a, sympy.Expr)]
+    if isinstance(e, Sum):
+        return dimension(e.function, symbols)
+    if isinstance(e, Expectation | Norm):
+        return dimension(e.args[0], symbols)
+    if isinstance(e, Inner):
+        return sympy.Mul(*(dimension(a, symbols) for a in e.args))
+    if isinstance(e, Grad):
+        return dimension(e.args[0], symbols) / X
+    if isinstance(e, Value | Bregman):
+        same(e.args[1:], symbols, "arguments")
+        return dimension(e.args[0], symbols)
+    if isinstance(e, sympy.Add):
+        return same(parts, symbols, "summands")
+    if isinstance(e, sympy.Max | sympy.Min):
+        return same(parts, symbols, "arguments")
+    if isinstance(e, sympy.Abs):
+        return dimension(parts[0], symbols)
+    if isinstance(e, sympy.Mul):
+        return sympy.Mul(*(dimension(a, symbols) for a in parts))
+    if isinstance(e, sympy.Pow):
+        base = dimension(e.base, symbols)
+        _number(e.exp, symbols, f"the exponent of {e}")
+        if base != NUMBER and not e.exp.is_number:
+            raise UnitsError(f"{e.base} has dimension {base} and a power that is not a number: {e.exp}")
+        return sympy.powdenest(base**e.exp, force=True)
+    if isinstance(e, sympy.exp | sympy.log):
+        _number(e.args[0], symbols, f"the argument of {type(e).__name__}")
+        return NUMBER
+    raise TypeError(f"no rule for the dimension of {type(e).__name__}: {e}")
+
+
+def _number(expression: sympy.Expr, symbols: Mapping[str, Symbol], what: str) -> None:
+    found = dimension(expression, symbols)
+    if found != NUMBER:
+        raise UnitsError(f"{what} has dimension {found}, expected a pure number: {expression}")
+
+
+def same(parts: object, symbols: Mapping[str, Symbol], what: str) -> sympy.Expr:
+    """The common dimension of the parts (zero fits everything).  Raises UnitsError naming two that differ."""
+    dims = [(p, dimension(p, symbols)) for p in parts if p != 0]  # type: ignore[attr-defined]
+    for (p, dp), (q, dq) in combinations(dims, 2):
+        if sympy.simplify(dp / dq) != 1:
+            raise UnitsError(f"{what} {p} [{dp}] and {q} [{dq}] have different dimensions")
+    return dims[0][1] if dims else NUMBER
+
+
+def has_units(statement: Statement) -> bool:
+    """Whether units say something about the statement: it has formulas whose numbers carry no hidden units."""
+    return statement.kind != "problem" and isinstance(statement.claim, Bound | Order | Relations)
+
+
+def check(statement: Statement, full: bool = False) -> Verdict:
+    """Every term of the claim, every condition and every definition has the same dimension on both sides."""
+    symbols = catalogue.symbols(statement)
+    claim = statement.claim
+    pairs: list[tuple[str, tuple[sympy.Expr, ...]]] = []
+    if isinstance(claim, Bound | Order):
+        pairs += [(f"term {t.name}", (claim.quantity, t.value)) for t in claim.terms]
+    elif isinstance(claim, Relations):
+        pairs += [("relation", r.args) for r in claim.relations if isinstance(r, Relational)]
+    pairs += [(f"condition {c}", c.relation.args) for c in statement.when]
+    pairs += [(f"definition of {symbol}", (symbol, value)) for symbol, value in statement.where.items()]
+    for what, sides in pairs:
+        try:
+            same(sides, symbols, "sides")
+        except UnitsError as error:
+            return Verdict(Status.REFUTED, f"{what}: {error}", witness={"where": what, "mismatch": str(error)})
+    return Verdict(Status.PROVED, f"all {len(pairs)} formulas have equal dimensions on both sides (X, F)")
+
+
+def evidence(paper: str) -> list[Evidence]:
+    """Units evidence for every statement of the paper that has formulas."""
+    return [Evidence(s.id, "units", check) for s in catalogue.statements(paper) if has_units(s)]
+
+
+__all__ = ["F", "UnitsError", "X", "check", "dimension", "evidence", "has_units", "same"]
