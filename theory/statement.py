@@ -183,10 +183,14 @@ Claim = Bound | Order | Relations | Listing | Record | Words
 
 @dataclass(frozen=True)
 class Application:
-    """'Applying Lemma n with a = ..., b = ...': the lemma's symbols, by ASCII name, in the statement's own."""
+    """'Applying Lemma n with a = ..., b = ...': the lemma's symbols, by ASCII name, in the statement's own.
+
+    tuned_by  id of the lemma's part that tunes the step size; its `where` holds the closed-form choice
+    """
 
     lemma: str
     substitution: Mapping[str, sympy.Expr]
+    tuned_by: str
 
 
 @dataclass(frozen=True)

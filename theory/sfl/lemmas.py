@@ -244,12 +244,15 @@ sfl.say(
     note="Printed as a chain Psi_T <= middle <= the last expression, 'there exists a constant learning rate gamma' and "
     "without a condition on T; its proof needs (T+1) >= 1/(2 a gamma), which the lemma states for (39) only.",
 )
+_choice = Min(log(Max(2, a**2 * r0 * T / c)) / (a * T), 1 / d)
+
 sfl.say(
     "lemma",
     "lemma7.eq39",
     "Appendix D.1.3, Lemma 7, (39)",
     soft_order(Psi_T, optimisation=a * r0 * exp(-a * T / d), noise=c / (a * T)),
-    when=[*_gamma, _long],
+    when=[*_gamma, _long, implied(T >= 1, "implied: T divides")],
+    where={gamma: _choice},
     rests_on=["lemma7.eq38", "lemma7.tuning"],
 )
 sfl.say(
@@ -279,7 +282,7 @@ sfl.say(
     "step",
     "lemma7.tuning",
     "Appendix D.1.3, end of the proof of Lemma 7",
-    equal_to(gamma, choice=Min(log(Max(2, a**2 * r0 * T / c)) / (a * T), 1 / d)),
+    equal_to(gamma, choice=_choice),
     when=[a <= d, implied(T >= 1, "implied: T divides"), implied(c > 0, "implied: c divides")],
     note="The logarithm if it is below 1/d; otherwise gamma = 1/d, with 1/(2a(T+1)) <= 1/d.",
 )

@@ -137,7 +137,9 @@ sfl.say(
     assumes=convex_cases,
     rests_on=["eq70", "lemma7.eq38", "eq14"],
     applies=Application(
-        "sfl.lemma7", {"a": mu / 2, "b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}
+        "sfl.lemma7",
+        {"a": mu / 2, "b": _third, "c": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
+        "sfl.lemma7.eq39",
     ),
     note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 2, not at (71).",
 )
@@ -170,7 +172,9 @@ sfl.say(
     where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
     assumes=convex_cases,
     rests_on=["eq70", "lemma8.eq44", "eq14"],
-    applies=Application("sfl.lemma8", {"b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}),
+    applies=Application(
+        "sfl.lemma8", {"b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}, "sfl.lemma8.eq45"
+    ),
     note="Printed with R where Lemma 8 at T = R gives R + 1: the printed bound is the larger.",
 )
 sfl.say(
@@ -264,6 +268,7 @@ sfl.say(
             "r0": A,
             "T": R,
         },
+        "sfl.lemma8.eq45",
     ),
 )
 sfl.say(

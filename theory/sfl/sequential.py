@@ -285,7 +285,9 @@ sfl.say(
     assumes=convex_cases,
     rests_on=["eq41", "lemma7.eq38", "eq14"],
     applies=Application(
-        "sfl.lemma7", {"a": mu / 2, "b": Rational(1, 3), "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}
+        "sfl.lemma7",
+        {"a": mu / 2, "b": Rational(1, 3), "c": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
+        "sfl.lemma7.eq39",
     ),
     note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 1, not at (42). The paper remarks that Lemma 7 has "
     "no gamma^3 terms but 'can also be applied'. Printed with eta_tilde = M K eta; read S K eta. (42) bounds the "
@@ -330,7 +332,9 @@ sfl.say(
     assumes=convex_cases,
     rests_on=["step.gc_recursion", "lemma8.eq44", "eq14"],
     applies=Application(
-        "sfl.lemma8", {"b": Rational(1, 3), "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}
+        "sfl.lemma8",
+        {"b": Rational(1, 3), "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
+        "sfl.lemma8.eq45",
     ),
     note="Printed with R where Lemma 8 at T = R gives R + 1: the printed bound is the larger. Printed with "
     "eta_tilde = M K eta; read S K eta.",
@@ -474,6 +478,7 @@ sfl.say(
             "r0": A,
             "T": R,
         },
+        "sfl.lemma8.eq45",
     ),
     note="Printed: eta_tilde <= (1/(6L)) min{1, sqrt(S)/beta}; written as two conditions, so that beta = 0 is allowed.",
 )
@@ -511,12 +516,12 @@ def full(terms: dict[str, sympy.Expr]) -> dict[str, sympy.Expr]:
     return {name: term.subs(S, M) for name, term in terms.items() if name != "sampling"}
 
 
-def full_application(id_: str) -> Application:
-    """The lemma as applied in the partial-participation bound, at S = M."""
+def full_application(id_: str, **changed: sympy.Expr) -> Application:
+    """The lemma as applied in the partial-participation bound, at S = M, with some of its symbols changed."""
     applied = sfl.statements[f"sfl.{id_}"].applies
     assert applied is not None
     at_M = {name: sympy.simplify(value.subs(S, M)) for name, value in applied.substitution.items()}
-    return Application(applied.lemma, at_M)
+    return Application(applied.lemma, {**at_M, **changed}, applied.tuned_by)
 
 
 def theorem(
@@ -530,6 +535,7 @@ def theorem(
     assumes: list[Statement],
     partial: str,
     note: str = "",
+    **changed: sympy.Expr,
 ) -> Statement:
     """One case of a theorem at S = M, resting on its partial-participation bound."""
     return sfl.say(
@@ -541,7 +547,7 @@ def theorem(
         where={eta_tilde: eta_of, w_r: weight},
         assumes=assumes,
         rests_on=[partial],
-        applies=full_application(partial),
+        applies=full_application(partial, **changed),
         note=note,
     )
 
@@ -593,6 +599,7 @@ theorem(
     eta_of=M * K * eta,
     assumes=nonconvex_case,
     partial="eq54",
+    d=6 * L * (beta + 1),
 )
 
 _third, _two_thirds = Rational(1, 3), Rational(2, 3)

@@ -1,0 +1,176 @@
+"""A bound in numbers: compiled once to numpy, evaluated on numbers or arrays, refused outside its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from theory import catalogue
+from theory.printing import plain
+from theory.statement import Bound, Condition, Order, Statement, Symbol
+
+Number = float | NDArray[np.float64]
+
+
+class ConditionViolated(ValueError):
+    """A bound was asked for where it does not speak; names each violated condition with the values passed."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A bound in numbers.
+
+    value       the sum of the terms: float, or an array of the parameters' common shape
+    terms       name -> value, in printed order
+    violations  one line for each condition that is violated (somewhere, for arrays)
+    admissible  where all conditions hold: bool, or an array of the common shape
+    """
+
+    value: Any
+    terms: dict[str, Any]
+    violations: list[str]
+    admissible: Any
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A statement's terms and conditions as numpy functions of its parameters."""
+
+    statement: Statement
+    parameters: tuple[Symbol, ...]
+    terms: dict[str, Callable[..., Any]]
+    conditions: tuple[tuple[Condition, Callable[..., Any], Callable[..., Any]], ...]  # with left and right side
+
+
+def claim_of(statement: Statement) -> Bound | Order:
+    """The statement's bound.  Raises ValueError for a statement that is none."""
+    if not isinstance(statement.claim, Bound | Order):
+        kind = type(statement.claim).__name__.lower()
+        raise ValueError(f"{statement.id} is no bound but a {statement.kind} ({kind}): it has no terms to evaluate")
+    return statement.claim
+
+
+def parameters(statement: Statement) -> tuple[Symbol, ...]:
+    """The parameters of a bound: the letters of its terms and conditions, in the order of the paper's table."""
+    free = set().union(*(t.value.free_symbols for t in claim_of(statement).terms))
+    free |= set().union(*(c.relation.free_symbols for c in statement.when))
+    return tuple(s for s in catalogue.symbols(statement).values() if s.sympy in free)
+
+
+@cache
+def compiled(id_: str) -> Compiled:
+    """The statement with this id, compiled (once).  Raises UnknownName, ValueError."""
+    return compile_statement(catalogue.find(id_))
+
+
+def compile_statement(statement: Statement) -> Compiled:
+    """Compile any statement, such as a sharpened one."""
+    claim, table = claim_of(statement), parameters(statement)
+    letters = [s.sympy for s in table]
+
+    def function(expression: sympy.Expr) -> Callable[..., Any]:
+        compiled_function: Callable[..., Any] = sympy.lambdify(letters, expression.doit(), modules=["scipy", "numpy"])
+        return compiled_function
+
+    return Compiled(
+        statement,
+        table,
+        {t.name: function(t.value) for t in claim.terms},
+        tuple((c, function(c.relation.lhs), function(c.relation.rhs)) for c in statement.when),
+    )
+
+
+_HOLDS: dict[str, Callable[[Any, Any], Any]] = {
+    "<=": np.less_equal,
+    ">=": np.greater_equal,
+    "<": np.less,
+    ">": np.greater,
+    "==": np.equal,
+}
+# Conditions are checked up to rounding: 1/(6L) computed by the caller must not fail eta_tilde <= 1/(6L).
+_ROUNDING = 1e-12
+
+
+def evaluate(statement: str | Statement | Compiled, strict: bool = True, **values: Any) -> Value:
+    """Evaluate a bound at numbers or arrays (which broadcast) given by the paper's ASCII names.
+
+    statement  an id (compiled once), or a statement, such as a sharpened one (compiled at each call)
+    strict     True: raise ConditionViolated when a condition is violated anywhere; False: return the number
+               all the same, with the violations listed
+
+    Raises UnknownName for an unknown id, ValueError for a statement without terms, for missing, unknown, NaN or
+    out-of-domain parameters, each naming what was passed and what was expected.
+    """
+    if isinstance(statement, str):
+        statement = compiled(statement)
+    elif isinstance(statement, Statement):
+        statement = compile_statement(statement)
+    arrays = _checked(statement, values)
+    ordered = [arrays[s.name] for s in statement.parameters]
+    shape = np.broadcast_shapes(*(a.shape for a in ordered))
+    violations, admissible = [], np.ones(shape, dtype=bool)
+    # Values outside the conditions may divide by zero; they are reported, so numpy need not warn.
+    with np.errstate(all="ignore"):
+        for condition, left, right in statement.conditions:
+            a, b = (np.asarray(side(*ordered), dtype=float) for side in (left, right))
+            op = condition.relation.rel_op
+            room = _ROUNDING * np.abs(b) * {"<=": 1, ">=": -1}.get(op, 0)
+            holds = np.broadcast_to(_HOLDS[op](a, b + room), shape)
+            if not holds.all():
+                violations.append(_violation(condition, holds, dict(zip(arrays, ordered, strict=True))))
+                admissible &= holds
+        if violations and strict:
+            raise ConditionViolated(f"{statement.statement.id}: " + "; ".join(violations))
+        terms = {n: np.broadcast_to(np.asarray(f(*ordered), float), shape) for n, f in statement.terms.items()}
+        total = np.sum(np.stack(list(terms.values())), axis=0)
+    if not shape:
+        return Value(float(total), {n: float(t) for n, t in terms.items()}, violations, bool(admissible))
+    return Value(total, terms, violations, admissible)
+
+
+def _checked(statement: Compiled, values: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+    """The parameters as float arrays, in table order; raises ValueError on the first thing that is wrong."""
+    id_, expected = statement.statement.id, [s.name for s in statement.parameters]
+    surplus = [name for name in values if name not in expected]
+    if surplus:
+        raise ValueError(f"{id_} has no parameter {', '.join(surplus)}; expected {', '.join(expected)}")
+    missing = [name for name in expected if name not in values]
+    if missing:
+        raise ValueError(f"{id_} needs {', '.join(missing)} too; expected {', '.join(expected)}")
+    arrays = {}
+    for s in statement.parameters:
+        try:
+            a = np.asarray(values[s.name], dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"{s.name} = {values[s.name]!r}: expected {s.domain}") from None
+        bad = ~np.isfinite(a)
+        if s.sympy.is_positive:
+            bad |= a <= 0
+        elif s.sympy.is_nonnegative:
+            bad |= a < 0
+        if s.sympy.is_integer:
+            bad |= a != np.round(a)
+        if bad.any():
+            raise ValueError(f"{s.name} = {a[bad].flat[0] if a.ndim else a}: expected {s.domain} ({s.meaning})")
+        arrays[s.name] = a
+    return arrays
+
+
+def _violation(condition: Condition, holds: NDArray[np.bool_], values: Mapping[str, NDArray[np.float64]]) -> str:
+    """'eta_tilde <= 1/(6*L) is violated at L=1, eta_tilde=0.5', at the first offending point."""
+    where = np.unravel_index(int(np.argmin(holds)), holds.shape)
+    names = sorted(s.name for s in condition.relation.free_symbols)
+    at = ", ".join(f"{n}={np.broadcast_to(values[n], holds.shape)[where]:g}" for n in names)
+    more = "" if holds.size == 1 else f" ({(~holds).sum()} of {holds.size} points)"
+    return f"{condition} is violated at {at}{more}"
+
+
+def formula(statement: Statement) -> str:
+    """The bound as one line of ASCII."""
+    return " + ".join(plain(t.value) for t in claim_of(statement).terms)

@@ -1,0 +1,56 @@
+"""Orders: how each term of a bound scales as R, K, M or S grows, and which term dominates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sympy
+
+from bounds.evaluate import claim_of, parameters
+from theory import catalogue
+
+COUNTS = ("R", "K", "M", "S")
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Leading orders of a bound's terms.
+
+    exponents  term -> count -> p where the term behaves like count^p as the count grows, all else fixed;
+               -oo for exponential decay
+    dominant   count -> the terms of largest exponent: what remains as the count grows
+    """
+
+    exponents: dict[str, dict[str, sympy.Expr]]
+    dominant: dict[str, list[str]]
+
+
+def exponent(term: sympy.Expr, count: sympy.Symbol) -> sympy.Expr:
+    """p with term ~ count^p as count grows: the limit of d log(term) / d log(count).  -oo for exponential decay."""
+    if count not in term.free_symbols:
+        return sympy.Integer(0)
+    n = sympy.Symbol("n", positive=True)  # the count as a real number
+    at = term.subs(count, n)
+    slope = sympy.simplify(n * sympy.diff(at, n) / at)
+    # Constants are given positive values that fit no special case: the exponent does not depend on them.
+    others = sorted(slope.free_symbols - {n}, key=str)
+    primes = {s: sympy.Rational(sympy.prime(i + 3), sympy.prime(i + 4)) for i, s in enumerate(others)}
+    return sympy.limit(slope.subs(primes), n, sympy.oo)
+
+
+def rates(id_: str, counts: Sequence[str] = COUNTS) -> Rates:
+    """Leading orders of every term of a bound or order statement; an explicit bound at a fixed step size.
+
+    Counts that the statement does not contain are left out.  Raises UnknownName, ValueError for a statement
+    without terms.
+    """
+    statement = catalogue.find(id_)
+    letters = {s.name: s.sympy for s in parameters(statement)}
+    present = [c for c in counts if c in letters]
+    table = {t.name: {c: exponent(t.value, letters[c]) for c in present} for t in claim_of(statement).terms}
+    dominant = {}
+    for c in present:
+        largest = max((row[c] for row in table.values()), key=float)
+        dominant[c] = [name for name, row in table.items() if row[c] == largest]
+    return Rates(table, dominant)
