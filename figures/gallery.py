@@ -1,0 +1,122 @@
+"""What a figure is, where the figures are, and how they are written: PNG, SVG and the CSV of what is drawn."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from theory import catalogue
+
+# Okabe and Ito's palette: told apart by colour-blind readers and in print.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
+
+STYLE: dict[Any, Any] = {
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "axes.labelsize": 9,
+    "figure.dpi": 110,
+    "font.size": 9,
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "svg.hashsalt": "fedtheory",
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A drawn figure and, in long form, every number in it."""
+
+    canvas: Canvas
+    data: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure by name: `draw(full)` makes it; `statements` are the ids it speaks about."""
+
+    name: str
+    says: str
+    draw: Callable[[bool], Drawn]
+    statements: tuple[str, ...] = ()
+
+
+def pictures(paper: str | None = None) -> list[Picture]:
+    """All figures, or one paper's.  Raises UnknownName for an unknown paper."""
+    names = list(catalogue.papers()) if paper is None else [catalogue.paper(paper).name]
+    return [p for name in names for p in importlib.import_module(f"figures.{name}").FIGURES]
+
+
+def find(name: str) -> Picture:
+    """A figure by name.  Raises UnknownName with the nearest names."""
+    known = {p.name: p for p in pictures()}
+    if name not in known:
+        raise catalogue.unknown("figure", name, list(known))
+    return known[name]
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_bytes(content)
+    os.replace(partial, path)
+
+
+def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:
+    """Draw and write NAME.png, NAME.svg and NAME.csv into the folder; returns their paths."""
+    with mpl.rc_context(STYLE):
+        drawn = picture.draw(full)
+        paths = []
+        for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            buffer = io.BytesIO()
+            drawn.canvas.savefig(buffer, format=ending, metadata=metadata, bbox_inches="tight")
+            paths.append(folder / f"{picture.name}.{ending}")
+            write(paths[-1], buffer.getvalue())
+    paths.append(folder / f"{picture.name}.csv")
+    write(paths[-1], drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode())
+    return paths
+
+
+def canvas(rows: int, columns: int, width: float = 3.2, height: float = 2.6, **options: Any) -> tuple[Canvas, Any]:
+    """A figure with a grid of axes, not attached to any window: (figure, axes array of shape (rows, columns))."""
+    figure = Canvas(figsize=(width * columns, height * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, axes
+
+
+def count_axis(axis: Any, most: float, least: float = 1.0) -> None:
+    """A logarithmic axis of counts in plain numbers: 1, 2, 5, 10, 20 ..., or powers of ten where those would crowd."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if most / least < 500 else (1.0,)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def mathematics(text: str) -> str:
+    """kappa and zeta_* of a plain-text name, set as mathematics."""
+    return text.replace("kappa", r"$\kappa$").replace("zeta_*", r"$\zeta_*$").replace("mu ", r"$\mu$ ")

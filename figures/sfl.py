@@ -1,0 +1,243 @@
+"""Figures of the SFL paper: its Figures 1, 7 and 8, each bound against its arenas, and slopes in R, K, M."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
+
+from bounds import evaluate, tune
+from bounds.arena import measure_all
+from bounds.sfl import ARENAS
+from figures import bound_against_run
+from figures.gallery import BLACK, BLUE, RED, Drawn, Picture, canvas
+from simulations import data, partitions, run, start
+from simulations.algorithms import Algorithm
+from simulations.algorithms.sfl import PFL, SFL
+from simulations.problems.quadratic import Quadratic, from_functions, generate
+from theory import catalogue
+from theory.notation import Value
+from theory.statement import Relations
+
+# Figures 1 and 7.  The grid and the number of seeds are printed (Figure 7); start and length are the authors' code's.
+GRID = (0.003, 0.006, 0.01, 0.03, 0.06, 0.1, 0.3, 0.6)
+X0, ROUNDS, SEEDS = 10.0, 500, range(5)
+RESOLUTION = 1e-4  # the authors keep four decimals: distances below count as equal when step sizes are compared
+METHODS: dict[str, Callable[..., Algorithm]] = {"PFL": PFL, "SFL": SFL}
+
+
+def group(statement_id: str) -> Quadratic:
+    """The two quadratics of a group of Table 2 or 6, read from the statement."""
+    claim = catalogue.find(statement_id).claim
+    assert isinstance(claim, Relations)
+    functions = [r.rhs for r in claim.relations if isinstance(r.lhs, Value)]
+    (x,) = set().union(*(f.free_symbols for f in functions))
+    return from_functions(
+        [float(f.coeff(x, 2)) for f in functions], [float(f.coeff(x, 1)) for f in functions], name=statement_id
+    )
+
+
+def best_runs(statement_id: str, K: int, method: str) -> tuple[float, xr.DataArray]:
+    """The distances |x_r| of the best step size of the grid, (seed, round), and that step size.
+
+    Best: smallest mean final distance at the authors' resolution, ties broken by the mean distance over the run.
+    """
+    algorithm = METHODS[method](K=K, eta=list(GRID))
+    runs = run(group(statement_id), algorithm, rounds=ROUNDS, seeds=SEEDS, x0=X0, record=("dist2",))
+    distance = np.sqrt(runs.dist2)
+    usable = np.flatnonzero((runs.status == "ran").all("seed"))
+    final = distance.isel(round=-1).mean("seed").values
+    whole = distance.mean(("seed", "round")).values
+    best = min(usable, key=lambda i: (np.ceil(final[i] / RESOLUTION), whole[i]))
+    return GRID[best], distance.isel(step_size=best)
+
+
+def _distance_panel(axis: Any, statement_id: str, title: str, shown: int = ROUNDS) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for method, colour in (("PFL", BLUE), ("SFL", RED)):
+        for K, style in ((2, "-"), (10, "--")):
+            eta, distance = best_runs(statement_id, K, method)
+            mean, low, high = distance.mean("seed"), distance.min("seed"), distance.max("seed")
+            label = f"{method}, K={K}, $\\eta$={eta:g}"
+            axis.plot(mean["round"], mean, color=colour, ls=style, label=label)
+            axis.fill_between(mean["round"], low, high, color=colour, alpha=0.15, lw=0)
+            for r, (a, b, c) in enumerate(zip(mean.values, low.values, high.values, strict=True)):
+                rows.append(
+                    {
+                        "group": statement_id,
+                        "method": method,
+                        "K": K,
+                        "eta": eta,
+                        "round": r,
+                        "mean": a,
+                        "min": b,
+                        "max": c,
+                    }
+                )
+    axis.set(yscale="log", ylim=(RESOLUTION / 3, 30), title=title, xlabel="round r")
+    axis.set_xlim(0, shown)
+    axis.legend(loc="upper right", fontsize=6.5)
+    return rows
+
+
+def figure_1(full: bool = False) -> Drawn:
+    """Figure 1: distance to the optimum on the four groups of Table 2."""
+    figure, axes = canvas(1, 4, sharey=True)
+    rows = []
+    for number, axis in enumerate(axes[0], 1):
+        id_ = f"sfl.quad.table2.g{number}"
+        problem = group(id_).constants
+        title = f"Group {number}: $\\zeta_*$={problem['zeta_star']:g}, $\\delta$={problem['delta']:.2g}"
+        rows += _distance_panel(axis, id_, title, shown=20 if number == 1 else ROUNDS)
+    axes[0, 0].set_ylabel(r"distance $|x^{(r)}-x^*|$, units of $x$")
+    figure.suptitle(
+        "Figure 1 regenerated: best step size of the grid, mean over 5 seeds, bands from minimum to maximum"
+    )
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+def figure_7(full: bool = False) -> Drawn:
+    """Figure 7: distance to the optimum on the nine groups of Table 6."""
+    figure, axes = canvas(3, 3, sharex=True)
+    rows = []
+    for i, (key, name) in enumerate((("d0", "0"), ("d13", "1/3"), ("d1", "1"))):
+        for j, zeta in enumerate((1, 10, 100)):
+            title = rf"$\delta$={name}, $\zeta_*$={zeta}"
+            rows += _distance_panel(axes[i, j], f"sfl.quad.table6.{key}_z{zeta}", title)
+            axes[i, j].set(ylim=(RESOLUTION / 3, 300), xlabel="round r" if i == 2 else "")
+        axes[i, 0].set_ylabel(r"distance $|x^{(r)}-x^*|$, units of $x$")
+    figure.suptitle(
+        "Figure 7 regenerated: best step size of the grid, mean over 5 seeds, bands from minimum to maximum"
+    )
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+def exdir(full: bool = False) -> Drawn:
+    """Partitions of the digits by ExDir(C, alpha), as the paper's Figure 8: heterogeneity grows to the right."""
+    labels = data.load("digits").labels
+    alphas, classes = (100.0, 10.0, 1.0), (1, 2, 5, 10)
+    figure, axes = canvas(len(classes), len(alphas), width=3.6, height=2.6)
+    rows = []
+    for i, C in enumerate(classes):
+        for j, alpha in enumerate(alphas):
+            partition = partitions.exdir(labels, 10, C, alpha, seed=0)
+            counts = partition.counts(labels)
+            axis = axes[i, j]
+            axis.imshow(counts, cmap="Blues", origin="lower", aspect="auto", vmin=0, vmax=190)
+            for c, m in np.argwhere(counts > 0):
+                dark = counts[c, m] > 110
+                axis.text(
+                    m, c, counts[c, m], ha="center", va="center", fontsize=5.5, color="white" if dark else "black"
+                )
+                rows.append({"C": C, "alpha": alpha, "label": c, "client": m, "samples": counts[c, m]})
+            axis.set(title=rf"ExDir(C={C}, $\alpha$={alpha:g})", xticks=range(10), yticks=range(10))
+            axis.grid(False)
+            axis.set_xlabel("client" if i == len(classes) - 1 else "")
+            axis.set_ylabel("label (samples in the cell)" if j == 0 else "")
+    figure.suptitle("Extended Dirichlet partitions of the 1797 digits among 10 clients")
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+def slopes(full: bool = False) -> Drawn:
+    """How Theorem 1's and 2's bounds and the measured gap scale in R, K and M, the step size tuned at every point."""
+    base = {"R": 500, "K": 5, "M": 10}
+    ranges = {"R": (125, 250, 500, 1000, 2000), "K": (1, 2, 4, 8, 16), "M": (2, 4, 8, 16, 32)}
+    figure, axes = canvas(1, 3, width=3.6, height=3.2)
+    rows = []
+    for axis, (count, values) in zip(axes[0], ranges.items(), strict=True):
+        for name, theorem, algorithm, colour in (
+            ("SFL", "sfl.thm1.strongly_convex", SFL, RED),
+            ("PFL", "sfl.thm2.strongly_convex", PFL, BLUE),
+        ):
+            points = [_tuned_point(theorem, algorithm, {**base, count: value}, 100 if full else 20) for value in values]
+            bound, mean, half = (np.array([p[key] for p in points]) for key in ("bound", "mean", "half"))
+            slope = [np.polyfit(np.log(values), np.log(series), 1)[0] for series in (bound, mean)]
+            axis.plot(values, bound, "--", color=colour, marker="o", ms=3, label=f"{name} bound, slope {slope[0]:.2f}")
+            axis.errorbar(
+                values, mean, yerr=half, color=colour, marker="s", ms=3, capsize=2,
+                label=f"{name} measured (95 %), slope {slope[1]:.2f}",
+            )  # fmt: skip
+            rows += [
+                {"method": name, "along": count, "at": v, **p, "bound_slope": slope[0], "measured_slope": slope[1]}
+                for v, p in zip(values, points, strict=True)
+            ]
+        fixed = ", ".join(f"{n}={v}" for n, v in base.items() if n != count)
+        reference = rows[-len(values)]["bound"] * (np.array(values) / values[0]) ** -1.0
+        axis.plot(values, reference / 4, ":", color=BLACK, lw=1, label="slope -1")
+        axis.set(xscale="log", yscale="log", xlabel={"R": "rounds R", "K": "local steps K", "M": "clients M"}[count])
+        axis.set_title(f"along {count} ({fixed})")
+        axis.xaxis.set_major_locator(FixedLocator(values))
+        axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.legend(fontsize=6.5, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+    axes[0, 0].set_ylabel(r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)")
+    figure.suptitle(
+        "Scaling at the tuned step size: quadratics, d = 5, $L$ = 1, $\\mu$ = 0.1, $\\sigma$ = 2, $\\zeta_*$ = 0.5"
+    )
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+def _tuned_point(
+    theorem: str, algorithm: Callable[..., Algorithm], counts: dict[str, int], seeds: int
+) -> dict[str, float]:
+    """Bound and measured gap (mean, half-width of the 95 % interval) at the bound's best step size."""
+    M, K, R = counts["M"], counts["K"], counts["R"]
+    problem = generate(5, M, L=1.0, mu=0.1, zeta_star=0.5, delta=0.2, sigma=2.0, seed=4)
+    x0 = np.ones(problem.d)
+    constants = {name: problem.constants[name] for name in ("L", "mu", "sigma", "zeta_star")}
+    values = {**constants, "D": start(problem, x0)["D"], "M": M, "K": K, "R": R}
+    eta_tilde = tune(theorem, **values).step_size
+    steps = M * K if algorithm is SFL else K
+    gaps = run(
+        problem,
+        algorithm(K=K, eta=eta_tilde / steps),
+        rounds=R,
+        seeds=range(seeds),
+        x0=x0,
+        record=("gap_average",),
+        at=[R],
+        average=1 - constants["mu"] * eta_tilde / 2,
+    ).gap_average.values.ravel()
+    bound = evaluate(theorem, **values, eta_tilde=eta_tilde).value
+    half = 1.96 * gaps.std(ddof=1) / np.sqrt(seeds)
+    return {"eta_tilde": eta_tilde, "bound": bound, "mean": float(gaps.mean()), "half": float(half)}
+
+
+def _against_run(statement_id: str, full: bool = False) -> Drawn:
+    own = [a for a in ARENAS if a.statement == statement_id]
+    measure_all(own, full)
+    return bound_against_run.draw(statement_id, own, full)
+
+
+def _bound_pictures() -> list[Picture]:
+    ids = list(dict.fromkeys(a.statement for a in ARENAS))
+    return [
+        Picture(
+            id_.replace(".", "_") + "_bound_against_run",
+            f"{catalogue.find(id_).place}: bound against run",
+            partial(_against_run, id_),
+            (id_,),
+        )
+        for id_ in ids
+    ]
+
+
+FIGURES = [
+    Picture("sfl_fig1_distance_on_quadratics", "Figure 1 regenerated", figure_1, ("sfl.fig1",)),
+    Picture("sfl_fig7_distance_on_quadratics", "Figure 7 regenerated", figure_7, ("sfl.fig7",)),
+    Picture(
+        "sfl_fig8_exdir_partitions", "Partitions by ExDir(C, alpha), as in Figure 8", exdir, ("sfl.fig8", "sfl.exdir")
+    ),
+    Picture(
+        "sfl_slopes_in_R_K_M",
+        "Scaling of bound and run in R, K and M",
+        slopes,
+        ("sfl.cor1.strongly_convex", "sfl.cor2.strongly_convex"),
+    ),
+    *_bound_pictures(),
+]
