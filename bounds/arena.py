@@ -42,7 +42,6 @@ class Arena:
     rounds      R of the run; every R of the grid up to it is a test
     seeds       number of seeds
     fractions   step sizes, as fractions of the largest admissible eta_tilde
-    beta        heterogeneity constant to use with Assumption 3a (None: the problem's default)
     """
 
     statement: str
@@ -208,7 +207,7 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     return Verdict(Status.HOLDS, says, slack=slack if np.isfinite(slack) else None)
 
 
-def run_evidence(arenas: Sequence[Arena], figures: dict[str, str] | None = None) -> list[Evidence]:
+def run_evidence(arenas: Sequence[Arena]) -> list[Evidence]:
     """One piece of evidence of kind `run` per statement that has arenas."""
     by_statement: dict[str, list[Arena]] = {}
     for arena in arenas:
@@ -217,4 +216,4 @@ def run_evidence(arenas: Sequence[Arena], figures: dict[str, str] | None = None)
     def check_with(own: list[Arena]) -> Callable[[Statement, bool], Verdict]:
         return lambda statement, full: judge(own, statement, full)
 
-    return [Evidence(id_, "run", check_with(own), (figures or {}).get(id_)) for id_, own in by_statement.items()]
+    return [Evidence(id_, "run", check_with(own)) for id_, own in by_statement.items()]

@@ -108,7 +108,10 @@ def _at(id_: str, values: dict[str, float]) -> float:
 
 
 def _crossings(first: str, second: str, name: str, values: dict[str, float]) -> list[float]:
-    """Where along one parameter (a factor 10^4 up and down, counts from 1) the difference changes sign."""
+    """Where along one parameter (a factor 10^4 up and down, counts from 1) the difference changes sign.
+
+    Found on a grid, then by bisection: to nine digits, or the first whole number of the new sign.
+    """
     whole = any(s.name == name and s.sympy.is_integer for id_ in (first, second) for s in compiled(id_).parameters)
     centre = values[name]
     if centre <= 0:
@@ -117,14 +120,24 @@ def _crossings(first: str, second: str, name: str, values: dict[str, float]) -> 
     if whole:
         grid = np.unique(np.round(grid[grid >= 1]))
 
-    def curve(id_: str) -> np.ndarray:
+    def curve(id_: str, points: np.ndarray) -> np.ndarray:
         own = [s.name for s in compiled(id_).parameters]
-        at = {n: values[n] for n in own} | ({name: grid} if name in own else {})
-        return np.broadcast_to(np.asarray(evaluate(id_, strict=False, **at).value), grid.shape)
+        at = {n: values[n] for n in own} | ({name: points} if name in own else {})
+        return np.broadcast_to(np.asarray(evaluate(id_, strict=False, **at).value), points.shape)
 
-    with np.errstate(invalid="ignore"):
-        sign = np.sign(curve(first) - curve(second))
-    kept = np.isfinite(sign) & (sign != 0)
-    points, signs = grid[kept], sign[kept]
+    def sign(points: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            return np.sign(curve(first, points) - curve(second, points))
+
+    signs = sign(grid)
+    kept = np.isfinite(signs) & (signs != 0)
+    points, signs = grid[kept], signs[kept]
     changes = np.flatnonzero(np.diff(signs) != 0)
-    return [float(np.sqrt(points[i] * points[i + 1])) if not whole else float(points[i + 1]) for i in changes]
+    low, high, below = points[changes], points[changes + 1], signs[changes]
+    for _ in range(60):
+        middle = np.floor((low + high) / 2) if whole else np.sqrt(low * high)
+        same = sign(middle) == below
+        if whole:
+            same &= middle > low
+        low, high = np.where(same, middle, low), np.where(same | (middle == low), high, middle)
+    return [float(x) for x in high]

@@ -75,7 +75,9 @@ def compile_statement(statement: Statement) -> Compiled:
     letters = [s.sympy for s in table]
 
     def function(expression: sympy.Expr) -> Callable[..., Any]:
-        compiled_function: Callable[..., Any] = sympy.lambdify(letters, expression.doit(), modules=["scipy", "numpy"])
+        # A sum in closed form is factored, so that it is exactly zero where it is empty.
+        closed = sympy.factor(expression.doit()) if expression.has(sympy.Sum) else expression
+        compiled_function: Callable[..., Any] = sympy.lambdify(letters, closed, modules=["scipy", "numpy"])
         return compiled_function
 
     return Compiled(

@@ -17,8 +17,8 @@ COUNTS = ("R", "K", "M", "S")
 class Rates:
     """Leading orders of a bound's terms.
 
-    exponents  term -> count -> p where the term behaves like count^p as the count grows, all else fixed;
-               -oo for exponential decay
+    exponents  term -> count -> p where the term behaves like count^p as the count grows, all else fixed, S far
+               below M; -oo for exponential decay
     dominant   count -> the terms of largest exponent: what remains as the count grows
     """
 
@@ -26,13 +26,18 @@ class Rates:
     dominant: dict[str, list[str]]
 
 
-def exponent(term: sympy.Expr, count: sympy.Symbol) -> sympy.Expr:
-    """p with term ~ count^p as count grows: the limit of d log(term) / d log(count).  -oo for exponential decay."""
+def exponent(term: sympy.Expr, count: sympy.Symbol, beyond: sympy.Symbol | None = None) -> sympy.Expr:
+    """p with term ~ count^p as count grows: the limit of d log(term) / d log(count).  -oo for exponential decay.
+
+    `beyond` is a count that this one cannot exceed (M for S): it goes to infinity first.
+    """
     if count not in term.free_symbols:
         return sympy.Integer(0)
     n = sympy.Symbol("n", positive=True)  # the count as a real number
     at = term.subs(count, n)
     slope = sympy.simplify(n * sympy.diff(at, n) / at)
+    if beyond in slope.free_symbols:
+        slope = sympy.limit(slope, beyond, sympy.oo)
     # Constants are given positive values that fit no special case: the exponent does not depend on them.
     others = sorted(slope.free_symbols - {n}, key=str)
     primes = {s: sympy.Rational(sympy.prime(i + 3), sympy.prime(i + 4)) for i, s in enumerate(others)}
@@ -48,7 +53,10 @@ def rates(id_: str, counts: Sequence[str] = COUNTS) -> Rates:
     statement = catalogue.find(id_)
     letters = {s.name: s.sympy for s in parameters(statement)}
     present = [c for c in counts if c in letters]
-    table = {t.name: {c: exponent(t.value, letters[c]) for c in present} for t in claim_of(statement).terms}
+    beyond = {"S": letters.get("M")}
+    table = {
+        t.name: {c: exponent(t.value, letters[c], beyond.get(c)) for c in present} for t in claim_of(statement).terms
+    }
     dominant = {}
     for c in present:
         largest = max((row[c] for row in table.values()), key=float)

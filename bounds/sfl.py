@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from bounds.arena import Arena
+from bounds.arena import Arena, run_evidence
 from simulations import data, partitions
 from simulations.algorithms import Algorithm
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.problems import Problem
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import from_functions, generate
+from theory.statement import Evidence
 
 
 def strongly_convex(L_over_mu: float, zeta_star: float) -> Problem:
@@ -112,3 +113,8 @@ def _arenas() -> list[Arena]:
 
 
 ARENAS = _arenas()
+
+
+def evidence() -> list[Evidence]:
+    """Evidence of kind `run`: every bound against its arenas."""
+    return run_evidence(ARENAS)

@@ -14,6 +14,7 @@ from theory import catalogue
 from theory.statement import Statement
 
 STEP_SIZES = ("eta_tilde", "eta", "gamma")
+_POSITIVE = sympy.Interval.open(0, sympy.oo)
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Tuned:
     step_size    the minimiser of the bound over the admissible interval
     interval     smallest and largest admissible step size
     best         the bound there
-    closed_form  the choice in the paper's proof (Lemma 7 or Lemma 8), None where the proof makes none
+    closed_form  the choice in the paper's proof (Lemma 7 or Lemma 8), None where the proof makes none, or none > 0
     closed       the bound at the closed-form choice; its violations say when that choice is not admissible
     """
 
@@ -64,7 +65,7 @@ def admissible_interval(id_: str, **values: float) -> tuple[float, float]:
             if relation is sympy.false:
                 raise ConditionViolated(f"{id_}: {condition} is violated for every {name}")
             continue
-        where = sympy.solve_univariate_inequality(relation, step, relational=False)
+        where = sympy.solve_univariate_inequality(relation, step, relational=False, domain=_POSITIVE)
         low, high = max(low, float(where.inf)), min(high, float(where.sup))
     if low > high * (1 + 1e-12):
         raise ConditionViolated(f"{id_}: no {name} is admissible, it would have to lie in [{low:g}, {high:g}]")
@@ -125,10 +126,11 @@ def closed_form(statement: Statement, values: dict[str, float]) -> float | None:
     at = {name: float(e.subs({s: values[s.name] for s in e.free_symbols})) for name, e in applied.substitution.items()}
     letters = sorted(choice.free_symbols, key=str)
     with np.errstate(divide="ignore", invalid="ignore"):  # without noise a balance lies at infinity, 1/d remains
-        return float(sympy.lambdify(letters, choice, "numpy")(*(np.float64(at[s.name]) for s in letters)))
+        found = float(sympy.lambdify(letters, choice, "numpy")(*(np.float64(at[s.name]) for s in letters)))
+    return found if found > 0 else None  # D = 0: nothing to balance
 
 
-def rounds_to(epsilon: float, id_: str, most: int = 10**12, **values: float) -> int | None:
+def rounds_to(epsilon: float, id_: str, *, most: int = 10**12, **values: Any) -> int | None:
     """The smallest R at which the best admissible step size brings the bound down to epsilon; None beyond `most`.
 
     The tuned bound does not increase in R: at a fixed step size every term falls or stays, and conditions only relax.
@@ -149,9 +151,9 @@ def rounds_to(epsilon: float, id_: str, most: int = 10**12, **values: float) -> 
 
     high = 1
     while not reached(high):
-        high *= 2
-        if high > most:
+        if high >= most:
             return None
+        high = min(2 * high, most)
     low = high // 2
     while high - low > 1:
         mid = (low + high) // 2

@@ -72,6 +72,6 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     axes[0, 0].set_ylabel(_Y_LABELS[claim.quantity.name])
     axes[1, 0].set_ylabel("bound / measured")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6))
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 2 * len(arenas) + 1))
     figure.suptitle(f"{statement.place}: bound against run")
     return Drawn(figure, pd.DataFrame(rows))

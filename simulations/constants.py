@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 
-class NoSuchConstant(ValueError):
+class NoSuchConstant(KeyError, ValueError):
     """The constant does not exist for this problem; says why."""
+
+    def __str__(self) -> str:  # KeyError's own would put the sentence in quotes
+        return str(self.args[0])
 
 
 @dataclass(frozen=True)

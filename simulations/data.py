@@ -102,8 +102,8 @@ def scaled(dataset: Dataset) -> Dataset:
 
 def _embedded(name: str) -> Dataset:
     # scikit-learn takes a second to import; those who only simulate quadratics should not wait for it.
-    import sklearn  # type: ignore[import-untyped]
-    from sklearn.datasets import load_breast_cancer, load_digits  # type: ignore[import-untyped]
+    import sklearn
+    from sklearn.datasets import load_breast_cancer, load_digits
 
     if name == "breast_cancer":
         raw, labels = load_breast_cancer(return_X_y=True)

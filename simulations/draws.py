@@ -42,8 +42,8 @@ def _mix(z: Keys) -> Keys:
 
 def _fold(keys: Keys, number: NDArray[np.integer] | int) -> Keys:
     """The keys of the sub-streams `number` (broadcast) of the streams `keys`."""
-    if isinstance(number, int):
-        return _mix(keys + np.uint64((number + 1) * int(_GAMMA) % 2**64))
+    if isinstance(number, int | np.integer):
+        return _mix(keys + np.uint64((int(number) + 1) * int(_GAMMA) % 2**64))
     return _mix(keys + (number.astype(np.uint64) + np.uint64(1)) * _GAMMA)
 
 
@@ -105,7 +105,10 @@ class Local:
 
 @dataclass(frozen=True)
 class Draw:
-    """The draw of every (seed, client) at one local step; nothing is computed until it is asked for."""
+    """The draw of every (seed, client) at one local step; nothing is computed until it is asked for.
+
+    `normal` and `integers` read the same words: a problem takes one of them.
+    """
 
     local: Local
     step: int

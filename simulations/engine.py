@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms import Algorithm
+from simulations.algorithms import Algorithm, Watch
 from simulations.constants import NoSuchConstant
 from simulations.draws import Draws, Purpose, seed_keys
 from simulations.problems import Array, Problem
@@ -42,12 +42,12 @@ class WeightedAverage:
     def __init__(self, ratio: Array) -> None:
         self.ratio = ratio
         self.total = np.zeros_like(ratio)  # W_r / w_r
-        self.mean: Array | None = None
+        self.mean = np.zeros_like(ratio)
 
     def add(self, x: Array) -> Array:
         """Take in the next iterate; returns the average so far."""
         self.total = 1 + self.ratio * self.total
-        self.mean = x if self.mean is None else self.mean + (x - self.mean) / self.total
+        self.mean = self.mean + (x - self.mean) / self.total
         return self.mean
 
 
@@ -76,8 +76,9 @@ def run(
     progress  called with the number of rounds done
 
     Returns a Dataset over (step_size, seed, round) with `status` ("ran" or "diverged") and `diverged_at`
-    (the first round whose iterate is not finite, -1 if none) over (step_size, seed); values before divergence are
-    finite, later ones NaN.  Its attributes hold what is needed to run it again.
+    (the first round whose iterate, its squared norm or a recorded quantity is not finite, -1 if none) over
+    (step_size, seed); values before divergence are finite, later ones NaN.  Its attributes hold what is needed to run
+    it again.
 
     Raises ValueError for a malformed request, NoSuchConstant when a recorded quantity needs a constant that the
     problem does not have.
@@ -85,22 +86,23 @@ def run(
     seeds = np.asarray(list(seeds))
     if seeds.ndim != 1 or not len(seeds) or not np.issubdtype(seeds.dtype, np.integer) or (seeds < 0).any():
         raise ValueError(f"seeds = {seeds.tolist()}: expected at least one whole number >= 0")
-    if rounds < 1:
+    if not (isinstance(rounds, int | np.integer) and rounds >= 1):
         raise ValueError(f"rounds = {rounds}: expected a whole number >= 1")
     eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))
     S = algorithm.participants(problem)
     start = np.asarray(x0, dtype=float)
     if start.shape not in ((), (problem.d,)) or not np.isfinite(start).all():
         raise ValueError(f"x0 of shape {start.shape}: expected a number or ({problem.d},), finite")
-    ratio = np.broadcast_to(np.asarray(average, dtype=float), eta.shape)
-    if not ((ratio > 0) & (ratio <= 1)).all():
-        raise ValueError(f"average = {average}: expected weight ratios in (0, 1]")
+    given = np.asarray(average, dtype=float)
+    if given.shape not in ((), (1,), eta.shape) or not ((given > 0) & (given <= 1)).all():
+        raise ValueError(f"average = {given.tolist()}: expected a weight ratio in (0, 1], or {len(eta)} of them")
+    ratio = np.broadcast_to(given, eta.shape)
     unknown = [name for name in record if name not in RECORDS]
     if unknown:
         raise ValueError(f"cannot record {unknown}: expected some of {', '.join(RECORDS)}")
     replay = _orders(orders, rounds, S, problem.M, len(seeds))
-    kept = np.arange(rounds + 1) if at is None else np.unique(np.asarray(list(at), dtype=int))
-    if not len(kept) or kept[0] < 0 or kept[-1] > rounds:
+    kept = np.arange(rounds + 1) if at is None else np.unique(np.asarray(list(at)))
+    if not np.issubdtype(kept.dtype, np.integer) or kept[0] < 0 or kept[-1] > rounds:
         raise ValueError(f"at = {kept.tolist()}: expected rounds between 0 and {rounds}")
 
     order_keys, sample_keys = (seed_keys(seeds, purpose) for purpose in (Purpose.ORDER, Purpose.SAMPLE))
@@ -157,41 +159,33 @@ def run(
     return data
 
 
-def _unwatched(x_local: Array) -> None:
+def _unwatched(x_local: Array, active: NDArray[np.bool_] | bool = True) -> None:
     """Watch nothing."""
 
 
-def _drift(x: Array, total: Array) -> Callable[[Array], None]:
+def _drift(x: Array, total: Array) -> Watch:
     """Add up ||x_local - x||^2 over the local steps of a round, averaging over parallel clients."""
 
-    def watch(x_local: Array) -> None:
+    def watch(x_local: Array, active: NDArray[np.bool_] | bool = True) -> None:
         parallel = x_local.ndim > x.ndim
         squares = ((x_local - (x[:, :, None, :] if parallel else x)) ** 2).sum(-1)
-        total[...] += squares.mean(-1) if parallel else squares
+        total[...] += np.where(active, squares.mean(-1) if parallel else squares, 0.0)
 
     return watch
 
 
 def _measures(problem: Problem, record: Sequence[str]) -> dict[str, Callable[[Array, Array], Array]]:
     """Functions of (x, xbar) for the recorded quantities; the drift is gathered during the round instead."""
-    constants = problem.constants
-    functions: dict[str, Callable[[Array, Array], Array]] = {}
-    for name in record:
-        if name in ("gap", "gap_average"):
-            F_star = constants["F_star"]
-            functions[name] = (
-                (lambda x, xbar, F_star=F_star: problem.value(x) - F_star)
-                if name == "gap"
-                else (lambda x, xbar, F_star=F_star: problem.value(xbar) - F_star)
-            )
-        elif name == "dist2":
-            x_star = constants["x_star"]
-            functions[name] = lambda x, xbar, x_star=x_star: ((x - x_star) ** 2).sum(-1)
-        elif name == "grad_sq":
-            functions[name] = lambda x, xbar: (problem.full_gradient(x) ** 2).sum(-1)
-        elif name == "value":
-            functions[name] = lambda x, xbar: problem.value(x)
-    return functions
+    F_star: Any = problem.constants["F_star"] if {"gap", "gap_average"} & set(record) else None
+    x_star: Any = problem.constants["x_star"] if "dist2" in record else None
+    functions: dict[str, Callable[[Array, Array], Array]] = {
+        "gap": lambda x, xbar: problem.value(x) - F_star,
+        "gap_average": lambda x, xbar: problem.value(xbar) - F_star,
+        "grad_sq": lambda x, xbar: (problem.full_gradient(x) ** 2).sum(-1),
+        "dist2": lambda x, xbar: ((x - x_star) ** 2).sum(-1),
+        "value": lambda x, xbar: problem.value(x),
+    }
+    return {name: functions[name] for name in record if name in functions}
 
 
 def _orders(orders: ArrayLike | None, rounds: int, S: int, M: int, seeds: int) -> NDArray[np.int64] | None:
@@ -199,12 +193,12 @@ def _orders(orders: ArrayLike | None, rounds: int, S: int, M: int, seeds: int) -
     if orders is None:
         return None
     given = np.asarray(orders)
-    full = np.broadcast_to(given, (seeds, *given.shape[-2:])) if given.ndim in (2, 3) else given
     expected = (
         f"integers 0..{M - 1} of shape ({rounds}, {S}) or ({seeds}, {rounds}, {S}), each round without repetition"
     )
-    if not np.issubdtype(given.dtype, np.integer) or full.shape != (seeds, rounds, S):
+    if not np.issubdtype(given.dtype, np.integer) or given.shape not in ((rounds, S), (seeds, rounds, S)):
         raise ValueError(f"orders of shape {given.shape} and type {given.dtype}: expected {expected}")
+    full = np.broadcast_to(given, (seeds, rounds, S))
     ranked = np.sort(full, axis=-1)
     if ranked.min() < 0 or ranked.max() >= M or (np.diff(ranked, axis=-1) == 0).any():
         raise ValueError(f"orders with clients {ranked.min()}..{ranked.max()} or repetitions: expected {expected}")

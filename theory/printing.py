@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -34,6 +35,29 @@ _UNICODE = {
     "h_star": "h⁎",
     "x_r": "x⁽ʳ⁾",
 }
+_SUBSCRIPT = re.compile(r"(.*)_\{(.*)\}")
+
+
+class _Last(sympy.Symbol):
+    """A measured quantity: stands last in a product, as in L eta E||x_mk - x||^2."""
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        return 9, 0, cls.__name__
+
+
+def quantities_last(expression: sympy.Basic, names: Mapping[str, str]) -> sympy.Basic:
+    """The expression with every expectation moved to the end of its product; `names` holds the symbols' LaTeX."""
+    measured = [s for s in expression.free_symbols if r"\mathbb{E}" in names.get(s.name, "")]
+    return expression.xreplace({s: _Last(s.name, **s.assumptions0) for s in measured})
+
+
+def indexed(name: str, indices: str) -> str:
+    """LaTeX of a family's member: x_{\\pi} at i is x_{\\pi_{i}}; a name that shows its indices stays as it is."""
+    if f"_{{{indices}}}" in name:
+        return name
+    inner = _SUBSCRIPT.fullmatch(name)
+    return f"{inner[1]}_{{{inner[2]}_{{{indices}}}}}" if inner else f"{name}_{{{indices}}}"
 
 
 class _PositiveFirst(Printer):
@@ -45,6 +69,19 @@ class _PositiveFirst(Printer):
 
 
 class _Latex(_PositiveFirst, LatexPrinter):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self.names = names
+
+    def doprint(self, expr: sympy.Basic) -> str:
+        return str(super().doprint(quantities_last(expr, self.names)))
+
+    def _print_Symbol(self, e: sympy.Symbol, style: str = "plain") -> str:
+        return self.names[e.name] if e.name in self.names else str(super()._print_Symbol(e, style))
+
+    def _print_Indexed(self, e: sympy.Indexed) -> str:
+        return indexed(self._print(e.base.label), ",".join(map(self._print, e.indices)))
+
     def _print_Expectation(self, e: sympy.Expr, exp: str | None = None) -> str:
         return self._power(rf"\mathbb{{E}}\left[{self._print(e.args[0])}\right]", exp)
 
@@ -73,12 +110,26 @@ class _Latex(_PositiveFirst, LatexPrinter):
 
 
 class _Pretty(_PositiveFirst, PrettyPrinter):
-    def __init__(self, names: Mapping[str, str]) -> None:
+    def __init__(self, latex_names: Mapping[str, str]) -> None:
         super().__init__({"use_unicode": True, "wrap_line": False})
-        self.names = names
+        self.latex_names = latex_names
+        self.names = {name: _UNICODE.get(name, readable(text)) for name, text in latex_names.items()}
+
+    def doprint(self, expr: sympy.Basic) -> str:
+        return str(super().doprint(quantities_last(expr, self.latex_names)))
 
     def _print_Symbol(self, e: sympy.Symbol, bold_name: bool = False) -> prettyForm:
         return prettyForm(self.names.get(e.name, e.name), binding=prettyForm.ATOM)
+
+    def _print_Indexed(self, e: sympy.Indexed) -> prettyForm:
+        name, indices = e.base.label.name, ",".join(str(self._print(i)) for i in e.indices)
+        return prettyForm(readable(indexed(self.latex_names.get(name, name), indices)), binding=prettyForm.ATOM)
+
+    def _print_Min(self, e: sympy.Expr) -> prettyForm:
+        return self._wrap(e.args, "(", ")", "min")
+
+    def _print_Max(self, e: sympy.Expr) -> prettyForm:
+        return self._wrap(e.args, "(", ")", "max")
 
     def _wrap(self, arguments: tuple[sympy.Basic, ...], left: str, right: str, head: str = "") -> prettyForm:
         parts: list[object] = []
@@ -119,49 +170,54 @@ class _Pretty(_PositiveFirst, PrettyPrinter):
 
 @cache
 def _latex_printer(paper: str) -> _Latex:
-    table = catalogue.paper(paper).symbols
-    return _Latex({"symbol_names": {s.sympy: s.latex for s in table.values()}})
+    return _Latex(_latex_names(paper))
 
 
 @cache
 def _pretty_printer(paper: str) -> _Pretty:
-    names = {}
-    for s in catalogue.paper(paper).symbols.values():
-        names[s.name] = _UNICODE.get(s.name, s.name if len(s.name) <= 6 else readable(s.latex))
-    return _Pretty({**_UNICODE, **names})
+    return _Pretty(_latex_names(paper))
+
+
+def _latex_names(paper: str) -> dict[str, str]:
+    return {s.name: s.latex for s in catalogue.paper(paper).symbols.values()}
 
 
 def readable(latex: str) -> str:
-    """A quantity's LaTeX as one line of unicode: \\mathbb{E}\\|x^{(r)}-x^*\\|^2 -> E‖x^(r)-x*‖^2."""
-    for old, new in {
-        r"\mathbb{E}": "E",
-        r"\mathcal{E}": "ℰ",
-        r"\mathbf": "",
-        r"\nabla": "∇",
-        r"\langle": "⟨",
-        r"\rangle": "⟩",
-        r"\bar x": "x̄",
-        r"\sum": "Σ",
-        r"\min": "min",
-        r"\left": "",
-        r"\right": "",
-        r"\|": "‖",
-        r"\leq": "≤",
-        r"\le": "≤",
-        r"\pi": "π",
-        r"\eta": "η",
-        r"\xi": "ξ",
-        r"\zeta": "ζ",
-        r"\sigma": "σ",
-        r"\Psi": "Ψ",
-        r"\,": " ",
-        r"\;": " ",
-        "{": "",
-        "}": "",
-        "^*": "*",
-    }.items():
-        latex = latex.replace(old, new)
+    """A quantity's LaTeX as one line of unicode: \\mathbb{E}\\|x^{(r)}-x^*\\|^2 -> E‖x^(r)-x*‖²."""
+    for pattern, new in _READABLE:
+        latex = re.sub(pattern, new, latex)
     return latex
+
+
+_READABLE = (
+    (r"\\mathbb\{E\}(?=\w)", "E "),
+    (r"\\mathbb\{E\}", "E"),
+    (r"\\mathcal\{(.)\}", lambda m: {"E": "ℰ", "B": "ℬ"}.get(m[1], m[1])),
+    (r"\\math(?:bf|rm)\{([^{}]*)\}", r"\1"),
+    (r"\\bar\s*\{?x\}?", "x̄"),
+    (r"\\sum_\{([^{}]*)\}\^\{([^{}]*)\}", r"Σ[\1..\2] "),
+    (r"\\sum_\{((?:[^{}]|\{[^{}]*\})*)\}", r"Σ[\1] "),
+    (r"\\leq?\s*", "≤"),
+    (r"\\nabla\s*", "∇"),
+    (r"\\min_\{([^{}]*)\}", r"min[\1] "),
+    (r"\\left|\\right", ""),
+    (r"\\langle\s*", "⟨"),
+    (r"\\rangle\s*", "⟩"),
+    (r"\\\|", "‖"),
+    (r"\\pi", "π"),
+    (r"\\eta", "η"),
+    (r"\\xi", "ξ"),
+    (r"\\zeta", "ζ"),
+    (r"\\sigma", "σ"),
+    (r"\\Psi", "Ψ"),
+    (r"\\[,;]", " "),
+    (r"\^\{-1\}", "⁻¹"),
+    (r"([_^])\{([^{}()]*[+\-][^{}()]*)\}", r"\1(\2)"),
+    (r"[{}]", ""),
+    (r"\^\*", "*"),
+    (r"\^2", "²"),
+    (r" +", " "),
+)
 
 
 def latex(paper: str, expression: sympy.Basic) -> str:

@@ -153,6 +153,10 @@ class Relations:
     relations: tuple[sympy.Basic, ...]
     words: str = ""
 
+    def __post_init__(self) -> None:
+        if any(r in (sympy.true, sympy.false) for r in self.relations):
+            raise ValueError(f"{self.relations}: a relation has been evaluated; expected it with evaluate=False")
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -256,7 +260,6 @@ class Evidence:
     statement: str
     kind: EvidenceKind
     check: Callable[[Statement, bool], Verdict]
-    figure: str | None = None
 
 
 def _conditions(when: Iterable[Relational | Condition]) -> tuple[Condition, ...]:

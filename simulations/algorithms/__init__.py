@@ -5,22 +5,27 @@ An algorithm is a frozen dataclass with K, S, eta and one method,
     round(problem, x, eta, draws, watch) -> x of the next round
 
 x (E, N, d): E step sizes by N seeds; eta (E, 1, 1); `watch(x_local)` is called with the local parameters
-before every local step: (E, N, d), or (E, N, S, d) for clients in parallel.
+before every local step: (E, N, d), or (E, N, S, d) for clients in parallel.  Where only some seeds take the step,
+`watch(x_local, active)` says which: (N,) bool.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
 
-Watch = Callable[[Array], None]
+
+class Watch(Protocol):
+    """Looks on at every local step."""
+
+    def __call__(self, x_local: Array, active: NDArray[np.bool_] | bool = True) -> None:
+        """See the parameters before a step that the active seeds take."""
 
 
 class Algorithm(Protocol):
@@ -41,7 +46,8 @@ class Algorithm(Protocol):
 class LocalSteps:
     """What every algorithm of local steps has: K steps, S participating clients (None: all), learning rate eta.
 
-    Raises ValueError for K < 1, S < 1 or an eta that is not a positive finite number (or several of them).
+    Raises ValueError for K or S that are not whole numbers >= 1, or an eta that is not a positive finite number
+    (or several of them).
     """
 
     K: int
@@ -49,12 +55,12 @@ class LocalSteps:
     S: int | None = None
 
     def __post_init__(self) -> None:
-        if self.K < 1:
+        if not (isinstance(self.K, int | np.integer) and self.K >= 1):
             raise ValueError(f"K = {self.K}: expected a whole number of local steps >= 1")
-        if self.S is not None and self.S < 1:
+        if self.S is not None and not (isinstance(self.S, int | np.integer) and self.S >= 1):
             raise ValueError(f"S = {self.S}: expected a whole number of participating clients >= 1")
         eta = np.atleast_1d(np.asarray(self.eta, dtype=float))
-        if eta.ndim != 1 or not (np.isfinite(eta) & (eta > 0)).all():
+        if eta.ndim != 1 or not eta.size or not (np.isfinite(eta) & (eta > 0)).all():
             raise ValueError(f"eta = {self.eta}: expected a positive finite number, or several")
 
     def participants(self, problem: Problem) -> int:

@@ -71,8 +71,8 @@ class SSL(LocalSteps):
         for client in order.T:  # Algorithm 3, line 4; lines 1, 2 and 5: parameters carry over
             draw = draws.of(client)
             for k in range(tau[client].max()):  # line 6; Algorithm 4, line 3
-                watch(np.concatenate([x_c, x_s], axis=-1))
                 active = (k < tau[client])[:, None]
+                watch(np.concatenate([x_c, x_s], axis=-1), active[:, 0])
                 X, Y, weights = net.batch_of(client, draw.step(k))
                 A = net.smashed(x_c, X)  # Algorithm 4, line 4; sent in line 5 with the labels
                 g_s, g_A = net.server_pass(x_s, A, Y, weights)  # Algorithm 3, lines 8-10; g_A sent in line 11
@@ -83,7 +83,7 @@ class SSL(LocalSteps):
 
     def _tau(self, problem: Problem) -> np.ndarray:
         tau = np.full(problem.M, self.K) if self.tau is None else np.asarray(self.tau)
-        if tau.shape != (problem.M,) or (tau < 1).any():
+        if tau.shape != (problem.M,) or not np.issubdtype(tau.dtype, np.integer) or (tau < 1).any():
             raise ValueError(f"tau = {self.tau}: expected {problem.M} whole numbers >= 1, one per client")
         return tau
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from simulations.constants import Constants
+from simulations.constants import Certified, Constants
 from simulations.draws import Draw
 
 Array = NDArray[np.float64]
@@ -55,16 +55,14 @@ class Problem(Protocol):
         """Gradient of F at x, exact: (..., d) -> (..., d)."""
 
 
-def start(problem: Problem, x0: Array) -> Constants:
-    """The constants of the starting point x0 (d,): D = ||x0 - x_star|| and A = F(x0) - F_star.
+def start(problem: Problem, x0: ArrayLike) -> Constants:
+    """The constants of the starting point x0, (d,) or a number: D = ||x0 - x_star|| and A = F(x0) - F_star.
 
     Raises NoSuchConstant on access when F has no minimiser or no lower bound.
     """
-    from simulations.constants import Certified
-
     entries = problem.constants.entries
     x_star, F_star = entries["x_star"], entries["F_star"]
-    x0 = np.asarray(x0, dtype=float)
+    x0 = np.broadcast_to(np.asarray(x0, dtype=float), (problem.d,))
     return Constants(
         {
             "D": Certified(

@@ -30,8 +30,12 @@ class Shards:
 
 
 def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
-    """Deal the samples out.  Raises ValueError when a client is left without samples."""
+    """Deal the samples out.  Raises ValueError when a client is left without samples, or samples without a client."""
     sizes = np.array([len(rows) for rows in partition.clients])
+    if sizes.sum() != len(dataset.labels):
+        raise ValueError(
+            f"{partition.method} deals out {sizes.sum()} samples, {dataset.name} has {len(dataset.labels)}: expected all"
+        )
     if (sizes == 0).any():
         empty = np.flatnonzero(sizes == 0).tolist()
         raise ValueError(f"clients {empty} of {partition.method} have no samples: expected at least one each")
@@ -80,7 +84,7 @@ class Logistic:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.regularisation) and self.regularisation > 0):
             raise ValueError(f"regularisation = {self.regularisation}: expected a number > 0")
-        if self.batch is not None and self.batch < 1:
+        if self.batch is not None and not (isinstance(self.batch, int | np.integer) and self.batch >= 1):
             raise ValueError(f"batch = {self.batch}: expected a whole number >= 1, or None for exact gradients")
         _ = self.shards
 
@@ -124,8 +128,8 @@ class Logistic:
             "problem": "logistic",
             "dataset": self.dataset.provenance,
             "partition": self.partition.method,
-            "regularisation": self.regularisation,
-            "batch": self.batch,
+            "regularisation": float(self.regularisation),
+            "batch": None if self.batch is None else int(self.batch),
         }
 
     def _residual(self, z: Array, targets: Array) -> Array:

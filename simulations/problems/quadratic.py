@@ -41,7 +41,7 @@ class Quadratic:
             raise ValueError(f"H {H.shape} and b {b.shape}: expected (M, d, d) and (M, d), M >= 1, d >= 1")
         if not (np.isfinite(H).all() and np.isfinite(b).all()):
             raise ValueError("H or b holds NaN or infinity: expected finite numbers")
-        if not np.allclose(H, H.swapaxes(1, 2), rtol=0, atol=_ROUNDING * max(1.0, np.abs(H).max())):
+        if not np.allclose(H, H.swapaxes(1, 2), rtol=0, atol=_ROUNDING * np.abs(H).max()):
             raise ValueError("H is not symmetric: expected symmetric matrices H_m")
         if not (np.isfinite(self.sigma) and self.sigma >= 0):
             raise ValueError(f"sigma = {self.sigma}: expected a finite number >= 0")
@@ -69,7 +69,7 @@ class Quadratic:
             "name": self.name,
             "H": self.H.tolist(),
             "b": self.b.tolist(),
-            "sigma": self.sigma,
+            "sigma": float(self.sigma),
         }
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
@@ -81,7 +81,7 @@ class Quadratic:
         else:
             g = np.matmul(x[..., None, :], self.H[client])[..., 0, :] + self.b[client]
         if self.sigma:
-            g += np.float32(self.sigma / np.sqrt(self.d)) * draw.normal(self.d)
+            g += self.sigma / np.sqrt(self.d) * draw.normal(self.d)
         return g
 
     @cached_property
@@ -100,15 +100,19 @@ class Quadratic:
         return x @ H + b
 
     @cached_property
+    def _scale(self) -> tuple[float, float]:
+        """The size of the H_m and of the b_m, against which rounding is measured."""
+        return float(np.abs(self.H).max()) or 1.0, float(np.abs(self.b).max()) or 1.0
+
+    @cached_property
     def _minimum(self) -> tuple[Certified, Certified]:
         """x_star and F_star."""
         H, b = self.mean
         values, vectors = np.linalg.eigh(H)
-        scale = np.abs(np.linalg.eigvalsh(self.H)).max() or 1.0
-        flat = values <= _ROUNDING * scale
+        scale_H, scale_b = self._scale
+        flat = values <= _ROUNDING * scale_H
         coordinates = vectors.T @ b
-        unbounded = (values < -_ROUNDING * scale).any() or (np.abs(coordinates[flat]) > _ROUNDING * scale).any()
-        if unbounded:
+        if (values < -_ROUNDING * scale_H).any() or (np.abs(coordinates[flat]) > _ROUNDING * scale_b).any():
             why = "F is unbounded below"
             return Certified(None, why), Certified(None, why)
         inverse = np.where(flat, 0.0, 1 / np.where(flat, 1.0, values))
@@ -130,7 +134,7 @@ class Quadratic:
         P = np.einsum("mij,mik->jk", G, G) / self.M
         q = np.einsum("mij,mi->j", G, c) / self.M
         s = (c**2).sum() / self.M
-        least = self._least_beta2(P)
+        least = self._least_beta2(G)
         if beta is None:
             beta2 = 2 * least
         elif not beta >= 0:
@@ -146,25 +150,25 @@ class Quadratic:
         tolerance = 1e-9 * max(np.abs(P).max(), np.abs(beta2 * H @ H).max(), 1e-300)
         w = vectors.T @ v
         null = values <= tolerance
-        if (np.abs(w[null]) > 1e-9 * max(1.0, np.abs(v).max())).any():
+        scale_H, scale_b = self._scale
+        if (np.abs(w[null]) > 1e-9 * (1 + beta2) * scale_H * scale_b).any():
             why = f"Assumption 3a fails for every zeta at this beta (mixed term outside the range): {how}"
             return Certified(float(np.sqrt(beta2)), why), Certified(None, why)
         zeta2 = s - beta2 * b @ b + (w[~null] ** 2 / values[~null]).sum()
         return Certified(float(np.sqrt(beta2)), how), Certified(float(np.sqrt(max(zeta2, 0.0))), how)
 
-    def _least_beta2(self, P: Array) -> float:
-        """The smallest beta^2 with beta^2 H H >= P (infinite when P is not zero where H is)."""
+    def _least_beta2(self, G: Array) -> float:
+        """The smallest beta^2 with beta^2 H H >= (1/M) sum G_m'G_m (infinite when some G_m is not zero where H is)."""
         values, vectors = np.linalg.eigh(self.mean[0])
-        scale = np.abs(np.linalg.eigvalsh(self.H)).max() or 1.0
-        null = np.abs(values) <= _ROUNDING * scale
-        rotated = vectors.T @ P @ vectors
-        if np.abs(rotated[null]).max(initial=0.0) > _ROUNDING * scale**2:
-            return float("inf")
-        if null.all():
+        rounding = _ROUNDING * self._scale[0]
+        null = np.abs(values) <= rounding
+        turned = G @ vectors  # columns: G_m along the eigenvectors of H
+        if np.abs(turned).max() <= rounding:
             return 0.0
-        kept = rotated[np.ix_(~null, ~null)] / np.outer(values[~null], values[~null])
-        top = float(np.linalg.eigvalsh(kept).max())
-        return top if top > _ROUNDING else 0.0
+        if np.abs(turned[..., null]).max(initial=0.0) > rounding:
+            return float("inf")
+        stacked = (turned[..., ~null] / values[~null]).reshape(self.M * self.d, -1)  # G_m H^-1, one above the other
+        return float(np.linalg.norm(stacked, 2) ** 2 / self.M)
 
     @cached_property
     def constants(self) -> Constants:
@@ -221,7 +225,7 @@ def generate(
                 the mean F is bounded below, mu + delta > 0 (or mu + delta = 0 = delta)
     delta       max_m ||H_m - H||, at most (L - mu) / 2
     zeta_star   heterogeneity at the optimum, (1/M) sum ||grad F_m(x_star)||^2 = zeta_star^2
-    x_star      (d,), the minimiser; the origin by default
+    x_star      (d,), the minimiser (for mu = 0, one of them); the origin by default
     seed        of the rotation and of the gradients at the optimum
 
     Raises ValueError naming the request that cannot be met.
@@ -235,8 +239,8 @@ def generate(
         raise ValueError(f"L={L}, mu={mu}, zeta_star={zeta_star}, delta={delta}: expected L > 0, mu <= L, rest >= 0")
     if -mu > L:
         raise ValueError(f"mu = {mu}, L = {L}: expected -L <= mu, L bounds the eigenvalues in modulus")
-    if mu + delta < 0:
-        raise ValueError(f"mu = {mu}, delta = {delta}: F would be unbounded below; expected mu + delta >= 0")
+    if mu + delta <= _ROUNDING * L and not mu == delta == 0:
+        raise ValueError(f"mu = {mu}, delta = {delta}: F would have no minimiser of its own; expected mu + delta > 0")
     if 2 * delta > (L - mu) * (1 + 1e-12):
         raise ValueError(f"delta = {delta}: expected at most (L - mu)/2 = {(L - mu) / 2}")
     if M == 1 and (delta > 0 or zeta_star > 0):

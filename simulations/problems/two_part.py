@@ -34,7 +34,7 @@ class TwoPart:
     regularisation  lambda >= 0
     batch           mini-batch size, with replacement; None: exact gradients
 
-    Raises ValueError for hidden < 1, a negative regularisation or batch < 1.
+    Raises ValueError for hidden < 1, a negative regularisation, batch < 1, or a client without samples.
     """
 
     dataset: Dataset
@@ -44,12 +44,13 @@ class TwoPart:
     batch: int | None = None
 
     def __post_init__(self) -> None:
-        if self.hidden < 1:
+        if not (isinstance(self.hidden, int | np.integer) and self.hidden >= 1):
             raise ValueError(f"hidden = {self.hidden}: expected a whole number >= 1")
         if not (np.isfinite(self.regularisation) and self.regularisation >= 0):
             raise ValueError(f"regularisation = {self.regularisation}: expected a number >= 0")
-        if self.batch is not None and self.batch < 1:
+        if self.batch is not None and not (isinstance(self.batch, int | np.integer) and self.batch >= 1):
             raise ValueError(f"batch = {self.batch}: expected a whole number >= 1, or None for exact gradients")
+        _ = self.shards
 
     @cached_property
     def shards(self) -> Shards:
@@ -88,9 +89,9 @@ class TwoPart:
             "problem": "two-part network",
             "dataset": self.dataset.provenance,
             "partition": self.partition.method,
-            "hidden": self.hidden,
-            "regularisation": self.regularisation,
-            "batch": self.batch,
+            "hidden": int(self.hidden),
+            "regularisation": float(self.regularisation),
+            "batch": None if self.batch is None else int(self.batch),
         }
 
     @cached_property

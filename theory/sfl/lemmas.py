@@ -140,6 +140,9 @@ sfl.say(
 # Lemma 4
 
 _four = [S <= M, M >= 2]
+partial_sums_most = sfl.symbol(
+    "partial_sums_most", r"\mathrm{right}", "right-hand side of (25)", sfl.symbols["partial_sums"].dimension
+)
 
 sfl.say(
     "lemma",
@@ -172,9 +175,9 @@ sfl.say(
     "definition",
     "lemma4.rhs",
     "Appendix C.3, Lemma 4, right side of (25)",
-    equal_to(partial_sums, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
+    equal_to(partial_sums_most, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
     when=_four,
-    note="The right side alone; that the left side is at most this is sfl.lemma4.",
+    note="A name for the right side; that the left side is at most this is sfl.lemma4.",
 )
 sfl.say(
     "step",
@@ -184,7 +187,7 @@ sfl.say(
         partial_sum,
         earlier_clients=(m - 1) * (M - (m - 1)) / (M - 1) * K**2 * zeta**2,
         own_steps=k**2 * zeta**2,
-        covariance=-2 * (m - 1) / (M - 1) * K * k * zeta**2,
+        covariance=-(2 * K * k * zeta**2 / (M - 1)) * (m - 1),
     ),
     when=[*_four, implied(m <= S, "implied: m-th of S clients"), implied(k <= K - 1, "implied: local step")],
     rests_on=["lemma3.swor", "lemma3.cov"],
@@ -212,11 +215,12 @@ sfl.say(
         partial_sums,
         first=Rational(1, 2) * S * K**2 * (S * K - 1),
         second=-Rational(1, 6) * S * K * (K**2 - 1),
-        third=-(S - 1) * S / (M - 1) * (Rational(1, 6) * (2 * S - 1) * K - Rational(1, 2)),
+        third=-S * (S - 1) / (M - 1) * (K * (2 * S - 1) / 6 - Rational(1, 2)),
     ),
     when=_four,
     rests_on=["lemma4.sum"],
-    note="As printed: without zeta^2, and with the outer sum on the left running to M instead of S.",
+    note="As printed: without zeta^2, without the factor K^2 in the third term, and with the outer sum on the left "
+    "running to M instead of S.",
 )
 
 # Lemma 7
@@ -269,8 +273,10 @@ sfl.say(
     "Appendix D.1.3, proof of Lemma 7",
     Relations(
         (
-            Le((1 - a * gamma) ** (T + 1), exp(-Rational(1, 2))),
-            Le(exp(-Rational(1, 2)), Rational(2, 3)),
+            Eq(W_T, (1 - a * gamma) ** (-(T + 1)) * (1 - (1 - a * gamma) ** (T + 1)) / (a * gamma)),
+            Le((1 - a * gamma) ** (T + 1), exp(-a * gamma * (T + 1))),
+            Le(exp(-a * gamma * (T + 1)), exp(-Rational(1, 2))),
+            Le(exp(-Rational(1, 2)), Rational(2, 3), evaluate=False),
             Ge(W_T, (1 - a * gamma) ** (-(T + 1)) / (3 * a * gamma)),
             Le(W_T, w_T / (a * gamma)),
         ),
@@ -283,7 +289,12 @@ sfl.say(
     "lemma7.tuning",
     "Appendix D.1.3, end of the proof of Lemma 7",
     equal_to(gamma, choice=_choice),
-    when=[a <= d, implied(T >= 1, "implied: T divides"), implied(c > 0, "implied: c divides")],
+    when=[
+        a <= d,
+        implied(T >= 1, "implied: T divides"),
+        implied(a > 0, "implied: a divides"),
+        implied(c > 0, "implied: c divides"),
+    ],
     note="The logarithm if it is below 1/d; otherwise gamma = 1/d, with 1/(2a(T+1)) <= 1/d.",
 )
 

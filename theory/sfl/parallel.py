@@ -40,6 +40,7 @@ from theory.sfl.sequential import (
     growing,
     left_out,
     linear,
+    long_enough,
     nonconvex_case,
     nonconvex_step,
     nonconvex_sublinear,
@@ -47,6 +48,7 @@ from theory.sfl.sequential import (
     strongly_convex_step,
     sublinear,
     theorem,
+    vanishing,
     w_r,
 )
 from theory.sfl.setting import heterogeneity_at_optimum, lower_bounded, smooth, unbiased, variance
@@ -71,7 +73,7 @@ sfl.say(
     ),
     when=[*_small, curved, *sampled],
     assumes=convex_cases,
-    rests_on=["lemma1", "lemma2", "lemma3.swor", "eq15", "eq18", "eq68"],
+    rests_on=["alg2", "lemma1", "lemma2", "lemma3.swor", "eq15", "eq18", "eq68"],
 )
 sfl.say(
     "definition",
@@ -91,7 +93,8 @@ sfl.say(
     ),
     when=_small,
     assumes=convex_cases,
-    rests_on=["eq68", "lemma1", "eq15", "eq18"],
+    rests_on=["alg2", "eq68", "lemma1", "eq15", "eq18"],
+    note="The proof prints '=' for '<=' when it sums over m and k, and loses the sum over k after bounding it by K^2/2.",
 )
 
 
@@ -141,7 +144,8 @@ sfl.say(
         {"a": mu / 2, "b": _third, "c": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
         "sfl.lemma7.eq39",
     ),
-    note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 2, not at (71).",
+    note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 2, not at (71). Printed with R where Lemma 7 at T = R "
+    "gives R + 1: the printed bound is the larger.",
 )
 sfl.say(
     "order",
@@ -175,7 +179,8 @@ sfl.say(
     applies=Application(
         "sfl.lemma8", {"b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}, "sfl.lemma8.eq45"
     ),
-    note="Printed with R where Lemma 8 at T = R gives R + 1: the printed bound is the larger.",
+    note="Printed with R where Lemma 8 at T = R gives R + 1: the printed bound is the larger. 'When S = M, we can get the "
+    "claim of the strongly convex case' (as printed, after (74)); the general convex case is meant.",
 )
 sfl.say(
     "order",
@@ -192,6 +197,7 @@ sfl.say(
     when=few,
     assumes=convex_cases,
     rests_on=["eq73", "lemma8.eq45"],
+    note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, at most twice smaller.",
 )
 
 # E.3: non-convex
@@ -208,9 +214,9 @@ sfl.say(
     ),
     when=[*_small, *few],
     assumes=[lower_bounded, smooth, unbiased, variance, heterogeneity_at_optimum],
-    rests_on=["eq16", "lemma1", "eq15", "eq68"],
-    note="Printed with Assumption 3b. (77) cites 'Asm. 1' as (50) does; (78) is printed with L eta^2 instead of "
-    "L eta^2 / S^2 before its second term.",
+    rests_on=["alg2", "eq16", "lemma1", "eq15", "eq68"],
+    note="Printed with Assumption 3b, which the proof does not use. (77) cites 'Asm. 1' as (50) does; (78) is printed with "
+    "L eta^2 instead of L eta^2 / S^2 before its second term.",
 )
 sfl.say(
     "lemma",
@@ -224,8 +230,9 @@ sfl.say(
     ),
     when=_small,
     assumes=[smooth, unbiased, variance, heterogeneity_at_optimum],
-    rests_on=["eq68", "lemma1", "eq15"],
-    note="Printed 'Let Assumptions 1, 2, 3b hold'; the section's title, its proof and its symbols say Assumption 3a.",
+    rests_on=["alg2", "eq68", "lemma1", "eq15"],
+    note="Printed 'Let Assumptions 1, 2, 3b hold'; the section's title, its proof and its symbols say Assumption 3a. The "
+    "proof's first display prints grad F(x) in its third term, where grad F_{pi_m}(x) - grad F(x) is meant.",
 )
 sfl.say(
     "step",
@@ -285,6 +292,7 @@ sfl.say(
     when=few,
     assumes=nonconvex_case,
     rests_on=["eq80", "lemma8.eq45"],
+    note=vanishing,
 )
 
 # Theorem 2 and Corollary 2
@@ -349,7 +357,7 @@ sfl.say(
         heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
         optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
     ),
-    when=[curved],
+    when=[curved, long_enough],
     assumes=convex_cases,
     rests_on=["thm2.strongly_convex", "lemma7.eq39"],
 )
@@ -380,4 +388,5 @@ sfl.say(
     ),
     assumes=nonconvex_case,
     rests_on=["thm2.nonconvex", "lemma8.eq45"],
+    note=vanishing,
 )

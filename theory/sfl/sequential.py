@@ -111,6 +111,7 @@ sfl.say(
     "step.eq28",
     "Appendix D.1.1, proof of Lemma 5, (28)",
     equal_to(dist2_next, start=dist2, progress=-2 * eta * inner_sum, step=eta**2 * step_sq),
+    assumes=[unbiased],
     rests_on=["alg1"],
 )
 sfl.say(
@@ -123,7 +124,7 @@ sfl.say(
         curvature=-Rational(1, 2) * mu * S * K * eta * dist2,
         drift=2 * L * eta * E_r,
     ),
-    assumes=[cases, smooth],
+    assumes=[lower_bounded, cases, smooth],
     when=[curved],
     rests_on=["lemma2"],
 )
@@ -145,7 +146,7 @@ sfl.say(
         ),
         "third and fourth term on the right side of (30)",
     ),
-    assumes=[cases, smooth, heterogeneity_at_optimum],
+    assumes=[lower_bounded, cases, smooth, heterogeneity_at_optimum],
     when=sampled,
     rests_on=["eq15", "eq18", "lemma3.swor"],
 )
@@ -162,7 +163,7 @@ sfl.say(
     ),
     assumes=convex_cases,
     when=sampled,
-    rests_on=["step.eq30", "step.eq31", "lemma1"],
+    rests_on=["step.eq30", "step.eq31", "lemma1", "eq15"],
 )
 
 # D.1.2: the drift
@@ -203,6 +204,7 @@ sfl.say(
         bias=4 * eta**2 * B_mk * bias_upto,
         star=4 * eta**2 * star_upto,
     ),
+    assumes=[unbiased],
     rests_on=["alg1", "lemma1", "eq15"],
 )
 sfl.say(
@@ -291,7 +293,8 @@ sfl.say(
     ),
     note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 1, not at (42). The paper remarks that Lemma 7 has "
     "no gamma^3 terms but 'can also be applied'. Printed with eta_tilde = M K eta; read S K eta. (42) bounds the "
-    "weighted mean of the gaps, which bounds the gap of the weighted mean by Jensen.",
+    "weighted mean of the gaps, which bounds the gap of the weighted mean by Jensen. Printed with R where Lemma 7 at "
+    "T = R gives R + 1: the printed bound is the larger.",
 )
 sfl.say(
     "order",
@@ -337,7 +340,8 @@ sfl.say(
         "sfl.lemma8.eq45",
     ),
     note="Printed with R where Lemma 8 at T = R gives R + 1: the printed bound is the larger. Printed with "
-    "eta_tilde = M K eta; read S K eta.",
+    "eta_tilde = M K eta; read S K eta. 'When S = M, we can get the claim of the strongly convex case' (as printed, after "
+    "(47)); the general convex case is meant.",
 )
 sfl.say(
     "order",
@@ -354,6 +358,7 @@ sfl.say(
     when=few,
     assumes=convex_cases,
     rests_on=["eq46", "lemma8.eq45"],
+    note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, at most twice smaller.",
 )
 
 # D.3: non-convex
@@ -371,14 +376,14 @@ sfl.say(
     when=[*_small, *few],
     assumes=[lower_bounded, smooth, unbiased, variance, heterogeneity_at_optimum],
     rests_on=["step.eq49", "step.eq50", "step.eq51", "eq33"],
-    note="Printed with Assumption 3b.",
+    note="Printed with Assumption 3b, which the proof does not use.",
 )
 sfl.say(
     "step",
     "step.eq49",
     "Appendix D.3, proof of Lemma 9, (49)",
     at_most(descent, progress=-eta * cross_sum, step=L * eta**2 / 2 * step_sq),
-    assumes=[smooth],
+    assumes=[smooth, unbiased],
     rests_on=["eq16", "alg1"],
 )
 sfl.say(
@@ -431,8 +436,10 @@ sfl.say(
         heterogeneity=4 * eta**2 * T_1,
         gradient=4 * B_mk**2 * eta**2 * grad_sq,
     ),
+    assumes=[unbiased],
     rests_on=["alg1", "lemma1", "eq15"],
-    note="T_1 is not defined in the transcription; restored from the display before (53).",
+    note="T_1 is not defined in the transcription; restored from the display before (53). The text applies Jensen's "
+    "inequality to 'the third and forth terms'; the second and fourth are meant.",
 )
 sfl.say(
     "step",
@@ -492,6 +499,11 @@ sfl.say(
     ),
     note="As printed: without the factor 1/(6L) on the right, which the definition of d in the same paragraph has.",
 )
+vanishing = (
+    "The last term vanishes as printed when beta = 0; Lemma 8 with 1/d = 1/(6 L (beta + 1)) gives d A / (R + 1), of the "
+    "order of L (beta + 1) A / R."
+)
+
 sfl.say(
     "order",
     "eq55",
@@ -506,6 +518,7 @@ sfl.say(
     when=few,
     assumes=nonconvex_case,
     rests_on=["eq54", "lemma8.eq45"],
+    note=vanishing,
 )
 
 # Section 3.2: full participation
@@ -603,6 +616,7 @@ theorem(
 )
 
 _third, _two_thirds = Rational(1, 3), Rational(2, 3)
+long_enough = implied(6 * L / mu <= R, "implied by the printed 1/(mu R) <= eta_tilde <= 1/(6 L)")
 
 sfl.say(
     "corollary",
@@ -615,7 +629,7 @@ sfl.say(
         heterogeneity=L * zeta_star**2 / (mu**2 * M * R**2),
         optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
     ),
-    when=[curved],
+    when=[curved, long_enough],
     assumes=convex_cases,
     rests_on=["thm1.strongly_convex", "lemma7.eq39"],
 )
@@ -646,4 +660,5 @@ sfl.say(
     ),
     assumes=nonconvex_case,
     rests_on=["thm1.nonconvex", "lemma8.eq45"],
+    note=vanishing,
 )

@@ -147,10 +147,11 @@ sfl.say(
     "Section 2, 'Challenges'",
     Words(
         "For any pair of indices m and k (except m = 1 and k = 0) within a round, the stochastic gradient is not a "
-        "(conditionally) unbiased estimator of the global gradient.",
+        "(conditionally) unbiased estimator of the global objective.",
         (Ne(Expectation(Grad(f_pi_m, x_mk)), Grad(F_fun, x_mk)),),
     ),
     rests_on=["alg1"],
+    note="As printed: estimator of the global objective; of its gradient is meant.",
 )
 
 # Section 3.1: assumptions
@@ -242,6 +243,7 @@ sfl.say(
         ),
         "any vectors x_1 ... x_n",
     ),
+    rests_on=["eq12"],
 )
 sfl.say(
     "inequality",

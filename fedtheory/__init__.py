@@ -1,0 +1,1 @@
+"""The application: command line, verification, paper check, report."""

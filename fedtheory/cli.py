@@ -1,0 +1,392 @@
+"""The `fedtheory` command."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from typer.exceptions import Abort, TyperException
+
+from fedtheory.arguments import numbers
+from theory import catalogue
+from theory.catalogue import UnknownName
+from theory.statement import Status
+
+app = typer.Typer(
+    help="Verify the convergence theory of federated optimisation: statements, checks, runs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Ids = Annotated[list[str] | None, typer.Argument(help="statement ids; all when none are given", metavar="[ID]...")]
+Id = Annotated[str, typer.Argument(help="statement id, such as sfl.thm1.strongly_convex", metavar="ID")]
+Values = Annotated[
+    list[str] | None, typer.Argument(help="parameters, such as L=1 eta_tilde=1/6", metavar="[NAME=VALUE]...")
+]
+PaperName = Annotated[str | None, typer.Option("--paper", help="only this paper", metavar="P")]
+AsJson = Annotated[bool, typer.Option("--json", help="machine-readable output")]
+Full = Annotated[bool, typer.Option("--full", help="deeper searches, larger families, more seeds")]
+
+
+def console() -> Console:
+    """Standard output; plain and wide in a pipe."""
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+
+
+@contextmanager
+def progress() -> Iterator[Any]:
+    """A callback (what, done, of how many) that draws bars on a terminal and nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    columns = (TextColumn("{task.description:<22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+
+        def tell(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=total)
+            bars.update(tasks[what], completed=done, total=total)
+
+        yield tell
+
+
+def print_json(data: Any) -> None:
+    """JSON on standard output."""
+    print(json.dumps(data, indent=2, default=_plain_json, allow_nan=False))
+
+
+def _plain_json(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)
+
+
+@app.command("list")
+def list_command(paper: PaperName = None, as_json: AsJson = False) -> None:
+    """List the statements, in the order of their papers."""
+    from fedtheory.show import as_json as describe
+
+    found = catalogue.statements(paper)
+    if as_json:
+        print_json([describe(s) for s in found])
+        return
+    table = Table("id", "kind", "place", box=None, pad_edge=False)
+    for s in found:
+        table.add_row(s.id, s.kind, s.place)
+    console().print(table)
+
+
+@app.command()
+def show(
+    id_: Id, as_latex: Annotated[bool, typer.Option("--latex", help="LaTeX")] = False, as_json: AsJson = False
+) -> None:
+    """Show a statement: its mathematics, conditions, terms, place, what it rests on and what uses it."""
+    from fedtheory import show as render
+
+    statement = catalogue.find(id_)
+    if as_json:
+        print_json(render.as_json(statement))
+    else:
+        print(render.as_latex(statement) if as_latex else render.as_text(statement))
+
+
+@app.command()
+def bound(
+    id_: Id,
+    values: Values = None,
+    as_json: AsJson = False,
+    lenient: Annotated[bool, typer.Option("--lenient", help="evaluate outside the conditions too")] = False,
+) -> None:
+    """Evaluate a bound at numbers: its value, terms and violated conditions (an error without --lenient or --json)."""
+    from bounds import evaluate
+
+    result = evaluate(id_, strict=not (lenient or as_json), **numbers(values))
+    if as_json:
+        print_json({"id": id_, "value": result.value, "terms": result.terms, "violations": result.violations})
+        return
+    table = Table("term", "value", box=None, pad_edge=False)
+    for name, value in result.terms.items():
+        table.add_row(name, f"{value:.6g}")
+    table.add_row("sum", f"{result.value:.6g}")
+    console().print(table)
+    for violation in result.violations:
+        console().print(f"outside its conditions: {violation}")
+
+
+@app.command()
+def tune(
+    id_: Id,
+    values: Values = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="instead: rounds needed to bring the bound down to this")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The best admissible constant step size of a bound, beside the closed-form choice of the proof."""
+    from bounds import rounds_to, tune as best
+
+    given: dict[str, Any] = numbers(values)
+    if epsilon is not None:
+        R = rounds_to(epsilon, id_, **given)
+        if as_json:
+            print_json({"id": id_, "epsilon": epsilon, "R": R})
+        else:
+            console().print(f"R = {R}" if R is not None else f"the bound does not come down to {epsilon:g}")
+        return
+    tuned = best(id_, **given)
+    if as_json:
+        closed = None if tuned.closed is None else {"value": tuned.closed.value, "violations": tuned.closed.violations}
+        print_json(
+            {
+                "id": id_,
+                "step_size": {tuned.name: tuned.step_size},
+                "interval": [None if not np.isfinite(end) else end for end in tuned.interval],
+                "value": tuned.best.value,
+                "terms": tuned.best.terms,
+                "closed_form": None if closed is None else {tuned.name: tuned.closed_form, **closed},
+            }
+        )
+        return
+    table = Table("choice", tuned.name, "bound", "violated", box=None, pad_edge=False)
+    table.add_row("best admissible", f"{tuned.step_size:.6g}", f"{tuned.best.value:.6g}", "")
+    if tuned.closed is not None:
+        table.add_row(
+            "closed form", f"{tuned.closed_form:.6g}", f"{tuned.closed.value:.6g}", "; ".join(tuned.closed.violations)
+        )
+    console().print(table)
+    console().print(f"admissible: {tuned.interval[0]:.6g} <= {tuned.name} <= {tuned.interval[1]:.6g}")
+
+
+@app.command()
+def compare(first: Id, second: Id, values: Values = None, as_json: AsJson = False) -> None:
+    """Compare two bounds: ratio term by term, where the first is smaller, dominant terms, crossings."""
+    from bounds import compare as beside
+    from theory.printing import plain
+
+    c = beside(first, second, **numbers(values))
+    if as_json:
+        print_json(
+            {
+                "first": first,
+                "second": second,
+                "ratios": {n: plain(r) for n, r in c.ratios.items()},
+                "smaller_when": {n: plain(r) for n, r in c.smaller_when.items()},
+                "only": c.only,
+                "dominant": c.dominant,
+                "dominant_ratio": None if c.dominant_ratio is None else plain(c.dominant_ratio),
+                "values": c.values,
+                "crossings": c.crossings,
+            }
+        )
+        return
+    table = Table("term", "first / second", "first smaller when", box=None, pad_edge=False)
+    for name, ratio in c.ratios.items():
+        condition = {"False": "never", "True": "always"}.get(plain(c.smaller_when[name]), plain(c.smaller_when[name]))
+        table.add_row(name, plain(ratio), "equal" if ratio == 1 else condition)
+    for name, owner in c.only.items():
+        table.add_row(name, f"only in {owner}", "")
+    console().print(table)
+    console().print("as R grows, at fixed other parameters:")
+    for id_, names in c.dominant.items():
+        console().print(f"  {id_}: {', '.join(names)}")
+    if c.dominant_ratio is not None:
+        console().print(f"  ratio of these: {plain(c.dominant_ratio)}")
+    if c.values is not None:
+        console().print(f"here: first {c.values[0]:.6g}, second {c.values[1]:.6g}")
+        for name, points in c.crossings.items():
+            console().print(f"  along {name} the smaller one changes at {', '.join(f'{p:.4g}' for p in points)}")
+
+
+@app.command()
+def verify(
+    ids: Ids = None,
+    paper: PaperName = None,
+    as_json: AsJson = False,
+    full: Full = False,
+    expect_clean: Annotated[
+        bool, typer.Option("--expect-clean", help="exit 1 when a verdict differs from what the paper claims")
+    ] = False,
+) -> None:
+    """Put statements to all their evidence and print the verdicts, with witnesses for what is refuted."""
+    from fedtheory.verify import verify as check
+
+    chosen = list(ids or [s.id for s in catalogue.statements(paper)])
+    if ids and paper:
+        raise ValueError("give ids or --paper, not both")
+    with progress() as tell:
+        checked = check(chosen, full, tell)
+    if as_json:
+        print_json(
+            [
+                {
+                    "id": c.statement.id,
+                    "verdict": c.status,
+                    "slack": c.slack,
+                    "evidence": [
+                        {
+                            "kind": e.kind,
+                            "verdict": v.status,
+                            "slack": v.slack,
+                            "says": v.says,
+                            "witness": dict(v.witness),
+                        }
+                        for e, v in c.verdicts
+                    ],
+                }
+                for c in checked
+            ]
+        )
+    else:
+        print_verdicts(checked)
+    if expect_clean and any(c.status in (Status.REFUTED, Status.VACUOUS) for c in checked):
+        raise typer.Exit(1)
+
+
+def print_verdicts(checked: list[Any]) -> None:
+    """One line per piece of evidence, and the witnesses."""
+    out = console()
+    for c in checked:
+        slack = "" if c.slack is None else f"  slack {c.slack:.3g}"
+        out.print(f"{c.statement.id}: [bold]{c.status}[/bold]{slack}")
+        for e, v in c.verdicts:
+            out.print(f"    {e.kind}: {v.status}. {v.says}", markup=False)
+            for name, value in v.witness.items():
+                out.print(f"        {name} = {value}", markup=False)
+    print_summary(checked)
+
+
+def print_summary(checked: list[Any]) -> None:
+    """How many statements of each paper have each verdict."""
+    from fedtheory.verify import count
+
+    table = Table("paper", *[str(s) for s in Status], "all", box=None, pad_edge=False)
+    for name in dict.fromkeys(c.statement.paper for c in checked):
+        own = [c for c in checked if c.statement.paper == name]
+        totals = count(own)
+        table.add_row(name, *[str(totals[s]) for s in Status], str(len(own)))
+    console().print(table)
+
+
+@app.command("figures")
+def figures_command(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="figures; all when none are given", metavar="[NAME]...")
+    ] = None,
+    full: Full = False,
+    out: Annotated[Path, typer.Option(help="folder to write to")] = Path("figures/drawn"),
+    only_list: Annotated[bool, typer.Option("--list", help="list the figures instead")] = False,
+) -> None:
+    """Draw figures: PNG, SVG and the CSV of what is drawn."""
+    from figures import gallery
+
+    if only_list:
+        table = Table("name", "says", box=None, pad_edge=False)
+        for p in gallery.pictures():
+            table.add_row(p.name, p.says)
+        console().print(table)
+        return
+    chosen = [gallery.find(n) for n in names] if names else gallery.pictures()
+    with progress() as tell:
+        draw(chosen, out, full, tell)
+    console().print(f"{len(chosen)} figures in {out}")
+
+
+def draw(chosen: list[Any], out: Path, full: bool, tell: Any) -> None:
+    """Draw and save figures, telling the progress."""
+    from figures import gallery
+
+    for done, picture in enumerate(chosen, 1):
+        gallery.save(picture, out, full)
+        tell("drawing figures", done, len(chosen))
+
+
+@app.command("simulate")
+def simulate_command(
+    problem: Annotated[
+        str,
+        typer.Argument(help="quadratic, sfl.quad.table2.g3 (a group), breast_cancer, digits, or a LIBSVM file"),
+    ],
+    algorithm: Annotated[str, typer.Argument(help="SFL or PFL")],
+    values: Values = None,
+    out: Annotated[Path | None, typer.Option(help="write every recorded number to this CSV file")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run an algorithm: eta, K, S, rounds, seeds, x0, and the problem's own parameters as name=value."""
+    from fedtheory import simulate
+
+    with progress() as tell:
+        data = simulate.simulate(problem, algorithm, dict(a.partition("=")[::2] for a in values or []), tell)
+    if out is not None:
+        simulate.write_csv(data, out)
+    if as_json:
+        print_json(simulate.as_json(data))
+    else:
+        simulate.print_table(data, console())
+
+
+@app.command("paper-check")
+def paper_check_command(
+    full: Full = False, out: Annotated[Path, typer.Option(help="file to write")] = Path("paper_check.md")
+) -> None:
+    """Put every statement to all its evidence and write paper_check.md."""
+    with progress() as tell:
+        checked = write_paper_check(out, full, tell)
+    print_summary(checked)
+    console().print(f"written: {out}")
+
+
+def write_paper_check(out: Path, full: bool, tell: Any) -> list[Any]:
+    """Verify everything and write the paper check; returns what was checked."""
+    from fedtheory.paper_check import generate
+    from fedtheory.verify import verify as check
+    from figures.gallery import write
+
+    checked = check([s.id for s in catalogue.statements()], full, tell)
+    write(out, generate(checked).encode())
+    return checked
+
+
+@app.command()
+def report(full: Full = False) -> None:
+    """The main job: the paper check and all figures; ends with what was checked and where the results lie."""
+    from figures import gallery
+
+    out, drawn = Path("paper_check.md"), Path("figures/drawn")
+    with progress() as tell:
+        checked = write_paper_check(out, full, tell)
+        draw(gallery.pictures(), drawn, full, tell)
+    print_summary(checked)
+    table = Table("result", "where", box=None, pad_edge=False)
+    table.add_row("verdict, evidence and slack of every statement", str(out))
+    table.add_row(f"{len(gallery.pictures())} figures as PNG and SVG, with their data as CSV", f"{drawn}/")
+    console().print(table)
+
+
+def main() -> None:
+    """Entry point: exit status 0 done, 1 a verdict differs and --expect-clean was given, 2 bad usage (one line)."""
+    try:
+        status = app(standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else 0)
+    except TyperException as error:
+        print(f"fedtheory: {error.format_message()} See fedtheory --help.", file=sys.stderr)
+        sys.exit(2)
+    except Abort:
+        sys.exit(130)
+    except (ValueError, UnknownName, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        print(f"fedtheory: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

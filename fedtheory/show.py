@@ -1,0 +1,122 @@
+"""A statement in readable mathematics, for a terminal or as LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import sympy
+
+from theory import catalogue
+from theory.printing import claim_latex, latex, plain, unicode
+from theory.statement import Bound, Listing, Order, Record, Relations, Statement, Words
+
+_SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
+
+
+def indented(text: str, by: int = 4) -> str:
+    """Every line moved to the right, trailing blanks removed."""
+    return "\n".join(" " * by + line.rstrip() for line in text.rstrip().splitlines())
+
+
+def as_text(statement: Statement) -> str:
+    """The statement for a terminal."""
+    paper = statement.paper
+    parts = [f"{statement.id}  ({statement.kind})", f"{catalogue.paper(paper).title}, {statement.place}", ""]
+    parts += _claim(statement)
+    for title, relations in (
+        ("when", [(unicode(paper, c.relation), "" if c.source == "printed" else c.source) for c in statement.when]),
+        ("where", [(unicode(paper, sympy.Eq(s, v, evaluate=False)), "") for s, v in statement.where.items()]),
+    ):
+        if relations:
+            parts += ["", f"{title}:"]
+            for text, remark in relations:
+                parts.append(indented(text) + (f"      ({remark})" if remark else ""))
+    if statement.applies:
+        parts += ["", f"applies {statement.applies.lemma} with:"]
+        parts += [f"    {name} = {plain(value)}" for name, value in statement.applies.substitution.items()]
+    for title, ids in (
+        ("assumes", statement.assumes),
+        ("rests on", statement.rests_on),
+        ("used by", catalogue.used_by(statement.id)),
+    ):
+        if ids:
+            parts += ["", f"{title}: {', '.join(ids)}"]
+    letters = _letters(statement)
+    if letters:
+        parts += ["", "symbols:"]
+        parts += [f"    {s.name:<12} {s.meaning} [{s.domain}; dimension {plain(s.dimension)}]" for s in letters]
+    if statement.note:
+        parts += ["", f"note: {statement.note}"]
+    return "\n".join(parts)
+
+
+def _letters(statement: Statement) -> list:
+    """The parameters of a bound, with their meanings."""
+    from bounds.evaluate import parameters
+
+    return list(parameters(statement)) if isinstance(statement.claim, Bound | Order) else []
+
+
+def _claim(statement: Statement) -> list[str]:
+    """The claim's lines."""
+    claim, paper = statement.claim, statement.paper
+    lines: list[str] = []
+    if isinstance(claim, Bound | Order):
+        sign = _SIGNS[claim.sign] if isinstance(claim, Bound) else ("= Õ of" if claim.polylog else "= O of")
+        lines.append(f"{unicode(paper, claim.quantity).strip()}  {sign}")
+        for i, term in enumerate(claim.terms):
+            lines += [f"  {'+' if i else ' '} {term.name}:", indented(unicode(paper, term.value), 8)]
+    elif isinstance(claim, Relations):
+        for relation in claim.relations:
+            lines += [indented(unicode(paper, relation)), ""]
+        if claim.words:
+            lines.append(claim.words)
+    elif isinstance(claim, Words):
+        lines.append(claim.text)
+        for formula in claim.formulas:
+            lines += ["", indented(unicode(paper, formula))]
+    elif isinstance(claim, Listing):
+        lines += [f"{number:>4}  {text}" for number, text in claim.lines]
+    elif isinstance(claim, Record):
+        lines += [f"  {name}: {value}" for name, value in claim.settings.items()]
+        lines += [f"  claim: {text}" for text in claim.claims]
+        if claim.table:
+            lines += ["", *_rows(claim.table)]
+    return lines
+
+
+def _rows(table: tuple[Mapping[str, object], ...]) -> list[str]:
+    """Rows of a record as aligned columns."""
+    columns = list(dict.fromkeys(name for row in table for name in row))
+    cells = [columns, *[["" if row.get(c) is None else str(row.get(c)) for c in columns] for row in table]]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    return ["  " + "  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)).rstrip() for line in cells]
+
+
+def as_latex(statement: Statement) -> str:
+    """The claim, conditions and definitions as LaTeX, one formula a line."""
+    formulas = [claim_latex(statement)] if claim_latex(statement) else []
+    formulas += [latex(statement.paper, c.relation) for c in statement.when]
+    formulas += [latex(statement.paper, sympy.Eq(s, v, evaluate=False)) for s, v in statement.where.items()]
+    if not formulas:
+        raise ValueError(f"{statement.id} has no formula; expected one of the statements with mathematics")
+    return "\n".join(formulas)
+
+
+def as_json(statement: Statement) -> dict[str, object]:
+    """The statement as JSON-able data."""
+    claim = statement.claim
+    return {
+        "id": statement.id,
+        "paper": statement.paper,
+        "kind": statement.kind,
+        "place": statement.place,
+        "claim": type(claim).__name__.lower(),
+        "latex": claim_latex(statement),
+        "terms": {t.name: plain(t.value) for t in claim.terms} if isinstance(claim, Bound | Order) else {},
+        "conditions": [str(c) for c in statement.when],
+        "assumes": list(statement.assumes),
+        "rests_on": list(statement.rests_on),
+        "used_by": catalogue.used_by(statement.id),
+        "note": statement.note,
+    }

@@ -1,0 +1,155 @@
+"""`fedtheory simulate`: a problem and an algorithm from the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from rich.console import Console
+from rich.table import Table
+
+from fedtheory.arguments import number
+from figures.gallery import write
+from figures.sfl import group
+from simulations import data, partitions, run
+from simulations.algorithms import Algorithm
+from simulations.algorithms.sfl import PFL, SFL
+from simulations.partitions import Partition
+from simulations.problems import Problem
+from simulations.problems.logistic import Logistic
+from simulations.problems.quadratic import generate
+from theory import catalogue
+
+ALGORITHMS: dict[str, Callable[..., Algorithm]] = {"SFL": SFL, "PFL": PFL}
+RUN = {"K": "1", "S": "", "eta": "", "rounds": "100", "seeds": "10", "x0": "1"}
+QUADRATIC = {"d": "10", "M": "10", "L": "1", "mu": "0.1", "zeta_star": "1", "delta": "0.2", "sigma": "0", "seed": "0"}
+LOGISTIC = {
+    "M": "10",
+    "partition": "exdir",
+    "C": "1",
+    "alpha": "10",
+    "regularisation": "0.01",
+    "batch": "",
+    "seed": "0",
+}
+_PARTITIONS: dict[str, Callable[..., Partition]] = {
+    "iid": lambda y, M, p: partitions.iid(y, M, seed=_whole(p, "seed")),
+    "dirichlet": lambda y, M, p: partitions.dirichlet(y, M, _real(p, "alpha"), seed=_whole(p, "seed")),
+    "shards": lambda y, M, p: partitions.shards(y, M, _whole(p, "C"), seed=_whole(p, "seed")),
+    "quantity": lambda y, M, p: partitions.quantity(y, M, _whole(p, "C"), seed=_whole(p, "seed")),
+    "exdir": lambda y, M, p: partitions.exdir(y, M, _whole(p, "C"), _real(p, "alpha"), seed=_whole(p, "seed")),
+}
+
+
+def _real(given: dict[str, str], name: str) -> float:
+    return number(name, given[name])
+
+
+def _whole(given: dict[str, str], name: str) -> int:
+    value = _real(given, name)
+    if value != int(value):
+        raise ValueError(f"{name}={given[name]}: expected a whole number")
+    return int(value)
+
+
+def simulate(
+    problem: str, algorithm: str, given: dict[str, str], tell: Callable[[str, int, int], None] | None = None
+) -> xr.Dataset:
+    """Run; `given` holds the run's and the problem's parameters as text.  Raises ValueError, UnknownName."""
+    if algorithm not in ALGORITHMS:
+        raise catalogue.unknown("algorithm", algorithm, list(ALGORITHMS))
+    quadratic = problem == "quadratic"
+    is_group = problem.startswith("sfl.quad.")
+    own = QUADRATIC if quadratic else {} if is_group else LOGISTIC
+    allowed = {**RUN, **own}
+    unknown = [name for name in given if name not in allowed]
+    if unknown:
+        raise ValueError(f"unknown parameter {', '.join(unknown)}; expected {', '.join(allowed)}")
+    settings = {**allowed, **given}
+    if not settings["eta"]:
+        raise ValueError("eta is missing: expected eta=NUMBER, or several separated by commas")
+    if quadratic:
+        counts = {name: _whole(settings, name) for name in ("d", "M", "seed")}
+        reals = {name: _real(settings, name) for name in QUADRATIC if name not in counts}
+        built: Problem = generate(**counts, **reals)  # type: ignore[arg-type]
+    elif is_group:
+        built = group(catalogue.find(problem).id)
+    else:
+        built = _logistic(problem, settings)
+    eta = [_real({"eta": text}, "eta") for text in settings["eta"].split(",")]
+    chosen = ALGORITHMS[algorithm](
+        K=_whole(settings, "K"), S=_whole(settings, "S") if settings["S"] else None, eta=eta if len(eta) > 1 else eta[0]
+    )
+    rounds = _whole(settings, "rounds")
+    if rounds < 1:
+        raise ValueError(f"rounds={settings['rounds']}: expected a whole number >= 1")
+    shown = np.unique(np.concatenate([[0], np.round(np.geomspace(1, rounds, 200))]).astype(int))
+    return run(
+        built,
+        chosen,
+        rounds=rounds,
+        seeds=range(_whole(settings, "seeds")),
+        x0=_real(settings, "x0"),
+        at=shown,
+        record=("gap", "grad_sq", "dist2"),
+        progress=None if tell is None else lambda r: tell("rounds", r, rounds),
+    )
+
+
+def _logistic(name: str, settings: dict[str, str]) -> Logistic:
+    dataset = data.scaled(data.load(name))
+    method = settings["partition"]
+    if method not in _PARTITIONS:
+        raise catalogue.unknown("partition", method, list(_PARTITIONS))
+    partition = _PARTITIONS[method](dataset.labels, _whole(settings, "M"), settings)
+    batch = _whole(settings, "batch") if settings["batch"] else None
+    return Logistic(dataset, partition, _real(settings, "regularisation"), batch)
+
+
+def summary(dataset: xr.Dataset) -> list[dict[str, Any]]:
+    """One row per step size and a few rounds: mean and standard deviation over the seeds that have not diverged."""
+    rows = []
+    rounds = dataset["round"].values
+    few = np.unique(rounds[np.linspace(0, len(rounds) - 1, 8).astype(int)])
+    for step in dataset.step_size.values:
+        at = dataset.sel(step_size=step)
+        diverged = int((at.status == "diverged").sum())
+        for r in few:
+            row: dict[str, Any] = {"eta": float(step), "round": int(r), "diverged": diverged}
+            for name in ("gap", "grad_sq", "dist2"):
+                values = at[name].sel(round=r).values
+                kept = values[np.isfinite(values)]
+                row[name] = float(kept.mean()) if len(kept) else None
+                row[f"{name}_sd"] = float(kept.std(ddof=1)) if len(kept) > 1 else None
+            rows.append(row)
+    return rows
+
+
+def print_table(dataset: xr.Dataset, out: Console) -> None:
+    """The summary as a table."""
+    table = Table("eta", "round", "F gap", "||grad F||^2", "||x-x*||^2", "diverged", box=None, pad_edge=False)
+    seeds = dataset.sizes["seed"]
+    for row in summary(dataset):
+        cells = []
+        for name in ("gap", "grad_sq", "dist2"):
+            mean, sd = row[name], row[f"{name}_sd"]
+            cells.append("diverged" if mean is None else f"{mean:.4g}" + ("" if sd is None else f" ± {sd:.2g}"))
+        table.add_row(f"{row['eta']:g}", str(row["round"]), *cells, f"{row['diverged']} of {seeds}")
+    out.print(table)
+    out.print(f"mean ± standard deviation over {seeds} seeds")
+
+
+def as_json(dataset: xr.Dataset) -> dict[str, Any]:
+    """Settings and summary."""
+    return {"settings": dict(dataset.attrs), "summary": summary(dataset)}
+
+
+def write_csv(dataset: xr.Dataset, path: Path) -> None:
+    """Every recorded number in long form: one row per step size, seed and round."""
+    frame = dataset.drop_vars(["status", "diverged_at"]).to_dataframe().reset_index()
+    status = dataset[["status", "diverged_at"]].to_dataframe().reset_index()
+    whole = frame.merge(status, on=["step_size", "seed"])
+    write(path, whole.to_csv(index=False, lineterminator="\n").encode())

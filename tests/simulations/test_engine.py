@@ -1,0 +1,433 @@
+"""The engine: what is recorded, what a seed's trajectory depends on (nothing else), divergence, provenance, refusals."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings, strategies as st
+from mpmath import mp, mpf
+
+from simulations import NoSuchConstant, run
+from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
+from simulations.data import load
+from simulations.draws import Draws, Purpose, seed_keys
+from simulations.engine import RECORDS, WeightedAverage
+from simulations.partitions import dirichlet, iid
+from simulations.problems.logistic import Logistic
+from simulations.problems.quadratic import Quadratic, from_functions, generate
+from simulations.problems.two_part import TwoPart
+
+QUADRATIC = generate(3, 4, L=2, mu=0.2, zeta_star=1, delta=0.5, sigma=0.7)
+DATA = replace(
+    load("breast_cancer"), features=load("breast_cancer").features[:60, :4], labels=load("breast_cancer").labels[:60]
+)
+LOGISTIC = Logistic(DATA, dirichlet(DATA.labels, 4, 0.7, 0), 0.1, batch=3)
+NETWORK = TwoPart(DATA, iid(DATA.labels, 4, 0), 2, 0.01, batch=3)
+ALL = tuple(RECORDS)
+
+
+class Spy:
+    """A problem that keeps the iterates at which it is measured."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem, self.iterates = problem, []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.problem, name)
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        self.iterates.append(x.copy())
+        return self.problem.value(x)
+
+
+def iterates(problem: Any, algorithm: Any, **settings: Any) -> np.ndarray:
+    """(round, step_size, seed, d)."""
+    spy = Spy(problem)
+    run(spy, algorithm, record=("value",), **settings)
+    return np.array(spy.iterates)
+
+
+def assert_same(one: xr.Dataset, two: xr.Dataset, names: tuple[str, ...] = ALL) -> None:
+    for name in names:
+        np.testing.assert_allclose(one[name], two[name], rtol=1e-12, atol=1e-13, err_msg=name)
+
+
+# --------------------------------------------------------------------- a seed's run is its own
+
+CASES = [
+    (QUADRATIC, SFL, None),
+    (QUADRATIC, SFL, 2),
+    (QUADRATIC, PFL, None),
+    (QUADRATIC, PFL, 2),
+    (LOGISTIC, SFL, 3),
+    (LOGISTIC, PFL, None),
+    (NETWORK, SSL, None),
+    (NETWORK, SplitFed, 2),
+]
+
+
+@pytest.mark.parametrize(("problem", "algorithm", "S"), CASES)
+def test_whatever_runs_beside_it(problem: Any, algorithm: Any, S: int | None) -> None:
+    names = ("value", "grad_sq", "drift") if problem is NETWORK else ALL
+    seeds, etas = [7, 0, 3, 2**50, 4], [0.02, 0.1, 0.05]
+    settings_: dict[str, Any] = {"rounds": 6, "x0": 0.5, "record": names}
+    whole = run(problem, algorithm(K=3, eta=etas, S=S), seeds=seeds, **settings_)
+    for chosen in ([7], [2**50, 7], [4, 3, 2**50, 0, 7]):
+        for eta in ([0.1], [0.05, 0.02]):
+            part = run(problem, algorithm(K=3, eta=eta, S=S), seeds=chosen, **settings_)
+            assert_same(part, whole.sel(step_size=eta, seed=chosen), names)
+    more = run(problem, algorithm(K=3, eta=etas, S=S), seeds=[*seeds, 1, 9, 11], **settings_)
+    assert_same(more.isel(seed=slice(5)), whole, names)
+    longer = run(problem, algorithm(K=3, eta=etas, S=S), seeds=seeds, **settings_ | {"rounds": 9})
+    assert_same(longer.isel(round=slice(6)), whole.isel(round=slice(6)), names)
+    assert not np.allclose(whole["value"][:, 0, 1:], whole["value"][:, 1, 1:])  # seeds differ
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations(range(8)), st.integers(1, 7), st.sampled_from([SFL, PFL]), st.sampled_from([None, 1, 3]))
+def test_any_order_and_split(order: list[int], cut: int, algorithm: Any, S: int | None) -> None:
+    settings_: dict[str, Any] = {"rounds": 4, "x0": [1.0, -2.0, 0.5]}
+    whole = iterates(QUADRATIC, algorithm(K=2, eta=0.1, S=S), seeds=range(8), **settings_)
+    for part in (order[:cut], order[cut:]):
+        own = iterates(QUADRATIC, algorithm(K=2, eta=0.1, S=S), seeds=part, **settings_)
+        np.testing.assert_allclose(own, whole[:, :, part], rtol=1e-12, atol=1e-14)
+
+
+def test_step_sizes_share_their_draws() -> None:
+    twice = run(QUADRATIC, PFL(K=2, eta=[0.1, 0.1], S=2), rounds=5, seeds=[1, 2], record=("value",))
+    np.testing.assert_array_equal(twice["value"][0], twice["value"][1])
+
+
+# ------------------------------------------------------------------------------------ recording
+
+
+@pytest.mark.parametrize("algorithm", [SFL, PFL])
+@pytest.mark.parametrize("S", [None, 2])
+@pytest.mark.parametrize("problem", [QUADRATIC, LOGISTIC])
+def test_recorded_quantities(problem: Any, algorithm: Any, S: int | None) -> None:
+    """Each from its definition, at the iterates; the drift, (33) or (68), from a loop over clients and steps."""
+    seeds, K, R, eta = [4, 1], 3, 5, 0.2
+    method = algorithm(K=K, eta=eta, S=S)
+    data = run(problem, method, rounds=R, seeds=seeds, x0=0.7, record=ALL, average=0.8)
+    x = iterates(problem, method, rounds=R, seeds=seeds, x0=0.7)
+    x_star, F_star = problem.constants["x_star"], problem.constants["F_star"]
+    weights = 0.8 ** -np.arange(1, R + 2)
+    for n, seed in enumerate(seeds):
+        for r in range(R + 1):
+            now = x[r, 0, n]
+            at = data.isel(step_size=0, seed=n, round=r)
+            assert at["value"] == pytest.approx(float(problem.value(now)), rel=1e-13)
+            assert at["gap"] == pytest.approx(float(problem.value(now) - F_star), rel=1e-12)
+            assert at["grad_sq"] == pytest.approx((problem.full_gradient(now) ** 2).sum(), rel=1e-13)
+            assert at["dist2"] == pytest.approx(((now - x_star) ** 2).sum(), rel=1e-13)
+            mean = np.average(x[: r + 1, 0, n], axis=0, weights=weights[: r + 1])
+            assert at["gap_average"] == pytest.approx(float(problem.value(mean) - F_star), rel=1e-11)
+        for r in range(R):
+            keys = [seed_keys(np.array([seed]), purpose) for purpose in (Purpose.ORDER, Purpose.SAMPLE)]
+            draws, drift, local = Draws(keys[0], keys[1], r), [], x[r, :, n : n + 1]
+            taking_part = draws.order(problem.M, S or problem.M)[0]
+            for m in taking_part:
+                if algorithm is PFL:
+                    local = x[r, :, n : n + 1]
+                for k in range(K):
+                    drift.append(((local[0, 0] - x[r, 0, n]) ** 2).sum())
+                    client = np.array([m])
+                    local = local - eta * problem.gradient(local, client, draws.of(client).step(k))
+            expected = sum(drift) / (len(taking_part) if algorithm is PFL else 1)
+            assert data["drift"][0, n, r] == pytest.approx(expected, rel=1e-11)
+    assert np.isnan(data["drift"][..., R]).all() and (data["status"] == "ran").all()
+
+
+def test_start_is_recorded() -> None:
+    x0 = np.array([1.0, -2.0, 0.5])
+    data = run(QUADRATIC, SFL(K=2, eta=0.1), rounds=2, seeds=[0, 1], x0=x0, record=("value",))
+    np.testing.assert_allclose(data["value"][..., 0], QUADRATIC.value(x0), rtol=1e-14)
+    alike = [run(QUADRATIC, SFL(K=2, eta=0.1), rounds=2, x0=x, record=("value",)) for x in (0.5, [0.5] * 3)]
+    np.testing.assert_array_equal(alike[0]["value"], alike[1]["value"])
+
+
+@pytest.mark.parametrize("at", [[0], [9], [3, 7, 3, 1], range(0, 10, 4), np.array([2, 5])])
+def test_rounds_to_record(at: Any) -> None:
+    """Nothing changes but what is kept; sorted, without repetition."""
+    settings_: dict[str, Any] = {"rounds": 9, "seeds": [0, 1], "x0": 1.0, "record": ALL, "average": 0.9}
+    whole, some = (run(QUADRATIC, PFL(K=2, eta=0.1), at=a, **settings_) for a in (None, at))
+    assert some["round"].values.tolist() == sorted({int(r) for r in at})
+    xr.testing.assert_equal(some, whole.sel(round=some["round"]))
+
+
+def test_record_nothing_twice_or_one() -> None:
+    assert set(run(QUADRATIC, SFL(K=1, eta=0.1), rounds=1, record=()).data_vars) == {"status", "diverged_at"}
+    for name in ALL:
+        data = run(QUADRATIC, SFL(K=1, eta=0.1), rounds=1, record=(name,))
+        assert set(data.data_vars) == {name, "status", "diverged_at"}
+
+
+def test_only_what_is_needed_is_asked_for() -> None:
+    """Values and gradients need no minimiser, distances and gaps do and say so."""
+    falling = from_functions([1.0, -2.0], [0.0, 0.0])
+    data = run(falling, SFL(K=1, eta=0.1), rounds=2, x0=1.0, record=("value", "grad_sq", "drift"))
+    assert (data["value"] < 0).all()
+    for name in ("gap", "gap_average", "dist2"):
+        with pytest.raises(NoSuchConstant, match="unbounded below"):
+            run(falling, SFL(K=1, eta=0.1), rounds=2, record=(name,))
+    with pytest.raises(NoSuchConstant, match="not certified for a neural network"):
+        run(NETWORK, SFL(K=1, eta=0.1), rounds=2)
+
+
+def test_progress() -> None:
+    seen: list[int] = []
+    run(QUADRATIC, SFL(K=1, eta=0.1), rounds=4, progress=seen.append)
+    assert seen == [1, 2, 3, 4]
+
+
+# --------------------------------------------------------------------------- weighted averages
+
+
+@pytest.mark.parametrize("ratio", [0.9, 0.5, 0.999, 1.0])
+def test_weighted_average_in_high_precision(ratio: float) -> None:
+    """5000 rounds: weights up to 1e1505 for a ratio of 0.5, which no float holds."""
+    rounds, rng = 5000, np.random.default_rng(0)
+    x = rng.standard_normal((rounds + 1, 1, 2, 1)) + np.linspace(5, 0, rounds + 1)[:, None, None, None]
+    average = WeightedAverage(np.full((1, 1, 1), ratio))
+    got = np.array([average.add(row) for row in x])[:, 0, :, 0]
+    with mp.workdps(60):
+        for column in range(2):
+            weight, total, weighted, wrong = mpf(1), mpf(0), mpf(0), mpf(0)
+            for r in range(rounds + 1):
+                weight /= mpf(ratio)  # w_r = ratio^-(r+1)
+                total += weight
+                weighted += weight * mpf(float(x[r, 0, column, 0]))
+                wrong += mpf(float(x[r, 0, column, 0])) / weight
+                if r in (0, 1, 2, 10, 100, 1000, 4999, 5000):
+                    assert got[r, column] == pytest.approx(float(weighted / total), rel=1e-12, abs=1e-13)
+        assert ratio == 1 or abs(got[-1, column] - float(wrong * weight / total)) > 1e-3  # weights upside down: seen
+
+
+def test_weighted_average_of_a_run() -> None:
+    """One ratio for each step size, through the engine."""
+    p, etas, ratios = from_functions([0.5, 0.5], [1, -1], sigma=1.0), [0.1, 0.3], [0.9, 1.0]
+    settings_: dict[str, Any] = {"rounds": 5000, "seeds": [0, 1], "x0": 50.0}
+    data = run(p, SFL(K=1, eta=etas), record=("gap_average",), at=[0, 1, 50, 5000], average=ratios, **settings_)
+    x = iterates(p, SFL(K=1, eta=etas), **settings_)[..., 0]
+    for e, ratio in enumerate(ratios):
+        for r in (0, 1, 50, 5000):
+            log = -np.log(ratio) * (np.arange(1, r + 2) - (r + 1))  # weights relative to the last
+            mean = np.average(x[: r + 1, e], axis=0, weights=np.exp(log))
+            np.testing.assert_allclose(data["gap_average"].sel(round=r)[e], mean**2 / 2, rtol=1e-10, atol=1e-15)
+    assert (data["status"] == "ran").all()
+
+
+def test_average_does_not_hold_on_to_the_iterate() -> None:
+    """An algorithm may overwrite the iterate it is given; the average stays."""
+    average, x = WeightedAverage(np.ones((1, 1, 1))), np.ones((1, 1, 2))
+    mean = average.add(x)
+    x += 5
+    assert (mean == 1).all() and (average.add(x) == 3.5).all()
+
+
+# ------------------------------------------------------------------------------------ replay
+
+
+def test_orders_of_the_run_itself() -> None:
+    """The seeds' own orders, handed back, change nothing; others do."""
+    for S in (None, 2):
+        keys = seed_keys(np.arange(3), Purpose.ORDER)
+        orders = np.stack([Draws(keys, keys, r).order(4, S or 4) for r in range(5)], axis=1)
+        settings_: dict[str, Any] = {"rounds": 5, "seeds": range(3), "x0": 1.0, "record": ALL}
+        for algorithm in (SFL, PFL):
+            own, replayed, other = (
+                run(QUADRATIC, algorithm(K=2, eta=0.1, S=S), orders=o, **settings_)
+                for o in (None, orders, orders[::-1])
+            )
+            assert_same(own, replayed)
+            assert (algorithm is PFL and S is None) or not np.allclose(own["value"][..., 1:], other["value"][..., 1:])
+        shared = run(QUADRATIC, SFL(K=2, eta=0.1, S=S), orders=orders[1].tolist(), **settings_)
+        one = run(QUADRATIC, SFL(K=2, eta=0.1, S=S), orders=np.repeat(orders[1:2], 3, axis=0), **settings_)
+        xr.testing.assert_equal(shared, one)
+
+
+@pytest.mark.parametrize(
+    ("orders", "message"),
+    [
+        ([[0, 1], [1, 2], [0, 1]], r"shape \(3, 2\)"),  # a round too many
+        ([[0, 1, 2], [1, 2, 3]], r"shape \(2, 3\)"),  # a client too many
+        ([0, 1], r"shape \(2,\)"),
+        (np.zeros((1, 1, 2, 2), int), r"shape \(1, 1, 2, 2\)"),
+        (np.array([[[0, 1], [1, 2]]] * 2), r"shape \(2, 2, 2\)"),  # two seeds of three
+        (np.array([[[0, 1], [1, 2]]]), r"shape \(1, 2, 2\)"),
+        ([[0.0, 1.0], [1.0, 2.0]], "float64"),
+        ([[0, 4], [1, 2]], r"clients 0\.\.4"),
+        ([[0, -1], [1, 2]], r"clients -1\.\.2"),
+        ([[0, 1], [2, 2]], "repetitions"),
+    ],
+)
+def test_malformed_orders(orders: Any, message: str) -> None:
+    expected = r"expected integers 0\.\.3 of shape \(2, 2\) or \(3, 2, 2\), each round without repetition"
+    with pytest.raises(ValueError, match=f"{message}.*{expected}"):
+        run(QUADRATIC, SFL(K=1, eta=0.1, S=2), rounds=2, seeds=range(3), orders=orders)
+
+
+# ------------------------------------------------------------------------------------ divergence
+
+
+def test_divergence() -> None:
+    """Status, the right round, finite values before and NaN after, the others untouched, no warnings (errors here)."""
+    p = from_functions([0.5, 0.5], [1, -1], sigma=0.1)
+    etas, settings_ = (
+        [0.1, 50.0, 1e80, 0.2],
+        {"rounds": 60, "seeds": [0, 1, 2], "x0": 2.0, "record": ALL, "average": 0.9},
+    )
+    data = run(p, SFL(K=2, eta=etas), **settings_)
+    assert data["status"][:, 0].values.tolist() == ["ran", "diverged", "diverged", "ran"]
+    assert (data["diverged_at"][[0, 3]] == -1).all()
+    assert_same(data.sel(step_size=[0.1, 0.2]), run(p, SFL(K=2, eta=[0.1, 0.2]), **settings_))
+    for e, s in np.ndindex(4, 3):
+        d = int(data["diverged_at"][e, s])
+        for name in ALL:
+            values = data[name][e, s].values
+            if d < 0:
+                assert np.isfinite(values[:-1]).all()
+            else:
+                assert np.isfinite(values[:d]).all() and np.isnan(values[d:]).all()
+    # |x| grows by 49^4 a round at eta = 50, from 2 or so: x^2 overflows where 2 log10|x| passes 308.25
+    x = 2.0 * 49.0 ** (4 * np.arange(40))
+    assert abs(int(data["diverged_at"][1, 0]) - int((np.log10(x) * 2 < 308.25).sum())) <= 1
+    assert (data["diverged_at"][2] <= 1).all()
+
+
+@pytest.mark.parametrize("record", [("value",), ("grad_sq",), (), ("gap", "dist2")])
+def test_round_of_divergence(record: tuple[str, ...]) -> None:
+    """F = x^2/2, no noise, x_r = (-9)^r: ||x_r||^2 overflows first at the smallest r with 81^r > 1.8e308."""
+    p = Quadratic(np.ones((1, 1, 1)), np.zeros((1, 1)))
+    data = run(p, SFL(K=1, eta=10.0), rounds=200, x0=1.0, record=record)
+    first = next(r for r in range(200) if 81**r > int(np.finfo(float).max))
+    assert int(data["diverged_at"][0, 0]) == first and data["status"].item() == "diverged"
+    short = run(p, SFL(K=1, eta=10.0), rounds=first - 1, x0=1.0, record=record)
+    assert short["status"].item() == "ran" and short["diverged_at"].item() == -1
+    for name in record:
+        np.testing.assert_array_equal(short[name][0, 0], data[name][0, 0, :first])
+
+
+def test_a_quantity_that_overflows_first() -> None:
+    """||grad F||^2 = 1e40 x^2: the run ends where the recorded quantity does, and all quantities end together."""
+    p = Quadratic(np.full((1, 1, 1), 1e20), np.zeros((1, 1)))
+    data = run(p, SFL(K=1, eta=1e-19), rounds=200, x0=1.0, record=("value", "grad_sq"))
+    first = int(data["diverged_at"][0, 0])
+    assert first == next(r for r in range(200) if 1e40 * 81.0**r > np.finfo(float).max)
+    for name in ("value", "grad_sq"):
+        assert np.isfinite(data[name][0, 0, :first]).all() and np.isnan(data[name][0, 0, first:]).all()
+
+
+@pytest.mark.parametrize("algorithm", [SFL, PFL, SSL, SplitFed])
+def test_huge_steps_everywhere(algorithm: Any) -> None:
+    """No warning from any problem, whatever overflows inside it; the small step size runs on."""
+    problems = [NETWORK] if algorithm in (SSL, SplitFed) else [QUADRATIC, LOGISTIC, NETWORK]
+    for p in problems:
+        names = ("value", "grad_sq", "drift") if p is NETWORK else ALL
+        data = run(p, algorithm(K=4, eta=[1e-3, 1e155, 1e300]), rounds=10, seeds=range(3), x0=1.0, record=names)
+        assert (data["status"][0] == "ran").all() and (data["status"][2] == "diverged").all()
+        assert np.isnan(data["value"][2, :, -1]).all()
+
+
+# ------------------------------------------------------------------------------------ the data set
+
+
+def test_shape_and_labels() -> None:
+    data = run(QUADRATIC, SFL(K=2, eta=[0.1, 0.2]), rounds=3, seeds=[5, 1, 8], record=ALL)
+    assert dict(data.sizes) == {"step_size": 2, "seed": 3, "round": 4}
+    assert data["step_size"].values.tolist() == [0.1, 0.2]
+    assert data["seed"].values.tolist() == [5, 1, 8] and data["round"].values.tolist() == [0, 1, 2, 3]
+    for name, (units, meaning) in RECORDS.items():
+        assert data[name].dims == ("step_size", "seed", "round")
+        assert data[name].attrs == {"units": units, "long_name": meaning}
+    for name in ("status", "diverged_at"):
+        assert data[name].dims == ("step_size", "seed")
+    assert all(isinstance(value, str) for value in data.attrs.values())
+    assert {"problem", "algorithm", "rounds", "seeds", "x0", "orders", "average", "versions"} == set(data.attrs)
+    one = run(QUADRATIC, SFL(K=2, eta=0.1), rounds=1)
+    assert dict(one.sizes) == {"step_size": 1, "seed": 1, "round": 2}
+
+
+@pytest.mark.parametrize("algorithm", [SFL(K=3, eta=np.array([0.1, 0.03])), PFL(K=np.int64(2), eta=0.1, S=2)])
+@pytest.mark.parametrize("replay", [False, True])
+def test_attributes_suffice_to_run_again(algorithm: Any, replay: bool) -> None:
+    """From the text of the attributes alone, to the last bit."""
+    rng = np.random.default_rng(0)
+    p = generate(3, 4, L=np.float64(2), mu=0.2, zeta_star=1, delta=0.5, sigma=np.float32(0.7))
+    orders = np.array([rng.permutation(4)[: algorithm.S] for _ in range(6)]) if replay else None
+    data = run(
+        p, algorithm, rounds=6, seeds=[3, 2**60], x0=rng.standard_normal(3), orders=orders, record=ALL, average=0.9
+    )
+    text = {key: json.loads(value) for key, value in data.attrs.items()}
+    problem, settings_ = text["problem"], text["algorithm"]
+    assert problem["problem"] == "quadratic"
+    again = run(
+        Quadratic(problem["H"], problem["b"], problem["sigma"], problem["name"]),
+        {"SFL": SFL, "PFL": PFL}[settings_.pop("name")](**settings_),
+        rounds=text["rounds"],
+        seeds=text["seeds"],
+        x0=text["x0"],
+        orders=text["orders"],
+        average=text["average"],
+        record=[name for name in data.data_vars if name in RECORDS],
+        at=data["round"].values,
+    )
+    assert {key: json.loads(v) for key, v in again.attrs.items() if key != "algorithm"} == {
+        key: value for key, value in text.items() if key != "algorithm"
+    }
+    xr.testing.assert_equal(data, again)
+    assert "numpy" in text["versions"] and "python" in text["versions"]
+
+
+def test_attributes_of_other_problems() -> None:
+    for p, algorithm in ((LOGISTIC, SFL(K=1, eta=0.1)), (NETWORK, SSL(K=1, eta=0.1, tau=(1, 2, 3, 4)))):
+        text = run(p, algorithm, rounds=1, record=("value",)).attrs
+        problem = json.loads(text["problem"])
+        assert problem["regularisation"] == p.regularisation and problem["batch"] == 3
+        assert problem["partition"] == p.partition.method and problem["dataset"] == DATA.provenance
+    assert json.loads(text["algorithm"]) == {"name": "SSL", "K": 1, "eta": 0.1, "S": None, "tau": [1, 2, 3, 4]}
+
+
+def test_written_to_netcdf_and_read_back(tmp_path: Path) -> None:
+    data = run(QUADRATIC, SFL(K=2, eta=[0.1, 1e200]), rounds=4, seeds=[1, 2], x0=1.0, record=ALL)
+    data.to_netcdf(tmp_path / "run.nc", engine="scipy")
+    with xr.open_dataset(tmp_path / "run.nc", engine="scipy") as back:
+        xr.testing.assert_equal(data, back)
+        assert back.attrs == data.attrs and back["gap"].attrs == data["gap"].attrs
+
+
+# ------------------------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    ("settings_", "message"),
+    [
+        ({"record": ("gap", "speed")}, r"cannot record \['speed'\]: expected some of gap, gap_average"),
+        ({"x0": [1.0, 2.0]}, r"x0 of shape \(2,\): expected a number or \(3,\)"),
+        ({"x0": np.zeros((1, 3))}, r"x0 of shape \(1, 3\)"),
+        ({"x0": np.nan}, "x0 .* finite"),
+        ({"rounds": 0}, "rounds = 0"),
+        ({"rounds": -2}, "rounds = -2"),
+        ({"rounds": 2.5}, r"rounds = 2\.5"),
+        ({"seeds": []}, r"seeds = \[\]"),
+        ({"seeds": [1, -1]}, r"seeds = \[1, -1\]"),
+        ({"seeds": [0.5]}, r"seeds = \[0\.5\]"),
+        ({"seeds": [[1, 2]]}, r"seeds = \[\[1, 2\]\]"),
+        ({"seeds": ["a"]}, r"seeds = \['a'\]"),
+        ({"at": []}, r"at = \[\]: expected rounds between 0 and 4"),
+        ({"at": [5]}, r"at = \[5\]"),
+        ({"at": [-1, 2]}, r"at = \[-1, 2\]"),
+        ({"at": [0.5]}, r"at = \[0\.5\]"),
+        ({"average": 0.0}, r"average = 0\.0: expected a weight ratio in \(0, 1\]"),
+        ({"average": 1.1}, r"average = 1\.1"),
+        ({"average": np.nan}, "average = nan"),
+        ({"average": [0.5, 0.5, 0.5]}, r"average = \[0\.5, 0\.5, 0\.5\]: .* or 2 of them"),
+    ],
+)
+def test_malformed_requests(settings_: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(QUADRATIC, SFL(K=1, eta=[0.1, 0.2]), **{"rounds": 4} | settings_)

@@ -1,0 +1,638 @@
+"""Problems: gradients are gradients, certified constants are what their definitions say, and what is not is refused."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given, settings, strategies as st
+from scipy import stats
+from scipy.optimize import minimize
+
+from simulations import Certified, Constants, NoSuchConstant, start
+from simulations.data import Dataset, load
+from simulations.draws import Draw, Draws, Purpose, seed_keys
+from simulations.partitions import Partition, dirichlet, iid
+from simulations.problems.logistic import Logistic
+from simulations.problems.quadratic import Quadratic, from_functions, generate
+from simulations.problems.two_part import TwoPart
+
+torch.set_num_threads(1)  # these are small problems
+Z = stats.norm.isf(1e-6 / 2)  # two-sided, probability 1e-6
+
+
+def draw_of(clients: np.ndarray, seeds: object = (0,), step: int = 0) -> Draw:
+    keys = [seed_keys(np.asarray(seeds), purpose) for purpose in (Purpose.ORDER, Purpose.SAMPLE)]
+    return Draws(keys[0], keys[1], 0).of(clients).step(step)
+
+
+def all_clients(problem: object, x: np.ndarray) -> np.ndarray:
+    """Gradients of all clients at x (d,), by the oracle itself: (M, d)."""
+    clients = np.arange(problem.M)[None]
+    return problem.gradient(np.broadcast_to(x, (1, 1, problem.M, problem.d)), clients, draw_of(clients))[0, 0]
+
+
+# ------------------------------------------------------------------------------------------------ constants
+
+
+def test_constants_are_a_mapping() -> None:
+    constants = Constants({"L": Certified(2.0, "eigenvalue"), "mu": Certified(None, "not convex")})
+    assert dict(constants) == {"L": 2.0} and len(constants) == 1
+    assert "L" in constants and "mu" not in constants and "sigma" not in constants
+    assert constants.get("mu") is None and constants.get("L") == 2.0
+    assert constants.how("mu") == "not convex"
+    with pytest.raises(NoSuchConstant, match=r"^mu does not exist: not convex$") as caught:
+        constants["mu"]
+    assert isinstance(caught.value, ValueError)
+    with pytest.raises(NoSuchConstant, match=r"^no constant 'nu' is certified here; there are L, mu$"):
+        constants["nu"]
+
+
+# ------------------------------------------------------------------------------------------------ quadratics
+
+
+def random_quadratic(rng: np.random.Generator, d: int, M: int, convex: bool) -> Quadratic:
+    """Unrelated clients; the mean is positive definite, some clients indefinite unless `convex`."""
+    root = rng.standard_normal((M, d, d))
+    H = root @ root.swapaxes(1, 2) / d + 0.1 * np.eye(d)
+    if not convex:
+        tilt = rng.standard_normal((M, d, d))
+        tilt = tilt + tilt.swapaxes(1, 2)
+        H = H + tilt - tilt.mean(0)
+    return Quadratic(H, rng.standard_normal((M, d)))
+
+
+def client_gradients(p: Quadratic, x: np.ndarray) -> np.ndarray:
+    """From the definition, by automatic differentiation of x'Hx/2 + b'x."""
+    out = []
+    for H, b in zip(p.H, p.b, strict=True):
+        y = torch.tensor(x, requires_grad=True)
+        (y @ torch.tensor(H) @ y / 2 + torch.tensor(b) @ y).backward()
+        out.append(y.grad.numpy())
+    return np.array(out)
+
+
+CASES = [
+    (d, M, convex, seed) for seed, (d, M) in enumerate([(1, 2), (2, 2), (3, 4), (5, 3)]) for convex in (True, False)
+]
+
+
+@pytest.mark.parametrize(("d", "M", "convex", "seed"), CASES)
+def test_quadratic_constants_against_brute_force(d: int, M: int, convex: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p = random_quadratic(rng, d, M, convex)
+    c = p.constants
+    F = lambda x: np.mean([x @ H @ x / 2 + b @ x for H, b in zip(p.H, p.b, strict=True)])  # noqa: E731
+    found = minimize(F, rng.standard_normal(d), tol=1e-12)
+    np.testing.assert_allclose(found.x, c["x_star"], atol=1e-5)
+    assert found.fun == pytest.approx(c["F_star"], abs=1e-9) and found.fun >= c["F_star"] - 1e-12
+    at_star = client_gradients(p, c["x_star"])
+    assert np.abs(at_star.mean(0)).max() < 1e-12
+    assert np.sqrt(np.mean(np.sum(at_star**2, axis=1))) == pytest.approx(c["zeta_star"], rel=1e-12)
+    # the largest and smallest Rayleigh quotients, by optimisation
+    quotient = lambda u, H: u @ H @ u / (u @ u)  # noqa: E731
+
+    def least(H: np.ndarray) -> float:
+        return min(minimize(quotient, rng.standard_normal(d), args=(H,), tol=1e-12).fun for _ in range(4))
+
+    lows, highs = [least(H) for H in p.H], [-least(-H) for H in p.H]
+    assert max(*highs, -min(lows)) == pytest.approx(c["L"], rel=1e-7)
+    assert min(lows) == pytest.approx(c["curvature"], rel=1e-6, abs=1e-8)
+    assert ("mu" in c) == (c["curvature"] > 0)
+    assert "mu" not in c or c["mu"] == c["curvature"]
+    mean = p.H.mean(0)
+    assert max(max(-least(mean - H), -least(H - mean)) for H in p.H) == pytest.approx(c["delta"], rel=1e-6)
+
+
+def test_quadratic_values_and_gradients() -> None:
+    rng = np.random.default_rng(0)
+    p = random_quadratic(rng, 3, 4, convex=False)
+    x = rng.standard_normal((5, 6, 3))
+    value, gradient = p.value(x), p.full_gradient(x)
+    for i in np.ndindex(5, 6):
+        each = client_gradients(p, x[i])
+        np.testing.assert_allclose(gradient[i], each.mean(0), rtol=1e-12, atol=1e-13)
+        assert value[i] == pytest.approx(
+            np.mean([x[i] @ H @ x[i] / 2 + b @ x[i] for H, b in zip(p.H, p.b, strict=True)])
+        )
+    client = rng.integers(4, size=6)  # one a seed
+    got = p.gradient(x, client, draw_of(client, range(6)))
+    for i in np.ndindex(5, 6):
+        np.testing.assert_allclose(got[i], client_gradients(p, x[i])[client[i[1]]], rtol=1e-12, atol=1e-13)
+    for clients in (np.array([[2, 0]]), rng.integers(4, size=(6, 2))):  # shared by all seeds; several a seed
+        X = rng.standard_normal((5, 6, 2, 3))
+        got = p.gradient(X, clients, draw_of(clients, range(6)))
+        for i in np.ndindex(5, 6, 2):
+            m = np.broadcast_to(clients, (6, 2))[i[1:]]
+            np.testing.assert_allclose(got[i], client_gradients(p, X[i])[m], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("d", [1, 4, 5])
+def test_additive_noise(d: int) -> None:
+    """Mean zero, E||noise||^2 = sigma^2 exactly, even over coordinates, different by client, alike over step sizes."""
+    p = generate(d, 3, L=1 + (d > 1), mu=1, sigma=2.5)
+    clients, N = np.arange(3)[None], 60_000
+    x = np.zeros((2, N, 3, d))
+    noise = p.gradient(x, clients, draw_of(clients, range(N))) - p.b
+    np.testing.assert_array_equal(noise[0], noise[1])
+    noise = noise[0]
+    each = noise / (2.5 / np.sqrt(d))
+    for m in range(3):
+        squares = (noise[:, m] ** 2).sum(-1)
+        assert abs(squares.mean() / 2.5**2 - 1) < Z * np.sqrt(2 / (N * d))
+        assert np.abs(each[:, m].mean(0)).max() < Z / np.sqrt(N)
+        assert np.abs((each[:, m] ** 2).mean(0) - 1).max() < Z * np.sqrt(2 / N)
+    covariance = np.cov(each.reshape(N, -1), rowvar=False)
+    assert np.abs(covariance - np.diag(np.diag(covariance))).max() < Z / np.sqrt(N)
+    assert abs((1.06 * squares).mean() / 2.5**2 - 1) > Z * np.sqrt(2 / (N * d))  # 3 % more sigma is seen
+
+
+def excess(p: Quadratic, beta: float, x: np.ndarray) -> float:
+    """Left side of Assumption 3a minus beta^2 ||grad F||^2, from the definitions."""
+    g = np.array([H @ x + b for H, b in zip(p.H, p.b, strict=True)])
+    return float(((g - g.mean(0)) ** 2).sum(1).mean() - beta**2 * (g.mean(0) ** 2).sum())
+
+
+def worst(p: Quadratic, beta: float, rng: np.random.Generator) -> float:
+    """The largest excess over x that an optimiser can find."""
+    starts = [rng.standard_normal(p.d) * scale for scale in (0.1, 1, 10)]
+    return max(-minimize(lambda x: -excess(p, beta, x), x, tol=1e-10).fun for x in starts)
+
+
+@pytest.mark.parametrize(("d", "M", "convex", "seed"), CASES)
+@pytest.mark.parametrize("factor", [None, 1.2, 5.0])
+def test_assumption_3a_holds_and_is_tight(d: int, M: int, convex: bool, seed: int, factor: float | None) -> None:
+    rng = np.random.default_rng(seed)
+    p = random_quadratic(rng, d, M, convex)
+    doubled = p.heterogeneity()[0].value  # twice the smallest beta^2
+    beta, zeta = (c.value for c in p.heterogeneity(factor and doubled * np.sqrt(factor / 2)))
+    assert factor or (beta == p.constants["beta"] and zeta == p.constants["zeta"])
+    assert zeta > 0
+    for scale in 10.0 ** np.arange(-4, 7):
+        x = rng.standard_normal((50, d)) * scale
+        for y in x:
+            bound = zeta**2 + beta**2 * (p.full_gradient(y) ** 2).sum()
+            assert excess(p, beta, y) - zeta**2 <= 1e-12 * bound
+    top = worst(p, beta, rng)
+    assert top <= zeta**2 * (1 + 1e-9)
+    assert top > (0.999 * zeta) ** 2  # a smaller zeta is violated
+
+
+@pytest.mark.parametrize(("d", "M", "convex", "seed"), CASES)
+def test_beta_below_the_smallest(d: int, M: int, convex: bool, seed: int) -> None:
+    """No zeta then, and the excess is seen to grow without bound; just above, there is one."""
+    rng = np.random.default_rng(seed)
+    p = random_quadratic(rng, d, M, convex)
+    smallest = p.heterogeneity()[0].value / np.sqrt(2)
+    assert p.heterogeneity(smallest * 1.001)[1].value is not None
+    none = p.heterogeneity(smallest * 0.999)[1]
+    assert none.value is None and "smallest beta^2" in none.how
+    H = p.H.mean(0)
+    P = np.mean([(G - H).T @ (G - H) for G in p.H], axis=0)
+    inverse = np.linalg.inv(H)
+    u = inverse @ np.linalg.eigh(inverse @ P @ inverse)[1][:, -1]
+    growth = [excess(p, 0.999 * smallest, t * u) for t in (1e5, 1e6, 1e7)]
+    assert growth[2] > 50 * growth[1] > 2500 * growth[0] > 0
+    # at the smallest beta itself the mixed term is outside the range (generically), and that is said
+    assert p.heterogeneity(smallest)[1].value is None
+
+
+def test_zero_beta_when_hessians_agree() -> None:
+    p = generate(4, 5, L=3, mu=0.5, zeta_star=2)
+    assert p.constants["beta"] == 0 and p.constants["zeta"] == pytest.approx(2, rel=1e-12)
+    assert p.constants["delta"] == pytest.approx(0, abs=1e-14)
+
+
+def test_identical_clients() -> None:
+    p = Quadratic(np.broadcast_to(np.diag([1.0, 0.0]), (3, 2, 2)), np.zeros((3, 2)))
+    assert p.constants["beta"] == 0 and p.constants["zeta"] == 0 and p.constants["zeta_star"] == 0
+
+
+@pytest.mark.parametrize("tilt", [1.0, 1e-3, 1e-6, 1e-8])
+def test_no_beta_where_the_mean_is_singular(tilt: float) -> None:
+    """Clients differ in a direction in which F is flat: Assumption 3a fails for all beta and zeta, however slightly."""
+    H = np.array([np.diag([1.0, tilt]), np.diag([1.0, -tilt])])
+    p = Quadratic(H, np.zeros((2, 2)))
+    assert "beta" not in p.constants and "zeta" not in p.constants
+    assert p.heterogeneity(1e6)[1].value is None
+    with pytest.raises(NoSuchConstant, match="Assumption 3a fails"):
+        p.constants["zeta"]
+    assert excess(p, 1e3, np.array([0.0, 1e9])) == pytest.approx((tilt * 1e9) ** 2)
+
+
+@pytest.mark.parametrize("difference", [1e-1, 1e-5, 1e-7, 1e-9])
+def test_slight_heterogeneity_is_not_rounded_away(difference: float) -> None:
+    """H_m = 1 +- difference: the smallest beta is the difference itself."""
+    p = from_functions([(1 + difference) / 2, (1 - difference) / 2], [1.0, -1.0])
+    beta, zeta = p.constants["beta"], p.constants["zeta"]
+    assert beta**2 == pytest.approx(2 * difference**2, rel=1e-5)
+    assert zeta**2 == pytest.approx(2, rel=1e-5)  # 1 + difference^2 / (2 difference^2 - difference^2)
+    for x in (0.0, 1 / difference, -1 / difference, 1e3 / difference):
+        assert excess(p, beta, np.array([x])) <= zeta**2 * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("unit_of_F", [1e-12, 1e-6, 1.0, 1e9])
+@pytest.mark.parametrize("unit_of_x", [1e-10, 1.0, 1e10])
+@pytest.mark.parametrize("case", ["regular", "indefinite", "flat", "unbounded", "no beta", "no zeta", "mixed term"])
+def test_constants_do_not_depend_on_units(unit_of_F: float, unit_of_x: float, case: str) -> None:
+    """F in units of a and x in units of t: each constant scales by its dimension, and none appears or disappears."""
+    rng = np.random.default_rng(1)
+    p = random_quadratic(rng, 2, 3, convex=case == "regular")
+    singular = np.array([np.diag([1.0, 0.0]), np.diag([3.0, 0.0])])
+    turn = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    singular = turn @ singular @ turn.T
+    if case == "flat":
+        p = Quadratic(singular, np.array([[1.0, 1e-3], [2.0, -1e-3]]) @ turn.T)
+    elif case == "unbounded":
+        p = Quadratic(singular, np.array([[1.0, 1e-3], [2.0, 0.0]]) @ turn.T)
+    elif case == "no beta":
+        p = Quadratic(np.array([np.diag([1.0, 0.1]), np.diag([1.0, -0.1])]), np.array([[1.0, 0.0], [0.0, 0.0]]))
+    a, t = unit_of_F, unit_of_x
+    q = Quadratic(p.H / a * t**2, p.b / a * t)
+    # beta^2 is twice the smallest: below the smallest no zeta exists, and at it the mixed term stands in the way
+    beta = {"no zeta": 0.5, "mixed term": np.sqrt(0.5)}.get(case, 0.0) * p.constants.get("beta", 0.0) or None
+    one, two = (
+        {**r.constants.entries, **dict(zip(("beta", "zeta"), r.heterogeneity(beta), strict=True))} for r in (p, q)
+    )
+    assert (one["F_star"].value is None) == (case == "unbounded")
+    assert (one["beta"].value is None) == (case == "no beta")
+    assert (one["zeta"].value is None) == (case in ("no beta", "no zeta", "mixed term"))
+    units = {"L": t**2 / a, "mu": t**2 / a, "curvature": t**2 / a, "delta": t**2 / a, "beta": 1.0, "zeta": t / a}
+    units |= {"zeta_star": t / a, "F_star": 1 / a, "x_star": 1 / t, "sigma": 1.0}
+    for name, unit in units.items():
+        assert (one[name].value is None) == (two[name].value is None), name
+        if one[name].value is not None:
+            np.testing.assert_allclose(
+                two[name].value, one[name].value * unit, rtol=1e-8, atol=1e-12 * unit, err_msg=name
+            )
+
+
+def test_unbounded_and_flat_means() -> None:
+    falling = from_functions([1.0, -2.0], [0.0, 0.0])  # F = -x^2/2
+    sloped = from_functions([1.0, -1.0], [1.0, 0.0])  # F = x/2
+    for p in (falling, sloped):
+        for name in ("F_star", "x_star", "zeta_star", "mu"):
+            assert name not in p.constants
+        with pytest.raises(NoSuchConstant, match="F is unbounded below"):
+            p.constants["F_star"]
+        with pytest.raises(NoSuchConstant, match="unbounded below"):
+            start(p, 1.0)["A"]
+        with pytest.raises(NoSuchConstant, match="unbounded below"):
+            start(p, 1.0)["D"]
+    assert falling.constants["L"] == 4 and falling.constants["curvature"] == -4
+    flat = Quadratic(np.array([np.diag([2.0, 0.0])] * 2), np.array([[1.0, 5.0], [3.0, -5.0]]))
+    np.testing.assert_allclose(flat.constants["x_star"], [-1, 0], atol=1e-15)
+    assert "least norm" in flat.constants.how("x_star") and flat.constants["F_star"] == pytest.approx(-1)
+    assert "mu" not in flat.constants and "not strongly convex" in flat.constants.how("mu")
+    nothing = Quadratic(np.zeros((2, 1, 1)), np.zeros((2, 1)))
+    assert nothing.constants["F_star"] == 0 and nothing.constants["L"] == 0
+
+
+def test_start() -> None:
+    p = from_functions([1.0, 1.0], [2.0, 4.0])  # F = x^2 + 3x, x_star = -3/2, F_star = -9/4
+    for x0 in ([2.0], 2.0):
+        begin = start(p, x0)
+        assert begin["D"] == pytest.approx(3.5) and begin["A"] == pytest.approx(10 + 2.25)
+
+
+@pytest.mark.parametrize(
+    ("H", "b", "sigma", "message"),
+    [
+        (np.zeros((2, 3, 3)), np.zeros((2, 2)), 0.0, r"\(2, 3, 3\) and b \(2, 2\)"),
+        (np.zeros((2, 3)), np.zeros((2, 3)), 0.0, r"\(2, 3\)"),
+        (np.zeros((0, 1, 1)), np.zeros((0, 1)), 0.0, r"\(0, 1, 1\)"),
+        (np.array([[[np.nan]]]), np.zeros((1, 1)), 0.0, "NaN"),
+        (np.array([[[0.0, 1.0], [0.0, 0.0]]]), np.zeros((1, 2)), 0.0, "not symmetric"),
+        (1e-14 * np.array([[[0.0, 1.0], [0.0, 0.0]]]), np.zeros((1, 2)), 0.0, "not symmetric"),
+        (np.eye(1)[None], np.zeros((1, 1)), -1.0, r"sigma = -1\.0"),
+        (np.eye(1)[None], np.zeros((1, 1)), np.nan, "sigma = nan"),
+    ],
+)
+def test_malformed_quadratics(H: np.ndarray, b: np.ndarray, sigma: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Quadratic(H, b, sigma)
+
+
+def test_negative_beta() -> None:
+    for beta in (-1.0, np.nan):
+        with pytest.raises(ValueError, match=f"beta = {beta}"):
+            from_functions([1.0], [0.0]).heterogeneity(beta)
+
+
+# the paper's groups: curvature and slope of F_1, F_2 as printed, zeta_star, delta
+TABLE_2 = [((1 / 2, 1 / 2), (0, 0), 0, 0), ((1 / 2, 1 / 2), (1, -1), 1, 0)]
+TABLE_2 += [((2 / 3, 1 / 3), (1, -1), 1, 1 / 3), ((1, 0), (1, -1), 1, 1)]
+TABLE_6 = [(c, (z, -z), z, d) for c, d in (((0.5, 0.5), 0), ((2 / 3, 1 / 3), 1 / 3), ((1, 0), 1)) for z in (1, 10, 100)]
+
+
+@pytest.mark.parametrize(("curvature", "slope", "zeta_star", "delta"), TABLE_2 + TABLE_6)
+def test_the_papers_groups(curvature: tuple, slope: tuple, zeta_star: float, delta: float) -> None:
+    p = from_functions(curvature, slope)
+    assert p.constants["zeta_star"] == pytest.approx(zeta_star, rel=1e-14)
+    assert p.constants["delta"] == pytest.approx(delta, rel=1e-14)
+    assert p.value(np.array([3.0])) == pytest.approx(4.5) and p.constants["F_star"] == 0  # F = x^2/2
+    assert p.constants["L"] == pytest.approx(2 * max(curvature))
+    gradients = all_clients(p, np.array([3.0]))[:, 0]
+    np.testing.assert_allclose(gradients, [2 * c * 3 + s for c, s in zip(curvature, slope, strict=True)])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_generate_attains_what_is_asked(data: st.DataObject) -> None:
+    unit = 10.0 ** data.draw(st.integers(-4, 4))
+    d, M = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 7))
+    mu = data.draw(st.floats(-0.4, 1))
+    if M == 1:
+        delta = 0.0
+    elif d == 1:
+        delta = (1 - mu) / 2
+    else:
+        delta = data.draw(st.floats(0, (1 - mu) / 2))
+    if d == 1 and M == 1:
+        mu = 1.0
+    assume(mu + delta > 1e-3 and (delta == 0 or delta > 1e-6) and abs(mu) > 1e-6)
+    zeta_star = data.draw(st.sampled_from([0.0, 1e-3, 1.0, 50.0])) if M > 1 else 0.0
+    x_star = np.array(data.draw(st.lists(st.floats(-10, 10), min_size=d, max_size=d)))
+    p = generate(
+        d, M, L=unit, mu=mu * unit, delta=delta * unit, zeta_star=zeta_star * unit, x_star=x_star, sigma=0.5,
+        seed=data.draw(st.integers(0, 1000)),
+    )  # fmt: skip
+    assert (p.M, p.d, p.sigma) == (M, d, 0.5)
+    values = np.linalg.eigvalsh(p.H) / unit
+    assert values.max() == pytest.approx(1, rel=1e-12) and values.min() == pytest.approx(mu, abs=1e-12)
+    mean = p.H.mean(0)
+    norms = [np.linalg.norm(H - mean, 2) for H in p.H]
+    assert max(norms) / unit == pytest.approx(delta, abs=1e-12)
+    # x_star is known to rounding of b / (smallest eigenvalue of the mean), <= 1e-16 * 1e2 / 1e-3
+    np.testing.assert_allclose(np.linalg.solve(mean, -p.b.mean(0)), x_star, atol=1e-10)
+    at_star = np.array([H @ x_star + b for H, b in zip(p.H, p.b, strict=True)]) / unit
+    assert np.sqrt((at_star**2).sum(1).mean()) == pytest.approx(zeta_star, abs=1e-12)
+    c = p.constants
+    certified = [c[name] / unit for name in ("L", "curvature", "delta", "zeta_star")]
+    np.testing.assert_allclose(certified, [1, mu, delta, zeta_star], rtol=1e-9, atol=1e-10)
+    assert ("mu" in c) == (mu > 0)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"d": 0}, r"d = 0, M = 4"),
+        ({"M": 0}, r"d = 3, M = 0"),
+        ({"L": np.nan}, "L = nan"),
+        ({"zeta_star": np.inf}, "zeta_star = inf"),
+        ({"L": -1.0}, r"L=-1\.0"),
+        ({"mu": 3.0}, r"mu=3\.0"),
+        ({"zeta_star": -1.0}, r"zeta_star=-1\.0"),
+        ({"delta": -0.1}, r"delta=-0\.1"),
+        ({"mu": -3.0, "delta": 2.5}, r"mu = -3\.0, L = 2\.0"),
+        ({"mu": -0.5, "delta": 0.1}, r"mu = -0\.5, delta = 0\.1.*mu \+ delta"),
+        ({"mu": -0.5, "delta": 0.5}, r"mu = -0\.5, delta = 0\.5.*mu \+ delta"),
+        ({"delta": 0.96}, r"delta = 0\.96: expected at most \(L - mu\)/2 = 0\.95"),
+        ({"M": 1, "delta": 0.5}, r"M = 1 with delta = 0\.5"),
+        ({"M": 1, "zeta_star": 1.0}, r"M = 1 with .*zeta_star = 1\.0"),
+        ({"d": 1, "delta": 0.5}, r"d = 1 with L = 2\.0, mu = 0\.1, delta = 0\.5"),
+        ({"x_star": [1.0]}, r"x_star has shape \(1,\): expected \(3,\)"),
+        ({"sigma": -1.0}, r"sigma = -1\.0"),
+    ],
+)
+def test_generate_refuses(request_: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        generate(**{"d": 3, "M": 4, "L": 2.0, "mu": 0.1} | request_)
+
+
+# ---------------------------------------------------------------------------------------------------- data
+
+
+def subset(name: str, rows: int, columns: int, classes: int) -> Dataset:
+    whole = load(name)
+    chosen = np.flatnonzero(whole.labels < classes)[:rows]
+    features = whole.features[chosen][:, np.argsort(-whole.features.var(0), kind="stable")[:columns]]
+    return replace(whole, features=features, labels=whole.labels[chosen], classes=classes)
+
+
+BINARY = subset("breast_cancer", 60, 5, 2)
+DIGITS = subset("digits", 70, 6, 4)
+PROBLEMS = {
+    "binary": Logistic(BINARY, dirichlet(BINARY.labels, 6, 0.5, 1), 0.05),
+    "digits": Logistic(DIGITS, dirichlet(DIGITS.labels, 5, 0.5, 2), 0.1),
+    "network": TwoPart(DIGITS, dirichlet(DIGITS.labels, 5, 0.5, 2), 3, 0.01),
+    "binary network": TwoPart(BINARY, iid(BINARY.labels, 7, 0), 2),
+}
+
+
+@pytest.fixture(params=list(PROBLEMS))
+def problem(request: pytest.FixtureRequest) -> Logistic | TwoPart:
+    return PROBLEMS[request.param]
+
+
+@pytest.fixture(params=["binary", "digits"])
+def logistic(request: pytest.FixtureRequest) -> Logistic:
+    return PROBLEMS[request.param]
+
+
+def torch_loss(p: Logistic | TwoPart, x: torch.Tensor, rows: np.ndarray) -> torch.Tensor:
+    """Mean loss over some samples, by torch's own loss functions."""
+    A, y = torch.tensor(p.dataset.features[rows]), torch.tensor(p.dataset.labels[rows])
+    if isinstance(p, TwoPart):
+        U, V = x[: p.cut].reshape(-1, p.hidden), x[p.cut :].reshape(p.hidden, -1)
+        loss = torch.nn.functional.cross_entropy(torch.tanh(A @ U) @ V, y)
+    elif p.dataset.classes == 2:
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(A @ x, y.double())
+    else:
+        loss = torch.nn.functional.cross_entropy(A @ x.reshape(-1, p.dataset.classes), y)
+    return loss + p.regularisation / 2 * (x @ x)
+
+
+def torch_gradient(p: Logistic | TwoPart, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    y = torch.tensor(x, requires_grad=True)
+    torch_loss(p, y, rows).backward()
+    return y.grad.numpy()
+
+
+def test_sizes_differ(problem: Logistic | TwoPart) -> None:
+    """The cases below are worth something only if the clients' sizes differ."""
+    assert len(set(problem.shards.sizes)) > 1
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.1, 1.0, 30.0])
+def test_gradient_and_value_against_torch(problem: Logistic | TwoPart, scale: float) -> None:
+    x = scale * np.random.default_rng(0).standard_normal((2, 3, problem.d))
+    clients = np.arange(problem.M)[None]
+    parallel = np.repeat(x[:, :, None], problem.M, axis=2)
+    got = problem.gradient(parallel, clients, draw_of(clients, range(3)))
+    value, full = problem.value(x), problem.full_gradient(x)
+    for i in np.ndindex(2, 3):
+        each = np.array([torch_gradient(problem, x[i], rows) for rows in problem.partition.clients])
+        losses = [torch_loss(problem, torch.tensor(x[i]), rows).item() for rows in problem.partition.clients]
+        np.testing.assert_allclose(got[i], each, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(full[i], each.mean(0), rtol=1e-10, atol=1e-12)  # clients count equally
+        assert value[i] == pytest.approx(np.mean(losses), rel=1e-12)
+    one = np.array([2, 0, 1])  # a client of its own for each seed
+    got = problem.gradient(x, one, draw_of(one, range(3)))
+    for i in np.ndindex(2, 3):
+        expected = torch_gradient(problem, x[i], problem.partition.clients[one[i[1]]])
+        np.testing.assert_allclose(got[i], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_mini_batch_gradient_against_torch(problem: Logistic | TwoPart) -> None:
+    """The gradient of the samples drawn, repeated as often as they are drawn; drawn from the client's own."""
+    p = replace(problem, batch=4)
+    x = np.random.default_rng(0).standard_normal((2, 3, p.M, p.d))
+    clients = np.arange(p.M)[None]
+    draw = draw_of(clients, range(3), step=2)
+    got, rows = p.gradient(x, clients, draw), draw.integers(p.shards.sizes[clients], 4)
+    for e, n, m in np.ndindex(2, 3, p.M):
+        samples = p.partition.clients[m][rows[n, m]]
+        np.testing.assert_allclose(got[e, n, m], torch_gradient(p, x[e, n, m], samples), rtol=1e-10, atol=1e-12)
+
+
+def test_mini_batch_gradient_is_unbiased(problem: Logistic | TwoPart) -> None:
+    p, N = replace(problem, batch=2), 20_000
+    x = np.random.default_rng(0).standard_normal(p.d)
+    for m in range(p.M):
+        clients = np.full(N, m)
+        g = p.gradient(np.broadcast_to(x, (1, N, p.d)), clients, draw_of(clients, range(N)))[0]
+        exact = torch_gradient(p, x, p.partition.clients[m])
+        error = g.std(0) / np.sqrt(N)
+        assert (np.abs(g.mean(0) - exact) <= 1.1 * Z * error + 1e-12).all()
+        each = np.array([torch_gradient(p, x, np.array([row])) for row in p.partition.clients[m]])
+        variance = ((each - exact) ** 2).sum(1).mean() / 2
+        spread = ((g - exact) ** 2).sum(1)
+        assert abs(spread.mean() - variance) <= 1.1 * Z * spread.std() / np.sqrt(N) + 1e-12
+
+
+def test_hessian_against_torch(logistic: Logistic) -> None:
+    p = logistic
+    for scale in (0.0, 1.0, 5.0):
+        x = scale * np.random.default_rng(0).standard_normal(p.d)
+        H = np.mean(
+            [
+                torch.autograd.functional.hessian(lambda y, rows=rows: torch_loss(p, y, rows), torch.tensor(x)).numpy()
+                for rows in p.partition.clients
+            ],
+            axis=0,
+        )
+        np.testing.assert_allclose(p.hessian(x), H, rtol=1e-10, atol=1e-13)
+        values = np.linalg.eigvalsh(H)
+        assert values.min() >= p.constants["mu"] * (1 - 1e-12) and values.max() <= p.constants["L"]
+
+
+def points(p: Logistic) -> list[np.ndarray]:
+    rng = np.random.default_rng(3)
+    return [p.constants["x_star"], np.zeros(p.d)] + [
+        s * rng.standard_normal(p.d) for s in (0.1, 1, 10, 1e3) for _ in "abc"
+    ]
+
+
+def test_smoothness_of_every_client(logistic: Logistic) -> None:
+    for x in points(logistic):
+        for rows in logistic.partition.clients:
+            H = torch.autograd.functional.hessian(lambda y, r=rows: torch_loss(logistic, y, r), torch.tensor(x)).numpy()
+            assert np.linalg.norm(H, 2) <= logistic.constants["L"] * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("batch", [None, 1, 3])
+def test_variance_bound(logistic: Logistic, batch: int | None) -> None:
+    p = replace(logistic, batch=batch)
+    sigma = p.constants["sigma"]
+    if batch is None:
+        assert sigma == 0
+        return
+    for x in points(p):
+        for rows in p.partition.clients:
+            each = np.array([torch_gradient(p, x, np.array([row])) for row in rows])
+            assert ((each - each.mean(0)) ** 2).sum(1).mean() / batch <= sigma**2
+
+
+def test_heterogeneity(logistic: Logistic) -> None:
+    p = logistic
+    beta, zeta = p.constants["beta"], p.constants["zeta"]
+    for x in points(p):
+        g = all_clients(p, x)
+        np.testing.assert_allclose(p.client_gradients(x), g, rtol=1e-10, atol=1e-12)
+        assert ((g - g.mean(0)) ** 2).sum(1).mean() <= beta**2 * (g.mean(0) ** 2).sum() + zeta**2
+    at_star = np.array([torch_gradient(p, p.constants["x_star"], rows) for rows in p.partition.clients])
+    assert p.constants["zeta_star"] == pytest.approx(np.sqrt((at_star**2).sum(1).mean()), rel=1e-12)
+    assert p.constants["zeta_star"] <= zeta
+
+
+def test_logistic_bounds_are_nearly_attained() -> None:
+    """Orthonormal samples: L at x = 0 exactly, sigma and zeta up to a factor 1 - 1/n, so the bounds have no room."""
+    n = 40
+    data = Dataset("orthonormal", np.eye(n), np.arange(n) % 2, 2, "made here")
+    x = np.where(data.labels == 0, 1e3, -1e3).astype(float)  # every sample misclassified, every residual 1
+    alone = Logistic(data, iid(data.labels, n, 0), 1e-3, batch=1)
+    together = Logistic(data, iid(data.labels, 1, 0), 1e-3, batch=1)
+    each = np.array([torch_gradient(together, x, np.array([row])) for row in range(n)])
+    variance = ((each - each.mean(0)) ** 2).sum(1).mean()
+    assert variance == pytest.approx((1 - 1 / n) * together.constants["sigma"] ** 2)
+    assert variance == pytest.approx((1 - 1 / n) * alone.constants["zeta"] ** 2)
+    H = torch.autograd.functional.hessian(lambda y: torch_loss(alone, y, np.array([3])), torch.zeros(n).double())
+    assert torch.linalg.norm(H, 2).item() == pytest.approx(alone.constants["L"], rel=1e-12)
+    # softmax: residual of norm^2 2, and curvature 1/2 between two equal scores far above the third
+    three = Dataset("three classes", np.array([[2.0]]), np.array([0]), 3, "made here")
+    p = Logistic(three, iid(three.labels, 1, 0), 1e-3, batch=1)
+    wrong = torch_gradient(p, np.array([-500.0, 500.0, 0.0]), np.array([0])) - 1e-3 * np.array([-500.0, 500.0, 0.0])
+    assert wrong @ wrong == pytest.approx(p.constants["sigma"] ** 2)
+    assert np.linalg.norm(p.hessian(np.array([100.0, 100.0, 0.0])), 2) == pytest.approx(p.constants["L"], rel=1e-12)
+
+
+@pytest.mark.parametrize("regularisation", [1e-5, 1e-2, 10.0])
+def test_newton_certificate(regularisation: float) -> None:
+    """Within the stated error of a minimiser found by another method, on the whole data set."""
+    data = load("breast_cancer")
+    p = Logistic(data, iid(data.labels, 9, 0), regularisation)
+    x, how = p.constants["x_star"], p.constants.how("x_star")
+    stated = float(re.search(r"error\|\| <= (\S+)", how)[1])
+    residual = np.mean([torch_gradient(p, x, rows) for rows in p.partition.clients], axis=0)
+    assert np.linalg.norm(residual) <= 1e-11 and stated <= 1e-11 / regularisation
+    found = minimize(p.value, np.zeros(p.d), jac=p.full_gradient, hess=p.hessian, method="trust-exact", tol=1e-9)
+    assert np.linalg.norm(found.x - x) <= stated + np.linalg.norm(found.jac) / regularisation
+    assert p.constants["F_star"] <= found.fun + 1e-15
+
+
+def test_digits_whole() -> None:
+    data = load("digits")
+    p = Logistic(data, iid(data.labels, 10, 0), 0.01, batch=8)
+    assert p.d == 640
+    assert np.linalg.norm(p.full_gradient(p.constants["x_star"])) < 1e-11
+    assert np.linalg.eigvalsh(p.hessian(np.zeros(640))).max() <= p.constants["L"]
+
+
+def test_no_constants_of_a_network() -> None:
+    p = PROBLEMS["network"]
+    assert dict(p.constants) == {"sigma": 0.0}
+    assert "sigma" not in replace(p, batch=2).constants
+    with pytest.raises(NoSuchConstant, match="not certified for a neural network"):
+        p.constants["L"]
+
+
+@pytest.mark.parametrize("make", [lambda *a, **k: Logistic(*a, 0.1, **k), lambda *a, **k: TwoPart(*a, 2, **k)])
+def test_malformed_data_problems(make: object) -> None:
+    empty = Partition((np.arange(60), np.array([], dtype=np.int64)), "all to the first")
+    with pytest.raises(ValueError, match=r"clients \[1\] of all to the first have no samples"):
+        make(BINARY, empty)
+    with pytest.raises(ValueError, match=r"deals out 40 samples, breast_cancer has 60"):
+        make(BINARY, iid(BINARY.labels[:40], 3, 0))
+    for batch in (0, -1, 2.5):
+        with pytest.raises(ValueError, match=f"batch = {batch}"):
+            make(BINARY, iid(BINARY.labels, 3, 0), batch=batch)
+
+
+def test_malformed_regularisation_and_width() -> None:
+    dealt = iid(BINARY.labels, 3, 0)
+    for regularisation in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"regularisation = {regularisation}"):
+            Logistic(BINARY, dealt, regularisation)
+    for regularisation in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"regularisation = {regularisation}"):
+            TwoPart(BINARY, dealt, 2, regularisation)
+    for hidden in (0, 1.5):
+        with pytest.raises(ValueError, match=f"hidden = {hidden}"):
+            TwoPart(BINARY, dealt, hidden)
+
+
+def test_blocks_cover_all_coordinates() -> None:
+    for p in [*PROBLEMS.values(), generate(3, 2, L=1, mu=0.5)]:
+        assert [c for s in p.blocks.values() for c in range(p.d)[s]] == list(range(p.d))
