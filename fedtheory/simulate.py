@@ -123,7 +123,9 @@ def summary(dataset: xr.Dataset) -> list[dict[str, Any]]:
                 values = at[name].sel(round=r).values
                 kept = values[np.isfinite(values)]
                 row[name] = float(kept.mean()) if len(kept) else None
-                row[f"{name}_sd"] = float(kept.std(ddof=1)) if len(kept) > 1 else None
+                with np.errstate(over="ignore"):  # squares of what is about to diverge
+                    spread = float(kept.std(ddof=1)) if len(kept) > 1 else np.inf
+                row[f"{name}_sd"] = spread if np.isfinite(spread) else None
             rows.append(row)
     return rows
 

@@ -81,11 +81,13 @@ def _normal(words: Keys) -> NDArray[np.float32]:
 class Local:
     """The draws of the participating clients in one round, keys (N, *clients), step by step.
 
-    Small draws are made for several steps in one go: the same numbers, fewer array operations.
+    `steps` is how many steps will be asked for at most; it changes no number.  Small draws are made for several steps
+    in one go: the same numbers, fewer array operations.
     """
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, steps: int = _AT_ONCE) -> None:
         self.keys = keys
+        self.steps = steps
         self._ahead: tuple[Any, int, NDArray[Any]] | None = None
 
     def step(self, k: int) -> Draw:
@@ -94,7 +96,7 @@ class Local:
 
     def numbers(self, k: int, count: int, transform: Callable[[Keys], NDArray[Any]]) -> NDArray[Any]:
         """transform(the `count` words of step k): (N, *clients, ...)."""
-        steps = max(1, _AT_ONCE // (self.keys.size * count))
+        steps = max(1, min(self.steps, _AT_ONCE // (self.keys.size * count)))
         first = k - k % steps
         if self._ahead is None or self._ahead[:2] != ((transform, count), first):
             which = np.arange(first, first + steps).reshape(-1, *[1] * self.keys.ndim)
@@ -143,7 +145,7 @@ class Draws:
         words = _words(_fold(self.order_keys, self.round), M)
         return np.argsort(words, axis=-1, kind="stable")[:, :S]
 
-    def of(self, client: NDArray[np.int64]) -> Local:
-        """The draws of the clients (N, ...) or, shared by all seeds, (1, ...)."""
+    def of(self, client: NDArray[np.int64], steps: int = _AT_ONCE) -> Local:
+        """The draws of the clients (N, ...) or, shared by all seeds, (1, ...), for up to `steps` local steps."""
         per_round = _fold(self.sample_keys, self.round)
-        return Local(_fold(per_round.reshape(-1, *[1] * (client.ndim - 1)), client))
+        return Local(_fold(per_round.reshape(-1, *[1] * (client.ndim - 1)), client), steps)

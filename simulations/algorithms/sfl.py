@@ -24,7 +24,7 @@ class SFL(LocalSteps):
         """x (E, N, d) -> x (E, N, d)."""
         order = draws.order(problem.M, self.participants(problem))  # line 2
         for client in order.T:  # line 3
-            draw = draws.of(client)  # line 4: x carries over from the previous client
+            draw = draws.of(client, self.K)  # line 4: x carries over from the previous client
             for k in range(self.K):  # line 5
                 watch(x)
                 x = x - eta * problem.gradient(x, client, draw.step(k))  # line 6
@@ -38,7 +38,7 @@ class PFL(LocalSteps):
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
         clients = participating(problem, draws, self.participants(problem))
-        draw, eta = draws.of(clients), eta[..., None]
+        draw, eta = draws.of(clients, self.K), eta[..., None]
         x = np.repeat(x[:, :, None, :], clients.shape[1], axis=2)  # line 3
         for k in range(self.K):  # line 4
             watch(x)
@@ -69,7 +69,7 @@ class SSL(LocalSteps):
         x_c, x_s = x[..., : net.cut], x[..., net.cut :]
         order = draws.order(net.M, self.participants(net))  # Algorithm 3, line 3
         for client in order.T:  # Algorithm 3, line 4; lines 1, 2 and 5: parameters carry over
-            draw = draws.of(client)
+            draw = draws.of(client, int(tau[client].max()))
             for k in range(tau[client].max()):  # line 6; Algorithm 4, line 3
                 active = (k < tau[client])[:, None]
                 watch(np.concatenate([x_c, x_s], axis=-1), active[:, 0])
@@ -99,7 +99,7 @@ class SplitFed(LocalSteps):
         """x (E, N, d) = [x_c; x_s] -> the same of the next round."""
         net = two_parts(problem)
         clients = participating(net, draws, self.participants(net))
-        draw, eta = draws.of(clients), eta[..., None]
+        draw, eta = draws.of(clients, self.K), eta[..., None]
         x = np.repeat(x[:, :, None, :], clients.shape[1], axis=2)
         x_c, x_s = x[..., : net.cut], x[..., net.cut :]
         for k in range(self.K):

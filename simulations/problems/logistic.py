@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, logsumexp
 
 from simulations.constants import Certified, Constants
 from simulations.data import Dataset
@@ -27,6 +27,11 @@ class Shards:
     targets: Array
     weights: Array  # (M, n_max, 1): 1/n_m on the client's samples, 0 on the padding
     sizes: NDArray[np.int64]
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Features, targets, weights."""
+        return self.features, self.targets, self.weights
 
 
 def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
@@ -55,11 +60,26 @@ def one_hot(labels: NDArray[np.int64], classes: int) -> Array:
     return np.eye(classes)[labels]
 
 
+def softmax(z: Array) -> Array:
+    """exp(z) / sum exp(z) along the last axis; lean, it runs at every local step."""
+    z = z - z.max(-1, keepdims=True)
+    np.exp(z, out=z)
+    z /= z.sum(-1, keepdims=True)
+    return z
+
+
+def of_clients(parts: Array, client: NDArray[np.int64]) -> Array:
+    """parts[client]; a view, not a copy of the whole data, when these are all clients in their own order."""
+    everyone = client.shape == (1, len(parts)) and (client[0] == np.arange(len(parts))).all()
+    return parts[None] if everyone else parts[client]
+
+
 def gather(shards: Shards, client: NDArray[np.int64], draw: Draw, batch: int) -> tuple[Array, Array]:
     """A mini-batch, with replacement, of every client: features (N, *clients, B, p), targets (N, *clients, B, C)."""
-    rows = draw.integers(shards.sizes[client], batch)
-    which = client[..., None]
-    return shards.features[which, rows], shards.targets[which, rows]
+    rows = draw.integers(shards.sizes[client], batch) + (client * shards.features.shape[1])[..., None]
+    flat = (part.reshape(-1, part.shape[-1]) for part in (shards.features, shards.targets))
+    features, targets = (np.take(part, rows, axis=0) for part in flat)
+    return features, targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +153,14 @@ class Logistic:
         }
 
     def _residual(self, z: Array, targets: Array) -> Array:
-        return (expit(z) if self.columns == 1 else softmax(z, axis=-1)) - targets
+        return (expit(z) if self.columns == 1 else softmax(z)) - targets
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """x (E, N, *clients, d), client (N or 1, *clients) -> stochastic gradients in the shape of x."""
         W = x.reshape(*x.shape[:-1], -1, self.columns)
         if self.batch is None:
-            A, T = self.shards.features[client], self.shards.targets[client]
-            r = self._residual(A @ W, T) * self.shards.weights[client]
+            A, T, weights = (of_clients(p, client) for p in self.shards.arrays)
+            r = self._residual(A @ W, T) * weights
         else:
             A, T = gather(self.shards, client, draw, self.batch)
             r = self._residual(A @ W, T) / self.batch
@@ -178,7 +198,7 @@ class Logistic:
             curvature = expit(z) * expit(-z) * w
             H = A.T @ (curvature * A)
         else:
-            q = softmax(z, axis=-1)
+            q = softmax(z)
             H = np.zeros((p, C, p, C))
             for c in range(C):
                 for k in range(c, C):

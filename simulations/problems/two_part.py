@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
 from simulations.constants import Certified, Constants
 from simulations.data import Dataset
 from simulations.draws import Draw
 from simulations.partitions import Partition
 from simulations.problems import Array
-from simulations.problems.logistic import Shards, deal, gather, one_hot
+from simulations.problems.logistic import Shards, deal, gather, of_clients, one_hot, softmax
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +106,8 @@ class TwoPart:
     def batch_of(self, client: NDArray[np.int64], draw: Draw) -> tuple[Array, Array, Array]:
         """What the client reads at this step: features, targets, sample weights (N or 1, *clients, B, .)."""
         if self.batch is None:
-            s = self.shards
-            return s.features[client], s.targets[client], s.weights[client]
+            features, targets, weights = (of_clients(part, client) for part in self.shards.arrays)
+            return features, targets, weights
         features, targets = gather(self.shards, client, draw, self.batch)
         return features, targets, np.full((1, 1), 1 / self.batch)
 
@@ -118,7 +118,7 @@ class TwoPart:
     def server_pass(self, x_server: Array, activations: Array, targets: Array, weights: Array) -> tuple[Array, Array]:
         """Forward and backward pass of the server: gradients in its own parameters and in the activations."""
         V = x_server.reshape(*x_server.shape[:-1], self.hidden, -1)
-        r = (softmax(activations @ V, axis=-1) - targets) * weights
+        r = (softmax(activations @ V) - targets) * weights
         g = (activations.swapaxes(-1, -2) @ r).reshape(x_server.shape) + self.regularisation * x_server
         return g, r @ V.swapaxes(-1, -2)
 
@@ -135,7 +135,7 @@ class TwoPart:
         U = x[..., : self.cut].reshape(*x.shape[:-1], -1, self.hidden)
         V = x[..., self.cut :].reshape(*x.shape[:-1], self.hidden, -1)
         A = np.tanh(features @ U)
-        r = (softmax(A @ V, axis=-1) - targets) * weights
+        r = (softmax(A @ V) - targets) * weights
         g_V = A.swapaxes(-1, -2) @ r
         g_U = features.swapaxes(-1, -2) @ ((r @ V.swapaxes(-1, -2)) * (1 - A**2))
         flat = [g.reshape(*x.shape[:-1], -1) for g in (g_U, g_V)]

@@ -1,0 +1,36 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: report test test-full install lint benchmarks clean
+
+report: $(READY)  ## the main job: paper check and figures
+	$(BIN)/fedtheory report
+
+test: $(READY) lint  ## lint, types, tests
+	$(BIN)/python -m pytest
+
+test-full: $(READY) lint  ## the slow checks too
+	$(BIN)/python -m pytest -m "slow or not slow"
+
+install: $(READY)  ## the environment alone
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+benchmarks: $(READY)
+	$(BIN)/python -m benchmarks.quadratics
+	$(BIN)/python -m benchmarks.logistic
+	$(BIN)/python -m benchmarks.evaluation
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fedtheory needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

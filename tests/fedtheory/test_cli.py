@@ -1,0 +1,169 @@
+"""The command line: what a newcomer types, what scripts read, what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fedtheory import cli
+from theory import catalogue
+
+THEOREM = "sfl.thm1.strongly_convex"
+VALUES = ["L=1", "mu=0.1", "sigma=1", "zeta_star=1", "D=1", "M=10", "K=5", "R=100"]
+IDS = (Path(__file__).parents[1] / "data" / "sfl_ids.txt").read_text().split()
+
+
+def fedtheory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
+    """Exit status, standard output, standard error."""
+    monkeypatch.setattr(sys, "argv", ["fedtheory", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    return lambda *arguments: fedtheory(monkeypatch, capsys, *arguments)
+
+
+def test_list_json_has_every_id(call) -> None:
+    status, out, _ = call("list", "--json")
+    assert status == 0
+    assert {s["id"] for s in json.loads(out)} >= set(IDS)
+    status, out, _ = call("list", "--paper", "sfl")
+    assert status == 0 and all(id_ in out for id_ in IDS)
+
+
+def test_bound_json_has_value_terms_violations(call) -> None:
+    status, out, _ = call("bound", THEOREM, *VALUES, "eta_tilde=0.1", "--json")
+    result = json.loads(out)
+    assert status == 0 and result["violations"] == []
+    assert list(result["terms"]) == ["optimisation", "noise", "noise_drift", "heterogeneity"]
+    assert result["value"] == pytest.approx(sum(result["terms"].values()))
+    status, out, _ = call("bound", THEOREM, *VALUES, "eta_tilde=1/5", "--json")
+    assert status == 0 and json.loads(out)["violations"] == ["eta_tilde <= 1/(6*L) is violated at L=1, eta_tilde=0.2"]
+
+
+def test_bound_in_words_and_outside_the_conditions(call) -> None:
+    status, out, _ = call("bound", THEOREM, *VALUES, "eta_tilde=1/6")
+    assert status == 0 and "heterogeneity" in out and "sum" in out
+    status, out, err = call("bound", THEOREM, *VALUES, "eta_tilde=0.5")
+    assert status == 2 and out == "" and "eta_tilde <= 1/(6*L) is violated" in err
+    status, out, _ = call("bound", THEOREM, *VALUES, "eta_tilde=0.5", "--lenient")
+    assert status == 0 and "outside its conditions" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["show", "sfl.thm1.strongly_konvex"], "did you mean sfl.thm1.strongly_convex"),
+        (["show"], "Missing argument"),
+        (["bogus"], "No such command"),
+        (["list", "--paper", "sft"], "unknown paper 'sft'"),
+        (["bound", THEOREM, "L=one"], "L=one: expected a number"),
+        (["bound", THEOREM, "L"], "'L' is no parameter: expected name=value"),
+        (["bound", THEOREM, "L=1", "L=2"], "L is given twice"),
+        (["bound", THEOREM, *VALUES, "eta_tilde=0.1", "beta=1"], "has no parameter beta"),
+        (["bound", THEOREM, *[v.replace("sigma=1", "sigma=-1") for v in VALUES], "eta_tilde=0.1"], "sigma = -1"),
+        (["bound", THEOREM, *[v.replace("D=1", "D=nan") for v in VALUES], "eta_tilde=0.1"], "D = nan"),
+        (["bound", "sfl.eq12", "L=1"], "is no bound"),
+        (["tune", THEOREM, *[v.replace("R=100", "R=10") for v in VALUES]], "no eta_tilde is admissible"),
+        (["compare", THEOREM, "sfl.thm1.nonconvex"], "expected the same quantity"),
+        (["figures", "sfl_fig2"], "unknown figure"),
+        (["verify", "sfl.thm1", "--json"], "unknown statement"),
+        (["verify", "sfl.eq12", "--paper", "sfl"], "not both"),
+        (["simulate", "quadratic", "SFL"], "eta is missing"),
+        (["simulate", "quadratic", "FedAvg", "eta=0.1"], "unknown algorithm 'FedAvg'"),
+        (["simulate", "quadratic", "SFL", "eta=0.1", "S=11"], "expected S <= M"),
+        (["simulate", "no_such_file", "SFL", "eta=0.1"], "no_such_file"),
+        (["simulate", "digits", "SFL", "eta=0.1", "partition=odd"], "unknown partition 'odd'"),
+        (["simulate", "quadratic", "SFL", "eta=0.1", "gamma=1"], "unknown parameter gamma"),
+    ],
+)
+def test_bad_usage_is_one_line_and_status_2(call, arguments, said) -> None:
+    status, out, err = call(*arguments)
+    assert status == 2
+    assert out == ""
+    assert said in err and err.startswith("fedtheory: ") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_every_statement_is_shown(id_: str) -> None:
+    from fedtheory.show import as_json, as_text
+
+    statement = catalogue.find(id_)
+    text = as_text(statement)
+    assert text.startswith(id_) and statement.place in text
+    assert all(other in text for other in (*statement.assumes, *statement.rests_on, *catalogue.used_by(id_)))
+    json.dumps(as_json(statement), allow_nan=False)
+
+
+def test_show_latex(call) -> None:
+    status, out, _ = call("show", THEOREM, "--latex")
+    assert status == 0 and r"\tilde\eta" in out and r"\frac" in out
+    status, _, err = call("show", "sfl.alg1", "--latex")
+    assert status == 2 and "has no formula" in err
+
+
+def test_tune_and_rounds(call) -> None:
+    status, out, _ = call("tune", THEOREM, *VALUES, "--json")
+    tuned = json.loads(out)
+    assert status == 0
+    low, high = tuned["interval"]
+    assert low <= tuned["step_size"]["eta_tilde"] <= high
+    assert tuned["value"] <= tuned["closed_form"]["value"]
+    rest = [v for v in VALUES if not v.startswith("R=")]
+    status, out, _ = call("tune", THEOREM, *rest, "--epsilon", "0.05", "--json")
+    R = json.loads(out)["R"]
+    values = [json.loads(call("tune", THEOREM, *rest, f"R={r}", "--json")[1])["value"] for r in (R - 1, R)]
+    assert values[0] > 0.05 >= values[1]
+    assert call("tune", THEOREM, *VALUES)[0] == 0
+
+
+def test_compare(call) -> None:
+    status, out, _ = call("compare", THEOREM, "sfl.thm2.strongly_convex", *VALUES, "eta_tilde=0.1")
+    assert status == 0 and "3/(2*M)" in out and "M > 3/2" in out
+    status, out, _ = call("compare", THEOREM, "sfl.thm2.strongly_convex", "--json")
+    assert json.loads(out)["ratios"]["heterogeneity"] == "3/(2*M)"
+
+
+def test_verify_tells_witness_and_status(call) -> None:
+    status, out, _ = call("verify", "sfl.lemma4.sum", "sfl.lemma4", "--json")
+    found = {c["id"]: c for c in json.loads(out)}
+    assert status == 0
+    (refuted,) = [e for e in found["sfl.lemma4.sum"]["evidence"] if e["kind"] == "enumeration"]
+    assert refuted["verdict"] == "refuted" and refuted["witness"]["enumerated"] != refuted["witness"]["printed"]
+    assert found["sfl.lemma4"]["verdict"] == "holds"
+    assert call("verify", "sfl.lemma4.sum", "--expect-clean")[0] == 1
+    assert call("verify", "sfl.lemma4", "--expect-clean")[0] == 0
+
+
+def test_simulate_writes_what_it_says(call, tmp_path) -> None:
+    target = tmp_path / "run.csv"
+    arguments = ["sfl.quad.table2.g2", "SFL", "K=2", "eta=0.1,5", "rounds=400", "seeds=3", "x0=10"]
+    status, out, _ = call("simulate", *arguments, "--out", str(target))
+    assert status == 0 and "3 of 3" in out  # the large step size diverges, and is told so
+    header = target.read_text().splitlines()[0].split(",")
+    assert {"step_size", "seed", "round", "gap", "status", "diverged_at"} <= set(header)
+    status, out, _ = call("simulate", *arguments, "--json")
+    rows = json.loads(out)["summary"]
+    assert {row["diverged"] for row in rows if row["eta"] == 5} == {3}
+    assert {row["diverged"] for row in rows if row["eta"] == 0.1} == {0}
+    status, out, _ = call(
+        "simulate", "breast_cancer", "PFL", "eta=0.5", "K=2", "rounds=5", "seeds=2", "x0=0", "batch=4"
+    )
+    assert status == 0
+
+
+def test_installed_command_and_pipe_without_progress() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fedtheory.cli", "verify", "sfl.lemma3.swor"], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "" and "sfl.lemma3.swor: holds" in done.stdout
