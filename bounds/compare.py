@@ -110,7 +110,7 @@ def _at(id_: str, values: dict[str, float]) -> float:
 def _crossings(first: str, second: str, name: str, values: dict[str, float]) -> list[float]:
     """Where along one parameter (a factor 10^4 up and down, counts from 1) the difference changes sign.
 
-    Found on a grid, then by bisection: to nine digits, or the first whole number of the new sign.
+    Found on a grid, then by bisection: to nine digits, or the first whole number without the old sign.
     """
     whole = any(s.name == name and s.sympy.is_integer for id_ in (first, second) for s in compiled(id_).parameters)
     centre = values[name]

@@ -52,7 +52,9 @@ def claim_of(statement: Statement) -> Bound | Order:
     """The statement's bound.  Raises ValueError for a statement that is none."""
     if not isinstance(statement.claim, Bound | Order):
         kind = type(statement.claim).__name__.lower()
-        raise ValueError(f"{statement.id} is no bound but a {statement.kind} ({kind}): it has no terms to evaluate")
+        raise ValueError(
+            f"{statement.id} is no bound but of kind {statement.kind} ({kind}): it has no terms to evaluate"
+        )
     return statement.claim
 
 

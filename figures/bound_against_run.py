@@ -48,7 +48,8 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         ratio = at.bound.values[keep] / at["mean"].values[keep]
         below.plot(R, ratio, color=BLACK)
         below.axhline(1, color=RED, lw=0.8, ls=":")
-        floor = min(at["mean"].values[keep].min(), at.bound.values[keep].min())
+        largest = at.terms.values[:, keep].max(axis=1)  # every term is seen somewhere
+        floor = min(at["mean"].values[keep].min(), *largest[largest > 0]) * 3
         step_size = rf"$\tilde\eta$ = {float(at.eta_tilde):.3g}, {data.attrs['seeds']} seeds"
         above.set(xscale="log", yscale="log", ylim=(floor / 10, None))
         above.set_title(f"{mathematics(arena.name)}\n{step_size}")

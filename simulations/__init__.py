@@ -1,6 +1,6 @@
 """Problems with certified constants, the papers' algorithms, and the engine that runs them.
 
-Imports numpy and torch only; knows nothing of `theory`.
+Knows nothing of `theory`.
 """
 
 from simulations.constants import Certified, Constants, NoSuchConstant

@@ -8,19 +8,21 @@ order, and whatever the number of rounds, clients or steps.  There is no state, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
+Found = TypeVar("Found")
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _TO_UNIT = np.float32(2.0**-24)
-_AT_ONCE = 4096  # words drawn in one go, small enough for the cache of one core
+_AT_ONCE = 8192  # words drawn in one go, small enough for the cache of one core
 
 
 class Purpose(IntEnum):
@@ -89,14 +91,23 @@ class Local:
         self.keys = keys
         self.steps = steps
         self._ahead: tuple[Any, int, NDArray[Any]] | None = None
+        self._looked_up: tuple[NDArray[np.int64], Any] | None = None
 
     def step(self, k: int) -> Draw:
         """The draw at local step k."""
         return Draw(self, k)
 
+    def once(self, client: NDArray[np.int64], look_up: Callable[[], Found]) -> Found:
+        """look_up(), kept as long as it is asked for the same array of clients."""
+        if self._looked_up is None or self._looked_up[0] is not client:
+            self._looked_up = (client, look_up())
+        found: Found = self._looked_up[1]
+        return found
+
     def numbers(self, k: int, count: int, transform: Callable[[Keys], NDArray[Any]]) -> NDArray[Any]:
         """transform(the `count` words of step k): (N, *clients, ...)."""
-        steps = max(1, min(self.steps, _AT_ONCE // (self.keys.size * count)))
+        goes = math.ceil(self.steps * self.keys.size * count / _AT_ONCE)
+        steps = math.ceil(self.steps / max(1, goes))
         first = k - k % steps
         if self._ahead is None or self._ahead[:2] != ((transform, count), first):
             which = np.arange(first, first + steps).reshape(-1, *[1] * self.keys.ndim)
@@ -105,8 +116,7 @@ class Local:
         return self._ahead[2][k - first]
 
 
-@dataclass(frozen=True)
-class Draw:
+class Draw(NamedTuple):
     """The draw of every (seed, client) at one local step; nothing is computed until it is asked for.
 
     `normal` and `integers` read the same words: a problem takes one of them.
@@ -114,6 +124,10 @@ class Draw:
 
     local: Local
     step: int
+
+    def once(self, client: NDArray[np.int64], look_up: Callable[[], Found]) -> Found:
+        """look_up(), the clients' own data, made at the first local step and kept for the others of the same array."""
+        return self.local.once(client, look_up)
 
     def normal(self, d: int) -> NDArray[np.float32]:
         """Standard normal numbers (N, *clients, d), to be read only."""

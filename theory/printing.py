@@ -237,6 +237,18 @@ class _Plain(StrPrinter):
     def _print_Grad(self, e: sympy.Expr) -> str:
         return f"grad {e.args[0]}({self._print(e.args[1])})"
 
+    def _print_Expectation(self, e: sympy.Expr) -> str:
+        return f"E[{self._print(e.args[0])}]"
+
+    def _print_Norm(self, e: sympy.Expr) -> str:
+        return f"norm({self._print(e.args[0])})"
+
+    def _print_Inner(self, e: sympy.Expr) -> str:
+        return f"<{self._print(e.args[0])}, {self._print(e.args[1])}>"
+
+    def _print_Bregman(self, e: sympy.Expr) -> str:
+        return f"D_{e.args[0]}({self._print(e.args[1])}, {self._print(e.args[2])})"
+
 
 def plain(expression: sympy.Basic) -> str:
     """ASCII, one line, as it would be typed."""

@@ -159,7 +159,7 @@ class Logistic:
         """x (E, N, *clients, d), client (N or 1, *clients) -> stochastic gradients in the shape of x."""
         W = x.reshape(*x.shape[:-1], -1, self.columns)
         if self.batch is None:
-            A, T, weights = (of_clients(p, client) for p in self.shards.arrays)
+            A, T, weights = draw.once(client, lambda: [of_clients(part, client) for part in self.shards.arrays])
             r = self._residual(A @ W, T) * weights
         else:
             A, T = gather(self.shards, client, draw, self.batch)

@@ -74,15 +74,21 @@ class Quadratic:
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """H_m x + b_m + noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
+        H, b = draw.once(client, lambda: (self.H[client], self.b[client]))
         if client.shape[0] == 1 and client.ndim == 2:  # the same clients in every run: one matrix product each
-            m = client[0]
             flat = x.reshape(-1, *x.shape[-2:]).swapaxes(0, 1)  # (S, E N, d)
-            g = np.matmul(flat, self.H[m]).swapaxes(0, 1).reshape(x.shape) + self.b[m]
+            g = np.matmul(flat, H[0]).swapaxes(0, 1).reshape(x.shape)
         else:
-            g = np.matmul(x[..., None, :], self.H[client])[..., 0, :] + self.b[client]
+            g = np.matmul(x[..., None, :], H)[..., 0, :]
+        g += b
         if self.sigma:
-            g += self.sigma / np.sqrt(self.d) * draw.normal(self.d)
+            g += self._noise_scale * draw.normal(b.shape[-1])
         return g
+
+    @cached_property
+    def _noise_scale(self) -> np.float64:
+        """Standard deviation of one coordinate of the noise; a numpy number, so that the product is not float32."""
+        return np.float64(self.sigma) / np.sqrt(self.d)
 
     @cached_property
     def mean(self) -> tuple[Array, Array]:

@@ -106,7 +106,7 @@ class TwoPart:
     def batch_of(self, client: NDArray[np.int64], draw: Draw) -> tuple[Array, Array, Array]:
         """What the client reads at this step: features, targets, sample weights (N or 1, *clients, B, .)."""
         if self.batch is None:
-            features, targets, weights = (of_clients(part, client) for part in self.shards.arrays)
+            features, targets, weights = draw.once(client, lambda: [of_clients(p, client) for p in self.shards.arrays])
             return features, targets, weights
         features, targets = gather(self.shards, client, draw, self.batch)
         return features, targets, np.full((1, 1), 1 / self.batch)

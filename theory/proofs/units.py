@@ -6,7 +6,7 @@ the only source are the declarations of the paper's symbols.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 import sympy
@@ -15,6 +15,7 @@ from sympy.core.relational import Relational
 
 from theory import catalogue
 from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from theory.printing import plain
 from theory.statement import NUMBER, Bound, Evidence, F, Order, Relations, Statement, Status, Symbol, Verdict, X
 
 
@@ -44,12 +45,12 @@ def dimension(expression: sympy.Expr, symbols: Mapping[str, Symbol]) -> sympy.Ex
     if isinstance(e, Grad):
         return dimension(e.args[0], symbols) / X
     if isinstance(e, Value | Bregman):
-        same(e.args[1:], symbols, "arguments")
+        same(e.args[1:], symbols)
         return dimension(e.args[0], symbols)
     if isinstance(e, sympy.Add):
-        return same(parts, symbols, "summands")
+        return same(parts, symbols)
     if isinstance(e, sympy.Max | sympy.Min):
-        return same(parts, symbols, "arguments")
+        return same(parts, symbols)
     if isinstance(e, sympy.Abs):
         return dimension(parts[0], symbols)
     if isinstance(e, sympy.Mul):
@@ -72,12 +73,12 @@ def _number(expression: sympy.Expr, symbols: Mapping[str, Symbol], what: str) ->
         raise UnitsError(f"{what} has dimension {found}, expected a pure number: {expression}")
 
 
-def same(parts: object, symbols: Mapping[str, Symbol], what: str) -> sympy.Expr:
+def same(parts: Iterable[sympy.Expr], symbols: Mapping[str, Symbol]) -> sympy.Expr:
     """The common dimension of the parts (zero fits everything).  Raises UnitsError naming two that differ."""
-    dims = [(p, dimension(p, symbols)) for p in parts if p != 0]  # type: ignore[attr-defined]
+    dims = [(p, dimension(p, symbols)) for p in parts if p != 0]
     for (p, dp), (q, dq) in combinations(dims, 2):
         if sympy.simplify(dp / dq) != 1:
-            raise UnitsError(f"{what} {p} [{dp}] and {q} [{dq}] have different dimensions")
+            raise UnitsError(f"{plain(p)} has dimension {dp}, {plain(q)} has dimension {dq}")
     return dims[0][1] if dims else NUMBER
 
 
@@ -99,9 +100,11 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     pairs += [(f"definition of {symbol}", (symbol, value)) for symbol, value in statement.where.items()]
     for what, sides in pairs:
         try:
-            same(sides, symbols, "sides")
+            same(sides, symbols)
         except UnitsError as error:
-            return Verdict(Status.REFUTED, f"{what}: {error}", witness={"where": what, "mismatch": str(error)})
+            return Verdict(
+                Status.REFUTED, "two sides differ in dimension", witness={"where": what, "mismatch": str(error)}
+            )
     return Verdict(Status.PROVED, f"all {len(pairs)} formulas have equal dimensions on both sides (X, F)")
 
 

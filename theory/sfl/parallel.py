@@ -277,6 +277,8 @@ sfl.say(
         },
         "sfl.lemma8.eq45",
     ),
+    note="No term stands for the sampling of S < M clients, unlike (71) and (73); (77) replaces the sampled clients' "
+    "gradients by those of F under 'Asm. 1'.",
 )
 sfl.say(
     "order",

@@ -487,7 +487,9 @@ sfl.say(
         },
         "sfl.lemma8.eq45",
     ),
-    note="Printed: eta_tilde <= (1/(6L)) min{1, sqrt(S)/beta}; written as two conditions, so that beta = 0 is allowed.",
+    note="Printed: eta_tilde <= (1/(6L)) min{1, sqrt(S)/beta}; written as two conditions, so that beta = 0 is allowed. "
+    "No term stands for the sampling of S < M clients, unlike (42) and (46); (50) replaces the sampled clients' gradients "
+    "by those of F under 'Asm. 1'.",
 )
 sfl.say(
     "step",

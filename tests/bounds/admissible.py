@@ -1,0 +1,82 @@
+"""Random admissible parameters of any bound, for hypothesis."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+from hypothesis import strategies as st
+
+from bounds.evaluate import compiled
+from bounds.tune import STEP_SIZES, admissible_interval
+from theory import catalogue
+from theory.statement import Bound
+
+BOUNDS = [s.id for s in catalogue.statements() if isinstance(s.claim, Bound)]
+TUNABLE = [id_ for id_ in BOUNDS if "eta_tilde" in [s.name for s in compiled(id_).parameters] and "R" in
+           [s.name for s in compiled(id_).parameters]]  # fmt: skip
+
+_amounts = st.one_of(st.just(0.0), st.floats(1e-2, 1e2))
+_fractions = st.floats(0.01, 0.95)
+
+
+def _counts(draw: st.DrawFn) -> dict[str, int]:
+    M = draw(st.integers(2, 40))
+    S = draw(st.integers(1, M))
+    K = draw(st.integers(1, 40))
+    n = draw(st.integers(2, 40))
+    return {
+        "M": M,
+        "S": S,
+        "K": K,
+        "m": draw(st.integers(1, S)),
+        "k": draw(st.integers(0, K - 1)),
+        "n": n,
+        "s": draw(st.integers(1, n)),
+        "T": draw(st.integers(1, 400)),
+    }
+
+
+@st.composite
+def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
+    """All parameters but the step size, such that some step size is admissible."""
+    statement = compiled(id_)
+    names = [s.name for s in statement.parameters if s.name not in STEP_SIZES or s.name == _target(id_)]
+    values: dict[str, Any] = {}
+    counts = _counts(draw)
+    if id_ == "sfl.thm2.nonconvex":
+        counts["S"] = counts["M"]
+    for s in statement.parameters:
+        if s.name in counts:
+            values[s.name] = counts[s.name]
+        elif s.name in names and s.name != "R":
+            values[s.name] = draw(st.floats(1e-2, 1e2) if s.sympy.is_positive else _amounts)
+    if "mu" in values and "L" in values:
+        values["mu"] = values["L"] * draw(_fractions)
+    if "a" in values:
+        values["a"] = values.get("d", 1.0) * draw(_fractions)
+    if id_ == "sfl.lemma7.tuning":
+        values["c"] = draw(st.floats(1e-2, 1e2))
+    if "R" in names:
+        least = ceil(6 * values["L"] / values["mu"]) + 1 if "mu" in values else 1
+        values["R"] = least + draw(st.integers(0, 500))
+    return values
+
+
+@st.composite
+def admissible(draw: st.DrawFn, id_: str) -> dict[str, float]:
+    """All parameters, the step size inside its interval."""
+    values: dict[str, float] = draw(others(id_))
+    steps = [s.name for s in compiled(id_).parameters if s.name in STEP_SIZES and s.name not in values]
+    if steps:
+        low, high = admissible_interval(id_, **values)
+        top = high if high != float("inf") else 1.0
+        values[steps[0]] = max(low, top * draw(st.floats(1e-3, 1.0)))
+    return values
+
+
+def _target(id_: str) -> str:
+    """A step size that the bound is about (lemma7.tuning) is no parameter of it."""
+    claim = catalogue.find(id_).claim
+    assert isinstance(claim, Bound)
+    return str(claim.quantity) if str(claim.quantity) in STEP_SIZES else ""

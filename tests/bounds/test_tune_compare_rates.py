@@ -1,0 +1,354 @@
+"""The best step size, two bounds side by side, and orders: against grids, closed forms and hand-written exponents."""
+
+from __future__ import annotations
+
+from math import inf, log, nan, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+from admissible import TUNABLE, others
+from hypothesis import given, settings, strategies as st
+
+from bounds import ConditionViolated, compare, evaluate, rates, rounds_to, tune
+from bounds.compare import Comparison
+from bounds.evaluate import compiled
+from bounds.tune import admissible_interval, closed_form
+from theory import catalogue
+
+STRONG: dict[str, Any] = dict(L=1.0, mu=0.1, sigma=0.5, zeta_star=1.0, D=3.0, M=10, K=5, R=500)
+CONVEX: dict[str, Any] = {k: v for k, v in STRONG.items() if k != "mu"}
+ROUGH: dict[str, Any] = dict(L=2.0, beta=0.5, sigma=0.5, zeta=1.0, A=3.0, M=10, K=5, R=500)
+
+
+# --- tune ------------------------------------------------------------------------------------------------------------
+
+
+def test_all_twelve_theorems_can_be_tuned() -> None:
+    theorems = {f"sfl.thm{t}.{c}" for t in (1, 2) for c in ("strongly_convex", "general_convex", "nonconvex")}
+    assert set(TUNABLE) == theorems | {f"sfl.eq{n}" for n in (42, 46, 54, 71, 73, 80)}
+
+
+@pytest.mark.parametrize("id_", TUNABLE)
+def test_nothing_admissible_beats_the_tuned_step_size(id_: str) -> None:
+    @given(values=others(id_), fraction=st.floats(0, 1))
+    @settings(max_examples=8, deadline=None, derandomize=True)
+    def check(values: dict[str, float], fraction: float) -> None:
+        found = tune(id_, **values)
+        low, high = found.interval
+        assert low <= found.step_size * (1 + 1e-12) and found.step_size <= high * (1 + 1e-12)
+        bottom = max(low, high * 1e-9)
+        grid = np.append(np.geomspace(bottom, high, 5000), bottom + fraction * (high - bottom))
+        assert found.best.value <= evaluate(id_, eta_tilde=grid, **values).value.min() * (1 + 1e-9)
+        assert found.best.admissible
+        # the interval is the whole of what is admissible
+        for outside in [high * (1 + 1e-6)] + ([low * (1 - 1e-6)] if low > 0 else []):
+            with pytest.raises(ConditionViolated):
+                evaluate(id_, eta_tilde=outside, **values)
+
+    check()
+
+
+@given(D=st.floats(0.1, 10), zeta_star=st.floats(0.1, 10), R=st.integers(10, 10**6))
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_two_terms_have_the_minimum_of_the_calculus(D: float, zeta_star: float, R: int) -> None:
+    """sigma = 0: 3 D^2/(x R) + 18 L x^2 zeta^2/M is least at x^3 = D^2 M/(12 L R zeta^2), or at 1/(6L)."""
+    found = tune("sfl.thm1.general_convex", L=1.0, sigma=0.0, zeta_star=zeta_star, D=D, M=10, K=5, R=R)
+    best = min((D**2 * 10 / (12 * R * zeta_star**2)) ** (1 / 3), 1 / 6)
+    assert found.step_size == pytest.approx(best, rel=1e-5)
+    assert found.best.value == pytest.approx(3 * D**2 / (best * R) + 1.8 * best**2 * zeta_star**2, rel=1e-9)
+
+
+def test_noise_and_optimisation_alone_balance_like_a_square_root() -> None:
+    """beta = zeta = 0 and L small: 3A/(x R) + 3 L x sigma^2/(MK) dominates; least at x = sqrt(A M K/(L R sigma^2))."""
+    found = tune("sfl.thm1.nonconvex", L=1e-6, beta=0.0, sigma=1.0, zeta=0.0, A=1e-6, M=1, K=1, R=100)
+    assert found.step_size == pytest.approx(sqrt(1e-6 / (1e-6 * 100)), rel=1e-5)
+    assert found.best.value == pytest.approx(2 * 3 * sqrt(1e-6 * 1e-6 / 100), rel=1e-5)
+
+
+def test_without_errors_the_largest_step_size_is_best() -> None:
+    found = tune("sfl.thm1.strongly_convex", **{**STRONG, "sigma": 0.0, "zeta_star": 0.0})
+    assert found.step_size == pytest.approx(1 / 6, rel=1e-12) and found.interval == pytest.approx((0.02, 1 / 6))
+    assert found.best.value == pytest.approx(4.5 * 0.1 * 9 * np.exp(-0.05 / 6 * 500), rel=1e-12)
+
+
+def test_the_interval_of_each_theorem() -> None:
+    assert admissible_interval("sfl.thm1.strongly_convex", **STRONG) == pytest.approx((1 / 50, 1 / 6))
+    assert admissible_interval("sfl.thm1.general_convex", **CONVEX) == pytest.approx((0, 1 / 6))
+    assert admissible_interval("sfl.thm1.nonconvex", **ROUGH) == pytest.approx((0, 1 / 18))
+    # (54): min{1, sqrt(S)/beta}/(6L)
+    assert admissible_interval("sfl.eq54", **{**ROUGH, "S": 3, "beta": 5.0}) == pytest.approx((0, sqrt(3) / 60))
+    assert admissible_interval("sfl.eq54", **{**ROUGH, "S": 3, "beta": 1.0}) == pytest.approx((0, 1 / 12))
+    assert admissible_interval("sfl.eq54", **{**ROUGH, "S": 3, "beta": 0.0}) == pytest.approx((0, 1 / 12))
+    assert admissible_interval("sfl.lemma7.eq39", a=0.1, d=1, T=20, c=1, r0=1) == pytest.approx((1 / 4.2, 1))
+
+
+def test_too_few_rounds_leave_no_step_size() -> None:
+    with pytest.raises(
+        ConditionViolated, match=r"no eta_tilde is admissible, it would have to lie in \[0.169492, 0.166"
+    ):
+        tune("sfl.thm1.strongly_convex", **{**STRONG, "R": 59})
+    at_the_edge = tune("sfl.thm1.strongly_convex", **{**STRONG, "R": 60})
+    assert at_the_edge.step_size == pytest.approx(1 / 6)
+    with pytest.raises(ConditionViolated, match="S <= M"):
+        tune("sfl.eq46", **{**CONVEX, "S": 11})
+
+
+def test_tuning_refuses_what_it_chooses_itself() -> None:
+    with pytest.raises(ValueError, match=r"eta_tilde = 0.1 was given, but tuning chooses it"):
+        tune("sfl.thm1.general_convex", eta_tilde=0.1, **CONVEX)
+    with pytest.raises(ValueError, match=r"sfl.lemma4 has no step size to tune; its parameters are M, S, K, zeta"):
+        tune("sfl.lemma4", M=3, S=2, K=2, zeta=1)
+    with pytest.raises(ValueError, match="needs D too"):
+        tune("sfl.thm1.general_convex", **{k: v for k, v in CONVEX.items() if k != "D"})
+
+
+def test_the_closed_form_is_that_of_lemma_7() -> None:
+    """a = mu/2, c = 4 sigma^2/(MK), d = 6L, r0 = D^2, T = R: min(ln(max(2, a^2 r0 T/c))/(aT), 1/d)."""
+    for sigma, L in ((0.5, 0.2), (20.0, 1.0), (0.5, 1.0)):
+        found = tune("sfl.thm1.strongly_convex", **{**STRONG, "sigma": sigma, "L": L})
+        a, c, T = 0.05, 4 * sigma**2 / 50, 500
+        assert found.closed_form == pytest.approx(min(log(max(2, a**2 * 9 * T / c)) / (a * T), 1 / (6 * L)), rel=1e-12)
+        assert found.closed is not None and found.closed.value >= found.best.value * (1 - 1e-12)
+
+
+def test_the_closed_form_is_that_of_lemma_8() -> None:
+    """c1, c2 as printed at (46), d = 6L, r0 = D^2, T = R."""
+    for sigma, zeta_star in ((0.5, 1.0), (30.0, 0.0), (0.0, 30.0), (0.0, 0.0)):
+        found = tune("sfl.eq46", **{**CONVEX, "S": 4, "sigma": sigma, "zeta_star": zeta_star})
+        c1 = 4 * sigma**2 / 20 + 4 * 6 * zeta_star**2 / (4 * 9)
+        c2 = 6 * sigma**2 / 20 + 6 * zeta_star**2 / 4
+        roots = [(9 / (c1 * 501)) ** (1 / 2) if c1 else inf, (9 / (c2 * 501)) ** (1 / 3) if c2 else inf, 1 / 6]
+        assert found.closed_form == pytest.approx(min(roots), rel=1e-12)
+        assert found.closed is not None and found.closed.admissible
+
+
+def test_the_closed_form_of_the_nonconvex_case_keeps_its_own_d() -> None:
+    quiet = {**ROUGH, "sigma": 0.0, "zeta": 0.0, "beta": 4.0}
+    assert tune("sfl.thm1.nonconvex", **quiet).closed_form == pytest.approx(1 / (6 * 2 * 5))
+    assert tune("sfl.eq54", **{**quiet, "S": 4}).closed_form == pytest.approx(1 / (6 * 2 * 2))
+
+
+def test_a_proof_without_a_choice_has_no_closed_form() -> None:
+    assert closed_form(catalogue.find("sfl.lemma8.eq44"), {}) is None
+    started_at_the_optimum = tune("sfl.thm1.general_convex", **{**CONVEX, "D": 0.0})
+    assert started_at_the_optimum.closed_form is None and started_at_the_optimum.closed is None
+
+
+# --- rounds_to -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("id_", "values"),
+    [("sfl.thm1.strongly_convex", STRONG), ("sfl.thm2.general_convex", CONVEX), ("sfl.thm1.nonconvex", ROUGH)],
+)
+def test_rounds_to_is_the_smallest_and_monotone(id_: str, values: dict[str, Any]) -> None:
+    rest = {k: v for k, v in values.items() if k != "R"}
+    previous = 0
+    for epsilon in (1.0, 0.5, 0.2):
+        R = rounds_to(epsilon, id_, **rest)
+        assert R is not None and previous <= R
+        assert tune(id_, R=R, **rest).best.value <= epsilon
+        if R > 1:
+            try:
+                assert tune(id_, R=R - 1, **rest).best.value > epsilon
+            except ConditionViolated:  # R - 1 < 6 L / mu
+                assert R - 1 < 60
+        previous = R
+
+
+def test_rounds_to_knows_its_limits() -> None:
+    rest = {k: v for k, v in CONVEX.items() if k != "R"}
+    R = rounds_to(0.5, "sfl.thm1.general_convex", **rest)
+    assert R is not None and R & (R - 1)  # no power of two: the limit falls between two doublings
+    assert rounds_to(0.5, "sfl.thm1.general_convex", most=R, **rest) == R
+    assert rounds_to(0.5, "sfl.thm1.general_convex", most=R - 1, **rest) is None
+    for epsilon in (0.0, -1.0, nan, inf):
+        with pytest.raises(ValueError, match="expected a number > 0"):
+            rounds_to(epsilon, "sfl.thm1.general_convex", **rest)
+    with pytest.raises(ValueError, match="R = 3 was given"):
+        rounds_to(1.0, "sfl.thm1.general_convex", **{**rest, "R": 3})
+    with pytest.raises(ValueError, match="does not depend on R"):
+        rounds_to(1.0, "sfl.lemma4", M=3, S=2, K=2, zeta=1)
+
+
+# --- compare ---------------------------------------------------------------------------------------------------------
+
+m = next(s.sympy for s in catalogue.paper("sfl").symbols.values() if s.name == "M")
+
+
+@pytest.mark.parametrize("case", ["strongly_convex", "general_convex"])
+def test_theorem_1_against_theorem_2(case: str) -> None:
+    found = compare(f"sfl.thm1.{case}", f"sfl.thm2.{case}")
+    assert found.ratios == {
+        "optimisation": 1,
+        "noise": 1,
+        "noise_drift": 1 / m,
+        "heterogeneity": sympy.Rational(3, 2) / m,
+    }
+    assert found.smaller_when == {
+        "optimisation": sympy.false,
+        "noise": sympy.false,
+        "noise_drift": m > 1,
+        "heterogeneity": m > sympy.Rational(3, 2),
+    }
+    assert found.only == {} and found.values is None and found.crossings == {}
+    back = compare(f"sfl.thm2.{case}", f"sfl.thm1.{case}")
+    assert back.ratios["heterogeneity"] == 2 * m / 3 and back.ratios["noise_drift"] == m
+
+
+def test_the_table_has_one_over_m_on_both_terms() -> None:
+    found = compare("sfl.table1.sfl_thm1", "sfl.table1.pfl_thm2")
+    assert found.ratios == {"noise": 1, "noise_drift": 1 / m, "heterogeneity": 1 / m, "optimisation": 1}
+    assert found.dominant == {"sfl.table1.sfl_thm1": ["noise"], "sfl.table1.pfl_thm2": ["noise"]}
+    assert found.dominant_ratio == 1
+    against_sgd = compare("sfl.table1.sgd", "sfl.table1.pfl_thm2")
+    assert against_sgd.only == dict.fromkeys(("noise_drift", "heterogeneity"), "sfl.table1.pfl_thm2")
+
+
+def changed(found: Comparison, name: str, at: float, whole: bool, values: dict[str, float]) -> bool:
+    """Whether the smaller bound differs just below and at (or just above) the crossing."""
+
+    def first_is_smaller(x: float) -> bool:
+        one, two = (
+            evaluate(id_, strict=False, **{k: v for k, v in {**values, name: x}.items() if k in parameters(id_)}).value
+            for id_ in (found.first, found.second)
+        )
+        return bool(one < two)
+
+    below, above = (at - 1, at) if whole else (at * (1 - 1e-6), at * (1 + 1e-6))
+    return first_is_smaller(below) != first_is_smaller(above)
+
+
+def parameters(id_: str) -> set[str]:
+    return {s.name for s in compiled(id_).parameters}
+
+
+def test_a_crossing_is_where_the_smaller_bound_changes() -> None:
+    values = {**STRONG, "sigma_star": 0.3}
+    found = compare("sfl.table1.sfl_thm1", "sfl.table1.pfl_koloskova", **values)
+    assert found.values is not None
+    assert set(found.crossings) >= {"M", "sigma", "zeta_star"}
+    for name, places in found.crossings.items():
+        for at in places:
+            assert changed(found, name, at, name in "MKR", values), (name, at)
+            if name not in "MKR":
+                assert not changed(found, name, at * 1.01, False, values)
+    assert compare("sfl.thm1.strongly_convex", "sfl.thm2.strongly_convex", eta_tilde=0.1, **STRONG).crossings == {
+        "M": [2.0]
+    }
+
+
+def test_bounds_that_do_not_compare_are_refused() -> None:
+    with pytest.raises(ValueError, match="an explicit bound and an order do not compare"):
+        compare("sfl.thm1.strongly_convex", "sfl.cor1.strongly_convex")
+    with pytest.raises(ValueError, match=r"sfl.thm1.strongly_convex bounds gap, sfl.thm1.nonconvex bounds min_grad_sq"):
+        compare("sfl.thm1.strongly_convex", "sfl.thm1.nonconvex")
+    with pytest.raises(ValueError, match="it has no terms to evaluate"):
+        compare("sfl.alg1", "sfl.thm1.nonconvex")
+    with pytest.raises(ValueError, match="unknown parameter eta; expected D, K, L, M, R"):
+        compare("sfl.thm1.strongly_convex", "sfl.thm2.strongly_convex", eta=1.0)
+
+
+# --- rates -----------------------------------------------------------------------------------------------------------
+
+H, T, TT = sympy.Rational(1, 2), sympy.Rational(1, 3), sympy.Rational(2, 3)
+GONE = -sympy.oo
+STRONG_RATES = {
+    "noise": (-1, -1, -1),
+    "noise_drift": (-2, -1, -1),
+    "heterogeneity": (-2, 0, -1),
+    "optimisation": (GONE, 0, 0),
+}
+PARALLEL_RATES = {**STRONG_RATES, "noise_drift": (-2, -1, 0), "heterogeneity": (-2, 0, 0)}
+
+BY_HAND: dict[str, tuple[str, dict[str, tuple[Any, ...]]]] = {
+    "sfl.cor1.strongly_convex": ("RKM", STRONG_RATES),
+    "sfl.cor1.general_convex": (
+        "RKM",
+        {
+            "noise": (-H, -H, -H),
+            "noise_drift": (-TT, -T, -T),
+            "heterogeneity": (-TT, 0, -T),
+            "optimisation": (-1, 0, 0),
+        },
+    ),
+    "sfl.cor1.nonconvex": (
+        "RKM",
+        {
+            "noise": (-H, -H, -H),
+            "noise_drift": (-TT, -T, -T),
+            "heterogeneity": (-TT, 0, -T),
+            "optimisation": (-1, 0, 0),
+        },
+    ),
+    "sfl.cor2.strongly_convex": ("RKM", PARALLEL_RATES),
+    "sfl.cor2.general_convex": (
+        "RKM",
+        {"noise": (-H, -H, -H), "noise_drift": (-TT, -T, 0), "heterogeneity": (-TT, 0, 0), "optimisation": (-1, 0, 0)},
+    ),
+    "sfl.cor2.nonconvex": (
+        "RKM",
+        {"noise": (-H, -H, -H), "noise_drift": (-TT, -T, 0), "heterogeneity": (-TT, 0, 0), "optimisation": (-1, 0, 0)},
+    ),
+    "sfl.eq43": (
+        "RKMS",
+        {
+            "optimisation": (GONE, 0, 0, 0),
+            "noise": (-1, -1, 0, -1),
+            "sampling": (-1, 0, 0, -1),
+            "noise_drift": (-2, -1, 0, -1),
+            "heterogeneity": (-2, 0, 0, -1),
+        },
+    ),
+    "sfl.eq47": (
+        "RKMS",
+        {
+            "noise": (-H, -H, 0, -H),
+            "sampling": (-H, 0, 0, -H),
+            "noise_drift": (-TT, -T, 0, -T),
+            "heterogeneity": (-TT, 0, 0, -T),
+            "optimisation": (-1, 0, 0, 0),
+        },
+    ),
+    "sfl.eq55": (
+        "RKS",
+        {
+            "noise": (-H, -H, -H),
+            "noise_drift": (-TT, -T, -T),
+            "heterogeneity": (-TT, 0, -T),
+            "optimisation": (-1, 0, 0),
+        },
+    ),
+    "sfl.table1.sgd": ("RKM", {"noise": (-1, -1, -1), "optimisation": (GONE, 0, 0)}),
+    "sfl.table1.pfl_karimireddy": ("RKM", PARALLEL_RATES),
+    "sfl.table1.pfl_koloskova": ("RKM", {**PARALLEL_RATES, "optimisation": (GONE, 1, 0)}),
+    "sfl.table1.pfl_thm2": ("RKM", PARALLEL_RATES),
+    "sfl.table1.sfl_thm1": ("RKM", STRONG_RATES),
+}
+
+
+@pytest.mark.parametrize("id_", BY_HAND)
+def test_the_exponents(id_: str) -> None:
+    counts, expected = BY_HAND[id_]
+    found = rates(id_, tuple(counts))
+    assert found.exponents == {name: dict(zip(counts, row, strict=True)) for name, row in expected.items()}
+
+
+def test_the_dominant_terms() -> None:
+    assert rates("sfl.cor1.strongly_convex").dominant == {
+        "R": ["noise"],
+        "K": ["heterogeneity", "optimisation"],
+        "M": ["optimisation"],
+    }
+    assert rates("sfl.cor2.strongly_convex").dominant["M"] == ["noise_drift", "heterogeneity", "optimisation"]
+    assert rates("sfl.eq43", ("R",)).dominant == {"R": ["noise", "sampling"]}
+
+
+def test_an_explicit_bound_is_taken_at_a_fixed_step_size() -> None:
+    found = rates("sfl.thm1.general_convex")
+    assert found.exponents["optimisation"] == {"R": -1, "K": 0, "M": 0}
+    assert found.exponents["noise"] == {"R": 0, "K": -1, "M": -1}
+    with pytest.raises(ValueError, match="it has no terms"):
+        rates("sfl.alg1")

@@ -1,0 +1,54 @@
+"""The README's page of usage: every command prints what the page says it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def examples() -> list[tuple[str, str]]:
+    """The indented `$ fedtheory ...` commands and the output printed below each."""
+    found, command, output = [], None, []
+    for line in [*README.splitlines(), "end"]:
+        start = re.match(r"    \$ (fedtheory .*)", line)
+        if command is not None and (start or not (line.startswith("    ") or not line)):
+            found.append((command, "\n".join(output).rstrip()))
+            command = None
+        if start:
+            command, output = start[1], []
+        elif command is not None:
+            output.append(line[4:].rstrip())
+    return found
+
+
+EXAMPLES = [(command, output) for command, output in examples() if output]
+
+
+def test_the_page_has_examples() -> None:
+    assert {command.split()[1] for command, _ in EXAMPLES} >= {"show", "bound", "tune", "compare", "verify", "simulate"}
+
+
+@pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
+def test_command_prints_what_the_page_says(command: str, output: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "fedtheory.cli", *command.split()[1:]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"COLUMNS": "120", "PYTHONIOENCODING": "utf-8"},
+    )
+    assert "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines()) == output
+
+
+def test_python_snippet_runs_and_the_bound_holds() -> None:
+    (snippet,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    printed = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True, check=True).stdout
+    measured, bound = (float(number) for number in printed.split("<="))
+    assert 0 < measured <= bound

@@ -1,0 +1,206 @@
+"""Dimensional analysis: each rule, and for every statement a wrong dimension that is refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+import sympy
+from sympy import Rational, Sum, exp, log, sqrt
+
+from theory import catalogue
+from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from theory.proofs import units
+from theory.proofs.units import UnitsError, dimension
+from theory.sfl.paper import (
+    A,
+    D,
+    F_fun,
+    F_m,
+    F_star,
+    K,
+    L,
+    M,
+    R,
+    S,
+    T,
+    beta,
+    drift_mk,
+    eta_tilde,
+    f_m,
+    gap,
+    k,
+    m,
+    min_grad_sq,
+    mu,
+    n,
+    sigma,
+    x,
+    x_star,
+    y,
+    zeta_star,
+)
+from theory.statement import NUMBER, Bound, F, Order, Relations, Statement, Status, X
+
+TABLE = catalogue.paper("sfl").symbols
+e_i = sympy.IndexedBase("e", real=True)
+
+RULES: list[tuple[str, sympy.Expr, sympy.Expr]] = [
+    ("symbol", L, F / X**2),
+    ("number", Rational(9, 2), NUMBER),
+    ("transcendental number", exp(-Rational(1, 2)), NUMBER),
+    ("product", L * eta_tilde * D**2, X**2),
+    ("quotient", A / L, X**2),
+    ("integer power", sigma**2, F**2 / X**2),
+    ("root", sqrt(A / L), X),
+    ("fractional power", (L * sigma**2 * D**4) ** Rational(1, 3), F),
+    ("power of a number", (1 - mu * eta_tilde / 2) ** (-T), NUMBER),
+    ("sum", sigma**2 / (M * K) + zeta_star**2, F**2 / X**2),
+    ("sum with zero-dimensional parts", 1 - mu / L, NUMBER),
+    ("exponential", mu * D**2 * exp(-mu * eta_tilde * R / 2), F),
+    ("logarithm", log(L / mu), NUMBER),
+    ("maximum", sympy.Max(mu, L), F / X**2),
+    ("minimum", sympy.Min(1 / L, eta_tilde), X**2 / F),
+    ("absolute value", sympy.Abs(sympy.Symbol("inner_sum", real=True)), F),
+    ("summation", Sum(k**2 * sigma, (k, 0, K - 1)), F / X),
+    ("indexed letter", e_i[m], F / X),
+    ("expectation", Expectation(Norm(x) ** 2), X**2),
+    ("norm", Norm(x - y), X),
+    ("gradient", Grad(F_m, x), F / X),
+    ("value", Value(F_fun, x) - F_star, F),
+    ("divergence", Bregman(F_m, x, y), F),
+    ("inner product", Inner(Grad(F_m, x), x - y), F),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "expected"), [r[1:] for r in RULES], ids=[r[0] for r in RULES])
+def test_a_rule(expression: sympy.Expr, expected: sympy.Expr) -> None:
+    assert sympy.simplify(dimension(expression, TABLE) / expected) == 1
+
+
+WRONG: list[tuple[str, sympy.Expr, str]] = [
+    ("sum", sigma + A, "has dimension .* has dimension"),
+    ("number added", mu * D**2 + 1, "has dimension .* has dimension"),
+    ("maximum", sympy.Max(mu, sigma), "has dimension .* has dimension"),
+    ("exponential", exp(-eta_tilde * R), "the argument of exp has dimension"),
+    ("logarithm", log(L), "the argument of log has dimension"),
+    ("power", L**K, "a power that is not a number"),
+    ("exponent", (1 - mu / L) ** (L), "the exponent of .* has dimension"),
+    ("divergence between unlike points", Bregman(F_m, x, F_star), "has dimension .* has dimension"),
+    ("inside a norm", Norm(x - Grad(F_m, x)), "has dimension .* has dimension"),
+    ("inside a summation", Sum(sigma + A, (k, 0, K)), "has dimension .* has dimension"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "message"), [w[1:] for w in WRONG], ids=[w[0] for w in WRONG])
+def test_a_mismatch_is_named(expression: sympy.Expr, message: str) -> None:
+    with pytest.raises(UnitsError, match=message):
+        dimension(expression, TABLE)
+
+
+def test_what_has_no_rule_is_refused() -> None:
+    with pytest.raises(TypeError, match="no rule for the dimension of sin"):
+        dimension(sympy.sin(beta), TABLE)
+    with pytest.raises(KeyError):
+        dimension(sympy.Symbol("undeclared"), TABLE)
+
+
+def edited(id_: str, term: str, change: Callable[[sympy.Expr], sympy.Expr]) -> Statement:
+    statement = catalogue.find(id_)
+    claim = statement.claim
+    assert isinstance(claim, Bound | Order) and term in [t.name for t in claim.terms]
+    terms = tuple(replace(t, value=change(t.value)) if t.name == term else t for t in claim.terms)
+    return statement.with_claim(replace(claim, terms=terms))
+
+
+SAMPLE = [
+    ("a dropped square", "sfl.thm1.strongly_convex", "noise", lambda t: t / sigma),
+    ("a dropped L", "sfl.thm1.strongly_convex", "heterogeneity", lambda t: t / L),
+    ("an added number", "sfl.thm1.strongly_convex", "noise_drift", lambda t: t + 1),
+    ("mu lost", "sfl.eq42", "optimisation", lambda t: t / mu),
+    ("R eta_tilde without mu in the exponent", "sfl.eq71", "optimisation", lambda t: t.subs(R, R / mu)),
+    ("L instead of L^2", "sfl.thm1.nonconvex", "noise_drift", lambda t: t / L),
+    ("D instead of D^2", "sfl.eq46", "optimisation", lambda t: t / D),
+    ("cube root lost", "sfl.cor1.general_convex", "noise_drift", lambda t: t**3),
+    ("A for sqrt(A)", "sfl.cor1.nonconvex", "noise", lambda t: t * sqrt(A)),
+]
+
+
+@pytest.mark.parametrize(("id_", "term", "change"), [s[1:] for s in SAMPLE], ids=[s[0] for s in SAMPLE])
+def test_wrong_units_are_refuted(id_: str, term: str, change: Callable[[sympy.Expr], sympy.Expr]) -> None:
+    assert units.check(catalogue.find(id_)).status is Status.PROVED
+    found = units.check(edited(id_, term, change))
+    assert found.status is Status.REFUTED and found.witness["where"] == f"term {term}"
+
+
+def test_what_units_cannot_see_is_proved_all_the_same() -> None:
+    for change in (lambda t: 2 * t, lambda t: t * K, lambda t: t * L / mu):
+        assert units.check(edited("sfl.eq42", "noise", change)).status is Status.PROVED
+
+
+def test_conditions_and_definitions_are_checked_too() -> None:
+    statement = catalogue.find("sfl.eq42")
+    first, *others = statement.when
+    wrong = replace(first, relation=eta_tilde <= 1 / (6 * L**2))
+    assert units.check(replace(statement, when=(wrong, *others))).witness["where"].startswith("condition")
+    assert units.check(replace(statement, where={eta_tilde: S * K})).witness["where"] == "definition of eta_tilde"
+
+
+# --- Every statement -------------------------------------------------------------------------------------------------
+
+EVIDENCE = units.evidence("sfl")
+REFUTED = {"sfl.asm.unbiased", "sfl.lemma4.closed_form", "sfl.step.eq54_range"}
+
+
+def test_the_statements_with_wrong_units_are_these_three() -> None:
+    found = {e.statement for e in EVIDENCE if e.check(catalogue.find(e.statement), False).status is Status.REFUTED}
+    assert found == REFUTED
+
+
+def heavier(statement: Statement) -> Iterator[tuple[str, Statement]]:
+    """The statement with one term, or one side of one relation, multiplied by L."""
+    claim = statement.claim
+    if isinstance(claim, Bound | Order):
+        for t in claim.terms:
+            yield t.name, edited(statement.id, t.name, lambda value: value * L)
+    elif isinstance(claim, Relations):
+        for at, r in enumerate(claim.relations):
+            relations = [*claim.relations]
+            relations[at] = r.func(L * r.args[0], r.args[1], evaluate=False)
+            yield str(r), statement.with_claim(replace(claim, relations=tuple(relations)))
+
+
+@pytest.mark.parametrize("id_", [e.statement for e in EVIDENCE if e.statement not in REFUTED])
+def test_a_dimension_too_many_is_refuted(id_: str) -> None:
+    statement = catalogue.find(id_)
+    assert units.check(statement).status is Status.PROVED
+    mutants = list(heavier(statement))
+    assert mutants
+    for what, mutant in mutants:
+        assert units.check(mutant).status is Status.REFUTED, what
+
+
+def test_the_three_are_proved_as_the_paper_means_them() -> None:
+    unbiased = catalogue.find("sfl.asm.unbiased")
+    meant = Relations((sympy.Eq(Expectation(Grad(f_m, x)), Grad(F_m, x)),))
+    assert units.check(unbiased.with_claim(meant)).status is Status.PROVED
+
+    closed = catalogue.find("sfl.lemma4.closed_form")
+    zeta = TABLE["zeta"].sympy
+    assert isinstance(closed.claim, Bound)
+    with_zeta = replace(closed.claim, terms=tuple(replace(t, value=t.value * zeta**2) for t in closed.claim.terms))
+    assert units.check(closed.with_claim(with_zeta)).status is Status.PROVED
+
+    step = catalogue.find("sfl.step.eq54_range")
+    assert isinstance(step.claim, Relations)
+    first, second = step.claim.relations
+    scaled = sympy.Le(second.args[0], second.args[1] / (6 * L))
+    assert units.check(step.with_claim(Relations((first, scaled)))).status is Status.PROVED
+
+
+def test_quantities_have_the_dimension_of_what_they_measure() -> None:
+    assert dimension(gap, TABLE) == dimension(Value(F_fun, x) - Value(F_fun, x_star), TABLE)
+    assert dimension(min_grad_sq, TABLE) == dimension(Norm(Grad(F_fun, x)) ** 2, TABLE)
+    assert dimension(drift_mk, TABLE) == dimension(Norm(x - y) ** 2, TABLE)
+    assert dimension(n, TABLE) == NUMBER
