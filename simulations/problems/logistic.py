@@ -28,10 +28,19 @@ class Shards:
     weights: Array  # (M, n_max, 1): 1/n_m on the client's samples, 0 on the padding
     sizes: NDArray[np.int64]
 
-    @property
-    def arrays(self) -> tuple[Array, Array, Array]:
-        """Features, targets, weights."""
-        return self.features, self.targets, self.weights
+    def read(self, client: NDArray[np.int64], draw: Draw, batch: int | None) -> tuple[Array, Array, Array]:
+        """What a gradient is taken of: features, targets, sample weights, each (N or 1, *clients, samples, .).
+
+        All of the clients' data, or a mini-batch each, drawn with replacement.
+        """
+        if batch is None:
+            parts = (self.features, self.targets, self.weights)
+            features, targets, weights = draw.once(client, lambda: [of_clients(part, client) for part in parts])
+            return features, targets, weights
+        rows = draw.integers(self.sizes[client], batch) + (client * self.features.shape[1])[..., None]
+        flat = (part.reshape(-1, part.shape[-1]) for part in (self.features, self.targets))
+        features, targets = (np.take(part, rows, axis=0) for part in flat)
+        return features, targets, np.full((1, 1), 1 / batch)
 
 
 def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
@@ -72,14 +81,6 @@ def of_clients(parts: Array, client: NDArray[np.int64]) -> Array:
     """parts[client]; a view, not a copy of the whole data, when these are all clients in their own order."""
     everyone = client.shape == (1, len(parts)) and (client[0] == np.arange(len(parts))).all()
     return parts[None] if everyone else parts[client]
-
-
-def gather(shards: Shards, client: NDArray[np.int64], draw: Draw, batch: int) -> tuple[Array, Array]:
-    """A mini-batch, with replacement, of every client: features (N, *clients, B, p), targets (N, *clients, B, C)."""
-    rows = draw.integers(shards.sizes[client], batch) + (client * shards.features.shape[1])[..., None]
-    flat = (part.reshape(-1, part.shape[-1]) for part in (shards.features, shards.targets))
-    features, targets = (np.take(part, rows, axis=0) for part in flat)
-    return features, targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,12 +159,8 @@ class Logistic:
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """x (E, N, *clients, d), client (N or 1, *clients) -> stochastic gradients in the shape of x."""
         W = x.reshape(*x.shape[:-1], -1, self.columns)
-        if self.batch is None:
-            A, T, weights = draw.once(client, lambda: [of_clients(part, client) for part in self.shards.arrays])
-            r = self._residual(A @ W, T) * weights
-        else:
-            A, T = gather(self.shards, client, draw, self.batch)
-            r = self._residual(A @ W, T) / self.batch
+        A, T, weights = self.shards.read(client, draw, self.batch)
+        r = self._residual(A @ W, T) * weights
         return (A.swapaxes(-1, -2) @ r).reshape(x.shape) + self.regularisation * x
 
     @cached_property

@@ -23,7 +23,7 @@ from simulations.data import Dataset
 from simulations.draws import Draw
 from simulations.partitions import Partition
 from simulations.problems import Array
-from simulations.problems.logistic import Shards, deal, gather, of_clients, one_hot, softmax
+from simulations.problems.logistic import Shards, deal, one_hot, softmax
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +105,7 @@ class TwoPart:
 
     def batch_of(self, client: NDArray[np.int64], draw: Draw) -> tuple[Array, Array, Array]:
         """What the client reads at this step: features, targets, sample weights (N or 1, *clients, B, .)."""
-        if self.batch is None:
-            features, targets, weights = draw.once(client, lambda: [of_clients(p, client) for p in self.shards.arrays])
-            return features, targets, weights
-        features, targets = gather(self.shards, client, draw, self.batch)
-        return features, targets, np.full((1, 1), 1 / self.batch)
+        return self.shards.read(client, draw, self.batch)
 
     def smashed(self, x_client: Array, features: Array) -> Array:
         """Forward pass of the client: activations of the cut layer (..., B, h)."""
