@@ -34,11 +34,14 @@ class Status(StrEnum):
     PROVED = "proved"  # for every instance of the hypotheses
     HOLDS = "holds"  # on a stated, finite family
     REFUTED = "refuted"  # with a witness that anyone can re-run
+    BROKEN = "broken"  # a proof fails at a named step, with a witness; its statement is not decided by that
     VACUOUS = "vacuous"  # the conditions cannot be met
     OPEN = "open"  # nothing has decided it
 
 
-EvidenceKind = Literal["derivation", "certificate", "enumeration", "moments", "run", "units", "search"]
+EvidenceKind = Literal[
+    "units", "enumeration", "derivation", "certificate", "ledger", "repair", "moments", "search", "run"
+]
 
 Kind = Literal[
     "setting",
@@ -211,6 +214,7 @@ class Statement:
     rests_on    ids of the statements its proof uses
     applies     the recursion lemma its proof applies, with the substitution
     note        repairs of the transcription, differences from the inventory
+    corrects    id of the printed statement that this one corrects or generalises; empty for printed statements
     """
 
     id: str
@@ -223,6 +227,7 @@ class Statement:
     rests_on: tuple[str, ...] = ()
     applies: Application | None = None
     note: str = ""
+    corrects: str = ""
 
     @property
     def paper(self) -> str:
@@ -260,6 +265,33 @@ class Evidence:
     statement: str
     kind: EvidenceKind
     check: Callable[[Statement, bool], Verdict]
+
+
+Severity = Literal[
+    "breaks the statement",
+    "breaks the proof",
+    "missing hypothesis",
+    "constant",
+    "misprint",
+]
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """An error of a paper, as a person would report it; what machines found about it is computed, not written here.
+
+    statement  id of the printed statement
+    severity   what the error does
+    printed    what stands there
+    true       what should stand there, and why
+    corrected  id of the corrected statement, where the catalogue has one
+    """
+
+    statement: str
+    severity: Severity
+    printed: str
+    true: str
+    corrected: str = ""
 
 
 def _conditions(when: Iterable[Relational | Condition]) -> tuple[Condition, ...]:
@@ -306,6 +338,7 @@ class Paper:
         self.name, self.title, self.citation = name, title, citation
         self.symbols: dict[str, Symbol] = {}
         self.statements: dict[str, Statement] = {}
+        self.errata: list[Erratum] = []
 
     def symbol(
         self, name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **assumptions: bool
@@ -349,3 +382,29 @@ class Paper:
         )
         self.statements[id_] = statement
         return statement
+
+    def correct(self, name: str, claim: Claim | None = None, suffix: str = "corrected", **changed: Any) -> Statement:
+        """Declare the corrected form of a printed statement, as `name.corrected`: what is not given stays as printed.
+
+        changed  any of kind, when, where, assumes, rests_on, applies, note, as in `say`
+        """
+        printed = self.statements[f"{self.name}.{name}"]
+        given = {
+            "when": printed.when,
+            "where": printed.where,
+            "assumes": [self.statements[a] for a in printed.assumes],
+            "rests_on": [r.removeprefix(f"{self.name}.") for r in printed.rests_on],
+            "applies": printed.applies,
+        } | changed
+        kind = given.pop("kind", printed.kind)
+        new = self.say(kind, f"{name}.{suffix}", printed.place, claim or printed.claim, **given)
+        self.statements[new.id] = replace(new, corrects=printed.id)
+        return self.statements[new.id]
+
+    def erratum(self, name: str, severity: Severity, printed: str, true: str, corrected: str = "") -> None:
+        """Declare an error; `name` and `corrected` are ids without the paper's short name."""
+        ids = [f"{self.name}.{i}" if i else "" for i in (name, corrected)]
+        missing = [i for i in ids if i and i not in self.statements]
+        if missing:
+            raise ValueError(f"erratum about {missing}: expected statements that have been declared")
+        self.errata.append(Erratum(ids[0], severity, printed, true, ids[1]))

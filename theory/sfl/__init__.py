@@ -11,6 +11,7 @@ from theory.sfl import (  # noqa: F401, I001
     comparison,
     quadratics,
     experiments,
+    corrected,
 )
 from theory.sfl.paper import paper
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Ge, Le, exp, sqrt
+from sympy import Expr, Ge, Le, exp, sqrt
 
 from theory.sfl.paper import (
     D,
@@ -21,7 +21,7 @@ from theory.sfl.paper import (
     zeta_star,
 )
 from theory.sfl.sequential import convex_cases, curved, sampled
-from theory.statement import Words, soft_order
+from theory.statement import Order, Words, soft_order
 
 # Table 1: constants and polylogarithmic factors omitted, strongly convex case
 
@@ -148,6 +148,14 @@ sfl.say(
 
 # Claims in words, with the formulas they speak of
 
+
+def _row(name: str) -> Expr:
+    """The sum of a row of Table 1."""
+    claim = sfl.statements[f"sfl.table1.{name}"].claim
+    assert isinstance(claim, Order)
+    return claim.value
+
+
 sfl.say(
     "claim",
     "claim.rate",
@@ -165,7 +173,8 @@ sfl.say(
     "Section 3.3",
     Words(
         "The upper bound of SFL is better than that of PFL, with an advantage of 1/M on the second and third terms "
-        "(1/S with partial participation)."
+        "(1/S with partial participation).",
+        (1 / M, 1 / S),
     ),
     rests_on=["table1.sfl_thm1", "table1.pfl_thm2", "eq10", "eq11"],
 )
@@ -173,7 +182,10 @@ sfl.say(
     "claim",
     "claim.minibatch",
     "Section 3.3",
-    Words("The upper bounds of both PFL and SFL are worse than that of Minibatch SGD."),
+    Words(
+        "The upper bounds of both PFL and SFL are worse than that of Minibatch SGD.",
+        tuple(Ge(_row(name), _row("sgd")) for name in ("pfl_thm2", "sfl_thm1")),
+    ),
     rests_on=["table1.sgd", "table1.pfl_thm2", "table1.sfl_thm1"],
 )
 sfl.say(

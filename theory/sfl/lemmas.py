@@ -92,8 +92,10 @@ sfl.say(
     "Appendix C.3, Lemma 3",
     Words(
         "Sampling s of n fixed units leaves the mean unbiased; the sample mean has variance zeta^2/s with "
-        "replacement and (n-s)/(s(n-1)) zeta^2 without, zeta^2 the population variance."
+        "replacement and (n-s)/(s(n-1)) zeta^2 without, zeta^2 the population variance.",
+        (zeta**2 / s, (n - s) / (s * (n - 1)) * zeta**2),
     ),
+    rests_on=["lemma3.mean", "lemma3.swr", "lemma3.swor"],
     note="The display that defines the population mean and variance is missing in the transcription; restored from "
     "the proof. The statement is made up of lemma3.mean, lemma3.swr and lemma3.swor.",
 )

@@ -283,7 +283,7 @@ sfl.say(
     "Appendix D.1.4, (42), partial participation",
     at_most(gap, optimisation=linear, **convex_errors),
     when=[*strongly_convex_step, curved, *sampled],
-    where={eta_tilde: S * K * eta, w_r: growing},
+    where={eta_tilde: M * K * eta, w_r: growing},
     assumes=convex_cases,
     rests_on=["eq41", "lemma7.eq38", "eq14"],
     applies=Application(
@@ -292,7 +292,7 @@ sfl.say(
         "sfl.lemma7.eq39",
     ),
     note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 1, not at (42). The paper remarks that Lemma 7 has "
-    "no gamma^3 terms but 'can also be applied'. Printed with eta_tilde = M K eta; read S K eta. (42) bounds the "
+    "no gamma^3 terms but 'can also be applied'. Printed with eta_tilde = M K eta, twice. (42) bounds the "
     "weighted mean of the gaps, which bounds the gap of the weighted mean by Jensen. Printed with R where Lemma 7 at "
     "T = R gives R + 1: the printed bound is the larger.",
 )
@@ -321,6 +321,7 @@ sfl.say(
     "Appendix D.2.2, first display",
     at_most(dist2_next, **recursion(dist2)),
     when=[implied(eta_tilde <= 1 / (6 * L), "stated below (41)"), *sampled],
+    where={eta_tilde: M * K * eta},
     assumes=convex_cases,
     rests_on=["eq41"],
     note="(41) with mu = 0.",
@@ -331,7 +332,7 @@ sfl.say(
     "Appendix D.2.2, (46), partial participation",
     at_most(gap, optimisation=sublinear, **convex_errors),
     when=[eta_tilde <= 1 / (6 * L), *sampled],
-    where={eta_tilde: S * K * eta, w_r: sympy.Integer(1)},
+    where={eta_tilde: M * K * eta, w_r: sympy.Integer(1)},
     assumes=convex_cases,
     rests_on=["step.gc_recursion", "lemma8.eq44", "eq14"],
     applies=Application(
@@ -340,7 +341,7 @@ sfl.say(
         "sfl.lemma8.eq45",
     ),
     note="Printed with R where Lemma 8 at T = R gives R + 1: the printed bound is the larger. Printed with "
-    "eta_tilde = M K eta; read S K eta. 'When S = M, we can get the claim of the strongly convex case' (as printed, after "
+    "eta_tilde = M K eta. 'When S = M, we can get the claim of the strongly convex case' (as printed, after "
     "(47)); the general convex case is meant.",
 )
 sfl.say(

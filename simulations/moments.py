@@ -1,0 +1,460 @@
+"""The exact expectation of a whole run on quadratics, over all orders, samples and noise: no seeds, no error bars.
+
+Every step takes z = (1, x) to A z, A a random matrix independent of z.  So the second moments E[z z'] follow a linear
+recursion, whatever the law of A; a `Kernel` holds it for one step, and kernels are put together to clients and rounds.
+Moments are taken in coordinates x - x_star, so that gaps and distances keep their relative accuracy near the optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from math import comb, isqrt
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from simulations.algorithms.sfl import PFL, SFL
+from simulations.engine import RECORDS, _provenance
+from simulations.problems import Array
+from simulations.problems.quadratic import Quadratic
+
+_MOST_IN_SEQUENCE = 16  # clients; the expectation over their orders visits every subset
+_DOUBLINGS = 6  # 2^7 rounds at a time
+_ROUNDING = 1e-14  # relative: off-diagonal entries below it count as zero
+
+
+# ------------------------------------------------------------------------------------------------------- kernels
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """One random step z -> A z of a vector z = (1, ...) of n entries; A (n, n) has the first row (1, 0 ... 0).
+
+    second  (..., n^2, n^2), E[A kron A]: takes the second moments E[z_i z_j], index i n + j, to those after the step;
+            leading axes are batches (step sizes, clients ...)
+    """
+
+    second: Array
+
+    @property
+    def size(self) -> int:
+        """Number n of entries of z."""
+        return isqrt(self.second.shape[-1])
+
+    @property
+    def mean(self) -> Array:
+        """E[A] (..., n, n): among the second moments, because z_0 = 1 stays 1."""
+        return self._four[..., :, 0, :, 0]
+
+    @property
+    def _four(self) -> Array:
+        """E[A_ik A_jl] (..., i, j, k, l)."""
+        return self.second.reshape(*self.second.shape[:-2], *[self.size] * 4)
+
+    def then(self, other: Kernel) -> Kernel:
+        """This step, then the independent step `other`."""
+        return Kernel(other.second @ self.second)
+
+    def repeated(self, times: int) -> Kernel:
+        """As many independent steps, one after the other."""
+        return Kernel(np.linalg.matrix_power(self.second, times))
+
+    def pull(self, form: Array) -> Array:
+        """E[A' form A]: the quadratic form of z whose value is the expected value of `form` (..., n, n) after the step."""
+        n = self.size
+        pulled = self.second.swapaxes(-1, -2) @ form.reshape(*form.shape[:-2], n * n, 1)
+        return pulled.reshape(*pulled.shape[:-2], n, n)
+
+
+def affine(A: ArrayLike, covariance: ArrayLike | None = None) -> Kernel:
+    """z -> A z + (0, noise): A (..., n, n), first row (1, 0 ... 0); noise of mean zero, covariance (..., n-1, n-1).
+
+    Raises ValueError for another first row or shapes that do not fit.
+    """
+    A = np.asarray(A, dtype=float)
+    n = A.shape[-1]
+    if A.ndim < 2 or A.shape[-2] != n or (A[..., 0, :] != np.eye(n)[0]).any():
+        raise ValueError(f"A of shape {A.shape}: expected square matrices with first row (1, 0 ... 0)")
+    kernel = Kernel(_kron(A, A))
+    if covariance is not None:
+        covariance = np.asarray(covariance, dtype=float)
+        if covariance.shape[-2:] != (n - 1, n - 1):
+            raise ValueError(f"covariance of shape {covariance.shape}: expected (..., {n - 1}, {n - 1})")
+        kernel._four[..., 1:, 1:, 0, 0] += covariance
+    return kernel
+
+
+def gradient_step(H: Array, slope: Array, eta: ArrayLike, covariance: ArrayLike) -> Kernel:
+    """x -> x - eta (H x + slope + noise): H (..., d, d), slope (..., d), noise covariance (d, d), eta broadcast."""
+    eta = np.asarray(eta, dtype=float)[..., None, None]
+    H = np.asarray(H, dtype=float)
+    d = H.shape[-1]
+    linear, constant = np.eye(d) - eta * H, -eta * np.asarray(slope, dtype=float)[..., None]
+    A = np.zeros((*linear.shape[:-2], d + 1, d + 1))
+    A[..., 0, 0] = 1.0
+    A[..., 1:, 1:], A[..., 1:, :1] = linear, constant
+    return affine(A, eta**2 * np.asarray(covariance, dtype=float))
+
+
+def mixture(kernels: Sequence[Kernel], weights: ArrayLike) -> Kernel:
+    """One of the kernels, drawn with probabilities `weights` afresh at every step, as a mini-batch is.
+
+    Raises ValueError when the weights are not as many probabilities with sum 1.
+    """
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != (len(kernels),) or (weights < 0).any() or abs(weights.sum() - 1) > 1e-12:
+        raise ValueError(f"weights = {weights.tolist()}: expected {len(kernels)} probabilities with sum 1")
+    return Kernel(sum((w * k.second for w, k in zip(weights, kernels, strict=True)), np.zeros(())))
+
+
+def quantiser(mean: ArrayLike, second: ArrayLike, kept: int = 1) -> Kernel:
+    """A random compression v -> Q(v) of the last q entries of z, known by its first two moments, both linear.
+
+    mean    (q, q), E[Q(v)] = mean v; the identity for an unbiased one
+    second  (q^2, q^2), vec E[Q(v) Q(v)'] = second vec(v v')
+    kept    number of entries of z, before those, that stay as they are; the constant 1 is the first of them
+
+    Raises ValueError for shapes that do not fit or kept < 1.
+    """
+    mean, second = np.asarray(mean, dtype=float), np.asarray(second, dtype=float)
+    q = mean.shape[-1]
+    if mean.shape != (q, q) or second.shape != (q * q, q * q):
+        raise ValueError(f"mean {mean.shape} and second {second.shape}: expected (q, q) and (q^2, q^2)")
+    if kept < 1:
+        raise ValueError(f"kept = {kept}: expected at least 1, the constant")
+    A = np.eye(kept + q)
+    A[kept:, kept:] = mean
+    kernel = Kernel(_kron(A, A))
+    kernel._four[kept:, kept:, kept:, kept:] = second.reshape(q, q, q, q)
+    return kernel
+
+
+def mask(first: ArrayLike, second: ArrayLike, kept: int = 1) -> Kernel:
+    """The quantiser Q(v) = (m_1 v_1, ..., m_q v_q) of a random mask with E[m] = first (q,), E[m m'] = second (q, q).
+
+    Keeping each coordinate with probability p and scaling by 1/p: first 1; second 1, on the diagonal 1/p.
+    Keeping k of q coordinates, scaled by q/k: first 1; second (q/k)(k-1)/(q-1), on the diagonal q/k.
+    """
+    return quantiser(np.diag(np.asarray(first, dtype=float)), np.diag(np.asarray(second, dtype=float).ravel()), kept)
+
+
+def sequential(kernels: Sequence[Kernel], S: int) -> Kernel:
+    """S of the M kernels, an ordered sample without replacement, applied one after the other.
+
+    Visits subsets of the M, never their orders.  Raises ValueError for S outside 1..M or more than 16 kernels.
+    """
+    n = kernels[0].size
+    i, j = np.triu_indices(n)
+    rows = _to_go(kernels, S, np.eye(n * n)[i * n + j])  # of E[A kron A]; those of z_j z_i mirror those of z_i z_j
+    four = np.empty((*rows.shape[:-2], n, n, n, n))
+    four[..., i, j, :, :] = rows.reshape(*rows.shape[:-1], n, n)
+    four[..., j, i, :, :] = four[..., i, j, :, :].swapaxes(-1, -2)
+    return Kernel(four.reshape(*rows.shape[:-2], n * n, n * n))
+
+
+def parallel(kernels: Sequence[Kernel], S: int) -> Kernel:
+    """The mean of S of the M kernels, sampled without replacement, all applied to the same z with noise of their own.
+
+    Raises ValueError for S outside 1..M.
+    """
+    M = _sampled(kernels, S)
+    second = sum((k.second for k in kernels), np.zeros(())) / M
+    if S > 1:
+        means = [k.mean for k in kernels]
+        total = sum(means, np.zeros(()))
+        pairs = _kron(total, total) - sum((_kron(mean, mean) for mean in means), np.zeros(()))  # all i != j
+        second = second / S + (S - 1) / S * pairs / (M * (M - 1))
+    return Kernel(second)
+
+
+def _kron(A: Array, B: Array) -> Array:
+    """The Kronecker products (..., n^2, n^2) of A and B (..., n, n)."""
+    n = A.shape[-1]
+    four = np.einsum("...ik,...jl->...ijkl", A, B)
+    return four.reshape(*four.shape[:-4], n * n, n * n)
+
+
+def _sampled(kernels: Sequence[Kernel], S: int) -> int:
+    """M.  Raises ValueError for S outside 1..M."""
+    if not 1 <= S <= len(kernels):
+        raise ValueError(f"S = {S} of {len(kernels)} kernels: expected 1 <= S <= {len(kernels)}")
+    return len(kernels)
+
+
+def _to_go(kernels: Sequence[Kernel], S: int, at_end: Array, running: Array | None = None) -> Array:
+    """Forms (..., c, n^2) of z at the start of a round: the expected value of each form `at_end` (c, n^2) at its end,
+    plus, where given, that of running[..., i, :] (..., M, n^2) at the start of every client i that takes part.
+
+    J(U) = the mean over clients i outside U of running_i + E[A_i' J(U + i) A_i], backwards from the sets U of S clients
+    that have had their turn; a layer holds the sets of one size, (..., c, sets, n^2).
+
+    Raises ValueError for S outside 1..M or M > 16.
+    """
+    M = _sampled(kernels, S)
+    if M > _MOST_IN_SEQUENCE:
+        raise ValueError(f"{M} kernels in sequence: expected at most {_MOST_IN_SEQUENCE}, as all subsets are visited")
+    pulls = np.concatenate([kernel.second for kernel in kernels], axis=-1)  # one product for all clients and sets
+    batch, (c, square) = pulls.shape[:-2], at_end.shape
+    layer = np.broadcast_to(at_end[:, None], (*batch, c, comb(M, S), square))
+    for turns in _turns(M, S):
+        ahead = (layer.reshape(*batch, -1, square) @ pulls).reshape(*batch, c, -1, M, square)
+        if running is not None:
+            ahead = ahead + running[..., None, None, :, :]
+        ahead = ahead.reshape(*batch, c, -1, square)
+        layer = sum((ahead.take(turn, axis=-2) for turn in turns[1:]), ahead.take(turns[0], axis=-2)) / len(turns)
+    return layer[..., 0, :]
+
+
+@cache
+def _turns(M: int, S: int) -> list[NDArray[np.int64]]:
+    """For the sets of S-1, S-2 ... 0 of M clients: who may be next, and the set there is then.
+
+    (clients outside the set, sets): M times the place of the larger set among those of its size, plus the client.
+    """
+    subsets = np.arange(2**M)
+    outside = (subsets[:, None] >> np.arange(M) & 1) == 0
+    sizes = M - outside.sum(1)
+    place = np.empty(2**M, dtype=np.int64)
+    for size in range(M + 1):
+        place[sizes == size] = np.arange(comb(M, size))
+    turns = []
+    for size in reversed(range(S)):
+        now, client = np.nonzero(outside[sizes == size])
+        after = place[subsets[sizes == size][now] | 1 << client]
+        turns.append((after * M + client).reshape(-1, M - size).T)
+    return turns
+
+
+# ------------------------------------------------------------------------------------------------------ whole runs
+
+
+@dataclass(frozen=True, eq=False)
+class _Blocks:
+    """A problem as B independent ones of p coordinates each: d of 1 where all H_m commute, 1 of d otherwise.
+
+    Coordinates are those of an orthonormal basis about x_star, or about 0 where F has no minimiser.
+
+    H       (B, M, p, p), slope (B, M, p): the clients' gradients H_m x + slope_m
+    centre  F(x) = centre + mean_slope'x + x'Hx / 2, mean_slope (B, p)
+    start   (B, p), x_0
+    """
+
+    H: Array
+    slope: Array
+    centre: float
+    mean_slope: Array
+    start: Array
+
+    @classmethod
+    def of(cls, problem: Quadratic, x0: Array) -> _Blocks:
+        x_star = problem.constants.get("x_star")
+        centre = np.zeros(problem.d) if x_star is None else x_star
+        basis, separable = _common_eigenvectors(problem.H)
+        H, slope = basis.T @ problem.H @ basis, (problem.H @ centre + problem.b) @ basis
+        start = (x0 - centre) @ basis
+        # the slope of F is nothing but rounding at x_star
+        mean_slope = slope.mean(0) if x_star is None else np.zeros(problem.d)
+        value = float(problem.value(centre))
+        if not separable:
+            return cls(H[None], slope[None], value, mean_slope[None], start[None])
+        curvatures = np.diagonal(H, axis1=1, axis2=2)
+        return cls(curvatures.T[..., None, None], slope.T[..., None], value, mean_slope[:, None], start[:, None])
+
+    def forms(self) -> dict[str, Array]:
+        """Quadratic forms (B, p+1, p+1) of z = (1, x) whose sums over the blocks are the recorded quantities."""
+        B, p = self.start.shape
+        mean = self.H.mean(1)
+        gap, size = np.zeros((2, B, p + 1, p + 1))
+        gap[:, 1:, 1:] = mean / 2
+        gap[:, 0, 1:] = gap[:, 1:, 0] = self.mean_slope / 2
+        size[:, 1:, 1:] = np.eye(p)
+        value = gap.copy()
+        value[0, 0, 0] = self.centre
+        gradient = np.concatenate([self.mean_slope[..., None], mean], axis=-1)
+        grad_sq = gradient.swapaxes(-1, -2) @ gradient
+        return {"gap": gap, "gap_average": gap, "grad_sq": grad_sq, "dist2": size, "size": size, "value": value}
+
+
+def _common_eigenvectors(H: Array) -> tuple[Array, bool]:
+    """An orthonormal basis in which all H_m (M, d, d) are diagonal and True, or, where there is none, the old and False.
+
+    Eigenvectors of a generic combination are common ones if any are.
+    """
+    basis = np.linalg.eigh(np.tensordot(np.cos(np.arange(len(H))), H, 1))[1]
+    turned = basis.T @ H @ basis
+    off = turned * (1 - np.eye(H.shape[-1]))
+    separable = bool(np.abs(off).max() <= _ROUNDING * np.abs(H).max())
+    return (basis if separable else np.eye(H.shape[-1])), separable
+
+
+def _drift(blocks: _Blocks, algorithm: SFL | PFL, S: int, eta: Array, covariance: Array) -> Array:
+    """The form (E, B, n, n) of z = (1, x) that is the expected drift of a round from x.
+
+    Runs over y = (1, x, delta), x where the round began and x + delta where it is: no digit is lost to ||x + delta - x||.
+    """
+    B, M, p, _ = blocks.H.shape
+    n, N = p + 1, 2 * p + 1
+    A = np.zeros((len(eta), B, M, N, N))
+    A[...] = np.eye(N)
+    A[..., n:, 0] -= eta[:, None, None, None] * blocks.slope
+    for columns in (slice(1, n), slice(n, N)):
+        A[..., n:, columns] -= eta[:, None, None, None, None] * blocks.H
+    noise = np.zeros((len(eta), 1, 1, N - 1, N - 1))
+    noise[..., p:, p:] = eta[:, None, None, None, None] ** 2 * covariance
+    steps = affine(A, noise)
+    away = np.diag([0.0] * n + [1.0] * p)
+    own = total = np.broadcast_to(away, A.shape)
+    for _ in range(algorithm.K - 1):
+        own = steps.pull(own)
+        total = total + own
+    if isinstance(algorithm, PFL):
+        form = total.mean(2)
+    else:
+        running = total.reshape(len(eta), B, M, N * N)
+        form = _to_go(_each(steps.repeated(algorithm.K)), S, np.zeros((1, N * N)), running)
+    return form.reshape(len(eta), B, N, N)[..., :n, :n]
+
+
+def _each(kernel: Kernel) -> list[Kernel]:
+    """The kernels of the clients, the last of the batch axes."""
+    return [Kernel(kernel.second[..., m, :, :]) for m in range(kernel.second.shape[-3])]
+
+
+def _averaging(one_round: Kernel, ratio: Array) -> Array:
+    """The recursion (..., 3 n^2, 3 n^2) of E[z z'], E[z u'], E[u u'] for the weighted sum u of z_0 ... z_r.
+
+    The sum relative to its last weight, u_r = q u_(r-1) + z_r with q = w_(r-1) / w_r, has first entry W_r / w_r.
+    E[u u'] is right up to symmetry, all that a quadratic form sees.
+    """
+    n, P = one_round.size, one_round.second
+    q = ratio[:, None, None, None]
+    mixed = q * _kron(one_round.mean, np.broadcast_to(np.eye(n), one_round.mean.shape))  # q E[A] E[z u']
+    zero = np.zeros_like(P)
+    rows = [P, zero, zero], [P, mixed, zero], [P, 2 * mixed, zero + q**2 * np.eye(n * n)]
+    return np.concatenate([np.concatenate(row, axis=-1) for row in rows], axis=-2)
+
+
+def _states(operator: Array, state: Array, rounds: int) -> Iterator[Array]:
+    """The states (..., q) of rounds 0 ... rounds, up to 128 rounds at a time: (..., q, rounds)."""
+    powers = [operator]
+    for _ in range(_DOUBLINGS):
+        powers.append(powers[-1] @ powers[-1])
+    left, now = rounds + 1, state[..., None]
+    while left > 0:
+        for power in powers:
+            now = np.concatenate([now, power @ now], axis=-1)
+        yield now[..., :left]
+        left -= now.shape[-1]
+        now = operator @ now[..., -1:]
+
+
+def _series(
+    problem: Quadratic, blocks: _Blocks, algorithm: SFL | PFL, rounds: int, names: Sequence[str], ratio: Array
+) -> dict[str, Array]:
+    """Expectations of the named quantities (E, rounds + 1), not finite from some round on where a step size diverges."""
+    eta, S = np.asarray(algorithm.eta), algorithm.participants(problem)
+    (B, p), n = blocks.start.shape, blocks.start.shape[1] + 1
+    covariance = problem.sigma**2 / problem.d * np.eye(p)
+    clients = _each(gradient_step(blocks.H, blocks.slope, eta[:, None, None], covariance).repeated(algorithm.K))
+    one_round = (parallel if isinstance(algorithm, PFL) else sequential)(clients, S)
+    forms = blocks.forms()
+    if "drift" in names:
+        forms["drift"] = _drift(blocks, algorithm, S, eta, covariance)
+    asked = np.stack([np.broadcast_to(forms[name], (len(eta), B, n, n)) for name in names], axis=2)
+    asked = asked.reshape(len(eta), B, len(names), n * n)
+    z = np.concatenate([np.ones((B, 1)), blocks.start], axis=1)
+    state = np.broadcast_to((z[:, :, None] * z[:, None, :]).reshape(B, n * n), (len(eta), B, n * n))
+    averaged = "gap_average" in names
+    operator = _averaging(one_round, ratio) if averaged else one_round.second
+    parts = []
+    for states in _states(operator, np.tile(state, 3 if averaged else 1), rounds):
+        part = (asked @ states[:, :, : n * n]).sum(1)
+        if averaged:
+            which, sums = names.index("gap_average"), states[:, :, -n * n :]
+            part[:, which] = (asked[:, :, [which]] @ sums).sum(1)[:, 0] / sums[:, 0, 0]  # that is (W_r / w_r)^2
+        parts.append(part)
+    return dict(zip(names, np.concatenate(parts, axis=-1).swapaxes(0, 1), strict=True))
+
+
+def expectation(
+    problem: Quadratic,
+    algorithm: SFL | PFL,
+    *,
+    rounds: int,
+    x0: ArrayLike = 0.0,
+    record: Sequence[str] = ("gap", "grad_sq", "dist2"),
+    at: Iterable[int] | None = None,
+    average: ArrayLike = 1.0,
+) -> xr.Dataset:
+    """What `run` would record, in expectation over everything random, exactly up to rounding.
+
+    Arguments as for `run`; there are no seeds and no orders, all are taken at once.
+
+    Returns a Dataset over (step_size, round) with `status` and `diverged_at` over step_size: a step size has diverged
+    in the first round where E||x_r||^2 or a recorded expectation is no finite double; NaN from there on.
+
+    Raises ValueError for a malformed request, a problem that is no Quadratic, an algorithm other than SFL or PFL, or
+    SFL with more than 16 clients; NoSuchConstant when a recorded quantity needs a constant that the problem does not
+    have.
+    """
+    if not isinstance(problem, Quadratic):
+        raise ValueError(f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion")
+    if not isinstance(algorithm, SFL | PFL):
+        raise ValueError(f"{type(algorithm).__name__}: expected SFL or PFL")
+    if not (isinstance(rounds, int | np.integer) and rounds >= 1):
+        raise ValueError(f"rounds = {rounds}: expected a whole number >= 1")
+    eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))
+    algorithm.participants(problem)
+    x = np.asarray(x0, dtype=float)
+    if x.shape not in ((), (problem.d,)) or not np.isfinite(x).all():
+        raise ValueError(f"x0 of shape {x.shape}: expected a number or ({problem.d},), finite")
+    given = np.asarray(average, dtype=float)
+    if given.shape not in ((), (1,), eta.shape) or not ((given > 0) & (given <= 1)).all():
+        raise ValueError(f"average = {given.tolist()}: expected a weight ratio in (0, 1], or {len(eta)} of them")
+    ratio = np.broadcast_to(given, eta.shape)
+    unknown = [name for name in record if name not in RECORDS]
+    if unknown:
+        raise ValueError(f"cannot record {unknown}: expected some of {', '.join(RECORDS)}")
+    kept = np.arange(rounds + 1) if at is None else np.unique(np.asarray(list(at)))
+    if not np.issubdtype(kept.dtype, np.integer) or kept[0] < 0 or kept[-1] > rounds:
+        raise ValueError(f"at = {kept.tolist()}: expected rounds between 0 and {rounds}")
+    for name, constant in {"gap": "F_star", "gap_average": "F_star", "dist2": "x_star"}.items():
+        if name in record:
+            problem.constants[constant]
+
+    # Divergence is a result here: overflow is caught below, not warned about.
+    with np.errstate(over="ignore", invalid="ignore"):
+        blocks = _Blocks.of(problem, x)
+        names = list(dict.fromkeys([*record, "size"]))
+        E = len(eta) if blocks.start.shape[1] == 1 else 1  # larger blocks: one step size at a time, to save memory
+        parts = [
+            _series(problem, blocks, replace(algorithm, eta=eta[e : e + E]), rounds, names, ratio[e : e + E])
+            for e in range(0, len(eta), E)
+        ]
+    series = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    bad = ~np.isfinite(np.stack(list(series.values())))
+    if "drift" in series:
+        bad[list(series).index("drift"), :, rounds] = False  # the last iterate starts no round
+        series["drift"][:, rounds] = np.nan
+    bad = bad.any(0)
+    diverged_at = np.where(bad.any(-1), bad.argmax(-1), -1)
+    late = (diverged_at[:, None] >= 0) & (np.arange(rounds + 1) >= diverged_at[:, None])
+    data = xr.Dataset(
+        {
+            name: (
+                ("step_size", "round"),
+                np.where(late, np.nan, series[name])[:, kept],
+                {"units": RECORDS[name][0], "long_name": f"expectation of {RECORDS[name][1]}"},
+            )
+            for name in record
+        },
+        coords={"step_size": eta, "round": kept},
+    )
+    data["status"] = ("step_size", np.where(diverged_at >= 0, "diverged", "ran"))
+    data["diverged_at"] = ("step_size", diverged_at)
+    provenance = _provenance(problem, algorithm, rounds, np.arange(0), x, None, ratio)
+    data.attrs = {key: value for key, value in provenance.items() if key not in ("seeds", "orders")}
+    return data

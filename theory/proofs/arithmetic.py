@@ -1,0 +1,276 @@
+"""Implications between relations in named constants, decided exactly by z3 (non-linear real arithmetic).
+
+Integers are relaxed to reals (>= 1 when positive): what is proved for the reals holds for the integers; a counter-model
+counts only if it gives integers their integers.  Roots, minima, maxima and absolute values are encoded exactly; exp and
+log are not polynomial and are refused: name the fact about them as a hypothesis, and prove it by `everywhere`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import mpmath
+import sympy
+import z3
+from sympy.core.relational import Relational
+from sympy.logic.boolalg import Boolean, BooleanAtom
+
+from theory.statement import Status
+
+_EFFORT = 20_000_000  # z3's own count of elementary steps, the same on every machine; about ten seconds
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What z3 found.
+
+    status   proved, refuted (with `model`), vacuous (the hypotheses exclude each other) or open (gave up)
+    model    rational values that satisfy the hypotheses and not the claim, checked exactly by sympy
+    """
+
+    status: Status
+    says: str
+    model: Mapping[sympy.Symbol, sympy.Rational] = field(default_factory=dict)
+
+
+class NotPolynomial(ValueError):
+    """An expression that polynomial arithmetic cannot read."""
+
+
+def decide(hypotheses: Iterable[Boolean], claim: Boolean | Sequence[Boolean], effort: int = _EFFORT) -> Decision:
+    """Do the hypotheses, and the domains of the symbols, imply the claim (or all of several)?
+
+    Raises NotPolynomial for exp, log or symbolic exponents.
+    """
+    claims = [claim] if isinstance(claim, Boolean) else list(claim)
+    return _decide(frozenset(_flat(hypotheses)), tuple(_flat(claims)), effort)
+
+
+@lru_cache(maxsize=4096)
+def _decide(hypotheses: frozenset[Boolean], claims: tuple[Boolean, ...], effort: int) -> Decision:
+    given = sorted(hypotheses, key=str)
+    if any(h == sympy.false for h in given):
+        return Decision(Status.VACUOUS, "a hypothesis is false")
+    symbols = sorted(set().union(*(r.free_symbols for r in (*given, *claims))), key=str)
+    problem = _Problem(symbols)
+    for h in given:
+        problem.assume(h)
+    satisfiable, _ = problem.solve(effort)
+    if satisfiable == z3.unsat:
+        return Decision(Status.VACUOUS, "the hypotheses exclude each other")
+    for one in claims:
+        found, model = problem.solve(effort, problem.negated(one))
+        if found == z3.unsat:
+            continue
+        if found == z3.unknown or model is None:
+            return Decision(Status.OPEN, f"z3 gave up on {one}")
+        rational = problem.simplest(one, model, effort)
+        if rational is None or not _is_counterexample(given, one, rational):
+            return Decision(
+                Status.OPEN, f"{one} fails for reals; no rational (and, for counts, integer) model was found"
+            )
+        return Decision(Status.REFUTED, f"{one} fails", rational)
+    if satisfiable == z3.unknown:
+        return Decision(Status.OPEN, "z3 could not tell whether the hypotheses can be met")
+    return Decision(Status.PROVED, "decided by z3, integers relaxed to reals")
+
+
+def _flat(relations: Iterable[Boolean]) -> Iterator[Boolean]:
+    """The relations, conjunctions taken apart, what is already true left out."""
+    for relation in relations:
+        if isinstance(relation, sympy.And):
+            yield from _flat(relation.args)
+        elif not isinstance(relation, Boolean):
+            raise ValueError(f"{relation}: expected a relation")
+        elif relation != sympy.true:
+            yield relation
+
+
+def _is_counterexample(given: Sequence[Boolean], claim: Boolean, model: Mapping[sympy.Symbol, sympy.Rational]) -> bool:
+    """Exactly: domains and hypotheses hold, the claim does not."""
+    domains = all(_in_domain(s, v) for s, v in model.items())
+    return domains and all(_holds(h, model) is True for h in given) and _holds(claim, model) is False
+
+
+def _in_domain(symbol: sympy.Symbol, value: sympy.Rational) -> bool:
+    if symbol.is_integer and not value.is_integer:
+        return False
+    return not ((symbol.is_positive and value <= 0) or (symbol.is_nonnegative and value < 0))
+
+
+def _holds(relation: Boolean, model: Mapping[sympy.Symbol, sympy.Rational]) -> bool | None:
+    at = relation.subs(dict(model))
+    if isinstance(at, BooleanAtom):
+        return bool(at)
+    decided = sympy.simplify(at)
+    return bool(decided) if isinstance(decided, BooleanAtom) else None
+
+
+class _Problem:
+    """A z3 problem over sympy symbols; roots become auxiliary variables with their defining equations."""
+
+    def __init__(self, symbols: Sequence[sympy.Symbol]) -> None:
+        self.reals = {s: z3.Real(s.name) for s in symbols}
+        self.constraints: list[Any] = []
+        self._roots: dict[sympy.Expr, Any] = {}
+        for s, real in self.reals.items():
+            if s.is_integer and s.is_positive:
+                self.constraints.append(real >= 1)
+            elif s.is_positive:
+                self.constraints.append(real > 0)
+            elif s.is_nonnegative:
+                self.constraints.append(real >= 0)
+
+    def assume(self, relation: Boolean) -> None:
+        """Add a hypothesis."""
+        self.constraints.append(self.formula(relation))
+
+    def negated(self, relation: Boolean) -> Any:
+        """The opposite of a relation."""
+        return z3.Not(self.formula(relation))
+
+    def formula(self, relation: Boolean) -> Any:
+        """A relation without denominators: lhs - rhs = p/q becomes p q against 0, with q != 0 as a side condition."""
+        if isinstance(relation, BooleanAtom):
+            return z3.BoolVal(bool(relation))
+        if not isinstance(relation, Relational):
+            raise ValueError(f"{relation}: expected a relation")
+        numerator, denominator = sympy.fraction(sympy.together(relation.lhs - relation.rhs))
+        sign = sympy.Integer(1)
+        for part in sympy.Mul.make_args(sympy.factor(denominator)):
+            if part.is_positive:
+                continue
+            if part.is_negative:
+                sign = -sign
+                continue
+            base, exponent = part.as_base_exp()
+            self.constraints.append(self.real(base) != 0)
+            sign *= base if exponent % 2 else 1
+        left = self.real(numerator * sign)
+        operator = {"<=": left <= 0, "<": left < 0, ">=": left >= 0, ">": left > 0, "==": left == 0, "!=": left != 0}
+        return operator[relation.rel_op]
+
+    def real(self, e: sympy.Expr) -> Any:
+        """A sympy expression as a z3 real."""
+        if isinstance(e, sympy.Symbol):
+            return self.reals[e]
+        if isinstance(e, sympy.Rational):
+            return z3.RealVal(f"{e.p}/{e.q}")
+        if isinstance(e, sympy.Add):
+            return z3.Sum([self.real(a) for a in e.args])
+        if isinstance(e, sympy.Mul):
+            return z3.Product([self.real(a) for a in e.args])
+        if isinstance(e, sympy.Pow) and isinstance(e.exp, sympy.Rational):
+            if e.exp.is_integer:
+                power = z3.Product([self.real(e.base)] * abs(int(e.exp)))
+                return power if e.exp > 0 else 1 / power
+            return self._root(e)
+        if isinstance(e, sympy.Max | sympy.Min):
+            first, *others = (self.real(a) for a in e.args)
+            for other in others:
+                first = z3.If(first >= other if isinstance(e, sympy.Max) else first <= other, first, other)
+            return first
+        if isinstance(e, sympy.Abs):
+            inside = self.real(e.args[0])
+            return z3.If(inside >= 0, inside, -inside)
+        raise NotPolynomial(f"{e} is not polynomial: expected sums, products, rational powers, min, max of symbols")
+
+    def _root(self, e: sympy.Pow) -> Any:
+        """base^(p/q) as t >= 0 with t^q = base^p, for base >= 0."""
+        if e not in self._roots:
+            t = z3.Real(f"root_{len(self._roots)}")
+            self._roots[e] = t
+            p, q, base = e.exp.p, e.exp.q, self.real(e.base)
+            power = z3.Product([base] * abs(p))
+            root = z3.Product([t] * q)
+            self.constraints += [t >= 0, base >= 0, root == power if p > 0 else root * power == 1]
+        return self._roots[e]
+
+    def solve(self, effort: int, *more: Any) -> tuple[Any, Any]:
+        """z3's answer, and its model."""
+        solver = z3.SolverFor("QF_NRA")
+        solver.set("rlimit", effort)
+        solver.add(*self.constraints, *more)
+        found = solver.check()
+        return found, solver.model() if found == z3.sat else None
+
+    def simplest(self, claim: Boolean, model: Any, effort: int) -> dict[sympy.Symbol, sympy.Rational] | None:
+        """A rational model of the hypotheses and the negated claim, with numbers as small as can be found."""
+        fixed: list[Any] = [self.negated(claim)]
+        values: dict[sympy.Symbol, sympy.Rational] = {}
+        for symbol, real in self.reals.items():
+            for q in _candidates(symbol, model, real):
+                found, better = self.solve(effort // 20, *fixed, real == z3.RealVal(f"{q.p}/{q.q}"))
+                if found == z3.sat:
+                    values[symbol], model = q, better
+                    fixed.append(real == z3.RealVal(f"{q.p}/{q.q}"))
+                    break
+            else:
+                return None
+        return values
+
+
+def _candidates(symbol: sympy.Symbol, model: Any, real: Any) -> Iterator[sympy.Rational]:
+    """Values to try for a symbol: small numbers first, then what z3 found, ever closer."""
+    simple = ["1", "2", "1/2", "0", "3", "4", "5", "6", "1/3", "1/4", "1/6", "10", "20", "1/10", "1/12", "1/100", "100"]
+    found = z3.simplify(model.eval(real, model_completion=True))
+    near = found.approx(20) if z3.is_algebraic_value(found) else found
+    exact = Fraction(near.numerator_as_long(), near.denominator_as_long())
+    rounded = [exact.limit_denominator(10**k) for k in range(7)]
+    for q in [*map(sympy.Rational, simple), *(sympy.Rational(f.numerator, f.denominator) for f in [*rounded, exact])]:
+        if _in_domain(symbol, q):
+            yield q
+
+
+def everywhere(claim: Relational, variable: sympy.Symbol, low: Any, high: Any, pieces: int = 10_000) -> Decision:
+    """A relation in one variable on [low, high], by interval arithmetic with bisection: a fact about exp or log.
+
+    The relation must be strict or have room: where both sides meet, bisection cannot end and the answer is `open`.
+    """
+    sides = claim.lhs - claim.rhs if claim.rel_op in (">=", ">") else claim.rhs - claim.lhs
+    if claim.rel_op not in ("<=", "<", ">=", ">") or sides.free_symbols - {variable}:
+        raise ValueError(f"{claim}: expected an inequality in {variable} alone")
+    waiting = [(sympy.Rational(low), sympy.Rational(high))]
+    done = 0
+    while waiting:
+        a, b = waiting.pop()
+        done += 1
+        if done > pieces:
+            return Decision(Status.OPEN, f"{claim} not decided with {pieces} intervals")
+        ends = (mpmath.iv.mpf(str(a.p)) / a.q, mpmath.iv.mpf(str(b.p)) / b.q)
+        value = _interval(sides, mpmath.iv.mpf([ends[0].a, ends[1].b]))
+        if value.a > 0 or (value.a >= 0 and claim.rel_op in ("<=", ">=")):
+            continue
+        middle = (a + b) / 2
+        at_middle = _interval(sides, mpmath.iv.mpf(str(middle.p)) / middle.q)
+        if at_middle.b < 0:
+            return Decision(Status.REFUTED, f"{claim} fails", {variable: middle})
+        if a == b:
+            return Decision(Status.OPEN, f"{claim} not decided at {a}")
+        waiting += [(a, middle), (middle, b)]
+    return Decision(Status.PROVED, f"interval arithmetic on {done} pieces of [{low}, {high}]")
+
+
+def _interval(e: sympy.Expr, at: Any) -> Any:
+    """An enclosure of an expression in one symbol, the symbol ranging over the interval `at`."""
+    if isinstance(e, sympy.Symbol):
+        return at
+    if isinstance(e, sympy.Rational):
+        return mpmath.iv.mpf(str(e.p)) / e.q
+    parts = [_interval(a, at) for a in e.args]
+    if isinstance(e, sympy.Add):
+        return sum(parts[1:], parts[0])
+    if isinstance(e, sympy.Mul):
+        return math.prod(parts[1:], start=parts[0])
+    if isinstance(e, sympy.Pow) and e.exp.is_integer:
+        return parts[0] ** int(e.exp)
+    if isinstance(e, sympy.exp):
+        return mpmath.iv.exp(parts[0])
+    if isinstance(e, sympy.log):
+        return mpmath.iv.log(parts[0])
+    raise ValueError(f"{e}: expected sums, products, whole powers, exp and log")
