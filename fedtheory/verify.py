@@ -22,20 +22,14 @@ class Checked:
 
     @property
     def status(self) -> Status:
-        """One verdict for the statement.
+        """One verdict for the statement: the strongest that its evidence gives.
 
-        refuted when any evidence refutes it; proved by a derivation or a certificate; holds when other evidence holds;
-        open otherwise.  Equal units alone decide nothing in a statement's favour.
+        refuted when any evidence refutes it; proved by anything but equal units; holds when other evidence holds; broken
+        when all there is is a proof that fails; open otherwise.
         """
-        found = [(e.kind, v.status) for e, v in self.verdicts]
-        statuses = [s for _, s in found]
-        if Status.REFUTED in statuses:
-            return Status.REFUTED
-        if Status.VACUOUS in statuses:
-            return Status.VACUOUS
-        if any(s is Status.PROVED and kind != "units" for kind, s in found):
-            return Status.PROVED
-        return Status.HOLDS if Status.HOLDS in statuses else Status.OPEN
+        found = [v.status for e, v in self.verdicts if not (e.kind == "units" and v.status is Status.PROVED)]
+        ranking = (Status.REFUTED, Status.VACUOUS, Status.PROVED, Status.HOLDS, Status.BROKEN)
+        return next((status for status in ranking if status in found), Status.OPEN)
 
     @property
     def slack(self) -> float | None:
@@ -55,18 +49,53 @@ def arenas(paper: str) -> list[Arena]:
 
 
 def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = None) -> list[Checked]:
-    """Put statements to all their evidence, in the given order.  Raises UnknownName for an unknown id."""
-    chosen = {id_: catalogue.find(id_) for id_ in ids}
+    """Put statements to all their evidence, in the given order; what their proofs take for granted is checked too.
+
+    Raises UnknownName for an unknown id.
+    """
+    asked = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids))
     tell = progress or (lambda *_: None)
-    papers = dict.fromkeys(s.paper for s in chosen.values())
-    runs = [a for p in papers for a in arenas(p) if a.statement in chosen]
+    known: dict[str, list[Evidence]] = {}
+    for paper in catalogue.papers():
+        for item in evidence(paper):
+            known.setdefault(item.statement, []).append(item)
+    needed = list(asked)
+    for id_ in needed:  # grows while it is gone through
+        needed += [u for e in known.get(id_, ()) for u in e.uses if u not in needed]
+    runs = [a for paper in catalogue.papers() for a in arenas(paper) if a.statement in needed]
     measure_all(runs, full, lambda done: tell("running arenas", done, len(runs)))
-    to_do = [e for p in papers for e in evidence(p) if e.statement in chosen]
-    verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {id_: [] for id_ in chosen}
+    to_do = [e for id_ in needed for e in known.get(id_, ())]
+    verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {id_: [] for id_ in needed}
     for done, item in enumerate(to_do, 1):
-        verdicts[item.statement].append((item, item.check(chosen[item.statement], full)))
+        verdicts[item.statement].append((item, item.check(catalogue.find(item.statement), full)))
         tell("checking statements", done, len(to_do))
-    return [Checked(statement, tuple(verdicts[id_])) for id_, statement in chosen.items()]
+    settled: dict[str, Checked] = {}
+    for id_ in needed:
+        _settle(id_, verdicts, settled)
+    return [settled[id_] for id_ in asked]
+
+
+def _settle(id_: str, verdicts: dict[str, list[tuple[Evidence, Verdict]]], settled: dict[str, Checked]) -> Checked:
+    """The statement with its verdicts, a proof being worth no more than the statements that it takes for granted."""
+    if id_ not in settled:
+        own = []
+        for item, verdict in verdicts[id_]:
+            if verdict.status is Status.PROVED:
+                for used in item.uses:
+                    verdict = _given(verdict, _settle(used, verdicts, settled))
+            own.append((item, verdict))
+        settled[id_] = Checked(catalogue.find(id_), tuple(own))
+    return settled[id_]
+
+
+def _given(verdict: Verdict, used: Checked) -> Verdict:
+    """A proof given what became of a statement it uses."""
+    if verdict.status is not Status.PROVED or used.status is Status.PROVED:
+        return verdict
+    fails = used.status in (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
+    status = Status.BROKEN if fails else used.status
+    says = f"rests on {used.statement.id}, which is {used.status}"
+    return Verdict(status, says, witness={"rests on": used.statement.id} if fails else {})
 
 
 def count(checked: Iterable[Checked]) -> dict[Status, int]:

@@ -40,7 +40,16 @@ class Status(StrEnum):
 
 
 EvidenceKind = Literal[
-    "units", "enumeration", "derivation", "certificate", "ledger", "repair", "moments", "search", "run"
+    "units",
+    "enumeration",
+    "derivation",
+    "certificate",
+    "ledger",
+    "repair",
+    "counterexample",
+    "search",
+    "moments",
+    "run",
 ]
 
 Kind = Literal[
@@ -259,12 +268,15 @@ class Evidence:
     """One way of testing one statement.
 
     `check(statement, full)` computes the verdict from the statement's own claim, so that a sharpened claim
-    put through the same check must come out refuted.
+    put through the same check must come out refuted (or its proof broken).
+
+    uses  ids of the statements whose claims the check takes for granted: it proves no more than they do
     """
 
     statement: str
     kind: EvidenceKind
     check: Callable[[Statement, bool], Verdict]
+    uses: tuple[str, ...] = ()
 
 
 Severity = Literal[

@@ -5,7 +5,7 @@ Means over n vectors and expectations are treated by their first two moments; fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import sympy
 from sympy import Rational
@@ -26,7 +26,7 @@ from theory.proofs.vectors import (
     worst_case,
 )
 from theory.sfl.paper import L, h, h_star, mu, n, s, sigma, x, y, z, zeta
-from theory.statement import Relations, Statement, Status, Verdict
+from theory.statement import Evidence, Relations, Statement, Status, Verdict
 
 _SAMPLE = {L: sympy.Integer(1), mu: Rational(1, 3)}
 
@@ -225,3 +225,17 @@ def coefficient_needed(relation: sympy.Basic, share: sympy.Rational) -> float:
     without = difference(relation).subs({L: 0, mu: share})
     found = worst_case(sympy.expand(-without), hypotheses, sympy.expand((z - x) ** 2))
     return float("inf") if found is None else found.value
+
+
+def evidence() -> Iterator[Evidence]:
+    """Derivations and certificates of the basic facts."""
+    for name in ("eq12", "eq13", "eq15"):
+        yield Evidence(f"sfl.{name}", "derivation", moments)
+    yield Evidence("sfl.eq14", "derivation", jensen)
+    yield Evidence("sfl.lemma1", "derivation", martingale)
+    yield Evidence("sfl.lemma3.mean", "derivation", unbiased_mean)
+    yield Evidence("sfl.lemma3.swr", "derivation", sampling(mean_variance_with))
+    yield Evidence("sfl.lemma3.swor", "derivation", sampling(mean_variance_without))
+    yield Evidence("sfl.lemma3.cov", "derivation", sampling(pair_covariance))
+    for id_ in _CLASSES:
+        yield Evidence(id_, "certificate", of_class)

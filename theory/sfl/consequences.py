@@ -6,7 +6,7 @@ Counter-examples to orders are families along which measured / printed grows wit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import sympy
@@ -16,6 +16,7 @@ from theory import catalogue
 from theory.proofs.arithmetic import Decision, decide, everywhere
 from theory.proofs.ledger import Ledger, Step, bound_of, conditions_of
 from theory.sfl.corrected import ell
+from theory.sfl.ledgers import as_evidence
 from theory.sfl.paper import (
     A,
     D,
@@ -41,7 +42,7 @@ from theory.sfl.paper import (
     zeta,
     zeta_star,
 )
-from theory.statement import Condition, Order, Statement, Status, Term, Verdict, Words
+from theory.statement import Condition, Evidence, Order, Statement, Status, Term, Verdict, Words
 
 _CONSTANTS = (1, 4, 16, 64, 256, 1024)  # absolute constants that an O may hide, tried in turn
 
@@ -177,7 +178,7 @@ def tuned(source: str) -> Callable[[Statement], Ledger]:
         fixed = [r for r in _polynomial(bound.when) if eta_tilde not in r.free_symbols]
         ledger = Ledger([*_polynomial(statement.when), *fixed])
         covered(tuned_terms(bound), order_of(statement), list(ledger.conditions), ledger)
-        if source.endswith("strongly_convex") or source in ("eq42.corrected", "eq71"):
+        if order_of(statement).value.has(exp):
             ledger.require("R leaves an admissible step size", 6 * L / mu <= R)
         return ledger
 
@@ -449,3 +450,89 @@ def lemma3_parts(statement: Statement, full: bool = False) -> Verdict:
                 Status.REFUTED, f"{printed} is not {part}", witness={"lemma": str(printed), "part": str(part)}
             )
     return Verdict(Status.PROVED, "the two variances of (22) and (23), both proved; the mean by lemma3.mean")
+
+
+def printed_tuning(source: str) -> Callable[[Statement], Ledger]:
+    """The printed tuning of the strongly convex orders: (39)'s step size needs c > 0, and c is c1."""
+
+    def check(statement: Statement) -> Ledger:
+        bound = catalogue.find(f"sfl.{source}")
+        assert bound.applies is not None
+        ledger = Ledger([*_polynomial(statement.when), *(r for r in _polynomial(bound.when) if not r.has(eta_tilde))])
+        at = {sfl.symbols[name].sympy: e for name, e in bound.applies.substitution.items()}
+        for condition in catalogue.find("sfl.lemma7.tuning").when:
+            needed = condition.relation.subs(at, simultaneous=True)
+            if needed != sympy.true:
+                ledger.require(f"condition {condition} of the printed choice of gamma", needed)
+        covered(tuned_terms(bound), order_of(statement), list(ledger.conditions), ledger)
+        return ledger
+
+    return check
+
+
+_TUNED = {
+    "eq43": "eq42",
+    "eq43.corrected": "eq42.corrected",
+    "eq72": "eq71",
+    "eq72.corrected": "eq71",
+    "eq47": "eq46",
+    "eq74": "eq73",
+    "eq55": "eq54",
+    "eq55.corrected": "eq54.corrected",
+    "eq81": "eq80",
+    "eq81.corrected": "eq80.corrected",
+    "cor1.general_convex": "thm1.general_convex",
+    "cor1.nonconvex": "thm1.nonconvex",
+    "cor1.nonconvex.corrected": "thm1.nonconvex",
+    "cor2.general_convex": "thm2.general_convex",
+    "cor2.nonconvex": "thm2.nonconvex",
+    "cor2.nonconvex.corrected": "thm2.nonconvex",
+}
+_FROM_ORDERS = {
+    "eq10": "eq72",
+    "eq11": "eq43",
+    "eq10.corrected": "eq72.corrected",
+    "eq11.corrected": "eq43.corrected",
+    "table1.pfl_thm2": "cor2.strongly_convex",
+    "table1.sfl_thm1": "cor1.strongly_convex",
+    "table1.pfl_thm2.corrected": "cor2.strongly_convex",
+    "table1.sfl_thm1.corrected": "cor1.strongly_convex",
+}
+_COUNTEREXAMPLES: list[tuple[Callable[[Statement, bool], Verdict], tuple[str, ...]]] = [
+    (short_horizon, ("lemma7.eq38",)),
+    (identical_clients, ("cor1.nonconvex", "cor2.nonconvex", "eq55", "eq81")),
+    (along_flat, ("eq10", "eq11", "table1.pfl_thm2", "table1.sfl_thm1")),
+    (one_round, ("eq43", "eq72")),
+]
+_CLAIMS: list[tuple[str, Callable[[Statement, bool], Verdict], tuple[str, ...]]] = [
+    ("claim.rate", rate, ()),
+    ("claim.rate.corrected", rate, ()),
+    ("claim.sfl_better", advantage, ()),
+    ("claim.minibatch", inequalities, ()),
+    ("claim.sgd_rr", sgd_rr, ()),
+    ("claim.local_steps", local_steps, ()),
+    ("claim.cyclic", no_advantage, ()),
+    ("claim.malinovsky", own_form, ("thm1.strongly_convex",)),
+    ("claim.malinovsky.corrected", own_form, ("thm1.strongly_convex",)),
+    ("lemma3", lemma3_parts, ("lemma3.mean", "lemma3.swr", "lemma3.swor")),
+]
+
+
+def evidence() -> Iterator[Evidence]:
+    """Orders, claims, and what refutes them."""
+    for name, source in _TUNED.items():
+        lemma = "lemma7.eq39.cubic" if _order(name).value.has(exp) else "lemma8.eq45"
+        yield as_evidence(name, "ledger", tuned(source), (source, lemma))
+    for theorem in ("1", "2"):
+        name, source = f"cor{theorem}.strongly_convex", f"thm{theorem}.strongly_convex"
+        yield as_evidence(name, "ledger", printed_tuning(source), (source, "lemma7.eq39"))
+        yield as_evidence(name, "repair", tuned(source), (source, "lemma7.eq39.cubic"))
+    for name, source in _FROM_ORDERS.items():
+        yield as_evidence(name, "ledger", from_order(source), (source,))
+    yield as_evidence("lemma7.eq39", "ledger", eq39, ("lemma7.eq39.cubic",))
+    yield as_evidence("lemma7.tuning", "ledger", tuning)
+    for check, names in _COUNTEREXAMPLES:
+        for name in names:
+            yield Evidence(f"sfl.{name}", "counterexample", check)
+    for name, check, uses in _CLAIMS:
+        yield Evidence(f"sfl.{name}", "derivation", check, tuple(f"sfl.{u}" for u in uses))

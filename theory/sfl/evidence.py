@@ -10,7 +10,7 @@ from theory import catalogue
 from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, units
 from theory.proofs.enumeration import Case
-from theory.sfl import experiments_evidence
+from theory.sfl import certificates, consequences, experiments_evidence, ledgers
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
 
@@ -31,9 +31,14 @@ def evidence() -> Iterator[Evidence]:
     yield Evidence("sfl.lemma4.term", "enumeration", partial_sum)
     yield Evidence("sfl.lemma4.sum", "enumeration", partial_sums)
     yield Evidence("sfl.lemma4.closed_form", "enumeration", partial_sums)
+    yield Evidence("sfl.lemma4.sum.corrected", "enumeration", partial_sums)
+    yield Evidence("sfl.lemma4.closed_form.corrected", "enumeration", partial_sums)
     for statement in catalogue.statements("sfl"):
         if statement.kind == "problem":
             yield Evidence(statement.id, "derivation", group_constants)
+    yield from certificates.evidence()
+    yield from ledgers.evidence()
+    yield from consequences.evidence()
     yield from experiments_evidence.evidence()
 
 
