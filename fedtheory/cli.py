@@ -349,11 +349,11 @@ def paper_check_command(
 def write_paper_check(out: Path, full: bool, tell: Any) -> list[Any]:
     """Verify everything and write the paper check; returns what was checked."""
     from fedtheory.paper_check import generate
-    from fedtheory.verify import verify as check
+    from fedtheory.verify import seen_to_fail, verify as check
     from figures.gallery import write
 
     checked = check([s.id for s in catalogue.statements()], full, tell)
-    write(out, generate(checked).encode())
+    write(out, generate(checked, seen_to_fail(checked, tell)).encode())
     return checked
 
 

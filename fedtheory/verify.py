@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bounds.arena import Arena, measure_all
 from theory import catalogue
+from theory.proofs import mutation
 from theory.statement import Evidence, Statement, Status, Verdict
 
 Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
@@ -102,3 +103,14 @@ def count(checked: Iterable[Checked]) -> dict[Status, int]:
     """How many statements have each verdict."""
     statuses = [c.status for c in checked]
     return {status: statuses.count(status) for status in Status}
+
+
+def seen_to_fail(checked: Sequence[Checked], progress: Progress | None = None) -> dict[tuple[str, str], str | None]:
+    """By (statement, kind of evidence): the change of the claim that the evidence refuted, None when it refuted none."""
+    tell = progress or (lambda *_: None)
+    items = [(c.statement, e, v) for c in checked for e, v in c.verdicts]
+    found: dict[tuple[str, str], str | None] = {}
+    for done, (statement, item, verdict) in enumerate(items, 1):
+        found[statement.id, item.kind] = mutation.seen_to_fail(item, statement, verdict)
+        tell("seeing checks fail", done, len(items))
+    return found

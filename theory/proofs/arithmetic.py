@@ -80,6 +80,22 @@ def _decide(hypotheses: frozenset[Boolean], claims: tuple[Boolean, ...], effort:
     return Decision(Status.PROVED, "decided by z3, integers relaxed to reals")
 
 
+def implied(hypotheses: Iterable[Boolean], claim: Boolean, effort: int = _EFFORT) -> bool:
+    """Whether z3 finds that the hypotheses imply the claim: no counter-model is looked for, and none is given."""
+    if claim in (sympy.true, sympy.false):
+        return bool(claim)
+    return _implied(frozenset(_flat(hypotheses)), claim, effort)
+
+
+@lru_cache(maxsize=4096)
+def _implied(hypotheses: frozenset[Boolean], claim: Boolean, effort: int) -> bool:
+    given = sorted(hypotheses, key=str)
+    problem = _Problem(sorted(set().union(*(r.free_symbols for r in (*given, claim))), key=str))
+    for h in given:
+        problem.assume(h)
+    return problem.solve(effort, problem.negated(claim))[0] == z3.unsat
+
+
 def _flat(relations: Iterable[Boolean]) -> Iterator[Boolean]:
     """The relations, conjunctions taken apart, what is already true left out."""
     for relation in relations:

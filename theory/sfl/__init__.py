@@ -12,6 +12,7 @@ from theory.sfl import (  # noqa: F401, I001
     quadratics,
     experiments,
     corrected,
+    errata,
 )
 from theory.sfl.paper import paper
 

@@ -121,7 +121,7 @@ sfl.correct(
     rests_on=["lemma7.cubic", "lemma7.WT"],
     note="Lemma 7 with c = c1 + c2 gamma.",
 )
-ell = sfl.symbol("ell", r"\ell", "logarithm in the tuned step size", positive=True)
+ell = sfl.symbol("ell", "l", "logarithm in the tuned step size", positive=True)
 _B = Max(2, a**3 * r0 * T**2 / (a * T * c1 + c2))
 sfl.correct(
     "lemma7.eq39",

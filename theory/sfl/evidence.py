@@ -13,6 +13,23 @@ from theory.proofs.enumeration import Case
 from theory.sfl import certificates, consequences, experiments_evidence, ledgers
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
+# Why no instrument here decides a statement, where its kind does not say so already
+OPEN = {
+    "sfl.lemma7": "the hypothesis (37); what follows from it are (38) to (40)",
+    "sfl.lemma8": "the hypothesis of the lemma; what follows from it are (44) and (45)",
+    "sfl.lemma14": "as printed, under Assumption 3b, its letters beta and zeta have no meaning; see the corrected form",
+    "sfl.table1": "a table; its rows are statements of their own",
+    "sfl.table1.sgd": "a result of another paper (Stich 2019b), quoted",
+    "sfl.table1.pfl_karimireddy": "a result of another paper (Karimireddy et al. 2020), quoted",
+    "sfl.table1.pfl_koloskova": "a result of another paper (Koloskova et al. 2020), quoted",
+    "sfl.claim.limitation": "a remark on the reach of the bounds and of the experiments",
+    "sfl.nn.setup": "settings of the experiments on neural networks, which would have to be run",
+    "sfl.fig2": "needs the experiments on neural networks to be run",
+    "sfl.fig10": "training curves; the pictures are not in the text",
+    "sfl.fig16": "training curves; the pictures are not in the text",
+    "sfl.table7": "measured numbers without a claim about them; Table 8 is held against them",
+}
+
 
 def evidence() -> Iterator[Evidence]:
     """Units for every statement with formulas; enumeration and derivation where they apply."""

@@ -72,12 +72,15 @@ def table8(statement: Statement, full: bool) -> Verdict:
     left_out = 0
     for row in claim.table:
         name = f"row {row['row']}, {row['method']}"
-        accuracy = searched[_setting(row), row["max norm"]]
+        accuracy, base = searched.get((_setting(row), row["max norm"])), vanilla.get(_setting(row))
+        if accuracy is None or base is None:
+            where = "table7" if accuracy is None else "row without clipping"
+            witness[f"{name}, {_named(_setting(row))}, max norm {row['max norm']}"] = {where: "missing"}
+            continue
         if row["lr"] not in _best(accuracy):
             witness[f"{name}, Lr exponent"] = {"table8": row["lr"], "table7": sorted(_best(accuracy))}
         if row["short"] != max(accuracy.values()):
             witness[f"{name}, short-run accuracy"] = {"table8": row["short"], "table7": max(accuracy.values())}
-        base = vanilla[_setting(row)]
         for run in RUNS:
             # Nothing is a gain over a run that diverged (dagger): those cells have none printed, and none is asked for.
             if run == "long" and base["diverged"]:

@@ -17,7 +17,7 @@ from sympy import Max, Min, Rational, Sum, exp
 from theory import catalogue
 from theory.notation import Grad, Norm, Value
 from theory.proofs.arithmetic import Decision, everywhere
-from theory.proofs.ledger import Ledger, Step, bound_of, conditions_of
+from theory.proofs.ledger import Ledger, bound_of, conditions_of
 from theory.sfl.corrected import ell, tracked_sq
 from theory.sfl.paper import (
     D_F,
@@ -460,7 +460,7 @@ def weights(statement: Statement) -> Ledger:
     form = closed.args[1].subs({a: u, gamma: 1})
     ledger.equal("W_0 = w_0", form.subs(T, 0), 1 / (1 - u))
     ledger.equal("W_{T+1} = W_T + w_{T+1}", form.subs(T, T + 1), form + (1 - u) ** (-(T + 2)))
-    ledger.steps.append(Step("1 - u <= exp(-u)", _below_exponential()))
+    ledger.step("1 - u <= exp(-u)", _below_exponential)
     exponent = exp_below.args[1].args[0]
     ledger.require(
         "exp(-a gamma (T+1)) <= the printed number's root",
@@ -468,9 +468,7 @@ def weights(statement: Statement) -> Ledger:
         *conditions_of(statement),
     )
     x = sympy.Symbol("x", real=True)
-    ledger.steps.append(
-        Step("the root <= the fraction", everywhere(exp(x * exponent) <= number.args[1] + 0 * x, x, 1, 1))
-    )
+    ledger.step("the root <= the fraction", lambda: everywhere(exp(x * exponent) <= number.args[1] + 0 * x, x, 1, 1))
     ratio = from_below.args[1] / (1 - a * gamma) ** (-(T + 1)) * a * gamma  # W_T >= ratio P^-1 / u
     ledger.require("W_T from below", (1 - P) / (u * P) >= sympy.simplify(ratio) / (u * P), number.args[1] >= P, u < 1)
     above = from_above.args[1]
@@ -549,8 +547,8 @@ def eq39_cubic(statement: Statement) -> Ledger:
         "branch gamma = 1/d <= ell/(aT)", 3 * w * q + near * x1 + near**2 * x2 <= scaled, *enough, near <= l_
     )
     x = sympy.Symbol("x", real=True)
-    ledger.steps.append(
-        Step("log branch meets the condition on T: 2 log 2 >= 1", everywhere(2 * sympy.log(x) >= 1 + 0 * x, x, 2, 2))
+    ledger.step(
+        "log branch meets the condition on T: 2 log 2 >= 1", lambda: everywhere(2 * sympy.log(x) >= 1 + 0 * x, x, 2, 2)
     )
     ledger.require("the other branch meets it", d / (2 * a) <= T + 1, *conditions_without_log(statement))
     del u, far

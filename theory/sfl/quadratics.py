@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sympy import Abs, Eq, Expr, Le, Rational, S as Number
+from sympy import Abs, Eq, Expr, IndexedBase, Le, Rational, S as Number, Sum
 
-from theory.notation import Value
-from theory.sfl.paper import delta, paper as sfl, x, zeta_star
+from theory.notation import Expectation, Value
+from theory.sfl.paper import M, delta, m, paper as sfl, x, zeta_star
 from theory.statement import Relations, Words
 
 F_1 = sfl.symbol("F_1", "F_1", "objective of client 1", sfl.symbols["F"].dimension)
@@ -58,6 +58,25 @@ for key in ("d0", "d13", "d1"):
             _deltas[key],
         )
 
+# Partitions.  The formulas are what the sentences come to; those with an expectation are the moments of Dir(alpha 1).
+
+alpha = sfl.symbol("alpha", r"\alpha", "concentration of the Dirichlet distribution", positive=True)
+C = sfl.symbol("C", "C", "number of classes of each client", integer=True, positive=True)
+labels_m = sfl.symbol("labels_m", "C_m", "number of classes of which client m has samples", integer=True, positive=True)
+n_c = sfl.symbol("n_c", "n_c", "number of owners of class c", integer=True, positive=True)
+sfl.symbol("p_c", "p_c", "proportions of the samples of class c, one for each of its owners", nonnegative=True)
+_proportion = IndexedBase("p_c", real=True)[m]
+
+
+def _dirichlet_moments(owners: Expr) -> tuple[Eq, Eq]:
+    """Mean and variance of one of the proportions."""
+    mean = 1 / owners
+    return (
+        Eq(Expectation(_proportion), mean),
+        Eq(Expectation((_proportion - mean) ** 2), mean * (1 - mean) / (alpha * owners + 1)),
+    )
+
+
 sfl.say(
     "partition",
     "exdir",
@@ -65,15 +84,20 @@ sfl.say(
     Words(
         "ExDir(C, alpha): allocate C different classes to each client at random, which gives the prior q_c of each class "
         "c (the indicator of its owners); then for each class draw p_c ~ Dir(alpha q_c) and give a proportion p_{c,m} of "
-        "its samples to client m."
+        "its samples to client m.",
+        (Eq(labels_m, C), Eq(Sum(_proportion, (m, 1, n_c)), 1), *_dirichlet_moments(n_c)),
     ),
     rests_on=["exdir.quantity", "exdir.dirichlet"],
+    note="That no class is left without an owner, and no owner without a sample, is not said.",
 )
 sfl.say(
     "partition",
     "exdir.quantity",
     "Appendix G.1, baseline a)",
-    Words("C different classes to each client at random; each class divided randomly and equally among its owners."),
+    Words(
+        "C different classes to each client at random; each class divided randomly and equally among its owners.",
+        (Eq(labels_m, C), Eq(_proportion, 1 / n_c)),
+    ),
     note="McMahan et al. 2017, Li et al. 2022.",
 )
 sfl.say(
@@ -81,7 +105,8 @@ sfl.say(
     "exdir.dirichlet",
     "Appendix G.1, baseline b)",
     Words(
-        "For each class c draw p_c ~ Dir(alpha q) with q = 1 and give a proportion p_{c,m} of its samples to client m."
+        "For each class c draw p_c ~ Dir(alpha q) with q = 1 and give a proportion p_{c,m} of its samples to client m.",
+        (Eq(Sum(_proportion, (m, 1, M)), 1), *_dirichlet_moments(M)),
     ),
     note="Yurochkin et al. 2019. Printed 'data samples of class k' where c is meant.",
 )

@@ -31,7 +31,7 @@ from theory.sfl.paper import (
     zeta,
     zeta_star,
 )
-from theory.statement import Listing, Relations, Words
+from theory.statement import Listing, Relations, Words, X
 
 xi = IndexedBase("x", real=True)[i]  # x_i
 xbar = Sum(xi, (i, 1, n)) / n
@@ -130,15 +130,22 @@ sfl.say(
     "The text's line numbers slip by one from line 5 on; repaired.",
 )
 
+x_SFL, x_PFL, x_SSL, x_SplitFed = (
+    sfl.symbol(f"x_{name}", rf"\mathbf{{x}}^{{(r)}}_{{\mathrm{{{name}}}}}", f"parameters after r rounds of {name}", X)
+    for name in ("SFL", "PFL", "SSL", "SplitFed")
+)
 sfl.say(
     "claim",
     "claim.ssl_equiv",
     "Appendix A, 'Applicable to SL'",
     Words(
         "SSL and SplitFed share the same update rules with SFL (Algorithm 1) and PFL (Algorithm 2) respectively, and "
-        "hence the same convergence results."
+        "hence the same convergence results.",
+        (Eq(x_SSL, x_SFL), Eq(x_SplitFed, x_PFL)),
     ),
     rests_on=["alg1", "alg2", "alg3", "alg4"],
+    note="The formulas put the sentence: x = [x_c; x_s] after any number of rounds, from the same start, orders and "
+    "samples. Algorithms 1 and 2 give all clients the same number of steps, so tau_m = K.",
 )
 
 sfl.say(

@@ -1,0 +1,40 @@
+"""Every piece of evidence of the theory floor has been seen to fail: on the printed claim or on a changed one."""
+
+from __future__ import annotations
+
+import pytest
+
+from theory import catalogue
+from theory.proofs.mutation import mutations, seen_to_fail
+from theory.statement import Bound, Status
+
+EVIDENCE = [(e, catalogue.find(e.statement)) for name in catalogue.papers() for e in catalogue.evidence(name)]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "statement"), EVIDENCE, ids=lambda x: getattr(x, "kind", x) if hasattr(x, "check") else x.id
+)
+def test_evidence_is_seen_to_fail(evidence, statement) -> None:
+    verdict = evidence.check(statement, False)
+    assert seen_to_fail(evidence, statement, verdict), "no changed claim makes this evidence fail"
+
+
+def test_a_check_that_cannot_fail_is_found_out() -> None:
+    evidence, statement = EVIDENCE[0]
+    always = type(evidence)(evidence.statement, "derivation", lambda s, full: type(verdict)(Status.PROVED, "of course"))
+    verdict = evidence.check(statement, False)
+    assert seen_to_fail(always, statement, always.check(statement, False)) is None
+
+
+def test_mutations_change_the_claim_or_a_condition() -> None:
+    for statement in catalogue.statements():
+        for what, changed in mutations(statement):
+            assert what and changed.id == statement.id
+            assert (changed.claim, changed.when) != (statement.claim, statement.when), (statement.id, what)
+
+
+def test_the_gentlest_sharpening_of_a_bound_comes_first() -> None:
+    statement = catalogue.find("sfl.lemma5")
+    _, first = next(iter(mutations(statement)))
+    assert isinstance(statement.claim, Bound) and isinstance(first.claim, Bound)
+    assert first.claim.terms[0].value == statement.claim.terms[0].value * 99 / 100
