@@ -24,6 +24,7 @@ lint: $(READY)
 benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.quadratics
 	$(BIN)/python -m benchmarks.logistic
+	$(BIN)/python -m benchmarks.moments
 	$(BIN)/python -m benchmarks.evaluation
 
 $(READY): pyproject.toml constraints.txt

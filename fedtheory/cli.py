@@ -257,12 +257,13 @@ def print_verdicts(checked: list[Any]) -> None:
     """One line per piece of evidence, and the witnesses."""
     out = console()
     for c in checked:
-        slack = "" if c.slack is None else f"  slack {c.slack:.3g}"
-        out.print(f"{c.statement.id}: [bold]{c.status}[/bold]{slack}")
+        numbers = {"slack": c.slack, "room": c.room}
+        told = "".join(f"  {name} {number:.3g}" for name, number in numbers.items() if number is not None)
+        out.print(f"{c.statement.id}: [bold]{c.status}[/bold]{told}")
         for e, v in c.verdicts:
-            out.print(f"    {e.kind}: {v.status}. {v.says}", markup=False)
+            out.print(f"    {e.kind}: {v.status}. {v.says}", markup=False, soft_wrap=True)
             for name, value in v.witness.items():
-                out.print(f"        {name} = {value}", markup=False)
+                out.print(f"        {name} = {value}", markup=False, soft_wrap=True)
     print_summary(checked)
 
 
@@ -298,17 +299,8 @@ def figures_command(
         return
     chosen = [gallery.find(n) for n in names] if names else gallery.pictures()
     with progress() as tell:
-        draw(chosen, out, full, tell)
+        gallery.save_all(chosen, out, full, lambda done: tell("drawing figures", done, len(chosen)))
     console().print(f"{len(chosen)} figures in {out}")
-
-
-def draw(chosen: list[Any], out: Path, full: bool, tell: Any) -> None:
-    """Draw and save figures, telling the progress."""
-    from figures import gallery
-
-    for done, picture in enumerate(chosen, 1):
-        gallery.save(picture, out, full)
-        tell("drawing figures", done, len(chosen))
 
 
 @app.command("simulate")
@@ -365,10 +357,11 @@ def report(full: Full = False) -> None:
     out, drawn = Path("paper_check.md"), Path("figures/drawn")
     with progress() as tell:
         checked = write_paper_check(out, full, tell)
-        draw(gallery.pictures(), drawn, full, tell)
+        pictures = gallery.pictures()
+        gallery.save_all(pictures, drawn, full, lambda done: tell("drawing figures", done, len(pictures)))
     print_summary(checked)
     table = Table("result", "where", box=None, pad_edge=False)
-    table.add_row("verdict, evidence and slack of every statement", str(out))
+    table.add_row("verdict, evidence and slack of every statement; errata", str(out))
     table.add_row(f"{len(gallery.pictures())} figures as PNG and SVG, with their data as CSV", f"{drawn}/")
     console().print(table)
 

@@ -32,7 +32,8 @@ breaks. *counterexample*: an instance worked out by hand, evaluated exactly. *se
 whole run, and a search for the worst. *moments*: the exact expectation of whole runs on quadratics. *run*: Monte Carlo
 inside the theorem's conditions with certified constants, 99.9 % confidence intervals.
 
-**Slack**: the factor by which the claim could be tightened before its evidence refutes it (below 1: refuted).
+**Slack**: the factor by which the claim could be tightened before one of the instances here refutes it (below 1: refuted).
+**Room**: the factor by which its tightest constant could be improved before its proof breaks.
 """
 
 # What nothing can decide, by kind; a paper's evidence module says why for single statements
@@ -141,6 +142,16 @@ def _errata(paper: Paper, own: Sequence[Checked]) -> str:
 
 def _erratum(e: Erratum, known: Mapping[str, Checked]) -> tuple[str, ...]:
     printed = known[e.statement]
+    if e.severity == "misprint" and not e.corrected:  # whatever the machines say of the statement is about other things
+        return (
+            e.severity,
+            f"`{e.statement}`, {cell(printed.statement.place)}",
+            cell(e.printed),
+            cell(e.true),
+            "found by reading",
+            "",
+            "",
+        )
     against = [f"{k.kind}: {v.status}" for k, v in printed.verdicts if v.status in (Status.REFUTED, Status.BROKEN)]
     found = f"{printed.status}" + (f" ({', '.join(against)})" if against else ", found by reading")
     corrected = f"`{e.corrected}`: {known[e.corrected].status}" if e.corrected else ""
@@ -191,14 +202,23 @@ def _table(title: str, own: Sequence[Checked], figures: dict[str, str]) -> str:
         return ""
     lines = [
         f"### {title}\n",
-        "| id | place | says | evidence | verdict | slack | figure |",
-        "|---|---|---|---|---|---|---|",
+        "| id | place | says | evidence | verdict | slack | room | figure |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for c in own:
         evidence = "; ".join(f"{e.kind}: {v.status}" for e, v in c.verdicts) or "none"
-        slack = "" if c.slack is None else significant(c.slack)
+        slack, room = ("" if number is None else significant(number) for number in (c.slack, c.room))
         figure = figures.get(c.statement.id)
         link = f"[figure]({FIGURES}/{figure}.png)" if figure else ""
-        row = (f"`{c.statement.id}`", cell(c.statement.place), formula(c), evidence, f"**{c.status}**", slack, link)
+        row = (
+            f"`{c.statement.id}`",
+            cell(c.statement.place),
+            formula(c),
+            evidence,
+            f"**{c.status}**",
+            slack,
+            room,
+            link,
+        )
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines) + "\n"

@@ -5,6 +5,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from joblib import Parallel, delayed
 
 from bounds.arena import Arena, measure_all
 from theory import catalogue
@@ -34,14 +38,68 @@ class Checked:
 
     @property
     def slack(self) -> float | None:
-        """The smallest slack that any evidence reports."""
-        slacks = [v.slack for _, v in self.verdicts if v.slack is not None]
-        return min(slacks, default=None)
+        """The smallest slack on instances: by that factor the claim can be tightened before one of them refutes it."""
+        return min((v.slack for e, v in self.verdicts if v.slack is not None and e.kind not in _PROOFS), default=None)
+
+    @property
+    def room(self) -> float | None:
+        """The same before the proof breaks: the room in its tightest constant."""
+        return min((v.slack for e, v in self.verdicts if v.slack is not None and e.kind in _PROOFS), default=None)
+
+
+_PROOFS = ("ledger", "repair")
 
 
 def evidence(paper: str) -> list[Evidence]:
     """All evidence for a paper: the theory floor's, then the bounds floor's."""
-    return [*catalogue.evidence(paper), *importlib.import_module(f"bounds.{paper}").evidence()]
+    return list(_by_name(paper).values())
+
+
+@cache
+def _by_name(paper: str) -> dict[tuple[str, str], Evidence]:
+    """A paper's evidence by statement and kind: a statement has at most one piece of each kind."""
+    found: dict[tuple[str, str], Evidence] = {}
+    for item in (*catalogue.evidence(paper), *importlib.import_module(f"bounds.{paper}").evidence()):
+        if (item.statement, item.kind) in found:
+            raise ValueError(f"{item.statement} has two pieces of evidence of kind {item.kind}: expected one")
+        found[item.statement, item.kind] = item
+    return found
+
+
+# What reads the arenas' measurements, which stay in this process
+_MEASURED = ("moments", "run")
+_FEW = 8  # pieces of evidence that are not worth starting worker processes for
+
+
+def side_by_side(
+    work: Callable[..., Any],
+    items: Sequence[Evidence],
+    arguments: Sequence[tuple[Any, ...]],
+    tell: Callable[[int], None],
+) -> list[Any]:
+    """work(statement, kind, *arguments) for every piece of evidence, on the machine's cores where that pays."""
+    apart = [i for i, item in enumerate(items) if item.kind not in _MEASURED]
+    here = [i for i in range(len(items)) if i not in apart] if len(apart) > _FEW else list(range(len(items)))
+    results: dict[int, Any] = {}
+    if len(apart) > _FEW:
+        calls = (delayed(work)(items[i].statement, items[i].kind, *arguments[i]) for i in apart)
+        for i, result in zip(apart, Parallel(n_jobs=-1, return_as="generator")(calls), strict=True):
+            results[i] = result
+            tell(len(results))
+    for i in here:
+        results[i] = work(items[i].statement, items[i].kind, *arguments[i])
+        tell(len(results))
+    return [results[i] for i in range(len(items))]
+
+
+def _verdict(id_: str, kind: str, full: bool) -> Verdict:
+    statement = catalogue.find(id_)
+    return _by_name(statement.paper)[id_, kind].check(statement, full)
+
+
+def _seen(id_: str, kind: str, verdict: Verdict) -> str | None:
+    statement = catalogue.find(id_)
+    return mutation.seen_to_fail(_by_name(statement.paper)[id_, kind], statement, verdict)
 
 
 def arenas(paper: str) -> list[Arena]:
@@ -66,10 +124,12 @@ def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = N
     runs = [a for paper in catalogue.papers() for a in arenas(paper) if a.statement in needed]
     measure_all(runs, full, lambda done: tell("running arenas", done, len(runs)))
     to_do = [e for id_ in needed for e in known.get(id_, ())]
+    found = side_by_side(
+        _verdict, to_do, [(full,)] * len(to_do), lambda done: tell("checking statements", done, len(to_do))
+    )
     verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {id_: [] for id_ in needed}
-    for done, item in enumerate(to_do, 1):
-        verdicts[item.statement].append((item, item.check(catalogue.find(item.statement), full)))
-        tell("checking statements", done, len(to_do))
+    for item, verdict in zip(to_do, found, strict=True):
+        verdicts[item.statement].append((item, verdict))
     settled: dict[str, Checked] = {}
     for id_ in needed:
         _settle(id_, verdicts, settled)
@@ -108,9 +168,11 @@ def count(checked: Iterable[Checked]) -> dict[Status, int]:
 def seen_to_fail(checked: Sequence[Checked], progress: Progress | None = None) -> dict[tuple[str, str], str | None]:
     """By (statement, kind of evidence): the change of the claim that the evidence refuted, None when it refuted none."""
     tell = progress or (lambda *_: None)
-    items = [(c.statement, e, v) for c in checked for e, v in c.verdicts]
-    found: dict[tuple[str, str], str | None] = {}
-    for done, (statement, item, verdict) in enumerate(items, 1):
-        found[statement.id, item.kind] = mutation.seen_to_fail(item, statement, verdict)
-        tell("seeing checks fail", done, len(items))
-    return found
+    items = [(e, v) for c in checked for e, v in c.verdicts]
+    found = side_by_side(
+        _seen,
+        [e for e, _ in items],
+        [(v,) for _, v in items],
+        lambda done: tell("seeing checks fail", done, len(items)),
+    )
+    return {(e.statement, e.kind): what for (e, _), what in zip(items, found, strict=True)}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
-from bounds.arena import CONFIDENCE, Arena, confront
+from bounds.arena import CONFIDENCE, Arena, at_same_rate, confront
 from figures.gallery import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, Drawn, canvas, count_axis, mathematics
 from theory import catalogue
 from theory.statement import Bound
@@ -23,56 +24,90 @@ _Y_LABELS = {
 }
 
 
+_CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.4}
+
+
 def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
-    """One column per arena, at the step size where the bound is tightest: bound, terms, measurement, and their ratio."""
+    """One column per arena, at the step size where the bound is tightest: bound, terms, measurement, and their ratio.
+
+    A printed bound that has a corrected form is shown with it, at the same learning rate.
+    """
     statement = catalogue.find(statement_id)
     claim = statement.claim
     assert isinstance(claim, Bound)
     figure, axes = canvas(2, len(arenas), sharex="col", height_ratios=[3, 1.3])
-    rows = []
+    rows: list[dict[str, object]] = []
     for column, arena in enumerate(arenas):
         data = confront(arena, statement, full)
-        tightness = (data.bound / data["mean"]).where(data.admissible).min("R").values
-        step = int(np.nanargmin(tightness))
+        step = int(np.nanargmin((data.bound / data["mean"]).where(data.admissible).min("R").values))
         at = data.isel(eta_tilde=step)
-        keep = at.admissible.values
-        R = at.R.values[keep]
+        at = at.isel(R=at.admissible.values)
         above, below = axes[0, column], axes[1, column]
         for term in at.term.values:
-            above.plot(
-                R, at.terms.sel(term=term).values[keep], "--", lw=1, color=_TERM_COLOURS[str(term)], label=str(term)
-            )
-        above.plot(R, at.bound.values[keep], color=BLACK, lw=1.8, label="bound (sum)")
-        above.fill_between(R, at.low.values[keep].clip(min=1e-300), at.high.values[keep], color=RED, alpha=0.25, lw=0)
-        above.plot(R, at["mean"].values[keep], color=RED, label=f"measured, {CONFIDENCE:.1%} interval")
-        ratio = at.bound.values[keep] / at["mean"].values[keep]
-        below.plot(R, ratio, color=BLACK)
+            values = at.terms.sel(term=term)
+            above.plot(at.R, values, "--", lw=1, color=_TERM_COLOURS[str(term)], label=str(term))
+        above.plot(at.R, at.bound, color=BLACK, lw=1.8, label="bound (sum)")
+        above.fill_between(at.R, at.low.clip(min=1e-300), at.high, color=RED, alpha=0.25, lw=0)
+        above.plot(at.R, at["mean"], color=RED, label="measured")
+        below.plot(at.R, at.bound / at["mean"], color=BLACK)
         below.axhline(1, color=RED, lw=0.8, ls=":")
-        largest = at.terms.values[:, keep].max(axis=1)  # every term is seen somewhere
-        floor = min(at["mean"].values[keep].min(), *largest[largest > 0]) * 3
-        step_size = rf"$\tilde\eta$ = {float(at.eta_tilde):.3g}, {data.attrs['seeds']} seeds"
+        rows += _rows(arena, at)
+        twin = _corrected(arena, float(at.eta_tilde), full)
+        if twin is not None:
+            corrected, its_own = twin
+            above.plot(its_own.R, its_own.bound, **_CORRECTED, label="corrected")
+            if not _same_quantity(at, its_own):
+                above.plot(its_own.R, its_own["mean"], ":", color=RED, label="measured, corrected weights")
+            below.plot(its_own.R, its_own.bound / its_own["mean"], **_CORRECTED)
+            rows += _rows(corrected, its_own)
+        largest = at.terms.max("R").values  # every term is seen somewhere
+        floor = min(at["mean"].min(), *largest[largest > 0]) * 3
+        measured = (
+            f"{seeds} seeds, {CONFIDENCE:.1%} interval" if (seeds := data.attrs["seeds"]) else "exact expectation"
+        )
         above.set(xscale="log", yscale="log", ylim=(floor / 10, None))
-        above.set_title(f"{mathematics(arena.name)}\n{step_size}")
+        above.set_title(
+            f"{mathematics(arena.name)}\n" + rf"$\tilde\eta$ = {float(at.eta_tilde):.3g}, {measured}", fontsize=9
+        )
         below.set(xscale="log", yscale="log", xlabel="rounds R")
         for axis in (above, below):
-            count_axis(axis.xaxis, R.max(), R.min())
-        for i, r in enumerate(R):
-            terms = {str(t): float(at.terms.sel(term=t).values[keep][i]) for t in at.term.values}
-            rows.append(
-                {
-                    "arena": arena.name,
-                    "eta_tilde": float(at.eta_tilde),
-                    "R": int(r),
-                    "mean": float(at["mean"].values[keep][i]),
-                    "low": float(at.low.values[keep][i]),
-                    "high": float(at.high.values[keep][i]),
-                    "bound": float(at.bound.values[keep][i]),
-                    **terms,
-                }
-            )
+            count_axis(axis.xaxis, at.R.values.max(), at.R.values.min())
     axes[0, 0].set_ylabel(_Y_LABELS[claim.quantity.name])
     axes[1, 0].set_ylabel("bound / measured")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 2 * len(arenas) + 1))
-    figure.suptitle(f"{statement.place}: bound against run")
-    return Drawn(figure, pd.DataFrame(rows))
+    shown = {label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    in_one_row = len(shown) <= 2 * len(arenas) + 1
+    columns = len(shown) if in_one_row else (len(shown) + 1) // 2
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=columns)
+    figure.suptitle(f"{statement.place}{', corrected' * bool(statement.corrects)}: bound against run")
+    return Drawn(figure, pd.DataFrame(rows).fillna(0.0))  # a term that one form of the bound does not have
+
+
+def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
+    """The numbers of one curve, one row per R."""
+    return [
+        {
+            "statement": arena.statement,
+            "arena": arena.name,
+            "eta_tilde": float(at.eta_tilde),
+            "R": int(point.R),
+            **{name: float(point[name]) for name in ("mean", "low", "high", "bound")},
+            **{str(t): float(v) for t, v in zip(point.term.values, point.terms.values, strict=True)},
+        }
+        for point in (at.isel(R=i) for i in range(at.sizes["R"]))
+    ]
+
+
+def _corrected(arena: Arena, eta_tilde: float, full: bool) -> tuple[Arena, xr.Dataset] | None:
+    """The arena of the corrected form of a printed bound at the same learning rate, where it speaks of that one."""
+    ours = [s for s in catalogue.statements() if s.corrects == arena.statement and s.id.endswith(".corrected")]
+    twin = at_same_rate(arena, eta_tilde, ours[0].id) if ours else None
+    if twin is None:
+        return None
+    data = confront(twin, ours[0], full).isel(eta_tilde=0)
+    return twin, data.isel(R=data.admissible.values)
+
+
+def _same_quantity(one: xr.Dataset, other: xr.Dataset) -> bool:
+    """Whether both are measured alike; averaging weights may differ between two forms of a bound."""
+    common = np.intersect1d(one.R, other.R)
+    return bool(np.allclose(one["mean"].sel(R=common), other["mean"].sel(R=common), rtol=1e-6))

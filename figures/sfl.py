@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from bounds import evaluate, tune
-from bounds.arena import measure_all
+from bounds.arena import Arena, confront, measure_all
 from bounds.sfl import ARENAS
 from figures import bound_against_run
-from figures.gallery import BLACK, BLUE, RED, Drawn, Picture, canvas
+from figures.gallery import BLACK, BLUE, RED, Drawn, Picture, canvas, count_axis
 from simulations import data, partitions, run, start
 from simulations.algorithms import Algorithm
 from simulations.algorithms.sfl import PFL, SFL
+from simulations.moments import expectation
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from theory import catalogue
 from theory.notation import Value
@@ -29,7 +30,11 @@ GRID = (0.003, 0.006, 0.01, 0.03, 0.06, 0.1, 0.3, 0.6)
 X0, ROUNDS, SEEDS = 10.0, 500, range(5)
 SHOWN = sorted({*range(21), *range(20, ROUNDS + 1, 5)})  # rounds that are drawn
 RESOLUTION = 1e-4  # the authors keep four decimals: distances below count as equal when step sizes are compared
-METHODS: dict[str, Callable[..., Algorithm]] = {"PFL": PFL, "SFL": SFL}
+_DISTANCES = (
+    "best step size of the grid; thick: exact root of E$|x^{(r)}-x^*|^2$; thin, in the band: mean, minimum and maximum "
+    "of 5 seeds"
+)
+METHODS: dict[str, Callable[..., SFL | PFL]] = {"PFL": PFL, "SFL": SFL}
 
 
 def group(statement_id: str) -> Quadratic:
@@ -58,16 +63,26 @@ def best_runs(statement_id: str, K: int, method: str) -> tuple[float, xr.DataArr
     return GRID[best], distance.isel(step_size=best)
 
 
+def exact_distance(statement_id: str, K: int, method: str, eta: float) -> xr.DataArray:
+    """The root of E|x_r|^2 at one step size, exact over all orders, (round)."""
+    runs = expectation(
+        group(statement_id), METHODS[method](K=K, eta=eta), rounds=ROUNDS, x0=X0, record=("dist2",), at=SHOWN
+    )
+    return np.sqrt(runs.dist2.isel(step_size=0).clip(min=0.0))
+
+
 def _distance_panel(axis: Any, statement_id: str, title: str, shown: int = ROUNDS) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for method, colour in (("PFL", BLUE), ("SFL", RED)):
         for K, style in ((2, "-"), (10, "--")):
             eta, distance = best_runs(statement_id, K, method)
             mean, low, high = distance.mean("seed"), distance.min("seed"), distance.max("seed")
+            exact = exact_distance(statement_id, K, method, eta)
             label = f"{method}, K={K}, $\\eta$={eta:g}"
-            axis.plot(mean["round"], mean, color=colour, ls=style, label=label)
-            axis.fill_between(mean["round"], low, high, color=colour, alpha=0.15, lw=0)
-            for r, a, b, c in zip(SHOWN, mean.values, low.values, high.values, strict=True):
+            axis.plot(SHOWN, exact, color=colour, ls=style, label=label)
+            axis.plot(SHOWN, mean, color=colour, lw=0.5, alpha=0.7)
+            axis.fill_between(SHOWN, low, high, color=colour, alpha=0.15, lw=0)
+            for r, a, b, c, e in zip(SHOWN, mean.values, low.values, high.values, exact.values, strict=True):
                 rows.append(
                     {
                         "group": statement_id,
@@ -78,10 +93,12 @@ def _distance_panel(axis: Any, statement_id: str, title: str, shown: int = ROUND
                         "mean": a,
                         "min": b,
                         "max": c,
+                        "exact_rms": e,
                     }
                 )
     axis.set(yscale="log", ylim=(RESOLUTION / 3, 30), title=title, xlabel="round r")
     axis.set_xlim(0, shown)
+    axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.legend(loc="upper right", fontsize=6.5)
     return rows
 
@@ -96,9 +113,7 @@ def figure_1(full: bool = False) -> Drawn:
         title = f"Group {number}: $\\zeta_*$={problem['zeta_star']:g}, $\\delta$={problem['delta']:.2g}"
         rows += _distance_panel(axis, id_, title, shown=20 if number == 1 else ROUNDS)
     axes[0, 0].set_ylabel(r"distance $|x^{(r)}-x^*|$, units of $x$")
-    figure.suptitle(
-        "Figure 1 regenerated: best step size of the grid, mean over 5 seeds, bands from minimum to maximum"
-    )
+    figure.suptitle(f"Figure 1 regenerated: {_DISTANCES}")
     return Drawn(figure, pd.DataFrame(rows))
 
 
@@ -112,9 +127,7 @@ def figure_7(full: bool = False) -> Drawn:
             rows += _distance_panel(axes[i, j], f"sfl.quad.table6.{key}_z{zeta}", title)
             axes[i, j].set(ylim=(RESOLUTION / 3, 300), xlabel="round r" if i == 2 else "")
         axes[i, 0].set_ylabel(r"distance $|x^{(r)}-x^*|$, units of $x$")
-    figure.suptitle(
-        "Figure 7 regenerated: best step size of the grid, mean over 5 seeds, bands from minimum to maximum"
-    )
+    figure.suptitle(f"Figure 7 regenerated: {_DISTANCES}")
     return Drawn(figure, pd.DataFrame(rows))
 
 
@@ -209,10 +222,69 @@ def _tuned_point(
     return {"eta_tilde": eta_tilde, "bound": bound, "mean": float(gaps.mean()), "half": float(half)}
 
 
+def lemma_7(full: bool = False) -> Drawn:
+    """Lemma 7's (38) as printed, for every T, and with its condition on T, against the largest Psi_T there is."""
+    a, b, gamma, r0 = 1.0, 1.0, 0.01, 1.0
+    T = np.arange(0, 401)
+    needed = 1 / (2 * a * gamma)
+    figure, axes = canvas(2, 2, width=4.2, sharex=True, height_ratios=[2.2, 1.2])
+    rows = []
+    for column, c in enumerate((0.0, 10.0)):
+        worst = worst_mean(a, b, c, gamma, r0, len(T))
+        printed = evaluate("sfl.lemma7.eq38", a=a, c=c, d=1.0, gamma=gamma, T=T, r0=r0)
+        corrected = evaluate("sfl.lemma7.eq38.corrected", strict=False, a=a, c=c, d=1.0, gamma=gamma, T=T, r0=r0)
+        speaks = corrected.admissible
+        above, below = axes[:, column]
+        above.plot(T + 1, worst, color=RED, label=r"largest $\Psi_T$ of all sequences")
+        above.plot(T + 1, printed.value, "--", color=BLACK, label="(38) as printed, for every T")
+        above.plot((T + 1)[speaks], corrected.value[speaks], color=BLACK, lw=2.2, label="corrected: with its condition")
+        below.plot(T + 1, printed.value / worst, "--", color=BLACK)
+        below.plot((T + 1)[speaks], (corrected.value / worst)[speaks], color=BLACK, lw=2.2)
+        below.axhline(1, color=RED, lw=0.8, ls=":")
+        below.set(yscale="log", xlabel="T + 1")
+        for axis in (above, below):
+            axis.set_xscale("log")
+            axis.axvline(needed, color=BLUE, lw=0.8, ls=":", label=r"$T+1=1/(2a\gamma)$" if axis is above else None)
+            count_axis(axis.xaxis, 400)
+        above.set(yscale="log", title=f"$a$ = {a:g}, $\\gamma$ = {gamma:g}, $r_0$ = {r0:g}, $c$ = {c:g}")
+        rows += [
+            {"c": c, "T": t, "worst": w, "printed": p, "corrected_speaks": int(s)}
+            for t, w, p, s in zip(T, worst, printed.value, speaks, strict=True)
+        ]
+    axes[0, 0].set_ylabel(r"$\Psi_T$  (units of $F$)")
+    axes[1, 0].set_ylabel("bound / largest")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.suptitle("Lemma 7, (38): below the largest mean for T + 1 < 0.4/($a\\gamma$)")
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+def worst_mean(a: float, b: float, c: float, gamma: float, r0: float, rounds: int) -> np.ndarray:
+    """The largest Psi_T = (b / W_T) sum w_t s_t that the recursion (37) allows, T = 0 ... rounds - 1.
+
+    By (37), sum w_t b gamma s_t <= r_0 + c gamma^2 W_T: attained by spending all of r_t at once, so that r_(t+1) = 0.
+    """
+    w = (1 - a * gamma) ** -np.arange(1.0, rounds + 1)
+    r = np.concatenate([[r0], np.zeros(rounds - 1)])
+    s = ((1 - a * gamma) * r + c * gamma**2) / (b * gamma)
+    return np.asarray(b * np.cumsum(w * s) / np.cumsum(w))
+
+
+def _shown(arenas: list[Arena], full: bool) -> list[Arena]:
+    """Of the arenas on quadratics the tightest and the loosest, where each is tightest; all on logistic regression."""
+
+    def smallest(arena: Arena) -> float:
+        data = confront(arena, catalogue.find(arena.statement), full)
+        return float((data.bound / data["mean"]).where(data.admissible).min())
+
+    exact = sorted((a for a in arenas if a.kind == "moments"), key=smallest)
+    return [*dict.fromkeys([exact[0], exact[-1]]), *(a for a in arenas if a.kind == "run")]
+
+
 def _against_run(statement_id: str, full: bool = False) -> Drawn:
     own = [a for a in ARENAS if a.statement == statement_id]
     measure_all(own, full)
-    return bound_against_run.draw(statement_id, own, full)
+    return bound_against_run.draw(statement_id, _shown(own, full), full)
 
 
 def _bound_pictures() -> list[Picture]:
@@ -220,7 +292,7 @@ def _bound_pictures() -> list[Picture]:
     return [
         Picture(
             id_.replace(".", "_") + "_bound_against_run",
-            f"{catalogue.find(id_).place}: bound against run",
+            f"{catalogue.find(id_).place}{', corrected' * bool(catalogue.find(id_).corrects)}: bound against run",
             partial(_against_run, id_),
             (id_,),
         )
@@ -239,6 +311,12 @@ FIGURES = [
         "Scaling of bound and run in R, K and M",
         slopes,
         ("sfl.cor1.strongly_convex", "sfl.cor2.strongly_convex"),
+    ),
+    Picture(
+        "sfl_lemma7_against_worst_sequence",
+        "Lemma 7, (38): printed and corrected, against the worst sequence",
+        lemma_7,
+        ("sfl.lemma7.eq38", "sfl.lemma7.eq38.corrected"),
     ),
     *_bound_pictures(),
 ]

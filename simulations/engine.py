@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -51,6 +52,52 @@ class WeightedAverage:
         return self.mean
 
 
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The arguments that runs and exact expectations share, checked.
+
+    eta    (E,) step sizes;  ratio (E,) of successive averaging weights
+    x0     () or (d,), the start
+    S      participating clients
+    kept   rounds to record, increasing
+    """
+
+    eta: Array
+    ratio: Array
+    x0: Array
+    S: int
+    kept: NDArray[np.int64]
+
+
+def requested(
+    problem: Problem,
+    algorithm: Algorithm,
+    rounds: int,
+    x0: ArrayLike,
+    record: Sequence[str],
+    at: Iterable[int] | None,
+    average: ArrayLike,
+) -> Request:
+    """Check what was asked for.  Raises ValueError on the first thing that is wrong, saying what was expected."""
+    if not (isinstance(rounds, int | np.integer) and rounds >= 1):
+        raise ValueError(f"rounds = {rounds}: expected a whole number >= 1")
+    eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))
+    S = algorithm.participants(problem)
+    start = np.asarray(x0, dtype=float)
+    if start.shape not in ((), (problem.d,)) or not np.isfinite(start).all():
+        raise ValueError(f"x0 of shape {start.shape}: expected a number or ({problem.d},), finite")
+    given = np.asarray(average, dtype=float)
+    if given.shape not in ((), (1,), eta.shape) or not ((given > 0) & (given <= 1)).all():
+        raise ValueError(f"average = {given.tolist()}: expected a weight ratio in (0, 1], or {len(eta)} of them")
+    unknown = [name for name in record if name not in RECORDS]
+    if unknown:
+        raise ValueError(f"cannot record {unknown}: expected some of {', '.join(RECORDS)}")
+    kept = np.arange(rounds + 1) if at is None else np.unique(np.asarray(list(at)))
+    if not np.issubdtype(kept.dtype, np.integer) or kept[0] < 0 or kept[-1] > rounds:
+        raise ValueError(f"at = {kept.tolist()}: expected rounds between 0 and {rounds}")
+    return Request(eta, np.broadcast_to(given, eta.shape), start, S, kept)
+
+
 def run(
     problem: Problem,
     algorithm: Algorithm,
@@ -86,24 +133,9 @@ def run(
     seeds = np.asarray(list(seeds))
     if seeds.ndim != 1 or not len(seeds) or not np.issubdtype(seeds.dtype, np.integer) or (seeds < 0).any():
         raise ValueError(f"seeds = {seeds.tolist()}: expected at least one whole number >= 0")
-    if not (isinstance(rounds, int | np.integer) and rounds >= 1):
-        raise ValueError(f"rounds = {rounds}: expected a whole number >= 1")
-    eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))
-    S = algorithm.participants(problem)
-    start = np.asarray(x0, dtype=float)
-    if start.shape not in ((), (problem.d,)) or not np.isfinite(start).all():
-        raise ValueError(f"x0 of shape {start.shape}: expected a number or ({problem.d},), finite")
-    given = np.asarray(average, dtype=float)
-    if given.shape not in ((), (1,), eta.shape) or not ((given > 0) & (given <= 1)).all():
-        raise ValueError(f"average = {given.tolist()}: expected a weight ratio in (0, 1], or {len(eta)} of them")
-    ratio = np.broadcast_to(given, eta.shape)
-    unknown = [name for name in record if name not in RECORDS]
-    if unknown:
-        raise ValueError(f"cannot record {unknown}: expected some of {', '.join(RECORDS)}")
+    asked = requested(problem, algorithm, rounds, x0, record, at, average)
+    eta, start, ratio, S, kept = asked.eta, asked.x0, asked.ratio, asked.S, asked.kept
     replay = _orders(orders, rounds, S, problem.M, len(seeds))
-    kept = np.arange(rounds + 1) if at is None else np.unique(np.asarray(list(at)))
-    if not np.issubdtype(kept.dtype, np.integer) or kept[0] < 0 or kept[-1] > rounds:
-        raise ValueError(f"at = {kept.tolist()}: expected rounds between 0 and {rounds}")
 
     order_keys, sample_keys = (seed_keys(seeds, purpose) for purpose in (Purpose.ORDER, Purpose.SAMPLE))
     x = np.broadcast_to(start, (len(eta), len(seeds), problem.d)).copy()
@@ -155,7 +187,10 @@ def run(
     )
     data["status"] = (dims[:2], np.where(diverged_at >= 0, "diverged", "ran"))
     data["diverged_at"] = (dims[:2], diverged_at)
-    data.attrs = _provenance(problem, algorithm, rounds, seeds, start, orders, ratio)
+    data.attrs = provenance(problem, algorithm, rounds, asked) | {
+        "seeds": json.dumps(seeds.tolist()),
+        "orders": json.dumps(None if orders is None else np.asarray(orders).tolist()),
+    }
     return data
 
 
@@ -205,33 +240,29 @@ def _orders(orders: ArrayLike | None, rounds: int, S: int, M: int, seeds: int) -
     return full.astype(np.int64)
 
 
-def _provenance(
-    problem: Problem,
-    algorithm: Any,
-    rounds: int,
-    seeds: NDArray[np.int64],
-    x0: Array,
-    orders: ArrayLike | None,
-    ratio: Array,
-) -> dict[str, str]:
-    """Everything needed to run it again, as JSON strings (so that the Dataset can be written to netCDF)."""
+@cache
+def _versions() -> str:
+    """Versions of what computes, as JSON; looked up once, as each look-up reads files."""
     packages = {}
     for package in ("fedtheory", "numpy", "scipy"):
         try:
             packages[package] = version(package)
         except PackageNotFoundError:
             packages[package] = "not installed"
+    return json.dumps({"python": platform.python_version(), **packages})
+
+
+def provenance(problem: Problem, algorithm: Any, rounds: int, asked: Request) -> dict[str, str]:
+    """What is needed to do it again, as JSON strings (so that the Dataset can be written to netCDF)."""
     settings = {k: np.asarray(v).tolist() if v is not None else None for k, v in asdict(algorithm).items()}
     return {
         "problem": json.dumps(problem.provenance),
         "algorithm": json.dumps({"name": type(algorithm).__name__, **settings}),
         "rounds": str(rounds),
-        "seeds": json.dumps(seeds.tolist()),
-        "x0": json.dumps(x0.tolist()),
-        "orders": json.dumps(None if orders is None else np.asarray(orders).tolist()),
-        "average": json.dumps(ratio.tolist()),
-        "versions": json.dumps({"python": platform.python_version(), **packages}),
+        "x0": json.dumps(asked.x0.tolist()),
+        "average": json.dumps(asked.ratio.tolist()),
+        "versions": _versions(),
     }
 
 
-__all__ = ["RECORDS", "NoSuchConstant", "WeightedAverage", "run"]
+__all__ = ["RECORDS", "NoSuchConstant", "Request", "WeightedAverage", "provenance", "requested", "run"]

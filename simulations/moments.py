@@ -17,7 +17,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.engine import RECORDS, _provenance
+from simulations.engine import RECORDS, provenance, requested
 from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic
 
@@ -281,13 +281,16 @@ class _Blocks:
 def _common_eigenvectors(H: Array) -> tuple[Array, bool]:
     """An orthonormal basis in which all H_m (M, d, d) are diagonal and True, or, where there is none, the old and False.
 
-    Eigenvectors of a generic combination are common ones if any are.
+    Eigenvectors of a generic combination are common ones if any are; of a few, the one whose eigenvalues happen to lie
+    furthest apart has the most accurate ones.
     """
-    basis = np.linalg.eigh(np.tensordot(np.cos(np.arange(len(H))), H, 1))[1]
-    turned = basis.T @ H @ basis
-    off = turned * (1 - np.eye(H.shape[-1]))
-    separable = bool(np.abs(off).max() <= _ROUNDING * np.abs(H).max())
-    return (basis if separable else np.eye(H.shape[-1])), separable
+    combinations = (np.tensordot(np.cos(i * np.arange(len(H))), H, 1) for i in range(4))
+    off_diagonal = 1 - np.eye(H.shape[-1])
+    bases = [np.linalg.eigh(combination)[1] for combination in combinations]
+    left = [float(np.abs((basis.T @ H @ basis) * off_diagonal).max()) for basis in bases]
+    best = int(np.argmin(left))
+    separable = left[best] <= _ROUNDING * np.abs(H).max()
+    return (bases[best] if separable else np.eye(H.shape[-1])), bool(separable)
 
 
 def _drift(blocks: _Blocks, algorithm: SFL | PFL, S: int, eta: Array, covariance: Array) -> Array:
@@ -359,7 +362,8 @@ def _series(
     (B, p), n = blocks.start.shape, blocks.start.shape[1] + 1
     covariance = problem.sigma**2 / problem.d * np.eye(p)
     clients = _each(gradient_step(blocks.H, blocks.slope, eta[:, None, None], covariance).repeated(algorithm.K))
-    one_round = (parallel if isinstance(algorithm, PFL) else sequential)(clients, S)
+    together = isinstance(algorithm, PFL) or S == 1  # one client has no order, so there may be any number to draw from
+    one_round = (parallel if together else sequential)(clients, S)
     forms = blocks.forms()
     if "drift" in names:
         forms["drift"] = _drift(blocks, algorithm, S, eta, covariance)
@@ -397,37 +401,22 @@ def expectation(
     in the first round where E||x_r||^2 or a recorded expectation is no finite double; NaN from there on.
 
     Raises ValueError for a malformed request, a problem that is no Quadratic, an algorithm other than SFL or PFL, or
-    SFL with more than 16 clients; NoSuchConstant when a recorded quantity needs a constant that the problem does not
-    have.
+    SFL with more than 16 clients, unless one client makes a round; NoSuchConstant when a recorded quantity needs a
+    constant that the problem does not have.
     """
     if not isinstance(problem, Quadratic):
         raise ValueError(f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion")
     if not isinstance(algorithm, SFL | PFL):
         raise ValueError(f"{type(algorithm).__name__}: expected SFL or PFL")
-    if not (isinstance(rounds, int | np.integer) and rounds >= 1):
-        raise ValueError(f"rounds = {rounds}: expected a whole number >= 1")
-    eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))
-    algorithm.participants(problem)
-    x = np.asarray(x0, dtype=float)
-    if x.shape not in ((), (problem.d,)) or not np.isfinite(x).all():
-        raise ValueError(f"x0 of shape {x.shape}: expected a number or ({problem.d},), finite")
-    given = np.asarray(average, dtype=float)
-    if given.shape not in ((), (1,), eta.shape) or not ((given > 0) & (given <= 1)).all():
-        raise ValueError(f"average = {given.tolist()}: expected a weight ratio in (0, 1], or {len(eta)} of them")
-    ratio = np.broadcast_to(given, eta.shape)
-    unknown = [name for name in record if name not in RECORDS]
-    if unknown:
-        raise ValueError(f"cannot record {unknown}: expected some of {', '.join(RECORDS)}")
-    kept = np.arange(rounds + 1) if at is None else np.unique(np.asarray(list(at)))
-    if not np.issubdtype(kept.dtype, np.integer) or kept[0] < 0 or kept[-1] > rounds:
-        raise ValueError(f"at = {kept.tolist()}: expected rounds between 0 and {rounds}")
+    asked = requested(problem, algorithm, rounds, x0, record, at, average)
+    eta, ratio, kept = asked.eta, asked.ratio, asked.kept
     for name, constant in {"gap": "F_star", "gap_average": "F_star", "dist2": "x_star"}.items():
         if name in record:
             problem.constants[constant]
 
     # Divergence is a result here: overflow is caught below, not warned about.
     with np.errstate(over="ignore", invalid="ignore"):
-        blocks = _Blocks.of(problem, x)
+        blocks = _Blocks.of(problem, asked.x0)
         names = list(dict.fromkeys([*record, "size"]))
         E = len(eta) if blocks.start.shape[1] == 1 else 1  # larger blocks: one step size at a time, to save memory
         parts = [
@@ -455,6 +444,5 @@ def expectation(
     )
     data["status"] = ("step_size", np.where(diverged_at >= 0, "diverged", "ran"))
     data["diverged_at"] = ("step_size", diverged_at)
-    provenance = _provenance(problem, algorithm, rounds, np.arange(0), x, None, ratio)
-    data.attrs = {key: value for key, value in provenance.items() if key not in ("seeds", "orders")}
+    data.attrs = provenance(problem, algorithm, rounds, asked)
     return data

@@ -65,6 +65,7 @@ def one_round(
     mean_grad_sq          E||sum grad F_pi_m(x_mk)||^2
     step_sq, noise_sq     E||sum g||^2, E||sum (g - grad F_pi_m(x_mk))||^2
     move_sq               E||sum (grad F_pi_m(x_mk) - grad F_pi_m(x))||^2
+    tracked_sq            E||sum (grad F(x) + grad F_pi_m(x_mk) - grad F_pi_m(x))||^2
     bias_sq*, star_sq*    E||sum (grad F_pi_m(x) - grad F_pi_m(x_star))||^2, E||sum grad F_pi_m(x_star)||^2
 
     and mappings from (m, k) to numbers, where "upto" runs over the steps that lead from x to x_mk: for SFL all those of
@@ -223,6 +224,7 @@ class _Round:
         yield ("step_sq",), square(total(s.gradient + s.noise for s in steps))
         yield ("noise_sq",), square(total(s.noise for s in steps))
         yield ("move_sq",), square(total(s.gradient - s.at_x for s in steps))
+        yield ("tracked_sq",), square(total(full + s.gradient - s.at_x for s in steps))
         yield ("bias_sq",), square(total(s.at_x - s.at_star for s in steps))
         yield ("star_sq",), square(total(s.at_star for s in steps))
         for place, step in enumerate(steps):

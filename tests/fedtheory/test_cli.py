@@ -140,7 +140,7 @@ def test_verify_tells_witness_and_status(call) -> None:
     assert status == 0
     (refuted,) = [e for e in found["sfl.lemma4.sum"]["evidence"] if e["kind"] == "enumeration"]
     assert refuted["verdict"] == "refuted" and refuted["witness"]["enumerated"] != refuted["witness"]["printed"]
-    assert found["sfl.lemma4"]["verdict"] == "holds"
+    assert found["sfl.lemma4"]["verdict"] == "proved"
     assert call("verify", "sfl.lemma4.sum", "--expect-clean")[0] == 1
     assert call("verify", "sfl.lemma4", "--expect-clean")[0] == 0
 

@@ -47,8 +47,23 @@ def test_command_prints_what_the_page_says(command: str, output: str) -> None:
     assert "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines()) == output
 
 
+RUN, LEMMA = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
 def test_python_snippet_runs_and_the_bound_holds() -> None:
-    (snippet,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    printed = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, check=True).stdout
     measured, bound = (float(number) for number in printed.split("<="))
     assert 0 < measured <= bound
+
+
+@pytest.mark.parametrize(("claim", "passes"), [("Norm(change) ** 2 / L", True), ("2 * Norm(change) ** 2 / L", False)])
+def test_own_lemma(claim: str, passes: bool, tmp_path: Path) -> None:
+    (tmp_path / "test_lemma.py").write_text(LEMMA.replace("Norm(change) ** 2 / L", claim))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == (0 if passes else 1), done.stdout
+    assert passes or ("is false" in done.stdout and "quadratic" in done.stdout), done.stdout

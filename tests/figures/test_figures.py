@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,31 +11,42 @@ import pytest
 from matplotlib.image import imread
 
 from figures import gallery
-from figures.sfl import ROUNDS, best_runs, group
+from figures.sfl import ROUNDS, best_runs, exact_distance, group, worst_mean
 from theory import catalogue
 
 PICTURES = gallery.pictures()
-LONG = {"sfl_slopes_in_R_K_M"}
+QUICK = {
+    "sfl_fig1_distance_on_quadratics",
+    "sfl_fig8_exdir_partitions",
+    "sfl_lemma7_against_worst_sequence",
+    "sfl_eq54_bound_against_run",
+}
+
+
+def draw(name: str) -> gallery.Drawn:
+    return gallery.find(name).draw(False)
 
 
 @pytest.mark.parametrize(
     "picture",
-    [pytest.param(p, marks=pytest.mark.slow if p.name in LONG else ()) for p in PICTURES],
+    [pytest.param(p, marks=() if p.name in QUICK else pytest.mark.slow) for p in PICTURES],
     ids=lambda p: p.name,
 )
 def test_figure(picture, tmp_path) -> None:
-    png, svg, csv = gallery.save(picture, tmp_path)
+    kept = []
+    png, svg, csv = gallery.save(
+        replace(picture, draw=lambda full: kept.append(picture.draw(full)) or kept[0]), tmp_path
+    )
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in (png, svg, csv))  # nothing half-written
     pixels = imread(io.BytesIO(png.read_bytes()))
     assert pixels.shape[0] > 200 and pixels.shape[1] > 400 and pixels.std() > 0.01
     assert svg.read_text().rstrip().endswith("</svg>")
     data = pd.read_csv(csv)
     assert len(data) and np.isfinite(data.select_dtypes("number").to_numpy()).all()
+    axes_are_labelled(kept[0].canvas)
 
 
-@pytest.mark.parametrize("picture", [p for p in PICTURES if p.name not in LONG], ids=lambda p: p.name)
-def test_axes_are_labelled(picture) -> None:
-    canvas = picture.draw(False).canvas
+def axes_are_labelled(canvas) -> None:
     assert canvas.get_suptitle()
     grid = [a for a in canvas.axes if a.get_subplotspec() is not None]
     for axis in grid:
@@ -45,16 +57,54 @@ def test_axes_are_labelled(picture) -> None:
             assert axis.get_ylabel(), "no label left of the first column"
 
 
-def test_bound_and_run_share_an_axis_with_uncertainty() -> None:
-    (picture,) = [p for p in PICTURES if p.name == "sfl_eq54_bound_against_run"]
-    drawn = picture.draw(False)
+@pytest.mark.parametrize("number", [42, 46, 54, 80])
+def test_a_refuted_bound_is_crossed_and_its_correction_is_not(number: int) -> None:
+    drawn = draw(f"sfl_eq{number}_bound_against_run")
     above = drawn.canvas.axes[0]
     labels = [line.get_label() for line in above.get_lines()]
-    assert "bound (sum)" in labels and any(str(label).startswith("measured") for label in labels)
-    assert above.collections, "no confidence band"
-    assert (drawn.data.low <= drawn.data["mean"]).all() and (drawn.data["mean"] <= drawn.data.high).all()
-    terms = [c for c in drawn.data.columns if c not in ("arena", "eta_tilde", "R", "mean", "low", "high", "bound")]
-    np.testing.assert_allclose(drawn.data[terms].sum(axis=1), drawn.data.bound, rtol=1e-9)
+    assert {"bound (sum)", "measured", "corrected"} <= set(labels)
+    assert ("measured, corrected weights" in labels) == (number == 42)  # the others average alike
+    assert above.collections, "no band"
+    data = drawn.data
+    assert (data.low <= data["mean"]).all() and (data["mean"] <= data.high).all()
+    terms = data.columns.difference(["statement", "arena", "eta_tilde", "R", "mean", "low", "high", "bound"])
+    np.testing.assert_allclose(data[terms].sum(axis=1), data.bound, rtol=1e-9)
+    printed, corrected = (data[data.statement == f"sfl.eq{number}{form}"] for form in ("", ".corrected"))
+    first = printed[printed.arena == printed.arena.iloc[0]]
+    assert (first.low == first.high).all(), "exact"
+    assert (first["mean"] < first.bound).iloc[0] and (first["mean"] > first.bound).iloc[-1]
+    assert (corrected.high < corrected.bound).all() and printed.arena.iloc[0] in set(corrected.arena)
+
+
+def test_lemma_7_is_crossed_before_its_condition_only() -> None:
+    data = draw("sfl_lemma7_against_worst_sequence").data
+    fails = data.printed < data.worst
+    assert fails.any() and not fails[data.corrected_speaks == 1].any()
+    assert set(data[data.corrected_speaks == 0]["T"]) == set(range(49))  # T + 1 < 1/(2 a gamma) = 50
+
+
+def test_the_worst_sequence_is_worst() -> None:
+    a, b, c, gamma, r0, T = 0.5, 2.0, 3.0, 0.1, 4.0, 12
+    worst = worst_mean(a, b, c, gamma, r0, T + 1)
+    W = (1 - a * gamma) ** -np.arange(1.0, T + 2)
+    np.testing.assert_allclose(worst, r0 / (gamma * W.cumsum()) + c * gamma, rtol=1e-12)  # (40), with equality
+    rng = np.random.default_rng(0)
+    for _ in range(50):  # any other sequence that satisfies (37) stays below
+        r, s = [r0], []
+        for _ in range(T + 1):
+            spent = rng.uniform() * ((1 - a * gamma) * r[-1] + c * gamma**2)
+            s.append(spent / (b * gamma))
+            r.append((1 - a * gamma) * r[-1] + c * gamma**2 - spent)
+        assert (b * np.cumsum(W * s) / W.cumsum() <= worst * (1 + 1e-12)).all()
+
+
+def test_the_exact_distance_lies_among_the_sampled_ones() -> None:
+    """Group 2, SFL, K = 10: the stationary distance of random orders, against 5 seeds and 400 rounds after the descent."""
+    eta, distance = best_runs("sfl.quad.table2.g2", 10, "SFL")
+    exact = exact_distance("sfl.quad.table2.g2", 10, "SFL", eta)
+    late = distance["round"] > 200
+    assert float(exact[-1]) == pytest.approx(float(np.sqrt((distance[:, late] ** 2).mean())), rel=0.15)
+    np.testing.assert_allclose(exact[:10], distance.isel(seed=0)[:10], rtol=0.05)  # the descent is not random
 
 
 def test_groups_are_read_from_the_statements() -> None:

@@ -20,7 +20,7 @@ ABOUT_STAR = {
 }  # fmt: skip
 PLAIN = {
     "dist2", "dist2_next", "D_F", "grad_sq", "descent", "inner_sum", "cross_sum", "local_grad_sq", "mean_grad_sq",
-    "step_sq", "noise_sq", "move_sq", "bias_sq", "star_sq",
+    "step_sq", "noise_sq", "move_sq", "tracked_sq", "bias_sq", "star_sq",
 }  # fmt: skip
 
 
@@ -92,6 +92,7 @@ def by_signs(
         add("step_sq", norm2(sum(gradients[q] + noise[q] for q in places)))
         add("noise_sq", norm2(sum(noise[q] for q in places)))
         add("move_sq", norm2(sum(gradients[q] - own[q[0]] for q in places)))
+        add("tracked_sq", norm2(sum(full + gradients[q] - own[q[0]] for q in places)))
         add("bias_sq", norm2(sum(own[m] - there[m] for m, _ in places)))
         add("star_sq", norm2(sum(there[m] for m, _ in places)))
         for m, k in places:

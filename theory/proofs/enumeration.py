@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import permutations, product
 from math import perm
 
@@ -16,7 +15,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from theory.notation import Expectation, Inner, Norm
+from theory.proofs.instances import Law, Values, interpret
 from theory.statement import Bound, Relations, Statement, Status, Verdict
 
 Integers = NDArray[np.int64]
@@ -134,56 +133,21 @@ def grid(most: int, samples: Callable[[int, int], int] = perm) -> Iterator[tuple
 # Statements in vector notation, on a finite law or a symbolic population
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """One outcome of a finite law: its probability and the values of symbols (or indexed symbols, as strings)."""
-
-    probability: sympy.Expr
-    values: Mapping[str, sympy.Expr]
-
-
-def interpret(expression: sympy.Basic, values: Mapping[str, sympy.Expr], law: Sequence[Outcome] = ()) -> sympy.Expr:
-    """The expression in one dimension: norms squared become squares, E[.] the mean over the law's outcomes."""
-    e = expression
-    if str(e) in values:
-        return values[str(e)]
-    if isinstance(e, Expectation):
-        return sympy.Add(*(o.probability * interpret(e.args[0], {**values, **o.values}, law) for o in law))
-    if isinstance(e, Norm):
-        return interpret(e.args[0], values, law)  # used squared only
-    if isinstance(e, Inner):
-        return sympy.Mul(*(interpret(a, values, law) for a in e.args))
-    if isinstance(e, sympy.Sum):
-        index, low, high = e.limits[0]
-        ends = [int(interpret(end, values, law)) for end in (low, high)]
-        return sympy.Add(
-            *(interpret(e.function.subs(index, at), {**values, str(index): sympy.Integer(at)}, law)
-              for at in range(ends[0], ends[1] + 1))
-        )  # fmt: skip
-    if not e.args:
-        return e
-    if isinstance(e, sympy.Indexed):
-        raise KeyError(f"no value for {e}")
-    return e.func(*(interpret(a, values, law) for a in e.args))
-
-
-def decide(relation: sympy.Basic, values: Mapping[str, sympy.Expr], law: Sequence[Outcome], names: list[str]) -> bool:
-    """Whether a quadratic relation holds for all real values of the named symbols: identity, or a PSD form."""
+def decide(relation: sympy.Basic, values: Values, law: Law, variables: list[sympy.Symbol]) -> bool:
+    """Whether a quadratic relation holds for all real values of the variables: identity, or a PSD form."""
     left, right = (sympy.expand(interpret(side, values, law)) for side in relation.args)
     if isinstance(relation, sympy.Eq):
         return sympy.expand(left - right) == 0
     difference = right - left if isinstance(relation, sympy.Le) else left - right
-    variables = [sympy.Symbol(name, real=True) for name in names]
     half_hessian = sympy.hessian(sympy.expand(difference), variables) / 2
     if sympy.expand(difference - (sympy.Matrix([variables]) * half_hessian * sympy.Matrix(variables))[0]) != 0:
         return False  # not a form: no decision in favour
     return bool(half_hessian.is_positive_semidefinite)
 
 
-def population(n: int, base: str = "x") -> tuple[dict[str, sympy.Expr], list[str]]:
-    """Symbols x[1] ... x[n] of a population, in one dimension, and their names."""
-    names = [f"{base}_{i}" for i in range(1, n + 1)]
-    return {f"{base}[{i}]": sympy.Symbol(name, real=True) for i, name in enumerate(names, 1)}, names
+def population(n: int) -> list[sympy.Symbol]:
+    """Symbols x_1 ... x_n of a population, in one dimension."""
+    return [sympy.Symbol(f"x_{i}", real=True) for i in range(1, n + 1)]
 
 
 def check_population(statement: Statement, full: bool = False) -> Verdict:
@@ -192,9 +156,9 @@ def check_population(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(claim, Relations)
     sizes = range(1, 9 if full else 7)
     for n in sizes:
-        values, names = population(n)
+        x = population(n)
         for relation in claim.relations:
-            if not decide(relation, {**values, "n": sympy.Integer(n)}, (), names):
+            if not decide(relation, {"x": x, "n": sympy.Integer(n)}, (), x):
                 return Verdict(
                     Status.REFUTED, f"fails for n = {n}: {relation}", witness={"n": n, "where": str(relation)}
                 )
@@ -207,30 +171,28 @@ def check_law(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(claim, Relations)
     most = 6 if full else 4
     for n in range(1, most + 1):
-        points, names = population(n)
+        points = population(n)
         p = [sympy.Symbol(f"p_{i}", nonnegative=True) for i in range(1, n)]
         p.append(1 - sympy.Add(*p))
-        law = [Outcome(pi, {"x": point}) for pi, point in zip(p, points.values(), strict=True)]
+        law = [(pi, {"x": point}) for pi, point in zip(p, points, strict=True)]
         for relation in claim.relations:
-            if not decide(relation, {}, law, names):
+            if not decide(relation, {}, law, points):
                 return Verdict(Status.REFUTED, f"fails on {n} points: {relation}", witness={"points": n})
     return Verdict(Status.HOLDS, f"exact for every law on at most {most} points, in every dimension")
 
 
-def sign_tree(depth: int) -> tuple[list[Outcome], list[str]]:
+def sign_tree(depth: int) -> tuple[Law, list[sympy.Symbol]]:
     """Adapted noise x_i = e_i + s(history) (+-1): every scale s a free symbol, one per node of the binary tree."""
-    names: dict[tuple[int, ...], str] = {}
-    outcomes = []
+    scales: dict[tuple[int, ...], sympy.Symbol] = {}
+    law = []
     for signs in product((1, -1), repeat=depth):
-        values: dict[str, sympy.Expr] = {}
-        for i in range(depth):
-            history = signs[:i]
-            names.setdefault(history, f"s_{len(names)}")
-            centre = sympy.Symbol(f"c_{i}_{history}", real=True)
-            values[f"e[{i + 1}]"] = centre
-            values[f"x_seq[{i + 1}]"] = centre + signs[i] * sympy.Symbol(names[history], real=True)
-        outcomes.append(Outcome(sympy.Rational(1, 2**depth), values))
-    return outcomes, list(names.values())
+        histories = [signs[:i] for i in range(depth)]
+        for history in histories:
+            scales.setdefault(history, sympy.Symbol(f"s_{len(scales)}", real=True))
+        centres = [sympy.Symbol(f"c_{history}", real=True) for history in histories]
+        x = [c + sign * scales[h] for c, sign, h in zip(centres, signs, histories, strict=True)]
+        law.append((sympy.Rational(1, 2**depth), {"e": centres, "x_seq": x}))
+    return law, list(scales.values())
 
 
 def check_martingale(statement: Statement, full: bool = False) -> Verdict:
@@ -251,7 +213,7 @@ def check_martingale(statement: Statement, full: bool = False) -> Verdict:
             if isinstance(relation, sympy.Eq):
                 holds = sympy.expand(sides[0] - sides[1]) == 0
             else:
-                at_most = {sympy.Symbol(name, real=True): sigma for name in scales}
+                at_most = dict.fromkeys(scales, sigma)
                 worst = [sympy.expand(side.subs(at_most)) for side in sides]
                 holds = bool(sympy.simplify((worst[1] - worst[0]) / sigma**2) >= 0)
             if not holds:
@@ -261,6 +223,3 @@ def check_martingale(statement: Statement, full: bool = False) -> Verdict:
                     witness={"depth": depth, "left": str(sides[0]), "right": str(sides[1])},
                 )
     return Verdict(Status.HOLDS, f"exact on all trees of adapted +-1 noise of depth at most {deepest}, every scale")
-
-
-__all__ = ["Case", "Fraction", "check_law", "check_martingale", "check_population", "compare", "decide", "interpret"]

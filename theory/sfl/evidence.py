@@ -89,8 +89,7 @@ def unbiased_mean(statement: Statement, full: bool = False) -> Verdict:
     most = 7 if full else 5
     cases = 0
     for n, s in enumeration.grid(most):
-        x, _ = enumeration.population(n)
-        units_ = list(x.values())
+        units_ = enumeration.population(n)
         mean = sympy.Add(*units_) / n
         for samples in (enumeration.without_replacement(n, s), enumeration.with_replacement(n, s)):
             if len(samples) > 20_000:
@@ -103,9 +102,11 @@ def unbiased_mean(statement: Statement, full: bool = False) -> Verdict:
             expected = sympy.Add(
                 *(sympy.Rational(c, s * len(samples)) * u for c, u in zip(counts, units_, strict=True))
             )
-            law = [enumeration.Outcome(sympy.Integer(1), {"xbar_pi": expected})]
+            law = [(sympy.Integer(1), {"xbar_pi": expected})]
             for relation in claim.relations:
-                if not enumeration.decide(relation, {"xbar": mean}, law, []):
+                if not enumeration.decide(
+                    relation, {"xbar": mean, "n": sympy.Integer(n), "s": sympy.Integer(s)}, law, []
+                ):
                     return Verdict(Status.REFUTED, f"fails for n = {n}, s = {s}", witness={"n": n, "s": s})
     return Verdict(Status.HOLDS, f"exact over all samples with and without replacement, {cases} cases, n = 2..{most}")
 

@@ -1,0 +1,137 @@
+"""Arenas of the SFL paper: which problem and algorithm put which bound to the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from bounds.arena import Arena
+from simulations import data, partitions
+from simulations.algorithms.sfl import PFL, SFL
+from simulations.problems import Problem
+from simulations.problems.logistic import Logistic
+from simulations.problems.quadratic import from_functions, generate
+
+# Ten clients in ten dimensions, L = 1.  Case -> [(name, problem, rounds)]
+_random = partial(generate, 10, 10, L=1.0, sigma=0.5)
+_HETEROGENEITY = (0.1, 1.0, 10.0)
+QUADRATICS: dict[str, list[tuple[str, Callable[[], Problem], int]]] = {
+    "strongly_convex": [
+        (
+            f"quadratics, kappa {kappa}, zeta_* {zeta_star:g}",
+            partial(_random, mu=1 / kappa, zeta_star=zeta_star, delta=0.25 * (1 - 1 / kappa), seed=1),
+            rounds,
+        )
+        for kappa, rounds in ((5, 300), (30, 1200), (100, 3000))
+        for zeta_star in _HETEROGENEITY
+    ],
+    "general_convex": [  # each client flat in some direction
+        (
+            f"quadratics, mu 0, zeta_* {zeta_star:g}",
+            partial(_random, mu=0.0, zeta_star=zeta_star, delta=0.2, seed=2),
+            1000,
+        )
+        for zeta_star in _HETEROGENEITY
+    ],
+    "nonconvex": [  # eigenvalues in [-0.2, 1], F convex and bounded below
+        (
+            f"indefinite quadratics, zeta_* {zeta_star:g}",
+            partial(_random, mu=-0.2, zeta_star=zeta_star, delta=0.4, seed=3),
+            1000,
+        )
+        for zeta_star in _HETEROGENEITY
+    ],
+}
+
+
+def two_opposed() -> Problem:
+    """Table 2, Group 2: x^2/2 + x and x^2/2 - x."""
+    return from_functions([0.5, 0.5], [1.0, -1.0], name="Table 2, Group 2")
+
+
+def breast_cancer() -> Problem:
+    """Binary logistic regression, ten clients with one class each (ExDir(1, 10)), mini-batches of 8."""
+    dataset = data.scaled(data.load("breast_cancer"))
+    partition = partitions.exdir(dataset.labels, 10, 1, 10.0, seed=0)
+    return Logistic(dataset, partition, regularisation=0.01, batch=8)
+
+
+def digits() -> Problem:
+    """Multinomial logistic regression, ten clients with two classes each (ExDir(2, 10)), mini-batches of 8."""
+    dataset = data.scaled(data.load("digits"))
+    partition = partitions.exdir(dataset.labels, 10, 2, 10.0, seed=0)
+    return Logistic(dataset, partition, regularisation=0.02, batch=8)
+
+
+# Bounds by case: with all M clients; with S of M, as they should stand; with S of M, as printed where that is wrong
+_Bounds = dict[str, dict[str, Callable[..., SFL | PFL]]]
+_FULL: _Bounds = {case: {f"sfl.thm1.{case}": SFL, f"sfl.thm2.{case}": PFL} for case in QUADRATICS}
+_PARTIAL: _Bounds = {
+    "strongly_convex": {"sfl.eq42.corrected": SFL, "sfl.eq71": PFL},
+    "general_convex": {"sfl.eq46.corrected": SFL, "sfl.eq73": PFL},
+    "nonconvex": {"sfl.eq54.corrected": SFL, "sfl.eq80.corrected": PFL},
+}
+_WRONG: _Bounds = {
+    "strongly_convex": {"sfl.eq42": SFL},
+    "general_convex": {"sfl.eq46": SFL},
+    "nonconvex": {"sfl.eq54": SFL, "sfl.eq80": PFL},
+}
+SEARCHED = {
+    id_: algorithm for bounds in (_FULL, _PARTIAL) for case in bounds.values() for id_, algorithm in case.items()
+}
+
+# M times x^2/2, neither noise nor heterogeneity: S of M clients make S/M of the progress of all.
+ten_alike, forty_alike = (partial(from_functions, (0.5,) * M, (0.0,) * M) for M in (10, 40))
+
+
+def _refuting() -> list[Arena]:
+    """Where printed bounds for S < M fail: no sampling term, or eta_tilde = M K eta where S K eta is meant."""
+    # One of two opposed clients a round, K = 1: both algorithms are SGD with the sampling noise of the clients.
+    opposed = partial(
+        Arena,
+        name="two opposed quadratics, 1 of 2",
+        problem=two_opposed,
+        K=1,
+        S=1,
+        x0=0.2,
+        rounds=4000,
+        fractions=(1.0, 0.1),
+    )
+    few = partial(Arena, algorithm=SFL, K=1, S=1)
+    found = []
+    for form in ("", ".corrected"):
+        found += [
+            opposed(f"sfl.eq54{form}", algorithm=SFL),
+            opposed(f"sfl.eq80{form}", algorithm=PFL),
+            few(f"sfl.eq42{form}", "ten equal quadratics, 1 of 10", ten_alike, rounds=120),
+            few(f"sfl.eq46{form}", "forty equal quadratics, 1 of 40", forty_alike, rounds=1000),
+        ]
+    return found
+
+
+def _on_quadratics(case: str) -> Iterator[Arena]:
+    for name, problem, rounds in QUADRATICS[case]:
+        for K in (1, 5, 20):
+            for id_, algorithm in _FULL[case].items():
+                yield Arena(id_, f"{name}, K {K}", problem, algorithm, K=K, rounds=rounds)
+            for id_, algorithm in _PARTIAL[case].items():
+                for S in (1, 3, 10):
+                    yield Arena(id_, f"{name}, K {K}, {S} of 10", problem, algorithm, K=K, S=S, rounds=rounds)
+        for id_, algorithm in _WRONG[case].items():
+            yield Arena(id_, f"{name}, K 5, 3 of 10", problem, algorithm, K=5, S=3, rounds=rounds)
+
+
+def _on_logistic_regression(case: str) -> Iterator[Arena]:
+    name, rounds = "logistic regression, ", {"strongly_convex": (600, 400)}.get(case, (300, 200))
+    ours = partial(Arena, problem=breast_cancer, K=5, x0=0.0, rounds=rounds[0])
+    for id_, algorithm in _FULL[case].items():
+        yield ours(id_, name + "breast_cancer", algorithm=algorithm)
+        yield Arena(id_, name + "digits", digits, algorithm, K=5, x0=0.0, rounds=rounds[1], seeds=5)
+    for id_, algorithm in (_PARTIAL[case] | _WRONG[case]).items():
+        yield ours(id_, name + "breast_cancer, 3 of 10", algorithm=algorithm, S=3)
+
+
+ARENAS = [
+    *_refuting(),
+    *(arena for case in QUADRATICS for arena in (*_on_quadratics(case), *_on_logistic_regression(case))),
+]

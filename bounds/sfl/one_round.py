@@ -1,0 +1,580 @@
+"""The statements about one round of SFL or PFL, decided on exact instances, and a search for counter-examples.
+
+An instance is a federation of quadratics, a start and a round; every letter of a statement is then a fraction: the
+constants of the problem by closed forms, the expectations by `simulations.one_round`.  So a violated claim is a proof,
+and its witness can be checked by hand.  The search runs over two kinds of clients in floating point; what it finds
+counts once it is confirmed in fractions.
+
+Slack.  A claim `quantity <= sum of terms` is read as need <= room: the room is the sum of the terms with a plus sign,
+the need is the quantity plus what the terms with a minus sign take away.  The slack is the smallest room / need: by that
+factor all terms with a plus sign can be divided before an instance refutes the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+from itertools import product
+from math import inf, isqrt, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+from sympy.core.relational import Relational
+from sympy.printing.lambdarepr import LambdaPrinter
+
+from simulations.one_round import one_round
+from theory.proofs.search import Range, maximise, shrink
+from theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict
+
+Number = Any  # a Fraction, or a float in the search
+Numbers = NDArray[Any]
+
+SEQUENTIAL = (
+    "step.eq28", "step.eq29", "step.eq30", "step.eq31", "step.eq32", "lemma5",
+    "step.eq35", "step.eq36", "lemma6",
+    "step.sc_recursion", "eq41", "eq41.corrected", "step.gc_recursion", "step.gc_recursion.corrected",
+    "step.eq49", "step.eq50", "step.eq50.corrected", "step.eq51", "step.eq51.corrected", "lemma9", "lemma9.corrected",
+    "step.eq53", "lemma10",
+    "step.eq54_recursion", "step.eq54_recursion.corrected",
+)  # fmt: skip
+PARALLEL = (
+    "lemma11", "lemma12", "eq70",
+    "lemma13", "lemma13.corrected", "lemma14.corrected",
+    "step.eq80_recursion", "step.eq80_recursion.corrected",
+)  # fmt: skip
+
+# Instances
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A round from x of M quadratics F_m(y) = y'H_m y / 2 + b_m'y, in coordinates in which grad F(0) = 0.
+
+    H, b, x   nested tuples (M, d, d), (M, d), (d,) of Fractions (of floats in the search), d = 1 or 2; sum b_m = 0
+    S, K      participating clients, local steps
+    sigma_sq  variance of a stochastic gradient
+
+    Raises ValueError for shapes that do not fit, or slopes b_m that do not sum to 0.
+    """
+
+    H: tuple[tuple[tuple[Number, ...], ...], ...]
+    b: tuple[tuple[Number, ...], ...]
+    x: tuple[Number, ...]
+    S: int
+    K: int
+    sigma_sq: Number
+
+    def __post_init__(self) -> None:
+        H: Numbers = np.asarray(self.H)
+        b: Numbers = np.asarray(self.b)
+        if H.shape != (*b.shape, len(self.x)) or len(self.x) not in (1, 2):
+            raise ValueError(f"H {H.shape}, b {b.shape}, x ({len(self.x)},): expected (M, d, d), (M, d), (d,), d <= 2")
+        if b.sum(0).any():
+            raise ValueError(f"b = {self.b}: expected slopes that sum to 0, so that grad F(0) = 0")
+
+    @property
+    def M(self) -> int:
+        """Number of clients."""
+        return len(self.H)
+
+    @cached_property
+    def mean(self) -> Numbers:
+        """The second derivative of F, (d, d)."""
+        return np.asarray(self.H).sum(0) / self.M
+
+    @cached_property
+    def L(self) -> Number:
+        """The smallest L of Assumption 1: the largest eigenvalue in modulus."""
+        return max(abs(value) for H in self.H for value in eigenvalues(H))
+
+    @cached_property
+    def mu(self) -> Number:
+        """The smallest eigenvalue of all H_m, of either sign."""
+        return min(value for H in self.H for value in eigenvalues(H))
+
+    @cached_property
+    def zeta_star_sq(self) -> Number:
+        """(1/M) sum ||grad F_m(0)||^2 (Assumption 3b)."""
+        return (np.asarray(self.b) ** 2).sum() / self.M
+
+    def zeta_sq(self, beta: Number) -> Number | None:
+        """The smallest zeta^2 of Assumption 3a for this beta, or None where beta is too small for any.
+
+        With G_m = H_m - H and P, q, s the means of G_m G_m, G_m b_m, ||b_m||^2 it is s + q'(beta^2 H H - P)^-1 q, the
+        maximum over y of (1/M) sum ||G_m y + b_m||^2 - beta^2 ||H y||^2, if that matrix is positive definite.
+        """
+        b: Numbers = np.asarray(self.b)
+        G: Numbers = np.asarray(self.H) - self.mean
+        P, q = sum(g @ g for g in G) / self.M, sum(g @ v for g, v in zip(G, b, strict=True)) / self.M
+        if not G.any():
+            return self.zeta_star_sq
+        A = beta**2 * self.mean @ self.mean - P
+        if not (A.trace() > 0 and determinant(A) > 0):
+            return None
+        turned = q if len(q) == 1 else np.array([[A[1, 1], -A[0, 1]], [-A[0, 1], A[0, 0]]]) @ q  # adjugate
+        return self.zeta_star_sq + q @ turned / determinant(A)
+
+    def fits(self, assumptions: Iterable[str]) -> bool:
+        """Whether it satisfies the assumptions, by id, that not every quadratic satisfies."""
+        convex = self.mu >= 0
+        bounded = self.mean.trace() >= 0 and determinant(self.mean) >= 0
+        return (convex or "sfl.asm.cases" not in assumptions) and (bounded or "sfl.asm.lower" not in assumptions)
+
+    def described(self) -> dict[str, Any]:
+        """As a witness shows it: fractions as text, numbers instead of one-dimensional vectors and matrices."""
+        one = len(self.x) == 1
+        return {
+            "H": [str(H[0][0]) if one else [[str(h) for h in row] for row in H] for H in self.H],
+            "b": [str(b[0]) if one else [str(v) for v in b] for b in self.b],
+            "x": str(self.x[0]) if one else [str(v) for v in self.x],
+            "x_star": 0 if one else [0, 0],
+            **{"M": self.M, "S": self.S, "K": self.K, "sigma^2": str(self.sigma_sq)},
+        }
+
+
+def determinant(A: Numbers) -> Number:
+    """Of a matrix (d, d), d = 1 or 2."""
+    return A[0, 0] if len(A) == 1 else A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
+
+
+def eigenvalues(A: tuple[tuple[Number, ...], ...]) -> list[Number]:
+    """Of a symmetric matrix (d, d), d = 1 or 2.  Raises ValueError where they are irrational, for fractions."""
+    if len(A) == 1:
+        return [A[0][0]]
+    middle, radius_sq = (A[0][0] + A[1][1]) / 2, ((A[0][0] - A[1][1]) / 2) ** 2 + A[0][1] ** 2
+    radius = root(radius_sq)
+    if radius**2 != radius_sq:
+        raise ValueError(f"{A}: expected a matrix with rational eigenvalues")
+    return [middle - radius, middle + radius]
+
+
+def root(q: Number) -> Number:
+    """The square root of q >= 0; of a fraction that has none, a fraction slightly below."""
+    if not isinstance(q, Fraction):
+        return q**0.5
+    fine = 1000 * q.denominator
+    return Fraction(isqrt(q.numerator * q.denominator * 1_000_000), fine)
+
+
+@cache
+def measured(instance: Instance, eta: Fraction, sequential: bool) -> Mapping[str, Any]:
+    """What `simulations.one_round` returns for an exact instance; computed once."""
+    return measured_afresh(instance, eta, sequential)
+
+
+def measured_afresh(instance: Instance, eta: Number, sequential: bool) -> Mapping[str, Any]:
+    """What `simulations.one_round` returns for an instance."""
+    i, star = instance, [0 * v for v in instance.x]
+    return one_round(i.H, i.b, i.x, K=i.K, S=i.S, eta=eta, sigma2=i.sigma_sq, sequential=sequential, x_star=star)
+
+
+# The family
+
+
+def _line(curvatures: Iterable[Any], slopes: Iterable[Any], x: Any, S: int, K: int, sigma_sq: Any) -> Instance:
+    """In one dimension, in fractions."""
+    H, b = (tuple(map(Fraction, q)) for q in (curvatures, slopes))
+    return Instance(tuple(((h,),) for h in H), tuple((v,) for v in b), (Fraction(x),), S, K, Fraction(sigma_sq))
+
+
+# One dimension: curvatures, slopes, and (S, K), from simple to complicated
+_HALF = Fraction(1, 2)
+_LINES: tuple[tuple[tuple[tuple[Any, ...], ...], tuple[Any, ...], tuple[tuple[int, int], ...]], ...] = (
+    (((1,),), (0,), ((1, 1), (1, 2), (1, 3))),
+    (((1, 1), (1, 0), (1, _HALF), (1, -_HALF)), (1, -1), ((2, 1), (1, 1), (2, 2), (1, 2))),
+    (((1, 1, 1), (1, _HALF, 0), (1, 1, -_HALF)), (2, -1, -1), ((1, 1), (2, 1), (3, 1))),
+)
+# x, whether the slopes are there, sigma^2
+_STARTS = ((0, 1, 0), (1, 0, 0), (0, 0, 1), (1, 1, 0), (-1, 1, 0), (2, 1, 1), (-Fraction(1, 4), 1, 0))
+# Two dimensions: matrices that do not commute, along the first axis and along (3, 4)/5; convex, strongly, indefinite
+_ALONG = np.array([[9, 12], [12, 16]], dtype=object) / Fraction(25)
+_AXIS = np.array([[1, 0], [0, 0]], dtype=object) * Fraction(1)
+_PLANES = ((Fraction(0), Fraction(1)), (Fraction(1, 4), Fraction(3, 4)), (-Fraction(1, 4), Fraction(5, 4)))
+_PLANE_STARTS = (((0, 0), (0, 1), 0), ((1, 0), (0, 0), 0), ((1, 1), (1, 0), 1))
+
+
+@cache
+def family() -> tuple[Instance, ...]:
+    """The exact instances, from simple to complicated."""
+    found: dict[Instance, None] = {}
+    for curvatures, slopes, rounds in _LINES:
+        for (S, K), own, (x, sloped, sigma_sq) in product(rounds, curvatures, _STARTS):
+            found[_line(own, [sloped * v for v in slopes], x, S, K, sigma_sq)] = None
+    for (S, K), (floor, rise), (start, slope, sigma_sq) in product(((2, 1), (1, 1), (2, 2)), _PLANES, _PLANE_STARTS):
+        matrices = (floor * np.eye(2, dtype=int) + rise * direction for direction in (_AXIS, _ALONG))
+        H = tuple(tuple(map(tuple, matrix.tolist())) for matrix in matrices)
+        b = tuple(tuple(sign * Fraction(v) for v in slope) for sign in (1, -1))
+        found[Instance(H, b, tuple(map(Fraction, start)), S, K, Fraction(sigma_sq))] = None
+    found[_line([1] * 12, [0] * 12, 1, 1, 1, 0)] = None  # one of many equal clients
+    return tuple(found)
+
+
+FAMILY = (
+    "quadratics in one dimension and (not commuting) in two, M = 1, 2, 3, 12, S = 1..3, K = 1..3, convex or not as the "
+    "assumptions allow"
+)
+
+# Claims and conditions, compiled to exact arithmetic
+
+
+class _ExactPrinter(LambdaPrinter):
+    """Python code in which a rational number is a Fraction: exact on fractions, and as good as any on floats."""
+
+    def _print_Rational(self, e: sympy.Rational) -> str:
+        return f"Fraction({e.p}, {e.q})"
+
+    _print_Half = _print_Rational
+
+
+_SQUARED = ("sigma", "zeta", "zeta_star")  # known by their squares, which are rational
+_PLACED = ("drift_mk", "B_mk", "noise_upto", "move_upto", "bias_upto", "star_upto", "T_1", "client_bias_sq")
+
+Function = Callable[[Mapping[str, Number]], Number]
+
+
+def exact(expression: sympy.Expr) -> Function:
+    """An expression as a function of its letters' values by name; sigma, zeta, zeta_star enter as sigma_sq ...
+
+    Raises ValueError for an expression with other roots than those that disappear.
+    """
+    squares = {
+        s: sympy.sqrt(sympy.Symbol(f"{s.name}_sq", nonnegative=True))
+        for s in expression.free_symbols
+        if s.name in _SQUARED
+    }
+    e = expression.xreplace(squares)
+    if any(not power.exp.is_integer for power in e.atoms(sympy.Pow)):
+        raise ValueError(f"{expression}: expected no root, and even powers of {', '.join(_SQUARED)}")
+    letters = sorted(e.free_symbols, key=str)
+    function = sympy.lambdify(letters, e, modules=[{"Fraction": Fraction}], printer=_ExactPrinter)
+    names = [s.name for s in letters]
+    return lambda values: function(*(values[name] for name in names))
+
+
+class Inequality(NamedTuple):
+    """quantity <= minus + plus, or = where `equality`, as functions of the letters."""
+
+    says: str
+    quantity: Function
+    minus: Function  # the sum of the terms with a minus sign
+    plus: Function  # the sum of the terms with a plus sign
+    equality: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An inequality in numbers."""
+
+    says: str
+    quantity: Number
+    minus: Number
+    plus: Number
+    equality: bool
+
+    @property
+    def need(self) -> Number:
+        """What the terms with a plus sign must make up for."""
+        return self.quantity - self.minus
+
+    @property
+    def size(self) -> Number:
+        """What rounding is relative to."""
+        return abs(self.quantity) + abs(self.minus) + abs(self.plus)
+
+    @property
+    def holds(self) -> bool:
+        """Exactly, for fractions."""
+        return bool(self.need == self.plus if self.equality else self.need <= self.plus)
+
+    @property
+    def ratio(self) -> Number:
+        """need / room, at least 0: above 1 where the claim is violated; for an equality 1 plus the relative error."""
+        if self.equality:
+            return 1 + abs(self.need - self.plus) / self.size if self.size else 1
+        if self.need <= 0:
+            return 0
+        return self.need / self.plus if self.plus > 0 else inf
+
+    @property
+    def rounded(self) -> float:
+        """The ratio in floating point, where a need or room within rounding of 0 counts as 0."""
+        nothing = 1e-11 * self.size
+        if self.need <= nothing:
+            return 0.0
+        return float(self.ratio) if self.plus > nothing else inf
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A statement about one round, ready for numbers.
+
+    inequalities  of the claim
+    always        the conditions that do not speak of the step: left <= right
+    on_step       the others; squared where a root stands in them
+    caps          what they say, as eta A <= B: pairs (A^2, B^2)
+    letters       ASCII names of what the claim and the conditions are about
+    """
+
+    inequalities: tuple[Inequality, ...]
+    always: tuple[tuple[Function, Function], ...]
+    on_step: tuple[tuple[Function, Function], ...]
+    caps: tuple[tuple[Function, Function], ...]
+    letters: frozenset[str]
+
+
+def compiled(statement: Statement) -> Compiled:
+    """A statement with eta_tilde replaced by its definition.
+
+    Raises ValueError for a claim that is neither Bound nor Relations of the signs <= and =, for a condition that is not
+    linear in eta, and for roots that do not disappear on squaring.
+    """
+    where = dict(statement.where)
+
+    def read(e: sympy.Expr) -> sympy.Expr:
+        return e.xreplace(where)
+
+    claim = statement.claim
+    if isinstance(claim, Bound) and claim.sign != ">=":
+        terms = [read(t.value) for t in claim.terms]
+        parts = [(f"{claim.quantity} {claim.sign} ...", read(claim.quantity), terms, claim.sign == "=")]
+    elif isinstance(claim, Relations) and all(isinstance(r, sympy.Le | sympy.Eq) for r in claim.relations):
+        parts = [(str(r), read(r.args[0]), [read(r.args[1])], isinstance(r, sympy.Eq)) for r in claim.relations]
+    else:
+        raise ValueError(f"{statement.id}: expected a claim of the form quantity <= terms, or =")
+    inequalities = []
+    for says, quantity, terms, equality in parts:
+        plus, minus = ([t for t in terms if bool(t.as_coeff_Mul()[0] < 0) is sign] for sign in (False, True))
+        sides = exact(quantity), exact(sympy.Add(*minus)), exact(sympy.Add(*plus))
+        inequalities.append(Inequality(says, *sides, equality))
+    letters = {s.name for _, quantity, terms, _ in parts for e in (quantity, *terms) for s in e.free_symbols}
+    relations = [r if r.rel_op == "<=" else r.reversed for r in (c.relation.xreplace(where) for c in statement.when)]
+    steps = [r for r in relations if "eta" in {s.name for s in r.free_symbols}]
+    always, on_step = ([_condition(r) for r in relations if (r in steps) is about] for about in (False, True))
+    letters |= {s.name for r in relations for s in r.free_symbols}
+    caps = tuple(map(_cap, steps))
+    return Compiled(tuple(inequalities), tuple(always), tuple(on_step), caps, frozenset(letters))
+
+
+def _squared(e: sympy.Expr) -> Function:
+    return exact(sympy.expand_power_base(e**2, force=True))
+
+
+def _condition(relation: Relational) -> tuple[Function, Function]:
+    """left <= right; squared where there is a root, if no side can be negative."""
+    left, right = relation.lhs, relation.rhs
+    if relation.rel_op != "<=":
+        raise ValueError(f"condition {relation}: expected <= or >=")
+    if all(power.exp.is_integer for power in relation.atoms(sympy.Pow)):
+        return exact(left), exact(right)
+    if not (left.is_nonnegative and right.is_nonnegative):
+        raise ValueError(f"condition {relation}: expected no roots, or sides that are not negative")
+    return _squared(left), _squared(right)
+
+
+def _cap(relation: Relational) -> tuple[Function, Function]:
+    """A condition on the step as eta A <= B: squares of A and B."""
+    (eta,) = [s for s in relation.free_symbols if s.name == "eta"]
+    difference = sympy.expand(relation.lhs - relation.rhs)
+    slope, rest = difference.coeff(eta, 1), difference.coeff(eta, 0)
+    if sympy.expand(difference - slope * eta - rest) != 0:
+        raise ValueError(f"condition {relation}: expected it linear in eta")
+    return _squared(sympy.factor(slope)), _squared(sympy.factor(rest))
+
+
+# An instance's letters
+
+
+def letters(instance: Instance, beta: Number | None) -> dict[str, Number]:
+    """The constants by name, all of the type of the instance's numbers; with beta, those of Assumption 3a too."""
+    number = type(instance.sigma_sq)
+    known = {
+        **{name: number(count) for name, count in (("M", instance.M), ("S", instance.S), ("K", instance.K))},
+        **{"L": instance.L, "mu": instance.mu},
+        **{"sigma_sq": instance.sigma_sq, "zeta_star_sq": instance.zeta_star_sq},
+    }
+    return known if beta is None else known | {"beta": beta, "zeta_sq": instance.zeta_sq(beta)}
+
+
+def holding(conditions: Iterable[tuple[Function, Function]], known: Mapping[str, Number]) -> bool:
+    """Whether all of the conditions hold, exactly."""
+    return all(left(known) <= right(known) for left, right in conditions)
+
+
+def largest_step(known: Mapping[str, Number], to: Compiled) -> Number | None:
+    """The largest eta that the conditions admit (for an irrational one a fraction below); None where none is named."""
+    sides = [(slope(known), rest(known)) for slope, rest in to.caps]
+    return min((root(rest / slope) for slope, rest in sides if slope > 0), default=None)
+
+
+def compared(
+    instance: Instance, eta: Number, beta: Number | None, to: Compiled, sequential: bool
+) -> list[tuple[Comparison, dict[str, int]]]:
+    """The claim in numbers, each with its place (m, k) if it has one; empty where a condition on the step fails.
+
+    In floating point the conditions are not looked at: rounding could fail the largest admissible step.
+    """
+    known, is_exact = letters(instance, beta) | {"eta": eta}, isinstance(eta, Fraction)
+    if is_exact and not holding(to.on_step, known):
+        return []
+    found = (measured if is_exact else measured_afresh)(instance, eta, sequential)
+    placed = [name for name in _PLACED if name in to.letters]
+    out = []
+    for place in found[placed[0]] if placed else [()]:
+        values = {**found, **known, **{name: found[name][place] for name in placed}}
+        for says, quantity, minus, plus, equality in to.inequalities:
+            sides = quantity(values), minus(values), plus(values)
+            out.append((Comparison(says, *sides, equality), dict(zip(("m", "k"), place, strict=False))))
+    return out
+
+
+# The verdict on the family
+
+_BETAS = tuple(Fraction(*pair) for pair in ((0, 1), (1, 2), (1, 1), (2, 1), (4, 1), (8, 1)))
+_SHARES = (Fraction(1), Fraction(1, 2))  # of the largest admissible step
+
+
+def steps(known: Mapping[str, Number], to: Compiled) -> list[Number]:
+    """Step sizes to try: the largest admissible one and half of it; 1/(6 L S K) and 1/L where none is named."""
+    largest = largest_step(known, to)
+    if largest is None:
+        return [1 / (6 * known["L"] * known["S"] * known["K"]), 1 / known["L"]]
+    return [share * largest for share in _SHARES]
+
+
+def betas(instance: Instance, to: Compiled, count: int) -> list[Number | None]:
+    """The smallest betas to try with which Assumption 3a holds; [None] where the statement has none."""
+    if not to.letters & {"beta", "zeta"}:
+        return [None]
+    found: list[Number | None] = [beta for beta in _BETAS if instance.zeta_sq(beta) is not None]
+    return found[:count]
+
+
+def check(statement: Statement, full: bool = False) -> Verdict:
+    """A statement about one round against the family, then against what a search finds (a longer one in full).
+
+    refuted by the first instance of the family, from simple to complicated, that violates the claim within its
+    conditions and assumptions, or by one that the search has found; holds otherwise.
+
+    Raises ValueError for a statement that is not one of `SEQUENTIAL` and `PARALLEL`.
+    """
+    name = statement.id.removeprefix("sfl.")
+    if name not in (*SEQUENTIAL, *PARALLEL):
+        raise ValueError(f"{statement.id}: expected one of {', '.join(SEQUENTIAL + PARALLEL)}")
+    sequential, to = name in SEQUENTIAL, compiled(statement)
+    largest: Number = Fraction(0)
+    instances = 0
+    for instance in family():
+        if not (instance.fits(statement.assumes) and holding(to.always, letters(instance, None))):
+            continue
+        for beta in betas(instance, to, 2 if full else 1):
+            for eta in steps(letters(instance, beta), to):
+                found = compared(instance, eta, beta, to, sequential)
+                instances += bool(found)
+                for comparison, place in found:
+                    if not comparison.holds:
+                        return _refuted(instance, eta, beta, comparison, place)
+                    largest = max(largest, comparison.ratio)
+    says = f"exact on {instances} instances ({FAMILY})"
+    if not instances:
+        return Verdict(Status.OPEN, f"no instance meets the conditions: {FAMILY}")
+    if any(i.equality for i in to.inequalities):
+        return Verdict(Status.HOLDS, says, slack=1.0)
+    shapes, effort = (_SHAPES + _LARGER, 300) if full else (_SHAPES, 60)
+    for seed, shape in enumerate(shapes):
+        hunted = hunt(_Ground(statement, to, sequential, shape), seed, effort)
+        if isinstance(hunted, Verdict):
+            return hunted
+        largest = max(largest, hunted)
+    says += f", and in a search of {effort} more in each of {len(shapes)} shapes"
+    return Verdict(Status.HOLDS, says, slack=float(1 / largest) if largest else None)
+
+
+def _refuted(
+    instance: Instance, eta: Fraction, beta: Fraction | None, found: Comparison, place: Mapping[str, int]
+) -> Verdict:
+    witness = instance.described() | {"eta": str(eta)}
+    if beta is not None:
+        witness |= {"beta": str(beta), "zeta^2": str(instance.zeta_sq(beta))}
+    left, right = found.quantity, found.minus + found.plus
+    witness |= {**place, "relation": found.says, "left": str(left), "right": str(right)}
+    says = f"{instance.M} quadratics, S = {instance.S}, K = {instance.K}: left side {left}, right side {right}, exactly"
+    slack = float(1 / found.ratio) if not found.equality and found.ratio < inf else None
+    return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
+
+
+# The search
+
+_SHAPES = ((2, 2, 1), (2, 1, 1), (2, 2, 2), (2, 1, 2))  # (M, S, K)
+_LARGER = ((2, 2, 4), (4, 2, 1))
+
+_Point = Mapping[str, Number]
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """Where a search for one shape (M, S, K) takes place: federations of two kinds of clients, in turns.
+
+    One kind has curvature 1 and slope b, the other curvature h and slope -b, so that L = 1.
+    """
+
+    statement: Statement
+    to: Compiled
+    sequential: bool
+    shape: tuple[int, int, int]
+
+    @property
+    def box(self) -> dict[str, Range]:
+        """The parameters; share is that of the largest admissible step (of 2/L where none is named)."""
+        least = 0.0 if "sfl.asm.cases" in self.statement.assumes else -0.9
+        box = {"b": Range(0, 1), "x": Range(-1, 1), "sigma_sq": Range(0, 1), "h": Range(least, 1)}
+        box["share"] = Range(1 / 64, 1, log=True)
+        return box | ({"beta": Range(1 / 16, 16, log=True)} if self.to.letters & {"beta", "zeta"} else {})
+
+    def round(self, point: _Point) -> tuple[Instance, Number, Number | None] | None:
+        """(instance, eta, beta) at a point; None outside the box or the assumptions."""
+        M, S, K = self.shape
+        x, beta = point["x"], point.get("beta")
+        kinds = [(type(x)(1), point["b"]), (point["h"], -point["b"])] * (M // 2)
+        if not (point["sigma_sq"] >= 0 and abs(point["h"]) <= 1 and 0 < point["share"] <= 1):
+            return None
+        H, b = tuple(((h,),) for h, _ in kinds), tuple((slope,) for _, slope in kinds)
+        instance = Instance(H, b, (x,), S, K, point["sigma_sq"])
+        if not (instance.fits(self.statement.assumes) and holding(self.to.always, letters(instance, None))):
+            return None
+        if beta is not None and (beta < 0 or instance.zeta_sq(beta) is None):
+            return None
+        largest = largest_step(letters(instance, beta), self.to)
+        return instance, point["share"] * (2 / instance.L if largest is None else largest), beta
+
+    def compared(self, point: _Point) -> list[tuple[Comparison, dict[str, int]]]:
+        """The claim at a point; empty outside."""
+        at = self.round(point)
+        return [] if at is None else compared(*at, self.to, self.sequential)
+
+
+def hunt(ground: _Ground, seed: int, effort: int) -> float | Verdict:
+    """The largest need / room that a search finds, at most 1; the verdict `refuted` where it exceeds 1 in fractions."""
+    found = maximise(
+        lambda point: max((c.rounded for c, _ in ground.compared(point)), default=nan), ground.box, seed, effort
+    )
+    if not found.value > 1 + 1e-9:
+        return 0.0 if np.isnan(found.value) else min(found.value, 1.0)
+    try:
+        point = shrink(lambda point: max((c.ratio for c, _ in ground.compared(point)), default=nan), found.point)
+    except ValueError:  # an artefact of rounding: nothing of it is left in fractions
+        return 1.0
+    at = ground.round(point)
+    assert at is not None
+    return _refuted(*at, *max(ground.compared(point), key=lambda pair: pair[0].ratio))
+
+
+def evidence() -> list[Evidence]:
+    """Evidence of kind `search` for every statement about one round."""
+    return [Evidence(f"sfl.{name}", "search", check) for name in (*SEQUENTIAL, *PARALLEL)]
+
+
+__all__ = ["PARALLEL", "SEQUENTIAL", "Instance", "check", "compared", "compiled", "evidence", "family"]

@@ -1,0 +1,155 @@
+"""The checks of what the SFL paper sets up and shows: each verdict as expected, and each check seen to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bounds.sfl import practice as sfl_practice
+from bounds.sfl.practice import Replay, Undefined, Unreadable, curves, tree
+from simulations.problems.quadratic import from_functions, generate
+from theory import catalogue
+from theory.proofs.mutation import mutations, seen_to_fail
+from theory.statement import Listing, Record, Statement, Status, Verdict
+
+EVIDENCE = {e.statement: e for e in sfl_practice.evidence()}
+REFUTED = {"sfl.asm.unbiased", "sfl.step.eq54_range"}
+PROVED = {"sfl.step.eq54_range.corrected"}
+
+
+@cache
+def printed(id_: str) -> Verdict:
+    return EVIDENCE[id_].check(catalogue.find(id_), False)
+
+
+def verdict(statement: Statement) -> Verdict:
+    return EVIDENCE[statement.id].check(statement, False)
+
+
+@pytest.mark.parametrize("id_", EVIDENCE)
+def test_the_verdict(id_: str) -> None:
+    expected = Status.REFUTED if id_ in REFUTED else Status.PROVED if id_ in PROVED else Status.HOLDS
+    assert printed(id_).status is expected, printed(id_).says
+    assert bool(printed(id_).witness) == (expected is Status.REFUTED)
+
+
+@pytest.mark.parametrize("id_", EVIDENCE)
+def test_the_check_is_seen_to_fail(id_: str) -> None:
+    assert seen_to_fail(EVIDENCE[id_], catalogue.find(id_), printed(id_)) is not None
+
+
+@pytest.mark.parametrize("id_", ["sfl.asm.cases", "sfl.asm.smooth", "sfl.asm.variance", "sfl.asm.het_a"])
+def test_no_smaller_constant_would_do(id_: str) -> None:
+    assert printed(id_).slack == pytest.approx(1, abs=1e-3)
+
+
+# Listings
+
+
+@pytest.mark.parametrize(("id_", "output"), [("sfl.alg1", 8), ("sfl.alg2", 7)])
+def test_only_the_output_can_be_changed_in_a_listing(id_: str, output: int) -> None:
+    undetected = [what for what, changed in mutations(catalogue.find(id_)) if verdict(changed).status is Status.HOLDS]
+    assert undetected == [f"without line {output}"]
+
+
+def with_line(id_: str, number: int, text: str) -> Statement:
+    statement = catalogue.find(id_)
+    assert isinstance(statement.claim, Listing)
+    lines = tuple((n, text if n == number else line) for n, line in statement.claim.lines)
+    return statement.with_claim(Listing(lines))
+
+
+@pytest.mark.parametrize(
+    ("id_", "number", "text", "status"),
+    [
+        ("sfl.alg1", 3, "  for m = 1, ..., M in parallel do", Status.REFUTED),
+        ("sfl.alg1", 4, "    x_{m,0} = x^(r)", Status.REFUTED),
+        ("sfl.alg1", 6, "      x_{m,k+1} = x_{m,k} - eta g_{m,k}", Status.REFUTED),
+        ("sfl.alg1", 7, "  global model: x^(r+1) = x_{M,K-1}", Status.REFUTED),
+        ("sfl.alg1", 6, "      x_{m,k+1} is x_{m,k} after a step", Status.OPEN),
+        ("sfl.alg2", 3, "    x_{m,0} = x^(r) if m = 1, x_{m-1,K} if m > 1", Status.REFUTED),
+        ("sfl.alg2", 6, "  global model: x^(r+1) = sum_m x_{m,K}", Status.REFUTED),
+        ("sfl.alg2", 6, "  global model: x^(r+1) = x^(r) + (1/M) sum_m x_{m,K} - x^(r)", Status.HOLDS),
+    ],
+)
+def test_a_changed_line(id_: str, number: int, text: str, status: Status) -> None:
+    assert verdict(with_line(id_, number, text)).status is status
+
+
+def test_a_listing_by_hand() -> None:
+    problem = from_functions([0.5, 0.5], [1.0, -1.0])
+    machine = Replay(problem, K=2, eta=0.5, rounds=1).machine(catalogue.find("sfl.alg2").claim)  # type: ignore[arg-type]
+    # From x = 1: client 1 goes to 0 and -1/2, client 2 to 1 and 1; their mean is 1/4.
+    assert [float(machine.x[0, m, k][0]) for m in (1, 2) for k in (1, 2)] == [0, -0.5, 1, 1]
+    assert machine.x[1,] == 0.25
+
+
+def test_what_cannot_be_carried_out_names_its_line() -> None:
+    replay = Replay(generate(2, 2, L=1.0, mu=0.5, seed=0), K=1, eta=0.1, rounds=1)
+    with pytest.raises(Undefined, match=r"line 1: x_\{1,0\} of round 0 has no value"):
+        replay.machine(Listing(((1, "for round r = 0, ..., R-1 do"), (1, "  x^(r+1) = x_{1,0}"))))
+    with pytest.raises(Unreadable, match="line 1: cannot read 'let x be'"):
+        replay.machine(Listing(((1, "let x be"),)))
+    with pytest.raises(Undefined, match="line 1 does not stand where its block does"):
+        tree([(1, "x^(1) = x^(0)"), (2, "  x^(2) = x^(1)")])
+
+
+# Partitions and figures
+
+
+def with_setting(id_: str, key: str, value: Any) -> Statement:
+    statement = catalogue.find(id_)
+    assert isinstance(statement.claim, Record)
+    return statement.with_claim(replace(statement.claim, settings={**statement.claim.settings, key: value}))
+
+
+@pytest.mark.parametrize("group", [1, 2, 3, 4])
+def test_the_other_method_is_not_better(group: int) -> None:
+    claim = catalogue.find("sfl.fig1").claim
+    assert isinstance(claim, Record)
+    better: Mapping[int, str] = claim.settings["better"]
+    other = {"SFL": "PFL", "PFL": "SFL"}[better[group]]
+    assert verdict(with_setting("sfl.fig1", "better", {**better, group: other})).status is Status.REFUTED
+
+
+@pytest.mark.parametrize("delta", ["delta = 0", "delta = 1/3", "delta = 1"])
+def test_nor_is_it_for_any_heterogeneity(delta: str) -> None:
+    claim = catalogue.find("sfl.fig7").claim
+    assert isinstance(claim, Record)
+    better: Mapping[str, str] = claim.settings["better"]
+    other = {"SFL": "PFL", "PFL": "SFL"}[better[delta]]
+    assert verdict(with_setting("sfl.fig7", "better", {**better, delta: other})).status is Status.REFUTED
+
+
+def test_settings_that_cannot_be_run_decide_nothing() -> None:
+    assert verdict(with_setting("sfl.fig1", "K", (0,))).status is Status.OPEN
+
+
+@pytest.mark.parametrize(("clients", "status"), [(10, Status.HOLDS), (11, Status.REFUTED), (9, Status.REFUTED)])
+def test_one_result_needs_as_many_clients_as_labels(clients: int, status: Status) -> None:
+    assert verdict(with_setting("sfl.fig8", "clients in the first row", clients)).status is status
+
+
+@pytest.mark.parametrize("id_", ["sfl.exdir", "sfl.exdir.dirichlet"])
+def test_another_variance_is_noticed(id_: str) -> None:
+    """The variance is the last formula."""
+    *_, changed = (changed for what, changed in mutations(catalogue.find(id_)) if "times 2" in what)
+    assert verdict(changed).status is Status.REFUTED
+
+
+def test_a_curve() -> None:
+    pair = curves(from_functions([0.5, 0.5], [0.0, 0.0]), 1, (0.25, 0.5), x0=1.0, R=3)
+    assert pair["PFL"].eta == pair["SFL"].eta == 0.5
+    np.testing.assert_allclose(pair["PFL"].distance, [1, 1 / 2, 1 / 4, 1 / 8])
+    np.testing.assert_allclose(pair["SFL"].distance, [1, 1 / 4, 1 / 16, 1 / 64])
+    assert pair["SFL"].rounds_to(0.1) == 2
+    assert pair["SFL"].rounds_to(0.01) == np.inf
+
+
+def test_the_weaker_assumption_is_checked_against_the_stronger() -> None:
+    assert "3a at x = x* reads zeta_star**2 <= zeta**2" in printed("sfl.asm.het_b").says
