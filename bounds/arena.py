@@ -62,6 +62,11 @@ class Arena:
     fractions: tuple[float, ...] = (1.0, 0.5)
 
     @property
+    def settings(self) -> tuple[Any, ...]:
+        """All but the functions, which another process has its own copies of."""
+        return self.label, self.K, self.S, self.x0, self.rounds, self.seeds, self.fractions
+
+    @property
     def label(self) -> str:
         """Statement and name: unique."""
         return f"{self.statement}: {self.name}"
@@ -142,15 +147,15 @@ def _admissible_steps(id_: str, **values: float) -> tuple[float, float]:
     return _interval(id_, tuple(sorted((name, value) for name, value in values.items() if name in letters)))
 
 
-Measurements = dict[tuple[str, bool], xr.Dataset]  # by the arena's label, default or full scale
+Measurements = dict[tuple[Any, ...], xr.Dataset]  # by the arena's settings, default or full scale
 _MEASURED: Measurements = {}
 
 
 def measure(arena: Arena, full: bool = False) -> xr.Dataset:
     """`measured_afresh`, once per process."""
-    if (arena.label, full) not in _MEASURED:
-        _MEASURED[arena.label, full] = measured_afresh(arena, full)
-    return _MEASURED[arena.label, full]
+    if (*arena.settings, full) not in _MEASURED:
+        _MEASURED[*arena.settings, full] = measured_afresh(arena, full)
+    return _MEASURED[*arena.settings, full]
 
 
 def measurements() -> Measurements:
@@ -211,12 +216,12 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
 
 def measure_all(arenas: Sequence[Arena], full: bool = False, done: Callable[[int], None] | None = None) -> None:
     """Measure all arenas not measured yet, runs side by side on the machine's cores; `done` is told how many are."""
-    waiting = [a for a in arenas if (a.label, full) not in _MEASURED]
+    waiting = [a for a in arenas if (*a.settings, full) not in _MEASURED]
     # Starting worker processes takes longer than one run, or than all exact expectations.
     workers = -1 if sum(a.kind == "run" for a in waiting) > 1 else 1
     found = Parallel(n_jobs=workers, return_as="generator")(delayed(measured_afresh)(a, full) for a in waiting)
     for i, (arena, data) in enumerate(zip(waiting, found, strict=True), 1):
-        _MEASURED[arena.label, full] = data
+        _MEASURED[*arena.settings, full] = data
         if done is not None:
             done(i)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import sympy
 
@@ -38,9 +39,13 @@ def as_text(statement: Statement) -> str:
         ("assumes", statement.assumes),
         ("rests on", statement.rests_on),
         ("used by", catalogue.used_by(statement.id)),
+        ("corrects", (statement.corrects,) if statement.corrects else ()),
+        ("corrected by", catalogue.corrected_by(statement.id)),
     ):
         if ids:
             parts += ["", f"{title}: {', '.join(ids)}"]
+    for erratum in catalogue.errata(statement.id):
+        parts += ["", f"erratum ({erratum.severity}): {erratum.printed}", f"    true: {erratum.true}"]
     letters = _letters(statement)
     if letters:
         parts += ["", "symbols:"]
@@ -118,5 +123,8 @@ def as_json(statement: Statement) -> dict[str, object]:
         "assumes": list(statement.assumes),
         "rests_on": list(statement.rests_on),
         "used_by": catalogue.used_by(statement.id),
+        "corrects": statement.corrects,
+        "corrected_by": catalogue.corrected_by(statement.id),
+        "errata": [asdict(erratum) for erratum in catalogue.errata(statement.id)],
         "note": statement.note,
     }

@@ -11,7 +11,7 @@ import pkgutil
 from functools import cache
 
 import theory
-from theory.statement import Evidence, Paper, Statement, Symbol
+from theory.statement import Erratum, Evidence, Paper, Statement, Symbol
 
 
 class UnknownName(KeyError):
@@ -68,6 +68,16 @@ def find(id_: str) -> Statement:
 def used_by(id_: str) -> list[str]:
     """Ids of the statements that assume or rest on this one."""
     return [s.id for s in statements() if id_ in s.assumes or id_ in s.rests_on]
+
+
+def corrected_by(id_: str) -> list[str]:
+    """Ids of the statements that correct or complete this printed one."""
+    return [s.id for s in statements() if s.corrects == id_]
+
+
+def errata(id_: str) -> list[Erratum]:
+    """The errors of the paper that are told of this statement."""
+    return [e for p in papers().values() for e in p.errata if e.statement == id_]
 
 
 def symbols(statement: Statement) -> dict[str, Symbol]:

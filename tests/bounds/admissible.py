@@ -57,6 +57,10 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
         values["a"] = values.get("d", 1.0) * draw(_fractions)
     if id_ == "sfl.lemma7.tuning":
         values["c"] = draw(st.floats(1e-2, 1e2))
+    if id_.startswith(("sfl.lemma7.eq38.", "sfl.lemma7.eq39.")):  # their condition on T leaves a step size
+        values["T"] = ceil(values.get("d", 1.0) / (2 * values["a"])) + counts["T"]
+    if id_ == "sfl.lemma7.eq39.cubic":
+        values["c1"] = draw(st.floats(1e-2, 1e2))
     if "R" in names:
         least = ceil(6 * values["L"] / values["mu"]) + 1 if "mu" in values else 1
         values["R"] = least + draw(st.integers(0, 500))

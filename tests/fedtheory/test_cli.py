@@ -166,4 +166,12 @@ def test_installed_command_and_pipe_without_progress() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "fedtheory.cli", "verify", "sfl.lemma3.swor"], capture_output=True, text=True, check=True
     )
-    assert done.stderr == "" and "sfl.lemma3.swor: holds" in done.stdout
+    assert done.stderr == "" and "sfl.lemma3.swor: proved" in done.stdout
+
+
+def test_show_tells_errata_and_the_corrected_form(call) -> None:
+    _, out, _ = call("show", "sfl.eq54")
+    assert "corrected by: sfl.eq54.corrected" in out and "erratum (breaks the statement)" in out
+    _, out, _ = call("show", "sfl.eq54.corrected", "--json")
+    found = json.loads(out)
+    assert found["corrects"] == "sfl.eq54" and found["errata"] == [] and found["corrected_by"] == []

@@ -281,8 +281,6 @@ def tuned_contractions(draw: st.DrawFn) -> Instance:
     values: dict[str, Any] = {name: draw(value) for name, value in letters.items()}
     share = draw(st.sampled_from((0.5, 0.25, 0.125)))
     values |= {"a": share * values["d"], "T": max(1, ceil(1 / (2 * share)) - 1 + draw(st.integers(0, 6)))}
-    (ell,) = (c.relation for c in statement.when if str(c.relation.lhs) == "ell")
-    values["ell"] = value_at(ell.rhs, values)
     values["gamma"] = value_at(statement.where[gamma], values)
     return Instance(recursion(values, draw(_shares), draw(_last)))
 

@@ -187,11 +187,21 @@ def _other(value: Any) -> Iterator[Any]:
 def seen_to_fail(evidence: Evidence, statement: Statement, verdict: Verdict) -> str | None:
     """What was changed when the evidence first refuted a claim; None when no change made it fail.
 
-    verdict  the evidence's verdict on the statement as it stands: one that refutes it has been seen to fail already
+    verdict  the evidence's verdict on the statement as it stands: one that refutes it has been seen to fail already, and
+             its slack says how far a bound must be sharpened
     """
     if verdict.status in (Status.REFUTED, Status.BROKEN):
         return "as printed"
-    for what, changed in mutations(statement):
+    for what, changed in (*_aimed(evidence, statement, verdict), *mutations(statement)):
         if evidence.check(changed, False).status in (Status.REFUTED, Status.BROKEN):
             return what
     return None
+
+
+def _aimed(evidence: Evidence, statement: Statement, verdict: Verdict) -> Iterator[tuple[str, Statement]]:
+    """The changes that this evidence is likeliest to notice."""
+    if evidence.kind == "units":
+        yield from _without_dimension(statement)
+    elif isinstance(statement.claim, Bound) and verdict.slack is not None:
+        factor = Rational(f"{0.98 / verdict.slack:.3g}")
+        yield f"every term times {float(factor):.3g}", statement.with_claim(statement.claim.scaled(factor))

@@ -16,7 +16,6 @@ from sympy import Max, Rational, exp
 from theory import catalogue
 from theory.proofs.arithmetic import Decision, decide, everywhere, implied
 from theory.proofs.ledger import Ledger, bound_of, conditions_of
-from theory.sfl.corrected import ell
 from theory.sfl.ledgers import as_evidence
 from theory.sfl.paper import (
     A,
@@ -76,7 +75,7 @@ def tuned_terms(bound: Statement) -> list[sympy.Expr]:
     lemma = "lemma7.eq39.cubic" if a in at else "lemma8.eq45"
     terms = []
     for term in bound_of(catalogue.find(f"sfl.{lemma}")).terms:
-        general = term.value.subs(ell, 1) / at[sfl.symbols["b"].sympy]
+        general = term.value.replace(sympy.log, lambda _: sympy.Integer(1)) / at[sfl.symbols["b"].sympy]
         for letter in (c1, c2, d):
             if letter in general.free_symbols and not general.has(exp):
                 terms += [_positive(general.subs(letter, part), at) for part in _summands(at[letter])]
@@ -199,7 +198,7 @@ def eq39(statement: Statement) -> Ledger:
     """(39): the explicit tuned bound at c2 = 0."""
     ledger = Ledger([])
     explicit = bound_of(catalogue.find("sfl.lemma7.eq39.cubic"))
-    terms = [t.value.subs({c2: 0, c1: c, ell: 1}) for t in explicit.terms]
+    terms = [t.value.replace(sympy.log, lambda _: sympy.Integer(1)).subs({c2: 0, c1: c}) for t in explicit.terms]
     conditions = [r for r in conditions_of(statement) if gamma not in r.free_symbols]
     covered([t for t in terms if t != 0], order_of(statement), conditions, ledger)
     return ledger

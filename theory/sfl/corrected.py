@@ -121,15 +121,14 @@ sfl.correct(
     rests_on=["lemma7.cubic", "lemma7.WT"],
     note="Lemma 7 with c = c1 + c2 gamma.",
 )
-ell = sfl.symbol("ell", "l", "logarithm in the tuned step size", positive=True)
-_B = Max(2, a**3 * r0 * T**2 / (a * T * c1 + c2))
+_log = log(Max(2, a**3 * r0 * T**2 / (a * T * c1 + c2)))
 sfl.correct(
     "lemma7.eq39",
     at_most(
         Psi_T,
         optimisation=3 * a * r0 * exp(-a * T / d),
-        second_order=(3 + ell) * c1 / (a * T),
-        third_order=(3 + ell**2) * c2 / (a * T) ** 2,
+        second_order=(3 + _log) * c1 / (a * T),
+        third_order=(3 + _log**2) * c2 / (a * T) ** 2,
     ),
     suffix="cubic",
     when=[
@@ -138,9 +137,8 @@ sfl.correct(
         implied(T >= 1, "implied: T divides"),
         implied(a > 0, "implied: a divides"),
         implied(a * T * c1 + c2 > 0, "implied: it divides"),
-        Eq(ell, log(_B)),
     ],
-    where={gamma: Min(ell / (a * T), 1 / d)},
+    where={gamma: Min(_log / (a * T), 1 / d)},
     rests_on=["lemma7.eq38.cubic"],
     note="Explicit, with the gamma^3 term. The printed choice divides by c, which is c1 = 0 for sigma = 0 and S = M.",
 )

@@ -18,7 +18,7 @@ from theory import catalogue
 from theory.notation import Grad, Norm, Value
 from theory.proofs.arithmetic import Decision, everywhere
 from theory.proofs.ledger import Ledger, bound_of, conditions_of
-from theory.sfl.corrected import ell, tracked_sq
+from theory.sfl.corrected import tracked_sq
 from theory.sfl.paper import (
     D_F,
     T_1,
@@ -533,31 +533,23 @@ def eq45(statement: Statement) -> Ledger:
 
 
 def eq39_cubic(statement: Statement) -> Ledger:
-    """The tuned bound: gamma = ell/(aT), ell = log B, or 1/d where that is smaller; facts about exp and log named."""
-    ledger = Ledger([])
+    """The tuned bound: gamma = log B/(aT), or 1/d where that is smaller; facts about exp and log named."""
+    ledger = Ledger(conditions_of(statement))
     value = bound_of(statement).value
-    u, w, B, l_, q, far, near = sympy.symbols("aT w B ell q far near", positive=True)
-    # In units of r0 a = w: c1 = x1 aT, c2 = x2 (aT)^2, so that the bound is 3 w e + (3+l) x1 + (3+l^2) x2
+    w, B, log_B, q, near, x = sympy.symbols("w B log_B q near x", positive=True)
+    # In units of r0 a = w, with c1 = x1 aT, c2 = x2 (aT)^2, the bound is 3 w q + (3 + log B) x1 + (3 + log^2 B) x2
     x1, x2 = sympy.symbols("x1 x2", nonnegative=True)
-    scaled = value.subs({c1: x1 * a * T, c2: x2 * (a * T) ** 2, ell: l_, r0: w / a})
-    scaled = sympy.expand(sympy.simplify(scaled)).subs(exp(-T * a / d), q)
-    enough = [sympy.Ge(B, 2), sympy.Ge(B * (x1 + x2), w)]  # B = max{2, a^3 r0 T^2 / (a T c1 + c2)}
-    ledger.require("log branch: exp(-ell) = 1/B", 3 * w / B + l_ * x1 + l_**2 * x2 <= scaled, *enough)
-    ledger.require(
-        "branch gamma = 1/d <= ell/(aT)", 3 * w * q + near * x1 + near**2 * x2 <= scaled, *enough, near <= l_
-    )
-    x = sympy.Symbol("x", real=True)
-    ledger.step(
-        "log branch meets the condition on T: 2 log 2 >= 1", lambda: everywhere(2 * sympy.log(x) >= 1 + 0 * x, x, 2, 2)
-    )
-    ledger.require("the other branch meets it", d / (2 * a) <= T + 1, *conditions_without_log(statement))
-    del u, far
+    at = {c1: x1 * a * T, c2: x2 * (a * T) ** 2, r0: w / a}
+    for logarithm in value.atoms(sympy.log) | statement.where[gamma].atoms(sympy.log):
+        ledger.equal("B = max{2, w/(x1 + x2)}", sympy.simplify(logarithm.args[0].subs(at)), Max(2, w / (x1 + x2)))
+    scaled = sympy.expand(value.replace(sympy.log, lambda _: log_B).subs(at)).subs(exp(-T * a / d), q)
+    enough = [sympy.Ge(B, 2), sympy.Ge(B * (x1 + x2), w)]
+    ledger.require("gamma = log B/(aT): exp(-log B) = 1/B", 3 * w / B + log_B * x1 + log_B**2 * x2 <= scaled, *enough)
+    ledger.require("gamma = 1/d <= log B/(aT)", 3 * w * q + near * x1 + near**2 * x2 <= scaled, *enough, near <= log_B)
+    two_logs = 2 * sympy.log(x) >= 1 + 0 * x
+    ledger.step("gamma = log B/(aT) meets the condition on T: 2 log 2 >= 1", lambda: everywhere(two_logs, x, 2, 2))
+    ledger.require("gamma = 1/d meets it", d / (2 * a) <= T + 1)
     return ledger
-
-
-def conditions_without_log(statement: Statement) -> list[Any]:
-    """The conditions that polynomial arithmetic can read."""
-    return [r for r in conditions_of(statement) if not r.has(sympy.log)]
 
 
 def by_lemma(recursion: str, conclusion: str, full: bool = False) -> Callable[[Statement], Ledger]:
