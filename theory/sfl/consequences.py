@@ -368,10 +368,11 @@ def inequalities(statement: Statement, full: bool = False) -> Verdict:
     for formula in _formulas(statement):
         found = decide([mu <= L, decay < 1], formula.subs(exp(-mu * R / L), decay))
         if found.status is not Status.PROVED:
-            witness = {symbol.name: str(value) for symbol, value in found.model.items()}
-            return Verdict(
-                found.status, "fails without noise and heterogeneity: SGD's last term has L for mu", witness=witness
-            )
+            at = {symbol: value for symbol, value in found.model.items() if symbol != decay}  # it divides both sides
+            witness = {symbol.name: str(value) for symbol, value in at.items()}
+            witness |= {"left side": str(formula.args[0].subs(at)), "right side": str(formula.args[1].subs(at))}
+            says = "fails without noise and heterogeneity: SGD's last term has L for mu"
+            return Verdict(found.status, says, witness=witness)
     return Verdict(Status.PROVED, "decided by z3")
 
 
