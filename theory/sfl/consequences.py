@@ -501,7 +501,7 @@ _CLAIMS: list[tuple[str, Callable[[Statement, bool], Verdict], tuple[str, ...]]]
     ("claim.rate.corrected", rate, ()),
     ("claim.sfl_better", advantage, ()),
     ("claim.minibatch", inequalities, ()),
-    ("claim.sgd_rr", sgd_rr, ()),
+    ("claim.sgd_rr", sgd_rr, ("table1.sfl_thm1",)),
     ("claim.local_steps", local_steps, ()),
     ("claim.cyclic", no_advantage, ()),
     ("claim.malinovsky", own_form, ("thm1.strongly_convex",)),

@@ -72,6 +72,12 @@ for _name in ("eq10", "eq11", "table1.pfl_thm2", "table1.sfl_thm1"):
         f"{_name}.corrected",
     )
 sfl.erratum(
+    "claim.sgd_rr",
+    "constant",
+    "mu D^2 exp(-mu R / L) for SFL",
+    "mu D^2 exp(-mu R / (12 L)), as Corollary 1 has it; the comparison with SGD-RR stands",
+)
+sfl.erratum(
     "claim.malinovsky",
     "constant",
     "mu D^2 exp(-mu M K R eta)",

@@ -300,12 +300,10 @@ def eq49(statement: Statement) -> Ledger:
 def lemma11(statement: Statement) -> Ledger:
     """(62): the expansion, Lemma 2 for the inner products, four terms for the squared mean step."""
     ledger, value = _open(statement)
-    per = 1 / S  # the global step is the mean of the clients' sums
     inner = claimed("step.eq29").value.subs(E_r, S * Ecal_r)  # Lemma 2, term by term, whatever the order
-    v = dist2 + per * inner
     squares = 4 * (S * K * sigma**2 + S * K * L**2 * S * Ecal_r + biased().value + star().value)
     squares = ledger.apply("(36)", squares, client_bias_sq, claimed("step.eq36"))
-    v = sympy.expand(v / 1).subs(mu, mu) + eta**2 * per**2 * squares
+    v = dist2 + inner / S + (eta / S) ** 2 * squares  # the global step is the mean of the clients' sums
     ledger.at_most("(62)", v, value, _ATOMS)
     return ledger
 
