@@ -1041,13 +1041,14 @@ def figure_7(statement: Statement, full: bool = False) -> Verdict:
                 slower.append(f"{id_.removeprefix('sfl.quad.table6.')}, K = {K}")
     except ValueError as error:
         return Verdict(Status.OPEN, f"these settings cannot be run: {error}")
+    told = ", ".join(f"{method} better for delta = {delta}" for delta, method in better.items())
     count = len(settings["groups"]) * len(Ks)
     if witness:
         return Verdict(Status.REFUTED, f"{len(witness)} of {count} comparisons fail", witness=witness)
     return Verdict(
         Status.HOLDS,
-        f"exact expectations after R = {R} from x0 = {x0:g}, {count} comparisons at K = {Ks} (Figure 1's): PFL better for "
-        f"delta = 0, SFL for delta > 0, there first within a tenth of the start but for {', '.join(slower) or 'none'}; the "
+        f"exact expectations after R = {R} from x0 = {x0:g}, {count} comparisons at K = {Ks} (Figure 1's): "
+        f"{told}; SFL for delta > 0 first within a tenth of the start but for {', '.join(slower) or 'none'}; the "
         f"best step size is the smallest of the grid {edge['SFL']} times for SFL, {edge['PFL']} times for PFL",
     )
 

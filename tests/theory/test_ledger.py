@@ -118,3 +118,11 @@ def test_every_corrected_bound_has_a_proof() -> None:
     proved = {f"sfl.{name}" for name in LEDGERS}
     bounds = {s.id for s in catalogue.statements("sfl") if s.corrects and isinstance(s.claim, Bound)}
     assert bounds - proved == {"sfl.lemma7.cubic"}  # a hypothesis
+
+
+def test_an_atom_of_either_sign_needs_the_same_coefficient() -> None:
+    signed = Symbol("signed", real=True)
+    for factor, status in ((1, Status.PROVED), (Rational(1, 2), Status.BROKEN), (2, Status.BROKEN)):
+        ledger = Ledger([])
+        ledger.at_most("cross", -signed, -factor * signed, [signed])
+        assert ledger.verdict().status is status

@@ -92,12 +92,15 @@ class Ledger:
         return sympy.expand(value - factor * atom) / (1 - share)
 
     def at_most(self, name: str, derived: sympy.Expr, claimed: sympy.Expr, atoms: Sequence[sympy.Symbol]) -> None:
-        """derived <= claimed for all values >= 0 of the atoms: coefficient by coefficient, with the room in each."""
+        """derived <= claimed for all values of the atoms, within their signs: coefficient by coefficient, with the room."""
         ours, theirs = (_coefficients(e, atoms) for e in (derived, claimed))
         for monomial in sorted(ours.keys() | theirs.keys(), key=str):
             mine, printed = ours.get(monomial, sympy.Integer(0)), theirs.get(monomial, sympy.Integer(0))
-            self.require(f"{name}: coefficient of {monomial}", printed >= mine)
-            if mine != 0:
+            signed = monomial.is_nonnegative is not True  # of either sign: nothing but the same coefficient will do
+            self.require(
+                f"{name}: coefficient of {monomial}", [printed >= mine, *([printed <= mine] if signed else [])]
+            )
+            if mine != 0 and not signed:
                 self._compared[str(monomial)] = mine, printed
 
     def verdict(self) -> Verdict:

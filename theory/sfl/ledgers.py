@@ -494,7 +494,7 @@ def eq38(statement: Statement) -> Ledger:
     v = claimed("lemma7.eq40").value.subs(W_T, below)
     if c1 in value.free_symbols:
         v = v.subs(c, c1 + c2 * gamma)
-    v = sympy.expand(sympy.expand(v).subs(P, decay))  # P enters with a factor >= 0
+    v = ledger.apply("P <= exp(-a gamma (T+1))", v, P, at_most(P, lemma7_WT=decay))
     rate = sympy.simplify(sympy.expand(value).coeff(r0) / (a * sympy.exp(-a * gamma * (T + 1))))
     ledger.require("the condition on T holds", 1 / (2 * a * gamma) <= T + 1)
     if rate.has(exp):
@@ -550,7 +550,7 @@ def eq39_cubic(statement: Statement) -> Ledger:
     return ledger
 
 
-def by_lemma(recursion: str, conclusion: str, full: bool = False) -> Callable[[Statement], Ledger]:
+def by_lemma(recursion: str, conclusion: str) -> Callable[[Statement], Ledger]:
     """A bound from its recursion by Lemma 7 (with the gamma^3 term) or Lemma 8, T = R, divided by b."""
 
     def check(statement: Statement) -> Ledger:
@@ -562,12 +562,10 @@ def by_lemma(recursion: str, conclusion: str, full: bool = False) -> Callable[[S
             at[c1] = at.pop(c)
         at |= {gamma: eta_tilde, a: at.get(a, sympy.Integer(0))}
         before_ = claimed(recursion).value
-        distance, progress = (grad_sq, descent) if claimed(recursion).quantity == descent else (D_F, dist2)
-        if progress is descent:
-            before_ = r_t + before_.subs(eta, own_eta(statement))
-            distance = grad_sq
+        if claimed(recursion).quantity == descent:
+            distance, before_ = grad_sq, r_t + before_.subs(eta, own_eta(statement))
         else:
-            before_ = before_.subs(dist2, r_t)
+            distance, before_ = D_F, before_.subs(dist2, r_t)
             if at[a] == 0:
                 before_ = before_.subs(mu, 0)
         lemma = (1 - a * gamma) * r_t - b * gamma * distance + c1 * gamma**2 + c2 * gamma**3
