@@ -9,7 +9,7 @@ order, and whatever the number of rounds, clients or steps.  There is no state, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeVar
@@ -30,6 +30,7 @@ class Purpose(IntEnum):
 
     ORDER = 1
     SAMPLE = 2
+    CODE = 3  # the coins of a compressor
 
 
 def _mix(z: Keys) -> Keys:
@@ -119,7 +120,7 @@ class Local:
 class Draw(NamedTuple):
     """The draw of every (seed, client) at one local step; nothing is computed until it is asked for.
 
-    `normal` and `integers` read the same words: a problem takes one of them.
+    `normal`, `integers` and `uniform` read the same words: whoever draws takes one of them.
     """
 
     local: Local
@@ -135,31 +136,45 @@ class Draw(NamedTuple):
 
     def integers(self, below: NDArray[np.integer], count: int) -> NDArray[np.int64]:
         """Uniform integers in [0, below), with replacement: (N, *clients, count); `below` broadcasts to the keys."""
-        uniform = self.local.numbers(self.step, count, _uniform)
-        return (uniform * np.asarray(below)[..., None]).astype(np.int64)
+        return (self.uniform(count) * np.asarray(below)[..., None]).astype(np.int64)
+
+    def uniform(self, count: int) -> NDArray[np.float64]:
+        """Uniform numbers in [0, 1), 53 bits each: (N, *clients, count), to be read only."""
+        return self.local.numbers(self.step, count, _uniform)
 
 
 @dataclass(frozen=True)
 class Draws:
     """All randomness of one round, for N seeds side by side.
 
-    order_keys, sample_keys  (N,) from `seed_keys`
-    replay                   the clients' order (N, S), when somebody else's run is replayed
+    keys    (N,) from `seed_keys`, by purpose
+    replay  the clients' order (N, S), when somebody else's run is replayed
     """
 
-    order_keys: Keys
-    sample_keys: Keys
+    keys: Mapping[Purpose, Keys]
     round: int
     replay: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of_seeds(cls, seeds: NDArray[np.integer], round: int, replay: NDArray[np.int64] | None = None) -> Draws:
+        """The randomness of a round for the seeds (N,)."""
+        return cls({purpose: seed_keys(seeds, purpose) for purpose in Purpose}, round, replay)
 
     def order(self, M: int, S: int) -> NDArray[np.int64]:
         """The first S of a uniformly random permutation of the M clients, per seed: (N, S)."""
         if self.replay is not None:
             return self.replay
-        words = _words(_fold(self.order_keys, self.round), M)
+        words = _words(_fold(self.keys[Purpose.ORDER], self.round), M)
         return np.argsort(words, axis=-1, kind="stable")[:, :S]
 
     def of(self, client: NDArray[np.int64], steps: int = _AT_ONCE) -> Local:
         """The draws of the clients (N, ...) or, shared by all seeds, (1, ...), for up to `steps` local steps."""
-        per_round = _fold(self.sample_keys, self.round)
+        return self._local(Purpose.SAMPLE, client, steps)
+
+    def codes(self, client: NDArray[np.int64], shared: bool = False) -> Draw:
+        """The coins of the compressors of the clients (N or 1, S); `shared`: one column, the same coins for all."""
+        return self._local(Purpose.CODE, np.zeros_like(client[..., :1]) if shared else client + 1, 1).step(0)
+
+    def _local(self, purpose: Purpose, client: NDArray[np.int64], steps: int) -> Local:
+        per_round = _fold(self.keys[purpose], self.round)
         return Local(_fold(per_round.reshape(-1, *[1] * (client.ndim - 1)), client), steps)

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms import Algorithm, Watch
+from simulations.algorithms import Algorithm, Memory, Watch
 from simulations.constants import NoSuchConstant
 from simulations.draws import Draws, Purpose, seed_keys
 from simulations.problems import Array, Problem
@@ -137,7 +137,8 @@ def run(
     eta, start, ratio, S, kept = asked.eta, asked.x0, asked.ratio, asked.S, asked.kept
     replay = _orders(orders, rounds, S, problem.M, len(seeds))
 
-    order_keys, sample_keys = (seed_keys(seeds, purpose) for purpose in (Purpose.ORDER, Purpose.SAMPLE))
+    keys = {purpose: seed_keys(seeds, purpose) for purpose in Purpose}
+    memory: Memory = {}
     x = np.broadcast_to(start, (len(eta), len(seeds), problem.d)).copy()
     mean = WeightedAverage(ratio[:, None, None])
     measure = _measures(problem, record)
@@ -158,10 +159,9 @@ def run(
             if r == rounds or (diverged_at >= 0).all():
                 break
             drift = np.zeros(x.shape[:2])
-            draws = Draws(order_keys, sample_keys, r, None if replay is None else replay[:, r])
-            x = algorithm.round(
-                problem, x, eta[:, None, None], draws, _drift(x, drift) if "drift" in record else _unwatched
-            )
+            draws = Draws(keys, r, None if replay is None else replay[:, r])
+            watch = _drift(x, drift) if "drift" in record else _unwatched
+            x = algorithm.round(problem, x, eta[:, None, None], draws, watch, memory)
             if "drift" in record and r in slot:
                 series["drift"][:, :, slot[r]] = drift
             if progress is not None:

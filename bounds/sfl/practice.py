@@ -25,8 +25,9 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
 from simulations import data, partitions
+from simulations.algorithms import Memory
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
-from simulations.draws import Draw, Draws, Purpose, seed_keys
+from simulations.draws import Draw, Draws
 from simulations.functions import Function, beside, dip, hinge, huber, logcosh, ripple
 from simulations.moments import expectation
 from simulations.partitions import Partition
@@ -215,8 +216,7 @@ class Replay:
 
     def draws(self, r: int) -> Draws:
         """The randomness of a round."""
-        seed = np.arange(1)
-        return Draws(seed_keys(seed, Purpose.ORDER), seed_keys(seed, Purpose.SAMPLE), r)
+        return Draws.of_seeds(np.arange(1), r)
 
     def order(self, r: int) -> NDArray[np.int64]:
         """The permutation of the clients 0..M-1 in a round, (M,)."""
@@ -238,9 +238,9 @@ class Replay:
 
     def implemented(self, algorithm: Any) -> list[Array]:
         """x^(0) ... x^(R) of an algorithm of `simulations`."""
-        found, eta = [self.x0], np.full((1, 1, 1), self.eta)
+        found, eta, memory = [self.x0], np.full((1, 1, 1), self.eta), Memory()
         for r in range(self.rounds):
-            x = algorithm.round(self.problem, found[-1][None, None], eta, self.draws(r), lambda *_: None)
+            x = algorithm.round(self.problem, found[-1][None, None], eta, self.draws(r), lambda *_: None, memory)
             found.append(x[0, 0])
         return found
 

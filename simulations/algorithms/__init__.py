@@ -1,12 +1,13 @@
 """The papers' algorithms, line by line; one file per paper.
 
-An algorithm is a frozen dataclass with K, S, eta and one method,
+An algorithm is a frozen dataclass with a learning rate eta and one method,
 
-    round(problem, x, eta, draws, watch) -> x of the next round
+    round(problem, x, eta, draws, watch, memory) -> x of the next round
 
 x (E, N, d): E step sizes by N seeds; eta (E, 1, 1); `watch(x_local)` is called with the local parameters
 before every local step: (E, N, d), or (E, N, S, d) for clients in parallel.  Where only some seeds take the step,
-`watch(x_local, active)` says which: (N,) bool.
+`watch(x_local, active)` says which: (N,) bool.  `memory` is what the algorithm keeps from round to round besides x
+(control variates, error memory), by name, each (E, N, ...): empty before the first round, the algorithm's own to fill.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
+
+
+Memory = dict[str, Array]  # what an algorithm keeps between rounds, by name
 
 
 class Watch(Protocol):
@@ -38,7 +42,7 @@ class Algorithm(Protocol):
     def participants(self, problem: Problem) -> int:
         """S, the number of clients in a round; raises ValueError when the problem has too few."""
 
-    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch) -> Array:
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """One round from x (E, N, d) to the next."""
 
 

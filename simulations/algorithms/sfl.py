@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulations.algorithms import LocalSteps, Watch
+from simulations.algorithms import LocalSteps, Memory, Watch
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
 from simulations.problems.two_part import TwoPart
@@ -20,7 +20,7 @@ from simulations.problems.two_part import TwoPart
 class SFL(LocalSteps):
     """Sequential federated learning, Algorithm 1 (with S < M: Appendix D's partial participation)."""
 
-    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch) -> Array:
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
         order = draws.order(problem.M, self.participants(problem))  # line 2
         for client in order.T:  # line 3
@@ -35,7 +35,7 @@ class SFL(LocalSteps):
 class PFL(LocalSteps):
     """Parallel federated learning (FedAvg, Local SGD), Algorithm 2 (with S < M: Appendix E)."""
 
-    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch) -> Array:
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
         clients = participating(problem, draws, self.participants(problem))
         draw, eta = draws.of(clients, self.K), eta[..., None]
@@ -63,7 +63,7 @@ class SSL(LocalSteps):
 
     tau: tuple[int, ...] | None = None
 
-    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch) -> Array:
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) = [x_c; x_s] -> the same of the next round."""
         net, tau = two_parts(problem), self._tau(problem)
         x_c, x_s = x[..., : net.cut], x[..., net.cut :]
@@ -95,7 +95,7 @@ class SplitFed(LocalSteps):
     Needs a `TwoPart` problem: one server-side model per client, both sides averaged at the end of the round.
     """
 
-    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch) -> Array:
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) = [x_c; x_s] -> the same of the next round."""
         net = two_parts(problem)
         clients = participating(net, draws, self.participants(net))

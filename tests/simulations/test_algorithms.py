@@ -13,7 +13,7 @@ from scipy import stats
 from simulations import run
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
 from simulations.data import Dataset, load
-from simulations.draws import Draws, Purpose, seed_keys
+from simulations.draws import Draws
 from simulations.partitions import dirichlet
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, from_functions, generate
@@ -59,7 +59,7 @@ def trajectory(problem: Any, algorithm: Any, **settings: Any) -> np.ndarray:
 
 
 def draws_alone(seed: int, r: int) -> Draws:
-    return Draws(seed_keys(np.array([seed]), Purpose.ORDER), seed_keys(np.array([seed]), Purpose.SAMPLE), r)
+    return Draws.of_seeds(np.array([seed]), r)
 
 
 def naive_gradient(p: Any, x: np.ndarray, m: int, seed: int, r: int, k: int) -> np.ndarray:

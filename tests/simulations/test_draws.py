@@ -21,8 +21,7 @@ Z = stats.norm.isf(CHANCE / 2)
 
 
 def draws_of(seeds: object, round_: int = 0) -> Draws:
-    keys = [seed_keys(np.asarray(seeds), purpose) for purpose in (Purpose.ORDER, Purpose.SAMPLE)]
-    return Draws(keys[0], keys[1], round_)
+    return Draws.of_seeds(np.asarray(seeds), round_)
 
 
 def local(seed: int, round_: int, client: int) -> Local:
@@ -296,5 +295,4 @@ def test_neighbours_differ() -> None:
 
 def test_replay_is_passed_on() -> None:
     replay = np.array([[2, 0], [1, 2]])
-    keys = seed_keys(np.arange(2), Purpose.ORDER)
-    assert Draws(keys, keys, 0, replay).order(3, 2) is replay
+    assert Draws.of_seeds(np.arange(2), 0, replay).order(3, 2) is replay

@@ -14,7 +14,7 @@ from mpmath import mp, mpf
 from simulations import NoSuchConstant, run
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
 from simulations.data import load
-from simulations.draws import Draws, Purpose, seed_keys
+from simulations.draws import Draws
 from simulations.engine import RECORDS, WeightedAverage
 from simulations.partitions import dirichlet, iid
 from simulations.problems.logistic import Logistic
@@ -127,8 +127,7 @@ def test_recorded_quantities(problem: Any, algorithm: Any, S: int | None) -> Non
             mean = np.average(x[: r + 1, 0, n], axis=0, weights=weights[: r + 1])
             assert at["gap_average"] == pytest.approx(float(problem.value(mean) - F_star), rel=1e-11)
         for r in range(R):
-            keys = [seed_keys(np.array([seed]), purpose) for purpose in (Purpose.ORDER, Purpose.SAMPLE)]
-            draws, drift, local = Draws(keys[0], keys[1], r), [], x[r, :, n : n + 1]
+            draws, drift, local = Draws.of_seeds(np.array([seed]), r), [], x[r, :, n : n + 1]
             taking_part = draws.order(problem.M, S or problem.M)[0]
             for m in taking_part:
                 if algorithm is PFL:
@@ -235,8 +234,7 @@ def test_average_does_not_hold_on_to_the_iterate() -> None:
 def test_orders_of_the_run_itself() -> None:
     """The seeds' own orders, handed back, change nothing; others do."""
     for S in (None, 2):
-        keys = seed_keys(np.arange(3), Purpose.ORDER)
-        orders = np.stack([Draws(keys, keys, r).order(4, S or 4) for r in range(5)], axis=1)
+        orders = np.stack([Draws.of_seeds(np.arange(3), r).order(4, S or 4) for r in range(5)], axis=1)
         settings_: dict[str, Any] = {"rounds": 5, "seeds": range(3), "x0": 1.0, "record": ALL}
         for algorithm in (SFL, PFL):
             own, replayed, other = (

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from simulations import Certified, Constants, NoSuchConstant, start
 from simulations.data import Dataset, load
-from simulations.draws import Draw, Draws, Purpose, seed_keys
+from simulations.draws import Draw, Draws
 from simulations.partitions import Partition, dirichlet, iid
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, from_functions, generate
@@ -23,8 +23,7 @@ Z = stats.norm.isf(1e-6 / 2)  # two-sided, probability 1e-6
 
 
 def draw_of(clients: np.ndarray, seeds: object = (0,), step: int = 0) -> Draw:
-    keys = [seed_keys(np.asarray(seeds), purpose) for purpose in (Purpose.ORDER, Purpose.SAMPLE)]
-    return Draws(keys[0], keys[1], 0).of(clients).step(step)
+    return Draws.of_seeds(np.asarray(seeds), 0).of(clients).step(step)
 
 
 def all_clients(problem: object, x: np.ndarray) -> np.ndarray:
