@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
 
-
 Memory = dict[str, Array]  # what an algorithm keeps between rounds, by name
 
 
