@@ -18,13 +18,13 @@ import xarray as xr
 from joblib import Parallel, delayed
 from scipy.stats import t as student
 
-from bounds.evaluate import Compiled, compile_statement, compiled, evaluate
+from bounds.evaluate import Compiled, Value, compile_statement, compiled, evaluate
 from bounds.tune import admissible_interval
-from simulations import run, start
+from simulations import NoSuchConstant, expectation, run, start
 from simulations.algorithms import Algorithm
-from simulations.moments import expectation
-from simulations.problems import Problem
+from simulations.problems import Problem, start_of_clients
 from simulations.problems.quadratic import Quadratic
+from simulations.problems.regularised import Regularised
 from theory import catalogue
 from theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict
 
@@ -32,39 +32,49 @@ CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
 ROUNDING = 1e-9  # relative: an exact expectation that exceeds a bound by no more counts as rounding
 
 # What a bound is about -> what the run records
-RECORDED = {"gap": "gap_average", "min_grad_sq": "grad_sq"}
+RECORDED = {"gap": "gap_average", "min_grad_sq": "grad_sq", "gap_last": "gap", "avg_grad_sq": "grad_sq"}
+
+# Letters of starting points: letter -> the name that `start` gives it
+_AT_START = {"D": "D", "A": "A", "f_gap": "A", "w0_norm": "w0_norm", "w_star_norm": "w_star_norm"}
+_OF_CLIENTS = ("het_start", "fj_gap_mean", "dist_sq_mean")
+
+Given = tuple[tuple[str, float | str], ...]
 
 
 @dataclass(frozen=True)
 class Arena:
     """Which problem and algorithm put a statement to the test.
 
-    statement   id of an explicit bound on `gap` or `min_grad_sq` with the step size eta_tilde
+    statement   id of an explicit bound on `gap`, `gap_last`, `min_grad_sq` or `avg_grad_sq`
     name        readable: problem, heterogeneity, participation
     problem     builds the problem (once)
-    algorithm   (K, S, eta) -> algorithm
-    K, S        local steps, participating clients (None: all)
+    algorithm   called with eta=[...] only, gives the algorithm
     x0          start: a number for all coordinates
     rounds      R of the run; every R of the grid up to it is a test
     seeds       number of seeds; of no account on quadratics
-    fractions   step sizes, as fractions of the largest admissible eta_tilde
+    fractions   step sizes, as fractions of the largest admissible one; of no account where the statement fixes eta
+    given       letters that neither problem nor algorithm knows, with their numbers, or the name of the certified
+                constant that a letter stands for here: (("G_q", 0.0), ("mu", "mu_pl"))
+
+    The letter phi stands for a regularisation: where a statement has it, the algorithm runs on F_m(x) + (phi/2) ||x||^2,
+    and what is measured is F all the same.
     """
 
     statement: str
     name: str
     problem: Callable[[], Problem]
     algorithm: Callable[..., Algorithm]
-    K: int
     rounds: int
-    S: int | None = None
     x0: float = 1.0
     seeds: int = 20
     fractions: tuple[float, ...] = (1.0, 0.5)
+    given: Given = ()
 
     @property
     def settings(self) -> tuple[Any, ...]:
         """All but the functions, which another process has its own copies of."""
-        return self.label, self.K, self.S, self.x0, self.rounds, self.seeds, self.fractions
+        made = settings_of(self.algorithm)
+        return self.label, repr(made), self.x0, self.rounds, self.seeds, self.fractions, self.given
 
     @property
     def label(self) -> str:
@@ -77,6 +87,11 @@ class Arena:
         return "moments" if isinstance(build(self.problem), Quadratic) else "run"
 
 
+def settings_of(algorithm: Callable[..., Algorithm]) -> dict[str, Any]:
+    """What an algorithm has been given beside eta."""
+    return dict(algorithm.keywords) if isinstance(algorithm, partial) else {}
+
+
 @cache
 def build(problem: Callable[[], Problem]) -> Problem:
     """The arena's problem, built once per process."""
@@ -84,67 +99,145 @@ def build(problem: Callable[[], Problem]) -> Problem:
 
 
 def constants_of(arena: Arena) -> dict[str, float]:
-    """The bound's parameters other than R and eta_tilde, from certified constants and the arena's K, S.
+    """The bound's parameters other than R and the step size.
 
-    Raises NoSuchConstant when the problem lacks one.
+    Raises NoSuchConstant when the problem lacks one, or nobody knows it.
     """
-    return known(arena.statement, build(arena.problem), arena.x0, arena.K, arena.S)
+    return known(arena.statement, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), arena.given)
 
 
-def counts(problem: Problem, K: int, S: int | None) -> dict[str, int]:
-    """M, S and K; S is M where all clients take part."""
-    return {"M": problem.M, "S": problem.M if S is None else S, "K": K}
+def known(
+    id_: str, problem: Problem, x0: float, algorithm: Algorithm, given: Given = (), wanted: Sequence[str] | None = None
+) -> dict[str, float]:
+    """The parameters of a bound other than R and the step size, or the `wanted` letters of its paper, in numbers.
 
+    A letter is, in this order: given; the algorithm's own; of the starting point; a certified constant of the problem;
+    defined by the statement; kappa, the condition number of what the clients step on.
+    Raises NoSuchConstant when it is none of these.
+    """
+    own, chosen, defined = algorithm.letters(problem), dict(given), definitions(id_)
+    if wanted is None:
+        wanted = [s.name for s in compiled(id_).parameters if s.name not in ("R", step_letter(id_))]
 
-def known(id_: str, problem: Problem, x0: float, K: int, S: int | None) -> dict[str, float]:
-    """The parameters of a bound other than R and eta_tilde, on a problem.  Raises NoSuchConstant when it lacks one."""
-    at_start = start(problem, np.full(problem.d, x0))
-    numbers = counts(problem, K, S)
-    wanted = [s.name for s in compiled(id_).parameters if s.name not in ("R", "eta_tilde")]
-    return {
-        n: float(numbers[n] if n in numbers else (at_start if n in ("D", "A") else problem.constants)[n])
-        for n in wanted
-    }
+    @cache
+    def number(name: str) -> float:
+        if name in chosen:
+            value = chosen[name]
+            return float(problem.constants[value] if isinstance(value, str) else value)
+        if name in own:
+            return float(own[name])
+        if name in _AT_START:
+            return float(start(problem, x0)[_AT_START[name]])
+        if name in _OF_CLIENTS:
+            return float(start_of_clients(problem, x0)[name])
+        if name in problem.constants.entries:
+            return float(problem.constants[name])
+        if name in defined:
+            return float(defined[name].subs({s: number(s.name) for s in defined[name].free_symbols}))
+        if name == "kappa" and has_penalty(id_):
+            return 1 + number("L") / number("phi")
+        if name == "kappa":
+            return number("L") / number("mu")
+        raise NoSuchConstant(
+            f"{id_} needs {name}: expected it among the letters of {type(algorithm).__name__}, the constants of "
+            f"{problem.name}, or those given"
+        )
 
-
-@cache
-def _definitions(id_: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """eta_tilde / eta and w_{r-1} / w_r by the statement's definitions, as functions of its letters by name."""
-    statement = catalogue.find(id_)
-    definitions = {symbol.name: e for symbol, e in statement.where.items()}
-    letters = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
-    w, r = definitions["w_r"], letters["r"]
-    per_eta, ratio = definitions["eta_tilde"] / letters["eta"], sympy.simplify(w.subs(r, r - 1) / w)
-
-    def function(expression: sympy.Expr) -> Callable[..., Any]:
-        free = sorted(expression.free_symbols, key=str)
-        compiled = sympy.lambdify(free, expression, "numpy")
-        return lambda **values: compiled(*(values[s.name] for s in free))
-
-    return function(per_eta), function(ratio)
-
-
-def learning_rate(id_: str, eta_tilde: np.ndarray, **values: float) -> np.ndarray:
-    """eta, by the statement's definition of eta_tilde."""
-    return np.asarray(eta_tilde / _definitions(id_)[0](**values))
-
-
-def weight_ratio(id_: str, eta_tilde: np.ndarray, **values: float) -> np.ndarray:
-    """w_{r-1} / w_r at each step size, by the statement's definition of its averaging weights."""
-    ratio = _definitions(id_)[1](eta_tilde=eta_tilde, **values)
-    return np.broadcast_to(np.asarray(ratio, dtype=float), np.shape(eta_tilde))
+    return {name: number(name) for name in wanted}
 
 
 @cache
-def _interval(id_: str, values: tuple[tuple[str, float], ...]) -> tuple[float, float]:
-    return admissible_interval(id_, **dict(values))
+def definitions(id_: str) -> dict[str, sympy.Expr]:
+    """What the statement defines, by name."""
+    return {symbol.name: expression for symbol, expression in catalogue.find(id_).where.items()}
 
 
-def _admissible_steps(id_: str, **values: float) -> tuple[float, float]:
-    """`admissible_interval`, solved once for all arenas that agree in the letters of the conditions on the step size."""
+def step_letter(id_: str) -> str:
+    """The letter of the bound's step size: eta_tilde where the statement defines it, else eta."""
+    return "eta_tilde" if "eta_tilde" in definitions(id_) else "eta"
+
+
+def fixes_step(id_: str) -> bool:
+    """Whether the statement says how large its step size is."""
+    return step_letter(id_) in definitions(id_) and step_letter(id_) == "eta"
+
+
+def has_penalty(id_: str) -> bool:
+    """Whether the statement has the letter phi."""
+    return "phi" in definitions(id_) or "phi" in [s.name for s in compiled(id_).parameters]
+
+
+def regularisation(arena: Arena) -> float | None:
+    """phi of a statement that has that letter, else None."""
+    if not has_penalty(arena.statement):
+        return None
+    algorithm = arena.algorithm(eta=1.0)
+    return known(arena.statement, build(arena.problem), arena.x0, algorithm, arena.given, ("phi",))["phi"]
+
+
+@cache
+def _function(id_: str, name: str) -> Callable[..., Any]:
+    """`per_eta`, eta_tilde / eta, or `ratio`, w_{r-1} / w_r, by the statement's definitions, of its letters by name."""
+    letters = {s.name: s.sympy for s in catalogue.symbols(catalogue.find(id_)).values()}
+    if name == "per_eta":
+        expression = definitions(id_)["eta_tilde"] / letters["eta"]
+    else:
+        w, r = definitions(id_)["w_r"], letters["r"]
+        expression = sympy.simplify(w.subs(r, r - 1) / w)
+    free = sorted(expression.free_symbols, key=str)
+    function = sympy.lambdify(free, expression, "numpy")
+    return lambda **values: function(*(values[s.name] for s in free))
+
+
+def learning_rate(id_: str, step: np.ndarray, **values: float) -> np.ndarray:
+    """eta, by the statement's definition of its step size; values: of the algorithm's letters."""
+    if step_letter(id_) == "eta":
+        return step
+    return np.asarray(step / _function(id_, "per_eta")(**values))
+
+
+def weight_ratio(id_: str, step: np.ndarray, **values: float) -> np.ndarray:
+    """w_{r-1} / w_r at each step size, by the statement's definition of its averaging weights; 1 where it has none."""
+    if "w_r" not in definitions(id_):
+        return np.ones_like(step)
+    ratio = _function(id_, "ratio")(**{step_letter(id_): step, **values})
+    return np.broadcast_to(np.asarray(ratio, dtype=float), np.shape(step))
+
+
+@cache
+def _interval(id_: str, name: str, values: tuple[tuple[str, float], ...]) -> tuple[float, float]:
+    return admissible_interval(id_, name, **dict(values))
+
+
+def admissible_steps(id_: str, **values: float) -> tuple[float, float]:
+    """`admissible_interval`, solved once for all arenas that agree in the letters of the conditions on the step size.
+
+    Raises ValueError where the conditions leave the step size without a limit.
+    """
+    name = step_letter(id_)
     relations = [{s.name for s in c.relation.free_symbols} for c in catalogue.find(id_).when]
-    letters = set().union(*(names for names in relations if "eta_tilde" in names))
-    return _interval(id_, tuple(sorted((name, value) for name, value in values.items() if name in letters)))
+    letters = set().union(*(names for names in relations if name in names))
+    low, high = _interval(id_, name, tuple(sorted((n, value) for n, value in values.items() if n in letters)))
+    if not np.isfinite(high):
+        raise ValueError(f"{id_} has no largest admissible {name}: expected conditions on it")
+    return low, high
+
+
+def steps_of(arena: Arena) -> tuple[np.ndarray, float]:
+    """The arena's step sizes, (E,), and the smallest that is admissible at R = rounds, 0 where all small ones are."""
+    if fixes_step(arena.statement):
+        algorithm, name = arena.algorithm(eta=1.0), step_letter(arena.statement)
+        fixed = known(arena.statement, build(arena.problem), arena.x0, algorithm, arena.given, (name,))
+        return np.array([fixed[name]]), 0.0
+    low, high = admissible_steps(arena.statement, R=arena.rounds, **constants_of(arena))
+    return np.array([max(low, fraction * high) for fraction in arena.fractions]), low
+
+
+def bound_at(statement: Statement | Compiled, step: np.ndarray, R: np.ndarray, **values: float) -> Value:
+    """The bound at step sizes (E, 1) and R (1, R), as far as it depends on them; letters it does not have are left out."""
+    made = statement if isinstance(statement, Compiled) else compiled_once(statement)
+    everything = {step_letter(made.statement.id): step, "R": R, **values}
+    return evaluate(made, strict=False, **{s.name: everything[s.name] for s in made.parameters if s.name in everything})
 
 
 Measurements = dict[tuple[Any, ...], xr.Dataset]  # by the arena's settings, default or full scale
@@ -169,49 +262,57 @@ def recall(known: Measurements) -> None:
 
 
 def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
-    """Run the arena: mean and confidence interval of the bounded quantity over (eta_tilde, R), a point where exact.
+    """Run the arena: mean and confidence interval of the bounded quantity over (step size, R), a point where exact.
 
-    `full` takes five times the seeds.  Variables mean, low, high; attributes as `simulations.run`, with the number of
-    seeds, 0 where the expectation is exact.
-    Raises ValueError when a run diverges inside the theorem's conditions.
+    The step size goes by the statement's letter.  `full` takes five times the seeds.  Variables mean, low, high;
+    attributes as `simulations.run`, with the number of seeds, 0 where the expectation is exact.  From the round on in
+    which all runs of a step size have diverged all three are infinite; where only some have, low is 0.
     """
     statement = catalogue.find(arena.statement)
     claim = statement.claim
     assert isinstance(claim, Bound)
-    recorded, exact = RECORDED[claim.quantity.name], arena.kind == "moments"
-    values = constants_of(arena)
-    low, high = _admissible_steps(arena.statement, R=arena.rounds, **values)
-    eta_tilde = np.array([max(low, fraction * high) for fraction in arena.fractions])
-    first = 1 if low == 0 else int(np.ceil(low * arena.rounds / min(eta_tilde) - 1e-9))
+    quantity, exact, name = claim.quantity.name, arena.kind == "moments", step_letter(arena.statement)
+    recorded = RECORDED[quantity]
+    values, (steps, low) = constants_of(arena), steps_of(arena)
+    first = 1 if low == 0 else int(np.ceil(low * arena.rounds / min(steps) - 1e-9))
     grid = np.unique(np.round(np.geomspace(first, arena.rounds, 40)).astype(int))
-    problem = build(arena.problem)
-    eta = learning_rate(arena.statement, eta_tilde, **counts(problem, arena.K, arena.S))
+    problem, phi = build(arena.problem), regularisation(arena)
+    eta = learning_rate(arena.statement, steps, **arena.algorithm(eta=1.0).letters(problem))
     seeds = arena.seeds * (5 if full else 1)
     measured: Callable[..., xr.Dataset] = expectation if exact else partial(run, seeds=range(seeds))
     data = measured(
-        problem,
-        arena.algorithm(K=arena.K, S=arena.S, eta=eta.tolist()),
+        problem if phi is None else Regularised(problem, phi),
+        arena.algorithm(eta=eta.tolist()),
         rounds=arena.rounds,
         x0=np.full(problem.d, arena.x0),
         record=(recorded,),
         at=None if recorded == "grad_sq" else grid,
-        average=weight_ratio(arena.statement, eta_tilde, **values),
+        average=weight_ratio(arena.statement, steps, **values),
     )
-    if (data.status == "diverged").any():
-        raise ValueError(f"{arena.label}: a run diverged at an admissible step size")
     series = data[recorded]
+    if quantity == "avg_grad_sq":
+        series = series.copy(data=mean_before(series.values))
+    diverged = series.isnull()
     if exact:
         mean, half = series, 0.0
     else:
-        mean = series.mean("seed")
+        mean = series.mean("seed", skipna=False)
         half = student.ppf((1 + CONFIDENCE) / 2, seeds - 1) * series.std("seed", ddof=1) / np.sqrt(seeds)
-    interval = xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half})
-    if recorded == "grad_sq":  # smallest so far: a refutation then needs every round's interval above the bound
+    interval = xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half}).fillna(np.inf)
+    if not exact:
+        interval["low"] = interval.low.where(diverged.all("seed") | ~diverged.any("seed"), 0.0)
+    if quantity == "min_grad_sq":  # smallest so far: a refutation then needs every round's interval above the bound
         interval = interval.map(lambda v: v.copy(data=np.minimum.accumulate(v.values, axis=-1)))
-    interval = interval.rename(round="R", step_size="eta_tilde").assign_coords(eta_tilde=eta_tilde)
+    interval = interval.rename(round="R", step_size=name).assign_coords({name: steps})
     interval = interval.sel(R=[r for r in grid if r >= 1])
     interval.attrs = {**data.attrs, "arena": arena.label, "seeds": 0 if exact else seeds}
     return interval
+
+
+def mean_before(series: np.ndarray) -> np.ndarray:
+    """The means of rounds 0 ... R-1 at R = 0, 1, 2 ... along the last axis; at R = 0 the first."""
+    sums = np.cumsum(series, axis=-1)[..., :-1] / np.arange(1, series.shape[-1])
+    return np.concatenate([series[..., :1], sums], axis=-1)
 
 
 def measure_all(arenas: Sequence[Arena], full: bool = False, done: Callable[[int], None] | None = None) -> None:
@@ -229,12 +330,14 @@ def measure_all(arenas: Sequence[Arena], full: bool = False, done: Callable[[int
 def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Dataset:
     """The measurement with the statement's bound beside it: value `bound`, `terms` by name, and `admissible`."""
     measured = measure(arena, full)
-    values = constants_of(arena)
-    R, steps = measured.R.values.astype(float), measured.eta_tilde.values
-    bound = evaluate(compiled_once(statement), strict=False, R=R[None], eta_tilde=steps[:, None], **values)
-    dims = ("eta_tilde", "R")
-    terms = xr.DataArray(np.stack(list(bound.terms.values())), dims=("term", *dims), coords={"term": list(bound.terms)})
-    return measured.assign(bound=(dims, bound.value), admissible=(dims, bound.admissible), terms=terms)
+    name = step_letter(arena.statement)
+    R, steps = measured.R.values.astype(float), measured[name].values
+    bound = bound_at(statement, steps[:, None], R[None], **constants_of(arena))
+    dims, shape = (name, "R"), (len(steps), len(R))
+    values, inside = (np.broadcast_to(v, shape) for v in (bound.value, bound.admissible))
+    each = np.stack([np.broadcast_to(v, shape) for v in bound.terms.values()])
+    terms = xr.DataArray(each, dims=("term", *dims), coords={"term": list(bound.terms)})
+    return measured.assign(bound=(dims, values), admissible=(dims, inside), terms=terms)
 
 
 def compiled_once(statement: Statement) -> Compiled:
@@ -242,20 +345,25 @@ def compiled_once(statement: Statement) -> Compiled:
     return compiled(statement.id) if statement is catalogue.find(statement.id) else compile_statement(statement)
 
 
-def at_same_rate(arena: Arena, eta_tilde: float, other: str) -> Arena | None:
-    """The arena for another statement, such as a corrected one, at the same learning rate; None where that is too large.
+def at_same_rate(arena: Arena, step: float, other: Arena) -> Arena | None:
+    """Another statement's arena, such as a corrected one's, at the learning rate that `arena` has at this step size.
 
-    Its eta_tilde and its averaging weights are those that the other statement defines.
+    Its step size and its averaging weights are those that the other statement defines.  None where it does not admit
+    that learning rate.
     """
-    problem = build(arena.problem)
-    numbers = counts(problem, arena.K, arena.S)
-    eta = learning_rate(arena.statement, np.array(eta_tilde), **numbers)
-    its_own = float(eta / learning_rate(other, np.array(1.0), **numbers))
-    values = known(other, problem, arena.x0, arena.K, arena.S)
-    low, high = _admissible_steps(other, R=arena.rounds, **values)
+    eta = _rate(arena, step)
+    its_own = float(eta / _rate(other, 1.0))
+    if fixes_step(other.statement):
+        return other if abs(steps_of(other)[0][0] / its_own - 1) <= ROUNDING else None
+    low, high = admissible_steps(other.statement, R=other.rounds, **constants_of(other))
     if not low <= its_own <= high * (1 + ROUNDING):
         return None
-    return replace(arena, statement=other, fractions=(its_own / high,))
+    return replace(other, fractions=(its_own / high,))
+
+
+def _rate(arena: Arena, step: float) -> float:
+    letters = arena.algorithm(eta=1.0).letters(build(arena.problem))
+    return float(learning_rate(arena.statement, np.array(step), **letters))
 
 
 def described(build_problem: Callable[[], Problem]) -> str:
@@ -311,14 +419,20 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
         worst = int(np.argmax(low / np.maximum(bound, np.finfo(float).tiny)))
         if low[worst] > allowed[worst]:
             at = [i[worst] for i in np.nonzero(inside)]
+            diverged = None
+            if np.isinf(low[worst]):
+                diverged = int(data.R[at[1]])
+                worst -= 1 if at[1] > 0 and inside[at[0], at[1] - 1] else 0  # the round before, of the same step size
+                at = [i[worst] for i in np.nonzero(inside)]
             return exceeded(
                 arena,
-                eta_tilde=float(data.eta_tilde[at[0]]),
+                step=float(data[step_letter(arena.statement)][at[0]]),
                 R=int(data.R[at[1]]),
                 measured=float(mean[worst]),
                 at_least=float(low[worst]),
                 bound=float(bound[worst]),
                 seeds=int(data.attrs["seeds"]),
+                diverged=diverged,
             )
         if (high > allowed).any():
             straddles.append(arena.name)
@@ -340,16 +454,32 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
 
 
 def exceeded(
-    arena: Arena, *, eta_tilde: float, R: int, measured: float, at_least: float, bound: float, seeds: int
+    arena: Arena,
+    *,
+    step: float,
+    R: int,
+    measured: float,
+    at_least: float,
+    bound: float,
+    seeds: int,
+    diverged: int | None = None,
 ) -> Verdict:
-    """Refuted, with everything needed to see it again; `ratio` is that of what was measured (at least) to the bound."""
+    """Refuted, with everything needed to see it again; `ratio` is that of what was measured (at least) to the bound.
+
+    diverged  the round, after R, by which what is measured is no finite number any more
+    """
+    algorithm, problem = arena.algorithm(eta=1.0), build(arena.problem)
+    letters, phi = algorithm.letters(problem), regularisation(arena)
+    others = {n: repr(v) for n, v in settings_of(arena.algorithm).items() if n not in letters}
     witness: dict[str, Any] = {
         "arena": arena.name,
         "problem": described(arena.problem),
-        "algorithm": arena.algorithm.__name__,
+        "algorithm": type(algorithm).__name__,
+        **others,
         "x0": arena.x0,
+        **({} if phi is None else {"phi": phi}),
         **constants_of(arena),
-        "eta_tilde": eta_tilde,
+        step_letter(arena.statement): step,
         "R": R,
         "measured": measured,
         "printed_bound": bound,
@@ -360,8 +490,11 @@ def exceeded(
         found = f"measured {measured:.3g} (at least {at_least:.3g})"
     else:
         found = f"exact expectation {measured:.3g}"
+    if diverged is not None:
+        witness["diverged_at"] = diverged
+        found += f" at R = {R}, beyond all numbers by R = {diverged}"
     says = f"{arena.name}: {found}, bound {bound:.3g}"
-    return Verdict(Status.REFUTED, says, slack=bound / at_least, witness=witness)
+    return Verdict(Status.REFUTED, says, slack=bound / at_least if at_least > 0 else None, witness=witness)
 
 
 def arena_evidence(arenas: Sequence[Arena]) -> list[Evidence]:

@@ -10,7 +10,7 @@ import sympy
 from bounds.evaluate import claim_of, compiled, evaluate
 from bounds.rates import exponent
 from theory import catalogue
-from theory.statement import Bound
+from theory.statement import Bound, Relations
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ def compare(first: str, second: str, **values: float) -> Comparison:
     """
     one, two = catalogue.find(first), catalogue.find(second)
     a, b = claim_of(one), claim_of(two)
+    if isinstance(a, Relations) or isinstance(b, Relations):
+        raise ValueError(f"{first} and {second}: a condition does not compare; expected two bounds or two orders")
     if isinstance(a, Bound) != isinstance(b, Bound):
         raise ValueError(f"{first} and {second}: an explicit bound and an order do not compare; expected two alike")
     if a.quantity != b.quantity:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from theory import catalogue
 from theory.printing import plain
-from theory.statement import Bound, Condition, Order, Statement, Symbol
+from theory.statement import Bound, Condition, Order, Relations, Statement, Symbol
 
 Number = float | NDArray[np.float64]
 
@@ -48,9 +48,14 @@ class Compiled:
     conditions: tuple[tuple[Condition, Callable[..., Any], Callable[..., Any]], ...]  # with left and right side
 
 
-def claim_of(statement: Statement) -> Bound | Order:
-    """The statement's bound.  Raises ValueError for a statement that is none."""
-    if not isinstance(statement.claim, Bound | Order):
+def has_terms(statement: Statement) -> bool:
+    """Whether there is something to evaluate: the terms of a bound or an order, or named parts of relations."""
+    return isinstance(statement.claim, Bound | Order | Relations) and bool(statement.claim.terms)
+
+
+def claim_of(statement: Statement) -> Bound | Order | Relations:
+    """The statement's bound, or its relations with named parts.  Raises ValueError for a statement without terms."""
+    if not (isinstance(statement.claim, Bound | Order | Relations) and statement.claim.terms):
         kind = type(statement.claim).__name__.lower()
         raise ValueError(
             f"{statement.id} is no bound but of kind {statement.kind} ({kind}): it has no terms to evaluate"
@@ -90,7 +95,7 @@ def compile_statement(statement: Statement) -> Compiled:
     )
 
 
-_HOLDS: dict[str, Callable[[Any, Any], Any]] = {
+HOLDS: dict[str, Callable[[Any, Any], Any]] = {
     "<=": np.less_equal,
     ">=": np.greater_equal,
     "<": np.less,
@@ -125,7 +130,7 @@ def evaluate(statement: str | Statement | Compiled, strict: bool = True, **value
             a, b = (np.asarray(side(*ordered), dtype=float) for side in (left, right))
             op = condition.relation.rel_op
             room = _ROUNDING * np.abs(b) * {"<=": 1, ">=": -1}.get(op, 0)
-            holds = np.broadcast_to(_HOLDS[op](a, b + room), shape)
+            holds = np.broadcast_to(HOLDS[op](a, b + room), shape)
             if not holds.all():
                 violations.append(_violation(condition, holds, dict(zip(arrays, ordered, strict=True))))
                 admissible &= holds

@@ -3,48 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
-import sympy
+import xarray as xr
 
 from bounds.arena import (
     RECORDED,
     ROUNDING,
     Arena,
+    Given,
+    bound_at,
     compiled_once,
-    counts,
     exceeded,
+    fixes_step,
     functions,
     known,
     learning_rate,
+    mean_before,
+    regularisation,
+    step_letter,
+    steps_of,
     weight_ratio,
 )
-from bounds.evaluate import Compiled, evaluate
-from simulations.algorithms.sfl import PFL, SFL
-from simulations.constants import NoSuchConstant
-from simulations.moments import expectation
+from bounds.evaluate import Compiled
+from simulations import NoSuchConstant, expectation
+from simulations.algorithms import Algorithm
 from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic
-from theory import catalogue
+from simulations.problems.regularised import Regularised
 from theory.statement import Bound, Evidence, Statement, Status, Verdict
 
 _X0 = 1.0  # in every coordinate: bounds and runs scale alike
-_ROUNDS = 512  # every R up to it
 _FRACTIONS = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16])  # of the largest admissible step size
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A small quadratic: eigenvalues (M, d) and angle (M,) of H_m, slopes (M, d), noise, and K, S of the algorithm."""
+    """A small quadratic: eigenvalues (M, d) and angle (M,) of H_m, slopes (M, d), noise; and what the algorithm is given."""
 
     eigenvalues: Array
     angle: Array
     slope: Array
     sigma: float
-    K: int
-    S: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def problem(self) -> Quadratic:
@@ -58,23 +62,62 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Family:
+    """What the search for one bound draws from.
+
+    algorithm  called with eta=[...] and a candidate's settings
+    draw       rng -> a random candidate
+    vary       (rng, candidate, width) -> the same with each of its numbers multiplied by about 1 +- width
+    largest    (compiled bound, its parameters, largest R) -> the largest admissible step size, None where there is none;
+               of no account where the statement fixes it
+    least      smallest eigenvalue that the bound's case allows, for a largest of 1
+    rounds     every R up to it is tried
+    tries      how many candidates are drawn, and how often the best six are varied at each of three widths
+    given      as for an arena
+    """
+
+    algorithm: Callable[..., Algorithm]
+    draw: Callable[[np.random.Generator], Candidate]
+    vary: Callable[[np.random.Generator, Candidate, float], Candidate]
+    largest: Callable[[Compiled, Mapping[str, float], int], float | None]
+    least: float
+    rounds: int = 512
+    tries: tuple[int, int] = (60, 4)
+    given: Given = ()
+
+    def arena(self, statement_id: str, candidate: Candidate) -> Arena:
+        """The candidate as an arena."""
+        made = partial(self.algorithm, **candidate.settings)
+        problem = partial(_same, candidate.problem)
+        return Arena(statement_id, "tightest small quadratics", problem, made, self.rounds, x0=_X0, given=self.given)
+
+
+def _same(problem: Quadratic) -> Quadratic:
+    return problem
+
+
+@dataclass(frozen=True)
 class Found:
-    """Where the ratio of bound to measured is smallest, on how many quadratics."""
+    """Where the ratio of bound to measured is smallest, on how many quadratics.
+
+    diverged  the round by which the expectation is no finite number any more: R is then the one before
+    """
 
     ratio: float
     candidate: Candidate
-    eta_tilde: float
+    step: float
     R: int
     measured: float
     bound: float
+    diverged: int | None = None
     tried: int = 1
 
 
-def tightest(statement: Statement, algorithm: Callable[..., SFL | PFL], full: bool = False) -> Found:
+def tightest(statement: Statement, family: Family, full: bool = False) -> Found:
     """The smallest ratio of bound to exact expectation that a search finds: random quadratics, the best ones varied.
 
-    One or two coordinates, two to four clients, up to three local steps; every R up to 512, five step sizes.  The
-    random numbers are fixed, so that the same claim gives the same answer.  `full` searches ten times as long.
+    One or two coordinates, two to four clients; every R up to the family's, five step sizes.  The random numbers are
+    fixed, so that the same claim gives the same answer.  `full` searches ten times as long.
     """
     compiled, rng = compiled_once(statement), np.random.default_rng(0)
     tried = 0
@@ -82,71 +125,48 @@ def tightest(statement: Statement, algorithm: Callable[..., SFL | PFL], full: bo
     def best(old: list[Found], candidates: list[Candidate]) -> list[Found]:
         """The six smallest ratios, the older first where equal."""
         nonlocal tried
-        new = [f for f in (_tightest_point(compiled, algorithm, c) for c in candidates) if f is not None]
+        new = [f for f in (_tightest_point(compiled, family, c) for c in candidates) if f is not None]
         tried += len(new)
         return sorted([*old, *new], key=lambda f: f.ratio)[:6]
 
-    found = best([], [_draw(rng, statement) for _ in range(600 if full else 60)])
+    drawn, varied = (n * (10 if full else 1) for n in family.tries)
+    found = best([], [family.draw(rng) for _ in range(drawn)])
     for width in (0.5, 0.2, 0.05):
-        for _ in range(40 if full else 4):
-            found = best(found, [_varied(rng, statement, f.candidate, width) for f in found])
+        for _ in range(varied):
+            found = best(found, [family.vary(rng, f.candidate, width) for f in found])
     return replace(found[0], tried=tried)
 
 
-def search_evidence(algorithms: Mapping[str, Callable[..., SFL | PFL]]) -> list[Evidence]:
-    """One piece of evidence of kind `search` for each bound, given with its algorithm."""
+def search_evidence(families: Mapping[str, Family]) -> list[Evidence]:
+    """One piece of evidence of kind `search` for each bound, given with its family."""
 
-    def check_with(algorithm: Callable[..., SFL | PFL]) -> Callable[[Statement, bool], Verdict]:
-        return lambda statement, full: judge(tightest(statement, algorithm, full), statement, algorithm)
+    def check_with(family: Family) -> Callable[[Statement, bool], Verdict]:
+        return lambda statement, full: judge(tightest(statement, family, full), statement, family)
 
-    return [Evidence(id_, "search", check_with(algorithm)) for id_, algorithm in algorithms.items()]
+    return [Evidence(id_, "search", check_with(family)) for id_, family in families.items()]
 
 
-def judge(found: Found, statement: Statement, algorithm: Callable[..., SFL | PFL]) -> Verdict:
+def judge(found: Found, statement: Statement, family: Family) -> Verdict:
     """Refuted where the exact expectation exceeds the bound by more than rounding, holds on what was searched if not."""
-    candidate = found.candidate
-    if found.measured > found.bound * (1 + ROUNDING):
-        arena = Arena(
-            statement.id, "tightest small quadratics", partial(_same, candidate.problem), algorithm, candidate.K,
-            _ROUNDS, candidate.S, _X0,
-        )  # fmt: skip
+    candidate, name = found.candidate, step_letter(statement.id)
+    if found.measured > found.bound * (1 + ROUNDING) or found.diverged is not None:
         return exceeded(
-            arena, eta_tilde=found.eta_tilde, R=found.R, measured=found.measured, at_least=found.measured,
-            bound=found.bound, seeds=0,
+            family.arena(statement.id, candidate), step=found.step, R=found.R, measured=found.measured,
+            at_least=found.measured, bound=found.bound, seeds=0, diverged=found.diverged,
         )  # fmt: skip
-    where = f"{functions(candidate.problem)}; K = {candidate.K}, S = {candidate.S} of {candidate.problem.M}"
+    settings = dict(candidate.settings)
+    if "S" in settings:
+        settings["S"] = f"{settings['S']} of {candidate.problem.M}"
+    where = f"{functions(candidate.problem)}; " + ", ".join(f"{n} = {v}" for n, v in settings.items())
     says = (
         f"{found.tried} small quadratics searched by exact expectation, smallest bound/measured {found.ratio:.3g}: "
-        f"{where}, x0 = {_X0:g}, eta_tilde = {found.eta_tilde:.3g}, R = {found.R}"
+        f"{where}, x0 = {_X0:g}, {name} = {found.step:.3g}, R = {found.R}"
     )
     return Verdict(Status.HOLDS, says, slack=found.ratio)
 
 
-def _same(problem: Quadratic) -> Quadratic:
-    return problem
-
-
-def _least(statement: Statement) -> float:
-    """The smallest eigenvalue that the statement's case allows, for a largest of 1."""
-    claim = statement.claim
-    assert isinstance(claim, Bound)
-    if claim.quantity.name == "min_grad_sq":
-        return -1.0
-    return 0.02 if "mu" in {s.name for t in claim.terms for s in t.value.free_symbols} else 0.0
-
-
-def _takes_all(statement: Statement) -> bool:
-    """Whether the statement is on full participation."""
-    letters = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
-    free = set().union(*(c.relation.free_symbols for c in statement.when))
-    everyone = sympy.Eq(letters["S"], letters["M"])
-    return letters["S"] not in free or everyone in [c.relation for c in statement.when]
-
-
-def _draw(rng: np.random.Generator, statement: Statement) -> Candidate:
-    """Clients alike or not, in half of the cases without noise, in half without slopes."""
-    d, M, K = (int(rng.integers(low, high, endpoint=True)) for low, high in ((1, 2), (2, 4), (1, 3)))
-    least = _least(statement)
+def quadratic(rng: np.random.Generator, d: int, M: int, least: float) -> Candidate:
+    """Clients alike or not, in half of the cases without noise, in half without slopes; eigenvalues in [least, 1]."""
     eigenvalues = rng.uniform(max(least, -0.3), 1, (M, d)) ** (2 if least >= 0 else 1)
     if rng.random() < 0.5:
         eigenvalues[:] = eigenvalues[0]
@@ -154,12 +174,11 @@ def _draw(rng: np.random.Generator, statement: Statement) -> Candidate:
     angle = rng.uniform(0, np.pi, M) * (rng.random() < 0.5)
     slope = rng.standard_normal((M, d)) * 10 ** rng.uniform(-1, 1) * (rng.random() < 0.5)
     sigma = 10 ** rng.uniform(-1, 1) * (rng.random() < 0.5)
-    S = M if _takes_all(statement) else int(rng.integers(1, M, endpoint=True))
-    return Candidate(eigenvalues, angle, slope - slope.mean(0), sigma, K, S)
+    return Candidate(eigenvalues, angle, slope - slope.mean(0), sigma)
 
 
-def _varied(rng: np.random.Generator, statement: Statement, candidate: Candidate, width: float) -> Candidate:
-    """Each number multiplied by about 1 +- width; what is zero stays zero."""
+def varied(rng: np.random.Generator, candidate: Candidate, width: float, least: float) -> Candidate:
+    """Each number of the quadratic multiplied by about 1 +- width; what is zero stays zero."""
 
     def near(values: Array) -> Array:
         return np.asarray(values * np.exp(width * rng.standard_normal(values.shape)))
@@ -167,47 +186,62 @@ def _varied(rng: np.random.Generator, statement: Statement, candidate: Candidate
     eigenvalues, slope = near(candidate.eigenvalues), near(candidate.slope)
     return replace(
         candidate,
-        eigenvalues=np.clip(eigenvalues / np.abs(eigenvalues).max(), _least(statement), 1),
+        eigenvalues=np.clip(eigenvalues / np.abs(eigenvalues).max(), least, 1),
         angle=near(candidate.angle),
         slope=slope - slope.mean(0),
         sigma=float(near(np.array(candidate.sigma))),
     )
 
 
-def _tightest_point(compiled: Compiled, algorithm: Callable[..., SFL | PFL], candidate: Candidate) -> Found | None:
+def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate) -> Found | None:
     """The step size and R with the smallest ratio; None where the problem or every step size is outside the conditions."""
-    statement, problem = compiled.statement, candidate.problem
-    claim = statement.claim
+    id_, problem = compiled.statement.id, candidate.problem
+    claim = compiled.statement.claim
     assert isinstance(claim, Bound)
+    if problem.constants["curvature"] < min(family.least, 0):
+        return None  # rounding to three decimals has made a convex client concave
+    arena = family.arena(id_, candidate)
+    letters = arena.algorithm(eta=1.0)
     try:
-        values = known(statement.id, problem, _X0, candidate.K, candidate.S)
+        values = known(id_, problem, _X0, letters, family.given)
+        phi = regularisation(arena)
+        steps = steps_of(arena)[0] if fixes_step(id_) else None
     except NoSuchConstant:
         return None
-    if problem.constants["curvature"] < min(_least(statement), 0):
-        return None  # rounding to three decimals has made a convex client concave
-    downwards = np.geomspace(1, 1e-3, 200) / (6 * values["L"])  # 1/(6L) is the limit of every case, or above it
-    allowed = evaluate(compiled, strict=False, R=_ROUNDS, eta_tilde=downwards, **values).admissible
-    if not allowed.any():
-        return None
-    steps = downwards[allowed.argmax()] * _FRACTIONS
+    if steps is None:
+        largest = family.largest(compiled, values, family.rounds)
+        if largest is None:
+            return None
+        steps = largest * _FRACTIONS
     recorded = RECORDED[claim.quantity.name]
-    eta = learning_rate(statement.id, steps, **counts(problem, candidate.K, candidate.S))
-    measured = expectation(
-        problem,
-        algorithm(K=candidate.K, S=candidate.S, eta=eta.tolist()),
-        rounds=_ROUNDS,
+    eta = learning_rate(id_, steps, **letters.letters(problem))
+    exactly: Callable[..., xr.Dataset] = expectation
+    measured = exactly(
+        problem if phi is None else Regularised(problem, phi),
+        arena.algorithm(eta=eta.tolist()),
+        rounds=family.rounds,
         x0=_X0,
         record=(recorded,),
-        average=weight_ratio(statement.id, steps, **values),
+        average=weight_ratio(id_, steps, **values),
     )[recorded].values
-    if recorded == "grad_sq":
+    if claim.quantity.name == "min_grad_sq":
         measured = np.minimum.accumulate(measured, axis=1)
+    elif claim.quantity.name == "avg_grad_sq":
+        measured = mean_before(measured)
     measured = measured[:, 1:]
-    bound = evaluate(compiled, strict=False, R=np.arange(1.0, _ROUNDS + 1)[None], eta_tilde=steps[:, None], **values)
-    inside = bound.admissible & (measured > 0)
-    ratio = np.where(inside, bound.value / np.where(inside, measured, 1.0), np.inf)
-    e, i = np.unravel_index(int(ratio.argmin()), ratio.shape)
+    bound = bound_at(compiled, steps[:, None], np.arange(1.0, family.rounds + 1)[None], **values)
+    value, admissible = (np.broadcast_to(v, measured.shape) for v in (bound.value, bound.admissible))
+    inside = admissible & (measured > 0)
+    ratio = np.where(inside, value / np.where(inside, measured, 1.0), np.inf)
+    e, i = (int(at) for at in np.unravel_index(int(ratio.argmin()), ratio.shape))
     if not np.isfinite(ratio[e, i]):
         return None
-    found = (float(ratio[e, i]), candidate, float(steps[e]), int(i) + 1)
-    return Found(*found, measured=float(measured[e, i]), bound=float(bound.value[e, i]))
+    gone = np.isnan(measured) & admissible
+    diverged = None
+    if gone.any():  # no bound is larger than that
+        e = int(gone.any(1).argmax())
+        diverged = int(gone[e].argmax()) + 1
+        i = max(diverged - 2, 0)
+    return Found(
+        float(ratio[e, i]), candidate, float(steps[e]), i + 1, float(measured[e, i]), float(value[e, i]), diverged
+    )

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import sympy
+from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from sympy.core.relational import Relational
 
-from bounds.evaluate import Compiled, ConditionViolated, Value, compiled, evaluate
+from bounds.evaluate import HOLDS, Compiled, ConditionViolated, Value, compiled, evaluate
 from theory import catalogue
 from theory.statement import Statement
 
 STEP_SIZES = ("eta_tilde", "eta", "gamma")
 _POSITIVE = sympy.Interval.open(0, sympy.oo)
+_EVERY_SIZE = np.geomspace(1e-40, 1e40, 4001)
 
 
 @dataclass(frozen=True)
@@ -46,21 +51,29 @@ def step_size_of(statement: Compiled) -> str:
     raise ValueError(f"{statement.statement.id} has no step size to tune; its parameters are {', '.join(names)}")
 
 
-def admissible_interval(id_: str, **values: float) -> tuple[float, float]:
+def admissible_interval(id_: str, name: str | None = None, /, **values: float) -> tuple[float, float]:
     """Smallest and largest step size that satisfy the bound's conditions, at the other parameters' values.
 
-    Conditions on the step size are linear in it or in its inverse.  Raises ConditionViolated when there is none, or
-    when a condition without the step size is violated.
+    name  of the step size; by default the bound's first
+
+    Conditions that are linear in the step size or in its inverse are solved exactly; others, which must hold for all
+    small or for all large step sizes, numerically up to 1e-12, on the side where they hold.  Raises ConditionViolated
+    when there is none, or when a condition without the step size is violated; ValueError for a condition that holds
+    neither for small nor for large step sizes.
     """
     statement = compiled(id_)
-    name = step_size_of(statement)
+    name = name or step_size_of(statement)
     step = next(s.sympy for s in statement.parameters if s.name == name)
     low, high = 0.0, float("inf")
     at = {s.sympy: sympy.nsimplify(values[s.name], rational=True) for s in statement.parameters if s.name in values}
-    for condition in statement.statement.when:
-        relation = condition.relation.subs(at)
+    for i, condition in enumerate(statement.statement.when):
         if step not in condition.relation.free_symbols:
             continue  # checked by evaluate at the chosen step size
+        if not _linear(condition.relation, step):
+            least, most = _numerically(statement, i, name, values)
+            low, high = max(low, least), min(high, most)
+            continue
+        relation = condition.relation.subs(at)
         if relation in (sympy.true, sympy.false):
             if relation is sympy.false:
                 raise ConditionViolated(f"{id_}: {condition} is violated for every {name}")
@@ -70,6 +83,53 @@ def admissible_interval(id_: str, **values: float) -> tuple[float, float]:
     if low > high * (1 + 1e-12):
         raise ConditionViolated(f"{id_}: no {name} is admissible, it would have to lie in [{low:g}, {high:g}]")
     return low, high
+
+
+def largest_step(statement: Compiled, name: str, values: Mapping[str, float]) -> float:
+    """The step size up to which all conditions hold, found numerically; infinite where none limits it."""
+    step = next(s.sympy for s in statement.parameters if s.name == name)
+    on_it = [i for i, c in enumerate(statement.statement.when) if step in c.relation.free_symbols]
+    return min((_numerically(statement, i, name, values)[1] for i in on_it), default=float("inf"))
+
+
+@cache
+def _linear(relation: Relational, step: sympy.Symbol) -> bool:
+    """Whether a condition is a linear polynomial in the step size, times a power of it."""
+    numerator = sympy.fraction(sympy.together(relation.lhs - relation.rhs))[0]
+    try:
+        powers = [monomial[0] for monomial in sympy.Poly(numerator, step).monoms()]
+    except sympy.PolynomialError:
+        return False
+    return max(powers) - min(powers) <= 1
+
+
+def _numerically(statement: Compiled, condition: int, name: str, values: Mapping[str, float]) -> tuple[float, float]:
+    """The step sizes from 0 to the first, or from the last to infinity, at which a condition fails, by bisection."""
+    which, left, right = statement.conditions[condition]
+    names = [s.name for s in statement.parameters]
+
+    def holds(step: NDArray[np.float64]) -> NDArray[np.bool_]:
+        with np.errstate(all="ignore"):  # far outside numbers overflow: there the condition does not hold
+            ordered = [step if n == name else float(values.get(n, 1.0)) for n in names]
+            return np.broadcast_to(HOLDS[which.relation.rel_op](left(*ordered), right(*ordered)), step.shape)
+
+    steps = _EVERY_SIZE
+    found = holds(steps)
+    if found.all():
+        return 0.0, float("inf")
+    if not (found[0] or found[-1]):
+        raise ValueError(f"{statement.statement.id}: {which} holds neither for small nor for large {name}")
+    if not found[0]:
+        steps, found = steps[::-1], found[::-1]
+    inside = outside = float(steps[0])
+    while True:
+        i = int(np.argmin(found))  # the first step size that fails
+        inside, outside = float(steps[i - 1]), float(steps[i])
+        if abs(outside / inside - 1) <= 1e-13:
+            return (0.0, inside) if outside > inside else (inside, float("inf"))
+        steps = np.geomspace(inside, outside, 100)
+        steps[[0, -1]] = inside, outside
+        found = holds(steps)
 
 
 def tune(id_: str, **values: float) -> Tuned:

@@ -9,7 +9,7 @@ import sympy
 
 from theory import catalogue
 from theory.printing import claim_latex, latex, plain, unicode
-from theory.statement import Bound, Listing, Order, Record, Relations, Statement, Words
+from theory.statement import Bound, Claim, Listing, Order, Rates, Record, Relations, Statement, Words
 
 _SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
@@ -23,7 +23,8 @@ def as_text(statement: Statement) -> str:
     """The statement for a terminal."""
     paper = statement.paper
     parts = [f"{statement.id}  ({statement.kind})", f"{catalogue.paper(paper).title}, {statement.place}", ""]
-    parts += _claim(statement)
+    for i, claim in enumerate((statement.claim, *statement.also)):
+        parts += [*(["", "and:"] if i else []), *_claim(claim, paper)]
     for title, relations in (
         ("when", [(unicode(paper, c.relation), "" if c.source == "printed" else c.source) for c in statement.when]),
         ("where", [(unicode(paper, sympy.Eq(s, v, evaluate=False)), "") for s, v in statement.where.items()]),
@@ -57,14 +58,13 @@ def as_text(statement: Statement) -> str:
 
 def _letters(statement: Statement) -> list:
     """The parameters of a bound, with their meanings."""
-    from bounds.evaluate import parameters
+    from bounds.evaluate import has_terms, parameters
 
-    return list(parameters(statement)) if isinstance(statement.claim, Bound | Order) else []
+    return list(parameters(statement)) if has_terms(statement) else []
 
 
-def _claim(statement: Statement) -> list[str]:
-    """The claim's lines."""
-    claim, paper = statement.claim, statement.paper
+def _claim(claim: Claim, paper: str) -> list[str]:
+    """A claim's lines."""
     lines: list[str] = []
     if isinstance(claim, Bound | Order):
         sign = _SIGNS[claim.sign] if isinstance(claim, Bound) else ("= Õ of" if claim.polylog else "= O of")
@@ -80,6 +80,12 @@ def _claim(statement: Statement) -> list[str]:
         lines.append(claim.text)
         for formula in claim.formulas:
             lines += ["", indented(unicode(paper, formula))]
+    elif isinstance(claim, Rates):
+        for rate in claim.rates:
+            o = "Õ" if rate.polylog else "O"
+            rounds, steps = (f"{o}({plain(e)})" for e in (rate.rounds, rate.steps))
+            given = "".join(f", given {plain(relation)}" for relation in rate.given)
+            lines.append(f"  {rate.case}: R = {rounds}, tau = {steps}{given}")
     elif isinstance(claim, Listing):
         lines += [f"{number:>4}  {text}" for number, text in claim.lines]
     elif isinstance(claim, Record):
@@ -118,7 +124,7 @@ def as_json(statement: Statement) -> dict[str, object]:
         "place": statement.place,
         "claim": type(claim).__name__.lower(),
         "latex": claim_latex(statement),
-        "terms": {t.name: plain(t.value) for t in claim.terms} if isinstance(claim, Bound | Order) else {},
+        "terms": {t.name: plain(t.value) for t in claim.terms} if isinstance(claim, Bound | Order | Relations) else {},
         "conditions": [str(c) for c in statement.when],
         "assumes": list(statement.assumes),
         "rests_on": list(statement.rests_on),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+from dataclasses import replace
+from itertools import cycle
+from textwrap import fill
+
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bounds.arena import CONFIDENCE, Arena, at_same_rate, confront
-from figures.gallery import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, Drawn, canvas, count_axis, mathematics
+from bounds.arena import CONFIDENCE, Arena, at_same_rate, confront, step_letter
+from figures.gallery import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, Drawn, canvas, count_axis, mathematics
 from theory import catalogue
 from theory.statement import Bound
 
@@ -16,12 +21,18 @@ _TERM_COLOURS = {
     "noise": GREEN,
     "sampling": PURPLE,
     "noise_drift": SKY,
+    "drift": SKY,
     "heterogeneity": ORANGE,
 }
+_OTHER_TERMS = (YELLOW, PURPLE, "#8b5e3c", "#999999", "#404080")  # in turn
 _Y_LABELS = {
     "gap": r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)",
     "min_grad_sq": r"$\min_{r\leq R}\,\mathbb{E}\|\nabla F(x^{(r)})\|^2$  (units of $F^2/x^2$)",
+    "gap_last": r"$\mathbb{E}[f(w^{(R)})-f(w^{(*)})]$  (units of $f$)",
+    "avg_grad_sq": r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(w^{(r)})\|^2$  (units of $f^2/w^2$)",
 }
+_TITLE = 50  # characters in a line
+_STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta"}
 
 
 _CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.4}
@@ -35,24 +46,27 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     statement = catalogue.find(statement_id)
     claim = statement.claim
     assert isinstance(claim, Bound)
+    others = [t.name for t in claim.terms if t.name not in _TERM_COLOURS]
+    colours = _TERM_COLOURS | dict(zip(others, cycle(_OTHER_TERMS), strict=False))
     figure, axes = canvas(2, len(arenas), sharex="col", height_ratios=[3, 1.3])
     rows: list[dict[str, object]] = []
     for column, arena in enumerate(arenas):
         data = confront(arena, statement, full)
+        name = step_letter(arena.statement)
         step = int(np.nanargmin((data.bound / data["mean"]).where(data.admissible).min("R").values))
-        at = data.isel(eta_tilde=step)
-        at = at.isel(R=at.admissible.values)
+        at = data.isel({name: step})
+        at = at.isel(R=at.admissible.values & np.isfinite(at.high.values))  # as far as nothing has diverged
         above, below = axes[0, column], axes[1, column]
         for term in at.term.values:
             values = at.terms.sel(term=term)
-            above.plot(at.R, values, "--", lw=1, color=_TERM_COLOURS[str(term)], label=str(term))
+            above.plot(at.R, values, "--", lw=1, color=colours[str(term)], label=str(term))
         above.plot(at.R, at.bound, color=BLACK, lw=1.8, label="bound (sum)")
         above.fill_between(at.R, at.low.clip(min=1e-300), at.high, color=RED, alpha=0.25, lw=0)
         above.plot(at.R, at["mean"], color=RED, label="measured")
         below.plot(at.R, at.bound / at["mean"], color=BLACK)
         below.axhline(1, color=RED, lw=0.8, ls=":")
         rows += _rows(arena, at)
-        twin = _corrected(arena, float(at.eta_tilde), full)
+        twin = _corrected(arena, float(at[name]), full)
         if twin is not None:
             corrected, its_own = twin
             above.plot(its_own.R, its_own.bound, **_CORRECTED, label="corrected")
@@ -67,7 +81,8 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         )
         above.set(xscale="log", yscale="log", ylim=(floor / 10, None))
         above.set_title(
-            f"{mathematics(arena.name)}\n" + rf"$\tilde\eta$ = {float(at.eta_tilde):.3g}, {measured}", fontsize=9
+            f"{mathematics(fill(arena.name, _TITLE))}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {measured}",
+            fontsize=9,
         )
         below.set(xscale="log", yscale="log", xlabel="rounds R")
         for axis in (above, below):
@@ -88,7 +103,7 @@ def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
         {
             "statement": arena.statement,
             "arena": arena.name,
-            "eta_tilde": float(at.eta_tilde),
+            step_letter(arena.statement): float(at[step_letter(arena.statement)]),
             "R": int(point.R),
             **{name: float(point[name]) for name in ("mean", "low", "high", "bound")},
             **{str(t): float(v) for t, v in zip(point.term.values, point.terms.values, strict=True)},
@@ -97,14 +112,27 @@ def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
     ]
 
 
-def _corrected(arena: Arena, eta_tilde: float, full: bool) -> tuple[Arena, xr.Dataset] | None:
-    """The arena of the corrected form of a printed bound at the same learning rate, where it speaks of that one."""
+def _corrected(arena: Arena, step: float, full: bool) -> tuple[Arena, xr.Dataset] | None:
+    """The arena of the corrected form of a printed bound at the same learning rate, where it speaks of that one.
+
+    It is the corrected form's own arena of the same name, as that may be about a corrected algorithm, or, where it has
+    none, the same.
+    """
     ours = [s for s in catalogue.statements() if s.corrects == arena.statement and s.id.endswith(".corrected")]
-    twin = at_same_rate(arena, eta_tilde, ours[0].id) if ours else None
+    if not ours:
+        return None
+    (statement,) = ours
+    named = [a for a in paper_arenas(statement.paper) if (a.statement, a.name) == (statement.id, arena.name)]
+    twin = at_same_rate(arena, step, (*named, replace(arena, statement=statement.id))[0])
     if twin is None:
         return None
-    data = confront(twin, ours[0], full).isel(eta_tilde=0)
+    data = confront(twin, statement, full).isel({step_letter(twin.statement): 0})
     return twin, data.isel(R=data.admissible.values)
+
+
+def paper_arenas(paper: str) -> list[Arena]:
+    """The arenas of a paper."""
+    return list(importlib.import_module(f"bounds.{paper}").ARENAS)
 
 
 def _same_quantity(one: xr.Dataset, other: xr.Dataset) -> bool:

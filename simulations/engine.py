@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -252,9 +252,16 @@ def _versions() -> str:
     return json.dumps({"python": platform.python_version(), **packages})
 
 
+def _settings(value: Any) -> Any:
+    """A field of an algorithm as JSON-able data: numbers and texts as they are, anything else by its name."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    return value.name if hasattr(value, "name") else np.asarray(value).tolist()
+
+
 def provenance(problem: Problem, algorithm: Any, rounds: int, asked: Request) -> dict[str, str]:
     """What is needed to do it again, as JSON strings (so that the Dataset can be written to netCDF)."""
-    settings = {k: np.asarray(v).tolist() if v is not None else None for k, v in asdict(algorithm).items()}
+    settings = {field.name: _settings(getattr(algorithm, field.name)) for field in fields(algorithm)}
     return {
         "problem": json.dumps(problem.provenance),
         "algorithm": json.dumps({"name": type(algorithm).__name__, **settings}),

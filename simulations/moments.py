@@ -7,7 +7,7 @@ Moments are taken in coordinates x - x_star, so that gaps and distances keep the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import comb, isqrt
@@ -16,8 +16,9 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
+from simulations.algorithms import Algorithm
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.engine import RECORDS, provenance, requested
+from simulations.engine import RECORDS, Request, provenance, requested
 from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic
 
@@ -232,7 +233,7 @@ def _turns(M: int, S: int) -> list[NDArray[np.int64]]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Blocks:
+class Blocks:
     """A problem as B independent ones of p coordinates each: d of 1 where all H_m commute, 1 of d otherwise.
 
     Coordinates are those of an orthonormal basis about x_star, or about 0 where F has no minimiser.
@@ -249,10 +250,14 @@ class _Blocks:
     start: Array
 
     @classmethod
-    def of(cls, problem: Quadratic, x0: Array) -> _Blocks:
+    def of(cls, problem: Quadratic, x0: Array, turned: bool = True) -> Blocks:
+        """The blocks of a problem and a start; without `turned` only in the coordinates that x itself has."""
         x_star = problem.constants.get("x_star")
         centre = np.zeros(problem.d) if x_star is None else x_star
-        basis, separable = _common_eigenvectors(problem.H)
+        if turned:
+            basis, separable = _common_eigenvectors(problem.H)
+        else:
+            basis, separable = np.eye(problem.d), not (problem.H * (1 - np.eye(problem.d))).any()
         H, slope = basis.T @ problem.H @ basis, (problem.H @ centre + problem.b) @ basis
         start = (x0 - centre) @ basis
         # the slope of F is nothing but rounding at x_star
@@ -293,7 +298,7 @@ def _common_eigenvectors(H: Array) -> tuple[Array, bool]:
     return (bases[best] if separable else np.eye(H.shape[-1])), bool(separable)
 
 
-def _drift(blocks: _Blocks, algorithm: SFL | PFL, S: int, eta: Array, covariance: Array) -> Array:
+def _drift(blocks: Blocks, algorithm: SFL | PFL, S: int, eta: Array, covariance: Array) -> Array:
     """The form (E, B, n, n) of z = (1, x) that is the expected drift of a round from x.
 
     Runs over y = (1, x, delta), x where the round began and x + delta where it is: no digit is lost to ||x + delta - x||.
@@ -355,7 +360,7 @@ def _states(operator: Array, state: Array, rounds: int) -> Iterator[Array]:
 
 
 def _series(
-    problem: Quadratic, blocks: _Blocks, algorithm: SFL | PFL, rounds: int, names: Sequence[str], ratio: Array
+    problem: Quadratic, blocks: Blocks, algorithm: SFL | PFL, rounds: int, names: Sequence[str], ratio: Array
 ) -> dict[str, Array]:
     """Expectations of the named quantities (E, rounds + 1), not finite from some round on where a step size diverges."""
     eta, S = np.asarray(algorithm.eta), algorithm.participants(problem)
@@ -409,14 +414,14 @@ def expectation(
     if not isinstance(algorithm, SFL | PFL):
         raise ValueError(f"{type(algorithm).__name__}: expected SFL or PFL")
     asked = requested(problem, algorithm, rounds, x0, record, at, average)
-    eta, ratio, kept = asked.eta, asked.ratio, asked.kept
+    eta, ratio = asked.eta, asked.ratio
     for name, constant in {"gap": "F_star", "gap_average": "F_star", "dist2": "x_star"}.items():
         if name in record:
             problem.constants[constant]
 
     # Divergence is a result here: overflow is caught below, not warned about.
     with np.errstate(over="ignore", invalid="ignore"):
-        blocks = _Blocks.of(problem, asked.x0)
+        blocks = Blocks.of(problem, asked.x0)
         names = list(dict.fromkeys([*record, "size"]))
         E = len(eta) if blocks.start.shape[1] == 1 else 1  # larger blocks: one step size at a time, to save memory
         parts = [
@@ -424,11 +429,28 @@ def expectation(
             for e in range(0, len(eta), E)
         ]
     series = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return dataset(problem, algorithm, rounds, asked, record, series, RECORDS)
+
+
+def dataset(
+    problem: Quadratic,
+    algorithm: Algorithm,
+    rounds: int,
+    asked: Request,
+    record: Sequence[str],
+    series: dict[str, Array],
+    records: Mapping[str, tuple[str, str]],
+) -> xr.Dataset:
+    """The Dataset of an expectation from the expected quantities (E, rounds + 1) by name, E||x_r||^2 among them.
+
+    records  (dimension, meaning) of every quantity that may be recorded
+    """
+    eta, kept = asked.eta, asked.kept
     bad = ~np.isfinite(np.stack(list(series.values())))
     if "drift" in series:
         bad[list(series).index("drift"), :, rounds] = False  # the last iterate starts no round
         series["drift"][:, rounds] = np.nan
-    bad = bad.any(0)
+    bad = np.asarray(bad.any(0))
     diverged_at = np.where(bad.any(-1), bad.argmax(-1), -1)
     late = (diverged_at[:, None] >= 0) & (np.arange(rounds + 1) >= diverged_at[:, None])
     data = xr.Dataset(
@@ -436,7 +458,7 @@ def expectation(
             name: (
                 ("step_size", "round"),
                 np.where(late, np.nan, series[name])[:, kept],
-                {"units": RECORDS[name][0], "long_name": f"expectation of {RECORDS[name][1]}"},
+                {"units": records[name][0], "long_name": f"expectation of {records[name][1]}"},
             )
             for name in record
         },

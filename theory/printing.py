@@ -14,7 +14,7 @@ from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
 
 from theory import catalogue
-from theory.statement import Bound, Listing, Order, Record, Relations, Statement, Words
+from theory.statement import Bound, Claim, Listing, Order, Rate, Rates, Record, Relations, Statement, Words
 
 _UNICODE = {
     "eta_tilde": "η̃",
@@ -189,6 +189,10 @@ def readable(latex: str) -> str:
     return latex
 
 
+_GREEK = {
+    "alpha": "α", "gamma": "γ", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "phi": "φ", "kappa": "κ", "mu": "μ",
+    "tau": "τ", "pi": "π", "eta": "η", "xi": "ξ", "zeta": "ζ", "sigma": "σ", "Psi": "Ψ",
+}  # fmt: skip
 _READABLE = (
     (r"\\mathbb\{E\}(?=\w)", "E "),
     (r"\\mathbb\{E\}", "E"),
@@ -204,12 +208,11 @@ _READABLE = (
     (r"\\langle\s*", "⟨"),
     (r"\\rangle\s*", "⟩"),
     (r"\\\|", "‖"),
-    (r"\\pi", "π"),
-    (r"\\eta", "η"),
-    (r"\\xi", "ξ"),
-    (r"\\zeta", "ζ"),
-    (r"\\sigma", "σ"),
-    (r"\\Psi", "Ψ"),
+    (r"\\frac(\w|\\\w+)(?:\{(\w+)\}|(\w))", lambda m: f"{m[1]}/{m[2] or m[3]} "),
+    (r"\\frac\\?(\w)\\(\w+)", r"\1/\\\2"),
+    (r"\\tilde\s*\{?(?:\\mathbf\{)?(\w)\}?\}?", "\\1\u0303"),
+    (r"\\sum_(\w)", r"Σ[\1] "),
+    (r"\\(alpha|gamma|delta|Delta|epsilon|phi|kappa|mu|tau|pi|eta|xi|zeta|sigma|Psi)(?![a-z])", lambda m: _GREEK[m[1]]),
     (r"\\[,;]", " "),
     (r"\^\{-1\}", "⁻¹"),
     (r"([_^])\{([^{}()]*[+\-][^{}()]*)\}", r"\1(\2)"),
@@ -259,8 +262,12 @@ _SIGNS = {"<=": r"\le", ">=": r"\ge", "=": "="}
 
 
 def claim_latex(statement: Statement) -> str:
-    """The claim in one line of LaTeX (without dollar signs); empty when it has no formula."""
-    claim, paper = statement.claim, statement.paper
+    """The claim, and what is claimed with it, in one line of LaTeX (without dollar signs); empty without a formula."""
+    found = [_latex_of(claim, statement.paper) for claim in (statement.claim, *statement.also)]
+    return r";\quad ".join(text for text in found if text)
+
+
+def _latex_of(claim: Claim, paper: str) -> str:
     if isinstance(claim, Bound):
         return f"{latex(paper, claim.quantity)} {_SIGNS[claim.sign]} {_sum(paper, claim)}"
     if isinstance(claim, Order):
@@ -270,7 +277,16 @@ def claim_latex(statement: Statement) -> str:
         return r",\quad ".join(latex(paper, r) for r in claim.relations)
     if isinstance(claim, Words):
         return r",\quad ".join(latex(paper, f) for f in claim.formulas)
+    if isinstance(claim, Rates):
+        return r",\quad ".join(_rate(paper, rate) for rate in claim.rates)
     return ""
+
+
+def _rate(paper: str, rate: Rate) -> str:
+    o = r"\tilde{\mathcal{O}}" if rate.polylog else r"\mathcal{O}"
+    rounds, steps = (rf"{o}\left({latex(paper, e)}\right)" for e in (rate.rounds, rate.steps))
+    given = "".join(rf",\; {latex(paper, relation)}" for relation in rate.given)
+    return rf"\text{{{rate.case}: }} R = {rounds}, \tau = {steps}{given}"
 
 
 def _sum(paper: str, claim: Bound | Order) -> str:

@@ -7,6 +7,7 @@ A `Statement` is one thing a paper says.  Its `claim` is one of
 * `Relations`  identities, definitions and inequalities without named terms;
 * `Listing`    the numbered lines of an algorithm;
 * `Record`     settings and printed numbers of an experiment;
+* `Rates`      how many rounds and local steps bring a quantity down to epsilon;
 * `Words`      a sentence, with the formulas it contains.
 
 Printed statements are kept exactly as printed; a repair of the transcription is written in `note`.
@@ -160,14 +161,23 @@ class Order:
 
 @dataclass(frozen=True)
 class Relations:
-    """Relations (equalities, inequalities, membership) without named terms, and what they say in words."""
+    """Relations (equalities, inequalities, membership), and what they say in words.
+
+    parts  named expressions in them that are worth a number of their own, such as the sides of a condition
+    """
 
     relations: tuple[sympy.Basic, ...]
     words: str = ""
+    parts: tuple[tuple[str, sympy.Expr], ...] = ()
 
     def __post_init__(self) -> None:
         if any(r in (sympy.true, sympy.false) for r in self.relations):
             raise ValueError(f"{self.relations}: a relation has been evaluated; expected it with evaluate=False")
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The named parts."""
+        return tuple(Term(name, value) for name, value in self.parts)
 
 
 @dataclass(frozen=True)
@@ -187,6 +197,29 @@ class Record:
 
 
 @dataclass(frozen=True)
+class Rate:
+    """With R = O(rounds) and tau = O(steps), the quantity is O(epsilon); O~ when `polylog`; where `given` holds."""
+
+    case: str
+    rounds: sympy.Expr
+    steps: sympy.Expr
+    polylog: bool = False
+    given: tuple[Relational, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The rates of a table's row, or those that a corollary draws from its bound."""
+
+    rates: tuple[Rate, ...]
+
+    @property
+    def by_case(self) -> dict[str, Rate]:
+        """case -> rate."""
+        return {rate.case: rate for rate in self.rates}
+
+
+@dataclass(frozen=True)
 class Words:
     """A sentence of the paper, and the formulas in it."""
 
@@ -194,7 +227,7 @@ class Words:
     formulas: tuple[sympy.Basic, ...] = ()
 
 
-Claim = Bound | Order | Relations | Listing | Record | Words
+Claim = Bound | Order | Relations | Rates | Listing | Record | Words
 
 
 @dataclass(frozen=True)
@@ -222,6 +255,7 @@ class Statement:
     assumes     ids of the assumptions it needs
     rests_on    ids of the statements its proof uses
     applies     the recursion lemma its proof applies, with the substitution
+    also        further claims of the same display or sentence, such as an equality on the way to a bound
     note        repairs of the transcription, differences from the inventory
     corrects    id of the printed statement that this one corrects or generalises; empty for printed statements
     """
@@ -235,6 +269,7 @@ class Statement:
     assumes: tuple[str, ...] = ()
     rests_on: tuple[str, ...] = ()
     applies: Application | None = None
+    also: tuple[Claim, ...] = ()
     note: str = ""
     corrects: str = ""
 
@@ -374,6 +409,7 @@ class Paper:
         assumes: Iterable[Statement] = (),
         rests_on: Iterable[str] = (),
         applies: Application | None = None,
+        also: Iterable[Claim] = (),
         note: str = "",
     ) -> Statement:
         """Declare a statement; `name` and `rests_on` are ids without the paper's short name."""
@@ -390,6 +426,7 @@ class Paper:
             assumes=tuple(a.id for a in assumes),
             rests_on=tuple(f"{self.name}.{r}" for r in rests_on),
             applies=applies,
+            also=tuple(also),
             note=note,
         )
         self.statements[id_] = statement
@@ -398,7 +435,7 @@ class Paper:
     def correct(self, name: str, claim: Claim | None = None, suffix: str = "corrected", **changed: Any) -> Statement:
         """Declare the corrected form of a printed statement, as `name.corrected`: what is not given stays as printed.
 
-        changed  any of kind, when, where, assumes, rests_on, applies, note, as in `say`
+        changed  any of kind, when, where, assumes, rests_on, applies, also, note, as in `say`
         """
         printed = self.statements[f"{self.name}.{name}"]
         given = {
@@ -407,6 +444,7 @@ class Paper:
             "assumes": [self.statements[a] for a in printed.assumes],
             "rests_on": [r.removeprefix(f"{self.name}.") for r in printed.rests_on],
             "applies": printed.applies,
+            "also": printed.also,
         } | changed
         kind = given.pop("kind", printed.kind)
         new = self.say(kind, f"{name}.{suffix}", printed.place, claim or printed.claim, **given)

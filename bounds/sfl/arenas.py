@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
-from bounds.arena import Arena
+import numpy as np
+from sympy import Eq
+
+from bounds.arena import Arena, bound_at
+from bounds.evaluate import Compiled
+from bounds.search_arena import Candidate, Family, quadratic, varied
 from simulations import data, partitions
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.problems import Problem
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import from_functions, generate
+from theory import catalogue
+from theory.statement import Bound
 
 # Ten clients in ten dimensions, L = 1.  Case -> [(name, problem, rounds)]
 _random = partial(generate, 10, 10, L=1.0, sigma=0.5)
@@ -76,8 +84,43 @@ _WRONG: _Bounds = {
     "general_convex": {"sfl.eq46": SFL},
     "nonconvex": {"sfl.eq54": SFL, "sfl.eq80": PFL},
 }
+
+
+def searched(id_: str, algorithm: Callable[..., SFL | PFL]) -> Family:
+    """The family of small quadratics, K and S for one bound."""
+    statement = catalogue.find(id_)
+    claim = statement.claim
+    assert isinstance(claim, Bound)
+    letters = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
+    relations = [c.relation for c in statement.when]
+    everyone = Eq(letters["S"], letters["M"])
+    takes_all = everyone in relations or letters["S"] not in set().union(*(r.free_symbols for r in relations))
+    if claim.quantity.name == "min_grad_sq":
+        least = -1.0
+    else:
+        least = 0.02 if letters["mu"] in set().union(*(t.value.free_symbols for t in claim.terms)) else 0.0
+
+    def draw(rng: np.random.Generator) -> Candidate:
+        d, M, K = (int(rng.integers(low, high, endpoint=True)) for low, high in ((1, 2), (2, 4), (1, 3)))
+        found = quadratic(rng, d, M, least)
+        S = M if takes_all else int(rng.integers(1, M, endpoint=True))
+        return replace(found, settings={"K": K, "S": S})
+
+    return Family(algorithm, draw, partial(varied, least=least), _largest_of_a_grid, least)
+
+
+def _largest_of_a_grid(bound: Compiled, values: Mapping[str, float], rounds: int) -> float | None:
+    """From 1/(6L), the limit of every case or above it, downwards."""
+    downwards = np.geomspace(1, 1e-3, 200) / (6 * values["L"])
+    allowed = bound_at(bound, downwards, np.array(float(rounds)), **values).admissible
+    return float(downwards[allowed.argmax()]) if allowed.any() else None
+
+
 SEARCHED = {
-    id_: algorithm for bounds in (_FULL, _PARTIAL) for case in bounds.values() for id_, algorithm in case.items()
+    id_: searched(id_, algorithm)
+    for bounds in (_FULL, _PARTIAL)
+    for case in bounds.values()
+    for id_, algorithm in case.items()
 }
 
 # M times x^2/2, neither noise nor heterogeneity: S of M clients make S/M of the progress of all.
@@ -91,18 +134,16 @@ def _refuting() -> list[Arena]:
         Arena,
         name="two opposed quadratics, 1 of 2",
         problem=two_opposed,
-        K=1,
-        S=1,
         x0=0.2,
         rounds=4000,
         fractions=(1.0, 0.1),
     )
-    few = partial(Arena, algorithm=SFL, K=1, S=1)
+    few = partial(Arena, algorithm=partial(SFL, K=1, S=1))
     found = []
     for form in ("", ".corrected"):
         found += [
-            opposed(f"sfl.eq54{form}", algorithm=SFL),
-            opposed(f"sfl.eq80{form}", algorithm=PFL),
+            opposed(f"sfl.eq54{form}", algorithm=partial(SFL, K=1, S=1)),
+            opposed(f"sfl.eq80{form}", algorithm=partial(PFL, K=1, S=1)),
             few(f"sfl.eq42{form}", "ten equal quadratics, 1 of 10", ten_alike, rounds=120),
             few(f"sfl.eq46{form}", "forty equal quadratics, 1 of 40", forty_alike, rounds=1000),
         ]
@@ -113,22 +154,22 @@ def _on_quadratics(case: str) -> Iterator[Arena]:
     for name, problem, rounds in QUADRATICS[case]:
         for K in (1, 5, 20):
             for id_, algorithm in _FULL[case].items():
-                yield Arena(id_, f"{name}, K {K}", problem, algorithm, K=K, rounds=rounds)
+                yield Arena(id_, f"{name}, K {K}", problem, partial(algorithm, K=K), rounds)
             for id_, algorithm in _PARTIAL[case].items():
                 for S in (1, 3, 10):
-                    yield Arena(id_, f"{name}, K {K}, {S} of 10", problem, algorithm, K=K, S=S, rounds=rounds)
+                    yield Arena(id_, f"{name}, K {K}, {S} of 10", problem, partial(algorithm, K=K, S=S), rounds)
         for id_, algorithm in _WRONG[case].items():
-            yield Arena(id_, f"{name}, K 5, 3 of 10", problem, algorithm, K=5, S=3, rounds=rounds)
+            yield Arena(id_, f"{name}, K 5, 3 of 10", problem, partial(algorithm, K=5, S=3), rounds)
 
 
 def _on_logistic_regression(case: str) -> Iterator[Arena]:
     name, rounds = "logistic regression, ", {"strongly_convex": (600, 400)}.get(case, (300, 200))
-    ours = partial(Arena, problem=breast_cancer, K=5, x0=0.0, rounds=rounds[0])
+    ours = partial(Arena, problem=breast_cancer, x0=0.0, rounds=rounds[0])
     for id_, algorithm in _FULL[case].items():
-        yield ours(id_, name + "breast_cancer", algorithm=algorithm)
-        yield Arena(id_, name + "digits", digits, algorithm, K=5, x0=0.0, rounds=rounds[1], seeds=5)
+        yield ours(id_, name + "breast_cancer", algorithm=partial(algorithm, K=5))
+        yield Arena(id_, name + "digits", digits, partial(algorithm, K=5), rounds[1], x0=0.0, seeds=5)
     for id_, algorithm in (_PARTIAL[case] | _WRONG[case]).items():
-        yield ours(id_, name + "breast_cancer, 3 of 10", algorithm=algorithm, S=3)
+        yield ours(id_, name + "breast_cancer, 3 of 10", algorithm=partial(algorithm, K=5, S=3))
 
 
 ARENAS = [

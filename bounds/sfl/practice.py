@@ -24,6 +24,7 @@ from scipy.stats import t as student
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
+from bounds.listings import Carrier, Line, Undefined, Unreadable, tree
 from simulations import data, partitions
 from simulations.algorithms import Memory
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
@@ -47,45 +48,6 @@ CONFIDENCE = 0.999  # of the two-sided interval of a mean over seeds
 # Algorithms 1 and 2: the printed lines, executed
 
 
-class Undefined(ValueError):
-    """A line of a listing that cannot be carried out: says which, and what is missing."""
-
-
-class Unreadable(ValueError):
-    """A line of a listing outside the language of Algorithms 1 and 2."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of a listing, and the lines that stand deeper below it."""
-
-    number: int
-    text: str
-    body: tuple[Line, ...] = ()
-
-
-def tree(lines: Sequence[tuple[int, str]]) -> tuple[Line, ...]:
-    """The lines by indentation.  Raises Undefined for a line that stands deeper than those it follows."""
-    found: list[Line] = []
-    depth = _depth(lines[0][1]) if lines else 0
-    at = 0
-    while at < len(lines):
-        number, text = lines[at]
-        below = at + 1
-        while below < len(lines) and _depth(lines[below][1]) > depth:
-            below += 1
-        body = lines[at + 1 : below]
-        if _depth(text) < depth or (body and not text.strip().startswith("for ")):
-            raise Undefined(f"line {number} does not stand where its block does")
-        found.append(Line(number, text.strip(), tree(body)))
-        at = below
-    return tuple(found)
-
-
-def _depth(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
 _LOOP = re.compile(r"for .*?(\w) = (\d+), (?:.*, )?(.+?)(?: in (sequence|parallel))? do")
 _ASSIGNMENT = re.compile(r"(?:[a-z ]+: )?(x\S+) = (.+?)(?: if m = 1, (.+) if m > 1)?")
 _FACTOR = re.compile(r"x\^\((?P<round>[^)]+)\)|x_\{(?P<local>[^}]+)\}|g_\{(?P<gradient>[^}]+)\}|(?P<eta>eta)"
@@ -94,7 +56,7 @@ _INDEX = re.compile(r"(pi_)?([A-Za-z])?\s*([+-]?\s*\d+)?")
 
 
 @dataclass
-class Machine:
+class Machine(Carrier):
     """Carries out a listing: `for`, assignments to x^(.) and x_{.,.}, sums and products of these, eta and g_{.,.}.
 
     counts     M, K, R
@@ -112,15 +74,8 @@ class Machine:
     used: dict[int, list[Array]] = field(default_factory=dict)
     pi: NDArray[np.int64] | None = None
 
-    def execute(self, block: Sequence[Line], at: Mapping[str, int]) -> None:
-        """Carry out lines; `at` are the loops' variables.  Raises Undefined or Unreadable, naming the line."""
-        for line in block:
-            try:
-                self._line(line, at)
-            except (Undefined, Unreadable) as error:
-                raise error if str(error).startswith("line") else type(error)(f"line {line.number}: {error}") from None
-
-    def _line(self, line: Line, at: Mapping[str, int]) -> None:
+    def carry_out(self, line: Line, at: Mapping[str, int]) -> None:
+        """A loop, a sampled permutation or an assignment.  Raises Undefined or Unreadable."""
         if loop := _LOOP.fullmatch(line.text):
             variable, first, last, manner = loop.groups()
             values = range(int(first), self._index(last, at) + 1)
@@ -487,7 +442,7 @@ def _points(d: int, seed: int, count: int = 6) -> list[tuple[Array, Array]]:
     ]
 
 
-def _quadratic_ground(problem: Quadratic, seed: int) -> Ground:
+def quadratic_ground(problem: Quadratic, seed: int) -> Ground:
     """Points that differ along the eigenvectors of the H_m, which attain L and mu, besides seeded ones."""
     clients = [
         Client(partial(lambda H, b, x: float(x @ H @ x / 2 + b @ x), H, b), partial(lambda H, b, x: H @ x + b, H, b))
@@ -524,7 +479,7 @@ def _logistic_clients() -> tuple[Client, ...]:
 
 
 @cache
-def _grounds() -> tuple[Ground, ...]:
+def grounds() -> tuple[Ground, ...]:
     """Strongly convex, flat and indefinite quadratics; functions with huge and no curvature; logistic regression."""
     quadratics = [
         generate(4, 4, L=1.0, mu=mu, zeta_star=1.0, delta=delta, x_star=[1.0, -1.0, 0.5, 2.0], seed=seed)
@@ -535,7 +490,7 @@ def _grounds() -> tuple[Ground, ...]:
     mean = Client(lambda x: float(problem.value(x)), problem.full_gradient)
     logistic = Ground(problem.name, problem.constants, mean, _logistic_clients(), _points(problem.d, 3, 2))
     return (
-        *(_quadratic_ground(q, seed) for seed, q in enumerate(quadratics)),
+        *(quadratic_ground(q, seed) for seed, q in enumerate(quadratics)),
         *(_function_ground(h, seed) for seed, h in enumerate(functions)),
         logistic,
     )
@@ -547,10 +502,10 @@ FAMILY = "quadratics (d = 4, M = 4; strongly convex, flat, indefinite), huber, h
 def lower(statement: Statement, full: bool = False) -> Verdict:
     """F >= F* at seeded points and at x*, F(x*) = F*, where the certificates give x*."""
     assert isinstance(statement.claim, Relations)
-    grounds = [g for g in _grounds() if g.constants.get("x_star") is not None]
+    bounded = [g for g in grounds() if g.constants.get("x_star") is not None]
     places = (
         Place(g.name, {"F": g.F, "x": x, "F_star": g.constants["F_star"], "x_star": g.constants["x_star"]})
-        for g in grounds
+        for g in bounded
         for x in [g.constants["x_star"], *(x for x, _ in g.pairs)]
     )
     verdict = met(statement.claim, places, FAMILY)
@@ -559,7 +514,7 @@ def lower(statement: Statement, full: bool = False) -> Verdict:
 
 def _pairs(constant: str, letter: str, least: float) -> Iterator[Place]:
     """Every client at every pair of points, for the problems whose certified constant is at least `least`."""
-    for g in _grounds():
+    for g in grounds():
         value = g.constants.get(constant)
         if value is None or value < least:
             continue
@@ -610,7 +565,7 @@ def _law(problem: Problem, client: int, x: Array, rows: NDArray[np.int64]) -> li
     return [(1 / len(rows), {"f_m": fixed(g)}) for g in gradients]
 
 
-def _samples(letter: Callable[[Problem], Mapping[str, float]]) -> Iterator[Place]:
+def samples(letter: Callable[[Problem], Mapping[str, float]]) -> Iterator[Place]:
     """Clients with samples, their stochastic gradients enumerated: numbers, quadratics with noise, logistic regression.
 
     letter   the further letters of the claim, by problem
@@ -622,7 +577,7 @@ def _samples(letter: Callable[[Problem], Mapping[str, float]]) -> Iterator[Place
     for at in (1.0, -2.0, 0.5):
         yield Place(f"samples x^2/2 + x, x^2/2 - x, at {at}", {"F_m": mean, "x": at, **letter(like)}, two)
     noisy = generate(2, 3, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, sigma=0.7, seed=5)
-    ground = _quadratic_ground(noisy, 6)
+    ground = quadratic_ground(noisy, 6)
     signs = np.array(list(product((-1, 1), repeat=2)))
     for m, client in enumerate(ground.clients):
         for x, _ in ground.pairs[:6]:
@@ -645,13 +600,13 @@ _SAMPLES = (
 def unbiased(statement: Statement, full: bool = False) -> Verdict:
     """The relation, the expectation over the samples enumerated."""
     assert isinstance(statement.claim, Relations)
-    return met(statement.claim, _samples(lambda _: {}), _SAMPLES)
+    return met(statement.claim, samples(lambda _: {}), _SAMPLES)
 
 
 def variance(statement: Statement, full: bool = False) -> Verdict:
     """E ||grad f_m - grad F_m||^2 <= sigma^2 with the certified sigma."""
     assert isinstance(statement.claim, Relations)
-    return met(statement.claim, _samples(lambda problem: {"sigma": problem.constants["sigma"]}), _SAMPLES)
+    return met(statement.claim, samples(lambda problem: {"sigma": problem.constants["sigma"]}), _SAMPLES)
 
 
 def _by_client(claim: Relations) -> Relations:
@@ -697,8 +652,8 @@ def _heterogeneous() -> tuple[tuple[Ground, int, int], ...]:
         generate(3, 4, L=1.0, mu=0.3, zeta_star=0.7, delta=0.2, seed=8),
         generate(3, 5, L=2.0, mu=-0.2, zeta_star=2.0, delta=0.5, seed=9),
     ]
-    found = [(_quadratic_ground(q, seed), q.M, q.d) for seed, q in enumerate(quadratics)]
-    return (*found, (_grounds()[-1], _logistic().M, _logistic().d))
+    found = [(quadratic_ground(q, seed), q.M, q.d) for seed, q in enumerate(quadratics)]
+    return (*found, (grounds()[-1], _logistic().M, _logistic().d))
 
 
 def _printed(id_: str) -> Relations:
@@ -1136,4 +1091,19 @@ def evidence() -> list[Evidence]:
     ]
 
 
-__all__ = ["Curve", "Machine", "Replay", "curves", "evidence", "tree"]
+__all__ = [
+    "Curve",
+    "Ground",
+    "Machine",
+    "Place",
+    "Replay",
+    "Undefined",
+    "Unreadable",
+    "curves",
+    "evidence",
+    "grounds",
+    "met",
+    "quadratic_ground",
+    "samples",
+    "tree",
+]

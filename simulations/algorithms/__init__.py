@@ -44,6 +44,9 @@ class Algorithm(Protocol):
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """One round from x (E, N, d) to the next."""
 
+    def letters(self, problem: Problem) -> dict[str, float]:
+        """The numbers of the algorithm under the letters of its paper's bounds, with those of clients."""
+
 
 @dataclass(frozen=True)
 class LocalSteps:
@@ -72,3 +75,7 @@ class LocalSteps:
         if S > problem.M:
             raise ValueError(f"S = {S}, but {problem.name} has M = {problem.M} clients: expected S <= M")
         return S
+
+    def letters(self, problem: Problem) -> dict[str, float]:
+        """M, S and K.  Raises ValueError when S > M."""
+        return {"M": problem.M, "S": self.participants(problem), "K": self.K}

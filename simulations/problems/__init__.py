@@ -7,7 +7,7 @@ certified `constants`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,6 +58,8 @@ class Problem(Protocol):
 def start(problem: Problem, x0: ArrayLike) -> Constants:
     """The constants of the starting point x0, (d,) or a number: D = ||x0 - x_star|| and A = F(x0) - F_star.
 
+    Also w0_norm = ||x0|| and w_star_norm = ||x_star||.
+
     Raises NoSuchConstant on access when F has no minimiser or no lower bound.
     """
     entries = problem.constants.entries
@@ -73,5 +75,52 @@ def start(problem: Problem, x0: ArrayLike) -> Constants:
                 None if F_star.value is None else float(problem.value(x0) - F_star.value),
                 f"F(x0) - F_star; F_star: {F_star.how}",
             ),
+            "w0_norm": Certified(float(np.linalg.norm(x0)), "||x0||"),
+            "w_star_norm": Certified(
+                None if x_star.value is None else float(np.linalg.norm(x_star.value)),
+                f"||x_star||; x_star: {x_star.how}",
+            ),
+        }
+    )
+
+
+class KnownClients(Problem, Protocol):
+    """A problem that also knows its clients' own functions F_m."""
+
+    def client_values(self, x: Array) -> Array:
+        """All F_m at one point (d,): (M,)."""
+
+    def client_gradients(self, x: Array) -> Array:
+        """Exact gradients of all F_m at one point (d,): (M, d)."""
+
+    @property
+    def client_minima(self) -> tuple[Certified, Certified]:
+        """A minimiser of each F_m, (M, d), and their least values, (M,)."""
+
+
+def start_of_clients(problem: Problem, x0: ArrayLike) -> Constants:
+    """The clients' functions at the starting point x0, (d,) or a number, as means over clients.
+
+    het_start     (1/M) sum ||grad F_m(x0) - grad F(x0)||^2
+    fj_gap_mean   (1/M) sum (F_m(x0) - min F_m)
+    dist_sq_mean  (1/M) sum ||x0 - x_m||^2, x_m a minimiser of F_m
+
+    Raises NoSuchConstant on access when some F_m has no minimiser, or the problem does not know its clients' functions.
+    """
+    if not hasattr(problem, "client_minima"):
+        why = f"the clients' own functions are not known for {problem.name}"
+        return Constants({name: Certified(None, why) for name in ("het_start", "fj_gap_mean", "dist_sq_mean")})
+    clients = cast(KnownClients, problem)
+    x0 = np.broadcast_to(np.asarray(x0, dtype=float), (clients.d,))
+    gradients = clients.client_gradients(x0)
+    apart = ((gradients - gradients.mean(0)) ** 2).sum(-1).mean()
+    minimisers, least = clients.client_minima
+    gap = None if least.value is None else float((clients.client_values(x0) - least.value).mean())
+    distance = None if minimisers.value is None else float(((x0 - minimisers.value) ** 2).sum(-1).mean())
+    return Constants(
+        {
+            "het_start": Certified(float(apart), "closed form, the clients' gradients at x0"),
+            "fj_gap_mean": Certified(gap, f"F_m(x0) - min F_m; {least.how}"),
+            "dist_sq_mean": Certified(distance, f"||x0 - x_m||^2; {minimisers.how}"),
         }
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,13 +34,21 @@ class Shards:
         All of the clients' data, or a mini-batch each, drawn with replacement.
         """
         if batch is None:
-            parts = (self.features, self.targets, self.weights)
-            features, targets, weights = draw.once(client, lambda: [of_clients(part, client) for part in parts])
+            return draw.once(client, lambda: self.take(client, None))
+        return self.take(client, draw.integers(self.sizes[client], batch))
+
+    def take(self, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> tuple[Array, Array, Array]:
+        """Features, targets, sample weights of given samples, each (N or 1, *clients, samples, .); None: of all.
+
+        rows (N or 1, *clients, samples) counts from 0 within each client's own data.
+        """
+        if rows is None:
+            features, targets, weights = (of_clients(p, client) for p in (self.features, self.targets, self.weights))
             return features, targets, weights
-        rows = draw.integers(self.sizes[client], batch) + (client * self.features.shape[1])[..., None]
+        rows = rows + (client * self.features.shape[1])[..., None]
         flat = (part.reshape(-1, part.shape[-1]) for part in (self.features, self.targets))
         features, targets = (np.take(part, rows, axis=0) for part in flat)
-        return features, targets, np.full((1, 1), 1 / batch)
+        return features, targets, np.full((1, 1), 1 / rows.shape[-1])
 
 
 def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
@@ -158,8 +166,23 @@ class Logistic:
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """x (E, N, *clients, d), client (N or 1, *clients) -> stochastic gradients in the shape of x."""
+        return self._mean_gradient(x, *self.shards.read(client, draw, self.batch))
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of samples of each client, (M,): F_m is the mean of that many functions."""
+        return self.shards.sizes
+
+    def sample_gradient(self, x: Array, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> Array:
+        """Mean gradient over given samples of each client: x (E, N, *clients, d) -> the shape of x.
+
+        client (N or 1, *clients); rows (N or 1, *clients, samples) counts from 0 within each client's own data;
+        None: over all of its samples.
+        """
+        return self._mean_gradient(x, *self.shards.take(client, rows))
+
+    def _mean_gradient(self, x: Array, A: Array, T: Array, weights: Array) -> Array:
         W = x.reshape(*x.shape[:-1], -1, self.columns)
-        A, T, weights = self.shards.read(client, draw, self.batch)
         r = self._residual(A @ W, T) * weights
         return (A.swapaxes(-1, -2) @ r).reshape(x.shape) + self.regularisation * x
 
@@ -251,6 +274,7 @@ class Logistic:
             {
                 "L": Certified(L, "proved bound: loss curvature times the largest eigenvalue of a client's A'A/n"),
                 "mu": Certified(lam, "the regularisation"),
+                "mu_pl": Certified(lam, "the regularisation: strong convexity"),
                 "curvature": Certified(lam, "the regularisation"),
                 "sigma": sigma,
                 "zeta_star": Certified(float(np.sqrt((client_gradients**2).sum(-1).mean())), newton),
@@ -266,3 +290,26 @@ class Logistic:
         s = self.shards
         r = self._residual(s.features @ x.reshape(-1, self.columns), s.targets) * s.weights
         return (s.features.swapaxes(1, 2) @ r).reshape(self.M, -1) + self.regularisation * x
+
+    def client_values(self, x: Array) -> Array:
+        """All F_m at one point (d,): (M,)."""
+        return np.array([float(alone.value(x)) for alone in self._alone])
+
+    @cached_property
+    def _alone(self) -> tuple[Logistic, ...]:
+        """Each client's data as a problem of its own."""
+        found = []
+        for rows in self.partition.clients:
+            own = replace(self.dataset, features=self.dataset.features[rows], labels=self.dataset.labels[rows])
+            everything = replace(self.partition, clients=(np.arange(len(rows)),))
+            found.append(Logistic(own, everything, self.regularisation))
+        return tuple(found)
+
+    @cached_property
+    def client_minima(self) -> tuple[Certified, Certified]:
+        """The minimiser of each F_m, (M, d), and their least values, (M,)."""
+        found = [alone._minimiser for alone in self._alone]
+        residual = max(norm for _, norm in found)
+        newton = f"Newton, ||grad F_m(x_m)|| <= {residual:.1e}, so ||error|| <= {residual / self.regularisation:.1e}"
+        least = [float(alone.value(x)) for alone, (x, _) in zip(self._alone, found, strict=True)]
+        return Certified(np.array([x for x, _ in found]), newton), Certified(np.array(least), newton)

@@ -113,18 +113,57 @@ class Quadratic:
     @cached_property
     def _minimum(self) -> tuple[Certified, Certified]:
         """x_star and F_star."""
-        H, b = self.mean
+        found = self._minimiser(*self.mean)
+        if found is None:
+            why = "F is unbounded below"
+            return Certified(None, why), Certified(None, why)
+        x_star, flat = found
+        how = "closed form, the solution of H x = -b" + (" of least norm" if flat else "")
+        return Certified(x_star, how), Certified(float(self.value(x_star)), "closed form, F(x_star)")
+
+    def _minimiser(self, H: Array, b: Array) -> tuple[Array, bool] | None:
+        """The minimiser of x'Hx / 2 + b'x of least norm, and whether there are others; None where it is unbounded below."""
         values, vectors = np.linalg.eigh(H)
         scale_H, scale_b = self._scale
         flat = values <= _ROUNDING * scale_H
         coordinates = vectors.T @ b
         if (values < -_ROUNDING * scale_H).any() or (np.abs(coordinates[flat]) > _ROUNDING * scale_b).any():
-            why = "F is unbounded below"
-            return Certified(None, why), Certified(None, why)
+            return None
         inverse = np.where(flat, 0.0, 1 / np.where(flat, 1.0, values))
-        x_star = -vectors @ (inverse * coordinates)
-        how = "closed form, the solution of H x = -b" + (" of least norm" if flat.any() else "")
-        return Certified(x_star, how), Certified(float(self.value(x_star)), "closed form, F(x_star)")
+        return -vectors @ (inverse * coordinates), bool(flat.any())
+
+    def client_values(self, x: Array) -> Array:
+        """All F_m at one point (d,): (M,)."""
+        return np.asarray((self.H @ x / 2 + self.b) @ x)
+
+    def client_gradients(self, x: Array) -> Array:
+        """Gradients of all F_m at one point (d,): (M, d)."""
+        return self.H @ x + self.b
+
+    @cached_property
+    def client_minima(self) -> tuple[Certified, Certified]:
+        """The minimiser of each F_m, (M, d), of least norm where there are several, and their least values, (M,)."""
+        found = [self._minimiser(H, b) for H, b in zip(self.H, self.b, strict=True)]
+        minimisers = [f[0] for f in found if f is not None]
+        if len(minimisers) < self.M:
+            which = [m for m, f in enumerate(found) if f is None]
+            why = f"F_m is unbounded below for the clients {which}"
+            return Certified(None, why), Certified(None, why)
+        points = np.array(minimisers)
+        least = ((self.H @ points[..., None])[..., 0] / 2 + self.b) * points
+        how = "closed form, the solutions of H_m x = -b_m, of least norm"
+        return Certified(points, how), Certified(least.sum(-1), f"at the minimisers: {how}")
+
+    @cached_property
+    def _polyak(self) -> Certified:
+        """The largest mu with (1/2) ||grad F||^2 >= mu (F - F_star): in eigenvectors it is the smallest of the H > 0."""
+        if self._minimum[1].value is None:
+            return Certified(None, self._minimum[1].how)
+        values = np.linalg.eigvalsh(self.mean[0])
+        curved = values[values > _ROUNDING * self._scale[0]]
+        if not curved.size:
+            return Certified(None, "F is constant: every mu will do")
+        return Certified(float(curved[0]), "smallest positive eigenvalue of H")
 
     def heterogeneity(self, beta: float | None = None) -> tuple[Certified, Certified]:
         """(beta, zeta) of Assumption 3a: (1/M) sum ||grad F_m - grad F||^2 <= beta^2 ||grad F||^2 + zeta^2, all x.
@@ -195,6 +234,7 @@ class Quadratic:
                 "mu": Certified(least, "smallest eigenvalue")
                 if least > _ROUNDING * L
                 else Certified(None, f"smallest eigenvalue {least:.6g}: not strongly convex"),
+                "mu_pl": self._polyak,
                 "curvature": Certified(least, "smallest eigenvalue over all clients, of either sign"),
                 "sigma": Certified(self.sigma, "the law of the noise"),
                 "zeta_star": zeta_star,

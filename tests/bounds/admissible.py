@@ -34,6 +34,7 @@ def _counts(draw: st.DrawFn) -> dict[str, int]:
         "n": n,
         "s": draw(st.integers(1, n)),
         "T": draw(st.integers(1, 400)),
+        "tau": draw(st.integers(1, 10)),
     }
 
 
@@ -41,7 +42,7 @@ def _counts(draw: st.DrawFn) -> dict[str, int]:
 def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
     """All parameters but the step size, such that some step size is admissible."""
     statement = compiled(id_)
-    names = [s.name for s in statement.parameters if s.name not in STEP_SIZES or s.name == _target(id_)]
+    names = [s.name for s in statement.parameters if s.name != _step(id_)]
     values: dict[str, Any] = {}
     counts = _counts(draw)
     if id_ == "sfl.thm2.nonconvex":
@@ -53,6 +54,8 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
             values[s.name] = draw(st.floats(1e-2, 1e2) if s.sympy.is_positive else _amounts)
     if "mu" in values and "L" in values:
         values["mu"] = values["L"] * draw(_fractions)
+    if "kappa" in values:
+        values["kappa"] = 1 / draw(_fractions)
     if "a" in values:
         values["a"] = values.get("d", 1.0) * draw(_fractions)
     if id_ == "sfl.lemma7.tuning":
@@ -62,7 +65,7 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
     if id_ == "sfl.lemma7.eq39.cubic":
         values["c1"] = draw(st.floats(1e-2, 1e2))
     if "R" in names:
-        least = ceil(6 * values["L"] / values["mu"]) + 1 if "mu" in values else 1
+        least = ceil(6 * values["L"] / values["mu"]) + 1 if {"mu", "L"} <= set(values) else 1
         values["R"] = least + draw(st.integers(0, 500))
     return values
 
@@ -71,12 +74,18 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
 def admissible(draw: st.DrawFn, id_: str) -> dict[str, float]:
     """All parameters, the step size inside its interval."""
     values: dict[str, float] = draw(others(id_))
-    steps = [s.name for s in compiled(id_).parameters if s.name in STEP_SIZES and s.name not in values]
-    if steps:
-        low, high = admissible_interval(id_, **values)
+    step = _step(id_)
+    if step:
+        low, high = admissible_interval(id_, step, **values)
         top = high if high != float("inf") else 1.0
-        values[steps[0]] = max(low, top * draw(st.floats(1e-3, 1.0)))
+        values[step] = max(low, top * draw(st.floats(1e-3, 1.0)))
     return values
+
+
+def _step(id_: str) -> str:
+    """The bound's step size: the first that it has, and is not about; the others are parameters like any."""
+    names = [s.name for s in compiled(id_).parameters]
+    return next((name for name in STEP_SIZES if name in names and name != _target(id_)), "")
 
 
 def _target(id_: str) -> str:

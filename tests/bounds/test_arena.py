@@ -28,7 +28,7 @@ from bounds.arena import (
 )
 from bounds.search_arena import judge as judge_search, tightest
 from bounds.sfl import ARENAS, SEARCHED, evidence
-from bounds.sfl.arenas import digits
+from bounds.sfl.arenas import digits, searched
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.constants import NoSuchConstant
 from simulations.problems import Problem
@@ -63,8 +63,8 @@ def sampled() -> Any:
     return Sampled(noisy())
 
 
-EXACT = Arena("sfl.thm2.strongly_convex", "four quiet clients", quiet, PFL, K=2, rounds=60)
-NOISY = Arena("sfl.thm1.strongly_convex", "four noisy clients", sampled, SFL, K=2, rounds=60, seeds=4)
+EXACT = Arena("sfl.thm2.strongly_convex", "four quiet clients", quiet, partial(PFL, K=2), rounds=60)
+NOISY = Arena("sfl.thm1.strongly_convex", "four noisy clients", sampled, partial(SFL, K=2), rounds=60, seeds=4)
 
 
 def printed(arena: Arena) -> tuple[Statement, Bound]:
@@ -204,7 +204,7 @@ GROWING = {"sfl.thm1.strongly_convex", "sfl.thm2.strongly_convex", "sfl.eq42", "
 @pytest.mark.parametrize("id_", PER_ETA)
 def test_the_learning_rate_and_the_weights_are_the_theorem_s(id_: str) -> None:
     algorithm, S, per_eta = PER_ETA[id_]
-    arena = Arena(id_, "conversion", noisy, algorithm, K=3, S=S, rounds=25, seeds=2)
+    arena = Arena(id_, "conversion", noisy, partial(algorithm, K=3, S=S), rounds=25, seeds=2)
     data = measured_afresh(arena)
     ran = json.loads(data.attrs["algorithm"])
     assert ran["name"] == algorithm.__name__ and ran["S"] == S and ran["K"] == 3
@@ -220,7 +220,7 @@ def test_the_learning_rate_and_the_weights_are_the_theorem_s(id_: str) -> None:
 
 @pytest.mark.parametrize("problem", [noisy, sampled])
 def test_a_minimum_over_rounds_never_rises(problem) -> None:
-    arena = Arena("sfl.thm1.nonconvex", "minimum", problem, SFL, K=3, rounds=40, seeds=3)
+    arena = Arena("sfl.thm1.nonconvex", "minimum", problem, partial(SFL, K=3), rounds=40, seeds=3)
     data = measured_afresh(arena)
     assert (np.diff(data["mean"].values, axis=-1) <= 0).all() and (np.diff(data["low"].values, axis=-1) <= 0).all()
     assert (data.low <= data["mean"]).all() and (data["mean"] <= data.high).all()
@@ -256,7 +256,7 @@ def test_a_problem_without_the_constant_is_no_arena() -> None:
 
 def test_evidence_is_one_per_statement_and_kind_and_judges_what_it_is_given() -> None:
     other = replace(EXACT, name="shorter", rounds=40)
-    run = replace(NOISY, statement=EXACT.statement, algorithm=PFL)
+    run = replace(NOISY, statement=EXACT.statement, algorithm=partial(PFL, K=2))
     exact, of_runs = arena_evidence([EXACT, run, other])
     assert (exact.statement, exact.kind, of_runs.statement, of_runs.kind) == (
         EXACT.statement, "moments", EXACT.statement, "run",
@@ -278,22 +278,24 @@ def test_problems_are_described_so_that_they_can_be_built_again() -> None:
 
 
 def test_another_statement_at_the_same_learning_rate() -> None:
-    few = Arena("sfl.eq42", "few", noisy, SFL, K=3, S=1, rounds=200)
+    few = Arena("sfl.eq42", "few", noisy, partial(SFL, K=3, S=1), rounds=200)
     data = measured_afresh(few)
-    twin = at_same_rate(few, float(data.eta_tilde[0]), "sfl.eq42.corrected")
+    twin = at_same_rate(few, float(data.eta_tilde[0]), replace(few, statement="sfl.eq42.corrected"))
     assert twin is not None and twin.statement == "sfl.eq42.corrected"
     its_own = measured_afresh(twin)
     assert float(its_own.eta_tilde[0]) == pytest.approx(float(data.eta_tilde[0]) / 4)  # S K eta, not M K eta
     rates = [json.loads(d.attrs["algorithm"])["eta"][0] for d in (data, its_own)]
     assert rates[0] == pytest.approx(rates[1], rel=1e-12)
-    assert at_same_rate(replace(few, rounds=25), 1 / 6, "sfl.eq42.corrected") is None  # eta_tilde < 1/(mu R)
+    short = replace(few, rounds=25)
+    assert at_same_rate(short, 1 / 6, replace(short, statement="sfl.eq42.corrected")) is None  # eta_tilde < 1/(mu R)
 
 
 def test_the_arenas_of_the_paper_are_named_apart_and_cover_the_bounds() -> None:
     assert len({a.label for a in ARENAS}) == len(ARENAS)
     assert {a.statement for a in ARENAS} == set(PER_ETA)
     assert set(SEARCHED) == set(PER_ETA) - {"sfl.eq42", "sfl.eq46", "sfl.eq54", "sfl.eq80"}
-    for id_, algorithm in [*((a.statement, a.algorithm) for a in ARENAS), *SEARCHED.items()]:
+    made = [(a.statement, type(a.algorithm(eta=1.0))) for a in ARENAS]
+    for id_, algorithm in [*made, *((id_, family.algorithm) for id_, family in SEARCHED.items())]:
         (step,) = (e for s, e in catalogue.find(id_).where.items() if s.name == "eta_tilde")
         assert algorithm is (SFL if {"M", "S"} & {str(s) for s in step.free_symbols} else PFL), plain(step)
 
@@ -391,6 +393,7 @@ def test_a_search_finds_arenas_tighter_than_ours_and_refutes_what_is_sharper(id_
 @pytest.mark.parametrize(("id_", "algorithm"), [("sfl.eq54", SFL), ("sfl.eq80", PFL)])
 def test_a_search_finds_counterexamples_by_itself(id_: str, algorithm: Any) -> None:
     statement = catalogue.find(id_)
-    found = judge_search(tightest(statement, algorithm), statement, algorithm)
+    family = searched(id_, algorithm)
+    found = judge_search(tightest(statement, family), statement, family)
     assert found.status is Status.REFUTED and found.witness["S"] < found.witness["M"] <= 4
     assert found.witness["measured"] > found.witness["printed_bound"]

@@ -15,6 +15,13 @@ from theory.statement import Evidence, Status, Verdict
 
 ROOT = Path(__file__).parents[2]
 
+# Its letters are not those of its assumptions; an assumption that most compressors do not meet
+NOT_DECIDED = ("sfl.lemma14", "fedcom.asm5")
+# The error breaks the derivation of a term; the units of another term are wrong besides
+REFUTED_BY_UNITS = ("fedcom.corE5",)
+# A second reading of a bracket, which its units exclude
+READ_OTHERWISE = "fedcom.corE8.early_bracket"
+
 
 @cache
 def everything() -> list[Checked]:
@@ -42,7 +49,13 @@ def test_every_piece_of_evidence_has_been_seen_to_fail() -> None:
 def test_every_statement_has_a_row_and_every_link_a_file() -> None:
     text = (ROOT / "paper_check.md").read_text()
     rows = re.findall(r"^\| `([A-Za-z0-9_.]+)` \|", text, flags=re.M)
-    assert rows == [s.id for ours in (False, True) for s in catalogue.statements() if bool(s.corrects) == ours]
+    assert rows == [
+        s.id
+        for paper in catalogue.papers()
+        for ours in (False, True)
+        for s in catalogue.statements(paper)
+        if bool(s.corrects) == ours
+    ]
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert links and all((ROOT / link).is_file() for link in links)
     for line in text.splitlines():
@@ -51,33 +64,37 @@ def test_every_statement_has_a_row_and_every_link_a_file() -> None:
 
 
 def test_counts_in_the_summary_are_those_of_the_rows() -> None:
-    text = (ROOT / "paper_check.md").read_text()
-    _, printed, corrected = re.split(r"^### (?:All printed|Corrected and completed) statements$", text, flags=re.M)
-    for name, rows in (("printed", printed), ("corrected", corrected)):
-        line = re.search(rf"^\| {name} statements \|(.*)\|$", text, flags=re.M)
-        assert line is not None
-        by_row = [len(re.findall(rf"\| \*\*{status}\*\* \|", rows)) for status in Status]
-        assert [int(n) for n in line.group(1).split("|")] == [*by_row, sum(by_row)]
-    assert "### Open, and why" in corrected
+    _, *papers = re.split(r"^## ", (ROOT / "paper_check.md").read_text(), flags=re.M)
+    assert len(papers) == len(catalogue.papers())
+    for text in papers:
+        _, printed, corrected = re.split(r"^### (?:All printed|Corrected and completed) statements$", text, flags=re.M)
+        for name, rows in (("printed", printed), ("corrected", corrected)):
+            line = re.search(rf"^\| {name} statements \|(.*)\|$", text, flags=re.M)
+            assert line is not None
+            by_row = [len(re.findall(rf"\| \*\*{status}\*\* \|", rows)) for status in Status]
+            assert [int(n) for n in line.group(1).split("|")] == [*by_row, sum(by_row)]
+        assert "### Open, and why" in corrected
 
 
 def test_errata_say_no_more_than_was_found() -> None:
     known = {c.statement.id: c for c in everything()}
-    for e in catalogue.paper("sfl").errata:
+    errata = [e for paper in catalogue.papers().values() for e in paper.errata]
+    for e in errata:
         printed = known[e.statement]
         against = {v.status for _, v in printed.verdicts} & {Status.REFUTED, Status.BROKEN}
         if e.severity == "breaks the proof":
-            assert printed.status is Status.PROVED and against == {Status.BROKEN}, e.statement
+            assert Status.BROKEN in against, e.statement
+            assert printed.status is not Status.REFUTED or e.statement in REFUTED_BY_UNITS, e.statement
         elif e.statement == "sfl.claim.sgd_rr":
             assert printed.status is Status.BROKEN  # its row of Table 1 is refuted
-        elif e.severity != "misprint" and e.statement != "sfl.lemma14":  # whose letters its assumptions do not have
+        elif e.severity != "misprint" and e.statement not in NOT_DECIDED:
             assert printed.status is Status.REFUTED, e.statement
         if e.corrected:
             assert known[e.corrected].status in (Status.PROVED, Status.HOLDS), e.corrected
 
 
 def test_every_refuted_statement_is_among_the_errata() -> None:
-    told = {e.statement for e in catalogue.paper("sfl").errata}
+    told = {e.statement for paper in catalogue.papers().values() for e in paper.errata} | {READ_OTHERWISE}
     assert {c.statement.id for c in everything() if c.status is Status.REFUTED} <= told
 
 

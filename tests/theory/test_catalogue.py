@@ -16,22 +16,25 @@ from bounds.evaluate import compile_statement, compiled
 from theory import catalogue
 from theory.catalogue import UnknownName
 from theory.printing import claim_latex, claim_words, latex, plain, unicode
-from theory.statement import Bound, Order, Paper, Relations, Statement, Words, at_most
+from theory.statement import Bound, Order, Paper, Rates, Relations, Statement, Words, at_most
 
-STATEMENTS = catalogue.statements("sfl")
+STATEMENTS = catalogue.statements()
 EVERY = pytest.mark.parametrize("statement", STATEMENTS, ids=[s.id for s in STATEMENTS])
 
 
 def formulas(statement: Statement) -> Iterator[sympy.Basic]:
     """Everything symbolic that a statement holds."""
-    claim = statement.claim
-    if isinstance(claim, Bound | Order):
-        yield claim.quantity
-        yield from (t.value for t in claim.terms)
-    elif isinstance(claim, Relations):
-        yield from claim.relations
-    elif isinstance(claim, Words):
-        yield from claim.formulas
+    for claim in (statement.claim, *statement.also):
+        if isinstance(claim, Bound | Order):
+            yield claim.quantity
+            yield from (t.value for t in claim.terms)
+        elif isinstance(claim, Relations):
+            yield from claim.relations
+            yield from (value for _, value in claim.parts)
+        elif isinstance(claim, Words):
+            yield from claim.formulas
+        elif isinstance(claim, Rates):
+            yield from (e for rate in claim.rates for e in (rate.rounds, rate.steps, *rate.given))
     yield from (c.relation for c in statement.when)
     for symbol, value in statement.where.items():
         yield symbol
@@ -40,11 +43,13 @@ def formulas(statement: Statement) -> Iterator[sympy.Basic]:
         yield from statement.applies.substitution.values()
 
 
-def test_the_ids_are_those_of_the_inventory() -> None:
-    inventory = (Path(__file__).parents[1] / "data" / "sfl_ids.txt").read_text().split()
+@pytest.mark.parametrize("paper", catalogue.papers())
+def test_the_ids_are_those_of_the_inventory(paper: str) -> None:
+    inventory = (Path(__file__).parents[1] / "data" / f"{paper}_ids.txt").read_text().split()
+    own = catalogue.statements(paper)
     assert len(set(inventory)) == len(inventory)
-    assert {s.id for s in STATEMENTS if not s.corrects} == set(inventory)
-    assert all(s.corrects in inventory and s.id.startswith(f"{s.corrects}.") for s in STATEMENTS if s.corrects)
+    assert {s.id for s in own if not s.corrects} == set(inventory)
+    assert all(s.corrects in inventory and s.id.startswith(f"{s.corrects}.") for s in own if s.corrects)
 
 
 def test_what_a_statement_refers_to_exists() -> None:
@@ -117,7 +122,11 @@ def test_terms_have_names_of_their_own(statement: Statement) -> None:
 @EVERY
 def test_every_formula_prints(statement: Statement) -> None:
     for formula in formulas(statement):
-        as_latex, as_unicode, as_plain = latex("sfl", formula), unicode("sfl", formula), plain(formula)
+        as_latex, as_unicode, as_plain = (
+            latex(statement.paper, formula),
+            unicode(statement.paper, formula),
+            plain(formula),
+        )
         assert as_latex.count("{") == as_latex.count("}") and as_latex.count(r"\left") == as_latex.count(r"\right")
         assert as_plain.isascii()
         for raw in (
@@ -138,7 +147,7 @@ def test_every_formula_prints(statement: Statement) -> None:
     claim = statement.claim
     assert claim_latex(statement) or claim_words(statement)
     if isinstance(claim, Bound | Order):
-        assert latex("sfl", claim.quantity) in claim_latex(statement)
+        assert latex(statement.paper, claim.quantity) in claim_latex(statement)
 
 
 def test_what_is_printed_reads_like_the_paper() -> None:

@@ -20,7 +20,9 @@ def test_mutations_change_the_claim_or_a_condition() -> None:
     for statement in catalogue.statements():
         for what, changed in mutations(statement):
             assert what and changed.id == statement.id
-            assert (changed.claim, changed.when) != (statement.claim, statement.when), (statement.id, what)
+            assert (changed.claim, changed.also, changed.when) != (statement.claim, statement.also, statement.when), (
+                what
+            )
 
 
 def test_evidence_that_refutes_the_claim_as_it_stands_has_been_seen_to_fail() -> None:

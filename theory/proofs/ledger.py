@@ -9,14 +9,15 @@ proof breaks, not that its statement is false: the verdict is then `broken`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import sympy
 from sympy.logic.boolalg import Boolean
 
 from theory.proofs.arithmetic import Decision, decide, implied
-from theory.statement import Bound, Statement, Status, Verdict
+from theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict
 
 _ROUNDS = 12  # of bisection for the room in a constant: factors are told apart to about one part in 2000
 
@@ -97,11 +98,16 @@ class Ledger:
         for monomial in sorted(ours.keys() | theirs.keys(), key=str):
             mine, printed = ours.get(monomial, sympy.Integer(0)), theirs.get(monomial, sympy.Integer(0))
             signed = monomial.is_nonnegative is not True  # of either sign: nothing but the same coefficient will do
-            self.require(
-                f"{name}: coefficient of {monomial}", [printed >= mine, *([printed <= mine] if signed else [])]
-            )
+            compared = [printed >= mine, *([printed <= mine] if signed else [])]
+            self.step(f"{name}: coefficient of {monomial}", partial(self._compare, compared, mine, printed))
             if mine != 0 and not signed:
                 self._compared[str(monomial)] = mine, printed
+
+    def _compare(self, claim: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) -> Decision:
+        decision = decide(self.conditions, claim)
+        if decision.status is not Status.REFUTED:
+            return decision
+        return replace(decision, says=f"claimed {printed}, derived {mine}")
 
     def verdict(self) -> Verdict:
         """proved when every step is; broken at the first that is refuted; vacuous or open at the first that is so."""
@@ -173,3 +179,30 @@ def bound_of(statement: Statement) -> Bound:
 def conditions_of(statement: Statement) -> list[Any]:
     """The statement's conditions as relations."""
     return [c.relation for c in statement.when]
+
+
+def opened(statement: Statement) -> tuple[Ledger, sympy.Expr]:
+    """A ledger under the statement's conditions, and the value it claims.  Raises ValueError when it claims no bound."""
+    return Ledger(conditions_of(statement)), bound_of(statement).value
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A ledger, and the ids of the statements that it takes for granted, without the paper's short name."""
+
+    ledger: Callable[[Statement], Ledger]
+    uses: tuple[str, ...]
+
+
+def proof(ledger: Callable[[Statement], Ledger], *uses: str) -> Proof:
+    """A proof by this ledger from these statements."""
+    return Proof(ledger, uses)
+
+
+def as_evidence(paper: str, name: str, kind: EvidenceKind, proof: Proof) -> Evidence:
+    """A proof as a piece of evidence for the statement `name` of a paper."""
+
+    def check(statement: Statement, full: bool) -> Verdict:
+        return proof.ledger(statement).verdict()
+
+    return Evidence(f"{paper}.{name}", kind, check, tuple(f"{paper}.{used}" for used in proof.uses))

@@ -24,6 +24,7 @@ from theory.statement import (
     Evidence,
     Listing,
     Order,
+    Rates,
     Record,
     Relations,
     Statement,
@@ -37,10 +38,18 @@ _FACTORS = (Rational(99, 100), Rational(1, 2), Rational(1, 50), Rational(1, 10**
 
 
 def mutations(statement: Statement) -> Iterator[tuple[str, Statement]]:
-    """(what was changed, the statement with its claim or conditions changed so): the gentlest changes first."""
-    for what, changed in _all_changes(statement):
-        if (changed.claim, changed.when) != (statement.claim, statement.when):
+    """(what was changed, the statement with a claim or its conditions changed so): the gentlest changes first."""
+    for what, changed in (*_all_changes(statement), *_changes_beside(statement)):
+        if (changed.claim, changed.also, changed.when) != (statement.claim, statement.also, statement.when):
             yield what, changed
+
+
+def _changes_beside(statement: Statement) -> Iterator[tuple[str, Statement]]:
+    """One of the claims that are made besides, changed."""
+    for i, claim in enumerate(statement.also):
+        for what, changed in _all_changes(replace(statement, claim=claim, when=())):
+            also = (*statement.also[:i], changed.claim, *statement.also[i + 1 :])
+            yield f"besides: {what}", replace(statement, also=also)
 
 
 def _all_changes(statement: Statement) -> Iterator[tuple[str, Statement]]:
@@ -63,12 +72,14 @@ def _all_changes(statement: Statement) -> Iterator[tuple[str, Statement]]:
         for i, relation in enumerate(claim.relations):
             for what, changed in _changed(relation):
                 relations = (*claim.relations[:i], changed, *claim.relations[i + 1 :])
-                yield f"relation {i + 1}: {what}", statement.with_claim(Relations(relations, claim.words))
+                yield f"relation {i + 1}: {what}", statement.with_claim(replace(claim, relations=relations))
     elif isinstance(claim, Words):
         for i, formula in enumerate(claim.formulas):
             for what, changed in _changed(formula):
                 formulas = (*claim.formulas[:i], changed, *claim.formulas[i + 1 :])
                 yield f"formula {i + 1}: {what}", statement.with_claim(replace(claim, formulas=formulas))
+    elif isinstance(claim, Rates):
+        yield from _fewer(statement, claim)
     elif isinstance(claim, Listing):
         yield from _other_lines(statement, claim)
     elif isinstance(claim, Record):
@@ -108,6 +119,18 @@ def _changed(e: sympy.Basic) -> Iterator[tuple[str, sympy.Basic]]:
         yield "zero", sympy.Integer(0)
 
 
+def _fewer(statement: Statement, claim: Rates) -> Iterator[tuple[str, Statement]]:
+    """Fewer rounds, or fewer local steps, by the root of the accuracy or by a letter."""
+    for i, rate in enumerate(claim.rates):
+        for part in ("rounds", "steps"):
+            expression = getattr(rate, part)
+            for letter in sorted(expression.free_symbols, key=str):
+                factor = sympy.sqrt(letter) if letter.name == "epsilon" else 1 / (1 + letter)
+                changed = replace(rate, **{part: factor * expression})
+                rates = (*claim.rates[:i], changed, *claim.rates[i + 1 :])
+                yield f"{rate.case}: {part} times {factor}", statement.with_claim(Rates(rates))
+
+
 def _without_dimension(statement: Statement) -> Iterator[tuple[str, Statement]]:
     """One term, or one side of a relation, times a letter with a dimension."""
     letter = next(s.sympy for s in catalogue.symbols(statement).values() if s.dimension != NUMBER)
@@ -121,7 +144,7 @@ def _without_dimension(statement: Statement) -> Iterator[tuple[str, Statement]]:
                 left, right = relation.args
                 changed = relation.func(left, letter * right, evaluate=False)
                 relations = (*claim.relations[:i], changed, *claim.relations[i + 1 :])
-                yield f"relation {i + 1} times {letter}", statement.with_claim(Relations(relations, claim.words))
+                yield f"relation {i + 1} times {letter}", statement.with_claim(replace(claim, relations=relations))
     if statement.when:
         relation = statement.when[0].relation
         changed = relation.func(relation.lhs, relation.rhs * letter, evaluate=False)

@@ -84,18 +84,19 @@ def same(parts: Iterable[sympy.Expr], symbols: Mapping[str, Symbol]) -> sympy.Ex
 
 def has_units(statement: Statement) -> bool:
     """Whether units say something about the statement: it has formulas whose numbers carry no hidden units."""
-    return statement.kind != "problem" and isinstance(statement.claim, Bound | Order | Relations)
+    claims = (statement.claim, *statement.also)
+    return statement.kind != "problem" and any(isinstance(claim, Bound | Order | Relations) for claim in claims)
 
 
 def check(statement: Statement, full: bool = False) -> Verdict:
     """Every term of the claim, every condition and every definition has the same dimension on both sides."""
     symbols = catalogue.symbols(statement)
-    claim = statement.claim
     pairs: list[tuple[str, tuple[sympy.Expr, ...]]] = []
-    if isinstance(claim, Bound | Order):
-        pairs += [(f"term {t.name}", (claim.quantity, t.value)) for t in claim.terms]
-    elif isinstance(claim, Relations):
-        pairs += [("relation", r.args) for r in claim.relations if isinstance(r, Relational)]
+    for claim in (statement.claim, *statement.also):
+        if isinstance(claim, Bound | Order):
+            pairs += [(f"term {t.name}", (claim.quantity, t.value)) for t in claim.terms]
+        elif isinstance(claim, Relations):
+            pairs += [("relation", r.args) for r in claim.relations if isinstance(r, Relational)]
     pairs += [(f"condition {c}", c.relation.args) for c in statement.when]
     pairs += [(f"definition of {symbol}", (symbol, value)) for symbol, value in statement.where.items()]
     for what, sides in pairs:

@@ -7,16 +7,14 @@ Counter-examples to orders are families along which measured / printed grows wit
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
-import numpy as np
 import sympy
 from sympy import Max, Rational, exp
 
 from theory import catalogue
-from theory.proofs.arithmetic import Decision, decide, everywhere, implied
-from theory.proofs.ledger import Ledger, bound_of, conditions_of
-from theory.sfl.ledgers import as_evidence
+from theory.proofs.arithmetic import decide, everywhere
+from theory.proofs.ledger import Ledger, as_evidence, bound_of, conditions_of, proof
+from theory.proofs.orders import covered, order_of
 from theory.sfl.paper import (
     A,
     D,
@@ -43,15 +41,6 @@ from theory.sfl.paper import (
     zeta_star,
 )
 from theory.statement import Condition, Evidence, Order, Statement, Status, Term, Verdict, Words
-
-_CONSTANTS = (1, 4, 16, 64, 256, 1024)  # absolute constants that an O may hide, tried in turn
-
-
-def order_of(statement: Statement) -> Order:
-    """The statement's claim as an order.  Raises ValueError when it is none."""
-    if not isinstance(statement.claim, Order):
-        raise ValueError(f"{statement.id} claims no order: {type(statement.claim).__name__}")
-    return statement.claim
 
 
 def _order(name: str) -> Order:
@@ -103,62 +92,6 @@ def _summands(e: sympy.Expr) -> list[sympy.Expr]:
 def _positive(e: sympy.Expr, at: dict[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
     """The lemma's letters replaced; T + 1 made smaller to T, which makes every term larger."""
     return e.subs(T + 1, T).subs(at, simultaneous=True)
-
-
-def covered(terms: list[sympy.Expr], claim: Order, conditions: list[sympy.Basic], ledger: Ledger) -> None:
-    """Every term at most an absolute constant times a printed one."""
-    ledger.require("the conditions can be met", [])
-    for term in terms:
-        ledger.step(f"{term} is of the printed order", partial(_cover, term, claim, conditions))
-
-
-def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Decision:
-    for printed in claim.terms:
-        needed, _ = _largest_ratio(term, printed.value, conditions)
-        for constant in [number for number in _CONSTANTS if number >= needed][:2]:
-            if _at_most(term, constant * printed.value, conditions):
-                return Decision(Status.PROVED, f"at most {constant} x {printed.name}")
-    ratio, at = _largest_ratio(term, claim.value, conditions)
-    status = Status.REFUTED if ratio > max(_CONSTANTS) else Status.OPEN
-    model = {letter: sympy.Rational(f"{value:.12g}") for letter, value in at.items()}
-    return Decision(status, f"it exceeds {max(_CONSTANTS)} times the printed sum", model)
-
-
-def _largest_ratio(
-    small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic]
-) -> tuple[float, dict[sympy.Symbol, float]]:
-    """The largest small / large on sampled parameters, and where: tells z3 which constants are not worth trying."""
-    letters = sorted(
-        small.free_symbols | large.free_symbols | set().union(*(c.free_symbols for c in conditions)), key=str
-    )
-    rng = np.random.default_rng(0)
-    points = [
-        rng.choice([1.0, 2.0, 3.0, 10.0, 1000.0], 4000) if letter.is_integer else 10.0 ** rng.integers(-6, 4, 4000)
-        for letter in letters
-    ]
-    with np.errstate(all="ignore"):
-        inside = np.ones(4000, dtype=bool)
-        for condition in conditions:
-            inside &= np.asarray(sympy.lambdify(letters, condition, "numpy")(*points), dtype=bool)
-        ratio = sympy.lambdify(letters, small / large, "numpy")(*points) * np.ones(4000)
-    ratio = np.where(inside & ~np.isnan(ratio), ratio, 0.0)
-    worst = int(np.argmax(ratio))
-    return float(ratio[worst]), {letter: float(point[worst]) for letter, point in zip(letters, points, strict=True)}
-
-
-def _at_most(small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic]) -> bool:
-    """small <= large, both >= 0: exponentials compared by their exponents, roots by powers of both sides."""
-    exponents = [e.atoms(exp) for e in (small, large)]
-    if exponents[0] or exponents[1]:
-        if len(exponents[0]) != len(exponents[1]):
-            return False
-        (ours,), (theirs,) = exponents
-        if not implied(conditions, ours.args[0] <= theirs.args[0]):
-            return False
-        small, large = small.subs(ours, 1), large.subs(theirs, 1)
-    power = sympy.ilcm(1, 1, *(p.exp.q for e in (small, large) for p in e.atoms(sympy.Pow) if p.exp.is_Rational))
-    both = [sympy.powdenest(sympy.expand_power_base(e**power, force=True), force=True) for e in (small, large)]
-    return implied(conditions, both[0] <= both[1], effort=2_000_000)
 
 
 def tuned(source: str) -> Callable[[Statement], Ledger]:
@@ -514,16 +447,16 @@ def evidence() -> Iterator[Evidence]:
     """Orders, claims, and what refutes them."""
     for name, source in _TUNED.items():
         lemma = "lemma7.eq39.cubic" if _order(name).value.has(exp) else "lemma8.eq45"
-        yield as_evidence(name, "ledger", tuned(source), (source, lemma))
+        yield as_evidence("sfl", name, "ledger", proof(tuned(source), source, lemma))
     for theorem in ("1", "2"):
         name, source = f"cor{theorem}.strongly_convex", f"thm{theorem}.strongly_convex"
-        yield as_evidence(name, "ledger", printed_tuning(source), (source, "lemma7.eq39"))
-        yield as_evidence(name, "repair", tuned(source), (source, "lemma7.eq39.cubic"))
-    yield as_evidence("eq47", "repair", tuned("eq46.corrected"), ("eq46.corrected", "lemma8.eq45"))
+        yield as_evidence("sfl", name, "ledger", proof(printed_tuning(source), source, "lemma7.eq39"))
+        yield as_evidence("sfl", name, "repair", proof(tuned(source), source, "lemma7.eq39.cubic"))
+    yield as_evidence("sfl", "eq47", "repair", proof(tuned("eq46.corrected"), "eq46.corrected", "lemma8.eq45"))
     for name, source in _FROM_ORDERS.items():
-        yield as_evidence(name, "ledger", from_order(source), (source,))
-    yield as_evidence("lemma7.eq39", "ledger", eq39, ("lemma7.eq39.cubic",))
-    yield as_evidence("lemma7.tuning", "ledger", tuning)
+        yield as_evidence("sfl", name, "ledger", proof(from_order(source), source))
+    yield as_evidence("sfl", "lemma7.eq39", "ledger", proof(eq39, "lemma7.eq39.cubic"))
+    yield as_evidence("sfl", "lemma7.tuning", "ledger", proof(tuning))
     for check, names in _COUNTEREXAMPLES:
         for name in names:
             yield Evidence(f"sfl.{name}", "counterexample", check)

@@ -7,8 +7,7 @@ statements it rests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import sympy
@@ -17,7 +16,7 @@ from sympy import Max, Min, Rational, Sum, exp
 from theory import catalogue
 from theory.notation import Grad, Norm, Value
 from theory.proofs.arithmetic import Decision, everywhere
-from theory.proofs.ledger import Ledger, bound_of, conditions_of
+from theory.proofs.ledger import Ledger, Proof, as_evidence, bound_of, conditions_of, opened, proof
 from theory.sfl.corrected import tracked_sq
 from theory.sfl.paper import (
     D_F,
@@ -71,7 +70,7 @@ from theory.sfl.paper import (
     zeta,
     zeta_star,
 )
-from theory.statement import Bound, Evidence, EvidenceKind, Relations, Statement, Status, at_most
+from theory.statement import Bound, Evidence, Relations, Statement, Status, at_most
 
 _ATOMS = [dist2, D_F, E_r, Ecal_r, grad_sq, local_grad_sq, tracked_sq, sigma, zeta, zeta_star]
 _ATOMS += [noise_sq, move_sq, bias_sq, star_sq, noise_upto, move_upto, bias_upto, star_upto, T_1]
@@ -86,11 +85,6 @@ def _relation(name: str, i: int) -> Any:
     claim = catalogue.find(f"sfl.{name}").claim
     assert isinstance(claim, Relations)
     return claim.relations[i]
-
-
-def _open(statement: Statement) -> tuple[Ledger, sympy.Expr]:
-    """A ledger under the statement's conditions, and the value it claims."""
-    return Ledger(conditions_of(statement)), bound_of(statement).value
 
 
 # What the proofs use of the basic inequalities, as bounds on atoms
@@ -128,7 +122,7 @@ def spread() -> sympy.Expr:
 
 def four_terms(statement: Statement) -> Ledger:
     """(30): the sum is split in four, so that its squared norm is at most four times the sum of the squares."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     parts = sympy.symbols("v_1:5", real=True)
     ledger.require("four-term Jensen, every dimension", sympy.Add(*parts) ** 2 <= 4 * sympy.Add(*(p**2 for p in parts)))
     ledger.at_most("(30)", 4 * (noise_sq + move_sq + bias_sq + star_sq), value, _ATOMS)
@@ -150,7 +144,7 @@ def eq31(statement: Statement) -> Ledger:
 
 def eq32(statement: Statement) -> Ledger:
     """(32) from (30) and (31)."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     v = claimed("step.eq30").value
     v = ledger.apply("Lemma 1", v, noise_sq, noise(S * K))
     v = ledger.apply("Jensen, Assumption 1", v, move_sq, moved(S * K))
@@ -163,7 +157,7 @@ def eq32(statement: Statement) -> Ledger:
 
 def lemma5(statement: Statement) -> Ledger:
     """(27) from (28), (29), (32)."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     v = ledger.apply("(29)", claimed("step.eq28").value, inner_sum, claimed("step.eq29"))
     v = ledger.apply("(32)", v, step_sq, claimed("step.eq32"))
     ledger.at_most("(27)", v, value, _ATOMS)
@@ -191,7 +185,7 @@ _half = Rational(1, 2)
 
 def lemma6(statement: Statement) -> Ledger:
     """(34) from (35), (36), Lemma 4."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     v = claimed("step.eq35").value
     v = ledger.apply("Assumption 2", v, noise_upto, before(noise_upto, B_mk * sigma**2))
     v = ledger.apply("Assumption 1", v, move_upto, before(move_upto, L**2 * E_r))
@@ -209,7 +203,7 @@ def substituted(into: str, atom: sympy.Symbol, drift: str) -> Callable[[Statemen
     """One bound substituted into another."""
 
     def check(statement: Statement) -> Ledger:
-        ledger, value = _open(statement)
+        ledger, value = opened(statement)
         v = ledger.apply(drift, claimed(into).value, atom, claimed(drift))
         ledger.at_most(f"{drift} into {into}", v, value, _ATOMS)
         return ledger
@@ -221,7 +215,7 @@ def in_eta_tilde(before_: str, no_mu: bool = False) -> Callable[[Statement], Led
     """A recursion in eta rewritten in the statement's own eta_tilde."""
 
     def check(statement: Statement) -> Ledger:
-        ledger, value = _open(statement)
+        ledger, value = opened(statement)
         v = claimed(before_).value.subs(mu, 0) if no_mu else claimed(before_).value
         ledger.at_most("with eta_tilde", v.subs(eta, own_eta(statement)), value, _ATOMS)
         return ledger
@@ -239,7 +233,7 @@ def own_eta(statement: Statement) -> sympy.Expr:
 
 def eq28(statement: Statement) -> Ledger:
     """(28): the square of x - eta g - x*, expanded; the noise has mean zero."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     u, g = sympy.symbols("x-x* g", real=True)
     at = {dist2: u**2, inner_sum: u * g, step_sq: g**2}
     ledger.equal("||x - eta sum g - x*||^2", (u - eta * g) ** 2, value.subs(at, simultaneous=True))
@@ -248,7 +242,7 @@ def eq28(statement: Statement) -> Ledger:
 
 def eq29(statement: Statement) -> Ledger:
     """(29): Lemma 2 at x_mk, x*, x for every step; the sampled clients' gaps have the mean D_F."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     lemma2 = _relation("lemma2", 0)
     h, (x, y, z) = sfl.symbols["h"].sympy, (sfl.symbols[name].sympy for name in "xyz")
     total = lemma2.args[1].subs(
@@ -265,7 +259,7 @@ def eq29(statement: Statement) -> Ledger:
 
 def eq35(statement: Statement) -> Ledger:
     """(35), (53): four terms, Lemma 1 for the first, Jensen for those of B_mk vectors."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     parts = sympy.symbols("v_1:5", real=True)
     ledger.require("four-term Jensen, every dimension", sympy.Add(*parts) ** 2 <= 4 * sympy.Add(*(p**2 for p in parts)))
     last = bias_upto * B_mk + star_upto if star_upto in value.free_symbols else T_1 + B_mk**2 * grad_sq
@@ -275,7 +269,7 @@ def eq35(statement: Statement) -> Ledger:
 
 def eq36(statement: Statement) -> Ledger:
     """(36): (18) for every client, averaged."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     eq18 = _relation("eq18", 0)
     h, x, y = (sfl.symbols[name].sympy for name in ("h", "x", "y"))
     squares = sympy.Symbol("squares", nonnegative=True)
@@ -286,7 +280,7 @@ def eq36(statement: Statement) -> Ledger:
 
 def eq49(statement: Statement) -> Ledger:
     """(49): (16) for F, which is L-smooth as a mean of L-smooth functions."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     eq16 = _relation("eq16", 0)
     x, y = (sfl.symbols[name].sympy for name in "xy")
     derived = -eta * cross_sum + eq16.args[1].subs(Norm(x - y) ** 2, eta**2 * step_sq)
@@ -299,7 +293,7 @@ def eq49(statement: Statement) -> Ledger:
 
 def lemma11(statement: Statement) -> Ledger:
     """(62): the expansion, Lemma 2 for the inner products, four terms for the squared mean step."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     inner = claimed("step.eq29").value.subs(E_r, S * Ecal_r)  # Lemma 2, term by term, whatever the order
     squares = 4 * (S * K * sigma**2 + S * K * L**2 * S * Ecal_r + biased().value + star().value)
     squares = ledger.apply("(36)", squares, client_bias_sq, claimed("step.eq36"))
@@ -310,7 +304,7 @@ def lemma11(statement: Statement) -> Ledger:
 
 def eq70(statement: Statement) -> Ledger:
     """(70): (69) into (62), in eta_tilde."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     v = ledger.apply("(69)", claimed("lemma11").value, Ecal_r, claimed("lemma12"))
     ledger.at_most("with eta_tilde", sympy.expand(v).subs(eta, own_eta(statement)), value, _ATOMS)
     return ledger
@@ -320,7 +314,7 @@ def parallel_drift(gap_term: sympy.Expr, star_term: sympy.Expr) -> Callable[[Sta
     """(69), (79): four terms for k local steps of one client, summed over k, averaged over clients."""
 
     def check(statement: Statement) -> Ledger:
-        ledger, value = _open(statement)
+        ledger, value = opened(statement)
         at_k = 4 * eta**2 * (k * sigma**2 + k * L**2 * Ecal_r + k**2 * gap_term + k**2 * star_term)
         sums = {0: K, 1: K * (K - 1) / 2, 2: (K - 1) * K * (2 * K - 1) / 6}
         for power in (1, 2):
@@ -339,7 +333,7 @@ def parallel_drift(gap_term: sympy.Expr, star_term: sympy.Expr) -> Callable[[Sta
 
 def lemma10(statement: Statement) -> Ledger:
     """(52) from (53), Lemma 4 and Assumption 3a."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     v = claimed("step.eq53").value
     v = ledger.apply("Assumption 2", v, noise_upto, before(noise_upto, B_mk * sigma**2))
     v = ledger.apply("Assumption 1", v, move_upto, before(move_upto, L**2 * E_r))
@@ -353,7 +347,7 @@ def lemma10(statement: Statement) -> Ledger:
 
 def eq50(statement: Statement) -> Ledger:
     """(50) as printed: 2<a, b> = |a|^2 + |b|^2 - |a - b|^2, then 'Asm. 1' on ||grad F_{pi_m}(x_mk) - grad F(x)||."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     F_x, local_x, local_mk, moved_by = sympy.symbols("grad_F(x) grad_F_pi(x) grad_F_pi(x_mk) x_mk-x", real=True)
     ledger.require(
         "'Asm. 1': ||grad F_pi(x_mk) - grad F(x)|| <= L ||x_mk - x||",
@@ -366,7 +360,7 @@ def eq50(statement: Statement) -> Ledger:
 
 def eq50_corrected(statement: Statement) -> Ledger:
     """With a = grad F(x), c = the mean change of the local gradients: E<a, b> = E<a, a + c>, as E[grad F_pi(x)] = a."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     a_, c_ = sympy.symbols("grad_F(x) mean_change", real=True)
     ledger.equal("2<a, a + c> = |a|^2 + |a + c|^2 - |c|^2", 2 * a_ * (a_ + c_), a_**2 + (a_ + c_) ** 2 - c_**2)
     count = S * K
@@ -377,7 +371,7 @@ def eq50_corrected(statement: Statement) -> Ledger:
 
 def eq51(statement: Statement) -> Ledger:
     """(51): two terms, Lemma 1, Jensen."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     u, v = sympy.symbols("u v", real=True)
     ledger.require("two-term Jensen, every dimension", (u + v) ** 2 <= 2 * (u**2 + v**2))
     split = L * eta**2 * (noise_sq + mean_grad_sq)
@@ -389,7 +383,7 @@ def eq51(statement: Statement) -> Ledger:
 
 def eq51_corrected(statement: Statement) -> Ledger:
     """The sum of the local gradients is the tracked sum plus S K times the sampled clients' deviation at x."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     u, v = sympy.symbols("u v", real=True)
     ledger.require("two-term Jensen, every dimension", (u + v) ** 2 <= 2 * (u**2 + v**2))
     ledger.require(
@@ -405,7 +399,7 @@ def descent_lemma(cross: str, step: str) -> Callable[[Statement], Ledger]:
     """(48) from (49) and what bounds its two terms."""
 
     def check(statement: Statement) -> Ledger:
-        ledger, value = _open(statement)
+        ledger, value = opened(statement)
         v = ledger.apply(cross, claimed("step.eq49").value, cross_sum, claimed(cross))
         v = ledger.apply(step, v, step_sq, claimed(step))
         ledger.at_most("(48)", v, value, _ATOMS)
@@ -426,7 +420,7 @@ def lemma13(statement: Statement) -> Ledger:
 
 def lemma13_corrected(statement: Statement) -> Ledger:
     """As Lemma 9's corrected form, with the mean over clients for their sum."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     cross = claimed("step.eq50.corrected").value.subs(E_r, S * Ecal_r) / S
     step = claimed("step.eq51.corrected").value / S**2
     ledger.at_most("(75), corrected", sympy.expand(cross + step), value, _ATOMS)
@@ -438,7 +432,7 @@ def lemma13_corrected(statement: Statement) -> Ledger:
 
 def eq40(statement: Statement) -> Ledger:
     """(40): multiply (37) by w_t / gamma, telescope, drop -w_T r_{T+1}, divide by W_T."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     t, W = sympy.Symbol("t", integer=True, nonnegative=True), W_T
     weight = (1 - a * gamma) ** (-(t + 1))
     ledger.equal("w_t (1 - a gamma) = w_{t-1}", weight * (1 - a * gamma), weight.subs(t, t - 1))
@@ -488,7 +482,7 @@ def _below_exponential() -> Decision:
 
 def eq38(statement: Statement) -> Ledger:
     """(38), last expression, from (40) and the bound on W_T; with the gamma^3 term as c = c1 + c2 gamma."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     P, decay = sympy.symbols("P decay", positive=True)  # (1 - a gamma)^(T+1) <= exp(-a gamma (T+1))
     below = _relation("lemma7.WT", 4).args[1].subs((1 - a * gamma) ** (-(T + 1)), 1 / P)
     v = claimed("lemma7.eq40").value.subs(W_T, below)
@@ -508,7 +502,7 @@ def eq38(statement: Statement) -> Ledger:
 
 def eq44(statement: Statement) -> Ledger:
     """(44): telescope, divide by T + 1."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     constant = claimed("lemma8").value - r_t + b * gamma * s_t
     ledger.at_most("(44)", r0 / (gamma * (T + 1)) + sympy.expand(constant / gamma), value, [r0, c1, c2])
     return ledger
@@ -516,7 +510,7 @@ def eq44(statement: Statement) -> Ledger:
 
 def eq45(statement: Statement) -> Ledger:
     """(45): the three cases at once, with p = (c1 rho)^(1/2), q = c2^(1/3) rho^(2/3), rho = r0/(T+1)."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     p, q, rho = sympy.symbols("p q rho", positive=True)
     at = {c1: p**2 / rho, c2: q**3 / rho**2, r0: rho * (T + 1)}
     choice = Min(rho / p, rho / q, 1 / d)
@@ -554,7 +548,7 @@ def by_lemma(recursion: str, conclusion: str) -> Callable[[Statement], Ledger]:
     """A bound from its recursion by Lemma 7 (with the gamma^3 term) or Lemma 8, T = R, divided by b."""
 
     def check(statement: Statement) -> Ledger:
-        ledger, value = _open(statement)
+        ledger, value = opened(statement)
         applied = statement.applies
         assert applied is not None
         at = {sfl.symbols[name].sympy: e for name, e in applied.substitution.items()}
@@ -612,7 +606,7 @@ def at_full(partial: str) -> Callable[[Statement], Ledger]:
     """A theorem as its partial-participation bound at S = M."""
 
     def check(statement: Statement) -> Ledger:
-        ledger, value = _open(statement)
+        ledger, value = opened(statement)
         source = catalogue.find(f"sfl.{partial}")
         for condition in source.when:
             needed = condition.relation.subs(S, M)
@@ -631,7 +625,7 @@ def at_full(partial: str) -> Callable[[Statement], Ledger]:
 
 def lemma4_term(statement: Statement) -> Ledger:
     """Squares and covariances of m - 1 whole clients and the m-th one's k steps."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     covariance = claimed("lemma3.cov").value.subs(n, M)
     derived = ((m - 1) * K**2 + k**2) * zeta**2 + ((m - 1) * (m - 2) * K**2 + 2 * (m - 1) * K * k) * covariance
     ledger.equal("squares and covariances", derived, value)
@@ -640,7 +634,7 @@ def lemma4_term(statement: Statement) -> Ledger:
 
 def lemma4_sums(statement: Statement) -> Ledger:
     """The sum of lemma4.term over m and k, in closed form, against the statement's sum."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     ledger.equal("sum over m and k", _lemma4_left(), value)
     return ledger
 
@@ -652,127 +646,106 @@ def _lemma4_left() -> sympy.Expr:
 
 def lemma4(statement: Statement) -> Ledger:
     """(25): the sum in closed form, and one inequality in M, S, K."""
-    ledger, value = _open(statement)
+    ledger, value = opened(statement)
     ledger.at_most("(25)", _lemma4_left(), value, [zeta])
     return ledger
-
-
-@dataclass(frozen=True)
-class Proof:
-    """A ledger and the statements it rests on, without the paper's short name."""
-
-    ledger: Callable[[Statement], Ledger]
-    uses: tuple[str, ...]
-
-
-def _proof(ledger: Callable[[Statement], Ledger], *uses: str) -> Proof:
-    return Proof(ledger, uses)
 
 
 _convex_gap = claimed("step.eq36").value  # of one client, averaged
 
 # The paper's own proofs, and those of the corrected statements
 LEDGERS: dict[str, Proof] = {
-    "lemma4.term": _proof(lemma4_term, "lemma3.swor", "lemma3.cov"),
-    "lemma4.sum": _proof(lemma4_sums, "lemma4.term"),
-    "lemma4.sum.corrected": _proof(lemma4_sums, "lemma4.term"),
-    "lemma4.closed_form": _proof(lemma4_sums, "lemma4.term"),
-    "lemma4.closed_form.corrected": _proof(lemma4_sums, "lemma4.term"),
-    "lemma4": _proof(lemma4, "lemma4.term"),
-    "step.eq28": _proof(eq28),
-    "step.eq29": _proof(eq29, "lemma2"),
-    "step.eq35": _proof(eq35, "lemma1", "eq15"),
-    "step.eq36": _proof(eq36, "eq18"),
-    "step.eq49": _proof(eq49, "eq16"),
-    "step.eq53": _proof(eq35, "lemma1", "eq15"),
-    "step.eq30": _proof(four_terms, "eq15"),
-    "step.eq31": _proof(eq31, "eq15", "step.eq36", "lemma3.swor"),
-    "step.eq32": _proof(eq32, "step.eq30", "step.eq31", "lemma1", "eq15"),
-    "lemma5": _proof(lemma5, "step.eq28", "step.eq29", "step.eq32"),
-    "lemma6": _proof(lemma6, "step.eq35", "step.eq36", "lemma4"),
-    "step.sc_recursion": _proof(substituted("lemma5", E_r, "lemma6"), "lemma5", "lemma6"),
-    "eq41": _proof(in_eta_tilde("step.sc_recursion"), "step.sc_recursion"),
-    "eq41.corrected": _proof(in_eta_tilde("step.sc_recursion"), "step.sc_recursion"),
-    "step.gc_recursion": _proof(in_eta_tilde("step.sc_recursion", no_mu=True), "step.sc_recursion"),
-    "step.gc_recursion.corrected": _proof(in_eta_tilde("step.sc_recursion", no_mu=True), "step.sc_recursion"),
-    "lemma7.eq40": _proof(eq40),
-    "lemma7.WT": _proof(weights),
-    "lemma7.eq38": _proof(eq38, "lemma7.eq40", "lemma7.WT"),
-    "lemma7.eq38.corrected": _proof(eq38, "lemma7.eq40", "lemma7.WT"),
-    "lemma7.eq38.cubic": _proof(eq38, "lemma7.eq40", "lemma7.WT"),
-    "lemma7.eq39.cubic": _proof(eq39_cubic, "lemma7.eq38.cubic"),
-    "lemma8.eq44": _proof(eq44),
-    "lemma8.eq45": _proof(eq45, "lemma8.eq44"),
-    "eq42": _proof(by_lemma("eq41", "lemma7.eq38.cubic"), "eq41", "lemma7.eq38.cubic", "eq14"),
-    "eq42.corrected": _proof(
+    "lemma4.term": proof(lemma4_term, "lemma3.swor", "lemma3.cov"),
+    "lemma4.sum": proof(lemma4_sums, "lemma4.term"),
+    "lemma4.sum.corrected": proof(lemma4_sums, "lemma4.term"),
+    "lemma4.closed_form": proof(lemma4_sums, "lemma4.term"),
+    "lemma4.closed_form.corrected": proof(lemma4_sums, "lemma4.term"),
+    "lemma4": proof(lemma4, "lemma4.term"),
+    "step.eq28": proof(eq28),
+    "step.eq29": proof(eq29, "lemma2"),
+    "step.eq35": proof(eq35, "lemma1", "eq15"),
+    "step.eq36": proof(eq36, "eq18"),
+    "step.eq49": proof(eq49, "eq16"),
+    "step.eq53": proof(eq35, "lemma1", "eq15"),
+    "step.eq30": proof(four_terms, "eq15"),
+    "step.eq31": proof(eq31, "eq15", "step.eq36", "lemma3.swor"),
+    "step.eq32": proof(eq32, "step.eq30", "step.eq31", "lemma1", "eq15"),
+    "lemma5": proof(lemma5, "step.eq28", "step.eq29", "step.eq32"),
+    "lemma6": proof(lemma6, "step.eq35", "step.eq36", "lemma4"),
+    "step.sc_recursion": proof(substituted("lemma5", E_r, "lemma6"), "lemma5", "lemma6"),
+    "eq41": proof(in_eta_tilde("step.sc_recursion"), "step.sc_recursion"),
+    "eq41.corrected": proof(in_eta_tilde("step.sc_recursion"), "step.sc_recursion"),
+    "step.gc_recursion": proof(in_eta_tilde("step.sc_recursion", no_mu=True), "step.sc_recursion"),
+    "step.gc_recursion.corrected": proof(in_eta_tilde("step.sc_recursion", no_mu=True), "step.sc_recursion"),
+    "lemma7.eq40": proof(eq40),
+    "lemma7.WT": proof(weights),
+    "lemma7.eq38": proof(eq38, "lemma7.eq40", "lemma7.WT"),
+    "lemma7.eq38.corrected": proof(eq38, "lemma7.eq40", "lemma7.WT"),
+    "lemma7.eq38.cubic": proof(eq38, "lemma7.eq40", "lemma7.WT"),
+    "lemma7.eq39.cubic": proof(eq39_cubic, "lemma7.eq38.cubic"),
+    "lemma8.eq44": proof(eq44),
+    "lemma8.eq45": proof(eq45, "lemma8.eq44"),
+    "eq42": proof(by_lemma("eq41", "lemma7.eq38.cubic"), "eq41", "lemma7.eq38.cubic", "eq14"),
+    "eq42.corrected": proof(
         by_lemma("eq41.corrected", "lemma7.eq38.cubic"), "eq41.corrected", "lemma7.eq38.cubic", "eq14"
     ),
-    "eq46": _proof(by_lemma("step.gc_recursion", "lemma8.eq44"), "step.gc_recursion", "lemma8.eq44", "eq14"),
-    "eq46.corrected": _proof(
+    "eq46": proof(by_lemma("step.gc_recursion", "lemma8.eq44"), "step.gc_recursion", "lemma8.eq44", "eq14"),
+    "eq46.corrected": proof(
         by_lemma("step.gc_recursion.corrected", "lemma8.eq44"), "step.gc_recursion.corrected", "lemma8.eq44", "eq14"
     ),
-    "thm1.strongly_convex": _proof(at_full("eq42.corrected"), "eq42.corrected"),
-    "thm1.general_convex": _proof(at_full("eq46.corrected"), "eq46.corrected"),
-    "lemma11": _proof(lemma11, "step.eq29", "step.eq36", "lemma1", "lemma3.swor", "eq15"),
-    "lemma12": _proof(parallel_drift(_convex_gap, zeta_star**2), "step.eq36", "lemma1", "eq15"),
-    "eq70": _proof(eq70, "lemma11", "lemma12"),
-    "eq71": _proof(by_lemma("eq70", "lemma7.eq38.cubic"), "eq70", "lemma7.eq38.cubic", "eq14"),
-    "eq73": _proof(by_lemma("eq70", "lemma8.eq44"), "eq70", "lemma8.eq44", "eq14"),
-    "thm2.strongly_convex": _proof(at_full("eq71"), "eq71"),
-    "thm2.general_convex": _proof(at_full("eq73"), "eq73"),
-    "step.eq50": _proof(eq50),
-    "step.eq50.corrected": _proof(eq50_corrected, "lemma3.mean", "eq15"),
-    "step.eq51": _proof(eq51, "lemma1", "eq15"),
-    "step.eq51.corrected": _proof(eq51_corrected, "lemma1", "lemma3.swor"),
-    "lemma9": _proof(descent_lemma("step.eq50", "step.eq51"), "step.eq49", "step.eq50", "step.eq51"),
-    "lemma9.corrected": _proof(
+    "thm1.strongly_convex": proof(at_full("eq42.corrected"), "eq42.corrected"),
+    "thm1.general_convex": proof(at_full("eq46.corrected"), "eq46.corrected"),
+    "lemma11": proof(lemma11, "step.eq29", "step.eq36", "lemma1", "lemma3.swor", "eq15"),
+    "lemma12": proof(parallel_drift(_convex_gap, zeta_star**2), "step.eq36", "lemma1", "eq15"),
+    "eq70": proof(eq70, "lemma11", "lemma12"),
+    "eq71": proof(by_lemma("eq70", "lemma7.eq38.cubic"), "eq70", "lemma7.eq38.cubic", "eq14"),
+    "eq73": proof(by_lemma("eq70", "lemma8.eq44"), "eq70", "lemma8.eq44", "eq14"),
+    "thm2.strongly_convex": proof(at_full("eq71"), "eq71"),
+    "thm2.general_convex": proof(at_full("eq73"), "eq73"),
+    "step.eq50": proof(eq50),
+    "step.eq50.corrected": proof(eq50_corrected, "lemma3.mean", "eq15"),
+    "step.eq51": proof(eq51, "lemma1", "eq15"),
+    "step.eq51.corrected": proof(eq51_corrected, "lemma1", "lemma3.swor"),
+    "lemma9": proof(descent_lemma("step.eq50", "step.eq51"), "step.eq49", "step.eq50", "step.eq51"),
+    "lemma9.corrected": proof(
         descent_lemma("step.eq50.corrected", "step.eq51.corrected"),
         "step.eq49",
         "step.eq50.corrected",
         "step.eq51.corrected",
     ),
-    "lemma10": _proof(lemma10, "step.eq53", "lemma4"),
-    "step.eq54_recursion": _proof(substituted("lemma9", E_r, "lemma10"), "lemma9", "lemma10"),
-    "step.eq54_recursion.corrected": _proof(
+    "lemma10": proof(lemma10, "step.eq53", "lemma4"),
+    "step.eq54_recursion": proof(substituted("lemma9", E_r, "lemma10"), "lemma9", "lemma10"),
+    "step.eq54_recursion.corrected": proof(
         substituted("lemma9.corrected", E_r, "lemma10"), "lemma9.corrected", "lemma10"
     ),
-    "eq54": _proof(by_lemma("step.eq54_recursion", "lemma8.eq44"), "step.eq54_recursion", "lemma8.eq44"),
-    "eq54.corrected": _proof(
+    "eq54": proof(by_lemma("step.eq54_recursion", "lemma8.eq44"), "step.eq54_recursion", "lemma8.eq44"),
+    "eq54.corrected": proof(
         by_lemma("step.eq54_recursion.corrected", "lemma8.eq44"), "step.eq54_recursion.corrected", "lemma8.eq44"
     ),
-    "lemma13": _proof(lemma13, "lemma1", "eq15"),
-    "lemma13.corrected": _proof(lemma13_corrected, "step.eq50.corrected", "step.eq51.corrected"),
-    "lemma14.corrected": _proof(parallel_drift(grad_sq, beta**2 * grad_sq + zeta**2), "lemma1", "eq15"),
-    "step.eq80_recursion": _proof(substituted("lemma13", Ecal_r, "lemma14"), "lemma13", "lemma14"),
-    "step.eq80_recursion.corrected": _proof(
+    "lemma13": proof(lemma13, "lemma1", "eq15"),
+    "lemma13.corrected": proof(lemma13_corrected, "step.eq50.corrected", "step.eq51.corrected"),
+    "lemma14.corrected": proof(parallel_drift(grad_sq, beta**2 * grad_sq + zeta**2), "lemma1", "eq15"),
+    "step.eq80_recursion": proof(substituted("lemma13", Ecal_r, "lemma14"), "lemma13", "lemma14"),
+    "step.eq80_recursion.corrected": proof(
         substituted("lemma13.corrected", Ecal_r, "lemma14.corrected"), "lemma13.corrected", "lemma14.corrected"
     ),
-    "eq80": _proof(by_lemma("step.eq80_recursion", "lemma8.eq44"), "step.eq80_recursion", "lemma8.eq44"),
-    "eq80.corrected": _proof(
+    "eq80": proof(by_lemma("step.eq80_recursion", "lemma8.eq44"), "step.eq80_recursion", "lemma8.eq44"),
+    "eq80.corrected": proof(
         by_lemma("step.eq80_recursion.corrected", "lemma8.eq44"), "step.eq80_recursion.corrected", "lemma8.eq44"
     ),
-    "thm1.nonconvex": _proof(at_full("eq54"), "eq54"),
-    "thm2.nonconvex": _proof(at_full("eq80"), "eq80"),
+    "thm1.nonconvex": proof(at_full("eq54"), "eq54"),
+    "thm2.nonconvex": proof(at_full("eq80"), "eq80"),
 }
 
 # Our proofs of statements whose printed proof breaks
 REPAIRS: dict[str, Proof] = {
-    "thm1.nonconvex": _proof(at_full("eq54.corrected"), "eq54.corrected"),
-    "thm2.nonconvex": _proof(at_full("eq80.corrected"), "eq80.corrected"),
+    "thm1.nonconvex": proof(at_full("eq54.corrected"), "eq54.corrected"),
+    "thm2.nonconvex": proof(at_full("eq80.corrected"), "eq80.corrected"),
 }
 
 
 def evidence() -> Iterator[Evidence]:
     """Every ledger as evidence."""
     for kind, proofs in (("ledger", LEDGERS), ("repair", REPAIRS)):
-        for name, proof in proofs.items():
-            yield as_evidence(name, kind, proof.ledger, proof.uses)  # type: ignore[arg-type]
-
-
-def as_evidence(
-    name: str, kind: EvidenceKind, ledger: Callable[[Statement], Ledger], uses: Iterable[str] = ()
-) -> Evidence:
-    """A ledger as a piece of evidence; names without the paper's short name."""
-    return Evidence(
-        f"sfl.{name}", kind, lambda statement, full: ledger(statement).verdict(), tuple(f"sfl.{u}" for u in uses)
-    )
+        for name, one in proofs.items():
+            yield as_evidence("sfl", name, kind, one)  # type: ignore[arg-type]

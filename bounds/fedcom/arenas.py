@@ -1,0 +1,291 @@
+"""Arenas of the FedCOM paper: which problem, algorithm and compressor put which bound to the test.
+
+FedCOM runs with independent masks on clients that all have the same function; FedCOMGATE on clients with different ones
+and with one mask for all of them, so that the G_q of Assumption 5 is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, partial
+from itertools import product
+from math import isfinite, sqrt
+
+import numpy as np
+
+from bounds.arena import Arena, Given
+from bounds.evaluate import Compiled
+from bounds.search_arena import Candidate, Family, quadratic, varied
+from bounds.tune import largest_step
+from simulations import data, partitions
+from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
+from simulations.compressors import QSGD, Compressor, Identity, RandK, Sparsifier
+from simulations.problems import Problem
+from simulations.problems.logistic import Logistic
+from simulations.problems.quadratic import Quadratic, generate
+
+CLIENTS = 4
+
+# --------------------------------------------------------------------------------------------------- problems
+
+
+def repeated(one: Quadratic, M: int) -> Quadratic:
+    """M clients that all have the function of the first."""
+    return Quadratic(np.repeat(one.H[:1], M, 0), np.repeat(one.b[:1], M, 0), one.sigma, f"{M} times: {one.name}")
+
+
+@cache
+def alike(kappa: float, sigma: float) -> Problem:
+    """The same strongly convex quadratic at four clients, in three dimensions, L = 1."""
+    return repeated(generate(3, 1, L=1.0, mu=1 / kappa, sigma=sigma, x_star=(2.0, 0.0, -1.0), seed=1), CLIENTS)
+
+
+@cache
+def least_squares(sigma: float) -> Problem:
+    """The same at four clients, with a direction in which it is flat: not strongly convex, but PL with mu = 1/2."""
+    return repeated(generate(3, 1, L=1.0, mu=0.0, sigma=sigma, x_star=(2.0, 0.0, -1.0), seed=2), CLIENTS)
+
+
+@cache
+def unlike(kappa: float, sigma: float) -> Problem:
+    """Four strongly convex quadratics in three dimensions, with different Hessians, L = 1."""
+    delta = 0.25 * (1 - 1 / kappa)
+    return generate(3, CLIENTS, L=1.0, mu=1 / kappa, zeta_star=1.0, delta=delta, sigma=sigma, seed=3)
+
+
+@cache
+def indefinite(sigma: float) -> Problem:
+    """Four quadratics with eigenvalues in [-0.2, 1], their mean strongly convex."""
+    return generate(3, CLIENTS, L=1.0, mu=-0.2, zeta_star=1.0, delta=0.4, sigma=sigma, seed=4)
+
+
+@cache
+def one_sample_of_all() -> Problem:
+    """Logistic regression on 48 samples of breast_cancer, all of them at each of four clients, mini-batches of 4."""
+    dataset = data.scaled(data.load("breast_cancer"))
+    rows = np.arange(0, 480, 10)
+    some = replace(
+        dataset,
+        name="breast_cancer, every tenth of 480",
+        features=np.tile(dataset.features[rows], (CLIENTS, 1)),
+        labels=np.tile(dataset.labels[rows], CLIENTS),
+    )
+    own = tuple(np.arange(j * len(rows), (j + 1) * len(rows)) for j in range(CLIENTS))
+    return Logistic(some, partitions.Partition(own, f"the same at {CLIENTS} clients"), regularisation=0.1, batch=4)
+
+
+@cache
+def dealt_out() -> Problem:
+    """Logistic regression on breast_cancer, dealt out to four clients at random, mini-batches of 4."""
+    dataset = data.scaled(data.load("breast_cancer"))
+    return Logistic(dataset, partitions.iid(dataset.labels, CLIENTS, seed=0), regularisation=0.1, batch=4)
+
+
+@cache
+def two_of(*curvature: float) -> Problem:
+    """Two clients with curvature_m x^2 / 2, exact gradients."""
+    return Quadratic(np.array(curvature)[:, None, None], np.zeros((2, 1)), 0.0, "two quadratics")
+
+
+@cache
+def valley() -> Problem:
+    """Two clients with (x - y)^2/4 + (x^2 + y^2)/200: from (1, 1) a small gap, a long way to go."""
+    H = np.array([[0.5, -0.5], [-0.5, 0.5]]) + 0.01 * np.eye(2)
+    return Quadratic(np.stack([H, H]), np.zeros((2, 2)), 0.0, "two narrow valleys")
+
+
+# ------------------------------------------------------------------------------------------------------ bounds
+
+
+@dataclass(frozen=True)
+class Case:
+    """How a theorem is put to the test.
+
+    algorithm  FedCOM or FedCOMGATE
+    least      smallest curvature of a client that the theorem allows, for a largest of 1
+    gammas     global step sizes that its conditions admit, for four clients
+    qs         compression
+    given      letters that neither problem nor algorithm knows, by number of clients and tau
+    """
+
+    algorithm: Callable[..., FedCOM | FedCOMGATE]
+    least: float
+    gammas: tuple[float, ...] = (1.0, float(CLIENTS))
+    qs: tuple[str, ...] = ("0", "1/2", "3")
+    given: Callable[[int, int], Given] = lambda m, tau: ()
+
+    @property
+    def shared(self) -> bool:
+        """Whether all clients toss the same coins: for FedCOMGATE, so that G_q is 0."""
+        return self.algorithm is not FedCOM
+
+    @property
+    def diverges(self) -> bool:
+        """Whether the gradient tracking, undamped, takes steps whose error grows by q a round."""
+        return self.algorithm is FedCOMGATE
+
+
+def _polyak(m: int, tau: int) -> Given:
+    """A PL theorem: mu is that of f, which need not be strongly convex."""
+    return (("mu", "mu_pl"),)
+
+
+def _regularised(m: int, tau: int) -> Given:
+    """phi, where the theorem leaves it open: that of Theorems D.9 and E.9."""
+    return (("phi", 1 / sqrt(m * tau)),)
+
+
+def _same_coins(more: Callable[[int, int], Given] = lambda m, tau: ()) -> Callable[[int, int], Given]:
+    return lambda m, tau: (("G_q", 0.0), *more(m, tau))
+
+
+_QS = ("0", "1/4", "3")
+_DAMPED = partial(FedCOMGATE, damping=None)
+_KEPT = {"1/4": Fraction(4, 5), "1/2": Fraction(2, 3), "1": Fraction(1, 2), "3": Fraction(1, 4)}  # q -> p = 1/(1+q)
+_PL, _CONVEX, _ROUGH = 0.02, 0.0, -1.0
+
+CASES: dict[str, Case] = {
+    "fedcom.thmD4": Case(FedCOM, _CONVEX),
+    "fedcom.thmD4.corrected": Case(FedCOM, _CONVEX),
+    "fedcom.corD6": Case(FedCOM, _CONVEX, gammas=(1.0,), qs=("0",)),
+    "fedcom.thmD7": Case(FedCOM, _PL, given=_polyak),
+    "fedcom.thmD7.corrected": Case(FedCOM, _PL, given=_polyak),
+    "fedcom.corD8": Case(FedCOM, _PL, gammas=(float(CLIENTS),), given=_polyak),
+    "fedcom.thmD9": Case(FedCOM, _CONVEX),
+    "fedcom.thmD9.corrected": Case(FedCOM, _CONVEX, given=_regularised),
+    "fedcom.thmE4": Case(FedCOMGATE, _CONVEX, qs=_QS, given=_same_coins()),
+    "fedcom.thmE4.corrected": Case(_DAMPED, _ROUGH, qs=_QS, given=_same_coins()),
+    "fedcom.thmE6": Case(FedCOMGATE, _PL, qs=_QS, given=_same_coins(_polyak)),
+    "fedcom.thmE6.corrected": Case(_DAMPED, _ROUGH, qs=_QS, given=_same_coins(_polyak)),
+    "fedcom.corE8": Case(FedCOMGATE, _PL, gammas=(5.0,), qs=_QS, given=_same_coins(_polyak)),
+    "fedcom.corE8.corrected": Case(_DAMPED, _ROUGH, gammas=(5.0,), qs=_QS, given=_same_coins(_polyak)),
+    "fedcom.thmE9": Case(FedCOMGATE, _CONVEX, gammas=(3.0, 4.0), qs=_QS, given=_same_coins()),
+    "fedcom.thmE9.corrected": Case(_DAMPED, _CONVEX, gammas=(3.0, 4.0), qs=_QS, given=_same_coins(_regularised)),
+}
+
+
+def mask(q: str, shared: bool) -> Compressor:
+    """A mask with this q, a coin for each coordinate."""
+    return Identity() if q == "0" else Sparsifier(_KEPT[q], shared)
+
+
+# ------------------------------------------------------------------------------------------------------ arenas
+
+
+_ALIKE = {
+    "equal quadratics, kappa 5": partial(alike, 5.0, 1.0),
+    "equal quadratics, kappa 30": partial(alike, 30.0, 1.0),
+    "equal quadratics, kappa 30, no noise": partial(alike, 30.0, 0.0),
+    "equal least squares": partial(least_squares, 1.0),
+}
+_UNLIKE = {
+    "quadratics, kappa 5": partial(unlike, 5.0, 1.0),
+    "quadratics, kappa 30": partial(unlike, 30.0, 1.0),
+    "quadratics, kappa 30, no noise": partial(unlike, 30.0, 0.0),
+}
+_INDEFINITE = {"indefinite quadratics": partial(indefinite, 1.0)}
+
+
+def _on_quadratics(id_: str, case: Case) -> Iterator[Arena]:
+    problems = _ALIKE if case.algorithm is FedCOM else _UNLIKE | (_INDEFINITE if case.least < 0 else {})
+    for (name, problem), tau, gamma, q in product(problems.items(), (1, 5), case.gammas, case.qs):
+        # With one local step the trackings cancel out of w, but grow all the same, until rounding no longer cancels.
+        cancels = case.diverges and tau == 1 and q == "3"
+        yield Arena(
+            id_,
+            f"{name}, tau {tau}, gamma {gamma:g}, q {q}",
+            problem,
+            partial(case.algorithm, tau=tau, gamma=gamma, compressor=mask(q, case.shared)),
+            rounds=20 if cancels else 150,
+            given=case.given(CLIENTS, tau),
+        )
+
+
+def _on_logistic_regression(id_: str, case: Case) -> Iterator[Arena]:
+    problem, tau = (dealt_out if case.shared else one_sample_of_all), 3
+    given = case.given(CLIENTS, tau)
+    compressors: dict[str, Compressor] = {"20 of 30 coordinates": RandK(20, shared=True)}
+    if not case.shared:
+        compressors = {"10 of 30 coordinates": RandK(10), "QSGD with 4 levels": QSGD(4)}
+    if case.qs == ("0",):
+        compressors = {"no compression": Identity()}
+    for name, Q in compressors.items():
+        made = partial(case.algorithm, tau=tau, gamma=case.gammas[-1], compressor=Q)
+        yield Arena(id_, f"logistic regression, {name}", problem, made, 100, x0=0.0, fractions=(1.0,), given=given)
+
+
+def _refuting() -> Iterator[Arena]:
+    """Where printed theorems fail, with their corrected forms: undamped tracking; a penalty larger than L."""
+    # x^2/2 and x^2/4, q = 3: with two local steps the tracking, whose error grows threefold a round, moves w
+    for name, gamma in {"thmE4": 1.0, "thmE6": 1.0, "corE8": 2.0, "thmE9": 1.0}.items():
+        for id_ in (f"fedcom.{name}", f"fedcom.{name}.corrected"):
+            made = partial(CASES[id_].algorithm, tau=2, gamma=gamma, compressor=mask("3", True))
+            given = CASES[id_].given(2, 2)
+            yield Arena(id_, "two quadratics, q 3", partial(two_of, 1.0, 0.5), made, rounds=100, given=given)
+    # x^2/20 twice, L = 1/10: the penalty is 7 times as curved, and a step made for L goes far beyond its minimum
+    for name, gamma in {"thmD9": 1.0, "thmE9": 3.0}.items():
+        for id_ in (f"fedcom.{name}", f"fedcom.{name}.corrected"):
+            made = partial(CASES[id_].algorithm, tau=1, gamma=gamma)
+            given = CASES[id_].given(2, 1)
+            yield Arena(id_, "two flat quadratics", partial(two_of, 0.1, 0.1), made, rounds=40, given=given)
+    # The penalty pulls far along the valley, and masks turn a part of that across it: the initial gap knows nothing of it
+    for id_ in ("fedcom.thmD9", "fedcom.thmD9.corrected"):
+        made = partial(CASES[id_].algorithm, tau=1, gamma=8.0, compressor=mask("3", False))
+        yield Arena(id_, "two narrow valleys, q 3", valley, made, rounds=40, given=CASES[id_].given(2, 1))
+
+
+_REFUTING = [*_refuting()]
+ARENAS = [
+    arena
+    for id_, case in CASES.items()
+    for arena in (
+        *(a for a in _REFUTING if a.statement == id_),
+        *_on_quadratics(id_, case),
+        *_on_logistic_regression(id_, case),
+    )
+]
+
+
+# ------------------------------------------------------------------------------------------------------ search
+
+
+def searched(id_: str) -> Family:
+    """The family for one bound: small quadratics, and the algorithm's own small numbers."""
+    case = CASES[id_]
+    fixed_gamma, no_compression = id_ == "fedcom.corD6", case.qs == ("0",)
+
+    def draw(rng: np.random.Generator) -> Candidate:
+        d, m, tau = (int(rng.integers(low, high, endpoint=True)) for low, high in ((1, 2), (2, 4), (1, 4)))
+        found = quadratic(rng, d, m, case.least)
+        gamma = float(rng.choice([1, 2, m, 8]))
+        q = str(rng.choice(["0", "1/4", "1", "3"]))
+        settings = {
+            "tau": tau,
+            "gamma": 1.0 if fixed_gamma else gamma,
+            "compressor": mask("0" if no_compression else q, case.shared),
+        }
+        return replace(_one_function(found) if case.algorithm is FedCOM else found, settings=settings)
+
+    def vary(rng: np.random.Generator, candidate: Candidate, width: float) -> Candidate:
+        found = varied(rng, candidate, width, case.least)
+        return _one_function(found) if case.algorithm is FedCOM else found
+
+    # Undamped tracking grows threefold a round: in more rounds rounding would, too.
+    rounds = 20 if case.diverges else 60
+    return Family(case.algorithm, draw, vary, _largest, case.least, rounds, (40, 2), case.given(3, 2))
+
+
+def _one_function(candidate: Candidate) -> Candidate:
+    """All clients with the function of the first, and no slope: the start decides."""
+    eigenvalues, angle = (np.repeat(values[:1], len(values), 0) for values in (candidate.eigenvalues, candidate.angle))
+    return replace(candidate, eigenvalues=eigenvalues / eigenvalues.max(), angle=angle, slope=0 * candidate.slope)
+
+
+def _largest(bound: Compiled, values: Mapping[str, float], rounds: int) -> float | None:
+    found = largest_step(bound, "eta", values)
+    return found if isfinite(found) else None
+
+
+SEARCHED = {id_: searched(id_) for id_ in CASES}

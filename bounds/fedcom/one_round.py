@@ -1,0 +1,568 @@
+"""The lemmas of FedCOM and FedCOMGATE, decided on exact instances, and a search for counter-examples.
+
+An instance is a run of a few rounds on one-dimensional quadratics; every letter of a statement is then a fraction, the
+expectations by `simulations.compressed_rounds`.  So a violated claim is a proof, and its witness can be checked by hand.
+
+Which runs.  Section D: FedCOM, equal clients, independent coins.  Sections E and F: FedCOMGATE, clients of any
+curvature, one coin for all, so that (1/m) sum_j Q(x_j) = Q((1/m) sum_j x_j) and Assumption 5 holds with G_q = 0.
+Statements that correct those of E and F are about the damped gradient tracking, alpha = 1/(1+q), printed ones about
+alpha = 1.  Curvatures lie in [-1, 1] and L = 1.  Some are negative: noises and coins can be bounded, so a run stays in
+a bounded region, outside which an L-smooth f can be continued so that it is bounded below.  Where a statement speaks of
+the minimum of f, of Polyak-Lojasiewicz or of strong convexity, f or the f_j have it themselves.
+
+Slack.  A claim `quantity <= sum of terms` is read as need <= room: the room is the sum of the terms with a plus sign,
+the need is the quantity plus what the terms with a minus sign take away.  The slack is the smallest room / need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, lru_cache
+from itertools import product
+from math import inf
+from random import Random
+from typing import Any, Literal, NamedTuple
+
+import sympy
+from sympy.core.relational import Relational
+
+from bounds.sfl.one_round import Comparison, Function, Inequality, exact
+from simulations.compressed_rounds import Run, compressed_rounds
+from theory import catalogue
+from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
+
+PRINTED = (
+    "lemmaD1", "lemmaD1.proof", "lemmaD2", "lemmaD3",
+    "lemmaE1", "lemmaE2", "lemmaE3", "thmE4.eq73", "lemmaE7",
+    "lemmaF1", "lemmaF2", "lemmaF3", "lemmaF4", "lemmaF5", "lemmaF6",
+)  # fmt: skip
+_FIRST = ("lemmaF5",)  # speaks of round 0
+_LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # speak of rounds r >= 1
+
+# Letters that a run gives, beside those that `compressed_rounds` gives; sigma by its square
+_CONSTANTS = ("m", "tau", "R", "L", "mu", "kappa", "sigma", "q", "G_q", "eta", "gamma", "alpha")
+_OF_CLIENTS = ("grad_sq_sum", "drift_sum", "drift_sum_prev", "tracked_grad_sq")
+_OF_STEPS = ("drift",)
+
+Section = Literal["D", "E"]
+
+
+# Claims and conditions, compiled to exact arithmetic
+
+
+class Condition(NamedTuple):
+    """left <= right, or < where `strict`, as functions of the letters; both sides squared where a root stood in them."""
+
+    left: Function
+    right: Function
+    strict: bool
+
+    def holds(self, known: Mapping[str, Any]) -> bool:
+        """Exactly."""
+        left, right = self.left(known), self.right(known)
+        return bool(left < right if self.strict else left <= right)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A statement about a few rounds, ready for numbers.
+
+    section       D or E (for E and F): which runs it is about
+    damped        whether it is about the damped gradient tracking
+    inequalities  of the claim
+    also          of its further claims, where all letters are known
+    conditions    on constants and steps
+    letters       ASCII names of all letters of inequalities and conditions
+    rounds        says whether it speaks of a round r
+    convexity     what it needs of the functions: "bounded" (f has a minimum), "all bounded" (every f_j has one), "PL",
+                  "strong" (every f_j is strongly convex)
+    """
+
+    section: Section
+    damped: bool
+    inequalities: tuple[Inequality, ...]
+    also: tuple[Inequality, ...]
+    conditions: tuple[Condition, ...]
+    letters: frozenset[str]
+    rounds: Callable[[int], bool]
+    convexity: frozenset[str]
+
+
+def compiled(statement: Statement) -> Compiled:
+    """A statement, with its definitions put in.
+
+    Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition with
+    another sign, for letters that a run does not give, and for roots that do not disappear on squaring.
+    """
+    base = _base(statement)
+    name = base.removeprefix("fedcom.")
+    if name not in PRINTED:
+        raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
+    where = dict(statement.where)
+    inequalities = _inequalities(statement.claim, where)
+    if inequalities is None:
+        raise ValueError(f"{statement.id}: expected a claim of the form quantity <= terms, or =")
+    relations = [c.relation.xreplace(where) for c in statement.when]
+    expressions = [*_expressions(statement.claim), *relations]
+    letters = {s.name for e in expressions for s in e.xreplace(where).free_symbols}
+    missing = letters - known_letters()
+    if missing:
+        raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
+    further = [_inequalities(claim, where) for claim in statement.also if _letters(claim, where) <= known_letters()]
+    convexity = {
+        kind
+        for kind, needed in (
+            ("bounded", bool(letters & {"f_gap", "gap_r", "gap_next", "gap_last"})),
+            ("PL", "fedcom.asm6" in statement.assumes),
+            ("strong", "fedcom.asm7" in statement.assumes or "dist_sq_mean" in letters),
+            ("all bounded", "fj_gap_mean" in letters),
+        )
+        if needed
+    }
+    section: Section = "D" if name.startswith("lemmaD") else "E"
+    return Compiled(
+        section,
+        section == "E" and bool(statement.corrects),
+        tuple(inequalities),
+        tuple(i for claims in further if claims for i in claims),
+        tuple(map(_condition, relations)),
+        frozenset(letters),
+        (lambda r: r == 0) if name in _FIRST else (lambda r: r >= 1) if name in _LATER else (lambda r: True),
+        frozenset(convexity),
+    )
+
+
+@cache
+def known_letters() -> frozenset[str]:
+    """The letters that some run gives."""
+    (zero, one) = Fraction(0), Fraction(1)
+    rows = compressed_rounds(Run((one,), (zero,), one, one, one, True, 1, one, R=2))
+    return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
+
+
+def _base(statement: Statement) -> str:
+    """Id of the printed statement that it is, or corrects."""
+    return statement.corrects or statement.id
+
+
+def _expressions(claim: Claim) -> list[sympy.Basic]:
+    if isinstance(claim, Bound):
+        return [claim.quantity, *(t.value for t in claim.terms)]
+    return list(claim.relations) if isinstance(claim, Relations) else []
+
+
+def _letters(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]:
+    return {s.name for e in _expressions(claim) for s in e.xreplace(dict(where)).free_symbols}
+
+
+def _inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list[Inequality] | None:
+    """The claim's inequalities, turned to quantity <= terms; None for what is none."""
+    if isinstance(claim, Bound) and claim.sign != ">=":
+        says = f"{claim.quantity} {claim.sign} ..."
+        parts = [(says, claim.quantity, [t.value for t in claim.terms], claim.sign == "=")]
+    elif isinstance(claim, Relations) and all(isinstance(r, sympy.Le | sympy.Ge | sympy.Eq) for r in claim.relations):
+        turned = [(r, r.reversed if isinstance(r, sympy.Ge) else r) for r in claim.relations]
+        parts = [(str(r), t.args[0], [t.args[1]], isinstance(r, sympy.Eq)) for r, t in turned]
+    else:
+        return None
+    found = []
+    for says, quantity, terms, equality in parts:
+        read = [t.xreplace(dict(where)) for t in terms]
+        plus, minus = ([t for t in read if bool(t.as_coeff_Mul()[0] < 0) is sign] for sign in (False, True))
+        sides = exact(quantity.xreplace(dict(where))), exact(sympy.Add(*minus)), exact(sympy.Add(*plus))
+        found.append(Inequality(says, *sides, equality))
+    return found
+
+
+def _condition(relation: Relational) -> Condition:
+    """left <= right; squared where there is a root, if no side can be negative."""
+    if relation.rel_op not in ("<=", ">=", "<", ">"):
+        raise ValueError(f"condition {relation}: expected one of <=, >=, <, >")
+    turned = relation if relation.rel_op in ("<=", "<") else relation.reversed
+    left, right, strict = turned.lhs, turned.rhs, turned.rel_op == "<"
+    if all(power.exp.is_integer for power in relation.atoms(sympy.Pow)):
+        return Condition(exact(left), exact(right), strict)
+    if not (left.is_nonnegative and right.is_nonnegative):
+        raise ValueError(f"condition {relation}: expected no roots, or sides that are not negative")
+    below, above = (exact(sympy.expand_power_base(side**2, force=True)) for side in (left, right))
+    return Condition(below, above, strict)
+
+
+# An instance's letters
+
+
+@lru_cache(maxsize=20_000)
+def measured(run: Run) -> tuple[dict[str, Any], ...]:
+    """`compressed_rounds`, computed once."""
+    return compressed_rounds(run)
+
+
+def constants(run: Run) -> dict[str, Fraction]:
+    """The letters of the problem and of the settings; R is not among them, see `admitted`.
+
+    mu is that of f where only f is convex, else the smallest curvature.
+    """
+    mu = min(run.h) if min(run.h) > 0 else run.mean_h
+    return {
+        **{"m": Fraction(run.m), "tau": Fraction(run.tau), "L": Fraction(1), "G_q": Fraction(0)},
+        **{"sigma_sq": run.sigma_sq, "q": run.q, "eta": run.eta, "gamma": run.gamma, "alpha": run.alpha},
+        **({"mu": mu, "kappa": 1 / mu} if mu > 0 else {}),
+    }
+
+
+def fits(run: Run, to: Compiled) -> bool:
+    """Whether the run is of the statement's setting, and satisfies its assumptions."""
+    if max(map(abs, run.h)) > 1:
+        return False
+    if to.section == "D":
+        setting = not run.shared and not run.alpha and len(set(run.h)) == len(set(run.b)) == 1
+    else:
+        setting = run.shared and run.alpha in ({1 / (1 + run.q)} if to.damped else {1})
+    minima = all(h > 0 or h == b == 0 for h, b in zip(run.h, run.b, strict=True))
+    convex = (
+        ("bounded" not in to.convexity or run.minimum is not None)
+        and ("all bounded" not in to.convexity or minima)
+        and ("PL" not in to.convexity or run.mean_h > 0)
+        and ("strong" not in to.convexity or min(run.h) > 0)
+    )
+    return setting and convex
+
+
+def admitted(run: Run, R: int, to: Compiled) -> bool:
+    """Whether all conditions hold for the first R rounds of the run, exactly."""
+    known = constants(run) | {"R": Fraction(R)}
+    return all(condition.holds(known) for condition in to.conditions)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An inequality in numbers, and where: round r, client j from 1 and local step c where it speaks of them."""
+
+    comparison: Comparison
+    r: int
+    place: tuple[int, ...]
+
+
+def cases(run: Run, to: Compiled, inequalities: Iterable[Inequality]) -> Iterator[Case]:
+    """The inequalities in numbers at every round, client and step that the statement speaks of."""
+    inequalities = tuple(inequalities)
+    if not fits(run, to):
+        return
+    by_round = "R" in to.letters
+    if not by_round and not admitted(run, run.R, to):
+        return
+    known = constants(run)
+    for r, row in enumerate(measured(run)):
+        if not to.rounds(r) or (by_round and not admitted(run, r + 1, to)):
+            continue
+        places: Iterable[tuple[int, ...]] = [()]
+        if to.letters & set(_OF_STEPS):
+            places = row["drift"]
+        elif to.letters & set(_OF_CLIENTS):
+            places = row["drift_sum"]
+        values = row | known | {"R": Fraction(r + 1)}
+        for place in places:
+            if place:
+                values |= {name: row[name][place] for name in _OF_STEPS if len(place) == 2}
+                values |= {name: row[name][place[:1]] for name in _OF_CLIENTS if name in row}
+            for says, quantity, minus, plus, equality in inequalities:
+                sides = quantity(values), minus(values), plus(values)
+                yield Case(Comparison(says, *sides, equality), r, place)
+
+
+# The family
+
+_HALF, _QUARTER = Fraction(1, 2), Fraction(1, 4)
+# Step sizes to choose from where conditions limit them, in units of 1/(L tau); ascending
+_STEPS = tuple(
+    sorted(
+        {Fraction(n, d) for d in range(1, 13) for n in range(1, 8 * d + 1)} | {Fraction(1, d) for d in range(13, 400)}
+    )
+)
+
+
+def largest_step(run: Run, to: Compiled) -> Fraction | None:
+    """The largest eta of `_STEPS` that the conditions admit, at most 8/(L tau); None where all are refused.
+
+    Conditions that admit a step are taken to admit smaller ones.
+    """
+    low, high = 0, len(_STEPS)
+    while low < high:
+        middle = (low + high) // 2
+        if admitted(replace(run, eta=_STEPS[middle] / run.tau), run.R, to):
+            low = middle + 1
+        else:
+            high = middle
+    return _STEPS[low - 1] / run.tau if low else None
+
+
+# Equal clients: h, b, w0, sigma^2; from simple to complicated
+_EQUAL: tuple[tuple[Any, ...], ...] = (
+    (1, 0, 1, 0),
+    (-1, 0, 1, 0),
+    (1, 0, 0, 1),
+    (-1, 0, 0, 1),
+    (1, 0, 1, 1),
+    (-1, 0, 1, 1),
+    (0, 1, 0, 1),
+)
+# Others: curvatures, slopes
+_OTHERS: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = (
+    ((1,), (0,)),
+    ((-1,), (0,)),
+    ((1, 1), (1, -1)),
+    ((1, -1), (1, -1)),
+    ((1, 0), (1, -1)),
+    ((1, -_HALF), (0, 0)),
+    ((1, 1, -1), (1, -1, 0)),
+)
+_STARTS = ((1, 0), (0, 1), (1, 1))  # w0, sigma^2
+_SHARES = (Fraction(1), Fraction(1, 2), Fraction(1, 8))  # of the largest admissible step
+# Long runs: curvatures, slopes, w0, sigma^2, tau, q, gamma, R.  Noise alone, round after round; and no noise, but an
+# error of the gradient tracking that q > 1 makes grow
+_LONG: tuple[tuple[Any, ...], ...] = (
+    ((-1,), (0,), 0, 1, 2, 0, _QUARTER, 6),
+    ((-1,), (0,), 0, 1, 4, 0, Fraction(1, 8), 4),
+    ((0, 0), (1, -1), 0, 0, 2, 3, 1, 6),
+    ((1, 0), (1, -1), 0, 0, 2, 8, 1, 8),
+    ((1, -_HALF), (1, -1), 0, 0, 4, 3, _QUARTER, 10),
+    ((0, 0), (1, -1), 0, 0, 2, Fraction(3, 2), 1, 12),
+)
+# Letters of sums over rounds, or of what earlier rounds have left
+_LASTING = {"R", "start_sum", "start_partial", "tracking_sq", "tracking_next"}
+
+
+def _run(h: Any, b: Any, w0: Any, sigma_sq: Any, q: Any, tau: int, gamma: Any, R: int, to: Compiled) -> Run:
+    """A run of the statement's setting; its step size is to be replaced."""
+    q, one = Fraction(q), Fraction(1)
+    alpha = Fraction(0) if to.section == "D" else 1 / (1 + q) if to.damped else one
+    h, b = tuple(map(Fraction, h)), tuple(map(Fraction, b))
+    return Run(h, b, Fraction(w0), Fraction(sigma_sq), q, to.section == "E", tau, one, Fraction(gamma), alpha, R)
+
+
+def _shapes(to: Compiled, full: bool) -> Iterator[Run]:
+    """The family without its step sizes, from simple to complicated."""
+    qs = (0, _HALF, 1, 3) if full else (0, 1, 3)
+    gammas: tuple[Any, ...] = (1, 2, _QUARTER) if "gamma" in to.letters else (1,)
+    if to.section == "D":
+        longer = (5, 8, 12) if "drift" in to.letters else ()
+        for m, tau in product((1, 2, 3), (1, 2, 3, 4, *longer)):
+            if (m > 1 and tau > 4) or (m == 3 and tau != 2 and not full):
+                continue
+            for (h, b, w0, sigma_sq), q in product(_EQUAL, qs):
+                yield _run([h] * m, [b] * m, w0, sigma_sq, q, tau, 1, 2 if full and tau <= 2 else 1, to)
+        return
+    first = not to.rounds(1)  # the statement is about round 0 alone
+    taus = (1, 2, 3, 4) if full else (1, 2, 4)
+    for (h, b), tau, q, gamma in product(_OTHERS, taus, qs, gammas):
+        if not full and tau != 2 and (gamma != 1 or len(h) == 3 or q == 1):
+            continue
+        for w0, sigma_sq in _STARTS if full or (gamma == 1 and len(h) < 3) else _STARTS[-1:]:
+            yield _run(h, b, w0, sigma_sq, q, tau, gamma, 1 if first else 4 if full else 2, to)
+    if not first and to.letters & _LASTING:
+        for h, b, w0, sigma_sq, tau, q, gamma, R in _LONG:
+            yield _run(h, b, w0, sigma_sq, q, tau, gamma, R, to)
+
+
+def family(to: Compiled, full: bool) -> Iterator[Run]:
+    """The exact instances of a statement, from simple to complicated; all meet its conditions."""
+    for shape in _shapes(to, full):
+        if not fits(shape, to):
+            continue
+        largest = largest_step(shape, to)
+        if largest is None:
+            continue
+        for share in _SHARES if full or shape.R <= 4 or shape.sigma_sq else _SHARES[:1]:
+            yield replace(shape, eta=share * largest)
+
+
+FAMILY = (
+    "one-dimensional quadratics of either curvature, m = 1, 2, 3, tau = 1..4, q = 0..3, largest step and smaller ones"
+)
+
+
+# The search
+
+_GRID: Mapping[str, tuple[Fraction, ...]] = {
+    "h": tuple(Fraction(n, 8) for n in range(-8, 9)),
+    "b": tuple(Fraction(n, 4) for n in range(-12, 13)),
+    "w0": tuple(Fraction(n, 4) for n in range(-16, 17)),
+    "sigma_sq": tuple(Fraction(*pair) for pair in ((0, 1), (1, 16), (1, 4), (1, 1), (4, 1), (16, 1), (64, 1))),
+    "q": tuple(Fraction(*pair) for pair in ((0, 1), (1, 4), (1, 2), (1, 1), (2, 1), (3, 1), (8, 1))),
+    "gamma": tuple(Fraction(*pair) for pair in ((1, 8), (1, 4), (1, 2), (1, 1), (2, 1), (4, 1))),
+    "share": tuple(Fraction(*p) for p in ((1, 1), (3, 4), (1, 2), (3, 8), (1, 4), (1, 8), (1, 16), (1, 64))),
+}
+
+
+def _varied(run: Run, to: Compiled, random: Random) -> Run | None:
+    """A run that differs in one or two of its numbers; None where no step is admissible."""
+    names = ["h", "b", "w0", "sigma_sq", "q", "share", "tau"] + (["gamma"] if "gamma" in to.letters else [])
+    chosen = random.sample(names, random.choice((1, 1, 2)))
+    changed: dict[str, Any] = {}
+    for name in chosen:
+        if name in ("h", "b"):
+            old: tuple[Fraction, ...] = getattr(run, name)
+            new = [random.choice(_GRID[name])] * run.m if to.section == "D" else list(old)
+            new[random.randrange(run.m)] = new[0] if to.section == "D" else random.choice(_GRID[name])
+            changed[name] = tuple(new)
+        elif name == "tau":
+            most = 12 if "drift" in to.letters else 6
+            changed[name] = min(max(run.tau + random.choice((-1, 1)), 1), most)
+        elif name != "share":
+            changed[name] = random.choice(_GRID[name])
+    other = replace(run, **changed)
+    if to.damped:
+        other = replace(other, alpha=1 / (1 + other.q))
+    largest = largest_step(other, to) if fits(other, to) else None
+    if largest is None:
+        return None
+    if "share" in chosen or not admitted(other, other.R, to):
+        return replace(other, eta=random.choice(_GRID["share"]) * largest)
+    return other
+
+
+def worst(run: Run, to: Compiled) -> Case | None:
+    """The case of the largest need / room; None where the run is outside the statement's conditions."""
+    return max(cases(run, to, to.inequalities), key=lambda case: _score(case.comparison), default=None)
+
+
+def _score(comparison: Comparison) -> tuple[bool, Fraction | float]:
+    return not comparison.holds, comparison.ratio
+
+
+def _climb(run: Run, case: Case, to: Compiled, effort: int) -> tuple[Run, Case]:
+    """The worst run found from one on, by `effort` random changes of which those are kept that make it no better."""
+    random = Random(0)
+    for _ in range(effort):
+        other = _varied(run, to, random)
+        found = None if other is None else worst(other, to)
+        if other is not None and found is not None and _score(found.comparison) >= _score(case.comparison):
+            run, case = other, found
+            if not case.comparison.holds:
+                break
+    return run, case
+
+
+_SIMPLER: Mapping[str, tuple[Fraction, ...]] = {
+    "sigma_sq": (Fraction(0), Fraction(1)),
+    "w0": (Fraction(0), Fraction(1)),
+    "q": (Fraction(0), Fraction(1), Fraction(2), Fraction(3)),
+    "gamma": (Fraction(1),),
+    "eta": tuple(Fraction(1, d) for d in (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 40)),
+}
+
+
+def _simpler(run: Run) -> Iterator[Run]:
+    """Runs with one thing made simpler, the simplest first."""
+    if run.m > 1:
+        yield from (replace(run, h=run.h[:i] + run.h[i + 1 :], b=run.b[:i] + run.b[i + 1 :]) for i in range(run.m))
+    yield from (replace(run, tau=tau) for tau in range(1, run.tau))
+    for name in ("b", "h"):
+        old: tuple[Fraction, ...] = getattr(run, name)
+        for i, value in enumerate(old):
+            for new in _before(value, (Fraction(0), Fraction(1), Fraction(-1))):
+                for entries in ((*old[:i], new, *old[i + 1 :]), (new,) * run.m):
+                    changed: dict[str, Any] = {name: entries}
+                    yield replace(run, **changed)
+    for name, values in _SIMPLER.items():
+        for new in _before(getattr(run, name), values):
+            changed = {name: new}
+            yield replace(run, **changed)
+
+
+def _before(value: Fraction, candidates: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    """The candidates that are simpler than the value: those before it, all if it is none of them."""
+    return candidates[: candidates.index(value)] if value in candidates else candidates
+
+
+def shrunk(run: Run, to: Compiled, inequalities: tuple[Inequality, ...]) -> tuple[Run, Case]:
+    """A violation with small numbers, from a run that violates one of the inequalities."""
+
+    def violated(at: Run) -> Case | None:
+        return next((case for case in cases(at, to, inequalities) if not case.comparison.holds), None)
+
+    case = violated(run)
+    assert case is not None
+    while True:
+        run = replace(run, R=case.r + 1)
+        damping = [replace(s, alpha=1 / (1 + s.q)) if to.damped else s for s in _simpler(run)]
+        found = next(((s, c) for s in damping if (c := violated(s)) is not None), None)
+        if found is None:
+            return run, case
+        run, case = found
+
+
+# The verdict
+
+
+def check(statement: Statement, full: bool = False) -> Verdict:
+    """A statement against the family, then against what a search finds from the worst instances on.
+
+    refuted, with small numbers, by an instance within the statement's conditions and assumptions that violates its
+    claim, or, where its claim holds throughout, a further claim of the same display; holds otherwise.
+
+    Raises ValueError for a statement that is neither one of `PRINTED` nor corrects one, and as `compiled`.
+    """
+    to = compiled(statement)
+    instances, seen = 0, []
+    for run in family(to, full):
+        case = worst(run, to)
+        if case is None:
+            continue
+        instances += 1
+        if not case.comparison.holds:
+            return _refuted(*shrunk(run, to, to.inequalities), to)
+        seen.append((run, case))
+    if not instances:
+        return Verdict(Status.OPEN, f"no instance meets the conditions: {FAMILY}")
+    seen.sort(key=lambda pair: pair[1].comparison.ratio, reverse=True)
+    starts, effort = (6, 300) if full else (2, 60)
+    largest = seen[0][1].comparison.ratio
+    for run, case in seen[:starts]:
+        run, case = _climb(run, case, to, effort)
+        if not case.comparison.holds:
+            return _refuted(*shrunk(run, to, to.inequalities), to)
+        largest = max(largest, case.comparison.ratio)
+    if to.also:
+        for run, _ in seen:
+            if any(not case.comparison.holds for case in cases(run, to, to.also)):
+                return _refuted(*shrunk(run, to, to.also), to)
+    says = (
+        f"exact on {instances} instances ({FAMILY}), and in a search of {effort} more from each of the {starts} worst"
+    )
+    return Verdict(Status.HOLDS, says, slack=float(1 / largest) if largest else None)
+
+
+def _refuted(run: Run, case: Case, to: Compiled) -> Verdict:
+    comparison = case.comparison
+    left, right = comparison.quantity, comparison.minus + comparison.plus
+    witness: dict[str, Any] = {
+        **{"h": [str(h) for h in run.h], "b": [str(b) for b in run.b], "w0": str(run.w0)},
+        **{"L": "1", "sigma^2": str(run.sigma_sq), "q": str(run.q)},
+        "coins": "one for all clients" if run.shared else "independent",
+        **{"m": run.m, "tau": run.tau, "eta": str(run.eta), "gamma": str(run.gamma)},
+        **({"alpha": str(run.alpha)} if to.section == "E" else {}),
+        **({"R": run.R} if "R" in to.letters else {"r": case.r}),
+        **dict(zip(("j", "c"), case.place, strict=False)),
+        **{"relation": comparison.says, "left": str(left), "right": str(right)},
+    }
+    says = f"m = {run.m}, tau = {run.tau}, round {case.r}: left side {left}, right side {right}, exactly"
+    slack = float(1 / comparison.ratio) if not comparison.equality and comparison.ratio < inf else None
+    return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
+
+
+def evidence() -> list[Evidence]:
+    """Evidence of kind `search` for every printed lemma, and for what corrects it in letters that a run gives."""
+    found = []
+    for name in PRINTED:
+        id_ = f"fedcom.{name}"
+        for one in (id_, *catalogue.corrected_by(id_)):
+            claim = catalogue.find(one).claim
+            if isinstance(claim, Bound | Relations) and _letters(claim, catalogue.find(one).where) <= known_letters():
+                found.append(Evidence(one, "search", check))
+    return found
+
+
+__all__ = ["PRINTED", "Case", "Compiled", "cases", "check", "compiled", "evidence", "family", "worst"]

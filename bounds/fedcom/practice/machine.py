@@ -1,0 +1,316 @@
+"""The listings of Algorithms 1 to 5, carried out as they stand, in floating point or in fractions.
+
+The lines are loops, `sample S^(r) of |S| = floor(k m) clients`, and assignments; an assignment's right side is made of
++ - * / ( ), Q(...), sum_j, numbers, the letters eta, gamma, tau, m, q, |S|, and variables:
+
+    w^(r)          the server's, of round r
+    delta_j^(r)    client j's, of round r
+    w_j^(c,r)      client j's, of local step c of round r
+    g_j^(c,r)      a stochastic gradient of f_j at w_j^(c,r), never assigned
+
+sum_j runs over the clients that take part in round r.  A client that sits a round out keeps what it has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from operator import add, mul, sub, truediv
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bounds.listings import Carrier, Line, Undefined, Unreadable, tree
+from simulations.algorithms import Memory
+from simulations.algorithms.fedcom import UNCOMPRESSED, variance_factor
+from simulations.compressors import Compressor
+from simulations.draws import Draws
+from simulations.problems import Array, Problem
+from theory.statement import Listing
+
+Vector = NDArray[Any]  # (d,), of floats or of fractions
+
+
+class Place(NamedTuple):
+    """Where a value is kept: a variable's name, its client (0: the server), and its round, or local step and round."""
+
+    name: str
+    client: int
+    at: tuple[int, ...]
+
+    def __str__(self) -> str:
+        own = f"_{self.client}" if self.client else ""
+        return f"{self.name}{own}^({','.join(map(str, self.at))})"
+
+
+# ---------------------------------------------------------------------------------------------------- expressions
+
+_TOKEN = re.compile(r"\s*(sum_j|\|S\||\d+|[A-Za-z]+(?:_j)?(?:\^\([^()]*\))?|[-+*/()])")
+_VARIABLE = re.compile(r"([A-Za-z]+)(_j)?\^\(([^()]*)\)")
+_LETTER = re.compile(r"[A-Za-z]+|\|S\|")
+_INDEX = re.compile(r"([A-Za-z]+)?([+-]?\d+)?")
+_DO: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv}
+
+Tree = tuple[str, Any]  # what is done, and with what
+
+
+@cache
+def parse(text: str) -> Tree:
+    """A right side as a tree.  Raises Unreadable."""
+    tokens, at = [], 0
+    while text[at:].strip():
+        found = _TOKEN.match(text, at)
+        if not found:
+            raise Unreadable(f"cannot read {text!r}")
+        tokens.append(found[1])
+        at = found.end()
+    rest = tokens[::-1]
+    try:
+        read = _sum(rest)
+    except IndexError:
+        raise Unreadable(f"{text!r} breaks off") from None
+    if rest:
+        raise Unreadable(f"cannot read {text!r} from {rest[-1]!r} on")
+    return read
+
+
+def _sum(rest: list[str]) -> Tree:
+    read = _product(rest)
+    while rest and rest[-1] in "+-":
+        read = (rest.pop(), (read, _product(rest)))
+    return read
+
+
+def _product(rest: list[str]) -> Tree:
+    read = _factor(rest)
+    while rest and rest[-1] in "*/":
+        read = (rest.pop(), (read, _factor(rest)))
+    return read
+
+
+def _factor(rest: list[str]) -> Tree:
+    token = rest.pop()
+    if token in ("Q", "("):
+        if token == "Q" and rest.pop() != "(":
+            raise Unreadable("Q without parentheses")
+        inside = _sum(rest)
+        if rest.pop() != ")":
+            raise Unreadable("a parenthesis is not closed")
+        return ("Q", inside) if token == "Q" else inside
+    if token == "sum_j":
+        return "sum", _product(rest)
+    if token.isdigit():
+        return "number", int(token)
+    if _VARIABLE.fullmatch(token):
+        return "variable", token
+    if _LETTER.fullmatch(token):
+        return "letter", token
+    raise Unreadable(f"cannot read {token!r} here")
+
+
+# -------------------------------------------------------------------------------------------------------- machine
+
+_STEPS = re.compile(r"for (\w) = (\w+), \.\.\., (\S+) do")
+_CLIENTS = re.compile(r"for each client j in (\[m\]|S\^\((\w)\)) do in parallel")
+_SAMPLE = re.compile(r"sample S\^\((\w)\) of \|S\| = floor\(k m\) clients")
+_ASSIGNMENT = re.compile(r"(?:send )?(\S+) = (.+?)( for each client j in \[m\])?")
+
+
+@dataclass
+class Machine(Carrier):
+    """Carries out a listing.
+
+    counts    m, tau, R
+    letters   eta, gamma, and q where Q has one
+    number    how a whole number is read: float or Fraction
+    sample    round -> S^(r), of clients 1..m
+    gradient  (client, point, round, c) -> stochastic gradient
+    compress  (client, message, round) -> Q(message)
+    known     what has a value; w^(0) to begin with
+    """
+
+    counts: Mapping[str, int]
+    letters: Mapping[str, Any]
+    number: Callable[[int], Any]
+    sample: Callable[[int], Sequence[int]]
+    gradient: Callable[[int, Vector, int, int], Vector]
+    compress: Callable[[int, Vector, int], Vector]
+    known: dict[Place, Vector]
+    sampled: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def run(self, listing: Listing) -> Machine:
+        """Carry it out and return the machine.  Raises Undefined or Unreadable, and Undefined where no w^(R) comes out."""
+        self.execute(tree(listing.lines), {})
+        for r in range(1, self.counts["R"] + 1):
+            self.value("w", 0, r)
+        return self
+
+    def value(self, name: str, client: int, *at: int) -> Vector:
+        """A variable's value.  Raises Undefined."""
+        place = Place(name, client, at)
+        while place not in self.known:
+            (*_, r) = place.at
+            # who sat out the round before has what it had before that
+            if not (client and len(at) == 1 and r - 1 in self.sampled and client not in self.sampled[r - 1]):
+                raise Undefined(f"{Place(name, client, at)} has no value")
+            place = Place(name, client, (r - 1,))
+        return self.known[place]
+
+    def carry_out(self, line: Line, at: Mapping[str, int]) -> None:
+        """A loop, a sample or an assignment.  Raises Undefined or Unreadable."""
+        if loop := _STEPS.fullmatch(line.text):
+            variable, first, last = loop.groups()
+            for value in range(self._index(first, at), self._index(last, at) + 1):
+                self.execute(line.body, {**at, variable: value})
+        elif loop := _CLIENTS.fullmatch(line.text):
+            clients = self._sampled(self._index(loop[2], at)) if loop[2] else self._everyone()
+            # What is done in parallel may be done in any order: backwards, so that no client relies on the one before.
+            for j in reversed(clients):
+                self.execute(line.body, {**at, "j": j})
+        elif found := _SAMPLE.fullmatch(line.text):
+            r = self._index(found[1], at)
+            self.sampled[r] = tuple(self.sample(r))
+        elif found := _ASSIGNMENT.fullmatch(line.text):
+            target, right, each = found.groups()
+            for j in self._everyone() if each else [at.get("j", 0)]:
+                self._assign(target, parse(right), {**at, "j": j} if j else at)
+        else:
+            raise Unreadable(f"cannot read {line.text!r}")
+
+    def _everyone(self) -> tuple[int, ...]:
+        return tuple(range(1, self.counts["m"] + 1))
+
+    def _sampled(self, r: int) -> tuple[int, ...]:
+        if r not in self.sampled:
+            raise Undefined(f"S^({r}) has not been sampled")
+        return self.sampled[r]
+
+    def _assign(self, target: str, right: Tree, at: Mapping[str, int]) -> None:
+        if not _VARIABLE.fullmatch(target) or target.startswith("g_"):
+            raise Unreadable(f"cannot assign to {target!r}")
+        # a number stands for the vector of that number in every coordinate
+        self.known[self._place(target, at)] = self._of(right, at) + 0 * self.value("w", 0, 0)
+
+    def _place(self, text: str, at: Mapping[str, int]) -> Place:
+        found = _VARIABLE.fullmatch(text)
+        if not found:
+            raise Unreadable(f"cannot read the variable {text!r}")
+        name, own, indices = found.groups()
+        if own and "j" not in at:
+            raise Undefined(f"{text} outside a loop over clients")
+        return Place(name, at["j"] if own else 0, tuple(self._index(i, at) for i in indices.split(",")))
+
+    def _index(self, text: str, at: Mapping[str, int]) -> int:
+        found = _INDEX.fullmatch(text.replace(" ", ""))
+        if not found or not text.strip():
+            raise Unreadable(f"cannot read the index {text!r}")
+        name, number = found.groups()
+        known = {**self.counts, **at}
+        if name and name not in known:
+            raise Undefined(f"{name} has no value")
+        return (known[name] if name else 0) + int(number or 0)
+
+    def _of(self, read: Tree, at: Mapping[str, int]) -> Any:
+        what, parts = read
+        if what == "number":
+            return self.number(parts)
+        if what == "letter":
+            return self._letter(parts, at)
+        if what == "variable":
+            name, client, place = self._place(parts, at)
+            if name == "g":
+                c, r = place
+                return self.gradient(client, self.value("w", client, c, r), r, c)
+            return self.value(name, client, *place)
+        if what == "sum":
+            r = self._index("r", at)
+            return sum(self._of(parts, {**at, "j": j}) for j in self.sampled.get(r, self._everyone()))
+        if what == "Q":
+            if "j" not in at:
+                raise Undefined("Q outside a loop over clients")
+            return self.compress(at["j"], self._of(parts, at), self._index("r", at))
+        left, right = (self._of(part, at) for part in parts)
+        if what in "*/" and np.ndim(right) and (what == "/" or np.ndim(left)):
+            raise Unreadable("a product of two vectors, or a quotient by one")
+        return _DO[what](left, right)
+
+    def _letter(self, name: str, at: Mapping[str, int]) -> Any:
+        if name == "|S|":
+            return self.number(len(self._sampled(self._index("r", at))))
+        if name in self.letters:
+            return self.letters[name]
+        if name in self.counts:
+            return self.number(self.counts[name])
+        raise Undefined(f"{name} has no value")
+
+
+# --------------------------------------------------------------------------------------------------------- replay
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A run on a problem with known draws, those of seed 0, from w^(0) = (1, 1/2, 1/3 ...).
+
+    k  ratio of clients taking part, where they are sampled
+    """
+
+    problem: Problem
+    tau: int
+    compressor: Compressor = UNCOMPRESSED
+    k: float = 1.0
+    eta: float = 0.1
+    gamma: float = 1.5
+    rounds: int = 3
+
+    def __str__(self) -> str:
+        sampled = f", k = {self.k:.3g}" if self.k < 1 else ""
+        return f"m = {self.problem.M}, tau = {self.tau}, Q = {self.compressor.name}{sampled}"
+
+    @property
+    def w0(self) -> Array:
+        """The start, (d,)."""
+        return 1 / np.arange(1.0, self.problem.d + 1)
+
+    def draws(self, r: int) -> Draws:
+        """The randomness of a round."""
+        return Draws.of_seeds(np.arange(1), r)
+
+    def sample(self, r: int) -> tuple[int, ...]:
+        """S^(r), of clients 1..m."""
+        S = int(self.k * self.problem.M + 1e-9)
+        return tuple(int(j) + 1 for j in self.draws(r).order(self.problem.M, S)[0])
+
+    def gradient(self, client: int, w: Vector, r: int, c: int) -> Vector:
+        """The stochastic gradient of client 1..m at w, at local step c of a round."""
+        who = np.array([client - 1])
+        return np.asarray(self.problem.gradient(w[None, None], who, self.draws(r).of(who).step(c))[0, 0])
+
+    def compress(self, client: int, message: Vector, r: int) -> Vector:
+        """Q(message) with the coins of client 1..m in a round."""
+        coins = self.draws(r).codes(np.array([[client - 1]]), shared=self.compressor.shared)
+        return self.compressor(message[None, None, None], coins)[0, 0, 0]
+
+    def machine(self, listing: Listing) -> Machine:
+        """The listing, carried out.  Raises Undefined or Unreadable."""
+        letters = {"eta": self.eta, "gamma": self.gamma}
+        if self.compressor.q(self.problem.d).value is not None:
+            letters["q"] = variance_factor(self.compressor, self.problem.d)
+        counts = {"m": self.problem.M, "tau": self.tau, "R": self.rounds}
+        start = {Place("w", 0, (0,)): self.w0}
+        return Machine(counts, letters, float, self.sample, self.gradient, self.compress, start).run(listing)
+
+    def implemented(self, algorithm: Any) -> list[tuple[Array, Memory]]:
+        """w^(r) and what the clients remember, r = 0 ... R, of an algorithm of `simulations`."""
+        found: list[tuple[Array, Memory]] = [(self.w0, {})]
+        eta, memory = np.full((1, 1, 1), self.eta), Memory()
+        for r in range(self.rounds):
+            w = found[-1][0][None, None]
+            w = algorithm.round(self.problem, w, eta, self.draws(r), lambda *_: None, memory)
+            found.append((w[0, 0], {name: kept[0, 0] for name, kept in memory.items()}))
+        return found
+
+
+__all__ = ["Machine", "Place", "Replay", "Vector", "parse"]

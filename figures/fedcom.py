@@ -1,0 +1,671 @@
+"""Figures of the FedCOM paper: bits, Figures 7 to 9, conditions, printed against corrected, each bound in its arenas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import sympy
+import xarray as xr
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
+
+from bounds.arena import Arena, confront, measure_all
+from bounds.fedcom.arenas import ARENAS
+from figures import bound_against_run
+from figures.gallery import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
+from simulations import data, expectation, partitions, run
+from simulations.algorithms.fedcom import (
+    DIANA,
+    SCAFFOLD,
+    VRDIANA,
+    FedCOM,
+    FedCOMGATE,
+    FedGATE,
+    FedPAQ,
+    SparseFedCOMGATE,
+)
+from simulations.compressors import (
+    QSGD,
+    Bernoulli,
+    Compressor,
+    Dithering,
+    Identity,
+    RandK,
+    Rounding,
+    Sparsifier,
+    StochasticSign,
+    TopK,
+)
+from simulations.problems import Array
+from simulations.problems.logistic import Logistic
+from simulations.problems.quadratic import Quadratic, generate
+from simulations.tracking import spectral_radius
+from theory import catalogue
+from theory.statement import Relations
+
+Rows = list[dict[str, object]]
+Method = FedCOM | FedPAQ | FedCOMGATE | FedGATE | SCAFFOLD | DIANA
+
+GREY = "#999999"
+_GAP = r"gap $f(w^{(r)})-f(w^{(*)})$  (units of $f$)"
+_DISTANCE = r"distance to $w^{(*)}$  (units of $w$)"
+_BAND = "line: mean, band: minimum and maximum of {} seeds"
+
+# ------------------------------------------------------------------------------------------------ runs, drawn
+
+
+def best_of_grid(runs: xr.Dataset) -> tuple[xr.Dataset, bool]:
+    """The runs of the step size with the smallest mean final gap, and whether they end below their start.
+
+    Where all step sizes have a run that is lost, those of the one that loses its first run last.
+    """
+    stable = (runs.status == "ran").all("seed").values
+    if not stable.any():
+        last = np.where(runs.diverged_at < 0, np.inf, runs.diverged_at).min(-1)
+        return runs.isel(step_size=int(last.argmax())), False
+    final = np.where(stable, runs.gap.isel(round=-1).mean("seed").values, np.inf)
+    best = runs.isel(step_size=int(final.argmin()))
+    return best, bool(final.min() < float(best.gap.isel(round=0).mean()))
+
+
+def _curve(axis: Any, x: Array, gap: xr.DataArray, told: dict[str, object], **style: Any) -> Rows:
+    """Mean and band of a gap over (seed, round), as far as all seeds have it; returns the numbers."""
+    there = np.isfinite(gap.values).all(0)
+    mean, low, high = (v.values[there] for v in (gap.mean("seed"), gap.min("seed"), gap.max("seed")))
+    axis.plot(x[there], mean, **style)
+    axis.fill_between(x[there], low, high, color=style["color"], alpha=0.15, lw=0)
+    return [
+        {**told, "round": int(r), "x": a, "mean": b, "min": c, "max": d}
+        for r, a, b, c, d in zip(gap["round"].values[there], x[there], mean, low, high, strict=True)
+    ]
+
+
+def _some(rounds: int, most: int = 60) -> list[int]:
+    """At most about `most` of the rounds 0 ... rounds, evenly, with both ends."""
+    return np.unique(np.linspace(0, rounds, most + 1).round().astype(int)).tolist()
+
+
+@cache
+def breast_cancer(clients: str, batch: int | None = 16) -> Logistic:
+    """Binary logistic regression, ten clients: "IID", or "one class" each."""
+    dataset = data.scaled(data.load("breast_cancer"))
+    if clients == "IID":
+        partition = partitions.iid(dataset.labels, 10, seed=0)
+    else:
+        partition = partitions.exdir(dataset.labels, 10, 1, 10.0, seed=0)
+    return Logistic(dataset, partition, regularisation=1e-3, batch=batch)
+
+
+@cache
+def digits(clients: str, M: int, batch: int | None = None) -> Logistic:
+    """Multinomial logistic regression on the digits: "IID", or "two classes" a client."""
+    dataset = data.scaled(data.load("digits"))
+    dealt = partitions.iid(dataset.labels, M, seed=0)
+    if clients != "IID":
+        dealt = partitions.quantity(dataset.labels, M, 2, seed=0)
+    return Logistic(dataset, dealt, regularisation=1e-3, batch=batch)
+
+
+# ------------------------------------------------------------------------------------------------- communication
+
+TAU = 5
+STEPS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # grid of eta
+BUDGET = 20_000  # bits of uplink per client
+COMPRESSORS: tuple[tuple[Compressor, str, str], ...] = (
+    (Identity(), BLACK, "-"),
+    (QSGD(1), BLUE, "-"),
+    (QSGD(4), BLUE, "--"),
+    (QSGD(16), BLUE, ":"),
+    (Dithering(4), SKY, "-"),
+    (Rounding(4), SKY, "--"),
+    (RandK(6), GREEN, "-"),
+    (TopK(6), GREEN, "--"),
+    (Bernoulli(0.25), ORANGE, "-"),
+    (Sparsifier(0.25), ORANGE, "--"),
+    (StochasticSign(), PURPLE, "-"),
+)
+
+
+def _within_budget(
+    axis: Any, problem: Logistic, name: str, algorithm: Method, budget: float, seeds: int, **style: Any
+) -> Rows:
+    """The tuned gap of one algorithm against the bits that a client has sent; returns the numbers."""
+    bits = algorithm.uplink_bits(problem)
+    rounds = int(budget // bits)
+    runs = run(problem, algorithm, rounds=rounds, seeds=range(seeds), record=("gap",), at=_some(rounds))
+    best, converges = best_of_grid(runs)
+    told: dict[str, object] = {
+        "problem": problem.name,
+        "method": name,
+        "bits_a_round": bits,
+        "eta": float(best.step_size),
+        "converges": int(converges),
+    }
+    label = f"{name}, " + (rf"$\eta$={float(best.step_size):g}" if converges else "diverges")
+    return _curve(axis, best["round"].values * bits / 1000, best.gap, told, label=label, **style)
+
+
+def _against_bits(axis: Any, title: str, floor: float, top: float) -> None:
+    axis.set(yscale="log", ylim=(floor, top), title=title, xlabel="uplink bits per client, cumulative (kbit)")
+    axis.legend(fontsize=6.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+
+
+def compressors(full: bool = False) -> Drawn:
+    """Gap against bits for every compressor: FedCOM, and FedCOMGATE as printed and damped."""
+    figure, axes = canvas(1, 3, width=4.4, height=4.6, sharey=True)
+    seeds = 20 if full else 3
+    rows: Rows = []
+    panels: tuple[tuple[str, str, Callable[..., Method]], ...] = (
+        ("FedCOM, IID clients", "IID", FedCOM),
+        ("FedCOMGATE as printed, one class a client", "one class", FedCOMGATE),
+        ("FedCOMGATE damped by 1/(1+q), one class a client", "one class", partial(FedCOMGATE, damping=None)),
+    )
+    for axis, (title, clients, algorithm) in zip(axes[0], panels, strict=True):
+        problem = breast_cancer(clients)
+        for Q, colour, line in COMPRESSORS:
+            q = Q.q(problem.d).value
+            if "damped" in title and q is None:
+                continue  # nothing to damp by
+            name = f"{Q.name.replace(', shared=False', '')}, " + ("biased" if q is None else f"q={q:.3g}")
+            method = algorithm(tau=TAU, eta=list(STEPS), compressor=Q)
+            found = _within_budget(axis, problem, name, method, BUDGET, seeds, color=colour, ls=line)
+            rows += [{"panel": title, "compressor": Q.name, **row} for row in found]
+        _against_bits(axis, title, 1e-5, 1e2)
+    axes[0, 0].set_ylabel(_GAP)
+    figure.suptitle(
+        f"Logistic regression on breast_cancer, 10 clients, mini-batches of 16, $\\tau$={TAU}, $\\gamma$=1, best "
+        f"$\\eta$ of {STEPS[0]:g}, {STEPS[1]:g}, {STEPS[2]:g} ... {STEPS[-1]:g}; {_BAND.format(seeds)}"
+    )
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+def systems(full: bool = False) -> Drawn:
+    """Gap against bits of the methods that the paper compares, with mini-batches and with exact gradients."""
+    figure, axes = canvas(1, 2, width=5.2, height=4.4)
+    seeds = 20 if full else 3
+    Q, eta = QSGD(4), list(STEPS)
+    methods: dict[str, tuple[Method, str, str]] = {
+        "FedAvg": (FedPAQ(TAU, eta), GREY, "-"),
+        "FedPAQ": (FedPAQ(TAU, eta, Q), GREY, "--"),
+        "SCAFFOLD": (SCAFFOLD(TAU, eta), ORANGE, "-"),
+        "FedGATE": (FedGATE(TAU, eta), BLUE, "-"),
+        "FedCOMGATE, printed": (FedCOMGATE(TAU, eta, compressor=Q), RED, "--"),
+        "FedCOMGATE, damped": (FedCOMGATE(TAU, eta, compressor=Q, damping=None), RED, "-"),
+        "DIANA": (DIANA(eta, Q), GREEN, "-"),
+        "VR-DIANA": (VRDIANA(eta, Q), GREEN, ":"),
+    }
+    rows: Rows = []
+    for axis, batch, floor in ((axes[0, 0], 16, 1e-5), (axes[0, 1], None, 1e-8)):
+        problem = breast_cancer("one class", batch)
+        title = "exact gradients" if batch is None else f"mini-batches of {batch}"
+        title += " (VR-DIANA: one sample)"
+        for name, (method, colour, line) in methods.items():
+            width = 2.6 if colour == GREY else 1.4  # seen where another lies on it
+            found = _within_budget(axis, problem, name, method, BUDGET, seeds, color=colour, ls=line, lw=width)
+            rows += [{"panel": title, **row} for row in found]
+        _against_bits(axis, title, floor, 1.0)
+    axes[0, 0].set_ylabel(_GAP)
+    figure.suptitle(
+        f"Logistic regression on breast_cancer, 10 clients with one class each; {Q.name} where compressed, "
+        f"$\\tau$={TAU} (DIANA 1), best $\\eta$ of {STEPS[0]:g} ... {STEPS[-1]:g}\n{_BAND.format(seeds)}"
+    )
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+# ---------------------------------------------------------------------------------------------- Figure 9: q and tau
+
+QS, TAUS = (0.0, 0.5, 1.0, 2.0, 4.0), (1, 2, 5, 10)
+_SCALE = (BLACK, BLUE, GREEN, ORANGE, RED)  # along q or tau
+FORMS: tuple[tuple[str, float | None, str], ...] = (("printed", 1.0, "--"), ("damped", None, "-"))
+
+
+def with_q(q: float) -> Compressor:
+    """Coordinates kept by coins that all clients share: q as asked for, and Assumption 5 with G_q = 0."""
+    return Sparsifier(1 / (1 + q), shared=True)
+
+
+@cache
+def quadratics(sigma: float = 0.0) -> Quadratic:
+    """Four clients in five dimensions, heterogeneous, L = 1, mu = 0.1 for each client."""
+    apart = 0.1 * np.array([1.0, 1.0, -1.0, -1.0])
+    H = (np.linspace(0.2, 0.9, 5) + apart[:, None])[..., None] * np.eye(5)
+    b = np.random.default_rng(1).standard_normal((4, 5))
+    return Quadratic(H, b - b.mean(0), sigma, "four quadratics")
+
+
+def q_and_tau(full: bool = False) -> Drawn:
+    """Figure 9: q at fixed tau, tau at fixed q, and the factor a round; quadratics, exact, and logistic regression."""
+    figure, axes = canvas(2, 3, width=3.9, height=3.2)
+    seeds = 20 if full else 4
+    rows: Rows = []
+    settings = (
+        ("quadratics, exact expectation", quadratics(sigma=0.1), 0.05, 300, 1.0),
+        (f"logistic regression, {seeds} seeds", breast_cancer("one class"), 4.0, 120, 0.0),
+    )
+    for i, (what, problem, eta, rounds, x0) in enumerate(settings):
+
+        def gap(method: FedCOMGATE) -> xr.DataArray:
+            at = _some(rounds, 100)  # noqa: B023
+            chosen: dict[str, Any] = {"rounds": rounds, "x0": x0, "record": ("gap",), "at": at}  # noqa: B023
+            if isinstance(problem, Quadratic):  # noqa: B023
+                return expectation(problem, method, **chosen).gap.expand_dims("seed", 1).isel(step_size=0)  # noqa: B023
+            return run(problem, method, seeds=range(seeds), **chosen).gap.isel(step_size=0)  # noqa: B023
+
+        def curve(axis: Any, method: FedCOMGATE, told: dict[str, object], **style: Any) -> None:
+            series = gap(method)
+            rows.extend(_curve(axis, series["round"].values, series, {"on": what, **told}, **style))  # noqa: B023
+
+        for q, colour in zip(QS, _SCALE, strict=True):
+            for form, damping, line in FORMS[q == 0 :]:  # the same without compression
+                method = FedCOMGATE(5, eta, compressor=with_q(q), damping=damping)
+                told = {"panel": "q", "q": q, "tau": 5, "form": form}
+                curve(axes[i, 0], method, told, color=colour, ls=line, label=f"q = {q:g}" if form == "damped" else None)
+        for tau, colour in zip(TAUS, _SCALE, strict=False):
+            for q, line in ((0.0, ":"), (2.0, "-")):
+                method = FedCOMGATE(tau, eta, compressor=with_q(q), damping=None)
+                told = {"panel": "tau", "q": q, "tau": tau, "form": "damped"}
+                label = rf"$\tau$ = {tau}" if q else None
+                curve(axes[i, 1], method, told, color=colour, ls=line, label=label)
+        for axis, title in ((axes[i, 0], r"$\tau$ = 5"), (axes[i, 1], "q = 2, damped (dotted: q = 0)")):
+            axis.set(yscale="log", title=f"{title}\n{what}, $\\eta$ = {eta:g}", xlabel="round r")
+            axis.legend(loc="upper right", fontsize=7, ncols=2)
+        axes[1, 0].legend(loc="upper left", fontsize=7, ncols=2)
+        axes[i, 0].set(ylim=((1e-5, 1e3), (1e-4, 1e3))[i], ylabel=_GAP)
+        axes[i, 1].set(ylim=((1e-5, 1e2), (1e-4, 1e1))[i])
+    rows += _factors(axes[0, 2], axes[1, 2])
+    figure.suptitle(
+        "Figure 9 on small problems: FedCOMGATE, dashed as printed, solid damped by 1/(1+q); "
+        "bands: minimum and maximum over seeds"
+    )
+    return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
+
+
+def _factors(along_q: Any, along_tau: Any) -> Rows:
+    """The factor by which expected squares change in a round, exact, along q and along tau."""
+    eta = 0.05
+    rows: Rows = []
+
+    def radius(q: float, tau: int, damping: float | None) -> float:
+        method = FedCOMGATE(tau, eta, compressor=with_q(q), damping=damping)
+        return float(spectral_radius(quadratics(), method)[0])
+
+    grid = np.linspace(0, 4, 41)
+    for form, damping, line in FORMS:
+        for tau, colour in zip(TAUS, _SCALE, strict=False):
+            found = [radius(q, tau, damping) for q in grid]
+            along_q.plot(grid, found, ls=line, color=colour, label=rf"$\tau$ = {tau}" if damping is None else None)
+            rows += [
+                {"on": "factor", "panel": "q", "q": q, "tau": tau, "form": form, "x": q, "mean": f}
+                for q, f in zip(grid, found, strict=True)
+            ]
+        for q, colour in zip(QS, _SCALE, strict=True):
+            taus = range(1, 21)
+            found = [radius(q, tau, damping) for tau in taus]
+            along_tau.plot(taus, found, ls=line, color=colour, label=f"q = {q:g}" if damping is None else None)
+            rows += [
+                {"on": "factor", "panel": "tau", "q": q, "tau": t, "form": form, "x": t, "mean": f}
+                for t, f in zip(taus, found, strict=True)
+            ]
+    along_q.axvline(1, color=GREY, lw=0.8, ls=":")
+    for axis, label in ((along_q, "q"), (along_tau, r"local steps $\tau$")):
+        axis.axhline(1, color=GREY, lw=0.8)
+        axis.set(xlabel=label, ylabel=r"factor of $\mathbb{E}\|\cdot\|^2$ a round", yscale="log", ylim=(0.5, 10))
+        axis.yaxis.set_major_locator(FixedLocator((0.5, 1, 2, 4, 8)))
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.yaxis.set_minor_locator(NullLocator())
+        axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axis.set_title(rf"exact factor a round, quadratics, $\eta$ = {eta:g}" + "\nabove 1: diverges")
+        axis.legend(loc="upper right", fontsize=7, ncols=3)
+    return rows
+
+
+# -------------------------------------------------------------------------------------- printed against corrected
+
+
+def resting_point(problem: Quadratic, S: int, eta: float, gamma: float, tau: int, x0: Array) -> Array:
+    """Where Algorithm 4 as printed comes to rest: grad f(w) = c (w0 - w), c = (1 - |S|/m) / (eta gamma tau).
+
+    The mean of the delta_j is c (w0 - w) throughout, and at rest it is that of the clients' gradients.
+    """
+    H, b = problem.mean
+    c = (1 - S / problem.M) / (eta * gamma * tau)
+    return np.asarray(np.linalg.solve(H + c * np.eye(problem.d), c * x0 - b))
+
+
+def algorithms(full: bool = False) -> Drawn:
+    """Four algorithms as printed and corrected: distance to the optimum, exact."""
+    problem, eta, tau, rounds = quadratics(), 0.1, 5, 300
+    x0, x_star = np.ones(problem.d), np.asarray(problem.constants["x_star"])
+    figure, axes = canvas(2, 2, width=4.6, height=3.2, sharex=True)
+    rows: Rows = []
+
+    def line(axis: Any, panel: str, form: str, runs: xr.Dataset, label: str, **style: Any) -> None:
+        squares = runs.dist2.isel(step_size=0).values.reshape(-1)
+        there = np.isfinite(squares)
+        r, distance = runs["round"].values[there], np.sqrt(squares[there].clip(min=0.0))
+        axis.plot(r, distance, label=label, **style)
+        rows.extend(
+            {"panel": panel, "form": form, "label": label, "round": a, "distance": d}
+            for a, d in zip(r, distance, strict=True)
+        )
+
+    def exact(method: FedCOMGATE) -> xr.Dataset:
+        return expectation(problem, method, rounds=rounds, x0=x0, record=("dist2",))
+
+    axis = axes[0, 0]
+    for form, divisor, colour, dash in (
+        ("printed", "clients", RED, "--"),
+        ("corrected", "participants", BLUE, "-"),
+    ):
+        runs = exact(FedCOMGATE(tau, eta, k=0.5, divisor=divisor))  # type: ignore[arg-type]
+        name = "printed, $1/m$" if form == "printed" else r"corrected, $1/|\mathcal{S}|$"
+        line(axis, "divisor", form, runs, name, color=colour, ls=dash)
+    rest = float(np.linalg.norm(resting_point(problem, 2, eta, 1.0, tau, x0) - x_star))
+    axis.axhline(rest, color=BLACK, lw=0.9, ls=":", label="predicted resting point of the printed")
+    rows.append({"panel": "divisor", "form": "predicted", "label": "resting point", "round": rounds, "distance": rest})
+    axis.set_title(r"Algorithm 4, line 9: 2 of 4 clients a round")
+
+    axis = axes[0, 1]
+    line(
+        axis, "sign", "printed", exact(FedCOMGATE(tau, eta, sign=-1)), r"(63): $\delta_j - \ldots$", color=RED, ls="--"
+    )
+    line(axis, "sign", "corrected", exact(FedCOMGATE(tau, eta)), r"Algorithm 2: $\delta_j + \ldots$", color=BLUE)
+    axis.set_title("The sign of (63), no compression")
+
+    axis = axes[1, 0]
+    for form, dash in (("printed", "--"), ("corrected", "-")):
+        for k, colour, width in ((5, RED if form == "printed" else BLUE, 2.2), (2, ORANGE, 0.9)):
+            method = SparseFedCOMGATE(tau, eta, compressor=TopK(k), form=form)  # type: ignore[arg-type]
+            runs = run(problem, method, rounds=rounds, x0=x0, record=("dist2",))
+            label = f"{form}, {'nothing left out' if k == 5 else f'top {k} of 5'}"
+            line(axis, "memory", f"{form}, k={k}", runs, label, color=colour, ls=dash, lw=width)
+    axis.set_title("The memory rule (9); one run, nothing in it is random")
+
+    axis = axes[1, 1]
+    for form, damping, dash in FORMS[::-1]:
+        for q, colour in ((0.9, BLUE), (1.1, GREEN), (3.0, RED)):
+            runs = exact(FedCOMGATE(tau, eta, compressor=with_q(q), damping=damping))
+            width = 2.2 if form == "printed" else 0.9
+            line(axis, "damping", f"{form}, q={q:g}", runs, f"{form}, q = {q:g}", color=colour, ls=dash, lw=width)
+    axis.set_title(r"Gradient tracking, printed and damped by $1/(1+q)$")
+
+    for axis in axes.flat:
+        axis.set(yscale="log", ylim=(1e-9, 1e9))
+        axis.legend(fontsize=6.5, loc="upper right", ncols=2 if axis is axes[1, 1] else 1)
+    for axis in axes[:, 0]:
+        axis.set_ylabel(_DISTANCE)
+    for axis in axes[1]:
+        axis.set_xlabel("round r")
+    figure.suptitle(
+        r"Exact expectation, $(\mathbb{E}\|w^{(r)}-w^{(*)}\|^2)^{1/2}$: quadratics, $m$ = 4, $d$ = 5, "
+        rf"$\tau$ = {tau}, $\eta$ = {eta:g}, $\gamma$ = 1, no gradient noise"
+    )
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+# -------------------------------------------------------------------------------------------- Figure 7: similarities
+
+
+def cosines(problem: Logistic, x: Array) -> Array:
+    """(7): the cosines between the clients' gradients at x, (M, M)."""
+    g = problem.client_gradients(x)
+    g = g / np.linalg.norm(g, axis=-1, keepdims=True)
+    return np.asarray((g @ g.T).clip(-1, 1))
+
+
+def similarities(full: bool = False) -> Drawn:
+    """Figure 7: cosine similarity of the gradients of 20 clients, at the start and at the minimiser."""
+    M = 20
+    figure, axes = canvas(2, 2, width=3.9, height=3.3, sharex=True, sharey=True)
+    rows: Rows = []
+    for j, clients in enumerate(("IID", "two classes")):
+        problem = digits(clients, M)
+        points = {"w = 0": np.zeros(problem.d), "the minimiser": np.asarray(problem.constants["x_star"])}
+        for i, (where, x) in enumerate(points.items()):
+            d = cosines(problem, x)
+            axis = axes[i, j]
+            image = axis.imshow(d, cmap="RdBu_r", vmin=-1, vmax=1, origin="lower")
+            off = d[~np.eye(M, dtype=bool)]
+            close = (d > 0.5).sum(1) - 1
+            axis.set_title(
+                f"{clients}, at {where}: mean {off.mean():.2f},\nabove 0.5 with {close.min()} to {close.max()} others"
+            )
+            axis.set(xticks=range(0, M, 4), yticks=range(0, M, 4))
+            axis.grid(False)
+            axis.set_xlabel("client j" if i == 1 else "")
+            axis.set_ylabel("client i" if j == 0 else "")
+            rows += [{"clients": clients, "at": where, "i": a, "j": b, "cosine": d[a, b]} for a, b in np.ndindex(M, M)]
+    figure.colorbar(image, ax=axes, shrink=0.7, label=r"cosine $d_{ij}$ of (7)")
+    figure.suptitle("Figure 7 on the digits: full gradients of 20 clients, multinomial logistic regression")
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+# ---------------------------------------------------------------------------------------------- Figure 8: top_k
+
+RATIOS = (1.0, 0.5, 0.25, 0.1)
+TOP_STEPS = (0.25, 1.0, 4.0, 16.0)
+
+
+def kept_at(ratio: float, d: int) -> int:
+    """The k of TopK whose message is `ratio` times as long as that of all d numbers, indices counted."""
+    return int(ratio * Identity().bits(d) // TopK(1).bits(d))
+
+
+def sparsification(full: bool = False) -> Drawn:
+    """Figure 8: FedCOMGATE with top_k and memory at several compression ratios, printed and corrected."""
+    figure, axes = canvas(1, 2, width=5.0, height=3.6, sharey=True)
+    seeds, rounds = (10, 400) if full else (2, 100)
+    problem = digits("two classes", 5, batch=8)
+    rows: Rows = []
+    for axis, form in zip(axes[0], ("printed", "corrected"), strict=True):
+        for ratio, colour in zip(RATIOS, (BLACK, BLUE, GREEN, RED), strict=True):
+            Q: Compressor = Identity() if ratio == 1 else TopK(kept_at(ratio, problem.d))
+            method = SparseFedCOMGATE(TAU, list(TOP_STEPS), compressor=Q, form=form)  # type: ignore[arg-type]
+            runs = run(problem, method, rounds=rounds, seeds=range(seeds), record=("gap",), at=_some(rounds, 20))
+            best, converges = best_of_grid(runs)
+            told: dict[str, object] = {"form": form, "C_r": ratio, "k": getattr(Q, "k", problem.d)}
+            told |= {"eta": float(best.step_size), "bits_a_round": method.uplink_bits(problem)}
+            told["converges"] = int(converges)
+            label = rf"$C_r$ = {ratio:g}, " + (rf"$\eta$ = {float(best.step_size):g}" if converges else "diverges")
+            rows += _curve(axis, best["round"].values, best.gap, told, color=colour, label=label)
+        axis.set(yscale="log", ylim=(1e-4, 1e3), xlabel="round r", title=f"memory rule (9), {form}")
+        axis.legend(loc="upper left", ncols=2)
+    axes[0, 0].set_ylabel(_GAP)
+    figure.suptitle(
+        f"Figure 8 on the digits: 5 clients with 2 classes each, top-k with memory, $\\tau$ = {TAU}, mini-batches of "
+        f"8,\nbest $\\eta$ of {TOP_STEPS[0]:g} ... {TOP_STEPS[-1]:g}; {_BAND.format(seeds)}"
+    )
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+# ------------------------------------------------------------------------------------------- learning-rate conditions
+
+CONDITIONS = (
+    ("fedcom.cond21", "(21), FedCOM", "FedCOM"),
+    ("fedcom.cond61", "(61), FedCOMGATE", "FedCOMGATE"),
+    ("fedcom.cond78", "(78), FedCOMGATE", "FedCOMGATE"),
+)
+# What a learning rate is, and its colour
+CONTRACTS, ADMITTED, WRONGLY, NEGATIVE = (
+    ("contracts, not admitted", "#bfe3f5"),
+    ("admitted, contracts", GREEN),
+    ("admitted, diverges", RED),
+    ("admitted by a negative denominator, diverges", PURPLE),
+)
+
+
+@cache
+def pair() -> Quadratic:
+    """Two clients in two dimensions: L = 1, PL constant 0.1."""
+    return generate(2, 2, L=1.0, mu=0.05, delta=0.05, zeta_star=1.0, seed=0)
+
+
+def admits(id_: str, **values: Any) -> tuple[Array, Array]:
+    """Whether the printed condition admits these letters, and whether it does so with a negative denominator."""
+    claim = catalogue.find(id_).claim
+    assert isinstance(claim, Relations)
+
+    def number(expression: sympy.Basic) -> Array:
+        free = sorted(expression.free_symbols, key=str)
+        return np.asarray(sympy.lambdify(free, expression, "numpy")(*(values[s.name] for s in free)))
+
+    inside = np.logical_and.reduce(np.broadcast_arrays(*(number(r) for r in claim.relations)))
+    parts = {t.name: t.value for t in claim.terms}
+    return inside, inside & (number(parts["denominator"]) < 0 if "denominator" in parts else False)
+
+
+def admitted(id_: str, eta: Array, gamma: Array, **letters: float) -> list[tuple[float, float, float, bool]]:
+    """The intervals (eta, from gamma, to gamma, negative denominator) that the condition admits, on a grid."""
+    inside, negative = admits(id_, eta=eta[:, None], gamma=gamma[None], **letters)
+    kind = inside.astype(int) + negative
+    found = []
+    for i, row in enumerate(kind):
+        edges = np.flatnonzero(np.diff(row, prepend=-1, append=-1))
+        for first, end in pairwise(edges):
+            if row[first]:
+                found.append((float(eta[i]), float(gamma[first]), float(gamma[end - 1]), bool(row[first] == 2)))
+    return found
+
+
+def contraction_limit(algorithm: Callable[..., Any], eta: Array, low: float, high: float, Q: Compressor) -> Array:
+    """For each eta the gamma up to which second moments contract, by bisection; 0 where they do not at the lowest."""
+
+    def contracts(step: float, gamma: float) -> bool:
+        return bool(spectral_radius(pair(), algorithm(TAU, step, gamma, compressor=Q))[0] < 1)
+
+    limits = np.zeros(len(eta))
+    for i, step in enumerate(eta.tolist()):
+        below, above = low, high
+        if contracts(step, low):
+            while above > 1.02 * below:
+                middle = float(np.sqrt(below * above))
+                below, above = (middle, above) if contracts(step, middle) else (below, middle)
+            limits[i] = below
+    return limits
+
+
+def conditions(full: bool = False) -> Drawn:
+    """Which (eta, gamma) the conditions (21), (61), (78) admit, and where second moments contract; exact."""
+    problem, n = pair(), 150 if full else 45
+    eta, low, high = np.geomspace(1e-3, 1.0, n), 1e-2, 1e6
+    fine = np.geomspace(low, high, 20_000)
+    width = eta[1] / eta[0]
+    figure, axes = canvas(2, 3, width=3.9, height=3.2, sharex=True, sharey=True)
+    rows: Rows = []
+    seen: dict[tuple[str, str], None] = {}
+
+    def bars(axis: Any, where: Array, bottom: Array, top: Array, kind: tuple[str, str]) -> None:
+        there = top > bottom
+        left, up = where[there] / np.sqrt(width), (top - bottom)[there]
+        axis.bar(left, up, left * (width - 1), bottom[there], align="edge", color=kind[1], lw=0)
+        seen.update({kind: None} if there.any() else {})
+
+    for i, q in enumerate((0.5, 2.0)):
+        letters = {"L": problem.constants["L"], "mu": problem.constants["mu_pl"], "m": 2.0, "tau": TAU, "q": q}
+        limits = {
+            name: contraction_limit(algorithm, eta, low, high, with_q(q))
+            for name, algorithm in (
+                ("FedCOM", FedCOM),
+                ("FedCOMGATE", FedCOMGATE),
+                ("damped", partial(FedCOMGATE, damping=None)),
+            )
+        }
+        for j, (id_, title, name) in enumerate(CONDITIONS):
+            axis = axes[i, j]
+            limit = dict(zip(eta.tolist(), limits[name], strict=True))
+            bars(axis, eta, np.full(n, low), limits[name], CONTRACTS)
+            found = admitted(id_, eta, fine, **letters)
+            where, start, end, own = (np.array(v) for v in zip(*((*f[:3], limit[f[0]]) for f in found), strict=True))
+            negative = np.array([f[3] for f in found])
+            bars(axis, where, start, np.where(negative, start, np.minimum(end, own)), ADMITTED)
+            bars(axis, where, np.maximum(start, own), np.where(negative, 0.0, end), WRONGLY)
+            bars(axis, where, np.maximum(start, own), np.where(negative, end, 0.0), NEGATIVE)
+            if name == "FedCOMGATE":
+                axis.plot(eta, limits["damped"], color=BLACK, lw=1.4, label="damped by 1/(1+q): contracts below")
+            axis.set(xscale="log", yscale="log", xlim=(8e-4, 1.3), ylim=(low, high), title=f"{title}, q = {q:g}")
+            axis.set_xlabel(r"$\eta$  (units of $w^2/f$)" if i == 1 else "")
+            axis.set_ylabel(r"$\gamma$" if j == 0 else "")
+            told: dict[str, object] = {"condition": id_, "q": q}
+            rows += [
+                {**told, "kind": "negative denominator" if f[3] else "admitted", "eta": f[0], "from": f[1], "to": f[2]}
+                for f in found
+            ]
+            for kind in (name, "damped") if name == "FedCOMGATE" else (name,):
+                told["kind"] = f"contracts, {kind}"
+                rows += [{**told, "eta": e, "from": low, "to": g} for e, g in zip(eta, limits[kind], strict=True) if g]
+    kinds = [kind for kind in (CONTRACTS, ADMITTED, WRONGLY, NEGATIVE) if kind in seen]
+    marks = [Patch(color=colour, label=label) for label, colour in kinds]
+    figure.legend(handles=[*marks, axes[0, 1].get_lines()[0]], loc="outside lower center", ncols=3)
+    figure.suptitle(
+        "Printed conditions against the exact second moments: two quadratics, $L$ = 1, $\\mu$ = 0.1, "
+        f"$\\tau$ = {TAU}; white: neither"
+    )
+    return Drawn(figure, pd.DataFrame(rows))
+
+
+# ------------------------------------------------------------------------------------------------ bound against run
+
+THEOREMS = ("thmD4", "thmD7", "thmD9", "thmE4", "thmE6", "thmE9")
+
+
+def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
+    """Of the arenas of two clients, made to refute, all; the tightest other on quadratics where the bound holds, and,
+    where none is made to refute, the loosest; the logistic regressions.
+    """
+
+    def smallest(arena: Arena) -> float:
+        held = confront(arena, catalogue.find(arena.statement), full)
+        return float((held.bound / held["mean"]).where(held.admissible).min())
+
+    made = [a for a in arenas if a.name.startswith("two ")]
+    exact = {a.label: a for a in arenas if a.kind == "moments" and a not in made}
+    ratios = {label: smallest(a) for label, a in exact.items()}
+    holds = sorted((label for label in exact if ratios[label] >= 1), key=ratios.__getitem__)
+    chosen = [exact[label] for label in holds[:1] + (holds[-1:] if not made else [])]
+    return [*made, *chosen, *(a for a in arenas if a.kind == "run")][:4]
+
+
+def _against_run(statement_id: str, full: bool = False) -> Drawn:
+    own = [a for a in ARENAS if a.statement == statement_id]
+    measure_all(own, full)
+    return bound_against_run.draw(statement_id, _shown(own, full), full)
+
+
+def _bound_pictures() -> list[Picture]:
+    ids = [f"fedcom.{theorem}{form}" for theorem in THEOREMS for form in ("", ".corrected")]
+    return [
+        Picture(
+            id_.replace(".", "_") + "_bound_against_run",
+            f"{catalogue.find(id_).place}{', corrected' * bool(catalogue.find(id_).corrects)}: bound against run",
+            partial(_against_run, id_),
+            (id_,),
+        )
+        for id_ in ids
+    ]
+
+
+FIGURES = [
+    Picture("fedcom_bits_by_compressor", "Gap against bits: FedCOM and FedCOMGATE with every compressor", compressors),
+    Picture("fedcom_bits_by_method", "Gap against bits: FedCOMGATE and the methods it is compared with", systems),
+    Picture("fedcom_fig9_q_and_tau", "Figure 9: q at fixed tau, tau at fixed q", q_and_tau, ("fedcom.fig9",)),
+    Picture(
+        "fedcom_algorithms_printed_and_corrected",
+        "Algorithms 2, 4, (63) and (9), printed and corrected",
+        algorithms,
+        ("fedcom.alg2", "fedcom.alg4", "fedcom.alg5", "fedcom.thmE4.items"),
+    ),
+    Picture("fedcom_fig7_cosine_similarities", "Figure 7 on the digits", similarities, ("fedcom.fig7",)),
+    Picture("fedcom_fig8_sparsification", "Figure 8 on the digits", sparsification, ("fedcom.fig8", "fedcom.alg5")),
+    Picture(
+        "fedcom_conditions_on_step_sizes",
+        "What (21), (61), (78) admit, against where second moments contract",
+        conditions,
+        ("fedcom.cond21", "fedcom.cond61", "fedcom.cond78"),
+    ),
+    *_bound_pictures(),
+]

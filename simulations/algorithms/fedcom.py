@@ -1,0 +1,547 @@
+"""Algorithms of "Federated Learning with Compression: Unified Analysis and Sharp Guarantees" (AISTATS 2021).
+
+`FedCOM`, `FedCOMGATE`: Algorithms 1 and 2, and 4 with sampled clients.  `FedGATE`: Algorithm 3.  `SparseFedCOMGATE`:
+Appendix B.1, (8) and (9).  Those it compares with: `FedPAQ` (FedAvg with compression), `SCAFFOLD`, `DIANA`, `VRDIANA`.
+`VARIANTS`: FedCOMGATE as printed here and there, and corrected, by name.
+
+Letters are the listings' own: w the server's model, w_j a client's, tau local steps, eta and gamma the local and the
+global step size, delta_j the gradient tracking, Q the compressor.  Each algorithm also says what it sends,
+`uplink_bits` and `downlink_bits`, expected bits per participating client and round (a number that is not compressed
+takes 32), and gives its numbers under the letters of the bounds, `letters`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Literal, Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulations.algorithms import Memory, Watch
+from simulations.algorithms.sfl import participating
+from simulations.compressors import Compressor, Identity
+from simulations.draws import Draws
+from simulations.problems import Array, Problem
+
+FLOAT = 32  # bits of a number that is not compressed
+UNCOMPRESSED = Identity()
+
+
+class Settings(Protocol):
+    """What the algorithms below have in common; some fix one of these for good."""
+
+    @property
+    def tau(self) -> int:
+        """Local steps."""
+
+    @property
+    def eta(self) -> ArrayLike:
+        """Local step size, or several (one run each)."""
+
+    @property
+    def gamma(self) -> float:
+        """Global step size."""
+
+    @property
+    def compressor(self) -> Compressor:
+        """Q, what a client's message goes through."""
+
+
+class Compressing:
+    """Local steps at all clients, one compressed message up, one uncompressed vector down.
+
+    Raises ValueError for a tau that is not a whole number >= 1, a gamma that is not positive and finite, or an eta
+    that is not a positive finite number (or several of them).
+    """
+
+    def __post_init__(self: Settings) -> None:
+        if not (isinstance(self.tau, int | np.integer) and self.tau >= 1):
+            raise ValueError(f"tau = {self.tau}: expected a whole number of local steps >= 1")
+        eta = np.atleast_1d(np.asarray(self.eta, dtype=float))
+        if eta.ndim != 1 or not eta.size or not (np.isfinite(eta) & (eta > 0)).all():
+            raise ValueError(f"eta = {self.eta}: expected a positive finite number, or several")
+        if not (np.isfinite(self.gamma) and self.gamma > 0):
+            raise ValueError(f"gamma = {self.gamma}: expected a positive finite number")
+
+    def participants(self, problem: Problem) -> int:
+        """All M clients."""
+        return problem.M
+
+    def uplink_bits(self: Settings, problem: Problem) -> float:
+        """Expected bits that a participating client sends in a round: one message through the compressor."""
+        return self.compressor.bits(problem.d)
+
+    def downlink_bits(self, problem: Problem) -> float:
+        """Bits that a participating client receives in a round: one vector."""
+        return FLOAT * problem.d
+
+    def letters(self: Settings, problem: Problem) -> dict[str, float]:
+        """m, tau, gamma and q, as the bounds call them.  Raises ValueError when the compressor has no q."""
+        q = variance_factor(self.compressor, problem.d)
+        return {"m": float(problem.M), "tau": float(self.tau), "gamma": float(self.gamma), "q": q}
+
+
+@dataclass(frozen=True)
+class FedCOM(Compressing):
+    """Algorithm 1, for homogeneous clients: local SGD, compressed accumulated gradients."""
+
+    tau: int
+    eta: Any
+    gamma: float = 1.0
+    compressor: Compressor = UNCOMPRESSED
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """x (E, N, d) -> x (E, N, d)."""
+        clients = everyone(problem)
+        # w_j^(0) = w; tau times w_j^(c+1) = w_j^(c) - eta g_j^(c)
+        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, 0.0)
+        # client j sends Delta_jq = Q((w - w_j^(tau)) / eta)
+        Delta_jq = encode(self.compressor, (x[:, :, None] - w_j) / eta[..., None], clients, draws)
+        # server: w = w - eta gamma (1/m) sum_j Delta_jq
+        return x - eta * self.gamma * Delta_jq.mean(axis=2)
+
+
+@dataclass(frozen=True)
+class FedCOMGATE(Compressing):
+    """Algorithm 2: FedCOM with local gradient tracking; with k < 1, Algorithm 4: only some clients take part.
+
+    k        ratio of clients taking part, in (0, 1]: floor(k m) of them a round, drawn without replacement
+    divisor  the server divides the sum of the messages by the number of "participants", or by that of all "clients",
+             m, as Algorithm 4 prints it; all the same when k = 1.  By m, the mean of delta_j does not stay zero:
+             (1/m) sum_j delta_j^(r) = ((1 - |S|/m) / (eta gamma tau)) (w^(0) - w^(r)), and the run is drawn to
+             its starting point.  By |S| it does; but a single participant then tracks nothing, delta_j stays 0.
+             (So with sign and damping 1; else the mean of delta_j is sign alpha times that)
+    damping  alpha in delta_j = delta_j + (alpha / tau) (Delta_jq - Delta_q); 1 as Algorithms 2 and 4 print it;
+             None: 1 / (1 + q), with the compressor's q, as in DIANA.  At eta -> 0 and with shared coins a round
+             multiplies the error of the tracking by (1 - alpha)^2 + alpha^2 q in mean square: 1 needs q < 1
+    sign     1 as Algorithms 2 and 4 print the update of delta_j; -1 as items 4 and 7, (63), of the proof of
+             Theorem E.4 print it
+
+    `memory["delta"]` (E, N, M, d) holds delta_j.
+
+    Raises ValueError for settings other than these; for a round, when floor(k m) is 0, or when damping is None and
+    the compressor has no q.
+    """
+
+    tau: int
+    eta: Any
+    gamma: float = 1.0
+    compressor: Compressor = UNCOMPRESSED
+    k: float = 1.0
+    divisor: Literal["participants", "clients"] = "participants"
+    damping: float | None = 1.0
+    sign: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.k <= 1:
+            raise ValueError(f"k = {self.k}: expected a ratio of clients taking part, in (0, 1]")
+        if self.divisor not in ("participants", "clients"):
+            raise ValueError(f"divisor = {self.divisor!r}: expected 'participants' or 'clients'")
+        check_damping("damping", self.damping)
+        if self.sign not in (1, -1):
+            raise ValueError(f"sign = {self.sign}: expected 1 or -1")
+
+    def participants(self, problem: Problem) -> int:
+        """floor(k M), where a product that misses a whole number by rounding alone counts as that number.
+
+        Raises ValueError when it is 0.
+        """
+        S = math.floor(self.k * problem.M * (1 + 1e-12))
+        if S == 0:
+            raise ValueError(f"k = {self.k}, but {problem.name} has M = {problem.M} clients: expected k M >= 1")
+        return S
+
+    def downlink_bits(self, problem: Problem) -> float:
+        """Delta_q; with k < 1 also w, which a client that sat out cannot work out from Delta_q."""
+        return (1 if self.participants(problem) == problem.M else 2) * FLOAT * problem.d
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """x (E, N, d) -> x (E, N, d)."""
+        alpha = damping_of(self.damping, self.compressor, problem.d)
+        # server selects S, |S| = floor(k m), and sends w to j in S
+        clients = participating(problem, draws, self.participants(problem))
+        every_delta = memory.get("delta", zeros(x, problem.M))  # delta_j^(0) = 0
+        delta_j = at_clients(every_delta, clients)
+        # w_j^(0) = w; tau times d_j = g_j^(c) - delta_j, w_j^(c+1) = w_j^(c) - eta d_j
+        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, delta_j)
+        # client j sends Delta_jq = Q((w - w_j^(tau)) / eta) and gets Delta_q
+        Delta_jq = encode(self.compressor, (x[:, :, None] - w_j) / eta[..., None], clients, draws)
+        # server: Delta_q = (1/m) sum_j Delta_jq, or (1/|S|) sum_j Delta_jq
+        Delta_q = Delta_jq.sum(axis=2) / (problem.M if self.divisor == "clients" else clients.shape[1])
+        # client j: delta_j = delta_j + (1/tau) (Delta_jq - Delta_q)
+        delta_j = delta_j + self.sign * alpha / self.tau * (Delta_jq - Delta_q[:, :, None])
+        memory["delta"] = with_clients(every_delta, clients, delta_j)
+        # server: w = w - eta gamma Delta_q
+        return x - eta * self.gamma * Delta_q
+
+
+@dataclass(frozen=True)
+class FedGATE(Compressing):
+    """Algorithm 3: local gradient tracking without compression.
+
+    option  "I": every client keeps a copy of the server's model and steps it itself; "II": the server broadcasts it
+
+    `memory["delta"]` (E, N, M, d) holds delta_j, with Option I `memory["w"]` (E, N, M, d) the clients' copies of w.
+    Raises ValueError for another option.
+    """
+
+    tau: int
+    eta: Any
+    gamma: float = 1.0
+    option: Literal["I", "II"] = "I"
+    compressor: ClassVar[Compressor] = UNCOMPRESSED
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.option not in ("I", "II"):
+            raise ValueError(f"option = {self.option!r}: expected 'I' or 'II'")
+
+    def downlink_bits(self, problem: Problem) -> float:
+        """u, and with Option II w too."""
+        return (1 if self.option == "I" else 2) * FLOAT * problem.d
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """x (E, N, d) -> x (E, N, d)."""
+        clients = everyone(problem)
+        delta_j = memory.get("delta", zeros(x, problem.M))  # delta_j^(0) = 0
+        w = to_clients(x, problem.M)
+        if self.option == "I":
+            w = memory.get("w", w)
+        # w_j^(0) = w; tau times d_j = g_j^(c) - delta_j, w_j^(c+1) = w_j^(c) - eta d_j
+        w_j = local_steps(problem, w, eta, clients, draws, self.tau, watch, delta_j)
+        # client j sends u_j = w - w_j^(tau) and gets u = (1/m) sum_j u_j, which the server computes
+        u = (w - w_j).mean(axis=2)
+        # client j computes wbar = w - u
+        wbar = w - u[:, :, None]
+        # client j updates delta_j = delta_j + (1/(eta tau)) (wbar - w_j^(tau))
+        memory["delta"] = delta_j + (wbar - w_j) / (eta[..., None] * self.tau)
+        # Option I: client j updates its w = w - gamma u
+        if self.option == "I":
+            memory["w"] = w - self.gamma * u[:, :, None]
+        # server: w = w - gamma u; Option II: broadcasts it
+        return x - self.gamma * u
+
+
+@dataclass(frozen=True)
+class SparseFedCOMGATE(Compressing):
+    """FedCOMGATE with sparsification and memory, Appendix B.1, (8) and (9); any compressor in the place of top_k.
+
+    form  the memory rule: "printed", (9): nu_j = nu_j + (1/m) (w - w_j) - Delta;
+          "corrected": nu_j = nu_j + (w - w_j) - Delta_js, what client j's own message left out
+
+    (8) compresses w - w_j, not (w - w_j) / eta as Algorithm 2 does, and the text says "as in Algorithm 2" of the rest.
+    Taken to the letter, with Delta in the place of eta Delta_q, the model would move by eta^2 and delta_j by eta times
+    a gradient.  Both forms take it in the units of (8): w = w - gamma Delta,
+    delta_j = delta_j + (1/(eta tau)) (Delta_js - Delta).  nu_j starts at 0, which is not printed.
+
+    `memory["delta"]` and `memory["nu"]` (E, N, M, d) hold delta_j and nu_j.  Raises ValueError for another form.
+    """
+
+    tau: int
+    eta: Any
+    gamma: float = 1.0
+    compressor: Compressor = UNCOMPRESSED
+    form: Literal["printed", "corrected"] = "printed"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.form not in ("printed", "corrected"):
+            raise ValueError(f"form = {self.form!r}: expected 'printed' or 'corrected'")
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """x (E, N, d) -> x (E, N, d)."""
+        clients = everyone(problem)
+        delta_j = memory.get("delta", zeros(x, problem.M))  # delta_j^(0) = 0
+        nu_j = memory.get("nu", zeros(x, problem.M))  # nu_j^(0) = 0
+        # w_j^(0) = w; tau times d_j = g_j^(c) - delta_j, w_j^(c+1) = w_j^(c) - eta d_j
+        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, delta_j)
+        u_j = x[:, :, None] - w_j
+        # (8): client j sends Delta_js = top_k{(w - w_j^(tau)) + nu_j} and gets Delta
+        Delta_js = encode(self.compressor, u_j + nu_j, clients, draws)
+        # server averages: Delta = (1/m) sum_j Delta_js
+        Delta = Delta_js.mean(axis=2)
+        # client j: delta_j = delta_j + (1/(eta tau)) (Delta_js - Delta)
+        memory["delta"] = delta_j + (Delta_js - Delta[:, :, None]) / (eta[..., None] * self.tau)
+        # (9): nu_j = nu_j + (1/m) (w - w_j^(tau)) - Delta
+        if self.form == "printed":
+            memory["nu"] = nu_j + u_j / problem.M - Delta[:, :, None]
+        else:
+            memory["nu"] = nu_j + u_j - Delta_js
+        # server: w = w - gamma Delta
+        return x - self.gamma * Delta
+
+
+@dataclass(frozen=True)
+class FedPAQ(Compressing):
+    """FedPAQ (Reisizadeh et al. 2020, Algorithm 1), also called FedAvg with compression; without, FedAvg.
+
+    S  participating clients, by default all.  Raises ValueError when it is not a whole number >= 1.
+    """
+
+    tau: int
+    eta: Any
+    compressor: Compressor = UNCOMPRESSED
+    S: int | None = None
+    gamma: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_S(self.S)
+
+    def participants(self, problem: Problem) -> int:
+        """S, by default all M.  Raises ValueError when S > M."""
+        return sampled(problem, self.S)
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """x (E, N, d) -> x (E, N, d)."""
+        clients = participating(problem, draws, self.participants(problem))
+        # client j: tau local steps of SGD from w
+        w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, 0.0)
+        # client j sends Q(w_j^(tau) - w)
+        sent = encode(self.compressor, w_j - x[:, :, None], clients, draws)
+        # server: w = w + (1/S) sum_j Q(w_j^(tau) - w)
+        return x + sent.mean(axis=2)
+
+
+@dataclass(frozen=True)
+class SCAFFOLD(Compressing):
+    """SCAFFOLD (Karimireddy et al. 2020, Algorithm 1) with Option II for the control variates.
+
+    S  participating clients, by default all.  Raises ValueError when it is not a whole number >= 1.
+
+    `memory["c"]` (E, N, d) is the server's control variate, `memory["c_j"]` (E, N, M, d) are the clients'.
+    """
+
+    tau: int
+    eta: Any
+    gamma: float = 1.0
+    S: int | None = None
+    compressor: ClassVar[Compressor] = UNCOMPRESSED
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_S(self.S)
+
+    def participants(self, problem: Problem) -> int:
+        """S, by default all M.  Raises ValueError when S > M."""
+        return sampled(problem, self.S)
+
+    def uplink_bits(self, problem: Problem) -> float:
+        """The changes of the model and of the control variate."""
+        return 2 * FLOAT * problem.d
+
+    def downlink_bits(self, problem: Problem) -> float:
+        """The model and the server's control variate."""
+        return 2 * FLOAT * problem.d
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """x (E, N, d) -> x (E, N, d)."""
+        clients = participating(problem, draws, self.participants(problem))
+        c, every_c = memory.get("c", np.zeros_like(x)), memory.get("c_j", zeros(x, problem.M))
+        c_j = at_clients(every_c, clients)
+        # server sends (x, c); client j: tau times y_j = y_j - eta (g_j(y_j) - c_j + c)
+        y_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, c_j - c[:, :, None])
+        # client j, Option II: c_j+ = c_j - c + (1/(tau eta)) (x - y_j); sends y_j - x and c_j+ - c_j
+        c_plus = c_j - c[:, :, None] + (x[:, :, None] - y_j) / (self.tau * eta[..., None])
+        # server: x = x + (gamma/S) sum_j (y_j - x), c = c + (1/m) sum_j (c_j+ - c_j)
+        memory["c"] = c + (c_plus - c_j).sum(axis=2) / problem.M
+        memory["c_j"] = with_clients(every_c, clients, c_plus)
+        return x + self.gamma * (y_j - x[:, :, None]).mean(axis=2)
+
+
+@dataclass(frozen=True)
+class DIANA(Compressing):
+    """DIANA (Mishchenko et al. 2019, Algorithm 1, without momentum and prox): compressed differences of gradients.
+
+    alpha  step of the memories h_j; None: 1 / (1 + q), with the compressor's q
+
+    `memory["h_j"]` (E, N, M, d) and `memory["h"]` (E, N, d) hold the clients' memories and the server's; they start
+    at 0.  Raises ValueError for an alpha that is not positive and finite; for a round, when alpha is None and the
+    compressor has no q.
+    """
+
+    eta: Any
+    compressor: Compressor = UNCOMPRESSED
+    alpha: float | None = None
+    tau: ClassVar[int] = 1
+    gamma: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_damping("alpha", self.alpha)
+
+    def gradients(self, problem: Problem, x: Array, draws: Draws, memory: Memory) -> Array:
+        """g_j, the clients' stochastic gradients at x (E, N, M, d)."""
+        clients = everyone(problem)
+        return problem.gradient(x, clients, draws.of(clients, 1).step(0))
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """x (E, N, d) -> x (E, N, d)."""
+        alpha = damping_of(self.alpha, self.compressor, problem.d)
+        h_j, h = memory.get("h_j", zeros(x, problem.M)), memory.get("h", np.zeros_like(x))
+        # server broadcasts x; client j: g_j, a stochastic gradient at x
+        x_j = to_clients(x, problem.M)
+        watch(x_j)
+        g_j = self.gradients(problem, x_j, draws, memory)
+        # client j sends hat_j = Q(g_j - h_j)
+        hat_j = encode(self.compressor, g_j - h_j, everyone(problem), draws)
+        hat = hat_j.mean(axis=2)
+        # client j: h_j = h_j + alpha hat_j; server: h = h + alpha (1/m) sum_j hat_j
+        memory["h_j"], memory["h"] = h_j + alpha * hat_j, h + alpha * hat
+        # server: g = h + (1/m) sum_j hat_j with the old h; x = x - eta g
+        return x - eta * (h + hat)
+
+
+@dataclass(frozen=True)
+class VRDIANA(DIANA):
+    """VR-DIANA (Horvath et al. 2019, Algorithm 1, Variant 1, loopless SVRG, without prox), for finite sums only.
+
+    DIANA with g_j = grad f_jl(x) - grad f_jl(w_j) + mu_j, where l is one of client j's n_j samples, drawn anew each
+    round whatever the problem's mini-batches, w_j a reference point and mu_j = grad f_j(w_j).  One coin a round, the
+    same for all clients: w_j becomes x with probability 1/n_j (the paper has the same n for all).
+
+    `memory["w"]` and `memory["mu"]` (E, N, M, d) hold w_j and mu_j, w_j starting at x.
+    A round raises ValueError for a problem that offers no `sample_gradient`.
+    """
+
+    def gradients(self, problem: Problem, x: Array, draws: Draws, memory: Memory) -> Array:
+        """g_j, variance-reduced, at x (E, N, M, d)."""
+        f, clients = finite_sum(problem), everyone(problem)
+        if "w" not in memory:  # w_j^(0) = x^(0)
+            memory["w"], memory["mu"] = x, f.sample_gradient(x, clients, None)
+        w, mu = memory["w"], memory["mu"]
+        # u = 1 with probability 1/n; drawn as client m, which there is not
+        coin = draws.of(np.full((1, 1), problem.M), 1).step(0).uniform(1)
+        u = coin < 1 / f.sizes[:, None]
+        # client j picks l at random; g_j = grad f_jl(x) - grad f_jl(w_j) + mu_j
+        l = draws.of(clients, 1).step(0).integers(f.sizes[clients], 1)
+        g_j = f.sample_gradient(x, clients, l) - f.sample_gradient(w, clients, l) + mu
+        # client j, when u = 1: w_j = x
+        if u.any():
+            memory["w"] = np.where(u, x, w)
+            memory["mu"] = np.where(u, f.sample_gradient(x, clients, None), mu)
+        return g_j
+
+
+VARIANTS: dict[str, Callable[..., FedCOMGATE]] = {
+    "FedCOMGATE": FedCOMGATE,
+    "FedCOMGATE, damped": partial(FedCOMGATE, damping=None),
+    "FedCOMGATE, 1/m as in Algorithm 4": partial(FedCOMGATE, divisor="clients"),
+    "FedCOMGATE, sign of (63)": partial(FedCOMGATE, sign=-1),
+}
+
+
+# ----------------------------------------------------------------------------------------------- steps
+
+
+def local_steps(
+    problem: Problem,
+    w: Array,
+    eta: Array,
+    clients: NDArray[np.int64],
+    draws: Draws,
+    tau: int,
+    watch: Watch,
+    delta: Array | float,
+) -> Array:
+    """w_j^(tau), (E, N, S, d): tau local steps of the clients (1, M) or (N, S) from w (E, N, d) or (E, N, S, d).
+
+    delta (E, N, S, d), or a number: what each client takes off its stochastic gradients.
+    """
+    draw, eta = draws.of(clients, tau), eta[..., None]
+    w_j = to_clients(w, clients.shape[1]) if w.ndim == 3 else w  # w_j^(0) = w
+    for c in range(tau):
+        watch(w_j)
+        d_j = problem.gradient(w_j, clients, draw.step(c)) - delta
+        w_j = w_j - eta * d_j
+    return w_j
+
+
+def encode(compressor: Compressor, x: Array, clients: NDArray[np.int64], draws: Draws) -> Array:
+    """Q(x), x (E, N, S, d), with the clients' own coins of this round, or the same for all of them."""
+    return compressor(x, draws.codes(clients, shared=compressor.shared))
+
+
+def everyone(problem: Problem) -> NDArray[np.int64]:
+    """All clients in their own order, shared by all seeds: (1, M)."""
+    return np.arange(problem.M)[None]
+
+
+def to_clients(x: Array, S: int) -> Array:
+    """One copy of x (E, N, d) for each client: (E, N, S, d)."""
+    return np.repeat(x[:, :, None, :], S, axis=2)
+
+
+def zeros(x: Array, M: int) -> Array:
+    """A zero vector for every client: (E, N, M, d), for x (E, N, d)."""
+    return np.zeros((*x.shape[:2], M, x.shape[-1]))
+
+
+def at_clients(kept: Array, clients: NDArray[np.int64]) -> Array:
+    """What is kept for all clients (E, N, M, d), at the clients (1, M) or (N, S): (E, N, S, d)."""
+    return kept[:, np.arange(kept.shape[1])[:, None], clients]
+
+
+def with_clients(kept: Array, clients: NDArray[np.int64], new: Array) -> Array:
+    """kept (E, N, M, d) with new (E, N, S, d) at the clients (1, M) or (N, S)."""
+    kept = kept.copy()
+    kept[:, np.arange(kept.shape[1])[:, None], clients] = new
+    return kept
+
+
+class FiniteSum(Problem, Protocol):
+    """A problem whose F_m are means over samples that can be asked for one by one."""
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of samples of each client, (M,)."""
+
+    def sample_gradient(self, x: Array, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> Array:
+        """Mean gradient over the samples `rows` (N or 1, *clients, samples) of each client; None: over all."""
+
+
+def finite_sum(problem: Problem) -> FiniteSum:
+    """The problem as a finite sum.  Raises ValueError when it offers no gradients of single samples."""
+    if not hasattr(problem, "sample_gradient"):
+        raise ValueError(f"VR-DIANA needs a finite sum (a problem with sample_gradient), not {problem.name}")
+    return cast(FiniteSum, problem)
+
+
+# -------------------------------------------------------------------------------------------- settings
+
+
+def variance_factor(compressor: Compressor, d: int) -> float:
+    """q with E||Q(x) - x||^2 <= q ||x||^2 in d dimensions.  Raises ValueError when there is none, saying why."""
+    q = compressor.q(d)
+    if q.value is None:
+        raise ValueError(f"{compressor.name} has no q: {q.how}; expected a compressor with one")
+    return float(q.value)
+
+
+def damping_of(alpha: float | None, compressor: Compressor, d: int) -> float:
+    """alpha; None: 1 / (1 + q).  Raises ValueError when that needs a q and the compressor has none."""
+    return 1 / (1 + variance_factor(compressor, d)) if alpha is None else alpha
+
+
+def check_damping(name: str, alpha: float | None) -> None:
+    """Raises ValueError when alpha is neither None nor a positive finite number."""
+    if alpha is not None and not (np.isfinite(alpha) and alpha > 0):
+        raise ValueError(f"{name} = {alpha}: expected a positive finite number, or None for 1 / (1 + q)")
+
+
+def check_S(S: int | None) -> None:
+    """Raises ValueError when S is neither None nor a whole number >= 1."""
+    if S is not None and not (isinstance(S, int | np.integer) and S >= 1):
+        raise ValueError(f"S = {S}: expected a whole number of participating clients >= 1")
+
+
+def sampled(problem: Problem, S: int | None) -> int:
+    """S, by default all M.  Raises ValueError when S > M."""
+    if S is not None and problem.M < S:
+        raise ValueError(f"S = {S}, but {problem.name} has M = {problem.M} clients: expected S <= M")
+    return problem.M if S is None else S

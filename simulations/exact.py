@@ -1,0 +1,28 @@
+"""Exact expectations of whole runs on quadratics, whatever the algorithm: one door to `moments` and `tracking`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import xarray as xr
+
+from simulations import moments, tracking
+from simulations.algorithms.sfl import PFL, SFL
+from simulations.problems.quadratic import Quadratic
+from simulations.problems.regularised import Regularised
+
+
+def expectation(
+    problem: Quadratic | Regularised, algorithm: SFL | PFL | tracking.Tracking, **settings: Any
+) -> xr.Dataset:
+    """What `run` would record, in expectation over everything random, exactly up to rounding.
+
+    settings  those of `run`, without seeds and orders: rounds, x0, record, at, average
+
+    Returns a Dataset over (step_size, round), see `moments.expectation`; raises as that or as `tracking.expectation`.
+    """
+    if isinstance(algorithm, SFL | PFL):
+        if isinstance(problem, Regularised):
+            raise ValueError(f"{type(algorithm).__name__} on {problem.name}: expected it without the penalty")
+        return moments.expectation(problem, algorithm, **settings)
+    return tracking.expectation(problem, algorithm, **settings)

@@ -1,0 +1,71 @@
+"""A problem whose algorithms see a quadratic penalty, while what is measured is the function without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulations.constants import Constants
+from simulations.draws import Draw
+from simulations.problems import Array, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Regularised:
+    """Clients step on F_m(x) + (phi/2) ||x||^2; values, full gradients and constants are those of F.
+
+    Raises ValueError for a phi that is no finite number >= 0.
+    """
+
+    plain: Problem
+    phi: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.phi) and self.phi >= 0):
+            raise ValueError(f"phi = {self.phi}: expected a finite number >= 0")
+
+    @property
+    def name(self) -> str:
+        """The problem's, and phi."""
+        return f"{self.plain.name}, regularised by {self.phi:g}"
+
+    @property
+    def M(self) -> int:
+        """Number of clients."""
+        return self.plain.M
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates."""
+        return self.plain.d
+
+    @property
+    def blocks(self) -> Mapping[str, slice]:
+        """The problem's."""
+        return self.plain.blocks
+
+    @property
+    def constants(self) -> Constants:
+        """Those of F, without the penalty."""
+        return self.plain.constants
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """The problem's, and phi."""
+        return {"problem": "regularised", "phi": float(self.phi), "plain": self.plain.provenance}
+
+    def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
+        """Stochastic gradients of F_m, plus phi x: x (E, N, *clients, d), client (N or 1, *clients)."""
+        return self.plain.gradient(x, client, draw) + self.phi * x
+
+    def value(self, x: Array) -> Array:
+        """F(x), without the penalty: (..., d) -> (...)."""
+        return self.plain.value(x)
+
+    def full_gradient(self, x: Array) -> Array:
+        """Gradient of F, without the penalty: (..., d) -> (..., d)."""
+        return self.plain.full_gradient(x)

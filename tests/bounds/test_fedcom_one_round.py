@@ -1,0 +1,238 @@
+"""The lemmas of FedCOM and FedCOMGATE on exact instances: every verdict, every witness by hand, sharpened claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import pytest
+import sympy
+from sympy import Eq, Ge, Le, Rational
+
+from bounds.fedcom.one_round import PRINTED, cases, check, compiled, evidence, family, known_letters, worst
+from simulations.compressed_rounds import Run, compressed_rounds
+from theory import catalogue
+from theory.fedcom.paper import L, a_next, direction_sq, drift_mean, eta, gap_r, m, message_sq, mu, q, tau
+from theory.proofs.mutation import seen_to_fail
+from theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
+
+IDS = [one.statement for one in evidence()]
+FALSE = {
+    f"fedcom.{name}"
+    for name in (
+        "lemmaD1",
+        "lemmaD1.proof",
+        "lemmaD3",
+        "lemmaE1",
+        "lemmaE3",
+        "thmE4.eq73",
+        "lemmaE7",
+        "lemmaF1",
+        "lemmaF6",
+    )
+}
+COMPRESSED = {f"fedcom.{name}" for name in ("lemmaE3", "thmE4.eq73", "lemmaE7", "lemmaF1")}  # false where q > 1
+
+
+@cache
+def verdict(id_: str) -> Verdict:
+    return check(catalogue.find(id_))
+
+
+def within(id_: str, *relations: Any) -> Statement:
+    """The statement under further conditions, and without further claims."""
+    statement = catalogue.find(id_)
+    return replace(statement, when=(*statement.when, *map(Condition, relations)), also=())
+
+
+def test_what_is_checked() -> None:
+    assert {f"fedcom.{name}" for name in PRINTED} <= set(IDS) and len(set(IDS)) == len(IDS)
+    for one in evidence():
+        assert one.kind == "search" and one.check is check
+        assert catalogue.find(one.statement).corrects in {"", *(f"fedcom.{name}" for name in PRINTED)}
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_verdicts(id_: str) -> None:
+    found = verdict(id_)
+    assert found.status is (Status.REFUTED if id_ in FALSE else Status.HOLDS)
+    if found.status is Status.HOLDS:
+        assert found.slack is not None and found.slack >= 1 and "exact on" in found.says
+
+
+@pytest.mark.parametrize("id_", [id_ for id_ in IDS if id_ not in FALSE])
+def test_every_check_can_fail(id_: str) -> None:
+    (one,) = (one for one in evidence() if one.statement == id_)
+    assert seen_to_fail(one, catalogue.find(id_), verdict(id_)) is not None
+
+
+@pytest.mark.parametrize("id_", [id_ for id_ in IDS if id_ not in FALSE])
+def test_the_slack_is_the_limit(id_: str) -> None:
+    """Bounds with positive terms only: a little less than the slack is a sharper claim that holds, a little more fails."""
+    statement, slack = catalogue.find(id_), verdict(id_).slack
+    assert isinstance(statement.claim, Bound) and slack is not None
+    if any(t.value.as_coeff_Mul()[0] < 0 for t in statement.claim.terms):
+        return
+    sharper = statement.with_claim(statement.claim.scaled(1 / Rational(f"{slack * 1.002:.6f}")))
+    found = check(sharper)
+    assert found.status is Status.REFUTED
+    by_hand(sharper, found)
+    if slack > 1.01:
+        gentler = statement.with_claim(statement.claim.scaled(1 / Rational(f"{slack * 0.998:.6f}")))
+        assert check(gentler).status is Status.HOLDS
+
+
+# --- Witnesses -------------------------------------------------------------------------------------------------------
+
+
+def of_witness(w: Any) -> Run:
+    shared = w["coins"] == "one for all clients"
+    h, b = (tuple(map(Fraction, w[name])) for name in ("h", "b"))
+    numbers = {name: Fraction(w[name]) for name in ("w0", "q", "eta", "gamma")}
+    alpha = Fraction(w.get("alpha", 0))
+    R = w["R"] if "R" in w else w["r"] + 1
+    return Run(h=h, b=b, sigma_sq=Fraction(w["sigma^2"]), shared=shared, tau=w["tau"], alpha=alpha, R=R, **numbers)
+
+
+def by_hand(statement: Statement, found: Verdict) -> None:
+    """The conditions hold at the witness and the claim does not, with sympy's numbers."""
+    w = found.witness
+    run = of_witness(w)
+    row = compressed_rounds(run)[-1]
+    values: dict[str, Any] = {name: value for name, value in row.items() if not isinstance(value, dict)}
+    if "j" in w:
+        per_client = {name: value for name, value in row.items() if isinstance(value, dict) and name != "drift"}
+        values |= {name: value[w["j"],] for name, value in per_client.items()}
+    if "c" in w:
+        values["drift"] = row["drift"][w["j"], w["c"]]
+    values |= {"m": run.m, "tau": run.tau, "R": run.R, "L": 1, "G_q": 0, "q": run.q, "eta": run.eta}
+    values |= {"gamma": run.gamma, "alpha": run.alpha, "sigma": sympy.sqrt(Rational(w["sigma^2"]))}
+    assert max(map(abs, run.h)) <= 1
+
+    def at(e: sympy.Basic) -> Any:
+        return e.xreplace(dict(statement.where)).subs({s: exactly(values[s.name]) for s in e.free_symbols})
+
+    assert all(at(c.relation) == sympy.true for c in statement.when)
+    assert isinstance(statement.claim, Bound)
+    left, right = at(statement.claim.quantity), at(statement.claim.value)
+    assert (str(left), str(right)) == (w["left"], w["right"]) and left > right
+
+
+def exactly(value: Any) -> sympy.Expr:
+    return Rational(value.numerator, value.denominator) if isinstance(value, Fraction) else sympy.sympify(value)
+
+
+@pytest.mark.parametrize("id_", sorted(FALSE))
+def test_witnesses_by_hand(id_: str) -> None:
+    by_hand(catalogue.find(id_), verdict(id_))
+
+
+@pytest.mark.parametrize("name", ["lemmaD1", "lemmaD1.proof", "lemmaE1"])
+def test_noise_and_a_later_gradient(name: str) -> None:
+    """f(w) = -w^2/2 from 0: xi_0 + (xi_1 + xi_0) has variance 5; the bound has 2 E g_1^2 + 2 = 4."""
+    w = verdict(f"fedcom.{name}").witness
+    assert (w["h"], w["b"], w["w0"], w["q"], w["m"], w["tau"], w["eta"]) == (["-1"], ["0"], "0", "0", 1, 2, "1")
+    assert (w["left"], w["right"]) == ("5", "4")
+
+
+def test_the_tracking_without_curvature() -> None:
+    """f_1 = w, f_2 = -w: w stays at 0, a round multiplies the error of delta_j by 1 - Z, its square by q = 3."""
+    w = verdict("fedcom.lemmaE7").witness
+    assert (w["h"], w["b"], w["q"], w["tau"], w["r"]) == (["0", "0"], ["1", "-1"], "3", 2, 4)
+    step = Fraction(w["eta"])
+    assert Fraction(w["left"]) == step**2 * 3**4 and Fraction(w["right"]) == 8 * step**2 * 2 * 2**2
+
+
+@pytest.mark.parametrize("id_", sorted(COMPRESSED))
+def test_without_compression_they_hold(id_: str) -> None:
+    assert Fraction(verdict(id_).witness["q"]) > 1
+    assert check(within(id_, Le(q, 0))).status is Status.HOLDS
+
+
+# --- Further claims, conditions, what cannot be checked --------------------------------------------------------------
+
+
+def test_a_further_claim_is_looked_at_last() -> None:
+    """The equality in the middle of (80) is false with a single local step: no drift, but a direction."""
+    statement = replace(within("fedcom.lemmaE7", Le(q, 0)), also=catalogue.find("fedcom.lemmaE7").also)
+    found = check(statement)
+    assert found.status is Status.REFUTED
+    assert (found.witness["m"], found.witness["tau"], found.witness["left"]) == (1, 1, "0")
+    true = Relations((Le(direction_sq, 2 * direction_sq, evaluate=False),))
+    assert check(replace(statement, also=(true, Relations((Le(a_next, gap_r),))))).status is Status.HOLDS
+
+
+def test_an_equality() -> None:
+    statement = catalogue.find("fedcom.lemmaF3").with_claim(
+        Relations((Eq(2 * drift_mean, 2 * drift_mean, evaluate=False),))
+    )
+    assert check(statement).slack == 1
+    wrong = statement.with_claim(Relations((Ge(drift_mean, direction_sq),)))
+    assert check(wrong).status is Status.REFUTED
+
+
+@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_instances_are_within_the_conditions(id_: str, full: bool) -> None:
+    statement = catalogue.find(id_)
+    to, count = compiled(statement), 0
+    for run in family(to, full):
+        count += 1
+        letters = {"m": run.m, "tau": run.tau, "L": 1, "eta": run.eta, "gamma": run.gamma, "q": run.q}
+        for c in statement.when:
+            at = c.relation.subs({s: exactly(letters[s.name]) for s in c.relation.free_symbols})
+            assert at == sympy.true, run
+        assert max(map(abs, run.h)) <= 1
+        section = id_.removeprefix("fedcom.")[5]
+        if section == "D":
+            assert len(set(run.h)) == len(set(run.b)) == 1 and not run.shared and run.alpha == 0
+        else:
+            assert run.shared and run.alpha == (1 / (1 + run.q) if statement.corrects else 1)
+        if "f_gap" in to.letters:
+            assert run.minimum is not None
+    assert count > 100
+
+
+def test_outside_the_conditions_nothing_is_compared() -> None:
+    to = compiled(catalogue.find("fedcom.lemmaE7"))
+    (run, *_) = family(to, False)
+    assert list(cases(run, to, to.inequalities)) and worst(run, to) is not None
+    # 30 eta^2 L^2 tau^2 <= 1, L = 1, one coin for all, alpha = 1
+    one = Fraction(1)
+    others: list[dict[str, Any]] = [dict(eta=one), dict(h=(Fraction(2),)), dict(shared=False), dict(alpha=one / 2)]
+    for changed in others:
+        assert list(cases(replace(run, **changed), to, to.inequalities)) == []
+        assert worst(replace(run, **changed), to) is None
+
+
+def test_conditions_of_every_kind() -> None:
+    """Roots are squared, strict signs are strict; what cannot be met leaves the statement open."""
+    id_ = "fedcom.lemmaE7.corrected"
+    rooted = check(within(id_, eta <= 1 / (sympy.sqrt(30) * L * tau)))
+    assert rooted == check(within(id_, 30 * eta**2 * L**2 * tau**2 <= 1))
+    assert check(within(id_, q + 1 < tau / (2 * tau + 1))).status is Status.OPEN
+    assert check(within(id_, m > 1)).status is Status.HOLDS
+
+
+def test_assumptions_choose_the_functions() -> None:
+    """Convexity keeps the counter-examples of negative curvature away."""
+    printed = catalogue.find("fedcom.lemmaD3")
+    convex = check(replace(printed, assumes=(*printed.assumes, "fedcom.asm7")))
+    assert convex.status is Status.HOLDS
+    curved = replace(printed, assumes=(*printed.assumes, "fedcom.asm6"))
+    to = compiled(curved)
+    assert all(run.mean_h > 0 for run in family(to, False))
+    assert check(replace(curved, when=(Condition(mu <= L),))).status is Status.HOLDS
+
+
+def test_what_cannot_be_checked() -> None:
+    with pytest.raises(ValueError, match="expected one of lemmaD1"):
+        check(catalogue.find("fedcom.thmD7"))
+    lemma = catalogue.find("fedcom.lemmaD1")
+    with pytest.raises(ValueError, match="no exact value for a_next"):
+        check(lemma.with_claim(at_most(message_sq, other=a_next)))
+    with pytest.raises(ValueError, match="quantity <= terms"):
+        check(lemma.with_claim(catalogue.find("fedcom.alg1").claim))
+    assert "a_next" not in known_letters() and {"tracking_next", "move_sq", "drift"} <= known_letters()

@@ -1,0 +1,610 @@
+"""The compressors: their laws against their constants on fractions, their draws against their laws, their bits.
+
+Statistics of samples are refused at a probability of 1e-6 (|z| > 4.89).  Seeds are fixed: a test that passes once
+passes always.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction as Fr
+from itertools import combinations_with_replacement, product
+from math import ceil, inf, nan, prod, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from simulations.compressors import (
+    COMPRESSORS,
+    QSGD,
+    Bernoulli,
+    Compressor,
+    Dithering,
+    G_q,
+    G_q_on,
+    Identity,
+    Law,
+    RandK,
+    Rounding,
+    Sparsifier,
+    StochasticSign,
+    TopK,
+)
+from simulations.draws import Draw, Draws
+from simulations.moments import mask as mask_kernel
+
+CHANCE = 1e-6
+Z = stats.norm.isf(CHANCE / 2)
+
+RANDOM = [
+    RandK(1),
+    RandK(2),
+    RandK(2, shared=True),
+    Bernoulli(Fr(1, 4)),
+    Bernoulli(0.5, shared=True),
+    Sparsifier(Fr(1, 4)),
+    Sparsifier(0.5, shared=True),
+    QSGD(1),
+    QSGD(3),
+    Dithering(1),
+    Dithering(3),
+    StochasticSign(),
+]
+BIASED = [TopK(1), TopK(2), Rounding(1), Rounding(3)]
+ALL = [Identity(), *RANDOM, *BIASED]
+each = pytest.mark.parametrize("Q", ALL, ids=lambda Q: Q.name)
+each_random = pytest.mark.parametrize("Q", RANDOM, ids=lambda Q: Q.name)
+each_biased = pytest.mark.parametrize("Q", BIASED, ids=lambda Q: Q.name)
+
+
+def coins(Q: Compressor, seeds: ArrayLike, clients: int = 1, round_: int = 0) -> Draw:
+    return Draws.of_seeds(np.atleast_1d(np.asarray(seeds)), round_).codes(np.arange(clients)[None], shared=Q.shared)
+
+
+def sampled(Q: Compressor, x: ArrayLike, seeds: int, clients: int = 1) -> np.ndarray:
+    """Q(x) (seeds, clients, d), of one x."""
+    point = np.asarray(x, dtype=float)
+    tiled = np.broadcast_to(point, (1, seeds, clients, point.size))
+    return Q(tiled, coins(Q, np.arange(seeds), clients))[0]
+
+
+def expected(law: Law, f: Callable[[tuple[Fr, ...]], Fr]) -> Fr:
+    return sum((p * f(outcome) for p, outcome in law), Fr(0))
+
+
+def square(x: Sequence[Fr]) -> Fr:
+    return sum((v * v for v in x), Fr(0))
+
+
+def error(law: Law, x: Sequence[Fr]) -> Fr:
+    return expected(law, lambda out: sum(((a - b) ** 2 for a, b in zip(out, x, strict=True)), Fr(0)))
+
+
+@st.composite
+def points(draw: st.DrawFn, least: int = 2, most: int = 4) -> list[Fr]:
+    """Rational points whose Euclidean norm is rational too, by stereographic projection; zeros and signs included."""
+    small = st.fractions(-3, 3, max_denominator=4)
+    t = draw(st.lists(small, min_size=least - 1, max_size=most - 1))
+    radius, total = draw(st.sampled_from([Fr(0), Fr(1), Fr(3, 2), Fr(10)])), square(t)
+    on_sphere = [2 * v / (total + 1) for v in t] + [(total - 1) / (total + 1)]
+    return [radius * v for v in draw(st.permutations(on_sphere))]
+
+
+# ------------------------------------------------------------------------------------------------ laws, constants
+
+
+@each
+@given(x=points())
+@settings(max_examples=60, deadline=None)
+def test_law_has_the_claimed_moments(Q: Compressor, x: list[Fr]) -> None:
+    d, law = len(x), Q.law(x)
+    assert sum(p for p, _ in law) == 1 and all(p > 0 for p, _ in law)
+    assert len({outcome for _, outcome in law}) == len(law)
+    if Q.unbiased:
+        assert [expected(law, lambda out: out[i]) for i in range(d)] == x
+    exact = error(law, x)
+    assert float(exact) == pytest.approx(float(Q.error(np.array(x, dtype=float))), rel=1e-9, abs=1e-12)
+    assert float(exact) <= Q.contraction(d).value * float(square(x)) * (1 + 1e-12)
+    if (moments := Q.moments(d)) is not None:
+        first, second = moments
+        assert first.shape == (d,) and second.shape == (d, d) and (first == 1).all()
+        for i, j in product(range(d), repeat=2):
+            of_law = float(expected(law, lambda out: out[i] * out[j]))
+            assert of_law == pytest.approx(second[i, j] * float(x[i] * x[j]), rel=1e-12, abs=1e-300)
+
+
+ones = lambda d: [Fr(1)] * d  # noqa: E731
+ATTAINED = [
+    (Identity(), ones(3), Fr(0)),
+    (RandK(2), [Fr(3), Fr(-1), Fr(0), Fr(2)], Fr(1)),
+    (RandK(3), ones(7), Fr(4, 3)),
+    (Bernoulli(Fr(1, 4)), [Fr(5), Fr(0)], Fr(3)),
+    (Sparsifier(Fr(2, 5)), [Fr(1), Fr(-2), Fr(3)], Fr(3, 2)),
+    (StochasticSign(), [Fr(3), Fr(4)], Fr(1)),
+    (StochasticSign(), [Fr(2), Fr(-3), Fr(6)], Fr(2)),
+    (QSGD(7), [Fr(-3)], Fr(0)),
+    (QSGD(1), ones(4), Fr(1)),  # sqrt(d)/s - 1
+    (QSGD(1), ones(9), Fr(2)),
+    (QSGD(2), [Fr(1), Fr(3), Fr(1), Fr(-1), Fr(-1), Fr(1), Fr(1), Fr(1)], Fr(1, 2)),  # d / (4 s^2), A = 16 = 4 s^2
+    (QSGD(3), [Fr(1), Fr(-1), Fr(3), Fr(5)], Fr(1, 9)),  # A = 36
+    (Dithering(1), [Fr(3), Fr(1), Fr(-1), Fr(1)], Fr(1, 2)),
+    (Dithering(2), [Fr(5), Fr(1), Fr(-1), Fr(1), Fr(1), Fr(1)], Fr(1, 4)),
+    (Dithering(5), [Fr(-3)], Fr(0)),
+    (TopK(2), [Fr(1), Fr(1), Fr(-1), Fr(1), Fr(1)], Fr(3, 5)),
+    (Rounding(2), [Fr(4), Fr(1), Fr(-1)], Fr(1, 9)),
+    (Rounding(1), [Fr(2), Fr(1)], Fr(1, 5)),
+]
+
+
+@pytest.mark.parametrize(("Q", "x", "claim"), ATTAINED)
+def test_constant_is_attained(Q: Compressor, x: list[Fr], claim: Fr) -> None:
+    """The worst x attains it on fractions: a smaller constant would be wrong."""
+    constant = Q.contraction(len(x))
+    assert error(Q.law(x), x) == claim * square(x)
+    assert constant.value == pytest.approx(float(claim), rel=1e-15) and "exact" in constant.how
+    if Q.unbiased:
+        assert Q.q(len(x)) == Q.contraction(len(x))
+
+
+def worst_by_search(Q: Compressor, d: int) -> float:
+    """The largest error of many x of norm 1, uphill from the best ones; not above the supremum but for rounding."""
+    rng = np.random.default_rng(d)
+    x = rng.standard_normal((20_000, d)) * rng.random((20_000, d))
+    step = 0.3
+    for _ in range(120):
+        ratio = Q.error(x) / (x**2).sum(-1)
+        x = x[np.argsort(-ratio)[:50]]
+        x = np.concatenate([x, np.repeat(x, 20, axis=0) * (1 + step * rng.standard_normal((1000, d)))])
+        step *= 0.9
+    return float((Q.error(x) / (x**2).sum(-1)).max())
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 6])
+@pytest.mark.parametrize("Q", [QSGD(1), QSGD(2), QSGD(3), Dithering(1), Dithering(2), Rounding(2), TopK(1)], ids=repr)
+def test_exact_suprema_against_search(Q: Compressor, d: int) -> None:
+    claim = Q.contraction(d).value
+    found = worst_by_search(Q, d)
+    assert found <= claim * (1 + 1e-9) + 1e-15
+    assert found >= claim * (1 - 2e-3)
+
+
+@given(d=st.integers(1, 5), s=st.integers(1, 9))
+def test_qsgd_is_the_best_odd_vector(d: int, s: int) -> None:
+    """The supremum is over vectors of odd numbers: all of them tried, and the sphere point of the best one."""
+    best, at = -inf, (0,) * d
+    for a in combinations_with_replacement(range(1, 2 * s + 2, 2), d):
+        value = (d - (sqrt(sum(v * v for v in a)) - 2 * s) ** 2) / (4 * s * s)
+        if value > best + 1e-12:
+            best, at = value, a
+    claim = QSGD(s).contraction(d).value
+    assert claim == pytest.approx(best, abs=1e-12)
+    x = np.array(at, dtype=float)
+    assert float(QSGD(s).error(x) / (x @ x)) == pytest.approx(claim, abs=1e-12)
+
+
+@given(d=st.integers(1, 10**7), s=st.integers(1, 10**4))
+def test_qsgd_is_below_the_published_bound(d: int, s: int) -> None:
+    Q = QSGD(s)
+    exact, published = Q.q(d).value, Q.q_published(d)
+    assert 0 <= exact <= d / (4 * s * s) * (1 + 1e-12)
+    assert exact <= published.value * (1 + 1e-12) and "proved bound" in published.how
+    assert published.value == min(d / s**2, sqrt(d) / s)
+    if d >= 4 * s * s:
+        assert exact == pytest.approx(sqrt(d) / s - 1, rel=1e-9)
+
+
+@each_biased
+def test_biased_ones_are_biased(Q: Compressor) -> None:
+    assert not Q.unbiased and Q.q(3).value is None and "biased" in Q.q(3).how
+    x = [Fr(100), Fr(10), Fr(1)]
+    assert [v for _, out in Q.law(x) for v in out] != x
+    assert Q.contraction(3).value < 1
+
+
+def test_no_bias_where_nothing_is_lost() -> None:
+    assert TopK(3).q(3).value == 0 == Rounding(2).q(1).value
+
+
+def test_ties() -> None:
+    x = np.array([1.0, -2.0, 2.0, 2.0])
+    assert TopK(2)(x).tolist() == [0, -2, 2, 0]
+    assert TopK(2).law([Fr(v) for v in x.tolist()]) == [(1, (0, -2, 2, 0))]
+    y = np.array([4.0, 1.0, 3.0, -1.0])  # 4 t: 2, 1/2, 3/2, 1/2
+    assert Rounding(2)(y).tolist() == [4, 0, 4, 0]
+    assert Rounding(2).law([Fr(v) for v in y.tolist()]) == [(1, (4, 0, 4, 0))]
+
+
+@pytest.mark.parametrize("Q", [Identity(), TopK(2), Rounding(3)], ids=repr)
+@given(x=points(least=2))
+@settings(max_examples=40, deadline=None)
+def test_deterministic_ones_have_one_outcome(Q: Compressor, x: list[Fr]) -> None:
+    ((p, outcome),) = Q.law(x)
+    assert p == 1
+    values = np.array(x, dtype=float)
+    if len({abs(v) for v in x}) == len(x):  # a tie on fractions may be none on doubles
+        np.testing.assert_allclose(Q(values, None), np.array(outcome, dtype=float), rtol=1e-12)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("Q", [RandK(2), Bernoulli(0.5), Sparsifier(0.25)], ids=repr)
+def test_moments_feed_the_kernel_of_masks(Q: Compressor) -> None:
+    x = [Fr(1), Fr(-2), Fr(3)]
+    moments = Q.moments(3)
+    assert moments is not None
+    z = np.array([1.0, 1, -2, 3])
+    after = (mask_kernel(*moments).second @ np.outer(z, z).ravel()).reshape(4, 4)[1:, 1:]
+    law = Q.law(x)
+    exact = [[float(expected(law, lambda out: out[i] * out[j])) for j in range(3)] for i in range(3)]
+    np.testing.assert_allclose(after, exact, rtol=1e-12)
+    assert QSGD(2).moments(3) is None
+
+
+def test_laws_that_cannot_be_listed() -> None:
+    with pytest.raises(ValueError, match=r"sqrt\(2\)"):
+        QSGD(2).law([Fr(1), Fr(1)])
+    with pytest.raises(ValueError, match=r"expected a rational norm, not sqrt\(2\)"):
+        StochasticSign().law([Fr(1), Fr(1)])
+    with pytest.raises(ValueError, match="8192 outcomes of Sparsifier"):
+        Sparsifier(0.5).law(ones(13))
+    with pytest.raises(ValueError, match="at most 4096"):
+        RandK(8).law(ones(16))
+    with pytest.raises(ValueError, match="d = 0"):
+        Identity().law([])
+    assert len(Sparsifier(0.5).law(ones(12))) == 4096
+
+
+# -------------------------------------------------------------------------------------------------------- samples
+
+
+@each_random
+@pytest.mark.parametrize("x", [(3, 4, 0), (2, -3, 6), (1, 4, -8)], ids=str)
+def test_samples_follow_the_law(Q: Compressor, x: tuple[int, ...]) -> None:
+    """Means, second moments, and how often each outcome comes: over seeds and, unless shared, clients."""
+    seeds, clients = 6000, 1 if Q.shared else 3
+    samples = sampled(Q, x, seeds, clients).reshape(-1, len(x))
+    law = Q.law([Fr(v) for v in x])
+    n = len(samples)
+
+    def agrees(of_samples: np.ndarray, of_law: Callable[[tuple[Fr, ...]], Fr]) -> None:
+        mean = expected(law, of_law)
+        variance = float(expected(law, lambda out: of_law(out) ** 2) - mean**2)
+        difference = of_samples.mean() - float(mean)
+        assert abs(difference) <= Z * sqrt(variance / n) + 1e-12 * max(1.0, abs(float(mean)))
+
+    for i in range(len(x)):
+        agrees(samples[:, i], lambda out: out[i])
+        for j in range(i + 1):
+            agrees(samples[:, i] * samples[:, j], lambda out: out[i] * out[j])
+    outcomes = np.array([out for _, out in law], dtype=float)
+    counts = np.isclose(samples[:, None], outcomes, rtol=1e-12, atol=1e-12).all(-1).sum(0)
+    assert counts.sum() == n  # nothing but outcomes of the law
+    chances = np.array([float(p) for p, _ in law])
+    often = n * chances >= 5
+    if often.sum() > 1:
+        seen, due = counts[often], n * chances[often]
+        statistic = ((seen - due) ** 2 / due).sum()
+        assert stats.chi2.sf(statistic, often.sum() - 1) > CHANCE
+
+
+@each
+def test_draws_do_not_depend_on_what_runs_beside(Q: Compressor) -> None:
+    x = np.random.default_rng(1).standard_normal((12, 4, 5))
+    full = Q(x[None], coins(Q, np.arange(12), 4))[0]
+    some = [3, 5, 9]
+    np.testing.assert_array_equal(Q(x[None, some], coins(Q, some, 4))[0], full[some])
+    np.testing.assert_array_equal(Q(x[None, :, :2], coins(Q, np.arange(12), 2))[0], full[:, :2])
+
+
+@each_random
+def test_coins_differ_by_round_seed_and_client_unless_shared(Q: Compressor) -> None:
+    x = np.broadcast_to(np.arange(1.0, 8.0), (1, 40, 6, 7))
+    now = Q(x, coins(Q, np.arange(40), 6))[0]
+    assert (now != Q(x, coins(Q, np.arange(40), 6, round_=1))[0]).any()
+    assert (now[0] != now).any()
+    same = (now[:, 1:] == now[:, :1]).all((0, -1))  # as the first client, in every run
+    assert same.all() if Q.shared else not same.any()
+
+
+@pytest.mark.parametrize("Q", [Q for Q in RANDOM if Q.shared], ids=repr)
+def test_shared_masks_are_linear(Q: Compressor) -> None:
+    x = np.random.default_rng(2).standard_normal((2, 9, 5, 4))
+    together = Q(x.mean(2, keepdims=True), coins(Q, np.arange(9), 1))
+    np.testing.assert_allclose(Q(x, coins(Q, np.arange(9), 5)).mean(2, keepdims=True), together, atol=1e-12)
+
+
+@each
+def test_batches(Q: Compressor) -> None:
+    """(E, N, S, d): every step size as if alone, with the coins of its seed and client."""
+    x = np.random.default_rng(3).standard_normal((3, 4, 5, 6))
+    out = Q(x, coins(Q, np.arange(4), 5))
+    assert out.shape == x.shape and out.dtype == float
+    for e in range(3):
+        np.testing.assert_array_equal(Q(x[e : e + 1], coins(Q, np.arange(4), 5))[0], out[e])
+    server = Draws.of_seeds(np.arange(4), 0).codes(np.array([0]), shared=Q.shared)
+    assert Q(x[:, :, 0], server).shape == (3, 4, 6)
+
+
+@each_random
+def test_coins_of_other_shapes_are_refused(Q: Compressor) -> None:
+    x = np.ones((2, 4, 5, 6))
+    other = Draws.of_seeds(np.arange(4), 0).codes(np.arange(5)[None], shared=not Q.shared)
+    with pytest.raises(ValueError, match="expected"):
+        Q(x, other)
+    with pytest.raises(ValueError, match="expected"):
+        Q(x, coins(Q, np.arange(3), 5))
+
+
+@each
+def test_zero_goes_to_zero(Q: Compressor) -> None:
+    x = np.zeros((1, 3, 2, 4))
+    x[0, 1] = np.random.default_rng(4).standard_normal((2, 4))
+    out = Q(x, coins(Q, np.arange(3), 2))
+    assert not out[0, [0, 2]].any() and np.isfinite(out).all()
+    assert Q.law([Fr(0)] * 3) == [(1, (0, 0, 0))]
+    assert Q.error(np.zeros(3)) == 0
+    if not Q.shared:
+        assert not Q.decode(Q.encode(np.zeros(4)), 4).any()
+
+
+@each
+def test_tiny_and_huge_vectors(Q: Compressor) -> None:
+    """Squares that vanish or overflow do no harm."""
+    x = np.array([3.0, -4, 12, 0.1])
+    plain = sampled(Q, x, 50)
+    for power in (-600, 600):
+        np.testing.assert_allclose(sampled(Q, np.ldexp(x, power), 50), np.ldexp(plain, power), rtol=1e-12)
+
+
+@each
+@pytest.mark.parametrize("bad", [nan, inf, -inf])
+def test_what_is_not_finite_stays_so(Q: Compressor, bad: float) -> None:
+    x = np.random.default_rng(5).standard_normal((1, 6, 3, 4))
+    y = x.copy()
+    y[0, 2, 1, 3] = bad
+    draw = coins(Q, np.arange(6), 3)
+    with np.errstate(invalid="ignore"):  # as the engine does
+        out = Q(y, draw)
+    assert not np.isfinite(out[0, 2, 1]).all()
+    others = np.isfinite(y).all(-1)
+    np.testing.assert_array_equal(out[others], Q(x, draw)[others])
+
+
+# ----------------------------------------------------------------------------------------------------------- wire
+
+
+def length(Q: Compressor, message: np.ndarray, kept: np.ndarray) -> float:
+    """Bits of one message, from its formula."""
+    match Q:
+        case Bernoulli():
+            return (0 if Q.shared else 1) + 32 * len(message) * bool(kept.any())
+        case Sparsifier():
+            return (0 if Q.shared else len(message)) + 32 * int(kept.sum())
+    return Q.bits(len(message))
+
+
+@each
+@pytest.mark.parametrize("d", [2, 5, 8, 33])
+def test_round_trip_and_byte_counts(Q: Compressor, d: int) -> None:
+    x = np.random.default_rng(d).standard_normal(d)
+    draw = coins(Q, np.arange(20))
+    for seed, message in enumerate(sampled(Q, x, 20)[:, 0]):
+        mask = Q.mask(draw, d)[seed, 0] if Q.shared else None  # type: ignore[attr-defined]
+        data = Q.encode(message, mask)
+        assert len(data) == ceil(length(Q, message, message != 0) / 8)
+        back = Q.decode(data, d, mask)
+        np.testing.assert_allclose(back, message, rtol=2.0**-23)
+        assert Q.encode(back, mask) == data  # nothing is lost twice
+        np.testing.assert_array_equal(Q.decode(data, d, mask), back)
+
+
+@pytest.mark.parametrize("Q", [QSGD(1), QSGD(5), QSGD(127), Dithering(1), Dithering(10), Rounding(7)], ids=repr)
+@given(norm=st.floats(2.0**-20, 2.0**20, width=32), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_messages_of_a_float32_norm_come_back_exactly(Q: Compressor, norm: float, data: st.DataObject) -> None:
+    s: int = Q.s  # type: ignore[attr-defined]
+    levels = data.draw(st.lists(st.integers(-s, s), min_size=2, max_size=7))
+    if not isinstance(Q, QSGD):
+        levels[0] = s
+    message = norm * (np.array(levels) / s)
+    np.testing.assert_array_equal(Q.decode(Q.encode(message), len(levels)), message)
+
+
+@pytest.mark.parametrize(("Q", "d", "bits"), [
+    (Identity(), 10, 320),
+    (RandK(3), 10, 3 * (32 + 4)),
+    (RandK(3), 8, 3 * (32 + 3)),
+    (RandK(3), 9, 3 * (32 + 4)),
+    (RandK(1), 1, 32),
+    (RandK(3, shared=True), 10, 96),
+    (TopK(2), 5, 2 * (32 + 3)),
+    (QSGD(1), 10, 32 + 2 * 10),
+    (QSGD(3), 10, 32 + 3 * 10),
+    (QSGD(4), 10, 32 + 4 * 10),
+    (Dithering(127), 10, 32 + 8 * 10),
+    (Rounding(128), 10, 32 + 9 * 10),
+    (StochasticSign(), 10, 42),
+    (Bernoulli(0.25), 10, 1 + 80),
+    (Bernoulli(0.25, shared=True), 10, 80),
+    (Sparsifier(0.25), 10, 10 + 80),
+    (Sparsifier(0.25, shared=True), 10, 80),
+])  # fmt: skip
+def test_bits(Q: Compressor, d: int, bits: float) -> None:
+    assert Q.bits(d) == bits
+
+
+@pytest.mark.parametrize("Q", [Bernoulli(0.25), Sparsifier(0.25), Sparsifier(0.5, shared=True)], ids=repr)
+def test_expected_bits(Q: Compressor) -> None:
+    """The mean of the lengths of the messages, over the law."""
+    law = Q.law([Fr(1), Fr(-2), Fr(3)])
+    messages = [(p, np.array(out, dtype=float)) for p, out in law]
+    assert Q.bits(3) == sum(float(p) * length(Q, out, out != 0) for p, out in messages)
+    for _, out in messages:
+        mask = (out != 0) if Q.shared else None
+        assert len(Q.encode(out, mask)) == ceil(length(Q, out, out != 0) / 8)
+
+
+def test_kept_zeros_do_not_change_a_fixed_length() -> None:
+    message = np.array([0.0, 2.5, 0, 0, 0])
+    for Q in (RandK(3), TopK(3)):
+        assert len(Q.encode(message)) == ceil(Q.bits(5) / 8)
+        np.testing.assert_array_equal(Q.decode(Q.encode(message), 5), message)
+
+
+REFUSED = [
+    (RandK(1), [1.0, 2.0], "expected an output of RandK"),
+    (TopK(1), [1.0, 2.0], "expected an output of TopK"),
+    (QSGD(2), [1.0, 0.3], "expected an output of QSGD"),
+    (Dithering(2), [1.0, 0.3], "expected an output of Dithering"),
+    (StochasticSign(), [1.0, 0.3], "expected an output of StochasticSign"),
+    (Identity(), [1e300, 0.0], "range of float32"),
+    (QSGD(2), [1e300, 0.0], "range of float32"),
+    (Identity(), [nan, 0.0], "finite"),
+    (Identity(), [[1.0]], r"shape \(1, 1\)"),
+    (RandK(1, shared=True), [1.0, 0.0], "coins of RandK.* are shared"),
+]
+
+
+@pytest.mark.parametrize(("Q", "message", "why"), REFUSED)
+def test_what_cannot_be_encoded(Q: Compressor, message: object, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        Q.encode(np.array(message))
+
+
+@each
+def test_data_of_another_length(Q: Compressor) -> None:
+    x = np.random.default_rng(6).standard_normal(9)
+    draw = coins(Q, [1])
+    mask = Q.mask(draw, 9)[0, 0] if Q.shared else None  # type: ignore[attr-defined]
+    data = Q.encode(sampled(Q, x, 2)[1, 0], mask)
+    with pytest.raises(ValueError, match="bytes: expected"):
+        Q.decode(data + b"\0", 9, mask)
+    if data:
+        with pytest.raises(ValueError, match="bytes: expected more"):
+            Q.decode(data[:-1], 9, mask)
+
+
+def test_data_that_no_message_has() -> None:
+    with pytest.raises(ValueError, match="index 7: expected one of 5"):
+        TopK(1).decode(b"\xff" * 5, 5)
+    with pytest.raises(ValueError, match="level 2: expected at most s = 1"):
+        QSGD(1).decode(bytes(4) + b"\xff", 4)
+
+
+# --------------------------------------------------------------------------------------------------- Assumption 5
+
+
+def left_side(Q: Compressor, x: list[list[Fr]]) -> Fr:
+    """Of Assumption 5, over all outcomes of all clients together."""
+    m, d = len(x), len(x[0])
+    laws = [Q.law(point) for point in x]
+    total = Fr(0)
+    for joint in product(*laws):
+        mean = [sum((out[i] for _, out in joint), Fr(0)) / m for i in range(d)]
+        total += prod((p for p, _ in joint), start=Fr(1)) * square(mean)
+    mean = [sum((point[i] for point in x), Fr(0)) / m for i in range(d)]
+    return total - expected(Q.law(mean), square)
+
+
+# all clients and their mean have rational norms
+TRIPLES = [
+    [[Fr(3), Fr(4)], [Fr(3), Fr(4)]],
+    [[Fr(3), Fr(4)], [Fr(-3), Fr(-4)]],
+    [[Fr(8), Fr(0)], [Fr(0), Fr(6)]],
+    [[Fr(9), Fr(0)], [Fr(0), Fr(12)], [Fr(0), Fr(0)]],
+]
+
+
+@each
+@pytest.mark.parametrize("x", TRIPLES)
+def test_left_side_of_assumption_5(Q: Compressor, x: list[list[Fr]]) -> None:
+    value = G_q_on(Q, np.array(x, dtype=float))
+    if Q.shared:
+        assert value == 0
+    else:
+        assert value == pytest.approx(float(left_side(Q, x)), rel=1e-12, abs=1e-12)
+
+
+@each
+def test_G_q(Q: Compressor) -> None:
+    assert G_q(Q, 3, 1).value == 0
+    G = G_q(Q, 3, 4)
+    if Q.shared or isinstance(Q, Identity):
+        assert G.value == 0 and "exact" in G.how
+        assert G_q_on(Q, np.random.default_rng(7).standard_normal((4, 3))) == 0
+        return
+    assert G.value is None and "unbounded" in G.how
+    x = np.zeros((4, 3))
+    if Q.unbiased:
+        x[:2] = np.array([[1.0, 2.2, 3.1], [-1, -2.2, -3.1]])
+    elif isinstance(Q, TopK):
+        x[:2] = np.array([[1.1, 1.1, 1], [-1, -1.1, -1.1]])
+    else:
+        half = 0.5 / Q.s  # type: ignore[attr-defined]
+        x[:2] = np.array([[1, half + 0.01, 0], [-1, -half + 0.01, 0]])
+    left = G_q_on(Q, x)
+    assert left > 0 and G_q_on(Q, 1000 * x) == pytest.approx(1e6 * left)  # no constant is above all of these
+    if Q.unbiased:
+        assert left == pytest.approx(2 * float(Q.error(x[0])) / 16)
+
+
+def test_G_q_where_nothing_is_lost() -> None:
+    for Q in (RandK(3), TopK(3), Sparsifier(1), Bernoulli(1.0)):
+        assert G_q(Q, 3, 5).value == 0
+    assert G_q(StochasticSign(), 1, 5).value == G_q(QSGD(2), 1, 5).value == G_q(Rounding(2), 1, 5).value == 0
+
+
+# --------------------------------------------------------------------------------------------- names and bad input
+
+
+@each
+def test_a_name_builds_its_compressor(Q: Compressor) -> None:
+    assert eval(Q.name, {**COMPRESSORS, "Fraction": Fr}) == Q
+    assert type(Q).__name__ in COMPRESSORS
+
+
+BAD = [
+    (lambda: RandK(0), "k = 0"),
+    (lambda: RandK(1.5), "k = 1.5"),  # type: ignore[arg-type]
+    (lambda: TopK(0), "k = 0"),
+    (lambda: QSGD(0), "s = 0"),
+    (lambda: Dithering(-1), "s = -1"),
+    (lambda: Rounding(0), "s = 0"),
+    (lambda: Bernoulli(0), "p = 0"),
+    (lambda: Bernoulli(nan), "p = nan"),
+    (lambda: Sparsifier(1.01), "p = 1.01"),
+    (lambda: Sparsifier("half"), "p = half"),  # type: ignore[arg-type]
+    (lambda: G_q(QSGD(1), 3, 0), "m = 0"),
+    (lambda: G_q(RandK(4), 3, 1), "k = 4 of d = 3"),
+    (lambda: G_q_on(Identity(), [1.0, 2.0]), r"shape \(2,\)"),
+    (lambda: G_q_on(Identity(), [[nan]]), "finite"),
+]
+
+
+@pytest.mark.parametrize(("call", "why"), BAD)
+def test_bad_input(call: Callable[[], object], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        call()
+
+
+@pytest.mark.parametrize("Q", [RandK(4), RandK(4, shared=True), TopK(4)], ids=repr)
+@pytest.mark.parametrize("call", ["__call__", "error", "q", "contraction", "bits", "law", "moments", "decode"])
+def test_k_above_d(Q: Compressor, call: str) -> None:
+    arguments = {
+        "__call__": (np.ones((1, 2, 1, 3)), coins(Q, [0, 1])),
+        "error": (np.ones(3),),
+        "law": (ones(3),),
+        "decode": (bytes(4), 3, np.ones(3)),
+    }.get(call, (3,))
+    if call == "moments" and isinstance(Q, TopK):
+        return  # none for any d
+    if call == "decode" and Q.shared:
+        return  # the mask says how many
+    with pytest.raises(ValueError, match="k = 4 of d = 3 coordinates: expected k <= d"):
+        getattr(Q, call)(*arguments)
+
+
+@each
+def test_no_coordinates(Q: Compressor) -> None:
+    for call in (Q.q, Q.contraction, Q.bits):
+        with pytest.raises(ValueError, match="d = 0"):
+            call(0)

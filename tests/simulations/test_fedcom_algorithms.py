@@ -1,0 +1,812 @@
+"""FedCOM, FedCOMGATE and those they are compared with, against loops written from the listings, one client at a time."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulations import run
+from simulations.algorithms.fedcom import (
+    DIANA,
+    SCAFFOLD,
+    VARIANTS,
+    VRDIANA,
+    FedCOM,
+    FedCOMGATE,
+    FedGATE,
+    FedPAQ,
+    SparseFedCOMGATE,
+)
+from simulations.algorithms.sfl import PFL
+from simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
+from simulations.data import Dataset, load
+from simulations.draws import Draws
+from simulations.partitions import Partition, dirichlet
+from simulations.problems.logistic import Logistic
+from simulations.problems.quadratic import Quadratic, generate
+
+
+def small(name: str, rows: int, columns: int, classes: int) -> Dataset:
+    whole = load(name)
+    chosen = np.flatnonzero(whole.labels < classes)[:rows]
+    features = whole.features[chosen][:, np.argsort(-whole.features.var(0), kind="stable")[:columns]]
+    return replace(whole, features=features, labels=whole.labels[chosen], classes=classes)
+
+
+BINARY, DIGITS = small("breast_cancer", 30, 3, 2), small("digits", 30, 4, 3)
+EXACT = generate(3, 4, L=2, mu=0.2, zeta_star=1, delta=0.5)
+FINITE = {
+    "logistic": Logistic(BINARY, dirichlet(BINARY.labels, 4, 0.7, 0), 0.1),
+    "multinomial, mini-batches": Logistic(DIGITS, dirichlet(DIGITS.labels, 4, 0.7, 0), 0.1, batch=2),
+}
+PROBLEMS: dict[str, Any] = {"noisy quadratic": replace(EXACT, sigma=0.7), **FINITE}
+COMPRESSORS: dict[str, Any] = {
+    "none": Identity(),
+    "rand-2": RandK(2),
+    "rand-2, shared": RandK(2, shared=True),
+    "top-1": TopK(1),
+    "QSGD": QSGD(2),
+    "all or nothing, shared": Bernoulli(0.6, shared=True),
+}
+SEEDS, ETAS, ROUNDS = [5, 0, 2**40], [0.05, 0.2], 4
+
+
+class Spy:
+    """A problem that keeps the iterates at which it is measured."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem, self.iterates = problem, []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.problem, name)
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        self.iterates.append(x.copy())
+        return self.problem.value(x)
+
+
+def trajectory(problem: Any, algorithm: Any, rounds: int = ROUNDS, seeds: Any = SEEDS, **settings: Any) -> np.ndarray:
+    """Iterates through the engine: (round, step_size, seed, d)."""
+    spy = Spy(problem)
+    settings = {"x0": start_of(problem), "record": ("value",)} | settings
+    run(spy, algorithm, rounds=rounds, seeds=seeds, **settings)
+    return np.array(spy.iterates)
+
+
+def remembered(problem: Any, algorithm: Any, rounds: int, seeds: Any = SEEDS) -> tuple[np.ndarray, list[dict]]:
+    """Iterates (round, step_size, seed, d) and the memory after each round, without the engine."""
+    eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))[:, None, None]
+    x, memory, kept = np.broadcast_to(start_of(problem), (len(eta), len(seeds), problem.d)), {}, []
+    iterates = [x]
+    for r in range(rounds):
+        x = algorithm.round(problem, x, eta, Draws.of_seeds(np.array(seeds), r), lambda *_: None, memory)
+        iterates.append(x)
+        kept.append(dict(memory))
+    return np.array(iterates), kept
+
+
+def start_of(p: Any) -> np.ndarray:
+    return np.random.default_rng(7).standard_normal(p.d)
+
+
+def close(a: np.ndarray, b: np.ndarray, tolerance: float = 1e-11) -> bool:
+    """Equal to rounding, of the size of the iterates."""
+    return bool(np.abs(a - b).max() <= tolerance * np.abs(b).max())
+
+
+# -------------------------------------------------------------------- the same, one client at a time
+
+
+def draws_alone(seed: int, r: int) -> Draws:
+    return Draws.of_seeds(np.array([seed]), r)
+
+
+def naive_sample_gradient(p: Logistic, x: np.ndarray, m: int, i: int) -> np.ndarray:
+    """Gradient of client m's i-th function, the regulariser included."""
+    sample = p.partition.clients[m][i]
+    a, y = p.dataset.features[sample], p.dataset.labels[sample]
+    if p.dataset.classes == 2:
+        return (1 / (1 + np.exp(-a @ x)) - y) * a + p.regularisation * x
+    e = np.exp(a @ x.reshape(len(a), -1))
+    return np.outer(a, e / e.sum() - np.eye(p.dataset.classes)[y]).ravel() + p.regularisation * x
+
+
+def naive_gradient(p: Any, x: np.ndarray, m: int, seed: int, r: int, c: int) -> np.ndarray:
+    """Stochastic gradient of client m at local step c, from the draws of this seed alone."""
+    draw = draws_alone(seed, r).of(np.array([m])).step(c)
+    if isinstance(p, Quadratic):
+        noise = draw.normal(p.d)[0].astype(float) if p.sigma else np.zeros(p.d)
+        return p.H[m] @ x + p.b[m] + p.sigma / np.sqrt(p.d) * noise
+    n = len(p.partition.clients[m])
+    chosen = range(n) if p.batch is None else draw.integers(np.array([n]), p.batch)[0]
+    return sum(naive_sample_gradient(p, x, m, i) for i in chosen) / len(chosen)
+
+
+def naive_code(Q: Any, v: np.ndarray, m: int, seed: int, r: int) -> np.ndarray:
+    """Q(v) with the coins of client m, or of the round when all clients share them."""
+    return Q(v[None, None, None], draws_alone(seed, r).codes(np.array([[m]]), shared=Q.shared))[0, 0, 0]
+
+
+def naive_fedcom(p: Any, a: FedCOM, eta: float, seed: int, rounds: int, w: np.ndarray) -> np.ndarray:
+    out = [w]
+    for r in range(rounds):
+        Delta = []
+        for j in range(p.M):
+            w_j = w
+            for c in range(a.tau):
+                w_j = w_j - eta * naive_gradient(p, w_j, j, seed, r, c)
+            Delta.append(naive_code(a.compressor, (w - w_j) / eta, j, seed, r))
+        w = w - eta * a.gamma / p.M * sum(Delta)
+        out.append(w)
+    return np.array(out)
+
+
+def naive_fedcomgate(p: Any, a: FedCOMGATE, eta: float, seed: int, rounds: int, w: np.ndarray) -> np.ndarray:
+    S = {0.25: 1, 0.6: 2, 0.75: 3, 1.0: p.M}[a.k]
+    delta, out = {j: np.zeros(p.d) for j in range(p.M)}, [w]
+    alpha = 1 / (1 + a.compressor.q(p.d).value) if a.damping is None else a.damping
+    for r in range(rounds):
+        selected = draws_alone(seed, r).order(p.M, S)[0] if p.M > S else range(p.M)
+        Delta = {}
+        for j in selected:
+            w_j = w
+            for c in range(a.tau):
+                d_j = naive_gradient(p, w_j, j, seed, r, c) - delta[j]
+                w_j = w_j - eta * d_j
+            Delta[j] = naive_code(a.compressor, (w - w_j) / eta, j, seed, r)
+        Delta_q = sum(Delta.values()) / (len(Delta) if a.divisor == "participants" else p.M)
+        for j in selected:
+            change = Delta[j] - Delta_q if a.sign == 1 else Delta_q - Delta[j]
+            delta[j] = delta[j] + alpha / a.tau * change
+        w = w - eta * a.gamma * Delta_q
+        out.append(w)
+    return np.array(out)
+
+
+def naive_fedgate(p: Any, a: FedGATE, eta: float, seed: int, rounds: int, w: np.ndarray) -> np.ndarray:
+    delta, out = [np.zeros(p.d)] * p.M, [w]
+    for r in range(rounds):
+        ends = []
+        for j in range(p.M):
+            w_j = w
+            for c in range(a.tau):
+                w_j = w_j - eta * (naive_gradient(p, w_j, j, seed, r, c) - delta[j])
+            ends.append(w_j)
+        u = sum(w - w_j for w_j in ends) / p.M
+        wbar = w - u
+        delta = [delta[j] + 1 / (eta * a.tau) * (wbar - ends[j]) for j in range(p.M)]
+        w = w - a.gamma * u
+        out.append(w)
+    return np.array(out)
+
+
+def naive_sparse(p: Any, a: SparseFedCOMGATE, eta: float, seed: int, rounds: int, w: np.ndarray) -> np.ndarray:
+    delta, nu, out = [np.zeros(p.d)] * p.M, [np.zeros(p.d)] * p.M, [w]
+    for r in range(rounds):
+        ends, sent = [], []
+        for j in range(p.M):
+            w_j = w
+            for c in range(a.tau):
+                w_j = w_j - eta * (naive_gradient(p, w_j, j, seed, r, c) - delta[j])
+            ends.append(w_j)
+            sent.append(naive_code(a.compressor, (w - w_j) + nu[j], j, seed, r))
+        Delta = sum(sent) / p.M
+        for j in range(p.M):
+            delta[j] = delta[j] + 1 / (eta * a.tau) * (sent[j] - Delta)
+            if a.form == "printed":
+                nu[j] = nu[j] + 1 / p.M * (w - ends[j]) - Delta
+            else:
+                nu[j] = nu[j] + (w - ends[j]) - sent[j]
+        w = w - a.gamma * Delta
+        out.append(w)
+    return np.array(out)
+
+
+def naive_fedpaq(p: Any, a: FedPAQ, eta: float, seed: int, rounds: int, w: np.ndarray) -> np.ndarray:
+    out = [w]
+    for r in range(rounds):
+        selected = draws_alone(seed, r).order(p.M, a.S)[0] if a.S else range(p.M)
+        total = np.zeros(p.d)
+        for j in selected:
+            w_j = w
+            for c in range(a.tau):
+                w_j = w_j - eta * naive_gradient(p, w_j, j, seed, r, c)
+            total += naive_code(a.compressor, w_j - w, j, seed, r)
+        w = w + total / len(selected)
+        out.append(w)
+    return np.array(out)
+
+
+def naive_scaffold(p: Any, a: SCAFFOLD, eta: float, seed: int, rounds: int, x: np.ndarray) -> np.ndarray:
+    c, c_i, out = np.zeros(p.d), [np.zeros(p.d)] * p.M, [x]
+    for r in range(rounds):
+        selected = draws_alone(seed, r).order(p.M, a.S)[0] if a.S else range(p.M)
+        dx, dc = [], []
+        for i in selected:
+            y = x
+            for k in range(a.tau):
+                y = y - eta * (naive_gradient(p, y, i, seed, r, k) - c_i[i] + c)
+            c_plus = c_i[i] - c + 1 / (a.tau * eta) * (x - y)
+            dx.append(y - x)
+            dc.append(c_plus - c_i[i])
+            c_i[i] = c_plus
+        x = x + a.gamma / len(selected) * sum(dx)
+        c = c + len(selected) / p.M * (sum(dc) / len(selected))
+        out.append(x)
+    return np.array(out)
+
+
+def naive_diana(p: Any, a: DIANA, eta: float, seed: int, rounds: int, x: np.ndarray) -> np.ndarray:
+    h_i, h, out = [np.zeros(p.d)] * p.M, np.zeros(p.d), [x]
+    reference = [x] * p.M
+    alpha = 1 / (1 + a.compressor.q(p.d).value) if a.alpha is None else a.alpha
+    for r in range(rounds):
+        hats = []
+        coin = draws_alone(seed, r).of(np.array([p.M])).step(0).uniform(1)[0, 0]
+        for i in range(p.M):
+            g = naive_gradient(p, x, i, seed, r, 0) if not isinstance(a, VRDIANA) else None
+            if g is None:
+                n = len(p.partition.clients[i])
+                l = draws_alone(seed, r).of(np.array([i])).step(0).integers(np.array([n]), 1)[0, 0]
+                mu = sum(naive_sample_gradient(p, reference[i], i, s) for s in range(n)) / n
+                g = naive_sample_gradient(p, x, i, l) - naive_sample_gradient(p, reference[i], i, l) + mu
+                if coin < 1 / n:
+                    reference[i] = x
+            hats.append(naive_code(a.compressor, g - h_i[i], i, seed, r))
+        g_hat = h + sum(hats) / p.M
+        h = h + alpha * sum(hats) / p.M
+        h_i = [h_i[i] + alpha * hats[i] for i in range(p.M)]
+        x = x - eta * g_hat
+        out.append(x)
+    return np.array(out)
+
+
+Make = Callable[..., Any]
+WITH_COMPRESSOR: dict[str, tuple[Make, Callable]] = {
+    "FedCOM": (partial(FedCOM, tau=3, gamma=1.5), naive_fedcom),
+    "FedCOMGATE": (partial(FedCOMGATE, tau=3, gamma=1.5), naive_fedcomgate),
+    "FedCOMGATE, sampled": (partial(FedCOMGATE, tau=2, k=0.6), naive_fedcomgate),
+    "FedCOMGATE, one": (partial(FedCOMGATE, tau=2, k=0.25), naive_fedcomgate),
+    "FedCOMGATE, 1/m": (
+        partial(VARIANTS["FedCOMGATE, 1/m as in Algorithm 4"], tau=2, gamma=0.7, k=0.75),
+        naive_fedcomgate,
+    ),
+    "FedCOMGATE, damped": (partial(VARIANTS["FedCOMGATE, damped"], tau=2), naive_fedcomgate),
+    "FedCOMGATE, damped by hand": (partial(FedCOMGATE, tau=2, damping=0.3, k=0.6), naive_fedcomgate),
+    "FedCOMGATE, sign": (partial(VARIANTS["FedCOMGATE, sign of (63)"], tau=2), naive_fedcomgate),
+    "memory, printed": (partial(SparseFedCOMGATE, tau=3, gamma=1.5, form="printed"), naive_sparse),
+    "memory, corrected": (partial(SparseFedCOMGATE, tau=3, gamma=1.5, form="corrected"), naive_sparse),
+    "FedPAQ": (partial(FedPAQ, tau=3), naive_fedpaq),
+    "FedPAQ, sampled": (partial(FedPAQ, tau=2, S=2), naive_fedpaq),
+    "DIANA": (DIANA, naive_diana),
+    "DIANA by hand": (partial(DIANA, alpha=0.2), naive_diana),
+    "VR-DIANA": (VRDIANA, naive_diana),
+}
+WITHOUT: dict[str, tuple[Make, Callable]] = {
+    "FedGATE I": (partial(FedGATE, tau=3, gamma=1.5, option="I"), naive_fedgate),
+    "FedGATE II": (partial(FedGATE, tau=3, gamma=1.5, option="II"), naive_fedgate),
+    "SCAFFOLD": (partial(SCAFFOLD, tau=3, gamma=0.8), naive_scaffold),
+    "SCAFFOLD, sampled": (partial(SCAFFOLD, tau=2, S=2), naive_scaffold),
+}
+
+
+def agree(p: Any, algorithm: Any, naive: Callable, **settings: Any) -> None:
+    got = trajectory(p, algorithm, **settings)
+    for n, seed in enumerate(SEEDS):
+        e = n % len(ETAS)
+        assert close(got[:, e, n], naive(p, algorithm, ETAS[e], seed, ROUNDS, start_of(p))), (ETAS[e], seed)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("code", COMPRESSORS)
+@pytest.mark.parametrize("name", WITH_COMPRESSOR)
+def test_against_naive_loops(name: str, code: str, problem: str) -> None:
+    make, naive = WITH_COMPRESSOR[name]
+    if problem not in FINITE and name == "VR-DIANA":
+        pytest.skip("not a finite sum")
+    algorithm = make(eta=ETAS, compressor=COMPRESSORS[code])
+    if code == "top-1" and name in ("FedCOMGATE, damped", "DIANA", "VR-DIANA") and TopK(1).q(3).value is None:
+        pytest.skip("1 / (1 + q) without a q")
+    agree(PROBLEMS[problem], algorithm, naive)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", WITHOUT)
+def test_uncompressed_against_naive_loops(name: str, problem: str) -> None:
+    make, naive = WITHOUT[name]
+    agree(PROBLEMS[problem], make(eta=ETAS), naive)
+
+
+def test_the_comparison_can_fail() -> None:
+    """Another seed, another client's coins, shared coins taken for own ones, a sign, a divisor: all are seen."""
+    p, x0 = PROBLEMS["noisy quadratic"], start_of(PROBLEMS["noisy quadratic"])
+    a = FedCOMGATE(2, 0.1, k=0.75, compressor=RandK(2))
+    got = trajectory(p, a, seeds=[5])[:, 0, 0]
+    assert close(got, naive_fedcomgate(p, a, 0.1, 5, ROUNDS, x0))
+    assert not close(got, naive_fedcomgate(p, a, 0.1, 6, ROUNDS, x0))
+    for change in (
+        {"compressor": RandK(2, shared=True)},
+        {"sign": -1},
+        {"divisor": "clients"},
+        {"damping": 0.99},
+        {"tau": 3},
+        {"gamma": 1.01},
+    ):
+        assert not close(got, naive_fedcomgate(p, replace(a, **change), 0.1, 5, ROUNDS, x0)), change
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        FedCOMGATE(2, ETAS, k=0.5, compressor=RandK(2)),
+        FedPAQ(2, ETAS, S=2),
+        SCAFFOLD(2, ETAS, S=2),
+        FedCOMGATE(2, ETAS),
+    ],
+)
+def test_replayed_orders(algorithm: Any) -> None:
+    """The clients that a run took, replayed, give the same run; others do not."""
+    p = PROBLEMS["noisy quadratic"]
+    S = algorithm.participants(p)
+    orders = np.array([[draws_alone(seed, r).order(p.M, S)[0] for r in range(ROUNDS)] for seed in SEEDS])
+    got = trajectory(p, algorithm)
+    assert close(trajectory(p, algorithm, orders=orders), got)
+    if p.M > S:
+        assert not close(trajectory(p, algorithm, orders=(orders + 1) % p.M), got)
+
+
+# -------------------------------------------------------------------------------------------- reductions
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_fedcom_is_sgd(problem: str) -> None:
+    """tau = 1, Q = I, gamma = 1: SGD with the mean gradient; so are FedPAQ and, without memory, DIANA."""
+    p = PROBLEMS[problem]
+    x, expected = start_of(p), [start_of(p)]
+    for r in range(ROUNDS):
+        x = x - 0.1 * np.mean([naive_gradient(p, x, j, 5, r, 0) for j in range(p.M)], axis=0)
+        expected.append(x)
+    for algorithm in (FedCOM(1, 0.1), FedPAQ(1, 0.1), DIANA(0.1)):
+        assert close(trajectory(p, algorithm, seeds=[5])[:, 0, 0], np.array(expected))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("gamma", [1.0, 0.7, 2.0])
+def test_fedgate(problem: str, gamma: float) -> None:
+    """Options I and II agree exactly; both are FedCOMGATE without compression."""
+    p, settings = PROBLEMS[problem], {"tau": 3, "eta": ETAS, "gamma": gamma}
+    one, two = (trajectory(p, FedGATE(**settings, option=option), rounds=10) for option in ("I", "II"))
+    np.testing.assert_array_equal(one, two)
+    assert close(one, trajectory(p, FedCOMGATE(**settings), rounds=10))
+    assert not close(one, trajectory(p, FedCOM(**settings), rounds=10))
+
+
+def test_fedgate_copies_stay_the_servers() -> None:
+    """Option I: after every round each client's copy is the server's model, bit by bit."""
+    iterates, kept = remembered(PROBLEMS["noisy quadratic"], FedGATE(3, ETAS, gamma=1.3), 6)
+    for x, memory in zip(iterates[1:], kept, strict=True):
+        np.testing.assert_array_equal(memory["w"], np.repeat(x[:, :, None], 4, axis=2))
+
+
+def test_fedgate_is_scaffold_with_everyone() -> None:
+    """S = m, one global step size: after its first round SCAFFOLD's c_j - c is FedGATE's delta_j."""
+    p = PROBLEMS["noisy quadratic"]
+    for gamma in (1.0, 0.6):
+        assert close(
+            trajectory(p, FedGATE(3, ETAS, gamma), rounds=8), trajectory(p, SCAFFOLD(3, ETAS, gamma), rounds=8)
+        )
+
+
+@pytest.mark.parametrize("code", ["none", "rand-2", "QSGD"])
+def test_divisor_without_sampling(code: str) -> None:
+    """k = 1: everybody takes part, and `divisor` is ignored, bit by bit; with k < 1 it is not."""
+    p, settings = PROBLEMS["noisy quadratic"], {"tau": 2, "eta": ETAS, "compressor": COMPRESSORS[code]}
+    divided = [trajectory(p, FedCOMGATE(**settings, divisor=by)) for by in ("participants", "clients")]
+    np.testing.assert_array_equal(*divided)
+    sampled = [trajectory(p, FedCOMGATE(**settings, divisor=by, k=0.5)) for by in ("participants", "clients")]
+    assert not close(*sampled)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("S", [None, 2])
+def test_fedpaq_is_fedavg(problem: str, S: int | None) -> None:
+    p = PROBLEMS[problem]
+    assert close(trajectory(p, FedPAQ(3, ETAS, S=S)), trajectory(p, PFL(3, ETAS, S=S)), 1e-12)
+
+
+def test_fedpaq_is_fedcom_for_scale_free_compressors() -> None:
+    """Q(a x) = a Q(x): dividing by eta before compressing changes nothing, gamma = 1."""
+    p = PROBLEMS["noisy quadratic"]
+    for Q in (RandK(1), RandK(2, shared=True), TopK(1), QSGD(3)):
+        assert close(trajectory(p, FedPAQ(3, ETAS, compressor=Q)), trajectory(p, FedCOM(3, ETAS, compressor=Q)))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_memory_with_nothing_left_out(problem: str) -> None:
+    """k = d: the corrected memory stays empty and the run is FedGATE's; with (9) as printed it is another."""
+    p = PROBLEMS[problem]
+    settings = {"tau": 3, "eta": ETAS, "compressor": TopK(p.d)}
+    expected = trajectory(p, FedGATE(3, ETAS), rounds=8)
+    assert close(trajectory(p, SparseFedCOMGATE(**settings, form="corrected"), rounds=8), expected)
+    printed = trajectory(p, SparseFedCOMGATE(**settings, form="printed"), rounds=8)
+    assert close(printed[:2], expected[:2]) and not close(printed, expected, 1e-3)
+    _, kept = remembered(p, SparseFedCOMGATE(**settings, form="corrected"), 3)
+    assert np.abs(kept[-1]["nu"]).max() < 1e-15
+    _, kept = remembered(p, SparseFedCOMGATE(**settings, form="printed"), 3)
+    assert np.abs(kept[-1]["nu"]).max() > 1e-3
+
+
+# ------------------------------------------------------------------------------------------- invariants
+
+
+@pytest.mark.parametrize("code", COMPRESSORS)
+@pytest.mark.parametrize("k", [0.25, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize("divisor", ["participants", "clients"])
+def test_mean_of_the_tracking(code: str, k: float, divisor: Any) -> None:
+    """(1/m) sum_j delta_j is 0, but by 1/m: ((1 - k) / (eta gamma tau)) (w^(0) - w^(r)), whatever noise and Q."""
+    p, eta, tau, gamma = PROBLEMS["noisy quadratic"], np.array(ETAS)[:, None, None], 3, 0.7
+    algorithm = FedCOMGATE(tau, ETAS, gamma, COMPRESSORS[code], k, divisor)
+    iterates, kept = remembered(p, algorithm, 8)
+    for x, memory in zip(iterates[1:], kept, strict=True):
+        delta = memory["delta"]
+        expected = (1 - k) / (eta * gamma * tau) * (iterates[0] - x) if divisor == "clients" else np.zeros_like(x)
+        np.testing.assert_allclose(delta.mean(axis=2), expected, rtol=0, atol=1e-12 * np.abs(delta).max())
+    if divisor == "clients" and k < 1:
+        assert np.abs(kept[-1]["delta"].mean(axis=2)).max() > 1e-3
+
+
+@pytest.mark.parametrize("code", ["top-1", "rand-2", "none"])
+def test_telescoped_memory(code: str) -> None:
+    """w^(0) - w^(r) = gamma (a sum_r mean_j u_j - mean_j nu_j), a = 1 corrected, a = 1/m as printed, for every Q."""
+    p, gamma, w0 = EXACT, 0.9, None
+    for form, share in (("printed", 1 / p.M), ("corrected", 1.0)):
+        ends: list[np.ndarray] = []
+        algorithm = SparseFedCOMGATE(1, ETAS, gamma, COMPRESSORS[code], form)
+        iterates, kept = remembered(p, algorithm, 6)
+        deltas = [np.zeros_like(kept[0]["delta"]), *(memory["delta"] for memory in kept[:-1])]
+        for x, delta in zip(iterates, deltas, strict=False):
+            gradients = np.einsum("mij,enj->enmi", p.H, x) + p.b
+            ends.append(np.array(ETAS)[:, None, None] * (gradients - delta).mean(axis=2))  # mean of u_j, tau = 1
+        w0 = iterates[0]
+        np.testing.assert_allclose(
+            w0 - iterates[-1], gamma * (share * sum(ends) - kept[-1]["nu"].mean(axis=2)), rtol=1e-10, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("S", [None, 1, 3])
+def test_scaffold_server_keeps_the_mean(S: int | None) -> None:
+    """c is the mean of the c_j, whoever takes part."""
+    _, kept = remembered(PROBLEMS["noisy quadratic"], SCAFFOLD(2, ETAS, S=S), 8)
+    for memory in kept:
+        np.testing.assert_allclose(memory["c"], memory["c_j"].mean(axis=2), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("code", ["none", "rand-2", "QSGD"])
+def test_diana_server_keeps_the_mean(code: str) -> None:
+    _, kept = remembered(PROBLEMS["noisy quadratic"], DIANA(ETAS, COMPRESSORS[code]), 8)
+    for memory in kept:
+        np.testing.assert_allclose(memory["h"], memory["h_j"].mean(axis=2), rtol=1e-10, atol=1e-12)
+
+
+# ------------------------------------------------------------------------- where they go, and where not
+
+HARD = generate(4, 4, L=1, mu=0.1, zeta_star=1, delta=0.45)  # clients differ in curvature and at the minimiser
+
+
+def ends(p: Any, algorithm: Any, rounds: int, seeds: Any = range(5), x0: Any = 1.0) -> np.ndarray:
+    """||x_R - x_star||^2, (step size, seed); infinite where the run diverged."""
+    data = run(p, algorithm, rounds=rounds, seeds=seeds, x0=x0, record=("dist2",), at=[rounds])
+    return np.nan_to_num(data["dist2"].values[..., 0], nan=np.inf)
+
+
+@pytest.mark.parametrize("tau", [1, 3])
+@pytest.mark.parametrize("k", [0.25, 0.5, 0.75])
+def test_algorithm_4_as_printed_stops_short(tau: int, k: float) -> None:
+    """By 1/m the run ends where grad f(w) = ((1 - k)/(eta gamma tau)) (w^(0) - w); divided by |S| at the minimiser."""
+    eta, gamma, x0 = 0.1, 0.8, start_of(HARD)
+    H, b = HARD.mean
+    pull = (1 - k) / (eta * gamma * tau)
+    stop = np.linalg.solve(H + pull * np.eye(HARD.d), pull * x0 - b)
+    settings = {"tau": tau, "eta": eta, "gamma": gamma, "k": k}
+    printed = trajectory(HARD, FedCOMGATE(**settings, divisor="clients"), rounds=3000, x0=x0)[-1, 0]
+    np.testing.assert_allclose(printed, np.broadcast_to(stop, printed.shape), rtol=1e-8, atol=1e-8)
+    assert np.linalg.norm(stop - HARD.constants["x_star"]) > 0.1
+    corrected = ends(HARD, FedCOMGATE(**settings), 3000, x0=x0)
+    if k > 0.25:
+        assert corrected.max() < 1e-16
+    else:  # nobody to track: see below
+        assert corrected.min() > 1e-3
+
+
+def test_one_participant_tracks_nothing() -> None:
+    """|S| = 1, divided by |S|: Delta_q is the client's own message, delta_j stays 0, and the run is FedPAQ's."""
+    p, settings = PROBLEMS["noisy quadratic"], {"tau": 3, "eta": ETAS, "compressor": QSGD(2)}
+    _, kept = remembered(p, FedCOMGATE(**settings, k=0.25), 8)
+    assert not kept[-1]["delta"].any()
+    assert close(trajectory(p, FedCOMGATE(**settings, k=0.25)), trajectory(p, FedPAQ(**settings, S=1)))
+
+
+@pytest.mark.parametrize("tau", [1, 2, 5])
+def test_sign_of_63(tau: int) -> None:
+    """With the sign of (63) the tracking runs away at every step size at which the listing's converges."""
+    etas = [0.02, 0.1, 0.5]
+    assert ends(HARD, FedCOMGATE(tau, etas), 1500, seeds=[0]).max() < 1e-6
+    assert ends(HARD, VARIANTS["FedCOMGATE, sign of (63)"](tau, etas), 1500, seeds=[0]).min() == np.inf
+
+
+@pytest.mark.parametrize("tau", [1, 2, 5])
+@pytest.mark.parametrize("Q", [RandK(1, shared=True), RandK(1), Bernoulli(0.25, shared=True)], ids=str)
+def test_tracking_needs_damping(tau: int, Q: Any) -> None:
+    """q = 3: the tracking as printed runs away, however small eta is; damped by 1/(1 + q) it converges."""
+    assert Q.q(HARD.d).value == pytest.approx(3)
+    settings = {"seeds": range(3), "rounds": 1200}
+    assert ends(HARD, VARIANTS["FedCOMGATE"](tau, [1e-4, 0.01, 0.1], compressor=Q), **settings).min() > 1e20
+    assert ends(HARD, VARIANTS["FedCOMGATE, damped"](tau, 0.1, compressor=Q), **settings).max() < 1e-20
+
+
+@pytest.mark.parametrize("tau", [1, 3])
+def test_tracking_error_while_nothing_moves(tau: int) -> None:
+    """At eta -> 0 the tracking error g_j - delta_j is multiplied by 1 - alpha/p with probability p: shared coins.
+
+    In mean square by (1 - alpha)^2 + alpha^2 q, q = 1/p - 1: more than 1 for alpha = 1 as soon as q > 1.
+    """
+    p, eta = Bernoulli(0.4, shared=True), 1e-9
+    for damping, times in ((1.0, 1.5), (None, 0.6), (0.5, 0.625)):
+        algorithm = FedCOMGATE(tau, eta, compressor=p, damping=damping)
+        alpha = 0.4 if damping is None else damping
+        assert (1 - alpha) ** 2 + alpha**2 * 1.5 == pytest.approx(times)
+        iterates, kept = remembered(HARD, algorithm, 12)
+        at_start = np.einsum("mij,j->mi", HARD.H, iterates[0][0, 0]) + HARD.b
+        at_start = at_start - at_start.mean(axis=0)
+        error = np.ones(len(SEEDS))
+        for r, memory in enumerate(kept):
+            coins = np.array([draws_alone(seed, r).codes(np.array([[0]]), True).uniform(1)[0, 0, 0] for seed in SEEDS])
+            error = error * np.where(coins < 0.4, 1 - alpha / 0.4, 1.0)
+            expected = at_start - error[:, None, None] * at_start
+            np.testing.assert_allclose(memory["delta"][0], expected, rtol=0, atol=1e-4 * max(1, np.abs(error).max()))
+
+
+def test_memory_rules() -> None:
+    """(9) as printed moves the model by 1/m of what the clients did, so m = 8 clients take about 8 times as long."""
+    p = generate(4, 8, L=1, mu=0.2, zeta_star=1, delta=0.4)
+    settings = {"tau": 2, "eta": 0.1, "compressor": TopK(3)}
+    printed, corrected = (SparseFedCOMGATE(**settings, form=form) for form in ("printed", "corrected"))
+    assert ends(p, corrected, 200, seeds=[0]) < 1e-9
+    assert ends(p, printed, 200, seeds=[0]) > 1e-4
+    assert ends(p, printed, 1600, seeds=[0]) < 1e-8
+    # A memory and a tracking feed the same difference back twice: with one coordinate in four sent, that runs away.
+    harsh = replace(corrected, compressor=TopK(1))
+    assert ends(p, harsh, 2000, seeds=[0]) > 1e20
+
+
+def test_scaffold_against_fedavg() -> None:
+    """Different curvatures and minimisers: SCAFFOLD gets there linearly, FedAvg stops at a bias."""
+    scaffold, fedavg = (ends(HARD, A(5, 0.1), 2000)[0] for A in (SCAFFOLD, FedPAQ))
+    assert scaffold.max() < 1e-25
+    assert fedavg.min() > 1e-4
+    np.testing.assert_allclose(fedavg, ends(HARD, FedPAQ(5, 0.1), 4000)[0], rtol=1e-6)
+    distance = run(HARD, SCAFFOLD(5, 0.1), rounds=200, x0=1.0, record=("dist2",))["dist2"].values[0, 0]
+    rates = np.diff(np.log10(distance[10:111:20]))  # per 20 rounds
+    assert rates.max() < -5 and np.ptp(rates) < 0.01 * abs(rates.mean())
+    assert ends(HARD, SCAFFOLD(5, 0.1, S=2), 2000).max() < 1e-25
+
+
+@pytest.mark.parametrize("Q", [RandK(1), RandK(2), RandK(2, shared=True), QSGD(1)], ids=str)
+def test_diana_converges_linearly(Q: Any) -> None:
+    """Heterogeneous, no noise, alpha = 1/(1 + q): all the way to the minimiser, in a straight line on a log scale.
+
+    Without memory, FedCOM with tau = 1 keeps the compressor's noise, unless the coins are shared: then the mean of
+    the messages is the message of the mean, which vanishes at the minimiser.
+    """
+    data = run(HARD, DIANA(0.2, Q), rounds=240, seeds=range(5), x0=1.0, record=("dist2",), at=range(0, 241, 40))
+    logs = np.log10(data["dist2"].values[0].mean(axis=0))
+    assert logs[-1] < -19
+    assert np.ptp(np.diff(logs)) < 0.3 * np.abs(np.diff(logs)).mean()
+    fedcom = ends(HARD, FedCOM(1, 0.2, compressor=Q), 900)
+    assert fedcom.max() < 1e-12 if Q.shared else fedcom.min() > 1e-6
+
+
+@pytest.mark.parametrize("problem", FINITE)
+def test_vr_diana_reaches_the_minimiser(problem: str) -> None:
+    """One sample a step, and no noise in the end; DIANA with mini-batches keeps its noise."""
+    p = replace(FINITE[problem], batch=1)
+    Q = RandK(2)
+    assert ends(p, VRDIANA(0.2, Q), 4000, seeds=range(3), x0=0.0).max() < 1e-16
+    assert ends(p, DIANA(0.2, Q), 4000, seeds=range(3), x0=0.0).min() > 1e-5
+
+
+# ------------------------------------------------------------------------------------------ finite sums
+
+
+@pytest.mark.parametrize("problem", FINITE)
+def test_sample_gradients(problem: str) -> None:
+    """Gradients of given samples against one at a time; the mean over all of them is the client's gradient."""
+    p = replace(FINITE[problem], batch=None)
+    rng = np.random.default_rng(3)
+    clients, draw = np.arange(p.M)[None], draws_alone(0, 0).of(np.arange(p.M)[None]).step(0)
+    x = rng.standard_normal((2, 1, p.M, p.d))
+    assert p.sizes.tolist() == [len(rows) for rows in p.partition.clients]
+    np.testing.assert_array_equal(p.sample_gradient(x, clients, None), p.gradient(x, clients, draw))
+    rows = np.array([[rng.integers(0, n, 2) for n in p.sizes]])
+    got = p.sample_gradient(x, clients, rows)
+    for e, m in product(range(2), range(p.M)):
+        alone = [naive_sample_gradient(p, x[e, 0, m], m, i) for i in range(p.sizes[m])]
+        np.testing.assert_allclose(got[e, 0, m], (alone[rows[0, m, 0]] + alone[rows[0, m, 1]]) / 2, rtol=1e-12)
+        np.testing.assert_allclose(p.gradient(x, clients, draw)[e, 0, m], np.mean(alone, axis=0), rtol=1e-9)
+
+
+def test_vr_diana_estimator() -> None:
+    """One client with n samples: the reference moves in about 1 of n rounds, to the model of that round."""
+    p = Logistic(BINARY, Partition([np.arange(30)], "one client"), 0.1)
+    iterates, kept = remembered(p, VRDIANA(0.1), 300, seeds=range(40))
+    moved, before = 0, np.broadcast_to(iterates[0][:, :, None], kept[0]["w"].shape)
+    for x, memory in zip(iterates, kept, strict=False):
+        now = memory["w"]
+        changed = (now != before).any(-1)
+        np.testing.assert_array_equal(now[changed], np.broadcast_to(x[:, :, None], now.shape)[changed])
+        moved, before = moved + int(changed.sum()), now
+    np.testing.assert_allclose(kept[-1]["mu"][0, :, 0], p.full_gradient(kept[-1]["w"][0, :, 0]), rtol=1e-10)
+    expected, trials = 40 * 300 / 30, 40 * 300
+    assert abs(moved - expected) < 5 * np.sqrt(trials / 30 * (1 - 1 / 30)) + 40  # a first move to x^(0) is not seen
+
+
+def test_vr_diana_needs_a_finite_sum() -> None:
+    with pytest.raises(ValueError, match=r"finite sum .* not quadratics, d=3"):
+        run(EXACT, VRDIANA(0.1), rounds=1)
+
+
+# ------------------------------------------------------------------------------- seeds and bookkeeping
+
+EVERY: list[Any] = [
+    FedCOM(2, ETAS, compressor=RandK(2)),
+    FedCOMGATE(2, ETAS, compressor=QSGD(2)),
+    FedCOMGATE(2, ETAS, compressor=RandK(2, shared=True), k=0.5),
+    FedGATE(2, ETAS),
+    SparseFedCOMGATE(2, ETAS, compressor=TopK(1)),
+    FedPAQ(2, ETAS, compressor=RandK(2), S=2),
+    SCAFFOLD(2, ETAS, S=2),
+    DIANA(ETAS, compressor=RandK(2)),
+    VRDIANA(ETAS, compressor=RandK(2)),
+]
+
+
+@pytest.mark.parametrize("algorithm", EVERY, ids=lambda a: type(a).__name__)
+def test_seeds_and_step_sizes_run_alone(algorithm: Any) -> None:
+    """A run is the same twice, and whichever seeds and step sizes run beside it, diverged ones included."""
+    p = FINITE["multinomial, mini-batches"]
+    together = trajectory(p, algorithm)
+    np.testing.assert_array_equal(together, trajectory(p, algorithm))
+    for n, seed in enumerate(SEEDS):
+        assert close(trajectory(p, algorithm, seeds=[seed])[:, :, 0], together[:, :, n], 1e-12)
+    q = PROBLEMS["noisy quadratic"]
+    if not isinstance(algorithm, VRDIANA):
+        wild = ends(q, replace(algorithm, eta=[0.05, 1e3, 0.2]), 150, seeds=SEEDS)
+        tame = ends(q, replace(algorithm, eta=[0.05, 0.2]), 150, seeds=SEEDS)
+        assert (wild[1] == np.inf).all()
+        np.testing.assert_allclose(wild[::2], tame, rtol=1e-9)
+    assert not close(together[:, :, 0], together[:, :, 1], 1e-6) or isinstance(algorithm, FedGATE)
+
+
+def test_drift_is_watched() -> None:
+    """Before every local step: none at the first, so DIANA drifts nowhere, and two steps count the second only."""
+    p = EXACT
+    for algorithm in (DIANA(0.1), VRDIANA(0.1)):
+        problem = FINITE["logistic"] if isinstance(algorithm, VRDIANA) else p
+        assert (run(problem, algorithm, rounds=2, record=("drift",))["drift"][..., :-1] == 0).all()
+    x0 = start_of(p)
+    expected = np.mean([((0.1 * (p.H[j] @ x0 + p.b[j])) ** 2).sum() for j in range(p.M)])
+    for A in (FedCOM, FedCOMGATE, FedGATE, SparseFedCOMGATE, FedPAQ, SCAFFOLD):
+        drift = run(p, A(2, 0.1), rounds=1, x0=x0, record=("drift",))["drift"]
+        assert float(drift[0, 0, 0]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_bits() -> None:
+    p, Q = EXACT, RandK(2)
+    d = 32 * p.d
+    for algorithm, up, down in (
+        (FedCOM(2, 0.1, compressor=Q), Q.bits(p.d), d),
+        (FedCOM(2, 0.1), Identity().bits(p.d), d),
+        (FedCOMGATE(2, 0.1, compressor=Q), Q.bits(p.d), d),
+        (FedCOMGATE(2, 0.1, compressor=Q, k=0.5), Q.bits(p.d), 2 * d),
+        (FedGATE(2, 0.1), d, d),
+        (FedGATE(2, 0.1, option="II"), d, 2 * d),
+        (SparseFedCOMGATE(2, 0.1, compressor=TopK(1)), TopK(1).bits(p.d), d),
+        (FedPAQ(2, 0.1, Q), Q.bits(p.d), d),
+        (SCAFFOLD(2, 0.1), 2 * d, 2 * d),
+        (DIANA(0.1, Q), Q.bits(p.d), d),
+        (VRDIANA(0.1, Q), Q.bits(p.d), d),
+    ):
+        assert algorithm.uplink_bits(p) == up and algorithm.downlink_bits(p) == down
+
+
+def test_letters() -> None:
+    p, Q = EXACT, RandK(2)
+    q = Q.q(p.d).value
+    assert FedCOM(3, 0.1, 2.0, Q).letters(p) == {"m": 4, "tau": 3, "gamma": 2, "q": q}
+    assert FedCOMGATE(3, 0.1, 2.0, Q, k=0.5).letters(p) == {"m": 4, "tau": 3, "gamma": 2, "q": q}
+    assert FedGATE(3, 0.1, 2.0).letters(p) == {"m": 4, "tau": 3, "gamma": 2, "q": 0}
+    assert DIANA(0.1, Q).letters(p) == {"m": 4, "tau": 1, "gamma": 1, "q": q}
+    assert FedPAQ(3, 0.1).letters(p) == {"m": 4, "tau": 3, "gamma": 1, "q": 0}
+
+
+class NoFactor(Identity):
+    def q(self, d: int) -> Any:
+        return replace(super().q(d), value=None, how="for a test")
+
+
+def test_no_variance_factor() -> None:
+    Q = NoFactor()
+    for call in (
+        lambda: FedCOM(2, 0.1, compressor=Q).letters(EXACT),
+        lambda: run(EXACT, VARIANTS["FedCOMGATE, damped"](2, 0.1, compressor=Q), rounds=1),
+        lambda: run(EXACT, DIANA(0.1, Q), rounds=1),
+    ):
+        with pytest.raises(ValueError, match="has no q: for a test"):
+            call()
+    run(EXACT, FedCOMGATE(2, 0.1, compressor=Q), rounds=1)
+    run(EXACT, DIANA(0.1, Q, alpha=0.5), rounds=1)
+
+
+@pytest.mark.parametrize(
+    ("k", "M", "S"), [(1.0, 4, 4), (0.5, 4, 2), (0.6, 4, 2), (0.25, 4, 1), (0.29, 100, 29), (1 / 3, 3, 1), (0.1, 10, 1)]
+)
+def test_participants(k: float, M: int, S: int) -> None:
+    p = generate(2, M, L=1, mu=0.1, delta=0.1)
+    assert FedCOMGATE(1, 0.1, k=k).participants(p) == S
+    assert FedCOM(1, 0.1).participants(p) == M
+
+
+def test_too_few_participants() -> None:
+    with pytest.raises(ValueError, match=r"k = 0\.2, but .* has M = 4 clients: expected k M >= 1"):
+        run(EXACT, FedCOMGATE(1, 0.1, k=0.2), rounds=1)
+    for A in (FedPAQ, SCAFFOLD):
+        with pytest.raises(ValueError, match=r"S = 5, but .* has M = 4 clients"):
+            run(EXACT, A(1, 0.1, S=5), rounds=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "settings", "message"),
+    [
+        *[
+            (make, settings, message)
+            for make in (FedCOM, FedCOMGATE, FedGATE, SparseFedCOMGATE, FedPAQ, SCAFFOLD)
+            for settings, message in (
+                ({"tau": 0}, "tau = 0: expected a whole number"),
+                ({"tau": 1.5}, r"tau = 1\.5"),
+                ({"eta": 0.0}, r"eta = 0\.0: expected a positive"),
+                ({"eta": [0.1, np.inf]}, r"eta = \[0\.1, inf\]"),
+                ({"eta": []}, r"eta = \[\]"),
+            )
+        ],
+        *[
+            (make, settings, message)
+            for make in (FedCOM, FedCOMGATE, FedGATE, SparseFedCOMGATE, SCAFFOLD)
+            for settings, message in (({"gamma": 0.0}, r"gamma = 0\.0"), ({"gamma": np.nan}, "gamma = nan"))
+        ],
+        (FedCOMGATE, {"k": 0.0}, r"k = 0\.0: expected a ratio"),
+        (FedCOMGATE, {"k": 1.1}, r"k = 1\.1"),
+        (FedCOMGATE, {"k": np.nan}, "k = nan"),
+        (FedCOMGATE, {"divisor": "m"}, "divisor = 'm': expected 'participants' or 'clients'"),
+        (FedCOMGATE, {"damping": 0.0}, r"damping = 0\.0"),
+        (FedCOMGATE, {"sign": 0}, "sign = 0: expected 1 or -1"),
+        (FedGATE, {"option": "III"}, "option = 'III': expected 'I' or 'II'"),
+        (SparseFedCOMGATE, {"form": "repaired"}, "form = 'repaired': expected 'printed' or 'corrected'"),
+        (FedPAQ, {"S": 0}, "S = 0"),
+        (SCAFFOLD, {"S": 2.0}, r"S = 2\.0"),
+    ],
+)
+def test_malformed_settings(make: Any, settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(**{"tau": 2, "eta": 0.1} | settings)
+
+
+@pytest.mark.parametrize("make", [DIANA, VRDIANA])
+def test_malformed_diana(make: Any) -> None:
+    with pytest.raises(ValueError, match=r"alpha = -1\.0"):
+        make(0.1, alpha=-1.0)
+    with pytest.raises(ValueError, match=r"eta = -0\.1"):
+        make(-0.1)

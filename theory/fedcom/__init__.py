@@ -1,0 +1,17 @@
+"""Federated learning with compression: the statements of the supplement, in its order.
+
+Importing a module declares its statements; the order below is that of the catalogue.
+"""
+
+from theory.fedcom import (  # noqa: F401, I001
+    setting,
+    homogeneous,
+    heterogeneous,
+    deferred,
+    comparison,
+    corrected,
+    errata,
+)
+from theory.fedcom.paper import paper
+
+__all__ = ["paper"]

@@ -1,0 +1,434 @@
+"""What should stand in the paper: corrected and completed statements, each with its own proof.
+
+The constants are ours, and proved by the ledgers of `theory.fedcom.ledgers`; nothing here is claimed by the paper.
+
+Section D: noise of one local step and the gradients of later ones are correlated, which the printed lemmas leave out.
+Section E: the gradient tracking takes a compressed step of length 1, whose error grows by q a round; it is damped here
+by alpha = 1/(1+q), as DIANA does, and followed by a recursion of its own (`tracking_sq`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sympy import Eq, Rational, exp, sqrt
+
+from theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8, limit78, small
+from theory.fedcom.homogeneous import b, balanced
+from theory.fedcom.paper import (
+    Delta_jq,
+    Delta_q,
+    G_q,
+    L,
+    R,
+    a_prev,
+    avg_grad_sq,
+    c_noise,
+    d_next,
+    delta,
+    delta_mean,
+    delta_next,
+    delta_sum,
+    drift,
+    drift_mean,
+    e_prev,
+    e_prev2,
+    epsilon,
+    eta,
+    f_gap,
+    g_next,
+    g_Q_mean,
+    g_sum,
+    g_sum_mean,
+    gamma,
+    gap_last,
+    gap_r,
+    grad_sq,
+    grad_sq_sum,
+    grad_sq_sum_mean,
+    het_start,
+    kappa,
+    m,
+    mean_grad_sq_sum,
+    mean_grad_sq_total,
+    message_sq,
+    move_total,
+    mu,
+    next_move_sq,
+    paper as fedcom,
+    phi,
+    q,
+    sigma,
+    tau,
+    tracked_message_sq,
+    tracking_next,
+    tracking_sq,
+    w0_norm,
+    w_next,
+    w_r,
+    w_star_norm,
+)
+from theory.fedcom.setting import E, compressed, heterogeneous, homogeneous, smooth
+from theory.statement import Listing, Rate, Rates, Relations, Words, at_most, implied, order
+
+_half = Rational(1, 2)
+
+# ------------------------------------------------------------------------------------------------- algorithms
+
+
+def _listing(name: str) -> tuple[tuple[int, str], ...]:
+    claim = fedcom.statements[f"fedcom.{name}"].claim
+    assert isinstance(claim, Listing)
+    return claim.lines
+
+
+def _with(name: str, number: int, text: str) -> Listing:
+    """The printed listing with another line."""
+    return Listing(tuple((i, text if i == number else line) for i, line in _listing(name)))
+
+
+fedcom.correct(
+    "alg2",
+    _with("alg2", 10, "    delta_j^(r+1) = delta_j^(r) + (1/((1+q)*tau)) * (Delta_j^(r) - Delta^(r))"),
+    note="Damped by alpha = 1/(1+q).  Without compression, q = 0, it is the printed algorithm.",
+)
+fedcom.correct(
+    "alg4",
+    _with("alg4", 9, "  Delta^(r) = (1/|S|) * sum_j Delta_j^(r)"),
+    note="The mean of those who sent something: the gradient trackings then keep their sum zero.",
+)
+fedcom.correct(
+    "alg5",
+    _with("alg5", 12, "    nu_j^(r+1) = nu_j^(r) + (w^(r) - w_j^(tau,r)) - u_j^(r)"),
+    note="What client j's own message left out.  With k = d the memory stays zero.",
+)
+fedcom.correct(
+    "thmE4.items",
+    Relations(
+        (
+            Eq(delta, -delta_sum / tau),
+            Eq(delta_mean, 0),
+            Eq(w_next, w_r - gamma * eta * Delta_q),
+            Eq(delta_next, delta + (Delta_jq - Delta_q) / tau),
+            Eq(E(delta_next), (g_sum - g_sum_mean) / tau),
+            Eq(d_next, g_next + (g_sum_mean - g_sum) / tau),
+            Eq(g_Q_mean, eta * g_sum_mean),
+        ),
+        "for the updates of Algorithm 2, from a round r to the next",
+    ),
+)
+
+# ------------------------------------------------------------------------------------------- Section D: FedCOM
+
+_local = L * eta * tau  # how far a round's local steps go, in units of the function's own scale
+_independent = "The clients' compressors are independent, which (11) uses and Assumption 2 does not say."
+
+fedcom.correct(
+    "lemmaD1",
+    at_most(
+        message_sq,
+        gradients=(1 - 1 / m + (q + 1) * (1 + _local) / m) * tau * grad_sq_sum_mean,
+        noise=(q + 1) * (1 + 2 * _local) * tau * sigma**2 / m,
+    ),
+    when=[_local <= 1],
+    assumes=[smooth, compressed, homogeneous],
+    rests_on=["lemmaD3.summed"],
+    note=_independent,
+)
+fedcom.correct(
+    "lemmaD3",
+    at_most(drift, gradients=2 * eta**2 * tau * grad_sq_sum, noise=2 * eta**2 * tau * sigma**2),
+    note="The factor 2 pays for the correlation of noise and later gradients.",
+)
+fedcom.correct(
+    "lemmaD3",
+    at_most(drift_mean, gradients=eta**2 * tau**2 * grad_sq_sum_mean, noise=eta**2 * tau**2 * sigma**2),
+    suffix="summed",
+    rests_on=["lemmaD3.corrected"],
+    note="Summed over the steps of a round, the printed constants are right: step c has made c of the tau steps.",
+)
+limit_D = tau**2 * L**2 * eta**2 + (1 - 1 / m + (q + 1) * (1 + _local) / m) * eta * gamma * L * tau
+fedcom.correct(
+    "thmD4",
+    at_most(
+        avg_grad_sq,
+        optimisation=2 * f_gap / (eta * gamma * tau * R),
+        noise=L * eta * gamma * (q + 1) / m * (1 + 2 * _local) * sigma**2,
+        drift=L**2 * eta**2 * tau * sigma**2,
+    ),
+    when=[limit_D <= 1],
+    rests_on=["lemmaD1.corrected", "lemmaD2", "lemmaD3.summed"],
+    note=_independent,
+)
+fedcom.correct(
+    "thmD7",
+    at_most(
+        gap_last,
+        optimisation=(1 - eta * gamma * mu * tau) ** R * f_gap,
+        drift=L**2 * tau * eta**2 * sigma**2 / (2 * mu),
+        noise=(1 + q) * (1 + 2 * _local) * gamma * eta * L * sigma**2 / (2 * m * mu),
+    ),
+    when=[limit_D <= 1, curved],
+    rests_on=["lemmaD1.corrected", "lemmaD2", "lemmaD3.summed"],
+    note=_independent,
+)
+_eta_D9 = 1 / (2 * (L + phi) * gamma * tau * b)
+fedcom.correct(
+    "thmD9",
+    at_most(
+        gap_last,
+        optimisation=exp(-phi * R / (2 * (L + phi) * b)) * (f_gap + phi * w0_norm**2 / 2),
+        drift=sigma**2 / (8 * phi * tau * gamma**2 * b**2),
+        noise=(1 + q) * (1 + 1 / (gamma * b)) * sigma**2 / (4 * phi * b * tau * m),
+        regularisation=phi * w_star_norm**2 / 2,
+    ),
+    when=[gamma >= 1],
+    where={eta: _eta_D9},
+    rests_on=["thmD7.corrected"],
+    also=[],
+    note="For every phi > 0.  The regularised function is (L+phi)-smooth, and its initial gap has the term of w^(0).",
+)
+fedcom.correct(
+    "corD5",
+    order(
+        avg_grad_sq,
+        optimisation=L * sqrt(q + 1) * f_gap / sqrt(m * R * tau),
+        noise=sqrt(q + 1) * sigma**2 / sqrt(m * R * tau),
+        drift=m * sigma**2 / (R * gamma**2),
+    ),
+    when=[gamma >= m, 9 * (b + 1) ** 2 * m * tau / (q + 1) <= R],
+    rests_on=["thmD4.corrected"],
+    also=[
+        Rates(
+            (
+                Rate("fixed gamma", b / epsilon, (q + 1) / (b * m * epsilon)),
+                Rate("also allowed", (q + 1) / epsilon, 1 / (m * epsilon)),
+            )
+        )
+    ],
+    note="With the condition on R without which the step size is not admissible, and rates that meet it.",
+)
+fedcom.correct(
+    "rem7",
+    Words(
+        "Condition (21) holds with the step size of Corollary D.5 and gamma >= 1 when R is at least (q/m+2)^2 "
+        "tau m/(q+1); it needs R to be at least (q/m+1)^2 tau m/(q+1).",
+        ((b + 1) ** 2 * tau * m / (q + 1) <= R, b**2 * tau * m / (q + 1) <= R),
+    ),
+    rests_on=["cond21"],
+    also=[],
+    note="The first relation is sufficient, the second necessary.",
+)
+fedcom.correct(
+    "tab5.fedcom",
+    Rates(
+        (
+            Rate("nonconvex", b / epsilon, (q + 1) / (b * m * epsilon)),
+            Rate("PL", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
+            Rate("strongly convex", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
+            Rate("convex", b / epsilon, (q + 1) / (b * m * epsilon**2), polylog=True),
+        )
+    ),
+    rests_on=["thmD4.corrected", "thmD7.corrected", "thmD9.corrected"],
+    note="The number of local steps is larger by (q+1)/(q/m+1) than printed, or the rounds by q/m+1.",
+)
+
+# --------------------------------------------------------------------------------------- Section E: FedCOMGATE
+
+small_q = 30 * (q + 1) * eta**2 * L**2 * tau**2 <= 1
+slow_q = 4 * (q + 1) * L * eta * gamma * tau <= 1
+_few = (epsilon * m**2 <= 1,)  # or G_q = 0: the bounds have a term of the order of G_q m^2 epsilon^2
+_damped = "For the algorithm with damping alpha = 1/(1+q) (fedcom.alg2.corrected)."
+
+fedcom.correct(
+    "lemmaE1",
+    at_most(
+        eta**2 * tracked_message_sq,
+        noise=2 * (q + 1) * eta**2 * tau * sigma**2 / m,
+        gradients=2 * (q + 1) * eta**2 * tau * mean_grad_sq_sum,
+        compression=eta**2 * G_q,
+    ),
+    note="The factor 2 pays for the correlation of noise and later gradients.",
+)
+fedcom.correct(
+    "lemmaF6",
+    at_most(
+        move_total,
+        gradients=2 * tau**3 * (eta * gamma) ** 2 * (q + 1) * mean_grad_sq_total,
+        noise=2 * tau**3 * R * (eta * gamma) ** 2 * (q + 1) * sigma**2 / m,
+        compression=tau**2 * (eta * gamma) ** 2 * R * G_q,
+    ),
+    rests_on=["lemmaE1.corrected"],
+    note="Lemma E.1 for every round.",
+)
+fedcom.correct(
+    "lemmaE7",
+    at_most(
+        drift_mean,
+        gradient=Rational(3, 2) * eta**2 * tau**3 * grad_sq,
+        tracking=Rational(3, 2) * eta**2 * tau**3 * tracking_sq,
+        noise=Rational(9, 4) * eta**2 * tau**2 * sigma**2,
+    ),
+    when=[30 * eta**2 * L**2 * tau**2 <= 1],
+    assumes=[smooth, heterogeneous],
+    rests_on=["alg2"],
+    also=[],
+    note="By the error of the gradient tracking itself, which compression feeds and the printed lemma leaves out.  Holds "
+    "whatever made delta_j, as long as they sum to zero.",
+)
+fedcom.correct(
+    "lemmaF1",
+    at_most(
+        tracking_next,
+        contraction=(1 - 1 / (2 * (q + 1))) * tracking_sq,
+        drift=3 / (q + 1) * L**2 * drift_mean / tau,
+        noise=3 / (q + 1) * sigma**2 / tau,
+        gradients=3 * q / (q + 1) ** 2 * mean_grad_sq_sum / tau,
+        noise_of_mean=3 * q / (q + 1) ** 2 * sigma**2 / (tau * m),
+        move=3 * (q + 1) * L**2 * next_move_sq,
+    ),
+    when=[],
+    assumes=[smooth, *compression],
+    rests_on=["alg2.corrected"],
+    also=[],
+    note=f"{_damped}  How the gradient tracking follows the gradients.",
+)
+_moves_4 = (q + 1) * eta**2 * L**4 * tau**2 * (eta * gamma) ** 2
+_E4 = {
+    "optimisation": Rational(20, 9) * f_gap / (tau * eta * gamma * R),
+    "noise": Rational(20, 9) * (q + 1) * gamma * L * eta * sigma**2 / m,
+    "drift": 34 * eta**2 * L**2 * tau * sigma**2,
+    "noise_of_moves": 30 * (q + 1) ** 2 * _moves_4 * tau * sigma**2 / m,
+    "compression_of_moves": 15 * (q + 1) * _moves_4 * G_q,
+    "heterogeneity": 5 * (q + 1) * eta**2 * L**2 * tau**2 / R * het_start,
+    "compression": Rational(10, 9) * gamma * eta * L / tau * G_q,
+}
+_tracked = ["lemmaE1.corrected", "lemmaE2", "lemmaE7.corrected", "lemmaF1.corrected"]
+fedcom.correct(
+    "thmE4",
+    at_most(avg_grad_sq, **_E4),
+    when=[slow_q, small_q],
+    rests_on=_tracked,
+    note=f"{_damped}  No lower bound of the clients' own functions is needed.",
+)
+_start = f_gap + Rational(9, 2) * eta * gamma * tau * (eta * L * tau) ** 2 * (q + 1) * het_start
+_noise_E6 = {
+    "drift": 30 * eta**2 * L**2 * tau * sigma**2,
+    "noise_of_moves": 27 * (q + 1) ** 2 * _moves_4 * tau * sigma**2 / m,
+    "compression_of_moves": Rational(27, 2) * (q + 1) * _moves_4 * G_q,
+    "noise": (q + 1) * eta * gamma * L * sigma**2 / m,
+    "compression": L * eta * gamma * G_q / (2 * tau),
+}
+fedcom.correct(
+    "thmE6",
+    at_most(
+        gap_last,
+        optimisation=(1 - mu * eta * gamma * tau / 2) ** R * _start,
+        **{name: 2 / mu * term for name, term in _noise_E6.items()},
+    ),
+    when=[slow_q, small_q, curved],
+    rests_on=_tracked,
+    note=f"{_damped}  No strong convexity of the clients' own functions is needed, and no minimisers of theirs.",
+)
+fedcom.correct(
+    "cond78",
+    Relations(
+        (limit78 >= 0, 30 * eta**2 * L**2 * tau**2 <= 1, contraction78 > 0),
+        "the condition on the learning rate, for a denominator that is positive",
+    ),
+)
+fedcom.correct(
+    "thmE6.recursion",
+    at_most(
+        fedcom.statements["fedcom.thmE6.recursion"].claim.quantity,  # type: ignore[union-attr]
+        **{t.name: t.value for t in fedcom.statements["fedcom.thmE6.recursion"].claim.terms},  # type: ignore[union-attr]
+    ),
+    when=[limit78 >= 0, small, contraction78 > 0, curved],
+    also=[
+        at_most(
+            gap_r,
+            contraction=contraction78 * a_prev,
+            dropped=-gamma * eta / 2 * (1 - (q + 1) * L * eta * gamma * tau) * e_prev,
+            previous=gamma * eta / 2 * 10 * eta**2 * L**4 * tau**4 * (eta * gamma) ** 2 * (q + 1) * e_prev2,
+            constant=c_noise,
+        )
+    ],
+    note="With a minus before the term that (82) drops, condition (86) removes e_{r-1}.",
+)
+_smooth_phi = {L: L + phi, mu: phi}
+fedcom.correct(
+    "thmE9",
+    at_most(
+        gap_last,
+        optimisation=(1 - phi * eta * gamma * tau / 2) ** R
+        * (_start.subs(_smooth_phi, simultaneous=True) + phi * w0_norm**2 / 2),
+        **{name: (2 / mu * term).subs(_smooth_phi, simultaneous=True) for name, term in _noise_E6.items()},
+        regularisation=phi * w_star_norm**2 / 2,
+    ),
+    when=[c.subs(L, L + phi) for c in (slow_q, small_q)],
+    where={},
+    assumes=[smooth, *compression],
+    rests_on=["thmE6.corrected"],
+    note=f"{_damped}  For every phi > 0 and every admissible eta, gamma.",
+)
+_eta_E8 = eta_E8 / 2
+fedcom.correct(
+    "corE8",
+    at_most(
+        gap_last,
+        optimisation=exp(-R / (8 * (q + 1) * kappa)) * _start.subs(eta, _eta_E8),
+        **{name: 2 / mu * term.subs(eta, _eta_E8) for name, term in _noise_E6.items()},
+    ),
+    when=[gamma >= 2, implied(kappa >= 1, "implied: mu <= L")],
+    where={eta: _eta_E8, kappa: L / mu},
+    rests_on=["thmE6.corrected"],
+    also=[Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few),))],
+    note=f"{_damped}  The rates with gamma >= sqrt(m tau).",
+)
+fedcom.correct(
+    "corE5",
+    order(
+        avg_grad_sq,
+        optimisation=L * sqrt(q + 1) * f_gap / sqrt(m * R * tau),
+        noise=sqrt(q + 1) * sigma**2 / sqrt(m * R * tau),
+        drift=m * sigma**2 / (R * (q + 1) * gamma**2),
+        noise_of_moves=m * (q + 1) * sigma**2 * tau / (gamma**2 * R**2),
+        compression_of_moves=m**2 * G_q / (gamma**2 * R**2),
+        heterogeneity=m * tau / (gamma**2 * R**2) * het_start,
+        compression=sqrt(m) * G_q / sqrt(R * tau**3 * (q + 1)),
+    ),
+    when=[gamma >= 2, 16 * (q + 1) * m * tau <= R],
+    where={eta: balanced},
+    rests_on=["thmE4.corrected"],
+    also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few),))],
+    note=f"{_damped}  The rates with gamma >= sqrt(m tau).",
+)
+fedcom.correct(
+    "rem8",
+    Words(
+        "Condition (61) holds with this step size and gamma >= sqrt(20 m) when R is at least 2 (q+1) m tau; it needs R "
+        "to be at least (q+1) m tau.",
+        (2 * m * tau * (q + 1) <= R, m * tau * (q + 1) <= R),
+    ),
+    also=[Rates((Rate("nonconvex", (q + 1) / epsilon, 1 / (m * epsilon)),))],
+    note="The first relation is sufficient, the second necessary.",
+)
+fedcom.correct(
+    "corE10",
+    Rates((Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True, given=_few),)),
+    rests_on=["thmE9.corrected"],
+    note=f"{_damped}  As the corollary has it, for L of the order of 1.",
+)
+fedcom.correct(
+    "tab6.fedcomgate",
+    Rates(
+        tuple(
+            replace(rate, given=_few)
+            for claim in [fedcom.statements["fedcom.tab6.fedcomgate"].claim]
+            if isinstance(claim, Rates)
+            for rate in claim.rates
+        )
+    ),
+    rests_on=["thmE4.corrected", "thmE6.corrected", "thmE9.corrected"],
+    note=f"{_damped}  The printed rates, for so few clients that the term of G_q is of the order of epsilon too.",
+)

@@ -1,0 +1,128 @@
+"""Section F: the deferred proofs, Lemmas F.1 to F.6."""
+
+from __future__ import annotations
+
+from sympy import Eq
+
+from theory.fedcom.heterogeneous import compression, small
+from theory.fedcom.paper import (
+    G_q,
+    L,
+    R,
+    direction_sq,
+    direction_total,
+    drift_mean,
+    drift_mean_prev,
+    drift_start,
+    drift_sum,
+    drift_sum_prev,
+    drift_total,
+    eta,
+    gamma,
+    grad_sq_prev,
+    grad_sq_start,
+    grad_sq_total,
+    m,
+    mean_grad_sq_total,
+    move_sq,
+    move_total,
+    noise_sq,
+    paper as fedcom,
+    q,
+    sigma,
+    start_partial,
+    start_sum,
+    tau,
+    tracked_grad_sq,
+)
+from theory.fedcom.setting import heterogeneous, smooth
+from theory.statement import Relations, at_most
+
+fedcom.say(
+    "lemma",
+    "lemmaF1",
+    "Section F.1, Lemma F.1, (97)",
+    at_most(
+        drift_total,
+        noise=36 * R * eta**2 * tau**2 * sigma**2,
+        heterogeneity=8 * eta**2 * start_partial,
+        gradient=20 * eta**2 * tau**2 * grad_sq_total,
+        moves=10 * eta**2 * L**2 * tau * move_total,
+    ),
+    when=[small],
+    assumes=[smooth, heterogeneous],
+    rests_on=["lemmaF2", "lemmaF5"],
+    also=[Relations((Eq(drift_total, direction_total),), "the equality in the middle")],
+    note="(112) prints 36 eta^2 / p where (97) has 8 eta^2.",
+)
+fedcom.say(
+    "lemma",
+    "lemmaF2",
+    "Section F.1, Lemma F.2, (98)",
+    at_most(
+        direction_sq,
+        noise=18 * sigma**2 * tau,
+        drift=6 * L**2 * tau * drift_mean,
+        move=6 * L**2 * tau * (1 / tau) * tau**2 * move_sq,
+        drift_before=6 * L**2 * tau * tau * drift_mean_prev,
+        mean_drift_before=6 * L**2 * tau * tau * drift_mean_prev,
+        gradient=6 * L**2 * tau * tau * grad_sq_prev / L**2,
+    ),
+    assumes=[smooth, heterogeneous],
+    rests_on=["lemmaF3", "lemmaF4"],
+    note="For r >= 1.  Double sums over c of round r and c of round r-1 of a term with one of them are tau times the "
+    "single sum.  The fifth of the printed terms, a norm of w^(r-1) - w^(r-1), is zero and left out.  (99) prints "
+    "2/tau inside its second norm.",
+)
+fedcom.say(
+    "lemma",
+    "lemmaF3",
+    "Section F.1, Lemma F.3, (100)",
+    at_most(noise_sq, noise=18 * sigma**2 * tau),
+    assumes=[heterogeneous],
+    note="(101) prints its second line without the factor 3 and its fourth as tau (3 sigma^2).",
+)
+fedcom.say(
+    "lemma",
+    "lemmaF4",
+    "Section F.1, Lemma F.4, (102), (103)",
+    at_most(
+        tracked_grad_sq,
+        drift=5 * L**2 * tau * drift_sum,
+        move=5 * L**2 * tau**2 * move_sq,
+        drift_before=5 * L**2 * tau * drift_sum_prev,
+        mean_drift_before=5 * L**2 * tau * drift_mean_prev,
+        drift_before_again=5 * L**2 * tau * drift_sum_prev,
+        gradient=5 * L**2 * tau * tau * grad_sq_prev / L**2,
+    ),
+    assumes=[smooth],
+    note="For r >= 1.  (105) does not have the fifth term.",
+)
+fedcom.say(
+    "lemma",
+    "lemmaF5",
+    "Section F.1, Lemma F.5, (107)",
+    at_most(
+        direction_sq,
+        noise=4 * tau * sigma**2,
+        drift=4 * tau * L**2 * drift_start,
+        heterogeneity=4 * start_sum,
+        gradient=4 * tau * tau * grad_sq_start,
+    ),
+    assumes=[smooth, heterogeneous],
+    note="For r = 0.  (107) prints w^(c,0) and g^(c,0), read as w^(0) and g^(0) with (108).",
+)
+fedcom.say(
+    "lemma",
+    "lemmaF6",
+    "Section F.1, Lemma F.6, (113)",
+    at_most(
+        move_total,
+        gradients=tau**3 * (eta * gamma) ** 2 * (q + 1) * mean_grad_sq_total,
+        noise=tau**3 * R * (eta * gamma) ** 2 * (q + 1) * sigma**2 / m,
+        compression=tau**2 * (eta * gamma) ** 2 * (q + 1) * R * G_q,
+    ),
+    assumes=[smooth, *compression],
+    rests_on=["alg2"],
+    note="The last lines of (115) have the mean of the squared norms, (113) the squared norm of the mean.",
+)

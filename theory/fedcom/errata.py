@@ -1,0 +1,287 @@
+"""The errors of the FedCOM supplement, by severity; what machines found about each is computed, not written here."""
+
+from __future__ import annotations
+
+from theory.fedcom.paper import paper as fedcom
+
+# Statements that fail
+
+fedcom.erratum(
+    "thmE4",
+    "breaks the statement",
+    "Theorem E.4 for every q under (61)",
+    "The gradient tracking takes a full compressed step, so its error is multiplied by q a round: for q > 1 it grows "
+    "without bound, and with it the drift and the gradient.  Damped by 1/(1+q) the theorem holds with other constants.",
+    "thmE4.corrected",
+)
+fedcom.erratum(
+    "thmE6",
+    "breaks the statement",
+    "Theorem E.6 for every q under (78)",
+    "As for Theorem E.4 when q > 1.  Besides, (78) admits a second range of very large gamma, where its denominator is "
+    "negative and the algorithm diverges; and 'PL' does not give the clients' functions the minimisers that the bound "
+    "speaks of.",
+    "thmE6.corrected",
+)
+fedcom.erratum(
+    "thmE9",
+    "breaks the statement",
+    "Theorem E.9 with L, and with the initial gap of f",
+    "As for Theorem E.4 when q > 1.  The regularised function is (L+phi)-smooth, and its initial gap has the term "
+    "(phi/2) ||w^(0)||^2.",
+    "thmE9.corrected",
+)
+fedcom.erratum(
+    "thmD9",
+    "breaks the statement",
+    "Theorem D.9 with L, and with the initial gap of f",
+    "The regularised function is (L+phi)-smooth: with phi = 1/sqrt(m tau) > L the printed step size diverges.  Its initial "
+    "gap has the term (phi/2) ||w^(0)||^2.  phi has the dimension of L, 1/sqrt(m tau) has none.",
+    "thmD9.corrected",
+)
+fedcom.erratum(
+    "alg4",
+    "breaks the statement",
+    "Delta_q = (1/m) sum_j Delta_{j,q} with only |S| clients sending",
+    "Divided by |S|.  As printed the trackings do not sum to zero: their mean is (1-k)/(eta gamma tau) (w^(0) - w^(r)), and "
+    "the model comes to rest where that is the gradient.",
+    "alg4.corrected",
+)
+fedcom.erratum(
+    "alg5",
+    "breaks the statement",
+    "nu_j + (1/m)(w - w_j) - Delta, (9)",
+    "nu_j + (w - w_j) - Delta_{j,s}: what the client's own message left out.  As printed the memory is not empty when "
+    "nothing is left out, and takes back all but 1/m of every step.",
+    "alg5.corrected",
+)
+fedcom.erratum(
+    "lemmaD1",
+    "breaks the statement",
+    "E||sum of stochastic gradients||^2 = variance + ||sum of gradients||^2, (11) to (13)",
+    "Gradients of later steps depend on the noise of earlier ones; where f is concave they add up.  Corrected by the "
+    "factors 1 + L eta tau and 1 + 2 L eta tau.  The clients' compressors must be independent.",
+    "lemmaD1.corrected",
+)
+fedcom.erratum(
+    "lemmaD1.proof",
+    "breaks the statement",
+    "(16)",
+    "As for Lemma D.1.  Besides, it needs the clients' compressors to be independent, which Assumption 2 does not say: with "
+    "shared coins the variance of the mean is q, not q/m.",
+    "lemmaD1.corrected",
+)
+fedcom.erratum(
+    "lemmaD3",
+    "breaks the statement",
+    "(19) at every local step",
+    "The same correlation; with the factor 2 at a single step, and with the printed constants for the sum over the round.",
+    "lemmaD3.corrected",
+)
+fedcom.erratum(
+    "lemmaE1",
+    "breaks the statement",
+    "(50)",
+    "The same correlation, in the mean over clients; with the factor 2 before noise and gradients.",
+    "lemmaE1.corrected",
+)
+fedcom.erratum(
+    "lemmaF6",
+    "breaks the statement",
+    "(113)",
+    "Lemma E.1 summed over the rounds; corrected with it.",
+    "lemmaF6.corrected",
+)
+fedcom.erratum(
+    "lemmaE3",
+    "breaks the statement",
+    "(60)",
+    "Bounds the drift of the expected directions (65), not of the algorithm's, whose trackings carry the compression "
+    "errors of all rounds.  Replaced by a drift bound in the error of the tracking, and a recursion for that error.",
+    "lemmaE7.corrected",
+)
+fedcom.erratum(
+    "lemmaE7",
+    "breaks the statement",
+    "(80)",
+    "As for Lemma E.3; besides, the drift of the round before, which Lemma F.2 has, is gone, and the equality in the "
+    "middle has the whole round's sum for the sum up to step c.",
+    "lemmaE7.corrected",
+)
+fedcom.erratum(
+    "lemmaF1",
+    "breaks the statement",
+    "(97)",
+    "As for Lemma E.3; the expression in the middle lacks eta^2.",
+    "lemmaF1.corrected",
+)
+fedcom.erratum(
+    "tab5.fedcom",
+    "breaks the statement",
+    "nonconvex R = O(1/epsilon); PL, SC, convex tau without (q+1)/(q/m+1)",
+    "Without noise already, no step size gets below ((q/m)/(1+q/m))^R: R grows with q/m.  With noise, tau must grow with "
+    "(q+1)/(q/m+1), as Corollary D.8 has it.",
+    "tab5.fedcom.corrected",
+)
+fedcom.erratum(
+    "corD5",
+    "breaks the statement",
+    "R = O(1/epsilon), tau = O((q+1)/(m epsilon)) for a fixed gamma",
+    "The learning rate is then not admissible by (21) when q is large against m, and no other will do: "
+    "R = O((q/m+1)/epsilon).",
+    "corD5.corrected",
+)
+fedcom.erratum(
+    "rem7",
+    "breaks the statement",
+    "gamma^2 (sqrt((q+1)^2 gamma^2 + 4) - (q+1) gamma)^2 = Theta(1), hence R >= tau m/(5(q+1)) is enough",
+    "It is of the order 1/(q+1)^2; (33) lacks the factor 4 and (34) is necessary, not sufficient.  Enough is "
+    "R >= (q/m+2)^2 tau m/(q+1).",
+    "rem7.corrected",
+)
+fedcom.erratum(
+    "rem8",
+    "breaks the statement",
+    "requires R = (q+1)/(m epsilon)",
+    "(76) itself asks for R of the order (q+1)/epsilon at tau = 1/(m epsilon); and it is necessary, not sufficient.",
+    "rem8.corrected",
+)
+fedcom.erratum(
+    "thmE4.items",
+    "breaks the statement",
+    "delta_j = (1/tau) sum (Delta_q - Delta_jq), items 4 and 7, (63)",
+    "The other sign, as the algorithm has it; with this one it diverges.  (64) and (65) have the right one.  (25) and (67) "
+    "print the mean step with a minus sign too much.",
+    "thmE4.items.corrected",
+)
+
+# Proofs
+
+for _name, _ours in (("thmD4", "thmD4.corrected"), ("thmD7", "thmD7.corrected")):
+    fedcom.erratum(
+        _name,
+        "breaks the proof",
+        "rests on (16) and Lemma D.3",
+        "Which fail.  Proved with the noise term times 1 + 2 L eta tau, under a condition that is (21) up to lower order.",
+        _ours,
+    )
+fedcom.erratum(
+    "corD8",
+    "breaks the proof",
+    "rests on Theorem D.7",
+    "The corollary's constants leave enough room: it follows from the corrected theorem.",
+)
+fedcom.erratum(
+    "thmE4.eq73",
+    "breaks the proof",
+    "rests on Lemmas E.1 and E.3",
+    "Which fail; see the corrected theorem.",
+    "thmE4.corrected",
+)
+fedcom.erratum(
+    "thmE6.recursion",
+    "breaks the proof",
+    "+ (gamma eta/2)(1 - (q+1) L eta gamma tau) e_{r-1} inserted in step (a) of (84)",
+    "With a minus, as the term was dropped in (82); then (86) removes e_{r-1} in step (b).",
+    "thmE6.recursion.corrected",
+)
+fedcom.erratum(
+    "lemmaF2",
+    "breaks the proof",
+    "factor 6 from 2 times Lemma F.3 and 2 times Lemma F.4",
+    "Which give 10; six-term Jensen gives 6.  The printed double sums are tau times larger than needed, and (110) goes on "
+    "with 5.",
+)
+fedcom.erratum(
+    "tab6.fedcomgate",
+    "breaks the proof",
+    "rates of FedCOMGATE",
+    "They rest on Theorems E.4, E.6 and E.9.  They hold for the damped algorithm, for G_q m^2 epsilon of the order of 1.",
+    "tab6.fedcomgate.corrected",
+)
+fedcom.erratum(
+    "corE10",
+    "breaks the proof",
+    "rests on Theorem E.9",
+    "Holds for the damped algorithm, for G_q m^2 epsilon of the order of 1.",
+    "corE10.corrected",
+)
+fedcom.erratum(
+    "corE5",
+    "breaks the proof",
+    "eighth term L m/(gamma^2 R^2 (q+1)), ninth m G_q/(R tau gamma^2 (q+1))",
+    "Inserting the learning rate into (62) gives L m tau/(gamma^2 R^2 (q+1)) and sqrt(m) G_q/sqrt(R tau^3 (q+1)).",
+    "corE5.corrected",
+)
+fedcom.erratum(
+    "corE8",
+    "breaks the proof",
+    "2 L f_gap/((q+1)^2 gamma^2)",
+    "Inserting the learning rate into (79) gives 4 L f_gap; (91) has it right.  With gamma = 1 and small q the learning "
+    "rate is not admissible by (78).",
+    "corE8.corrected",
+)
+
+# Hypotheses
+
+fedcom.erratum(
+    "cond78",
+    "missing hypothesis",
+    "1 - ... / (1 - mu tau gamma eta + 20 mu gamma eta^3 L^2 tau^3) >= 0",
+    "The denominator must be positive; (83), which (82) uses, does not follow otherwise.",
+    "cond78.corrected",
+)
+fedcom.erratum(
+    "asm5",
+    "missing hypothesis",
+    "a constant G_q for all messages",
+    "For independent unbiased compressors with q > 0 there is none: the left side grows with the square of the messages.  "
+    "It exists, and is 0, for linear compressors that share their coins.",
+)
+# Constants
+
+fedcom.erratum(
+    "thmE4",
+    "constant",
+    "left side of (62) without the factor 1 - 20 eta^2 L^2 tau^2 of (73)",
+    "It is at least 1/3: the right side must be three times as large.",
+    "thmE4.corrected",
+)
+fedcom.erratum(
+    "thmE4",
+    "constant",
+    "16 eta^3 L^2 tau^2 sigma^2 / R",
+    "16 eta^3 L^3 tau^2 sigma^2 / R: a factor L is missing in the bound on local gradients of (74), by the units.",
+    "thmE4.corrected",
+)
+fedcom.erratum(
+    "thmE6",
+    "constant",
+    "(79) without 8 L^4 eta^3 tau^2 sigma^2 / (mu (1 - eta L)) of (88)",
+    "The term is in (88) and in Corollary E.8.",
+    "thmE6.corrected",
+)
+
+# Misprints
+
+for _name, _printed, _true in (
+    ("thmD7", "(41): (q/m+1) gamma", "(q+1) gamma, as in (40) and (42)"),
+    ("alg2", "(49): Delta_j^(r) inside the message", "delta_j^(r)"),
+    ("lemmaD3", "sum over k = 0 ... c in the proof", "k = 0 ... c-1"),
+    ("thmD4", "(26) with g for g_Q, referring to (23)", "g_Q, referring to (24)"),
+    ("lemmaE1", "(52): tau eta^2 sigma^2 / m", "tau sigma^2 / m, as in (53)"),
+    ("lemmaE2", "(59): a factor 1/m before the bracket", "none, as in (58)"),
+    ("thmE4.eq73", "(71): the term of 36 eta^2 tau^2 sigma^2 divided by R", "not divided, as in (73)"),
+    ("corE5", "1 - 20 eta^2 L^2 = Theta(1)", "1 - 20 eta^2 L^2 tau^2"),
+    ("thmE6.eq88", "last line: the bracket is closed after all terms", "after the first one"),
+    ("thmE9", "(92): lambda for phi", "phi"),
+    ("thmE9", "(94) to (96): the regularised objective on the left", "f, as in (91)"),
+    ("thmE9", "kappa", "(L + phi)/phi"),
+    ("lemmaF1", "(112): 36 eta^2 before the heterogeneity", "8 eta^2, as in (97)"),
+    ("lemmaF2", "(99): 2/tau inside the second norm", "1/tau"),
+    ("lemmaF3", "(101): second line without 3, fourth tau (3 sigma^2)", "3 [...], 9 tau sigma^2"),
+    ("lemmaF4", "(103): a fifth term that (105) does not have", "five terms"),
+    ("lemmaF5", "(107): g^(c,0) and w^(c,0)", "g^(0) and w^(0)"),
+    ("lemmaF6", "(115): mean of the squared norms", "squared norm of the mean, as in (113)"),
+):
+    fedcom.erratum(_name, "misprint", _printed, _true)

@@ -1,0 +1,383 @@
+"""Section E: FedCOMGATE, heterogeneous data."""
+
+from __future__ import annotations
+
+from sympy import Eq, Rational, exp, sqrt
+
+from theory.fedcom.homogeneous import balanced
+from theory.fedcom.paper import (
+    G_q,
+    L,
+    R,
+    a_next,
+    a_prev,
+    avg_grad_sq,
+    c_noise,
+    direction_sq,
+    dist_sq_mean,
+    drift_mean,
+    drift_total,
+    e_prev,
+    e_prev2,
+    epsilon,
+    eta,
+    f_gap,
+    fj_gap_mean,
+    gamma,
+    gap_last,
+    gap_r,
+    grad_sq,
+    grad_sq_total,
+    inner,
+    kappa,
+    m,
+    mean_grad_sq_prev,
+    mean_grad_sq_sum,
+    mean_grad_sq_total,
+    mu,
+    paper as fedcom,
+    phi,
+    q,
+    sigma,
+    start_sum,
+    tau,
+    tracked_message_sq,
+    w_star_norm,
+)
+from theory.fedcom.setting import compressed, gap_of_compression, heterogeneous, polyak, smooth
+from theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
+
+compression = [compressed, heterogeneous, gap_of_compression]
+small = 30 * eta**2 * L**2 * tau**2 <= 1
+
+fedcom.say(
+    "lemma",
+    "lemmaE1",
+    "Section E, Lemma E.1, (50)",
+    at_most(
+        eta**2 * tracked_message_sq,
+        noise=(q + 1) * eta**2 * tau * sigma**2 / m,
+        gradients=(q + 1) * eta**2 * tau * mean_grad_sq_sum,
+        compression=eta**2 * G_q,
+    ),
+    assumes=compression,
+    rests_on=["alg2"],
+    note="(52) prints eta^2 in its bound, (53) does not.",
+)
+fedcom.say(
+    "lemma",
+    "lemmaE2",
+    "Section E, Lemma E.2, (58)",
+    at_most(
+        -eta * inner,
+        gradient=-eta * tau * grad_sq / 2,
+        mean_gradients=-eta * mean_grad_sq_sum / 2,
+        drift=eta * L**2 * drift_mean / 2,
+    ),
+    assumes=[smooth, heterogeneous],
+    rests_on=["alg2"],
+    note="g^(t) is printed for g^(r).  The last line of (59) has a further factor 1/m.",
+)
+fedcom.say(
+    "lemma",
+    "lemmaE3",
+    "Section E, Lemma E.3, (60)",
+    at_most(
+        drift_total / R,
+        noise=36 * eta**2 * tau**2 * sigma**2,
+        heterogeneity=8 * eta**2 * tau * start_sum / R,
+        gradients=10 * eta**2 * (eta * gamma) ** 2 * (q + 1) * L**2 * tau**4 / R * mean_grad_sq_total,
+        noise_of_moves=10 * eta**2 * (eta * gamma) ** 2 * (q + 1) * L**2 * tau**4 * sigma**2 / m,
+        compression=10 * eta**2 * (eta * gamma) ** 2 * (q + 1) * L**2 * tau**3 * G_q,
+        gradient=20 * eta**2 * tau**2 / R * grad_sq_total,
+    ),
+    when=[small],
+    assumes=compression,
+    rests_on=["lemmaF1", "lemmaF6"],
+    note="The outer sum over c of the second term contributes the factor tau.",
+)
+
+limit61 = 1 - 10 * eta**2 * (eta * gamma) ** 2 * (q + 1) * L**4 * tau**4 - L * eta * gamma * tau * (q + 1)
+_small_side = 30 * eta**2 * L**2 * tau**2
+fedcom.say(
+    "definition",
+    "cond61",
+    "Section E.1, (61); also (72), (77)",
+    Relations(
+        (limit61 >= 0, _small_side <= 1),
+        "the condition on the learning rate",
+        (("first", limit61), ("second", _small_side)),
+    ),
+)
+_E4 = {
+    "optimisation": 2 * f_gap / (tau * eta * gamma * R),
+    "noise": (q + 1) * gamma * L * eta * sigma**2 / m,
+    "drift": 36 * eta**2 * L**2 * tau * sigma**2,
+    "noise_of_moves": 10 * eta**2 * L**4 * tau**3 * (eta * gamma) ** 2 * (q + 1) * sigma**2 / m,
+    "compression_of_moves": 10 * eta**2 * L**4 * tau**2 * (eta * gamma) ** 2 * (q + 1) * G_q,
+}
+fedcom.say(
+    "theorem",
+    "thmE4",
+    "Section E.1, Theorem E.4 (general non-convex), (62)",
+    at_most(
+        avg_grad_sq,
+        **_E4,
+        heterogeneity=32 * eta * L**2 * tau / R * fj_gap_mean,
+        noise_at_start=16 * eta**3 * L**2 * tau**2 / R * sigma**2,
+        gradient_at_start=32 * eta**2 * L**3 * tau**2 / R * f_gap,
+        compression=gamma * eta * L / tau * G_q,
+    ),
+    when=[limit61 >= 0, small],
+    assumes=[smooth, *compression],
+    rests_on=["thmE4.eq73", "thmE4.items", "cond61"],
+    note="The left side is printed without an expectation; it is read with one.",
+)
+fedcom.say(
+    "step",
+    "thmE4.eq73",
+    "Section E.1, proof of Theorem E.4, (73)",
+    at_most(
+        (1 - 20 * eta**2 * L**2 * tau**2) * avg_grad_sq,
+        **_E4,
+        heterogeneity=8 * eta**2 * L**2 / R * start_sum,
+        compression=gamma * eta * L / tau * G_q,
+    ),
+    when=[limit61 >= 0, small],
+    assumes=[smooth, *compression],
+    rests_on=["lemmaE1", "lemmaE2", "lemmaE3", "cond61"],
+    note="(8/(m tau)) sum_j sum_c ||.||^2 is 8 times the mean over clients.  (71) prints its sigma^2 term divided by R.",
+)
+_limit75 = 10 * m**2 * tau**2 / (gamma**2 * R**2 * (q + 1)) + sqrt(m * tau * (q + 1) / R)
+fedcom.say(
+    "claim",
+    "rem8",
+    "Section E.1, Remark 8, (75), (76)",
+    Words(
+        "With eta gamma = (1/L) sqrt(m/(R tau (q+1))), condition (61) needs (75).  Letting gamma >= sqrt(20 m), a "
+        "necessary solution is (76).  This requires having R = (q+1)/(m epsilon) and tau = 1/(m epsilon).",
+        (_limit75 <= 1, m * tau * (q + 1) / 2 <= R),
+    ),
+    when=[gamma >= sqrt(20 * m)],
+    where={eta: balanced},
+    rests_on=["cond61"],
+    also=[Rates((Rate("nonconvex", (q + 1) / (m * epsilon), 1 / (m * epsilon)),))],
+    note="The extracted text has sqrt{20m}.",
+)
+fedcom.say(
+    "corollary",
+    "corE5",
+    "Section E.1, Corollary E.5",
+    order(
+        avg_grad_sq,
+        optimisation=L * sqrt(q + 1) * f_gap / sqrt(m * R * tau),
+        noise=sqrt(q + 1) * sigma**2 / sqrt(m * R * tau),
+        drift=m * sigma**2 / (R * (q + 1) * gamma**2),
+        noise_of_moves=m * sigma**2 * tau / ((q + 1) * gamma**2 * R**2),
+        compression_of_moves=m**2 * G_q / ((q + 1) * gamma**2 * R**2),
+        heterogeneity=L * sqrt(tau) / (gamma * sqrt(q + 1) * sqrt(m) * R ** Rational(3, 2)) * m * fj_gap_mean,
+        noise_at_start=16 * m * sqrt(m) * sqrt(tau) * sigma**2 / (L * gamma**3 * R**2 * (q + 1) * sqrt(R * (q + 1))),
+        gradient_at_start=L * m / (gamma**2 * R**2 * (q + 1)) * f_gap,
+        compression=m * G_q / (R * tau * gamma**2 * (q + 1)),
+    ),
+    when=[gamma >= m],
+    where={eta: balanced},
+    assumes=[smooth, *compression],
+    rests_on=["thmE4", "rem8"],
+    also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon)),))],
+    note="The root in the sixth denominator is read sqrt(m) R^1.5.  The text says 1-20 eta^2 L^2 = Theta(1).",
+)
+fedcom.say(
+    "claim",
+    "rem9",
+    "Section E.1, Remark 9, (77)",
+    Words(
+        "The choice of eta <= 1/(L gamma (q+1) tau sqrt(30)) satisfies both conditions of (61) for gamma >= m.",
+        (limit61 >= 0, _small_side <= 1),
+    ),
+    when=[eta <= 1 / (L * gamma * (q + 1) * tau * sqrt(30)), gamma >= m],
+    rests_on=["cond61"],
+)
+
+contraction78 = 1 - mu * tau * gamma * eta + 20 * mu * gamma * eta**3 * L**2 * tau**3
+limit78 = (
+    1 - (q + 1) * L * eta * gamma * tau - 10 * (q + 1) * eta**2 * tau**4 * L**4 * (eta * gamma) ** 2 / contraction78
+)
+fedcom.say(
+    "definition",
+    "cond78",
+    "Section E.2, (78); also (86), (90)",
+    Relations(
+        (limit78 >= 0, _small_side <= 1),
+        "the condition on the learning rate",
+        (("first", limit78), ("second", _small_side), ("denominator", contraction78)),
+    ),
+)
+curved = implied(mu <= L, "implied: an L-smooth function is PL with mu <= L")
+_E6 = {
+    "drift": L**2 * 18 * eta**2 * tau * sigma**2,
+    "heterogeneity": 8 * L**4 * eta**2 * tau**2 * dist_sq_mean,
+    "gradient_at_start": 16 * L**3 * tau**2 * eta**2 * f_gap,
+    "noise_of_moves": 5 * L**4 * eta**2 * tau**3 * (eta * gamma) ** 2 * (q + 1) * sigma**2 / m,
+    "compression_of_moves": 5 * L**2 * eta**2 * L**2 * tau**2 * (eta * gamma) ** 2 * (q + 1) * G_q,
+    "noise": (q + 1) * eta * gamma * L / 2 * sigma**2 / m,
+    "compression": L * eta * gamma * G_q / (2 * tau),
+}
+fedcom.say(
+    "theorem",
+    "thmE6",
+    "Section E.2, Theorem E.6 (strongly convex or PL), (79)",
+    at_most(
+        gap_last,
+        optimisation=(1 - mu * eta * gamma * tau / 3) ** R * f_gap,
+        **{name: 3 / mu * term for name, term in _E6.items()},
+    ),
+    when=[limit78 >= 0, small, curved],
+    assumes=[smooth, *compression, polyak],
+    rests_on=["lemmaE1", "lemmaE2", "lemmaE7", "thmE6.recursion", "thmE6.eq88", "cond78"],
+)
+fedcom.say(
+    "step",
+    "thmE6.recursion",
+    "Section E.2, proof of Theorem E.6, (84) to (86)",
+    at_most(
+        a_next,
+        contraction=contraction78 * gap_r,
+        previous=gamma * eta / 2 * 10 * eta**2 * L**4 * tau**4 * (eta * gamma) ** 2 * (q + 1) * e_prev,
+        constant=c_noise,
+    ),
+    when=[limit78 >= 0, small, curved],
+    assumes=[smooth, *compression, polyak],
+    rests_on=["lemmaE1", "lemmaE2", "lemmaE7", "cond78"],
+    also=[
+        at_most(
+            gap_r,
+            contraction=contraction78 * a_prev,
+            dropped=gamma * eta / 2 * (1 - (q + 1) * L * eta * gamma * tau) * e_prev,
+            previous=gamma * eta / 2 * 10 * eta**2 * L**4 * tau**4 * (eta * gamma) ** 2 * (q + 1) * e_prev2,
+            constant=c_noise,
+        )
+    ],
+    note="a_r is the expected gap, e_r the sum over c of ||(1/m) sum_j grad f_j(w_j^(c,r))||^2.  The second claim is "
+    "what step (a) of (84) inserts for a_r; step (b) must then remove e_{r-1}.",
+)
+fedcom.say(
+    "step",
+    "thmE6.eq88",
+    "Section E.2, proof of Theorem E.6, (88)",
+    at_most(
+        4 * L**2 * eta**2 * start_sum,
+        heterogeneity=8 * L**4 * eta**2 * tau**2 * dist_sq_mean,
+        noise=8 * L**4 * eta**3 * tau**2 * sigma**2 / (mu * (1 - eta * L)),
+        gradient_at_start=16 * L**3 * tau**2 * eta**2 * f_gap,
+    ),
+    when=[small, implied(eta * L < 1, "implied: 30 eta^2 L^2 tau^2 <= 1"), curved],
+    assumes=[smooth, heterogeneous],
+    rests_on=["asm7"],
+    note="(V) is (4 L^2 eta^2/(m tau)) sum_j sum_c ||.||^2.  Here mu is the strong convexity constant of every f_j.  The "
+    "contraction is used in the form of the footnote; the bracket of the last line is closed after the first term.",
+)
+fedcom.say(
+    "lemma",
+    "lemmaE7",
+    "Section E.2, Lemma E.7, (80)",
+    at_most(
+        drift_mean,
+        noise=36 * eta**2 * tau**2 * sigma**2,
+        heterogeneity=8 * eta**2 * tau * start_sum,
+        gradients=10 * eta**2 * L**2 * tau**4 * (eta * gamma) ** 2 * (q + 1) * mean_grad_sq_prev,
+        noise_of_moves=10 * eta**2 * L**2 * tau**4 * (eta * gamma) ** 2 * (q + 1) * sigma**2 / m,
+        compression=10 * eta**2 * L**2 * tau**3 * (eta * gamma) ** 2 * (q + 1) * G_q,
+        gradient=20 * eta**2 * tau**2 * tau * grad_sq,
+    ),
+    when=[small],
+    assumes=[smooth, *compression],
+    rests_on=["lemmaF2", "lemmaF5", "lemmaF6"],
+    also=[Relations((Eq(drift_mean, tau * eta**2 * direction_sq),), "the equality in the middle")],
+    note="For every round r; the sums over c of terms without c contribute a factor tau.",
+)
+_E8 = {
+    "drift": Rational(9, 2) * sigma**2 / (tau * gamma**2 * (q + 1) ** 2),
+    "heterogeneity": 2 * L**2 / ((q + 1) ** 2 * gamma**2) * dist_sq_mean,
+    "gradient_at_start": 2 * L * f_gap / ((q + 1) ** 2 * gamma**2),
+    "noise_at_start": kappa * sigma**2 / ((q + 1) ** 2 * gamma**2 * ((q + 1) * gamma * tau - Rational(1, 2))),
+    "noise_of_moves": Rational(5, 16) / ((q + 1) ** 3 * tau * gamma**2) * sigma**2 / m,
+    "compression_of_moves": Rational(5, 16) / ((q + 1) ** 3 * tau**2 * gamma**2) * G_q,
+    "noise": sigma**2 / (4 * tau * m),
+    "compression": G_q / (4 * (q + 1) * tau**2),
+}
+eta_E8 = 1 / (2 * L * (q + 1) * tau * gamma)
+_decayed = f_gap * exp(-R / (6 * (q + 1) * kappa))
+_rates_E8 = Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True),))
+_late = [gamma >= sqrt(m * tau), implied(kappa >= 1, "implied: mu <= L")]
+fedcom.say(
+    "corollary",
+    "corE8",
+    "Section E.2, Corollary E.8, (89)",
+    at_most(gap_last, optimisation=_decayed, **{name: 3 / mu * term for name, term in _E8.items()}),
+    when=_late,
+    where={eta: eta_E8, kappa: L / mu},
+    assumes=[smooth, *compression, polyak],
+    rests_on=["thmE6", "thmE6.eq88"],
+    also=[_rates_E8],
+    note="The extracted text closes the bracket after the third term; here it encloses all eight, as in (79).",
+)
+fedcom.say(
+    "corollary",
+    "corE8.early_bracket",
+    "Section E.2, Corollary E.8, (89), bracket as extracted",
+    at_most(
+        gap_last,
+        optimisation=_decayed,
+        **{name: (3 / mu if i < 3 else 1) * term for i, (name, term) in enumerate(_E8.items())},
+    ),
+    when=_late,
+    where={eta: eta_E8, kappa: L / mu},
+    assumes=[smooth, *compression, polyak],
+    rests_on=["thmE6", "thmE6.eq88"],
+    note="The literal reading: the last five terms without 3/mu.",
+)
+eta_E9 = 1 / (2 * L * gamma * tau * (1 + q))
+fedcom.say(
+    "theorem",
+    "thmE9",
+    "Section E.3, Theorem E.9 (convex), (91)",
+    at_most(
+        gap_last,
+        optimisation=exp(-R / (6 * (1 + q) * L * sqrt(m * tau))) * f_gap,
+        drift=Rational(27, 2) * sqrt(m) * sigma**2 / ((q + 1) ** 2 * gamma**2 * sqrt(tau)),
+        heterogeneity=6 * sqrt(m * tau) * L**2 / ((q + 1) ** 2 * gamma**2) * dist_sq_mean,
+        gradient_at_start=12 * L * sqrt(m * tau) / (gamma**2 * (q + 1) ** 2) * f_gap,
+        noise_at_start=3
+        * sqrt(m * tau)
+        * kappa
+        * sigma**2
+        / ((q + 1) ** 2 * gamma**2 * ((q + 1) * gamma * tau - Rational(1, 2))),
+        noise_of_moves=15 * sigma**2 / (16 * (q + 1) ** 3 * gamma**2 * sqrt(m * tau)),
+        compression_of_moves=15 * G_q * sqrt(m) / (16 * (q + 1) ** 3 * tau ** Rational(3, 2) * gamma**2),
+        noise=3 * sigma**2 / (4 * sqrt(m * tau)),
+        compression=3 * sqrt(m) * G_q / (4 * (q + 1) * tau ** Rational(3, 2)),
+        regularisation=w_star_norm**2 / (2 * sqrt(m * tau)),
+    ),
+    when=[
+        limit78.subs({mu: 1 / sqrt(m * tau), eta: eta_E9}) >= 0,
+        (_small_side <= 1).subs(eta, eta_E9),
+    ],
+    where={phi: 1 / sqrt(m * tau), eta: eta_E9},
+    assumes=[smooth, *compression],
+    rests_on=["thmE6", "thmE6.eq88", "cond78"],
+    note="FedCOMGATE on f(w) + (phi/2) ||w||^2.  (90) prints mu, which the proof replaces by phi = 1/sqrt(m tau); so it "
+    "is read here, with the theorem's step size.  kappa is not defined; it is a letter of its own.  (94) to (96) print "
+    "the regularised objective on the left side, (92) once lambda for phi.  (95) keeps the sum that (88) bounds.",
+)
+fedcom.say(
+    "corollary",
+    "corE10",
+    "Section E.3, Corollary E.10",
+    Rates((Rate("convex", L * (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),)),
+    when=[gamma >= sqrt(m * tau)],
+    assumes=[smooth, *compression],
+    rests_on=["thmE9"],
+)
+
+__all__ = ["compression", "contraction78", "eta_E8", "eta_E9", "limit61", "limit78", "small"]

@@ -1,0 +1,275 @@
+"""Assumptions, algorithms and their update rules (Sections B.1 and C, and what the main paper's listings are)."""
+
+from __future__ import annotations
+
+from sympy import Eq, Ge, IndexedBase, Le, Rational, Sum
+
+from theory.fedcom.paper import (
+    Delta_jq,
+    Delta_q,
+    G_q,
+    L,
+    Q,
+    d_next,
+    delta,
+    delta_mean,
+    delta_next,
+    delta_sum,
+    eta,
+    f,
+    f_j,
+    g_next,
+    g_Q_mean,
+    g_sum,
+    g_sum_mean,
+    g_tilde,
+    gamma,
+    j,
+    m,
+    message_mean,
+    mu,
+    paper as fedcom,
+    q,
+    sigma,
+    tau,
+    u,
+    v,
+    w,
+    w_end,
+    w_next,
+    w_r,
+    w_star,
+    x,
+)
+from theory.notation import Expectation, Grad, Inner, Norm, Value
+from theory.statement import Listing, Relations
+
+E = Expectation
+
+# Assumptions; 1 to 5 stand in the main paper, which the supplement refers to
+
+smooth = fedcom.say(
+    "assumption",
+    "asm1",
+    "Assumption 1 (main paper)",
+    Relations(
+        (Le(Norm(Grad(f_j, u) - Grad(f_j, v)), L * Norm(u - v)),),
+        "every f_j is differentiable and L-smooth; f is bounded below",
+    ),
+    note="Reconstructed from how the supplement uses it.",
+)
+compressed = fedcom.say(
+    "assumption",
+    "asm2",
+    "Assumption 2 (main paper)",
+    Relations((Eq(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"),
+    note="Reconstructed from (11), (51), (114).  Nothing is said of how the clients' compressors depend on each other.",
+)
+homogeneous = fedcom.say(
+    "assumption",
+    "asm3",
+    "Assumption 3 (main paper), homogeneous",
+    Relations(
+        (Eq(E(g_tilde), Grad(f, w)), Le(E(Norm(g_tilde - Grad(f, w)) ** 2), sigma**2)),
+        "f_j = f for every client; mini-batches are independent",
+    ),
+    note="Reconstructed.",
+)
+heterogeneous = fedcom.say(
+    "assumption",
+    "asm4",
+    "Assumption 4 (main paper), heterogeneous",
+    Relations(
+        (Eq(E(g_tilde), Grad(f_j, w)), Le(E(Norm(g_tilde - Grad(f_j, w)) ** 2), sigma**2)),
+        "for every client j; mini-batches are independent",
+    ),
+    note="Reconstructed.",
+)
+_x = IndexedBase("x_j", real=True)
+gap_of_compression = fedcom.say(
+    "assumption",
+    "asm5",
+    "Assumption 5 (main paper)",
+    Relations(
+        (
+            Le(
+                E(Norm(Sum(Value(Q, _x[j]), (j, 1, m)) / m) ** 2 - Norm(Value(Q, Sum(_x[j], (j, 1, m)) / m)) ** 2),
+                G_q,
+            ),
+        ),
+        "for the messages x_1 ... x_m of a round",
+    ),
+    note="Reconstructed from (51), (114).",
+)
+polyak = fedcom.say(
+    "assumption",
+    "asm6",
+    "Section C, Assumption 6",
+    Relations(
+        (Ge(Rational(1, 2) * Norm(Grad(f, w)) ** 2, mu * (Value(f, w) - Value(f, w_star))),),
+        "Polyak-Lojasiewicz, for all w",
+    ),
+)
+strongly_convex = fedcom.say(
+    "assumption",
+    "asm7",
+    "Section C, Assumption 7",
+    Relations(
+        (Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v) + mu / 2 * Norm(u - v) ** 2),),
+        "for all u, v",
+    ),
+)
+
+# Algorithms.  Lines are numbered here; what a printed line says in words stands as a formula.
+
+fedcom.say(
+    "algorithm",
+    "alg1",
+    "Algorithm 1 (main paper), FedCOM(R, tau, eta, gamma)",
+    Listing(
+        (
+            (1, "for r = 0, ..., R-1 do"),
+            (2, "  for each client j in [m] do in parallel"),
+            (3, "    w_j^(0,r) = w^(r)"),
+            (4, "    for c = 0, ..., tau-1 do"),
+            (5, "      w_j^(c+1,r) = w_j^(c,r) - eta * g_j^(c,r)"),
+            (6, "    send Delta_j^(r) = Q((w^(r) - w_j^(tau,r)) / eta)"),
+            (7, "  w^(r+1) = w^(r) - eta * gamma * (1/m) * sum_j Delta_j^(r)"),
+        )
+    ),
+    also=[
+        Relations((Eq(w_r - w_end, eta * g_sum), Eq(w_next, w_r - gamma * eta * message_mean)), "(23) and (24)"),
+    ],
+    note="Reconstructed from (23), (24); the lower limit 'c=0, r' of (24) is read as c=0.",
+)
+fedcom.say(
+    "algorithm",
+    "alg2",
+    "Algorithm 2 (main paper), FedCOMGATE(R, tau, eta, gamma)",
+    Listing(
+        (
+            (1, "delta_j^(0) = 0 for each client j in [m]"),
+            (2, "for r = 0, ..., R-1 do"),
+            (3, "  for each client j in [m] do in parallel"),
+            (4, "    w_j^(0,r) = w^(r)"),
+            (5, "    for c = 0, ..., tau-1 do"),
+            (6, "      w_j^(c+1,r) = w_j^(c,r) - eta * (g_j^(c,r) - delta_j^(r))"),
+            (7, "    send Delta_j^(r) = Q((w^(r) - w_j^(tau,r)) / eta)"),
+            (8, "  Delta^(r) = (1/m) * sum_j Delta_j^(r)"),
+            (9, "  for each client j in [m] do in parallel"),
+            (10, "    delta_j^(r+1) = delta_j^(r) + (1/tau) * (Delta_j^(r) - Delta^(r))"),
+            (11, "  w^(r+1) = w^(r) - eta * gamma * Delta^(r)"),
+        )
+    ),
+    also=[Relations((Eq(w_next, w_r - eta * gamma * Delta_q),), "(49)")],
+    note="Reconstructed from Algorithm 4 with all clients, (49), and items 1 to 8 of the proof of Theorem E.4; (49) "
+    "writes Delta_j for delta_j.",
+)
+fedcom.say(
+    "algorithm",
+    "alg3",
+    "Section B.1, Algorithm 3, FedGATE(R, tau, eta, gamma)",
+    Listing(
+        (
+            (1, "delta_j^(0) = 0 for each client j in [m]"),
+            (2, "for r = 0, ..., R-1 do"),
+            (3, "  for each client j in [m] do in parallel"),
+            (4, "    w_j^(0,r) = w^(r)"),
+            (5, "    for c = 0, ..., tau-1 do"),
+            (6, "      w_j^(c+1,r) = w_j^(c,r) - eta * (g_j^(c,r) - delta_j^(r))"),
+            (7, "    send u_j^(r) = w^(r) - w_j^(tau,r)"),
+            (8, "  u^(r) = (1/m) * sum_j u_j^(r)"),
+            (9, "  for each client j in [m] do in parallel"),
+            (10, "    v_j^(r) = w^(r) - u^(r)"),
+            (11, "    delta_j^(r+1) = delta_j^(r) + (1/(eta*tau)) * (v_j^(r) - w_j^(tau,r))"),
+            (12, "  w^(r+1) = w^(r) - gamma * u^(r)"),
+        )
+    ),
+    note="wbar^(r) of the listing is v_j^(r) here.  Line 12 is the clients' in Option I, the server's in Option II.",
+)
+fedcom.say(
+    "algorithm",
+    "alg3.option1",
+    "Section B.1, Algorithm 3, Option I",
+    Relations((Eq(w_next, w_r - gamma * eta * Delta_q),), "every device updates its copy of the server's model"),
+    rests_on=["alg3"],
+    note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
+)
+fedcom.say(
+    "algorithm",
+    "alg3.option2",
+    "Section B.1, Algorithm 3, Option II",
+    Relations((Eq(w_next, w_r - gamma * eta * Delta_q),), "the server updates its model and broadcasts it"),
+    rests_on=["alg3"],
+    note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
+)
+_sampled = (
+    (1, "delta_j^(0) = 0 for each client j in [m]"),
+    (2, "for r = 0, ..., R-1 do"),
+    (3, "  sample S^(r) of |S| = floor(k m) clients"),
+    (4, "  for each client j in S^(r) do in parallel"),
+    (5, "    w_j^(0,r) = w^(r)"),
+    (6, "    for c = 0, ..., tau-1 do"),
+    (7, "      w_j^(c+1,r) = w_j^(c,r) - eta * (g_j^(c,r) - delta_j^(r))"),
+    (8, "    send Delta_j^(r) = Q((w^(r) - w_j^(tau,r)) / eta)"),
+)
+_updates = (
+    (10, "  for each client j in S^(r) do in parallel"),
+    (11, "    delta_j^(r+1) = delta_j^(r) + (1/tau) * (Delta_j^(r) - Delta^(r))"),
+    (12, "  w^(r+1) = w^(r) - eta * gamma * Delta^(r)"),
+)
+fedcom.say(
+    "algorithm",
+    "alg4",
+    "Section B.1, Algorithm 4, FedCOMGATE(R, tau, eta, gamma, k)",
+    Listing((*_sampled, (9, "  Delta^(r) = (1/m) * sum_j Delta_j^(r)"), *_updates)),
+    note="The sum of line 9 is printed over j = 1 ... m; only the clients of S^(r) have sent anything.",
+)
+_sparse = (
+    (1, "delta_j^(0) = 0 for each client j in [m]"),
+    (2, "nu_j^(0) = 0 for each client j in [m]"),
+    (3, "for r = 0, ..., R-1 do"),
+    (4, "  for each client j in [m] do in parallel"),
+    (5, "    w_j^(0,r) = w^(r)"),
+    (6, "    for c = 0, ..., tau-1 do"),
+    (7, "      w_j^(c+1,r) = w_j^(c,r) - eta * (g_j^(c,r) - delta_j^(r))"),
+    (8, "    send u_j^(r) = Q(w^(r) - w_j^(tau,r) + nu_j^(r))"),
+    (9, "  u^(r) = (1/m) * sum_j u_j^(r)"),
+    (10, "  for each client j in [m] do in parallel"),
+    (11, "    delta_j^(r+1) = delta_j^(r) + (1/(eta*tau)) * (u_j^(r) - u^(r))"),
+)
+fedcom.say(
+    "algorithm",
+    "alg5",
+    "Section B.2, FedCOMGATE with sparsification and memory, (8), (9)",
+    Listing(
+        (
+            *_sparse,
+            (12, "    nu_j^(r+1) = nu_j^(r) + (1/m) * (w^(r) - w_j^(tau,r)) - u^(r)"),
+            (13, "  w^(r+1) = w^(r) - gamma * u^(r)"),
+        )
+    ),
+    note="Q is top_k.  (8) has no 1/eta, so u_j stands for Delta_{j,s}, and the steps 'as in Algorithm 2' are those of "
+    "Algorithm 3.  nu_j^(0) is not printed; 0 is assumed.",
+)
+
+# Items 4 to 8 of the proof of Theorem E.4 and the displays (25), (67), as relations between what a round computes
+
+_items = (
+    Eq(delta, delta_sum / tau),
+    Eq(delta_mean, 0),
+    Eq(w_next, w_r - gamma * eta * Delta_q),
+    Eq(delta_next, delta + (Delta_q - Delta_jq) / tau),
+    Eq(E(delta_next), (g_sum - g_sum_mean) / tau),
+    Eq(d_next, g_next + (g_sum_mean - g_sum) / tau),
+    Eq(g_Q_mean, -eta * g_sum_mean),
+)
+fedcom.say(
+    "identity",
+    "thmE4.items",
+    "Section E.1, proof of Theorem E.4, items 4 to 8, (63) to (65), (67)",
+    Relations(_items, "for the updates of Algorithm 2, from a round r to the next"),
+    rests_on=["alg2"],
+    note="Item 4's sum runs over the rounds before r.  (63) prints the update with the round of its result; here it goes "
+    "from r to r+1.  The last relation is (25) with the step as defined after (24), w^(r+1) = w^(r) - gamma * g_Q.",
+)

@@ -1,0 +1,78 @@
+"""Orders: every summand of an explicit bound at most an absolute constant times a printed term, decided exactly."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import sympy
+from sympy import exp
+
+from theory.proofs.arithmetic import Decision, implied
+from theory.proofs.ledger import Ledger
+from theory.statement import Order, Statement, Status
+
+_CONSTANTS = (1, 4, 16, 64, 256, 1024)  # absolute constants that an O may hide, tried in turn
+
+
+def order_of(statement: Statement) -> Order:
+    """The statement's claim as an order.  Raises ValueError when it is none."""
+    if not isinstance(statement.claim, Order):
+        raise ValueError(f"{statement.id} claims no order: {type(statement.claim).__name__}")
+    return statement.claim
+
+
+def covered(terms: list[sympy.Expr], claim: Order, conditions: list[sympy.Basic], ledger: Ledger) -> None:
+    """Every term at most an absolute constant times a printed one."""
+    ledger.require("the conditions can be met", [])
+    for term in terms:
+        ledger.step(f"{term} is of the printed order", partial(_cover, term, claim, conditions))
+
+
+def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Decision:
+    for printed in claim.terms:
+        needed, _ = _largest_ratio(term, printed.value, conditions)
+        for constant in [number for number in _CONSTANTS if number >= needed][:2]:
+            if _at_most(term, constant * printed.value, conditions):
+                return Decision(Status.PROVED, f"at most {constant} x {printed.name}")
+    ratio, at = _largest_ratio(term, claim.value, conditions)
+    status = Status.REFUTED if ratio > max(_CONSTANTS) else Status.OPEN
+    model = {letter: sympy.Rational(f"{value:.12g}") for letter, value in at.items()}
+    return Decision(status, f"it exceeds {max(_CONSTANTS)} times the printed sum", model)
+
+
+def _largest_ratio(
+    small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic]
+) -> tuple[float, dict[sympy.Symbol, float]]:
+    """The largest small / large on sampled parameters, and where: tells z3 which constants are not worth trying."""
+    letters = sorted(
+        small.free_symbols | large.free_symbols | set().union(*(c.free_symbols for c in conditions)), key=str
+    )
+    rng = np.random.default_rng(0)
+    points = [
+        rng.choice([1.0, 2.0, 3.0, 10.0, 1000.0], 4000) if letter.is_integer else 10.0 ** rng.integers(-6, 4, 4000)
+        for letter in letters
+    ]
+    with np.errstate(all="ignore"):
+        inside = np.ones(4000, dtype=bool)
+        for condition in conditions:
+            inside &= np.asarray(sympy.lambdify(letters, condition, "numpy")(*points), dtype=bool)
+        ratio = sympy.lambdify(letters, small / large, "numpy")(*points) * np.ones(4000)
+    ratio = np.where(inside & ~np.isnan(ratio), ratio, 0.0)
+    worst = int(np.argmax(ratio))
+    return float(ratio[worst]), {letter: float(point[worst]) for letter, point in zip(letters, points, strict=True)}
+
+
+def _at_most(small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic]) -> bool:
+    """small <= large, both >= 0: exponentials compared by their exponents, roots by powers of both sides."""
+    exponents = [e.atoms(exp) for e in (small, large)]
+    if exponents[0] or exponents[1]:
+        if len(exponents[0]) != len(exponents[1]):
+            return False
+        (ours,), (theirs,) = exponents
+        if not implied(conditions, ours.args[0] <= theirs.args[0]):
+            return False
+        small, large = small.subs(ours, 1), large.subs(theirs, 1)
+    power = sympy.ilcm(1, 1, *(p.exp.q for e in (small, large) for p in e.atoms(sympy.Pow) if p.exp.is_Rational))
+    both = [sympy.powdenest(sympy.expand_power_base(e**power, force=True), force=True) for e in (small, large)]
+    return implied(conditions, both[0] <= both[1], effort=2_000_000)
