@@ -194,8 +194,8 @@ def systems(full: bool = False) -> Drawn:
         "FedPAQ": (FedPAQ(TAU, eta, Q), GREY, "--"),
         "SCAFFOLD": (SCAFFOLD(TAU, eta), ORANGE, "-"),
         "FedGATE": (FedGATE(TAU, eta), BLUE, "-"),
-        "FedCOMGATE, printed": (FedCOMGATE(TAU, eta, compressor=Q), RED, "--"),
         "FedCOMGATE, damped": (FedCOMGATE(TAU, eta, compressor=Q, damping=None), RED, "-"),
+        "FedCOMGATE, printed": (FedCOMGATE(TAU, eta, compressor=Q), BLACK, "--"),
         "DIANA": (DIANA(eta, Q), GREEN, "-"),
         "VR-DIANA": (VRDIANA(eta, Q), GREEN, ":"),
     }
@@ -242,47 +242,55 @@ def q_and_tau(full: bool = False) -> Drawn:
     """Figure 9: q at fixed tau, tau at fixed q, and the factor a round; quadratics, exact, and logistic regression."""
     figure, axes = canvas(2, 3, width=3.9, height=3.2)
     seeds = 20 if full else 4
-    rows: Rows = []
-    settings = (
-        ("quadratics, exact expectation", quadratics(sigma=0.1), 0.05, 300, 1.0),
-        (f"logistic regression, {seeds} seeds", breast_cancer("one class"), 4.0, 120, 0.0),
-    )
-    for i, (what, problem, eta, rounds, x0) in enumerate(settings):
+    exact, clients = quadratics(sigma=0.1), breast_cancer("one class")
 
-        def gap(method: FedCOMGATE) -> xr.DataArray:
-            at = _some(rounds, 100)  # noqa: B023
-            chosen: dict[str, Any] = {"rounds": rounds, "x0": x0, "record": ("gap",), "at": at}  # noqa: B023
-            if isinstance(problem, Quadratic):  # noqa: B023
-                return expectation(problem, method, **chosen).gap.expand_dims("seed", 1).isel(step_size=0)  # noqa: B023
-            return run(problem, method, seeds=range(seeds), **chosen).gap.isel(step_size=0)  # noqa: B023
+    def expected(method: FedCOMGATE) -> xr.DataArray:
+        found = expectation(exact, method, rounds=300, x0=1.0, record=("gap",), at=_some(300, 100))
+        return found.gap.isel(step_size=0).expand_dims("seed")
 
-        def curve(axis: Any, method: FedCOMGATE, told: dict[str, object], **style: Any) -> None:
-            series = gap(method)
-            rows.extend(_curve(axis, series["round"].values, series, {"on": what, **told}, **style))  # noqa: B023
+    def sampled(method: FedCOMGATE) -> xr.DataArray:
+        found = run(clients, method, rounds=120, seeds=range(seeds), record=("gap",), at=_some(120, 100))
+        return found.gap.isel(step_size=0)
 
-        for q, colour in zip(QS, _SCALE, strict=True):
-            for form, damping, line in FORMS[q == 0 :]:  # the same without compression
-                method = FedCOMGATE(5, eta, compressor=with_q(q), damping=damping)
-                told = {"panel": "q", "q": q, "tau": 5, "form": form}
-                curve(axes[i, 0], method, told, color=colour, ls=line, label=f"q = {q:g}" if form == "damped" else None)
-        for tau, colour in zip(TAUS, _SCALE, strict=False):
-            for q, line in ((0.0, ":"), (2.0, "-")):
-                method = FedCOMGATE(tau, eta, compressor=with_q(q), damping=None)
-                told = {"panel": "tau", "q": q, "tau": tau, "form": "damped"}
-                label = rf"$\tau$ = {tau}" if q else None
-                curve(axes[i, 1], method, told, color=colour, ls=line, label=label)
-        for axis, title in ((axes[i, 0], r"$\tau$ = 5"), (axes[i, 1], "q = 2, damped (dotted: q = 0)")):
-            axis.set(yscale="log", title=f"{title}\n{what}, $\\eta$ = {eta:g}", xlabel="round r")
-            axis.legend(loc="upper right", fontsize=7, ncols=2)
-        axes[1, 0].legend(loc="upper left", fontsize=7, ncols=2)
-        axes[i, 0].set(ylim=((1e-5, 1e3), (1e-4, 1e3))[i], ylabel=_GAP)
-        axes[i, 1].set(ylim=((1e-5, 1e2), (1e-4, 1e1))[i])
+    rows = _along_q_and_tau(axes[0], "quadratics, exact expectation", 0.05, expected)
+    rows += _along_q_and_tau(axes[1], f"logistic regression, {seeds} seeds", 4.0, sampled)
+    for axis, low, high in zip(axes[:, :2].flat, (1e-5, 1e-5, 1e-4, 1e-4), (1e3, 1e2, 1e3, 1e1), strict=True):
+        axis.set_ylim(low, high)
+    axes[1, 0].legend(loc="upper left", fontsize=7, ncols=2)  # out of the way
     rows += _factors(axes[0, 2], axes[1, 2])
     figure.suptitle(
         "Figure 9 on small problems: FedCOMGATE, dashed as printed, solid damped by 1/(1+q); "
         "bands: minimum and maximum over seeds"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
+
+
+def _along_q_and_tau(axes: Any, what: str, eta: float, gap: Callable[[FedCOMGATE], xr.DataArray]) -> Rows:
+    """Gaps (seed, round) of one problem for several q at tau = 5, and for several tau with and without compression."""
+    rows: Rows = []
+    lost = []
+    for q, colour in zip(QS, _SCALE, strict=True):
+        for form, damping, line in FORMS[q == 0 :]:  # the same without compression
+            series = gap(FedCOMGATE(5, eta, compressor=with_q(q), damping=damping))
+            told: dict[str, object] = {"on": what, "panel": "q", "q": q, "tau": 5, "form": form}
+            label = f"q = {q:g}" if form == "damped" else None
+            rows += _curve(axes[0], series["round"].values, series, told, color=colour, ls=line, label=label)
+            last = series.isel(round=-1).mean("seed", skipna=False)
+            if not last < series.isel(round=0).mean("seed"):
+                lost.append(f"{form} q = {q:g}")
+    for tau, colour in zip(TAUS, _SCALE, strict=False):
+        for q, line in ((0.0, ":"), (2.0, "-")):
+            series = gap(FedCOMGATE(tau, eta, compressor=with_q(q), damping=None))
+            told = {"on": what, "panel": "tau", "q": q, "tau": tau, "form": "damped"}
+            label = rf"$\tau$ = {tau}" if q else None
+            rows += _curve(axes[1], series["round"].values, series, told, color=colour, ls=line, label=label)
+    titles = (rf"$\tau$ = 5, diverging: {' and '.join(lost)}", "q = 2, damped (dotted: q = 0)")
+    for axis, title in zip(axes[:2], titles, strict=True):
+        axis.set(yscale="log", xlabel="round r")
+        axis.set_title(f"{title}\n{what}, $\\eta$ = {eta:g}", fontsize=9)
+        axis.legend(loc="upper right", fontsize=7, ncols=2)
+    axes[0].set_ylabel(_GAP)
+    return rows
 
 
 def _factors(along_q: Any, along_tau: Any) -> Rows:
@@ -311,7 +319,7 @@ def _factors(along_q: Any, along_tau: Any) -> Rows:
                 {"on": "factor", "panel": "tau", "q": q, "tau": t, "form": form, "x": t, "mean": f}
                 for t, f in zip(taus, found, strict=True)
             ]
-    along_q.axvline(1, color=GREY, lw=0.8, ls=":")
+    along_q.axvline(1, color=GREY, lw=0.8, ls=":", label="q = 1")
     for axis, label in ((along_q, "q"), (along_tau, r"local steps $\tau$")):
         axis.axhline(1, color=GREY, lw=0.8)
         axis.set(xlabel=label, ylabel=r"factor of $\mathbb{E}\|\cdot\|^2$ a round", yscale="log", ylim=(0.5, 10))
@@ -319,7 +327,7 @@ def _factors(along_q: Any, along_tau: Any) -> Rows:
         axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axis.yaxis.set_minor_locator(NullLocator())
         axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axis.set_title(rf"exact factor a round, quadratics, $\eta$ = {eta:g}" + "\nabove 1: diverges")
+        axis.set_title(rf"exact factor a round, quadratics, $\eta$ = {eta:g}" + "\nabove 1: diverges", fontsize=9)
         axis.legend(loc="upper right", fontsize=7, ncols=3)
     return rows
 
@@ -378,12 +386,17 @@ def algorithms(full: bool = False) -> Drawn:
     axis.set_title("The sign of (63), no compression")
 
     axis = axes[1, 0]
-    for form, dash in (("printed", "--"), ("corrected", "-")):
-        for k, colour, width in ((5, RED if form == "printed" else BLUE, 2.2), (2, ORANGE, 0.9)):
-            method = SparseFedCOMGATE(tau, eta, compressor=TopK(k), form=form)  # type: ignore[arg-type]
-            runs = run(problem, method, rounds=rounds, x0=x0, record=("dist2",))
-            label = f"{form}, {'nothing left out' if k == 5 else f'top {k} of 5'}"
-            line(axis, "memory", f"{form}, k={k}", runs, label, color=colour, ls=dash, lw=width)
+    for form, k, colour, dash, width in (
+        ("printed", 5, RED, "--", 2.2),
+        ("printed", 1, ORANGE, "--", 0.9),
+        ("corrected", 5, BLUE, "-", 2.2),
+        ("corrected", 2, SKY, "-", 0.9),
+        ("corrected", 1, GREEN, "-", 0.9),
+    ):
+        method = SparseFedCOMGATE(tau, eta, compressor=TopK(k), form=form)  # type: ignore[arg-type]
+        runs = run(problem, method, rounds=rounds, x0=x0, record=("dist2",))
+        label = f"{form}, {'nothing left out' if k == 5 else f'top {k} of 5'}"
+        line(axis, "memory", f"{form}, k={k}", runs, label, color=colour, ls=dash, lw=width)
     axis.set_title("The memory rule (9); one run, nothing in it is random")
 
     axis = axes[1, 1]
@@ -459,7 +472,7 @@ def kept_at(ratio: float, d: int) -> int:
 def sparsification(full: bool = False) -> Drawn:
     """Figure 8: FedCOMGATE with top_k and memory at several compression ratios, printed and corrected."""
     figure, axes = canvas(1, 2, width=5.0, height=3.6, sharey=True)
-    seeds, rounds = (10, 400) if full else (2, 100)
+    seeds, rounds = (10, 400) if full else (2, 120)
     problem = digits("two classes", 5, batch=8)
     rows: Rows = []
     for axis, form in zip(axes[0], ("printed", "corrected"), strict=True):
@@ -472,7 +485,9 @@ def sparsification(full: bool = False) -> Drawn:
             told |= {"eta": float(best.step_size), "bits_a_round": method.uplink_bits(problem)}
             told["converges"] = int(converges)
             label = rf"$C_r$ = {ratio:g}, " + (rf"$\eta$ = {float(best.step_size):g}" if converges else "diverges")
-            rows += _curve(axis, best["round"].values, best.gap, told, color=colour, label=label)
+            rows += _curve(
+                axis, best["round"].values, best.gap, told, color=colour, lw=3.5 if ratio == 1 else 1.3, label=label
+            )
         axis.set(yscale="log", ylim=(1e-4, 1e3), xlabel="round r", title=f"memory rule (9), {form}")
         axis.legend(loc="upper left", ncols=2)
     axes[0, 0].set_ylabel(_GAP)
@@ -614,8 +629,9 @@ THEOREMS = ("thmD4", "thmD7", "thmD9", "thmE4", "thmE6", "thmE9")
 
 
 def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
-    """Of the arenas of two clients, made to refute, all; the tightest other on quadratics where the bound holds, and,
-    where none is made to refute, the loosest; the logistic regressions.
+    """Those made to refute, on two clients, or else the loosest; the tightest on which the bound holds; the runs.
+
+    At most four.  The tightest and the loosest are of the longest on quadratics with more clients.
     """
 
     def smallest(arena: Arena) -> float:
@@ -623,11 +639,11 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
         return float((held.bound / held["mean"]).where(held.admissible).min())
 
     made = [a for a in arenas if a.name.startswith("two ")]
-    exact = {a.label: a for a in arenas if a.kind == "moments" and a not in made}
-    ratios = {label: smallest(a) for label, a in exact.items()}
-    holds = sorted((label for label in exact if ratios[label] >= 1), key=ratios.__getitem__)
-    chosen = [exact[label] for label in holds[:1] + (holds[-1:] if not made else [])]
-    return [*made, *chosen, *(a for a in arenas if a.kind == "run")][:4]
+    exact = [a for a in arenas if a.kind == "moments" and a not in made]
+    ratios = {a.name: smallest(a) for a in exact if a.rounds == max(e.rounds for e in exact)}
+    holds = sorted((a for a in exact if ratios.get(a.name, 0.0) >= 1), key=lambda a: ratios[a.name])
+    runs = [a for a in arenas if a.kind == "run"]
+    return [*(made or holds[-1:]), *([] if len(made) > 1 else holds[:1]), *runs][:4]
 
 
 def _against_run(statement_id: str, full: bool = False) -> Drawn:

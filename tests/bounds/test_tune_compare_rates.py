@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, log, nan, sqrt
 from typing import Any
 
@@ -13,9 +14,10 @@ from hypothesis import given, settings, strategies as st
 
 from bounds import ConditionViolated, compare, evaluate, rates, rounds_to, tune
 from bounds.compare import Comparison
-from bounds.evaluate import compiled
-from bounds.tune import admissible_interval, closed_form
+from bounds.evaluate import compile_statement, compiled
+from bounds.tune import admissible_interval, closed_form, largest_step
 from theory import catalogue
+from theory.statement import Condition
 
 STRONG: dict[str, Any] = dict(L=1.0, mu=0.1, sigma=0.5, zeta_star=1.0, D=3.0, M=10, K=5, R=500)
 CONVEX: dict[str, Any] = {k: v for k, v in STRONG.items() if k != "mu"}
@@ -83,6 +85,43 @@ def test_the_interval_of_each_theorem() -> None:
     assert admissible_interval("sfl.eq54", **{**ROUGH, "S": 3, "beta": 1.0}) == pytest.approx((0, 1 / 12))
     assert admissible_interval("sfl.eq54", **{**ROUGH, "S": 3, "beta": 0.0}) == pytest.approx((0, 1 / 12))
     assert admissible_interval("sfl.lemma7.eq39", a=0.1, d=1, T=20, c=1, r0=1) == pytest.approx((1 / 4.2, 1))
+
+
+def test_the_interval_of_conditions_that_are_not_linear() -> None:
+    """(21) is (32) solved for eta; (61) and (78) hold up to the interval's end and fail beyond."""
+    values: dict[str, Any] = dict(L=2.0, tau=5, gamma=3.0, q=3.0, m=4, sigma=1.0, f_gap=1.0, R=10)
+    b = 3 / 4 + 1
+    root = (sqrt(b**2 * 9 + 4) - b * 3) / (2 * 2 * 5)
+    low, high = admissible_interval("fedcom.thmD4", **values)
+    assert low == 0 and high == pytest.approx(root, rel=1e-12) and high <= root * (1 + 1e-13)
+    more = values | dict(G_q=0.0, fj_gap_mean=1.0, mu=0.1, dist_sq_mean=1.0)
+    for id_ in ("fedcom.thmE4", "fedcom.thmE6"):
+        given = {s.name: more[s.name] for s in compiled(id_).parameters if s.name != "eta"}
+        low, high = admissible_interval(id_, "eta", **given)
+        assert low == 0 and evaluate(id_, **given, eta=high).admissible
+        assert largest_step(compiled(id_), "eta", given) == high
+        with pytest.raises(ConditionViolated):
+            evaluate(id_, **given, eta=high * (1 + 1e-9))
+
+
+def test_the_interval_of_a_condition_that_needs_large_step_sizes() -> None:
+    """Condition (44) of Theorem D.9, 1/(4 gamma^2 b^2) + 1/2 <= 1, and gamma >= m of Corollary D.8."""
+    values: dict[str, Any] = dict(L=2.0, tau=5, q=3.0, m=4, sigma=1.0, f_gap=1.0, R=10, w_star_norm=1.0)
+    low, high = admissible_interval("fedcom.thmD9", "gamma", **values)
+    assert low == pytest.approx(1 / (sqrt(2) * (3 / 4 + 1)), rel=1e-12) and high == inf
+    del values["w_star_norm"], values["L"]
+    assert admissible_interval("fedcom.corD8", mu=1.0, kappa=2.0, **values) == (4, inf)
+
+
+def test_a_condition_that_holds_for_neither_small_nor_large_step_sizes_is_refused() -> None:
+    letters = {s.name: s.sympy for s in compiled("fedcom.thmD4").parameters}
+    eta, L = letters["eta"], letters["L"]
+    between = Condition(sympy.Le((eta * L - 1) ** 2, sympy.Rational(1, 4)))
+    odd = compile_statement(replace(catalogue.find("fedcom.thmD4"), when=(between,)))
+    with pytest.raises(ValueError, match="fedcom.thmD4: .* holds neither for small nor for large eta"):
+        largest_step(odd, "eta", {"L": 1.0})
+    free = compile_statement(replace(catalogue.find("fedcom.thmD4"), when=()))
+    assert largest_step(free, "eta", {"L": 1.0}) == inf
 
 
 def test_too_few_rounds_leave_no_step_size() -> None:

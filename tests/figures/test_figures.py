@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
-from figures import gallery
+from bounds.fedcom.arenas import ARENAS as FEDCOM
+from figures import bound_against_run, gallery
 from figures.sfl import ROUNDS, best_runs, exact_distance, group, worst_mean
 from theory import catalogue
 
@@ -74,6 +75,35 @@ def test_a_refuted_bound_is_crossed_and_its_correction_is_not(number: int) -> No
     assert (first.low == first.high).all(), "exact"
     assert (first["mean"] < first.bound).iloc[0] and (first["mean"] > first.bound).iloc[-1]
     assert (corrected.high < corrected.bound).all() and printed.arena.iloc[0] in set(corrected.arena)
+
+
+@pytest.mark.parametrize(
+    ("id_", "name"),
+    [
+        ("fedcom.thmD7", "equal quadratics, kappa 5, tau 1, gamma 1, q 0"),  # with the corrected one beside it
+        ("fedcom.thmE4", "two quadratics, q 3"),  # refuted; other colours for its many terms
+        ("fedcom.corE8", "quadratics, kappa 5, tau 5, gamma 5, q 1/4"),  # a step size that is fixed
+    ],
+)
+def test_arenas_of_the_last_iterate_and_of_averages_are_drawn(id_: str, name: str) -> None:
+    own = [a for a in FEDCOM if (a.statement, a.name) == (id_, name)]
+    drawn = bound_against_run.draw(id_, own)
+    axes_are_labelled(drawn.canvas)
+    above = drawn.canvas.axes[0]
+    assert {"gap_last": "w^{(R)}", "avg_grad_sq": "frac{1}{R}"}[str(catalogue.find(id_).claim.quantity)] in (
+        above.get_ylabel()
+    )
+    assert r"$\eta$ =" in above.get_title() and "tilde" not in above.get_title()
+    assert ("corrected" in [line.get_label() for line in above.get_lines()]) == (id_ == "fedcom.thmD7")
+    assert "eta" in drawn.data and np.isfinite(drawn.data.select_dtypes("number").to_numpy()).all()
+    first = drawn.data[drawn.data.statement == id_]
+    assert (first["mean"] > first.bound).iloc[-1] == (id_ == "fedcom.thmE4")
+
+
+def test_what_diverges_is_drawn_as_far_as_it_goes() -> None:
+    arena = next(a for a in FEDCOM if (a.statement, a.name) == ("fedcom.thmE6", "two quadratics, q 3"))
+    data = bound_against_run.draw("fedcom.thmE6", [replace(arena, rounds=2000)]).data
+    assert data.R.max() < 2000 and np.isfinite(data["mean"]).all()
 
 
 def test_lemma_7_is_crossed_before_its_condition_only() -> None:

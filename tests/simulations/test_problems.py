@@ -11,9 +11,10 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from simulations import Certified, Constants, NoSuchConstant, start
-from simulations.data import Dataset, load
+from simulations.data import Dataset, load, scaled
 from simulations.draws import Draw, Draws
 from simulations.partitions import Partition, dirichlet, iid
+from simulations.problems import start_of_clients
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from simulations.problems.two_part import TwoPart
@@ -293,6 +294,57 @@ def test_start() -> None:
     for x0 in ([2.0], 2.0):
         begin = start(p, x0)
         assert begin["D"] == pytest.approx(3.5) and begin["A"] == pytest.approx(10 + 2.25)
+
+
+def test_start_of_clients() -> None:
+    p = from_functions([1.0, 2.0], [2.0, -4.0])  # x^2 + 2x, least at -1: -1; 2x^2 - 4x, least at 1: -2
+    begin = start_of_clients(p, 2.0)
+    assert begin["fj_gap_mean"] == pytest.approx((9 + 2) / 2) and begin["dist_sq_mean"] == pytest.approx((9 + 1) / 2)
+    assert begin["het_start"] == pytest.approx(1)  # gradients 6 and 4
+    assert start(p, 2.0)["w0_norm"] == 2 and start(p, 2.0)["w_star_norm"] == pytest.approx(1 / 3)
+    flat = Quadratic(np.array([np.diag([2.0, 0.0]), np.eye(2)]), np.array([[2.0, 0.0], [0.0, 0.0]]))
+    assert start_of_clients(flat, 0.0)["dist_sq_mean"] == pytest.approx(1 / 2)  # (-1, 0), of least norm, and (0, 0)
+    falling = from_functions([1.0, -0.5], [0.0, 0.0])
+    assert start_of_clients(falling, 1.0)["het_start"] == pytest.approx(1.5**2)
+    with pytest.raises(NoSuchConstant, match=r"F_m is unbounded below for the clients \[1\]"):
+        start_of_clients(falling, 1.0)["fj_gap_mean"]
+
+
+def test_a_polyak_constant() -> None:
+    singular = Quadratic(np.array([np.diag([3.0, 0.5, 0.0])] * 2), np.array([[1.0, 1.0, 0.0]] * 2))
+    assert "mu" not in singular.constants and singular.constants["mu_pl"] == pytest.approx(0.5)
+    rng = np.random.default_rng(0)
+    p = random_quadratic(rng, 4, 3, convex=False)
+    x = rng.standard_normal((1000, 4)) * 10 + p.constants["x_star"]
+    gap, square = p.value(x) - p.constants["F_star"], (p.full_gradient(x) ** 2).sum(-1)
+    assert (square / 2 >= p.constants["mu_pl"] * gap * (1 - 1e-9)).all()
+    flattest = p.constants["x_star"] + np.linalg.eigh(p.mean[0])[1][:, 0]
+    tight = (p.full_gradient(flattest) ** 2).sum() / 2 / (p.value(flattest) - p.constants["F_star"])
+    assert p.constants["mu_pl"] == pytest.approx(tight, rel=1e-9)
+    assert "every mu will do" in Quadratic(np.zeros((2, 1, 1)), np.zeros((2, 1))).constants.how("mu_pl")
+    assert "unbounded below" in from_functions([1.0, -2.0], [0.0, 0.0]).constants.how("mu_pl")
+
+
+def test_the_clients_of_a_logistic_regression() -> None:
+    dataset = scaled(load("breast_cancer"))
+    p = Logistic(dataset, iid(dataset.labels, 3, seed=0), regularisation=0.1)
+    x = np.linspace(-1, 1, p.d)
+    minimisers, least = p.client_minima
+    for m, point in enumerate(minimisers.value):
+        np.testing.assert_allclose(p.client_gradients(point)[m], 0, atol=1e-9)
+        assert p.client_values(point)[m] == pytest.approx(least.value[m], rel=1e-12)
+    assert p.client_values(x).mean() == pytest.approx(float(p.value(x)), rel=1e-12)
+    begin = start_of_clients(p, x)
+    assert begin["fj_gap_mean"] == pytest.approx((p.client_values(x) - least.value).mean(), rel=1e-12)
+    assert begin["dist_sq_mean"] == pytest.approx(((x - minimisers.value) ** 2).sum(1).mean(), rel=1e-12)
+    assert p.constants["mu_pl"] == p.constants["mu"]
+
+
+def test_a_problem_that_does_not_know_its_clients() -> None:
+    dataset = load("digits")
+    net = TwoPart(dataset, iid(dataset.labels, 3, seed=0), hidden=2)
+    with pytest.raises(NoSuchConstant, match="the clients' own functions are not known for two-layer network"):
+        start_of_clients(net, 0.0)["het_start"]
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def heavier(statement: Statement) -> Iterator[tuple[str, Statement]]:
     if isinstance(claim, Bound | Order):
         for t in claim.terms:
             yield t.name, edited(statement.id, t.name, lambda value: value * smoothness)
-    for n, one in enumerate((claim, *statement.also)):
+    for place, one in enumerate((claim, *statement.also)):
         if not isinstance(one, Relations):
             continue
         for at, r in enumerate(one.relations):
@@ -184,8 +184,8 @@ def heavier(statement: Statement) -> Iterator[tuple[str, Statement]]:
             relations = [*one.relations]
             relations[at] = r.func(smoothness * r.args[0], r.args[1], evaluate=False)
             changed = replace(one, relations=tuple(relations))
-            also = (*statement.also[: n - 1], changed, *statement.also[n:])
-            yield str(r), replace(statement, also=also) if n else statement.with_claim(changed)
+            also = (*statement.also[: place - 1], changed, *statement.also[place:])
+            yield str(r), replace(statement, also=also) if place else statement.with_claim(changed)
 
 
 @pytest.mark.parametrize("id_", [e.statement for e in EVIDENCE if e.statement not in REFUTED])

@@ -83,6 +83,7 @@ def _all_changes(statement: Statement) -> Iterator[tuple[str, Statement]]:
     elif isinstance(claim, Listing):
         yield from _other_lines(statement, claim)
     elif isinstance(claim, Record):
+        yield from _other_sentences(statement, claim)
         yield from _other_numbers(statement, claim)
     yield from _without_dimension(statement)
     yield from _without_condition(statement)
@@ -171,6 +172,26 @@ def _other_lines(statement: Statement, claim: Listing) -> Iterator[tuple[str, St
     for i in range(len(lines) - 1):
         exchanged = (*lines[:i], lines[i + 1], lines[i], *lines[i + 2 :])
         yield f"lines {lines[i][0]} and {lines[i + 1][0]} exchanged", statement.with_claim(Listing(exchanged))
+
+
+# What a sentence about an experiment says, and the contrary
+_CONTRARY = {
+    "degrades": "improves",
+    "diminishes": "increases",
+    "fastest": "slowest",
+    "the same": "a different",
+    "almost the same": "another",
+    "residual error": "convergence",
+}
+
+
+def _other_sentences(statement: Statement, claim: Record) -> Iterator[tuple[str, Statement]]:
+    """A sentence that says the contrary."""
+    for i, sentence in enumerate(claim.claims):
+        for word, contrary in _CONTRARY.items():
+            if word in sentence:
+                claims = (*claim.claims[:i], sentence.replace(word, contrary), *claim.claims[i + 1 :])
+                yield f"claim {i + 1}: {contrary}", statement.with_claim(replace(claim, claims=claims))
 
 
 def _other_numbers(statement: Statement, claim: Record) -> Iterator[tuple[str, Statement]]:

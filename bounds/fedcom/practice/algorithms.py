@@ -122,7 +122,7 @@ def listing(
                     witness = {"run": str(run), "at": where, "left": side.left, "right": side.right}
                     return Verdict(Status.REFUTED, f"{run}, {where}: {side.says} is false", witness=witness)
     whom = "1 of 2, 2 of 3, 2 of 4 clients a round" if sampled else "2 to 4 clients, all of them"
-    also = f"; the {relations // len(compared)} printed relations of each run hold too" if relations else ""
+    also = f"; the relations printed of it hold too, {relations} comparisons" if relations else ""
     return Verdict(
         Status.HOLDS,
         f"the lines, executed on {len(compared)} runs of {compared[0].rounds} rounds on noisy quadratics ({whom}, tau = 1 "

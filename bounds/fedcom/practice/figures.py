@@ -137,11 +137,14 @@ def _loss(problem: Logistic, algorithm: Any, rounds: int, seeds: Sequence[int] =
 
 
 def communication(statement: Statement, full: bool = False) -> Verdict:
-    """Losses against the bits that clients send, and after equally many rounds; k and the learning rate as told.
+    """Losses against the bits that clients send, and after equally many rounds; k, the learning rate, who wins as told.
 
     Algorithm 4's divisor as printed where the statement rests on it, else the number of participants.
     """
-    settings = _record(statement).settings
+    settings, sentences = _record(statement).settings, " ".join(_record(statement).claims)
+    told = re.search(r"(\w+) and (\w+) have the fastest convergence in communication", sentences)
+    if not told:
+        return Verdict(Status.OPEN, f"cannot read {sentences!r}")
     m, k, eta = min(settings["clients"], CLIENTS), settings["k"], settings["learning rate"]
     divisor: Any = "clients" if "fedcom.alg4" in statement.rests_on else "participants"
     rounds, every, tau, Q = 150, 10, 10, QSGD(127)
@@ -168,23 +171,25 @@ def communication(statement: Statement, full: bool = False) -> Verdict:
         megabits[name] = float(within[0] * every * sent) if within.size else np.inf
     down = {name: S * (a.uplink_bits(problem) + a.downlink_bits(problem)) / 1e6 for name, a in algorithms.items()}
     shown = ", ".join(f"{name} {last[name]:.4g} / {megabits[name]:.3g}" for name in algorithms)
-    fastest = {"FedCOMGATE", "FedPAQ"}
+    fastest = set(told.groups())
+    if not fastest < set(algorithms):
+        return Verdict(Status.OPEN, f"{', '.join(fastest)}: expected two of {', '.join(algorithms)}")
     slowest_of_these = max(megabits[name] for name in fastest)
     witness: dict[str, Any] = {}
     if not slowest_of_these < min(megabits[name] for name in set(algorithms) - fastest):
         witness[f"Mbit sent up to the loss {target:.4g}"] = megabits
     if not max(last.values()) <= (1 + SAME) * min(last.values()):
         witness[f"loss after {rounds} rounds"] = last
-    told = (
+    says = (
         f"logistic regression on digits, IID, {m} clients, {S} a round, tau = {tau}, batches of 8, {Q.name}, learning rate "
         f"{eta:g}: loss after {rounds} rounds / Mbit sent up until the loss is {target:.3g}: {shown}"
     )
     if witness:
-        return Verdict(Status.REFUTED, told, witness=witness)
+        return Verdict(Status.REFUTED, says, witness=witness)
     printed = FedCOMGATE(tau, eta, 1.0, Q, k, "clients")
     return Verdict(
         Status.HOLDS,
-        f"{told}.  With what the server sends back, Mbit a round: "
+        f"{says}.  With what the server sends back, Mbit a round: "
         f"{', '.join(f'{name} {megabit:.2g}' for name, megabit in down.items())}.  With the divisor m that Algorithm 4 "
         f"prints, FedCOMGATE's loss stays at {float(_loss(problem, printed, rounds)[0, 0]):.4g}.  Time is not decided",
     )

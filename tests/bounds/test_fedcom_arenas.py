@@ -1,0 +1,331 @@
+"""The FedCOM paper's bounds on whole runs: which hold, which are refuted, and each witness seen again without the engine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+
+from bounds import arena as arenas
+from bounds.arena import (
+    RECORDED,
+    Arena,
+    at_same_rate,
+    build,
+    confront,
+    constants_of,
+    judge,
+    known,
+    mean_before,
+    measured_afresh,
+    regularisation,
+    steps_of,
+)
+from bounds.evaluate import compiled, evaluate
+from bounds.fedcom.arenas import ARENAS, CASES, SEARCHED, alike, two_of, unlike
+from bounds.search_arena import judge as judge_search, tightest
+from simulations import expectation
+from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
+from simulations.algorithms.sfl import SFL
+from simulations.compressors import QSGD, Identity, RandK, Sparsifier
+from simulations.constants import NoSuchConstant
+from simulations.problems.quadratic import Quadratic, from_functions
+from theory import catalogue
+from theory.statement import Bound, Status
+
+REFUTED = {"fedcom.thmD9", "fedcom.thmE4", "fedcom.thmE6", "fedcom.corE8", "fedcom.thmE9"}
+FOUND_BY_SEARCH = REFUTED - {"fedcom.thmD9"}
+
+
+def own(id_: str, kind: str = "moments") -> list[Arena]:
+    return [a for a in ARENAS if a.statement == id_ and a.kind == kind]
+
+
+def test_all_bounds_on_whole_runs_have_arenas_of_both_kinds_and_a_search() -> None:
+    on_runs = {
+        s.id
+        for s in catalogue.statements("fedcom")
+        if isinstance(s.claim, Bound) and str(s.claim.quantity) in RECORDED and "early" not in s.id
+    }
+    assert on_runs == set(CASES) == set(SEARCHED) == {a.statement for a in ARENAS}
+    assert all(own(id_) and own(id_, "run") for id_ in CASES)
+    assert len({a.label for a in ARENAS}) == len(ARENAS)
+
+
+def test_a_corrected_bound_has_the_arenas_of_the_printed_one() -> None:
+    for id_ in CASES:
+        for other in catalogue.corrected_by(id_):
+            if other in CASES:
+                assert {a.name for a in ARENAS if a.statement == id_} <= {
+                    a.name for a in ARENAS if a.statement == other
+                }
+
+
+def test_the_compressors_meet_the_paper_s_assumptions() -> None:
+    for arena in ARENAS:
+        algorithm = arena.algorithm(eta=1.0)
+        if isinstance(algorithm, FedCOMGATE):
+            assert algorithm.compressor.shared or isinstance(algorithm.compressor, Identity)  # G_q = 0
+            assert ("G_q", 0.0) in arena.given
+            assert algorithm.damping == (None if "corrected" in arena.statement else 1.0)
+        else:
+            assert not algorithm.compressor.shared
+            problem = build(arena.problem)
+            for gradient in problem.client_gradients(np.arange(problem.d) / 10.0)[1:]:  # homogeneous
+                np.testing.assert_allclose(gradient, problem.client_gradients(np.arange(problem.d) / 10.0)[0])
+    used = {type(a.algorithm(eta=1.0).compressor) for a in ARENAS if a.kind == "run"}
+    assert used == {Identity, RandK, QSGD}
+
+
+@pytest.mark.parametrize("id_", CASES)
+def test_verdicts_by_exact_expectation(id_: str) -> None:
+    statement = catalogue.find(id_)
+    found = judge(own(id_), statement)
+    if id_ in REFUTED:
+        assert found.status is Status.REFUTED and found.slack is not None and found.slack < 1e-3
+        assert found.witness["arena"].startswith("two ")  # the simple one comes first
+        return
+    assert found.status is Status.HOLDS and found.slack is not None and found.slack > 1
+    claim = statement.claim
+    assert isinstance(claim, Bound)
+    sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9999 / found.slack)))
+    assert judge(own(id_), sharper).status is Status.REFUTED
+
+
+@pytest.mark.parametrize("id_", CASES)
+def test_verdicts_by_runs(id_: str) -> None:
+    assert judge(own(id_, "run"), catalogue.find(id_)).status is Status.HOLDS
+
+
+QUICK = {"fedcom.thmE4", "fedcom.thmE6.corrected", "fedcom.thmD9"}
+
+
+@pytest.mark.parametrize("id_", [i if i in QUICK else pytest.param(i, marks=pytest.mark.slow) for i in SEARCHED])
+def test_verdicts_by_search(id_: str) -> None:
+    statement, family = catalogue.find(id_), SEARCHED[id_]
+    found = judge_search(tightest(statement, family), statement, family)
+    if id_ in FOUND_BY_SEARCH:
+        assert found.status is Status.REFUTED and found.witness["q"] > 1 and found.witness["tau"] > 1
+        return
+    assert found.status is Status.HOLDS and found.slack is not None and found.slack > 1
+    claim = statement.claim
+    assert isinstance(claim, Bound)
+    sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9999 / found.slack)))
+    assert judge_search(tightest(sharper, family), sharper, family).status is Status.REFUTED
+
+
+# ------------------------------------------------------------------------------------------ witnesses, by hand
+
+
+def tracked(H: tuple[Fraction, ...], eta: Fraction, gamma: Fraction, tau: int, p: Fraction, R: int) -> list[Fraction]:
+    """E w_r^2 of FedCOMGATE on H_j w^2 / 2 from 1, a shared coin of probability p a round: all in fractions."""
+    m, n = len(H), len(H) + 1
+    rows = []  # what client j sends before compression, sum_c (H_j w_j^(c) - delta_j), of z = (w, delta_1 ... delta_m)
+    for j in range(m):
+        local, total = [Fraction(i == 0) for i in range(n)], [Fraction(0)] * n
+        for _ in range(tau):
+            d = [H[j] * v - (i == 1 + j) for i, v in enumerate(local)]
+            total = [a + b for a, b in zip(total, d, strict=True)]
+            local = [a - eta * b for a, b in zip(local, d, strict=True)]
+        rows.append(total)
+    mean = [sum(column) / m for column in zip(*rows, strict=True)]
+    second = [[Fraction(i == k == 0) for k in range(n)] for i in range(n)]
+    found = [second[0][0]]
+    for _ in range(R):
+        after = [[Fraction(0)] * n for _ in range(n)]
+        for chance, kept in ((p, 1 / p), (1 - p, Fraction(0))):
+            A = [[Fraction(i == k) for k in range(n)] for i in range(n)]
+            A[0] = [a - eta * gamma * kept * b for a, b in zip(A[0], mean, strict=True)]
+            for j in range(m):
+                A[1 + j] = [a + kept * (b - c) / tau for a, b, c in zip(A[1 + j], rows[j], mean, strict=True)]
+            half = [[sum(A[i][k] * second[k][l] for k in range(n)) for l in range(n)] for i in range(n)]
+            for i in range(n):
+                for k in range(n):
+                    after[i][k] += chance * sum(half[i][l] * A[k][l] for l in range(n))
+        second = after
+        found.append(second[0][0])
+    return found
+
+
+def test_undamped_tracking_moves_w_in_exact_arithmetic() -> None:
+    """The refutation of Theorem E.6 is no rounding error: E f(w_R) - f* = (3/8) E w_R^2 in fractions."""
+    (arena,) = [a for a in own("fedcom.thmE6") if a.name == "two quadratics, q 3"]
+    w = judge([arena], catalogue.find("fedcom.thmE6")).witness
+    assert (w["problem"], w["q"], w["tau"], w["gamma"]) == ("x^2/2, x^2/4; sigma = 0", 3.0, 2.0, 1.0)
+    assert (w["mu"], w["L"]) == (0.75, 1.0)
+    H = (Fraction(1), Fraction(1, 2))
+    squares = tracked(H, Fraction(w["eta"]).limit_denominator(10**6), Fraction(1), 2, Fraction(1, 4), 40)
+    data = measured_afresh(replace(arena, rounds=40))
+    at = int(np.argmin(abs(data.eta.values - w["eta"])))
+    for R in (1, 5, 40):
+        assert float(data["mean"].sel(R=R)[at]) == pytest.approx(float(squares[R]) * 3 / 8, rel=1e-3)
+    bound = evaluate("fedcom.thmE6", **constants_of(arena), eta=w["eta"], R=40)
+    assert bound.admissible and float(squares[40]) * 3 / 8 > 100 * bound.value
+
+
+def test_with_one_local_step_tracking_cancels_in_exact_arithmetic() -> None:
+    """Why arenas with tau = 1 and q = 3 are short: delta_j grows without touching w."""
+    H, eta = (Fraction(1), Fraction(1, 2)), Fraction(1, 16)
+    squares = tracked(H, eta, Fraction(1), 1, Fraction(1, 4), 8)
+    factor = Fraction(1, 4) * (1 - 4 * eta * Fraction(3, 4)) ** 2 + Fraction(3, 4)
+    assert squares == [factor**r for r in range(9)]
+
+
+def test_a_penalty_larger_than_L_refutes_D9() -> None:
+    """x <- x - eta (1/10 + phi) x with eta = 1/(2L): |x| grows; the bound goes to zero.  By hand."""
+    (arena,) = [a for a in own("fedcom.thmD9") if a.name == "two flat quadratics"]
+    w = judge([arena], catalogue.find("fedcom.thmD9")).witness
+    assert w["problem"] == "2 times 0.05 x^2; sigma = 0" and w["phi"] == pytest.approx(1 / np.sqrt(2))
+    assert w["eta"] == pytest.approx(5)
+    x = (1 - 5 * (0.1 + w["phi"])) ** w["R"]
+    assert w["measured"] == pytest.approx(0.05 * x**2, rel=1e-9)
+    assert w["printed_bound"] == pytest.approx(np.exp(-w["R"] / (0.2 * np.sqrt(2))) * 0.05, rel=1e-9)
+
+
+def test_a_long_way_to_go_refutes_D9() -> None:
+    (arena,) = [a for a in own("fedcom.thmD9") if a.name == "two narrow valleys, q 3"]
+    w = judge([arena], catalogue.find("fedcom.thmD9")).witness
+    assert w["L"] > w["phi"] and w["f_gap"] == pytest.approx(0.01) and w["w_star_norm"] == 0 and w["sigma"] == 0
+    assert w["measured"] > 2 * w["printed_bound"]
+    twin = replace(arena, statement="fedcom.thmD9.corrected", given=(("phi", w["phi"]),))
+    assert judge([twin], catalogue.find("fedcom.thmD9.corrected")).status is Status.HOLDS
+
+
+# ------------------------------------------------------------------------------------------------ the machinery
+
+
+def test_letters_of_a_start_and_of_clients() -> None:
+    """x^2 + 2x and 2x^2 - 4x from 2, by hand."""
+    problem = from_functions([1.0, 2.0], [2.0, -4.0])
+    wanted = ("f_gap", "fj_gap_mean", "dist_sq_mean", "het_start", "w0_norm", "w_star_norm", "m", "tau", "q", "kappa")
+    algorithm = FedCOMGATE(3, 0.1, 2.0, Sparsifier(Fraction(1, 4), shared=True))
+    found = known("fedcom.thmE6", problem, 2.0, algorithm, (), wanted)
+    x = 1 / 3  # the mean is 3 x^2 / 2 - x
+    assert found == pytest.approx(
+        {
+            "f_gap": 6 - 2 + 1.5 * x**2, "fj_gap_mean": 5.5, "dist_sq_mean": 5.0, "het_start": 1.0, "w0_norm": 2.0,
+            "w_star_norm": x, "m": 2, "tau": 3, "q": 3, "kappa": 4 / 2,
+        }
+    )  # fmt: skip
+
+
+def test_given_letters_are_numbers_or_certified_constants() -> None:
+    singular = Quadratic(np.array([np.diag([1.0, 0.5, 0.0])] * 2), np.zeros((2, 3)))
+    algorithm = FedCOM(1, 0.1)
+    with pytest.raises(NoSuchConstant, match="mu does not exist"):
+        known("fedcom.thmD7", singular, 1.0, algorithm)
+    assert known("fedcom.thmD7", singular, 1.0, algorithm, (("mu", "mu_pl"),))["mu"] == 0.5
+    assert known("fedcom.thmD7", singular, 1.0, algorithm, (("mu", 0.25),))["mu"] == 0.25
+    with pytest.raises(NoSuchConstant, match="fedcom.thmE4 needs G_q: expected it among the letters of FedCOM, the"):
+        known("fedcom.thmE4", singular, 1.0, algorithm)
+
+
+def test_letters_of_sequential_learning() -> None:
+    assert SFL(3, 0.1, 2).letters(alike(5.0, 0.0)) == {"M": 4, "S": 2, "K": 3}
+    assert SFL(3, 0.1).letters(alike(5.0, 0.0)) == {"M": 4, "S": 4, "K": 3}
+
+
+def test_a_statement_that_fixes_its_step_size() -> None:
+    arena = Arena("fedcom.corD8", "fixed", partial(alike, 5.0, 1.0), partial(FedCOM, tau=5, gamma=4.0), rounds=20,
+                  given=(("mu", "mu_pl"),))  # fmt: skip
+    steps, low = steps_of(arena)
+    assert steps == pytest.approx([1 / (2 * 5 * 4)]) and low == 0
+    assert constants_of(arena)["kappa"] == pytest.approx(5)
+    data = confront(arena, catalogue.find(arena.statement))
+    assert data.bound.dims == ("eta", "R") and data.sizes["eta"] == 1
+    assert json.loads(data.attrs["algorithm"])["eta"] == pytest.approx([0.025])
+
+
+def test_the_penalty_is_the_statement_s() -> None:
+    printed = next(a for a in own("fedcom.thmD9") if "tau 5" in a.name)
+    assert regularisation(printed) == pytest.approx(1 / np.sqrt(20))
+    given = replace(printed, statement="fedcom.thmD9.corrected", given=(("phi", 0.2),))
+    assert regularisation(given) == 0.2 and regularisation(own("fedcom.thmD7")[0]) is None
+    with pytest.raises(NoSuchConstant, match="needs phi"):
+        constants_of(replace(given, given=()))
+    assert '"phi": 0.2' in measured_afresh(replace(given, rounds=3)).attrs["problem"]
+
+
+def test_means_of_rounds_before() -> None:
+    np.testing.assert_allclose(mean_before(np.array([[1.0, 3.0, 8.0, 100.0]])), [[1, 1, 2, 4]])
+    arena = Arena("fedcom.thmD4", "mean", partial(alike, 5.0, 1.0), partial(FedCOM, tau=2), rounds=7)
+    data = measured_afresh(arena)
+    algorithm = FedCOM(2, data.eta.values.tolist())
+    grad_sq = expectation(build(arena.problem), algorithm, rounds=7, x0=1.0, record=("grad_sq",)).grad_sq.values
+    for R in (1, 4, 7):
+        np.testing.assert_allclose(data["mean"].sel(R=R), grad_sq[:, :R].mean(1), rtol=1e-12)
+
+
+def test_the_step_sizes_are_at_the_limit_of_the_conditions() -> None:
+    for id_, condition in (("fedcom.thmD4", 21), ("fedcom.thmE4", 61), ("fedcom.thmE6", 78)):
+        for arena in own(id_):
+            values = constants_of(arena)
+            letters = [s.name for s in compiled(f"fedcom.cond{condition}").parameters]
+            steps, _ = steps_of(arena)
+            assert steps[1] == steps[0] / 2
+            for step, inside in ((steps[0], True), (steps[0] * (1 + 1e-9), False)):
+                at = {name: value for name, value in (values | {"eta": step}).items() if name in letters}
+                sides = evaluate(f"fedcom.cond{condition}", **at).terms
+                holds = (
+                    sides["limit"] <= 1 + 1e-12
+                    if condition == 21
+                    else sides["first"] >= -1e-12 and sides["second"] <= 1 + 1e-12
+                )
+                assert bool(holds) == inside, (arena.label, step)
+
+
+def test_what_diverges_inside_the_conditions_is_refuted() -> None:
+    arena = replace(own("fedcom.thmE6")[0], rounds=2000, name="long")
+    data = measured_afresh(arena)
+    assert np.isinf(data.low.values).any() and not np.isnan(data.low.values).any()
+    found = judge([arena], catalogue.find("fedcom.thmE6"))
+    assert found.status is Status.REFUTED and np.isfinite(found.witness["measured"])
+    assert found.witness["R"] < found.witness["diverged_at"] <= 2000 and "beyond all numbers by R" in found.says
+    family = replace(SEARCHED["fedcom.thmE6"], rounds=900, tries=(6, 0))
+    statement = catalogue.find("fedcom.thmE6")
+    searched = judge_search(tightest(statement, family), statement, family)
+    assert searched.status is Status.REFUTED and searched.witness["diverged_at"] == searched.witness["R"] + 1
+    assert 1e200 < searched.witness["measured"] < np.inf
+
+
+def test_runs_that_diverge_leave_it_open_unless_all_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    arena = replace(own("fedcom.thmD7", "run")[0], rounds=10, seeds=3)
+    exact_run = arenas.run
+
+    def some(which: slice) -> Any:
+        def diverging(*given: Any, **settings: Any) -> Any:
+            data = exact_run(*given, **settings)
+            data.gap[:, which, -1] = np.nan
+            return data
+
+        return diverging
+
+    statement = catalogue.find("fedcom.thmD7")
+    for which, status in ((slice(0, 1), Status.OPEN), (slice(0, 3), Status.REFUTED)):
+        monkeypatch.setattr(arenas, "run", some(which))
+        assert judge([replace(arena, name=f"{which}")], statement).status is status
+
+
+def test_a_corrected_bound_at_the_same_rate_has_its_own_algorithm() -> None:
+    printed = next(a for a in own("fedcom.thmE4") if a.name == "quadratics, kappa 5, tau 5, gamma 1, q 1/4")
+    corrected = next(a for a in own("fedcom.thmE4.corrected") if a.name == printed.name)
+    steps = steps_of(printed)[0]
+    assert at_same_rate(printed, steps[0], corrected) is None
+    twin = at_same_rate(printed, steps[0] / 10, corrected)
+    assert twin is not None and twin.algorithm is corrected.algorithm
+    assert steps_of(twin)[0] == pytest.approx([steps[0] / 10])
+    fixed = next(a for a in own("fedcom.corE8") if "tau 5" in a.name)
+    assert at_same_rate(fixed, steps_of(fixed)[0][0], replace(fixed)) == fixed
+    assert at_same_rate(fixed, steps_of(fixed)[0][0] / 2, fixed) is None
+
+
+def test_a_witness_names_the_compressor() -> None:
+    w = judge(own("fedcom.thmE4"), catalogue.find("fedcom.thmE4")).witness
+    assert w["compressor"] == "Sparsifier(p=Fraction(1, 4), shared=True)" and w["algorithm"] == "FedCOMGATE"
+    assert build(partial(two_of, 1.0, 0.5)).M == 2 and unlike(5.0, 0.0).M == 4

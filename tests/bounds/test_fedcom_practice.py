@@ -1,0 +1,339 @@
+"""The checks of what the FedCOM paper sets up and shows: each verdict as expected, and each check seen to fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from sympy import Integer
+
+from bounds.fedcom.practice import evidence
+from bounds.fedcom.practice.algorithms import SAMPLED, Exact, replays, tracking_errors
+from bounds.fedcom.practice.assumptions import POINTS, UNBIASED, Point, Root
+from bounds.fedcom.practice.figures import LESS, WORSE
+from bounds.fedcom.practice.machine import Machine, Place, Replay, parse
+from bounds.listings import Undefined, Unreadable
+from simulations.compressors import Identity, RandK
+from simulations.problems.quadratic import from_functions, generate
+from theory import catalogue
+from theory.proofs.mutation import mutations, seen_to_fail
+from theory.statement import Evidence, Listing, Record, Relations, Statement, Status, Verdict, Words
+
+EVIDENCE = {(e.statement, e.kind): e for e in evidence()}
+KEYS = [pytest.param(key, id=" ".join(key)) for key in EVIDENCE]
+REFUTED = {("fedcom.alg4", "counterexample"), ("fedcom.alg5", "counterexample"), ("fedcom.fig8", "run")}
+UNSEEN = {("fedcom.fig9", "moments")}  # nothing in the record but sentences, which no mutation changes
+LISTINGS = [key for key in EVIDENCE if isinstance(catalogue.find(key[0]).claim, Listing)]
+
+
+@cache
+def printed(key: tuple[str, str]) -> Verdict:
+    return EVIDENCE[key].check(catalogue.find(key[0]), False)
+
+
+def verdict(statement: Statement, kind: str) -> Verdict:
+    return EVIDENCE[statement.id, kind].check(statement, False)
+
+
+def test_one_piece_a_statement_and_kind() -> None:
+    assert len(EVIDENCE) == len(evidence())
+    assert all(isinstance(e, Evidence) and catalogue.find(e.statement) for e in evidence())
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_verdict(key: tuple[str, str]) -> None:
+    assert printed(key).status is (Status.REFUTED if key in REFUTED else Status.HOLDS), printed(key).says
+    assert bool(printed(key).witness) == (key in REFUTED)
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key.values[0] not in UNSEEN])
+def test_the_check_is_seen_to_fail(key: tuple[str, str]) -> None:
+    assert seen_to_fail(EVIDENCE[key], catalogue.find(key[0]), printed(key)) is not None
+
+
+# Listings
+
+
+@pytest.mark.parametrize("key", LISTINGS, ids=" ".join)
+def test_no_change_of_a_line_goes_unnoticed(key: tuple[str, str]) -> None:
+    """But for lines whose order does not matter: two first values, and two updates that do not use each other."""
+    changed = [(what, new) for what, new in mutations(catalogue.find(key[0])) if not what.startswith("besides")]
+    held = {what for what, new in changed if verdict(new, key[1]).status is not Status.REFUTED}
+    free = {"lines 1 and 2 exchanged", "lines 11 and 12 exchanged"} if key[0].startswith("fedcom.alg5") else set()
+    assert held <= free
+    assert len(changed) > 10
+
+
+def with_line(id_: str, number: int, text: str) -> Statement:
+    statement = catalogue.find(id_)
+    assert isinstance(statement.claim, Listing)
+    lines = tuple((n, text if n == number else line) for n, line in statement.claim.lines)
+    return statement.with_claim(Listing(lines))
+
+
+_UPDATE = "delta_j^(r+1) = delta_j^(r)"
+
+
+@pytest.mark.parametrize(
+    ("id_", "number", "text", "status"),
+    [
+        ("fedcom.alg1", 3, "    w_j^(0,r) = w^(r+1)", Status.REFUTED),
+        ("fedcom.alg1", 6, "    send Delta_j^(r) = (w^(r) - w_j^(tau,r)) / eta", Status.REFUTED),
+        ("fedcom.alg1", 6, "    send Delta_j^(r) = Q(w^(r) - w_j^(tau,r)) / eta", Status.HOLDS),
+        ("fedcom.alg1", 7, "  w^(r+1) = w^(r) - gamma * (1/m) * sum_j Delta_j^(r)", Status.REFUTED),
+        ("fedcom.alg1", 7, "  w^(r+1) is w^(r) after a step", Status.OPEN),
+        ("fedcom.alg2", 10, "    delta_j^(r+1) = (1/tau) * (Delta_j^(r) - Delta^(r))", Status.REFUTED),
+        ("fedcom.alg2.corrected", 10, f"    {_UPDATE} + (1/tau) * (Delta_j^(r) - Delta^(r))", Status.REFUTED),
+        ("fedcom.alg2", 10, f"    {_UPDATE} + (1/tau) * (Delta_j^(r) - Delta^(r))", Status.HOLDS),
+        ("fedcom.alg4", 9, "  Delta^(r) = (1/|S|) * sum_j Delta_j^(r)", Status.REFUTED),
+        ("fedcom.alg4.corrected", 9, "  Delta^(r) = (1/m) * sum_j Delta_j^(r)", Status.REFUTED),
+        ("fedcom.alg5", 12, "    nu_j^(r+1) = nu_j^(r) + (w^(r) - w_j^(tau,r)) - u_j^(r)", Status.REFUTED),
+    ],
+)  # fmt: skip
+def test_a_changed_line(id_: str, number: int, text: str, status: Status) -> None:
+    assert verdict(with_line(id_, number, text), "run").status is status
+
+
+def test_a_changed_relation_beside_a_listing() -> None:
+    held = [what for what, new in mutations(catalogue.find("fedcom.alg1"))
+            if what.startswith("besides") and "times L" not in what
+            and verdict(new, "run").status is not Status.REFUTED]  # fmt: skip
+    assert held == []
+
+
+def test_a_listing_by_hand() -> None:
+    problem = from_functions([0.5, 0.5], [1.0, -1.0])
+    lines = catalogue.find("fedcom.alg2").claim
+    assert isinstance(lines, Listing)
+    machine = Replay(problem, tau=2, eta=0.5, gamma=1.0, rounds=2).machine(lines)
+    # From w = 1: client 1 goes to 0 and -1/2, client 2 to 1 and 1.
+    assert [float(machine.value("w", j, c, 0)[0]) for j in (1, 2) for c in (1, 2)] == [0, -0.5, 1, 1]
+    assert [float(machine.value("Delta", j, 0)[0]) for j in (1, 2)] == [3, 0]
+    assert [float(machine.value("delta", j, 1)[0]) for j in (1, 2)] == [0.75, -0.75]
+    assert machine.value("w", 0, 1) == 1 - 0.5 * 1.5
+
+
+def test_who_sits_out_keeps_what_it_has() -> None:
+    machine = SAMPLED[0].machine(catalogue.find("fedcom.alg4").claim)  # type: ignore[arg-type]
+    assert machine.sampled[0] == (1,)
+    assert machine.value("delta", 2, 1) == machine.value("delta", 2, 0) == 0
+    with pytest.raises(Undefined, match=r"w_2\^\(1,0\) has no value"):
+        machine.value("w", 2, 1, 0)
+
+
+@pytest.mark.parametrize("text", ["w^(r) +", "Q w^(r)", "(w^(r)", "w^(r) w^(r)", "1 & 2", "w^(r))", "* 2"])
+def test_what_cannot_be_read(text: str) -> None:
+    with pytest.raises(Unreadable):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("lines", "error"),
+    [
+        (["w^(1) = w^(0) * w^(0)"], Unreadable),
+        (["w^(1) = 1 / w^(0)"], Unreadable),
+        (["w^(1) = Q(w^(0))"], Undefined),
+        (["w^(1) = w_j^(0)"], Undefined),
+        (["w^(1) = p * w^(0)"], Undefined),
+        (["w^(s) = w^(0)"], Undefined),
+        (["for each client j in S^(0) do in parallel"], Undefined),
+        (["w^(0) = 1"], Undefined),  # no w^(1)
+        (["w^(1) = |S| * w^(0)"], Undefined),
+        (["g_j^(0,0) = 0 for each client j in [m]"], Unreadable),
+    ],
+)
+def test_what_cannot_be_carried_out(lines: list[str], error: type[ValueError]) -> None:
+    replay = Replay(generate(2, 2, L=1.0, mu=0.5, seed=0), tau=1, rounds=1)
+    with pytest.raises(error):
+        replay.machine(Listing(tuple(enumerate(lines, 1))))
+
+
+def test_replays_have_the_draws_of_the_implementation() -> None:
+    """Independent coins differ between clients, shared ones do not; noise differs between steps."""
+    run = next(r for r in replays((RandK(1),)) if r.problem.M == 4)
+    v = np.ones(3)
+    assert len({tuple(run.compress(j, v, 0)) for j in (1, 2, 3, 4)}) > 1
+    shared = replace(run, compressor=RandK(1, shared=True))
+    assert len({tuple(shared.compress(j, v, 0)) for j in (1, 2, 3, 4)}) == 1
+    assert not np.array_equal(run.gradient(1, v, 0, 0), run.gradient(1, v, 0, 1))
+
+
+# What the printed listings do
+
+
+def carried_out(run: Exact, id_: str) -> Machine:
+    claim = catalogue.find(id_).claim
+    assert isinstance(claim, Listing)
+    return run.machine(claim)
+
+
+@pytest.mark.parametrize("run", SAMPLED, ids=str)
+def test_the_pull_to_the_start_is_exact(run: Exact) -> None:
+    machine = carried_out(run, "fedcom.alg4")
+    w = run.series(machine, "w")
+    deltas = [run.series(machine, "delta", j) for j in range(1, run.m + 1)]
+    pull = (1 - Fraction(run.S, run.m)) / (run.eta * run.gamma * run.tau)
+    assert all(sum(d[r] for d in deltas) / run.m == pull * (w[0] - w[r]) for r in range(run.rounds + 1))
+
+
+def test_the_witness_of_algorithm_4() -> None:
+    """f = w^2/2 + 9/2, from 2: the run comes to rest at 1, where delta_j = f_j'(1) = -2 and 4, of mean 1."""
+    witness = printed(("fedcom.alg4", "counterexample")).witness
+    assert (witness["rest"], witness["f'(rest)"], witness["minimiser"]) == (1, 1, 0)
+    machine = carried_out(SAMPLED[0], "fedcom.alg4")
+    deltas = [float(SAMPLED[0].series(machine, "delta", j)[-1]) for j in (1, 2)]
+    assert deltas == pytest.approx([-2, 4], abs=1e-6)
+    assert abs(witness["w^(80) - rest"]) < 1e-8
+
+
+@pytest.mark.parametrize(("printed_id", "number"), [("fedcom.alg4", 9), ("fedcom.alg5", 12)])
+def test_the_corrected_line_in_the_printed_listing_passes(printed_id: str, number: int) -> None:
+    claim = catalogue.find(f"{printed_id}.corrected").claim
+    assert isinstance(claim, Listing)
+    repaired = with_line(printed_id, number, dict(claim.lines)[number])
+    assert verdict(repaired, "counterexample").status is Status.HOLDS
+
+
+def test_a_listing_with_half_a_step_of_the_tracking_still_comes_to_the_minimiser() -> None:
+    damped = with_line("fedcom.alg4.corrected", 11,
+                       "    delta_j^(r+1) = delta_j^(r) + (1/(2*tau)) * (Delta_j^(r) - Delta^(r))")  # fmt: skip
+    assert verdict(damped, "counterexample").status is Status.HOLDS
+    still = with_line("fedcom.alg4.corrected", 12, "  w^(r+1) = w^(r)")
+    assert verdict(still, "counterexample").status is Status.REFUTED
+
+
+def test_the_witness_of_algorithm_5() -> None:
+    """Nothing left out, messages 0 and 3/4: nu_1 = 0 + (1/2) 0 - 3/8, nu_2 = (1/2) 3/4 - 3/8."""
+    witness = printed(("fedcom.alg5", "counterexample")).witness
+    assert (witness["nu_1"], witness["nu_2"]) == (Fraction(-3, 8), 0)
+    assert witness["w^(2)"] != witness["w^(2) of FedGATE"]
+
+
+def test_top_1_of_four_coordinates_blows_up_the_tracking() -> None:
+    claim = catalogue.find("fedcom.alg5.corrected").claim
+    assert isinstance(claim, Listing)
+    assert [tracking_errors(claim, 4, 1, 40)[r] for r in (1, 10, 20, 40)] == [1, 8, 64, 8192]
+    assert tracking_errors(claim, 4, 2, 40)[-1] == 0
+    damped = with_line(
+        "fedcom.alg5.corrected", 11, "    delta_j^(r+1) = delta_j^(r) + (1/(4*eta*tau)) * (u_j^(r) - u^(r))"
+    )
+    assert isinstance(damped.claim, Listing)
+    assert tracking_errors(damped.claim, 4, 1, 40)[-1] < Fraction(1, 1000)
+
+
+# Assumptions
+
+
+@pytest.mark.parametrize("name", ["asm1", "asm2", "asm3", "asm4", "asm5", "asm6", "asm7"])
+def test_no_smaller_constant_would_do(name: str) -> None:
+    kind = "enumeration" if name in ("asm2", "asm5") else "run"
+    assert printed((f"fedcom.{name}", kind)).slack == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("Q", [Q for Q in UNBIASED if not isinstance(Q, Identity)], ids=repr)
+def test_every_certified_q_is_attained_at_some_point(Q: object) -> None:
+    ratios = []
+    for point in POINTS:
+        x = np.array(point, dtype=float)
+        ratios.append(Q.error(x) / (x @ x) / Q.q(4).value)  # type: ignore[attr-defined]
+    assert max(ratios) == pytest.approx(1, abs=1e-12)
+
+
+def test_a_factor_below_one_is_refuted_exactly() -> None:
+    statement = catalogue.find("fedcom.asm2")
+    assert isinstance(statement.claim, Relations)
+    mean, spread = statement.claim.relations
+    less = spread.func(spread.args[0], Integer(10**9 - 1) / 10**9 * spread.args[1])
+    found = verdict(statement.with_claim(Relations((mean, less))), "enumeration")
+    assert found.status is Status.REFUTED
+    assert found.witness["left"] > "0"
+
+
+def test_exact_vectors() -> None:
+    x, y = Point((Fraction(3), Fraction(4)), sender=1), Point((Fraction(1, 2), Fraction(0)))
+    assert x + 0 == 0 + Point(x.entries) and (x + y).sender == 0
+    assert abs(x) == Root(Fraction(25)) and abs(x) ** 2 == 25
+    assert Fraction(1, 2) * y == Point((Fraction(1, 4), Fraction(0)))
+    with pytest.raises(ValueError, match="expected two vectors"):
+        x + 1
+    with pytest.raises(ValueError, match="expected its square"):
+        abs(x) ** 3
+
+
+def test_there_is_no_G_q_for_independent_coins() -> None:
+    assert "0.5, 50, 5000 for t = 1, 10, 100" in printed(("fedcom.asm5", "enumeration")).says
+
+
+# Figures
+
+
+def record(id_: str, claims: tuple[str, ...] | None = None, **settings: object) -> Statement:
+    statement = catalogue.find(id_)
+    assert isinstance(statement.claim, Record)
+    claim = replace(statement.claim, settings={**statement.claim.settings, **settings})
+    return statement.with_claim(claim if claims is None else replace(claim, claims=claims))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "status"),
+    [
+        ("2 classes per client", "5 classes per client", Status.REFUTED),
+        ("at most 4 of", "at most 2 of", Status.REFUTED),
+        ("at most 4 of", "few of", Status.OPEN),
+        ("2 classes per client", "3 classes per client", Status.OPEN),
+    ],
+)
+def test_figure_7_told_otherwise(old: str, new: str, status: Status) -> None:
+    statement = catalogue.find("fedcom.fig7")
+    assert isinstance(statement.claim, Words) and old in statement.claim.text
+    changed = replace(statement.claim, text=statement.claim.text.replace(old, new))
+    assert verdict(statement.with_claim(changed), "run").status is status
+
+
+def test_the_corrected_memory_rule_does_what_figure_8_says() -> None:
+    found = verdict(replace(catalogue.find("fedcom.fig8"), rests_on=("fedcom.alg5.corrected",)), "run")
+    assert found.status is Status.HOLDS
+
+
+def test_figure_8_at_a_ratio_without_residual_error() -> None:
+    one = "a residual error at the compression ratio C_r = 0.5"
+    statement = replace(record("fedcom.fig8", (one,)), rests_on=("fedcom.alg5.corrected",))
+    found = verdict(statement, "run")
+    assert found.status is Status.REFUTED and list(found.witness) == ["no residual error at C_r = 0.5"]
+    assert verdict(record("fedcom.fig8", ("a residual error",)), "run").status is Status.OPEN
+
+
+@pytest.mark.parametrize(("key", "value"), [("clients", 0), ("k", 0.0), ("k", 1.3), ("learning rate", 0.0)])
+def test_figure_6_cannot_be_with_such_settings(key: str, value: float) -> None:
+    assert verdict(record("fedcom.fig6", **{key: value}), "run").status is Status.REFUTED
+
+
+def test_figure_6_told_otherwise() -> None:
+    slower = ("SCAFFOLD and FedAvg have the fastest convergence in communication and in time",)
+    assert verdict(record("fedcom.fig6", slower), "run").status is Status.REFUTED
+    assert verdict(record("fedcom.fig6", ("all are fast",)), "run").status is Status.OPEN
+    # with the divisor that Algorithm 4 prints
+    found = verdict(replace(catalogue.find("fedcom.fig6"), rests_on=("fedcom.alg4",)), "run")
+    assert found.status is Status.REFUTED
+    assert found.witness["loss after 150 rounds"]["FedCOMGATE"] > 2
+
+
+@pytest.mark.parametrize("key", [WORSE, LESS])
+def test_figure_9_asked_for_more(key: str) -> None:
+    assert verdict(record("fedcom.fig9", **{key: 1}), "moments").status is Status.HOLDS
+    assert verdict(record("fedcom.fig9", **{key: 4 if key == WORSE else 0}), "moments").status is Status.REFUTED
+
+
+@pytest.mark.parametrize(("old", "new"), [("degrades", "improves"), ("diminishes", "increases")])
+def test_figure_9_told_otherwise(old: str, new: str) -> None:
+    claim = catalogue.find("fedcom.fig9").claim
+    assert isinstance(claim, Record)
+    changed = record("fedcom.fig9", tuple(text.replace(old, new) for text in claim.claims))
+    assert verdict(changed, "moments").status is Status.REFUTED
+
+
+def test_a_place_reads_as_in_the_paper() -> None:
+    assert str(Place("w", 2, (1, 0))) == "w_2^(1,0)" and str(Place("w", 0, (3,))) == "w^(3)"

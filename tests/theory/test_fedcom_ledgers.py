@@ -1,0 +1,128 @@
+"""The FedCOM ledgers: what they prove, where the printed proofs break, and that no constant of theirs is spare."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from sympy import Rational
+
+from theory import catalogue
+from theory.fedcom import consequences
+from theory.fedcom.consequences import noiseless, noisy
+from theory.fedcom.ledgers import LEDGERS, REPAIRS
+from theory.statement import Bound, Evidence, Rates, Status
+
+EVIDENCE = {(e.statement.removeprefix("fedcom."), e.kind): e for e in consequences.evidence()}
+OURS = [name for name in LEDGERS if catalogue.find(f"fedcom.{name}").corrects]
+BROKEN_AT = {
+    "lemmaD1.proof": "noise and later gradients are uncorrelated",
+    "lemmaD3": "noise and later gradients are uncorrelated",
+    "lemmaE1": "noise and later gradients are uncorrelated",
+    "lemmaE3": "partial sums of the first round are at most its whole sum",
+    "lemmaE7": "(117): coefficient of G_q",
+    "lemmaF1": "drift on the right",
+    "lemmaF2": "(98): coefficient of drift_mean",
+    "thmD9": "the regularised function is (L + phi)-smooth",
+    "thmE4": "(73) divided by its factor, printed as if it were 1",
+    "thmE6": "geometric sum: coefficient of sigma**2",
+    "thmE6.recursion": "(83)",
+    "thmE9": "the regularised function is (L + phi)-smooth",
+    "corD5": "condition ",
+    "corE5": "condition ",
+    "corE8": "condition ",
+    "corE8.early_bracket": "condition ",
+}
+
+
+def verdict(name: str, kind: str = "ledger"):  # type: ignore[no-untyped-def]
+    found = EVIDENCE[name, kind]  # type: ignore[index]
+    return found.check(catalogue.find(f"fedcom.{name}"), False)
+
+
+@pytest.mark.parametrize("name", [*OURS, *consequences.RATES])
+def test_corrected_statements_are_proved(name: str) -> None:
+    if catalogue.find(f"fedcom.{name}").corrects:
+        assert verdict(name).status is Status.PROVED
+
+
+@pytest.mark.parametrize("name", REPAIRS)
+def test_repairs_prove_the_printed_statement(name: str) -> None:
+    assert verdict(name, "repair").status is Status.PROVED
+
+
+@pytest.mark.parametrize("name", BROKEN_AT)
+def test_printed_proofs_break_where_they_are_wrong(name: str) -> None:
+    found = verdict(name)
+    assert found.status is Status.BROKEN and str(found.witness["step"]).startswith(BROKEN_AT[name])
+
+
+def test_the_other_printed_ledgers_go_through() -> None:
+    rest = [name for name in LEDGERS if name not in BROKEN_AT and name not in OURS]
+    assert rest and all(verdict(name).status is Status.PROVED for name in rest)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_term_of_a_corrected_bound_is_needed(name: str) -> None:
+    """Half of a term is too little, and so is a rate with fewer rounds."""
+    statement, evidence = catalogue.find(f"fedcom.{name}"), EVIDENCE[name, "ledger"]  # type: ignore[index]
+    if isinstance(statement.claim, Bound):
+        for term in statement.claim.terms:
+            factor = Rational(2) if term.value.could_extract_minus_sign() else Rational(1, 2)
+            changed = statement.with_claim(statement.claim.scaled(factor, term.name))
+            assert evidence.check(changed, False).status is not Status.PROVED, term.name
+
+
+def test_recursion_needs_the_minus_and_the_denominator() -> None:
+    printed, ours = (catalogue.find(f"fedcom.thmE6.recursion{form}") for form in ("", ".corrected"))
+    ledger: Evidence = EVIDENCE["thmE6.recursion.corrected", "ledger"]
+    plus = ours.__class__(**{**ours.__dict__, "also": printed.also})
+    assert "step (b)" in ledger.check(plus, False).witness["step"]
+    anywhere = ours.__class__(**{**ours.__dict__, "when": printed.when})
+    assert ledger.check(anywhere, False).witness["step"] == "(83)"
+
+
+@pytest.mark.parametrize("name", ["corD5", "rem7", "tab5.fedcom"])
+def test_printed_rates_fail_and_corrected_do_not(name: str) -> None:
+    assert verdict(name, "counterexample").status is Status.REFUTED
+    if (f"{name}.corrected", "counterexample") in EVIDENCE:
+        assert verdict(f"{name}.corrected", "counterexample").status is Status.HOLDS
+
+
+@pytest.mark.parametrize("case", ["nonconvex", "PL", "convex"])
+def test_every_row_of_table_5_fails(case: str) -> None:
+    statement = catalogue.find("fedcom.tab5.fedcom")
+    assert isinstance(statement.claim, Rates)
+    one = statement.with_claim(Rates((statement.claim.by_case[case],)))
+    assert consequences.no_step_size(one).status is Status.REFUTED
+
+
+@pytest.mark.parametrize(("rounds", "steps", "count", "q"), [(3, 1, 1, 2.0), (10, 4, 3, 8.0), (40, 2, 5, 5.0)])
+def test_lower_bounds_lie_below_every_step_size(rounds: int, steps: int, count: int, q: float) -> None:
+    """E w_R^2 by its recursion on a grid of step sizes, without and with noise, is never below the lower bound."""
+    a = np.linspace(1e-4, 2, 4001)
+    for noise, least in (
+        (0.0, noiseless(mpmath.mpf(rounds), mpmath.mpf(count), mpmath.mpf(q))),
+        (1.0, noisy(*(mpmath.mpf(n) for n in (rounds, steps, count, q, 1)))),
+    ):
+        square = np.ones_like(a)
+        for _ in range(rounds):
+            square = ((1 - a) ** 2 + a**2 * q / count) * square + noise * a**2 * (q + 1) / (steps * count)
+        assert float(least) <= square.min() and float(least) > 0
+        assert noise or float(least) == pytest.approx(square.min(), rel=1e-3)  # attained without noise
+
+
+def test_conditions_on_the_learning_rate() -> None:
+    for name, status in (
+        ("cond21", Status.PROVED),
+        ("cond61", Status.PROVED),
+        ("cond78", Status.REFUTED),
+        ("cond78.corrected", Status.PROVED),
+    ):
+        assert verdict(name, "derivation").status is status
+
+
+def test_items_of_the_proof() -> None:
+    found = verdict("thmE4.items", "derivation")
+    assert found.status is Status.REFUTED and len(found.witness) == 3
+    assert verdict("thmE4.items.corrected", "derivation").status is Status.PROVED
