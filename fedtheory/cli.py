@@ -309,12 +309,15 @@ def simulate_command(
         str,
         typer.Argument(help="quadratic, sfl.quad.table2.g3 (a group), breast_cancer, digits, or a LIBSVM file"),
     ],
-    algorithm: Annotated[str, typer.Argument(help="SFL or PFL")],
+    algorithm: Annotated[
+        str, typer.Argument(help="SFL, PFL, FedCOM, FedCOMGATE, 'FedCOMGATE, damped', FedPAQ, SCAFFOLD ...")
+    ],
     values: Values = None,
     out: Annotated[Path | None, typer.Option(help="write every recorded number to this CSV file")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run an algorithm: eta, K, S, rounds, seeds, x0, and the problem's own parameters as name=value."""
+    """Run an algorithm: eta, rounds, seeds, x0, its own settings (K, S; tau, gamma, compressor=RandK:2 ...) and the
+    problem's as name=value."""
     from fedtheory import simulate
 
     with progress() as tell:

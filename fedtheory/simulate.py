@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from dataclasses import MISSING, fields
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -15,16 +18,15 @@ from fedtheory.arguments import number
 from figures.gallery import write
 from figures.sfl import group
 from simulations import data, partitions, run
-from simulations.algorithms import Algorithm
-from simulations.algorithms.sfl import PFL, SFL
+from simulations.algorithms import Algorithm, registry
+from simulations.compressors import COMPRESSORS, Compressor
 from simulations.partitions import Partition
 from simulations.problems import Problem
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import generate
 from theory import catalogue
 
-ALGORITHMS: dict[str, Callable[..., Algorithm]] = {"SFL": SFL, "PFL": PFL}
-RUN = {"K": "1", "S": "", "eta": "", "rounds": "100", "seeds": "10", "x0": "1"}
+RUN = {"eta": "", "rounds": "100", "seeds": "10", "x0": "1"}
 QUADRATIC = {"d": "10", "M": "10", "L": "1", "mu": "0.1", "zeta_star": "1", "delta": "0.2", "sigma": "0", "seed": "0"}
 LOGISTIC = {
     "M": "10",
@@ -59,12 +61,14 @@ def simulate(
     problem: str, algorithm: str, given: dict[str, str], tell: Callable[[str, int, int], None] | None = None
 ) -> xr.Dataset:
     """Run; `given` holds the run's and the problem's parameters as text.  Raises ValueError, UnknownName."""
-    if algorithm not in ALGORITHMS:
-        raise catalogue.unknown("algorithm", algorithm, list(ALGORITHMS))
+    if algorithm not in registry():
+        raise catalogue.unknown("algorithm", algorithm, list(registry()))
+    build = registry()[algorithm]
+    its_own = parameters(build)
     quadratic = problem == "quadratic"
     is_group = problem.startswith("sfl.quad.")
     own = QUADRATIC if quadratic else {} if is_group else LOGISTIC
-    allowed = {**RUN, **own}
+    allowed = {**own, **RUN, **dict.fromkeys(its_own, "")}
     unknown = [name for name in given if name not in allowed]
     if unknown:
         raise ValueError(f"unknown parameter {', '.join(unknown)}; expected {', '.join(allowed)}")
@@ -80,8 +84,13 @@ def simulate(
     else:
         built = _logistic(problem, settings)
     eta = [_real({"eta": text}, "eta") for text in settings["eta"].split(",")]
-    chosen = ALGORITHMS[algorithm](
-        K=_whole(settings, "K"), S=_whole(settings, "S") if settings["S"] else None, eta=eta if len(eta) > 1 else eta[0]
+    chosen = build(
+        eta=eta if len(eta) > 1 else eta[0],
+        **{
+            name: parse(name, settings[name] or "1")
+            for name, parse in its_own.items()
+            if _needed(build, name, settings)
+        },
     )
     rounds = _whole(settings, "rounds")
     if rounds < 1:
@@ -97,6 +106,50 @@ def simulate(
         record=("gap", "grad_sq", "dist2"),
         progress=None if tell is None else lambda r: tell("rounds", r, rounds),
     )
+
+
+def parameters(build: Callable[..., Algorithm]) -> dict[str, Callable[[str, str], Any]]:
+    """The settings of an algorithm other than eta, each with how its text (name, text) is read."""
+    algorithm, fixed = (build.func, build.keywords) if isinstance(build, partial) else (build, {})
+    return {
+        field.name: _reader(str(field.type))
+        for field in fields(cast(Any, algorithm))
+        if field.name != "eta" and field.name not in fixed
+    }
+
+
+def _reader(kind: str) -> Callable[[str, str], Any]:
+    if "Compressor" in kind:
+        return lambda name, text: compressor(text)
+    if kind.startswith("Literal"):
+        return lambda name, text: text
+    if "int" in kind:
+        return lambda name, text: _whole({name: text}, name)
+    return number
+
+
+def _needed(build: Callable[..., Algorithm], name: str, settings: dict[str, str]) -> bool:
+    """Whether a setting was given, or has no default (it is then 1)."""
+    algorithm = build.func if isinstance(build, partial) else build
+    (field,) = [field for field in fields(cast(Any, algorithm)) if field.name == name]
+    return bool(settings[name]) or (field.default is MISSING and field.default_factory is MISSING)
+
+
+def compressor(text: str) -> Compressor:
+    """A compressor by name, number and whether coins are shared: Identity, RandK:2, Bernoulli:1/4:shared, QSGD:4.
+
+    Raises UnknownName, ValueError.
+    """
+    name, *rest = text.split(":")
+    if name not in COMPRESSORS:
+        raise catalogue.unknown("compressor", name, list(COMPRESSORS))
+    settings: dict[str, Any] = {"shared": True} if rest and rest[-1] == "shared" else {}
+    values = [number(name, part) for part in rest if part != "shared"]
+    try:
+        return COMPRESSORS[name](*(int(v) if v == int(v) else v for v in values), **settings)
+    except TypeError:
+        expected = ", ".join(inspect.signature(COMPRESSORS[name]).parameters) or "nothing"
+        raise ValueError(f"compressor={text}: expected {name} with {expected}, such as RandK:2:shared") from None
 
 
 def _logistic(name: str, settings: dict[str, str]) -> Logistic:

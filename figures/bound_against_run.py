@@ -71,7 +71,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
             corrected, its_own = twin
             above.plot(its_own.R, its_own.bound, **_CORRECTED, label="corrected")
             if not _same_quantity(at, its_own):
-                above.plot(its_own.R, its_own["mean"], ":", color=RED, label="measured, corrected weights")
+                above.plot(its_own.R, its_own["mean"], ":", color=RED, label="measured, corrected form")
             below.plot(its_own.R, its_own.bound / its_own["mean"], **_CORRECTED)
             rows += _rows(corrected, its_own)
         largest = at.terms.max("R").values  # every term is seen somewhere

@@ -1,7 +1,7 @@
 """The FedCOM paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
 from bounds.arena import arena_evidence
-from bounds.fedcom import one_round
+from bounds.fedcom import one_round, practice, rates
 from bounds.fedcom.arenas import ARENAS, SEARCHED
 from bounds.search_arena import search_evidence
 from theory.statement import Evidence
@@ -15,4 +15,6 @@ def evidence() -> list[Evidence]:
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),
         *one_round.evidence(),
+        *practice.evidence(),
+        *rates.evidence(),
     ]

@@ -12,7 +12,11 @@ before every local step: (E, N, d), or (E, N, S, d) for clients in parallel.  Wh
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,6 +50,13 @@ class Algorithm(Protocol):
 
     def letters(self, problem: Problem) -> dict[str, float]:
         """The numbers of the algorithm under the letters of its paper's bounds, with those of clients."""
+
+
+@cache
+def registry() -> dict[str, Callable[..., Algorithm]]:
+    """Every algorithm that needs nothing but a problem, by name: the `ALGORITHMS` of the papers' modules."""
+    modules = (importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
+    return {name: build for module in modules for name, build in module.ALGORITHMS.items()}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms import Memory, Watch
+from simulations.algorithms import Algorithm, Memory, Watch
 from simulations.algorithms.sfl import participating
 from simulations.compressors import Compressor, Identity
 from simulations.draws import Draws
@@ -433,6 +433,10 @@ VARIANTS: dict[str, Callable[..., FedCOMGATE]] = {
     "FedCOMGATE, damped": partial(FedCOMGATE, damping=None),
     "FedCOMGATE, 1/m as in Algorithm 4": partial(FedCOMGATE, divisor="clients"),
     "FedCOMGATE, sign of (63)": partial(FedCOMGATE, sign=-1),
+}
+ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
+    **{a.__name__: a for a in (FedCOM, FedGATE, SparseFedCOMGATE, FedPAQ, SCAFFOLD, DIANA, VRDIANA)},
+    **VARIANTS,
 }
 
 

@@ -6,11 +6,12 @@ Line numbers are those of the paper's listings.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from simulations.algorithms import LocalSteps, Memory, Watch
+from simulations.algorithms import Algorithm, LocalSteps, Memory, Watch
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
 from simulations.problems.two_part import TwoPart
@@ -117,3 +118,6 @@ def two_parts(problem: Problem) -> TwoPart:
     if not isinstance(problem, TwoPart):
         raise ValueError(f"split learning needs a model in two parts (TwoPart), not {problem.name}")
     return problem
+
+
+ALGORITHMS: dict[str, Callable[..., Algorithm]] = {"SFL": SFL, "PFL": PFL}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import mpmath
 import numpy as np
 import pytest
@@ -10,8 +13,9 @@ from sympy import Rational
 from theory import catalogue
 from theory.fedcom import consequences
 from theory.fedcom.consequences import noiseless, noisy
+from theory.fedcom.heterogeneous import contraction78
 from theory.fedcom.ledgers import LEDGERS, REPAIRS
-from theory.statement import Bound, Evidence, Rates, Status
+from theory.statement import Bound, Condition, Evidence, Rates, Status, Verdict
 
 EVIDENCE = {(e.statement.removeprefix("fedcom."), e.kind): e for e in consequences.evidence()}
 OURS = [name for name in LEDGERS if catalogue.find(f"fedcom.{name}").corrects]
@@ -35,7 +39,7 @@ BROKEN_AT = {
 }
 
 
-def verdict(name: str, kind: str = "ledger"):  # type: ignore[no-untyped-def]
+def verdict(name: str, kind: str = "ledger") -> Verdict:
     found = EVIDENCE[name, kind]  # type: ignore[index]
     return found.check(catalogue.find(f"fedcom.{name}"), False)
 
@@ -74,12 +78,19 @@ def test_every_term_of_a_corrected_bound_is_needed(name: str) -> None:
 
 
 def test_recursion_needs_the_minus_and_the_denominator() -> None:
-    printed, ours = (catalogue.find(f"fedcom.thmE6.recursion{form}") for form in ("", ".corrected"))
-    ledger: Evidence = EVIDENCE["thmE6.recursion.corrected", "ledger"]
-    plus = ours.__class__(**{**ours.__dict__, "also": printed.also})
-    assert "step (b)" in ledger.check(plus, False).witness["step"]
-    anywhere = ours.__class__(**{**ours.__dict__, "when": printed.when})
-    assert ledger.check(anywhere, False).witness["step"] == "(83)"
+    printed = catalogue.find("fedcom.thmE6.recursion")
+    (inserted,) = printed.also
+    assert isinstance(inserted, Bound)
+    minus = (inserted.scaled(-1, "dropped"),)
+    positive = (*printed.when, Condition(contraction78 > 0))
+    ledger: Evidence = EVIDENCE["thmE6.recursion", "ledger"]
+
+    def check(**changed: Any) -> Verdict:
+        return ledger.check(replace(printed, **changed), False)
+
+    assert check(also=minus, when=positive).status is Status.PROVED
+    assert "step (b)" in check(when=positive).witness["step"]
+    assert check(also=minus).witness["step"] == "(83)"
 
 
 @pytest.mark.parametrize("name", ["corD5", "rem7", "tab5.fedcom"])

@@ -160,9 +160,10 @@ RATES: Mapping[str, Proof] = {
 }
 
 
-def with_rates(before: Proof, *ways: Way) -> Proof:
-    """A ledger, then the rates that the statement claims besides."""
-    sources = [way.source for way in ways if way.source not in before.uses]
+def with_rates(name: str, before: Proof) -> Proof:
+    """A statement's ledger, then the rates that it claims besides."""
+    ways = _BESIDES.get(name, ())
+    sources = [way.source for way in ways if way.source not in (name, *before.uses)]
     return proof(by(*ways, then=before.ledger), *before.uses, *sources)
 
 
@@ -419,9 +420,9 @@ _REMARKS = {"rem7": remark7, "rem7.corrected": remark7_corrected, "rem8": remark
 def evidence() -> Iterator[Evidence]:
     """Ledgers of bounds and of the rates drawn from them, remarks, identities, families that refute rates."""
     for name, one in LEDGERS.items():
-        yield as_evidence("fedcom", name, "ledger", with_rates(one, *_BESIDES.get(name, ())))
+        yield as_evidence("fedcom", name, "ledger", with_rates(name, one))
     for name, one in REPAIRS.items():
-        yield as_evidence("fedcom", name, "repair", with_rates(one, *_BESIDES.get(name, ())))
+        yield as_evidence("fedcom", name, "repair", with_rates(name, one))
     for name, one in RATES.items():
         yield as_evidence("fedcom", name, "ledger", one)
     for name, ledger in _REMARKS.items():

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from sympy import Eq, Rational, exp, sqrt
 
-from theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8, limit78, small
+from theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8, limit78
 from theory.fedcom.homogeneous import b, balanced
 from theory.fedcom.paper import (
     Delta_jq,
@@ -21,9 +21,7 @@ from theory.fedcom.paper import (
     G_q,
     L,
     R,
-    a_prev,
     avg_grad_sq,
-    c_noise,
     d_next,
     delta,
     delta_mean,
@@ -31,8 +29,6 @@ from theory.fedcom.paper import (
     delta_sum,
     drift,
     drift_mean,
-    e_prev,
-    e_prev2,
     epsilon,
     eta,
     f_gap,
@@ -42,7 +38,6 @@ from theory.fedcom.paper import (
     g_sum_mean,
     gamma,
     gap_last,
-    gap_r,
     grad_sq,
     grad_sq_sum,
     grad_sq_sum_mean,
@@ -336,24 +331,6 @@ fedcom.correct(
         (limit78 >= 0, 30 * eta**2 * L**2 * tau**2 <= 1, contraction78 > 0),
         "the condition on the learning rate, for a denominator that is positive",
     ),
-)
-fedcom.correct(
-    "thmE6.recursion",
-    at_most(
-        fedcom.statements["fedcom.thmE6.recursion"].claim.quantity,  # type: ignore[union-attr]
-        **{t.name: t.value for t in fedcom.statements["fedcom.thmE6.recursion"].claim.terms},  # type: ignore[union-attr]
-    ),
-    when=[limit78 >= 0, small, contraction78 > 0, curved],
-    also=[
-        at_most(
-            gap_r,
-            contraction=contraction78 * a_prev,
-            dropped=-gamma * eta / 2 * (1 - (q + 1) * L * eta * gamma * tau) * e_prev,
-            previous=gamma * eta / 2 * 10 * eta**2 * L**4 * tau**4 * (eta * gamma) ** 2 * (q + 1) * e_prev2,
-            constant=c_noise,
-        )
-    ],
-    note="With a minus before the term that (82) drops, condition (86) removes e_{r-1}.",
 )
 _smooth_phi = {L: L + phi, mu: phi}
 fedcom.correct(

@@ -182,8 +182,9 @@ fedcom.erratum(
     "thmE6.recursion",
     "breaks the proof",
     "+ (gamma eta/2)(1 - (q+1) L eta gamma tau) e_{r-1} inserted in step (a) of (84)",
-    "With a minus, as the term was dropped in (82); then (86) removes e_{r-1} in step (b).",
-    "thmE6.recursion.corrected",
+    "With a minus, as the term was dropped in (82); then (86) removes e_{r-1} in step (b), where its "
+    "denominator is positive.  The lemmas it starts from fail besides.",
+    "thmE6.corrected",
 )
 fedcom.erratum(
     "lemmaF2",

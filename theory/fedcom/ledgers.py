@@ -756,7 +756,6 @@ LEDGERS: Mapping[str, Proof] = {
     "corE5.corrected": proof(from_bound("thmE4.corrected"), "thmE4.corrected"),
     "rem9": proof(remark9),
     "thmE6.recursion": proof(recursion, "lemmaE1", "lemmaE2", "lemmaE7"),
-    "thmE6.recursion.corrected": proof(recursion, "lemmaE1", "lemmaE2", "lemmaE7"),
     "thmE6.eq88": proof(first_round),
     "thmE6": proof(thmE6, "lemmaE1", "lemmaE2", "lemmaE7", "thmE6.recursion", "thmE6.eq88"),
     "thmE6.corrected": proof(polyak_E, "lemmaE1.corrected", "lemmaE2", "lemmaE7.corrected", "lemmaF1.corrected"),
