@@ -26,6 +26,7 @@ from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import generate
 from theory import catalogue
 
+_ROUNDING = 1e-12  # relative: a smaller spread of a mean counts as none
 RUN = {"eta": "", "rounds": "100", "seeds": "10", "x0": "1"}
 QUADRATIC = {"d": "10", "M": "10", "L": "1", "mu": "0.1", "zeta_star": "1", "delta": "0.2", "sigma": "0", "seed": "0"}
 LOGISTIC = {
@@ -178,6 +179,7 @@ def summary(dataset: xr.Dataset) -> list[dict[str, Any]]:
                 row[name] = float(kept.mean()) if len(kept) else None
                 with np.errstate(over="ignore"):  # squares of what is about to diverge
                     spread = float(kept.std(ddof=1)) if len(kept) > 1 else np.inf
+                    spread = 0.0 if len(kept) and spread <= _ROUNDING * abs(float(kept.mean())) else spread
                 row[f"{name}_sd"] = spread if np.isfinite(spread) else None
             rows.append(row)
     return rows

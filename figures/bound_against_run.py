@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 from dataclasses import replace
 from itertools import cycle
-from textwrap import fill
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from bounds.arena import CONFIDENCE, Arena, at_same_rate, confront, step_letter
-from figures.gallery import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, Drawn, canvas, count_axis, mathematics
+from figures.gallery import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, Drawn, canvas, count_axis, title
 from theory import catalogue
 from theory.statement import Bound
 
@@ -32,6 +31,7 @@ _Y_LABELS = {
     "avg_grad_sq": r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(w^{(r)})\|^2$  (units of $f^2/w^2$)",
 }
 _TITLE = 50  # characters in a line
+_DEEPEST = 1e-80  # of what is highest in a panel: a bound that has fallen further is cut off
 _STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta"}
 
 
@@ -75,13 +75,14 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
             below.plot(its_own.R, its_own.bound / its_own["mean"], **_CORRECTED)
             rows += _rows(corrected, its_own)
         largest = at.terms.max("R").values  # every term is seen somewhere
-        floor = min(at["mean"].min(), *largest[largest > 0]) * 3
+        top = max(at.bound.max(), at["mean"].max())
+        floor = min(at["mean"].min(), *largest[largest > 0], max(at.bound.min(), top * _DEEPEST)) * 3
         measured = (
             f"{seeds} seeds, {CONFIDENCE:.1%} interval" if (seeds := data.attrs["seeds"]) else "exact expectation"
         )
         above.set(xscale="log", yscale="log", ylim=(floor / 10, None))
         above.set_title(
-            f"{mathematics(fill(arena.name, _TITLE))}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {measured}",
+            f"{title(arena.name, _TITLE)}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {measured}",
             fontsize=9,
         )
         below.set(xscale="log", yscale="log", xlabel="rounds R")

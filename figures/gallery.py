@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
@@ -141,5 +143,11 @@ def count_axis(axis: Any, most: float, least: float = 1.0) -> None:
 
 
 def mathematics(text: str) -> str:
-    """kappa and zeta_* of a plain-text name, set as mathematics."""
-    return text.replace("kappa", r"$\kappa$").replace("zeta_*", r"$\zeta_*$").replace("mu ", r"$\mu$ ")
+    """The letters of a plain-text name, set as mathematics: kappa, mu, tau, gamma, phi, zeta_*."""
+    text = text.replace("zeta_*", r"$\zeta_*$")
+    return re.sub(r"\b(kappa|mu|tau|gamma|phi)\b", r"$\\\1$", text)
+
+
+def title(name: str, width: int) -> str:
+    """A plain-text name in lines of at most `width` letters, a letter on the line of its number, set as mathematics."""
+    return mathematics(fill(re.sub(r" (?=[\d/]+(?:,|$))", "\u00a0", name), width))

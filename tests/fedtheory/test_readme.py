@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +39,7 @@ def test_the_page_has_examples() -> None:
 @pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
 def test_command_prints_what_the_page_says(command: str, output: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "fedtheory.cli", *command.split()[1:]],
+        [sys.executable, "-m", "fedtheory.cli", *shlex.split(command)[1:]],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

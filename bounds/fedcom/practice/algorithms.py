@@ -239,7 +239,7 @@ class Exact:
     def machine(self, listing: Listing) -> Machine:
         """The listing, carried out.  Raises Undefined or Unreadable."""
         counts = {"m": self.m, "tau": self.tau, "R": self.rounds}
-        letters = {"eta": self.eta, "gamma": self.gamma, "q": Fraction(0)}
+        letters = {"eta": self.eta, "gamma": self.gamma, "q": Fraction(0), "k": Fraction(1), "d": Fraction(1)}
         start = {Place("w", 0, (0,)): np.array([self.w0], dtype=object)}
 
         def gradient(client: int, w: Vector, r: int, c: int) -> Vector:
@@ -391,7 +391,7 @@ def tracking_errors(claim: Listing, d: int, k: int, rounds: int) -> list[Fractio
         ((_, kept),) = top.law(list(message))
         return np.array(kept, dtype=object)
 
-    letters = {"eta": Fraction(1, 10), "gamma": Fraction(1)}
+    letters = {"eta": Fraction(1, 10), "gamma": Fraction(1), "k": Fraction(k), "d": Fraction(d)}
     start = {Place("w", 0, (0,)): 0 * one}
     machine = Machine({"m": 2, "tau": 1, "R": rounds}, letters, Fraction, lambda r: (1, 2), gradient, compress, start)
     machine.run(claim)

@@ -1,7 +1,8 @@
 """The listings of Algorithms 1 to 5, carried out as they stand, in floating point or in fractions.
 
 The lines are loops, `sample S^(r) of |S| = floor(k m) clients`, and assignments; an assignment's right side is made of
-+ - * / ( ), Q(...), sum_j, numbers, the letters eta, gamma, tau, m, q, |S|, and variables:
++ - * / ( ), Q(...), sum_j, numbers, the letters eta, gamma, tau, m, q, k, d, |S| (k of the d coordinates are sent), and
+variables:
 
     w^(r)          the server's, of round r
     delta_j^(r)    client j's, of round r
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from bounds.listings import Carrier, Line, Undefined, Unreadable, tree
 from simulations.algorithms import Memory
 from simulations.algorithms.fedcom import UNCOMPRESSED, variance_factor
-from simulations.compressors import Compressor
+from simulations.compressors import Compressor, Identity, RandK, TopK
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
 from theory.statement import Listing
@@ -124,7 +125,7 @@ class Machine(Carrier):
     """Carries out a listing.
 
     counts    m, tau, R
-    letters   eta, gamma, and q where Q has one
+    letters   eta, gamma; q where Q has one; d, and k where Q sends so many coordinates
     number    how a whole number is read: float or Fraction
     sample    round -> S^(r), of clients 1..m
     gradient  (client, point, round, c) -> stochastic gradient
@@ -295,7 +296,9 @@ class Replay:
 
     def machine(self, listing: Listing) -> Machine:
         """The listing, carried out.  Raises Undefined or Unreadable."""
-        letters = {"eta": self.eta, "gamma": self.gamma}
+        letters = {"eta": self.eta, "gamma": self.gamma, "d": float(self.problem.d)}
+        if isinstance(self.compressor, Identity | RandK | TopK):
+            letters["k"] = float(getattr(self.compressor, "k", self.problem.d))
         if self.compressor.q(self.problem.d).value is not None:
             letters["q"] = variance_factor(self.compressor, self.problem.d)
         counts = {"m": self.problem.M, "tau": self.tau, "R": self.rounds}
