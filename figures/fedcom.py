@@ -332,6 +332,15 @@ def _factors(along_q: Any, along_tau: Any) -> Rows:
     return rows
 
 
+# Algorithm 5: as printed, with the memory rule corrected but the tracking as printed, and with both corrected
+MEMORIES: dict[str, Callable[..., SparseFedCOMGATE]] = {
+    "printed": SparseFedCOMGATE,
+    "rule alone": partial(SparseFedCOMGATE, form="corrected", damping=1.0),
+    "corrected": partial(SparseFedCOMGATE, form="corrected"),
+}
+MEMORY_NAMES = {"printed": "printed", "rule alone": "(9) corrected, undamped", "corrected": "corrected and damped"}
+
+
 # -------------------------------------------------------------------------------------- printed against corrected
 
 
@@ -389,13 +398,12 @@ def algorithms(full: bool = False) -> Drawn:
     for form, k, colour, dash, width in (
         ("printed", 5, RED, "--", 2.2),
         ("printed", 1, ORANGE, "--", 0.9),
+        ("rule alone", 1, GREEN, "-.", 0.9),
         ("corrected", 5, BLUE, "-", 2.2),
-        ("corrected", 2, SKY, "-", 0.9),
-        ("corrected", 1, GREEN, "-", 0.9),
+        ("corrected", 1, SKY, "-", 0.9),
     ):
-        method = SparseFedCOMGATE(tau, eta, compressor=TopK(k), form=form)  # type: ignore[arg-type]
-        runs = run(problem, method, rounds=rounds, x0=x0, record=("dist2",))
-        label = f"{form}, {'nothing left out' if k == 5 else f'top {k} of 5'}"
+        runs = run(problem, MEMORIES[form](tau, eta, compressor=TopK(k)), rounds=rounds, x0=x0, record=("dist2",))
+        label = f"{MEMORY_NAMES[form]}, {'nothing left out' if k == 5 else f'top {k} of 5'}"
         line(axis, "memory", f"{form}, k={k}", runs, label, color=colour, ls=dash, lw=width)
     axis.set_title("The memory rule (9); one run, nothing in it is random")
 
@@ -471,14 +479,14 @@ def kept_at(ratio: float, d: int) -> int:
 
 def sparsification(full: bool = False) -> Drawn:
     """Figure 8: FedCOMGATE with top_k and memory at several compression ratios, printed and corrected."""
-    figure, axes = canvas(1, 2, width=5.0, height=3.6, sharey=True)
+    figure, axes = canvas(1, 3, width=4.4, height=3.6, sharey=True)
     seeds, rounds = (10, 400) if full else (2, 120)
     problem = digits("two classes", 5, batch=8)
     rows: Rows = []
-    for axis, form in zip(axes[0], ("printed", "corrected"), strict=True):
+    for axis, form in zip(axes[0], MEMORIES, strict=True):
         for ratio, colour in zip(RATIOS, (BLACK, BLUE, GREEN, RED), strict=True):
             Q: Compressor = Identity() if ratio == 1 else TopK(kept_at(ratio, problem.d))
-            method = SparseFedCOMGATE(TAU, list(TOP_STEPS), compressor=Q, form=form)  # type: ignore[arg-type]
+            method = MEMORIES[form](TAU, list(TOP_STEPS), compressor=Q)
             runs = run(problem, method, rounds=rounds, seeds=range(seeds), record=("gap",), at=_some(rounds, 20))
             best, converges = best_of_grid(runs)
             told: dict[str, object] = {"form": form, "C_r": ratio, "k": getattr(Q, "k", problem.d)}
@@ -488,7 +496,7 @@ def sparsification(full: bool = False) -> Drawn:
             rows += _curve(
                 axis, best["round"].values, best.gap, told, color=colour, lw=3.5 if ratio == 1 else 1.3, label=label
             )
-        axis.set(yscale="log", ylim=(1e-4, 1e3), xlabel="round r", title=f"memory rule (9), {form}")
+        axis.set(yscale="log", ylim=(1e-4, 1e3), xlabel="round r", title=f"memory: {MEMORY_NAMES[form]}")
         axis.legend(loc="upper left", ncols=2)
     axes[0, 0].set_ylabel(_GAP)
     figure.suptitle(

@@ -231,23 +231,24 @@ class FedGATE(Compressing):
 class SparseFedCOMGATE(Compressing):
     """FedCOMGATE with sparsification and memory, Appendix B.1, (8) and (9); any compressor in the place of top_k.
 
-    form  "printed": the memory rule (9), nu_j = nu_j + (1/m) (w - w_j) - Delta, and alpha = 1;
-          "corrected": nu_j = nu_j + (w - w_j) - Delta_js, what client j's own message left out, and alpha < 1
+    form     "printed": the memory rule (9), nu_j = nu_j + (1/m) (w - w_j) - Delta, and no damping, alpha = 1;
+             "corrected": nu_j = nu_j + (w - w_j) - Delta_js, what client j's own message left out, and damping
+    damping  alpha; None: 1 in the printed form, `damping_of_memory` in the corrected one, k/d for top_k, 1 where nothing
+             is left out
 
     (8) compresses w - w_j, not (w - w_j) / eta as Algorithm 2 does, and the text says "as in Algorithm 2" of the rest.
     Taken to the letter, with Delta in the place of eta Delta_q, the model would move by eta^2 and delta_j by eta times
     a gradient.  Both forms take it in the units of (8): w = w - gamma Delta,
     delta_j = delta_j + (alpha/(eta tau)) (Delta_js - Delta).  nu_j starts at 0, which is not printed.
 
-    The corrected form damps the tracking by alpha, `damping_of_memory`: k/d for top_k, 1 where nothing is left out.  A
-    coordinate that is sent every T rounds brings T differences at once, and its error in delta_j is multiplied by
-    1 - alpha T while the model stands still: with alpha = 1 that runs away at T > 2, so for k < d/2; equal coordinates
-    take turns, T = d/k, and alpha = k/d then leaves no error.  No proof of convergence: on quadratics with gamma = 1 all
-    runs converged for L eta tau <= 4 k/d; with two clients some diverge from 7 k/d on, and the memory alone, without any
-    tracking, from 15 k/d on.
+    Why it is damped: a coordinate that is sent every T rounds brings T differences at once, and its error in delta_j
+    is multiplied by 1 - alpha T while the model stands still: with alpha = 1 that runs away at T > 2, so for k < d/2;
+    equal coordinates take turns, T = d/k, and alpha = k/d then leaves no error.  No proof of convergence: on
+    quadratics with gamma = 1 all runs converged for L eta tau <= 4 k/d; with two clients some diverge at 7.5 k/d,
+    and at 15 k/d even the memory alone, without any tracking.
 
-    `memory["delta"]` and `memory["nu"]` (E, N, M, d) hold delta_j and nu_j.  Raises ValueError for another form; for a
-    round of the corrected one, when the compressor has no alpha.
+    `memory["delta"]` and `memory["nu"]` (E, N, M, d) hold delta_j and nu_j.  Raises ValueError for another form, or an
+    alpha that is not positive and finite; for a round of the corrected form, when the compressor has no alpha.
     """
 
     tau: int
@@ -255,9 +256,11 @@ class SparseFedCOMGATE(Compressing):
     gamma: float = 1.0
     compressor: Compressor = UNCOMPRESSED
     form: Literal["printed", "corrected"] = "printed"
+    damping: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_damping("damping", self.damping)
         if self.form not in ("printed", "corrected"):
             raise ValueError(f"form = {self.form!r}: expected 'printed' or 'corrected'")
 
@@ -274,7 +277,9 @@ class SparseFedCOMGATE(Compressing):
         # server averages: Delta = (1/m) sum_j Delta_js
         Delta = Delta_js.mean(axis=2)
         # client j: delta_j = delta_j + (alpha/(eta tau)) (Delta_js - Delta)
-        alpha = damping_of_memory(self.compressor, problem.d) if self.form == "corrected" else 1.0
+        alpha = self.damping
+        if alpha is None:
+            alpha = damping_of_memory(self.compressor, problem.d) if self.form == "corrected" else 1.0
         memory["delta"] = delta_j + alpha * (Delta_js - Delta[:, :, None]) / (eta[..., None] * self.tau)
         # (9): nu_j = nu_j + (1/m) (w - w_j^(tau)) - Delta
         if self.form == "printed":

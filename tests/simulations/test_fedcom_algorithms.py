@@ -20,6 +20,7 @@ from simulations.algorithms.fedcom import (
     FedGATE,
     FedPAQ,
     SparseFedCOMGATE,
+    damping_of_memory,
 )
 from simulations.algorithms.sfl import PFL
 from simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
@@ -186,6 +187,10 @@ def naive_fedgate(p: Any, a: FedGATE, eta: float, seed: int, rounds: int, w: np.
 
 def naive_sparse(p: Any, a: SparseFedCOMGATE, eta: float, seed: int, rounds: int, w: np.ndarray) -> np.ndarray:
     delta, nu, out = [np.zeros(p.d)] * p.M, [np.zeros(p.d)] * p.M, [w]
+    alpha = a.damping or 1.0
+    if a.damping is None and a.form == "corrected":
+        Q = a.compressor
+        alpha = Q.k / p.d if isinstance(Q, TopK) else 1 / (1 + Q.q(p.d).value)
     for r in range(rounds):
         ends, sent = [], []
         for j in range(p.M):
@@ -196,7 +201,7 @@ def naive_sparse(p: Any, a: SparseFedCOMGATE, eta: float, seed: int, rounds: int
             sent.append(naive_code(a.compressor, (w - w_j) + nu[j], j, seed, r))
         Delta = sum(sent) / p.M
         for j in range(p.M):
-            delta[j] = delta[j] + 1 / (eta * a.tau) * (sent[j] - Delta)
+            delta[j] = delta[j] + alpha / (eta * a.tau) * (sent[j] - Delta)
             if a.form == "printed":
                 nu[j] = nu[j] + 1 / p.M * (w - ends[j]) - Delta
             else:
@@ -280,6 +285,7 @@ WITH_COMPRESSOR: dict[str, tuple[Make, Callable]] = {
     "FedCOMGATE, sign": (partial(VARIANTS["FedCOMGATE, sign of (63)"], tau=2), naive_fedcomgate),
     "memory, printed": (partial(SparseFedCOMGATE, tau=3, gamma=1.5, form="printed"), naive_sparse),
     "memory, corrected": (partial(SparseFedCOMGATE, tau=3, gamma=1.5, form="corrected"), naive_sparse),
+    "memory, damped by hand": (partial(SparseFedCOMGATE, tau=2, form="corrected", damping=0.3), naive_sparse),
     "FedPAQ": (partial(FedPAQ, tau=3), naive_fedpaq),
     "FedPAQ, sampled": (partial(FedPAQ, tau=2, S=2), naive_fedpaq),
     "DIANA": (DIANA, naive_diana),
@@ -578,9 +584,37 @@ def test_memory_rules() -> None:
     assert ends(p, corrected, 200, seeds=[0]) < 1e-9
     assert ends(p, printed, 200, seeds=[0]) > 1e-4
     assert ends(p, printed, 1600, seeds=[0]) < 1e-8
-    # A memory and a tracking feed the same difference back twice: with one coordinate in four sent, that runs away.
+    # A memory and a tracking feed the same difference back twice: with one coordinate in four sent, that runs away,
+    # unless the tracking is damped.
     harsh = replace(corrected, compressor=TopK(1))
-    assert ends(p, harsh, 2000, seeds=[0]) > 1e20
+    assert ends(p, replace(harsh, damping=1.0), 2000, seeds=[0]) > 1e20
+    assert ends(p, harsh, 2000, seeds=[0]) < 1e-20
+
+
+@pytest.mark.parametrize(("m", "tau"), [(2, 5), (4, 1), (8, 2)])
+def test_damping_of_the_memory(m: int, tau: int) -> None:
+    """Three of ten coordinates: undamped, large steps diverge; by k/d, all converge with L eta tau <= 4 k/d."""
+    p = generate(10, m, L=1, mu=0.2, zeta_star=1, delta=0.4)
+    for k in (1, 3):
+        algorithm = SparseFedCOMGATE(tau, [4 * k / 10 / tau, k / 10 / tau], compressor=TopK(k), form="corrected")
+        assert ends(p, algorithm, 3000, seeds=[0]).max() < 1e-20
+        if k == 1:
+            assert ends(p, replace(algorithm, damping=1.0), 3000, seeds=[0]).min() > 1e20
+    # too large a step for a memory of this length
+    if m == 2:
+        assert ends(p, SparseFedCOMGATE(1, 1.0, 1.0, TopK(1), "corrected"), 3000, seeds=[0]) > 1e3
+
+
+class Useless(TopK):
+    def contraction(self, d: int) -> Any:
+        return replace(super().contraction(d), value=1.0)
+
+
+def test_share_of_a_message() -> None:
+    for Q, share in ((TopK(1), 0.25), (TopK(4), 1), (RandK(3), 0.75), (Identity(), 1), (Bernoulli(0.4), 0.4)):
+        assert damping_of_memory(Q, 4) == pytest.approx(share)
+    with pytest.raises(ValueError, match=r"Useless\(k=1\): expected .* with c < 1"):
+        damping_of_memory(Useless(1), 4)
 
 
 def test_scaffold_against_fedavg() -> None:
@@ -794,6 +828,7 @@ def test_too_few_participants() -> None:
         (FedCOMGATE, {"damping": 0.0}, r"damping = 0\.0"),
         (FedCOMGATE, {"sign": 0}, "sign = 0: expected 1 or -1"),
         (FedGATE, {"option": "III"}, "option = 'III': expected 'I' or 'II'"),
+        (SparseFedCOMGATE, {"damping": -1.0}, r"damping = -1\.0"),
         (SparseFedCOMGATE, {"form": "repaired"}, "form = 'repaired': expected 'printed' or 'corrected'"),
         (FedPAQ, {"S": 0}, "S = 0"),
         (SCAFFOLD, {"S": 2.0}, r"S = 2\.0"),

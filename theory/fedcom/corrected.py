@@ -106,7 +106,7 @@ fedcom.correct(
     note="The memory keeps what client j's own message left out; with k = d it stays zero, and the lines are those of "
     "Algorithm 3.  Line 11 is damped by k/d: a coordinate sent every T rounds brings T differences at once, which "
     "multiplies its tracking error by 1 - T without damping, unstable for k < d/2, and by 1 - T k/d with it.  Not "
-    "proved: runs on quadratics converge for L eta tau <= 4 k/d, and some diverge from 7 k/d on.",
+    "proved: runs on quadratics converge for L eta tau <= 4 k/d, and some diverge at 7.5 k/d.",
 )
 fedcom.correct(
     "thmE4.items",

@@ -52,7 +52,8 @@ fedcom.erratum(
     "breaks the statement",
     "nu_j + (1/m)(w - w_j) - Delta, (9)",
     "nu_j + (w - w_j) - Delta_{j,s}: what the client's own message left out.  As printed the memory is not empty when "
-    "nothing is left out, and takes back all but 1/m of every step.",
+    "nothing is left out, and takes back all but 1/m of every step.  The tracking must be damped by k/d besides: it takes "
+    "what the memory has gathered over many rounds for one round's gradient.",
     "alg5.corrected",
 )
 fedcom.erratum(
@@ -116,6 +117,13 @@ fedcom.erratum(
     "lemmaF1.corrected",
 )
 fedcom.erratum(
+    "thmE4.eq73",
+    "breaks the statement",
+    "rests on Lemmas E.1 and E.3",
+    "Which fail; so does it, for q > 1.",
+    "thmE4.corrected",
+)
+fedcom.erratum(
     "tab5.fedcom",
     "breaks the statement",
     "nonconvex R = O(1/epsilon); PL, SC, convex tau without (q+1)/(q/m+1)",
@@ -166,19 +174,6 @@ for _name, _ours in (("thmD4", "thmD4.corrected"), ("thmD7", "thmD7.corrected"))
         _ours,
     )
 fedcom.erratum(
-    "corD8",
-    "breaks the proof",
-    "rests on Theorem D.7",
-    "The corollary's constants leave enough room: it follows from the corrected theorem.",
-)
-fedcom.erratum(
-    "thmE4.eq73",
-    "breaks the proof",
-    "rests on Lemmas E.1 and E.3",
-    "Which fail; see the corrected theorem.",
-    "thmE4.corrected",
-)
-fedcom.erratum(
     "thmE6.recursion",
     "breaks the proof",
     "+ (gamma eta/2)(1 - (q+1) L eta gamma tau) e_{r-1} inserted in step (a) of (84)",
@@ -207,22 +202,6 @@ fedcom.erratum(
     "Holds for the damped algorithm, for G_q m^2 epsilon of the order of 1.",
     "corE10.corrected",
 )
-fedcom.erratum(
-    "corE5",
-    "breaks the proof",
-    "eighth term L m/(gamma^2 R^2 (q+1)), ninth m G_q/(R tau gamma^2 (q+1))",
-    "Inserting the learning rate into (62) gives L m tau/(gamma^2 R^2 (q+1)) and sqrt(m) G_q/sqrt(R tau^3 (q+1)).",
-    "corE5.corrected",
-)
-fedcom.erratum(
-    "corE8",
-    "breaks the proof",
-    "2 L f_gap/((q+1)^2 gamma^2)",
-    "Inserting the learning rate into (79) gives 4 L f_gap; (91) has it right.  With gamma = 1 and small q the learning "
-    "rate is not admissible by (78).",
-    "corE8.corrected",
-)
-
 # Hypotheses
 
 fedcom.erratum(
@@ -261,6 +240,22 @@ fedcom.erratum(
     "(79) without 8 L^4 eta^3 tau^2 sigma^2 / (mu (1 - eta L)) of (88)",
     "The term is in (88) and in Corollary E.8.",
     "thmE6.corrected",
+)
+
+fedcom.erratum(
+    "corE5",
+    "constant",
+    "eighth term L m/(gamma^2 R^2 (q+1)), ninth m G_q/(R tau gamma^2 (q+1))",
+    "Inserting the learning rate into (62) gives L m tau/(gamma^2 R^2 (q+1)) and sqrt(m) G_q/sqrt(R tau^3 (q+1)).",
+    "corE5.corrected",
+)
+fedcom.erratum(
+    "corE8",
+    "constant",
+    "2 L f_gap/((q+1)^2 gamma^2)",
+    "Inserting the learning rate into (79) gives 4 L f_gap; (91) has it right.  With gamma = 1 and small q the learning "
+    "rate is not admissible by (78).",
+    "corE8.corrected",
 )
 
 # Misprints

@@ -310,10 +310,6 @@ def tuned_contraction(source: str, also_uses: str = "") -> Callable[[Statement],
         found = catalogue.find(f"fedcom.{source}")
         step = statement.where[eta]
         given = {eta: step, kappa: L / mu}
-        for condition in conditions_of(found):
-            relation = condition.subs(eta, step)
-            if relation != sympy.true:
-                ledger.require(f"condition {condition}", relation, mu <= L)
         v = bound_of(found).value
         if also_uses:
             v += 3 / mu * {t.name: t.value for t in claimed(also_uses).terms}["noise"]
@@ -326,6 +322,10 @@ def tuned_contraction(source: str, also_uses: str = "") -> Callable[[Statement],
         goal = value.xreplace({decayed: decay}).subs(given)
         ledger.conditions = [r.subs(given) for r in ledger.conditions if r.subs(given) != sympy.true]
         ledger.at_most("learning rate inserted", derived, goal, [*ATOMS, decay])
+        for condition in conditions_of(found):
+            relation = condition.subs(eta, step)
+            if relation != sympy.true:
+                ledger.require(f"condition {condition}", relation, mu <= L)
         return ledger
 
     return check
@@ -388,10 +388,10 @@ def from_bound(source: str) -> Callable[[Statement], Ledger]:
         found = catalogue.find(f"fedcom.{source}")
         step = statement.where[eta]
         ledger = Ledger(conditions_of(statement))
-        for condition in conditions_of(found):
-            ledger.require(f"condition {condition}", condition.subs(eta, step))
         terms = [sympy.simplify(t.value.subs(eta, step)) for t in bound_of(found).terms]
         covered(terms, order_of(statement), list(ledger.conditions), ledger)
+        for condition in conditions_of(found):
+            ledger.require(f"condition {condition}", condition.subs(eta, step))
         return ledger
 
     return check
