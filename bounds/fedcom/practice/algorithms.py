@@ -253,11 +253,16 @@ class Exact:
         """A variable of rounds 0 ... R; of client 1..m, or of the server.  Raises Undefined."""
         return [machine.value(name, client, r)[0] for r in range(self.rounds + 1)]
 
+    @property
+    def samples(self) -> str:
+        """The clients that take part, round by round."""
+        return " ".join("".join(map(str, self.sample(r))) for r in range(self.rounds))
+
     def told(self) -> dict[str, Any]:
         """What is needed to do it by hand."""
         return {
-            "curvatures": [p.curvature for p in self.clients],
-            "minimisers": [p.minimiser for p in self.clients],
+            "curvatures": ", ".join(str(p.curvature) for p in self.clients),
+            "minimisers": ", ".join(str(p.minimiser) for p in self.clients),
             "w^(0)": self.w0, "eta": self.eta, "gamma": self.gamma, "tau": self.tau,
         }  # fmt: skip
 
@@ -303,7 +308,7 @@ def sampling(statement: Statement, full: bool = False) -> Verdict:
         if off is not None:
             return _drawn_back(run, w, means, off)
         if run.S > 1 and not abs(gradients[-1]) <= NEAR * abs(gradients[0]):
-            witness = {**run.told(), "S^(r)": [run.sample(r) for r in range(run.rounds)], "f'(w^(0))": gradients[0],
+            witness = {**run.told(), "S^(r)": run.samples, "f'(w^(0))": gradients[0],
                        f"f'(w^({run.rounds}))": float(gradients[-1])}  # fmt: skip
             return Verdict(Status.REFUTED, f"{run}: does not come to the minimiser", witness=witness)
         found.append(
@@ -320,7 +325,7 @@ def _drawn_back(run: Exact, w: Sequence[Fraction], means: Sequence[Fraction], of
     """The verdict on a listing whose gradient trackings do not keep their mean zero."""
     pull = (1 - Fraction(run.S, run.m)) / (run.eta * run.gamma * run.tau)
     tied = all(mean == pull * (w[0] - point) for mean, point in zip(means, w, strict=True))
-    witness = {**run.told(), "S^(r)": [run.sample(r) for r in range(run.rounds)], "round": off, "w": w[off],
+    witness = {**run.told(), "S^(r)": run.samples, "round": off, "w": w[off],
                "(1/m) sum_j delta_j": means[off]}  # fmt: skip
     says = f"{run}: after round {off - 1} the mean of the delta_j is {means[off]}, not 0"
     if tied:
