@@ -50,10 +50,10 @@ _NOTHING_TO_DECIDE = {
 _STRONGEST = (
     "counterexample",
     "enumeration",
+    "moments",
     "search",
     "derivation",
     "certificate",
-    "moments",
     "units",
     "run",
     "ledger",
@@ -193,6 +193,11 @@ def _left_open(paper: str, own: Sequence[Checked]) -> str:
 
 
 def _value(value: object) -> str:
+    """A number, a text, or several of them."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_value(one)}" for key, one in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_value, value))
     return significant(value) if isinstance(value, float) else str(value)
 
 

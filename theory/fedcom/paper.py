@@ -31,10 +31,8 @@ m = _symbol("m", "m", "number of clients (p in Section F)", **_count)
 tau = _symbol("tau", r"\tau", "number of local steps in a round", **_count)
 R = _symbol("R", "R", "number of communication rounds", **_count)
 n = _symbol("n", "n", "largest number of samples of a client (finite sums)", **_count)
-S = _symbol("S", r"|\mathcal{S}|", "number of participating clients, floor(k m)", **_count)
 j = _symbol("j", "j", "index of a client", **_count)
 c = _symbol("c", "c", "index of a local step", **_index)
-r = _symbol("r", "r", "index of a round", **_index)
 
 # Constants of the problem, of the compressor and of the run
 L = _symbol("L", "L", "smoothness constant of every f_j (Assumption 1)", F / X**2, **_positive)
@@ -46,7 +44,6 @@ G_q = _symbol("G_q", "G_q", "heterogeneity of compression (Assumption 5)", F**2 
 eta = _symbol("eta", r"\eta", "local learning rate", X**2 / F, **_positive)
 gamma = _symbol("gamma", r"\gamma", "global learning rate", **_positive)
 phi = _symbol("phi", r"\phi", "regularisation: f(w) + (phi/2) ||w||^2", F / X**2, **_positive)
-alpha = _symbol("alpha", r"\alpha", "damping of the gradient tracking; 1 as printed", **_positive)
 epsilon = _symbol("epsilon", r"\epsilon", "accuracy that is asked for", **_positive)
 f_gap = _symbol("f_gap", r"(f(w^{(0)})-f(w^{(*)}))", "initial gap", F, **_amount)
 fj_gap_mean = _symbol(
@@ -78,7 +75,6 @@ w = _symbol("w", r"\mathbf{w}", "a point; the global model", X)
 w_star = _symbol("w_star", r"\mathbf{w}^{(*)}", "a minimiser of f", X)
 Q = _symbol("Q", "Q", "the compressor", F / X)
 x = _symbol("x", r"\mathbf{x}", "a message", F / X)
-x_j = _symbol("x_j", r"\mathbf{x}_j", "client j's message", F / X)
 g_tilde = _symbol("g_tilde", r"\tilde{\mathbf{g}}_j(w)", "stochastic gradient of client j at w", F / X)
 w_end = _symbol("w_end", r"w_j^{(\tau,r)}", "client j's model after the local steps", X)
 g_sum = _symbol("g_sum", r"\sum_c\tilde g_j^{(c,r)}", "client j's stochastic gradients of the round, summed", F / X)
@@ -93,7 +89,6 @@ delta_sum = _symbol("delta_sum", r"\sum_{k}(\Delta_q^{(k)}-\Delta_{j,q}^{(k)})",
 delta_mean = _symbol("delta_mean", r"\frac1m\sum_j\delta_j^{(r)}", "mean of the gradient trackings", F / X)
 Delta_jq = _symbol("Delta_jq", r"\Delta_{j,q}^{(r)}", "client j's message", F / X)
 Delta_q = _symbol("Delta_q", r"\Delta_q^{(r)}", "mean of the messages", F / X)
-d_sum = _symbol("d_sum", r"\sum_c(\tilde g_j^{(c,r)}-\delta_j^{(r)})", "what client j compresses", F / X)
 d_next = _symbol("d_next", r"\mathbb{E}_Q[\tilde d_{jq}^{(c,r+1)}]", "mean local direction a round later", F / X)
 g_next = _symbol("g_next", r"\tilde g_j^{(c,r+1)}", "stochastic gradient a round later", F / X)
 g_i = _symbol("g_i", r"\mathbf{g}_i", "full gradient of client i", F / X)
@@ -116,9 +111,7 @@ avg_grad_sq = _quantity(
 )
 gap_last = _quantity("gap_last", r"\mathbb{E}[f(w^{(R)})-f(w^{(*)})]", "expected gap after R rounds", F)
 gap_r = _quantity("gap_r", r"\mathbb{E}[f(w^{(r)})-f(w^{(*)})]", "expected gap before round r", F)
-gap_next = _quantity("gap_next", r"\mathbb{E}[f(w^{(r+1)})-f(w^{(*)})]", "expected gap a round later", F)
 grad_sq = _quantity("grad_sq", r"\mathbb{E}\|\nabla f(w^{(r)})\|^2", "expected squared gradient norm", _g2)
-descent = _symbol("descent", r"\mathbb{E}[f(w^{(r+1)})-f(w^{(r)})]", "expected change of f in a round", F)
 inner = _symbol(
     "inner",
     r"\mathbb{E}\langle\nabla f(w^{(r)}),\tilde g^{(r)}\rangle",

@@ -85,7 +85,7 @@ heterogeneous = fedcom.say(
     ),
     note="Reconstructed.",
 )
-_x = IndexedBase("x_j", real=True)
+_x = IndexedBase("x", real=True)
 gap_of_compression = fedcom.say(
     "assumption",
     "asm5",

@@ -213,7 +213,7 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
             for drawn in product(masks, repeat=m + 1)
         ]
         for name, messages in _messages(m, radius):
-            known = {"x_j": messages, "m": Fraction(m)}
+            known = {"x": messages, "m": Fraction(m)}
             cases.append(Case(f"{Q.name}, shared, {name}, m = {m}", {**known, "G_q": Fraction(0)}, shared))
             bound = Fraction(q) * radius**2 / m
             where = f"{Q.name}, independent, {name}, m = {m}, ||x_j|| <= {radius}"
