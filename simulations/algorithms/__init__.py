@@ -55,7 +55,7 @@ class Algorithm(Protocol):
 @cache
 def registry() -> dict[str, Callable[..., Algorithm]]:
     """Every algorithm that needs nothing but a problem, by name: the `ALGORITHMS` of the papers' modules."""
-    modules = (importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
+    modules = (importlib.import_module(f"simulations.algorithms.{m.name}") for m in pkgutil.iter_modules(__path__))
     return {name: build for module in modules for name, build in module.ALGORITHMS.items()}
 
 

@@ -1,7 +1,7 @@
 """Algorithms of "Federated Learning with Compression: Unified Analysis and Sharp Guarantees" (AISTATS 2021).
 
 `FedCOM`, `FedCOMGATE`: Algorithms 1 and 2, and 4 with sampled clients.  `FedGATE`: Algorithm 3.  `SparseFedCOMGATE`:
-Appendix B.1, (8) and (9).  Those it compares with: `FedPAQ` (FedAvg with compression), `SCAFFOLD`, `DIANA`, `VRDIANA`.
+Section B.2, (8) and (9).  Those it compares with: `FedPAQ` (FedAvg with compression), `SCAFFOLD`, `DIANA`, `VRDIANA`.
 `VARIANTS`: FedCOMGATE as printed here and there, and corrected, by name.
 
 Letters are the listings' own: w the server's model, w_j a client's, tau local steps, eta and gamma the local and the
@@ -229,7 +229,7 @@ class FedGATE(Compressing):
 
 @dataclass(frozen=True)
 class SparseFedCOMGATE(Compressing):
-    """FedCOMGATE with sparsification and memory, Appendix B.1, (8) and (9); any compressor in the place of top_k.
+    """FedCOMGATE with sparsification and memory, Section B.2, (8) and (9); any compressor in the place of top_k.
 
     form     "printed": the memory rule (9), nu_j = nu_j + (1/m) (w - w_j) - Delta, and no damping, alpha = 1;
              "corrected": nu_j = nu_j + (w - w_j) - Delta_js, what client j's own message left out, and damping

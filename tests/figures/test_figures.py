@@ -64,7 +64,7 @@ def test_a_refuted_bound_is_crossed_and_its_correction_is_not(number: int) -> No
     above = drawn.canvas.axes[0]
     labels = [line.get_label() for line in above.get_lines()]
     assert {"bound (sum)", "measured", "corrected"} <= set(labels)
-    assert ("measured, corrected weights" in labels) == (number == 42)  # the others average alike
+    assert ("measured, corrected form" in labels) == (number == 42)  # the others average alike
     assert above.collections, "no band"
     data = drawn.data
     assert (data.low <= data["mean"]).all() and (data["mean"] <= data.high).all()
