@@ -82,8 +82,8 @@ def _claim(claim: Claim, paper: str) -> list[str]:
             lines += ["", indented(unicode(paper, formula))]
     elif isinstance(claim, Rates):
         for rate in claim.rates:
-            o = "Õ" if rate.polylog else "O"
-            rounds, steps = (f"{o}({plain(e)})" for e in (rate.rounds, rate.steps))
+            rounds = f"{'Õ' if rate.polylog else 'O'}({plain(rate.rounds)})"
+            steps = "1" if rate.steps == 1 else f"O({plain(rate.steps)})"
             given = "".join(f", given {plain(relation)}" for relation in rate.given)
             lines.append(f"  {rate.case}: R = {rounds}, tau = {steps}{given}")
     elif isinstance(claim, Listing):

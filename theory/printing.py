@@ -284,7 +284,8 @@ def _latex_of(claim: Claim, paper: str) -> str:
 
 def _rate(paper: str, rate: Rate) -> str:
     o = r"\tilde{\mathcal{O}}" if rate.polylog else r"\mathcal{O}"
-    rounds, steps = (rf"{o}\left({latex(paper, e)}\right)" for e in (rate.rounds, rate.steps))
+    rounds = rf"{o}\left({latex(paper, rate.rounds)}\right)"
+    steps = "1" if rate.steps == 1 else rf"\mathcal{{O}}\left({latex(paper, rate.steps)}\right)"
     given = "".join(rf",\; {latex(paper, relation)}" for relation in rate.given)
     return rf"\text{{{rate.case}: }} R = {rounds}, \tau = {steps}{given}"
 

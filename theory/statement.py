@@ -198,7 +198,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Rate:
-    """With R = O(rounds) and tau = O(steps), the quantity is O(epsilon); O~ when `polylog`; where `given` holds."""
+    """With R = O(rounds), O~ when `polylog`, and tau = O(steps) >= 1, the quantity is O(epsilon), where `given` holds."""
 
     case: str
     rounds: sympy.Expr

@@ -15,8 +15,8 @@ from theory.statement import Evidence, Status, Verdict
 
 ROOT = Path(__file__).parents[2]
 
-# Its letters are not those of its assumptions; an assumption that most compressors do not meet
-NOT_DECIDED = ("sfl.lemma14", "fedcom.asm5")
+# Its letters are not those of its assumptions; assumptions that say too little, or that most compressors do not meet
+NOT_DECIDED = ("sfl.lemma14", "fedcom.asm2", "fedcom.asm5", "fedcom.alg2")
 # A second reading of a bracket, which its units exclude
 READ_OTHERWISE = "fedcom.corE8.early_bracket"
 

@@ -135,5 +135,5 @@ def test_conditions_on_the_learning_rate() -> None:
 
 def test_items_of_the_proof() -> None:
     found = verdict("thmE4.items", "derivation")
-    assert found.status is Status.REFUTED and len(found.witness) == 3
+    assert found.status is Status.REFUTED and len(found.witness) == 4
     assert verdict("thmE4.items.corrected", "derivation").status is Status.PROVED

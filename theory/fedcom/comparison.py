@@ -17,11 +17,13 @@ vrdiana = Rates(
         Rate("convex", ((1 + q / m) * sqrt(n) + q / sqrt(n)) / epsilon, _one),
     )
 )
-_quoted = "A result of another paper [21], quoted; FedCOM's rates are compared with it."
+_quoted = "A result of another paper [21], quoted; FedCOM's rates are compared with it.  F.S. (finite sums): "
 for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
     number = table.removeprefix("tab")
-    fedcom.say("table", f"{table}.diana", f"Section A, Table {number} ({data}), DIANA", diana, note=_quoted)
-    fedcom.say("table", f"{table}.vrdiana", f"Section A, Table {number} ({data}), VR-DIANA", vrdiana, note=_quoted)
+    fedcom.say("table", f"{table}.diana", f"Section A, Table {number} ({data}), DIANA", diana, note=f"{_quoted}no.")
+    fedcom.say(
+        "table", f"{table}.vrdiana", f"Section A, Table {number} ({data}), VR-DIANA", vrdiana, note=f"{_quoted}yes."
+    )
     if table == "tab5":
         fedcom.say(
             "table",
@@ -36,6 +38,7 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
                 )
             ),
             rests_on=["corD5", "corD8", "thmD9"],
+            note="F.S. (finite sums): no.",
         )
     else:
         fedcom.say(
@@ -51,6 +54,7 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
                 )
             ),
             rests_on=["corE5", "corE8", "corE10"],
+            note="F.S. (finite sums): no.",
         )
 
 fedcom.say(

@@ -63,7 +63,7 @@ from theory.fedcom.paper import (
     w_r,
     w_star_norm,
 )
-from theory.fedcom.setting import E, compressed, heterogeneous, homogeneous, smooth
+from theory.fedcom.setting import E, convex, heterogeneous, homogeneous, independent, polyak, smooth
 from theory.statement import Listing, Rate, Rates, Relations, Words, at_most, implied, order
 
 _half = Rational(1, 2)
@@ -112,7 +112,7 @@ fedcom.correct(
     "thmE4.items",
     Relations(
         (
-            Eq(delta, -delta_sum / tau),
+            Eq(delta_next, -delta_sum / tau),
             Eq(delta_mean, 0),
             Eq(w_next, w_r - gamma * eta * Delta_q),
             Eq(delta_next, delta + (Delta_jq - Delta_q) / tau),
@@ -127,7 +127,6 @@ fedcom.correct(
 # ------------------------------------------------------------------------------------------- Section D: FedCOM
 
 _local = L * eta * tau  # how far a round's local steps go, in units of the function's own scale
-_independent = "The clients' compressors are independent, which (11) uses and Assumption 2 does not say."
 
 fedcom.correct(
     "lemmaD1",
@@ -137,9 +136,8 @@ fedcom.correct(
         noise=(q + 1) * (1 + 2 * _local) * tau * sigma**2 / m,
     ),
     when=[_local <= 1],
-    assumes=[smooth, compressed, homogeneous],
+    assumes=[smooth, independent, homogeneous],
     rests_on=["lemmaD3.summed"],
-    note=_independent,
 )
 fedcom.correct(
     "lemmaD3",
@@ -163,8 +161,8 @@ fedcom.correct(
         drift=L**2 * eta**2 * tau * sigma**2,
     ),
     when=[limit_D <= 1],
+    assumes=[smooth, independent, homogeneous],
     rests_on=["lemmaD1.corrected", "lemmaD2", "lemmaD3.summed"],
-    note=_independent,
 )
 fedcom.correct(
     "thmD7",
@@ -175,8 +173,8 @@ fedcom.correct(
         noise=(1 + q) * (1 + 2 * _local) * gamma * eta * L * sigma**2 / (2 * m * mu),
     ),
     when=[limit_D <= 1, curved],
+    assumes=[smooth, independent, homogeneous, polyak],
     rests_on=["lemmaD1.corrected", "lemmaD2", "lemmaD3.summed"],
-    note=_independent,
 )
 _eta_D9 = 1 / (2 * (L + phi) * gamma * tau * b)
 fedcom.correct(
@@ -190,6 +188,7 @@ fedcom.correct(
     ),
     when=[gamma >= 1],
     where={eta: _eta_D9},
+    assumes=[smooth, independent, homogeneous, convex],
     rests_on=["thmD7.corrected"],
     also=[],
     note="For every phi > 0.  The regularised function is (L+phi)-smooth, and its initial gap has the term of w^(0).",
@@ -203,6 +202,7 @@ fedcom.correct(
         drift=m * sigma**2 / (R * gamma**2),
     ),
     when=[gamma >= m, 9 * (b + 1) ** 2 * m * tau / (q + 1) <= R],
+    assumes=[smooth, independent, homogeneous],
     rests_on=["thmD4.corrected"],
     also=[
         Rates(
@@ -221,6 +221,7 @@ fedcom.correct(
         "tau m/(q+1); it needs R to be at least (q/m+1)^2 tau m/(q+1).",
         ((b + 1) ** 2 * tau * m / (q + 1) <= R, b**2 * tau * m / (q + 1) <= R),
     ),
+    when=[gamma >= 1],
     rests_on=["cond21"],
     also=[],
     note="The first relation is sufficient, the second necessary.",
@@ -236,7 +237,9 @@ fedcom.correct(
         )
     ),
     rests_on=["thmD4.corrected", "thmD7.corrected", "thmD9.corrected"],
-    note="The number of local steps is larger by (q+1)/(q/m+1) than printed, or the rounds by q/m+1.",
+    assumes=[smooth, independent, homogeneous],
+    note="The number of local steps is larger by (q+1)/(q/m+1) than printed, or the rounds by q/m+1.  In the PL and "
+    "strongly convex rows the noise comes with 1/mu besides, as in Corollary D.8.",
 )
 
 # --------------------------------------------------------------------------------------- Section E: FedCOMGATE
@@ -280,7 +283,7 @@ fedcom.correct(
     rests_on=["alg2"],
     also=[],
     note="By the error of the gradient tracking itself, which compression feeds and the printed lemma leaves out.  Holds "
-    "whatever made delta_j, as long as they sum to zero.",
+    "whatever made delta_j.",
 )
 fedcom.correct(
     "lemmaF1",
@@ -355,7 +358,7 @@ fedcom.correct(
     ),
     when=[c.subs(L, L + phi) for c in (slow_q, small_q)],
     where={},
-    assumes=[smooth, *compression],
+    assumes=[smooth, *compression, convex],
     rests_on=["thmE6.corrected"],
     note=f"{_damped}  For every phi > 0 and every admissible eta, gamma.",
 )
@@ -418,5 +421,6 @@ fedcom.correct(
         )
     ),
     rests_on=["thmE4.corrected", "thmE6.corrected", "thmE9.corrected"],
-    note=f"{_damped}  The printed rates, for so few clients that the term of G_q is of the order of epsilon too.",
+    note=f"{_damped}  The printed rates, for so few clients that the term of G_q is of the order of epsilon too.  In the PL "
+    "and strongly convex rows the noise comes with 1/mu besides.",
 )

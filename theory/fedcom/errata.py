@@ -28,15 +28,16 @@ fedcom.erratum(
     "breaks the statement",
     "Theorem E.9 with L, and with the initial gap of f",
     "As for Theorem E.4 when q > 1.  The regularised function is (L+phi)-smooth, and its initial gap has the term "
-    "(phi/2) ||w^(0)||^2.",
+    "(phi/2) ||w^(0)||^2.  (88) needs the regularised f_j to be strongly convex, and its w_j^(*) are their minimisers.  "
+    "1/sqrt(m tau) has no dimension, phi has.",
     "thmE9.corrected",
 )
 fedcom.erratum(
     "thmD9",
     "breaks the statement",
     "Theorem D.9 with L, and with the initial gap of f",
-    "The regularised function is (L+phi)-smooth: with phi = 1/sqrt(m tau) > L the printed step size diverges.  Its initial "
-    "gap has the term (phi/2) ||w^(0)||^2.  phi has the dimension of L, 1/sqrt(m tau) has none.",
+    "The regularised function is (L+phi)-smooth: with phi = 1/sqrt(m tau) > 3 L the printed step size diverges.  Its "
+    "initial gap has the term (phi/2) ||w^(0)||^2.  phi has the dimension of L, 1/sqrt(m tau) has none.",
     "thmD9.corrected",
 )
 fedcom.erratum(
@@ -142,7 +143,7 @@ fedcom.erratum(
 fedcom.erratum(
     "rem7",
     "breaks the statement",
-    "gamma^2 (sqrt((q+1)^2 gamma^2 + 4) - (q+1) gamma)^2 = Theta(1), hence R >= tau m/(5(q+1)) is enough",
+    "gamma^2 (sqrt((q+1)^2 gamma^2 + 4) - (q+1) gamma)^2 = Theta(1), hence R >= tau m/(5(q+1)), hence R = O(1/epsilon)",
     "It is of the order 1/(q+1)^2; (33) lacks the factor 4 and (34) is necessary, not sufficient.  Enough is "
     "R >= (q/m+2)^2 tau m/(q+1).",
     "rem7.corrected",
@@ -219,11 +220,26 @@ fedcom.erratum(
     "cond78.corrected",
 )
 fedcom.erratum(
+    "asm2",
+    "missing hypothesis",
+    "unbiased with variance factor q, nothing of how the clients' compressors depend on each other",
+    "Section D needs them to be uncorrelated, step (2) of (11): with shared coins the variance of the mean is q, not q/m, "
+    "and Lemma D.1, Theorems D.4, D.7, D.9 and Corollary D.8 fail (f_j = w^2/2, m = 20, q = 19, eta = 1/3: the gap grows).",
+    "asm2.independent",
+)
+fedcom.erratum(
+    "alg2",
+    "missing hypothesis",
+    "delta_j + (1/tau)(Delta_jq - Delta_q) for every compressor",
+    "Stable for q < 1 alone; damped by 1/(1+q) for every q.",
+    "alg2.corrected",
+)
+fedcom.erratum(
     "asm5",
     "missing hypothesis",
     "a constant G_q for all messages",
-    "For independent unbiased compressors with q > 0 there is none: the left side grows with the square of the messages.  "
-    "It exists, and is 0, for linear compressors that share their coins.",
+    "For m >= 2 independent unbiased compressors that scale with their message, q > 0, there is none: the left side "
+    "grows with the square of the messages.  It exists, and is 0, for linear compressors that share their coins.",
 )
 # Constants
 
@@ -286,5 +302,36 @@ for _name, _printed, _true in (
     ("lemmaF4", "(103): a fifth term that (105) does not have", "five terms"),
     ("lemmaF5", "(107): g^(c,0) and w^(c,0)", "g^(0) and w^(0)"),
     ("lemmaF6", "(115): mean of the squared norms", "squared norm of the mean, as in (113)"),
+    (
+        "thmE6.eq88",
+        "(88), footnote: the noise inside the bracket, under the power",
+        "outside, as in the display; it does not decay",
+    ),
+    ("thmE6.recursion", "(84): (1/2) gamma^2 eta^2, twice", "gamma eta/2"),
+    (
+        "thmE6.recursion",
+        "(84): the e_(r-1) bracket with - 10 eta^2 ..., Delta^r a_0",
+        "+ 10 eta^2 ...; Delta^(r+1) a_0",
+    ),
+    ("thmE6", "(82): an equality after Lemma E.7 is used; (87): exponent r", "an inequality; exponent R"),
+    ("lemmaF5", "(108): g_j^(0) becomes g_j^(c,0) in the last line", "three terms instead of four give (107)"),
+    ("lemmaF1", "(97): partial sums in C; (60), (80), (111), (112): whole sums", "partial sums, as (110) has k < c"),
+    ("lemmaF4", "(106): the differences of rounds r and r-1 on the right", "those along the drift of round r-1"),
+    ("lemmaF4", "(105): the third and fourth sums without tau in one line", "tau times them, as in the next line"),
+    ("lemmaF6", "(114): (q+1) before G_q", "G_q"),
+    ("lemmaE1", "(51), step 1: Assumption 2, with an equality", "Assumption 5, with an inequality"),
+    ("lemmaE1", "(50): Q(sum g - Delta_j), Delta_j outside the sum", "inside, as in (49)"),
+    ("lemmaE1", "(56): 'i.i.d. data distribution' in the heterogeneous section", "Assumption 4"),
+    ("lemmaE3", "Assumptions 2, 4 and 5", "and 1, which Lemmas F.1 and F.4 use"),
+    ("lemmaD2", "Assumption 1", "and Assumptions 2 and 3"),
+    ("lemmaE2", "Assumption 1", "and Assumption 4"),
+    ("lemmaD1", "before (12): Assumption 4", "Assumption 3"),
+    ("thmD4", "after (24): w^(r) = w^(r-1) - gamma g^(r)", "w^(r+1) = w^(r) - gamma g_Q^(r)"),
+    ("thmD4", "left sides of (22), (30), (35) without an expectation", "with one; so (62), (73)"),
+    ("thmD9", "(47), (94): ||w^(r)||^2", "||w^(R)||^2"),
+    ("corD8", "gamma without bound: (q+1) kappa", "(q/m+1) kappa"),
+    ("thmE4.items", "item 4: sum up to r; item 8: R >= 1", "up to r-1; r >= 1"),
+    ("alg1", "(24): lower limit 'c=0, r'", "c=0"),
+    ("corE8", "(89): the bracket closed after the third term", "after the eighth"),
 ):
     fedcom.erratum(_name, "misprint", _printed, _true)

@@ -44,7 +44,15 @@ from theory.fedcom.paper import (
     tracked_message_sq,
     w_star_norm,
 )
-from theory.fedcom.setting import compressed, gap_of_compression, heterogeneous, polyak, smooth
+from theory.fedcom.setting import (
+    compressed,
+    convex,
+    gap_of_compression,
+    heterogeneous,
+    polyak,
+    smooth,
+    strongly_convex,
+)
 from theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 
 compression = [compressed, heterogeneous, gap_of_compression]
@@ -74,9 +82,10 @@ fedcom.say(
         mean_gradients=-eta * mean_grad_sq_sum / 2,
         drift=eta * L**2 * drift_mean / 2,
     ),
-    assumes=[smooth, heterogeneous],
+    assumes=[smooth],
     rests_on=["alg2"],
-    note="g^(t) is printed for g^(r).  The last line of (59) has a further factor 1/m.",
+    note="g^(t) is printed for g^(r).  The last line of (59) has a further factor 1/m.  Uses Assumption 4 "
+    "without naming it.",
 )
 fedcom.say(
     "lemma",
@@ -180,7 +189,7 @@ fedcom.say(
         gradient_at_start=L * m / (gamma**2 * R**2 * (q + 1)) * f_gap,
         compression=m * G_q / (R * tau * gamma**2 * (q + 1)),
     ),
-    when=[gamma >= m],
+    when=[gamma >= m, (30 * eta**2 * L**2 * tau**2).subs(eta, balanced) <= 1],
     where={eta: balanced},
     assumes=[smooth, *compression],
     rests_on=["thmE4", "rem8"],
@@ -272,10 +281,10 @@ fedcom.say(
         gradient_at_start=16 * L**3 * tau**2 * eta**2 * f_gap,
     ),
     when=[small, implied(eta * L < 1, "implied: 30 eta^2 L^2 tau^2 <= 1"), curved],
-    assumes=[smooth, heterogeneous],
-    rests_on=["asm7"],
+    assumes=[smooth, heterogeneous, strongly_convex],
     note="(V) is (4 L^2 eta^2/(m tau)) sum_j sum_c ||.||^2.  Here mu is the strong convexity constant of every f_j.  The "
-    "contraction is used in the form of the footnote; the bracket of the last line is closed after the first term.",
+    "contraction is used as in the display, with the noise outside the power; the bracket of the last line is closed "
+    "after the first term.",
 )
 fedcom.say(
     "lemma",
@@ -364,7 +373,7 @@ fedcom.say(
         (_small_side <= 1).subs(eta, eta_E9),
     ],
     where={phi: 1 / sqrt(m * tau), eta: eta_E9},
-    assumes=[smooth, *compression],
+    assumes=[smooth, *compression, convex],
     rests_on=["thmE6", "thmE6.eq88", "cond78"],
     note="FedCOMGATE on f(w) + (phi/2) ||w||^2.  (90) prints mu, which the proof replaces by phi = 1/sqrt(m tau); so it "
     "is read here, with the theorem's step size.  kappa is not defined; it is a letter of its own.  (94) to (96) print "
@@ -376,7 +385,7 @@ fedcom.say(
     "Section E.3, Corollary E.10",
     Rates((Rate("convex", L * (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),)),
     when=[gamma >= sqrt(m * tau)],
-    assumes=[smooth, *compression],
+    assumes=[smooth, *compression, convex],
     rests_on=["thmE9"],
 )
 

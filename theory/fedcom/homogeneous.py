@@ -30,7 +30,7 @@ from theory.fedcom.paper import (
     tau,
     w_star_norm,
 )
-from theory.fedcom.setting import compressed, homogeneous, polyak, smooth
+from theory.fedcom.setting import compressed, convex, homogeneous, polyak, smooth
 from theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 
 b = q / m + 1
@@ -61,9 +61,10 @@ fedcom.say(
         local_gradients=-eta * grad_sq_sum_mean / 2,
         drift=eta * L**2 * drift_mean / 2,
     ),
-    assumes=[smooth, homogeneous],
+    assumes=[smooth],
     rests_on=["alg1"],
-    note="g_Q of the lemma carries eta; its mean over Q and the mini-batches is eta times the clients' summed gradients.",
+    note="g_Q of the lemma carries eta; its mean over Q and the mini-batches, by Assumptions 2 and 3, which the lemma does "
+    "not name, is eta times the clients' summed gradients.",
 )
 fedcom.say(
     "lemma",
@@ -96,7 +97,7 @@ fedcom.say(
     when=[limit21 <= 1],
     assumes=[smooth, compressed, homogeneous],
     rests_on=["lemmaD1.proof", "lemmaD2", "lemmaD3", "cond21"],
-    note="The left side is printed without an expectation; it is read with one.",
+    note="The left side is printed without an expectation; it is read with one.  The compressors are read as independent.",
 )
 
 balanced = sqrt(m / (R * tau * (q + 1))) / (L * gamma)  # eta with eta gamma = (1/L) sqrt(m / (R tau (q+1)))
@@ -145,7 +146,14 @@ fedcom.say(
     ),
     where={eta: balanced},
     rests_on=["cond21", "corD5"],
-    also=[Rates((Rate("fixed gamma", 1 / epsilon, (q + 1) / (m * epsilon)),))],
+    also=[
+        Rates(
+            (
+                Rate("fixed gamma", 1 / epsilon, (q + 1) / (m * epsilon)),
+                Rate("similarly", (q + 1) / epsilon, 1 / (m * epsilon)),
+            )
+        )
+    ],
 )
 fedcom.say(
     "corollary",
@@ -176,7 +184,7 @@ fedcom.say(
     when=[limit21 <= 1, implied(mu <= L, "implied: an L-smooth function is PL with mu <= L")],
     assumes=[smooth, compressed, homogeneous, polyak],
     rests_on=["lemmaD1.proof", "lemmaD2", "lemmaD3", "cond21"],
-    note="(41) prints (q/m+1) gamma where (40) and (42) print (q+1) gamma.",
+    note="(41) prints (q/m+1) gamma where (40) and (42) print (q+1) gamma.  The compressors are read as independent.",
 )
 fedcom.say(
     "corollary",
@@ -188,12 +196,20 @@ fedcom.say(
         drift=Rational(1, 2) * L**2 * tau * sigma**2 / (L**2 * b**2 * gamma**2 * tau**2) / mu,
         noise=(1 + q) * L * sigma**2 / (2 * b * L * tau * m) / mu,
     ),
-    when=[gamma >= m, implied(kappa >= 1, "implied: mu <= L")],
+    when=[1 / (2 * b * kappa) <= Rational(1, 2), gamma >= m, implied(kappa >= 1, "implied: mu <= L")],
     where={eta: 1 / (2 * L * b * tau * gamma), kappa: L / mu},
     assumes=[smooth, compressed, homogeneous, polyak],
     rests_on=["thmD7"],
-    also=[Rates((Rate("PL, strongly convex", b * kappa, (q + 1) / (b * m * epsilon), polylog=True),))],
-    note="The second line of (43).  As gamma grows without bound the text gives R = O((q+1) kappa log(1/epsilon)).",
+    also=[
+        Rates(
+            (
+                Rate("PL, strongly convex", b * kappa, (q + 1) / (b * m * epsilon), polylog=True),
+                Rate("gamma without bound", (q + 1) * kappa, (q + 1) / (b * m * epsilon), polylog=True),
+            )
+        )
+    ],
+    note="The second line of (43); its first condition is eta gamma mu tau <= 1/2 with the learning rate of the corollary.  "
+    "The compressors are read as independent.",
 )
 eta_D9 = 1 / (2 * L * gamma * tau * b)
 fedcom.say(
@@ -209,7 +225,7 @@ fedcom.say(
     ),
     when=[limit21.subs(eta, eta_D9) <= 1],
     where={phi: 1 / sqrt(m * tau), eta: eta_D9},
-    assumes=[smooth, compressed, homogeneous],
+    assumes=[smooth, compressed, homogeneous, convex],
     rests_on=["thmD7", "cond21"],
     also=[Rates((Rate("convex", L * (1 + q) / epsilon, (q + 1) ** 2 / (m * b**2 * epsilon**2), polylog=True),))],
     note="FedCOM on f(w) + (phi/2) ||w||^2.  (44) is (21); with the step size of the theorem it is a condition on gamma "

@@ -90,6 +90,13 @@ def per_quantity(name: str, atom: sympy.Symbol) -> Bound:
     return at_most(atom, claim=sympy.expand(claim.value / sympy.simplify(claim.quantity / atom)))
 
 
+def used(ledger: Ledger, *names: str) -> None:
+    """The conditions of what is used follow from those of the statement."""
+    for name in names:
+        for condition in conditions_of(catalogue.find(f"fedcom.{name}")):
+            ledger.require(f"{name}: condition {condition}", condition)
+
+
 # What is used of vectors: identities and inequalities of inner products hold when they hold on the line.
 
 
@@ -202,6 +209,7 @@ def drift_summed(statement: Statement) -> Ledger:
 
 def descent_D(ledger: Ledger, of_message: str, of_drift: Callable[[], Bound]) -> sympy.Expr:
     """A bound on E[f(w+) - f(w)] in grad_sq and sigma: (27), the lemmas, and the conditions for the local gradients."""
+    used(ledger, of_message, "lemmaD2")
     v = gamma * claimed("lemmaD2").value + gamma**2 * eta**2 * L / 2 * message_sq
     v = ledger.apply("Lemma D.1", v, message_sq, claimed(of_message))
     v = sympy.expand(ledger.apply("Lemma D.3", v, drift_mean, of_drift()))
@@ -340,6 +348,12 @@ def regularised(source: str, smoothness: sympy.Expr, start: sympy.Expr) -> Calla
 
     def check(statement: Statement) -> Ledger:
         ledger, value = opened(statement)
+        gap, g, d = sympy.symbols("gap g d", real=True)
+        ledger.require(
+            "convex, so with the penalty phi-strongly convex and PL",
+            gap <= g**2 / (2 * phi),
+            gap <= -g * d - phi / 2 * d**2,
+        )
         ledger.require("the regularised function is (L + phi)-smooth", smoothness >= L + phi)
         found = catalogue.find(f"fedcom.{source}")
         step = statement.where.get(eta, eta)
@@ -477,6 +491,7 @@ def energy(ledger: Ledger, weight: sympy.Expr) -> sympy.Expr:
 
     The mean local gradients drop out by the conditions on the learning rate.
     """
+    used(ledger, "lemmaE1.corrected", "lemmaE2", "lemmaE7.corrected", "lemmaF1.corrected")
     step = at_most(next_move_sq, lemmaE1=sympy.expand(claimed("lemmaE1.corrected").value * gamma**2))
     v = gamma * claimed("lemmaE2").value + L / 2 * next_move_sq + weight * claimed("lemmaF1.corrected").value
     v = ledger.apply("Lemma E.1, corrected", v, next_move_sq, step)
@@ -604,6 +619,10 @@ def first_round(statement: Statement) -> Ledger:
     start, noise = dist_sq_mean, eta * sigma**2 / (mu * (1 - eta * L))
     rho = 2 * mu * eta * (1 - eta * L)
     n = sympy.Symbol("n", nonnegative=True)
+    ledger.require("rho <= 1", rho <= 1)
+    square, product, slope = sympy.symbols("||d||^2 <g|d> ||g||^2", nonnegative=True)  # g the gradient, d = w - w*
+    convex = [slope <= L * product, product >= mu * square]
+    ledger.require("a step", square - 2 * eta * product + eta**2 * slope <= (1 - rho) * square, *convex)
     ledger.require("local SGD stays below start + noise", (1 - rho) * (start + n) + rho * n <= start + n, rho <= 1)
     ledger.equal("the noise is a fixed point", rho * noise, 2 * eta**2 * sigma**2)  # of which one step adds half
     bound = 2 * tau * (tau * L**2 * (start + noise)) + 2 * tau**2 * 2 * L * f_gap

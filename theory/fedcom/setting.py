@@ -40,6 +40,7 @@ from theory.fedcom.paper import (
     w_r,
     w_star,
     x,
+    x_i,
 )
 from theory.notation import Expectation, Grad, Inner, Norm, Value
 from theory.statement import Listing, Relations
@@ -64,6 +65,20 @@ compressed = fedcom.say(
     "Assumption 2 (main paper)",
     Relations((Eq(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"),
     note="Reconstructed from (11), (51), (114).  Nothing is said of how the clients' compressors depend on each other.",
+)
+_difference = Value(Q, x_i) - x_i
+independent = fedcom.correct(
+    "asm2",
+    Relations(
+        (
+            Eq(E(Value(Q, x)), x),
+            Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2),
+            Eq(E(Inner(_difference, Value(Q, x) - x)), 0),
+        ),
+        "for every message x; and for the messages x and x_i of any two clients",
+    ),
+    suffix="independent",
+    note="What step (2) of (11) uses.",
 )
 homogeneous = fedcom.say(
     "assumption",
@@ -118,6 +133,13 @@ strongly_convex = fedcom.say(
         (Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v) + mu / 2 * Norm(u - v) ** 2),),
         "for all u, v",
     ),
+)
+
+convex = fedcom.correct(
+    "asm7",
+    Relations((Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v)),), "for all u, v"),
+    suffix="convex",
+    note="Strong convexity with mu = 0: what Theorems D.9 and E.9 assume in words.",
 )
 
 # Algorithms.  Lines are numbered here; what a printed line says in words stands as a formula.
@@ -258,8 +280,10 @@ fedcom.say(
 _items = (
     Eq(delta, delta_sum / tau),
     Eq(delta_mean, 0),
+    Eq(w_next, w_r - gamma * eta * (-Delta_q)),
     Eq(w_next, w_r - gamma * eta * Delta_q),
     Eq(delta_next, delta + (Delta_q - Delta_jq) / tau),
+    Eq(delta_next, delta + (-Delta_q + Delta_jq) / tau),
     Eq(E(delta_next), (g_sum - g_sum_mean) / tau),
     Eq(d_next, g_next + (g_sum_mean - g_sum) / tau),
     Eq(g_Q_mean, -eta * g_sum_mean),
@@ -270,6 +294,7 @@ fedcom.say(
     "Section E.1, proof of Theorem E.4, items 4 to 8, (63) to (65), (67)",
     Relations(_items, "for the updates of Algorithm 2, from a round r to the next"),
     rests_on=["alg2"],
-    note="Item 4's sum runs over the rounds before r.  (63) prints the update with the round of its result; here it goes "
-    "from r to r+1.  The last relation is (25) with the step as defined after (24), w^(r+1) = w^(r) - gamma * g_Q.",
+    note="Item 6 has Q(-sum d) first, which is -Delta_q, then Q(sum d).  (63) has two lines, of opposite signs, and names "
+    "the update by the round of its result; here it goes from r to r+1.  The last relation is (25) with the step as defined "
+    "after (24), w^(r+1) = w^(r) - gamma * g_Q.",
 )

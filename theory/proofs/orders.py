@@ -36,21 +36,29 @@ def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Dec
             if _at_most(term, constant * printed.value, conditions):
                 return Decision(Status.PROVED, f"at most {constant} x {printed.name}")
     ratio, at = _largest_ratio(term, claim.value, conditions)
+    if ratio <= max(_CONSTANTS):
+        ratio, at = _largest_ratio(term, claim.value, conditions, widest=12)
     status = Status.REFUTED if ratio > max(_CONSTANTS) else Status.OPEN
     model = {letter: sympy.Rational(f"{value:.12g}") for letter, value in at.items()}
     return Decision(status, f"it exceeds {max(_CONSTANTS)} times the printed sum", model)
 
 
 def _largest_ratio(
-    small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic]
+    small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic], widest: int = 4
 ) -> tuple[float, dict[sympy.Symbol, float]]:
-    """The largest small / large on sampled parameters, and where: tells z3 which constants are not worth trying."""
+    """The largest small / large on sampled parameters, and where: tells z3 which constants are not worth trying.
+
+    widest  powers of ten go up to this one, exclusive
+    """
     letters = sorted(
         small.free_symbols | large.free_symbols | set().union(*(c.free_symbols for c in conditions)), key=str
     )
     rng = np.random.default_rng(0)
+    large_counts = [10.0**power for power in range(4, widest)]
     points = [
-        rng.choice([1.0, 2.0, 3.0, 10.0, 1000.0], 4000) if letter.is_integer else 10.0 ** rng.integers(-6, 4, 4000)
+        rng.choice([1.0, 2.0, 3.0, 10.0, 1000.0, *large_counts], 4000)
+        if letter.is_integer
+        else 10.0 ** rng.integers(-6, widest, 4000)
         for letter in letters
     ]
     with np.errstate(all="ignore"):
