@@ -28,7 +28,7 @@ from typing import Any, Literal, NamedTuple
 import sympy
 from sympy.core.relational import Relational
 
-from bounds.sfl.one_round import Comparison, Function, Inequality, exact
+from bounds.comparisons import Comparison, Function, Inequality, exact
 from simulations.compressed_rounds import Run, compressed_rounds
 from theory import catalogue
 from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict

@@ -10,7 +10,7 @@ Figures.       Sentences on quadratics by exact expectations, sentences on bound
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
@@ -24,22 +24,31 @@ from scipy.stats import t as student
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
+from bounds.grounds import (
+    FAMILY,
+    SAMPLES,
+    Ground,
+    Place,
+    grounds,
+    logistic,
+    met,
+    quadratic_ground,
+    samples,
+)
 from bounds.listings import Carrier, Line, Undefined, Unreadable, tree
 from simulations import data, partitions
 from simulations.algorithms import Memory
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
-from simulations.draws import Draw, Draws
-from simulations.functions import Function, beside, dip, hinge, huber, logcosh, ripple
+from simulations.draws import Draws
 from simulations.moments import expectation
 from simulations.partitions import Partition
 from simulations.problems import Array, Problem
-from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from simulations.problems.two_part import TwoPart
 from theory import catalogue
 from theory.notation import Expectation, Grad, Norm, Value
 from theory.proofs.arithmetic import decide
-from theory.proofs.instances import TOLERANCE, Law, Values, interpret, sides, value_at
+from theory.proofs.instances import TOLERANCE, Values, interpret, sides, value_at
 from theory.statement import Bound, Evidence, Listing, Order, Record, Relations, Statement, Status, Verdict, Words
 
 CONFIDENCE = 0.999  # of the two-sided interval of a mean over seeds
@@ -384,121 +393,6 @@ def biased(statement: Statement, full: bool = False) -> Verdict:
 # Assumptions: met, and sharp
 
 
-@dataclass(frozen=True)
-class Client:
-    """A function by its value and its gradient."""
-
-    value: Callable[[Any], Any]
-    gradient: Callable[[Any], Any]
-
-
-@dataclass(frozen=True)
-class Ground:
-    """A problem with certified constants: where an assumption can be put in numbers.
-
-    clients    F_1 ... F_M;  F  their mean
-    pairs      points (x, y), seeded, and such as attain the constants
-    """
-
-    name: str
-    constants: Mapping[str, Any]
-    F: Client
-    clients: Sequence[Any]
-    pairs: Sequence[tuple[Array, Array]]
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a claim is evaluated: in words, the letters' values, and the law of what is random."""
-
-    where: str
-    values: Values
-    law: Law = ()
-
-
-def met(relations: Relations, places: Iterable[Place], family: str) -> Verdict:
-    """Refuted at the first place where a relation fails; holds otherwise, the slack that of the tightest inequality."""
-    count, tightest = 0, 0.0
-    for place in places:
-        for side in sides(relations, place.values, place.law):
-            count += 1
-            if not side.holds:
-                left, right = (np.asarray(q).tolist() for q in (side.left, side.right))
-                witness = {"where": place.where, "left": left, "right": right}
-                witness |= {n: v for n, v in place.values.items() if isinstance(v, float)}
-                return Verdict(Status.REFUTED, f"{place.where}: {side}", witness=witness)
-            tightest = max(tightest, 0.0 if side.equality else side.ratio)
-    sharp = f"; left/right at most {tightest:.6g}" if tightest else ""
-    return Verdict(
-        Status.HOLDS, f"met on {family}, {count} comparisons{sharp}", slack=1 / tightest if tightest else None
-    )
-
-
-def _points(d: int, seed: int, count: int = 6) -> list[tuple[Array, Array]]:
-    """Seeded pairs of points, near each other and far."""
-    rng = np.random.default_rng(seed)
-    return [
-        (y + size * rng.standard_normal(d), y) for size in (0.01, 1.0, 10.0) for y in rng.standard_normal((count, d))
-    ]
-
-
-def quadratic_ground(problem: Quadratic, seed: int) -> Ground:
-    """Points that differ along the eigenvectors of the H_m, which attain L and mu, besides seeded ones."""
-    clients = [
-        Client(partial(lambda H, b, x: float(x @ H @ x / 2 + b @ x), H, b), partial(lambda H, b, x: H @ x + b, H, b))
-        for H, b in zip(problem.H, problem.b, strict=True)
-    ]
-    vectors = [v for H in problem.H for v in np.linalg.eigh(H)[1].T[[0, -1]]]
-    pairs = [*_points(problem.d, seed), *((v, 0 * v) for v in vectors)]
-    mean = Client(lambda x: float(problem.value(x)), problem.full_gradient)
-    return Ground(problem.name, problem.constants, mean, clients, pairs)
-
-
-def _function_ground(h: Function, seed: int) -> Ground:
-    """A single client; points that differ by little about the origin, where the curvature of most families is largest."""
-    constants = {"L": h.L, "curvature": h.mu, "F_star": h.minimum, "x_star": h.minimiser}
-    near = [(1e-4 * v, -1e-4 * v) for v in np.eye(h.d)]
-    return Ground(h.name, constants, Client(h.value, h.gradient), [h], [*_points(h.d, seed), *near])
-
-
-@cache
-def _logistic() -> Logistic:
-    dataset = data.scaled(data.load("breast_cancer"))
-    return Logistic(dataset, partitions.exdir(dataset.labels, 10, 1, 10.0, seed=0), regularisation=0.01, batch=1)
-
-
-@cache
-def _logistic_clients() -> tuple[Client, ...]:
-    """The clients of `_logistic`, each by a logistic regression on its own samples alone."""
-    whole, found = _logistic(), []
-    for rows in whole.partition.clients:
-        own = replace(whole.dataset, features=whole.dataset.features[rows], labels=whole.dataset.labels[rows])
-        alone = Logistic(own, Partition((np.arange(len(rows)),), "one client"), whole.regularisation)
-        found.append(Client(partial(lambda problem, x: float(problem.value(x)), alone), alone.full_gradient))
-    return tuple(found)
-
-
-@cache
-def grounds() -> tuple[Ground, ...]:
-    """Strongly convex, flat and indefinite quadratics; functions with huge and no curvature; logistic regression."""
-    quadratics = [
-        generate(4, 4, L=1.0, mu=mu, zeta_star=1.0, delta=delta, x_star=[1.0, -1.0, 0.5, 2.0], seed=seed)
-        for seed, (mu, delta) in enumerate(((0.1, 0.3), (0.0, 0.2), (-0.2, 0.4)))
-    ]
-    functions = [huber(2), hinge(2), logcosh(2), ripple(2), beside(dip(1), huber(1))]
-    problem = _logistic()
-    mean = Client(lambda x: float(problem.value(x)), problem.full_gradient)
-    logistic = Ground(problem.name, problem.constants, mean, _logistic_clients(), _points(problem.d, 3, 2))
-    return (
-        *(quadratic_ground(q, seed) for seed, q in enumerate(quadratics)),
-        *(_function_ground(h, seed) for seed, h in enumerate(functions)),
-        logistic,
-    )
-
-
-FAMILY = "quadratics (d = 4, M = 4; strongly convex, flat, indefinite), huber, hinge, logcosh, ripple, dip, logistic"
-
-
 def lower(statement: Statement, full: bool = False) -> Verdict:
     """F >= F* at seeded points and at x*, F(x*) = F*, where the certificates give x*."""
     assert isinstance(statement.claim, Relations)
@@ -535,78 +429,16 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
     return met(statement.claim, _pairs("L", "L", 0.0), FAMILY)
 
 
-@dataclass(frozen=True, eq=False)
-class Every:
-    """Stands in for a `Draw`: all mini-batches side by side, or a two-point law in place of the normal one."""
-
-    rows: NDArray[np.int64]
-
-    def once(self, client: NDArray[np.int64], look_up: Callable[[], Any]) -> Any:
-        """look_up()."""
-        return look_up()
-
-    def integers(self, below: NDArray[np.integer], count: int) -> NDArray[np.int64]:
-        """The mini-batches, (batches, count)."""
-        return self.rows
-
-    def normal(self, d: int) -> NDArray[np.int64]:
-        """The points +-1 in every coordinate, (2^d, d): mean 0 and covariance I, as the normal law has."""
-        return self.rows
-
-
-def _law(problem: Problem, client: int, x: Array, rows: NDArray[np.int64]) -> list[Any]:
-    """The law of client's stochastic gradient at x: the problem's own, over all rows of equal probability."""
-    at = np.broadcast_to(x, (1, len(rows), len(x)))
-    gradients = problem.gradient(at, np.array([client]), cast(Draw, Every(rows)))[0]
-
-    def fixed(g: Array) -> Client:
-        return Client(lambda _: 0.0, lambda _: g)
-
-    return [(1 / len(rows), {"f_m": fixed(g)}) for g in gradients]
-
-
-def samples(letter: Callable[[Problem], Mapping[str, float]]) -> Iterator[Place]:
-    """Clients with samples, their stochastic gradients enumerated: numbers, quadratics with noise, logistic regression.
-
-    letter   the further letters of the claim, by problem
-    """
-    two = [(0.5, {"f_m": Client(partial(lambda s, x: x * x / 2 + s * x, s), partial(lambda s, x: x + s, s))})
-           for s in (-1.0, 1.0)]  # fmt: skip
-    mean = Client(lambda x: x * x / 2, lambda x: x)
-    like = Quadratic(np.eye(1)[None], np.zeros((1, 1)), sigma=1.0)
-    for at in (1.0, -2.0, 0.5):
-        yield Place(f"samples x^2/2 + x, x^2/2 - x, at {at}", {"F_m": mean, "x": at, **letter(like)}, two)
-    noisy = generate(2, 3, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, sigma=0.7, seed=5)
-    ground = quadratic_ground(noisy, 6)
-    signs = np.array(list(product((-1, 1), repeat=2)))
-    for m, client in enumerate(ground.clients):
-        for x, _ in ground.pairs[:6]:
-            values = {"F_m": client, "x": x, **letter(noisy)}
-            yield Place(f"{noisy.name}, sigma = 0.7, client {m + 1}", values, _law(noisy, m, x, signs))
-    problem = _logistic()
-    for m, client in enumerate(_logistic_clients()):
-        rows = np.arange(problem.shards.sizes[m])[:, None]
-        for x, _ in _points(problem.d, m, 1)[1:]:
-            values = {"F_m": client, "x": x, **letter(problem)}
-            yield Place(f"{problem.name}, client {m + 1}", values, _law(problem, m, x, rows))
-
-
-_SAMPLES = (
-    "the clients x^2/2 with samples x^2/2 +- x, quadratics with noise (a two-point law of the same moments), logistic "
-    "regression on breast_cancer with all batches of one"
-)
-
-
 def unbiased(statement: Statement, full: bool = False) -> Verdict:
     """The relation, the expectation over the samples enumerated."""
     assert isinstance(statement.claim, Relations)
-    return met(statement.claim, samples(lambda _: {}), _SAMPLES)
+    return met(statement.claim, samples(lambda _: {}), SAMPLES)
 
 
 def variance(statement: Statement, full: bool = False) -> Verdict:
     """E ||grad f_m - grad F_m||^2 <= sigma^2 with the certified sigma."""
     assert isinstance(statement.claim, Relations)
-    return met(statement.claim, samples(lambda problem: {"sigma": problem.constants["sigma"]}), _SAMPLES)
+    return met(statement.claim, samples(lambda problem: {"sigma": problem.constants["sigma"]}), SAMPLES)
 
 
 def _by_client(claim: Relations) -> Relations:
@@ -653,7 +485,7 @@ def _heterogeneous() -> tuple[tuple[Ground, int, int], ...]:
         generate(3, 5, L=2.0, mu=-0.2, zeta_star=2.0, delta=0.5, seed=9),
     ]
     found = [(quadratic_ground(q, seed), q.M, q.d) for seed, q in enumerate(quadratics)]
-    return (*found, (grounds()[-1], _logistic().M, _logistic().d))
+    return (*found, (grounds()[-1], logistic().M, logistic().d))
 
 
 def _printed(id_: str) -> Relations:

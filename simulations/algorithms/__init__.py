@@ -90,3 +90,10 @@ class LocalSteps:
     def letters(self, problem: Problem) -> dict[str, float]:
         """M, S and K.  Raises ValueError when S > M."""
         return {"M": problem.M, "S": self.participants(problem), "K": self.K}
+
+
+def participating(problem: Problem, draws: Draws, S: int) -> NDArray[np.int64]:
+    """The clients of a parallel round: all, in their own order and shared by all seeds (1, M), or S per seed (N, S)."""
+    if S == problem.M and draws.replay is None:
+        return np.arange(problem.M)[None]
+    return draws.order(problem.M, S)

@@ -21,8 +21,7 @@ from typing import Any, ClassVar, Literal, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms import Algorithm, Memory, Watch
-from simulations.algorithms.sfl import participating
+from simulations.algorithms import Algorithm, Memory, Watch, participating
 from simulations.compressors import Compressor, Identity
 from simulations.draws import Draws
 from simulations.problems import Array, Problem

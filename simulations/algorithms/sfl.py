@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulations.algorithms import Algorithm, LocalSteps, Memory, Watch
+from simulations.algorithms import Algorithm, LocalSteps, Memory, Watch, participating
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
 from simulations.problems.two_part import TwoPart
@@ -45,13 +45,6 @@ class PFL(LocalSteps):
             watch(x)
             x = x - eta * problem.gradient(x, clients, draw.step(k))  # line 5
         return x.mean(axis=2)  # line 6
-
-
-def participating(problem: Problem, draws: Draws, S: int) -> np.ndarray:
-    """The clients of a parallel round: all, in their own order and shared by all seeds (1, M), or S per seed (N, S)."""
-    if S == problem.M and draws.replay is None:
-        return np.arange(problem.M)[None]
-    return draws.order(problem.M, S)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sympy.core.relational import Equality, GreaterThan, LessThan
 
-from bounds.sfl.practice import Ground, Place, grounds, met, quadratic_ground, samples
+from bounds.grounds import Ground, Place, grounds, met, quadratic_ground, samples
 from simulations.compressors import (
     QSGD,
     Bernoulli,
