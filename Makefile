@@ -25,6 +25,7 @@ benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.quadratics
 	$(BIN)/python -m benchmarks.logistic
 	$(BIN)/python -m benchmarks.moments
+	$(BIN)/python -m benchmarks.compression
 	$(BIN)/python -m benchmarks.evaluation
 
 $(READY): pyproject.toml constraints.txt
