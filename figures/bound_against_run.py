@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import cycle
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bounds.arena import CONFIDENCE, Arena, at_same_rate, confront, step_letter
-from figures.gallery import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, Drawn, canvas, count_axis, title
+from bounds.arena import CONFIDENCE, Arena, at_same_rate, confront, measure_all, step_letter
+from figures.gallery import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    YELLOW,
+    Drawn,
+    Picture,
+    canvas,
+    count_axis,
+    title,
+)
 from theory import catalogue
 from theory.statement import Bound
 
@@ -23,7 +38,7 @@ _TERM_COLOURS = {
     "drift": SKY,
     "heterogeneity": ORANGE,
 }
-_OTHER_TERMS = (YELLOW, PURPLE, "#8b5e3c", "#999999", "#404080")  # in turn
+_OTHER_TERMS = (YELLOW, PURPLE, "#8b5e3c", "#999999", "#404080", "#7fbf3f")  # in this order
 _Y_LABELS = {
     "gap": r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)",
     "min_grad_sq": r"$\min_{r\leq R}\,\mathbb{E}\|\nabla F(x^{(r)})\|^2$  (units of $F^2/x^2$)",
@@ -38,6 +53,15 @@ _STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta"}
 _CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.4}
 
 
+def term_colours(bound: Bound) -> dict[str, str]:
+    """A colour for each term, no two alike.  Raises ValueError for a bound of more terms than there are colours."""
+    left = iter([c for c in _OTHER_TERMS if c not in [_TERM_COLOURS.get(t.name) for t in bound.terms]])
+    try:
+        return {t.name: _TERM_COLOURS.get(t.name) or next(left) for t in bound.terms}
+    except StopIteration:
+        raise ValueError(f"{len(bound.terms)} terms, expected no more than there are colours for") from None
+
+
 def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     """One column per arena, at the step size where the bound is tightest: bound, terms, measurement, and their ratio.
 
@@ -46,8 +70,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     statement = catalogue.find(statement_id)
     claim = statement.claim
     assert isinstance(claim, Bound)
-    others = [t.name for t in claim.terms if t.name not in _TERM_COLOURS]
-    colours = _TERM_COLOURS | dict(zip(others, cycle(_OTHER_TERMS), strict=False))
+    colours = term_colours(claim)
     figure, axes = canvas(2, len(arenas), sharex="col", height_ratios=[3, 1.3])
     rows: list[dict[str, object]] = []
     for column, arena in enumerate(arenas):
@@ -59,6 +82,8 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         above, below = axes[0, column], axes[1, column]
         for term in at.term.values:
             values = at.terms.sel(term=term)
+            if not values.any():
+                continue
             above.plot(at.R, values, "--", lw=1, color=colours[str(term)], label=str(term))
         above.plot(at.R, at.bound, color=BLACK, lw=1.8, label="bound (sum)")
         above.fill_between(at.R, at.low.clip(min=1e-300), at.high, color=RED, alpha=0.25, lw=0)
@@ -91,11 +116,32 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     axes[0, 0].set_ylabel(_Y_LABELS[claim.quantity.name])
     axes[1, 0].set_ylabel("bound / measured")
     shown = {label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    shown = {term: shown[term] for term in colours if term in shown} | shown  # the terms first, in their own order
     in_one_row = len(shown) <= 2 * len(arenas) + 1
     columns = len(shown) if in_one_row else (len(shown) + 1) // 2
     figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=columns)
-    figure.suptitle(f"{statement.place}{', corrected' * bool(statement.corrects)}: bound against run")
+    figure.suptitle(_says(statement_id))
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))  # a term that one form of the bound does not have
+
+
+Shown = Callable[[Sequence[Arena], bool], list[Arena]]  # a statement's arenas, full -> those to draw
+
+
+def pictures(ids: Iterable[str], shown: Shown) -> list[Picture]:
+    """The picture of each statement, on those of its arenas that are shown."""
+    return [Picture(id_.replace(".", "_") + "_bound_against_run", _says(id_), partial(_drawn, id_, shown), (id_,))
+            for id_ in ids]  # fmt: skip
+
+
+def _drawn(statement_id: str, shown: Shown, full: bool = False) -> Drawn:
+    own = [a for a in paper_arenas(catalogue.find(statement_id).paper) if a.statement == statement_id]
+    measure_all(own, full)
+    return draw(statement_id, shown(own, full), full)
+
+
+def _says(statement_id: str) -> str:
+    statement = catalogue.find(statement_id)
+    return f"{statement.place}{', corrected' * bool(statement.corrects)}: bound against run"
 
 
 def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:

@@ -14,8 +14,7 @@ import xarray as xr
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
-from bounds.arena import Arena, confront, measure_all
-from bounds.fedcom.arenas import ARENAS
+from bounds.arena import Arena, confront
 from figures import bound_against_run
 from figures.gallery import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 from simulations import data, expectation, partitions, run
@@ -403,7 +402,7 @@ def algorithms(full: bool = False) -> Drawn:
         ("corrected", 1, SKY, "-", 0.9),
     ):
         runs = run(problem, MEMORIES[form](tau, eta, compressor=TopK(k)), rounds=rounds, x0=x0, record=("dist2",))
-        label = f"{MEMORY_NAMES[form]}, {'nothing left out' if k == 5 else f'top {k} of 5'}"
+        label = f"{MEMORY_NAMES[form]}, {'all sent' if k == 5 else f'top {k} of 5'}"
         line(axis, "memory", f"{form}, k={k}", runs, label, color=colour, ls=dash, lw=width)
     axis.set_title("The memory rule (9); one run, nothing in it is random")
 
@@ -417,7 +416,8 @@ def algorithms(full: bool = False) -> Drawn:
 
     for axis in axes.flat:
         axis.set(yscale="log", ylim=(1e-9, 1e9))
-        axis.legend(fontsize=6.5, loc="upper right", ncols=2 if axis is axes[1, 1] else 1)
+        top = 0.78 if axis is axes[1, 0] else 1.0  # below a line
+        axis.legend(fontsize=6.5, loc="upper right", bbox_to_anchor=(1, top), ncols=2 if axis is axes[1, 1] else 1)
     for axis in axes[:, 0]:
         axis.set_ylabel(_DISTANCE)
     for axis in axes[1]:
@@ -654,25 +654,6 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
     return [*(made or holds[-1:]), *([] if len(made) > 1 else holds[:1]), *runs][:4]
 
 
-def _against_run(statement_id: str, full: bool = False) -> Drawn:
-    own = [a for a in ARENAS if a.statement == statement_id]
-    measure_all(own, full)
-    return bound_against_run.draw(statement_id, _shown(own, full), full)
-
-
-def _bound_pictures() -> list[Picture]:
-    ids = [f"fedcom.{theorem}{form}" for theorem in THEOREMS for form in ("", ".corrected")]
-    return [
-        Picture(
-            id_.replace(".", "_") + "_bound_against_run",
-            f"{catalogue.find(id_).place}{', corrected' * bool(catalogue.find(id_).corrects)}: bound against run",
-            partial(_against_run, id_),
-            (id_,),
-        )
-        for id_ in ids
-    ]
-
-
 FIGURES = [
     Picture("fedcom_bits_by_compressor", "Gap against bits: FedCOM and FedCOMGATE with every compressor", compressors),
     Picture("fedcom_bits_by_method", "Gap against bits: FedCOMGATE and the methods it is compared with", systems),
@@ -691,5 +672,7 @@ FIGURES = [
         conditions,
         ("fedcom.cond21", "fedcom.cond61", "fedcom.cond78"),
     ),
-    *_bound_pictures(),
+    *bound_against_run.pictures(
+        [f"fedcom.{theorem}{form}" for theorem in THEOREMS for form in ("", ".corrected")], _shown
+    ),
 ]

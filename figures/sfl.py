@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import xarray as xr
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from bounds import evaluate, tune
-from bounds.arena import Arena, confront, measure_all
+from bounds.arena import Arena, confront
 from bounds.sfl import ARENAS
 from figures import bound_against_run
 from figures.gallery import BLACK, BLUE, RED, Drawn, Picture, canvas, count_axis
@@ -260,7 +259,7 @@ def worst_mean(a: float, b: float, c: float, gamma: float, r0: float, rounds: in
     return np.asarray(b * np.cumsum(w * s) / np.cumsum(w))
 
 
-def _shown(arenas: list[Arena], full: bool) -> list[Arena]:
+def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
     """Of the arenas on quadratics the tightest and the loosest, where each is tightest; all on logistic regression."""
 
     def smallest(arena: Arena) -> float:
@@ -269,25 +268,6 @@ def _shown(arenas: list[Arena], full: bool) -> list[Arena]:
 
     exact = sorted((a for a in arenas if a.kind == "moments"), key=smallest)
     return [*dict.fromkeys([exact[0], exact[-1]]), *(a for a in arenas if a.kind == "run")]
-
-
-def _against_run(statement_id: str, full: bool = False) -> Drawn:
-    own = [a for a in ARENAS if a.statement == statement_id]
-    measure_all(own, full)
-    return bound_against_run.draw(statement_id, _shown(own, full), full)
-
-
-def _bound_pictures() -> list[Picture]:
-    ids = list(dict.fromkeys(a.statement for a in ARENAS))
-    return [
-        Picture(
-            id_.replace(".", "_") + "_bound_against_run",
-            f"{catalogue.find(id_).place}{', corrected' * bool(catalogue.find(id_).corrects)}: bound against run",
-            partial(_against_run, id_),
-            (id_,),
-        )
-        for id_ in ids
-    ]
 
 
 FIGURES = [
@@ -308,5 +288,5 @@ FIGURES = [
         lemma_7,
         ("sfl.lemma7.eq38", "sfl.lemma7.eq38.corrected"),
     ),
-    *_bound_pictures(),
+    *bound_against_run.pictures(dict.fromkeys(a.statement for a in ARENAS), _shown),
 ]

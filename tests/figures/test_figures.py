@@ -162,3 +162,21 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch) -> None:
     with pytest.raises(OSError, match="disk full"):
         gallery.write(target, b"new")
     assert target.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    "picture", [p for p in PICTURES if p.name.endswith("_bound_against_run")], ids=lambda p: p.name
+)
+def test_no_two_terms_of_a_bound_share_a_colour(picture) -> None:
+    (id_,) = picture.statements
+    claim = catalogue.find(id_).claim
+    colours = bound_against_run.term_colours(claim)
+    assert list(colours) == [term.name for term in claim.terms]
+    assert len(set(colours.values())) == len(colours)
+
+
+def test_a_bound_of_more_terms_than_colours_is_told() -> None:
+    claim = catalogue.find("fedcom.thmE9").claim
+    more = replace(claim, terms=[replace(claim.terms[0], name=f"term {i}") for i in range(9)])
+    with pytest.raises(ValueError, match="9 terms, expected no more than there are colours"):
+        bound_against_run.term_colours(more)

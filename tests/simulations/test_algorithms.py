@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from spy import Spy
 
 from simulations import run
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
@@ -20,25 +21,6 @@ from simulations.problems.quadratic import Quadratic, from_functions, generate
 from simulations.problems.two_part import TwoPart
 
 Z = stats.norm.isf(1e-6 / 2)
-
-
-class Spy:
-    """A problem that keeps the iterates at which it is measured and the gradients that it gives."""
-
-    def __init__(self, problem: Any) -> None:
-        self.problem, self.iterates, self.gradients = problem, [], []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.problem, name)
-
-    def value(self, x: np.ndarray) -> np.ndarray:
-        self.iterates.append(x.copy())
-        return self.problem.value(x)
-
-    def gradient(self, x: np.ndarray, client: np.ndarray, draw: Any) -> np.ndarray:
-        g = self.problem.gradient(x, client, draw)
-        self.gradients.append((x, g))
-        return g
 
 
 def trajectory(problem: Any, algorithm: Any, **settings: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
 from mpmath import mp, mpf
+from spy import Spy
 
 from simulations import NoSuchConstant, run
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
@@ -28,20 +29,6 @@ DATA = replace(
 LOGISTIC = Logistic(DATA, dirichlet(DATA.labels, 4, 0.7, 0), 0.1, batch=3)
 NETWORK = TwoPart(DATA, iid(DATA.labels, 4, 0), 2, 0.01, batch=3)
 ALL = tuple(RECORDS)
-
-
-class Spy:
-    """A problem that keeps the iterates at which it is measured."""
-
-    def __init__(self, problem: Any) -> None:
-        self.problem, self.iterates = problem, []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.problem, name)
-
-    def value(self, x: np.ndarray) -> np.ndarray:
-        self.iterates.append(x.copy())
-        return self.problem.value(x)
 
 
 def iterates(problem: Any, algorithm: Any, **settings: Any) -> np.ndarray:

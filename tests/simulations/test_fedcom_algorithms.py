@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from spy import Spy
 
 from simulations import run
 from simulations.algorithms.fedcom import (
@@ -54,20 +55,6 @@ COMPRESSORS: dict[str, Any] = {
     "all or nothing, shared": Bernoulli(0.6, shared=True),
 }
 SEEDS, ETAS, ROUNDS = [5, 0, 2**40], [0.05, 0.2], 4
-
-
-class Spy:
-    """A problem that keeps the iterates at which it is measured."""
-
-    def __init__(self, problem: Any) -> None:
-        self.problem, self.iterates = problem, []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.problem, name)
-
-    def value(self, x: np.ndarray) -> np.ndarray:
-        self.iterates.append(x.copy())
-        return self.problem.value(x)
 
 
 def trajectory(problem: Any, algorithm: Any, rounds: int = ROUNDS, seeds: Any = SEEDS, **settings: Any) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, IndexedBase, Le, Rational, Sum
+from sympy import Eq, Ge, IndexedBase, Le, Rational, Sum, Symbol
+from sympy.core.relational import Relational
 
 from theory.fedcom.paper import (
     Delta_jq,
@@ -80,24 +81,25 @@ independent = fedcom.correct(
     suffix="independent",
     note="What step (2) of (11) uses.",
 )
+
+
+def _unbiased(of: Symbol) -> tuple[Relational, ...]:
+    """What is asked of the stochastic gradients of `of`."""
+    return Eq(E(g_tilde), Grad(of, w)), Le(E(Norm(g_tilde - Grad(of, w)) ** 2), sigma**2)
+
+
 homogeneous = fedcom.say(
     "assumption",
     "asm3",
     "Assumption 3 (main paper), homogeneous",
-    Relations(
-        (Eq(E(g_tilde), Grad(f, w)), Le(E(Norm(g_tilde - Grad(f, w)) ** 2), sigma**2)),
-        "f_j = f for every client; mini-batches are independent",
-    ),
+    Relations(_unbiased(f), "f_j = f for every client; mini-batches are independent"),
     note="Reconstructed.",
 )
 heterogeneous = fedcom.say(
     "assumption",
     "asm4",
     "Assumption 4 (main paper), heterogeneous",
-    Relations(
-        (Eq(E(g_tilde), Grad(f_j, w)), Le(E(Norm(g_tilde - Grad(f_j, w)) ** 2), sigma**2)),
-        "for every client j; mini-batches are independent",
-    ),
+    Relations(_unbiased(f_j), "for every client j; mini-batches are independent"),
     note="Reconstructed.",
 )
 _x = IndexedBase("x", real=True)

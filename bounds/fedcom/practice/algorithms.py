@@ -40,7 +40,7 @@ def fedcom(run: Replay) -> FedCOM:
 
 def fedcomgate(run: Replay, **how: Any) -> FedCOMGATE:
     """Algorithms 2 and 4; `how`: divisor and damping."""
-    return FedCOMGATE(run.tau, run.eta, run.gamma, run.compressor, run.k, **how)
+    return FedCOMGATE(run.tau, run.eta, run.gamma, run.compressor, float(run.k), **how)
 
 
 def fedgate(run: Replay, option: Any = "I") -> FedGATE:
@@ -57,7 +57,7 @@ def sparse(run: Replay, form: Any) -> SparseFedCOMGATE:
 def replays(compressors: Sequence[Compressor], sampled: bool = False) -> tuple[Replay, ...]:
     """Noisy quadratics in three dimensions, two to four clients, one to three steps; 1 of 2, 2 of 3, 2 of 4 `sampled`."""
     build = {m: generate(3, m, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, sigma=0.5, seed=m) for m in (2, 3, 4)}
-    ratio = {2: 1 / 2, 3: 2 / 3, 4: 1 / 2} if sampled else dict.fromkeys(build, 1.0)
+    ratio = {2: Fraction(1, 2), 3: Fraction(2, 3), 4: Fraction(1, 2)} if sampled else dict.fromkeys(build, Fraction(1))
     return tuple(Replay(build[m], tau, Q, ratio[m]) for m, tau, Q in product(build, (1, 2, 3), compressors))
 
 

@@ -17,7 +17,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
+from math import floor
 from operator import add, mul, sub, truediv
 from typing import Any, NamedTuple
 
@@ -261,13 +263,13 @@ class Replay:
     problem: Problem
     tau: int
     compressor: Compressor = UNCOMPRESSED
-    k: float = 1.0
+    k: Fraction = Fraction(1)
     eta: float = 0.1
     gamma: float = 1.5
     rounds: int = 3
 
     def __str__(self) -> str:
-        sampled = f", k = {self.k:.3g}" if self.k < 1 else ""
+        sampled = f", k = {float(self.k):.3g}" if self.k < 1 else ""
         return f"m = {self.problem.M}, tau = {self.tau}, Q = {self.compressor.name}{sampled}"
 
     @property
@@ -281,8 +283,8 @@ class Replay:
 
     def sample(self, r: int) -> tuple[int, ...]:
         """S^(r), of clients 1..m."""
-        S = int(self.k * self.problem.M + 1e-9)
-        return tuple(int(j) + 1 for j in self.draws(r).order(self.problem.M, S)[0])
+        m = self.problem.M
+        return tuple(int(j) + 1 for j in self.draws(r).order(m, floor(self.k * m))[0])
 
     def gradient(self, client: int, w: Vector, r: int, c: int) -> Vector:
         """The stochastic gradient of client 1..m at w, at local step c of a round."""
