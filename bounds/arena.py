@@ -390,9 +390,13 @@ def described(build_problem: Callable[[], Problem]) -> str:
     if isinstance(problem, Quadratic) and problem.d <= 2:
         return functions(problem)
     if isinstance(build_problem, partial):
-        given = [repr(a) for a in build_problem.args] + [f"{k}={v!r}" for k, v in build_problem.keywords.items()]
+        given = [_told(a) for a in build_problem.args] + [f"{k}={_told(v)}" for k, v in build_problem.keywords.items()]
         return f"{build_problem.func.__name__}({', '.join(given)})"
     return f"{build_problem.__module__}.{getattr(build_problem, '__qualname__', build_problem)}()"
+
+
+def _told(argument: object) -> str:
+    return argument.__name__ if isinstance(argument, type) else repr(argument)
 
 
 def functions(problem: Quadratic) -> str:

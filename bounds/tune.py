@@ -15,9 +15,8 @@ from sympy.core.relational import Relational
 
 from bounds.evaluate import HOLDS, Compiled, ConditionViolated, Value, compiled, evaluate
 from theory import catalogue
-from theory.statement import Statement, Symbol
+from theory.statement import Statement
 
-STEP_SIZES = ("eta_tilde", "eta", "gamma")
 _POSITIVE = sympy.Interval.open(0, sympy.oo)
 _EVERY_SIZE = np.geomspace(1e-40, 1e40, 4001)
 
@@ -42,17 +41,11 @@ class Tuned:
     closed: Value | None
 
 
-def is_step_size(letter: Symbol) -> bool:
-    """Whether a letter is a step size: gamma is one in one paper, and momentum in another."""
-    return letter.name in STEP_SIZES and letter.meaning.endswith(("step size", "learning rate"))
-
-
 def step_size_of(statement: Compiled) -> str:
     """The name of the bound's step size.  Raises ValueError when it has none."""
     names = [s.name for s in statement.parameters]
-    steps = [s.name for s in statement.parameters if is_step_size(s)]
-    for name in STEP_SIZES:
-        if name in steps:
+    for name in catalogue.paper(statement.statement.paper).step_sizes:
+        if name in names:
             return name
     raise ValueError(f"{statement.statement.id} has no step size to tune; its parameters are {', '.join(names)}")
 

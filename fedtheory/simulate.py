@@ -22,22 +22,32 @@ from simulations.algorithms import Algorithm, registry
 from simulations.compressors import COMPRESSORS, Compressor
 from simulations.partitions import Partition
 from simulations.problems import Problem
-from simulations.problems.logistic import Logistic
+from simulations.problems.logistic import Logistic, lightly_regularised
 from simulations.problems.quadratic import generate
+from simulations.problems.sigmoid import SigmoidERM
 from theory import catalogue
 
 _ROUNDING = 1e-12  # relative: a smaller spread of a mean counts as none
+_SHOWN = {
+    "gap": "F gap",
+    "grad_sq": "||grad F||^2",
+    "dist2": "||x-x*||^2",
+}  # what is recorded, and how a table heads it
+_WITHOUT_MINIMUM = {"value": "F", "grad_sq": "||grad F||^2"}
 RUN = {"eta": "", "rounds": "100", "seeds": "10", "x0": "1"}
 QUADRATIC = {"d": "10", "M": "10", "L": "1", "mu": "0.1", "zeta_star": "1", "delta": "0.2", "sigma": "0", "seed": "0"}
-LOGISTIC = {
+DATA = {
     "M": "10",
     "partition": "exdir",
     "C": "1",
     "alpha": "10",
+    "loss": "logistic",
+    "label": "",
     "regularisation": "0.01",
     "batch": "",
     "seed": "0",
 }
+LOSSES: dict[str, type[Logistic]] = {"logistic": Logistic, "sigmoid": SigmoidERM}
 _PARTITIONS: dict[str, Callable[..., Partition]] = {
     "iid": lambda y, M, p: partitions.iid(y, M, seed=_whole(p, "seed")),
     "dirichlet": lambda y, M, p: partitions.dirichlet(y, M, _real(p, "alpha"), seed=_whole(p, "seed")),
@@ -68,7 +78,7 @@ def simulate(
     its_own = parameters(build)
     quadratic = problem == "quadratic"
     is_group = problem.startswith("sfl.quad.")
-    own = QUADRATIC if quadratic else {} if is_group else LOGISTIC
+    own = QUADRATIC if quadratic else {} if is_group else DATA
     allowed = {**own, **RUN, **dict.fromkeys(its_own, "")}
     unknown = [name for name in given if name not in allowed]
     if unknown:
@@ -84,7 +94,7 @@ def simulate(
     elif is_group:
         built = group(catalogue.find(problem).id)
     else:
-        built = _logistic(problem, of_problem)
+        built = _on_data(problem, of_problem)
     eta = [_real({"eta": text}, "eta") for text in settings["eta"].split(",")]
     chosen = build(
         eta=eta if len(eta) > 1 else eta[0],
@@ -105,7 +115,7 @@ def simulate(
         seeds=range(_whole(settings, "seeds")),
         x0=_real(settings, "x0"),
         at=shown,
-        record=("gap", "grad_sq", "dist2"),
+        record=tuple(_SHOWN if built.constants.entries["x_star"].value is not None else _WITHOUT_MINIMUM),
         progress=None if tell is None else lambda r: tell("rounds", r, rounds),
     )
 
@@ -165,19 +175,36 @@ def compressor(text: str) -> Compressor:
         raise ValueError(f"compressor={text}: expected {name} with {expected}, such as RandK:2:shared") from None
 
 
-def _logistic(name: str, settings: dict[str, str]) -> Logistic:
+def _on_data(name: str, settings: dict[str, str]) -> Logistic:
     dataset = data.scaled(data.load(name))
+    if settings["label"]:
+        dataset = data.one_against_rest(dataset, _whole(settings, "label"))
+    if settings["loss"] not in LOSSES:
+        raise catalogue.unknown("loss", settings["loss"], list(LOSSES))
+    if settings["loss"] == "sigmoid" and dataset.classes > 2:
+        raise ValueError(
+            f"loss=sigmoid: {name} has {dataset.classes} classes; expected label=CLASS, that one against the rest"
+        )
     method = settings["partition"]
     if method not in _PARTITIONS:
         raise catalogue.unknown("partition", method, list(_PARTITIONS))
     partition = _PARTITIONS[method](dataset.labels, _whole(settings, "M"), settings)
     batch = _whole(settings, "batch") if settings["batch"] else None
-    return Logistic(dataset, partition, _real(settings, "regularisation"), batch)
+    loss, regularisation = LOSSES[settings["loss"]], settings["regularisation"]
+    if regularisation.endswith("L"):
+        share = number("regularisation", regularisation[:-1])
+        return lightly_regularised(loss, dataset, partition, batch, share)
+    return loss(dataset, partition, number("regularisation", regularisation), batch)
+
+
+def _shown(dataset: xr.Dataset) -> dict[str, str]:
+    return _SHOWN if "gap" in dataset else _WITHOUT_MINIMUM
 
 
 def summary(dataset: xr.Dataset) -> list[dict[str, Any]]:
     """One row per step size and a few rounds: mean and standard deviation over the seeds that have not diverged."""
     rows = []
+    shown = _shown(dataset)
     rounds = dataset["round"].values
     few = np.unique(rounds[np.linspace(0, len(rounds) - 1, 8).astype(int)])
     for step in dataset.step_size.values:
@@ -185,7 +212,7 @@ def summary(dataset: xr.Dataset) -> list[dict[str, Any]]:
         diverged = int((at.status == "diverged").sum())
         for r in few:
             row: dict[str, Any] = {"eta": float(step), "round": int(r), "diverged": diverged}
-            for name in ("gap", "grad_sq", "dist2"):
+            for name in shown:
                 values = at[name].sel(round=r).values
                 kept = values[np.isfinite(values)]
                 row[name] = float(kept.mean()) if len(kept) else None
@@ -199,11 +226,12 @@ def summary(dataset: xr.Dataset) -> list[dict[str, Any]]:
 
 def print_table(dataset: xr.Dataset, out: Console) -> None:
     """The summary as a table."""
-    table = Table("eta", "round", "F gap", "||grad F||^2", "||x-x*||^2", "diverged", box=None, pad_edge=False)
+    shown = _shown(dataset)
+    table = Table("eta", "round", *shown.values(), "diverged", box=None, pad_edge=False)
     seeds = dataset.sizes["seed"]
     for row in summary(dataset):
         cells = []
-        for name in ("gap", "grad_sq", "dist2"):
+        for name in shown:
             mean, sd = row[name], row[f"{name}_sd"]
             cells.append("diverged" if mean is None else f"{mean:.4g}" + ("" if sd is None else f" ± {sd:.2g}"))
         table.add_row(f"{row['eta']:g}", str(row["round"]), *cells, f"{row['diverged']} of {seeds}")

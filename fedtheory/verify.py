@@ -10,7 +10,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from bounds.arena import Arena, measure_all
+from bounds.arena import Arena, arena_evidence, measure_all
 from theory import catalogue
 from theory.proofs import mutation
 from theory.statement import Evidence, Statement, Status, Verdict
@@ -138,6 +138,24 @@ def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = N
     for id_ in needed:
         _settle(id_, verdicts, settled)
     return [settled[id_] for id_ in asked]
+
+
+def verify_on(dataset: str, ids: Sequence[str], full: bool = False, progress: Progress | None = None) -> list[Checked]:
+    """Hold those of the statements that bound whole runs against runs on a data set, by name or path, alone.
+
+    Raises UnknownName for an unknown id; ValueError where none of them bounds runs on data, or the data set is no good.
+    """
+    asked = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids))
+    papers = dict.fromkeys(catalogue.find(id_).paper for id_ in asked)
+    every = [a for paper in papers for a in importlib.import_module(f"bounds.{paper}").on_data(dataset)]
+    chosen = [a for a in every if a.statement in asked]
+    if not chosen:
+        known = ", ".join(dict.fromkeys(a.statement for a in every))
+        raise ValueError(f"{', '.join(asked)}: no bound on runs of an algorithm on data; expected some of {known}")
+    tell = progress or (lambda *_: None)
+    measure_all(chosen, full, lambda done: tell("running arenas", done, len(chosen)))
+    held = {item.statement: item for item in arena_evidence(chosen)}
+    return [Checked(s, ((held[s.id], held[s.id].check(s, full)),)) for s in map(catalogue.find, asked) if s.id in held]
 
 
 def _settle(id_: str, verdicts: dict[str, list[tuple[Evidence, Verdict]]], settled: dict[str, Checked]) -> Checked:

@@ -16,6 +16,7 @@ from figures.gallery import (
     BLACK,
     BLUE,
     GREEN,
+    GREY,
     ORANGE,
     PURPLE,
     RED,
@@ -39,7 +40,7 @@ _TERM_COLOURS = {
     "heterogeneity": ORANGE,
     "lag": ORANGE,
 }
-_OTHER_TERMS = (YELLOW, PURPLE, "#8b5e3c", "#999999", "#404080", "#7fbf3f")  # in this order
+_OTHER_TERMS = (YELLOW, PURPLE, "#8b5e3c", GREY, "#404080", "#7fbf3f")  # in this order
 _Y_LABELS = {
     "gap": r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)",
     "min_grad_sq": r"$\min_{r\leq R}\,\mathbb{E}\|\nabla F(x^{(r)})\|^2$  (units of $F^2/x^2$)",

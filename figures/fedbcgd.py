@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from bounds.arena import Arena, bound_at, confront
 from figures import bound_against_run
-from figures.gallery import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas, count_axis
+from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas, count_axis
+from figures.runs import BAND, Rows, best_of_grid, curve, some
 from simulations import block_moments, data, expectation, partitions, run
 from simulations.algorithms import Algorithm
 from simulations.algorithms.fedbcgd import (
@@ -33,28 +34,20 @@ from simulations.algorithms.fedbcgd import (
 from simulations.algorithms.fedcom import FLOAT, SCAFFOLD, FedPAQ
 from simulations.compressors import QSGD
 from simulations.problems import Array
-from simulations.problems.logistic import Logistic
+from simulations.problems.logistic import Logistic, lightly_regularised
 from simulations.problems.quadratic import Quadratic, generate
-from simulations.problems.sigmoid import SigmoidERM, lightly_regularised, one_against_rest
+from simulations.problems.sigmoid import SigmoidERM
 from theory import catalogue
 from theory.fedbcgd.experiments import MOMENTA
 
-Rows = list[dict[str, object]]
 Made = Callable[[Any], Algorithm]  # an algorithm by its learning rates
 
-GREY = "#999999"
 _GAP = r"gap $\mathbb{E}f(x^r)-f(x^*)$  (units of $f$)"
 _LOSS = r"loss $\mathbb{E}f(x^r)$  (units of $f$)"
 _FLOATS = r"uplink floats per client, cumulative (units of $d$)"
-_BAND = "line: mean, band: minimum and maximum of {} seeds"
 _CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.2}
 
 # ------------------------------------------------------------------------------------------------ runs, drawn
-
-
-def some(rounds: int, most: int = 60) -> list[int]:
-    """At most about `most` of the rounds 0 ... rounds, evenly, with both ends."""
-    return np.unique(np.linspace(0, rounds, most + 1).round().astype(int)).tolist()
 
 
 def floats(algorithm: Algorithm, problem: Logistic) -> float:
@@ -73,25 +66,13 @@ def tuned(problem: Logistic, made: Made, rounds: int, seeds: int, name: str) -> 
     Its coordinate step_size is eta L.
     """
     runs = run(problem, made(grid(problem)), rounds=rounds, seeds=range(seeds), record=(name,), at=some(rounds))
-    series = runs[name].assign_coords(step_size=list(STEPS))
-    return series.isel(step_size=int(_last(series).argmin()))
+    best, _ = best_of_grid(runs.assign_coords(step_size=list(STEPS)), name)
+    return best[name]
 
 
 def _last(series: xr.DataArray) -> Array:
     """The mean over the seeds at the end, by step size; infinite where a run is lost."""
     return np.asarray(series.isel(round=-1).mean("seed", skipna=False).fillna(np.inf))
-
-
-def curve(axis: Any, x: Array, series: xr.DataArray, told: dict[str, object], **style: Any) -> Rows:
-    """Mean and band of a series over (seed, round), as far as all seeds have it; returns the numbers."""
-    there = np.isfinite(series.values).all(0)
-    mean, low, high = (v.values[there] for v in (series.mean("seed"), series.min("seed"), series.max("seed")))
-    axis.plot(x[there], mean, **style)
-    axis.fill_between(x[there], low, high, color=style["color"], alpha=0.15, lw=0)
-    return [
-        {**told, "round": int(r), "x": a, "mean": b, "min": c, "max": d}
-        for r, a, b, c, d in zip(series["round"].values[there], x[there], mean, low, high, strict=True)
-    ]
 
 
 def exact_line(axis: Any, problem: Quadratic, method: Any, rounds: int, told: dict[str, object], **style: Any) -> Rows:
@@ -111,7 +92,7 @@ def digits(M: int, convex: bool = True) -> Logistic:
     loss = Logistic if convex else SigmoidERM
     every = data.scaled(data.load("digits"))
     dealt = partitions.quantity(every.labels, M, 2, seed=0)
-    return lightly_regularised(loss, one_against_rest(every, 0), dealt, batch=10)
+    return lightly_regularised(loss, data.two_classes(every), dealt, batch=10)
 
 
 @cache
@@ -511,7 +492,7 @@ def blocks(full: bool = False) -> Drawn:
     figure.suptitle(
         "Figure 4 on the digits: 0 against the rest, logistic regression, 40 clients with 2 digits each, 20 a round, T = 5, "
         f"mini-batches of 10,\n{_GRID} for the target; "
-        f"{_BAND.format(seeds)}"
+        f"{BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
 
@@ -545,7 +526,7 @@ def ablations(full: bool = False) -> Drawn:
     figure.suptitle(
         "Figure 5 on the digits: 0 against the rest, logistic regression, 40 clients with 2 digits each, T = 5, N = 5, "
         f"K = 4,\nshared block of {share} of {problem.d} coordinates, momentum $\\lambda$ = {lam:g}, "
-        f"{_GRID}; {_BAND.format(seeds)}"
+        f"{_GRID}; {BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows))
 
@@ -589,7 +570,7 @@ def momentum(full: bool = False) -> Drawn:
     axes[0, 0].set_ylabel(_GAP)
     figure.suptitle(
         "Figure 7 on small problems: FedBCGD, T = 5.  Quadratics: M = 4, N = 2, K = 1, $\\sigma$ = 0.1.\nDigits, 0 against "
-        f"the rest: M = 40, N = 5, K = 4; {_BAND.format(seeds)}"
+        f"the rest: M = 40, N = 5, K = 4; {BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
 
@@ -653,7 +634,7 @@ def baselines(full: bool = False) -> Drawn:
     figure.suptitle(
         f"Figures 8 and 9 on the digits: 0 against the rest, 2 digits a client, T = {_T}, N = {_N}, regularisation "
         f"$10^{{-4}}L$, mini-batches of 10,\n{_GRID}, of $\\lambda$ = {_LAMS[0]:g} and {_LAMS[1]:g}, of two server steps "
-        f"(FedAdam); {_BAND.format(seeds)}"
+        f"(FedAdam); {BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows))
 

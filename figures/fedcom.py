@@ -16,7 +16,8 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodF
 
 from bounds.arena import Arena, confront
 from figures import bound_against_run
-from figures.gallery import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
+from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
+from figures.runs import BAND, Rows, best_of_grid, curve, some
 from simulations import data, expectation, partitions, run
 from simulations.algorithms.fedcom import (
     DIANA,
@@ -47,46 +48,12 @@ from simulations.tracking import spectral_radius
 from theory import catalogue
 from theory.statement import Relations
 
-Rows = list[dict[str, object]]
 Method = FedCOM | FedPAQ | FedCOMGATE | FedGATE | SCAFFOLD | DIANA
 
-GREY = "#999999"
 _GAP = r"gap $f(w^{(r)})-f(w^{(*)})$  (units of $f$)"
 _DISTANCE = r"distance to $w^{(*)}$  (units of $w$)"
-_BAND = "line: mean, band: minimum and maximum of {} seeds"
 
 # ------------------------------------------------------------------------------------------------ runs, drawn
-
-
-def best_of_grid(runs: xr.Dataset) -> tuple[xr.Dataset, bool]:
-    """The runs of the step size with the smallest mean final gap, and whether they end below their start.
-
-    Where all step sizes have a run that is lost, those of the one that loses its first run last.
-    """
-    stable = (runs.status == "ran").all("seed").values
-    if not stable.any():
-        last = np.where(runs.diverged_at < 0, np.inf, runs.diverged_at).min(-1)
-        return runs.isel(step_size=int(last.argmax())), False
-    final = np.where(stable, runs.gap.isel(round=-1).mean("seed").values, np.inf)
-    best = runs.isel(step_size=int(final.argmin()))
-    return best, bool(final.min() < float(best.gap.isel(round=0).mean()))
-
-
-def _curve(axis: Any, x: Array, gap: xr.DataArray, told: dict[str, object], **style: Any) -> Rows:
-    """Mean and band of a gap over (seed, round), as far as all seeds have it; returns the numbers."""
-    there = np.isfinite(gap.values).all(0)
-    mean, low, high = (v.values[there] for v in (gap.mean("seed"), gap.min("seed"), gap.max("seed")))
-    axis.plot(x[there], mean, **style)
-    axis.fill_between(x[there], low, high, color=style["color"], alpha=0.15, lw=0)
-    return [
-        {**told, "round": int(r), "x": a, "mean": b, "min": c, "max": d}
-        for r, a, b, c, d in zip(gap["round"].values[there], x[there], mean, low, high, strict=True)
-    ]
-
-
-def _some(rounds: int, most: int = 60) -> list[int]:
-    """At most about `most` of the rounds 0 ... rounds, evenly, with both ends."""
-    return np.unique(np.linspace(0, rounds, most + 1).round().astype(int)).tolist()
 
 
 @cache
@@ -136,7 +103,7 @@ def _within_budget(
     """The tuned gap of one algorithm against the bits that a client has sent; returns the numbers."""
     bits = algorithm.uplink_bits(problem)
     rounds = int(budget // bits)
-    runs = run(problem, algorithm, rounds=rounds, seeds=range(seeds), record=("gap",), at=_some(rounds))
+    runs = run(problem, algorithm, rounds=rounds, seeds=range(seeds), record=("gap",), at=some(rounds))
     best, converges = best_of_grid(runs)
     told: dict[str, object] = {
         "problem": problem.name,
@@ -146,7 +113,7 @@ def _within_budget(
         "converges": int(converges),
     }
     label = f"{name}, " + (rf"$\eta$={float(best.step_size):g}" if converges else "diverges")
-    return _curve(axis, best["round"].values * bits / 1000, best.gap, told, label=label, **style)
+    return curve(axis, best["round"].values * bits / 1000, best.gap, told, label=label, **style)
 
 
 def _against_bits(axis: Any, title: str, floor: float, top: float) -> None:
@@ -178,7 +145,7 @@ def compressors(full: bool = False) -> Drawn:
     axes[0, 0].set_ylabel(_GAP)
     figure.suptitle(
         f"Logistic regression on breast_cancer, 10 clients, mini-batches of 16, $\\tau$={TAU}, $\\gamma$=1, best "
-        f"$\\eta$ of {STEPS[0]:g}, {STEPS[1]:g}, {STEPS[2]:g} ... {STEPS[-1]:g}; {_BAND.format(seeds)}"
+        f"$\\eta$ of {STEPS[0]:g}, {STEPS[1]:g}, {STEPS[2]:g} ... {STEPS[-1]:g}; {BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows))
 
@@ -211,7 +178,7 @@ def systems(full: bool = False) -> Drawn:
     axes[0, 0].set_ylabel(_GAP)
     figure.suptitle(
         f"Logistic regression on breast_cancer, 10 clients with one class each; {Q.name} where compressed, "
-        f"$\\tau$={TAU} (DIANA 1), best $\\eta$ of {STEPS[0]:g} ... {STEPS[-1]:g}\n{_BAND.format(seeds)}"
+        f"$\\tau$={TAU} (DIANA 1), best $\\eta$ of {STEPS[0]:g} ... {STEPS[-1]:g}\n{BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows))
 
@@ -244,11 +211,11 @@ def q_and_tau(full: bool = False) -> Drawn:
     exact, clients = quadratics(sigma=0.1), breast_cancer("one class")
 
     def expected(method: FedCOMGATE) -> xr.DataArray:
-        found = expectation(exact, method, rounds=300, x0=1.0, record=("gap",), at=_some(300, 100))
+        found = expectation(exact, method, rounds=300, x0=1.0, record=("gap",), at=some(300, 100))
         return found.gap.isel(step_size=0).expand_dims("seed")
 
     def sampled(method: FedCOMGATE) -> xr.DataArray:
-        found = run(clients, method, rounds=120, seeds=range(seeds), record=("gap",), at=_some(120, 100))
+        found = run(clients, method, rounds=120, seeds=range(seeds), record=("gap",), at=some(120, 100))
         return found.gap.isel(step_size=0)
 
     rows = _along_q_and_tau(axes[0], "quadratics, exact expectation", 0.05, expected)
@@ -273,7 +240,7 @@ def _along_q_and_tau(axes: Any, what: str, eta: float, gap: Callable[[FedCOMGATE
             series = gap(FedCOMGATE(5, eta, compressor=with_q(q), damping=damping))
             told: dict[str, object] = {"on": what, "panel": "q", "q": q, "tau": 5, "form": form}
             label = f"q = {q:g}" if form == "damped" else None
-            rows += _curve(axes[0], series["round"].values, series, told, color=colour, ls=line, label=label)
+            rows += curve(axes[0], series["round"].values, series, told, color=colour, ls=line, label=label)
             last = series.isel(round=-1).mean("seed", skipna=False)
             if not last < series.isel(round=0).mean("seed"):
                 lost.append(f"{form} q = {q:g}")
@@ -282,7 +249,7 @@ def _along_q_and_tau(axes: Any, what: str, eta: float, gap: Callable[[FedCOMGATE
             series = gap(FedCOMGATE(tau, eta, compressor=with_q(q), damping=None))
             told = {"on": what, "panel": "tau", "q": q, "tau": tau, "form": "damped"}
             label = rf"$\tau$ = {tau}" if q else None
-            rows += _curve(axes[1], series["round"].values, series, told, color=colour, ls=line, label=label)
+            rows += curve(axes[1], series["round"].values, series, told, color=colour, ls=line, label=label)
     titles = (rf"$\tau$ = 5, diverging: {' and '.join(lost)}", "q = 2, damped (dotted: q = 0)")
     for axis, title in zip(axes[:2], titles, strict=True):
         axis.set(yscale="log", xlabel="round r")
@@ -487,13 +454,13 @@ def sparsification(full: bool = False) -> Drawn:
         for ratio, colour in zip(RATIOS, (BLACK, BLUE, GREEN, RED), strict=True):
             Q: Compressor = Identity() if ratio == 1 else TopK(kept_at(ratio, problem.d))
             method = MEMORIES[form](TAU, list(TOP_STEPS), compressor=Q)
-            runs = run(problem, method, rounds=rounds, seeds=range(seeds), record=("gap",), at=_some(rounds, 20))
+            runs = run(problem, method, rounds=rounds, seeds=range(seeds), record=("gap",), at=some(rounds, 20))
             best, converges = best_of_grid(runs)
             told: dict[str, object] = {"form": form, "C_r": ratio, "k": getattr(Q, "k", problem.d)}
             told |= {"eta": float(best.step_size), "bits_a_round": method.uplink_bits(problem)}
             told["converges"] = int(converges)
             label = rf"$C_r$ = {ratio:g}, " + (rf"$\eta$ = {float(best.step_size):g}" if converges else "diverges")
-            rows += _curve(
+            rows += curve(
                 axis, best["round"].values, best.gap, told, color=colour, lw=3.5 if ratio == 1 else 1.3, label=label
             )
         axis.set(yscale="log", ylim=(1e-4, 1e3), xlabel="round r", title=f"memory: {MEMORY_NAMES[form]}")
@@ -501,7 +468,7 @@ def sparsification(full: bool = False) -> Drawn:
     axes[0, 0].set_ylabel(_GAP)
     figure.suptitle(
         f"Figure 8 on the digits: 5 clients with 2 classes each, top-k with memory, $\\tau$ = {TAU}, mini-batches of "
-        f"8,\nbest $\\eta$ of {TOP_STEPS[0]:g} ... {TOP_STEPS[-1]:g}; {_BAND.format(seeds)}"
+        f"8,\nbest $\\eta$ of {TOP_STEPS[0]:g} ... {TOP_STEPS[-1]:g}; {BAND.format(seeds)}"
     )
     return Drawn(figure, pd.DataFrame(rows))
 

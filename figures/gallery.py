@@ -32,6 +32,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#D55E00",
     "#CC79A7",
 )
+GREY = "#999999"
 
 STYLE: dict[Any, Any] = {
     "axes.grid": True,

@@ -100,6 +100,28 @@ def scaled(dataset: Dataset) -> Dataset:
     )
 
 
+def one_against_rest(dataset: Dataset, label: int) -> Dataset:
+    """Two classes of many: label 1 for the samples of one class, 0 for all others.
+
+    Raises ValueError for a label that is no class of the data set, or where all or none of the samples have it.
+    """
+    if not (isinstance(label, int | np.integer) and 0 <= label < dataset.classes):
+        raise ValueError(f"label = {label}: expected a class of {dataset.name}, 0..{dataset.classes - 1}")
+    labels = (dataset.labels == label).astype(np.int64)
+    if labels.min() == labels.max():
+        raise ValueError(
+            f"{labels.sum()} of the {len(labels)} samples of {dataset.name} have the label {label}: "
+            "expected some with it and some without"
+        )
+    name, provenance = f"{dataset.name}, class {label} against the rest", f"{dataset.provenance}; class {label} or not"
+    return replace(dataset, name=name, labels=labels, classes=2, provenance=provenance)
+
+
+def two_classes(dataset: Dataset) -> Dataset:
+    """A data set of two classes as it is; of one with more, the first class against the rest."""
+    return dataset if dataset.classes == 2 else one_against_rest(dataset, 0)
+
+
 def _embedded(name: str) -> Dataset:
     # scikit-learn takes a second to import; those who only simulate quadratics should not wait for it.
     import sklearn

@@ -15,7 +15,7 @@ Printed statements are kept exactly as printed; a repair of the transcription is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal
@@ -381,10 +381,13 @@ def implied(relation: Relational, why: str) -> Condition:
 
 
 class Paper:
-    """A paper under its short name, collecting its symbols and statements as its modules declare them."""
+    """A paper under its short name, collecting its symbols and statements as its modules declare them.
 
-    def __init__(self, name: str, title: str, citation: str) -> None:
-        self.name, self.title, self.citation = name, title, citation
+    step_sizes  the letters of its step sizes: of those that a bound has, the first is the one to tune
+    """
+
+    def __init__(self, name: str, title: str, citation: str, step_sizes: Sequence[str] = ()) -> None:
+        self.name, self.title, self.citation, self.step_sizes = name, title, citation, tuple(step_sizes)
         self.symbols: dict[str, Symbol] = {}
         self.statements: dict[str, Statement] = {}
         self.errata: list[Erratum] = []

@@ -2,11 +2,11 @@
 
 from bounds.arena import arena_evidence
 from bounds.fedbcgd import one_round, practice
-from bounds.fedbcgd.arenas import ARENAS, SEARCHED
+from bounds.fedbcgd.arenas import ARENAS, SEARCHED, on_data
 from bounds.search_arena import search_evidence
 from theory.statement import Evidence
 
-__all__ = ["ARENAS", "SEARCHED", "evidence"]
+__all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:

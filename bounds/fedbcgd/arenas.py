@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
 from math import isfinite
+from pathlib import Path
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from bounds.tune import largest_step
 from simulations import data, partitions
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.problems import Problem
-from simulations.problems.logistic import Logistic
+from simulations.problems.logistic import Logistic, lightly_regularised
 from simulations.problems.quadratic import generate
 from simulations.problems.sigmoid import SigmoidERM
 
@@ -57,19 +58,16 @@ def indefinite(sigma: float) -> Problem:
 
 
 @cache
-def regression(batch: int | None) -> Problem:
-    """Logistic regression on breast_cancer, one class a client."""
-    dataset = data.scaled(data.load("breast_cancer"))
-    partition = partitions.exdir(dataset.labels, CLIENTS, 1, 10.0, seed=0)
-    return Logistic(dataset, partition, regularisation=0.1, batch=batch)
+def on(dataset: str, loss: type[Logistic], batch: int | None, regularisation: float | None = None) -> Problem:
+    """A loss on a data set by name or path, one class a client; of several classes the first against the rest.
 
-
-@cache
-def sigmoid(batch: int | None) -> Problem:
-    """The non-convex sigmoid loss on breast_cancer, one class a client."""
-    dataset = data.scaled(data.load("breast_cancer"))
-    partition = partitions.exdir(dataset.labels, CLIENTS, 1, 10.0, seed=0)
-    return SigmoidERM(dataset, partition, regularisation=1e-3, batch=batch)
+    regularisation  lambda; None: 1e-4 L, Section 6.5's rule
+    """
+    two = data.two_classes(data.scaled(data.load(dataset)))
+    partition = partitions.exdir(two.labels, CLIENTS, 1, 10.0, seed=0)
+    if regularisation is None:
+        return lightly_regularised(loss, two, partition, batch)
+    return loss(two, partition, regularisation, batch)
 
 
 # ------------------------------------------------------------------------------------------------------ bounds
@@ -143,18 +141,39 @@ def _on_quadratics(id_: str, case: Case) -> Iterator[Arena]:
         )
 
 
-def _on_data(id_: str, case: Case) -> Iterator[Arena]:
-    # Assumption 5 is about mini-batches: with all of a client's data it is Assumption 2.
-    batch = None if case.algorithm is FedBCGDPlus else 4
-    convex = case.least >= 0
-    problem, name = (regression, "logistic regression") if convex else (sigmoid, "sigmoid loss")
-    made = partial(case.algorithm, T=3, N=3, K=1, lam=0.5)
-    rounds = 1500 if case.rounds in (_LINEAR, _LINEAR_PLUS) else 200
-    yield Arena(id_, f"{name}, N 3, K 1, lambda 0.5", partial(problem, batch), made, rounds, x0=0.0, fractions=(1.0,),
-                given=case.given, seeds=10)  # fmt: skip
+def on_data(dataset: str) -> list[Arena]:
+    """Every bound on a data set by name or path: logistic regression, or the sigmoid loss where it need not be convex.
+
+    The regularisation is 1e-4 L, but 0.1 for the linear rates, which begin after alpha / (2 eta_tilde mu) rounds and
+    more: with mu = 1e-4 L after 160000 alpha.
+    """
+    found = []
+    for id_, case in CASES.items():
+        # Assumption 5 is about mini-batches: with all of a client's data it is Assumption 2.
+        batch, seeds = (None, 5) if case.algorithm is FedBCGDPlus else (4, 10)
+        loss, name = (Logistic, "logistic regression") if case.least >= 0 else (SigmoidERM, "sigmoid loss")
+        linear = case.rounds in (_LINEAR, _LINEAR_PLUS)
+        regularisation, rounds = (0.1, 600) if linear else (None, 200)
+        found.append(
+            Arena(
+                id_,
+                f"{name}, {Path(dataset).name}, N 3, K 1, lambda 0.5",
+                partial(on, dataset, loss, batch, regularisation),
+                partial(case.algorithm, T=3, N=3, K=1, lam=0.5),
+                rounds,
+                x0=0.0,
+                seeds=seeds,
+                fractions=(1.0,),
+                given=case.given,
+            )
+        )
+    return found
 
 
-ARENAS = [arena for id_, case in CASES.items() for arena in (*_on_quadratics(id_, case), *_on_data(id_, case))]
+ARENAS = [
+    *(arena for id_, case in CASES.items() for arena in _on_quadratics(id_, case)),
+    *(arena for dataset in data.EMBEDDED for arena in on_data(dataset)),
+]
 
 
 # ------------------------------------------------------------------------------------------------------ search

@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import product
 from math import isfinite, sqrt
+from pathlib import Path
 
 import numpy as np
 
@@ -62,25 +63,27 @@ def indefinite(sigma: float) -> Problem:
 
 
 @cache
-def one_sample_of_all() -> Problem:
-    """Logistic regression on 48 samples of breast_cancer, all of them at each of four clients, mini-batches of 4."""
-    dataset = data.scaled(data.load("breast_cancer"))
-    rows = np.arange(0, 480, 10)
+def one_sample_of_all(dataset: str) -> Problem:
+    """Logistic regression on 48 samples of a data set, all of them at each of four clients, mini-batches of 4."""
+    every = data.two_classes(data.scaled(data.load(dataset)))
+    if len(every.labels) < 48:
+        raise ValueError(f"{every.name} has {len(every.labels)} samples: expected at least 48")
+    rows = np.arange(48) * (len(every.labels) // 48)
     some = replace(
-        dataset,
-        name="breast_cancer, every tenth of 480",
-        features=np.tile(dataset.features[rows], (CLIENTS, 1)),
-        labels=np.tile(dataset.labels[rows], CLIENTS),
+        every,
+        name=f"{every.name}, 48 samples",
+        features=np.tile(every.features[rows], (CLIENTS, 1)),
+        labels=np.tile(every.labels[rows], CLIENTS),
     )
     own = tuple(np.arange(j * len(rows), (j + 1) * len(rows)) for j in range(CLIENTS))
     return Logistic(some, partitions.Partition(own, f"the same at {CLIENTS} clients"), regularisation=0.1, batch=4)
 
 
 @cache
-def dealt_out() -> Problem:
-    """Logistic regression on breast_cancer, dealt out to four clients at random, mini-batches of 4."""
-    dataset = data.scaled(data.load("breast_cancer"))
-    return Logistic(dataset, partitions.iid(dataset.labels, CLIENTS, seed=0), regularisation=0.1, batch=4)
+def dealt_out(dataset: str) -> Problem:
+    """Logistic regression on a data set, dealt out to four clients at random, mini-batches of 4."""
+    every = data.two_classes(data.scaled(data.load(dataset)))
+    return Logistic(every, partitions.iid(every.labels, CLIENTS, seed=0), regularisation=0.1, batch=4)
 
 
 @cache
@@ -203,17 +206,25 @@ def _on_quadratics(id_: str, case: Case) -> Iterator[Arena]:
         )
 
 
-def _on_logistic_regression(id_: str, case: Case) -> Iterator[Arena]:
-    problem, tau = (dealt_out if case.shared else one_sample_of_all), 3
+def on_data(dataset: str) -> list[Arena]:
+    """Every bound on logistic regression on a data set by name or path, with masks of thirds of the coordinates or QSGD."""
+    d = data.load(dataset).features.shape[1]
+    return [arena for id_, case in CASES.items() for arena in _on_logistic_regression(id_, case, dataset, d)]
+
+
+def _on_logistic_regression(id_: str, case: Case, dataset: str, d: int) -> Iterator[Arena]:
+    problem, tau = partial(dealt_out if case.shared else one_sample_of_all, dataset), 3
     given = case.given(CLIENTS, tau)
-    compressors: dict[str, Compressor] = {"20 of 30 coordinates": RandK(20, shared=True)}
+    few, many = max(1, d // 3), max(1, 2 * d // 3)
+    compressors: dict[str, Compressor] = {f"{many} of {d} coordinates": RandK(many, shared=True)}
     if not case.shared:
-        compressors = {"10 of 30 coordinates": RandK(10), "QSGD with 4 levels": QSGD(4)}
+        compressors = {f"{few} of {d} coordinates": RandK(few), "QSGD with 4 levels": QSGD(4)}
     if case.qs == ("0",):
         compressors = {"no compression": Identity()}
-    for name, Q in compressors.items():
+    for compressor, Q in compressors.items():
         made = partial(case.algorithm, tau=tau, gamma=case.gammas[-1], compressor=Q)
-        yield Arena(id_, f"logistic regression, {name}", problem, made, 100, x0=0.0, fractions=(1.0,), given=given)
+        name = f"logistic regression, {Path(dataset).name}, {compressor}"
+        yield Arena(id_, name, problem, made, 100, x0=0.0, fractions=(1.0,), given=given)
 
 
 def _refuting() -> Iterator[Arena]:
@@ -243,7 +254,7 @@ ARENAS = [
     for arena in (
         *(a for a in _REFUTING if a.statement == id_),
         *_on_quadratics(id_, case),
-        *_on_logistic_regression(id_, case),
+        *_on_logistic_regression(id_, case, "breast_cancer", 30),
     )
 ]
 

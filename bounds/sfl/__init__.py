@@ -3,10 +3,10 @@
 from bounds.arena import arena_evidence
 from bounds.search_arena import search_evidence
 from bounds.sfl import one_round, practice
-from bounds.sfl.arenas import ARENAS, SEARCHED
+from bounds.sfl.arenas import ARENAS, SEARCHED, on_data
 from theory.statement import Evidence
 
-__all__ = ["ARENAS", "SEARCHED", "evidence"]
+__all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:

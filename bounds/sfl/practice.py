@@ -35,14 +35,12 @@ from bounds.grounds import (
     quadratic_ground,
     samples,
 )
-from bounds.listings import Carrier, Line, Undefined, Unreadable, tree
+from bounds.listings import Carrier, KnownDraws, Line, Undefined, Unreadable, tree
 from simulations import data, partitions
-from simulations.algorithms import Memory
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
-from simulations.draws import Draws
 from simulations.moments import expectation
 from simulations.partitions import Partition
-from simulations.problems import Array, Problem
+from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from simulations.problems.two_part import TwoPart
 from theory import catalogue
@@ -69,7 +67,7 @@ class Machine(Carrier):
     """Carries out a listing: `for`, assignments to x^(.) and x_{.,.}, sums and products of these, eta and g_{.,.}.
 
     counts     M, K, R
-    order      round -> the permutation pi of the clients 1..M, as (M,)
+    order      round -> the permutation pi of the clients 1..M
     gradient   (client, point (d,), round, k) -> stochastic gradient (d,)
     x          (r,) -> x^(r), (r, m, k) -> x_{m,k} of round r
     used       round -> the gradients that were taken
@@ -77,11 +75,11 @@ class Machine(Carrier):
 
     counts: Mapping[str, int]
     eta: float
-    order: Callable[[int], NDArray[np.int64]]
+    order: Callable[[int], Sequence[int]]
     gradient: Callable[[int, Array, int, int], Array]
     x: dict[tuple[int, ...], Array]
     used: dict[int, list[Array]] = field(default_factory=dict)
-    pi: NDArray[np.int64] | None = None
+    pi: Sequence[int] | None = None
 
     def carry_out(self, line: Line, at: Mapping[str, int]) -> None:
         """A loop, a sampled permutation or an assignment.  Raises Undefined or Unreadable."""
@@ -113,7 +111,7 @@ class Machine(Carrier):
             return int(value)
         if self.pi is None:
             raise Undefined("no permutation has been sampled")
-        return int(self.pi[value - 1])
+        return self.pi[value - 1]
 
     def _place(self, text: str, at: Mapping[str, int]) -> tuple[int, ...]:
         found = _FACTOR.fullmatch(text)
@@ -165,56 +163,35 @@ class Machine(Carrier):
 
 
 @dataclass(frozen=True, eq=False)
-class Replay:
-    """A run on a problem with known draws: seed 0's orders and noise, from x0 = (1, 1/2, 1/3 ...)."""
+class Replay(KnownDraws):
+    """A run of K local steps on a problem with known draws, all clients one after another in the order drawn."""
 
-    problem: Problem
     K: int
-    eta: float
-    rounds: int = 3
 
-    @property
-    def x0(self) -> Array:
-        """The start, (d,)."""
-        return 1 / np.arange(1.0, self.problem.d + 1)
-
-    def draws(self, r: int) -> Draws:
-        """The randomness of a round."""
-        return Draws.of_seeds(np.arange(1), r)
-
-    def order(self, r: int) -> NDArray[np.int64]:
-        """The permutation of the clients 0..M-1 in a round, (M,)."""
-        return self.draws(r).order(self.problem.M, self.problem.M)[0]
-
-    def gradient(self, client: int, x: Array, r: int, k: int) -> Array:
-        """The stochastic gradient of client 1..M at x, at local step k of a round."""
-        who = np.array([client - 1])
-        return np.asarray(self.problem.gradient(x[None, None], who, self.draws(r).of(who).step(k))[0, 0])
+    def order(self, r: int) -> tuple[int, ...]:
+        """The permutation of the clients 1..M in a round."""
+        return self.drawn(r, self.problem.M)
 
     def machine(self, listing: Listing) -> Machine:
         """The listing, carried out.  Raises Undefined or Unreadable."""
         counts = {"M": self.problem.M, "K": self.K, "R": self.rounds}
-        machine = Machine(counts, self.eta, lambda r: self.order(r) + 1, self.gradient, {(0,): self.x0})
+        machine = Machine(counts, self.eta, self.order, self.gradient, {(0,): self.start})
         machine.execute(tree(listing.lines), {})
         for r in range(1, self.rounds + 1):
             machine._known((r,))
         return machine
 
-    def implemented(self, algorithm: Any) -> list[Array]:
+    def points(self, algorithm: Any) -> list[Array]:
         """x^(0) ... x^(R) of an algorithm of `simulations`."""
-        found, eta, memory = [self.x0], np.full((1, 1, 1), self.eta), Memory()
-        for r in range(self.rounds):
-            x = algorithm.round(self.problem, found[-1][None, None], eta, self.draws(r), lambda *_: None, memory)
-            found.append(x[0, 0])
-        return found
+        return [x for x, _ in self.implemented(algorithm)]
 
     def reshuffled(self) -> list[Array]:
         """x^(0) ... x^(R) of SGD with random reshuffling on F_1 ... F_M, exact gradients, one step each."""
-        found, problem = [self.x0], cast(Quadratic, self.problem)
+        found, problem = [self.start], cast(Quadratic, self.problem)
         for r in range(self.rounds):
             x = found[-1]
             for i in self.order(r):
-                x = x - self.eta * (problem.H[i] @ x + problem.b[i])
+                x = x - self.eta * (problem.H[i - 1] @ x + problem.b[i - 1])
             found.append(x)
         return found
 
@@ -223,8 +200,8 @@ class Replay:
 def _replays() -> tuple[Replay, ...]:
     """Quadratics with noise in two dimensions, two to four clients, one to three steps; and without noise, K = 1."""
     build = partial(generate, 2, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3)
-    noisy = [Replay(build(M, sigma=0.5, seed=M), K, 0.1) for M in (2, 3, 4) for K in (1, 2, 3)]
-    return (*noisy, *(Replay(build(M, seed=M), 1, 0.1) for M in (2, 3, 4)))
+    noisy = [Replay(build(M, sigma=0.5, seed=M), K) for M in (2, 3, 4) for K in (1, 2, 3)]
+    return (*noisy, *(Replay(build(M, seed=M), 1) for M in (2, 3, 4)))
 
 
 def listing(statement: Statement, full: bool, *, algorithm: Callable[..., Any]) -> Verdict:
@@ -249,8 +226,8 @@ def listing(statement: Statement, full: bool, *, algorithm: Callable[..., Any]) 
         share = problem.M if algorithm is PFL else 1
         telescoped = [x - replay.eta * sum(machine.used[r]) / share for r, x in enumerate(printed[:-1])]
         compared = {
-            "implementation": replay.implemented(algorithm(K=K, eta=replay.eta)),
-            "telescoped sum of the gradients": [replay.x0, *telescoped],
+            "implementation": replay.points(algorithm(K=K, eta=replay.eta)),
+            "telescoped sum of the gradients": [replay.start, *telescoped],
         }
         if algorithm is SFL and K == 1 and not problem.constants["sigma"]:
             compared["SGD with random reshuffling"] = replay.reshuffled()
@@ -286,15 +263,15 @@ def split_learning(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(claim, Words)
     gap = 0.0
     for K in (1, 3):
-        replay = Replay(_network(), K, 0.3, rounds=4)
-        runs = {a.__name__: replay.implemented(a(K=K, eta=replay.eta)) for a in (SFL, PFL, SSL, SplitFed)}
+        replay = Replay(_network(), K, eta=0.3, rounds=4)
+        runs = {a.__name__: replay.points(a(K=K, eta=replay.eta)) for a in (SFL, PFL, SSL, SplitFed)}
         for r in range(replay.rounds + 1):
             letters = {f"x_{name}": run[r] for name, run in runs.items()}
             for side in sides(Relations(claim.formulas), letters):
                 if not side.holds:
                     witness = {"K": K, "round": r, "left": side.left.tolist(), "right": np.asarray(side.right).tolist()}
                     return Verdict(Status.REFUTED, f"K = {K}, round {r}: {side.says} is false", witness=witness)
-        uneven = replay.implemented(SSL(K=K, eta=replay.eta, tau=tuple(range(K, K + 3))))
+        uneven = replay.points(SSL(K=K, eta=replay.eta, tau=tuple(range(K, K + 3))))
         gap = max(gap, float(np.abs(uneven[-1] - runs["SFL"][-1]).max()))
     return Verdict(
         Status.HOLDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -354,3 +354,17 @@ class Logistic:
         newton = f"Newton, ||grad F_m(x_m)|| <= {residual:.1e}, so ||error|| <= {residual / self.regularisation:.1e}"
         least = [float(alone.value(x)) for alone, (x, _) in zip(self._alone, found, strict=True)]
         return Certified(np.array([x for x, _ in found]), newton), Certified(np.array(least), newton)
+
+
+Loss = TypeVar("Loss", bound=Logistic)
+
+
+def lightly_regularised(
+    loss: type[Loss], dataset: Dataset, partition: Partition, batch: int | None = None, share: float = 1e-4
+) -> Loss:
+    """`Logistic` or `SigmoidERM` with the regularisation share x L, L the smoothness constant of the loss without it.
+
+    The default is the rule of the FedBCGD supplement, Section 6.5.  Raises ValueError as the loss itself does.
+    """
+    problem = loss(dataset, partition, 1.0, batch)
+    return replace(problem, regularisation=share * problem.smoothness)

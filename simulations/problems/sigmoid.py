@@ -3,53 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from simulations.constants import Certified, Constants
-from simulations.data import Dataset
-from simulations.partitions import Partition
 from simulations.problems import Array
 from simulations.problems.logistic import Logistic, deviation_bound
 
 _SLOPE = 1 / 4  # the largest |s'| of s(t) = 1 / (1 + exp(t)), at t = 0
 _CURVATURE = 1 / (6 * np.sqrt(3))  # the largest |s''|, where s = (1 +- 1/sqrt(3)) / 2
 _NOT_FOUND = "a minimum of a loss that is not convex is not known, only that F >= 0"
-_SHARE = 1e-4  # of the smoothness constant, Section 6.5 of the supplement
-
-Loss = TypeVar("Loss", bound=Logistic)
-
-
-def one_against_rest(dataset: Dataset, label: int) -> Dataset:
-    """Two classes of many: label 1 for the samples of one class, 0 for all others.
-
-    Raises ValueError for a label that is no class of the data set, or where all or none of the samples have it.
-    """
-    if not (isinstance(label, int | np.integer) and 0 <= label < dataset.classes):
-        raise ValueError(f"label = {label}: expected a class of {dataset.name}, 0..{dataset.classes - 1}")
-    labels = (dataset.labels == label).astype(np.int64)
-    if labels.min() == labels.max():
-        raise ValueError(
-            f"{labels.sum()} of the {len(labels)} samples of {dataset.name} have the label {label}: "
-            "expected some with it and some without"
-        )
-    name, provenance = f"{dataset.name}, class {label} against the rest", f"{dataset.provenance}; class {label} or not"
-    return replace(dataset, name=name, labels=labels, classes=2, provenance=provenance)
-
-
-def lightly_regularised(
-    loss: type[Loss], dataset: Dataset, partition: Partition, batch: int | None = None, share: float = _SHARE
-) -> Loss:
-    """`Logistic` or `SigmoidERM` with the regularisation share x L, L the smoothness constant of the loss without it.
-
-    The supplement's rule in Section 6.5, lambda = 10^-4 L.  Raises ValueError as the loss itself does.
-    """
-    problem = loss(dataset, partition, 1.0, batch)
-    return replace(problem, regularisation=share * problem.smoothness)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,14 @@
-"""Random admissible parameters of any bound, for hypothesis."""
+"""Random admissible parameters of any bound, for hypothesis, and how to search with it."""
 
 from __future__ import annotations
 
 from math import ceil
 from typing import Any
 
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, settings, strategies as st
 
 from bounds.evaluate import compiled
-from bounds.tune import STEP_SIZES, admissible_interval, is_step_size
+from bounds.tune import admissible_interval
 from theory import catalogue
 from theory.statement import Bound
 
@@ -16,6 +16,16 @@ BOUNDS = [s.id for s in catalogue.statements() if isinstance(s.claim, Bound)]
 TUNABLE = [id_ for id_ in BOUNDS if "eta_tilde" in [s.name for s in compiled(id_).parameters] and "R" in
            [s.name for s in compiled(id_).parameters]]  # fmt: skip
 
+# The same examples every time, pushed towards the target, none remembered
+SEARCH = settings(
+    max_examples=40,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate, Phase.target],
+    report_multiple_bugs=False,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 _amounts = st.one_of(st.just(0.0), st.floats(1e-2, 1e2))
 _fractions = st.floats(0.01, 0.95)
 
@@ -108,12 +118,8 @@ def admissible(draw: st.DrawFn, id_: str) -> dict[str, float]:
 
 def _step(id_: str) -> str:
     """The bound's step size: the first that it has, and is not about; the others are parameters like any."""
-    names = [s.name for s in compiled(id_).parameters if is_step_size(s)]
-    return next((name for name in STEP_SIZES if name in names and name != _target(id_)), "")
-
-
-def _target(id_: str) -> str:
-    """A step size that the bound is about (lemma7.tuning) is no parameter of it."""
-    claim = catalogue.find(id_).claim
-    assert isinstance(claim, Bound)
-    return str(claim.quantity) if str(claim.quantity) in STEP_SIZES else ""
+    statement = catalogue.find(id_)
+    assert isinstance(statement.claim, Bound)
+    about = str(statement.claim.quantity)  # of lemma7.tuning, which is about a step size
+    names = {s.name for s in compiled(id_).parameters} - {about}
+    return next((name for name in catalogue.paper(statement.paper).step_sizes if name in names), "")

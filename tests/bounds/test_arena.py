@@ -26,13 +26,15 @@ from bounds.arena import (
     measure_all,
     measured_afresh,
 )
+from bounds.fedbcgd.arenas import on
 from bounds.search_arena import judge as judge_search, tightest
 from bounds.sfl import ARENAS, SEARCHED, evidence
-from bounds.sfl.arenas import digits, searched
+from bounds.sfl.arenas import searched
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.constants import NoSuchConstant
 from simulations.problems import Problem
 from simulations.problems.quadratic import Quadratic, from_functions, generate
+from simulations.problems.sigmoid import SigmoidERM
 from theory import catalogue
 from theory.printing import plain
 from theory.statement import Bound, Condition, Statement, Status
@@ -274,7 +276,8 @@ def test_problems_are_described_so_that_they_can_be_built_again() -> None:
     assert functions(plane) == "x^2/2 - xy/2 + 3 y^2/2 + 2 y; sigma = 0"
     large = partial(generate, 3, 4, L=1.0, mu=0.3, delta=0.1)
     assert described(large) == "generate(3, 4, L=1.0, mu=0.3, delta=0.1)"
-    assert described(digits) == "bounds.sfl.arenas.digits()"
+    assert described(partial(on, "digits", SigmoidERM, None)) == "on('digits', SigmoidERM, None)"
+    assert described(sampled).endswith("test_arena.sampled()")
 
 
 def test_another_statement_at_the_same_learning_rate() -> None:

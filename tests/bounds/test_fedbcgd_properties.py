@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, assume, find, given, settings, strategies as st, target
+from admissible import SEARCH
+from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
 from bounds.fedbcgd.one_round import Compiled, compared, compiled, fits, largest_step
@@ -21,15 +22,6 @@ from theory import catalogue
 from theory.proofs.instances import sides
 from theory.statement import Bound, Relations
 
-SEARCH = settings(
-    max_examples=40,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    phases=[Phase.generate, Phase.target],
-    report_multiple_bugs=False,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
 HOLD = [
     "lemma6",
     "lemma12",

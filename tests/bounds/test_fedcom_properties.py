@@ -9,7 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, Phase, assume, find, given, settings, strategies as st, target
+from admissible import SEARCH
+from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
 from bounds.fedcom.one_round import Compiled, cases, compiled, fits, largest_step
@@ -17,15 +18,6 @@ from simulations.compressed_rounds import Run
 from theory import catalogue
 from theory.statement import Bound
 
-SEARCH = settings(
-    max_examples=40,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    phases=[Phase.generate, Phase.target],
-    report_multiple_bugs=False,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
 HOLD = [
     "lemmaD2",
     "lemmaE2",

@@ -11,10 +11,15 @@ import numpy as np
 import pytest
 
 from fedtheory import cli
+from fedtheory.show import as_json, as_text
 from fedtheory.simulate import simulate
 from simulations import run
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from simulations.data import load, one_against_rest, scaled
+from simulations.partitions import iid
+from simulations.problems.logistic import lightly_regularised
 from simulations.problems.quadratic import generate
+from simulations.problems.sigmoid import SigmoidERM
 from theory import catalogue
 
 THEOREM = "sfl.thm1.strongly_convex"
@@ -90,6 +95,12 @@ def test_bound_in_words_and_outside_the_conditions(call) -> None:
         (["simulate", "no_such_file", "SFL", "eta=0.1"], "no_such_file"),
         (["simulate", "digits", "SFL", "eta=0.1", "partition=odd"], "unknown partition 'odd'"),
         (["simulate", "quadratic", "SFL", "eta=0.1", "gamma=1"], "unknown parameter gamma"),
+        (["simulate", "digits", "FedBCGD", "eta=0.1", "loss=sigmod"], "did you mean sigmoid"),
+        (["simulate", "digits", "FedBCGD", "eta=0.1", "loss=sigmoid"], "digits has 10 classes; expected label=CLASS"),
+        (["simulate", "digits", "FedBCGD", "eta=0.1", "label=10"], "label = 10: expected a class of digits"),
+        (["simulate", "digits", "FedBCGD", "eta=0.1", "regularisation=L"], "regularisation=: expected a number"),
+        (["verify", "fedbcgd.lemma1", "--data", "digits"], "no bound on runs of an algorithm on data"),
+        (["verify", THEOREM, "--data", "no_such_file"], "no_such_file"),
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(call, arguments, said) -> None:
@@ -101,8 +112,6 @@ def test_bad_usage_is_one_line_and_status_2(call, arguments, said) -> None:
 
 @pytest.mark.parametrize("id_", IDS)
 def test_every_statement_is_shown(id_: str) -> None:
-    from fedtheory.show import as_json, as_text
-
     statement = catalogue.find(id_)
     text = as_text(statement)
     assert text.startswith(id_) and statement.place in text
@@ -165,6 +174,47 @@ def test_simulate_writes_what_it_says(call, tmp_path) -> None:
         "simulate", "breast_cancer", "PFL", "eta=0.5", "K=2", "rounds=5", "seeds=2", "x0=0", "batch=4"
     )
     assert status == 0
+
+
+def test_simulate_on_data_with_another_loss(call) -> None:
+    """The problem of Section 6.5: one class against the rest, regularised by a share of L; no minimum is known."""
+    own = ["N=2", "K=2", "T=2", "eta=0.5", "rounds=20", "seeds=2", "x0=0", "M=4", "partition=iid"]
+    chosen = ["loss=sigmoid", "label=3", "regularisation=1e-4L"]
+    status, out, _ = call("simulate", "digits", "FedBCGD", *own, *chosen, "--json")
+    assert status == 0
+    found = json.loads(out)
+    three = one_against_rest(scaled(load("digits")), 3)
+    problem = lightly_regularised(SigmoidERM, three, iid(three.labels, 4, 0))
+    assert json.loads(found["settings"]["problem"]) == problem.provenance
+    meant = run(problem, FedBCGD(2, 0.5, 2, 2), rounds=20, seeds=range(2), record=("value",))
+    last = found["summary"][-1]
+    assert last["round"] == 20 and last["value"] == pytest.approx(float(meant.value[0, :, -1].mean()))
+    assert "gap" not in last and "dist2" not in last
+    status, out, _ = call("simulate", "digits", "FedBCGD", *own, *chosen)
+    assert status == 0 and out.splitlines()[0].split() == ["eta", "round", "F", "||grad", "F||^2", "diverged"]
+    status, out, _ = call("simulate", "digits", "FedBCGD", *own, "label=3", "regularisation=1e-4L", "--json")
+    assert status == 0 and json.loads(out)["summary"][-1]["gap"] > 0
+
+
+def test_verify_on_a_file_of_ones_own(call, tmp_path) -> None:
+    """A LIBSVM file in the true format: the bounds of every paper are held against runs on it, no other evidence is."""
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{label:+d} " + " ".join(f"{j}:{rng.normal() + 0.3 * label:.4f}" for j in range(1, 6))
+        for label in rng.choice([-1, 1], 200)
+    ]
+    path = tmp_path / "mine.libsvm"
+    path.write_text("\n".join(rows) + "\n")
+    ids = ["sfl.thm2.nonconvex", "fedcom.thmD4.corrected", "fedbcgd.thm1.nonconvex.corrected", "fedbcgd.lemma1"]
+    status, out, _ = call("verify", *ids, "--data", str(path), "--json")
+    found = json.loads(out)
+    assert status == 0 and [c["id"] for c in found] == ids[:3]
+    for c in found:
+        (only,) = c["evidence"]
+        assert only["kind"] == "run" and only["verdict"] == "holds" and "mine.libsvm" in only["says"]
+        assert c["slack"] > 1
+    _, out, _ = call("verify", "sfl.thm2.nonconvex", "--data", str(path))
+    assert "by runs on" in out and "alone" in out
 
 
 def test_installed_command_and_pipe_without_progress() -> None:

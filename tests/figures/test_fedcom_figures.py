@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 import pytest
-from matplotlib.image import imread
+from well_drawn import is_well_drawn
 
-from figures import fedcom, gallery
+from figures import fedcom
 from figures.fedcom import admits, admitted, contraction_limit, pair, quadratics, resting_point, with_q
 from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
 from simulations.tracking import spectral_radius
@@ -20,38 +17,11 @@ OWN = [p for p in fedcom.FIGURES if p.name not in BOUNDS]
 QUICK = {"fedcom_algorithms_printed_and_corrected", "fedcom_fig7_cosine_similarities"}
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    """Each figure saved once: name -> (what was drawn, its PNG, SVG and CSV)."""
-    kept = {}
-
-    def save(name: str):
-        if name not in kept:
-            found = []
-            picture = gallery.find(name)
-            copy = replace(picture, draw=lambda full: found.append(picture.draw(full)) or found[0])
-            kept[name] = (*found, *gallery.save(copy, tmp_path_factory.mktemp("figures")))
-            kept[name] = (found[0], *kept[name][-3:])
-        return kept[name]
-
-    return save
-
-
 @pytest.mark.parametrize(
     "name", [pytest.param(p.name, marks=() if p.name in QUICK else pytest.mark.slow) for p in fedcom.FIGURES]
 )
 def test_figure(name: str, drawn) -> None:
-    what, png, svg, csv = drawn(name)
-    pixels = imread(png)
-    assert pixels.shape[0] > 200 and pixels.shape[1] > 400 and pixels.std() > 0.01
-    assert svg.read_text().rstrip().endswith("</svg>")
-    data = pd.read_csv(csv)
-    assert len(data) and np.isfinite(data.select_dtypes("number").to_numpy()).all()
-    assert what.canvas.get_suptitle()
-    for axis in (a for a in what.canvas.axes if a.get_subplotspec() is not None):
-        assert axis.get_xlabel() or not axis.get_subplotspec().is_last_row()
-        assert axis.get_ylabel() or not axis.get_subplotspec().is_first_col()
-        assert axis.has_data(), "an empty panel"
+    is_well_drawn(*drawn(name))
 
 
 def test_every_theorem_has_a_picture_of_both_forms() -> None:

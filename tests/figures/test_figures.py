@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
-from matplotlib.image import imread
+from well_drawn import is_labelled, is_well_drawn
 
 from bounds.fedcom.arenas import ARENAS as FEDCOM
 from figures import bound_against_run, gallery
 from figures.sfl import ROUNDS, best_runs, exact_distance, group, worst_mean
 from theory import catalogue
 
-PICTURES = gallery.pictures()
+NAMES = [p.name for p in gallery.pictures()]  # the other papers' are looked at in files of their own
 QUICK = {
     "sfl_fig1_distance_on_quadratics",
     "sfl_fig8_exdir_partitions",
@@ -24,49 +22,22 @@ QUICK = {
 }
 
 
-def draw(name: str) -> gallery.Drawn:
-    return gallery.find(name).draw(False)
-
-
 @pytest.mark.parametrize(
-    "picture",
-    [pytest.param(p, marks=() if p.name in QUICK else pytest.mark.slow) for p in PICTURES],
-    ids=lambda p: p.name,
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES if n.startswith("sfl_")]
 )
-def test_figure(picture, tmp_path) -> None:
-    kept = []
-    png, svg, csv = gallery.save(
-        replace(picture, draw=lambda full: kept.append(picture.draw(full)) or kept[0]), tmp_path
-    )
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in (png, svg, csv))  # nothing half-written
-    pixels = imread(io.BytesIO(png.read_bytes()))
-    assert pixels.shape[0] > 200 and pixels.shape[1] > 400 and pixels.std() > 0.01
-    assert svg.read_text().rstrip().endswith("</svg>")
-    data = pd.read_csv(csv)
-    assert len(data) and np.isfinite(data.select_dtypes("number").to_numpy()).all()
-    axes_are_labelled(kept[0].canvas)
-
-
-def axes_are_labelled(canvas) -> None:
-    assert canvas.get_suptitle()
-    grid = [a for a in canvas.axes if a.get_subplotspec() is not None]
-    for axis in grid:
-        spec = axis.get_subplotspec()
-        if spec.is_last_row():
-            assert axis.get_xlabel(), "no label below the last row"
-        if spec.is_first_col():
-            assert axis.get_ylabel(), "no label left of the first column"
+def test_figure(name: str, drawn) -> None:
+    is_well_drawn(*drawn(name))
 
 
 @pytest.mark.parametrize("number", [42, 46, 54, 80])
-def test_a_refuted_bound_is_crossed_and_its_correction_is_not(number: int) -> None:
-    drawn = draw(f"sfl_eq{number}_bound_against_run")
-    above = drawn.canvas.axes[0]
+def test_a_refuted_bound_is_crossed_and_its_correction_is_not(number: int, drawn) -> None:
+    what = drawn(f"sfl_eq{number}_bound_against_run")[0]
+    above = what.canvas.axes[0]
     labels = [line.get_label() for line in above.get_lines()]
     assert {"bound (sum)", "measured", "corrected"} <= set(labels)
     assert ("measured, corrected form" in labels) == (number == 42)  # the others average alike
     assert above.collections, "no band"
-    data = drawn.data
+    data = what.data
     assert (data.low <= data["mean"]).all() and (data["mean"] <= data.high).all()
     terms = data.columns.difference(["statement", "arena", "eta_tilde", "R", "mean", "low", "high", "bound"])
     np.testing.assert_allclose(data[terms].sum(axis=1), data.bound, rtol=1e-9)
@@ -87,16 +58,16 @@ def test_a_refuted_bound_is_crossed_and_its_correction_is_not(number: int) -> No
 )
 def test_arenas_of_the_last_iterate_and_of_averages_are_drawn(id_: str, name: str) -> None:
     own = [a for a in FEDCOM if (a.statement, a.name) == (id_, name)]
-    drawn = bound_against_run.draw(id_, own)
-    axes_are_labelled(drawn.canvas)
-    above = drawn.canvas.axes[0]
+    what = bound_against_run.draw(id_, own)
+    is_labelled(what.canvas)
+    above = what.canvas.axes[0]
     assert {"gap_last": "w^{(R)}", "avg_grad_sq": "frac{1}{R}"}[str(catalogue.find(id_).claim.quantity)] in (
         above.get_ylabel()
     )
     assert r"$\eta$ =" in above.get_title() and "tilde" not in above.get_title()
     assert ("corrected" in [line.get_label() for line in above.get_lines()]) == (id_ == "fedcom.thmD7")
-    assert "eta" in drawn.data and np.isfinite(drawn.data.select_dtypes("number").to_numpy()).all()
-    first = drawn.data[drawn.data.statement == id_]
+    assert "eta" in what.data and np.isfinite(what.data.select_dtypes("number").to_numpy()).all()
+    first = what.data[what.data.statement == id_]
     assert (first["mean"] > first.bound).iloc[-1] == (id_ == "fedcom.thmE4")
 
 
@@ -106,8 +77,8 @@ def test_what_diverges_is_drawn_as_far_as_it_goes() -> None:
     assert data.R.max() < 2000 and np.isfinite(data["mean"]).all()
 
 
-def test_lemma_7_is_crossed_before_its_condition_only() -> None:
-    data = draw("sfl_lemma7_against_worst_sequence").data
+def test_lemma_7_is_crossed_before_its_condition_only(drawn) -> None:
+    data = drawn("sfl_lemma7_against_worst_sequence")[0].data
     fails = data.printed < data.worst
     assert fails.any() and not fails[data.corrected_speaks == 1].any()
     assert set(data[data.corrected_speaks == 0]["T"]) == set(range(49))  # T + 1 < 1/(2 a gamma) = 50
@@ -165,7 +136,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "picture", [p for p in PICTURES if p.name.endswith("_bound_against_run")], ids=lambda p: p.name
+    "picture", [p for p in gallery.pictures() if p.name.endswith("_bound_against_run")], ids=lambda p: p.name
 )
 def test_no_two_terms_of_a_bound_share_a_colour(picture) -> None:
     (id_,) = picture.statements

@@ -9,12 +9,12 @@ from scipy.linalg import hadamard
 from scipy.optimize import minimize
 
 from simulations import NoSuchConstant
-from simulations.data import Dataset, load
+from simulations.data import Dataset, load, one_against_rest
 from simulations.partitions import Partition, dirichlet, iid, shards
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from simulations.problems.regularised import Regularised
-from simulations.problems.sigmoid import SigmoidERM, one_against_rest
+from simulations.problems.sigmoid import SigmoidERM
 
 
 def deviation(problem: Any, x: np.ndarray) -> float:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from spy import Spy
+from spy import Spy, small
 
 from simulations import run
 from simulations.algorithms import registry
@@ -30,19 +30,10 @@ from simulations.algorithms.fedbcgd import (
 )
 from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
-from simulations.data import Dataset, load
 from simulations.draws import Draws
 from simulations.partitions import dirichlet
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, generate
-
-
-def small(name: str, rows: int, columns: int, classes: int) -> Dataset:
-    everything = load(name)
-    chosen = np.flatnonzero(everything.labels < classes)[:rows]
-    features = everything.features[chosen][:, np.argsort(-everything.features.var(0), kind="stable")[:columns]]
-    return replace(everything, features=features, labels=everything.labels[chosen], classes=classes)
-
 
 BINARY, DIGITS = small("breast_cancer", 40, 5, 2), small("digits", 40, 3, 3)
 EXACT = generate(5, 6, L=2, mu=0.2, zeta_star=1, delta=0.5)

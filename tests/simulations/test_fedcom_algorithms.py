@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from spy import Spy
+from spy import Spy, small
 
 from simulations import run
 from simulations.algorithms.fedcom import (
@@ -25,19 +25,10 @@ from simulations.algorithms.fedcom import (
 )
 from simulations.algorithms.sfl import PFL
 from simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
-from simulations.data import Dataset, load
 from simulations.draws import Draws
 from simulations.partitions import Partition, dirichlet
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, generate
-
-
-def small(name: str, rows: int, columns: int, classes: int) -> Dataset:
-    whole = load(name)
-    chosen = np.flatnonzero(whole.labels < classes)[:rows]
-    features = whole.features[chosen][:, np.argsort(-whole.features.var(0), kind="stable")[:columns]]
-    return replace(whole, features=features, labels=whole.labels[chosen], classes=classes)
-
 
 BINARY, DIGITS = small("breast_cancer", 30, 3, 2), small("digits", 30, 4, 3)
 EXACT = generate(3, 4, L=2, mu=0.2, zeta_star=1, delta=0.5)

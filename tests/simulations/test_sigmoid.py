@@ -9,12 +9,12 @@ import pytest
 
 from simulations import NoSuchConstant, run, start
 from simulations.algorithms.sfl import PFL
-from simulations.data import Dataset, load, scaled
+from simulations.data import Dataset, load, one_against_rest, scaled, two_classes
 from simulations.draws import Draws
 from simulations.partitions import Partition, dirichlet, iid
 from simulations.problems import start_of_clients
-from simulations.problems.logistic import Logistic
-from simulations.problems.sigmoid import SigmoidERM, lightly_regularised, one_against_rest
+from simulations.problems.logistic import Logistic, lightly_regularised
+from simulations.problems.sigmoid import SigmoidERM
 
 
 def small(dataset: Dataset, rows: int, columns: int) -> Dataset:
@@ -196,6 +196,7 @@ def test_one_against_the_rest() -> None:
     only = replace(DIGITS, features=DIGITS.features[:1], labels=DIGITS.labels[:1])
     with pytest.raises(ValueError, match="0 of the 1 samples of digits have the label 3"):
         one_against_rest(only, 3)
+    assert (two_classes(DIGITS).labels == (DIGITS.labels == 0)).all() and two_classes(data) is data
 
 
 @pytest.mark.parametrize("kind", [Logistic, SigmoidERM])

@@ -11,6 +11,10 @@ import pytest
 import sympy
 from sympy import Rational
 
+from bounds import evaluate
+from simulations import run
+from simulations.algorithms.fedbcgd import FedBCGDPlus
+from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.fedbcgd import consequences
 from theory.fedbcgd.consequences import ORDERS, Alike
@@ -158,10 +162,6 @@ def test_an_unseen_client_refutes_theorem_2(case: str) -> None:
 
 def test_a_client_is_unseen_with_that_probability() -> None:
     """While the last client is not seen the model stays at 0: simulated with the corrected algorithm."""
-    from simulations import run
-    from simulations.algorithms.fedbcgd import FedBCGDPlus
-    from simulations.problems.quadratic import Quadratic
-
     M, R = 5, 4
     problem = Quadratic(np.ones((M, 1, 1)), np.array([[0.0]] * (M - 1) + [[-float(M)]]))
     data = run(problem, FedBCGDPlus(T=2, eta=0.3, N=1, K=1), rounds=R, seeds=range(4000), record=("gap",))
@@ -185,11 +185,18 @@ def test_exponents() -> None:
     assert verdict("thm2.strongly_convex.exponent.proof", "derivation").status is Status.PROVED
 
 
-@pytest.mark.parametrize("kind", ["derivation"])
-def test_momentum(kind: str) -> None:
-    assert verdict("lemma10", kind).status is Status.PROVED
-    assert verdict("momentum_form", kind).status is Status.REFUTED
-    assert verdict("momentum_form.corrected", kind).status is Status.PROVED
+def test_momentum() -> None:
+    assert verdict("lemma10", "derivation").status is Status.PROVED
+    assert verdict("momentum_form", "derivation").status is Status.REFUTED
+    assert verdict("momentum_form.corrected", "derivation").status is Status.PROVED
+
+
+def test_momentum_against_a_server_step() -> None:
+    """x^2/2, alpha = 2, eta = 1/2: v = -1/2, -1/4 - 1/4; a server step of 2 eta = 1 is there at once."""
+    found = verdict("claim.alpha_server_step", "counterexample")
+    assert found.status is Status.REFUTED
+    assert found.witness["x^0 ... x^2, momentum"] == [1, Rational(1, 2), 0]
+    assert found.witness["x^0 ... x^2, server step"] == [1, 0, 0]
 
 
 def test_rounds_times_floats() -> None:
@@ -230,8 +237,6 @@ def test_recursion_lemmas_attain_their_bounds_up_to_constants() -> None:
 
 def test_tuning_reaches_the_rounds_of_the_corrected_order() -> None:
     """The exact bound of Theorem 1 at the step size of the proof, after a constant times the rounds of the order."""
-    from bounds import evaluate
-
     values = {
         "M": 20,
         "N": 2,

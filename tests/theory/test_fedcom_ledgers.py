@@ -32,7 +32,7 @@ BROKEN_AT = {
     "thmE6": "geometric sum: coefficient of sigma**2",
     "thmE6.recursion": "(83)",
     "thmE9": "the regularised function is (L + phi)-smooth",
-    "corD5": "condition ",
+    "corD5": "fedcom.thmD4: condition ",
     "corE5": "32*L*f_gap*m*tau/(R**2*gamma**2*(q + 1)) is of the printed order",
     "corE8": "learning rate inserted: coefficient of f_gap",
     "corE8.early_bracket": "learning rate inserted: coefficient of G_q",

@@ -8,6 +8,7 @@ eta_tilde, eta is written in it, and f measured in units in which beta = 1: all 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import sympy
 from sympy import Eq, Rational, exp
@@ -98,13 +99,10 @@ def opened(statement: Statement) -> tuple[Ledger, Callable[[sympy.Expr], sympy.E
     )
 
 
-def used(ledger: Ledger, of: Callable[[sympy.Expr], sympy.Expr], *names: str) -> None:
+def used(ledger: Ledger, of: Callable[[Any], Any], *names: str) -> None:
     """The conditions of what is used follow from those of the statement."""
     for name in names:
-        for condition in conditions_of(catalogue.find(f"fedbcgd.{name}")):
-            relation = of(condition)
-            if relation != sympy.true:
-                ledger.require(f"{name}: condition {condition}", relation)
+        ledger.admits(catalogue.find(f"fedbcgd.{name}"), of)
 
 
 # What is used of vectors: identities and inequalities of inner products hold when they hold on the line.
@@ -355,10 +353,7 @@ def averaged(name: str) -> Callable[[Statement], Ledger]:
     def check(statement: Statement) -> Ledger:
         ledger, of, value = opened(statement)
         before, progress, noise = (of(e).subs(mu, 0) for e in recursion(name))
-        for condition in conditions_of(catalogue.find(f"fedbcgd.{name}")):
-            relation = of(condition)
-            if mu not in relation.free_symbols and relation != sympy.true:
-                ledger.require(f"{name}: condition {condition}", relation)
+        used(ledger, lambda c: sympy.true if mu in of(c).free_symbols else of(c), name)
         ledger.at_most("telescoped", sympy.expand((before / R + noise) / progress), value, ATOMS)
         return ledger
 
@@ -507,10 +502,7 @@ def summed(statement: Statement) -> Ledger:
     """Lemma 18, corrected, telescoped: v^0 = 0."""
     ledger, of, value = opened(statement)
     found = sympy.expand(claimed("lemma18.corrected").value)
-    for condition in conditions_of(catalogue.find("fedbcgd.lemma18.corrected")):
-        relation = of(condition)
-        if relation != sympy.true:
-            ledger.require(f"lemma18.corrected: condition {condition}", relation)
+    used(ledger, of, "lemma18.corrected")
     progress = -found.coeff(grad_sq_x)
     start = found.coeff(gap) * F + found.coeff(lag) * lag_0
     ledger.at_most("telescoped", sympy.expand(start / (progress * R)), value, ATOMS)

@@ -18,6 +18,7 @@ paper = Paper(
     "fedbcgd",
     "FedBCGD: Communication-Efficient Accelerated Block Coordinate Gradient Descent for Federated Learning",
     "Liu et al., ACM Multimedia 2024, supplementary materials",
+    step_sizes=("eta_tilde", "eta"),
 )
 
 _count = {"integer": True, "positive": True}

@@ -93,8 +93,7 @@ def per_quantity(name: str, atom: sympy.Symbol) -> Bound:
 def used(ledger: Ledger, *names: str) -> None:
     """The conditions of what is used follow from those of the statement."""
     for name in names:
-        for condition in conditions_of(catalogue.find(f"fedcom.{name}")):
-            ledger.require(f"{name}: condition {condition}", condition)
+        ledger.admits(catalogue.find(f"fedcom.{name}"))
 
 
 # What is used of vectors: identities and inequalities of inner products hold when they hold on the line.
@@ -283,8 +282,7 @@ def at(source: str, **letters: Any) -> Callable[[Statement], Ledger]:
         ledger, value = opened(statement)
         found = catalogue.find(f"fedcom.{source}")
         given = {catalogue.symbols(statement)[name].sympy: sympy.sympify(e) for name, e in letters.items()}
-        for condition in conditions_of(found):
-            ledger.require(f"condition {condition}", condition.subs(given))
+        ledger.admits(found, lambda c: c.subs(given))
         ledger.at_most(f"{source} there", bound_of(found).value.subs(given), value, ATOMS)
         return ledger
 
@@ -314,10 +312,7 @@ def tuned_contraction(source: str, also_uses: str = "") -> Callable[[Statement],
         goal = value.xreplace({decayed: decay}).subs(given)
         ledger.conditions = [r.subs(given) for r in ledger.conditions if r.subs(given) != sympy.true]
         ledger.at_most("learning rate inserted", derived, goal, [*ATOMS, decay])
-        for condition in conditions_of(found):
-            relation = condition.subs(eta, step)
-            if relation != sympy.true:
-                ledger.require(f"condition {condition}", relation, mu <= L)
+        ledger.admits(found, lambda c: c.subs(eta, step), mu <= L)
         return ledger
 
     return check
@@ -347,10 +342,7 @@ def regularised(source: str, smoothness: sympy.Expr, start: sympy.Expr) -> Calla
         def of(e: Any) -> Any:
             return e.subs(inserted, simultaneous=True).subs(eta, step)
 
-        for condition in conditions_of(found):
-            relation = of(condition)
-            if relation != sympy.true:
-                ledger.require(f"condition {condition}", relation)
+        ledger.admits(found, of)
         # with a = f~(w_R) - f~(w*), a_0 the same at w^(0), s = f~(w*) - min f~ and a power of R between 0 and 1
         a, a_0 = sympy.symbols("a a_0", real=True)
         s, power, rest = sympy.symbols("s P N", nonnegative=True)
@@ -388,8 +380,7 @@ def from_bound(source: str) -> Callable[[Statement], Ledger]:
         ledger = Ledger(conditions_of(statement))
         terms = [sympy.simplify(t.value.subs(eta, step)) for t in bound_of(found).terms]
         covered(terms, order_of(statement), list(ledger.conditions), ledger)
-        for condition in conditions_of(found):
-            ledger.require(f"condition {condition}", condition.subs(eta, step))
+        ledger.admits(found, lambda c: c.subs(eta, step))
         return ledger
 
     return check

@@ -14,6 +14,7 @@ paper = Paper(
     "fedcom",
     "Federated Learning with Compression: Unified Analysis and Sharp Guarantees (supplement)",
     "Farzin Haddadpour, Mohammad Mahdi Kamani, Aryan Mokhtari and Mehrdad Mahdavi, AISTATS 2021",
+    step_sizes=("eta", "gamma"),
 )
 
 _count = {"integer": True, "positive": True}

@@ -52,6 +52,13 @@ class Ledger:
         """The claim follows from the conditions and what is given."""
         self.step(name, lambda: decide([*self.conditions, *given], claim))
 
+    def admits(self, source: Statement, read: Callable[[Any], Any] = lambda c: c, *given: Boolean) -> None:
+        """The conditions of a statement that the proof uses, as `read` reads them, follow."""
+        for condition in conditions_of(source):
+            relation = read(condition)
+            if relation != sympy.true:
+                self.require(f"{source.id}: condition {condition}", relation, *given)
+
     def equal(self, name: str, left: sympy.Expr, right: sympy.Expr) -> None:
         """An identity, sums carried out."""
         self.step(name, lambda: self._identity(left, right))

@@ -559,9 +559,7 @@ def by_lemma(recursion: str, conclusion: str) -> Callable[[Statement], Ledger]:
             sympy.expand(lemma.subs(at, simultaneous=True)),
             [r_t, distance, sigma, zeta, zeta_star],
         )
-        for condition in catalogue.find(f"sfl.{conclusion}").when:
-            needed = condition.relation.subs(at, simultaneous=True)
-            ledger.require(f"condition {condition.relation}", _without_max(needed))
+        ledger.admits(catalogue.find(f"sfl.{conclusion}"), lambda c: _without_max(c.subs(at, simultaneous=True)))
         derived = (claimed(conclusion).value / b).subs(at, simultaneous=True)
         derived, goal, start = _one_decay(ledger, derived, value)
         ledger.at_most("the printed constants", derived, goal, [*start, sigma, zeta, zeta_star])
@@ -598,10 +596,8 @@ def at_full(partial: str) -> Callable[[Statement], Ledger]:
     def check(statement: Statement) -> Ledger:
         ledger, value = opened(statement)
         source = catalogue.find(f"sfl.{partial}")
-        for condition in source.when:
-            needed = condition.relation.subs(S, M)
-            if needed != sympy.true and condition.relation != (M >= 2):  # the terms with M - 1 are gone at S = M
-                ledger.require(f"condition {condition}", needed)
+        # the terms with M - 1 are gone at S = M
+        ledger.admits(source, lambda c: sympy.true if c == (M >= 2) else c.subs(S, M))
         derived = bound_of(source).value.subs(S, M)
         derived, goal, start = _one_decay(ledger, derived, value.subs(S, M))
         ledger.at_most("at S = M", derived, goal, [*start, sigma, zeta, zeta_star])

@@ -13,6 +13,7 @@ paper = Paper(
     "sfl",
     "Convergence Analysis of Sequential Federated Learning on Heterogeneous Data",
     "Yipeng Li and Xinchen Lyu, NeurIPS 2023",
+    step_sizes=("eta_tilde", "eta", "gamma"),
 )
 
 _count = {"integer": True, "positive": True}

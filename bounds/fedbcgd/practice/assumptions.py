@@ -27,9 +27,9 @@ from bounds.grounds import (
 )
 from simulations import data, partitions
 from simulations.problems import Array
-from simulations.problems.logistic import Logistic
+from simulations.problems.logistic import Logistic, lightly_regularised
 from simulations.problems.quadratic import generate
-from simulations.problems.sigmoid import SigmoidERM, lightly_regularised
+from simulations.problems.sigmoid import SigmoidERM
 from theory import catalogue
 from theory.statement import Relations, Statement, Verdict
 

@@ -24,8 +24,8 @@ from simulations.algorithms.fedcom import FLOAT, SCAFFOLD, FedPAQ
 from simulations.compressors import Identity
 from simulations.data import Dataset
 from simulations.problems import Array, Problem
-from simulations.problems.logistic import Logistic
-from simulations.problems.sigmoid import SigmoidERM, lightly_regularised
+from simulations.problems.logistic import Logistic, lightly_regularised
+from simulations.problems.sigmoid import SigmoidERM
 from simulations.problems.two_part import TwoPart
 from theory import catalogue
 from theory.proofs.instances import sides
