@@ -469,7 +469,7 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
         f"exact expectation, relative rounding {ROUNDING:g} allowed" if arenas[0].kind == "moments" else "mean of runs"
     )
     says = (
-        f"{how}: {len(arenas)} arenas, bound/measured {tightest[0]:.3g} ({tightest[2]}) "
+        f"{how}: {len(arenas)} arena{'s' * (len(arenas) > 1)}, bound/measured {tightest[0]:.3g} ({tightest[2]}) "
         f"to {loosest[1]:.3g} ({loosest[2]})"
     )
     return Verdict(Status.HOLDS, says, slack=slack if np.isfinite(slack) else None)

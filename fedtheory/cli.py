@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -218,18 +218,24 @@ def verify(
         str | None,
         typer.Option(help="instead: hold the bounds against runs on breast_cancer, digits or a LIBSVM file"),
     ] = None,
+    mutate: Annotated[
+        bool, typer.Option("--mutate", help="show of every piece of evidence a changed claim that it refutes")
+    ] = False,
     expect_clean: Annotated[
         bool, typer.Option("--expect-clean", help="exit 1 when a verdict differs from what the paper claims")
     ] = False,
 ) -> None:
     """Put statements to all their evidence and print the verdicts, with witnesses for what is refuted."""
-    from fedtheory.verify import verify as check, verify_on
+    from fedtheory.verify import seen_to_fail, verify as check, verify_on
 
     chosen = list(ids or [s.id for s in catalogue.statements(paper)])
     if ids and paper:
         raise ValueError("give ids or --paper, not both")
+    if mutate and data is not None:
+        raise ValueError("give --data or --mutate, not both: --mutate is about the evidence that counts without --data")
     with progress() as tell:
         checked = check(chosen, full, tell) if data is None else verify_on(data, chosen, full, tell)
+        seen = seen_to_fail(checked, tell) if mutate else {}
     if as_json:
         print_json(
             [
@@ -244,6 +250,7 @@ def verify(
                             "slack": v.slack,
                             "says": v.says,
                             "witness": dict(v.witness),
+                            **({"seen_to_fail": seen[c.statement.id, e.kind]} if mutate else {}),
                         }
                         for e, v in c.verdicts
                     ],
@@ -252,15 +259,15 @@ def verify(
             ]
         )
     else:
-        print_verdicts(checked)
+        print_verdicts(checked, seen)
         if data is not None:
             console().print(f"by runs on {data} alone; without --data all evidence counts")
     if expect_clean and any(c.status in (Status.REFUTED, Status.VACUOUS) for c in checked):
         raise typer.Exit(1)
 
 
-def print_verdicts(checked: list[Any]) -> None:
-    """One line per piece of evidence, and the witnesses."""
+def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None]) -> None:
+    """One line per piece of evidence, with the change of the claim that it was seen to refute, and the witnesses."""
     out = console()
     for c in checked:
         numbers = {"slack": c.slack, "room": c.room}
@@ -270,6 +277,9 @@ def print_verdicts(checked: list[Any]) -> None:
             out.print(f"    {e.kind}: {v.status}. {v.says}", markup=False, soft_wrap=True)
             for name, value in v.witness.items():
                 out.print(f"        {name} = {value}", markup=False, soft_wrap=True)
+            if (c.statement.id, e.kind) in seen:
+                what = seen[c.statement.id, e.kind] or "nothing: it refutes none of the changed claims"
+                out.print(f"        seen to fail: {what}", markup=False, soft_wrap=True)
     print_summary(checked)
 
 
@@ -350,11 +360,11 @@ def paper_check_command(
 def write_paper_check(out: Path, full: bool, tell: Any) -> list[Any]:
     """Verify everything and write the paper check; returns what was checked."""
     from fedtheory.paper_check import generate
-    from fedtheory.verify import seen_to_fail, verify as check
+    from fedtheory.verify import verify as check
     from figures.gallery import write
 
     checked = check([s.id for s in catalogue.statements()], full, tell)
-    write(out, generate(checked, seen_to_fail(checked, tell)).encode())
+    write(out, generate(checked).encode())
     return checked
 
 

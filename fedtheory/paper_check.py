@@ -32,6 +32,9 @@ breaks. *counterexample*: an instance worked out by hand, evaluated exactly. *se
 whole run, and a search for the worst. *moments*: the exact expectation of whole runs on quadratics. *run*: Monte Carlo
 inside the theorem's conditions with certified constants, 99.9 % confidence intervals.
 
+Evidence that cannot fail would be none: `fedtheory verify --mutate` puts each piece to claims changed for the worse until
+it refutes one, and the tests demand that every piece does.
+
 **Slack**: the factor by which the claim could be tightened before one of the instances here refutes it (below 1: refuted).
 **Room**: the factor by which its tightest constant could be improved before its proof breaks.
 """
@@ -80,23 +83,17 @@ def cell(text: str) -> str:
     return flat if len(flat) <= 220 else flat[:217].rsplit(" ", 1)[0] + " ..."
 
 
-def generate(checked: Sequence[Checked], seen: Mapping[tuple[str, str], str | None]) -> str:
-    """The whole file, for the statements checked (whole papers, in catalogue order).
-
-    seen  by (statement, kind of evidence): the changed claim that the evidence was seen to refute, or None
-    """
+def generate(checked: Sequence[Checked]) -> str:
+    """The whole file, for the statements checked (whole papers, in catalogue order)."""
     figures = {id_: p.name for p in gallery.pictures() for id_ in p.statements}
     parts = [_HEAD]
     for paper in catalogue.papers().values():
         own = [c for c in checked if c.statement.paper == paper.name]
         if own:
             printed, corrected = ([c for c in own if bool(c.statement.corrects) == ours] for ours in (False, True))
-            failed = [what for (id_, _), what in seen.items() if id_.startswith(f"{paper.name}.")]
             parts += [
                 f"## {paper.title}\n\n{paper.citation}. Short name `{paper.name}`.\n",
                 _summary(printed, corrected),
-                f"Evidence that has been seen to fail, on the printed claim or on a changed one: "
-                f"**{sum(what is not None for what in failed)} of {len(failed)}**.\n",
                 _errata(paper, own),
                 _refuted(printed),
                 _table("All printed statements", printed, figures),

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import xarray as xr
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from bounds.arena import CONFIDENCE, Arena, at_same_rate, confront, measure_all, step_letter
 from figures.gallery import (
@@ -26,7 +27,7 @@ from figures.gallery import (
     Picture,
     canvas,
     count_axis,
-    title,
+    mathematics,
 )
 from theory import catalogue
 from theory.statement import Bound
@@ -49,7 +50,7 @@ _Y_LABELS = {
     "fedbcgd.avg_grad_sq": r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(x^r)\|^2$  (units of $f^2/x^2$)",
     "avg_grad_sq": r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(w^{(r)})\|^2$  (units of $f^2/w^2$)",
 }
-_TITLE = 50  # characters in a line
+_TITLE = 44  # characters in a line
 _ROUNDING = 1e-20  # of the bound: a term that is never more counts as none
 _DEEPEST = 1e-80  # of what is highest in a panel: a bound that has fallen further is cut off
 _STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta"}
@@ -115,11 +116,18 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         )
         above.set(xscale="log", yscale="log", ylim=(floor / 10, None))
         above.set_title(
-            f"{title(arena.name, _TITLE)}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {measured}",
+            f"{mathematics(arena.name, _TITLE)}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {measured}",
             fontsize=9,
         )
         below.set(xscale="log", yscale="log", xlabel="rounds R")
         for axis in (above, below):
+            low, high = axis.get_ylim()
+            if high > 100 * low:  # decades enough without marks between them
+                axis.yaxis.set_minor_locator(NullLocator())
+            elif axis is below:
+                axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+                axis.yaxis.set_minor_locator(NullLocator())
             count_axis(axis.xaxis, at.R.values.max(), at.R.values.min())
     axes[0, 0].set_ylabel(_y_label(statement.paper, claim.quantity.name))
     axes[1, 0].set_ylabel("bound / measured")
@@ -163,16 +171,13 @@ def _says(statement_id: str) -> str:
 
 def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
     """The numbers of one curve, one row per R."""
+    name = step_letter(arena.statement)
+    told = {"statement": arena.statement, "arena": arena.name, name: float(at[name])}
+    numbers = {name: at[name].values for name in ("mean", "low", "high", "bound")}
+    numbers |= {str(t): at.terms.sel(term=t).values for t in at.term.values}
     return [
-        {
-            "statement": arena.statement,
-            "arena": arena.name,
-            step_letter(arena.statement): float(at[step_letter(arena.statement)]),
-            "R": int(point.R),
-            **{name: float(point[name]) for name in ("mean", "low", "high", "bound")},
-            **{str(t): float(v) for t, v in zip(point.term.values, point.terms.values, strict=True)},
-        }
-        for point in (at.isel(R=i) for i in range(at.sizes["R"]))
+        {**told, "R": int(R), **{name: float(values[i]) for name, values in numbers.items()}}
+        for i, R in enumerate(at.R.values)
     ]
 
 

@@ -710,7 +710,7 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
 
     exact = sorted((a for a in arenas if a.kind == "moments" and rounds(a) > 5), key=smallest)
     others = [a for a in exact if _lam(a) != _lam(exact[0])]
-    return [exact[0], others[-1], *(a for a in arenas if a.kind == "run")][:3]
+    return [exact[0], others[-1], *(a for a in arenas if a.kind == "run")]
 
 
 def _lam(arena: Arena) -> float:

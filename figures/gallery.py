@@ -16,7 +16,7 @@ import matplotlib as mpl
 import pandas as pd
 from joblib import Parallel, delayed
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 from bounds.arena import Measurements, measurements, recall
 from theory import catalogue
@@ -34,6 +34,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
 )
 GREY = "#999999"
 
+_MARGIN = 0.1  # inches
 STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.spines.right": False,
@@ -97,11 +98,13 @@ def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:
     """Draw and write NAME.png, NAME.svg and NAME.csv into the folder; returns their paths."""
     with mpl.rc_context(STYLE):
         drawn = picture.draw(full)
+        drawn.canvas.draw_without_rendering()
+        drawn.canvas.set_layout_engine("none")  # it has found its place
+        around = drawn.canvas.get_tightbbox().padded(_MARGIN)
         paths = []
         for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             buffer = io.BytesIO()
-            drawn.canvas.savefig(buffer, format=ending, metadata=metadata, bbox_inches="tight")
-            drawn.canvas.set_layout_engine("none")  # it has found its place
+            drawn.canvas.savefig(buffer, format=ending, metadata=metadata, bbox_inches=around)
             paths.append(folder / f"{picture.name}.{ending}")
             write(paths[-1], buffer.getvalue())
     paths.append(folder / f"{picture.name}.csv")
@@ -140,15 +143,18 @@ def count_axis(axis: Any, most: float, least: float = 1.0) -> None:
     dense = LogLocator(subs=(1.0, 2.0, 5.0) if most / least < 500 else (1.0,))
     axis.set_major_locator(dense if most / least >= 10 else MaxNLocator(4, integer=True))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
 
 
-def mathematics(text: str) -> str:
-    """The letters of a plain-text name, set as mathematics: kappa, mu, tau, gamma, phi, lambda, zeta_*."""
-    text = text.replace("zeta_*", r"$\zeta_*$")
-    return re.sub(r"\b(kappa|mu|tau|gamma|phi|lambda)\b", r"$\\\1$", text)
+# A letter's name in plain text, and how it is set; one sign stands for it while lines are broken
+_LETTERS = {"kappa": "κ", "mu": "μ", "tau": "τ", "gamma": "γ", "phi": "φ", "lambda": "λ", "zeta_*": "ζ"}
 
 
-def title(name: str, width: int) -> str:
+def mathematics(text: str, width: int) -> str:
     """A plain-text name in lines of at most `width` letters, a letter on the line of its number, set as mathematics."""
-    return mathematics(fill(re.sub(r" (?=[\d/]+(?:,|$))", "\u00a0", name), width))
+    for name, sign in _LETTERS.items():
+        text = re.sub(rf"\b{re.escape(name)}(?!\w)", sign, text)
+    text = fill(re.sub(r" (?=[\d/]+(?:,|$))", "\u00a0", text), width)
+    for name, sign in _LETTERS.items():
+        text = text.replace(sign, rf"$\{name}$")
+    return text

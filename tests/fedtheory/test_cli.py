@@ -101,6 +101,7 @@ def test_bound_in_words_and_outside_the_conditions(call) -> None:
         (["simulate", "digits", "FedBCGD", "eta=0.1", "regularisation=L"], "regularisation=: expected a number"),
         (["verify", "fedbcgd.lemma1", "--data", "digits"], "no bound on runs of an algorithm on data"),
         (["verify", THEOREM, "--data", "no_such_file"], "no_such_file"),
+        (["verify", THEOREM, "--data", "digits", "--mutate"], "give --data or --mutate, not both"),
     ],
 )
 def test_bad_usage_is_one_line_and_status_2(call, arguments, said) -> None:
@@ -157,6 +158,14 @@ def test_verify_tells_witness_and_status(call) -> None:
     assert found["sfl.lemma4"]["verdict"] == "proved"
     assert call("verify", "sfl.lemma4.sum", "--expect-clean")[0] == 1
     assert call("verify", "sfl.lemma4", "--expect-clean")[0] == 0
+
+
+def test_verify_shows_that_evidence_can_fail(call) -> None:
+    status, out, _ = call("verify", "sfl.lemma4", "--mutate", "--json")
+    (found,) = json.loads(out)
+    assert status == 0 and found["evidence"] and all(e["seen_to_fail"] for e in found["evidence"])
+    assert "seen to fail: " in call("verify", "sfl.lemma4", "--mutate")[1]
+    assert "seen_to_fail" not in call("verify", "sfl.lemma4", "--json")[1]
 
 
 def test_simulate_writes_what_it_says(call, tmp_path) -> None:
