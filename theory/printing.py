@@ -40,6 +40,7 @@ _UNICODE = {
     "x_r": "x⁽ʳ⁾",
 }
 _SUBSCRIPT = re.compile(r"(.*)_\{(.*)\}")
+_LETTER = re.compile(r"(.*)_(\w)")
 
 
 class _Last(sympy.Symbol):
@@ -62,9 +63,11 @@ def quantities_last(expression: sympy.Basic, names: Mapping[str, str]) -> sympy.
 
 
 def indexed(name: str, indices: str) -> str:
-    """LaTeX of a family's member: x_{\\pi} at i is x_{\\pi_{i}}; a name that shows its indices stays as it is."""
-    if f"_{{{indices}}}" in name:
+    """LaTeX of a family's member: x_{\\pi} at i is x_{\\pi_{i}}, p_c at m p_{c,m}; a name that shows its indices stays."""
+    if f"_{{{indices}}}" in name or name.endswith(f"_{indices}"):
         return name
+    if letter := _LETTER.fullmatch(name):
+        return f"{letter[1]}_{{{letter[2]},{indices}}}"
     inner = _SUBSCRIPT.fullmatch(name)
     return f"{inner[1]}_{{{inner[2]}_{{{indices}}}}}" if inner else f"{name}_{{{indices}}}"
 

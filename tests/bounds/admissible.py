@@ -98,7 +98,7 @@ def _blocks(draw: st.DrawFn, id_: str, values: dict[str, Any]) -> None:
         values["mu"] = values["beta"] * draw(_fractions)
     if {"grad_sq_x", "mean_grad_sq"} <= set(values):
         values["grad_sq_x"] = values["mean_grad_sq"] * draw(_fractions)
-    if id_ == "fedbcgd.lemma17":
+    if id_ in ("fedbcgd.lemma17", "fedbcgd.lemma17.proof"):
         values["a"] = draw(st.floats(0.5, 1.0))
     if "eta" in values and "beta" in values and "T" in values:
         values["eta"] = draw(_fractions) / (2 * values["beta"] * values["T"])

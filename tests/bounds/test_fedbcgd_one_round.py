@@ -73,7 +73,7 @@ def test_what_is_checked() -> None:
 
 
 def test_readings_are_of_letters_and_quantities() -> None:
-    known = block_round(next(iter(family(compiled(find("lemma17"))[0], False))))
+    known = block_round(next(iter(family(compiled(find("lemma17.proof"))[0], False))))
     for name, reading in READINGS.items():
         letters = {s.name for c in compiled(find(name)) for s in paper.symbols.values() if s.name in c.letters}
         assert set(reading) <= letters and set(reading.values()) <= set(known)
@@ -216,7 +216,7 @@ def test_outside_the_conditions_nothing_is_compared() -> None:
 
 def test_the_number_a() -> None:
     """Lemma 17 is put in numbers with a = 1/2 and a = 1, (56) with others besides."""
-    assert {to.a for to in compiled(find("lemma17"))} == {Fraction(1, 2), Fraction(1)}
+    assert {to.a for to in compiled(find("lemma17.proof"))} == {Fraction(1, 2), Fraction(1)}
     assert Fraction(1, 8) in {to.a for to in compiled(find("thm1.step56"))}
     assert {to.a for to in compiled(find("lemma16"))} == {None}
 

@@ -30,7 +30,7 @@ BROKEN_AT = {
     "thm1.step61": "(61): coefficient of G**2",
     "thm1.step66": "the coefficient of ||grad f(x^r)||^2",
     "lemma15": "(98): coefficient of gap",
-    "lemma17": "the sampled clients are independent of z^r",
+    "lemma17.proof": "the sampled clients are independent of z^r",
 }
 
 
@@ -189,6 +189,19 @@ def test_momentum() -> None:
     assert verdict("lemma10", "derivation").status is Status.PROVED
     assert verdict("momentum_form", "derivation").status is Status.REFUTED
     assert verdict("momentum_form.corrected", "derivation").status is Status.PROVED
+
+
+def test_a_step_as_large_as_the_statement_of_lemma_17_allows_leaves_all_points_behind() -> None:
+    """13 clients alike, one a round, c_i^0 = grad f_i(x^0): x goes from 1 to 1 - 1/24, every alpha_i is at 1 still."""
+    problem = Quadratic(np.ones((13, 1, 1)), np.zeros((13, 1)))
+    method = FedBCGDPlus(T=1, eta=1 / 24, N=1, K=1, begin="gradients")
+    data = run(problem, method, rounds=1, seeds=range(3), x0=1.0, record=("dist2",))
+    np.testing.assert_allclose(data.dist2.isel(step_size=0, round=1), (1 - 1 / 24) ** 2)
+    found = verdict("lemma17", "counterexample")
+    assert found.status is Status.REFUTED and found.witness["M"] == 13
+    assert (found.witness["left"], found.witness["right"]) == (Rational(1, 576), Rational(1, 624))
+    as_proved = find("lemma17").__class__(**{**find("lemma17").__dict__, "when": find("lemma17.proof").when})
+    assert verdict("lemma17", "counterexample", as_proved).status is Status.HOLDS
 
 
 def test_momentum_against_a_server_step() -> None:

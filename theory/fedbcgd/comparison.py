@@ -66,7 +66,9 @@ _says(
         optimisation=F * beta / eps_grad,
     ),
     ("yes", "yes", "d"),
-    f"{_damaged}  The text after Theorem 1 calls (sigma+G)/(mu sqrt(eps)) d FedAvg's second term, as far as it can be read.",
+    f"{_damaged}  The text after Theorem 1 calls (sigma+G)/(mu sqrt(eps)) d FedAvg's second term, as far as it can be "
+    f"read.  The noise term of the non-convex case, and whether sigma stands in its drift, cannot be read; F is put in the "
+    f"first.",
 )
 _says(
     "fedbcgd",
@@ -96,7 +98,8 @@ _says(
         optimisation=beta * F / eps_grad * (M / S) ** _two_thirds,
     ),
     ("yes", "yes", "2d"),
-    f"{_damaged}  In the introduction the noise term of the non-convex case has eps^2, and a root whose extent is lost.",
+    f"{_damaged}  A second fraction before the logarithm of the strongly convex case, and one between the two terms of the "
+    "non-convex case, cannot be read and are left out; nor can it be read whether F stands in the noise term.",
 )
 _says(
     "fedlin",
@@ -173,6 +176,7 @@ fedbcgd.say(
         "the second term of FedBCGD's communication complexity is N times lower than FedAvg's",
     ),
     rests_on=["table1.fedbcgd", "table1.fedavg", "thm1.main.strongly_convex"],
+    note="The terms, as far as they can be read: (sigma+G)/(alpha mu N sqrt(eps)) d and (sigma+G)/(mu sqrt(eps)) d.",
 )
 fedbcgd.say(
     "claim",

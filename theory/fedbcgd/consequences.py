@@ -19,6 +19,7 @@ from theory.fedbcgd.ledgers import LEDGERS, REPAIRS, claimed
 from theory.fedbcgd.paper import (
     Com,
     Com_other,
+    E_r,
     F,
     G,
     K,
@@ -28,6 +29,8 @@ from theory.fedbcgd.paper import (
     S,
     T,
     V_t,
+    Xi,
+    a,
     alpha,
     beta,
     c1,
@@ -39,6 +42,7 @@ from theory.fedbcgd.paper import (
     eta_max,
     eta_tilde,
     gamma,
+    grad_sq,
     grad_sq_x,
     h,
     lag_0,
@@ -644,6 +648,25 @@ def unseen_client(statement: Statement, full: bool = False) -> Verdict:
     )
 
 
+def all_behind(statement: Statement, full: bool = False) -> Verdict:
+    """M clients alike, f_i = x^2/2, beta = 1, T = N = K = 1, no momentum, c_i = grad f_i(x^r) for all, x^r = z^r = 1.
+
+    No lag and no drift before the round; after it the points alpha_i of all clients, sampled or not, are x^r still, a step
+    behind z^{r+1}.  The step is the largest that the conditions allow at a = 1.
+    """
+    claim = bound_of(statement)
+    (limit,) = [c.rhs for c in conditions_of(statement) if c.lhs == eta_tilde]
+    for clients in range(1, 101):
+        at = {M: clients, N: 1, K: 1, S: 1, beta: 1, a: 1}
+        left = limit.subs(at) ** 2
+        right = claim.value.subs({**at, Xi: 0, E_r: 0, grad_sq: 1})
+        if left > right:
+            witness = {"f_i": "x^2/2", "x^r": 1, "c_i": 1, "M": clients, "N": 1, "K": 1, "T": 1, "a": 1}
+            witness |= {"eta_tilde": limit.subs(at), "left": left, "right": right}
+            return Verdict(Status.REFUTED, f"M = {clients}: Xi_r = {left}, claimed at most {right}", witness=witness)
+    return Verdict(Status.HOLDS, "on clients alike without lag, M up to 100, at the largest step")
+
+
 def slowest_direction(statement: Statement, full: bool = False) -> Verdict:
     """The exponent against the rate at which clients are seen, for all M >= 2 N K and mu <= beta.
 
@@ -736,6 +759,7 @@ def evidence() -> Iterator[Evidence]:
             yield Evidence(f"fedbcgd.thm1.{case}{where}", "counterexample", whatever_the_steps)
     for name in ("strongly_convex", "general_convex", "nonconvex"):
         yield Evidence(f"fedbcgd.thm2.{name}", "counterexample", unseen_client)
+    yield Evidence("fedbcgd.lemma17", "counterexample", all_behind)
     for name in ("", ".proof"):
         yield Evidence(f"fedbcgd.thm2.strongly_convex.exponent{name}", "derivation", slowest_direction)
     yield Evidence("fedbcgd.thm1.main.strongly_convex", "counterexample", heterogeneity_stays)

@@ -490,7 +490,7 @@ def _rounds(name: str, rounds: Order, per: dict[str, sympy.Expr], **changed: Any
     fedbcgd.correct(name, rounds, also=[sent], **changed)
 
 
-_blocks = [N * K <= M, _two, *_momentum]
+_blocks = [*sampled, _two, *_momentum]
 _rounds(
     "thm1.main.strongly_convex",
     soft_order(

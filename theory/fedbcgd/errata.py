@@ -14,7 +14,8 @@ for _case in ("strongly_convex", "strongly_convex.proof"):
         "(mu/alpha)(...) exp(-2 mu eta_tilde R/alpha) with eta_tilde <= 1/(32 beta): the condition bounds alpha eta T, so "
         "momentum wins no factor alpha in the exponent.  As printed two curvatures and one round are enough for a bound "
         "below what the best of all step sizes leaves.  The tuned bound hides logarithms, and needs R of the order "
-        "beta/mu.  Assumption 4 is used, and not named.",
+        "beta/mu.  (12) has 128 and 32 before G^2/K and sigma^2/(K T), (52) 32 and 64.  Assumption 4 is used, and not "
+        "named.",
         "thm1.strongly_convex.corrected",
     )
 for _case in ("general_convex", "general_convex.proof"):
@@ -63,8 +64,15 @@ fedbcgd.erratum(
     "thm2.general_convex",
     "breaks the statement",
     "O(sqrt(M/K) beta D_tilde^2/R), D_tilde^2 with (1/(2N beta^2)) sum_{i=1}^N",
-    "The sum belongs over all M clients, (1/(2M beta^2)) sum_{i=1}^M: as printed the lag of the others is left out.  (106) "
-    "has no R.  eta_tilde <= 1/beta is not enough.",
+    "The sum belongs over all M clients, (1/(2M beta^2)) sum_{i=1}^M: as printed the lag of the others is left out.  "
+    "eta_tilde <= 1/beta is not enough.",
+    "thm2.general_convex.corrected",
+)
+fedbcgd.erratum(
+    "thm2.general_convex.proof",
+    "breaks the statement",
+    "O(sqrt((M/K) beta D_tilde^2)), (106)",
+    "No R, and the root of what has the dimension of f; (16) has R, and neither beta nor D_tilde^2 under the root.",
     "thm2.general_convex.corrected",
 )
 fedbcgd.erratum(
@@ -170,8 +178,8 @@ fedbcgd.erratum(
     "lemma4.part1",
     "breaks the statement",
     "||grad f||^2 + (1 - K/M)(1/(KM)) sum ||grad f_i||^2",
-    "||grad f||^2 + ((M-K)/(K(M-1))) (1/M) sum ||grad f_i - grad f||^2: the second line of (29) drops M/(M-1), which is 2 "
-    "for two clients with opposite gradients.",
+    "||grad f||^2 + ((M-K)/(K(M-1))) (1/M) sum ||grad f_i - grad f||^2: the last line but one of (29) drops M/(M-1), which "
+    "is 2 for two clients with opposite gradients.",
     "lemma4.part1.corrected",
 )
 fedbcgd.erratum(
@@ -229,7 +237,8 @@ fedbcgd.erratum(
     "lemma14",
     "breaks the statement",
     "(K/M) 4 beta (f(z^{r-1}) - f*)",
-    "(K/M) 2 beta (f(x^r) - f*): the control variates are taken at x^r, not z^r.  (90) has M^2 for M.",
+    "(K/M) 2 beta (f(x^r) - f*): the control variates are taken at x^r, not z^r.  (90) subtracts a vector from a norm, and "
+    "(91) has f_k for f_i.",
     "lemma14.corrected",
 )
 fedbcgd.erratum(
@@ -249,10 +258,18 @@ fedbcgd.erratum(
 )
 fedbcgd.erratum(
     "lemma17",
+    "breaks the statement",
+    "eta_tilde <= (1/(24 beta)) (S/N)^a",
+    "(K/M)^a, as in the proof: S/N is K, with which the step grows.  With few of many clients sampled all points lag behind "
+    "by a step, which the terms in (K/M)^{2a-1} do not allow for.",
+    "lemma17.corrected",
+)
+fedbcgd.erratum(
+    "lemma17.proof",
     "breaks the proof",
     "E||alpha^r - z^r||^2 = (1 - K/M) E||alpha^{r-1} - z^r||^2 + (K/M) E||z^{r-1} - z^r||^2, (119)",
     "The clients sampled in a round make its step, so alpha^r and z^r are not independent.  (108) keeps y_i^{r,t}, (118) "
-    "z^{r-1}.  (S/N)^a for (K/M)^a.",
+    "z^{r-1}.",
     "lemma17.corrected",
 )
 fedbcgd.erratum(
@@ -316,6 +333,12 @@ fedbcgd.erratum(
     "At least alpha eta T/4 is what is used, and 1/(16 beta) does not give it: C_1 grows with gamma^2.  The coefficient of "
     "||E G^r||^2 is not looked at.  f(x*) is lost.",
     "thm1.nonconvex.corrected",
+)
+fedbcgd.erratum(
+    "thm1.step66",
+    "misprint",
+    "(92 beta^2/T) sigma^2/alpha^2, (68), and so (14) and (69)",
+    "96: 48 times 2, by the first display of (68).",
 )
 fedbcgd.erratum("thm1.step64", "misprint", "(1-beta)^2", "(1-lambda)^2.")
 fedbcgd.erratum(

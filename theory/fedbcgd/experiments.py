@@ -76,7 +76,8 @@ fedbcgd.say(
     ),
     note="The momentum that is searched is alpha in the supplement (6.4) and lambda in the main text (5.2).  The numbers "
     "of blocks are those of the captions: N = 5, and N = 6 for ViT-Base.  Tiny ImageNet's training set is printed as 500 "
-    "images for each of 200 classes.  EMNIST is a data set of 5.1 but not of supplement 6.2, which has mnist instead.",
+    "images for each of 200 classes, beside 50 for validation and 50 for testing.  The ViT is pre-trained.  EMNIST is a "
+    "data set of 5.1 but not of supplement 6.2, which has mnist instead.",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -619,7 +619,7 @@ def lemma18_printed(statement: Statement) -> Ledger:
     value, quantity = (sympy.expand(e.subs({beta: 1, K: p**3 * M})) for e in _sides(statement))
     before = {gap_prev: gap_prev, grad_sq: grad_sq_prev}
     weight = quantity.coeff(Xi_r)
-    lagging = claimed("lemma17").value.subs({beta: 1, a: Rational(2, 3), K: p**3 * M}).subs(before)
+    lagging = claimed("lemma17.proof").value.subs({beta: 1, a: Rational(2, 3), K: p**3 * M}).subs(before)
     lagging = sympy.expand(sympy.powdenest(sympy.powsimp(lagging, force=True), force=True))
     square = 4 * E_r + 8 * Xi + 4 * grad_sq_prev  # (113), over T^2
     v = gap_prev - eta_tilde / 2 * grad_sq_prev + eta_tilde / 2 * E_r + eta_tilde**2 / 2 * square + weight * lagging
@@ -662,8 +662,8 @@ LEDGERS: dict[str, Proof] = {
     "thm1.step66": proof(step66, "thm1.step55", "thm1.step56", "thm1.step59", "thm1.step61", "lemma5"),
     "thm2.step76": proof(combined, "lemma10"),
     "lemma15": proof(lemma15_printed, "thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14"),
-    "lemma17": proof(lemma17_printed, "lemma16"),
-    "lemma18": proof(lemma18_printed, "lemma16", "lemma17"),
+    "lemma17.proof": proof(lemma17_printed, "lemma16"),
+    "lemma18": proof(lemma18_printed, "lemma16", "lemma17.proof"),
     "thm2.strongly_convex.proof": proof(linear, "lemma15", "lemma7"),
 }
 REPAIRS: dict[str, Proof] = {

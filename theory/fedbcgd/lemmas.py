@@ -191,7 +191,8 @@ fedbcgd.say(
     "Section 3, Lemma 7, (38)",
     soft_order(Psi_R, optimisation=mu * d0 * exp(-mu * eta_max * R), noise=c_lemma / (mu * R)),
     when=[eta_max <= 1 / mu, 1 / (2 * eta_max * mu) <= R],
-    note="There are a constant step size eta <= eta_max and weights w_r = (1 - mu eta)^(1-r).",
+    note="There are a constant step size eta <= eta_max and weights w_r = (1 - mu eta)^(1-r), W_R the sum of w_1 ... "
+    "w_{R+1}; Psi_R = (1/W_R) sum_{r=1}^{R+1} ((w_r/eta)(1 - mu eta) d_{r-1} - (w_r/eta) d_r + c eta w_r).",
 )
 fedbcgd.say(
     "lemma",
@@ -203,8 +204,9 @@ fedbcgd.say(
         second_order=2 * sqrt(c1 * d0) / sqrt(R + 1),
         third_order=2 * (d0 / (R + 1)) ** Rational(2, 3) * c2 ** Rational(1, 3),
     ),
-    note="There are a constant step size eta <= eta_max and weights; 'w_r = 1/r' is printed of them, but (39) averages with "
-    "weights 1/(R+1).  'c >= 0' is read as c1, c2 >= 0, and eta_max >= 0 as eta_max > 0.",
+    note="There are a constant step size eta <= eta_max and weights; 'w_r = 1/r' is printed of them, but "
+    "Psi_R = (1/(R+1)) sum_{r=1}^{R+1} (d_{r-1}/eta - d_r/eta + c1 eta + c2 eta^2).  'c >= 0' is read as c1, c2 >= 0, and "
+    "eta_max >= 0 as eta_max > 0.",
 )
 fedbcgd.say(
     "lemma",
@@ -220,8 +222,8 @@ fedbcgd.say(
         ),
         "first for means m_t = E V_t; then for conditional means m_t = E[V_t | V_1 ... V_{t-1}]",
     ),
-    note="E||V_t - m_t||^2 <= sigma_x^2.  (41) is printed without an expectation on its right side, where the conditional "
-    "means are random; it is read with one.  Xi_t and xi_t are written V_t and m_t.",
+    note="In letters: Xi_t is V_t, xi_t m_t, sigma sigma_x; E||V_t - m_t||^2 <= sigma_x^2.  (41) is printed without an "
+    "expectation on its right side, where the conditional means are random; it is read with one.",
 )
 fedbcgd.say(
     "lemma",

@@ -67,7 +67,7 @@ fedbcgd.say(
         ),
         "f_i(x; zeta_ij) is client i's loss on its sample j; each f_i is beta-smooth",
     ),
-    note="The two sums are over the f_i(x) and over the f_i(x; zeta_ij).",
+    note="To be minimised over x.  The two sums are over the f_i(x) and over the f_i(x; zeta_ij).",
 )
 fedbcgd.say(
     "definition",
@@ -78,6 +78,7 @@ fedbcgd.say(
         "x = [x_(1), ..., x_(N), x_s]: N blocks and one shared block, each of its own size; S = N K clients are sampled and "
         "divided into N client blocks of K clients.  The theory leaves the shared block out",
     ),
+    note="(11) of the supplement is x = [x_(1), ..., x_(N)].",
 )
 fedbcgd.say(
     "definition",
@@ -99,8 +100,9 @@ fedbcgd.say(
         "block by block: the second line for the K clients of client block j, the third over the sample and the noise",
     ),
     when=sampled,
-    note="The summands are a client's stochastic gradients of its T local steps, block j, summed; in the third line their "
-    "mean over the mini-batches.",
+    note="The summands are a client's stochastic gradients of its T local steps, block j, summed; (10) takes the mean over "
+    "the sample and has a client's gradients without zeta, the mean over the mini-batches, in them.  (7): x_(j) is the mean "
+    "of what the K clients of client block j send.",
 )
 
 # ----------------------------------------------------------------------------------------------------- assumptions
@@ -219,7 +221,7 @@ alg3_lines = (
     (9, "    for k = 1, ..., K clients in parallel do"),
     (10, "      Compute full batch gradient grad f_kj(x^r)"),
     (11, "      for t = 1, ..., T local update do"),
-    (12, "        Compute mini-batch gradients grad f_kj(x_kj^(r,t); zeta) and grad f_kj(x^r; zeta)"),
+    (12, "        Compute mini-batch gradient grad f_kj(x_kj^(r,t); zeta) and grad f_kj(x^r; zeta)"),
     (
         13,
         "        x_kj^(r,t+1) = x_kj^(r,t) - eta * grad f_kj(x_kj^(r,t); zeta) + eta * c - eta * c_kj "
@@ -285,6 +287,8 @@ fedbcgd.say(
         Relations((Eq(c_next, c + K / M * Dc_sum),), "(71), with c_(j)^r on both sides"),
         Relations((Eq(c, Sum(c_i, (i, 1, M)) / M),), "(72), block by block"),
     ],
+    note="(72) goes on: (1/M)(the sum of c_i^r over i in K_j^r and of c_i^{r-1} over the others), block j.  (6) puts "
+    "c_(1), ..., c_(N) and c_s together.  c stands for its block j.",
 )
 fedbcgd.say(
     "identity",

@@ -61,6 +61,7 @@ _drift2 = (6144 * beta**2 * G**2 + 3072 / T * beta**2 * sigma**2) / alpha**2
 _drift = 384 * beta * G**2 + 192 * beta / T * sigma**2
 _at_the_end = ["thm1.step50", "lemma7", "lemma10"]
 _exists = "There exist weights w_r and local step sizes eta, within the conditions, with which it holds."
+_named = "The theorem names Assumptions 1 to 3; Assumption 4 gives G its meaning."
 
 
 def _strongly_convex(sampling: int, noise: int) -> Bound:
@@ -82,8 +83,7 @@ fedbcgd.say(
     where=_step,
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=_at_the_end,
-    note=f"{_exists}  Assumption 4, which gives G its meaning, is not among the assumptions that the theorem names.  Of "
-    "(19) of the main paper, the same, the scan has 18 for 128.",
+    note=f"{_exists}  {_named}  Of (19) of the main paper, the same, the scan has 18 for 128.",
 )
 fedbcgd.say(
     "theorem",
@@ -94,7 +94,7 @@ fedbcgd.say(
     where=_step,
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=_at_the_end,
-    note=_exists,
+    note=f"{_exists}  {_named}",
 )
 _optimisation_gc = beta ** Rational(3, 2) * d0 / (alpha * R)
 fedbcgd.say(
@@ -112,7 +112,7 @@ fedbcgd.say(
     where=_step,
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step50", "lemma8", "lemma10"],
-    note=f"{_exists}  mu = 0; d0 is that of Lemma 8, ||x^0 - x*||^2.",
+    note=f"{_exists}  mu = 0; d0 is that of Lemma 8, ||x^0 - x*||^2.  {_named}",
 )
 fedbcgd.say(
     "theorem",
@@ -129,7 +129,7 @@ fedbcgd.say(
     where=_step,
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step50", "lemma8", "lemma10"],
-    note=f"{_exists}  The condition goes on '<= 1/(64 beta)'.",
+    note=f"{_exists}  The condition goes on '<= 1/(64 beta)'.  {_named}",
 )
 _b = (16 * gamma**2 * beta**2 / (T * M)) * sigma**2 + 16 * gamma**2 * beta**2 / (T * K) * sigma**2 * out
 nonconvex = at_most(
@@ -172,7 +172,7 @@ fedbcgd.say(
     assumes=[smooth, unbiased, alike],
     rests_on=["thm1.step66", "lemma8", "lemma10"],
     reads=_gap,
-    note=f"{_exists}  {_d0}  gamma = alpha - 1.",
+    note=f"{_exists}  {_d0}  gamma = alpha - 1.  {_named}  Assumption 1 is not one of a non-convex f.",
 )
 fedbcgd.say(
     "theorem",
@@ -184,13 +184,15 @@ fedbcgd.say(
     assumes=[smooth, unbiased, alike],
     rests_on=["thm1.step66", "lemma8", "lemma10"],
     reads=_gap,
-    note=f"{_exists}  {_d0}",
+    note=f"{_exists}  {_d0}  {_named}  Assumption 1 is not one of a non-convex f.",
 )
 
 # ------------------------------------------------------------------------------------------------- in the main paper
 
-_here = [N * K <= M, _momentum]
-_restored = "Put together from the scan, the sentence after Theorem 2, and Table 1."
+_restored = (
+    "Put together from the scan, the sentence after Theorem 2, and Table 1.  For some values of eta and R; R rounds after "
+    "which the expected error is below eps."
+)
 fedbcgd.say(
     "theorem",
     "thm1.main.strongly_convex",
@@ -201,7 +203,7 @@ fedbcgd.say(
         drift=(sigma + G) / (alpha * mu * sqrt(eps)),
         optimisation=beta / mu * log(1 / eps),
     ),
-    when=[eta_tilde <= 1 / (8 * beta), *_here],
+    when=[eta_tilde <= 1 / (8 * beta), *_clients],
     where=_step,
     assumes=[strongly_convex, smooth, unbiased, alike, smooth_samples],
     rests_on=["thm1.strongly_convex"],
@@ -213,7 +215,7 @@ fedbcgd.say(
             optimisation=beta / (mu * N) * log(1 / eps) * d,
         )
     ],
-    note=f"{_restored}  Rounds after which the expected gap is below eps, and communication.",
+    note=f"{_restored}",
 )
 fedbcgd.say(
     "theorem",
@@ -225,7 +227,7 @@ fedbcgd.say(
         drift=(sqrt(beta) * G + sqrt(beta) * sigma) / eps ** Rational(3, 2),
         optimisation=F * beta / eps,
     ),
-    when=[eta_tilde <= 1 / (8 * beta), *_here],
+    when=[eta_tilde <= 1 / (8 * beta), *_clients],
     where=_step,
     assumes=[smooth, unbiased, alike, smooth_samples],
     rests_on=["thm1.nonconvex"],
@@ -238,7 +240,8 @@ fedbcgd.say(
         )
     ],
     reads={"eps": VALUE**2 / X**2},
-    note=f"{_restored}  eps bounds a squared gradient.  The condition on the step size cannot be read in the scan.",
+    note=f"{_restored}  eps bounds a squared gradient.  The condition on the step size cannot be read in the scan; that of "
+    "the strongly convex case is put here.",
 )
 
 # -------------------------------------------------------------------------------------------------- steps: convex
@@ -314,7 +317,8 @@ fedbcgd.say(
     where=_step,
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step49"],
-    note="The bracket is required to be at least alpha eta T/4; (50) prints 6 T^3 alpha^2 eta^2 beta (...), the sentence "
+    note="(50) leaves out -E||z^{r+1} - x*||^2, which (51) has, and has the noise inside 2 [...].  The bracket is required "
+    "to be at least alpha eta T/4; (50) prints 6 T^3 alpha^2 eta^2 beta (...), the sentence "
     "after (51) 6 T^3 alpha^2 eta^2 2 beta (...).  The second line of (51) has not been divided by alpha eta T/4.",
 )
 
@@ -328,7 +332,8 @@ fedbcgd.say(
     when=[_momentum],
     assumes=[smooth],
     rests_on=["lemma10"],
-    note="f(x*) is taken off both sides.  The brace of D_2 spans (beta/2) eta^2 alpha^2 too; (61) bounds E||G^r||^2 as D_2.",
+    note="f(x*) is taken off both sides.  The braces of D_1 and D_2 span alpha eta and (beta/2) eta^2 alpha^2 too; (56)"
+    " bounds D_1 without, (61) bounds E||G^r||^2 as D_2.",
 )
 fedbcgd.say(
     "step",
@@ -354,7 +359,7 @@ fedbcgd.say(
     where={gamma: lam / (1 - lam)},
     rests_on=["momentum_form"],
     note="beta is printed for the momentum lambda.  (57) prints ||x^r - x^{r-1}||^2 = gamma^2 ||eta^2 G^r + beta "
-    "v^{r-1}||^2.",
+    "v^{r-1}||^2.  (60) sums over r: then 1/(1-beta)^2 times the sum of E||G^r||^2.",
 )
 fedbcgd.say(
     "step",
@@ -372,6 +377,7 @@ fedbcgd.say(
     when=sampled,
     assumes=[smooth, unbiased, alike],
     rests_on=["lemma4.part1", "lemma3"],
+    note="||y - x|| and ||grad f(x)|| are printed without r.",
 )
 fedbcgd.say(
     "definition",

@@ -67,6 +67,8 @@ _D = (
     "first N clients, N the number of blocks."
 )
 
+_named = "The theorem names Assumptions 1 to 3; Section 1.1 says that Assumption 5 is needed for FedBCGD+."
+
 # ------------------------------------------------------------------------------------------------------- the theorem
 
 
@@ -93,7 +95,7 @@ fedbcgd.say(
     where=_quarter,
     assumes=_convex,
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent"],
-    note=f"{_exists}  {_D}  (22) of the main paper cannot be read.",
+    note=f"{_exists}  {_D}  (22) of the main paper cannot be read.  {_named}",
 )
 fedbcgd.say(
     "definition",
@@ -129,8 +131,18 @@ fedbcgd.say(
     where=_whole,
     assumes=_convex,
     rests_on=["lemma15", "lemma8"],
-    note=f"{_exists}  mu = 0.  {_D}  (106), at the end of the proof, has no R, and beta under the root; in (113) of the "
-    f"main paper a denominator is lost in the scan.  The step size is not defined again in this case.",
+    note=f"{_exists}  mu = 0.  {_D}  In (113) of the main paper a denominator is lost in the scan.  The step size is not "
+    f"defined in this case; that of Lemma 15 is put here.  {_named}",
+)
+fedbcgd.say(
+    "theorem",
+    "thm2.general_convex.proof",
+    "Section 5.2, (106)",
+    order(gap_bar, optimisation=sqrt(M / K * beta * D_tilde**2)),
+    when=_clients,
+    assumes=_convex,
+    rests_on=["lemma15", "lemma8"],
+    note=f"mu = 0.  {_D}  It has no R.",
 )
 fedbcgd.say(
     "theorem",
@@ -141,13 +153,15 @@ fedbcgd.say(
     where=_quarter,
     assumes=[smooth, unbiased, smooth_samples],
     rests_on=["lemma18", "lemma8"],
-    note=f"{_exists}  'eta_tilde = (1/4) alpha T' is printed, without eta.  'If we initialize c_i^0 = grad f_i(x^0) then we "
+    note=f"{_exists}  'eta_tilde = (1/4) alpha T' is printed, without eta.  (128) has z^R without its bar.  {_named}  "
+    "Assumption 1 is not one of a non-convex f.  'If we initialize c_i^0 = grad f_i(x^0) then we "
     "have Xi_0 = 0' stands at the end of the proof, and is no condition of the theorem.",
 )
 
 # ------------------------------------------------------------------------------------------------- in the main paper
 
 _log = log(1 / eps)
+_some = "For some values of eta and R; R rounds after which the expected error is below eps."
 fedbcgd.say(
     "theorem",
     "thm2.main.strongly_convex",
@@ -158,8 +172,9 @@ fedbcgd.say(
     assumes=[strongly_convex, smooth, unbiased, alike, smooth_samples],
     rests_on=["thm2.strongly_convex"],
     also=[order(Com, clients=M / S * d * _log, optimisation=beta / (mu * N) * d * _log)],
-    note="The first term of the communication is damaged in the scan; M/S is what the text after the theorem and Table 1 "
-    "have.  1/(8 beta) is hard to read.",
+    note=f"{_some}  The first term of the communication is damaged in the scan; M/S is what the text after the theorem and "
+    "Table 1 have.  1/(8 beta) is hard to read.  With S = M the text after it has sqrt(beta/mu) d log(1/eps), and calls it "
+    "much better than FedLin's (beta/mu) d log(1/eps).",
 )
 fedbcgd.say(
     "theorem",
@@ -172,7 +187,9 @@ fedbcgd.say(
     rests_on=["thm2.nonconvex"],
     also=[order(Com, optimisation=beta * F / eps * (M / S) ** _two_thirds * N ** -Rational(1, 3) * d)],
     reads={"eps": VALUE**2 / X**2},
-    note="eps bounds a squared gradient.",
+    note=f"{_some}  eps bounds a squared gradient, F is f(x^0) - f*.  A condition on the step size stands before that, and "
+    "cannot be read.  With S = M the text after it has (beta F/eps) N^{-1/3} d, and calls it much better than CE-LSGD's "
+    "beta F d/eps.",
 )
 
 # ------------------------------------------------------------------------------------------------------- definitions
@@ -200,7 +217,7 @@ fedbcgd.say(
     _lag(z_r),
     also=[_lag(x_star), Relations((Eq(c_i, c_prev_i),), "(70): where client i is not sampled")],
     note="(75) measures the lag from grad f_i(z^r), (86) from grad f_i(x*): one name for two quantities.  Both take the "
-    "expectation of c_i inside the norm.",
+    "expectation of c_i inside the norm.  Where client i is sampled (70) has c_i^r = c~_i^r.",
 )
 fedbcgd.say(
     "step",
@@ -226,8 +243,9 @@ fedbcgd.say(
     when=sampled,
     assumes=_convex,
     rests_on=["lemma3", "thm2.lag"],
-    note="The second term is printed as a sum over clients of ||E c_i^r - grad f_i(x^r)||^2, M times the lag; (78) has z^r "
-    "in it, and on its way the lag from grad f_i(x*).  C_prev is that of the control variates in use.",
+    note="The second term is printed as a sum over clients of ||E c_i^r - grad f_i(x^r)||^2, M times the lag; the last line "
+    "of (78) has z^r in it, and 4 T^2 ||E c^r||^2 and half of this term in its place.  C_prev is that of the control "
+    "variates in use.",
 )
 fedbcgd.say(
     "lemma",
@@ -256,8 +274,8 @@ fedbcgd.say(
     where=_whole,
     assumes=[unbiased, alike],
     rests_on=["thm2.lag"],
-    note="The restatement (97), times 9 eta_tilde^2 M/K, has 2 beta^2 E besides; (90) and (91) divide by M^2 where M "
-    "belongs.",
+    note="The restatement (97), times 9 eta_tilde^2 M/K, has 2 beta^2 E besides.  (90) prints a norm less a vector, "
+    "||grad f_i(z^r)|| - grad f_i(x*), and (91) once f_k for f_i.",
 )
 _lyapunov = 9 * eta_tilde**2 * M / K
 _contraction = 1 - eta_tilde * mu / 2
@@ -284,8 +302,8 @@ fedbcgd.say(
             "(99), (100), (101)",
         )
     ],
-    note="(101) has N/S where (97) has M/K; (94) has 4 eta_tilde^2 where a beta^2 belongs, and leaves out the last term of "
-    "(77).",
+    note="(101) has N/S where (97) has M/K, and (98) M/(2S); Lemmas 13 and 14 are named the wrong way round; (94) has 4 "
+    "eta_tilde^2 where a beta^2 belongs, and leaves out the last term of (77).",
 )
 fedbcgd.say(
     "lemma",
@@ -296,29 +314,29 @@ fedbcgd.say(
     rests_on=["lemma3", "thm2.drift"],
     note="No condition on the step size.  Xi is the mean of E||z^r - alpha_i||^2 over clients (and steps), alpha_i the "
     "points (108) that the control variates are the gradients of; (108) keeps y_i^{r,t} in them, (107) and (118) x^r and "
-    "z^{r-1}.  (116) prints ||grad f(z^r)|| without its square.",
+    "z^{r-1}.  (114) prints Xi as E||z^r - alpha^r||^2, and E_r without the sum over t; (116) ||grad f(z^r)|| without its "
+    "square.",
 )
-fedbcgd.say(
-    "lemma",
-    "lemma17",
-    "Section 5.3, Lemma 17, (117) to (120)",
-    at_most(
-        Xi_r,
-        before=(1 - 17 * K / (36 * M)) * Xi,
-        gradient=1 / (48 * beta**2) * (K / M) ** (2 * a - 1) * grad_sq,
-        drift=Rational(97, 48) * (K / M) ** (2 * a - 1) * E_r,
-    ),
-    when=[
-        eta_tilde <= 1 / (24 * beta) * (K / M) ** a,
-        a >= _half,
-        a <= 1,
-        *sampled,
-    ],
-    where=_whole,
-    assumes=[unbiased, alike],
-    rests_on=["lemma16"],
-    note="The statement has (S/N)^a, its proof (K/M)^a, used here: S/N = K would let the step size grow with K.",
-)
+for _version, _where, _share in (
+    ("", "Lemma 17, (117)", S / N),
+    (".proof", "proof of Lemma 17, (118) to (120)", K / M),
+):
+    fedbcgd.say(
+        "lemma",
+        f"lemma17{_version}",
+        f"Section 5.3, {_where}",
+        at_most(
+            Xi_r,
+            before=(1 - 17 * K / (36 * M)) * Xi,
+            gradient=1 / (48 * beta**2) * (K / M) ** (2 * a - 1) * grad_sq,
+            drift=Rational(97, 48) * (K / M) ** (2 * a - 1) * E_r,
+        ),
+        when=[eta_tilde <= 1 / (24 * beta) * _share**a, a >= _half, a <= 1, *sampled],
+        where=_whole,
+        assumes=[unbiased, alike],
+        rests_on=["lemma16"],
+        note="(S/N)^a stands in the condition of the statement, (K/M)^a in its proof; S/N = K.",
+    )
 fedbcgd.say(
     "lemma",
     "lemma18",
@@ -332,6 +350,6 @@ fedbcgd.say(
     when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients],
     where=_whole,
     assumes=[smooth, unbiased, alike],
-    rests_on=["lemma16", "lemma17", "lemma10"],
+    rests_on=["lemma16", "lemma17.proof", "lemma10"],
     note="f(x*) is taken off both sides; the round goes from r-1 to r.",
 )
