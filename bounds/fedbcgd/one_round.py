@@ -35,7 +35,7 @@ from theory.statement import Bound, Claim, Evidence, Relations, Statement, Statu
 SAMPLING = ("lemma4", "lemma4.part1", "lemma4.part2", "lemma4.lhs", "lemma4.lhs_blocks")
 FEDBCGD = ("lemma2", "lemma5", "lemma6", "thm1.step48", "thm1.step49", "thm1.step50", "thm1.step61")
 FEDBCGD_PLUS = (
-    "thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14", "lemma15", "lemma16", "lemma17.proof", "lemma18",
+    "thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14", "lemma15", "lemma16", "lemma17", "lemma17.proof", "lemma18",
 )  # fmt: skip
 # The proofs of both use these; of step 59 the corrected form alone speaks of one round
 EITHER = ("thm1.step46", "thm1.step47", "thm1.step55", "thm1.step56", "thm1.step59")
@@ -47,6 +47,7 @@ READINGS: Mapping[str, Mapping[str, str]] = {
     "lemma5.corrected": {"grad_sq": "grad_sq_clients"},
     "lemma6": {"grad_sq": "grad_sq_steps"},
     "lemma16": {"grad_sq": "grad_sq_z"},
+    "lemma17": {"grad_sq": "grad_sq_z"},
     "lemma17.proof": {"grad_sq": "grad_sq_z"},
     # The round that starts at z^{r-1}; (86) takes the expectation of the control variates inside the norm
     "lemma14": {"gap_prev": "gap", "C_r": "C_r_of_means"},

@@ -164,6 +164,7 @@ REFUTED = {
     "fedbcgd.thm1.general_convex.proof",
     "fedbcgd.thm1.main.strongly_convex",
     "fedbcgd.thm1.main.nonconvex",
+    "fedbcgd.thm2.general_convex.proof",
     "fedbcgd.lemma11",
     "fedbcgd.lemma15",
     "fedbcgd.table1.fedavg",

@@ -663,7 +663,8 @@ def all_behind(statement: Statement, full: bool = False) -> Verdict:
         if left > right:
             witness = {"f_i": "x^2/2", "x^r": 1, "c_i": 1, "M": clients, "N": 1, "K": 1, "T": 1, "a": 1}
             witness |= {"eta_tilde": limit.subs(at), "left": left, "right": right}
-            return Verdict(Status.REFUTED, f"M = {clients}: Xi_r = {left}, claimed at most {right}", witness=witness)
+            says = f"M = {clients}: Xi_r = {left}, claimed at most {right}"
+            return Verdict(Status.REFUTED, says, float(right / left), witness)
     return Verdict(Status.HOLDS, "on clients alike without lag, M up to 100, at the largest step")
 
 

@@ -427,7 +427,7 @@ fedbcgd.correct(
     where={},
     assumes=[smooth_clients],
     rests_on=["eq6.corrected"],
-    note="The lag of gradients, block by block, with a step size of the order K/M.  The printed lemma is about points, has "
+    note="The lag of gradients, block by block, with a step size of the order K/M.  The printed lemma, as proved, is about points, has "
     "a gap in its proof, and is not refuted for N = 1.",
 )
 _square2 = at_most(
