@@ -427,8 +427,8 @@ fedbcgd.correct(
     where={},
     assumes=[smooth_clients],
     rests_on=["eq6.corrected"],
-    note="The lag of gradients, block by block, with a step size of the order K/M.  The printed lemma, as proved, is about points, has "
-    "a gap in its proof, and is not refuted for N = 1.",
+    note="The lag of gradients, block by block, with a step size of the order K/M.  The printed lemma, as proved, is about "
+    "points, has a gap in its proof, and is not refuted for N = 1.",
 )
 _square2 = at_most(
     G_sq, drift=2 * T * beta**2 / M * drift_x, gradient=2 * T**2 * grad_sq_x, lag=2 * T**2 * spread * lag
