@@ -1,0 +1,152 @@
+"""The binarisation operator S(x, alpha) of "FedBAT: Communication-Efficient Federated Learning via Learnable Binarization".
+
+(6), (7): an entry beyond [-alpha, alpha] becomes its end; one within becomes alpha with probability
+(alpha + x)/(2 alpha), else -alpha.  zeta, uniform in [0, 1), decides: alpha where floor((alpha + x)/(2 alpha) + zeta) is 1,
+that is where zeta >= (alpha - x)/(2 alpha).  The sum under the floor rounds to 2 in floating point, where S would be
+3 alpha; the comparison is safe.  S(x, 0) = 0, which (7) leaves open.
+
+alpha broadcasts against x: one number, or one an entry.  Arrays keep their precision, float32 or float64.
+`simulations.straight_through` is the same for torch, with (8) and (9) as its backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_MOST_OUTCOMES = 4096
+_FLOAT = 32  # bits of a step size on the wire
+
+
+def is_up(x: Any, alpha: Any, zeta: Any) -> Any:
+    """Whether each entry becomes alpha, not -alpha; arrays of numpy or tensors of torch alike."""
+    return (x >= alpha) | ((x > -alpha) & (zeta * (2 * alpha) >= alpha - x))
+
+
+def binarise(x: ArrayLike, alpha: ArrayLike, zeta: ArrayLike) -> NDArray[Any]:
+    """S(x, alpha), (6) and (7): x, zeta (..., d) -> (..., d).  NaN stays NaN.  Raises ValueError for a negative alpha."""
+    x, alpha, zeta = (np.asarray(v) for v in (x, alpha, zeta))
+    checked(alpha)
+    return np.where(np.isnan(x), x, np.where(is_up(x, alpha, zeta), alpha, -alpha)).astype(x.dtype)
+
+
+def derivatives(x: ArrayLike, alpha: ArrayLike, zeta: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(8), dS/dx, and (9), dS/dalpha, entry by entry: (..., d) each.
+
+    Straight through: the floor counts as the identity.  At alpha = 0 (9) takes x/alpha to be 0 where x is.  Raises
+    ValueError for a negative alpha.
+    """
+    x, alpha, zeta = (np.asarray(v) for v in (x, alpha, zeta))
+    checked(alpha)
+    within = np.abs(x) <= alpha
+    sign = np.where(is_up(x, alpha, zeta), 1, -1).astype(x.dtype)
+    share = np.where(within, x, 0) / np.where(alpha == 0, 1, alpha)
+    return within.astype(x.dtype), sign - share
+
+
+def checked(alpha: NDArray[Any]) -> None:
+    """Raise ValueError for a negative step size."""
+    if (alpha < 0).any():
+        raise ValueError(f"alpha = {alpha.min():g}: expected a step size >= 0")
+
+
+def step_size(initial: float, rho: float, exponent: float) -> float:
+    """alpha = alpha' exp(rho alpha_e), (10): positive where alpha' is, whatever alpha_e."""
+    return float(initial * np.exp(rho * exponent))
+
+
+def mean_size(x: ArrayLike) -> float:
+    """alpha' = ||x||_1 / d of (13): of all alpha it makes ||x - alpha sign(x)|| smallest.  Of zeros it is 0."""
+    return float(np.abs(x).mean())
+
+
+def error(x: ArrayLike, alpha: ArrayLike) -> NDArray[Any]:
+    """E||S(x, alpha) - x||^2 over zeta, in closed form: (..., d) -> (...).
+
+    alpha^2 - x^2 within [-alpha, alpha], (|x| - alpha)^2 beyond.  Raises ValueError for a negative alpha.
+    """
+    x, alpha = np.asarray(x), np.asarray(alpha)
+    checked(alpha)
+    size = np.abs(x)
+    return np.where(size <= alpha, (alpha - size) * (alpha + size), (size - alpha) ** 2).sum(-1)
+
+
+def least_error(x: ArrayLike) -> float:
+    """The alpha with the smallest E||S(x, alpha) - x||^2, x (d,).
+
+    Its derivative in alpha is 2 (d alpha - the sum of the |x_i| > alpha), which only grows: the first sign change.
+    """
+    sizes = np.sort(np.abs(np.asarray(x, dtype=float)))[::-1]
+    sums = np.cumsum(sizes) / len(sizes)
+    last = int(np.flatnonzero(sizes >= sums - sizes / len(sizes))[-1])  # of the sizes at which the derivative is >= 0
+    return float(min(sums[last], sizes[last]))
+
+
+def law(x: Sequence[Fraction], alpha: Fraction) -> list[tuple[Fraction, tuple[Fraction, ...]]]:
+    """The law of S(x, alpha), all outcomes of positive probability, exactly.
+
+    Raises ValueError for more than 4096 outcomes, or a negative alpha.
+    """
+    if alpha < 0:
+        raise ValueError(f"alpha = {alpha}: expected a step size >= 0")
+    parts: list[list[tuple[Fraction, Fraction]]] = []
+    for v in x:
+        up = Fraction(v >= alpha) if abs(v) >= alpha else (alpha + v) / (2 * alpha)
+        parts.append([(p, s) for p, s in ((up, alpha), (1 - up, -alpha)) if p])
+    outcomes = prod(len(part) for part in parts)
+    if outcomes > _MOST_OUTCOMES:
+        raise ValueError(f"{outcomes} outcomes: expected at most {_MOST_OUTCOMES}")
+    found: dict[tuple[Fraction, ...], Fraction] = {}
+    for chosen in product(*parts):
+        outcome = tuple(s for _, s in chosen)
+        found[outcome] = found.get(outcome, Fraction(0)) + prod(p for p, _ in chosen)
+    return [(p, outcome) for outcome, p in found.items()]
+
+
+# ------------------------------------------------------------------------------------------------------ on the wire
+
+
+def wire_bits(layers: Mapping[str, slice]) -> int:
+    """Bits of a binarised update: a step size a layer, and a sign an entry."""
+    return sum(_FLOAT + part.stop - part.start for part in layers.values())
+
+
+def pack(update: ArrayLike, layers: Mapping[str, slice]) -> bytes:
+    """A binarised update (d,), each layer +- its own alpha: first all alphas in float32, then the signs, a bit each.
+
+    The last byte is filled up with zeros.  Raises ValueError for layers that are not one after another from 0 to d, or a
+    layer whose entries differ in size or are not finite.
+    """
+    update = np.asarray(update)
+    _one_after_another(layers, update.size)
+    alphas = np.array([abs(update[part][0]) for part in layers.values()], dtype="<f4")
+    for (name, part), alpha in zip(layers.items(), alphas, strict=True):
+        if not (np.isfinite(alpha) and (np.abs(update[part]).astype("<f4") == alpha).all()):
+            raise ValueError(f"layer {name}: expected finite entries of one size, +-alpha")
+    return alphas.tobytes() + np.packbits(update > 0).tobytes()
+
+
+def unpack(data: bytes, layers: Mapping[str, slice]) -> NDArray[np.float32]:
+    """The update (d,) in float32 that `pack` packed.  Raises ValueError for data of another length."""
+    d = max(part.stop for part in layers.values())
+    _one_after_another(layers, d)
+    expected = 4 * len(layers) + -(-d // 8)
+    if len(data) != expected:
+        raise ValueError(f"{len(data)} bytes: expected {expected}, for {len(layers)} layers with {d} entries")
+    signs = np.unpackbits(np.frombuffer(data[4 * len(layers) :], dtype=np.uint8), count=d).astype(np.float32) * 2 - 1
+    for part, alpha in zip(layers.values(), np.frombuffer(data[: 4 * len(layers)], dtype="<f4"), strict=True):
+        signs[part] *= alpha
+    return signs
+
+
+def _one_after_another(layers: Mapping[str, slice], d: int) -> None:
+    ends = [0, *(part.stop for part in layers.values())]
+    starts = [part.start for part in layers.values()]
+    if starts != ends[:-1] or ends[-1] != d or any(a >= b for a, b in zip(starts, ends[1:], strict=True)):
+        raise ValueError(f"layers {dict(layers)}: expected slices one after another from 0 to {d}")
