@@ -1,0 +1,160 @@
+"""FedBAT against a loop written from the listing, with autograd through the operator; what stops it; its messages."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import floor
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from simulations import run, straight_through
+from simulations.algorithms import registry
+from simulations.algorithms.fedbat import VARIANTS, FedBAT
+from simulations.algorithms.fedcom import FedPAQ
+from simulations.binarisation import pack, unpack
+from simulations.draws import Draws
+from simulations.problems.quadratic import Quadratic, generate
+
+LAYERS = {"a": slice(0, 2), "b": slice(2, 3), "c": slice(3, 6)}
+QUADRATIC = generate(6, 4, L=1.0, mu=0.1, zeta_star=1.0, delta=0.3, seed=0)
+SEED = 7
+
+
+class Layered:
+    """A quadratic whose coordinates are three layers."""
+
+    blocks = LAYERS
+
+    def __init__(self, problem: Quadratic) -> None:
+        self.problem = problem
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.problem, name)
+
+
+PROBLEM: Any = Layered(QUADRATIC)
+
+
+def one_client(w: np.ndarray, k: int, r: int, a: FedBAT) -> np.ndarray:
+    """Lines 10 to 25 for client k: autograd takes the derivatives, of F_k(w + S(m, alpha' exp(rho alpha_e)))."""
+    H, b, start = (torch.tensor(v) for v in (QUADRATIC.H[k], QUADRATIC.b[k], w))
+    coins = Draws.of_seeds(np.array([SEED]), r).codes(np.array([[k]])).local
+    initial = torch.zeros(3, dtype=torch.float64)
+    m = torch.zeros(6, dtype=torch.float64, requires_grad=True)
+    exponent = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    of_layer = torch.tensor(np.repeat(np.arange(3), [part.stop - part.start for part in LAYERS.values()]))
+
+    def binarised(s: int) -> torch.Tensor:
+        alpha = initial * torch.exp(a.rho * exponent)
+        if a.step_size == "max":
+            alpha = torch.stack([m[part].detach().abs().max() for part in LAYERS.values()])
+        zeta = torch.tensor(np.array(coins.step(s).uniform(6)[0, 0]))
+        return straight_through.binarise(m, alpha[of_layer], zeta)
+
+    sent = torch.zeros(6, dtype=torch.float64)
+    for s in range(a.tau):
+        aware = s >= floor(a.phi * a.tau)
+        if s == floor(a.phi * a.tau):
+            initial = torch.stack([m[part].detach().abs().mean() for part in LAYERS.values()])
+        mhat = binarised(s) if aware else m
+        y = start + mhat
+        (y @ H @ y / 2 + b @ y).backward()
+        sent = mhat.detach()
+        with torch.no_grad():
+            for v in (m, exponent):
+                if v.grad is not None:
+                    v -= float(a.eta) * v.grad
+                v.grad = None
+    if a.sent == "all":
+        sent = binarised(a.tau).detach()
+    return sent.numpy()
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        *(FedBAT(tau, 0.02, K, phi, rho) for tau, K, phi, rho in product((2, 5), (None, 2), (0.5, 0.3), (0.0, 6.0))),
+        FedBAT(1, 0.2),
+        FedBAT(4, 0.02, 3, sent="printed"),
+        FedBAT(3, 0.2, None, 0.0, step_size="max"),
+        FedBAT(4, 0.2, 2, 0.5, step_size="max"),
+    ],
+    ids=str,
+)
+def test_against_autograd(algorithm: FedBAT) -> None:
+    w = np.linspace(1, -1, 6)
+    for r in range(3):
+        draws = Draws.of_seeds(np.array([SEED]), r)
+        found = algorithm.round(PROBLEM, w[None, None], np.full((1, 1, 1), algorithm.eta), draws, lambda *_: None, {})
+        clients = draws.order(4, algorithm.K)[0] if algorithm.K else range(4)
+        expected = w + np.mean([one_client(w, int(k), r, algorithm) for k in clients], axis=0)
+        np.testing.assert_allclose(found[0, 0], expected, rtol=1e-12, atol=1e-14)
+        w = expected
+
+
+def moved(algorithm: FedBAT) -> np.ndarray:
+    data = run(PROBLEM, algorithm, rounds=5, seeds=range(3), x0=1.0, record=("dist2",))
+    return np.ptp(data.dist2.values, axis=-1) > 0
+
+
+def test_what_stops_it() -> None:
+    """alpha' is the mean size of m = 0 when binarisation starts at once, and line 23 sends what tau - 1 steps lead to."""
+    assert not moved(FedBAT(5, 0.2, phi=0.0)).any()
+    assert not moved(FedBAT(1, 0.2)).any()  # floor(phi) = 0
+    assert not moved(FedBAT(1, 0.2, phi=0.0, step_size="max", sent="printed")).any()
+    assert moved(FedBAT(2, 0.02)).all() and moved(FedBAT(1, 0.2, phi=0.0, step_size="max")).all()
+
+
+def test_as_analysed_it_has_no_bias() -> None:
+    """tau = 1: the mean of a round over the coins is FedAvg's."""
+    one = FedBAT(1, 0.3, phi=0.0, step_size="max")
+    draws = Draws.of_seeds(np.arange(4000), 0)
+    w = np.broadcast_to(np.linspace(1, -1, 6), (1, 4000, 6))
+    eta = np.full((1, 1, 1), 0.3)
+    found = one.round(PROBLEM, w, eta, draws, lambda *_: None, {})[0]
+    plain = FedPAQ(1, 0.3).round(PROBLEM, w[:, :1], eta, Draws.of_seeds(np.arange(1), 0), lambda *_: None, {})[0, 0]
+    error = found.std(axis=0) / np.sqrt(len(found))
+    assert (np.abs(found.mean(axis=0) - plain) <= 5 * error + 1e-12).all() and error.max() > 0
+
+
+def test_what_is_sent_is_a_bit_an_entry_and_a_number_a_layer() -> None:
+    algorithm = FedBAT(4, 0.2, K=1)
+    w = np.ones((1, 1, 6))
+    new = algorithm.round(PROBLEM, w, np.full((1, 1, 1), 0.2), Draws.of_seeds(np.array([3]), 0), lambda *_: None, {})
+    sent = np.float32((new - w)[0, 0])
+    for part in LAYERS.values():
+        sent[part] = np.sign(sent[part]) * np.abs(sent[part]).mean()  # w + mhat - w has rounded
+    np.testing.assert_array_equal(unpack(pack(sent, LAYERS), LAYERS), sent)
+    assert algorithm.uplink_bits(PROBLEM) == 3 * 32 + 6 and algorithm.downlink_bits(PROBLEM) == 6 * 32
+    assert algorithm.letters(PROBLEM) == {"N": 4.0, "K": 1.0, "tau": 4.0}
+
+
+def test_names_and_bad_settings() -> None:
+    assert set(VARIANTS) <= set(registry())
+    assert FedBAT(100, 0.1, phi=0.29).warm_up == 29
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({"tau": 0}, "tau = 0: expected a whole number"),
+        ({"eta": -1.0}, r"eta = -1\.0"),
+        ({"K": 0}, "K = 0"),
+        ({"phi": 1.0}, r"phi = 1\.0: expected a number in \[0, 1\)"),
+        ({"rho": float("nan")}, "rho = nan"),
+        ({"step_size": "mean"}, "step_size = 'mean': expected one of 'learned', 'max'"),
+        ({"sent": "last"}, "sent = 'last'"),
+    ]
+    for given, said in bad:
+        with pytest.raises(ValueError, match=said):
+            FedBAT(**({"tau": 2, "eta": 0.1} | given))
+    with pytest.raises(ValueError, match="K = 5, but|S = 5, but"):
+        FedBAT(2, 0.1, K=5).participants(PROBLEM)
+
+
+def test_a_learned_step_size_can_run_away() -> None:
+    """alpha_e moves by eta rho alpha times a slope: with alpha, so fast that exp overflows; with rho = 0 it cannot."""
+    diverged = {
+        rho: run(PROBLEM, FedBAT(5, 0.2, rho=rho), rounds=40, seeds=range(5), x0=1.0).status.values == "diverged"
+        for rho in (0.0, 6.0)
+    }
+    assert diverged[6.0].any() and not diverged[0.0].any()
