@@ -7,7 +7,7 @@ Assumption 2, E Q(x) = x and E||Q(x) - x||^2 <= q ||x||^2; Assumption 5, about a
     Q(x, draws.codes(clients, Q.shared)), Q.q(d), Q.bits(d), Q.encode(message), Q.law(fractions)
 
 Runs keep doubles; on the wire a norm or a value is a float32.  Every compressor here satisfies Q(t x) = t Q(x) in law
-for t > 0, and Q(0) = 0.
+for t > 0, and Q(0) = 0, but for `NoisySign` and for signs with a step size of their own.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from math import comb, isqrt, prod, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from simulations.constants import Certified
 from simulations.draws import Draw
@@ -632,9 +633,193 @@ class StochasticSign(Compressor):
         return wire.floats(1) * (2.0 * wire.numbers(d, 1) - 1)
 
 
+@dataclass(frozen=True)
+class _Signs(Compressor):
+    """+-alpha in every coordinate: a bit each on the wire, with alpha before them where the receiver does not know it.
+
+    alpha  a step size > 0 that all know; None: by x, and in float32 on the wire
+
+    Raises ValueError for another alpha.
+    """
+
+    alpha: float | None = None
+
+    unbiased = False
+
+    def __post_init__(self) -> None:
+        if self.alpha is not None and not (np.isfinite(self.alpha) and self.alpha > 0):
+            raise ValueError(f"alpha = {self.alpha}: expected a finite number > 0, or None")
+
+    @abstractmethod
+    def up(self, x: Array) -> Array:
+        """The probability of +alpha: (..., d) -> (..., d)."""
+
+    @abstractmethod
+    def size(self, x: Array) -> Array:
+        """Where alpha is None, what it is by x: (..., d) -> (..., 1)."""
+
+    def step(self, x: Array) -> Array:
+        """alpha: (..., d) -> (..., 1)."""
+        return self.size(x) if self.alpha is None else np.full((*x.shape[:-1], 1), float(self.alpha))
+
+    def __call__(self, x: Array, draw: Draw) -> Array:
+        """Plus or minus alpha; NaN where x is."""
+        up = self._coins(draw, x).uniform(x.shape[-1]) < self.up(x)
+        return np.where(np.isnan(x), x, np.where(up, 1.0, -1.0) * self.step(x))
+
+    def error(self, x: Array) -> Array:
+        """alpha^2 - 2 alpha x_i E[sign] + x_i^2, summed."""
+        alpha = self.step(x)
+        return (alpha**2 - 2 * alpha * x * (2 * self.up(x) - 1) + x**2).sum(-1)
+
+    def contraction(self, d: int) -> Certified:
+        """None: with an alpha of its own the error is d alpha^2 at 0."""
+        _dimension(d)
+        return Certified(None, "unbounded: alpha does not shrink with x")
+
+    def q(self, d: int) -> Certified:
+        """None where Q is biased."""
+        biased = not self.unbiased and self.alpha is None
+        if _dimension(d) == 1 and self.contraction(d).value == 0:
+            return _nothing_lost(d)
+        return Certified(None, "biased: all coordinates get one size") if biased else self.contraction(d)
+
+    def bits(self, d: int) -> float:
+        """d, and 32 for an alpha that goes by x."""
+        return float(_dimension(d) + _FLOAT * (self.alpha is None))
+
+    def law(self, x: Sequence[Fraction]) -> Law:
+        """The product of the laws of the coordinates."""
+        exact = _rational(x)
+        alpha = self._exact_size(exact) if self.alpha is None else Fraction(self.alpha)
+        chances = self._exact_up(exact)
+        return _independent(
+            [[(up, alpha), (1 - up, -alpha)] if alpha else [(Fraction(1), alpha)] for up in chances], self.name
+        )
+
+    @abstractmethod
+    def _exact_up(self, x: tuple[Fraction, ...]) -> list[Fraction]:
+        """`up`, in fractions."""
+
+    @abstractmethod
+    def _exact_size(self, x: tuple[Fraction, ...]) -> Fraction:
+        """`size`, in fractions."""
+
+    def _write(self, message: Array, mask: NDArray[np.bool_] | None) -> Bits:
+        signs = (message > 0).astype(np.uint8)
+        return signs if self.alpha is not None else np.concatenate([_floats(np.abs(message[:1])), signs])
+
+    def _read(self, wire: _Wire, d: int, mask: NDArray[np.bool_] | None) -> Array:
+        alpha = float(wire.floats(1)[0]) if self.alpha is None else self.alpha
+        return np.asarray(alpha * (2.0 * wire.numbers(d, 1) - 1))
+
+
+@dataclass(frozen=True)
+class Sign(_Signs):
+    """alpha sign(x), the sign of 0 being 1 (SignSGD); alpha None: ||x||_1 / d, the best for signs (EF-SignSGD)."""
+
+    def up(self, x: Array) -> Array:
+        """1 or 0."""
+        return (x >= 0).astype(float)
+
+    def size(self, x: Array) -> Array:
+        """||x||_1 / d."""
+        return np.abs(x).mean(-1, keepdims=True)
+
+    def contraction(self, d: int) -> Certified:
+        """alpha None: 1 - 1/d, as the error is ||x||^2 - ||x||_1^2 / d, attained with all but one coordinate 0."""
+        return super().contraction(d) if self.alpha is not None else Certified(1 - 1 / _dimension(d), _EXACT)
+
+    def _exact_up(self, x: tuple[Fraction, ...]) -> list[Fraction]:
+        return [Fraction(v >= 0) for v in x]
+
+    def _exact_size(self, x: tuple[Fraction, ...]) -> Fraction:
+        return sum((abs(v) for v in x), Fraction(0)) / len(x)
+
+
+@dataclass(frozen=True)
+class MaxSign(_Signs):
+    """+alpha with probability (1 + x_i/||x||_oo) / 2, else -alpha; alpha None: ||x||_oo, and then E Q(x) = x and q = d - 1.
+
+    FedBAT's operator as it is analysed; with an alpha of its own Stoc-SignSGD as its experiments run it, E Q(x) =
+    (alpha/||x||_oo) x.
+    """
+
+    @property
+    def unbiased(self) -> bool:  # type: ignore[override]
+        """Where alpha goes by x."""
+        return self.alpha is None
+
+    def up(self, x: Array) -> Array:
+        """(1 + x_i/||x||_oo) / 2."""
+        largest = _largest(x)
+        return (1 + x / np.where(largest == 0, 1.0, largest)) / 2
+
+    def size(self, x: Array) -> Array:
+        """||x||_oo."""
+        return _largest(x)
+
+    def contraction(self, d: int) -> Certified:
+        """alpha None: d - 1, as the error is d ||x||_oo^2 - ||x||^2, attained with all but one coordinate 0."""
+        return super().contraction(d) if self.alpha is not None else Certified(float(_dimension(d) - 1), _EXACT)
+
+    def _exact_up(self, x: tuple[Fraction, ...]) -> list[Fraction]:
+        return [(1 + v / (self._exact_size(x) or 1)) / 2 for v in x]
+
+    def _exact_size(self, x: tuple[Fraction, ...]) -> Fraction:
+        return max(abs(v) for v in x)
+
+
+@dataclass(frozen=True)
+class NoisySign(_Signs):
+    """alpha sign(x + noise), noise normal with standard deviation `noise` in every coordinate (Noisy-SignSGD).
+
+    noise  > 0; what alpha is and what raises ValueError: see `Sign`; also another noise
+    """
+
+    noise: float = 0.01
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (np.isfinite(self.noise) and self.noise > 0):
+            raise ValueError(f"noise = {self.noise}: expected a finite number > 0")
+
+    def up(self, x: Array) -> Array:
+        """The normal distribution function of x_i / noise."""
+        return np.asarray(ndtr(x / self.noise))
+
+    def size(self, x: Array) -> Array:
+        """||x||_1 / d."""
+        return np.abs(x).mean(-1, keepdims=True)
+
+    def contraction(self, d: int) -> Certified:
+        """alpha None: 2, as the error is at most ||x||^2 + ||x||_1^2 / d, that of tossed signs, and near 0 almost so."""
+        found = Certified(2.0, "exact supremum, near 0 along equal coordinates; not attained")
+        return super().contraction(d) if self.alpha is not None else found
+
+    def _exact_up(self, x: tuple[Fraction, ...]) -> list[Fraction]:
+        raise ValueError(f"{self.name}: its probabilities are irrational, expected another compressor")
+
+    def _exact_size(self, x: tuple[Fraction, ...]) -> Fraction:
+        return sum((abs(v) for v in x), Fraction(0)) / len(x)
+
+
 COMPRESSORS: dict[str, Callable[..., Compressor]] = {
     kind.__name__: kind
-    for kind in (Identity, RandK, TopK, QSGD, Dithering, Rounding, Bernoulli, Sparsifier, StochasticSign)
+    for kind in (
+        Identity,
+        RandK,
+        TopK,
+        QSGD,
+        Dithering,
+        Rounding,
+        Bernoulli,
+        Sparsifier,
+        StochasticSign,
+        Sign,
+        MaxSign,
+        NoisySign,
+    )
 }
 
 
@@ -652,6 +837,8 @@ def G_q(compressor: Compressor, d: int, m: int) -> Certified:
         return _nothing_lost(d)
     if m == 1:
         return Certified(0.0, "exact: the mean over one client is that client's message")
+    if isinstance(compressor, _Signs) and compressor.alpha is not None:
+        return Certified(0.0, "exact: all messages have one norm, which no mean of messages exceeds")
     if compressor.shared:
         return Certified(0.0, "exact: with the same coins for all clients Q is linear, so the two means agree")
     if compressor.unbiased:

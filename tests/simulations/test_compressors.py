@@ -25,8 +25,11 @@ from simulations.compressors import (
     G_q_on,
     Identity,
     Law,
+    MaxSign,
+    NoisySign,
     RandK,
     Rounding,
+    Sign,
     Sparsifier,
     StochasticSign,
     TopK,
@@ -50,8 +53,10 @@ RANDOM = [
     Dithering(1),
     Dithering(3),
     StochasticSign(),
+    MaxSign(),
 ]
-BIASED = [TopK(1), TopK(2), Rounding(1), Rounding(3)]
+BIASED = [TopK(1), TopK(2), Rounding(1), Rounding(3), Sign()]
+OWN_STEP = [Sign(0.5), MaxSign(0.25), NoisySign(0.5, 0.3), NoisySign(None, 0.3)]
 ALL = [Identity(), *RANDOM, *BIASED]
 each = pytest.mark.parametrize("Q", ALL, ids=lambda Q: Q.name)
 each_random = pytest.mark.parametrize("Q", RANDOM, ids=lambda Q: Q.name)
@@ -536,6 +541,8 @@ def test_G_q(Q: Compressor) -> None:
     x = np.zeros((4, 3))
     if Q.unbiased:
         x[:2] = np.array([[1.0, 2.2, 3.1], [-1, -2.2, -3.1]])
+    elif isinstance(Q, Sign):
+        x[:2] = np.array([[1, 0.1, 0.1], [-1, 0.1, 0.1]])
     elif isinstance(Q, TopK):
         x[:2] = np.array([[1.1, 1.1, 1], [-1, -1.1, -1.1]])
     else:
@@ -545,6 +552,51 @@ def test_G_q(Q: Compressor) -> None:
     assert left > 0 and G_q_on(Q, 1000 * x) == pytest.approx(1e6 * left)  # no constant is above all of these
     if Q.unbiased:
         assert left == pytest.approx(2 * float(Q.error(x[0])) / 16)
+
+
+@given(x=points())
+@settings(max_examples=60, deadline=None)
+def test_signs_with_a_step_size_of_their_own(x: list[Fr]) -> None:
+    """Law, error and bias of alpha sign(x) and of alpha with probability (1 + x_i/||x||_oo)/2; one norm for all messages."""
+    d, largest = len(x), max(abs(v) for v in x)
+    for Q, alpha in ((Sign(0.5), Fr(1, 2)), (MaxSign(0.25), Fr(1, 4))):
+        law = Q.law(x)
+        assert float(error(law, x)) == pytest.approx(float(Q.error(np.array(x, dtype=float))), rel=1e-9, abs=1e-12)
+        assert all(abs(v) == alpha for _, outcome in law for v in outcome)
+        assert Q.contraction(d).value is None and Q.q(d).value is None and not Q.unbiased
+        assert G_q(Q, d, 3).value == 0 and Q.bits(d) == d
+        mean = [expected(law, lambda out: out[i]) for i in range(d)]
+        if isinstance(Q, MaxSign):
+            assert mean == [alpha * v / (largest or 1) for v in x]
+        else:
+            assert mean == [alpha if v >= 0 else -alpha for v in x]
+
+
+@pytest.mark.parametrize("Q", OWN_STEP, ids=lambda Q: Q.name)
+def test_draws_of_signs(Q: Compressor) -> None:
+    """Frequencies against `error` and the probabilities, at |z| < 4.89; NaN stays; what is sent is what arrives."""
+    x = np.array([0.4, -0.1, 0.0, 0.25])
+    found = sampled(Q, x, 20000)[:, 0]
+    alpha = Q.step(x)[0]  # type: ignore[attr-defined]
+    assert (np.abs(found) == alpha).all()
+    up = Q.up(x)  # type: ignore[attr-defined]
+    assert (np.abs((found > 0).mean(0) - up) <= Z * np.sqrt(up * (1 - up) / len(found)) + 1e-12).all()
+    squares = ((found - x) ** 2).sum(1)
+    assert abs(squares.mean() - Q.error(x)) <= Z * squares.std() / np.sqrt(len(found)) + 1e-12
+    if isinstance(Q, NoisySign):
+        np.testing.assert_allclose(up, stats.norm.cdf(x / Q.noise))
+        with pytest.raises(ValueError, match="irrational"):
+            Q.law([Fr(1)])
+    np.testing.assert_allclose(Q.decode(Q.encode(found[0]), 4), found[0], rtol=1e-7)
+    assert len(Q.encode(found[0])) == ceil(Q.bits(4) / 8)
+    assert np.isnan(sampled(Q, [np.nan, 1.0], 1)[0, 0, 0])
+    with pytest.raises(ValueError, match="expected an output of"):
+        Q.encode(np.array([1.0, 0.3, 0.3, 0.3]))
+
+
+def test_noisy_signs_come_near_their_worst() -> None:
+    Q, x = NoisySign(None, 1.0), np.full(4, 1e-6)
+    assert 1.999 < Q.error(x) / (x**2).sum() <= Q.contraction(4).value == 2
 
 
 def test_G_q_where_nothing_is_lost() -> None:
@@ -564,6 +616,9 @@ def test_a_name_builds_its_compressor(Q: Compressor) -> None:
 
 BAD = [
     (lambda: RandK(0), "k = 0"),
+    (lambda: Sign(0.0), r"alpha = 0\.0"),
+    (lambda: MaxSign(-1.0), r"alpha = -1\.0"),
+    (lambda: NoisySign(0.1, 0.0), r"noise = 0\.0"),
     (lambda: RandK(1.5), "k = 1.5"),  # type: ignore[arg-type]
     (lambda: TopK(0), "k = 0"),
     (lambda: QSGD(0), "s = 0"),
