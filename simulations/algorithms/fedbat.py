@@ -1,6 +1,7 @@
 """The algorithm of "FedBAT: Communication-Efficient Federated Learning via Learnable Binarization".
 
 `FedBAT`: Algorithm 1 with (10) to (14), and the variant that Section 4 analyses, by settings; `VARIANTS` has both by name.
+`SIGNS`: the methods of signs that it is compared with; FedPAQ and FedAvg are in `simulations.algorithms.fedcom`.
 
 Letters are the paper's own: w the server's model, m a client's update, mhat = S(m, alpha) its binarisation, tau local
 steps, phi the share of them without binarisation, rho the pace at which the step sizes are learned, K clients of N a
@@ -17,9 +18,10 @@ from typing import Any, Literal
 import numpy as np
 
 from simulations.algorithms import Algorithm, Memory, Watch, participating
-from simulations.algorithms.fedbcgd import one_of, positive, whole
-from simulations.algorithms.fedcom import FLOAT, sampled, to_clients
+from simulations.algorithms.fedbcgd import Sampling, one_of, positive, whole, with_error_memory
+from simulations.algorithms.fedcom import FLOAT, FedPAQ, sampled, to_clients
 from simulations.binarisation import binarise, derivatives, wire_bits
+from simulations.compressors import MaxSign, NoisySign, Sign
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
 
@@ -124,6 +126,23 @@ class FedBAT:
         return initial * np.exp(self.rho * exponent)
 
 
+@dataclass(frozen=True)
+class EFSignSGD(Sampling):
+    """EF-SignSGD (Karimireddy et al. 2019), as Section 1 of the paper uses it: signs of m and of what was not sent before.
+
+    T local steps at S clients, by default all; the step size is ||m + e||_1 / d, over all coordinates together.
+    `memory["e_i"]` (E, N, M, d) is what each client has not sent yet.
+    """
+
+    def uplink_bits(self, problem: Problem) -> float:
+        """A step size, and a bit a coordinate."""
+        return Sign().bits(problem.d)
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """w (E, N, d) -> w (E, N, d)."""
+        return with_error_memory(self, Sign(), problem, x, eta, draws, watch, memory)
+
+
 class Layers:
     """The problem's blocks as segments of the last axis."""
 
@@ -153,4 +172,11 @@ VARIANTS: dict[str, Callable[..., Algorithm]] = {
     "FedBAT, line 23 as printed": partial(FedBAT, sent="printed"),
     "FedBAT, as analysed": partial(FedBAT, phi=0.0, step_size="max"),
 }
-ALGORITHMS = VARIANTS
+# Step sizes and noise as Appendix A.2 sets them for networks; others by FedPAQ with Sign, NoisySign, MaxSign
+SIGNS: dict[str, Callable[..., Algorithm]] = {
+    "SignSGD": partial(FedPAQ, compressor=Sign(0.001)),
+    "EF-SignSGD": EFSignSGD,
+    "Noisy-SignSGD": partial(FedPAQ, compressor=NoisySign(0.01, 0.01)),
+    "Stoc-SignSGD": partial(FedPAQ, compressor=MaxSign(0.01)),
+}
+ALGORITHMS = VARIANTS | SIGNS

@@ -620,15 +620,7 @@ class TopKFedAvg(Sampling):
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
-        clients = participating(problem, draws, self.participants(problem))
-        every_e = memory.get("e_i", zeros(x, problem.M))
-        y = local_steps(x, eta, clients, draws, self.T, watch, gradients(problem, clients))
-        # client i sends top_k{e_i + y - x} and keeps the rest
-        whole_message = at_clients(every_e, clients) + y - x[:, :, None]
-        sent = encode(TopK(self.k), whole_message, clients, draws)
-        memory["e_i"] = with_clients(every_e, clients, whole_message - sent)
-        # server: x = x + (1/S) sum_i of what was sent
-        return x + sent.mean(axis=2)
+        return with_error_memory(self, TopK(self.k), problem, x, eta, draws, watch, memory)
 
 
 # ----------------------------------------------------------------------------------------------- names
@@ -686,6 +678,27 @@ def local_steps(
 def gradients(problem: Problem, clients: NDArray[np.int64]) -> Direction:
     """The direction of plain SGD: the clients' stochastic gradients."""
     return lambda y, draw: problem.gradient(y, clients, draw)
+
+
+def with_error_memory(
+    algorithm: Sampling,
+    Q: Compressor,
+    problem: Problem,
+    x: Array,
+    eta: Array,
+    draws: Draws,
+    watch: Watch,
+    memory: Memory,
+) -> Array:
+    """A round of FedAvg in which client i sends Q(e_i + y - x) and keeps the rest as e_i: x (E, N, d) -> x (E, N, d)."""
+    clients = participating(problem, draws, algorithm.participants(problem))
+    every_e = memory.get("e_i", zeros(x, problem.M))
+    y = local_steps(x, eta, clients, draws, algorithm.T, watch, gradients(problem, clients))
+    whole_message = at_clients(every_e, clients) + y - x[:, :, None]
+    sent = encode(Q, whole_message, clients, draws)
+    memory["e_i"] = with_clients(every_e, clients, whole_message - sent)
+    # server: x = x + (1/S) sum_i of what was sent
+    return x + sent.mean(axis=2)
 
 
 def mean_change(algorithm: Sampling, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch) -> Array:

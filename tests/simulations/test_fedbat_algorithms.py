@@ -12,9 +12,10 @@ import torch
 
 from simulations import run, straight_through
 from simulations.algorithms import registry
-from simulations.algorithms.fedbat import VARIANTS, FedBAT
+from simulations.algorithms.fedbat import SIGNS, VARIANTS, EFSignSGD, FedBAT
 from simulations.algorithms.fedcom import FedPAQ
 from simulations.binarisation import pack, unpack
+from simulations.compressors import Sign
 from simulations.draws import Draws
 from simulations.problems.quadratic import Quadratic, generate
 
@@ -133,7 +134,7 @@ def test_what_is_sent_is_a_bit_an_entry_and_a_number_a_layer() -> None:
 
 
 def test_names_and_bad_settings() -> None:
-    assert set(VARIANTS) <= set(registry())
+    assert set(VARIANTS) | set(SIGNS) <= set(registry())
     assert FedBAT(100, 0.1, phi=0.29).warm_up == 29
     bad: list[tuple[dict[str, Any], str]] = [
         ({"tau": 0}, "tau = 0: expected a whole number"),
@@ -149,6 +150,35 @@ def test_names_and_bad_settings() -> None:
             FedBAT(**({"tau": 2, "eta": 0.1} | given))
     with pytest.raises(ValueError, match="K = 5, but|S = 5, but"):
         FedBAT(2, 0.1, K=5).participants(PROBLEM)
+
+
+def test_error_feedback_by_hand() -> None:
+    """One client, F = x^2/2 in two coordinates, one step of 1/2 from (4, 1): m = (-2, -1/2), alpha = 5/4, e = m - mhat."""
+    problem = Quadratic(np.eye(2)[None], np.zeros((1, 2)))
+    algorithm, memory = EFSignSGD(1, 0.5), {}
+    x, e, eta = np.array([4.0, 1.0]), np.zeros(2), np.full((1, 1, 1), 0.5)
+    for r in range(3):
+        new = algorithm.round(problem, x[None, None], eta, Draws.of_seeds(np.arange(1), r), lambda *_: None, memory)
+        p = -x / 2 + e
+        mhat = np.abs(p).mean() * np.where(p >= 0, 1, -1)
+        x, e = x + mhat, p - mhat
+        np.testing.assert_allclose(new[0, 0], x, rtol=1e-14)
+        np.testing.assert_allclose(memory["e_i"][0, 0, 0], e, rtol=1e-14, atol=1e-15)
+        assert r or (mhat == -1.25).all()
+    assert algorithm.uplink_bits(problem) == 34
+
+
+def test_where_signs_stop() -> None:
+    """SignSGD stops at the size of its step; error feedback goes on where clients are alike, and stops where they differ."""
+
+    def end(problem: Quadratic, algorithm: Any) -> float:
+        data = run(problem, algorithm, rounds=600, x0=1.0, record=("grad_sq",))
+        return float(data.grad_sq.isel(round=slice(-50, None)).mean())
+
+    alike = generate(6, 4, L=1.0, mu=0.1, x_star=(0.3, -1.0, 2.0, 0.5, 0.0, -0.2), seed=0)
+    assert end(alike, FedPAQ(2, 0.2, Sign(0.1))) > 1e-3
+    assert end(alike, EFSignSGD(2, 0.2)) < 1e-6
+    assert end(QUADRATIC, EFSignSGD(2, 0.2)) > 1e-3
 
 
 def test_a_learned_step_size_can_run_away() -> None:
