@@ -42,6 +42,9 @@ class FedBAT:
     sent       "all": mhat after tau steps; "printed": line 23, mhat_{t,tau-1}, which the last gradient was taken at: the
                result of tau - 1 steps
 
+    gamma      None: eta throughout; else local step t = 0, 1, 2 ... of the whole run has eta / (gamma + t), as in Theorems 1
+               and 2 with eta = 2/mu
+
     The layers are the problem's blocks.  Raises ValueError for a tau or K that is not a whole number >= 1, an eta that is
     not a positive finite number (or several), a phi outside [0, 1), a negative rho, and other words.
     """
@@ -53,6 +56,7 @@ class FedBAT:
     rho: float = 6.0
     step_size: StepSize = "learned"
     sent: Sent = "all"
+    gamma: float | None = None
 
     def __post_init__(self) -> None:
         whole("tau", self.tau)
@@ -64,6 +68,8 @@ class FedBAT:
             raise ValueError(f"phi = {self.phi}: expected a number in [0, 1)")
         if not (np.isfinite(self.rho) and self.rho >= 0):
             raise ValueError(f"rho = {self.rho}: expected a finite number >= 0")
+        if self.gamma is not None:
+            positive("gamma", self.gamma)
         one_of("step_size", self.step_size, StepSize)
         one_of("sent", self.sent, Sent)
 
@@ -98,9 +104,10 @@ class FedBAT:
         m = mhat = np.zeros_like(w)
         initial = exponent = np.zeros((*w.shape[:-1], len(layers.starts)))
         for s in range(self.tau):
+            rate = eta if self.gamma is None else eta / (self.gamma + draws.round * self.tau + s)
             if s < self.warm_up:  # line 15, (12)
                 watch(w + m)
-                m = m - eta * problem.gradient(w + m, clients, draw.step(s))
+                m = m - rate * problem.gradient(w + m, clients, draw.step(s))
                 continue
             if s == self.warm_up:  # line 17, (13)
                 initial = layers.mean(np.abs(m))
@@ -110,8 +117,8 @@ class FedBAT:
             watch(w + mhat)
             g = problem.gradient(w + mhat, clients, draw.step(s))
             by_m, by_alpha = derivatives(m, layers.spread(alpha), zeta)
-            m = m - eta * (g * by_m)
-            exponent = exponent - eta * self.rho * alpha * layers.sum(g * by_alpha)
+            m = m - rate * (g * by_m)
+            exponent = exponent - rate * self.rho * alpha * layers.sum(g * by_alpha)
         # lines 23 and 24
         if self.sent == "all":
             alpha = layers.spread(self._alpha(layers, m, initial, exponent))

@@ -64,10 +64,11 @@ def one_client(w: np.ndarray, k: int, r: int, a: FedBAT) -> np.ndarray:
         y = start + mhat
         (y @ H @ y / 2 + b @ y).backward()
         sent = mhat.detach()
+        rate = float(a.eta) if a.gamma is None else float(a.eta) / (a.gamma + r * a.tau + s)
         with torch.no_grad():
             for v in (m, exponent):
                 if v.grad is not None:
-                    v -= float(a.eta) * v.grad
+                    v -= rate * v.grad
                 v.grad = None
     if a.sent == "all":
         sent = binarised(a.tau).detach()
@@ -82,6 +83,8 @@ def one_client(w: np.ndarray, k: int, r: int, a: FedBAT) -> np.ndarray:
         FedBAT(4, 0.02, 3, sent="printed"),
         FedBAT(3, 0.2, None, 0.0, step_size="max"),
         FedBAT(4, 0.2, 2, 0.5, step_size="max"),
+        FedBAT(3, 2.0, None, 0.0, step_size="max", gamma=8.0),
+        FedBAT(4, 0.5, 3, gamma=20.0),
     ],
     ids=str,
 )
@@ -142,6 +145,7 @@ def test_names_and_bad_settings() -> None:
         ({"K": 0}, "K = 0"),
         ({"phi": 1.0}, r"phi = 1\.0: expected a number in \[0, 1\)"),
         ({"rho": float("nan")}, "rho = nan"),
+        ({"gamma": 0.0}, r"gamma = 0\.0"),
         ({"step_size": "mean"}, "step_size = 'mean': expected one of 'learned', 'max'"),
         ({"sent": "last"}, "sent = 'last'"),
     ]
