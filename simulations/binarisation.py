@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_MOST_OUTCOMES = 4096
+from simulations.compressors import Law, independent
+
 _FLOAT = 32  # bits of a step size on the wire
 
 
@@ -56,9 +55,9 @@ def checked(alpha: NDArray[Any]) -> None:
         raise ValueError(f"alpha = {alpha.min():g}: expected a step size >= 0")
 
 
-def step_size(initial: float, rho: float, exponent: float) -> float:
+def step_size(initial: ArrayLike, rho: float, exponent: ArrayLike) -> NDArray[Any]:
     """alpha = alpha' exp(rho alpha_e), (10): positive where alpha' is, whatever alpha_e."""
-    return float(initial * np.exp(rho * exponent))
+    return np.asarray(initial) * np.exp(rho * np.asarray(exponent))
 
 
 def mean_size(x: ArrayLike) -> float:
@@ -88,7 +87,7 @@ def least_error(x: ArrayLike) -> float:
     return float(min(sums[last], sizes[last]))
 
 
-def law(x: Sequence[Fraction], alpha: Fraction) -> list[tuple[Fraction, tuple[Fraction, ...]]]:
+def law(x: Sequence[Fraction], alpha: Fraction) -> Law:
     """The law of S(x, alpha), all outcomes of positive probability, exactly.
 
     Raises ValueError for more than 4096 outcomes, or a negative alpha.
@@ -98,15 +97,8 @@ def law(x: Sequence[Fraction], alpha: Fraction) -> list[tuple[Fraction, tuple[Fr
     parts: list[list[tuple[Fraction, Fraction]]] = []
     for v in x:
         up = Fraction(v >= alpha) if abs(v) >= alpha else (alpha + v) / (2 * alpha)
-        parts.append([(p, s) for p, s in ((up, alpha), (1 - up, -alpha)) if p])
-    outcomes = prod(len(part) for part in parts)
-    if outcomes > _MOST_OUTCOMES:
-        raise ValueError(f"{outcomes} outcomes: expected at most {_MOST_OUTCOMES}")
-    found: dict[tuple[Fraction, ...], Fraction] = {}
-    for chosen in product(*parts):
-        outcome = tuple(s for _, s in chosen)
-        found[outcome] = found.get(outcome, Fraction(0)) + prod(p for p, _ in chosen)
-    return [(p, outcome) for outcome, p in found.items()]
+        parts.append([(up, alpha), (1 - up, -alpha)])
+    return independent(parts, "S")
 
 
 # ------------------------------------------------------------------------------------------------------ on the wire

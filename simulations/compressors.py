@@ -328,7 +328,7 @@ class Sparsifier(_Toss):
     def law(self, x: Sequence[Fraction]) -> Law:
         """The product of the laws of the coordinates."""
         p = Fraction(self.p)
-        return _independent(
+        return independent(
             [[(p, v / p), (1 - p, Fraction(0))] if v else [(Fraction(1), v)] for v in _rational(x)], self.name
         )
 
@@ -406,7 +406,7 @@ class _Levels(Compressor):
             t = self.s * v / (norm or 1)
             low = t // 1
             parts.append([(low + 1 - t, norm * low / self.s), (t - low, norm * (low + 1) / self.s)])
-        return _independent(parts, self.name)
+        return independent(parts, self.name)
 
     def _value(self, norm: Array, signed: Array) -> Array:
         return norm * (signed / self.s)  # in this order, the level s gives the norm back exactly
@@ -622,7 +622,7 @@ class StochasticSign(Compressor):
         exact = _rational(x)
         norm = _exact_euclidean(exact)
         chances = [(1 + v / (norm or 1)) / 2 for v in exact]
-        return _independent(
+        return independent(
             [[(up, norm), (1 - up, -norm)] if norm else [(Fraction(1), norm)] for up in chances], self.name
         )
 
@@ -693,7 +693,7 @@ class _Signs(Compressor):
         exact = _rational(x)
         alpha = self._exact_size(exact) if self.alpha is None else Fraction(self.alpha)
         chances = self._exact_up(exact)
-        return _independent(
+        return independent(
             [[(up, alpha), (1 - up, -alpha)] if alpha else [(Fraction(1), alpha)] for up in chances], self.name
         )
 
@@ -771,7 +771,7 @@ class MaxSign(_Signs):
 
 
 @dataclass(frozen=True)
-class NoisySign(_Signs):
+class NoisySign(Sign):
     """alpha sign(x + noise), noise normal with standard deviation `noise` in every coordinate (Noisy-SignSGD).
 
     noise  > 0; what alpha is and what raises ValueError: see `Sign`; also another noise
@@ -788,10 +788,6 @@ class NoisySign(_Signs):
         """The normal distribution function of x_i / noise."""
         return np.asarray(ndtr(x / self.noise))
 
-    def size(self, x: Array) -> Array:
-        """||x||_1 / d."""
-        return np.abs(x).mean(-1, keepdims=True)
-
     def contraction(self, d: int) -> Certified:
         """alpha None: 2, as the error is at most ||x||^2 + ||x||_1^2 / d, that of tossed signs, and near 0 almost so."""
         found = Certified(2.0, "exact supremum, near 0 along equal coordinates; not attained")
@@ -799,9 +795,6 @@ class NoisySign(_Signs):
 
     def _exact_up(self, x: tuple[Fraction, ...]) -> list[Fraction]:
         raise ValueError(f"{self.name}: its probabilities are irrational, expected another compressor")
-
-    def _exact_size(self, x: tuple[Fraction, ...]) -> Fraction:
-        return sum((abs(v) for v in x), Fraction(0)) / len(x)
 
 
 COMPRESSORS: dict[str, Callable[..., Compressor]] = {
@@ -950,7 +943,7 @@ def _distinct(law: Iterable[tuple[Fraction, tuple[Fraction, ...]]]) -> Law:
     return [(chance, outcome) for outcome, chance in chances.items() if chance]
 
 
-def _independent(parts: Sequence[Sequence[tuple[Fraction, Fraction]]], name: str) -> Law:
+def independent(parts: Sequence[Sequence[tuple[Fraction, Fraction]]], name: str) -> Law:
     """The product of the laws (probability, value) of the coordinates."""
     possible = [[(chance, value) for chance, value in part if chance] for part in parts]
     _count(prod(len(part) for part in possible), name)

@@ -91,6 +91,11 @@ class Case:
     given: Given
 
     @property
+    def linear(self) -> bool:
+        """Whether the theorem has a linear rate, which takes its rounds to show."""
+        return self.rounds in (_LINEAR, _LINEAR_PLUS)
+
+    @property
     def one_hessian(self) -> bool:
         """Whether the theorem speaks of G."""
         return ("G", "G") in self.given
@@ -152,8 +157,7 @@ def on_data(dataset: str) -> list[Arena]:
         # Assumption 5 is about mini-batches: with all of a client's data it is Assumption 2.
         batch, seeds = (None, 5) if case.algorithm is FedBCGDPlus else (4, 10)
         loss, name = (Logistic, "logistic regression") if case.least >= 0 else (SigmoidERM, "sigmoid loss")
-        linear = case.rounds in (_LINEAR, _LINEAR_PLUS)
-        regularisation, rounds = (0.1, 600) if linear else (None, 200)
+        regularisation, rounds = (0.1, 600) if case.linear else (None, 200)
         found.append(
             Arena(
                 id_,
@@ -195,7 +199,7 @@ def searched(id_: str) -> Family:
         found = varied(rng, candidate, width, case.least)
         return _one_hessian(found) if case.one_hessian else found
 
-    rounds = 400 if case.rounds in (_LINEAR, _LINEAR_PLUS) else 60
+    rounds = 400 if case.linear else 60
     return Family(case.algorithm, draw, vary, _largest, case.least, rounds, (40, 2), case.given)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from simulations.algorithms import Algorithm, Memory, Watch, participating
 from simulations.algorithms.fedbcgd import Sampling, one_of, positive, whole, with_error_memory
 from simulations.algorithms.fedcom import FLOAT, FedPAQ, sampled, to_clients
-from simulations.binarisation import binarise, derivatives, wire_bits
+from simulations.binarisation import binarise, derivatives, step_size, wire_bits
 from simulations.compressors import MaxSign, NoisySign, Sign
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
@@ -130,7 +130,7 @@ class FedBAT:
         """The step sizes, (E, N, K, layers)."""
         if self.step_size == "max":
             return layers.largest(np.abs(m))
-        return initial * np.exp(self.rho * exponent)
+        return step_size(initial, self.rho, exponent)
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def test_at_the_ends_and_at_zero() -> None:
             function([0.5], -1.0, [0.5])
     with pytest.raises(ValueError, match="expected a step size >= 0"):
         error([0.5], -1.0)
-    with pytest.raises(ValueError, match="8192 outcomes: expected at most 4096"):
+    with pytest.raises(ValueError, match="8192 outcomes of S: expected at most 4096"):
         law([Fraction(0)] * 13, Fraction(1))
     with pytest.raises(ValueError, match="alpha = -1"):
         law([Fraction(0)], Fraction(-1))
