@@ -526,7 +526,8 @@ def ablations(full: bool = False) -> Drawn:
     figure.suptitle(
         "Figure 5 on the digits: 0 against the rest, logistic regression, 40 clients with 2 digits each, T = 5, N = 5, "
         f"K = 4,\nshared block of {share} of {problem.d} coordinates, momentum $\\lambda$ = {lam:g}, "
-        f"{_GRID}; {BAND.format(seeds)}"
+        f"{_GRID}; {BAND.format(seeds)}\n"
+        "A convex problem: the order that fedbcgd.fig5 is checked for on a small network need not show here"
     )
     return Drawn(figure, pd.DataFrame(rows))
 
