@@ -50,7 +50,7 @@ _AT_START = {
     "w0_norm": "w0_norm",
     "w_star_norm": "w_star_norm",
 }
-_OF_CLIENTS = ("het_start", "fj_gap_mean", "dist_sq_mean")
+_OF_CLIENTS = ("het_start", "fj_gap_mean", "dist_sq_mean", "Gamma")
 
 Given = tuple[tuple[str, float | str], ...]
 

@@ -45,6 +45,7 @@ DATA = {
     "label": "",
     "regularisation": "0.01",
     "batch": "",
+    "weights": "",
     "seed": "0",
 }
 LOSSES: dict[str, type[Logistic]] = {"logistic": Logistic, "sigmoid": SigmoidERM}
@@ -134,8 +135,8 @@ def parameters(build: Callable[..., Algorithm]) -> dict[str, Callable[[str, str]
 def _reader(kind: str) -> Callable[[str, str], Any]:
     if "Compressor" in kind:
         return lambda name, text: compressor(text)
-    if "Literal" in kind:
-        return lambda name, text: text
+    if "Literal" in kind:  # a word, or also a number
+        return lambda name, text: number(name, text) if "float" in kind and not text.isalpha() else text
     if "bool" in kind:
         return _truth
     if "tuple" in kind:
@@ -190,11 +191,11 @@ def _on_data(name: str, settings: dict[str, str]) -> Logistic:
         raise catalogue.unknown("partition", method, list(_PARTITIONS))
     partition = _PARTITIONS[method](dataset.labels, _whole(settings, "M"), settings)
     batch = _whole(settings, "batch") if settings["batch"] else None
-    loss, regularisation = LOSSES[settings["loss"]], settings["regularisation"]
+    loss, regularisation, weights = LOSSES[settings["loss"]], settings["regularisation"], settings["weights"] or None
     if regularisation.endswith("L"):
         share = number("regularisation", regularisation[:-1])
-        return lightly_regularised(loss, dataset, partition, batch, share)
-    return loss(dataset, partition, number("regularisation", regularisation), batch)
+        return lightly_regularised(loss, dataset, partition, batch, share, weights)
+    return loss(dataset, partition, number("regularisation", regularisation), batch, weights)
 
 
 def _shown(dataset: xr.Dataset) -> dict[str, str]:

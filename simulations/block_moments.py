@@ -401,9 +401,10 @@ def expectation(
     Arguments and Dataset as for `moments.expectation`.
     `record` may also name `tracking`, `z_gap` and `z_gap_average`, see RECORDS.
 
-    Raises ValueError for a malformed request, a problem that is no Quadratic, an algorithm that is none of FedBCGD,
-    FedBCGDPlus and FedAvgM, a compressor, `tracking` where clients remember nothing, or z where the momentum is not
-    that of the theory; NoSuchConstant when a recorded quantity needs a constant that the problem does not have.
+    Raises ValueError for a malformed request, a problem that is no Quadratic or weighs its clients, an algorithm that
+    is none of FedBCGD, FedBCGDPlus and FedAvgM, a compressor, `tracking` where clients remember nothing, or z where
+    the momentum is not that of the theory; NoSuchConstant when a recorded quantity needs a constant that the problem
+    does not have.
     """
     _checked(problem, algorithm)
     unknown = [name for name in record if name not in RECORDS]

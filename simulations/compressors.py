@@ -593,47 +593,6 @@ class TopK(Compressor):
 
 
 @dataclass(frozen=True)
-class StochasticSign(Compressor):
-    """Q(x)_i = ||x|| with probability (1 + x_i/||x||) / 2, else -||x||: q = d - 1.
-
-    On the wire the norm, and a bit a coordinate.
-    """
-
-    def __call__(self, x: Array, draw: Draw) -> Array:
-        """Plus or minus ||x||."""
-        norm = _euclidean(x)
-        up = self._coins(draw, x).uniform(x.shape[-1]) < (1 + x / np.where(norm == 0, 1.0, norm)) / 2
-        return np.where(up, norm, -norm)
-
-    def error(self, x: Array) -> Array:
-        """(d - 1) ||x||^2."""
-        return (x.shape[-1] - 1) * _squares(x)
-
-    def contraction(self, d: int) -> Certified:
-        """d - 1: ||Q(x)||^2 is always d ||x||^2."""
-        return Certified(float(_dimension(d) - 1), _EVERYWHERE)
-
-    def bits(self, d: int) -> float:
-        """32 + d."""
-        return float(_FLOAT + _dimension(d))
-
-    def law(self, x: Sequence[Fraction]) -> Law:
-        """The product of the laws of the coordinates, where ||x|| is rational."""
-        exact = _rational(x)
-        norm = _exact_euclidean(exact)
-        chances = [(1 + v / (norm or 1)) / 2 for v in exact]
-        return independent(
-            [[(up, norm), (1 - up, -norm)] if norm else [(Fraction(1), norm)] for up in chances], self.name
-        )
-
-    def _write(self, message: Array, mask: NDArray[np.bool_] | None) -> Bits:
-        return np.concatenate([_floats(np.abs(message[:1])), (message > 0).astype(np.uint8)])
-
-    def _read(self, wire: _Wire, d: int, mask: NDArray[np.bool_] | None) -> Array:
-        return wire.floats(1) * (2.0 * wire.numbers(d, 1) - 1)
-
-
-@dataclass(frozen=True)
 class _Signs(Compressor):
     """+-alpha in every coordinate: a bit each on the wire, with alpha before them where the receiver does not know it.
 
@@ -737,13 +696,8 @@ class Sign(_Signs):
         return sum((abs(v) for v in x), Fraction(0)) / len(x)
 
 
-@dataclass(frozen=True)
-class MaxSign(_Signs):
-    """+alpha with probability (1 + x_i/||x||_oo) / 2, else -alpha; alpha None: ||x||_oo, and then E Q(x) = x and q = d - 1.
-
-    FedBAT's operator as it is analysed; with an alpha of its own Stoc-SignSGD as its experiments run it, E Q(x) =
-    (alpha/||x||_oo) x.
-    """
+class _Proportional(_Signs):
+    """+alpha with probability (1 + x_i/size) / 2, else -alpha; alpha None: size, and then E Q(x) = x."""
 
     @property
     def unbiased(self) -> bool:  # type: ignore[override]
@@ -751,9 +705,48 @@ class MaxSign(_Signs):
         return self.alpha is None
 
     def up(self, x: Array) -> Array:
-        """(1 + x_i/||x||_oo) / 2."""
-        largest = _largest(x)
-        return (1 + x / np.where(largest == 0, 1.0, largest)) / 2
+        """(1 + x_i/size) / 2."""
+        size = self.size(x)
+        return (1 + x / np.where(size == 0, 1.0, size)) / 2
+
+    def _exact_up(self, x: tuple[Fraction, ...]) -> list[Fraction]:
+        size = self._exact_size(x) or 1
+        return [(1 + v / size) / 2 for v in x]
+
+
+@dataclass(frozen=True, repr=False)
+class StochasticSign(_Proportional):
+    """+alpha with probability (1 + x_i/||x||) / 2, else -alpha; alpha None: ||x||, and then E Q(x) = x and q = d - 1.
+
+    With an alpha of its own Stoc-SignSGD as Section 1 of the FedBAT paper has it, E Q(x) = (alpha/||x||) x.
+    """
+
+    def __repr__(self) -> str:
+        return "StochasticSign()" if self.alpha is None else f"StochasticSign(alpha={self.alpha})"
+
+    def size(self, x: Array) -> Array:
+        """||x||."""
+        return _euclidean(x)
+
+    def error(self, x: Array) -> Array:
+        """alpha None: (d - 1) ||x||^2."""
+        return super().error(x) if self.alpha is not None else (x.shape[-1] - 1) * _squares(x)
+
+    def contraction(self, d: int) -> Certified:
+        """alpha None: d - 1, as ||Q(x)||^2 is always d ||x||^2."""
+        return super().contraction(d) if self.alpha is not None else Certified(float(_dimension(d) - 1), _EVERYWHERE)
+
+    def _exact_size(self, x: tuple[Fraction, ...]) -> Fraction:
+        return _exact_euclidean(x)
+
+
+@dataclass(frozen=True)
+class MaxSign(_Proportional):
+    """+alpha with probability (1 + x_i/||x||_oo) / 2, else -alpha; alpha None: ||x||_oo, and then E Q(x) = x and q = d - 1.
+
+    FedBAT's operator as it is analysed; with an alpha of its own Stoc-SignSGD as its experiments run it, E Q(x) =
+    (alpha/||x||_oo) x.
+    """
 
     def size(self, x: Array) -> Array:
         """||x||_oo."""
@@ -762,9 +755,6 @@ class MaxSign(_Signs):
     def contraction(self, d: int) -> Certified:
         """alpha None: d - 1, as the error is d ||x||_oo^2 - ||x||^2, attained with all but one coordinate 0."""
         return super().contraction(d) if self.alpha is not None else Certified(float(_dimension(d) - 1), _EXACT)
-
-    def _exact_up(self, x: tuple[Fraction, ...]) -> list[Fraction]:
-        return [(1 + v / (self._exact_size(x) or 1)) / 2 for v in x]
 
     def _exact_size(self, x: tuple[Fraction, ...]) -> Fraction:
         return max(abs(v) for v in x)

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms import Algorithm, Memory, Watch
+from simulations.algorithms import Algorithm, Memory, Watch, refuse_weights
 from simulations.constants import NoSuchConstant
 from simulations.draws import Draws, Purpose, seed_keys
 from simulations.problems import Array, Problem
@@ -78,11 +78,15 @@ def requested(
     at: Iterable[int] | None,
     average: ArrayLike,
 ) -> Request:
-    """Check what was asked for.  Raises ValueError on the first thing that is wrong, saying what was expected."""
+    """Check what was asked for.  Raises ValueError on the first thing that is wrong, saying what was expected.
+
+    Also where the problem weighs its clients and the algorithm does not.
+    """
     if not (isinstance(rounds, int | np.integer) and rounds >= 1):
         raise ValueError(f"rounds = {rounds}: expected a whole number >= 1")
     eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))
     S = algorithm.participants(problem)
+    refuse_weights(problem, algorithm)
     start = np.asarray(x0, dtype=float)
     if start.shape not in ((), (problem.d,)) or not np.isfinite(start).all():
         raise ValueError(f"x0 of shape {start.shape}: expected a number or ({problem.d},), finite")
@@ -127,8 +131,8 @@ def run(
     (step_size, seed); values before divergence are finite, later ones NaN.  Its attributes hold what is needed to run
     it again.
 
-    Raises ValueError for a malformed request, NoSuchConstant when a recorded quantity needs a constant that the
-    problem does not have.
+    Raises ValueError for a malformed request, or a problem that weighs its clients and an algorithm that does not;
+    NoSuchConstant when a recorded quantity needs a constant that the problem does not have.
     """
     seeds = np.asarray(list(seeds))
     if seeds.ndim != 1 or not len(seeds) or not np.issubdtype(seeds.dtype, np.integer) or (seeds < 0).any():

@@ -251,7 +251,14 @@ class Blocks:
 
     @classmethod
     def of(cls, problem: Quadratic, x0: Array, turned: bool = True) -> Blocks:
-        """The blocks of a problem and a start; without `turned` only in the coordinates that x itself has."""
+        """The blocks of a problem and a start; without `turned` only in the coordinates that x itself has.
+
+        Raises ValueError where the problem weighs its clients: every recursion here counts them alike.
+        """
+        if problem.weights is not None:
+            raise ValueError(
+                f"{problem.name} weighs its clients: expected no weights, the exact expectation counts all alike"
+            )
         x_star = problem.constants.get("x_star")
         centre = np.zeros(problem.d) if x_star is None else x_star
         if turned:
@@ -405,9 +412,9 @@ def expectation(
     Returns a Dataset over (step_size, round) with `status` and `diverged_at` over step_size: a step size has diverged
     in the first round where E||x_r||^2 or a recorded expectation is no finite double; NaN from there on.
 
-    Raises ValueError for a malformed request, a problem that is no Quadratic, an algorithm other than SFL or PFL, or
-    SFL with more than 16 clients, unless one client makes a round; NoSuchConstant when a recorded quantity needs a
-    constant that the problem does not have.
+    Raises ValueError for a malformed request, a problem that is no Quadratic or weighs its clients, an algorithm
+    other than SFL or PFL, or SFL with more than 16 clients, unless one client makes a round; NoSuchConstant when a
+    recorded quantity needs a constant that the problem does not have.
     """
     if not isinstance(problem, Quadratic):
         raise ValueError(f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion")

@@ -446,9 +446,10 @@ def expectation(
     Arguments and Dataset as for `moments.expectation`; the problem may be a regularised one.
     `record` may also name `tracking`, see RECORDS.
 
-    Raises ValueError for a malformed request, a problem that is no Quadratic, an algorithm that is none of Tracking,
-    a compressor that is no random mask, more than 3000 sets of participating clients, or `tracking` where clients
-    remember nothing; NoSuchConstant when a recorded quantity needs a constant that the problem does not have.
+    Raises ValueError for a malformed request, a problem that is no Quadratic or weighs its clients, an algorithm that
+    is none of Tracking, a compressor that is no random mask, more than 3000 sets of participating clients, or
+    `tracking` where clients remember nothing; NoSuchConstant when a recorded quantity needs a constant that the
+    problem does not have.
     """
     plain = without_penalty(problem)
     plan = scheme(plain, algorithm)

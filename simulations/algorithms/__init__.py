@@ -8,6 +8,9 @@ x (E, N, d): E step sizes by N seeds; eta (E, 1, 1); `watch(x_local)` is called 
 before every local step: (E, N, d), or (E, N, S, d) for clients in parallel.  Where only some seeds take the step,
 `watch(x_local, active)` says which: (N,) bool.  `memory` is what the algorithm keeps from round to round besides x
 (control variates, error memory), by name, each (E, N, ...): empty before the first round, the algorithm's own to fill.
+
+One whose server weighs the clients as the problem does, by `aggregated`, has `weighs = True`; the others count all
+clients alike, and are refused where a problem has weights.
 """
 
 from __future__ import annotations
@@ -57,6 +60,29 @@ def registry() -> dict[str, Callable[..., Algorithm]]:
     """Every algorithm that needs nothing but a problem, by name: the `ALGORITHMS` of the papers' modules."""
     modules = (importlib.import_module(f"simulations.algorithms.{m.name}") for m in pkgutil.iter_modules(__path__))
     return {name: build for module in modules for name, build in module.ALGORITHMS.items()}
+
+
+def refuse_weights(problem: Problem, algorithm: Algorithm) -> None:
+    """Raises ValueError where the problem weighs its clients and the algorithm does not."""
+    if problem.weights is not None and not getattr(algorithm, "weighs", False):
+        raise ValueError(
+            f"{type(algorithm).__name__} counts all clients alike, {problem.name} weighs them: expected no weights, or "
+            "an algorithm that aggregates by them"
+        )
+
+
+def aggregated(problem: Problem, clients: NDArray[np.int64], sent: Array) -> Array:
+    """sum_k p'_k sent_k over a round's clients, p'_k = p_k over the sum of their p; without weights the mean.
+
+    clients (1, M) or (N, S), sent (E, N, S, d) -> (E, N, d).
+    """
+    if problem.weights is None:
+        mean: Array = sent.mean(axis=2)
+        return mean
+    p = problem.weights[clients]
+    shares = p / p.sum(axis=1, keepdims=True)
+    total: Array = (shares[..., None] * sent).sum(axis=2)
+    return total
 
 
 @dataclass(frozen=True)

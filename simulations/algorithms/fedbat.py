@@ -1,11 +1,13 @@
 """The algorithm of "FedBAT: Communication-Efficient Federated Learning via Learnable Binarization".
 
 `FedBAT`: Algorithm 1 with (10) to (14), and the variant that Section 4 analyses, by settings; `VARIANTS` has both by name.
-`SIGNS`: the methods of signs that it is compared with; FedPAQ and FedAvg are in `simulations.algorithms.fedcom`.
+Those it is compared with: `SIGNS`, methods of signs; `BASELINES`, others, with `ZeroFL` and `BiFL`; FedPAQ itself is in
+`simulations.algorithms.fedcom`.  Where a problem weighs its clients all of them aggregate by (2) and (11), with
+p'_k = p_k over the sum of those that take part.
 
 Letters are the paper's own: w the server's model, m a client's update, mhat = S(m, alpha) its binarisation, tau local
 steps, phi the share of them without binarisation, rho the pace at which the step sizes are learned, K clients of N a
-round, all of them counting alike.
+round.
 """
 
 from __future__ import annotations
@@ -13,20 +15,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from simulations.algorithms import Algorithm, Memory, Watch, participating
-from simulations.algorithms.fedbcgd import Sampling, one_of, positive, whole, with_error_memory
-from simulations.algorithms.fedcom import FLOAT, FedPAQ, sampled, to_clients
+from simulations.algorithms import Algorithm, Memory, Watch, aggregated, participating
+from simulations.algorithms.fedbcgd import (
+    Sampling,
+    fraction,
+    gradients,
+    local_steps,
+    one_of,
+    positive,
+    whole,
+    with_error_memory,
+)
+from simulations.algorithms.fedcom import FLOAT, UNCOMPRESSED, FedPAQ, sampled, to_clients
 from simulations.binarisation import binarise, derivatives, step_size, wire_bits
-from simulations.compressors import MaxSign, NoisySign, Sign
-from simulations.draws import Draws
+from simulations.compressors import QSGD, MaxSign, NoisySign, Sign, StochasticSign, TopK
+from simulations.draws import Draw, Draws
 from simulations.problems import Array, Problem
 
 StepSize = Literal["learned", "max"]
 Sent = Literal["all", "printed"]
+Gamma = Literal["theorem", "printed"]
+Upload = Literal["binarised", "full"]
 
 
 @dataclass(frozen=True)
@@ -41,12 +54,13 @@ class FedBAT:
                the layer at every step, as Section 4 has it, so that S has no bias
     sent       "all": mhat after tau steps; "printed": line 23, mhat_{t,tau-1}, which the last gradient was taken at: the
                result of tau - 1 steps
-
-    gamma      None: eta throughout; else local step t = 0, 1, 2 ... of the whole run has eta / (gamma + t), as in Theorems 1
-               and 2 with eta = 2/mu
+    gamma      None: eta throughout; else local step t = 0, 1, 2 ... of the whole run has eta gamma / (gamma + t), as in
+               Theorems 1 and 2 with eta = 2 / (mu gamma).  "printed": gamma = max(8 L/mu, tau) - 1, as they print it;
+               "theorem": max(8 L/mu, tau), with the certified constants of the problem
 
     The layers are the problem's blocks.  Raises ValueError for a tau or K that is not a whole number >= 1, an eta that is
-    not a positive finite number (or several), a phi outside [0, 1), a negative rho, and other words.
+    not a positive finite number (or several), a phi outside [0, 1), a negative rho, a gamma that is not positive and
+    finite, and other words; for a gamma by its word NoSuchConstant in a round, where the problem has no L or mu.
     """
 
     tau: int
@@ -56,7 +70,8 @@ class FedBAT:
     rho: float = 6.0
     step_size: StepSize = "learned"
     sent: Sent = "all"
-    gamma: float | None = None
+    gamma: float | Gamma | None = None
+    weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole("tau", self.tau)
@@ -68,7 +83,9 @@ class FedBAT:
             raise ValueError(f"phi = {self.phi}: expected a number in [0, 1)")
         if not (np.isfinite(self.rho) and self.rho >= 0):
             raise ValueError(f"rho = {self.rho}: expected a finite number >= 0")
-        if self.gamma is not None:
+        if isinstance(self.gamma, str):
+            one_of("gamma", self.gamma, Gamma)
+        elif self.gamma is not None:
             positive("gamma", self.gamma)
         one_of("step_size", self.step_size, StepSize)
         one_of("sent", self.sent, Sent)
@@ -83,8 +100,25 @@ class FedBAT:
         return sampled(problem, self.K)
 
     def letters(self, problem: Problem) -> dict[str, float]:
-        """N clients, K of them a round, tau."""
-        return {"N": float(problem.M), "K": float(self.participants(problem)), "tau": float(self.tau)}
+        """N clients, K of them a round, tau, p_sq = sum_k p_k^2; q, E||S(m) - m||^2 <= q^2 ||m||^2, where S has no bias.
+
+        That is with step_size "max": the error of a layer of d_l entries is d_l ||m_l||_oo^2 - ||m_l||^2, so
+        q^2 = max d_l - 1, attained with one entry that is not 0, in the largest layer.
+        """
+        p_sq = 1 / problem.M if problem.weights is None else float((problem.weights**2).sum())
+        found = {"N": float(problem.M), "K": float(self.participants(problem)), "tau": float(self.tau), "p_sq": p_sq}
+        return found | ({"q": float(np.sqrt(Layers(problem).sizes.max() - 1))} if self.step_size == "max" else {})
+
+    def rates(self, problem: Problem, eta: Array, t: int) -> Array:
+        """The learning rate of local step t = 0, 1, 2 ... of the whole run, eta being that of the first; in its shape.
+
+        Raises NoSuchConstant for a gamma by its word where the problem has no L or mu.
+        """
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            constants = problem.constants
+            gamma = max(8 * constants["L"] / constants["mu"], self.tau) - (gamma == "printed")
+        return eta if gamma is None else eta * gamma / (gamma + t)
 
     def uplink_bits(self, problem: Problem) -> float:
         """A step size in float32 a layer, and a bit a coordinate."""
@@ -104,7 +138,7 @@ class FedBAT:
         m = mhat = np.zeros_like(w)
         initial = exponent = np.zeros((*w.shape[:-1], len(layers.starts)))
         for s in range(self.tau):
-            rate = eta if self.gamma is None else eta / (self.gamma + draws.round * self.tau + s)
+            rate = self.rates(problem, eta, draws.round * self.tau + s)
             if s < self.warm_up:  # line 15, (12)
                 watch(w + m)
                 m = m - rate * problem.gradient(w + m, clients, draw.step(s))
@@ -124,7 +158,7 @@ class FedBAT:
             alpha = layers.spread(self._alpha(layers, m, initial, exponent))
             mhat = binarise(m, alpha, coins.step(self.tau).uniform(problem.d))
         # line 7, (11)
-        return x + mhat.mean(axis=2)
+        return x + aggregated(problem, clients, mhat)
 
     def _alpha(self, layers: Layers, m: Array, initial: Array, exponent: Array) -> Array:
         """The step sizes, (E, N, K, layers)."""
@@ -141,6 +175,8 @@ class EFSignSGD(Sampling):
     `memory["e_i"]` (E, N, M, d) is what each client has not sent yet.
     """
 
+    weighs: ClassVar[bool] = True
+
     def uplink_bits(self, problem: Problem) -> float:
         """A step size, and a bit a coordinate."""
         return Sign().bits(problem.d)
@@ -148,6 +184,108 @@ class EFSignSGD(Sampling):
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """w (E, N, d) -> w (E, N, d)."""
         return with_error_memory(self, Sign(), problem, x, eta, draws, watch, memory)
+
+
+@dataclass(frozen=True)
+class ZeroFL(Sampling):
+    """ZeroFL (Qiu et al. 2022), as Appendix A.2 of the paper has it: SWAT in local training, and a pruned update.
+
+    T local steps at S clients, by default all.  SWAT (Raihan and Aamodt 2020): a step takes the gradient with all but
+    the largest weights of each layer set to 0, and moves all weights along it.  That it also leaves out the small
+    activations of the backward pass needs the inside of a network, and is not done here.  What is sent of the update
+    are its largest entries; the others are forgotten.
+
+    sparsity  share that is left out of the weights and of the update, in [0, 1): of d_l entries ceil((1 - sparsity) d_l)
+              stay, at least one, ties to the lower index
+
+    The paper does not say whether updates are pruned layer by layer: here they are, as the weights in SWAT.  The layers
+    are the problem's blocks.  Raises ValueError also for another sparsity.
+    """
+
+    sparsity: float = 0.97
+    weighs: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        fraction("sparsity", self.sparsity)
+
+    def kept(self, size: int) -> int:
+        """ceil((1 - sparsity) size), rounding errors apart."""
+        return max(1, int(np.ceil((1 - self.sparsity) * size - 1e-9)))
+
+    def pruned(self, problem: Problem, v: Array) -> Array:
+        """The largest entries of each layer, 0 elsewhere: (..., d) -> (..., d)."""
+        out = np.empty_like(v)
+        for part in problem.blocks.values():
+            out[..., part] = TopK(self.kept(part.stop - part.start))(v[..., part])
+        return out
+
+    def uplink_bits(self, problem: Problem) -> float:
+        """Of each layer the cheapest of three: k values, each with its index in ceil(log2 d_l) bits; a bitmap of d_l bits
+        and k values; all d_l values.  A value takes 32 bits; which of the three it is follows from k and d_l.
+        """
+        bits = 0.0
+        for part in problem.blocks.values():
+            size = part.stop - part.start
+            k = self.kept(size)
+            bits += min(TopK(k).bits(size), size + FLOAT * k, FLOAT * size)
+        return bits
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """w (E, N, d) -> w (E, N, d)."""
+        clients = participating(problem, draws, self.participants(problem))
+        gradient = gradients(problem, clients)
+
+        def direction(w: Array, draw: Draw) -> Array:
+            return gradient(self.pruned(problem, w), draw)
+
+        w = local_steps(x, eta, clients, draws, self.T, watch, direction)
+        return x + aggregated(problem, clients, self.pruned(problem, w - x[:, :, None]))
+
+
+@dataclass(frozen=True)
+class BiFL(Sampling):
+    """BiFL (Yang et al. 2021), as Appendix B.1 of the paper has it: clients train a binary neural network.
+
+    T local steps at S clients, by default all.  A client's latent weights v start at the server's model.  A step takes
+    the gradient at the binarised weights alpha sign(v), sign(0) = 1, alpha the mean size of v in the layer, as in
+    XNOR-Net, and moves v along it, straight through.  The server's next model is the mean of what is uploaded.
+
+    upload  "binarised": alpha sign(v), BiFL; "full": v, BiFL-Full
+
+    The paper leaves the rest open.  Here the derivative is not cut off where v is large, and clients keep nothing from
+    round to round, so that with "binarised" what changes neither a sign nor alpha is lost.  What is measured is the
+    server's model as it is, not `binarised`.  The layers are the problem's blocks.  Raises ValueError also for another
+    upload.
+    """
+
+    upload: Upload = "binarised"
+    weighs: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("upload", self.upload, Upload)
+
+    def binarised(self, problem: Problem, v: Array) -> Array:
+        """alpha sign(v), layer by layer: (..., d) -> (..., d); NaN where the layer has one."""
+        layers = Layers(problem)
+        alpha = layers.spread(layers.mean(np.abs(v)))
+        return np.where(v >= 0, alpha, -alpha)
+
+    def uplink_bits(self, problem: Problem) -> float:
+        """A step size in float32 a layer, and a bit a coordinate; "full": the weights in float32."""
+        return float(wire_bits(problem.blocks)) if self.upload == "binarised" else super().uplink_bits(problem)
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """w (E, N, d) -> w (E, N, d)."""
+        clients = participating(problem, draws, self.participants(problem))
+        gradient = gradients(problem, clients)
+
+        def direction(v: Array, draw: Draw) -> Array:
+            return gradient(self.binarised(problem, v), draw)
+
+        v = local_steps(x, eta, clients, draws, self.T, watch, direction)
+        return aggregated(problem, clients, self.binarised(problem, v) if self.upload == "binarised" else v)
 
 
 class Layers:
@@ -185,5 +323,14 @@ SIGNS: dict[str, Callable[..., Algorithm]] = {
     "EF-SignSGD": EFSignSGD,
     "Noisy-SignSGD": partial(FedPAQ, compressor=NoisySign(0.01, 0.01)),
     "Stoc-SignSGD": partial(FedPAQ, compressor=MaxSign(0.01)),
+    "Stoc-SignSGD, Euclidean norm": partial(FedPAQ, compressor=StochasticSign(0.01)),
 }
-ALGORITHMS = VARIANTS | SIGNS
+# b bits a parameter are its sign and ceil(log2(s + 1)) = b - 1 bits for its level, s = 2^(b-1) - 1; the norm comes to that
+BASELINES: dict[str, Callable[..., Algorithm]] = {
+    "FedAvg": partial(FedPAQ, compressor=UNCOMPRESSED),
+    **{f"FedPAQ, {b} bits": partial(FedPAQ, compressor=QSGD(2 ** (b - 1) - 1)) for b in range(2, 9)},
+    "ZeroFL": ZeroFL,
+    "BiFL": BiFL,
+    "BiFL-Full": partial(BiFL, upload="full"),
+}
+ALGORITHMS = VARIANTS | SIGNS | BASELINES

@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms import Algorithm, Memory, Watch, participating
+from simulations.algorithms import Algorithm, Memory, Watch, aggregated, participating
 from simulations.algorithms.fedcom import (
     FLOAT,
     UNCOMPRESSED,
@@ -697,8 +697,8 @@ def with_error_memory(
     whole_message = at_clients(every_e, clients) + y - x[:, :, None]
     sent = encode(Q, whole_message, clients, draws)
     memory["e_i"] = with_clients(every_e, clients, whole_message - sent)
-    # server: x = x + (1/S) sum_i of what was sent
-    return x + sent.mean(axis=2)
+    # server: x = x + (1/S) sum_i of what was sent, or by the problem's weights
+    return x + aggregated(problem, clients, sent)
 
 
 def mean_change(algorithm: Sampling, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch) -> Array:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms import Algorithm, Memory, Watch, participating
+from simulations.algorithms import Algorithm, Memory, Watch, aggregated, participating
 from simulations.compressors import Compressor, Identity
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
@@ -293,6 +293,8 @@ class SparseFedCOMGATE(Compressing):
 class FedPAQ(Compressing):
     """FedPAQ (Reisizadeh et al. 2020, Algorithm 1), also called FedAvg with compression; without, FedAvg.
 
+    Where the problem weighs its clients, so does the server.
+
     S  participating clients, by default all.  Raises ValueError when it is not a whole number >= 1.
     """
 
@@ -301,6 +303,7 @@ class FedPAQ(Compressing):
     compressor: Compressor = UNCOMPRESSED
     S: int | None = None
     gamma: ClassVar[float] = 1.0
+    weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -317,8 +320,8 @@ class FedPAQ(Compressing):
         w_j = local_steps(problem, x, eta, clients, draws, self.tau, watch, 0.0)
         # client j sends Q(w_j^(tau) - w)
         sent = encode(self.compressor, w_j - x[:, :, None], clients, draws)
-        # server: w = w + (1/S) sum_j Q(w_j^(tau) - w)
-        return x + sent.mean(axis=2)
+        # server: w = w + (1/S) sum_j Q(w_j^(tau) - w), or by the problem's weights
+        return x + aggregated(problem, clients, sent)
 
 
 @dataclass(frozen=True)

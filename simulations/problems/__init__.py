@@ -17,9 +17,11 @@ from simulations.draws import Draw
 
 Array = NDArray[np.float64]
 
+_ROUNDING = 1e-12  # by which weights may miss the sum 1
+
 
 class Problem(Protocol):
-    """F(x) = (1/M) sum_m F_m(x) over R^d."""
+    """F(x) = sum_m p_m F_m(x) over R^d, all p_m = 1/M unless the problem has weights."""
 
     @property
     def name(self) -> str:
@@ -32,6 +34,10 @@ class Problem(Protocol):
     @property
     def d(self) -> int:
         """Number of coordinates."""
+
+    @property
+    def weights(self) -> Array | None:
+        """p (M,), how much each client counts in F; None: all alike."""
 
     @property
     def blocks(self) -> Mapping[str, slice]:
@@ -53,6 +59,28 @@ class Problem(Protocol):
 
     def full_gradient(self, x: Array) -> Array:
         """Gradient of F at x, exact: (..., d) -> (..., d)."""
+
+
+def checked_weights(weights: ArrayLike | None, M: int) -> Array | None:
+    """p (M,), how much each of M clients counts; None where all count alike, which is computed as ever.
+
+    Raises ValueError for anything but M positive numbers that sum to 1, up to rounding.
+    """
+    if weights is None:
+        return None
+    expected = f"expected M = {M} positive numbers that sum to 1"
+    try:
+        p = np.array(weights, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"weights = {weights!r}: {expected}") from None
+    if p.shape != (M,) or not (np.isfinite(p) & (p > 0)).all() or abs(p.sum() - 1) > _ROUNDING:
+        raise ValueError(f"weights = {p.tolist()}: {expected}")
+    return None if (p == p[0]).all() else p
+
+
+def mean_over_clients(values: Array, weights: Array | None) -> Array:
+    """sum_m p_m values_m: (M, ...) -> (...); without weights the plain mean."""
+    return np.asarray(values.mean(0) if weights is None else np.tensordot(weights, values, 1))
 
 
 def start(problem: Problem, x0: ArrayLike) -> Constants:
@@ -102,18 +130,19 @@ class KnownClients(Problem, Protocol):
         """A minimiser of each F_m, (M, d), and their least values, (M,)."""
 
 
-_OF_CLIENTS = ("het_start", "fj_gap_mean", "dist_sq_mean", "grads_start", "grads_apart", "grads_at_star")
+_OF_CLIENTS = ("het_start", "fj_gap_mean", "dist_sq_mean", "grads_start", "grads_apart", "grads_at_star", "Gamma")
 
 
 def start_of_clients(problem: Problem, x0: ArrayLike) -> Constants:
-    """The clients' functions at the starting point x0, (d,) or a number, as means over clients.
+    """The clients' functions at the starting point x0, (d,) or a number, as means over clients, p_m = 1/M or the weights.
 
-    het_start     (1/M) sum ||grad F_m(x0) - grad F(x0)||^2
-    fj_gap_mean   (1/M) sum (F_m(x0) - min F_m)
-    dist_sq_mean  (1/M) sum ||x0 - x_m||^2, x_m a minimiser of F_m
-    grads_start   (1/M) sum ||grad F_m(x0)||^2
-    grads_apart   (1/M) sum ||grad F_m(x0) - grad F_m(x_star)||^2
-    grads_at_star (1/M) sum ||grad F_m(x_star)||^2
+    het_start     sum p_m ||grad F_m(x0) - grad F(x0)||^2
+    fj_gap_mean   sum p_m (F_m(x0) - min F_m)
+    dist_sq_mean  sum p_m ||x0 - x_m||^2, x_m a minimiser of F_m
+    grads_start   sum p_m ||grad F_m(x0)||^2
+    grads_apart   sum p_m ||grad F_m(x0) - grad F_m(x_star)||^2
+    grads_at_star sum p_m ||grad F_m(x_star)||^2
+    Gamma         min F - sum p_m min F_m, whatever x0; where min F is not known an upper bound, by min F <= F(x0)
 
     Raises NoSuchConstant on access when some F_m has no minimiser, or the problem does not know its clients' functions.
     """
@@ -122,23 +151,39 @@ def start_of_clients(problem: Problem, x0: ArrayLike) -> Constants:
         return Constants({name: Certified(None, why) for name in _OF_CLIENTS})
     clients = cast(KnownClients, problem)
     x0 = np.broadcast_to(np.asarray(x0, dtype=float), (clients.d,))
+
+    def mean(values: Array) -> Array:
+        return mean_over_clients(values, clients.weights)
+
     gradients = clients.client_gradients(x0)
-    apart = ((gradients - gradients.mean(0)) ** 2).sum(-1).mean()
+    apart = mean(((gradients - mean(gradients)) ** 2).sum(-1))
     minimisers, least = clients.client_minima
-    gap = None if least.value is None else float((clients.client_values(x0) - least.value).mean())
-    distance = None if minimisers.value is None else float(((x0 - minimisers.value) ** 2).sum(-1).mean())
+    gap = None if least.value is None else float(mean(clients.client_values(x0) - least.value))
+    distance = None if minimisers.value is None else float(mean(((x0 - minimisers.value) ** 2).sum(-1)))
     x_star = clients.constants.entries["x_star"]
     moved, at_star = None, None
     if x_star.value is not None:
         there = clients.client_gradients(x_star.value)
-        moved, at_star = (float((g**2).sum(-1).mean()) for g in (gradients - there, there))
+        moved, at_star = (float(mean((g**2).sum(-1))) for g in (gradients - there, there))
     return Constants(
         {
             "het_start": Certified(float(apart), "closed form, the clients' gradients at x0"),
             "fj_gap_mean": Certified(gap, f"F_m(x0) - min F_m; {least.how}"),
             "dist_sq_mean": Certified(distance, f"||x0 - x_m||^2; {minimisers.how}"),
-            "grads_start": Certified(float((gradients**2).sum(-1).mean()), "closed form, the clients' gradients at x0"),
+            "grads_start": Certified(float(mean((gradients**2).sum(-1))), "closed form, the clients' gradients at x0"),
             "grads_apart": Certified(moved, f"closed form, gradients at x0 and x_star; x_star: {x_star.how}"),
             "grads_at_star": Certified(at_star, f"closed form, gradients at x_star; x_star: {x_star.how}"),
+            "Gamma": _gamma(clients, x0, least),
         }
     )
+
+
+def _gamma(clients: KnownClients, x0: Array, least: Certified) -> Certified:
+    """Gamma of `start_of_clients`; least are the minima of the F_m, or lower bounds of them."""
+    F_star, x_star = (clients.constants.entries[name] for name in ("F_star", "x_star"))
+    if least.value is None or F_star.value is None:
+        return Certified(None, F_star.how if least.value is not None else least.how)
+    below = float(mean_over_clients(least.value, clients.weights))
+    if x_star.value is None:  # F_star is but a lower bound
+        return Certified(float(clients.value(x0)) - below, f"upper bound, by min F <= F(x0) and {least.how}")
+    return Certified(max(0.0, float(F_star.value) - below), f"min F: {F_star.how}; min F_m: {least.how}")

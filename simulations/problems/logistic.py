@@ -16,7 +16,7 @@ from simulations.constants import Certified, Constants
 from simulations.data import Dataset
 from simulations.draws import Draw
 from simulations.partitions import Partition
-from simulations.problems import Array
+from simulations.problems import Array, checked_weights, mean_over_clients
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,35 @@ def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
     return Shards(features, out, weights, sizes)
 
 
-def deviation_bound(shards: Shards, largest: float, centre: Array, radius: float) -> Certified:
-    """G with (1/M) sum ||grad F_m - grad F||^2 <= G^2 everywhere, where grad F_m = (1/n_m) A_m'R_m, plus a common ridge.
+def weights_of(given: Any, sizes: NDArray[np.int64]) -> Array | None:
+    """How much each client counts, as `checked_weights`; given "sizes" as its share of the samples.
+
+    Raises ValueError for another word, or weights that are not M positive numbers with the sum 1.
+    """
+    if isinstance(given, str):
+        if given != "sizes":
+            raise ValueError(
+                f"weights = {given!r}: expected 'sizes', or a number for each of the M = {len(sizes)} clients"
+            )
+        given = sizes / sizes.sum()
+    return checked_weights(given, len(sizes))
+
+
+def pooled(shards: Shards, weights: Array | None) -> tuple[Array, Array, Array]:
+    """All samples together: features (n, p), targets (n, C) and how much each counts in F, (n, 1)."""
+    real = shards.weights[..., 0] > 0
+    counts = shards.weights / len(shards.sizes) if weights is None else shards.weights * weights[:, None, None]
+    return shards.features[real], shards.targets[real], counts[real]
+
+
+def deviation_bound(
+    shards: Shards, largest: float, centre: Array, radius: float, weights: Array | None = None
+) -> Certified:
+    """G with sum p_m ||grad F_m - grad F||^2 <= G^2 everywhere, where grad F_m = (1/n_m) A_m'R_m, plus a common ridge.
 
     largest         a bound of the norm of every row of R_m
     centre, radius  (M, n_max, C): every row of R_m lies within `radius` of that of `centre`
+    weights         p (M,); None: 1/M each
 
     ||(1/n_m) A_m'R|| <= s_m max ||row of R||, where s_m^2 is the largest eigenvalue of (1/n_m) A_m'A_m, or, coordinate
     by coordinate, the sum of squares of the columns' mean moduli.  Taken of R_m it bounds the gradients themselves;
@@ -91,9 +115,10 @@ def deviation_bound(shards: Shards, largest: float, centre: Array, radius: float
     if len(shards.sizes) == 1:
         return Certified(0.0, "a single client")
     moduli = (np.abs(shards.features) * shards.weights).sum(1)
-    size = float(np.sqrt(np.minimum(shards.curvatures, (moduli**2).sum(-1)).mean()))
+    size = float(np.sqrt(mean_over_clients(np.minimum(shards.curvatures, (moduli**2).sum(-1)), weights)))
     g = shards.features.swapaxes(1, 2) @ (centre * shards.weights)
-    around = float(np.sqrt(((g - g.mean(0)) ** 2).sum((1, 2)).mean())) + radius * size
+    apart = ((g - mean_over_clients(g, weights)) ** 2).sum((1, 2))
+    around = float(np.sqrt(mean_over_clients(apart, weights))) + radius * size
     if largest * size <= around:
         return Certified(largest * size, "proved bound: the size of the clients' gradients")
     return Certified(
@@ -126,25 +151,28 @@ class Logistic:
 
     Two classes: x (p,), loss log(1 + exp(z)) - y z with z = a'x and y in {0, 1}.
     C > 2 classes: x (p C,), row-major (p, C), loss logsumexp(z) - z_y with z = W'a.
-    Clients count equally in F, whatever their sizes, as in the papers' F = (1/M) sum F_m.
 
     regularisation  lambda > 0, the strong convexity constant
     batch           mini-batch size, drawn with replacement; None: exact gradients
+    weights         p (M,), F = sum_m p_m F_m; "sizes": each client's share of the samples, so that all samples count
+                    alike; None: all clients alike, whatever their sizes, F = (1/M) sum F_m
 
-    Raises ValueError for a regularisation that is not positive, batch < 1, or a client without samples.
+    Raises ValueError for a regularisation that is not positive, batch < 1, a client without samples, or weights that
+    are not M positive numbers with the sum 1.
     """
 
     dataset: Dataset
     partition: Partition
     regularisation: float
     batch: int | None = None
+    weights: Any = None
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.regularisation) and self.regularisation > 0):
             raise ValueError(f"regularisation = {self.regularisation}: expected a number > 0")
         if self.batch is not None and not (isinstance(self.batch, int | np.integer) and self.batch >= 1):
             raise ValueError(f"batch = {self.batch}: expected a whole number >= 1, or None for exact gradients")
-        _ = self.shards
+        object.__setattr__(self, "weights", weights_of(self.weights, self.shards.sizes))
 
     @cached_property
     def columns(self) -> int:
@@ -162,7 +190,8 @@ class Logistic:
     def name(self) -> str:
         """Data set, partition, regularisation."""
         noise = "exact gradients" if self.batch is None else f"batch {self.batch}"
-        return f"logistic regression, {self.dataset.name}, {self.partition.method}, {noise}"
+        unequal = "" if self.weights is None else ", clients weighted"
+        return f"logistic regression, {self.dataset.name}, {self.partition.method}, {noise}{unequal}"
 
     @property
     def M(self) -> int:
@@ -181,14 +210,15 @@ class Logistic:
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Data set, partition method, regularisation, batch."""
-        return {
+        """Data set, partition method, regularisation, batch and, where there are some, weights."""
+        own = {
             "problem": "logistic",
             "dataset": self.dataset.provenance,
             "partition": self.partition.method,
             "regularisation": float(self.regularisation),
             "batch": None if self.batch is None else int(self.batch),
         }
+        return own if self.weights is None else own | {"weights": self.weights.tolist()}
 
     def _residual(self, z: Array, targets: Array) -> Array:
         return (expit(z) if self.columns == 1 else softmax(z)) - targets
@@ -221,10 +251,7 @@ class Logistic:
 
     @cached_property
     def _pooled(self) -> tuple[Array, Array, Array]:
-        """Features (n, p), targets (n, C) and weights (n, 1) of F: each client weighs 1/M."""
-        s = self.shards
-        real = s.weights[..., 0] > 0
-        return s.features[real], s.targets[real], s.weights[real] / self.M
+        return pooled(self.shards, self.weights)
 
     def value(self, x: Array) -> Array:
         """F(x): (..., d) -> (...)."""
@@ -301,14 +328,14 @@ class Logistic:
             sigma = Certified(float(np.sqrt(bound)), "proved bound: a sample's loss gradient is at most its row norm")
         mean_norm = (np.sqrt(norms2) * s.weights[..., 0]).sum(1)
         zeta = Certified(
-            float(np.sqrt(spread * (mean_norm**2).mean())),
+            float(np.sqrt(spread * mean_over_clients(mean_norm**2, self.weights))),
             "proved bound, with beta = 0: the regulariser cancels and loss gradients are bounded by row norms",
         )
         # Predicted probabilities lie around 1/2 (two classes), or (1/C ... 1/C).
         centre = self._residual(np.zeros(s.targets.shape), s.targets)
         radius = 0.5 if self.columns == 1 else np.sqrt(1 - 1 / self.columns)
         x_star, residual = self._minimiser
-        client_gradients = self.client_gradients(x_star)
+        at_star = mean_over_clients((self.client_gradients(x_star) ** 2).sum(-1), self.weights)
         newton = f"Newton, ||grad F(x_star)|| = {residual:.1e}, so ||error|| <= {residual / lam:.1e}"
         return Constants(
             {
@@ -317,10 +344,10 @@ class Logistic:
                 "mu_pl": Certified(lam, "the regularisation: strong convexity"),
                 "curvature": Certified(lam, "the regularisation"),
                 "sigma": sigma,
-                "zeta_star": Certified(float(np.sqrt((client_gradients**2).sum(-1).mean())), newton),
+                "zeta_star": Certified(float(np.sqrt(at_star)), newton),
                 "beta": Certified(0.0, "chosen: zeta alone bounds the heterogeneity"),
                 "zeta": zeta,
-                "G": deviation_bound(s, np.sqrt(spread), centre, radius),
+                "G": deviation_bound(s, np.sqrt(spread), centre, radius, self.weights),
                 "F_star": Certified(float(self.value(x_star)), newton),
                 "x_star": Certified(x_star, newton),
             }
@@ -360,11 +387,16 @@ Loss = TypeVar("Loss", bound=Logistic)
 
 
 def lightly_regularised(
-    loss: type[Loss], dataset: Dataset, partition: Partition, batch: int | None = None, share: float = 1e-4
+    loss: type[Loss],
+    dataset: Dataset,
+    partition: Partition,
+    batch: int | None = None,
+    share: float = 1e-4,
+    weights: Any = None,
 ) -> Loss:
     """`Logistic` or `SigmoidERM` with the regularisation share x L, L the smoothness constant of the loss without it.
 
     The default is the rule of the FedBCGD supplement, Section 6.5.  Raises ValueError as the loss itself does.
     """
-    problem = loss(dataset, partition, 1.0, batch)
+    problem = loss(dataset, partition, 1.0, batch, weights)
     return replace(problem, regularisation=share * problem.smoothness)

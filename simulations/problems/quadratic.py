@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulations.constants import Certified, Constants, NoSuchConstant
 from simulations.draws import Draw
-from simulations.problems import Array
+from simulations.problems import Array, checked_weights, mean_over_clients
 
 _ROUNDING = 1e-12  # relative: below it an eigenvalue counts as zero
 
@@ -21,17 +21,20 @@ _ROUNDING = 1e-12  # relative: below it an eigenvalue counts as zero
 class Quadratic:
     """M quadratics in d dimensions, with additive Gaussian gradient noise of exact variance sigma^2.
 
-    H      (M, d, d) symmetric;  b (M, d)
-    sigma  E||g - grad F_m||^2 = sigma^2, spread evenly over the d coordinates; 0 for exact gradients
-    name   readable
+    H        (M, d, d) symmetric;  b (M, d)
+    sigma    E||g - grad F_m||^2 = sigma^2, spread evenly over the d coordinates; 0 for exact gradients
+    name     readable
+    weights  p (M,), F = sum_m p_m F_m; None: all alike, p_m = 1/M
 
-    Raises ValueError on shapes that do not fit, NaN, an asymmetric H_m, or a negative sigma.
+    Raises ValueError on shapes that do not fit, NaN, an asymmetric H_m, a negative sigma, or weights that are not M
+    positive numbers with the sum 1.
     """
 
     H: Array
     b: Array
     sigma: float = 0.0
     name: str = "quadratic"
+    weights: Array | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "H", np.asarray(self.H, dtype=float))
@@ -45,6 +48,7 @@ class Quadratic:
             raise ValueError("H is not symmetric: expected symmetric matrices H_m")
         if not (np.isfinite(self.sigma) and self.sigma >= 0):
             raise ValueError(f"sigma = {self.sigma}: expected a finite number >= 0")
+        object.__setattr__(self, "weights", checked_weights(self.weights, self.M))
 
     @property
     def M(self) -> int:
@@ -63,14 +67,15 @@ class Quadratic:
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """H, b, sigma as lists."""
-        return {
+        """H, b, sigma and, where there are some, weights as lists."""
+        own = {
             "problem": "quadratic",
             "name": self.name,
             "H": self.H.tolist(),
             "b": self.b.tolist(),
             "sigma": float(self.sigma),
         }
+        return own if self.weights is None else own | {"weights": self.weights.tolist()}
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """H_m x + b_m + noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
@@ -98,7 +103,7 @@ class Quadratic:
     @cached_property
     def mean(self) -> tuple[Array, Array]:
         """(H, b) of F: (d, d), (d,)."""
-        return self.H.mean(0), self.b.mean(0)
+        return mean_over_clients(self.H, self.weights), mean_over_clients(self.b, self.weights)
 
     def value(self, x: Array) -> Array:
         """F(x): (..., d) -> (...)."""
@@ -171,7 +176,7 @@ class Quadratic:
         return Certified(float(curved[0]), "smallest positive eigenvalue of H")
 
     def heterogeneity(self, beta: float | None = None) -> tuple[Certified, Certified]:
-        """(beta, zeta) of Assumption 3a: (1/M) sum ||grad F_m - grad F||^2 <= beta^2 ||grad F||^2 + zeta^2, all x.
+        """(beta, zeta) of Assumption 3a: sum p_m ||grad F_m - grad F||^2 <= beta^2 ||grad F||^2 + zeta^2, all x.
 
         With P, q, s the second, mixed and constant part of the left side, the smallest zeta^2 for a given beta
         is the Schur complement of the matrix inequality
@@ -181,6 +186,9 @@ class Quadratic:
         """
         H, b = self.mean
         G, c = self.H - H, self.b - b
+        if self.weights is not None:  # scaled, so that plain means of squares over clients are the weighted ones
+            scale = np.sqrt(self.M * self.weights)
+            G, c = scale[:, None, None] * G, scale[:, None] * c
         P = np.einsum("mij,mik->jk", G, G) / self.M
         q = np.einsum("mij,mi->j", G, c) / self.M
         s = (c**2).sum() / self.M
@@ -231,7 +239,8 @@ class Quadratic:
             zeta_star = Certified(None, x_star.how)
         else:
             at_star = np.einsum("mij,j->mi", self.H, x_star.value) + self.b
-            zeta_star = Certified(float(np.sqrt((at_star**2).sum(-1).mean())), "closed form, gradients at x_star")
+            mean_square = mean_over_clients((at_star**2).sum(-1), self.weights)
+            zeta_star = Certified(float(np.sqrt(mean_square)), "closed form, gradients at x_star")
         G = self.heterogeneity(0.0)[1]
         if G.value is None:
             G = Certified(

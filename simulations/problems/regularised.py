@@ -44,6 +44,11 @@ class Regularised:
         return self.plain.d
 
     @property
+    def weights(self) -> Array | None:
+        """The problem's; the penalty is the same for all clients."""
+        return self.plain.weights
+
+    @property
     def blocks(self) -> Mapping[str, slice]:
         """The problem's."""
         return self.plain.blocks

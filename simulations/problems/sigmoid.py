@@ -27,9 +27,9 @@ class SigmoidERM(Logistic):
 
     regularisation  lambda > 0
     batch           mini-batch size, drawn with replacement; None: exact gradients
+    weights         as in `Logistic`
 
-    Raises ValueError for a data set of more than two classes, a regularisation that is not positive, batch < 1, or a
-    client without samples.
+    Raises ValueError for a data set of more than two classes, and as `Logistic` does.
     """
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class SigmoidERM(Logistic):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Data set, partition method, regularisation, batch."""
+        """That of `Logistic`, with another name."""
         return {**super().provenance, "problem": "sigmoid"}
 
     def _residual(self, z: Array, targets: Array) -> Array:
@@ -95,7 +95,7 @@ class SigmoidERM(Logistic):
                 "proved bound: a sample's loss gradient is at most 1/4 of its row norm",
             )
         # Residuals lie between 0 and -b/4.
-        G = deviation_bound(s, _SLOPE, _SLOPE / 2 * (1 - 2 * s.targets), _SLOPE / 2)
+        G = deviation_bound(s, _SLOPE, _SLOPE / 2 * (1 - 2 * s.targets), _SLOPE / 2, self.weights)
         curved = Certified(least, "proved bound: the regularisation less the smoothness constant of the losses")
         none = Certified(None, _NOT_FOUND)
         return Constants(

@@ -23,7 +23,7 @@ from simulations.data import Dataset
 from simulations.draws import Draw
 from simulations.partitions import Partition
 from simulations.problems import Array
-from simulations.problems.logistic import Shards, deal, one_hot, softmax
+from simulations.problems.logistic import Shards, deal, one_hot, pooled, softmax, weights_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +33,10 @@ class TwoPart:
     hidden          h, width of the cut layer
     regularisation  lambda >= 0
     batch           mini-batch size, with replacement; None: exact gradients
+    weights         as in `Logistic`
 
-    Raises ValueError for hidden < 1, a negative regularisation, batch < 1, or a client without samples.
+    Raises ValueError for hidden < 1, a negative regularisation, batch < 1, a client without samples, or weights that
+    are not M positive numbers with the sum 1.
     """
 
     dataset: Dataset
@@ -42,6 +44,7 @@ class TwoPart:
     hidden: int
     regularisation: float = 0.0
     batch: int | None = None
+    weights: Any = None
 
     def __post_init__(self) -> None:
         if not (isinstance(self.hidden, int | np.integer) and self.hidden >= 1):
@@ -50,7 +53,7 @@ class TwoPart:
             raise ValueError(f"regularisation = {self.regularisation}: expected a number >= 0")
         if self.batch is not None and not (isinstance(self.batch, int | np.integer) and self.batch >= 1):
             raise ValueError(f"batch = {self.batch}: expected a whole number >= 1, or None for exact gradients")
-        _ = self.shards
+        object.__setattr__(self, "weights", weights_of(self.weights, self.shards.sizes))
 
     @cached_property
     def shards(self) -> Shards:
@@ -60,7 +63,8 @@ class TwoPart:
     @property
     def name(self) -> str:
         """Width, data set, partition."""
-        return f"two-layer network of width {self.hidden}, {self.dataset.name}, {self.partition.method}"
+        unequal = "" if self.weights is None else ", clients weighted"
+        return f"two-layer network of width {self.hidden}, {self.dataset.name}, {self.partition.method}{unequal}"
 
     @property
     def M(self) -> int:
@@ -84,8 +88,8 @@ class TwoPart:
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Data set, partition method, width, regularisation, batch."""
-        return {
+        """Data set, partition method, width, regularisation, batch and, where there are some, weights."""
+        own = {
             "problem": "two-part network",
             "dataset": self.dataset.provenance,
             "partition": self.partition.method,
@@ -93,6 +97,7 @@ class TwoPart:
             "regularisation": float(self.regularisation),
             "batch": None if self.batch is None else int(self.batch),
         }
+        return own if self.weights is None else own | {"weights": self.weights.tolist()}
 
     @cached_property
     def constants(self) -> Constants:
@@ -139,9 +144,7 @@ class TwoPart:
 
     @cached_property
     def _pooled(self) -> tuple[Array, Array, Array]:
-        s = self.shards
-        real = s.weights[..., 0] > 0
-        return s.features[real], s.targets[real], s.weights[real] / self.M
+        return pooled(self.shards, self.weights)
 
     def value(self, x: Array) -> Array:
         """F(x): (..., d) -> (...)."""

@@ -122,6 +122,13 @@ def test_the_witness_has_every_number_and_they_are_the_problem_s() -> None:
     assert found.slack == pytest.approx(0.5, rel=1e-9)
 
 
+def test_gamma_is_known() -> None:
+    """min F - sum p_m min F_m: of x^2 + 2x and 2x^2 - 4x, with 1/4 and 3/4."""
+    problem = replace(from_functions([1.0, 2.0], [2.0, -4.0]), weights=np.array([0.25, 0.75]))
+    found = arenas.known("sfl.thm1.strongly_convex", problem, 1.0, PFL(2, 0.1), wanted=("Gamma",))
+    assert found == {"Gamma": pytest.approx(7 / 4 - 25 / 28)}
+
+
 def test_one_bad_arena_is_enough() -> None:
     gentle = replace(EXACT, name="a gentler step size", fractions=(0.5,))
     both = judge([gentle, EXACT], scaled(EXACT, 0.9 / slack([gentle, EXACT])))

@@ -90,7 +90,7 @@ def test_bound_in_words_and_outside_the_conditions(call) -> None:
         (["verify", "sfl.thm1", "--json"], "unknown statement"),
         (["verify", "sfl.eq12", "--paper", "sfl"], "not both"),
         (["simulate", "quadratic", "SFL"], "eta is missing"),
-        (["simulate", "quadratic", "FedAvg", "eta=0.1"], "unknown algorithm 'FedAvg'"),
+        (["simulate", "quadratic", "FedAvq", "eta=0.1"], "unknown algorithm 'FedAvq'; did you mean FedAvg"),
         (["simulate", "quadratic", "SFL", "eta=0.1", "S=11"], "expected S <= M"),
         (["simulate", "no_such_file", "SFL", "eta=0.1"], "no_such_file"),
         (["simulate", "digits", "SFL", "eta=0.1", "partition=odd"], "unknown partition 'odd'"),
@@ -99,6 +99,11 @@ def test_bound_in_words_and_outside_the_conditions(call) -> None:
         (["simulate", "digits", "FedBCGD", "eta=0.1", "loss=sigmoid"], "digits has 10 classes; expected label=CLASS"),
         (["simulate", "digits", "FedBCGD", "eta=0.1", "label=10"], "label = 10: expected a class of digits"),
         (["simulate", "digits", "FedBCGD", "eta=0.1", "regularisation=L"], "regularisation=: expected a number"),
+        (["simulate", "digits", "FedAvg", "eta=0.1", "weights=size"], "weights = 'size': expected 'sizes'"),
+        (["simulate", "digits", "SFL", "eta=0.1", "weights=sizes"], "SFL counts all clients alike"),
+        (["simulate", "quadratic", "FedAvg", "eta=0.1", "weights=sizes"], "unknown parameter weights"),
+        (["simulate", "quadratic", "FedBAT", "eta=0.1", "gamma=odd"], "gamma = 'odd': expected one of 'theorem'"),
+        (["simulate", "quadratic", "FedBAT", "eta=0.1", "gamma=0"], "gamma = 0.0: expected a positive finite number"),
         (["verify", "fedbcgd.lemma1", "--data", "digits"], "no bound on runs of an algorithm on data"),
         (["verify", THEOREM, "--data", "no_such_file"], "no_such_file"),
         (["verify", THEOREM, "--data", "digits", "--mutate"], "give --data or --mutate, not both"),
@@ -203,6 +208,25 @@ def test_simulate_on_data_with_another_loss(call) -> None:
     assert status == 0 and out.splitlines()[0].split() == ["eta", "round", "F", "||grad", "F||^2", "diverged"]
     status, out, _ = call("simulate", "digits", "FedBCGD", *own, "label=3", "regularisation=1e-4L", "--json")
     assert status == 0 and json.loads(out)["summary"][-1]["gap"] > 0
+
+
+def test_simulate_by_the_size_of_the_data(call) -> None:
+    """Clients of different sizes: `weights=sizes` is in the provenance, and moves the run."""
+    own = ["eta=0.5", "tau=2", "rounds=5", "seeds=2", "x0=0", "M=4", "partition=dirichlet", "alpha=0.5", "--json"]
+    found = [json.loads(call("simulate", "digits", "FedAvg", *own, *more)[1]) for more in ([], ["weights=sizes"])]
+    plain, weighted = (json.loads(one["settings"]["problem"]) for one in found)
+    assert "weights" not in plain and sum(weighted["weights"]) == pytest.approx(1)
+    assert found[0]["summary"][-1]["gap"] != pytest.approx(found[1]["summary"][-1]["gap"], rel=1e-6)
+
+
+def test_simulate_with_the_learning_rates_of_the_theorem(call) -> None:
+    """L = 1, mu = 1/10: gamma = 80, a number or a word."""
+    own = ["eta=0.05", "tau=4", "K=2", "rounds=5", "seeds=2", "--json"]
+    word, number, without = (
+        json.loads(call("simulate", "quadratic", "FedBAT", *own, *more)[1])["summary"][-1]["gap"]
+        for more in (["gamma=theorem"], ["gamma=80"], [])
+    )
+    assert word == pytest.approx(number, rel=1e-9) and abs(word / without - 1) > 1e-6
 
 
 def test_verify_on_a_file_of_ones_own(call, tmp_path) -> None:

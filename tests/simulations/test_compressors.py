@@ -56,7 +56,7 @@ RANDOM = [
     MaxSign(),
 ]
 BIASED = [TopK(1), TopK(2), Rounding(1), Rounding(3), Sign()]
-OWN_STEP = [Sign(0.5), MaxSign(0.25), NoisySign(0.5, 0.3), NoisySign(None, 0.3)]
+OWN_STEP = [Sign(0.5), MaxSign(0.25), StochasticSign(0.25), NoisySign(0.5, 0.3), NoisySign(None, 0.3)]
 ALL = [Identity(), *RANDOM, *BIASED]
 each = pytest.mark.parametrize("Q", ALL, ids=lambda Q: Q.name)
 each_random = pytest.mark.parametrize("Q", RANDOM, ids=lambda Q: Q.name)
@@ -557,9 +557,10 @@ def test_G_q(Q: Compressor) -> None:
 @given(x=points())
 @settings(max_examples=60, deadline=None)
 def test_signs_with_a_step_size_of_their_own(x: list[Fr]) -> None:
-    """Law, error and bias of alpha sign(x) and of alpha with probability (1 + x_i/||x||_oo)/2; one norm for all messages."""
-    d, largest = len(x), max(abs(v) for v in x)
-    for Q, alpha in ((Sign(0.5), Fr(1, 2)), (MaxSign(0.25), Fr(1, 4))):
+    """Law, error and bias of alpha sign(x) and of alpha with probability (1 + x_i/||x||_oo)/2 or (1 + x_i/||x||)/2; one norm
+    for all messages."""
+    d, largest, norm = len(x), max(abs(v) for v in x), Fr(sqrt(square(x))).limit_denominator(1000)
+    for Q, alpha in ((Sign(0.5), Fr(1, 2)), (MaxSign(0.25), Fr(1, 4)), (StochasticSign(0.25), Fr(1, 4))):
         law = Q.law(x)
         assert float(error(law, x)) == pytest.approx(float(Q.error(np.array(x, dtype=float))), rel=1e-9, abs=1e-12)
         assert all(abs(v) == alpha for _, outcome in law for v in outcome)
@@ -568,6 +569,8 @@ def test_signs_with_a_step_size_of_their_own(x: list[Fr]) -> None:
         mean = [expected(law, lambda out: out[i]) for i in range(d)]
         if isinstance(Q, MaxSign):
             assert mean == [alpha * v / (largest or 1) for v in x]
+        elif isinstance(Q, StochasticSign):
+            assert norm**2 == square(x) and mean == [alpha * v / (norm or 1) for v in x]
         else:
             assert mean == [alpha if v >= 0 else -alpha for v in x]
 

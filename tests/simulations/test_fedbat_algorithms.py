@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import floor
 from typing import Any
@@ -10,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from simulations import run, straight_through
+from simulations import NoSuchConstant, run, straight_through
 from simulations.algorithms import registry
 from simulations.algorithms.fedbat import SIGNS, VARIANTS, EFSignSGD, FedBAT
 from simulations.algorithms.fedcom import FedPAQ
-from simulations.binarisation import pack, unpack
+from simulations.binarisation import error, pack, unpack
 from simulations.compressors import Sign
 from simulations.draws import Draws
 from simulations.problems.quadratic import Quadratic, generate
@@ -37,6 +38,8 @@ class Layered:
 
 
 PROBLEM: Any = Layered(QUADRATIC)
+WEIGHTED: Any = Layered(replace(QUADRATIC, weights=(0.1, 0.2, 0.3, 0.4)))
+GAMMA = {None: None, "theorem": 80.0, "printed": 79.0}  # L/mu = 10, and tau < 80 below
 
 
 def one_client(w: np.ndarray, k: int, r: int, a: FedBAT) -> np.ndarray:
@@ -64,7 +67,8 @@ def one_client(w: np.ndarray, k: int, r: int, a: FedBAT) -> np.ndarray:
         y = start + mhat
         (y @ H @ y / 2 + b @ y).backward()
         sent = mhat.detach()
-        rate = float(a.eta) if a.gamma is None else float(a.eta) / (a.gamma + r * a.tau + s)
+        gamma = GAMMA.get(a.gamma, a.gamma)
+        rate = float(a.eta) if gamma is None else float(a.eta) * gamma / (gamma + r * a.tau + s)
         with torch.no_grad():
             for v in (m, exponent):
                 if v.grad is not None:
@@ -83,20 +87,60 @@ def one_client(w: np.ndarray, k: int, r: int, a: FedBAT) -> np.ndarray:
         FedBAT(4, 0.02, 3, sent="printed"),
         FedBAT(3, 0.2, None, 0.0, step_size="max"),
         FedBAT(4, 0.2, 2, 0.5, step_size="max"),
-        FedBAT(3, 2.0, None, 0.0, step_size="max", gamma=8.0),
-        FedBAT(4, 0.5, 3, gamma=20.0),
+        FedBAT(3, 0.25, None, 0.0, step_size="max", gamma=8.0),
+        FedBAT(4, 0.025, 3, gamma=20.0),
+        FedBAT(3, 0.25, 2, 0.0, step_size="max", gamma="theorem"),
+        FedBAT(3, 0.25, 2, 0.0, step_size="max", gamma="printed"),
     ],
     ids=str,
 )
-def test_against_autograd(algorithm: FedBAT) -> None:
+@pytest.mark.parametrize("problem", [PROBLEM, WEIGHTED], ids=["alike", "weighted"])
+def test_against_autograd(algorithm: FedBAT, problem: Any) -> None:
     w = np.linspace(1, -1, 6)
     for r in range(3):
         draws = Draws.of_seeds(np.array([SEED]), r)
-        found = algorithm.round(PROBLEM, w[None, None], np.full((1, 1, 1), algorithm.eta), draws, lambda *_: None, {})
-        clients = draws.order(4, algorithm.K)[0] if algorithm.K else range(4)
-        expected = w + np.mean([one_client(w, int(k), r, algorithm) for k in clients], axis=0)
+        found = algorithm.round(problem, w[None, None], np.full((1, 1, 1), algorithm.eta), draws, lambda *_: None, {})
+        clients = draws.order(4, algorithm.K)[0] if algorithm.K else np.arange(4)
+        p = np.ones(len(clients)) if problem.weights is None else problem.weights[clients]
+        expected = w + p / p.sum() @ [one_client(w, int(k), r, algorithm) for k in clients]
         np.testing.assert_allclose(found[0, 0], expected, rtol=1e-12, atol=1e-14)
         w = expected
+
+
+def test_learning_rates() -> None:
+    """eta at first; with gamma eta gamma/(gamma + t), by the theorems max(8 L/mu, tau), as they print it less 1."""
+    eta = np.array([[[0.3]], [[0.6]]])
+    L, mu = PROBLEM.constants["L"], PROBLEM.constants["mu"]
+    for tau, most in ((4, 8 * L / mu), (200, 200.0)):
+        for gamma, expected in ((7.0, 7.0), ("theorem", most), ("printed", most - 1)):
+            algorithm = FedBAT(tau, eta.ravel().tolist(), gamma=gamma)
+            np.testing.assert_array_equal(algorithm.rates(PROBLEM, eta, 0), eta)
+            for t in (1, 50):
+                found = algorithm.rates(PROBLEM, eta, t)
+                np.testing.assert_allclose(found, eta * expected / (expected + t), rtol=1e-14)
+        assert FedBAT(tau, 0.3).rates(PROBLEM, eta, 50) is eta
+    # the theorems' own: eta_t = 2/(mu (gamma + t)), of which 2/(mu gamma) is the first
+    first = np.full((1, 1, 1), 2 / (mu * 79))
+    assert FedBAT(4, 1.0, gamma="printed").rates(PROBLEM, first, 10) == pytest.approx(2 / (mu * 89), rel=1e-12)
+    flat = Quadratic(np.diag([1.0, 0.0])[None], np.zeros((1, 2)))
+    with pytest.raises(NoSuchConstant, match="mu does not exist"):
+        run(flat, FedBAT(2, 0.1, gamma="theorem"), rounds=1)
+
+
+def test_letters() -> None:
+    """q of the operator with the largest size layer by layer, attained; p_sq, the sum of the squares of the shares."""
+    analysed = FedBAT(4, 0.2, K=2, phi=0.0, step_size="max")
+    found = analysed.letters(WEIGHTED)
+    assert found == {"N": 4.0, "K": 2.0, "tau": 4.0, "p_sq": pytest.approx(0.3), "q": pytest.approx(np.sqrt(2))}
+    assert analysed.letters(PROBLEM)["p_sq"] == 0.25
+    assert "q" not in FedBAT(4, 0.2).letters(PROBLEM)
+
+    def ratio(m: np.ndarray) -> float:
+        whole = sum(float(error(m[part], np.abs(m[part]).max())) for part in LAYERS.values())
+        return whole / float((m**2).sum())
+
+    worst = [ratio(m) for m in np.random.default_rng(0).standard_normal((200, 6))]
+    assert max(worst) < found["q"] ** 2 == pytest.approx(ratio(np.eye(6)[4]))
 
 
 def moved(algorithm: FedBAT) -> np.ndarray:
@@ -133,7 +177,7 @@ def test_what_is_sent_is_a_bit_an_entry_and_a_number_a_layer() -> None:
         sent[part] = np.sign(sent[part]) * np.abs(sent[part]).mean()  # w + mhat - w has rounded
     np.testing.assert_array_equal(unpack(pack(sent, LAYERS), LAYERS), sent)
     assert algorithm.uplink_bits(PROBLEM) == 3 * 32 + 6 and algorithm.downlink_bits(PROBLEM) == 6 * 32
-    assert algorithm.letters(PROBLEM) == {"N": 4.0, "K": 1.0, "tau": 4.0}
+    assert algorithm.letters(PROBLEM) == {"N": 4.0, "K": 1.0, "tau": 4.0, "p_sq": 0.25}
 
 
 def test_names_and_bad_settings() -> None:
@@ -146,6 +190,7 @@ def test_names_and_bad_settings() -> None:
         ({"phi": 1.0}, r"phi = 1\.0: expected a number in \[0, 1\)"),
         ({"rho": float("nan")}, "rho = nan"),
         ({"gamma": 0.0}, r"gamma = 0\.0"),
+        ({"gamma": "proved"}, "gamma = 'proved': expected one of 'theorem', 'printed'"),
         ({"step_size": "mean"}, "step_size = 'mean': expected one of 'learned', 'max'"),
         ({"sent": "last"}, "sent = 'last'"),
     ]

@@ -1,0 +1,1 @@
+"""The FedBAT paper in numbers: its one-round statements on exact instances."""

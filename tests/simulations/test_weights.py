@@ -1,0 +1,367 @@
+"""Clients that count differently: F = sum p_k F_k and its constants, who aggregates by p'_k and who refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction as Fr
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from spy import small
+
+from simulations import NoSuchConstant, expectation, run, tracking
+from simulations.algorithms import aggregated, registry
+from simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
+from simulations.algorithms.fedbcgd import FedAvgM, TopKFedAvg
+from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
+from simulations.algorithms.sfl import PFL, SFL
+from simulations.compressors import QSGD
+from simulations.partitions import Partition
+from simulations.problems import start_of_clients
+from simulations.problems.logistic import Logistic, lightly_regularised
+from simulations.problems.quadratic import Quadratic, from_functions, generate
+from simulations.problems.regularised import Regularised
+from simulations.problems.sigmoid import SigmoidERM
+from simulations.problems.two_part import TwoPart
+
+BINARY, DIGITS = small("breast_cancer", 60, 4, 2), small("digits", 60, 5, 3)
+CUTS = {"three": (8, 20, 60), "twelve": (8, 14, 20, 30, 40, 60)}  # ends of the clients' rows
+
+
+def rows(*ends: int) -> Partition:
+    """Client after client takes the next rows, up to its end."""
+    return Partition(tuple(np.arange(a, b) for a, b in zip((0, *ends), ends, strict=False)), f"up to {ends}")
+
+
+QUADRATIC = generate(5, 4, L=1.0, mu=0.1, zeta_star=1.0, delta=0.3, sigma=0.5, seed=0)
+UNEQUAL = (0.1, 0.2, 0.3, 0.4)
+WEIGHTED = replace(QUADRATIC, weights=UNEQUAL)
+PROBLEMS: dict[str, Callable[..., Any]] = {
+    "quadratic": partial(Quadratic, QUADRATIC.H, QUADRATIC.b, 0.5),
+    "logistic": partial(Logistic, BINARY, rows(8, 20, 40, 60), 0.1, 3),
+    "softmax": partial(Logistic, DIGITS, rows(8, 20, 40, 60), 0.1),
+    "sigmoid": partial(SigmoidERM, BINARY, rows(8, 20, 40, 60), 0.1, 3),
+    "network": partial(TwoPart, BINARY, rows(8, 20, 40, 60), 2, 0.1, 3),
+}
+each = pytest.mark.parametrize("build", PROBLEMS.values(), ids=PROBLEMS)
+
+
+def certified(problem: Any, x0: Any = 0.7) -> dict[str, Any]:
+    """All constants, those of the start among them; None for those that there are not."""
+    every = problem.constants.entries | start_of_clients(problem, x0).entries
+    return {name: entry.value for name, entry in every.items()}
+
+
+# ------------------------------------------------------------------------------------------------ alike
+
+
+@each
+def test_equal_weights_are_none_bit_by_bit(build: Callable[..., Any]) -> None:
+    plain, equal = build(), build(weights=[0.25] * 4)
+    assert plain.weights is None and equal.weights is None
+    assert plain.name == equal.name and plain.provenance == equal.provenance and "weights" not in plain.provenance
+    for (name, value), other in zip(certified(plain).items(), certified(equal).values(), strict=True):
+        np.testing.assert_array_equal(value, other, err_msg=name)
+    x = np.random.default_rng(0).standard_normal((3, plain.d))
+    np.testing.assert_array_equal(plain.value(x), equal.value(x))
+    np.testing.assert_array_equal(plain.full_gradient(x), equal.full_gradient(x))
+    runs = [
+        run(p, FedPAQ(2, 0.1, QSGD(3), S=3), rounds=3, seeds=range(3), x0=1.0, record=("value",))
+        for p in (plain, equal)
+    ]
+    assert runs[0].identical(runs[1])
+
+
+def test_aggregation_by_hand() -> None:
+    problem = replace(QUADRATIC, weights=[0.1, 0.2, 0.3, 0.4])
+    sent = np.arange(24.0).reshape(1, 2, 3, 4) ** 2
+    clients = np.array([[3, 0, 1], [2, 1, 0]])
+    for n, p in enumerate(((4 / 7, 1 / 7, 2 / 7), (3 / 6, 2 / 6, 1 / 6))):
+        by_hand = sum(p[s] * sent[0, n, s] for s in range(3))
+        np.testing.assert_allclose(aggregated(problem, clients, sent)[0, n], by_hand, rtol=1e-14)
+    full = np.ones((1, 1, 4, 1)) * np.array([1.0, 10.0, 100.0, 1000.0])[:, None]
+    assert aggregated(problem, np.arange(4)[None], full)[0, 0, 0] == pytest.approx(432.1, rel=1e-14)
+    np.testing.assert_array_equal(aggregated(QUADRATIC, clients, sent), sent.mean(axis=2))
+
+
+# ------------------------------------------------------------------------------------------------ constants
+
+
+def test_two_parabolas_in_fractions() -> None:
+    """x^2 + 2x at least -1, 2x^2 - 4x at least -2, with 1/4 and 3/4."""
+    p = replace(from_functions([1.0, 2.0], [2.0, -4.0]), weights=[0.25, 0.75])
+    H, b, at = Fr(7, 2), Fr(-5, 2), 2
+    x_star, F_star = -b / H, -b * b / (2 * H)
+    slopes = [2 * x_star + 2, 4 * x_star - 4]
+    assert slopes[0] + 3 * slopes[1] == 0
+    found, begin = p.constants, start_of_clients(p, float(at))
+    expected = {
+        "x_star": x_star,
+        "F_star": F_star,
+        "mu_pl": H,
+        "L": 4,
+        "mu": 2,
+        "delta": Fr(3, 2),
+        "Gamma": F_star + Fr(1, 4) + Fr(3, 2),
+        "fj_gap_mean": Fr(1, 4) * 9 + Fr(3, 4) * 2,
+        "dist_sq_mean": Fr(1, 4) * 9 + Fr(3, 4) * 1,
+        "grads_start": Fr(1, 4) * 36 + Fr(3, 4) * 16,
+        "het_start": Fr(3, 16) * 4,  # p (1 - p) times the square of 6 - 4
+    }
+    for name, value in expected.items():
+        value_found = np.squeeze(found[name] if name in found else begin[name])
+        assert float(value_found) == pytest.approx(float(value), rel=1e-14), name
+    assert found["zeta_star"] ** 2 == pytest.approx(float(slopes[0] ** 2 / 4 + 3 * slopes[1] ** 2 / 4), rel=1e-14)
+    x = np.array([[3.0], [-1.5]])
+    np.testing.assert_allclose(p.value(x), [3.5 / 2 * 9 - 7.5, 3.5 / 2 * 2.25 + 3.75], rtol=1e-15)
+    np.testing.assert_allclose(p.full_gradient(x), 3.5 * x - 2.5, rtol=1e-15)
+    assert p.provenance["weights"] == [0.25, 0.75] and json.dumps(p.provenance)
+
+
+def random_quadratic(seed: int, M: int, d: int) -> Quadratic:
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((M, d, d))
+    return Quadratic(root @ root.swapaxes(1, 2) / d + 0.1 * np.eye(d), rng.standard_normal((M, d)), 0.3)
+
+
+def twice(dataset: Any, partition: Partition, times: tuple[int, ...]) -> tuple[Any, Partition]:
+    """Client k as so many clients with the same data."""
+    chosen = [rows for rows, n in zip(partition.clients, times, strict=True) for _ in range(n)]
+    every = np.concatenate(chosen)
+    dealt = rows(*np.cumsum([len(rows) for rows in chosen]).tolist())
+    return replace(dataset, features=dataset.features[every], labels=dataset.labels[every]), dealt
+
+
+TIMES = (1, 2, 3)
+BY_COPIES: dict[str, Callable[[], tuple[Any, Any]]] = {
+    f"quadratic {seed}": (
+        lambda seed=seed: (
+            replace(p := random_quadratic(seed, 3, 2 + seed), weights=np.array(TIMES) / 6),
+            Quadratic(np.repeat(p.H, TIMES, 0), np.repeat(p.b, TIMES, 0), 0.3),
+        )
+    )
+    for seed in range(4)
+} | {
+    name: (
+        lambda kind=kind, data=data, given=given: (
+            kind(data, rows(8, 20, 60), *given, weights=np.array(TIMES) / 6),
+            kind(*twice(data, rows(8, 20, 60), TIMES), *given),
+        )
+    )
+    for name, kind, data, given in (
+        ("logistic", Logistic, BINARY, (0.1, 3)),
+        ("softmax", Logistic, DIGITS, (0.1,)),
+        ("sigmoid", SigmoidERM, BINARY, (0.1, 3)),
+        ("network", TwoPart, BINARY, (2, 0.1)),
+    )
+}
+
+
+@pytest.mark.parametrize("both", BY_COPIES.values(), ids=BY_COPIES)
+def test_weights_are_copies_of_clients(both: Callable[[], tuple[Any, Any]]) -> None:
+    """p = (1, 2, 3)/6 and six clients that count alike, the first, twice the second, three times the third."""
+    weighted, copies = both()
+    assert weighted.M == 3 and copies.M == 6
+    x = np.random.default_rng(1).standard_normal((5, weighted.d))
+    np.testing.assert_allclose(weighted.value(x), copies.value(x), rtol=1e-12)
+    np.testing.assert_allclose(weighted.full_gradient(x), copies.full_gradient(x), rtol=1e-11, atol=1e-13)
+    for (name, value), other in zip(certified(weighted).items(), certified(copies).values(), strict=True):
+        if other is None:
+            assert value is None, name
+        else:
+            np.testing.assert_allclose(value, other, rtol=1e-7, atol=1e-12, err_msg=name)
+    if isinstance(weighted, Quadratic):
+        given = 1.5 * weighted.constants["beta"]
+        assert weighted.heterogeneity(given)[1].value == pytest.approx(copies.heterogeneity(given)[1].value)
+
+
+@pytest.mark.parametrize(("kind", "data"), [(Logistic, BINARY), (Logistic, DIGITS), (SigmoidERM, BINARY)])
+def test_by_size_all_samples_count_alike(kind: type[Logistic], data: Any) -> None:
+    p, alone = kind(data, rows(8, 20, 60), 0.1, weights="sizes"), kind(data, rows(60), 0.1)
+    np.testing.assert_allclose(p.weights, [8 / 60, 12 / 60, 40 / 60])
+    x = np.linspace(-1, 1, p.d)
+    assert p.value(x) == pytest.approx(float(alone.value(x)), rel=1e-13)
+    np.testing.assert_allclose(p.full_gradient(x), alone.full_gradient(x), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(p.hessian(x), alone.hessian(x), rtol=1e-10, atol=1e-13)
+    plain = kind(data, rows(8, 20, 60), 0.1)
+    assert abs(float(plain.value(x)) / float(p.value(x)) - 1) > 1e-3
+    for name in ("L", "mu", "curvature", "sigma"):  # of every client by itself
+        assert p.constants.entries[name] == plain.constants.entries[name]
+    assert "weighted" in p.name and p.provenance["weights"] == p.weights.tolist()
+    light = lightly_regularised(kind, data, rows(8, 20, 60), weights="sizes")
+    np.testing.assert_array_equal(light.weights, p.weights)
+    assert kind(data, rows(20, 40, 60), 0.1, weights="sizes").weights is None
+
+
+def test_gamma() -> None:
+    """F_star less the clients' minima, never below 0; of a loss whose minimum is not known an upper bound; not computed for
+    the constants alone."""
+    p = Logistic(BINARY, rows(8, 20, 60), 0.1, weights="sizes")
+    assert p.constants["L"] and "client_minima" not in vars(p)
+    own = [Logistic(*twice(BINARY, rows(8, 20, 60), tuple(np.eye(3, dtype=int)[k])), 0.1) for k in range(3)]
+    least = [alone.constants["F_star"] for alone in own]
+    assert start_of_clients(p, 0.0)["Gamma"] == pytest.approx(p.constants["F_star"] - p.weights @ least, rel=1e-9)
+    assert start_of_clients(p, 5.0)["Gamma"] == start_of_clients(p, 0.0)["Gamma"] > 1e-3
+    alike = Quadratic(np.repeat(QUADRATIC.H[:1], 3, 0), np.repeat(QUADRATIC.b[:1], 3, 0), weights=[0.2, 0.3, 0.5])
+    assert 0 <= start_of_clients(alike, 0.0)["Gamma"] < 1e-12
+    bumpy = SigmoidERM(BINARY, rows(8, 20, 60), 0.1, weights="sizes")
+    found = start_of_clients(bumpy, 0.0)
+    assert found["Gamma"] == pytest.approx(0.5) and "upper bound" in found.how("Gamma")
+    falling = replace(from_functions([1.0, -0.25], [0.0, 0.0]), weights=[0.75, 0.25])
+    with pytest.raises(NoSuchConstant, match="Gamma does not exist: F_m is unbounded below"):
+        start_of_clients(falling, 1.0)["Gamma"]
+    with pytest.raises(NoSuchConstant, match="Gamma does not exist: the clients' own functions are not known"):
+        start_of_clients(PROBLEMS["network"](), 1.0)["Gamma"]
+
+
+@each
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [0.5, 0.6, 0.2, -0.3],
+        [0.25, 0.25, 0.25, 0.2],
+        [0.5, 0.25, 0.25],
+        [0.5, 0.25, 0.25, 0.0],
+        [0.5, 0.25, 0.25, np.nan],
+        [np.inf, 0.25, 0.25, 0.25],
+        [[0.25, 0.25, 0.25, 0.25]],
+        0.25,
+        "size",
+        [[0.5], [0.25, 0.25]],
+    ],
+    ids=str,
+)
+def test_bad_weights(build: Callable[..., Any], weights: Any) -> None:
+    with pytest.raises(ValueError, match=r"^weights = .*: expected (M = 4 positive numbers that sum to 1|'sizes', or)"):
+        build(weights=weights)
+
+
+# ------------------------------------------------------------------------------------------------ algorithms
+
+
+def built(name: str, **given: Any) -> Any:
+    """An algorithm by name, its settings as small as they can be."""
+    build = registry()[name]
+    for settings in ({"tau": 2}, {"T": 2}, {"K": 2}, {"T": 2, "N": 2, "K": 1}, {}):
+        try:
+            return build(eta=0.05, **settings, **given)
+        except TypeError:
+            continue
+    raise AssertionError(name)
+
+
+WEIGH = {
+    *(
+        "FedBAT",
+        "FedBAT, line 23 as printed",
+        "FedBAT, as analysed",
+        "EF-SignSGD",
+        "FedPAQ",
+        "FedAvg",
+        "ZeroFL",
+        "BiFL",
+    ),
+    *("BiFL-Full", "SignSGD", "Noisy-SignSGD", "Stoc-SignSGD", "Stoc-SignSGD, Euclidean norm"),
+    *(f"FedPAQ, {b} bits" for b in range(2, 9)),
+}
+
+
+@pytest.mark.parametrize("name", sorted(registry()))
+def test_who_weighs_and_who_refuses(name: str) -> None:
+    problem = replace(QUADRATIC, weights=UNEQUAL)
+    algorithm = built(name)
+    if name in WEIGH:
+        one, other = (run(p, algorithm, rounds=2, x0=1.0, record=("value",)) for p in (problem, QUADRATIC))
+        assert (one.status == "ran").all() and not np.allclose(one.value, other.value)
+    elif not name.startswith("VRDIANA"):
+        assert "value" in run(QUADRATIC, algorithm, rounds=1, record=("value",))  # it is the weights that it refuses
+    if name not in WEIGH:
+        with pytest.raises(ValueError, match=f"{type(algorithm).__name__} counts all clients alike"):
+            run(problem, algorithm, rounds=1)
+        with pytest.raises(ValueError, match="counts all clients alike"):
+            run(Regularised(problem, 0.1), algorithm, rounds=1)
+
+
+@pytest.mark.parametrize("algorithm", [SFL(2, 0.1), PFL(2, 0.1), FedPAQ(2, 0.1), SCAFFOLD(2, 0.1), FedAvgM(2, 0.1)])
+def test_the_exact_expectation_refuses(algorithm: Any) -> None:
+    assert "gap" in expectation(QUADRATIC, algorithm, rounds=2)
+    with pytest.raises(ValueError, match="expected no weights"):
+        expectation(WEIGHTED, algorithm, rounds=2)
+
+
+def test_so_do_its_neighbours() -> None:
+    for problem in (WEIGHTED, Regularised(WEIGHTED, 0.1)):
+        with pytest.raises(ValueError, match="expected no weights"):
+            expectation(problem, FedPAQ(2, 0.1), rounds=2)
+        with pytest.raises(ValueError, match="expected no weights"):
+            tracking.spectral_radius(problem, FedPAQ(2, 0.1))
+    with pytest.raises(ValueError, match="TopKFedAvg counts all clients alike"):
+        run(WEIGHTED, TopKFedAvg(2, 0.1), rounds=1)
+
+
+ORDERS = np.array([[3, 0], [1, 2], [0, 1]])
+
+
+def replayed(problem: Any, algorithm: Any) -> np.ndarray:
+    """The values of F after every round of these clients."""
+    return run(problem, algorithm, rounds=3, orders=ORDERS, x0=1.0, record=("value",)).value.values[0, 0]
+
+
+@pytest.mark.parametrize("T", [1, 3])
+def test_partial_participation_against_a_loop(T: int) -> None:
+    """FedPAQ, and EF-SignSGD with its memory, on exact gradients; scalars only."""
+    H, b, d, p = QUADRATIC.H, QUADRATIC.b, 5, UNEQUAL
+    problem = replace(WEIGHTED, sigma=0.0)
+
+    def update(x: list[float], k: int) -> list[float]:
+        y = list(x)
+        for _ in range(T):
+            g = [sum(H[k, i, j] * y[j] for j in range(d)) + b[k, i] for i in range(d)]
+            y = [y[i] - 0.1 * g[i] for i in range(d)]
+        return [y[i] - x[i] for i in range(d)]
+
+    for signs, algorithm in ((False, FedPAQ(T, 0.1, S=2)), (True, EFSignSGD(T, 0.1, S=2))):
+        x, memory = [1.0] * d, [[0.0] * d for _ in range(4)]
+        values = [float(problem.value(np.array(x)))]
+        for order in ORDERS:
+            new = list(x)
+            for k in order:
+                m = update(x, k)
+                if signs:
+                    m = [m[i] + memory[k][i] for i in range(d)]
+                    alpha = sum(abs(v) for v in m) / d
+                    sent = [alpha if v >= 0 else -alpha for v in m]
+                    memory[k] = [m[i] - sent[i] for i in range(d)]
+                    m = sent
+                new = [new[i] + p[k] / sum(p[j] for j in order) * m[i] for i in range(d)]
+            x = new
+            values.append(sum(p[k] * (0.5 * np.array(x) @ H[k] @ x + b[k] @ x) for k in range(4)))
+        np.testing.assert_allclose(replayed(problem, algorithm), values, rtol=1e-12)
+
+
+def test_where_a_weighted_run_ends() -> None:
+    """All clients, one exact step: at the minimiser of the weighted F, not at that of the plain one."""
+    problem = replace(WEIGHTED, sigma=0.0)
+    data = run(problem, FedPAQ(1, 0.8), rounds=600, x0=1.0, record=("dist2", "gap"), at=[600])
+    assert float(data.dist2.squeeze()) < 1e-20 and abs(float(data.gap.squeeze())) < 1e-14
+    assert np.linalg.norm(problem.constants["x_star"] - QUADRATIC.constants["x_star"]) > 0.1
+    regularised = Regularised(problem, 0.1)
+    np.testing.assert_array_equal(regularised.weights, problem.weights)
+    assert json.loads(run(regularised, FedPAQ(1, 0.1), rounds=1).attrs["problem"])["plain"]["weights"] == list(UNEQUAL)
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [FedBAT(4, 0.05, 2), EFSignSGD(2, 0.05, 2), FedPAQ(2, 0.05, QSGD(3), 2), ZeroFL(2, 0.05, 2), BiFL(2, 0.05, 2)],
+)
+@pytest.mark.parametrize("problem", [WEIGHTED, PROBLEMS["logistic"](weights="sizes")], ids=["quadratic", "logistic"])
+def test_a_seed_is_the_same_in_any_company(problem: Any, algorithm: Any) -> None:
+    several = run(problem, algorithm, rounds=4, seeds=(3, 8, 5), x0=1.0, record=("value", "grad_sq"))
+    alone = run(problem, algorithm, rounds=4, seeds=(5,), x0=1.0, record=("value", "grad_sq"))
+    for name in ("value", "grad_sq"):
+        np.testing.assert_allclose(several[name].sel(seed=5), alone[name].sel(seed=5), rtol=1e-12)
+    assert len({float(v) for v in several.value.isel(round=-1).values[0]}) == 3

@@ -1,0 +1,1 @@
+"""FedBAT, federated binarisation-aware training: the statements, in the order of the paper."""

@@ -1,0 +1,591 @@
+"""Appendix C: full participation, strongly convex; the lemmas, and the proof of Theorem 1 line by line.
+
+An expectation is meant before every line that is about one step; the letters of sums over clients have it.
+"""
+
+from __future__ import annotations
+
+from sympy import Eq, Ge, IndexedBase, Le, Max, Min, Rational, Sum
+
+from theory.fedbat.paper import (
+    A_1,
+    B_1,
+    B_2,
+    B,
+    C,
+    D,
+    Delta_1,
+    Delta_next,
+    Delta_t,
+    F_i,
+    F_k,
+    F_k_star,
+    G,
+    Gamma,
+    L,
+    N,
+    S,
+    S_m,
+    beta,
+    binarised_sq,
+    eta_first,
+    eta_later,
+    eta_start,
+    eta_t,
+    g_bar,
+    g_i,
+    g_k,
+    g_t,
+    gamma,
+    gamma_t,
+    gap_t,
+    gbar_sq,
+    global_gap,
+    grads_bar_sq,
+    grads_x_sq,
+    inner_bar,
+    inner_down,
+    inner_move,
+    inner_star,
+    jump_parts,
+    jump_sq,
+    k,
+    kappa,
+    local_gap,
+    local_gap_bar,
+    moved_k_sq,
+    moved_sq,
+    mu,
+    n,
+    noise_sq,
+    noise_w_sq,
+    noise_w_sum,
+    p,
+    p_sq,
+    paper as fedbat,
+    q,
+    sigma,
+    spread_k,
+    spread_w,
+    spread_x,
+    star_gap,
+    star_own,
+    steps_mean,
+    steps_sq_w,
+    steps_sum_w,
+    t,
+    t_0,
+    tau,
+    v,
+    v_bar,
+    v_dist,
+    v_i,
+    v_k,
+    v_moved,
+    w_all,
+    w_bar,
+    w_bar_0,
+    w_k,
+    w_k_next,
+    w_star,
+    x_i,
+    x_k,
+    x_star_k,
+    x_star_sq,
+)
+from theory.fedbat.setting import E, binarised, bounded, noisy, smooth, strongly_convex
+from theory.fedbat.theorems import B_full, alone, divergence, shift
+from theory.notation import Grad, Inner, Norm, Value
+from theory.statement import Condition, Relations, Words, at_most, equal_to, implied
+
+_half = Rational(1, 2)
+_p, _F, _g, _x, _w, _v = (IndexedBase(letter.name, real=True) for letter in (p, F_i, g_i, x_i, w_all, v_i))
+
+# ------------------------------------------------------------------------------------------------- C.1, notation
+
+fedbat.say(
+    "definition",
+    "c1.sync",
+    "Appendix C.1",
+    Words("The steps of synchronisation: I_tau = {n tau | n = 1, 2, ...}.", (n * tau,)),
+)
+fedbat.say(
+    "definition",
+    "c1.update",
+    "Appendix C.1, (17) to (19)",
+    Relations(
+        (
+            Eq(v_k, w_k - eta_t * g_k),
+            Eq(x_k, Value(S_m, w_k)),
+            Eq(w_k_next, v_k),
+            Eq(w_k_next, Sum(_p[k] * Value(S_m, _v[k]), (k, 1, N))),
+        ),
+        "g_k a stochastic gradient at x_k; the third where t+1 is no step of synchronisation, the fourth where it is one",
+    ),
+    rests_on=["c1.sync", "setting_theory"],
+)
+fedbat.say(
+    "definition",
+    "c1.virtual",
+    "Appendix C.1",
+    Relations(
+        (
+            Eq(w_bar, Sum(_p[k] * _w[k], (k, 1, N))),
+            Eq(g_bar, Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
+            Eq(g_t, Sum(_p[k] * _g[k], (k, 1, N))),
+            Eq(v_bar, Sum(_p[k] * _v[k], (k, 1, N))),
+            Eq(v_bar, w_bar - eta_t * g_t),
+        ),
+        "and E g_t = gbar_t",
+    ),
+    rests_on=["c1.update"],
+)
+fedbat.say(
+    "inequality",
+    "c1.t0",
+    "Appendix C.1",
+    Relations(
+        (
+            Eq(Value(S_m, w_k), Value(S, w_k - w_bar_0) + w_bar_0),
+            Eq(E(Value(S_m, w_k)), w_k),
+            Le(E(Norm(Value(S_m, w_k) - w_k) ** 2), q**2 * Norm(w_k - w_bar_0) ** 2),
+        ),
+        "for any t there is t_0 <= t with t - t_0 <= tau - 1 at which all clients have the same parameters",
+    ),
+    assumes=[binarised],
+    rests_on=["c1.update", "setting_theory"],
+    note="The last follows from Assumption 5 'therefore': for the operator of the analysis it is true.",
+)
+
+# ------------------------------------------------------------------------------------------------- C.2, key lemmas
+
+small = eta_t <= 1 / (4 * L)
+curved = implied(mu <= L, "implied: Assumptions 1 and 2")
+slow = [eta_later <= eta_t, eta_t <= 2 * eta_later]  # the hypotheses of Lemmas 3 and 4 on the learning rate
+rounds = [implied(eta_t <= eta_start, "non-increasing"), implied(eta_start <= 2 * eta_t, "from eta_t <= 2 eta_{t+tau}")]
+shares = [implied(p_sq <= 1, "implied: shares of sum 1")]
+
+fedbat.say(
+    "lemma",
+    "lemma1",
+    "Appendix C.2, Lemma 1, (20), (43)",
+    at_most(
+        v_dist,
+        contraction=(1 - eta_t * mu) * Delta_t,
+        noise=eta_t**2 * noise_sq,
+        heterogeneity=6 * L * eta_t**2 * Gamma,
+        divergence=2 * spread_x,
+    ),
+    when=[small, curved],
+    assumes=[smooth, strongly_convex],
+    rests_on=["eq31", "eq42"],
+)
+fedbat.say(
+    "lemma",
+    "lemma2",
+    "Appendix C.2, Lemma 2, (21)",
+    at_most(noise_sq, noise=p_sq * sigma**2),
+    when=shares,
+    assumes=[noisy],
+    rests_on=["eq44"],
+)
+fedbat.say(
+    "lemma",
+    "lemma3",
+    "Appendix C.2, Lemma 3, (22), (49)",
+    at_most(spread_x, gradients=4 * eta_t**2 * divergence),
+    when=slow,
+    assumes=[bounded],
+    rests_on=["eq45", "eq46", "eq48"],
+    note="The conditions are for all t >= 0; the learning rate is non-increasing.  Assumption 5 is used and not named.",
+)
+fedbat.say(
+    "lemma",
+    "lemma4",
+    "Appendix C.2, Lemma 4, (23)",
+    at_most(jump_sq, gradients=4 * eta_t**2 * alone),
+    when=[*slow, *shares],
+    assumes=[bounded, binarised],
+    rests_on=["eq50"],
+    note="The conditions are for all t >= 0.",
+)
+
+# --------------------------------------------------------------------------------------- C.3, the proof of Theorem 1
+
+fedbat.say(
+    "step",
+    "eq24",
+    "Appendix C.3, (24)",
+    equal_to(Delta_next, jump=jump_sq, step=v_dist),
+    assumes=[binarised],
+    rests_on=["c1.t0"],
+    note="That E wbar_{t+1} = E vbar_{t+1} alone would not do: given vbar_{t+1}, it is meant.",
+)
+fedbat.say(
+    "step",
+    "eq25",
+    "Appendix C.3, (25)",
+    at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
+    when=[small, curved, *slow, *shares],
+    where={B: B_full},
+    assumes=[smooth, strongly_convex, noisy, bounded, binarised],
+    rests_on=["eq24", "lemma1", "lemma2", "lemma3", "lemma4", "eq26"],
+)
+fedbat.say(
+    "definition",
+    "eq26",
+    "Appendix C.3, (26)",
+    equal_to(
+        B,
+        noise=p_sq * sigma**2,
+        heterogeneity=6 * L * Gamma,
+        divergence=8 * divergence,
+        binarisation=4 * alone,
+    ),
+)
+eta_of = beta / (t + gamma)
+fedbat.say(
+    "step",
+    "eq27",
+    "Appendix C.3, (27)",
+    Relations(
+        (
+            Le((1 - eta_of * mu) * Delta_t + eta_of**2 * B, (1 - beta * mu / (t + gamma)) * v / (t + gamma)
+               + beta**2 * B / (t + gamma) ** 2),
+            Eq((1 - beta * mu / (t + gamma)) * v / (t + gamma) + beta**2 * B / (t + gamma) ** 2,
+               (t + gamma - 1) / (t + gamma) ** 2 * v + beta**2 * B / (t + gamma) ** 2
+               - (beta * mu - 1) / (t + gamma) ** 2 * v),
+            Le((t + gamma - 1) / (t + gamma) ** 2 * v + beta**2 * B / (t + gamma) ** 2
+               - (beta * mu - 1) / (t + gamma) ** 2 * v, v / (t + gamma + 1)),
+        ),
+        "the induction from Delta_t <= v/(t+gamma) to Delta_{t+1} <= v/(t+gamma+1)",
+    ),
+    when=[
+        beta > 1 / mu,
+        beta / (1 + gamma) <= Min(1 / mu, 1 / (4 * L)),
+        implied(t >= 1, "from t = 1 on"),
+        Condition(Delta_t <= v / (t + gamma), "induction"),
+        Condition(beta**2 * B / (beta * mu - 1) <= v, "definition of v"),
+        curved,
+    ],
+    rests_on=["eq25"],
+    also=[Relations((Le((gamma + 1) * Delta_1 / (1 + gamma), Max(beta**2 * B / (beta * mu - 1), (gamma + 1) * Delta_1)
+                        / (1 + gamma)),
+                     Eq(Min(1 / mu, 1 / (4 * L)), 1 / (4 * L))), "t = 1; and min{1/mu, 1/(4L)} = 1/(4L)")],
+)  # fmt: skip
+fedbat.say(
+    "step",
+    "eq28",
+    "Appendix C.3, (28)",
+    at_most(gap_t, smoothness=L / 2 * v / (gamma + t)),
+    when=[Condition(Delta_t <= v / (t + gamma), "(27)")],
+    assumes=[smooth],
+    rests_on=["eq27"],
+    also=[Relations((Le(gap_t, L / 2 * Delta_t), Le(L / 2 * Delta_t, L / 2 * v / (gamma + t))), "in between")],
+)
+fedbat.say(
+    "step",
+    "eq29.choice",
+    "Appendix C.3, before (29)",
+    Relations(
+        (eta_t <= 2 * eta_later, eta_first <= 1 / (4 * L)),
+        "with beta = 2/mu and gamma = max{8 L/mu, tau} - 1, for t >= 1",
+    ),
+    when=[implied(t >= 1, "t >= 1"), curved],
+    where={
+        eta_t: 2 / (mu * (shift + t)),
+        eta_later: 2 / (mu * (shift + t + tau)),
+        eta_first: 2 / (mu * (shift + 1)),
+    },
+    note="Lemmas 3 and 4 ask for it for all t >= 0.",
+)
+fedbat.say(
+    "step",
+    "eq29",
+    "Appendix C.3, (29)",
+    at_most(
+        Max(beta**2 * B / (beta * mu - 1), (gamma + 1) * Delta_1), noise=4 * B / mu**2, start=(gamma + 1) * Delta_1
+    ),
+    where={beta: 2 / mu},
+    rests_on=["eq29.choice"],
+    also=[
+        Relations(
+            (
+                Le(
+                    Max(beta**2 * B / (beta * mu - 1), (gamma + 1) * Delta_1),
+                    beta**2 * B / (beta * mu - 1) + (gamma + 1) * Delta_1,
+                ),
+            ),
+            "in between",
+        )
+    ],
+)
+fedbat.say(
+    "step",
+    "eq30",
+    "Appendix C.3, (30)",
+    at_most(
+        gap_t, noise=kappa / (gamma + t) * (2 * B / mu), start=kappa / (gamma + t) * (mu * (gamma + 1) / 2 * Delta_1)
+    ),
+    when=[implied(t >= 1, "t >= 1")],
+    where={kappa: L / mu, beta: 2 / mu},
+    rests_on=["eq28", "eq29"],
+)
+
+# ---------------------------------------------------------------------------------------- C.4, the proof of Lemma 1
+
+fedbat.say(
+    "step",
+    "eq31",
+    "Appendix C.4, (31)",
+    equal_to(v_dist, step=A_1, noise=eta_t**2 * noise_sq),
+    assumes=[noisy],
+    rests_on=["c1.virtual"],
+)
+fedbat.say(
+    "step",
+    "eq32",
+    "Appendix C.4, (32)",
+    equal_to(A_1, before=Delta_t, inner=B_1, square=B_2),
+    where={B_1: -2 * eta_t * inner_star, B_2: eta_t**2 * gbar_sq},
+)
+fedbat.say(
+    "step",
+    "eq33",
+    "Appendix C.4, (33)",
+    Relations((Le(Norm(Grad(F_k, x_k)) ** 2, 2 * L * (Value(F_k, x_k) - F_k_star)),), "for every client"),
+    assumes=[smooth],
+)
+fedbat.say(
+    "step",
+    "eq34",
+    "Appendix C.4, (34)",
+    at_most(B_2, gaps=2 * L * eta_t**2 * local_gap),
+    where={B_2: eta_t**2 * gbar_sq},
+    assumes=[smooth],
+    rests_on=["eq33"],
+    also=[
+        Relations(
+            (
+                Le(eta_t**2 * gbar_sq, eta_t**2 * grads_x_sq),
+                Le(eta_t**2 * grads_x_sq, 2 * L * eta_t**2 * local_gap),
+            ),
+            "in between",
+        )
+    ],
+)
+fedbat.say(
+    "step",
+    "eq35",
+    "Appendix C.4, (35)",
+    equal_to(B_1, move=-2 * eta_t * inner_move, down=-2 * eta_t * inner_down),
+    where={B_1: -2 * eta_t * inner_star},
+)
+fedbat.say(
+    "step",
+    "eq36",
+    "Appendix C.4, (36)",
+    Relations(
+        (
+            Le(
+                -2 * Inner(w_bar - x_k, Grad(F_k, x_k)),
+                Norm(w_bar - x_k) ** 2 / eta_t + eta_t * Norm(Grad(F_k, x_k)) ** 2,
+            ),
+        ),
+        "Cauchy-Schwarz and AM-GM, for every client",
+    ),
+)
+fedbat.say(
+    "step",
+    "eq37",
+    "Appendix C.4, (37)",
+    Relations(
+        (
+            Le(
+                -Inner(x_k - w_star, Grad(F_k, x_k)),
+                -(Value(F_k, x_k) - Value(F_k, w_star)) - mu / 2 * Norm(x_k - w_star) ** 2,
+            ),
+        ),
+        "for every client",
+    ),
+    assumes=[strongly_convex],
+)
+_C = 4 * L * eta_t**2 * local_gap - 2 * eta_t * star_gap
+fedbat.say(
+    "step",
+    "eq38",
+    "Appendix C.4, (38)",
+    at_most(A_1, contraction=(1 - mu * eta_t) * Delta_t, divergence=spread_x, rest=tau * C),
+    where={C: _C},
+    assumes=[smooth, strongly_convex],
+    rests_on=["eq32", "eq33", "eq34", "eq35", "eq36", "eq37"],
+    also=[
+        Relations(
+            (
+                Le(
+                    A_1,
+                    Delta_t
+                    + 2 * L * eta_t**2 * local_gap
+                    + spread_x
+                    + eta_t**2 * grads_x_sq
+                    - 2 * eta_t * star_gap
+                    - mu * eta_t * x_star_sq,
+                ),
+                Eq(-x_star_k, -spread_k - Delta_t),
+                Le(-spread_k - Delta_t, -Delta_t, evaluate=False),
+            ),
+            "in between; the last two for every client",
+        )
+    ],
+    note="tau stands before C in print.",
+)
+fedbat.say(
+    "step",
+    "eq39",
+    "Appendix C.4, (39)",
+    equal_to(C, below=D, heterogeneity=4 * L * eta_t**2 * Gamma),
+    when=[small],
+    where={gamma_t: 2 * eta_t * (1 - 2 * L * eta_t), C: _C, D: -gamma_t * global_gap},
+    also=[
+        Relations(
+            (
+                Eq(C, -2 * eta_t * (1 - 2 * L * eta_t) * local_gap + 2 * eta_t * star_own),
+                Eq(C, -gamma_t * global_gap + (2 * eta_t - gamma_t) * Gamma),
+                Le(eta_t, gamma_t),
+                Le(gamma_t, 2 * eta_t),
+            ),
+            "in between, and what gamma_t is",
+        )
+    ],
+    rests_on=["def.Gamma"],
+)
+fedbat.say(
+    "step",
+    "eq40",
+    "Appendix C.4, (40)",
+    Relations(
+        (
+            Ge(global_gap, inner_bar + gap_t),
+            Ge(inner_bar + gap_t, -_half * (eta_t * grads_bar_sq + spread_x / eta_t) + gap_t),
+            Ge(
+                -_half * (eta_t * grads_bar_sq + spread_x / eta_t) + gap_t,
+                -(eta_t * L * local_gap_bar + spread_x / (2 * eta_t)) + gap_t,
+            ),
+        ),
+        "convexity, AM-GM, (33)",
+    ),
+    assumes=[smooth, strongly_convex],
+    rests_on=["eq33"],
+)
+_first41 = gamma_t * (eta_t * L * local_gap_bar + spread_x / (2 * eta_t)) - gamma_t * gap_t + 4 * L * eta_t**2 * Gamma
+_second41 = (
+    gamma_t * (eta_t * L - 1) * local_gap_bar
+    + (4 * L * eta_t**2 + gamma_t * eta_t * L) * Gamma
+    + gamma_t / (2 * eta_t) * spread_x
+)
+fedbat.say(
+    "step",
+    "eq41",
+    "Appendix C.4, (41)",
+    at_most(C, heterogeneity=6 * L * eta_t**2 * Gamma, divergence=spread_x),
+    when=[small],
+    where={gamma_t: 2 * eta_t * (1 - 2 * L * eta_t), C: _C},
+    assumes=[smooth, strongly_convex],
+    rests_on=["eq39", "eq40"],
+    also=[
+        Relations(
+            (
+                Eq(C, _first41),
+                Eq(_first41, _second41),
+                Le(_second41, 6 * L * eta_t**2 * Gamma + spread_x),
+                Le(eta_t * L - 1, -Rational(3, 4)),
+                Le(4 * L * eta_t**2 + gamma_t * eta_t * L, 6 * eta_t**2 * L),
+                Le(gamma_t / (2 * eta_t), 1, evaluate=False),
+            ),
+            "in between, and the facts used",
+        )
+    ],
+)
+fedbat.say(
+    "step",
+    "eq42",
+    "Appendix C.4, (42)",
+    at_most(
+        A_1, contraction=(1 - mu * eta_t) * Delta_t, divergence=2 * spread_x, heterogeneity=6 * L * eta_t**2 * Gamma
+    ),
+    when=[small, curved],
+    assumes=[smooth, strongly_convex],
+    rests_on=["eq38", "eq41"],
+)
+
+# ----------------------------------------------------------------------------------- C.4, the proofs of Lemmas 2 to 4
+
+fedbat.say(
+    "step",
+    "eq44",
+    "Appendix C.4, (44)",
+    at_most(noise_sq, noise=p_sq * sigma**2),
+    when=shares,
+    assumes=[noisy],
+    also=[Relations((Eq(noise_sq, noise_w_sq), Eq(noise_w_sq, noise_w_sum), Le(noise_w_sum, p_sq * sigma**2)))],
+    note="The sums in between have the gradients at w_t^k, g_t those at x_t^k.",
+)
+fedbat.say(
+    "step",
+    "eq45",
+    "Appendix C.4, (45)",
+    equal_to(spread_x, clients=spread_w, binarisation=binarised_sq),
+    rests_on=["c1.t0"],
+    note="(wbar - w^k) - (w^k - x^k) is printed for (wbar - w^k) + (w^k - x^k); the cross term is 0 either way.",
+)
+fedbat.say(
+    "step",
+    "eq46",
+    "Appendix C.4, (46)",
+    at_most(spread_w, gradients=4 * eta_t**2 * (tau - 1) ** 2 * G**2),
+    when=slow,
+    assumes=[bounded],
+    rests_on=["eq47"],
+    also=[
+        Relations(
+            (
+                Le(spread_w, moved_sq),
+                Le(moved_sq, steps_mean),
+                Le(steps_mean, eta_t**2 * (tau - 1) ** 2 * G**2),
+            ),
+            "in between",
+        )
+    ],
+    note="The fifth line has eta_t where eta_{t_0} is meant; the sixth pays for it with the factor 4.",
+)
+fedbat.say(
+    "step",
+    "eq47",
+    "Appendix C.4, (47)",
+    at_most(moved_k_sq, steps=(t - t_0) * steps_sq_w),
+    when=[implied(t_0 <= t, "implied: t_0 is before t")],
+    also=[Relations((Eq(moved_k_sq, steps_sum_w), Le(steps_sum_w, (t - t_0) * steps_sq_w)), "in between")],
+    note="With gradients at w_t^k; the steps, (17), have those at x_t^k.",
+)
+fedbat.say(
+    "step",
+    "eq48",
+    "Appendix C.4, (48)",
+    at_most(binarised_sq, gradients=4 * q**2 * eta_t**2 * (tau - 1) ** 2 * G**2),
+    when=slow,
+    assumes=[bounded, binarised],
+    rests_on=["c1.t0", "eq46"],
+    also=[Relations((Le(binarised_sq, q**2 * moved_sq),), "in between")],
+)
+fedbat.say(
+    "step",
+    "eq50",
+    "Appendix C.4, (50)",
+    at_most(jump_sq, gradients=4 * eta_t**2 * alone),
+    when=[*slow, *shares],
+    assumes=[bounded, binarised],
+    rests_on=["c1.t0", "eq47"],
+    also=[Relations((Eq(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
+)
+
+__all__ = ["curved", "eta_of", "rounds", "shares", "slow", "small"]

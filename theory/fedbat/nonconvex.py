@@ -1,0 +1,259 @@
+"""Appendix E: not convex; Lemma 7, and the proof of Theorem 3 line by line.  p_k = 1/N, a constant learning rate."""
+
+from __future__ import annotations
+
+from sympy import Eq, IndexedBase, Le, Sum, sqrt
+
+from theory.fedbat.paper import (
+    F_0,
+    F_T,
+    F_bar,
+    F_bar_next,
+    F_fun,
+    F_i,
+    F_v,
+    Gamma,
+    L,
+    N,
+    S_m,
+    T,
+    apart_bar_sq,
+    apart_sq,
+    avg_step_grad_sq,
+    eta,
+    eta_t,
+    f_gap,
+    g_bar,
+    g_k,
+    g_sq,
+    g_t,
+    gbar_sq,
+    grad_sq,
+    inner_grad,
+    jump_sq,
+    k,
+    noise_sq,
+    p,
+    paper as fedbat,
+    sigma,
+    spread_x,
+    v_bar,
+    v_i,
+    v_k,
+    w_bar,
+    w_bar_next,
+    w_k,
+    w_k_next,
+    x_i,
+    x_k,
+)
+from theory.fedbat.setting import binarised, bounded, noisy, smooth
+from theory.fedbat.theorems import chosen, divergence, sampled
+from theory.notation import Grad, Inner, Norm, Value
+from theory.statement import Relations, at_most, equal_to, implied
+
+_p, _F, _x, _v = (IndexedBase(letter.name, real=True) for letter in (p, F_i, x_i, v_i))
+_step = {eta: 1 / (L * sqrt(T))}
+
+fedbat.say(
+    "definition",
+    "e1.update",
+    "Appendix E.1, (66) to (68)",
+    Relations(
+        (
+            Eq(v_k, w_k - eta_t * g_k),
+            Eq(x_k, Value(S_m, w_k)),
+            Eq(w_k_next, v_k),
+            Eq(w_k_next, Sum(_p[k] * Value(S_m, _v[k]), (k, 1, N))),
+        ),
+        "as (17) to (19); and gbar_t = grad F(x_t^k) = sum_k p_k grad F_k(x_t^k)",
+    ),
+    rests_on=["c1.sync", "setting_theory"],
+    also=[
+        Relations(
+            (
+                Eq(g_bar, Grad(F_fun, x_k)),
+                Eq(Grad(F_fun, x_k), Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
+            ),
+            "gbar_t as printed",
+        )
+    ],
+    note="All clients take part in (68), while Theorem 3 samples them.  'E vbar_t = E wbar_t' is Lemma 5.",
+)
+_lemma7 = {
+    "before": F_bar,
+    "gradient": -eta / 2 * grad_sq,
+    "local_gradients": (L * eta**2 - eta) / 2 * gbar_sq,
+    "divergence": eta / 2 * L**2 * spread_x,
+    "noise": L * eta**2 / 2 * noise_sq,
+    "jump": L / 2 * jump_sq,
+}
+fedbat.say(
+    "lemma",
+    "lemma7",
+    "Appendix E.2, Lemma 7, (69)",
+    at_most(F_bar_next, **_lemma7),
+    assumes=[smooth, noisy],
+    rests_on=["eq75", "eq82"],
+    note="No condition on the learning rate.",
+)
+fedbat.say(
+    "step",
+    "eq70",
+    "Appendix E.3, (70)",
+    at_most(F_bar_next, **{name: value for name, value in _lemma7.items() if name != "local_gradients"}),
+    when=[implied(eta <= 1 / L, "eta = 1/(L sqrt(T))")],
+    assumes=[smooth, noisy],
+    rests_on=["lemma7"],
+    also=[Relations((Le((L * eta**2 - eta) / 2, 0),), "that the term is not positive")],
+)
+_rest71 = {
+    "divergence": eta / 2 * L**2 * 4 * eta**2 * divergence,
+    "noise": L * eta**2 / 2 * sigma**2 / N,
+    "jump": L / 2 * 4 * eta_t**2 * sampled,
+}
+_constant = {eta_t: eta}
+fedbat.say(
+    "step",
+    "eq71",
+    "Appendix E.3, (71)",
+    at_most(F_bar_next, before=F_bar, gradient=-eta / 2 * grad_sq, **_rest71),
+    when=[implied(eta <= 1 / L, "eta = 1/(L sqrt(T))"), *chosen],
+    where=_constant,
+    assumes=[smooth, noisy, bounded, binarised],
+    rests_on=["eq70", "lemma2", "lemma3", "lemma6"],
+    note="eta_t stands for eta in the last term.",
+)
+fedbat.say(
+    "step",
+    "eq72",
+    "Appendix E.3, (72)",
+    at_most(eta / 2 * avg_step_grad_sq, telescoped=(F_0 - F_T) / T, **_rest71),
+    when=[implied(eta <= 1 / L, "eta = 1/(L sqrt(T))"), *chosen],
+    where=_constant,
+    assumes=[smooth, noisy, bounded, binarised],
+    rests_on=["eq71"],
+    note="eta_t stands for eta in the last term; F(w_T) is printed without its expectation.",
+)
+fedbat.say(
+    "step",
+    "eq73",
+    "Appendix E.3, (73)",
+    at_most(
+        avg_step_grad_sq,
+        optimisation=2 * L * (f_gap + Gamma) / sqrt(T),
+        noise=(sigma**2 / N + 4 * sampled) / sqrt(T),
+        divergence=4 * divergence / T,
+    ),
+    when=chosen,
+    where=_step,
+    assumes=[smooth, noisy, bounded, binarised],
+    rests_on=["eq72"],
+    note="F(w_T) >= F* would do: Gamma is not needed.",
+)
+fedbat.say(
+    "step",
+    "eq74",
+    "Appendix E.4, (74)",
+    Relations(
+        (
+            Le(
+                Value(F_fun, w_bar_next),
+                Value(F_fun, v_bar)
+                + Inner(Grad(F_fun, v_bar), w_bar_next - v_bar)
+                + L / 2 * Norm(w_bar_next - v_bar) ** 2,
+            ),
+        )
+    ),
+    assumes=[smooth],
+)
+fedbat.say(
+    "step",
+    "eq75",
+    "Appendix E.4, (75)",
+    at_most(F_bar_next, step=F_v, jump=L / 2 * jump_sq),
+    assumes=[smooth],
+    rests_on=["eq74", "lemma5"],
+)
+fedbat.say(
+    "step",
+    "eq76",
+    "Appendix E.4, (76)",
+    Relations(
+        (
+            Le(
+                Value(F_fun, w_bar - eta * g_t),
+                Value(F_fun, w_bar) - eta * Inner(Grad(F_fun, w_bar), g_t) + L * eta**2 / 2 * Norm(g_t) ** 2,
+            ),
+        )
+    ),
+    assumes=[smooth],
+    note="vbar_{t+1} is written out.",
+)
+fedbat.say(
+    "step",
+    "eq77",
+    "Appendix E.4, (77)",
+    equal_to(2 * inner_grad, gradient=grad_sq, step=g_sq, apart=-apart_sq),
+)
+fedbat.say(
+    "step",
+    "eq78",
+    "Appendix E.4, (78)",
+    at_most(apart_sq, divergence=L**2 * spread_x, noise=noise_sq),
+    assumes=[smooth],
+    also=[Relations((Eq(apart_sq, apart_bar_sq + noise_sq), Le(apart_bar_sq, L**2 * spread_x)), "in between")],
+)
+fedbat.say(
+    "step",
+    "eq79",
+    "Appendix E.4, (79)",
+    at_most(
+        -eta * inner_grad,
+        gradient=-eta / 2 * grad_sq,
+        step=-eta / 2 * g_sq,
+        divergence=eta / 2 * L**2 * spread_x,
+        noise=eta / 2 * noise_sq,
+    ),
+    assumes=[smooth],
+    rests_on=["eq77", "eq78"],
+)
+fedbat.say(
+    "step",
+    "eq80",
+    "Appendix E.4, (80)",
+    at_most(
+        F_v,
+        before=F_bar,
+        gradient=-eta / 2 * grad_sq,
+        step=(L * eta**2 / 2 - eta / 2) * g_sq,
+        divergence=eta / 2 * L**2 * spread_x,
+        noise=eta / 2 * noise_sq,
+    ),
+    assumes=[smooth],
+    rests_on=["eq76", "eq79"],
+    note="'Summing Eq. 79 into Eq. 77' is into (76).",
+)
+fedbat.say(
+    "step",
+    "eq81",
+    "Appendix E.4, (81)",
+    equal_to(g_sq, mean=gbar_sq, noise=noise_sq),
+    assumes=[noisy],
+    rests_on=["c1.virtual"],
+)
+fedbat.say(
+    "step",
+    "eq82",
+    "Appendix E.4, (82)",
+    at_most(
+        F_v,
+        before=F_bar,
+        gradient=-eta / 2 * grad_sq,
+        local_gradients=(L * eta**2 / 2 - eta / 2) * gbar_sq,
+        divergence=eta / 2 * L**2 * spread_x,
+        noise=L * eta**2 / 2 * noise_sq,
+    ),
+    assumes=[smooth, noisy],
+    rests_on=["eq80", "eq81"],
+)

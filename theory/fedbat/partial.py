@@ -1,0 +1,185 @@
+"""Appendix D: K of N clients, p_k = 1/N; the lemmas, and the proof of Theorem 2 line by line."""
+
+from __future__ import annotations
+
+from sympy import Eq, IndexedBase, Le, Sum
+
+from theory.fedbat.lemmas import curved, slow, small
+from theory.fedbat.paper import (
+    A_2,
+    A_1_parts,
+    A_bin,
+    B,
+    Delta_1,
+    Delta_next,
+    Delta_t,
+    G,
+    Gamma,
+    K,
+    L,
+    N,
+    R,
+    S_m,
+    bias_w,
+    eta_later,
+    eta_t,
+    g_k,
+    gamma,
+    gap_t,
+    jump_sq,
+    k,
+    kappa,
+    mu,
+    n_last,
+    paper as fedbat,
+    q,
+    sigma,
+    t,
+    tau,
+    v_dist,
+    v_i,
+    v_k,
+    v_old_i,
+    v_spread,
+    w_k,
+    w_k_next,
+    x_k,
+)
+from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
+from theory.fedbat.theorems import B_partial, chosen, divergence, sampled
+from theory.notation import Value
+from theory.statement import Relations, Words, at_most, equal_to, implied
+
+_v, _v_old = (IndexedBase(letter.name, real=True) for letter in (v_i, v_old_i))
+constant = [eta_later <= eta_t, eta_t <= eta_later]  # non-increasing, and eta_t <= eta_{t+tau} as printed
+_mean = Sum(Value(S_m, _v[k]), (k, 1, K)) / K
+
+fedbat.say(
+    "definition",
+    "d1.sync",
+    "Appendix D.1",
+    Relations((Eq(n_last, N), Le(R * tau, n_last * tau)), "I_tau = {n tau | n = 1, 2, ..., N}, the end of every round"),
+    note="The second relation is what (53) needs: the run of R rounds ends in I_tau.",
+)
+fedbat.say(
+    "claim",
+    "d1.scheme",
+    "Appendix D.1",
+    Words(
+        "All devices are activated at the beginning of a round, only those sampled are used at its end: this updating "
+        "scheme is equivalent to the original."
+    ),
+    rests_on=["alg1"],
+)
+fedbat.say(
+    "definition",
+    "d1.update",
+    "Appendix D.1, (51) to (53)",
+    Relations(
+        (
+            Eq(v_k, w_k - eta_t * g_k),
+            Eq(x_k, Value(S_m, w_k)),
+            Eq(w_k_next, v_k),
+            Eq(w_k_next, Sum(Value(S_m, _v_old[k]), (k, 1, K)) / K),
+            Eq(w_k_next, _mean),
+        ),
+        "the third where t+1 is no step of synchronisation, the others where it is one; k counts the sampled clients",
+    ),
+    rests_on=["d1.sync", "setting_theory"],
+    note="(53) gives the last two as equal, with p_k = 1/N: v_t^k in the first, v_{t+1}^k in the second.",
+)
+fedbat.say(
+    "lemma",
+    "lemma5",
+    "Appendix D.2, Lemma 5, (54), (60)",
+    Relations((Eq(bias_w, 0),), "E wbar_{t+1} = E vbar_{t+1}"),
+    when=chosen,
+    rests_on=["d1.update", "setting_theory"],
+)
+fedbat.say(
+    "lemma",
+    "lemma6",
+    "Appendix D.2, Lemma 6, (55), (65)",
+    at_most(jump_sq, gradients=4 * eta_t**2 * sampled),
+    when=[*constant, *chosen],
+    assumes=[bounded, binarised],
+    rests_on=["eq61", "eq62", "eq64"],
+    note="eta_t <= eta_{t+tau} is printed, where Lemmas 3 and 4 have eta_t <= 2 eta_{t+tau}: with a non-increasing learning "
+    "rate it says that it is constant.",
+)
+fedbat.say(
+    "step",
+    "eq56",
+    "Appendix D.3, (56)",
+    equal_to(Delta_next, jump=jump_sq, step=v_dist),
+    when=chosen,
+    rests_on=["lemma5"],
+)
+fedbat.say(
+    "step",
+    "eq57",
+    "Appendix D.3, (57)",
+    at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
+    when=[small, curved, *slow, *chosen],
+    where={B: B_partial},
+    assumes=[smooth, strongly_convex, noisy, bounded, binarised],
+    rests_on=["eq56", "lemma1", "lemma2", "lemma3", "lemma6", "eq58"],
+)
+fedbat.say(
+    "definition",
+    "eq58",
+    "Appendix D.3, (58)",
+    equal_to(B, noise=sigma**2 / N, heterogeneity=6 * L * Gamma, divergence=8 * divergence,
+             sampling=4 * sampled),
+    when=chosen,
+)  # fmt: skip
+fedbat.say(
+    "step",
+    "eq59",
+    "Appendix D.3, (59)",
+    at_most(
+        gap_t, noise=kappa / (gamma + t) * (2 * B / mu), start=kappa / (gamma + t) * (mu * (gamma + 1) / 2 * Delta_1)
+    ),
+    when=[implied(t >= 1, "t >= 1")],
+    where={kappa: L / mu},
+    rests_on=["eq57", "eq28", "eq29"],
+    note="The start is printed without an expectation; w_1 is random.  (28) is the middle of the line.",
+)
+fedbat.say(
+    "step",
+    "eq61",
+    "Appendix D.4, (61)",
+    equal_to(jump_sq, binarisation=A_bin, sampling=A_2),
+    when=chosen,
+    rests_on=["d1.update"],
+)
+fedbat.say(
+    "step",
+    "eq62",
+    "Appendix D.4, (62)",
+    at_most(A_bin, gradients=4 * q**2 * eta_t**2 * tau**2 * G**2 / K),
+    when=[*constant, *chosen],
+    assumes=[bounded, binarised],
+    rests_on=["eq50"],
+    also=[Relations((Eq(A_bin, A_1_parts), Le(A_1_parts, 4 * q**2 * eta_t**2 * tau**2 * G**2 / K)), "in between")],
+    note="The sum in between runs over a random set; its expectation is meant.",
+)
+fedbat.say(
+    "step",
+    "eq63",
+    "Appendix D.4, (63)",
+    equal_to(A_2, spread=(N - K) / (K * N * (N - 1)) * v_spread),
+    when=chosen,
+    rests_on=["d1.update"],
+)
+fedbat.say(
+    "step",
+    "eq64",
+    "Appendix D.4, (64)",
+    at_most(A_2, gradients=(N - K) / (K * (N - 1)) * 4 * eta_t**2 * tau**2 * G**2),
+    when=[*constant, *chosen],
+    assumes=[bounded],
+    rests_on=["eq63", "eq50"],
+)
+
+__all__ = ["constant"]

@@ -1,0 +1,456 @@
+"""Sections 2 to 4: objective and aggregation, the operator, Algorithm 1, assumptions."""
+
+from __future__ import annotations
+
+from sympy import Abs, Eq, Ge, Gt, IndexedBase, Le, Ne, Piecewise, Sum, exp, floor
+
+from theory.fedbat.paper import (
+    F_fun,
+    F_i,
+    F_i_star,
+    F_k,
+    F_star,
+    G,
+    Gamma,
+    K,
+    L,
+    N,
+    S,
+    S_by_alpha,
+    S_by_x,
+    S_noisy,
+    S_s,
+    S_value,
+    alpha,
+    alpha_e,
+    alpha_next,
+    alpha_prime,
+    alpha_s,
+    by_alpha,
+    by_m,
+    d,
+    d_l,
+    error_sq,
+    eta_t,
+    g_k,
+    g_w,
+    i,
+    k,
+    m,
+    m_hat,
+    m_hat_i,
+    m_hat_next,
+    m_i,
+    m_next,
+    m_norm,
+    m_s,
+    mu,
+    p,
+    p_prime,
+    paper as fedbat,
+    prob_plus,
+    q,
+    rho,
+    sigma,
+    sign_m,
+    u,
+    w,
+    w_i,
+    w_k,
+    w_next,
+    w_t,
+    x,
+    x_k,
+    x_max,
+    x_sq,
+    x_vec,
+    zeta,
+)
+from theory.notation import Expectation, Grad, Inner, Norm, Value
+from theory.statement import NUMBER, Listing, Relations, Words, X, equal_to, implied
+
+E = Expectation
+_p, _p_prime, _F, _F_star, _w, _m_hat = (
+    IndexedBase(letter.name, real=True) for letter in (p, p_prime, F_i, F_i_star, w_i, m_hat_i)
+)
+_update = IndexedBase("m_i", real=True)
+
+# ------------------------------------------------------------------------------- Section 2: objective and aggregation
+
+fedbat.say(
+    "definition",
+    "eq1",
+    "Section 2, (1)",
+    Relations(
+        (Eq(Value(F_fun, w), Sum(_p[k] * Value(_F[k], w), (k, 1, N))), Eq(Sum(_p[k], (k, 1, N)), 1)),
+        "the objective, p_k client k's share of the data",
+    ),
+)
+fedbat.say(
+    "definition",
+    "eq2",
+    "Section 2, (2)",
+    Relations(
+        (Eq(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))), Eq(Sum(_p_prime[k], (k, 1, K)), 1)),
+        "K clients sampled at random, p'_k = p_k / sum of the sampled p_k",
+    ),
+    note="k counts the sampled clients here.  Where the p_k differ, the mean of the right side over the samples is not "
+    "that of all clients.",
+)
+fedbat.say(
+    "definition",
+    "eq3",
+    "Section 2, (3)",
+    Relations(
+        (Eq(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))), Eq(m_hat, alpha * sign_m)),
+        "the same with SignSGD; signs {-1, 1} are sent as {0, 1}, which compresses the uplink by a factor of 32",
+    ),
+    rests_on=["eq2"],
+)
+fedbat.say(
+    "definition",
+    "eq4",
+    "Section 3.1, (4)",
+    Words("A client's objective in a round, without binarisation: min over m of F_k(w_t + m)."),
+)
+fedbat.say(
+    "definition",
+    "eq5",
+    "Section 3.1, (5)",
+    Words("With learnable binarisation: min over m and alpha of F_k(w_t + S(m, alpha))."),
+    rests_on=["eq6"],
+    note="S is random: an expectation in front of F_k is not printed.",
+)
+
+# ------------------------------------------------------------------------------------------ Section 3.2: the operator
+
+drawn = alpha * (2 * floor((alpha + x) / (2 * alpha) + zeta) - 1)
+fedbat.say(
+    "definition",
+    "eq6",
+    "Section 3.2, (6)",
+    Relations((Eq(S_value, Piecewise((alpha, x > alpha), (S_noisy, x >= -alpha), (-alpha, True))),), "for every entry"),
+    rests_on=["eq7"],
+    note="One alpha for all entries of a layer.",
+)
+fedbat.say(
+    "definition",
+    "eq7",
+    "Section 3.2, (7)",
+    Relations((Eq(S_noisy, drawn),), "zeta uniform in [0, 1); alpha or -alpha"),
+    when=[implied(alpha > 0, "implied: alpha divides")],
+    note="Computed as printed in floating point, (alpha + x)/(2 alpha) + zeta may round to 2, and S' to 3 alpha.",
+)
+fedbat.say(
+    "identity",
+    "eq7.prob_plus",
+    "Section 3.2, (7), second line",
+    equal_to(prob_plus, value=(alpha + x) / (2 * alpha)),
+    when=[implied(alpha > 0, "implied: alpha divides"), -alpha <= x, x <= alpha],
+    rests_on=["eq7"],
+)
+fedbat.say(
+    "definition",
+    "ste",
+    "Section 3.2, straight-through estimator",
+    Words("In backpropagation the floor counts as the identity: its derivative is 1."),
+)
+fedbat.say(
+    "identity",
+    "eq8",
+    "Section 3.2, (8)",
+    Relations((Eq(S_by_x, Piecewise((0, x > alpha), (1, x >= -alpha), (0, True))),)),
+    when=[implied(alpha > 0, "implied: alpha divides in (7)")],
+    rests_on=["eq6", "eq7", "ste"],
+)
+fedbat.say(
+    "identity",
+    "eq9",
+    "Section 3.2, (9)",
+    Relations(
+        (
+            Eq(
+                S_by_alpha,
+                Piecewise(
+                    (1, x > alpha),
+                    (2 * floor((alpha + x) / (2 * alpha) + zeta) - (x + alpha) / alpha, x >= -alpha),
+                    (-1, True),
+                ),
+            ),
+        ),
+        "summed over the entries of a layer, which share alpha",
+    ),
+    when=[implied(alpha > 0, "implied: alpha divides")],
+    rests_on=["eq6", "eq7", "ste"],
+)
+fedbat.say(
+    "definition",
+    "eq10",
+    "Section 3.2, (10)",
+    Relations((Eq(alpha, alpha_prime * exp(rho * alpha_e)), Gt(alpha, 0)), "to restrict alpha to be positive"),
+    note="alpha' is set by (13).",
+)
+
+# ------------------------------------------------------------------------------------- Section 3.3: the algorithm
+
+fedbat.say(
+    "definition",
+    "eq11",
+    "Section 3.3, (11)",
+    Relations((Eq(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))),), "layer by layer; mhat = alpha mbar"),
+    rests_on=["eq2"],
+)
+fedbat.say(
+    "definition",
+    "eq12",
+    "Section 3.3, (12)",
+    Relations((Eq(m_next, m_s - eta_t * Grad(F_k, w_t + m_s)),), "a step at full precision"),
+    note="w_t^k of (12) and (14) is the global model w_t, which the client has loaded (line 11).",
+)
+fedbat.say(
+    "definition",
+    "eq13",
+    "Section 3.3, (13)",
+    Relations((Eq(alpha_prime, Sum(Abs(_update[i]), (i, 1, d_l)) / d_l), Eq(alpha_e, 0)), "for every layer"),
+)
+fedbat.say(
+    "definition",
+    "eq14",
+    "Section 3.3, (14)",
+    Relations(
+        (
+            Eq(m_next, m_s - eta_t * by_m),
+            Eq(alpha_next, alpha_s - eta_t * by_alpha),
+            Eq(m_hat_next, Value(S_s, m_next)),
+        ),
+        "a step at the binarised update, derivatives by (8) and (9)",
+    ),
+    rests_on=["eq6", "eq8", "eq9", "eq10"],
+)
+fedbat.say(
+    "algorithm",
+    "alg1",
+    "Algorithm 1",
+    Listing(
+        (
+            (1, "Input: the iteration rounds R; the local steps tau; the local warm-up ratio phi, the coefficient of the "
+                "step size rho."),
+            (2, "function server(R)"),
+            (3, "  Initialize global model parameters with w_0."),
+            (4, "  for t = 0 to R-1 do"),
+            (5, "    Send global model parameters w_t to clients."),
+            (6, "    Get model updates (mbar_{t+1}, alpha_{t+1}) from clients."),
+            (7, "    Aggregate binary model updates by Eq.11."),
+            (8, "  end for"),
+            (9, "end function"),
+            (10, "function client(w_t, tau, phi, rho)"),
+            (11, "  Initialize local model parameters with w_t."),
+            (12, "  Initialize local model updates m_t with zeros."),
+            (13, "  for s = 0 to tau-1 do"),
+            (14, "    if s < floor(phi*tau) then"),
+            (15, "      Run full-precision training by Eq.12."),
+            (16, "    else if s = floor(phi*tau) then"),
+            (17, "      Initialize the step size layer-wise by Eq.13."),
+            (18, "      Run binarization-aware training by Eq.14."),
+            (19, "    else"),
+            (20, "      Run binarization-aware training by Eq.14."),
+            (21, "    end if"),
+            (22, "  end for"),
+            (23, "  mbar^k_{t+1}, alpha^k_{t+1} = mbar^k_{t,tau-1}, alpha^k_{t,tau-1}."),
+            (24, "  Send binary model updates (mbar^k_{t+1}, alpha^k_{t+1}) to server."),
+            (25, "end function"),
+        )
+    ),
+    rests_on=["eq6", "eq8", "eq9", "eq10", "eq11", "eq12", "eq13", "eq14"],
+    note="The server samples several clients at random each round (text).",
+)  # fmt: skip
+
+# ------------------------------------------------------------------------------------------- Section 4: assumptions
+
+fedbat.say(
+    "setting",
+    "setting_theory",
+    "Section 4",
+    Relations(
+        (Eq(E(Value(S, x_vec)), x_vec),),
+        "no warm-up, phi = 0, and alpha = ||m||_inf in each step, to ensure the unbiased property of S",
+    ),
+    rests_on=["eq6"],
+)
+fedbat.say(
+    "definition",
+    "def.Gamma",
+    "Section 4, notations",
+    Relations(
+        (Eq(Gamma, F_star - Sum(_p[k] * _F_star[k], (k, 1, N))), Ge(F_star, Sum(_p[k] * _F_star[k], (k, 1, N)))),
+        "the heterogeneity of the data; (41) uses that it is not negative",
+    ),
+)
+
+_taylor = Value(F_k, w) + Inner(u - w, Grad(F_k, w))
+smooth = fedbat.say(
+    "assumption",
+    "assump1",
+    "Section 4, Assumption 1",
+    Relations((Le(Value(F_k, u), _taylor + L / 2 * Norm(u - w) ** 2),), "for w and v, every client"),
+    note="The formula bounds F_k from above only; a gradient that is Lipschitz, which 'L-smooth' says, bounds it from "
+    "below too.  (78) needs both, where F_k is not convex.",
+)
+strongly_convex = fedbat.say(
+    "assumption",
+    "assump2",
+    "Section 4, Assumption 2",
+    Relations((Ge(Value(F_k, u), _taylor + mu / 2 * Norm(u - w) ** 2),), "for all w and v, every client"),
+    note="Printed 'u-strongly convex'.",
+)
+noisy = fedbat.say(
+    "assumption",
+    "assump3",
+    "Section 4, Assumption 3",
+    Relations((Eq(E(g_w), Grad(F_k, w_k)), Le(E(Norm(g_w - Grad(F_k, w_k)) ** 2), sigma**2)), "for every client"),
+    note="That the mean is the gradient is not printed: samples are drawn uniformly at random.",
+)
+bounded = fedbat.say(
+    "assumption",
+    "assump4",
+    "Section 4, Assumption 4",
+    Relations((Le(E(Norm(g_w) ** 2), G**2),), "for every client and t = 1, ..., T"),
+)
+binarised = fedbat.say(
+    "assumption",
+    "assump5",
+    "Section 4, Assumption 5",
+    Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x"),
+    note="Called the variance, and used as one (C.1), but a first moment is printed.",
+)
+fedbat.say(
+    "inequality",
+    "assump5.error",
+    "Section 4, Assumption 5, left side with alpha = ||x||_inf",
+    Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x, q = sqrt(d - 1)"),
+    assumes=[binarised],
+    rests_on=["setting_theory"],
+    note="q is not printed: sqrt(d - 1) is its exact value for this operator.",
+)
+fedbat.say(
+    "identity",
+    "assump5.sq_error",
+    "Section C.1, with alpha = ||x||_inf",
+    equal_to(error_sq, largest=d * x_max**2, own=-x_sq),
+    when=[implied(x_max**2 <= x_sq, "implied: norms"), implied(x_sq <= d * x_max**2, "implied: norms")],
+    rests_on=["setting_theory"],
+    note="The square that C.1 uses is not worked out in the paper; at most (d - 1) ||x||^2, attained by one nonzero entry.",
+)
+fedbat.say(
+    "claim",
+    "assump5.claim",
+    "Section 4",
+    Relations(
+        (Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),),
+        "satisfied by the binarisation operator S as defined in (6), among many compression schemes",
+    ),
+    rests_on=["assump5", "eq6"],
+    note="As defined in (6): with a step size of its own.  That (Karimireddy et al. 2019; Reisizadeh et al. 2020) use the "
+    "assumption too is quoted.",
+)
+
+# What the proofs use: Assumption 1 from both sides, 3 and 4 where the gradients are taken, 5 as a second moment
+
+lipschitz = fedbat.correct(
+    "assump1",
+    Relations((Le(Norm(Grad(F_k, u) - Grad(F_k, w)), L * Norm(u - w)),), "for all w and v, every client"),
+    note="From both sides.",
+)
+noisy_x = fedbat.correct(
+    "assump3",
+    Relations((Eq(E(g_k), Grad(F_k, x_k)), Le(E(Norm(g_k - Grad(F_k, x_k)) ** 2), sigma**2)), "for every client"),
+    note="At the binarised parameters, where the algorithm takes its gradients.",
+)
+bounded_x = fedbat.correct(
+    "assump4",
+    Relations((Le(E(Norm(g_k) ** 2), G**2),), "for every client and t = 0, ..., T-1"),
+    note="At the binarised parameters, where the algorithm takes its gradients.",
+)
+binarised_sq_x = fedbat.correct(
+    "assump5",
+    Relations(
+        (
+            Eq(E(Value(S, x_vec)), x_vec),
+            Le(E(Norm(Value(S, x_vec) - x_vec) ** 2), q**2 * Norm(x_vec) ** 2),
+        ),
+        "for every x; independent for any two clients",
+    ),
+    note="The second moment, which C.1 uses.  With alpha = ||x||_inf q = sqrt(d - 1).",
+)
+
+# ---------------------------------------------------------------------------- Sections 1, 5.1, A.2, B.1: baselines
+
+fedbat.say(
+    "algorithm",
+    "baseline.fedavg",
+    "Sections 2 and 5.1, FedAvg",
+    Relations((Eq(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))),), "no compression"),
+    rests_on=["eq2"],
+)
+fedbat.say(
+    "algorithm",
+    "baseline.signsgd",
+    "Sections 1 and A.2, SignSGD",
+    Relations((Eq(m_hat, alpha * sign_m),), "alpha = 0.001 for all data sets"),
+    rests_on=["eq3"],
+)
+fedbat.say(
+    "algorithm",
+    "baseline.ef_signsgd",
+    "Sections 1 and A.2, EF-SignSGD",
+    Relations(
+        (Eq(m_hat, alpha * sign_m), Eq(alpha, Sum(Abs(_update[i]), (i, 1, d)) / d)),
+        "m has the error of the client's round before added to it before it is binarised; no hyper-parameter",
+    ),
+)
+fedbat.say(
+    "algorithm",
+    "baseline.noisy_signsgd",
+    "Sections 1 and A.2, Noisy-SignSGD",
+    Words("The sign of m + xi, xi normal with mean 0 and standard deviation sigma, times alpha; alpha = sigma = 0.01."),
+    note="sigma is not that of Assumption 3.",
+)
+fedbat.say(
+    "algorithm",
+    "baseline.stoc_signsgd",
+    "Sections 1 and A.2, Stoc-SignSGD",
+    equal_to(prob_plus, half=NUMBER / 2, share=m_i / (2 * m_norm)),
+    when=[implied(-m_norm <= m_i, "implied: a norm of m"), implied(m_i <= m_norm, "implied: a norm of m")],
+    also=[Words("||m|| is so large that the two probabilities are both close to 0.5; it is replaced by ||m||_inf")],
+    note="The sign of m_i + xi, xi uniform in [-||m||, ||m||].  alpha = 0.01.",
+)
+fedbat.say(
+    "algorithm",
+    "baseline.zerofl",
+    "Sections 5.1 and A.2, ZeroFL",
+    Words("SWAT in local training, and pruning of the updates after training; a share of 97% is zero."),
+)
+fedbat.say(
+    "algorithm",
+    "baseline.fedpaq",
+    "Section B.1, FedPAQ",
+    Words("Quantises the updates after local training; 3 and 4 bits a parameter."),
+)
+fedbat.say(
+    "algorithm",
+    "baseline.bifl",
+    "Section B.1, BiFL",
+    Words(
+        "Trains a binary neural network locally; uploads binarised weights (BiFL) or full-precision ones (BiFL-Full)."
+    ),
+)
+fedbat.say(
+    "claim",
+    "baseline.bias_claim",
+    "Section 1",
+    Relations((Ne(E(alpha * sign_m), m),), "for SignSGD; stochastic sign methods aim to alleviate the bias"),
+    reads={"m": X},
+)
+
+__all__ = ["E", "binarised", "binarised_sq_x", "bounded", "bounded_x", "drawn", "lipschitz", "noisy", "noisy_x", "smooth",
+           "strongly_convex"]  # fmt: skip
