@@ -20,7 +20,7 @@ from scipy.stats import t as student
 
 from bounds.evaluate import Compiled, Value, compile_statement, compiled, evaluate
 from bounds.tune import admissible_interval
-from simulations import NoSuchConstant, expectation, run, start
+from simulations import NoSuchConstant, expectation, has_expectation, local_steps, run, start
 from simulations.algorithms import Algorithm
 from simulations.problems import Problem, start_of_clients
 from simulations.problems.quadratic import Quadratic
@@ -38,7 +38,9 @@ RECORDED = {
     "gap_last": "gap",
     "min_grad_sq": "grad_sq",
     "avg_grad_sq": "grad_sq",
+    "avg_step_grad_sq": "grad_sq_steps",
 }
+_AVERAGES = ("avg_grad_sq", "avg_step_grad_sq")  # of rounds 0 ... R-1
 
 # Letters of starting points: letter -> the name that `start` gives it
 _AT_START = {
@@ -52,7 +54,7 @@ _AT_START = {
 }
 _OF_CLIENTS = ("het_start", "fj_gap_mean", "dist_sq_mean", "Gamma")
 
-Given = tuple[tuple[str, float | str], ...]
+Given = tuple[tuple[str, "float | str | Callable[[Arena], float]"], ...]
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Arena:
     fractions   step sizes, as fractions of the largest admissible one; of no account where the statement fixes eta
     given       letters that neither problem nor algorithm knows, with their numbers, or the name of the certified
                 constant, or of a number of the clients at the start, that a letter stands for here:
-                (("G_q", 0.0), ("mu", "mu_pl"), ("C_0", "grads_apart"))
+                (("G_q", 0.0), ("mu", "mu_pl"), ("C_0", "grads_apart")); or what gives it for the arena
 
     The letter phi stands for a regularisation: where a statement has it, the algorithm runs on F_m(x) + (phi/2) ||x||^2,
     and what is measured is F all the same.
@@ -99,7 +101,8 @@ class Arena:
     @property
     def kind(self) -> EvidenceKind:
         """`moments`, exact expectation, on quadratics; `run`, Monte Carlo, elsewhere."""
-        return "moments" if isinstance(build(self.problem), Quadratic) else "run"
+        exact = has_expectation(build(self.problem), self.algorithm(eta=1.0), self.rounds)
+        return "moments" if exact else "run"
 
 
 def settings_of(algorithm: Callable[..., Algorithm]) -> dict[str, Any]:
@@ -118,7 +121,8 @@ def constants_of(arena: Arena) -> dict[str, float]:
 
     Raises NoSuchConstant when the problem lacks one, or nobody knows it.
     """
-    return known(arena.statement, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), arena.given)
+    given = tuple((name, value(arena) if callable(value) else value) for name, value in arena.given)
+    return known(arena.statement, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), given)
 
 
 def known(
@@ -132,12 +136,14 @@ def known(
     """
     own, chosen, defined = algorithm.letters(problem), dict(given), definitions(id_)
     if wanted is None:
-        wanted = [s.name for s in compiled(id_).parameters if s.name not in ("R", step_letter(id_))]
+        wanted = [s.name for s in compiled(id_).parameters if s.name not in ("R", step_letter(id_), *_lengths(id_))]
 
     @cache
     def number(name: str) -> float:
         if name in chosen:
             value = chosen[name]
+            if callable(value):
+                raise NoSuchConstant(f"{name} of {id_} is only known for a whole arena")
             if isinstance(value, str):
                 of_problem = value in problem.constants.entries
                 value = problem.constants[value] if of_problem else start_of_clients(problem, x0)[value]
@@ -171,13 +177,23 @@ def definitions(id_: str) -> dict[str, sympy.Expr]:
 
 
 def step_letter(id_: str) -> str:
-    """The letter of the bound's step size: eta_tilde where the statement defines it, else eta."""
-    return "eta_tilde" if "eta_tilde" in definitions(id_) else "eta"
+    """The letter of the bound's step size: eta_tilde, or eta_t where it changes from step to step, if defined; else eta."""
+    return next((letter for letter in ("eta_tilde", "eta_t") if letter in definitions(id_)), "eta")
 
 
 def fixes_step(id_: str) -> bool:
     """Whether the statement says how large its step size is."""
-    return step_letter(id_) in definitions(id_) and step_letter(id_) == "eta"
+    return step_letter(id_) in definitions(id_) and step_letter(id_) != "eta_tilde"
+
+
+def fixes_length(id_: str) -> bool:
+    """Whether the step size that the statement fixes is one for a run of R rounds: then only its end is a test."""
+    defined, name = definitions(id_), step_letter(id_)
+    if not fixes_step(id_):
+        return False
+    letters = {s.name for s in defined[name].free_symbols}
+    letters |= {s.name for letter in letters & set(defined) for s in defined[letter].free_symbols}
+    return "R" in letters
 
 
 def has_penalty(id_: str) -> bool:
@@ -209,7 +225,7 @@ def _function(id_: str, name: str) -> Callable[..., Any]:
 
 def learning_rate(id_: str, step: np.ndarray, **values: float) -> np.ndarray:
     """eta, by the statement's definition of its step size; values: of the algorithm's letters."""
-    if step_letter(id_) == "eta":
+    if step_letter(id_) != "eta_tilde":
         return step
     return np.asarray(step / _function(id_, "per_eta")(**values))
 
@@ -245,16 +261,31 @@ def steps_of(arena: Arena) -> tuple[np.ndarray, float]:
     """The arena's step sizes, (E,), and the smallest that is admissible at R = rounds, 0 where all small ones are."""
     if fixes_step(arena.statement):
         algorithm, name = arena.algorithm(eta=1.0), step_letter(arena.statement)
-        fixed = known(arena.statement, build(arena.problem), arena.x0, algorithm, arena.given, (name,))
+        given = (*arena.given, ("R", float(arena.rounds)), ("t", 0.0))  # a step size that falls: its first
+        fixed = known(arena.statement, build(arena.problem), arena.x0, algorithm, given, (name,))
         return np.array([fixed[name]]), 0.0
     low, high = admissible_steps(arena.statement, R=arena.rounds, **constants_of(arena))
     return np.array([max(low, fraction * high) for fraction in arena.fractions]), low
+
+
+@cache
+def _lengths(id_: str) -> dict[str, tuple[list[str], Callable[..., Any]]]:
+    """What the statement defines by R, such as T = R tau: letters, and the function of them."""
+    found = {}
+    for letter, e in definitions(id_).items():
+        free = sorted(e.free_symbols, key=str)
+        if "R" in [s.name for s in free]:
+            found[letter] = [s.name for s in free], sympy.lambdify(free, e)
+    return found
 
 
 def bound_at(statement: Statement | Compiled, step: np.ndarray, R: np.ndarray, **values: float) -> Value:
     """The bound at step sizes (E, 1) and R (1, R), as far as it depends on them; letters it does not have are left out."""
     made = statement if isinstance(statement, Compiled) else compiled_once(statement)
     everything = {step_letter(made.statement.id): step, "R": R, **values}
+    for letter, (names, length) in _lengths(made.statement.id).items():
+        if set(names) <= set(everything):
+            everything[letter] = length(*(everything[name] for name in names))
     return evaluate(made, strict=False, **{s.name: everything[s.name] for s in made.parameters if s.name in everything})
 
 
@@ -291,24 +322,28 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     assert isinstance(claim, Bound)
     quantity, exact, name = claim.quantity.name, arena.kind == "moments", step_letter(arena.statement)
     recorded = RECORDED[quantity]
-    values, (steps, low) = constants_of(arena), steps_of(arena)
+    steps, low = steps_of(arena)
+    values = constants_of(arena) if "w_r" in definitions(arena.statement) else {}
     first = 1 if low == 0 else int(np.ceil(low * arena.rounds / min(steps) - 1e-9))
     grid = np.unique(np.round(np.geomspace(first, arena.rounds, 40)).astype(int))
+    if fixes_length(arena.statement):
+        grid = np.array([arena.rounds])
     problem, phi = build(arena.problem), regularisation(arena)
     eta = learning_rate(arena.statement, steps, **arena.algorithm(eta=1.0).letters(problem))
     seeds = arena.seeds * (5 if full else 1)
-    measured: Callable[..., xr.Dataset] = expectation if exact else partial(run, seeds=range(seeds))
+    at_random: Callable[..., xr.Dataset] = local_steps.run if recorded == "grad_sq_steps" else run
+    measured: Callable[..., xr.Dataset] = expectation if exact else partial(at_random, seeds=range(seeds))
     data = measured(
         problem if phi is None else Regularised(problem, phi),
         arena.algorithm(eta=eta.tolist()),
         rounds=arena.rounds,
         x0=np.full(problem.d, arena.x0),
         record=(recorded,),
-        at=None if recorded == "grad_sq" else grid,
+        at=None if recorded in ("grad_sq", "grad_sq_steps") else grid,
         average=weight_ratio(arena.statement, steps, **values),
     )
     series = data[recorded]
-    if quantity == "avg_grad_sq":
+    if quantity in _AVERAGES:
         series = series.copy(data=mean_before(series.values))
     diverged = series.isnull()
     if exact:

@@ -116,6 +116,8 @@ HOLDS: dict[str, Callable[[Any, Any], Any]] = {
 def evaluate(statement: str | Statement | Compiled, strict: bool = True, **values: Any) -> Value:
     """Evaluate a bound at numbers or arrays (which broadcast) given by the paper's ASCII names.
 
+    A letter that stands for a list, such as the clients' shares p, takes one list.
+
     statement  an id (compiled once), or a statement, such as a sharpened one (compiled at each call)
     strict     True: raise ConditionViolated when a condition is violated anywhere; False: return the number
                all the same, with the violations listed
@@ -127,7 +129,7 @@ def evaluate(statement: str | Statement | Compiled, strict: bool = True, **value
         statement = compiled(statement)
     elif isinstance(statement, Statement):
         statement = compile_statement(statement)
-    arrays = _checked(statement, values)
+    arrays = _checked(statement, _of_lists(statement.statement, values))
     ordered = [arrays[s.name] for s in statement.parameters]
     shape = np.broadcast_shapes(*(a.shape for a in ordered))
     violations, admissible = [], np.ones(shape, dtype=bool)
@@ -148,6 +150,15 @@ def evaluate(statement: str | Statement | Compiled, strict: bool = True, **value
     if not shape:
         return Value(float(total), {n: float(t) for n, t in terms.items()}, violations, bool(admissible))
     return Value(total, terms, violations, admissible)
+
+
+def _of_lists(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values, with what the bound needs of a list in its place, such as sum p_k^2 of the shares p."""
+    found = dict(values)
+    for letter, (needed, of) in catalogue.paper(statement.paper).lists.items():
+        if letter in found and needed not in found:
+            found[needed] = of([float(v) for v in np.atleast_1d(found.pop(letter))])
+    return found
 
 
 def _checked(statement: Compiled, values: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:

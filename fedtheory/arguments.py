@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
+Lists = Mapping[str, tuple[str, Callable[[Sequence[float]], float]]]  # see Paper.lists
 
-def numbers(arguments: list[str] | None) -> dict[str, float]:
-    """name=value arguments as numbers; fractions are allowed.  Raises ValueError naming the argument."""
+
+def numbers(arguments: list[str] | None, lists: Lists | None = None) -> dict[str, float]:
+    """name=value arguments as numbers; fractions are allowed.
+
+    lists  letters that take a list, as in p=1/2,1/4,1/4, and are replaced by what is needed of it
+
+    Raises ValueError naming the argument.
+    """
     found: dict[str, float] = {}
     for argument in arguments or []:
         name, equals, text = argument.partition("=")
@@ -14,7 +22,11 @@ def numbers(arguments: list[str] | None) -> dict[str, float]:
             raise ValueError(f"{argument!r} is no parameter: expected name=value, such as L=1 or eta_tilde=1/6")
         if name in found:
             raise ValueError(f"parameter {name} is given twice")
-        found[name] = number(name, text)
+        if name in (lists or {}):
+            name, of = (lists or {})[name]
+            found[name] = of([number(argument, part) for part in text.split(",")])
+        else:
+            found[name] = number(name, text)
     return found
 
 

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from typer.exceptions import Abort, TyperException
 
-from fedtheory.arguments import numbers
+from fedtheory.arguments import Lists, numbers
 from theory import catalogue
 from theory.catalogue import UnknownName
 from theory.statement import Status
@@ -59,6 +59,11 @@ def progress() -> Iterator[Any]:
             bars.update(tasks[what], completed=done, total=total)
 
         yield tell
+
+
+def lists_of(id_: str) -> Lists:
+    """The letters of the statement's paper that take a list.  Raises UnknownName."""
+    return catalogue.paper(catalogue.find(id_).paper).lists
 
 
 def print_json(data: Any) -> None:
@@ -111,7 +116,7 @@ def bound(
     """Evaluate a bound at numbers: its value, terms and violated conditions (an error without --lenient or --json)."""
     from bounds import evaluate
 
-    result = evaluate(id_, strict=not (lenient or as_json), **numbers(values))
+    result = evaluate(id_, strict=not (lenient or as_json), **numbers(values, lists_of(id_)))
     if as_json:
         print_json({"id": id_, "value": result.value, "terms": result.terms, "violations": result.violations})
         return
@@ -136,7 +141,7 @@ def tune(
     """The best admissible constant step size of a bound, beside the closed-form choice of the proof."""
     from bounds import rounds_to, tune as best
 
-    given: dict[str, Any] = numbers(values)
+    given: dict[str, Any] = numbers(values, lists_of(id_))
     if epsilon is not None:
         R = rounds_to(epsilon, id_, **given)
         if as_json:
@@ -174,7 +179,7 @@ def compare(first: Id, second: Id, values: Values = None, as_json: AsJson = Fals
     from bounds import compare as beside
     from theory.printing import plain
 
-    c = beside(first, second, **numbers(values))
+    c = beside(first, second, **numbers(values, {**lists_of(first), **lists_of(second)}))
     if as_json:
         print_json(
             {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -40,6 +41,8 @@ _TERM_COLOURS = {
     "drift": SKY,
     "heterogeneity": ORANGE,
     "lag": ORANGE,
+    "start": BLUE,
+    "divergence": ORANGE,
 }
 _OTHER_TERMS = (YELLOW, PURPLE, "#8b5e3c", GREY, "#404080", "#7fbf3f")  # in this order
 _Y_LABELS = {
@@ -47,13 +50,15 @@ _Y_LABELS = {
     "min_grad_sq": r"$\min_{r\leq R}\,\mathbb{E}\|\nabla F(x^{(r)})\|^2$  (units of $F^2/x^2$)",
     "gap_xbar": r"$\mathbb{E}[f(\bar x^R)-f(x^*)]$  (units of $f$)",
     "gap_last": r"$\mathbb{E}[f(w^{(R)})-f(w^{(*)})]$  (units of $f$)",
+    "fedbat.gap_last": r"$\mathbb{E}[F(\mathbf{w}_T)]-F^*$  (units of $F$)",
+    "avg_step_grad_sq": r"$\frac{1}{T}\sum_{t<T}\mathbb{E}\|\nabla F(\bar{\mathbf{w}}_t)\|^2$  (units of $F^2/w^2$)",
     "fedbcgd.avg_grad_sq": r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(x^r)\|^2$  (units of $f^2/x^2$)",
     "avg_grad_sq": r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(w^{(r)})\|^2$  (units of $f^2/w^2$)",
 }
 _TITLE = 44  # characters in a line
 _ROUNDING = 1e-20  # of the bound: a term that is never more counts as none
 _DEEPEST = 1e-80  # of what is highest in a panel: a bound that has fallen further is cut off
-_STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta"}
+_STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta", "eta_t": r"\eta_0"}  # one that falls: its first
 
 
 _CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.4}
@@ -116,7 +121,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         )
         above.set(xscale="log", yscale="log", ylim=(floor / 10, None))
         above.set_title(
-            f"{mathematics(arena.name, _TITLE)}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {measured}",
+            f"{titled(arena.name)}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {measured}",
             fontsize=9,
         )
         below.set(xscale="log", yscale="log", xlabel="rounds R")
@@ -129,7 +134,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
                 axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
                 axis.yaxis.set_minor_locator(NullLocator())
             count_axis(axis.xaxis, at.R.values.max(), at.R.values.min())
-    axes[0, 0].set_ylabel(_y_label(statement.paper, claim.quantity.name))
+    axes[0, 0].set_ylabel(y_label(statement.paper, claim.quantity.name))
     axes[1, 0].set_ylabel("bound / measured")
     shown = {label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     shown = {term: shown[term] for term in colours if term in shown} | shown  # the terms first, in their own order
@@ -159,14 +164,21 @@ def _drawn(statement_id: str, shown: Shown, among: Among, full: bool = False) ->
     return draw(statement_id, shown(own, full), full)
 
 
-def _y_label(paper: str, quantity: str) -> str:
+def titled(name: str) -> str:
+    """An arena's name as mathematics, '2 of 4 clients' and '8 rounds' on one line."""
+    together = re.sub(r"\d+ (of \d+ clients|rounds)", lambda found: found.group().replace(" ", "\u00a0"), name)
+    return mathematics(together, _TITLE)
+
+
+def y_label(paper: str, quantity: str) -> str:
     """In the paper's own letters, where they differ."""
     return _Y_LABELS.get(f"{paper}.{quantity}") or _Y_LABELS[quantity]
 
 
 def _says(statement_id: str) -> str:
     statement = catalogue.find(statement_id)
-    return f"{statement.place}{', corrected' * bool(statement.corrects)}: bound against run"
+    form = f", corrected{', from the start' * statement_id.endswith('.from_start')}" if statement.corrects else ""
+    return f"{statement.place}{form}: bound against run"
 
 
 def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
@@ -185,12 +197,15 @@ def _corrected(arena: Arena, step: float, full: bool) -> tuple[Arena, xr.Dataset
     """The arena of the corrected form of a printed bound at the same learning rate, where it speaks of that one.
 
     It is the corrected form's own arena of the same name, as that may be about a corrected algorithm, or, where it has
-    none, the same.
+    none, the same.  None too where only the assumptions are corrected, and the bound is the printed one.
     """
     ours = [s for s in catalogue.statements() if s.corrects == arena.statement and s.id.endswith(".corrected")]
     if not ours:
         return None
     (statement,) = ours
+    printed = catalogue.find(arena.statement)
+    if (statement.claim, statement.where) == (printed.claim, printed.where):
+        return None
     named = [a for a in paper_arenas(statement.paper) if (a.statement, a.name) == (statement.id, arena.name)]
     twin = at_same_rate(arena, step, (*named, replace(arena, statement=statement.id))[0])
     if twin is None:

@@ -31,6 +31,9 @@ class Run:
     rates  eta_t of step t = 0, 1, ...; those after the last step count in conditions only
     noise  (N, d) and (N, d): +-(c + s w), either sign with probability 1/2, is added to client k's gradient at w
     K      clients a round: None: all, weighed by p; else so many of them, sampled without replacement, weighed alike
+
+    Raises ValueError for shapes that do not fit, shares that are negative or not of sum 1, too few rates, and a K, tau or
+    number of steps out of range.
     """
 
     h: Vectors
@@ -42,6 +45,20 @@ class Run:
     steps: int
     noise: tuple[Vectors, Vectors]
     K: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, rows in {"h": self.h, "b": self.b, "noise[0]": self.noise[0], "noise[1]": self.noise[1]}.items():
+            if len(rows) != len(self.p) or any(len(row) != len(self.w0) for row in rows):
+                raise ValueError(f"{name} = {rows}: expected {len(self.p)} clients with {len(self.w0)} entries each")
+        if not self.p or min(self.p) < 0 or abs(sum(self.p) - 1) > 1e-12:
+            raise ValueError(f"p = {self.p}: expected shares >= 0 of sum 1")
+        if self.K is not None and not 1 <= self.K <= self.N:
+            raise ValueError(f"K = {self.K}: expected 1 to {self.N} clients")
+        if self.tau < 1 or self.steps < 1 or len(self.rates) < self.steps + self.tau:
+            raise ValueError(
+                f"tau = {self.tau}, {self.steps} steps, {len(self.rates)} rates: expected at least 1 each, and rates for a "
+                "round more than the steps"
+            )
 
     @property
     def N(self) -> int:
@@ -200,9 +217,9 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
             row |= _synchronise(leaves, run, p)
         else:
             leaves.known["W"] = leaves.known.pop("V")
-            row |= {"jump_sq": 0 * row["noise_sq"], "bias_w": 0 * row["noise_sq"]}
+            row["jump_sq"] = 0 * row["noise_sq"]
         after = (weights * leaves.known["W"]).sum(1)
-        row["F_bar_next"] = leaves.mean(overall(after))
+        row |= {"F_bar_next": leaves.mean(overall(after)), "grad_next": leaves.mean(_sq(H * after + slope))}
         if star is not None:
             row["Delta_next"] = leaves.mean(_sq(after - star))
         rows.append(row)
@@ -242,7 +259,7 @@ def _synchronise(leaves: Leaves, run: Run, p: Numbers) -> dict[str, Any]:
             "A_bin": E(_sq((drawn * (Y - V)).sum(1) / run.K)), "A_2": E(_sq((drawn * V).sum(1) / run.K - v_bar)),
             "A_1_parts": E((drawn[..., 0] * _sq(Y - V)).sum(1)) / run.K**2,
         }  # fmt: skip
-    row |= {"jump_sq": E(_sq(new - v_bar)), "bias_w": _sq(E(new) - E(v_bar))}
+    row |= {"jump_sq": E(_sq(new - v_bar)), "w_mean": list(E(new)), "v_mean": list(E(v_bar))}
     del leaves.known["Y"], leaves.known["V"]
     leaves.known["W"], leaves.known["W0"] = np.repeat(new[:, None], N, 1), new
     zeros = leaves.known["W"] * 0

@@ -205,15 +205,17 @@ def readable(latex: str) -> str:
 
 
 _GREEK = {
-    "alpha": "α", "gamma": "γ", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "phi": "φ", "kappa": "κ", "mu": "μ",
-    "tau": "τ", "pi": "π", "eta": "η", "xi": "ξ", "zeta": "ζ", "sigma": "σ", "Psi": "Ψ", "Xi": "Ξ",
-    "beta": "β", "lambda": "λ",
+    "alpha": "α", "gamma": "γ", "Gamma": "Γ", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "phi": "φ", "kappa": "κ",
+    "mu": "μ", "tau": "τ", "pi": "π", "eta": "η", "xi": "ξ", "zeta": "ζ", "sigma": "σ", "Psi": "Ψ", "Xi": "Ξ",
+    "beta": "β", "lambda": "λ", "rho": "ρ",
 }  # fmt: skip
 _READABLE = (
     (r"\\mathbb\{E\}(?=\w)", "E "),
     (r"\\mathbb\{E\}", "E"),
     (r"\\mathcal\{(.)\}", lambda m: {"E": "ℰ", "B": "ℬ"}.get(m[1], m[1])),
-    (r"\\math(?:bf|rm)\{([^{}]*)\}", r"\1"),
+    (r"\\(?:math(?:bf|rm|bb)|boldsymbol|operatorname)\{([^{}]*)\}", r"\1"),
+    (r"\\partial\s*", "∂"),
+    (r"\\infty", "∞"),
     (r"\\bar\s*\{?(\w)\}?", "\\1\u0304"),
     (r"\\hat\s*\{?(\w)\}?", "\\1\u0302"),
     (r"\\in(?![a-z])\s*", "∈"),

@@ -384,10 +384,19 @@ class Paper:
     """A paper under its short name, collecting its symbols and statements as its modules declare them.
 
     step_sizes  the letters of its step sizes: of those that a bound has, the first is the one to tune
+    lists       letters that stand for a list of numbers: the letter of what its bounds need of it, and how that is found
     """
 
-    def __init__(self, name: str, title: str, citation: str, step_sizes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        citation: str,
+        step_sizes: Sequence[str] = (),
+        lists: Mapping[str, tuple[str, Callable[[Sequence[float]], float]]] | None = None,
+    ) -> None:
         self.name, self.title, self.citation, self.step_sizes = name, title, citation, tuple(step_sizes)
+        self.lists = dict(lists or {})
         self.symbols: dict[str, Symbol] = {}
         self.statements: dict[str, Statement] = {}
         self.errata: list[Erratum] = []

@@ -1,1 +1,13 @@
-"""The FedBAT paper in numbers: its one-round statements on exact instances."""
+"""The FedBAT paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
+
+from bounds.arena import arena_evidence
+from bounds.fedbat import one_round, practice
+from bounds.fedbat.arenas import ARENAS, SEARCHED, on_data
+from theory.statement import Evidence
+
+__all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
+
+
+def evidence() -> list[Evidence]:
+    """Every bound on whole runs against its arenas; every statement about one round; what the paper sets up."""
+    return [*arena_evidence(ARENAS), *one_round.evidence(), *practice.evidence()]

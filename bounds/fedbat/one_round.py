@@ -38,6 +38,7 @@ _C = (
     "eq42", "eq44", "eq45", "eq46", "eq47", "eq48", "eq50",
 )  # fmt: skip
 PRINTED = (*_C, *_D, *_E)
+_OF_ENTRIES = ("w_mean", "v_mean")
 _OF_CLIENTS = ("x_star_k", "spread_k", "moved_k_sq", "steps_sum", "steps_sum_w", "steps_sq", "steps_sq_w")
 _CONSTANTS = ("N", "K", "tau", "L", "mu", "p_sq", "q", "G", "sigma", "eta")
 _ROUNDING = 1e-9
@@ -163,7 +164,7 @@ def fits(run: Run, to: Compiled) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """An inequality in numbers, at step t, for client k (from 1) where it speaks of one; `own`: of the claim itself."""
+    """An inequality in numbers, at step t, for client or entry k (from 1) where it speaks of one; `own`: of the claim."""
 
     comparison: Comparison
     t: int
@@ -172,7 +173,12 @@ class Case:
 
 
 def cases(run: Run, to: Compiled) -> Iterator[Case]:
-    """The inequalities in numbers at every step of the run, where all conditions hold at every one of its steps."""
+    """The inequalities in numbers at every step of the run, where all conditions hold at every one of its steps.
+
+    Raises ValueError for more than two coordinates.
+    """
+    if run.d > 2:
+        raise ValueError(f"d = {run.d}: expected 1 or 2, where q = sqrt(d - 1) is a whole number")
     rows = measured(run)
     curvatures = [v for row in run.h for v in row]
     where = "x" if to.at_x else "w"
@@ -194,9 +200,9 @@ def cases(run: Run, to: Compiled) -> Iterator[Case]:
         for letters, inequality, own in to.claims:
             if not letters <= present:
                 continue
-            clients = range(run.N) if letters & set(_OF_CLIENTS) else range(1)
-            for k in clients:
-                at = {n: v[k] if isinstance(v, list) else v for n, v in values.items()}
+            count = run.N if letters & set(_OF_CLIENTS) else run.d if letters & set(_OF_ENTRIES) else 1
+            for k in range(count):
+                at = {n: v[k] if isinstance(v, list) and k < len(v) else v for n, v in values.items()}
                 says, quantity, minus, plus, equality = inequality
                 yield Case(Comparison(says, quantity(at), minus(at), plus(at), equality), t, k + 1, own)
 
@@ -270,7 +276,14 @@ def _vectors(rows: list[list[Fraction]]) -> tuple[tuple[Fraction, ...], ...]:
 def family(appendix: Appendix, strong: bool, count: int) -> tuple[Run, ...]:
     """Runs of a setting, the same for all its statements."""
     random, like = Random(f"{appendix}{strong}"), Compiled(appendix, (), (), False, strong)
-    return tuple(dict.fromkeys(_drawn(random, like) for _ in range(count)))
+    drawn = [_drawn(random, like) for _ in range(count)]
+    return tuple(dict.fromkeys((*drawn, *map(_at_rest, drawn[: count // 6]))))
+
+
+def _at_rest(run: Run) -> Run:
+    """The run from a point at which all clients' gradients are 0, so that only noise moves it."""
+    b = [[-c * w for c, w in zip(row, run.w0, strict=True)] for row in run.h]
+    return replace(run, b=_vectors(b))
 
 
 def _varied(run: Run, to: Compiled, random: Random) -> Run:
@@ -359,8 +372,8 @@ def _refuted(run: Run, case: Case, to: Compiled) -> Verdict:
     noise = {"noise": f"+-({_told(run.noise[0])} + {_told(run.noise[1])} w)"} if noisy else {}
     witness: dict[str, Any] = {
         "h": _told(run.h), "b": _told(run.b), "p": _told(run.p), "w_0": _told(run.w0),
-        "eta_0, eta_1 ...": _told(run.rates[: run.steps]) if len(set(run.rates)) > 1 else str(run.rates[0]),
-        "tau": run.tau, "N": run.N, **({"K": run.K} if run.K else {}),
+        "eta_0, eta_1 ...": _told(run.rates) if len(set(run.rates)) > 1 else str(run.rates[0]),
+        "tau": run.tau, "steps": run.steps, "N": run.N, **({"K": run.K} if run.K else {}),
         **noise,
         "t": case.t, "k": case.k, "relation": c.says, "left": str(left), "right": str(right),
     }  # fmt: skip

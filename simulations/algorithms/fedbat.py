@@ -30,7 +30,7 @@ from simulations.algorithms.fedbcgd import (
     whole,
     with_error_memory,
 )
-from simulations.algorithms.fedcom import FLOAT, UNCOMPRESSED, FedPAQ, sampled, to_clients
+from simulations.algorithms.fedcom import FLOAT, UNCOMPRESSED, FedPAQ, at_clients, everyone, sampled, to_clients
 from simulations.binarisation import binarise, derivatives, step_size, wire_bits
 from simulations.compressors import QSGD, MaxSign, NoisySign, Sign, StochasticSign, TopK
 from simulations.draws import Draw, Draws
@@ -39,6 +39,7 @@ from simulations.problems import Array, Problem
 StepSize = Literal["learned", "max"]
 Sent = Literal["all", "printed"]
 Gamma = Literal["theorem", "printed"]
+Active = Literal["sampled", "all"]
 Upload = Literal["binarised", "full"]
 
 
@@ -57,10 +58,15 @@ class FedBAT:
     gamma      None: eta throughout; else local step t = 0, 1, 2 ... of the whole run has eta gamma / (gamma + t), as in
                Theorems 1 and 2 with eta = 2 / (mu gamma).  "printed": gamma = max(8 L/mu, tau) - 1, as they print it;
                "theorem": max(8 L/mu, tau), with the certified constants of the problem
+    least      full-precision steps at least.  0: Algorithm 1 as printed; 1: corrected, so that it moves with phi = 0 and
+               with tau = 1.  Where they are all tau steps, alpha' is the mean size of m after them
+    active     "sampled": those train whose updates are used; "all": every client, as Appendix D.1 analyses it, and of
+               their updates those of the same sample are used.  Draws go by client, so the model comes out the same
 
     The layers are the problem's blocks.  Raises ValueError for a tau or K that is not a whole number >= 1, an eta that is
     not a positive finite number (or several), a phi outside [0, 1), a negative rho, a gamma that is not positive and
-    finite, and other words; for a gamma by its word NoSuchConstant in a round, where the problem has no L or mu.
+    finite, a least that is not a whole number >= 0, and other words; for a gamma by its word NoSuchConstant in a round,
+    where the problem has no L or mu.
     """
 
     tau: int
@@ -71,6 +77,8 @@ class FedBAT:
     step_size: StepSize = "learned"
     sent: Sent = "all"
     gamma: float | Gamma | None = None
+    least: int = 0
+    active: Active = "sampled"
     weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -89,11 +97,13 @@ class FedBAT:
             positive("gamma", self.gamma)
         one_of("step_size", self.step_size, StepSize)
         one_of("sent", self.sent, Sent)
+        whole("least", self.least, 0)
+        one_of("active", self.active, Active)
 
     @property
     def warm_up(self) -> int:
-        """floor(phi tau), rounding errors apart."""
-        return int(np.floor(self.phi * self.tau + 1e-9))
+        """max(least, floor(phi tau)), rounding errors apart, and at most tau."""
+        return min(self.tau, max(self.least, int(np.floor(self.phi * self.tau + 1e-9))))
 
     def participants(self, problem: Problem) -> int:
         """K, by default all.  Raises ValueError when that is more than there are."""
@@ -130,7 +140,8 @@ class FedBAT:
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """w (E, N, d) -> w (E, N, d)."""
-        clients = participating(problem, draws, self.participants(problem))
+        chosen = participating(problem, draws, self.participants(problem))
+        clients = chosen if self.active == "sampled" else np.repeat(everyone(problem), len(chosen), axis=0)
         draw, coins, eta = draws.of(clients, self.tau), draws.codes(clients).local, eta[..., None]
         layers = Layers(problem)
         # lines 11 and 12
@@ -153,12 +164,14 @@ class FedBAT:
             by_m, by_alpha = derivatives(m, layers.spread(alpha), zeta)
             m = m - rate * (g * by_m)
             exponent = exponent - rate * self.rho * alpha * layers.sum(g * by_alpha)
+        if self.warm_up == self.tau:  # line 22 of the corrected listing
+            initial = layers.mean(np.abs(m))
         # lines 23 and 24
         if self.sent == "all":
             alpha = layers.spread(self._alpha(layers, m, initial, exponent))
             mhat = binarise(m, alpha, coins.step(self.tau).uniform(problem.d))
         # line 7, (11)
-        return x + aggregated(problem, clients, mhat)
+        return x + aggregated(problem, chosen, mhat if clients is chosen else at_clients(mhat, chosen))
 
     def _alpha(self, layers: Layers, m: Array, initial: Array, exponent: Array) -> Array:
         """The step sizes, (E, N, K, layers)."""
@@ -314,6 +327,7 @@ class Layers:
 
 VARIANTS: dict[str, Callable[..., Algorithm]] = {
     "FedBAT": FedBAT,
+    "FedBAT, corrected": partial(FedBAT, least=1),
     "FedBAT, line 23 as printed": partial(FedBAT, sent="printed"),
     "FedBAT, as analysed": partial(FedBAT, phi=0.0, step_size="max"),
 }

@@ -70,6 +70,8 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
         values["a"] = values.get("d", 1.0) * draw(_fractions)
     if id_.startswith("fedbcgd."):
         _blocks(draw, id_, values)
+    if id_.startswith("fedbat."):
+        _binarised(draw, id_, values)
     if id_ == "sfl.lemma7.tuning":
         values["c"] = draw(st.floats(1e-2, 1e2))
     if id_.startswith(("sfl.lemma7.eq38.", "sfl.lemma7.eq39.")):  # their condition on T leaves a step size
@@ -102,6 +104,31 @@ def _blocks(draw: st.DrawFn, id_: str, values: dict[str, Any]) -> None:
         values["a"] = draw(st.floats(0.5, 1.0))
     if "eta" in values and "beta" in values and "T" in values:
         values["eta"] = draw(_fractions) / (2 * values["beta"] * values["T"])
+
+
+def _binarised(draw: st.DrawFn, id_: str, values: dict[str, Any]) -> None:
+    """K of N clients and their shares, the learning rates of a round, and what letters of the FedBAT paper imply."""
+    N, t, d = draw(st.integers(2, 40)), draw(st.integers(1, 400)), draw(st.integers(2, 40))
+    counts = {"N": N, "K": draw(st.integers(1, N)), "t": t, "t_0": draw(st.integers(0, t)), "d": d}
+    amounts = {"p_sq": 1 / N + (1 - 1 / N) * draw(_fractions)}
+    if "L" in values:
+        amounts["eta_t"] = draw(_fractions) / (4 * values["L"])
+    elif "eta_t" in values:
+        amounts["eta_t"] = values["eta_t"]
+    if "eta_t" in amounts:
+        constant = id_ in ("fedbat.lemma6", "fedbat.eq62", "fedbat.eq64")  # as they print it
+        amounts["eta_later"] = amounts["eta_t"] * (1 if constant else 0.5 + 0.5 * draw(_fractions))
+        amounts["eta_start"] = amounts["eta_t"] * (1 + draw(_fractions))
+    if "Delta_t" in values and "v" in values:
+        amounts["Delta_t"] = values["v"] / (t + values["gamma"]) * draw(_fractions)
+    if "alpha" in values:
+        values["alpha"] = draw(st.floats(1e-2, 1e2))
+    for inside, within in (("x", "alpha"), ("m_i", "m_norm")):
+        if inside in values:
+            amounts[inside] = values[within] * (2 * draw(_fractions) - 1)
+    if "x_max" in values:
+        amounts["x_sq"] = values["x_max"] ** 2 * (1 + (d - 1) * draw(_fractions))
+    values |= {name: value for name, value in (counts | amounts).items() if name in values}
 
 
 @st.composite

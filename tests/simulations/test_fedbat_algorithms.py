@@ -59,9 +59,11 @@ def one_client(w: np.ndarray, k: int, r: int, a: FedBAT) -> np.ndarray:
         return straight_through.binarise(m, alpha[of_layer], zeta)
 
     sent = torch.zeros(6, dtype=torch.float64)
+    warm_up = max(a.least, floor(a.phi * a.tau))
+
     for s in range(a.tau):
-        aware = s >= floor(a.phi * a.tau)
-        if s == floor(a.phi * a.tau):
+        aware = s >= warm_up
+        if s == warm_up:
             initial = torch.stack([m[part].detach().abs().mean() for part in LAYERS.values()])
         mhat = binarised(s) if aware else m
         y = start + mhat
@@ -74,6 +76,8 @@ def one_client(w: np.ndarray, k: int, r: int, a: FedBAT) -> np.ndarray:
                 if v.grad is not None:
                     v -= rate * v.grad
                 v.grad = None
+    if warm_up >= a.tau:
+        initial = torch.stack([m[part].detach().abs().mean() for part in LAYERS.values()])
     if a.sent == "all":
         sent = binarised(a.tau).detach()
     return sent.numpy()
@@ -85,6 +89,9 @@ def one_client(w: np.ndarray, k: int, r: int, a: FedBAT) -> np.ndarray:
         *(FedBAT(tau, 0.02, K, phi, rho) for tau, K, phi, rho in product((2, 5), (None, 2), (0.5, 0.3), (0.0, 6.0))),
         FedBAT(1, 0.2),
         FedBAT(4, 0.02, 3, sent="printed"),
+        *(FedBAT(tau, 0.02, 2, phi, least=1) for tau, phi in ((1, 0.0), (1, 0.5), (3, 0.0), (4, 0.5))),
+        FedBAT(3, 0.02, None, 0.5, least=5),
+        *(FedBAT(3, 0.02, K, least=1, active="all") for K in (2, 3, None)),
         FedBAT(3, 0.2, None, 0.0, step_size="max"),
         FedBAT(4, 0.2, 2, 0.5, step_size="max"),
         FedBAT(3, 0.25, None, 0.0, step_size="max", gamma=8.0),
@@ -156,6 +163,62 @@ def test_what_stops_it() -> None:
     assert moved(FedBAT(2, 0.02)).all() and moved(FedBAT(1, 0.2, phi=0.0, step_size="max")).all()
 
 
+def test_corrected_it_moves() -> None:
+    """One step at least before the step sizes are set: with phi = 0 and with tau = 1, there after the only one."""
+    corrected = VARIANTS["FedBAT, corrected"]
+    assert moved(corrected(5, 0.02, phi=0.0)).all() and moved(corrected(1, 0.2)).all()
+    steps = [(1, 0.0, 1), (1, 0.5, 1), (2, 0.0, 1), (2, 0.5, 1), (4, 0.5, 2), (5, 0.1, 1)]
+    assert [FedBAT(tau, 0.1, phi=phi, least=1).warm_up for tau, phi, _ in steps] == [least for *_, least in steps]
+    assert FedBAT(3, 0.1, least=7).warm_up == 3 and FedBAT(3, 0.1, phi=0.0).warm_up == 0
+    # where one step is taken anyway, nothing changes
+    for phi in (0.5, 0.75):
+        ends = [run(PROBLEM, build(4, 0.02, phi=phi), rounds=3, record=("dist2",)) for build in (FedBAT, corrected)]
+        np.testing.assert_array_equal(ends[0].dist2, ends[1].dist2)
+
+
+def test_one_step_is_the_signs_of_its_gradient_with_their_mean_size() -> None:
+    algorithm = VARIANTS["FedBAT, corrected"](1, 0.2, K=1)
+    draws, w = Draws.of_seeds(np.array([3]), 0), np.linspace(1, -1, 6)
+    new = algorithm.round(PROBLEM, w[None, None], np.full((1, 1, 1), 0.2), draws, lambda *_: None, {})[0, 0]
+    k = draws.order(4, 1)[0, 0]
+    m = -0.2 * (QUADRATIC.H[k] @ w + QUADRATIC.b[k])
+    for part in LAYERS.values():
+        np.testing.assert_allclose(np.abs(new - w)[part], np.abs(m[part]).mean(), rtol=1e-12)
+
+
+class Watched:
+    """Counts how many clients' gradients a problem is asked for."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem, self.asked = problem, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.problem, name)
+
+    def gradient(self, x: np.ndarray, client: np.ndarray, draw: Any) -> np.ndarray:
+        self.asked += client.shape[1]
+        return self.problem.gradient(x, client, draw)
+
+
+@pytest.mark.parametrize("K", [1, 3, 4])
+@pytest.mark.parametrize("weights", [None, (0.1, 0.2, 0.3, 0.4)], ids=["alike", "weighted"])
+def test_all_active_is_the_same_model(K: int, weights: Any) -> None:
+    """Appendix D.1: all clients train, those sampled are used; bit for bit, for several seeds and step sizes, with noise."""
+    noisy = replace(QUADRATIC, sigma=0.5, weights=weights)
+    w, eta = np.broadcast_to(np.linspace(1, -1, 6), (2, 5, 6)), np.array([0.02, 0.05]).reshape(2, 1, 1)
+    for settings in ({"phi": 0.5}, {"phi": 0.0, "step_size": "max"}):
+        ends, asked = [], []
+        for active in ("sampled", "all"):
+            problem: Any = Watched(Layered(noisy))
+            algorithm, x = FedBAT(3, [0.02, 0.05], K, active=active, **settings), w
+            for r in range(3):
+                x = algorithm.round(problem, x, eta, Draws.of_seeds(np.arange(5), r), lambda *_: None, {})
+            ends.append(x)
+            asked.append(problem.asked)
+        np.testing.assert_array_equal(*ends)
+        assert asked == [9 * K, 9 * 4]
+
+
 def test_as_analysed_it_has_no_bias() -> None:
     """tau = 1: the mean of a round over the coins is FedAvg's."""
     one = FedBAT(1, 0.3, phi=0.0, step_size="max")
@@ -193,6 +256,8 @@ def test_names_and_bad_settings() -> None:
         ({"gamma": "proved"}, "gamma = 'proved': expected one of 'theorem', 'printed'"),
         ({"step_size": "mean"}, "step_size = 'mean': expected one of 'learned', 'max'"),
         ({"sent": "last"}, "sent = 'last'"),
+        ({"least": -1}, "least = -1"),
+        ({"active": "none"}, "active = 'none': expected one of 'sampled', 'all'"),
     ]
     for given, said in bad:
         with pytest.raises(ValueError, match=said):

@@ -257,6 +257,7 @@ def built(name: str, **given: Any) -> Any:
 WEIGH = {
     *(
         "FedBAT",
+        "FedBAT, corrected",
         "FedBAT, line 23 as printed",
         "FedBAT, as analysed",
         "EF-SignSGD",

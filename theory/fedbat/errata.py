@@ -1,1 +1,226 @@
 """The errors of the FedBAT paper, by severity; what machines found about each is computed, not written here."""
+
+from __future__ import annotations
+
+from theory.fedbat.paper import paper as fedbat
+
+# Statements that fail
+
+fedbat.erratum(
+    "alg1",
+    "breaks the statement",
+    "step size set at s = floor(phi tau), (13); line 23 sends mbar_{t,tau-1}, alpha_{t,tau-1}",
+    "Where floor(phi tau) = 0, that is for phi = 0 as in the analysis, or tau = 1, m is 0 there, so alpha' = 0, alpha = 0 "
+    "for good, and the model never moves; and line 23 sends the result of tau - 1 steps.  One step before the step sizes "
+    "are set, and what all tau steps have led to.",
+    "alg1.corrected",
+)
+fedbat.erratum(
+    "eq10",
+    "breaks the statement",
+    "to restrict the value of alpha to be positive",
+    "alpha' e^{rho alpha_e} is positive where alpha' is, and (13) gives alpha' = 0 for a layer whose update is 0.",
+    "eq10.corrected",
+)
+fedbat.erratum(
+    "eq14",
+    "breaks the statement",
+    "alpha_{t,s+1} = alpha_{t,s} - eta_t dF_k/dalpha_{t,s}",
+    "By (10) alpha_e is what is learned, so that alpha stays positive; a step of alpha itself can make it negative.  By the "
+    "chain rule alpha is multiplied by exp(-rho^2 eta alpha dF_k/dalpha).",
+    "eq14.corrected",
+)
+fedbat.erratum(
+    "assump5.claim",
+    "breaks the statement",
+    "Assumption 5 is satisfied by the binarisation operator S as defined in (6)",
+    "Not with a step size of its own: S(0) is +-alpha, and no q bounds that by q ||0||.  With alpha = ||x||_inf, as the "
+    "analysis has it, it is, for q = sqrt(d - 1).",
+    "assump5.claim.corrected",
+)
+fedbat.erratum(
+    "eq38",
+    "breaks the statement",
+    "+ tau [C]; and -E||x_t^k - w*||^2 = -E||wbar_t - x_t^k||^2 - E||wbar_t - w*||^2",
+    "C alone: where C < 0, tau C claims too much.  The equality holds after summing over the clients, with weights p_k.",
+    "eq38.corrected",
+)
+fedbat.erratum(
+    "claim.rho",
+    "breaks the statement",
+    "the gradual increase in rho leads to a slight continuous improvement until rho reaches 10",
+    "From rho = 6 to 8 the accuracy falls on three of the four data sets of Table 2 (FMNIST 89.0 to 88.7, CIFAR-10 81.0 to "
+    "80.6, CIFAR-100 49.2 to 48.8), by less than the deviations of Table 1; on SVHN from 8 on.",
+)
+fedbat.erratum(
+    "table3",
+    "breaks the statement",
+    "a marginal reduction in accuracy for phi of 0.3 or 0.7, and more decline with 0.9 or 0.1",
+    "On FMNIST 0.7 is as accurate as 0.5 (89.0), and on SVHN 0.9 is more accurate than 0.7 (88.6 and 88.5); on the mean of "
+    "the four data sets there is a reduction, and a further decline.",
+)
+
+# Hypotheses that the proofs use and the statements do not have
+
+fedbat.erratum(
+    "eq2",
+    "missing hypothesis",
+    "p'_k = p_k / sum of the sampled p_k, K clients sampled at random",
+    "Where the shares differ the mean over the samples is not the weighted mean of all clients: with p = (1/2, 1/4, 1/4) and "
+    "K = 2 the clients count 4/9, 5/18, 5/18.  Theorem 2 has p_k = 1/N.",
+)
+_WHERE = "Gradients are taken at x_t^k, the binarised parameters; a bound at w_t^k says nothing of them."
+fedbat.erratum(
+    "assump3",
+    "missing hypothesis",
+    "E||grad F_k(w_t^k, xi) - grad F_k(w_t^k)||^2 <= sigma^2",
+    f"{_WHERE}  Asked for at x_t^k.",
+    "assump3.corrected",
+)
+fedbat.erratum(
+    "assump4",
+    "missing hypothesis",
+    "E||grad F_k(w_t^k, xi)||^2 <= G^2 for t = 1, ..., T",
+    f"{_WHERE}  Asked for at x_t^k, and for step 0 too, which the first round needs.",
+    "assump4.corrected",
+)
+fedbat.erratum(
+    "assump5",
+    "missing hypothesis",
+    "E||S(x) - x|| <= q ||x||",
+    "A first moment, used as a second (C.1, (48), (50)).  For unbiased operators in general a first moment bounds no second "
+    "one; for this operator both need the same q over all x, at a single x they do not.",
+    "assump5.corrected",
+)
+fedbat.erratum(
+    "assump5",
+    "missing hypothesis",
+    "q, a constant",
+    "For this operator the least q is sqrt(d - 1), attained by updates with one nonzero entry: the bounds of Theorems 1 to "
+    "3 grow with the dimension, which appears in none of them, and 'comparable to FedAvg' is comparable up to a factor d.",
+)
+fedbat.erratum(
+    "assump1",
+    "missing hypothesis",
+    "F_k(v) <= F_k(w) + (v - w)^T grad F_k(w) + (L/2) ||v - w||^2",
+    "Bounds F_k from above; (78) needs gradients that are L-Lipschitz, as 'L-smooth' says, so from below too.",
+    "assump1.corrected",
+)
+for _name in ("lemma2", "eq44"):
+    fedbat.erratum(
+        _name,
+        "missing hypothesis",
+        "E||g_t - gbar_t||^2 = E||sum_k p_k (grad F_k(w_t^k, xi) - grad F_k(w_t^k))||^2",
+        f"{_WHERE}",
+        f"{_name}.corrected",
+    )
+for _name in ("lemma3", "lemma4", "lemma6", "eq48", "eq50", "eq62", "eq64"):
+    fedbat.erratum(
+        _name,
+        "missing hypothesis",
+        "Assumption 4 bounds the gradients by G",
+        f"{_WHERE}  With Assumption 4 at x_t^k it holds, without the factor 4, in eta_{{t_0}}, the learning rate of the "
+        "round's first step.",
+        f"{_name}.corrected",
+    )
+fedbat.erratum(
+    "eq46",
+    "missing hypothesis",
+    "Assumption 4; sum_k p_k eta_t^2 (tau-1)^2 G^2 in the fifth line",
+    f"{_WHERE}  The fifth line needs eta_{{t_0}}: steps before t are no smaller than that of t.",
+    "eq46.corrected",
+)
+fedbat.erratum(
+    "eq47",
+    "missing hypothesis",
+    "w_t^k - wbar_{t_0} = - sum eta_t grad F_k(w_t^k, xi)",
+    "By (17) the gradients are those at x_t^k.",
+    "eq47.corrected",
+)
+fedbat.erratum(
+    "remark3",
+    "missing hypothesis",
+    "learning the step size shall be able to achieve a smaller value of q and enhance the performance",
+    "A smaller error, yes; but with every alpha below ||x||_inf S is biased, and every theorem rests on E S(x) = x.  So "
+    "none covers Algorithm 1 as the experiments run it, with phi = 0.5 and a learned step size.",
+)
+
+# Proofs that break, of statements that are right, or are right under the corrected assumptions
+
+fedbat.erratum(
+    "eq42",
+    "breaks the proof",
+    "rests on (38) and (41) as printed",
+    "From (38) with C in place of tau C, and (41) with F* in place of F_k*, it follows.",
+)
+fedbat.erratum(
+    "thm1",
+    "breaks the proof",
+    "Lemmas 3 and 4 for all t >= 0, with eta_t = 2/(mu (gamma + t))",
+    "eta_t <= 2 eta_{t+tau} fails at t = 0 where tau >= 8 kappa; what a round needs, eta_{t_0} <= 2 eta_t, holds.  The "
+    "lemmas need Assumptions 3 to 5 as corrected.  With gamma = max{8 kappa, tau} the bound speaks of the model w_0 that "
+    "the algorithm starts with, not of the virtual one after its first step.",
+    "thm1.corrected",
+)
+fedbat.erratum(
+    "eq57",
+    "breaks the proof",
+    "from Lemma 6",
+    "Lemma 6 is stated for eta_t <= eta_{t+tau}, a constant learning rate; this one falls.",
+    "eq57.corrected",
+)
+fedbat.erratum(
+    "thm2",
+    "breaks the proof",
+    "Lemmas 3 and 6 for the eta_t of Theorem 1",
+    "As for Theorem 1 and (57).  N = 1 divides by 0.",
+    "thm2.corrected",
+)
+fedbat.erratum(
+    "thm3",
+    "breaks the proof",
+    "4 tau^2 G^2, 4 (1+q^2)(tau-1)^2 G^2, + Gamma; grad F(w_t)",
+    "The lemmas need Assumptions 3 to 5 as corrected.  The learning rate is constant, so the factors 4 are 1; F(w_T) >= "
+    "F*, so Gamma is not needed; what is bounded are gradients at the mean wbar_t of all clients' parameters, of which the "
+    "server has every tau-th.",
+    "thm3.corrected",
+)
+
+# Misprints
+
+fedbat.erratum(
+    "eq41",
+    "misprint",
+    "C = ...; gamma_t (eta_t L - 1) sum_k p_k (F_k(wbar_t) - F_k*)",
+    "C <= ..., by (40); F* in place of F_k*.  Its last line is right.",
+    "eq41.corrected",
+)
+fedbat.erratum("eq45", "misprint", "(wbar_t - w_t^k) - (w_t^k - x_t^k)", "(wbar_t - w_t^k) + (w_t^k - x_t^k).")
+fedbat.erratum("lemma6", "misprint", "eta_t <= eta_{t+tau}", "eta_t <= 2 eta_{t+tau}, as in Lemmas 3 and 4.")
+fedbat.erratum(
+    "d1.sync",
+    "misprint",
+    "I_tau = {n tau | n = 1, 2, ..., N}",
+    "n = 1, 2, ...: N is the number of clients.",
+    "d1.sync.corrected",
+)
+fedbat.erratum("d1.update", "misprint", "S_m(v_t^k) in (53)", "S_m(v_{t+1}^k).", "d1.update.corrected")
+fedbat.erratum(
+    "e1.update",
+    "misprint",
+    "gbar_t = grad F(x_t^k) = sum_k p_k grad F_k(x_t^k)",
+    "The clients' x_t^k differ: gbar_t is no gradient of F.  And (68) has all clients, not the sampled ones of the theorem.",
+    "e1.update.corrected",
+)
+fedbat.erratum("eq59", "misprint", "||w_1 - w*||^2", "Its expectation, as in Theorem 2.")
+fedbat.erratum("eq71", "misprint", "eta_t^2 in the last term", "eta^2; also in (72).")
+fedbat.erratum("eq80", "misprint", "Summing Eq. 79 into Eq. 77", "Into (76).")
+fedbat.erratum("assump2", "misprint", "u-strongly convex", "mu-strongly convex.")
+fedbat.erratum(
+    "claim.accuracy",
+    "misprint",
+    "exceeds the accuracy of baselines by up to 9%",
+    "By up to 9 percentage points over the best baseline (CIFAR-100, Non-IID-2, 100 clients: 49.2 and 40.2), which is 22 % "
+    "of its accuracy; SignSGD alone is exceeded by up to 24.5 points.",
+)
+fedbat.erratum("table4", "misprint", "Convd2d", "Conv2d.")

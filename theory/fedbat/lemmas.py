@@ -432,7 +432,7 @@ fedbat.say(
                     - mu * eta_t * x_star_sq,
                 ),
                 Eq(-x_star_k, -spread_k - Delta_t),
-                Le(-spread_k - Delta_t, -Delta_t, evaluate=False),
+                Le(-x_star_k, -Delta_t),
             ),
             "in between; the last two for every client",
         )

@@ -7,9 +7,20 @@ before it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import fsum
+
 import sympy
 
 from theory.statement import NUMBER, F, Paper, X
+
+
+def squared_shares(p: Sequence[float]) -> float:
+    """sum_k p_k^2.  Raises ValueError for shares that are not positive, or whose sum is not 1."""
+    if not all(share > 0 for share in p) or abs(fsum(p) - 1) > 1e-9:
+        raise ValueError(f"p = {list(p)}: expected the clients' shares, positive and of sum 1")
+    return fsum(share**2 for share in p)
+
 
 paper = Paper(
     "fedbat",
@@ -17,6 +28,7 @@ paper = Paper(
     "Shiwei Li, Wenchao Xu, Haozhao Wang, Xing Tang, Yining Qi, Shijie Xu, Weihong Luo, Yuhua Li, Xiuqiang He and Ruixuan "
     "Li, ICML 2024",
     step_sizes=("eta",),
+    lists={"p": ("p_sq", squared_shares)},
 )
 
 _count = {"integer": True, "positive": True}
@@ -42,7 +54,7 @@ i = _symbol("i", "i", "index of an entry", **_count)
 t = _symbol("t", "t", "step of the whole run", **_index)
 t_0 = _symbol("t_0", "t_0", "last synchronisation not after t", **_index)
 n = _symbol("n", "n", "index of a round", **_count)
-n_last = _symbol("n_last", r"n_{\max}", "index of the last synchronisation", **_count)
+n_last = _symbol("n_last", "n_R", "index of the last synchronisation", **_count)
 
 # Constants of the problem, of the operator and of the run
 L = _symbol("L", "L", "smoothness constant of every F_k (Assumption 1)", F / X**2, **_positive)
@@ -95,6 +107,11 @@ error_sq = _symbol(
 x_sq = _symbol("x_sq", r"\|\mathbf{x}\|^2", "squared Euclidean norm of what is binarised", X**2, **_amount)
 x_max = _symbol("x_max", r"\|\mathbf{x}\|_\infty", "its largest entry in modulus", X, **_amount)
 sign_m = _symbol("sign_m", r"\operatorname{sign}(\boldsymbol{m})", "signs of the update")
+sign_w = _symbol("sign_w", r"\operatorname{sign}(\mathbf{w}^k)", "signs of the weights of a binary network")
+w_hat = _symbol("w_hat", r"\hat{\mathbf{w}}^k", "its binarised weights, layer by layer", X)
+bits = _symbol("bits", "b", "bits a parameter", **_count)
+levels = _symbol("levels", "s", "positive levels of a quantisation", **_count)
+pruned = _symbol("pruned", "s", "share of what is pruned", **_amount)
 m_i = _symbol("m_i", r"\boldsymbol{m}_i", "an entry of the update", X)
 m_norm = _symbol("m_norm", r"\|\boldsymbol{m}\|", "a norm of the update", X, **_positive)
 
@@ -110,6 +127,9 @@ u = _symbol("u", r"\mathbf{v}", "a point (v in the paper)", X)
 w_star = _symbol("w_star", r"\mathbf{w}^*", "minimiser of F", X)
 w_t = _symbol("w_t", r"\mathbf{w}_t", "global model", X)
 w_next = _symbol("w_next", r"\mathbf{w}_{t+1}", "global model after the round", X)
+w_next_all = _symbol(
+    "w_next_all", r"\mathbf{w}_{t+1}^{\mathrm{all}}", "the same where all clients train, and those sampled are used", X
+)
 w_i = _symbol("w_i", r"\mathbf{w}_{t+1}", "the sampled clients' models after the round, w_i[1] ... w_i[K]", X)
 m_hat_i = _symbol("m_hat_i", r"\hat{\boldsymbol{m}}_{t+1}", "the sampled clients' binarised updates", X)
 m = _symbol("m", r"\boldsymbol{m}_{t+1}^k", "client k's update", X)
@@ -255,7 +275,7 @@ A_bin = _quantity("A_bin", r"A_1", "the part of the binarisation, in the proof o
 A_2 = _quantity("A_2", r"A_2", "the part of the sample of clients (Lemma 6)", _x2)
 A_1_parts = _quantity(
     "A_1_parts",
-    rf"\frac1{{K^2}}\sum_{{k\in\mathbb{{S}}_{{t+1}}}}{_E}\|\mathcal{{S}}_m(\mathbf{{v}}_{{t+1}}^k)-\mathbf{{v}}_{{t+1}}^k\|^2",
+    rf"K^{{-2}}\sum_{{k\in\mathbb{{S}}_{{t+1}}}}{_E}\|\mathcal{{S}}_m(\mathbf{{v}}_{{t+1}}^k)-\mathbf{{v}}_{{t+1}}^k\|^2",
     "the sampled clients' errors of binarisation",
     _x2,
 )
@@ -317,12 +337,8 @@ x_star_k = _quantity("x_star_k", rf"{_E}\|\mathbf{{x}}_t^k-\mathbf{{w}}^*\|^2", 
 spread_k = _quantity(
     "spread_k", rf"{_E}\|\bar{{\mathbf{{w}}}}_t-\mathbf{{x}}_t^k\|^2", "squared distance of x_t^k to wbar_t", _x2
 )
-bias_w = _quantity(
-    "bias_w",
-    rf"\|{_E}\bar{{\mathbf{{w}}}}_{{t+1}}-{_E}\bar{{\mathbf{{v}}}}_{{t+1}}\|^2",
-    "squared bias of binarisation and sample of clients",
-    _x2,
-)
+w_mean = _signed("w_mean", rf"{_E}\bar{{\mathbf{{w}}}}_{{t+1}}", "mean of wbar_{t+1}, entry by entry", X)
+v_mean = _signed("v_mean", rf"{_E}\bar{{\mathbf{{v}}}}_{{t+1}}", "mean of vbar_{t+1}, entry by entry", X)
 grad_sq = _quantity("grad_sq", rf"{_E}\|\nabla F(\bar{{\mathbf{{w}}}}_t)\|^2", "squared gradient at wbar_t", _g2)
 inner_grad = _signed(
     "inner_grad", rf"{_E}\langle\nabla F(\bar{{\mathbf{{w}}}}_t),\mathbf{{g}}_t\rangle", "inner product", _g2

@@ -20,7 +20,6 @@ from theory.fedbat.paper import (
     N,
     R,
     S_m,
-    bias_w,
     eta_later,
     eta_t,
     g_k,
@@ -39,10 +38,14 @@ from theory.fedbat.paper import (
     v_dist,
     v_i,
     v_k,
+    v_mean,
     v_old_i,
     v_spread,
     w_k,
     w_k_next,
+    w_mean,
+    w_next,
+    w_next_all,
     x_k,
 )
 from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
@@ -70,6 +73,7 @@ fedbat.say(
         "scheme is equivalent to the original."
     ),
     rests_on=["alg1"],
+    also=[Relations((Eq(w_next, w_next_all),), "the model, from the same draws")],
 )
 fedbat.say(
     "definition",
@@ -92,7 +96,7 @@ fedbat.say(
     "lemma",
     "lemma5",
     "Appendix D.2, Lemma 5, (54), (60)",
-    Relations((Eq(bias_w, 0),), "E wbar_{t+1} = E vbar_{t+1}"),
+    Relations((Eq(w_mean, v_mean),)),
     when=chosen,
     rests_on=["d1.update", "setting_theory"],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Abs, Eq, Ge, Gt, IndexedBase, Le, Ne, Piecewise, Sum, exp, floor
+from sympy import Abs, Eq, Ge, Gt, IndexedBase, Le, Ne, Piecewise, Rational, Sum, erf, exp, floor, sqrt
 
 from theory.fedbat.paper import (
     F_fun,
@@ -26,6 +26,7 @@ from theory.fedbat.paper import (
     alpha_next,
     alpha_prime,
     alpha_s,
+    bits,
     by_alpha,
     by_m,
     d,
@@ -36,6 +37,7 @@ from theory.fedbat.paper import (
     g_w,
     i,
     k,
+    levels,
     m,
     m_hat,
     m_hat_i,
@@ -49,12 +51,15 @@ from theory.fedbat.paper import (
     p_prime,
     paper as fedbat,
     prob_plus,
+    pruned,
     q,
     rho,
     sigma,
     sign_m,
+    sign_w,
     u,
     w,
+    w_hat,
     w_i,
     w_k,
     w_next,
@@ -412,8 +417,12 @@ fedbat.say(
     "algorithm",
     "baseline.noisy_signsgd",
     "Sections 1 and A.2, Noisy-SignSGD",
-    Words("The sign of m + xi, xi normal with mean 0 and standard deviation sigma, times alpha; alpha = sigma = 0.01."),
-    note="sigma is not that of Assumption 3.",
+    Words(
+        "The sign of m + xi, xi normal with mean 0 and standard deviation sigma, times alpha; alpha = sigma = 0.01.",
+        (Eq(prob_plus, (1 + erf(m_i / (sqrt(2) * sigma))) / 2),),
+    ),
+    reads={"sigma": X},
+    note="sigma is not that of Assumption 3.  The formula, the probability of a plus, is what the noise makes of it.",
 )
 fedbat.say(
     "algorithm",
@@ -428,21 +437,27 @@ fedbat.say(
     "algorithm",
     "baseline.zerofl",
     "Sections 5.1 and A.2, ZeroFL",
-    Words("SWAT in local training, and pruning of the updates after training; a share of 97% is zero."),
+    Words(
+        "SWAT in local training, and pruning of the updates after training; a share of 97% is zero.",
+        (Eq(pruned, Rational(97, 100)),),
+    ),
 )
 fedbat.say(
     "algorithm",
     "baseline.fedpaq",
     "Section B.1, FedPAQ",
-    Words("Quantises the updates after local training; 3 and 4 bits a parameter."),
+    Words("Quantises the updates after local training; 3 and 4 bits a parameter.", (Eq(levels, 2 ** (bits - 1) - 1),)),
+    note="The formula is how bits are read: one for the sign, the others for the levels 0, ..., s.",
 )
 fedbat.say(
     "algorithm",
     "baseline.bifl",
     "Section B.1, BiFL",
     Words(
-        "Trains a binary neural network locally; uploads binarised weights (BiFL) or full-precision ones (BiFL-Full)."
+        "Trains a binary neural network locally; uploads binarised weights (BiFL) or full-precision ones (BiFL-Full).",
+        (Eq(w_hat, alpha * sign_w),),
     ),
+    note="The formula is how binarised weights are read, alpha a layer's own.",
 )
 fedbat.say(
     "claim",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Max, Symbol, sqrt
+from sympy import Le, Lt, Max, Symbol, sqrt
 from sympy.core.expr import Expr
 
 from theory.fedbat.paper import (
@@ -14,7 +14,9 @@ from theory.fedbat.paper import (
     R,
     T,
     avg_step_grad_sq,
+    d,
     dist0_sq,
+    error_sq,
     eta,
     eta_t,
     f_gap,
@@ -27,9 +29,11 @@ from theory.fedbat.paper import (
     sigma,
     t,
     tau,
+    x_max,
+    x_sq,
 )
 from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
-from theory.statement import NUMBER, Words, at_most, implied, order
+from theory.statement import NUMBER, Relations, Words, at_most, implied, order
 
 # What the constants are made of
 divergence = (1 + q**2) * (tau - 1) ** 2 * G**2  # Lemma 3, without its 4 eta_t^2
@@ -128,4 +132,12 @@ fedbat.say(
         "smaller value of q; optimising it by (13) and (14) achieves better accuracy."
     ),
     rests_on=["assump5"],
+    also=[
+        Relations(
+            (Le(error_sq, d * x_max**2 - x_sq), Lt(error_sq, x_sq)),
+            "the error of S with the step size that makes it least, for every x but 0",
+        )
+    ],
+    note="The relations are what can be said of a step size for given x: its error is at most that with ||x||_inf, and less "
+    "than ||x||^2.  S then has a bias.",
 )

@@ -62,7 +62,12 @@ def dimension(expression: sympy.Expr, symbols: Mapping[str, Symbol]) -> sympy.Ex
         if base != NUMBER and not e.exp.is_number:
             raise UnitsError(f"{e.base} has dimension {base} and a power that is not a number: {e.exp}")
         return sympy.powdenest(base**e.exp, force=True)
-    if isinstance(e, sympy.exp | sympy.log):
+    if isinstance(e, sympy.Piecewise):
+        for _, condition in e.args:
+            if isinstance(condition, Relational):
+                same(condition.args, symbols)
+        return same([value for value, _ in e.args], symbols)
+    if isinstance(e, sympy.exp | sympy.log | sympy.floor):
         _number(e.args[0], symbols, f"the argument of {type(e).__name__}")
         return NUMBER
     raise TypeError(f"no rule for the dimension of {type(e).__name__}: {e}")

@@ -1,0 +1,154 @@
+"""Claims in exact numbers: fractions, vectors of them, and norms, whose squares are exact too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+import sympy
+from sympy.core.relational import Relational
+
+from theory.proofs.instances import interpret
+from theory.statement import Bound, Claim, Relations, Status, Verdict, Words
+
+ROUNDING = 1e-12  # relative, where square roots are compared
+
+Outcomes = Sequence[tuple[Fraction, Mapping[str, Any]]]  # (probability, letters that are drawn)
+
+
+class Root(float):
+    """A square root, in floating point, that knows its square."""
+
+    square: Fraction = Fraction(0)
+
+    def __pow__(self, exponent: Any, modulus: None = None) -> Any:
+        return self.square if exponent == 2 else float(self) ** float(exponent)
+
+
+def root(square: Fraction | int) -> Root:
+    """The square root of a fraction: its square is exact, all else floating point."""
+    found = Root(sqrt(square))
+    found.square = Fraction(square)
+    return found
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A vector of fractions; ||v|| is a `Root`."""
+
+    entries: tuple[Fraction, ...]
+
+    def __add__(self, other: Any) -> Vector:
+        if not isinstance(other, Vector):  # sums begin with the number 0
+            if other != 0:
+                raise ValueError(f"{self} + {other}: expected two vectors")
+            return self
+        return Vector(tuple(a + b for a, b in zip(self.entries, other.entries, strict=True)))
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: Any) -> Vector:
+        return Vector(tuple(factor * a for a in self.entries))
+
+    __rmul__ = __mul__
+
+    def __sub__(self, other: Vector) -> Vector:
+        return self + -1 * other
+
+    def __abs__(self) -> Root:
+        return root(sum((a * a for a in self.entries), Fraction(0)))
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.entries))})"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A map of vectors, as `interpret` asks for it in S(x)."""
+
+    value: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Where a claim is evaluated: in words, the letters' values, and the law of what is random."""
+
+    where: str
+    values: Mapping[str, Any]
+    law: Outcomes = ()
+
+
+def fraction(q: Any) -> Fraction:
+    """A fraction of Python for a rational number of sympy, or of Python."""
+    return Fraction(int(q.numerator), int(q.denominator))
+
+
+def number(expression: sympy.Basic, case: Case) -> Any:
+    """An expression's value: a fraction, a vector, or, where square roots are in it, a float.
+
+    Raises ValueError for a letter without a value.
+    """
+    if expression.has(sympy.Piecewise):  # which has no value until its conditions have one
+        known = {s: sympy.Rational(case.values[s.name]) for s in expression.free_symbols if s.name in case.values}
+        expression = expression.xreplace(known)
+    found = interpret(expression, case.values, case.law, fraction)
+    return fraction(found) if isinstance(found, sympy.Rational) else found
+
+
+def relations(claim: Claim) -> list[Relational]:
+    """A claim's relations, or those among the formulas of a sentence.  Raises ValueError for a claim without any."""
+    if isinstance(claim, Bound):
+        kind = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
+        return [kind(claim.quantity, claim.value, evaluate=False)]
+    stated = claim.relations if isinstance(claim, Relations) else claim.formulas if isinstance(claim, Words) else ()
+    found = [r for r in stated if isinstance(r, Relational)]
+    if not found or len(found) < len(stated):
+        raise ValueError(f"a claim of kind {type(claim).__name__}: expected relations")
+    return found
+
+
+def told(value: Any) -> Any:
+    """A value as a witness shows it."""
+    return [told(v) for v in value] if isinstance(value, list | tuple) else str(value)
+
+
+def _true(relation: Relational, left: Any, right: Any) -> bool:
+    if isinstance(relation, sympy.Ne):
+        return bool(left != right)
+    exact = not isinstance(left, float) and not isinstance(right, float)
+    room = 0 if exact else ROUNDING * max(abs(left), abs(right))
+    if isinstance(relation, sympy.Eq):
+        return bool(left == right if exact else abs(left - right) <= room)
+    if isinstance(relation, sympy.Lt | sympy.Gt):
+        return bool(left < right if isinstance(relation, sympy.Lt) else left > right)
+    return bool(left <= right + room if isinstance(relation, sympy.Le) else left >= right - room)
+
+
+def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
+    """Refuted at the first case where a relation fails; holds otherwise, the slack that of the tightest inequality.
+
+    Raises ValueError for a letter without a value.
+    """
+    count, tightest = 0, 0.0
+    stated = relations(claim)
+    for case in cases:
+        for relation in stated:
+            left, right = (number(side, case) for side in relation.args)
+            if isinstance(left, Vector) != isinstance(right, Vector):  # against the number 0
+                left, right = left + 0 * right, right + 0 * left
+            count += 1
+            if not _true(relation, left, right):
+                shown = {n: told(v) for n, v in case.values.items() if not isinstance(v, Operator)}
+                witness = {"where": case.where, **shown, "left": told(left), "right": told(right)}
+                return Verdict(Status.REFUTED, f"{case.where}: {relation} is false", witness=witness)
+            if isinstance(relation, sympy.Le) and right:
+                tightest = max(tightest, float(left / right))
+    sharp = f"; left/right at most {tightest:.6g}" if tightest else ""
+    return Verdict(Status.HOLDS, f"{family}, {count} comparisons{sharp}", slack=1 / tightest if tightest else None)
+
+
+__all__ = ["ROUNDING", "Case", "Operator", "Outcomes", "Root", "Vector", "compared", "fraction", "number", "relations",
+           "root", "told"]  # fmt: skip

@@ -1,0 +1,81 @@
+"""What happens between synchronisations: gradients at the clients' own points, and at the mean of their parameters.
+
+For algorithms whose clients take a step of SGD at every gradient they ask for, such as FedBAT as Section 4 of its paper
+analyses it, whose parameters move from w to w - eta g while g is taken at binarised ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from simulations.algorithms import Memory
+from simulations.algorithms.fedbat import FedBAT
+from simulations.draws import Draw, Draws, Purpose, seed_keys
+from simulations.engine import provenance, requested
+from simulations.problems import Array, Problem, mean_over_clients
+
+
+@dataclass(eq=False)
+class Meter:
+    """A problem that keeps the gradients that it is asked for."""
+
+    problem: Problem
+    gradients: list[Array] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.problem, name)
+
+    def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
+        """The problem's own, kept."""
+        self.gradients.append(self.problem.gradient(x, client, draw))
+        return self.gradients[-1]
+
+
+def run(
+    problem: Problem, algorithm: FedBAT, *, rounds: int, seeds: Iterable[int], x0: ArrayLike = 0.0, **_: Any
+) -> xr.Dataset:
+    """Run FedBAT with all clients at work in every round, and look at every local step.
+
+    Returns a Dataset over (step_size, seed): `grad_sq_steps` (round), the mean over a round's steps t of
+    ||grad F(wbar_t)||^2, wbar_t the mean of all clients' parameters; NaN at the last, which starts no round; and
+    `client_grad_sq` (step, client), ||g_t^k||^2.  The attributes are those of `simulations.run`.
+
+    Raises ValueError for an algorithm in which only some clients train (`active` "sampled", K < N), or that takes steps
+    other than of SGD (a learned step size), and as `simulations.run`.
+    """
+    if algorithm.step_size != "max" or (algorithm.participants(problem) < problem.M and algorithm.active != "all"):
+        raise ValueError(f"{algorithm}: expected step_size 'max', and all clients at work")
+    asked = requested(problem, algorithm, rounds, x0, ("grad_sq",), None, 1.0)
+    seeds = np.asarray(list(seeds))
+    keys = {purpose: seed_keys(seeds, purpose) for purpose in Purpose}
+    eta, memory = asked.eta[:, None, None], Memory()
+    x = np.broadcast_to(asked.x0, (len(asked.eta), len(seeds), problem.d)).copy()
+    means = np.full((*x.shape[:2], rounds + 1), np.nan)
+    squares = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for r in range(rounds):
+            meter = Meter(problem)
+            after = algorithm.round(cast(Problem, meter), x, eta, Draws(keys, r), lambda *_: None, memory)
+            at, steps = x, []
+            for s, g in enumerate(meter.gradients):
+                steps.append((problem.full_gradient(at) ** 2).sum(-1))
+                squares.append((g**2).sum(-1))
+                rate = algorithm.rates(problem, eta, r * algorithm.tau + s)
+                at = at - rate * mean_over_clients(np.moveaxis(g, -2, 0), problem.weights)
+            means[..., r] = np.mean(steps, axis=0)
+            x = after
+    attributes = provenance(problem, algorithm, rounds, asked) | {"seeds": str(seeds.tolist())}
+    return xr.Dataset(
+        {
+            "grad_sq_steps": (("step_size", "seed", "round"), means),
+            "client_grad_sq": (("step_size", "seed", "step", "client"), np.stack(squares, axis=2)),
+        },
+        coords={"step_size": asked.eta, "seed": seeds, "round": np.arange(rounds + 1)},
+        attrs=attributes,
+    )

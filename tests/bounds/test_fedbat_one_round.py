@@ -1,0 +1,525 @@
+"""The lemmas of FedBAT and the lines of their proofs on exact instances: verdicts, witnesses by hand, sharpened claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import pytest
+import sympy
+from sympy import Eq, Ge, Le, Rational
+
+from bounds.fedbat import one_round
+from bounds.fedbat.one_round import (
+    PRINTED,
+    Found,
+    cases,
+    check,
+    compiled,
+    evidence,
+    family,
+    fits,
+    rough,
+    worst,
+)
+from simulations.binarised_rounds import Run, follow
+from theory import catalogue
+from theory.fedbat.paper import Delta_next, Delta_t, G, eta, eta_later, eta_t, g_sq, gbar_sq, tau
+from theory.proofs.mutation import seen_to_fail
+from theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
+
+F = Fraction
+IDS = [one.statement for one in evidence()]
+# The statement, and which of its lines fail, counted from its claim, 0, through what is claimed besides
+FALSE = {
+    "lemma2": [0],  # g_t has its noise at x_t^k, Assumption 3 as printed bounds that at w_t^k
+    "eq38": [
+        0,  # tau stands before C, which is negative as often as not: at t = 0, where x = w, it is
+        2,  # ||x - w*||^2 = ||wbar - x||^2 + ||wbar - w*||^2 is true of the sum over clients, not of each
+        3,  # and so is what is left of it without the first term
+    ],
+    "eq41": [
+        1,  # C = ... is printed after bounding D: at most is meant
+        2,  # F_k(wbar) - F_k^* is printed for F_k(wbar) - F^*
+    ],
+    "eq44": [0, 1],  # as Lemma 2: the noise at x_t^k is not that at w_t^k
+    "eq46": [3],  # eta_t is printed for eta_{t_0}, which is larger where the learning rate falls
+    "eq47": [0, 1],  # w_t^k - wbar_{t_0} is the sum of steps with gradients at x_s^k, not at w_s^k
+}
+HOLDING = [id_ for id_ in IDS if id_.removeprefix("fedbat.") not in FALSE]
+
+
+def find(name: str) -> Statement:
+    return catalogue.find(f"fedbat.{name}")
+
+
+@cache
+def verdict(id_: str) -> Verdict:
+    return check(catalogue.find(id_))
+
+
+def line(statement: Statement, i: int) -> Statement:
+    """Its claim, i = 0, or the i-th relation of what is claimed besides, alone."""
+    claims: list[Any] = []
+    for claim in (statement.claim, *statement.also):
+        claims += [Relations((r,)) for r in claim.relations] if isinstance(claim, Relations) else [claim]
+    return replace(statement, claim=claims[i], also=())
+
+
+def lines(statement: Statement) -> int:
+    return sum(len(c.relations) if isinstance(c, Relations) else 1 for c in (statement.claim, *statement.also))
+
+
+def test_what_is_checked() -> None:
+    assert {f"fedbat.{name}" for name in PRINTED} <= set(IDS) and len(set(IDS)) == len(IDS)
+    for one in evidence():
+        assert one.kind == "search" and one.check is check
+        assert catalogue.find(one.statement).corrects in {"", *(f"fedbat.{name}" for name in PRINTED)}
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_verdicts(id_: str) -> None:
+    found, name = verdict(id_), id_.removeprefix("fedbat.")
+    assert found.status is (Status.REFUTED if name in FALSE else Status.HOLDS)
+    if found.status is Status.HOLDS:
+        claim = catalogue.find(id_).claim
+        equality = claim.sign == "=" if isinstance(claim, Bound) else name == "lemma5"
+        assert found.slack is None if equality else found.slack is not None and found.slack > 1 - 1e-9
+        assert "every outcome gone through" in found.says
+
+
+@pytest.mark.parametrize("id_", [id_ for id_ in IDS if lines(catalogue.find(id_)) > 1])
+def test_every_line_of_a_display(id_: str) -> None:
+    """Exactly those lines fail that are named, each for its own reason."""
+    statement = catalogue.find(id_)
+    failing = [i for i in range(lines(statement)) if check(line(statement, i)).status is Status.REFUTED]
+    assert failing == FALSE.get(id_.removeprefix("fedbat."), [])
+
+
+# --- Every check can fail ---------------------------------------------------------------------------------------------
+
+
+def positive(statement: Statement) -> bool:
+    """A bound by terms none of which is negative."""
+    claim = statement.claim
+    return (
+        isinstance(claim, Bound)
+        and claim.sign == "<="
+        and not any(e.could_extract_minus_sign() for t in claim.terms for e in [t.value, *sympy.Add.make_args(t.value)])
+    )
+
+
+SHARP = [id_ for id_ in HOLDING if positive(catalogue.find(id_))]
+
+
+@pytest.mark.parametrize("id_", [id_ for id_ in HOLDING if id_ not in SHARP])
+def test_every_check_can_fail(id_: str) -> None:
+    (one,) = (one for one in evidence() if one.statement == id_)
+    assert seen_to_fail(one, catalogue.find(id_), verdict(id_)) not in (None, "as printed")
+
+
+@pytest.mark.parametrize("id_", SHARP)
+def test_the_slack_is_the_limit(id_: str) -> None:
+    """A little less than the slack is a sharper claim that holds, on these instances; a little more is refuted."""
+    statement, slack = replace(catalogue.find(id_), also=()), verdict(id_).slack
+    assert isinstance(statement.claim, Bound) and slack is not None
+    sharper = statement.with_claim(statement.claim.scaled(1 / Rational(f"{slack * 1.002:.6f}")))
+    found = check(sharper)
+    assert found.status is Status.REFUTED
+    by_hand(sharper, found)
+    if slack > 1.01:
+        gentler = statement.with_claim(statement.claim.scaled(1 / Rational(f"{slack * 0.99:.6f}")))
+        assert all(not c.violated for run in some(id_, 1) if (c := worst(run, compiled(gentler))) is not None)
+
+
+def test_there_are_claims_to_sharpen() -> None:
+    assert {f"fedbat.{n}.corrected" for n in ("lemma2", "lemma3", "lemma4", "lemma6")} <= set(SHARP)
+
+
+@pytest.mark.parametrize(
+    ("name", "term"),
+    [
+        ("lemma1", "contraction"),
+        ("eq25.corrected", "contraction"), ("eq57.corrected", "contraction"),
+        ("lemma7", "divergence"), ("lemma7", "noise"), ("lemma7", "jump"), ("eq71.corrected", "jump"),
+        ("eq75", "jump"), ("eq78", "divergence"), ("eq78", "noise"), ("eq82", "noise"),
+    ],
+)  # fmt: skip
+def test_a_term_is_needed(name: str, term: str) -> None:
+    """A tenth of it is too little."""
+    statement = find(name)
+    assert isinstance(statement.claim, Bound)
+    found = check(replace(statement, claim=statement.claim.scaled(Rational(1, 10), term), also=()))
+    assert found.status is Status.REFUTED
+
+
+@pytest.mark.parametrize(
+    "name", ["eq24", "eq31", "eq32", "eq35", "eq39", "eq45", "eq56", "eq61", "eq63", "eq77", "eq81"]
+)
+def test_an_identity_is_told_from_one_that_is_not(name: str) -> None:
+    """Each term a hundredth smaller."""
+    statement = find(name)
+    assert isinstance(statement.claim, Bound) and statement.claim.sign == "="
+    for term in statement.claim.terms:
+        changed = statement.with_claim(statement.claim.scaled(Rational(99, 100), term.name))
+        assert check(replace(changed, also=())).status is Status.REFUTED, term.name
+
+
+def test_lemma_5_needs_a_factor_1() -> None:
+    statement = find("lemma5")
+    assert isinstance(statement.claim, Relations)
+    (relation,) = statement.claim.relations
+    assert check(statement.with_claim(Relations((Eq(relation.lhs, 2 * relation.rhs),)))).status is Status.REFUTED
+
+
+# --- Witnesses --------------------------------------------------------------------------------------------------------
+
+
+def parsed(text: str) -> Any:
+    """A tuple of fractions as the witness tells it: one element stands in brackets without a comma."""
+    text = text.strip()
+    if not text.startswith("("):
+        return Fraction(text)
+    depth, parts, begun = 0, [], 1
+    for i, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if (c == "," and depth == 1) or depth == 0:
+            parts.append(parsed(text[begun:i]))
+            begun = i + 1
+            if depth == 0:
+                break
+    return tuple(parts)
+
+
+def of_witness(w: Any) -> Run:
+    """The run that a witness tells."""
+    h, b, p, w0 = (parsed(w[name]) for name in ("h", "b", "p", "w_0"))
+    told, steps = parsed(w["eta_0, eta_1 ..."]), w["steps"]
+    rates = told if isinstance(told, tuple) else (told,) * (steps + w["tau"])
+    nothing = tuple((F(0),) * len(w0) for _ in h)
+    noise = (nothing, nothing)
+    if "noise" in w:
+        constant, slope = w["noise"].removeprefix("+-(").removesuffix(" w)").split(" + ")
+        noise = (parsed(constant), parsed(slope))
+    return Run(h, b, p, w0, rates, w["tau"], steps, noise, w.get("K"))
+
+
+def exactly(value: Any) -> sympy.Expr:
+    return Rational(value.numerator, value.denominator) if isinstance(value, Fraction) else sympy.sympify(value)
+
+
+def by_hand(statement: Statement, found: Verdict) -> None:
+    """At the witness the conditions hold at every step, and the relation that it names does not, with sympy's numbers."""
+    w = found.witness
+    run = of_witness(w)
+    rows, definitions = follow(run), dict(statement.where)
+    at_x = any(a in statement.assumes for a in ("fedbat.assump3.corrected", "fedbat.assump4.corrected"))
+    where = "x" if at_x else "w"
+    curvatures = [v for row in run.h for v in row]
+    assert max(map(abs, curvatures)) <= 1
+    letters: dict[str, Any] = {
+        "N": run.N, "K": run.N if run.K is None else run.K, "tau": run.tau, "L": 1, "mu": min(curvatures),
+        "p_sq": sum(a * a for a in run.p), "q": sympy.sqrt(run.d - 1), "eta": run.rates[0],
+        "G": sympy.sqrt(exactly(max(row[f"largest_{where}"] for row in rows))),
+        "sigma": sympy.sqrt(exactly(max(row[f"noise_{where}_most"] for row in rows))),
+    }  # fmt: skip
+
+    def at(e: Any, t: int) -> Any:
+        for _ in definitions:
+            e = e.subs(definitions, simultaneous=True)
+        values = {**letters, **rows[t]}
+        k = w["k"] - 1
+        numbers = {s: values[s.name] for s in e.free_symbols}
+        return e.subs({s: exactly(v[k] if isinstance(v, list) else v) for s, v in numbers.items()})
+
+    for t in range(run.steps):
+        for condition in statement.when:
+            assert at(condition.relation, t) == sympy.true, condition
+    named = []
+    for claim in (statement.claim, *statement.also):
+        if isinstance(claim, Bound):
+            named.append((f"{claim.quantity} {claim.sign} ...", claim.quantity, claim.value, claim.sign == "="))
+        elif isinstance(claim, Relations):
+            for r in claim.relations:
+                small, large = (r.lhs, r.rhs) if isinstance(r, Eq) else (r.lts, r.gts)
+                named.append((str(r), small, large, isinstance(r, Eq)))
+    ((_, small, large, equality),) = (one for one in named if one[0] == w["relation"])
+    left, right = at(small, w["t"]), at(large, w["t"])
+    assert left - right == exactly(F(w["left"]) - F(w["right"]))
+    assert left != right if equality else left > right
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_witnesses_by_hand(name: str) -> None:
+    by_hand(find(name), verdict(f"fedbat.{name}"))
+
+
+def test_tau_before_C() -> None:
+    """(38): w^2/2 from 1, eta = 1/16. A_1 = (15/16)^2; C = 4/256 1/2 - 2/16 1/2 = -7/128, twice in the bound."""
+    w = verdict("fedbat.eq38").witness
+    assert (w["h"], w["b"], w["w_0"], w["tau"], w["t"], w["N"]) == ("((1, 1))", "((0, 0))", "(0, 1)", 2, 0, 1)
+    step = F(1, 16)
+    assert parsed(w["eta_0, eta_1 ..."])[0] == step
+    C = 4 * step**2 * F(1, 2) - 2 * step * F(1, 2)
+    assert F(w["left"]) == (1 - step) ** 2 and F(w["right"]) == (1 - step) + 2 * C
+    assert (1 - step) ** 2 <= (1 - step) + C  # once it is right
+
+
+def test_the_noise_where_the_gradient_is_taken() -> None:
+    """Lemma 2: noise that grows with the first coordinate, which binarisation spreads."""
+    w = verdict("fedbat.lemma2").witness
+    row = follow(of_witness(w))[w["t"]]
+    assert F(w["left"]) == row["noise_sq"] > row["noise_w_sq"]
+    assert w["relation"] == "noise_sq <= ..." and w["N"] == 1
+
+
+def test_a_learning_rate_that_falls() -> None:
+    """(46), fifth line: d = 1, every client takes the steps of gradient descent from 1; eta_t^2 is not eta_0^2."""
+    w = verdict("fedbat.eq46").witness
+    assert (w["relation"], w["t"], w["tau"]) == ("steps_mean <= G**2*eta_t**2*(tau - 1)**2", 2, 3)
+    rates, h, b, p, start = (parsed(w[n]) for n in ("eta_0, eta_1 ...", "h", "b", "p", "w_0"))
+    assert {len(row) for row in h} == {1}
+    total, largest = F(0), F(0)
+    for (c,), (s,), share in zip(h, b, p, strict=True):
+        x, (w0,) = F(0), start
+        x = w0
+        for t in range(3):
+            g = c * x + s
+            largest = max(largest, g * g)
+            if t < 2:
+                total += share * 2 * rates[t] ** 2 * g * g
+                x -= rates[t] * g
+    assert F(w["left"]) == total and F(w["right"]) == largest * rates[2] ** 2 * 4
+
+
+def test_an_equality_that_is_a_bound() -> None:
+    """(41), first line, at t = 0, where all x = w: C is less than its bound by convexity."""
+    w = verdict("fedbat.eq41").witness
+    assert w["relation"].startswith("Eq(C, ") and w["t"] == 0
+    (row, *_) = follow(of_witness(w))
+    e = row["eta_t"]
+    C = 4 * e**2 * row["local_gap"] - 2 * e * row["star_gap"]
+    factor = 2 * e * (1 - 2 * e)
+    bound = factor * (e * row["local_gap_bar"] + row["spread_x"] / (2 * e)) - factor * row["gap_t"]
+    assert (F(w["left"]), F(w["right"])) == (C, bound + 4 * e**2 * row["Gamma"])
+    assert F(w["left"]) < F(w["right"])
+
+
+# --- What the instances of the search do not show --------------------------------------------------------------------
+
+_NONE = ((F(0), F(0)),)
+# F(w) = w_1 + w_2^2/2 from 0, steps of 1, noise +-(0, 12 w_2): none at w_0 = 0 and w_1 = (-1, 0), but at x_1 = (-1, +-1)
+GROWING = Run(((F(0), F(1)),), ((F(1), F(0)),), (F(1),), (F(0), F(0)), (F(1),) * 4, 2, 2, (_NONE, ((F(0), F(12)),)))
+# The same with a second client that does nothing of the kind, one of the two sampled
+BESIDE = Run(
+    ((F(1), F(1)), (F(0), F(1))), ((F(0), F(0)), (F(1), F(0))), (F(1, 2), F(1, 2)), (F(0), F(0)), (F(1),) * 4, 2, 2,
+    (_NONE * 2, ((F(0), F(0)), (F(0), F(12)))), 1,
+)  # fmt: skip
+# Strongly convex, steps of 1/4
+CURVED = replace(GROWING, h=((F(1, 8), F(1)),), rates=(F(1, 4),) * 4, noise=(_NONE, ((F(0), F(64)),)))
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("lemma4", GROWING), ("eq50", GROWING), ("lemma4", CURVED), ("eq25", CURVED),
+        ("lemma6", BESIDE), ("eq62", BESIDE), ("eq64", BESIDE),
+    ],
+)  # fmt: skip
+def test_gradients_bounded_where_none_is_taken(name: str, run: Run) -> None:
+    """Assumption 4 as printed, for w_0 ... w_{T-1}, does not bound the steps: the lemma fails; corrected it holds."""
+    printed, corrected = compiled(find(name)), compiled(find(f"{name}.corrected"))
+    assert fits(run, printed) and fits(run, corrected)
+    found = [case.comparison for case in cases(run, printed) if case.own]
+    assert found and not all(c.holds for c in found)
+    found = [case.comparison for case in cases(run, corrected)]
+    assert found and all(c.holds for c in found)
+
+
+def test_at_rest_only_the_noise_is_left() -> None:
+    """Lemma 1 at the minimum of w^2/2: ||v - w*||^2 is eta^2 times the noise, all of that term is needed."""
+    lemma, still = find("lemma1"), ((F(0), F(0)),)
+    run = Run(((F(1), F(1)),), still, (F(1),), (F(0), F(0)), (F(1, 4),) * 2, 1, 1, (((F(1), F(0)),), still))
+    assert isinstance(lemma.claim, Bound)
+    (own,) = cases(run, compiled(lemma))
+    assert own.comparison.quantity == own.comparison.plus == F(1, 16)
+    sharper = lemma.with_claim(lemma.claim.scaled(Rational(99, 100), "noise"))
+    assert not any(case.comparison.holds for case in cases(run, compiled(sharper)))
+
+
+def test_it_by_hand() -> None:
+    """v_2 = (-2, -x +- 12 x) with x = +-1: d max^2 - ||v||^2 is 117 or 165; 4 eta^2 tau^2 G^2 is 16."""
+    (own,) = (c for c in cases(GROWING, compiled(find("lemma4"))) if c.t == 1)
+    assert own.comparison.quantity == F((11**2 - 4) + (13**2 - 4), 2) and own.comparison.plus == 16
+
+
+# --- Conditions, settings, determinism -------------------------------------------------------------------------------
+
+
+def some(id_: str, every: int = 11) -> list[Run]:
+    to = compiled(catalogue.find(id_))
+    return list(family(to.appendix, to.strong, 120))[::every]
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_instances_are_within_the_conditions(id_: str) -> None:
+    statement = catalogue.find(id_)
+    to, count = compiled(statement), 0
+    definitions = dict(statement.where)
+    for run in some(id_):
+        assert fits(run, to)
+        curvatures = [v for row in run.h for v in row]
+        assert max(map(abs, curvatures)) == 1 and sum(run.p) == 1 and min(run.p) > 0
+        if "fedbat.assump2" in statement.assumes:
+            assert min(curvatures) > 0
+        if to.appendix != "C":
+            assert len(set(run.p)) == 1
+        assert (run.K is None) is (to.appendix == "C" or run.N == 1)
+        assert to.appendix != "E" or len(set(run.rates)) == 1
+        if not any(True for _ in cases(run, to)):
+            continue
+        count += 1
+        for row in follow(run):
+            letters = {**row, "N": run.N, "K": run.K or run.N, "tau": run.tau, "L": 1, "mu": min(curvatures)}
+            letters |= {"p_sq": sum(a * a for a in run.p), "eta": run.rates[0]}
+            for condition in statement.when:
+                relation = condition.relation.subs(definitions)
+                at = relation.subs({s: exactly(letters[s.name]) for s in relation.free_symbols})
+                assert at == sympy.true, (run, condition)
+    assert count >= 3
+
+
+def within(name: str, *relations: Any) -> Statement:
+    statement = find(name)
+    return replace(statement, when=(*statement.when, *map(Condition, relations)), also=())
+
+
+def test_outside_the_conditions_nothing_is_compared() -> None:
+    to = compiled(find("lemma1"))
+    run = next(r for r in family("C", True, 120) if list(cases(r, to)))
+    assert worst(run, to) is not None
+    fast = replace(run, rates=(F(1, 2),) * len(run.rates))  # eta <= 1/(4 L)
+    assert list(cases(fast, to)) == [] and worst(fast, to) is None
+    # at a single step is enough
+    assert list(cases(replace(run, rates=(F(1, 8),) * (run.steps - 1) + fast.rates), to)) == []
+    slow = compiled(find("lemma3"))
+    falls = replace(run, rates=tuple(F(1, 4 ** (1 + t)) for t in range(len(run.rates))))
+    assert list(cases(run, slow)) and list(cases(falls, slow)) == []  # eta_t <= 2 eta_{t+tau}
+
+
+def test_settings() -> None:
+    C, D, E = (next(iter(family(a, s, 120))) for a, s in (("C", True), ("D", True), ("E", False)))
+    lemma1, lemma6, lemma7 = (compiled(find(n)) for n in ("lemma1", "lemma6", "lemma7"))
+    assert [to.appendix for to in (lemma1, lemma6, lemma7)] == ["C", "D", "E"]
+    assert fits(C, lemma1) and fits(D, lemma6) and fits(E, lemma7)
+    assert not fits(D, lemma1) and not fits(replace(D, K=None), lemma6)
+    assert not fits(replace(D, p=(F(1, 3), F(2, 3)) if D.N == 2 else (F(1, 2), F(1, 4), F(1, 4))), lemma6)
+    assert not fits(replace(C, h=tuple(tuple(-v for v in row) for row in C.h)), lemma1)
+    assert not fits(replace(E, h=tuple(tuple(2 for _ in row) for row in E.h)), lemma7)
+    assert not fits(replace(E, rates=(F(1), *E.rates[1:], F(1, 2))), lemma7)
+    assert [compiled(find(n)).at_x for n in ("lemma2", "lemma2.corrected", "lemma3", "lemma3.corrected")] == [
+        False, True, False, True,
+    ]  # fmt: skip
+
+
+def test_conditions_that_cannot_be_met() -> None:
+    assert check(within("lemma3.corrected", tau >= 100)).status is Status.OPEN
+    assert check(within("lemma3.corrected", eta_later <= eta_t)).status is Status.HOLDS
+
+
+@pytest.mark.parametrize("name", ["lemma1", "lemma4.corrected", "eq46", "lemma6.corrected", "eq71.corrected"])
+def test_the_search_does_not_depend_on_what_was_asked_before(name: str) -> None:
+    statement = find(name)
+    first = check(statement)
+    family.cache_clear()
+    one_round._measured.cache_clear()
+    check(find("lemma7"))
+    again = check(statement)
+    assert (again.status, again.slack, again.witness, again.says) == (
+        first.status, first.slack, first.witness, first.says,
+    )  # fmt: skip
+
+
+# --- Only fractions refute --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["lemma1", "lemma2.corrected", "eq24", "eq34", "lemma6.corrected", "lemma7"])
+def test_floats_alone_never_refute(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were every instance violated in floating point, a true statement would hold still."""
+    real = worst
+
+    def alarmed(run: Run, to: Any) -> Found | None:
+        found = real(run, to)
+        return None if found is None else Found(found.ratio, True)
+
+    some = {
+        setting: family(*setting, 120)[:25]
+        for setting in (("C", True), ("C", False), ("D", True), ("D", False), ("E", False))
+    }
+    monkeypatch.setattr(one_round, "worst", alarmed)
+    monkeypatch.setattr(one_round, "family", lambda appendix, strong, count: some[appendix, strong])
+    assert check(find(name)).status is Status.HOLDS
+
+
+def test_a_refutation_is_in_fractions() -> None:
+    for name in FALSE:
+        run = of_witness(verdict(f"fedbat.{name}").witness)
+        to = compiled(find(name))
+        exact = [case.comparison for case in cases(run, to)]
+        for c in exact:
+            assert all(not isinstance(v, float) for v in (c.quantity, c.minus, c.plus))
+        assert any(not c.holds for c in exact)
+        floats = [case.comparison for case in cases(rough(run), to)]
+        assert len(floats) == len(exact)
+        assert all(isinstance(c.quantity + c.minus + c.plus, float) for c in floats)
+
+
+def test_a_run_of_floats_is_not_taken_for_its_fractions() -> None:
+    """They are equal, and have one hash."""
+    run = next(run for run in family("C", True, 120) if rough(run) == run)
+    assert hash(rough(run)) == hash(run)
+    one_round._measured.cache_clear()
+    assert isinstance(one_round.measured(rough(run))[0]["eta_t"], float)
+    assert isinstance(one_round.measured(run)[0]["eta_t"], Fraction)
+
+
+# --- Relations of every kind -----------------------------------------------------------------------------------------
+
+
+def test_relations_of_every_kind() -> None:
+    statement = find("eq81")
+
+    def status(*relations: Any) -> Status:
+        return check(statement.with_claim(Relations(relations))).status
+
+    assert status(Le(gbar_sq, g_sq)) is Status.HOLDS and status(Ge(g_sq, gbar_sq)) is Status.HOLDS
+    assert status(Ge(gbar_sq, g_sq)) is Status.REFUTED and status(Eq(g_sq, gbar_sq)) is Status.REFUTED
+    assert status(Le(gbar_sq, g_sq), Le(2 * g_sq, g_sq, evaluate=False)) is Status.REFUTED
+    assert status(Le(gbar_sq, G**2)) is Status.REFUTED  # at w_t^k, and no more than that
+    corrected = replace(statement, assumes=("fedbat.assump4.corrected",))
+    assert check(corrected.with_claim(Relations((Le(gbar_sq, G**2),)))).status is Status.HOLDS
+
+
+def test_a_claim_besides_is_looked_at() -> None:
+    statement = find("lemma1")
+    true, false = (Relations((r,)) for r in (Le(gbar_sq, g_sq), Le(Delta_next, Delta_t)))
+    assert check(replace(statement, also=(true,))).status is Status.HOLDS
+    found = check(replace(statement, also=(true, false)))
+    assert found.status is Status.REFUTED and found.witness["relation"] == str(false.relations[0])
+
+
+def test_what_cannot_be_checked() -> None:
+    with pytest.raises(ValueError, match="expected one of lemma1"):
+        check(find("thm1"))
+    with pytest.raises(ValueError, match="expected Bound or Relations"):
+        check(find("lemma1").with_claim(find("alg1").claim))
+    with pytest.raises(ValueError, match="even powers"):
+        compiled(find("lemma1").with_claim(at_most(g_sq, other=G * eta)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id_", HOLDING)
+def test_in_full(id_: str) -> None:
+    assert check(catalogue.find(id_), full=True).status is Status.HOLDS

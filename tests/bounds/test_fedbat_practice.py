@@ -1,0 +1,333 @@
+"""The checks of what the FedBAT paper sets up: each verdict as expected, and each check seen to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from sympy import Eq, Le, Ne, Rational, Symbol
+
+from bounds.fedbat.practice import evidence
+from bounds.fedbat.practice.algorithms import Setting, settings
+from bounds.fedbat.practice.exact import Case, Vector, compared, number, relations, root
+from bounds.fedbat.practice.machine import Machine, blocks
+from bounds.fedbat.practice.operator import outcomes, points, unbounded
+from bounds.fedbat.practice.replay import Replay, layered, settle
+from bounds.fedbat.practice.updates import counted
+from bounds.listings import Undefined, Unreadable
+from simulations.algorithms.fedbat import VARIANTS, FedBAT
+from simulations.binarisation import error
+from theory import catalogue
+from theory.proofs.mutation import mutations, seen_to_fail
+from theory.statement import Evidence, Listing, Relations, Statement, Status, Verdict, Words
+
+EVIDENCE = {(e.statement, e.kind): e for e in evidence()}
+KEYS = [pytest.param(key, id=" ".join(key)) for key in EVIDENCE]
+REFUTED = {("fedbat.alg1", "counterexample"), ("fedbat.d1.update", "run"), ("fedbat.e1.update", "run")}
+LISTINGS = [key for key in EVIDENCE if isinstance(catalogue.find(key[0]).claim, Listing)]
+
+
+@cache
+def printed(key: tuple[str, str]) -> Verdict:
+    return EVIDENCE[key].check(catalogue.find(key[0]), False)
+
+
+def verdict(statement: Statement, kind: str) -> Verdict:
+    return EVIDENCE[statement.id, kind].check(statement, False)
+
+
+def test_one_piece_a_statement_and_kind() -> None:
+    assert len(EVIDENCE) == len(evidence())
+    assert all(isinstance(e, Evidence) and catalogue.find(e.statement) for e in evidence())
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_verdict(key: tuple[str, str]) -> None:
+    assert printed(key).status is (Status.REFUTED if key in REFUTED else Status.HOLDS), printed(key).says
+    assert bool(printed(key).witness) == (key in REFUTED)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_check_is_seen_to_fail(key: tuple[str, str]) -> None:
+    assert seen_to_fail(EVIDENCE[key], catalogue.find(key[0]), printed(key)) is not None
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_other_right_side_of_an_equality_goes_unnoticed(key: tuple[str, str]) -> None:
+    statement = catalogue.find(key[0])
+    claim = statement.claim
+    for i, relation in enumerate(claim.relations if isinstance(claim, Relations) else ()):
+        if isinstance(relation, Eq) and relation.rhs != 0:
+            changed = [
+                new for what, new in mutations(statement) if what.startswith(f"relation {i + 1}: right side times")
+            ]
+            assert len(changed) == 5
+            assert {verdict(new, key[1]).status for new in changed} == {Status.REFUTED}
+
+
+@pytest.mark.parametrize("id_", ["eq6", "eq12", "c1.update", "c1.t0"])
+def test_a_letter_without_a_value_decides_nothing(id_: str) -> None:
+    kind = "run" if id_ in ("eq12", "c1.update") else "enumeration"
+    changed = dict(mutations(catalogue.find(f"fedbat.{id_}")))["relation 1 times L"]
+    found = verdict(changed, kind)
+    assert found.status is Status.OPEN and "no value for 'L'" in found.says
+
+
+# The operator
+
+
+def test_exact_vectors() -> None:
+    x, y = Vector((Fraction(3), Fraction(4))), Vector((Fraction(1, 2), Fraction(0)))
+    assert 0 + x == x and (x - y).entries == (Fraction(5, 2), 4)
+    assert abs(x) ** 2 == 25 and abs(x) == 5.0 and root(2) ** 2 == 2 and root(2) ** 3 == pytest.approx(2 * 2**0.5)
+    assert str(Fraction(1, 2) * y) == "(1/4, 0)"
+    with pytest.raises(ValueError, match="expected two vectors"):
+        x + 1
+
+
+def test_relations_of_numbers() -> None:
+    a, b = Symbol("a"), Symbol("b")
+    case = Case("here", {"a": Fraction(1), "b": Fraction(2)})
+    for relation, status in (
+        (Eq(2 * a, b), Status.HOLDS),
+        (Ne(a, b), Status.HOLDS),
+        (b <= a, Status.REFUTED),
+        (b < a, Status.REFUTED),
+        (a < b, Status.HOLDS),
+        (b > a, Status.HOLDS),
+        (b >= a, Status.HOLDS),
+        (a >= b, Status.REFUTED),
+    ):
+        assert compared(Relations((relation,)), [case], "").status is status
+    assert number(a / b, case) == Fraction(1, 2)
+    with pytest.raises(ValueError, match="expected relations"):
+        relations(Words("nothing"))
+
+
+def test_the_first_moment_is_smaller_than_the_square_allows() -> None:
+    """x = (1, 1/2): error 1/2 with probability 3/4, 3/2 with 1/4, so 3/4 and 3/4; ||x||^2 = 5/4."""
+    says = printed(("fedbat.assump5", "enumeration")).says
+    assert "the first allows q^2 = 9/20, the second needs 3/5" in says
+    law = outcomes((Fraction(1), Fraction(1, 2)))
+    assert sorted((p, out.entries) for p, out in law) == [(Fraction(1, 4), (1, -1)), (Fraction(3, 4), (1, 1))]
+
+
+def test_the_first_moment_bounds_nothing() -> None:
+    """The recursion of the squares against the two outcomes of one step; the gap is above the bound."""
+    measured, bound = unbounded()
+    assert measured > bound > 0
+    eta, p = 2 / 7, 1 / 108
+    assert p * (1 - eta / p) ** 2 + (1 - p) == pytest.approx(1 - 2 * eta + eta**2 / p)
+
+
+def test_every_d_has_the_worst_point() -> None:
+    assert {len(x) for x in points()} == {1, 2, 3, 4, 5}
+    for x in points():
+        if any(x):
+            v = np.array(x, dtype=float)
+            assert error(v, np.abs(v).max()) <= (len(x) - 1) * (v @ v) + 1e-12
+    for name in ("assump5", "assump5.corrected", "assump5.error", "assump5.claim.corrected", "c1.t0"):
+        assert printed((f"fedbat.{name}", "enumeration")).slack == pytest.approx(1, abs=1e-9)
+
+
+def test_a_first_moment_with_half_the_q_is_refuted() -> None:
+    statement = catalogue.find("fedbat.assump5.error")
+    (relation,) = statement.claim.relations  # type: ignore[union-attr]
+    less = Le(relation.lhs, Rational(999, 1000) * relation.rhs)
+    found = verdict(statement.with_claim(Relations((less,))), "enumeration")
+    assert found.status is Status.REFUTED and float(found.witness["left"]) > float(found.witness["right"])
+
+
+def test_in_float32_the_printed_formula_is_three_alpha() -> None:
+    assert "gives 3, not 1" in printed(("fedbat.eq7", "enumeration")).says
+
+
+def test_the_bias_of_signs_vanishes_only_where_all_sizes_are_alpha() -> None:
+    assert "at the other 7, where all |m_i| = alpha" in printed(("fedbat.baseline.bias_claim", "enumeration")).says
+
+
+# Assumptions
+
+
+@pytest.mark.parametrize(
+    "name", ["assump1", "assump1.corrected", "assump2", "assump3", "assump3.corrected", "assump4", "assump4.corrected"]
+)
+def test_no_smaller_constant_would_do(name: str) -> None:
+    assert printed((f"fedbat.{name}", "run")).slack == pytest.approx(1, abs=1e-9)
+
+
+# Updates
+
+
+def test_how_much_clients_count_in_the_mean_over_the_samples() -> None:
+    """p = (1/2, 1/4, 1/4), two of three: the first is in two samples with 2/3, in none with less."""
+    statement = catalogue.find("fedbat.eq2")
+    assert counted(statement, 1) == (Fraction(1, 3),) * 3
+    assert counted(statement, 2) == (Fraction(4, 9), Fraction(5, 18), Fraction(5, 18))
+    assert counted(statement, 3) == (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
+
+
+def test_what_is_saved_on_the_wire() -> None:
+    """389920 weights, five layers: 32 d / (d + 32) and 32 d / (d + 160)."""
+    d = 288 + 18432 + 73728 + 294912 + 2560
+    assert f"{32 * d / (d + 32):.4f} and {32 * d / (d + 160):.4f}" in printed(("fedbat.eq3", "run")).says
+
+
+def test_relations_one_after_another() -> None:
+    a, b = Symbol("a"), Symbol("b")
+    values = {"a": np.array([1.0, 2.0])}
+    assert settle(Eq(b, 2 * a), values) == 0 and values["b"].tolist() == [2.0, 4.0]
+    assert settle(Eq(b, 3 * a), values) == pytest.approx(2 / 6)
+    assert settle(Eq(0, a, evaluate=False), values) == 1
+
+
+def test_a_replay_is_the_run() -> None:
+    """Gradients are written down at the step's draws, and a weighted sample has its own shares."""
+    run = Replay(layered(weighted=True), FedBAT(3, 0.05, 2))
+    for round in run.history():
+        assert len(round.asked) == 3 and round.shares.sum() == pytest.approx(1)
+        assert round.shares[0] / round.shares[1] == pytest.approx((round.clients[0] + 1) / (round.clients[1] + 1))
+        for s, (x, g) in enumerate(round.asked):
+            for i, k in enumerate(round.clients):
+                np.testing.assert_allclose(run.gradient(k + 1, x[i], round.r, s), g[i], rtol=1e-13)
+    assert next(run.history()).before.tolist() == run.start.tolist()
+
+
+@pytest.mark.parametrize("id_", ["d1.update", "e1.update"])
+def test_what_the_printed_updates_say_wrongly(id_: str) -> None:
+    """(53) in its first form; that gbar_t is a gradient of F at one client's point."""
+    says = printed((f"fedbat.{id_}", "run")).says
+    assert ("v_old_i" if id_ == "d1.update" else "Grad(F, x_k)") in says
+    assert printed((f"fedbat.{id_}.corrected", "run")).status is Status.HOLDS
+
+
+# Algorithm 1
+
+
+def with_line(id_: str, line: int, text: str) -> Statement:
+    statement = catalogue.find(id_)
+    assert isinstance(statement.claim, Listing)
+    lines = tuple((n, text if n == line else old) for n, old in statement.claim.lines)
+    return statement.with_claim(Listing(lines))
+
+
+@pytest.mark.parametrize("id_", ["fedbat.alg1", "fedbat.alg1.corrected"])
+def test_no_change_of_a_line_goes_unnoticed(id_: str) -> None:
+    """But for two first values, and, with a step before in any case, the step size a step's end earlier."""
+    changed = list(mutations(catalogue.find(id_)))
+    held = {what for what, new in changed if verdict(new, "run").status is not Status.REFUTED}
+    free = {"lines 11 and 12 exchanged"} | ({"lines 16 and 17 exchanged"} if "corrected" in id_ else set())
+    assert held == free
+    assert len(changed) == 49
+
+
+@pytest.mark.parametrize(
+    ("id_", "line", "text", "status"),
+    [
+        ("alg1", 4, "  for t = 0 to R do", Status.REFUTED),
+        ("alg1", 13, "  for s = 1 to tau do", Status.REFUTED),
+        ("alg1", 13, "  for s = 0 to tau-2 do", Status.REFUTED),
+        ("alg1", 14, "    if s <= floor(phi*tau) then", Status.REFUTED),
+        ("alg1", 14, "    if s < floor(tau*phi) then", Status.HOLDS),
+        ("alg1", 14, "    if s is small then", Status.OPEN),
+        ("alg1", 14, "    if s < half of tau then", Status.OPEN),
+        ("alg1", 15, "      Run full-precision training.", Status.OPEN),
+        ("alg1", 15, "      Run binarization-aware training by Eq.14.", Status.REFUTED),
+        ("alg1", 20, "      Run full-precision training by Eq.12.", Status.REFUTED),
+        ("alg1", 23, "  mbar^k_{t+1}, alpha^k_{t+1} = mbar^k_{t,tau}, alpha^k_{t,tau}.", Status.REFUTED),
+        ("alg1.corrected", 23, "  mbar^k_{t+1}, alpha^k_{t+1} = mbar^k_{t,tau-1}, alpha^k_{t,tau-1}.", Status.REFUTED),
+        ("alg1.corrected", 22, "  end for", Status.REFUTED),
+        ("alg1.corrected", 14, "    if s < max(2, floor(phi*tau)) then", Status.REFUTED),
+    ],
+)  # fmt: skip
+def test_a_changed_line(id_: str, line: int, text: str, status: Status) -> None:
+    assert verdict(with_line(f"fedbat.{id_}", line, text), "run").status is status
+
+
+@pytest.mark.parametrize(
+    ("lines", "error", "says"),
+    [
+        (["end for"], Undefined, "nothing is open"),
+        (["function server(R)"], Undefined, "does not end"),
+        (["function server(R)", "function client(w_t)", "end function", "end function"], Undefined, "inside another"),
+        (["for t = 0 to 1 do", "end for"], Undefined, "stands in no function"),
+        (["function client(w_t, tau)", "end function"], Undefined, "no function server"),
+        (["Input: R.", "function server(R)", "Do it.", "end function"], Unreadable, "line 3: cannot read"),
+        (["function server(R)", "end function"], Undefined, "R of server has no value"),
+        (["Input: R.", "function server(R)", "for t = 0 to K do", "end for", "end function"], Undefined, "K has no value"),
+        (["Input: R.", "function server(R)", "Run full-precision training by Eq.12.", "end function"], Undefined,
+         "not for the server"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_carried_out(lines: list[str], error: type[ValueError], says: str) -> None:
+    setting = next(settings())
+    world = setting.world(setting.replay(FedBAT))
+    with pytest.raises(error, match=says):
+        Machine(world).run(Listing(tuple(enumerate(lines, 1))))
+
+
+def test_the_lines_nested() -> None:
+    claim = catalogue.find("fedbat.alg1.corrected").claim
+    assert isinstance(claim, Listing)
+    start, server, client = blocks(claim)
+    assert (start.number, server.number, client.number) == (1, 2, 10)
+    loop = client.body[2]
+    first = loop.body[0]
+    assert (loop.number, first.number, first.otherwise[0].number) == (13, 14, 16)
+    assert [b.number for b in first.otherwise[0].otherwise] == [20]
+    assert client.body[3].text.startswith("if tau <= max(1, floor(phi*tau)) then initialize")
+
+
+@pytest.mark.parametrize(
+    ("id_", "variant"), [("alg1", "FedBAT, line 23 as printed"), ("alg1.corrected", "FedBAT, corrected")]
+)
+def test_each_listing_is_its_own_variant(id_: str, variant: str) -> None:
+    """And not the other: printed and corrected differ in what they do."""
+    claim = catalogue.find(f"fedbat.{id_}").claim
+    assert isinstance(claim, Listing)
+    setting = Setting(2, Fraction(1, 2), 6.0, 2, True)
+
+    def last(build: Callable[..., object]) -> np.ndarray:
+        return list(setting.replay(build).history())[-1].after
+
+    machine = Machine(setting.world(setting.replay(FedBAT))).run(claim)
+    learned = {name: build for name, build in VARIANTS.items() if name != "FedBAT, as analysed"}
+    found = {name for name, build in learned.items() if np.abs(last(build) - machine.models[-1]).max() < 1e-12}
+    # with one full-precision step of two the correction is in line 23 alone, as in "FedBAT" it is
+    assert found == ({variant} if id_ == "alg1" else {variant, "FedBAT"})
+
+
+def test_the_witness_of_algorithm_1() -> None:
+    """w_0 = (2, 1) stays where it is; one step of two: m = -(1/2, 1/4), alpha = 3/8, and both signs stay minus."""
+    witness = printed(("fedbat.alg1", "counterexample")).witness
+    assert witness["w_1, phi = 0, tau = 3"] == witness["w_1, phi = 1/2, tau = 1"] == [2.0, 1.0]
+    assert witness["w_1, phi = 1/2, tau = 2"] == witness["w_1, the last gradient turned round"] == [1.625, 0.625]
+
+
+@pytest.mark.parametrize("line", [14, 16, 22, 23])
+def test_each_correction_of_the_listing_is_needed(line: int) -> None:
+    """14 and 16 go together."""
+    as_printed = dict(catalogue.find("fedbat.alg1").claim.lines)  # type: ignore[union-attr]
+    back = with_line("fedbat.alg1.corrected", line, as_printed[line])
+    assert verdict(back, "counterexample").status is Status.REFUTED
+
+
+# Baselines
+
+
+def test_stochastic_signs_say_little_with_the_euclidean_norm() -> None:
+    assert (
+        "0.0005 in d = 1000000 (1/(2 sqrt(d)) = 0.0005)"
+        in printed(("fedbat.baseline.stoc_signsgd", "enumeration")).says
+    )
+
+
+def test_a_sentence_without_its_formula_decides_nothing() -> None:
+    statement = catalogue.find("fedbat.baseline.zerofl")
+    assert isinstance(statement.claim, Words)
+    bare = statement.with_claim(replace(statement.claim, formulas=()))
+    assert not verdict(bare, "run").witness
