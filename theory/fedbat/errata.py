@@ -66,8 +66,8 @@ fedbat.erratum(
     "eq2",
     "missing hypothesis",
     "p'_k = p_k / sum of the sampled p_k, K clients sampled at random",
-    "Where the shares differ the mean over the samples is not the weighted mean of all clients: with p = (1/2, 1/4, 1/4) and "
-    "K = 2 the clients count 4/9, 5/18, 5/18.  Theorem 2 has p_k = 1/N.",
+    "Where the shares differ the mean over the samples is not the weighted mean of all clients: with p = (1/2, 1/4, 1/4) "
+    "and K = 2 the clients count 4/9, 5/18, 5/18.  Theorem 2 has p_k = 1/N.",
 )
 _WHERE = "Gradients are taken at x_t^k, the binarised parameters; a bound at w_t^k says nothing of them."
 fedbat.erratum(
