@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from simulations.binarisation import is_up
@@ -36,3 +38,12 @@ def binarise(x: Tensor, alpha: Tensor, zeta: Tensor) -> Tensor:
         raise ValueError(f"alpha = {alpha.min().item()}: expected step sizes >= 0")
     found: Tensor = _Binarise.apply(x, alpha, zeta)
     return found
+
+
+def slopes(x: ArrayLike, alpha: float, zeta: ArrayLike) -> tuple[NDArray[np.float64], float]:
+    """What autograd makes of the sum of the entries: its derivatives in x, (d,), and in alpha, in float64."""
+    at, drawn = (torch.as_tensor(np.asarray(v, dtype=float)) for v in (x, zeta))
+    at.requires_grad_()
+    step = torch.tensor(alpha, dtype=torch.float64, requires_grad=True)
+    by_x, by_alpha = torch.autograd.grad(binarise(at, step, drawn).sum(), (at, step))
+    return by_x.numpy(), float(by_alpha)

@@ -64,7 +64,7 @@ def quantities_last(expression: sympy.Basic, names: Mapping[str, str]) -> sympy.
 
 def indexed(name: str, indices: str) -> str:
     """LaTeX of a family's member: x_{\\pi} at i is x_{\\pi_{i}}, p_c at m p_{c,m}; a name that shows its indices stays."""
-    if f"_{{{indices}}}" in name or name.endswith(f"_{indices}"):
+    if f"_{{{indices}}}" in name or name.endswith((f"_{indices}", f"^{indices}")):
         return name
     if letter := _LETTER.fullmatch(name):
         return f"{letter[1]}_{{{letter[2]},{indices}}}"

@@ -371,7 +371,13 @@ def gradients_elsewhere(statement: Statement, full: bool = False) -> Verdict:
             )
             left = known[claim.quantity.name]
             if left > right:
-                witness = {**{n: str(v) for n, v in at.items()}, "left": str(left), "right": str(right)}
+                gradients = {
+                    "gradient at w_0 = 0": "(1, 0)",
+                    "at x_1 = (-1, +-1)": f"(0, +-{size})",
+                    "at the other w_t": "0",
+                }
+                told = {n: str(v) for n, v in at.items() if n not in ("M", "eta_later", "eta_start")}
+                witness = {**gradients, **told, "left": str(left), "right": str(right)}
                 says = f"gradients at w_t at most 1, at x_1 of size {size}: {claim.quantity.name} = {left}, claimed {right}"
                 return Verdict(Status.REFUTED, says, float(right / left), witness)
     return Verdict(Status.HOLDS, "gradients at x_1 up to 12 times those at the w_t")

@@ -177,13 +177,11 @@ fedbat.erratum(
     "thm2.corrected",
 )
 fedbat.erratum(
-    "thm3",
+    "eq71",
     "breaks the proof",
-    "4 tau^2 G^2, 4 (1+q^2)(tau-1)^2 G^2, + Gamma; grad F(w_t)",
-    "The lemmas need Assumptions 3 to 5 as corrected.  The learning rate is constant, so the factors 4 are 1; F(w_T) >= "
-    "F*, so Gamma is not needed; what is bounded are gradients at the mean wbar_t of all clients' parameters, of which the "
-    "server has every tau-th.",
-    "thm3.corrected",
+    "Lemmas 2, 3 and 6, with their factors 4",
+    "The lemmas need Assumptions 3 to 5 as corrected.  The learning rate is constant here, so the factors 4 are 1.",
+    "eq71.corrected",
 )
 
 # Misprints
@@ -211,6 +209,14 @@ fedbat.erratum(
     "gbar_t = grad F(x_t^k) = sum_k p_k grad F_k(x_t^k)",
     "The clients' x_t^k differ: gbar_t is no gradient of F.  And (68) has all clients, not the sampled ones of the theorem.",
     "e1.update.corrected",
+)
+fedbat.erratum(
+    "thm3",
+    "misprint",
+    "E||grad F(w_t)||^2 for every t < T; F(w_0) - F* + Gamma",
+    "What is bounded are gradients at the mean wbar_t of all clients' parameters, of which the server has every tau-th.  "
+    "F(w_T) >= F*, so Gamma is not needed.",
+    "thm3.corrected",
 )
 fedbat.erratum("eq59", "misprint", "||w_1 - w*||^2", "Its expectation, as in Theorem 2.")
 fedbat.erratum("eq71", "misprint", "eta_t^2 in the last term", "eta^2; also in (72).")

@@ -28,6 +28,8 @@ def _checks() -> list[tuple[str, EvidenceKind, Check]]:
         ("eq3", "run", updates.signs),
         ("eq6", "enumeration", operator.clipped),
         ("eq7", "enumeration", operator.stochastic),
+        ("eq8", "enumeration", operator.slopes),
+        ("eq9", "enumeration", operator.slopes),
         ("eq11", "run", updates.binarised),
         ("eq12", "run", updates.warming),
         ("eq13", "enumeration", operator.initial),

@@ -14,7 +14,7 @@ import sympy
 
 from bounds import evaluate
 from bounds.fedbat.practice.exact import Case, Operator, Outcomes, Vector, compared, fraction, number, relations, root
-from simulations.binarisation import binarise, error, law, least_error, mean_size
+from simulations.binarisation import binarise, derivatives, error, law, least_error, mean_size
 from theory import catalogue
 from theory.proofs.instances import sides
 from theory.statement import Relations, Statement, Status, Verdict
@@ -52,6 +52,31 @@ def clipped(statement: Statement, full: bool = False) -> Verdict:
         S = {"S_noisy": number(inner, Case("", known)), "S_value": _in_floats(x, alpha, zeta)}
         cases.append(Case(f"x = {x}, alpha = {alpha}, zeta = {zeta}", known | S))
     return compared(statement.claim, cases, f"simulations.binarisation.binarise, exactly, {_GRID}")
+
+
+def slopes(statement: Statement, full: bool = False) -> Verdict:
+    """(8), (9) against `derivatives`, and against what autograd makes of the operator for torch."""
+    found = []
+    for x, alpha, zeta in _scalars(2):
+        at = [float(x)], float(alpha), [float(zeta)]
+        by_x, by_alpha = (Fraction(float(slope[0])) for slope in derivatives(*at))
+        known = {"x": x, "alpha": alpha, "zeta": zeta, "S_by_x": by_x, "S_by_alpha": by_alpha}
+        found.append((known, _by_autograd(*at)))
+    cases = [Case(f"x = {k['x']}, alpha = {k['alpha']}, zeta = {k['zeta']}", k) for k, _ in found]
+    verdict = compared(statement.claim, cases, f"simulations.binarisation.derivatives, exactly, {_GRID}")
+    for known, autograd in found:
+        if autograd != (known["S_by_x"], known["S_by_alpha"]):
+            witness = {name: str(v) for name, v in known.items()} | {"by autograd": str(autograd)}
+            return Verdict(Status.REFUTED, "the operator for torch has other derivatives", witness=witness)
+    return replace(verdict, says=f"{verdict.says}; the same by autograd through simulations.straight_through")
+
+
+def _by_autograd(x: list[float], alpha: float, zeta: list[float]) -> tuple[Fraction, Fraction]:
+    """dS/dx and dS/dalpha of the operator for torch."""
+    from simulations.straight_through import slopes as by_autograd  # torch takes seconds to import
+
+    by_x, by_alpha = by_autograd(x, alpha, zeta)
+    return Fraction(float(by_x[0])), Fraction(by_alpha)
 
 
 def stochastic(statement: Statement, full: bool = False) -> Verdict:
