@@ -126,7 +126,6 @@ _falling = [implied(eta_t <= eta_start, "non-increasing")]
 _before = 2 * L * eta_t**2 * local_gap + spread_x + eta_t**2 * grads_x_sq - 2 * eta_t * star_gap
 _C = 4 * L * eta_t**2 * local_gap - 2 * eta_t * star_gap
 gamma_t = fedbat.symbols["gamma_t"].sympy
-_gamma_t = 2 * eta_t * (1 - 2 * L * eta_t)
 
 fedbat.correct("lemma2", assumes=[noisy_x], rests_on=["eq44.corrected"])
 fedbat.correct("eq44", assumes=[noisy_x], also=[])
@@ -303,7 +302,6 @@ _rest = {
     "noise": L * eta**2 / 2 * sigma**2 / N,
     "jump": L / 2 * eta**2 * sampled,
 }
-_at_most_1 = implied(eta <= 1 / L, "eta = 1/(L sqrt(T))")
 _rough = [lipschitz, noisy_x, bounded_x, binarised_sq_x]
 fedbat.correct(
     "eq71",

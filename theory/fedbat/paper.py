@@ -71,7 +71,6 @@ p_sq = _symbol("p_sq", r"(\sum_kp_k^2)", "sum of the squared shares; 1/N where a
 eta = _symbol("eta", r"\eta", "learning rate", X**2 / F, **_positive)
 eta_t = _symbol("eta_t", r"\eta_t", "learning rate of step t", X**2 / F, **_positive)
 eta_first = _symbol("eta_first", r"\eta_1", "learning rate of step 1", X**2 / F, **_positive)
-eta_next = _symbol("eta_next", r"\eta_{t+1}", "learning rate of step t+1", X**2 / F, **_positive)
 eta_later = _symbol("eta_later", r"\eta_{t+\tau}", "learning rate a round later", X**2 / F, **_positive)
 eta_start = _symbol("eta_start", r"\eta_{t_0}", "learning rate of the round's first step", X**2 / F, **_positive)
 gamma = _symbol("gamma", r"\gamma", "shift of the decreasing learning rate", **_positive)

@@ -16,7 +16,7 @@ from functools import partial
 from bounds.fedbat.practice import algorithms, assumptions, baselines, operator, updates
 from bounds.fedbat.practice.algorithms import listing
 from simulations.algorithms.fedbat import VARIANTS
-from theory.statement import Evidence, EvidenceKind, Statement, Status, Verdict
+from theory.statement import Evidence, EvidenceKind, Statement, Verdict
 
 Check = Callable[[Statement, bool], Verdict]
 
@@ -73,17 +73,9 @@ def _checks() -> list[tuple[str, EvidenceKind, Check]]:
     ]  # fmt: skip
 
 
-def _decided(check: Check, statement: Statement, full: bool) -> Verdict:
-    """The check; open where the claim has a letter without a value, or is none that it can read."""
-    try:
-        return check(statement, full)
-    except ValueError as error:
-        return Verdict(Status.OPEN, str(error))
-
-
 def evidence() -> list[Evidence]:
     """The checks of operator, updates, listing, assumptions and baselines."""
-    return [Evidence(f"fedbat.{name}", kind, partial(_decided, check)) for name, kind, check in _checks()]
+    return [Evidence(f"fedbat.{name}", kind, check) for name, kind, check in _checks()]
 
 
 __all__ = ["evidence"]
