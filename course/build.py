@@ -1,0 +1,95 @@
+"""The student's and the teacher's version of every lesson, from one source.
+
+A source is a notebook that runs.  What only teachers see stands between `# solution` and `# end`; what students see in its
+place stands before it, commented out, after `# student:`, line by line:
+
+    def slope(h, eta, K):
+        # student: return ...  # your turn: what K local steps make of x - a
+        # solution
+        return (1 - eta * h) ** K
+        # end
+
+The teacher's version is the source without these marks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from typing import Literal
+
+from figures.gallery import write
+
+LESSONS = Path(__file__).parent / "lessons"
+Version = Literal["student", "teacher"]
+
+
+def sources() -> list[Path]:
+    """The lessons, in order."""
+    return sorted(LESSONS.glob("[0-9][0-9]_*.py"))
+
+
+def version(source: str, which: Version) -> str:
+    """A lesson for students or for teachers.  Raises ValueError for marks that do not pair."""
+    kept: list[str] = []
+    inside = False
+    for number, line in enumerate(source.splitlines(), 1):
+        mark = line.strip()
+        if mark == "# solution":
+            if inside:
+                raise ValueError(f"line {number}: a solution inside a solution; expected '# end' before it")
+            inside = True
+        elif mark == "# end":
+            if not inside:
+                raise ValueError(f"line {number}: '# end' without '# solution'")
+            inside = False
+        elif mark.startswith("# student: "):
+            if which == "student":
+                indent = line[: len(line) - len(line.lstrip())]
+                kept.append(indent + mark.removeprefix("# student: "))
+        elif not inside or which == "teacher":
+            kept.append(line)
+    if inside:
+        raise ValueError("a solution without '# end'")
+    return "\n".join(kept) + "\n"
+
+
+def build(out: Path, html: bool = False) -> list[Path]:
+    """Write all lessons, student/NAME.py and teacher/NAME.py, each also run and exported to HTML where asked."""
+    written = []
+    for source in sources():
+        for which in ("student", "teacher"):
+            path = out / which / source.name
+            write(path, version(source.read_text(), which).encode())
+            written.append(path)
+            if html:
+                page = path.with_suffix(".html")
+                command = [
+                    sys.executable,
+                    "-m",
+                    "marimo",
+                    "--quiet",
+                    "--yes",
+                    "export",
+                    "html",
+                    str(path),
+                    "-o",
+                    str(page),
+                ]
+                subprocess.run(command, check=True)
+                written.append(page)
+    return written
+
+
+def main() -> None:
+    """`python -m course`."""
+    parser = argparse.ArgumentParser(
+        prog="python -m course", description="Write the lessons for students and teachers."
+    )
+    parser.add_argument("--out", type=Path, default=Path("course/built"), help="folder to write to")
+    parser.add_argument("--html", action="store_true", help="run each lesson and export it to HTML too")
+    given = parser.parse_args()
+    written = build(given.out, given.html)
+    print(f"{len(written)} files in {given.out}/student and {given.out}/teacher")
