@@ -6,7 +6,7 @@ An arena is measured once; a statement's claim, printed or sharpened, is then he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
@@ -279,13 +279,19 @@ def _lengths(id_: str) -> dict[str, tuple[list[str], Callable[..., Any]]]:
     return found
 
 
+def with_lengths(id_: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values, with the letters that the statement defines by R and others of them, such as T = R tau."""
+    found = dict(values)
+    for letter, (names, length) in _lengths(id_).items():
+        if set(names) <= set(found):
+            found[letter] = length(*(found[name] for name in names))
+    return found
+
+
 def bound_at(statement: Statement | Compiled, step: np.ndarray, R: np.ndarray, **values: float) -> Value:
     """The bound at step sizes (E, 1) and R (1, R), as far as it depends on them; letters it does not have are left out."""
     made = statement if isinstance(statement, Compiled) else compiled_once(statement)
-    everything = {step_letter(made.statement.id): step, "R": R, **values}
-    for letter, (names, length) in _lengths(made.statement.id).items():
-        if set(names) <= set(everything):
-            everything[letter] = length(*(everything[name] for name in names))
+    everything = with_lengths(made.statement.id, {step_letter(made.statement.id): step, "R": R, **values})
     return evaluate(made, strict=False, **{s.name: everything[s.name] for s in made.parameters if s.name in everything})
 
 

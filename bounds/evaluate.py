@@ -70,6 +70,11 @@ def parameters(statement: Statement) -> tuple[Symbol, ...]:
     return tuple(s for s in catalogue.symbols(statement).values() if s.sympy in free)
 
 
+def closed(expression: sympy.Expr) -> sympy.Expr:
+    """Sums carried out; a sum in closed form is factored, so that it is exactly zero where it is empty."""
+    return sympy.factor(expression.doit()) if expression.has(sympy.Sum) else expression
+
+
 @cache
 def compiled(id_: str) -> Compiled:
     """The statement with this id, compiled (once).  Raises UnknownName, ValueError."""
@@ -82,9 +87,7 @@ def compile_statement(statement: Statement) -> Compiled:
     letters = [s.sympy for s in table]
 
     def function(expression: sympy.Expr) -> Callable[..., Any]:
-        # A sum in closed form is factored, so that it is exactly zero where it is empty.
-        closed = sympy.factor(expression.doit()) if expression.has(sympy.Sum) else expression
-        compiled_function: Callable[..., Any] = sympy.lambdify(letters, closed, modules=["scipy", "numpy"])
+        compiled_function: Callable[..., Any] = sympy.lambdify(letters, closed(expression), modules=["scipy", "numpy"])
         return compiled_function
 
     return Compiled(
@@ -96,12 +99,12 @@ def compile_statement(statement: Statement) -> Compiled:
 
 
 # Conditions are checked up to rounding: 1/(6L) computed by the caller must not fail eta_tilde <= 1/(6L).
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 
 
 def _equal(a: Any, b: Any) -> Any:
     """Up to rounding: 1/(1-lambda) - 1 computed by the caller is lambda/(1-lambda)."""
-    return np.isclose(a, b, rtol=_ROUNDING, atol=0.0)
+    return np.isclose(a, b, rtol=ROUNDING, atol=0.0)
 
 
 HOLDS: dict[str, Callable[[Any, Any], Any]] = {
@@ -138,7 +141,7 @@ def evaluate(statement: str | Statement | Compiled, strict: bool = True, **value
         for condition, left, right in statement.conditions:
             a, b = (np.asarray(side(*ordered), dtype=float) for side in (left, right))
             op = condition.relation.rel_op
-            room = _ROUNDING * np.abs(b) * {"<=": 1, ">=": -1}.get(op, 0)
+            room = ROUNDING * np.abs(b) * {"<=": 1, ">=": -1}.get(op, 0)
             holds = np.broadcast_to(HOLDS[op](a, b + room), shape)
             if not holds.all():
                 violations.append(_violation(condition, holds, dict(zip(arrays, ordered, strict=True))))

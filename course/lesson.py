@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from types import EllipsisType
@@ -15,10 +15,11 @@ import sympy
 from matplotlib.figure import Figure
 
 from bounds.evaluate import has_terms
+from fedtheory.paper_check import value_text
 from fedtheory.verify import evidence
 from figures import gallery
 from theory import catalogue
-from theory.printing import claim_latex, claim_words, latex
+from theory.printing import claim_latex, claim_words, latex, named_latex
 from theory.statement import Bound, Order, Statement, Verdict
 
 Standing = Literal["open", "right", "wrong"]
@@ -116,11 +117,7 @@ def statement(id_: str) -> mo.Html:
     paper, claim = s.paper, s.claim
     parts = [f"**`{s.id}`** ({s.kind}), {catalogue.paper(paper).title}, {s.place}"]
     if isinstance(claim, Bound | Order):
-        sign = {"<=": r"\le", ">=": r"\ge", "=": "="}[claim.sign] if isinstance(claim, Bound) else r"= \mathcal{O}\;"
-        terms = [
-            rf"\underbrace{{{latex(paper, t.value)}}}_{{\text{{{t.name.replace('_', ' ')}}}}}" for t in claim.terms
-        ]
-        parts.append(f"$$\n{latex(paper, claim.quantity)} {sign} {' + '.join(terms)}\n$$")
+        parts.append(f"$$\n{named_latex(paper, claim)}\n$$")
     elif mathematics := claim_latex(s):
         parts.append(f"$$\n{mathematics}\n$$")
     if words := claim_words(s):
@@ -159,7 +156,7 @@ def told(verdict: Verdict, title: str = "") -> mo.Html:
     """A verdict in a box: what was checked, and the witness where there is one."""
     kinds: dict[str, Any] = {"proved": "success", "holds": "success", "refuted": "danger", "broken": "danger"}
     rows = "".join(
-        f"<tr><td><code>{escape(name)}</code></td><td style='padding-left:1em'>{escape(_value(value))}</td></tr>"
+        f"<tr><td><code>{escape(name)}</code></td><td style='padding-left:1em'>{escape(value_text(value))}</td></tr>"
         for name, value in verdict.witness.items()
     )
     witness = f"<table>{rows}</table>" if rows else ""
@@ -169,14 +166,6 @@ def told(verdict: Verdict, title: str = "") -> mo.Html:
         mo.Html(f"<div>{escape(head)}<strong>{verdict.status}</strong>. {escape(verdict.says)}.{slack}</div>{witness}"),
         kinds.get(str(verdict.status), "warn"),
     )
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_value(one)}" for key, one in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_value, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def regenerated(name: str) -> Figure:

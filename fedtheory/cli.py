@@ -503,8 +503,11 @@ def write_paper_check(out: Path, full: bool, tell: Any) -> list[Any]:
 
 
 @app.command()
-def report(full: Full = False) -> None:
-    """The main job: the paper check and all figures; ends with what was checked and where the results lie."""
+def report(
+    full: Full = False, site: Annotated[Path, typer.Option(help="folder for the pages to browse")] = Path("site")
+) -> None:
+    """The main job: the paper check, all figures and the site; ends with what was checked and where the results lie."""
+    from fedtheory.site import build
     from figures import gallery
 
     out, drawn = Path("paper_check.md"), Path("figures/drawn")
@@ -512,10 +515,12 @@ def report(full: Full = False) -> None:
         checked = write_paper_check(out, full, tell)
         pictures = gallery.pictures()
         gallery.save_all(pictures, drawn, full, lambda done: tell("drawing figures", done, len(pictures)))
+        pages = build(site, checked, drawn, full, tell)
     print_summary(checked)
     table = Table("result", "where", box=None, pad_edge=False)
     table.add_row("verdict, evidence and slack of every statement; errata", str(out))
-    table.add_row(f"{len(gallery.pictures())} figures as PNG and SVG, with their data as CSV", f"{drawn}/")
+    table.add_row(f"{len(pictures)} figures as PNG and SVG, with their data as CSV", f"{drawn}/")
+    table.add_row("the same to browse, and the bound explorer: open it in a browser, no server needed", str(pages[0]))
     console().print(table)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
 from fedtheory.verify import Checked, count
 from figures import gallery
 from theory import catalogue
 from theory.printing import claim_latex, claim_words
-from theory.statement import Erratum, Paper, Severity, Status
+from theory.statement import Erratum, Paper, Severity, Statement, Status
 
 FIGURES = "figures/drawn"
 
@@ -98,7 +98,7 @@ def generate(checked: Sequence[Checked]) -> str:
                 _refuted(printed),
                 _table("All printed statements", printed, figures),
                 _table("Corrected and completed statements", corrected, figures),
-                _left_open(paper.name, printed),
+                _left_open(printed),
             ]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -167,7 +167,7 @@ def _refuted(own: Sequence[Checked]) -> str:
         )
         if against:
             (e, v), *others = against
-            witness = "; ".join(f"{k} = {_value(value)}" for k, value in v.witness.items())
+            witness = "; ".join(f"{k} = {value_text(value)}" for k, value in v.witness.items())
             also = f" Also by {', '.join(e.kind for e, _ in others)}." if others else ""
             lines.append(
                 f"- **{c.statement.id}** ({c.statement.place}), by {e.kind}: {cell(v.says)}. "
@@ -176,26 +176,29 @@ def _refuted(own: Sequence[Checked]) -> str:
     return "\n".join(lines) + "\n" if len(lines) > 1 else ""
 
 
-def _left_open(paper: str, own: Sequence[Checked]) -> str:
+def why_open(statement: Statement) -> str:
+    """Why nothing has decided a statement."""
+    reasons: Mapping[str, str] = importlib.import_module(f"theory.{statement.paper}.evidence").OPEN
+    otherwise = _NOTHING_TO_DECIDE.get(statement.kind, "no instrument here reaches it")
+    return reasons.get(statement.id) or otherwise
+
+
+def _left_open(own: Sequence[Checked]) -> str:
     """Why what is open is open."""
-    reasons = importlib.import_module(f"theory.{paper}.evidence").OPEN
     lines = ["### Open, and why\n"]
     for c in own:
         if c.status is Status.OPEN:
-            why = reasons.get(c.statement.id) or _NOTHING_TO_DECIDE.get(
-                c.statement.kind, "no instrument here reaches it"
-            )
-            lines.append(f"- `{c.statement.id}` ({c.statement.place}): {why}.")
+            lines.append(f"- `{c.statement.id}` ({c.statement.place}): {why_open(c.statement)}.")
     return "\n".join(lines) + "\n" if len(lines) > 1 else ""
 
 
-def _value(value: object) -> str:
+def value_text(value: object, number: Callable[[float], str] = significant) -> str:
     """A number, a text, or several of them."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_value(one)}" for key, one in value.items())
+        return ", ".join(f"{key} {value_text(one, number)}" for key, one in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(map(_value, value))
-    return significant(value) if isinstance(value, float) else str(value)
+        return ", ".join(value_text(one, number) for one in value)
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _table(title: str, own: Sequence[Checked], figures: dict[str, str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 import sympy
+from latex2mathml.converter import convert
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.pretty.stringpict import prettyForm, stringPict
@@ -299,11 +300,12 @@ def _latex_of(claim: Claim, paper: str) -> str:
     if isinstance(claim, Words):
         return r",\quad ".join(latex(paper, f) for f in claim.formulas)
     if isinstance(claim, Rates):
-        return r",\quad ".join(_rate(paper, rate) for rate in claim.rates)
+        return r",\quad ".join(rate_latex(paper, rate) for rate in claim.rates)
     return ""
 
 
-def _rate(paper: str, rate: Rate) -> str:
+def rate_latex(paper: str, rate: Rate) -> str:
+    """A rate in LaTeX: the case, the rounds, the local steps."""
     o = r"\tilde{\mathcal{O}}" if rate.polylog else r"\mathcal{O}"
     rounds = rf"{o}\left({latex(paper, rate.rounds)}\right)"
     steps = "1" if rate.steps == 1 else rf"\mathcal{{O}}\left({latex(paper, rate.steps)}\right)"
@@ -320,6 +322,39 @@ def _sum(paper: str, claim: Bound | Order) -> str:
             text = f"+ {text}"
         pieces.append(text)
     return " ".join(pieces)
+
+
+def named_latex(paper: str, claim: Bound | Order) -> str:
+    """A bound or an order in LaTeX, each of its terms braced and named."""
+    if isinstance(claim, Bound):
+        sign, left, right = _SIGNS[claim.sign], "", ""
+    else:
+        o = r"\tilde{\mathcal{O}}" if claim.polylog else r"\mathcal{O}"
+        sign, left, right = "=", rf"{o}\left(", r"\right)"
+    pieces: list[str] = []
+    for term in claim.terms:
+        text = latex(paper, term.value)
+        minus = text.startswith("-") and not isinstance(term.value, sympy.Add)
+        braced = (
+            rf"\underbrace{{{text.removeprefix('-') if minus else text}}}_{{\text{{{term.name.replace('_', ' ')}}}}}"
+        )
+        pieces.append(f"{'-' if minus else '+' if pieces else ''} {braced}")
+    return f"{latex(paper, claim.quantity)} {sign} {left}{' '.join(pieces)}{right}"
+
+
+_BOLD_ITALIC = re.compile(r'<mi mathvariant="bold-italic">([A-Za-z])</mi>')
+_NAMESPACE = ' xmlns="http://www.w3.org/1998/Math/MathML"'
+_BY_NUMBER = re.compile(r"&#x0*([0-9A-F]+);")
+_RESERVED = ("3C", "3E", "26")  # < > &, which stay escaped
+
+
+@cache
+def mathml(text: str, display: bool = False) -> str:
+    """MathML, to stand in HTML, of a formula in LaTeX as the functions here print it; display: on a line of its own."""
+    found = convert(text, display="block" if display else "inline").replace(_NAMESPACE, "", 1)
+    found = _BY_NUMBER.sub(lambda m: m[0] if m[1] in _RESERVED else chr(int(m[1], 16)), found)
+    # Browsers know a bold slanted letter by its code point alone
+    return _BOLD_ITALIC.sub(lambda m: f"<mi>{chr(ord(m[1]) + (0x1D421 if m[1].islower() else 0x1D427))}</mi>", found)
 
 
 def claim_words(statement: Statement) -> str:

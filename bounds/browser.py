@@ -1,0 +1,175 @@
+"""Bounds for a browser: formulas as JavaScript from the same symbolic objects, where sliders start, what arenas measured."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy
+from sympy.printing.jscode import JavascriptCodePrinter
+
+from bounds.arena import Arena, confront, constants_of, measurements, step_letter, with_lengths
+from bounds.evaluate import closed, evaluate, parameters
+from theory.statement import Statement, Symbol
+
+
+class _JavaScript(JavascriptCodePrinter):
+    """A letter is an entry of the argument `v`."""
+
+    def _print_Symbol(self, e: sympy.Symbol) -> str:
+        return f"v[{json.dumps(e.name)}]"
+
+
+def javascript(expression: sympy.Expr) -> str:
+    """An expression as a JavaScript function of its letters by name: 2*L -> function(v){return 2*v["L"];}.
+
+    Raises ValueError for an expression with a function that JavaScript has not.
+    """
+    code = _JavaScript().doprint(closed(expression))
+    if "Not supported" in code:
+        raise ValueError(f"{expression}: expected functions that JavaScript has, got {code}")
+    return f"function(v){{return {code};}}"
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A letter of a bound: the ends of its logarithmic range, and where it starts."""
+
+    symbol: Symbol
+    low: float
+    high: float
+    start: float
+
+
+# Where a letter starts if the conditions let it; other counts start at 4, other letters at 1
+_USUAL = {
+    "M": 10.0, "S": 5.0, "N": 5.0, "K": 5.0, "R": 1000.0, "T": 1000.0, "tau": 5.0, "mu": 0.1, "eta": 0.01, "eta_tilde": 0.05,
+    "eta_t": 0.01, "beta": 0.5, "d": 10.0, "m": 2.0, "kappa": 10.0, "p_sq": 0.2, "alpha": 2.0,
+}  # fmt: skip
+LENGTHS = ("R", "T")  # of a run
+_DRAWS = 10_000  # points among which a start inside the conditions is looked for
+_DECADES = 4  # on either side of the usual value
+
+
+def tied(statement: Statement) -> dict[str, sympy.Expr]:
+    """Letters that a condition sets equal to something, such as S = M: no slider moves them."""
+    return {
+        c.relation.lhs.name: c.relation.rhs
+        for c in statement.when
+        if c.relation.rel_op == "==" and isinstance(c.relation.lhs, sympy.Symbol)
+    }
+
+
+def with_tied(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values, and those of the tied letters."""
+    found = dict(values)
+    for name, expression in tied(statement).items():
+        free = sorted(expression.free_symbols, key=str)
+        found[name] = sympy.lambdify(free, expression, "numpy")(*(found[s.name] for s in free))
+    return found
+
+
+def sliders(statement: Statement) -> list[Slider]:
+    """A slider for each letter that is not tied; they start inside the conditions where a point there was found.
+
+    The start is the usual values where the conditions admit them, else the point nearest to them, in logarithms, among
+    random ones, the same at every call.
+    """
+    letters = [s for s in parameters(statement) if s.name not in tied(statement)]
+    ends = [_ends(s) for s in letters]
+    start = np.array([[_usual(s) for s in letters]])
+    if not _admitted(statement, letters, start)[0]:
+        points = _around(letters, ends)
+        inside = _admitted(statement, letters, points)
+        if inside.any():
+            far = np.abs(np.log10(points / start)).sum(1)
+            start = points[[np.argmin(np.where(inside, far, np.inf))]]
+    return [Slider(s, *e, float(x)) for s, e, x in zip(letters, ends, start[0], strict=True)]
+
+
+def _usual(symbol: Symbol) -> float:
+    return _USUAL.get(symbol.name, 4.0 if symbol.sympy.is_integer else 1.0)
+
+
+def _ends(symbol: Symbol) -> tuple[float, float]:
+    if symbol.sympy.is_integer:
+        return 1.0, 1e6 if symbol.name in LENGTHS else 1e3
+    return _usual(symbol) / 10**_DECADES, _usual(symbol) * 10 ** (_DECADES - 1)
+
+
+def _around(letters: Sequence[Symbol], ends: Sequence[tuple[float, float]]) -> np.ndarray:
+    """Random points around the usual values, (number, letters), some letters left as they are."""
+    rng = np.random.default_rng(0)
+    shape = (_DRAWS, len(letters))
+    moved = rng.uniform(-1, 1, shape) * rng.uniform(0, _DECADES, (_DRAWS, 1)) * (rng.random(shape) < 0.5)
+    low, high = np.log10(ends).T
+    points = 10 ** np.clip(np.log10([_usual(s) for s in letters]) + moved, low, high)
+    size = 10 ** (np.floor(np.log10(points)) - 1)  # two significant digits, as a person would type them
+    points = np.round(points / size) * size
+    counts = [bool(s.sympy.is_integer) for s in letters]
+    points[:, counts] = np.maximum(1, np.round(points[:, counts]))
+    return points
+
+
+def _admitted(statement: Statement, letters: Sequence[Symbol], points: np.ndarray) -> np.ndarray:
+    """Whether all conditions hold at each point, and the bound is a number there."""
+    values = with_tied(statement, {s.name: points[:, i] for i, s in enumerate(letters)})
+    inside: np.ndarray = np.all([_in_domain(s, values[s.name]) for s in parameters(statement)], axis=0)
+    if inside.any():
+        found = evaluate(statement.id, strict=False, **{name: x[inside] for name, x in values.items()})
+        inside[inside] = np.isfinite(found.value) & found.admissible
+    return inside
+
+
+def _in_domain(symbol: Symbol, values: np.ndarray) -> np.ndarray:
+    s = symbol.sympy
+    return values > 0 if s.is_positive else values >= 0 if s.is_nonnegative else np.ones_like(values, dtype=bool)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What an arena measured at one step size.
+
+    step              the letter of the step size
+    letters           of the bound, but for those that run along the curve
+    along             letter -> its values along the curve: R, and what the statement defines by it, such as T
+    mean, low, high   of the bounded quantity, with the ends of the confidence interval, equal where it is exact
+    seeds             0 where it is an exact expectation
+    """
+
+    arena: str
+    step: str
+    seeds: int
+    letters: dict[str, float]
+    along: dict[str, list[float]]
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+
+
+def curves(statement: Statement, full: bool = False) -> list[Curve]:
+    """The curves of a statement's arenas, as far as this process has measured them."""
+    known = measurements()
+    arenas: list[Arena] = importlib.import_module(f"bounds.{statement.paper}").ARENAS
+    own = [a for a in arenas if a.statement == statement.id and (*a.settings, full) in known]
+    return [curve for arena in own for curve in _of_arena(arena, statement, full)]
+
+
+def _of_arena(arena: Arena, statement: Statement, full: bool) -> list[Curve]:
+    data, name = confront(arena, statement, full), step_letter(statement.id)
+    wanted = [s.name for s in parameters(statement)]
+    found = []
+    for i, step in enumerate(data[name].values):
+        at = data.isel({name: i})
+        at = at.isel(R=at.admissible.values & np.isfinite(at.high.values))
+        values = with_lengths(statement.id, {name: float(step), **constants_of(arena), "R": at.R.values.astype(float)})
+        along = {letter: x.tolist() for letter in wanted if np.ndim(x := values[letter])}
+        if at.R.size:
+            letters = {letter: float(values[letter]) for letter in wanted if letter not in along}
+            numbers = (at[part].values.tolist() for part in ("mean", "low", "high"))
+            found.append(Curve(arena.name, name, int(data.attrs["seeds"]), letters, along, *numbers))
+    return found

@@ -1,0 +1,5 @@
+"""The report as a static site: one folder that opens from the file system, without a network."""
+
+from fedtheory.site.build import build
+
+__all__ = ["build"]

@@ -1,0 +1,464 @@
+"use strict";
+// The bound explorer.  FEDTHEORY (bounds.js) has every bound's letters, terms, conditions and measured curves.
+(() => {
+  const { bounds, papers, grids, rounding } = window.FEDTHEORY;
+  for (const bound of Object.values(bounds)) {
+    // What repeats stands once in the data; here every bound gets all of its own
+    const known = papers[bound.paper].letters;
+    bound.letters = bound.sliders.map(([name, low, high, start]) => ({ name, low, high, start, ...known[name] }));
+    bound.tied = Object.entries(bound.tied).map(([name, f]) => ({ name, f, ...known[name] }));
+    for (const c of bound.curves) {
+      c.letters = Object.fromEntries(bound.letters.map((l, i) => [l.name, c.letters[i]]).filter(([, x]) => x !== null));
+      c.along = Object.fromEntries(Object.entries(c.along).map(([name, i]) => [name, grids[i]]));
+    }
+  }
+  const at = (id) => document.getElementById(id);
+  const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8b5e3c", "#999999", "#404080", "#7fbf3f"];
+  const STEPS = 1000; // of a slider
+  const POINTS = 160; // of a curve
+  const SIGNS = { "<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "=", "=": "=", order: "= O of", parts: "" };
+  const HOLDS = {
+    "<=": (a, b) => a <= b + rounding * Math.abs(b),
+    ">=": (a, b) => a >= b - rounding * Math.abs(b),
+    "<": (a, b) => a < b,
+    ">": (a, b) => a > b,
+    "==": (a, b) => Math.abs(a - b) <= rounding * Math.abs(b),
+  };
+  const state = { id: "", second: "", along: "", curve: -1, values: {} };
+  let chart = null;
+
+  // What the mathematics says
+
+  function withTied(bound, values) {
+    const found = { ...values };
+    for (const letter of bound.tied) found[letter.name] = letter.f(found);
+    return found;
+  }
+
+  function evaluate(id, values) {
+    const bound = bounds[id];
+    const v = withTied(bound, values);
+    const terms = bound.terms.map((term) => term.f(v));
+    const conditions = bound.conditions.map((c) => {
+      const [left, right] = [c.left(v), c.right(v)];
+      return { condition: c, left, right, holds: HOLDS[c.op](left, right) };
+    });
+    return { terms, value: terms.reduce((a, b) => a + b, 0), conditions, admissible: conditions.every((c) => c.holds) };
+  }
+
+  function inDomain(letter, x) {
+    if (!Number.isFinite(x) || (letter.integer && x !== Math.round(x))) return false;
+    return letter.least === "none" || (letter.least === "positive" ? x > 0 : x >= 0);
+  }
+
+  // Letters of the bound and of the one beside it, each once
+
+  function letters() {
+    const own = new Map(bounds[state.id].letters.map((l) => [l.name, l]));
+    if (state.second) for (const l of bounds[state.second].letters) if (!own.has(l.name)) own.set(l.name, l);
+    return [...own.values()];
+  }
+
+  const curve = () => (state.curve < 0 ? null : bounds[state.id].curves[state.curve]);
+
+  function measuredAlong() {
+    const c = curve();
+    return c && c.along[state.along] ? c : null;
+  }
+
+  // The points of the horizontal axis
+
+  function grid(letter) {
+    let [low, high] = [letter.low, letter.high];
+    const measured = measuredAlong();
+    if (measured) [low, high] = [Math.min(...measured.along[state.along]), Math.max(...measured.along[state.along])];
+    if (low === high) [low, high] = [low / 10, high * 10];
+    const found = Array.from({ length: POINTS }, (_, i) => low * (high / low) ** (i / (POINTS - 1)));
+    return letter.integer ? [...new Set(found.map(Math.round).filter((x) => x >= 1))] : found;
+  }
+
+  const shown = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e6 ? String(Number(x.toPrecision(6))) : x.toExponential(4).replace("e+", "e"));
+  const short = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? String(Number(x.toPrecision(3))) : x.toExponential(1).replace("e+", "e").replace(".0e", "e"));
+  const written = (x) => Number(x.toPrecision(6)); // in a field; the state keeps all digits
+  const named = (name) => name.replaceAll("_", " ");
+  const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
+  // The picture
+
+  const outside = {
+    id: "outside",
+    beforeDatasetsDraw(c) {
+      const { ctx, chartArea: area, scales } = c;
+      const { xs, inside } = c.$fed ?? { xs: [], inside: [] };
+      ctx.save();
+      ctx.fillStyle = "#00000018";
+      let from = null;
+      const edge = (i) => (i <= 0 ? area.left : i >= xs.length ? area.right : (scales.x.getPixelForValue(xs[i - 1]) + scales.x.getPixelForValue(xs[i])) / 2);
+      for (let i = 0; i <= xs.length; i++) {
+        const out = i < xs.length && !inside[i];
+        if (out && from === null) from = i;
+        if (!out && from !== null) {
+          ctx.fillRect(edge(from), area.top, edge(i) - edge(from), area.bottom - area.top);
+          from = null;
+        }
+      }
+      const x = scales.x.getPixelForValue(c.$fed?.now ?? NaN);
+      if (x >= area.left && x <= area.right) {
+        ctx.strokeStyle = "#595959";
+        ctx.setLineDash([4, 3]);
+        ctx.beginPath();
+        ctx.moveTo(x, area.top);
+        ctx.lineTo(x, area.bottom);
+        ctx.stroke();
+      }
+      ctx.restore();
+    },
+  };
+
+  function line(label, xs, ys, colour, more = {}) {
+    const log = at("log").checked;
+    const data = xs.map((x, i) => ({ x, y: Number.isFinite(ys[i]) && (!log || ys[i] > 0) ? ys[i] : null }));
+    return { label, data, borderColor: colour, backgroundColor: colour, borderWidth: 1.5, pointRadius: 0, pointStyle: more.fill === undefined ? "line" : "rect", fill: false, ...more };
+  }
+
+  function draw() {
+    const bound = bounds[state.id];
+    const letter = letters().find((l) => l.name === state.along);
+    const xs = grid(letter);
+    const first = xs.map((x) => evaluate(state.id, { ...state.values, [state.along]: x }));
+    const inside = first.map((f) => f.admissible);
+    const negative = first.some((f) => f.terms.some((t) => t < 0));
+    const stacked = at("stacked").checked && !negative;
+    const dotted = (results) => ({ segment: { borderDash: (c) => (results[c.p0DataIndex].admissible ? undefined : [2, 4]) } });
+    const sets = [line("bound (sum)", xs, first.map((f) => f.value), "#000000", { borderWidth: 2.4, order: 1, ...dotted(first) })];
+    if (state.second) {
+      const second = xs.map((x) => evaluate(state.second, { ...state.values, [state.along]: x }));
+      sets.push(line(state.second, xs, second.map((f) => f.value), "#D55E00", { borderWidth: 2.4, order: 1, ...dotted(second) }));
+    }
+    const measured = measuredAlong();
+    if (measured) {
+      const mx = measured.along[state.along];
+      const what = measured.seeds ? `measured, mean of ${measured.seeds} seeds` : "measured, exact expectation";
+      const dots = mx.length < 3 ? { pointRadius: 4 } : {};
+      sets.push(line(what, mx, measured.mean, "#7a0177", { borderWidth: 2.4, borderDash: [7, 3], order: 0, ...dots }));
+      if (measured.seeds) {
+        sets.push(line("99.9 % interval", mx, measured.low, "#7a017700", { backgroundColor: "#7a017733", fill: "+1", order: 2, borderWidth: 0 }));
+        sets.push(line("", mx, measured.high, "#7a017700", { borderWidth: 0, order: 2 }));
+      }
+    }
+    let below = xs.map(() => 0);
+    bound.terms.forEach((term, i) => {
+      const own = first.map((f) => f.terms[i]);
+      const colour = COLOURS[i % COLOURS.length];
+      if (stacked) {
+        below = below.map((b, j) => b + own[j]);
+        const fill = { fill: i ? "-1" : "start", backgroundColor: `${colour}73`, borderWidth: 0.8, order: 5 };
+        sets.push(line(named(term.name), xs, below, colour, fill));
+      } else {
+        sets.push(line(named(term.name), xs, own, colour, { borderDash: [[6, 3], [2, 2], [9, 3, 2, 3], [12, 3]][i % 4], order: 4 }));
+      }
+    });
+    const sums = [...first.map((f) => f.value), ...(measured ? measured.mean : [])].filter((y) => y > 0 && Number.isFinite(y));
+    const log = at("log").checked;
+    const least = log && stacked && sums.length ? Math.min(...sums) / 5 : undefined;
+    const options = {
+      animation: false,
+      responsive: true,
+      maintainAspectRatio: false,
+      interaction: { mode: "nearest", axis: "x", intersect: false },
+      scales: {
+        x: { type: "logarithmic", min: xs[0], max: xs[xs.length - 1], title: { display: true, text: `${state.along}: ${letter.meaning}` }, ticks: { callback: tick } },
+        y: { type: log ? "logarithmic" : "linear", min: least, title: { display: true, text: bound.quantity === state.id ? "value" : `bound on ${bound.quantity}` }, ticks: { callback: log ? tick : (x) => short(x) } },
+      },
+      plugins: {
+        legend: { position: "bottom", labels: { usePointStyle: true, boxWidth: 22, boxHeight: 8, filter: (item) => item.text !== "" } },
+        tooltip: { enabled: false },
+      },
+      onHover: (event, found, c) => found.length && read(c.scales.x.getValueForPixel(event.x)),
+    };
+    if (chart) {
+      chart.data.datasets = sets;
+      chart.options = options;
+    } else {
+      chart = new window.Chart(at("chart"), { type: "line", data: { datasets: sets }, options, plugins: [outside] });
+    }
+    chart.$fed = { xs, inside, now: state.values[state.along] };
+    chart.update();
+    const some = inside.some((i) => i);
+    const range = some ? `conditions hold for ${state.along} from ${short(xs[inside.indexOf(true)])} to ${short(xs[inside.lastIndexOf(true)])}${inside.slice(inside.indexOf(true), inside.lastIndexOf(true)).every((i) => i) ? "" : ", with gaps"}` : "conditions hold nowhere here";
+    at("reading").textContent =
+      `Grey, and dotted lines: outside the conditions (${range}). ` +
+      (stacked && log ? "Stacked on a logarithmic axis, so heights are not in proportion. " : "") +
+      (negative && at("stacked").checked ? "A term is negative, so terms are lines. " : "");
+    at("chart").setAttribute("aria-label", `${state.id} over ${state.along}: from ${short(first[0].value)} to ${short(first[first.length - 1].value)}; ${range}`);
+  }
+
+  // Marks of a logarithmic axis: powers of ten, and 2 and 5 times them where there are few
+  function tick(x) {
+    const lead = Math.round(x / 10 ** Math.floor(Math.log10(x) + 1e-9));
+    const few = this.max / this.min < 2000;
+    return lead === 1 || (few && (lead === 2 || lead === 5)) ? short(x) : "";
+  }
+
+  function read(x) {
+    const letter = letters().find((l) => l.name === state.along);
+    const here = letter.integer ? Math.max(1, Math.round(x)) : x;
+    const found = evaluate(state.id, { ...state.values, [state.along]: here });
+    at("says").innerHTML = `At ${escaped(state.along)} = ${short(here)}: <b>${shown(found.value)}</b>` +
+      (state.second ? `, beside it ${shown(evaluate(state.second, { ...state.values, [state.along]: here }).value)}` : "");
+  }
+
+  // The numbers
+
+  function numbers() {
+    const bound = bounds[state.id];
+    const found = evaluate(state.id, state.values);
+    const second = state.second ? evaluate(state.second, state.values) : null;
+    const other = second ? Object.fromEntries(bounds[state.second].terms.map((t, i) => [t.name, second.terms[i]])) : {};
+    const rows = bound.terms.map((term, i) => row(named(term.name), term.math, found.terms[i], other[term.name], found.value, COLOURS[i % COLOURS.length], term.name));
+    const own = new Set(bound.terms.map((t) => t.name));
+    if (second) {
+      bounds[state.second].terms.forEach((term, i) => {
+        if (!own.has(term.name)) rows.push(row(named(term.name), term.math, undefined, second.terms[i], found.value, "", term.name));
+      });
+    }
+    rows.push(row("<b>sum</b>", "", found.value, second?.value, found.value, "", "sum"));
+    at("terms").innerHTML =
+      `<thead><tr><th scope="col">term</th><th scope="col"></th><th scope="col" class="num">value</th><th scope="col" class="num">share</th>` +
+      (second ? `<th scope="col" class="num">beside it</th><th scope="col" class="num">first / second</th>` : "") +
+      `</tr></thead><tbody>${rows.join("")}</tbody>`;
+    const failing = found.conditions.filter((c) => !c.holds);
+    const list = found.conditions.map((c) =>
+      c.holds
+        ? `<li>✓ <span>${c.condition.math}</span>${source(c)}</li>`
+        : `<li data-fails="${escaped(c.condition.text).replaceAll('"', "&quot;")}"><span class="fails">✗ fails:</span> <span>${c.condition.math}</span>${source(c)} <span class="fails">here ${short(c.left)} ${SIGNS[c.condition.op]} ${short(c.right)}</span></li>`);
+    at("conditions").innerHTML =
+      (found.conditions.length === 0
+        ? "<p>It states no conditions.</p>"
+        : failing.length
+          ? `<p><b class="fails">Outside its conditions: ${failing.length} of ${found.conditions.length} fail.</b> The numbers below are not claimed.</p>`
+          : `<p>All ${found.conditions.length} conditions hold.</p>`) + `<ul class="conditions">${list.join("")}</ul>`;
+    const values = Object.entries(withTied(bound, state.values)).filter(([n]) => bound.letters.some((l) => l.name === n) || bound.tied.some((l) => l.name === n));
+    at("command").textContent = `fedtheory bound ${state.id} ${values.map(([n, x]) => `${n}=${x}`).join(" ")}${failing.length ? " --lenient" : ""}`;
+    at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. Sum <b>${shown(found.value)}</b>` +
+      (second ? `, beside it <b>${shown(second.value)}</b> <span class="badge ${bounds[state.second].status}">${bounds[state.second].status}</span>` : "");
+    for (const letter of bound.tied) {
+      const cell = at(`tied-${letter.name}`);
+      if (cell) cell.textContent = shown(letter.f(state.values));
+    }
+    curveNote();
+  }
+
+  function source(c) {
+    return c.condition.source ? `<span class="source">(${escaped(c.condition.source)})</span>` : "";
+  }
+
+  function row(name, math, value, other, sum, colour, key) {
+    const swatch = colour ? `<span class="swatch" style="background:${colour}"></span>` : "";
+    const cell = (x, attribute) => `<td class="num"${x === undefined ? "" : ` ${attribute}="${x}"`}>${x === undefined ? "" : shown(x)}</td>`;
+    const share = value === undefined || key === "sum" || !(sum > 0) ? "" : `${((100 * value) / sum).toFixed(1)} %`;
+    const beside = state.second ? cell(other, "data-second") + `<td class="num">${value !== undefined && other !== undefined && other !== 0 ? shown(value / other) : ""}</td>` : "";
+    return `<tr data-term="${key}"><td>${swatch}${name}</td><td>${math}</td>${cell(value, "data-value")}<td class="num">${share}</td>${beside}</tr>`;
+  }
+
+  function curveNote() {
+    const c = curve();
+    if (!c) return;
+    const moved = Object.entries(c.letters).filter(([n, x]) => Math.abs(state.values[n] - x) > 1e-9 * Math.abs(x)).map(([n]) => n);
+    const tiedNames = new Set(bounds[state.id].tied.map((l) => l.name));
+    const differ = moved.filter((n) => !tiedNames.has(n) && n !== state.along);
+    const notes = [];
+    if (!measuredAlong()) notes.push(`The run went along ${Object.keys(c.along).join(", ")}; choose it as the axis to see it.`);
+    if (differ.length) notes.push(`The run was made at other values of ${differ.join(", ")}: it does not belong to this bound any more.`);
+    if (notes.length) at("says").innerHTML += ` <span class="fails">${escaped(notes.join(" "))}</span>`;
+  }
+
+  // Controls
+
+  const toSlider = (l, x) => (x <= 0 || (l.least !== "positive" && x < l.low) ? 0 : Math.round((STEPS * Math.log(x / l.low)) / Math.log(l.high / l.low)));
+  function fromSlider(l, position) {
+    if (position <= 0 && l.least !== "positive" && !(l.integer && l.low >= 1 && l.least === "positive")) return 0;
+    const x = l.low * (l.high / l.low) ** (position / STEPS);
+    return l.integer ? Math.max(1, Math.round(x)) : Number(x.toPrecision(3));
+  }
+
+  function controls() {
+    const box = at("letters");
+    box.replaceChildren();
+    for (const letter of letters()) {
+      const part = document.createElement("div");
+      part.className = "letter";
+      part.innerHTML =
+        `<label for="n-${letter.name}">${letter.math}</label>` +
+        `<input type="range" id="r-${letter.name}" min="0" max="${STEPS}" step="1" aria-label="${escaped(letter.name)}">` +
+        `<input type="number" id="n-${letter.name}" step="any" inputmode="decimal">` +
+        `<span class="meaning">${escaped(letter.meaning)}</span>`;
+      box.append(part);
+      const [range, number] = [part.querySelector("[type=range]"), part.querySelector("[type=number]")];
+      range.addEventListener("input", () => set(letter, fromSlider(letter, Number(range.value)), number));
+      number.addEventListener("input", () => {
+        const x = number.value.trim() === "" ? NaN : Number(number.value);
+        const good = inDomain(letter, x);
+        number.setCustomValidity(good ? "" : `expected ${letter.integer ? "a whole number" : "a number"}${{ positive: " above 0", zero: " of at least 0", none: "" }[letter.least]}`);
+        if (good) set(letter, x, range);
+      });
+    }
+    for (const letter of bounds[state.id].tied) {
+      const part = document.createElement("div");
+      part.className = "letter";
+      part.innerHTML = `<span>${letter.math}</span><output id="tied-${letter.name}"></output><span class="meaning">by the conditions</span>`;
+      box.append(part);
+    }
+    fill();
+  }
+
+  function fill() {
+    for (const letter of letters()) {
+      at(`r-${letter.name}`).value = toSlider(letter, state.values[letter.name]);
+      at(`n-${letter.name}`).value = written(state.values[letter.name]);
+      at(`r-${letter.name}`).setAttribute("aria-valuetext", shown(state.values[letter.name]));
+    }
+  }
+
+  let waiting = false;
+  function set(letter, x, twin) {
+    state.values[letter.name] = x;
+    twin.value = twin.type === "range" ? toSlider(letter, x) : written(x);
+    at(`n-${letter.name}`).setCustomValidity("");
+    at(`r-${letter.name}`).setAttribute("aria-valuetext", shown(x));
+    if (!waiting) {
+      waiting = true;
+      requestAnimationFrame(() => {
+        waiting = false;
+        show();
+      });
+    }
+  }
+
+  function show() {
+    numbers();
+    draw();
+    address();
+  }
+
+  function option(value, text) {
+    const made = document.createElement("option");
+    made.value = value;
+    made.textContent = text;
+    return made;
+  }
+
+  function choosePaper(name) {
+    at("paper").value = name;
+    const own = Object.entries(bounds).filter(([, b]) => b.paper === name);
+    at("bound").replaceChildren(...own.map(([id, b]) => option(id, `${id.slice(name.length + 1)} (${b.status}) ${b.place}`)));
+  }
+
+  function chooseBound(id, values = null) {
+    const bound = bounds[id];
+    if (at("paper").value !== bound.paper || !at("bound").options.length) choosePaper(bound.paper);
+    Object.assign(state, { id, second: "", curve: -1, along: bound.along });
+    state.values = { ...Object.fromEntries(bound.letters.map((l) => [l.name, l.start])), ...values };
+    at("bound").value = id;
+    const alike = Object.entries(bounds).filter(([other, b]) => other !== id && b.paper === bound.paper && b.quantity === bound.quantity);
+    const twins = new Set([bound.corrects, ...bound.correctedBy]);
+    alike.sort(([a], [b]) => Number(twins.has(b)) - Number(twins.has(a)));
+    const none = alike.length ? "none" : "none: no other bound on this quantity";
+    at("second").replaceChildren(option("", none), ...alike.map(([other, b]) => option(other, `${other.slice(bound.paper.length + 1)} (${b.status})${twins.has(other) ? " its other form" : ""}`)));
+    const runs = bound.curves.map((c, i) => option(i, c.arena + (c.step in c.letters ? `, ${c.step} = ${short(c.letters[c.step])}` : "")));
+    at("curve").replaceChildren(option(-1, runs.length ? "none" : "none was made"), ...runs);
+    at("curve").disabled = !runs.length;
+    at("second").disabled = !alike.length;
+    at("formula").innerHTML = `${bound.left} ${SIGNS[bound.sign]} ${bound.terms.map((t) => t.math).join(" + ")}`;
+    axes();
+    controls();
+  }
+
+  function axes() {
+    const names = letters().map((l) => l.name);
+    at("along").replaceChildren(...names.map((n) => option(n, n)));
+    if (!names.includes(state.along)) state.along = bounds[state.id].along;
+    at("along").value = state.along;
+  }
+
+  function chooseSecond(id) {
+    state.second = id;
+    at("second").value = id;
+    if (id) for (const l of bounds[id].letters) state.values[l.name] ??= l.start;
+    axes();
+    controls();
+  }
+
+  function chooseCurve(index) {
+    state.curve = index;
+    at("curve").value = index;
+    const c = curve();
+    if (!c) return;
+    Object.assign(state.values, c.letters);
+    for (const letter of bounds[state.id].tied) delete state.values[letter.name];
+    for (const [name, xs] of Object.entries(c.along)) state.values[name] = xs[xs.length - 1];
+    state.along = Object.keys(c.along).find((n) => letters().some((l) => l.name === n)) ?? state.along;
+    at("along").value = state.along;
+    fill();
+  }
+
+  // The address tells everything, so that a link can be sent
+
+  function address() {
+    const told = new URLSearchParams({ id: state.id });
+    if (state.second) told.set("second", state.second);
+    if (state.curve >= 0) told.set("run", state.curve);
+    told.set("over", state.along);
+    for (const letter of letters()) told.set(`_${letter.name}`, state.values[letter.name]);
+    const hash = `#${told}`;
+    if (hash !== location.hash) history.replaceState(null, "", hash);
+  }
+
+  function fromAddress() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const id = asked.get("id");
+    chooseBound(Object.hasOwn(bounds, id ?? "") ? id : Object.hasOwn(bounds, "sfl.thm1.strongly_convex") ? "sfl.thm1.strongly_convex" : Object.keys(bounds)[0]);
+    if (asked.get("second") && [...at("second").options].some((o) => o.value === asked.get("second"))) chooseSecond(asked.get("second"));
+    const run = Number(asked.get("run") ?? (asked.has("over") || !curves().length ? -1 : 0));
+    if (run >= 0 && run < curves().length) chooseCurve(run);
+    for (const letter of letters()) {
+      const x = Number(asked.get(`_${letter.name}`) ?? NaN);
+      if (inDomain(letter, x)) state.values[letter.name] = x;
+    }
+    if (letters().some((l) => l.name === asked.get("over"))) state.along = at("along").value = asked.get("over");
+    fill();
+    show();
+    if (id && !Object.hasOwn(bounds, id)) at("says").textContent = `There is no bound ${id}; this is another one.`;
+  }
+
+  const curves = () => bounds[state.id].curves;
+
+  at("paper").replaceChildren(...Object.keys(papers).map((name) => option(name, name)));
+  at("paper").addEventListener("change", () => {
+    choosePaper(at("paper").value);
+    chooseBound(at("bound").value);
+    if (curves().length) chooseCurve(0);
+    show();
+  });
+  at("bound").addEventListener("change", () => {
+    chooseBound(at("bound").value);
+    if (curves().length) chooseCurve(0);
+    show();
+  });
+  at("second").addEventListener("change", () => { chooseSecond(at("second").value); show(); });
+  at("along").addEventListener("change", () => { state.along = at("along").value; show(); });
+  at("curve").addEventListener("change", () => { chooseCurve(Number(at("curve").value)); show(); });
+  at("stacked").addEventListener("change", show);
+  at("log").addEventListener("change", show);
+  at("reset").addEventListener("click", () => {
+    const { id, second, along, curve: run } = state;
+    chooseBound(id);
+    if (second) chooseSecond(second);
+    if (run >= 0) chooseCurve(run);
+    state.along = at("along").value = along;
+    show();
+  });
+  window.addEventListener("hashchange", fromAddress);
+  fromAddress();
+  window.explorer = { state, evaluate, chart: () => chart };
+})();

@@ -1,0 +1,350 @@
+"""Pages from what was checked: an overview, a page a paper, the bound explorer, the glossary, and their figures."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import jinja2
+import sympy
+from joblib import Parallel, delayed
+from PIL import Image
+
+from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
+from bounds.evaluate import ROUNDING, claim_of, has_terms
+from fedtheory import glossary, paper_check
+from fedtheory.verify import Checked, Progress, count
+from figures import gallery
+from theory import catalogue
+from theory.printing import latex, mathml, named_latex, plain, rate_latex
+from theory.statement import (
+    Bound,
+    Claim,
+    Erratum,
+    Listing,
+    Order,
+    Paper,
+    Rates,
+    Relations,
+    Severity,
+    Statement,
+    Status,
+    Symbol,
+    Words,
+)
+
+_HERE = Path(__file__).parent
+_COLOURS = 128  # of a figure in the site
+SEVERITIES = get_args(Severity)
+
+
+def build(
+    out: Path, checked: Sequence[Checked], drawn: Path, full: bool = False, progress: Progress | None = None
+) -> list[Path]:
+    """Write the site into the folder `out`; returns the files written, `index.html` first.
+
+    checked  the statements with their verdicts, in catalogue order
+    drawn    the folder of the figures; one that is missing there is left out
+
+    Every file is written whole or not at all.
+    """
+    tell = progress or (lambda *_: None)
+    shown = {p.name: p for p in gallery.pictures() if (drawn / f"{p.name}.png").is_file()}
+    about: dict[str, list[gallery.Picture]] = {}
+    for picture in shown.values():
+        for id_ in picture.statements:
+            about.setdefault(id_, []).append(picture)
+    views = []
+    for done, c in enumerate(checked, 1):
+        views.append(view(c, about.get(c.statement.id, [])))
+        tell("writing pages", done, len(checked))
+    papers = [
+        PaperView(
+            paper,
+            [v for v in views if v.statement.paper == name],
+            [p for p in gallery.pictures(name) if p.name in shown],
+        )
+        for name, paper in catalogue.papers().items()
+        if any(v.statement.paper == name for v in views)
+    ]
+    common = {"papers": papers, "statuses": list(Status), "kinds": kinds(views)}
+    pages = {"index.html": page("index.html", **common, views=views)}
+    for paper in papers:
+        own = common | {"kinds": kinds(paper.views)}
+        pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper, severities=SEVERITIES)
+    pages["explorer.html"] = page("explorer.html", **common)
+    pages["glossary.html"] = page("glossary.html", **common, rows=letters())
+    assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
+    assets["assets/bounds.js"] = explorer_data(checked, full).encode()
+    pictures = Parallel(n_jobs=-1)(delayed(smaller)(drawn / f"{name}.png") for name in shown)
+    assets |= {f"figures/{name}.png": content for name, content in zip(shown, pictures, strict=True)}
+    contents = {name: text.encode() for name, text in pages.items()} | assets
+    for name, content in contents.items():
+        gallery.write(out / name, content)
+    return [out / name for name in contents]
+
+
+def page(template: str, **values: Any) -> str:
+    """A template, filled in."""
+    return _templates().get_template(template).render(**values)
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["significant"] = paper_check.significant
+    made.filters["value_text"] = paper_check.value_text
+    return made
+
+
+def smaller(picture: Path) -> bytes:
+    """A figure in few colours: a third of the size, and nothing that an eye would miss."""
+    buffer = io.BytesIO()
+    with Image.open(picture) as image:
+        image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a claim as it is shown.
+
+    kind     formula (MathML), words (text), listing (numbered lines), settings (pairs), claims (texts), table (header, rows)
+    content  as the kind says
+    """
+
+    kind: str
+    content: Any
+
+
+@dataclass(frozen=True)
+class View:
+    """A statement as its page shows it; formulas are MathML."""
+
+    checked: Checked
+    parts: list[Part]
+    when: list[tuple[str, str]]  # condition, where it comes from
+    where: list[str]
+    links: list[tuple[str, list[str]]]  # title, ids
+    errata: list[Erratum]
+    figures: list[gallery.Picture]
+    why_open: str
+
+    @property
+    def statement(self) -> Statement:
+        """The statement."""
+        return self.checked.statement
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether the explorer can evaluate it."""
+        return has_terms(self.statement)
+
+    @property
+    def searched(self) -> str:
+        """What the search of a page reads."""
+        s = self.statement
+        words = [str(p.content) for p in self.parts if p.kind == "words"]
+        told = [text for e in self.errata for text in (e.printed, e.true)]
+        return " ".join([s.id, s.kind, s.place, *words, s.note, *told]).lower()
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """A paper with its statements and figures."""
+
+    paper: Paper
+    views: list[View]
+    figures: list[gallery.Picture]
+
+    @property
+    def groups(self) -> list[tuple[str, list[View], dict[Status, int]]]:
+        """Printed and corrected statements, with their counts of verdicts."""
+        found = []
+        for title, ours in (("printed", False), ("corrected", True)):
+            own = [v for v in self.views if bool(v.statement.corrects) == ours]
+            found.append((title, own, count(v.checked for v in own)))
+        return found
+
+    @property
+    def status(self) -> dict[str, Status]:
+        """Verdict by id."""
+        return {v.statement.id: v.checked.status for v in self.views}
+
+
+def view(checked: Checked, figures: list[gallery.Picture]) -> View:
+    """What the page of a paper shows of a statement."""
+    s = checked.statement
+    links = [
+        ("corrects", [s.corrects] if s.corrects else []),
+        ("corrected by", catalogue.corrected_by(s.id)),
+        ("assumes", list(s.assumes)),
+        ("rests on", list(s.rests_on)),
+        ("used by", catalogue.used_by(s.id)),
+    ]
+    return View(
+        checked,
+        [part for claim in (s.claim, *s.also) for part in parts(claim, s.paper)],
+        [(mathml(latex(s.paper, c.relation)), "" if c.source == "printed" else c.source) for c in s.when],
+        [mathml(latex(s.paper, sympy.Eq(k, v, evaluate=False))) for k, v in s.where.items()],
+        [(title, ids) for title, ids in links if ids],
+        catalogue.errata(s.id),
+        figures,
+        paper_check.why_open(s) if checked.status is Status.OPEN else "",
+    )
+
+
+def parts(claim: Claim, paper: str) -> list[Part]:
+    """A claim, piece by piece."""
+
+    def formulas(texts: Sequence[str]) -> list[Part]:
+        return [Part("formula", mathml(text, display=True)) for text in texts]
+
+    if isinstance(claim, Bound | Order):
+        return formulas([named_latex(paper, claim)])
+    if isinstance(claim, Relations):
+        words = [Part("words", claim.words)] if claim.words else []
+        return formulas([latex(paper, r) for r in claim.relations]) + words
+    if isinstance(claim, Words):
+        return [Part("words", claim.text), *formulas([latex(paper, f) for f in claim.formulas])]
+    if isinstance(claim, Rates):
+        return formulas([rate_latex(paper, rate) for rate in claim.rates])
+    if isinstance(claim, Listing):
+        return [Part("listing", claim.lines)]
+    found = []
+    if claim.settings:
+        found.append(
+            Part("settings", {name: paper_check.value_text(value, str) for name, value in claim.settings.items()})
+        )
+    if claim.claims:
+        found.append(Part("claims", claim.claims))
+    if claim.table:
+        columns = list(dict.fromkeys(name for row in claim.table for name in row))
+        rows = [
+            ["" if row.get(c) is None else paper_check.value_text(row[c], str) for c in columns] for row in claim.table
+        ]
+        found.append(Part("table", (columns, rows)))
+    return found
+
+
+def kinds(views: Sequence[View]) -> list[str]:
+    """The kinds of statement that there are, in alphabetical order."""
+    return sorted({v.statement.kind for v in views})
+
+
+def letters() -> list[dict[str, Any]]:
+    """The rows of the glossary, with the letters as they print."""
+    return [row | {"mathml": mathml(row["latex"])} for row in glossary.rows()]
+
+
+def explorer_data(checked: Sequence[Checked], full: bool) -> str:
+    """A script that defines FEDTHEORY: every bound's letters, formulas as functions, conditions, measured curves.
+
+    What repeats stands once: letters by paper, and the values that curves run along as `grids`, to which curves refer.
+    """
+    papers = {
+        name: {"title": paper.title, "letters": {s.name: _letter(s) for s in paper.symbols.values()}}
+        for name, paper in catalogue.papers().items()
+    }
+    grids: dict[tuple[float, ...], int] = {}
+    bounds = {c.statement.id: bound_data(c, grids, full) for c in checked if has_terms(c.statement)}
+    data = {"rounding": ROUNDING, "papers": papers, "bounds": bounds, "grids": [[*map(_count, g)] for g in grids]}
+    return f'"use strict";\nwindow.FEDTHEORY={script(data)};\n'
+
+
+@dataclass(frozen=True)
+class Code:
+    """JavaScript that stands for itself."""
+
+    text: str
+
+
+def script(value: Any) -> str:
+    """JSON-able data, with pieces of code in it, as JavaScript."""
+    if isinstance(value, Code):
+        return value.text
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{json.dumps(str(name))}:{script(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(script, value)) + "]"
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+
+
+def bound_data(checked: Checked, grids: dict[tuple[float, ...], int], full: bool) -> dict[str, Any]:
+    """A bound for the explorer; its functions take the letters' values by name.
+
+    grids  the values that curves run along, each with its number; those of this bound's curves are added
+    """
+    s, claim = checked.statement, claim_of(checked.statement)
+    paper, start = s.paper, sliders(s)
+    names = [x.symbol.name for x in start]
+    return {
+        "paper": paper,
+        "place": s.place,
+        "status": str(checked.status),
+        "corrects": s.corrects,
+        "correctedBy": catalogue.corrected_by(s.id),
+        "quantity": s.id if isinstance(claim, Relations) else plain(claim.quantity),
+        "left": "" if isinstance(claim, Relations) else mathml(latex(paper, claim.quantity)),
+        "sign": claim.sign if isinstance(claim, Bound) else "order" if isinstance(claim, Order) else "parts",
+        "sliders": [[x.symbol.name, x.low, x.high, x.start] for x in start],
+        "along": next((n for n in (*LENGTHS, *names) if n in names), ""),
+        "tied": {name: Code(javascript(e)) for name, e in tied(s).items()},
+        "terms": [
+            {"name": t.name, "math": mathml(latex(paper, t.value)), "f": Code(javascript(t.value))} for t in claim.terms
+        ],
+        "conditions": [
+            {
+                "text": str(c),
+                "math": mathml(latex(paper, c.relation)),
+                "op": c.relation.rel_op,
+                "source": "" if c.source == "printed" else c.source,
+                "left": Code(javascript(c.relation.lhs)),
+                "right": Code(javascript(c.relation.rhs)),
+            }
+            for c in s.when
+        ],
+        "curves": [_curve(curve, names, grids) for curve in curves(s, full)],
+    }
+
+
+def _letter(symbol: Symbol) -> dict[str, Any]:
+    domain = symbol.sympy
+    return {
+        "math": mathml(symbol.latex),
+        "meaning": symbol.meaning,
+        "integer": bool(domain.is_integer),
+        "least": "positive" if domain.is_positive else "zero" if domain.is_nonnegative else "none",
+    }
+
+
+def _curve(curve: Curve, names: Sequence[str], grids: dict[tuple[float, ...], int]) -> dict[str, Any]:
+    """A curve as short as it can be told: six digits are more than an eye sees; an exact one has no interval."""
+    along = {name: grids.setdefault(tuple(x), len(grids)) for name, x in curve.along.items()}
+    ends = {"low": curve.low, "high": curve.high} if curve.seeds else {}
+    numbers = {part: [float(f"{x:.6g}") for x in values] for part, values in ({"mean": curve.mean} | ends).items()}
+    letters = [_count(curve.letters[name]) if name in curve.letters else None for name in names]
+    return {
+        "arena": curve.arena,
+        "step": curve.step,
+        "seeds": curve.seeds,
+        "letters": letters,
+        "along": along,
+        **numbers,
+    }
+
+
+def _count(x: float) -> float:
+    """A whole number without its point."""
+    return int(x) if x == int(x) and abs(x) < 1e15 else x
