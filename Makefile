@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: report test test-full install lint benchmarks clean
+.PHONY: report test test-full install lint chromium course benchmarks clean
 
 report: $(READY)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
@@ -20,6 +20,12 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+chromium:  ## the browser that the browser tests need, from Debian's packages
+	$(if $(filter 0,$(shell id -u)),,sudo) sh -c 'apt-get update -qq && apt-get install -y -qq chromium'
+
+course: $(READY)  ## the lessons for students and for teachers
+	$(BIN)/python -m course
 
 benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.quadratics

@@ -23,6 +23,12 @@ class _JavaScript(JavascriptCodePrinter):
     def _print_Symbol(self, e: sympy.Symbol) -> str:
         return f"v[{json.dumps(e.name)}]"
 
+    def _print_Pow(self, e: sympy.Pow) -> str:
+        # Math.cbrt, which sympy would write, gives numbers for negative bases, where the power has none
+        if e.exp == sympy.Rational(1, 3):
+            return f"Math.pow({self._print(e.base)}, 1/3)"
+        return str(super()._print_Pow(e))
+
 
 def javascript(expression: sympy.Expr) -> str:
     """An expression as a JavaScript function of its letters by name: 2*L -> function(v){return 2*v["L"];}.

@@ -156,7 +156,7 @@ def _(mo):
     M = mo.ui.slider(2, 100, 1, value=10, label="clients $M$", show_value=True)
     K = mo.ui.slider(1, 50, 1, value=5, label="local steps $K$", show_value=True)
     sigma = mo.ui.slider(0.0, 10.0, 0.5, value=1.0, label=r"noise $\sigma$", show_value=True)
-    zeta = mo.ui.slider(0.0, 10.0, 0.5, value=5.0, label=r"heterogeneity $\zeta_*$", show_value=True)
+    zeta = mo.ui.slider(0.0, 10.0, 0.5, value=1.0, label=r"heterogeneity $\zeta_*$", show_value=True)
     in_time = mo.ui.checkbox(label="count time: PFL gets $MR$ rounds")
     mo.hstack([mo.vstack([M, K]), mo.vstack([sigma, zeta]), in_time], wrap=True, justify="start")
     return K, M, in_time, sigma, zeta
@@ -164,11 +164,11 @@ def _(mo):
 
 @app.cell(hide_code=True)
 def _(BLUE, K, M, RED, drawn, evaluate, in_time, np, sigma, zeta):
-    lengths = np.geomspace(10, 1e7, 60).round()
+    lengths = np.unique(np.geomspace(1, 1e9, 80).round())
 
     def tuned_over(case, rounds):
         """The bound at its best admissible step size, on a grid, for L = D = 1."""
-        steps = np.geomspace(1e-8, 1 / 6, 500)[:, None]
+        steps = np.geomspace(1e-9, 1 / 6, 600)[:, None]
         return evaluate(
             f"sfl.{case}.general_convex", L=1.0, D=1.0, sigma=sigma.value, zeta_star=zeta.value,
             M=M.value, K=K.value, R=rounds[None], eta_tilde=steps,
@@ -195,8 +195,8 @@ def _(BLUE, K, M, RED, drawn, evaluate, in_time, np, sigma, zeta):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The advantage of SFL comes and goes with $R$. For few rounds the start decides, where both are equal. For very many the noise
-    decides, $\sigma D/\sqrt{MKR}$, where both are equal too. In between it is heterogeneity. Here is its size when $\sigma=0$: with
+    The advantage of SFL comes and goes with $R$. While the start decides, the two are nearly equal; for very many rounds the noise
+    decides, $\sigma D/\sqrt{MKR}$, and they are nearly equal again. In between it is heterogeneity (and noise within the round). Here is its size when $\sigma=0$: with
     $a=3D^2/R$ and a heterogeneity term $c\,\tilde\eta^2$ the minimum over $\tilde\eta$ is
     """)
     return
@@ -244,7 +244,7 @@ def _(check, limits, tune):
         sequential = best("thm1", 10**6)
         return best("thm2", 10**6) / sequential, best("thm2", M * 10**6) / sequential
 
-    answer_2 = check("3.2", limits if limits(2) is not ... else ..., _tuned, at=[(2,), (10,), (60,)], tolerance=1e-4)
+    answer_2 = check("3.2", limits, _tuned, at=[(2,), (10,), (60,)], tolerance=1e-4)
     answer_2
     return (answer_2,)
 
@@ -308,7 +308,7 @@ def _(BLUE, PFL, RED, SFL, drawn, expectation, group, np, steps_K, which):
 def _(mo):
     mo.md(r"""
     In Group 2 the clients have the same curvature and opposed slopes. PFL does not suffer at all, SFL does, while the bounds say
-    that it should be the other way round. From Group 3 on it is. Let us compute Group 2, with slope $\pm\zeta$. A client's $K$ steps
+    that it should be the other way round. In Groups 3 and 4, with $K\ge2$, it is. Let us compute Group 2, with slope $\pm\zeta$. A client's $K$ steps
     take $x$ to $a+q(x-a)$ with $q=(1-\eta)^K$ and $a=\mp\zeta$ (lesson 1). By machine, one round of SFL over both orders:
     """)
     return
@@ -445,7 +445,7 @@ def _():
 @app.cell(hide_code=True)
 def _(advantage, brentq, check, equal_at):
     answer_4 = check(
-        "3.4", equal_at, lambda: brentq(lambda d: advantage(d, 1.0, 5, 100), 0.01, 0.9), at=[()], tolerance=9e-3
+        "3.4", equal_at, lambda: brentq(lambda d: advantage(d, 1.0, 5, 100), 0.01, 0.9), at=[()], tolerance=5e-3
     )
     answer_4
     return (answer_4,)
@@ -706,7 +706,7 @@ def _(mo, put, told):
     $\|\nabla F_{\pi_m}(x_{m,k})-\nabla F(x)\|\le L\|x_{m,k}-x\|$. Smoothness compares *one* function at two points. Here are two
     functions. At $m=1$, $k=0$ the two points coincide, the right side is 0, and the left side is the heterogeneity.
 
-    **Exercise 3.9.** Theorem 1 rests on (54) at $S=M$, yet the catalogue proves Theorem 1 by a repaired proof. Why does $S=M$ rescue
+    **Exercise 3.9.** Theorem 1, non-convex, is (54) at $S=M$, and the catalogue does prove it, by a repaired proof. Why does $S=M$ rescue
     it, and why not $S<M$? Two sentences.
     """),
         ]
@@ -782,7 +782,7 @@ def _(mo):
 
 @app.cell(hide_code=True)
 def _(mo):
-    kept = mo.ui.dropdown(["1", "9/10", "1/2", "1/4", "1/8", "1/10", "1/12"], value="1/10", label="sampling term times")
+    kept = mo.ui.dropdown(["1", "9/10", "1/2", "1/4", "1/8", "1/10", "1/12"], value="1/12", label="sampling term times")
     kept
     return (kept,)
 
@@ -844,7 +844,7 @@ def _(mo, regenerated):
             regenerated("sfl_eq54_bound_against_run"),
             mo.md(r"""
     **To take away.** (1) Bounds of two methods compare bounds. Which method is better needs runs, or a lower bound. (2) Say whether
-    you count rounds, time, or bits. (3) What hurts PFL is the distance of the Hessians, $\delta$; the theorems here see only
+    you count rounds, time, or bits. (3) What hurts PFL on quadratics is the distance of the Hessians, $\delta$; the theorems here see only
     $\zeta_*$. (4) A proof is a chain: one inequality between two different functions, and everything that rests on it is
     undecided, true in one case ($S=M$) and false in the next. (5) A witness that fits on paper is worth more than a large
     simulation.

@@ -1,0 +1,300 @@
+"""The site in a real browser: its numbers are those of `bounds.evaluate`, sliders, filters and links do what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from bounds.arena import confront
+from bounds.browser import curves, sliders, tied, with_tied
+from bounds.evaluate import evaluate, has_terms
+from bounds.sfl import ARENAS
+from fedtheory.site import build
+from fedtheory.verify import Checked, verify
+from tests.fedtheory.browser import chromium
+from theory import catalogue
+from theory.statement import Statement
+
+ROOT = Path(__file__).parents[2]
+# Put to their evidence for these tests; with arenas by exact expectation and by seeds, printed and corrected
+VERIFIED = ("sfl.eq54", "sfl.eq54.corrected", "sfl.lemma9", "sfl.lemma4", "sfl.lemma4.sum")
+BOUNDS = [s for s in catalogue.statements() if has_terms(s)]
+THEOREM = "sfl.thm1.strongly_convex"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, most of its statements not put to any evidence."""
+    known = {c.statement.id: c for c in verify(VERIFIED)}
+    out: Path = tmp_path_factory.mktemp("site")
+    build(out, [known.get(s.id, Checked(s, ())) for s in catalogue.statements()], ROOT / "figures" / "drawn")
+    return out
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that may neither fail nor reach for the network."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    opened = context.new_page()
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    opened.on("request", lambda r: wrong.append(r.url) if not r.url.startswith(("file:", "data:", "blob:")) else None)
+    yield opened
+    context.close()
+    assert wrong == []
+
+
+def explore(page: Page, site: Path, id_: str, **more: Any) -> None:
+    """Open the explorer at a bound."""
+    page.goto("about:blank")
+    page.goto(f"{(site / 'explorer.html').as_uri()}#{urlencode({'id': id_, **more})}")
+    page.wait_for_function("window.explorer !== undefined")
+
+
+def random_points(statement: Statement, number: int, seed: int) -> list[dict[str, float]]:
+    """Values of the letters that have sliders: anywhere on them, so mostly outside the conditions."""
+    rng = np.random.default_rng(seed)
+    points = []
+    while len(points) < number:
+        values = {}
+        for s in sliders(statement):
+            x = float(s.low * (s.high / s.low) ** rng.uniform())
+            values[s.symbol.name] = max(1.0, float(round(x))) if s.symbol.sympy.is_integer else x
+        letters = {name: float(x) for name, x in with_tied(statement, values).items() if name in tied(statement)}
+        if all(x > 0 for x in letters.values()):  # within their domains
+            points.append(values)
+    return points
+
+
+def assert_close(found: Any, expected: Any, told: str) -> None:
+    np.testing.assert_allclose(np.array(found, float), np.array(expected, float), rtol=1e-9, err_msg=told)
+
+
+def numbers_of(text: list[str]) -> list[float]:
+    """JavaScript's numbers, as text."""
+    return [float(t.replace("Infinity", "inf")) for t in text]
+
+
+def test_every_bound_is_computed_as_python_computes_it(page: Page, site: Path) -> None:
+    explore(page, site, THEOREM)
+    points = {s.id: random_points(s, 12, seed) for seed, s in enumerate(BOUNDS)}
+    found = page.evaluate(
+        """points => Object.fromEntries(Object.entries(points).map(([id, values]) => [id, values.map(v => {
+            const e = explorer.evaluate(id, v);
+            return [[...e.terms, e.value].map(String), e.conditions.filter(c => !c.holds).map(c => c.condition.text)];
+        })]))""",
+        points,
+    )
+    assert len(found) == len(BOUNDS) > 300
+    outside = 0
+    for s in BOUNDS:
+        for values, (numbers, failing) in zip(points[s.id], found[s.id], strict=True):
+            ours = evaluate(s.id, strict=False, **with_tied(s, values))
+            assert_close(numbers_of(numbers), [*ours.terms.values(), ours.value], f"{s.id} at {values}")
+            assert failing == [v.split(" is violated")[0] for v in ours.violations], (s.id, values)
+            outside += bool(failing)
+    assert 100 < outside < 12 * len(BOUNDS) - 100  # both sides of the conditions were seen
+
+
+def test_every_bound_is_shown_with_these_numbers(page: Page, site: Path) -> None:
+    explore(page, site, THEOREM)
+    for seed, s in enumerate(BOUNDS):
+        (values,) = random_points(s, 1, 1000 + seed)
+        page.evaluate(
+            "hash => { history.replaceState(null, '', hash); dispatchEvent(new HashChangeEvent('hashchange')) }",
+            "#" + urlencode({"id": s.id, "over": next(iter(values)), **{f"_{name}": x for name, x in values.items()}}),
+        )
+        rows = page.evaluate("[...document.querySelectorAll('#terms [data-value]')].map(e => e.dataset.value)")
+        failing = page.evaluate("[...document.querySelectorAll('#conditions [data-fails]')].map(e => e.dataset.fails)")
+        ours = evaluate(s.id, strict=False, **with_tied(s, values))
+        assert_close(numbers_of(rows), [*ours.terms.values(), ours.value], s.id)
+        assert failing == [v.split(" is violated")[0] for v in ours.violations], s.id
+
+
+def test_every_bound_opens_inside_its_conditions(page: Page, site: Path) -> None:
+    explore(page, site, THEOREM)
+    outside = page.evaluate(
+        """Object.entries(FEDTHEORY.bounds).filter(([id, bound]) => {
+            const start = Object.fromEntries(bound.letters.map(l => [l.name, l.start]));
+            return !explorer.evaluate(id, start).admissible;
+        }).map(([id]) => id)"""
+    )
+    assert outside == []
+
+
+def curve(page: Page, label: str) -> list[tuple[float, float]]:
+    """The points of a line of the chart."""
+    points = page.evaluate(
+        "label => explorer.chart().data.datasets.find(d => d.label === label).data.map(p => [p.x, p.y])", label
+    )
+    return [tuple(p) for p in points]
+
+
+def test_a_slider_moves_the_curve_by_keyboard(page: Page, site: Path) -> None:
+    explore(page, site, THEOREM, over="R")
+    before = curve(page, "bound (sum)")
+    page.locator("#r-sigma").focus()
+    for _ in range(30):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("start => explorer.state.values.sigma !== start", arg=1)
+    page.wait_for_function("old => explorer.chart().data.datasets[0].data[0].y !== old", arg=before[0][1])
+    values = page.evaluate("explorer.state.values")
+    after = curve(page, "bound (sum)")
+    assert after != before and values["sigma"] > 1
+    R = np.array([x for x, _ in after])
+    ours = evaluate(THEOREM, strict=False, **{**values, "R": R})
+    assert_close([y for _, y in after], ours.value, "the curve")
+    assert page.evaluate("explorer.chart().$fed.inside") == ours.admissible.tolist()
+    assert page.locator("#n-sigma").input_value() == f"{values['sigma']:.6g}"
+
+
+def test_terms_are_stacked_and_can_be_lines(page: Page, site: Path) -> None:
+    explore(page, site, THEOREM, over="R")
+    top = curve(page, "heterogeneity")  # the last of the terms
+    assert_close([y for _, y in top], [y for _, y in curve(page, "bound (sum)")], "the stack ends at the sum")
+    page.locator("#stacked").uncheck()
+    values = page.evaluate("explorer.state.values")
+    lines = curve(page, "heterogeneity")
+    ours = evaluate(THEOREM, strict=False, **{**values, "R": np.array([x for x, _ in lines])})
+    assert_close([y for _, y in lines], ours.terms["heterogeneity"], "a term alone")
+
+
+def test_a_violated_condition_is_named_and_a_bad_number_refused(page: Page, site: Path) -> None:
+    explore(page, site, THEOREM, over="R")
+    assert page.locator("[data-fails]").count() == 0
+    page.locator("#n-eta_tilde").fill("0.5")
+    page.wait_for_selector('[data-fails="eta_tilde <= 1/(6*L)"]')
+    expect(page.locator("#conditions")).to_contain_text("Outside its conditions: 1 of 3 fail")
+    page.locator("#n-eta_tilde").fill("-1")
+    assert page.evaluate("document.getElementById('n-eta_tilde').validationMessage") == "expected a number above 0"
+    assert page.evaluate("explorer.state.values.eta_tilde") == 0.5
+    page.locator("#n-K").fill("2.5")
+    assert page.evaluate("document.getElementById('n-K').validationMessage") == "expected a whole number above 0"
+    page.locator("#reset").click()
+    assert page.locator("[data-fails]").count() == 0
+
+
+def test_a_second_bound_stands_beside(page: Page, site: Path) -> None:
+    explore(page, site, "sfl.eq54", over="R")
+    assert page.locator("#second option").nth(1).get_attribute("value") == "sfl.eq54.corrected"  # its other form first
+    page.locator("#second").select_option("sfl.eq54.corrected")
+    values = page.evaluate("explorer.state.values")
+    shown = page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('#terms tr[data-term]')].map(r => "
+        "[r.dataset.term, r.querySelector('[data-second]')?.dataset.second]))"
+    )
+    wanted = [s.symbol.name for s in sliders(catalogue.find("sfl.eq54.corrected"))]
+    ours = evaluate("sfl.eq54.corrected", strict=False, **{name: values[name] for name in wanted})
+    assert_close([float(shown[t]) for t in ours.terms], list(ours.terms.values()), "beside it")
+    assert_close(float(shown["sum"]), ours.value, "beside it")
+    second = curve(page, "sfl.eq54.corrected")
+    assert len(second) == len(curve(page, "bound (sum)"))
+    assert "second=sfl.eq54.corrected" in page.url  # a link to just this can be sent
+
+
+def test_measured_curves_are_laid_over_at_the_letters_of_their_run(page: Page, site: Path) -> None:
+    statement = catalogue.find("sfl.eq54")
+    own = [a for a in ARENAS if a.statement == statement.id]
+    explore(page, site, statement.id)  # opens with the first run
+    assert page.locator("#curve option").count() == 1 + len(curves(statement))
+    at = confront(own[0], statement).isel({"eta_tilde": 0})
+    label = page.evaluate("explorer.chart().data.datasets.map(d => d.label).find(l => l.startsWith('measured'))")
+    measured = curve(page, label)
+    assert [x for x, _ in measured] == at.R.values.tolist()
+    np.testing.assert_allclose([y for _, y in measured], at["mean"].values, rtol=1e-5)
+    assert_close(
+        float(page.locator("[data-term=sum] [data-value]").get_attribute("data-value") or ""), at.bound[-1], "sum"
+    )
+    page.locator("#n-L").fill("3")
+    expect(page.locator("#says")).to_contain_text("The run was made at other values of L")
+    random = next(i for i, c in enumerate(curves(statement)) if c.seeds)
+    page.locator("#curve").select_option(str(random))
+    low, high = curve(page, "99.9 % interval"), curve(page, "")
+    assert all(a <= b for (_, a), (_, b) in zip(low, high, strict=True) if a is not None)
+
+
+def shown(page: Page) -> list[str]:
+    """The ids of the rows that a filter leaves."""
+    return page.evaluate("[...document.querySelectorAll('[data-item]:not([hidden]) code')].map(e => e.textContent)")
+
+
+def test_filters_leave_what_they_say(page: Page, site: Path) -> None:
+    page.goto((site / "index.html").as_uri())
+    everything = [s.id for s in catalogue.statements()]
+    assert shown(page) == everything
+    page.locator("#f-paper").select_option("sfl")
+    page.locator("#f-kind").select_option("lemma")
+    assert shown(page) == [s.id for s in catalogue.statements("sfl") if s.kind == "lemma"]
+    for verdict in ("proved", "holds", "broken", "vacuous", "open"):
+        page.locator(f"input[value={verdict}]").uncheck()
+    assert shown(page) == ["sfl.lemma9"]
+    page.locator("#f-text").fill("no such words")
+    assert shown(page) == [] and page.locator("#f-none").is_visible()
+    expect(page.locator("#f-count")).to_have_text(f"0 of {len(everything)} statements")
+    page.locator("#f-clear").click()
+    expect(page.locator("#f-count")).to_have_text(f"{len(everything)} of {len(everything)} statements")
+    page.locator("#f-form").select_option("corrected")
+    assert shown(page) == [s.id for s in catalogue.statements() if s.corrects]
+    page.locator("#f-text").fill("lemma 9")
+    assert "sfl.lemma9.corrected" in shown(page)
+
+
+def test_an_overview_bar_leads_to_the_statements_it_counts(page: Page, site: Path) -> None:
+    page.goto((site / "index.html").as_uri())
+    page.locator('a[href="sfl.html#form=printed&verdict=refuted"]').click()
+    page.wait_for_function("document.querySelector('#f-count')?.textContent.startsWith('3 of')")
+    left = page.evaluate("[...document.querySelectorAll('article:not([hidden])')].map(e => e.id)")
+    assert left == ["sfl.lemma4.sum", "sfl.lemma9", "sfl.eq54"]
+    page.evaluate("location.hash = '#sfl.lemma3'")  # a link to one that the filter hides shows it
+    expect(page.locator('[id="sfl.lemma3"]')).to_be_visible()
+
+
+def test_a_refuted_statement_tells_its_witness_and_leads_to_the_explorer(page: Page, site: Path) -> None:
+    page.goto((site / "sfl.html").as_uri() + "#sfl.lemma9")
+    article = page.locator('[id="sfl.lemma9"]')
+    expect(article).to_contain_text("left side 1/72, right side 0, exactly")
+    expect(article.locator(".witness").last).to_contain_text("1/72")
+    assert article.locator("math").count() >= 3
+    article.get_by_role("link", name="sfl.lemma9.corrected").first.click()
+    expect(page.locator('[id="sfl.lemma9.corrected"]')).to_be_in_viewport()
+    page.goto((site / "sfl.html").as_uri() + "#sfl.eq54")
+    page.locator('[id="sfl.eq54"]').get_by_role("link", name="open in the explorer").click()
+    expect(page.locator("#says")).to_contain_text("sfl.eq54")
+
+
+@pytest.mark.parametrize("name", ["index", "sfl", "fedbat", "fedbcgd", "fedcom", "explorer", "glossary"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_no_page_is_wider_than_its_window(page: Page, site: Path, name: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto((site / f"{name}.html").as_uri())
+    page.add_style_tag(content="* { content-visibility: visible !important }")  # lay out all of it
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert page.evaluate("document.querySelectorAll('math merror').length") == 0
+
+
+def test_the_keyboard_reaches_everything(page: Page, site: Path) -> None:
+    explore(page, site, THEOREM)
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
+    assert {"paper", "bound", "along", "stacked", "log", "r-L", "n-L", "r-eta_tilde", "reset"} <= reached
+    assert page.evaluate("getComputedStyle(document.querySelector('.skip')).position") == "absolute"
+
+
+def test_an_unknown_bound_in_the_address_is_said_to_be_unknown(page: Page, site: Path) -> None:
+    explore(page, site, "sfl.no_such")
+    expect(page.locator("#says")).to_have_text("There is no bound sfl.no_such; this is another one.")
