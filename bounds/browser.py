@@ -54,7 +54,7 @@ class Slider:
 # Where a letter starts if the conditions let it; other counts start at 4, other letters at 1
 _USUAL = {
     "M": 10.0, "S": 5.0, "N": 5.0, "K": 5.0, "R": 1000.0, "T": 1000.0, "tau": 5.0, "mu": 0.1, "eta": 0.01, "eta_tilde": 0.05,
-    "eta_t": 0.01, "beta": 0.5, "d": 10.0, "m": 2.0, "kappa": 10.0, "p_sq": 0.2, "alpha": 2.0,
+    "eta_t": 0.01, "beta": 0.5, "d": 10.0, "m": 2.0, "kappa": 10.0, "p_sq": 0.2, "alpha": 2.0, "s": 2.0,
 }  # fmt: skip
 LENGTHS = ("R", "T")  # of a run
 _DRAWS = 10_000  # points among which a start inside the conditions is looked for

@@ -205,15 +205,19 @@ def _(mo):
 
 
 @app.cell
-def _(Status, Verdict, units):
-    def check_units(paper, statement):
-        """Every term against the left side, every condition: what `units.check` does for a paper of the catalogue."""
+def _(Status, Verdict, replace, units):
+    def check_units(paper, statement, **dimensions):
+        """Every term against the left side, every condition: what `units.check` does for a paper of the catalogue.
+
+        dimensions   of letters that are taken to be other than declared
+        """
+        symbols = paper.symbols | {name: replace(paper.symbols[name], dimension=d) for name, d in dimensions.items()}
         claim = statement.claim
         pairs = [(f"term {t.name}", (claim.quantity, t.value)) for t in claim.terms]
         pairs += [(f"condition {c}", c.relation.args) for c in statement.when]
         for what, sides in pairs:
             try:
-                units.same(sides, paper.symbols)
+                units.same(sides, symbols)
             except units.UnitsError as error:
                 return Verdict(Status.REFUTED, f"{what}: {error}")
         return Verdict(Status.PROVED, f"all {len(pairs)} formulas have equal dimensions on both sides")
@@ -222,12 +226,14 @@ def _(Status, Verdict, units):
 
 
 @app.cell(hide_code=True)
-def _(check_units, mo, printed, told):
+def _(check_units, dimension_of_eta, dimension_of_sigma, mo, printed, told):
     mo.vstack(
         [
             told(check_units(printed, printed.statements[f"page.{name}"]), f"{name}, as printed")
             for name in ("one_step", "thm")
         ]
+        if ... not in (dimension_of_eta, dimension_of_sigma)
+        else [mo.md("*The verdicts stand here as soon as Exercises 10.1 and 10.2 are answered.*")]
     )
     return
 
@@ -235,7 +241,7 @@ def _(check_units, mo, printed, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    (With the dimensions of Exercises 10.1 and 10.2.) The first error: in (1) the noise has lost something.
+    With the right dimensions the theorem passes and (1) does not. That is the first error: in (1) the noise has lost something.
 
     **Exercise 10.3.** With which power of $\eta$ does the noise term of (1) have the dimension of its left side?
     """)
@@ -252,7 +258,7 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(check, check_units, letters, power, printed, replace):
+def _(F, X, check, check_units, letters, power, printed, replace):
     def _fitting():
         statement = printed.statements["page.one_step"]
         for p in range(6):
@@ -260,7 +266,8 @@ def _(check, check_units, letters, power, printed, replace):
                 replace(t, value=letters["eta"] ** p * letters["sigma"] ** 2) if t.name == "noise" else t
                 for t in statement.claim.terms
             )
-            if check_units(printed, statement.with_claim(replace(statement.claim, terms=terms))).status == "proved":
+            changed = statement.with_claim(replace(statement.claim, terms=terms))
+            if check_units(printed, changed, eta=X**2 / F, sigma=F / X).status == "proved":
                 return p
         return None
 
@@ -429,7 +436,6 @@ def _(L, eta, letters, mu, sigma, sympy):
     bound_free = L / 2 * (1 - eta * mu) ** R_ * D_**2 + a_free * L * eta * sigma**2 / mu
     B = 2 / L * bound_free
     room = sympy.factor(sympy.simplify(sympy.expand(B.subs(R_, R_ + 1) - (1 - eta * mu) * B - eta**2 * sigma**2)))
-    room
     return (room,)
 
 
@@ -453,18 +459,23 @@ def _():
 
 
 @app.cell
-def _(L, Status, Verdict, changed_step, decide, dist2, letters, sympy):
+def _(L, Status, Verdict, changed_step, decide, dist2, letters, premises, sympy):
     def by_induction(statement, full=False):
         """bound(0) >= (L/2) D^2, and a step of the corrected (1) leads from bound(R) below bound(R + 1)."""
         R, D = letters["R"], letters["D"]
-        step = changed_step(1, 2, 1).claim.value
+        used, given = changed_step(1, 2, 1), [c.relation for c in statement.when]
+        asked = premises(used)
+        for condition in () if asked is ... else asked:
+            if decide(given, condition).status is not Status.PROVED:
+                return Verdict(Status.BROKEN, f"(1) is used, and its condition {condition} does not follow")
+        step = used.claim.value
         squares = 2 / L * statement.claim.value
         begins = sympy.simplify(squares.subs(R, 0) - D**2)
         goes_on = sympy.simplify(sympy.expand(squares.subs(R, R + 1) - step.subs(dist2, squares)))
         for name, rest in (("bound(0) - D^2", begins), ("bound(R+1) - step(bound(R))", goes_on)):
             if rest.has(R):
                 return Verdict(Status.BROKEN, f"{name} = {rest} depends on R")
-            found = decide([c.relation for c in statement.when], rest >= 0) if rest != 0 else None
+            found = decide(given, rest >= 0) if rest != 0 else None
             if found is not None and found.status is not Status.PROVED:
                 witness = {s.name: str(v) for s, v in found.model.items()}
                 return Verdict(Status.BROKEN, f"{name} = {rest} can be negative", witness=witness)
@@ -626,10 +637,15 @@ def _(
                             "claimed": float(claimed[worst + 1]),
                         }
                         return Verdict(
-                            Status.REFUTED, "exact expectation above the bound", float(ratio[worst]), witness
+                            Status.REFUTED,
+                            "exact expectation above the bound",
+                            float(ratio[worst]) if ratio[worst] > 0 else None,
+                            witness,
                         )
                     smallest = min(smallest, float(ratio[worst]))
-            return Verdict(Status.HOLDS, f"exact expectation, kappa in {kappas}", slack=smallest)
+            return Verdict(
+                Status.HOLDS, f"exact expectation, kappa {', '.join(f'{k:g}' for k in kappas)}", slack=smallest
+            )
 
         return check
 
@@ -671,11 +687,11 @@ def _(
         r = np.arange(rounds + 1)
         left.plot(r, _claimed, color=ORANGE, label="the claim")
         left.plot(r, _measured, color=BLUE, label="SGD, exact expectation")
-        left.set(yscale="log", xlabel="steps $R$", ylabel=r"$\mathbb{E}F(x_R)-F(x^*)$")
+        left.set(ylim=(0, None), xlabel="steps $R$", ylabel=r"$\mathbb{E}F(x_R)-F(x^*)$")
         left.legend()
         right.plot(r[1:], _claimed[1:] / _measured[1:], color=ORANGE)
         right.axhline(1, color=GREY, ls=":", lw=1)
-        right.set(yscale="log", xlabel="steps $R$", ylabel="claim / run (below 1: refuted)")
+        right.set(ylim=(0, None), xlabel="steps $R$", ylabel="claim / run (below 1: refuted)")
 
     drawn(_draw, width=9, height=3.2, columns=2)
     return
@@ -868,7 +884,7 @@ def _(L, changes, mo, our_evidence, ours):
         head = f"| `{name}`, changed | " + " | ".join(e.kind for e in own) + " |\n|:---|" + ":---|" * len(own)
         return mo.md(f"{head}\n{rows}")
 
-    mo.vstack([_table("page.one_step.corrected"), _table("page.thm.corrected")])
+    mo.vstack([_table("page.one_step.corrected"), _table("page.thm.corrected")], gap=2)
     return
 
 
@@ -901,9 +917,58 @@ def _(Rational, check, in_arenas, question_8, with_noise):
 
 
 @app.cell(hide_code=True)
+def _(L, Rational, by_induction, changes, in_arenas, mo, told, with_noise):
+    _theorem = with_noise(Rational(1, 2))
+    _mutant = dict(changes(_theorem, L))["without eta <= 1/L"]
+    mo.vstack(
+        [
+            mo.md(r"""
+    Look at the row *without eta <= 1/L* of the theorem. This is how a hole in a check is found: as first written, `by_induction` never asked whether
+    the conditions of (1), which it uses, follow from those of the theorem. Without the condition on $\eta$ it then says *proved*, and the runs say *refuted*. Both cannot be right.
+    """),
+            told(by_induction(_mutant), "derivation, with your premises"),
+            told(in_arenas(1.0, 3.0)(_mutant), "moments"),
+            mo.md(r"""
+    **Exercise 10.9.** `by_induction` demands that everything in the list `premises(used)` follows from the theorem's conditions. Return that list, for the
+    statement `used` that a proof uses. (A statement's conditions are in `.when`, each with a `.relation`.)
+    """),
+        ]
+    )
+    return
+
+
+@app.cell
+def _():
+    def premises(used):
+        # student: return ...  # your turn: a list of relations
+        # solution
+        return [condition.relation for condition in used.when]
+        # end
+
+    return (premises,)
+
+
+@app.cell(hide_code=True)
+def _(by_induction, changed_step, check, premises, replace, with_noise):
+    def _refuses():
+        """The theorem still proved, and refused where the step size is not bounded, or bounded by 2/L only."""
+        if premises(changed_step(1, 2, 1)) is ...:
+            return None
+        theorem, steps = with_noise(1), changed_step(2, 2, 1).when
+        return [
+            str(by_induction(changed).status)
+            for changed in (theorem, replace(theorem, when=theorem.when[1:]), replace(theorem, when=steps))
+        ] == ["proved", "broken", "broken"]
+
+    answer_9 = check("10.9", _refuses, True, at=[()])
+    answer_9
+    return (answer_9,)
+
+
+@app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 10.9.** For each of the three errors: which instruments saw it, and which could not have seen it, and why? One
+    **Exercise 10.10.** For each of the three errors: which instruments saw it, and which could not have seen it, and why? One
     sentence each.
     """)
     return
@@ -914,10 +979,10 @@ def _(mo):
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
-    *Solution.* The lost power of $\eta$: units, at once; the instances see it only where $\eta<1$ does not hide it, since $\eta\sigma^2$ is *larger* than
-    $\eta^2\sigma^2$ for $\eta<1$: the misprint makes the bound weaker there, and only units (or $\eta>1$, that is small $L$) object. The condition $2/L$:
+    *Solution.* The lost power of $\eta$: units, at once, and the ledger, whose witness has $\eta>1$. Instances and runs can miss it, since for $\eta<1$ the misprinted term $\eta\sigma^2$ is larger than
+    $\eta^2\sigma^2$ and the bound only weaker; whether $\eta<1$ depends on the units that one measures in. The condition $2/L$:
     the ledger breaks and a parabola refutes it; units cannot, $2/L$ has the right dimension. The constant $\frac14$: the induction breaks and runs
-    with $\kappa$ near 1 refute it; units cannot see a number, and runs with $\kappa\ge2$ do not.
+    with $\kappa$ near 1 refute it; units see no numbers, and runs with $\kappa\ge2$ alone hold.
     """)
     # end
     return
@@ -948,7 +1013,7 @@ def _(HOUSE, mo):
         [
             mo.accordion(
                 {
-                    name: mo.md(f"```python\n{(fifth / name).read_text()}\n```")
+                    f"`{name}`": mo.md(f"```python\n{(fifth / name).read_text()}\n```")
                     for name in files
                     if (fifth / name).exists()
                 }
@@ -1111,8 +1176,8 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, mo):
-    answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8]
+def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9, mo):
+    answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, answer_8, answer_9]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
     return (answers,)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fedtheory.paper_check import generate
+from fedtheory.site import build
 from fedtheory.verify import Checked, evidence, seen_to_fail, side_by_side, verify
 from theory import catalogue
 from theory.statement import Evidence, Status, Verdict
@@ -37,6 +38,30 @@ def seen() -> dict[tuple[str, str], str | None]:
 
 def test_committed_file_is_current() -> None:
     assert (ROOT / "paper_check.md").read_text() == generate(everything()), "run `fedtheory paper-check`, commit"
+
+
+def test_the_site_is_small_and_every_link_leads_somewhere(tmp_path: Path) -> None:
+    written = build(tmp_path, everything(), ROOT / "figures" / "drawn")
+    assert sum(p.stat().st_size for p in written) < 10_000_000
+    pages = {p.name: p.read_text() for p in written if p.suffix == ".html"}
+    anchors = {name: set(re.findall(r' id="([^"]+)"', text)) for name, text in pages.items()}
+    for name, text in pages.items():
+        for link in re.findall(r'(?:href|src)="([^"]+)"', text):
+            target, _, anchor = link.partition("#")
+            if link != "data:,":
+                assert (tmp_path / (target or name)).is_file(), (name, link)
+                assert "=" in anchor or not anchor or anchor in anchors[target or name], (name, link)
+    for c in everything():
+        page = pages[f"{c.statement.paper}.html"]
+        own = page[page.index(f'id="{c.statement.id}"') :].split("</article>")[0]
+        assert f'<span class="badge {c.status}">' in own
+        assert all(f"<b>{e.kind}</b>" in own for e, _ in c.verdicts)
+        assert all(
+            f'#{other}"' in own
+            for other in (*c.statement.assumes, *c.statement.rests_on, c.statement.corrects)
+            if other
+        )
+        assert own.count('class="erratum"') == len(catalogue.errata(c.statement.id))
 
 
 def test_every_piece_of_evidence_has_been_seen_to_fail() -> None:

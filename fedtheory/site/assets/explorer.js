@@ -146,6 +146,10 @@
         sets.push(line("", mx, measured.high, "#7a017700", { borderWidth: 0, order: 2 }));
       }
     }
+    // Where a fill's lower edge would leave a logarithmic axis it runs along the bottom instead
+    const sums = [...first.map((f) => f.value), ...(measured ? measured.mean : [])].filter((y) => y > 0 && Number.isFinite(y));
+    const log = at("log").checked;
+    const least = log && stacked && sums.length ? Math.min(...sums) / 5 : undefined;
     let below = xs.map(() => 0);
     bound.terms.forEach((term, i) => {
       const own = first.map((f) => f.terms[i]);
@@ -153,14 +157,11 @@
       if (stacked) {
         below = below.map((b, j) => b + own[j]);
         const fill = { fill: i ? "-1" : "start", backgroundColor: `${colour}73`, borderWidth: 0.8, order: 5 };
-        sets.push(line(named(term.name), xs, below, colour, fill));
+        sets.push(line(named(term.name), xs, least ? below.map((b) => Math.max(b, least / 2)) : below, colour, fill));
       } else {
         sets.push(line(named(term.name), xs, own, colour, { borderDash: [[6, 3], [2, 2], [9, 3, 2, 3], [12, 3]][i % 4], order: 4 }));
       }
     });
-    const sums = [...first.map((f) => f.value), ...(measured ? measured.mean : [])].filter((y) => y > 0 && Number.isFinite(y));
-    const log = at("log").checked;
-    const least = log && stacked && sums.length ? Math.min(...sums) / 5 : undefined;
     const options = {
       animation: false,
       responsive: true,

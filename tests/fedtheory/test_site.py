@@ -1,0 +1,145 @@
+"""The site without a browser: formulas, letters, what a page says of a statement, files whole or not at all."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import sympy
+from PIL import Image
+
+from bounds.arena import measure
+from bounds.browser import curves, javascript, sliders, tied, with_tied
+from bounds.evaluate import evaluate, has_terms
+from bounds.sfl import ARENAS
+from fedtheory import cli
+from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, smaller, view
+from fedtheory.verify import Checked
+from figures import gallery
+from theory import catalogue
+from theory.printing import latex, mathml
+from theory.statement import Paper, Statement
+
+ROOT = Path(__file__).parents[2]
+DRAWN = ROOT / "figures" / "drawn"
+
+
+def unchecked(paper: str | None = None) -> list[Checked]:
+    return [Checked(s, ()) for s in catalogue.statements(paper)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "code"),
+    [
+        ("2*L*eta/R", '2*v["L"]*v["eta"]/v["R"]'),
+        ("Max(a, b)", 'Math.max(v["a"], v["b"])'),
+        ("sqrt(a)", 'Math.sqrt(v["a"])'),
+        ("a**Rational(1, 3)", 'Math.pow(v["a"], 1/3)'),
+        ("exp(-a)", 'Math.exp(-v["a"])'),
+    ],
+)
+def test_formulas_as_javascript(expression: str, code: str) -> None:
+    assert javascript(sympy.sympify(expression)) == f"function(v){{return {code};}}"
+
+
+def test_a_function_that_javascript_has_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected functions that JavaScript has"):
+        javascript(sympy.zeta(sympy.Symbol("a")))
+
+
+def test_every_formula_is_mathml_that_parses() -> None:
+    for s in catalogue.statements():
+        for c in s.when:
+            ElementTree.fromstring(mathml(latex(s.paper, c.relation)))
+        for part in view(Checked(s, ()), []).parts:
+            if part.kind == "formula":
+                ElementTree.fromstring(part.content)
+                assert "\\" not in part.content, s.id  # no command is left over
+                assert 'mathvariant="bold-italic"' not in part.content
+
+
+def test_mathml_keeps_what_html_reserves() -> None:
+    a, b = sympy.symbols("a b")
+    assert "&lt;" in mathml(latex("sfl", sympy.Lt(a, b))) or "&#x0003C;" in mathml(latex("sfl", sympy.Lt(a, b)))
+    assert mathml(r"\boldsymbol{m}").count("\U0001d48e") == 1  # a bold slanted m by its code point
+
+
+@pytest.mark.parametrize("statement", [s for s in catalogue.statements() if has_terms(s)], ids=lambda s: s.id)
+def test_sliders_start_inside_the_conditions(statement: Statement) -> None:
+    found = sliders(statement)
+    values = with_tied(statement, {s.symbol.name: s.start for s in found})
+    assert evaluate(statement.id, **values).admissible  # strict: raises outside them
+    assert all(s.low <= s.start <= s.high for s in found)
+    assert not {s.symbol.name for s in found} & set(tied(statement))
+    assert sliders(statement) == found  # the same at every call
+
+
+def test_only_what_was_measured_is_shown() -> None:
+    statement = catalogue.find("sfl.thm2.general_convex")
+    arena = next(a for a in ARENAS if a.statement == statement.id and a.kind == "moments")
+    measure(arena)
+    found = [curve for curve in curves(statement) if curve.arena == arena.name]
+    assert len(found) == len(arena.fractions) and all(curve.seeds == 0 for curve in found)
+    for curve in found:
+        numbers = np.array([curve.mean, curve.low, curve.high])
+        assert np.isfinite(numbers).all() and (numbers[1] <= numbers[0]).all() and (numbers[0] <= numbers[2]).all()
+        given = dict(curve.letters) | {n: np.array(x) for n, x in curve.along.items()}
+        assert evaluate(statement.id, **given).admissible.all()  # a run is shown where the bound speaks of it
+
+
+def test_data_is_a_script() -> None:
+    text = explorer_data(unchecked("sfl"), False)
+    assert text.startswith('"use strict";\nwindow.FEDTHEORY={') and "</script" not in text
+    assert script({"a": [1, Code("f()"), "x"]}) == '{"a":[1,f(),"x"]}'
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        script({"x": float("nan")})
+
+
+def test_pages_escape_what_they_show() -> None:
+    title = "<script>alert(1)</script>"
+    shown = page("paper.html", papers=[], statuses=[], kinds=[], severities=(), paper=empty(title))
+    assert title not in shown and "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+
+
+def empty(title: str) -> PaperView:
+    return PaperView(Paper("odd", title, "Nobody"), [], [])
+
+
+def test_a_paper_without_figures_errata_and_statements_says_so() -> None:
+    shown = page("paper.html", papers=[], statuses=[], kinds=[], severities=(), paper=empty("Empty"))
+    assert "None are known." in shown and "None were drawn" in shown
+
+
+def test_figures_are_smaller_and_still_themselves(tmp_path: Path) -> None:
+    picture = DRAWN / "sfl_eq54_bound_against_run.png"
+    path = tmp_path / "small.png"
+    path.write_bytes(smaller(picture))
+    assert path.stat().st_size < 0.6 * picture.stat().st_size
+    with Image.open(picture) as one, Image.open(path) as two:
+        a, b = (np.asarray(i.convert("RGB"), dtype=float) for i in (one, two))
+    assert a.shape == b.shape and np.abs(a - b).mean() < 1.0  # of 255
+
+
+def test_missing_figures_are_left_out(tmp_path: Path) -> None:
+    written = build(tmp_path / "site", unchecked("sfl"), tmp_path / "no_such_folder")
+    assert not (tmp_path / "site" / "figures").exists()
+    assert "<img" not in (tmp_path / "site" / "sfl.html").read_text()
+    assert written[0].name == "index.html" and all(p.is_file() for p in written)
+    assert not list((tmp_path / "site").rglob("*.partial"))
+
+
+def test_the_report_ends_with_the_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "write_paper_check", lambda out, full, tell: unchecked("sfl"))
+    monkeypatch.setattr(gallery, "save_all", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["fedtheory", "report", "--site", "pages"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert not stop.value.code and (tmp_path / "pages" / "index.html").is_file()
+    out = capsys.readouterr().out
+    assert "open it in a browser" in out and "pages/index.html" in out
