@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.jscode import JavascriptCodePrinter
 
 from bounds.arena import Arena, confront, constants_of, measurements, step_letter, with_lengths
@@ -35,10 +36,10 @@ def javascript(expression: sympy.Expr) -> str:
 
     Raises ValueError for an expression with a function that JavaScript has not.
     """
-    code = _JavaScript().doprint(closed(expression))
-    if "Not supported" in code:
-        raise ValueError(f"{expression}: expected functions that JavaScript has, got {code}")
-    return f"function(v){{return {code};}}"
+    try:
+        return f"function(v){{return {_JavaScript().doprint(closed(expression))};}}"
+    except PrintMethodNotImplementedError as error:
+        raise ValueError(f"{expression}: expected functions that JavaScript has") from error
 
 
 @dataclass(frozen=True)
