@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import partial
@@ -17,14 +16,14 @@ from rich.table import Table
 from fedtheory.arguments import number
 from figures.gallery import write
 from figures.sfl import group
-from simulations import data, partitions, run
+from simulations import data, run
 from simulations.algorithms import Algorithm, registry
-from simulations.compressors import COMPRESSORS, Compressor
-from simulations.partitions import Partition
+from simulations.compressors import from_text
 from simulations.problems import Problem
 from simulations.problems.logistic import Logistic, lightly_regularised
 from simulations.problems.quadratic import generate
 from simulations.problems.sigmoid import SigmoidERM
+from simulations.setup import PARTITIONS, partition_settings
 from theory import catalogue
 
 _ROUNDING = 1e-12  # relative: a smaller spread of a mean counts as none
@@ -49,13 +48,6 @@ DATA = {
     "seed": "0",
 }
 LOSSES: dict[str, type[Logistic]] = {"logistic": Logistic, "sigmoid": SigmoidERM}
-_PARTITIONS: dict[str, Callable[..., Partition]] = {
-    "iid": lambda y, M, p: partitions.iid(y, M, seed=_whole(p, "seed")),
-    "dirichlet": lambda y, M, p: partitions.dirichlet(y, M, _real(p, "alpha"), seed=_whole(p, "seed")),
-    "shards": lambda y, M, p: partitions.shards(y, M, _whole(p, "C"), seed=_whole(p, "seed")),
-    "quantity": lambda y, M, p: partitions.quantity(y, M, _whole(p, "C"), seed=_whole(p, "seed")),
-    "exdir": lambda y, M, p: partitions.exdir(y, M, _whole(p, "C"), _real(p, "alpha"), seed=_whole(p, "seed")),
-}
 
 
 def _real(given: dict[str, str], name: str) -> float:
@@ -134,7 +126,7 @@ def parameters(build: Callable[..., Algorithm]) -> dict[str, Callable[[str, str]
 
 def _reader(kind: str) -> Callable[[str, str], Any]:
     if "Compressor" in kind:
-        return lambda name, text: compressor(text)
+        return lambda name, text: from_text(text)
     if "Literal" in kind:  # a word, or also a number
         return lambda name, text: number(name, text) if "float" in kind and not text.isalpha() else text
     if "bool" in kind:
@@ -159,23 +151,6 @@ def _needed(build: Callable[..., Algorithm], name: str, settings: dict[str, str]
     return bool(settings[name]) or (field.default is MISSING and field.default_factory is MISSING)
 
 
-def compressor(text: str) -> Compressor:
-    """A compressor by name, number and whether coins are shared: Identity, RandK:2, Bernoulli:1/4:shared, QSGD:4.
-
-    Raises UnknownName, ValueError.
-    """
-    name, *rest = text.split(":")
-    if name not in COMPRESSORS:
-        raise catalogue.unknown("compressor", name, list(COMPRESSORS))
-    settings: dict[str, Any] = {"shared": True} if rest and rest[-1] == "shared" else {}
-    values = [number(name, part) for part in rest if part != "shared"]
-    try:
-        return COMPRESSORS[name](*(int(v) if v == int(v) else v for v in values), **settings)
-    except TypeError:
-        expected = ", ".join(inspect.signature(COMPRESSORS[name]).parameters) or "nothing"
-        raise ValueError(f"compressor={text}: expected {name} with {expected}, such as RandK:2:shared") from None
-
-
 def _on_data(name: str, settings: dict[str, str]) -> Logistic:
     dataset = data.scaled(data.load(name))
     if settings["label"]:
@@ -187,9 +162,11 @@ def _on_data(name: str, settings: dict[str, str]) -> Logistic:
             f"loss=sigmoid: {name} has {dataset.classes} classes; expected label=CLASS, that one against the rest"
         )
     method = settings["partition"]
-    if method not in _PARTITIONS:
-        raise catalogue.unknown("partition", method, list(_PARTITIONS))
-    partition = _PARTITIONS[method](dataset.labels, _whole(settings, "M"), settings)
+    if method not in PARTITIONS:
+        raise catalogue.unknown("partition", method, list(PARTITIONS))
+    # C counts classes, or shards, of a client
+    own = {n: _real(settings, n) if n == "alpha" else _whole(settings, "C") for n in partition_settings(method)}
+    partition = PARTITIONS[method](dataset.labels, M=_whole(settings, "M"), seed=_whole(settings, "seed"), **own)
     batch = _whole(settings, "batch") if settings["batch"] else None
     loss, regularisation, weights = LOSSES[settings["loss"]], settings["regularisation"], settings["weights"] or None
     if regularisation.endswith("L"):

@@ -12,10 +12,13 @@ for t > 0, and Q(0) = 0, but for `NoisySign` and for signs with a step size of t
 
 from __future__ import annotations
 
+import inspect
+import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, isqrt, prod, sqrt
@@ -813,6 +816,39 @@ COMPRESSORS: dict[str, Callable[..., Compressor]] = {
         NoisySign,
     )
 }
+
+
+def from_text(text: str) -> Compressor:
+    """A compressor by its expression, RandK(k=2, shared=True), or in short, RandK:2:shared; numbers may be fractions.
+
+    Raises ValueError that names the compressor's own letters.
+    """
+    name, sign, rest = re.fullmatch(r"\s*(\w*)\s*([(:]?)(.*?)\)?\s*", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    if name not in COMPRESSORS:
+        near = get_close_matches(name, COMPRESSORS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(COMPRESSORS)}"
+        raise ValueError(f"unknown compressor {name!r}; {hint}")
+    parts = [part.strip() for part in rest.split(":" if sign == ":" else ",") if part.strip()]
+    try:
+        values = [_read(part.partition("=")[2]) if "=" in part else _read(part) for part in parts if part != "shared"]
+        names = [part.partition("=")[0].strip() for part in parts if "=" in part]
+        given = dict(zip(names, values[len(values) - len(names) :], strict=True))
+        shared = {"shared": True} if "shared" in parts else {}
+        return COMPRESSORS[name](*values[: len(values) - len(names)], **given, **shared)
+    except (TypeError, ValueError, ZeroDivisionError) as error:
+        letters = ", ".join(inspect.signature(COMPRESSORS[name]).parameters) or "nothing"
+        told = "" if isinstance(error, TypeError) else f"{error}; "
+        raise ValueError(
+            f"compressor {text!r}: {told}expected {name} with {letters}, such as RandK:2:shared or QSGD(s=7)"
+        ) from None
+
+
+def _read(text: str) -> Any:
+    words = {"True": True, "False": False, "None": None}
+    if text in words:
+        return words[text]
+    number = Fraction(text.strip())
+    return int(number) if number.denominator == 1 else float(number)
 
 
 # ------------------------------------------------------------------------------------------------- Assumption 5

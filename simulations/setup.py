@@ -35,7 +35,7 @@ from typing import Any, cast
 from simulations import images, partitions
 from simulations.algorithms import Algorithm, registry
 from simulations.algorithms.sfl import SSL, SplitFed
-from simulations.compressors import COMPRESSORS, Compressor
+from simulations.compressors import from_text
 from simulations.images import Images
 from simulations.partitions import Partition
 from simulations.problems.network import Network
@@ -96,8 +96,8 @@ class Setup:
         way = self.data.get("partition", "iid")
         if way not in PARTITIONS:
             raise ValueError(f"partition = {way!r}: expected one of {', '.join(PARTITIONS)}")
-        dealt = (*self._own(PARTITIONS[way]), "partition", "clients", "partition_seed")
-        _check("data", self.data, (*_OF_IMAGES, *dealt), ("name", "clients", *self._own(PARTITIONS[way])))
+        dealt = (*partition_settings(way), "partition", "clients", "partition_seed")
+        _check("data", self.data, (*_OF_IMAGES, *dealt), ("name", "clients", *partition_settings(way)))
         own = [f.name for f in fields(Network) if f.name not in ("data", "partition")]
         _check("network", self.network, own, ("model",))
         _check("algorithm", self.algorithm, ("name",), ("name", "eta"), some=False)
@@ -110,24 +110,20 @@ class Setup:
         settings = settings_of(self.algorithm["name"])
         _check("algorithm", self.algorithm, ("name", *settings), [s for s, needed in settings.items() if needed])
 
-    @staticmethod
-    def _own(deal: Callable[..., Partition]) -> tuple[str, ...]:
-        return tuple(name for name in inspect.signature(deal).parameters if name not in _TAKEN)
-
     def problem(self) -> Network:
         """The network on its images, dealt out."""
-        way = PARTITIONS[self.data.get("partition", "iid")]
-        own = {name: self.data[name] for name in self._own(way)}
+        way = self.data.get("partition", "iid")
+        own = {name: self.data[name] for name in partition_settings(way)}
         pictures = _load(tuple((name, _frozen(self.data[name])) for name in _OF_IMAGES if name in self.data))
         seed = self.data.get("partition_seed", 0)
-        dealt = way(pictures.labels, M=self.data["clients"], seed=seed, **own)
+        dealt = PARTITIONS[way](pictures.labels, M=self.data["clients"], seed=seed, **own)
         return Network(pictures, dealt, **self.network)
 
     def method(self) -> Algorithm:
         """The algorithm with its settings."""
         settings = {name: value for name, value in self.algorithm.items() if name != "name"}
         if "compressor" in settings:
-            settings["compressor"] = compressor(settings["compressor"])
+            settings["compressor"] = from_text(settings["compressor"])
         settings = {name: _frozen(value) for name, value in settings.items()}
         return ALGORITHMS[self.algorithm["name"]](**settings)
 
@@ -156,27 +152,17 @@ def from_table(table: Mapping[str, Any]) -> Setup:
 
 
 @cache
+def partition_settings(way: str) -> tuple[str, ...]:
+    """A partition's own settings, such as alpha."""
+    return tuple(name for name in inspect.signature(PARTITIONS[way]).parameters if name not in _TAKEN)
+
+
 def settings_of(algorithm: str) -> dict[str, bool]:
     """The settings of an algorithm of that name, each with whether it must be given."""
     build = ALGORITHMS[algorithm]
     fixed = build.keywords if isinstance(build, partial) else {}
     kind = cast(Any, build.func if isinstance(build, partial) else build)
     return {f.name: f.default is MISSING for f in fields(kind) if f.name not in fixed}
-
-
-def compressor(text: str) -> Compressor:
-    """A compressor by its expression, such as "QSGD(s=7)" or "RandK(k=10, shared=True)".  Raises ValueError."""
-    name, _, inside = text.strip().removesuffix(")").partition("(")
-    expected = f"expected one of {', '.join(COMPRESSORS)}, with its numbers, such as QSGD(s=7)"
-    if name not in COMPRESSORS:
-        raise ValueError(f"compressor = {text!r}: {expected}")
-    try:
-        given = dict(part.split("=") for part in inside.replace(" ", "").split(",") if part)
-        words = {"True": True, "False": False, "None": None}
-        values = {k: words[v] if v in words else int(v) if v.isdigit() else float(v) for k, v in given.items()}
-        return COMPRESSORS[name](**values)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"compressor = {text!r}: {error}; {expected}") from None
 
 
 @cache

@@ -81,18 +81,18 @@ def _(mo):
 
 @app.cell
 def _(Path, Setup, cache, tempfile, training):
-    ROUNDS, CLIENTS, PARTICIPANTS, STEPS = 12, 10, 4, 5
+    ROUNDS, CLIENTS, PARTICIPANTS, STEPS = 10, 10, 5, 5
 
     def setup_of(algorithm, seeds=(0, 1, 2), rounds=ROUNDS, way="vmap", **data):
         """A training: all that is needed to repeat it."""
         dealt = {"partition": "exdir", "C": 2, "alpha": 10.0} if "partition" not in data else {}
         return Setup(
             data={"name": "digits", "clients": CLIENTS, **dealt, **data},
-            network={"model": "small CNN", "batch": 16, "batching": way},
+            network={"model": "small CNN", "batch": 20, "batching": way},
             algorithm=algorithm,
             rounds=rounds,
             seeds=seeds,
-            every=3,
+            every=2,
             record=("value", "accuracy", "grad_sq") if algorithm["name"] in ("PFL", "SFL") else ("value", "accuracy"),
             threads=1,
         )
@@ -347,7 +347,7 @@ def _(PARTICIPANTS, ROUNDS, mo, partitions):
 def _():
     # student: all_bits = ...  # your turn: a number
     # solution
-    all_bits = 12 * 4 * (6090 + 32 * 6)
+    all_bits = 10 * 5 * (6090 + 32 * 6)
     # end
     return (all_bits,)
 
@@ -364,7 +364,7 @@ def _(mo):
     mo.md(r"""
     ## Side by side or one after another
 
-    PFL lets 4 clients train side by side and averages; SFL hands the model from one to the next. Both take the same number of local steps
+    PFL lets 5 clients train side by side and averages; SFL hands the model from one to the next. Both take the same number of local steps
     in a round and send the same. ExDir, two labels a client.
     """)
     return
@@ -448,11 +448,11 @@ def _(check, final, half_width, np, stats):
 @app.cell
 def _(choice, mo):
     question_5 = choice(
-        "**Exercise 9.5.** FedBAT's lead in accuracy over EF-SignSGD after the last round: does its 95 % interval from these three seeds "
+        "**Exercise 9.5.** The lead in accuracy of FedPAQ with 4 bits over PFL after the last round: does its 95 % interval from these three seeds "
         "contain 0? (Use your `half_width`.)",
         ["it contains 0", "it lies above 0", "it lies below 0"],
         # solution
-        value="it lies above 0",
+        value="it contains 0",
         # end
     )
     mo.vstack([question_5])
@@ -461,7 +461,7 @@ def _(choice, mo):
 
 @app.cell(hide_code=True)
 def _(check, final, np, question_5, stats):
-    _lead = (final["FedBAT"]["accuracy"] - final["EF-SignSGD"]["accuracy"]).to_numpy()
+    _lead = (final["FedPAQ, 4 bits"]["accuracy"] - final["PFL"]["accuracy"]).to_numpy()
     _low, _high = stats.t.interval(0.95, 2, np.mean(_lead), stats.sem(_lead))
     answer_5 = check(
         "9.5", question_5.value, "it lies above 0" if _low > 0 else "it lies below 0" if _high < 0 else "it contains 0"
@@ -474,9 +474,9 @@ def _(check, final, np, question_5, stats):
 def _(answer_4, lead, mo, np, stats):
     _low, _high = stats.t.interval(0.95, 2, np.mean(lead), stats.sem(lead))
     mo.md(
-        "*An interval for SFL against PFL comes with your answer to Exercise 9.4.*"
+        "That an interval contains 0 does not show that two methods are alike: it may only be wide.\n\n*An interval for SFL against PFL comes with your answer to Exercise 9.4.*"
         if answer_4.standing == "open"
-        else f"SFL leads PFL by {100 * lead.mean():.1f} points; the interval from three seeds is {100 * _low:.1f} to {100 * _high:.1f} points. "
+        else f"That an interval contains 0 does not show that two methods are alike: it may only be wide. SFL leads PFL by {100 * lead.mean():.1f} points; the interval from three seeds is {100 * _low:.1f} to {100 * _high:.1f} points. "
         "It speaks of seeds only: with one partition, one learning rate each, one network, one data set, one number of rounds. None of "
         "those has been varied, and any of them may turn the comparison round."
     )
@@ -488,9 +488,10 @@ def _(mo):
     mo.md(r"""
     ### Learning rates
 
-    The learning rates above are the best of 0.03, 0.1 and 0.3 by test accuracy with *another* seed (10), one run each. The button repeats the search
-    (some ten seconds). Two cautions: the best of three by one seed is a weak choice; and by *test* accuracy it is a choice by
-    the very data on which the methods are then compared.
+    The learning rates above are the best of 0.03, 0.1 and 0.3 by *training loss* after the last round with *another* seed (10), one run each. The
+    button repeats the search (some ten seconds). Two cautions: the best of three by one seed is a weak choice; and where the best is
+    the end of the grid, 0.3, a longer grid might do better. Choosing by test accuracy would be choosing by the very data on which the methods
+    are then compared.
     """)
     return
 
@@ -506,10 +507,10 @@ def _(mo):
 def _(METHODS, mo, search, setup_of, trained, way_of):
     def _last(name, eta):
         rows = trained(setup_of({**METHODS[name], "eta": eta}, seeds=(10,), way=way_of(name)))
-        return "diverged" if (rows["status"] == "diverged").any() else f"{100 * rows['accuracy'].iloc[-1]:.1f}"
+        return "diverged" if (rows["status"] == "diverged").any() else f"{rows['value'].iloc[-1]:.2f}"
 
     mo.md(
-        "| method | 0.03 | 0.1 | 0.3 |\n|---|---|---|---|\n"
+        "Training loss after the last round, seed 10, by learning rate:\n\n| method | 0.03 | 0.1 | 0.3 |\n|---|---|---|---|\n"
         + "\n".join(
             f"| {name} | " + " | ".join(_last(name, eta) for eta in (0.03, 0.1, 0.3)) + " |" for name in METHODS
         )
@@ -627,11 +628,14 @@ def _(answer_6, bits_to, histories, mo, np, target):
 
 
 @app.cell(hide_code=True)
-def _(final, mo):
+def _(ROUNDS, final, mo, np, stats):
     _bat, _ef = (100 * final[name]["accuracy"].mean() for name in ("FedBAT", "EF-SignSGD"))
+    _lead = (final["FedBAT"]["accuracy"] - final["EF-SignSGD"]["accuracy"]).to_numpy()
+    _low, _high = stats.t.interval(0.95, 2, np.mean(_lead), stats.sem(_lead))
     mo.md(rf"""
-    On the quadratics of lesson 7, with 150 rounds, EF-SignSGD ended far below FedBAT in the gap. Here FedBAT has {_bat:.1f} % on the mean of three
-    seeds and EF-SignSGD {_ef:.1f} %. Neither picture is "the" comparison: another problem, another $\rho$, 12 rounds in place of 150.
+    FedBAT has {_bat:.1f} % on the mean of three seeds and EF-SignSGD {_ef:.1f} %; the 95 % interval of the difference, paired by seeds, is
+    {100 * _low:.1f} to {100 * _high:.1f} points. On the quadratic of lesson 7, EF-SignSGD ended with the smaller gap. Neither picture is "the" comparison: another
+    problem, another $\rho$, {ROUNDS} rounds in place of 150.
 
     ## What of a theorem can be compared
 
@@ -817,7 +821,7 @@ def _(mo):
 
     ## The same numbers again
 
-    A seed's trajectory depends on the set-up and the seed and on nothing else. Check it: seeds 4 and 5 together against seed 5 alone, three
+    A seed's trajectory depends on the set-up and the seed and on nothing else. Check it: seeds 4 and 5 together against seed 5 alone, four
     rounds of PFL; then the same with the clients' gradients computed one by one instead of stacked; then with another partition seed.
     """)
     return
@@ -827,8 +831,8 @@ def _(mo):
 def _(METHODS, np, setup_of, trained):
     def _of_seed_5(**settings):
         seeds = settings.pop("seeds", (5,))
-        rows = trained(setup_of(METHODS["PFL"], seeds=seeds, rounds=3, **settings))
-        return rows[rows["seed"] == 5][["round", "value", "accuracy", "grad_sq"]].to_numpy()
+        rows = trained(setup_of(METHODS["PFL"], seeds=seeds, rounds=4, **settings))
+        return rows[rows["seed"] == 5]["value"].to_numpy()
 
     _alone = _of_seed_5()
     changes = {
@@ -867,7 +871,7 @@ def _(check, largest, question_9):
         else "none of them"
         if _dealt == 0
         else "the partition seed, and in the last digits the way of computing"
-        if 0 < _way < 1e-4
+        if 0 < _way < 1e-3
         else "only the partition seed"
     )
     answer_9 = check("9.9", question_9.value, _said)
@@ -880,7 +884,7 @@ def _(answer_9, largest, mo):
     mo.md(
         "*The differences come with your answer.*"
         if answer_9.standing == "open"
-        else "Largest difference in loss, accuracy or squared gradient norm:\n\n| change | difference |\n|---|---|\n"
+        else "Largest difference in training loss:\n\n| change | difference |\n|---|---|\n"
         + "\n".join(f"| {name} | {value:.2g} |" for name, value in largest.items())
         + "\n\nSums of float32 numbers depend on their order. Over many rounds such last digits grow: two libraries, or two "
         "machines, cannot be expected to give the same history."

@@ -15,8 +15,9 @@ import torch
 
 from bounds.experiments import Cell
 from fedtheory import tables, training
+from simulations.compressors import from_text
 from simulations.problems.network import Network
-from simulations.setup import Setup, compressor, from_table
+from simulations.setup import Setup, from_table
 
 torch.set_num_threads(1)
 
@@ -216,10 +217,10 @@ def test_refused_files(tmp_path):
     file.write_text("rounds = \n")
     with pytest.raises(ValueError, match=r"setup\.toml: "):
         training.read_setup(file)
-    with pytest.raises(ValueError, match="expected QSGD|such as QSGD"):
-        compressor("QSGD(levels=3)")
-    with pytest.raises(ValueError, match="compressor = 'Zip'"):
-        compressor("Zip")
+    with pytest.raises(ValueError, match="expected QSGD with s"):
+        from_text("QSGD(levels=3)")
+    with pytest.raises(ValueError, match="unknown compressor 'Zip'"):
+        from_text("Zip")
     (tmp_path / "history.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="expected the history of a training"):
         training.history(tmp_path)

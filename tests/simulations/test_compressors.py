@@ -33,6 +33,7 @@ from simulations.compressors import (
     Sparsifier,
     StochasticSign,
     TopK,
+    from_text,
 )
 from simulations.draws import Draw, Draws
 from simulations.moments import mask as mask_kernel
@@ -666,3 +667,38 @@ def test_no_coordinates(Q: Compressor) -> None:
     for call in (Q.q, Q.contraction, Q.bits):
         with pytest.raises(ValueError, match="d = 0"):
             call(0)
+
+
+@pytest.mark.parametrize(
+    ("text", "built"),
+    [
+        ("Identity", Identity()),
+        ("RandK:2", RandK(2)),
+        ("RandK:2:shared", RandK(2, shared=True)),
+        ("RandK(k=2, shared=True)", RandK(2, shared=True)),
+        (" QSGD( s=7 ) ", QSGD(7)),
+        ("QSGD(7)", QSGD(7)),
+        ("Bernoulli:1/4:shared", Bernoulli(0.25, shared=True)),
+        ("Bernoulli(p=1/4)", Bernoulli(0.25)),
+    ],
+)
+def test_a_compressor_is_read_in_full_and_in_short(text: str, built: Compressor) -> None:
+    assert from_text(text) == built
+    assert from_text(repr(built)) == built
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Rand:2", "unknown compressor 'Rand'; did you mean RandK"),
+        ("", "unknown compressor ''; expected one of Identity"),
+        ("RandK", "expected RandK with k, shared"),
+        ("RandK:two", "expected RandK with k, shared"),
+        ("RandK(m=2)", "expected RandK with k, shared"),
+        ("QSGD:1/0", "expected QSGD with s"),
+        ("RandK:0", "RandK"),
+    ],
+)
+def test_a_compressor_that_there_is_not_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        from_text(text)
