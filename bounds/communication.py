@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from simulations.algorithms import Algorithm
-from simulations.algorithms.fedcom import FLOAT
+from simulations.algorithms import FLOAT, Algorithm
 from simulations.problems import Problem
 from theory import catalogue
 from theory.statement import Record

@@ -18,7 +18,7 @@ from figures import bound_against_run
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas, count_axis
 from figures.runs import BAND, Rows, best_of_grid, curve, some
 from simulations import block_moments, data, expectation, partitions, run
-from simulations.algorithms import Algorithm
+from simulations.algorithms import FLOAT, Algorithm
 from simulations.algorithms.fedbcgd import (
     ABLATIONS,
     VARIANTS,
@@ -31,7 +31,7 @@ from simulations.algorithms.fedbcgd import (
     SLocalGD,
     TopKFedAvg,
 )
-from simulations.algorithms.fedcom import FLOAT, SCAFFOLD, FedPAQ
+from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from simulations.compressors import QSGD
 from simulations.problems import Array
 from simulations.problems.logistic import Logistic, lightly_regularised

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from bounds.experiments import Cell, Preset
 from simulations import models
-from simulations.algorithms.fedcom import FLOAT
+from simulations.algorithms import FLOAT
 from simulations.setup import Setup, settings_of
 from theory import catalogue
 from theory.statement import Record

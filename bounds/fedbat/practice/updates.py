@@ -27,8 +27,9 @@ from bounds.fedbat.practice.replay import (
     shares_of,
 )
 from bounds.grounds import Client
+from simulations.algorithms import FLOAT
 from simulations.algorithms.fedbat import FedBAT, Layers
-from simulations.algorithms.fedcom import FLOAT, FedPAQ
+from simulations.algorithms.fedcom import FedPAQ
 from simulations.binarisation import binarise, derivatives, wire_bits
 from simulations.compressors import Sign
 from simulations.problems import Array

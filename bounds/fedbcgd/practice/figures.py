@@ -19,8 +19,9 @@ import sympy
 
 from bounds.fedbcgd.practice.algorithms import Point, each
 from simulations import data, partitions, run
+from simulations.algorithms import FLOAT
 from simulations.algorithms.fedbcgd import ABLATIONS, FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC
-from simulations.algorithms.fedcom import FLOAT, SCAFFOLD, FedPAQ
+from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from simulations.compressors import Identity
 from simulations.data import Dataset
 from simulations.problems import Array, Problem
