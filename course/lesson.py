@@ -155,11 +155,13 @@ def scaled(id_: str, factor: Any, term: str | None = None) -> Statement:
 def told(verdict: Verdict, title: str = "") -> mo.Html:
     """A verdict in a box: what was checked, and the witness where there is one."""
     kinds: dict[str, Any] = {"proved": "success", "holds": "success", "refuted": "danger", "broken": "danger"}
-    rows = "".join(
-        f"<tr><td><code>{escape(name)}</code></td><td style='padding-left:1em'>{escape(value_text(value))}</td></tr>"
+    pairs = "".join(
+        f"<span><code>{escape(name)}</code> = {escape(value_text(value))}</span>"
         for name, value in verdict.witness.items()
     )
-    witness = f"<table>{rows}</table>" if rows else ""
+    witness = (
+        f"<div style='display:flex;flex-wrap:wrap;gap:0 1.5em;overflow-wrap:anywhere'>{pairs}</div>" if pairs else ""
+    )
     slack = f" Slack {verdict.slack:.3g}." if verdict.slack is not None else ""
     head = f"{title}: " if title else ""
     return mo.callout(
