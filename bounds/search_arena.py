@@ -113,8 +113,10 @@ class Found:
     tried: int = 1
 
 
-def tightest(statement: Statement, family: Family, full: bool = False) -> Found:
+def tightest(statement: Statement, family: Family, full: bool = False) -> Found | None:
     """The smallest ratio of bound to exact expectation that a search finds: random quadratics, the best ones varied.
+
+    None where the bound speaks of none of them.
 
     One or two coordinates, two to four clients; every R up to the family's, five step sizes.  The random numbers are
     fixed, so that the same claim gives the same answer.  `full` searches ten times as long.
@@ -134,7 +136,7 @@ def tightest(statement: Statement, family: Family, full: bool = False) -> Found:
     for width in (0.5, 0.2, 0.05):
         for _ in range(varied):
             found = best(found, [family.vary(rng, f.candidate, width) for f in found])
-    return replace(found[0], tried=tried)
+    return replace(found[0], tried=tried) if found else None
 
 
 def search_evidence(families: Mapping[str, Family]) -> list[Evidence]:
@@ -146,8 +148,10 @@ def search_evidence(families: Mapping[str, Family]) -> list[Evidence]:
     return [Evidence(id_, "search", check_with(family)) for id_, family in families.items()]
 
 
-def judge(found: Found, statement: Statement, family: Family) -> Verdict:
+def judge(found: Found | None, statement: Statement, family: Family) -> Verdict:
     """Refuted where the exact expectation exceeds the bound by more than rounding, holds on what was searched if not."""
+    if found is None:
+        return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
     candidate, name = found.candidate, step_letter(statement.id)
     if found.measured > found.bound * (1 + ROUNDING) or found.diverged is not None:
         return exceeded(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from types import EllipsisType
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from fedtheory.verify import evidence
 from figures import gallery
 from theory import catalogue
 from theory.printing import claim_latex, claim_words, latex, named_latex
-from theory.statement import Bound, Order, Statement, Verdict
+from theory.statement import Bound, Order, Statement, Status, Verdict
 
 Standing = Literal["open", "right", "wrong"]
 _KIND: dict[Standing, Literal["neutral", "success", "danger"]] = {
@@ -102,7 +102,7 @@ def _differs(found: Any, expected: Any, tolerance: float) -> str:
 
 def _shown(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return np.array2string(value, precision=4)
+        return np.array2string(value, precision=4, threshold=8)
     return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
 
 
@@ -135,13 +135,18 @@ def statement(id_: str) -> mo.Html:
 def put(id_: str, kind: str, changed: Statement | None = None) -> Verdict:
     """A statement, or what it was `changed` to, put to one kind of its evidence now.
 
+    A proof is one from the statements that it uses, which are not put to theirs here: the verdict says `given ...`.
+
     Raises UnknownName for an unknown id, ValueError for a kind of evidence that the statement has not.
     """
     s = catalogue.find(id_)
     own = {e.kind: e for e in evidence(s.paper) if e.statement == id_}
     if kind not in own:
         raise ValueError(f"{id_} has no evidence of kind {kind!r}; expected one of {', '.join(own)}")
-    return own[kind].check(changed or s, False)
+    found = own[kind].check(changed or s, False)
+    if found.status is Status.PROVED and own[kind].uses:
+        return replace(found, says=f"{found.says}; given {', '.join(own[kind].uses)}")
+    return found
 
 
 def scaled(id_: str, factor: Any, term: str | None = None) -> Statement:

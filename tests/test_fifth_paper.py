@@ -71,3 +71,20 @@ def test_it_is_found_by_every_command(house) -> None:
     assert drawn.returncode == 0 and (house / "drawn" / "sgd_theorem.png").exists(), drawn.stderr
     ran = fedtheory(house, "simulate", "quadratic", "SGD", "M=1", "eta=0.5", "delta=0", "zeta_star=0", "rounds=5")
     assert ran.returncode == 0 and "F gap" in ran.stdout, ran.stderr
+
+
+def test_its_evidence_looks_at_the_conditions(house) -> None:
+    script = """
+from dataclasses import replace
+from theory import catalogue
+from theory.sgd import L, eta
+from theory.sgd.evidence import by_induction, one_step
+from theory.statement import Condition
+for check, name in ((one_step, "sgd.one_step"), (by_induction, "sgd.thm")):
+    s = catalogue.find(name)
+    for first in ((), (Condition(eta <= 2 / L),)):
+        print(check(replace(s, when=(*first, *s.when[1:]))).status)
+"""
+    environment = os.environ | {"PYTHONPATH": str(house)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=house, env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["broken"] * 4, done.stderr

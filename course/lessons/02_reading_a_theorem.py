@@ -7,6 +7,7 @@ app = marimo.App(width="medium", app_title="2. Reading a theorem")
 @app.cell
 def _():
     from dataclasses import replace
+    from functools import cache
 
     import marimo as mo
     import numpy as np
@@ -35,6 +36,7 @@ def _():
         RED,
         SFL,
         admissible_interval,
+        cache,
         catalogue,
         check,
         drawn,
@@ -430,13 +432,14 @@ def _(mo):
 
 
 @app.cell
-def _(rounds_to):
+def _(cache, rounds_to):
     causes = {
         "start only": {"sigma": 0.0, "zeta_star": 0.0},
         "heterogeneity": {"sigma": 0.0, "zeta_star": 10.0},
         "noise": {"sigma": 10.0, "zeta_star": 0.0},
     }
 
+    @cache
     def rounds(epsilon, cause):
         return rounds_to(epsilon, "sfl.thm1.general_convex", L=1.0, D=1.0, M=10, K=5, **causes[cause])
 
@@ -467,9 +470,9 @@ def _(BLACK, BLUE, GREEN, ORANGE, accuracy, causes, drawn, evaluate, np, rounds)
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 2.5.** Halve $\varepsilon$, far down. By what factor does the number of rounds grow when the start alone, the
+    **Exercise 2.5.** Halve $\varepsilon$. By what factor does the number of rounds grow when the start alone, the
     heterogeneity, the noise decides? Give the three factors as a tuple, from the exponents of $R$ that you know. They are held
-    against `rounds_to` at $\varepsilon=10^{-3}$ and $\tfrac12 10^{-3}$, to two per cent.
+    against `rounds_to` at $\varepsilon=0.1$ and $0.05$, to two per cent.
     """)
     return
 
@@ -486,7 +489,7 @@ def _():
 @app.cell(hide_code=True)
 def _(causes, check, factors, rounds):
     def _measured():
-        return [rounds(0.5e-3, cause) / rounds(1e-3, cause) for cause in causes]
+        return [rounds(0.05, cause) / rounds(0.1, cause) for cause in causes]
 
     answer_5 = check("2.5", factors, lambda: _measured(), at=[()], tolerance=2e-2)
     answer_5

@@ -325,7 +325,6 @@ def _(sympy):
     mean = sympy.factor(sum(after) / 2)
     second_moment = sympy.expand(sum(y**2 for y in after) / 2)
     variance = sympy.factor(second_moment - mean**2)
-    mean, variance
     return mean, variance
 
 

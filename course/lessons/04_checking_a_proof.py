@@ -311,7 +311,10 @@ def _(NotPolynomial, Rational, as_verdict, decide, eta, everywhere, mo, sympy, t
         [
             mo.md(rf"`decide([], exp(-u) >= 1 - u)` raises: *{refused}*."),
             told(as_verdict(everywhere(tangent, u, Rational(1, 10), 2)), "interval arithmetic, u from 1/10 to 2"),
-            told(as_verdict(everywhere(tangent, u, 0, 2)), "interval arithmetic, u from 0, where both sides are equal"),
+            told(
+                as_verdict(everywhere(tangent, u, 0, 2, pieces=1000)),
+                "interval arithmetic, u from 0, where both sides are equal",
+            ),
             told(as_verdict(decide([eta <= 1, eta >= 2], eta >= 100)), "eta <= 1 and eta >= 2 imply eta >= 100"),
         ]
     )
@@ -1002,7 +1005,7 @@ def _(mo):
 @app.cell
 def _(choice, mo):
     question_11 = choice(
-        "**Exercise 4.11.** Lemma 12 with its heterogeneity term times 1/2: the ledger is *broken*, the search *holds* on all its "
+        "**Exercise 4.11.** Lemma 5 with its sampling term times 1/2: the ledger is *broken*, the search *holds* on all its "
         "instances. What does the house say of that statement?",
         ["proved", "holds", "broken", "refuted", "open"],
         # solution
@@ -1015,9 +1018,9 @@ def _(choice, mo):
 
 @app.cell(hide_code=True)
 def _(Checked, Rational, check, evidence, put, question_11, scaled):
-    _changed = scaled("sfl.lemma12", Rational(1, 2), "heterogeneity")
-    _own = [e for e in evidence("sfl") if e.statement == "sfl.lemma12"]
-    _verdicts = tuple((e, put("sfl.lemma12", e.kind, _changed)) for e in _own)
+    _changed = scaled("sfl.lemma5", Rational(1, 2), "sampling")
+    _own = [e for e in evidence("sfl") if e.statement == "sfl.lemma5"]
+    _verdicts = tuple((e, put("sfl.lemma5", e.kind, _changed)) for e in _own)
     answer_11 = check("4.11", question_11.value, str(Checked(_changed, _verdicts).status))
     answer_11
     return (answer_11,)

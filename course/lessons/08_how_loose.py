@@ -430,7 +430,7 @@ def _():
 def _(check, put, refuted_at, scaled, sympy):
     def _largest():
         found = 0
-        for per_cent in (4, 5, 6, 7, 8, 10):
+        for per_cent in (5, 6, 7, 8):
             changed = scaled("sfl.thm1.general_convex", sympy.Rational(per_cent, 100))
             if put("sfl.thm1.general_convex", "search", changed).status == "refuted":
                 found = per_cent

@@ -407,3 +407,12 @@ def test_a_search_finds_counterexamples_by_itself(id_: str, algorithm: Any) -> N
     found = judge_search(tightest(statement, family), statement, family)
     assert found.status is Status.REFUTED and found.witness["S"] < found.witness["M"] <= 4
     assert found.witness["measured"] > found.witness["printed_bound"]
+
+
+def test_a_search_that_finds_no_admissible_step_says_so() -> None:
+    id_ = next(iter(SEARCHED))
+    statement = catalogue.find(id_)
+    letters = catalogue.symbols(statement)
+    never = Condition(letters["eta_tilde"].sympy >= 1 / letters["mu"].sympy)
+    (search,) = (e for e in evidence() if (e.statement, e.kind) == (id_, "search"))
+    assert search.check(replace(statement, when=(*statement.when, never)), False).status is Status.VACUOUS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import sympy
 from sympy import Rational, Symbol
@@ -126,3 +128,14 @@ def test_an_atom_of_either_sign_needs_the_same_coefficient() -> None:
         ledger = Ledger([])
         ledger.at_most("cross", -signed, -factor * signed, [signed])
         assert ledger.verdict().status is status
+
+
+def test_a_theorem_without_its_decaying_term_is_broken() -> None:
+    statement = catalogue.find("sfl.thm1.strongly_convex")
+    (ledger,) = [e for e in catalogue.evidence("sfl") if (e.statement, e.kind) == (statement.id, "ledger")]
+    assert ledger.check(statement, False).status is Status.PROVED
+    claim = statement.claim
+    assert isinstance(claim, Bound)
+    terms = tuple(t for t in claim.terms if t.name != "optimisation")
+    without = ledger.check(statement.with_claim(replace(claim, terms=terms)), False)
+    assert without.status is Status.BROKEN and "coefficient of D**2*decay" in without.says

@@ -584,10 +584,11 @@ def _one_decay(ledger: Ledger, derived: sympy.Expr, goal: sympy.Expr) -> tuple[s
     mine, printed = (sorted(e.atoms(exp), key=str) for e in (derived, goal))
     if not mine and not printed:
         return derived, goal, [D, A]
-    (ours,), (theirs,) = mine, printed
-    ledger.require("exponent", ours.args[0] <= theirs.args[0])
     decay = sympy.Symbol("decay", positive=True)
-    return derived.subs(ours, decay), goal.subs(theirs, decay), [D, A, decay]
+    for ours in mine:
+        for theirs in printed:  # a goal without any has the coefficient 0, which `at_most` then refuses
+            ledger.require("exponent", ours.args[0] <= theirs.args[0])
+    return derived.subs(dict.fromkeys(mine, decay)), goal.subs(dict.fromkeys(printed, decay)), [D, A, decay]
 
 
 def at_full(partial: str) -> Callable[[Statement], Ledger]:
