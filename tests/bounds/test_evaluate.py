@@ -29,10 +29,11 @@ def exactly(id_: str, values: dict[str, float]) -> dict[str, sympy.Expr]:
     return {t.name: t.value.subs(at).doit().evalf(30) for t in claim.terms}
 
 
+@pytest.mark.parametrize("examples", [3, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("id_", BOUNDS)
-def test_a_bound_equals_exact_arithmetic(id_: str) -> None:
+def test_a_bound_equals_exact_arithmetic(id_: str, examples: int) -> None:
     @given(values=admissible(id_))
-    @settings(max_examples=10, deadline=None, derandomize=True)
+    @settings(max_examples=examples, deadline=None, derandomize=True)
     def check(values: dict[str, float]) -> None:
         found, exact = evaluate(id_, **values), exactly(id_, values)
         assert found.admissible and not found.violations

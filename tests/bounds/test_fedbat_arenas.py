@@ -77,6 +77,7 @@ def test_verdicts_by_all_outcomes(id_: str) -> None:
     assert judge(own(id_), sharper).status is Status.REFUTED
 
 
+@pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
 @pytest.mark.parametrize("id_", CASES)
 def test_verdicts_by_runs(id_: str) -> None:
     statement = catalogue.find(id_)

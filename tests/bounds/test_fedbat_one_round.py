@@ -114,6 +114,7 @@ def positive(statement: Statement) -> bool:
 SHARP = [id_ for id_ in HOLDING if positive(catalogue.find(id_))]
 
 
+@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
 @pytest.mark.parametrize("id_", [id_ for id_ in HOLDING if id_ not in SHARP])
 def test_every_check_can_fail(id_: str) -> None:
     (one,) = (one for one in evidence() if one.statement == id_)

@@ -51,6 +51,7 @@ def test_the_verdict(key: tuple[str, str]) -> None:
     assert bool(printed(key).witness) == (key in REFUTED)
 
 
+@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
 @pytest.mark.parametrize("key", KEYS)
 def test_the_check_is_seen_to_fail(key: tuple[str, str]) -> None:
     assert seen_to_fail(EVIDENCE[key], catalogue.find(key[0]), printed(key)) is not None

@@ -67,6 +67,7 @@ def test_the_step_size_and_the_start_are_those_of_the_statement() -> None:
     assert letters["d0"] == pytest.approx(((1 - problem.constants["x_star"]) ** 2).sum())
 
 
+@pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
 @pytest.mark.parametrize("id_", CASES)
 def test_verdicts_by_exact_expectation(id_: str) -> None:
     statement = catalogue.find(id_)

@@ -87,6 +87,7 @@ def test_verdicts(id_: str) -> None:
         assert found.slack is not None and found.slack >= 1 and "exact on" in found.says
 
 
+@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
 @pytest.mark.parametrize("id_", HOLDING)
 def test_every_check_can_fail(id_: str) -> None:
     assert seen_to_fail(evidence_for(id_), catalogue.find(id_), verdict(id_)) is not None

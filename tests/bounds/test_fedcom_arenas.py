@@ -83,6 +83,7 @@ def test_the_compressors_meet_the_paper_s_assumptions() -> None:
     assert used == {Identity, RandK, QSGD}
 
 
+@pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
 @pytest.mark.parametrize("id_", CASES)
 def test_verdicts_by_exact_expectation(id_: str) -> None:
     statement = catalogue.find(id_)

@@ -62,6 +62,7 @@ def test_verdicts(id_: str) -> None:
         assert found.slack is not None and found.slack >= 1 and "exact on" in found.says
 
 
+@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
 @pytest.mark.parametrize("id_", [id_ for id_ in IDS if id_ not in FALSE])
 def test_every_check_can_fail(id_: str) -> None:
     (one,) = (one for one in evidence() if one.statement == id_)

@@ -38,6 +38,7 @@ def test_the_verdict(id_: str) -> None:
     assert bool(printed(id_).witness) == (expected is Status.REFUTED)
 
 
+@pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
 @pytest.mark.parametrize("id_", EVIDENCE)
 def test_the_check_is_seen_to_fail(id_: str) -> None:
     assert seen_to_fail(EVIDENCE[id_], catalogue.find(id_), printed(id_)) is not None

@@ -163,8 +163,8 @@ def test_lessons_export_to_html(name: str, which: Any, tmp_path: Path) -> None:
 
 
 def test_a_lesson_exports_to_html(tmp_path: Path) -> None:
-    text = export(NAMES[0], "student", tmp_path)
-    assert "Exercise 1.1: open." in text
+    text = export(NAMES[-1], "student", tmp_path)
+    assert "Exercise 10.1: open." in text
 
 
 def export(name: str, which: Any, folder: Path) -> str:
