@@ -8,11 +8,14 @@ READY := $(VENV)/.ready
 report: $(READY)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
 
+# Tests fill the cores by themselves; more threads would only wait for each other
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+
 test: $(READY) lint  ## lint, types, tests
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 test-full: $(READY) lint  ## the slow checks too
-	$(BIN)/python -m pytest -m "slow or not slow"
+	$(PYTEST) -m "slow or not slow"
 
 install: $(READY)  ## the environment alone
 
