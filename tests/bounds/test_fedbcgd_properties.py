@@ -104,7 +104,10 @@ def test_a_lemma_holds_on_random_rounds(name: str) -> None:
     assert sum(seen) >= 10  # rounds that it speaks of
 
 
-@pytest.mark.parametrize("name", FAIL)
+LONG = ("lemma13", "lemma16")  # searches of several seconds
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in FAIL])
 def test_a_false_lemma_is_found_out(name: str) -> None:
     to = speaks_of(name)
     one = find(rounds(to), lambda one: violated(one, to), settings=settings(SEARCH, max_examples=3000))

@@ -36,10 +36,11 @@ def test_all_bounds_on_whole_runs_can_be_tuned() -> None:
     assert set(TUNABLE) == theorems | {f"sfl.eq{n}" for n in (42, 46, 54, 71, 73, 80)} | corrected | blocks
 
 
+@pytest.mark.parametrize("examples", [3, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("id_", TUNABLE)
-def test_nothing_admissible_beats_the_tuned_step_size(id_: str) -> None:
+def test_nothing_admissible_beats_the_tuned_step_size(id_: str, examples: int) -> None:
     @given(values=others(id_), fraction=st.floats(0, 1))
-    @settings(max_examples=8, deadline=None, derandomize=True)
+    @settings(max_examples=examples, deadline=None, derandomize=True)
     def check(values: dict[str, float], fraction: float) -> None:
         found = tune(id_, **values)
         low, high = found.interval

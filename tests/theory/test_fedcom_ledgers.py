@@ -66,6 +66,7 @@ def test_the_other_printed_ledgers_go_through() -> None:
     assert rest and all(verdict(name).status is Status.PROVED for name in rest)
 
 
+@pytest.mark.slow  # that its evidence can fail is demanded by `test_paper_check`
 @pytest.mark.parametrize("name", OURS)
 def test_every_term_of_a_corrected_bound_is_needed(name: str) -> None:
     """Half of a term is too little, and so is a rate with fewer rounds."""

@@ -205,7 +205,7 @@
     const letter = letters().find((l) => l.name === state.along);
     const here = letter.integer ? Math.max(1, Math.round(x)) : x;
     const found = evaluate(state.id, { ...state.values, [state.along]: here });
-    at("says").innerHTML = `At ${escaped(state.along)} = ${short(here)}: <b>${shown(found.value)}</b>` +
+    at("hover").textContent = `At ${state.along} = ${short(here)}: ${shown(found.value)}` +
       (state.second ? `, beside it ${shown(evaluate(state.second, { ...state.values, [state.along]: here }).value)}` : "");
   }
 
@@ -278,7 +278,7 @@
 
   const toSlider = (l, x) => (x <= 0 || (l.least !== "positive" && x < l.low) ? 0 : Math.round((STEPS * Math.log(x / l.low)) / Math.log(l.high / l.low)));
   function fromSlider(l, position) {
-    if (position <= 0 && l.least !== "positive" && !(l.integer && l.low >= 1 && l.least === "positive")) return 0;
+    if (position <= 0 && l.least !== "positive") return 0;
     const x = l.low * (l.high / l.low) ** (position / STEPS);
     return l.integer ? Math.max(1, Math.round(x)) : Number(x.toPrecision(3));
   }
