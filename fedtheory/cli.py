@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ from theory.statement import Status
 
 # torch's threads else spin while they wait: three times slower beside other work.  Read when torch is imported, later.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# joblib replaces a worker process that has grown; nothing is lost by it
+warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
 
 app = typer.Typer(
     help="Verify the convergence theory of federated optimisation: statements, checks, runs.",
