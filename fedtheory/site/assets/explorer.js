@@ -168,7 +168,7 @@
       maintainAspectRatio: false,
       interaction: { mode: "nearest", axis: "x", intersect: false },
       scales: {
-        x: { type: "logarithmic", min: xs[0], max: xs[xs.length - 1], title: { display: true, text: `${state.along}: ${letter.meaning}` }, ticks: { callback: tick } },
+        x: { type: "logarithmic", min: xs[0], max: xs[xs.length - 1], title: { display: true, text: `${state.along}: ${letter.meaning}` }, ticks: { callback: tick, maxRotation: 0 } },
         y: { type: log ? "logarithmic" : "linear", min: least, title: { display: true, text: bound.quantity === state.id ? "value" : `bound on ${bound.quantity}` }, ticks: { callback: log ? tick : (x) => short(x) } },
       },
       plugins: {
@@ -196,9 +196,9 @@
 
   // Marks of a logarithmic axis: powers of ten, and 2 and 5 times them where there are few
   function tick(x) {
-    const lead = Math.round(x / 10 ** Math.floor(Math.log10(x) + 1e-9));
-    const few = this.max / this.min < 2000;
-    return lead === 1 || (few && (lead === 2 || lead === 5)) ? short(x) : "";
+    const lead = x / 10 ** Math.floor(Math.log10(x) + 1e-9);
+    const marks = this.max / this.min < 2000 ? [1, 2, 5] : [1];
+    return marks.some((mark) => Math.abs(lead - mark) < 1e-6) ? short(x) : "";
   }
 
   function read(x) {
@@ -290,10 +290,9 @@
       const part = document.createElement("div");
       part.className = "letter";
       part.innerHTML =
-        `<label for="n-${letter.name}">${letter.math}</label>` +
+        `<label for="n-${letter.name}">${letter.math} <span class="meaning">${escaped(letter.meaning)}</span></label>` +
         `<input type="range" id="r-${letter.name}" min="0" max="${STEPS}" step="1" aria-label="${escaped(letter.name)}">` +
-        `<input type="number" id="n-${letter.name}" step="any" inputmode="decimal">` +
-        `<span class="meaning">${escaped(letter.meaning)}</span>`;
+        `<input type="number" id="n-${letter.name}" step="any" inputmode="decimal">`;
       box.append(part);
       const [range, number] = [part.querySelector("[type=range]"), part.querySelector("[type=number]")];
       range.addEventListener("input", () => set(letter, fromSlider(letter, Number(range.value)), number));
@@ -307,7 +306,7 @@
     for (const letter of bounds[state.id].tied) {
       const part = document.createElement("div");
       part.className = "letter";
-      part.innerHTML = `<span>${letter.math}</span><output id="tied-${letter.name}"></output><span class="meaning">by the conditions</span>`;
+      part.innerHTML = `<span>${letter.math} <span class="meaning">${escaped(letter.meaning)}, given by the conditions</span></span><output id="tied-${letter.name}"></output>`;
       box.append(part);
     }
     fill();
