@@ -14,7 +14,7 @@ from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.jscode import JavascriptCodePrinter
 
 from bounds.arena import Arena, confront, constants_of, measurements, step_letter, with_lengths
-from bounds.evaluate import closed, evaluate, parameters
+from bounds.evaluate import closed, evaluate, in_domain, parameters
 from theory.statement import Statement, Symbol
 
 
@@ -125,16 +125,11 @@ def _around(letters: Sequence[Symbol], ends: Sequence[tuple[float, float]]) -> n
 def _admitted(statement: Statement, letters: Sequence[Symbol], points: np.ndarray) -> np.ndarray:
     """Whether all conditions hold at each point, and the bound is a number there."""
     values = with_tied(statement, {s.name: points[:, i] for i, s in enumerate(letters)})
-    inside: np.ndarray = np.all([_in_domain(s, values[s.name]) for s in parameters(statement)], axis=0)
+    inside: np.ndarray = np.all([in_domain(s, values[s.name]) for s in parameters(statement)], axis=0)
     if inside.any():
         found = evaluate(statement.id, strict=False, **{name: x[inside] for name, x in values.items()})
         inside[inside] = np.isfinite(found.value) & found.admissible
     return inside
-
-
-def _in_domain(symbol: Symbol, values: np.ndarray) -> np.ndarray:
-    s = symbol.sympy
-    return values > 0 if s.is_positive else values >= 0 if s.is_nonnegative else np.ones_like(values, dtype=bool)
 
 
 @dataclass(frozen=True)

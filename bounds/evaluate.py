@@ -179,17 +179,23 @@ def _checked(statement: Compiled, values: Mapping[str, Any]) -> dict[str, NDArra
             a = np.asarray(values[s.name], dtype=float)
         except (TypeError, ValueError):
             raise ValueError(f"{s.name} = {values[s.name]!r}: expected {s.domain}") from None
-        bad = ~np.isfinite(a)
-        if s.sympy.is_positive:
-            bad |= a <= 0
-        elif s.sympy.is_nonnegative:
-            bad |= a < 0
-        if s.sympy.is_integer:
-            bad |= a != np.round(a)
+        bad = ~in_domain(s, a)
         if bad.any():
             raise ValueError(f"{s.name} = {a[bad].flat[0] if a.ndim else a}: expected {s.domain} ({s.meaning})")
         arrays[s.name] = a
     return arrays
+
+
+def in_domain(symbol: Symbol, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Where the values are numbers that the symbol may take."""
+    inside: NDArray[np.bool_] = np.isfinite(values)
+    if symbol.sympy.is_positive:
+        inside &= values > 0
+    elif symbol.sympy.is_nonnegative:
+        inside &= values >= 0
+    if symbol.sympy.is_integer:
+        inside &= values == np.round(values)
+    return inside
 
 
 def _violation(condition: Condition, holds: NDArray[np.bool_], values: Mapping[str, NDArray[np.float64]]) -> str:

@@ -312,8 +312,20 @@ def _(check, choice, mo):
 
 
 @app.cell(hide_code=True)
-def _(check, question_4):
-    answer_4 = check("1.4", question_4.value, "nowhere: it comes to $x^*$")
+def _(PFL, Quadratic, check, expectation, np, question_4):
+    def _end(apart, K):
+        """The exact distance from x* after 400 rounds, for wishes +-apart/2 and curvatures 1."""
+        alike = Quadratic(np.ones((2, 1, 1)), np.array([[-apart / 2], [apart / 2]]))
+        data = expectation(alike, PFL(K=K, eta=[0.1]), rounds=400, x0=2.5, record=("dist2",))
+        return float(np.sqrt(max(data.dist2.isel(round=-1).item(), 0.0)))
+
+    def _measured():
+        near, far, longer = _end(1.0, 5), _end(10.0, 5), _end(1.0, 20)
+        if max(near, far, longer) < 1e-6:
+            return "nowhere: it comes to $x^*$"
+        return "it depends on K" if abs(longer - near) > 1e-6 else "in proportion to the distance of the wishes"
+
+    answer_4 = check("1.4", question_4.value, lambda: _measured(), at=[()])
     answer_4
     return (answer_4,)
 
