@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 from bounds.arena import Arena, arena_evidence, measure_all
 from theory import catalogue
 from theory.proofs import mutation
-from theory.statement import Evidence, Statement, Status, Verdict
+from theory.statement import NO_CLAIM, OFTEN_NO_CLAIM, Evidence, Statement, Status, Verdict
 
 Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
 
@@ -30,11 +30,14 @@ class Checked:
         """One verdict for the statement: the strongest that its evidence gives.
 
         refuted when any evidence refutes it; proved by anything but equal units; holds when other evidence holds; broken
-        when all there is is a proof that fails; open otherwise.
+        when all there is is a proof that fails; open otherwise.  A definition or an assumption can only be refuted.
         """
         found = [v.status for e, v in self.verdicts if not (e.kind == "units" and v.status is Status.PROVED)]
-        ranking = (Status.REFUTED, Status.VACUOUS, Status.PROVED, Status.HOLDS, Status.BROKEN)
-        return next((status for status in ranking if status in found), Status.OPEN)
+        ranking = [Status.REFUTED, Status.VACUOUS]
+        if self.statement.kind not in NO_CLAIM:
+            ranking += [Status.PROVED, Status.HOLDS, Status.BROKEN, Status.ANALOGUE]
+        nothing = self.statement.kind in (*NO_CLAIM, *OFTEN_NO_CLAIM)
+        return next((s for s in ranking if s in found), Status.DEFINITION if nothing else Status.OPEN)
 
     @property
     def slack(self) -> float | None:
@@ -173,7 +176,7 @@ def _settle(id_: str, verdicts: dict[str, list[tuple[Evidence, Verdict]]], settl
 
 def _given(verdict: Verdict, used: Checked) -> Verdict:
     """A proof given what became of a statement it uses."""
-    if verdict.status is not Status.PROVED or used.status is Status.PROVED:
+    if verdict.status is not Status.PROVED or used.status in (Status.PROVED, Status.DEFINITION):
         return verdict
     fails = used.status in (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
     status = Status.BROKEN if fails else used.status

@@ -37,8 +37,16 @@ class Status(StrEnum):
     REFUTED = "refuted"  # with a witness that anyone can re-run
     BROKEN = "broken"  # a proof fails at a named step, with a witness; its statement is not decided by that
     VACUOUS = "vacuous"  # the conditions cannot be met
+    ANALOGUE = "analogue"  # an experiment of ours beside a printed one: shown, and no verdict on the printed one
+    DEFINITION = "definition"  # it claims nothing: there is nothing to decide
     OPEN = "open"  # nothing has decided it
 
+
+# What a paper sets down rather than claims.  Evidence can refute it (a definition that defines nothing, an assumption
+# that nothing meets), and can show that it is met; neither proves anything.
+NO_CLAIM = ("setting", "assumption", "definition")
+# What claims nothing where no evidence speaks of it: a picture, a list of settings, the lines of a listing
+OFTEN_NO_CLAIM = ("algorithm", "partition", "experiment", "figure")
 
 EvidenceKind = Literal[
     "units",
