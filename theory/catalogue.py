@@ -10,7 +10,10 @@ import importlib
 import pkgutil
 from functools import cache
 
+import sympy
+
 import theory
+from theory.properties import Property, united
 from theory.statement import Erratum, Evidence, Paper, Statement, Symbol
 
 
@@ -73,6 +76,12 @@ def used_by(id_: str) -> list[str]:
 def corrected_by(id_: str) -> list[str]:
     """Ids of the statements that correct or complete this printed one."""
     return [s.id for s in statements() if s.corrects == id_]
+
+
+def properties(statement: Statement) -> dict[Property, tuple[sympy.Expr, ...]]:
+    """The properties that a statement assumes, or that its paper's setting provides, with their constants."""
+    assumed = [find(id_) for id_ in statement.assumes]
+    return united(s.gives for s in (*paper(statement.paper).background, *assumed))
 
 
 def errata(id_: str) -> list[Erratum]:

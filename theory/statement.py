@@ -23,6 +23,8 @@ from typing import Any, Literal
 import sympy
 from sympy.core.relational import Relational
 
+from theory.properties import Properties, Property
+
 # The two dimensions everything is measured in: X that of the parameters x, F that of the objective F(x).
 X = sympy.Symbol("[x]", positive=True)
 F = sympy.Symbol("[F]", positive=True)
@@ -267,6 +269,7 @@ class Statement:
     note        repairs of the transcription, differences from the inventory
     corrects    id of the printed statement that this one corrects or generalises; empty for printed statements
     reads       dimensions of letters that it uses in another meaning than that of the paper's table, by name
+    gives       of an assumption: the properties that it stands for, each with its constants
     """
 
     id: str
@@ -282,6 +285,7 @@ class Statement:
     note: str = ""
     corrects: str = ""
     reads: Mapping[str, sympy.Expr] = field(default_factory=dict)
+    gives: Properties = field(default_factory=dict)
 
     @property
     def paper(self) -> str:
@@ -293,6 +297,17 @@ class Statement:
         return replace(self, claim=claim)
 
 
+PremiseKind = Literal["claim", "property", "rule", "condition", "definition", "algorithm"]
+
+
+@dataclass(frozen=True, order=True)
+class Premise:
+    """What a proof obtained, by kind: the id of a statement, the name of a property or of a rule, a condition in words."""
+
+    kind: PremiseKind
+    name: str
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The outcome of one check.
@@ -300,12 +315,19 @@ class Verdict:
     slack     the factor by which the claim could be tightened before this check refutes it (None: not measured)
     says      one line: what was checked, on which family
     witness   for `refuted`: the instance and the two numbers
+    premises  for a proof: everything that it rests on, as it was recorded
     """
 
     status: Status
     says: str
     slack: float | None = None
     witness: Mapping[str, Any] = field(default_factory=dict)
+    premises: tuple[Premise, ...] = ()
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """Ids of the statements whose claims it takes for granted: it proves no more than they do."""
+        return tuple(p.name for p in self.premises if p.kind == "claim")
 
 
 @dataclass(frozen=True)
@@ -405,6 +427,7 @@ class Paper:
     ) -> None:
         self.name, self.title, self.citation, self.step_sizes = name, title, citation, tuple(step_sizes)
         self.lists = dict(lists or {})
+        self.background: tuple[Statement, ...] = ()  # what its setting and its algorithms provide to every statement
         self.symbols: dict[str, Symbol] = {}
         self.statements: dict[str, Statement] = {}
         self.errata: list[Erratum] = []
@@ -434,6 +457,7 @@ class Paper:
         also: Iterable[Claim] = (),
         note: str = "",
         reads: Mapping[str, sympy.Expr] | None = None,
+        gives: Mapping[Property, tuple[Any, ...]] | None = None,
     ) -> Statement:
         """Declare a statement; `name` and `rests_on` are ids without the paper's short name."""
         id_ = f"{self.name}.{name}"
@@ -452,6 +476,7 @@ class Paper:
             also=tuple(also),
             note=note,
             reads=dict(reads or {}),
+            gives={name: tuple(map(sympy.sympify, constants)) for name, constants in (gives or {}).items()},
         )
         self.statements[id_] = statement
         return statement
@@ -470,6 +495,7 @@ class Paper:
             "applies": printed.applies,
             "also": printed.also,
             "reads": printed.reads,
+            "gives": printed.gives,
         } | changed
         kind = given.pop("kind", printed.kind)
         new = self.say(kind, f"{name}.{suffix}", printed.place, claim or printed.claim, **given)

@@ -1,8 +1,11 @@
 """Implications between relations in named constants, decided exactly by z3 (non-linear real arithmetic).
 
 Integers are relaxed to reals (>= 1 when positive): what is proved for the reals holds for the integers; a counter-model
-counts only if it gives integers their integers.  Roots, minima, maxima and absolute values are encoded exactly; exp and
-log are not polynomial and are refused: name the fact about them as a hypothesis, and prove it by `everywhere`.
+counts only if it gives integers their integers.  A hypothesis that divides speaks only where the divisor is not zero, and
+so gives that; a claim that divides, or takes a root, is proved only with a proof that the divisor is not zero and the
+radicand not negative.  `at_most`, `at_least` build relations that sympy does not evaluate, so that z3 sees all of them.
+Roots, minima, maxima and absolute values are encoded exactly; exp and log are not polynomial and are refused: name the
+fact about them as a hypothesis, and prove it by `everywhere`.
 """
 
 from __future__ import annotations
@@ -38,6 +41,16 @@ class Decision:
     model: Mapping[sympy.Symbol, sympy.Rational] = field(default_factory=dict)
 
 
+def at_most(left: Any, right: Any) -> Relational:
+    """left <= right, as it stands."""
+    return sympy.Le(left, right, evaluate=False)
+
+
+def at_least(left: Any, right: Any) -> Relational:
+    """left >= right, as it stands."""
+    return sympy.Ge(left, right, evaluate=False)
+
+
 class NotPolynomial(ValueError):
     """An expression that polynomial arithmetic cannot read."""
 
@@ -64,12 +77,20 @@ def _decide(hypotheses: frozenset[Boolean], claims: tuple[Boolean, ...], effort:
     if satisfiable == z3.unsat:
         return Decision(Status.VACUOUS, "the hypotheses exclude each other")
     for one in claims:
-        found, model = problem.solve(effort, problem.negated(one))
+        goal, guards = problem.goal(one)
+        met = [guard for _, guard in guards]
+        found, model = problem.solve(effort, z3.Not(goal), *met)
         if found == z3.unsat:
+            for says, guard in guards:
+                found, model = problem.solve(effort, z3.Not(guard))
+                if found != z3.unsat:
+                    rational = model and problem.simplest(effort, model, z3.Not(guard))
+                    status = Status.REFUTED if found == z3.sat and rational else Status.OPEN
+                    return Decision(status, f"{one} needs {says}, which does not follow", rational or {})
             continue
         if found == z3.unknown or model is None:
             return Decision(Status.OPEN, f"z3 gave up on {one}")
-        rational = problem.simplest(one, model, effort)
+        rational = problem.simplest(effort, model, z3.Not(goal), *met)
         if rational is None or not _is_counterexample(given, one, rational):
             return Decision(
                 Status.OPEN, f"{one} fails for reals; no rational (and, for counts, integer) model was found"
@@ -93,7 +114,8 @@ def _implied(hypotheses: frozenset[Boolean], claim: Boolean, effort: int) -> boo
     problem = _Problem(sorted(set().union(*(r.free_symbols for r in (*given, claim))), key=str))
     for h in given:
         problem.assume(h)
-    return problem.solve(effort, problem.negated(claim))[0] == z3.unsat
+    goal, guards = problem.goal(claim)
+    return all(problem.solve(effort, z3.Not(one))[0] == z3.unsat for one in (*(g for _, g in guards), goal))
 
 
 def _flat(relations: Iterable[Boolean]) -> Iterator[Boolean]:
@@ -133,6 +155,7 @@ class _Problem:
     def __init__(self, symbols: Sequence[sympy.Symbol]) -> None:
         self.reals = {s: z3.Real(s.name) for s in symbols}
         self.constraints: list[Any] = []
+        self._guards: list[tuple[str, Any]] = []  # what must hold for the expressions read since to mean anything
         self._roots: dict[sympy.Expr, Any] = {}
         for s, real in self.reals.items():
             if s.is_integer and s.is_positive:
@@ -143,15 +166,18 @@ class _Problem:
                 self.constraints.append(real >= 0)
 
     def assume(self, relation: Boolean) -> None:
-        """Add a hypothesis."""
-        self.constraints.append(self.formula(relation))
+        """Add a hypothesis, and that its divisors are not zero and its radicands not negative."""
+        formula, guards = self.goal(relation)
+        self.constraints += [formula, *(guard for _, guard in guards)]
 
-    def negated(self, relation: Boolean) -> Any:
-        """The opposite of a relation."""
-        return z3.Not(self.formula(relation))
+    def goal(self, relation: Boolean) -> tuple[Any, list[tuple[str, Any]]]:
+        """A relation, and what must hold besides for it to mean anything, in words and as a formula."""
+        self._guards = []
+        formula = self._formula(relation)
+        return formula, self._guards
 
-    def formula(self, relation: Boolean) -> Any:
-        """A relation without denominators: lhs - rhs = p/q becomes p q against 0, with q != 0 as a side condition."""
+    def _formula(self, relation: Boolean) -> Any:
+        """A relation without denominators: lhs - rhs = p/q becomes p q against 0, with q != 0 as a guard."""
         if isinstance(relation, BooleanAtom):
             return z3.BoolVal(bool(relation))
         if not isinstance(relation, Relational):
@@ -165,7 +191,7 @@ class _Problem:
                 sign = -sign
                 continue
             base, exponent = part.as_base_exp()
-            self.constraints.append(self.real(base) != 0)
+            self._guards.append((f"{base} != 0", self.real(base) != 0))
             sign *= base if exponent % 2 else 1
         left = self.real(numerator * sign)
         operator = {"<=": left <= 0, "<": left < 0, ">=": left >= 0, ">": left > 0, "==": left == 0, "!=": left != 0}
@@ -183,8 +209,13 @@ class _Problem:
             return z3.Product([self.real(a) for a in e.args])
         if isinstance(e, sympy.Pow) and isinstance(e.exp, sympy.Rational):
             if e.exp.is_integer:
-                power = z3.Product([self.real(e.base)] * abs(int(e.exp)))
-                return power if e.exp > 0 else 1 / power
+                base = self.real(e.base)
+                power = z3.Product([base] * abs(int(e.exp)))
+                if e.exp > 0:
+                    return power
+                if not e.base.is_nonzero:
+                    self._guards.append((f"{e.base} != 0", base != 0))
+                return 1 / power
             return self._root(e)
         if isinstance(e, sympy.Max | sympy.Min):
             first, *others = (self.real(a) for a in e.args)
@@ -204,7 +235,9 @@ class _Problem:
             p, q, base = e.exp.p, e.exp.q, self.real(e.base)
             power = z3.Product([base] * abs(p))
             root = z3.Product([t] * q)
-            self.constraints += [t >= 0, base >= 0, root == power if p > 0 else root * power == 1]
+            if not e.base.is_nonnegative:
+                self._guards.append((f"{e.base} >= 0", base >= 0))
+            self.constraints += [t >= 0, root == power if p > 0 else root * power == 1]
         return self._roots[e]
 
     def solve(self, effort: int, *more: Any) -> tuple[Any, Any]:
@@ -215,9 +248,9 @@ class _Problem:
         found = solver.check()
         return found, solver.model() if found == z3.sat else None
 
-    def simplest(self, claim: Boolean, model: Any, effort: int) -> dict[sympy.Symbol, sympy.Rational] | None:
-        """A rational model of the hypotheses and the negated claim, with numbers as small as can be found."""
-        fixed: list[Any] = [self.negated(claim)]
+    def simplest(self, effort: int, model: Any, *formulas: Any) -> dict[sympy.Symbol, sympy.Rational] | None:
+        """A rational model of the hypotheses and the formulas, with numbers as small as can be found."""
+        fixed = list(formulas)
         values: dict[sympy.Symbol, sympy.Rational] = {}
         for symbol, real in self.reals.items():
             for q in _candidates(symbol, model, real):

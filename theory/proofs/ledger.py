@@ -16,7 +16,7 @@ from typing import Any
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.proofs.arithmetic import Decision, decide, implied
+from theory.proofs.arithmetic import Decision, at_least, at_most, decide, implied
 from theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict
 
 _ROUNDS = 12  # of bisection for the room in a constant: factors are told apart to about one part in 2000
@@ -69,7 +69,7 @@ class Ledger:
             return Decision(Status.PROVED, "identity")
         if rest.has(sympy.exp, sympy.log):
             return _differs(rest)
-        decision = decide(self.conditions, [rest <= 0, rest >= 0])
+        decision = decide(self.conditions, [at_most(rest, 0), at_least(rest, 0)])
         if decision.status is Status.PROVED:
             return Decision(Status.PROVED, "equal under the conditions")
         return Decision(decision.status, f"the sides differ by {sympy.factor(rest)}", decision.model)
@@ -96,7 +96,7 @@ class Ledger:
     def solve(self, name: str, value: sympy.Expr, atom: sympy.Symbol, share: sympy.Rational) -> sympy.Expr:
         """From atom <= value with at most `share` < 1 of the atom in it: atom <= rest / (1 - share)."""
         factor = sympy.expand(value).coeff(atom)
-        self.require(f"{name}: at most {share} of {atom} on the right", [factor >= 0, factor <= share])
+        self.require(f"{name}: at most {share} of {atom} on the right", [at_least(factor, 0), at_most(factor, share)])
         return sympy.expand(value - factor * atom) / (1 - share)
 
     def at_most(self, name: str, derived: sympy.Expr, claimed: sympy.Expr, atoms: Sequence[sympy.Symbol]) -> None:
@@ -105,7 +105,7 @@ class Ledger:
         for monomial in sorted(ours.keys() | theirs.keys(), key=str):
             mine, printed = ours.get(monomial, sympy.Integer(0)), theirs.get(monomial, sympy.Integer(0))
             signed = monomial.is_nonnegative is not True  # of either sign: nothing but the same coefficient will do
-            compared = [printed >= mine, *([printed <= mine] if signed else [])]
+            compared = [at_least(printed, mine), *([at_most(printed, mine)] if signed else [])]
             self.step(f"{name}: coefficient of {monomial}", partial(self._compare, compared, mine, printed))
             if mine != 0 and not signed:
                 self._compared[str(monomial)] = mine, printed
@@ -160,11 +160,11 @@ def _room(conditions: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) 
     Bisection between 1 and 16; 16 means at least that.
     """
     low, high = sympy.Integer(1), sympy.Integer(16)
-    negative = implied(conditions, printed <= 0)
+    negative = implied(conditions, at_most(printed, 0))
 
     def holds(factor: sympy.Rational) -> bool:
         tighter = printed * factor if negative else printed / factor
-        return implied(conditions, tighter >= mine)
+        return implied(conditions, at_least(tighter, mine))
 
     if holds(high):
         return 16.0

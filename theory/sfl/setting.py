@@ -5,6 +5,7 @@ from __future__ import annotations
 from sympy import Eq, Ge, IndexedBase, Le, Ne, Sum
 
 from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from theory.properties import Property
 from theory.sfl.paper import (
     F_fun,
     F_m,
@@ -38,7 +39,7 @@ xbar = Sum(xi, (i, 1, n)) / n
 
 # Section 1
 
-sfl.say(
+problem = sfl.say(
     "setting",
     "problem",
     "Section 1, problem formulation",
@@ -46,9 +47,10 @@ sfl.say(
         (Eq(Value(F_fun, x), Sum(Value(F_m, x), (m, 1, M)) / M), Eq(Value(F_m, x), Expectation(Value(f_m, x)))),
         "minimise F over R^d; the expectation is over xi ~ D_m; with finite data F_m is the mean over the samples",
     ),
+    gives={Property.EQUAL_WEIGHTS: ()},
 )
 
-sfl.say(
+alg1 = sfl.say(
     "algorithm",
     "alg1",
     "Section 1, Algorithm 1",
@@ -66,7 +68,9 @@ sfl.say(
     ),
     note="The transcription interleaves Algorithms 1 and 2; repaired. The output stands first in the listing, without "
     "a number. Partial participation (Appendix D): only pi_1, ..., pi_S, and x^(r+1) = x_{S,K}.",
+    gives={Property.SAMPLING: ()},
 )
+sfl.background = (problem, alg1)
 
 sfl.say(
     "algorithm",
@@ -171,6 +175,7 @@ lower_bounded = sfl.say(
         (Ge(Value(F_fun, x), F_star), Eq(Value(F_fun, x_star), F_star)),
         "F is lower bounded by F*; in the convex cases there is a minimiser x* with F(x*) = F*",
     ),
+    gives={Property.BOUNDED_BELOW: (), Property.MINIMISER: ()},
 )
 cases = sfl.say(
     "assumption",
@@ -180,12 +185,14 @@ cases = sfl.say(
         (Ge(Bregman(F_m, x, y), mu / 2 * Norm(x - y) ** 2),),
         "all F_m are mu-strongly convex; or all are convex (mu = 0); or all are non-convex",
     ),
+    gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 smooth = sfl.say(
     "assumption",
     "asm.smooth",
     "Assumption 1",
     Relations((Le(Norm(Grad(F_m, x) - Grad(F_m, y)), L * Norm(x - y)),), "for all x, y, for every client m; L > 0"),
+    gives={Property.SMOOTH: (L,)},
 )
 unbiased = sfl.say(
     "assumption",
@@ -196,12 +203,14 @@ unbiased = sfl.say(
         "samples are drawn with replacement, so the stochastic gradient is a (conditionally) unbiased estimate",
     ),
     note="As printed: the nabla in front of f_m is missing on the left.",
+    gives={Property.UNBIASED: (), Property.INDEPENDENT_NOISE: ()},
 )
 variance = sfl.say(
     "assumption",
     "asm.variance",
     "Assumption 2, (1)",
     Relations((Le(Expectation(Norm(Grad(f_m, x) - Grad(F_m, x)) ** 2), sigma**2),), "for every client m"),
+    gives={Property.VARIANCE: (sigma,)},
 )
 heterogeneity = sfl.say(
     "assumption",
@@ -216,6 +225,7 @@ heterogeneity = sfl.say(
         ),
         "non-convex case; beta and zeta are zero when all local objectives are identical",
     ),
+    gives={Property.HETEROGENEITY: (beta, zeta)},
 )
 heterogeneity_at_optimum = sfl.say(
     "assumption",
@@ -225,6 +235,7 @@ heterogeneity_at_optimum = sfl.say(
         (Eq(Sum(Norm(Grad(F_m, x_star)) ** 2, (m, 1, M)) / M, zeta_star**2),),
         "convex cases, at one global minimiser x*; stated to be weaker than Assumption 3a",
     ),
+    gives={Property.HETEROGENEITY_AT_OPTIMUM: (zeta_star,)},
 )
 
 # Appendix C.2: identities and inequalities

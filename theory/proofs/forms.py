@@ -1,0 +1,84 @@
+"""Quadratic forms in random vectors, in expectation: what a symbol such as E||x^(r+1) - x*||^2 means, as algebra.
+
+A product of two vector symbols stands for the mean of their inner product, and a symbol such as F[x] for the mean of a
+function value; so an identity of polynomials is an identity in every dimension and for every law.  Vectors that depend on
+a client or on a local step carry the name of the family that they run over, in angle brackets: g<C,I>.  `Family.sum`
+sums over it, and is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import sympy
+
+from theory.proofs.vectors import point
+
+_TAG = re.compile(r"<([^>]*)>")
+
+
+def families_of(symbol: sympy.Symbol) -> set[str]:
+    """The families that a vector, or a function value, runs over."""
+    return {name for tag in _TAG.findall(symbol.name) for name in tag.split(",") if name}
+
+
+def vector(name: str, *families: Family) -> sympy.Symbol:
+    """A random vector, one for each member of the families."""
+    tag = ",".join(f.name for f in families)
+    return sympy.Symbol(f"{name}<{tag}>" if tag else name, real=True)
+
+
+def vectors_in(e: sympy.Expr) -> set[sympy.Symbol]:
+    """The vectors, and function values, in a form: its other letters are the paper's numbers, none of which is unsigned."""
+    return {s for s in e.free_symbols if s.is_extended_nonnegative is None and s.is_integer is None}
+
+
+def gradient(function: sympy.Symbol, at: sympy.Expr) -> sympy.Symbol:
+    """The gradient of a function at a point."""
+    found: sympy.Symbol = point(function, at).gradient  # type: ignore[assignment]
+    return found
+
+
+def value(function: sympy.Symbol, at: sympy.Expr) -> sympy.Symbol:
+    """The value of a function at a point."""
+    found: sympy.Symbol = point(function, at).value  # type: ignore[assignment]
+    return found
+
+
+@dataclass(frozen=True)
+class Family:
+    """Clients, or local steps, that vectors run over.
+
+    mass  how many there are; the sum of their weights where they are weighted
+    """
+
+    name: str
+    mass: sympy.Expr
+
+    def sum(self, e: sympy.Expr) -> sympy.Expr:
+        """A vector, or a form, summed over the family; what does not depend on it counts `mass` times.
+
+        Raises ValueError for a product of more than two members.
+        """
+        members = sorted((s for s in e.free_symbols if self.name in families_of(s)), key=str)
+        if not members:
+            return sympy.expand(self.mass * e)
+        total = sympy.Integer(0)
+        for powers, coefficient in sympy.Poly(sympy.expand(e), *members).terms():
+            factors = [s for s, p in zip(members, powers, strict=True) for _ in range(p)]
+            if len(factors) > 2:
+                raise ValueError(f"{e}: expected products of two members of {self.name} at most")
+            total += coefficient * (self._total(factors) if factors else self.mass)
+        return sympy.expand(total)
+
+    def _total(self, factors: Iterable[sympy.Symbol]) -> sympy.Symbol:
+        """The sum over the family of a member, or of the inner product of two, as a symbol."""
+
+        def without(tag: re.Match[str]) -> str:
+            rest = [name for name in tag[1].split(",") if name != self.name]
+            return f"<{','.join(rest)}>" if rest else ""
+
+        inside = "*".join(sorted(s.name for s in factors))
+        return sympy.Symbol(f"sum_{self.name}({_TAG.sub(without, inside)})", real=True)

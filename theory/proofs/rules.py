@@ -1,0 +1,394 @@
+"""The inference rules of the four papers' proofs: what each says, which properties it needs, and its own proof.
+
+A rule is about forms (`theory.proofs.forms`): its slack is a form that is >= 0, or = 0 for an equality, for all vectors
+and functions that have the properties.  The constants come first, from the properties, never from whoever uses the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy
+
+from theory.proofs.arithmetic import Decision, decide
+from theory.proofs.forms import Family, gradient, value, vectors_in
+from theory.properties import Property
+from theory.statement import Status
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A rule at some vectors: `slack` is >= 0, or = 0 for an equality; `times` is the factor that it is taken with."""
+
+    rule: str
+    slack: sympy.Expr
+    equality: bool
+    times: sympy.Expr = sympy.S.One
+
+    def __rmul__(self, factor: Any) -> Instance:
+        return replace(self, times=self.times * sympy.sympify(factor))
+
+    def over(self, *families: Family) -> Instance:
+        """The same at every member of the families, innermost first, added up."""
+        slack = self.slack
+        for family in families:
+            slack = family.sum(slack)
+        return replace(self, slack=slack)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An inference rule.
+
+    needs     the properties it rests on; their constants are the first arguments of `slack`
+    slack     (constants of the properties in their order, vectors and functions) -> the form
+    equality  whether the form is 0 rather than >= 0
+    prove     decides it, exactly; a rule that only spells out what a property means is true by that
+    """
+
+    name: str
+    says: str
+    slack: Callable[..., sympy.Expr]
+    prove: Callable[[], Decision]
+    needs: tuple[Property, ...] = ()
+    equality: bool = False
+
+
+_MEANING = Decision(Status.PROVED, "what the property means")
+
+
+def _means() -> Decision:
+    return _MEANING
+
+
+def _identity(left: sympy.Expr, right: sympy.Expr) -> Decision:
+    rest = sympy.expand(sympy.simplify(left - right))
+    return Decision(Status.PROVED, "identity") if rest == 0 else Decision(Status.REFUTED, f"the sides differ by {rest}")
+
+
+# Sums of vectors
+
+
+def _jensen(*vectors: sympy.Expr) -> sympy.Expr:
+    return len(vectors) * sympy.Add(*(v**2 for v in vectors)) - sympy.Add(*vectors) ** 2
+
+
+def _jensen_over(v: sympy.Expr, *families: Family) -> sympy.Expr:
+    squares, total, mass = v**2, v, sympy.Integer(1)
+    for family in families:
+        squares, total, mass = family.sum(squares), family.sum(total), mass * family.mass
+    return mass * squares - total**2
+
+
+def _prove_jensen() -> Decision:
+    """Of n vectors (or weights of total n) with mean m, whose squared distances from m add up to D."""
+    n, D = sympy.symbols("n D", nonnegative=True)
+    m = sympy.Symbol("m", real=True)
+    return decide([], sympy.Ge(n * (n * m**2 + D) - (n * m) ** 2, 0, evaluate=False))
+
+
+JENSEN = Rule("Jensen", "||v_1 + ... + v_n||^2 <= n (||v_1||^2 + ... + ||v_n||^2)", _jensen, _prove_jensen)
+JENSEN_OVER = Rule(
+    "Jensen over a family", "||sum_i v_i||^2 <= n sum_i ||v_i||^2 for n vectors v_i", _jensen_over, _prove_jensen
+)
+
+
+def _young(u: sympy.Expr, v: sympy.Expr, share: sympy.Expr) -> sympy.Expr:
+    return share * u**2 + v**2 / share - 2 * u * v
+
+
+def _prove_young() -> Decision:
+    u, v = sympy.symbols("u v", real=True)
+    share = sympy.Symbol("s", positive=True)
+    return decide([], sympy.Ge(_young(u, v, share), 0, evaluate=False))
+
+
+YOUNG = Rule("Young", "2 <u, v> <= s ||u||^2 + ||v||^2 / s for s > 0", _young, _prove_young)
+
+
+def _square(v: sympy.Expr) -> sympy.Expr:
+    return v**2
+
+
+def _prove_square() -> Decision:
+    v = sympy.Symbol("v", real=True)
+    return decide([], sympy.Ge(v**2, 0, evaluate=False))
+
+
+SQUARE = Rule("a square", "||v||^2 >= 0", _square, _prove_square)
+
+
+Local = Callable[[Any], sympy.Expr]  # a vector of a local step, in the letters of the steps that it is handed
+
+
+def _part(squared: Local, some: Any, every: Any) -> sympy.Expr:
+    return every.sum(squared(every) ** 2) - some.sum(squared(some) ** 2)
+
+
+def _prove_part() -> Decision:
+    some, rest = sympy.symbols("some rest", nonnegative=True)
+    return decide([], sympy.Ge(some + rest, some, evaluate=False))
+
+
+PART = Rule("part of a sum", "a sum of squares over some of the steps is at most that over all", _part, _prove_part)
+
+
+# Functions
+
+
+def _lipschitz(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    return L**2 * (y - x) ** 2 - (gradient(function, y) - gradient(function, x)) ** 2
+
+
+LIPSCHITZ = Rule(
+    "Lipschitz gradient",
+    "||grad F_m(y) - grad F_m(x)||^2 <= L^2 ||y - x||^2",
+    _lipschitz,
+    _means,
+    (Property.SMOOTH,),
+)
+
+
+def _descent(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    linear = value(function, x) + gradient(function, x) * (y - x)
+    return linear + L / 2 * (y - x) ** 2 - value(function, y)
+
+
+DESCENT = Rule(
+    "smooth from above",
+    "F_m(y) <= F_m(x) + <grad F_m(x), y - x> + (L/2) ||y - x||^2",
+    _descent,
+    _means,
+    (Property.SMOOTH_ABOVE,),
+)
+
+
+def _tangent(mu: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    return value(function, y) - value(function, x) - gradient(function, x) * (y - x) - mu / 2 * (y - x) ** 2
+
+
+TANGENT = Rule(
+    "strongly convex",
+    "F_m(y) >= F_m(x) + <grad F_m(x), y - x> + (mu/2) ||y - x||^2",
+    _tangent,
+    _means,
+    (Property.STRONGLY_CONVEX,),
+)
+
+
+def _cocoercive(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    change = gradient(function, y) - gradient(function, x)
+    return value(function, y) - value(function, x) - gradient(function, x) * (y - x) - change**2 / (2 * L)
+
+
+def _prove_cocoercive() -> Decision:
+    """Convexity between x and z = y - (grad h(y) - grad h(x)) / L, smoothness from above between y and z, added up."""
+    L = sympy.Symbol("L", positive=True)
+    h, x, y = sympy.symbols("h x y", real=True)
+    z = y - (gradient(h, y) - gradient(h, x)) / L
+    zero = sympy.Integer(0)
+    # the value at z, the same in both, drops out; `point` names it by its place
+    added = _tangent(zero, h, sympy.expand(z), x) + _descent(L, h, sympy.expand(z), y)
+    return _identity(sympy.expand(added), sympy.expand(_cocoercive(L, h, y, x)))
+
+
+COCOERCIVE = Rule(
+    "cocoercive",
+    "F_m(y) >= F_m(x) + <grad F_m(x), y - x> + ||grad F_m(y) - grad F_m(x)||^2 / (2 L), convex and smooth from above",
+    lambda L, *rest: _cocoercive(L, *rest),
+    _prove_cocoercive,
+    (Property.SMOOTH_ABOVE, Property.CONVEX),
+)
+
+
+def _stationary(function: sympy.Symbol, x_star: sympy.Expr, v: sympy.Expr) -> sympy.Expr:
+    return gradient(function, x_star) * v
+
+
+STATIONARY = Rule(
+    "stationary",
+    "grad F(x*) = 0 at a minimiser x*",
+    _stationary,
+    _means,
+    (Property.MINIMISER,),
+    equality=True,
+)
+
+
+# Noise
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of a stochastic gradient, g - grad F_m(x): its vector, and the vectors that are known before it is drawn."""
+
+    vector: sympy.Expr
+    known: frozenset[sympy.Symbol]
+
+
+def _fresh(noise: Noise, known: sympy.Expr) -> sympy.Expr:
+    unknown = vectors_in(known) - noise.known
+    if unknown:
+        raise ValueError(f"{sorted(map(str, unknown))}: not known before the noise {noise.vector} is drawn")
+    return sympy.expand(noise.vector * known)
+
+
+FRESH = Rule(
+    "noise of mean zero",
+    "E<noise, v> = 0 for a vector v that is known before the noise is drawn",
+    _fresh,
+    _means,
+    (Property.UNBIASED,),
+    equality=True,
+)
+
+
+def _variance(sigma: sympy.Expr, noise: Noise) -> sympy.Expr:
+    return sigma**2 - sympy.expand(noise.vector**2)
+
+
+VARIANCE = Rule("bounded variance", "E||noise||^2 <= sigma^2", _variance, _means, (Property.VARIANCE,))
+
+
+def _successive(noise: Noise, *families: Family) -> sympy.Expr:
+    squares, total = noise.vector**2, noise.vector
+    for family in families:
+        squares, total = family.sum(squares), family.sum(total)
+    return squares - sympy.expand(total**2)
+
+
+def _prove_successive() -> Decision:
+    """By induction: E||P + u||^2 = E||P||^2 + E||u||^2, since E[u | past] = 0 and P is past."""
+    past, u, square = sympy.symbols("P u v", real=True)
+    terms = sympy.Poly(sympy.expand((past + u) ** 2), u).terms()
+    tower = sympy.Add(*(c * {0: sympy.Integer(1), 1: sympy.Integer(0), 2: square}[p] for (p,), c in terms))
+    return _identity(tower, past**2 + square)
+
+
+SUCCESSIVE = Rule(
+    "successive noise",
+    "E||sum of noises||^2 = sum of E||noise||^2, where each has mean zero given those before it",
+    _successive,
+    _prove_successive,
+    (Property.UNBIASED,),
+    equality=True,
+)
+INDEPENDENT = Rule(
+    "independent noise",
+    "E||sum of noises||^2 = sum of E||noise||^2 over clients that work side by side, and their successive steps",
+    _successive,
+    _prove_successive,
+    (Property.UNBIASED, Property.INDEPENDENT_NOISE),
+    equality=True,
+)
+
+
+# Sampled clients, and how much clients differ
+
+
+def spread(member: sympy.Expr) -> sympy.Symbol:
+    """The variance over all clients of a vector that each of them has."""
+    return sympy.Symbol(f"var({member})", nonnegative=True)
+
+
+def _sampled(member: sympy.Symbol, mean: sympy.Expr, clients: Family, known: sympy.Expr) -> sympy.Expr:
+    return sympy.expand((clients.sum(member) - clients.mass * mean) * known)
+
+
+SAMPLED = Rule(
+    "mean of a sample",
+    "the sampled clients' sum of v_m has the mean S times the mean of v_m over all clients, given what came before",
+    _sampled,
+    _means,
+    (Property.SAMPLING,),
+    equality=True,
+)
+
+
+def _without_replacement(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> sympy.Expr:
+    S, M = clients.mass, population
+    return S * (M - S) / (M - 1) * spread(member) - sympy.expand((clients.sum(member) - S * mean) ** 2)
+
+
+def _prove_without_replacement() -> Decision:
+    """S squares, and S (S - 1) pairs of different clients, whose deviations from the mean sum to zero over all clients."""
+    S, M = sympy.symbols("S M", integer=True, positive=True)
+    variance = sympy.Symbol("v", nonnegative=True)
+    pair = (0 - M * variance) / (M * (M - 1))  # ||sum||^2 = 0 = squares + pairs
+    return _identity(S * variance + S * (S - 1) * pair, S * (M - S) / (M - 1) * variance)
+
+
+WITHOUT_REPLACEMENT = Rule(
+    "variance of a sample",
+    "E||sum of S sampled v_m - S vbar||^2 = S (M - S) / (M - 1) times the variance of v_m over all M clients",
+    _without_replacement,
+    _prove_without_replacement,
+    (Property.SAMPLING,),
+    equality=True,
+)
+
+
+def _exchangeable(of: Local, some: Any, every: Any) -> sympy.Expr:
+    return some.sum(of(some)) - some.mass / every.mass * every.sum(of(every))
+
+
+EXCHANGEABLE = Rule(
+    "sampled clients are exchangeable",
+    "E of a function of one sampled client's data at the start of the round is the same for each of them",
+    _exchangeable,
+    _means,
+    (Property.SAMPLING,),
+    equality=True,
+)
+
+
+def _second_moment(member: sympy.Expr, mean: sympy.Expr, clients: Family) -> sympy.Expr:
+    return clients.sum(sympy.expand(member**2)) - clients.mass * (sympy.expand(mean**2) + spread(member))
+
+
+def _prove_second_moment() -> Decision:
+    """Of M vectors with the mean m, whose deviations sum to zero: sum ||m + d_i||^2 = M ||m||^2 + M variance."""
+    M = sympy.Symbol("M", positive=True)
+    m, variance = sympy.symbols("m v", real=True)
+    return _identity((M * m**2 + 2 * m * 0 + M * variance) / M, m**2 + variance)
+
+
+SECOND_MOMENT = Rule(
+    "second moment of a sampled client",
+    "E||v_m||^2 of a sampled client is ||vbar||^2 plus the variance of v_m over all clients",
+    _second_moment,
+    _prove_second_moment,
+    (Property.SAMPLING,),
+    equality=True,
+)
+
+
+def _alike(zeta_star: sympy.Expr, at_optimum: sympy.Expr) -> sympy.Expr:
+    return zeta_star**2 - spread(at_optimum)
+
+
+HETEROGENEITY_AT_OPTIMUM = Rule(
+    "heterogeneity at the optimum",
+    "the clients' gradients at x*, whose mean is 0, have a variance of at most zeta_*^2",
+    _alike,
+    _means,
+    (Property.HETEROGENEITY_AT_OPTIMUM,),
+)
+
+
+def _bounded_spread(beta: sympy.Expr, zeta: sympy.Expr, member: sympy.Expr, mean: sympy.Expr) -> sympy.Expr:
+    return beta**2 * mean**2 + zeta**2 - spread(member)
+
+
+HETEROGENEITY = Rule(
+    "heterogeneity everywhere",
+    "the clients' gradients at a point have a variance of at most beta^2 ||grad F||^2 + zeta^2",
+    _bounded_spread,
+    _means,
+    (Property.HETEROGENEITY,),
+)
+
+
+RULES = {rule.name: rule for rule in list(vars().values()) if isinstance(rule, Rule)}

@@ -1,0 +1,91 @@
+"""What an assumption means to the machine: properties of functions, noise, clients, compressors, sampling and starts.
+
+An assumption of a paper `gives` properties, each with its constants in the paper's letters.  An inference rule needs
+properties, and reads its constants from them; so a proof under an assumption that is dropped, weakened or has another
+constant is another proof, and mostly none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+import sympy
+
+
+class Property(StrEnum):
+    """A property; behind its name, in brackets, the constants that come with it."""
+
+    # of the clients' functions F_m; F is their mean, with the clients' weights
+    SMOOTH_ABOVE = "smooth from above"  # (L): F_m(y) <= F_m(x) + <grad F_m(x), y - x> + (L/2) ||y - x||^2
+    SMOOTH = "two-sided smooth"  # (L): ||grad F_m(x) - grad F_m(y)|| <= L ||x - y||
+    SMOOTH_MEAN = "smooth mean"  # (L): F itself is two-sided smooth
+    SMOOTH_SAMPLES = (
+        "smooth on every mini-batch"  # (L): every stochastic gradient, its sample held fixed, is L-Lipschitz
+    )
+    CONVEX = "convex"  # (): every F_m is convex
+    CONVEX_MEAN = "convex mean"  # (): F is convex
+    STRONGLY_CONVEX = "strongly convex"  # (mu): every F_m is mu-strongly convex, mu = 0: convex
+    STRONGLY_CONVEX_MEAN = "strongly convex mean"  # (mu): F is mu-strongly convex
+    POLYAK = "Polyak-Lojasiewicz"  # (mu): ||grad F(x)||^2 >= 2 mu (F(x) - F*)
+    BOUNDED_BELOW = "bounded below"  # (): F* = inf F is finite
+    MINIMISER = "a minimiser"  # (): F has a minimiser x*
+    # of the stochastic gradients
+    UNBIASED = "unbiased noise"  # (): given all that came before, a stochastic gradient has the mean grad F_m
+    VARIANCE = "bounded variance"  # (sigma): its variance is at most sigma^2, given all that came before
+    INDEPENDENT_NOISE = "noise independent across clients"  # (): given the start of the round
+    BOUNDED_GRADIENT = "bounded stochastic gradient"  # (G): E||g||^2 <= G^2
+    # of the clients among each other
+    HOMOGENEOUS = "identical clients"  # (): all F_m are F
+    HETEROGENEITY_AT_OPTIMUM = "heterogeneity at the optimum"  # (zeta_*): mean ||grad F_m(x*)||^2 <= zeta_*^2
+    HETEROGENEITY = (
+        "heterogeneity everywhere"  # (beta, zeta): mean ||grad F_m - grad F||^2 <= beta^2 ||grad F||^2 + zeta^2
+    )
+    DISSIMILARITY = "bounded gradient dissimilarity"  # (G): mean ||grad F_m - grad F||^2 <= G^2
+    EQUAL_WEIGHTS = "equal weights"  # (): p_m = 1/M
+    WEIGHTS = "weights that sum to one"  # (): p_m >= 0, sum p_m = 1
+    # of compressors and binarisation
+    COMPRESSOR = "unbiased compressor"  # (q): E Q(v) = v, E||Q(v) - v||^2 <= q ||v||^2
+    INDEPENDENT_COMPRESSORS = "compressors independent across clients"  # ()
+    COMPRESSION_DRIFT = "bounded compression drift"  # (G_q)
+    BINARISATION = "unbiased binarisation"  # (q): E S(v) = v, E||S(v) - v||^2 <= q^2 ||v||^2
+    BINARISATION_FIRST_MOMENT = "binarisation, first moment"  # (q): E S(v) = v, E||S(v) - v|| <= q ||v||
+    # of the run
+    SAMPLING = (
+        "uniform sampling without replacement"  # (): the clients of a round, drawn apart from all that came before
+    )
+    INITIAL_VARIATES = "control variates that start at their mean"  # (): c = mean c_i, and no momentum: v = 0
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Properties = Mapping[Property, tuple[sympy.Expr, ...]]
+
+
+def closed(given: Properties) -> dict[Property, tuple[sympy.Expr, ...]]:
+    """The properties with those that they imply: two-sided smooth is smooth from above, strongly convex is convex."""
+    found = dict(given)
+    implied = (
+        (Property.SMOOTH, Property.SMOOTH_ABOVE, 1),
+        (Property.SMOOTH, Property.SMOOTH_MEAN, 1),
+        (Property.STRONGLY_CONVEX, Property.CONVEX, 0),
+        (Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN, 1),
+        (Property.CONVEX, Property.CONVEX_MEAN, 0),
+        (Property.STRONGLY_CONVEX_MEAN, Property.CONVEX_MEAN, 0),
+        (Property.EQUAL_WEIGHTS, Property.WEIGHTS, 0),
+    )
+    for strong, weak, constants in implied:
+        if strong in found:
+            found.setdefault(weak, found[strong][:constants])
+    return found
+
+
+def united(several: Iterable[Properties]) -> dict[Property, tuple[sympy.Expr, ...]]:
+    """All properties of several assumptions.  Raises ValueError where two give one property with different constants."""
+    found: dict[Property, tuple[sympy.Expr, ...]] = {}
+    for one in several:
+        for name, constants in closed(one).items():
+            if found.setdefault(name, constants) != constants:
+                raise ValueError(f"{name}: assumed with {found[name]} and with {constants}; expected one of them")
+    return found

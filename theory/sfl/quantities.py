@@ -1,0 +1,162 @@
+"""What the quantities of the proofs stand for: squared norms and inner products of the vectors of one round.
+
+C runs over the S sampled clients, I over the K local steps of one, U over the local steps of a round before (m, k), and J
+over the k steps of one client before its k-th.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from theory.proofs.argument import Language
+from theory.proofs.forms import Family, gradient, value, vector
+from theory.proofs.rules import Noise, spread
+from theory.sfl.corrected import tracked_sq
+from theory.sfl.paper import (
+    D_F,
+    T_1,
+    A,
+    B_mk,
+    D,
+    E_r,
+    Ecal_r,
+    F_fun,
+    K,
+    S,
+    bias_sq,
+    bias_upto,
+    c,
+    c1,
+    c2,
+    client_bias_sq,
+    cross_sum,
+    descent,
+    dist2,
+    dist2_next,
+    drift_mk,
+    eta,
+    grad_sq,
+    inner_sum,
+    k,
+    local_grad_sq,
+    mean_grad_sq,
+    move_sq,
+    move_upto,
+    noise_sq,
+    noise_upto,
+    partial_sums,
+    r0,
+    r_t,
+    s_t,
+    sigma,
+    star_sq,
+    star_upto,
+    step_sq,
+    zeta,
+    zeta_star,
+)
+
+C, I, U, J = Family("C", S), Family("I", K), Family("U", B_mk), Family("J", k)
+
+x, x_star = vector("x"), vector("x*")  # x^(r), and a minimiser
+x_next = vector("x_next")  # x^(r+1)
+x_at = vector("x_at")  # x_{m,k}, the iterate at one local step
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The vectors of the local steps that families run over, outermost first; the last of `clients` names the client."""
+
+    clients: tuple[Family, ...]
+    steps: tuple[Family, ...]
+
+    def sum(self, e: Any) -> sympy.Expr:
+        """Summed over all of them."""
+        for family in reversed(self.steps):
+            e = family.sum(e)
+        return e
+
+    @property
+    def mass(self) -> sympy.Expr:
+        """How many they are."""
+        return sympy.Mul(*(family.mass for family in self.steps))
+
+    @property
+    def function(self) -> sympy.Symbol:
+        """F_{pi_m}."""
+        return vector("F_pi", *self.clients)
+
+    @property
+    def point(self) -> sympy.Symbol:
+        """x_{m,k}."""
+        return vector("x_mk", *self.steps)
+
+    @property
+    def stochastic(self) -> sympy.Symbol:
+        """g_{pi_m,k}."""
+        return vector("g", *self.steps)
+
+    @property
+    def local(self) -> sympy.Symbol:
+        """grad F_{pi_m}(x_{m,k})."""
+        return gradient(self.function, self.point)
+
+    @property
+    def at_start(self) -> sympy.Symbol:
+        """grad F_{pi_m}(x)."""
+        return gradient(self.function, x)
+
+    @property
+    def at_optimum(self) -> sympy.Symbol:
+        """grad F_{pi_m}(x*)."""
+        return gradient(self.function, x_star)
+
+    @property
+    def noise(self) -> Noise:
+        """g_{pi_m,k} - grad F_{pi_m}(x_{m,k}), and what is known before it is drawn."""
+        known = {x, x_star, self.point, self.local, self.at_start, self.at_optimum, gradient(F_fun, x)}
+        return Noise(self.stochastic - self.local, frozenset(known))
+
+
+ALL = Steps((C,), (C, I))
+BEFORE = Steps((U,), (U,))
+OWN = Steps((), (J,))
+
+global_grad = gradient(F_fun, x)
+at_x, at_optimum = spread(ALL.at_start), spread(ALL.at_optimum)  # variances over all clients
+
+_MEANS = {
+    dist2: (x - x_star) ** 2,
+    dist2_next: (x_next - x_star) ** 2,
+    descent: value(F_fun, x_next) - value(F_fun, x),
+    D_F: value(F_fun, x) - value(F_fun, x_star),
+    grad_sq: global_grad**2,
+    E_r: ALL.sum((ALL.point - x) ** 2),
+    Ecal_r: ALL.sum((ALL.point - x) ** 2) / S,
+    drift_mk: (x_at - x) ** 2,
+    inner_sum: ALL.sum(ALL.local) * (x - x_star),
+    cross_sum: ALL.sum(ALL.local) * global_grad,
+    step_sq: ALL.sum(ALL.stochastic) ** 2,
+    noise_sq: ALL.sum(ALL.noise.vector) ** 2,
+    move_sq: ALL.sum(ALL.local - ALL.at_start) ** 2,
+    bias_sq: ALL.sum(ALL.at_start - ALL.at_optimum) ** 2,
+    star_sq: ALL.sum(ALL.at_optimum) ** 2,
+    local_grad_sq: ALL.sum(ALL.local**2),
+    mean_grad_sq: ALL.sum(ALL.local) ** 2,
+    tracked_sq: ALL.sum(global_grad + ALL.local - ALL.at_start) ** 2,
+    client_bias_sq: C.sum(sympy.expand((ALL.at_start - ALL.at_optimum) ** 2)) / S,
+    noise_upto: BEFORE.sum(BEFORE.noise.vector**2),
+    move_upto: BEFORE.sum((BEFORE.local - BEFORE.at_start) ** 2),
+    bias_upto: BEFORE.sum((BEFORE.at_start - BEFORE.at_optimum) ** 2),
+    star_upto: BEFORE.sum(BEFORE.at_optimum) ** 2,
+    T_1: BEFORE.sum(BEFORE.at_start - global_grad) ** 2,
+}
+_ALGORITHMS = {
+    "alg1": {x_next: x - eta * ALL.sum(ALL.stochastic), x_at: x - eta * BEFORE.sum(BEFORE.stochastic)},
+    "alg2": {x_next: x - eta / S * ALL.sum(ALL.stochastic), x_at: x - eta * OWN.sum(OWN.stochastic)},
+}
+_CONSTANTS = (sigma, zeta, zeta_star, at_x, at_optimum, A, D, r0, c, c1, c2, r_t, s_t, partial_sums)
+LANGUAGE = Language(_MEANS, _ALGORITHMS, (*_MEANS, *_CONSTANTS))
