@@ -15,7 +15,7 @@ fails is a step, and the verdict names the first.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -27,12 +27,14 @@ from theory import catalogue
 from theory.proofs.arithmetic import Decision, at_least, at_most, decide
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
+from theory.proofs.vectors import difference
 from theory.properties import Property
 from theory.statement import Bound, Evidence, EvidenceKind, Premise, PremiseKind, Relations, Statement, Status, Verdict
 
 Sign = Literal["<=", ">=", "="]
 Letters = Mapping[sympy.Expr, sympy.Expr]
 _NONE: Letters = {}
+DECAY = sympy.Symbol("decay", positive=True)
 _FLIPPED: dict[Sign, Sign] = {"<=": ">=", ">=": "<=", "=": "="}
 
 
@@ -45,6 +47,11 @@ class Fact:
     value: sympy.Expr
 
 
+# A property with a larger constant says more of these, and less of the others
+LARGER_IS_STRONGER = (Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK)
+_NO_FACTS: Mapping[str, Fact] = {}
+
+
 @dataclass(frozen=True)
 class Language:
     """What the quantities of a paper mean.
@@ -52,11 +59,17 @@ class Language:
     means       quantity -> the form that it stands for (`theory.proofs.forms`)
     algorithms  id of an algorithm, without the paper's name -> a vector after a round -> what the algorithm makes it
     amounts     the letters that bounds are compared in, coefficient by coefficient: quantities, and constants such as sigma
+    start       quantity of a round -> its value at the first one
+    average     gap of the weighted average of the iterates -> the gap of a round
+    least       smallest over the rounds -> the quantity of a round
     """
 
     means: Letters
     algorithms: Mapping[str, Letters]
     amounts: tuple[sympy.Symbol, ...]
+    start: Letters = field(default_factory=dict)
+    average: Letters = field(default_factory=dict)
+    least: Letters = field(default_factory=dict)
 
 
 def parts(statement: Statement) -> list[Fact]:
@@ -77,6 +90,11 @@ def _fact(relation: sympy.Basic) -> Fact:
     return Fact(relation.args[0], signs[type(relation)], relation.args[1])  # type: ignore[arg-type]
 
 
+def spread_out(e: sympy.Expr) -> sympy.Expr:
+    """Products of sums multiplied out; powers with a sum in the exponent stay whole."""
+    return sympy.expand(e, power_exp=False, power_base=False)
+
+
 class Argument(Ledger):
     """The steps of a proof of one statement, and its premises."""
 
@@ -86,6 +104,8 @@ class Argument(Ledger):
         self.premises: dict[Premise, None] = {}
         self.goals = parts(statement)
         self._concluded: set[int] = set()
+        self._names: dict[sympy.Expr, sympy.Expr] = {}
+        self._case: dict[sympy.Expr, sympy.Expr] = {}
         self.conditions = [c for c in map(self.read, self._own_conditions()) if c != sympy.true]
 
     # Letters
@@ -121,7 +141,7 @@ class Argument(Ledger):
         where = {letter: meaning for letter, meaning in source.where.items() if letter not in keep}
         for _ in where:
             e = e.subs(where, simultaneous=True)
-        return e.subs(dict(at), simultaneous=True).subs(self._step_size)
+        return e.subs(dict(at), simultaneous=True).subs(self._step_size).subs(self._case)
 
     def _record(self, kind: PremiseKind, name: str) -> None:
         self.premises[Premise(kind, name)] = None
@@ -154,33 +174,60 @@ class Argument(Ledger):
             constants += self._constants(rule.name, needed)
         if missing:
             return Instance(rule.name, sympy.Integer(0), rule.equality)
-        return Instance(rule.name, sympy.expand(rule.slack(*constants, *arguments)), rule.equality)
+        return Instance(rule.name, spread_out(rule.slack(*constants, *arguments)), rule.equality)
 
-    def source(self, name: str, at: Letters = _NONE) -> Statement:
-        """Another statement, once its conditions and assumptions are seen to follow; `at` replaces its letters."""
+    def source(
+        self,
+        name: str,
+        at: Letters = _NONE,
+        given: Mapping[str, Fact] = _NO_FACTS,
+        under: Sequence[Boolean] = (),
+    ) -> Statement:
+        """Another statement, once its conditions and assumptions are seen to follow.
+
+        at     replaces its letters
+        given  facts for what it supposes of sequences, by the name of the supposition
+        under  what holds of letters that replace its own, or over which it is summed
+        """
         found = catalogue.find(f"{self.statement.paper}.{name}")
         self._record("claim", found.id)
         if found.id == self.statement.id:
             self.fail(found.id, "a proof may not take its own statement for granted")
         for needed, constants in catalogue.properties(found).items():
+            self._record("property", str(needed))
             if needed not in self.properties:
                 says = f"assumes '{needed}', which {self.statement.id} does not assume"
-                self._record("property", str(needed))
                 self.fail(f"{found.id}: its assumptions", says)
-            else:
-                self._record("property", str(needed))
-                theirs = tuple(self._inward(c, found, at) for c in constants)
-                if theirs != tuple(self.read(c) for c in self.properties[needed]):
-                    self.fail(f"{found.id}: its assumptions", f"assumes '{needed}' with {theirs}")
+                continue
+            lower = needed in LARGER_IS_STRONGER
+            for theirs, ours in zip(constants, self._constants(found.id, needed), strict=True):
+                theirs = self._inward(theirs, found, at)
+                if theirs != ours:
+                    weaker = at_most(theirs, ours) if lower else at_least(theirs, ours)
+                    self.require(f"{found.id}: '{needed}' with {theirs}", weaker)
+        for supposed in map(catalogue.find, found.assumes):
+            if not supposed.gives:
+                self._suppose(found, supposed, at, given)
         for letter, value in at.items():
-            self._in_domain(found, letter, value)
+            self._in_domain(found, letter, value, under)
         for condition in found.when:
             relation = self._inward(condition.relation, found, at)
             if relation != sympy.true:
-                self.require(f"{found.id}: condition {condition}", relation)
+                self.require(f"{found.id}: condition {condition}", relation, *under)
         return found
 
-    def _in_domain(self, source: Statement, letter: sympy.Expr, value: sympy.Expr) -> None:
+    def _suppose(self, source: Statement, supposed: Statement, at: Letters, given: Mapping[str, Fact]) -> None:
+        """What a source supposes and no property says, such as a recursion, holds: by a fact, or as our own assumption."""
+        name = supposed.id.removeprefix(f"{supposed.paper}.")
+        if name in given:
+            for part in parts(supposed):
+                sides = (self._inward(e, supposed, at) for e in (part.quantity, part.value))
+                quantity, value = sides
+                self.compare(f"{source.id}: {supposed.id}", given[name], Fact(quantity, part.sign, value))
+        elif supposed.id not in self.statement.assumes:
+            self.fail(f"{source.id}: its assumptions", f"assumes {supposed.id}, which {self.statement.id} does not")
+
+    def _in_domain(self, source: Statement, letter: sympy.Expr, value: sympy.Expr, under: Sequence[Boolean]) -> None:
         if not isinstance(letter, sympy.Symbol):
             return
         value = sympy.sympify(value)
@@ -188,15 +235,39 @@ class Argument(Ledger):
         if letter.is_integer and value.is_integer is not True:
             self.fail(f"{source.id}: {letter} = {value}", "expected a whole number")
         if letter.is_positive and not letter.is_integer and value.is_positive is not True:
-            self.require(f"{source.id}: {letter} = {value} is positive", sympy.Gt(value, 0, evaluate=False))
+            self.require(f"{source.id}: {letter} = {value} is positive", sympy.Gt(value, 0, evaluate=False), *under)
         elif letter.is_nonnegative and not value.is_nonnegative:
-            self.require(f"{source.id}: {letter} = {value} is not negative", at_least(value, lowest))
+            self.require(f"{source.id}: {letter} = {value} is not negative", at_least(value, lowest), *under)
 
-    def claim(self, name: str, at: Letters = _NONE, part: int = 0) -> Fact:
-        """A claim of another statement, in this statement's letters."""
-        found = self.source(name, at)
+    def claim(
+        self,
+        name: str,
+        at: Letters = _NONE,
+        part: int = 0,
+        given: Mapping[str, Fact] = _NO_FACTS,
+        under: Sequence[Boolean] = (),
+    ) -> Fact:
+        """A claim of another statement, in this statement's letters; the arguments are those of `source`."""
+        if name in self._assumed:
+            found = catalogue.find(f"{self.statement.paper}.{name}")
+            self._record("claim", found.id)
+        else:
+            found = self.source(name, at, given, under)
         fact = parts(found)[part]
         return Fact(self._inward(fact.quantity, found, at), fact.sign, self._inward(fact.value, found, at))
+
+    @cached_property
+    def _assumed(self) -> set[str]:
+        """The suppositions that the statement itself makes, by name."""
+        return {id_.split(".", 1)[1] for id_ in self.statement.assumes if not catalogue.find(id_).gives}
+
+    def at(self, name: str, letters: Letters, part: int = 0) -> Instance:
+        """An inequality of another statement in vector notation, at these functions and points."""
+        found = self.source(name)
+        relation = parts(found)[part]
+        assert isinstance(found.claim, Relations)
+        written = found.claim.relations[part].subs(dict(letters), simultaneous=True)
+        return Instance(found.id, difference(written), relation.sign == "=")
 
     def relation(self, name: str, part: int = 0) -> Relational:
         """A relation of another statement as it stands, in vector notation or with sums."""
@@ -218,7 +289,11 @@ class Argument(Ledger):
 
         after  what an algorithm makes of vectors that the quantities' meanings contain
         """
-        left, right = (sympy.expand(self.meaning(e).subs(dict(after))) for e in (quantity, value))
+
+        def form(e: sympy.Expr) -> sympy.Expr:
+            return spread_out(e.subs(dict(after)))
+
+        left, right = (form(self.meaning(e)) for e in (quantity, value))
         slack = left - right if sign == ">=" else right - left
         for one in because:
             if not one.equality:
@@ -226,22 +301,22 @@ class Argument(Ledger):
                     self.fail(name, f"an equality does not follow from '{one.rule}', which is an inequality")
                 if not one.times.is_nonnegative:
                     self.require(f"{name}: '{one.rule}' is taken with a factor >= 0", at_least(one.times, 0))
-        rest = sympy.expand(slack - sympy.Add(*(sympy.expand(one.times * one.slack) for one in because)))
+        rest = spread_out(slack - sympy.Add(*(form(one.times * one.slack) for one in because)))
         self.step(name, lambda: _vanishes(rest))
         return Fact(quantity, sign, value)
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
         """An expression as a form: every quantity replaced by what it stands for."""
-        return sympy.expand(sympy.sympify(e).subs(dict(self.language.means), simultaneous=True))
+        return spread_out(sympy.sympify(e).subs(dict(self.language.means), simultaneous=True))
 
     def put(self, fact: Fact, *others: Fact) -> Fact:
         """The fact with the quantities of others replaced by their bounds, one after another."""
         for other in others:
             atom = self._atom(other.quantity)
             own = sympy.simplify(other.quantity / atom)
-            expanded = sympy.expand(fact.value)
+            expanded = spread_out(fact.value)
             factor = expanded.coeff(atom)
-            rest = sympy.expand(expanded - factor * atom)
+            rest = spread_out(expanded - factor * atom)
             if factor == 0 or atom in rest.free_symbols | factor.free_symbols | own.free_symbols:
                 raise ValueError(f"{other.quantity}: expected {atom} once and linearly in {fact.value}")
             times = sympy.simplify(factor / own)
@@ -254,7 +329,7 @@ class Argument(Ledger):
                     self.require(f"{name}: it enters with a factor <= 0", at_most(times, 0))
                 elif not times.is_nonnegative:
                     self.require(f"{name}: it enters with a factor >= 0", at_least(times, 0))
-            fact = replace(fact, value=sympy.expand(rest + times * other.value))
+            fact = replace(fact, value=spread_out(rest + times * other.value))
         return fact
 
     def _atom(self, quantity: sympy.Expr) -> sympy.Symbol:
@@ -267,7 +342,94 @@ class Argument(Ledger):
         """Both sides times a factor >= 0."""
         if not factor.is_nonnegative:
             self.require(f"{factor} >= 0", at_least(factor, 0))
-        return Fact(factor * fact.quantity, fact.sign, sympy.expand(factor * fact.value))
+        return Fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value))
+
+    def shifted(self, fact: Fact, by: sympy.Expr) -> Fact:
+        """The same amount added to both sides."""
+        return Fact(fact.quantity + by, fact.sign, fact.value + by)
+
+    def named(self, **expressions: sympy.Expr) -> list[sympy.Symbol]:
+        """Positive letters for expressions that polynomial arithmetic cannot read, here and in the claim."""
+        letters = [sympy.Symbol(name, positive=True) for name in expressions]
+        self._names |= dict(zip(expressions.values(), letters, strict=True))
+        self._names |= {1 / e: 1 / letter for e, letter in zip(expressions.values(), letters, strict=True)}
+        return letters
+
+    def split(self, count: sympy.Symbol, more: Callable[[], None], one: Callable[[], None]) -> None:
+        """A proof by cases for a count >= 1: it is 2 or more, or it is 1."""
+        if not (count.is_integer and count.is_positive):
+            raise ValueError(f"{count}: expected a count")
+        conditions, goals, properties = self.conditions, self.goals, self.properties
+        self.conditions = [*conditions, at_least(count, 2)]
+        self._covered(f"{count} >= 2", more)
+        self._case = {count: sympy.Integer(1)}
+        self.conditions = [c for c in (c.subs(self._case) for c in conditions) if c != sympy.true]
+        self.goals = [Fact(g.quantity.subs(self._case), g.sign, g.value.subs(self._case)) for g in goals]
+        self._covered(f"{count} = 1", one)
+        self.conditions, self.goals, self.properties, self._case = conditions, goals, properties, {}
+
+    def _covered(self, case: str, proof: Callable[[], None]) -> None:
+        self._concluded = set()
+        proof()
+        if self._concluded != set(range(len(self.goals))):
+            self.fail(f"the case {case}", "the claim is not concluded")
+
+    def copied(self) -> None:
+        """One client alone is like all clients: nothing is heterogeneous.  In a case with one client only."""
+        self._record("rule", "one client is like two copies of it, of which each round samples one")
+        if sympy.Integer(1) not in self._case.values():
+            self.fail("one client and its copy", "there is more than one client")
+        none = {
+            name: tuple(sympy.Integer(0) for _ in constants)
+            for name, constants in self.properties.items()
+            if name in (Property.HETEROGENEITY, Property.HETEROGENEITY_AT_OPTIMUM, Property.DISSIMILARITY)
+        }
+        self.properties = {**self.properties, **none}
+
+    def needs(self, needed: Property) -> tuple[sympy.Expr, ...]:
+        """The constants of a property that the proof needs."""
+        return self._constants(f"the property '{needed}'", needed)
+
+    def speaks_of(self, name: str, letter: sympy.Symbol) -> bool:
+        """Whether a statement's claim contains a letter."""
+        return any(
+            letter in part.value.free_symbols for part in parts(catalogue.find(f"{self.statement.paper}.{name}"))
+        )
+
+    def start_of(self, quantity: sympy.Expr) -> sympy.Expr:
+        """The value of a round's quantity at the first round."""
+        return self.language.start[quantity]
+
+    def average(self, mean: Fact, of: sympy.Expr, weight: sympy.Expr) -> Fact:
+        """From a bound on the weighted mean over the rounds of a quantity to one on what the statement is about.
+
+        of      the quantity of a round
+        weight  of round r, as the recursion needs it, up to a factor; what the statement defines must be the same
+        """
+        quantity = next(
+            iter(self.goals[0].quantity.free_symbols & {*self.language.average, *self.language.least}), None
+        )
+        if quantity is None:
+            self.fail("the mean over the rounds", f"{self.goals[0].quantity} is no mean over rounds")
+            return mean
+        if self.language.least.get(quantity) == of:
+            self._record("rule", "the smallest is at most the mean")
+            return replace(mean, quantity=quantity)
+        if self.language.average.get(quantity) != of:
+            self.fail("the mean over the rounds", f"{quantity} is not made of {of}")
+            return mean
+        self._record("rule", "Jensen for the weighted average of the iterates")
+        self._constants("Jensen for the weighted average of the iterates", Property.CONVEX_MEAN)
+        defined = [
+            self._inward(e, replace(self.statement, where={}))
+            for s, e in self.statement.where.items()
+            if s.name == "w_r"
+        ]
+        for own in defined:
+            self.equal("the averaging weights", own, weight)
+        if not defined:
+            self.fail("the averaging weights", "the statement does not define them")
+        return replace(mean, quantity=quantity)
 
     def solved(self, name: str, fact: Fact, share: sympy.Rational) -> Fact:
         """From q <= value with at most `share` < 1 of q in the value: q <= rest / (1 - share)."""
@@ -279,12 +441,15 @@ class Argument(Ledger):
         """The claim (or one of several) follows from the fact: the same quantity, the same direction, no smaller a value."""
         goal = self.goals[part]
         self._concluded.add(part)
-        claimed = Fact(self.read(goal.quantity), goal.sign, self.read(goal.value))
-        self.compare("the claim", self.read_fact(fact), claimed)
+        fact = Fact(fact.quantity.xreplace(self._names), fact.sign, fact.value.xreplace(self._names))
+        quantity, value = (self.read(e).xreplace(self._names) for e in (goal.quantity, goal.value))
+        claimed = Fact(quantity, goal.sign, value)
+        derived = Fact(fact.quantity.subs(self._step_size), fact.sign, fact.value.subs(self._step_size))
+        self.compare("the claim", derived, claimed)
 
-    def read_fact(self, fact: Fact) -> Fact:
-        """A fact in the letters that the claim is compared in."""
-        return Fact(fact.quantity.subs(self._step_size), fact.sign, fact.value.subs(self._step_size))
+    def done(self, part: int = 0) -> None:
+        """The claim (or one of several), as `goals` has it, is what the steps so far have decided."""
+        self._concluded.add(part)
 
     def compare(self, name: str, fact: Fact, claimed: Fact) -> None:
         """The second fact follows from the first."""
@@ -297,7 +462,9 @@ class Argument(Ledger):
             return
         if fact.sign != "=" and not factor.is_nonnegative:
             self.require(f"{name}: about {factor} times what is derived", at_least(factor, 0))
-        derived, value = sympy.expand(factor * fact.value), claimed.value
+        derived, value = spread_out(factor * fact.value), claimed.value
+        if claimed.sign == "<=":
+            derived, value = self._one_decay(name, derived, value)
         if claimed.sign == "=":
             self.equal(name, derived, value)
         elif claimed.sign == "<=":
@@ -305,9 +472,21 @@ class Argument(Ledger):
         else:
             self.at_most(name, value, derived, self._amounts(derived, value))
 
+    def _one_decay(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+        """Both sides with the claimed exponential as a letter: at least each derived one, whose exponent is no larger."""
+        mine, theirs = (sorted(e.atoms(sympy.exp), key=str) for e in (derived, value))
+        if not mine or len(theirs) != 1:
+            return derived, value
+        for ours in mine:
+            self.require(f"{name}: exponent", at_most(ours.args[0], theirs[0].args[0]))
+            coefficient = spread_out(derived).coeff(ours)
+            if not coefficient.is_nonnegative:
+                self.require(f"{name}: before the exponential", at_least(coefficient, 0))
+        return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY})
+
     def _amounts(self, *expressions: sympy.Expr) -> list[sympy.Symbol]:
         found = set().union(*(e.free_symbols for e in expressions))
-        return [s for s in self.language.amounts if s in found]
+        return [s for s in (*self.language.amounts, DECAY) if s in found]
 
     def verdict(self) -> Verdict:
         """As of a ledger; open where part of what the statement claims was not concluded."""
@@ -320,7 +499,7 @@ class Argument(Ledger):
 
 
 def _vanishes(rest: sympy.Expr) -> Decision:
-    rest = sympy.expand(sympy.simplify(rest)) if rest != 0 else rest
+    rest = spread_out(sympy.simplify(rest)) if rest != 0 else rest
     if rest == 0:
         return Decision(Status.PROVED, "the forms are the same")
     return Decision(Status.REFUTED, f"as forms, the sides differ by {rest} beyond the rules named")

@@ -146,6 +146,8 @@ def _differs(rest: sympy.Expr) -> Decision:
 
 def _coefficients(e: sympy.Expr, atoms: Sequence[sympy.Symbol]) -> dict[sympy.Expr, sympy.Expr]:
     """Coefficient of every monomial in the atoms."""
+    if not atoms:
+        return {sympy.Integer(1): e}
     poly = sympy.Poly(sympy.expand(e), *atoms)
     found = {}
     for powers, coefficient in poly.terms():

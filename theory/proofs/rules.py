@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy
 
-from theory.proofs.arithmetic import Decision, decide
+from theory.proofs.arithmetic import Decision, below_exponential, decide
 from theory.proofs.forms import Family, gradient, value, vectors_in
 from theory.properties import Property
 from theory.statement import Status
@@ -217,6 +217,19 @@ STATIONARY = Rule(
 )
 
 
+def _mean_descent(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    return _descent(L, function, y, x)
+
+
+DESCENT_OF_MEAN = Rule(
+    "smooth from above, of the mean",
+    "F(y) <= F(x) + <grad F(x), y - x> + (L/2) ||y - x||^2 for F = sum p_m F_m, the clients' inequalities added up",
+    _mean_descent,
+    _means,
+    (Property.SMOOTH_ABOVE, Property.WEIGHTS),
+)
+
+
 # Noise
 
 
@@ -389,6 +402,16 @@ HETEROGENEITY = Rule(
     _means,
     (Property.HETEROGENEITY,),
 )
+
+
+# Numbers
+
+
+def _one_minus(u: sympy.Expr) -> sympy.Expr:
+    return sympy.exp(-u) - (1 - u)
+
+
+ONE_MINUS = Rule("1 - u <= exp(-u)", "for every u; to a power n >= 0 where 1 - u >= 0", _one_minus, below_exponential)
 
 
 RULES = {rule.name: rule for rule in list(vars().values()) if isinstance(rule, Rule)}

@@ -101,7 +101,7 @@ _contracting = [
 ]
 
 sfl.correct("lemma7.eq38", when=[*_contracting, _long], note="For every such gamma, with the condition on T.")
-sfl.correct(
+lemma7_cubic = sfl.correct(
     "lemma7",
     at_most(
         r_next, previous=(1 - a * gamma) * r_t, progress=-b * gamma * s_t, second_order=c1 * gamma**2,
@@ -116,6 +116,7 @@ sfl.correct(
         Psi_T, optimisation=3 * a * r0 * exp(-a * gamma * (T + 1)), second_order=c1 * gamma, third_order=c2 * gamma**2
     ),
     suffix="cubic",
+    assumes=[lemma7_cubic],
     when=[*_contracting, _long],
     where={},
     rests_on=["lemma7.cubic", "lemma7.WT"],
@@ -131,8 +132,9 @@ sfl.correct(
         third_order=(3 + _log**2) * c2 / (a * T) ** 2,
     ),
     suffix="cubic",
+    assumes=[lemma7_cubic],
     when=[
-        a <= d,
+        implied(a < d, "needed: the weights are finite at gamma = 1/d"),
         d / (2 * a) <= T + 1,
         implied(T >= 1, "implied: T divides"),
         implied(a > 0, "implied: a divides"),
@@ -141,6 +143,16 @@ sfl.correct(
     where={gamma: Min(_log / (a * T), 1 / d)},
     rests_on=["lemma7.eq38.cubic"],
     note="Explicit, with the gamma^3 term. The printed choice divides by c, which is c1 = 0 for sigma = 0 and S = M.",
+)
+
+# Lemma 8, with a choice of the step size that does not divide by c1 or c2, which may be 0
+
+_rate = r0 / (T + 1)
+sfl.correct(
+    "lemma8.eq45",
+    when=[implied(r0 > 0, "needed: otherwise the step size is 0")],
+    where={gamma: 1 / Max((c1 / _rate) ** _half, (c2 / _rate) ** _third, d)},
+    note="The printed minimum, without its divisions by c1 and c2.",
 )
 
 # (41), (42), (46): eta_tilde = S K eta

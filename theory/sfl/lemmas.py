@@ -47,6 +47,7 @@ from theory.sfl.paper import (
     z,
     zeta,
 )
+from theory.sfl.setting import cases, smooth, unbiased, variance
 from theory.statement import Relations, Words, at_most, equal_to, implied, soft_order
 
 E = Expectation
@@ -64,6 +65,7 @@ sfl.say(
         ),
         "x_i a function of xi_1 ... xi_i with conditional expectation e_i and conditional variance at most sigma^2",
     ),
+    assumes=[unbiased, variance],
 )
 
 sfl.say(
@@ -79,6 +81,7 @@ sfl.say(
         ),
         "h L-smooth and mu-strongly convex; any x, y, z",
     ),
+    assumes=[smooth, cases],
     rests_on=["three_point", "eq15", "eq16", "eq19"],
 )
 
@@ -151,7 +154,7 @@ sfl.say(
     "lemma4",
     "Appendix C.3, Lemma 4, (25)",
     at_most(partial_sums, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
-    when=_four,
+    when=[S <= M],
     rests_on=["lemma4.lhs", "lemma4.rhs", "lemma4.sum", "lemma4.closed_form"],
 )
 sfl.say(
@@ -170,7 +173,7 @@ sfl.say(
         ),
         "the inner double sum over i and j <= b_mk(i), counted: K times each earlier unit, k times the m-th",
     ),
-    when=_four,
+    when=[S <= M],
     note="Conditions of Lemma 3 with n = M, without replacement; b_mk(i) = K-1 for i <= m-1, k-1 for i = m.",
 )
 sfl.say(
@@ -229,9 +232,10 @@ sfl.say(
 
 _gamma = [gamma <= 1 / d, a <= d]
 _long = 1 / (2 * a * gamma) <= (T + 1)
+_finite = implied(a * gamma < 1, "implied: the weights (1 - a gamma)^-(t+1) are finite")
 
-sfl.say(
-    "lemma",
+lemma7 = sfl.say(
+    "assumption",
     "lemma7",
     "Appendix D.1.3, Lemma 7, (37)",
     at_most(r_next, previous=(1 - a * gamma) * r_t, progress=-b * gamma * s_t, noise=c * gamma**2),
@@ -245,6 +249,7 @@ sfl.say(
     "Appendix D.1.3, Lemma 7, (38)",
     at_most(Psi_T, optimisation=3 * a * r0 * exp(-a * gamma * (T + 1)), noise=c * gamma),
     when=_gamma,
+    assumes=[lemma7],
     where={middle: 3 * a * r0 * (1 - a * gamma) ** (T + 1) + c * gamma},
     rests_on=["lemma7", "lemma7.eq40", "lemma7.WT"],
     note="Printed as a chain Psi_T <= middle <= the last expression, 'there exists a constant learning rate gamma' and "
@@ -258,6 +263,7 @@ sfl.say(
     "Appendix D.1.3, Lemma 7, (39)",
     soft_order(Psi_T, optimisation=a * r0 * exp(-a * T / d), noise=c / (a * T)),
     when=[*_gamma, _long, implied(T >= 1, "implied: T divides")],
+    assumes=[lemma7],
     where={gamma: _choice},
     rests_on=["lemma7.eq38", "lemma7.tuning"],
 )
@@ -266,7 +272,8 @@ sfl.say(
     "lemma7.eq40",
     "Appendix D.1.3, proof of Lemma 7, (40)",
     at_most(Psi_T, optimisation=r0 / (gamma * W_T), noise=c * gamma),
-    when=_gamma,
+    when=[*_gamma, _finite],
+    assumes=[lemma7],
     rests_on=["lemma7"],
 )
 sfl.say(
@@ -284,7 +291,7 @@ sfl.say(
         ),
         "for (T+1) >= 1/(2 a gamma), w_t = (1 - a gamma)^-(t+1), W_T = w_0 + ... + w_T",
     ),
-    when=[*_gamma, _long],
+    when=[*_gamma, _finite, _long],
 )
 sfl.say(
     "step",
@@ -302,8 +309,8 @@ sfl.say(
 
 # Lemma 8
 
-sfl.say(
-    "lemma",
+lemma8 = sfl.say(
+    "assumption",
     "lemma8",
     "Appendix D.2.1, Lemma 8",
     at_most(r_next, previous=r_t, progress=-b * gamma * s_t, second_order=c1 * gamma**2, third_order=c2 * gamma**3),
@@ -316,6 +323,7 @@ sfl.say(
     "Appendix D.2.1, Lemma 8, (44)",
     at_most(Psi_T, optimisation=r0 / (gamma * (T + 1)), second_order=c1 * gamma, third_order=c2 * gamma**2),
     when=[gamma <= 1 / d],
+    assumes=[lemma8],
     rests_on=["lemma8"],
 )
 sfl.say(
@@ -335,5 +343,6 @@ sfl.say(
             1 / d,
         )
     },
+    assumes=[lemma8],
     rests_on=["lemma8.eq44"],
 )

@@ -35,7 +35,7 @@ k = _symbol("k", "k", "index of a local step", integer=True, nonnegative=True)
 
 # Constants of the problem and of the run
 L = _symbol("L", "L", "smoothness constant of every F_m (Assumption 1)", F / X**2, **_positive)
-mu = _symbol("mu", r"\mu", "strong convexity constant of every F_m", F / X**2, **_positive)
+mu = _symbol("mu", r"\mu", "strong convexity constant of every F_m; 0 in the convex case", F / X**2, **_amount)
 sigma = _symbol("sigma", r"\sigma", "bound on the standard deviation of stochastic gradients", F / X, **_amount)
 sigma_star = _symbol("sigma_star", r"\sigma_*", "standard deviation of stochastic gradients at x*", F / X, **_amount)
 beta = _symbol("beta", r"\beta", "relative heterogeneity (Assumption 3a)", **_amount)

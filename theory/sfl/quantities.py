@@ -38,11 +38,13 @@ from theory.sfl.paper import (
     dist2_next,
     drift_mk,
     eta,
+    gap,
     grad_sq,
     inner_sum,
     k,
     local_grad_sq,
     mean_grad_sq,
+    min_grad_sq,
     move_sq,
     move_upto,
     noise_sq,
@@ -128,11 +130,17 @@ OWN = Steps((), (J,))
 global_grad = gradient(F_fun, x)
 at_x, at_optimum = spread(ALL.at_start), spread(ALL.at_optimum)  # variances over all clients
 
+# The gap to the infimum, which `descent` changes; non-negative where F is bounded below
+F_gap, F_gap_next = sympy.symbols("F_gap F_gap_next", nonnegative=True)
+lowest = vector("F*")
+
 _MEANS = {
     dist2: (x - x_star) ** 2,
     dist2_next: (x_next - x_star) ** 2,
     descent: value(F_fun, x_next) - value(F_fun, x),
-    D_F: value(F_fun, x) - value(F_fun, x_star),
+    D_F: value(F_fun, x) - value(F_fun, x_star) - gradient(F_fun, x_star) * (x - x_star),
+    F_gap: value(F_fun, x) - lowest,
+    F_gap_next: value(F_fun, x_next) - lowest,
     grad_sq: global_grad**2,
     E_r: ALL.sum((ALL.point - x) ** 2),
     Ecal_r: ALL.sum((ALL.point - x) ** 2) / S,
@@ -159,4 +167,11 @@ _ALGORITHMS = {
     "alg2": {x_next: x - eta / S * ALL.sum(ALL.stochastic), x_at: x - eta * OWN.sum(OWN.stochastic)},
 }
 _CONSTANTS = (sigma, zeta, zeta_star, at_x, at_optimum, A, D, r0, c, c1, c2, r_t, s_t, partial_sums)
-LANGUAGE = Language(_MEANS, _ALGORITHMS, (*_MEANS, *_CONSTANTS))
+LANGUAGE = Language(
+    _MEANS,
+    _ALGORITHMS,
+    (*_MEANS, *_CONSTANTS),
+    start={dist2: D**2, F_gap: A},
+    average={gap: D_F},
+    least={min_grad_sq: grad_sq},
+)

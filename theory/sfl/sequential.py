@@ -189,7 +189,7 @@ sfl.say(
         heterogeneity=Rational(9, 4) * S**2 * K**3 * eta**2 * zeta_star**2,
         gap=3 * L * S**3 * K**3 * eta**2 * D_F,
     ),
-    when=_small,
+    when=[*_small, *few],
     assumes=convex_cases,
     rests_on=["eq33", "step.eq35", "step.eq36", "lemma4"],
 )
@@ -422,7 +422,7 @@ sfl.say(
         heterogeneity=Rational(9, 4) * S**2 * K**3 * eta**2 * zeta**2,
         gradient=(Rational(9, 4) * beta**2 * S**2 * K**3 * eta**2 + Rational(3, 2) * S**3 * K**3 * eta**2) * grad_sq,
     ),
-    when=_small,
+    when=[*_small, *few],
     assumes=[smooth, unbiased, variance, heterogeneity],
     rests_on=["eq33", "step.eq53", "lemma4"],
 )

@@ -268,6 +268,7 @@ sfl.say(
     "eq14",
     "Appendix C.2, (14)",
     Relations((Le(Value(h, xbar), Sum(Value(h, xi), (i, 1, n)) / n),), "Jensen: any convex h, any vectors"),
+    assumes=[cases],
 )
 sfl.say(
     "inequality",
@@ -300,6 +301,7 @@ sfl.say(
     "eq16",
     "Appendix C.2, (16)",
     Relations((Le(Bregman(h, x, y), L / 2 * Norm(x - y) ** 2),), "h L-smooth"),
+    assumes=[smooth],
     rests_on=["bregman"],
 )
 sfl.say(
@@ -307,6 +309,7 @@ sfl.say(
     "eq17",
     "Appendix C.2, (17)",
     Relations((Le(Norm(Grad(h, x)) ** 2, 2 * L * (Value(h, x) - h_star)),), "h L-smooth and bounded below by h_*"),
+    assumes=[smooth, lower_bounded],
     rests_on=["eq16"],
 )
 sfl.say(
@@ -314,6 +317,7 @@ sfl.say(
     "eq18",
     "Appendix C.2, (18)",
     Relations((Ge(Bregman(h, x, y), Norm(Grad(h, x) - Grad(h, y)) ** 2 / (2 * L)),), "h L-smooth and convex"),
+    assumes=[smooth, cases],
     rests_on=["bregman"],
 )
 sfl.say(
@@ -330,5 +334,6 @@ sfl.say(
     "eq19",
     "Appendix C.2, (19)",
     Relations((Le(mu / 2 * Norm(x - y) ** 2, Bregman(h, x, y)),), "h mu-strongly convex"),
+    assumes=[cases],
     rests_on=["bregman", "sc_equiv"],
 )

@@ -1,0 +1,46 @@
+"""From one round to a whole run: recursions added up with weights."""
+
+from __future__ import annotations
+
+import sympy
+
+from theory.proofs.argument import Argument, Fact
+from theory.proofs.arithmetic import at_least
+
+
+def telescope(
+    p: Argument,
+    recursion: Fact,
+    state: tuple[sympy.Expr, sympy.Symbol],
+    progress: sympy.Symbol,
+    start: sympy.Expr,
+    total: sympy.Expr,
+) -> Fact:
+    """The weighted mean of the progress, from next <= rho state - P progress + noise in every round.
+
+    With the weights w_t = rho^-(t+1) the recursion times w_t adds up over t = 0 ... T: the states cancel but for the
+    first, of weight w_{-1} = 1, and the last, which is >= 0 and dropped.  `total` is w_0 + ... + w_T.
+
+    state     (what the recursion bounds, the same a round earlier); non-negative both
+    progress  the quantity whose mean is bounded; it is the quantity of the fact
+    start     the state at t = 0
+    """
+    after, before = state
+    if recursion.sign not in ("<=", "=") or recursion.quantity != after:
+        p.fail("telescoped", f"{recursion.quantity} {recursion.sign} ... is no upper bound on {after}")
+    e = sympy.expand(recursion.value)
+    rho, gained = e.coeff(before), -e.coeff(progress)
+    noise = sympy.expand(e - rho * before + gained * progress)
+    if {before, progress} & (noise.free_symbols | rho.free_symbols | gained.free_symbols):
+        p.fail("telescoped", f"{recursion.value} is not linear in {before} and {progress}")
+    t = sympy.Symbol("t", integer=True, nonnegative=True)
+    if rho != 1:
+        p.require("the weights are positive", sympy.Gt(rho, 0, evaluate=False))
+    weight = rho ** (-(t + 1))
+    p.equal("w_t rho = w_{t-1}", weight * rho, weight.subs(t, t - 1))
+    p.equal("w_{-1} = 1", weight.subs(t, -1), sympy.Integer(1))
+    p.require("there is progress", sympy.Gt(gained, 0, evaluate=False))
+    p.require("the weights' sum is positive", sympy.Gt(total, 0, evaluate=False))
+    if after.is_nonnegative is not True:
+        p.require("the last state is not negative", at_least(after, 0))
+    return Fact(progress, "<=", sympy.expand((start / total + noise) / gained))
