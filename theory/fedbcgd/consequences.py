@@ -15,7 +15,7 @@ from sympy.logic.boolalg import Boolean
 
 from theory import catalogue
 from theory.fedbcgd.corrected import spread
-from theory.fedbcgd.ledgers import LEDGERS, REPAIRS, claimed
+from theory.fedbcgd.old_ledgers import LEDGERS, REPAIRS, claimed
 from theory.fedbcgd.paper import (
     Com,
     Com_other,

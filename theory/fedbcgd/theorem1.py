@@ -46,7 +46,7 @@ from theory.fedbcgd.paper import (
     sigma,
     zx_sq,
 )
-from theory.fedbcgd.setting import alike, sampled, smooth, smooth_samples, strongly_convex, unbiased
+from theory.fedbcgd.setting import alike, letters, sampled, smooth, smooth_samples, strongly_convex, unbiased
 from theory.statement import Bound, F as VALUE, Term, X, at_most, implied, order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
@@ -329,7 +329,7 @@ fedbcgd.say(
     "thm1.step55",
     "Section 4.4, (55)",
     at_most(gap_next, before=gap, inner=alpha * eta * inner_grad, square=beta / 2 * eta**2 * alpha**2 * G_sq),
-    when=[_momentum],
+    when=letters,
     assumes=[smooth],
     rests_on=["lemma10"],
     note="f(x*) is taken off both sides.  The braces of D_1 and D_2 span alpha eta and (beta/2) eta^2 alpha^2 too; (56)"
@@ -391,7 +391,7 @@ fedbcgd.say(
         ),
         "=",
     ),
-    when=[lam < 1],
+    when=[lam < 1, letters[1]],
     rests_on=["thm1.step59", "thm1.step55"],
     note="(1-beta)^2 is printed for (1-lambda)^2.",
 )

@@ -49,7 +49,7 @@ from theory.fedbcgd.paper import (
     x_star,
     z_r,
 )
-from theory.fedbcgd.setting import E, alike, sampled, smooth, smooth_samples, strongly_convex, unbiased
+from theory.fedbcgd.setting import E, alike, letters, sampled, smooth, smooth_samples, strongly_convex, unbiased
 from theory.notation import Grad, Norm
 from theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
 
@@ -224,7 +224,7 @@ fedbcgd.say(
     "thm2.step76",
     "Section 5.1, (76)",
     at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
-    when=[_momentum],
+    when=letters,
     rests_on=["lemma10"],
 )
 

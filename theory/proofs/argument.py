@@ -25,6 +25,7 @@ from sympy.logic.boolalg import Boolean
 
 from theory import catalogue
 from theory.proofs.arithmetic import Decision, at_least, at_most, decide
+from theory.proofs.forms import Family
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
 from theory.proofs.vectors import difference
@@ -74,6 +75,8 @@ class Language:
     start       quantity of a round -> its value at the first one
     average     gap of the weighted average of the iterates -> the gap of a round
     least       smallest over the rounds -> the quantity of a round
+    plain       plain mean over the rounds -> the quantity of a round
+    readings    name of a statement -> a letter that it uses in another meaning -> the letter that stands for that
     """
 
     means: Letters
@@ -82,6 +85,8 @@ class Language:
     start: Letters = field(default_factory=dict)
     average: Letters = field(default_factory=dict)
     least: Letters = field(default_factory=dict)
+    plain: Letters = field(default_factory=dict)
+    readings: Mapping[str, Letters] = field(default_factory=dict)
 
 
 def parts(statement: Statement) -> list[Fact | Order | Rates]:
@@ -170,6 +175,7 @@ class Argument(Ledger):
         where = {letter: meaning for letter, meaning in source.where.items() if letter not in keep | opaque}
         for _ in where:
             e = e.subs(where, simultaneous=True)
+        e = e.subs(dict(self.language.readings.get(source.id.split(".", 1)[1], _NONE)), simultaneous=True)
         return e.subs(dict(at), simultaneous=True).subs(self._step_size).subs(self._case)
 
     def _record(self, kind: PremiseKind, name: str) -> None:
@@ -203,6 +209,9 @@ class Argument(Ledger):
             constants += self._constants(rule.name, needed)
         if missing:
             return Instance(rule.name, sympy.Integer(0), rule.equality)
+        for relation in rule.when(*constants, *arguments):
+            if relation != sympy.true:
+                self.require(f"{rule.name}: {relation}", self.read(relation))
         return Instance(rule.name, spread_out(rule.slack(*constants, *arguments)), rule.equality)
 
     def source(
@@ -308,6 +317,15 @@ class Argument(Ledger):
         """What an algorithm makes of the vectors of a round."""
         self._record("algorithm", f"{self.statement.paper}.{algorithm}")
         return self.language.algorithms[algorithm]
+
+    def made(
+        self, algorithm: str, vector: sympy.Expr, of: Callable[[sympy.Expr], sympy.Expr], *families: Family
+    ) -> Instance:
+        """What an algorithm makes of a vector, put into a sum over families, innermost first: sum h(v) = sum h(what v is)."""
+        slack = of(vector) - of(self.follow(algorithm)[vector])
+        for family in families:
+            slack = family.sum(sympy.expand(slack))
+        return Instance(algorithm, spread_out(slack), equality=True)
 
     # Steps
 
@@ -450,13 +468,16 @@ class Argument(Ledger):
         """
         goal = self.goals[0]
         about = sympy.Integer(0) if isinstance(goal, Rates) else goal.quantity
-        means = {*self.language.average, *self.language.least}
+        means = {*self.language.average, *self.language.least, *self.language.plain}
         quantity = next(iter(about.free_symbols & means), None)
         if quantity is None:
             self.fail("the mean over the rounds", f"{about} is no mean over rounds")
             return mean
         if self.language.least.get(quantity) == of:
             self._record("rule", "the smallest is at most the mean")
+            return replace(mean, quantity=quantity)
+        if self.language.plain.get(quantity) == of:
+            self.equal("the plain mean over the rounds", weight, sympy.Integer(1))
             return replace(mean, quantity=quantity)
         if self.language.average.get(quantity) != of:
             self.fail("the mean over the rounds", f"{quantity} is not made of {of}")
