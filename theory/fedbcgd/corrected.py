@@ -335,10 +335,11 @@ fedbcgd.correct(
 # ------------------------------------------------------------------------------------------------------- Theorem 2
 
 _plus = [strongly_convex, smooth_clients, unbiased, smooth_samples, controlled]
+_convex_plus = [convex, *_plus[1:]]
 fedbcgd.correct(
     "lemma11",
     at_most(G_sq, drift=4 * T * beta**2 / M * drift_x, lag=8 * T**2 * C_prev, gap=8 * T**2 * beta * gap_x),
-    assumes=_plus,
+    assumes=_convex_plus,
     rests_on=["lemma3"],
     note="C_prev is (1/M) sum_i E||c_i - grad f_i(x*)||^2, the expectation outside the norm, of the control variates in "
     "use.",
@@ -351,7 +352,7 @@ fedbcgd.correct(
         lag=Rational(16, 3) * M * T**3 * eta**2 * C_prev,
     ),
     when=_short,
-    assumes=_plus,
+    assumes=_convex_plus,
     rests_on=["lemma3", "eq4.corrected", "eq6.corrected"],
     note="About x^r, from which the clients start.  It needs no convexity of the mini-batches' functions, which the printed "
     "proof uses.",
@@ -361,7 +362,7 @@ fedbcgd.correct(
     at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 2 * beta * gap_x),
     when=sampled,
     where={},
-    assumes=_plus[:-1],
+    assumes=_convex_plus[:-1],
     rests_on=["eq6.corrected"],
     note="C_r is that of the control variates after the round that starts at x^r.",
 )
@@ -413,7 +414,7 @@ fedbcgd.correct(
     ),
     when=[_limit2, *_clients],
     where={**_whole, w_r: 1},
-    assumes=[convex, smooth_clients, unbiased, smooth_samples, controlled, at_rest],
+    assumes=[*_convex_plus, at_rest],
     rests_on=["lemma15.corrected"],
     note="For the plain average of x^0 ... x^R.  With eta_tilde = sqrt(K/M)/(36 beta) it is of the order of (16), where "
     "D_tilde sums over all M clients.",
@@ -464,6 +465,7 @@ fedbcgd.correct(
         eta_tilde <= K / (16 * beta * M),
         gamma**2 * beta * eta_tilde <= 1,
         *_clients,
+        *letters,
     ],
     where=_whole,
     assumes=[smooth_clients, unbiased, smooth_samples, controlled],

@@ -175,9 +175,7 @@ class Steps:
 
 
 ALL, SAMPLED, EARLIER = Steps(A, (I,)), Steps(C, (I,)), Steps(A, (J,))
-SAMPLE = Sample(
-    C, A, frozenset({"x_r", "v_r", "x_star", "y", "g", "g_x", "f_i", "f", "c_i", "c", "alpha_i", "z_prev", "gamma"})
-)
+SAMPLE = Sample(C, A, frozenset({"x_r", "v_r", "x_star", "y", "g", "g_x", "f_i", "f", "c_i", "c", "gamma"}))
 
 at_z, at_x = gradient(f, z), gradient(f, x_r)
 y_at = vector("y_at", A)  # y_i after t local steps
@@ -190,7 +188,15 @@ bias_sq = sympy.Symbol("bias_sq", nonnegative=True)  # (1/M) sum ||grad f_i(x^r)
 server_sq = sympy.Symbol("server_sq", nonnegative=True)  # ||c||^2
 tracked_sq = sympy.Symbol("tracked_sq", nonnegative=True)  # (1/M) sum ||grad f_i(x^r) - c_i + c||^2
 turn_sq = sympy.Symbol("turn_sq", nonnegative=True)  # ||grad f(z^r) - grad f(x^r)||^2
-state, state_next = sympy.symbols("state state_next", nonnegative=True)  # what a recursion is about
+state, state_next = sympy.symbols("state state_next", nonnegative=True)  # what a recursion is about; d_{r-1}, d_r
+share = sympy.Symbol("share", real=True)  # a round's share of the mean of Lemma 8
+each_sq = sympy.Symbol("each_sq", nonnegative=True)  # sum over the clients of ||sum of the stochastic gradients||^2
+each_local_sq = sympy.Symbol("each_local_sq", nonnegative=True)  # the same of the local gradients
+each_moved_sq = sympy.Symbol("each_moved_sq", nonnegative=True)  # the same of their changes since the start
+every_sq = sympy.Symbol("every_sq", nonnegative=True)  # ||sum over all clients of the stochastic gradients||^2
+alpha_i, alpha_next = vector("alpha_i", A), vector("alpha_next", A)  # (108), of z^{r-1} where a client was sampled
+kept_sq = sympy.Symbol("kept_sq", nonnegative=True)  # (1/M) sum ||alpha_i - z^{r+1}||^2
+step_sq = sympy.Symbol("step_sq", nonnegative=True)  # ||z^r - z^{r+1}||^2
 
 # Letters in another meaning
 grad_sq_steps = sympy.Symbol("grad_sq_steps", nonnegative=True)  # the sum over clients and steps of Lemma 6
@@ -230,6 +236,14 @@ _MEANS = {
     tracked_sq: A.sum(sympy.expand(ALL.tracked**2)) / M,
     server_sq: c**2,
     turn_sq: (at_z - at_x) ** 2,
+    each_sq: A.sum(sympy.expand(ALL.of_client(ALL.stochastic) ** 2)),
+    each_local_sq: A.sum(sympy.expand(ALL.of_client(ALL.local) ** 2)),
+    each_moved_sq: A.sum(sympy.expand(ALL.of_client(ALL.local - ALL.at_start) ** 2)),
+    every_sq: ALL.sum(ALL.stochastic) ** 2,
+    Xi_r: A.sum(sympy.expand((alpha_next - z_next) ** 2)) / M,
+    kept_sq: A.sum(sympy.expand((alpha_i - z_next) ** 2)) / M,
+    step_sq: (z - z_next) ** 2,
+    share: (state - state_next) / eta + c1 * eta + c2 * eta**2,
 }
 _ALGORITHMS = {
     # the updates of a round
@@ -247,7 +261,7 @@ _ALGORITHMS = {
     },
 }
 _CONSTANTS = (sigma, G, d0, F, C_0, lag_0, c1, c2)
-_OTHERS = (G_discounted, Xi, Xi_r, gap_prev, grad_sq_prev, C_1, Psi_R, state, state_next)
+_OTHERS = (G_discounted, Xi, gap_prev, grad_sq_prev, C_1, Psi_R, state, state_next)
 LANGUAGE = Language(
     _MEANS,
     _ALGORITHMS,
@@ -255,7 +269,16 @@ LANGUAGE = Language(
     # x^{-1} = z^0 = x^0, where there is no momentum at the start
     start={dist_sq: d0, gap: F, gap_x_prev: F, v_sq: sympy.Integer(0), C_prev: C_0, lag: lag_0},
     average={gap_xbar: gap_x},
-    plain={avg_grad_sq: grad_sq_x},
+    plain={avg_grad_sq: grad_sq_x, Psi_R: share},
+    earlier={
+        dist_next: dist_sq,
+        gap_x: gap_x_prev,
+        C_r: C_prev,
+        gap_next: gap,
+        v_next_sq: v_sq,
+        lag_next: lag,
+        state_next: state,
+    },
     readings={
         "lemma6": {grad_sq: grad_sq_steps},
         "lemma14": {gap_prev: gap},  # the round that starts at z^{r-1}

@@ -64,6 +64,7 @@ letters = [
     implied(Eq(gamma, lam / (1 - lam)), "implied: gamma = lambda/(1-lambda)"),
     implied(lam < 1, "implied: lambda < 1"),
 ]
+of_z = implied(Eq(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)")  # the same, where lambda is not spoken of
 _f = IndexedBase("f_i", real=True)
 _c = IndexedBase("c_i", real=True)
 

@@ -46,7 +46,7 @@ from theory.fedbcgd.paper import (
     sigma,
     zx_sq,
 )
-from theory.fedbcgd.setting import alike, letters, sampled, smooth, smooth_samples, strongly_convex, unbiased
+from theory.fedbcgd.setting import alike, letters, of_z, sampled, smooth, smooth_samples, strongly_convex, unbiased
 from theory.statement import Bound, F as VALUE, Term, X, at_most, implied, order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
@@ -391,8 +391,9 @@ fedbcgd.say(
         ),
         "=",
     ),
-    when=[lam < 1, letters[1]],
-    rests_on=["thm1.step59", "thm1.step55"],
+    when=letters,
+    assumes=[smooth, unbiased],
+    rests_on=["thm1.step59", "thm1.step55", "thm1.step56"],
     note="(1-beta)^2 is printed for (1-lambda)^2.",
 )
 _c1 = 16 * gamma**2 * beta**2 * eta_tilde**2 + 8 * beta * eta_tilde
@@ -422,7 +423,7 @@ fedbcgd.say(
         )
         * eta_tilde**4,
     ),
-    when=[eta_tilde <= 1 / (16 * beta), *_clients],
+    when=[eta_tilde <= 1 / (16 * beta), *_clients, of_z],
     where=_step,
     assumes=[smooth, unbiased, alike],
     rests_on=["thm1.step55", "thm1.step56", "thm1.step59", "thm1.step61", "thm1.step64", "lemma5"],

@@ -49,7 +49,7 @@ from theory.fedbcgd.paper import (
     x_star,
     z_r,
 )
-from theory.fedbcgd.setting import E, alike, letters, sampled, smooth, smooth_samples, strongly_convex, unbiased
+from theory.fedbcgd.setting import E, alike, letters, of_z, sampled, smooth, smooth_samples, strongly_convex, unbiased
 from theory.notation import Grad, Norm
 from theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
 
@@ -288,7 +288,7 @@ fedbcgd.say(
         before=_contraction * dist_sq,
         lag=_contraction * _lyapunov * C_prev,
     ),
-    when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= K / (15 * mu * M), *_curved],
+    when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= K / (15 * mu * M), *_curved, of_z],
     where=_whole,
     assumes=_convex,
     rests_on=["thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14"],
@@ -347,7 +347,7 @@ fedbcgd.say(
         lag=12 * beta**3 * eta_tilde**2 * M / K * Xi,
         progress=-eta_tilde / 14 * grad_sq_prev,
     ),
-    when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients],
+    when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients, of_z],
     where=_whole,
     assumes=[smooth, unbiased, alike],
     rests_on=["lemma16", "lemma17.proof", "lemma10"],

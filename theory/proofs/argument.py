@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import sympy
 from sympy.core.relational import Relational
-from sympy.logic.boolalg import Boolean
+from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from theory import catalogue
 from theory.proofs.arithmetic import Decision, at_least, at_most, decide
@@ -76,6 +76,7 @@ class Language:
     average     gap of the weighted average of the iterates -> the gap of a round
     least       smallest over the rounds -> the quantity of a round
     plain       plain mean over the rounds -> the quantity of a round
+    earlier     quantity of the next round -> the same a round earlier
     readings    name of a statement -> a letter that it uses in another meaning -> the letter that stands for that
     """
 
@@ -86,6 +87,7 @@ class Language:
     average: Letters = field(default_factory=dict)
     least: Letters = field(default_factory=dict)
     plain: Letters = field(default_factory=dict)
+    earlier: Letters = field(default_factory=dict)
     readings: Mapping[str, Letters] = field(default_factory=dict)
 
 
@@ -135,6 +137,7 @@ class Argument(Ledger):
         self._concluded: set[int] = set()
         self._names: dict[sympy.Expr, sympy.Expr] = {}
         self._case: dict[sympy.Expr, sympy.Expr] = {}
+        self._view: Letters = _NONE
         self.case_conditions: list[Boolean] = []
         read = [self.read(c) for c in self._own_conditions()]
         # a hypothesis that polynomial arithmetic cannot read is not used: that proves no less than it says
@@ -321,7 +324,7 @@ class Argument(Ledger):
     def made(
         self, algorithm: str, vector: sympy.Expr, of: Callable[[sympy.Expr], sympy.Expr], *families: Family
     ) -> Instance:
-        """What an algorithm makes of a vector, put into a sum over families, innermost first: sum h(v) = sum h(what v is)."""
+        """What an algorithm makes of a vector, inside a sum over families, innermost first: sum h(v) = sum h(what it is)."""
         slack = of(vector) - of(self.follow(algorithm)[vector])
         for family in families:
             slack = family.sum(sympy.expand(slack))
@@ -446,6 +449,45 @@ class Argument(Ledger):
     def needs(self, needed: Property) -> tuple[sympy.Expr, ...]:
         """The constants of a property that the proof needs."""
         return self._constants(f"the property '{needed}'", needed)
+
+    def show(self, at: Letters, back: Letters) -> None:
+        """From here on z3 is shown relations in other letters, of which it needs fewer.
+
+        at    a letter -> what it is in new letters
+        back  a new letter -> what it is in the old ones, so that `at` gives each letter back
+        """
+        for new, old in back.items():
+            lowest = old.is_positive if new.is_positive else old.is_nonnegative
+            if not lowest:
+                self.require(
+                    f"{old} is in the domain of {new}", sympy.Gt(old, 0) if new.is_positive else at_least(old, 0)
+                )
+        for letter, meaning in at.items():
+            again = meaning.subs(dict(back), simultaneous=True)
+            if sympy.simplify(again - letter) != 0:
+                self.require(f"{letter} in other letters", sympy.Eq(letter, again, evaluate=False))
+        self._view = at
+
+    def in_view(self, e: Any) -> Any:
+        """A relation, or an expression, in the letters that z3 is shown; factors > 0 are divided out of relations."""
+        if not self._view or isinstance(e, BooleanAtom):
+            return e
+        if not isinstance(e, Relational):
+            return e.subs(dict(self._view), simultaneous=True)
+        rest = sympy.factor((e.lhs - e.rhs).subs(dict(self._view), simultaneous=True))
+        kept = [factor for factor in sympy.Mul.make_args(rest) if not factor.is_positive]
+        return e.func(sympy.Mul(*kept), 0, evaluate=False)
+
+    def decided(self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean]) -> Decision:
+        """By z3; first in other letters, without hypotheses that have roots in them: what follows so, follows."""
+        if self._view:
+            claims = [claim] if isinstance(claim, Boolean) else list(claim)
+            seen = [self.in_view(c) for c in given]
+            rational = [c for c in seen if all(power.exp.is_integer for power in c.atoms(sympy.Pow))]
+            found = super().decided(rational, [self.in_view(c) for c in claims])
+            if found.status is Status.PROVED:
+                return found
+        return super().decided(given, claim)
 
     def speaks_of(self, name: str, letter: sympy.Symbol) -> bool:
         """Whether a statement's claim contains a letter."""

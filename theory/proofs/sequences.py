@@ -5,7 +5,8 @@ from __future__ import annotations
 import sympy
 
 from theory.proofs.argument import Argument, Fact
-from theory.proofs.arithmetic import at_least
+from theory.proofs.arithmetic import at_least, at_most, everywhere
+from theory.proofs.rules import ONE_MINUS
 
 
 def telescope(
@@ -44,3 +45,55 @@ def telescope(
     if after.is_nonnegative is not True:
         p.require("the last state is not negative", at_least(after, 0))
     return Fact(progress, "<=", sympy.expand((start / total + noise) / gained))
+
+
+def gathered(p: Argument, fact: Fact, state: tuple[sympy.Symbol, sympy.Symbol], rho: sympy.Expr) -> Fact:
+    """A bound on a sum of quantities of the next round as a recursion for one letter: next <= rho state + the rest.
+
+    `Language.earlier` tells each quantity a round earlier, of which the bound may contain rho times as much.  The sum is
+    not negative: its coefficients are not, nor are the quantities.
+
+    state  (next, state), the letters for the sum and for the same a round earlier
+    """
+    quantity, value = sympy.expand(fact.quantity), sympy.expand(fact.value)
+    rest = value
+    for after in sorted(quantity.free_symbols & set(p.language.earlier), key=str):
+        before, weight = p.language.earlier[after], quantity.coeff(after)
+        p.require(f"{after} counts with a weight >= 0", at_least(weight, 0))
+        p.require(f"{before} returns at most {rho} times", at_most(value.coeff(before), rho * weight))
+        quantity, rest = sympy.expand(quantity - weight * after), sympy.expand(rest - value.coeff(before) * before)
+    if quantity != 0 or fact.sign not in ("<=", "="):
+        p.fail("as a recursion", f"{fact.quantity} {fact.sign} ... is no upper bound on a state of the next round")
+    return Fact(state[0], "<=", rho * state[1] + rest)
+
+
+def at_start(p: Argument, quantity: sympy.Expr) -> sympy.Expr:
+    """What a sum of quantities of the next round is a round earlier than the first one."""
+    earlier = quantity.subs(dict(p.language.earlier), simultaneous=True)
+    return earlier.subs(dict(p.language.start), simultaneous=True)
+
+
+def contracted(p: Argument, mean: Fact, total: sympy.Symbol, q: sympy.Expr, count: sympy.Expr) -> Fact:
+    """A telescoped bound whose weights are w_t = (1-q)^-(t+1), t = 0 ... count-1, with their sum `total` from below.
+
+    The sum is (1 - P)/(q P), P = (1-q)^count <= exp(-q count) <= 1/2 where q count >= 1; so 1/total <= 2 q exp(-q count).
+    """
+    u, P, decay, x = sympy.symbols("u P decay x", positive=True)
+    n = sympy.Symbol("n", integer=True, nonnegative=True)
+    closed = ((1 - u) ** (-n) - 1) / u
+    p.equal("the weights' sum, 0 rounds", closed.subs(n, 0), sympy.Integer(0))
+    p.equal("the weights' sum, one more", closed.subs(n, n + 1), closed + (1 - u) ** (-(n + 1)))
+    below = p.by(ONE_MINUS, q)
+    if sympy.expand(below.slack - (sympy.exp(-q) - (1 - q))) != 0:
+        p.fail("1 - u <= exp(-u)", "the rule does not say so")
+    p.require("0 < q < 1", [sympy.Gt(q, 0, evaluate=False), sympy.Gt(1 - q, 0, evaluate=False)])
+    p.require("q times the rounds is at least 1", at_least(q * count, 1))
+    half = sympy.Rational(1, 2)
+    p.step("exp(-1) <= 1/2", lambda: everywhere(sympy.exp(-x) <= half + 0 * x, x, 1, 1))
+    known = [at_most(P, decay), at_most(decay, half)]
+    p.require("1/total from above", at_most(u * P / (1 - P), 2 * u * decay), *known)
+    value = sympy.expand(mean.value)
+    of_start = value.coeff(total, -1)
+    p.require("the start counts with a factor >= 0", at_least(of_start, 0))
+    rest = sympy.expand(value - of_start / total)
+    return Fact(mean.quantity, mean.sign, sympy.expand(2 * q * of_start) * sympy.exp(-q * count) + rest)
