@@ -55,6 +55,9 @@ _step = {eta_tilde: alpha * eta * T / 4}
 _limit = [eta_tilde <= 1 / beta]
 _limit8 = [eta_tilde <= 1 / (8 * beta)]
 _momentum = implied(alpha >= 1, "implied: alpha = 1/(1-lambda)")
+# The step sizes of the proofs to which the steps belong
+_of_case1 = implied(alpha * eta * T / 4 <= 1 / (8 * beta), "implied: the proof of case 1")
+_of_case3 = implied(alpha * eta * T / 4 <= 1 / (16 * beta), "implied: the proof of case 3")
 _clients = [*sampled, _momentum]
 _convex_clients = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")]
 _drift2 = (6144 * beta**2 * G**2 + 3072 / T * beta**2 * sigma**2) / alpha**2
@@ -251,7 +254,7 @@ fedbcgd.say(
     "thm1.step46",
     "Section 4.2, (46)",
     at_most(dist_next, before=dist_sq, inner=eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
-    when=[_momentum],
+    when=[_momentum, _of_case1],
     rests_on=["lemma10"],
     note="C_1 and C_2 of the display are the inner product and the square.",
 )
@@ -294,7 +297,7 @@ fedbcgd.say(
         square_gap=(4 * T**2 * beta * alpha**2 * eta**2 + out * 4 * T**2 * alpha**2 * eta**2 / K * beta) * gap,
         noise=4 * alpha**2 * eta**2 * T / K * sigma**2,
     ),
-    when=_clients,
+    when=[*_clients, _of_case1],
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step46", "thm1.step47", "thm1.step48", "lemma5", "lemma2"],
     note="(48) and Lemma 5 are about x^r; here they are applied at z^r.  Two lines print G for G^2, and the first of them "
@@ -374,7 +377,7 @@ fedbcgd.say(
         noise=T / M * sigma**2,
         sampling_noise=T / K * out * sigma**2,
     ),
-    when=sampled,
+    when=[*sampled, _of_case3],
     assumes=[smooth, unbiased, alike],
     rests_on=["lemma4.part1", "lemma3"],
     note="||y - x|| and ||grad f(x)|| are printed without r.",
