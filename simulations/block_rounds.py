@@ -441,4 +441,14 @@ def _far(vectors: Sequence[Vector], others: Sequence[Vector]) -> Fraction:
     return sum((_square(_plus(u, v, -1)) for u, v in zip(vectors, others, strict=True)), _ZERO) / len(vectors)
 
 
-__all__ = ["BlockRound", "Groups", "Matrix", "Vector", "advanced", "assignments", "block_round", "constants", "curvatures"]
+__all__ = [
+    "BlockRound",
+    "Groups",
+    "Matrix",
+    "Vector",
+    "advanced",
+    "assignments",
+    "block_round",
+    "constants",
+    "curvatures",
+]

@@ -9,7 +9,7 @@ from theory.fedbcgd.paper import (
     Com,
     F,
     G,
-    G_discounted,
+    G_discounted_beta,
     G_mean_sq,
     G_sq,
     K,
@@ -357,12 +357,12 @@ fedbcgd.say(
     "step",
     "thm1.step59",
     "Section 4.4, (57) to (60)",
-    at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - lam) * G_discounted),
-    when=[lam < 1],
+    at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - beta) * G_discounted_beta),
+    when=[implied(lam < 1, "implied: lambda/(1-lambda)")],
     where={gamma: lam / (1 - lam)},
     rests_on=["momentum_form"],
-    note="beta is printed for the momentum lambda.  (57) prints ||x^r - x^{r-1}||^2 = gamma^2 ||eta^2 G^r + beta "
-    "v^{r-1}||^2.  (60) sums over r: then 1/(1-beta)^2 times the sum of E||G^r||^2.",
+    note="beta, the smoothness constant, is printed for the momentum lambda.  (57) prints ||x^r - x^{r-1}||^2 = gamma^2 "
+    "||eta^2 G^r + beta v^{r-1}||^2.  (60) sums over r: then 1/(1-beta)^2 times the sum of E||G^r||^2.",
 )
 fedbcgd.say(
     "step",
@@ -389,12 +389,11 @@ fedbcgd.say(
     Bound(
         C_1,
         (
-            Term("momentum", alpha * eta * beta**2 / (2 * a) * eta**2 * gamma**2 / (1 - lam) ** 2),
+            Term("momentum", alpha * eta * beta**2 / (2 * a) * eta**2 * gamma**2 / (1 - beta) ** 2),
             Term("square", beta / 2 * eta**2 * alpha**2),
         ),
         "=",
     ),
-    when=[lam < 1],
     rests_on=["thm1.step59", "thm1.step55"],
     note="(1-beta)^2 is printed for (1-lambda)^2.",
 )

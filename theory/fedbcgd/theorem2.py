@@ -49,7 +49,16 @@ from theory.fedbcgd.paper import (
     x_star,
     z_r,
 )
-from theory.fedbcgd.setting import E, alike, sampled, smooth, smooth_samples, strongly_convex, unbiased
+from theory.fedbcgd.setting import (
+    E,
+    alike,
+    gradients_first,
+    sampled,
+    smooth,
+    smooth_samples,
+    strongly_convex,
+    unbiased,
+)
 from theory.notation import Grad, Norm
 from theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
 
@@ -151,11 +160,11 @@ fedbcgd.say(
     order(grad_sq_bar, optimisation=beta * F / R * (M / K) ** _two_thirds),
     when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients],
     where=_quarter,
-    assumes=[smooth, unbiased, smooth_samples],
+    assumes=[smooth, unbiased, smooth_samples, gradients_first],
     rests_on=["lemma18", "lemma8"],
     note=f"{_exists}  'eta_tilde = (1/4) alpha T' is printed, without eta.  (128) has z^R without its bar.  {_named}  "
     "Assumption 1 is not one of a non-convex f.  'If we initialize c_i^0 = grad f_i(x^0) then we "
-    "have Xi_0 = 0' stands at the end of the proof, and is no condition of the theorem.",
+    "have Xi_0 = 0' stands before (128), at the end of the proof; it is read as a condition of the theorem, too.",
 )
 
 # ------------------------------------------------------------------------------------------------- in the main paper
