@@ -330,16 +330,16 @@ fedbcgd.correct(
     "thm1.step48",
     suffix="four",
     when=[*sampled, M >= 4],
-    assumes=[convex, smooth_clients, unbiased, independent, alike],
-    rests_on=["lemma4.part1.corrected", "lemma2"],
+    assumes=[smooth_clients, unbiased, independent, alike],
+    rests_on=["lemma4.part1.corrected"],
     note="As printed, from four clients on.",
 )
 fedbcgd.correct(
     "thm1.step48",
     suffix="exact",
     when=[*sampled, M >= 3, Eq(sigma**2, 0)],
-    assumes=[convex, smooth_clients, unbiased, alike],
-    rests_on=["lemma4.part1.corrected", "lemma2"],
+    assumes=[smooth_clients, unbiased, alike],
+    rests_on=["lemma4.part1.corrected"],
     note="As printed, from three clients on, without noise.",
 )
 fedbcgd.correct(

@@ -348,8 +348,8 @@ fedbcgd.erratum(
 fedbcgd.erratum(
     "thm1.step66",
     "misprint",
-    "(92 beta^2/T) sigma^2/alpha^2, (68), and so (14) and (69)",
-    "96: 48 times 2, by the first display of (68).",
+    "(92 beta^2/T) sigma^2/alpha^2, (68), and so (14) and (69); (16 gamma^2 beta^2/K) G^2 eta_tilde^2, end of (68)",
+    "96: 48 times 2, by the first display of (68); and (1 - K/M) before the second, as in the line before and in (14).",
 )
 fedbcgd.erratum("thm1.step64", "misprint", "(1-beta)^2", "(1-lambda)^2.", "thm1.step64.momentum")
 fedbcgd.erratum(

@@ -48,6 +48,7 @@ from theory.fedbcgd.paper import (
     y,
     y_next,
     y_t,
+    z_r,
 )
 from theory.notation import Expectation, Grad, Inner, Norm, Value
 from theory.statement import Listing, Relations, Words, implied
@@ -271,7 +272,7 @@ fedbcgd.say(
 
 at_rest = fedbcgd.correct(
     "alg1",
-    Relations((Eq(v_r, 0),), "before the first round"),
+    Relations((Eq(z_r, x_r),), "before the first round, as v is 0 there"),
     suffix="initial",
     kind="assumption",
     rests_on=["alg1"],
