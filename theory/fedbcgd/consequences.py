@@ -773,8 +773,8 @@ def evidence() -> Iterator[Evidence]:
         yield as_evidence("fedbcgd", name, "ledger", proof(from_printed(rounds), source))
     yield as_evidence("fedbcgd", "thm2.nonconvex", "ledger", proof(telescoped18, "lemma18"))
     for name, noisy in (("four", True), ("exact", False)):
-        by = proof(many_clients(noisy), "lemma4.part1.corrected")
-        yield as_evidence("fedbcgd", f"thm1.step48.{name}", "repair", by)
+        own = proof(many_clients(noisy), "lemma4.part1.corrected")
+        yield as_evidence("fedbcgd", f"thm1.step48.{name}", "repair", own)
     yield Evidence("fedbcgd.claim.factor_1_over_N", "derivation", factor_one_over_N)
     yield Evidence("fedbcgd.claim.second_term", "derivation", second_term, ("fedbcgd.table1.fedbcgd",))
     yield Evidence("fedbcgd.claim.N_sqrt_kappa", "derivation", root_of_kappa, ("fedbcgd.thm2.main.strongly_convex",))

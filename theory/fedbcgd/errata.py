@@ -487,6 +487,6 @@ fedbcgd.erratum(
 fedbcgd.erratum(
     "thm2.main.strongly_convex",
     "misprint",
-    "'With the same noise sigma = 0 our FedBCGD is also better than SCAFFOLD', before Theorem 2",
+    "'When sigma = 0, the communication complexity of FedBCGD is also better than that of SCAFFOLD', after Theorem 2",
     "FedBCGD+, whose rate is compared: that of FedBCGD has a term in G that no step size removes.",
 )
