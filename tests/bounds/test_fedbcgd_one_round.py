@@ -38,7 +38,7 @@ FALSE = {
     "lemma4", "lemma4.part1", "lemma5", "thm1.step46", "thm1.step49", "thm1.step50", "thm1.step61",
     "lemma11", "lemma13", "lemma14", "lemma15", "lemma16", "lemma18",
 }  # fmt: skip
-SAVED = {"thm1.step46", "thm1.step49", "thm1.step50", "lemma14", "lemma15", "lemma18"}
+SAVED = {"thm1.step46", "thm1.step49", "thm1.step50", "lemma13", "lemma14", "lemma15", "lemma16", "lemma18"}
 HOLDING = [id_ for id_ in IDS if id_.removeprefix("fedbcgd.") not in FALSE]
 
 
@@ -189,7 +189,7 @@ def test_the_auxiliary_iterate_is_not_the_start() -> None:
     assert 0 < r.z[0] < r.x[0] < 1 and Fraction(w["left"]) == r.x[0] ** 2 > 2 * r.z[0] ** 2
 
 
-REACHED = ("thm1.step46", "thm1.step49", "thm1.step50", "lemma14", "lemma15", "lemma18")
+REACHED = ("thm1.step46", "thm1.step49", "thm1.step50", "lemma13", "lemma14", "lemma15", "lemma16", "lemma18")
 
 
 @pytest.mark.parametrize("name", REACHED)
@@ -198,15 +198,14 @@ def test_z_passes_the_minimum_before_x_does(name: str) -> None:
     w = verdict(f"fedbcgd.{name}").witness
     start = of_witness(w)
     assert not any(start.v) and w["round"] > 0 and start.lam > Fraction(1, 2) and start.M == 1
-    limit = {"lemma15": 1 / Fraction(81), "lemma18": 1 / Fraction(24), "lemma14": Fraction(1)}.get(name, Fraction(1, 2))
+    limits = {"lemma13": (1, 81), "lemma15": (1, 81), "lemma16": (1, 24), "lemma18": (1, 24), "lemma14": (1, 1)}
+    limit = Fraction(*limits.get(name, (1, 2)))
     assert start.alpha * start.eta * start.T <= limit
     r = after(start, w["round"])
     assert r.x[0] > 0 and (r.z[0] < r.x[0])
-    corrected = find("lemma17" if name == "lemma17" else f"{name}.corrected") if name != "thm1.step49" else None
-    if corrected is not None:
-        (to, *_) = compiled(corrected)
-        values = compared(r, to, to.inequalities)
-        assert all(one.holds for one in values)
+    for id_ in catalogue.corrected_by(f"fedbcgd.{name}"):
+        (to, *_) = compiled(catalogue.find(id_))
+        assert all(one.holds for one in compared(r, to, to.inequalities))
 
 
 @pytest.mark.parametrize("id_", [id_ for id_ in IDS if not catalogue.find(id_).corrects])

@@ -237,10 +237,10 @@ fedbcgd.erratum(
 )
 fedbcgd.erratum(
     "lemma13",
-    "missing hypothesis",
+    "breaks the statement",
     "18 T^2 beta eta^2 (f(z^r) - f*) + 18 T^2 eta^2 C, no condition on the step size; '+ eta grad f_i' in (82)",
-    "2 beta eta T <= 1, and about x^r: with momentum the clients do not start from z^r.  (82) has the sign of the "
-    "gradients wrong.  (83) pulls the expectation of c_i into the norm.",
+    "About x^r: with momentum the clients do not start from z^r, so the drift from it is not 0 at T = 1.  For "
+    "2 beta eta T <= 1.  (82) has the sign of the gradients wrong.  (83) pulls the expectation of c_i into the norm.",
     "lemma13.corrected",
 )
 fedbcgd.erratum(
@@ -261,9 +261,9 @@ fedbcgd.erratum(
 )
 fedbcgd.erratum(
     "lemma16",
-    "missing hypothesis",
-    "no condition on the step size",
-    "2 beta eta T <= 1, and about x^r.  (116) has ||grad f(z^r)|| without its square.",
+    "breaks the statement",
+    "the drift from z^r; no condition on the step size",
+    "About x^r, from which the clients start.  For 2 beta eta T <= 1.  (116) has ||grad f(z^r)|| without its square.",
     "lemma16.corrected",
 )
 fedbcgd.erratum(
