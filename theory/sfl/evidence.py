@@ -179,10 +179,17 @@ def group_constants(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(claim, Relations)
     functions, printed = {}, {}
     for relation in claim.relations:
-        if isinstance(relation.lhs, Value):
-            functions[relation.lhs.args[0].name] = relation.rhs
+        letters = relation.lhs.atoms(Value) or relation.lhs.free_symbols
+        if len(letters) != 1:
+            return Verdict(
+                Status.REFUTED, f"{relation} says nothing of a constant", witness={"relation": str(relation)}
+            )
+        (of,) = letters
+        value = relation.rhs * of / relation.lhs
+        if isinstance(of, Value):
+            functions[of.args[0].name] = value
         else:
-            printed[relation.lhs.name] = relation.rhs
+            printed[of.name] = value
     x = next(iter(set().union(*(f.free_symbols for f in functions.values()))))
     mean = sympy.Add(*functions.values()) / len(functions)
     (x_star,) = sympy.solve(sympy.diff(mean, x), x)
