@@ -45,6 +45,8 @@ from theory.sfl.sequential import (
     nonconvex_step,
     nonconvex_sublinear,
     sampled,
+    started,
+    started_nonconvex,
     strongly_convex_step,
     sublinear,
     theorem,
@@ -159,10 +161,11 @@ sfl.say(
         noise_drift=L * sigma**2 / (mu**2 * K * R**2),
         heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
     ),
-    when=[curved, *sampled],
+    when=[curved, long_enough, *sampled],
     assumes=convex_cases,
     rests_on=["eq71", "lemma7.eq39"],
-    note="Remark: (M-S)/(S(M-1)) is about (1 - S/M)/S for large M.",
+    note="Remark: (M-S)/(S(M-1)) is about (1 - S/M)/S for large M.  The range of eta_tilde, and with it R >= 6 L / mu, is "
+    "read from Theorem 2 and Corollary 2, as for (71).",
 )
 
 # E.2: general convex
@@ -194,7 +197,7 @@ sfl.say(
         heterogeneity=(L * zeta_star**2 * D**4) ** _third / R**_two_thirds,
         optimisation=L * D**2 / R,
     ),
-    when=few,
+    when=[*few, started],
     assumes=convex_cases,
     rests_on=["eq73", "lemma8.eq45"],
     note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, at most twice smaller.",
@@ -291,7 +294,7 @@ sfl.say(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
         optimisation=L * beta * A / R,
     ),
-    when=few,
+    when=[*few, started_nonconvex],
     assumes=nonconvex_case,
     rests_on=["eq80", "lemma8.eq45"],
     note=vanishing,
@@ -374,6 +377,7 @@ sfl.say(
         heterogeneity=(L * zeta_star**2 * D**4) ** _third / R**_two_thirds,
         optimisation=L * D**2 / R,
     ),
+    when=[started],
     assumes=convex_cases,
     rests_on=["thm2.general_convex", "lemma8.eq45"],
 )
@@ -388,6 +392,7 @@ sfl.say(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
         optimisation=L * beta * A / R,
     ),
+    when=[started_nonconvex],
     assumes=nonconvex_case,
     rests_on=["thm2.nonconvex", "lemma8.eq45"],
     note=vanishing,

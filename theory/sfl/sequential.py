@@ -83,6 +83,12 @@ sampled: list[Condition] = [
 ]
 few: list[Condition] = [implied(S <= M, "implied: S of M clients without replacement")]
 
+# The step size tuned by Lemma 8 is 0 at an optimal start: nobody would run that
+started = implied(D > 0, "read: a start that is not optimal, for which Lemma 8 has a step size")
+started_nonconvex = implied(A > 0, "read: a start that is not optimal, for which Lemma 8 has a step size")
+# One reading for all strongly convex orders: the range of Theorem 1, which is not empty for R >= 6 L / mu
+long_enough = implied(6 * L / mu <= R, "read: the printed range 1/(mu R) <= eta_tilde <= 1/(6 L) is not empty")
+
 # Variance of the mean of S clients sampled without replacement from M, per unit of zeta_star^2 (Lemma 3)
 left_out = (M - S) / (S * (M - 1))
 
@@ -308,9 +314,10 @@ sfl.say(
         noise_drift=L * sigma**2 / (mu**2 * S * K * R**2),
         heterogeneity=L * zeta_star**2 / (mu**2 * S * R**2),
     ),
-    when=[curved, *sampled],
+    when=[curved, long_enough, *sampled],
     assumes=convex_cases,
     rests_on=["eq42", "lemma7.eq39"],
+    note="The range of eta_tilde, and with it R >= 6 L / mu, is read from Theorem 1 and Corollary 1, as for (42).",
 )
 
 # D.2: general convex
@@ -356,7 +363,7 @@ sfl.say(
         heterogeneity=(L * zeta_star**2 * D**4) ** Rational(1, 3) / (S ** Rational(1, 3) * R ** Rational(2, 3)),
         optimisation=L * D**2 / R,
     ),
-    when=few,
+    when=[*few, started],
     assumes=convex_cases,
     rests_on=["eq46", "lemma8.eq45"],
     note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, at most twice smaller.",
@@ -518,7 +525,7 @@ sfl.say(
         heterogeneity=(L**2 * zeta**2 * A**2) ** Rational(1, 3) / (S ** Rational(1, 3) * R ** Rational(2, 3)),
         optimisation=L * beta * A / R,
     ),
-    when=few,
+    when=[*few, started_nonconvex],
     assumes=nonconvex_case,
     rests_on=["eq54", "lemma8.eq45"],
     note=vanishing,
@@ -619,7 +626,6 @@ theorem(
 )
 
 _third, _two_thirds = Rational(1, 3), Rational(2, 3)
-long_enough = implied(6 * L / mu <= R, "implied by the printed 1/(mu R) <= eta_tilde <= 1/(6 L)")
 
 sfl.say(
     "corollary",
@@ -647,6 +653,7 @@ sfl.say(
         heterogeneity=(L * zeta_star**2 * D**4) ** _third / (M**_third * R**_two_thirds),
         optimisation=L * D**2 / R,
     ),
+    when=[started],
     assumes=convex_cases,
     rests_on=["thm1.general_convex", "lemma8.eq45"],
 )
@@ -661,6 +668,7 @@ sfl.say(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / (M**_third * R**_two_thirds),
         optimisation=L * beta * A / R,
     ),
+    when=[started_nonconvex],
     assumes=nonconvex_case,
     rests_on=["thm1.nonconvex", "lemma8.eq45"],
     note=vanishing,

@@ -9,6 +9,7 @@ from theory.sfl.paper import (
     F_fun,
     F_m,
     F_star,
+    K,
     L,
     M,
     beta,
@@ -145,7 +146,16 @@ sfl.say(
     ),
     rests_on=["alg1", "alg2", "alg3", "alg4"],
     note="The formulas put the sentence: x = [x_c; x_s] after any number of rounds, from the same start, orders and "
-    "samples. Algorithms 1 and 2 give all clients the same number of steps, so tau_m = K.",
+    "samples.  Table 4 and Algorithms 3 and 4 have tau_m local steps with client pi_m, Algorithms 1 and 2 have K with all.",
+)
+
+tau_m = sfl.symbol(
+    "tau_m", r"\tau_m", "number of local steps with client pi_m (Appendix A)", integer=True, positive=True
+)
+sfl.correct(
+    "claim.ssl_equiv",
+    when=[Eq(tau_m, K)],
+    note="With as many local steps at every client.",
 )
 
 sfl.say(
