@@ -110,6 +110,21 @@ fedcom.correct(
     "proved: runs on quadratics converge for L eta tau <= 4 k/d, and some diverge at 7.5 k/d.",
 )
 fedcom.correct(
+    "alg5",
+    Listing(
+        tuple(
+            {
+                **dict(_listing("alg5")),
+                11: "    delta_j^(r+1) = delta_j^(r) + (1/(eta*tau)) * ((w^(r) - w_j^(tau,r)) - u^(r))",
+                12: "    nu_j^(r+1) = nu_j^(r) + (w^(r) - w_j^(tau,r)) - u_j^(r)",
+            }.items()
+        )
+    ),
+    suffix="own",
+    note="The same without damping: the client's own progress of this round, which it knows, in the place of its message.  "
+    "Not proved: runs on quadratics converge.",
+)
+fedcom.correct(
     "thmE4.items",
     Relations(
         (
