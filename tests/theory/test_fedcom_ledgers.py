@@ -124,14 +124,10 @@ def test_lower_bounds_lie_below_every_step_size(rounds: int, steps: int, count: 
         assert noise or float(least) == pytest.approx(square.min(), rel=1e-3)  # attained without noise
 
 
-def test_conditions_on_the_learning_rate() -> None:
-    for name, status in (
-        ("cond21", Status.PROVED),
-        ("cond61", Status.PROVED),
-        ("cond78", Status.REFUTED),
-        ("cond78.corrected", Status.PROVED),
-    ):
-        assert verdict(name, "derivation").status is status
+def test_a_condition_on_the_learning_rate_is_put_to_no_proof() -> None:
+    for name in ("cond21", "cond61", "cond78"):
+        assert catalogue.find(f"fedcom.{name}").kind == "definition"
+        assert all(kind == "units" for own, kind in EVIDENCE if own == name)
 
 
 def test_items_of_the_proof() -> None:
