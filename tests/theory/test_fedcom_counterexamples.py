@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 from sympy import Rational, exp
 
@@ -62,7 +63,7 @@ def test_a_gamma_beyond_every_power_of_R_is_not_refuted() -> None:
 def test_the_recursion_is_that_of_the_algorithm() -> None:
     """Against `simulations`, with the same coins for both clients, d = 1."""
     step, steps, rounds, glob = 0.05, 3, 12, 1.5
-    H, b = [[[1.0]], [[0.5]]], [[1.0], [-1.0]]
+    H, b = np.array([[[1.0]], [[0.5]]]), np.array([[1.0], [-1.0]])
     problem = Quadratic(H, b, 0.0, "two quadratics")
     algorithm = FedCOMGATE(steps, step, glob, Sparsifier(Fraction(1, 1 + Q), True))
     measured = expectation(problem, algorithm, rounds=rounds, x0=1.0, record=("dist2",), at=[rounds]).dist2.values[

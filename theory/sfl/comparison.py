@@ -21,6 +21,7 @@ from theory.sfl.paper import (
     zeta_star,
 )
 from theory.sfl.sequential import convex_cases, curved, long_enough, sampled
+from theory.sfl.setting import independent
 from theory.statement import Order, Words, soft_order
 
 # Table 1: constants and polylogarithmic factors omitted, strongly convex case
@@ -90,7 +91,7 @@ sfl.say(
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
     when=[curved, long_enough],
-    assumes=convex_cases,
+    assumes=[*convex_cases, independent],
     rests_on=["cor2.strongly_convex"],
     note=faster,
 )
@@ -124,7 +125,7 @@ sfl.say(
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
     when=[curved, long_enough, *sampled],
-    assumes=convex_cases,
+    assumes=[*convex_cases, independent],
     rests_on=["eq72"],
     note=faster,
 )

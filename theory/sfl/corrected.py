@@ -60,7 +60,7 @@ from theory.sfl.sequential import (
     started_nonconvex,
     w_r,
 )
-from theory.sfl.setting import heterogeneity, lower_bounded, smooth, unbiased, variance
+from theory.sfl.setting import heterogeneity, independent, lower_bounded, smooth, unbiased, variance
 from theory.statement import Application, Relations, Words, at_most, equal_to, implied, order, soft_order
 
 _half, _third, _two_thirds = Rational(1, 2), Rational(1, 3), Rational(2, 3)
@@ -330,7 +330,7 @@ sfl.correct(
         drift=L**2 * eta / 2 * Ecal_r,
     ),
     when=[eta <= 1 / (6 * L * K), *sampled],
-    assumes=_descending,
+    assumes=[*_descending, independent],
     rests_on=["alg2", "eq16", "lemma1", "lemma3.mean", "lemma3.swor", "eq15", "eq68"],
     note=_only_descending,
 )

@@ -187,6 +187,7 @@ _MISPRINTS = [
     ("table1.pfl_koloskova", "note (3): weaker than Assumption 3b", "weaker than Assumption 2", ""),
     ("claim.biased", "no unbiased estimator of the global objective", "of its gradient", ""),
     ("nn.grid", "the best learning rate of PFL is smaller than that of SFL", "larger: Tables 9, 10 and Figure 2", ""),
+    ("lemma11", "after (66), grad F_pi_m(xi_mk) for e_i of Lemma 1", "grad F_pi_m(x_mk)", ""),
     ("bregman", "'strictly non-negative' for a convex h", "non-negative: it is 0 at x = y", ""),
     ("step.eq30", "after (30), grad F_pi_m(xi_mk) for e_i of Lemma 1", "grad F_pi_m(x_mk)", ""),
     ("step.eq51", "after (51), grad F_pi_m(xi_mk) for e_i of Lemma 1", "grad F_pi_m(x_mk)", ""),

@@ -8,6 +8,7 @@ from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
 from theory.sfl.paper import (
     F_fun,
     F_m,
+    F_pi_m,
     F_star,
     K,
     L,
@@ -212,6 +213,23 @@ variance = sfl.say(
     "asm.variance",
     "Assumption 2, (1)",
     Relations((Le(Expectation(Norm(Grad(f_m, x) - Grad(F_m, x)) ** 2), sigma**2),), "for every client m"),
+)
+_noise_of_one, _noise_of_other = Grad(f_m, x) - Grad(F_m, x), Grad(f_pi_m, y) - Grad(F_pi_m, y)
+independent = sfl.say(
+    "assumption",
+    "asm.independent",
+    "Section 2, 'Challenges'; Appendix E.1.1, (66)",
+    Relations(
+        (
+            Eq(
+                Expectation(Norm(_noise_of_one + _noise_of_other) ** 2),
+                Expectation(Norm(_noise_of_one) ** 2) + Expectation(Norm(_noise_of_other) ** 2),
+            ),
+        ),
+        "in PFL the local updates across clients are mutually independent when conditional on all the randomness prior to "
+        "the round: the noise of any two clients, m and pi_m, is uncorrelated",
+    ),
+    note="No numbered assumption; (66), and with it Theorem 2, uses it.",
 )
 heterogeneity = sfl.say(
     "assumption",
