@@ -15,6 +15,8 @@ from theory.fedcom import consequences
 from theory.fedcom.consequences import noiseless, noisy
 from theory.fedcom.heterogeneous import contraction78
 from theory.fedcom.ledgers import LEDGERS, REPAIRS
+from theory.fedcom.paper import kappa
+from theory.proofs.ledger import Ledger
 from theory.statement import Bound, Condition, Evidence, Rates, Status, Verdict
 
 EVIDENCE = {(e.statement.removeprefix("fedcom."), e.kind): e for e in consequences.evidence()}
@@ -128,6 +130,17 @@ def test_a_condition_on_the_learning_rate_is_put_to_no_proof() -> None:
     for name in ("cond21", "cond61", "cond78"):
         assert catalogue.find(f"fedcom.{name}").kind == "definition"
         assert all(kind == "units" for own, kind in EVIDENCE if own == name)
+
+
+def test_rates_with_kappa_reach_epsilon_and_not_kappa_epsilon() -> None:
+    """With 1/kappa of the local steps of Corollary D.8 the noise is of the order of kappa epsilon: too much."""
+    rate, _ = consequences.rates_of(catalogue.find("fedcom.corD8"))
+    for steps, status in ((rate.steps, Status.PROVED), (rate.steps / kappa, Status.BROKEN)):
+        ledger = Ledger([])
+        consequences.reaches(ledger, replace(rate, steps=steps), consequences._polyak_D)
+        found = ledger.verdict()
+        assert found.status is status
+    assert "noise is of order epsilon" in str(found.witness["step"])
 
 
 def test_items_of_the_proof() -> None:
