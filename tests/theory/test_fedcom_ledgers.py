@@ -140,7 +140,7 @@ def test_rates_with_kappa_reach_epsilon_and_not_kappa_epsilon() -> None:
         consequences.reaches(ledger, replace(rate, steps=steps), consequences._polyak_D)
         found = ledger.verdict()
         assert found.status is status
-    assert "noise is of order epsilon" in str(found.witness["step"])
+    assert "is of order epsilon" in str(found.witness["step"])
 
 
 def test_items_of_the_proof() -> None:
