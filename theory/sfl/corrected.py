@@ -52,12 +52,12 @@ from theory.sfl.paper import (
     zeta_star,
 )
 from theory.sfl.sequential import (
+    above_optimum,
     few,
     growing,
     left_out,
     nonconvex_sublinear,
     sampled,
-    started_nonconvex,
     w_r,
 )
 from theory.sfl.setting import heterogeneity, independent, lower_bounded, smooth, unbiased, variance
@@ -301,7 +301,7 @@ sfl.correct(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / (S**_third * R**_two_thirds),
         optimisation=L * (1 + beta / sqrt(S) + beta**2 * left_out) * A / R,
     ),
-    when=[*sampled, started_nonconvex],
+    when=[*sampled, above_optimum],
     rests_on=["eq54.corrected", "lemma8.eq45.corrected"],
     note="",
 )
@@ -385,7 +385,7 @@ sfl.correct(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
         optimisation=L * (1 + beta + beta**2 * left_out) * A / R,
     ),
-    when=[*sampled, started_nonconvex],
+    when=[*sampled, above_optimum],
     rests_on=["eq80.corrected", "lemma8.eq45.corrected"],
     note="",
 )

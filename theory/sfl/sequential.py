@@ -83,9 +83,9 @@ sampled: list[Condition] = [
 ]
 few: list[Condition] = [implied(S <= M, "implied: S of M clients without replacement")]
 
-# The step size tuned by Lemma 8 is 0 at an optimal start: nobody would run that
-started = implied(D > 0, "read: a start that is not optimal, for which Lemma 8 has a step size")
-started_nonconvex = implied(A > 0, "read: a start that is not optimal, for which Lemma 8 has a step size")
+# Where a step size is tuned to the distance to go, there is one
+away_from_optimum = implied(D > 0, "implied: otherwise the tuned step size is 0")
+above_optimum = implied(A > 0, "implied: otherwise the tuned step size is 0")
 # One reading for all strongly convex orders: the range of Theorem 1, which is not empty for R >= 6 L / mu
 long_enough = implied(6 * L / mu <= R, "read: the printed range 1/(mu R) <= eta_tilde <= 1/(6 L) is not empty")
 
@@ -363,7 +363,7 @@ sfl.say(
         heterogeneity=(L * zeta_star**2 * D**4) ** Rational(1, 3) / (S ** Rational(1, 3) * R ** Rational(2, 3)),
         optimisation=L * D**2 / R,
     ),
-    when=[*few, started],
+    when=[*few, away_from_optimum],
     assumes=convex_cases,
     rests_on=["eq46", "lemma8.eq45"],
     note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, at most twice smaller.",
@@ -525,7 +525,7 @@ sfl.say(
         heterogeneity=(L**2 * zeta**2 * A**2) ** Rational(1, 3) / (S ** Rational(1, 3) * R ** Rational(2, 3)),
         optimisation=L * beta * A / R,
     ),
-    when=[*few, started_nonconvex],
+    when=[*few, above_optimum],
     assumes=nonconvex_case,
     rests_on=["eq54", "lemma8.eq45"],
     note=vanishing,
@@ -653,7 +653,7 @@ sfl.say(
         heterogeneity=(L * zeta_star**2 * D**4) ** _third / (M**_third * R**_two_thirds),
         optimisation=L * D**2 / R,
     ),
-    when=[started],
+    when=[away_from_optimum],
     assumes=convex_cases,
     rests_on=["thm1.general_convex", "lemma8.eq45"],
 )
@@ -668,7 +668,7 @@ sfl.say(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / (M**_third * R**_two_thirds),
         optimisation=L * beta * A / R,
     ),
-    when=[started_nonconvex],
+    when=[above_optimum],
     assumes=nonconvex_case,
     rests_on=["thm1.nonconvex", "lemma8.eq45"],
     note=vanishing,
