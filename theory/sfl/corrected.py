@@ -145,16 +145,6 @@ sfl.correct(
     note="Explicit, with the gamma^3 term. The printed choice divides by c, which is c1 = 0 for sigma = 0 and S = M.",
 )
 
-# Lemma 8, with a choice of the step size that does not divide by c1 or c2, which may be 0
-
-_rate = r0 / (T + 1)
-sfl.correct(
-    "lemma8.eq45",
-    when=[implied(r0 > 0, "needed: otherwise the step size is 0")],
-    where={gamma: 1 / Max((c1 / _rate) ** _half, (c2 / _rate) ** _third, d)},
-    note="The printed minimum, without its divisions by c1 and c2.",
-)
-
 # (41), (42), (46): eta_tilde = S K eta
 
 _by_S = {eta_tilde: S * K * eta}
