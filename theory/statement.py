@@ -297,12 +297,12 @@ class Statement:
         return replace(self, claim=claim)
 
 
-PremiseKind = Literal["claim", "property", "rule", "condition", "definition", "algorithm"]
+PremiseKind = Literal["claim", "property", "rule", "condition", "algorithm", "inference"]
 
 
 @dataclass(frozen=True, order=True)
 class Premise:
-    """What a proof obtained, by kind: the id of a statement, the name of a property or of a rule, a condition in words."""
+    """What a proof obtained: the id of a statement, the name of a property or rule, a condition, an inference in words."""
 
     kind: PremiseKind
     name: str

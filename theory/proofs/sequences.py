@@ -43,4 +43,5 @@ def telescope(
     p.require("the weights' sum is positive", sympy.Gt(total, 0, evaluate=False))
     if after.is_nonnegative is not True:
         p.require("the last state is not negative", at_least(after, 0))
-    return Fact(progress, "<=", sympy.expand((start / total + noise) / gained))
+    reason = "the recursion times its weights, added up over the rounds; the last state is dropped"
+    return p.by_hand(reason, progress, "<=", sympy.expand((start / total + noise) / gained), recursion)

@@ -134,7 +134,7 @@ def tune(p: Argument, bound: str, recursion: str, letters: Mapping[sympy.Expr, s
     if p.start_of(state[1]) != at[r0]:
         p.fail("the start", f"the lemma is applied from {at[r0]}, a run starts from {p.start_of(state[1])}")
     given = {"lemma7.cubic" if a in at else "lemma8": fact}
-    mean = p.average(Fact(of, "<=", sympy.Integer(0)), of, sympy.Integer(1)).quantity
+    mean = p.average(fact, of, sympy.Integer(1)).quantity
 
     def noisy() -> None:
         p.claim(lemma, at, given=given, under=under)
@@ -156,7 +156,8 @@ def tune(p: Argument, bound: str, recursion: str, letters: Mapping[sympy.Expr, s
 
 def at_step(p: Argument, recursion: Fact, step: sympy.Symbol, chosen: sympy.Expr) -> Fact:
     """A recursion that was derived for every step size up to a limit, at one of them."""
-    return Fact(recursion.quantity, recursion.sign, recursion.value.subs(step, chosen))
+    value = recursion.value.subs(step, chosen)
+    return p.by_hand("at one of the step sizes", recursion.quantity, recursion.sign, value, recursion)
 
 
 def application(bound: Statement, letters: Mapping[sympy.Expr, sympy.Expr]) -> tuple[dict[sympy.Expr, sympy.Expr], str]:
@@ -191,7 +192,7 @@ def eq39(p: Argument) -> None:
 def tuning(p: Argument) -> None:
     """The printed choice of gamma is that of (39), and 1/(2a(T+1)) <= log 2/(aT), as noted there."""
     choice = catalogue.find("sfl.lemma7.eq39").where[gamma]
-    p.conclude(Fact(gamma, "=", choice))
+    p.conclude(p.by_hand("the step size of (39)", gamma, "=", choice))
     y, q = sympy.Symbol("x", real=True), sympy.Symbol("log2", positive=True)
     p.step("log 2 >= 1/2", lambda: everywhere(sympy.log(y) >= Rational(1, 2) + 0 * y, y, 2, 2))
     p.require("1/(2a(T+1)) <= log 2/(aT)", at_most(1 / (2 * a * (T + 1)), q / (a * T)), at_least(q, Rational(1, 2)))
