@@ -140,7 +140,7 @@ def bound(
     lenient: Annotated[bool, typer.Option("--lenient", help="evaluate outside the conditions too")] = False,
 ) -> None:
     """Evaluate a bound at numbers: its value, terms and violated conditions (an error without --lenient or --json)."""
-    from bounds import evaluate
+    from bounds.evaluate import adds_up, claim_of, evaluate
 
     result = evaluate(id_, strict=not (lenient or as_json), **numbers(values, lists_of(id_)))
     if as_json:
@@ -149,7 +149,8 @@ def bound(
     table = Table("term", "value", box=None, pad_edge=False)
     for name, value in result.terms.items():
         table.add_row(name, f"{value:.6g}")
-    table.add_row("sum", f"{result.value:.6g}")
+    if result.value is not None:
+        table.add_row("sum" if adds_up(claim_of(catalogue.find(id_))) else "value", f"{result.value:.6g}")
     console().print(table)
     for violation in result.violations:
         console().print(f"outside its conditions: {violation}")

@@ -70,6 +70,22 @@ def test_bound_in_words_and_outside_the_conditions(call) -> None:
     assert status == 0 and "outside its conditions" in out
 
 
+def test_bound_of_a_definition_and_of_a_condition(call) -> None:
+    """A minimum is printed as a minimum; the sides of a condition add up to nothing."""
+    letters = ["M=51", "K=7", "N=2", "alpha=1", "beta=37.0047", "mu=0.134963"]
+    status, out, _ = call("bound", "fedbcgd.thm2.strongly_convex.exponent", *letters)
+    rows = [line.split() for line in out.splitlines()]
+    assert status == 0
+    assert rows[1:] == [["clients", "0.242857"], ["condition", "2.25135e-05"], ["value", "2.25135e-05"]]
+    _, out, _ = call("bound", "fedbcgd.thm2.strongly_convex.exponent", *letters, "--json")
+    assert json.loads(out)["value"] == pytest.approx(0.134963 / (162 * 37.0047))
+    letters = ["L=1", "eta=0.01", "gamma=1", "tau=2", "q=1"]
+    status, out, _ = call("bound", "fedcom.cond61", *letters)
+    assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["term", "first", "second"]
+    _, out, _ = call("bound", "fedcom.cond61", *letters, "--json")
+    assert json.loads(out)["value"] is None and list(json.loads(out)["terms"]) == ["first", "second"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -85,6 +101,7 @@ def test_bound_in_words_and_outside_the_conditions(call) -> None:
         (["bound", THEOREM, *[v.replace("D=1", "D=nan") for v in VALUES], "eta_tilde=0.1"], "D = nan"),
         (["bound", "sfl.eq12", "L=1"], "is no bound"),
         (["tune", THEOREM, *[v.replace("R=100", "R=10") for v in VALUES]], "no eta_tilde is admissible"),
+        (["tune", "fedcom.cond61", "L=1", "gamma=1", "tau=2", "q=1"], "is a definition: expected a bound"),
         (["compare", THEOREM, "sfl.thm1.nonconvex"], "expected the same quantity"),
         (["figures", "sfl_fig2"], "unknown figure"),
         (["verify", "sfl.thm1", "--json"], "unknown statement"),
