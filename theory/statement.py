@@ -189,6 +189,12 @@ class Relations:
         """The named parts."""
         return tuple(Term(name, value) for name, value in self.parts)
 
+    @property
+    def defined(self) -> sympy.Expr | None:
+        """What their one equality sets its left side to; None where they are no definition."""
+        only = self.relations[0] if len(self.relations) == 1 else None
+        return only.rhs if isinstance(only, sympy.Eq) else None
+
 
 @dataclass(frozen=True)
 class Listing:
