@@ -18,6 +18,7 @@ from sympy import Eq, Le, Rational, exp, sqrt
 
 from theory.fedbcgd.paper import (
     C_0,
+    C_1,
     C_prev,
     C_r,
     Com,
@@ -25,6 +26,7 @@ from theory.fedbcgd.paper import (
     Dc_sum,
     F,
     G,
+    G_discounted,
     G_r,
     G_sq,
     K,
@@ -33,6 +35,7 @@ from theory.fedbcgd.paper import (
     R,
     S,
     T,
+    a,
     alpha,
     avg_grad_sq,
     beta,
@@ -80,6 +83,7 @@ from theory.fedbcgd.paper import (
     x_r,
     y_next,
     y_t,
+    zx_sq,
 )
 from theory.fedbcgd.setting import (
     alg1_lines,
@@ -97,7 +101,7 @@ from theory.fedbcgd.setting import (
     unbiased,
 )
 from theory.notation import Grad
-from theory.statement import Listing, Order, Relations, at_most, equal_to, implied, order, soft_order
+from theory.statement import Bound, Listing, Order, Relations, Term, at_most, equal_to, implied, order, soft_order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
 spread = (M - K) / (K * (M - 1))  # of the mean of K of M, drawn without replacement
@@ -302,6 +306,44 @@ fedbcgd.correct(
     where={alpha: 1 / (1 - lam)},
     rests_on=["momentum_form.corrected"],
     note="A recursion for the momentum, by convexity of the square: v^{r+1} is lambda v^r + (1-lambda) (-alpha eta G^r).",
+)
+fedbcgd.correct(
+    "thm1.step59",
+    at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - lam) * G_discounted),
+    suffix="momentum",
+    when=[lam < 1],
+    assumes=[at_rest],
+    rests_on=["momentum_form.corrected", "thm1.step59.corrected"],
+    note="As printed, with lambda for beta, of the rounds before: (45) makes v^{r+1} of G^r.",
+)
+_per_square = [
+    Term("momentum", alpha * eta * beta**2 / (2 * a) * eta**2 * gamma**2 / (1 - lam) ** 2),
+    Term("square", beta / 2 * eta**2 * alpha**2),
+]
+fedbcgd.correct(
+    "thm1.step64",
+    Bound(C_1, tuple(_per_square), "="),
+    suffix="momentum",
+    when=letters,
+    assumes=[smooth_clients, unbiased, at_rest],
+    rests_on=["thm1.step59.momentum", "thm1.step55", "thm1.step56"],
+    note="As printed, with lambda for beta.",
+)
+fedbcgd.correct(
+    "thm1.step48",
+    suffix="four",
+    when=[*sampled, M >= 4],
+    assumes=[smooth_clients, unbiased, independent, alike],
+    rests_on=["lemma4.part1.corrected"],
+    note="As printed, from four clients on.",
+)
+fedbcgd.correct(
+    "thm1.step48",
+    suffix="exact",
+    when=[*sampled, M >= 3, Eq(sigma**2, 0)],
+    assumes=[smooth_clients, unbiased, alike],
+    rests_on=["lemma4.part1.corrected"],
+    note="As printed, from three clients on, without noise.",
 )
 fedbcgd.correct(
     "thm1.step61",

@@ -174,7 +174,8 @@ def at_zero(name: str) -> Fact:
 def averaged(p: Argument, name: str, fact: Fact, *others: Fact) -> None:
     """mu = 0: the rounds r = 0 ... R, all with the same weight, from the recursion of `name` at mu = 0."""
     recursion = at_zero(name)
-    p.compare(f"{name} at mu = 0", with_gap_and_lag(p, fact, recursion.quantity, *others), recursion)
+    fact = with_gap_and_lag(p, fact, recursion.quantity, *others)
+    recursion = p.weakened(f"{name} at mu = 0", fact, recursion)
     mean = whole_run(p, recursion, gap_x, sympy.Integer(1), R + 1)
     p.conclude(p.average(mean, gap_x, sympy.Integer(1)))
 
@@ -211,7 +212,7 @@ def nonconvex(p: Argument) -> None:
     rest = sympy.expand(fact.value)
     noise = sympy.expand(rest - sum(rest.coeff(one) * one for one in (gap, v_sq, grad_sq_x)))
     simpler = Fact(fact.quantity, "<=", gap + weight * v_sq - eta_tilde * grad_sq_x + noise)
-    p.compare("the progress is at least eta_tilde", fact, simpler)
+    simpler = p.weakened("the progress is at least eta_tilde", fact, simpler)
     mean = whole_run(p, simpler, grad_sq_x, sympy.Integer(1), R)
     p.conclude(p.average(mean, grad_sq_x, sympy.Integer(1)))
 
@@ -221,7 +222,7 @@ def lemma18(p: Argument) -> None:
     part = sympy.Symbol("part", positive=True)
     square = p.claim("lemma11.nonconvex")
     simpler = Fact(G_sq, "<=", square.value + lag * (2 * T**2 - sympy.expand(square.value.coeff(lag))))
-    p.compare("the spread of a sample's mean is at most 1", square, simpler)
+    simpler = p.weakened("the spread of a sample's mean is at most 1", square, simpler)
     dimensionless(p, {lam: 1 - 1 / alpha, K: part * M}, {part: K / M})
     quantity = sympy.expand(p.read(p.goal().quantity))
     fact = p.put(p.claim("thm1.step55"), rounds.gradients_inner(p, FEDBCGD_PLUS))
@@ -245,10 +246,10 @@ def step49(p: Argument) -> None:
     square, drift = p.claim("thm1.step48"), p.claim("lemma5")
     gradients = p.put(p.have("summed", grad_sq, "=", M * mean_grad_sq), p.claim("lemma2"))
     gaps = p.have("the clients start from z^r, not x^r = z^r - gamma v^r", gap_x, "=", gap)
-    drifts = p.have("the drift is that from z^r", drift_x, "=", drift_z)
-    at_z = p.put(square, gaps, drifts)
-    drift = p.put(Fact(drift_z, drift.sign, drift.value), p.put(gradients, gaps))
-    p.conclude(p.put(fact, at_z, drift))
+    from_z = p.have("the drift from x^r is that from z^r", drift_x, "=", drift_z)
+    from_x = p.have("the drift from z^r is that from x^r", drift_z, "=", drift_x)
+    drift = p.put(from_x, p.put(drift, p.put(gradients, gaps)))
+    p.conclude(p.put(fact, p.put(square, gaps, from_z), drift))
 
 
 def step50(p: Argument) -> None:
@@ -258,19 +259,19 @@ def step50(p: Argument) -> None:
     bracket = -value.coeff(gap)
     p.require("the bracket is at least alpha eta T/4", at_least(bracket / eta_tilde, 1))
     rest = sympy.expand((value + bracket * gap - fact.quantity) / eta_tilde)
-    p.conclude(Fact(gap, fact.sign, rest))
+    p.conclude(p.by_hand("the gap on the left, divided by alpha eta T/4", gap, fact.sign, rest, fact))
 
 
-def momentum_printed(p: Argument) -> None:
-    """(57) to (59), by induction over the rounds; G^r leads to x^r there, and there is no momentum at the start.
+def discounted(p: Argument) -> None:
+    """(57) to (59), by induction over the rounds from no momentum at the start.
 
-    E||v^r||^2 <= eta^2/(1 - lambda) times the discounted sum, which grows to lambda times itself and E||G^r||^2.
+    E||v^r||^2 <= eta^2/(1 - lambda) times the discounted sum, which a round makes lambda times itself and E||G^r||^2.
     """
     p.needs(Property.AT_REST)
     share_ = eta**2 / (1 - lam)
-    before = Fact(v_sq, "<=", share_ * G_discounted)
+    before = p.by_hand("the rounds before, by induction", v_sq, "<=", share_ * G_discounted)
     after = Fact(v_next_sq, "<=", share_ * (lam * G_discounted + G_sq))
-    p.compare("from round to round", p.put(p.claim("thm1.step59.corrected"), before), after)
+    p.weakened("from round to round", p.put(p.claim("thm1.step59.corrected"), before), after)
     moved = p.have("z^r - x^r = gamma v^r", zx_sq, "=", gamma**2 * v_sq)
     p.conclude(p.put(replace(moved, value=p.read(moved.value)), before))
 
@@ -314,39 +315,28 @@ def square_nonconvex_printed(p: Argument) -> None:
 
 def collected(p: Argument) -> None:
     """(64): what (55), (56) and (59), summed over the rounds as in (60), put before E||G^r||^2."""
-    p.conclude(per_square(p, {}))
-
-
-def per_square(p: Argument, at: Letters) -> Fact:
-    """C_1, from the claims of which it is made, their letters replaced."""
-    smooth, inner_ = p.claim("thm1.step55", at), p.claim("thm1.step56", at)
+    smooth, inner_, momentum = p.claim("thm1.step55"), p.claim("thm1.step56"), p.claim("thm1.step59.momentum")
     moved = sympy.expand(smooth.value).coeff(inner_grad) * sympy.expand(inner_.value).coeff(zx_sq)
-    of_round = sympy.expand(p.claim("thm1.step59", at).value).coeff(G_discounted)
-    summed_ = of_round / (1 - lam)  # (60)
-    square = sympy.expand(smooth.value).coeff(G_sq)
-    return Fact(C_1, "=", square + moved * summed_.subs(dict(at)))
+    of_sum = moved * sympy.expand(momentum.value).coeff(G_discounted) / (1 - lam)
+    value = sympy.expand(smooth.value).coeff(G_sq) + of_sum
+    reason = "discounted sums, added up over the rounds, are at most 1/(1 - lambda) times the sum, (60)"
+    p.conclude(p.by_hand(reason, C_1, "=", value, smooth, inner_, momentum))
 
 
 def step66(p: Argument) -> None:
-    """(66): the coefficient of the squared gradients is at least alpha eta T/4; a = 1/(4T)."""
-    at = {a: 1 / (4 * T), **_by_alpha}
-    fact = p.put(p.claim("thm1.step55", at), p.claim("thm1.step56", at))
-    value = sympy.expand(fact.value)
-    # (59), (60): the momentum, summed over the rounds, is of the squares that C_1 collects
-    value = value - value.coeff(zx_sq) * zx_sq - value.coeff(G_sq) * G_sq + p.claim("thm1.step64", at).value * G_sq
+    """(66): the coefficient of the squared gradients is at least alpha eta T/4, already without the momentum; a = 1/(4T)."""
+    fact = p.put(p.claim("thm1.step55", _by_alpha), p.claim("thm1.step56", {a: 1 / (4 * T)}))
     drift = p.put(p.claim("lemma5"), twice_heterogeneous(p))
-    fact = p.put(Fact(fact.quantity, fact.sign, sympy.expand(value)), p.claim("thm1.step61"), drift)
+    fact = p.put(fact, p.claim("thm1.step61"), drift)
     progress = -sympy.expand(fact.value).coeff(grad_sq_x) / eta_tilde
     p.require("the coefficient of ||grad f(x^r)||^2 is at least alpha eta T/4", at_least(progress, 1))
-    p.fail("(67), (68)", "C_1 T R sigma^2/M is divided by R in some terms, and not in others")
 
 
 def twice_heterogeneous(p: Argument) -> Fact:
     """The sum of the clients' squared gradients, as (65) has it: 2 M (G^2 + ||grad f||^2)."""
     exact = gradients_at_x(p)
     printed = Fact(grad_sq, "<=", 2 * M * (G**2 + grad_sq_x))
-    p.compare("(65)", exact, printed)
-    return printed
+    return p.weakened("(65)", exact, printed)
 
 
 def lemma15_printed(p: Argument) -> None:
@@ -407,9 +397,7 @@ PROOFS: dict[str, Proof] = {
     "thm1.step50": step50,
     "thm1.step55": rounds.descent,
     "thm1.step56": rounds.step56,
-    "thm1.step59": momentum_printed,
     "thm1.step61": square_nonconvex_printed,
-    "thm1.step64": collected,
     "thm1.step66": step66,
     "thm2.step76": rounds.combined,
     "lemma15": lemma15_printed,
@@ -429,6 +417,10 @@ REPAIRS: dict[str, Proof] = {
     "thm1.general_convex.corrected": general_convex,
     "thm1.step56.corrected": rounds.step56_corrected,
     "thm1.step59.corrected": rounds.momentum,
+    "thm1.step59.momentum": discounted,
+    "thm1.step64.momentum": collected,
+    "thm1.step48.four": rounds.square_of_many(noisy=True),
+    "thm1.step48.exact": rounds.square_of_many(noisy=False),
     "thm1.step61.corrected": rounds.square,
     "thm1.nonconvex.corrected": nonconvex,
     "lemma11.corrected": rounds.lemma11,

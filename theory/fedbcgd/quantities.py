@@ -170,7 +170,7 @@ class Steps:
 
     @property
     def _known(self) -> set[sympy.Symbol]:
-        clients = {self.at_start, self.at_optimum, self.variate}
+        clients = {self.at_start, self.at_optimum, self.variate, self.client.sum(self.at_start)}
         return {x_r, v_r, x_star, c, gradient(f, x_r), gradient(f, z), *clients}
 
 

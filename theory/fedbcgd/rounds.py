@@ -103,6 +103,7 @@ from theory.proofs.rules import (
     PART,
     PERTURBED,
     RENEWED,
+    SILENT,
     SMOOTH_DESCENT,
     SMOOTH_SAMPLE,
     SQUARE,
@@ -229,6 +230,33 @@ def square(p: Argument) -> None:
     """(48), (61) corrected: Lemma 4 as an identity, Assumption 4, and the gap where the claim speaks of it."""
     fact = p.put(three_parts(p), mean_of_sample(p), heterogeneous(p))
     p.conclude(p.put(fact, gradient_and_gap(p)) if gap_x in p.goal().value.free_symbols else fact)
+
+
+def square_of_many(noisy: bool) -> Proof:
+    """(48) as printed, from several clients on.
+
+    G is A + B + n, A what the gradients change, B those at x^r, n the noise, which has mean 0 given the sample: <B, n> is 0.
+    Young with M/(M-2) for A and B makes up for M/(M-1) in the variance of a sample; for A and n the rest of 3 is left.
+    """
+
+    def proof(p: Argument) -> None:
+        change = SAMPLED.sum(SAMPLED.local - SAMPLED.at_start) / K
+        at_start, noise = SAMPLED.sum(SAMPLED.at_start) / K, SAMPLED.sum(SAMPLED.noise.vector) / K
+        of_mean, of_noise = M / (M - 2), (2 * M - 6) / (M - 2)
+        fresh = -2 * T / K**2 * p.by(FRESH, SAMPLED.noise, C.sum(SAMPLED.at_start)).over(I, C)
+        because = [p.by(YOUNG, change, at_start, of_mean), fresh]
+        of_change, bound = 1 + of_mean, (1 + 1 / of_mean) * T**2 * sample_sq
+        if noisy:
+            because += [p.by(YOUNG, change, noise, of_noise), *times(1 + 1 / of_noise, noise_of_mean(p))]
+            of_change, bound = of_change + of_noise, bound + (1 + 1 / of_noise) * T / K * sigma**2
+        else:
+            because += [-1 / K * p.by(SILENT, SAMPLED.noise, 2 * change + noise, sigma).over(I, C)]
+        bound += of_change * T * beta**2 / M * drift_x
+        because += times(of_change, changes(p))
+        fact = p.have("three parts", G_sq, "<=", bound, *because, after=p.follow(FEDBCGD))
+        p.conclude(p.put(fact, mean_of_sample(p), heterogeneous(p), gradient_and_gap(p)))
+
+    return proof
 
 
 def lemma6(p: Argument) -> None:
@@ -400,7 +428,8 @@ def whole_drift(p: Argument, fact: Fact, share: sympy.Rational) -> Fact:
     """The drift at the steps t = 0 ... T-1 of a round, added up; at most `share` of it comes back."""
     if fact.quantity != drift_at:
         p.fail("summed over the round", f"{fact.quantity} is not the drift at one step")
-    return p.solved("drift", Fact(drift_x, fact.sign, powers(p, fact.value, t, T)), share)
+    total = p.by_hand("summed over t = 0 ... T-1", drift_x, fact.sign, powers(p, fact.value, t, T), fact)
+    return p.solved("drift", total, share)
 
 
 def lemma5(p: Argument) -> None:

@@ -310,6 +310,14 @@ controlled = fedbcgd.correct(
     "is (72).",
     gives={Property.INITIAL_VARIATES: ()},
 )
+gradients_first = fedbcgd.correct(
+    "alg3",
+    Relations((Eq(c_i, Grad(f_i, x_r)),), "before the first round, for every client i"),
+    suffix="begun",
+    kind="assumption",
+    rests_on=["alg3"],
+    note="What the end of Section 5.3 sets: c_i^0 = grad f_i(x^0).",
+)
 
 # ---------------------------------------------------------------------------------------------------- update rules
 

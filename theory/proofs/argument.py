@@ -53,11 +53,15 @@ _FLIPPED: dict[Sign, Sign] = {"<=": ">=", ">=": "<=", "=": "="}
 
 @dataclass(frozen=True)
 class Fact:
-    """quantity `sign` value, derived under the statement's conditions and in its letters."""
+    """quantity `sign` value, under the statement's conditions and in its letters.
+
+    by  the argument that derived it; one that no argument derived is worth nothing to it
+    """
 
     quantity: sympy.Expr
     sign: Sign
     value: sympy.Expr
+    by: object = field(default=None, compare=False, repr=False)
 
 
 # A property with a larger constant says more of these, and less of the others
@@ -210,11 +214,10 @@ class Argument(Ledger):
         for needed in rule.needs:
             missing |= needed not in self.properties
             constants += self._constants(rule.name, needed)
+        for condition in rule.when(*arguments):
+            self.require(f"{rule.name}: {condition}", condition)
         if missing:
             return Instance(rule.name, sympy.Integer(0), rule.equality)
-        for relation in rule.when(*constants, *arguments):
-            if relation != sympy.true:
-                self.require(f"{rule.name}: {relation}", self.read(relation))
         return Instance(rule.name, spread_out(rule.slack(*constants, *arguments)), rule.equality)
 
     def source(
@@ -261,6 +264,7 @@ class Argument(Ledger):
         """What a source supposes and no property says, such as a recursion, holds: by a fact, or as our own assumption."""
         name = supposed.id.removeprefix(f"{supposed.paper}.")
         if name in given:
+            self._derived(given[name])
             for part in facts(supposed):
                 sides = (self._inward(e, supposed, at) for e in (part.quantity, part.value))
                 quantity, value = sides
@@ -295,7 +299,7 @@ class Argument(Ledger):
         else:
             found = self.source(name, at, given, under)
         fact = facts(found)[part]
-        return Fact(self._inward(fact.quantity, found, at), fact.sign, self._inward(fact.value, found, at))
+        return self._fact(self._inward(fact.quantity, found, at), fact.sign, self._inward(fact.value, found, at))
 
     @cached_property
     def _assumed(self) -> set[str]:
@@ -340,10 +344,44 @@ class Argument(Ledger):
         after  what an algorithm makes of vectors that the quantities' meanings contain
         """
 
+        self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after)
+        return self._fact(quantity, sign, value)
+
+    def _fact(self, quantity: sympy.Expr, sign: Sign, value: sympy.Expr) -> Fact:
+        return Fact(quantity, sign, sympy.sympify(value), by=self)
+
+    def by_hand(self, reason: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *of: Fact) -> Fact:
+        """A fact that the steps so far, and others, give by an inference in words, which is recorded with the premises."""
+        self._record("inference", reason)
+        self._derived(*of)
+        return self._fact(quantity, sign, value)
+
+    def _derived(self, *several: Fact) -> None:
+        for fact in several:
+            if fact.by is not self:
+                self.fail("a premise", f"{fact.quantity} {fact.sign} {fact.value} was not derived in this proof")
+
+    def conclude_form(self, read: Callable[[sympy.Expr], sympy.Expr], *because: Instance, part: int = 0) -> None:
+        """The claim, or one of several, is the sum of the instances once `read` has made forms of its sides."""
+        goal = self.goal(part)
+        self.done(part)
+        self._follows("the claim", read(goal.quantity), goal.sign, read(goal.value), because)
+
+    def _follows(
+        self,
+        name: str,
+        left: sympy.Expr,
+        sign: Sign,
+        right: sympy.Expr,
+        because: Sequence[Instance],
+        after: Letters = _NONE,
+    ) -> None:
+        """The slack of a relation between forms is the sum of the instances, exactly."""
+
         def form(e: sympy.Expr) -> sympy.Expr:
             return spread_out(e.subs(dict(after)))
 
-        left, right = (form(self.meaning(e)) for e in (quantity, value))
+        left, right = form(left), form(right)
         slack = left - right if sign == ">=" else right - left
         for one in because:
             if not one.equality:
@@ -353,7 +391,6 @@ class Argument(Ledger):
                     self.require(f"{name}: '{one.rule}' is taken with a factor >= 0", at_least(one.times, 0))
         rest = spread_out(slack - sympy.Add(*(form(one.times * one.slack) for one in because)))
         self.step(name, lambda: _vanishes(rest))
-        return Fact(quantity, sign, value)
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
         """An expression as a form: every quantity replaced by what it stands for."""
@@ -361,6 +398,7 @@ class Argument(Ledger):
 
     def put(self, fact: Fact, *others: Fact) -> Fact:
         """The fact with the quantities of others replaced by their bounds, one after another."""
+        self._derived(fact, *others)
         for other in others:
             atom = self._atom(other.quantity)
             own = sympy.simplify(other.quantity / atom)
@@ -392,11 +430,13 @@ class Argument(Ledger):
         """Both sides times a factor >= 0."""
         if not factor.is_nonnegative:
             self.require(f"{factor} >= 0", at_least(factor, 0))
-        return Fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value))
+        self._derived(fact)
+        return self._fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value))
 
     def shifted(self, fact: Fact, by: sympy.Expr) -> Fact:
         """The same amount added to both sides."""
-        return Fact(fact.quantity + by, fact.sign, fact.value + by)
+        self._derived(fact)
+        return self._fact(fact.quantity + by, fact.sign, fact.value + by)
 
     def named(self, **expressions: sympy.Expr) -> list[sympy.Symbol]:
         """Positive letters for expressions that polynomial arithmetic cannot read, here and in the claim."""
@@ -543,6 +583,7 @@ class Argument(Ledger):
         """The claim (or one of several) follows from the fact: the same quantity, the same direction, no smaller a value."""
         goal = self.goal(part)
         self._concluded.add(part)
+        self._derived(fact)
         fact = Fact(fact.quantity.xreplace(self._names), fact.sign, fact.value.xreplace(self._names))
         quantity, value = (self.read(e).xreplace(self._names) for e in (goal.quantity, goal.value))
         claimed = Fact(quantity, goal.sign, value)
@@ -555,6 +596,12 @@ class Argument(Ledger):
         if not isinstance(goal, Fact):
             raise ValueError(f"{self.statement.id}: expected a bound or a relation, got {type(goal).__name__}")
         return goal
+
+    def weakened(self, name: str, fact: Fact, claimed: Fact) -> Fact:
+        """A fact that follows from another one, which says no less."""
+        self._derived(fact)
+        self.compare(name, fact, claimed)
+        return self._fact(claimed.quantity, claimed.sign, claimed.value)
 
     def done(self, part: int = 0) -> None:
         """The claim (or one of several), as `goals` has it, is what the steps so far have decided."""

@@ -13,7 +13,7 @@ from typing import Any
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.proofs.arithmetic import Decision, below_exponential, decide
+from theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
 from theory.proofs.forms import Family, gradient, names_in, renamed, value, vectors_in
 from theory.properties import Property
 from theory.statement import Status
@@ -39,15 +39,19 @@ class Instance:
         return replace(self, slack=slack)
 
 
+def _always(*_: Any) -> tuple[Boolean, ...]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Rule:
     """An inference rule.
 
     needs     the properties it rests on; their constants are the first arguments of `slack`
+    when      (vectors and functions, without the constants) -> what must hold of the numbers among them
     slack     (constants of the properties in their order, vectors and functions) -> the form
     equality  whether the form is 0 rather than >= 0
     prove     decides it, exactly; a rule that only spells out what a property means is true by that
-    when      (the same arguments) -> what its numbers must satisfy, such as s > 0 where it divides by s
     """
 
     name: str
@@ -56,7 +60,7 @@ class Rule:
     prove: Callable[[], Decision]
     needs: tuple[Property, ...] = ()
     equality: bool = False
-    when: Callable[..., tuple[Boolean, ...]] = lambda *_: ()
+    when: Callable[..., tuple[Boolean, ...]] = _always
 
 
 _MEANING = Decision(Status.PROVED, "what the property means")
@@ -113,7 +117,7 @@ YOUNG = Rule(
     "2 <u, v> <= s ||u||^2 + ||v||^2 / s for s > 0",
     _young,
     _prove_young,
-    when=lambda u, v, share: (sympy.Gt(share, 0),),
+    when=lambda u, v, share: (sympy.Gt(share, 0, evaluate=False),),
 )
 
 
@@ -165,6 +169,11 @@ def _descent(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr
     return linear + L / 2 * (y - x) ** 2 - value(function, y)
 
 
+def _below(function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Expr) -> sympy.Expr:
+    return value(function, x) - lowest
+
+
+BELOW = Rule("bounded below", "h(x) >= h_*", _below, _means, (Property.BOUNDED_BELOW,))
 DESCENT = Rule(
     "smooth from above",
     "F_m(y) <= F_m(x) + <grad F_m(x), y - x> + (L/2) ||y - x||^2",
@@ -289,6 +298,28 @@ def _prove_successive() -> Decision:
     return _identity(tower, past**2 + square)
 
 
+def _silent(sigma: sympy.Expr, noise: Noise, v: sympy.Expr, bound: sympy.Expr) -> sympy.Expr:
+    if bound != sigma:
+        raise ValueError(f"{bound}: expected {sigma}, which bounds the noise")
+    return sympy.expand(noise.vector * v)
+
+
+def _prove_silent() -> Decision:
+    """<noise, v>^2 <= ||noise||^2 ||v||^2, in the mean."""
+    cross = sympy.Symbol("cross", real=True)
+    noise, v = sympy.symbols("noise v", nonnegative=True)
+    return decide([at_most(noise, 0), at_most(cross**2, noise * v)], [at_least(cross, 0), at_most(cross, 0)])
+
+
+SILENT = Rule(
+    "no noise",
+    "E<noise, v> = 0 for every v where sigma = 0",
+    _silent,
+    _prove_silent,
+    (Property.VARIANCE,),
+    equality=True,
+    when=lambda noise, v, bound: (sympy.Eq(bound, 0, evaluate=False),),
+)
 SUCCESSIVE = Rule(
     "successive noise",
     "E||sum of noises||^2 = sum of E||noise||^2, where each has mean zero given those before it",
@@ -329,6 +360,11 @@ SAMPLED = Rule(
 )
 
 
+def _of_sample(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> tuple[Boolean, ...]:
+    """Two clients at least, and no more sampled than there are."""
+    return at_least(population, 2), at_most(clients.mass, population)
+
+
 def _without_replacement(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> sympy.Expr:
     S, M = clients.mass, population
     return S * (M - S) / (M - 1) * spread(member) - sympy.expand((clients.sum(member) - S * mean) ** 2)
@@ -342,6 +378,47 @@ def _prove_without_replacement() -> Decision:
     return _identity(S * variance + S * (S - 1) * pair, S * (M - S) / (M - 1) * variance)
 
 
+def _with_replacement(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> sympy.Expr:
+    S = clients.mass
+    return S * spread(member) - sympy.expand((clients.sum(member) - S * mean) ** 2)
+
+
+def _prove_with_replacement() -> Decision:
+    """S squares; two independent draws have no covariance."""
+    S, variance = sympy.symbols("S v", positive=True)
+    return _identity(S * variance + S * (S - 1) * 0, S * variance)
+
+
+WITH_REPLACEMENT = Rule(
+    "variance of a sample with replacement",
+    "E||sum of S independent draws - S vbar||^2 = S times the variance of v_m over the population",
+    _with_replacement,
+    _prove_with_replacement,
+    equality=True,
+)
+
+
+def _pair(
+    first: sympy.Expr, second: sympy.Expr, mean: sympy.Expr, member: sympy.Expr, population: sympy.Expr
+) -> sympy.Expr:
+    return -spread(member) / (population - 1) - sympy.expand((first - mean) * (second - mean))
+
+
+def _prove_pair() -> Decision:
+    """All M (M - 1) ordered pairs together: ||sum of deviations||^2 - sum of squares = 0 - M variance."""
+    M, variance = sympy.symbols("M v", positive=True)
+    return _identity((0 - M * variance) / (M * (M - 1)), -variance / (M - 1))
+
+
+PAIR_OF_SAMPLE = Rule(
+    "two draws without replacement",
+    "E<v_p - vbar, v_q - vbar> = -variance / (M - 1) for two different draws",
+    _pair,
+    _prove_pair,
+    (Property.SAMPLING,),
+    equality=True,
+    when=lambda first, second, mean, member, population: (at_least(population, 2),),
+)
 WITHOUT_REPLACEMENT = Rule(
     "variance of a sample",
     "E||sum of S sampled v_m - S vbar||^2 = S (M - S) / (M - 1) times the variance of v_m over all M clients",
@@ -349,6 +426,7 @@ WITHOUT_REPLACEMENT = Rule(
     _prove_without_replacement,
     (Property.SAMPLING,),
     equality=True,
+    when=_of_sample,
 )
 
 
@@ -613,7 +691,7 @@ BLOCK_VARIANCE = Rule(
     _prove_block_variance,
     (Property.BLOCK_SAMPLING,),
     equality=True,
-    when=lambda sample, v: (sympy.Gt(sample.every.mass, 1),),
+    when=lambda sample, v: (at_least(sample.every.mass, 2), at_most(sample.some.mass, sample.every.mass)),
 )
 
 

@@ -44,7 +44,8 @@ def telescope(
     p.require("the weights' sum is positive", sympy.Gt(total, 0, evaluate=False))
     if after.is_nonnegative is not True:
         p.require("the last state is not negative", at_least(after, 0))
-    return Fact(progress, "<=", sympy.expand((start / total + noise) / gained))
+    reason = "the recursion times its weights, added up over the rounds; the last state is dropped"
+    return p.by_hand(reason, progress, "<=", sympy.expand((start / total + noise) / gained), recursion)
 
 
 def gathered(p: Argument, fact: Fact, state: tuple[sympy.Symbol, sympy.Symbol], rho: sympy.Expr) -> Fact:
@@ -64,7 +65,8 @@ def gathered(p: Argument, fact: Fact, state: tuple[sympy.Symbol, sympy.Symbol], 
         quantity, rest = sympy.expand(quantity - weight * after), sympy.expand(rest - value.coeff(before) * before)
     if quantity != 0 or fact.sign not in ("<=", "="):
         p.fail("as a recursion", f"{fact.quantity} {fact.sign} ... is no upper bound on a state of the next round")
-    return Fact(state[0], "<=", rho * state[1] + rest)
+    reason = "a sum of quantities that are not negative, as one letter"
+    return p.by_hand(reason, state[0], "<=", rho * state[1] + rest, fact)
 
 
 def at_start(p: Argument, quantity: sympy.Expr) -> sympy.Expr:
@@ -96,4 +98,5 @@ def contracted(p: Argument, mean: Fact, total: sympy.Symbol, q: sympy.Expr, coun
     of_start = value.coeff(total, -1)
     p.require("the start counts with a factor >= 0", at_least(of_start, 0))
     rest = sympy.expand(value - of_start / total)
-    return Fact(mean.quantity, mean.sign, sympy.expand(2 * q * of_start) * sympy.exp(-q * count) + rest)
+    bound = sympy.expand(2 * q * of_start) * sympy.exp(-q * count) + rest
+    return p.by_hand("the weights' sum by its closed form", mean.quantity, mean.sign, bound, mean)
