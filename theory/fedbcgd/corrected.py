@@ -557,7 +557,7 @@ _rounds(
         "noise": alpha * sigma**2 / (mu * S * T * eps) * d,
         "drift": sqrt(alpha * beta) * (G + sigma / _root_T) / (mu * N * sqrt(eps)) * d,
     },
-    when=_blocks,
+    when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
     assumes=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.strongly_convex.corrected"],
     note="Local steps do not average the choice of clients, so G^2 is not divided by T; blocks leave the first two terms of "

@@ -35,6 +35,7 @@ from theory.fedbcgd.paper import (
     c,
     c1,
     c2,
+    c_lemma,
     d0,
     dist_next,
     dist_sq,
@@ -60,6 +61,7 @@ from theory.fedbcgd.paper import (
     lam,
     local_sum_sq,
     mean_grad_sq,
+    mu,
     sample_sq,
     sigma,
     t,
@@ -190,6 +192,7 @@ tracked_sq = sympy.Symbol("tracked_sq", nonnegative=True)  # (1/M) sum ||grad f_
 turn_sq = sympy.Symbol("turn_sq", nonnegative=True)  # ||grad f(z^r) - grad f(x^r)||^2
 state, state_next = sympy.symbols("state state_next", nonnegative=True)  # what a recursion is about; d_{r-1}, d_r
 share = sympy.Symbol("share", real=True)  # a round's share of the mean of Lemma 8
+share_linear = sympy.Symbol("share_linear", real=True)  # the same of Lemma 7
 each_sq = sympy.Symbol("each_sq", nonnegative=True)  # sum over the clients of ||sum of the stochastic gradients||^2
 each_local_sq = sympy.Symbol("each_local_sq", nonnegative=True)  # the same of the local gradients
 each_moved_sq = sympy.Symbol("each_moved_sq", nonnegative=True)  # the same of their changes since the start
@@ -244,6 +247,7 @@ _MEANS = {
     kept_sq: A.sum(sympy.expand((alpha_i - z_next) ** 2)) / M,
     step_sq: (z - z_next) ** 2,
     share: (state - state_next) / eta + c1 * eta + c2 * eta**2,
+    share_linear: ((1 - mu * eta) * state - state_next) / eta + c_lemma * eta,
 }
 _ALGORITHMS = {
     # the updates of a round
@@ -260,7 +264,7 @@ _ALGORITHMS = {
         renewed_variate: SAMPLED.at_start,  # what a sampled block of c_i becomes
     },
 }
-_CONSTANTS = (sigma, G, d0, F, C_0, lag_0, c1, c2)
+_CONSTANTS = (sigma, G, d0, F, C_0, lag_0, c1, c2, c_lemma)
 _OTHERS = (G_discounted, Xi, gap_prev, grad_sq_prev, C_1, Psi_R, state, state_next)
 LANGUAGE = Language(
     _MEANS,

@@ -75,10 +75,11 @@ def at_start(p: Argument, quantity: sympy.Expr) -> sympy.Expr:
     return earlier.subs(dict(p.language.start), simultaneous=True)
 
 
-def contracted(p: Argument, mean: Fact, total: sympy.Symbol, q: sympy.Expr, count: sympy.Expr) -> Fact:
+def contracted(p: Argument, mean: Fact, total: sympy.Symbol, q: sympy.Expr, count: sympy.Expr, times: int = 2) -> Fact:
     """A telescoped bound whose weights are w_t = (1-q)^-(t+1), t = 0 ... count-1, with their sum `total` from below.
 
-    The sum is (1 - P)/(q P), P = (1-q)^count <= exp(-q count) <= 1/2 where q count >= 1; so 1/total <= 2 q exp(-q count).
+    The sum is (1 - P)/(q P), P = (1-q)^count <= exp(-q count) <= 1 - 1/times where q count >= 1/(times - 1): so
+    1/total <= times q exp(-q count).
     """
     u, P, decay, x = sympy.symbols("u P decay x", positive=True)
     n = sympy.Symbol("n", integer=True, nonnegative=True)
@@ -89,14 +90,14 @@ def contracted(p: Argument, mean: Fact, total: sympy.Symbol, q: sympy.Expr, coun
     if sympy.expand(below.slack - (sympy.exp(-q) - (1 - q))) != 0:
         p.fail("1 - u <= exp(-u)", "the rule does not say so")
     p.require("0 < q < 1", [sympy.Gt(q, 0, evaluate=False), sympy.Gt(1 - q, 0, evaluate=False)])
-    p.require("q times the rounds is at least 1", at_least(q * count, 1))
-    half = sympy.Rational(1, 2)
-    p.step("exp(-1) <= 1/2", lambda: everywhere(sympy.exp(-x) <= half + 0 * x, x, 1, 1))
-    known = [at_most(P, decay), at_most(decay, half)]
-    p.require("1/total from above", at_most(u * P / (1 - P), 2 * u * decay), *known)
+    least, most = sympy.Rational(1, times - 1), 1 - sympy.Rational(1, times)
+    p.require(f"q times the rounds is at least {least}", at_least(q * count, least))
+    p.step(f"exp(-{least}) <= {most}", lambda: everywhere(sympy.exp(-x) <= most + 0 * x, x, least, least))
+    known = [at_most(P, decay), at_most(decay, most)]
+    p.require("1/total from above", at_most(u * P / (1 - P), times * u * decay), *known)
     value = sympy.expand(mean.value)
     of_start = value.coeff(total, -1)
     p.require("the start counts with a factor >= 0", at_least(of_start, 0))
     rest = sympy.expand(value - of_start / total)
-    bound = sympy.expand(2 * q * of_start) * sympy.exp(-q * count) + rest
+    bound = sympy.expand(times * q * of_start) * sympy.exp(-q * count) + rest
     return p.by_hand("the weights' sum by its closed form", mean.quantity, mean.sign, bound, mean)
