@@ -7,6 +7,7 @@ a linear rate, up to a logarithm; the rounds are then of the order that is claim
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import sympy
 from sympy import Eq, Gt, Rational, exp, sqrt
@@ -106,7 +107,7 @@ def rounds_from(source: str, *limits: sympy.Expr) -> Proof:
             if R in part.free_symbols:
                 needed += at_steps(rounds_needed(part), steps)
             else:
-                p.step(f"{part} is at most eps", lambda part=part: _by_one(p.conditions, at_most(part, eps), small))
+                p.step(f"{part} is at most eps", partial(_by_one, list(p.conditions), at_most(part, eps), small))
         polylog = bool(fact.value.atoms(exp))
         p.conditions = [c for c in p.conditions if not isinstance(c, Eq)]
         named = tuple(Term(f"rounds_{i}", one) for i, one in enumerate(dict.fromkeys(needed)))
