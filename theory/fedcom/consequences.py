@@ -18,7 +18,7 @@ from sympy.logic.boolalg import Boolean
 from theory import catalogue
 from theory.fedcom.heterogeneous import limit61
 from theory.fedcom.homogeneous import b, limit21
-from theory.fedcom.ledgers import LEDGERS, REPAIRS, claimed
+from theory.fedcom.ledgers_old import LEDGERS, REPAIRS, claimed
 from theory.fedcom.paper import (
     Delta_jq,
     Delta_q,

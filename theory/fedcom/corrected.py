@@ -151,6 +151,12 @@ fedcom.correct(
     rests_on=["lemmaD3.corrected"],
     note="Summed over the steps of a round, the printed constants are right: step c has made c of the tau steps.",
 )
+fedcom.correct(
+    "lemmaD2",
+    assumes=[smooth, homogeneous],
+    note="Under Assumption 3 too: the functions are alike, and the gradients unbiased.  The inner product is with the "
+    "clients' gradients before compression, whose mean the messages have by Assumption 2.",
+)
 limit_D = tau**2 * L**2 * eta**2 + (1 - 1 / m + (q + 1) * (1 + _local) / m) * eta * gamma * L * tau
 fedcom.correct(
     "thmD4",
@@ -162,7 +168,7 @@ fedcom.correct(
     ),
     when=[limit_D <= 1],
     assumes=[smooth, independent, homogeneous],
-    rests_on=["lemmaD1.corrected", "lemmaD2", "lemmaD3.summed"],
+    rests_on=["lemmaD1.corrected", "lemmaD2.corrected", "lemmaD3.summed"],
 )
 fedcom.correct(
     "thmD7",
@@ -174,7 +180,7 @@ fedcom.correct(
     ),
     when=[limit_D <= 1, curved],
     assumes=[smooth, independent, homogeneous, polyak],
-    rests_on=["lemmaD1.corrected", "lemmaD2", "lemmaD3.summed"],
+    rests_on=["lemmaD1.corrected", "lemmaD2.corrected", "lemmaD3.summed"],
 )
 _eta_D9 = 1 / (2 * (L + phi) * gamma * tau * b)
 fedcom.correct(
@@ -192,6 +198,12 @@ fedcom.correct(
     rests_on=["thmD7.corrected"],
     also=[],
     note="For every phi > 0.  The regularised function is (L+phi)-smooth, and its initial gap has the term of w^(0).",
+)
+fedcom.correct(
+    "corD8",
+    assumes=[smooth, independent, homogeneous, polyak],
+    rests_on=["thmD7.corrected"],
+    note="For independent compressors.",
 )
 fedcom.correct(
     "corD5",
@@ -244,6 +256,7 @@ fedcom.correct(
 
 # --------------------------------------------------------------------------------------- Section E: FedCOMGATE
 
+fedcom.correct("lemmaE2", assumes=[smooth, heterogeneous], note="Under Assumption 4 too: the gradients are unbiased.")
 small_q = 30 * (q + 1) * eta**2 * L**2 * tau**2 <= 1
 slow_q = 4 * (q + 1) * L * eta * gamma * tau <= 1
 _few = (epsilon * m**2 <= 1,)  # or G_q = 0: the bounds have a term of the order of G_q m^2 epsilon^2
@@ -312,7 +325,7 @@ _E4 = {
     "heterogeneity": 5 * (q + 1) * eta**2 * L**2 * tau**2 / R * het_start,
     "compression": Rational(10, 9) * gamma * eta * L / tau * G_q,
 }
-_tracked = ["lemmaE1.corrected", "lemmaE2", "lemmaE7.corrected", "lemmaF1.corrected"]
+_tracked = ["lemmaE1.corrected", "lemmaE2.corrected", "lemmaE7.corrected", "lemmaF1.corrected"]
 fedcom.correct(
     "thmE4",
     at_most(avg_grad_sq, **_E4),

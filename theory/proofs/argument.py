@@ -62,6 +62,9 @@ class Language:
     start       quantity of a round -> its value at the first one
     average     gap of the weighted average of the iterates -> the gap of a round
     least       smallest over the rounds -> the quantity of a round
+    mean        plain mean over the rounds -> the quantity of a round
+    following   quantity of a round, or of a local step -> the same a round, or a step, later
+    last        quantity of a round -> the same after the last round
     """
 
     means: Letters
@@ -70,6 +73,9 @@ class Language:
     start: Letters = field(default_factory=dict)
     average: Letters = field(default_factory=dict)
     least: Letters = field(default_factory=dict)
+    mean: Letters = field(default_factory=dict)
+    following: Letters = field(default_factory=dict)
+    last: Letters = field(default_factory=dict)
 
 
 def parts(statement: Statement) -> list[Fact]:
@@ -283,11 +289,19 @@ class Argument(Ledger):
     # Steps
 
     def have(
-        self, name: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *because: Instance, after: Letters = _NONE
+        self,
+        name: str,
+        quantity: sympy.Expr,
+        sign: Sign,
+        value: sympy.Expr,
+        *because: Instance,
+        after: Letters = _NONE,
+        under: Sequence[Boolean] = (),
     ) -> Fact:
         """A fact about quantities: as forms, its slack is the sum of the instances, exactly.
 
         after  what an algorithm makes of vectors that the quantities' meanings contain
+        under  what earlier steps have shown, for the signs of the factors
         """
 
         def form(e: sympy.Expr) -> sympy.Expr:
@@ -300,10 +314,30 @@ class Argument(Ledger):
                 if sign == "=":
                     self.fail(name, f"an equality does not follow from '{one.rule}', which is an inequality")
                 if not one.times.is_nonnegative:
-                    self.require(f"{name}: '{one.rule}' is taken with a factor >= 0", at_least(one.times, 0))
+                    self.require(f"{name}: '{one.rule}' is taken with a factor >= 0", at_least(one.times, 0), *under)
         rest = spread_out(slack - sympy.Add(*(form(one.times * one.slack) for one in because)))
         self.step(name, lambda: _vanishes(rest))
         return Fact(quantity, sign, value)
+
+    def every(self, fact: Fact) -> Instance:
+        """A fact as an instance: what it says of any client, step or round, to be added up over them."""
+        slack = fact.quantity - fact.value if fact.sign == ">=" else fact.value - fact.quantity
+        return Instance(f"bound on {fact.quantity}", self.meaning(slack), fact.sign == "=")
+
+    def relaxed(self, name: str, fact: Fact, value: sympy.Expr) -> Fact:
+        """An upper bound replaced by a value that is no smaller, amount by amount."""
+        if fact.sign == ">=":
+            self.fail(name, f"{fact.quantity} is bounded from below")
+        derived, looser = spread_out(fact.value), spread_out(value)
+        self.at_most(name, derived, looser, self._amounts(derived, looser))
+        return Fact(fact.quantity, "<=", looser)
+
+    def added(self, one: Fact, other: Fact, times: sympy.Expr) -> Fact:
+        """A fact, and `times` >= 0 another of the same direction."""
+        if other.sign not in (one.sign, "="):
+            self.fail(f"{one.quantity} and {other.quantity}", f"bounded by {one.sign} and by {other.sign}")
+        more = self.scaled(other, times)
+        return Fact(one.quantity + more.quantity, one.sign, spread_out(one.value + more.value))
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
         """An expression as a form: every quantity replaced by what it stands for."""
@@ -462,9 +496,10 @@ class Argument(Ledger):
             return
         if fact.sign != "=" and not factor.is_nonnegative:
             self.require(f"{name}: about {factor} times what is derived", at_least(factor, 0))
-        derived, value = spread_out(factor * fact.value), claimed.value
+        derived, value = factor * fact.value, claimed.value
         if claimed.sign == "<=":
-            derived, value = self._one_decay(name, derived, value)
+            derived, value = self._one_power(name, *self._one_decay(name, derived, value))
+        derived = spread_out(derived)
         if claimed.sign == "=":
             self.equal(name, derived, value)
         elif claimed.sign == "<=":
@@ -479,9 +514,31 @@ class Argument(Ledger):
             return derived, value
         for ours in mine:
             self.require(f"{name}: exponent", at_most(ours.args[0], theirs[0].args[0]))
-            coefficient = spread_out(derived).coeff(ours)
+            coefficient = spread_out(derived.xreplace({ours: DECAY})).coeff(DECAY)
             if not coefficient.is_nonnegative:
                 self.require(f"{name}: before the exponential", at_least(coefficient, 0))
+        return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY})
+
+    def _one_power(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+        """Both sides with the claimed power of a count as a letter: at least each derived one, whose base is no larger."""
+        mine, theirs = (
+            sorted((a for a in e.atoms(sympy.Pow) if a.exp.is_positive and a.exp.is_Symbol), key=str)
+            for e in (derived, value)
+        )
+        if not mine:
+            return derived, value
+        if len(theirs) != 1 or DECAY in value.free_symbols:
+            self.fail(name, f"{mine[0]} is not a power that the claim has")
+            return derived, value
+        for ours in mine:
+            if ours == theirs[0]:
+                continue
+            if ours.exp != theirs[0].exp:
+                self.fail(name, f"{ours} and {theirs[0]} have different exponents")
+            self.require(f"{name}: base of the power", [at_least(ours.base, 0), at_most(ours.base, theirs[0].base)])
+            coefficient = spread_out(derived.xreplace({ours: DECAY})).coeff(DECAY)
+            if not coefficient.is_nonnegative:
+                self.require(f"{name}: before the power", at_least(coefficient, 0))
         return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY})
 
     def _amounts(self, *expressions: sympy.Expr) -> list[sympy.Symbol]:
