@@ -144,8 +144,9 @@ def put(id_: str, kind: str, changed: Statement | None = None) -> Verdict:
     if kind not in own:
         raise ValueError(f"{id_} has no evidence of kind {kind!r}; expected one of {', '.join(own)}")
     found = own[kind].check(changed or s, False)
-    if found.status is Status.PROVED and own[kind].uses:
-        return replace(found, says=f"{found.says}; given {', '.join(own[kind].uses)}")
+    uses = dict.fromkeys((*own[kind].uses, *found.uses))
+    if found.status is Status.PROVED and uses:
+        return replace(found, says=f"{found.says}; given {', '.join(uses)}")
     return found
 
 

@@ -19,6 +19,7 @@ from rich.table import Table
 from typer.exceptions import Abort, TyperException
 
 from fedtheory.arguments import Lists, numbers
+from fedtheory.show import premises
 from theory import catalogue
 from theory.catalogue import UnknownName
 from theory.statement import Status
@@ -281,6 +282,7 @@ def verify(
                             "slack": v.slack,
                             "says": v.says,
                             "witness": dict(v.witness),
+                            "premises": premises(v),
                             **({"seen_to_fail": seen[c.statement.id, e.kind]} if mutate else {}),
                         }
                         for e, v in c.verdicts
@@ -308,6 +310,8 @@ def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None
             out.print(f"    {e.kind}: {v.status}. {v.says}", markup=False, soft_wrap=True)
             for name, value in v.witness.items():
                 out.print(f"        {name} = {value}", markup=False, soft_wrap=True)
+            for title, names in premises(v).items():
+                out.print(f"        {title}: {'; '.join(names)}", markup=False, soft_wrap=True)
             if (c.statement.id, e.kind) in seen:
                 what = seen[c.statement.id, e.kind] or "nothing: it refutes none of the changed claims"
                 out.print(f"        seen to fail: {what}", markup=False, soft_wrap=True)

@@ -22,8 +22,9 @@ scale. Re-run one statement with `fedtheory verify ID`, read it with `fedtheory 
 **Verdicts.** *proved*: for every instance of the hypotheses, exactly. *holds*: on a stated, finite family (all samples up
 to a size, the instances or arenas named), no more. *refuted*: with a witness that can be re-run. *broken*: a proof fails
 at a named step, which decides nothing about its statement. *vacuous*: the conditions cannot be met. *analogue*: an
-experiment of ours on other data beside a printed one; it decides nothing about the printed one. *definition*: a definition,
-an assumption, a picture: it claims nothing, so there is nothing to decide. *open*: nothing here has decided it; equal units alone decide nothing. A proof is worth no more than the statements that it takes for granted.
+experiment of ours on other data beside a printed one; it decides nothing about the printed one. *definition*: a
+definition, an assumption, a picture: it claims nothing, so there is nothing to decide. *open*: nothing here has decided it;
+equal units alone decide nothing. A proof is worth no more than the statements that it takes for granted.
 
 **Evidence.** *units*: every term has the dimension of its left side. *enumeration*: exact rational expectation over all
 samples. *derivation*: exact algebra. *certificate*: multipliers of a semidefinite programme, rounded and verified exactly,

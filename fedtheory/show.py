@@ -9,7 +9,7 @@ import sympy
 
 from theory import catalogue
 from theory.printing import claim_latex, latex, plain, unicode
-from theory.statement import Bound, Claim, Listing, Order, Rates, Record, Relations, Statement, Words
+from theory.statement import Bound, Claim, Listing, Order, Rates, Record, Relations, Statement, Verdict, Words
 
 _SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
@@ -47,6 +47,9 @@ def as_text(statement: Statement) -> str:
             parts += ["", f"{title}: {', '.join(ids)}"]
     for erratum in catalogue.errata(statement.id):
         parts += ["", f"erratum ({erratum.severity}): {erratum.printed}", f"    true: {erratum.true}"]
+    for kind, verdict in _proofs(statement):
+        parts += ["", f"{kind}: {verdict.status}, which rests on"]
+        parts += [f"    {title}: {'; '.join(names)}" for title, names in premises(verdict).items()]
     letters = _letters(statement)
     if letters:
         parts += ["", "symbols:"]
@@ -54,6 +57,27 @@ def as_text(statement: Statement) -> str:
     if statement.note:
         parts += ["", f"note: {statement.note}"]
     return "\n".join(parts)
+
+
+_PREMISES = {
+    "claim": "claims",
+    "property": "assumed",
+    "rule": "rules",
+    "condition": "conditions",
+    "algorithm": "algorithms",
+}
+
+
+def premises(verdict: Verdict) -> dict[str, list[str]]:
+    """What a proof rests on, by kind: claims of other statements, assumed properties, rules, conditions, algorithms."""
+    found = {title: [p.name for p in verdict.premises if p.kind == kind] for kind, title in _PREMISES.items()}
+    return {title: names for title, names in found.items() if names}
+
+
+def _proofs(statement: Statement) -> list[tuple[str, Verdict]]:
+    """The verdicts of the statement's proofs, those of its ledgers and repairs."""
+    own = [e for e in catalogue.evidence(statement.paper) if e.statement == statement.id]
+    return [(e.kind, e.check(statement, False)) for e in own if e.kind in ("ledger", "repair")]
 
 
 def _letters(statement: Statement) -> list:
@@ -132,5 +156,9 @@ def as_json(statement: Statement) -> dict[str, object]:
         "corrects": statement.corrects,
         "corrected_by": catalogue.corrected_by(statement.id),
         "errata": [asdict(erratum) for erratum in catalogue.errata(statement.id)],
+        "proofs": [
+            {"kind": kind, "verdict": verdict.status, "premises": premises(verdict)}
+            for kind, verdict in _proofs(statement)
+        ],
         "note": statement.note,
     }

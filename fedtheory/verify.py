@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -125,22 +125,32 @@ def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = N
     for paper in catalogue.papers():
         for item in evidence(paper):
             known.setdefault(item.statement, []).append(item)
-    needed = list(asked)
-    for id_ in needed:  # grows while it is gone through
-        needed += [u for e in known.get(id_, ()) for u in e.uses if u not in needed]
-    runs = [a for paper in catalogue.papers() for a in arenas(paper) if a.statement in needed]
+    verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {}
+    wave = asked
+    while wave:  # a proof records what it takes for granted, which is then checked too
+        verdicts |= _checked(wave, known, full, tell)
+        uses = (u for id_ in wave for e, v in verdicts[id_] for u in (*e.uses, *v.uses))
+        wave = [u for u in dict.fromkeys(uses) if u not in verdicts]
+    settled: dict[str, Checked] = {}
+    for id_ in verdicts:
+        _settle(id_, verdicts, settled)
+    return [settled[id_] for id_ in asked]
+
+
+def _checked(
+    ids: Sequence[str], known: Mapping[str, Sequence[Evidence]], full: bool, tell: Progress
+) -> dict[str, list[tuple[Evidence, Verdict]]]:
+    """The verdicts of all evidence of these statements."""
+    runs = [a for paper in catalogue.papers() for a in arenas(paper) if a.statement in ids]
     measure_all(runs, full, lambda done: tell("running arenas", done, len(runs)))
-    to_do = [e for id_ in needed for e in known.get(id_, ())]
+    to_do = [e for id_ in ids for e in known.get(id_, ())]
     found = side_by_side(
         _verdict, to_do, [(full,)] * len(to_do), lambda done: tell("checking statements", done, len(to_do))
     )
-    verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {id_: [] for id_ in needed}
+    verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {id_: [] for id_ in ids}
     for item, verdict in zip(to_do, found, strict=True):
         verdicts[item.statement].append((item, verdict))
-    settled: dict[str, Checked] = {}
-    for id_ in needed:
-        _settle(id_, verdicts, settled)
-    return [settled[id_] for id_ in asked]
+    return verdicts
 
 
 def verify_on(dataset: str, ids: Sequence[str], full: bool = False, progress: Progress | None = None) -> list[Checked]:
@@ -161,16 +171,29 @@ def verify_on(dataset: str, ids: Sequence[str], full: bool = False, progress: Pr
     return [Checked(s, ((held[s.id], held[s.id].check(s, full)),)) for s in map(catalogue.find, asked) if s.id in held]
 
 
-def _settle(id_: str, verdicts: dict[str, list[tuple[Evidence, Verdict]]], settled: dict[str, Checked]) -> Checked:
-    """The statement with its verdicts, a proof being worth no more than the statements that it takes for granted."""
-    if id_ not in settled:
-        own = []
-        for item, verdict in verdicts[id_]:
-            if verdict.status is Status.PROVED:
-                for used in item.uses:
-                    verdict = _given(verdict, _settle(used, verdicts, settled))
-            own.append((item, verdict))
-        settled[id_] = Checked(catalogue.find(id_), tuple(own))
+def _settle(
+    id_: str,
+    verdicts: Mapping[str, Sequence[tuple[Evidence, Verdict]]],
+    settled: dict[str, Checked],
+    above: tuple[str, ...] = (),
+) -> Checked:
+    """The statement with its verdicts, a proof being worth no more than the statements that it takes for granted.
+
+    above  the statements whose proofs led here: a proof that comes back to one of them proves nothing
+    """
+    if id_ in settled:
+        return settled[id_]
+    own = []
+    for item, verdict in verdicts[id_]:
+        for used in dict.fromkeys((*item.uses, *verdict.uses)) if verdict.status is Status.PROVED else ():
+            if used in (*above, id_):
+                path = (*above, id_)
+                circle = " -> ".join((*path[path.index(used) :], used))
+                verdict = Verdict(Status.BROKEN, f"goes in a circle: {circle}", premises=verdict.premises)
+            else:
+                verdict = _given(verdict, _settle(used, verdicts, settled, (*above, id_)))
+        own.append((item, verdict))
+    settled[id_] = Checked(catalogue.find(id_), tuple(own))
     return settled[id_]
 
 
@@ -181,7 +204,8 @@ def _given(verdict: Verdict, used: Checked) -> Verdict:
     fails = used.status in (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
     status = Status.BROKEN if fails else used.status
     says = f"rests on {used.statement.id}, which is {used.status}"
-    return Verdict(status, says, witness={"rests on": used.statement.id} if fails else {})
+    witness = {"rests on": used.statement.id} if fails else {}
+    return Verdict(status, says, witness=witness, premises=verdict.premises)
 
 
 def count(checked: Iterable[Checked]) -> dict[Status, int]:

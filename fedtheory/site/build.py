@@ -18,6 +18,7 @@ from PIL import Image
 from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
 from bounds.evaluate import ROUNDING, claim_of, has_terms
 from fedtheory import glossary, paper_check
+from fedtheory.show import premises
 from fedtheory.verify import Checked, Progress, count
 from figures import gallery
 from theory import catalogue
@@ -105,6 +106,7 @@ def _templates() -> jinja2.Environment:
     )
     made.filters["significant"] = paper_check.significant
     made.filters["value_text"] = paper_check.value_text
+    made.filters["premises"] = premises
     return made
 
 

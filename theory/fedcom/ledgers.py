@@ -18,7 +18,6 @@ from theory.fedcom.paper import (
     a_next,
     avg_grad_sq,
     drift_mean,
-    drift_total,
     e_prev,
     eta,
     f,
@@ -47,6 +46,7 @@ from theory.fedcom.paper import (
     w_star_norm,
 )
 from theory.fedcom.quantities import (
+    BEFORE,
     EARLIER,
     LANGUAGE,
     MESSAGE,
@@ -60,8 +60,6 @@ from theory.fedcom.quantities import (
     delta,
     lowest,
     mean,
-    own_dist,
-    own_dist_start,
     penalised_last,
     penalised_lowest,
     penalised_start,
@@ -69,7 +67,7 @@ from theory.fedcom.quantities import (
     w_next,
     w_star,
 )
-from theory.fedcom.round_proofs import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved, times
+from theory.fedcom.round_proofs import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved
 from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.forms import value
@@ -187,7 +185,7 @@ def regularised(source: str, corrected: bool) -> Proof:
             p.require("the regularised function is (L + phi)-smooth", at_least(inserted, smoothness))
             at = {L: inserted, mu: own_phi, eta: step, f_gap: penalised_start, gap_last: penalised_last}
             fact = p.claim(source, at)
-        if any(isinstance(e, exp) for e in p.goals[0].value.atoms(exp)):
+        if any(isinstance(e, exp) for e in p.goal().value.atoms(exp)):
             fact = decayed(p, fact, R)
         p.conclude(back_to_f(p, fact, own_phi))
 
@@ -313,7 +311,7 @@ def recursion(p: Argument) -> None:
     earlier = {later: now for now, later in LANGUAGE.following.items()}
     shifted = Fact(fact.quantity.xreplace(earlier), fact.sign, spread_out(fact.value).xreplace(earlier))
     p.conclude(shifted, part=1)
-    inserted = p.put(p.goals[0], p.goals[1])
+    inserted = p.put(p.goal(0), p.goal(1))
     left = sympy.factor(spread_out(inserted.value).coeff(e_prev))
     p.require("step (b): e_(r-1) drops out by (86)", at_most(left, 0))
 

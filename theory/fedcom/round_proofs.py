@@ -20,7 +20,6 @@ from theory.fedcom.paper import (
     drift,
     drift_mean,
     drift_mean_prev,
-    drift_start,
     drift_sum,
     drift_sum_prev,
     drift_total,
@@ -179,7 +178,13 @@ def correlated(p: Argument) -> Fact:
     young = p.by(YOUNG, NOW.noises, change, _local).over(C)
     fresh = -2 * tau * p.by(FRESH, NOW.noise, NOW.at_start).over(I, C)
     steps = p.by(JENSEN_OVER, NOW.local, I).over(C)
-    because = (*times(1 + _local, noise_of_clients(p, NOW)), young, fresh, steps, *times(1 / _local, along_drift(p, NOW)))
+    because = (
+        *times(1 + _local, noise_of_clients(p, NOW)),
+        young,
+        fresh,
+        steps,
+        *times(1 / _local, along_drift(p, NOW)),
+    )
     bound = (1 + _local) * tau * sigma**2 + tau * grad_sq_sum_mean + tau * L**2 * drift_mean / _local
     return p.have("one client's sum", own_sq, "<=", bound, *times(1 / m, because))
 

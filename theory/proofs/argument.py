@@ -29,7 +29,19 @@ from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
 from theory.proofs.vectors import difference
 from theory.properties import Property
-from theory.statement import Bound, Evidence, EvidenceKind, Premise, PremiseKind, Relations, Statement, Status, Verdict
+from theory.statement import (
+    Bound,
+    Evidence,
+    EvidenceKind,
+    Order,
+    Premise,
+    PremiseKind,
+    Rates,
+    Relations,
+    Statement,
+    Status,
+    Verdict,
+)
 
 Sign = Literal["<=", ">=", "="]
 Letters = Mapping[sympy.Expr, sympy.Expr]
@@ -78,22 +90,34 @@ class Language:
     last: Letters = field(default_factory=dict)
 
 
-def parts(statement: Statement) -> list[Fact]:
-    """Everything that a statement claims by bounds and relations, what it claims besides included, one fact each."""
-    found = []
+def parts(statement: Statement) -> list[Fact | Order | Rates]:
+    """Everything that a statement claims in formulas, what it claims besides included: each bound and relation a fact."""
+    found: list[Fact | Order | Rates] = []
     for claim in (statement.claim, *statement.also):
         if isinstance(claim, Bound):
             found.append(Fact(claim.quantity, claim.sign, claim.value))
         elif isinstance(claim, Relations):
             found += [_fact(relation) for relation in claim.relations]
+        elif isinstance(claim, Order | Rates):
+            found.append(claim)
     return found
+
+
+def facts(statement: Statement) -> list[Fact]:
+    """Those of them that are facts."""
+    return [part for part in parts(statement) if isinstance(part, Fact)]
+
+
+def _at(goal: Fact | Order | Rates, at: Letters) -> Fact | Order | Rates:
+    """A fact with letters replaced; other claims as they are."""
+    return Fact(goal.quantity.subs(at), goal.sign, goal.value.subs(at)) if isinstance(goal, Fact) else goal
 
 
 def _fact(relation: sympy.Basic) -> Fact:
     signs: dict[type, Sign] = {sympy.Le: "<=", sympy.Ge: ">=", sympy.Eq: "="}
     if type(relation) not in signs:
         raise ValueError(f"{relation}: expected <=, >= or =")
-    return Fact(relation.args[0], signs[type(relation)], relation.args[1])  # type: ignore[arg-type]
+    return Fact(relation.args[0], signs[type(relation)], relation.args[1])
 
 
 def spread_out(e: sympy.Expr) -> sympy.Expr:
@@ -112,7 +136,10 @@ class Argument(Ledger):
         self._concluded: set[int] = set()
         self._names: dict[sympy.Expr, sympy.Expr] = {}
         self._case: dict[sympy.Expr, sympy.Expr] = {}
-        self.conditions = [c for c in map(self.read, self._own_conditions()) if c != sympy.true]
+        self.case_conditions: list[Boolean] = []
+        read = [self.read(c) for c in self._own_conditions()]
+        # a hypothesis that polynomial arithmetic cannot read is not used: that proves no less than it says
+        self.conditions = [c for c in read if c != sympy.true and not c.has(sympy.exp, sympy.log)]
 
     # Letters
 
@@ -144,7 +171,9 @@ class Argument(Ledger):
         """An expression of a source, its definitions put in, its letters replaced, in this statement's step size."""
         own = set(self._step_size.values())
         keep = {s for v in own for s in v.free_symbols} if source is self.statement else set()
-        where = {letter: meaning for letter, meaning in source.where.items() if letter not in keep}
+        # what polynomial arithmetic cannot read keeps its letter
+        opaque = {s for s, e in source.where.items() if e.has(sympy.exp, sympy.log)}
+        where = {letter: meaning for letter, meaning in source.where.items() if letter not in keep | opaque}
         for _ in where:
             e = e.subs(where, simultaneous=True)
         return e.subs(dict(at), simultaneous=True).subs(self._step_size).subs(self._case)
@@ -178,6 +207,8 @@ class Argument(Ledger):
         for needed in rule.needs:
             missing |= needed not in self.properties
             constants += self._constants(rule.name, needed)
+        for condition in rule.when(*arguments):
+            self.require(f"{rule.name}: {condition}", condition)
         if missing:
             return Instance(rule.name, sympy.Integer(0), rule.equality)
         return Instance(rule.name, spread_out(rule.slack(*constants, *arguments)), rule.equality)
@@ -226,7 +257,7 @@ class Argument(Ledger):
         """What a source supposes and no property says, such as a recursion, holds: by a fact, or as our own assumption."""
         name = supposed.id.removeprefix(f"{supposed.paper}.")
         if name in given:
-            for part in parts(supposed):
+            for part in facts(supposed):
                 sides = (self._inward(e, supposed, at) for e in (part.quantity, part.value))
                 quantity, value = sides
                 self.compare(f"{source.id}: {supposed.id}", given[name], Fact(quantity, part.sign, value))
@@ -259,7 +290,7 @@ class Argument(Ledger):
             self._record("claim", found.id)
         else:
             found = self.source(name, at, given, under)
-        fact = parts(found)[part]
+        fact = facts(found)[part]
         return Fact(self._inward(fact.quantity, found, at), fact.sign, self._inward(fact.value, found, at))
 
     @cached_property
@@ -270,7 +301,7 @@ class Argument(Ledger):
     def at(self, name: str, letters: Letters, part: int = 0) -> Instance:
         """An inequality of another statement in vector notation, at these functions and points."""
         found = self.source(name)
-        relation = parts(found)[part]
+        relation = facts(found)[part]
         assert isinstance(found.claim, Relations)
         written = found.claim.relations[part].subs(dict(letters), simultaneous=True)
         return Instance(found.id, difference(written), relation.sign == "=")
@@ -279,7 +310,7 @@ class Argument(Ledger):
         """A relation of another statement as it stands, in vector notation or with sums."""
         found = self.source(name)
         assert isinstance(found.claim, Relations)
-        return found.claim.relations[part]  # type: ignore[return-value]
+        return found.claim.relations[part]
 
     def follow(self, algorithm: str) -> Letters:
         """What an algorithm makes of the vectors of a round."""
@@ -303,11 +334,31 @@ class Argument(Ledger):
         after  what an algorithm makes of vectors that the quantities' meanings contain
         under  what earlier steps have shown, for the signs of the factors
         """
+        self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after, under)
+        return Fact(quantity, sign, value)
+
+    def conclude_form(self, read: Callable[[sympy.Expr], sympy.Expr], *because: Instance, part: int = 0) -> None:
+        """The claim, or one of several, is the sum of the instances once `read` has made forms of its sides."""
+        goal = self.goal(part)
+        self.done(part)
+        self._follows("the claim", read(goal.quantity), goal.sign, read(goal.value), because)
+
+    def _follows(
+        self,
+        name: str,
+        left: sympy.Expr,
+        sign: Sign,
+        right: sympy.Expr,
+        because: Sequence[Instance],
+        after: Letters = _NONE,
+        under: Sequence[Boolean] = (),
+    ) -> None:
+        """The slack of a relation between forms is the sum of the instances, exactly."""
 
         def form(e: sympy.Expr) -> sympy.Expr:
             return spread_out(e.subs(dict(after)))
 
-        left, right = (form(self.meaning(e)) for e in (quantity, value))
+        left, right = form(left), form(right)
         slack = left - right if sign == ">=" else right - left
         for one in because:
             if not one.equality:
@@ -317,7 +368,6 @@ class Argument(Ledger):
                     self.require(f"{name}: '{one.rule}' is taken with a factor >= 0", at_least(one.times, 0), *under)
         rest = spread_out(slack - sympy.Add(*(form(one.times * one.slack) for one in because)))
         self.step(name, lambda: _vanishes(rest))
-        return Fact(quantity, sign, value)
 
     def every(self, fact: Fact) -> Instance:
         """A fact as an instance: what it says of any client, step or round, to be added up over them."""
@@ -329,7 +379,7 @@ class Argument(Ledger):
         if fact.sign == ">=":
             self.fail(name, f"{fact.quantity} is bounded from below")
         derived, looser = spread_out(fact.value), spread_out(value)
-        self.at_most(name, derived, looser, self._amounts(derived, looser))
+        self.at_most(name, derived, looser, self._amounts(derived, looser), measured=False)
         return Fact(fact.quantity, "<=", looser)
 
     def added(self, one: Fact, other: Fact, times: sympy.Expr) -> Fact:
@@ -398,9 +448,19 @@ class Argument(Ledger):
         self._covered(f"{count} >= 2", more)
         self._case = {count: sympy.Integer(1)}
         self.conditions = [c for c in (c.subs(self._case) for c in conditions) if c != sympy.true]
-        self.goals = [Fact(g.quantity.subs(self._case), g.sign, g.value.subs(self._case)) for g in goals]
+        self.goals = [_at(goal, self._case) for goal in goals]
         self._covered(f"{count} = 1", one)
         self.conditions, self.goals, self.properties, self._case = conditions, goals, properties, {}
+
+    def split_zero(self, amount: sympy.Expr, some: Callable[[], None], none: Callable[[], None]) -> None:
+        """A proof by cases for an amount >= 0: it is positive, or it is zero."""
+        self.require(f"{amount} >= 0", at_least(amount, 0))
+        conditions = self.conditions
+        cases = ((sympy.Gt(amount, 0, evaluate=False), some), (sympy.Eq(amount, 0, evaluate=False), none))
+        for case, proof in cases:
+            self.conditions, self.case_conditions = [*conditions, case], [case]
+            self._covered(str(case), proof)
+        self.conditions, self.case_conditions = conditions, []
 
     def _covered(self, case: str, proof: Callable[[], None]) -> None:
         self._concluded = set()
@@ -413,7 +473,7 @@ class Argument(Ledger):
         self._record("rule", "one client is like two copies of it, of which each round samples one")
         if sympy.Integer(1) not in self._case.values():
             self.fail("one client and its copy", "there is more than one client")
-        none = {
+        none: dict[Property, tuple[sympy.Expr, ...]] = {
             name: tuple(sympy.Integer(0) for _ in constants)
             for name, constants in self.properties.items()
             if name in (Property.HETEROGENEITY, Property.HETEROGENEITY_AT_OPTIMUM, Property.DISSIMILARITY)
@@ -426,13 +486,16 @@ class Argument(Ledger):
 
     def speaks_of(self, name: str, letter: sympy.Symbol) -> bool:
         """Whether a statement's claim contains a letter."""
-        return any(
-            letter in part.value.free_symbols for part in parts(catalogue.find(f"{self.statement.paper}.{name}"))
-        )
+        found = catalogue.find(f"{self.statement.paper}.{name}")
+        return any(letter in fact.value.free_symbols for fact in facts(found))
 
     def start_of(self, quantity: sympy.Expr) -> sympy.Expr:
         """The value of a round's quantity at the first round."""
         return self.language.start[quantity]
+
+    def require_start(self, value: sympy.Expr) -> None:
+        """A run that does not start where it wants to end: a step size that is tuned to the distance is not zero."""
+        self.require(f"{value} > 0: otherwise the tuned step size is 0", sympy.Gt(value, 0, evaluate=False))
 
     def average(self, mean: Fact, of: sympy.Expr, weight: sympy.Expr) -> Fact:
         """From a bound on the weighted mean over the rounds of a quantity to one on what the statement is about.
@@ -440,11 +503,12 @@ class Argument(Ledger):
         of      the quantity of a round
         weight  of round r, as the recursion needs it, up to a factor; what the statement defines must be the same
         """
-        quantity = next(
-            iter(self.goals[0].quantity.free_symbols & {*self.language.average, *self.language.least}), None
-        )
+        goal = self.goals[0]
+        about = sympy.Integer(0) if isinstance(goal, Rates) else goal.quantity
+        means = {*self.language.average, *self.language.least}
+        quantity = next(iter(about.free_symbols & means), None)
         if quantity is None:
-            self.fail("the mean over the rounds", f"{self.goals[0].quantity} is no mean over rounds")
+            self.fail("the mean over the rounds", f"{about} is no mean over rounds")
             return mean
         if self.language.least.get(quantity) == of:
             self._record("rule", "the smallest is at most the mean")
@@ -454,14 +518,10 @@ class Argument(Ledger):
             return mean
         self._record("rule", "Jensen for the weighted average of the iterates")
         self._constants("Jensen for the weighted average of the iterates", Property.CONVEX_MEAN)
-        defined = [
-            self._inward(e, replace(self.statement, where={}))
-            for s, e in self.statement.where.items()
-            if s.name == "w_r"
-        ]
+        defined = [e for letter, e in self.statement.where.items() if letter.name == "w_r"]
         for own in defined:
             self.equal("the averaging weights", own, weight)
-        if not defined:
+        if not defined and isinstance(self.goals[0], Fact):  # an order says that there are weights
             self.fail("the averaging weights", "the statement does not define them")
         return replace(mean, quantity=quantity)
 
@@ -473,20 +533,27 @@ class Argument(Ledger):
 
     def conclude(self, fact: Fact, part: int = 0) -> None:
         """The claim (or one of several) follows from the fact: the same quantity, the same direction, no smaller a value."""
-        goal = self.goals[part]
+        goal = self.goal(part)
         self._concluded.add(part)
         fact = Fact(fact.quantity.xreplace(self._names), fact.sign, fact.value.xreplace(self._names))
         quantity, value = (self.read(e).xreplace(self._names) for e in (goal.quantity, goal.value))
         claimed = Fact(quantity, goal.sign, value)
         derived = Fact(fact.quantity.subs(self._step_size), fact.sign, fact.value.subs(self._step_size))
-        self.compare("the claim", derived, claimed)
+        self.compare("the claim", derived, claimed, measured=True)
+
+    def goal(self, part: int = 0) -> Fact:
+        """What the statement claims, or one of several claims.  Raises ValueError where that is an order or rates."""
+        goal = self.goals[part]
+        if not isinstance(goal, Fact):
+            raise ValueError(f"{self.statement.id}: expected a bound or a relation, got {type(goal).__name__}")
+        return goal
 
     def done(self, part: int = 0) -> None:
         """The claim (or one of several), as `goals` has it, is what the steps so far have decided."""
         self._concluded.add(part)
 
-    def compare(self, name: str, fact: Fact, claimed: Fact) -> None:
-        """The second fact follows from the first."""
+    def compare(self, name: str, fact: Fact, claimed: Fact, measured: bool = False) -> None:
+        """The second fact follows from the first; `measured` where the room in its constants is of interest."""
         if fact.sign not in (claimed.sign, "="):
             self.fail(name, f"it says {claimed.sign}, what is derived says {fact.sign}")
             return
@@ -503,9 +570,9 @@ class Argument(Ledger):
         if claimed.sign == "=":
             self.equal(name, derived, value)
         elif claimed.sign == "<=":
-            self.at_most(name, derived, value, self._amounts(derived, value))
+            self.at_most(name, derived, value, self._amounts(derived, value), measured)
         else:
-            self.at_most(name, value, derived, self._amounts(derived, value))
+            self.at_most(name, value, derived, self._amounts(derived, value), measured=False)
 
     def _one_decay(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
         """Both sides with the claimed exponential as a letter: at least each derived one, whose exponent is no larger."""
@@ -550,8 +617,7 @@ class Argument(Ledger):
         found = super().verdict()
         left = set(range(len(self.goals))) - self._concluded
         if found.status is Status.PROVED and left:
-            goal = self.goals[min(left)]
-            found = Verdict(Status.OPEN, f"{goal.quantity} {goal.sign} {goal.value} is not concluded")
+            found = Verdict(Status.OPEN, f"part {min(left) + 1} of what it claims is not concluded")
         return replace(found, premises=tuple(sorted(self.premises)))
 
 

@@ -42,13 +42,13 @@ def tagged(e: sympy.Expr, family: Family) -> sympy.Expr:
 
 def gradient(function: sympy.Symbol, at: sympy.Expr) -> sympy.Symbol:
     """The gradient of a function at a point."""
-    found: sympy.Symbol = point(function, at).gradient  # type: ignore[assignment]
+    found: sympy.Symbol = point(function, at).gradient
     return found
 
 
 def value(function: sympy.Symbol, at: sympy.Expr) -> sympy.Symbol:
     """The value of a function at a point."""
-    found: sympy.Symbol = point(function, at).value  # type: ignore[assignment]
+    found: sympy.Symbol = point(function, at).value
     return found
 
 

@@ -99,7 +99,14 @@ class Ledger:
         self.require(f"{name}: at most {share} of {atom} on the right", [at_least(factor, 0), at_most(factor, share)])
         return sympy.expand(value - factor * atom) / (1 - share)
 
-    def at_most(self, name: str, derived: sympy.Expr, claimed: sympy.Expr, atoms: Sequence[sympy.Symbol]) -> None:
+    def at_most(
+        self,
+        name: str,
+        derived: sympy.Expr,
+        claimed: sympy.Expr,
+        atoms: Sequence[sympy.Symbol],
+        measured: bool = True,
+    ) -> None:
         """derived <= claimed for all values of the atoms, within their signs: coefficient by coefficient, with the room."""
         ours, theirs = (_coefficients(e, atoms) for e in (derived, claimed))
         for monomial in sorted(ours.keys() | theirs.keys(), key=str):
@@ -107,7 +114,7 @@ class Ledger:
             signed = monomial.is_nonnegative is not True  # of either sign: nothing but the same coefficient will do
             compared = [at_least(printed, mine), *([at_most(printed, mine)] if signed else [])]
             self.step(f"{name}: coefficient of {monomial}", partial(self._compare, compared, mine, printed))
-            if mine != 0 and not signed:
+            if measured and mine != 0 and not signed:
                 self._compared[str(monomial)] = mine, printed
 
     def _compare(self, claim: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) -> Decision:

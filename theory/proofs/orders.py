@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import sympy
 from sympy import exp
 
-from theory.proofs.arithmetic import Decision, implied
+from theory.proofs.argument import Argument
+from theory.proofs.arithmetic import Decision, at_most, implied
 from theory.proofs.ledger import Ledger
-from theory.statement import Order, Statement, Status
+from theory.statement import Order, Statement, Status, Term
 
 _CONSTANTS = (1, 4, 16, 64, 256, 1024)  # absolute constants that an O may hide, tried in turn
 
@@ -27,6 +29,31 @@ def covered(terms: list[sympy.Expr], claim: Order, conditions: list[sympy.Basic]
     ledger.require("the conditions can be met", [])
     for term in terms:
         ledger.step(f"{term} is of the printed order", partial(_cover, term, claim, conditions))
+
+
+def conclude(p: Argument, derived: Order, part: int = 0) -> None:
+    """The order that the statement claims follows: the same quantity, no less is left out, every term is covered.
+
+    `derived` has `polylog` where logarithms were left out of its terms.
+    """
+    claimed = p.goals[part]
+    if not isinstance(claimed, Order):
+        p.fail("the order", f"{p.statement.id} claims no order")
+        return
+    p.done(part)
+    if claimed.quantity != derived.quantity:
+        p.fail("the order", f"it is about {claimed.quantity}, what is derived is about {derived.quantity}")
+    if derived.polylog and not claimed.polylog:
+        p.fail("the order", "what is derived leaves out logarithms, which O does not")
+    terms = [t.value for t in derived.terms if t.value != 0]
+    printed = replace(claimed, terms=tuple(Term(t.name, p.read(t.value)) for t in claimed.terms))
+    # what holds in the case at hand only is not needed here, and costs z3 much
+    covered(terms, printed, [c for c in p.conditions if c not in p.case_conditions], p)
+
+
+def claim(p: Argument, name: str) -> Order:
+    """The order that another statement claims, once its conditions and assumptions are seen to follow."""
+    return order_of(p.source(name))
 
 
 def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Decision:
@@ -78,9 +105,9 @@ def _at_most(small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic]
         if len(exponents[0]) != len(exponents[1]):
             return False
         (ours,), (theirs,) = exponents
-        if not implied(conditions, ours.args[0] <= theirs.args[0]):
+        if not implied(conditions, at_most(ours.args[0], theirs.args[0])):
             return False
         small, large = small.subs(ours, 1), large.subs(theirs, 1)
     power = sympy.ilcm(1, 1, *(p.exp.q for e in (small, large) for p in e.atoms(sympy.Pow) if p.exp.is_Rational))
     both = [sympy.powdenest(sympy.expand_power_base(e**power, force=True), force=True) for e in (small, large)]
-    return implied(conditions, both[0] <= both[1], effort=2_000_000)
+    return implied(conditions, at_most(*both), effort=2_000_000)

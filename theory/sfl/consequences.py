@@ -6,15 +6,18 @@ Counter-examples to orders are families along which measured / printed grows wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import sympy
 from sympy import Max, Rational, exp
 
 from theory import catalogue
-from theory.proofs.arithmetic import decide, everywhere
-from theory.proofs.ledger import Ledger, as_evidence, bound_of, conditions_of, proof
+from theory.proofs import orders
+from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from theory.proofs.arithmetic import at_least, at_most, decide, everywhere
+from theory.proofs.ledger import Ledger, bound_of, conditions_of
 from theory.proofs.orders import covered, order_of
+from theory.sfl.ledgers import as_sequence
 from theory.sfl.paper import (
     A,
     D,
@@ -25,6 +28,7 @@ from theory.sfl.paper import (
     S,
     T,
     a,
+    b,
     beta,
     c,
     c1,
@@ -36,42 +40,39 @@ from theory.sfl.paper import (
     mu,
     paper as sfl,
     r0,
+    r_next,
+    r_t,
+    s_t,
     sigma,
     zeta,
     zeta_star,
 )
-from theory.statement import Condition, Evidence, Order, Statement, Status, Term, Verdict, Words
+from theory.sfl.quantities import LANGUAGE
+from theory.statement import Evidence, Order, Statement, Status, Term, Verdict, Words
 
 
 def _order(name: str) -> Order:
     return order_of(catalogue.find(f"sfl.{name}"))
 
 
-# Orders from explicit bounds
+# Orders from recursions, by Lemmas 7 and 8 at the step size that they choose
 
 
-def tuned_terms(bound: Statement) -> list[sympy.Expr]:
-    """Summands of a bound at its tuned step size: Lemma 7 or Lemma 8 with the bound's substitution, over b.
+def tuned_terms(lemma: str, at: Mapping[sympy.Expr, sympy.Expr]) -> tuple[Term, ...]:
+    """Summands of a lemma's tuned bound with its letters replaced, over b.
 
-    Powers p <= 1 of sums are at most the sums of the powers, a maximum at most the sum; logarithms are left out.
+    Powers p <= 1 of sums are at most the sums of the powers, a maximum at most the sum, 1/(T + 1) at most 1/T;
+    logarithms are left out.
     """
-    applied = bound.applies
-    if applied is None:
-        raise ValueError(f"{bound.id} applies no recursion lemma")
-    at = {sfl.symbols[name].sympy: e for name, e in applied.substitution.items()}
-    if c in at:
-        at[c1] = at.pop(c)
-    lemma = "lemma7.eq39.cubic" if a in at else "lemma8.eq45"
     terms = []
     for term in bound_of(catalogue.find(f"sfl.{lemma}")).terms:
-        general = term.value.replace(sympy.log, lambda _: sympy.Integer(1)) / at[sfl.symbols["b"].sympy]
-        for letter in (c1, c2, d):
-            if letter in general.free_symbols and not general.has(exp):
-                terms += [_positive(general.subs(letter, part), at) for part in _summands(at[letter])]
-                break
-        else:
-            terms.append(_positive(general, at))
-    return terms
+        general = term.value.replace(sympy.log, lambda _: sympy.Integer(1)) / at[b]
+        split = [letter for letter in (c1, c2, d) if letter in general.free_symbols and not general.has(exp)]
+        for letter in split[:1]:
+            terms += [Term(term.name, _larger(general.subs(letter, part), at)) for part in _summands(at[letter])]
+        if not split:
+            terms.append(Term(term.name, _larger(general, at)))
+    return tuple(terms)
 
 
 def _summands(e: sympy.Expr) -> list[sympy.Expr]:
@@ -89,62 +90,122 @@ def _summands(e: sympy.Expr) -> list[sympy.Expr]:
     return parts
 
 
-def _positive(e: sympy.Expr, at: dict[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
-    """The lemma's letters replaced; T + 1 made smaller to T, which makes every term larger."""
-    return e.subs(T + 1, T).subs(at, simultaneous=True)
+def _larger(e: sympy.Expr, at: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
+    return e.subs(T + 1, T).subs(dict(at), simultaneous=True)
 
 
-def tuned(source: str) -> Callable[[Statement], Ledger]:
-    """An order from its explicit bound, tuned."""
+def tuned(bound: str, recursion: str, full: bool = False, any_count: bool = False) -> Proof:
+    """An order: the recursion at the step size that Lemma 7 or 8 chooses, applied as `bound` applies it.
 
-    def check(statement: Statement) -> Ledger:
-        bound = catalogue.find(f"sfl.{source}")
-        fixed = [r for r in _polynomial(bound.when) if eta_tilde not in r.free_symbols]
-        ledger = Ledger([*_polynomial(statement.when), *fixed])
-        covered(tuned_terms(bound), order_of(statement), list(ledger.conditions), ledger)
-        if order_of(statement).value.has(exp):
-            ledger.require("R leaves an admissible step size", 6 * L / mu <= R)
-        return ledger
+    full       S = M
+    any_count  the order is claimed for M = 1 too
+    """
 
-    return check
+    def proof(p: Argument) -> None:
+        if not (full or any_count):
+            tune(p, bound, recursion, {})
+            return
+        copies = {M: sympy.Integer(2), S: sympy.Integer(1), **dict.fromkeys((zeta, zeta_star, beta), sympy.Integer(0))}
+
+        def one() -> None:
+            p.copied()
+            tune(p, bound, recursion, copies)
+
+        p.split(M, lambda: tune(p, bound, recursion, {S: M} if full else {}), one)
+
+    return proof
 
 
-def _polynomial(when: tuple[Condition, ...]) -> list[sympy.Basic]:
-    return [condition.relation for condition in when if not condition.relation.has(sympy.log)]
+def tune(p: Argument, bound: str, recursion: str, letters: Mapping[sympy.Expr, sympy.Expr]) -> None:
+    """The order of a bound's tuned form, its letters replaced."""
+    source = catalogue.find(f"sfl.{bound}")
+    step = sympy.Symbol("step", positive=True)  # the tuned eta_tilde
+    at, lemma = application(source, letters)
+    chosen = catalogue.find(f"sfl.{lemma}").where[gamma]
+    if 1 / d not in chosen.args and d not in (1 / chosen).args:
+        p.fail("the choice of gamma", f"{chosen} is not at most 1/d")
+    under = [at_most(step * at[d], 1)]
+    local = (step * eta / source.where[eta_tilde]).subs(dict(letters), simultaneous=True)
+    own = {mu: sympy.Integer(0)} if a not in at and p.speaks_of(recursion, mu) else {}
+    fact = p.claim(recursion, {eta: local, **letters, **own}, under=under)
+    fact, state, of = as_sequence(p, fact)
+    at |= {gamma: step, r_next: state[0], r_t: state[1], s_t: of}
+    if p.start_of(state[1]) != at[r0]:
+        p.fail("the start", f"the lemma is applied from {at[r0]}, a run starts from {p.start_of(state[1])}")
+    given = {"lemma7.cubic" if a in at else "lemma8": fact}
+    mean = p.average(Fact(of, "<=", sympy.Integer(0)), of, sympy.Integer(1)).quantity
+
+    def noisy() -> None:
+        p.claim(lemma, at, given=given, under=under)
+        orders.conclude(p, Order(mean, tuned_terms(lemma, at), polylog=a in at))
+
+    def exact() -> None:
+        """Without noise and heterogeneity: the largest step size."""
+        largest = {**at, gamma: 1 / at[d]}
+        p.require("neither c_1 nor c_2", sympy.Eq(at[c1] + at[c2], 0, evaluate=False))
+        p.claim("lemma7.eq38.cubic", largest, given={"lemma7.cubic": at_step(p, fact, step, 1 / at[d])})
+        decayed = 3 * at[a] * at[r0] * exp(-at[a] * R / at[d]) / at[b]
+        orders.conclude(p, Order(mean, (Term("optimisation", decayed),)))
+
+    if a in at:
+        p.split_zero((a * T * c1 + c2).subs(at, simultaneous=True), noisy, exact)
+    else:
+        noisy()
 
 
-def from_order(source: str) -> Callable[[Statement], Ledger]:
+def at_step(p: Argument, recursion: Fact, step: sympy.Symbol, chosen: sympy.Expr) -> Fact:
+    """A recursion that was derived for every step size up to a limit, at one of them."""
+    return Fact(recursion.quantity, recursion.sign, recursion.value.subs(step, chosen))
+
+
+def application(bound: Statement, letters: Mapping[sympy.Expr, sympy.Expr]) -> tuple[dict[sympy.Expr, sympy.Expr], str]:
+    """How a bound applies its recursion lemma, its letters replaced, and the lemma's part that tunes the step size."""
+    if bound.applies is None:
+        raise ValueError(f"{bound.id} applies no recursion lemma")
+    substitution = bound.applies.substitution.items()
+    at = {sfl.symbols[name].sympy: e.subs(dict(letters), simultaneous=True) for name, e in substitution}
+    if c in at:
+        at[c1] = at.pop(c)
+    return at, "lemma7.eq39.cubic" if a in at else "lemma8.eq45.corrected"
+
+
+def from_order(source: str) -> Proof:
     """An order from another one."""
 
-    def check(statement: Statement) -> Ledger:
-        ledger = Ledger(_polynomial(statement.when))
-        terms = [t.value for t in _order(source).terms]
-        covered(terms, order_of(statement), list(ledger.conditions), ledger)
-        for condition in catalogue.find(f"sfl.{source}").when:
-            ledger.require(f"condition {condition}", condition.relation)
-        return ledger
+    def proof(p: Argument) -> None:
+        orders.conclude(p, orders.claim(p, source))
 
-    return check
+    return proof
 
 
-def eq39(statement: Statement) -> Ledger:
+def eq39(p: Argument) -> None:
     """(39): the explicit tuned bound at c2 = 0."""
-    ledger = Ledger([])
-    explicit = bound_of(catalogue.find("sfl.lemma7.eq39.cubic"))
-    terms = [t.value.replace(sympy.log, lambda _: sympy.Integer(1)).subs({c2: 0, c1: c}) for t in explicit.terms]
-    conditions = [r for r in conditions_of(statement) if gamma not in r.free_symbols]
-    covered([t for t in terms if t != 0], order_of(statement), conditions, ledger)
-    return ledger
+    none = {c1: c, c2: sympy.Integer(0)}
+    explicit = p.claim("lemma7.eq39.cubic", none, given={"lemma7.cubic": p.claim("lemma7")})
+    value = explicit.value.replace(sympy.log, lambda _: sympy.Integer(1))
+    terms = tuple(_named(t) for t in sympy.Add.make_args(spread_out(value)))
+    orders.conclude(p, Order(explicit.quantity, terms, polylog=True))
 
 
-def tuning(statement: Statement) -> Ledger:
+def tuning(p: Argument) -> None:
     """The printed choice of gamma is that of (39), and 1/(2a(T+1)) <= log 2/(aT), as noted there."""
-    ledger = Ledger([r for r in conditions_of(statement) if not r.has(sympy.log)])
-    ledger.equal("the choice of (39)", bound_of(statement).value, catalogue.find("sfl.lemma7.eq39").where[gamma])
-    x, q = sympy.Symbol("x", real=True), sympy.Symbol("log2", positive=True)
-    ledger.step("log 2 >= 1/2", lambda: everywhere(sympy.log(x) >= Rational(1, 2) + 0 * x, x, 2, 2))
-    ledger.require("1/(2a(T+1)) <= log 2/(aT)", 1 / (2 * a * (T + 1)) <= q / (a * T), q >= Rational(1, 2))
-    return ledger
+    choice = catalogue.find("sfl.lemma7.eq39").where[gamma]
+    p.conclude(Fact(gamma, "=", choice))
+    y, q = sympy.Symbol("x", real=True), sympy.Symbol("log2", positive=True)
+    p.step("log 2 >= 1/2", lambda: everywhere(sympy.log(y) >= Rational(1, 2) + 0 * y, y, 2, 2))
+    p.require("1/(2a(T+1)) <= log 2/(aT)", at_most(1 / (2 * a * (T + 1)), q / (a * T)), at_least(q, Rational(1, 2)))
+
+
+def printed_tuning(bound: str, recursion: str) -> Proof:
+    """The printed tuning of the strongly convex orders: (39)'s step size needs c > 0, and c is c1."""
+
+    def proof(p: Argument) -> None:
+        at, _ = application(catalogue.find(f"sfl.{bound}"), {S: M})
+        at[c] = at.pop(c1)
+        p.source("lemma7.tuning", {letter: e for letter, e in at.items() if letter in (a, c, d, r0, T)})
+        p.split(M, lambda: tune(p, bound, recursion, {S: M}), lambda: p.done())
+
+    return proof
 
 
 # What refutes
@@ -377,41 +438,34 @@ def lemma3_parts(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.PROVED, "the two variances of (22) and (23), both proved; the mean by lemma3.mean")
 
 
-def printed_tuning(source: str) -> Callable[[Statement], Ledger]:
-    """The printed tuning of the strongly convex orders: (39)'s step size needs c > 0, and c is c1."""
-
-    def check(statement: Statement) -> Ledger:
-        bound = catalogue.find(f"sfl.{source}")
-        assert bound.applies is not None
-        ledger = Ledger([*_polynomial(statement.when), *(r for r in _polynomial(bound.when) if not r.has(eta_tilde))])
-        at = {sfl.symbols[name].sympy: e for name, e in bound.applies.substitution.items()}
-        for condition in catalogue.find("sfl.lemma7.tuning").when:
-            needed = condition.relation.subs(at, simultaneous=True)
-            if needed != sympy.true:
-                ledger.require(f"condition {condition} of the printed choice of gamma", needed)
-        covered(tuned_terms(bound), order_of(statement), list(ledger.conditions), ledger)
-        return ledger
-
-    return check
-
-
-_TUNED = {
-    "eq43": "eq42",
-    "eq43.corrected": "eq42.corrected",
-    "eq72": "eq71",
-    "eq72.corrected": "eq71",
-    "eq47": "eq46",
-    "eq74": "eq73",
-    "eq55": "eq54",
-    "eq55.corrected": "eq54.corrected",
-    "eq81": "eq80",
-    "eq81.corrected": "eq80.corrected",
-    "cor1.general_convex": "thm1.general_convex",
-    "cor1.nonconvex": "thm1.nonconvex",
-    "cor1.nonconvex.corrected": "thm1.nonconvex",
-    "cor2.general_convex": "thm2.general_convex",
-    "cor2.nonconvex": "thm2.nonconvex",
-    "cor2.nonconvex.corrected": "thm2.nonconvex",
+_SC, _GC = "eq41.corrected", "step.gc_recursion.corrected"  # one round of SFL, strongly convex and general convex
+_NC, _NC_PFL = "step.eq54_recursion.corrected", "step.eq80_recursion.corrected"
+_ORDERS: dict[str, Proof] = {
+    "eq43": tuned("eq42", "eq41"),
+    "eq43.corrected": tuned("eq42.corrected", _SC),
+    "eq72": tuned("eq71", "eq70"),
+    "eq72.corrected": tuned("eq71", "eq70"),
+    "eq47": tuned("eq46", "step.gc_recursion", any_count=True),
+    "eq74": tuned("eq73", "eq70", any_count=True),
+    "eq55": tuned("eq54", "step.eq54_recursion"),
+    "eq55.corrected": tuned("eq54.corrected", _NC),
+    "eq81": tuned("eq80", "step.eq80_recursion"),
+    "eq81.corrected": tuned("eq80.corrected", _NC_PFL),
+    "cor1.strongly_convex": printed_tuning("eq42.corrected", _SC),
+    "cor2.strongly_convex": printed_tuning("eq71", "eq70"),
+    "cor1.general_convex": tuned("eq46.corrected", _GC, full=True),
+    "cor2.general_convex": tuned("eq73", "eq70", full=True),
+    "cor1.nonconvex": tuned("eq54.corrected", _NC, full=True),
+    "cor1.nonconvex.corrected": tuned("eq54.corrected", _NC, full=True),
+    "cor2.nonconvex": tuned("eq80.corrected", _NC_PFL, full=True),
+    "cor2.nonconvex.corrected": tuned("eq80.corrected", _NC_PFL, full=True),
+    "lemma7.eq39": eq39,
+    "lemma7.tuning": tuning,
+}
+_ORDER_REPAIRS: dict[str, Proof] = {
+    "cor1.strongly_convex": tuned("eq42.corrected", _SC, full=True),
+    "cor2.strongly_convex": tuned("eq71", "eq70", full=True),
+    "eq47": tuned("eq46.corrected", _GC, any_count=True),
 }
 _FROM_ORDERS = {
     "eq10": "eq72",
@@ -445,18 +499,10 @@ _CLAIMS: list[tuple[str, Callable[[Statement, bool], Verdict], tuple[str, ...]]]
 
 def evidence() -> Iterator[Evidence]:
     """Orders, claims, and what refutes them."""
-    for name, source in _TUNED.items():
-        lemma = "lemma7.eq39.cubic" if _order(name).value.has(exp) else "lemma8.eq45"
-        yield as_evidence("sfl", name, "ledger", proof(tuned(source), source, lemma))
-    for theorem in ("1", "2"):
-        name, source = f"cor{theorem}.strongly_convex", f"thm{theorem}.strongly_convex"
-        yield as_evidence("sfl", name, "ledger", proof(printed_tuning(source), source, "lemma7.eq39"))
-        yield as_evidence("sfl", name, "repair", proof(tuned(source), source, "lemma7.eq39.cubic"))
-    yield as_evidence("sfl", "eq47", "repair", proof(tuned("eq46.corrected"), "eq46.corrected", "lemma8.eq45"))
-    for name, source in _FROM_ORDERS.items():
-        yield as_evidence("sfl", name, "ledger", proof(from_order(source), source))
-    yield as_evidence("sfl", "lemma7.eq39", "ledger", proof(eq39, "lemma7.eq39.cubic"))
-    yield as_evidence("sfl", "lemma7.tuning", "ledger", proof(tuning))
+    from_orders = {name: from_order(source) for name, source in _FROM_ORDERS.items()}
+    for kind, proofs in (("ledger", {**_ORDERS, **from_orders}), ("repair", _ORDER_REPAIRS)):
+        for name, proof in proofs.items():
+            yield as_evidence(name, kind, proof, LANGUAGE, "sfl")  # type: ignore[arg-type]
     for check, names in _COUNTEREXAMPLES:
         for name in names:
             yield Evidence(f"sfl.{name}", "counterexample", check)

@@ -52,6 +52,7 @@ from theory.sfl.paper import (
     zeta_star,
 )
 from theory.sfl.sequential import (
+    above_optimum,
     curved,
     few,
     growing,
@@ -305,7 +306,7 @@ sfl.correct(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / (S**_third * R**_two_thirds),
         optimisation=L * (1 + beta / sqrt(S) + beta**2 * left_out) * A / R,
     ),
-    when=sampled,
+    when=[*sampled, above_optimum],
     rests_on=["eq54.corrected", "lemma8.eq45"],
     note="",
 )
@@ -389,7 +390,7 @@ sfl.correct(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
         optimisation=L * (1 + beta + beta**2 * left_out) * A / R,
     ),
-    when=sampled,
+    when=[*sampled, above_optimum],
     rests_on=["eq80.corrected", "lemma8.eq45"],
     note="",
 )

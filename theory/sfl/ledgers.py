@@ -217,7 +217,7 @@ def lemma5(p: Argument) -> None:
 def eq35(p: Argument) -> None:
     """(35), (53): four terms; successive noise for the first, Jensen for those of B_mk vectors."""
     U = BEFORE.steps[0]
-    convex = bias_upto in p.goals[0].value.free_symbols
+    convex = bias_upto in p.goal().value.free_symbols
     middle = BEFORE.at_optimum if convex else global_grad
     vectors = (BEFORE.noise.vector, BEFORE.local - BEFORE.at_start, BEFORE.at_start - middle, middle)
     four_terms = p.by(JENSEN, *map(BEFORE.sum, vectors))
@@ -227,9 +227,9 @@ def eq35(p: Argument) -> None:
         rest = B_mk * bias_upto + star_upto
     else:
         rest = T_1 + B_mk**2 * grad_sq
-    because = (four_terms, 4 * p.by(SUCCESSIVE, BEFORE.noise, U), *(4 * one for one in squares))
+    terms = (four_terms, 4 * p.by(SUCCESSIVE, BEFORE.noise, U), *(4 * one for one in squares))
     bound = 4 * eta**2 * (noise_upto + B_mk * move_upto + rest)
-    because = tuple(eta**2 * one for one in because)
+    because = tuple(eta**2 * one for one in terms)
     p.conclude(p.have("four terms", drift_mk, "<=", bound, *because, after=p.follow("alg1")))
 
 
@@ -330,7 +330,7 @@ ONE = Steps((), ())  # the one client that OWN are the steps of
 
 def parallel_drift(p: Argument) -> None:
     """(69), (79): four terms for k local steps of one client, summed over k; a sampled client is like any other."""
-    convex = D_F in p.goals[0].value.free_symbols
+    convex = D_F in p.goal().value.free_symbols
     middle = OWN.at_optimum if convex else global_grad
     vectors = (OWN.noise.vector, OWN.local - OWN.at_start, OWN.at_start - middle, middle)
     four_terms = p.by(JENSEN, *map(OWN.sum, vectors))
@@ -349,16 +349,16 @@ def parallel_drift(p: Argument) -> None:
         second = p.by(SECOND_MOMENT, ALL.at_optimum, optimum, C)
         stationary = p.by(STATIONARY, F_fun, x_star, optimum)
         rest = k**2 * client_bias_sq + k**2 * at_optimum
-        of_clients = (-1 * gap, -1 * at_star, -1 / S * second, -1 * stationary)
+        of_clients = [-1 * gap, -1 * at_star, -1 / S * second, -1 * stationary]
     else:
         apart = p.by(EXCHANGEABLE, lambda s: (s.at_start - global_grad) ** 2, ONE, clients)
         second = p.by(SECOND_MOMENT, ALL.at_start, global_grad, C)
         mean = p.by(SAMPLED, ALL.at_start, global_grad, C, global_grad)
         rest = k**2 * at_x + k**2 * grad_sq
-        of_clients = (-1 * apart, -1 / S * second, 2 / S * mean)
+        of_clients = [-1 * apart, -1 / S * second, 2 / S * mean]
     bound = 4 * (k * sigma**2 + k * L**2 * Ecal_r + rest)
-    because = (four_terms, 4 * successive, 4 * variance, *drift, *(4 * k**2 * one for one in of_clients))
-    because = tuple(eta**2 * one for one in because)
+    terms = (four_terms, 4 * successive, 4 * variance, *drift, *(4 * k**2 * one for one in of_clients))
+    because = tuple(eta**2 * one for one in terms)
     fact = p.have("k steps", drift_mk, "<=", eta**2 * bound, *because, after=p.follow("alg2"))
     fact = p.put(fact, *((p.claim("step.eq36"), spread_at_optimum(p)) if convex else (spread_at_x(p),)))
     p.source("eq68")  # the sum over k, averaged over clients
@@ -482,7 +482,7 @@ def weights(p: Argument) -> None:
     """The chain about W_T, with u = a gamma and P = (1 - u)^(T+1)."""
     u = a * gamma
     power = (1 - u) ** (T + 1)
-    closed = p.goals[0].value
+    closed = p.goal().value
     W = closed.subs({a: 1, gamma: sympy.Symbol("u", positive=True)})
     v = sympy.Symbol("u", positive=True)
     p.equal("W_0 = w_0", W.subs(T, 0), 1 / (1 - v))
@@ -513,7 +513,7 @@ def weights(p: Argument) -> None:
 
 def eq38(p: Argument) -> None:
     """(38), last expression, from (40) and the bound on W_T; with the gamma^3 term as c = c1 + c2 gamma."""
-    cubic = c1 in p.goals[0].value.free_symbols
+    cubic = c1 in p.goal().value.free_symbols
     noise_ = c1 + c2 * gamma if cubic else c
     supposed = {"lemma7": p.claim("lemma7.cubic" if cubic else "lemma7")}
     fact = p.claim("lemma7.eq40", {c: noise_}, given=supposed)
@@ -531,7 +531,7 @@ def eq38(p: Argument) -> None:
 
 def eq45(p: Argument) -> None:
     """(45): the three cases at once, with u = (c1 rho)^(1/2), v = c2^(1/3) rho^(2/3), rho = r0/(T+1)."""
-    goal = p.goals[0]
+    goal = p.goal()
     if (goal.quantity, goal.sign) != (Psi_T, "<="):
         p.fail("(45)", f"it is about {goal.quantity} {goal.sign}")
     printed = p.statement.where[gamma]
@@ -554,7 +554,7 @@ def eq45(p: Argument) -> None:
 
 def eq39_cubic(p: Argument) -> None:
     """The tuned bound: gamma = log B/(aT), or 1/d where that is smaller; facts about exp and log named."""
-    goal = p.goals[0]
+    goal = p.goal()
     if (goal.quantity, goal.sign) != (Psi_T, "<="):
         p.fail("the tuned bound", f"it is about {goal.quantity} {goal.sign}")
     w, B, log_B, q, near, y = sympy.symbols("w B log_B q near x", positive=True)
@@ -588,6 +588,16 @@ def eq39_cubic(p: Argument) -> None:
     p.done()
 
 
+def as_sequence(p: Argument, recursion: Fact) -> tuple[Fact, tuple[sympy.Symbol, sympy.Symbol], sympy.Symbol]:
+    """One round as the recursion of a lemma: the fact, (r_{t+1}, r_t), s_t; a descent is one of the gap to the infimum."""
+    if recursion.quantity != descent:
+        p.needs(Property.MINIMISER)  # where the divergence D_F is the gap
+        return recursion, (dist2_next, dist2), D_F
+    gap_next = p.have("the gap to F*", F_gap_next, "=", F_gap + descent)
+    p.needs(Property.BOUNDED_BELOW)
+    return p.put(gap_next, recursion), (F_gap_next, F_gap), grad_sq
+
+
 def by_lemma(recursion: str, conclusion: str) -> Proof:
     """A bound from its recursion by Lemma 7 (with the gamma^3 term) or Lemma 8, T = R, divided by b."""
 
@@ -599,12 +609,7 @@ def by_lemma(recursion: str, conclusion: str) -> Proof:
             at[c1] = at.pop(c)
         contraction = at.get(a, sympy.Integer(0))
         fact = p.claim(recursion, {mu: sympy.Integer(0)} if contraction == 0 and p.speaks_of(recursion, mu) else {})
-        if fact.quantity == descent:
-            gap_next = p.have("the gap to F*", F_gap_next, "=", F_gap + descent)
-            p.needs(Property.BOUNDED_BELOW)
-            fact, state, of = p.put(gap_next, fact), (F_gap_next, F_gap), grad_sq
-        else:
-            state, of = (dist2_next, dist2), D_F
+        fact, state, of = as_sequence(p, fact)
         if p.start_of(state[1]) != at[r0]:
             p.fail("the start", f"the lemma is applied from {at[r0]}, a run starts from {p.start_of(state[1])}")
         at |= {gamma: eta_tilde, a: contraction, r_next: state[0], r_t: state[1], s_t: of}

@@ -81,6 +81,7 @@ sfl.say(
         ),
         "h L-smooth and mu-strongly convex; any x, y, z",
     ),
+    when=[implied(mu <= L, "implied: an L-smooth function is mu-strongly convex with mu <= L")],
     assumes=[smooth, cases],
     rests_on=["three_point", "eq15", "eq16", "eq19"],
 )
@@ -262,7 +263,13 @@ sfl.say(
     "lemma7.eq39",
     "Appendix D.1.3, Lemma 7, (39)",
     soft_order(Psi_T, optimisation=a * r0 * exp(-a * T / d), noise=c / (a * T)),
-    when=[*_gamma, _long, implied(T >= 1, "implied: T divides")],
+    when=[
+        *_gamma,
+        _long,
+        implied(T >= 1, "implied: T divides"),
+        implied(c > 0, "implied: c divides"),
+        implied(a < d, "implied: the weights are finite at gamma = 1/d"),
+    ],
     assumes=[lemma7],
     where={gamma: _choice},
     rests_on=["lemma7.eq38", "lemma7.tuning"],

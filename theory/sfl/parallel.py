@@ -33,6 +33,8 @@ from theory.sfl.paper import (
     zeta_star,
 )
 from theory.sfl.sequential import (
+    above_optimum,
+    away_from_optimum,
     convex_cases,
     curved,
     drift_at,
@@ -194,7 +196,7 @@ sfl.say(
         heterogeneity=(L * zeta_star**2 * D**4) ** _third / R**_two_thirds,
         optimisation=L * D**2 / R,
     ),
-    when=few,
+    when=[*few, away_from_optimum],
     assumes=convex_cases,
     rests_on=["eq73", "lemma8.eq45"],
     note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, at most twice smaller.",
@@ -291,7 +293,7 @@ sfl.say(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
         optimisation=L * beta * A / R,
     ),
-    when=few,
+    when=[*few, above_optimum],
     assumes=nonconvex_case,
     rests_on=["eq80", "lemma8.eq45"],
     note=vanishing,
@@ -374,6 +376,7 @@ sfl.say(
         heterogeneity=(L * zeta_star**2 * D**4) ** _third / R**_two_thirds,
         optimisation=L * D**2 / R,
     ),
+    when=[away_from_optimum],
     assumes=convex_cases,
     rests_on=["thm2.general_convex", "lemma8.eq45"],
 )
@@ -388,6 +391,7 @@ sfl.say(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / R**_two_thirds,
         optimisation=L * beta * A / R,
     ),
+    when=[above_optimum],
     assumes=nonconvex_case,
     rests_on=["thm2.nonconvex", "lemma8.eq45"],
     note=vanishing,

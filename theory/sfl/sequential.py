@@ -83,6 +83,10 @@ sampled: list[Condition] = [
 ]
 few: list[Condition] = [implied(S <= M, "implied: S of M clients without replacement")]
 
+# Where a step size is tuned to the distance to go, there is one
+away_from_optimum = implied(D > 0, "implied: otherwise the tuned step size is 0")
+above_optimum = implied(A > 0, "implied: otherwise the tuned step size is 0")
+
 # Variance of the mean of S clients sampled without replacement from M, per unit of zeta_star^2 (Lemma 3)
 left_out = (M - S) / (S * (M - 1))
 
@@ -356,7 +360,7 @@ sfl.say(
         heterogeneity=(L * zeta_star**2 * D**4) ** Rational(1, 3) / (S ** Rational(1, 3) * R ** Rational(2, 3)),
         optimisation=L * D**2 / R,
     ),
-    when=few,
+    when=[*few, away_from_optimum],
     assumes=convex_cases,
     rests_on=["eq46", "lemma8.eq45"],
     note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, at most twice smaller.",
@@ -518,7 +522,7 @@ sfl.say(
         heterogeneity=(L**2 * zeta**2 * A**2) ** Rational(1, 3) / (S ** Rational(1, 3) * R ** Rational(2, 3)),
         optimisation=L * beta * A / R,
     ),
-    when=few,
+    when=[*few, above_optimum],
     assumes=nonconvex_case,
     rests_on=["eq54", "lemma8.eq45"],
     note=vanishing,
@@ -647,6 +651,7 @@ sfl.say(
         heterogeneity=(L * zeta_star**2 * D**4) ** _third / (M**_third * R**_two_thirds),
         optimisation=L * D**2 / R,
     ),
+    when=[away_from_optimum],
     assumes=convex_cases,
     rests_on=["thm1.general_convex", "lemma8.eq45"],
 )
@@ -661,6 +666,7 @@ sfl.say(
         heterogeneity=(L**2 * zeta**2 * A**2) ** _third / (M**_third * R**_two_thirds),
         optimisation=L * beta * A / R,
     ),
+    when=[above_optimum],
     assumes=nonconvex_case,
     rests_on=["thm1.nonconvex", "lemma8.eq45"],
     note=vanishing,
