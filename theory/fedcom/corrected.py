@@ -64,6 +64,7 @@ from theory.fedcom.paper import (
     w_star_norm,
 )
 from theory.fedcom.setting import E, convex, heterogeneous, homogeneous, independent, polyak, smooth
+from theory.properties import Property
 from theory.statement import Listing, Rate, Rates, Relations, Words, at_most, implied, order
 
 _half = Rational(1, 2)
@@ -85,6 +86,7 @@ def _with(name: str, number: int, text: str) -> Listing:
 fedcom.correct(
     "alg2",
     _with("alg2", 10, "    delta_j^(r+1) = delta_j^(r) + (1/((1+q)*tau)) * (Delta_j^(r) - Delta^(r))"),
+    gives={Property.ZERO_TRACKINGS: (), Property.DAMPED_TRACKING: ()},
     note="Damped by alpha = 1/(1+q).  Without compression, q = 0, it is the printed algorithm.",
 )
 fedcom.correct(
@@ -122,6 +124,15 @@ fedcom.correct(
         ),
         "for the updates of Algorithm 2, from a round r to the next",
     ),
+)
+
+damped = fedcom.say(
+    "assumption",
+    "asm.damped",
+    "Algorithm 2, damped",
+    Relations((Eq(delta_next, delta + (Delta_jq - Delta_q) / ((1 + q) * tau)),), "line 10 of the corrected Algorithm 2"),
+    note="Ours.",
+    gives={Property.DAMPED_TRACKING: ()},
 )
 
 # ------------------------------------------------------------------------------------------- Section D: FedCOM
@@ -203,7 +214,15 @@ fedcom.correct(
     "corD8",
     assumes=[smooth, independent, homogeneous, polyak],
     rests_on=["thmD7.corrected"],
-    note="For independent compressors.",
+    also=[
+        Rates(
+            (
+                Rate("PL, strongly convex", b * kappa, kappa * (q + 1) / (b * m * epsilon), polylog=True),
+                Rate("gamma without bound", b * kappa, kappa * (q + 1) / (b * m * epsilon), polylog=True),
+            )
+        )
+    ],
+    note="For independent compressors.  The noise comes with 1/mu, so the number of local steps with kappa.",
 )
 fedcom.correct(
     "corD5",
@@ -243,15 +262,15 @@ fedcom.correct(
     Rates(
         (
             Rate("nonconvex", b / epsilon, (q + 1) / (b * m * epsilon)),
-            Rate("PL", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
-            Rate("strongly convex", kappa * b, (q + 1) / (b * m * epsilon), polylog=True),
+            Rate("PL", kappa * b, kappa * (q + 1) / (b * m * epsilon), polylog=True),
+            Rate("strongly convex", kappa * b, kappa * (q + 1) / (b * m * epsilon), polylog=True),
             Rate("convex", b / epsilon, (q + 1) / (b * m * epsilon**2), polylog=True),
         )
     ),
     rests_on=["thmD4.corrected", "thmD7.corrected", "thmD9.corrected"],
     assumes=[smooth, independent, homogeneous],
     note="The number of local steps is larger by (q+1)/(q/m+1) than printed, or the rounds by q/m+1.  In the PL and "
-    "strongly convex rows the noise comes with 1/mu besides, as in Corollary D.8.",
+    "strongly convex rows the noise comes with 1/mu, so they need kappa times as many local steps.",
 )
 
 # --------------------------------------------------------------------------------------- Section E: FedCOMGATE
@@ -310,7 +329,7 @@ fedcom.correct(
         move=3 * (q + 1) * L**2 * next_move_sq,
     ),
     when=[],
-    assumes=[smooth, *compression],
+    assumes=[smooth, *compression, damped],
     rests_on=["alg2.corrected"],
     also=[],
     note=f"{_damped}  How the gradient tracking follows the gradients.",
@@ -330,6 +349,7 @@ fedcom.correct(
     "thmE4",
     at_most(avg_grad_sq, **_E4),
     when=[slow_q, small_q],
+    assumes=[smooth, *compression, damped],
     rests_on=_tracked,
     note=f"{_damped}  No lower bound of the clients' own functions is needed.",
 )
@@ -349,6 +369,7 @@ fedcom.correct(
         **{name: 2 / mu * term for name, term in _noise_E6.items()},
     ),
     when=[slow_q, small_q, curved],
+    assumes=[smooth, *compression, damped, polyak],
     rests_on=_tracked,
     note=f"{_damped}  No strong convexity of the clients' own functions is needed, and no minimisers of theirs.",
 )
@@ -371,7 +392,7 @@ fedcom.correct(
     ),
     when=[c.subs(L, L + phi) for c in (slow_q, small_q)],
     where={},
-    assumes=[smooth, *compression, convex],
+    assumes=[smooth, *compression, damped, convex],
     rests_on=["thmE6.corrected"],
     note=f"{_damped}  For every phi > 0 and every admissible eta, gamma.",
 )
@@ -385,8 +406,9 @@ fedcom.correct(
     ),
     when=[gamma >= 2, implied(kappa >= 1, "implied: mu <= L")],
     where={eta: _eta_E8, kappa: L / mu},
+    assumes=[smooth, *compression, damped, polyak],
     rests_on=["thmE6.corrected"],
-    also=[Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few),))],
+    also=[Rates((Rate("PL, strongly convex", kappa * (q + 1), kappa / (m * epsilon), polylog=True, given=_few),))],
     note=f"{_damped}  The rates with gamma >= sqrt(m tau).",
 )
 fedcom.correct(
@@ -403,6 +425,7 @@ fedcom.correct(
     ),
     when=[gamma >= 2, 16 * (q + 1) * m * tau <= R],
     where={eta: balanced},
+    assumes=[smooth, *compression, damped],
     rests_on=["thmE4.corrected"],
     also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few),))],
     note=f"{_damped}  The rates with gamma >= sqrt(m tau).",
@@ -420,6 +443,7 @@ fedcom.correct(
 fedcom.correct(
     "corE10",
     Rates((Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True, given=_few),)),
+    assumes=[smooth, *compression, damped, convex],
     rests_on=["thmE9.corrected"],
     note=f"{_damped}  As the corollary has it, for L of the order of 1.",
 )
@@ -427,13 +451,14 @@ fedcom.correct(
     "tab6.fedcomgate",
     Rates(
         tuple(
-            replace(rate, given=_few)
+            replace(rate, given=_few, steps=(kappa if kappa in rate.rounds.free_symbols else 1) * rate.steps)
             for claim in [fedcom.statements["fedcom.tab6.fedcomgate"].claim]
             if isinstance(claim, Rates)
             for rate in claim.rates
         )
     ),
+    assumes=[smooth, *compression, damped],
     rests_on=["thmE4.corrected", "thmE6.corrected", "thmE9.corrected"],
     note=f"{_damped}  The printed rates, for so few clients that the term of G_q is of the order of epsilon too.  In the PL "
-    "and strongly convex rows the noise comes with 1/mu besides.",
+    "and strongly convex rows the noise comes with 1/mu, so they need kappa times as many local steps.",
 )

@@ -236,10 +236,7 @@ def energy(p: Argument, weight: sympy.Expr, share: sympy.Expr) -> Fact:
     fact = p.put(fact, moved(p, "lemmaE1.corrected"), p.claim("lemmaE2.corrected"), p.claim("lemmaE7.corrected"))
     fact = dropped(p, fact, mean_grad_sq_sum, mean(NOW.local), I)
     progress = -spread_out(fact.value).coeff(grad_sq)
-    p.require("progress", at_least(sympy.simplify(progress / _step), share))
-    less = p.have("squares are not negative", grad_sq, ">=", sympy.Integer(0), p.by(SQUARE, NOW.glob))
-    rest = (progress - share * _step) * less.value  # zero: what is not needed of the progress is dropped
-    return Fact(fact.quantity, "<=", spread_out(fact.value + (progress - share * _step) * grad_sq - rest))
+    return p.relaxed("progress", fact, spread_out(fact.value + (progress - share * _step) * grad_sq))
 
 
 def nonconvex_E(p: Argument) -> None:

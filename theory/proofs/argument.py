@@ -313,8 +313,11 @@ class Argument(Ledger):
         return found.claim.relations[part]
 
     def follow(self, algorithm: str) -> Letters:
-        """What an algorithm makes of the vectors of a round."""
-        self._record("algorithm", f"{self.statement.paper}.{algorithm}")
+        """What an algorithm makes of the vectors of a round, once what it provides is seen to be assumed."""
+        found = f"{self.statement.paper}.{algorithm}"
+        self._record("algorithm", found)
+        for provided in catalogue.find(found).gives:
+            self._constants(f"the algorithm {found}", provided)
         return self.language.algorithms[algorithm]
 
     # Steps
@@ -451,6 +454,14 @@ class Argument(Ledger):
         self.goals = [_at(goal, self._case) for goal in goals]
         self._covered(f"{count} = 1", one)
         self.conditions, self.goals, self.properties, self._case = conditions, goals, properties, {}
+
+    def fixing(self, letters: Letters, given: Sequence[Boolean], proof: Callable[[], None]) -> None:
+        """A proof with letters at these values, as an order hides constants, and under other conditions than its own."""
+        before = self.conditions, self._case
+        self._case = {**self._case, **letters}
+        self.conditions = [c for c in (self.read(c) for c in given) if c != sympy.true]
+        proof()
+        self.conditions, self._case = before
 
     def split_zero(self, amount: sympy.Expr, some: Callable[[], None], none: Callable[[], None]) -> None:
         """A proof by cases for an amount >= 0: it is positive, or it is zero."""

@@ -742,6 +742,27 @@ PENALISED_POLYAK = Rule(
 )
 
 
+def _strongly_polyak(mu: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+    return _polyak(mu, function, x, lowest)
+
+
+def _prove_strongly_polyak() -> Decision:
+    """From F(y) >= F(x) + <g, y - x> + (mu/2) ||y - x||^2, at the y where F is least."""
+    mu = sympy.Symbol("mu", positive=True)
+    g, d, gap = sympy.symbols("g d gap", real=True)
+    given = [sympy.Le(gap, -g * d - mu / 2 * d**2, evaluate=False)]
+    return decide(given, sympy.Le(2 * mu * gap, g**2, evaluate=False))
+
+
+STRONGLY_POLYAK = Rule(
+    "strongly convex, so Polyak-Lojasiewicz",
+    "||grad F(x)||^2 >= 2 mu (F(x) - F*) for a mu-strongly convex F",
+    _strongly_polyak,
+    _prove_strongly_polyak,
+    (Property.STRONGLY_CONVEX_MEAN,),
+)
+
+
 # Clients apart: independent given the start of the round
 
 
