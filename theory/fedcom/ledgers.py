@@ -6,7 +6,6 @@ lemmas about one round are in `theory.fedcom.round_proofs`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import sympy
@@ -68,7 +67,7 @@ from theory.fedcom.quantities import (
     w_star,
 )
 from theory.fedcom.round_proofs import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved
-from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from theory.proofs.argument import Argument, Fact, Proof, spread_out
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.forms import value
 from theory.proofs.rules import (
@@ -85,7 +84,6 @@ from theory.proofs.rules import (
 )
 from theory.proofs.sequences import averaged, decayed, lasting
 from theory.proofs.variants import penalised, uncompressed
-from theory.statement import Evidence
 
 _step = eta * gamma * tau
 _local = L * eta * tau
@@ -358,11 +356,3 @@ PROOFS: dict[str, Proof] = {
 
 # Our proofs of statements whose printed proof breaks
 REPAIRS: dict[str, Proof] = {**ROUND_REPAIRS}
-
-
-def evidence() -> Iterator[Evidence]:
-    """Every proof as evidence."""
-    for name, proof in PROOFS.items():
-        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedcom")
-    for name, proof in REPAIRS.items():
-        yield as_evidence(name, "repair", proof, LANGUAGE, "fedcom")

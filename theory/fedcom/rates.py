@@ -2,7 +2,7 @@
 
 A rate says that with R and tau of some order, and step sizes of our choice, an error is of the order of epsilon.  Here R
 and tau are between ENOUGH and 2 ENOUGH times what the rate says, and the constants of the problem are one; then every term
-of the bound is at most ENOUGH epsilon.
+of the bound is at most ENOUGH epsilon.  Of L and mu, where a bound has both, mu is one of the constants, and L is kappa.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import sympy
 from sympy import exp
@@ -46,13 +47,12 @@ from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.rules import ONE_MINUS, STRONGLY_POLYAK
 from theory.proofs.variants import uncompressed
 from theory.properties import Property, closed
-from theory.statement import Order, Premise, Rate, Rates, Term
+from theory.statement import Order, Premise, Rate, Rates, Term, Words
 
 ENOUGH = 16
 ELL = sympy.Symbol("log(1/epsilon)", positive=True)  # at least that, and at least 1
 
-_CONSTANTS = (L, sigma, G_q, f_gap, het_start, w_star_norm, w0_norm)
-_UNIT = {**dict.fromkeys(_CONSTANTS, sympy.Integer(1)), mu: 1 / kappa}
+_UNIT = dict.fromkeys((L, mu, sigma, G_q, f_gap, het_start, w_star_norm, w0_norm), sympy.Integer(1))
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,11 @@ _ROWS: dict[str, dict[Property, tuple[sympy.Expr, ...]]] = {
     "strongly convex": {Property.STRONGLY_CONVEX_MEAN: (mu,)},
     "convex": {Property.CONVEX_MEAN: (), Property.MINIMISER: ()},
 }
-_GAPS = (*_ROWS, "PL, strongly convex", "gamma without bound")  # rates about the gap after R rounds, not the mean squared gradient
+_GAPS = (
+    *_ROWS,
+    "PL, strongly convex",
+    "gamma without bound",
+)  # rates about the gap after R rounds, not the mean squared gradient
 
 
 @contextmanager
@@ -116,7 +120,8 @@ def reached(p: Argument, rate: Rate, way: Way) -> None:
     counts = [at_least(R, rounds), at_most(R, 2 * rounds), at_least(tau, steps), at_most(tau, 2 * steps)]
     domain = [at_most(epsilon, 1), at_least(kappa, 1), at_least(ELL, 1), at_least(rate.steps, 1)]
     given = [*domain, *counts, *way.given, *rate.given]
-    p.fixing(_UNIT, given, lambda: small(p, rate, way))
+    unit = {**_UNIT, L: kappa} if p.speaks_of(way.source, mu) else _UNIT
+    p.fixing(unit, given, lambda: small(p, rate, way))
 
 
 def small(p: Argument, rate: Rate, way: Way) -> None:
@@ -145,6 +150,59 @@ def from_bound(source: str) -> Proof:
         orders.conclude(p, Order(fact.quantity, tuple(Term(str(i), term) for i, term in enumerate(terms))))
 
     return proof
+
+
+def _formulas(p: Argument) -> tuple[Any, ...]:
+    claim = p.statement.claim
+    assert isinstance(claim, Words)
+    return claim.formulas
+
+
+def remark7(p: Argument) -> None:
+    """(32) is (21); (33) and (34) follow from (21) at the learning rate of Corollary D.5; then the rates."""
+    root, rounds, theta, least = _formulas(p)
+    limit = p.definition("cond21")
+    p.require("(21) implies (32)", root, limit)
+    p.require("(32) implies (21)", limit, root)
+    p.require("(33)", rounds, p.read(limit))
+    p.require("Theta(1) <= 5", theta)
+    p.require("(34)", least, p.read(limit))
+    rates(_printed_nonconvex_D)(p)
+
+
+def remark7_corrected(p: Argument) -> None:
+    """A sufficient and a necessary number of rounds."""
+    enough, least = _formulas(p)
+    limit = p.read(p.definition("cond21"))
+    p.require("sufficient", limit, enough)
+    p.require("necessary", least, limit)
+
+
+def remark8(p: Argument) -> None:
+    """(75) is the first condition of (61) at this learning rate; (76) is necessary for it; the rates should meet (76)."""
+    printed, least = _formulas(p)
+    first = p.read(p.definition("cond61"))
+    p.equal("(75) is the first condition of (61)", printed.gts - printed.lts, first.gts - first.lts)
+    p.require("(76)", least, printed)
+    rates_with_rounds(p, least)
+
+
+def remark8_corrected(p: Argument) -> None:
+    """A sufficient and a necessary number of rounds; the rates are of the sufficient order."""
+    enough, least = _formulas(p)
+    both_conditions = [p.read(p.definition("cond61", part)) for part in (0, 1)]
+    p.require("sufficient", both_conditions, enough)
+    p.require("necessary", least, both_conditions[0])
+    rates_with_rounds(p, enough)
+
+
+def rates_with_rounds(p: Argument, enough: Boolean) -> None:
+    """The claimed rates have enough rounds: ENOUGH times what they say, for up to twice their local steps."""
+    claimed = p.goals[0]
+    for rate in claimed.rates if isinstance(claimed, Rates) else ():
+        given = [at_least(R, ENOUGH * rate.rounds), at_most(tau, 2 * rate.steps), at_least(rate.steps, 1)]
+        p.require("the rates have enough rounds", enough, *given)
+    p.done()
 
 
 def both(first: Proof, second: Proof) -> Proof:
@@ -181,7 +239,13 @@ _convex_E = Way("thmE9.corrected", _step_E.subs(L, L + phi), _late, {phi: epsilo
 _also_allowed = Way("thmD4.corrected", 1 / (4 * L * (q + 1) * tau * gamma), _fast)
 _alone = Way("thmD4.corrected", epsilon / (4 * ENOUGH * L), (), {gamma: sympy.Integer(1), q: sympy.Integer(0)})
 
+_printed_nonconvex_D = Way("thmD4", _step_D, _fast)
+
 PROOFS: dict[str, Proof] = {
+    "rem7": remark7,
+    "rem7.corrected": remark7_corrected,
+    "rem8": remark8,
+    "rem8.corrected": remark8_corrected,
     "tab5.fedcom.corrected": rates(_nonconvex_D, _polyak_D, _polyak_D, _convex_D),
     "tab6.fedcomgate.corrected": rates(_nonconvex_E, _polyak_E, _polyak_E, _convex_E),
     "tab6.fedcomgate": rates(_nonconvex_E, _polyak_E, _polyak_E, _convex_E),

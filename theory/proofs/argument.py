@@ -312,6 +312,15 @@ class Argument(Ledger):
         assert isinstance(found.claim, Relations)
         return found.claim.relations[part]
 
+    def definition(self, name: str, part: int = 0) -> Relational:
+        """A relation that a definition of the paper names, such as a condition on step sizes."""
+        found = catalogue.find(f"{self.statement.paper}.{name}")
+        self._record("definition", found.id)
+        if found.kind != "definition":
+            self.fail(found.id, "it is no definition")
+        assert isinstance(found.claim, Relations)
+        return found.claim.relations[part]
+
     def follow(self, algorithm: str) -> Letters:
         """What an algorithm makes of the vectors of a round, once what it provides is seen to be assumed."""
         found = f"{self.statement.paper}.{algorithm}"

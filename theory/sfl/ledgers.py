@@ -489,7 +489,9 @@ def weights(p: Argument) -> None:
     p.equal("W_{T+1} = W_T + w_{T+1}", W.subs(T, T + 1), W + (1 - v) ** (-(T + 2)))
     p.conclude(Fact(W_T, "=", closed), part=0)
     below = p.by(ONE_MINUS, u)
-    p.require("1 - a gamma >= 0, so the power keeps the order", at_least(1 - u, 0))
+    p.require(
+        "1 - a gamma > 0: the weights are finite, and the power keeps the order", sympy.Gt(1 - u, 0, evaluate=False)
+    )
     if sympy.expand(below.slack - (exp(-u) - (1 - u))) != 0:
         p.fail("1 - u <= exp(-u)", "the rule does not say so")
     P, decay, root = p.named(P=power, q=exp(-u * (T + 1)), root=exp(-Rational(1, 2)))
