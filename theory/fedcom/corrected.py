@@ -289,6 +289,7 @@ fedcom.correct("lemmaE2", assumes=[smooth, heterogeneous], note="Under Assumptio
 small_q = 30 * (q + 1) * eta**2 * L**2 * tau**2 <= 1
 slow_q = 4 * (q + 1) * L * eta * gamma * tau <= 1
 _few = (epsilon * m**2 <= 1,)  # or G_q = 0: the bounds have a term of the order of G_q m^2 epsilon^2
+_few_fast = (*_few, gamma >= sqrt(m * tau))
 _damped = "For the algorithm with damping alpha = 1/(1+q) (fedcom.alg2.corrected)."
 
 fedcom.correct(
@@ -416,8 +417,8 @@ fedcom.correct(
     where={eta: _eta_E8, kappa: L / mu},
     assumes=[smooth, *compression, damped, polyak],
     rests_on=["thmE6.corrected"],
-    also=[Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few),))],
-    note=f"{_damped}  The rates with gamma >= sqrt(m tau).",
+    also=[Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few_fast),))],
+    note=_damped,
 )
 fedcom.correct(
     "corE5",
@@ -435,8 +436,8 @@ fedcom.correct(
     where={eta: balanced},
     assumes=[smooth, *compression, damped],
     rests_on=["thmE4.corrected"],
-    also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few),))],
-    note=f"{_damped}  The rates with gamma >= sqrt(m tau).",
+    also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few_fast),))],
+    note=_damped,
 )
 fedcom.correct(
     "rem8",

@@ -60,8 +60,8 @@ class Way:
     """How a rate is reached: the bound, the learning rate inserted into it, and what else is chosen.
 
     source  id of the bound, without the paper's short name
-    step    eta, in L (of the function that the algorithm runs on), tau, gamma, q, m
-    given   what is chosen of gamma, such as gamma >= m
+    step    eta, which is chosen so, in L (of the function that the algorithm runs on), tau, gamma, q, m
+    given   what is needed of gamma, such as gamma >= m: in a table chosen so, elsewhere to follow from the conditions
     """
 
     source: str
@@ -87,10 +87,10 @@ _GAPS = (
 def row(p: Argument, case: str) -> Iterator[None]:
     """Inside, what the head of a table's row says of the functions; what is strongly convex is Polyak-Lojasiewicz."""
     before = p.properties
-    for name, constants in _ROWS.get(case, {}).items():
+    for name, constants in _ROWS.get(case, {}).items() if p.statement.kind == "table" else ():
         p.premises[Premise("property", f"{name} (the row '{case}')")] = None
         p.properties = {**p.properties, **closed({name: constants})}
-    if case == "strongly convex":
+    if case == "strongly convex" and p.statement.kind == "table":
         p.by(STRONGLY_POLYAK, f, NOW.w, lowest)
         p.properties = {**p.properties, Property.POLYAK: (mu,)}
     yield
@@ -119,9 +119,19 @@ def reached(p: Argument, rate: Rate, way: Way) -> None:
     steps = ENOUGH * rate.steps
     counts = [at_least(R, rounds), at_most(R, 2 * rounds), at_least(tau, steps), at_most(tau, 2 * steps)]
     domain = [at_most(epsilon, 1), at_least(kappa, 1), at_least(ELL, 1), at_least(rate.steps, 1)]
-    given = [*domain, *counts, *way.given, *rate.given]
     unit = {**_UNIT, L: kappa} if p.speaks_of(way.source, mu) else _UNIT
-    p.fixing(unit, given, lambda: small(p, rate, way))
+    if p.statement.kind == "table":  # the table says nothing of gamma: it is ours to choose
+        p.fixing(unit, [*domain, *counts, *way.given, *rate.given], lambda: small(p, rate, way))
+        return
+    own = [c.relation for c in p.statement.when if gamma in c.relation.free_symbols and not c.relation.has(R, eta)]
+
+    def of_all() -> None:
+        """For every gamma that the statement admits."""
+        for relation in way.given:
+            p.require(f"{rate.case}: {relation}", relation)
+        small(p, rate, way)
+
+    p.fixing(unit, [*domain, *counts, *own, *rate.given], of_all)
 
 
 def small(p: Argument, rate: Rate, way: Way) -> None:
