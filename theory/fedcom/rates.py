@@ -249,7 +249,7 @@ _convex_E = Way("thmE9.corrected", _step_E.subs(L, L + phi), _late, {phi: epsilo
 _also_allowed = Way("thmD4.corrected", 1 / (4 * L * (q + 1) * tau * gamma), _fast)
 _alone = Way("thmD4.corrected", epsilon / (4 * ENOUGH * L), (), {gamma: sympy.Integer(1), q: sympy.Integer(0)})
 
-_printed_nonconvex_D = Way("thmD4", _step_D, _fast)
+_printed_nonconvex_D = Way("thmD4", _step_D)
 
 PROOFS: dict[str, Proof] = {
     "rem7": remark7,
