@@ -1,7 +1,7 @@
 """The FedBAT paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
 from bounds.arena import arena_evidence
-from bounds.fedbat import one_round, practice
+from bounds.fedbat import one_round, one_sided, practice, shared_noise
 from bounds.fedbat.arenas import ARENAS, SEARCHED, on_data
 from theory.statement import Evidence
 
@@ -9,5 +9,11 @@ __all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:
-    """Every bound on whole runs against its arenas; every statement about one round; what the paper sets up."""
-    return [*arena_evidence(ARENAS), *one_round.evidence(), *practice.evidence()]
+    """Every bound on whole runs against its arenas; every statement about one round; counter-examples; what is set up."""
+    return [
+        *arena_evidence(ARENAS),
+        *one_round.evidence(),
+        *one_sided.evidence(),
+        *shared_noise.evidence(),
+        *practice.evidence(),
+    ]

@@ -772,10 +772,10 @@ def _(mo, put, told):
             told(put("fedbat.alg1", "counterexample"), "Algorithm 1 as printed"),
             told(put("fedbat.alg1.corrected", "counterexample"), "corrected"),
             mo.md(r"""
-    Two more lines of the same kind. (10) is there "to restrict the value of $\alpha$ to be positive"; and (14) prints a step of $\alpha$, not
-    of $\alpha_e$, which can make $\alpha$ negative:
+    (10) is there "to restrict the value of $\alpha$ to be positive", and does so. But (14) prints a step of $\alpha$, not of $\alpha_e$,
+    which can make $\alpha$ negative:
     """),
-            told(put("fedbat.eq10", "counterexample"), "(10)"),
+            told(put("fedbat.eq10", "derivation"), "(10)"),
             told(put("fedbat.eq14", "counterexample"), "(14)"),
             mo.md(r"""
     By the chain rule a step of $\alpha_e$ multiplies $\alpha$ by $\exp(-\rho^2\eta\,\alpha\,\partial F/\partial\alpha)$. That exponent has no

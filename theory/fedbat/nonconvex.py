@@ -95,7 +95,7 @@ fedbat.say(
     at_most(F_bar_next, **_lemma7),
     assumes=[smooth, noisy],
     rests_on=["eq75", "eq82"],
-    note="No condition on the learning rate.",
+    note="No condition on the learning rate.  Assumption 1 is read as its formula stands, from above only.",
 )
 fedbat.say(
     "step",

@@ -206,6 +206,12 @@ noise_w_sum = _quantity(
     "noise of the clients' gradients, at the parameters that are not binarised",
     _g2,
 )
+noise_x_sum = _quantity(
+    "noise_x_sum",
+    rf"\sum_kp_k^2{_E}\|\nabla F_k(\mathbf{{x}}_t^k,\xi_t^k)-\nabla F_k(\mathbf{{x}}_t^k)\|^2",
+    "noise of the clients' gradients, where the algorithm takes them",
+    _g2,
+)
 spread_x = _quantity(
     "spread_x", rf"{_sum}\|\bar{{\mathbf{{w}}}}_t-\mathbf{{x}}_t^k\|^2", "spread of the binarised parameters", _x2
 )

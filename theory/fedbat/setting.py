@@ -47,6 +47,8 @@ from theory.fedbat.paper import (
     m_norm,
     m_s,
     mu,
+    noise_sq,
+    noise_x_sum,
     p,
     p_prime,
     paper as fedbat,
@@ -193,7 +195,8 @@ fedbat.say(
     "eq10",
     "Section 3.2, (10)",
     Relations((Eq(alpha, alpha_prime * exp(rho * alpha_e)), Gt(alpha, 0)), "to restrict alpha to be positive"),
-    note="alpha' is set by (13).",
+    when=[implied(alpha_prime > 0, "implied: the initial value of a positive step size")],
+    note="alpha' is set by (13), which gives 0 for a layer whose update is 0; that is the fault of Algorithm 1.",
 )
 
 # ------------------------------------------------------------------------------------- Section 3.3: the algorithm
@@ -369,7 +372,14 @@ lipschitz = fedbat.correct(
 noisy_x = fedbat.correct(
     "assump3",
     Relations((Eq(E(g_k), Grad(F_k, x_k)), Le(E(Norm(g_k - Grad(F_k, x_k)) ** 2), sigma**2)), "for every client"),
-    note="At the binarised parameters, where the algorithm takes its gradients.",
+    note="At the binarised parameters, where the algorithm takes its gradients; given all that was drawn before.",
+)
+independent = fedbat.correct(
+    "assump3",
+    Relations((Eq(noise_sq, noise_x_sum),), "the clients draw their mini-batches independently of each other"),
+    suffix="independent",
+    note="Ours.  The paper lets every client sample from its own data and does not say that no two clients sample "
+    "together.  What is used is the equality, which independent draws have; clients that all make the same error do not.",
 )
 bounded_x = fedbat.correct(
     "assump4",
@@ -467,5 +477,5 @@ fedbat.say(
     reads={"m": X},
 )
 
-__all__ = ["E", "binarised", "binarised_sq_x", "bounded", "bounded_x", "drawn", "lipschitz", "noisy", "noisy_x", "smooth",
-           "strongly_convex"]  # fmt: skip
+__all__ = ["E", "binarised", "binarised_sq_x", "bounded", "bounded_x", "drawn", "independent", "lipschitz", "noisy",
+           "noisy_x", "smooth", "strongly_convex"]  # fmt: skip

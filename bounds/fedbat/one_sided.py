@@ -1,0 +1,271 @@
+"""Counter-examples to what the FedBAT paper draws from its Assumption 1, which bounds its functions from above only.
+
+A function is smooth from above where its derivative nowhere rises faster than L.  It may then fall as fast as it likes, and
+two points tell little of the derivative between them: (78) fails, and with it Lemma 7 and Theorem 3.
+
+The runs are those of the appendix, (66) to (68), in one coordinate, where S(m) = m and so q = 0; all clients take part, and
+there is no noise.  A client's function is given by its derivative, which is piecewise linear and continuous.  It has a
+minimum.  All numbers are fractions, and square roots are those of squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+from itertools import pairwise
+from typing import Any
+
+import sympy
+
+from theory import catalogue
+from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
+
+F = Fraction
+_ZERO = F(0)
+
+
+@dataclass(frozen=True)
+class Kinked:
+    """A function of one number with F(0) = 0 and a continuous, piecewise linear derivative.
+
+    corners  (x, F'(x)) at the ends of the pieces, by ascending x
+    before   F'' left of the first corner
+    after    F'' right of the last corner
+
+    Raises ValueError for corners out of order.
+    """
+
+    corners: tuple[tuple[Fraction, Fraction], ...]
+    before: Fraction
+    after: Fraction
+
+    def __post_init__(self) -> None:
+        at = [x for x, _ in self.corners]
+        if not at or any(left >= right for left, right in pairwise(at)):
+            raise ValueError(f"corners at {', '.join(map(str, at))}: expected them in ascending order, at least one")
+
+    @property
+    def curvatures(self) -> tuple[Fraction, ...]:
+        """F'' on the pieces, from left to right."""
+        inner = ((h - g) / (y - x) for (x, g), (y, h) in pairwise(self.corners))
+        return self.before, *inner, self.after
+
+    def gradient(self, x: Fraction) -> Fraction:
+        """F'(x)."""
+        left = [(y, g, c) for (y, g), c in zip(self.corners, self.curvatures[1:], strict=True) if y <= x]
+        y, g, c = left[-1] if left else (*self.corners[0], self.before)
+        return g + c * (x - y)
+
+    def value(self, x: Fraction) -> Fraction:
+        """F(x), by the trapezoidal rule, which is exact on every piece."""
+        low, high = min(x, F(0)), max(x, F(0))
+        ends = [low, *(y for y, _ in self.corners if low < y < high), high]
+        area = sum(((b - a) * (self.gradient(a) + self.gradient(b)) / 2 for a, b in pairwise(ends)), F(0))
+        return area if x >= 0 else -area
+
+    @cached_property
+    def minimum(self) -> Fraction:
+        """The least value, at a corner or where a piece's derivative is 0.  Raises ValueError where there is none."""
+        (_, first), (_, last) = self.corners[0], self.corners[-1]
+        if (self.before or -first) < 0 or (self.after or last) < 0:
+            raise ValueError(f"{self}: expected a function that is bounded from below")
+        lines = [(*self.corners[0], self.before)]
+        lines += [(x, g, c) for (x, g), c in zip(self.corners, self.curvatures[1:], strict=True)]
+        stationary = [x - g / c for x, g, c in lines if c]
+        return min(map(self.value, [*(x for x, _ in self.corners), *stationary]))
+
+
+def mean(functions: Sequence[Kinked]) -> Kinked:
+    """Their mean."""
+    count = len(functions)
+    at = sorted({x for f in functions for x, _ in f.corners})
+    corners = tuple((x, sum((f.gradient(x) for f in functions), F(0)) / count) for x in at)
+    before, after = (sum(ends, F(0)) / count for ends in zip(*((f.before, f.after) for f in functions), strict=True))
+    return Kinked(corners, before, after)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Gradient descent of clients that count alike, from the same point, with the mean taken every tau steps.
+
+    clients  their functions
+    L        the smoothness constant that is claimed of them
+    eta      the step size
+    tau      steps in a round
+    T        steps in all
+    start    w_0
+    """
+
+    clients: tuple[Kinked, ...]
+    L: Fraction
+    eta: Fraction
+    tau: int
+    T: int
+    start: Fraction = _ZERO
+
+    @property
+    def curvatures(self) -> tuple[Fraction, ...]:
+        """Of all clients."""
+        return tuple(c for f in self.clients for c in f.curvatures)
+
+
+def meets(run: Run, assumption: str) -> bool:
+    """Whether the run meets an assumption, with G the largest gradient of the run, sigma = q = 0, and mu as in `letters`.
+
+    Raises ValueError for an assumption that is not known here.
+    """
+    steepest = max(run.curvatures)
+    known = {
+        "fedbat.assump1": steepest <= run.L,
+        "fedbat.assump1.corrected": steepest <= run.L and min(run.curvatures) >= -run.L,
+        "fedbat.assump2": min(run.curvatures) > 0,
+        **dict.fromkeys(("fedbat.assump3", "fedbat.assump3.corrected", "fedbat.assump3.independent"), True),
+        **dict.fromkeys(("fedbat.assump4", "fedbat.assump4.corrected"), True),
+        **dict.fromkeys(("fedbat.assump5", "fedbat.assump5.corrected"), True),
+    }
+    if assumption not in known:
+        raise ValueError(f"{assumption}: expected one of {', '.join(known)}")
+    return known[assumption]
+
+
+@cache
+def letters(run: Run) -> tuple[Mapping[str, Fraction], ...]:
+    """The letters of the statements, step by step; the sums over the whole run stand in each."""
+    N, F_all = len(run.clients), mean(run.clients)
+    points = [run.start] * N
+    largest, rows = F(0), list[dict[str, Fraction]]()
+    for t in range(run.T):
+        gradients = [f.gradient(w) for f, w in zip(run.clients, points, strict=True)]
+        largest = max(largest, *map(abs, gradients))
+        w_bar, g_bar = sum(points, F(0)) / N, sum(gradients, F(0)) / N
+        full, after = F_all.gradient(w_bar), w_bar - run.eta * g_bar
+        apart = (full - g_bar) ** 2
+        rows.append(
+            {
+                "F_bar": F_all.value(w_bar), "F_v": F_all.value(after), "F_bar_next": F_all.value(after),
+                "grad_sq": full**2, "gbar_sq": g_bar**2, "g_sq": g_bar**2, "inner_grad": full * g_bar,
+                "apart_sq": apart, "apart_bar_sq": apart, "noise_sq": F(0), "jump_sq": F(0),
+                "spread_x": sum(((w_bar - w) ** 2 for w in points), F(0)) / N,
+            }
+        )  # fmt: skip
+        points = [w - run.eta * g for w, g in zip(points, gradients, strict=True)]
+        if (t + 1) % run.tau == 0:
+            points = [after] * N
+    final = sum(points, F(0)) / N
+    least = F_all.minimum
+    whole = {
+        "N": F(N), "K": F(N), "tau": F(run.tau), "T": F(run.T), "R": F(run.T, run.tau), "L": run.L, "p_sq": F(1, N),
+        "eta": run.eta, "eta_t": run.eta, "eta_start": run.eta, "eta_later": run.eta, "q": F(0), "sigma": F(0),
+        "G": max(largest, *(abs(f.gradient(w)) for f, w in zip(run.clients, points, strict=True))),
+        "F_0": F_all.value(run.start), "F_T": F_all.value(final), "f_gap": F_all.value(run.start) - least,
+        "Gamma": least - sum((f.minimum for f in run.clients), F(0)) / N,
+        "avg_step_grad_sq": sum((row["grad_sq"] for row in rows), F(0)) / run.T,
+    }  # fmt: skip
+    if min(run.curvatures) > 0:
+        whole["mu"] = min(run.curvatures)
+    return tuple({**row, **whole} for row in rows)
+
+
+# F_1' = -2 - x and F_2' = 2 near 0: the clients part, and (78) fails at the second step
+_PARTING = Run(
+    (Kinked(((F(-1), F(-1)), (F(3, 2), F(-7, 2))), F(0), F(1, 10)), Kinked(((F(-2), F(2)),), F(1, 10), F(0))),
+    F(1, 10), F(1, 2), 2, 2,
+)  # fmt: skip
+# F_1' = 2 - x and F_2' = -3 near 0: the same with another slope, where (70) fails at the second step
+_CROSSING = Run(
+    (Kinked(((F(-3, 2), F(7, 2)), (F(1), F(1))), F(1, 10), F(0)), Kinked(((F(2), F(-3)),), F(0), F(1, 10))),
+    F(1, 10), F(1, 2), 2, 2,
+)  # fmt: skip
+# Client 1 goes left with slope 1, client 2 right with slope -2; between them F_1' falls to -10^4, where only the mean comes.
+# In the last step client 1 meets a slope of 65, so that the new model is 0 again, where all gradients are small
+_STEEP = Run(
+    (
+        Kinked(((F(-63, 8), F(65)), (F(-62, 8), F(1)), (F(0), F(1)), (F(1, 16), F(-(10**4)))), F(1), F(1)),
+        Kinked(((F(16), F(-2)),), F(0), F(1)),
+    ),
+    F(1), F(1, 8), 64, 64,
+)  # fmt: skip
+# Curvatures 1 and -1, smooth from both sides: (78) is an equality at the second step
+_BOTH_SIDES = Run(
+    (Kinked(((F(0), F(-1)),), F(1), F(1)), Kinked(((F(-8), F(9)), (F(8), F(-7))), F(1), F(1))),
+    F(1), F(1, 2), 2, 4,
+)  # fmt: skip
+_ALIKE = Run((Kinked(((F(0), F(0)),), F(1), F(1)),), F(1), F(1, 2), 2, 4, F(1))
+FAMILY = (_PARTING, _CROSSING, _STEEP, _BOTH_SIDES, _ALIKE)
+
+
+def _claims(claim: Claim) -> Iterator[tuple[str, Any]]:
+    """How an inequality or equality reads, and itself.  Raises ValueError for a claim of another kind."""
+    if isinstance(claim, Bound):
+        relation = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
+        yield f"{claim.quantity} {claim.sign} ...", relation(claim.quantity, claim.value, evaluate=False)
+    elif isinstance(claim, Relations):
+        yield from ((str(r), r) for r in claim.relations)
+    else:
+        raise ValueError(f"a claim of kind {type(claim).__name__}: expected Bound or Relations")
+
+
+def _at(e: Any, row: Mapping[str, Fraction]) -> Any:
+    """An expression or relation in numbers.  Raises ValueError where a letter has none."""
+    missing = {s.name for s in e.free_symbols} - set(row)
+    if missing:
+        raise ValueError(f"{e}: no number for {', '.join(sorted(missing))}")
+    return e.subs({s: sympy.Rational(row[s.name].numerator, row[s.name].denominator) for s in e.free_symbols})
+
+
+def admits(statement: Statement, run: Run) -> bool:
+    """Whether a run lies within the statement's assumptions, its conditions, and what it defines of the run."""
+    row = letters(run)[0]
+    return (
+        all(meets(run, a) for a in statement.assumes)
+        and all(_at(c.relation, row) == sympy.true for c in statement.when)
+        and all(_at(sympy.Eq(s, e, evaluate=False), row) == sympy.true for s, e in statement.where.items())
+    )
+
+
+def check(statement: Statement, full: bool = False) -> Verdict:
+    """The statement at every step of the runs that lie within it."""
+    inside = [run for run in FAMILY if admits(statement, run)]
+    for run in inside:
+        for t, row in enumerate(letters(run)):
+            for says, relation in (one for claim in (statement.claim, *statement.also) for one in _claims(claim)):
+                left, right = (_at(side, row) for side in relation.args)
+                if relation.func(left, right) == sympy.true:
+                    continue
+                told = {name: str(getattr(run, name)) for name in ("L", "eta", "tau", "T")}
+                witness = {
+                    **{f"F_{k}": _told(f) for k, f in enumerate(run.clients, 1)}, "w_0": str(run.start), **told, "t": t,
+                    "largest F''": str(max(run.curvatures)), "least F''": str(min(run.curvatures)),
+                    "G": str(row["G"]), "relation": says, "left": str(left), "right": str(right),
+                }  # fmt: skip
+                numbers = f"left side {_short(left)}, right side {_short(right)}"
+                return Verdict(Status.REFUTED, f"smooth from above only, step {t}: {numbers}, exactly", witness=witness)
+    if not inside:
+        return Verdict(Status.OPEN, "none of the runs lies within the conditions and the assumptions")
+    return Verdict(Status.HOLDS, f"at every step of {len(inside)} of {len(FAMILY)} runs, in fractions")
+
+
+def _told(f: Kinked) -> str:
+    corners = ", ".join(f"F'({x}) = {g}" for x, g in f.corners)
+    return f"{corners}, linear between; F'' = {f.before} before, {f.after} after"
+
+
+def _short(number: Any) -> str:
+    """A number for a reader: exactly where it is short."""
+    text = str(number)
+    return text if len(text) <= 20 else f"{float(number):.6g}"
+
+
+# What is claimed under Assumption 1 without convexity, and draws more from it than it says
+ONE_SIDED = ("lemma7", "thm3", "eq70", "eq71", "eq72", "eq73", "eq78", "eq79", "eq80", "eq82")
+
+
+def evidence() -> list[Evidence]:
+    """A counter-example for every statement that is false under the one-sided Assumption 1."""
+    known = catalogue.paper("fedbat").statements
+    return [Evidence(known[f"fedbat.{name}"].id, "counterexample", check) for name in ONE_SIDED]
+
+
+__all__ = ["FAMILY", "ONE_SIDED", "Kinked", "Run", "admits", "check", "evidence", "letters", "mean", "meets"]
