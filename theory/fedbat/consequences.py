@@ -10,11 +10,8 @@ import sympy
 from sympy import Max, Rational, floor, sqrt
 
 from theory import catalogue
-from theory.fedbat.ledgers import LEDGERS, REPAIRS, claimed
+from theory.fedbat import ledgers
 from theory.fedbat.paper import (
-    F_fun,
-    F_k,
-    F_k_star,
     F_star,
     K,
     L,
@@ -26,21 +23,14 @@ from theory.fedbat.paper import (
     alpha_s,
     by_alpha,
     d,
-    eta,
     eta_t,
-    g_t,
     m_i,
     m_norm,
     mu,
     p_sq,
     q,
     rho,
-    v_bar,
-    w_bar,
-    w_bar_next,
-    w_star,
     x,
-    x_k,
     x_max,
     x_sq,
     x_vec,
@@ -48,8 +38,7 @@ from theory.fedbat.paper import (
 )
 from theory.notation import Expectation, Norm, Value
 from theory.proofs.arithmetic import decide
-from theory.proofs.ledger import Ledger, as_evidence, bound_of, conditions_of
-from theory.proofs.vectors import certify, convex, difference, point
+from theory.proofs.ledger import Ledger, bound_of, conditions_of
 from theory.statement import Evidence, EvidenceKind, Order, Relations, Statement, Status, Verdict, Words
 
 
@@ -145,7 +134,7 @@ def learned(statement: Statement, full: bool = False) -> Verdict:
 
 def _mean_of_entry() -> sympy.Expr:
     """E S(x_i) for an entry within [-alpha, alpha], by the probabilities of (7)."""
-    up = claimed("eq7.prob_plus").value
+    up = bound_of(catalogue.find("fedbat.eq7.prob_plus")).value
     return sympy.simplify(alpha * up - alpha * (1 - up))
 
 
@@ -160,7 +149,7 @@ def unbiased(statement: Statement, full: bool = False) -> Verdict:
 
 def squared_error(statement: Statement, full: bool = False) -> Verdict:
     """Entry by entry alpha^2 - x^2, summed; it is at most (d-1) ||x||^2."""
-    up = claimed("eq7.prob_plus").value
+    up = bound_of(catalogue.find("fedbat.eq7.prob_plus")).value
     entry = sympy.simplify((alpha - x) ** 2 * up + (alpha + x) ** 2 * (1 - up))
     ledger = Ledger(conditions_of(statement))
     value = bound_of(statement).value
@@ -225,44 +214,6 @@ def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
     ledger.require("F_k(w*) >= F_k*", read(claim), given)
     ledger.equal("Gamma is the difference", read(definition.rhs), at_star - minima)
     return _decided(ledger)
-
-
-# ------------------------------------------------------------------------------------------------ classes of functions
-
-_SAMPLE = {L: sympy.Integer(1), mu: Rational(1, 3), eta: Rational(1, 2)}
-
-
-def _taylor(function: sympy.Symbol, at: sympy.Expr, other: sympy.Expr) -> sympy.Expr:
-    """Assumption 1: the function at `other` is at most its Taylor polynomial at `at` with curvature L."""
-    a, b = point(function, at), point(function, other)
-    return sympy.expand(a.value + a.gradient * (other - at) + L / 2 * (other - at) ** 2 - b.value)
-
-
-def _of_class(name: str) -> Mapping[str, sympy.Expr]:
-    """The inequalities of Assumptions 1 and 2 that a line uses."""
-    if name == "eq33":
-        there = x_k - point(F_k, x_k).gradient / L
-        return {"Assumption 1": _taylor(F_k, x_k, there), "F_k >= F_k*": point(F_k, there).value - F_k_star}
-    if name == "eq37":
-        shifted = [
-            type(at)(at.x, at.value - mu / 2 * at.x**2, at.gradient - mu * at.x)
-            for at in (point(F_k, w_star), point(F_k, x_k))
-        ]
-        return {"Assumption 2": convex(*shifted)}
-    if name == "eq74":
-        return {"Assumption 1": _taylor(F_fun, v_bar, w_bar_next)}
-    return {"Assumption 1": _taylor(F_fun, w_bar, w_bar - eta * g_t)}
-
-
-def of_class(statement: Statement, full: bool = False) -> Verdict:
-    """(33), (37), (74), (76): from the inequalities of the class, in every dimension."""
-    (relation,) = relations_of(statement)
-    form = difference(relation)
-    name = statement.id.removeprefix("fedbat.")
-    if name == "eq33":
-        form = sympy.expand(form / (2 * L))  # so that the multipliers are numbers
-    found = certify(form, _of_class(name), _SAMPLE, conditions_of(statement))
-    return Verdict(found.status, found.says, 1.0 if found.status is Status.PROVED else None, found.witness)
 
 
 # --------------------------------------------------------------------------------------------- theorems and remarks
@@ -397,12 +348,7 @@ def stochastic_sign(statement: Statement, full: bool = False) -> Verdict:
 
 def evidence() -> Iterator[Evidence]:
     """Ledgers, derivations, orders and counter-examples."""
-    for name, one in LEDGERS.items():
-        yield as_evidence("fedbat", name, "ledger", one)
-    for name, one in REPAIRS.items():
-        yield as_evidence("fedbat", name, "repair", one)
-    for name in ("eq33", "eq37", "eq74", "eq76"):
-        yield Evidence(f"fedbat.{name}", "certificate", of_class)
+    yield from ledgers.evidence()
     derivations: Mapping[str, Callable[[Statement, bool], Verdict]] = {
         "eq7.prob_plus": probability,
         "eq8": straight_through(x),

@@ -27,7 +27,7 @@ from theory import catalogue
 from theory.proofs.arithmetic import Decision, at_least, at_most, decide
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
-from theory.proofs.vectors import difference
+from theory.proofs.vectors import difference, quadratic_form
 from theory.properties import Property
 from theory.statement import (
     Bound,
@@ -58,6 +58,12 @@ class Fact:
     sign: Sign
     value: sympy.Expr
 
+    @property
+    def relation(self) -> Relational:
+        """The same as a relation, as it stands."""
+        relations = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
+        return relations[self.sign](self.quantity, self.value, evaluate=False)
+
 
 # A property with a larger constant says more of these, and less of the others
 LARGER_IS_STRONGER = (Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK)
@@ -74,6 +80,8 @@ class Language:
     start       quantity of a round -> its value at the first one
     average     gap of the weighted average of the iterates -> the gap of a round
     least       smallest over the rounds -> the quantity of a round
+    mean        plain mean over the rounds -> the quantity of a round
+    definitions  id of a definition, without the paper's name -> what it says of letters that no statement binds
     """
 
     means: Letters
@@ -82,6 +90,8 @@ class Language:
     start: Letters = field(default_factory=dict)
     average: Letters = field(default_factory=dict)
     least: Letters = field(default_factory=dict)
+    mean: Letters = field(default_factory=dict)
+    definitions: Mapping[str, tuple[Boolean, ...]] = field(default_factory=dict)
 
 
 def parts(statement: Statement) -> list[Fact | Order | Rates]:
@@ -249,8 +259,9 @@ class Argument(Ledger):
         """What a source supposes and no property says, such as a recursion, holds: by a fact, or as our own assumption."""
         name = supposed.id.removeprefix(f"{supposed.paper}.")
         if name in given:
+            defined = replace(supposed, where={**source.where, **supposed.where})
             for part in facts(supposed):
-                sides = (self._inward(e, supposed, at) for e in (part.quantity, part.value))
+                sides = (self._inward(e, defined, at) for e in (part.quantity, part.value))
                 quantity, value = sides
                 self.compare(f"{source.id}: {supposed.id}", given[name], Fact(quantity, part.sign, value))
         elif supposed.id not in self.statement.assumes:
@@ -308,6 +319,22 @@ class Argument(Ledger):
         """What an algorithm makes of the vectors of a round."""
         self._record("algorithm", f"{self.statement.paper}.{algorithm}")
         return self.language.algorithms[algorithm]
+
+    def definition(self, name: str) -> tuple[Boolean, ...]:
+        """What a definition says of letters that no statement binds, such as the step at which a round began."""
+        self._record("definition", f"{self.statement.paper}.{name}")
+        said = self.language.definitions[name]
+        self.conditions = [*self.conditions, *said]
+        return said
+
+    def given(self, quantity: sympy.Expr) -> Fact:
+        """What a condition of the statement says of a quantity."""
+        for condition in self.conditions:
+            if isinstance(condition, sympy.Le | sympy.Ge) and quantity in condition.args:
+                sign: Sign = "<=" if condition.lts == quantity else ">="
+                return Fact(quantity, sign, condition.gts if sign == "<=" else condition.lts)
+        self.fail(f"the condition on {quantity}", f"{self.statement.id} has none")
+        return Fact(quantity, "=", quantity)
 
     # Steps
 
@@ -368,14 +395,55 @@ class Argument(Ledger):
         return atoms.pop()
 
     def scaled(self, fact: Fact, factor: sympy.Expr) -> Fact:
-        """Both sides times a factor >= 0."""
-        if not factor.is_nonnegative:
+        """Both sides times a factor, which is >= 0 for an inequality."""
+        if fact.sign != "=" and not factor.is_nonnegative:
             self.require(f"{factor} >= 0", at_least(factor, 0))
         return Fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value))
 
     def shifted(self, fact: Fact, by: sympy.Expr) -> Fact:
         """The same amount added to both sides."""
         return Fact(fact.quantity + by, fact.sign, fact.value + by)
+
+    def relaxed(self, fact: Fact, sign: Sign) -> Fact:
+        """An equality as an inequality."""
+        if fact.sign not in ("=", sign):
+            self.fail(f"{fact.quantity} {sign} ...", f"what is derived says {fact.sign}")
+        return replace(fact, sign=sign)
+
+    def added(self, fact: Fact, other: Fact) -> Fact:
+        """Two facts of one direction, added up."""
+        if fact.sign == "=":
+            fact = replace(fact, sign=other.sign)
+        if other.sign not in ("=", fact.sign):
+            self.fail("added up", f"{fact.quantity} {fact.sign} ..., {other.quantity} {other.sign} ...")
+        return Fact(spread_out(fact.quantity + other.quantity), fact.sign, spread_out(fact.value + other.value))
+
+    def chained(self, *links: Fact) -> Fact:
+        """a <= b, b <= c, ... as a <= the last: each is about the value of the one before."""
+        whole = links[0]
+        for link in links[1:]:
+            self.equal(f"the next line is about {whole.value}", whole.value, link.quantity)
+            if "=" not in (whole.sign, link.sign) and whole.sign != link.sign:
+                self.fail("a chain of lines", f"{whole.sign} is followed by {link.sign}")
+            whole = Fact(whole.quantity, link.sign if whole.sign == "=" else whole.sign, link.value)
+        return whole
+
+    def as_rule(self, name: str, fact: Fact, forms: Letters) -> Instance:
+        """A fact about one client, at any of them: what its quantities are there, as forms; `name` says whose it is."""
+        left, right = (spread_out(e.subs(dict(forms), simultaneous=True)) for e in (fact.quantity, fact.value))
+        return Instance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=")
+
+    def largest(self, letter: sympy.Symbol, maximum: sympy.Expr) -> None:
+        """A letter for a maximum, here and in the claim: it is at least each of what it is the maximum of."""
+        if not isinstance(maximum, sympy.Max):
+            self.fail(f"{letter}", f"{maximum} is no maximum")
+            return
+        if letter.is_nonnegative and not any(
+            e.is_positive or (e.is_nonnegative and not letter.is_positive) for e in maximum.args
+        ):
+            self.fail(f"{letter}", f"{maximum} need not be positive")
+        self._names |= {maximum: letter, 1 / maximum: 1 / letter}
+        self.conditions = [*self.conditions, *(at_least(letter, each) for each in maximum.args)]
 
     def named(self, **expressions: sympy.Expr) -> list[sympy.Symbol]:
         """Positive letters for expressions that polynomial arithmetic cannot read, here and in the claim."""
@@ -450,13 +518,16 @@ class Argument(Ledger):
         """
         goal = self.goals[0]
         about = sympy.Integer(0) if isinstance(goal, Rates) else goal.quantity
-        means = {*self.language.average, *self.language.least}
+        means = {*self.language.average, *self.language.least, *self.language.mean}
         quantity = next(iter(about.free_symbols & means), None)
         if quantity is None:
             self.fail("the mean over the rounds", f"{about} is no mean over rounds")
             return mean
         if self.language.least.get(quantity) == of:
             self._record("rule", "the smallest is at most the mean")
+            return replace(mean, quantity=quantity)
+        if self.language.mean.get(quantity) == of:
+            self.equal("the mean over the rounds: equal weights", weight, sympy.Integer(1))
             return replace(mean, quantity=quantity)
         if self.language.average.get(quantity) != of:
             self.fail("the mean over the rounds", f"{quantity} is not made of {of}")
@@ -497,8 +568,27 @@ class Argument(Ledger):
         """The claim (or one of several), as `goals` has it, is what the steps so far have decided."""
         self._concluded.add(part)
 
+    def shown(self, name: str, part: int, *because: Instance, after: Letters = _NONE) -> Fact:
+        """The claim (or one of several), as it stands, by rules: as forms, its slack is the sum of the instances."""
+        goal = self.goal(part)
+        left, right = (quadratic_form(self.read(e)) for e in (goal.quantity, goal.value))
+        fact = self.have(name, left, goal.sign, right, *because, after=after)
+        self.done(part)
+        return fact
+
+    def decided(self, part: int, *given: Boolean) -> None:
+        """The claim (or one of several) is a relation between constants, which the conditions decide."""
+        goal = self.goal(part)
+        relation = Fact(*(self.read(goal.quantity), goal.sign, self.read(goal.value))).relation
+        self.require(f"{goal.quantity} {goal.sign} {goal.value}", relation, *given)
+        self.done(part)
+
     def compare(self, name: str, fact: Fact, claimed: Fact, measured: bool = False) -> None:
         """The second fact follows from the first; `measured` where the room in its constants is of interest."""
+        fact, claimed = (
+            Fact(one.quantity.xreplace(self._names), one.sign, one.value.xreplace(self._names))
+            for one in (fact, claimed)
+        )
         if fact.sign not in (claimed.sign, "="):
             self.fail(name, f"it says {claimed.sign}, what is derived says {fact.sign}")
             return
