@@ -244,9 +244,13 @@ class Argument(Ledger):
                 if theirs != ours:
                     weaker = at_most(theirs, ours) if lower else at_least(theirs, ours)
                     self.require(f"{found.id}: '{needed}' with {theirs}", weaker)
+        if found.kind == "assumption" and not found.gives and found.id not in self.statement.assumes:
+            self.fail(found.id, f"is supposed there, and {self.statement.id} does not suppose it")
         for supposed in map(catalogue.find, found.assumes):
             if not supposed.gives:
                 self._suppose(found, supposed, at, given)
+        for letter in [s for s in found.where if s in self.statement.where and s not in at]:
+            self.equal(f"{found.id}: what {letter} is", self._inward(letter, found, at), self.read(letter))
         for letter, value in at.items():
             self._in_domain(found, letter, value, under)
         for condition in found.when:
@@ -579,7 +583,10 @@ class Argument(Ledger):
     def decided(self, part: int, *given: Boolean) -> None:
         """The claim (or one of several) is a relation between constants, which the conditions decide."""
         goal = self.goal(part)
-        relation = Fact(*(self.read(goal.quantity), goal.sign, self.read(goal.value))).relation
+        relation = Fact(self.read(goal.quantity), goal.sign, self.read(goal.value)).relation
+        if relation.has(sympy.zoo, sympy.nan):
+            self.fail(f"{goal.quantity} {goal.sign} {goal.value}", "it divides by zero")
+            return
         self.require(f"{goal.quantity} {goal.sign} {goal.value}", relation, *given)
         self.done(part)
 
