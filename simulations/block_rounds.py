@@ -16,7 +16,7 @@ that it cancels; c_i becomes grad f_i(x) on the block that client i has sent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -412,9 +412,43 @@ def block_round(r: BlockRound) -> dict[str, Fraction]:
     return found
 
 
+def advanced(r: BlockRound) -> BlockRound | None:
+    """The same at the start of the next round; None where that depends on what is drawn.
+
+    It does not where there is no noise, and every sample leads to the same.
+    """
+    if r.sigma_sq or (r.points and r.N > 1):
+        return None
+    clients = range(r.M)
+    at_x = [r.gradient(i, r.x) for i in clients]
+    controls = [r.gradient(i, a) for i, a in enumerate(r.points)]
+    c = _mean(controls) if controls else tuple(0 * entry for entry in r.x)
+    shifts = [_plus(c, c_i, -1) for c_i in controls] or [c] * len(at_x)
+    directions = [_client(r, i, shifts[i]).direction for i in clients]
+    found = None
+    for groups in assignments(clients, r.K, r.N):
+        v = _plus(tuple(r.lam * entry for entry in r.v), _sent(r, groups, directions), -r.eta)
+        points = tuple(r.x if i in groups[0] else a for i, a in enumerate(r.points))
+        after = replace(r, x=_plus(r.x, v), v=v, points=points)
+        if found not in (None, after):
+            return None
+        found = after
+    return found
+
+
 def _far(vectors: Sequence[Vector], others: Sequence[Vector]) -> Fraction:
     """The mean of ||u_i - v_i||^2."""
     return sum((_square(_plus(u, v, -1)) for u, v in zip(vectors, others, strict=True)), _ZERO) / len(vectors)
 
 
-__all__ = ["BlockRound", "Groups", "Matrix", "Vector", "assignments", "block_round", "constants", "curvatures"]
+__all__ = [
+    "BlockRound",
+    "Groups",
+    "Matrix",
+    "Vector",
+    "advanced",
+    "assignments",
+    "block_round",
+    "constants",
+    "curvatures",
+]

@@ -1,7 +1,7 @@
 """The FedBCGD paper in numbers: its bounds in arenas, one round in fractions, its listings, assumptions and figures."""
 
 from bounds.arena import arena_evidence
-from bounds.fedbcgd import one_round, practice
+from bounds.fedbcgd import one_round, practice, whole_runs
 from bounds.fedbcgd.arenas import ARENAS, SEARCHED, on_data
 from bounds.search_arena import search_evidence
 from theory.statement import Evidence
@@ -15,5 +15,6 @@ def evidence() -> list[Evidence]:
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),
         *one_round.evidence(),
+        *whole_runs.evidence(),
         *practice.evidence(),
     ]

@@ -8,6 +8,11 @@ the main paper assumes it, for printed statements too.  Where a statement assume
 where it has a mu, is their smallest curvature.  Where it assumes that gradients are alike (Assumption 4), all f_i have the
 same curvature, for otherwise no G bounds their difference everywhere.  Where it speaks of gaps, f has a minimum.
 
+Which states.  A corrected statement is put to any state (x, v), and any control variates with their mean as c.  A printed
+one is put to states that the algorithm reaches from its own start, v^0 = 0: round 0, and the rounds after it as long as
+nothing depends on what is drawn.  The control variates start anywhere, in the non-convex case as the gradients at x^0,
+(108).
+
 Slack.  A claim `quantity <= sum of terms` is read as need <= room: the room is the sum of the terms with a plus sign,
 the need is the quantity plus what the terms with a minus sign take away.  The slack is the smallest room / need.
 """
@@ -27,7 +32,7 @@ import sympy
 from sympy.core.relational import Relational
 
 from bounds.comparisons import Comparison, Function, Inequality, exact
-from simulations.block_rounds import BlockRound, Matrix, Vector, block_round, constants
+from simulations.block_rounds import BlockRound, Matrix, Vector, advanced, block_round, constants
 from theory import catalogue
 from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
 
@@ -37,9 +42,11 @@ FEDBCGD = ("lemma2", "lemma5", "lemma6", "thm1.step48", "thm1.step49", "thm1.ste
 FEDBCGD_PLUS = (
     "thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14", "lemma15", "lemma16", "lemma17", "lemma17.proof", "lemma18",
 )  # fmt: skip
-# The proofs of both use these; of step 59 the corrected form alone speaks of one round
+# The proofs of both use these; of step 59 the corrected recursion alone speaks of one round
 EITHER = ("thm1.step46", "thm1.step47", "thm1.step55", "thm1.step56", "thm1.step59")
-_NOT_ONE_ROUND = ("thm1.step59",)
+_NOT_ONE_ROUND = ("thm1.step59", "thm1.step59.momentum")
+# Printed lemmas of the non-convex case, whose control variates start as the gradients at x^0, (108)
+_BEGUN = ("lemma16", "lemma17", "lemma17.proof", "lemma18")
 
 # What a statement calls by a name that `block_rounds` gives to something else, or does not know.
 READINGS: Mapping[str, Mapping[str, str]] = {
@@ -93,6 +100,8 @@ class Compiled:
     convex        whether every f_i must be convex
     alike         whether the f_i must have the same curvature
     a             the value of the number a, None where there is none
+    printed       whether it is the paper's own, about states that the algorithm reaches
+    at_start      whether the control variates start as the gradients at x^0
     """
 
     plus: tuple[bool, ...]
@@ -105,6 +114,8 @@ class Compiled:
     convex: bool
     alike: bool
     a: Fraction | None
+    printed: bool
+    at_start: bool
 
 
 def compiled(statement: Statement) -> tuple[Compiled, ...]:
@@ -148,6 +159,8 @@ def compiled(statement: Statement) -> tuple[Compiled, ...]:
                 bool(_CONVEX & set(statement.assumes)),
                 _ALIKE in statement.assumes,
                 a,
+                not statement.corrects,
+                not statement.corrects and base in _BEGUN,
             )
         )
     return tuple(found)
@@ -236,6 +249,35 @@ def compared(r: BlockRound, to: Compiled, inequalities: Iterable[Inequality]) ->
     return [Comparison(i.says, i.quantity(values), i.minus(values), i.plus(values), i.equality) for i in inequalities]
 
 
+@dataclass(frozen=True)
+class Instance:
+    """A round: so many rounds after a state; 0 for the state itself."""
+
+    start: BlockRound
+    rounds: int = 0
+
+    @property
+    def state(self) -> BlockRound | None:
+        """The state before the round; None where it depends on what is drawn."""
+        return reached(self.start, self.rounds)
+
+
+@lru_cache(maxsize=20_000)
+def reached(start: BlockRound, rounds: int) -> BlockRound | None:
+    """The state so many rounds later, None where it depends on what is drawn."""
+    if not rounds:
+        return start
+    before = reached(start, rounds - 1)
+    return None if before is None else advanced(before)
+
+
+def begins(r: BlockRound, to: Compiled) -> bool:
+    """Whether the statement speaks of runs that start like this: one that is printed starts without momentum."""
+    if not to.printed:
+        return True
+    return not any(r.v) and (not to.at_start or set(r.points) <= {r.x})
+
+
 def worst(r: BlockRound, to: Compiled) -> Comparison | None:
     """The inequality with the largest need / room; None outside the statement's conditions."""
     return max(compared(r, to, to.inequalities), key=_score, default=None)
@@ -299,8 +341,10 @@ _CLIENTS: tuple[tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...]], ...] =
 )
 # x, v, momentum, sigma^2; with momentum 1/2, z = x + v
 _STARTS = ((1, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 1), (1, -1, _HALF, 0), (0, 1, _HALF, 0), (1, 1, _HALF, 1))
-# Where the control variates come from: x, z, x plus or minus 1 in turns
-_POINTS = (lambda x, z, i: x, lambda x, z, i: z, lambda x, z, i: x + (-1) ** i)
+# Where the control variates come from: x, z, x plus or minus 1 in turns, 0
+_POINTS = (lambda x, z, i: x, lambda x, z, i: z, lambda x, z, i: x + (-1) ** i, lambda x, z, i: 0 * x)
+# Runs of printed statements, from x = 1 without momentum: client alike, so many of them, lambda, rounds to look at
+_RUNS = ((1, Fraction(9, 10), 24), (1, Fraction(99, 100), 120), (8, Fraction(0), 1))
 # Two dimensions: curvatures along the axes, and along (4, -3)/5 and (3, 4)/5; slopes
 _PLANES = ((1, 1), (1, 0), (1, _QUARTER), (1, -_QUARTER))
 _PLANE_STARTS = (((0, 1), (0, 0), 0, 0), ((1, 1), (1, -1), _HALF, 0), ((0, 0), (0, 1), _HALF, 1))
@@ -374,6 +418,24 @@ def family(to: Compiled, full: bool) -> Iterator[BlockRound]:
             yield from (replace(shape, eta=share * largest) for share in shares)
 
 
+def instances(to: Compiled, full: bool) -> Iterator[Instance]:
+    """The family; of a printed statement what starts as its algorithm does, and the rounds that follow."""
+    if not to.printed:
+        yield from map(Instance, family(to, full))
+        return
+    for r in family(to, full):
+        if begins(r, to):
+            yield Instance(r)
+    for M, lam, rounds in _RUNS:
+        for plus in sorted(set(to.plus)):
+            points: tuple[Any, ...] = (1 if to.at_start else 0,) * M if plus else ()
+            start = _line((1,) * M, (0,) * M, points=points, lam=lam)
+            largest = largest_step(start, to) if fits(start, to) else None
+            if largest is not None:
+                start = replace(start, eta=min(largest, 1 / (4 * start.alpha)))
+                yield from (one for r in range(rounds) if (one := Instance(start, r)).state is not None)
+
+
 FAMILY = "quadratics in one dimension, and in two with one block or two; largest admissible step and smaller ones"
 
 
@@ -425,17 +487,20 @@ def _varied(r: BlockRound, to: Compiled, random: Random) -> BlockRound | None:
     return None if largest is None else replace(other, eta=random.choice(_GRID["share"]) * largest)
 
 
-def _climb(r: BlockRound, found: Comparison, to: Compiled, effort: int) -> tuple[BlockRound, Comparison]:
+def _climb(at: Instance, found: Comparison, to: Compiled, effort: int) -> tuple[Instance, Comparison]:
     """The worst round found from one on, by `effort` random changes of which those are kept that make it no better."""
     random = Random(0)
     for _ in range(effort):
-        other = _varied(r, to, random)
-        case = None if other is None else worst(other, to)
-        if other is not None and case is not None and _score(case) >= _score(found):
-            r, found = other, case
+        other = _varied(at.start, to, random)
+        if other is None or not begins(other, to):
+            continue
+        moved = Instance(other, at.rounds)
+        case = None if moved.state is None else worst(moved.state, to)
+        if case is not None and _score(case) >= _score(found):
+            at, found = moved, case
             if not found.holds:
                 break
-    return r, found
+    return at, found
 
 
 _SIMPLE: Mapping[str, tuple[Fraction, ...]] = {
@@ -487,20 +552,22 @@ def _before(value: Fraction, candidates: tuple[Fraction, ...]) -> tuple[Fraction
     return candidates[: candidates.index(value)] if value in candidates else candidates
 
 
-def shrunk(r: BlockRound, to: Compiled, inequalities: tuple[Inequality, ...]) -> tuple[BlockRound, Comparison]:
+def shrunk(at: Instance, to: Compiled, inequalities: tuple[Inequality, ...]) -> tuple[Instance, Comparison]:
     """A violation with small numbers, from a round that violates one of the inequalities."""
 
-    def violated(at: BlockRound) -> Comparison | None:
-        return next((one for one in compared(at, to, inequalities) if not one.holds), None)
+    def violated(one: Instance) -> Comparison | None:
+        state = one.state if begins(one.start, to) else None
+        return None if state is None else next((c for c in compared(state, to, inequalities) if not c.holds), None)
 
-    found = violated(r)
+    found = violated(at)
     assert found is not None
     while True:
-        shorter = (s for s in _simpler(r) if _length(s) < _length(r))
-        better = next(((s, c) for s in shorter if (c := violated(s)) is not None), None)
+        shorter = [Instance(at.start, rounds) for rounds in range(at.rounds)]
+        shorter += [Instance(s, at.rounds) for s in _simpler(at.start) if _length(s) < _length(at.start)]
+        better = next(((one, c) for one in shorter if (c := violated(one)) is not None), None)
         if better is None:
-            return r, found
-        r, found = better
+            return at, found
+        at, found = better
 
 
 # The verdict
@@ -514,29 +581,31 @@ def check(statement: Statement, full: bool = False) -> Verdict:
 
     Raises ValueError as `compiled`.
     """
-    seen: list[tuple[BlockRound, Comparison, Compiled]] = []
+    seen: list[tuple[Instance, Comparison, Compiled]] = []
     for to in compiled(statement):
-        for r in family(to, full):
-            found = worst(r, to)
+        for at in instances(to, full):
+            state = at.state
+            found = None if state is None else worst(state, to)
             if found is None:
                 continue
             if not found.holds:
-                return _refuted(*shrunk(r, to, to.inequalities), to)
-            seen.append((r, found, to))
+                return _refuted(*shrunk(at, to, to.inequalities), to)
+            seen.append((at, found, to))
     if not seen:
         return Verdict(Status.OPEN, f"no instance meets the conditions: {FAMILY}")
     seen.sort(key=lambda one: _score(one[1]), reverse=True)
     starts, effort = (10, 600) if full else (3, 80)
     largest = max(found.ratio for _, found, _ in seen)
-    for r, found, to in seen[:starts]:
-        r, found = _climb(r, found, to, effort)
+    for at, found, to in seen[:starts]:
+        at, found = _climb(at, found, to, effort)
         if not found.holds:
-            return _refuted(*shrunk(r, to, to.inequalities), to)
+            return _refuted(*shrunk(at, to, to.inequalities), to)
         largest = max(largest, found.ratio)
-    for r, _, to in seen:
-        if any(not one.holds for one in compared(r, to, to.also)):
-            return _refuted(*shrunk(r, to, to.also), to)
-    M, T = max(r.M for r, _, _ in seen), max(r.T for r, _, _ in seen)
+    for at, _, to in seen:
+        state = at.state
+        if state is not None and any(not one.holds for one in compared(state, to, to.also)):
+            return _refuted(*shrunk(at, to, to.also), to)
+    M, T = max(at.start.M for at, _, _ in seen), max(at.start.T for at, _, _ in seen)
     says = (
         f"exact on {len(seen)} instances ({FAMILY}; M up to {M}, T up to {T}), and in a search of {effort} more from each "
         f"of the {starts} worst"
@@ -544,20 +613,33 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.HOLDS, says, slack=float(1 / largest) if largest else None)
 
 
-def _refuted(r: BlockRound, found: Comparison, to: Compiled) -> Verdict:
+def _refuted(at: Instance, found: Comparison, to: Compiled) -> Verdict:
     left, right = found.quantity, found.minus + found.plus
+    r = at.start
     witness: dict[str, Any] = {
         **{"H": [_shown(H[0] if r.d == 1 else H) for H in r.H], "b": [_shown(b) for b in r.b]},
         **{"beta": str(r.beta), "sigma^2": str(r.sigma_sq), "x": _shown(r.x), "v": _shown(r.v)},
         **({"points": [_shown(a) for a in r.points]} if r.points else {}),
         **{"M": r.M, "N": r.N, "K": r.K, "T": r.T, "eta": str(r.eta), "lam": str(r.lam)},
+        **({"round": at.rounds} if at.rounds else {}),
         **({} if to.a is None else {"a": str(to.a)}),
-        **{"relation": found.says, "left": str(left), "right": str(right)},
+        **{"relation": found.says, "left": _number(left), "right": _number(right)},
     }
     algorithm = "FedBCGD+" if r.points else "FedBCGD"
-    says = f"{algorithm}, M = {r.M}, K = {r.K}, T = {r.T}: left side {left}, right side {right}, exactly"
+    when = f", round {at.rounds} from there" if at.rounds else ""
+    numbers = f"left side {_number(left)}, right side {_number(right)}, exactly"
+    says = f"{algorithm}, M = {r.M}, K = {r.K}, T = {r.T}{when}: {numbers}"
     slack = float(1 / found.ratio) if not found.equality and 0 < found.ratio < inf else None
     return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
+
+
+_LONG = 40  # digits of a fraction that is told as it is
+
+
+def _number(value: Fraction) -> str:
+    """A fraction; what is too long to read, in floating point."""
+    text = str(value)
+    return text if len(text) <= _LONG else f"{float(value):.12g} (to 12 digits)"
 
 
 def _shown(value: Any) -> Any:
@@ -572,9 +654,22 @@ def evidence() -> list[Evidence]:
     found = []
     for name in (*SAMPLING, *FEDBCGD, *EITHER, *FEDBCGD_PLUS):
         id_ = f"fedbcgd.{name}"
-        for one in (*(() if name in _NOT_ONE_ROUND else (id_,)), *catalogue.corrected_by(id_)):
+        for one in (id_, *catalogue.corrected_by(id_)):
+            if one.removeprefix("fedbcgd.") in _NOT_ONE_ROUND:
+                continue
             found.append(Evidence(one, "enumeration" if name in SAMPLING else "search", check))
     return found
 
 
-__all__ = ["Compiled", "check", "compared", "compiled", "evidence", "family", "worst"]
+__all__ = [
+    "Compiled",
+    "Instance",
+    "begins",
+    "check",
+    "compared",
+    "compiled",
+    "evidence",
+    "family",
+    "instances",
+    "worst",
+]

@@ -389,11 +389,11 @@ def _(mo, put, told):
         [
             mo.md(r"""
     The point $z^r=x^r+\frac{\lambda}{1-\lambda}v^r$ makes plain steps of size $\alpha\eta$, *along the gradient at $x^r$, not at
-    $z^r$*. From this the paper concludes that "the momentum parameter alpha is equivalent to the server step size, and a
-    larger server step size can accelerate convergence". Two rounds on $f=x^2/2$ are enough:
+    $z^r$*. In this sense the paper says that "the momentum parameter alpha is equivalent to the server step size, and a
+    larger server step size can accelerate convergence". The models $x^r$ themselves differ. On $f=x^2/2$ with $\alpha=2$ and
+    $\eta=\frac12$, momentum goes from 1 to $\frac12$ and then to 0; a server step of 2 is at 0 after one round.
     """),
             told(put("fedbcgd.lemma10", "derivation"), "Lemma 10"),
-            told(put("fedbcgd.claim.alpha_server_step", "counterexample"), "the claim about alpha"),
             mo.md(r"""
     Let $p$ be the fraction of the distance to $x^*$ that one round without momentum removes, $p=1-(1-\eta h)^T$ for one curvature
     $h$. A server step of $\alpha$ multiplies the distance by $1-\alpha p$; momentum multiplies $(x-x^*,v)$ by a matrix.

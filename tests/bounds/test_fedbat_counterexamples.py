@@ -149,6 +149,13 @@ def test_every_corrected_statement_about_the_mean_noise_asks_for_independence() 
     assert {"fedbat.eq25.corrected", "fedbat.eq57.corrected"} <= asking  # sigma is in their B
 
 
+def test_a_far_start_needs_a_large_G() -> None:
+    """Assumptions 2 and 4 together: mu ||w_0 - w*|| <= ||grad F(w_0)|| <= G, here with equality, x^2/2 from 1."""
+    row = letters(FAMILY[4])[0]
+    assert row["mu"] * abs(FAMILY[4].start) == row["G"]
+    assert any("no run has" in e.true for e in catalogue.errata("fedbat.assump4"))
+
+
 def test_10_is_positive_and_needs_a_positive_start() -> None:
     statement = find("eq10")
     assert positive(statement).status is Status.PROVED

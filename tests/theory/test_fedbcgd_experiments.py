@@ -162,10 +162,11 @@ def related(name: str, relation: sympy.Basic) -> Statement:
     return find(name).with_claim(Relations((relation,)))
 
 
-def test_figure1_would_hold_of_its_rule_with_at_least_as_many_clients_as_blocks() -> None:
-    assert mismatches(find("fig1")) == {"K = 1", "20 blocks"}
-    assert mismatches(related("fig1", sympy.Ge(S, N))) == {"20 blocks"}
-    assert mismatches(related("fig1", sympy.Ge(2 * S, N))) == set()
+def test_pictures_and_readings_are_not_accused() -> None:
+    """Figure 1 is a diagram; 'it' in 5.2 is ResNet-18; alpha as a server step size is a way of speaking."""
+    for name in ("fig1", "table2", "speedups", "claim.alpha_server_step", "fig7", "fig8", "fig9"):
+        assert not catalogue.errata(f"fedbcgd.{name}")
+    assert not {"fedbcgd.fig1", "fedbcgd.claim.alpha_server_step"} & set(EVIDENCE)
 
 
 def test_figure2_fails_where_ten_clients_do_not_divide() -> None:
@@ -178,7 +179,7 @@ def test_figure2_fails_where_ten_clients_do_not_divide() -> None:
 
 
 def test_what_the_text_says_wrongly_of_the_tables() -> None:
-    assert mismatches(find("table2")) == {"VGG-19: FedBCGD+ not more accurate than FedBCGD"}
+    assert mismatches(find("table2")) == set()
     assert mismatches(find("table3")) == {
         "ResNet-18, FedDC, more than the total",
         "VGG-19: FedBCGD+ faster than FedBCGD",
@@ -193,7 +194,7 @@ CHANGED = [
     ("table2", "VGG-11", "SCAFFOLD", {"accuracy": 48.0}, {"VGG-11, SCAFFOLD, never reached"}),
     ("table2", "VGG-11", "FedDC", {"floats": 1001.0}, {"VGG-11, FedDC, more than the total"}),
     ("table2", "LeNet-5", "FedBCGD+", {"floats": 77.0}, {"LeNet-5: FedBCGD+ faster than FedBCGD"}),
-    ("table2", "LeNet-5", "FedBCGD+", {"accuracy": 55.8}, {"LeNet-5: FedBCGD+ not more accurate than FedBCGD"}),
+    ("table2", "ResNet-18", "FedBCGD+", {"accuracy": 68.2}, {"ResNet-18: FedBCGD+ not more accurate than FedBCGD"}),
     ("table3", "VGG-11", "FedAdam", {"floats": 291.0}, {"VGG-11: FedBCGD faster than FedAdam"}),
     (
         "table3",
@@ -221,7 +222,7 @@ def test_a_changed_cell_is_seen(table: str, column: str, method: str, values: Ro
 @pytest.mark.parametrize(
     ("table", "column", "method", "values"),
     [
-        ("table2", "VGG-19", "FedBCGD+", {"accuracy": 61.0}),
+        ("table2", "VGG-19", "FedBCGD+", {"accuracy": 64.0}),
         ("table4", "CIFAR10", "FedBCGD+", {"accuracy": 86.3}),
         ("table4", "CIFAR10", "FedBCGD+", {"floats": 211.0}),
     ],
@@ -245,19 +246,21 @@ LENET_SPEEDUP = "LeNet-5: FedBCGD against FedAvg"
 
 
 def test_speedups() -> None:
-    """558/77 = 7.2468 is 7.2; floats that round to 558 and 77 may have any quotient from 7.1935 to 7.3007."""
-    found = verdict(find("speedups"))
-    assert set(found.witness) == {LENET_SPEEDUP}
-    assert found.witness[LENET_SPEEDUP]["quotient"] == 7.2468
-    assert found.witness[LENET_SPEEDUP]["quotient of floats that round to these"] == (7.1935, 7.3007)
+    """558/77 = 7.2468; floats that round to 558 and 77 may have any quotient from 7.1935 to 7.3007: 7.2 or 7.3."""
+    assert mismatches(find("speedups")) == set()
     lenet = {"column": "LeNet-5"}
     assert mismatches(edited(find("speedups"), put(times=7.2), **lenet)) == set()
+    for times in (7.1, 7.4):
+        found = verdict(edited(find("speedups"), put(times=times), **lenet))
+        assert set(found.witness) == {LENET_SPEEDUP}
+        assert found.witness[LENET_SPEEDUP]["quotient"] == 7.2468
+        assert found.witness[LENET_SPEEDUP]["quotient of floats that round to these"] == (7.1935, 7.3007)
     other = edited(find("speedups"), put(times=7.2, floats=(78.0, 558.0)), **lenet)
     assert mismatches(other) == {f"{LENET_SPEEDUP}, floats"}
 
 
 @pytest.mark.parametrize(
-    ("column", "times"), [("ResNet-18", 1.9), ("CIFAR100", 3.5), ("Tiny ImageNet", 11.6)], ids=lambda value: str(value)
+    ("column", "times"), [("ResNet-18", 1.9), ("CIFAR100", 3.8), ("Tiny ImageNet", 11.8)], ids=lambda value: str(value)
 )
 def test_speedups_sees_a_larger_factor(column: str, times: float) -> None:
     (new,) = added(edited(find("speedups"), put(times=times), column=column))

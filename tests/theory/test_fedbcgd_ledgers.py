@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
 
@@ -48,6 +49,35 @@ def test_corrected_statements_are_proved(name: str) -> None:
     assert verdict(name, "repair").status is Status.PROVED
 
 
+@pytest.mark.parametrize(("name", "least"), [("thm1.step48.four", "M >= 4"), ("thm1.step48.exact", "M >= 3")])
+def test_48_as_printed_holds_for_many_clients(name: str, least: str) -> None:
+    """From the room in its factors 2; with a hundredth less of a term, or with fewer clients, the proof breaks."""
+    statement = find(name)
+    assert isinstance(statement.claim, Bound) and statement.claim == find("thm1.step48").claim
+    assert verdict(name, "repair").status is Status.PROVED
+    for term in ("drift", "gap", "sampling"):
+        changed = statement.with_claim(statement.claim.scaled(Rational(99, 100), term))
+        assert verdict(name, "repair", changed).status is not Status.PROVED
+    for left_out in (least, "sigma**2 = 0"):
+        when = tuple(
+            c for c in statement.when if str(c.relation).replace("Eq(sigma**2, 0)", "sigma**2 = 0") != left_out
+        )
+        if len(when) < len(statement.when):
+            assert verdict(name, "repair", replace(statement, when=when)).status is Status.BROKEN
+
+
+def test_theorem_2_case_3_rests_on_lemma_18() -> None:
+    """(128) follows from Lemma 18 with Xi_0 = 0; an order that is smaller by a factor M does not."""
+    statement = find("thm2.nonconvex")
+    assert verdict("thm2.nonconvex", "ledger").status is Status.PROVED
+    assert EVIDENCE["thm2.nonconvex", "ledger"].uses == ("fedbcgd.lemma18",)
+    assert isinstance(statement.claim, Order)
+    letters = {s.name: s for s in statement.claim.value.free_symbols}
+    smaller = tuple(type(t)(t.name, t.value / letters["M"]) for t in statement.claim.terms)
+    changed = statement.with_claim(Order(statement.claim.quantity, smaller))
+    assert verdict("thm2.nonconvex", "ledger", changed).status is not Status.PROVED
+
+
 @pytest.mark.parametrize("name", BROKEN_AT)
 def test_printed_proofs_break_where_they_are_wrong(name: str) -> None:
     found = verdict(name, "ledger")
@@ -55,7 +85,7 @@ def test_printed_proofs_break_where_they_are_wrong(name: str) -> None:
 
 
 def test_the_other_printed_ledgers_go_through() -> None:
-    rest = [name for name in LEDGERS if name not in BROKEN_AT]
+    rest = [name for name in LEDGERS if name not in BROKEN_AT and name != "thm1.step59"]
     assert rest and all(verdict(name, "ledger").status is Status.PROVED for name in rest)
 
 
@@ -147,7 +177,7 @@ def test_the_cases_of_theorem_1_fail_and_larger_first_terms_would_not(case: str,
     assert verdict(name, "counterexample", generous).status is Status.HOLDS
 
 
-@pytest.mark.parametrize("case", ["strongly_convex", "general_convex", "nonconvex"])
+@pytest.mark.parametrize("case", ["strongly_convex", "general_convex"])
 def test_an_unseen_client_refutes_theorem_2(case: str) -> None:
     name = f"thm2.{case}"
     assert verdict(name, "counterexample").status is Status.REFUTED
@@ -181,11 +211,6 @@ def test_local_steps_do_not_average_the_choice_of_clients() -> None:
     assert verdict("thm1.main.strongly_convex", "counterexample").status is Status.REFUTED
 
 
-def test_exponents() -> None:
-    assert verdict("thm2.strongly_convex.exponent", "derivation").status is Status.REFUTED
-    assert verdict("thm2.strongly_convex.exponent.proof", "derivation").status is Status.PROVED
-
-
 def test_momentum() -> None:
     assert verdict("lemma10", "derivation").status is Status.PROVED
     assert verdict("momentum_form", "derivation").status is Status.REFUTED
@@ -203,14 +228,6 @@ def test_a_step_as_large_as_the_statement_of_lemma_17_allows_leaves_all_points_b
     assert (found.witness["left"], found.witness["right"]) == (Rational(1, 576), Rational(1, 624))
     as_proved = find("lemma17").__class__(**{**find("lemma17").__dict__, "when": find("lemma17.proof").when})
     assert verdict("lemma17", "counterexample", as_proved).status is Status.HOLDS
-
-
-def test_momentum_against_a_server_step() -> None:
-    """x^2/2, alpha = 2, eta = 1/2: v = -1/2, -1/4 - 1/4; a server step of 2 eta = 1 is there at once."""
-    found = verdict("claim.alpha_server_step", "counterexample")
-    assert found.status is Status.REFUTED
-    assert found.witness["x^0 ... x^2, momentum"] == [1, Rational(1, 2), 0]
-    assert found.witness["x^0 ... x^2, server step"] == [1, 0, 0]
 
 
 def test_rounds_times_floats() -> None:

@@ -164,6 +164,8 @@ REFUTED = {
     "fedbcgd.thm1.general_convex.proof",
     "fedbcgd.thm1.main.strongly_convex",
     "fedbcgd.thm1.main.nonconvex",
+    "fedbcgd.thm1.step59",
+    "fedbcgd.thm1.step64",
     "fedbcgd.thm2.general_convex.proof",
     "fedbcgd.lemma11",
     "fedbcgd.lemma15",

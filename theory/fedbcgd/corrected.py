@@ -18,6 +18,7 @@ from sympy import Eq, Le, Rational, exp, sqrt
 
 from theory.fedbcgd.paper import (
     C_0,
+    C_1,
     C_prev,
     C_r,
     Com,
@@ -25,6 +26,7 @@ from theory.fedbcgd.paper import (
     Dc_sum,
     F,
     G,
+    G_discounted,
     G_r,
     G_sq,
     K,
@@ -33,6 +35,7 @@ from theory.fedbcgd.paper import (
     R,
     S,
     T,
+    a,
     alpha,
     avg_grad_sq,
     beta,
@@ -80,12 +83,16 @@ from theory.fedbcgd.paper import (
     x_r,
     y_next,
     y_t,
+    zx_sq,
 )
 from theory.fedbcgd.setting import (
     alg1_lines,
     alg3_lines,
     alike,
+    at_rest,
+    controlled,
     convex,
+    independent,
     sampled,
     smooth_clients,
     smooth_samples,
@@ -93,7 +100,7 @@ from theory.fedbcgd.setting import (
     unbiased,
 )
 from theory.notation import Grad
-from theory.statement import Listing, Order, Relations, at_most, equal_to, implied, order, soft_order
+from theory.statement import Bound, Listing, Order, Relations, Term, at_most, equal_to, implied, order, soft_order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
 spread = (M - K) / (K * (M - 1))  # of the mean of K of M, drawn without replacement
@@ -128,6 +135,7 @@ fedbcgd.correct(
         L23="  x_s^r = (1/(N*K)) * sum_j sum_k x_kj(s)^(r,T+1); v_s^r = lam * v_s^(r-1) + x_s^r - x_s^(r-1)",
         L24="  x_s^r = x_s^(r-1) + v_s^r; x^r = [x_(1)^r; ...; x_(N)^r; x_s^r]",
     ),
+    assumes=[at_rest],
     note="The result of all T steps is sent; the momentum, which holds the mean's step already, is added to the model "
     "before the round and not to the mean; the shared block gets momentum, too.  This is what the proofs are about.",
 )
@@ -146,6 +154,7 @@ fedbcgd.correct(
         L30="  x_s^r = x_s^(r-1) + v_s^r",
         L31="  c_s = c_s + (1/M) * sum_j sum_k Dc_kj(s)",
     ),
+    assumes=[at_rest, controlled],
     note="Both signs of line 13; a client keeps what it has sent, so that c is the mean of the c_i; the rest as in FedBCGD.",
 )
 _step = y_t - eta * (Grad(f_iz, y_t) + c - c_i + Grad(f_i, x_r) - Grad(f_iz, x_r))
@@ -207,6 +216,7 @@ _square = {
 fedbcgd.correct(
     "thm1.step46",
     at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
+    when=_momentum[:1],
     rests_on=["lemma10"],
 )
 fedbcgd.correct(
@@ -227,7 +237,7 @@ fedbcgd.correct(
     "thm1.step48",
     at_most(G_sq, gap=4 * T**2 * beta * gap_x, **_square),
     when=[*sampled, _two],
-    assumes=[smooth_clients, unbiased, alike],
+    assumes=[smooth_clients, unbiased, independent, alike],
     rests_on=["lemma4.part1.corrected", "lemma9"],
 )
 _W = 8 * eta_tilde * gamma * (1 + 4 * mu * eta_tilde / alpha)
@@ -250,7 +260,7 @@ fedbcgd.correct(
     ),
     when=[*_limit1, *_curved],
     where=_quarter,
-    assumes=[strongly_convex, smooth_clients, unbiased, alike],
+    assumes=[strongly_convex, smooth_clients, unbiased, independent, alike],
     rests_on=["thm1.step46.corrected", "thm1.step47.corrected", "thm1.step48.corrected", "lemma5.corrected", "lemma2"],
 )
 fedbcgd.correct(
@@ -262,7 +272,7 @@ fedbcgd.correct(
     ),
     when=[*_limit1, alpha / (2 * mu * eta_tilde) <= R, *_curved],
     where={**_quarter, w_r: (1 - _q1) ** (-(r + 1))},
-    assumes=[strongly_convex, smooth_clients, unbiased, alike],
+    assumes=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.step50.corrected"],
     note="For the average of x^0 ... x^R with weights w_r.  Momentum makes the rate alpha times slower, where (12) has "
     "it alpha times faster.",
@@ -272,7 +282,7 @@ fedbcgd.correct(
     at_most(gap_xbar, optimisation=(d0 + 8 * eta_tilde * gamma * F) / (4 * eta_tilde * R), **_noise1),
     when=[*_limit1, *_clients],
     where={**_quarter, w_r: 1},
-    assumes=[convex, smooth_clients, unbiased, alike],
+    assumes=[convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.step50.corrected"],
     note="For the plain average of x^0 ... x^R.",
 )
@@ -297,10 +307,46 @@ fedbcgd.correct(
     note="A recursion for the momentum, by convexity of the square: v^{r+1} is lambda v^r + (1-lambda) (-alpha eta G^r).",
 )
 fedbcgd.correct(
+    "thm1.step59",
+    at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - lam) * G_discounted),
+    suffix="momentum",
+    when=[lam < 1],
+    rests_on=["momentum_form.corrected"],
+    note="As printed, with lambda for beta.",
+)
+_per_square = [
+    Term("momentum", alpha * eta * beta**2 / (2 * a) * eta**2 * gamma**2 / (1 - lam) ** 2),
+    Term("square", beta / 2 * eta**2 * alpha**2),
+]
+fedbcgd.correct(
+    "thm1.step64",
+    Bound(C_1, tuple(_per_square), "="),
+    suffix="momentum",
+    when=[lam < 1],
+    rests_on=["thm1.step59.momentum", "thm1.step55"],
+    note="As printed, with lambda for beta.",
+)
+fedbcgd.correct(
+    "thm1.step48",
+    suffix="four",
+    when=[*sampled, M >= 4],
+    assumes=[smooth_clients, unbiased, independent, alike],
+    rests_on=["lemma4.part1.corrected"],
+    note="As printed, from four clients on.",
+)
+fedbcgd.correct(
+    "thm1.step48",
+    suffix="exact",
+    when=[*sampled, M >= 3, Eq(sigma**2, 0)],
+    assumes=[smooth_clients, unbiased, alike],
+    rests_on=["lemma4.part1.corrected"],
+    note="As printed, from three clients on, without noise.",
+)
+fedbcgd.correct(
     "thm1.step61",
     at_most(G_sq, gradient=2 * T**2 * grad_sq_x, **_square),
     when=[*sampled, _two],
-    assumes=[smooth_clients, unbiased, alike],
+    assumes=[smooth_clients, unbiased, independent, alike],
     rests_on=["lemma4.part1.corrected", "lemma9"],
 )
 fedbcgd.correct(
@@ -314,7 +360,7 @@ fedbcgd.correct(
         noise_drift=Rational(320, 3) * beta**2 * eta_tilde**2 / (alpha**2 * T) * sigma**2,
     ),
     when=[24 * beta * eta_tilde * _m1 <= 1, *_clients],
-    assumes=[smooth_clients, unbiased, alike],
+    assumes=[smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=[
         "thm1.step55",
         "thm1.step56.corrected",
@@ -327,7 +373,7 @@ fedbcgd.correct(
 
 # ------------------------------------------------------------------------------------------------------- Theorem 2
 
-_plus = [strongly_convex, smooth_clients, unbiased, smooth_samples]
+_plus = [strongly_convex, smooth_clients, unbiased, smooth_samples, controlled]
 fedbcgd.correct(
     "lemma11",
     at_most(G_sq, drift=4 * T * beta**2 / M * drift_x, lag=8 * T**2 * C_prev, gap=8 * T**2 * beta * gap_x),
@@ -354,7 +400,7 @@ fedbcgd.correct(
     at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 2 * beta * gap_x),
     when=sampled,
     where={},
-    assumes=_plus,
+    assumes=_plus[:-1],
     rests_on=["eq6.corrected"],
     note="C_r is that of the control variates after the round that starts at x^r.",
 )
@@ -392,7 +438,7 @@ fedbcgd.correct(
     ),
     when=[_limit2, _limit2_clients, 1 / _q2 <= R, *_curved],
     where={**_whole, w_r: (1 - _q2) ** (-(r + 1))},
-    assumes=_plus,
+    assumes=[*_plus, at_rest],
     rests_on=["lemma15.corrected"],
     note="For the average of x^0 ... x^R with weights (1 - mu eta_tilde/(2 alpha))^-(r+1).  At the largest step size "
     "the exponent per round is min(K/(4M), mu/(72 alpha beta)).",
@@ -406,7 +452,7 @@ fedbcgd.correct(
     ),
     when=[_limit2, *_clients],
     where={**_whole, w_r: 1},
-    assumes=[convex, smooth_clients, unbiased, smooth_samples],
+    assumes=[convex, smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["lemma15.corrected"],
     note="For the plain average of x^0 ... x^R.  With eta_tilde = sqrt(K/M)/(36 beta) it is of the order of (16), where "
     "D_tilde sums over all M clients.",
@@ -417,7 +463,7 @@ fedbcgd.correct(
         drift_x, lag=Rational(8, 9) * M * T**3 * eta**2 * lag, gradient=Rational(8, 9) * M * T**3 * eta**2 * grad_sq_x
     ),
     when=_short,
-    assumes=[smooth_clients, unbiased, smooth_samples],
+    assumes=[smooth_clients, unbiased, smooth_samples, controlled],
     rests_on=["lemma3", "eq4.corrected", "eq6.corrected"],
 )
 fedbcgd.correct(
@@ -438,7 +484,7 @@ fedbcgd.correct(
     _square2,
     suffix="nonconvex",
     when=[*sampled, _two],
-    assumes=[smooth_clients, unbiased, smooth_samples],
+    assumes=[smooth_clients, unbiased, smooth_samples, controlled],
     rests_on=["lemma4.part1.corrected", "eq6.corrected"],
     note="For functions that need not be convex, (113).",
 )
@@ -459,7 +505,7 @@ fedbcgd.correct(
         *_clients,
     ],
     where=_whole,
-    assumes=[smooth_clients, unbiased, smooth_samples],
+    assumes=[smooth_clients, unbiased, smooth_samples, controlled],
     rests_on=[
         "thm1.step55",
         "thm1.step56.corrected",
@@ -474,7 +520,7 @@ fedbcgd.correct(
     at_most(avg_grad_sq, optimisation=4 * F / (eta_tilde * R), lag=2 * lag_0 / R),
     when=[eta_tilde <= K / (16 * beta * M), gamma**2 * beta * eta_tilde <= 1, *_clients],
     where=_whole,
-    assumes=[smooth_clients, unbiased, smooth_samples],
+    assumes=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["lemma18.corrected"],
     note="Of the order beta F M/(K R) where c_i^0 = grad f_i(x^0).  Whether (M/K)^{2/3} can be had is open.",
 )
@@ -507,7 +553,7 @@ _rounds(
         "drift": sqrt(alpha * beta) * (G + sigma / _root_T) / (mu * N * sqrt(eps)) * d,
     },
     when=_blocks,
-    assumes=[strongly_convex, smooth_clients, unbiased, alike],
+    assumes=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.strongly_convex.corrected"],
     note="Local steps do not average the choice of clients, so G^2 is not divided by T; blocks leave the first two terms of "
     "the communication as they are.  Momentum wins nothing.",
@@ -535,7 +581,7 @@ _rounds(
         * d,
     },
     when=_blocks,
-    assumes=[smooth_clients, unbiased, alike],
+    assumes=[smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.nonconvex.corrected"],
     note="eps bounds a squared gradient.  F is missing in print, and a root of beta, so that the sides differ in dimension.",
 )
@@ -544,7 +590,7 @@ _rounds(
     soft_order(R, clients=M / K, optimisation=alpha * beta / mu),
     {"clients": M / S * d, "optimisation": alpha * beta / (mu * N) * d},
     when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
-    assumes=_plus,
+    assumes=[*_plus, at_rest],
     rests_on=["thm2.strongly_convex.corrected"],
     note="The printed order where there is no momentum.",
 )
@@ -557,7 +603,7 @@ _rounds(
         "lag": lag_0 / (N * eps) * d,
     },
     when=_blocks,
-    assumes=[smooth_clients, unbiased, smooth_samples],
+    assumes=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["thm2.nonconvex.corrected"],
     note="Proved with M/K, not (M/K)^{2/3}; so blocks win nothing in the first term of the communication.  lag_0 is 0 where "
     "c_i^0 = grad f_i(x^0).",

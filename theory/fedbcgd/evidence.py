@@ -11,6 +11,9 @@ from theory.statement import Evidence
 # Why no instrument here decides a statement, where its kind does not say so already
 OPEN = {
     "fedbcgd.thm2.drift": "a name for a quantity",
+    "fedbcgd.thm2.nonconvex": "its proof fails, and no counter-example with c_i^0 = grad f_i(x^0) is known; M/K for "
+    "(M/K)^{2/3} is proved",
+    "fedbcgd.claim.alpha_server_step": "a comparison in words: in Lemma 10 alpha stands where a server step size would",
     "fedbcgd.fig3": "test accuracy of networks, which would have to be run; the picture is not in the scan",
     "fedbcgd.fig6": "test accuracy of ViT-Base, which would have to be run; the picture is not in the scan",
     "fedbcgd.table1.scaffold": "a result of another paper, quoted",

@@ -166,6 +166,24 @@ block_sample_sq = _quantity(
 )
 G_sq = _quantity("G_sq", r"\mathbb{E}\|\mathbf{G}^r\|^2", "squared virtual gradient", _g2)
 G_mean_sq = _quantity("G_mean_sq", r"\|\mathbb{E}\mathbf{G}^r\|^2", "squared mean virtual gradient", _g2)
+mean_noise_sq = _quantity(
+    "mean_noise_sq",
+    r"\mathbb{E}\|K^{-1}\sum_k(\nabla f_k(y_k;\zeta_k)-\nabla f_k(y_k))\|^2",
+    "noise of the mean of K clients' gradients, each at a point of its own",
+    _g2,
+)
+mean_noise_sum = _quantity(
+    "mean_noise_sum",
+    r"K^{-2}\sum_k\mathbb{E}\|\nabla f_k(y_k;\zeta_k)-\nabla f_k(y_k)\|^2",
+    "what it is where the clients' noises are uncorrelated",
+    _g2,
+)
+G_discounted_beta = _quantity(
+    "G_discounted_beta",
+    r"\sum_{s\le r}\beta^{r-s}\mathbb{E}\|\mathbf{G}^s\|^2",
+    "squared virtual gradients, discounted, as printed",
+    _g2,
+)
 G_discounted = _quantity(
     "G_discounted",
     r"\sum_{s\le r}\lambda^{r-s}\mathbb{E}\|\mathbf{G}^s\|^2",

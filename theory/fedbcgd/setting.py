@@ -30,6 +30,8 @@ from theory.fedbcgd.paper import (
     k,
     lam,
     local_sum,
+    mean_noise_sq,
+    mean_noise_sum,
     mu,
     n_i,
     paper as fedbcgd,
@@ -46,6 +48,7 @@ from theory.fedbcgd.paper import (
     y,
     y_next,
     y_t,
+    z_r,
 )
 from theory.notation import Expectation, Grad, Inner, Norm, Value
 from theory.statement import Listing, Relations, Words, implied
@@ -53,6 +56,7 @@ from theory.statement import Listing, Relations, Words, implied
 E = Expectation
 sampled = [implied(N * K <= M, "implied: N K of M clients are sampled")]
 _f = IndexedBase("f_i", real=True)
+_c = IndexedBase("c_i", real=True)
 
 # ----------------------------------------------------------------------------------------------------- the problem
 
@@ -174,6 +178,14 @@ convex_samples = fedbcgd.correct(
     "alone does not give.",
 )
 
+independent = fedbcgd.correct(
+    "assumption3",
+    Relations((Eq(mean_noise_sq, mean_noise_sum),), "the clients draw their mini-batches independently of each other"),
+    suffix="independent",
+    note="Ours.  zeta is drawn from all samples; that no two clients draw the same is not said.  What is used is the "
+    "equality, which independent draws have; clients that all make the same error do not.",
+)
+
 # -------------------------------------------------------------------------------------------------------- listings
 
 _head = (
@@ -254,6 +266,34 @@ fedbcgd.say(
     "Section 7, Algorithm 1 (main, Algorithm 3), FedBCGD+",
     Listing(alg3_lines),
     note="Lines 'end for' are left out.",
+)
+
+# What no printed line sets, and the proofs use
+
+at_rest = fedbcgd.correct(
+    "alg1",
+    Relations((Eq(z_r, x_r),), "before the first round, as v is 0 there"),
+    suffix="initial",
+    kind="assumption",
+    rests_on=["alg1"],
+    note="Ours, for FedBCGD+ too: line 20 has v of the round before the first, which no line sets.",
+)
+controlled = fedbcgd.correct(
+    "alg3",
+    Relations((Eq(c, Sum(_c[i], (i, 1, M)) / M),), "before the first round, and then in every round"),
+    suffix="initial",
+    kind="assumption",
+    rests_on=["alg3"],
+    note="Ours: no line sets c or the c_i.  Line 26 keeps what c is off the mean of the c_i for good.  That it is the mean "
+    "is (72).",
+)
+gradients_first = fedbcgd.correct(
+    "alg3",
+    Relations((Eq(c_i, Grad(f_i, x_r)),), "before the first round, for every client i"),
+    suffix="begun",
+    kind="assumption",
+    rests_on=["alg3"],
+    note="What the end of Section 5.3 sets: c_i^0 = grad f_i(x^0).",
 )
 
 # ---------------------------------------------------------------------------------------------------- update rules

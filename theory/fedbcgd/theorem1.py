@@ -9,7 +9,7 @@ from theory.fedbcgd.paper import (
     Com,
     F,
     G,
-    G_discounted,
+    G_discounted_beta,
     G_mean_sq,
     G_sq,
     K,
@@ -55,6 +55,9 @@ _step = {eta_tilde: alpha * eta * T / 4}
 _limit = [eta_tilde <= 1 / beta]
 _limit8 = [eta_tilde <= 1 / (8 * beta)]
 _momentum = implied(alpha >= 1, "implied: alpha = 1/(1-lambda)")
+# The step sizes of the proofs to which the steps belong
+_of_case1 = implied(alpha * eta * T / 4 <= 1 / (8 * beta), "implied: the proof of case 1")
+_of_case3 = implied(alpha * eta * T / 4 <= 1 / (16 * beta), "implied: the proof of case 3")
 _clients = [*sampled, _momentum]
 _convex_clients = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")]
 _drift2 = (6144 * beta**2 * G**2 + 3072 / T * beta**2 * sigma**2) / alpha**2
@@ -251,7 +254,7 @@ fedbcgd.say(
     "thm1.step46",
     "Section 4.2, (46)",
     at_most(dist_next, before=dist_sq, inner=eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
-    when=[_momentum],
+    when=[_momentum, _of_case1],
     rests_on=["lemma10"],
     note="C_1 and C_2 of the display are the inner product and the square.",
 )
@@ -294,7 +297,7 @@ fedbcgd.say(
         square_gap=(4 * T**2 * beta * alpha**2 * eta**2 + out * 4 * T**2 * alpha**2 * eta**2 / K * beta) * gap,
         noise=4 * alpha**2 * eta**2 * T / K * sigma**2,
     ),
-    when=_clients,
+    when=[*_clients, _of_case1],
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step46", "thm1.step47", "thm1.step48", "lemma5", "lemma2"],
     note="(48) and Lemma 5 are about x^r; here they are applied at z^r.  Two lines print G for G^2, and the first of them "
@@ -354,12 +357,12 @@ fedbcgd.say(
     "step",
     "thm1.step59",
     "Section 4.4, (57) to (60)",
-    at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - lam) * G_discounted),
-    when=[lam < 1],
+    at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - beta) * G_discounted_beta),
+    when=[implied(lam < 1, "implied: lambda/(1-lambda)")],
     where={gamma: lam / (1 - lam)},
     rests_on=["momentum_form"],
-    note="beta is printed for the momentum lambda.  (57) prints ||x^r - x^{r-1}||^2 = gamma^2 ||eta^2 G^r + beta "
-    "v^{r-1}||^2.  (60) sums over r: then 1/(1-beta)^2 times the sum of E||G^r||^2.",
+    note="beta, the smoothness constant, is printed for the momentum lambda.  (57) prints ||x^r - x^{r-1}||^2 = gamma^2 "
+    "||eta^2 G^r + beta v^{r-1}||^2.  (60) sums over r: then 1/(1-beta)^2 times the sum of E||G^r||^2.",
 )
 fedbcgd.say(
     "step",
@@ -374,7 +377,7 @@ fedbcgd.say(
         noise=T / M * sigma**2,
         sampling_noise=T / K * out * sigma**2,
     ),
-    when=sampled,
+    when=[*sampled, _of_case3],
     assumes=[smooth, unbiased, alike],
     rests_on=["lemma4.part1", "lemma3"],
     note="||y - x|| and ||grad f(x)|| are printed without r.",
@@ -386,12 +389,11 @@ fedbcgd.say(
     Bound(
         C_1,
         (
-            Term("momentum", alpha * eta * beta**2 / (2 * a) * eta**2 * gamma**2 / (1 - lam) ** 2),
+            Term("momentum", alpha * eta * beta**2 / (2 * a) * eta**2 * gamma**2 / (1 - beta) ** 2),
             Term("square", beta / 2 * eta**2 * alpha**2),
         ),
         "=",
     ),
-    when=[lam < 1],
     rests_on=["thm1.step59", "thm1.step55"],
     note="(1-beta)^2 is printed for (1-lambda)^2.",
 )

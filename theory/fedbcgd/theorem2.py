@@ -49,7 +49,16 @@ from theory.fedbcgd.paper import (
     x_star,
     z_r,
 )
-from theory.fedbcgd.setting import E, alike, sampled, smooth, smooth_samples, strongly_convex, unbiased
+from theory.fedbcgd.setting import (
+    E,
+    alike,
+    gradients_first,
+    sampled,
+    smooth,
+    smooth_samples,
+    strongly_convex,
+    unbiased,
+)
 from theory.notation import Grad, Norm
 from theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
 
@@ -151,11 +160,11 @@ fedbcgd.say(
     order(grad_sq_bar, optimisation=beta * F / R * (M / K) ** _two_thirds),
     when=[eta_tilde <= 1 / (24 * beta) * (K / M) ** _two_thirds, *_clients],
     where=_quarter,
-    assumes=[smooth, unbiased, smooth_samples],
+    assumes=[smooth, unbiased, smooth_samples, gradients_first],
     rests_on=["lemma18", "lemma8"],
     note=f"{_exists}  'eta_tilde = (1/4) alpha T' is printed, without eta.  (128) has z^R without its bar.  {_named}  "
     "Assumption 1 is not one of a non-convex f.  'If we initialize c_i^0 = grad f_i(x^0) then we "
-    "have Xi_0 = 0' stands at the end of the proof, and is no condition of the theorem.",
+    "have Xi_0 = 0' stands before (128), at the end of the proof; it is read as a condition of the theorem, too.",
 )
 
 # ------------------------------------------------------------------------------------------------- in the main paper
@@ -260,9 +269,11 @@ fedbcgd.say(
     "lemma13",
     "Section 5.1, Lemma 13, (81) to (87)",
     at_most(E_r, gap=18 * T**2 * beta * eta**2 * gap, lag=18 * T**2 * eta**2 * C_prev),
+    when=[implied(alpha * eta * T <= 1 / (81 * beta), "implied: Lemma 15, where it is used")],
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=["lemma3", "thm2.lag", "thm2.drift"],
-    note="No condition on the step size in the statement.  The updates of its proof add the gradients, '+ eta grad f_i', "
+    note="No condition on the step size in the statement; that of Theorem 2 is put here.  "
+    "The updates of its proof add the gradients, '+ eta grad f_i', "
     "and (85) is about x^r.",
 )
 fedbcgd.say(
@@ -310,9 +321,14 @@ fedbcgd.say(
     "lemma16",
     "Section 5.3, Lemma 16, (114) to (116)",
     at_most(E_r, lag=24 * T**2 * eta**2 * beta**2 * Xi, gradient=12 * T**2 * eta**2 * grad_sq),
+    when=[
+        implied(alpha * eta * T <= 1 / (24 * beta) * (K / M) ** _two_thirds, "implied: Lemma 18, where it is used"),
+        *sampled,
+    ],
     assumes=[alike, smooth_samples],
     rests_on=["lemma3", "thm2.drift"],
-    note="No condition on the step size.  Xi is the mean of E||z^r - alpha_i||^2 over clients (and steps), alpha_i the "
+    note="No condition on the step size in the statement; that of Theorem 2 is put here.  "
+    "Xi is the mean of E||z^r - alpha_i||^2 over clients (and steps), alpha_i the "
     "points (108) that the control variates are the gradients of; (108) keeps y_i^{r,t} in them, (107) and (118) x^r and "
     "z^{r-1}.  (114) prints Xi as E||z^r - alpha^r||^2, and E_r without the sum over t; (116) ||grad f(z^r)|| without its "
     "square.",

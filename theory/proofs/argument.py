@@ -211,6 +211,8 @@ class Argument(Ledger):
         for needed in rule.needs:
             missing |= needed not in self.properties
             constants += self._constants(rule.name, needed)
+        for condition in rule.when(*arguments):
+            self.require(f"{rule.name}: {condition}", condition)
         if missing:
             return Instance(rule.name, sympy.Integer(0), rule.equality)
         return Instance(rule.name, spread_out(rule.slack(*constants, *arguments)), rule.equality)
@@ -350,10 +352,30 @@ class Argument(Ledger):
         after  what an algorithm makes of vectors that the quantities' meanings contain
         """
 
+        self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after)
+        return Fact(quantity, sign, value)
+
+    def conclude_form(self, read: Callable[[sympy.Expr], sympy.Expr], *because: Instance, part: int = 0) -> None:
+        """The claim, or one of several, is the sum of the instances once `read` has made forms of its sides."""
+        goal = self.goal(part)
+        self.done(part)
+        self._follows("the claim", read(goal.quantity), goal.sign, read(goal.value), because)
+
+    def _follows(
+        self,
+        name: str,
+        left: sympy.Expr,
+        sign: Sign,
+        right: sympy.Expr,
+        because: Sequence[Instance],
+        after: Letters = _NONE,
+    ) -> None:
+        """The slack of a relation between forms is the sum of the instances, exactly."""
+
         def form(e: sympy.Expr) -> sympy.Expr:
             return spread_out(e.subs(dict(after)))
 
-        left, right = (form(self.meaning(e)) for e in (quantity, value))
+        left, right = form(left), form(right)
         slack = left - right if sign == ">=" else right - left
         for one in because:
             if not one.equality:
@@ -363,7 +385,6 @@ class Argument(Ledger):
                     self.require(f"{name}: '{one.rule}' is taken with a factor >= 0", at_least(one.times, 0))
         rest = spread_out(slack - sympy.Add(*(form(one.times * one.slack) for one in because)))
         self.step(name, lambda: _vanishes(rest))
-        return Fact(quantity, sign, value)
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
         """An expression as a form: every quantity replaced by what it stands for."""

@@ -80,35 +80,52 @@ def partial_sums(M: int, S: int, K: int) -> sympy.Rational:
 
 @dataclass(frozen=True)
 class Case:
-    """One instance of a statement: values of its symbols, by name, and the enumerated truth."""
+    """One instance of a statement: values of its symbols, by name, and the enumerated truth.
+
+    A single unit has the variance zeta^2 = 0, which its values then say.
+    """
 
     values: Mapping[str, int]
     truth: sympy.Rational
 
 
-def compare(statement: Statement, cases: Sequence[Case], zetas: Sequence[int] = (1, 2)) -> Verdict:
-    """A `Bound` statement against enumerated truths (per unit of zeta^2), at several zeta.
+def compare(statement: Statement, of: sympy.Symbol, cases: Sequence[Case], zetas: Sequence[int] = (1, 2)) -> Verdict:
+    """A bound on `of` against enumerated truths (of it, per unit of zeta^2), at several zeta, where its conditions hold.
 
-    '=' must hold exactly, '<=' with the slack min(claimed / true) over the family.
+    '=' must hold exactly, '<=' and '>=' with the slack min(claimed / true), or true / claimed, over the family.  What
+    the statement claims where it is not defined, as by a division by 0, is refuted.
     """
     claim = statement.claim
-    assert isinstance(claim, Bound)
+    if not isinstance(claim, Bound):
+        raise ValueError(f"{statement.id} claims no bound: {type(claim).__name__}")
+    factor = sympy.simplify(claim.quantity / of)
+    if of in factor.free_symbols:
+        return Verdict(Status.OPEN, f"enumerated is {of}, the claim is about {claim.quantity}")
     slack: sympy.Rational | None = None
-    family = f"{len(cases)} cases, " + ", ".join(
-        f"{name} = {min(c.values[name] for c in cases)}..{max(c.values[name] for c in cases)}"
-        for name in cases[0].values
-    )
+    inside = 0
     for zeta in zetas:
         for case in cases:
-            at = {**case.values, "zeta": zeta}
-            claimed = substitute(claim.value, at)
-            true = case.truth * zeta**2
-            wrong = claimed != true if claim.sign == "=" else claimed < true
-            if wrong:
+            at = {"zeta": zeta, **case.values}
+            if any(substitute(c.relation, at) == sympy.false for c in statement.when):
+                continue
+            inside += 1
+            claimed, true = substitute(claim.value, at), substitute(factor, at) * case.truth * zeta**2
+            defined = claimed.is_finite is True
+            holds = (
+                {"=": claimed == true, "<=": claimed >= true, ">=": claimed <= true}[claim.sign] if defined else False
+            )
+            if not holds:
                 witness = {**at, "enumerated": str(true), "printed": str(claimed)}
                 return Verdict(Status.REFUTED, f"enumerated {true}, printed {claimed}", witness=witness)
-            if claim.sign == "<=" and true > 0:
-                slack = claimed / true if slack is None else min(slack, claimed / true)
+            if claim.sign != "=" and true > 0 and claimed > 0:
+                ratio = claimed / true if claim.sign == "<=" else true / claimed
+                slack = ratio if slack is None else min(slack, ratio)
+    if not inside:
+        return Verdict(Status.VACUOUS, "no case meets the conditions")
+    family = f"{inside // len(zetas)} cases, " + ", ".join(
+        f"{name} = {min(c.values[name] for c in cases)}..{max(c.values[name] for c in cases)}"
+        for name in cases[-1].values
+    )
     return Verdict(
         Status.HOLDS,
         f"exact over all samples, every population in every dimension; {family}",
@@ -116,10 +133,11 @@ def compare(statement: Statement, cases: Sequence[Case], zetas: Sequence[int] = 
     )
 
 
-def substitute(expression: sympy.Expr, values: Mapping[str, int]) -> sympy.Expr:
+def substitute(expression: sympy.Basic, values: Mapping[str, int]) -> sympy.Basic:
     """The exact value of an expression at integers given by name; sums are carried out."""
     at = {s: values[s.name] for s in expression.free_symbols if s.name in values}
-    return sympy.nsimplify(expression.subs(at).doit())
+    found = expression.subs(at).doit()
+    return sympy.nsimplify(found) if isinstance(found, sympy.Expr) else found
 
 
 def grid(most: int, samples: Callable[[int, int], int] = perm) -> Iterator[tuple[int, int]]:

@@ -11,6 +11,7 @@ from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, units
 from theory.proofs.enumeration import Case
 from theory.sfl import certificates, consequences, experiments_evidence, ledgers
+from theory.sfl.paper import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
 # Why no instrument here decides a statement, where its kind does not say so already
@@ -116,7 +117,8 @@ def variance_with_replacement(statement: Statement, full: bool = False) -> Verdi
     most, limit = (6, 5) if full else (5, 4)
     pairs = [(n, s) for n in range(2, most + 1) for s in range(1, limit + 1)]
     cases = [Case({"n": n, "s": s}, enumeration.sample_mean_variance(n, s, replacement=True)) for n, s in pairs]
-    return enumeration.compare(statement, cases)
+    cases = [Case({"zeta": 0, "n": 1, "s": 1}, sympy.Integer(0)), *cases]
+    return enumeration.compare(statement, var_swr, cases)
 
 
 def variance_without_replacement(statement: Statement, full: bool = False) -> Verdict:
@@ -125,13 +127,13 @@ def variance_without_replacement(statement: Statement, full: bool = False) -> Ve
         Case({"n": n, "s": s}, enumeration.sample_mean_variance(n, s, replacement=False))
         for n, s in enumeration.grid(7 if full else 6)
     ]
-    return enumeration.compare(statement, cases)
+    return enumeration.compare(statement, var_swor, [Case({"zeta": 0, "n": 1, "s": 1}, sympy.Integer(0)), *cases])
 
 
 def covariance(statement: Statement, full: bool = False) -> Verdict:
     """(24) by enumeration of all pairs."""
     cases = [Case({"n": n}, enumeration.sample_covariance(n)) for n in range(2, 13 if full else 9)]
-    return enumeration.compare(statement, cases)
+    return enumeration.compare(statement, cov_pq, [Case({"zeta": 0, "n": 1}, sympy.Integer(0)), *cases])
 
 
 def ratio_for_large_n(statement: Statement, full: bool = False) -> Verdict:
@@ -155,7 +157,8 @@ def _lemma4_family(full: bool) -> list[tuple[int, int, int]]:
 def partial_sums(statement: Statement, full: bool = False) -> Verdict:
     """Lemma 4's left side, by enumeration of all ordered samples, against the statement's right side."""
     cases = [Case({"M": M, "S": S, "K": K}, enumeration.partial_sums(M, S, K)) for M, S, K in _lemma4_family(full)]
-    return enumeration.compare(statement, cases)
+    alone = [Case({"zeta": 0, "M": 1, "S": 1, "K": K}, sympy.Integer(0)) for K in (1, 2)]
+    return enumeration.compare(statement, partial_sums_, [*alone, *cases])
 
 
 def partial_sum(statement: Statement, full: bool = False) -> Verdict:
@@ -166,7 +169,8 @@ def partial_sum(statement: Statement, full: bool = False) -> Verdict:
         for m in range(1, S + 1)
         for k in range(K)
     ]
-    return enumeration.compare(statement, cases)
+    alone = Case({"zeta": 0, "M": 1, "S": 1, "K": 1, "m": 1, "k": 0}, sympy.Integer(0))
+    return enumeration.compare(statement, partial_sum_, [alone, *cases])
 
 
 def group_constants(statement: Statement, full: bool = False) -> Verdict:

@@ -81,6 +81,7 @@ sfl.say(
         ),
         "h L-smooth and mu-strongly convex; any x, y, z",
     ),
+    when=[implied(mu <= L, "implied: an L-smooth function is mu-strongly convex with mu <= L")],
     assumes=[smooth, cases],
     rests_on=["three_point", "eq15", "eq16", "eq19"],
 )

@@ -3,7 +3,7 @@
 Algorithms.    The lines are executed as they stand and compared with `simulations.algorithms.fedbcgd`; what the printed
                ones do wrong is shown in fractions.
 Assumptions.   Met, and with no smaller constant.
-Figures.       Their rows on small data of our own; Figures 3 and 6 need the paper's networks.
+Figures.       Their rows on small data of our own, beside the paper's; Figures 3 and 6 need its networks.
 """
 
 from __future__ import annotations
