@@ -113,6 +113,7 @@ from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.forms import Family, gradient, vector
 from theory.proofs.rules import (
     ATTAINED,
+    BELOW,
     BINARISATION_ERROR,
     BINARISED,
     BOUNDED_STEP,
@@ -125,7 +126,6 @@ from theory.proofs.rules import (
     INDEPENDENT_WEIGHTED,
     JENSEN_OVER,
     LIPSCHITZ,
-    LOWEST,
     LOWEST_OF_CLIENT,
     MEAN_GRADIENT,
     MEAN_VALUE,
@@ -139,6 +139,7 @@ from theory.proofs.rules import (
     Instance,
 )
 from theory.proofs.sequences import induction, telescope
+from theory.proofs.vectors import quadratic_form
 from theory.properties import Property
 from theory.statement import Evidence
 
@@ -147,6 +148,11 @@ _OF_CLIENT = {F_k: EVERY.function, F_k_star: EVERY.lowest, _letters["w_star"]: w
 
 
 # What several steps have in common
+
+
+def shown(p: Argument, part: int, *because: Instance) -> None:
+    """The claim, or one of several, by rules, as it stands."""
+    p.conclude_form(lambda e: p.meaning(quadratic_form(p.read(e))), *because, part=part)
 
 
 def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> Instance:
@@ -239,7 +245,7 @@ def eq33(p: Argument) -> None:
     x = _letters["x_k"]
     there = x - gradient(F_k, x) / L_
     lower = 2 * L_ * p.by(LOWEST_OF_CLIENT, F_k, there, F_k_star)
-    p.shown("(33)", 0, 2 * L_ * p.by(DESCENT, F_k, there, x), lower)
+    shown(p, 0, 2 * L_ * p.by(DESCENT, F_k, there, x), lower)
 
 
 def eq34(p: Argument) -> None:
@@ -260,12 +266,12 @@ def eq36(p: Argument) -> None:
     """(36): the square of wbar - x_t^k + eta_t grad F_k(x_t^k) is not negative."""
     x = _letters["x_k"]
     young = p.by(YOUNG, gradient(F_k, x), -(_letters["w_bar"] - x), eta_t)
-    p.shown("(36)", 0, young)
+    shown(p, 0, young)
 
 
 def eq37(p: Argument) -> None:
     """(37): strong convexity between x_t^k and w*."""
-    p.shown("(37)", 0, p.by(TANGENT, F_k, _letters["w_star"], _letters["x_k"]))
+    shown(p, 0, p.by(TANGENT, F_k, _letters["w_star"], _letters["x_k"]))
 
 
 def eq38(p: Argument) -> None:
@@ -285,9 +291,9 @@ def eq39(p: Argument) -> None:
     """(39): sum_k p_k F_k(w*) = F*, so the gaps differ by Gamma."""
     at_star = 2 * eta_t * p.by(MEAN_VALUE, EVERY.function, F_fun, w_star, EVERY.family)
     attained = 2 * eta_t * p.by(ATTAINED, F_fun, w_star, lowest)
-    p.shown("(39)", 0, at_star, -1 * attained)
-    p.shown("first line", 1)
-    p.shown("second line", 2, at_star, -1 * attained)
+    shown(p, 0, at_star, -1 * attained)
+    shown(p, 1)
+    shown(p, 2, at_star, -1 * attained)
     p.decided(3)
     p.decided(4)
 
@@ -296,10 +302,10 @@ def eq40(p: Argument) -> None:
     """(40), line by line: convexity at wbar, AM-GM, (33) at wbar."""
     at_bar = gradient(EVERY.function, w_bar)
     mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
-    p.shown("convexity", 0, p.by(CONVEX, EVERY.function, EVERY.x, w_bar).over(EVERY.family), -1 * mean)
+    shown(p, 0, p.by(CONVEX, EVERY.function, EVERY.x, w_bar).over(EVERY.family), -1 * mean)
     am_gm = p.by(YOUNG, -at_bar, EVERY.x - w_bar, eta_t).over(EVERY.family)
-    p.shown("AM-GM", 1, Rational(1, 2) * am_gm)
-    p.shown("(33)", 2, eta_t / 2 * of_clients(p, "eq33", w_bar))
+    shown(p, 1, Rational(1, 2) * am_gm)
+    shown(p, 2, eta_t / 2 * of_clients(p, "eq33", w_bar))
 
 
 def eq41(p: Argument) -> None:
@@ -572,8 +578,6 @@ def eq62(p: Argument) -> None:
 
 def eq63(p: Argument) -> None:
     """(63): the variance of a sample; the mean over all clients is vbar."""
-    drawn(p)
-    p.require("the variance of a sample: more than one client", at_least(N, 2))
     mean = EACH.sum(EACH.v) / N
     share = (N - K) / (K * N * (N - 1))
     variance = 1 / K**2 * p.by(SAMPLE_OF, lambda c: c.v, SAMPLED, EACH)
@@ -610,7 +614,7 @@ def lemma6(of_binarisation: str, of_sample: str) -> Proof:
 
 def eq74(p: Argument) -> None:
     """(74): F is smooth as a mean."""
-    p.shown("(74)", 0, p.by(DESCENT_OF_MEAN, F_fun, _letters["w_bar_next"], _letters["v_bar"]))
+    shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, _letters["w_bar_next"], _letters["v_bar"]))
 
 
 def eq75(p: Argument) -> None:
@@ -626,7 +630,7 @@ def eq75(p: Argument) -> None:
 def eq76(p: Argument) -> None:
     """(76): F is smooth as a mean."""
     w, g = _letters["w_bar"], _letters["g_t"]
-    p.shown("(76)", 0, p.by(DESCENT_OF_MEAN, F_fun, w - eta * g, w))
+    shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, w - eta * g, w))
 
 
 def eq77(p: Argument) -> None:
@@ -713,7 +717,7 @@ def eq73(source: str) -> Proof:
 
     def proof(p: Argument) -> None:
         fact = p.claim(source, {eta: p.read(eta), T: p.read(T)})
-        above = p.by(LOWEST, F_fun, vector("w_T"), lowest)
+        above = p.by(BELOW, F_fun, vector("w_T"), lowest)
         p.conclude(p.put(fact, p.have("F(w_T) >= F*", -F_T, "<=", f_gap - F_0, above)))
 
     return proof

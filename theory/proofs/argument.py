@@ -27,7 +27,7 @@ from theory import catalogue
 from theory.proofs.arithmetic import Decision, at_least, at_most, decide
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
-from theory.proofs.vectors import difference, quadratic_form
+from theory.proofs.vectors import difference
 from theory.properties import Property
 from theory.statement import (
     Bound,
@@ -463,10 +463,10 @@ class Argument(Ledger):
         if not isinstance(maximum, sympy.Max):
             self.fail(f"{letter}", f"{maximum} is no maximum")
             return
-        if letter.is_nonnegative and not any(
-            e.is_positive or (e.is_nonnegative and not letter.is_positive) for e in maximum.args
-        ):
+        if letter.is_positive and not any(each.is_positive for each in maximum.args):
             self.fail(f"{letter}", f"{maximum} need not be positive")
+        if letter.is_nonnegative and not any(each.is_nonnegative for each in maximum.args):
+            self.fail(f"{letter}", f"{maximum} may be negative")
         self._names |= {maximum: letter, 1 / maximum: 1 / letter}
         self.conditions = [*self.conditions, *(at_least(letter, each) for each in maximum.args)]
 
@@ -592,14 +592,6 @@ class Argument(Ledger):
     def done(self, part: int = 0) -> None:
         """The claim (or one of several), as `goals` has it, is what the steps so far have decided."""
         self._concluded.add(part)
-
-    def shown(self, name: str, part: int, *because: Instance, after: Letters = _NONE) -> Fact:
-        """The claim (or one of several), as it stands, by rules: as forms, its slack is the sum of the instances."""
-        goal = self.goal(part)
-        left, right = (quadratic_form(self.read(e)) for e in (goal.quantity, goal.value))
-        fact = self.have(name, left, goal.sign, right, *because, after=after)
-        self.done(part)
-        return fact
 
     def decided(self, part: int, *given: Boolean) -> None:
         """The claim (or one of several) is a relation between constants, which the conditions decide."""

@@ -509,13 +509,8 @@ def _convex(function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
 CONVEX = Rule("convex", "F_m(y) >= F_m(x) + <grad F_m(x), y - x>", _convex, _means, (Property.CONVEX,))
 
 
-def _lowest(function: sympy.Symbol, y: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
-    return value(function, y) - lowest
-
-
-LOWEST = Rule("the infimum", "F(y) >= F*", _lowest, _means, (Property.BOUNDED_BELOW,))
-LOWEST_OF_CLIENT = Rule("a client's infimum", "F_m(y) >= F_m*", _lowest, _means, (Property.CLIENTS_BOUNDED_BELOW,))
-ATTAINED = Rule("the minimum", "F(x*) = F*", _lowest, _means, (Property.MINIMISER,), equality=True)
+LOWEST_OF_CLIENT = Rule("a client's infimum", "F_m(y) >= F_m*", _below, _means, (Property.CLIENTS_BOUNDED_BELOW,))
+ATTAINED = Rule("the minimum", "F(x*) = F*", _below, _means, (Property.MINIMISER,), equality=True)
 
 
 def _weighted(of: Local, squares: Any, weighted: Any) -> sympy.Expr:
@@ -568,6 +563,7 @@ SAMPLE_OF = Rule(
     _prove_without_replacement,
     (Property.SAMPLING,),
     equality=True,
+    when=lambda of, sample, population: (at_least(population.mass, 2), at_most(sample.mass, population.mass)),
 )
 
 
