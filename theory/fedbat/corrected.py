@@ -218,7 +218,7 @@ fedbat.correct(
     note="As printed, under assumptions about the points at which gradients are taken.",
 )
 from_start = Max(8 * L / mu, tau)
-_step = {T: R * tau, gamma: from_start, eta_t: 2 / (mu * (from_start + t))}
+_step = {T: R * tau, gamma: from_start, eta_t: 2 / (mu * (gamma + t))}
 fedbat.correct(
     "thm1",
     at_most(gap_last, **decreasing(B_full, from_start / 2 * mu * d0, from_start)),
