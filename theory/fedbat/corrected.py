@@ -342,4 +342,11 @@ fedbat.correct(
     "constant.",
 )
 
+fedbat.correct(
+    "remark2",
+    assumes=[strongly_convex, *_rough],
+    rests_on=["thm1.corrected", "thm2.corrected", "thm3.corrected"],
+    note="Under the conditions of the corrected theorems; everything but T is a constant, tau, and d, which is in q, too.",
+)
+
 __all__ = ["from_start"]

@@ -483,7 +483,9 @@ def of_round(p: Argument, source: str, lemmas: tuple[str, ...], first: int) -> t
         p.source(name, {eta_t: rate, eta_later: at[eta_later]})
     recursion = p.claim(source, at, under=[at_least(t, first), *p.definition("c1.t0")])
     value = spread_out(recursion.value)
-    constant = sympy.simplify((value - value.coeff(Delta_t) * Delta_t) / rate**2)
+    # the constant does not depend on t: it is what is left of the rest where the learning rate is 1
+    where_one = sympy.solve(rate - 1, t) or [t]
+    constant = spread_out(value - value.coeff(Delta_t) * Delta_t).subs(t, where_one[0])
     p.equal("the recursion", value, spread_out((1 - rate * mu) * Delta_t + rate**2 * constant))
     return recursion, constant
 

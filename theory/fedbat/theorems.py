@@ -129,6 +129,8 @@ fedbat.say(
     "remark2",
     "Section 4, Remark 2",
     order(gap_last, rate=1 / T),
+    when=[curved, *shares, *chosen],
+    assumes=[*strong, balanced],
     rests_on=["thm1", "thm2", "thm3"],
     also=[order(avg_step_grad_sq, fast=1 / T, slow=1 / sqrt(T))],
     reads={"gap_last": NUMBER, "avg_step_grad_sq": NUMBER},
