@@ -147,7 +147,7 @@ def larger(statement: Statement) -> Iterator[tuple[str, Statement]]:
             )
         elif isinstance(claim, Relations):
             for j, one in enumerate(claim.relations):
-                changed = one.func(1000 * one.args[0], one.args[1], evaluate=False)  # type: ignore[operator]
+                changed = one.func(1000 * one.args[0], one.args[1], evaluate=False)
                 relations = (*claim.relations[:j], changed, *claim.relations[j + 1 :])
                 yield (
                     f"claim {i}, relation {j}",
