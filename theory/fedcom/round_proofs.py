@@ -95,13 +95,13 @@ from theory.proofs.rules import (
     COMPRESSION_DRIFT,
     DECODED,
     FRESH,
+    GRADIENT_OF_MEAN,
     IDENTICAL,
     INDEPENDENT,
     JENSEN,
     JENSEN_OVER,
     JENSEN_PART,
     LIPSCHITZ,
-    MEAN_GRADIENT,
     MONOTONE,
     OWN_MINIMISER,
     PART,
@@ -308,7 +308,7 @@ def lemmaE2(p: Argument) -> None:
     fresh = eta / m * p.by(FRESH, NOW.noise, NOW.glob).over(I, C)
     commute = eta / m * p.by(SUMS_COMMUTE, NOW.local, C, I, NOW.glob)
     start, local = mean(NOW.at_start), mean(NOW.local)
-    centre = p.by(MEAN_GRADIENT, f_own, f, NOW.w, C, 2 * local - start - NOW.glob).over(I)
+    centre = p.by(GRADIENT_OF_MEAN, f_own, f, NOW.w, C, 2 * local - start - NOW.glob).over(I)
     jensen = m**-2 * p.by(JENSEN_OVER, NOW.local - NOW.at_start, C).over(I)
     smooth = 1 / m * p.by(LIPSCHITZ, f_own, NOW.point, NOW.w).over(C, I)
     order = L**2 / m * p.by(SUMS_COMMUTE, squared(NOW.point - NOW.w), C, I, sympy.Integer(1))
@@ -374,7 +374,7 @@ def damped(p: Argument, damping: sympy.Expr) -> Fact:
     relative = p.by(COMPRESSION, TRACKED).over(C), 1 / m * p.by(SQUARE, C.sum(errors))
     balance = p.by(BALANCED, delta, C, C.sum(sent) + C.sum(NOW.moved))
     none = C.sum(delta) / m + NOW.glob - mean(NOW.at_start)  # zero, as the trackings and their aims sum to zero
-    aims = p.by(BALANCED, delta, C, none), m * p.by(MEAN_GRADIENT, f_own, f, NOW.w, C, none)
+    aims = p.by(BALANCED, delta, C, none), m * p.by(GRADIENT_OF_MEAN, f_own, f, NOW.w, C, none)
     change = NOW.moved - tau * NOW.at_start
     two = p.by(JENSEN, NOW.noises, NOW.gradients - tau * NOW.at_start).over(C)
     doubled = times(sympy.Integer(2), (*noise_of_clients(p, NOW), *along_drift(p, NOW)))
@@ -401,7 +401,7 @@ def changed(p: Argument, damping: sympy.Expr) -> Fact:
     of_f = gradient(f, w_next) - NOW.glob
     young = p.by(YOUNG, delta_next - NOW.at_start + NOW.glob, of_f - own, share).over(C)
     none = of_f - mean(own)
-    means = [p.by(MEAN_GRADIENT, f_own, f, at, C, none) for at in (w_next, NOW.w)]
+    means = [p.by(GRADIENT_OF_MEAN, f_own, f, at, C, none) for at in (w_next, NOW.w)]
     smooth = p.by(LIPSCHITZ, f_own, w_next, NOW.w).over(C)
     change = (smooth, 1 / m * p.by(SQUARE, C.sum(own)), -m * means[0], m * means[1])
     because = times(1 / m, (young, *times(1 + 1 / share, change)))
@@ -453,7 +453,7 @@ def five_parts(p: Argument) -> tuple[tuple[sympy.Expr, ...], tuple[Instance, ...
         *own(BEFORE),
         m**-2 * p.by(JENSEN_OVER, changes, C),
         *times(1 / m, along_drift(p, BEFORE)),
-        tau * p.by(MEAN_GRADIENT, f_own, f, BEFORE.w, C, of_mean + mean(changes)),
+        tau * p.by(GRADIENT_OF_MEAN, f_own, f, BEFORE.w, C, of_mean + mean(changes)),
     )
     return parts, because
 

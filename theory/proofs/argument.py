@@ -62,6 +62,12 @@ class Fact:
     value: sympy.Expr
     by: object = field(default=None, compare=False, repr=False)
 
+    @property
+    def relation(self) -> Relational:
+        """The same as a relation, as it stands."""
+        relations = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
+        return relations[self.sign](self.quantity, self.value, evaluate=False)
+
 
 # A property with a larger constant says more of these, and less of the others
 LARGER_IS_STRONGER = (Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK)
@@ -81,6 +87,7 @@ class Language:
     mean        plain mean over the rounds -> the quantity of a round
     following   quantity of a round, or of a local step -> the same a round, or a step, later
     last        quantity of a round -> the same after the last round
+    definitions  id of a definition, without the paper's name -> what it says of letters that no statement binds
     """
 
     means: Letters
@@ -92,6 +99,7 @@ class Language:
     mean: Letters = field(default_factory=dict)
     following: Letters = field(default_factory=dict)
     last: Letters = field(default_factory=dict)
+    definitions: Mapping[str, tuple[Boolean, ...]] = field(default_factory=dict)
 
 
 def parts(statement: Statement) -> list[Fact | Order | Rates]:
@@ -246,9 +254,13 @@ class Argument(Ledger):
                 if theirs != ours:
                     weaker = at_most(theirs, ours) if lower else at_least(theirs, ours)
                     self.require(f"{found.id}: '{needed}' with {theirs}", weaker)
+        if found.kind == "assumption" and not found.gives and found.id not in self.statement.assumes:
+            self.fail(found.id, f"is supposed there, and {self.statement.id} does not suppose it")
         for supposed in map(catalogue.find, found.assumes):
             if not supposed.gives:
                 self._suppose(found, supposed, at, given)
+        for letter in [s for s in found.where if s in self.statement.where and s not in at]:
+            self.equal(f"{found.id}: what {letter} is", self._inward(letter, found, at), self.read(letter))
         for letter, value in at.items():
             self._in_domain(found, letter, value, under)
         for condition in found.when:
@@ -262,8 +274,9 @@ class Argument(Ledger):
         name = supposed.id.removeprefix(f"{supposed.paper}.")
         if name in given:
             self._derived(given[name])
+            defined = replace(supposed, where={**source.where, **supposed.where})
             for part in facts(supposed):
-                sides = (self._inward(e, supposed, at) for e in (part.quantity, part.value))
+                sides = (self._inward(e, defined, at) for e in (part.quantity, part.value))
                 quantity, value = sides
                 self.compare(f"{source.id}: {supposed.id}", given[name], Fact(quantity, part.sign, value))
         elif supposed.id not in self.statement.assumes:
@@ -333,6 +346,22 @@ class Argument(Ledger):
         for provided in catalogue.find(found).gives:
             self._constants(f"the algorithm {found}", provided)
         return self.language.algorithms[algorithm]
+
+    def letters_of(self, name: str) -> tuple[Boolean, ...]:
+        """What a definition says of letters that no statement binds, such as the step at which a round began."""
+        self._record("definition", f"{self.statement.paper}.{name}")
+        said = self.language.definitions[name]
+        self.conditions = [*self.conditions, *said]
+        return said
+
+    def given(self, quantity: sympy.Expr) -> Fact:
+        """What a condition of the statement says of a quantity."""
+        for condition in self.conditions:
+            if isinstance(condition, sympy.Le | sympy.Ge) and quantity in condition.args:
+                sign: Sign = "<=" if condition.lts == quantity else ">="
+                return self._fact(quantity, sign, condition.gts if sign == "<=" else condition.lts)
+        self.fail(f"the condition on {quantity}", f"{self.statement.id} has none")
+        return self._fact(quantity, "=", quantity)
 
     # Steps
 
@@ -415,13 +444,14 @@ class Argument(Ledger):
         self._derived(fact)
         return self._fact(fact.quantity, "<=", looser)
 
-    def added(self, one: Fact, other: Fact, times: sympy.Expr) -> Fact:
+    def added(self, one: Fact, other: Fact, times: sympy.Expr = sympy.S.One) -> Fact:
         """A fact, and `times` >= 0 another of the same direction."""
-        if other.sign not in (one.sign, "="):
-            self.fail(f"{one.quantity} and {other.quantity}", f"bounded by {one.sign} and by {other.sign}")
         more = self.scaled(other, times)
         self._derived(one)
-        return self._fact(one.quantity + more.quantity, one.sign, spread_out(one.value + more.value))
+        sign = more.sign if one.sign == "=" else one.sign
+        if more.sign not in (sign, "="):
+            self.fail(f"{one.quantity} and {other.quantity}", f"bounded by {one.sign} and by {other.sign}")
+        return self._fact(spread_out(one.quantity + more.quantity), sign, spread_out(one.value + more.value))
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
         """An expression as a form: every quantity replaced by what it stands for."""
@@ -458,8 +488,8 @@ class Argument(Ledger):
         return atoms.pop()
 
     def scaled(self, fact: Fact, factor: sympy.Expr) -> Fact:
-        """Both sides times a factor >= 0."""
-        if not factor.is_nonnegative:
+        """Both sides times a factor, which is >= 0 for an inequality."""
+        if fact.sign != "=" and not factor.is_nonnegative:
             self.require(f"{factor} >= 0", at_least(factor, 0))
         self._derived(fact)
         return self._fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value))
@@ -468,6 +498,41 @@ class Argument(Ledger):
         """The same amount added to both sides."""
         self._derived(fact)
         return self._fact(fact.quantity + by, fact.sign, fact.value + by)
+
+    def weakened(self, fact: Fact, sign: Sign) -> Fact:
+        """An equality as an inequality."""
+        if fact.sign not in ("=", sign):
+            self.fail(f"{fact.quantity} {sign} ...", f"what is derived says {fact.sign}")
+        return replace(fact, sign=sign)
+
+    def chained(self, *links: Fact) -> Fact:
+        """a <= b, b <= c, ... as a <= the last: each is about the value of the one before."""
+        self._derived(*links)
+        whole = links[0]
+        for link in links[1:]:
+            self.equal(f"the next line is about {whole.value}", whole.value, link.quantity)
+            if "=" not in (whole.sign, link.sign) and whole.sign != link.sign:
+                self.fail("a chain of lines", f"{whole.sign} is followed by {link.sign}")
+            whole = self._fact(whole.quantity, link.sign if whole.sign == "=" else whole.sign, link.value)
+        return whole
+
+    def as_rule(self, name: str, fact: Fact, forms: Letters) -> Instance:
+        """A fact about one client, at any of them: what its quantities are there, as forms; `name` says whose it is."""
+        self._derived(fact)
+        left, right = (spread_out(e.subs(dict(forms), simultaneous=True)) for e in (fact.quantity, fact.value))
+        return Instance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=")
+
+    def largest(self, letter: sympy.Symbol, maximum: sympy.Expr) -> None:
+        """A letter for a maximum, here and in the claim: it is at least each of what it is the maximum of."""
+        if not isinstance(maximum, sympy.Max):
+            self.fail(f"{letter}", f"{maximum} is no maximum")
+            return
+        if letter.is_positive and not any(each.is_positive for each in maximum.args):
+            self.fail(f"{letter}", f"{maximum} need not be positive")
+        if letter.is_nonnegative and not any(each.is_nonnegative for each in maximum.args):
+            self.fail(f"{letter}", f"{maximum} may be negative")
+        self._names |= {maximum: letter, 1 / maximum: 1 / letter}
+        self.conditions = [*self.conditions, *(at_least(letter, each) for each in maximum.args)]
 
     def named(self, **expressions: sympy.Expr) -> list[sympy.Symbol]:
         """Positive letters for expressions that polynomial arithmetic cannot read, here and in the claim."""
@@ -550,13 +615,16 @@ class Argument(Ledger):
         """
         goal = self.goals[0]
         about = sympy.Integer(0) if isinstance(goal, Rates) else goal.quantity
-        means = {*self.language.average, *self.language.least}
+        means = {*self.language.average, *self.language.least, *self.language.mean}
         quantity = next(iter(about.free_symbols & means), None)
         if quantity is None:
             self.fail("the mean over the rounds", f"{about} is no mean over rounds")
             return mean
         if self.language.least.get(quantity) == of:
             self._record("rule", "the smallest is at most the mean")
+            return replace(mean, quantity=quantity)
+        if self.language.mean.get(quantity) == of:
+            self.equal("the mean over the rounds: equal weights", weight, sympy.Integer(1))
             return replace(mean, quantity=quantity)
         if self.language.average.get(quantity) != of:
             self.fail("the mean over the rounds", f"{quantity} is not made of {of}")
@@ -605,8 +673,22 @@ class Argument(Ledger):
         """The claim (or one of several), as `goals` has it, is what the steps so far have decided."""
         self._concluded.add(part)
 
+    def decided(self, part: int, *given: Boolean) -> None:
+        """The claim (or one of several) is a relation between constants, which the conditions decide."""
+        goal = self.goal(part)
+        relation = Fact(self.read(goal.quantity), goal.sign, self.read(goal.value)).relation
+        if relation.has(sympy.zoo, sympy.nan):
+            self.fail(f"{goal.quantity} {goal.sign} {goal.value}", "it divides by zero")
+            return
+        self.require(f"{goal.quantity} {goal.sign} {goal.value}", relation, *given)
+        self.done(part)
+
     def compare(self, name: str, fact: Fact, claimed: Fact, measured: bool = False) -> None:
         """The second fact follows from the first; `measured` where the room in its constants is of interest."""
+        fact, claimed = (
+            Fact(one.quantity.xreplace(self._names), one.sign, one.value.xreplace(self._names))
+            for one in (fact, claimed)
+        )
         if fact.sign not in (claimed.sign, "="):
             self.fail(name, f"it says {claimed.sign}, what is derived says {fact.sign}")
             return

@@ -473,6 +473,158 @@ HETEROGENEITY = Rule(
 )
 
 
+# Clients with weights, and the mean of their functions
+
+
+def _mean_value(function: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr, clients: Family) -> sympy.Expr:
+    return value(mean, at) - clients.sum(value(function, at))
+
+
+MEAN_VALUE = Rule(
+    "value of the mean function",
+    "F(x) = sum p_m F_m(x)",
+    _mean_value,
+    _means,
+    (Property.WEIGHTS,),
+    equality=True,
+)
+
+
+def _mean_gradient(
+    function: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr, clients: Family, v: sympy.Expr
+) -> sympy.Expr:
+    return (gradient(mean, at) - clients.sum(gradient(function, at))) * v
+
+
+MEAN_GRADIENT = Rule(
+    "gradient of the mean function",
+    "grad F(x) = sum p_m grad F_m(x)",
+    _mean_gradient,
+    _means,
+    (Property.WEIGHTS,),
+    equality=True,
+)
+
+
+def _convex(function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    return _tangent(sympy.Integer(0), function, y, x)
+
+
+CONVEX = Rule("convex", "F_m(y) >= F_m(x) + <grad F_m(x), y - x>", _convex, _means, (Property.CONVEX,))
+
+
+LOWEST_OF_CLIENT = Rule("a client's infimum", "F_m(y) >= F_m*", _below, _means, (Property.CLIENTS_BOUNDED_BELOW,))
+ATTAINED = Rule("the minimum", "F(x*) = F*", _below, _means, (Property.MINIMISER,), equality=True)
+
+
+def _weighted(of: Local, squares: Any, weighted: Any) -> sympy.Expr:
+    return squares.sum(sympy.expand(of(squares) ** 2)) - weighted.sum(of(weighted)) ** 2
+
+
+def _prove_weighted() -> Decision:
+    """By induction over the clients: E||P + p u||^2 = E||P||^2 + p^2 E||u||^2, since E[u | the others] = 0."""
+    past, u, square, p = sympy.symbols("P u v p", real=True)
+    terms = sympy.Poly(sympy.expand((past + p * u) ** 2), u).terms()
+    tower = sympy.Add(*(c * {0: sympy.Integer(1), 1: sympy.Integer(0), 2: square}[power] for (power,), c in terms))
+    return _identity(tower, past**2 + p**2 * square)
+
+
+INDEPENDENT_WEIGHTED = Rule(
+    "independent noise, weighted",
+    "E||sum p_m noise_m||^2 = sum p_m^2 E||noise_m||^2 over clients that work side by side",
+    _weighted,
+    _prove_weighted,
+    (Property.UNBIASED, Property.INDEPENDENT_NOISE),
+    equality=True,
+)
+
+
+def _alike_clients(of: Local, every: Any, weighted: Any, known: sympy.Expr) -> sympy.Expr:
+    return sympy.expand((every.sum(of(every)) - every.mass * weighted.sum(of(weighted))) * known)
+
+
+EQUAL_SHARES = Rule(
+    "equal weights",
+    "sum v_m over all M clients is M times sum p_m v_m, where p_m = 1/M",
+    _alike_clients,
+    _means,
+    (Property.EQUAL_WEIGHTS,),
+    equality=True,
+)
+
+
+def _sample_of(of: Local, sample: Any, population: Any) -> sympy.Expr:
+    S, M = sample.mass, population.mass
+    mean = population.sum(of(population)) / M
+    variance = population.sum(sympy.expand((of(population) - mean) ** 2)) / M
+    return S * (M - S) / (M - 1) * variance - sympy.expand((sample.sum(of(sample)) - S * mean) ** 2)
+
+
+SAMPLE_OF = Rule(
+    "variance of a sample, written out",
+    "E||sum of S sampled v_m - S vbar||^2 = S (M - S) / (M - 1) sum ||v_m - vbar||^2 / M over all M clients",
+    _sample_of,
+    _prove_without_replacement,
+    (Property.SAMPLING,),
+    equality=True,
+    when=lambda of, sample, population: (at_least(population.mass, 2), at_most(sample.mass, population.mass)),
+)
+
+
+def _bounded_step(G: sympy.Expr, step: sympy.Expr, rate: sympy.Expr) -> sympy.Expr:
+    return rate**2 * G**2 - step**2
+
+
+def _prove_bounded_step() -> Decision:
+    """||eta g||^2 = eta^2 ||g||^2 <= rate^2 G^2."""
+    eta, rate, g, G = sympy.symbols("eta rate g G", nonnegative=True)
+    given = [sympy.Le(eta, rate, evaluate=False), sympy.Le(g**2, G**2, evaluate=False)]
+    return decide(given, sympy.Ge(_bounded_step(G, eta * g, rate), 0, evaluate=False))
+
+
+BOUNDED_STEP = Rule(
+    "bounded step",
+    "E||eta g||^2 <= rate^2 G^2 for a step eta g whose learning rate eta is at most `rate`",
+    _bounded_step,
+    _prove_bounded_step,
+    (Property.BOUNDED_GRADIENT,),
+)
+
+
+# Binarisation: S(v) - v is a noise that is drawn after v
+
+
+BINARISED = Rule(
+    "binarisation of mean zero",
+    "E<S(v) - v, u> = 0 for a vector u that is known before v is binarised",
+    _fresh,
+    _means,
+    (Property.UNBIASED_BINARISATION,),
+    equality=True,
+)
+
+
+def _binarisation_error(q: sympy.Expr, error: Noise, binarised: sympy.Expr) -> sympy.Expr:
+    return q**2 * sympy.expand(binarised**2) - sympy.expand(error.vector**2)
+
+
+BINARISATION_ERROR = Rule(
+    "error of binarisation",
+    "E||S(v) - v||^2 <= q^2 ||v||^2",
+    _binarisation_error,
+    _means,
+    (Property.BINARISATION,),
+)
+INDEPENDENT_BINARISATION = Rule(
+    "independent binarisation",
+    "E||sum p_m (S(v_m) - v_m)||^2 = sum p_m^2 E||S(v_m) - v_m||^2, the clients' binarisations independent",
+    _weighted,
+    _prove_weighted,
+    (Property.UNBIASED_BINARISATION, Property.INDEPENDENT_COMPRESSORS),
+    equality=True,
+)
+
+
 # Numbers
 
 
@@ -572,16 +724,16 @@ IDENTICAL = Rule(
 )
 
 
-def _mean_gradient(
+def _gradient_of_mean(
     own: sympy.Symbol, function: sympy.Symbol, x: sympy.Expr, clients: Family, v: sympy.Expr
 ) -> sympy.Expr:
     return sympy.expand((gradient(function, x) - clients.sum(gradient(own, x)) / clients.mass) * v)
 
 
-MEAN_GRADIENT = Rule(
+GRADIENT_OF_MEAN = Rule(
     "gradient of the mean",
     "grad F(x) is the mean of the clients' grad F_m(x)",
-    _mean_gradient,
+    _gradient_of_mean,
     _means,
     (Property.EQUAL_WEIGHTS,),
     equality=True,

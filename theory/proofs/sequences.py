@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import sympy
+from sympy.logic.boolalg import Boolean
 
 from theory.proofs.argument import Argument, Fact, spread_out
 from theory.proofs.arithmetic import at_least, at_most
@@ -18,6 +21,7 @@ def telescope(
     progress: sympy.Symbol,
     start: sympy.Expr,
     total: sympy.Expr,
+    end: sympy.Expr = sympy.S.Zero,
 ) -> Fact:
     """The weighted mean of the progress, from next <= rho state - P progress + noise in every round.
 
@@ -27,6 +31,7 @@ def telescope(
     state     (what the recursion bounds, the same a round earlier); non-negative both
     progress  the quantity whose mean is bounded; it is the quantity of the fact
     start     the state at t = 0
+    end       the state after the last round, where it is kept: then all weights are 1
     """
     after, before = state
     if recursion.sign not in ("<=", "=") or recursion.quantity != after:
@@ -44,10 +49,12 @@ def telescope(
     p.equal("w_{-1} = 1", weight.subs(t, -1), sympy.Integer(1))
     p.require("there is progress", sympy.Gt(gained, 0, evaluate=False))
     p.require("the weights' sum is positive", sympy.Gt(total, 0, evaluate=False))
-    if after.is_nonnegative is not True:
+    if end != 0:
+        p.equal("the last state has the weight 1", rho, sympy.Integer(1))
+    elif after.is_nonnegative is not True:
         p.require("the last state is not negative", at_least(after, 0))
     reason = "the recursion times its weights, added up over the rounds; the last state is dropped"
-    return p.by_hand(reason, progress, "<=", sympy.expand((start / total + noise) / gained), recursion)
+    return p.by_hand(reason, progress, "<=", sympy.expand(((start - end) / total + noise) / gained), recursion)
 
 
 def _recursion(p: Argument, name: str, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr) -> sympy.Expr:
@@ -147,3 +154,31 @@ def over_steps(p: Argument, fact: Fact, index: sympy.Symbol, steps: Family) -> I
     if any(steps.name in families_of(s) for s in varying.free_symbols):
         p.fail("summed over the steps", f"{varying} has a factor {index} before a vector of one step")
     return Instance(one.rule, spread_out(steps.sum(constant) + powers(p, varying, index, steps.mass)), one.equality)
+
+
+def induction(
+    p: Argument,
+    state: tuple[sympy.Expr, sympy.Symbol],
+    bound: sympy.Expr,
+    step: tuple[sympy.Symbol, int],
+    start: sympy.Expr,
+    prove: Callable[[Boolean], Fact],
+) -> Fact:
+    """The state is at most a bound at every step: it is so at the first, and at the next where it is so at one.
+
+    state  a step later, and now
+    bound  in the letter of the step
+    step   its letter, and the first step
+    start  the state at the first step
+    prove  from the hypothesis at one step: the state a step later is at most ...
+    """
+    after, before = state
+    letter, first = step
+    p.require("the induction begins", at_most(start, bound.subs(letter, first)))
+    hypothesis = at_most(before, bound)
+    fact = prove(hypothesis)
+    if fact.sign not in ("<=", "=") or fact.quantity != after:
+        p.fail("the induction goes on", f"{fact.quantity} {fact.sign} ... is no upper bound on {after}")
+    goal = at_most(fact.value, bound.subs(letter, letter + 1))
+    p.require("the induction goes on", goal, hypothesis, at_least(letter, first))
+    return p.by_hand("induction over the steps", before, "<=", bound, fact)
