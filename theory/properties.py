@@ -29,12 +29,15 @@ class Property(StrEnum):
     STRONGLY_CONVEX_MEAN = "strongly convex mean"  # (mu): F is mu-strongly convex
     POLYAK = "Polyak-Lojasiewicz"  # (mu): ||grad F(x)||^2 >= 2 mu (F(x) - F*)
     BOUNDED_BELOW = "bounded below"  # (): F* = inf F is finite
+    CLIENTS_BOUNDED_BELOW = "clients bounded below"  # (): F_m* = inf F_m is finite for every client
     MINIMISER = "a minimiser"  # (): F has a minimiser x*
     # of the stochastic gradients
     UNBIASED = "unbiased noise"  # (): given all that came before, a stochastic gradient has the mean grad F_m
     VARIANCE = "bounded variance"  # (sigma): its variance is at most sigma^2, given all that came before
     INDEPENDENT_NOISE = "noise independent across clients"  # (): given the start of the round
     BOUNDED_GRADIENT = "bounded stochastic gradient"  # (G): E||g||^2 <= G^2
+    VARIANCE_ELSEWHERE = "bounded variance elsewhere"  # (sigma): at points where the algorithm takes no gradient
+    BOUNDED_GRADIENT_ELSEWHERE = "bounded stochastic gradient elsewhere"  # (G): likewise
     # of the clients among each other
     HOMOGENEOUS = "identical clients"  # (): all F_m are F
     HETEROGENEITY_AT_OPTIMUM = "heterogeneity at the optimum"  # (zeta_*): mean ||grad F_m(x*)||^2 <= zeta_*^2
@@ -48,6 +51,7 @@ class Property(StrEnum):
     COMPRESSOR = "unbiased compressor"  # (q): E Q(v) = v, E||Q(v) - v||^2 <= q ||v||^2
     INDEPENDENT_COMPRESSORS = "compressors independent across clients"  # ()
     COMPRESSION_DRIFT = "bounded compression drift"  # (G_q)
+    UNBIASED_BINARISATION = "binarisation of mean zero error"  # (): E S(v) = v, given all that came before
     BINARISATION = "unbiased binarisation"  # (q): E S(v) = v, E||S(v) - v||^2 <= q^2 ||v||^2
     BINARISATION_FIRST_MOMENT = "binarisation, first moment"  # (q): E S(v) = v, E||S(v) - v|| <= q ||v||
     # of the run
@@ -58,6 +62,8 @@ class Property(StrEnum):
     # replacement, apart from all that came before and from the local steps that every client makes or would make
     INITIAL_VARIATES = "control variates that start at their mean"  # (): c = mean c_i
     AT_REST = "no momentum at the start"  # (): v^0 = 0, so that x^{-1} = z^0 = x^0
+    ZERO_TRACKINGS = "gradient trackings that start at zero"  # (): moved by deviations from the clients' mean
+    DAMPED_TRACKING = "damped gradient tracking"  # (): by the factor 1/(1+q)
 
     def __repr__(self) -> str:
         return self.name
@@ -77,6 +83,8 @@ def closed(given: Properties) -> dict[Property, tuple[sympy.Expr, ...]]:
         (Property.CONVEX, Property.CONVEX_MEAN, 0),
         (Property.STRONGLY_CONVEX_MEAN, Property.CONVEX_MEAN, 0),
         (Property.EQUAL_WEIGHTS, Property.WEIGHTS, 0),
+        (Property.BINARISATION, Property.UNBIASED_BINARISATION, 0),
+        (Property.BINARISATION_FIRST_MOMENT, Property.UNBIASED_BINARISATION, 0),
     )
     for strong, weak, constants in implied:
         if strong in found:

@@ -78,7 +78,9 @@ PRINTED: dict[str, Formula] = {
     "eq26": full,
     "eq28": lambda L, v, gamma, t, **_: L / 2 * v / (gamma + t),
     "eq29": lambda B, mu, gamma, Delta_1: 4 * B / mu**2 + (gamma + 1) * Delta_1,
-    "eq30": lambda kappa, gamma, t, B, mu, Delta_1: kappa / (gamma + t) * (2 * B / mu + mu * (gamma + 1) / 2 * Delta_1),
+    "eq30": lambda kappa, gamma, t, B, mu, Delta_1, **_: (
+        kappa / (gamma + t) * (2 * B / mu + mu * (gamma + 1) / 2 * Delta_1)
+    ),
     # (38), (41), (42), (46) to (50)
     "eq38": lambda mu, eta_t, Delta_t, spread_x, tau, C: (1 - mu * eta_t) * Delta_t + spread_x + tau * C,
     "eq41": lambda L, eta_t, Gamma, spread_x: 6 * L * eta_t**2 * Gamma + spread_x,
@@ -94,7 +96,9 @@ PRINTED: dict[str, Formula] = {
     "lemma6": lambda N, K, q, eta_t, tau, G, **_: 4 * variance(q, N, K) * eta_t**2 * tau**2 * G**2,
     "eq57": lambda mu, eta_t, Delta_t, B, **_: (1 - eta_t * mu) * Delta_t + eta_t**2 * B,
     "eq58": part,
-    "eq59": lambda kappa, gamma, t, B, mu, Delta_1: kappa / (gamma + t) * (2 * B / mu + mu * (gamma + 1) / 2 * Delta_1),
+    "eq59": lambda kappa, gamma, t, B, mu, Delta_1, **_: (
+        kappa / (gamma + t) * (2 * B / mu + mu * (gamma + 1) / 2 * Delta_1)
+    ),
     "eq62": lambda K, q, eta_t, tau, G, **_: 4 / K * q**2 * eta_t**2 * tau**2 * G**2,
     "eq63": lambda N, K, v_spread: (N - K) / (K * N * (N - 1)) * v_spread,
     "eq64": lambda N, K, eta_t, tau, G, **_: (N - K) / (K * (N - 1)) * 4 * eta_t**2 * tau**2 * G**2,

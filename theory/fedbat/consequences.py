@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import sympy
 from sympy import Max, Rational, floor, sqrt
 
 from theory import catalogue
-from theory.fedbat.ledgers import LEDGERS, REPAIRS, claimed
+from theory.fedbat import ledgers
 from theory.fedbat.paper import (
+    B,
     F_fun,
-    F_k,
-    F_k_star,
+    F_i_star,
     F_star,
     K,
     L,
     N,
+    R,
+    S,
+    S_by_alpha,
+    S_by_x,
+    S_m,
     T,
     alpha,
     alpha_e,
@@ -26,31 +33,38 @@ from theory.fedbat.paper import (
     alpha_s,
     by_alpha,
     d,
-    eta,
+    error_sq,
     eta_t,
-    g_t,
+    k,
     m_i,
     m_norm,
     mu,
+    p as p_list,
     p_sq,
+    prob_plus,
     q,
     rho,
-    v_bar,
-    w_bar,
-    w_bar_next,
-    w_star,
+    tau,
+    w_bar_0,
+    w_k,
     x,
-    x_k,
     x_max,
     x_sq,
     x_vec,
     zeta,
 )
+from theory.fedbat.quantities import EVERY, LANGUAGE, lowest, w_star
 from theory.notation import Expectation, Norm, Value
-from theory.proofs.arithmetic import decide
-from theory.proofs.ledger import Ledger, as_evidence, bound_of, conditions_of
-from theory.proofs.vectors import certify, convex, difference, point
-from theory.statement import Evidence, EvidenceKind, Order, Relations, Statement, Status, Verdict, Words
+from theory.proofs.argument import Argument, Fact, Proof, as_evidence
+from theory.proofs.arithmetic import Decision, at_least, at_most, decide
+from theory.proofs.ledger import bound_of, conditions_of
+from theory.proofs.rules import ATTAINED, LOWEST_OF_CLIENT, MEAN_VALUE
+from theory.properties import Property
+from theory.statement import Evidence, Order, Relations, Statement, Status, Verdict, Words
+
+Check = Callable[[Statement, bool], Verdict]
+OPERATOR = replace(LANGUAGE, amounts=(*LANGUAGE.amounts, prob_plus, error_sq))
+_RANDOM = sympy.Symbol("S(x)", real=True)
 
 
 def relations_of(statement: Statement) -> tuple[Any, ...]:
@@ -60,11 +74,17 @@ def relations_of(statement: Statement) -> tuple[Any, ...]:
     return statement.claim.relations
 
 
-def _decided(ledger: Ledger) -> Verdict:
-    """A ledger's verdict as that of a derivation: what does not follow is refuted."""
-    found = ledger.verdict()
-    status = Status.REFUTED if found.status is Status.BROKEN else found.status
-    return Verdict(status, found.says, 1.0 if status is Status.PROVED else None, found.witness)
+def _decided(proof: Proof) -> Check:
+    """An argument's verdict as that of a derivation: what does not follow is refuted."""
+
+    def check(statement: Statement, full: bool = False) -> Verdict:
+        argument = Argument(statement, OPERATOR)
+        proof(argument)
+        found = argument.verdict()
+        status = Status.REFUTED if found.status is Status.BROKEN else found.status
+        return replace(found, status=status, slack=1.0 if status is Status.PROVED else None)
+
+    return check
 
 
 # ------------------------------------------------------------------------------------------------------ the operator
@@ -77,42 +97,38 @@ def _noisy() -> tuple[sympy.Expr, sympy.Expr]:
     return relation.rhs.subs(floor(under), sympy.Symbol("z", real=True)), under
 
 
-def straight_through(by: sympy.Symbol) -> Callable[[Statement, bool], Verdict]:
+def straight_through(by: sympy.Symbol) -> Proof:
     """(8), (9), case by case of (6): the derivative of (7), in which that of the floor is 1."""
 
-    def check(statement: Statement, full: bool = False) -> Verdict:
-        (relation,) = relations_of(statement)
+    def proof(p: Argument) -> None:
+        goal, derivative = p.goal(), {x: S_by_x, alpha: S_by_alpha}[by]
+        if (goal.quantity, goal.sign) != (derivative, "="):
+            p.fail("the derivative", f"it says {goal.quantity} {goal.sign} ..., derived is what {derivative} is")
         z = sympy.Symbol("z", real=True)
         drawn, under = _noisy()
         within = drawn.diff(by) + drawn.diff(z) * under.diff(by)
-        if not isinstance(relation.lhs, sympy.Symbol):
-            return Verdict(Status.OPEN, f"{relation}: no claim about a derivative")
-        cases = relation.rhs if isinstance(relation.rhs, sympy.Piecewise) else sympy.piecewise_fold(relation.rhs)
+        cases = goal.value if isinstance(goal.value, sympy.Piecewise) else sympy.piecewise_fold(goal.value)
         if not isinstance(cases, sympy.Piecewise):  # one formula for all cases
             cases = sympy.Piecewise((cases, x > alpha), (cases, x >= -alpha), (cases, True), evaluate=False)
-        above, between, below = (value for value, _ in cases.args)
-        ledger = Ledger(conditions_of(statement))
-        ledger.equal("above alpha", above, alpha.diff(by))
-        ledger.equal("within", between.subs(floor(under), z), within)
-        ledger.equal("below -alpha", below, (-alpha).diff(by))
         printed = [condition.canonical for _, condition in cases.args[:2]]
-        if printed != [(x > alpha).canonical, (x >= -alpha).canonical]:
-            return Verdict(
-                Status.REFUTED, f"{relation}: its cases are not those of (6)", witness={"cases": str(printed)}
-            )
-        return _decided(ledger)
+        if printed != [(x > alpha).canonical, (x >= -alpha).canonical] or len(cases.args) != 3:
+            p.fail("the cases", f"{printed}: they are not those of (6)")
+            return
+        above, between, below = (value for value, _ in cases.args)
+        p.equal("above alpha", above, alpha.diff(by))
+        p.equal("within", between.subs(floor(under), z), within)
+        p.equal("below -alpha", below, (-alpha).diff(by))
+        p.done()
 
-    return check
+    return proof
 
 
-def probability(statement: Statement, full: bool = False) -> Verdict:
+def probability(p: Argument) -> None:
     """The second line of (7): the floor is 1 where zeta >= 1 - u, u = (alpha + x)/(2 alpha) in [0, 1]."""
-    ledger = Ledger(conditions_of(statement))
     _, under = _noisy()
     u = under - zeta
-    ledger.require("u in [0, 1]", [u >= 0, u <= 1])
-    ledger.equal("1 - (1 - u)", bound_of(statement).value, u)
-    return _decided(ledger)
+    p.require("u in [0, 1]", [at_least(u, 0), at_most(u, 1)])
+    p.conclude(p.by_hand("the noise is uniform", prob_plus, "=", 1 - (1 - u)))
 
 
 def positive(statement: Statement, full: bool = False) -> Verdict:
@@ -143,55 +159,84 @@ def learned(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.REFUTED, says, witness=witness)
 
 
+def _probability_of_plus() -> sympy.Expr:
+    """The second line of (7)."""
+    return bound_of(catalogue.find("fedbat.eq7.prob_plus")).value
+
+
 def _mean_of_entry() -> sympy.Expr:
     """E S(x_i) for an entry within [-alpha, alpha], by the probabilities of (7)."""
-    up = claimed("eq7.prob_plus").value
+    up = _probability_of_plus()
     return sympy.simplify(alpha * up - alpha * (1 - up))
 
 
-def unbiased(statement: Statement, full: bool = False) -> Verdict:
+def _expected(e: Any, drawn: sympy.Expr, mean: sympy.Expr) -> Any:
+    """Expectations of what is linear in a random number, of which the mean is known.  Raises ValueError for other ones."""
+
+    def of(inside: sympy.Expr) -> sympy.Expr:
+        if sympy.diff(inside.subs(drawn, _RANDOM), _RANDOM, 2) != 0:
+            raise ValueError(f"{inside}: expected something linear in {drawn}")
+        return inside.subs(drawn, mean)
+
+    return e.replace(Expectation, of)
+
+
+def unbiased(p: Argument) -> None:
     """Section 4: with alpha = ||x||_inf every entry is within [-alpha, alpha]."""
-    (relation,) = relations_of(statement)
-    left, right = (side.replace(Expectation, lambda _: _mean_of_entry().subs(x, x_vec)) for side in relation.args)
-    ledger = Ledger([])
-    ledger.equal("every entry", left, right)
-    return _decided(ledger)
+    goal = p.goal()
+    left, right = (_expected(e, Value(S, x_vec), _mean_of_entry().subs(x, x_vec)) for e in (goal.quantity, goal.value))
+    p.equal("every entry", left, right)
+    p.done()
 
 
-def squared_error(statement: Statement, full: bool = False) -> Verdict:
+def squared_error(p: Argument) -> None:
     """Entry by entry alpha^2 - x^2, summed; it is at most (d-1) ||x||^2."""
-    up = claimed("eq7.prob_plus").value
-    entry = sympy.simplify((alpha - x) ** 2 * up + (alpha + x) ** 2 * (1 - up))
-    ledger = Ledger(conditions_of(statement))
-    value = bound_of(statement).value
-    ledger.equal("summed over the entries", value, d * x_max**2 - x_sq)
-    ledger.equal("an entry", entry, alpha**2 - x**2)
-    ledger.require("at most (d-1) ||x||^2", value <= (d - 1) * x_sq)
-    return _decided(ledger)
+    up = _probability_of_plus()
+    p.equal("an entry", (alpha - x) ** 2 * up + (alpha + x) ** 2 * (1 - up), alpha**2 - x**2)
+    total = d * x_max**2 - x_sq  # alpha = ||x||_inf
+    p.require("at most (d-1) ||x||^2", at_most(total, (d - 1) * x_sq))
+    p.conclude(p.by_hand("the entries, added up", error_sq, "=", total))
 
 
-def restarted(statement: Statement, full: bool = False) -> Verdict:
+def restarted(p: Argument) -> None:
     """Appendix C.1 for the operator of the analysis: E S_m(w) = w, and its squared error, d ||m||_inf^2 - ||m||^2.
 
     Assumption 5 makes q at least sqrt(d - 1): an update with one nonzero entry is moved by sqrt(d - 1) times its norm,
     whatever the signs.
     """
-    names = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
-    w_k, w_bar_0, S, S_m = (names[n] for n in ("w_k", "w_bar_0", "S", "S_m"))
     drawn, error = sympy.symbols("S(m) error", real=True)
+    moved = w_k - w_bar_0
+    constants = p.needs(Property.BINARISATION_FIRST_MOMENT)
+
+    def squared(v: sympy.Expr) -> sympy.Expr:
+        if v in (drawn - moved, moved - drawn):
+            return error
+        return x_sq if v in (moved, -moved) else Norm(v) ** 2
 
     def read(e: Any) -> Any:
-        e = e.subs(Value(S, w_k - w_bar_0), drawn).subs(Value(S_m, w_k), drawn + w_bar_0)  # the first relation
-        e = e.replace(Norm, lambda v: sqrt(error) if v.has(drawn) else sqrt(x_sq) if v == w_k - w_bar_0 else Norm(v))
-        e = e.replace(Expectation, lambda v: v.subs(drawn, w_k - w_bar_0))  # `unbiased`, entry by entry
-        return e.subs(error, d * x_max**2 - x_sq)
+        e = e.subs(Value(S, moved), drawn).subs(Value(S_m, w_k), drawn + w_bar_0)  # the first relation
+        e = e.replace(Norm, lambda v: sqrt(squared(sympy.expand(v))))
+        return _expected(e.subs(error, d * x_max**2 - x_sq), drawn, moved)  # `unbiased`, `squared_error`
 
-    definition, mean, bound = relations_of(statement)
-    ledger = Ledger([x_max**2 <= x_sq, x_sq <= d * x_max**2, q**2 >= d - 1])
-    ledger.equal("S_m", read(definition.lhs), read(definition.rhs))
-    ledger.equal("its mean", read(mean.lhs), read(mean.rhs))
-    ledger.require("its squared error", bound.func(read(bound.lhs), read(bound.rhs), evaluate=False))
-    return _decided(ledger)
+    definition, mean, bound = (p.goal(part) for part in range(3))
+    p.equal("S_m", read(definition.quantity), read(definition.value))
+    p.equal("its mean", read(mean.quantity), read(mean.value))
+    if (definition.sign, mean.sign) != ("=", "="):
+        p.fail("S_m, and its mean", "they are equalities")
+    of_norms = [at_most(x_max**2, x_sq), at_most(x_sq, d * x_max**2)]
+    m = sympy.Symbol("|m|", positive=True)
+    one_entry = error_of(d, m**2, m**2)
+    assumed = [at_most(sqrt(one_entry), q_ * m) for q_ in constants]  # Assumption 5 for one nonzero entry
+    p.require("Assumption 5 for one entry", at_least(q**2, d - 1), *assumed)
+    relation = Fact(read(bound.quantity), bound.sign, read(bound.value)).relation
+    p.require("its squared error", relation, *of_norms, at_least(q**2, d - 1))
+    for part in range(3):
+        p.done(part)
+
+
+def error_of(count: sympy.Expr, largest_sq: sympy.Expr, norm_sq: sympy.Expr) -> sympy.Expr:
+    """E||S(v) - v||^2 = d ||v||_inf^2 - ||v||^2."""
+    return count * largest_sq - norm_sq
 
 
 def own_step_size(statement: Statement, full: bool = False) -> Verdict:
@@ -212,57 +257,19 @@ def own_step_size(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.HOLDS, "at x = 0 and alpha = 1")
 
 
-def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
+def heterogeneity(p: Argument) -> None:
     """Gamma >= 0: F* = sum_k p_k F_k(w*), and F_k(w*) >= F_k*."""
-    definition, claim = relations_of(statement)
-    at_star, minima = sympy.symbols("sum_p_F_k(w*) sum_p_F_k*", real=True)
+    shares, minima = (sympy.IndexedBase(letter.name, real=True) for letter in (p_list, F_i_star))
+    own = sympy.Sum(shares[k] * minima[k], (k, 1, N))
 
-    def read(e: Any) -> Any:
-        return e.replace(sympy.Sum, lambda *_: minima).subs(F_star, at_star)
+    def read(e: sympy.Expr) -> sympy.Expr:
+        return p.meaning(e.subs(own, EVERY.sum(EVERY.lowest)).subs(F_star, lowest))
 
-    given = at_star >= minima
-    ledger = Ledger([])
-    ledger.require("F_k(w*) >= F_k*", read(claim), given)
-    ledger.equal("Gamma is the difference", read(definition.rhs), at_star - minima)
-    return _decided(ledger)
-
-
-# ------------------------------------------------------------------------------------------------ classes of functions
-
-_SAMPLE = {L: sympy.Integer(1), mu: Rational(1, 3), eta: Rational(1, 2)}
-
-
-def _taylor(function: sympy.Symbol, at: sympy.Expr, other: sympy.Expr) -> sympy.Expr:
-    """Assumption 1: the function at `other` is at most its Taylor polynomial at `at` with curvature L."""
-    a, b = point(function, at), point(function, other)
-    return sympy.expand(a.value + a.gradient * (other - at) + L / 2 * (other - at) ** 2 - b.value)
-
-
-def _of_class(name: str) -> Mapping[str, sympy.Expr]:
-    """The inequalities of Assumptions 1 and 2 that a line uses."""
-    if name == "eq33":
-        there = x_k - point(F_k, x_k).gradient / L
-        return {"Assumption 1": _taylor(F_k, x_k, there), "F_k >= F_k*": point(F_k, there).value - F_k_star}
-    if name == "eq37":
-        shifted = [
-            type(at)(at.x, at.value - mu / 2 * at.x**2, at.gradient - mu * at.x)
-            for at in (point(F_k, w_star), point(F_k, x_k))
-        ]
-        return {"Assumption 2": convex(*shifted)}
-    if name == "eq74":
-        return {"Assumption 1": _taylor(F_fun, v_bar, w_bar_next)}
-    return {"Assumption 1": _taylor(F_fun, w_bar, w_bar - eta * g_t)}
-
-
-def of_class(statement: Statement, full: bool = False) -> Verdict:
-    """(33), (37), (74), (76): from the inequalities of the class, in every dimension."""
-    (relation,) = relations_of(statement)
-    form = difference(relation)
-    name = statement.id.removeprefix("fedbat.")
-    if name == "eq33":
-        form = sympy.expand(form / (2 * L))  # so that the multipliers are numbers
-    found = certify(form, _of_class(name), _SAMPLE, conditions_of(statement))
-    return Verdict(found.status, found.says, 1.0 if found.status is Status.PROVED else None, found.witness)
+    attained = p.by(ATTAINED, F_fun, w_star, lowest)
+    mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_star, EVERY.family)
+    below = p.by(LOWEST_OF_CLIENT, EVERY.function, w_star, EVERY.lowest).over(EVERY.family)
+    p.conclude_form(read, part=0)
+    p.conclude_form(read, below, mean, -1 * attained, part=1)
 
 
 # --------------------------------------------------------------------------------------------- theorems and remarks
@@ -276,15 +283,13 @@ def constant_of(name: str) -> sympy.Expr:
     return sympy.expand(sympy.simplify(first * (g + T) * mu**2 / (2 * L)))
 
 
-def same_constant(source: str) -> Callable[[Statement, bool], Verdict]:
+def same_constant(source: str) -> Proof:
     """(26), (58): B as in the theorem."""
 
-    def check(statement: Statement, full: bool = False) -> Verdict:
-        ledger = Ledger(conditions_of(statement))
-        ledger.equal(f"B of {source}", sympy.expand(bound_of(statement).value), constant_of(source))
-        return _decided(ledger)
+    def proof(p: Argument) -> None:
+        p.conclude(p.by_hand(f"B as in {source}", B, "=", constant_of(source)))
 
-    return check
+    return proof
 
 
 def every_round(statement: Statement, full: bool = False) -> Verdict:
@@ -296,21 +301,19 @@ def every_round(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(found.status, f"{found.says}, given {definition}", witness=witness)
 
 
-def remark1(statement: Statement, full: bool = False) -> Verdict:
+def remark1(p: Argument) -> None:
     """K = N; q = 0 against (Li et al. 2020); tau = 1: the bound is O(1/T)."""
-    claim = statement.claim
+    claim = p.statement.claim
     assert isinstance(claim, Words)
     full_B, partial_B = constant_of("thm1"), constant_of("thm2")
     li_full, li_partial = claim.formulas
-    tau = catalogue.symbols(statement)["tau"].sympy
-    ledger = Ledger([N >= 2, K <= N])
-    ledger.equal("K = N, p_k = 1/N", partial_B.subs(K, N), full_B.subs(p_sq, 1 / N))
-    ledger.equal("q = 0, Theorem 1", full_B.subs(q, 0), li_full)
-    ledger.equal("q = 0, Theorem 2", partial_B.subs(q, 0), li_partial)
+    tau = catalogue.symbols(p.statement)["tau"].sympy
+    p.equal("K = N, p_k = 1/N", partial_B.subs(K, N), full_B.subs(p_sq, 1 / N))
+    p.equal("q = 0, Theorem 1", full_B.subs(q, 0), li_full)
+    p.equal("q = 0, Theorem 2", partial_B.subs(q, 0), li_partial)
     slow = _limit(sum(t.value for t in bound_of(catalogue.find("fedbat.thm2")).terms).subs({K: N, tau: 1}), 1 / T)
     if slow is not None:
-        return Verdict(Status.REFUTED, f"K = N, tau = 1: not O(1/T), {slow}", witness={"limit": str(slow)})
-    return _decided(ledger)
+        p.fail("K = N, tau = 1", f"not O(1/T), {slow}")
 
 
 def _limit(e: sympy.Expr, rate: sympy.Expr) -> sympy.Expr | None:
@@ -320,24 +323,34 @@ def _limit(e: sympy.Expr, rate: sympy.Expr) -> sympy.Expr | None:
     return None if found.is_finite or not found.has(sympy.oo, sympy.zoo, sympy.nan) else found
 
 
-def rates(*theorems: str) -> Callable[[Statement, bool], Verdict]:
-    """Remark 2: term by term, Theorems 1 and 2 against 1/T, Theorem 3 against 1/T and 1/sqrt(T)."""
+def rates(suffix: str = "") -> Proof:
+    """Remark 2: Theorems 1 and 2 against 1/T, Theorem 3 against 1/T and 1/sqrt(T); R grows, and with it T = R tau.
 
-    def check(statement: Statement, full: bool = False) -> Verdict:
-        claims = [statement.claim, *statement.also]
-        for name, claim in zip(theorems, (claims[0], claims[0], claims[-1]), strict=True):
-            assert isinstance(claim, Order)
-            slowest = max((t.value for t in claim.terms), key=lambda rate: sympy.N(rate.subs(T, 10**6)))
-            for term in bound_of(catalogue.find(f"fedbat.{name}")).terms:
-                beyond = _limit(term.value, slowest)
-                if beyond is not None:
-                    witness = {"theorem": name, "term": term.name, "limit of term/rate": str(beyond)}
-                    return Verdict(Status.REFUTED, f"{name}: {term.name} is of no order {slowest}", witness=witness)
-        return Verdict(
-            Status.PROVED, "every term of the three bounds, T growing and all else fixed: tau, and d in q, too"
-        )
+    suffix  of the theorems: as printed, or corrected
+    """
 
-    return check
+    def proof(p: Argument) -> None:
+        for name, part in (("thm1", 0), ("thm2", 0), ("thm3", 1)):
+            fact, goal = p.claim(f"{name}{suffix}"), p.goals[part]
+            if not isinstance(goal, Order) or goal.quantity != fact.quantity or fact.sign == ">=":
+                p.fail(name, f"it is about {fact.quantity} {fact.sign} ..., claimed is another")
+                continue
+            slowest = sympy.Add(*(term.value for term in goal.terms)).subs(T, R * tau)
+            p.step(f"{name}: its order in R, all else fixed", partial(_of_order, fact.value, slowest))
+            p.done(part)
+
+    return proof
+
+
+def _of_order(value: sympy.Expr, order: sympy.Expr) -> Decision:
+    """Whether value / order has a finite limit as R grows, all other letters fixed."""
+    fixed = value.replace(Max, lambda *_: sympy.Symbol("c", positive=True))
+    found = sympy.limit(sympy.simplify(fixed / order), R, sympy.oo)
+    if found.has(sympy.oo, sympy.zoo, sympy.nan):
+        return Decision(Status.REFUTED, f"divided by the order it tends to {found}")
+    if found.has(sympy.Limit):
+        return Decision(Status.OPEN, "the limit was not found")
+    return Decision(Status.PROVED, f"divided by the order it tends to {found}")
 
 
 # -------------------------------------------------------------------------------- counter-examples worked out by hand
@@ -354,7 +367,7 @@ def gradients_elsewhere(statement: Statement, full: bool = False) -> Verdict:
     for size in (1, 2, 4, 6, 12):
         M2 = Fraction(size**2)
         error, spread = M2 - 1, M2  # E||S(u) - u||^2 = 2 M^2 - (1 + M^2); sum_i ||v_i - vbar||^2 for two clients
-        for clients, sampled, tau, known in (
+        for clients, sampled, steps, known in (
             (1, 1, 3, {"spread_x": error, "binarised_sq": error, "spread_w": Fraction(0)}),
             (1, 1, 2, {"jump_sq": error}),
             (2, 1, 2, {"jump_sq": error + spread / 2, "A_bin": error, "A_2": spread / 2}),
@@ -362,7 +375,7 @@ def gradients_elsewhere(statement: Statement, full: bool = False) -> Verdict:
             claim = bound_of(statement)
             if claim.quantity.name not in known or (sampled < clients) != ("K" in _letters(statement)):
                 continue
-            at = {"N": clients, "K": sampled, "tau": tau, "q": 1, "G": 1, "eta_t": 1, "eta_later": 1, "eta_start": 1,
+            at = {"N": clients, "K": sampled, "tau": steps, "q": 1, "G": 1, "eta_t": 1, "eta_later": 1, "eta_start": 1,
                   "p_sq": Fraction(1, clients), "M": size}  # fmt: skip
             table = catalogue.symbols(statement)
             right = Fraction(
@@ -386,47 +399,37 @@ def _letters(statement: Statement) -> set[str]:
     return {s.name for s in bound_of(statement).value.free_symbols}
 
 
-def stochastic_sign(statement: Statement, full: bool = False) -> Verdict:
+def stochastic_sign(p: Argument) -> None:
     """Stoc-SignSGD: m_i + xi > 0 for xi uniform in [-||m||, ||m||] has probability (||m|| + m_i)/(2 ||m||)."""
-    ledger = Ledger(conditions_of(statement))
-    value = bound_of(statement).value
-    ledger.equal("share of the interval", value, (m_norm + m_i) / (2 * m_norm))
-    ledger.require("a probability", [value >= 0, value <= 1])
-    return _decided(ledger)
+    share = (m_norm + m_i) / (2 * m_norm)
+    p.require("a probability", [at_least(share, 0), at_most(share, 1)])
+    p.conclude(p.by_hand("the noise is uniform", prob_plus, "=", share))
 
 
 def evidence() -> Iterator[Evidence]:
     """Ledgers, derivations, orders and counter-examples."""
-    for name, one in LEDGERS.items():
-        yield as_evidence("fedbat", name, "ledger", one)
-    for name, one in REPAIRS.items():
-        yield as_evidence("fedbat", name, "repair", one)
-    for name in ("eq33", "eq37", "eq74", "eq76"):
-        yield Evidence(f"fedbat.{name}", "certificate", of_class)
-    derivations: Mapping[str, Callable[[Statement, bool], Verdict]] = {
-        "eq7.prob_plus": probability,
-        "eq8": straight_through(x),
-        "eq9": straight_through(alpha),
+    yield from ledgers.evidence()
+    derivations: Mapping[str, Check] = {
+        "eq7.prob_plus": _decided(probability),
+        "eq8": _decided(straight_through(x)),
+        "eq9": _decided(straight_through(alpha)),
         "eq10": positive,
         "eq14.corrected": learned,
-        "setting_theory": unbiased,
-        "c1.t0": restarted,
-        "assump5.sq_error": squared_error,
-        "def.Gamma": heterogeneity,
-        "eq26": same_constant("thm1"),
-        "eq58": same_constant("thm2"),
+        "setting_theory": _decided(unbiased),
+        "c1.t0": _decided(restarted),
+        "assump5.sq_error": _decided(squared_error),
+        "def.Gamma": _decided(heterogeneity),
+        "eq26": _decided(same_constant("thm1")),
+        "eq58": _decided(same_constant("thm2")),
         "d1.sync": every_round,
         "d1.sync.corrected": every_round,
-        "baseline.stoc_signsgd": stochastic_sign,
+        "baseline.stoc_signsgd": _decided(stochastic_sign),
     }
     for name, check in derivations.items():
         yield Evidence(f"fedbat.{name}", "derivation", check)
-    yield Evidence("fedbat.remark1", "derivation", remark1)
-    for kind, suffix in (("derivation", ""), ("repair", ".corrected")):
-        theorems = tuple(f"{name}{suffix}" for name in ("thm1", "thm2", "thm3"))
-        yield Evidence(
-            "fedbat.remark2", cast(EvidenceKind, kind), rates(*theorems), tuple(f"fedbat.{t}" for t in theorems)
-        )
+    yield Evidence("fedbat.remark1", "derivation", _decided(remark1))
+    yield as_evidence("remark2", "ledger", rates(), OPERATOR, "fedbat")
+    yield as_evidence("remark2.corrected", "ledger", rates(".corrected"), OPERATOR, "fedbat")
     yield Evidence("fedbat.eq14", "counterexample", learned)
     yield Evidence("fedbat.assump5.claim", "counterexample", own_step_size)
     for name in ("lemma3", "lemma4", "lemma6", "eq48", "eq50", "eq62", "eq64"):

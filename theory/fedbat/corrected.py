@@ -72,7 +72,7 @@ from theory.fedbat.paper import (
     x_star_sq,
 )
 from theory.fedbat.setting import binarised_sq_x, bounded_x, independent, lipschitz, noisy_x, smooth, strongly_convex
-from theory.fedbat.theorems import B_full, B_partial, alone, chosen, decreasing, divergence, sampled
+from theory.fedbat.theorems import B_full, B_partial, alone, balanced, chosen, decreasing, divergence, sampled
 from theory.notation import Value
 from theory.statement import Listing, Relations, X, at_most, implied
 
@@ -218,7 +218,7 @@ fedbat.correct(
     note="As printed, under assumptions about the points at which gradients are taken.",
 )
 from_start = Max(8 * L / mu, tau)
-_step = {T: R * tau, gamma: from_start, eta_t: 2 / (mu * (from_start + t))}
+_step = {T: R * tau, gamma: from_start, eta_t: 2 / (mu * (gamma + t))}
 fedbat.correct(
     "thm1",
     at_most(gap_last, **decreasing(B_full, from_start / 2 * mu * d0, from_start)),
@@ -246,7 +246,7 @@ fedbat.correct(
     "eq62",
     at_most(A_bin, gradients=q**2 * eta_start**2 * tau**2 * G**2 / K),
     when=[*_falling, *chosen],
-    assumes=[bounded_x, binarised_sq_x],
+    assumes=[bounded_x, binarised_sq_x, balanced],
     rests_on=["eq50.corrected"],
     also=[Relations((Eq(A_bin, A_1_parts), Le(A_1_parts, q**2 * eta_start**2 * tau**2 * G**2 / K)), "in between")],
 )
@@ -254,25 +254,25 @@ fedbat.correct(
     "eq64",
     at_most(A_2, gradients=(N - K) / (K * (N - 1)) * eta_start**2 * tau**2 * G**2),
     when=[*_falling, *chosen],
-    assumes=[bounded_x],
+    assumes=[bounded_x, balanced],
     rests_on=["eq63", "eq47.corrected"],
 )
 fedbat.correct(
     "lemma6",
     at_most(jump_sq, gradients=eta_start**2 * sampled),
     when=[*_falling, *chosen],
-    assumes=[bounded_x, binarised_sq_x],
+    assumes=[bounded_x, binarised_sq_x, balanced],
     rests_on=["eq61", "eq62.corrected", "eq64.corrected"],
 )
 fedbat.correct(
     "eq57",
     when=[small, curved, *_slow, *chosen],
-    assumes=_assumed,
+    assumes=[*_assumed, balanced],
     rests_on=["eq56", "lemma1", "lemma2.corrected", "lemma3.corrected", "lemma6.corrected", "eq58"],
 )
 fedbat.correct(
     "thm2",
-    assumes=_assumed,
+    assumes=[*_assumed, balanced],
     rests_on=["eq57.corrected", "eq27", "eq59"],
     note="As printed, under assumptions about the points at which gradients are taken.",
 )
@@ -281,7 +281,7 @@ fedbat.correct(
     at_most(gap_last, **decreasing(B_partial, from_start / 2 * mu * d0, from_start)),
     suffix="from_start",
     where=_step,
-    assumes=_assumed,
+    assumes=[*_assumed, balanced],
     rests_on=["eq57.corrected"],
     note="From the model w_0 that the algorithm starts with, gamma larger by one.",
 )
@@ -300,15 +300,20 @@ for _name, _premises in {
     fedbat.correct(_name, assumes=[lipschitz, noisy_x], rests_on=_premises, note=_two_sided)
 fedbat.correct("eq82", assumes=[lipschitz, noisy_x], rests_on=["eq80.corrected", "eq81"], note=_two_sided)
 fedbat.correct(
-    "lemma7", assumes=[lipschitz, noisy_x, binarised_sq_x], rests_on=["eq75", "eq82.corrected"], note=_two_sided
+    "lemma7",
+    assumes=[lipschitz, noisy_x, binarised_sq_x, balanced],
+    rests_on=["eq75", "eq82.corrected"],
+    note=_two_sided,
 )
-fedbat.correct("eq70", assumes=[lipschitz, noisy_x, binarised_sq_x], rests_on=["lemma7.corrected"], note=_two_sided)
+fedbat.correct(
+    "eq70", assumes=[lipschitz, noisy_x, binarised_sq_x, balanced], rests_on=["lemma7.corrected"], note=_two_sided
+)
 _rest = {
     "divergence": eta / 2 * L**2 * eta**2 * divergence,
     "noise": L * eta**2 / 2 * sigma**2 / N,
     "jump": L / 2 * eta**2 * sampled,
 }
-_rough = [lipschitz, noisy_x, independent, bounded_x, binarised_sq_x]
+_rough = [lipschitz, noisy_x, independent, bounded_x, binarised_sq_x, balanced]
 fedbat.correct(
     "eq71",
     at_most(F_bar_next, before=F_bar, gradient=-eta / 2 * grad_sq, **_rest),
@@ -335,6 +340,13 @@ fedbat.correct(
     rests_on=["eq72.corrected"],
     note="F(w_T) >= F*, so Gamma is not needed; the factor 4 pays for a learning rate that decreases, and this one is "
     "constant.",
+)
+
+fedbat.correct(
+    "remark2",
+    assumes=[strongly_convex, *_rough],
+    rests_on=["thm1.corrected", "thm2.corrected", "thm3.corrected"],
+    note="Under the conditions of the corrected theorems; everything but T is a constant, tau, and d, which is in q, too.",
 )
 
 __all__ = ["from_start"]

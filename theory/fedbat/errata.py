@@ -149,6 +149,13 @@ for _name in ("eq73", "thm3"):
         "thm3.corrected",
     )
 fedbat.erratum(
+    "remark2",
+    "missing hypothesis",
+    "Under the conditions of Theorems 1-3",
+    "Those of the theorems as corrected: Theorem 3 is false under the printed ones.",
+    "remark2.corrected",
+)
+fedbat.erratum(
     "assump3",
     "missing hypothesis",
     "xi_t^k is sampled from client k's local data uniformly at random",

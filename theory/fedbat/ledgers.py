@@ -1,29 +1,23 @@
-"""The proofs of Appendices C, D and E, and of the corrected statements, replayed from the lemmas to the constants.
+"""The proofs of Appendices C, D and E, and of the corrected statements, replayed from the assumptions to the constants.
 
-Every premise is the catalogue's claim, every conclusion the statement's own, so that a changed constant anywhere breaks
-the ledger at the step that used it.
+A proof is a function of an `Argument`: it obtains its premises from it, and concludes what the statement claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import sympy
-from sympy import Max
+from sympy import Max, Rational
 
-from theory import catalogue
 from theory.fedbat.paper import (
     A_1,
     A_2,
-    B_1,
-    B_2,
     F_0,
     F_T,
+    A_1_parts,
     A_bin,
     B,
-    C,
     Delta_1,
     Delta_next,
     Delta_t,
@@ -38,9 +32,10 @@ from theory.fedbat.paper import (
     K,
     L,
     N,
+    R,
     T,
+    apart_bar_sq,
     apart_sq,
-    avg_step_grad_sq,
     beta,
     binarised_sq,
     d0,
@@ -51,748 +46,778 @@ from theory.fedbat.paper import (
     eta_t,
     f_gap,
     g_sq,
-    g_t,
     gamma,
+    gap_last,
     gap_t,
     gbar_sq,
-    global_gap,
     grad_sq,
-    grads_bar_sq,
     grads_x_sq,
-    inner_bar,
     inner_down,
     inner_grad,
     inner_move,
     inner_star,
+    jump_parts,
     jump_sq,
     local_gap,
     local_gap_bar,
+    moved_k_sq,
+    moved_sq,
     mu,
     noise_sq,
     p_sq,
+    paper as fedbat,
     q,
     sigma,
     spread_w,
     spread_x,
     star_gap,
-    star_own,
+    steps_mean,
     steps_sq,
+    steps_sum,
     t,
     t_0,
     tau,
     v,
-    v_bar,
     v_dist,
     v_mean,
+    v_moved,
     v_spread,
-    w_bar,
-    w_bar_next,
     w_mean,
-    w_star,
-    x_k,
     x_star_sq,
 )
-from theory.notation import Grad, Inner, Norm, Value
-from theory.proofs.ledger import Ledger, Proof, bound_of, conditions_of, opened, proof
-from theory.proofs.vectors import difference
-from theory.statement import Bound, Relations, Statement, Term
+from theory.fedbat.quantities import (
+    BEFORE,
+    EACH,
+    EVERY,
+    LANGUAGE,
+    SAMPLED,
+    SQUARED,
+    UP_TO,
+    Clients,
+    any_vector,
+    g_bar,
+    g_t,
+    grad_bar,
+    grad_v,
+    lowest,
+    one_step_on,
+    so_far,
+    v_bar,
+    w_0,
+    w_bar,
+    w_next,
+    w_star,
+)
+from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from theory.proofs.arithmetic import at_least, at_most
+from theory.proofs.forms import Family, gradient, vector
+from theory.proofs.rules import (
+    ATTAINED,
+    BELOW,
+    BINARISATION_ERROR,
+    BINARISED,
+    BOUNDED_STEP,
+    CONVEX,
+    DESCENT,
+    DESCENT_OF_MEAN,
+    EQUAL_SHARES,
+    FRESH,
+    INDEPENDENT_BINARISATION,
+    INDEPENDENT_WEIGHTED,
+    JENSEN_OVER,
+    LIPSCHITZ,
+    LOWEST_OF_CLIENT,
+    MEAN_GRADIENT,
+    MEAN_VALUE,
+    SAMPLE_OF,
+    SAMPLED as MEAN_OF_SAMPLE,
+    SQUARE,
+    STATIONARY,
+    TANGENT,
+    VARIANCE,
+    YOUNG,
+    Instance,
+)
+from theory.proofs.sequences import induction, telescope
+from theory.proofs.vectors import quadratic_form
+from theory.properties import Property
+from theory.statement import Evidence
 
-_STEP = [
-    Delta_t,
-    Delta_next,
-    v_dist,
-    noise_sq,
-    spread_x,
-    spread_w,
-    binarised_sq,
-    jump_sq,
-    A_1,
-    A_2,
-    v_spread,
-    x_star_sq,
-]
-_VALUES = [F_bar, F_bar_next, F_v, F_0, F_T, gap_t, global_gap, local_gap, local_gap_bar, star_gap, star_own]
-_GRADIENTS = [grad_sq, gbar_sq, g_sq, apart_sq, grads_x_sq, grads_bar_sq, avg_step_grad_sq]
-_INNER = [inner_star, inner_move, inner_down, inner_bar, inner_grad, C]
-_CONSTANTS = [sigma, G, Gamma, f_gap, dist0_sq, d0, Delta_1]
-ATOMS = [*_STEP, *_VALUES, *_GRADIENTS, *_INNER, *_CONSTANTS]
-
-Check = Callable[[Statement], Ledger]
-_ANY: Mapping[sympy.Symbol, sympy.Expr] = {}
-_ALIKE = {p_sq: 1 / N}
-
-
-def claimed(name: str) -> Bound:
-    """The claim of a statement of this paper, as it stands in the catalogue, its definitions put in."""
-    statement = catalogue.find(f"fedbat.{name}")
-    claim = bound_of(statement)
-    terms = tuple(type(term)(term.name, defined(statement, term.value)) for term in claim.terms)
-    return Bound(claim.quantity, terms, claim.sign)
-
-
-def defined(statement: Statement, e: Any) -> Any:
-    """An expression with what the statement defines put in, again and again; T is kept as it is."""
-    where = {letter: value for letter, value in statement.where.items() if letter != T}
-    for _ in where:
-        e = e.subs(where, simultaneous=True)
-    return e
-
-
-def start(statement: Statement) -> tuple[Ledger, sympy.Expr]:
-    """`opened`, with what the statement defines put into its conditions and its value."""
-    ledger, value = opened(statement)
-    ledger.conditions = [c for c in (defined(statement, c) for c in ledger.conditions) if c != sympy.true]
-    return ledger, defined(statement, value)
-
-
-def relations_of(statement: Statement) -> list[Any]:
-    """The relations of the claim, with the statement's definitions put in.  Raises ValueError for another claim."""
-    if not isinstance(statement.claim, Relations):
-        raise ValueError(f"{statement.id} claims no relations")
-    return [defined(statement, r) for r in statement.claim.relations]
-
-
-def of_line(name: str, reads: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
-    """The larger side of a line in vector notation, in the letters of means and of sums over clients: `reads` says which.
-
-    Raises ValueError where something in vector notation is left.
-    """
-    (relation,) = relations_of(catalogue.find(f"fedbat.{name}"))
-    e = sympy.expand(relation.gts.subs(reads))
-    if e.has(Norm, Inner, Value, Grad):
-        raise ValueError(f"{name}: {e} is not in letters of sums alone")
-    return e
-
-
-def used(ledger: Ledger, *names: str, read: Callable[[Any], Any] = lambda c: c) -> None:
-    """The conditions of what is used follow from those of the statement."""
-    for name in names:
-        ledger.admits(catalogue.find(f"fedbat.{name}"), read)
-
-
-def square(ledger: Ledger, share: sympy.Expr) -> None:
-    """||u + share w||^2 = ||u||^2 + 2 share <u, w> + share^2 ||w||^2: it is, when it is on the line."""
-    u, w = sympy.symbols("u w", real=True)
-    ledger.equal("square of a sum", (u + share * w) ** 2, u**2 + 2 * share * u * w + share**2 * w**2)
+_letters = {name: fedbat.symbols[name].sympy for name in ("x_k", "w_bar", "w_bar_next", "v_bar", "w_star", "g_t")}
+_OF_CLIENT = {F_k: EVERY.function, F_k_star: EVERY.lowest, _letters["w_star"]: w_star, _letters["w_bar"]: w_bar}
 
 
 # What several steps have in common
 
 
-def same(derived: sympy.Expr, says: str) -> Check:
-    """An identity: the claimed value is what is derived, by the square of a sum and what `says` names."""
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = start(statement)
-        square(ledger, -eta_t)
-        ledger.equal(says, value, derived)
-        return ledger
-
-    return check
+def shown(p: Argument, part: int, *because: Instance) -> None:
+    """The claim, or one of several, by rules, as it stands."""
+    p.conclude_form(lambda e: p.meaning(quadratic_form(p.read(e))), *because, part=part)
 
 
-def no_more(derived: sympy.Expr, says: str) -> Check:
-    """A bound by what is derived."""
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = start(statement)
-        ledger.at_most(says, derived, value, ATOMS)
-        return ledger
-
-    return check
+def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> Instance:
+    """A line about one client, at x, added up over the clients with their weights."""
+    return p.at(name, {**_OF_CLIENT, _letters["x_k"]: x}).over(EVERY.family)
 
 
-def within_a_round(steps: sympy.Expr, share: Callable[[sympy.Expr], sympy.Expr], says: str) -> Check:
-    """(47) for a client's update of so many steps at most, none longer than eta_{t_0} G; `share`: what becomes of it."""
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = start(statement)
-        used(ledger, "eq47.corrected", read=lambda c: c.subs(t_0, t))
-        count = sympy.Symbol("n", nonnegative=True)
-        ledger.require("no step is longer than the first may be", eta_t**2 * G**2 <= eta_start**2 * G**2)
-        moved = claimed("eq47.corrected").value.subs({t: t_0 + count, steps_sq: count * eta_start**2 * G**2})
-        most = moved.subs(count, steps)
-        ledger.require("at most so many steps", moved <= most, count <= steps, steps >= 0)
-        ledger.at_most(says, share(most), value, ATOMS)
-        return ledger
-
-    return check
+def synchronised(
+    p: Argument, name: str, quantity: sympy.Expr, value: sympy.Expr, *because: Instance, by: str, sign: str = "="
+) -> Fact:
+    """A line about a step of synchronisation, and about any other, where wbar_{t+1} is vbar_{t+1}."""
+    p.have(f"{name}, between synchronisations", quantity, sign, value, after=p.follow("c1.sync"))  # type: ignore[arg-type]
+    return p.have(name, quantity, sign, value, *because, after=p.follow(by))  # type: ignore[arg-type]
 
 
-def weaker(source: str) -> Check:
-    """A bound by a sharper one."""
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = start(statement)
-        used(ledger, source)
-        ledger.at_most(f"from {source}", claimed(source).value, value, ATOMS)
-        return ledger
-
-    return check
+def conclude_jump(p: Argument, fact: Fact) -> None:
+    """A bound on the jump at a synchronisation; at any other step there is none."""
+    none = p.have("no jump between synchronisations", jump_sq, "=", sympy.Integer(0), after=p.follow("c1.sync"))
+    p.compare("between synchronisations", none, Fact(jump_sq, "<=", fact.value))
+    p.conclude(fact)
 
 
-def chained(begin: str, *links: tuple[str, sympy.Symbol], at: Mapping[sympy.Symbol, sympy.Expr] = _ANY) -> Check:
-    """What a statement says, in which atoms are bounded one after another by others, is at most what is claimed.
-
-    at  the shares
-    """
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = start(statement)
-        used(ledger, begin, read=lambda c: c.subs(at))
-        e = claimed(begin).value
-        for name, atom in links:
-            used(ledger, name, read=lambda c: c.subs(at))
-            e = ledger.apply(name, e, atom, claimed(name)).subs(at)
-        if eta_start in e.free_symbols and eta_start not in value.free_symbols:
-            ledger.require("the learning rate of a round", eta_start**2 <= 4 * eta_t**2)
-            e = e.subs(eta_start, 2 * eta_t)
-        ledger.at_most("in all", e, value, ATOMS)
-        return ledger
-
-    return check
+def falling(p: Argument) -> None:
+    """No step of the round is longer than the first may be: the condition on the learning rate, at each step s of it."""
+    eta_s = sympy.Symbol("eta_s", positive=True)
+    given = [c.subs(eta_t, eta_s) for c in p.conditions if {eta_t, eta_start} <= c.free_symbols]
+    p.require("the learning rate at each step of the round", at_most(eta_s, eta_start), *given)
 
 
-# ------------------------------------------------------------------------------------------------------ Appendix C
+def update(p: Argument, clients: Clients, steps: Family) -> tuple[Instance, Instance]:
+    """(47) for the clients' updates of so many steps, and what bounds the squares of the steps."""
+    later = steps is UP_TO
+    fact = p.claim("eq47.corrected", {t: t + 1} if later else {})
+    own = (one_step_on if later else so_far)(clients)
+    bounded = p.by(BOUNDED_STEP, clients.step(steps), eta_start).over(steps, clients.family)
+    return p.as_rule("eq47.corrected", fact, own).over(clients.family), bounded
 
 
-def polarised(statement: Statement) -> Ledger:
-    """(36), and facts of that kind: a quadratic form that z3 finds to be >= 0."""
-    ledger = Ledger(conditions_of(statement))
-    for relation in relations_of(statement):
-        ledger.require("a quadratic form", difference(relation) >= 0)
-    return ledger
+def alike(p: Argument) -> Mapping[sympy.Expr, sympy.Expr]:
+    """All shares are 1/N, and so is the sum of their squares."""
+    p.needs(Property.EQUAL_WEIGHTS)
+    return {p_sq: 1 / N}
 
 
-def _of_33(gap: sympy.Symbol) -> sympy.Expr:
-    """(33) summed over the clients, at points whose gaps to the F_k^* sum to `gap`."""
-    return of_line("eq33", {Value(F_k, x_k): gap, F_k_star: sympy.Integer(0)})
+def drawn(p: Argument) -> None:
+    """There is a sample of K of N clients."""
+    p.require("K of N clients", at_most(K, N))
 
 
-def jensen34(statement: Statement) -> Ledger:
-    """(34): Jensen, then (33) summed over the clients."""
-    ledger, value = start(statement)
-    for claim in statement.also:
-        assert isinstance(claim, Relations)
-        for relation in claim.relations:
-            large = relation.gts
-            e = relation.lts.subs(gbar_sq, grads_x_sq).subs(
-                grads_x_sq, _of_33(local_gap) if large.has(local_gap) else grads_x_sq
-            )
-            ledger.at_most("in between", e, large, ATOMS)
-    ledger.at_most("Jensen, and (33) summed", eta_t**2 * _of_33(local_gap), value, ATOMS)
-    return ledger
+def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[Instance, Instance]:
+    """The sampled clients' v have the mean vbar."""
+    drawn(p)
+    mean = EACH.sum(EACH.v) / N
+    sampled = p.by(MEAN_OF_SAMPLE, SAMPLED.v, mean, SAMPLED.family, known)
+    return sampled, K / N * p.by(EQUAL_SHARES, lambda c: c.v, EACH, EVERY, known)
 
 
-def combined(statement: Statement) -> Ledger:
-    """(38): (32) with (34) to (37), and ||x_t^k - w*||^2 from below."""
-    ledger, value = start(statement)
-    norms = {
-        Norm(w_bar - x_k) ** 2: spread_x,
-        Norm(Grad(F_k, x_k)) ** 2: grads_x_sq,
-        Norm(x_k - w_star) ** 2: x_star_sq,
-    }
-    move = -of_line("eq36", norms) / 2
-    down = -of_line("eq37", {**norms, Value(F_k, x_k): star_gap, Value(F_k, w_star): sympy.Integer(0)})
-    inner = claimed("eq35").value.subs({inner_move: move, inner_down: down})
-    square = bound_of(catalogue.find("fedbat.eq32")).value.subs({B_1: inner, B_2: claimed("eq34").value})
-    e = sympy.expand(square).subs(grads_x_sq, _of_33(local_gap))  # (33) again
-    e = e.subs(x_star_sq, Delta_t)  # summed over the clients it is spread_x + Delta_t
-    ledger.at_most("(38)", sympy.expand(e), value, ATOMS)
-    return ledger
+def rewritten(source: str, *others: str) -> Proof:
+    """What a statement says, with the quantities in it replaced by their bounds."""
+
+    def proof(p: Argument) -> None:
+        p.conclude(p.put(p.claim(source), *map(p.claim, others)))
+
+    return proof
 
 
-def split39(statement: Statement) -> Ledger:
+# Appendix C: one step
+
+
+def eq24(p: Argument) -> None:
+    """(24): the clients' binarisations have mean zero, given what they binarise."""
+    mean_zero = -2 * p.by(BINARISED, EVERY.sent, v_bar - w_star).over(EVERY.family)
+    p.conclude(synchronised(p, "(24)", Delta_next, jump_sq + v_dist, mean_zero, by="c1.update"))
+
+
+def eq31(p: Argument) -> None:
+    """(31): the noise has mean zero."""
+    fresh = 2 * eta_t * p.by(FRESH, EVERY.noise, w_bar - w_star - eta_t * g_bar).over(EVERY.family)
+    p.conclude(p.have("(31)", v_dist, "=", A_1 + eta_t**2 * noise_sq, fresh, after=p.follow("c1.virtual")))
+
+
+def eq32(p: Argument) -> None:
+    """(32): the square of a difference."""
+    p.conclude(p.have("(32)", A_1, "=", Delta_t - 2 * eta_t * inner_star + eta_t**2 * gbar_sq))
+
+
+def eq33(p: Argument) -> None:
+    """(33): a step of gradient descent from x_t^k, with the learning rate 1/L, ends no lower than F_k^*."""
+    (L_,) = p.needs(Property.SMOOTH_ABOVE) or (L,)
+    x = _letters["x_k"]
+    there = x - gradient(F_k, x) / L_
+    lower = 2 * L_ * p.by(LOWEST_OF_CLIENT, F_k, there, F_k_star)
+    shown(p, 0, 2 * L_ * p.by(DESCENT, F_k, there, x), lower)
+
+
+def eq34(p: Argument) -> None:
+    """(34): Jensen, then (33) for every client."""
+    jensen = p.have("Jensen", gbar_sq, "<=", grads_x_sq, p.by(JENSEN_OVER, EVERY.local, EVERY.family))
+    smooth = p.have("(33)", grads_x_sq, "<=", 2 * L * local_gap, of_clients(p, "eq33"))
+    p.conclude(p.put(jensen, smooth), part=0)
+    p.conclude(jensen, part=1)
+    p.conclude(smooth, part=2)
+
+
+def eq35(p: Argument) -> None:
+    """(35): wbar - w* is wbar - x_t^k and x_t^k - w*."""
+    p.conclude(p.scaled(p.have("(35)", inner_star, "=", inner_move + inner_down), -2 * eta_t))
+
+
+def eq36(p: Argument) -> None:
+    """(36): the square of wbar - x_t^k + eta_t grad F_k(x_t^k) is not negative."""
+    x = _letters["x_k"]
+    young = p.by(YOUNG, gradient(F_k, x), -(_letters["w_bar"] - x), eta_t)
+    shown(p, 0, young)
+
+
+def eq37(p: Argument) -> None:
+    """(37): strong convexity between x_t^k and w*."""
+    shown(p, 0, p.by(TANGENT, F_k, _letters["w_star"], _letters["x_k"]))
+
+
+def eq38(p: Argument) -> None:
+    """(38): (32) with (34) to (37), and what ||x_t^k - w*||^2 is on the average."""
+    move = p.have("(36)", -2 * inner_move, "<=", spread_x / eta_t + eta_t * grads_x_sq, of_clients(p, "eq36"))
+    down = p.have("(37)", -inner_down, "<=", -star_gap - mu / 2 * x_star_sq, of_clients(p, "eq37"))
+    smooth = p.have("(33)", grads_x_sq, "<=", 2 * L * local_gap, of_clients(p, "eq33"))
+    mean_zero = -2 * p.by(BINARISED, EVERY.rounding, w_bar - w_star).over(EVERY.family)
+    apart = p.have("x_t^k has the mean w_t^k", x_star_sq, "=", spread_x + Delta_t, mean_zero)
+    between = p.put(p.claim("eq32"), p.claim("eq35"), p.claim("eq34"), move, down)
+    p.conclude(p.put(between, smooth, apart), part=0)
+    p.conclude(between, part=1)
+    p.conclude(p.scaled(apart, sympy.Integer(-1)), part=2)
+
+
+def eq39(p: Argument) -> None:
     """(39): sum_k p_k F_k(w*) = F*, so the gaps differ by Gamma."""
-    ledger, value = start(statement)
-    gaps = {local_gap: global_gap + Gamma, star_gap: global_gap, star_own: Gamma}
-    whole = catalogue.find("fedbat.eq39").where[C]
-    ledger.equal("(39)", value.subs(gaps), whole.subs(gaps))
-    for claim in statement.also:
-        assert isinstance(claim, Relations)
-        for relation in claim.relations:
-            if isinstance(relation, sympy.Eq):
-                ledger.equal(str(relation), *(defined(statement, side).subs(gaps) for side in relation.args))
-            else:
-                small, large = (defined(statement, side).subs(gaps) for side in (relation.lts, relation.gts))
-                ledger.require(str(relation), small <= large)
-    return ledger
+    at_star = 2 * eta_t * p.by(MEAN_VALUE, EVERY.function, F_fun, w_star, EVERY.family)
+    attained = 2 * eta_t * p.by(ATTAINED, F_fun, w_star, lowest)
+    shown(p, 0, at_star, -1 * attained)
+    shown(p, 1)
+    shown(p, 2, at_star, -1 * attained)
+    p.decided(3)
+    p.decided(4)
 
 
-def below40(statement: Statement) -> Ledger:
-    """(40), line by line: convexity at wbar, AM-GM, (33) at wbar summed."""
-    ledger = Ledger(conditions_of(statement))
-    u, w = sympy.symbols("u w", real=True)
-    ledger.require("AM-GM", u * w >= -(eta_t * u**2 + w**2 / eta_t) / 2)
-    bounds = {
-        global_gap: Bound(-global_gap, (Term("convexity", -inner_bar - gap_t),)),
-        inner_bar: Bound(-inner_bar, (Term("am_gm", (eta_t * grads_bar_sq + spread_x / eta_t) / 2),)),
-        grads_bar_sq: Bound(grads_bar_sq, (Term("smoothness", _of_33(local_gap_bar)),)),
-    }
-    for relation, (atom, bound) in zip(relations_of(statement), bounds.items(), strict=True):
-        e = sympy.expand(relation.lts - relation.gts)
-        if atom in e.free_symbols:
-            e = ledger.apply(f"line with {atom}", e, atom, bound)
-        ledger.at_most(f"line with {atom}", e, sympy.Integer(0), ATOMS)
-    return ledger
+def eq40(p: Argument) -> None:
+    """(40), line by line: convexity at wbar, AM-GM, (33) at wbar."""
+    at_bar = gradient(EVERY.function, w_bar)
+    mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
+    shown(p, 0, p.by(CONVEX, EVERY.function, EVERY.x, w_bar).over(EVERY.family), -1 * mean)
+    am_gm = p.by(YOUNG, -at_bar, EVERY.x - w_bar, eta_t).over(EVERY.family)
+    shown(p, 1, Rational(1, 2) * am_gm)
+    shown(p, 2, eta_t / 2 * of_clients(p, "eq33", w_bar))
 
 
-def bound41(statement: Statement) -> Ledger:
-    """(41): (39), with (40) for what stands in D; local_gap_bar = gap_t + Gamma."""
-    ledger, value = start(statement)
-    gamma_t = defined(statement, catalogue.symbols(statement)["gamma_t"].sympy)
-    ledger.require("gamma_t", [gamma_t >= eta_t, gamma_t <= 2 * eta_t])
-    line40 = catalogue.find("fedbat.eq40").claim
-    assert isinstance(line40, Relations)
-    least = line40.relations[-1].rhs.subs(local_gap_bar, gap_t + Gamma)
-    used(ledger, "eq39")
-    e = claimed("eq39").value.subs(global_gap, least)
-    ledger.at_most("(41)", sympy.expand(e), value, ATOMS)
-    return ledger
+def eq41(p: Argument) -> None:
+    """(41): (39), with (40) for what stands in D; the gap to the F_k^* is larger by Gamma."""
+    below = p.chained(*(p.claim("eq40", part=line) for line in range(3)))
+    first = p.put(p.weakened(p.claim("eq39"), "<="), below)
+    mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
+    gaps = p.have("the gaps differ by Gamma", local_gap_bar, "=", gap_t + Gamma, mean)
+    p.conclude(p.put(first, gaps), part=0)
+    p.conclude(first, part=1)
+    goal = p.goal(2)
+    second = Fact(p.read(goal.quantity), goal.sign, p.read(goal.value))
+    same = p.have("the second line", second.quantity, "=", second.quantity)
+    p.compare("second line", p.put(same, gaps), second)
+    p.done(2)
+    for part in range(3, len(p.goals)):
+        p.decided(part)
 
 
-def total42(source: str, rest: str) -> Check:
-    """(42): (38) and (41)."""
+def eq42(source: str, rest: str) -> Proof:
+    """(42): (38) and (41), as often as C stands in (38)."""
 
-    def check(statement: Statement) -> Ledger:
-        ledger, value = start(statement)
-        before = bound_of(catalogue.find(f"fedbat.{source}")).value  # with C as it stands
-        used(ledger, source, rest)
-        e = ledger.apply("(41)", before, C, Bound(C, claimed(rest).terms))
-        ledger.at_most("(42)", e, value, ATOMS)
-        return ledger
+    def proof(p: Argument) -> None:
+        before, remainder = p.claim(source), p.claim(rest)
+        inside, own = (spread_out(e).coeff(star_gap) for e in (before.value, remainder.quantity))
+        taken = p.scaled(remainder, inside / own)
+        p.conclude(p.shifted(p.added(before, taken), -spread_out(taken.quantity)))
 
-    return check
+    return proof
 
 
-def induction(statement: Statement) -> Ledger:
-    """(27), line by line."""
-    ledger = Ledger([defined(statement, c) for c in conditions_of(statement)])
-    for claim in (statement.claim, *statement.also):
-        assert isinstance(claim, Relations)
-        for relation in claim.relations:
-            read = defined(statement, relation)
-            if isinstance(read, sympy.Eq):
-                ledger.equal("a line of (27)", *read.args)
-            else:
-                ledger.require("a line of (27)", read)
-    return ledger
+# Appendix C: noise, and what a round makes of the clients
 
 
-def stated(statement: Statement) -> Ledger:
-    """Inequalities between constants, decided under the conditions: the claim's, and what is claimed besides."""
-    ledger = Ledger([defined(statement, c) for c in conditions_of(statement)])
-    for claim in (statement.claim, *statement.also):
-        if isinstance(claim, Bound):
-            ledger.require("the claim", defined(statement, claim.quantity) <= defined(statement, claim.value))
-        elif isinstance(claim, Relations):
-            for relation in claim.relations:
-                ledger.require(str(relation), defined(statement, relation))
-    return ledger
+def eq44(p: Argument) -> None:
+    """(44): independent clients, and Assumption 3 where the gradients are taken."""
+    independent = p.by(INDEPENDENT_WEIGHTED, lambda c: c.noise.vector, SQUARED, EVERY)
+    variance = p.by(VARIANCE, SQUARED.noise).over(SQUARED.family)
+    p.conclude(p.have("(44)", noise_sq, "<=", p_sq * sigma**2, independent, variance))
 
 
-def smooth28(statement: Statement) -> Ledger:
-    """(28): F(w) - F* <= (L/2) ||w - w*||^2 by smoothness at w*, then the induction."""
-    ledger, value = start(statement)
-    for claim in statement.also:
-        assert isinstance(claim, Relations)
-        for relation in claim.relations:
-            ledger.require(str(relation), relation, gap_t <= L / 2 * Delta_t)
-    ledger.require("(28)", gap_t <= value, gap_t <= L / 2 * Delta_t)
-    return ledger
+def eq45(p: Argument) -> None:
+    """(45): x_t^k has the mean w_t^k, given w_t^k."""
+    mean_zero = -2 * p.by(BINARISED, EVERY.rounding, w_bar - EVERY.w).over(EVERY.family)
+    p.conclude(p.have("(45)", spread_x, "=", spread_w + binarised_sq, -1 * mean_zero))
 
 
-def final30(statement: Statement) -> Ledger:
-    """(30): (28) with the v of (29)."""
-    ledger, value = start(statement)
-    ledger.conditions = [*ledger.conditions, gamma > 0]
-    e = claimed("eq28").value.subs(v, claimed("eq29").value)
-    ledger.at_most("(28) with (29)", e, value, [Delta_1, B])
-    return ledger
+def eq46(p: Argument) -> None:
+    """(46): no further from their mean than from wbar_{t_0}; (47); at most tau - 1 steps."""
+    falling(p)
+    p.letters_of("c1.t0")
+    moved, bounded = update(p, EVERY, BEFORE)
+    around = p.have("the mean is nearest", spread_w, "<=", moved_sq, p.by(SQUARE, w_bar - w_0))
+    rest = (tau - 1 - (t - t_0)) * p.by(SQUARE, EVERY.step(BEFORE)).over(BEFORE, EVERY.family)
+    steps = p.have("(47), at most tau - 1 steps", moved_sq, "<=", steps_mean, moved, rest)
+    bound = (tau - 1) * (t - t_0) * eta_start**2 * G**2
+    size = p.have("Assumption 4", steps_mean, "<=", bound, (tau - 1) * bounded)
+    p.conclude(p.chained(around, steps, size), part=0)
+    p.conclude(around, part=1)
+    p.conclude(steps, part=2)
+    p.conclude(size, part=3)
 
 
-def cleared(relation: Any) -> Any:
-    """a <= b between quotients with positive denominators, without them."""
-    numerator, _ = sympy.fraction(sympy.together(relation.gts - relation.lts))
-    return sympy.expand(numerator) >= 0
+def eq47(p: Argument) -> None:
+    """(47): the client's update is the sum of its steps, of which there are t - t_0."""
+    p.require("a number of steps", at_least(t - t_0, 0))
+    jensen = p.by(JENSEN_OVER, vector("u", BEFORE), BEFORE)
+    update_ = p.have("its steps", moved_k_sq, "=", steps_sum, after=p.follow("c1.t0"))
+    sum_ = p.have("Jensen", steps_sum, "<=", (t - t_0) * steps_sq, jensen)
+    p.conclude(p.put(update_, sum_), part=0)
+    p.conclude(update_, part=1)
+    p.conclude(sum_, part=2)
 
 
-@dataclass(frozen=True)
-class Decreasing:
-    """The learning rates 2/(mu (g + t)) of Theorems 1 and 2.
-
-    least  what max{8 L/mu, tau} is called
-    """
-
-    g: sympy.Expr
-    least: sympy.Symbol
-
-    def conditions(self) -> list[Any]:
-        """What is known of max{8 L/mu, tau}."""
-        return [self.least >= 8 * L / mu, self.least >= tau]
-
-    def rate(self, step: sympy.Expr) -> sympy.Expr:
-        """The learning rate of a step."""
-        return 2 / (mu * (self.g + step))
-
-    def read(self, e: Any) -> Any:
-        """A condition at these learning rates, and p_k = 1/N where it speaks of shares and clients are sampled."""
-        at = {eta_t: self.rate(t), eta_later: self.rate(t + tau), eta_start: self.rate(t_0)}
-        read = e.subs(at)
-        return cleared(read) if read != e else read
-
-    def is_that_of(self, ledger: Ledger, statement: Statement) -> None:
-        """The statement's own learning rate is this one."""
-        own = self.value(statement.where[eta_t].subs(gamma, statement.where[gamma]))
-        ledger.equal("the learning rate", own, self.rate(t))
-
-    def value(self, e: sympy.Expr) -> sympy.Expr:
-        """The claimed value in `least`."""
-        return e.subs(Max(8 * L / mu, tau), self.least)
+def eq48(p: Argument) -> None:
+    """(48): Assumption 5 for the clients' updates, and (46)."""
+    error = p.by(BINARISATION_ERROR, EVERY.rounding, EVERY.w - w_0).over(EVERY.family)
+    binarised = p.have("Assumption 5", binarised_sq, "<=", q**2 * moved_sq, error)
+    moved = p.chained(p.claim("eq46.corrected", part=2), p.claim("eq46.corrected", part=3))
+    p.conclude(p.put(binarised, moved), part=0)
+    p.conclude(binarised, part=1)
 
 
-_least = sympy.Symbol("max{8L/mu,tau}", positive=True)
-_PRINTED, _FROM_START = Decreasing(_least - 1, _least), Decreasing(_least, _least)
+def binarised_parts(p: Argument, squares: Clients) -> Instance:
+    """Assumption 5 for what the clients send."""
+    return p.by(BINARISATION_ERROR, squares.sent, squares.v - w_0).over(squares.family)
 
 
-def decreasing(recursion: str, last: str, *lemmas: str) -> Check:
-    """Theorems 1 and 2: conditions on the learning rate, the recursion (t >= 1), the induction, (30) or (59) at t = T.
+def eq50(p: Argument) -> None:
+    """(50): independent binarisations, Assumption 5, and (47) for the whole round."""
+    falling(p)
+    p.letters_of("c1.t0")
+    independent = p.by(INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SQUARED, EVERY)
+    parts = p.have("independent", jump_sq, "=", jump_parts, independent, after=p.follow("c1.update"))
+    error = p.have("Assumption 5", jump_parts, "<=", q**2 * v_moved, binarised_parts(p, SQUARED))
+    steps, bounded = update(p, SQUARED, UP_TO)
+    count = t + 1 - t_0
+    bound = p_sq * count**2 * eta_start**2 * G**2
+    moved = p.have("(47)", v_moved, "<=", bound, steps, count * bounded)
+    conclude_jump(p, p.put(p.chained(parts, error), moved))
+    p.conclude(parts, part=1)
+    p.conclude(error, part=2)
+
+
+# Appendix C: from one step to the end
+
+
+def decided(p: Argument) -> None:
+    """Relations between constants, all of them."""
+    for part in range(len(p.goals)):
+        p.decided(part)
+
+
+def smooth_at_minimum(p: Argument) -> Fact:
+    """F(wbar) - F* <= (L/2) ||wbar - w*||^2."""
+    smooth = p.by(DESCENT_OF_MEAN, F_fun, w_bar, w_star)
+    stationary = p.by(STATIONARY, F_fun, w_star, w_bar - w_star)
+    attained = p.by(ATTAINED, F_fun, w_star, lowest)
+    return p.have("smooth at w*", gap_t, "<=", L / 2 * Delta_t, smooth, -1 * stationary, -1 * attained)
+
+
+def eq28(p: Argument) -> None:
+    """(28): smoothness at w*, then the induction."""
+    smooth = smooth_at_minimum(p)
+    supposed = p.given(Delta_t)
+    p.conclude(p.put(smooth, supposed), part=0)
+    p.conclude(smooth, part=1)
+    p.conclude(p.scaled(supposed, L / 2), part=2)
+
+
+def largest(p: Argument) -> sympy.Symbol:
+    """A letter for max{8 L/mu, tau}."""
+    letter = sympy.Symbol("max{8L/mu,tau}", positive=True)
+    p.largest(letter, Max(8 * L / mu, tau))
+    return letter
+
+
+def eq30(p: Argument) -> None:
+    """(30), (59): the induction (27) with the v of (29), then (28)."""
+    letter = largest(p)
+    named = {Max(8 * L / mu, tau): letter}
+    shift, rate, factor = (p.read(e).xreplace(named) for e in (gamma, eta_t, beta))
+    maximum = p.claim("eq29", {gamma: shift})
+    p.largest(v, maximum.quantity)
+    recursion = p.claim("eq27.recursion", {eta_t: rate})
+    bound = v / (t + shift)
+
+    def next_step(hypothesis: sympy.Basic) -> Fact:
+        choice = {beta: factor, gamma: shift}
+        lines = [p.claim("eq27", choice, part=part, under=[hypothesis]) for part in range(3)]
+        return p.chained(recursion, *lines)
+
+    distance = induction(p, (Delta_next, Delta_t), bound, (t, 1), Delta_1, next_step)
+    fact = p.claim("eq28", {gamma: shift}, under=[distance.relation])
+    p.conclude(p.put(fact, p.by_hand("v is the maximum", v, maximum.sign, maximum.value, maximum)))
+
+
+def at_the_end(p: Argument, fact: Fact, first: int) -> Fact:
+    """A bound on the gap at every step from the first on, at t = T: T = R tau ends a round, so the server has wbar_T."""
+    last = p.read(T)
+    p.equal("the last step ends a round", last, R * tau)
+    p.require("the last step is one of them", at_least(last, first))
+    server = p.have("w_T is the mean of the clients' parameters", gap_last, "=", gap_t)
+    return p.put(server, p.by_hand("at t = T", fact.quantity, fact.sign, fact.value.subs(t, last), fact))
+
+
+def of_round(p: Argument, source: str, lemmas: tuple[str, ...], first: int) -> tuple[Fact, sympy.Expr]:
+    """The recursion at the learning rates of the theorem, for every step from the first on, and its constant.
 
     lemmas  whose conditions are for all t >= 0; the corrected ones speak of one round
     """
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        ledger.conditions = [*ledger.conditions, *_PRINTED.conditions()]
-        _PRINTED.is_that_of(ledger, statement)
-        for name in lemmas:
-            used(ledger, name, read=lambda c: _PRINTED.read(c) if c.has(eta_later) else sympy.true)
-        of_round = [t >= 1, t_0 <= t, t <= t_0 + tau - 1]
-        source = catalogue.find(f"fedbat.{recursion}")
-        ledger.admits(source, lambda c: sympy.true if c.has(eta_later) else _PRINTED.read(c), *of_round)
-        choice = {beta: 2 / mu, gamma: _PRINTED.g}
-        line27 = catalogue.find("fedbat.eq27")
-        ledger.admits(line27, lambda c: sympy.true if c.has(v) else c.subs(choice), t >= 1)
-        before = bound_of(source).value.subs(eta_t, beta / (t + gamma))
-        ledger.equal("(27) begins with the recursion", before, relations_of(line27)[0].lts)
-        at = {B: source.where[B], gamma: _PRINTED.g, t: T, Delta_1: dist0_sq}
-        ledger.at_most("(30) at t = T", claimed(last).value.subs(at), _PRINTED.value(value), ATOMS)
-        return ledger
-
-    return check
+    letter = largest(p)
+    rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): letter})
+    at = {eta_t: rate, eta_later: rate.subs(t, t + tau), eta_start: rate.subs(t, t_0)}
+    for name in lemmas:
+        p.source(name, {eta_t: rate, eta_later: at[eta_later]})
+    recursion = p.claim(source, at, under=[at_least(t, first), *p.letters_of("c1.t0")])
+    value = spread_out(recursion.value)
+    # the constant does not depend on t: it is what is left of the rest where the learning rate is 1
+    where_one = sympy.solve(rate - 1, t) or [t]
+    constant = spread_out(value - value.coeff(Delta_t) * Delta_t).subs(t, where_one[0])
+    p.equal("the recursion", value, spread_out((1 - rate * mu) * Delta_t + rate**2 * constant))
+    return recursion, constant
 
 
-def decreasing_from_start(recursion: str) -> Check:
+def decreasing(source: str, last: str, *lemmas: str) -> Proof:
+    """Theorems 1 and 2: the recursion from t = 1 on, then (30) or (59) at t = T."""
+
+    def proof(p: Argument) -> None:
+        recursion, constant = of_round(p, source, lemmas, 1)
+        fact = p.claim(last, {B: constant}, given={"eq27.recursion": recursion}, under=[at_least(t, 1)])
+        start = p.have("w_1 is the mean of the clients' parameters", Delta_1, "=", dist0_sq)
+        p.conclude(at_the_end(p, p.put(fact, start), 1))
+
+    return proof
+
+
+def decreasing_from_start(source: str) -> Proof:
     """gamma = max{8 L/mu, tau}: Delta_t <= v/(gamma+t) from t = 0 on, v = 4 B/mu^2 + gamma ||w_0 - w*||^2."""
 
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        g = _least
-        ledger.conditions = [*ledger.conditions, *_FROM_START.conditions()]
-        _FROM_START.is_that_of(ledger, statement)
-        source = catalogue.find(f"fedbat.{recursion}")
-        ledger.admits(source, _FROM_START.read, t_0 <= t, t <= t_0 + tau - 1)
-        ledger.require("at t = 0", d0 <= v / g, v >= g * d0)
-        rate = _FROM_START.rate(t)
-        ledger.require(
-            "induction",
-            bound_of(source).value.subs(eta_t, rate) <= v / (g + t + 1),
-            Delta_t <= v / (g + t),
-            v >= 4 * B / mu**2,
-        )
-        e = L / 2 * (4 * source.where[B] / mu**2 + g * d0) / (g + T)
-        ledger.at_most("smoothness at t = T", e, _FROM_START.value(value), ATOMS)
-        return ledger
+    def proof(p: Argument) -> None:
+        recursion, constant = of_round(p, source, (), 0)
+        letter = sympy.Symbol("max{8L/mu,tau}", positive=True)
+        rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): letter})
+        in_B = (1 - rate * mu) * Delta_t + rate**2 * B
+        whole = p.by_hand("the letter B for the constant", Delta_next, recursion.sign, in_B, recursion)
+        p.require("a constant >= 0", at_least(constant, 0))
+        top = 4 * B / mu**2 + letter * d0
+        distance = induction(p, (Delta_next, Delta_t), top / (letter + t), (t, 0), d0, lambda hypothesis: whole)
+        gap = p.put(smooth_at_minimum(p), distance)
+        by_constant = p.by_hand("B is that constant", gap.quantity, gap.sign, gap.value.subs(B, constant), gap)
+        p.conclude(at_the_end(p, by_constant, 0))
 
-    return check
+    return proof
 
 
-def jensen47(statement: Statement) -> Ledger:
-    """(47): n = t - t_0 steps, of mean m: the squared sum is n^2 ||m||^2, their squares n ||m||^2 and how they differ."""
-    ledger, value = start(statement)
-    steps, mean_sq, differ = sympy.symbols("n m^2 D", nonnegative=True)
-    ledger.require("Jensen", steps**2 * mean_sq <= steps * (steps * mean_sq + differ))
-    ledger.at_most("(47)", (t - t_0) * steps_sq, value, [steps_sq])
-    return ledger
+# Appendix D: a sample of clients
 
 
-# ------------------------------------------------------------------------------------------------------ Appendix D
+def lemma5(p: Argument) -> None:
+    """(60): the binarisations have mean zero, and the sampled clients' v the mean vbar, entry by entry."""
+    mean_zero = p.by(BINARISED, SAMPLED.sent, any_vector).over(SAMPLED.family)
+    sampled = mean_of_sample(p, any_vector)
+    because = tuple(1 / K * one for one in (mean_zero, *sampled))
+    p.conclude(synchronised(p, "(60)", w_mean, v_mean, *(-1 * one for one in because), by="d1.update"))
 
 
-def probabilities(statement: Statement) -> Ledger:
-    """(63): of one client K/N, of two K(K-1)/(N(N-1)); the deviations from the mean sum to 0."""
-    ledger, value = start(statement)
-    one, two = K / N, K * (K - 1) / (N * (N - 1))
-    ledger.require("they are probabilities", [N - 1 > 0, one <= 1, two <= one])
-    ledger.equal("(63)", value, (one * v_spread + two * (0 - v_spread)) / K**2)
-    return ledger
+def eq56(p: Argument) -> None:
+    """(56): Lemma 5, given the v."""
+    mean_zero = p.by(BINARISED, SAMPLED.sent, v_bar - w_star).over(SAMPLED.family)
+    sampled = mean_of_sample(p, v_bar - w_star)
+    because = tuple(-2 / K * one for one in (mean_zero, *sampled))
+    p.conclude(synchronised(p, "(56)", Delta_next, jump_sq + v_dist, *because, by="d1.update"))
 
 
-def unbiased(statement: Statement) -> Ledger:
-    """Lemma 5: every client is drawn with probability K/N, so the mean of K has the mean of all."""
-    ledger = Ledger(conditions_of(statement))
-    (relation,) = relations_of(statement)
-    ledger.require("a probability", K / N <= 1)
-    ledger.equal("Lemma 5", relation.lhs.subs(w_mean, (K / N) / K * N * v_mean), relation.rhs)
-    return ledger
+def eq57(*lemmas: str) -> Proof:
+    """(57): Lemmas 1, 2, 3 and 6 put into (56), with p_k = 1/N."""
+
+    def proof(p: Argument) -> None:
+        shares = alike(p)
+        step, noise, spread, jump = lemmas
+        facts = (p.claim(step), p.claim(noise, shares), p.claim(spread), p.claim(jump))
+        p.conclude(p.put(p.claim("eq56"), *facts))
+
+    return proof
 
 
-# ------------------------------------------------------------------------------------------------------ Appendix E
+def eq61(p: Argument) -> None:
+    """(61): the binarisations have mean zero, given the sample."""
+    apart = SAMPLED.sum(SAMPLED.v) / K - v_bar
+    mean_zero = -2 / K * p.by(BINARISED, SAMPLED.sent, apart).over(SAMPLED.family)
+    p.conclude(p.have("(61)", jump_sq, "=", A_bin + A_2, mean_zero, after=p.follow("d1.update")))
 
 
-def polarisation77(statement: Statement) -> Ledger:
+def eq62(p: Argument) -> None:
+    """(62): independent binarisations, Assumption 5; the sample is drawn when the clients have moved."""
+    falling(p)
+    drawn(p)
+    p.letters_of("c1.t0")
+    count = t + 1 - t_0
+    independent = p.by(INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SAMPLED, SAMPLED)
+    parts = p.have("independent", A_bin, "=", A_1_parts, 1 / K**2 * independent)
+    moved = EACH.sum((EACH.v - w_0) ** 2) / N
+    sampled = p.by(MEAN_OF_SAMPLE, (SAMPLED.v - w_0) ** 2, moved, SAMPLED.family, sympy.Integer(1))
+    steps, bounded = update(p, EACH, UP_TO)
+    because = (binarised_parts(p, SAMPLED), -(q**2) * sampled, q**2 * K / N * steps, q**2 * K / N * count * bounded)
+    bound = q**2 * count**2 * eta_start**2 * G**2 / K
+    error = p.have("Assumption 5, (47)", A_1_parts, "<=", bound, *(1 / K**2 * one for one in because))
+    p.conclude(p.put(parts, error), part=0)
+    p.conclude(parts, part=1)
+    p.conclude(error, part=2)
+
+
+def eq63(p: Argument) -> None:
+    """(63): the variance of a sample; the mean over all clients is vbar."""
+    mean = EACH.sum(EACH.v) / N
+    share = (N - K) / (K * N * (N - 1))
+    variance = 1 / K**2 * p.by(SAMPLE_OF, lambda c: c.v, SAMPLED, EACH)
+    apart = share * (mean - v_bar) - (2 * SAMPLED.sum(SAMPLED.v) / K - mean - v_bar) / N
+    p.conclude(
+        p.have("(63)", A_2, "=", share * v_spread, variance, p.by(EQUAL_SHARES, lambda c: c.v, EACH, EVERY, apart))
+    )
+
+
+def eq64(p: Argument) -> None:
+    """(64): (63), no further from their mean than from wbar_{t_0}, and (47) for the whole round."""
+    falling(p)
+    p.letters_of("c1.t0")
+    count = t + 1 - t_0
+    mean = p.by(EQUAL_SHARES, lambda c: c.v, EACH, EVERY, 2 * (v_bar - w_0))
+    nearest = (mean, N * p.by(SQUARE, v_bar - w_0))
+    steps, bounded = update(p, EACH, UP_TO)
+    bound = N * count**2 * eta_start**2 * G**2
+    spread = p.have("the mean is nearest, (47)", v_spread, "<=", bound, *nearest, steps, count * bounded)
+    p.conclude(p.put(p.claim("eq63"), spread))
+
+
+def lemma6(of_binarisation: str, of_sample: str) -> Proof:
+    """(65): (61), (62), (64)."""
+
+    def proof(p: Argument) -> None:
+        conclude_jump(p, p.put(p.claim("eq61"), p.claim(of_binarisation), p.claim(of_sample)))
+
+    return proof
+
+
+# Appendix E: not convex
+
+
+def eq74(p: Argument) -> None:
+    """(74): F is smooth as a mean."""
+    shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, _letters["w_bar_next"], _letters["v_bar"]))
+
+
+def eq75(p: Argument) -> None:
+    """(75): (74) in expectation; the inner product has the mean 0, given the v."""
+    p.letters_of("d1.update")
+    smooth = p.at("eq74", {_letters["w_bar_next"]: w_next, _letters["v_bar"]: v_bar})
+    mean_zero = p.by(BINARISED, SAMPLED.sent, grad_v).over(SAMPLED.family)
+    because = (smooth, *(-1 / K * one for one in (mean_zero, *mean_of_sample(p, grad_v))))
+    fact = synchronised(p, "(74), Lemma 5", F_bar_next, F_v + L / 2 * jump_sq, *because, by="d1.update", sign="<=")
+    p.conclude(fact)
+
+
+def eq76(p: Argument) -> None:
+    """(76): F is smooth as a mean."""
+    w, g = _letters["w_bar"], _letters["g_t"]
+    shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, w - eta * g, w))
+
+
+def eq77(p: Argument) -> None:
     """(77): 2 <u, w> = ||u||^2 + ||w||^2 - ||u - w||^2."""
-    ledger, value = start(statement)
-    u, w = sympy.symbols("u w", real=True)
-    ledger.equal("(77)", value.subs({grad_sq: u**2, g_sq: w**2, apart_sq: (u - w) ** 2}), 2 * u * w)
-    return ledger
+    p.conclude(p.have("(77)", 2 * inner_grad, "=", grad_sq + g_sq - apart_sq))
 
 
-def inner79(statement: Statement) -> Ledger:
+def eq78(p: Argument) -> None:
+    """(78): the noise has mean zero; Jensen, and Lipschitz gradients."""
+    fresh = 2 * p.by(FRESH, EVERY.noise, grad_bar - g_bar).over(EVERY.family)
+    noise = p.have("the noise has mean zero", apart_sq, "=", apart_bar_sq + noise_sq, fresh)
+    at_bar = gradient(EVERY.function, w_bar)
+    difference = grad_bar + EVERY.sum(at_bar) - 2 * g_bar
+    mean = p.by(MEAN_GRADIENT, EVERY.function, F_fun, w_bar, EVERY.family, difference)
+    jensen = p.by(JENSEN_OVER, at_bar - EVERY.local, EVERY.family)
+    smooth = p.by(LIPSCHITZ, EVERY.function, w_bar, EVERY.x).over(EVERY.family)
+    apart = p.have("Jensen, Lipschitz gradients", apart_bar_sq, "<=", L**2 * spread_x, smooth, jensen, -1 * mean)
+    p.conclude(p.put(noise, apart), part=0)
+    p.conclude(noise, part=1)
+    p.conclude(apart, part=2)
+
+
+def eq79(apart: str) -> Proof:
     """(79): (77), then (78)."""
-    ledger, value = start(statement)
-    e = -eta / 2 * claimed("eq77").value
-    e = ledger.apply("(78)", sympy.expand(e), apart_sq, claimed("eq78"))
-    ledger.at_most("(79)", e, value, ATOMS)
-    return ledger
+
+    def proof(p: Argument) -> None:
+        p.conclude(p.put(p.scaled(p.claim("eq77"), -eta / 2), p.claim(apart)))
+
+    return proof
 
 
-def step80(statement: Statement) -> Ledger:
+def eq80(inner: str) -> Proof:
     """(80): (76) in expectation, with (79)."""
-    ledger, value = start(statement)
-    norms = {Inner(Grad(F_fun, w_bar), g_t): inner_grad, Norm(g_t) ** 2: g_sq, Value(F_fun, w_bar): F_bar}
-    e = ledger.apply("(79)", of_line("eq76", norms), inner_grad, claimed("eq79"))
-    ledger.at_most("(80)", e, value, ATOMS)
-    return ledger
+
+    def proof(p: Argument) -> None:
+        smooth = p.at("eq76", {_letters["w_bar"]: w_bar, _letters["g_t"]: g_t})
+        bound = F_bar - eta * inner_grad + L * eta**2 / 2 * g_sq
+        p.conclude(p.put(p.have("(76)", F_v, "<=", bound, smooth, after=p.follow("e1.update")), p.claim(inner)))
+
+    return proof
 
 
-def smooth75(statement: Statement) -> Ledger:
-    """(75): (74) in expectation; the inner product has mean 0, given vbar, by Lemma 5."""
-    ledger, value = start(statement)
-    move = w_bar_next - v_bar
-    means = {Value(F_fun, v_bar): F_v, Inner(Grad(F_fun, v_bar), move): sympy.Integer(0), Norm(move) ** 2: jump_sq}
-    ledger.at_most("(74)", of_line("eq74", means), value, ATOMS)
-    return ledger
+def eq81(p: Argument) -> None:
+    """(81): the noise has mean zero."""
+    fresh = p.by(FRESH, EVERY.noise, g_bar).over(EVERY.family)
+    p.conclude(p.have("(81)", g_sq, "=", gbar_sq + noise_sq, -2 * fresh))
 
 
-def step82(statement: Statement) -> Ledger:
-    """(82): (81) put into (80), its coefficient of either sign."""
-    ledger, value = start(statement)
-    ledger.equal("(82)", sympy.expand(claimed("eq80").value.subs(g_sq, claimed("eq81").value)), sympy.expand(value))
-    return ledger
-
-
-def dropped(statement: Statement) -> Ledger:
+def eq70(lemma7: str) -> Proof:
     """(70): the term of ||gbar||^2 is not positive."""
-    ledger, value = start(statement)
-    for claim in statement.also:
-        assert isinstance(claim, Relations)
-        for relation in claim.relations:
-            ledger.require(str(relation), relation)
-    ledger.at_most("(70)", claimed("lemma7").value, value, ATOMS)
-    return ledger
+
+    def proof(p: Argument) -> None:
+        p.conclude(p.claim(lemma7), part=0)
+        p.decided(1)
+
+    return proof
 
 
-def descended(lemma2: str, lemma3: str, lemma6: str) -> Check:
-    """(71): the lemmas put into (70), with p_k = 1/N and a constant learning rate."""
+def eq71(*sources: str) -> Proof:
+    """(71): Lemmas 2, 3 and 6 put into (70), with p_k = 1/N and a constant learning rate."""
 
-    def check(statement: Statement) -> Ledger:
-        ledger, value = start(statement)
+    def proof(p: Argument) -> None:
+        descent, noise, spread, jump = sources
         constant = {eta_t: eta, eta_later: eta, eta_start: eta}
-        used(ledger, "eq70")
-        e = claimed("eq70").value
-        for name, atom in ((lemma2, noise_sq), (lemma3, spread_x), (lemma6, jump_sq)):
-            used(ledger, name, read=lambda c: c.subs(constant).subs(p_sq, 1 / N))
-            bound = claimed(name)
-            terms = tuple(type(x)(x.name, x.value.subs(constant).subs(p_sq, 1 / N)) for x in bound.terms)
-            e = ledger.apply(name, e, atom, Bound(bound.quantity, terms))
-        ledger.at_most("(71)", e, value, ATOMS)
-        return ledger
+        facts = (p.claim(noise, alike(p)), p.claim(spread, constant), p.claim(jump, constant))
+        p.conclude(p.put(p.claim(descent), *facts))
 
-    return check
+    return proof
 
 
-def telescoped(source: str) -> Check:
+def eq72(source: str) -> Proof:
     """(72): (71) summed over t = 0 ... T-1, divided by T."""
 
-    def check(statement: Statement) -> Ledger:
-        ledger, value = start(statement)
-        used(ledger, source)
-        e = sympy.expand(claimed(source).value)
-        progress = -e.coeff(grad_sq)
-        rest = e + progress * grad_sq - F_bar
-        ledger.equal("progress", progress, sympy.expand(bound_of(statement).quantity / avg_step_grad_sq))
-        ledger.at_most("(72)", (F_0 - F_T) / T + rest, value, ATOMS)
-        return ledger
+    def proof(p: Argument) -> None:
+        recursion = p.claim(source)
+        mean = telescope(p, recursion, (F_bar_next, F_bar), grad_sq, p.start_of(F_bar), T, end=F_T)
+        p.conclude(p.average(mean, grad_sq, sympy.Integer(1)))
 
-    return check
+    return proof
 
 
-def tuned(source: str) -> Check:
-    """(73): (72) divided by eta/2 with eta = 1/(L sqrt(T)); F(w_T) >= F*."""
+def eq73(source: str) -> Proof:
+    """(73): (72) with eta = 1/(L sqrt(T)), divided by eta/2; F(w_T) >= F*."""
 
-    def check(statement: Statement) -> Ledger:
-        ledger, value = start(statement)
-        root = sympy.Symbol("s", positive=True)  # sqrt(T)
-        at = {T: root**2}
-        step = statement.where[eta].subs(at)
-        ledger.conditions = [*(c.subs(at) for c in ledger.conditions), root >= 1]
-        used(ledger, source, read=lambda c: c.subs(eta, step))
-        e = (claimed(source).value.subs(F_T, F_0 - f_gap) * 2 / eta).subs(eta, step)
-        ledger.at_most("(73)", sympy.simplify(e.subs(at)), sympy.simplify(value.subs(at)), ATOMS)
-        return ledger
+    def proof(p: Argument) -> None:
+        fact = p.claim(source, {eta: p.read(eta), T: p.read(T)})
+        above = p.by(BELOW, F_fun, vector("w_T"), lowest)
+        p.conclude(p.put(fact, p.have("F(w_T) >= F*", -F_T, "<=", f_gap - F_0, above)))
 
-    return check
+    return proof
 
 
-_ONE_STEP = (("lemma1", v_dist),)
-LEDGERS: Mapping[str, Proof] = {
-    "lemma1": proof(chained("eq31", ("eq42", A_1)), "eq31", "eq42"),
-    "lemma2": proof(weaker("eq44"), "eq44"),
-    "lemma2.corrected": proof(weaker("eq44.corrected"), "eq44.corrected"),
-    "lemma3": proof(chained("eq45", ("eq46", spread_w), ("eq48", binarised_sq)), "eq45", "eq46", "eq48"),
-    "lemma3.corrected": proof(
-        chained("eq45", ("eq46.corrected", spread_w), ("eq48.corrected", binarised_sq)),
-        "eq45",
-        "eq46.corrected",
-        "eq48.corrected",
-    ),
-    "lemma4": proof(weaker("eq50"), "eq50"),
-    "lemma4.corrected": proof(weaker("eq50.corrected"), "eq50.corrected"),
-    "eq24": proof(same(jump_sq + v_dist, "the cross term has mean 0, given vbar")),
-    "eq25": proof(
-        chained("eq24", *_ONE_STEP, ("lemma2", noise_sq), ("lemma3", spread_x), ("lemma4", jump_sq)),
-        "eq24",
-        "lemma1",
-        "lemma2",
-        "lemma3",
-        "lemma4",
-    ),
-    "eq25.corrected": proof(
-        chained(
-            "eq24",
-            *_ONE_STEP,
-            ("lemma2.corrected", noise_sq),
-            ("lemma3.corrected", spread_x),
-            ("lemma4.corrected", jump_sq),
-        ),
-        "eq24",
-        "lemma1",
-        "lemma2.corrected",
-        "lemma3.corrected",
-        "lemma4.corrected",
-    ),
-    "eq27": proof(induction),
-    "eq28": proof(smooth28, "eq27"),
-    "eq29.choice": proof(stated),
-    "eq29": proof(stated),
-    "eq30": proof(final30, "eq28", "eq29"),
-    "thm1": proof(decreasing("eq25", "eq30", "lemma3", "lemma4"), "eq25", "eq27", "eq30", "lemma3", "lemma4"),
-    "thm1.corrected": proof(decreasing("eq25.corrected", "eq30"), "eq25.corrected", "eq27", "eq30"),
-    "thm1.from_start": proof(decreasing_from_start("eq25.corrected"), "eq25.corrected"),
-    "eq31": proof(same(A_1 + eta_t**2 * noise_sq, "the noise has mean 0, given the past")),
-    "eq32": proof(same(Delta_t - 2 * eta_t * inner_star + eta_t**2 * gbar_sq, "(32)")),
-    "eq34": proof(jensen34, "eq33"),
-    "eq35": proof(same(-2 * eta_t * (inner_move + inner_down), "wbar - w* = (wbar - x_k) + (x_k - w*)")),
-    "eq36": proof(polarised),
-    "eq38": proof(combined, "eq32", "eq33", "eq34", "eq35", "eq36", "eq37"),
-    "eq38.corrected": proof(combined, "eq32", "eq33", "eq34", "eq35", "eq36", "eq37"),
-    "eq39": proof(split39, "def.Gamma"),
-    "eq40": proof(below40, "eq33"),
-    "eq41": proof(bound41, "eq39", "eq40"),
-    "eq41.corrected": proof(bound41, "eq39", "eq40"),
-    "eq42": proof(total42("eq38", "eq41"), "eq38", "eq41"),
-    "eq44.corrected": proof(no_more(p_sq * sigma**2, "independent clients, Assumption 3 at x_t^k")),
-    "eq45": proof(same(spread_w + binarised_sq, "E x_t^k = w_t^k, given w_t^k")),
-    "eq46.corrected": proof(
-        within_a_round(tau - 1, lambda moved: moved, "no further from their mean than from wbar_{t0}"), "eq47.corrected"
-    ),
-    "eq47.corrected": proof(jensen47),
-    "eq48.corrected": proof(
-        within_a_round(tau - 1, lambda moved: q**2 * moved, "Assumption 5"), "c1.t0", "eq47.corrected"
-    ),
-    "eq50.corrected": proof(
-        within_a_round(tau, lambda moved: p_sq * q**2 * moved, "independent clients, Assumption 5"),
-        "c1.t0",
-        "eq47.corrected",
-    ),
-    "lemma5": proof(unbiased),
-    "eq56": proof(same(jump_sq + v_dist, "the cross term has mean 0, given the v"), "lemma5"),
-    "eq57": proof(
-        chained("eq56", *_ONE_STEP, ("lemma2", noise_sq), ("lemma3", spread_x), ("lemma6", jump_sq), at=_ALIKE),
-        "eq56",
-        "lemma1",
-        "lemma2",
-        "lemma3",
-        "lemma6",
-    ),
-    "eq57.corrected": proof(
-        chained(
-            "eq56",
-            *_ONE_STEP,
-            ("lemma2.corrected", noise_sq),
-            ("lemma3.corrected", spread_x),
-            ("lemma6.corrected", jump_sq),
-            at=_ALIKE,
-        ),
-        "eq56",
-        "lemma1",
-        "lemma2.corrected",
-        "lemma3.corrected",
-        "lemma6.corrected",
-    ),
-    "eq59": proof(final30, "eq28", "eq29"),
-    "eq61": proof(same(A_bin + A_2, "the binarisation has mean 0, given the sample")),
-    "eq62.corrected": proof(
-        within_a_round(tau, lambda moved: q**2 * moved / K, "independent clients, Assumption 5"),
-        "c1.t0",
-        "eq47.corrected",
-    ),
-    "eq63": proof(probabilities),
-    "eq64.corrected": proof(
-        within_a_round(
-            tau,
-            lambda moved: claimed("eq63").value.subs(v_spread, N * moved),
-            "no further from their mean than from wbar_{t0}",
-        ),
-        "eq63",
-        "eq47.corrected",
-    ),
-    "lemma6": proof(chained("eq61", ("eq62", A_bin), ("eq64", A_2)), "eq61", "eq62", "eq64"),
-    "lemma6.corrected": proof(
-        chained("eq61", ("eq62.corrected", A_bin), ("eq64.corrected", A_2)),
-        "eq61",
-        "eq62.corrected",
-        "eq64.corrected",
-    ),
-    "thm2": proof(decreasing("eq57", "eq59", "lemma3", "lemma6"), "eq57", "eq27", "eq59", "lemma3", "lemma6"),
-    "thm2.corrected": proof(decreasing("eq57.corrected", "eq59"), "eq57.corrected", "eq27", "eq59"),
-    "thm2.from_start": proof(decreasing_from_start("eq57.corrected"), "eq57.corrected"),
-    "lemma7": proof(chained("eq75", ("eq82", F_v)), "eq75", "eq82"),
-    "eq70": proof(dropped, "lemma7"),
-    "eq71": proof(descended("lemma2", "lemma3", "lemma6"), "eq70", "lemma2", "lemma3", "lemma6"),
-    "eq71.corrected": proof(
-        descended("lemma2.corrected", "lemma3.corrected", "lemma6.corrected"),
-        "eq70",
-        "lemma2.corrected",
-        "lemma3.corrected",
-        "lemma6.corrected",
-    ),
-    "eq72": proof(telescoped("eq71"), "eq71"),
-    "eq72.corrected": proof(telescoped("eq71.corrected"), "eq71.corrected"),
-    "eq73": proof(tuned("eq72"), "eq72"),
-    "thm3": proof(weaker("eq73"), "eq73"),
-    "thm3.corrected": proof(tuned("eq72.corrected"), "eq72.corrected"),
-    "eq75": proof(smooth75, "eq74", "lemma5"),
-    "eq77": proof(polarisation77),
-    "eq78": proof(no_more(L**2 * spread_x + noise_sq, "the noise has mean 0; Jensen, and Lipschitz gradients")),
-    "eq79": proof(inner79, "eq77", "eq78"),
-    "eq80": proof(step80, "eq76", "eq79"),
-    "eq81": proof(same(gbar_sq + noise_sq, "the noise has mean 0")),
-    "eq82": proof(step82, "eq80", "eq81"),
+def thm3(p: Argument) -> None:
+    """(16) is (73), T = R tau."""
+    p.conclude(p.claim("eq73", {T: p.read(T)}))
+
+
+_OURS = ("lemma1", "lemma2.corrected", "lemma3.corrected")
+PROOFS: dict[str, Proof] = {
+    "lemma1": rewritten("eq31", "eq42"),
+    "lemma2": rewritten("eq44"),
+    "lemma2.corrected": rewritten("eq44.corrected"),
+    "lemma3": rewritten("eq45", "eq46", "eq48"),
+    "lemma3.corrected": rewritten("eq45", "eq46.corrected", "eq48.corrected"),
+    "lemma4": rewritten("eq50"),
+    "lemma4.corrected": rewritten("eq50.corrected"),
+    "eq24": eq24,
+    "eq25": rewritten("eq24", "lemma1", "lemma2", "lemma3", "lemma4"),
+    "eq25.corrected": rewritten("eq24", *_OURS, "lemma4.corrected"),
+    "eq27": decided,
+    "eq28": eq28,
+    "eq29.choice": decided,
+    "eq29": decided,
+    "eq30": eq30,
+    "thm1": decreasing("eq25", "eq30", "lemma3", "lemma4"),
+    "thm1.corrected": decreasing("eq25.corrected", "eq30"),
+    "thm1.from_start": decreasing_from_start("eq25.corrected"),
+    "eq31": eq31,
+    "eq32": eq32,
+    "eq33": eq33,
+    "eq34": eq34,
+    "eq35": eq35,
+    "eq36": eq36,
+    "eq37": eq37,
+    "eq38": eq38,
+    "eq38.corrected": eq38,
+    "eq39": eq39,
+    "eq40": eq40,
+    "eq41": eq41,
+    "eq41.corrected": eq41,
+    "eq42": eq42("eq38", "eq41"),
+    "eq44.corrected": eq44,
+    "eq45": eq45,
+    "eq46.corrected": eq46,
+    "eq47.corrected": eq47,
+    "eq48.corrected": eq48,
+    "eq50.corrected": eq50,
+    "lemma5": lemma5,
+    "eq56": eq56,
+    "eq57": eq57("lemma1", "lemma2", "lemma3", "lemma6"),
+    "eq57.corrected": eq57(*_OURS, "lemma6.corrected"),
+    "eq59": eq30,
+    "eq61": eq61,
+    "eq62.corrected": eq62,
+    "eq63": eq63,
+    "eq64.corrected": eq64,
+    "lemma6": lemma6("eq62", "eq64"),
+    "lemma6.corrected": lemma6("eq62.corrected", "eq64.corrected"),
+    "thm2": decreasing("eq57", "eq59", "lemma3", "lemma6"),
+    "thm2.corrected": decreasing("eq57.corrected", "eq59"),
+    "thm2.from_start": decreasing_from_start("eq57.corrected"),
+    "eq74": eq74,
+    "eq75": eq75,
+    "eq76": eq76,
+    "eq77": eq77,
+    "eq78": eq78,
+    "eq78.corrected": eq78,
+    "eq79": eq79("eq78"),
+    "eq79.corrected": eq79("eq78.corrected"),
+    "eq80": eq80("eq79"),
+    "eq80.corrected": eq80("eq79.corrected"),
+    "eq81": eq81,
+    "eq82": rewritten("eq80", "eq81"),
+    "eq82.corrected": rewritten("eq80.corrected", "eq81"),
+    "lemma7": rewritten("eq75", "eq82"),
+    "lemma7.corrected": rewritten("eq75", "eq82.corrected"),
+    "eq70": eq70("lemma7"),
+    "eq70.corrected": eq70("lemma7.corrected"),
+    "eq71": eq71("eq70", "lemma2", "lemma3", "lemma6"),
+    "eq71.corrected": eq71("eq70.corrected", "lemma2.corrected", "lemma3.corrected", "lemma6.corrected"),
+    "eq72": eq72("eq71"),
+    "eq72.corrected": eq72("eq71.corrected"),
+    "eq73": eq73("eq72"),
+    "thm3": thm3,
+    "thm3.corrected": eq73("eq72.corrected"),
 }
 
 # Our proofs of statements whose printed proof breaks
-REPAIRS: Mapping[str, Proof] = {
-    "eq42": proof(total42("eq38.corrected", "eq41.corrected"), "eq38.corrected", "eq41.corrected")
-}
+REPAIRS: dict[str, Proof] = {"eq42": eq42("eq38.corrected", "eq41.corrected")}
+
+
+def evidence() -> Iterator[Evidence]:
+    """Every proof as evidence."""
+    for name, proof in PROOFS.items():
+        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbat")
+    for name, proof in REPAIRS.items():
+        yield as_evidence(name, "repair", proof, LANGUAGE, "fedbat")

@@ -96,6 +96,7 @@ from theory.fedbat.paper import (
 from theory.fedbat.setting import E, binarised, bounded, noisy, smooth, strongly_convex
 from theory.fedbat.theorems import B_full, alone, divergence, shift
 from theory.notation import Grad, Inner, Norm, Value
+from theory.properties import Property
 from theory.statement import Condition, Relations, Words, at_most, equal_to, implied
 
 _half = Rational(1, 2)
@@ -124,7 +125,7 @@ fedbat.say(
     ),
     rests_on=["c1.sync", "setting_theory"],
 )
-fedbat.say(
+virtual = fedbat.say(
     "definition",
     "c1.virtual",
     "Appendix C.1",
@@ -139,7 +140,9 @@ fedbat.say(
         "and E g_t = gbar_t",
     ),
     rests_on=["c1.update"],
+    gives={Property.UNBIASED: ()},
 )
+fedbat.background = (*fedbat.background, virtual)
 fedbat.say(
     "inequality",
     "c1.t0",
@@ -217,7 +220,6 @@ fedbat.say(
     "eq24",
     "Appendix C.3, (24)",
     equal_to(Delta_next, jump=jump_sq, step=v_dist),
-    assumes=[binarised],
     rests_on=["c1.t0"],
     note="That E wbar_{t+1} = E vbar_{t+1} alone would not do: given vbar_{t+1}, it is meant.",
 )
@@ -244,6 +246,14 @@ fedbat.say(
     ),
 )
 eta_of = beta / (t + gamma)
+recursion = fedbat.say(
+    "assumption",
+    "eq27.recursion",
+    "Appendix C.3, (27), first line",
+    at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
+    when=[implied(t >= 1, "from t = 1 on")],
+    note="What the induction supposes: the recursion (25), or (57), for every t >= 1, with the B of either.",
+)
 fedbat.say(
     "step",
     "eq27",
@@ -327,9 +337,11 @@ fedbat.say(
     at_most(
         gap_t, noise=kappa / (gamma + t) * (2 * B / mu), start=kappa / (gamma + t) * (mu * (gamma + 1) / 2 * Delta_1)
     ),
-    when=[implied(t >= 1, "t >= 1")],
-    where={kappa: L / mu, beta: 2 / mu},
+    when=[implied(t >= 1, "t >= 1"), curved],
+    where={kappa: L / mu, beta: 2 / mu, gamma: shift, eta_t: 2 / (mu * (gamma + t))},
+    assumes=[smooth, recursion],
     rests_on=["eq28", "eq29"],
+    note="With the beta and the gamma of (29); for any B of which the recursion holds.",
 )
 
 # ---------------------------------------------------------------------------------------- C.4, the proof of Lemma 1
@@ -339,7 +351,6 @@ fedbat.say(
     "eq31",
     "Appendix C.4, (31)",
     equal_to(v_dist, step=A_1, noise=eta_t**2 * noise_sq),
-    assumes=[noisy],
     rests_on=["c1.virtual"],
 )
 fedbat.say(
@@ -588,4 +599,4 @@ fedbat.say(
     also=[Relations((Eq(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
 )
 
-__all__ = ["curved", "eta_of", "rounds", "shares", "slow", "small"]
+__all__ = ["curved", "eta_of", "recursion", "rounds", "shares", "slow", "small"]

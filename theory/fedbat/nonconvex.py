@@ -48,7 +48,7 @@ from theory.fedbat.paper import (
     x_k,
 )
 from theory.fedbat.setting import binarised, bounded, noisy, smooth
-from theory.fedbat.theorems import chosen, divergence, sampled
+from theory.fedbat.theorems import balanced, chosen, divergence, sampled
 from theory.notation import Grad, Inner, Norm, Value
 from theory.statement import Relations, at_most, equal_to, implied
 
@@ -93,7 +93,7 @@ fedbat.say(
     "lemma7",
     "Appendix E.2, Lemma 7, (69)",
     at_most(F_bar_next, **_lemma7),
-    assumes=[smooth, noisy],
+    assumes=[smooth, noisy, balanced],
     rests_on=["eq75", "eq82"],
     note="No condition on the learning rate.  Assumption 1 is read as its formula stands, from above only.",
 )
@@ -103,7 +103,7 @@ fedbat.say(
     "Appendix E.3, (70)",
     at_most(F_bar_next, **{name: value for name, value in _lemma7.items() if name != "local_gradients"}),
     when=[implied(eta <= 1 / L, "eta = 1/(L sqrt(T))")],
-    assumes=[smooth, noisy],
+    assumes=[smooth, noisy, balanced],
     rests_on=["lemma7"],
     also=[Relations((Le((L * eta**2 - eta) / 2, 0),), "that the term is not positive")],
 )
@@ -120,7 +120,7 @@ fedbat.say(
     at_most(F_bar_next, before=F_bar, gradient=-eta / 2 * grad_sq, **_rest71),
     when=[implied(eta <= 1 / L, "eta = 1/(L sqrt(T))"), *chosen],
     where=_constant,
-    assumes=[smooth, noisy, bounded, binarised],
+    assumes=[smooth, noisy, bounded, binarised, balanced],
     rests_on=["eq70", "lemma2", "lemma3", "lemma6"],
     note="eta_t stands for eta in the last term.",
 )
@@ -131,7 +131,7 @@ fedbat.say(
     at_most(eta / 2 * avg_step_grad_sq, telescoped=(F_0 - F_T) / T, **_rest71),
     when=[implied(eta <= 1 / L, "eta = 1/(L sqrt(T))"), *chosen],
     where=_constant,
-    assumes=[smooth, noisy, bounded, binarised],
+    assumes=[smooth, noisy, bounded, binarised, balanced],
     rests_on=["eq71"],
     note="eta_t stands for eta in the last term; F(w_T) is printed without its expectation.",
 )
@@ -147,7 +147,7 @@ fedbat.say(
     ),
     when=chosen,
     where=_step,
-    assumes=[smooth, noisy, bounded, binarised],
+    assumes=[smooth, noisy, bounded, binarised, balanced],
     rests_on=["eq72"],
     note="F(w_T) >= F* would do: Gamma is not needed.",
 )
@@ -172,7 +172,7 @@ fedbat.say(
     "eq75",
     "Appendix E.4, (75)",
     at_most(F_bar_next, step=F_v, jump=L / 2 * jump_sq),
-    assumes=[smooth],
+    assumes=[smooth, balanced],
     rests_on=["eq74", "lemma5"],
 )
 fedbat.say(
@@ -239,7 +239,6 @@ fedbat.say(
     "eq81",
     "Appendix E.4, (81)",
     equal_to(g_sq, mean=gbar_sq, noise=noise_sq),
-    assumes=[noisy],
     rests_on=["c1.virtual"],
 )
 fedbat.say(

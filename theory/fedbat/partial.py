@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sympy import Eq, IndexedBase, Le, Sum
 
-from theory.fedbat.lemmas import curved, slow, small
+from theory.fedbat.lemmas import curved, recursion, slow, small
 from theory.fedbat.paper import (
     A_2,
     A_1_parts,
@@ -20,6 +20,7 @@ from theory.fedbat.paper import (
     N,
     R,
     S_m,
+    beta,
     eta_later,
     eta_t,
     g_k,
@@ -49,7 +50,7 @@ from theory.fedbat.paper import (
     x_k,
 )
 from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
-from theory.fedbat.theorems import B_partial, chosen, divergence, sampled
+from theory.fedbat.theorems import B_partial, balanced, chosen, divergence, sampled, shift
 from theory.notation import Value
 from theory.statement import Relations, Words, at_most, equal_to, implied
 
@@ -98,6 +99,7 @@ fedbat.say(
     "Appendix D.2, Lemma 5, (54), (60)",
     Relations((Eq(w_mean, v_mean),)),
     when=chosen,
+    assumes=[balanced],
     rests_on=["d1.update", "setting_theory"],
 )
 fedbat.say(
@@ -106,7 +108,7 @@ fedbat.say(
     "Appendix D.2, Lemma 6, (55), (65)",
     at_most(jump_sq, gradients=4 * eta_t**2 * sampled),
     when=[*constant, *chosen],
-    assumes=[bounded, binarised],
+    assumes=[bounded, binarised, balanced],
     rests_on=["eq61", "eq62", "eq64"],
     note="eta_t <= eta_{t+tau} is printed, where Lemmas 3 and 4 have eta_t <= 2 eta_{t+tau}: with a non-increasing learning "
     "rate it says that it is constant.",
@@ -117,6 +119,7 @@ fedbat.say(
     "Appendix D.3, (56)",
     equal_to(Delta_next, jump=jump_sq, step=v_dist),
     when=chosen,
+    assumes=[balanced],
     rests_on=["lemma5"],
 )
 fedbat.say(
@@ -126,7 +129,7 @@ fedbat.say(
     at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
     when=[small, curved, *slow, *chosen],
     where={B: B_partial},
-    assumes=[smooth, strongly_convex, noisy, bounded, binarised],
+    assumes=[smooth, strongly_convex, noisy, bounded, binarised, balanced],
     rests_on=["eq56", "lemma1", "lemma2", "lemma3", "lemma6", "eq58"],
 )
 fedbat.say(
@@ -144,10 +147,12 @@ fedbat.say(
     at_most(
         gap_t, noise=kappa / (gamma + t) * (2 * B / mu), start=kappa / (gamma + t) * (mu * (gamma + 1) / 2 * Delta_1)
     ),
-    when=[implied(t >= 1, "t >= 1")],
-    where={kappa: L / mu},
+    when=[implied(t >= 1, "t >= 1"), curved],
+    where={kappa: L / mu, beta: 2 / mu, gamma: shift, eta_t: 2 / (mu * (gamma + t))},
+    assumes=[smooth, recursion],
     rests_on=["eq57", "eq28", "eq29"],
-    note="The start is printed without an expectation; w_1 is random.  (28) is the middle of the line.",
+    note="The start is printed without an expectation; w_1 is random.  (28) is the middle of the line.  For any B of which "
+    "the recursion holds; beta is that of the process that it follows.",
 )
 fedbat.say(
     "step",
@@ -163,7 +168,7 @@ fedbat.say(
     "Appendix D.4, (62)",
     at_most(A_bin, gradients=4 * q**2 * eta_t**2 * tau**2 * G**2 / K),
     when=[*constant, *chosen],
-    assumes=[bounded, binarised],
+    assumes=[bounded, binarised, balanced],
     rests_on=["eq50"],
     also=[Relations((Eq(A_bin, A_1_parts), Le(A_1_parts, 4 * q**2 * eta_t**2 * tau**2 * G**2 / K)), "in between")],
     note="The sum in between runs over a random set; its expectation is meant.",
@@ -174,6 +179,7 @@ fedbat.say(
     "Appendix D.4, (63)",
     equal_to(A_2, spread=(N - K) / (K * N * (N - 1)) * v_spread),
     when=chosen,
+    assumes=[balanced],
     rests_on=["d1.update"],
 )
 fedbat.say(
@@ -182,7 +188,7 @@ fedbat.say(
     "Appendix D.4, (64)",
     at_most(A_2, gradients=(N - K) / (K * (N - 1)) * 4 * eta_t**2 * tau**2 * G**2),
     when=[*constant, *chosen],
-    assumes=[bounded],
+    assumes=[bounded, balanced],
     rests_on=["eq63", "eq50"],
 )
 

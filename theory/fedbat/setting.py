@@ -74,6 +74,7 @@ from theory.fedbat.paper import (
     zeta,
 )
 from theory.notation import Expectation, Grad, Inner, Norm, Value
+from theory.properties import Property
 from theory.statement import NUMBER, Listing, Relations, Words, X, equal_to, implied
 
 E = Expectation
@@ -84,7 +85,7 @@ _update = IndexedBase("m_i", real=True)
 
 # ------------------------------------------------------------------------------- Section 2: objective and aggregation
 
-fedbat.say(
+objective = fedbat.say(
     "definition",
     "eq1",
     "Section 2, (1)",
@@ -92,6 +93,7 @@ fedbat.say(
         (Eq(Value(F_fun, w), Sum(_p[k] * Value(_F[k], w), (k, 1, N))), Eq(Sum(_p[k], (k, 1, N)), 1)),
         "the objective, p_k client k's share of the data",
     ),
+    gives={Property.WEIGHTS: ()},
 )
 fedbat.say(
     "definition",
@@ -275,7 +277,7 @@ fedbat.say(
 
 # ------------------------------------------------------------------------------------------- Section 4: assumptions
 
-fedbat.say(
+unbiased = fedbat.say(
     "setting",
     "setting_theory",
     "Section 4",
@@ -284,8 +286,9 @@ fedbat.say(
         "no warm-up, phi = 0, and alpha = ||m||_inf in each step, to ensure the unbiased property of S",
     ),
     rests_on=["eq6"],
+    gives={Property.UNBIASED_BINARISATION: ()},
 )
-fedbat.say(
+minima = fedbat.say(
     "definition",
     "def.Gamma",
     "Section 4, notations",
@@ -293,7 +296,10 @@ fedbat.say(
         (Eq(Gamma, F_star - Sum(_p[k] * _F_star[k], (k, 1, N))), Ge(F_star, Sum(_p[k] * _F_star[k], (k, 1, N)))),
         "the heterogeneity of the data; (41) uses that it is not negative",
     ),
+    note="F* and F_k* are the minimum values of F and F_k.",
+    gives={Property.BOUNDED_BELOW: (), Property.CLIENTS_BOUNDED_BELOW: (), Property.MINIMISER: ()},
 )
+fedbat.background = (objective, unbiased, minima)
 
 _taylor = Value(F_k, w) + Inner(u - w, Grad(F_k, w))
 smooth = fedbat.say(
@@ -303,6 +309,7 @@ smooth = fedbat.say(
     Relations((Le(Value(F_k, u), _taylor + L / 2 * Norm(u - w) ** 2),), "for w and v, every client"),
     note="The formula bounds F_k from above only; a gradient that is Lipschitz, which 'L-smooth' says, bounds it from "
     "below too.  (78) needs both, where F_k is not convex.",
+    gives={Property.SMOOTH_ABOVE: (L,)},
 )
 strongly_convex = fedbat.say(
     "assumption",
@@ -310,6 +317,7 @@ strongly_convex = fedbat.say(
     "Section 4, Assumption 2",
     Relations((Ge(Value(F_k, u), _taylor + mu / 2 * Norm(u - w) ** 2),), "for all w and v, every client"),
     note="Printed 'u-strongly convex'.",
+    gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 noisy = fedbat.say(
     "assumption",
@@ -317,12 +325,14 @@ noisy = fedbat.say(
     "Section 4, Assumption 3",
     Relations((Eq(E(g_w), Grad(F_k, w_k)), Le(E(Norm(g_w - Grad(F_k, w_k)) ** 2), sigma**2)), "for every client"),
     note="That the mean is the gradient is not printed: samples are drawn uniformly at random.",
+    gives={Property.VARIANCE_ELSEWHERE: (sigma,)},
 )
 bounded = fedbat.say(
     "assumption",
     "assump4",
     "Section 4, Assumption 4",
     Relations((Le(E(Norm(g_w) ** 2), G**2),), "for every client and t = 1, ..., T"),
+    gives={Property.BOUNDED_GRADIENT_ELSEWHERE: (G,)},
 )
 binarised = fedbat.say(
     "assumption",
@@ -330,6 +340,7 @@ binarised = fedbat.say(
     "Section 4, Assumption 5",
     Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x"),
     note="Called the variance, and used as one (C.1), but a first moment is printed.",
+    gives={Property.BINARISATION_FIRST_MOMENT: (q,)},
 )
 fedbat.say(
     "inequality",
@@ -368,11 +379,13 @@ lipschitz = fedbat.correct(
     "assump1",
     Relations((Le(Norm(Grad(F_k, u) - Grad(F_k, w)), L * Norm(u - w)),), "for all w and v, every client"),
     note="From both sides.",
+    gives={Property.SMOOTH: (L,)},
 )
 noisy_x = fedbat.correct(
     "assump3",
     Relations((Eq(E(g_k), Grad(F_k, x_k)), Le(E(Norm(g_k - Grad(F_k, x_k)) ** 2), sigma**2)), "for every client"),
     note="At the binarised parameters, where the algorithm takes its gradients; given all that was drawn before.",
+    gives={Property.UNBIASED: (), Property.VARIANCE: (sigma,)},
 )
 independent = fedbat.correct(
     "assump3",
@@ -380,11 +393,13 @@ independent = fedbat.correct(
     suffix="independent",
     note="Ours.  The paper lets every client sample from its own data and does not say that no two clients sample "
     "together.  What is used is the equality, which independent draws have; clients that all make the same error do not.",
+    gives={Property.INDEPENDENT_NOISE: ()},
 )
 bounded_x = fedbat.correct(
     "assump4",
     Relations((Le(E(Norm(g_k) ** 2), G**2),), "for every client and t = 0, ..., T-1"),
     note="At the binarised parameters, where the algorithm takes its gradients.",
+    gives={Property.BOUNDED_GRADIENT: (G,)},
 )
 binarised_sq_x = fedbat.correct(
     "assump5",
@@ -396,6 +411,7 @@ binarised_sq_x = fedbat.correct(
         "for every x; independent for any two clients",
     ),
     note="The second moment, which C.1 uses.  With alpha = ||x||_inf q = sqrt(d - 1).",
+    gives={Property.BINARISATION: (q,), Property.INDEPENDENT_COMPRESSORS: ()},
 )
 
 # ---------------------------------------------------------------------------- Sections 1, 5.1, A.2, B.1: baselines

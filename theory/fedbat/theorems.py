@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Le, Lt, Max, Symbol, sqrt
+from sympy import Eq, Le, Lt, Max, Symbol, sqrt
 from sympy.core.expr import Expr
 
 from theory.fedbat.paper import (
@@ -23,6 +23,7 @@ from theory.fedbat.paper import (
     gamma,
     gap_last,
     mu,
+    p_k,
     p_sq,
     paper as fedbat,
     q,
@@ -33,6 +34,7 @@ from theory.fedbat.paper import (
     x_sq,
 )
 from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
+from theory.properties import Property
 from theory.statement import NUMBER, Relations, Words, at_most, implied, order
 
 # What the constants are made of
@@ -47,6 +49,15 @@ curved = implied(mu <= L, "implied: Assumptions 1 and 2")
 shares = [implied(p_sq <= 1, "implied: shares of sum 1"), implied(N * p_sq >= 1, "implied: shares of sum 1")]
 chosen = [implied(K <= N, "implied: K of N clients"), implied(N >= 2, "implied: N - 1 divides")]
 strong = [smooth, strongly_convex, noisy, bounded, binarised]
+balanced = fedbat.say(
+    "assumption",
+    "balanced",
+    "Section 4, Theorem 2",
+    Relations((Eq(p_k, 1 / N),), "for every client; K of the N clients are randomly selected in every round"),
+    note="Printed in Theorem 2; Theorem 3 has 'the local dataset is balanced' and 'partial device participation'.  "
+    "'Randomly' is read as uniformly, without replacement, as (63) has it.",
+    gives={Property.EQUAL_WEIGHTS: (), Property.SAMPLING: ()},
+)
 
 
 def decreasing(B: Expr, start: Expr = (shift + 1) / 2 * mu * dist0_sq, g: Expr = shift) -> dict[str, Expr]:
@@ -77,7 +88,7 @@ fedbat.say(
     at_most(gap_last, **decreasing(B_partial)),
     when=[curved, *chosen],
     where=_step,
-    assumes=strong,
+    assumes=[*strong, balanced],
     rests_on=["lemma1", "lemma2", "lemma3", "lemma5", "lemma6", "eq27", "eq29.choice", "eq59"],
     note=f"p_1 = ... = p_N = 1/N.  {_first}",
 )
@@ -93,7 +104,7 @@ fedbat.say(
     ),
     when=chosen,
     where={T: R * tau, eta: 1 / (L * sqrt(T))},
-    assumes=[smooth, noisy, bounded, binarised],
+    assumes=[smooth, noisy, bounded, binarised, balanced],
     rests_on=["lemma2", "lemma3", "lemma6", "lemma7", "eq73"],
     note="The left side is printed with w_t, of which only every tau-th exists; proved, (73), is the one with wbar_t, which "
     "stands here.  'Balanced' is read as p_k = 1/N.",
@@ -118,6 +129,8 @@ fedbat.say(
     "remark2",
     "Section 4, Remark 2",
     order(gap_last, rate=1 / T),
+    when=[curved, *shares, *chosen],
+    assumes=[*strong, balanced],
     rests_on=["thm1", "thm2", "thm3"],
     also=[order(avg_step_grad_sq, fast=1 / T, slow=1 / sqrt(T))],
     reads={"gap_last": NUMBER, "avg_step_grad_sq": NUMBER},

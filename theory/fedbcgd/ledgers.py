@@ -175,7 +175,7 @@ def averaged(p: Argument, name: str, fact: Fact, *others: Fact) -> None:
     """mu = 0: the rounds r = 0 ... R, all with the same weight, from the recursion of `name` at mu = 0."""
     recursion = at_zero(name)
     fact = with_gap_and_lag(p, fact, recursion.quantity, *others)
-    recursion = p.weakened(f"{name} at mu = 0", fact, recursion)
+    recursion = p.loosened(f"{name} at mu = 0", fact, recursion)
     mean = whole_run(p, recursion, gap_x, sympy.Integer(1), R + 1)
     p.conclude(p.average(mean, gap_x, sympy.Integer(1)))
 
@@ -212,7 +212,7 @@ def nonconvex(p: Argument) -> None:
     rest = sympy.expand(fact.value)
     noise = sympy.expand(rest - sum(rest.coeff(one) * one for one in (gap, v_sq, grad_sq_x)))
     simpler = Fact(fact.quantity, "<=", gap + weight * v_sq - eta_tilde * grad_sq_x + noise)
-    simpler = p.weakened("the progress is at least eta_tilde", fact, simpler)
+    simpler = p.loosened("the progress is at least eta_tilde", fact, simpler)
     mean = whole_run(p, simpler, grad_sq_x, sympy.Integer(1), R)
     p.conclude(p.average(mean, grad_sq_x, sympy.Integer(1)))
 
@@ -222,7 +222,7 @@ def lemma18(p: Argument) -> None:
     part = sympy.Symbol("part", positive=True)
     square = p.claim("lemma11.nonconvex")
     simpler = Fact(G_sq, "<=", square.value + lag * (2 * T**2 - sympy.expand(square.value.coeff(lag))))
-    simpler = p.weakened("the spread of a sample's mean is at most 1", square, simpler)
+    simpler = p.loosened("the spread of a sample's mean is at most 1", square, simpler)
     dimensionless(p, {lam: 1 - 1 / alpha, K: part * M}, {part: K / M})
     quantity = sympy.expand(p.read(p.goal().quantity))
     fact = p.put(p.claim("thm1.step55"), rounds.gradients_inner(p, FEDBCGD_PLUS))
@@ -271,7 +271,7 @@ def discounted(p: Argument) -> None:
     share_ = eta**2 / (1 - lam)
     before = p.by_hand("the rounds before, by induction", v_sq, "<=", share_ * G_discounted)
     after = Fact(v_next_sq, "<=", share_ * (lam * G_discounted + G_sq))
-    p.weakened("from round to round", p.put(p.claim("thm1.step59.corrected"), before), after)
+    p.loosened("from round to round", p.put(p.claim("thm1.step59.corrected"), before), after)
     moved = p.have("z^r - x^r = gamma v^r", zx_sq, "=", gamma**2 * v_sq)
     p.conclude(p.put(replace(moved, value=p.read(moved.value)), before))
 
@@ -336,7 +336,7 @@ def twice_heterogeneous(p: Argument) -> Fact:
     """The sum of the clients' squared gradients, as (65) has it: 2 M (G^2 + ||grad f||^2)."""
     exact = gradients_at_x(p)
     printed = Fact(grad_sq, "<=", 2 * M * (G**2 + grad_sq_x))
-    return p.weakened("(65)", exact, printed)
+    return p.loosened("(65)", exact, printed)
 
 
 def lemma15_printed(p: Argument) -> None:

@@ -273,15 +273,15 @@ LANGUAGE = Language(
     # x^{-1} = z^0 = x^0, where there is no momentum at the start
     start={dist_sq: d0, gap: F, gap_x_prev: F, v_sq: sympy.Integer(0), C_prev: C_0, lag: lag_0},
     average={gap_xbar: gap_x},
-    plain={avg_grad_sq: grad_sq_x, Psi_R: share},
-    earlier={
-        dist_next: dist_sq,
-        gap_x: gap_x_prev,
-        C_r: C_prev,
-        gap_next: gap,
-        v_next_sq: v_sq,
-        lag_next: lag,
-        state_next: state,
+    mean={avg_grad_sq: grad_sq_x, Psi_R: share},
+    following={
+        dist_sq: dist_next,
+        gap_x_prev: gap_x,
+        C_prev: C_r,
+        gap: gap_next,
+        v_sq: v_next_sq,
+        lag: lag_next,
+        state: state_next,
     },
     readings={
         "lemma6": {grad_sq: grad_sq_steps},

@@ -98,8 +98,6 @@ from theory.proofs.rules import (
     JENSEN_OVER,
     LIPSCHITZ,
     LIPSCHITZ_OF_MEAN,
-    MEAN_GRADIENT,
-    MEAN_VALUE,
     PART,
     PERTURBED,
     RENEWED,
@@ -109,6 +107,8 @@ from theory.proofs.rules import (
     SQUARE,
     STATIONARY,
     SUCCESSIVE,
+    SUM_GRADIENT,
+    SUM_VALUE,
     VARIANCE,
     YOUNG,
     Instance,
@@ -130,7 +130,7 @@ def times(factor: sympy.Expr, instances: Iterable[Instance]) -> tuple[Instance, 
 
 def mean_gradient(p: Argument, at: sympy.Expr, v: sympy.Expr) -> Instance:
     """<sum of grad f_i, v> = M <grad f, v> at a point."""
-    return p.by(MEAN_GRADIENT, A, _f_i, f, at, v)
+    return p.by(SUM_GRADIENT, A, _f_i, f, at, v)
 
 
 def heterogeneous(p: Argument) -> Fact:
@@ -147,7 +147,7 @@ def gradient_and_gap(p: Argument) -> Fact:
 def gradients_of_clients(p: Argument) -> Fact:
     """The clients' gradients at x against those at x*: cocoercive, and x* is stationary for their mean."""
     cocoercive = p.by(COCOERCIVE, _f_i, x_r, x_star).over(A)
-    gaps = (-1 * p.by(MEAN_VALUE, A, _f_i, f, x_r), p.by(MEAN_VALUE, A, _f_i, f, x_star))
+    gaps = (-1 * p.by(SUM_VALUE, A, _f_i, f, x_r), p.by(SUM_VALUE, A, _f_i, f, x_star))
     way = x_r - x_star
     linear = (mean_gradient(p, x_star, way), M * p.by(STATIONARY, f, x_star, way))
     because = times(2 * beta / M, (cocoercive, *gaps, *linear))
@@ -292,7 +292,7 @@ def virtual_inner(p: Argument, algorithm: str, way: sympy.Expr) -> tuple[Instanc
 def towards(p: Argument, start: sympy.Expr, target: sympy.Expr) -> tuple[Instance, ...]:
     """Lemma 1 for every client and step: <sum of grad f_i(y_i), start - target> against the gap between the two, over M."""
     lemma1 = 1 / M * p.by(PERTURBED, _f_i, ALL.point, target, start).over(I, A)
-    gaps = (T / M * p.by(MEAN_VALUE, A, _f_i, f, start), -T / M * p.by(MEAN_VALUE, A, _f_i, f, target))
+    gaps = (T / M * p.by(SUM_VALUE, A, _f_i, f, start), -T / M * p.by(SUM_VALUE, A, _f_i, f, target))
     return lemma1, *gaps
 
 

@@ -99,7 +99,7 @@ def rounds_from(source: str, *limits: sympy.Expr) -> Proof:
         value = claimed.value.subs(eta_tilde, ratio * eta_tilde)
         enough = [at_least(R, rounds_needed(part)) for part in summands(value) if R in part.free_symbols]
         simple = [one for one, step in zip(small, steps, strict=True) if not _has_root(step)]
-        fact = p.claim(source, under=[*simple, *enough])
+        fact = p.claim(source, {eta_tilde: ratio * eta_tilde}, under=[*simple, *enough])
         if fact.sign != "<=":
             p.fail("an error", f"{fact.quantity} {fact.sign} ... is no upper bound")
         needed: list[sympy.Expr] = []
@@ -157,7 +157,7 @@ def from_rate(source: str) -> Proof:
         bound = catalogue.find(f"fedbcgd.{source}")
         small = [c.relation for c in bound.when if eta_tilde in c.relation.free_symbols]
         ratio = bound.where[eta_tilde] / p.statement.where[eta_tilde]
-        p.source(source, under=[c.subs(eta_tilde, ratio * eta_tilde) for c in small])
+        p.source(source, {eta_tilde: ratio * eta_tilde}, under=[c.subs(eta_tilde, ratio * eta_tilde) for c in small])
         assert isinstance(bound.claim, Order)
         needed: list[sympy.Expr] = []
         for term in bound.claim.terms:

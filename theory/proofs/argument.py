@@ -47,6 +47,7 @@ from theory.statement import (
 Sign = Literal["<=", ">=", "="]
 Letters = Mapping[sympy.Expr, sympy.Expr]
 _NONE: Letters = {}
+_FEWER = 1_000_000  # elementary steps of z3 in the letters that it is not shown, which it rarely manages
 DECAY = sympy.Symbol("decay", positive=True)
 _FLIPPED: dict[Sign, Sign] = {"<=": ">=", ">=": "<=", "=": "="}
 
@@ -62,6 +63,12 @@ class Fact:
     sign: Sign
     value: sympy.Expr
     by: object = field(default=None, compare=False, repr=False)
+
+    @property
+    def relation(self) -> Relational:
+        """The same as a relation, as it stands."""
+        relations = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
+        return relations[self.sign](self.quantity, self.value, evaluate=False)
 
 
 # A property with a larger constant says more of these, and less of the others
@@ -79,8 +86,10 @@ class Language:
     start       quantity of a round -> its value at the first one
     average     gap of the weighted average of the iterates -> the gap of a round
     least       smallest over the rounds -> the quantity of a round
-    plain       plain mean over the rounds -> the quantity of a round
-    earlier     quantity of the next round -> the same a round earlier
+    mean        plain mean over the rounds -> the quantity of a round
+    following   quantity of a round, or of a local step -> the same a round, or a step, later
+    last        quantity of a round -> the same after the last round
+    definitions  id of a definition, without the paper's name -> what it says of letters that no statement binds
     readings    name of a statement -> a letter that it uses in another meaning -> the letter that stands for that
     """
 
@@ -90,8 +99,10 @@ class Language:
     start: Letters = field(default_factory=dict)
     average: Letters = field(default_factory=dict)
     least: Letters = field(default_factory=dict)
-    plain: Letters = field(default_factory=dict)
-    earlier: Letters = field(default_factory=dict)
+    mean: Letters = field(default_factory=dict)
+    following: Letters = field(default_factory=dict)
+    last: Letters = field(default_factory=dict)
+    definitions: Mapping[str, tuple[Boolean, ...]] = field(default_factory=dict)
     readings: Mapping[str, Letters] = field(default_factory=dict)
 
 
@@ -249,9 +260,13 @@ class Argument(Ledger):
                 if theirs != ours:
                     weaker = at_most(theirs, ours) if lower else at_least(theirs, ours)
                     self.require(f"{found.id}: '{needed}' with {theirs}", weaker)
+        if found.kind == "assumption" and not found.gives and found.id not in self.statement.assumes:
+            self.fail(found.id, f"is supposed there, and {self.statement.id} does not suppose it")
         for supposed in map(catalogue.find, found.assumes):
             if not supposed.gives:
                 self._suppose(found, supposed, at, given)
+        for letter in [s for s in found.where if s in self.statement.where and s not in at]:
+            self.equal(f"{found.id}: what {letter} is", self._inward(letter, found, at), self.read(letter))
         for letter, value in at.items():
             self._in_domain(found, letter, value, under)
         for condition in found.when:
@@ -265,8 +280,9 @@ class Argument(Ledger):
         name = supposed.id.removeprefix(f"{supposed.paper}.")
         if name in given:
             self._derived(given[name])
+            defined = replace(supposed, where={**source.where, **supposed.where})
             for part in facts(supposed):
-                sides = (self._inward(e, supposed, at) for e in (part.quantity, part.value))
+                sides = (self._inward(e, defined, at) for e in (part.quantity, part.value))
                 quantity, value = sides
                 self.compare(f"{source.id}: {supposed.id}", given[name], Fact(quantity, part.sign, value))
         elif supposed.id not in self.statement.assumes:
@@ -320,9 +336,21 @@ class Argument(Ledger):
         assert isinstance(found.claim, Relations)
         return found.claim.relations[part]
 
+    def definition(self, name: str, part: int = 0) -> Relational:
+        """A relation that a definition of the paper names, such as a condition on step sizes."""
+        found = catalogue.find(f"{self.statement.paper}.{name}")
+        self._record("definition", found.id)
+        if found.kind != "definition":
+            self.fail(found.id, "it is no definition")
+        assert isinstance(found.claim, Relations)
+        return found.claim.relations[part]
+
     def follow(self, algorithm: str) -> Letters:
-        """What an algorithm makes of the vectors of a round."""
-        self._record("algorithm", f"{self.statement.paper}.{algorithm}")
+        """What an algorithm makes of the vectors of a round, once what it provides is seen to be assumed."""
+        found = f"{self.statement.paper}.{algorithm}"
+        self._record("algorithm", found)
+        for provided in catalogue.find(found).gives:
+            self._constants(f"the algorithm {found}", provided)
         return self.language.algorithms[algorithm]
 
     def made(
@@ -334,17 +362,40 @@ class Argument(Ledger):
             slack = family.sum(sympy.expand(slack))
         return Instance(algorithm, spread_out(slack), equality=True)
 
+    def letters_of(self, name: str) -> tuple[Boolean, ...]:
+        """What a definition says of letters that no statement binds, such as the step at which a round began."""
+        self._record("definition", f"{self.statement.paper}.{name}")
+        said = self.language.definitions[name]
+        self.conditions = [*self.conditions, *said]
+        return said
+
+    def given(self, quantity: sympy.Expr) -> Fact:
+        """What a condition of the statement says of a quantity."""
+        for condition in self.conditions:
+            if isinstance(condition, sympy.Le | sympy.Ge) and quantity in condition.args:
+                sign: Sign = "<=" if condition.lts == quantity else ">="
+                return self._fact(quantity, sign, condition.gts if sign == "<=" else condition.lts)
+        self.fail(f"the condition on {quantity}", f"{self.statement.id} has none")
+        return self._fact(quantity, "=", quantity)
+
     # Steps
 
     def have(
-        self, name: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *because: Instance, after: Letters = _NONE
+        self,
+        name: str,
+        quantity: sympy.Expr,
+        sign: Sign,
+        value: sympy.Expr,
+        *because: Instance,
+        after: Letters = _NONE,
+        under: Sequence[Boolean] = (),
     ) -> Fact:
         """A fact about quantities: as forms, its slack is the sum of the instances, exactly.
 
         after  what an algorithm makes of vectors that the quantities' meanings contain
+        under  what earlier steps have shown, for the signs of the factors
         """
-
-        self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after)
+        self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after, under)
         return self._fact(quantity, sign, value)
 
     def _fact(self, quantity: sympy.Expr, sign: Sign, value: sympy.Expr) -> Fact:
@@ -375,6 +426,7 @@ class Argument(Ledger):
         right: sympy.Expr,
         because: Sequence[Instance],
         after: Letters = _NONE,
+        under: Sequence[Boolean] = (),
     ) -> None:
         """The slack of a relation between forms is the sum of the instances, exactly."""
 
@@ -388,9 +440,33 @@ class Argument(Ledger):
                 if sign == "=":
                     self.fail(name, f"an equality does not follow from '{one.rule}', which is an inequality")
                 if not one.times.is_nonnegative:
-                    self.require(f"{name}: '{one.rule}' is taken with a factor >= 0", at_least(one.times, 0))
+                    self.require(f"{name}: '{one.rule}' is taken with a factor >= 0", at_least(one.times, 0), *under)
         rest = spread_out(slack - sympy.Add(*(form(one.times * one.slack) for one in because)))
         self.step(name, lambda: _vanishes(rest))
+
+    def every(self, fact: Fact) -> Instance:
+        """A fact as an instance: what it says of any client, step or round, to be added up over them."""
+        self._derived(fact)
+        slack = fact.quantity - fact.value if fact.sign == ">=" else fact.value - fact.quantity
+        return Instance(f"bound on {fact.quantity}", self.meaning(slack), fact.sign == "=")
+
+    def relaxed(self, name: str, fact: Fact, value: sympy.Expr) -> Fact:
+        """An upper bound replaced by a value that is no smaller, amount by amount."""
+        if fact.sign == ">=":
+            self.fail(name, f"{fact.quantity} is bounded from below")
+        derived, looser = spread_out(fact.value), spread_out(value)
+        self.at_most(name, derived, looser, self._amounts(derived, looser), measured=False)
+        self._derived(fact)
+        return self._fact(fact.quantity, "<=", looser)
+
+    def added(self, one: Fact, other: Fact, times: sympy.Expr = sympy.S.One) -> Fact:
+        """A fact, and `times` >= 0 another of the same direction."""
+        more = self.scaled(other, times)
+        self._derived(one)
+        sign = more.sign if one.sign == "=" else one.sign
+        if more.sign not in (sign, "="):
+            self.fail(f"{one.quantity} and {other.quantity}", f"bounded by {one.sign} and by {other.sign}")
+        return self._fact(spread_out(one.quantity + more.quantity), sign, spread_out(one.value + more.value))
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
         """An expression as a form: every quantity replaced by what it stands for."""
@@ -427,8 +503,8 @@ class Argument(Ledger):
         return atoms.pop()
 
     def scaled(self, fact: Fact, factor: sympy.Expr) -> Fact:
-        """Both sides times a factor >= 0."""
-        if not factor.is_nonnegative:
+        """Both sides times a factor, which is >= 0 for an inequality."""
+        if fact.sign != "=" and not factor.is_nonnegative:
             self.require(f"{factor} >= 0", at_least(factor, 0))
         self._derived(fact)
         return self._fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value))
@@ -437,6 +513,41 @@ class Argument(Ledger):
         """The same amount added to both sides."""
         self._derived(fact)
         return self._fact(fact.quantity + by, fact.sign, fact.value + by)
+
+    def weakened(self, fact: Fact, sign: Sign) -> Fact:
+        """An equality as an inequality."""
+        if fact.sign not in ("=", sign):
+            self.fail(f"{fact.quantity} {sign} ...", f"what is derived says {fact.sign}")
+        return replace(fact, sign=sign)
+
+    def chained(self, *links: Fact) -> Fact:
+        """a <= b, b <= c, ... as a <= the last: each is about the value of the one before."""
+        self._derived(*links)
+        whole = links[0]
+        for link in links[1:]:
+            self.equal(f"the next line is about {whole.value}", whole.value, link.quantity)
+            if "=" not in (whole.sign, link.sign) and whole.sign != link.sign:
+                self.fail("a chain of lines", f"{whole.sign} is followed by {link.sign}")
+            whole = self._fact(whole.quantity, link.sign if whole.sign == "=" else whole.sign, link.value)
+        return whole
+
+    def as_rule(self, name: str, fact: Fact, forms: Letters) -> Instance:
+        """A fact about one client, at any of them: what its quantities are there, as forms; `name` says whose it is."""
+        self._derived(fact)
+        left, right = (spread_out(e.subs(dict(forms), simultaneous=True)) for e in (fact.quantity, fact.value))
+        return Instance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=")
+
+    def largest(self, letter: sympy.Symbol, maximum: sympy.Expr) -> None:
+        """A letter for a maximum, here and in the claim: it is at least each of what it is the maximum of."""
+        if not isinstance(maximum, sympy.Max):
+            self.fail(f"{letter}", f"{maximum} is no maximum")
+            return
+        if letter.is_positive and not any(each.is_positive for each in maximum.args):
+            self.fail(f"{letter}", f"{maximum} need not be positive")
+        if letter.is_nonnegative and not any(each.is_nonnegative for each in maximum.args):
+            self.fail(f"{letter}", f"{maximum} may be negative")
+        self._names |= {maximum: letter, 1 / maximum: 1 / letter}
+        self.conditions = [*self.conditions, *(at_least(letter, each) for each in maximum.args)]
 
     def named(self, **expressions: sympy.Expr) -> list[sympy.Symbol]:
         """Positive letters for expressions that polynomial arithmetic cannot read, here and in the claim."""
@@ -457,6 +568,14 @@ class Argument(Ledger):
         self.goals = [_at(goal, self._case) for goal in goals]
         self._covered(f"{count} = 1", one)
         self.conditions, self.goals, self.properties, self._case = conditions, goals, properties, {}
+
+    def fixing(self, letters: Letters, given: Sequence[Boolean], proof: Callable[[], None]) -> None:
+        """A proof with letters at these values, as an order hides constants, and under other conditions than its own."""
+        before = self.conditions, self._case
+        self._case = {**self._case, **letters}
+        self.conditions = [c for c in (self.read(c) for c in given) if c != sympy.true]
+        proof()
+        self.conditions, self._case = before
 
     def split_zero(self, amount: sympy.Expr, some: Callable[[], None], none: Callable[[], None]) -> None:
         """A proof by cases for an amount >= 0: it is positive, or it is zero."""
@@ -518,16 +637,17 @@ class Argument(Ledger):
         kept = [factor for factor in sympy.Mul.make_args(rest) if not factor.is_positive]
         return e.func(sympy.Mul(*kept), 0, evaluate=False)
 
-    def decided(self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean]) -> Decision:
+    def by_z3(self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean]) -> Decision:
         """By z3; first in other letters, without hypotheses that have roots in them: what follows so, follows."""
         if self._view:
             claims = [claim] if isinstance(claim, Boolean) else list(claim)
             seen = [self.in_view(c) for c in given]
             rational = [c for c in seen if all(power.exp.is_integer for power in c.atoms(sympy.Pow))]
-            found = super().decided(rational, [self.in_view(c) for c in claims])
+            found = super().by_z3(rational, [self.in_view(c) for c in claims])
             if found.status is Status.PROVED:
                 return found
-        return super().decided(given, claim)
+            return decide(given, claim, effort=_FEWER)
+        return super().by_z3(given, claim)
 
     def speaks_of(self, name: str, letter: sympy.Symbol) -> bool:
         """Whether a statement's claim contains a letter."""
@@ -550,7 +670,7 @@ class Argument(Ledger):
         """
         goal = self.goals[0]
         about = sympy.Integer(0) if isinstance(goal, Rates) else goal.quantity
-        means = {*self.language.average, *self.language.least, *self.language.plain}
+        means = {*self.language.average, *self.language.least, *self.language.mean}
         quantity = next(iter(about.free_symbols & means), None)
         if quantity is None:
             self.fail("the mean over the rounds", f"{about} is no mean over rounds")
@@ -558,8 +678,8 @@ class Argument(Ledger):
         if self.language.least.get(quantity) == of:
             self._record("rule", "the smallest is at most the mean")
             return replace(mean, quantity=quantity)
-        if self.language.plain.get(quantity) == of:
-            self.equal("the plain mean over the rounds", weight, sympy.Integer(1))
+        if self.language.mean.get(quantity) == of:
+            self.equal("the mean over the rounds: equal weights", weight, sympy.Integer(1))
             return replace(mean, quantity=quantity)
         if self.language.average.get(quantity) != of:
             self.fail("the mean over the rounds", f"{quantity} is not made of {of}")
@@ -597,18 +717,39 @@ class Argument(Ledger):
             raise ValueError(f"{self.statement.id}: expected a bound or a relation, got {type(goal).__name__}")
         return goal
 
-    def weakened(self, name: str, fact: Fact, claimed: Fact) -> Fact:
+    def loosened(self, name: str, fact: Fact, claimed: Fact) -> Fact:
         """A fact that follows from another one, which says no less."""
         self._derived(fact)
         self.compare(name, fact, claimed)
         return self._fact(claimed.quantity, claimed.sign, claimed.value)
 
+    def established(self, part: int) -> Fact:
+        """One of several claims that this proof has concluded already, for the next."""
+        if part not in self._concluded:
+            self.fail("a premise", f"part {part + 1} of the claim is not concluded yet")
+        goal = self.goal(part)
+        return self._fact(self.read(goal.quantity), goal.sign, self.read(goal.value))
+
     def done(self, part: int = 0) -> None:
         """The claim (or one of several), as `goals` has it, is what the steps so far have decided."""
         self._concluded.add(part)
 
+    def decided(self, part: int, *given: Boolean) -> None:
+        """The claim (or one of several) is a relation between constants, which the conditions decide."""
+        goal = self.goal(part)
+        relation = Fact(self.read(goal.quantity), goal.sign, self.read(goal.value)).relation
+        if relation.has(sympy.zoo, sympy.nan):
+            self.fail(f"{goal.quantity} {goal.sign} {goal.value}", "it divides by zero")
+            return
+        self.require(f"{goal.quantity} {goal.sign} {goal.value}", relation, *given)
+        self.done(part)
+
     def compare(self, name: str, fact: Fact, claimed: Fact, measured: bool = False) -> None:
         """The second fact follows from the first; `measured` where the room in its constants is of interest."""
+        fact, claimed = (
+            Fact(one.quantity.xreplace(self._names), one.sign, one.value.xreplace(self._names))
+            for one in (fact, claimed)
+        )
         if fact.sign not in (claimed.sign, "="):
             self.fail(name, f"it says {claimed.sign}, what is derived says {fact.sign}")
             return
@@ -618,9 +759,10 @@ class Argument(Ledger):
             return
         if fact.sign != "=" and not factor.is_nonnegative:
             self.require(f"{name}: about {factor} times what is derived", at_least(factor, 0))
-        derived, value = spread_out(factor * fact.value), claimed.value
+        derived, value = factor * fact.value, claimed.value
         if claimed.sign == "<=":
-            derived, value = self._one_decay(name, derived, value)
+            derived, value = self._one_power(name, *self._one_decay(name, derived, value))
+        derived = spread_out(derived)
         if claimed.sign == "=":
             self.equal(name, derived, value)
         elif claimed.sign == "<=":
@@ -635,9 +777,31 @@ class Argument(Ledger):
             return derived, value
         for ours in mine:
             self.require(f"{name}: exponent", at_most(ours.args[0], theirs[0].args[0]))
-            coefficient = spread_out(derived).coeff(ours)
+            coefficient = spread_out(derived.xreplace({ours: DECAY})).coeff(DECAY)
             if not coefficient.is_nonnegative:
                 self.require(f"{name}: before the exponential", at_least(coefficient, 0))
+        return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY})
+
+    def _one_power(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+        """Both sides with the claimed power of a count as a letter: at least each derived one, whose base is no larger."""
+        mine, theirs = (
+            sorted((a for a in e.atoms(sympy.Pow) if a.exp.is_positive and a.exp.is_Symbol), key=str)
+            for e in (derived, value)
+        )
+        if not mine:
+            return derived, value
+        if len(theirs) != 1 or DECAY in value.free_symbols:
+            self.fail(name, f"{mine[0]} is not a power that the claim has")
+            return derived, value
+        for ours in mine:
+            if ours == theirs[0]:
+                continue
+            if ours.exp != theirs[0].exp:
+                self.fail(name, f"{ours} and {theirs[0]} have different exponents")
+            self.require(f"{name}: base of the power", [at_least(ours.base, 0), at_most(ours.base, theirs[0].base)])
+            coefficient = spread_out(derived.xreplace({ours: DECAY})).coeff(DECAY)
+            if not coefficient.is_nonnegative:
+                self.require(f"{name}: before the power", at_least(coefficient, 0))
         return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY})
 
     def _amounts(self, *expressions: sympy.Expr) -> list[sympy.Symbol]:

@@ -54,9 +54,9 @@ class Ledger:
 
     def require(self, name: str, claim: Boolean | Sequence[Boolean], *given: Boolean) -> None:
         """The claim follows from the conditions and what is given."""
-        self.step(name, lambda: self.decided([*self.conditions, *given], claim))
+        self.step(name, lambda: self.by_z3([*self.conditions, *given], claim))
 
-    def decided(self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean]) -> Decision:
+    def by_z3(self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean]) -> Decision:
         """By z3, as it is shown them."""
         return decide(given, claim)
 
@@ -130,7 +130,7 @@ class Ledger:
                 self._compared[str(monomial)] = mine, printed
 
     def _compare(self, claim: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) -> Decision:
-        decision = self.decided(self.conditions, claim)
+        decision = self.by_z3(self.conditions, claim)
         if decision.status is not Status.REFUTED:
             return decision
         return replace(decision, says=f"claimed {printed}, derived {mine}")

@@ -1,0 +1,274 @@
+"""What the quantities of the proofs stand for: squared norms and inner products of the vectors of one step.
+
+C runs over all clients with their weights p_k, Q with the squares of the weights, A over all N clients one by one, P over
+the K sampled ones.  J runs over the steps of the round before step t, H over those and step t itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from theory.fedbat.paper import (
+    A_1,
+    A_2,
+    F_0,
+    F_T,
+    A_1_parts,
+    A_bin,
+    B,
+    Delta_1,
+    Delta_next,
+    Delta_t,
+    F_bar,
+    F_bar_next,
+    F_fun,
+    F_v,
+    G,
+    Gamma,
+    K,
+    N,
+    apart_bar_sq,
+    apart_sq,
+    avg_step_grad_sq,
+    binarised_sq,
+    d0,
+    dist0_sq,
+    eta,
+    eta_t,
+    f_gap,
+    g_sq,
+    gap_last,
+    gap_t,
+    gbar_sq,
+    global_gap,
+    grad_sq,
+    grads_bar_sq,
+    grads_x_sq,
+    inner_bar,
+    inner_down,
+    inner_grad,
+    inner_move,
+    inner_star,
+    jump_parts,
+    jump_sq,
+    local_gap,
+    local_gap_bar,
+    moved_k_sq,
+    moved_sq,
+    noise_sq,
+    p_sq,
+    sigma,
+    spread_w,
+    spread_x,
+    star_gap,
+    star_own,
+    steps_mean,
+    steps_sq,
+    steps_sum,
+    t,
+    t_0,
+    tau,
+    v,
+    v_dist,
+    v_mean,
+    v_moved,
+    v_spread,
+    w_mean,
+    x_star_sq,
+)
+from theory.proofs.argument import Language
+from theory.proofs.arithmetic import at_most
+from theory.proofs.forms import Family, gradient, value, vector
+from theory.proofs.rules import Noise
+
+BEFORE, UP_TO = Family("J", t - t_0), Family("H", t + 1 - t_0)
+
+w_star = vector("w*")
+w_0 = vector("wbar_t0")  # the global model of the round
+w_next = vector("wbar_next")  # wbar_{t+1}
+w_one = vector("w_k")  # the parameters of one client
+any_vector = vector("a")  # to say entry by entry that two means are equal
+lowest = vector("F*")
+
+
+@dataclass(frozen=True)
+class Clients:
+    """The vectors of the clients that a family runs over."""
+
+    family: Family
+
+    def sum(self, e: Any) -> sympy.Expr:
+        """Summed over the clients, with the family's weights."""
+        return self.family.sum(sympy.expand(e))
+
+    @property
+    def mass(self) -> sympy.Expr:
+        """How many they are, or the sum of their weights."""
+        return self.family.mass
+
+    @property
+    def function(self) -> sympy.Symbol:
+        """F_k."""
+        return vector("F_k", self.family)
+
+    @property
+    def lowest(self) -> sympy.Symbol:
+        """F_k^*."""
+        return vector("F_k*", self.family)
+
+    @property
+    def w(self) -> sympy.Symbol:
+        """w_t^k."""
+        return vector("w", self.family)
+
+    @property
+    def x(self) -> sympy.Symbol:
+        """x_t^k."""
+        return vector("x", self.family)
+
+    @property
+    def v(self) -> sympy.Symbol:
+        """v_{t+1}^k."""
+        return vector("v", self.family)
+
+    @property
+    def stochastic(self) -> sympy.Symbol:
+        """grad F_k(x_t^k, xi_t^k)."""
+        return vector("g", self.family)
+
+    @property
+    def local(self) -> sympy.Symbol:
+        """grad F_k(x_t^k)."""
+        return gradient(self.function, self.x)
+
+    def step(self, steps: Family) -> sympy.Symbol:
+        """eta_s grad F_k(x_s^k, xi_s^k), for the steps s of the round."""
+        return vector("u", self.family, steps)
+
+    @property
+    def noise(self) -> Noise:
+        """The noise of the stochastic gradient, and what is known before the sample is drawn."""
+        return Noise(self.stochastic - self.local, frozenset({w_bar, w_star, g_bar, grad_bar, self.x, self.local}))
+
+    @property
+    def rounding(self) -> Noise:
+        """x_t^k - w_t^k, and what is known before the parameters are binarised."""
+        return Noise(self.x - self.w, frozenset({w_bar, w_star, w_0, self.w}))
+
+    @property
+    def sent(self) -> Noise:
+        """S_m(v_{t+1}^k) - v_{t+1}^k, at a step of synchronisation, and what is known before: the sample, and the v."""
+        known = {w_bar, w_star, w_0, v_bar, self.v, sum_of_sampled, grad_v, any_vector}
+        return Noise(vector("e", self.family), frozenset(known))
+
+
+EVERY, SQUARED = Clients(Family("C", sympy.Integer(1))), Clients(Family("Q", p_sq))
+EACH, SAMPLED = Clients(Family("A", N)), Clients(Family("P", K))
+
+w_bar, g_bar, g_t, v_bar = (EVERY.sum(e) for e in (EVERY.w, EVERY.local, EVERY.stochastic, EVERY.v))
+sum_of_sampled = SAMPLED.sum(SAMPLED.v)
+grad_bar, grad_v = gradient(F_fun, w_bar), gradient(F_fun, v_bar)
+_F_bar, _F_v, _F_next = (value(F_fun, at) for at in (w_bar, v_bar, w_next))
+
+
+def _own(c: Clients, at: sympy.Expr) -> sympy.Expr:
+    """F_k at a point."""
+    return value(c.function, at)
+
+
+_VALUES = {
+    F_bar: _F_bar,
+    F_bar_next: _F_next,
+    F_v: _F_v,
+    F_0: value(F_fun, vector("w_0")),
+    F_T: value(F_fun, vector("w_T")),
+    f_gap: value(F_fun, vector("w_0")) - lowest,
+    gap_t: _F_bar - lowest,
+    gap_last: _F_bar - lowest,  # at t = T, where w_T is wbar_T: see `at_the_end`
+    Gamma: lowest - EVERY.sum(EVERY.lowest),
+    local_gap: EVERY.sum(_own(EVERY, EVERY.x) - EVERY.lowest),
+    local_gap_bar: EVERY.sum(_own(EVERY, w_bar) - EVERY.lowest),
+    global_gap: EVERY.sum(_own(EVERY, EVERY.x)) - lowest,
+    star_gap: EVERY.sum(_own(EVERY, EVERY.x) - _own(EVERY, w_star)),
+    star_own: EVERY.sum(_own(EVERY, w_star) - EVERY.lowest),
+}
+_DISTANCES = {
+    Delta_t: (w_bar - w_star) ** 2,
+    Delta_next: (w_next - w_star) ** 2,
+    Delta_1: (vector("wbar_1") - w_star) ** 2,
+    dist0_sq: (vector("wbar_1") - w_star) ** 2,
+    d0: (vector("w_0") - w_star) ** 2,
+    v_dist: (v_bar - w_star) ** 2,
+    A_1: (w_bar - w_star - eta_t * g_bar) ** 2,
+    x_star_sq: EVERY.sum((EVERY.x - w_star) ** 2),
+    spread_x: EVERY.sum((w_bar - EVERY.x) ** 2),
+    spread_w: EVERY.sum((w_bar - EVERY.w) ** 2),
+    binarised_sq: EVERY.sum((EVERY.w - EVERY.x) ** 2),
+    moved_sq: EVERY.sum((EVERY.w - w_0) ** 2),
+    moved_k_sq: (w_one - w_0) ** 2,
+    steps_sum: BEFORE.sum(vector("u", BEFORE)) ** 2,
+    steps_sq: BEFORE.sum(vector("u", BEFORE) ** 2),
+    steps_mean: (tau - 1) * EVERY.sum(BEFORE.sum(EVERY.step(BEFORE) ** 2)),
+    jump_sq: (w_next - v_bar) ** 2,
+    jump_parts: SQUARED.sum(SQUARED.sent.vector**2),
+    v_moved: SQUARED.sum((SQUARED.v - w_0) ** 2),
+    A_bin: (SAMPLED.sum(SAMPLED.sent.vector) / K) ** 2,
+    A_1_parts: SAMPLED.sum(SAMPLED.sent.vector**2) / K**2,
+    A_2: (sum_of_sampled / K - v_bar) ** 2,
+    v_spread: EACH.sum((EACH.v - v_bar) ** 2),
+    w_mean: w_next * any_vector,
+    v_mean: v_bar * any_vector,
+}
+_GRADIENTS = {
+    noise_sq: (g_t - g_bar) ** 2,
+    gbar_sq: g_bar**2,
+    g_sq: g_t**2,
+    grads_x_sq: EVERY.sum(EVERY.local**2),
+    grads_bar_sq: EVERY.sum(gradient(EVERY.function, w_bar) ** 2),
+    grad_sq: grad_bar**2,
+    apart_sq: (grad_bar - g_t) ** 2,
+    apart_bar_sq: (grad_bar - g_bar) ** 2,
+    inner_star: (w_bar - w_star) * g_bar,
+    inner_move: EVERY.sum((w_bar - EVERY.x) * EVERY.local),
+    inner_down: EVERY.sum((EVERY.x - w_star) * EVERY.local),
+    inner_bar: EVERY.sum(gradient(EVERY.function, w_bar) * (EVERY.x - w_bar)),
+    inner_grad: grad_bar * g_t,
+}
+_MEANS = {**_VALUES, **_DISTANCES, **_GRADIENTS}
+
+# What the algorithm makes of the vectors, by the definition that says so
+_ALGORITHMS = {
+    # at a step that is none of synchronisation
+    "c1.sync": {w_next: v_bar, _F_next: _F_v},
+    # at a step of synchronisation: all clients, or those sampled
+    "c1.update": {w_next: v_bar + EVERY.sum(EVERY.sent.vector)},
+    "d1.update": {w_next: SAMPLED.sum(SAMPLED.v + SAMPLED.sent.vector) / K},
+    "c1.virtual": {v_bar: w_bar - eta_t * g_t},
+    # with a constant learning rate; the value at vbar is that at the same point written out
+    "e1.update": {v_bar: w_bar - eta * g_t, _F_v: value(F_fun, w_bar - eta * g_t)},
+    # the steps since the round began
+    "c1.t0": {w_one: w_0 - BEFORE.sum(vector("u", BEFORE))},
+}
+
+
+def so_far(c: Clients) -> dict[sympy.Expr, sympy.Expr]:
+    """A client's update before step t, and the squares of the steps that it consists of."""
+    return {moved_k_sq: (c.w - w_0) ** 2, steps_sq: BEFORE.sum(c.step(BEFORE) ** 2)}
+
+
+def one_step_on(c: Clients) -> dict[sympy.Expr, sympy.Expr]:
+    """The same a step later, where a client has come to v_{t+1}^k."""
+    return {moved_k_sq: (c.v - w_0) ** 2, steps_sq: UP_TO.sum(c.step(UP_TO) ** 2)}
+
+
+LANGUAGE = Language(
+    _MEANS,
+    _ALGORITHMS,
+    (*_MEANS, sigma, G, B, v, avg_step_grad_sq),
+    start={F_bar: F_0},
+    mean={avg_step_grad_sq: grad_sq},
+    definitions={"c1.t0": (at_most(t_0, t), at_most(t - t_0, tau - 1)), "d1.update": (at_most(K, N),)},
+)
