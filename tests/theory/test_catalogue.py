@@ -48,6 +48,7 @@ SECOND_VERSIONS = {"fedbcgd.lemma17.proof", "fedbcgd.thm2.general_convex.proof"}
 # Sentences and displays of the text that the inventory leaves out
 NOT_IN_THE_INVENTORY = {
     "sfl.asm.independent",
+    "fedcom.problem", "fedcom.asm.damped",
     "fedcom.claim.tab5", "fedcom.claim.tab6", "fedcom.claim.deterministic", "fedcom.thmE6.eq83",
 }  # fmt: skip
 
