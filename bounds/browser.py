@@ -123,12 +123,12 @@ def _around(letters: Sequence[Symbol], ends: Sequence[tuple[float, float]]) -> n
 
 
 def _admitted(statement: Statement, letters: Sequence[Symbol], points: np.ndarray) -> np.ndarray:
-    """Whether all conditions hold at each point, and the bound is a number there."""
+    """Whether all conditions hold at each point, and all terms are numbers there."""
     values = with_tied(statement, {s.name: points[:, i] for i, s in enumerate(letters)})
     inside: np.ndarray = np.all([in_domain(s, values[s.name]) for s in parameters(statement)], axis=0)
     if inside.any():
         found = evaluate(statement.id, strict=False, **{name: x[inside] for name, x in values.items()})
-        inside[inside] = np.isfinite(found.value) & found.admissible
+        inside[inside] = np.isfinite(list(found.terms.values())).all(0) & found.admissible
     return inside
 
 

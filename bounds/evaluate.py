@@ -24,9 +24,10 @@ class ConditionViolated(ValueError):
 
 @dataclass(frozen=True)
 class Value:
-    """A bound in numbers.
+    """A statement in numbers.
 
-    value       the sum of the terms: float, or an array of the parameters' common shape
+    value       the sum of a bound's terms, or what a definition defines: float, or an array of the parameters' common
+                shape; None for a condition, whose parts are the sides of its relations and make up no number
     terms       name -> value, in printed order
     violations  one line for each condition that is violated (somewhere, for arrays)
     admissible  where all conditions hold: bool, or an array of the common shape
@@ -40,11 +41,15 @@ class Value:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A statement's terms and conditions as numpy functions of its parameters."""
+    """A statement's terms and conditions as numpy functions of its parameters.
+
+    defined  what a definition defines; None for a bound, whose value is the sum of its terms, and for a condition
+    """
 
     statement: Statement
     parameters: tuple[Symbol, ...]
     terms: dict[str, Callable[..., Any]]
+    defined: Callable[..., Any] | None
     conditions: tuple[tuple[Condition, Callable[..., Any], Callable[..., Any]], ...]  # with left and right side
 
 
@@ -63,9 +68,21 @@ def claim_of(statement: Statement) -> Bound | Order | Relations:
     return statement.claim
 
 
+def definition(claim: Bound | Order | Relations) -> sympy.Expr | None:
+    """What a definition defines; None for a bound and for a condition."""
+    return claim.defined if isinstance(claim, Relations) else None
+
+
+def adds_up(claim: Bound | Order | Relations) -> bool:
+    """Whether the value is the sum of the terms: that of a bound or an order is, parts of relations are no summands."""
+    return not isinstance(claim, Relations)
+
+
 def parameters(statement: Statement) -> tuple[Symbol, ...]:
     """The parameters of a bound: the letters of its terms and conditions, in the order of the paper's table."""
-    free = set().union(*(t.value.free_symbols for t in claim_of(statement).terms))
+    claim = claim_of(statement)
+    values = [t.value for t in claim.terms] + [e for e in [definition(claim)] if e is not None]
+    free = set().union(*(value.free_symbols for value in values))
     free |= set().union(*(c.relation.free_symbols for c in statement.when))
     return tuple(s for s in catalogue.symbols(statement).values() if s.sympy in free)
 
@@ -94,6 +111,7 @@ def compile_statement(statement: Statement) -> Compiled:
         statement,
         table,
         {t.name: function(t.value) for t in claim.terms},
+        None if (defined := definition(claim)) is None else function(defined),
         tuple((c, function(c.relation.lhs), function(c.relation.rhs)) for c in statement.when),
     )
 
@@ -149,10 +167,15 @@ def evaluate(statement: str | Statement | Compiled, strict: bool = True, **value
         if violations and strict:
             raise ConditionViolated(f"{statement.statement.id}: " + "; ".join(violations))
         terms = {n: np.broadcast_to(np.asarray(f(*ordered), float), shape) for n, f in statement.terms.items()}
-        total = np.sum(np.stack(list(terms.values())), axis=0)
+        value = None
+        if statement.defined is not None:
+            value = np.broadcast_to(np.asarray(statement.defined(*ordered), float), shape)
+        elif adds_up(claim_of(statement.statement)):
+            value = np.sum(np.stack(list(terms.values())), axis=0)
     if not shape:
-        return Value(float(total), {n: float(t) for n, t in terms.items()}, violations, bool(admissible))
-    return Value(total, terms, violations, admissible)
+        number = None if value is None else float(value)
+        return Value(number, {n: float(t) for n, t in terms.items()}, violations, bool(admissible))
+    return Value(value, terms, violations, admissible)
 
 
 def _of_lists(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,5 +231,9 @@ def _violation(condition: Condition, holds: NDArray[np.bool_], values: Mapping[s
 
 
 def formula(statement: Statement) -> str:
-    """The bound as one line of ASCII."""
-    return " + ".join(plain(t.value) for t in claim_of(statement).terms)
+    """The value as one line of ASCII; that of a condition, which has none, is its parts, one after another."""
+    claim = claim_of(statement)
+    defined = definition(claim)
+    if defined is not None:
+        return plain(defined)
+    return (" + " if adds_up(claim) else ", ").join(plain(t.value) for t in claim.terms)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from sympy.core.relational import Relational
 
-from bounds.evaluate import HOLDS, Compiled, ConditionViolated, Value, compiled, evaluate
+from bounds.evaluate import HOLDS, Compiled, ConditionViolated, Value, adds_up, claim_of, compiled, evaluate
 from theory import catalogue
 from theory.statement import Statement
 
@@ -136,9 +136,12 @@ def _numerically(statement: Compiled, condition: int, name: str, values: Mapping
 def tune(id_: str, **values: float) -> Tuned:
     """Minimise an explicit bound over its step size, all other parameters given as numbers.
 
-    Raises ValueError for missing or bad parameters, ConditionViolated when no step size is admissible.
+    Raises ValueError for missing or bad parameters, or a statement that is no bound; ConditionViolated when no step
+    size is admissible.
     """
     statement = compiled(id_)
+    if not adds_up(claim_of(statement.statement)):
+        raise ValueError(f"{id_} is a {statement.statement.kind}: expected a bound, to be made small by its step size")
     name = step_size_of(statement)
     if name in values:
         raise ValueError(f"{name} = {values[name]} was given, but tuning chooses it; expected the other parameters")

@@ -42,7 +42,9 @@ Values = Annotated[
     list[str] | None, typer.Argument(help="parameters, such as L=1 eta_tilde=1/6", metavar="[NAME=VALUE]...")
 ]
 PaperName = Annotated[str | None, typer.Option("--paper", help="only this paper", metavar="P")]
-AsJson = Annotated[bool, typer.Option("--json", help="machine-readable output")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help='machine-readable output; numbers that are not finite as "inf", "-inf", "nan"')
+]
 Full = Annotated[bool, typer.Option("--full", help="deeper searches, larger families, more seeds")]
 
 
@@ -75,14 +77,20 @@ def lists_of(id_: str) -> Lists:
 
 
 def print_json(data: Any) -> None:
-    """JSON on standard output."""
-    print(json.dumps(data, indent=2, default=_plain_json, allow_nan=False))
+    """JSON on standard output; what is no number in JSON is one of the texts "inf", "-inf" and "nan"."""
+    print(json.dumps(_plain_json(data), indent=2, allow_nan=False))
 
 
 def _plain_json(value: Any) -> Any:
+    """The value in what JSON has: what it has not is told as text."""
     if isinstance(value, np.generic):
-        return value.item()
-    return str(value)
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(name): _plain_json(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain_json(one) for one in value]
+    is_plain = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value))
+    return value if is_plain else str(value)
 
 
 @app.command("list")
@@ -141,7 +149,7 @@ def bound(
     lenient: Annotated[bool, typer.Option("--lenient", help="evaluate outside the conditions too")] = False,
 ) -> None:
     """Evaluate a bound at numbers: its value, terms and violated conditions (an error without --lenient or --json)."""
-    from bounds import evaluate
+    from bounds.evaluate import adds_up, claim_of, evaluate
 
     result = evaluate(id_, strict=not (lenient or as_json), **numbers(values, lists_of(id_)))
     if as_json:
@@ -150,7 +158,8 @@ def bound(
     table = Table("term", "value", box=None, pad_edge=False)
     for name, value in result.terms.items():
         table.add_row(name, f"{value:.6g}")
-    table.add_row("sum", f"{result.value:.6g}")
+    if result.value is not None:
+        table.add_row("sum" if adds_up(claim_of(catalogue.find(id_))) else "value", f"{result.value:.6g}")
     console().print(table)
     for violation in result.violations:
         console().print(f"outside its conditions: {violation}")
@@ -183,7 +192,7 @@ def tune(
             {
                 "id": id_,
                 "step_size": {tuned.name: tuned.step_size},
-                "interval": [None if not np.isfinite(end) else end for end in tuned.interval],
+                "interval": tuned.interval,
                 "value": tuned.best.value,
                 "terms": tuned.best.terms,
                 "closed_form": None if closed is None else {tuned.name: tuned.closed_form, **closed},

@@ -65,6 +65,7 @@ _PREMISES = {
     "rule": "rules",
     "condition": "conditions",
     "algorithm": "algorithms",
+    "inference": "by hand",
 }
 
 

@@ -189,6 +189,12 @@ class Relations:
         """The named parts."""
         return tuple(Term(name, value) for name, value in self.parts)
 
+    @property
+    def defined(self) -> sympy.Expr | None:
+        """What their one equality sets its left side to; None where they are no definition."""
+        only = self.relations[0] if len(self.relations) == 1 else None
+        return only.rhs if isinstance(only, sympy.Eq) else None
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -297,12 +303,12 @@ class Statement:
         return replace(self, claim=claim)
 
 
-PremiseKind = Literal["claim", "property", "rule", "condition", "definition", "algorithm"]
+PremiseKind = Literal["claim", "property", "rule", "condition", "algorithm", "inference"]
 
 
 @dataclass(frozen=True, order=True)
 class Premise:
-    """What a proof obtained, by kind: the id of a statement, the name of a property or of a rule, a condition in words."""
+    """What a proof obtained: the id of a statement, the name of a property or rule, a condition, an inference in words."""
 
     kind: PremiseKind
     name: str

@@ -2,7 +2,7 @@
 
 from bounds.arena import arena_evidence
 from bounds.search_arena import search_evidence
-from bounds.sfl import one_round, practice
+from bounds.sfl import counterexamples, decimals, one_round, practice
 from bounds.sfl.arenas import ARENAS, SEARCHED, on_data
 from theory.statement import Evidence
 
@@ -16,4 +16,6 @@ def evidence() -> list[Evidence]:
         *search_evidence(SEARCHED),
         *one_round.evidence(),
         *practice.evidence(),
+        *counterexamples.evidence(),
+        *decimals.evidence(),
     ]

@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from PIL import Image
 
 from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
-from bounds.evaluate import ROUNDING, claim_of, has_terms
+from bounds.evaluate import ROUNDING, claim_of, definition, has_terms
 from fedtheory import glossary, paper_check
 from fedtheory.show import premises
 from fedtheory.verify import Checked, Progress, count
@@ -291,6 +291,7 @@ def bound_data(checked: Checked, grids: dict[tuple[float, ...], int], full: bool
     s, claim = checked.statement, claim_of(checked.statement)
     paper, start = s.paper, sliders(s)
     names = [x.symbol.name for x in start]
+    defined = definition(claim)
     return {
         "paper": paper,
         "place": s.place,
@@ -299,6 +300,8 @@ def bound_data(checked: Checked, grids: dict[tuple[float, ...], int], full: bool
         "correctedBy": catalogue.corrected_by(s.id),
         "quantity": s.id if isinstance(claim, Relations) else plain(claim.quantity),
         "left": "" if isinstance(claim, Relations) else mathml(latex(paper, claim.quantity)),
+        "relations": [mathml(latex(paper, r)) for r in claim.relations] if isinstance(claim, Relations) else [],
+        "defined": None if defined is None else Code(javascript(defined)),
         "sign": claim.sign if isinstance(claim, Bound) else "order" if isinstance(claim, Order) else "parts",
         "sliders": [[x.symbol.name, x.low, x.high, x.start] for x in start],
         "along": next((n for n in (*LENGTHS, *names) if n in names), ""),

@@ -57,11 +57,14 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
     counts = _counts(draw)
     if id_ == "sfl.thm2.nonconvex":
         counts["S"] = counts["M"]
+    relations = [c.relation for c in catalogue.find(id_).when]
+    asked = {r.lhs for r in relations if r.rel_op == ">" and r.rhs == 0}  # letters that a condition asks to be positive
     for s in statement.parameters:
         if s.name in counts:
             values[s.name] = counts[s.name]
         elif s.name in names and s.name != "R":
-            values[s.name] = draw(st.floats(1e-2, 1e2) if s.sympy.is_positive else _amounts)
+            positive = s.sympy.is_positive or s.sympy in asked
+            values[s.name] = draw(st.floats(1e-2, 1e2) if positive else _amounts)
     if "mu" in values and "L" in values:
         values["mu"] = values["L"] * draw(_fractions)
     if "kappa" in values:

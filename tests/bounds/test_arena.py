@@ -400,6 +400,25 @@ def test_a_search_finds_arenas_tighter_than_ours_and_refutes_what_is_sharper(id_
     assert judge_search(again, sharper, SEARCHED[id_]).witness == refuted.witness
 
 
+def test_a_search_counts_no_point_outside_the_conditions() -> None:
+    """The bound is tightest in early rounds; where it speaks of late ones alone, a claim that fails early holds."""
+    id_ = "sfl.thm1.general_convex"
+    statement, family = catalogue.find(id_), replace(SEARCHED[id_], rounds=64, tries=(8, 1))
+    R = catalogue.symbols(statement)["R"].sympy
+    early = tightest(statement, family)
+    assert early is not None and early.R < 32
+    late = replace(statement, when=(*statement.when, Condition(R >= 32)))
+    found = tightest(late, family)
+    assert found is not None and found.R >= 32 and found.ratio > 1.005 * early.ratio
+    assert isinstance(late.claim, Bound)
+    between = sympy.Rational(2 / (early.ratio + found.ratio))
+    for claimed, status in ((statement, Status.REFUTED), (late, Status.HOLDS)):
+        sharper = claimed.with_claim(late.claim.scaled(between))
+        assert judge_search(tightest(sharper, family), sharper, family).status is status
+    never = replace(statement, when=(*statement.when, Condition(R >= 65)))
+    assert judge_search(tightest(never, family), never, family).status is Status.VACUOUS
+
+
 @pytest.mark.parametrize(("id_", "algorithm"), [("sfl.eq54", SFL), ("sfl.eq80", PFL)])
 def test_a_search_finds_counterexamples_by_itself(id_: str, algorithm: Any) -> None:
     statement = catalogue.find(id_)

@@ -14,7 +14,7 @@ from bounds import ConditionViolated, Value, evaluate
 from bounds.evaluate import compiled, formula
 from theory import catalogue
 from theory.catalogue import UnknownName
-from theory.statement import Bound
+from theory.statement import Bound, Relations
 
 GOOD: dict[str, Any] = dict(L=1.0, mu=0.1, sigma=0.5, zeta_star=1.0, D=3.0, M=10, K=5, R=500, eta_tilde=0.05)
 ID = "sfl.thm1.strongly_convex"
@@ -168,3 +168,47 @@ def test_the_formula_is_what_is_evaluated() -> None:
     found = eval(text.replace("exp", "np.exp"), {"np": np}, GOOD)
     assert found == pytest.approx(evaluate(ID, **GOOD).value, rel=1e-14)
     assert text != formula(catalogue.find("sfl.thm2.strongly_convex"))
+
+
+EXPONENT: dict[str, Any] = dict(M=51, K=7, N=2, alpha=1.0, beta=37.0047, mu=0.134963)
+PARTED = [s.id for s in catalogue.statements() if isinstance(s.claim, Relations) and s.claim.parts]
+
+
+@pytest.mark.parametrize(("form", "clients"), [("", 51 / (30 * 7)), (".proof", 7 / (30 * 51))])
+def test_a_definition_is_worth_what_it_defines(form: str, clients: float) -> None:
+    """The exponent is the smaller of two numbers, by hand; it is not their sum."""
+    id_, by_condition = f"fedbcgd.thm2.strongly_convex.exponent{form}", 0.134963 / (162 * 37.0047)
+    found = evaluate(id_, **EXPONENT)
+    assert found.terms == pytest.approx({"clients": clients, "condition": by_condition}, rel=1e-14)
+    assert found.value == pytest.approx(by_condition, rel=1e-14) and f"{found.value:.3g}" == "2.25e-05"
+    mu = np.array([0.134963, 30.0])
+    small = dict(EXPONENT, M=14, K=7, N=1) if form == "" else EXPONENT
+    first = small["M"] / (30 * small["K"]) if form == "" else clients
+    many = evaluate(id_, **{**small, "mu": mu, "beta": np.array([37.0047, 30.0])})
+    assert many.value == pytest.approx([by_condition, min(first, 1 / 162)], rel=1e-14)
+
+
+@pytest.mark.parametrize("id_", PARTED)
+def test_the_value_of_relations_is_what_they_define_or_none(id_: str) -> None:
+    """The named parts of a definition or a condition are no summands: at random letters, against the relation itself."""
+    statement = catalogue.find(id_)
+    assert isinstance(statement.claim, Relations)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        values = {s.name: float(rng.integers(1, 9) if s.sympy.is_integer else rng.uniform(0.1, 5))
+                  for s in compiled(id_).parameters}  # fmt: skip
+        found = evaluate(id_, strict=False, **values)
+        at = {s.sympy: sympy.Rational(values[s.name]) for s in compiled(id_).parameters}
+        if all(isinstance(r, sympy.Eq) for r in statement.claim.relations):
+            (relation,) = statement.claim.relations
+            assert found.value == pytest.approx(float(relation.rhs.subs(at)), rel=1e-12)
+        else:
+            assert found.value is None and all(np.isfinite(list(found.terms.values())))
+    assert (formula(statement).count("Min") == 1) == ("exponent" in id_)
+
+
+def test_both_kinds_of_relations_with_parts_were_seen() -> None:
+    assert set(PARTED) == {
+        *(f"fedbcgd.thm2.strongly_convex.exponent{form}" for form in ("", ".proof")),
+        *(f"fedcom.cond{number}" for number in (21, 61, 78)),
+    }

@@ -23,7 +23,8 @@ from theory.statement import Evidence, Listing, Record, Relations, Statement, St
 
 EVIDENCE = {(e.statement, e.kind): e for e in evidence()}
 KEYS = [pytest.param(key, id=" ".join(key)) for key in EVIDENCE]
-REFUTED = {("fedcom.alg4", "counterexample"), ("fedcom.alg5", "counterexample"), ("fedcom.fig8", "run")}
+REFUTED = {("fedcom.alg4", "counterexample"), ("fedcom.alg5", "counterexample")}
+ON_OTHER_DATA = {("fedcom.fig6", "run"), ("fedcom.fig7", "run"), ("fedcom.fig8", "run"), ("fedcom.fig9", "moments")}
 LISTINGS = [key for key in EVIDENCE if isinstance(catalogue.find(key[0]).claim, Listing)]
 
 
@@ -43,13 +44,16 @@ def test_one_piece_a_statement_and_kind() -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_the_verdict(key: tuple[str, str]) -> None:
-    assert printed(key).status is (Status.REFUTED if key in REFUTED else Status.HOLDS), printed(key).says
-    assert bool(printed(key).witness) == (key in REFUTED)
+    otherwise = {**dict.fromkeys(REFUTED, Status.REFUTED), **dict.fromkeys(ON_OTHER_DATA, Status.ANALOGUE)}
+    assert printed(key).status is otherwise.get(key, Status.HOLDS), printed(key).says
+    assert bool(printed(key).witness) == (key in REFUTED or key[0] == "fedcom.fig8")
 
 
 @pytest.mark.slow  # `test_paper_check` puts every piece of evidence to the same, and is not
 @pytest.mark.parametrize("key", KEYS)
 def test_the_check_is_seen_to_fail(key: tuple[str, str]) -> None:
+    if key in ON_OTHER_DATA:
+        pytest.skip("it decides nothing; that its sentences can be false is tested below")
     assert seen_to_fail(EVIDENCE[key], catalogue.find(key[0]), printed(key)) is not None
 
 
@@ -211,6 +215,16 @@ def test_the_witness_of_algorithm_5() -> None:
     assert witness["w^(2)"] != witness["w^(2) of FedGATE"]
 
 
+def test_tracking_by_ones_own_progress_needs_no_damping() -> None:
+    """Line 11 with the message for the client's own progress, undamped, diverges; with either cure it converges."""
+    own = catalogue.find("fedcom.alg5.own")
+    line = dict(catalogue.find("fedcom.alg5").claim.lines)[11]  # type: ignore[union-attr]
+    assert verdict(own, "run").status is Status.HOLDS
+    assert verdict(with_line("fedcom.alg5.own", 11, line), "run").status is Status.REFUTED
+    damped = catalogue.find("fedcom.alg5.corrected").claim
+    assert verdict(own.with_claim(damped), "run").status is Status.HOLDS
+
+
 def test_top_1_of_four_coordinates_blows_up_the_tracking() -> None:
     claim = catalogue.find("fedcom.alg5.corrected").claim
     assert isinstance(claim, Listing)
@@ -279,8 +293,8 @@ def record(id_: str, claims: tuple[str, ...] | None = None, **settings: object) 
 @pytest.mark.parametrize(
     ("old", "new", "status"),
     [
-        ("2 classes per client", "5 classes per client", Status.REFUTED),
-        ("at most 4 of", "at most 2 of", Status.REFUTED),
+        ("2 classes per client", "5 classes per client", Status.ANALOGUE),
+        ("at most 4 of", "at most 2 of", Status.ANALOGUE),
         ("at most 4 of", "few of", Status.OPEN),
         ("2 classes per client", "3 classes per client", Status.OPEN),
     ],
@@ -289,7 +303,9 @@ def test_figure_7_told_otherwise(old: str, new: str, status: Status) -> None:
     statement = catalogue.find("fedcom.fig7")
     assert isinstance(statement.claim, Words) and old in statement.claim.text
     changed = replace(statement.claim, text=statement.claim.text.replace(old, new))
-    assert verdict(statement.with_claim(changed), "run").status is status
+    found = verdict(statement.with_claim(changed), "run")
+    assert found.status is status and bool(found.witness) == (status is Status.ANALOGUE)
+    assert printed(("fedcom.fig7", "run")).status is Status.ANALOGUE and not printed(("fedcom.fig7", "run")).witness
 
 
 NO_RATIO, A_RATIO = "no ratio near FedGATE", "a ratio near FedGATE"
@@ -304,7 +320,7 @@ NO_RESIDUAL, A_RESIDUAL = "no residual error at C_r = 0.1", "a residual error at
     ],
 )
 def test_figure_8(lines: str, first: tuple, second: tuple) -> None:
-    """A sentence or its contrary is refuted, never both.
+    """Something speaks against a sentence or against its contrary, never both; neither is refuted.
 
     As printed, no ratio comes near FedGATE; corrected, they all do, so that no residual error is left at C_r = 0.1.
     """
@@ -315,12 +331,12 @@ def test_figure_8(lines: str, first: tuple, second: tuple) -> None:
         expected = {first["claim 1" in what], second["claim 2" in what]} - {None}
         found = verdict(new, "run")
         assert set(found.witness or ()) == expected, what
-        assert found.status is (Status.REFUTED if expected else Status.HOLDS)
+        assert found.status is Status.ANALOGUE
 
 
 def test_figure_8_at_another_ratio() -> None:
     found = verdict(record("fedcom.fig8", ("a residual error at the compression ratio C_r = 0.5",)), "run")
-    assert found.status is Status.HOLDS
+    assert found.status is Status.ANALOGUE and not found.witness
     found = verdict(record("fedcom.fig8", ("a convergence at the compression ratio C_r = 0.5",)), "run")
     assert list(found.witness) == ["a residual error at C_r = 0.5"]
     assert verdict(record("fedcom.fig8", ("a residual error",)), "run").status is Status.OPEN
@@ -333,21 +349,23 @@ def test_figure_6_cannot_be_with_such_settings(key: str, value: float) -> None:
 
 def test_figure_6_told_otherwise() -> None:
     slower = ("SCAFFOLD and FedAvg have the fastest convergence in communication and in time",)
-    assert verdict(record("fedcom.fig6", slower), "run").status is Status.REFUTED
+    assert verdict(record("fedcom.fig6", slower), "run").witness
     assert verdict(record("fedcom.fig6", ("all are fast",)), "run").status is Status.OPEN
     # with the divisor that Algorithm 4 prints
     found = verdict(replace(catalogue.find("fedcom.fig6"), rests_on=("fedcom.alg4",)), "run")
-    assert found.status is Status.REFUTED
+    assert found.status is Status.ANALOGUE
     assert found.witness["loss after 150 rounds"]["FedCOMGATE"] > 2
 
 
 @pytest.mark.parametrize(("key", "count"), [(("fedcom.fig6", "run"), 2), (("fedcom.fig9", "moments"), 4)])
 def test_a_figure_told_otherwise(key: tuple[str, str], count: int) -> None:
-    """Every sentence's contrary is refuted."""
+    """Against every sentence's contrary something speaks, against the sentences nothing; none is refuted or holds."""
     statement = catalogue.find(key[0])
     changed = {what: new for what, new in mutations(statement) if what.startswith("claim")}
     assert len(changed) == count
-    assert {what for what, new in changed.items() if verdict(new, key[1]).status is not Status.REFUTED} == set()
+    assert {what for what, new in changed.items() if not verdict(new, key[1]).witness} == set()
+    assert {verdict(new, key[1]).status for new in (statement, *changed.values())} == {Status.ANALOGUE}
+    assert not printed(key).witness
 
 
 def test_figure_9_cannot_be_read() -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from bounds.arena import confront, measure
 from bounds.browser import curves, sliders, tied, with_tied
-from bounds.evaluate import evaluate, has_terms
+from bounds.evaluate import Value, evaluate, has_terms
 from bounds.sfl import ARENAS
 from fedtheory.site import build
 from fedtheory.verify import Checked, verify
@@ -90,13 +90,19 @@ def numbers_of(text: list[str]) -> list[float]:
     return [float(t.replace("Infinity", "inf")) for t in text]
 
 
+def numbers_in(value: Value) -> list[float]:
+    """The terms, and the value where there is one."""
+    return [*value.terms.values(), *([] if value.value is None else [value.value])]
+
+
 def test_every_bound_is_computed_as_python_computes_it(page: Page, site: Path) -> None:
     explore(page, site, THEOREM)
     points = {s.id: random_points(s, 6, seed) for seed, s in enumerate(BOUNDS)}
     found = page.evaluate(
         """points => Object.fromEntries(Object.entries(points).map(([id, values]) => [id, values.map(v => {
             const e = explorer.evaluate(id, v);
-            return [[...e.terms, e.value].map(String), e.conditions.filter(c => !c.holds).map(c => c.condition.text)];
+            const numbers = e.value === null ? e.terms : [...e.terms, e.value];
+            return [numbers.map(String), e.conditions.filter(c => !c.holds).map(c => c.condition.text)];
         })]))""",
         points,
     )
@@ -105,7 +111,7 @@ def test_every_bound_is_computed_as_python_computes_it(page: Page, site: Path) -
     for s in BOUNDS:
         for values, (numbers, failing) in zip(points[s.id], found[s.id], strict=True):
             ours = evaluate(s.id, strict=False, **with_tied(s, values))
-            assert_close(numbers_of(numbers), [*ours.terms.values(), ours.value], f"{s.id} at {values}")
+            assert_close(numbers_of(numbers), numbers_in(ours), f"{s.id} at {values}")
             assert failing == [v.split(" is violated")[0] for v in ours.violations], (s.id, values)
             outside += bool(failing)
     assert 100 < outside < 6 * len(BOUNDS) - 100  # both sides of the conditions were seen
@@ -122,7 +128,7 @@ def test_every_bound_is_shown_with_these_numbers(page: Page, site: Path) -> None
         rows = page.evaluate("[...document.querySelectorAll('#terms [data-value]')].map(e => e.dataset.value)")
         failing = page.evaluate("[...document.querySelectorAll('#conditions [data-fails]')].map(e => e.dataset.fails)")
         ours = evaluate(s.id, strict=False, **with_tied(s, values))
-        assert_close(numbers_of(rows), [*ours.terms.values(), ours.value], s.id)
+        assert_close(numbers_of(rows), numbers_in(ours), s.id)
         assert failing == [v.split(" is violated")[0] for v in ours.violations], s.id
 
 
@@ -143,6 +149,32 @@ def curve(page: Page, label: str) -> list[tuple[float, float]]:
         "label => explorer.chart().data.datasets.find(d => d.label === label).data.map(p => [p.x, p.y])", label
     )
     return [tuple(p) for p in points]
+
+
+def labels(page: Page) -> list[str]:
+    """The lines of the chart."""
+    return page.evaluate("explorer.chart().data.datasets.map(d => d.label)")
+
+
+def test_a_definition_is_drawn_as_what_it_defines(page: Page, site: Path) -> None:
+    """The exponent is a minimum of two terms: neither stacked nor added."""
+    letters = {"_M": 51, "_K": 7, "_N": 2, "_alpha": 1, "_beta": 37.0047, "_mu": 0.134963}
+    explore(page, site, "fedbcgd.thm2.strongly_convex.exponent", over="beta", **letters)
+    assert labels(page) == ["value", "clients", "condition"]
+    expect(page.locator("#formula")).to_contain_text("min")
+    expect(page.locator("#says")).to_contain_text("Value 2.2513e-5")
+    expect(page.locator("[data-term=sum]")).to_contain_text("value")
+    lines = {label: np.array([y for _, y in curve(page, label)]) for label in labels(page)}
+    assert_close(lines["value"], np.minimum(lines["clients"], lines["condition"]), "the smaller of the two")
+    assert (lines["value"] < lines["clients"]).any() and (lines["value"] < lines["condition"]).any()
+
+
+def test_a_condition_is_drawn_by_its_sides_alone(page: Page, site: Path) -> None:
+    explore(page, site, "fedcom.cond61", over="eta")
+    assert labels(page) == ["first", "second"] and page.locator("[data-term=sum]").count() == 0
+    expect(page.locator("#says")).to_contain_text("Parts first")
+    page.locator("#chart").hover()
+    expect(page.locator("#hover")).to_contain_text("second")
 
 
 def test_a_slider_moves_the_curve_by_keyboard(page: Page, site: Path) -> None:

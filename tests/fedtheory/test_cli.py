@@ -6,13 +6,16 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 
 from fedtheory import cli
 from fedtheory.show import as_json, as_text
 from fedtheory.simulate import simulate
+from fedtheory.verify import Checked
 from simulations import run
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.data import load, one_against_rest, scaled
@@ -21,6 +24,7 @@ from simulations.problems.logistic import lightly_regularised
 from simulations.problems.quadratic import generate
 from simulations.problems.sigmoid import SigmoidERM
 from theory import catalogue
+from theory.statement import Evidence, Status, Verdict
 
 THEOREM = "sfl.thm1.strongly_convex"
 VALUES = ["L=1", "mu=0.1", "sigma=1", "zeta_star=1", "D=1", "M=10", "K=5", "R=100"]
@@ -70,6 +74,22 @@ def test_bound_in_words_and_outside_the_conditions(call) -> None:
     assert status == 0 and "outside its conditions" in out
 
 
+def test_bound_of_a_definition_and_of_a_condition(call) -> None:
+    """A minimum is printed as a minimum; the sides of a condition add up to nothing."""
+    letters = ["M=51", "K=7", "N=2", "alpha=1", "beta=37.0047", "mu=0.134963"]
+    status, out, _ = call("bound", "fedbcgd.thm2.strongly_convex.exponent", *letters)
+    rows = [line.split() for line in out.splitlines()]
+    assert status == 0
+    assert rows[1:] == [["clients", "0.242857"], ["condition", "2.25135e-05"], ["value", "2.25135e-05"]]
+    _, out, _ = call("bound", "fedbcgd.thm2.strongly_convex.exponent", *letters, "--json")
+    assert json.loads(out)["value"] == pytest.approx(0.134963 / (162 * 37.0047))
+    letters = ["L=1", "eta=0.01", "gamma=1", "tau=2", "q=1"]
+    status, out, _ = call("bound", "fedcom.cond61", *letters)
+    assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["term", "first", "second"]
+    _, out, _ = call("bound", "fedcom.cond61", *letters, "--json")
+    assert json.loads(out)["value"] is None and list(json.loads(out)["terms"]) == ["first", "second"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -85,6 +105,7 @@ def test_bound_in_words_and_outside_the_conditions(call) -> None:
         (["bound", THEOREM, *[v.replace("D=1", "D=nan") for v in VALUES], "eta_tilde=0.1"], "D = nan"),
         (["bound", "sfl.eq12", "L=1"], "is no bound"),
         (["tune", THEOREM, *[v.replace("R=100", "R=10") for v in VALUES]], "no eta_tilde is admissible"),
+        (["tune", "fedcom.cond61", "L=1", "gamma=1", "tau=2", "q=1"], "is a definition: expected a bound"),
         (["compare", THEOREM, "sfl.thm1.nonconvex"], "expected the same quantity"),
         (["figures", "sfl_fig2"], "unknown figure"),
         (["verify", "sfl.thm1", "--json"], "unknown statement"),
@@ -163,6 +184,61 @@ def test_verify_tells_witness_and_status(call) -> None:
     assert found["sfl.lemma4"]["verdict"] == "proved"
     assert call("verify", "sfl.lemma4.sum", "--expect-clean")[0] == 1
     assert call("verify", "sfl.lemma4", "--expect-clean")[0] == 0
+
+
+def strict(text: str) -> Any:
+    """JSON as its standard has it, which knows no NaN and no infinity."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_json_stays_json_whatever_the_numbers(call, monkeypatch) -> None:
+    """Infinity and what is no number, in a slack, in a witness and deep inside one, are told as texts."""
+    item = Evidence("sfl.lemma4", "enumeration", lambda statement, full: Verdict(Status.OPEN, ""))
+    witness = {
+        "left": float("inf"),
+        "right": np.float64("-inf"),
+        "ratio": np.nan,
+        "among": ({"deep": [1.5, np.float32("inf")]}, 2),
+        "count": np.int64(3),
+        "exact": sympy.Rational(1, 3),
+        0.5: True,
+    }
+    found = Checked(catalogue.find("sfl.lemma4"), ((item, Verdict(Status.REFUTED, "tried", np.inf, witness)),))
+    monkeypatch.setattr("fedtheory.verify.verify", lambda *_: [found])
+    status, out, err = call("verify", "sfl.lemma4", "--json")
+    assert status == 0 and err == ""
+    (told,) = strict(out)
+    assert told["slack"] == told["evidence"][0]["slack"] == "inf" and told["verdict"] == "refuted"
+    assert told["evidence"][0]["witness"] == {
+        "left": "inf",
+        "right": "-inf",
+        "ratio": "nan",
+        "among": [{"deep": [1.5, "inf"]}, 2],
+        "count": 3,
+        "exact": "1/3",
+        "0.5": True,
+    }
+
+
+def test_json_of_a_witness_with_a_run_that_never_arrives(call) -> None:
+    """A learning rate that has no accuracy is infinitely far below: so says a witness of the paper's own tables."""
+    status, out, _ = call("verify", "sfl.nn.clip", "--json")
+    (found,) = strict(out)
+    assert status == 0 and found["verdict"] == "refuted" and '"inf"' in out
+
+
+def test_json_of_numbers_beyond_all_floats(call) -> None:
+    """A bound where it divides by zero, and a step size that nothing limits."""
+    status, out, _ = call("bound", "sfl.eq46", "L=1", "sigma=1", "zeta_star=1", "D=1", "M=1", "S=2", "K=5", "R=9",
+                          "eta_tilde=0.1", "--json")  # fmt: skip
+    found = strict(out)
+    assert status == 0 and "inf" in str(found["value"]) and found["violations"]
+    status, out, _ = call("tune", "fedbcgd.lemma5", "M=4", "T=2", "sigma=1", "grad_sq=1", "--json")
+    assert status == 0 and strict(out)["interval"][1] == "inf"
 
 
 def test_verify_shows_that_evidence_can_fail(call) -> None:

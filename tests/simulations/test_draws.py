@@ -74,6 +74,16 @@ def test_draws_equal_the_definition(seed: int, round_: int, client: int, step: i
     assert draws_of([seed], round_).order(9, 9)[0].tolist() == sorted(range(9), key=ranks.__getitem__)
 
 
+@pytest.mark.parametrize(("seed", "round_", "client"), [(0, 0, 0), (3, 17, 5), (2**63 + 5, 4000, 999)])
+def test_coins_of_compressors_equal_their_definition(seed: int, round_: int, client: int) -> None:
+    """A stream of their own: client m has number m + 1 there, and the coins that all clients share have number 0."""
+    draws = draws_of([seed], round_)
+    for shared, number in ((False, client + 1), (True, 0)):
+        words = [word for word, _ in zip(stream(Purpose.CODE, seed, round_, number, 0), range(6), strict=False)]
+        coins = draws.codes(np.array([[client]]), shared).uniform(6)
+        assert coins.ravel().tolist() == [(word >> 11) * 2.0**-53 for word in words]
+
+
 # ------------------------------------------------------------------------------------------- statistical quality
 
 
@@ -194,7 +204,7 @@ def test_orders_of_neighbours_are_independent() -> None:
 
 
 def test_purposes_are_independent() -> None:
-    """The order of a round says nothing of the numbers drawn in it."""
+    """The order of a round says nothing of the numbers drawn in it, nor do these of the coins of any client."""
     seeds = np.arange(20000)
     for r in range(3):
         draws = draws_of(seeds, r)
@@ -204,6 +214,10 @@ def test_purposes_are_independent() -> None:
         assert np.abs(z).max() < Z
         row = draws.of(np.array([[0, 1]])).step(0).integers(np.array([[2, 2]]), 3).reshape(len(seeds), -1)
         assert np.abs((place[:, None] * (2 * row - 1)).mean(0) * sqrt(len(seeds))).max() < Z
+        samples = draws.of(np.array([[0, 1, 2]])).step(0).uniform(3)
+        coins = draws.codes(np.array([[0, 1]])).uniform(3)
+        pairs = np.einsum("nik,njk->nij", samples - 0.5, coins - 0.5) * 12 / sqrt(3)  # of variance 1
+        assert np.abs(pairs.mean(0) * sqrt(len(seeds))).max() < Z
     keys = np.concatenate([seed_keys(seeds, purpose) for purpose in Purpose])
     assert len(np.unique(keys)) == len(keys)
 

@@ -89,6 +89,19 @@ def test_step_sizes_share_their_draws() -> None:
     np.testing.assert_array_equal(twice["value"][0], twice["value"][1])
 
 
+# ------------------------------------------------------------------------------------ decay
+
+
+@pytest.mark.parametrize("algorithm", [SFL, PFL])
+def test_step_sizes_decay_from_the_second_round_on(algorithm: Any) -> None:
+    """F = x^2/2, no noise, K = 2: x_{r+1} = (1 - eta decay^r)^2 x_r, so that the first round has all of eta."""
+    p = Quadratic(np.ones((1, 1, 1)), np.zeros((1, 1)))
+    etas, decay, rounds = np.array([0.3, 0.1]), 0.5, 4
+    x = iterates(p, algorithm(K=2, eta=etas.tolist()), rounds=rounds, x0=1.0, decay=decay)[:, :, 0, 0]
+    expected = np.cumprod([np.ones(2), *[(1 - etas * decay**r) ** 2 for r in range(rounds)]], axis=0)
+    np.testing.assert_allclose(x, expected, rtol=1e-13)
+
+
 # ------------------------------------------------------------------------------------ recording
 
 

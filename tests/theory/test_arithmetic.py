@@ -13,6 +13,7 @@ from theory.statement import Status
 x, y = (Symbol(name, real=True) for name in "xy")
 p, q = (Symbol(name, positive=True) for name in "pq")
 n, m = (Symbol(name, integer=True, positive=True) for name in "nm")
+a, k = Symbol("a", nonnegative=True), Symbol("k", integer=True, nonnegative=True)
 THIRD = Rational(1, 3)
 
 PROVED = [
@@ -26,6 +27,8 @@ PROVED = [
     ([], Min(x, y) <= Max(x, y)),
     ([], abs(x) >= x),
     ([], n >= 1),
+    ([], a >= 0),
+    ([a > 0], 1 / a > 0),
 ]
 REFUTED = [
     ([], (x + y) ** 2 <= Rational(19, 10) * (x**2 + y**2)),
@@ -35,6 +38,10 @@ REFUTED = [
     ([], sqrt(p) <= p),
     ([], n >= 2),
     ([], sympy.Ne(x, 1)),
+    ([], a > 0),  # a letter >= 0 may be 0
+    ([], p < p + a),
+    ([a <= 1], a * p > 0),
+    ([], k >= 1),
 ]
 
 
@@ -68,6 +75,7 @@ def test_hypotheses_that_exclude_each_other_are_vacuous() -> None:
     assert decide([p <= 1, p >= 2], p <= 100).status is Status.VACUOUS
     assert decide([p <= 1, p >= 2], []).status is Status.VACUOUS
     assert decide([p <= 1], []).status is Status.PROVED
+    assert decide([a <= 0], []).status is Status.PROVED  # a = 0
 
 
 def test_gives_up_rather_than_guess() -> None:

@@ -15,6 +15,8 @@ from theory.fedcom import consequences
 from theory.fedcom.consequences import noiseless, noisy
 from theory.fedcom.heterogeneous import contraction78
 from theory.fedcom.ledgers import LEDGERS, REPAIRS
+from theory.fedcom.paper import kappa
+from theory.proofs.ledger import Ledger
 from theory.statement import Bound, Condition, Evidence, Rates, Status, Verdict
 
 EVIDENCE = {(e.statement.removeprefix("fedcom."), e.kind): e for e in consequences.evidence()}
@@ -124,14 +126,21 @@ def test_lower_bounds_lie_below_every_step_size(rounds: int, steps: int, count: 
         assert noise or float(least) == pytest.approx(square.min(), rel=1e-3)  # attained without noise
 
 
-def test_conditions_on_the_learning_rate() -> None:
-    for name, status in (
-        ("cond21", Status.PROVED),
-        ("cond61", Status.PROVED),
-        ("cond78", Status.REFUTED),
-        ("cond78.corrected", Status.PROVED),
-    ):
-        assert verdict(name, "derivation").status is status
+def test_a_condition_on_the_learning_rate_is_put_to_no_proof() -> None:
+    for name in ("cond21", "cond61", "cond78"):
+        assert catalogue.find(f"fedcom.{name}").kind == "definition"
+        assert all(kind == "units" for own, kind in EVIDENCE if own == name)
+
+
+def test_rates_with_kappa_reach_epsilon_and_not_kappa_epsilon() -> None:
+    """With 1/kappa of the local steps of Corollary D.8 the noise is of the order of kappa epsilon: too much."""
+    rate, _ = consequences.rates_of(catalogue.find("fedcom.corD8"))
+    for steps, status in ((rate.steps, Status.PROVED), (rate.steps / kappa, Status.BROKEN)):
+        ledger = Ledger([])
+        consequences.reaches(ledger, replace(rate, steps=steps), consequences._polyak_D)
+        found = ledger.verdict()
+        assert found.status is status
+    assert "is of order epsilon" in str(found.witness["step"])
 
 
 def test_items_of_the_proof() -> None:

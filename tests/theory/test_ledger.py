@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import sympy
 from sympy import Rational, Symbol
@@ -11,7 +9,6 @@ from sympy import Rational, Symbol
 from theory import catalogue
 from theory.proofs.arithmetic import Decision
 from theory.proofs.ledger import Ledger, bound_of
-from theory.sfl.ledgers import LEDGERS, REPAIRS
 from theory.statement import Bound, Status, Term, at_most
 
 h = Symbol("h", positive=True)
@@ -99,43 +96,9 @@ def test_claims_of_no_bound_are_refused() -> None:
         bound_of(catalogue.find("sfl.eq33"))
 
 
-BROKEN = {
-    "lemma4.sum", "lemma4.closed_form", "eq41", "step.gc_recursion", "lemma7.eq38", "step.eq50", "lemma13",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LEDGERS)
-def test_the_ledgers_of_the_paper(name: str) -> None:
-    found = LEDGERS[name].ledger(catalogue.find(f"sfl.{name}")).verdict()
-    assert found.status is (Status.BROKEN if name in BROKEN else Status.PROVED)
-    assert bool(found.witness) == (name in BROKEN)
-
-
-@pytest.mark.parametrize("name", REPAIRS)
-def test_the_repairs(name: str) -> None:
-    assert REPAIRS[name].ledger(catalogue.find(f"sfl.{name}")).verdict().status is Status.PROVED
-
-
-def test_every_corrected_bound_has_a_proof() -> None:
-    proved = {f"sfl.{name}" for name in LEDGERS}
-    bounds = {s.id for s in catalogue.statements("sfl") if s.corrects and isinstance(s.claim, Bound)}
-    assert bounds - proved == {"sfl.lemma7.cubic"}  # a hypothesis
-
-
 def test_an_atom_of_either_sign_needs_the_same_coefficient() -> None:
     signed = Symbol("signed", real=True)
     for factor, status in ((1, Status.PROVED), (Rational(1, 2), Status.BROKEN), (2, Status.BROKEN)):
         ledger = Ledger([])
         ledger.at_most("cross", -signed, -factor * signed, [signed])
         assert ledger.verdict().status is status
-
-
-def test_a_theorem_without_its_decaying_term_is_broken() -> None:
-    statement = catalogue.find("sfl.thm1.strongly_convex")
-    (ledger,) = [e for e in catalogue.evidence("sfl") if (e.statement, e.kind) == (statement.id, "ledger")]
-    assert ledger.check(statement, False).status is Status.PROVED
-    claim = statement.claim
-    assert isinstance(claim, Bound)
-    terms = tuple(t for t in claim.terms if t.name != "optimisation")
-    without = ledger.check(statement.with_claim(replace(claim, terms=terms)), False)
-    assert without.status is Status.BROKEN and "coefficient of D**2*decay" in without.says

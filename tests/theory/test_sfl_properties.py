@@ -297,10 +297,10 @@ def descents(draw: st.DrawFn) -> Instance:
 
 @st.composite
 def tuned_descents(draw: st.DrawFn) -> Instance:
-    """Lemma 8 with the step size of (45), for which r_0, c_1 and c_2 must not be zero."""
-    letters = {**dict.fromkeys(("b", "d", "r0", "c1", "c2"), positive()), "T": st.integers(0, 20)}
+    """Lemma 8 with the step size of (45), corrected: r_0 must not be zero, c_1 and c_2 may be."""
+    letters = {**dict.fromkeys(("b", "d", "r0"), positive()), "c1": _amounts, "c2": _amounts, "T": st.integers(0, 20)}
     values = {name: draw(value) for name, value in letters.items()}
-    step = value_at(catalogue.find("sfl.lemma8.eq45").where[gamma], values)
+    step = value_at(catalogue.find("sfl.lemma8.eq45.corrected").where[gamma], values)
     return Instance(recursion({**values, "gamma": step}, draw(_shares), draw(_last)))
 
 

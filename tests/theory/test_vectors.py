@@ -67,6 +67,25 @@ def test_convexity_is_needed() -> None:
     assert certify(claim, nonconvex, ONE).status is Status.REFUTED
 
 
+def test_multipliers_of_a_sample_prove_nothing_for_other_parameters() -> None:
+    """At L = 1 the multiplier 1 shows (2 - L) x^2 + h(x) >= 0; for L above 2 nothing does."""
+    claim, hypotheses = sympy.expand((2 - L) * x**2 + X.value), {"a": X.value}
+    at_one = certificate(claim.subs(ONE), hypotheses)
+    assert at_one is not None and at_one.residual < 1e-6
+    found = certify(claim, hypotheses, ONE)
+    assert found.status is Status.REFUTED and sympy.Rational(found.witness["L"]) > 2
+    assert certify(claim, hypotheses, ONE, [L <= 2]).status is Status.PROVED
+
+
+def test_multipliers_that_rounding_spoils_prove_nothing() -> None:
+    """x^2 + h(x)/101 >= 0 needs 1/101 of h(x) >= 0, of which rounding to denominators of at most 48 leaves nothing."""
+    hypotheses = {"a": X.value}
+    needed = certificate(x**2 + X.value / 101, hypotheses)
+    assert needed is not None and needed.multipliers["a"] == pytest.approx(1 / 101, abs=1e-6)
+    assert certify(x**2 + X.value / 101, hypotheses, {}).status is Status.OPEN
+    assert certify(x**2 + X.value / 48, hypotheses, {}).status is Status.PROVED
+
+
 def test_certificate_finds_the_known_multipliers() -> None:
     found = certificate(x**2 + y**2 - 2 * z, {"a": x**2 - z, "b": y**2 - z})
     assert found is not None and found.residual < 1e-6

@@ -318,7 +318,7 @@ def eq41(p: Argument) -> None:
     p.conclude(first, part=1)
     goal = p.goal(2)
     second = Fact(p.read(goal.quantity), goal.sign, p.read(goal.value))
-    p.compare("second line", p.put(Fact(second.quantity, "=", second.quantity), gaps), second)
+    p.compare("second line", p.put(p.have("first line", second.quantity, "=", second.quantity), gaps), second)
     p.done(2)
     for part in range(3, len(p.goals)):
         p.decided(part)
@@ -459,7 +459,7 @@ def eq30(p: Argument) -> None:
 
     distance = induction(p, (Delta_next, Delta_t), bound, (t, 1), Delta_1, next_step)
     fact = p.claim("eq28", {gamma: shift}, under=[distance.relation])
-    p.conclude(p.put(fact, Fact(v, maximum.sign, maximum.value)))
+    p.conclude(p.put(fact, p.by_hand("v is that maximum", v, maximum.sign, maximum.value, maximum)))
 
 
 def at_the_end(p: Argument, fact: Fact, first: int) -> Fact:
@@ -468,7 +468,7 @@ def at_the_end(p: Argument, fact: Fact, first: int) -> Fact:
     p.equal("the last step ends a round", last, R * tau)
     p.require("the last step is one of them", at_least(last, first))
     server = p.have("w_T is the mean of the clients' parameters", gap_last, "=", gap_t)
-    return p.put(server, Fact(fact.quantity, fact.sign, fact.value.subs(t, last)))
+    return p.put(server, p.by_hand("at one of the steps", fact.quantity, fact.sign, fact.value.subs(t, last), fact))
 
 
 def of_round(p: Argument, source: str, lemmas: tuple[str, ...], first: int) -> tuple[Fact, sympy.Expr]:
@@ -509,14 +509,14 @@ def decreasing_from_start(source: str) -> Proof:
         recursion, constant = of_round(p, source, (), 0)
         letter = sympy.Symbol("max{8L/mu,tau}", positive=True)
         rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): letter})
-        whole = Fact(
-            Delta_next, recursion.sign, (1 - rate * mu) * Delta_t + rate**2 * B
-        )  # B: the constant, by its letter
+        by_letter = (1 - rate * mu) * Delta_t + rate**2 * B
+        whole = p.by_hand("B is a letter for the constant", Delta_next, recursion.sign, by_letter, recursion)
         p.require("a constant >= 0", at_least(constant, 0))
         top = 4 * B / mu**2 + letter * d0
         distance = induction(p, (Delta_next, Delta_t), top / (letter + t), (t, 0), d0, lambda hypothesis: whole)
         gap = p.put(smooth_at_minimum(p), distance)
-        p.conclude(at_the_end(p, Fact(gap.quantity, gap.sign, gap.value.subs(B, constant)), 0))
+        full = p.by_hand("B is a letter for the constant", gap.quantity, gap.sign, gap.value.subs(B, constant), gap)
+        p.conclude(at_the_end(p, full, 0))
 
     return proof
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from sympy import Eq, Rational, exp, sqrt
 
-from theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8, limit78
+from theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8
 from theory.fedcom.homogeneous import b, balanced
 from theory.fedcom.paper import (
     Delta_jq,
@@ -49,6 +49,7 @@ from theory.fedcom.paper import (
     message_sq,
     move_total,
     mu,
+    n,
     next_move_sq,
     paper as fedcom,
     phi,
@@ -107,6 +108,21 @@ fedcom.correct(
     "Algorithm 3.  Line 11 is damped by k/d: a coordinate sent every T rounds brings T differences at once, which "
     "multiplies its tracking error by 1 - T without damping, unstable for k < d/2, and by 1 - T k/d with it.  Not "
     "proved: runs on quadratics converge for L eta tau <= 4 k/d, and some diverge at 7.5 k/d.",
+)
+fedcom.correct(
+    "alg5",
+    Listing(
+        tuple(
+            {
+                **dict(_listing("alg5")),
+                11: "    delta_j^(r+1) = delta_j^(r) + (1/(eta*tau)) * ((w^(r) - w_j^(tau,r)) - u^(r))",
+                12: "    nu_j^(r+1) = nu_j^(r) + (w^(r) - w_j^(tau,r)) - u_j^(r)",
+            }.items()
+        )
+    ),
+    suffix="own",
+    note="The same without damping: the client's own progress of this round, which it knows, in the place of its message.  "
+    "Not proved: runs on quadratics converge.",
 )
 fedcom.correct(
     "thmE4.items",
@@ -239,7 +255,7 @@ fedcom.correct(
     rests_on=["thmD4.corrected", "thmD7.corrected", "thmD9.corrected"],
     assumes=[smooth, independent, homogeneous],
     note="The number of local steps is larger by (q+1)/(q/m+1) than printed, or the rounds by q/m+1.  In the PL and "
-    "strongly convex rows the noise comes with 1/mu besides, as in Corollary D.8.",
+    "strongly convex rows mu is a constant, and L is kappa: with L for a constant the error is kappa epsilon.",
 )
 
 # --------------------------------------------------------------------------------------- Section E: FedCOMGATE
@@ -340,11 +356,9 @@ fedcom.correct(
     note=f"{_damped}  No strong convexity of the clients' own functions is needed, and no minimisers of theirs.",
 )
 fedcom.correct(
-    "cond78",
-    Relations(
-        (limit78 >= 0, 30 * eta**2 * L**2 * tau**2 <= 1, contraction78 > 0),
-        "the condition on the learning rate, for a denominator that is positive",
-    ),
+    "thmE6.eq83",
+    when=[*fedcom.statements["fedcom.thmE6.eq83"].when, contraction78 > 0],
+    note="For a denominator in (78) that is positive.",
 )
 _smooth_phi = {L: L + phi, mu: phi}
 fedcom.correct(
@@ -411,6 +425,11 @@ fedcom.correct(
     note=f"{_damped}  As the corollary has it, for L of the order of 1.",
 )
 fedcom.correct(
+    "claim.tab6",
+    when=[sqrt(n) / m + 1 / sqrt(n) >= 1],
+    note="In the convex column (1+q)/epsilon is to be compared with ((1+q/m) sqrt(n) + q/sqrt(n))/epsilon.",
+)
+fedcom.correct(
     "tab6.fedcomgate",
     Rates(
         tuple(
@@ -422,5 +441,5 @@ fedcom.correct(
     ),
     rests_on=["thmE4.corrected", "thmE6.corrected", "thmE9.corrected"],
     note=f"{_damped}  The printed rates, for so few clients that the term of G_q is of the order of epsilon too.  In the PL "
-    "and strongly convex rows the noise comes with 1/mu besides.",
+    "and strongly convex rows mu is a constant, and L is kappa: with L for a constant the error is kappa epsilon.",
 )

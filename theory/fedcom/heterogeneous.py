@@ -272,6 +272,16 @@ fedcom.say(
 )
 fedcom.say(
     "step",
+    "thmE6.eq83",
+    "Section E.2, proof of Theorem E.6, (83)",
+    Relations(((q + 1) * L * eta * gamma * tau <= 1,), "used in step 1 of (82)"),
+    when=[limit78 >= 0, small, curved],
+    rests_on=["cond78"],
+    note="Printed as 1 - (q+1) L eta gamma tau >= 0, and as what step 1 of (82) follows from; "
+    "read as a consequence of (78), the only condition of the theorem.",
+)
+fedcom.say(
+    "step",
     "thmE6.eq88",
     "Section E.2, proof of Theorem E.6, (88)",
     at_most(

@@ -52,11 +52,15 @@ _FLIPPED: dict[Sign, Sign] = {"<=": ">=", ">=": "<=", "=": "="}
 
 @dataclass(frozen=True)
 class Fact:
-    """quantity `sign` value, derived under the statement's conditions and in its letters."""
+    """quantity `sign` value, under the statement's conditions and in its letters.
+
+    by  the argument that derived it; one that no argument derived is worth nothing to it
+    """
 
     quantity: sympy.Expr
     sign: Sign
     value: sympy.Expr
+    by: object = field(default=None, compare=False, repr=False)
 
     @property
     def relation(self) -> Relational:
@@ -265,6 +269,7 @@ class Argument(Ledger):
         """What a source supposes and no property says, such as a recursion, holds: by a fact, or as our own assumption."""
         name = supposed.id.removeprefix(f"{supposed.paper}.")
         if name in given:
+            self._derived(given[name])
             defined = replace(supposed, where={**source.where, **supposed.where})
             for part in facts(supposed):
                 sides = (self._inward(e, defined, at) for e in (part.quantity, part.value))
@@ -300,7 +305,7 @@ class Argument(Ledger):
         else:
             found = self.source(name, at, given, under)
         fact = facts(found)[part]
-        return Fact(self._inward(fact.quantity, found, at), fact.sign, self._inward(fact.value, found, at))
+        return self._fact(self._inward(fact.quantity, found, at), fact.sign, self._inward(fact.value, found, at))
 
     @cached_property
     def _assumed(self) -> set[str]:
@@ -328,7 +333,7 @@ class Argument(Ledger):
 
     def definition(self, name: str) -> tuple[Boolean, ...]:
         """What a definition says of letters that no statement binds, such as the step at which a round began."""
-        self._record("definition", f"{self.statement.paper}.{name}")
+        self._record("algorithm", f"{self.statement.paper}.{name}")
         said = self.language.definitions[name]
         self.conditions = [*self.conditions, *said]
         return said
@@ -338,9 +343,9 @@ class Argument(Ledger):
         for condition in self.conditions:
             if isinstance(condition, sympy.Le | sympy.Ge) and quantity in condition.args:
                 sign: Sign = "<=" if condition.lts == quantity else ">="
-                return Fact(quantity, sign, condition.gts if sign == "<=" else condition.lts)
+                return self._fact(quantity, sign, condition.gts if sign == "<=" else condition.lts)
         self.fail(f"the condition on {quantity}", f"{self.statement.id} has none")
-        return Fact(quantity, "=", quantity)
+        return self._fact(quantity, "=", quantity)
 
     # Steps
 
@@ -353,7 +358,21 @@ class Argument(Ledger):
         """
 
         self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after)
-        return Fact(quantity, sign, value)
+        return self._fact(quantity, sign, value)
+
+    def _fact(self, quantity: sympy.Expr, sign: Sign, value: sympy.Expr) -> Fact:
+        return Fact(quantity, sign, sympy.sympify(value), by=self)
+
+    def by_hand(self, reason: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *of: Fact) -> Fact:
+        """A fact that the steps so far, and others, give by an inference in words, which is recorded with the premises."""
+        self._record("inference", reason)
+        self._derived(*of)
+        return self._fact(quantity, sign, value)
+
+    def _derived(self, *several: Fact) -> None:
+        for fact in several:
+            if fact.by is not self:
+                self.fail("a premise", f"{fact.quantity} {fact.sign} {fact.value} was not derived in this proof")
 
     def conclude_form(self, read: Callable[[sympy.Expr], sympy.Expr], *because: Instance, part: int = 0) -> None:
         """The claim, or one of several, is the sum of the instances once `read` has made forms of its sides."""
@@ -392,6 +411,7 @@ class Argument(Ledger):
 
     def put(self, fact: Fact, *others: Fact) -> Fact:
         """The fact with the quantities of others replaced by their bounds, one after another."""
+        self._derived(fact, *others)
         for other in others:
             atom = self._atom(other.quantity)
             own = sympy.simplify(other.quantity / atom)
@@ -423,11 +443,13 @@ class Argument(Ledger):
         """Both sides times a factor, which is >= 0 for an inequality."""
         if fact.sign != "=" and not factor.is_nonnegative:
             self.require(f"{factor} >= 0", at_least(factor, 0))
-        return Fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value))
+        self._derived(fact)
+        return self._fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value))
 
     def shifted(self, fact: Fact, by: sympy.Expr) -> Fact:
         """The same amount added to both sides."""
-        return Fact(fact.quantity + by, fact.sign, fact.value + by)
+        self._derived(fact)
+        return self._fact(fact.quantity + by, fact.sign, fact.value + by)
 
     def relaxed(self, fact: Fact, sign: Sign) -> Fact:
         """An equality as an inequality."""
@@ -441,20 +463,23 @@ class Argument(Ledger):
             fact = replace(fact, sign=other.sign)
         if other.sign not in ("=", fact.sign):
             self.fail("added up", f"{fact.quantity} {fact.sign} ..., {other.quantity} {other.sign} ...")
-        return Fact(spread_out(fact.quantity + other.quantity), fact.sign, spread_out(fact.value + other.value))
+        self._derived(fact, other)
+        return self._fact(spread_out(fact.quantity + other.quantity), fact.sign, spread_out(fact.value + other.value))
 
     def chained(self, *links: Fact) -> Fact:
         """a <= b, b <= c, ... as a <= the last: each is about the value of the one before."""
+        self._derived(*links)
         whole = links[0]
         for link in links[1:]:
             self.equal(f"the next line is about {whole.value}", whole.value, link.quantity)
             if "=" not in (whole.sign, link.sign) and whole.sign != link.sign:
                 self.fail("a chain of lines", f"{whole.sign} is followed by {link.sign}")
-            whole = Fact(whole.quantity, link.sign if whole.sign == "=" else whole.sign, link.value)
+            whole = self._fact(whole.quantity, link.sign if whole.sign == "=" else whole.sign, link.value)
         return whole
 
     def as_rule(self, name: str, fact: Fact, forms: Letters) -> Instance:
         """A fact about one client, at any of them: what its quantities are there, as forms; `name` says whose it is."""
+        self._derived(fact)
         left, right = (spread_out(e.subs(dict(forms), simultaneous=True)) for e in (fact.quantity, fact.value))
         return Instance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=")
 
@@ -576,6 +601,7 @@ class Argument(Ledger):
         """The claim (or one of several) follows from the fact: the same quantity, the same direction, no smaller a value."""
         goal = self.goal(part)
         self._concluded.add(part)
+        self._derived(fact)
         fact = Fact(fact.quantity.xreplace(self._names), fact.sign, fact.value.xreplace(self._names))
         quantity, value = (self.read(e).xreplace(self._names) for e in (goal.quantity, goal.value))
         claimed = Fact(quantity, goal.sign, value)

@@ -1,22 +1,24 @@
-"""Sharpened and damaged claims: what every piece of evidence must be seen to refute.
+"""Statements changed in every part: what evidence must notice, if a verdict is to depend on the whole statement.
 
-A check that passes its statement says something only if it can fail.  `mutations` changes a claim in the ways in which
-papers go wrong: a constant too small, a term dropped, a sign flipped, a dimension lost, another exponent, another number
-in a table, two lines of a listing exchanged.
+`mutations` changes a statement in the ways in which papers, and those who encode them, go wrong: a constant too small, a
+term dropped, a sign flipped, another exponent, letters exchanged; the left side scaled, the direction turned, = for <=, O
+for O~; a definition scaled, a condition or an assumption left out; another number in a table, lines of a listing exchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import sympy
 from sympy import Rational, exp
 from sympy.core.relational import Relational
 
 from theory import catalogue
+from theory.proofs.arithmetic import NotPolynomial, at_least, implied
+from theory.proofs.orders import cover
 from theory.statement import (
     NUMBER,
     Bound,
@@ -34,90 +36,185 @@ from theory.statement import (
     Words,
 )
 
+Part = Literal[
+    "left side",
+    "direction",
+    "relation",
+    "order",
+    "definition",
+    "condition",
+    "assumption",
+    "constant",
+    "term",
+    "sign",
+    "exponent",
+    "letters",
+    "besides",
+    "dimension",
+    "words",
+]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A statement with one part of it changed, and the change in words."""
+
+    part: Part
+    what: str
+    statement: Statement
+
+
 _FACTORS = (Rational(99, 100), Rational(1, 2), Rational(1, 50), Rational(1, 10**5), Rational(2))
 
 
-def mutations(statement: Statement) -> Iterator[tuple[str, Statement]]:
-    """(what was changed, the statement with a claim or its conditions changed so): the gentlest changes first."""
-    for what, changed in (*_all_changes(statement), *_changes_beside(statement)):
-        if (changed.claim, changed.also, changed.when) != (statement.claim, statement.also, statement.when):
-            yield what, changed
+def mutations(statement: Statement) -> Iterator[Change]:
+    """The statement with one part changed: the gentlest changes of the claim first."""
+    changes = (
+        *_of_claim(statement),
+        *_beside(statement),
+        *_without_dimension(statement),
+        *_of_conditions(statement),
+        *_of_definitions(statement),
+        *_of_assumptions(statement),
+    )
+    for change in changes:
+        if change.statement != statement:
+            yield change
 
 
-def _changes_beside(statement: Statement) -> Iterator[tuple[str, Statement]]:
+def _beside(statement: Statement) -> Iterator[Change]:
     """One of the claims that are made besides, changed."""
     for i, claim in enumerate(statement.also):
-        for what, changed in _all_changes(replace(statement, claim=claim, when=())):
-            also = (*statement.also[:i], changed.claim, *statement.also[i + 1 :])
-            yield f"besides: {what}", replace(statement, also=also)
+        for change in _of_claim(replace(statement, claim=claim, when=())):
+            also = (*statement.also[:i], change.statement.claim, *statement.also[i + 1 :])
+            yield Change("besides", f"besides: {change.what}", replace(statement, also=also))
 
 
-def _all_changes(statement: Statement) -> Iterator[tuple[str, Statement]]:
+def _of_claim(statement: Statement) -> Iterator[Change]:
     claim = statement.claim
     if isinstance(claim, Bound):
         for factor in _FACTORS:
-            yield f"every term times {factor}", statement.with_claim(claim.scaled(factor))
-        yield from _without_terms(statement, claim)
-        for term in claim.terms:
-            yield f"{term.name} times 1/2", statement.with_claim(claim.scaled(Rational(1, 2), term.name))
-            yield f"{term.name} times 2", statement.with_claim(claim.scaled(Rational(2), term.name))
+            yield Change("constant", f"every term times {factor}", statement.with_claim(claim.scaled(factor)))
+        yield from _of_terms(statement, claim)
+        for factor in (Rational(101, 100), Rational(1000)):
+            yield Change(
+                "left side",
+                f"{factor} times the left side",
+                statement.with_claim(replace(claim, quantity=factor * claim.quantity)),
+            )
+        if claim.sign != "=":
+            turned = replace(claim, sign=">=" if claim.sign == "<=" else "<=")
+            yield Change("direction", f"{turned.sign} for {claim.sign}", statement.with_claim(turned))
+            yield Change("relation", f"= for {claim.sign}", statement.with_claim(replace(claim, sign="=")))
     elif isinstance(claim, Order):
-        yield from _without_terms(statement, claim)
+        yield from _of_terms(statement, claim)
         for i, term in enumerate(claim.terms):
             faster = term.value.replace(exp, lambda e: exp(20 * e))
             if faster != term.value:
                 terms = (*claim.terms[:i], Term(term.name, faster), *claim.terms[i + 1 :])
-                yield f"{term.name} with 20 times the exponent", statement.with_claim(replace(claim, terms=terms))
-    elif isinstance(claim, Relations):
-        for i, relation in enumerate(claim.relations):
-            for what, changed in _changed(relation):
-                relations = (*claim.relations[:i], changed, *claim.relations[i + 1 :])
-                yield f"relation {i + 1}: {what}", statement.with_claim(replace(claim, relations=relations))
-    elif isinstance(claim, Words):
-        for i, formula in enumerate(claim.formulas):
-            for what, changed in _changed(formula):
-                formulas = (*claim.formulas[:i], changed, *claim.formulas[i + 1 :])
-                yield f"formula {i + 1}: {what}", statement.with_claim(replace(claim, formulas=formulas))
+                changed = statement.with_claim(replace(claim, terms=terms))
+                yield Change("constant", f"{term.name} with 20 times the exponent", changed)
+        if claim.polylog:
+            yield Change("order", "O for O~", statement.with_claim(replace(claim, polylog=False)))
+        counts = sorted((s for s in claim.value.free_symbols if s.is_integer), key=str)
+        for count in counts[:1]:
+            larger = replace(claim, quantity=count * claim.quantity)
+            yield Change("left side", f"{count} times the left side", statement.with_claim(larger))
+    elif isinstance(claim, Relations | Words):
+        yield from _of_formulas(statement, claim)
     elif isinstance(claim, Rates):
-        yield from _fewer(statement, claim)
+        yield from _words("exponent", _fewer(statement, claim))
     elif isinstance(claim, Listing):
-        yield from _other_lines(statement, claim)
+        yield from _words("words", _other_lines(statement, claim))
     elif isinstance(claim, Record):
-        yield from _other_sentences(statement, claim)
-        yield from _other_numbers(statement, claim)
-    yield from _without_dimension(statement)
-    yield from _without_condition(statement)
+        yield from _words("words", _other_sentences(statement, claim))
+        yield from _words("words", _other_numbers(statement, claim))
 
 
-def _without_terms(statement: Statement, claim: Bound | Order) -> Iterator[tuple[str, Statement]]:
+def _words(part: Part, changes: Iterator[tuple[str, Statement]]) -> Iterator[Change]:
+    for what, changed in changes:
+        yield Change(part, what, changed)
+
+
+def _of_formulas(statement: Statement, claim: Relations | Words) -> Iterator[Change]:
+    """One of the formulas changed."""
+    formulas = claim.relations if isinstance(claim, Relations) else claim.formulas
+    name = "relation" if isinstance(claim, Relations) else "formula"
+    for i, formula in enumerate(formulas):
+        for part, what, changed in _changed(formula):
+            several = (*formulas[:i], changed, *formulas[i + 1 :])
+            own = (
+                replace(claim, relations=several) if isinstance(claim, Relations) else replace(claim, formulas=several)
+            )
+            yield Change(part, f"{name} {i + 1}: {what}", statement.with_claim(own))
+
+
+_PAIRS = (
+    ("M", "S"),
+    ("K", "R"),
+    ("M", "K"),
+    ("m", "tau"),
+    ("N", "K"),
+    ("L", "mu"),
+    ("sigma", "zeta_star"),
+    ("sigma", "G"),
+)
+
+
+def _of_terms(statement: Statement, claim: Bound | Order) -> Iterator[Change]:
+    """One term left out, scaled, with the other sign, with another exponent, with two letters exchanged."""
+    several = len(claim.terms) > 1
+    symbols = catalogue.symbols(statement)
     for i, term in enumerate(claim.terms):
-        if len(claim.terms) > 1:
+
+        def with_term(value: sympy.Expr, i: int = i) -> Statement:
+            terms = (*claim.terms[:i], Term(claim.terms[i].name, value), *claim.terms[i + 1 :])
+            return statement.with_claim(replace(claim, terms=terms))
+
+        if several:
             terms = (*claim.terms[:i], *claim.terms[i + 1 :])
-            yield f"without {term.name}", statement.with_claim(replace(claim, terms=terms))
+            yield Change("term", f"without {term.name}", statement.with_claim(replace(claim, terms=terms)))
+        if isinstance(claim, Bound):
+            yield Change("constant", f"{term.name} times 1/2", with_term(term.value / 2))
+            yield Change("constant", f"{term.name} times 2", with_term(2 * term.value))
+            yield Change("sign", f"{term.name} with the other sign", with_term(-term.value))
+        for letter in sorted((s for s in term.value.free_symbols if s.is_integer or s.name in ("L", "mu")), key=str):
+            if sympy.diff(term.value, letter) != 0:
+                yield Change("exponent", f"{term.name} over {letter}", with_term(term.value / letter))
+                yield Change("exponent", f"{term.name} times {letter}", with_term(term.value * letter))
+        for one, two in _PAIRS:
+            if one in symbols and two in symbols:
+                a, b = symbols[one].sympy, symbols[two].sympy
+                value = term.value.subs({a: b, b: a}, simultaneous=True)
+                if value != term.value:
+                    yield Change("letters", f"{term.name}: {one} and {two} exchanged", with_term(value))
 
 
-def _changed(e: sympy.Basic) -> Iterator[tuple[str, sympy.Basic]]:
+def _changed(e: sympy.Basic) -> Iterator[tuple[Part, str, sympy.Basic]]:
     """A relation or a formula, changed."""
     if isinstance(e, sympy.Ne):
-        yield "equal for unequal", sympy.Eq(*e.args, evaluate=False)
+        yield "relation", "equal for unequal", sympy.Eq(*e.args, evaluate=False)
     elif isinstance(e, Relational):
         left, right = e.args
         for factor in (Rational(99, 100), Rational(1, 2), Rational(2), Rational(1, 50), Rational(50)):
-            yield f"right side times {factor}", e.func(left, factor * right, evaluate=False)
+            yield "constant", f"right side times {factor}", e.func(left, factor * right, evaluate=False)
         if isinstance(e, sympy.Le | sympy.Ge):
             other = sympy.Ge if isinstance(e, sympy.Le) else sympy.Le
-            yield "turned round", other(left, right, evaluate=False)
-        yield "left side zero", e.func(sympy.Integer(0), right, evaluate=False)
+            yield "direction", "turned round", other(left, right, evaluate=False)
+            yield "relation", "= for the inequality", sympy.Eq(left, right, evaluate=False)
+        for factor in (Rational(1, 1000), Rational(1000)):
+            yield "left side", f"left side times {factor}", e.func(factor * left, right, evaluate=False)
+        yield "left side", "left side zero", e.func(sympy.Integer(0), right, evaluate=False)
     elif isinstance(e, sympy.Expr):
-        yield "times 2", 2 * e
-        yield "times 1/2", e / 2
+        yield "constant", "times 2", 2 * e
+        yield "constant", "times 1/2", e / 2
         for part in sympy.Add.make_args(e):
             if part != e:
-                yield f"without {part}", e - part
+                yield "term", f"without {part}", e - part
         faster = e.replace(exp, lambda power: exp(20 * power))
         if faster != e:
-            yield "with 20 times the exponent", faster
-        yield "zero", sympy.Integer(0)
+            yield "constant", "with 20 times the exponent", faster
+        yield "constant", "zero", sympy.Integer(0)
 
 
 def _fewer(statement: Statement, claim: Rates) -> Iterator[tuple[str, Statement]]:
@@ -132,32 +229,57 @@ def _fewer(statement: Statement, claim: Rates) -> Iterator[tuple[str, Statement]
                 yield f"{rate.case}: {part} times {factor}", statement.with_claim(Rates(rates))
 
 
-def _without_dimension(statement: Statement) -> Iterator[tuple[str, Statement]]:
+def _without_dimension(statement: Statement) -> Iterator[Change]:
     """One term, or one side of a relation, times a letter with a dimension."""
     letter = next(s.sympy for s in catalogue.symbols(statement).values() if s.dimension != NUMBER)
     claim = statement.claim
     if isinstance(claim, Bound | Order):
         first = replace(claim.terms[0], value=letter * claim.terms[0].value)
-        yield f"first term times {letter}", statement.with_claim(replace(claim, terms=(first, *claim.terms[1:])))
+        changed = statement.with_claim(replace(claim, terms=(first, *claim.terms[1:])))
+        yield Change("dimension", f"first term times {letter}", changed)
     elif isinstance(claim, Relations):
         for i, relation in enumerate(claim.relations):
             if isinstance(relation, Relational):
                 left, right = relation.args
-                changed = relation.func(left, letter * right, evaluate=False)
-                relations = (*claim.relations[:i], changed, *claim.relations[i + 1 :])
-                yield f"relation {i + 1} times {letter}", statement.with_claim(replace(claim, relations=relations))
-    if statement.when:
-        relation = statement.when[0].relation
-        changed = relation.func(relation.lhs, relation.rhs * letter, evaluate=False)
-        yield f"a condition times {letter}", replace(statement, when=(Condition(changed), *statement.when[1:]))
-
-
-def _without_condition(statement: Statement) -> Iterator[tuple[str, Statement]]:
+                other = relation.func(left, letter * right, evaluate=False)
+                relations = (*claim.relations[:i], other, *claim.relations[i + 1 :])
+                changed = statement.with_claim(replace(claim, relations=relations))
+                yield Change("dimension", f"relation {i + 1} times {letter}", changed)
     for i, condition in enumerate(statement.when):
-        yield (
-            f"without the condition {condition}",
-            replace(statement, when=(*statement.when[:i], *statement.when[i + 1 :])),
-        )
+        relation = condition.relation
+        other = relation.func(relation.lhs, relation.rhs * letter, evaluate=False)
+        when = (*statement.when[:i], Condition(other), *statement.when[i + 1 :])
+        yield Change("dimension", f"condition {i + 1} times {letter}", replace(statement, when=when))
+
+
+def _of_conditions(statement: Statement) -> Iterator[Change]:
+    """A condition left out, or with twice the room."""
+    for i, condition in enumerate(statement.when):
+        before, after = statement.when[:i], statement.when[i + 1 :]
+        yield Change("condition", f"without the condition {condition}", replace(statement, when=(*before, *after)))
+        relation = condition.relation
+        if isinstance(relation, sympy.Le | sympy.Ge):
+            factor = Rational(2) if isinstance(relation, sympy.Le) else Rational(1, 2)
+            wider = Condition(relation.func(relation.lhs, factor * relation.rhs, evaluate=False), condition.source)
+            changed = replace(statement, when=(*before, wider, *after))
+            yield Change("condition", f"the condition {condition} with twice the room", changed)
+
+
+def _of_definitions(statement: Statement) -> Iterator[Change]:
+    """A definition with another factor."""
+    for letter, meaning in statement.where.items():
+        for factor in (Rational(1, 2), Rational(2), Rational(100)):
+            where = {**statement.where, letter: factor * meaning}
+            yield Change("definition", f"{letter} defined {factor} times as large", replace(statement, where=where))
+
+
+def _of_assumptions(statement: Statement) -> Iterator[Change]:
+    """One assumption left out; all of them."""
+    for id_ in statement.assumes:
+        rest = tuple(other for other in statement.assumes if other != id_)
+        yield Change("assumption", f"without {id_}", replace(statement, assumes=rest))
+    if len(statement.assumes) > 1:
+        yield Change("assumption", "without any assumption", replace(statement, assumes=()))
 
 
 def _other_lines(statement: Statement, claim: Listing) -> Iterator[tuple[str, Statement]]:
@@ -239,16 +361,96 @@ def seen_to_fail(evidence: Evidence, statement: Statement, verdict: Verdict) -> 
     """
     if verdict.status in (Status.REFUTED, Status.BROKEN):
         return "as printed"
-    for what, changed in (*_aimed(evidence, statement, verdict), *mutations(statement)):
-        if evidence.check(changed, False).status in (Status.REFUTED, Status.BROKEN):
-            return what
+    if verdict.status is Status.ANALOGUE:
+        return "an analogue: it decides nothing"
+    for change in (*_aimed(evidence, statement, verdict), *mutations(statement)):
+        if evidence.check(change.statement, False).status in (Status.REFUTED, Status.BROKEN):
+            return change.what
     return None
 
 
-def _aimed(evidence: Evidence, statement: Statement, verdict: Verdict) -> Iterator[tuple[str, Statement]]:
+def _aimed(evidence: Evidence, statement: Statement, verdict: Verdict) -> Iterator[Change]:
     """The changes that this evidence is likeliest to notice."""
     if evidence.kind == "units":
         yield from _without_dimension(statement)
     elif isinstance(statement.claim, Bound) and verdict.slack is not None:
         factor = Rational(f"{0.98 / verdict.slack:.3g}")
-        yield f"every term times {float(factor):.3g}", statement.with_claim(statement.claim.scaled(factor))
+        changed = statement.with_claim(statement.claim.scaled(factor))
+        yield Change("constant", f"every term times {float(factor):.3g}", changed)
+
+
+# How much of a statement its verdict depends on
+
+_STRENGTH = {Status.PROVED: 2, Status.HOLDS: 1}
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """What became of a change: the kinds of evidence that notice it, and what the changed statement is still called.
+
+    still  proved or holds where the verdict is as good as before; None where the change is noticed
+    """
+
+    change: Change
+    by: tuple[str, ...]
+    still: Status | None
+
+
+def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> list[Noticed]:
+    """Every change of a statement that is proved or holds, put to all its evidence; changes that claim no more left out.
+
+    found  its evidence, with the verdicts on the statement as it stands
+    """
+    useful = [(e, v) for e, v in found if v.status in _STRENGTH and e.kind != "units"]
+    best = max((_STRENGTH[v.status] for _, v in useful), default=0)
+    if not best:
+        return []
+    units = [(e, v) for e, v in found if e.kind == "units" and v.status is Status.PROVED]
+    results = []
+    for change in mutations(statement):
+        if claims_no_more(statement, change.statement):
+            continue
+        by, standing = [], 0
+        for evidence, before in (*useful, *units):
+            after = evidence.check(change.statement, False).status
+            if after in (Status.REFUTED, Status.BROKEN, Status.VACUOUS) or (
+                before.status is Status.PROVED and after is not Status.PROVED
+            ):
+                by.append(evidence.kind)
+            if evidence.kind != "units":
+                standing = max(standing, _STRENGTH.get(after, 0))
+            if after is Status.REFUTED:
+                standing = -1
+                break
+        still = None if standing < best else Status.PROVED if best == 2 else Status.HOLDS
+        results.append(Noticed(change, tuple(by), still))
+    return results
+
+
+def claims_no_more(statement: Statement, changed: Statement) -> bool:
+    """Whether z3 sees that a changed claim, or list of conditions, says no more than the statement did."""
+    conditions = [c.relation for c in statement.when]
+    before, after = statement.claim, changed.claim
+    try:
+        if changed.when != statement.when:
+            new = [c.relation for c in changed.when]
+            return all(implied(new, relation) for relation in conditions)
+        if isinstance(before, Bound) and isinstance(after, Bound) and before.sign == after.sign == "<=":
+            larger = sympy.expand(after.value - before.value) + sympy.expand(before.quantity - after.quantity)
+            return _follows(conditions, at_least(larger, 0))
+        if isinstance(before, Order) and isinstance(after, Order) and before.quantity == after.quantity:
+            same = before.polylog == after.polylog
+            return same and all(cover(term.value, after, conditions) for term in before.terms)
+        if isinstance(before, Relations) and isinstance(after, Relations):
+            pairs = zip(before.relations, after.relations, strict=True)
+            return all(old == new or _follows([*conditions, old], new) for old, new in pairs)
+    except (NotPolynomial, ValueError):
+        return False  # vector notation, or what z3 cannot read: the change counts
+    return False
+
+
+def _follows(conditions: list[Any], claim: Any) -> bool:
+    """Whether a relation follows; exponentials are positive numbers, whatever they are."""
+    powers = sorted(set().union(*(r.atoms(exp) for r in (*conditions, claim))), key=str)
+    named = {power: sympy.Symbol(f"exp_{i}", positive=True) for i, power in enumerate(powers)}
+    return implied([c.xreplace(named) for c in conditions], claim.xreplace(named), effort=200_000)

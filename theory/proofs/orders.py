@@ -56,6 +56,11 @@ def claim(p: Argument, name: str) -> Order:
     return order_of(p.source(name))
 
 
+def cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> bool:
+    """Whether a term is at most an absolute constant times one of the claim's."""
+    return _cover(term, claim, conditions).status is Status.PROVED
+
+
 def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Decision:
     for printed in claim.terms:
         needed, _ = _largest_ratio(term, printed.value, conditions)

@@ -50,7 +50,9 @@ def telescope(
         p.equal("the last state has the weight 1", rho, sympy.Integer(1))
     elif after.is_nonnegative is not True:
         p.require("the last state is not negative", at_least(after, 0))
-    return Fact(progress, "<=", sympy.expand(((start - end) / total + noise) / gained))
+    kept = "dropped" if end == 0 else "kept"
+    reason = f"the recursion times its weights, added up over the rounds; the last state is {kept}"
+    return p.by_hand(reason, progress, "<=", sympy.expand(((start - end) / total + noise) / gained), recursion)
 
 
 def induction(
@@ -78,4 +80,4 @@ def induction(
         p.fail("the induction goes on", f"{fact.quantity} {fact.sign} ... is no upper bound on {after}")
     goal = at_most(fact.value, bound.subs(letter, letter + 1))
     p.require("the induction goes on", goal, hypothesis, at_least(letter, first))
-    return Fact(before, "<=", bound)
+    return p.by_hand("induction over the steps", before, "<=", bound, fact)

@@ -20,7 +20,8 @@ from theory.sfl.paper import (
     zeta,
     zeta_star,
 )
-from theory.sfl.sequential import convex_cases, curved, sampled
+from theory.sfl.sequential import convex_cases, curved, long_enough, sampled
+from theory.sfl.setting import independent
 from theory.statement import Order, Words, soft_order
 
 # Table 1: constants and polylogarithmic factors omitted, strongly convex case
@@ -89,8 +90,8 @@ sfl.say(
         heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
-    when=[curved],
-    assumes=convex_cases,
+    when=[curved, long_enough],
+    assumes=[*convex_cases, independent],
     rests_on=["cor2.strongly_convex"],
     note=faster,
 )
@@ -105,7 +106,7 @@ sfl.say(
         heterogeneity=L * zeta_star**2 / (mu**2 * M * R**2),
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
-    when=[curved],
+    when=[curved, long_enough],
     assumes=convex_cases,
     rests_on=["cor1.strongly_convex"],
     note=faster,
@@ -123,8 +124,8 @@ sfl.say(
         heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
-    when=[curved, *sampled],
-    assumes=convex_cases,
+    when=[curved, long_enough, *sampled],
+    assumes=[*convex_cases, independent],
     rests_on=["eq72"],
     note=faster,
 )
@@ -140,7 +141,7 @@ sfl.say(
         heterogeneity=L * zeta_star**2 / (mu**2 * S * R**2),
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
-    when=[curved, *sampled],
+    when=[curved, long_enough, *sampled],
     assumes=convex_cases,
     rests_on=["eq43"],
     note=faster,
@@ -245,8 +246,9 @@ sfl.say(
             L * M * K**2 * eta**2 * zeta_star**2 + mu * D**2 * exp(-mu * M * K * R * eta),
         ),
     ),
+    when=[eta <= 1 / (L * M * K)],
     rests_on=["thm1.strongly_convex"],
-    note="Theorem 1 has eta <= 1/(6LMK) and half the exponent.",
+    note="The condition is that of the second formula.  Theorem 1 has eta <= 1/(6LMK) and half the exponent.",
 )
 sfl.say(
     "claim",

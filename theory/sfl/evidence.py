@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import sympy
+from sympy.core.relational import Relational
 
 from theory import catalogue
 from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, units
 from theory.proofs.enumeration import Case
+from theory.proofs.ledger import bound_of
 from theory.sfl import certificates, consequences, experiments_evidence, ledgers
 from theory.sfl.paper import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
@@ -18,7 +20,6 @@ from theory.statement import Evidence, Relations, Statement, Status, Verdict, Wo
 OPEN = {
     "sfl.lemma7": "the hypothesis (37); what follows from it are (38) to (40)",
     "sfl.lemma8": "the hypothesis of the lemma; what follows from it are (44) and (45)",
-    "sfl.lemma14": "as printed, under Assumption 3b, its letters beta and zeta have no meaning; see the corrected form",
     "sfl.table1": "a table; its rows are statements of their own",
     "sfl.table1.sgd": "a result of another paper (Stich 2019b), quoted",
     "sfl.table1.pfl_karimireddy": "a result of another paper (Karimireddy et al. 2020), quoted",
@@ -137,16 +138,22 @@ def covariance(statement: Statement, full: bool = False) -> Verdict:
 
 
 def ratio_for_large_n(statement: Statement, full: bool = False) -> Verdict:
-    """The two sides' ratio tends to 1 as n grows with s/n fixed."""
+    """The first formula is the ratio of (23) to (22), and its quotient by the second tends to 1 as n grows, s/n fixed."""
     claim = statement.claim
     assert isinstance(claim, Words)
-    left, right = claim.formulas[0].args
-    names = {symbol.name: symbol for symbol in claim.formulas[0].free_symbols}
+    left, right = claim.formulas
+    if any(isinstance(formula, Relational) for formula in claim.formulas):
+        return Verdict(Status.OPEN, "expected two expressions, an approximation of one by the other")
+    variances = [bound_of(catalogue.find(f"sfl.lemma3.{part}")).value for part in ("swor", "swr")]
+    if sympy.simplify(left - variances[0] / variances[1]) != 0:
+        ratio = sympy.simplify(variances[0] / variances[1])
+        return Verdict(Status.REFUTED, f"the ratio of the variances is {ratio}", witness={"ratio": str(ratio)})
+    names = {symbol.name: symbol for formula in claim.formulas for symbol in formula.free_symbols}
     share, n = sympy.Symbol("share", positive=True), sympy.Symbol("n", positive=True)
     limit = sympy.limit(sympy.simplify((left / right).subs({names["s"]: share * n}).subs(names["n"], n)), n, sympy.oo)
     if sympy.simplify(limit - 1) != 0:
-        return Verdict(Status.REFUTED, f"the ratio of the sides tends to {limit}", witness={"limit": str(limit)})
-    return Verdict(Status.PROVED, "the ratio of the two sides tends to 1 as n grows, s/n fixed")
+        return Verdict(Status.REFUTED, f"the quotient of the formulas tends to {limit}", witness={"limit": str(limit)})
+    return Verdict(Status.PROVED, "the ratio of (23) to (22); its quotient by 1 - s/n tends to 1 as n grows, s/n fixed")
 
 
 def _lemma4_family(full: bool) -> list[tuple[int, int, int]]:
@@ -179,10 +186,17 @@ def group_constants(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(claim, Relations)
     functions, printed = {}, {}
     for relation in claim.relations:
-        if isinstance(relation.lhs, Value):
-            functions[relation.lhs.args[0].name] = relation.rhs
+        letters = relation.lhs.atoms(Value) or relation.lhs.free_symbols
+        if len(letters) != 1:
+            return Verdict(
+                Status.REFUTED, f"{relation} says nothing of a constant", witness={"relation": str(relation)}
+            )
+        (of,) = letters
+        value = relation.rhs * of / relation.lhs
+        if isinstance(of, Value):
+            functions[of.args[0].name] = value
         else:
-            printed[relation.lhs.name] = relation.rhs
+            printed[of.name] = value
     x = next(iter(set().union(*(f.free_symbols for f in functions.values()))))
     mean = sympy.Add(*functions.values()) / len(functions)
     (x_star,) = sympy.solve(sympy.diff(mean, x), x)

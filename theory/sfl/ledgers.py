@@ -271,7 +271,7 @@ def over_steps(p: Argument, fact: Fact, sampled: sympy.Symbol) -> Fact:
         found = Sum(Sum(((m - 1) * K + k) ** power, (k, 0, K - 1)), (m, 1, S))
         p.equal(f"sum of B_mk^{power}", found, sums[power])
     total = sympy.Add(*(coefficient * sums[power] for (power,), coefficient in rest.terms()))
-    return Fact(E_r, fact.sign, total + of_sampled * partial_sums)
+    return p.by_hand("summed over the steps", E_r, fact.sign, total + of_sampled * partial_sums, fact)
 
 
 def lemma4_at(p: Argument, variance: sympy.Symbol) -> Fact:
@@ -362,7 +362,7 @@ def parallel_drift(p: Argument) -> None:
     fact = p.have("k steps", drift_mk, "<=", eta**2 * bound, *because, after=p.follow("alg2"))
     fact = p.put(fact, *((p.claim("step.eq36"), spread_at_optimum(p)) if convex else (spread_at_x(p),)))
     p.source("eq68")  # the sum over k, averaged over clients
-    total = Fact(Ecal_r, fact.sign, powers(p, fact.value, k, K))
+    total = p.by_hand("summed over k, a mean over clients", Ecal_r, fact.sign, powers(p, fact.value, k, K), fact)
     p.conclude(p.solved("drift", total, Rational(1, 18)))
 
 
@@ -466,16 +466,21 @@ def lemma13_corrected(p: Argument) -> None:
 # Recursions to bounds: Lemmas 7 and 8
 
 
+def psi(p: Argument, mean: Fact) -> Fact:
+    """Psi_T is b times the weighted mean of the s_t."""
+    return p.by_hand("the definition of Psi_T", Psi_T, mean.sign, b * mean.value, mean)
+
+
 def eq40(p: Argument) -> None:
     """(40): multiply (37) by w_t / gamma, telescope, drop -w_T r_{T+1}, divide by W_T."""
     mean = telescope(p, p.claim("lemma7"), (r_next, r_t), s_t, r0, W_T)
-    p.conclude(Fact(Psi_T, mean.sign, b * mean.value))  # Psi_T is b times the weighted mean of the s_t
+    p.conclude(psi(p, mean))
 
 
 def eq44(p: Argument) -> None:
     """(44): telescope, divide by T + 1."""
     mean = telescope(p, p.claim("lemma8"), (r_next, r_t), s_t, r0, T + 1)
-    p.conclude(Fact(Psi_T, mean.sign, b * mean.value))
+    p.conclude(psi(p, mean))
 
 
 def weights(p: Argument) -> None:
@@ -487,28 +492,30 @@ def weights(p: Argument) -> None:
     v = sympy.Symbol("u", positive=True)
     p.equal("W_0 = w_0", W.subs(T, 0), 1 / (1 - v))
     p.equal("W_{T+1} = W_T + w_{T+1}", W.subs(T, T + 1), W + (1 - v) ** (-(T + 2)))
-    p.conclude(Fact(W_T, "=", closed), part=0)
+    p.conclude(p.by_hand("W_T by induction", W_T, "=", closed), part=0)
     below = p.by(ONE_MINUS, u)
-    p.require("1 - a gamma >= 0, so the power keeps the order", at_least(1 - u, 0))
+    p.require(
+        "1 - a gamma > 0: the weights are finite, and the power keeps the order", sympy.Gt(1 - u, 0, evaluate=False)
+    )
     if sympy.expand(below.slack - (exp(-u) - (1 - u))) != 0:
         p.fail("1 - u <= exp(-u)", "the rule does not say so")
     P, decay, root = p.named(P=power, q=exp(-u * (T + 1)), root=exp(-Rational(1, 2)))
-    p.conclude(Fact(P, "<=", decay), part=1)
+    p.conclude(p.by_hand("(1 - u)^n <= exp(-u n) for 1 - u >= 0", P, "<=", decay), part=1)
     p.require("the exponent", at_most(-u * (T + 1), -Rational(1, 2)))
-    p.conclude(Fact(decay, "<=", root), part=2)
+    p.conclude(p.by_hand("exp grows", decay, "<=", root), part=2)
     y = sympy.Symbol("y", real=True)
     p.step("exp(-1/2) <= 2/3", lambda: everywhere(exp(-y / 2) <= Rational(2, 3) + 0 * y, y, 1, 1))
-    p.conclude(Fact(root, "<=", Rational(2, 3)), part=3)
+    p.conclude(p.by_hand("interval arithmetic", root, "<=", Rational(2, 3)), part=3)
     p.require(
         "P <= 2/3", at_most(P, Rational(2, 3)), at_most(P, decay), at_most(decay, root), at_most(root, Rational(2, 3))
     )
     total = (1 - P) / (u * P)  # W_T, by its closed form
     known = at_most(P, Rational(2, 3))
     p.require("W_T from below", at_least(total, 1 / (3 * u * P)), known)
-    p.conclude(Fact(W_T, ">=", 1 / (3 * u * P)), part=4)
+    p.conclude(p.by_hand("W_T by its closed form", W_T, ">=", 1 / (3 * u * P)), part=4)
     p.require("W_T from above: w_T is 1/P", at_most(total, 1 / (u * P)), known)
     last = sfl.symbols["w_T"].sympy
-    p.conclude(Fact(W_T, "<=", last / u), part=5)
+    p.conclude(p.by_hand("W_T by its closed form", W_T, "<=", last / u), part=5)
 
 
 def eq38(p: Argument) -> None:
@@ -526,7 +533,8 @@ def eq38(p: Argument) -> None:
         p.fail("the bounds on W_T", "they point the other way")
     derived = spread_out(derived.xreplace({power: P, 1 / power: 1 / P}))
     p.require("before the power", at_least(derived.coeff(P), 0))
-    p.conclude(Fact(Psi_T, "<=", derived.subs(P, decay)))
+    decayed = derived.subs(P, decay)
+    p.conclude(p.by_hand("W_T from below, the power from above", Psi_T, "<=", decayed, fact, from_below, upper))
 
 
 def eq45(p: Argument) -> None:
@@ -562,6 +570,8 @@ def eq39_cubic(p: Argument) -> None:
     x1, x2 = sympy.symbols("x1 x2", nonnegative=True)
     at = {c1: x1 * a * T, c2: x2 * (a * T) ** 2, r0: w / a}
     step = p.statement.where[gamma]
+    p.require("T divides", at_least(T, 1))
+    p.require("a T c_1 + c_2 divides", sympy.Gt(a * T * c1 + c2, 0, evaluate=False))
     for logarithm in sorted(goal.value.atoms(sympy.log) | step.atoms(sympy.log), key=str):
         p.equal("B = max{2, w/(x1 + x2)}", sympy.simplify(logarithm.args[0].subs(at)), Max(2, w / (x1 + x2)))
     scaled = sympy.expand(goal.value.replace(sympy.log, lambda _: log_B).subs(at)).subs(exp(-T * a / d), q)
@@ -617,7 +627,7 @@ def by_lemma(recursion: str, conclusion: str) -> Proof:
         if contraction == 0:
             at.pop(a)
         bound = p.claim(conclusion, at, given={supposed: fact})
-        mean = Fact(of, bound.sign, bound.value / at[b])
+        mean = p.by_hand("the definition of Psi_T", of, bound.sign, bound.value / at[b], bound)
         r = sfl.symbols["r"].sympy
         p.conclude(p.average(mean, of, (1 - contraction * eta_tilde) ** (-(r + 1))))
 
@@ -649,7 +659,8 @@ def lemma4_term(p: Argument) -> None:
     squares = ((m - 1) * K**2 + k**2) * zeta**2
     pairs = (m - 1) * (m - 2) * K**2 + 2 * (m - 1) * K * k
     p.source("lemma4.lhs")
-    p.conclude(Fact(partial_sum, covariance.sign, squares + pairs * covariance.value))
+    value_ = squares + pairs * covariance.value
+    p.conclude(p.by_hand("squares and pairs of the partial sum", partial_sum, covariance.sign, value_, covariance))
 
 
 def lemma4_sums(p: Argument) -> None:
@@ -661,12 +672,17 @@ def _lemma4_left(p: Argument) -> Fact:
     p.source("lemma4.lhs")
     term = p.claim("lemma4.term", under=[at_most(m, S), at_most(k, K - 1)])
     inner_ = sympy.summation(sympy.expand(term.value), (k, 0, K - 1))
-    return Fact(partial_sums, term.sign, sympy.simplify(sympy.summation(inner_, (m, 1, S))))
+    total = sympy.simplify(sympy.summation(inner_, (m, 1, S)))
+    return p.by_hand("summed over m and k", partial_sums, term.sign, total, term)
 
 
 def lemma4(p: Argument) -> None:
     """(25): the sum in closed form, and one inequality in M, S, K; nothing to sum for one client."""
-    p.split(M, lambda: p.conclude(_lemma4_left(p)), lambda: p.conclude(Fact(partial_sums, "=", sympy.Integer(0))))
+
+    def alone() -> None:
+        p.conclude(p.by_hand("one unit is its own mean", partial_sums, "=", sympy.Integer(0)))
+
+    p.split(M, lambda: p.conclude(_lemma4_left(p)), alone)
 
 
 # The paper's own proofs, and those of the corrected statements

@@ -136,11 +136,12 @@ sfl.say(
     "lemma3.ratio",
     "Appendix C.3, end of the proof of Lemma 3",
     Words(
-        "When n is infinite (or large enough), the ratio of the variances without and with replacement is about 1 - s/n.",
-        (Eq((n - s) / (n - 1), 1 - s / n),),
+        "When n is infinite (or large enough), the ratio of the variances without and with replacement (the first formula) "
+        "is about the second.",
+        ((n - s) / (n - 1), 1 - s / n),
     ),
     rests_on=["lemma3.swr", "lemma3.swor"],
-    note="Printed with an approximation sign, for n large.",
+    note="Printed with an approximation sign, so it is no equation here: the quotient of the two formulas tends to 1.",
 )
 
 # Lemma 4
@@ -352,4 +353,6 @@ sfl.say(
     },
     assumes=[lemma8],
     rests_on=["lemma8.eq44"],
+    note="'By tuning the learning rate': for some gamma in (0, 1/d].  The printed choice is 0 at r_0 = 0, and a quotient by "
+    "zero at c_1 = 0 or c_2 = 0, where the square or the cube root counts as infinite.",
 )

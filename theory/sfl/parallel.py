@@ -53,8 +53,12 @@ from theory.sfl.sequential import (
     vanishing,
     w_r,
 )
-from theory.sfl.setting import heterogeneity_at_optimum, lower_bounded, smooth, unbiased, variance
+from theory.sfl.setting import heterogeneity_at_optimum, independent, lower_bounded, smooth, unbiased, variance
 from theory.statement import Application, Relations, at_most, implied, order, soft_order
+
+# What Assumptions 1 to 3 are in the convex and non-convex case, and that the clients' samples are independent
+in_parallel = [*convex_cases, independent]
+in_parallel_nonconvex = [*nonconvex_case, independent]
 
 _small = [eta <= 1 / (6 * L * K)]
 _third, _two_thirds, _half = Rational(1, 3), Rational(2, 3), Rational(1, 2)
@@ -74,7 +78,7 @@ sfl.say(
         drift=Rational(8, 3) * L * eta * Ecal_r,
     ),
     when=[*_small, curved, *sampled],
-    assumes=convex_cases,
+    assumes=in_parallel,
     rests_on=["alg2", "lemma1", "lemma2", "lemma3.swor", "eq15", "eq18", "eq68"],
 )
 sfl.say(
@@ -119,7 +123,7 @@ sfl.say(
     at_most(dist2_next, **recursion((1 - mu * eta_tilde / 2) * dist2)),
     when=[implied(eta_tilde <= 1 / (6 * L), "stated below (70)"), curved, *sampled],
     where={eta_tilde: K * eta},
-    assumes=convex_cases,
+    assumes=in_parallel,
     rests_on=["lemma11", "lemma12"],
 )
 
@@ -139,7 +143,7 @@ sfl.say(
     at_most(gap, optimisation=linear, **convex_errors),
     when=[*strongly_convex_step, curved, *sampled],
     where={eta_tilde: K * eta, w_r: growing},
-    assumes=convex_cases,
+    assumes=in_parallel,
     rests_on=["eq70", "lemma7.eq38", "eq14"],
     applies=Application(
         "sfl.lemma7",
@@ -161,10 +165,11 @@ sfl.say(
         noise_drift=L * sigma**2 / (mu**2 * K * R**2),
         heterogeneity=L * zeta_star**2 / (mu**2 * R**2),
     ),
-    when=[curved, *sampled],
-    assumes=convex_cases,
+    when=[curved, long_enough, *sampled],
+    assumes=in_parallel,
     rests_on=["eq71", "lemma7.eq39"],
-    note="Remark: (M-S)/(S(M-1)) is about (1 - S/M)/S for large M.",
+    note="Remark: (M-S)/(S(M-1)) is about (1 - S/M)/S for large M.  The range of eta_tilde, and with it R >= 6 L / mu, is "
+    "read from Theorem 2 and Corollary 2, as for (71).",
 )
 
 # E.2: general convex
@@ -176,7 +181,7 @@ sfl.say(
     at_most(gap, optimisation=sublinear, **convex_errors),
     when=[eta_tilde <= 1 / (6 * L), *sampled],
     where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
-    assumes=convex_cases,
+    assumes=in_parallel,
     rests_on=["eq70", "lemma8.eq44", "eq14"],
     applies=Application(
         "sfl.lemma8", {"b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}, "sfl.lemma8.eq45"
@@ -197,7 +202,7 @@ sfl.say(
         optimisation=L * D**2 / R,
     ),
     when=[*few, away_from_optimum],
-    assumes=convex_cases,
+    assumes=in_parallel,
     rests_on=["eq73", "lemma8.eq45"],
     note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, at most twice smaller.",
 )
@@ -215,7 +220,7 @@ sfl.say(
         drift=L**2 * eta / 2 * Ecal_r,
     ),
     when=[*_small, *few],
-    assumes=[lower_bounded, smooth, unbiased, variance, heterogeneity_at_optimum],
+    assumes=[lower_bounded, smooth, unbiased, variance, heterogeneity_at_optimum, independent],
     rests_on=["alg2", "eq16", "lemma1", "eq15", "eq68"],
     note="Printed with Assumption 3b, which the proof does not use. (77) cites 'Asm. 1' as (50) does; (78) is printed with "
     "L eta^2 instead of L eta^2 / S^2 before its second term.",
@@ -248,7 +253,7 @@ sfl.say(
         heterogeneity=Rational(3, 4) * L**2 * K**3 * eta**3 * zeta**2,
     ),
     when=[eta <= 1 / (6 * L * K * (beta + 1)), *few],
-    assumes=nonconvex_case,
+    assumes=in_parallel_nonconvex,
     rests_on=["lemma13", "lemma14"],
     note="Printed: 'Substituting (52) into (48)'; read (79) into (75).",
 )
@@ -265,7 +270,7 @@ sfl.say(
     ),
     when=[*nonconvex_step, *few],
     where={eta_tilde: K * eta, w_r: sympy.Integer(1)},
-    assumes=nonconvex_case,
+    assumes=in_parallel_nonconvex,
     rests_on=["step.eq80_recursion", "lemma8.eq44"],
     applies=Application(
         "sfl.lemma8",
@@ -294,7 +299,7 @@ sfl.say(
         optimisation=L * beta * A / R,
     ),
     when=[*few, above_optimum],
-    assumes=nonconvex_case,
+    assumes=in_parallel_nonconvex,
     rests_on=["eq80", "lemma8.eq45"],
     note=vanishing,
 )
@@ -314,7 +319,7 @@ theorem(
     when=[*strongly_convex_step, curved],
     weight=growing,
     eta_of=K * eta,
-    assumes=convex_cases,
+    assumes=in_parallel,
     partial="eq71",
 )
 theorem(
@@ -330,7 +335,7 @@ theorem(
     when=[eta_tilde <= 1 / (6 * L)],
     weight=sympy.Integer(1),
     eta_of=K * eta,
-    assumes=convex_cases,
+    assumes=in_parallel,
     partial="eq73",
 )
 theorem(
@@ -346,7 +351,7 @@ theorem(
     when=[*nonconvex_step, implied(Eq(S, M), "implied: full participation")],
     weight=sympy.Integer(1),
     eta_of=K * eta,
-    assumes=nonconvex_case,
+    assumes=in_parallel_nonconvex,
     partial="eq80",
     note="Printed with S in the second term, in a theorem on full participation; read S = M.",
 )
@@ -362,7 +367,7 @@ sfl.say(
         optimisation=mu * D**2 * exp(-mu * R / (12 * L)),
     ),
     when=[curved, long_enough],
-    assumes=convex_cases,
+    assumes=in_parallel,
     rests_on=["thm2.strongly_convex", "lemma7.eq39"],
 )
 sfl.say(
@@ -377,7 +382,7 @@ sfl.say(
         optimisation=L * D**2 / R,
     ),
     when=[away_from_optimum],
-    assumes=convex_cases,
+    assumes=in_parallel,
     rests_on=["thm2.general_convex", "lemma8.eq45"],
 )
 sfl.say(
@@ -392,7 +397,7 @@ sfl.say(
         optimisation=L * beta * A / R,
     ),
     when=[above_optimum],
-    assumes=nonconvex_case,
+    assumes=in_parallel_nonconvex,
     rests_on=["thm2.nonconvex", "lemma8.eq45"],
     note=vanishing,
 )

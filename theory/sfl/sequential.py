@@ -86,6 +86,8 @@ few: list[Condition] = [implied(S <= M, "implied: S of M clients without replace
 # Where a step size is tuned to the distance to go, there is one
 away_from_optimum = implied(D > 0, "implied: otherwise the tuned step size is 0")
 above_optimum = implied(A > 0, "implied: otherwise the tuned step size is 0")
+# One reading for all strongly convex orders: the range of Theorem 1, which is not empty for R >= 6 L / mu
+long_enough = implied(6 * L / mu <= R, "read: the printed range 1/(mu R) <= eta_tilde <= 1/(6 L) is not empty")
 
 # Variance of the mean of S clients sampled without replacement from M, per unit of zeta_star^2 (Lemma 3)
 left_out = (M - S) / (S * (M - 1))
@@ -312,9 +314,10 @@ sfl.say(
         noise_drift=L * sigma**2 / (mu**2 * S * K * R**2),
         heterogeneity=L * zeta_star**2 / (mu**2 * S * R**2),
     ),
-    when=[curved, *sampled],
+    when=[curved, long_enough, *sampled],
     assumes=convex_cases,
     rests_on=["eq42", "lemma7.eq39"],
+    note="The range of eta_tilde, and with it R >= 6 L / mu, is read from Theorem 1 and Corollary 1, as for (42).",
 )
 
 # D.2: general convex
@@ -623,7 +626,6 @@ theorem(
 )
 
 _third, _two_thirds = Rational(1, 3), Rational(2, 3)
-long_enough = implied(6 * L / mu <= R, "implied by the printed 1/(mu R) <= eta_tilde <= 1/(6 L)")
 
 sfl.say(
     "corollary",

@@ -9,7 +9,9 @@ from theory.properties import Property
 from theory.sfl.paper import (
     F_fun,
     F_m,
+    F_pi_m,
     F_star,
+    K,
     L,
     M,
     beta,
@@ -149,7 +151,16 @@ sfl.say(
     ),
     rests_on=["alg1", "alg2", "alg3", "alg4"],
     note="The formulas put the sentence: x = [x_c; x_s] after any number of rounds, from the same start, orders and "
-    "samples. Algorithms 1 and 2 give all clients the same number of steps, so tau_m = K.",
+    "samples.  Table 4 and Algorithms 3 and 4 have tau_m local steps with client pi_m, Algorithms 1 and 2 have K with all.",
+)
+
+tau_m = sfl.symbol(
+    "tau_m", r"\tau_m", "number of local steps with client pi_m (Appendix A)", integer=True, positive=True
+)
+sfl.correct(
+    "claim.ssl_equiv",
+    when=[Eq(tau_m, K)],
+    note="With as many local steps at every client.",
 )
 
 sfl.say(
@@ -203,7 +214,7 @@ unbiased = sfl.say(
         "samples are drawn with replacement, so the stochastic gradient is a (conditionally) unbiased estimate",
     ),
     note="As printed: the nabla in front of f_m is missing on the left.",
-    gives={Property.UNBIASED: (), Property.INDEPENDENT_NOISE: ()},
+    gives={Property.UNBIASED: ()},
 )
 variance = sfl.say(
     "assumption",
@@ -211,6 +222,24 @@ variance = sfl.say(
     "Assumption 2, (1)",
     Relations((Le(Expectation(Norm(Grad(f_m, x) - Grad(F_m, x)) ** 2), sigma**2),), "for every client m"),
     gives={Property.VARIANCE: (sigma,)},
+)
+_noise_of_one, _noise_of_other = Grad(f_m, x) - Grad(F_m, x), Grad(f_pi_m, y) - Grad(F_pi_m, y)
+independent = sfl.say(
+    "assumption",
+    "asm.independent",
+    "Section 2, 'Challenges'; Appendix E.1.1, (66)",
+    Relations(
+        (
+            Eq(
+                Expectation(Norm(_noise_of_one + _noise_of_other) ** 2),
+                Expectation(Norm(_noise_of_one) ** 2) + Expectation(Norm(_noise_of_other) ** 2),
+            ),
+        ),
+        "in PFL the local updates across clients are mutually independent when conditional on all the randomness prior to "
+        "the round: the noise of any two clients, m and pi_m, is uncorrelated",
+    ),
+    note="No numbered assumption; (66), and with it Theorem 2, uses it.",
+    gives={Property.INDEPENDENT_NOISE: ()},
 )
 heterogeneity = sfl.say(
     "assumption",

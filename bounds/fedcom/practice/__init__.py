@@ -35,6 +35,8 @@ def evidence() -> list[Evidence]:
         Evidence("fedcom.alg5", "counterexample", algorithms.nothing_left_out),
         Evidence("fedcom.alg5.corrected", "run", partial(with_memory, build=partial(sparse, form="corrected"))),
         Evidence("fedcom.alg5.corrected", "counterexample", algorithms.nothing_left_out),
+        Evidence("fedcom.alg5.own", "run", algorithms.comes_to_minimiser),
+        Evidence("fedcom.alg5.own", "counterexample", algorithms.nothing_left_out),
         Evidence("fedcom.asm1", "run", assumptions.smooth),
         Evidence("fedcom.asm2", "enumeration", assumptions.compressed),
         Evidence("fedcom.asm3", "run", assumptions.homogeneous),

@@ -379,6 +379,55 @@ def nothing_left_out(statement: Statement, full: bool = False) -> Verdict:
     )
 
 
+def distances(claim: Listing, k: int, seed: int, rounds: int) -> list[float]:
+    """||w^(r) - w*|| of the lines with top_k of 6 coordinates: three quadratics with other Hessians, tau = 2, no noise.
+
+    The local steps are L eta tau = k/6.  Raises Undefined or Unreadable.
+    """
+    d, tau = 6, 2
+    problem = generate(d, 3, L=1.0, mu=0.3, zeta_star=1.0, delta=0.3, seed=seed)
+    top = TopK(k)
+
+    def gradient(client: int, w: Vector, r: int, c: int) -> Vector:
+        return np.asarray(problem.H[client - 1] @ w + problem.b[client - 1])
+
+    def compress(client: int, message: Vector, r: int) -> Vector:
+        kept = np.zeros(d)
+        largest = np.argsort(-np.abs(message), kind="stable")[: top.k]
+        kept[largest] = message[largest]
+        return kept
+
+    letters = {"eta": k / d / tau, "gamma": 1.0, "k": float(k), "d": float(d)}
+    start = {Place("w", 0, (0,)): np.ones(d)}
+    machine = Machine({"m": 3, "tau": tau, "R": rounds}, letters, float, lambda r: (1, 2, 3), gradient, compress, start)
+    machine.run(claim)
+    star = np.linalg.solve(problem.H.mean(0), -problem.b.mean(0))
+    return [float(np.linalg.norm(machine.value("w", 0, r) - star)) for r in range(rounds + 1)]
+
+
+_FALLS = 1e-3  # what is left of the first distance where a run comes to the minimiser
+
+
+def comes_to_minimiser(statement: Statement, full: bool = False) -> Verdict:
+    """The lines with top_k, k = 3, 2, 1 of 6, on quadratics: does the model go to the minimiser of f?"""
+    claim = statement.claim
+    assert isinstance(claim, Listing)
+    shown = []
+    for k, seed in product((3, 2, 1), (1, 2) if full else (1,)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                found = distances(claim, k, seed, 600 // k)
+            except Undefined as error:
+                return Verdict(Status.REFUTED, f"top_{k}: {error}", witness={"k": k, "stops at": str(error)})
+            except Unreadable as error:
+                return Verdict(Status.OPEN, str(error))
+        if not found[-1] <= _FALLS * found[0]:
+            witness = {"k": k, "of": 6, "tau": 2, "m": 3, "first distance": found[0], "last distance": found[-1]}
+            return Verdict(Status.REFUTED, f"top_{k} of 6: does not come to the minimiser", witness=witness)
+        shown.append(f"top_{k} {found[0]:.2g} to {found[-1]:.1g} in {len(found) - 1} rounds")
+    return Verdict(Status.HOLDS, f"three quadratics in R^6, tau = 2, distances to the minimiser: {'; '.join(shown)}")
+
+
 def tracking_errors(claim: Listing, d: int, k: int, rounds: int) -> list[Fraction]:
     """max over coordinates of |delta_1 - f_1'| after each round, of the lines with top_k, on two clients in R^d.
 

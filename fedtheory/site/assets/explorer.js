@@ -16,7 +16,7 @@
   const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8b5e3c", "#999999", "#404080", "#7fbf3f"];
   const STEPS = 1000; // of a slider
   const POINTS = 160; // of a curve
-  const SIGNS = { "<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "=", "=": "=", order: "= O of", parts: "" };
+  const SIGNS = { "<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "=", "=": "=", order: "= O of" };
   const HOLDS = {
     "<=": (a, b) => a <= b + rounding * Math.abs(b),
     ">=": (a, b) => a >= b - rounding * Math.abs(b),
@@ -43,8 +43,13 @@
       const [left, right] = [c.left(v), c.right(v)];
       return { condition: c, left, right, holds: HOLDS[c.op](left, right) };
     });
-    return { terms, value: terms.reduce((a, b) => a + b, 0), conditions, admissible: conditions.every((c) => c.holds) };
+    const value = addsUp(bound) ? terms.reduce((a, b) => a + b, 0) : bound.defined && bound.defined(v);
+    return { terms, value, conditions, admissible: conditions.every((c) => c.holds) };
   }
+
+  // Parts of relations are no summands: a definition has a value of its own, a condition has none
+  const addsUp = (bound) => bound.sign !== "parts";
+  const hasValue = (bound) => addsUp(bound) || bound.defined !== null;
 
   function inDomain(letter, x) {
     if (!Number.isFinite(x) || (letter.integer && x !== Math.round(x))) return false;
@@ -127,10 +132,10 @@
     const xs = grid(letter);
     const first = xs.map((x) => evaluate(state.id, { ...state.values, [state.along]: x }));
     const inside = first.map((f) => f.admissible);
-    const negative = first.some((f) => f.terms.some((t) => t < 0));
-    const stacked = at("stacked").checked && !negative;
+    const negative = addsUp(bound) && first.some((f) => f.terms.some((t) => t < 0));
+    const stacked = at("stacked").checked && addsUp(bound) && !negative;
     const dotted = (results) => ({ segment: { borderDash: (c) => (results[c.p0DataIndex].admissible ? undefined : [2, 4]) } });
-    const sets = [line("bound (sum)", xs, first.map((f) => f.value), "#000000", { borderWidth: 2.4, order: 1, ...dotted(first) })];
+    const sets = hasValue(bound) ? [line(addsUp(bound) ? "bound (sum)" : "value", xs, first.map((f) => f.value), "#000000", { borderWidth: 2.4, order: 1, ...dotted(first) })] : [];
     if (state.second) {
       const second = xs.map((x) => evaluate(state.second, { ...state.values, [state.along]: x }));
       sets.push(line(state.second, xs, second.map((f) => f.value), "#D55E00", { borderWidth: 2.4, order: 1, ...dotted(second) }));
@@ -191,7 +196,12 @@
       `Grey, and dotted lines: outside the conditions (${range}). ` +
       (stacked && log ? "Stacked on a logarithmic axis, so heights are not in proportion. " : "") +
       (negative && at("stacked").checked ? "A term is negative, so terms are lines. " : "");
-    at("chart").setAttribute("aria-label", `${state.id} over ${state.along}: from ${short(first[0].value)} to ${short(first[first.length - 1].value)}; ${range}`);
+    at("chart").setAttribute("aria-label", `${state.id} over ${state.along}: from ${told(bound, first[0], short)} to ${told(bound, first[first.length - 1], short)}; ${range}`);
+  }
+
+  // The value in a line, or the parts of a condition
+  function told(bound, found, number) {
+    return hasValue(bound) ? number(found.value) : bound.terms.map((term, i) => `${named(term.name)} ${number(found.terms[i])}`).join(", ");
   }
 
   // Marks of a logarithmic axis: powers of ten, and 2 and 5 times them where there are few
@@ -205,7 +215,7 @@
     const letter = letters().find((l) => l.name === state.along);
     const here = letter.integer ? Math.max(1, Math.round(x)) : x;
     const found = evaluate(state.id, { ...state.values, [state.along]: here });
-    at("hover").textContent = `At ${state.along} = ${short(here)}: ${shown(found.value)}` +
+    at("hover").textContent = `At ${state.along} = ${short(here)}: ${told(bounds[state.id], found, shown)}` +
       (state.second ? `, beside it ${shown(evaluate(state.second, { ...state.values, [state.along]: here }).value)}` : "");
   }
 
@@ -223,7 +233,7 @@
         if (!own.has(term.name)) rows.push(row(named(term.name), term.math, undefined, second.terms[i], found.value, "", term.name));
       });
     }
-    rows.push(row("<b>sum</b>", "", found.value, second?.value, found.value, "", "sum"));
+    if (hasValue(bound)) rows.push(row(`<b>${addsUp(bound) ? "sum" : "value"}</b>`, "", found.value, second?.value, found.value, "", "sum"));
     at("terms").innerHTML =
       `<thead><tr><th scope="col">term</th><th scope="col"></th><th scope="col" class="num">value</th><th scope="col" class="num">share</th>` +
       (second ? `<th scope="col" class="num">beside it</th><th scope="col" class="num">first / second</th>` : "") +
@@ -241,7 +251,7 @@
           : `<p>All ${found.conditions.length} conditions hold.</p>`) + `<ul class="conditions">${list.join("")}</ul>`;
     const values = Object.entries(withTied(bound, state.values)).filter(([n]) => bound.letters.some((l) => l.name === n) || bound.tied.some((l) => l.name === n));
     at("command").textContent = `fedtheory bound ${state.id} ${values.map(([n, x]) => `${n}=${x}`).join(" ")}${failing.length ? " --lenient" : ""}`;
-    at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. Sum <b>${shown(found.value)}</b>` +
+    at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. ${addsUp(bound) ? "Sum" : hasValue(bound) ? "Value" : "Parts"} <b>${told(bound, found, shown)}</b>` +
       (second ? `, beside it <b>${shown(second.value)}</b> <span class="badge ${bounds[state.second].status}">${bounds[state.second].status}</span>` : "");
     for (const letter of bound.tied) {
       const cell = at(`tied-${letter.name}`);
@@ -257,7 +267,7 @@
   function row(name, math, value, other, sum, colour, key) {
     const swatch = colour ? `<span class="swatch" style="background:${colour}"></span>` : "";
     const cell = (x, attribute) => `<td class="num"${x === undefined ? "" : ` ${attribute}="${x}"`}>${x === undefined ? "" : shown(x)}</td>`;
-    const share = value === undefined || key === "sum" || !(sum > 0) ? "" : `${((100 * value) / sum).toFixed(1)} %`;
+    const share = value === undefined || key === "sum" || !(sum > 0) || !addsUp(bounds[state.id]) ? "" : `${((100 * value) / sum).toFixed(1)} %`;
     const beside = state.second ? cell(other, "data-second") + `<td class="num">${value !== undefined && other !== undefined && other !== 0 ? shown(value / other) : ""}</td>` : "";
     return `<tr data-term="${key}"><td>${swatch}${name}</td><td>${math}</td>${cell(value, "data-value")}<td class="num">${share}</td>${beside}</tr>`;
   }
@@ -369,7 +379,7 @@
     at("curve").replaceChildren(option(-1, runs.length ? "none" : "none was made"), ...runs);
     at("curve").disabled = !runs.length;
     at("second").disabled = !alike.length;
-    at("formula").innerHTML = `${bound.left} ${SIGNS[bound.sign]} ${bound.terms.map((t) => t.math).join(" + ")}`;
+    at("formula").innerHTML = addsUp(bound) ? `${bound.left} ${SIGNS[bound.sign]} ${bound.terms.map((t) => t.math).join(" + ")}` : bound.relations.join(", ");
     axes();
     controls();
   }

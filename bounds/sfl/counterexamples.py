@@ -1,0 +1,140 @@
+"""Instances that refute statements of the SFL paper, worked out in fractions.
+
+Every check reads the statement's own conditions and assumptions: an instance that they exclude does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import sympy
+
+from bounds.comparisons import Comparison, Number
+from bounds.sfl.one_round import Instance, compiled, holding, letters, measured
+from theory.proofs.instances import sides
+from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Lemma 14: beta and zeta without Assumption 3a
+
+
+def _one_curved(M: int, K: int) -> Instance:
+    """F_1 = x^2/2 and M - 1 clients that are 0, from x = 1, one client a round: every client has its minimum at 0."""
+    curvatures = (Fraction(1), *[Fraction(0)] * (M - 1))
+    zero = Fraction(0)
+    return Instance(tuple(((h,),) for h in curvatures), ((zero,),) * M, (Fraction(1),), 1, K, zero)
+
+
+def _heterogeneity(instance: Instance, statement: Statement) -> tuple[Number, Number]:
+    """(beta, zeta^2) that the statement's assumptions allow on the instance.
+
+    With Assumption 3a the smallest beta in steps of 1/2 that fits, and its zeta^2; without it nothing ties beta and zeta
+    to the clients: beta = 0 and zeta = zeta_*, which Assumption 3b bounds.
+    """
+    if "sfl.asm.het_a" not in statement.assumes:
+        return Fraction(0), instance.zeta_star_sq
+    beta = next(b for b in (Fraction(n, 2) for n in range(100)) if instance.zeta_sq(b) is not None)
+    zeta_sq = instance.zeta_sq(beta)
+    assert zeta_sq is not None
+    return beta, zeta_sq
+
+
+def one_curved_client(statement: Statement, full: bool = False) -> Verdict:
+    """The drift of one parabola among flat clients, at the largest step 1/(6LK), against the statement's right side."""
+    instance = _one_curved(10, 10)
+    to = compiled(statement)
+    beta, zeta_sq = _heterogeneity(instance, statement)
+    eta = 1 / (6 * instance.L * instance.K)
+    known = letters(instance, None) | {"beta": beta, "zeta_sq": zeta_sq, "eta": eta}
+    if not (instance.fits(statement.assumes) and holding((*to.always, *to.on_step), known)):
+        return Verdict(Status.OPEN, "the instance does not meet the conditions")
+    values = {**measured(instance, eta, False), **known}
+    for says, quantity, minus, plus, equality in to.inequalities:
+        found = Comparison(says, quantity(values), minus(values), plus(values), equality)
+        if not found.holds:
+            left, right = found.quantity, found.minus + found.plus
+            return Verdict(
+                Status.REFUTED,
+                f"F_1 = x^2/2, nine clients 0, x = 1: left side {float(left):.4g}, right side {float(right):.4g}, exactly",
+                slack=float(1 / found.ratio),
+                witness={
+                    "F_1": "x^2/2", "F_2 ... F_10": "0", "x": 1, "M": 10, "S": 1, "K": 10, "eta": str(eta), "sigma": 0,
+                    "zeta_star": 0, "beta": str(beta), "zeta^2": str(zeta_sq), "left": str(left), "right": str(right),
+                },
+            )  # fmt: skip
+    return Verdict(Status.OPEN, f"no contradiction at beta = {beta}, zeta^2 = {zeta_sq}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Split learning with unequal numbers of local steps
+
+Point = tuple[Fraction, Fraction]  # x = [x_c; x_s] of the model x_s x_c X, one sample X = 1, Y = 0, loss (x_s x_c)^2/2
+
+
+def _split_step(x: Point, eta: Fraction) -> Point:
+    """A local step of Algorithms 3 and 4: the client sends A = x_c, the server sends back the gradient in A."""
+    x_c, x_s = x
+    smashed = x_c
+    error = x_s * smashed
+    back = error * x_s
+    return x_c - eta * back, x_s - eta * error * smashed
+
+
+def split_trajectory(tau: Sequence[int], eta: Fraction, rounds: int, start: Point) -> list[Point]:
+    """x^(0) ... x^(R) of SSL with tau_m local steps at the m-th client, all clients alike: any order is the same."""
+    found = [start]
+    for _ in range(rounds):
+        x = found[-1]
+        for _ in range(sum(tau)):
+            x = _split_step(x, eta)
+        found.append(x)
+    return found
+
+
+_START: Point = (Fraction(1), Fraction(1, 2))
+_UNEVEN, _ETA, _MOST = (1, 2), Fraction(1, 2), 2
+
+
+def uneven_steps(statement: Statement, full: bool = False) -> Verdict:
+    """SSL with tau = (1, 2) at two like clients against SFL with K = 1, 2: three steps a round against 2 K.
+
+    Every step shrinks x_c and x_s and neither becomes 0, so models with different numbers of steps differ: no K fits.
+    """
+    if any(
+        isinstance(c.relation, sympy.Eq) and {s.name for s in c.relation.args} == {"tau_m", "K"} for c in statement.when
+    ):
+        return Verdict(Status.OPEN, "tau_m = K excludes it")
+    assert isinstance(statement.claim, Words)
+    formulas = [f for f in statement.claim.formulas if any(s.name == "x_SSL" for s in f.free_symbols)]
+    x_ssl = split_trajectory(_UNEVEN, _ETA, 1, _START)[-1]
+    for steps in range(1, _MOST + 1):
+        x_sfl = split_trajectory((steps, steps), _ETA, 1, _START)[-1]
+        for ours, theirs in zip(x_ssl, x_sfl, strict=True):
+            known = {"x_SSL": float(ours), "x_SFL": float(theirs)}
+            if all(side.holds for side in sides(Relations(tuple(formulas)), known)):
+                return Verdict(Status.OPEN, f"K = {steps} agrees in a coordinate")
+    told = {f"SFL with K = {n}": _told(split_trajectory((n, n), _ETA, 1, _START)[-1]) for n in range(1, _MOST + 1)}
+    return Verdict(
+        Status.REFUTED,
+        "two like clients with tau = (1, 2): after a round SSL has made three steps, SFL 2 K; no two models agree",
+        witness={
+            "model": "x_s x_c, one sample X = 1, Y = 0, loss (x_s x_c)^2/2", "x_c, x_s": _told(_START), "eta": str(_ETA),
+            "tau": list(_UNEVEN), "SSL": _told(x_ssl), **told,
+        },
+    )  # fmt: skip
+
+
+def _told(x: Point) -> str:
+    return ", ".join(str(v) for v in x)
+
+
+def evidence() -> list[Evidence]:
+    """What refutes."""
+    return [
+        Evidence("sfl.lemma14", "counterexample", one_curved_client),
+        Evidence("sfl.claim.ssl_equiv", "counterexample", uneven_steps),
+    ]
+
+
+__all__ = ["evidence", "one_curved_client", "split_trajectory", "uneven_steps"]
