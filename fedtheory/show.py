@@ -64,6 +64,7 @@ _PREMISES = {
     "property": "assumed",
     "rule": "rules",
     "condition": "conditions",
+    "definition": "definitions",
     "algorithm": "algorithms",
     "inference": "by hand",
 }

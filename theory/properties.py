@@ -59,6 +59,8 @@ class Property(StrEnum):
         "uniform sampling without replacement"  # (): the clients of a round, drawn apart from all that came before
     )
     INITIAL_VARIATES = "control variates that start at their mean"  # (): c = mean c_i, and no momentum: v = 0
+    ZERO_TRACKINGS = "gradient trackings that start at zero"  # (): moved by deviations from the clients' mean
+    DAMPED_TRACKING = "damped gradient tracking"  # (): by the factor 1/(1+q)
 
     def __repr__(self) -> str:
         return self.name

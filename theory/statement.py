@@ -303,7 +303,7 @@ class Statement:
         return replace(self, claim=claim)
 
 
-PremiseKind = Literal["claim", "property", "rule", "condition", "algorithm", "inference"]
+PremiseKind = Literal["claim", "property", "rule", "condition", "definition", "algorithm", "inference"]
 
 
 @dataclass(frozen=True, order=True)

@@ -92,7 +92,8 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
 
 def _blocks(draw: st.DrawFn, id_: str, values: dict[str, Any]) -> None:
     """N K of M clients, momentum, and what the assumptions of the FedBCGD paper imply."""
-    counts = {"M": draw(st.integers(2, 40))}
+    least = [c.relation.rhs for c in catalogue.find(id_).when if str(c.relation).startswith("M >= ")]
+    counts = {"M": draw(st.integers(max([2, *map(int, least)]), 40))}
     counts["N"] = draw(st.integers(1, counts["M"]))
     counts["K"] = draw(st.integers(1, counts["M"] // counts["N"]))
     counts["S"] = counts["N"] * counts["K"]

@@ -113,7 +113,7 @@ def test_premises_are_recorded() -> None:
     assert Premise("claim", "fedbat.eq47.corrected") in premises
     assert Premise("property", "unbiased binarisation") in premises
     assert Premise("property", "compressors independent across clients") in premises
-    assert Premise("algorithm", "fedbat.c1.update") in premises and Premise("algorithm", "fedbat.c1.t0") in premises
+    assert Premise("algorithm", "fedbat.c1.update") in premises and Premise("definition", "fedbat.c1.t0") in premises
     assert any(one.kind == "condition" and "eta_t <= eta_start" in one.name for one in premises)
 
 

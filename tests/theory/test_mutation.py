@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from theory import catalogue
-from theory.proofs.mutation import mutations, seen_to_fail
+from theory.proofs.mutation import claims_no_more, mutations, noticed, seen_to_fail
 from theory.statement import Bound, Status
 
 EVIDENCE = [(e, catalogue.find(e.statement)) for e in catalogue.evidence("sfl")]
@@ -16,13 +16,11 @@ def test_a_check_that_cannot_fail_is_found_out() -> None:
     assert seen_to_fail(always, statement, always.check(statement, False)) is None
 
 
-def test_mutations_change_the_claim_or_a_condition() -> None:
+def test_mutations_change_the_statement() -> None:
     for statement in catalogue.statements():
-        for what, changed in mutations(statement):
-            assert what and changed.id == statement.id
-            assert (changed.claim, changed.also, changed.when) != (statement.claim, statement.also, statement.when), (
-                what
-            )
+        for change in mutations(statement):
+            assert change.what and change.statement.id == statement.id
+            assert change.statement != statement, change.what
 
 
 def test_evidence_that_refutes_the_claim_as_it_stands_has_been_seen_to_fail() -> None:
@@ -34,6 +32,34 @@ def test_evidence_that_refutes_the_claim_as_it_stands_has_been_seen_to_fail() ->
 
 def test_the_gentlest_sharpening_of_a_bound_comes_first() -> None:
     statement = catalogue.find("sfl.lemma5")
-    _, first = next(iter(mutations(statement)))
+    first = next(iter(mutations(statement))).statement
     assert isinstance(statement.claim, Bound) and isinstance(first.claim, Bound)
     assert first.claim.terms[0].value == statement.claim.terms[0].value * 99 / 100
+
+
+def test_every_part_of_a_bound_is_changed() -> None:
+    parts = {change.part for change in mutations(catalogue.find("sfl.thm1.strongly_convex"))}
+    assert parts == {
+        "constant", "term", "sign", "exponent", "letters", "left side", "direction", "relation", "definition",
+        "condition", "assumption", "dimension",
+    }  # fmt: skip
+    assert "order" in {change.part for change in mutations(catalogue.find("sfl.eq43"))}
+
+
+def test_changes_that_claim_no_more() -> None:
+    statement = catalogue.find("sfl.lemma5")
+    changes = {change.what: change.statement for change in mutations(statement)}
+    assert claims_no_more(statement, changes["noise times 2"])
+    assert not claims_no_more(statement, changes["noise times 1/2"])
+    assert not claims_no_more(statement, changes[">= for <="])
+    assert not claims_no_more(statement, changes["1000 times the left side"])
+
+
+def test_what_nobody_notices_is_told() -> None:
+    """The ledger of (44) never needs its condition; everything else that is changed, it notices."""
+    evidence = next(e for e, _ in EVIDENCE if (e.statement, e.kind) == ("sfl.lemma8.eq44", "ledger"))
+    statement = catalogue.find("sfl.lemma8.eq44")
+    found = noticed(statement, [(evidence, evidence.check(statement, False))])
+    left = {one.change.what for one in found if one.still and one.change.part != "dimension"}
+    assert left == {"without the condition gamma <= 1/d", "the condition gamma <= 1/d with twice the room"}
+    assert all(one.by == ("ledger",) for one in found if not one.still)

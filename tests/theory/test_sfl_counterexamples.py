@@ -14,7 +14,7 @@ from simulations.moments import expectation
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.proofs.ledger import bound_of
-from theory.sfl import consequences, counterexamples
+from theory.sfl import consequences, counterexamples, ledgers
 from theory.sfl.paper import A, D, K, L, M, R, eta, mu, r0
 from theory.statement import Condition, Order, Statement, Status, Term, Verdict, Words
 
@@ -53,7 +53,7 @@ def test_lemma_8_fails_at_an_optimal_start_alone() -> None:
 
 
 def test_lemma_8_is_proved_for_the_others() -> None:
-    (proof,) = [e for e in consequences.evidence() if e.statement == "sfl.lemma8.eq45.corrected"]
+    (proof,) = [e for e in ledgers.evidence() if e.statement == "sfl.lemma8.eq45.corrected"]
     corrected = statement("lemma8.eq45.corrected")
     assert proof.check(corrected, False).status is Status.PROVED
     assert proof.check(corrected.with_claim(bound_of(corrected).scaled(Rational(9, 10))), False).status is Status.BROKEN

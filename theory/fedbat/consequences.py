@@ -130,7 +130,7 @@ def probability(p: Argument) -> None:
     _, under = _noisy()
     u = under - zeta
     p.require("u in [0, 1]", [at_least(u, 0), at_most(u, 1)])
-    p.conclude(p.by_hand("zeta is uniform in [0, 1)", prob_plus, "=", 1 - (1 - u)))
+    p.conclude(p.by_hand("the noise is uniform", prob_plus, "=", 1 - (1 - u)))
 
 
 def positive(statement: Statement, full: bool = False) -> Verdict:
@@ -197,7 +197,7 @@ def squared_error(p: Argument) -> None:
     p.equal("an entry", (alpha - x) ** 2 * up + (alpha + x) ** 2 * (1 - up), alpha**2 - x**2)
     total = d * x_max**2 - x_sq  # alpha = ||x||_inf
     p.require("at most (d-1) ||x||^2", at_most(total, (d - 1) * x_sq))
-    p.conclude(p.by_hand("an entry's error, added up over the d entries", error_sq, "=", total))
+    p.conclude(p.by_hand("the entries, added up", error_sq, "=", total))
 
 
 def restarted(p: Argument) -> None:
@@ -289,7 +289,7 @@ def same_constant(source: str) -> Proof:
     """(26), (58): B as in the theorem."""
 
     def proof(p: Argument) -> None:
-        p.conclude(p.by_hand(f"B is read off {source}", B, "=", constant_of(source)))
+        p.conclude(p.by_hand(f"B as in {source}", B, "=", constant_of(source)))
 
     return proof
 
@@ -405,7 +405,7 @@ def stochastic_sign(p: Argument) -> None:
     """Stoc-SignSGD: m_i + xi > 0 for xi uniform in [-||m||, ||m||] has probability (||m|| + m_i)/(2 ||m||)."""
     share = (m_norm + m_i) / (2 * m_norm)
     p.require("a probability", [at_least(share, 0), at_most(share, 1)])
-    p.conclude(p.by_hand("xi is uniform in [-||m||, ||m||]", prob_plus, "=", share))
+    p.conclude(p.by_hand("the noise is uniform", prob_plus, "=", share))
 
 
 def evidence() -> Iterator[Evidence]:

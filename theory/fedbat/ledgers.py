@@ -205,7 +205,7 @@ def of_round(p: Argument, source: str, lemmas: tuple[str, ...], first: int) -> t
     at = {eta_t: rate, eta_later: rate.subs(t, t + tau), eta_start: rate.subs(t, t_0)}
     for name in lemmas:
         p.source(name, {eta_t: rate, eta_later: at[eta_later]})
-    recursion = p.claim(source, at, under=[at_least(t, first), *p.definition("c1.t0")])
+    recursion = p.claim(source, at, under=[at_least(t, first), *p.letters_of("c1.t0")])
     value = spread_out(recursion.value)
     # the constant does not depend on t: it is what is left of the rest where the learning rate is 1
     where_one = sympy.solve(rate - 1, t) or [t]
@@ -287,7 +287,7 @@ def eq62(p: Argument) -> None:
     """(62): independent binarisations, Assumption 5; the sample is drawn when the clients have moved."""
     falling(p)
     drawn(p)
-    p.definition("c1.t0")
+    p.letters_of("c1.t0")
     count = t + 1 - t_0
     independent = p.by(INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SAMPLED, SAMPLED)
     parts = p.have("independent", A_bin, "=", A_1_parts, 1 / K**2 * independent)
@@ -316,7 +316,7 @@ def eq63(p: Argument) -> None:
 def eq64(p: Argument) -> None:
     """(64): (63), no further from their mean than from wbar_{t_0}, and (47) for the whole round."""
     falling(p)
-    p.definition("c1.t0")
+    p.letters_of("c1.t0")
     count = t + 1 - t_0
     mean = p.by(EQUAL_SHARES, lambda c: c.v, EACH, EVERY, 2 * (v_bar - w_0))
     nearest = (mean, N * p.by(SQUARE, v_bar - w_0))
@@ -345,7 +345,7 @@ def eq74(p: Argument) -> None:
 
 def eq75(p: Argument) -> None:
     """(75): (74) in expectation; the inner product has the mean 0, given the v."""
-    p.definition("d1.update")
+    p.letters_of("d1.update")
     smooth = p.at("eq74", {LETTERS["w_bar_next"]: w_next, LETTERS["v_bar"]: v_bar})
     mean_zero = p.by(BINARISED, SAMPLED.sent, grad_v).over(SAMPLED.family)
     because = (smooth, *(-1 / K * one for one in (mean_zero, *mean_of_sample(p, grad_v))))

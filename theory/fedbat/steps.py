@@ -269,7 +269,7 @@ def eq40(p: Argument) -> None:
 def eq41(p: Argument) -> None:
     """(41): (39), with (40) for what stands in D; the gap to the F_k^* is larger by Gamma."""
     below = p.chained(*(p.claim("eq40", part=line) for line in range(3)))
-    first = p.put(p.relaxed(p.claim("eq39"), "<="), below)
+    first = p.put(p.weakened(p.claim("eq39"), "<="), below)
     mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
     gaps = p.have("the gaps differ by Gamma", local_gap_bar, "=", gap_t + Gamma, mean)
     p.conclude(p.put(first, gaps), part=0)
@@ -313,7 +313,7 @@ def eq45(p: Argument) -> None:
 def eq46(p: Argument) -> None:
     """(46): no further from their mean than from wbar_{t_0}; (47); at most tau - 1 steps."""
     falling(p)
-    p.definition("c1.t0")
+    p.letters_of("c1.t0")
     moved, bounded = update(p, EVERY, BEFORE)
     around = p.have("the mean is nearest", spread_w, "<=", moved_sq, p.by(SQUARE, w_bar - w_0))
     rest = (tau - 1 - (t - t_0)) * p.by(SQUARE, EVERY.step(BEFORE)).over(BEFORE, EVERY.family)
@@ -354,7 +354,7 @@ def binarised_parts(p: Argument, squares: Clients) -> Instance:
 def eq50(p: Argument) -> None:
     """(50): independent binarisations, Assumption 5, and (47) for the whole round."""
     falling(p)
-    p.definition("c1.t0")
+    p.letters_of("c1.t0")
     independent = p.by(INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SQUARED, EVERY)
     parts = p.have("independent", jump_sq, "=", jump_parts, independent, after=p.follow("c1.update"))
     error = p.have("Assumption 5", jump_parts, "<=", q**2 * v_moved, binarised_parts(p, SQUARED))

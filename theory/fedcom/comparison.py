@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from sympy import Eq, Expr, Integer, Le, Rational, sqrt
 
+from theory.fedcom.heterogeneous import compression
 from theory.fedcom.paper import d_ij, epsilon, g_i, g_j, kappa, m, n, paper as fedcom, q
+from theory.fedcom.setting import compressed, homogeneous, smooth
 from theory.notation import Inner, Norm
 from theory.statement import Rate, Rates, Record, Words
 
@@ -37,6 +39,7 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
                     Rate("convex", (1 + q / m) / epsilon, 1 / (m * epsilon**2), polylog=True),
                 )
             ),
+            assumes=[smooth, compressed, homogeneous],
             rests_on=["corD5", "corD8", "thmD9"],
             note="F.S. (finite sums): no.",
         )
@@ -53,6 +56,7 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
                     Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True),
                 )
             ),
+            assumes=[smooth, *compression],
             rests_on=["corE5", "corE8", "corE10"],
             note="F.S. (finite sums): no.",
         )

@@ -7,23 +7,17 @@ at most a constant times epsilon.  It is refuted by a quadratic on which no step
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import mpmath
 import sympy
-from sympy import Rational, exp
-from sympy.logic.boolalg import Boolean
+from sympy import Rational
 
-from theory import catalogue
-from theory.fedcom import counterexamples
-from theory.fedcom.heterogeneous import limit61
-from theory.fedcom.homogeneous import b, limit21
-from theory.fedcom.ledgers import LEDGERS, REPAIRS, claimed
+from theory.fedcom import counterexamples, ledgers, rates
 from theory.fedcom.paper import (
     Delta_jq,
     Delta_q,
-    G_q,
     L,
     R,
     d_next,
@@ -33,86 +27,29 @@ from theory.fedcom.paper import (
     delta_sum,
     epsilon,
     eta,
-    f_gap,
     g_next,
     g_Q_mean,
     g_sum,
     g_sum_mean,
     gamma,
-    het_start,
     kappa,
     m,
     message_mean,
-    mu,
-    phi,
     q,
-    sigma,
     tau,
-    w0_norm,
     w_end,
     w_next,
     w_r,
-    w_star_norm,
 )
+from theory.fedcom.quantities import LANGUAGE
 from theory.notation import Expectation, Inner
+from theory.proofs.argument import Proof, as_evidence
 from theory.proofs.arithmetic import decide
-from theory.proofs.ledger import Ledger, Proof, as_evidence, conditions_of, proof
 from theory.statement import Evidence, Rate, Rates, Relations, Statement, Status, Verdict, Words
 
-# ---------------------------------------------------------------------------------------------------------- rates
-
-ENOUGH = 16  # R and tau are this many times what the claimed order says; every term is then at most ENOUGH epsilon
-
-
-@dataclass(frozen=True)
-class Way:
-    """How a rate is reached: the bound, the learning rate inserted into it, and what else is chosen.
-
-    source  id of the bound, without the paper's short name
-    step    eta, in L (of the function that the algorithm runs on), tau, gamma, q, m
-    given   what is chosen of gamma, such as gamma >= m
-    """
-
-    source: str
-    step: sympy.Expr
-    given: tuple[Boolean, ...] = ()
-    also: Mapping[sympy.Symbol, sympy.Expr] = field(default_factory=dict)
-
-
-def reaches(ledger: Ledger, rate: Rate, way: Way) -> None:
-    """All terms of the bound are of the order of epsilon at this rate, with the problem's constants equal to one.
-
-    Of L and mu, where a bound has both, mu is one of the constants: then L is kappa, a letter of the rate, and an error of
-    epsilon is one of epsilon.  tau is taken to be at least 1.
-    Exponentials and powers of R are at most epsilon when R is at least log(1/epsilon) / (1 - base).
-    """
-    ell = sympy.Symbol("log(1/epsilon)", positive=True)
-    found = catalogue.find(f"fedcom.{way.source}")
-    both = mu in claimed(way.source).value.free_symbols
-    ones: dict[Any, Any] = {sigma: 1, G_q: 1, f_gap: 1, het_start: 1, w_star_norm: 1, w0_norm: 1, mu: 1}
-    ones[L] = kappa if both else 1
-    numbers = {R: ENOUGH * rate.rounds * (ell if rate.polylog else 1), tau: ENOUGH * rate.steps}
-    given = [epsilon <= 1, kappa >= 1, ell >= 1, rate.steps.subs(ones) >= 1, *way.given, *rate.given]
-    target = ENOUGH * epsilon
-
-    def of(e: Any) -> Any:
-        e = e.subs(eta, way.step).subs(way.also).subs(ones)
-        return e.subs(numbers, simultaneous=True).subs(ones)
-
-    given = [c for c in map(of, given) if c != sympy.true]
-    for condition in conditions_of(found):
-        relation = of(condition)
-        if relation != sympy.true:
-            ledger.require(f"{rate.case}: condition {condition}", relation, *given)
-    for term in claimed(way.source).terms:
-        value = term.value
-        for decay in [*value.atoms(exp), *(p for p in value.atoms(sympy.Pow) if p.exp == R)]:
-            per_round = -decay.args[0] / R if isinstance(decay, exp) else 1 - decay.base
-            enough = of(per_round) * numbers[R].subs(ones) / ell
-            ledger.require(f"{rate.case}: {term.name} decays", [enough >= 1, of(per_round) <= 1], *given)
-            value = value.xreplace({decay: epsilon})
-        at_rate = sympy.powdenest(sympy.simplify(of(value)), force=True)
-        ledger.require(f"{rate.case}: {term.name} is of order epsilon", at_rate <= target, *given)
+ENOUGH = rates.ENOUGH
+PROOFS: Mapping[str, Proof] = {**ledgers.PROOFS, **rates.PROOFS}
+REPAIRS: Mapping[str, Proof] = ledgers.REPAIRS
 
 
 def rates_of(statement: Statement) -> tuple[Rate, ...]:
@@ -123,117 +60,9 @@ def rates_of(statement: Statement) -> tuple[Rate, ...]:
     raise ValueError(f"{statement.id} claims no rates")
 
 
-def by(*ways: Way, then: Callable[[Statement], Ledger] | None = None) -> Callable[[Statement], Ledger]:
-    """A ledger of rates, one way for each (the last for all others), after the steps of the ledger `then`.
-
-    Without ways it is that ledger alone.
-    """
-
-    def check(statement: Statement) -> Ledger:
-        ledger = Ledger([]) if then is None else then(statement)
-        ledger.conditions = [] if ways else ledger.conditions  # the rates have conditions of their own
-        for i, rate in enumerate(rates_of(statement) if ways else ()):
-            reaches(ledger, rate, ways[min(i, len(ways) - 1)])
-        return ledger
-
-    return check
-
-
-_fast = (gamma >= m,)
-_late = (gamma >= 2, gamma**2 >= m * tau)
-_step_D = 1 / (4 * L * b * tau * gamma)
-_step_E = 1 / (4 * L * (q + 1) * tau * gamma)
-_nonconvex_D = Way("thmD4.corrected", _step_D, _fast)
-_polyak_D = Way("thmD7.corrected", _step_D, _fast)
-_convex_D = Way("thmD9.corrected", sympy.Integer(1), _fast, {phi: epsilon})
-_nonconvex_E = Way("thmE4.corrected", _step_E, _late)
-_polyak_E = Way("thmE6.corrected", _step_E, _late)
-_convex_E = Way("thmE9.corrected", _step_E.subs(L, L + phi), _late, {phi: epsilon})
-
-_also_allowed = Way("thmD4.corrected", 1 / (4 * L * (q + 1) * tau * gamma), _fast)
-
-RATES: Mapping[str, Proof] = {
-    "tab5.fedcom.corrected": proof(
-        by(_nonconvex_D, _polyak_D, _polyak_D, _convex_D), "thmD4.corrected", "thmD7.corrected", "thmD9.corrected"
-    ),
-    "tab6.fedcomgate.corrected": proof(
-        by(_nonconvex_E, _polyak_E, _polyak_E, _convex_E), "thmE4.corrected", "thmE6.corrected", "thmE9.corrected"
-    ),
-    "tab6.fedcomgate": proof(by(_nonconvex_E, _polyak_E, _polyak_E, _convex_E), "thmE4", "thmE6", "thmE9"),
-    "corE10": proof(by(_convex_E), "thmE9"),
-    "corE10.corrected": proof(by(_convex_E), "thmE9.corrected"),
-}
-
-
-def with_rates(name: str, before: Proof) -> Proof:
-    """A statement's ledger, then the rates that it claims besides."""
-    ways = _BESIDES.get(name, ())
-    sources = [way.source for way in ways if way.source not in (name, *before.uses)]
-    return proof(by(*ways, then=before.ledger), *before.uses, *sources)
-
-
-# Bounds that claim rates besides
-_BESIDES: Mapping[str, tuple[Way, ...]] = {
-    "corD5.corrected": (_nonconvex_D, _also_allowed),
-    "corD6": (Way("corD6", epsilon / (4 * ENOUGH * L)),),
-    "corD8": (_polyak_D,),
-    "corE5.corrected": (_nonconvex_E,),
-    "corE8.corrected": (_polyak_E,),
-}
-
-# ------------------------------------------------------------------------------------------ remarks on conditions
-
-
 def _formulas(statement: Statement) -> tuple[Any, ...]:
     assert isinstance(statement.claim, Words)
     return statement.claim.formulas
-
-
-def remark7(statement: Statement) -> Ledger:
-    """(32) is (21); (33) and (34) follow from (21) at the learning rate of Corollary D.5."""
-    ledger = Ledger(conditions_of(statement))
-    root, rounds, theta, least = _formulas(statement)
-    ledger.require("(21) implies (32)", root, limit21 <= 1)
-    ledger.require("(32) implies (21)", limit21 <= 1, root)
-    step = statement.where[eta]
-    ledger.require("(33)", rounds, limit21.subs(eta, step) <= 1)
-    ledger.require("Theta(1) <= 5", theta)
-    ledger.require("(34)", least, limit21.subs(eta, step) <= 1)
-    return ledger
-
-
-def remark7_corrected(statement: Statement) -> Ledger:
-    """A sufficient and a necessary number of rounds."""
-    ledger = Ledger(conditions_of(statement))
-    enough, least = _formulas(statement)
-    condition = limit21.subs(eta, statement.where[eta]) <= 1
-    ledger.require("sufficient", condition, enough)
-    ledger.require("necessary", least, condition)
-    return ledger
-
-
-def remark8(statement: Statement) -> Ledger:
-    """(75) is the first condition of (61) at this learning rate; (76) is necessary for it; and the rates meet (76)."""
-    ledger = Ledger(conditions_of(statement))
-    printed, least = _formulas(statement)
-    first = limit61.subs(eta, statement.where[eta])
-    ledger.equal("(75) is the first condition of (61)", printed.gts - printed.lts, first)
-    ledger.require("(76)", least, printed)
-    return ledger
-
-
-def remark8_corrected(statement: Statement) -> Ledger:
-    """A sufficient and a necessary number of rounds; the rates are of the sufficient order."""
-    ledger = Ledger(conditions_of(statement))
-    enough, least = _formulas(statement)
-    step = statement.where[eta]
-    first, second = limit61.subs(eta, step) >= 0, (30 * eta**2 * L**2 * tau**2).subs(eta, step) <= 1
-    ledger.require("sufficient", [first, second], enough)
-    ledger.require("necessary", least, first)
-    for rate in rates_of(statement):
-        at = {R: ENOUGH * rate.rounds, tau: rate.steps}
-        ledger.require("the rates have enough rounds", enough.subs(at, simultaneous=True))
-    return ledger
 
 
 def rates_meet_condition(statement: Statement, full: bool = False) -> Verdict:
@@ -415,19 +244,12 @@ def _mean_free(e: sympy.Expr) -> sympy.Expr:
     return e.replace(Expectation, lambda inside: inside)
 
 
-_REMARKS = {"rem7": remark7, "rem7.corrected": remark7_corrected, "rem8": remark8, "rem8.corrected": remark8_corrected}
-
-
 def evidence() -> Iterator[Evidence]:
     """Ledgers of bounds and of the rates drawn from them, remarks, identities, families that refute rates."""
-    for name, one in LEDGERS.items():
-        yield as_evidence("fedcom", name, "ledger", with_rates(name, one))
-    for name, one in REPAIRS.items():
-        yield as_evidence("fedcom", name, "repair", with_rates(name, one))
-    for name, one in RATES.items():
-        yield as_evidence("fedcom", name, "ledger", one)
-    for name, ledger in _REMARKS.items():
-        yield as_evidence("fedcom", name, "ledger", proof(ledger))
+    for name, proof in PROOFS.items():
+        yield as_evidence(name, "ledger", proof, LANGUAGE, "fedcom")
+    for name, proof in REPAIRS.items():
+        yield as_evidence(name, "repair", proof, LANGUAGE, "fedcom")
     yield Evidence("fedcom.rem8", "counterexample", rates_meet_condition)
     for name in ("corD5", "corD5.corrected", "rem7", "tab5.fedcom", "tab5.fedcom.corrected"):
         yield Evidence(f"fedcom.{name}", "counterexample", no_step_size)

@@ -65,6 +65,7 @@ from theory.fedcom.paper import (
     w_star_norm,
 )
 from theory.fedcom.setting import E, convex, heterogeneous, homogeneous, independent, polyak, smooth
+from theory.properties import Property
 from theory.statement import Listing, Rate, Rates, Relations, Words, at_most, implied, order
 
 _half = Rational(1, 2)
@@ -86,6 +87,7 @@ def _with(name: str, number: int, text: str) -> Listing:
 fedcom.correct(
     "alg2",
     _with("alg2", 10, "    delta_j^(r+1) = delta_j^(r) + (1/((1+q)*tau)) * (Delta_j^(r) - Delta^(r))"),
+    gives={Property.ZERO_TRACKINGS: (), Property.DAMPED_TRACKING: ()},
     note="Damped by alpha = 1/(1+q).  Without compression, q = 0, it is the printed algorithm.",
 )
 fedcom.correct(
@@ -140,6 +142,17 @@ fedcom.correct(
     ),
 )
 
+damped = fedcom.say(
+    "assumption",
+    "asm.damped",
+    "Algorithm 2, damped",
+    Relations(
+        (Eq(delta_next, delta + (Delta_jq - Delta_q) / ((1 + q) * tau)),), "line 10 of the corrected Algorithm 2"
+    ),
+    note="Ours.",
+    gives={Property.DAMPED_TRACKING: ()},
+)
+
 # ------------------------------------------------------------------------------------------- Section D: FedCOM
 
 _local = L * eta * tau  # how far a round's local steps go, in units of the function's own scale
@@ -167,6 +180,12 @@ fedcom.correct(
     rests_on=["lemmaD3.corrected"],
     note="Summed over the steps of a round, the printed constants are right: step c has made c of the tau steps.",
 )
+fedcom.correct(
+    "lemmaD2",
+    assumes=[smooth, homogeneous],
+    note="Under Assumption 3 too: the functions are alike, and the gradients unbiased.  The inner product is with the "
+    "clients' gradients before compression, whose mean the messages have by Assumption 2.",
+)
 limit_D = tau**2 * L**2 * eta**2 + (1 - 1 / m + (q + 1) * (1 + _local) / m) * eta * gamma * L * tau
 fedcom.correct(
     "thmD4",
@@ -178,7 +197,7 @@ fedcom.correct(
     ),
     when=[limit_D <= 1],
     assumes=[smooth, independent, homogeneous],
-    rests_on=["lemmaD1.corrected", "lemmaD2", "lemmaD3.summed"],
+    rests_on=["lemmaD1.corrected", "lemmaD2.corrected", "lemmaD3.summed"],
 )
 fedcom.correct(
     "thmD7",
@@ -190,7 +209,7 @@ fedcom.correct(
     ),
     when=[limit_D <= 1, curved],
     assumes=[smooth, independent, homogeneous, polyak],
-    rests_on=["lemmaD1.corrected", "lemmaD2", "lemmaD3.summed"],
+    rests_on=["lemmaD1.corrected", "lemmaD2.corrected", "lemmaD3.summed"],
 )
 _eta_D9 = 1 / (2 * (L + phi) * gamma * tau * b)
 fedcom.correct(
@@ -208,6 +227,12 @@ fedcom.correct(
     rests_on=["thmD7.corrected"],
     also=[],
     note="For every phi > 0.  The regularised function is (L+phi)-smooth, and its initial gap has the term of w^(0).",
+)
+fedcom.correct(
+    "corD8",
+    assumes=[smooth, independent, homogeneous, polyak],
+    rests_on=["thmD7.corrected"],
+    note="For independent compressors.",
 )
 fedcom.correct(
     "corD5",
@@ -260,9 +285,11 @@ fedcom.correct(
 
 # --------------------------------------------------------------------------------------- Section E: FedCOMGATE
 
+fedcom.correct("lemmaE2", assumes=[smooth, heterogeneous], note="Under Assumption 4 too: the gradients are unbiased.")
 small_q = 30 * (q + 1) * eta**2 * L**2 * tau**2 <= 1
 slow_q = 4 * (q + 1) * L * eta * gamma * tau <= 1
 _few = (epsilon * m**2 <= 1,)  # or G_q = 0: the bounds have a term of the order of G_q m^2 epsilon^2
+_few_fast = (*_few, gamma >= sqrt(m * tau))
 _damped = "For the algorithm with damping alpha = 1/(1+q) (fedcom.alg2.corrected)."
 
 fedcom.correct(
@@ -313,7 +340,7 @@ fedcom.correct(
         move=3 * (q + 1) * L**2 * next_move_sq,
     ),
     when=[],
-    assumes=[smooth, *compression],
+    assumes=[smooth, *compression, damped],
     rests_on=["alg2.corrected"],
     also=[],
     note=f"{_damped}  How the gradient tracking follows the gradients.",
@@ -328,11 +355,12 @@ _E4 = {
     "heterogeneity": 5 * (q + 1) * eta**2 * L**2 * tau**2 / R * het_start,
     "compression": Rational(10, 9) * gamma * eta * L / tau * G_q,
 }
-_tracked = ["lemmaE1.corrected", "lemmaE2", "lemmaE7.corrected", "lemmaF1.corrected"]
+_tracked = ["lemmaE1.corrected", "lemmaE2.corrected", "lemmaE7.corrected", "lemmaF1.corrected"]
 fedcom.correct(
     "thmE4",
     at_most(avg_grad_sq, **_E4),
     when=[slow_q, small_q],
+    assumes=[smooth, *compression, damped],
     rests_on=_tracked,
     note=f"{_damped}  No lower bound of the clients' own functions is needed.",
 )
@@ -352,6 +380,7 @@ fedcom.correct(
         **{name: 2 / mu * term for name, term in _noise_E6.items()},
     ),
     when=[slow_q, small_q, curved],
+    assumes=[smooth, *compression, damped, polyak],
     rests_on=_tracked,
     note=f"{_damped}  No strong convexity of the clients' own functions is needed, and no minimisers of theirs.",
 )
@@ -372,7 +401,7 @@ fedcom.correct(
     ),
     when=[c.subs(L, L + phi) for c in (slow_q, small_q)],
     where={},
-    assumes=[smooth, *compression, convex],
+    assumes=[smooth, *compression, damped, convex],
     rests_on=["thmE6.corrected"],
     note=f"{_damped}  For every phi > 0 and every admissible eta, gamma.",
 )
@@ -386,9 +415,10 @@ fedcom.correct(
     ),
     when=[gamma >= 2, implied(kappa >= 1, "implied: mu <= L")],
     where={eta: _eta_E8, kappa: L / mu},
+    assumes=[smooth, *compression, damped, polyak],
     rests_on=["thmE6.corrected"],
-    also=[Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few),))],
-    note=f"{_damped}  The rates with gamma >= sqrt(m tau).",
+    also=[Rates((Rate("PL, strongly convex", kappa * (q + 1), 1 / (m * epsilon), polylog=True, given=_few_fast),))],
+    note=_damped,
 )
 fedcom.correct(
     "corE5",
@@ -404,9 +434,10 @@ fedcom.correct(
     ),
     when=[gamma >= 2, 16 * (q + 1) * m * tau <= R],
     where={eta: balanced},
+    assumes=[smooth, *compression, damped],
     rests_on=["thmE4.corrected"],
-    also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few),))],
-    note=f"{_damped}  The rates with gamma >= sqrt(m tau).",
+    also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon), given=_few_fast),))],
+    note=_damped,
 )
 fedcom.correct(
     "rem8",
@@ -421,6 +452,7 @@ fedcom.correct(
 fedcom.correct(
     "corE10",
     Rates((Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True, given=_few),)),
+    assumes=[smooth, *compression, damped, convex],
     rests_on=["thmE9.corrected"],
     note=f"{_damped}  As the corollary has it, for L of the order of 1.",
 )
@@ -439,6 +471,7 @@ fedcom.correct(
             for rate in claim.rates
         )
     ),
+    assumes=[smooth, *compression, damped],
     rests_on=["thmE4.corrected", "thmE6.corrected", "thmE9.corrected"],
     note=f"{_damped}  The printed rates, for so few clients that the term of G_q is of the order of epsilon too.  In the PL "
     "and strongly convex rows mu is a constant, and L is kappa: with L for a constant the error is kappa epsilon.",

@@ -240,6 +240,21 @@ fedcom.erratum(
     "alg2.corrected",
 )
 fedcom.erratum(
+    "corD8",
+    "missing hypothesis",
+    "Assumption 2 as in Theorem D.7",
+    "The clients' compressors must be independent; then it holds, by Theorem D.7 in its corrected form.",
+    "corD8.corrected",
+)
+for _name, _also in (("lemmaD2", "Assumptions 2 and 3"), ("lemmaE2", "Assumption 4")):
+    fedcom.erratum(
+        _name,
+        "missing hypothesis",
+        "under Assumption 1",
+        f"And under {_also}: the stochastic gradients are unbiased.",
+        f"{_name}.corrected",
+    )
+fedcom.erratum(
     "asm5",
     "missing hypothesis",
     "a constant G_q for all messages",
@@ -330,8 +345,6 @@ for _name, _printed, _true in (
     ("lemmaE1", "(50): Q(sum g - Delta_j), Delta_j outside the sum", "inside, as in (49)"),
     ("lemmaE1", "(56): 'i.i.d. data distribution' in the heterogeneous section", "Assumption 4"),
     ("lemmaE3", "Assumptions 2, 4 and 5", "and 1, which Lemmas F.1 and F.4 use"),
-    ("lemmaD2", "Assumption 1", "and Assumptions 2 and 3"),
-    ("lemmaE2", "Assumption 1", "and Assumption 4"),
     ("lemmaD1", "before (12): Assumption 4", "Assumption 3"),
     ("thmD4", "after (24): w^(r) = w^(r-1) - gamma g^(r)", "w^(r+1) = w^(r) - gamma g_Q^(r)"),
     ("thmD4", "left sides of (22), (30), (35) without an expectation", "with one; so (62), (73)"),

@@ -257,6 +257,18 @@ fedcom.say(
     ),
     when=[limit78 >= 0, small, curved],
     assumes=[smooth, *compression, polyak],
+    where={
+        c_noise: gamma
+        * eta
+        * (
+            18 * L**2 * eta**2 * tau**2 * sigma**2
+            + 4 * L**2 * eta**2 * tau * start_sum
+            + 5 * L**4 * eta**2 * tau**4 * (eta * gamma) ** 2 * (q + 1) * sigma**2 / m
+            + 5 * L**4 * eta**2 * tau**3 * (eta * gamma) ** 2 * (q + 1) * G_q
+            + eta * gamma * L / 2 * (q + 1) * tau * sigma**2 / m
+            + eta * gamma * L / 2 * G_q
+        )
+    },
     rests_on=["lemmaE1", "lemmaE2", "lemmaE7", "cond78"],
     also=[
         at_most(

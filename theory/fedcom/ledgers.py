@@ -1,767 +1,360 @@
-"""The proofs of Sections D, E and F, and of the corrected statements, replayed from the lemmas to the constants.
+"""The proofs of Sections D and E of the FedCOM supplement, and of the corrected statements.
 
-Every premise is the catalogue's claim, every conclusion the statement's own, so that a changed constant anywhere breaks
-the ledger at the step that used it.  Expectations over a round are total; E||v||^2 is an atom, so a step that needs
-more than Cauchy-Schwarz about two of them says so.
+A proof is a function of an `Argument`: it obtains its premises from it, and concludes what the statement claims.  The
+lemmas about one round are in `theory.fedcom.round_proofs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import sympy
 from sympy import Rational, exp
 
-from theory import catalogue
-from theory.fedcom.heterogeneous import contraction78
 from theory.fedcom.paper import (
-    G_q,
     L,
     R,
-    a_prev,
-    c,
-    c_noise,
-    dist_sq_mean,
+    a_next,
+    avg_grad_sq,
     drift_mean,
-    drift_mean_prev,
-    drift_start,
-    drift_sum,
-    drift_sum_prev,
     e_prev,
-    e_prev2,
     eta,
+    f,
     f_gap,
-    fj_gap_mean,
     gamma,
+    gap_last,
     gap_r,
     grad_sq,
-    grad_sq_prev,
-    grad_sq_start,
-    grad_sq_sum,
     grad_sq_sum_mean,
     grad_sq_total,
-    het_start,
-    kappa,
-    m,
+    inner,
     mean_grad_sq_prev,
     mean_grad_sq_sum,
     mean_grad_sq_total,
     message_sq,
-    move_sq,
-    move_total,
     mu,
     next_move_sq,
-    noise_sq,
+    paper as fedcom,
     phi,
     q,
-    sigma,
     start_partial,
     start_sum,
     tau,
-    tracked_grad_sq,
     tracking_sq,
     w0_norm,
     w_star_norm,
 )
-from theory.proofs.ledger import Ledger, Proof, bound_of, conditions_of, jensen, opened, powers, proof
-from theory.proofs.orders import covered, order_of
-from theory.statement import Bound, Statement, at_most
+from theory.fedcom.quantities import (
+    BEFORE,
+    EARLIER,
+    LANGUAGE,
+    MESSAGE,
+    NOW,
+    ROUNDS,
+    RUN,
+    TRACKED,
+    C,
+    Everywhere,
+    I,
+    delta,
+    lowest,
+    mean,
+    penalised_last,
+    penalised_lowest,
+    penalised_start,
+    w_last,
+    w_next,
+    w_star,
+)
+from theory.fedcom.round_proofs import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved
+from theory.proofs.argument import Argument, Fact, Proof, spread_out
+from theory.proofs.arithmetic import at_least, at_most
+from theory.proofs.forms import value
+from theory.proofs.rules import (
+    BALANCED,
+    DECODED,
+    DESCENT_OF_MEAN,
+    INFIMUM,
+    MINIMUM,
+    PART,
+    PENALISED_INFIMUM,
+    POLYAK,
+    SQUARE,
+    TELESCOPED,
+)
+from theory.proofs.sequences import averaged, decayed, lasting
+from theory.proofs.variants import penalised, uncompressed
 
-_ROUND = [grad_sq, grad_sq_sum_mean, grad_sq_sum, mean_grad_sq_sum, drift_mean, tracking_sq, sigma, G_q, gap_r]
-_BEFORE = [drift_mean_prev, drift_sum, drift_sum_prev, drift_start, mean_grad_sq_prev, grad_sq_prev, grad_sq_start]
-_WHOLE = [start_sum, start_partial, move_sq, move_total, mean_grad_sq_total, grad_sq_total, next_move_sq]
-_START = [f_gap, fj_gap_mean, dist_sq_mean, het_start, w0_norm, w_star_norm]
-_PROOF = [a_prev, e_prev, e_prev2, c_noise]
-ATOMS = [*_ROUND, *_BEFORE, *_WHOLE, *_START, *_PROOF]
-
-_half = Rational(1, 2)
+_step = eta * gamma * tau
 _local = L * eta * tau
 
-
-def claimed(name: str) -> Bound:
-    """The claim of a statement of this paper, as it stands in the catalogue."""
-    return bound_of(catalogue.find(f"fedcom.{name}"))
+# Section D
 
 
-def per_quantity(name: str, atom: sympy.Symbol) -> Bound:
-    """A claim on a multiple of the atom, as one on the atom itself."""
-    claim = claimed(name)
-    return at_most(atom, claim=sympy.expand(claim.value / sympy.simplify(claim.quantity / atom)))
+def descent(p: Argument) -> Fact:
+    """(27): smoothness of f, and the mean of the messages is that of the clients' gradients."""
+    fresh = gamma * eta / C.mass * p.by(DECODED, MESSAGE, NOW.glob).over(C)
+    bound = gap_r - gamma * eta * inner + gamma**2 * eta**2 * L / 2 * message_sq
+    smooth = p.by(DESCENT_OF_MEAN, f, w_next, NOW.w)
+    return p.have("(27)", a_next, "<=", bound, smooth, fresh, after=p.follow("alg1"))
 
 
-def used(ledger: Ledger, *names: str) -> None:
-    """The conditions of what is used follow from those of the statement."""
-    for name in names:
-        ledger.admits(catalogue.find(f"fedcom.{name}"))
-
-
-# What is used of vectors: identities and inequalities of inner products hold when they hold on the line.
-
-
-def young(ledger: Ledger, share: sympy.Expr) -> None:
-    """2 <u, v> is at most share ||u||^2 + ||v||^2 / share."""
-    u, v = sympy.symbols("u v", real=True)
-    ledger.require("Young", 2 * u * v <= share * u**2 + v**2 / share)
-
-
-def polarisation(ledger: Ledger) -> None:
-    """-2 <u, v> = -||u||^2 - ||v||^2 + ||u - v||^2."""
-    u, v = sympy.symbols("u v", real=True)
-    ledger.equal("polarisation", -2 * u * v, -(u**2) - v**2 + (u - v) ** 2)
-
-
-def uncorrelated(ledger: Ledger) -> None:
-    """What the printed proofs take for granted of the noise N of a round and the gradients G at its local steps.
-
-    E||N + G||^2 <= E||N||^2 + E||G||^2 needs E<N, G> <= 0.  All that is known is Cauchy-Schwarz, as the gradient of a
-    later step depends on the noise of an earlier one.
-    """
-    cross = sympy.Symbol("E<N,G>", real=True)
-    noise, gradients = sympy.symbols("E||N||^2 E||G||^2", nonnegative=True)
-    ledger.require("noise and later gradients are uncorrelated", cross <= 0, cross**2 <= noise * gradients)
-
-
-# Section D, the lemmas
-
-
-def inner_product(of_clients: sympy.Symbol) -> Callable[[Statement], Ledger]:
-    """Lemmas D.2, E.2: polarisation at every local step, smoothness (after Jensen, for the mean over clients)."""
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        polarisation(ledger)
-        derived = eta / 2 * (-tau * grad_sq - of_clients + L**2 * drift_mean)
-        ledger.at_most("polarisation at every step, Assumption 1", derived, value, ATOMS)
-        return ledger
-
-    return check
-
-
-def message(statement: Statement) -> Ledger:
-    """(11) to (16) as printed: variance of independent compressors, variance of the noise, Jensen over the steps."""
-    ledger, value = opened(statement)
-    uncorrelated(ledger)
-    each = tau * sigma**2 + tau * grad_sq_sum_mean
-    ledger.at_most("(16)", q / m * each + tau * sigma**2 / m + tau * grad_sq_sum_mean, value, ATOMS)
-    return ledger
-
-
-def message_corrected(statement: Statement) -> Ledger:
-    """E||x||^2 of one client's sum x = N + G with the correlation of N and G; clients are independent and alike.
-
-    E<N, G> = E<N, G - tau grad f(w)>, and G - tau grad f(w) is a sum of tau gradient differences along the drift.
-    """
-    ledger, value = opened(statement)
-    young(ledger, _local)
-    cross = _local * tau * sigma**2 + tau * L**2 * drift_mean / _local
-    cross = ledger.apply("Lemma D.3, summed", cross, drift_mean, claimed("lemmaD3.summed"))
-    each = tau * sigma**2 + tau * grad_sq_sum_mean + cross
-    total = (q + 1) / m * each + (1 - 1 / m) * tau * grad_sq_sum_mean
-    ledger.at_most("(q+1)/m E||x||^2 + (1-1/m) ||E G||^2", total, value, ATOMS)
-    return ledger
-
-
-def drift_printed(statement: Statement) -> Ledger:
-    """(20) as printed."""
-    ledger, value = opened(statement)
-    uncorrelated(ledger)
-    ledger.at_most("(20)", eta**2 * (tau * sigma**2 + tau * grad_sq_sum), value, ATOMS)
-    return ledger
-
-
-def drift_corrected(statement: Statement) -> Ledger:
-    """w_j^(c) - w is -eta times c gradients and c noises: two-term Jensen, then c <= tau."""
-    ledger, value = opened(statement)
-    jensen(ledger, 2)
-    ledger.at_most("c steps of tau", 2 * eta**2 * tau * (grad_sq_sum + sigma**2), value, ATOMS)
-    return ledger
-
-
-def drift_summed(statement: Statement) -> Ledger:
-    """The same summed over c: the squared gradient of a step is counted at the later steps only."""
-    ledger, value = opened(statement)
-    jensen(ledger, 2)
-    once = powers(ledger, c, c, tau)
-    ledger.at_most("sum over c", 2 * eta**2 * once * (grad_sq_sum_mean + sigma**2), value, ATOMS)
-    return ledger
-
-
-# Section D, the theorems
-
-
-def descent_D(ledger: Ledger, of_message: str, of_drift: Callable[[], Bound]) -> sympy.Expr:
-    """A bound on E[f(w+) - f(w)] in grad_sq and sigma: (27), the lemmas, and the conditions for the local gradients."""
-    used(ledger, of_message, "lemmaD2")
-    v = gamma * claimed("lemmaD2").value + gamma**2 * eta**2 * L / 2 * message_sq
-    v = ledger.apply("Lemma D.1", v, message_sq, claimed(of_message))
-    v = sympy.expand(ledger.apply("Lemma D.3", v, drift_mean, of_drift()))
-    local = v.coeff(grad_sq_sum_mean)
-    ledger.require("the condition on the learning rate: local gradients drop out", local <= 0)
-    return sympy.expand(v - local * grad_sq_sum_mean)
-
-
-def printed_drift() -> Bound:
+def drift_of_steps(p: Argument) -> Fact:
     """Lemma D.3 at each of the tau steps, mean over clients."""
-    value = claimed("lemmaD3").value.subs(grad_sq_sum, grad_sq_sum_mean)
-    return at_most(drift_mean, steps=sympy.expand(tau * value))
+    lemma = 1 / C.mass * p.every(p.claim("lemmaD3")).over(I, C)
+    bound = tau * (eta**2 * tau * grad_sq_sum_mean + eta**2 * tau * _sigma_sq)
+    return p.have("Lemma D.3 at every step", drift_mean, "<=", bound, lemma)
 
 
-def summed_drift() -> Bound:
-    """Lemma D.3, summed, in its corrected form."""
-    return claimed("lemmaD3.summed")
+def dropped(p: Argument, fact: Fact, quantity: sympy.Symbol, vector: sympy.Expr, *over: Any) -> Fact:
+    """The fact without a sum of squares that enters with a factor <= 0."""
+    square = p.by(SQUARE, vector).over(*over)
+    if over[-1] is C:
+        square = 1 / C.mass * square
+    return p.put(fact, p.have("squares are not negative", quantity, ">=", sympy.Integer(0), square))
 
 
-def averaged(ledger: Ledger, v: sympy.Expr, value: sympy.Expr) -> None:
-    """From E[f(w+) - f(w)] <= -progress grad_sq + rest: telescoped over R rounds, divided by R and the progress."""
-    v = sympy.expand(v)
-    progress = -v.coeff(grad_sq)
-    ledger.require("progress", progress > 0)
-    rest = v + progress * grad_sq
-    average = sympy.expand((f_gap / R + rest) / sympy.factor(progress))
-    ledger.at_most("telescoped", average, value, ATOMS)
+def descent_D(p: Argument, corrected: bool) -> Fact:
+    """(28): the lemmas put into (27); the local gradients drop out by the condition on the learning rate."""
+    names = ("lemmaD1.corrected", "lemmaD2.corrected") if corrected else ("lemmaD1.proof", "lemmaD2")
+    fact = p.put(descent(p), *map(p.claim, names))
+    fact = p.put(fact, p.claim("lemmaD3.summed") if corrected else drift_of_steps(p))
+    return dropped(p, fact, grad_sq_sum_mean, NOW.local, I, C)
 
 
-def nonconvex_D(of_message: str, of_drift: Callable[[], Bound]) -> Callable[[Statement], Ledger]:
+def by_gap(p: Argument, fact: Fact) -> Fact:
+    """The squared gradient is at least 2 mu times the gap."""
+    return p.put(fact, p.have("PL", grad_sq, ">=", 2 * mu * gap_r, p.by(POLYAK, f, NOW.w, lowest)))
+
+
+def nonconvex_D(corrected: bool) -> Proof:
     """(28) to (30)."""
 
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        averaged(ledger, descent_D(ledger, of_message, of_drift), value)
-        return ledger
+    def proof(p: Argument) -> None:
+        p.conclude(averaged(p, descent_D(p, corrected), gap_r, grad_sq, R))
 
-    return check
+    return proof
 
 
-def contracted(
-    ledger: Ledger,
-    value: sympy.Expr,
-    contraction: sympy.Expr,
-    start: sympy.Expr,
-    noise: sympy.Expr,
-    rate: sympy.Expr | None = None,
-) -> None:
-    """a_R <= contraction^R start + noise / (1 - contraction), against the claimed value.
-
-    `rate`, where given, is a lower bound of 1 - contraction; the claim's power (or exponential) of R is matched.
-    """
-    rate = 1 - contraction if rate is None else rate
-    decay = sympy.Symbol("decay", nonnegative=True)
-    ledger.require("0 <= contraction < 1", [contraction >= 0, rate > 0, contraction <= 1 - rate])
-    claimed_powers = [p for p in value.atoms(sympy.Pow) if p.exp == R] + list(value.atoms(exp))
-    if len(claimed_powers) != 1:
-        raise ValueError(f"{value}: expected one power of R or one exponential")
-    (power,) = claimed_powers
-    if isinstance(power, exp):  # (1 - u)^R <= exp(-u R)
-        ledger.require("exponent", -power.args[0] / R <= rate)
-    else:
-        ledger.require("base of the power", contraction <= power.base)
-    goal = value.xreplace({power: decay})
-    derived = decay * start + sympy.expand(noise / sympy.factor(rate))
-    ledger.at_most("geometric sum", derived, goal, [*ATOMS, decay])
-
-
-def polyak_D(of_message: str, of_drift: Callable[[], Bound]) -> Callable[[Statement], Ledger]:
+def polyak_D(corrected: bool) -> Proof:
     """(40) to (42)."""
 
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        v = sympy.expand(descent_D(ledger, of_message, of_drift))
-        progress = -v.coeff(grad_sq)
-        ledger.require("progress", progress >= 0)
-        contracted(ledger, value, 1 - sympy.factor(2 * mu * progress), f_gap, v + progress * grad_sq)
-        return ledger
+    def proof(p: Argument) -> None:
+        fact = by_gap(p, descent_D(p, corrected))
+        p.conclude(lasting(p, fact, gap_r, spread_out(fact.value).coeff(gap_r), R))
 
-    return check
+    return proof
 
 
-def at(source: str, **letters: Any) -> Callable[[Statement], Ledger]:
-    """A bound with letters replaced, and its conditions."""
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        found = catalogue.find(f"fedcom.{source}")
-        given = {catalogue.symbols(statement)[name].sympy: sympy.sympify(e) for name, e in letters.items()}
-        ledger.admits(found, lambda c: c.subs(given))
-        ledger.at_most(f"{source} there", bound_of(found).value.subs(given), value, ATOMS)
-        return ledger
-
-    return check
+def corD6(p: Argument) -> None:
+    """Theorem D.4 without compression."""
+    with uncompressed(p):
+        fact = p.claim("thmD4", {gamma: sympy.Integer(1), q: sympy.Integer(0)})
+    p.conclude(fact)
 
 
-def tuned_contraction(source: str, also_uses: str = "") -> Callable[[Statement], Ledger]:
-    """Corollaries D.8, E.8: a linear rate with the statement's learning rate inserted and (1-u)^R <= exp(-u R).
+def at_step(source: str) -> Proof:
+    """A linear rate at the statement's learning rate, and (1 - u)^R <= exp(-u R)."""
 
-    `also_uses`: a bound whose noise term the corollary prints besides, as (89) does with (88).
+    def proof(p: Argument) -> None:
+        p.conclude(decayed(p, p.claim(source, {eta: p.read(eta)}), R))
+
+    return proof
+
+
+def corE8(p: Argument) -> None:
+    """(89): (79) at the learning rate of the corollary, with the noise term of (88)."""
+    p.conclude(decayed(p, p.claim("thmE6", {eta: p.read(eta)}), R))
+
+
+# Convex functions: Theorems D.9 and E.9
+
+
+def regularised(source: str, corrected: bool) -> Proof:
+    """A linear rate for f + (phi/2) ||w||^2, which is phi-PL and (L + phi)-smooth, brought back to f.
+
+    corrected  whether the constant of the penalised function is inserted, or that of f as printed
     """
 
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        found = catalogue.find(f"fedcom.{source}")
-        step = statement.where[eta]
-        given = {eta: step, kappa: L / mu}
-        v = bound_of(found).value
-        if also_uses:
-            v += 3 / mu * {t.name: t.value for t in claimed(also_uses).terms}["noise"]
-        (power,) = [p for p in v.atoms(sympy.Pow) if p.exp == R]
-        decay = sympy.Symbol("decay", nonnegative=True)
-        (decayed,) = value.atoms(exp)
-        exponent = (-decayed.args[0] / R).subs(kappa, L / mu)
-        ledger.require("exponent", exponent <= sympy.simplify((1 - power.base).subs(eta, step)), mu <= L)
-        derived = sympy.expand(v.xreplace({power: decay}).subs(eta, step))
-        goal = value.xreplace({decayed: decay}).subs(given)
-        ledger.conditions = [r.subs(given) for r in ledger.conditions if r.subs(given) != sympy.true]
-        ledger.at_most("learning rate inserted", derived, goal, [*ATOMS, decay])
-        ledger.admits(found, lambda c: c.subs(eta, step), mu <= L)
-        return ledger
+    def proof(p: Argument) -> None:
+        own_phi, step = p.read(phi), p.read(eta)
+        with penalised(p, own_phi) as smoothness:
+            inserted = smoothness if corrected else p.read(L)
+            p.require("the regularised function is (L + phi)-smooth", at_least(inserted, smoothness))
+            at = {L: inserted, mu: own_phi, eta: step, f_gap: penalised_start, gap_last: penalised_last}
+            fact = p.claim(source, at)
+        if any(isinstance(e, exp) for e in p.goal().value.atoms(exp)):
+            fact = decayed(p, fact, R)
+        p.conclude(back_to_f(p, fact, own_phi))
 
-    return check
+    return proof
 
 
-def regularised(source: str, smoothness: sympy.Expr, start: sympy.Expr) -> Callable[[Statement], Ledger]:
-    """Theorems D.9, E.9: a linear rate for f + (phi/2) ||w||^2, which is phi-PL and (L + phi)-smooth, brought back to f.
-
-    smoothness  the constant that the proof inserts for the regularised function
-    start       its bound on the regularised gap between w^(0) and w*, in letters of f
-    """
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        gap, g, d = sympy.symbols("gap g d", real=True)
-        ledger.require(
-            "convex, so with the penalty phi-strongly convex and PL",
-            gap <= g**2 / (2 * phi),
-            gap <= -g * d - phi / 2 * d**2,
-        )
-        ledger.require("the regularised function is (L + phi)-smooth", smoothness >= L + phi)
-        found = catalogue.find(f"fedcom.{source}")
-        step = statement.where.get(eta, eta)
-        regular = statement.where.get(phi, phi)
-        inserted = {L: smoothness, mu: phi}
-
-        def of(e: Any) -> Any:
-            return e.subs(inserted, simultaneous=True).subs(eta, step)
-
-        ledger.admits(found, of)
-        # with a = f~(w_R) - f~(w*), a_0 the same at w^(0), s = f~(w*) - min f~ and a power of R between 0 and 1
-        a, a_0 = sympy.symbols("a a_0", real=True)
-        s, power, rest = sympy.symbols("s P N", nonnegative=True)
-        given = [a + s <= power * (a_0 + s) + rest, power <= 1]
-        ledger.require("the gap to w* instead of the minimum", a <= power * a_0 + rest, *given)
-        decay = sympy.Symbol("decay", nonnegative=True)
-        v = bound_of(found).value
-        (own,) = [p for p in v.atoms(sympy.Pow) if p.exp == R]
-        written = list(value.atoms(exp)) + [p for p in value.atoms(sympy.Pow) if p.exp == R]
-        if isinstance(written[0], exp):
-            exponent = (-written[0].args[0] / R).subs(phi, regular)
-            ledger.require("exponent", exponent <= sympy.simplify(of(1 - own.base)).subs(phi, regular))
+def back_to_f(p: Argument, fact: Fact, own_phi: sympy.Expr) -> Fact:
+    """A bound P * (penalised gap at the start) + N on the penalised gap, as one on the gap of f; 0 <= P <= 1."""
+    whole = spread_out(fact.value)
+    powers = [a for a in whole.atoms(sympy.Pow) if a.exp == R] + list(whole.atoms(exp))
+    share = sympy.Symbol("P", positive=True)
+    for power in powers:
+        if isinstance(power, exp):
+            p.require("P <= 1", at_most(power.args[0], 0))
         else:
-            ledger.require("base of the power", of(own.base) <= written[0].base)
-        initial = sympy.Symbol("initial", nonnegative=True)
-        v = of(sympy.expand(v.xreplace({own: decay}).subs(f_gap, initial)))
-        v = v.subs(initial, f_gap + phi * w0_norm**2 / 2) + phi * w_star_norm**2 / 2
-        goal = value.xreplace({written[0]: decay})
-        ledger.require("the regularised gap at the start", f_gap + phi * w0_norm**2 / 2 <= start)
-        ledger.at_most("back to f", sympy.expand(v).subs(phi, regular), goal.subs(phi, regular), [*ATOMS, decay])
-        return ledger
-
-    return check
-
-
-# Orders
-
-
-def from_bound(source: str) -> Callable[[Statement], Ledger]:
-    """An order from an explicit bound at the learning rate of the statement."""
-
-    def check(statement: Statement) -> Ledger:
-        found = catalogue.find(f"fedcom.{source}")
-        step = statement.where[eta]
-        ledger = Ledger(conditions_of(statement))
-        terms = [sympy.simplify(t.value.subs(eta, step)) for t in bound_of(found).terms]
-        covered(terms, order_of(statement), list(ledger.conditions), ledger)
-        ledger.admits(found, lambda c: c.subs(eta, step))
-        return ledger
-
-    return check
+            p.require("0 <= P <= 1", [at_least(power.base, 0), at_most(power.base, 1)])
+    if len(powers) != 1:
+        p.fail("back to f", f"{fact.value} has {len(powers)} powers of R")
+    named = whole.xreplace(dict.fromkeys(powers, share))
+    bound = p.by_hand("a letter for the power of R", fact.quantity, fact.sign, named, fact)
+    least = p.by(PENALISED_INFIMUM, f, w_star, own_phi, penalised_lowest)
+    minimum = p.by(MINIMUM, f, w_star, lowest)
+    squares = own_phi / 2 * p.by(SQUARE, w_last), share * own_phi / 2 * p.by(SQUARE, w_star)
+    start = f_gap + own_phi / 2 * w0_norm**2
+    value_ = bound.value.subs(penalised_start, start) + own_phi / 2 * w_star_norm**2
+    because = (p.every(bound), (1 - share) * least, -(1 - share) * minimum, *squares)
+    found = p.have("back to f", gap_last, "<=", value_, *because, under=[at_most(share, 1)])
+    unnamed = spread_out(found.value).xreplace({share: powers[0]})
+    return p.by_hand("a letter for the power of R", found.quantity, found.sign, unnamed, found)
 
 
-# Section E, the lemmas
+# Section E
 
 
-def tracked_message(factor: int) -> Callable[[Statement], Ledger]:
-    """(51) to (57): Assumption 5, the variance of one compressor, and the mean's noise and gradients.
+def descent_E(p: Argument) -> Fact:
+    """(69): smoothness of f; the trackings sum to zero."""
+    known = gamma * eta / C.mass * p.by(DECODED, TRACKED, NOW.glob).over(C)
+    balanced = -gamma * eta * tau / C.mass * p.by(BALANCED, delta, C, NOW.glob)
+    bound = gap_r - gamma * eta * inner + L / 2 * next_move_sq
+    smooth = p.by(DESCENT_OF_MEAN, f, w_next, NOW.w)
+    return p.have("(69)", a_next, "<=", bound, smooth, known, balanced, after=p.follow("alg2"))
 
-    factor  1 as printed, where noise and gradients are uncorrelated; 2 for two-term Jensen
+
+def energy(p: Argument, weight: sympy.Expr, share: sympy.Expr) -> Fact:
+    """A bound on f + weight * tracking_sq a round later, in grad_sq, tracking_sq, sigma, G_q.
+
+    share  of eta gamma tau, what is kept before the squared gradient
     """
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        if factor == 1:
-            uncorrelated(ledger)
-        else:
-            jensen(ledger, factor)
-        mean = factor * (tau * sigma**2 / m + tau * mean_grad_sq_sum)
-        ledger.at_most("(57)", eta**2 * ((q + 1) * mean + G_q), value, ATOMS)
-        return ledger
-
-    return check
+    fact = p.added(descent_E(p), p.claim("lemmaF1.corrected"), weight)
+    fact = p.put(fact, moved(p, "lemmaE1.corrected"), p.claim("lemmaE2.corrected"), p.claim("lemmaE7.corrected"))
+    fact = dropped(p, fact, mean_grad_sq_sum, mean(NOW.local), I)
+    progress = -spread_out(fact.value).coeff(grad_sq)
+    return p.relaxed("progress", fact, spread_out(fact.value + (progress - share * _step) * grad_sq))
 
 
-def moves(source: str) -> Callable[[Statement], Ledger]:
-    """(113) to (115): the global step is eta gamma times the mean message, whose square Lemma E.1 bounds."""
-
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        one = sympy.expand(claimed(source).value / eta**2 * (eta * gamma) ** 2 * tau**2)
-        rounds = {mean_grad_sq_sum: mean_grad_sq_total / R}  # summed over R - 1 rounds, noise and G_q over R of them
-        ledger.at_most("summed over the rounds", sympy.expand(one.subs(rounds) * R), value, ATOMS)
-        return ledger
-
-    return check
+def nonconvex_E(p: Argument) -> None:
+    """Telescoped f + weight * tracking_sq."""
+    weight = Rational(9, 4) * _step * _local**2 * (q + 1)
+    fact = energy(p, weight, Rational(9, 20))
+    p.conclude(averaged(p, fact, gap_r + weight * tracking_sq, grad_sq, R))
 
 
-def local_drift(statement: Statement) -> Ledger:
-    """w_j^(c) - w = -eta sum_{k<c} of gradient change, noise, and c times grad f(w) minus the error of the tracking.
-
-    Four terms; the trackings sum to zero, so grad f_j(w) - delta_j = grad f(w) - e_j.
-    """
-    ledger, value = opened(statement)
-    jensen(ledger, 4)
-    gradients = powers(ledger, c, c, tau) * L**2 * drift_mean  # each step's drift is counted at the later steps
-    squares, steps = powers(ledger, c**2, c, tau), powers(ledger, c, c, tau)
-    total = 4 * eta**2 * (gradients + squares * (grad_sq + tracking_sq) + steps * sigma**2)
-    v = ledger.solve("drift", total, drift_mean, Rational(1, 15))
-    ledger.at_most("summed over the round", v, value, ATOMS)
-    return ledger
+def polyak_E(p: Argument) -> None:
+    """f + weight * tracking_sq contracts by 1 - mu eta gamma tau / 2."""
+    weight = Rational(9, 2) * _step * _local**2 * (q + 1)
+    fact = by_gap(p, energy(p, weight, Rational(1, 4)))
+    p.conclude(lasting(p, fact, gap_r + weight * tracking_sq, 1 - mu * _step / 2, R))
 
 
-def tracking(statement: Statement) -> Ledger:
-    """e+ = e + alpha (y - ybar) + alpha (u - ubar) - change of the gradients, with alpha = 1/(1+q).
-
-    y_j = x_j / tau is what client j compresses: y - ybar = z - e, z the gradient change and noise of the round, mean
-    over the steps; u its compression error, E||u||^2 <= q ||y||^2, mean zero.  Squared and averaged over clients:
-    ||e + alpha (z - e)||^2 + alpha^2 q (||z - e||^2 + ||ybar||^2).
-    """
-    ledger, value = opened(statement)
-    alpha = 1 / (1 + q)
-    e, z = sympy.symbols("e z", real=True)
-    squares = (e + alpha * (z - e)) ** 2 + alpha**2 * q * (z - e) ** 2
-    ledger.require("damped step", squares <= (1 - alpha) * e**2 + alpha * z**2)
-    young(ledger, alpha / 2)
-    jensen(ledger, 2)
-    z_sq = 2 * L**2 * drift_mean / tau + 2 * sigma**2 / tau
-    y_sq = 2 * mean_grad_sq_sum / tau + 2 * sigma**2 / (tau * m)
-    before = (1 - alpha) * tracking_sq + alpha * z_sq + alpha**2 * q * y_sq
-    v = (1 + alpha / 2) * before + (1 + 2 / alpha) * L**2 * next_move_sq
-    ledger.at_most("the change of the gradients split off", sympy.expand(sympy.simplify(v)), value, ATOMS)
-    return ledger
+# Section E as printed
 
 
-# Section E, the corrected theorems: f + weight * tracking_sq
-
-
-def energy(ledger: Ledger, weight: sympy.Expr) -> sympy.Expr:
-    """A bound on E[f(w+) - f(w)] + weight * tracking_sq of the next round, in grad_sq, tracking_sq, sigma, G_q.
-
-    The mean local gradients drop out by the conditions on the learning rate.
-    """
-    used(ledger, "lemmaE1.corrected", "lemmaE2", "lemmaE7.corrected", "lemmaF1.corrected")
-    step = at_most(next_move_sq, lemmaE1=sympy.expand(claimed("lemmaE1.corrected").value * gamma**2))
-    v = gamma * claimed("lemmaE2").value + L / 2 * next_move_sq + weight * claimed("lemmaF1.corrected").value
-    v = ledger.apply("Lemma E.1, corrected", v, next_move_sq, step)
-    v = sympy.expand(ledger.apply("Lemma E.7, corrected", v, drift_mean, claimed("lemmaE7.corrected")))
-    local = sympy.factor(v.coeff(mean_grad_sq_sum))
-    ledger.require("mean local gradients drop out", sympy.simplify(local * 2 / (eta * gamma)) <= 0)
-    return sympy.expand(v - v.coeff(mean_grad_sq_sum) * mean_grad_sq_sum)
-
-
-def nonconvex_E(statement: Statement) -> Ledger:
-    """Telescoped f + weight * tracking_sq, weight = (9/4) eta gamma tau (L eta tau)^2 (q+1)."""
-    ledger, value = opened(statement)
-    weight = Rational(9, 4) * eta * gamma * tau * _local**2 * (q + 1)
-    v = energy(ledger, weight)
-    held = v.coeff(tracking_sq)
-    ledger.require("the tracking error is held", sympy.simplify(held / weight) <= 1)
-    progress = sympy.factor(-v.coeff(grad_sq))
-    share = Rational(9, 20)
-    ledger.require("progress", sympy.simplify(progress / (eta * gamma * tau)) >= share)
-    rest = sympy.expand(v - held * tracking_sq + progress * grad_sq)
-    average = (f_gap / R + weight * het_start / R + rest) / (share * eta * gamma * tau)
-    ledger.at_most("telescoped", sympy.expand(average), value, ATOMS)
-    return ledger
-
-
-def polyak_E(statement: Statement) -> Ledger:
-    """f + weight * tracking_sq contracts by 1 - mu eta gamma tau / 2, weight = (9/2) eta gamma tau (L eta tau)^2 (q+1)."""
-    ledger, value = opened(statement)
-    weight = Rational(9, 2) * eta * gamma * tau * _local**2 * (q + 1)
-    rate = mu * eta * gamma * tau / 2
-    v = energy(ledger, weight)
-    held = v.coeff(tracking_sq)
-    slow = L * eta * gamma * tau / 2  # rate <= slow as mu <= L
-    ledger.require("rate", rate <= slow)
-    ledger.require("the tracking error contracts as fast", sympy.simplify(held / weight) <= 1 - slow)
-    progress = sympy.factor(-v.coeff(grad_sq))
-    ledger.require("progress", 2 * sympy.simplify(progress / (eta * gamma * tau)) >= _half)
-    rest = sympy.expand(v - held * tracking_sq + progress * grad_sq)
-    contracted(ledger, value, 1 - rate, f_gap + weight * het_start, rest)
-    return ledger
-
-
-# Section E, the printed theorems
-
-
-def summed_drift_E(statement: Statement) -> Ledger:
+def lemmaE3(p: Argument) -> None:
     """(60) from Lemmas F.1 and F.6."""
-    ledger, value = opened(statement)
-    v = ledger.apply("Lemma F.6", claimed("lemmaF1").value, move_total, claimed("lemmaF6"))
-    first, second = sympy.symbols("d_0 d_1", real=True)  # tau = 2: differences at the two steps of the first round
-    ledger.require(
-        "partial sums of the first round are at most its whole sum",
-        first**2 + (first + second) ** 2 <= 2 * (first + second) ** 2,
+    partial = p.have("partial sums of the first round are at most its whole sum", start_partial, "<=", tau * start_sum)
+    p.conclude(p.put(p.claim("lemmaF1"), p.claim("lemmaF6"), partial))
+
+
+def eq73(p: Argument) -> None:
+    """(70), (71) from Lemmas E.1, E.2, E.3: added up over the rounds, divided by R."""
+    fact = p.put(descent_E(p), moved(p, "lemmaE1"), p.claim("lemmaE2"))
+    lemma = p.claim("lemmaE3")
+    v, e3 = spread_out(fact.value), spread_out(lemma.value)
+    drifts, local = v.coeff(drift_mean), -v.coeff(mean_grad_sq_sum)
+    moves, own = drifts * e3.coeff(mean_grad_sq_total), drifts * e3.coeff(grad_sq_total)
+    every = Everywhere(ROUNDS), Everywhere(EARLIER)
+    one = p.every(fact).in_each(ROUNDS).over(ROUNDS)
+    ends = p.by(TELESCOPED, RUN, lambda w: value(f, w)), p.by(INFIMUM, f, w_last, lowest)
+    part = p.by(PART, lambda _: mean(NOW.local), every[1], every[0])
+    square = p.by(SQUARE, mean(NOW.local)).over(I).in_each(ROUNDS).over(ROUNDS)
+    p.require("(72)", at_least(sympy.simplify((local - R * moves) * 2 / (eta * gamma)), 0))
+    rest = v - gap_r - v.coeff(grad_sq) * grad_sq + local * mean_grad_sq_sum - drifts * drift_mean
+    rest += drifts * (e3 - e3.coeff(mean_grad_sq_total) * mean_grad_sq_total - e3.coeff(grad_sq_total) * grad_sq_total)
+    progress = -v.coeff(grad_sq) - own * R * tau
+    because = (
+        one,
+        ends[0],
+        ends[1],
+        drifts * R * p.every(lemma),
+        R * moves * part,
+        (local - R * moves) * square,
     )
-    v = ledger.apply("C", v, start_partial, at_most(start_partial, whole=tau * start_sum))
-    ledger.at_most("(116)", sympy.expand(v / R), value, ATOMS)
-    return ledger
+    total = p.have("(71)", R * progress * avg_grad_sq, "<=", f_gap + R * rest, *because)
+    p.conclude(total)
 
 
-def eq73(statement: Statement) -> Ledger:
-    """(70), (71) from Lemmas E.1, E.2, E.3: sums over the rounds, divided by R."""
-    ledger, value = opened(statement)
-    total = sympy.Symbol("drift_total", nonnegative=True)
-    v = gamma * claimed("lemmaE2").value.subs(drift_mean, total) + gamma**2 * L / 2 * claimed("lemmaE1").value
-    lemma = claimed("lemmaE3").value.subs({grad_sq_total: R * tau * grad_sq, mean_grad_sq_total: R * mean_grad_sq_sum})
-    v = sympy.expand(ledger.apply("Lemma E.3", v, total, at_most(total, lemmaE3=lemma)))
-    local = v.coeff(mean_grad_sq_sum)
-    ledger.require("(72)", sympy.simplify(local * 2 / (eta * gamma)) <= 0)
-    v = sympy.expand(v - local * mean_grad_sq_sum)
-    progress = -v.coeff(grad_sq)
-    rest = sympy.expand(v + progress * grad_sq)
-    ledger.equal("the factor on the left", progress * 2 / (eta * gamma * tau), 1 - 20 * eta**2 * L**2 * tau**2)
-    ledger.at_most("(73)", sympy.expand((f_gap / R + rest) * 2 / (eta * gamma * tau)), value, ATOMS)
-    return ledger
+def thmE4(p: Argument) -> None:
+    """(62) from (73): its factor on the left is printed as if it were 1; (74) would follow."""
+    fact = p.claim("thmE4.eq73")
+    factor = sympy.simplify(fact.quantity / avg_grad_sq)
+    p.conclude(p.relaxed("(73) divided by its factor, printed as if it were 1", p.scaled(fact, 1 / factor), fact.value))
 
 
-def thmE4(statement: Statement) -> Ledger:
-    """(62) from (73): the factor on the left, and (74)."""
-    ledger, value = opened(statement)
-    left = sympy.simplify(claimed("thmE4.eq73").quantity / bound_of(statement).quantity)
-    ledger.require("(73) divided by its factor, printed as if it were 1", left >= 1)
-    first_round = 2 * fj_gap_mean / (eta * tau) + L * eta * sigma**2  # of local SGD, mean over its tau steps
-    het = at_most(start_sum, eq74=2 * tau**2 * (first_round + 2 * L * f_gap))
-    v = ledger.apply("(74)", claimed("thmE4.eq73").value, start_sum, het)
-    ledger.at_most("(62)", v, value, ATOMS)
-    return ledger
+def recursion(p: Argument) -> None:
+    """(82), (84): Lemmas E.1, E.2, E.7 and PL; then step (a) with what it inserts for a_r, and step (b)."""
+    fact = p.put(descent_E(p), moved(p, "lemmaE1"), p.claim("lemmaE2"), p.claim("lemmaE7"))
+    before = p.have("e_(r-1)", mean_grad_sq_prev, "=", e_prev)
+    fact = by_gap(p, p.put(fact, before))
+    p.require("(83)", at_most(sympy.simplify(spread_out(fact.value).coeff(mean_grad_sq_sum) * 2 / (eta * gamma)), 0))
+    p.conclude(dropped(p, fact, mean_grad_sq_sum, mean(NOW.local), I))
+    earlier = {later: now for now, later in LANGUAGE.following.items()}
+    value_ = spread_out(fact.value).xreplace(earlier)
+    shifted = p.by_hand("a round earlier", fact.quantity.xreplace(earlier), fact.sign, value_, fact)
+    p.conclude(shifted, part=1)
+    inserted = p.put(p.established(0), p.established(1))
+    left = sympy.factor(spread_out(inserted.value).coeff(e_prev))
+    p.require("step (b): e_(r-1) drops out by (86)", at_most(left, 0))
 
 
-def recursion(statement: Statement) -> Ledger:
-    """(82), (84): Lemmas E.1, E.2, E.7 and the PL inequality; then step (a) with what it inserts for a_r, step (b)."""
-    ledger, value = opened(statement)
-    v = gamma * claimed("lemmaE2").value + gamma**2 * L / 2 * claimed("lemmaE1").value
-    v = sympy.expand(ledger.apply("Lemma E.7", v, drift_mean, claimed("lemmaE7")))
-    local = v.coeff(mean_grad_sq_sum)
-    ledger.require("(83)", sympy.simplify(local * 2 / (eta * gamma)) <= 0)
-    progress = sympy.factor(-v.coeff(grad_sq))
-    ledger.require("progress", sympy.simplify(progress * 2 / (eta * gamma * tau)) >= 0)
-    before = v.coeff(mean_grad_sq_prev)
-    derived = (1 - 2 * mu * progress) * gap_r + before * e_prev + c_noise
-    ledger.at_most("(84)", sympy.expand(derived), value, ATOMS)
-    inserted = next(claim for claim in statement.also if isinstance(claim, Bound))
-    v = ledger.apply("step (a)", value, gap_r, inserted)
-    ledger.require("step (b): e_(r-1) drops out by (86)", sympy.factor(sympy.expand(v).coeff(e_prev)) <= 0)
-    return ledger
+def thmE6(p: Argument) -> None:
+    """(79) from the recursion, whose steps (a) to (f) keep its constant, and (88)."""
+    fact = p.claim("thmE6.recursion")
+    fact = dropped(p, p.put(fact, p.claim("thmE6.eq88")), e_prev, mean(BEFORE.local), I)
+    p.conclude(lasting(p, fact, gap_r, 1 - mu * _step / 3, R))
 
 
-def thmE6(statement: Statement) -> Ledger:
-    """(79) from the recursion with c of (85), and (88)."""
-    ledger, value = opened(statement)
-    ledger.conditions = [*ledger.conditions, contraction78 > 0]  # without which the recursion breaks already
-    whole = gamma * claimed("lemmaE2").value + gamma**2 * L / 2 * claimed("lemmaE1").value
-    whole = sympy.expand(ledger.apply("Lemma E.7", whole, drift_mean, claimed("lemmaE7")))
-    constant = sympy.expand(whole.subs({grad_sq: 0, mean_grad_sq_sum: 0, mean_grad_sq_prev: 0}))
-    het = per_quantity("thmE6.eq88", start_sum)
-    constant = ledger.apply("(88)", constant, start_sum, het)
-    delta = {t.name: t.value for t in claimed("thmE6.recursion").terms}["contraction"].coeff(gap_r)
-    contracted(ledger, value, delta, f_gap, constant, rate=mu * eta * gamma * tau / 3)
-    return ledger
-
-
-def first_round(statement: Statement) -> Ledger:
-    """(88): around the clients' own minimisers, where local SGD contracts up to its noise."""
-    ledger, value = opened(statement)
-    jensen(ledger, 2)
-    start, noise = dist_sq_mean, eta * sigma**2 / (mu * (1 - eta * L))
-    rho = 2 * mu * eta * (1 - eta * L)
-    n = sympy.Symbol("n", nonnegative=True)
-    ledger.require("rho <= 1", rho <= 1)
-    square, product, slope = sympy.symbols("||d||^2 <g|d> ||g||^2", nonnegative=True)  # g the gradient, d = w - w*
-    convex = [slope <= L * product, product >= mu * square]
-    ledger.require("a step", square - 2 * eta * product + eta**2 * slope <= (1 - rho) * square, *convex)
-    ledger.require("local SGD stays below start + noise", (1 - rho) * (start + n) + rho * n <= start + n, rho <= 1)
-    ledger.equal("the noise is a fixed point", rho * noise, 2 * eta**2 * sigma**2)  # of which one step adds half
-    bound = 2 * tau * (tau * L**2 * (start + noise)) + 2 * tau**2 * 2 * L * f_gap
-    ledger.at_most("(88)", sympy.expand(4 * L**2 * eta**2 * bound), value, ATOMS)
-    return ledger
-
-
-# Section F
-
-
-def noise_of_directions(statement: Statement) -> Ledger:
-    """(100): the noise of round r has mean zero given round r-1; a deviation from the mean is at most the whole (13)."""
-    ledger, value = opened(statement)
-    ledger.at_most("2 (tau sigma^2 + tau sigma^2)", 4 * tau * sigma**2, value, ATOMS)
-    return ledger
-
-
-def five_terms(own: sympy.Expr, own_before: sympy.Expr) -> sympy.Expr:
-    """Squared norms of the five parts of a local direction without its noise, each bounded by smoothness."""
-    drifts = tau * own + tau**2 * move_sq + tau * own_before + tau * drift_mean_prev
-    return L**2 * drifts + tau**2 * grad_sq_prev
-
-
-def noiseless_direction(statement: Statement) -> Ledger:
-    """(103): five-term Jensen."""
-    ledger, value = opened(statement)
-    jensen(ledger, 5)
-    ledger.at_most("(105)", 5 * five_terms(drift_sum, drift_sum_prev), value, ATOMS)
-    return ledger
-
-
-def direction_printed(statement: Statement) -> Ledger:
-    """(98) by (99): twice the noise and twice Lemma F.4, averaged over clients."""
-    ledger, value = opened(statement)
-    averaged_F4 = claimed("lemmaF4").value.subs({drift_sum: drift_mean, drift_sum_prev: drift_mean_prev})
-    v = noise_sq + 2 * tracked_grad_sq
-    v = ledger.apply("Lemma F.3", v, noise_sq, claimed("lemmaF3"))
-    v = ledger.apply("Lemma F.4", v, tracked_grad_sq, at_most(tracked_grad_sq, lemmaF4=averaged_F4))
-    ledger.at_most("(98)", v, value, ATOMS)
-    return ledger
-
-
-def direction_repaired(statement: Statement) -> Ledger:
-    """(98) by six-term Jensen: the noise is one of six."""
-    ledger, value = opened(statement)
-    jensen(ledger, 6)
-    noise = 2 * tau * sigma**2  # as for Lemma F.3, without its factor 2
-    ledger.at_most("(98)", 6 * noise + 6 * five_terms(drift_mean, drift_mean_prev), value, ATOMS)
-    return ledger
-
-
-def first_direction(statement: Statement) -> Ledger:
-    """(107): noise, differences to the global gradient, the global gradient: three terms."""
-    ledger, value = opened(statement)
-    jensen(ledger, 3)
-    ledger.at_most("(107)", 3 * (tau * sigma**2 + start_sum + tau**2 * grad_sq_start), value, ATOMS)
-    return ledger
-
-
-def all_rounds(statement: Statement) -> Ledger:
-    """(110) to (112): Lemma F.5 in the first round, Lemma F.2 in the others, tau eta^2 times each, summed."""
-    ledger, value = opened(statement)
-    total = sympy.Symbol("drift_total", nonnegative=True)
-    later = claimed("lemmaF2").value.subs(
-        {drift_mean: total, drift_mean_prev: total, move_sq: move_total / tau**2, grad_sq_prev: grad_sq_total / tau}
-    )
-    later = sympy.expand(later) + (R - 1) * later.coeff(sigma**2) * sigma**2
-    first = claimed("lemmaF5").value.subs({drift_start: total, grad_sq_start: grad_sq_total / tau, sigma: 0})
-    first = first.subs(start_sum, start_partial / tau)
-    v = sympy.expand(eta**2 * tau * (later + first))
-    v = ledger.solve("drift on the right", v, total, _half)
-    ledger.at_most("(112)", v, value, ATOMS)
-    return ledger
-
-
-def one_round_drift(statement: Statement) -> Ledger:
-    """(117): Lemmas F.2 and F.6 for one round."""
-    ledger, value = opened(statement)
-    v = sympy.expand(eta**2 * tau * claimed("lemmaF2").value)
-    v = ledger.solve("drift on the right", v, drift_mean, _half)
-    one = sympy.expand(claimed("lemmaF6").value / (R * tau**2)).subs(mean_grad_sq_total, R * mean_grad_sq_prev)
-    v = ledger.apply("Lemma F.6", v, move_sq, at_most(move_sq, lemmaF6=one))
-    ledger.at_most("(117)", v, value, ATOMS)
-    return ledger
-
-
-# Remarks on the conditions
-
-
-def remark9(statement: Statement) -> Ledger:
+def _remark9(p: Argument) -> None:
     """The choice of eta meets both conditions of (61)."""
-    ledger = Ledger(conditions_of(statement))
-    formulas: tuple[Any, ...] = statement.claim.formulas  # type: ignore[union-attr]
+    formulas: tuple[Any, ...] = p.statement.claim.formulas  # type: ignore[union-attr]
     for formula in formulas:
-        ledger.require(f"{formula}", formula)
-    return ledger
+        p.require(f"{formula}", formula)
 
 
-def weaker(source: str) -> Callable[[Statement], Ledger]:
-    """A bound by a sharper one."""
+_sigma_sq = fedcom.symbols["sigma"].sympy ** 2
 
-    def check(statement: Statement) -> Ledger:
-        ledger, value = opened(statement)
-        ledger.at_most(f"from {source}", claimed(source).value, value, ATOMS)
-        return ledger
-
-    return check
-
-
-LEDGERS: Mapping[str, Proof] = {
-    "lemmaD1": proof(weaker("lemmaD1.proof"), "lemmaD1.proof"),
-    "lemmaD1.proof": proof(message),
-    "lemmaD1.corrected": proof(message_corrected, "lemmaD3.summed"),
-    "lemmaD2": proof(inner_product(grad_sq_sum_mean)),
-    "lemmaD3": proof(drift_printed),
-    "lemmaD3.corrected": proof(drift_corrected),
-    "lemmaD3.summed": proof(drift_summed),
-    "thmD4": proof(nonconvex_D("lemmaD1.proof", printed_drift), "lemmaD1.proof", "lemmaD2", "lemmaD3"),
-    "thmD4.corrected": proof(
-        nonconvex_D("lemmaD1.corrected", summed_drift), "lemmaD1.corrected", "lemmaD2", "lemmaD3.summed"
-    ),
-    "corD6": proof(at("thmD4", gamma=1, q=0), "thmD4"),
-    "corD5": proof(from_bound("thmD4"), "thmD4"),
-    "corD5.corrected": proof(from_bound("thmD4.corrected"), "thmD4.corrected"),
-    "thmD7": proof(polyak_D("lemmaD1.proof", printed_drift), "lemmaD1.proof", "lemmaD2", "lemmaD3"),
-    "thmD7.corrected": proof(
-        polyak_D("lemmaD1.corrected", summed_drift), "lemmaD1.corrected", "lemmaD2", "lemmaD3.summed"
-    ),
-    "corD8": proof(tuned_contraction("thmD7"), "thmD7"),
-    "thmD9": proof(regularised("thmD7", L, f_gap), "thmD7"),
-    "thmD9.corrected": proof(regularised("thmD7.corrected", L + phi, f_gap + phi * w0_norm**2 / 2), "thmD7.corrected"),
-    "lemmaE1": proof(tracked_message(1)),
-    "lemmaE1.corrected": proof(tracked_message(2)),
-    "lemmaE2": proof(inner_product(mean_grad_sq_sum)),
-    "lemmaE3": proof(summed_drift_E, "lemmaF1", "lemmaF6"),
-    "lemmaE7": proof(one_round_drift, "lemmaF2", "lemmaF6"),
-    "lemmaE7.corrected": proof(local_drift),
-    "lemmaF1": proof(all_rounds, "lemmaF2", "lemmaF5"),
-    "lemmaF1.corrected": proof(tracking),
-    "lemmaF2": proof(direction_printed, "lemmaF3", "lemmaF4"),
-    "lemmaF3": proof(noise_of_directions),
-    "lemmaF4": proof(noiseless_direction),
-    "lemmaF5": proof(first_direction),
-    "lemmaF6": proof(moves("lemmaE1"), "lemmaE1"),
-    "lemmaF6.corrected": proof(moves("lemmaE1.corrected"), "lemmaE1.corrected"),
-    "thmE4.eq73": proof(eq73, "lemmaE1", "lemmaE2", "lemmaE3"),
-    "thmE4": proof(thmE4, "thmE4.eq73"),
-    "thmE4.corrected": proof(nonconvex_E, "lemmaE1.corrected", "lemmaE2", "lemmaE7.corrected", "lemmaF1.corrected"),
-    "corE5": proof(from_bound("thmE4"), "thmE4"),
-    "corE5.corrected": proof(from_bound("thmE4.corrected"), "thmE4.corrected"),
-    "rem9": proof(remark9),
-    "thmE6.recursion": proof(recursion, "lemmaE1", "lemmaE2", "lemmaE7"),
-    "thmE6.eq88": proof(first_round),
-    "thmE6": proof(thmE6, "lemmaE1", "lemmaE2", "lemmaE7", "thmE6.recursion", "thmE6.eq88"),
-    "thmE6.corrected": proof(polyak_E, "lemmaE1.corrected", "lemmaE2", "lemmaE7.corrected", "lemmaF1.corrected"),
-    "corE8": proof(tuned_contraction("thmE6", "thmE6.eq88"), "thmE6", "thmE6.eq88"),
-    "corE8.early_bracket": proof(tuned_contraction("thmE6", "thmE6.eq88"), "thmE6", "thmE6.eq88"),
-    "corE8.corrected": proof(tuned_contraction("thmE6.corrected"), "thmE6.corrected"),
-    "thmE9": proof(regularised("thmE6", L, f_gap), "thmE6"),
-    "thmE9.corrected": proof(regularised("thmE6.corrected", L + phi, f_gap + phi * w0_norm**2 / 2), "thmE6.corrected"),
+# The paper's own proofs, and those of the corrected statements
+PROOFS: dict[str, Proof] = {
+    **ROUND_PROOFS,
+    "thmD4": nonconvex_D(corrected=False),
+    "thmD4.corrected": nonconvex_D(corrected=True),
+    "corD6": corD6,
+    "thmD7": polyak_D(corrected=False),
+    "thmD7.corrected": polyak_D(corrected=True),
+    "corD8": at_step("thmD7"),
+    "corD8.corrected": at_step("thmD7.corrected"),
+    "thmD9": regularised("thmD7", corrected=False),
+    "thmD9.corrected": regularised("thmD7.corrected", corrected=True),
+    "lemmaE3": lemmaE3,
+    "thmE4.eq73": eq73,
+    "thmE4": thmE4,
+    "thmE4.corrected": nonconvex_E,
+    "rem9": _remark9,
+    "thmE6.recursion": recursion,
+    "thmE6": thmE6,
+    "thmE6.corrected": polyak_E,
+    "corE8": corE8,
+    "corE8.early_bracket": corE8,
+    "corE8.corrected": at_step("thmE6.corrected"),
+    "thmE9": regularised("thmE6", corrected=False),
+    "thmE9.corrected": regularised("thmE6.corrected", corrected=True),
 }
 
 # Our proofs of statements whose printed proof breaks
-REPAIRS: Mapping[str, Proof] = {
-    "corD8": proof(tuned_contraction("thmD7.corrected"), "thmD7.corrected"),
-    "lemmaF2": proof(direction_repaired),
-}
+REPAIRS: dict[str, Proof] = {**ROUND_REPAIRS}

@@ -44,9 +44,19 @@ from theory.fedcom.paper import (
     x_i,
 )
 from theory.notation import Expectation, Grad, Inner, Norm, Value
+from theory.properties import Property
 from theory.statement import Listing, Relations
 
 E = Expectation
+
+problem = fedcom.say(
+    "setting",
+    "problem",
+    "Problem (main paper)",
+    Relations((Eq(Value(f, w), Sum(Value(f_j, w), (j, 1, m)) / m),), "minimise f over R^d; client j holds f_j"),
+    note="Reconstructed.",
+    gives={Property.EQUAL_WEIGHTS: ()},
+)
 
 # Assumptions; 1 to 5 stand in the main paper, which the supplement refers to
 
@@ -59,6 +69,7 @@ smooth = fedcom.say(
         "every f_j is differentiable and L-smooth; f is bounded below",
     ),
     note="Reconstructed from how the supplement uses it.",
+    gives={Property.SMOOTH: (L,), Property.BOUNDED_BELOW: ()},
 )
 compressed = fedcom.say(
     "assumption",
@@ -66,6 +77,7 @@ compressed = fedcom.say(
     "Assumption 2 (main paper)",
     Relations((Eq(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"),
     note="Reconstructed from (11), (51), (114).  Nothing is said of how the clients' compressors depend on each other.",
+    gives={Property.COMPRESSOR: (q,)},
 )
 _difference = Value(Q, x_i) - x_i
 independent = fedcom.correct(
@@ -80,7 +92,11 @@ independent = fedcom.correct(
     ),
     suffix="independent",
     note="What step (2) of (11) uses.",
+    gives={Property.COMPRESSOR: (q,), Property.INDEPENDENT_COMPRESSORS: ()},
 )
+
+
+_NOISE = {Property.UNBIASED: (), Property.VARIANCE: (sigma,), Property.INDEPENDENT_NOISE: ()}
 
 
 def _unbiased(of: Symbol) -> tuple[Relational, ...]:
@@ -94,6 +110,7 @@ homogeneous = fedcom.say(
     "Assumption 3 (main paper), homogeneous",
     Relations(_unbiased(f), "f_j = f for every client; mini-batches are independent"),
     note="Reconstructed.",
+    gives={**_NOISE, Property.HOMOGENEOUS: ()},
 )
 heterogeneous = fedcom.say(
     "assumption",
@@ -101,6 +118,7 @@ heterogeneous = fedcom.say(
     "Assumption 4 (main paper), heterogeneous",
     Relations(_unbiased(f_j), "for every client j; mini-batches are independent"),
     note="Reconstructed.",
+    gives=_NOISE,
 )
 _x = IndexedBase("x", real=True)
 gap_of_compression = fedcom.say(
@@ -117,6 +135,7 @@ gap_of_compression = fedcom.say(
         "for the messages x_1 ... x_m of a round",
     ),
     note="Reconstructed from (51), (114).",
+    gives={Property.COMPRESSION_DRIFT: (G_q,)},
 )
 polyak = fedcom.say(
     "assumption",
@@ -126,6 +145,7 @@ polyak = fedcom.say(
         (Ge(Rational(1, 2) * Norm(Grad(f, w)) ** 2, mu * (Value(f, w) - Value(f, w_star))),),
         "Polyak-Lojasiewicz, for all w",
     ),
+    gives={Property.POLYAK: (mu,)},
 )
 strongly_convex = fedcom.say(
     "assumption",
@@ -135,13 +155,17 @@ strongly_convex = fedcom.say(
         (Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v) + mu / 2 * Norm(u - v) ** 2),),
         "for all u, v",
     ),
+    note="Of a function f; (88), which alone uses it, uses it 'for local cost functions'.",
+    gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 
 convex = fedcom.correct(
     "asm7",
-    Relations((Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v)),), "for all u, v"),
+    Relations((Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v)),), "for all u, v; f has a minimiser w^(*)"),
     suffix="convex",
-    note="Strong convexity with mu = 0: what Theorems D.9 and E.9 assume in words.",
+    note="Strong convexity with mu = 0: what Theorems D.9 and E.9 assume in words, and that there is the w^(*) of their "
+    "bounds.",
+    gives={Property.CONVEX_MEAN: (), Property.MINIMISER: ()},
 )
 
 # Algorithms.  Lines are numbered here; what a printed line says in words stands as a formula.
@@ -166,7 +190,7 @@ fedcom.say(
     ],
     note="Reconstructed from (23), (24); the lower limit 'c=0, r' of (24) is read as c=0.",
 )
-fedcom.say(
+gate = fedcom.say(
     "algorithm",
     "alg2",
     "Algorithm 2 (main paper), FedCOMGATE(R, tau, eta, gamma)",
@@ -188,7 +212,9 @@ fedcom.say(
     also=[Relations((Eq(w_next, w_r - eta * gamma * Delta_q),), "(49)")],
     note="Reconstructed from Algorithm 4 with all clients, (49), and items 1 to 8 of the proof of Theorem E.4; (49) "
     "writes Delta_j for delta_j.",
+    gives={Property.ZERO_TRACKINGS: ()},
 )
+fedcom.background = (problem, gate)
 fedcom.say(
     "algorithm",
     "alg3",

@@ -85,6 +85,8 @@ class Language:
     average     gap of the weighted average of the iterates -> the gap of a round
     least       smallest over the rounds -> the quantity of a round
     mean        plain mean over the rounds -> the quantity of a round
+    following   quantity of a round, or of a local step -> the same a round, or a step, later
+    last        quantity of a round -> the same after the last round
     definitions  id of a definition, without the paper's name -> what it says of letters that no statement binds
     """
 
@@ -95,6 +97,8 @@ class Language:
     average: Letters = field(default_factory=dict)
     least: Letters = field(default_factory=dict)
     mean: Letters = field(default_factory=dict)
+    following: Letters = field(default_factory=dict)
+    last: Letters = field(default_factory=dict)
     definitions: Mapping[str, tuple[Boolean, ...]] = field(default_factory=dict)
 
 
@@ -326,14 +330,26 @@ class Argument(Ledger):
         assert isinstance(found.claim, Relations)
         return found.claim.relations[part]
 
+    def definition(self, name: str, part: int = 0) -> Relational:
+        """A relation that a definition of the paper names, such as a condition on step sizes."""
+        found = catalogue.find(f"{self.statement.paper}.{name}")
+        self._record("definition", found.id)
+        if found.kind != "definition":
+            self.fail(found.id, "it is no definition")
+        assert isinstance(found.claim, Relations)
+        return found.claim.relations[part]
+
     def follow(self, algorithm: str) -> Letters:
-        """What an algorithm makes of the vectors of a round."""
-        self._record("algorithm", f"{self.statement.paper}.{algorithm}")
+        """What an algorithm makes of the vectors of a round, once what it provides is seen to be assumed."""
+        found = f"{self.statement.paper}.{algorithm}"
+        self._record("algorithm", found)
+        for provided in catalogue.find(found).gives:
+            self._constants(f"the algorithm {found}", provided)
         return self.language.algorithms[algorithm]
 
-    def definition(self, name: str) -> tuple[Boolean, ...]:
+    def letters_of(self, name: str) -> tuple[Boolean, ...]:
         """What a definition says of letters that no statement binds, such as the step at which a round began."""
-        self._record("algorithm", f"{self.statement.paper}.{name}")
+        self._record("definition", f"{self.statement.paper}.{name}")
         said = self.language.definitions[name]
         self.conditions = [*self.conditions, *said]
         return said
@@ -350,14 +366,21 @@ class Argument(Ledger):
     # Steps
 
     def have(
-        self, name: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *because: Instance, after: Letters = _NONE
+        self,
+        name: str,
+        quantity: sympy.Expr,
+        sign: Sign,
+        value: sympy.Expr,
+        *because: Instance,
+        after: Letters = _NONE,
+        under: Sequence[Boolean] = (),
     ) -> Fact:
         """A fact about quantities: as forms, its slack is the sum of the instances, exactly.
 
         after  what an algorithm makes of vectors that the quantities' meanings contain
+        under  what earlier steps have shown, for the signs of the factors
         """
-
-        self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after)
+        self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after, under)
         return self._fact(quantity, sign, value)
 
     def _fact(self, quantity: sympy.Expr, sign: Sign, value: sympy.Expr) -> Fact:
@@ -388,6 +411,7 @@ class Argument(Ledger):
         right: sympy.Expr,
         because: Sequence[Instance],
         after: Letters = _NONE,
+        under: Sequence[Boolean] = (),
     ) -> None:
         """The slack of a relation between forms is the sum of the instances, exactly."""
 
@@ -401,9 +425,33 @@ class Argument(Ledger):
                 if sign == "=":
                     self.fail(name, f"an equality does not follow from '{one.rule}', which is an inequality")
                 if not one.times.is_nonnegative:
-                    self.require(f"{name}: '{one.rule}' is taken with a factor >= 0", at_least(one.times, 0))
+                    self.require(f"{name}: '{one.rule}' is taken with a factor >= 0", at_least(one.times, 0), *under)
         rest = spread_out(slack - sympy.Add(*(form(one.times * one.slack) for one in because)))
         self.step(name, lambda: _vanishes(rest))
+
+    def every(self, fact: Fact) -> Instance:
+        """A fact as an instance: what it says of any client, step or round, to be added up over them."""
+        self._derived(fact)
+        slack = fact.quantity - fact.value if fact.sign == ">=" else fact.value - fact.quantity
+        return Instance(f"bound on {fact.quantity}", self.meaning(slack), fact.sign == "=")
+
+    def relaxed(self, name: str, fact: Fact, value: sympy.Expr) -> Fact:
+        """An upper bound replaced by a value that is no smaller, amount by amount."""
+        if fact.sign == ">=":
+            self.fail(name, f"{fact.quantity} is bounded from below")
+        derived, looser = spread_out(fact.value), spread_out(value)
+        self.at_most(name, derived, looser, self._amounts(derived, looser), measured=False)
+        self._derived(fact)
+        return self._fact(fact.quantity, "<=", looser)
+
+    def added(self, one: Fact, other: Fact, times: sympy.Expr = sympy.S.One) -> Fact:
+        """A fact, and `times` >= 0 another of the same direction."""
+        more = self.scaled(other, times)
+        self._derived(one)
+        sign = more.sign if one.sign == "=" else one.sign
+        if more.sign not in (sign, "="):
+            self.fail(f"{one.quantity} and {other.quantity}", f"bounded by {one.sign} and by {other.sign}")
+        return self._fact(spread_out(one.quantity + more.quantity), sign, spread_out(one.value + more.value))
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
         """An expression as a form: every quantity replaced by what it stands for."""
@@ -451,20 +499,11 @@ class Argument(Ledger):
         self._derived(fact)
         return self._fact(fact.quantity + by, fact.sign, fact.value + by)
 
-    def relaxed(self, fact: Fact, sign: Sign) -> Fact:
+    def weakened(self, fact: Fact, sign: Sign) -> Fact:
         """An equality as an inequality."""
         if fact.sign not in ("=", sign):
             self.fail(f"{fact.quantity} {sign} ...", f"what is derived says {fact.sign}")
         return replace(fact, sign=sign)
-
-    def added(self, fact: Fact, other: Fact) -> Fact:
-        """Two facts of one direction, added up."""
-        if fact.sign == "=":
-            fact = replace(fact, sign=other.sign)
-        if other.sign not in ("=", fact.sign):
-            self.fail("added up", f"{fact.quantity} {fact.sign} ..., {other.quantity} {other.sign} ...")
-        self._derived(fact, other)
-        return self._fact(spread_out(fact.quantity + other.quantity), fact.sign, spread_out(fact.value + other.value))
 
     def chained(self, *links: Fact) -> Fact:
         """a <= b, b <= c, ... as a <= the last: each is about the value of the one before."""
@@ -514,6 +553,14 @@ class Argument(Ledger):
         self.goals = [_at(goal, self._case) for goal in goals]
         self._covered(f"{count} = 1", one)
         self.conditions, self.goals, self.properties, self._case = conditions, goals, properties, {}
+
+    def fixing(self, letters: Letters, given: Sequence[Boolean], proof: Callable[[], None]) -> None:
+        """A proof with letters at these values, as an order hides constants, and under other conditions than its own."""
+        before = self.conditions, self._case
+        self._case = {**self._case, **letters}
+        self.conditions = [c for c in (self.read(c) for c in given) if c != sympy.true]
+        proof()
+        self.conditions, self._case = before
 
     def split_zero(self, amount: sympy.Expr, some: Callable[[], None], none: Callable[[], None]) -> None:
         """A proof by cases for an amount >= 0: it is positive, or it is zero."""
@@ -615,6 +662,13 @@ class Argument(Ledger):
             raise ValueError(f"{self.statement.id}: expected a bound or a relation, got {type(goal).__name__}")
         return goal
 
+    def established(self, part: int) -> Fact:
+        """One of several claims that this proof has concluded already, for the next."""
+        if part not in self._concluded:
+            self.fail("a premise", f"part {part + 1} of the claim is not concluded yet")
+        goal = self.goal(part)
+        return self._fact(self.read(goal.quantity), goal.sign, self.read(goal.value))
+
     def done(self, part: int = 0) -> None:
         """The claim (or one of several), as `goals` has it, is what the steps so far have decided."""
         self._concluded.add(part)
@@ -644,9 +698,10 @@ class Argument(Ledger):
             return
         if fact.sign != "=" and not factor.is_nonnegative:
             self.require(f"{name}: about {factor} times what is derived", at_least(factor, 0))
-        derived, value = spread_out(factor * fact.value), claimed.value
+        derived, value = factor * fact.value, claimed.value
         if claimed.sign == "<=":
-            derived, value = self._one_decay(name, derived, value)
+            derived, value = self._one_power(name, *self._one_decay(name, derived, value))
+        derived = spread_out(derived)
         if claimed.sign == "=":
             self.equal(name, derived, value)
         elif claimed.sign == "<=":
@@ -661,9 +716,31 @@ class Argument(Ledger):
             return derived, value
         for ours in mine:
             self.require(f"{name}: exponent", at_most(ours.args[0], theirs[0].args[0]))
-            coefficient = spread_out(derived).coeff(ours)
+            coefficient = spread_out(derived.xreplace({ours: DECAY})).coeff(DECAY)
             if not coefficient.is_nonnegative:
                 self.require(f"{name}: before the exponential", at_least(coefficient, 0))
+        return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY})
+
+    def _one_power(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+        """Both sides with the claimed power of a count as a letter: at least each derived one, whose base is no larger."""
+        mine, theirs = (
+            sorted((a for a in e.atoms(sympy.Pow) if a.exp.is_positive and a.exp.is_Symbol), key=str)
+            for e in (derived, value)
+        )
+        if not mine:
+            return derived, value
+        if len(theirs) != 1 or DECAY in value.free_symbols:
+            self.fail(name, f"{mine[0]} is not a power that the claim has")
+            return derived, value
+        for ours in mine:
+            if ours == theirs[0]:
+                continue
+            if ours.exp != theirs[0].exp:
+                self.fail(name, f"{ours} and {theirs[0]} have different exponents")
+            self.require(f"{name}: base of the power", [at_least(ours.base, 0), at_most(ours.base, theirs[0].base)])
+            coefficient = spread_out(derived.xreplace({ours: DECAY})).coeff(DECAY)
+            if not coefficient.is_nonnegative:
+                self.require(f"{name}: before the power", at_least(coefficient, 0))
         return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY})
 
     def _amounts(self, *expressions: sympy.Expr) -> list[sympy.Symbol]:

@@ -35,6 +35,11 @@ def vectors_in(e: sympy.Expr) -> set[sympy.Symbol]:
     return {s for s in e.free_symbols if s.is_extended_nonnegative is None and s.is_integer is None}
 
 
+def tagged(e: sympy.Expr, family: Family) -> sympy.Expr:
+    """A form with each of its vectors, and function values, as that of a member of the family."""
+    return e.xreplace({s: sympy.Symbol(f"{s.name}<{family.name}>", real=True) for s in vectors_in(e)})
+
+
 def gradient(function: sympy.Symbol, at: sympy.Expr) -> sympy.Symbol:
     """The gradient of a function at a point."""
     found: sympy.Symbol = point(function, at).gradient

@@ -14,7 +14,7 @@ import sympy
 from sympy.logic.boolalg import Boolean
 
 from theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
-from theory.proofs.forms import Family, gradient, value, vectors_in
+from theory.proofs.forms import Family, gradient, tagged, value, vectors_in
 from theory.properties import Property
 from theory.statement import Status
 
@@ -30,6 +30,10 @@ class Instance:
 
     def __rmul__(self, factor: Any) -> Instance:
         return replace(self, times=self.times * sympy.sympify(factor))
+
+    def in_each(self, family: Family) -> Instance:
+        """The same for every member of a family of rounds."""
+        return replace(self, slack=tagged(self.slack, family))
 
     def over(self, *families: Family) -> Instance:
         """The same at every member of the families, innermost first, added up."""
@@ -629,6 +633,415 @@ def _one_minus(u: sympy.Expr) -> sympy.Expr:
 
 
 ONE_MINUS = Rule("1 - u <= exp(-u)", "for every u; to a power n >= 0 where 1 - u >= 0", _one_minus, below_exponential)
+
+
+# Sums over clients, steps and rounds
+
+
+def _sums_commute(v: sympy.Expr, one: Family, other: Family, u: sympy.Expr) -> sympy.Expr:
+    return (one.sum(other.sum(v)) - other.sum(one.sum(v))) * u
+
+
+def _prove_sums_commute() -> Decision:
+    """By induction over the other family: a further member is added on both sides, as a sum over one family is linear."""
+    one = Family("A", sympy.Symbol("n", positive=True))
+    so_far, further = sympy.Symbol("s<A>", real=True), sympy.Symbol("v<A>", real=True)
+    return _identity(one.sum(so_far + further), one.sum(so_far) + one.sum(further))
+
+
+SUMS_COMMUTE = Rule(
+    "sums commute",
+    "sum_i sum_k v_ik = sum_k sum_i v_ik",
+    _sums_commute,
+    _prove_sums_commute,
+    equality=True,
+)
+
+
+def _jensen_part(of: Local, some: Any, every: Any) -> sympy.Expr:
+    return every.mass * every.sum(sympy.expand(of(every) ** 2)) - some.sum(of(some)) ** 2
+
+
+def _prove_jensen_part() -> Decision:
+    """Jensen for the c vectors of the part, c <= n, and their squares are at most all squares."""
+    c, n, part, rest = sympy.symbols("c n part rest", nonnegative=True)
+    return decide([sympy.Le(c, n)], sympy.Ge(n * (part + rest), c * part, evaluate=False))
+
+
+JENSEN_PART = Rule(
+    "Jensen for part of a family",
+    "||sum of some of n vectors||^2 <= n times the sum of all n squares",
+    _jensen_part,
+    _prove_jensen_part,
+)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """The rounds of a run, and its model: before and after one of them, before the first and after the last."""
+
+    family: Family
+    before: sympy.Symbol
+    after: sympy.Symbol
+    first: sympy.Symbol
+    last: sympy.Symbol
+
+
+def _telescoped(run: Rounds, of: Callable[[sympy.Symbol], sympy.Expr]) -> sympy.Expr:
+    one = sympy.expand(of(run.after) - of(run.before))
+    return run.family.sum(tagged(one, run.family)) - of(run.last) + of(run.first)
+
+
+def _prove_telescoped() -> Decision:
+    """By induction over the rounds: the change of one more round leads from what was last to what is last now."""
+    first, last, now = sympy.symbols("first last now", real=True)
+    return _identity((last - first) + (now - last), now - first)
+
+
+TELESCOPED = Rule(
+    "changes add up",
+    "what each round changes, added up over all rounds, is the change from the first model to the last",
+    _telescoped,
+    _prove_telescoped,
+    equality=True,
+)
+
+
+# One function, and the mean of the clients' functions
+
+
+def _alike_function(own: sympy.Symbol, function: sympy.Symbol, x: sympy.Expr, v: sympy.Expr) -> sympy.Expr:
+    return sympy.expand((gradient(own, x) - gradient(function, x)) * v)
+
+
+IDENTICAL = Rule(
+    "identical clients",
+    "grad F_m(x) = grad F(x)",
+    _alike_function,
+    _means,
+    (Property.HOMOGENEOUS,),
+    equality=True,
+)
+
+
+def _gradient_of_mean(
+    own: sympy.Symbol, function: sympy.Symbol, x: sympy.Expr, clients: Family, v: sympy.Expr
+) -> sympy.Expr:
+    return sympy.expand((gradient(function, x) - clients.sum(gradient(own, x)) / clients.mass) * v)
+
+
+GRADIENT_OF_MEAN = Rule(
+    "gradient of the mean",
+    "grad F(x) is the mean of the clients' grad F_m(x)",
+    _gradient_of_mean,
+    _means,
+    (Property.EQUAL_WEIGHTS,),
+    equality=True,
+)
+
+
+def _infimum(function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+    return value(function, x) - lowest
+
+
+INFIMUM = Rule("infimum", "F(x) >= F*", _infimum, _means, (Property.BOUNDED_BELOW,))
+MINIMUM = Rule("minimum", "F(x*) = F* at a minimiser x*", _infimum, _means, (Property.MINIMISER,), equality=True)
+
+
+def _small_gradient(L: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+    return 2 * L * (value(function, x) - lowest) - gradient(function, x) ** 2
+
+
+def _prove_small_gradient() -> Decision:
+    """Smoothness from above between x and z = x - grad F(x) / L, and F(z) >= F*, times 2 L."""
+    L = sympy.Symbol("L", positive=True)
+    h, x, lowest = sympy.symbols("h x h*", real=True)
+    z = sympy.expand(x - gradient(h, x) / L)
+    added = _descent(L, h, z, x) + _infimum(h, z, lowest)
+    return _identity(sympy.expand(2 * L * added), sympy.expand(_small_gradient(L, h, x, lowest)))
+
+
+SMALL_GRADIENT = Rule(
+    "gradient by the gap",
+    "||grad F(x)||^2 <= 2 L (F(x) - F*), for F = sum p_m F_m smooth from above and bounded below",
+    lambda L, *rest: _small_gradient(L, *rest),
+    _prove_small_gradient,
+    (Property.SMOOTH_ABOVE, Property.WEIGHTS, Property.BOUNDED_BELOW),
+)
+
+
+def _polyak(mu: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+    return gradient(function, x) ** 2 - 2 * mu * (value(function, x) - lowest)
+
+
+POLYAK = Rule("Polyak-Lojasiewicz", "||grad F(x)||^2 >= 2 mu (F(x) - F*)", _polyak, _means, (Property.POLYAK,))
+
+
+def _own_minimiser(mu: sympy.Expr, own: sympy.Symbol, x_own: sympy.Expr, v: sympy.Expr) -> sympy.Expr:
+    return sympy.expand(gradient(own, x_own) * v)
+
+
+OWN_MINIMISER = Rule(
+    "a client's own minimiser",
+    "grad F_m = 0 at the minimiser of F_m, which a strongly convex function has",
+    _own_minimiser,
+    _means,
+    (Property.STRONGLY_CONVEX,),
+    equality=True,
+)
+
+
+def _monotone(mu: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    change = gradient(function, y) - gradient(function, x)
+    return sympy.expand(change * (y - x) - mu * (y - x) ** 2)
+
+
+def _prove_monotone() -> Decision:
+    """The two tangents, added up."""
+    mu, h, x, y = sympy.symbols("mu h x y", real=True)
+    return _identity(sympy.expand(_tangent(mu, h, y, x) + _tangent(mu, h, x, y)), _monotone(mu, h, y, x))
+
+
+MONOTONE = Rule(
+    "strongly monotone",
+    "<grad F_m(y) - grad F_m(x), y - x> >= mu ||y - x||^2",
+    _monotone,
+    _prove_monotone,
+    (Property.STRONGLY_CONVEX,),
+)
+
+
+def _cocoercive_pair(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    change = gradient(function, y) - gradient(function, x)
+    return sympy.expand(change * (y - x) - change**2 / L)
+
+
+def _prove_cocoercive_pair() -> Decision:
+    """Cocoercivity both ways, added up."""
+    L = sympy.Symbol("L", positive=True)
+    h, x, y = sympy.symbols("h x y", real=True)
+    return _identity(sympy.expand(_cocoercive(L, h, y, x) + _cocoercive(L, h, x, y)), _cocoercive_pair(L, h, y, x))
+
+
+COCOERCIVE_PAIR = Rule(
+    "cocoercive, both ways",
+    "<grad F_m(y) - grad F_m(x), y - x> >= ||grad F_m(y) - grad F_m(x)||^2 / L, convex and smooth from above",
+    lambda L, *rest: _cocoercive_pair(L, *rest),
+    _prove_cocoercive_pair,
+    (Property.SMOOTH_ABOVE, Property.CONVEX),
+)
+
+
+# A quadratic penalty: F + (phi/2) ||x||^2
+
+
+def _penalised_infimum(function: sympy.Symbol, x: sympy.Expr, phi: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+    return value(function, x) + phi / 2 * x**2 - lowest
+
+
+PENALISED_INFIMUM = Rule(
+    "infimum with the penalty",
+    "F(x) + (phi/2) ||x||^2 is at least its infimum, which is finite for a convex F",
+    _penalised_infimum,
+    _means,
+    (Property.CONVEX_MEAN,),
+)
+
+
+def _penalised_smooth(
+    L: sympy.Expr, function: sympy.Symbol, phi: sympy.Expr, y: sympy.Expr, x: sympy.Expr
+) -> sympy.Expr:
+    change = gradient(function, y) - gradient(function, x) + phi * (y - x)
+    return sympy.expand((L + phi) ** 2 * (y - x) ** 2 - change**2)
+
+
+def _prove_penalised_smooth() -> Decision:
+    """With u = grad F_m(y) - grad F_m(x), d = y - x, ||u|| <= L ||d||."""
+    L, phi = sympy.symbols("L phi", positive=True)
+    u, d = sympy.symbols("u d", real=True)
+    given = [sympy.Le(u**2, L**2 * d**2, evaluate=False)]
+    return decide(given, sympy.Le((u + phi * d) ** 2, (L + phi) ** 2 * d**2, evaluate=False))
+
+
+PENALISED_SMOOTH = Rule(
+    "smooth with the penalty",
+    "F_m + (phi/2) ||x||^2 is two-sided smooth with L + phi",
+    _penalised_smooth,
+    _prove_penalised_smooth,
+    (Property.SMOOTH,),
+)
+
+
+def _penalised_polyak(function: sympy.Symbol, phi: sympy.Expr, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+    slope = gradient(function, x) + phi * x
+    return sympy.expand(slope**2 - 2 * phi * (value(function, x) + phi / 2 * x**2 - lowest))
+
+
+def _prove_penalised_polyak() -> Decision:
+    """From F~(y) >= F~(x) + <g, y - x> + (phi/2) ||y - x||^2, at the y where F~ is least."""
+    phi = sympy.Symbol("phi", positive=True)
+    g, d, gap = sympy.symbols("g d gap", real=True)
+    given = [sympy.Le(gap, -g * d - phi / 2 * d**2, evaluate=False)]
+    return decide(given, sympy.Le(2 * phi * gap, g**2, evaluate=False))
+
+
+PENALISED_POLYAK = Rule(
+    "Polyak-Lojasiewicz with the penalty",
+    "F + (phi/2) ||x||^2 is phi-strongly convex for a convex F, and so Polyak-Lojasiewicz with phi",
+    _penalised_polyak,
+    _prove_penalised_polyak,
+    (Property.CONVEX_MEAN,),
+)
+
+
+def _strongly_polyak(mu: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+    return _polyak(mu, function, x, lowest)
+
+
+def _prove_strongly_polyak() -> Decision:
+    """From F(y) >= F(x) + <g, y - x> + (mu/2) ||y - x||^2, at the y where F is least."""
+    mu = sympy.Symbol("mu", positive=True)
+    g, d, gap = sympy.symbols("g d gap", real=True)
+    given = [sympy.Le(gap, -g * d - mu / 2 * d**2, evaluate=False)]
+    return decide(given, sympy.Le(2 * mu * gap, g**2, evaluate=False))
+
+
+STRONGLY_POLYAK = Rule(
+    "strongly convex, so Polyak-Lojasiewicz",
+    "||grad F(x)||^2 >= 2 mu (F(x) - F*) for a mu-strongly convex F",
+    _strongly_polyak,
+    _prove_strongly_polyak,
+    (Property.STRONGLY_CONVEX_MEAN,),
+)
+
+
+# Clients apart: independent given the start of the round
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A client's random vector, its mean given the start of the round, and the vectors that are known then."""
+
+    vector: sympy.Expr
+    mean: sympy.Symbol
+    known: frozenset[sympy.Symbol]
+
+
+def _centred(drawn: Drawn, known: sympy.Expr) -> sympy.Expr:
+    return _fresh(Noise(drawn.vector - drawn.mean, drawn.known), known)
+
+
+CENTRED = Rule(
+    "mean given the start",
+    "E<v - e, u> = 0 for e the mean of v given the start of the round, and u known then",
+    _centred,
+    _means,
+    equality=True,
+)
+
+
+def _apart(drawn: Drawn, clients: Family) -> sympy.Expr:
+    deviation = sympy.expand(drawn.vector - drawn.mean)
+    return clients.sum(sympy.expand(deviation**2)) - sympy.expand(clients.sum(deviation) ** 2)
+
+
+CLIENTS_APART = Rule(
+    "independent clients",
+    "E||sum_m (v_m - e_m)||^2 = sum_m E||v_m - e_m||^2 for what each client computes alone, of mean e_m given the start",
+    _apart,
+    _prove_successive,
+    (Property.UNBIASED, Property.INDEPENDENT_NOISE),
+    equality=True,
+)
+
+
+# Compression
+
+
+@dataclass(frozen=True)
+class Message:
+    """A compressed vector: what is received, what was compressed, and the vectors that are known before the coins fall."""
+
+    received: sympy.Symbol
+    sent: sympy.Expr
+    known: frozenset[sympy.Symbol]
+
+
+def _decoded(q: sympy.Expr, message: Message, known: sympy.Expr) -> sympy.Expr:
+    return _fresh(Noise(message.received - message.sent, message.known), known)
+
+
+DECODED = Rule(
+    "compressor of mean zero error",
+    "E<Q(v) - v, u> = 0 for a vector u that is known before Q(v) is drawn",
+    _decoded,
+    _means,
+    (Property.COMPRESSOR,),
+    equality=True,
+)
+
+
+def _compression(q: sympy.Expr, message: Message) -> sympy.Expr:
+    return sympy.expand(q * message.sent**2 - (message.received - message.sent) ** 2)
+
+
+COMPRESSION = Rule("compression error", "E||Q(v) - v||^2 <= q ||v||^2", _compression, _means, (Property.COMPRESSOR,))
+
+
+def _compressed_apart(q: sympy.Expr, message: Message, clients: Family) -> sympy.Expr:
+    error = sympy.expand(message.received - message.sent)
+    return clients.sum(sympy.expand(error**2)) - sympy.expand(clients.sum(error) ** 2)
+
+
+COMPRESSED_APART = Rule(
+    "independent compressors",
+    "E||sum_m (Q(v_m) - v_m)||^2 = sum_m E||Q(v_m) - v_m||^2",
+    _compressed_apart,
+    _prove_successive,
+    (Property.COMPRESSOR, Property.INDEPENDENT_COMPRESSORS),
+    equality=True,
+)
+
+
+def _drift_of_compression(G: sympy.Expr, message: Message, of_mean: Message, clients: Family) -> sympy.Expr:
+    if sympy.expand(clients.sum(message.sent) / clients.mass - of_mean.sent) != 0:
+        raise ValueError(f"{of_mean.sent}: expected the mean of {message.sent}")
+    return G - (clients.sum(message.received) / clients.mass) ** 2 + of_mean.received**2
+
+
+COMPRESSION_DRIFT = Rule(
+    "bounded compression drift",
+    "E||mean of the Q(v_m)||^2 <= E||Q(mean of the v_m)||^2 + G",
+    _drift_of_compression,
+    _means,
+    (Property.COMPRESSION_DRIFT,),
+)
+
+
+# Gradient tracking
+
+
+def _balanced(tracking: sympy.Symbol, clients: Family, v: sympy.Expr) -> sympy.Expr:
+    return sympy.expand(clients.sum(tracking) * v)
+
+
+def _prove_balanced() -> Decision:
+    """Zero at the start; a round adds a multiple of the deviations from the clients' mean, whose sum is zero."""
+    clients = Family("A", sympy.Symbol("n", positive=True))
+    tracking, message = sympy.Symbol("d<A>", real=True), sympy.Symbol("u<A>", real=True)
+    a = sympy.Symbol("a", positive=True)
+    moved = tracking + a * (message - clients.sum(message) / clients.mass)
+    return _identity(clients.sum(sympy.expand(moved)), clients.sum(tracking))
+
+
+BALANCED = Rule(
+    "trackings sum to zero",
+    "sum_m delta_m = 0 for trackings that start at zero and move by deviations from the clients' mean",
+    _balanced,
+    _prove_balanced,
+    (Property.ZERO_TRACKINGS,),
+    equality=True,
+)
 
 
 RULES = {rule.name: rule for rule in list(vars().values()) if isinstance(rule, Rule)}

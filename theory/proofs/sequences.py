@@ -7,8 +7,11 @@ from collections.abc import Callable
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.proofs.argument import Argument, Fact
+from theory.proofs.argument import Argument, Fact, spread_out
 from theory.proofs.arithmetic import at_least, at_most
+from theory.proofs.forms import Family, families_of
+from theory.proofs.ledger import powers
+from theory.proofs.rules import ONE_MINUS, Instance
 
 
 def telescope(
@@ -50,9 +53,107 @@ def telescope(
         p.equal("the last state has the weight 1", rho, sympy.Integer(1))
     elif after.is_nonnegative is not True:
         p.require("the last state is not negative", at_least(after, 0))
-    kept = "dropped" if end == 0 else "kept"
-    reason = f"the recursion times its weights, added up over the rounds; the last state is {kept}"
+    reason = "the recursion times its weights, added up over the rounds; the last state is dropped"
     return p.by_hand(reason, progress, "<=", sympy.expand(((start - end) / total + noise) / gained), recursion)
+
+
+def _recursion(p: Argument, name: str, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr) -> sympy.Expr:
+    """What a recursion adds to `keeps` times the state, whose parts it may keep less of."""
+    after = state.subs(dict(p.language.following), simultaneous=True)
+    if recursion.sign not in ("<=", "=") or sympy.expand(recursion.quantity - after) != 0:
+        p.fail(name, f"{recursion.quantity} {recursion.sign} ... is no upper bound on {after}")
+    value, rest = spread_out(recursion.value), sympy.Integer(0)
+    parts = _parts(p, state)
+    for part in parts:
+        kept, whole = value.coeff(part), sympy.expand(state).coeff(part)
+        ratio = sympy.simplify(kept / whole)
+        if ratio != keeps:
+            p.require(f"{name}: {part} is kept at most so much", at_most(ratio, keeps))
+        rest -= kept * part
+    rest = spread_out(value + rest)
+    if set(parts) & rest.free_symbols:
+        p.fail(name, f"{recursion.value} is not linear in {state}")
+    return rest
+
+
+def _parts(p: Argument, state: sympy.Expr) -> list[sympy.Symbol]:
+    """The quantities, none of them negative, that a state is a positive combination of."""
+    parts = sorted(state.free_symbols & set(p.language.following), key=str)
+    for part in parts:
+        weight = sympy.expand(state).coeff(part)
+        if not (part.is_nonnegative and weight.is_positive):
+            p.fail(f"the state {state}", f"{weight} {part} may be negative")
+    return parts
+
+
+def averaged(p: Argument, recursion: Fact, state: sympy.Expr, progress: sympy.Symbol, rounds: sympy.Expr) -> Fact:
+    """The mean of the progress over the rounds, from next <= state - P progress + noise in each of them.
+
+    Added up over the rounds, the states cancel but for the first and the last, which is not negative and dropped.
+    """
+    rest = _recursion(p, "telescoped", recursion, state, sympy.Integer(1))
+    gained = -rest.coeff(progress)
+    noise = spread_out(rest + gained * progress)
+    p.require("there is progress", sympy.Gt(gained, 0, evaluate=False))
+    start = state.subs(dict(p.language.start), simultaneous=True)
+    names = [quantity for quantity, of in p.language.mean.items() if of == progress]
+    if not names:
+        p.fail("telescoped", f"no mean over the rounds is made of {progress}")
+    value = spread_out((start / rounds + noise) / sympy.factor(gained))
+    return p.by_hand("the recursion added up over the rounds", names[0] if names else progress, "<=", value, recursion)
+
+
+def lasting(p: Argument, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr, rounds: sympy.Symbol) -> Fact:
+    """The state after the last round, from next <= keeps * state + noise in each: keeps^R start + noise / (1 - keeps)."""
+    noise = _recursion(p, "contracted", recursion, state, keeps)
+    loses = sympy.factor(1 - keeps)
+    p.require("0 <= contraction < 1", [at_least(keeps, 0), sympy.Gt(loses, 0, evaluate=False)])
+    if not noise.is_nonnegative:
+        p.require("the noise is not negative", at_least(noise, 0))
+    start = state.subs(dict(p.language.start), simultaneous=True)
+    value = spread_out(keeps**rounds * start + spread_out(noise / loses))
+    last = [part for part in _parts(p, state) if part in p.language.last]
+    if len(last) != 1:
+        p.fail("the last round", f"{state} has not one part that has a name then")
+        return recursion
+    weight = sympy.expand(state).coeff(last[0])  # the other parts are not negative, and dropped
+    reason = "the recursion round after round"
+    return p.by_hand(reason, p.language.last[last[0]], "<=", spread_out(value / weight), recursion)
+
+
+def within(p: Argument, recursion: Fact, state: sympy.Symbol, keeps: sympy.Expr) -> Fact:
+    """A state never exceeds start + noise / (1 - keeps), by induction, from next <= keeps * state + noise."""
+    noise = _recursion(p, "by induction", recursion, state, keeps)
+    loses = sympy.factor(1 - keeps)
+    p.require("0 <= contraction < 1", [at_least(keeps, 0), sympy.Gt(loses, 0, evaluate=False)])
+    bound = p.start_of(state) + spread_out(noise / loses)
+    p.require("the start is below the bound", at_least(noise / loses, 0))
+    p.equal("the bound is kept", keeps * noise / loses + noise, noise / loses)  # keeps * start <= start
+    return p.by_hand("induction over the rounds", state, "<=", bound, recursion)
+
+
+def decayed(p: Argument, fact: Fact, rounds: sympy.Symbol) -> Fact:
+    """(1 - u)^R <= exp(-u R) for the one power of R in an upper bound."""
+    value = spread_out(fact.value)
+    (power,) = (a for a in value.atoms(sympy.Pow) if a.exp == rounds)
+    u = sympy.simplify(1 - power.base)
+    p.by(ONE_MINUS, u)
+    p.require("1 - u >= 0, so the power keeps the order", at_least(power.base, 0))
+    coefficient = value.coeff(power)
+    if fact.sign == ">=" or not coefficient.is_nonnegative:
+        p.require("before the power", at_least(coefficient, 0))
+    return p.by_hand("(1 - u)^R <= exp(-u R)", fact.quantity, "<=", value.subs(power, sympy.exp(-u * rounds)), fact)
+
+
+def over_steps(p: Argument, fact: Fact, index: sympy.Symbol, steps: Family) -> Instance:
+    """A fact about the step of this index, added up over index = 0 ... mass-1."""
+    one = p.every(fact)
+    slack = sympy.Poly(one.slack, index)
+    constant = slack.coeff_monomial(1)
+    varying = sympy.expand(one.slack - constant)
+    if any(steps.name in families_of(s) for s in varying.free_symbols):
+        p.fail("summed over the steps", f"{varying} has a factor {index} before a vector of one step")
+    return Instance(one.rule, spread_out(steps.sum(constant) + powers(p, varying, index, steps.mass)), one.equality)
 
 
 def induction(

@@ -1,0 +1,307 @@
+"""What the quantities of the proofs stand for: squared norms and inner products of the vectors of one or two rounds.
+
+C runs over the m clients, I over the tau local steps of one, J over the c steps before its step c, ROUNDS over all
+rounds of a run and EARLIER over all but the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from theory.fedcom.paper import (
+    G_q,
+    R,
+    a_next,
+    a_prev,
+    avg_grad_sq,
+    c,
+    direction_sq,
+    direction_total,
+    dist_sq_mean,
+    drift,
+    drift_mean,
+    drift_mean_prev,
+    drift_start,
+    drift_sum,
+    drift_sum_prev,
+    drift_total,
+    e_prev,
+    e_prev2,
+    eta,
+    f,
+    f_gap,
+    fj_gap_mean,
+    gamma,
+    gap_last,
+    gap_r,
+    grad_sq,
+    grad_sq_prev,
+    grad_sq_start,
+    grad_sq_sum,
+    grad_sq_sum_mean,
+    grad_sq_total,
+    het_start,
+    inner,
+    m,
+    mean_grad_sq_prev,
+    mean_grad_sq_sum,
+    mean_grad_sq_total,
+    message_sq,
+    move_sq,
+    move_total,
+    next_move_sq,
+    noise_sq,
+    phi,
+    q,
+    sigma,
+    start_partial,
+    start_sum,
+    tau,
+    tracked_grad_sq,
+    tracked_message_sq,
+    tracking_next,
+    tracking_sq,
+    w0_norm,
+    w_star_norm,
+)
+from theory.proofs.argument import Language
+from theory.proofs.forms import Family, gradient, tagged, value, vector, vectors_in
+from theory.proofs.rules import Drawn, Message, Noise, Rounds
+
+C, I, J = Family("C", m), Family("I", tau), Family("J", c)
+UP_TO = Family("U", c + 1)  # the steps up to and with step c
+ROUNDS, EARLIER = Family("R", R), Family("E", R - 1)
+
+f_own = vector("f_j", C)  # f_j
+lowest = vector("f*")  # inf f
+w_star = vector("w*")  # a minimiser of f
+w_own = vector("w_j*", C)  # the minimiser of f_j
+w_last = vector("w_R")  # w^(R)
+
+
+def mean(e: sympy.Expr) -> sympy.Expr:
+    """The mean over the clients."""
+    return C.sum(sympy.expand(e)) / m
+
+
+@dataclass(frozen=True)
+class Round:
+    """The vectors of a round, at the local steps that a family runs over.
+
+    name  behind their letters
+    """
+
+    name: str = ""
+    steps: Family = I
+
+    def sum(self, e: Any) -> sympy.Expr:
+        """Summed over the steps."""
+        return self.steps.sum(e)
+
+    @property
+    def mass(self) -> sympy.Expr:
+        """How many steps there are."""
+        return self.steps.mass
+
+    @property
+    def w(self) -> sympy.Symbol:
+        """w^(r)."""
+        return vector(f"w{self.name}")
+
+    @property
+    def point(self) -> sympy.Symbol:
+        """w_j^(c,r)."""
+        return vector(f"w_jc{self.name}", C, self.steps)
+
+    @property
+    def stochastic(self) -> sympy.Symbol:
+        """The stochastic gradient at w_j^(c,r)."""
+        return vector(f"g{self.name}", C, self.steps)
+
+    @property
+    def local(self) -> sympy.Symbol:
+        """grad f_j(w_j^(c,r))."""
+        return gradient(f_own, self.point)
+
+    @property
+    def at_start(self) -> sympy.Symbol:
+        """grad f_j(w^(r))."""
+        return gradient(f_own, self.w)
+
+    @property
+    def glob(self) -> sympy.Symbol:
+        """grad f(w^(r))."""
+        return gradient(f, self.w)
+
+    @property
+    def moved(self) -> sympy.Expr:
+        """The stochastic gradients of a client, summed over the steps."""
+        return self.sum(self.stochastic)
+
+    @property
+    def gradients(self) -> sympy.Expr:
+        """The local gradients of a client, summed over the steps."""
+        return self.sum(self.local)
+
+    @property
+    def noises(self) -> sympy.Expr:
+        """The noises of a client, summed over the steps."""
+        return sympy.expand(self.moved - self.gradients)
+
+    @property
+    def noise(self) -> Noise:
+        """The noise of a step; known before it: where the step is taken, the start of the round, the round before."""
+        known = {self.w, self.point, self.local, self.at_start, self.glob, delta, expected, w_star, w_own}
+        if self.name == "":
+            before = Round("_prev")
+            known |= vectors_in(before.noises) | vectors_in(C.sum(before.noises))
+        return Noise(self.stochastic - self.local, frozenset(known))
+
+
+# A round, the round before, and the first
+delta = vector("delta", C)  # delta_j^(r)
+expected = vector("mean of g", C)  # mean of the sum of a client's stochastic gradients, given the start of the round
+NOW, BEFORE, FIRST = Round(), Round("_prev"), Round("_0")
+UNTIL = Round(steps=J)  # the same round, up to step c
+w_next = vector("w_next")  # w^(r+1)
+RUN = Rounds(ROUNDS, NOW.w, w_next, FIRST.w, w_last)
+
+# What is known before the coins of the compressors fall: all that the clients have computed
+_computed = [NOW.moved, NOW.gradients, *(C.sum(e) for e in (NOW.moved, NOW.gradients))]
+_start = [NOW.w, NOW.glob, NOW.at_start, C.sum(NOW.at_start), delta, C.sum(delta), w_star]
+_known = frozenset([*_start, *_computed])
+DRAWN = Drawn(NOW.moved, expected, frozenset({NOW.w, NOW.glob, NOW.at_start, delta, expected, C.sum(expected)}))
+MESSAGE = Message(vector("Q(g)", C), NOW.moved, _known)
+tracked = sympy.expand(NOW.moved - tau * delta)
+TRACKED = Message(vector("Q(d)", C), tracked, _known)
+OF_MEAN = Message(vector("Q(mean d)"), mean(tracked), _known)
+
+delta_next = vector("delta_next", C)
+error = sympy.expand(delta - NOW.at_start + NOW.glob)  # of the gradient tracking
+error_next = delta_next - gradient(f_own, w_next) + gradient(f, w_next)
+directions = vector("sum_c d", C)  # the local directions (65) of a client, summed over the round
+
+# Quantities that the paper has no letter for
+own_sq = sympy.Symbol("E||sum_c g_j||^2", nonnegative=True)  # a client's summed stochastic gradients, mean over clients
+mean_sq = sympy.Symbol("E||(1/m) sum_j sum_c g_j||^2", nonnegative=True)  # of their mean
+mid_sq = sympy.Symbol("tracking error before the model moves", nonnegative=True)
+own_dist = sympy.Symbol("E||w_j^(c,0)-w_j^(*)||^2", nonnegative=True)
+own_dist_next = sympy.Symbol("E||w_j^(c+1,0)-w_j^(*)||^2", nonnegative=True)
+own_dist_start = sympy.Symbol("||w_j^(0,0)-w_j^(*)||^2", nonnegative=True)
+start_grad_sq = grad_sq_start
+penalised_start = sympy.Symbol("penalised gap at the start", nonnegative=True)
+penalised_last = sympy.Symbol("penalised gap after R rounds", nonnegative=True)
+penalised_lowest = vector("f~*")
+own_step = vector("w_jc+1_0", C, I)  # a local step further, in the first round
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """The local steps of all rounds of a family."""
+
+    rounds: Family
+
+    def sum(self, e: Any) -> sympy.Expr:
+        """Of the vectors of a step, summed over the steps and the rounds."""
+        return self.rounds.sum(tagged(I.sum(e), self.rounds))
+
+
+def squared(e: sympy.Expr) -> sympy.Expr:
+    """||e||^2."""
+    return sympy.expand(e**2)
+
+
+def _penalised(at: sympy.Symbol) -> sympy.Expr:
+    return value(f, at) + phi / 2 * at**2 - penalised_lowest
+
+
+_drift = {one: I.sum(squared(one.point - one.w)) for one in (NOW, BEFORE, FIRST)}
+_MEANS = {
+    f_gap: value(f, FIRST.w) - lowest,
+    gap_r: value(f, NOW.w) - lowest,
+    a_next: value(f, w_next) - lowest,
+    gap_last: value(f, w_last) - lowest,
+    grad_sq: NOW.glob**2,
+    inner: NOW.glob * mean(NOW.moved),
+    own_sq: mean(NOW.moved**2),
+    mean_sq: squared(mean(NOW.moved)),
+    message_sq: squared(mean(MESSAGE.received)),
+    tracked_message_sq: squared(mean(TRACKED.received)),
+    grad_sq_sum: I.sum(NOW.local**2),
+    grad_sq_sum_mean: mean(I.sum(NOW.local**2)),
+    mean_grad_sq_sum: I.sum(mean(NOW.local) ** 2),
+    mean_grad_sq_prev: I.sum(mean(BEFORE.local) ** 2),
+    e_prev: I.sum(mean(BEFORE.local) ** 2),
+    drift: (NOW.point - NOW.w) ** 2,
+    drift_sum: _drift[NOW],
+    drift_sum_prev: _drift[BEFORE],
+    drift_mean: mean(_drift[NOW]),
+    drift_mean_prev: mean(_drift[BEFORE]),
+    drift_start: mean(_drift[FIRST]),
+    drift_total: ROUNDS.sum(tagged(mean(_drift[NOW]), ROUNDS)),
+    direction_sq: mean(directions**2),
+    direction_total: tau * ROUNDS.sum(tagged(mean(directions**2), ROUNDS)),
+    noise_sq: 2 * mean(squared(NOW.noises + mean(BEFORE.noises) - BEFORE.noises)),
+    tracked_grad_sq: squared(NOW.gradients + mean(BEFORE.gradients) - BEFORE.gradients),
+    move_sq: squared(NOW.w - BEFORE.w),
+    next_move_sq: squared(w_next - NOW.w),
+    move_total: tau**2 * EARLIER.sum(tagged(squared(w_next - NOW.w), EARLIER)),
+    mean_grad_sq_total: EARLIER.sum(tagged(I.sum(mean(NOW.local) ** 2), EARLIER)),
+    grad_sq_prev: BEFORE.glob**2,
+    grad_sq_start: FIRST.glob**2,
+    grad_sq_total: tau * ROUNDS.sum(tagged(NOW.glob**2, ROUNDS)),
+    avg_grad_sq: ROUNDS.sum(tagged(NOW.glob**2, ROUNDS)) / R,
+    start_sum: mean(squared(FIRST.gradients - tau * FIRST.glob)),
+    start_partial: mean(I.sum(UP_TO.sum(vector("grad f_j - grad f", C, I, UP_TO)) ** 2)),
+    tracking_sq: mean(error**2),
+    tracking_next: mean(error_next**2),
+    mid_sq: mean(squared(delta_next - NOW.at_start + NOW.glob)),
+    het_start: mean(squared(FIRST.at_start - FIRST.glob)),
+    dist_sq_mean: mean(squared(FIRST.w - w_own)),
+    own_dist: squared(FIRST.point - w_own),
+    own_dist_next: squared(own_step - w_own),
+    own_dist_start: squared(FIRST.w - w_own),
+    penalised_start: _penalised(FIRST.w),
+    penalised_last: _penalised(w_last),
+    w0_norm: FIRST.w,
+    w_star_norm: w_star,
+}
+_next = (C.sum(TRACKED.received) / m, delta + (TRACKED.received - C.sum(TRACKED.received) / m) / tau)
+_damped = delta + (TRACKED.received - C.sum(TRACKED.received) / m) / ((1 + q) * tau)
+_message = C.sum(MESSAGE.received) / m
+_ALGORITHMS = {
+    "alg1": {
+        w_next: NOW.w - eta * gamma * _message,
+        NOW.point: NOW.w - eta * UNTIL.moved,
+    },
+    "alg2": {
+        w_next: NOW.w - eta * gamma * _next[0],
+        delta_next: _next[1],
+        NOW.point: NOW.w - eta * (UNTIL.moved - c * delta),
+        directions: FIRST.moved,  # of the first round, whose trackings are zero
+        own_step: FIRST.point - eta * FIRST.stochastic,
+    },
+    "alg2.corrected": {delta_next: _damped},
+    # item 8, (65), of a round after the first
+    "thmE4.items": {directions: NOW.moved + mean(BEFORE.moved) - BEFORE.moved},
+}
+_CONSTANTS = (sigma, G_q, fj_gap_mean, a_prev, e_prev2)
+LANGUAGE = Language(
+    _MEANS,
+    _ALGORITHMS,
+    (*_MEANS, *_CONSTANTS),
+    start={gap_r: f_gap, tracking_sq: het_start, own_dist: own_dist_start},
+    mean={avg_grad_sq: grad_sq},
+    following={
+        a_prev: gap_r,
+        gap_r: a_next,
+        e_prev2: e_prev,
+        e_prev: mean_grad_sq_sum,
+        tracking_sq: tracking_next,
+        own_dist: own_dist_next,
+    },
+    last={gap_r: gap_last},
+)

@@ -1,0 +1,68 @@
+"""Runs that are runs of the same algorithm in another way: on a penalised function, or with nothing compressed.
+
+Inside such a variant a proof may use statements about it: what the statement in hand assumes gives the variant's
+properties, by rules that have their own proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sympy
+
+from theory.proofs.argument import Argument
+from theory.proofs.rules import PENALISED_POLYAK, PENALISED_SMOOTH
+from theory.properties import Property, closed
+from theory.statement import Premise
+
+_OF_FUNCTIONS = (
+    Property.SMOOTH_ABOVE,
+    Property.SMOOTH,
+    Property.SMOOTH_MEAN,
+    Property.SMOOTH_SAMPLES,
+    Property.CONVEX,
+    Property.CONVEX_MEAN,
+    Property.STRONGLY_CONVEX,
+    Property.STRONGLY_CONVEX_MEAN,
+    Property.POLYAK,
+    Property.BOUNDED_BELOW,
+    Property.MINIMISER,
+    Property.BOUNDED_GRADIENT,
+)
+
+
+@contextmanager
+def penalised(p: Argument, phi: sympy.Expr) -> Iterator[sympy.Expr]:
+    """The run is on F_m + (phi/2) ||x||^2, whose gradients have the same noise; yields its smoothness constant.
+
+    The clients' gradients differ from each other as before, since the penalty is the same for all.
+    """
+    y, x, lowest, own, mean = sympy.symbols("y x F~* F_m F", real=True)
+    p.by(PENALISED_SMOOTH, own, phi, y, x)
+    p.by(PENALISED_POLYAK, mean, phi, x, lowest)
+    (L,) = p.needs(Property.SMOOTH) or (sympy.Integer(0),)
+    p.require("the penalty is positive", sympy.Gt(phi, 0, evaluate=False))
+    before = p.properties
+    kept = {name: constants for name, constants in before.items() if name not in _OF_FUNCTIONS}
+    of_function = {
+        Property.SMOOTH: (L + phi,),
+        Property.STRONGLY_CONVEX_MEAN: (phi,),
+        Property.POLYAK: (phi,),
+        Property.BOUNDED_BELOW: (),
+        Property.MINIMISER: (),
+    }
+    p.properties = closed({**kept, **of_function})
+    yield L + phi
+    p.properties = before
+
+
+@contextmanager
+def uncompressed(p: Argument) -> Iterator[None]:
+    """The run compresses nothing: its messages are those of a compressor with q = 0, whose errors are zero."""
+    p.premises[Premise("rule", "what is not compressed is compressed with q = 0")] = None
+    before = p.properties
+    zero = sympy.Integer(0)
+    p.properties = {**before, Property.COMPRESSOR: (zero,), Property.INDEPENDENT_COMPRESSORS: ()}
+    yield
+    p.properties = before
