@@ -294,8 +294,8 @@ def eq39(p: Argument) -> None:
     shown(p, 0, at_star, -1 * attained)
     shown(p, 1)
     shown(p, 2, at_star, -1 * attained)
-    p.decided(3)
-    p.decided(4)
+    p.stated(3)
+    p.stated(4)
 
 
 def eq40(p: Argument) -> None:
@@ -322,7 +322,7 @@ def eq41(p: Argument) -> None:
     p.compare("second line", p.put(same, gaps), second)
     p.done(2)
     for part in range(3, len(p.goals)):
-        p.decided(part)
+        p.stated(part)
 
 
 def eq42(source: str, rest: str) -> Proof:
@@ -416,7 +416,7 @@ def eq50(p: Argument) -> None:
 def decided(p: Argument) -> None:
     """Relations between constants, all of them."""
     for part in range(len(p.goals)):
-        p.decided(part)
+        p.stated(part)
 
 
 def smooth_at_minimum(p: Argument) -> Fact:
@@ -687,7 +687,7 @@ def eq70(lemma7: str) -> Proof:
 
     def proof(p: Argument) -> None:
         p.conclude(p.claim(lemma7), part=0)
-        p.decided(1)
+        p.stated(1)
 
     return proof
 
