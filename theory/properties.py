@@ -58,9 +58,12 @@ class Property(StrEnum):
     SAMPLING = (
         "uniform sampling without replacement"  # (): the clients of a round, drawn apart from all that came before
     )
-    INITIAL_VARIATES = "control variates that start at their mean"  # (): c = mean c_i, and no momentum: v = 0
     ZERO_TRACKINGS = "gradient trackings that start at zero"  # (): moved by deviations from the clients' mean
     DAMPED_TRACKING = "damped gradient tracking"  # (): by the factor 1/(1+q)
+    BLOCK_SAMPLING = "a uniform sample for each block"  # (): K clients for each block of coordinates, drawn without
+    # replacement, apart from all that came before and from the local steps that every client makes or would make
+    INITIAL_VARIATES = "control variates that start at their mean"  # (): c = mean c_i
+    AT_REST = "no momentum at the start"  # (): v^0 = 0, so that x^{-1} = z^0 = x^0
 
     def __repr__(self) -> str:
         return self.name

@@ -139,7 +139,7 @@ from theory.statement import Evidence
 def decided(p: Argument) -> None:
     """Relations between constants, all of them."""
     for part in range(len(p.goals)):
-        p.decided(part)
+        p.stated(part)
 
 
 def smooth_at_minimum(p: Argument) -> Fact:
@@ -410,7 +410,7 @@ def eq70(lemma7: str) -> Proof:
 
     def proof(p: Argument) -> None:
         p.conclude(p.claim(lemma7), part=0)
-        p.decided(1)
+        p.stated(1)
 
     return proof
 

@@ -252,8 +252,8 @@ def eq39(p: Argument) -> None:
     shown(p, 0, at_star, -1 * attained)
     shown(p, 1)
     shown(p, 2, at_star, -1 * attained)
-    p.decided(3)
-    p.decided(4)
+    p.stated(3)
+    p.stated(4)
 
 
 def eq40(p: Argument) -> None:
@@ -279,7 +279,7 @@ def eq41(p: Argument) -> None:
     p.compare("second line", p.put(p.have("first line", second.quantity, "=", second.quantity), gaps), second)
     p.done(2)
     for part in range(3, len(p.goals)):
-        p.decided(part)
+        p.stated(part)
 
 
 def eq42(source: str, rest: str) -> Proof:

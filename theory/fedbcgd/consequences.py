@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import mpmath
 import sympy
-from sympy import Eq, Rational, sqrt
+from sympy import Rational, sqrt
 from sympy.logic.boolalg import Boolean
 
 from theory import catalogue
-from theory.fedbcgd.corrected import spread
-from theory.fedbcgd.ledgers import LEDGERS, REPAIRS, claimed, opened
+from theory.fedbcgd import ledgers, tuning
 from theory.fedbcgd.paper import (
     Com,
     Com_other,
     E_r,
-    F,
     G,
     K,
     M,
     N,
-    R,
     S,
-    T,
     V_t,
     Xi,
     a,
     alpha,
     beta,
-    c1,
-    c2,
-    c_lemma,
     d,
-    d0,
     eps,
-    eta_max,
     eta_tilde,
     gamma,
     grad_sq,
     grad_sq_x,
     h,
-    lag_0,
     lam,
     m_t,
     mean_grad_sq,
@@ -61,9 +50,9 @@ from theory.fedbcgd.paper import (
     z,
 )
 from theory.notation import Expectation, Grad, Norm
-from theory.proofs.arithmetic import Decision, decide
-from theory.proofs.ledger import Ledger, as_evidence, bound_of, conditions_of, proof
-from theory.proofs.orders import covered, order_of
+from theory.proofs.arithmetic import decide
+from theory.proofs.ledger import bound_of, conditions_of
+from theory.proofs.orders import order_of
 from theory.proofs.vectors import certify, convex, difference, point
 from theory.statement import Bound, Claim, Evidence, Order, Relations, Statement, Status, Verdict
 
@@ -190,37 +179,6 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.PROVED, "linear identities in the iterates and the virtual gradient")
 
 
-def same_lemma(other: str, letters: Mapping[str, sympy.Expr]) -> Callable[[Statement], Ledger]:
-    """Lemmas 7, 8: the same as a lemma of another paper, proved there, with this paper's letters put in."""
-
-    def check(statement: Statement) -> Ledger:
-        found = catalogue.find(other)
-        table = catalogue.symbols(found)
-        at = {table[name].sympy: e for name, e in letters.items()}
-        conditions = conditions_of(statement)
-        ledger = Ledger([r for r in conditions if not r.has(sympy.log)])
-        assert isinstance(found.claim, Bound | Order)
-        terms = [t.value.subs(at, simultaneous=True) for t in found.claim.terms]
-        if isinstance(statement.claim, Order):
-            covered([t.subs(R + 1, R) for t in terms], order_of(statement), list(ledger.conditions), ledger)
-        else:
-            p, q, rho = sympy.symbols("p q rho", positive=True)  # roots: c1 = p^2/rho, c2 = q^3/rho^2, d0 = rho (R+1)
-            roots = {c1: p**2 / rho, c2: q**3 / rho**2, d0: rho * (R + 1)}
-            ours, theirs = (
-                sympy.simplify(e.subs(roots, simultaneous=True)) for e in (bound_of(statement).value, sympy.Add(*terms))
-            )
-            ledger.require(f"at least the bound of {other}", theirs <= ours)
-        return ledger
-
-    return check
-
-
-_TUNING = {
-    "lemma7": ("sfl.lemma7.eq39", {"a": mu, "c": c_lemma, "T": R, "d": 1 / eta_max, "r0": d0}),
-    "lemma8": ("sfl.lemma8.eq45", {"c1": c1, "c2": c2, "T": R, "d": 1 / eta_max, "r0": d0}),
-}
-
-
 def polynomials(statement: Statement, full: bool = False) -> Verdict:
     """Inequalities between constants that a proof ends with: decided under the statement's conditions."""
     checked = 0
@@ -265,64 +223,6 @@ def drawn(statement: Statement, full: bool = False) -> Verdict:
         if one == sympy.false:
             return Verdict(Status.REFUTED, "the sides differ by a constant", witness={"difference": str(one)})
     return Verdict(Status.PROVED, "for every M, K and all gradients, from the probabilities of one client and of two")
-
-
-def collected(statement: Statement) -> Ledger:
-    """(64), with lambda for beta: what (55), (56) and (59), summed over the rounds as in (60), put before E||G^r||^2."""
-    ledger = Ledger(conditions_of(statement))
-    table = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
-    square = claimed("thm1.step55").value.coeff(table["G_sq"])
-    moved = claimed("thm1.step55").value.coeff(table["inner_grad"]) * claimed("thm1.step56").value.coeff(table["zx_sq"])
-    discounted = claimed("thm1.step59.momentum").value.coeff(table["G_discounted"]) / (1 - lam)
-    ledger.equal("(64)", bound_of(statement).value, square + moved * discounted)
-    return ledger
-
-
-def many_clients(noise: bool) -> Callable[[Statement], Ledger]:
-    """(48) as printed: G^r is A + B + n, A what the gradients change along the local steps, B those at x^r, n the noise.
-
-    Given the sample n has mean 0, so E<B, n> = 0, and for any positive p, q
-    E||A + B + n||^2 <= (1 + p + q) E||A||^2 + (1 + 1/p) E||B||^2 + (1 + 1/q) E||n||^2.
-    With p = M/(M-2) the factor of E||B||^2 makes up for M/(M-1); p + q = 3 leaves the printed 4 for the drift.
-    """
-
-    def check(statement: Statement) -> Ledger:
-        ledger, _, value = opened(statement)
-        table = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
-        drift, gap_x = table["drift_x"], table["gap_x"]
-        p, q = M / (M - 2), (2 * M - 6) / (M - 2)
-        u, w, n = sympy.symbols("A B n", real=True)
-        ledger.require("p is positive", p > 0)
-        ledger.require("Young, drift and gradients", 2 * u * w <= p * u**2 + w**2 / p)
-        if noise:
-            ledger.require("q is positive", q > 0)
-            ledger.require("Young, drift and noise", 2 * u * n <= q * u**2 + n**2 / q)
-        else:
-            ledger.require("no noise", sigma**2 <= 0)
-        sampled = claimed("lemma4.part1.corrected").value.subs(mean_grad_sq, grad_sq_x + G**2)
-        at_x = sampled.subs(grad_sq_x, 2 * beta * gap_x)
-        derived = (1 + p + (q if noise else 0)) * T * beta**2 / M * drift + (1 + 1 / p) * T**2 * at_x
-        if noise:
-            derived += (1 + 1 / q) * T / K * sigma**2
-        ledger.at_most("(48)", derived, value, [drift, gap_x, G, sigma])
-        return ledger
-
-    return check
-
-
-# Ledgers about (59) and what follows from it, which print beta where lambda is meant
-READ_WITH_LAMBDA = ("thm1.step59", "thm1.step66")
-
-
-def coefficient66(statement: Statement) -> Ledger:
-    """(66): the coefficient of the squared gradients is at least alpha eta T/4; a = 1/(4T), gamma = alpha - 1."""
-    ledger, of, _ = opened(statement)
-    eta = catalogue.symbols(catalogue.find("fedbcgd.thm1.step64.momentum"))["eta"].sympy
-    of_C1 = of(claimed("thm1.step64.momentum").value.subs(a, 1 / (4 * T)))
-    drifts = 12 * T**3 * eta**2 * (alpha * eta * beta**2 / 2 + 3 * T * beta**2 * of_C1 / K * (1 - K / M))
-    progress = sympy.expand(of(alpha * eta * T / 2 - of_C1 * T**2 / K - drifts) / eta_tilde)
-    ledger.require("the coefficient of ||grad f(x^r)||^2 is at least alpha eta T/4", progress >= 1)
-    return ledger
 
 
 def one_lag(statement: Statement, full: bool = False) -> Verdict:
@@ -429,126 +329,6 @@ def root_of_kappa(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.REFUTED, f"the sides differ by {rest}", witness={"difference": str(rest)})
     return Verdict(Status.PROVED, "inserted into the communication of Theorem 2 of the main paper")
 
-
-# -------------------------------------------------------------------------------- orders from the corrected bounds
-
-
-def rounds_from(
-    source: str,
-    steps: Sequence[sympy.Expr],
-    per_round: Callable[[sympy.Expr], sympy.Expr],
-    besides: Sequence[sympy.Expr] = (),
-) -> Callable[[Statement], Ledger]:
-    """R of an order from an explicit bound, at the step size 1/eta_tilde = sum of `steps`.
-
-    Each of its noise terms is then at most eps, as one of the steps says; and its conditions hold.
-    per_round  R as a linear function of 1/eta_tilde, with which what falls with R is below eps, up to logarithms
-    besides    rounds that are needed whatever the step size
-    """
-
-    def check(statement: Statement) -> Ledger:
-        bound = catalogue.find(f"fedbcgd.{source}")
-        given = [r for r in conditions_of(statement) if not isinstance(r, Eq)]
-        ledger = Ledger([r.subs(gamma, alpha - 1) for r in given])
-        small = [_below(eta_tilde, step).subs(gamma, alpha - 1) for step in steps]
-        for term in bound_of(bound).terms:
-            if R not in term.value.free_symbols:
-                others = sympy.Symbol("M-K", nonnegative=True)  # so that it stays together
-                for part in sympy.Add.make_args(sympy.expand(term.value.xreplace({M - K: others}))):
-                    one = part.subs(others, M - K).subs(gamma, alpha - 1)
-                    ledger.step(f"{part} is at most eps", partial(_by_one, list(ledger.conditions), one <= eps, small))
-        for condition in conditions_of(bound):
-            if eta_tilde in condition.free_symbols and R not in condition.free_symbols:
-                ledger.require(f"condition {condition}", condition.subs(gamma, alpha - 1), *small)
-        covered([*map(per_round, steps), *besides], order_of(statement), given, ledger)
-        return ledger
-
-    return check
-
-
-def _below(step: sympy.Expr, limit: sympy.Expr) -> Boolean:
-    """step times limit at most 1; squared where there is a root."""
-    power = 1 if all(p.exp.is_integer for p in limit.atoms(sympy.Pow)) else 2
-    return sympy.expand(limit**power) * step**power <= 1
-
-
-def _by_one(conditions: Sequence[Boolean], claim: Boolean, small: Sequence[Boolean]) -> Decision:
-    """The claim, from one of what makes the step size small."""
-    found = [decide([*conditions, one], claim) for one in small]
-    return next((f for f in found if f.status is Status.PROVED), found[0])
-
-
-_noise1 = (8 * spread * G**2 / eps, 16 * sigma**2 / (T * K * eps))
-_drift1 = (sqrt(Rational(320, 3) * beta / (alpha * eps)) * G, sqrt(80 * beta / (alpha * T * eps)) * sigma)
-_noise3 = (16 * beta * spread * G**2 / eps, 32 * beta * sigma**2 / (T * K * eps))
-_momentum3 = (8 * beta * gamma * sqrt(spread / eps) * G, 12 * beta * gamma / sqrt(T * K * eps) * sigma)
-_drift3 = (12 * beta / (alpha * sqrt(eps)) * G, 11 * beta / (alpha * sqrt(T * eps)) * sigma)
-ORDERS: Mapping[str, tuple[str, Callable[[Statement], Ledger]]] = {
-    "thm1.main.strongly_convex.corrected": (
-        "thm1.strongly_convex.corrected",
-        rounds_from(
-            "thm1.strongly_convex.corrected",
-            [32 * beta, *_noise1, *_drift1],
-            lambda inverse: alpha * inverse / (2 * mu),
-        ),
-    ),
-    "thm1.main.nonconvex.corrected": (
-        "thm1.nonconvex.corrected",
-        rounds_from(
-            "thm1.nonconvex.corrected",
-            [48 * beta + 14 * beta * gamma, *_noise3, *_momentum3, *_drift3],
-            lambda inverse: F * inverse / eps,
-        ),
-    ),
-    "thm2.main.strongly_convex.corrected": (
-        "thm2.strongly_convex.corrected",
-        rounds_from(
-            "thm2.strongly_convex.corrected",
-            [36 * beta, 2 * mu * M / (alpha * K)],
-            lambda inverse: 2 * alpha * inverse / mu,
-        ),
-    ),
-    "thm2.main.nonconvex.corrected": (
-        "thm2.nonconvex.corrected",
-        rounds_from(
-            "thm2.nonconvex.corrected",
-            [16 * beta * M / K, gamma**2 * beta],
-            lambda inverse: 4 * F * inverse / eps,
-            (2 * lag_0 / eps,),
-        ),
-    ),
-}
-
-
-def from_printed(rounds: Sequence[sympy.Expr]) -> Callable[[Statement], Ledger]:
-    """An order of rounds from those that a printed rate needs."""
-
-    def check(statement: Statement) -> Ledger:
-        given = [r for r in conditions_of(statement) if eta_tilde not in r.free_symbols]
-        ledger = Ledger(given)
-        claim = order_of(statement)
-        terms = tuple(type(t)(t.name, t.value.replace(sympy.log, lambda _: sympy.Integer(1))) for t in claim.terms)
-        covered(list(rounds), Order(claim.quantity, terms, claim.polylog), given, ledger)
-        return ledger
-
-    return check
-
-
-def telescoped18(statement: Statement) -> Ledger:
-    """(128): Lemma 18 summed over the rounds, from Xi_0 = 0, at the largest step size that it allows."""
-    given = [r for r in conditions_of(statement) if eta_tilde not in r.free_symbols]
-    ledger = Ledger(given)
-    lemma = catalogue.find("fedbcgd.lemma18")
-    progress = -bound_of(lemma).value.coeff(catalogue.symbols(lemma)["grad_sq_prev"].sympy)
-    (limit,) = [r.rhs for r in conditions_of(lemma) if r.lhs == eta_tilde]
-    covered([F / (progress.subs(eta_tilde, limit) * R)], order_of(statement), given, ledger)
-    return ledger
-
-
-FROM_PRINTED: Mapping[str, tuple[str, Sequence[sympy.Expr]]] = {
-    "thm2.main.strongly_convex": ("thm2.strongly_convex.proof", (30 * M / K, 162 * beta / mu)),
-    "thm2.main.nonconvex": ("thm2.nonconvex", (beta * F / eps * (M / K) ** Rational(2, 3),)),
-}
 
 # ------------------------------------------------------------------------- counter-examples, whatever the step sizes
 
@@ -732,14 +512,8 @@ def heterogeneity_stays(statement: Statement, full: bool = False) -> Verdict:
 
 def evidence() -> Iterator[Evidence]:
     """Ledgers, derivations, orders, claims and counter-examples."""
-    for name, one in LEDGERS.items():
-        if name not in READ_WITH_LAMBDA:
-            yield as_evidence("fedbcgd", name, "ledger", one)
-    for name, one in REPAIRS.items():
-        yield as_evidence("fedbcgd", name, "repair", one)
-    for name, (other, letters) in _TUNING.items():
-        by = as_evidence("fedbcgd", name, "ledger", proof(same_lemma(other, letters)))
-        yield Evidence(by.statement, by.kind, by.check, (other,))
+    yield from ledgers.evidence()
+    yield from tuning.evidence()
     yield Evidence("fedbcgd.lemma1", "certificate", perturbed)
     yield Evidence("fedbcgd.lemma3", "derivation", triangle)
     yield Evidence("fedbcgd.lemma9", "derivation", mean_and_noise)
@@ -747,11 +521,6 @@ def evidence() -> Iterator[Evidence]:
         yield Evidence(f"fedbcgd.{name}", "derivation", momentum)
     for name in ("lemma4", "lemma4.part1", "lemma4.part2", "lemma4.lhs", "lemma4.lhs_blocks", "lemma4.corrected"):
         yield Evidence(f"fedbcgd.{name}", "derivation", drawn)
-    yield as_evidence("fedbcgd", "thm1.step59.momentum", "ledger", LEDGERS["thm1.step59"])
-    premises66 = ("thm1.step55", "thm1.step56", "thm1.step59.momentum", "thm1.step61", "lemma5", "thm1.step64.momentum")
-    yield as_evidence("fedbcgd", "thm1.step66", "ledger", proof(coefficient66, *premises66))
-    premises = ("thm1.step55", "thm1.step56", "thm1.step59.momentum")
-    yield as_evidence("fedbcgd", "thm1.step64.momentum", "ledger", proof(collected, *premises))
     yield Evidence("fedbcgd.thm2.lag", "counterexample", one_lag)
     yield Evidence("fedbcgd.lemma15", "derivation", polynomials)
     for name in (
@@ -762,19 +531,11 @@ def evidence() -> Iterator[Evidence]:
     ):
         for suffix in ("", ".corrected"):
             yield Evidence(f"fedbcgd.{name}{suffix}", "derivation", floats)
-    for name, (source, order_from) in ORDERS.items():
-        yield as_evidence("fedbcgd", name, "repair", proof(order_from, source))
     for name, main, choice in (
         ("fedbcgd", "thm1.main.strongly_convex", {}),
         ("fedbcgdplus", "thm2.main.strongly_convex", {"N": sqrt(beta / mu)}),
     ):
         yield Evidence(f"fedbcgd.table1.{name}", "derivation", row(main, **choice), (f"fedbcgd.{main}",))
-    for name, (source, rounds) in FROM_PRINTED.items():
-        yield as_evidence("fedbcgd", name, "ledger", proof(from_printed(rounds), source))
-    yield as_evidence("fedbcgd", "thm2.nonconvex", "ledger", proof(telescoped18, "lemma18"))
-    for name, noisy in (("four", True), ("exact", False)):
-        own = proof(many_clients(noisy), "lemma4.part1.corrected")
-        yield as_evidence("fedbcgd", f"thm1.step48.{name}", "repair", own)
     yield Evidence("fedbcgd.claim.factor_1_over_N", "derivation", factor_one_over_N)
     yield Evidence("fedbcgd.claim.second_term", "derivation", second_term, ("fedbcgd.table1.fedbcgd",))
     yield Evidence("fedbcgd.claim.N_sqrt_kappa", "derivation", root_of_kappa, ("fedbcgd.thm2.main.strongly_convex",))

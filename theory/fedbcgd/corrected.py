@@ -93,6 +93,7 @@ from theory.fedbcgd.setting import (
     controlled,
     convex,
     independent,
+    letters,
     sampled,
     smooth_clients,
     smooth_samples,
@@ -216,7 +217,7 @@ _square = {
 fedbcgd.correct(
     "thm1.step46",
     at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
-    when=_momentum[:1],
+    when=letters,
     rests_on=["lemma10"],
 )
 fedbcgd.correct(
@@ -311,8 +312,9 @@ fedbcgd.correct(
     at_most(zx_sq, bound=eta**2 * gamma**2 / (1 - lam) * G_discounted),
     suffix="momentum",
     when=[lam < 1],
-    rests_on=["momentum_form.corrected"],
-    note="As printed, with lambda for beta.",
+    assumes=[at_rest],
+    rests_on=["momentum_form.corrected", "thm1.step59.corrected"],
+    note="As printed, with lambda for beta, of the rounds before: (45) makes v^{r+1} of G^r.",
 )
 _per_square = [
     Term("momentum", alpha * eta * beta**2 / (2 * a) * eta**2 * gamma**2 / (1 - lam) ** 2),
@@ -322,8 +324,9 @@ fedbcgd.correct(
     "thm1.step64",
     Bound(C_1, tuple(_per_square), "="),
     suffix="momentum",
-    when=[lam < 1],
-    rests_on=["thm1.step59.momentum", "thm1.step55"],
+    when=letters,
+    assumes=[smooth_clients, unbiased, at_rest],
+    rests_on=["thm1.step59.momentum", "thm1.step55", "thm1.step56"],
     note="As printed, with lambda for beta.",
 )
 fedbcgd.correct(
@@ -374,10 +377,11 @@ fedbcgd.correct(
 # ------------------------------------------------------------------------------------------------------- Theorem 2
 
 _plus = [strongly_convex, smooth_clients, unbiased, smooth_samples, controlled]
+_convex_plus = [convex, *_plus[1:]]
 fedbcgd.correct(
     "lemma11",
     at_most(G_sq, drift=4 * T * beta**2 / M * drift_x, lag=8 * T**2 * C_prev, gap=8 * T**2 * beta * gap_x),
-    assumes=_plus,
+    assumes=_convex_plus,
     rests_on=["lemma3"],
     note="C_prev is (1/M) sum_i E||c_i - grad f_i(x*)||^2, the expectation outside the norm, of the control variates in "
     "use.",
@@ -390,7 +394,7 @@ fedbcgd.correct(
         lag=Rational(16, 3) * M * T**3 * eta**2 * C_prev,
     ),
     when=_short,
-    assumes=_plus,
+    assumes=_convex_plus,
     rests_on=["lemma3", "eq4.corrected", "eq6.corrected"],
     note="About x^r, from which the clients start.  It needs no convexity of the mini-batches' functions, which the printed "
     "proof uses.",
@@ -400,7 +404,7 @@ fedbcgd.correct(
     at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 2 * beta * gap_x),
     when=sampled,
     where={},
-    assumes=_plus[:-1],
+    assumes=_convex_plus[:-1],
     rests_on=["eq6.corrected"],
     note="C_r is that of the control variates after the round that starts at x^r.",
 )
@@ -452,7 +456,7 @@ fedbcgd.correct(
     ),
     when=[_limit2, *_clients],
     where={**_whole, w_r: 1},
-    assumes=[convex, smooth_clients, unbiased, smooth_samples, controlled, at_rest],
+    assumes=[*_convex_plus, at_rest],
     rests_on=["lemma15.corrected"],
     note="For the plain average of x^0 ... x^R.  With eta_tilde = sqrt(K/M)/(36 beta) it is of the order of (16), where "
     "D_tilde sums over all M clients.",
@@ -503,6 +507,7 @@ fedbcgd.correct(
         eta_tilde <= K / (16 * beta * M),
         gamma**2 * beta * eta_tilde <= 1,
         *_clients,
+        *letters,
     ],
     where=_whole,
     assumes=[smooth_clients, unbiased, smooth_samples, controlled],
@@ -552,7 +557,7 @@ _rounds(
         "noise": alpha * sigma**2 / (mu * S * T * eps) * d,
         "drift": sqrt(alpha * beta) * (G + sigma / _root_T) / (mu * N * sqrt(eps)) * d,
     },
-    when=_blocks,
+    when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
     assumes=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.strongly_convex.corrected"],
     note="Local steps do not average the choice of clients, so G^2 is not divided by T; blocks leave the first two terms of "

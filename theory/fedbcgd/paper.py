@@ -186,8 +186,8 @@ G_discounted_beta = _quantity(
 )
 G_discounted = _quantity(
     "G_discounted",
-    r"\sum_{s\le r}\lambda^{r-s}\mathbb{E}\|\mathbf{G}^s\|^2",
-    "squared virtual gradients, discounted",
+    r"\sum_{s<r}\lambda^{r-1-s}\mathbb{E}\|\mathbf{G}^s\|^2",
+    "squared virtual gradients of the rounds before, discounted",
     _g2,
 )
 inner = _symbol("inner", r"\mathbb{E}\langle-\mathbf{G}^r,z^r-x^*\rangle", "inner product with the way to x*", _F)

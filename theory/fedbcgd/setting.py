@@ -14,6 +14,7 @@ from theory.fedbcgd.paper import (
     M,
     N,
     S,
+    alpha,
     beta,
     c,
     c_i,
@@ -25,6 +26,7 @@ from theory.fedbcgd.paper import (
     f_i,
     f_iz,
     f_z,
+    gamma,
     i,
     j,
     k,
@@ -51,16 +53,24 @@ from theory.fedbcgd.paper import (
     z_r,
 )
 from theory.notation import Expectation, Grad, Inner, Norm, Value
+from theory.properties import Property
 from theory.statement import Listing, Relations, Words, implied
 
 E = Expectation
 sampled = [implied(N * K <= M, "implied: N K of M clients are sampled")]
+# of a round with momentum: what alpha is, and the gamma of z^r
+letters = [
+    implied(Eq(alpha, 1 / (1 - lam)), "implied: alpha = 1/(1-lambda)"),
+    implied(Eq(gamma, lam / (1 - lam)), "implied: gamma = lambda/(1-lambda)"),
+    implied(lam < 1, "implied: lambda < 1"),
+]
+of_z = implied(Eq(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)")  # the same, where lambda is not spoken of
 _f = IndexedBase("f_i", real=True)
 _c = IndexedBase("c_i", real=True)
 
 # ----------------------------------------------------------------------------------------------------- the problem
 
-fedbcgd.say(
+problem = fedbcgd.say(
     "problem",
     "problem",
     "main, Section 3, (1)",
@@ -72,6 +82,7 @@ fedbcgd.say(
         "f_i(x; zeta_ij) is client i's loss on its sample j; each f_i is beta-smooth",
     ),
     note="To be minimised over x.  The two sums are over the f_i(x) and over the f_i(x; zeta_ij).",
+    gives={Property.EQUAL_WEIGHTS: (), Property.MINIMISER: ()},
 )
 fedbcgd.say(
     "definition",
@@ -119,6 +130,7 @@ strongly_convex = fedbcgd.say(
         (Ge(Value(f_i, y), Value(f_i, x) + Inner(Grad(f_i, x), y - x) + mu / 2 * Norm(y - x) ** 2),),
         "for all x, y and every client i; mu = 0 is allowed",
     ),
+    gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 smooth = fedbcgd.say(
     "assumption",
@@ -126,6 +138,7 @@ smooth = fedbcgd.say(
     "Section 1.1, Assumption 2, (2)",
     Relations((Le(Norm(Grad(f, x1) - Grad(f, x2)), beta * Norm(x1 - x2)),), "for all x1, x2"),
     note="Printed for f; the main paper, Section 3, assumes it of each f_i.",
+    gives={Property.SMOOTH_MEAN: (beta,)},
 )
 unbiased = fedbcgd.say(
     "assumption",
@@ -136,12 +149,14 @@ unbiased = fedbcgd.say(
         "for every client i and all x",
     ),
     note="(4) is introduced by 'We also can get'; it does not follow from (3) and is an assumption.",
+    gives={Property.UNBIASED: (), Property.VARIANCE: (sigma,)},
 )
 alike = fedbcgd.say(
     "assumption",
     "assumption4",
     "Section 1.1, Assumption 4, (5)",
     Relations((Le(Sum(Norm(Grad(f_i, x) - Grad(f, x)) ** 2, (i, 1, M)) / M, G**2),), "for all x"),
+    gives={Property.DISSIMILARITY: (G,)},
 )
 smooth_samples = fedbcgd.say(
     "assumption",
@@ -150,6 +165,7 @@ smooth_samples = fedbcgd.say(
     Relations((Le(Norm(Grad(f_z, x1) - Grad(f_z, x2)), beta * Norm(x1 - x2)),), "for every mini-batch zeta"),
     note="The text after it calls Assumption 2 a bound on the variance and Assumption 3 one on the difference between "
     "global and local gradients; these are Assumptions 3 and 4.",
+    gives={Property.SMOOTH_SAMPLES: (beta,)},
 )
 
 smooth_clients = fedbcgd.correct(
@@ -157,12 +173,14 @@ smooth_clients = fedbcgd.correct(
     Relations((Le(Norm(Grad(f_i, x1) - Grad(f_i, x2)), beta * Norm(x1 - x2)),), "for all x1, x2 and every client i"),
     suffix="clients",
     note="What the proofs use, and what the main paper assumes.",
+    gives={Property.SMOOTH: (beta,)},
 )
 convex = fedbcgd.correct(
     "assumption1",
     Relations((Ge(Value(f_i, y), Value(f_i, x) + Inner(Grad(f_i, x), y - x)),), "for all x, y and every client i"),
     suffix="convex",
     note="Assumption 1 with mu = 0.",
+    gives={Property.STRONGLY_CONVEX: (0,)},
 )
 convex_samples = fedbcgd.correct(
     "assumption5",
@@ -184,6 +202,7 @@ independent = fedbcgd.correct(
     suffix="independent",
     note="Ours.  zeta is drawn from all samples; that no two clients draw the same is not said.  What is used is the "
     "equality, which independent draws have; clients that all make the same error do not.",
+    gives={Property.INDEPENDENT_NOISE: ()},
 )
 
 # -------------------------------------------------------------------------------------------------------- listings
@@ -214,7 +233,7 @@ alg1_lines = (
     (24, "  x_s^r = x_s^r + v_s^r; x^r = [x_(1)^r; ...; x_(N)^r; x_s^r]"),
     (25, "  v^r = [v_(1)^r; ...; v_(N)^r; v_s^r]"),
 )
-fedbcgd.say(
+alg1 = fedbcgd.say(
     "algorithm",
     "alg1",
     "main, Algorithms 1 and 2, FedBCGD",
@@ -222,7 +241,9 @@ fedbcgd.say(
     note="Printed twice, alike as far as the scan can be read; lines 12, 20, 21, 23, 24 are put together from both and "
     "from Algorithm 3.  Lines 'end for' are left out.  x_(j)^(r-1) is read as the model that was communicated, and "
     "x_kj^(r,1) as x^r, which no line sets.",
+    gives={Property.BLOCK_SAMPLING: ()},
 )
+fedbcgd.background = (problem, alg1)
 alg3_lines = (
     _head[0],
     (2, "Divide the model parameters x into N blocks"),
@@ -277,6 +298,7 @@ at_rest = fedbcgd.correct(
     kind="assumption",
     rests_on=["alg1"],
     note="Ours, for FedBCGD+ too: line 20 has v of the round before the first, which no line sets.",
+    gives={Property.AT_REST: ()},
 )
 controlled = fedbcgd.correct(
     "alg3",
@@ -286,6 +308,7 @@ controlled = fedbcgd.correct(
     rests_on=["alg3"],
     note="Ours: no line sets c or the c_i.  Line 26 keeps what c is off the mean of the c_i for good.  That it is the mean "
     "is (72).",
+    gives={Property.INITIAL_VARIATES: ()},
 )
 gradients_first = fedbcgd.correct(
     "alg3",

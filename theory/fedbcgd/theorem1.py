@@ -46,7 +46,7 @@ from theory.fedbcgd.paper import (
     sigma,
     zx_sq,
 )
-from theory.fedbcgd.setting import alike, sampled, smooth, smooth_samples, strongly_convex, unbiased
+from theory.fedbcgd.setting import alike, letters, of_z, sampled, smooth, smooth_samples, strongly_convex, unbiased
 from theory.statement import Bound, F as VALUE, Term, X, at_most, implied, order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
@@ -332,7 +332,7 @@ fedbcgd.say(
     "thm1.step55",
     "Section 4.4, (55)",
     at_most(gap_next, before=gap, inner=alpha * eta * inner_grad, square=beta / 2 * eta**2 * alpha**2 * G_sq),
-    when=[_momentum],
+    when=letters,
     assumes=[smooth],
     rests_on=["lemma10"],
     note="f(x*) is taken off both sides.  The braces of D_1 and D_2 span alpha eta and (beta/2) eta^2 alpha^2 too; (56)"
@@ -424,7 +424,7 @@ fedbcgd.say(
         )
         * eta_tilde**4,
     ),
-    when=[eta_tilde <= 1 / (16 * beta), *_clients],
+    when=[eta_tilde <= 1 / (16 * beta), *_clients, of_z],
     where=_step,
     assumes=[smooth, unbiased, alike],
     rests_on=["thm1.step55", "thm1.step56", "thm1.step59", "thm1.step61", "thm1.step64", "lemma5"],

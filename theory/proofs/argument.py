@@ -21,10 +21,11 @@ from typing import Any, Literal
 
 import sympy
 from sympy.core.relational import Relational
-from sympy.logic.boolalg import Boolean
+from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from theory import catalogue
 from theory.proofs.arithmetic import Decision, at_least, at_most, decide
+from theory.proofs.forms import Family
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
 from theory.proofs.vectors import difference
@@ -88,6 +89,8 @@ class Language:
     following   quantity of a round, or of a local step -> the same a round, or a step, later
     last        quantity of a round -> the same after the last round
     definitions  id of a definition, without the paper's name -> what it says of letters that no statement binds
+    earlier     quantity of the next round -> the same a round earlier
+    readings    name of a statement -> a letter that it uses in another meaning -> the letter that stands for that
     """
 
     means: Letters
@@ -100,6 +103,8 @@ class Language:
     following: Letters = field(default_factory=dict)
     last: Letters = field(default_factory=dict)
     definitions: Mapping[str, tuple[Boolean, ...]] = field(default_factory=dict)
+    earlier: Letters = field(default_factory=dict)
+    readings: Mapping[str, Letters] = field(default_factory=dict)
 
 
 def parts(statement: Statement) -> list[Fact | Order | Rates]:
@@ -148,6 +153,7 @@ class Argument(Ledger):
         self._concluded: set[int] = set()
         self._names: dict[sympy.Expr, sympy.Expr] = {}
         self._case: dict[sympy.Expr, sympy.Expr] = {}
+        self._view: Letters = _NONE
         self.case_conditions: list[Boolean] = []
         read = [self.read(c) for c in self._own_conditions()]
         # a hypothesis that polynomial arithmetic cannot read is not used: that proves no less than it says
@@ -188,6 +194,7 @@ class Argument(Ledger):
         where = {letter: meaning for letter, meaning in source.where.items() if letter not in keep | opaque}
         for _ in where:
             e = e.subs(where, simultaneous=True)
+        e = e.subs(dict(self.language.readings.get(source.id.split(".", 1)[1], _NONE)), simultaneous=True)
         return e.subs(dict(at), simultaneous=True).subs(self._step_size).subs(self._case)
 
     def _record(self, kind: PremiseKind, name: str) -> None:
@@ -362,6 +369,15 @@ class Argument(Ledger):
                 return self._fact(quantity, sign, condition.gts if sign == "<=" else condition.lts)
         self.fail(f"the condition on {quantity}", f"{self.statement.id} has none")
         return self._fact(quantity, "=", quantity)
+
+    def made(
+        self, algorithm: str, vector: sympy.Expr, of: Callable[[sympy.Expr], sympy.Expr], *families: Family
+    ) -> Instance:
+        """What an algorithm makes of a vector, inside a sum over families, innermost first: sum h(v) = sum h(what it is)."""
+        slack = of(vector) - of(self.follow(algorithm)[vector])
+        for family in families:
+            slack = family.sum(sympy.expand(slack))
+        return Instance(algorithm, spread_out(slack), equality=True)
 
     # Steps
 
@@ -594,6 +610,45 @@ class Argument(Ledger):
         """The constants of a property that the proof needs."""
         return self._constants(f"the property '{needed}'", needed)
 
+    def show(self, at: Letters, back: Letters) -> None:
+        """From here on z3 is shown relations in other letters, of which it needs fewer.
+
+        at    a letter -> what it is in new letters
+        back  a new letter -> what it is in the old ones, so that `at` gives each letter back
+        """
+        for new, old in back.items():
+            lowest = old.is_positive if new.is_positive else old.is_nonnegative
+            if not lowest:
+                self.require(
+                    f"{old} is in the domain of {new}", sympy.Gt(old, 0) if new.is_positive else at_least(old, 0)
+                )
+        for letter, meaning in at.items():
+            again = meaning.subs(dict(back), simultaneous=True)
+            if sympy.simplify(again - letter) != 0:
+                self.require(f"{letter} in other letters", sympy.Eq(letter, again, evaluate=False))
+        self._view = at
+
+    def in_view(self, e: Any) -> Any:
+        """A relation, or an expression, in the letters that z3 is shown; factors > 0 are divided out of relations."""
+        if not self._view or isinstance(e, BooleanAtom):
+            return e
+        if not isinstance(e, Relational):
+            return e.subs(dict(self._view), simultaneous=True)
+        rest = sympy.factor((e.lhs - e.rhs).subs(dict(self._view), simultaneous=True))
+        kept = [factor for factor in sympy.Mul.make_args(rest) if not factor.is_positive]
+        return e.func(sympy.Mul(*kept), 0, evaluate=False)
+
+    def decided(self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean]) -> Decision:
+        """By z3; first in other letters, without hypotheses that have roots in them: what follows so, follows."""
+        if self._view:
+            claims = [claim] if isinstance(claim, Boolean) else list(claim)
+            seen = [self.in_view(c) for c in given]
+            rational = [c for c in seen if all(power.exp.is_integer for power in c.atoms(sympy.Pow))]
+            found = super().decided(rational, [self.in_view(c) for c in claims])
+            if found.status is Status.PROVED:
+                return found
+        return super().decided(given, claim)
+
     def speaks_of(self, name: str, letter: sympy.Symbol) -> bool:
         """Whether a statement's claim contains a letter."""
         found = catalogue.find(f"{self.statement.paper}.{name}")
@@ -669,11 +724,17 @@ class Argument(Ledger):
         goal = self.goal(part)
         return self._fact(self.read(goal.quantity), goal.sign, self.read(goal.value))
 
+    def no_stronger(self, name: str, fact: Fact, claimed: Fact) -> Fact:
+        """A fact that follows from another one, which says no less."""
+        self._derived(fact)
+        self.compare(name, fact, claimed)
+        return self._fact(claimed.quantity, claimed.sign, claimed.value)
+
     def done(self, part: int = 0) -> None:
         """The claim (or one of several), as `goals` has it, is what the steps so far have decided."""
         self._concluded.add(part)
 
-    def decided(self, part: int, *given: Boolean) -> None:
+    def stated(self, part: int, *given: Boolean) -> None:
         """The claim (or one of several) is a relation between constants, which the conditions decide."""
         goal = self.goal(part)
         relation = Fact(self.read(goal.quantity), goal.sign, self.read(goal.value)).relation

@@ -17,6 +17,7 @@ import sympy
 from theory.proofs.vectors import point
 
 _TAG = re.compile(r"<([^>]*)>")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def families_of(symbol: sympy.Symbol) -> set[str]:
@@ -28,6 +29,22 @@ def vector(name: str, *families: Family) -> sympy.Symbol:
     """A random vector, one for each member of the families."""
     tag = ",".join(f.name for f in families)
     return sympy.Symbol(f"{name}<{tag}>" if tag else name, real=True)
+
+
+def renamed(e: sympy.Expr, old: Family, new: Family) -> sympy.Expr:
+    """The same of other members: vectors that run over one family run over another."""
+
+    def other(tag: re.Match[str]) -> str:
+        return f"<{','.join(new.name if name == old.name else name for name in tag[1].split(','))}>"
+
+    members = [s for s in e.free_symbols if old.name in families_of(s)]
+    return e.xreplace({s: sympy.Symbol(_TAG.sub(other, s.name), real=True) for s in members})
+
+
+def names_in(e: sympy.Expr) -> set[str]:
+    """The names that the vectors and function values of a form are made of, without families, sums and gradients."""
+    words = {word for s in vectors_in(e) for word in _WORD.findall(_TAG.sub("", s.name))}
+    return {word for word in words if word != "grad" and not word.startswith("sum_")}
 
 
 def vectors_in(e: sympy.Expr) -> set[sympy.Symbol]:

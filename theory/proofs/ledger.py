@@ -54,7 +54,15 @@ class Ledger:
 
     def require(self, name: str, claim: Boolean | Sequence[Boolean], *given: Boolean) -> None:
         """The claim follows from the conditions and what is given."""
-        self.step(name, lambda: decide([*self.conditions, *given], claim))
+        self.step(name, lambda: self.decided([*self.conditions, *given], claim))
+
+    def decided(self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean]) -> Decision:
+        """By z3, as it is shown them."""
+        return decide(given, claim)
+
+    def in_view(self, e: sympy.Expr) -> sympy.Expr:
+        """An expression in the letters that z3 is shown."""
+        return e
 
     def admits(self, source: Statement, read: Callable[[Any], Any] = lambda c: c, *given: Boolean) -> None:
         """The conditions of a statement that the proof uses, as `read` reads them, follow."""
@@ -122,7 +130,7 @@ class Ledger:
                 self._compared[str(monomial)] = mine, printed
 
     def _compare(self, claim: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) -> Decision:
-        decision = decide(self.conditions, claim)
+        decision = self.decided(self.conditions, claim)
         if decision.status is not Status.REFUTED:
             return decision
         return replace(decision, says=f"claimed {printed}, derived {mine}")
@@ -138,7 +146,8 @@ class Ledger:
                     f"step '{step.name}': {step.decision.says}",
                     witness={"step": step.name, **model},
                 )
-        room = {name: _room(self.conditions, *pair) for name, pair in self._compared.items()}
+        seen = [self.in_view(c) for c in self.conditions]
+        room = {name: _room(seen, *map(self.in_view, pair)) for name, pair in self._compared.items()}
         told = ", ".join(f"{name} {factor:.3g}" for name, factor in room.items())
         return Verdict(
             Status.PROVED,

@@ -14,7 +14,7 @@ import sympy
 from sympy.logic.boolalg import Boolean
 
 from theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
-from theory.proofs.forms import Family, gradient, tagged, value, vectors_in
+from theory.proofs.forms import Family, gradient, names_in, renamed, tagged, value, vectors_in
 from theory.properties import Property
 from theory.statement import Status
 
@@ -1040,6 +1040,278 @@ BALANCED = Rule(
     _balanced,
     _prove_balanced,
     (Property.ZERO_TRACKINGS,),
+    equality=True,
+)
+
+
+def _silent(sigma: sympy.Expr, noise: Noise, v: sympy.Expr, bound: sympy.Expr) -> sympy.Expr:
+    if bound != sigma:
+        raise ValueError(f"{bound}: expected {sigma}, which bounds the noise")
+    return sympy.expand(noise.vector * v)
+
+
+def _prove_silent() -> Decision:
+    """<noise, v>^2 <= ||noise||^2 ||v||^2, in the mean."""
+    cross = sympy.Symbol("cross", real=True)
+    noise, v = sympy.symbols("noise v", nonnegative=True)
+    return decide([at_most(noise, 0), at_most(cross**2, noise * v)], [at_least(cross, 0), at_most(cross, 0)])
+
+
+SILENT = Rule(
+    "no noise",
+    "E<noise, v> = 0 for every v where sigma = 0",
+    _silent,
+    _prove_silent,
+    (Property.VARIANCE,),
+    equality=True,
+    when=lambda noise, v, bound: (sympy.Eq(bound, 0, evaluate=False),),
+)
+
+
+# The clients' functions and their mean, which may be smooth where they are not
+
+
+def _sum_of_values(clients: Family, member: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr) -> sympy.Expr:
+    return clients.sum(value(member, at)) - clients.mass * value(mean, at)
+
+
+SUM_OF_VALUES = Rule(
+    "value of the mean",
+    "sum over the clients of F_m(x) = M F(x)",
+    _sum_of_values,
+    _means,
+    (Property.EQUAL_WEIGHTS,),
+    equality=True,
+)
+
+
+def _sum_of_gradients(
+    clients: Family, member: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr, v: sympy.Expr
+) -> sympy.Expr:
+    return sympy.expand((clients.sum(gradient(member, at)) - clients.mass * gradient(mean, at)) * v)
+
+
+SUM_OF_GRADIENTS = Rule(
+    "gradient of the mean",
+    "<sum over the clients of grad F_m(x), v> = M <grad F(x), v>",
+    _sum_of_gradients,
+    _means,
+    (Property.EQUAL_WEIGHTS,),
+    equality=True,
+)
+
+
+def _dissimilar(G: sympy.Expr, clients: Family, member: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr) -> sympy.Expr:
+    return clients.mass * G**2 - clients.sum(sympy.expand((gradient(member, at) - gradient(mean, at)) ** 2))
+
+
+DISSIMILAR = Rule(
+    "bounded gradient dissimilarity",
+    "sum over the clients of ||grad F_m(x) - grad F(x)||^2 <= M G^2",
+    _dissimilar,
+    _means,
+    (Property.DISSIMILARITY,),
+)
+LIPSCHITZ_OF_MEAN = Rule(
+    "Lipschitz gradient of the mean",
+    "||grad F(y) - grad F(x)||^2 <= L^2 ||y - x||^2",
+    _lipschitz,
+    _means,
+    (Property.SMOOTH_MEAN,),
+)
+
+
+def _prove_descent() -> Decision:
+    """F(y) - F(x) - <grad F(x), w> is the integral of <grad F(x + t w) - grad F(x), w> <= L t ||w||^2, w = y - x."""
+    L, t, square = sympy.symbols("L t w", nonnegative=True)
+    return _identity(sympy.integrate(L * t * square, (t, 0, 1)), L / 2 * square)
+
+
+SMOOTH_DESCENT = Rule(
+    "smooth mean from above",
+    "F(y) <= F(x) + <grad F(x), y - x> + (L/2) ||y - x||^2 where F is two-sided smooth",
+    _descent,
+    _prove_descent,
+    (Property.SMOOTH_MEAN,),
+)
+
+
+def _gradient_and_gap(L: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, x_star: sympy.Expr) -> sympy.Expr:
+    return 2 * L * (value(function, x) - value(function, x_star)) - gradient(function, x) ** 2
+
+
+def _prove_gradient_and_gap() -> Decision:
+    """Smoothness between x and y = x - grad h(x) / L, and h(x*) <= h(y)."""
+    L = sympy.Symbol("L", positive=True)
+    h, x, x_star = sympy.symbols("h x x_star", real=True)
+    y = sympy.expand(x - gradient(h, x) / L)
+    added = _descent(L, h, y, x) + value(h, y) - value(h, x_star)
+    return _identity(sympy.expand(2 * L * added), _gradient_and_gap(L, h, x, x_star))
+
+
+GRADIENT_AND_GAP = Rule(
+    "gradient and gap",
+    "||grad F(x)||^2 <= 2 L (F(x) - F(x*)) where F is smooth and x* minimises it",
+    _gradient_and_gap,
+    _prove_gradient_and_gap,
+    (Property.SMOOTH_MEAN, Property.MINIMISER),
+)
+
+
+def _perturbed(
+    mu: sympy.Expr, L: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, y: sympy.Expr, z: sympy.Expr
+) -> sympy.Expr:
+    gap = value(function, z) - value(function, y)
+    return gradient(function, x) * (z - y) - gap - mu / 4 * (y - z) ** 2 + L * (z - x) ** 2
+
+
+def _prove_perturbed() -> Decision:
+    """Strong convexity at y and z, smoothness from above at z twice, each from x; and a square."""
+    mu, L = sympy.symbols("mu L", nonnegative=True)
+    h, x, y, z = sympy.symbols("h x y z", real=True)
+    added = _tangent(mu, h, y, x) + _tangent(mu, h, z, x) + 2 * _descent(L, h, z, x)
+    return _identity(sympy.expand(added + mu / 4 * (y - 2 * x + z) ** 2), sympy.expand(_perturbed(mu, L, h, x, y, z)))
+
+
+PERTURBED = Rule(
+    "perturbed strong convexity",
+    "<grad F_m(x), z - y> >= F_m(z) - F_m(y) + (mu/4) ||y - z||^2 - L ||z - x||^2",
+    _perturbed,
+    _prove_perturbed,
+    (Property.STRONGLY_CONVEX, Property.SMOOTH_ABOVE),
+)
+
+
+def _smooth_samples(L: sympy.Expr, at_y: sympy.Expr, at_x: sympy.Expr, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+    return L**2 * (y - x) ** 2 - (at_y - at_x) ** 2
+
+
+SMOOTH_SAMPLE = Rule(
+    "Lipschitz stochastic gradient",
+    "||g(y) - g(x)||^2 <= L^2 ||y - x||^2 for the gradients on one mini-batch",
+    _smooth_samples,
+    _means,
+    (Property.SMOOTH_SAMPLES,),
+)
+
+
+# Samples for each block of coordinates
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample of clients for each block of coordinates: vectors of its family are put together block by block.
+
+    some   the family of the sampled clients of a block; its sums are sums of their blocks
+    every  the family of all clients
+    known  the names of what the sample is drawn apart from: vectors, functions and numbers
+    """
+
+    some: Family
+    every: Family
+    known: frozenset[str]
+
+    def of_all(self, e: sympy.Expr) -> sympy.Expr:
+        """The same of all clients.  Raises ValueError where the sample has had a say in what it is."""
+        unknown = names_in(e) - self.known
+        if unknown:
+            raise ValueError(f"{sorted(unknown)}: not known before the sample is drawn")
+        return renamed(e, self.some, self.every)
+
+    def of_some(self, e: sympy.Expr) -> sympy.Expr:
+        """Of the sampled clients what is given of all."""
+        return renamed(e, self.every, self.some)
+
+
+def _block_apart(sample: Sample, e: sympy.Expr) -> sympy.Expr:
+    some, every = sample.some, sample.every
+    return sympy.expand(some.sum(e) - some.mass / every.mass * every.sum(sample.of_all(e)))
+
+
+def _prove_apart() -> Decision:
+    """One client is in a sample of K of M with probability K/M; so it is for the sample of each block."""
+    K, M = sympy.symbols("K M", positive=True)
+    one = sympy.binomial(M - 1, K - 1) / sympy.binomial(M, K)
+    return _identity(sympy.gammasimp(one.rewrite(sympy.gamma)), K / M)
+
+
+APART = Rule(
+    "mean over a sample for each block",
+    "the sampled clients' sum has the mean K/M times the sum over all clients, of what the sample is drawn apart from",
+    _block_apart,
+    _prove_apart,
+    (Property.BLOCK_SAMPLING,),
+    equality=True,
+)
+
+
+def _block_variance(sample: Sample, v: sympy.Expr) -> sympy.Expr:
+    K, M, of_all = sample.some.mass, sample.every.mass, sample.of_all(v)
+    pairs = K * (K - 1) / (M * (M - 1)) * sample.every.sum(of_all) ** 2
+    singles = K * (M - K) / (M * (M - 1)) * sample.every.sum(sympy.expand(of_all**2))
+    return sympy.expand(pairs + singles - sample.some.sum(v) ** 2)
+
+
+def _prove_block_variance() -> Decision:
+    """One client is in a sample with probability K/M, two with K (K - 1)/(M (M - 1)); pairs are the square less squares."""
+    K, M, square, squares = sympy.symbols("K M square squares", positive=True)
+    two = sympy.binomial(M - 2, K - 2) / sympy.binomial(M, K)
+    both = sympy.gammasimp(two.rewrite(sympy.gamma))
+    found = both * (square - squares) + K / M * squares
+    return _identity(found, K * (K - 1) / (M * (M - 1)) * square + K * (M - K) / (M * (M - 1)) * squares)
+
+
+BLOCK_VARIANCE = Rule(
+    "square of a sample for each block",
+    "E||sum of the sampled v_i||^2 = K (K - 1)/(M (M - 1)) ||sum v_i||^2 + K (M - K)/(M (M - 1)) sum ||v_i||^2, M > 1",
+    _block_variance,
+    _prove_block_variance,
+    (Property.BLOCK_SAMPLING,),
+    equality=True,
+    when=lambda sample, v: (at_least(sample.every.mass, 2), at_most(sample.some.mass, sample.every.mass)),
+)
+
+
+def _renewed(of: sympy.Expr, after: sympy.Symbol, before: sympy.Symbol, new: sympy.Expr, sample: Sample) -> sympy.Expr:
+    """of: a square with the member `after` of all clients in it; new: what a sampled block of it becomes."""
+    old, member = of.subs(after, before), renamed(after, sample.every, sample.some)
+    change = renamed(of, sample.every, sample.some).subs(member, new) - renamed(old, sample.every, sample.some)
+    every = sample.every.sum(sympy.expand(of)) - sample.every.sum(sympy.expand(old))
+    return sympy.expand(every - sample.some.sum(sympy.expand(change)))
+
+
+def _prove_renewed() -> Decision:
+    """Member by member and block by block: what is renewed counts with its new value, the rest with its old one."""
+    kept, old, new = sympy.symbols("kept old new", real=True)
+    return _identity((kept + new) - (kept + old), new - old)
+
+
+RENEWED = Rule(
+    "renewed where sampled",
+    "of vectors v_i whose sampled blocks are renewed, sum h(v_i) grows by the sampled blocks' h(new) - h(old), h a square",
+    _renewed,
+    _prove_renewed,
+    equality=True,
+)
+
+
+def _controlled(clients: Family, member: sympy.Expr, server: sympy.Expr, v: sympy.Expr) -> sympy.Expr:
+    return sympy.expand((clients.sum(member) - clients.mass * server) * v)
+
+
+def _prove_controlled() -> Decision:
+    """c and the mean of the c_i change alike: both by the sampled clients' changes, over M."""
+    M, total, change = sympy.symbols("M total change", positive=True)
+    c = total / M
+    return _identity(c + change / M, (total + change) / M)
+
+
+CONTROLLED = Rule(
+    "control variates and their mean",
+    "the server's control variate is the mean of the clients', in every round as at the start",
+    _controlled,
+    _prove_controlled,
+    (Property.INITIAL_VARIATES,),
     equality=True,
 )
 
