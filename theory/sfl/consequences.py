@@ -221,7 +221,8 @@ def _formulas(statement: Statement) -> tuple[sympy.Basic, ...]:
 def rate(statement: Statement, full: bool = False) -> Verdict:
     """Corollary 1's dominant term as R grows, and its rate in M, K, R; without noise, that the rate is an upper bound."""
     letters = {
-        letter: sympy.Symbol(letter.name, positive=True) for letter in (M, K, R, sigma, zeta, zeta_star, D, A, beta)
+        letter: sympy.Symbol(letter.name, positive=True)
+        for letter in (M, K, R, L, mu, sigma, zeta, zeta_star, D, A, beta)
     }
     growth = letters[R]
     for name, printed in zip(("strongly_convex", "general_convex", "nonconvex"), _formulas(statement), strict=True):
