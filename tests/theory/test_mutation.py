@@ -53,6 +53,9 @@ def test_changes_that_claim_no_more() -> None:
     assert not claims_no_more(statement, changes["noise times 1/2"])
     assert not claims_no_more(statement, changes[">= for <="])
     assert not claims_no_more(statement, changes["1000 times the left side"])
+    assert not claims_no_more(statement, changes["without any assumption"])
+    theorem = catalogue.find("sfl.thm1.strongly_convex")
+    assert not any(claims_no_more(theorem, c.statement) for c in mutations(theorem) if c.part == "definition")
 
 
 def test_what_nobody_notices_is_told() -> None:

@@ -86,7 +86,12 @@ NOT_NEEDED = {
     "lemma7.tuning": ("a <= d", "T >= 1", "c > 0"),
     "lemma8.eq44": ("gamma <= 1/d",),
     "step.eq50.corrected": ("S <= M",),
-    "lemma9": ("eta <= 1/(6*K*L*S)", "S <= M"),
+    "lemma6": ("without sfl.asm.lower",),
+    "lemma9.corrected": ("without sfl.asm.lower",),
+    "lemma13.corrected": ("without sfl.asm.lower",),
+    # the smallest over the rounds has no weights
+    **dict.fromkeys(("eq54", "eq54.corrected", "eq80", "eq80.corrected"), ("w_r defined",)),
+    "lemma9": ("eta <= 1/(6*K*L*S)", "S <= M", "without sfl.asm.lower", "without sfl.asm.het_b"),
 }
 HARSH = ("left side", "direction", "order", "definition", "assumption", "condition")
 

@@ -429,6 +429,10 @@ def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> 
 
 def claims_no_more(statement: Statement, changed: Statement) -> bool:
     """Whether z3 sees that a changed claim, or list of conditions, says no more than the statement did."""
+    if (changed.claim, changed.when) == (statement.claim, statement.when):
+        return (
+            False  # something else is changed, such as a definition or an assumption: the same claim says another thing
+        )
     conditions = [c.relation for c in statement.when]
     before, after = statement.claim, changed.claim
     try:

@@ -183,6 +183,8 @@ def from_order(source: str) -> Proof:
 def eq39(p: Argument) -> None:
     """(39): the explicit tuned bound at c2 = 0."""
     none = {c1: c, c2: sympy.Integer(0)}
+    choice = catalogue.find("sfl.lemma7.eq39.cubic").where[gamma].subs(none)
+    p.equal("the choice of gamma", p.statement.where[gamma], choice)
     explicit = p.claim("lemma7.eq39.cubic", none, given={"lemma7.cubic": p.claim("lemma7")})
     value = explicit.value.replace(sympy.log, lambda _: sympy.Integer(1))
     terms = tuple(_named(t) for t in sympy.Add.make_args(spread_out(value)))

@@ -78,6 +78,7 @@ from theory.sfl.paper import (
     local_grad_sq,
     m,
     mean_grad_sq,
+    middle,
     move_sq,
     move_upto,
     mu,
@@ -533,6 +534,8 @@ def eq38(p: Argument) -> None:
         p.fail("the bounds on W_T", "they point the other way")
     derived = spread_out(derived.xreplace({power: P, 1 / power: 1 / P}))
     p.require("before the power", at_least(derived.coeff(P), 0))
+    if middle in p.statement.where:  # printed as a chain
+        p.equal("the middle of the chain", derived, spread_out(p.statement.where[middle].xreplace({power: P})))
     decayed = derived.subs(P, decay)
     p.conclude(p.by_hand("W_T from below, the power from above", Psi_T, "<=", decayed, fact, from_below, upper))
 
