@@ -121,6 +121,7 @@ def meets(run: Run, assumption: str) -> bool:
         "fedbat.assump1": steepest <= run.L,
         "fedbat.assump1.corrected": steepest <= run.L and min(run.curvatures) >= -run.L,
         "fedbat.assump2": min(run.curvatures) > 0,
+        "fedbat.balanced": True,  # two clients that count alike, both drawn
         **dict.fromkeys(("fedbat.assump3", "fedbat.assump3.corrected", "fedbat.assump3.independent"), True),
         **dict.fromkeys(("fedbat.assump4", "fedbat.assump4.corrected"), True),
         **dict.fromkeys(("fedbat.assump5", "fedbat.assump5.corrected"), True),

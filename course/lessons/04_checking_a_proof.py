@@ -21,14 +21,16 @@ def _():
     from theory.notation import Bregman, Grad, Inner, Norm
     from theory.printing import latex
     from theory.proofs import enumeration, units
+    from theory.proofs.argument import Argument
     from theory.proofs.arithmetic import NotPolynomial, decide, everywhere, implied
     from theory.proofs.ledger import Ledger
     from theory.proofs.mutation import mutations
     from theory.proofs.vectors import Point, certify, difference, point, smooth, smooth_convex, worst_case
-    from theory.sfl.ledgers import lemma5
+    from theory.sfl.ledgers import LANGUAGE, lemma5
     from theory.statement import Condition, Verdict, at_most
 
     return (
+        Argument,
         BLACK,
         BLUE,
         Bregman,
@@ -39,6 +41,7 @@ def _():
         Ge,
         Grad,
         Inner,
+        LANGUAGE,
         Le,
         Ledger,
         Norm,
@@ -533,11 +536,12 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(catalogue, check, lemma5, smallest_c, with_condition):
+def _(Argument, LANGUAGE, catalogue, check, lemma5, smallest_c, with_condition):
     def _smallest():
         for c in range(12, 0, -1):
-            steps = lemma5(with_condition(catalogue.find("sfl.lemma5"), c)).steps
-            if any(step.decision.status != "proved" for step in steps):
+            proof = Argument(with_condition(catalogue.find("sfl.lemma5"), c), LANGUAGE)
+            lemma5(proof)
+            if proof.verdict().status != "proved":
                 return c + 1
         return 1
 
@@ -964,8 +968,8 @@ def _(mo):
 @app.cell
 def _(catalogue, mutations, put):
     mutated = [
-        (what, put("sfl.step.eq30", "units", changed).status, put("sfl.step.eq30", "ledger", changed).status)
-        for what, changed in mutations(catalogue.find("sfl.step.eq30"))
+        (one.what, *(put("sfl.step.eq30", kind, one.statement).status for kind in ("units", "ledger")))
+        for one in mutations(catalogue.find("sfl.step.eq30"))
     ]
     return (mutated,)
 

@@ -1,6 +1,8 @@
 """Every algorithm trains a small network on digits, to a loss below a level of its own, or fails as it is known to.
 
-Levels are about half of the way from what was measured to the loss of a network that has learned nothing, log 10.
+Where a training ends hangs on the last digit of a gradient, which another processor rounds otherwise.  So step sizes are
+in the stable range of each algorithm: a start moved by 1e-5 of its size moves the loss by less than a third of the room
+below the level, and the level lies at least three deviations above the mean over eight seeds and starts.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from simulations.algorithms.fedbat import BiFL
 from simulations.arrays import on_host
 from simulations.engine import Course
 from simulations.setup import ALGORITHMS, Setup, settings_of
@@ -19,49 +22,49 @@ NOTHING = np.log(10)  # the loss of equal probabilities
 COMMON = {"S": 5, "T": 5, "K": 5, "tau": 5, "N": 2}
 QUARTER = "RandK(k=4500)"  # of 6090 parameters: q = 0.35
 
-# algorithm: (eta, loss to get below, other settings)
-TRAIN: dict[str, tuple[float, float, dict]] = {
-    "SFL": (0.1, 0.2, {}),
-    "PFL": (0.3, 0.4, {}),
-    "SSL": (0.1, 0.2, {}),
-    "SplitFed": (0.3, 0.4, {}),
-    "FedAvg": (0.3, 0.4, {}),
-    "FedPAQ": (0.3, 0.4, {"compressor": "QSGD(s=7)"}),
-    **{f"FedPAQ, {b} bits": (0.3, 0.5, {}) for b in range(3, 9)},
-    "FedPAQ, 2 bits": (0.1, 0.6, {}),
-    "FedCOM": (0.3, 0.4, {"compressor": "QSGD(s=7)"}),
-    "FedCOMGATE": (0.1, 0.9, {"compressor": QUARTER, "k": 0.5}),
-    "FedCOMGATE, damped": (0.3, 0.4, {"compressor": "QSGD(s=7)", "k": 0.5}),
-    "FedGATE": (0.1, 0.7, {}),
-    "SparseFedCOMGATE": (0.1, 0.7, {"compressor": "TopK(k=3000)", "form": "corrected"}),
-    "SCAFFOLD": (0.1, 0.9, {}),
-    "DIANA": (0.3, 1.6, {"compressor": QUARTER}),
-    "VRDIANA": (0.3, 1.5, {"compressor": QUARTER}),  # a sample a client and round: 40 rounds
-    "FedAvgM": (0.1, 0.3, {}),
-    "FedAdam": (0.3, 0.5, {"eta_server": 0.03, "tau": 0.01}),
-    "FedDC": (0.1, 0.4, {}),
-    "FedLin": (0.3, 0.4, {}),
-    "SLocalGD": (0.3, 0.4, {}),
-    "TopKFedAvg": (0.3, 0.5, {"k": 600}),
-    "FedBCGD": (0.1, 0.7, {"K": 2}),
-    "FedBCGD, as printed": (0.1, 0.7, {"K": 2}),
-    "FedBCGD, momentum of lines 20-25": (0.1, 0.7, {"K": 2}),
-    "FedBCGD+": (0.1, 1.6, {"K": 2}),
-    "FedBCGD+, whole c_i kept": (0.1, 1.6, {"K": 2}),
-    "FedBCGD+, factor K/M of (71)": (0.1, 1.7, {"K": 2}),
-    "FedBCGD+, signs of line 13": (0.1, 1.5, {"K": 2}),
-    "FedBCGD+, as printed": (0.1, 2.2, {"K": 2}),
-    "FedBAT": (0.3, 1.4, {}),
-    "FedBAT, corrected": (0.3, 1.4, {}),
-    "FedBAT, line 23 as printed": (0.3, 1.4, {}),
-    "FedBAT, as analysed": (0.1, 1.2, {}),
-    "SignSGD": (0.1, 2.2, {}),
-    "EF-SignSGD": (0.3, 0.6, {}),
-    "Noisy-SignSGD": (0.1, 1.4, {}),
-    "Stoc-SignSGD": (0.1, 2.15, {}),
-    "ZeroFL": (0.3, 0.6, {"sparsity": 0.5}),
-    "BiFL-Full": (0.3, 1.9, {}),
-    "BiFL": (0.3, 2.1, {}),
+# algorithm: (eta, rounds, loss to get below, other settings)
+TRAIN: dict[str, tuple[float, int, float, dict]] = {
+    "SFL": (0.1, 20, 0.2, {}),
+    "PFL": (0.3, 20, 0.4, {}),
+    "SSL": (0.1, 20, 0.2, {}),
+    "SplitFed": (0.3, 20, 0.4, {}),
+    "FedAvg": (0.3, 20, 0.4, {}),
+    "FedPAQ": (0.3, 20, 0.4, {"compressor": "QSGD(s=7)"}),
+    **{f"FedPAQ, {b} bits": (0.3, 20, 0.5, {}) for b in range(3, 9)},
+    "FedPAQ, 2 bits": (0.1, 20, 0.6, {}),
+    "FedCOM": (0.3, 20, 0.4, {"compressor": "QSGD(s=7)"}),
+    "FedCOMGATE": (0.1, 20, 0.9, {"compressor": QUARTER, "k": 0.5}),
+    "FedCOMGATE, damped": (0.3, 20, 0.4, {"compressor": "QSGD(s=7)", "k": 0.5}),
+    "FedGATE": (0.1, 40, 0.7, {}),
+    "SparseFedCOMGATE": (0.1, 20, 0.7, {"compressor": "TopK(k=3000)", "form": "corrected"}),
+    "SCAFFOLD": (0.1, 20, 0.9, {}),
+    "DIANA": (0.1, 60, 1.6, {"compressor": QUARTER}),
+    "VRDIANA": (0.05, 100, 1.5, {"compressor": QUARTER}),  # a sample a client and round
+    "FedAvgM": (0.05, 40, 0.3, {}),
+    "FedAdam": (0.3, 20, 0.5, {"eta_server": 0.03, "tau": 0.01}),
+    "FedDC": (0.1, 20, 0.4, {}),
+    "FedLin": (0.3, 20, 0.4, {}),
+    "SLocalGD": (0.05, 30, 1.0, {}),
+    "TopKFedAvg": (0.3, 20, 0.5, {"k": 600}),
+    "FedBCGD": (0.1, 20, 0.7, {"K": 2}),
+    "FedBCGD, as printed": (0.05, 40, 0.7, {"K": 2}),
+    "FedBCGD, momentum of lines 20-25": (0.05, 40, 0.7, {"K": 2}),
+    "FedBCGD+": (0.02, 60, 1.6, {"K": 4}),
+    "FedBCGD+, whole c_i kept": (0.03, 60, 1.6, {"K": 4}),
+    "FedBCGD+, factor K/M of (71)": (0.02, 40, 1.0, {"K": 2}),
+    "FedBCGD+, signs of line 13": (0.02, 60, 1.6, {"K": 4}),
+    "FedBCGD+, as printed": (0.02, 40, 1.6, {"K": 2}),
+    "FedBAT": (0.3, 20, 1.4, {}),
+    "FedBAT, corrected": (0.3, 20, 1.4, {}),
+    "FedBAT, line 23 as printed": (0.3, 20, 1.4, {}),
+    "FedBAT, as analysed": (0.1, 20, 1.2, {}),
+    "SignSGD": (0.1, 40, 2.0, {}),
+    "EF-SignSGD": (0.3, 20, 0.6, {}),
+    "Noisy-SignSGD": (0.1, 20, 1.4, {}),
+    "Stoc-SignSGD": (0.1, 40, 1.8, {}),
+    "ZeroFL": (0.3, 20, 0.6, {"sparsity": 0.5}),
+    "BiFL-Full": (0.1, 40, 1.0, {}),
+    "BiFL": (0.2, 80, 1.4, {}),
 }
 # What goes wrong on networks as it does on quadratics (paper_check.md): it runs away, or it stays near where it began
 FAIL: dict[str, tuple[float, str, dict]] = {
@@ -72,7 +75,7 @@ FAIL: dict[str, tuple[float, str, dict]] = {
 }
 
 
-def course(name: str, eta: float, more: dict, rounds: int = 20) -> Course:
+def course(name: str, eta: float, rounds: int, more: dict) -> Course:
     takes = settings_of(name)
     settings = {s: v for s, v in COMMON.items() if s in takes} | more
     settings = settings if name != "SSL" else {s: v for s, v in settings.items() if s != "tau"}
@@ -85,13 +88,16 @@ def course(name: str, eta: float, more: dict, rounds: int = 20) -> Course:
     )
     net = setup.problem()
     assert net.d == 6090
-    return Course(net, setup.method(), rounds=rounds, x0=net.start(0), record=("value", "accuracy"), at=[0, rounds])
+    return Course(net, setup.method(), rounds=rounds, x0=net.start(0), record=("value",), at=[0])
 
 
 def ends(found: Course) -> tuple[float, float]:
+    """Loss and accuracy of what was trained: of BiFL that is the binary network, whatever the loss at its latent weights."""
     while found.advance():
         pass
-    return float(found.series["value"][0, 0, -1]), float(found.series["accuracy"][0, 0, -1])
+    x, problem, algorithm = found.x, found.problem, found.algorithm
+    trained = algorithm.binarised(problem, x) if isinstance(algorithm, BiFL) else x
+    return float(problem.value(trained)[0, 0]), float(problem.accuracy(trained)[0, 0])
 
 
 def test_every_algorithm_is_here():
@@ -100,8 +106,8 @@ def test_every_algorithm_is_here():
 
 @pytest.mark.parametrize("name", TRAIN)
 def test_it_learns(name):
-    eta, level, more = TRAIN[name]
-    found = course(name, eta, more, rounds=40 if name == "VRDIANA" else 20)
+    eta, rounds, level, more = TRAIN[name]
+    found = course(name, eta, rounds, more)
     assert found.series["value"][0, 0, 0] == pytest.approx(NOTHING, abs=0.05)
     loss, accuracy = ends(found)
     assert loss < level and accuracy > 0.3
@@ -110,13 +116,14 @@ def test_it_learns(name):
 
 @pytest.mark.parametrize("name", FAIL)
 def test_it_fails_as_it_is_known_to(name):
+    """Those that stay are given twice the rounds in which their other forms learn."""
     eta, how, more = FAIL[name]
-    found = course(name, eta, more)
+    found = course(name, eta, 20 if how == "runs away" else 80, more)
     loss, _ = ends(found)
     if how == "runs away":
         assert not loss < NOTHING + 0.1 and (np.isnan(loss) == (found.diverged_at[0, 0] >= 0))
     else:
-        assert 2.0 < loss < NOTHING + 0.1
+        assert 0.8 * NOTHING < loss < NOTHING + 0.1
         assert np.abs(on_host(found.x) - found.problem.start(0)).max() > 1e-3  # it moved
 
 

@@ -48,6 +48,7 @@ SECOND_VERSIONS = {"fedbcgd.lemma17.proof", "fedbcgd.thm2.general_convex.proof"}
 # Sentences and displays of the text that the inventory leaves out
 NOT_IN_THE_INVENTORY = {
     "sfl.asm.independent",
+    "fedcom.problem", "fedcom.asm.damped", "fedbat.balanced", "fedbat.eq27.recursion",
     "fedcom.claim.tab5", "fedcom.claim.tab6", "fedcom.claim.deterministic", "fedcom.thmE6.eq83",
 }  # fmt: skip
 
@@ -268,7 +269,7 @@ PRINTED: dict[str, Formula] = {
         - 2 / 3 * S * K * eta * D_F
         + 8 / 3 * L * eta * E_r
     ),
-    "sfl.lemma6": lambda L, sigma, zeta_star, S, K, eta, D_F: (
+    "sfl.lemma6": lambda L, sigma, zeta_star, M, S, K, eta, D_F: (
         9 / 4 * S**2 * K**2 * eta**2 * sigma**2
         + 9 / 4 * S**2 * K**3 * eta**2 * zeta_star**2
         + 3 * L * S**3 * K**3 * eta**2 * D_F
@@ -287,7 +288,7 @@ PRINTED: dict[str, Formula] = {
     "sfl.lemma9": lambda L, sigma, S, K, eta, grad_sq, E_r, **_: (
         -S * K * eta / 2 * grad_sq + L * S * K * eta**2 * sigma**2 + L**2 * eta / 2 * E_r
     ),
-    "sfl.lemma10": lambda L, sigma, zeta, beta, S, K, eta, grad_sq: (
+    "sfl.lemma10": lambda L, sigma, zeta, beta, M, S, K, eta, grad_sq: (
         9 / 4 * S**2 * K**2 * eta**2 * sigma**2
         + 9 / 4 * S**2 * K**3 * eta**2 * zeta**2
         + (9 / 4 * beta**2 * S**2 * K**3 * eta**2 + 3 / 2 * S**3 * K**3 * eta**2) * grad_sq

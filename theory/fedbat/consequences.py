@@ -29,6 +29,7 @@ from theory.fedbat.paper import (
     T,
     alpha,
     alpha_e,
+    alpha_next,
     alpha_prime,
     alpha_s,
     by_alpha,
@@ -104,6 +105,7 @@ def straight_through(by: sympy.Symbol) -> Proof:
         goal, derivative = p.goal(), {x: S_by_x, alpha: S_by_alpha}[by]
         if (goal.quantity, goal.sign) != (derivative, "="):
             p.fail("the derivative", f"it says {goal.quantity} {goal.sign} ..., derived is what {derivative} is")
+        p.require("alpha divides", sympy.Gt(alpha, 0, evaluate=False))
         z = sympy.Symbol("z", real=True)
         drawn, under = _noisy()
         within = drawn.diff(by) + drawn.diff(z) * under.diff(by)
@@ -150,7 +152,7 @@ def learned(statement: Statement, full: bool = False) -> Verdict:
     chain = parametrised.diff(alpha_e) * by_alpha
     expected = moved.subs(slope, chain).subs(alpha_e, 0).subs(alpha_prime, alpha_s)  # from alpha_e = 0, alpha = alpha'
     printed = relations_of(statement)[1]
-    if sympy.simplify(printed.rhs - expected) == 0 and printed.lhs.name == "alpha_next":
+    if isinstance(printed, sympy.Eq) and printed.lhs == alpha_next and sympy.simplify(printed.rhs - expected) == 0:
         return Verdict(Status.PROVED, "the second line is a step of alpha_e in (10), by the chain rule")
     at = {alpha_s: 1, eta_t: Rational(1, 2), by_alpha: 4, rho: 1}
     values = {"as printed": printed.rhs.subs(at), "by (10)": expected.subs(at)}

@@ -1,17 +1,16 @@
-"""The proofs of Appendices C, D and E, and of the corrected statements, replayed from the assumptions to the constants.
+"""The proofs of Appendices D and E, of the end of Appendix C, and of the corrected statements; every proof by name.
 
 A proof is a function of an `Argument`: it obtains its premises from it, and concludes what the statement claims.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import sympy
-from sympy import Max, Rational
+from sympy import Max
 
 from theory.fedbat.paper import (
-    A_1,
     A_2,
     F_0,
     F_T,
@@ -24,11 +23,8 @@ from theory.fedbat.paper import (
     F_bar,
     F_bar_next,
     F_fun,
-    F_k,
-    F_k_star,
     F_v,
     G,
-    Gamma,
     K,
     L,
     N,
@@ -37,7 +33,6 @@ from theory.fedbat.paper import (
     apart_bar_sq,
     apart_sq,
     beta,
-    binarised_sq,
     d0,
     dist0_sq,
     eta,
@@ -51,364 +46,92 @@ from theory.fedbat.paper import (
     gap_t,
     gbar_sq,
     grad_sq,
-    grads_x_sq,
-    inner_down,
     inner_grad,
-    inner_move,
-    inner_star,
-    jump_parts,
     jump_sq,
-    local_gap,
-    local_gap_bar,
-    moved_k_sq,
-    moved_sq,
     mu,
     noise_sq,
-    p_sq,
-    paper as fedbat,
     q,
-    sigma,
-    spread_w,
     spread_x,
-    star_gap,
-    steps_mean,
-    steps_sq,
-    steps_sum,
     t,
     t_0,
     tau,
     v,
     v_dist,
     v_mean,
-    v_moved,
     v_spread,
     w_mean,
-    x_star_sq,
 )
 from theory.fedbat.quantities import (
-    BEFORE,
     EACH,
     EVERY,
     LANGUAGE,
     SAMPLED,
-    SQUARED,
     UP_TO,
-    Clients,
     any_vector,
     g_bar,
     g_t,
     grad_bar,
     grad_v,
     lowest,
-    one_step_on,
-    so_far,
     v_bar,
     w_0,
     w_bar,
     w_next,
     w_star,
 )
+from theory.fedbat.steps import (
+    LETTERS,
+    alike,
+    binarised_parts,
+    conclude_jump,
+    drawn,
+    eq24,
+    eq31,
+    eq32,
+    eq33,
+    eq34,
+    eq35,
+    eq36,
+    eq37,
+    eq38,
+    eq39,
+    eq40,
+    eq41,
+    eq42,
+    eq44,
+    eq45,
+    eq46,
+    eq47,
+    eq48,
+    eq50,
+    falling,
+    mean_of_sample,
+    rewritten,
+    shown,
+    synchronised,
+    update,
+)
 from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
-from theory.proofs.arithmetic import at_least, at_most
-from theory.proofs.forms import Family, gradient, vector
+from theory.proofs.arithmetic import at_least
+from theory.proofs.forms import gradient, vector
 from theory.proofs.rules import (
     ATTAINED,
     BELOW,
-    BINARISATION_ERROR,
     BINARISED,
-    BOUNDED_STEP,
-    CONVEX,
-    DESCENT,
     DESCENT_OF_MEAN,
     EQUAL_SHARES,
     FRESH,
     INDEPENDENT_BINARISATION,
-    INDEPENDENT_WEIGHTED,
     JENSEN_OVER,
     LIPSCHITZ,
-    LOWEST_OF_CLIENT,
     MEAN_GRADIENT,
-    MEAN_VALUE,
     SAMPLE_OF,
     SAMPLED as MEAN_OF_SAMPLE,
     SQUARE,
     STATIONARY,
-    TANGENT,
-    VARIANCE,
-    YOUNG,
-    Instance,
 )
 from theory.proofs.sequences import induction, telescope
-from theory.proofs.vectors import quadratic_form
-from theory.properties import Property
 from theory.statement import Evidence
-
-_letters = {name: fedbat.symbols[name].sympy for name in ("x_k", "w_bar", "w_bar_next", "v_bar", "w_star", "g_t")}
-_OF_CLIENT = {F_k: EVERY.function, F_k_star: EVERY.lowest, _letters["w_star"]: w_star, _letters["w_bar"]: w_bar}
-
-
-# What several steps have in common
-
-
-def shown(p: Argument, part: int, *because: Instance) -> None:
-    """The claim, or one of several, by rules, as it stands."""
-    p.conclude_form(lambda e: p.meaning(quadratic_form(p.read(e))), *because, part=part)
-
-
-def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> Instance:
-    """A line about one client, at x, added up over the clients with their weights."""
-    return p.at(name, {**_OF_CLIENT, _letters["x_k"]: x}).over(EVERY.family)
-
-
-def synchronised(
-    p: Argument, name: str, quantity: sympy.Expr, value: sympy.Expr, *because: Instance, by: str, sign: str = "="
-) -> Fact:
-    """A line about a step of synchronisation, and about any other, where wbar_{t+1} is vbar_{t+1}."""
-    p.have(f"{name}, between synchronisations", quantity, sign, value, after=p.follow("c1.sync"))  # type: ignore[arg-type]
-    return p.have(name, quantity, sign, value, *because, after=p.follow(by))  # type: ignore[arg-type]
-
-
-def conclude_jump(p: Argument, fact: Fact) -> None:
-    """A bound on the jump at a synchronisation; at any other step there is none."""
-    none = p.have("no jump between synchronisations", jump_sq, "=", sympy.Integer(0), after=p.follow("c1.sync"))
-    p.compare("between synchronisations", none, Fact(jump_sq, "<=", fact.value))
-    p.conclude(fact)
-
-
-def falling(p: Argument) -> None:
-    """No step of the round is longer than the first may be: the condition on the learning rate, at each step s of it."""
-    eta_s = sympy.Symbol("eta_s", positive=True)
-    given = [c.subs(eta_t, eta_s) for c in p.conditions if {eta_t, eta_start} <= c.free_symbols]
-    p.require("the learning rate at each step of the round", at_most(eta_s, eta_start), *given)
-
-
-def update(p: Argument, clients: Clients, steps: Family) -> tuple[Instance, Instance]:
-    """(47) for the clients' updates of so many steps, and what bounds the squares of the steps."""
-    later = steps is UP_TO
-    fact = p.claim("eq47.corrected", {t: t + 1} if later else {})
-    own = (one_step_on if later else so_far)(clients)
-    bounded = p.by(BOUNDED_STEP, clients.step(steps), eta_start).over(steps, clients.family)
-    return p.as_rule("eq47.corrected", fact, own).over(clients.family), bounded
-
-
-def alike(p: Argument) -> Mapping[sympy.Expr, sympy.Expr]:
-    """All shares are 1/N, and so is the sum of their squares."""
-    p.needs(Property.EQUAL_WEIGHTS)
-    return {p_sq: 1 / N}
-
-
-def drawn(p: Argument) -> None:
-    """There is a sample of K of N clients."""
-    p.require("K of N clients", at_most(K, N))
-
-
-def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[Instance, Instance]:
-    """The sampled clients' v have the mean vbar."""
-    drawn(p)
-    mean = EACH.sum(EACH.v) / N
-    sampled = p.by(MEAN_OF_SAMPLE, SAMPLED.v, mean, SAMPLED.family, known)
-    return sampled, K / N * p.by(EQUAL_SHARES, lambda c: c.v, EACH, EVERY, known)
-
-
-def rewritten(source: str, *others: str) -> Proof:
-    """What a statement says, with the quantities in it replaced by their bounds."""
-
-    def proof(p: Argument) -> None:
-        p.conclude(p.put(p.claim(source), *map(p.claim, others)))
-
-    return proof
-
-
-# Appendix C: one step
-
-
-def eq24(p: Argument) -> None:
-    """(24): the clients' binarisations have mean zero, given what they binarise."""
-    mean_zero = -2 * p.by(BINARISED, EVERY.sent, v_bar - w_star).over(EVERY.family)
-    p.conclude(synchronised(p, "(24)", Delta_next, jump_sq + v_dist, mean_zero, by="c1.update"))
-
-
-def eq31(p: Argument) -> None:
-    """(31): the noise has mean zero."""
-    fresh = 2 * eta_t * p.by(FRESH, EVERY.noise, w_bar - w_star - eta_t * g_bar).over(EVERY.family)
-    p.conclude(p.have("(31)", v_dist, "=", A_1 + eta_t**2 * noise_sq, fresh, after=p.follow("c1.virtual")))
-
-
-def eq32(p: Argument) -> None:
-    """(32): the square of a difference."""
-    p.conclude(p.have("(32)", A_1, "=", Delta_t - 2 * eta_t * inner_star + eta_t**2 * gbar_sq))
-
-
-def eq33(p: Argument) -> None:
-    """(33): a step of gradient descent from x_t^k, with the learning rate 1/L, ends no lower than F_k^*."""
-    (L_,) = p.needs(Property.SMOOTH_ABOVE) or (L,)
-    x = _letters["x_k"]
-    there = x - gradient(F_k, x) / L_
-    lower = 2 * L_ * p.by(LOWEST_OF_CLIENT, F_k, there, F_k_star)
-    shown(p, 0, 2 * L_ * p.by(DESCENT, F_k, there, x), lower)
-
-
-def eq34(p: Argument) -> None:
-    """(34): Jensen, then (33) for every client."""
-    jensen = p.have("Jensen", gbar_sq, "<=", grads_x_sq, p.by(JENSEN_OVER, EVERY.local, EVERY.family))
-    smooth = p.have("(33)", grads_x_sq, "<=", 2 * L * local_gap, of_clients(p, "eq33"))
-    p.conclude(p.put(jensen, smooth), part=0)
-    p.conclude(jensen, part=1)
-    p.conclude(smooth, part=2)
-
-
-def eq35(p: Argument) -> None:
-    """(35): wbar - w* is wbar - x_t^k and x_t^k - w*."""
-    p.conclude(p.scaled(p.have("(35)", inner_star, "=", inner_move + inner_down), -2 * eta_t))
-
-
-def eq36(p: Argument) -> None:
-    """(36): the square of wbar - x_t^k + eta_t grad F_k(x_t^k) is not negative."""
-    x = _letters["x_k"]
-    young = p.by(YOUNG, gradient(F_k, x), -(_letters["w_bar"] - x), eta_t)
-    shown(p, 0, young)
-
-
-def eq37(p: Argument) -> None:
-    """(37): strong convexity between x_t^k and w*."""
-    shown(p, 0, p.by(TANGENT, F_k, _letters["w_star"], _letters["x_k"]))
-
-
-def eq38(p: Argument) -> None:
-    """(38): (32) with (34) to (37), and what ||x_t^k - w*||^2 is on the average."""
-    move = p.have("(36)", -2 * inner_move, "<=", spread_x / eta_t + eta_t * grads_x_sq, of_clients(p, "eq36"))
-    down = p.have("(37)", -inner_down, "<=", -star_gap - mu / 2 * x_star_sq, of_clients(p, "eq37"))
-    smooth = p.have("(33)", grads_x_sq, "<=", 2 * L * local_gap, of_clients(p, "eq33"))
-    mean_zero = -2 * p.by(BINARISED, EVERY.rounding, w_bar - w_star).over(EVERY.family)
-    apart = p.have("x_t^k has the mean w_t^k", x_star_sq, "=", spread_x + Delta_t, mean_zero)
-    between = p.put(p.claim("eq32"), p.claim("eq35"), p.claim("eq34"), move, down)
-    p.conclude(p.put(between, smooth, apart), part=0)
-    p.conclude(between, part=1)
-    p.conclude(p.scaled(apart, sympy.Integer(-1)), part=2)
-
-
-def eq39(p: Argument) -> None:
-    """(39): sum_k p_k F_k(w*) = F*, so the gaps differ by Gamma."""
-    at_star = 2 * eta_t * p.by(MEAN_VALUE, EVERY.function, F_fun, w_star, EVERY.family)
-    attained = 2 * eta_t * p.by(ATTAINED, F_fun, w_star, lowest)
-    shown(p, 0, at_star, -1 * attained)
-    shown(p, 1)
-    shown(p, 2, at_star, -1 * attained)
-    p.decided(3)
-    p.decided(4)
-
-
-def eq40(p: Argument) -> None:
-    """(40), line by line: convexity at wbar, AM-GM, (33) at wbar."""
-    at_bar = gradient(EVERY.function, w_bar)
-    mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
-    shown(p, 0, p.by(CONVEX, EVERY.function, EVERY.x, w_bar).over(EVERY.family), -1 * mean)
-    am_gm = p.by(YOUNG, -at_bar, EVERY.x - w_bar, eta_t).over(EVERY.family)
-    shown(p, 1, Rational(1, 2) * am_gm)
-    shown(p, 2, eta_t / 2 * of_clients(p, "eq33", w_bar))
-
-
-def eq41(p: Argument) -> None:
-    """(41): (39), with (40) for what stands in D; the gap to the F_k^* is larger by Gamma."""
-    below = p.chained(*(p.claim("eq40", part=line) for line in range(3)))
-    first = p.put(p.weakened(p.claim("eq39"), "<="), below)
-    mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
-    gaps = p.have("the gaps differ by Gamma", local_gap_bar, "=", gap_t + Gamma, mean)
-    p.conclude(p.put(first, gaps), part=0)
-    p.conclude(first, part=1)
-    goal = p.goal(2)
-    second = Fact(p.read(goal.quantity), goal.sign, p.read(goal.value))
-    same = p.have("the second line", second.quantity, "=", second.quantity)
-    p.compare("second line", p.put(same, gaps), second)
-    p.done(2)
-    for part in range(3, len(p.goals)):
-        p.decided(part)
-
-
-def eq42(source: str, rest: str) -> Proof:
-    """(42): (38) and (41), as often as C stands in (38)."""
-
-    def proof(p: Argument) -> None:
-        before, remainder = p.claim(source), p.claim(rest)
-        inside, own = (spread_out(e).coeff(star_gap) for e in (before.value, remainder.quantity))
-        taken = p.scaled(remainder, inside / own)
-        p.conclude(p.shifted(p.added(before, taken), -spread_out(taken.quantity)))
-
-    return proof
-
-
-# Appendix C: noise, and what a round makes of the clients
-
-
-def eq44(p: Argument) -> None:
-    """(44): independent clients, and Assumption 3 where the gradients are taken."""
-    independent = p.by(INDEPENDENT_WEIGHTED, lambda c: c.noise.vector, SQUARED, EVERY)
-    variance = p.by(VARIANCE, SQUARED.noise).over(SQUARED.family)
-    p.conclude(p.have("(44)", noise_sq, "<=", p_sq * sigma**2, independent, variance))
-
-
-def eq45(p: Argument) -> None:
-    """(45): x_t^k has the mean w_t^k, given w_t^k."""
-    mean_zero = -2 * p.by(BINARISED, EVERY.rounding, w_bar - EVERY.w).over(EVERY.family)
-    p.conclude(p.have("(45)", spread_x, "=", spread_w + binarised_sq, -1 * mean_zero))
-
-
-def eq46(p: Argument) -> None:
-    """(46): no further from their mean than from wbar_{t_0}; (47); at most tau - 1 steps."""
-    falling(p)
-    p.letters_of("c1.t0")
-    moved, bounded = update(p, EVERY, BEFORE)
-    around = p.have("the mean is nearest", spread_w, "<=", moved_sq, p.by(SQUARE, w_bar - w_0))
-    rest = (tau - 1 - (t - t_0)) * p.by(SQUARE, EVERY.step(BEFORE)).over(BEFORE, EVERY.family)
-    steps = p.have("(47), at most tau - 1 steps", moved_sq, "<=", steps_mean, moved, rest)
-    bound = (tau - 1) * (t - t_0) * eta_start**2 * G**2
-    size = p.have("Assumption 4", steps_mean, "<=", bound, (tau - 1) * bounded)
-    p.conclude(p.chained(around, steps, size), part=0)
-    p.conclude(around, part=1)
-    p.conclude(steps, part=2)
-    p.conclude(size, part=3)
-
-
-def eq47(p: Argument) -> None:
-    """(47): the client's update is the sum of its steps, of which there are t - t_0."""
-    p.require("a number of steps", at_least(t - t_0, 0))
-    jensen = p.by(JENSEN_OVER, vector("u", BEFORE), BEFORE)
-    update_ = p.have("its steps", moved_k_sq, "=", steps_sum, after=p.follow("c1.t0"))
-    sum_ = p.have("Jensen", steps_sum, "<=", (t - t_0) * steps_sq, jensen)
-    p.conclude(p.put(update_, sum_), part=0)
-    p.conclude(update_, part=1)
-    p.conclude(sum_, part=2)
-
-
-def eq48(p: Argument) -> None:
-    """(48): Assumption 5 for the clients' updates, and (46)."""
-    error = p.by(BINARISATION_ERROR, EVERY.rounding, EVERY.w - w_0).over(EVERY.family)
-    binarised = p.have("Assumption 5", binarised_sq, "<=", q**2 * moved_sq, error)
-    moved = p.chained(p.claim("eq46.corrected", part=2), p.claim("eq46.corrected", part=3))
-    p.conclude(p.put(binarised, moved), part=0)
-    p.conclude(binarised, part=1)
-
-
-def binarised_parts(p: Argument, squares: Clients) -> Instance:
-    """Assumption 5 for what the clients send."""
-    return p.by(BINARISATION_ERROR, squares.sent, squares.v - w_0).over(squares.family)
-
-
-def eq50(p: Argument) -> None:
-    """(50): independent binarisations, Assumption 5, and (47) for the whole round."""
-    falling(p)
-    p.letters_of("c1.t0")
-    independent = p.by(INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SQUARED, EVERY)
-    parts = p.have("independent", jump_sq, "=", jump_parts, independent, after=p.follow("c1.update"))
-    error = p.have("Assumption 5", jump_parts, "<=", q**2 * v_moved, binarised_parts(p, SQUARED))
-    steps, bounded = update(p, SQUARED, UP_TO)
-    count = t + 1 - t_0
-    bound = p_sq * count**2 * eta_start**2 * G**2
-    moved = p.have("(47)", v_moved, "<=", bound, steps, count * bounded)
-    conclude_jump(p, p.put(p.chained(parts, error), moved))
-    p.conclude(parts, part=1)
-    p.conclude(error, part=2)
-
 
 # Appendix C: from one step to the end
 
@@ -460,7 +183,7 @@ def eq30(p: Argument) -> None:
 
     distance = induction(p, (Delta_next, Delta_t), bound, (t, 1), Delta_1, next_step)
     fact = p.claim("eq28", {gamma: shift}, under=[distance.relation])
-    p.conclude(p.put(fact, p.by_hand("v is the maximum", v, maximum.sign, maximum.value, maximum)))
+    p.conclude(p.put(fact, p.by_hand("v is that maximum", v, maximum.sign, maximum.value, maximum)))
 
 
 def at_the_end(p: Argument, fact: Fact, first: int) -> Fact:
@@ -469,7 +192,7 @@ def at_the_end(p: Argument, fact: Fact, first: int) -> Fact:
     p.equal("the last step ends a round", last, R * tau)
     p.require("the last step is one of them", at_least(last, first))
     server = p.have("w_T is the mean of the clients' parameters", gap_last, "=", gap_t)
-    return p.put(server, p.by_hand("at t = T", fact.quantity, fact.sign, fact.value.subs(t, last), fact))
+    return p.put(server, p.by_hand("at one of the steps", fact.quantity, fact.sign, fact.value.subs(t, last), fact))
 
 
 def of_round(p: Argument, source: str, lemmas: tuple[str, ...], first: int) -> tuple[Fact, sympy.Expr]:
@@ -510,14 +233,14 @@ def decreasing_from_start(source: str) -> Proof:
         recursion, constant = of_round(p, source, (), 0)
         letter = sympy.Symbol("max{8L/mu,tau}", positive=True)
         rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): letter})
-        in_B = (1 - rate * mu) * Delta_t + rate**2 * B
-        whole = p.by_hand("the letter B for the constant", Delta_next, recursion.sign, in_B, recursion)
+        by_letter = (1 - rate * mu) * Delta_t + rate**2 * B
+        whole = p.by_hand("B is a letter for the constant", Delta_next, recursion.sign, by_letter, recursion)
         p.require("a constant >= 0", at_least(constant, 0))
         top = 4 * B / mu**2 + letter * d0
         distance = induction(p, (Delta_next, Delta_t), top / (letter + t), (t, 0), d0, lambda hypothesis: whole)
         gap = p.put(smooth_at_minimum(p), distance)
-        by_constant = p.by_hand("B is that constant", gap.quantity, gap.sign, gap.value.subs(B, constant), gap)
-        p.conclude(at_the_end(p, by_constant, 0))
+        full = p.by_hand("B is a letter for the constant", gap.quantity, gap.sign, gap.value.subs(B, constant), gap)
+        p.conclude(at_the_end(p, full, 0))
 
     return proof
 
@@ -617,13 +340,13 @@ def lemma6(of_binarisation: str, of_sample: str) -> Proof:
 
 def eq74(p: Argument) -> None:
     """(74): F is smooth as a mean."""
-    shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, _letters["w_bar_next"], _letters["v_bar"]))
+    shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, LETTERS["w_bar_next"], LETTERS["v_bar"]))
 
 
 def eq75(p: Argument) -> None:
     """(75): (74) in expectation; the inner product has the mean 0, given the v."""
     p.letters_of("d1.update")
-    smooth = p.at("eq74", {_letters["w_bar_next"]: w_next, _letters["v_bar"]: v_bar})
+    smooth = p.at("eq74", {LETTERS["w_bar_next"]: w_next, LETTERS["v_bar"]: v_bar})
     mean_zero = p.by(BINARISED, SAMPLED.sent, grad_v).over(SAMPLED.family)
     because = (smooth, *(-1 / K * one for one in (mean_zero, *mean_of_sample(p, grad_v))))
     fact = synchronised(p, "(74), Lemma 5", F_bar_next, F_v + L / 2 * jump_sq, *because, by="d1.update", sign="<=")
@@ -632,7 +355,7 @@ def eq75(p: Argument) -> None:
 
 def eq76(p: Argument) -> None:
     """(76): F is smooth as a mean."""
-    w, g = _letters["w_bar"], _letters["g_t"]
+    w, g = LETTERS["w_bar"], LETTERS["g_t"]
     shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, w - eta * g, w))
 
 
@@ -669,7 +392,7 @@ def eq80(inner: str) -> Proof:
     """(80): (76) in expectation, with (79)."""
 
     def proof(p: Argument) -> None:
-        smooth = p.at("eq76", {_letters["w_bar"]: w_bar, _letters["g_t"]: g_t})
+        smooth = p.at("eq76", {LETTERS["w_bar"]: w_bar, LETTERS["g_t"]: g_t})
         bound = F_bar - eta * inner_grad + L * eta**2 / 2 * g_sq
         p.conclude(p.put(p.have("(76)", F_v, "<=", bound, smooth, after=p.follow("e1.update")), p.claim(inner)))
 

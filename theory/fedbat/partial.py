@@ -151,8 +151,8 @@ fedbat.say(
     where={kappa: L / mu, beta: 2 / mu, gamma: shift, eta_t: 2 / (mu * (gamma + t))},
     assumes=[smooth, recursion],
     rests_on=["eq57", "eq28", "eq29"],
-    note="The start is printed without an expectation; w_1 is random.  (28) is the middle of the line.  For any B of which "
-    "the recursion holds; beta is that of the process that it follows.",
+    note="The start is printed without an expectation; w_1 is random.  (28) is the middle of the line.  With the beta and "
+    "the gamma of (29), 'following the same process'; for any B of which the recursion holds.",
 )
 fedbat.say(
     "step",

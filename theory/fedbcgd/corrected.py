@@ -127,6 +127,11 @@ def _with(lines: tuple[tuple[int, str], ...], **changed: str) -> Listing:
 
 _T = "x_kj(j)^(r,T+1), x_kj(s)^(r,T+1)"
 fedbcgd.correct(
+    "lemma8",
+    when=[implied(d0 > 0, "needed: otherwise no step size is small enough")],
+    note="For a start that is not where the run wants to end.",
+)
+fedbcgd.correct(
     "alg1",
     _with(
         alg1_lines,

@@ -490,3 +490,11 @@ fedbcgd.erratum(
     "'When sigma = 0, the communication complexity of FedBCGD is also better than that of SCAFFOLD', after Theorem 2",
     "FedBCGD+, whose rate is compared: that of FedBCGD has a term in G that no step size removes.",
 )
+
+fedbcgd.erratum(
+    "lemma8",
+    "missing hypothesis",
+    "a constant step size eta <= eta_max for every d_0 >= 0",
+    "d_0 > 0: at d_0 = 0 the bound is 0 with noise or without, and no step size reaches it.",
+    "lemma8.corrected",
+)

@@ -280,7 +280,8 @@ class Argument(Ledger):
         name = supposed.id.removeprefix(f"{supposed.paper}.")
         if name in given:
             self._derived(given[name])
-            defined = replace(supposed, where={**source.where, **supposed.where})
+            own = {letter: e for letter, e in source.where.items() if letter not in at}
+            defined = replace(supposed, where={**own, **supposed.where})
             for part in facts(supposed):
                 sides = (self._inward(e, defined, at) for e in (part.quantity, part.value))
                 quantity, value = sides

@@ -1210,7 +1210,7 @@ CENTRED = Rule(
 )
 
 
-def _apart_from_sample(drawn: Drawn, clients: Family) -> sympy.Expr:
+def _clients_apart(drawn: Drawn, clients: Family) -> sympy.Expr:
     deviation = sympy.expand(drawn.vector - drawn.mean)
     return clients.sum(sympy.expand(deviation**2)) - sympy.expand(clients.sum(deviation) ** 2)
 
@@ -1218,7 +1218,7 @@ def _apart_from_sample(drawn: Drawn, clients: Family) -> sympy.Expr:
 CLIENTS_APART = Rule(
     "independent clients",
     "E||sum_m (v_m - e_m)||^2 = sum_m E||v_m - e_m||^2 for what each client computes alone, of mean e_m given the start",
-    _apart_from_sample,
+    _clients_apart,
     _prove_successive,
     (Property.UNBIASED, Property.INDEPENDENT_NOISE),
     equality=True,

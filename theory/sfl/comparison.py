@@ -22,13 +22,15 @@ from theory.sfl.paper import (
 )
 from theory.sfl.sequential import convex_cases, curved, long_enough, sampled
 from theory.sfl.setting import independent
-from theory.statement import Order, Words, soft_order
+from theory.statement import Order, Words, implied, soft_order
 
 # Table 1: constants and polylogarithmic factors omitted, strongly convex case
 
 faster = (
     "Printed exp(-mu R / L) where what it rests on has exp(-mu R / (12 L)): 12 is no absolute constant in an exponent."
 )
+
+steep = implied(mu > 0, "implied: strongly convex")
 
 sfl.say(
     "table",
@@ -219,6 +221,7 @@ sfl.say(
             Ge(K, sigma**2 / zeta_star**2 * mu / L * R),
         ),
     ),
+    when=[steep],
     rests_on=["cor1.strongly_convex"],
 )
 sfl.say(
@@ -233,6 +236,7 @@ sfl.say(
             L * sigma**2 / (mu**2 * K * R) + L**2 * zeta**2 / (mu**3 * R**2) + L**2 * zeta**2 / (mu**3 * M**2 * R**2),
         ),
     ),
+    when=[steep],
 )
 sfl.say(
     "claim",

@@ -15,7 +15,7 @@ from theory import catalogue
 from theory.proofs import orders
 from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
 from theory.proofs.arithmetic import at_least, at_most, decide, everywhere
-from theory.proofs.ledger import Ledger, bound_of
+from theory.proofs.ledger import Ledger, bound_of, conditions_of
 from theory.proofs.orders import covered, order_of
 from theory.sfl import counterexamples
 from theory.sfl.ledgers import as_sequence
@@ -221,7 +221,8 @@ def _formulas(statement: Statement) -> tuple[sympy.Basic, ...]:
 def rate(statement: Statement, full: bool = False) -> Verdict:
     """Corollary 1's dominant term as R grows, and its rate in M, K, R; without noise, that the rate is an upper bound."""
     letters = {
-        letter: sympy.Symbol(letter.name, positive=True) for letter in (M, K, R, sigma, zeta, zeta_star, D, A, beta)
+        letter: sympy.Symbol(letter.name, positive=True)
+        for letter in (M, K, R, L, mu, sigma, zeta, zeta_star, D, A, beta)
     }
     growth = letters[R]
     for name, printed in zip(("strongly_convex", "general_convex", "nonconvex"), _formulas(statement), strict=True):
@@ -302,7 +303,7 @@ def local_steps(statement: Statement, full: bool = False) -> Verdict:
     """The printed condition and the printed threshold for K are the same, and the dominant term has no K."""
     condition, threshold = _formulas(statement)
     for given, goal in ((condition, threshold), (threshold, condition)):
-        found = decide([given, zeta_star > 0], goal)
+        found = decide([*conditions_of(statement), given, zeta_star > 0], goal)
         if found.status is not Status.PROVED:
             witness = {symbol.name: str(value) for symbol, value in found.model.items()}
             return Verdict(found.status, f"{goal} does not follow from {given}", witness=witness)
@@ -314,7 +315,7 @@ def local_steps(statement: Statement, full: bool = False) -> Verdict:
 def no_advantage(statement: Statement, full: bool = False) -> Verdict:
     """The second formula is never below the first."""
     first, second = _formulas(statement)
-    found = decide([mu <= L], second >= first)
+    found = decide([*conditions_of(statement), mu <= L], second >= first)
     witness = {symbol.name: str(value) for symbol, value in found.model.items()}
     return Verdict(found.status, "SFL's order is never below PFL's, decided by z3", witness=witness)
 
