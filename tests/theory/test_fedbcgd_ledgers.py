@@ -137,20 +137,25 @@ def test_no_proof_mixes_the_two_algorithms() -> None:
 
 # --------------------------------------------------------------------------------- proofs read the whole statement
 
-_OF_LETTERS = "follows from the letters' domains and what the statement says of alpha, gamma, lambda besides"
+_EXISTS = "that there is such a sample is what G^r means"
+_ONE = "it holds for one client, too"
+_IMPLIED = "mu <= beta follows from the assumptions"
+_SOME = "there is some step size; what is claimed has none in it"
 # Changes that leave a proof standing, and why they may
 NOT_NEEDED = {
     "lemma2": {"assumption1": "||grad f||^2 is at most 2 beta times the gap for every smooth f with a minimum"},
     "lemma4.part2": {"K <= M": "Jensen", "grad_sq_x <= mean_grad_sq": "Jensen"},
-    "thm1.step47.corrected": {"alpha >= 1": _OF_LETTERS},
-    "thm1.step50.corrected": {"alpha >= 1": _OF_LETTERS},
-    "thm1.strongly_convex.corrected": {"alpha >= 1": _OF_LETTERS},
-    "thm1.general_convex.corrected": {"alpha >= 1": _OF_LETTERS},
-    "thm1.step46.corrected": {"lam < 1": _OF_LETTERS, ">= for <=": "an identity"},
-    "thm2.step76": {"lam < 1": _OF_LETTERS, ">= for <=": "an identity"},
-    "thm1.step55": {"lam < 1": _OF_LETTERS},
+    "thm1.step46.corrected": {">= for <=": "an identity"},
+    "thm2.step76": {">= for <=": "an identity"},
+    "thm1.step50.corrected": {"mu <= beta": _IMPLIED},
+    "thm1.step59.corrected": {"alpha defined": "larger: it claims less"},
     "thm1.step59.momentum": {"gamma": "of z^r = x^r + gamma v^r it holds for every gamma"},
-    "thm1.step64.momentum": {"lam < 1": _OF_LETTERS},
+    "lemma11.corrected": {"K*N <= M": _EXISTS},
+    "lemma14.corrected": {"K*N <= M": _EXISTS},
+    "lemma15.corrected": {"M >= 2": _ONE, "mu <= beta": _IMPLIED},
+    "thm2.general_convex.corrected": {"M >= 2": _ONE},
+    "lemma18.corrected": {"gamma**2 <= 1 with twice the room": "there is room"},
+    **{name: {"eta_tilde defined": _SOME} for name in ORDERS},
 }
 HARSH = ("left side", "direction", "order", "definition", "assumption", "condition")
 
@@ -159,7 +164,9 @@ def harsh(statement: Statement) -> Iterator[Change]:
     """Changes of everything but the right side; of the left side, the large ones."""
     for change in mutations(statement):
         gentle = change.part == "left side" and ("101/100" in change.what or "1/1000" in change.what)
-        if change.part in HARSH and not gentle and not claims_no_more(statement, change.statement):
+        of_claim = change.part not in ("definition", "assumption")  # of which z3 is told nothing
+        less = of_claim and claims_no_more(statement, change.statement)
+        if change.part in HARSH and not gentle and not less:
             yield change
 
 
@@ -198,10 +205,12 @@ def test_48_as_printed_holds_for_many_clients(name: str, least: str) -> None:
 @pytest.mark.slow  # that its evidence can fail is demanded by `test_paper_check`
 @pytest.mark.parametrize("name", REPAIRS)
 def test_every_term_of_a_corrected_bound_is_needed(name: str) -> None:
-    """Half of a term is too little, twice a progress too much."""
+    """Half of a term is too little, twice a progress too much; (48) as printed has twice the noise that it needs."""
     statement = find(name)
     if isinstance(statement.claim, Bound):
-        for term in statement.claim.terms:
+        as_printed = name in ("thm1.step48.four", "thm1.step48.exact")
+        needed = [t for t in statement.claim.terms if not (as_printed and t.name == "noise")]
+        for term in needed:
             factor = Rational(2) if term.value.could_extract_minus_sign() else Rational(1, 2)
             changed = statement.with_claim(statement.claim.scaled(factor, term.name))
             assert verdict(name, "repair", changed).status is not Status.PROVED, term.name

@@ -386,7 +386,7 @@ _convex_plus = [convex, *_plus[1:]]
 fedbcgd.correct(
     "lemma11",
     at_most(G_sq, drift=4 * T * beta**2 / M * drift_x, lag=8 * T**2 * C_prev, gap=8 * T**2 * beta * gap_x),
-    assumes=_convex_plus,
+    assumes=[convex, smooth_clients, smooth_samples, controlled],
     rests_on=["lemma3"],
     note="C_prev is (1/M) sum_i E||c_i - grad f_i(x*)||^2, the expectation outside the norm, of the control variates in "
     "use.",
@@ -399,7 +399,7 @@ fedbcgd.correct(
         lag=Rational(16, 3) * M * T**3 * eta**2 * C_prev,
     ),
     when=_short,
-    assumes=_convex_plus,
+    assumes=[convex, smooth_clients, smooth_samples, controlled],
     rests_on=["lemma3", "eq4.corrected", "eq6.corrected"],
     note="About x^r, from which the clients start.  It needs no convexity of the mini-batches' functions, which the printed "
     "proof uses.",
@@ -409,7 +409,7 @@ fedbcgd.correct(
     at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 2 * beta * gap_x),
     when=sampled,
     where={},
-    assumes=_convex_plus[:-1],
+    assumes=[convex, smooth_clients],
     rests_on=["eq6.corrected"],
     note="C_r is that of the control variates after the round that starts at x^r.",
 )
@@ -472,7 +472,7 @@ fedbcgd.correct(
         drift_x, lag=Rational(8, 9) * M * T**3 * eta**2 * lag, gradient=Rational(8, 9) * M * T**3 * eta**2 * grad_sq_x
     ),
     when=_short,
-    assumes=[smooth_clients, unbiased, smooth_samples, controlled],
+    assumes=[smooth_samples, controlled],
     rests_on=["lemma3", "eq4.corrected", "eq6.corrected"],
 )
 fedbcgd.correct(
@@ -493,7 +493,7 @@ fedbcgd.correct(
     _square2,
     suffix="nonconvex",
     when=[*sampled, _two],
-    assumes=[smooth_clients, unbiased, smooth_samples, controlled],
+    assumes=[smooth_samples, controlled],
     rests_on=["lemma4.part1.corrected", "eq6.corrected"],
     note="For functions that need not be convex, (113).",
 )
