@@ -22,8 +22,15 @@ from bounds.listings import Undefined, Unreadable
 from simulations.algorithms.fedbat import VARIANTS, FedBAT
 from simulations.binarisation import error
 from theory import catalogue
-from theory.proofs.mutation import mutations, seen_to_fail
+from theory.proofs.mutation import mutations as changes, seen_to_fail
 from theory.statement import Evidence, Listing, Relations, Statement, Status, Verdict, Words
+
+
+def mutations(statement):
+    """Changes of what a statement says, of its conditions and dimensions: (what, the statement changed)."""
+    parts = ("assumption", "definition")
+    return [(change.what, change.statement) for change in changes(statement) if change.part not in parts]
+
 
 EVIDENCE = {(e.statement, e.kind): e for e in evidence()}
 KEYS = [pytest.param(key, id=" ".join(key)) for key in EVIDENCE]

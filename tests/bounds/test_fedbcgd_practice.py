@@ -31,8 +31,15 @@ from simulations.algorithms.fedbcgd import VARIANTS
 from theory import catalogue
 from theory.fedbcgd.paper import K, M, N, c, c_i, c_next, eta, f_i, f_iz, x_r, y_next, y_t
 from theory.notation import Grad
-from theory.proofs.mutation import mutations, seen_to_fail
+from theory.proofs.mutation import mutations as changes, seen_to_fail
 from theory.statement import Evidence, Listing, Record, Relations, Statement, Status, Verdict, Words
+
+
+def mutations(statement):
+    """Changes of what a statement says, of its conditions and dimensions: (what, the statement changed)."""
+    parts = ("assumption", "definition")
+    return [(change.what, change.statement) for change in changes(statement) if change.part not in parts]
+
 
 EVIDENCE = {(e.statement.removeprefix("fedbcgd."), e.kind): e for e in evidence()}
 KEYS = [pytest.param(key, id=" ".join(key)) for key in EVIDENCE]

@@ -14,8 +14,15 @@ from bounds.sfl import practice as sfl_practice
 from bounds.sfl.practice import Replay, Undefined, Unreadable, curves, tree
 from simulations.problems.quadratic import from_functions, generate
 from theory import catalogue
-from theory.proofs.mutation import mutations, seen_to_fail
+from theory.proofs.mutation import mutations as changes, seen_to_fail
 from theory.statement import Listing, Record, Statement, Status, Verdict
+
+
+def mutations(statement):
+    """Changes of what a statement says, of its conditions and dimensions: (what, the statement changed)."""
+    parts = ("assumption", "definition")
+    return [(change.what, change.statement) for change in changes(statement) if change.part not in parts]
+
 
 EVIDENCE = {e.statement: e for e in sfl_practice.evidence()}
 REFUTED = {"sfl.asm.unbiased", "sfl.step.eq54_range"}
