@@ -76,7 +76,9 @@ def with_tied(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]
     found = dict(values)
     for name, expression in tied(statement).items():
         free = sorted(expression.free_symbols, key=str)
-        found[name] = sympy.lambdify(free, expression, "numpy")(*(found[s.name] for s in free))
+        with np.errstate(all="ignore"):  # such as 1/(1 - lambda) at lambda = 1, which no condition admits
+            value = sympy.lambdify(free, expression, "numpy")(*(found[s.name] for s in free))
+            found[name] = value + 0 * next(iter(values.values()))  # as many as there are of the others
     return found
 
 

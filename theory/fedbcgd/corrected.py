@@ -345,7 +345,7 @@ fedbcgd.correct(
 fedbcgd.correct(
     "thm1.step48",
     suffix="exact",
-    when=[*sampled, M >= 3, Eq(sigma**2, 0)],
+    when=[*sampled, M >= 3, Eq(sigma, 0)],
     assumes=[smooth_clients, unbiased, alike],
     rests_on=["lemma4.part1.corrected"],
     note="As printed, from three clients on, without noise.",
