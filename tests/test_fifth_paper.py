@@ -54,8 +54,8 @@ def test_its_statements_are_verified_by_evidence_that_can_fail(house) -> None:
     assert done.returncode == 0, done.stderr
     verdicts = [line.split()[:2] for line in done.stdout.splitlines() if line.startswith("sgd.")]
     assert verdicts == [
-        ["sgd.convex:", "open"],
-        ["sgd.noise:", "open"],
+        ["sgd.convex:", "definition"],
+        ["sgd.noise:", "definition"],
         ["sgd.one_step:", "proved"],
         ["sgd.thm:", "proved"],
     ]

@@ -11,7 +11,7 @@ import pytest
 from bounds.fedbcgd import whole_runs
 from bounds.fedbcgd.whole_runs import AT_REST, CONTROLLED, INDEPENDENT, STARTS, USED, check, letters, starts
 from theory import catalogue
-from theory.fedbcgd import consequences
+from theory.fedbcgd import consequences, ledgers
 from theory.proofs import units
 from theory.statement import Bound, Statement, Status
 
@@ -99,7 +99,7 @@ def test_beta_is_printed_for_lambda() -> None:
         letters_of = {s.name for s in printed.claim.value.free_symbols}
         assert "lam" not in letters_of and "beta" in letters_of
         assert units.check(printed).status is Status.REFUTED and units.check(meant).status is Status.PROVED
-        (ledger,) = (e for e in consequences.evidence() if e.statement == meant.id and e.kind == "ledger")
+        (ledger,) = (e for e in ledgers.evidence() if e.statement == meant.id and e.kind == "repair")
         assert ledger.check(meant, False).status is Status.PROVED
         assert ledger.check(meant.with_claim(meant.claim.scaled(Fraction(1, 2))), False).status is Status.BROKEN
 

