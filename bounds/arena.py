@@ -326,7 +326,8 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     statement = catalogue.find(arena.statement)
     claim = statement.claim
     assert isinstance(claim, Bound)
-    quantity, exact, name = claim.quantity.name, arena.kind == "moments", step_letter(arena.statement)
+    exact, name = arena.kind == "moments", step_letter(arena.statement)
+    quantity, _ = bounded(claim)
     recorded = RECORDED[quantity]
     steps, low = steps_of(arena)
     values = constants_of(arena) if "w_r" in definitions(arena.statement) else {}
@@ -368,6 +369,17 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     return interval
 
 
+def bounded(claim: Bound) -> tuple[str, float]:
+    """The measured quantity that a claim bounds, and the number by which the claim multiplies it.
+
+    Raises ValueError for a left side that is no number times one of `RECORDED`.
+    """
+    factor, quantity = claim.quantity.as_coeff_Mul()
+    if getattr(quantity, "name", None) not in RECORDED:
+        raise ValueError(f"left side {claim.quantity}: expected a number times one of {', '.join(RECORDED)}")
+    return quantity.name, float(factor)
+
+
 def mean_before(series: np.ndarray) -> np.ndarray:
     """The means of rounds 0 ... R-1 at R = 0, 1, 2 ... along the last axis; at R = 0 the first."""
     sums = np.cumsum(series, axis=-1)[..., :-1] / np.arange(1, series.shape[-1])
@@ -387,8 +399,16 @@ def measure_all(arenas: Sequence[Arena], full: bool = False, done: Callable[[int
 
 
 def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Dataset:
-    """The measurement with the statement's bound beside it: value `bound`, `terms` by name, and `admissible`."""
+    """The measurement with the statement's bound beside it: value `bound`, `terms` by name, and `admissible`.
+
+    A number on the left side divides the bound.  Raises ValueError for a bound on another quantity than the arena's.
+    """
     measured = measure(arena, full)
+    claim, own = statement.claim, catalogue.find(arena.statement).claim
+    assert isinstance(claim, Bound) and isinstance(own, Bound)
+    (quantity, factor), (recorded, _) = bounded(claim), bounded(own)
+    if quantity != recorded:
+        raise ValueError(f"{statement.id}: a bound on {quantity}; expected one on {recorded}, which the arena measures")
     name = step_letter(arena.statement)
     R, steps = measured.R.values.astype(float), measured[name].values
     bound = bound_at(statement, steps[:, None], R[None], **constants_of(arena))
@@ -396,7 +416,7 @@ def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Datas
     values, inside = (np.broadcast_to(v, shape) for v in (bound.value, bound.admissible))
     each = np.stack([np.broadcast_to(v, shape) for v in bound.terms.values()])
     terms = xr.DataArray(each, dims=("term", *dims), coords={"term": list(bound.terms)})
-    return measured.assign(bound=(dims, values), admissible=(dims, inside), terms=terms)
+    return measured.assign(bound=(dims, values / factor), admissible=(dims, inside), terms=terms)
 
 
 def compiled_once(statement: Statement) -> Compiled:
@@ -467,8 +487,11 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
 
     refuted where what was measured exceeds the bound: an exact expectation by more than rounding, or the lower end of a
     confidence interval; open where an interval straddles it; holds (on these arenas) otherwise.  The slack is the
-    smallest ratio of bound to lower end.
+    smallest ratio of bound to lower end.  A claim that the bound is a lower one, or the value itself, is refuted where
+    what was measured lies below.
     """
+    claim = statement.claim
+    assert isinstance(claim, Bound)
     slack = np.inf
     found: list[tuple[float, float, str]] = []  # tightest and loosest bound/measured of each arena
     straddles = []
@@ -480,7 +503,19 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
         bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
         allowed = bound * (1 + ROUNDING)
         worst = int(np.argmax(low / np.maximum(bound, np.finfo(float).tiny)))
-        if low[worst] > allowed[worst]:
+        if claim.sign != "<=" and (high < bound * (1 - ROUNDING)).any():
+            worst = int(np.argmin(high / np.maximum(bound, np.finfo(float).tiny)))
+            at = [int(i[worst]) for i in np.nonzero(inside)]
+            return exceeded(
+                arena,
+                step=float(data[step_letter(arena.statement)][at[0]]),
+                R=int(data.R[at[1]]),
+                measured=float(mean[worst]),
+                at_least=float(low[worst]),
+                bound=float(bound[worst]),
+                seeds=int(data.attrs["seeds"]),
+            )
+        if claim.sign != ">=" and low[worst] > allowed[worst]:
             at = [i[worst] for i in np.nonzero(inside)]
             diverged = None
             if np.isinf(low[worst]):
@@ -497,7 +532,8 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
                 seeds=int(data.attrs["seeds"]),
                 diverged=diverged,
             )
-        if (high > allowed).any():
+        above, below = (high > allowed).any(), (low < bound * (1 - ROUNDING)).any()
+        if (above and claim.sign != ">=") or (below and claim.sign != "<="):
             straddles.append(arena.name)
         positive = low > 0
         slack = min(slack, float((bound[positive] / low[positive]).min(initial=np.inf)))

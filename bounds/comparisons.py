@@ -6,7 +6,7 @@ the quantity plus what the terms with a minus sign take away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import sympy
 from sympy.printing.lambdarepr import LambdaPrinter
+
+from theory.statement import Bound, Claim, Relations
 
 Number = Any  # a Fraction, or a float in a search
 
@@ -28,24 +30,24 @@ class _ExactPrinter(LambdaPrinter):
 
 
 # Letters that are known by their squares, which are rational; G_sq is another quantity of the paper that has a G
-_SQUARED = {"sigma": "sigma_sq", "zeta": "zeta_sq", "zeta_star": "zeta_star_sq", "G": "G_squared"}
+SQUARED = {"sigma": "sigma_sq", "zeta": "zeta_sq", "zeta_star": "zeta_star_sq", "G": "G_squared"}
 
 Function = Callable[[Mapping[str, Number]], Number]
 
 
 def exact(expression: sympy.Expr) -> Function:
-    """An expression as a function of its letters' values by name; those of `_SQUARED` enter by the names of their squares.
+    """An expression as a function of its letters' values by name; those of `SQUARED` enter by the names of their squares.
 
     Raises ValueError for an expression with other roots than those that disappear.
     """
     squares = {
-        s: sympy.sqrt(sympy.Symbol(_SQUARED[s.name], nonnegative=True))
+        s: sympy.sqrt(sympy.Symbol(SQUARED[s.name], nonnegative=True))
         for s in expression.free_symbols
-        if s.name in _SQUARED
+        if s.name in SQUARED
     }
     e = expression.xreplace(squares)
     if any(not power.exp.is_integer for power in e.atoms(sympy.Pow)):
-        raise ValueError(f"{expression}: expected no root, and even powers of {', '.join(_SQUARED)}")
+        raise ValueError(f"{expression}: expected no root, and even powers of {', '.join(SQUARED)}")
     letters = sorted(e.free_symbols, key=str)
     function = sympy.lambdify(letters, e, modules=[{"Fraction": Fraction}], printer=_ExactPrinter)
     names = [s.name for s in letters]
@@ -60,6 +62,43 @@ class Inequality(NamedTuple):
     minus: Function  # the sum of the terms with a minus sign
     plus: Function  # the sum of the terms with a plus sign
     equality: bool
+
+
+def sides(
+    claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]
+) -> Iterator[tuple[str, sympy.Expr, list[sympy.Expr], bool]]:
+    """What a claim says in relations quantity <= terms, or =: each with its text and the definitions put in.
+
+    Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =.
+    """
+    if isinstance(claim, Bound):
+        terms = [t.value for t in claim.terms]
+        parts = [(f"{claim.quantity} {claim.sign} ...", claim.quantity, terms, claim.sign)]
+    elif isinstance(claim, Relations) and all(isinstance(r, sympy.Le | sympy.Ge | sympy.Eq) for r in claim.relations):
+        parts = [(str(r), r.args[0], [r.args[1]], r.rel_op) for r in claim.relations]
+    else:
+        raise ValueError(f"{claim}: expected a claim of the form quantity <= terms, >= or =")
+    for says, left, right, sign in parts:
+        quantity, terms = (sympy.Add(*right), [left]) if sign == ">=" else (left, right)
+        yield says, defined(quantity, where), [defined(t, where) for t in terms], sign in ("=", "==")
+
+
+def defined(e: sympy.Expr, where: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
+    """An expression with all definitions put in, those that they use too."""
+    for _ in where:
+        e = e.xreplace(dict(where))
+    return e
+
+
+def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list[Inequality]:
+    """The inequalities of a claim, with the definitions put in.  Raises ValueError as `sides` and `exact` do."""
+    found = []
+    for says, quantity, terms, equality in sides(claim, where):
+        parts = [part for term in terms for part in sympy.Add.make_args(term)]
+        plus, minus = ([t for t in parts if bool(t.as_coeff_Mul()[0] < 0) is sign] for sign in (False, True))
+        both = exact(sympy.Add(*minus)), exact(sympy.Add(*plus))
+        found.append(Inequality(says, exact(quantity), *both, equality))
+    return found
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from bounds.arena import (
     Arena,
     Given,
     bound_at,
+    bounded,
     compiled_once,
     exceeded,
     fixes_step,
@@ -98,7 +99,7 @@ def _same(problem: Quadratic) -> Quadratic:
 
 @dataclass(frozen=True)
 class Found:
-    """Where the ratio of bound to measured is smallest, on how many quadratics.
+    """Where the ratio of bound to measured (for a lower bound, of measured to bound) is smallest, on how many quadratics.
 
     diverged  the round by which the expectation is no finite number any more: R is then the one before
     """
@@ -153,7 +154,7 @@ def judge(found: Found | None, statement: Statement, family: Family) -> Verdict:
     if found is None:
         return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
     candidate, name = found.candidate, step_letter(statement.id)
-    if found.measured > found.bound * (1 + ROUNDING) or found.diverged is not None:
+    if found.ratio * (1 + ROUNDING) < 1 or found.diverged is not None:
         return exceeded(
             family.arena(statement.id, candidate), step=found.step, R=found.R, measured=found.measured,
             at_least=found.measured, bound=found.bound, seeds=0, diverged=found.diverged,
@@ -217,7 +218,8 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate) ->
         if largest is None:
             return None
         steps = largest * _FRACTIONS
-    recorded = RECORDED[claim.quantity.name]
+    quantity, factor = bounded(claim)
+    recorded = RECORDED[quantity]
     eta = learning_rate(id_, steps, **letters.letters(problem))
     exactly: Callable[..., xr.Dataset] = expectation
     measured = exactly(
@@ -228,19 +230,22 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate) ->
         record=(recorded,),
         average=weight_ratio(id_, steps, **values),
     )[recorded].values
-    if claim.quantity.name == "min_grad_sq":
+    if quantity == "min_grad_sq":
         measured = np.minimum.accumulate(measured, axis=1)
-    elif claim.quantity.name == "avg_grad_sq":
+    elif quantity == "avg_grad_sq":
         measured = mean_before(measured)
-    measured = measured[:, 1:]
+    measured = factor * measured[:, 1:]
     bound = bound_at(compiled, steps[:, None], np.arange(1.0, family.rounds + 1)[None], **values)
     value, admissible = (np.broadcast_to(v, measured.shape) for v in (bound.value, bound.admissible))
     inside = admissible & (measured > 0)
-    ratio = np.where(inside, value / np.where(inside, measured, 1.0), np.inf)
+    room = np.where(inside, value / np.where(inside, measured, 1.0), np.inf)
+    below = 1 / np.maximum(room, np.finfo(float).tiny)  # by how much a lower bound could be larger
+    below[~inside] = np.inf
+    ratio = {"<=": room, ">=": below, "=": np.minimum(room, below)}[claim.sign]
     e, i = (int(at) for at in np.unravel_index(int(ratio.argmin()), ratio.shape))
     if not np.isfinite(ratio[e, i]):
         return None
-    gone = np.isnan(measured) & admissible
+    gone = np.isnan(measured) & admissible & (claim.sign != ">=")
     diverged = None
     if gone.any():  # no bound is larger than that
         e = int(gone.any(1).argmax())

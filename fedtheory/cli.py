@@ -117,7 +117,7 @@ def show(
 
     statement = catalogue.find(id_)
     if as_json:
-        print_json(render.as_json(statement))
+        print_json({**render.as_json(statement), "proofs": render.proofs_as_json(statement)})
     else:
         print(render.as_latex(statement) if as_latex else render.as_text(statement))
 

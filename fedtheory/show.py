@@ -158,9 +158,12 @@ def as_json(statement: Statement) -> dict[str, object]:
         "corrects": statement.corrects,
         "corrected_by": catalogue.corrected_by(statement.id),
         "errata": [asdict(erratum) for erratum in catalogue.errata(statement.id)],
-        "proofs": [
-            {"kind": kind, "verdict": verdict.status, "premises": premises(verdict)}
-            for kind, verdict in _proofs(statement)
-        ],
         "note": statement.note,
     }
+
+
+def proofs_as_json(statement: Statement) -> list[dict[str, object]]:
+    """The statement's proofs, gone through now, with what each rests on, as JSON-able data."""
+    return [
+        {"kind": kind, "verdict": verdict.status, "premises": premises(verdict)} for kind, verdict in _proofs(statement)
+    ]

@@ -185,13 +185,15 @@ def _settle(
         return settled[id_]
     own = []
     for item, verdict in verdicts[id_]:
+        worth = [verdict]
         for used in dict.fromkeys((*item.uses, *verdict.uses)) if verdict.status is Status.PROVED else ():
             if used in (*above, id_):
                 path = (*above, id_)
                 circle = " -> ".join((*path[path.index(used) :], used))
-                verdict = Verdict(Status.BROKEN, f"goes in a circle: {circle}", premises=verdict.premises)
+                worth.append(Verdict(Status.BROKEN, f"goes in a circle: {circle}", premises=verdict.premises))
             else:
-                verdict = _given(verdict, _settle(used, verdicts, settled, (*above, id_)))
+                worth.append(_given(verdict, _settle(used, verdicts, settled, (*above, id_))))
+        verdict = min(worth, key=lambda v: (v.status is not Status.BROKEN, v.status is Status.PROVED))
         own.append((item, verdict))
     settled[id_] = Checked(catalogue.find(id_), tuple(own))
     return settled[id_]

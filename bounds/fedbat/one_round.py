@@ -25,10 +25,10 @@ from typing import Any, Literal
 
 import sympy
 
-from bounds.comparisons import Comparison, Inequality, exact
+from bounds.comparisons import Comparison, Inequality, defined, exact, inequalities, sides
 from simulations.binarised_rounds import Run, follow
 from theory import catalogue
-from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
+from theory.statement import Claim, Evidence, Statement, Status, Verdict
 
 Appendix = Literal["C", "D", "E"]
 _D = ("lemma5", "lemma6", "eq56", "eq57", "eq61", "eq62", "eq63", "eq64")
@@ -67,18 +67,12 @@ def _compiled(claims: tuple[Claim, ...], when: tuple[Any, ...], where: Any, assu
     definitions = dict(where)
     found = []
     for claim in claims:
-        for says, quantity, terms, equality in _relations(claim):
-            quantity, *terms = (_defined(e, definitions) for e in (quantity, *terms))
-            plus, minus = (
-                [e for term in terms for e in sympy.Add.make_args(term) if bool(e.as_coeff_Mul()[0] < 0) is sign]
-                for sign in (False, True)
-            )
+        for inequality, (_, quantity, terms, _) in zip(
+            inequalities(claim, definitions), sides(claim, definitions), strict=True
+        ):
             letters = frozenset(s.name for e in (quantity, *terms) for s in e.free_symbols)
-            sides = exact(quantity), exact(sympy.Add(*minus)), exact(sympy.Add(*plus))
-            found.append((letters, Inequality(says, *sides, equality), claim is claims[0]))
-    conditions = tuple(
-        (exact(c.lts), exact(c.gts)) for c in (_defined(w, definitions) for w in when) if c != sympy.true
-    )
+            found.append((letters, inequality, claim is claims[0]))
+    conditions = tuple((exact(c.lts), exact(c.gts)) for c in (defined(w, definitions) for w in when) if c != sympy.true)
     appendix: Appendix = "D" if name in _D else "E" if name in _E else "C"
     return Compiled(
         appendix,
@@ -105,24 +99,6 @@ def compiled(statement: Statement) -> Compiled:
     where = tuple(statement.where.items())
     when = tuple(c.relation for c in statement.when)
     return _compiled((statement.claim, *statement.also), when, where, statement.assumes, name)
-
-
-def _defined(e: Any, definitions: Mapping[sympy.Symbol, sympy.Expr]) -> Any:
-    for _ in definitions:
-        e = e.subs(definitions, simultaneous=True)
-    return e
-
-
-def _relations(claim: Claim) -> Iterator[tuple[str, sympy.Expr, list[sympy.Expr], bool]]:
-    """quantity <= terms, or =, and how it reads."""
-    if isinstance(claim, Bound):
-        yield f"{claim.quantity} {claim.sign} ...", claim.quantity, [t.value for t in claim.terms], claim.sign == "="
-    elif isinstance(claim, Relations):
-        for r in claim.relations:
-            left, right = (r.rhs, r.lhs) if isinstance(r, sympy.Ge) else (r.lhs, r.rhs)
-            yield str(r), left, [right], isinstance(r, sympy.Eq)
-    else:
-        raise ValueError(f"a claim of kind {type(claim).__name__}: expected Bound or Relations")
 
 
 # ------------------------------------------------------------------------------------------------------ an instance

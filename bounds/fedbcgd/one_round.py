@@ -31,7 +31,7 @@ from typing import Any, Literal, NamedTuple
 import sympy
 from sympy.core.relational import Relational
 
-from bounds.comparisons import Comparison, Function, Inequality, exact
+from bounds.comparisons import SQUARED, Comparison, Function, Inequality, exact, inequalities
 from simulations.block_rounds import BlockRound, Matrix, Vector, advanced, block_round, constants
 from theory import catalogue
 from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
@@ -148,9 +148,9 @@ def compiled(statement: Statement) -> tuple[Compiled, ...]:
         found.append(
             Compiled(
                 plus,
-                tuple(_inequalities(statement.claim, where)),
+                tuple(inequalities(statement.claim, where)),
                 tuple(
-                    i for c in statement.also if _letters(c, where) <= known_letters() for i in _inequalities(c, where)
+                    i for c in statement.also if _letters(c, where) <= known_letters() for i in inequalities(c, where)
                 ),
                 tuple(c for c, own in zip(conditions, of_settings, strict=True) if own),
                 tuple(c for c, own in zip(conditions, of_settings, strict=True) if not own),
@@ -185,23 +185,6 @@ def _letters(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]
     return {s.name for e in _expressions(claim) for s in e.xreplace(dict(where)).free_symbols}
 
 
-def _inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> Iterator[Inequality]:
-    """The claim's inequalities, turned to quantity <= terms."""
-    if isinstance(claim, Bound) and claim.sign != ">=":
-        says = f"{claim.quantity} {claim.sign} ..."
-        parts = [(says, claim.quantity, [t.value for t in claim.terms], claim.sign == "=")]
-    elif isinstance(claim, Relations) and all(isinstance(r, sympy.Le | sympy.Ge | sympy.Eq) for r in claim.relations):
-        turned = [(r, r.reversed if isinstance(r, sympy.Ge) else r) for r in claim.relations]
-        parts = [(str(r), t.args[0], [t.args[1]], isinstance(r, sympy.Eq)) for r, t in turned]
-    else:
-        raise ValueError(f"{claim}: expected a claim of the form quantity <= terms, or =")
-    for says, quantity, terms, equality in parts:
-        read = [t.xreplace(dict(where)) for t in terms]
-        plus, minus = ([t for t in read if bool(t.as_coeff_Mul()[0] < 0) is sign] for sign in (False, True))
-        sides = exact(quantity.xreplace(dict(where))), exact(sympy.Add(*minus)), exact(sympy.Add(*plus))
-        yield Inequality(says, *sides, equality)
-
-
 def _condition(relation: Relational) -> Condition:
     """left <= right; both sides to the power that makes roots disappear, if none can be negative."""
     turned = relation if relation.rel_op in ("<=", "<", "==") else relation.reversed
@@ -209,6 +192,7 @@ def _condition(relation: Relational) -> Condition:
     if sign not in ("<=", "<", "=="):
         raise ValueError(f"condition {relation}: expected one of <=, >=, <, >, =")
     exponents = [power.exp for power in relation.atoms(sympy.Pow)]
+    exponents += [sympy.Rational(1, 2) for s in relation.free_symbols if s.name in SQUARED]
     if not all(e.is_integer for e in exponents):
         if not (left.is_nonnegative and right.is_nonnegative):
             raise ValueError(f"condition {relation}: expected no roots, or sides that are not negative")

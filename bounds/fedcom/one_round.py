@@ -28,7 +28,7 @@ from typing import Any, Literal, NamedTuple
 import sympy
 from sympy.core.relational import Relational
 
-from bounds.comparisons import Comparison, Function, Inequality, exact
+from bounds.comparisons import Comparison, Function, Inequality, exact, inequalities
 from simulations.compressed_rounds import Run, compressed_rounds
 from theory import catalogue
 from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
@@ -101,16 +101,18 @@ def compiled(statement: Statement) -> Compiled:
     if name not in PRINTED:
         raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
     where = dict(statement.where)
-    inequalities = _inequalities(statement.claim, where)
-    if inequalities is None:
-        raise ValueError(f"{statement.id}: expected a claim of the form quantity <= terms, or =")
     relations = [c.relation.xreplace(where) for c in statement.when]
     expressions = [*_expressions(statement.claim), *relations]
     letters = {s.name for e in expressions for s in e.xreplace(where).free_symbols}
     missing = letters - known_letters()
     if missing:
         raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
-    further = [_inequalities(claim, where) for claim in statement.also if _letters(claim, where) <= known_letters()]
+    further = [
+        i
+        for claim in statement.also
+        if _expressions(claim) and _letters(claim, where) <= known_letters()
+        for i in inequalities(claim, where)
+    ]
     convexity = {
         kind
         for kind, needed in (
@@ -125,8 +127,8 @@ def compiled(statement: Statement) -> Compiled:
     return Compiled(
         section,
         section == "E" and bool(statement.corrects),
-        tuple(inequalities),
-        tuple(i for claims in further if claims for i in claims),
+        tuple(inequalities(statement.claim, where)),
+        tuple(further),
         tuple(map(_condition, relations)),
         frozenset(letters),
         (lambda r: r == 0) if name in _FIRST else (lambda r: r >= 1) if name in _LATER else (lambda r: True),
@@ -155,25 +157,6 @@ def _expressions(claim: Claim) -> list[sympy.Basic]:
 
 def _letters(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]:
     return {s.name for e in _expressions(claim) for s in e.xreplace(dict(where)).free_symbols}
-
-
-def _inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list[Inequality] | None:
-    """The claim's inequalities, turned to quantity <= terms; None for what is none."""
-    if isinstance(claim, Bound) and claim.sign != ">=":
-        says = f"{claim.quantity} {claim.sign} ..."
-        parts = [(says, claim.quantity, [t.value for t in claim.terms], claim.sign == "=")]
-    elif isinstance(claim, Relations) and all(isinstance(r, sympy.Le | sympy.Ge | sympy.Eq) for r in claim.relations):
-        turned = [(r, r.reversed if isinstance(r, sympy.Ge) else r) for r in claim.relations]
-        parts = [(str(r), t.args[0], [t.args[1]], isinstance(r, sympy.Eq)) for r, t in turned]
-    else:
-        return None
-    found = []
-    for says, quantity, terms, equality in parts:
-        read = [t.xreplace(dict(where)) for t in terms]
-        plus, minus = ([t for t in read if bool(t.as_coeff_Mul()[0] < 0) is sign] for sign in (False, True))
-        sides = exact(quantity.xreplace(dict(where))), exact(sympy.Add(*minus)), exact(sympy.Add(*plus))
-        found.append(Inequality(says, *sides, equality))
-    return found
 
 
 def _condition(relation: Relational) -> Condition:

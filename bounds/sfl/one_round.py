@@ -25,10 +25,10 @@ import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
-from bounds.comparisons import Comparison, Function, Inequality, Number, exact
+from bounds.comparisons import Comparison, Function, Inequality, Number, exact, inequalities, sides
 from simulations.one_round import one_round
 from theory.proofs.search import Range, maximise, shrink
-from theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict
+from theory.statement import Evidence, Statement, Status, Verdict
 
 Numbers = NDArray[Any]
 
@@ -244,34 +244,21 @@ class Compiled:
 def compiled(statement: Statement) -> Compiled:
     """A statement with eta_tilde replaced by its definition.
 
-    Raises ValueError for a claim that is neither Bound nor Relations of the signs <= and =, for a condition that is not
+    Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition that is not
     linear in eta, and for roots that do not disappear on squaring.
     """
     where = dict(statement.where)
 
-    def read(e: sympy.Expr) -> sympy.Expr:
-        return e.xreplace(where)
-
-    claim = statement.claim
-    if isinstance(claim, Bound) and claim.sign != ">=":
-        terms = [read(t.value) for t in claim.terms]
-        parts = [(f"{claim.quantity} {claim.sign} ...", read(claim.quantity), terms, claim.sign == "=")]
-    elif isinstance(claim, Relations) and all(isinstance(r, sympy.Le | sympy.Eq) for r in claim.relations):
-        parts = [(str(r), read(r.args[0]), [read(r.args[1])], isinstance(r, sympy.Eq)) for r in claim.relations]
-    else:
-        raise ValueError(f"{statement.id}: expected a claim of the form quantity <= terms, or =")
-    inequalities = []
-    for says, quantity, terms, equality in parts:
-        plus, minus = ([t for t in terms if bool(t.as_coeff_Mul()[0] < 0) is sign] for sign in (False, True))
-        sides = exact(quantity), exact(sympy.Add(*minus)), exact(sympy.Add(*plus))
-        inequalities.append(Inequality(says, *sides, equality))
+    parts = list(sides(statement.claim, where))
     letters = {s.name for _, quantity, terms, _ in parts for e in (quantity, *terms) for s in e.free_symbols}
     relations = [r if r.rel_op == "<=" else r.reversed for r in (c.relation.xreplace(where) for c in statement.when)]
     steps = [r for r in relations if "eta" in {s.name for s in r.free_symbols}]
     always, on_step = ([_condition(r) for r in relations if (r in steps) is about] for about in (False, True))
     letters |= {s.name for r in relations for s in r.free_symbols}
     caps = tuple(map(_cap, steps))
-    return Compiled(tuple(inequalities), tuple(always), tuple(on_step), caps, frozenset(letters))
+    return Compiled(
+        tuple(inequalities(statement.claim, where)), tuple(always), tuple(on_step), caps, frozenset(letters)
+    )
 
 
 def _squared(e: sympy.Expr) -> Function:

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from bounds.arena import confront, measure
 from bounds.browser import curves, sliders, tied, with_tied
-from bounds.evaluate import Value, evaluate, has_terms
+from bounds.evaluate import Value, evaluate, has_terms, in_domain
 from bounds.sfl import ARENAS
 from fedtheory.site import build
 from fedtheory.verify import Checked, verify
@@ -68,17 +68,19 @@ def explore(page: Page, site: Path, id_: str, **more: Any) -> None:
 
 def random_points(statement: Statement, number: int, seed: int) -> list[dict[str, float]]:
     """Values of the letters that have sliders: anywhere on them, so mostly outside the conditions."""
-    rng = np.random.default_rng(seed)
-    points = []
-    while len(points) < number:
+    rng, moved, symbols = np.random.default_rng(seed), sliders(statement), catalogue.symbols(statement)
+    points: list[dict[str, float]] = []
+    for _ in range(1000):
         values = {}
-        for s in sliders(statement):
+        for s in moved:
             x = float(s.low * (s.high / s.low) ** rng.uniform())
             values[s.symbol.name] = max(1.0, float(round(x))) if s.symbol.sympy.is_integer else x
-        letters = {name: float(x) for name, x in with_tied(statement, values).items() if name in tied(statement)}
-        if all(x > 0 for x in letters.values()):  # within their domains
+        whole = with_tied(statement, values)
+        if all(in_domain(symbols[name], np.array(whole[name])) for name in tied(statement)):
             points.append(values)
-    return points
+        if len(points) == number:
+            return points
+    raise ValueError(f"{statement.id}: 1000 random points, {len(points)} within the domains of the tied letters")
 
 
 def assert_close(found: Any, expected: Any, told: str) -> None:

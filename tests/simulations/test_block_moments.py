@@ -254,7 +254,8 @@ def test_the_mean_of_all_runs(algorithm: Any) -> None:
     data = run(p, algorithm, seeds=range(len(orders)), orders=orders, **settings)
     exact_ = expectation(p, algorithm, **settings)
     for name in PLAIN:
-        np.testing.assert_allclose(exact_[name], data[name].mean("seed"), rtol=1e-12, err_msg=name)
+        mean = data[name].mean("seed")  # what is small of it is a difference of what is not
+        np.testing.assert_allclose(exact_[name], mean, rtol=0, atol=1e-12 * float(abs(mean).max()), err_msg=name)
 
 
 SEEDS, RATES = 2000, [0.05, 0.1]

@@ -137,8 +137,9 @@ smooth = fedbcgd.say(
     "assumption2",
     "Section 1.1, Assumption 2, (2)",
     Relations((Le(Norm(Grad(f, x1) - Grad(f, x2)), beta * Norm(x1 - x2)),), "for all x1, x2"),
-    note="Printed for f; the main paper, Section 3, assumes it of each f_i.",
-    gives={Property.SMOOTH_MEAN: (beta,)},
+    note="Printed for f.  'In this paper', says Section 3, each f_i is beta-smooth, and so do the theorems: a statement "
+    "that lists this assumption has both.",
+    gives={Property.SMOOTH: (beta,)},
 )
 unbiased = fedbcgd.say(
     "assumption",

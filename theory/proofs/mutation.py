@@ -19,9 +19,11 @@ from sympy.core.relational import Relational
 from theory import catalogue
 from theory.proofs.arithmetic import NotPolynomial, at_least, implied
 from theory.proofs.orders import cover
+from theory.properties import Properties, Property, closed
 from theory.statement import (
     NUMBER,
     Bound,
+    Claim,
     Condition,
     Evidence,
     Listing,
@@ -230,26 +232,33 @@ def _fewer(statement: Statement, claim: Rates) -> Iterator[tuple[str, Statement]
 
 
 def _without_dimension(statement: Statement) -> Iterator[Change]:
-    """One term, or one side of a relation, times a letter with a dimension."""
+    """One term, or one side of a relation or a condition, times a letter with a dimension."""
     letter = next(s.sympy for s in catalogue.symbols(statement).values() if s.dimension != NUMBER)
-    claim = statement.claim
+    for what, claim in _times(statement.claim, letter):
+        yield Change("dimension", what, statement.with_claim(claim))
+    for i, beside in enumerate(statement.also):
+        for what, claim in _times(beside, letter):
+            also = (*statement.also[:i], claim, *statement.also[i + 1 :])
+            yield Change("dimension", f"besides: {what}", replace(statement, also=also))
+    for i, condition in enumerate(statement.when):
+        relation = condition.relation
+        other = relation.func(relation.lhs, relation.rhs * letter, evaluate=False)
+        when = (*statement.when[:i], Condition(other), *statement.when[i + 1 :])
+        yield Change("dimension", f"condition {i + 1} times {letter}", replace(statement, when=when))
+
+
+def _times(claim: Claim, letter: sympy.Symbol) -> Iterator[tuple[str, Claim]]:
+    """The first term, or the right side of each relation, times a letter."""
     if isinstance(claim, Bound | Order):
         first = replace(claim.terms[0], value=letter * claim.terms[0].value)
-        changed = statement.with_claim(replace(claim, terms=(first, *claim.terms[1:])))
-        yield Change("dimension", f"first term times {letter}", changed)
+        yield f"first term times {letter}", replace(claim, terms=(first, *claim.terms[1:]))
     elif isinstance(claim, Relations):
         for i, relation in enumerate(claim.relations):
             if isinstance(relation, Relational):
                 left, right = relation.args
                 other = relation.func(left, letter * right, evaluate=False)
                 relations = (*claim.relations[:i], other, *claim.relations[i + 1 :])
-                changed = statement.with_claim(replace(claim, relations=relations))
-                yield Change("dimension", f"relation {i + 1} times {letter}", changed)
-    for i, condition in enumerate(statement.when):
-        relation = condition.relation
-        other = relation.func(relation.lhs, relation.rhs * letter, evaluate=False)
-        when = (*statement.when[:i], Condition(other), *statement.when[i + 1 :])
-        yield Change("dimension", f"condition {i + 1} times {letter}", replace(statement, when=when))
+                yield f"relation {i + 1} times {letter}", replace(claim, relations=relations)
 
 
 def _of_conditions(statement: Statement) -> Iterator[Change]:
@@ -274,12 +283,26 @@ def _of_definitions(statement: Statement) -> Iterator[Change]:
 
 
 def _of_assumptions(statement: Statement) -> Iterator[Change]:
-    """One assumption left out; all of them."""
+    """One assumption left out, or a weaker one of the paper in its place; all of them left out."""
     for id_ in statement.assumes:
         rest = tuple(other for other in statement.assumes if other != id_)
         yield Change("assumption", f"without {id_}", replace(statement, assumes=rest))
+        for weaker in _weaker(catalogue.find(id_)):
+            yield Change("assumption", f"{weaker} for {id_}", replace(statement, assumes=(*rest, weaker)))
     if len(statement.assumes) > 1:
         yield Change("assumption", "without any assumption", replace(statement, assumes=()))
+
+
+def _weaker(assumption: Statement) -> list[str]:
+    """The assumptions of the paper that give some of the properties that this one gives, and no other."""
+    own = closed(assumption.gives)
+    given = {s.id: closed(s.gives) for s in catalogue.statements(assumption.paper) if s.gives}
+    return [id_ for id_, some in given.items() if some != own and all(_implied(p, c, own) for p, c in some.items())]
+
+
+def _implied(name: Property, constants: tuple[sympy.Expr, ...], own: Properties) -> bool:
+    convex = (Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN)
+    return name in own and (own[name] == constants or (name in convex and constants == (0,)))
 
 
 def _other_lines(statement: Statement, claim: Listing) -> Iterator[tuple[str, Statement]]:
@@ -386,8 +409,9 @@ _STRENGTH = {Status.PROVED: 2, Status.HOLDS: 1}
 
 @dataclass(frozen=True)
 class Noticed:
-    """What became of a change: the kinds of evidence that notice it, and what the changed statement is still called.
+    """What became of a change.
 
+    by     the kinds of evidence that notice it: they refute the changed statement, or prove the printed one and not this
     still  proved or holds where the verdict is as good as before; None where the change is noticed
     """
 
@@ -397,34 +421,40 @@ class Noticed:
 
 
 def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> list[Noticed]:
-    """Every change of a statement that is proved or holds, put to all its evidence; changes that claim no more left out.
+    """Every change of a statement that is proved or holds, put to its evidence; changes that claim no more left out.
+
+    The proofs come first, and evidence that cannot alter the verdict any more is not asked.
 
     found  its evidence, with the verdicts on the statement as it stands
     """
-    useful = [(e, v) for e, v in found if v.status in _STRENGTH and e.kind != "units"]
-    best = max((_STRENGTH[v.status] for _, v in useful), default=0)
-    if not best:
-        return []
-    units = [(e, v) for e, v in found if e.kind == "units" and v.status is Status.PROVED]
-    results = []
-    for change in mutations(statement):
-        if claims_no_more(statement, change.statement):
-            continue
-        by, standing = [], 0
-        for evidence, before in (*useful, *units):
-            after = evidence.check(change.statement, False).status
-            if after in (Status.REFUTED, Status.BROKEN, Status.VACUOUS) or (
-                before.status is Status.PROVED and after is not Status.PROVED
-            ):
-                by.append(evidence.kind)
-            if evidence.kind != "units":
-                standing = max(standing, _STRENGTH.get(after, 0))
-            if after is Status.REFUTED:
-                standing = -1
-                break
-        still = None if standing < best else Status.PROVED if best == 2 else Status.HOLDS
-        results.append(Noticed(change, tuple(by), still))
-    return results
+    best = max((_STRENGTH.get(v.status, 0) for e, v in found if e.kind != "units"), default=0)
+    asked = sorted(
+        ((e, v) for e, v in found if v.status in _STRENGTH),
+        key=lambda pair: (-_STRENGTH[pair[1].status], pair[0].kind != "units", pair[0].kind),
+    )
+    changes = mutations(statement) if best else ()
+    return [_put(change, asked, best) for change in changes if not claims_no_more(statement, change.statement)]
+
+
+def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]], best: int) -> Noticed:
+    """A change, put to the evidence in this order until the verdict is settled."""
+    by: list[str] = []
+    standing = 0
+    for evidence, before in asked:
+        if standing < best and _STRENGTH[before.status] < best and by:
+            break  # no proof is left, and evidence of the weaker kind gives none
+        after = evidence.check(change.statement, False).status
+        if after in _AGAINST or _STRENGTH[before.status] > _STRENGTH.get(after, 0):
+            by.append(evidence.kind)
+        if after in (Status.REFUTED, Status.VACUOUS):
+            return Noticed(change, tuple(by), None)
+        if evidence.kind != "units":
+            standing = max(standing, _STRENGTH.get(after, 0))
+    still = None if standing < best else Status.PROVED if best == 2 else Status.HOLDS
+    return Noticed(change, tuple(by), still)
+
+
+_AGAINST = (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
 
 
 def claims_no_more(statement: Statement, changed: Statement) -> bool:

@@ -1,0 +1,118 @@
+"""How much of each statement its verdict depends on: the changes of it that its evidence notices, counted by part.
+
+A change that nobody notices leaves a statement proved, or holding, as before; it is listed with the statement.  To put
+every statement's changes to its evidence takes hours of computing, so that the result is kept in `score.json`; an entry
+counts as long as statement and verdicts are those it was computed from.  `python -m fedtheory.score` computes what is
+missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import get_args
+
+from joblib import Parallel, delayed
+
+from fedtheory.verify import Checked, Progress, verify
+from theory import catalogue
+from theory.proofs.mutation import Part, noticed
+from theory.statement import Evidence, Status, Verdict
+
+FILE = Path(__file__).with_name("score.json")
+SCORED = (Status.PROVED, Status.HOLDS)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of one statement that is proved or holds.
+
+    key     of the statement and its verdicts
+    parts   part -> (changes noticed, changes)
+    by      kind of evidence -> changes that it was seen to notice
+    missed  the changes that nobody notices
+    """
+
+    key: str
+    parts: Mapping[Part, tuple[int, int]]
+    by: Mapping[str, int]
+    missed: tuple[str, ...]
+
+
+def key(checked: Checked) -> str:
+    """A hash of all that a statement says, and of its verdicts: another one, and its score no longer counts."""
+    s = checked.statement
+    says = (s.claim, s.also, s.when, sorted(s.where.items(), key=str), s.assumes, s.corrects)
+    verdicts = [(e.kind, v.status) for e, v in checked.verdicts]
+    return sha256(repr((says, verdicts)).encode()).hexdigest()[:16]
+
+
+def score(checked: Checked) -> Score:
+    """Every change of a statement put to its evidence."""
+    found = noticed(checked.statement, checked.verdicts)
+    all_, seen = Counter(n.change.part for n in found), Counter(n.change.part for n in found if n.still is None)
+    return Score(
+        key(checked),
+        {part: (seen[part], all_[part]) for part in get_args(Part) if all_[part]},
+        dict(sorted(Counter(kind for n in found for kind in n.by).items())),
+        tuple(n.change.what for n in found if n.still is not None),
+    )
+
+
+def _score(id_: str, verdicts: Sequence[tuple[str, Verdict]]) -> Score:
+    from fedtheory.verify import evidence
+
+    statement = catalogue.find(id_)
+    known: dict[str, Evidence] = {e.kind: e for e in evidence(statement.paper) if e.statement == id_}
+    return score(Checked(statement, tuple((known[kind], v) for kind, v in verdicts)))
+
+
+def scores(checked: Iterable[Checked], tell: Progress | None = None) -> dict[str, Score]:
+    """The scores of those statements that are proved or hold, side by side on the machine's cores."""
+    chosen = [c for c in checked if c.status in SCORED]
+    calls = (delayed(_score)(c.statement.id, [(e.kind, v) for e, v in c.verdicts]) for c in chosen)
+    found = {}
+    for c, one in zip(chosen, Parallel(n_jobs=-1 if len(chosen) > 1 else 1, return_as="generator")(calls), strict=True):
+        found[c.statement.id] = one
+        if tell is not None:
+            tell("changing statements", len(found), len(chosen))
+    return found
+
+
+@cache
+def _stored() -> dict[str, Score]:
+    if not FILE.exists():
+        return {}
+    return {
+        id_: Score(one["key"], {p: (n, of) for p, (n, of) in one["parts"].items()}, one["by"], tuple(one["missed"]))
+        for id_, one in json.loads(FILE.read_text()).items()
+    }
+
+
+def known(checked: Iterable[Checked]) -> dict[str, Score]:
+    """The stored scores that still count."""
+    return {c.statement.id: one for c in checked if (one := _stored().get(c.statement.id)) and one.key == key(c)}
+
+
+def main() -> None:
+    """Compute the scores that are missing, and write the file."""
+    from fedtheory.cli import progress
+
+    with progress() as tell:
+        checked = verify([s.id for s in catalogue.statements()], progress=tell)
+        found = known(checked)
+        found |= scores((c for c in checked if c.statement.id not in found), tell)
+    ordered = {c.statement.id: asdict(found[c.statement.id]) for c in checked if c.statement.id in found}
+    partly = FILE.with_suffix(".part")
+    partly.write_text(json.dumps(ordered, indent=1) + "\n")
+    partly.replace(FILE)
+    print(f"written: {FILE}, {len(ordered)} statements")
+
+
+if __name__ == "__main__":
+    main()
