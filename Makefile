@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: report test test-full install lint chromium course benchmarks clean
+.PHONY: report test test-full install lint score chromium course benchmarks clean
 
 report: $(READY)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
@@ -23,6 +23,9 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+score: $(READY)  ## which changes of the statements the evidence notices: about an hour, where all are missing
+	$(BIN)/python -m fedtheory.score
 
 chromium:  ## the browser that the browser tests need, from Debian's packages
 	$(if $(filter 0,$(shell id -u)),,sudo) sh -c 'apt-get update -qq && apt-get install -y -qq chromium'

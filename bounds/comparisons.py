@@ -77,7 +77,8 @@ def sides(
     elif isinstance(claim, Relations) and all(isinstance(r, sympy.Le | sympy.Ge | sympy.Eq) for r in claim.relations):
         parts = [(str(r), r.args[0], [r.args[1]], r.rel_op) for r in claim.relations]
     else:
-        raise ValueError(f"{claim}: expected a claim of the form quantity <= terms, >= or =")
+        kind = type(claim).__name__
+        raise ValueError(f"a claim of kind {kind}: expected Bound or Relations of the signs <=, >= and =")
     for says, left, right, sign in parts:
         quantity, terms = (sympy.Add(*right), [left]) if sign == ">=" else (left, right)
         yield says, defined(quantity, where), [defined(t, where) for t in terms], sign in ("=", "==")
@@ -99,6 +100,14 @@ def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list
         both = exact(sympy.Add(*minus)), exact(sympy.Add(*plus))
         found.append(Inequality(says, exact(quantity), *both, equality))
     return found
+
+
+def compared(i: Inequality, values: Mapping[str, Number]) -> Comparison:
+    """An inequality at these values; violated where it is not defined, as by a division by 0."""
+    try:
+        return Comparison(i.says, i.quantity(values), i.minus(values), i.plus(values), i.equality)
+    except ZeroDivisionError:
+        return Comparison(f"{i.says}, which divides by 0", inf, 0, 0, i.equality)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -260,13 +261,14 @@ def verify(
         typer.Option(help="instead: hold the bounds against runs on breast_cancer, digits or a LIBSVM file"),
     ] = None,
     mutate: Annotated[
-        bool, typer.Option("--mutate", help="show of every piece of evidence a changed claim that it refutes")
+        bool, typer.Option("--mutate", help="change the statements, and show which changes the evidence notices")
     ] = False,
     expect_clean: Annotated[
         bool, typer.Option("--expect-clean", help="exit 1 when a verdict differs from what the paper claims")
     ] = False,
 ) -> None:
     """Put statements to all their evidence and print the verdicts, with witnesses for what is refuted."""
+    from fedtheory.score import scores
     from fedtheory.verify import seen_to_fail, verify as check, verify_on
 
     chosen = list(ids or [s.id for s in catalogue.statements(paper)])
@@ -277,6 +279,7 @@ def verify(
     with progress() as tell:
         checked = check(chosen, full, tell) if data is None else verify_on(data, chosen, full, tell)
         seen = seen_to_fail(checked, tell) if mutate else {}
+        changed = scores(checked, tell) if mutate else {}
     if as_json:
         print_json(
             [
@@ -296,20 +299,21 @@ def verify(
                         }
                         for e, v in c.verdicts
                     ],
+                    **({"changes": asdict(changed[c.statement.id])} if c.statement.id in changed else {}),
                 }
                 for c in checked
             ]
         )
     else:
-        print_verdicts(checked, seen)
+        print_verdicts(checked, seen, changed)
         if data is not None:
             console().print(f"by runs on {data} alone; without --data all evidence counts")
     if expect_clean and any(c.status in (Status.REFUTED, Status.VACUOUS) for c in checked):
         raise typer.Exit(1)
 
 
-def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None]) -> None:
-    """One line per piece of evidence, with the change of the claim that it was seen to refute, and the witnesses."""
+def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None], changed: Mapping[str, Any]) -> None:
+    """One line per piece of evidence, with a changed claim that it refutes, and the witnesses; the changes noticed."""
     out = console()
     for c in checked:
         numbers = {"slack": c.slack, "room": c.room}
@@ -324,7 +328,23 @@ def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None
             if (c.statement.id, e.kind) in seen:
                 what = seen[c.statement.id, e.kind] or "nothing: it refutes none of the changed claims"
                 out.print(f"        seen to fail: {what}", markup=False, soft_wrap=True)
+        if c.statement.id in changed:
+            print_changes(changed[c.statement.id])
     print_summary(checked)
+
+
+def print_changes(score: Any) -> None:
+    """How many changes of a statement were noticed, by which evidence, and what nobody noticed."""
+    out, found = console(), score.parts.values()
+    out.print(f"    changes noticed: {sum(n for n, _ in found)} of {sum(of for _, of in found)}")
+    for title, says in (
+        ("by part", ", ".join(f"{part} {n} of {of}" for part, (n, of) in score.parts.items())),
+        ("by evidence", ", ".join(f"{kind} {n}" for kind, n in score.by.items())),
+        ("not noticed", "; ".join(score.missed)),
+        ("not needed", "; ".join(score.needless)),
+    ):
+        if says:
+            out.print(f"        {title}: {says}", markup=False, soft_wrap=True)
 
 
 def print_summary(checked: list[Any]) -> None:

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
+from fedtheory.score import MEASURED, SCORED, Score, known, totals
 from fedtheory.verify import Checked, count
 from figures import gallery
 from theory import catalogue
@@ -34,8 +35,13 @@ breaks. *counterexample*: an instance worked out by hand, evaluated exactly. *se
 whole run, and a search for the worst. *moments*: the exact expectation of whole runs on quadratics. *run*: Monte Carlo
 inside the theorem's conditions with certified constants, 99.9 % confidence intervals.
 
-Evidence that cannot fail would be none: `fedtheory verify --mutate` puts each piece to claims changed for the worse until
-it refutes one, and the tests demand that every piece does.
+Evidence that cannot fail would be none: the tests demand that every piece refutes some changed claim. And a verdict should
+depend on every part of its statement. So each statement that is proved or holds is changed, one part at a time, and put to
+its evidence again; the table of each paper counts the changes that are *noticed*. A change that z3 shows to claim no more
+is not counted, nor a sharper bound within the room of its proof, nor a condition that a proof goes through without. *Not
+noticed* lists the others. Constants of statements that hold only are not noticed as far as their slack goes. Measured
+numbers, in tables and settings of experiments, are counted apart: another measurement is no other claim.
+`fedtheory verify ID --mutate` computes all this afresh for one statement.
 
 **Slack**: the factor by which the claim could be tightened before one of the instances here refutes it (below 1: refuted).
 **Room**: the factor by which its tightest constant could be improved before its proof breaks.
@@ -88,6 +94,7 @@ def cell(text: str) -> str:
 def generate(checked: Sequence[Checked]) -> str:
     """The whole file, for the statements checked (whole papers, in catalogue order)."""
     figures = {id_: p.name for p in gallery.pictures() for id_ in p.statements}
+    scores = known(checked)
     parts = [_HEAD]
     for paper in catalogue.papers().values():
         own = [c for c in checked if c.statement.paper == paper.name]
@@ -96,10 +103,11 @@ def generate(checked: Sequence[Checked]) -> str:
             parts += [
                 f"## {paper.title}\n\n{paper.citation}. Short name `{paper.name}`.\n",
                 _summary(printed, corrected),
+                _noticed(own, scores),
                 _errata(paper, own),
                 _refuted(printed),
-                _table("All printed statements", printed, figures),
-                _table("Corrected and completed statements", corrected, figures),
+                _table("All printed statements", printed, figures, scores),
+                _table("Corrected and completed statements", corrected, figures, scores),
                 _left_open(printed),
             ]
     return "\n".join(parts).rstrip() + "\n"
@@ -122,6 +130,38 @@ def _summary(printed: Sequence[Checked], corrected: Sequence[Checked]) -> str:
         for kind, row in sorted(kinds.items())
     ]
     return "\n".join([head, *rows]) + "\n"
+
+
+def _noticed(checked: Sequence[Checked], scores: Mapping[str, Score]) -> str:
+    """How many changes of statements are noticed, by part."""
+    chosen = [c.statement.id for c in checked if c.status in SCORED]
+    own = [scores[id_] for id_ in chosen if id_ in scores]
+    by_verdict = [totals(s for s in own if s.verdict is verdict) for verdict in (Status.PROVED, Status.HOLDS)]
+    parts = list(dict.fromkeys(part for found in by_verdict for part in found if part not in ("all", MEASURED)))
+    missing = len(chosen) - len(own)
+    told = f" ({missing} of {len(chosen)} statements are not scored yet: `make score`)" if missing else ""
+    lines = [
+        f"### Changes noticed{told}\n",
+        "| part changed | of proved statements | of those that hold |",
+        "|---|---:|---:|",
+    ]
+    for part, name in (*((p, p) for p in parts), ("all", "**all parts**"), (MEASURED, "measured numbers")):
+        cells = (_share(*found.get(part, (0, 0))) for found in by_verdict)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n" if own else ""
+
+
+def _share(seen: int, of: int) -> str:
+    return f"{100 * seen / of:.1f} % ({seen} of {of})" if of else ""
+
+
+def not_noticed(score: Score | None) -> str:
+    """The changes that nobody notices, as many as fit in a cell."""
+    if score is None or not score.missed:
+        return ""
+    shown = [cell(what) for what in score.missed[:3]]
+    more = len(score.missed) - len(shown)
+    return "; ".join(shown) + (f"; {more} more" if more else "")
 
 
 def _errata(paper: Paper, own: Sequence[Checked]) -> str:
@@ -203,14 +243,14 @@ def value_text(value: object, number: Callable[[float], str] = significant) -> s
     return number(value) if isinstance(value, float) else str(value)
 
 
-def _table(title: str, own: Sequence[Checked], figures: dict[str, str]) -> str:
+def _table(title: str, own: Sequence[Checked], figures: Mapping[str, str], scores: Mapping[str, Score]) -> str:
     """One row per statement."""
     if not own:
         return ""
     lines = [
         f"### {title}\n",
-        "| id | place | says | evidence | verdict | slack | room | figure |",
-        "|---|---|---|---|---|---|---|---|",
+        "| id | place | says | evidence | verdict | slack | room | not noticed | figure |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for c in own:
         evidence = "; ".join(f"{e.kind}: {v.status}" for e, v in c.verdicts) or "none"
@@ -225,6 +265,7 @@ def _table(title: str, own: Sequence[Checked], figures: dict[str, str]) -> str:
             f"**{c.status}**",
             slack,
             room,
+            not_noticed(scores.get(c.statement.id)),
             link,
         )
         lines.append(f"| {' | '.join(row)} |")

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from joblib import Parallel, delayed
 
@@ -32,16 +32,20 @@ SCORED = (Status.PROVED, Status.HOLDS)
 class Score:
     """Of one statement that is proved or holds.
 
-    key     of the statement and its verdicts
-    parts   part -> (changes noticed, changes)
-    by      kind of evidence -> changes that it was seen to notice
-    missed  the changes that nobody notices
+    key       of the statement and its verdicts
+    verdict   proved or holds
+    parts     part -> (changes noticed, changes); those of `needless` are not counted
+    by        kind of evidence -> changes that it was seen to notice
+    missed    the changes that nobody notices
+    needless  conditions and assumptions that a recorded proof goes through without
     """
 
     key: str
+    verdict: Status
     parts: Mapping[Part, tuple[int, int]]
     by: Mapping[str, int]
     missed: tuple[str, ...]
+    needless: tuple[str, ...]
 
 
 def key(checked: Checked) -> str:
@@ -55,12 +59,16 @@ def key(checked: Checked) -> str:
 def score(checked: Checked) -> Score:
     """Every change of a statement put to its evidence."""
     found = noticed(checked.statement, checked.verdicts)
+    needless = tuple(n.change.what for n in found if n.needless)
+    found = [n for n in found if not n.needless]
     all_, seen = Counter(n.change.part for n in found), Counter(n.change.part for n in found if n.still is None)
     return Score(
         key(checked),
+        checked.status,
         {part: (seen[part], all_[part]) for part in get_args(Part) if all_[part]},
         dict(sorted(Counter(kind for n in found for kind in n.by).items())),
         tuple(n.change.what for n in found if n.still is not None),
+        needless,
     )
 
 
@@ -88,10 +96,12 @@ def scores(checked: Iterable[Checked], tell: Progress | None = None) -> dict[str
 def _stored() -> dict[str, Score]:
     if not FILE.exists():
         return {}
-    return {
-        id_: Score(one["key"], {p: (n, of) for p, (n, of) in one["parts"].items()}, one["by"], tuple(one["missed"]))
-        for id_, one in json.loads(FILE.read_text()).items()
-    }
+    return {id_: _read(one) for id_, one in json.loads(FILE.read_text()).items()}
+
+
+def _read(one: dict[str, Any]) -> Score:
+    parts = {part: (seen, of) for part, (seen, of) in one["parts"].items()}
+    return Score(one["key"], Status(one["verdict"]), parts, one["by"], tuple(one["missed"]), tuple(one["needless"]))
 
 
 def known(checked: Iterable[Checked]) -> dict[str, Score]:
@@ -99,18 +109,39 @@ def known(checked: Iterable[Checked]) -> dict[str, Score]:
     return {c.statement.id: one for c in checked if (one := _stored().get(c.statement.id)) and one.key == key(c)}
 
 
+MEASURED = "numbers"  # what an experiment gave, or was run with: another number is another measurement, no other claim
+
+
+def totals(several: Iterable[Score]) -> dict[str, tuple[int, int]]:
+    """part -> (changes noticed, changes), and all of them but measured numbers under `all`."""
+    found: dict[str, tuple[int, int]] = {}
+    for one in several:
+        for part, (seen, of) in one.parts.items():
+            for name in (part, *(["all"] if part != MEASURED else [])):
+                before = found.get(name, (0, 0))
+                found[name] = before[0] + seen, before[1] + of
+    return {part: found[part] for part in (*get_args(Part), "all") if part in found}
+
+
+def batched(items: Sequence[Checked], size: int) -> Iterator[Sequence[Checked]]:
+    """The items, so many at a time; once an empty batch where there is none."""
+    for start in range(0, len(items) or 1, size):
+        yield items[start : start + size]
+
+
 def main() -> None:
-    """Compute the scores that are missing, and write the file."""
+    """Compute the scores that are missing, and write the file as they come."""
     from fedtheory.cli import progress
 
     with progress() as tell:
         checked = verify([s.id for s in catalogue.statements()], progress=tell)
         found = known(checked)
-        found |= scores((c for c in checked if c.statement.id not in found), tell)
-    ordered = {c.statement.id: asdict(found[c.statement.id]) for c in checked if c.statement.id in found}
-    partly = FILE.with_suffix(".part")
-    partly.write_text(json.dumps(ordered, indent=1) + "\n")
-    partly.replace(FILE)
+        for some in batched([c for c in checked if c.statement.id not in found], 16):
+            found |= scores(some, tell)
+            ordered = {c.statement.id: asdict(found[c.statement.id]) for c in checked if c.statement.id in found}
+            partly = FILE.with_suffix(".part")
+            partly.write_text(json.dumps(ordered, indent=1) + "\n")
+            partly.replace(FILE)
     print(f"written: {FILE}, {len(ordered)} statements")
 
 

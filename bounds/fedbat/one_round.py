@@ -72,7 +72,10 @@ def _compiled(claims: tuple[Claim, ...], when: tuple[Any, ...], where: Any, assu
         ):
             letters = frozenset(s.name for e in (quantity, *terms) for s in e.free_symbols)
             found.append((letters, inequality, claim is claims[0]))
-    conditions = tuple((exact(c.lts), exact(c.gts)) for c in (defined(w, definitions) for w in when) if c != sympy.true)
+    relations = [c for c in (defined(w, definitions) for w in when) if c != sympy.true]
+    if not all(isinstance(c, sympy.Le | sympy.Ge) for c in relations):
+        raise ValueError(f"conditions {relations}: expected inequalities")
+    conditions = tuple((exact(c.lts), exact(c.gts)) for c in relations)
     appendix: Appendix = "D" if name in _D else "E" if name in _E else "C"
     return Compiled(
         appendix,

@@ -31,7 +31,7 @@ from typing import Any, Literal, NamedTuple
 import sympy
 from sympy.core.relational import Relational
 
-from bounds.comparisons import SQUARED, Comparison, Function, Inequality, exact, inequalities
+from bounds.comparisons import SQUARED, Comparison, Function, Inequality, compared as comparison, exact, inequalities
 from simulations.block_rounds import BlockRound, Matrix, Vector, advanced, block_round, constants
 from theory import catalogue
 from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
@@ -230,7 +230,7 @@ def compared(r: BlockRound, to: Compiled, inequalities: Iterable[Inequality]) ->
     if not to.letters - {"sigma", "G"} <= set(values):
         return []
     assert all(condition.holds(values) for condition in to.implied), r
-    return [Comparison(i.says, i.quantity(values), i.minus(values), i.plus(values), i.equality) for i in inequalities]
+    return [comparison(i, values) for i in inequalities]
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,8 @@ def fits(run: Run, to: Compiled) -> bool:
         and ("PL" not in to.convexity or run.mean_h > 0)
         and ("strong" not in to.convexity or min(run.h) > 0)
     )
-    return setting and convex
+    curved = run.mean_h > 0 or not to.letters & {"mu", "kappa"}
+    return setting and convex and curved
 
 
 def admitted(run: Run, R: int, to: Compiled) -> bool:

@@ -268,7 +268,11 @@ def split_learning(statement: Statement, full: bool = False) -> Verdict:
             letters = {f"x_{name}": run[r] for name, run in runs.items()}
             for side in sides(Relations(claim.formulas), letters):
                 if not side.holds:
-                    witness = {"K": K, "round": r, "left": side.left.tolist(), "right": np.asarray(side.right).tolist()}
+                    witness = {
+                        "K": K,
+                        "round": r,
+                        **{at: np.asarray(v).tolist() for at, v in (("left", side.left), ("right", side.right))},
+                    }
                     return Verdict(Status.REFUTED, f"K = {K}, round {r}: {side.says} is false", witness=witness)
     return Verdict(
         Status.HOLDS,
@@ -860,11 +864,12 @@ def figure_3(statement: Statement, full: bool = False) -> Verdict:
 
 
 def step_range(statement: Statement, full: bool = False) -> Verdict:
-    """The chain: given its first link, the choice of eta_tilde, the others follow (S >= 1; beta > 0, as it divides)."""
+    """The choice of eta_tilde, printed as the first link of a chain, is small enough (S >= 1; beta > 0, as it divides)."""
     assert isinstance(statement.claim, Relations)
-    chosen, *links = statement.claim.relations
-    beta = catalogue.symbols(statement)["beta"].sympy
-    found = decide([chosen, beta > 0, *(c.relation for c in statement.when)], links)
+    given, links = [c.relation for c in statement.when], list(statement.claim.relations)
+    if not statement.corrects:
+        given += [links.pop(0), catalogue.symbols(statement)["beta"].sympy > 0]
+    found = decide(given, links)
     witness = {str(symbol): str(value) for symbol, value in found.model.items()}
     return Verdict(found.status, f"{' and '.join(map(str, links))}: {found.says}", witness=witness)
 

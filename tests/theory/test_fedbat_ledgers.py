@@ -207,6 +207,7 @@ NOT_NEEDED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PROVED if find(name).assumes])
 def test_the_assumptions_are_read(name: str) -> None:
     statement = find(name)
@@ -255,6 +256,7 @@ TRUE_STILL = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PROVED if find(name).where])
 def test_the_definitions_are_read(name: str) -> None:
     statement = find(name)

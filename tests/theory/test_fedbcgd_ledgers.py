@@ -166,6 +166,7 @@ def harsh(statement: Statement) -> Iterator[Change]:
             yield change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROVED)
 def test_a_proof_reads_the_whole_statement(name: str) -> None:
     """1000 times the left side, >= for <=, O for O~, a definition scaled, a condition or an assumption left out."""

@@ -105,6 +105,7 @@ def harsh(evidence: Evidence) -> Iterator[Change]:
             yield change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "evidence", [e for e in PROOFS if name_of(e) not in BROKEN_AT or e.kind == "repair"], ids=lambda e: name_of(e)
 )

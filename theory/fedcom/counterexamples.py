@@ -96,7 +96,7 @@ def _smallest_gamma(statement: Statement, case: str) -> sympy.Expr:
     """The smallest gamma that the statement, or the corollary behind it, admits.  Raises ValueError where none is named."""
     for source in (statement, catalogue.find(f"fedcom.{_COROLLARY[case]}")):
         for condition in source.when:
-            if condition.relation.gts == gamma:
+            if isinstance(condition.relation, sympy.Le | sympy.Ge) and condition.relation.gts == gamma:
                 return condition.relation.lts
     raise ValueError(f"{statement.id}: no condition gamma >= ...")
 
@@ -214,7 +214,8 @@ def rounds_compared(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(statement.claim, Words)
     given = [c.relation for c in statement.when]
     for formula in statement.claim.formulas:
-        assert isinstance(formula, Relational)
+        if not isinstance(formula, sympy.Le | sympy.Ge):
+            raise ValueError(f"{formula}: expected an inequality of rounds")
         found = decide([_without_roots(r) for r in given], _without_roots(formula))
         if found.status is Status.PROVED:
             continue

@@ -25,7 +25,7 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from theory import catalogue
 from theory.proofs.arithmetic import Decision, at_least, at_most, decide
-from theory.proofs.forms import Family
+from theory.proofs.forms import Family, replaced
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
 from theory.proofs.vectors import difference
@@ -126,7 +126,7 @@ def facts(statement: Statement) -> list[Fact]:
 
 def _at(goal: Fact | Order | Rates, at: Letters) -> Fact | Order | Rates:
     """A fact with letters replaced; other claims as they are."""
-    return Fact(goal.quantity.subs(at), goal.sign, goal.value.subs(at)) if isinstance(goal, Fact) else goal
+    return Fact(replaced(goal.quantity, at), goal.sign, replaced(goal.value, at)) if isinstance(goal, Fact) else goal
 
 
 def _fact(relation: sympy.Basic) -> Fact:
@@ -192,9 +192,11 @@ class Argument(Ledger):
         opaque = {s for s, e in source.where.items() if e.has(sympy.exp, sympy.log)}
         where = {letter: meaning for letter, meaning in source.where.items() if letter not in keep | opaque}
         for _ in where:
-            e = e.subs(where, simultaneous=True)
-        e = e.subs(dict(self.language.readings.get(source.id.split(".", 1)[1], _NONE)), simultaneous=True)
-        return e.subs(dict(at), simultaneous=True).subs(self._step_size).subs(self._case)
+            e = replaced(e, where)
+        readings = self.language.readings.get(source.id.split(".", 1)[1], _NONE)
+        for letters in (readings, at, self._step_size, self._case):
+            e = replaced(e, letters)
+        return e
 
     def _record(self, kind: PremiseKind, name: str) -> None:
         self.premises[Premise(kind, name)] = None
@@ -328,7 +330,7 @@ class Argument(Ledger):
         found = self.source(name)
         relation = facts(found)[part]
         assert isinstance(found.claim, Relations)
-        written = found.claim.relations[part].subs(dict(letters), simultaneous=True)
+        written = replaced(found.claim.relations[part], letters)
         return Instance(found.id, difference(written), relation.sign == "=")
 
     def relation(self, name: str, part: int = 0) -> Relational:
@@ -432,7 +434,7 @@ class Argument(Ledger):
         """The slack of a relation between forms is the sum of the instances, exactly."""
 
         def form(e: sympy.Expr) -> sympy.Expr:
-            return spread_out(e.subs(dict(after)))
+            return spread_out(replaced(e, after))
 
         left, right = form(left), form(right)
         slack = left - right if sign == ">=" else right - left
@@ -471,7 +473,7 @@ class Argument(Ledger):
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
         """An expression as a form: every quantity replaced by what it stands for."""
-        return spread_out(sympy.sympify(e).subs(dict(self.language.means), simultaneous=True))
+        return spread_out(replaced(sympy.sympify(e), self.language.means))
 
     def put(self, fact: Fact, *others: Fact) -> Fact:
         """The fact with the quantities of others replaced by their bounds, one after another."""
@@ -535,7 +537,7 @@ class Argument(Ledger):
     def as_rule(self, name: str, fact: Fact, forms: Letters) -> Instance:
         """A fact about one client, at any of them: what its quantities are there, as forms; `name` says whose it is."""
         self._derived(fact)
-        left, right = (spread_out(e.subs(dict(forms), simultaneous=True)) for e in (fact.quantity, fact.value))
+        left, right = (spread_out(replaced(e, forms)) for e in (fact.quantity, fact.value))
         return Instance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=")
 
     def largest(self, letter: sympy.Symbol, maximum: sympy.Expr) -> None:
@@ -565,7 +567,7 @@ class Argument(Ledger):
         self.conditions = [*conditions, at_least(count, 2)]
         self._covered(f"{count} >= 2", more)
         self._case = {count: sympy.Integer(1)}
-        self.conditions = [c for c in (c.subs(self._case) for c in conditions) if c != sympy.true]
+        self.conditions = [c for c in (replaced(c, self._case) for c in conditions) if c != sympy.true]
         self.goals = [_at(goal, self._case) for goal in goals]
         self._covered(f"{count} = 1", one)
         self.conditions, self.goals, self.properties, self._case = conditions, goals, properties, {}
@@ -623,7 +625,7 @@ class Argument(Ledger):
                     f"{old} is in the domain of {new}", sympy.Gt(old, 0) if new.is_positive else at_least(old, 0)
                 )
         for letter, meaning in at.items():
-            again = meaning.subs(dict(back), simultaneous=True)
+            again = replaced(meaning, back)
             if sympy.simplify(again - letter) != 0:
                 self.require(f"{letter} in other letters", sympy.Eq(letter, again, evaluate=False))
         self._view = at
@@ -633,8 +635,8 @@ class Argument(Ledger):
         if not self._view or isinstance(e, BooleanAtom):
             return e
         if not isinstance(e, Relational):
-            return e.subs(dict(self._view), simultaneous=True)
-        rest = sympy.factor((e.lhs - e.rhs).subs(dict(self._view), simultaneous=True))
+            return replaced(e, self._view)
+        rest = sympy.factor(replaced(e.lhs - e.rhs, self._view))
         kept = [factor for factor in sympy.Mul.make_args(rest) if not factor.is_positive]
         return e.func(sympy.Mul(*kept), 0, evaluate=False)
 
@@ -708,7 +710,7 @@ class Argument(Ledger):
         fact = Fact(fact.quantity.xreplace(self._names), fact.sign, fact.value.xreplace(self._names))
         quantity, value = (self.read(e).xreplace(self._names) for e in (goal.quantity, goal.value))
         claimed = Fact(quantity, goal.sign, value)
-        derived = Fact(fact.quantity.subs(self._step_size), fact.sign, fact.value.subs(self._step_size))
+        derived = Fact(replaced(fact.quantity, self._step_size), fact.sign, replaced(fact.value, self._step_size))
         self.compare("the claim", derived, claimed, measured=True)
 
     def goal(self, part: int = 0) -> Fact:

@@ -149,6 +149,13 @@ def _holds(relation: Boolean, model: Mapping[sympy.Symbol, sympy.Rational]) -> b
     return bool(decided) if isinstance(decided, BooleanAtom) else None
 
 
+@lru_cache(maxsize=16_384)
+def _over_factors(e: sympy.Expr) -> tuple[sympy.Expr, tuple[sympy.Expr, ...]]:
+    """Numerator, and the factors of the denominator."""
+    numerator, denominator = sympy.fraction(sympy.together(e))
+    return numerator, sympy.Mul.make_args(sympy.factor(denominator))
+
+
 class _Problem:
     """A z3 problem over sympy symbols; roots become auxiliary variables with their defining equations."""
 
@@ -182,9 +189,9 @@ class _Problem:
             return z3.BoolVal(bool(relation))
         if not isinstance(relation, Relational):
             raise ValueError(f"{relation}: expected a relation")
-        numerator, denominator = sympy.fraction(sympy.together(relation.lhs - relation.rhs))
+        numerator, factors = _over_factors(relation.lhs - relation.rhs)
         sign = sympy.Integer(1)
-        for part in sympy.Mul.make_args(sympy.factor(denominator)):
+        for part in factors:
             if part.is_positive:
                 continue
             if part.is_negative:
@@ -244,6 +251,7 @@ class _Problem:
         """z3's answer, and its model."""
         solver = z3.SolverFor("QF_NRA")
         solver.set("rlimit", effort)
+        solver.set("timeout", 30_000)  # milliseconds, ten times what any proof takes: a single step can be very long
         solver.add(*self.constraints, *more)
         found = solver.check()
         return found, solver.model() if found == z3.sat else None

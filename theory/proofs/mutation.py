@@ -17,6 +17,7 @@ from sympy import Rational, exp
 from sympy.core.relational import Relational
 
 from theory import catalogue
+from theory.notation import Expectation, Norm
 from theory.proofs.arithmetic import NotPolynomial, at_least, implied
 from theory.proofs.orders import cover
 from theory.properties import Properties, Property, closed
@@ -54,16 +55,21 @@ Part = Literal[
     "besides",
     "dimension",
     "words",
+    "numbers",
 ]
 
 
 @dataclass(frozen=True)
 class Change:
-    """A statement with one part of it changed, and the change in words."""
+    """A statement with one part of it changed, and the change in words.
+
+    sharper  by which factor the whole claim is sharper; None where it is another claim
+    """
 
     part: Part
     what: str
     statement: Statement
+    sharper: sympy.Rational | None = None
 
 
 _FACTORS = (Rational(99, 100), Rational(1, 2), Rational(1, 50), Rational(1, 10**5), Rational(2))
@@ -96,13 +102,15 @@ def _of_claim(statement: Statement) -> Iterator[Change]:
     claim = statement.claim
     if isinstance(claim, Bound):
         for factor in _FACTORS:
-            yield Change("constant", f"every term times {factor}", statement.with_claim(claim.scaled(factor)))
+            changed = statement.with_claim(claim.scaled(factor))
+            yield Change("constant", f"every term times {factor}", changed, 1 / factor)
         yield from _of_terms(statement, claim)
         for factor in (Rational(101, 100), Rational(1000)):
             yield Change(
                 "left side",
                 f"{factor} times the left side",
                 statement.with_claim(replace(claim, quantity=factor * claim.quantity)),
+                factor,
             )
         if claim.sign != "=":
             turned = replace(claim, sign=">=" if claim.sign == "<=" else "<=")
@@ -130,7 +138,7 @@ def _of_claim(statement: Statement) -> Iterator[Change]:
         yield from _words("words", _other_lines(statement, claim))
     elif isinstance(claim, Record):
         yield from _words("words", _other_sentences(statement, claim))
-        yield from _words("words", _other_numbers(statement, claim))
+        yield from _words("numbers", _other_numbers(statement, claim))
 
 
 def _words(part: Part, changes: Iterator[tuple[str, Statement]]) -> Iterator[Change]:
@@ -411,80 +419,181 @@ _STRENGTH = {Status.PROVED: 2, Status.HOLDS: 1}
 class Noticed:
     """What became of a change.
 
-    by     the kinds of evidence that notice it: they refute the changed statement, or prove the printed one and not this
-    still  proved or holds where the verdict is as good as before; None where the change is noticed
+    by        the kinds of evidence that notice it: they refute the changed statement, or prove the printed one and not it
+    still     proved or holds where the verdict is as good as before; None where the change is noticed
+    needless  whether what is left out, a condition or an assumption, is one that a recorded proof goes through without
     """
 
     change: Change
     by: tuple[str, ...]
     still: Status | None
+    needless: bool = False
+
+
+_RECORDED = ("ledger", "repair")  # proofs that take every condition and assumption from the statement
 
 
 def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> list[Noticed]:
-    """Every change of a statement that is proved or holds, put to its evidence; changes that claim no more left out.
+    """Every change of a statement that is proved or holds, put to its evidence.
 
+    Left out are changes that claim no more, and bounds that are sharper by no more than the room in the proof's constants.
     The proofs come first, and evidence that cannot alter the verdict any more is not asked.
 
     found  its evidence, with the verdicts on the statement as it stands
     """
     best = max((_STRENGTH.get(v.status, 0) for e, v in found if e.kind != "units"), default=0)
+    room = max((v.slack for e, v in found if e.kind in _RECORDED and v.status is Status.PROVED and v.slack), default=1)
     asked = sorted(
         ((e, v) for e, v in found if v.status in _STRENGTH),
         key=lambda pair: (-_STRENGTH[pair[1].status], pair[0].kind != "units", pair[0].kind),
     )
     changes = mutations(statement) if best else ()
-    return [_put(change, asked, best) for change in changes if not claims_no_more(statement, change.statement)]
+    return [
+        _put(change, asked, best)
+        for change in changes
+        if not (change.sharper and change.sharper <= room) and not claims_no_more(statement, change.statement)
+    ]
 
 
 def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]], best: int) -> Noticed:
     """A change, put to the evidence in this order until the verdict is settled."""
     by: list[str] = []
-    standing = 0
+    standing, recorded = 0, False
     for evidence, before in asked:
         if standing < best and _STRENGTH[before.status] < best and by:
             break  # no proof is left, and evidence of the weaker kind gives none
-        after = evidence.check(change.statement, False).status
+        after = _status(evidence, change.statement)
         if after in _AGAINST or _STRENGTH[before.status] > _STRENGTH.get(after, 0):
             by.append(evidence.kind)
         if after in (Status.REFUTED, Status.VACUOUS):
             return Noticed(change, tuple(by), None)
         if evidence.kind != "units":
             standing = max(standing, _STRENGTH.get(after, 0))
-    still = None if standing < best else Status.PROVED if best == 2 else Status.HOLDS
-    return Noticed(change, tuple(by), still)
+            recorded |= evidence.kind in _RECORDED and after is Status.PROVED
+    if standing < best:
+        return Noticed(change, tuple(by), None)
+    needless = recorded and change.part in ("condition", "assumption")
+    return Noticed(change, tuple(by), Status.PROVED if best == 2 else Status.HOLDS, needless)
+
+
+def _status(evidence: Evidence, changed: Statement) -> Status:
+    """Open where the evidence cannot read the changed claim, such as one with a letter for which it has no number."""
+    try:
+        return evidence.check(changed, False).status
+    except ValueError:
+        return Status.OPEN
 
 
 _AGAINST = (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
 
 
 def claims_no_more(statement: Statement, changed: Statement) -> bool:
-    """Whether z3 sees that a changed claim, or list of conditions, says no more than the statement did."""
-    if (changed.claim, changed.when) == (statement.claim, statement.when):
-        return (
-            False  # something else is changed, such as a definition or an assumption: the same claim says another thing
-        )
-    conditions = [c.relation for c in statement.when]
-    before, after = statement.claim, changed.claim
+    """Whether z3 sees that a changed claim, or list of conditions, says no more than the statement did.
+
+    Under other assumptions, or with a letter defined otherwise, which the left side may be about, it says something else.
+    """
+    if (changed.assumes, changed.where) != (statement.assumes, statement.where):
+        return False
+    before, after = ([_defined(c, s.where) for c in (s.claim, *s.also)] for s in (statement, changed))
+    given, new = ([_put_in(c.relation, s.where) for c in s.when] for s in (statement, changed))
     try:
-        if changed.when != statement.when:
-            new = [c.relation for c in changed.when]
-            return all(implied(new, relation) for relation in conditions)
-        if isinstance(before, Bound) and isinstance(after, Bound) and before.sign == after.sign == "<=":
-            larger = sympy.expand(after.value - before.value) + sympy.expand(before.quantity - after.quantity)
-            return _follows(conditions, at_least(larger, 0))
-        if isinstance(before, Order) and isinstance(after, Order) and before.quantity == after.quantity:
-            same = before.polylog == after.polylog
-            return same and all(cover(term.value, after, conditions) for term in before.terms)
-        if isinstance(before, Relations) and isinstance(after, Relations):
-            pairs = zip(before.relations, after.relations, strict=True)
-            return all(old == new or _follows([*conditions, old], new) for old, new in pairs)
+        if new != given and not all(_follows(new, relation) for relation in given):
+            return False
+        return all(old == other or _weaker_claim(old, other, new) for old, other in zip(before, after, strict=True))
     except (NotPolynomial, ValueError):
-        return False  # vector notation, or what z3 cannot read: the change counts
+        return False  # what z3 cannot read: the change counts
+
+
+def _put_in(e: Any, where: Mapping[sympy.Symbol, sympy.Expr]) -> Any:
+    if isinstance(e, Relational):
+        return e.func(*(_put_in(side, where) for side in e.args), evaluate=False)
+    for _ in where:
+        e = e.xreplace(dict(where))
+    return e
+
+
+def _defined(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> Claim:
+    """A claim with its definitions put in."""
+    if isinstance(claim, Bound | Order):
+        terms = tuple(Term(t.name, _put_in(t.value, where)) for t in claim.terms)
+        return replace(claim, quantity=_put_in(claim.quantity, where), terms=terms)
+    if isinstance(claim, Relations):
+        return replace(claim, relations=tuple(_put_in(r, where) for r in claim.relations))
+    return claim
+
+
+def _weaker_claim(before: Claim, after: Claim, conditions: list[Any]) -> bool:
+    """Whether a claim follows from another of its kind."""
+    if isinstance(before, Bound) and isinstance(after, Bound) and before.sign == after.sign != "=":
+        sign = 1 if before.sign == "<=" else -1
+        differences = _differences(before, after)
+        if all(_nonnegative(sign * d, conditions) for d in differences):
+            return True
+        return _follows(conditions, at_least(sign * sympy.expand(sympy.Add(*differences)), 0))
+    if isinstance(before, Order) and isinstance(after, Order) and before.quantity == after.quantity:
+        same = before.polylog == after.polylog
+        new = {t.name: t.value for t in after.terms}
+        return same and all(
+            _nonnegative(new.get(t.name, sympy.Integer(0)) - t.value, conditions) or cover(t.value, after, conditions)
+            for t in before.terms
+        )
+    if isinstance(before, Relations) and isinstance(after, Relations):
+        return _all_follow(before.relations, after.relations, conditions)
+    if isinstance(before, Words) and isinstance(after, Words) and before.text == after.text:
+        return _all_follow(before.formulas, after.formulas, conditions)
     return False
 
 
+def _all_follow(before: Sequence[Any], after: Sequence[Any], conditions: list[Any]) -> bool:
+    """Whether every relation follows from the old one in its place; what is no relation has to be the same."""
+    return all(
+        old == new or (isinstance(old, Relational) and _follows([*conditions, old], new))
+        for old, new in zip(before, after, strict=True)
+    )
+
+
+def _differences(before: Bound, after: Bound) -> list[sympy.Expr]:
+    """By how much every term is larger, and the left side smaller."""
+    old, new = ({t.name: t.value for t in claim.terms} for claim in (before, after))
+    names = dict.fromkeys((*old, *new))
+    return [before.quantity - after.quantity, *(new.get(n, 0) - old.get(n, sympy.Integer(0)) for n in names)]
+
+
+def _nonnegative(e: sympy.Expr, conditions: list[Any]) -> bool:
+    """Whether every factor has a sign, and an even number of them the negative one."""
+    negative = False
+    for factor in sympy.Mul.make_args(sympy.factor(e)):
+        if factor == 0:
+            return True
+        if factor.is_nonnegative:
+            continue
+        if _follows(conditions, at_least(factor, 0)):
+            continue
+        if not _follows(conditions, at_least(-factor, 0)):
+            return False
+        negative = not negative
+    return not negative
+
+
 def _follows(conditions: list[Any], claim: Any) -> bool:
-    """Whether a relation follows; exponentials are positive numbers, whatever they are."""
-    powers = sorted(set().union(*(r.atoms(exp) for r in (*conditions, claim))), key=str)
-    named = {power: sympy.Symbol(f"exp_{i}", positive=True) for i, power in enumerate(powers)}
-    return implied([c.xreplace(named) for c in conditions], claim.xreplace(named), effort=200_000)
+    """Whether a relation follows; what is no polynomial is a number, positive where it is, whatever it is."""
+    return implied([_opaque(c) for c in conditions], _opaque(claim), effort=200_000)
+
+
+def _opaque(e: Any) -> Any:
+    if isinstance(e, Relational | sympy.Add | sympy.Mul) or (isinstance(e, sympy.Pow) and e.exp.is_Rational):
+        return e.func(*map(_opaque, e.args), **({"evaluate": False} if isinstance(e, Relational) else {}))
+    if isinstance(e, sympy.Symbol | sympy.Number | sympy.Max | sympy.Min | sympy.Abs) or not isinstance(e, sympy.Expr):
+        return e
+    return sympy.Symbol(f"[{e}]", positive=e.is_positive, nonnegative=_is_nonnegative(e) or None)
+
+
+def _is_nonnegative(e: sympy.Expr) -> bool:
+    """Norms are not negative, nor are means of what is not."""
+    if isinstance(e, Norm):
+        return True
+    if isinstance(e, Expectation):
+        inside = e.args[0]
+        norms = {norm: sympy.Dummy(nonnegative=True) for norm in inside.atoms(Norm)}
+        return bool(inside.xreplace(norms).is_nonnegative)
+    return bool(e.is_nonnegative)

@@ -82,6 +82,8 @@ def _largest_ratio(
 
     widest  powers of ten go up to this one, exclusive
     """
+    if large == 0:
+        return (0.0 if small == 0 else np.inf), {}
     letters = sorted(
         small.free_symbols | large.free_symbols | set().union(*(c.free_symbols for c in conditions)), key=str
     )

@@ -285,11 +285,12 @@ def sgd_rr(source: str) -> Callable[[Statement, bool], Verdict]:
         ours, theirs, lower = _formulas(statement)
         if sympy.simplify(row - ours) != 0:
             return Verdict(Status.REFUTED, f"Table 1 gives {row}", witness={"table": str(row), "claimed": str(ours)})
-        mine = {t.has(exp): t for t in sympy.Add.make_args(ours)}
+        mine, split = ({t.has(exp): t for t in sympy.Add.make_args(sympy.expand(e))} for e in (ours, mu * theirs))
+        if not mine.keys() == split.keys() == {False, True}:
+            return Verdict(Status.REFUTED, "a term is missing", witness={"ours": str(ours), "theirs": str(theirs)})
         if sympy.simplify(mine[False] - lower) != 0:
             witness = {"bound": str(mine[False]), "lower": str(lower)}
             return Verdict(Status.REFUTED, "the lower bound differs", witness=witness)
-        split = {t.has(exp): t for t in sympy.Add.make_args(sympy.expand(mu * theirs))}
         if sympy.simplify(split[False] - mine[False]) != 0:
             return Verdict(Status.REFUTED, "the first terms differ", witness={"SGD-RR times mu": str(split[False])})
         (mine_exp,), (theirs_exp,) = mine[True].atoms(exp), split[True].atoms(exp)
@@ -329,7 +330,9 @@ def own_form(statement: Statement, full: bool = False) -> Verdict:
     own = {sigma: 0, eta_tilde: M * K * eta}
     terms = [sympy.simplify(t.value.subs(own)) for t in bound_of(theorem).terms]
     claim = Order(bound_of(theorem).quantity, tuple(_named(t) for t in sympy.Add.make_args(printed)))
-    ledger = Ledger([c.relation.subs(own) for c in (*theorem.when, *statement.when)])
+    ledger = Ledger([c.relation for c in statement.when])
+    for condition in theorem.when:
+        ledger.require(f"Theorem 1: {condition}", condition.relation.subs(own))
     covered([t for t in terms if t != 0], claim, list(ledger.conditions), ledger)
     found = ledger.verdict()
     status = Status.REFUTED if found.status is Status.BROKEN else found.status

@@ -283,14 +283,8 @@ sfl.correct(
 )
 sfl.correct(
     "step.eq54_range",
-    Relations(
-        (
-            Le(eta_tilde, 1 / (6 * L * (beta + 1))),
-            Le(1 / (6 * L * (beta + 1)), Min(1 / (6 * L), sqrt(S) / (6 * L * beta))),
-        ),
-        "a chain",
-    ),
-    when=[implied(beta > 0, "implied: beta divides")],
+    Relations((Le(eta_tilde, Min(1 / (6 * L), sqrt(S) / (6 * L * beta))),)),
+    when=[eta_tilde <= 1 / (6 * L * (beta + 1)), implied(beta > 0, "implied: beta divides")],
 )
 _sampling_order = sqrt(L * zeta**2 * A * left_out / R)
 sfl.correct(
@@ -412,7 +406,11 @@ sfl.correct(
         "printed one.",
         (L * M * K**2 * eta**2 * zeta_star**2 + mu * D**2 * exp(-mu * M * K * R * eta / 2),),
     ),
-    when=[eta <= 1 / (6 * L * M * K), 1 / (mu * R) <= M * K * eta],
+    when=[
+        eta <= 1 / (6 * L * M * K),
+        1 / (mu * R) <= M * K * eta,
+        implied(mu <= L, "implied by strong convexity and smoothness"),
+    ],
     note="",
 )
 _of_noise_drift = L * sigma**2 / (mu**2 * M * K * R**2) + L * zeta_star**2 / (mu**2 * M * R**2)

@@ -242,9 +242,9 @@ def table10(statement: Statement, full: bool) -> Verdict:
         if lr not in row["doubtful"]
     }
     witness: Witness = {
-        f"{_named(setting)}, 10^{lr}": {"table10": number, "table7": clipped[setting].get(lr)}
+        f"{_named(setting)}, 10^{lr}": {"table10": number, "table7": clipped.get(setting, {}).get(lr)}
         for (setting, lr), number in cells.items()
-        if number != clipped[setting].get(lr)
+        if number != clipped.get(setting, {}).get(lr)
     }
     return _verdict(f"{len(cells)} legible cells of Table 10 (CIFAR-10, VGG-9) against Table 7", witness)
 

@@ -1,0 +1,116 @@
+"""The scores: which changes of a statement its evidence notices, stored, and computed again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fedtheory import score
+from fedtheory.score import Score, known, scores, totals
+from fedtheory.verify import Checked, evidence, verify
+from theory import catalogue
+from theory.proofs.mutation import Change, Noticed, mutations, noticed
+from theory.statement import Bound, Evidence, Statement, Status, Verdict
+
+SOME = ("sfl.lemma3.swor", "fedcom.lemmaF5", "fedbcgd.lemma10", "fedbat.eq61")
+
+
+def check(statement: Statement, full: bool = False) -> Verdict:
+    """Evidence that reads nothing of a statement."""
+    return Verdict(Status.PROVED, "")
+
+
+def test_evidence_that_reads_nothing_notices_nothing() -> None:
+    statement = catalogue.find("sfl.lemma6")
+    blind = Evidence(statement.id, "derivation", check)
+    found = noticed(statement, [(blind, check(statement))])
+    assert len(found) > 30 and all(n.still is Status.PROVED and not n.by and not n.needless for n in found)
+
+
+def test_a_dropped_condition_is_needless_only_for_a_recorded_proof() -> None:
+    statement = catalogue.find("sfl.lemma6")
+    for kind, needless in (("ledger", {"condition", "assumption"}), ("derivation", set[str]())):
+        blind = Evidence(statement.id, kind, check)  # type: ignore[arg-type]
+        found = noticed(statement, [(blind, check(statement))])
+        assert {n.change.part for n in found if n.needless} == needless
+
+
+def test_what_is_within_the_room_of_the_proof_is_left_out() -> None:
+    statement = catalogue.find("sfl.lemma6")
+    assert isinstance(statement.claim, Bound)
+    blind = Evidence(statement.id, "ledger", check)
+
+    def sharper(room: float) -> set[str]:
+        found = noticed(statement, [(blind, replace(check(statement), slack=room))])
+        return {n.change.what for n in found if n.change.sharper}
+
+    assert {"every term times 99/100", "every term times 1/2", "1000 times the left side"} <= sharper(1)
+    assert "every term times 99/100" not in sharper(1.5) and "every term times 1/2" in sharper(1.5)
+    assert "every term times 1/2" not in sharper(2)
+
+
+def test_evidence_that_cannot_read_a_change_does_not_confirm_it() -> None:
+    statement = catalogue.find("sfl.lemma6")
+
+    def reads_the_printed_only(other: Statement, full: bool = False) -> Verdict:
+        if other != statement:
+            raise ValueError("no number for it")
+        return Verdict(Status.PROVED, "")
+
+    item = Evidence(statement.id, "derivation", reads_the_printed_only)
+    found = noticed(statement, [(item, reads_the_printed_only(statement))])
+    assert found and all(n.still is None and n.by == ("derivation",) for n in found)
+
+
+def test_what_is_refuted_has_no_score() -> None:
+    assert scores(verify(["sfl.lemma9"])) == {}
+
+
+@pytest.mark.parametrize("id_", SOME)
+def test_the_stored_scores_are_those_of_today(id_: str) -> None:
+    (checked,) = verify([id_])
+    assert known([checked]) == scores([checked])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", catalogue.papers())
+def test_all_stored_proofs_have_the_score_of_today(paper: str) -> None:
+    checked = [c for c in verify([s.id for s in catalogue.statements(paper)]) if c.status is Status.PROVED]
+    assert known(checked) == scores(checked)
+
+
+def test_a_score_counts_for_its_statement_and_verdicts_alone() -> None:
+    (checked,) = verify(["sfl.lemma6"])
+    assert known([checked])
+    changed = next(c.statement for c in mutations(checked.statement))
+    assert not known([Checked(changed, checked.verdicts)])
+    weaker = tuple((e, replace(v, status=Status.OPEN)) for e, v in checked.verdicts)
+    assert not known([Checked(checked.statement, weaker)])
+
+
+def test_totals_leave_measured_numbers_out() -> None:
+    one = Score("", Status.HOLDS, {"constant": (3, 4), "numbers": (0, 9)}, {}, (), ())
+    assert totals([one, one]) == {"constant": (6, 8), "numbers": (0, 18), "all": (6, 8)}
+
+
+# Equalities, printed as bounds: turned round, or as an equation, the claim is true
+EQUALITIES = {"fedbcgd.thm2.step76", "fedbcgd.thm1.step46.corrected"}
+
+
+def test_proofs_depend_on_the_whole_statement() -> None:
+    stored = {id_: s for id_, s in score._stored().items() if s.verdict is Status.PROVED}
+    found = totals(stored.values())
+    seen, of = found["all"]
+    assert of > 3000 and seen >= 0.97 * of
+    for part in ("left side", "direction", "relation", "assumption"):
+        missed = {id_ for id_, s in stored.items() for n, all_ in [s.parts.get(part, (0, 0))] if n < all_}
+        assert missed <= (EQUALITIES if part in ("direction", "relation") else set()), part
+
+
+def test_noticed_is_a_record_of_one_change() -> None:
+    statement = catalogue.find("sfl.lemma6")
+    own = [e for e in evidence("sfl") if e.statement == statement.id]
+    found = noticed(statement, [(e, e.check(statement, False)) for e in own])
+    assert all(isinstance(n, Noticed) and isinstance(n.change, Change) for n in found)
+    assert {n.change.what for n in found if n.still} == {"without sfl.asm.lower"}
