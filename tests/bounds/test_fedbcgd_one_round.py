@@ -308,7 +308,7 @@ def test_what_cannot_be_checked() -> None:
     lemma = find("lemma6")
     with pytest.raises(ValueError, match="no exact value for avg_grad_sq"):
         check(lemma.with_claim(at_most(G_sq, other=paper.symbols["avg_grad_sq"].sympy)))
-    with pytest.raises(ValueError, match="quantity <= terms"):
+    with pytest.raises(ValueError, match="Listing: expected Bound or Relations"):
         check(lemma.with_claim(find("alg1").claim))
     with pytest.raises(ValueError, match="no roots"):
         check(within("lemma14.corrected", sqrt(K) - mu <= grad_sq_x))
