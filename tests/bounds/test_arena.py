@@ -435,3 +435,20 @@ def test_a_search_that_finds_no_admissible_step_says_so() -> None:
     never = Condition(letters["eta_tilde"].sympy >= 1 / letters["mu"].sympy)
     (search,) = (e for e in evidence() if (e.statement, e.kind) == (id_, "search"))
     assert search.check(replace(statement, when=(*statement.when, never)), False).status is Status.VACUOUS
+
+
+@pytest.mark.parametrize("kind", ["moments", "search"])
+def test_left_side_and_direction_are_read(kind: str) -> None:
+    statement = catalogue.find("sfl.eq71")
+    (item,) = [e for e in evidence() if (e.statement, e.kind) == (statement.id, kind)]
+    claim = statement.claim
+    assert isinstance(claim, Bound)
+    assert item.check(statement, False).status is Status.HOLDS
+    for changed in (
+        replace(claim, quantity=1000 * claim.quantity),
+        replace(claim, sign=">="),
+        replace(claim, sign="="),
+    ):
+        assert item.check(statement.with_claim(changed), False).status is Status.REFUTED
+    with pytest.raises(ValueError, match="left side"):
+        item.check(statement.with_claim(replace(claim, quantity=claim.quantity**2)), False)
