@@ -477,10 +477,10 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]], best: int) -
 
 
 def _status(evidence: Evidence, changed: Statement) -> Status:
-    """Open where the evidence cannot read the changed claim, such as one with a letter for which it has no number."""
+    """Open where the evidence cannot read the changed claim: a letter for which it has no number, a form of another kind."""
     try:
         return evidence.check(changed, False).status
-    except ValueError:
+    except (ValueError, sympy.PolynomialError):
         return Status.OPEN
 
 
