@@ -6,8 +6,8 @@ An arena is measured once; a statement's claim, printed or sharpened, is then he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
@@ -18,7 +18,8 @@ import xarray as xr
 from joblib import Parallel, delayed
 from scipy.stats import t as student
 
-from bounds.evaluate import Compiled, Value, compile_statement, compiled, evaluate
+from bounds.comparisons import otherwise, unassumed
+from bounds.evaluate import Compiled, Value, compile_statement, compiled, evaluate, parameters
 from bounds.tune import admissible_interval
 from simulations import NoSuchConstant, expectation, has_expectation, local_steps, run, start
 from simulations.algorithms import Algorithm
@@ -72,6 +73,7 @@ class Arena:
     given       letters that neither problem nor algorithm knows, with their numbers, or the name of the certified
                 constant, or of a number of the clients at the start, that a letter stands for here:
                 (("G_q", 0.0), ("mu", "mu_pl"), ("C_0", "grads_apart")); or what gives it for the arena
+    changed     the statement in another form, whose definitions count here; None: as the catalogue has it
 
     The letter phi stands for a regularisation: where a statement has it, the algorithm runs on F_m(x) + (phi/2) ||x||^2,
     and what is measured is F all the same.
@@ -86,12 +88,19 @@ class Arena:
     seeds: int = 20
     fractions: tuple[float, ...] = (1.0, 0.5)
     given: Given = ()
+    changed: Statement | None = field(default=None, compare=False)
+
+    @property
+    def stated(self) -> Statement:
+        """The statement that it is about."""
+        return self.changed or catalogue.find(self.statement)
 
     @property
     def settings(self) -> tuple[Any, ...]:
         """All but the functions, which another process has its own copies of."""
         made = settings_of(self.algorithm)
-        return self.label, repr(made), self.x0, self.rounds, self.seeds, self.fractions, self.given
+        defined = repr(definitions(self.changed)) if self.changed else ""
+        return self.label, repr(made), self.x0, self.rounds, self.seeds, self.fractions, self.given, defined
 
     @property
     def label(self) -> str:
@@ -122,11 +131,16 @@ def constants_of(arena: Arena) -> dict[str, float]:
     Raises NoSuchConstant when the problem lacks one, or nobody knows it.
     """
     given = tuple((name, value(arena) if callable(value) else value) for name, value in arena.given)
-    return known(arena.statement, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), given)
+    return known(arena.stated, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), given)
 
 
 def known(
-    id_: str, problem: Problem, x0: float, algorithm: Algorithm, given: Given = (), wanted: Sequence[str] | None = None
+    statement: Statement,
+    problem: Problem,
+    x0: float,
+    algorithm: Algorithm,
+    given: Given = (),
+    wanted: Sequence[str] | None = None,
 ) -> dict[str, float]:
     """The parameters of a bound other than R and the step size, or the `wanted` letters of its paper, in numbers.
 
@@ -134,16 +148,17 @@ def known(
     defined by the statement; kappa, the condition number of what the clients step on.
     Raises NoSuchConstant when it is none of these.
     """
-    own, chosen, defined = algorithm.letters(problem), dict(given), definitions(id_)
+    own, chosen, defined = algorithm.letters(problem), dict(given), definitions(statement)
     if wanted is None:
-        wanted = [s.name for s in compiled(id_).parameters if s.name not in ("R", step_letter(id_), *_lengths(id_))]
+        others = ("R", step_letter(statement), *_lengths(statement))
+        wanted = [s.name for s in parameters(statement) if s.name not in others]
 
     @cache
     def number(name: str) -> float:
         if name in chosen:
             value = chosen[name]
             if callable(value):
-                raise NoSuchConstant(f"{name} of {id_} is only known for a whole arena")
+                raise NoSuchConstant(f"{name} of {statement.id} is only known for a whole arena")
             if isinstance(value, str):
                 of_problem = value in problem.constants.entries
                 value = problem.constants[value] if of_problem else start_of_clients(problem, x0)[value]
@@ -158,83 +173,91 @@ def known(
             return float(problem.constants[name])
         if name in defined:
             return float(defined[name].subs({s: number(s.name) for s in defined[name].free_symbols}))
-        if name == "kappa" and has_penalty(id_):
+        if name == "kappa" and has_penalty(statement):
             return 1 + number("L") / number("phi")
         if name == "kappa":
             return number("L") / number("mu")
         raise NoSuchConstant(
-            f"{id_} needs {name}: expected it among the letters of {type(algorithm).__name__}, the constants of "
+            f"{statement.id} needs {name}: expected it among the letters of {type(algorithm).__name__}, the constants of "
             f"{problem.name}, or those given"
         )
 
     return {name: number(name) for name in wanted}
 
 
-@cache
-def definitions(id_: str) -> dict[str, sympy.Expr]:
+def definitions(statement: Statement) -> dict[str, sympy.Expr]:
     """What the statement defines, by name."""
-    return {symbol.name: expression for symbol, expression in catalogue.find(id_).where.items()}
+    return {symbol.name: expression for symbol, expression in statement.where.items()}
 
 
-def step_letter(id_: str) -> str:
+def step_letter(statement: Statement) -> str:
     """The letter of the bound's step size: eta_tilde, or eta_t where it changes from step to step, if defined; else eta."""
-    return next((letter for letter in ("eta_tilde", "eta_t") if letter in definitions(id_)), "eta")
+    return next((letter for letter in ("eta_tilde", "eta_t") if letter in definitions(statement)), "eta")
 
 
-def fixes_step(id_: str) -> bool:
+def fixes_step(statement: Statement) -> bool:
     """Whether the statement says how large its step size is."""
-    return step_letter(id_) in definitions(id_) and step_letter(id_) != "eta_tilde"
+    return step_letter(statement) in definitions(statement) and step_letter(statement) != "eta_tilde"
 
 
-def fixes_length(id_: str) -> bool:
+def fixes_length(statement: Statement) -> bool:
     """Whether the step size that the statement fixes is one for a run of R rounds: then only its end is a test."""
-    defined, name = definitions(id_), step_letter(id_)
-    if not fixes_step(id_):
+    defined, name = definitions(statement), step_letter(statement)
+    if not fixes_step(statement):
         return False
     letters = {s.name for s in defined[name].free_symbols}
     letters |= {s.name for letter in letters & set(defined) for s in defined[letter].free_symbols}
     return "R" in letters
 
 
-def has_penalty(id_: str) -> bool:
+def has_penalty(statement: Statement) -> bool:
     """Whether the statement has the letter phi."""
-    return "phi" in definitions(id_) or "phi" in [s.name for s in compiled(id_).parameters]
+    return "phi" in definitions(statement) or "phi" in [s.name for s in parameters(statement)]
 
 
 def regularisation(arena: Arena) -> float | None:
     """phi of a statement that has that letter, else None."""
-    if not has_penalty(arena.statement):
+    if not has_penalty(arena.stated):
         return None
     algorithm = arena.algorithm(eta=1.0)
-    return known(arena.statement, build(arena.problem), arena.x0, algorithm, arena.given, ("phi",))["phi"]
+    return known(arena.stated, build(arena.problem), arena.x0, algorithm, arena.given, ("phi",))["phi"]
+
+
+def _function(statement: Statement, name: str) -> Callable[..., Any]:
+    """`per_eta`, eta_tilde / eta, or `ratio`, w_{r-1} / w_r, by the statement's definitions, of its letters by name."""
+    letters, defined = {s.name: s.sympy for s in catalogue.symbols(statement).values()}, definitions(statement)
+    if name == "per_eta":
+        return _of_letters(defined["eta_tilde"] / letters["eta"])
+    w, r = defined["w_r"], letters["r"]
+    return _of_letters(_ratio(w, r))
 
 
 @cache
-def _function(id_: str, name: str) -> Callable[..., Any]:
-    """`per_eta`, eta_tilde / eta, or `ratio`, w_{r-1} / w_r, by the statement's definitions, of its letters by name."""
-    letters = {s.name: s.sympy for s in catalogue.symbols(catalogue.find(id_)).values()}
-    if name == "per_eta":
-        expression = definitions(id_)["eta_tilde"] / letters["eta"]
-    else:
-        w, r = definitions(id_)["w_r"], letters["r"]
-        expression = sympy.simplify(w.subs(r, r - 1) / w)
-    free = sorted(expression.free_symbols, key=str)
-    function = sympy.lambdify(free, expression, "numpy")
-    return lambda **values: function(*(values[s.name] for s in free))
+def _ratio(w: sympy.Expr, r: sympy.Symbol) -> sympy.Expr:
+    """The weight of the round before, as a share of that of round r."""
+    return sympy.simplify(w.subs(r, r - 1) / w)
 
 
-def learning_rate(id_: str, step: np.ndarray, **values: float) -> np.ndarray:
+@cache
+def _of_letters(expression: sympy.Expr) -> Callable[..., Any]:
+    """An expression as a function of its letters by name; others are of no account."""
+    letters = sorted(expression.free_symbols, key=str)
+    function = sympy.lambdify(letters, expression, "numpy")
+    return lambda **values: function(*(values[s.name] for s in letters))
+
+
+def learning_rate(statement: Statement, step: np.ndarray, **values: float) -> np.ndarray:
     """eta, by the statement's definition of its step size; values: of the algorithm's letters."""
-    if step_letter(id_) != "eta_tilde":
+    if step_letter(statement) != "eta_tilde":
         return step
-    return np.asarray(step / _function(id_, "per_eta")(**values))
+    return np.asarray(step / _function(statement, "per_eta")(**values))
 
 
-def weight_ratio(id_: str, step: np.ndarray, **values: float) -> np.ndarray:
+def weight_ratio(statement: Statement, step: np.ndarray, **values: float) -> np.ndarray:
     """w_{r-1} / w_r at each step size, by the statement's definition of its averaging weights; 1 where it has none."""
-    if "w_r" not in definitions(id_):
+    if "w_r" not in definitions(statement):
         return np.ones_like(step)
-    ratio = _function(id_, "ratio")(**{step_letter(id_): step, **values})
+    ratio = _function(statement, "ratio")(**{step_letter(statement): step, **values})
     return np.broadcast_to(np.asarray(ratio, dtype=float), np.shape(step))
 
 
@@ -243,12 +266,12 @@ def _interval(id_: str, name: str, values: tuple[tuple[str, float], ...]) -> tup
     return admissible_interval(id_, name, **dict(values))
 
 
-def admissible_steps(id_: str, **values: float) -> tuple[float, float]:
+def admissible_steps(statement: Statement, **values: float) -> tuple[float, float]:
     """`admissible_interval`, solved once for all arenas that agree in the letters of the conditions on the step size.
 
-    Raises ValueError where the conditions leave the step size without a limit.
+    The conditions are those of the catalogue.  Raises ValueError where they leave the step size without a limit.
     """
-    name = step_letter(id_)
+    id_, name = statement.id, step_letter(statement)
     relations = [{s.name for s in c.relation.free_symbols} for c in catalogue.find(id_).when]
     letters = set().union(*(names for names in relations if name in names))
     low, high = _interval(id_, name, tuple(sorted((n, value) for n, value in values.items() if n in letters)))
@@ -259,39 +282,33 @@ def admissible_steps(id_: str, **values: float) -> tuple[float, float]:
 
 def steps_of(arena: Arena) -> tuple[np.ndarray, float]:
     """The arena's step sizes, (E,), and the smallest that is admissible at R = rounds, 0 where all small ones are."""
-    if fixes_step(arena.statement):
-        algorithm, name = arena.algorithm(eta=1.0), step_letter(arena.statement)
+    if fixes_step(arena.stated):
+        algorithm, name = arena.algorithm(eta=1.0), step_letter(arena.stated)
         given = (*arena.given, ("R", float(arena.rounds)), ("t", 0.0))  # a step size that falls: its first
-        fixed = known(arena.statement, build(arena.problem), arena.x0, algorithm, given, (name,))
+        fixed = known(arena.stated, build(arena.problem), arena.x0, algorithm, given, (name,))
         return np.array([fixed[name]]), 0.0
-    low, high = admissible_steps(arena.statement, R=arena.rounds, **constants_of(arena))
+    low, high = admissible_steps(arena.stated, R=arena.rounds, **constants_of(arena))
     return np.array([max(low, fraction * high) for fraction in arena.fractions]), low
 
 
-@cache
-def _lengths(id_: str) -> dict[str, tuple[list[str], Callable[..., Any]]]:
-    """What the statement defines by R, such as T = R tau: letters, and the function of them."""
-    found = {}
-    for letter, e in definitions(id_).items():
-        free = sorted(e.free_symbols, key=str)
-        if "R" in [s.name for s in free]:
-            found[letter] = [s.name for s in free], sympy.lambdify(free, e)
-    return found
+def _lengths(statement: Statement) -> dict[str, sympy.Expr]:
+    """What the statement defines by R, such as T = R tau."""
+    return {n: e for n, e in definitions(statement).items() if "R" in [s.name for s in e.free_symbols]}
 
 
-def with_lengths(id_: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def with_lengths(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values, with the letters that the statement defines by R and others of them, such as T = R tau."""
     found = dict(values)
-    for letter, (names, length) in _lengths(id_).items():
-        if set(names) <= set(found):
-            found[letter] = length(*(found[name] for name in names))
+    for letter, length in _lengths(statement).items():
+        if {s.name for s in length.free_symbols} <= set(found):
+            found[letter] = _of_letters(length)(**found)
     return found
 
 
 def bound_at(statement: Statement | Compiled, step: np.ndarray, R: np.ndarray, **values: float) -> Value:
     """The bound at step sizes (E, 1) and R (1, R), as far as it depends on them; letters it does not have are left out."""
     made = statement if isinstance(statement, Compiled) else compiled_once(statement)
-    everything = with_lengths(made.statement.id, {step_letter(made.statement.id): step, "R": R, **values})
+    everything = with_lengths(made.statement, {step_letter(made.statement): step, "R": R, **values})
     return evaluate(made, strict=False, **{s.name: everything[s.name] for s in made.parameters if s.name in everything})
 
 
@@ -323,20 +340,20 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     attributes as `simulations.run`, with the number of seeds, 0 where the expectation is exact.  From the round on in
     which all runs of a step size have diverged all three are infinite; where only some have, low is 0.
     """
-    statement = catalogue.find(arena.statement)
-    claim = statement.claim
+    statement = arena.stated
+    claim = catalogue.find(arena.statement).claim
     assert isinstance(claim, Bound)
-    exact, name = arena.kind == "moments", step_letter(arena.statement)
+    exact, name = arena.kind == "moments", step_letter(statement)
     quantity, _ = bounded(claim)
     recorded = RECORDED[quantity]
     steps, low = steps_of(arena)
-    values = constants_of(arena) if "w_r" in definitions(arena.statement) else {}
+    values = constants_of(arena) if "w_r" in definitions(statement) else {}
     first = 1 if low == 0 else int(np.ceil(low * arena.rounds / min(steps) - 1e-9))
     grid = np.unique(np.round(np.geomspace(first, arena.rounds, 40)).astype(int))
-    if fixes_length(arena.statement):
+    if fixes_length(statement):
         grid = np.array([arena.rounds])
     problem, phi = build(arena.problem), regularisation(arena)
-    eta = learning_rate(arena.statement, steps, **arena.algorithm(eta=1.0).letters(problem))
+    eta = learning_rate(statement, steps, **arena.algorithm(eta=1.0).letters(problem))
     seeds = arena.seeds * (5 if full else 1)
     at_random: Callable[..., xr.Dataset] = local_steps.run if recorded == "grad_sq_steps" else run
     measured: Callable[..., xr.Dataset] = expectation if exact else partial(at_random, seeds=range(seeds))
@@ -347,7 +364,7 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
         x0=np.full(problem.d, arena.x0),
         record=(recorded,),
         at=None if recorded in ("grad_sq", "grad_sq_steps") else grid,
-        average=weight_ratio(arena.statement, steps, **values),
+        average=weight_ratio(statement, steps, **values),
     )
     series = data[recorded]
     if quantity in _AVERAGES:
@@ -401,7 +418,7 @@ def measure_all(arenas: Sequence[Arena], full: bool = False, done: Callable[[int
 def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Dataset:
     """The measurement with the statement's bound beside it: value `bound`, `terms` by name, and `admissible`.
 
-    A number on the left side divides the bound.  Raises ValueError for a bound on another quantity than the arena's.
+    A number on the left side divides bound and terms.  Raises ValueError for a bound on another quantity than the arena's.
     """
     measured = measure(arena, full)
     claim, own = statement.claim, catalogue.find(arena.statement).claim
@@ -409,14 +426,14 @@ def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Datas
     (quantity, factor), (recorded, _) = bounded(claim), bounded(own)
     if quantity != recorded:
         raise ValueError(f"{statement.id}: a bound on {quantity}; expected one on {recorded}, which the arena measures")
-    name = step_letter(arena.statement)
+    name = step_letter(arena.stated)
     R, steps = measured.R.values.astype(float), measured[name].values
     bound = bound_at(statement, steps[:, None], R[None], **constants_of(arena))
     dims, shape = (name, "R"), (len(steps), len(R))
     values, inside = (np.broadcast_to(v, shape) for v in (bound.value, bound.admissible))
     each = np.stack([np.broadcast_to(v, shape) for v in bound.terms.values()])
     terms = xr.DataArray(each, dims=("term", *dims), coords={"term": list(bound.terms)})
-    return measured.assign(bound=(dims, values / factor), admissible=(dims, inside), terms=terms)
+    return measured.assign(bound=(dims, values / factor), admissible=(dims, inside), terms=terms / factor)
 
 
 def compiled_once(statement: Statement) -> Compiled:
@@ -432,9 +449,9 @@ def at_same_rate(arena: Arena, step: float, other: Arena) -> Arena | None:
     """
     eta = _rate(arena, step)
     its_own = float(eta / _rate(other, 1.0))
-    if fixes_step(other.statement):
+    if fixes_step(other.stated):
         return other if abs(steps_of(other)[0][0] / its_own - 1) <= ROUNDING else None
-    low, high = admissible_steps(other.statement, R=other.rounds, **constants_of(other))
+    low, high = admissible_steps(other.stated, R=other.rounds, **constants_of(other))
     if not low <= its_own <= high * (1 + ROUNDING):
         return None
     return replace(other, fractions=(its_own / high,))
@@ -442,7 +459,7 @@ def at_same_rate(arena: Arena, step: float, other: Arena) -> Arena | None:
 
 def _rate(arena: Arena, step: float) -> float:
     letters = arena.algorithm(eta=1.0).letters(build(arena.problem))
-    return float(learning_rate(arena.statement, np.array(step), **letters))
+    return float(learning_rate(arena.stated, np.array(step), **letters))
 
 
 def described(build_problem: Callable[[], Problem]) -> str:
@@ -482,65 +499,84 @@ def _times(c: float, letter: str) -> str:
     return f"{count}{letter}" + (f"/{simple.denominator}" if simple.denominator > 1 else "")
 
 
+def in_the_words_of(statement: Statement, arena: Arena) -> Iterator[Arena]:
+    """The arena under the definitions of its statement in another form.
+
+    A constant of which the form assumes nothing may be any number: then there are several arenas, and in each another
+    number stands for it.
+    """
+    factors = unassumed(statement)
+    if statement.where == catalogue.find(arena.statement).where and factors == [{}]:
+        yield arena
+        return
+    changed = replace(arena, changed=statement)
+    settings = [name for name in definitions(statement) if name in settings_of(arena.algorithm)]
+    if settings:
+        values = known(statement, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), arena.given, settings)
+        changed = replace(changed, algorithm=partial(arena.algorithm, **values))
+    own = constants_of(arena)
+    for chosen in factors:
+        given = tuple((name, value) for name, value in otherwise(own, chosen).items() if name in chosen)
+        yield replace(changed, given=(*arena.given, *given))
+
+
 def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> Verdict:
     """Hold a bound against its arenas, all of one kind.
 
     refuted where what was measured exceeds the bound: an exact expectation by more than rounding, or the lower end of a
     confidence interval; open where an interval straddles it; holds (on these arenas) otherwise.  The slack is the
-    smallest ratio of bound to lower end.  A claim that the bound is a lower one, or the value itself, is refuted where
-    what was measured lies below.
+    smallest ratio of bound to lower end.  A claim with >= or = is refuted where the upper end lies below the bound, too,
+    and the slack of one with >= is the smallest ratio of upper end to bound.
     """
     claim = statement.claim
     assert isinstance(claim, Bound)
     slack = np.inf
-    found: list[tuple[float, float, str]] = []  # tightest and loosest bound/measured of each arena
+    found: list[tuple[float, float, str]] = []  # smallest and largest bound/measured of each arena
     straddles = []
-    for arena in arenas:
+    tiny = float(np.finfo(float).tiny)
+    for arena in (form for one in arenas for form in in_the_words_of(statement, one)):
         data = confront(arena, statement, full)
         inside = data.admissible.values
-        if not inside.any():
+        if not inside.any() and arena.changed is None:
             return Verdict(Status.VACUOUS, f"{arena.label}: no step size and R of the arena is admissible")
+        if not inside.any():
+            continue
         bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
-        allowed = bound * (1 + ROUNDING)
-        worst = int(np.argmax(low / np.maximum(bound, np.finfo(float).tiny)))
-        if claim.sign != "<=" and (high < bound * (1 - ROUNDING)).any():
-            worst = int(np.argmin(high / np.maximum(bound, np.finfo(float).tiny)))
-            at = [int(i[worst]) for i in np.nonzero(inside)]
-            return exceeded(
-                arena,
-                step=float(data[step_letter(arena.statement)][at[0]]),
-                R=int(data.R[at[1]]),
-                measured=float(mean[worst]),
-                at_least=float(low[worst]),
-                bound=float(bound[worst]),
-                seeds=int(data.attrs["seeds"]),
-            )
-        if claim.sign != ">=" and low[worst] > allowed[worst]:
-            at = [i[worst] for i in np.nonzero(inside)]
-            diverged = None
+        too_large = (low > bound * (1 + ROUNDING)) & (claim.sign != ">=")
+        too_small = (high < bound * (1 - ROUNDING)) & (claim.sign != "<=")
+        if too_large.any() or too_small.any():
+            above = too_large.any()
+            ratio = (low if above else high) / np.maximum(bound, tiny)
+            worst, diverged = int(ratio.argmax() if above else ratio.argmin()), None
+            places = np.argwhere(inside)
             if np.isinf(low[worst]):
-                diverged = int(data.R[at[1]])
-                worst -= 1 if at[1] > 0 and inside[at[0], at[1] - 1] else 0  # the round before, of the same step size
-                at = [i[worst] for i in np.nonzero(inside)]
+                diverged = int(data.R[places[worst][1]])
+                # the round before, of the same step size
+                worst -= 1 if worst and (places[worst] - places[worst - 1] == (0, 1)).all() else 0
+            step, R = places[worst]
             return exceeded(
                 arena,
-                step=float(data[step_letter(arena.statement)][at[0]]),
-                R=int(data.R[at[1]]),
+                step=float(data[step_letter(arena.stated)][step]),
+                R=int(data.R[R]),
                 measured=float(mean[worst]),
-                at_least=float(low[worst]),
+                end=float((low if above else high)[worst]),
                 bound=float(bound[worst]),
                 seeds=int(data.attrs["seeds"]),
+                above=bool(above),
                 diverged=diverged,
             )
-        above, below = (high > allowed).any(), (low < bound * (1 - ROUNDING)).any()
+        above, below = (high > bound * (1 + ROUNDING)).any(), (low < bound * (1 - ROUNDING)).any()
         if (above and claim.sign != ">=") or (below and claim.sign != "<="):
             straddles.append(arena.name)
-        positive = low > 0
-        slack = min(slack, float((bound[positive] / low[positive]).min(initial=np.inf)))
+        upper, lower = (high, bound) if claim.sign == ">=" else (bound, low)
+        positive = lower > 0
+        slack = min(slack, float((upper[positive] / lower[positive]).min(initial=np.inf)))
         ratios = bound[mean > 0] / mean[mean > 0]
         found.append((float(ratios.min(initial=np.inf)), float(ratios.max(initial=0.0)), arena.name))
     if straddles:
         return Verdict(Status.OPEN, f"the confidence interval straddles the bound on {', '.join(straddles)}")
+    if not found:
+        return Verdict(Status.VACUOUS, "no step size and R of any arena is admissible")
     tightest, loosest = min(found), max(found, key=lambda f: f[1])
     how = (
         f"exact expectation, relative rounding {ROUNDING:g} allowed" if arenas[0].kind == "moments" else "mean of runs"
@@ -558,13 +594,15 @@ def exceeded(
     step: float,
     R: int,
     measured: float,
-    at_least: float,
+    end: float,
     bound: float,
     seeds: int,
+    above: bool = True,
     diverged: int | None = None,
 ) -> Verdict:
-    """Refuted, with everything needed to see it again; `ratio` is that of what was measured (at least) to the bound.
+    """Refuted, with everything needed to see it again; `ratio` is that of `end` to the bound.
 
+    end       the end of the confidence interval that counts: the lower one of a measurement above the bound
     diverged  the round, after R, by which what is measured is no finite number any more
     """
     algorithm, problem = arena.algorithm(eta=1.0), build(arena.problem)
@@ -578,22 +616,24 @@ def exceeded(
         "x0": arena.x0,
         **({} if phi is None else {"phi": phi}),
         **constants_of(arena),
-        step_letter(arena.statement): step,
+        step_letter(arena.stated): step,
         "R": R,
         "measured": measured,
         "printed_bound": bound,
-        "ratio": at_least / max(bound, float(np.finfo(float).tiny)),
+        "ratio": end / max(bound, float(np.finfo(float).tiny)),
     }
     if seeds:
-        witness |= {"measured_at_least": at_least, "seeds": seeds}
-        found = f"measured {measured:.3g} (at least {at_least:.3g})"
+        most = "least" if above else "most"
+        witness |= {f"measured_at_{most}": end, "seeds": seeds}
+        found = f"measured {measured:.3g} (at {most} {end:.3g})"
     else:
         found = f"exact expectation {measured:.3g}"
     if diverged is not None:
         witness["diverged_at"] = diverged
         found += f" at R = {R}, beyond all numbers by R = {diverged}"
     says = f"{arena.name}: {found}, bound {bound:.3g}"
-    return Verdict(Status.REFUTED, says, slack=bound / at_least if at_least > 0 else None, witness=witness)
+    slack = bound / end if above and end > 0 else end / bound if not above else None
+    return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
 
 
 def arena_evidence(arenas: Sequence[Arena]) -> list[Evidence]:

@@ -164,13 +164,13 @@ def curves(statement: Statement, full: bool = False) -> list[Curve]:
 
 
 def _of_arena(arena: Arena, statement: Statement, full: bool) -> list[Curve]:
-    data, name = confront(arena, statement, full), step_letter(statement.id)
+    data, name = confront(arena, statement, full), step_letter(statement)
     wanted = [s.name for s in parameters(statement)]
     found = []
     for i, step in enumerate(data[name].values):
         at = data.isel({name: i})
         at = at.isel(R=at.admissible.values & np.isfinite(at.high.values))
-        values = with_lengths(statement.id, {name: float(step), **constants_of(arena), "R": at.R.values.astype(float)})
+        values = with_lengths(statement, {name: float(step), **constants_of(arena), "R": at.R.values.astype(float)})
         along = {letter: x.tolist() for letter in wanted if np.ndim(x := values[letter])}
         if at.R.size:
             letters = {letter: float(values[letter]) for letter in wanted if letter not in along}

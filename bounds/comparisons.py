@@ -6,16 +6,20 @@ the quantity plus what the terms with a minus sign take away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
-from typing import Any, NamedTuple
+from itertools import product
+from math import inf, lcm
+from typing import Any, Literal, NamedTuple
 
 import sympy
+from sympy import Rational
+from sympy.core.relational import Relational
 from sympy.printing.lambdarepr import LambdaPrinter
 
-from theory.statement import Bound, Claim, Relations
+from theory import catalogue
+from theory.statement import Bound, Claim, Relations, Statement, Status, Verdict, formulas
 
 Number = Any  # a Fraction, or a float in a search
 
@@ -33,6 +37,24 @@ class _ExactPrinter(LambdaPrinter):
 SQUARED = {"sigma": "sigma_sq", "zeta": "zeta_sq", "zeta_star": "zeta_star_sq", "G": "G_squared"}
 
 Function = Callable[[Mapping[str, Number]], Number]
+
+# What a constant that a statement assumes nothing of is multiplied by
+_OTHERWISE = (Fraction(1, 1000), Fraction(2), Fraction(1000))
+
+
+def unassumed(statement: Statement) -> list[dict[str, Fraction]]:
+    """Factors for the constants that the statement speaks of and assumes nothing of, in all combinations; {} for none."""
+    names = sorted(s.name for s in catalogue.unassumed(statement) & statement.letters)
+    return [dict(zip(names, factors, strict=True)) for factors in product(_OTHERWISE, repeat=len(names))]
+
+
+def otherwise(known: dict[str, Number], factors: Mapping[str, Fraction]) -> dict[str, Number]:
+    """The values, those that have a factor multiplied by it, or their squares where these are known."""
+    found = dict(known)
+    for letter, factor in factors.items():
+        for name in {letter, SQUARED.get(letter, letter)} & set(known):
+            found[name] = known[name] * (float(factor) if isinstance(known[name], float) else factor)
+    return found
 
 
 def exact(expression: sympy.Expr) -> Function:
@@ -54,17 +76,55 @@ def exact(expression: sympy.Expr) -> Function:
     return lambda values: function(*(values[name] for name in names))
 
 
+class Condition(NamedTuple):
+    """left `sign` right, as functions of the letters; both sides raised to a power where a root stood in them."""
+
+    left: Function
+    right: Function
+    sign: Literal["<=", "<", "=="]
+
+    def holds(self, known: Mapping[str, Number], room: Number = 0) -> bool:
+        """Exactly; with room for rounding where both sides may be equal."""
+        left, right = self.left(known), self.right(known)
+        if self.sign == "==":
+            return bool(abs(left - right) <= room)
+        return bool(left < right + room if self.sign == "<" else left <= right + room)
+
+
+def condition(relation: Relational) -> Condition:
+    """A condition, with both sides to the power that makes roots disappear.
+
+    Raises ValueError for another sign, and for roots where a side may be negative.
+    """
+    turned = relation if relation.rel_op in ("<=", "<", "==") else relation.reversed
+    left, right, sign = turned.lhs, turned.rhs, turned.rel_op
+    if sign not in ("<=", "<", "=="):
+        raise ValueError(f"condition {relation}: expected one of <=, >=, <, >, =")
+    exponents = [power.exp for power in relation.atoms(sympy.Pow)]
+    exponents += [Rational(1, 2) for s in relation.free_symbols if s.name in SQUARED]
+    if not all(e.is_integer for e in exponents):
+        if not (left.is_nonnegative and right.is_nonnegative):
+            raise ValueError(f"condition {relation}: expected no roots, or sides that are not negative")
+        order = lcm(*(int(e.q) for e in exponents))
+        left, right = (sympy.expand_power_base(side**order, force=True) for side in (left, right))
+    return Condition(exact(left), exact(right), sign)
+
+
 class Inequality(NamedTuple):
-    """quantity <= minus + plus, or = where `equality`, as functions of the letters."""
+    """quantity <= minus + plus, or = where `equality`, as functions of the letters.
+
+    letters  their ASCII names
+    """
 
     says: str
     quantity: Function
     minus: Function  # the sum of the terms with a minus sign
     plus: Function  # the sum of the terms with a plus sign
     equality: bool
+    letters: frozenset[str]
 
 
-def sides(
+def _sides(
     claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]
 ) -> Iterator[tuple[str, sympy.Expr, list[sympy.Expr], bool]]:
     """What a claim says in relations quantity <= terms, or =: each with its text and the definitions put in.
@@ -84,6 +144,11 @@ def sides(
         yield says, defined(quantity, where), [defined(t, where) for t in terms], sign in ("=", "==")
 
 
+def letters_of(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]:
+    """The names of the letters of a claim's formulas, with the definitions put in."""
+    return {s.name for e in formulas(claim) for s in defined(e, where).free_symbols}
+
+
 def defined(e: sympy.Expr, where: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
     """An expression with all definitions put in, those that they use too."""
     for _ in where:
@@ -92,13 +157,14 @@ def defined(e: sympy.Expr, where: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Ex
 
 
 def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list[Inequality]:
-    """The inequalities of a claim, with the definitions put in.  Raises ValueError as `sides` and `exact` do."""
+    """The inequalities of a claim, with the definitions put in.  Raises ValueError as `_sides` and `exact` do."""
     found = []
-    for says, quantity, terms, equality in sides(claim, where):
+    for says, quantity, terms, equality in _sides(claim, where):
         parts = [part for term in terms for part in sympy.Add.make_args(term)]
         plus, minus = ([t for t in parts if bool(t.as_coeff_Mul()[0] < 0) is sign] for sign in (False, True))
         both = exact(sympy.Add(*minus)), exact(sympy.Add(*plus))
-        found.append(Inequality(says, exact(quantity), *both, equality))
+        letters = frozenset(s.name for e in (quantity, *terms) for s in e.free_symbols)
+        found.append(Inequality(says, exact(quantity), *both, equality, letters))
     return found
 
 
@@ -151,3 +217,23 @@ class Comparison:
         if self.need <= nothing:
             return 0.0
         return float(self.ratio) if self.plus > nothing else inf
+
+
+def before(value: Fraction, candidates: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    """The candidates that are simpler than the value: those before it, all if it is none of them."""
+    return candidates[: candidates.index(value)] if value in candidates else candidates
+
+
+def decided(verdicts: Iterable[Verdict]) -> Verdict:
+    """Of one claim in several forms: the first that refutes it; if none does, one that holds before one that is open."""
+    found = []
+    for verdict in verdicts:
+        if verdict.status is Status.REFUTED:
+            return verdict
+        found.append(verdict)
+    return next((v for v in found if v.status is Status.HOLDS), found[0])
+
+
+def told(factors: Mapping[str, Fraction]) -> dict[str, str]:
+    """What a witness says of constants that the statement assumes nothing of."""
+    return {f"{name}, not assumed": f"{factor} times that of the problem" for name, factor in factors.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -18,10 +18,11 @@ from bounds.arena import (
     bound_at,
     bounded,
     compiled_once,
+    constants_of,
     exceeded,
     fixes_step,
     functions,
-    known,
+    in_the_words_of,
     learning_rate,
     mean_before,
     regularisation,
@@ -99,13 +100,17 @@ def _same(problem: Quadratic) -> Quadratic:
 
 @dataclass(frozen=True)
 class Found:
-    """Where the ratio of bound to measured (for a lower bound, of measured to bound) is smallest, on how many quadratics.
+    """Where the ratio of bound to measured is smallest, on how many quadratics.
 
+    For a claim with >= it is the ratio of measured to bound, for one with = the smaller of both.
+
+    arena     the candidate as the arena that was measured
     diverged  the round by which the expectation is no finite number any more: R is then the one before
     """
 
     ratio: float
     candidate: Candidate
+    arena: Arena
     step: float
     R: int
     measured: float
@@ -128,7 +133,7 @@ def tightest(statement: Statement, family: Family, full: bool = False) -> Found 
     def best(old: list[Found], candidates: list[Candidate]) -> list[Found]:
         """The six smallest ratios, the older first where equal."""
         nonlocal tried
-        new = [f for f in (_tightest_point(compiled, family, c) for c in candidates) if f is not None]
+        new = [f for c in candidates for f in _tightest_points(compiled, family, c)]
         tried += len(new)
         return sorted([*old, *new], key=lambda f: f.ratio)[:6]
 
@@ -144,27 +149,29 @@ def search_evidence(families: Mapping[str, Family]) -> list[Evidence]:
     """One piece of evidence of kind `search` for each bound, given with its family."""
 
     def check_with(family: Family) -> Callable[[Statement, bool], Verdict]:
-        return lambda statement, full: judge(tightest(statement, family, full), statement, family)
+        return lambda statement, full: judge(tightest(statement, family, full), statement)
 
     return [Evidence(id_, "search", check_with(family)) for id_, family in families.items()]
 
 
-def judge(found: Found | None, statement: Statement, family: Family) -> Verdict:
+def judge(found: Found | None, statement: Statement) -> Verdict:
     """Refuted where the exact expectation exceeds the bound by more than rounding, holds on what was searched if not."""
     if found is None:
         return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
-    candidate, name = found.candidate, step_letter(statement.id)
+    claim, candidate, name = statement.claim, found.candidate, step_letter(statement)
+    assert isinstance(claim, Bound)
     if found.ratio * (1 + ROUNDING) < 1 or found.diverged is not None:
         return exceeded(
-            family.arena(statement.id, candidate), step=found.step, R=found.R, measured=found.measured,
-            at_least=found.measured, bound=found.bound, seeds=0, diverged=found.diverged,
+            found.arena, step=found.step, R=found.R, measured=found.measured, end=found.measured, bound=found.bound,
+            seeds=0, above=found.measured > found.bound, diverged=found.diverged,
         )  # fmt: skip
     settings = dict(candidate.settings)
     if "S" in settings:
         settings["S"] = f"{settings['S']} of {candidate.problem.M}"
     where = f"{functions(candidate.problem)}; " + ", ".join(f"{n} = {v}" for n, v in settings.items())
+    ratio = {"<=": "bound/measured", ">=": "measured/bound", "=": "ratio of bound and measured"}[claim.sign]
     says = (
-        f"{found.tried} small quadratics searched by exact expectation, smallest bound/measured {found.ratio:.3g}: "
+        f"{found.tried} small quadratics searched by exact expectation, smallest {ratio} {found.ratio:.3g}: "
         f"{where}, x0 = {_X0:g}, {name} = {found.step:.3g}, R = {found.R}"
     )
     return Verdict(Status.HOLDS, says, slack=found.ratio)
@@ -198,29 +205,36 @@ def varied(rng: np.random.Generator, candidate: Candidate, width: float, least: 
     )
 
 
-def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate) -> Found | None:
-    """The step size and R with the smallest ratio; None where the problem or every step size is outside the conditions."""
-    id_, problem = compiled.statement.id, candidate.problem
-    claim = compiled.statement.claim
-    assert isinstance(claim, Bound)
+def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -> Iterator[Found]:
+    """The step size and R with the smallest ratio; none where the problem or every step size is outside the conditions."""
+    statement, problem = compiled.statement, candidate.problem
     if problem.constants["curvature"] < min(family.least, 0):
-        return None  # rounding to three decimals has made a convex client concave
-    arena = family.arena(id_, candidate)
-    letters = arena.algorithm(eta=1.0)
+        return  # rounding to three decimals has made a convex client concave
     try:
-        values = known(id_, problem, _X0, letters, family.given)
-        phi = regularisation(arena)
-        steps = steps_of(arena)[0] if fixes_step(id_) else None
+        for arena in in_the_words_of(statement, family.arena(statement.id, candidate)):
+            found = _tightest_point(compiled, family, candidate, replace(arena, changed=statement))
+            if found is not None:
+                yield found
     except NoSuchConstant:
-        return None
-    if steps is None:
+        return
+
+
+def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, arena: Arena) -> Found | None:
+    """Raises NoSuchConstant where the problem lacks a letter of the statement."""
+    statement, problem, letters = compiled.statement, candidate.problem, arena.algorithm(eta=1.0)
+    claim = statement.claim
+    assert isinstance(claim, Bound)
+    values, phi = constants_of(arena), regularisation(arena)
+    if fixes_step(statement):
+        steps, _ = steps_of(arena)
+    else:
         largest = family.largest(compiled, values, family.rounds)
         if largest is None:
             return None
         steps = largest * _FRACTIONS
     quantity, factor = bounded(claim)
     recorded = RECORDED[quantity]
-    eta = learning_rate(id_, steps, **letters.letters(problem))
+    eta = learning_rate(statement, steps, **letters.letters(problem))
     exactly: Callable[..., xr.Dataset] = expectation
     measured = exactly(
         problem if phi is None else Regularised(problem, phi),
@@ -228,15 +242,15 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate) ->
         rounds=family.rounds,
         x0=_X0,
         record=(recorded,),
-        average=weight_ratio(id_, steps, **values),
+        average=weight_ratio(statement, steps, **values),
     )[recorded].values
     if quantity == "min_grad_sq":
         measured = np.minimum.accumulate(measured, axis=1)
     elif quantity == "avg_grad_sq":
         measured = mean_before(measured)
-    measured = factor * measured[:, 1:]
+    measured = measured[:, 1:]
     bound = bound_at(compiled, steps[:, None], np.arange(1.0, family.rounds + 1)[None], **values)
-    value, admissible = (np.broadcast_to(v, measured.shape) for v in (bound.value, bound.admissible))
+    value, admissible = (np.broadcast_to(v, measured.shape) for v in (bound.value / factor, bound.admissible))
     inside = admissible & (measured > 0)
     room = np.where(inside, value / np.where(inside, measured, 1.0), np.inf)
     below = 1 / np.maximum(room, np.finfo(float).tiny)  # by how much a lower bound could be larger
@@ -252,5 +266,12 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate) ->
         diverged = int(gone[e].argmax()) + 1
         i = max(diverged - 2, 0)
     return Found(
-        float(ratio[e, i]), candidate, float(steps[e]), i + 1, float(measured[e, i]), float(value[e, i]), diverged
+        float(ratio[e, i]),
+        candidate,
+        arena,
+        float(steps[e]),
+        i + 1,
+        float(measured[e, i]),
+        float(value[e, i]),
+        diverged,
     )

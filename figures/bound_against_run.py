@@ -86,7 +86,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     rows: list[dict[str, object]] = []
     for column, arena in enumerate(arenas):
         data = confront(arena, statement, full)
-        name = step_letter(arena.statement)
+        name = step_letter(arena.stated)
         step = int(np.nanargmin((data.bound / data["mean"]).where(data.admissible).min("R").values))
         at = data.isel({name: step})
         at = at.isel(R=at.admissible.values & np.isfinite(at.high.values))  # as far as nothing has diverged
@@ -183,7 +183,7 @@ def _says(statement_id: str) -> str:
 
 def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
     """The numbers of one curve, one row per R."""
-    name = step_letter(arena.statement)
+    name = step_letter(arena.stated)
     told = {"statement": arena.statement, "arena": arena.name, name: float(at[name])}
     numbers = {name: at[name].values for name in ("mean", "low", "high", "bound")}
     numbers |= {str(t): at.terms.sel(term=t).values for t in at.term.values}
@@ -210,7 +210,7 @@ def _corrected(arena: Arena, step: float, full: bool) -> tuple[Arena, xr.Dataset
     twin = at_same_rate(arena, step, (*named, replace(arena, statement=statement.id))[0])
     if twin is None:
         return None
-    data = confront(twin, statement, full).isel({step_letter(twin.statement): 0})
+    data = confront(twin, statement, full).isel({step_letter(twin.stated): 0})
     return twin, data.isel(R=data.admissible.values)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+from collections.abc import Iterable
 from functools import cache
 
 import sympy
 
 import theory
-from theory.properties import Property, united
+from theory.properties import Properties, Property, united
 from theory.statement import Erratum, Evidence, Paper, Statement, Symbol
 
 
@@ -82,6 +83,18 @@ def properties(statement: Statement) -> dict[Property, tuple[sympy.Expr, ...]]:
     """The properties that a statement assumes, or that its paper's setting provides, with their constants."""
     assumed = [find(id_) for id_ in statement.assumes]
     return united(s.gives for s in (*paper(statement.paper).background, *assumed))
+
+
+def unassumed(statement: Statement) -> set[sympy.Symbol]:
+    """The constants of its paper's assumptions, such as L or sigma, that no assumption of this statement gives.
+
+    Nothing ties them to the problem: to this statement they are any numbers of their domains.
+    """
+
+    def constants(several: Iterable[Properties]) -> set[sympy.Symbol]:
+        return {x for given in several for own in given.values() for c in own for x in sympy.sympify(c).free_symbols}
+
+    return constants(s.gives for s in statements(statement.paper)) - constants([properties(statement)])
 
 
 def errata(id_: str) -> list[Erratum]:

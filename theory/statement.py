@@ -149,9 +149,8 @@ class Bound:
         names = [t.name for t in self.terms]
         if term is not None and term not in names:
             raise ValueError(f"no term named {term!r}; the terms are {', '.join(names)}")
-        terms = tuple(
-            Term(t.name, t.value * sympy.nsimplify(factor)) if term in (None, t.name) else t for t in self.terms
-        )
+        exact = factor if isinstance(factor, sympy.Basic) else sympy.nsimplify(factor, rational=True)
+        terms = tuple(Term(t.name, t.value * exact) if term in (None, t.name) else t for t in self.terms)
         return replace(self, terms=terms)
 
 
@@ -246,6 +245,15 @@ class Words:
 Claim = Bound | Order | Relations | Rates | Listing | Record | Words
 
 
+def formulas(claim: Claim) -> list[sympy.Basic]:
+    """The formulas of a claim; a bound or an order has its quantity and its terms.  Tables and listings have none."""
+    if isinstance(claim, Bound | Order):
+        return [claim.quantity, *(t.value for t in claim.terms)]
+    if isinstance(claim, Relations):
+        return list(claim.relations)
+    return list(claim.formulas) if isinstance(claim, Words) else []
+
+
 @dataclass(frozen=True)
 class Application:
     """'Applying Lemma n with a = ..., b = ...': the lemma's symbols, by ASCII name, in the statement's own.
@@ -297,6 +305,13 @@ class Statement:
     def paper(self) -> str:
         """The paper's short name."""
         return self.id.split(".", 1)[0]
+
+    @property
+    def letters(self) -> set[sympy.Symbol]:
+        """The letters of its claims, conditions and definitions."""
+        claims = [e for claim in (self.claim, *self.also) for e in formulas(claim)]
+        every = [*claims, *(c.relation for c in self.when), *self.where, *self.where.values()]
+        return set().union(*(e.free_symbols for e in every))
 
     def with_claim(self, claim: Claim) -> Statement:
         """The same statement with another claim: how tests sharpen what a check must then refute."""

@@ -19,16 +19,30 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
+from itertools import product
 from math import inf
 from random import Random
 from typing import Any, Literal
 
 import sympy
 
-from bounds.comparisons import Comparison, Inequality, defined, exact, inequalities, sides
+from bounds.comparisons import (
+    Comparison,
+    Condition,
+    Inequality,
+    compared,
+    condition,
+    decided,
+    defined,
+    inequalities,
+    otherwise,
+    told,
+    unassumed,
+)
 from simulations.binarised_rounds import Run, follow
 from theory import catalogue
-from theory.statement import Claim, Evidence, Statement, Status, Verdict
+from theory.properties import Property
+from theory.statement import Evidence, Statement, Status, Verdict
 
 Appendix = Literal["C", "D", "E"]
 _D = ("lemma5", "lemma6", "eq56", "eq57", "eq61", "eq62", "eq63", "eq64")
@@ -49,59 +63,50 @@ _NOTHING = 1e-20  # what is left of a sum that is 0
 class Compiled:
     """A statement about a step, ready for numbers.
 
-    claims      its inequalities, each with its letters, and whether it is the claim's own, not one claimed besides
-    conditions  (left, right, strict): left <= right, or <
+    claims      its inequalities, and whether each is the claim's own, not one claimed besides
     at_x        whether G and sigma are those at x_t^k
     strong      whether every F_k is strongly convex
+    two_sided   whether no curvature is below -L
+    factors     by which the constants that it assumes nothing of are not those of the run
     """
 
     appendix: Appendix
-    claims: tuple[tuple[frozenset[str], Inequality, bool], ...]
-    conditions: tuple[tuple[Any, Any], ...]
+    claims: tuple[tuple[Inequality, bool], ...]
+    conditions: tuple[Condition, ...]
     at_x: bool
     strong: bool
-
-
-@lru_cache(maxsize=4096)
-def _compiled(claims: tuple[Claim, ...], when: tuple[Any, ...], where: Any, assumes: Any, name: str) -> Compiled:
-    definitions = dict(where)
-    found = []
-    for claim in claims:
-        for inequality, (_, quantity, terms, _) in zip(
-            inequalities(claim, definitions), sides(claim, definitions), strict=True
-        ):
-            letters = frozenset(s.name for e in (quantity, *terms) for s in e.free_symbols)
-            found.append((letters, inequality, claim is claims[0]))
-    relations = [c for c in (defined(w, definitions) for w in when) if c != sympy.true]
-    if not all(isinstance(c, sympy.Le | sympy.Ge) for c in relations):
-        raise ValueError(f"conditions {relations}: expected inequalities")
-    conditions = tuple((exact(c.lts), exact(c.gts)) for c in relations)
-    appendix: Appendix = "D" if name in _D else "E" if name in _E else "C"
-    return Compiled(
-        appendix,
-        tuple(found),
-        conditions,
-        any(a in assumes for a in ("fedbat.assump3.corrected", "fedbat.assump4.corrected")),
-        "fedbat.assump2" in assumes or any(letters & _MINIMA for letters, _, _ in found),
-    )
+    two_sided: bool
+    factors: Mapping[str, Fraction]
 
 
 _MINIMA = {"Gamma", "local_gap", "local_gap_bar", "star_own", "star_gap", "global_gap", "gap_t", "Delta_t", "Delta_next",
            "v_dist", "A_1", "inner_star", "inner_down", "x_star_sq", "x_star_k"}  # fmt: skip
 
 
-def compiled(statement: Statement) -> Compiled:
-    """A statement, with its definitions put in.
+def compiled(statement: Statement) -> list[Compiled]:
+    """A statement, with its definitions put in; several times where it assumes nothing of a constant.
 
-    Raises ValueError for a statement that is neither one of `PRINTED` nor corrects one, and for a claim that is no bound
-    or relation.
+    Raises ValueError for a statement that is neither one of `PRINTED` nor corrects one, for a claim that is no bound or
+    relation, and for roots that do not disappear.
     """
     name = (statement.corrects or statement.id).removeprefix("fedbat.")
     if name not in PRINTED:
         raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
-    where = tuple(statement.where.items())
-    when = tuple(c.relation for c in statement.when)
-    return _compiled((statement.claim, *statement.also), when, where, statement.assumes, name)
+    where, given = dict(statement.where), catalogue.properties(statement)
+    several = [inequalities(claim, where) for claim in (statement.claim, *statement.also)]
+    claims = tuple((one, i == 0) for i, own in enumerate(several) for one in own)
+    relations = [c for c in (defined(c.relation, where) for c in statement.when) if c != sympy.true]
+    appendix: Appendix = "D" if name in _D else "E" if name in _E else "C"
+    form = Compiled(
+        appendix,
+        claims,
+        tuple(map(condition, relations)),
+        bool({Property.VARIANCE, Property.BOUNDED_GRADIENT} & set(given)),
+        Property.STRONGLY_CONVEX in given or any(one.letters & _MINIMA for one, _ in claims),
+        Property.SMOOTH in given,
+        {},
+    )
+    return [replace(form, factors=factors) for factors in unassumed(statement)]
 
 
 # ------------------------------------------------------------------------------------------------------ an instance
@@ -135,10 +140,11 @@ def fits(run: Run, to: Compiled) -> bool:
     constant = len(set(run.rates)) == 1
     setting = {
         "C": run.K is None,
-        "D": run.K is not None and alike and run.N >= 2,
+        "D": run.K is not None and alike,
         "E": alike and constant and (run.K is not None or run.N == 1),
     }[to.appendix]
-    return setting and (min(curvatures) > 0 or not to.strong) and max(map(abs, curvatures)) <= 1
+    least = -1 if to.two_sided else -inf
+    return setting and (min(curvatures) > 0 or not to.strong) and least <= min(curvatures) and max(curvatures) <= 1
 
 
 @dataclass(frozen=True)
@@ -169,21 +175,22 @@ def cases(run: Run, to: Compiled) -> Iterator[Case]:
     }  # fmt: skip
     if min(curvatures) > 0:
         constants["mu"] = min(curvatures)
+    constants = otherwise(constants, to.factors)
     every = [{**constants, **row} for row in rows]
     # rounding apart, for floats: both sides of a condition may be equal
     tiny = 0 if isinstance(run.w0[0], Fraction) else 1e-12
-    if any(left(values) > right(values) + tiny for values in every for left, right in to.conditions):
+    if not all(condition.holds(values, tiny) for values in every for condition in to.conditions):
         return
     for t, values in enumerate(every):
         present = {*values, "G", "sigma"}
-        for letters, inequality, own in to.claims:
+        for claim, own in to.claims:
+            letters = claim.letters
             if not letters <= present:
                 continue
             count = run.N if letters & set(_OF_CLIENTS) else run.d if letters & set(_OF_ENTRIES) else 1
             for k in range(count):
                 at = {n: v[k] if isinstance(v, list) and k < len(v) else v for n, v in values.items()}
-                says, quantity, minus, plus, equality = inequality
-                yield Case(Comparison(says, quantity(at), minus(at), plus(at), equality), t, k + 1, own)
+                yield Case(compared(claim, at), t, k + 1, own)
 
 
 @dataclass(frozen=True)
@@ -223,21 +230,23 @@ _SHARES: dict[int, list[tuple[int, ...]]] = {1: [(1,)], 2: [(1, 1), (1, 2), (1, 
 
 def _drawn(random: Random, to: Compiled) -> Run:
     """A random run of the statement's setting, of small numbers."""
-    N = random.choice((2, 2, 3) if to.appendix == "D" else (1, 2, 2) if to.appendix == "C" else (1, 2))
+    N = random.choice((1, 2, 2, 3) if to.appendix == "D" else (1, 2, 2) if to.appendix == "C" else (1, 2))
     d = random.choice((2, 2, 2, 1))
     tau = random.choice((1, 2, 2, 3)) if N < 3 else random.choice((1, 2))
     K = random.choice(range(1, N + 1)) if to.appendix == "D" or (to.appendix == "E" and N > 1) else None
     shares = random.choice(_SHARES[N]) if to.appendix == "C" else _SHARES[N][0]
-    curvatures = _CURVATURES if to.strong else _EITHER
+    curvatures = _CURVATURES if to.strong else _EITHER if to.two_sided else (*_EITHER, _F(-4))
     h = [[random.choice(curvatures) for _ in range(d)] for _ in range(N)]
     h[random.randrange(N)][random.randrange(d)] = _F(1)
     rate, falls = random.choice(_RATES), 0 if to.appendix == "E" else random.choice((0, 0, 2, 3, 8))
-    steps = tau if N * tau > 2 else min(2 * tau, 3)
+    steps = tau if N * tau > 2 else random.choice((tau, min(2 * tau, 3)))
     rates = tuple(rate * falls / (falls + t) if falls else rate for t in range(steps + tau))
     start = tuple(random.choice(_STARTS) for _ in range(d))
     sizes = [[random.choice((_F(0), _F(0), _F(1))) for _ in range(d)] for _ in range(N if N * tau < 6 else 1)]
     sizes += [[_F(0)] * d for _ in range(N - len(sizes))]
-    grows = random.random() < 0.5  # noise that is 0 at the start, and grows from there
+    grows = random.random() < 0.5  # noise that is 0 at the start, and grows from there, at times steeply
+    if grows and random.random() < 0.5:
+        sizes = [[64 * s for s in row] for row in sizes]
     noise = (
         _vectors([[-s * w for s, w in zip(row, start, strict=True)] for row in sizes] if grows else sizes),
         _vectors(sizes if grows else [[_F(0)] * d for _ in sizes]),
@@ -252,17 +261,28 @@ def _vectors(rows: list[list[Fraction]]) -> tuple[tuple[Fraction, ...], ...]:
 
 
 @cache
-def family(appendix: Appendix, strong: bool, count: int) -> tuple[Run, ...]:
+def family(appendix: Appendix, strong: bool, two_sided: bool, count: int) -> tuple[Run, ...]:
     """Runs of a setting, the same for all its statements."""
-    random, like = Random(f"{appendix}{strong}"), Compiled(appendix, (), (), False, strong)
+    random, like = Random(f"{appendix}{strong}"), Compiled(appendix, (), (), False, strong, two_sided, {})
     drawn = [_drawn(random, like) for _ in range(count)]
-    return tuple(dict.fromkeys((*drawn, *map(_at_rest, drawn[: count // 6]))))
+    return tuple(dict.fromkeys((*drawn, *map(_at_rest, drawn[: count // 6]), *map(_off_the_path, drawn[: count // 6]))))
 
 
 def _at_rest(run: Run) -> Run:
     """The run from a point at which all clients' gradients are 0, so that only noise moves it."""
     b = [[-c * w for c, w in zip(row, run.w0, strict=True)] for row in run.h]
     return replace(run, b=_vectors(b))
+
+
+def _off_the_path(run: Run) -> Run:
+    """One round, whose last coordinate only binarisation moves, with noise that grows steeply with it.
+
+    In its first two steps the noise is 0 at every w_t^k, and large at x_t^k.
+    """
+    b = [[*row[:-1], -c[-1] * run.w0[-1]] for c, row in zip(run.h, run.b, strict=True)]
+    steep = _vectors([[*[_F(0)] * (run.d - 1), _F(64)] for _ in run.h[:1]] + [[_F(0)] * run.d for _ in run.h[1:]])
+    start = tuple(tuple(-s * w for s, w in zip(row, run.w0, strict=True)) for row in steep)
+    return replace(run, b=_vectors(b), noise=(start, steep), steps=min(run.tau, 2))
 
 
 def _varied(run: Run, to: Compiled, random: Random) -> Run:
@@ -278,9 +298,21 @@ def _varied(run: Run, to: Compiled, random: Random) -> Run:
 def _simpler(run: Run) -> Iterator[Run]:
     """Runs with one thing made simpler."""
     zero, one = _F(0), _F(1)
+    if run.N > 1 and run.K is None:
+        for i in range(run.N):
+            noise = (run.noise[0][i : i + 1], run.noise[1][i : i + 1])
+            yield replace(run, h=run.h[i : i + 1], b=run.b[i : i + 1], p=(one,), noise=noise)
+    for j in range(run.d) if run.d > 1 else ():
+        h, b, c, s = (tuple(row[j : j + 1] for row in rows) for rows in (run.h, run.b, *run.noise))
+        yield replace(run, h=h, b=b, w0=run.w0[j : j + 1], noise=(c, s))
     nothing = _vectors([[zero] * run.d for _ in range(run.N)])
     if run.noise != (nothing, nothing):
         yield replace(run, noise=(nothing, nothing))
+        for part, i, j in product((0, 1), range(run.N), range(run.d)):
+            if run.noise[part][i][j]:
+                parts = [[list(row) for row in rows] for rows in run.noise]
+                parts[part][i][j] = zero
+                yield replace(run, noise=(_vectors(parts[0]), _vectors(parts[1])))
     for name, values in (("b", (zero, one, -one)), ("h", (one, _F(1, 2)))):
         rows: Any = getattr(run, name)
         for i, row in enumerate(rows):
@@ -306,14 +338,17 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     refuted, in fractions, by an instance within the statement's conditions and assumptions that violates its claim or what
     is claimed besides; holds otherwise.  Raises ValueError as `compiled`.
     """
-    to, count = compiled(statement), 600 if full else 120
+    return decided(_checked(to, full) for to in compiled(statement))
+
+
+def _checked(to: Compiled, full: bool) -> Verdict:
     seen: list[tuple[float, Run]] = []
-    for run in family(to.appendix, to.strong, count):
+    for run in family(to.appendix, to.strong, to.two_sided, 600 if full else 120):
         found = worst(run, to)
         if found is not None:
             if found.violated and (case := _violated(run, to)) is not None:
                 return _refuted(run, case, to)
-            seen.append((found.ratio, run))
+            seen.append((min(found.ratio, 1.0), run))  # above 1 it is rounding: in fractions nothing is violated
     if not seen:
         return Verdict(Status.OPEN, "no instance meets the conditions")
     seen.sort(key=lambda pair: pair[0], reverse=True)
@@ -325,9 +360,9 @@ def check(statement: Statement, full: bool = False) -> Verdict:
             if found is not None and found.violated and (case := _violated(other, to)) is not None:
                 return _refuted(other, case, to)
             if found is not None and found.ratio > ratio:
-                ratio, run = found.ratio, other
+                ratio, run = min(found.ratio, 1.0), other
                 largest = max(largest, ratio)
-    equalities = all(inequality.equality for _, inequality, own in to.claims if own)
+    equalities = all(claim.equality for claim, own in to.claims if own)
     return Verdict(
         Status.HOLDS,
         f"{len(seen)} instances of {_SETTING[to.appendix]}, quadratics with d = 1, 2, tau = 1 to 3, every outcome gone "
@@ -353,7 +388,7 @@ def _refuted(run: Run, case: Case, to: Compiled) -> Verdict:
         "h": _told(run.h), "b": _told(run.b), "p": _told(run.p), "w_0": _told(run.w0),
         "eta_0, eta_1 ...": _told(run.rates) if len(set(run.rates)) > 1 else str(run.rates[0]),
         "tau": run.tau, "steps": run.steps, "N": run.N, **({"K": run.K} if run.K else {}),
-        **noise,
+        **noise, **told(to.factors),
         "t": case.t, "k": case.k, "relation": c.says, "left": str(left), "right": str(right),
     }  # fmt: skip
     says = f"N = {run.N}, tau = {run.tau}, step {case.t}: left side {left}, right side {right}, exactly"

@@ -24,17 +24,30 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import product
-from math import inf, lcm
+from math import inf
 from random import Random
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import sympy
-from sympy.core.relational import Relational
 
-from bounds.comparisons import SQUARED, Comparison, Function, Inequality, compared as comparison, exact, inequalities
+from bounds.comparisons import (
+    Comparison,
+    Condition,
+    Inequality,
+    before,
+    compared as comparison,
+    condition,
+    defined,
+    inequalities,
+    letters_of,
+    otherwise,
+    told,
+    unassumed,
+)
 from simulations.block_rounds import BlockRound, Matrix, Vector, advanced, block_round, constants
 from theory import catalogue
-from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
+from theory.properties import Property
+from theory.statement import Evidence, Statement, Status, Verdict, formulas
 
 # What is checked, and on which algorithm's rounds.  Of the samples alone:
 SAMPLING = ("lemma4", "lemma4.part1", "lemma4.part2", "lemma4.lhs", "lemma4.lhs_blocks")
@@ -65,25 +78,10 @@ READINGS: Mapping[str, Mapping[str, str]] = {
 # Values for the number `a`: any positive one in (56), between 1/2 and 1 in Lemma 17
 _A = tuple(Fraction(n, 8) for n in (4, 8, 1))
 
-_CONVEX = {"fedbcgd.assumption1", "fedbcgd.assumption1.convex"}
-_ALIKE = "fedbcgd.assumption4"
 _HALF, _QUARTER = Fraction(1, 2), Fraction(1, 4)
 
 
 # Claims and conditions, compiled to exact arithmetic
-
-
-class Condition(NamedTuple):
-    """left `sign` right, as functions of the letters; both sides raised to a power where a root stood in them."""
-
-    left: Function
-    right: Function
-    sign: Literal["<=", "<", "=="]
-
-    def holds(self, known: Mapping[str, Any]) -> bool:
-        """Exactly."""
-        left, right = self.left(known), self.right(known)
-        return bool(left == right if self.sign == "==" else left < right if self.sign == "<" else left <= right)
 
 
 @dataclass(frozen=True)
@@ -102,6 +100,7 @@ class Compiled:
     a             the value of the number a, None where there is none
     printed       whether it is the paper's own, about states that the algorithm reaches
     at_start      whether the control variates start as the gradients at x^0
+    factors       by which the constants that it assumes nothing of are not those of the round
     """
 
     plus: tuple[bool, ...]
@@ -116,6 +115,7 @@ class Compiled:
     a: Fraction | None
     printed: bool
     at_start: bool
+    factors: Mapping[str, Fraction]
 
 
 def compiled(statement: Statement) -> tuple[Compiled, ...]:
@@ -130,37 +130,38 @@ def compiled(statement: Statement) -> tuple[Compiled, ...]:
         raise ValueError(f"{statement.id}: expected a statement about one round, or what corrects it")
     plus = (True,) if base in FEDBCGD_PLUS else (False, True) if base in EITHER else (False,)
     (letter,) = [s.sympy for s in catalogue.paper("fedbcgd").symbols.values() if s.name == "a"]
-    has_a = any(letter in e.free_symbols for e in _expressions(statement.claim))
-    found = []
-    for a in _A if has_a else (None,):
+    has_a = any(letter in e.free_symbols for e in formulas(statement.claim))
+    given, found = catalogue.properties(statement), []
+    for a, factors in product(_A if has_a else (None,), unassumed(statement)):
         where = dict(statement.where) | ({} if a is None else {letter: sympy.Rational(a.numerator, a.denominator)})
-        relations = [c.relation.xreplace(where) for c in statement.when]
+        relations = [defined(c.relation, where) for c in statement.when]
         if sympy.false in relations:
             continue
         relations = [r for r in relations if r != sympy.true]
-        letters = {s.name for r in relations for s in r.free_symbols} | _letters(statement.claim, where)
+        letters = {s.name for r in relations for s in r.free_symbols} | letters_of(statement.claim, where)
         reading = READINGS.get(name, {})
         missing = {reading.get(one, one) for one in letters} - known_letters()
         if missing:
             raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
         of_settings = [{s.name for s in r.free_symbols} <= _SETTINGS for r in relations]
-        conditions = [_condition(r) for r in relations]
+        conditions = [condition(r) for r in relations]
         found.append(
             Compiled(
                 plus,
                 tuple(inequalities(statement.claim, where)),
                 tuple(
-                    i for c in statement.also if _letters(c, where) <= known_letters() for i in inequalities(c, where)
+                    i for c in statement.also if letters_of(c, where) <= known_letters() for i in inequalities(c, where)
                 ),
                 tuple(c for c, own in zip(conditions, of_settings, strict=True) if own),
                 tuple(c for c, own in zip(conditions, of_settings, strict=True) if not own),
                 frozenset(letters),
                 reading,
-                bool(_CONVEX & set(statement.assumes)),
-                _ALIKE in statement.assumes,
+                Property.CONVEX in given,
+                Property.DISSIMILARITY in given,
                 a,
                 not statement.corrects,
                 not statement.corrects and base in _BEGUN,
+                factors,
             )
         )
     return tuple(found)
@@ -173,32 +174,6 @@ _SETTINGS = {"M", "N", "K", "S", "T", "beta", "mu", "sigma", "G", "eta", "lam", 
 def known_letters() -> frozenset[str]:
     """The letters that some round gives."""
     return frozenset(_SETTINGS.union(block_round(_line((1,), (0,), points=(0,)))))
-
-
-def _expressions(claim: Claim) -> list[sympy.Basic]:
-    if isinstance(claim, Bound):
-        return [claim.quantity, *(t.value for t in claim.terms)]
-    return list(claim.relations) if isinstance(claim, Relations) else []
-
-
-def _letters(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]:
-    return {s.name for e in _expressions(claim) for s in e.xreplace(dict(where)).free_symbols}
-
-
-def _condition(relation: Relational) -> Condition:
-    """left <= right; both sides to the power that makes roots disappear, if none can be negative."""
-    turned = relation if relation.rel_op in ("<=", "<", "==") else relation.reversed
-    left, right, sign = turned.lhs, turned.rhs, turned.rel_op
-    if sign not in ("<=", "<", "=="):
-        raise ValueError(f"condition {relation}: expected one of <=, >=, <, >, =")
-    exponents = [power.exp for power in relation.atoms(sympy.Pow)]
-    exponents += [sympy.Rational(1, 2) for s in relation.free_symbols if s.name in SQUARED]
-    if not all(e.is_integer for e in exponents):
-        if not (left.is_nonnegative and right.is_nonnegative):
-            raise ValueError(f"condition {relation}: expected no roots, or sides that are not negative")
-        order = lcm(*(int(e.q) for e in exponents))
-        left, right = (sympy.expand_power_base(side**order, force=True) for side in (left, right))
-    return Condition(exact(left), exact(right), sign)
 
 
 # An instance's letters
@@ -217,20 +192,20 @@ def fits(r: BlockRound, to: Compiled) -> bool:
 
 def admitted(r: BlockRound, to: Compiled) -> bool:
     """Whether the conditions on the problem, the settings and the step hold, exactly."""
-    known = constants(r)
+    known = otherwise(constants(r), to.factors)
     return all(condition.holds(known) for condition in to.conditions)
 
 
-def compared(r: BlockRound, to: Compiled, inequalities: Iterable[Inequality]) -> list[Comparison]:
+def compared(r: BlockRound, to: Compiled, claims: Iterable[Inequality]) -> list[Comparison]:
     """The inequalities in numbers; none outside the conditions, the assumptions, or what the round has values for."""
     if not (fits(r, to) and admitted(r, to)):
         return []
-    values = constants(r) | measured(r)
+    values = otherwise(constants(r), to.factors) | measured(r)
     values |= {letter: values[name] for letter, name in to.reading.items() if name in values}
     if not to.letters - {"sigma", "G"} <= set(values):
         return []
     assert all(condition.holds(values) for condition in to.implied), r
-    return [comparison(i, values) for i in inequalities]
+    return [comparison(claim, values) for claim in claims]
 
 
 @dataclass(frozen=True)
@@ -377,7 +352,7 @@ def largest_step(r: BlockRound, to: Compiled) -> Fraction | None:
 
     Conditions that admit a step are taken to admit smaller ones.
     """
-    known, most = constants(r), 64 * _FINEST
+    known, most = otherwise(constants(r), to.factors), 64 * _FINEST
     unit = _largest(r) / most
 
     def admits(count: int) -> bool:
@@ -511,10 +486,10 @@ def _simpler(r: BlockRound) -> Iterator[BlockRound]:
         for i, vector in enumerate(vectors):
             changes += [{name: (*vectors[:i], new, *vectors[i + 1 :])} for new in _entries_changed(vector)]
     for i, old in enumerate(r.H):
-        for new in [old, *(((one,),) for one in _before(old[0][0], (r.beta, r.beta / 2, Fraction(0))) if r.d == 1)]:
+        for new in [old, *(((one,),) for one in before(old[0][0], (r.beta, r.beta / 2, Fraction(0))) if r.d == 1)]:
             changes += [{"H": H} for H in ((*r.H[:i], new, *r.H[i + 1 :]), (new,) * r.M) if r.H != H]
     for name, values in _SIMPLE.items():
-        changes += [{name: value} for value in _before(getattr(r, name), values)]
+        changes += [{name: value} for value in before(getattr(r, name), values)]
     for change in changes:
         yield replace(r, **change)
 
@@ -528,20 +503,15 @@ def _length(r: BlockRound) -> int:
 
 def _entries_changed(vector: Vector) -> Iterator[Vector]:
     for c, entry in enumerate(vector):
-        yield from ((*vector[:c], new, *vector[c + 1 :]) for new in _before(entry, _ENTRIES))
+        yield from ((*vector[:c], new, *vector[c + 1 :]) for new in before(entry, _ENTRIES))
 
 
-def _before(value: Fraction, candidates: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    """The candidates that are simpler than the value: those before it, all if it is none of them."""
-    return candidates[: candidates.index(value)] if value in candidates else candidates
-
-
-def shrunk(at: Instance, to: Compiled, inequalities: tuple[Inequality, ...]) -> tuple[Instance, Comparison]:
+def shrunk(at: Instance, to: Compiled, claims: tuple[Inequality, ...]) -> tuple[Instance, Comparison]:
     """A violation with small numbers, from a round that violates one of the inequalities."""
 
     def violated(one: Instance) -> Comparison | None:
         state = one.state if begins(one.start, to) else None
-        return None if state is None else next((c for c in compared(state, to, inequalities) if not c.holds), None)
+        return None if state is None else next((c for c in compared(state, to, claims) if not c.holds), None)
 
     found = violated(at)
     assert found is not None
@@ -607,6 +577,7 @@ def _refuted(at: Instance, found: Comparison, to: Compiled) -> Verdict:
         **{"M": r.M, "N": r.N, "K": r.K, "T": r.T, "eta": str(r.eta), "lam": str(r.lam)},
         **({"round": at.rounds} if at.rounds else {}),
         **({} if to.a is None else {"a": str(to.a)}),
+        **told(to.factors),
         **{"relation": found.says, "left": _number(left), "right": _number(right)},
     }
     algorithm = "FedBCGD+" if r.points else "FedBCGD"

@@ -16,22 +16,34 @@ the need is the quantity plus what the terms with a minus sign take away.  The s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import product
 from math import inf
 from random import Random
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-import sympy
-from sympy.core.relational import Relational
-
-from bounds.comparisons import Comparison, Function, Inequality, exact, inequalities
+from bounds.comparisons import (
+    Comparison,
+    Condition,
+    Inequality,
+    before,
+    compared,
+    condition,
+    decided,
+    defined,
+    inequalities,
+    letters_of,
+    otherwise,
+    told,
+    unassumed,
+)
 from simulations.compressed_rounds import Run, compressed_rounds
 from theory import catalogue
-from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
+from theory.properties import Property
+from theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict
 
 PRINTED = (
     "lemmaD1", "lemmaD1.proof", "lemmaD2", "lemmaD3",
@@ -52,19 +64,6 @@ Section = Literal["D", "E"]
 # Claims and conditions, compiled to exact arithmetic
 
 
-class Condition(NamedTuple):
-    """left <= right, or < where `strict`, as functions of the letters; both sides squared where a root stood in them."""
-
-    left: Function
-    right: Function
-    strict: bool
-
-    def holds(self, known: Mapping[str, Any]) -> bool:
-        """Exactly."""
-        left, right = self.left(known), self.right(known)
-        return bool(left < right if self.strict else left <= right)
-
-
 @dataclass(frozen=True)
 class Compiled:
     """A statement about a few rounds, ready for numbers.
@@ -78,6 +77,7 @@ class Compiled:
     rounds        says whether it speaks of a round r
     convexity     what it needs of the functions: "bounded" (f has a minimum), "all bounded" (every f_j has one), "PL",
                   "strong" (every f_j is strongly convex)
+    factors       by which the constants that it assumes nothing of are not those of the run
     """
 
     section: Section
@@ -88,10 +88,11 @@ class Compiled:
     letters: frozenset[str]
     rounds: Callable[[int], bool]
     convexity: frozenset[str]
+    factors: Mapping[str, Fraction]
 
 
-def compiled(statement: Statement) -> Compiled:
-    """A statement, with its definitions put in.
+def compiled(statement: Statement) -> list[Compiled]:
+    """A statement, with its definitions put in; several times where it assumes nothing of a constant.
 
     Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition with
     another sign, for letters that a run does not give, and for roots that do not disappear on squaring.
@@ -100,40 +101,41 @@ def compiled(statement: Statement) -> Compiled:
     name = base.removeprefix("fedcom.")
     if name not in PRINTED:
         raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
-    where = dict(statement.where)
-    relations = [c.relation.xreplace(where) for c in statement.when]
-    expressions = [*_expressions(statement.claim), *relations]
-    letters = {s.name for e in expressions for s in e.xreplace(where).free_symbols}
+    where, given = dict(statement.where), catalogue.properties(statement)
+    relations = [defined(c.relation, where) for c in statement.when]
+    letters = letters_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
     missing = letters - known_letters()
     if missing:
         raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
     further = [
         i
         for claim in statement.also
-        if _expressions(claim) and _letters(claim, where) <= known_letters()
+        if isinstance(claim, Bound | Relations) and letters_of(claim, where) <= known_letters()
         for i in inequalities(claim, where)
     ]
     convexity = {
         kind
         for kind, needed in (
             ("bounded", bool(letters & {"f_gap", "gap_r", "gap_next", "gap_last"})),
-            ("PL", "fedcom.asm6" in statement.assumes),
-            ("strong", "fedcom.asm7" in statement.assumes or "dist_sq_mean" in letters),
+            ("PL", Property.POLYAK in given),
+            ("strong", Property.STRONGLY_CONVEX in given or "dist_sq_mean" in letters),
             ("all bounded", "fj_gap_mean" in letters),
         )
         if needed
     }
     section: Section = "D" if name.startswith("lemmaD") else "E"
-    return Compiled(
+    form = Compiled(
         section,
         section == "E" and bool(statement.corrects),
         tuple(inequalities(statement.claim, where)),
         tuple(further),
-        tuple(map(_condition, relations)),
+        tuple(map(condition, relations)),
         frozenset(letters),
         (lambda r: r == 0) if name in _FIRST else (lambda r: r >= 1) if name in _LATER else (lambda r: True),
         frozenset(convexity),
+        {},
     )
+    return [replace(form, factors=factors) for factors in unassumed(statement)]
 
 
 @cache
@@ -147,30 +149,6 @@ def known_letters() -> frozenset[str]:
 def _base(statement: Statement) -> str:
     """Id of the printed statement that it is, or corrects."""
     return statement.corrects or statement.id
-
-
-def _expressions(claim: Claim) -> list[sympy.Basic]:
-    if isinstance(claim, Bound):
-        return [claim.quantity, *(t.value for t in claim.terms)]
-    return list(claim.relations) if isinstance(claim, Relations) else []
-
-
-def _letters(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]:
-    return {s.name for e in _expressions(claim) for s in e.xreplace(dict(where)).free_symbols}
-
-
-def _condition(relation: Relational) -> Condition:
-    """left <= right; squared where there is a root, if no side can be negative."""
-    if relation.rel_op not in ("<=", ">=", "<", ">"):
-        raise ValueError(f"condition {relation}: expected one of <=, >=, <, >")
-    turned = relation if relation.rel_op in ("<=", "<") else relation.reversed
-    left, right, strict = turned.lhs, turned.rhs, turned.rel_op == "<"
-    if all(power.exp.is_integer for power in relation.atoms(sympy.Pow)):
-        return Condition(exact(left), exact(right), strict)
-    if not (left.is_nonnegative and right.is_nonnegative):
-        raise ValueError(f"condition {relation}: expected no roots, or sides that are not negative")
-    below, above = (exact(sympy.expand_power_base(side**2, force=True)) for side in (left, right))
-    return Condition(below, above, strict)
 
 
 # An instance's letters
@@ -216,7 +194,7 @@ def fits(run: Run, to: Compiled) -> bool:
 
 def admitted(run: Run, R: int, to: Compiled) -> bool:
     """Whether all conditions hold for the first R rounds of the run, exactly."""
-    known = constants(run) | {"R": Fraction(R)}
+    known = otherwise(constants(run), to.factors) | {"R": Fraction(R)}
     return all(condition.holds(known) for condition in to.conditions)
 
 
@@ -229,15 +207,14 @@ class Case:
     place: tuple[int, ...]
 
 
-def cases(run: Run, to: Compiled, inequalities: Iterable[Inequality]) -> Iterator[Case]:
+def cases(run: Run, to: Compiled, claims: Sequence[Inequality]) -> Iterator[Case]:
     """The inequalities in numbers at every round, client and step that the statement speaks of."""
-    inequalities = tuple(inequalities)
     if not fits(run, to):
         return
     by_round = "R" in to.letters
     if not by_round and not admitted(run, run.R, to):
         return
-    known = constants(run)
+    known = otherwise(constants(run), to.factors)
     for r, row in enumerate(measured(run)):
         if not to.rounds(r) or (by_round and not admitted(run, r + 1, to)):
             continue
@@ -251,9 +228,7 @@ def cases(run: Run, to: Compiled, inequalities: Iterable[Inequality]) -> Iterato
             if place:
                 values |= {name: row[name][place] for name in _OF_STEPS if len(place) == 2}
                 values |= {name: row[name][place[:1]] for name in _OF_CLIENTS if name in row}
-            for says, quantity, minus, plus, equality in inequalities:
-                sides = quantity(values), minus(values), plus(values)
-                yield Case(Comparison(says, *sides, equality), r, place)
+            yield from (Case(compared(claim, values), r, place) for claim in claims)
 
 
 # The family
@@ -446,26 +421,21 @@ def _simpler(run: Run) -> Iterator[Run]:
     for name in ("b", "h"):
         old: tuple[Fraction, ...] = getattr(run, name)
         for i, value in enumerate(old):
-            for new in _before(value, (Fraction(0), Fraction(1), Fraction(-1))):
+            for new in before(value, (Fraction(0), Fraction(1), Fraction(-1))):
                 for entries in ((*old[:i], new, *old[i + 1 :]), (new,) * run.m):
                     changed: dict[str, Any] = {name: entries}
                     yield replace(run, **changed)
     for name, values in _SIMPLER.items():
-        for new in _before(getattr(run, name), values):
+        for new in before(getattr(run, name), values):
             changed = {name: new}
             yield replace(run, **changed)
 
 
-def _before(value: Fraction, candidates: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    """The candidates that are simpler than the value: those before it, all if it is none of them."""
-    return candidates[: candidates.index(value)] if value in candidates else candidates
-
-
-def shrunk(run: Run, to: Compiled, inequalities: tuple[Inequality, ...]) -> tuple[Run, Case]:
+def shrunk(run: Run, to: Compiled, claims: Sequence[Inequality]) -> tuple[Run, Case]:
     """A violation with small numbers, from a run that violates one of the inequalities."""
 
     def violated(at: Run) -> Case | None:
-        return next((case for case in cases(at, to, inequalities) if not case.comparison.holds), None)
+        return next((case for case in cases(at, to, claims) if not case.comparison.holds), None)
 
     case = violated(run)
     assert case is not None
@@ -489,7 +459,10 @@ def check(statement: Statement, full: bool = False) -> Verdict:
 
     Raises ValueError for a statement that is neither one of `PRINTED` nor corrects one, and as `compiled`.
     """
-    to = compiled(statement)
+    return decided(_checked(to, full) for to in compiled(statement))
+
+
+def _checked(to: Compiled, full: bool) -> Verdict:
     instances, seen = 0, []
     for run in family(to, full):
         case = worst(run, to)
@@ -530,6 +503,7 @@ def _refuted(run: Run, case: Case, to: Compiled) -> Verdict:
         **({"alpha": str(run.alpha)} if to.section == "E" else {}),
         **({"R": run.R} if "R" in to.letters else {"r": case.r}),
         **dict(zip(("j", "c"), case.place, strict=False)),
+        **told(to.factors),
         **{"relation": comparison.says, "left": str(left), "right": str(right)},
     }
     says = f"m = {run.m}, tau = {run.tau}, round {case.r}: left side {left}, right side {right}, exactly"
@@ -544,7 +518,7 @@ def evidence() -> list[Evidence]:
         id_ = f"fedcom.{name}"
         for one in (id_, *catalogue.corrected_by(id_)):
             claim = catalogue.find(one).claim
-            if isinstance(claim, Bound | Relations) and _letters(claim, catalogue.find(one).where) <= known_letters():
+            if isinstance(claim, Bound | Relations) and letters_of(claim, catalogue.find(one).where) <= known_letters():
                 found.append(Evidence(one, "search", check))
     return found
 

@@ -13,7 +13,7 @@ factor all terms with a plus sign can be divided before an instance refutes the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import product
@@ -25,9 +25,27 @@ import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
-from bounds.comparisons import Comparison, Function, Inequality, Number, exact, inequalities, sides
+from bounds.comparisons import (
+    Comparison,
+    Condition,
+    Function,
+    Inequality,
+    Number,
+    compared as comparison,
+    condition,
+    decided,
+    defined,
+    exact,
+    inequalities,
+    letters_of,
+    otherwise,
+    told,
+    unassumed,
+)
 from simulations.one_round import one_round
+from theory import catalogue
 from theory.proofs.search import Range, maximise, shrink
+from theory.properties import Properties, Property
 from theory.statement import Evidence, Statement, Status, Verdict
 
 Numbers = NDArray[Any]
@@ -117,11 +135,11 @@ class Instance:
         turned = q if len(q) == 1 else np.array([[A[1, 1], -A[0, 1]], [-A[0, 1], A[0, 0]]]) @ q  # adjugate
         return self.zeta_star_sq + q @ turned / determinant(A)
 
-    def fits(self, assumptions: Iterable[str]) -> bool:
-        """Whether it satisfies the assumptions, by id, that not every quadratic satisfies."""
+    def fits(self, given: Properties) -> bool:
+        """Whether it has those of the properties that not every quadratic has."""
         convex = self.mu >= 0
         bounded = self.mean.trace() >= 0 and determinant(self.mean) >= 0
-        return (convex or "sfl.asm.cases" not in assumptions) and (bounded or "sfl.asm.lower" not in assumptions)
+        return (convex or Property.CONVEX not in given) and (bounded or Property.BOUNDED_BELOW not in given)
 
     def described(self) -> dict[str, Any]:
         """As a witness shows it: fractions as text, numbers instead of one-dimensional vectors and matrices."""
@@ -232,49 +250,44 @@ class Compiled:
     on_step       the others; squared where a root stands in them
     caps          what they say, as eta A <= B: pairs (A^2, B^2)
     letters       ASCII names of what the claim and the conditions are about
+    factors       by which the constants that it assumes nothing of are not those of the instance
+    given         the properties that it assumes
     """
 
     inequalities: tuple[Inequality, ...]
-    always: tuple[tuple[Function, Function], ...]
-    on_step: tuple[tuple[Function, Function], ...]
+    always: tuple[Condition, ...]
+    on_step: tuple[Condition, ...]
     caps: tuple[tuple[Function, Function], ...]
     letters: frozenset[str]
+    factors: Mapping[str, Fraction]
+    given: Properties
 
 
-def compiled(statement: Statement) -> Compiled:
-    """A statement with eta_tilde replaced by its definition.
+def compiled(statement: Statement) -> list[Compiled]:
+    """A statement with its definitions put in; several times where it assumes nothing of a constant.
 
     Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition that is not
     linear in eta, and for roots that do not disappear on squaring.
     """
-    where = dict(statement.where)
-
-    parts = list(sides(statement.claim, where))
-    letters = {s.name for _, quantity, terms, _ in parts for e in (quantity, *terms) for s in e.free_symbols}
-    relations = [r if r.rel_op == "<=" else r.reversed for r in (c.relation.xreplace(where) for c in statement.when)]
+    where, given = dict(statement.where), catalogue.properties(statement)
+    relations = [r if r.rel_op == "<=" else r.reversed for r in (defined(c.relation, where) for c in statement.when)]
     steps = [r for r in relations if "eta" in {s.name for s in r.free_symbols}]
-    always, on_step = ([_condition(r) for r in relations if (r in steps) is about] for about in (False, True))
-    letters |= {s.name for r in relations for s in r.free_symbols}
-    caps = tuple(map(_cap, steps))
-    return Compiled(
-        tuple(inequalities(statement.claim, where)), tuple(always), tuple(on_step), caps, frozenset(letters)
+    always, on_step = (tuple(condition(r) for r in relations if (r in steps) is about) for about in (False, True))
+    letters = letters_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
+    form = Compiled(
+        tuple(inequalities(statement.claim, where)),
+        always,
+        on_step,
+        tuple(map(_cap, steps)),
+        frozenset(letters),
+        {},
+        given,
     )
+    return [replace(form, factors=factors) for factors in unassumed(statement)]
 
 
 def _squared(e: sympy.Expr) -> Function:
     return exact(sympy.expand_power_base(e**2, force=True))
-
-
-def _condition(relation: Relational) -> tuple[Function, Function]:
-    """left <= right; squared where there is a root, if no side can be negative."""
-    left, right = relation.lhs, relation.rhs
-    if relation.rel_op != "<=":
-        raise ValueError(f"condition {relation}: expected <= or >=")
-    if all(power.exp.is_integer for power in relation.atoms(sympy.Pow)):
-        return exact(left), exact(right)
-    if not (left.is_nonnegative and right.is_nonnegative):
-        raise ValueError(f"condition {relation}: expected no roots, or sides that are not negative")
-    return _squared(left), _squared(right)
 
 
 def _cap(relation: Relational) -> tuple[Function, Function]:
@@ -290,26 +303,32 @@ def _cap(relation: Relational) -> tuple[Function, Function]:
 # An instance's letters
 
 
-def letters(instance: Instance, beta: Number | None) -> dict[str, Number]:
-    """The constants by name, all of the type of the instance's numbers; with beta, those of Assumption 3a too."""
+def letters(instance: Instance, beta: Number | None, factors: Mapping[str, Fraction]) -> dict[str, Number]:
+    """The constants by name, all of the type of the instance's numbers; with beta, those of Assumption 3a too.
+
+    factors  of those that are not the instance's own
+    """
     number = type(instance.sigma_sq)
     known = {
         **{name: number(count) for name, count in (("M", instance.M), ("S", instance.S), ("K", instance.K))},
         **{"L": instance.L, "mu": instance.mu},
         **{"sigma_sq": instance.sigma_sq, "zeta_star_sq": instance.zeta_star_sq},
     }
-    return known if beta is None else known | {"beta": beta, "zeta_sq": instance.zeta_sq(beta)}
+    if beta is not None:
+        known |= {"beta": beta, "zeta_sq": instance.zeta_sq(beta)}
+    return otherwise(known, factors)
 
 
-def holding(conditions: Iterable[tuple[Function, Function]], known: Mapping[str, Number]) -> bool:
-    """Whether all of the conditions hold, exactly."""
-    return all(left(known) <= right(known) for left, right in conditions)
+def speaks_of(instance: Instance, to: Compiled) -> bool:
+    """Whether the instance has the statement's properties, and meets its conditions apart from those on the step."""
+    known = letters(instance, None, to.factors)
+    return instance.fits(to.given) and all(condition.holds(known) for condition in to.always)
 
 
 def largest_step(known: Mapping[str, Number], to: Compiled) -> Number | None:
     """The largest eta that the conditions admit (for an irrational one a fraction below); None where none is named."""
-    sides = [(slope(known), rest(known)) for slope, rest in to.caps]
-    return min((root(rest / slope) for slope, rest in sides if slope > 0), default=None)
+    caps = [(slope(known), rest(known)) for slope, rest in to.caps]
+    return min((root(rest / slope) for slope, rest in caps if slope > 0), default=None)
 
 
 def compared(
@@ -319,17 +338,16 @@ def compared(
 
     In floating point the conditions are not looked at: rounding could fail the largest admissible step.
     """
-    known, is_exact = letters(instance, beta) | {"eta": eta}, isinstance(eta, Fraction)
-    if is_exact and not holding(to.on_step, known):
+    known, is_exact = letters(instance, beta, to.factors) | {"eta": eta}, isinstance(eta, Fraction)
+    if is_exact and not all(condition.holds(known) for condition in to.on_step):
         return []
     found = (measured if is_exact else measured_afresh)(instance, eta, sequential)
     placed = [name for name in _PLACED if name in to.letters]
     out = []
     for place in found[placed[0]] if placed else [()]:
         values = {**found, **known, **{name: found[name][place] for name in placed}}
-        for says, quantity, minus, plus, equality in to.inequalities:
-            sides = quantity(values), minus(values), plus(values)
-            out.append((Comparison(says, *sides, equality), dict(zip(("m", "k"), place, strict=False))))
+        where = dict(zip(("m", "k"), place, strict=False))
+        out += [(comparison(claim, values), where) for claim in to.inequalities]
     return out
 
 
@@ -366,20 +384,23 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     name = statement.id.removeprefix("sfl.")
     if name not in (*SEQUENTIAL, *PARALLEL):
         raise ValueError(f"{statement.id}: expected one of {', '.join(SEQUENTIAL + PARALLEL)}")
-    sequential, to = name in SEQUENTIAL, compiled(statement)
+    return decided(_checked(to, name in SEQUENTIAL, full) for to in compiled(statement))
+
+
+def _checked(to: Compiled, sequential: bool, full: bool) -> Verdict:
     largest: Number = Fraction(0)
     instances = 0
     for instance in family():
-        if not (instance.fits(statement.assumes) and holding(to.always, letters(instance, None))):
+        if not speaks_of(instance, to):
             continue
         for beta in betas(instance, to, 2 if full else 1):
-            for eta in steps(letters(instance, beta), to):
+            for eta in steps(letters(instance, beta, to.factors), to):
                 found = compared(instance, eta, beta, to, sequential)
                 instances += bool(found)
-                for comparison, place in found:
-                    if not comparison.holds:
-                        return _refuted(instance, eta, beta, comparison, place)
-                    largest = max(largest, comparison.ratio)
+                for one, place in found:
+                    if not one.holds:
+                        return _refuted(instance, eta, beta, one, place, to)
+                    largest = max(largest, one.ratio)
     says = f"exact on {instances} instances ({FAMILY})"
     if not instances:
         return Verdict(Status.OPEN, f"no instance meets the conditions: {FAMILY}")
@@ -387,7 +408,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.HOLDS, says, slack=1.0)
     shapes, effort = (_SHAPES + _LARGER, 300) if full else (_SHAPES, 60)
     for seed, shape in enumerate(shapes):
-        hunted = hunt(_Ground(statement, to, sequential, shape), seed, effort)
+        hunted = hunt(_Ground(to, sequential, shape), seed, effort)
         if isinstance(hunted, Verdict):
             return hunted
         largest = max(largest, hunted)
@@ -396,13 +417,13 @@ def check(statement: Statement, full: bool = False) -> Verdict:
 
 
 def _refuted(
-    instance: Instance, eta: Fraction, beta: Fraction | None, found: Comparison, place: Mapping[str, int]
+    instance: Instance, eta: Fraction, beta: Fraction | None, found: Comparison, place: Mapping[str, int], to: Compiled
 ) -> Verdict:
     witness = instance.described() | {"eta": str(eta)}
     if beta is not None:
         witness |= {"beta": str(beta), "zeta^2": str(instance.zeta_sq(beta))}
     left, right = found.quantity, found.minus + found.plus
-    witness |= {**place, "relation": found.says, "left": str(left), "right": str(right)}
+    witness |= {**told(to.factors), **place, "relation": found.says, "left": str(left), "right": str(right)}
     says = f"{instance.M} quadratics, S = {instance.S}, K = {instance.K}: left side {left}, right side {right}, exactly"
     slack = float(1 / found.ratio) if not found.equality and found.ratio < inf else None
     return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
@@ -423,7 +444,6 @@ class _Ground:
     One kind has curvature 1 and slope b, the other curvature h and slope -b, so that L = 1.
     """
 
-    statement: Statement
     to: Compiled
     sequential: bool
     shape: tuple[int, int, int]
@@ -431,7 +451,7 @@ class _Ground:
     @property
     def box(self) -> dict[str, Range]:
         """The parameters; share is that of the largest admissible step (of 2/L where none is named)."""
-        least = 0.0 if "sfl.asm.cases" in self.statement.assumes else -0.9
+        least = 0.0 if Property.CONVEX in self.to.given else -0.9
         box = {"b": Range(0, 1), "x": Range(-1, 1), "sigma_sq": Range(0, 1), "h": Range(least, 1)}
         box["share"] = Range(1 / 64, 1, log=True)
         return box | ({"beta": Range(1 / 16, 16, log=True)} if self.to.letters & {"beta", "zeta"} else {})
@@ -445,11 +465,11 @@ class _Ground:
             return None
         H, b = tuple(((h,),) for h, _ in kinds), tuple((slope,) for _, slope in kinds)
         instance = Instance(H, b, (x,), S, K, point["sigma_sq"])
-        if not (instance.fits(self.statement.assumes) and holding(self.to.always, letters(instance, None))):
+        if not speaks_of(instance, self.to):
             return None
         if beta is not None and (beta < 0 or instance.zeta_sq(beta) is None):
             return None
-        largest = largest_step(letters(instance, beta), self.to)
+        largest = largest_step(letters(instance, beta, self.to.factors), self.to)
         return instance, point["share"] * (2 / instance.L if largest is None else largest), beta
 
     def compared(self, point: _Point) -> list[tuple[Comparison, dict[str, int]]]:
@@ -471,7 +491,7 @@ def hunt(ground: _Ground, seed: int, effort: int) -> float | Verdict:
         return 1.0
     at = ground.round(point)
     assert at is not None
-    return _refuted(*at, *max(ground.compared(point), key=lambda pair: pair[0].ratio))
+    return _refuted(*at, *max(ground.compared(point), key=lambda pair: pair[0].ratio), ground.to)
 
 
 def evidence() -> list[Evidence]:

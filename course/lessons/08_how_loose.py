@@ -308,7 +308,7 @@ def _(BLACK, BLUE, GREEN, GREY, ORANGE, RED, by_label, catalogue, chosen, confro
 
     def _draw(axes):
         left, right = axes
-        data = confronted.isel({step_letter(arena.statement): 0})
+        data = confronted.isel({step_letter(arena.stated): 0})
         data = data.isel(R=data.admissible.values)
         for name, colour in zip(data.term.values, (BLUE, ORANGE, GREEN, GREY), strict=False):
             values = data.terms.sel(term=name)
@@ -329,7 +329,7 @@ def _(BLACK, BLUE, GREEN, GREY, ORANGE, RED, by_label, catalogue, chosen, confro
 
 @app.cell(hide_code=True)
 def _(arena, confronted, mo, step_letter):
-    _at = step_letter(arena.statement)
+    _at = step_letter(arena.stated)
     _ratio = (confronted.bound / confronted["mean"]).where(confronted.admissible)
     _best = _ratio.argmin(...)
     _point = confronted.isel(_best)

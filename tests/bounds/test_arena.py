@@ -125,7 +125,7 @@ def test_the_witness_has_every_number_and_they_are_the_problem_s() -> None:
 def test_gamma_is_known() -> None:
     """min F - sum p_m min F_m: of x^2 + 2x and 2x^2 - 4x, with 1/4 and 3/4."""
     problem = replace(from_functions([1.0, 2.0], [2.0, -4.0]), weights=np.array([0.25, 0.75]))
-    found = arenas.known("sfl.thm1.strongly_convex", problem, 1.0, PFL(2, 0.1), wanted=("Gamma",))
+    found = arenas.known(catalogue.find("sfl.thm1.strongly_convex"), problem, 1.0, PFL(2, 0.1), wanted=("Gamma",))
     assert found == {"Gamma": pytest.approx(7 / 4 - 25 / 28)}
 
 
@@ -397,7 +397,7 @@ def test_a_search_finds_arenas_tighter_than_ours_and_refutes_what_is_sharper(id_
     refuted = search.check(sharper, False)
     assert refuted.status is Status.REFUTED and refuted.slack == pytest.approx(0.9999, rel=1e-6)
     again = tightest(sharper, SEARCHED[id_])  # the same numbers are tried each time
-    assert judge_search(again, sharper, SEARCHED[id_]).witness == refuted.witness
+    assert judge_search(again, sharper).witness == refuted.witness
 
 
 def test_a_search_counts_no_point_outside_the_conditions() -> None:
@@ -414,16 +414,16 @@ def test_a_search_counts_no_point_outside_the_conditions() -> None:
     between = sympy.Rational(2 / (early.ratio + found.ratio))
     for claimed, status in ((statement, Status.REFUTED), (late, Status.HOLDS)):
         sharper = claimed.with_claim(late.claim.scaled(between))
-        assert judge_search(tightest(sharper, family), sharper, family).status is status
+        assert judge_search(tightest(sharper, family), sharper).status is status
     never = replace(statement, when=(*statement.when, Condition(R >= 65)))
-    assert judge_search(tightest(never, family), never, family).status is Status.VACUOUS
+    assert judge_search(tightest(never, family), never).status is Status.VACUOUS
 
 
 @pytest.mark.parametrize(("id_", "algorithm"), [("sfl.eq54", SFL), ("sfl.eq80", PFL)])
 def test_a_search_finds_counterexamples_by_itself(id_: str, algorithm: Any) -> None:
     statement = catalogue.find(id_)
     family = searched(id_, algorithm)
-    found = judge_search(tightest(statement, family), statement, family)
+    found = judge_search(tightest(statement, family), statement)
     assert found.status is Status.REFUTED and found.witness["S"] < found.witness["M"] <= 4
     assert found.witness["measured"] > found.witness["printed_bound"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -44,8 +45,18 @@ FALSE = {
         1,  # C = ... is printed after bounding D: at most is meant
         2,  # F_k(wbar) - F_k^* is printed for F_k(wbar) - F^*
     ],
+    "lemma4": [0],  # the noise at x_t^k again, which Assumption 4 as printed does not bound; so the next ones
+    "lemma6": [0],
+    "eq25": [0],
+    "eq50": [0],
+    "eq57": [0],
+    "eq62": [0, 2],
+    "eq64": [0],
+    "eq71": [0],
     "eq44": [0, 1],  # as Lemma 2: the noise at x_t^k is not that at w_t^k
     "eq46": [3],  # eta_t is printed for eta_{t_0}, which is larger where the learning rate falls
+    "eq78": [0, 2],  # ||grad F(u) - grad F(v)|| <= L ||u - v||: smooth from above only, a gradient may fall faster
+    "eq79": [0],  # as (78)
     "eq47": [0, 1],  # w_t^k - wbar_{t_0} is the sum of steps with gradients at x_s^k, not at w_s^k
 }
 HOLDING = [id_ for id_ in IDS if id_.removeprefix("fedbat.") not in FALSE]
@@ -132,7 +143,7 @@ def test_the_slack_is_the_limit(id_: str) -> None:
     by_hand(sharper, found)
     if slack > 1.01:
         gentler = statement.with_claim(statement.claim.scaled(1 / Rational(f"{slack * 0.99:.6f}")))
-        assert all(not c.violated for run in some(id_, 1) if (c := worst(run, compiled(gentler))) is not None)
+        assert all(not c.violated for run in some(id_, 1) if (c := worst(run, compiled(gentler)[0])) is not None)
 
 
 def test_there_are_claims_to_sharpen() -> None:
@@ -219,7 +230,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
     at_x = any(a in statement.assumes for a in ("fedbat.assump3.corrected", "fedbat.assump4.corrected"))
     where = "x" if at_x else "w"
     curvatures = [v for row in run.h for v in row]
-    assert max(map(abs, curvatures)) <= 1
+    assert max(curvatures) <= 1 and (min(curvatures) >= -1 or "fedbat.assump1.corrected" not in statement.assumes)
     letters: dict[str, Any] = {
         "N": run.N, "K": run.N if run.K is None else run.K, "tau": run.tau, "L": 1, "mu": min(curvatures),
         "p_sq": sum(a * a for a in run.p), "q": sympy.sqrt(run.d - 1), "eta": run.rates[0],
@@ -260,7 +271,7 @@ def test_witnesses_by_hand(name: str) -> None:
 def test_tau_before_C() -> None:
     """(38): w^2/2 from 1, eta = 1/16. A_1 = (15/16)^2; C = 4/256 1/2 - 2/16 1/2 = -7/128, twice in the bound."""
     w = verdict("fedbat.eq38").witness
-    assert (w["h"], w["b"], w["w_0"], w["tau"], w["t"], w["N"]) == ("((1, 1))", "((0, 0))", "(0, 1)", 2, 0, 1)
+    assert (w["h"], w["b"], w["w_0"], w["tau"], w["t"], w["N"]) == ("((1))", "((0))", "(1)", 2, 0, 1)
     step = F(1, 16)
     assert parsed(w["eta_0, eta_1 ..."])[0] == step
     C = 4 * step**2 * F(1, 2) - 2 * step * F(1, 2)
@@ -277,22 +288,23 @@ def test_the_noise_where_the_gradient_is_taken() -> None:
 
 
 def test_a_learning_rate_that_falls() -> None:
-    """(46), fifth line: d = 1, every client takes the steps of gradient descent from 1; eta_t^2 is not eta_0^2."""
+    """(46), fifth line: every client takes the steps of gradient descent, in one coordinate; eta_t^2 is not eta_0^2."""
     w = verdict("fedbat.eq46").witness
-    assert (w["relation"], w["t"], w["tau"]) == ("steps_mean <= G**2*eta_t**2*(tau - 1)**2", 2, 3)
+    t, tau = w["t"], w["tau"]
+    assert w["relation"] == "steps_mean <= G**2*eta_t**2*(tau - 1)**2" and 0 < t < tau
     rates, h, b, p, start = (parsed(w[n]) for n in ("eta_0, eta_1 ...", "h", "b", "p", "w_0"))
     assert {len(row) for row in h} == {1}
     total, largest = F(0), F(0)
     for (c,), (s,), share in zip(h, b, p, strict=True):
         x, (w0,) = F(0), start
         x = w0
-        for t in range(3):
+        for step in range(w["steps"]):
             g = c * x + s
             largest = max(largest, g * g)
-            if t < 2:
-                total += share * 2 * rates[t] ** 2 * g * g
-                x -= rates[t] * g
-    assert F(w["left"]) == total and F(w["right"]) == largest * rates[2] ** 2 * 4
+            if step < t:
+                total += share * (tau - 1) * rates[step] ** 2 * g * g
+            x -= rates[step] * g
+    assert F(w["left"]) == total and F(w["right"]) == largest * rates[t] ** 2 * (tau - 1) ** 2
 
 
 def test_an_equality_that_is_a_bound() -> None:
@@ -331,7 +343,7 @@ CURVED = replace(GROWING, h=((F(1, 8), F(1)),), rates=(F(1, 4),) * 4, noise=(_NO
 )  # fmt: skip
 def test_gradients_bounded_where_none_is_taken(name: str, run: Run) -> None:
     """Assumption 4 as printed, for w_0 ... w_{T-1}, does not bound the steps: the lemma fails; corrected it holds."""
-    printed, corrected = compiled(find(name)), compiled(find(f"{name}.corrected"))
+    printed, corrected = compiled(find(name))[0], compiled(find(f"{name}.corrected"))[0]
     assert fits(run, printed) and fits(run, corrected)
     found = [case.comparison for case in cases(run, printed) if case.own]
     assert found and not all(c.holds for c in found)
@@ -344,15 +356,15 @@ def test_at_rest_only_the_noise_is_left() -> None:
     lemma, still = find("lemma1"), ((F(0), F(0)),)
     run = Run(((F(1), F(1)),), still, (F(1),), (F(0), F(0)), (F(1, 4),) * 2, 1, 1, (((F(1), F(0)),), still))
     assert isinstance(lemma.claim, Bound)
-    (own,) = cases(run, compiled(lemma))
+    (own,) = cases(run, compiled(lemma)[0])
     assert own.comparison.quantity == own.comparison.plus == F(1, 16)
     sharper = lemma.with_claim(lemma.claim.scaled(Rational(99, 100), "noise"))
-    assert not any(case.comparison.holds for case in cases(run, compiled(sharper)))
+    assert not any(case.comparison.holds for case in cases(run, compiled(sharper)[0]))
 
 
 def test_it_by_hand() -> None:
     """v_2 = (-2, -x +- 12 x) with x = +-1: d max^2 - ||v||^2 is 117 or 165; 4 eta^2 tau^2 G^2 is 16."""
-    (own,) = (c for c in cases(GROWING, compiled(find("lemma4"))) if c.t == 1)
+    (own,) = (c for c in cases(GROWING, compiled(find("lemma4"))[0]) if c.t == 1)
     assert own.comparison.quantity == F((11**2 - 4) + (13**2 - 4), 2) and own.comparison.plus == 16
 
 
@@ -360,30 +372,39 @@ def test_it_by_hand() -> None:
 
 
 def some(id_: str, every: int = 11) -> list[Run]:
-    to = compiled(catalogue.find(id_))
-    return list(family(to.appendix, to.strong, 120))[::every]
+    to = compiled(catalogue.find(id_))[0]
+    return list(family(to.appendix, to.strong, to.two_sided, 120))[::every]
 
 
 @pytest.mark.parametrize("id_", IDS)
 def test_instances_are_within_the_conditions(id_: str) -> None:
     statement = catalogue.find(id_)
-    to, count = compiled(statement), 0
+    to, count = compiled(statement)[0], 0
     definitions = dict(statement.where)
     for run in some(id_):
         assert fits(run, to)
         curvatures = [v for row in run.h for v in row]
-        assert max(map(abs, curvatures)) == 1 and sum(run.p) == 1 and min(run.p) > 0
+        assert (
+            max(curvatures) == 1 and (min(curvatures) >= -1 or not to.two_sided) and sum(run.p) == 1 and min(run.p) > 0
+        )
         if "fedbat.assump2" in statement.assumes:
             assert min(curvatures) > 0
         if to.appendix != "C":
             assert len(set(run.p)) == 1
-        assert (run.K is None) is (to.appendix == "C" or run.N == 1)
+        assert (run.K is None) is (to.appendix == "C" or (to.appendix == "E" and run.N == 1))
         assert to.appendix != "E" or len(set(run.rates)) == 1
         if not any(True for _ in cases(run, to)):
             continue
         count += 1
         for row in follow(run):
-            letters = {**row, "N": run.N, "K": run.K or run.N, "tau": run.tau, "L": 1, "mu": min(curvatures)}
+            letters = {
+                **row,
+                "N": run.N,
+                "K": run.K or run.N,
+                "tau": run.tau,
+                "L": to.factors.get("L", 1),
+                "mu": min(curvatures),
+            }
             letters |= {"p_sq": sum(a * a for a in run.p), "eta": run.rates[0]}
             for condition in statement.when:
                 relation = condition.relation.subs(definitions)
@@ -398,21 +419,21 @@ def within(name: str, *relations: Any) -> Statement:
 
 
 def test_outside_the_conditions_nothing_is_compared() -> None:
-    to = compiled(find("lemma1"))
-    run = next(r for r in family("C", True, 120) if list(cases(r, to)))
+    to = compiled(find("lemma1"))[0]
+    run = next(r for r in family("C", True, False, 120) if list(cases(r, to)))
     assert worst(run, to) is not None
     fast = replace(run, rates=(F(1, 2),) * len(run.rates))  # eta <= 1/(4 L)
     assert list(cases(fast, to)) == [] and worst(fast, to) is None
     # at a single step is enough
     assert list(cases(replace(run, rates=(F(1, 8),) * (run.steps - 1) + fast.rates), to)) == []
-    slow = compiled(find("lemma3"))
+    slow = compiled(find("lemma3"))[0]
     falls = replace(run, rates=tuple(F(1, 4 ** (1 + t)) for t in range(len(run.rates))))
     assert list(cases(run, slow)) and list(cases(falls, slow)) == []  # eta_t <= 2 eta_{t+tau}
 
 
 def test_settings() -> None:
-    C, D, E = (next(iter(family(a, s, 120))) for a, s in (("C", True), ("D", True), ("E", False)))
-    lemma1, lemma6, lemma7 = (compiled(find(n)) for n in ("lemma1", "lemma6", "lemma7"))
+    C, D, E = (next(iter(family(a, s, True, 120))) for a, s in (("C", True), ("D", True), ("E", False)))
+    lemma1, lemma6, lemma7 = (compiled(find(n))[0] for n in ("lemma1", "lemma6", "lemma7"))
     assert [to.appendix for to in (lemma1, lemma6, lemma7)] == ["C", "D", "E"]
     assert fits(C, lemma1) and fits(D, lemma6) and fits(E, lemma7)
     assert not fits(D, lemma1) and not fits(replace(D, K=None), lemma6)
@@ -420,7 +441,7 @@ def test_settings() -> None:
     assert not fits(replace(C, h=tuple(tuple(-v for v in row) for row in C.h)), lemma1)
     assert not fits(replace(E, h=tuple(tuple(2 for _ in row) for row in E.h)), lemma7)
     assert not fits(replace(E, rates=(F(1), *E.rates[1:], F(1, 2))), lemma7)
-    assert [compiled(find(n)).at_x for n in ("lemma2", "lemma2.corrected", "lemma3", "lemma3.corrected")] == [
+    assert [compiled(find(n))[0].at_x for n in ("lemma2", "lemma2.corrected", "lemma3", "lemma3.corrected")] == [
         False, True, False, True,
     ]  # fmt: skip
 
@@ -455,19 +476,16 @@ def test_floats_alone_never_refute(name: str, monkeypatch: pytest.MonkeyPatch) -
         found = real(run, to)
         return None if found is None else Found(found.ratio, True)
 
-    some = {
-        setting: family(*setting, 120)[:25]
-        for setting in (("C", True), ("C", False), ("D", True), ("D", False), ("E", False))
-    }
+    some = {setting: family(*setting, 120)[:25] for setting in product("CDE", (True, False), (True, False))}
     monkeypatch.setattr(one_round, "worst", alarmed)
-    monkeypatch.setattr(one_round, "family", lambda appendix, strong, count: some[appendix, strong])
+    monkeypatch.setattr(one_round, "family", lambda *setting: some[setting[:-1]])
     assert check(find(name)).status is Status.HOLDS
 
 
 def test_a_refutation_is_in_fractions() -> None:
     for name in FALSE:
         run = of_witness(verdict(f"fedbat.{name}").witness)
-        to = compiled(find(name))
+        to = compiled(find(name))[0]
         exact = [case.comparison for case in cases(run, to)]
         for c in exact:
             assert all(not isinstance(v, float) for v in (c.quantity, c.minus, c.plus))
@@ -479,7 +497,7 @@ def test_a_refutation_is_in_fractions() -> None:
 
 def test_a_run_of_floats_is_not_taken_for_its_fractions() -> None:
     """They are equal, and have one hash."""
-    run = next(run for run in family("C", True, 120) if rough(run) == run)
+    run = next(run for run in family("C", True, False, 120) if rough(run) == run)
     assert hash(rough(run)) == hash(run)
     one_round._measured.cache_clear()
     assert isinstance(one_round.measured(rough(run))[0]["eta_t"], float)
@@ -517,7 +535,7 @@ def test_what_cannot_be_checked() -> None:
     with pytest.raises(ValueError, match="expected Bound or Relations"):
         check(find("lemma1").with_claim(find("alg1").claim))
     with pytest.raises(ValueError, match="even powers"):
-        compiled(find("lemma1").with_claim(at_most(g_sq, other=G * eta)))
+        compiled(find("lemma1").with_claim(at_most(g_sq, other=G * eta)))[0]
 
 
 @pytest.mark.slow

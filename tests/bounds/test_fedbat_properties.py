@@ -48,7 +48,7 @@ curved = st.integers(1, 8).map(lambda n: F(n, 8))
 
 
 def speaks_of(name: str) -> Compiled:
-    return compiled(catalogue.find(f"fedbat.{name}"))
+    return compiled(catalogue.find(f"fedbat.{name}"))[0]
 
 
 @st.composite
@@ -101,7 +101,7 @@ def test_a_lemma_holds_on_random_runs(name: str) -> None:
 def test_a_sharpened_lemma_is_found_out(name: str) -> None:
     statement, factor = catalogue.find(f"fedbat.{name}"), HOLD[name]
     assert isinstance(statement.claim, Bound)
-    to = compiled(replace(statement, claim=statement.claim.scaled(factor), also=()))
+    to = compiled(replace(statement, claim=statement.claim.scaled(factor), also=()))[0]
     assert violated(find(runs(to), lambda run: violated(run, to), settings=settings(SEARCH, max_examples=2000)), to)
 
 

@@ -59,7 +59,7 @@ def test_the_step_size_and_the_start_are_those_of_the_statement() -> None:
     assert isinstance(problem, Quadratic)
     steps, _ = steps_of(arena)
     assert steps[0] == pytest.approx(1 / (36 * problem.constants["L"]))
-    eta = learning_rate(arena.statement, steps, **algorithm.letters(problem))
+    eta = learning_rate(arena.stated, steps, **algorithm.letters(problem))
     assert eta[0] == pytest.approx(steps[0] * (1 - 0.9) / algorithm.T)
     letters = constants_of(arena)
     at_star = problem.client_gradients(problem.constants["x_star"])
@@ -91,12 +91,12 @@ QUICK = {"fedbcgd.thm1.general_convex.corrected", "fedbcgd.thm2.nonconvex.correc
 @pytest.mark.parametrize("id_", [i if i in QUICK else pytest.param(i, marks=pytest.mark.slow) for i in SEARCHED])
 def test_verdicts_by_search(id_: str) -> None:
     statement, family = catalogue.find(id_), SEARCHED[id_]
-    found = judge_search(tightest(statement, family), statement, family)
+    found = judge_search(tightest(statement, family), statement)
     assert found.status is Status.HOLDS and found.slack is not None and found.slack > 1
     claim = statement.claim
     assert isinstance(claim, Bound)
     sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9999 / found.slack)))
-    assert judge_search(tightest(sharper, family), sharper, family).status is Status.REFUTED
+    assert judge_search(tightest(sharper, family), sharper).status is Status.REFUTED
 
 
 def test_a_run_stays_below_its_bound_all_along() -> None:

@@ -112,7 +112,7 @@ QUICK = {"fedcom.thmE4", "fedcom.thmE6.corrected", "fedcom.thmD9"}
 @pytest.mark.parametrize("id_", [i if i in QUICK else pytest.param(i, marks=pytest.mark.slow) for i in SEARCHED])
 def test_verdicts_by_search(id_: str) -> None:
     statement, family = catalogue.find(id_), SEARCHED[id_]
-    found = judge_search(tightest(statement, family), statement, family)
+    found = judge_search(tightest(statement, family), statement)
     if id_ in FOUND_BY_SEARCH:
         assert found.status is Status.REFUTED and found.witness["q"] > 1 and found.witness["tau"] > 1
         return
@@ -120,7 +120,7 @@ def test_verdicts_by_search(id_: str) -> None:
     claim = statement.claim
     assert isinstance(claim, Bound)
     sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9999 / found.slack)))
-    assert judge_search(tightest(sharper, family), sharper, family).status is Status.REFUTED
+    assert judge_search(tightest(sharper, family), sharper).status is Status.REFUTED
 
 
 # ------------------------------------------------------------------------------------------ witnesses, by hand
@@ -208,7 +208,7 @@ def test_letters_of_a_start_and_of_clients() -> None:
     problem = from_functions([1.0, 2.0], [2.0, -4.0])
     wanted = ("f_gap", "fj_gap_mean", "dist_sq_mean", "het_start", "w0_norm", "w_star_norm", "m", "tau", "q", "kappa")
     algorithm = FedCOMGATE(3, 0.1, 2.0, Sparsifier(Fraction(1, 4), shared=True))
-    found = known("fedcom.thmE6", problem, 2.0, algorithm, (), wanted)
+    found = known(catalogue.find("fedcom.thmE6"), problem, 2.0, algorithm, (), wanted)
     x = 1 / 3  # the mean is 3 x^2 / 2 - x
     assert found == pytest.approx(
         {
@@ -222,11 +222,11 @@ def test_given_letters_are_numbers_or_certified_constants() -> None:
     singular = Quadratic(np.array([np.diag([1.0, 0.5, 0.0])] * 2), np.zeros((2, 3)))
     algorithm = FedCOM(1, 0.1)
     with pytest.raises(NoSuchConstant, match="mu does not exist"):
-        known("fedcom.thmD7", singular, 1.0, algorithm)
-    assert known("fedcom.thmD7", singular, 1.0, algorithm, (("mu", "mu_pl"),))["mu"] == 0.5
-    assert known("fedcom.thmD7", singular, 1.0, algorithm, (("mu", 0.25),))["mu"] == 0.25
+        known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm)
+    assert known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm, (("mu", "mu_pl"),))["mu"] == 0.5
+    assert known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm, (("mu", 0.25),))["mu"] == 0.25
     with pytest.raises(NoSuchConstant, match="fedcom.thmE4 needs G_q: expected it among the letters of FedCOM, the"):
-        known("fedcom.thmE4", singular, 1.0, algorithm)
+        known(catalogue.find("fedcom.thmE4"), singular, 1.0, algorithm)
 
 
 def test_letters_of_sequential_learning() -> None:
@@ -292,7 +292,7 @@ def test_what_diverges_inside_the_conditions_is_refuted() -> None:
     assert found.witness["R"] < found.witness["diverged_at"] <= 2000 and "beyond all numbers by R" in found.says
     family = replace(SEARCHED["fedcom.thmE6"], rounds=900, tries=(6, 0))
     statement = catalogue.find("fedcom.thmE6")
-    searched = judge_search(tightest(statement, family), statement, family)
+    searched = judge_search(tightest(statement, family), statement)
     assert searched.status is Status.REFUTED and searched.witness["diverged_at"] == searched.witness["R"] + 1
     assert 1e200 < searched.witness["measured"] < np.inf
 

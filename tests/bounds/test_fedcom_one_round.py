@@ -178,7 +178,7 @@ def test_an_equality() -> None:
 @pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_instances_are_within_the_conditions(id_: str, full: bool) -> None:
     statement = catalogue.find(id_)
-    to, count = compiled(statement), 0
+    to, count = compiled(statement)[0], 0
     for run in family(to, full):
         count += 1
         letters = {"m": run.m, "tau": run.tau, "L": 1, "eta": run.eta, "gamma": run.gamma, "q": run.q}
@@ -197,7 +197,7 @@ def test_instances_are_within_the_conditions(id_: str, full: bool) -> None:
 
 
 def test_outside_the_conditions_nothing_is_compared() -> None:
-    to = compiled(catalogue.find("fedcom.lemmaE7"))
+    to = compiled(catalogue.find("fedcom.lemmaE7"))[0]
     (run, *_) = family(to, False)
     assert list(cases(run, to, to.inequalities)) and worst(run, to) is not None
     # 30 eta^2 L^2 tau^2 <= 1, L = 1, one coin for all, alpha = 1
@@ -223,7 +223,7 @@ def test_assumptions_choose_the_functions() -> None:
     convex = check(replace(printed, assumes=(*printed.assumes, "fedcom.asm7")))
     assert convex.status is Status.HOLDS
     curved = replace(printed, assumes=(*printed.assumes, "fedcom.asm6"))
-    to = compiled(curved)
+    to = compiled(curved)[0]
     assert all(run.mean_h > 0 for run in family(to, False))
     assert check(replace(curved, when=(Condition(mu <= L),))).status is Status.HOLDS
 

@@ -41,7 +41,7 @@ amounts = st.integers(0, 8).map(lambda n: Fraction(n, 4))
 
 
 def speaks_of(name: str) -> Compiled:
-    return compiled(catalogue.find(f"fedcom.{name}"))
+    return compiled(catalogue.find(f"fedcom.{name}"))[0]
 
 
 @st.composite
@@ -97,5 +97,5 @@ def test_a_sharpened_lemma_is_found_out(name: str) -> None:
     assert isinstance(statement.claim, Bound)
     term = "drift" if name in ("lemmaD2", "lemmaE2") else None  # the other terms are negative
     sharper = statement.claim.scaled(Rational(1, HOLD_BY_ROOM.get(name, 3)), term)
-    to = compiled(statement.with_claim(sharper))
+    to = compiled(statement.with_claim(sharper))[0]
     assert violated(find(runs(to), lambda run: violated(run, to), settings=settings(SEARCH, max_examples=4000)), to)

@@ -192,6 +192,14 @@ fedbat.erratum(
     "C <= ..., by (40); F* in place of F_k*.  Its last line is right.",
     "eq41.corrected",
 )
+for _name in ("eq25", "eq57"):
+    fedbat.erratum(
+        _name,
+        "missing hypothesis",
+        "B, with sigma of Assumption 3 and G of Assumption 4",
+        f"{_WHERE}",
+        f"{_name}.corrected",
+    )
 fedbat.erratum("eq45", "misprint", "(wbar_t - w_t^k) - (w_t^k - x_t^k)", "(wbar_t - w_t^k) + (w_t^k - x_t^k).")
 fedbat.erratum("lemma6", "misprint", "eta_t <= eta_{t+tau}", "eta_t <= 2 eta_{t+tau}, as in Lemmas 3 and 4.")
 fedbat.erratum(

@@ -198,9 +198,10 @@ fedbat.say(
     "Appendix C.2, Lemma 3, (22), (49)",
     at_most(spread_x, gradients=4 * eta_t**2 * divergence),
     when=slow,
-    assumes=[bounded],
+    assumes=[bounded, binarised],
     rests_on=["eq45", "eq46", "eq48"],
-    note="The conditions are for all t >= 0; the learning rate is non-increasing.  Assumption 5 is used and not named.",
+    note="The conditions are for all t >= 0; the learning rate is non-increasing.  q is that of Assumption 5, which the "
+    "lemma does not name.",
 )
 fedbat.say(
     "lemma",

@@ -255,8 +255,9 @@ fedbcgd.say(
     "Section 4.2, (46)",
     at_most(dist_next, before=dist_sq, inner=eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
     when=[_momentum, _of_case1],
+    assumes=[smooth],
     rests_on=["lemma10"],
-    note="C_1 and C_2 of the display are the inner product and the square.",
+    note="beta is that of Assumption 2.  C_1 and C_2 of the display are the inner product and the square.",
 )
 fedbcgd.say(
     "step",

@@ -285,9 +285,10 @@ fedbcgd.say(
     at_most(C_r, before=(1 - K / M) * C_prev, gap=K / M * 4 * beta * gap_prev),
     when=[eta_tilde <= 1 / beta, *sampled],
     where=_whole,
-    assumes=[unbiased, alike],
+    assumes=[smooth, unbiased, alike],
     rests_on=["thm2.lag"],
-    note="The restatement (97), times 9 eta_tilde^2 M/K, has 2 beta^2 E besides.  (90) prints a norm less a vector, "
+    note="beta is that of Assumption 2, which the lemma does not name.  The restatement (97), times 9 eta_tilde^2 M/K, has "
+    "2 beta^2 E besides.  (90) prints a norm less a vector, "
     "||grad f_i(z^r)|| - grad f_i(x*), and (91) once f_k for f_i.",
 )
 _lyapunov = 9 * eta_tilde**2 * M / K
@@ -351,9 +352,10 @@ for _version, _where, _share in (
         ),
         when=[eta_tilde <= 1 / (24 * beta) * _share**a, a >= _half, a <= 1, *sampled],
         where=_whole,
-        assumes=[unbiased, alike],
+        assumes=[smooth, unbiased, alike],
         rests_on=["lemma16"],
-        note="(S/N)^a stands in the condition of the statement, (K/M)^a in its proof; S/N = K.",
+        note="beta is that of Assumption 2, which the lemma does not name.  (S/N)^a stands in the condition of the "
+        "statement, (K/M)^a in its proof; S/N = K.",
     )
 fedbcgd.say(
     "lemma",

@@ -101,9 +101,10 @@ fedcom.say(
         gradient=20 * eta**2 * tau**2 / R * grad_sq_total,
     ),
     when=[small],
-    assumes=compression,
+    assumes=[smooth, *compression],
     rests_on=["lemmaF1", "lemmaF6"],
-    note="The outer sum over c of the second term contributes the factor tau.",
+    note="L is that of Assumption 1, which the lemma does not name.  The outer sum over c of the second term contributes "
+    "the factor tau.",
 )
 
 limit61 = 1 - 10 * eta**2 * (eta * gamma) ** 2 * (q + 1) * L**4 * tau**4 - L * eta * gamma * tau * (q + 1)
