@@ -129,7 +129,7 @@ def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = N
     wave = asked
     while wave:  # a proof records what it takes for granted, which is then checked too
         verdicts |= _checked(wave, known, full, tell)
-        uses = (u for id_ in wave for e, v in verdicts[id_] for u in (*e.uses, *v.uses))
+        uses = (u for id_ in wave for e, v in verdicts[id_] for u in (*e.uses, *v.uses, *v.follows))
         wave = [u for u in dict.fromkeys(uses) if u not in verdicts]
     settled: dict[str, Checked] = {}
     for id_ in verdicts:
@@ -193,6 +193,9 @@ def _settle(
                 worth.append(Verdict(Status.BROKEN, f"goes in a circle: {circle}", premises=verdict.premises))
             else:
                 worth.append(_given(verdict, _settle(used, verdicts, settled, (*above, id_))))
+        for followed in verdict.follows if verdict.status is Status.PROVED else ():
+            what = _given(verdict, _settle(followed, verdicts, settled, (*above, id_)))
+            worth += [what] if what.status is Status.BROKEN else []
         verdict = min(worth, key=lambda v: (v.status is not Status.BROKEN, v.status is Status.PROVED))
         own.append((item, verdict))
     settled[id_] = Checked(catalogue.find(id_), tuple(own))

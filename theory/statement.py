@@ -350,6 +350,11 @@ class Verdict:
         """Ids of the statements whose claims it takes for granted: it proves no more than they do."""
         return tuple(p.name for p in self.premises if p.kind == "claim")
 
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """Ids of the algorithms and definitions that it goes by: it proves nothing where one of them is false."""
+        return tuple(p.name for p in self.premises if p.kind in ("algorithm", "definition"))
+
 
 @dataclass(frozen=True)
 class Evidence:

@@ -125,8 +125,8 @@ from theory.proofs.rules import (
     JENSEN_OVER,
     LIPSCHITZ,
     MEAN_GRADIENT,
+    MEAN_OF_SAMPLE,
     SAMPLE_OF,
-    SAMPLED as MEAN_OF_SAMPLE,
     SQUARE,
     STATIONARY,
 )
@@ -253,7 +253,7 @@ def lemma5(p: Argument) -> None:
     mean_zero = p.by(BINARISED, SAMPLED.sent, any_vector).over(SAMPLED.family)
     sampled = mean_of_sample(p, any_vector)
     because = tuple(1 / K * one for one in (mean_zero, *sampled))
-    p.conclude(synchronised(p, "(60)", w_mean, v_mean, *(-1 * one for one in because), by="d1.update"))
+    p.conclude(synchronised(p, "(60)", w_mean, v_mean, *(-1 * one for one in because), by="d1.update.corrected"))
 
 
 def eq56(p: Argument) -> None:
@@ -261,7 +261,7 @@ def eq56(p: Argument) -> None:
     mean_zero = p.by(BINARISED, SAMPLED.sent, v_bar - w_star).over(SAMPLED.family)
     sampled = mean_of_sample(p, v_bar - w_star)
     because = tuple(-2 / K * one for one in (mean_zero, *sampled))
-    p.conclude(synchronised(p, "(56)", Delta_next, jump_sq + v_dist, *because, by="d1.update"))
+    p.conclude(synchronised(p, "(56)", Delta_next, jump_sq + v_dist, *because, by="d1.update.corrected"))
 
 
 def eq57(*lemmas: str) -> Proof:
@@ -280,7 +280,7 @@ def eq61(p: Argument) -> None:
     """(61): the binarisations have mean zero, given the sample."""
     apart = SAMPLED.sum(SAMPLED.v) / K - v_bar
     mean_zero = -2 / K * p.by(BINARISED, SAMPLED.sent, apart).over(SAMPLED.family)
-    p.conclude(p.have("(61)", jump_sq, "=", A_bin + A_2, mean_zero, after=p.follow("d1.update")))
+    p.conclude(p.have("(61)", jump_sq, "=", A_bin + A_2, mean_zero, after=p.follow("d1.update.corrected")))
 
 
 def eq62(p: Argument) -> None:
@@ -291,8 +291,7 @@ def eq62(p: Argument) -> None:
     count = t + 1 - t_0
     independent = p.by(INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SAMPLED, SAMPLED)
     parts = p.have("independent", A_bin, "=", A_1_parts, 1 / K**2 * independent)
-    moved = EACH.sum((EACH.v - w_0) ** 2) / N
-    sampled = p.by(MEAN_OF_SAMPLE, (SAMPLED.v - w_0) ** 2, moved, SAMPLED.family, sympy.Integer(1))
+    sampled = p.by(MEAN_OF_SAMPLE, (SAMPLED.v - w_0) ** 2, SAMPLED.family, EACH.family, sympy.Integer(1))
     steps, bounded = update(p, EACH, UP_TO)
     because = (binarised_parts(p, SAMPLED), -(q**2) * sampled, q**2 * K / N * steps, q**2 * K / N * count * bounded)
     bound = q**2 * count**2 * eta_start**2 * G**2 / K
@@ -345,11 +344,13 @@ def eq74(p: Argument) -> None:
 
 def eq75(p: Argument) -> None:
     """(75): (74) in expectation; the inner product has the mean 0, given the v."""
-    p.letters_of("d1.update")
+    p.letters_of("d1.update.corrected")
     smooth = p.at("eq74", {LETTERS["w_bar_next"]: w_next, LETTERS["v_bar"]: v_bar})
     mean_zero = p.by(BINARISED, SAMPLED.sent, grad_v).over(SAMPLED.family)
     because = (smooth, *(-1 / K * one for one in (mean_zero, *mean_of_sample(p, grad_v))))
-    fact = synchronised(p, "(74), Lemma 5", F_bar_next, F_v + L / 2 * jump_sq, *because, by="d1.update", sign="<=")
+    fact = synchronised(
+        p, "(74), Lemma 5", F_bar_next, F_v + L / 2 * jump_sq, *because, by="d1.update.corrected", sign="<="
+    )
     p.conclude(fact)
 
 
@@ -394,7 +395,9 @@ def eq80(inner: str) -> Proof:
     def proof(p: Argument) -> None:
         smooth = p.at("eq76", {LETTERS["w_bar"]: w_bar, LETTERS["g_t"]: g_t})
         bound = F_bar - eta * inner_grad + L * eta**2 / 2 * g_sq
-        p.conclude(p.put(p.have("(76)", F_v, "<=", bound, smooth, after=p.follow("e1.update")), p.claim(inner)))
+        p.conclude(
+            p.put(p.have("(76)", F_v, "<=", bound, smooth, after=p.follow("e1.update.corrected")), p.claim(inner))
+        )
 
     return proof
 

@@ -245,10 +245,10 @@ _ALGORITHMS = {
     "c1.sync": {w_next: v_bar, _F_next: _F_v},
     # at a step of synchronisation: all clients, or those sampled
     "c1.update": {w_next: v_bar + EVERY.sum(EVERY.sent.vector)},
-    "d1.update": {w_next: SAMPLED.sum(SAMPLED.v + SAMPLED.sent.vector) / K},
+    "d1.update.corrected": {w_next: SAMPLED.sum(SAMPLED.v + SAMPLED.sent.vector) / K},
     "c1.virtual": {v_bar: w_bar - eta_t * g_t},
     # with a constant learning rate; the value at vbar is that at the same point written out
-    "e1.update": {v_bar: w_bar - eta * g_t, _F_v: value(F_fun, w_bar - eta * g_t)},
+    "e1.update.corrected": {v_bar: w_bar - eta * g_t, _F_v: value(F_fun, w_bar - eta * g_t)},
     # the steps since the round began
     "c1.t0": {w_one: w_0 - BEFORE.sum(vector("u", BEFORE))},
 }
@@ -264,11 +264,21 @@ def one_step_on(c: Clients) -> dict[sympy.Expr, sympy.Expr]:
     return {moved_k_sq: (c.v - w_0) ** 2, steps_sq: UP_TO.sum(c.step(UP_TO) ** 2)}
 
 
+_WRITTEN = {
+    "c1.sync": "96fa0f4b69bd",
+    "c1.update": "ed4053d48787",
+    "d1.update.corrected": "c3023df98ab1",
+    "c1.virtual": "7044993a8b59",
+    "e1.update.corrected": "497ddb9fdbdb",
+    "c1.t0": "c29fb9f55894",
+}
 LANGUAGE = Language(
     _MEANS,
     _ALGORITHMS,
     (*_MEANS, sigma, G, B, v, avg_step_grad_sq),
     start={F_bar: F_0},
     mean={avg_step_grad_sq: grad_sq},
-    definitions={"c1.t0": (at_most(t_0, t), at_most(t - t_0, tau - 1)), "d1.update": (at_most(K, N),)},
+    weighted=(EVERY.family, SQUARED.family),
+    definitions={"c1.t0": (at_most(t_0, t), at_most(t - t_0, tau - 1)), "d1.update.corrected": (at_most(K, N),)},
+    written=_WRITTEN,
 )

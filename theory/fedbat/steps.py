@@ -89,8 +89,8 @@ from theory.proofs.rules import (
     INDEPENDENT_WEIGHTED,
     JENSEN_OVER,
     LOWEST_OF_CLIENT,
+    MEAN_OF_SAMPLE,
     MEAN_VALUE,
-    SAMPLED as MEAN_OF_SAMPLE,
     SQUARE,
     TANGENT,
     VARIANCE,
@@ -135,6 +135,7 @@ def conclude_jump(p: Argument, fact: Fact) -> None:
 
 def falling(p: Argument) -> None:
     """No step of the round is longer than the first may be: the condition on the learning rate, at each step s of it."""
+    p.by_hand("the conditions on the learning rate hold at every step", eta_t, "=", eta_t)
     eta_s = sympy.Symbol("eta_s", positive=True)
     given = [c.subs(eta_t, eta_s) for c in p.conditions if {eta_t, eta_start} <= c.free_symbols]
     p.require("the learning rate at each step of the round", at_most(eta_s, eta_start), *given)
@@ -163,8 +164,7 @@ def drawn(p: Argument) -> None:
 def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[Instance, Instance]:
     """The sampled clients' v have the mean vbar."""
     drawn(p)
-    mean = EACH.sum(EACH.v) / N
-    sampled = p.by(MEAN_OF_SAMPLE, SAMPLED.v, mean, SAMPLED.family, known)
+    sampled = p.by(MEAN_OF_SAMPLE, SAMPLED.v, SAMPLED.family, EACH.family, known)
     return sampled, K / N * p.by(EQUAL_SHARES, lambda c: c.v, EACH, EVERY, known)
 
 

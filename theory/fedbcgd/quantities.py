@@ -266,6 +266,11 @@ _ALGORITHMS = {
 }
 _CONSTANTS = (sigma, G, d0, F, C_0, lag_0, c1, c2, c_lemma)
 _OTHERS = (G_discounted, Xi, gap_prev, grad_sq_prev, C_1, Psi_R, state, state_next)
+_WRITTEN = {
+    "momentum_form.corrected": "d2871cd02612",
+    "alg1.corrected": "50305f2d88f5",
+    "alg3.corrected": "56dd82189b35",
+}
 LANGUAGE = Language(
     _MEANS,
     _ALGORITHMS,
@@ -291,6 +296,7 @@ LANGUAGE = Language(
         "lemma17.proof": {grad_sq: grad_sq_z},
         "lemma18": {gap: gap_next, gap_prev: gap, grad_sq_prev: grad_sq_z},  # the round from z^{r-1} to z^r
     },
+    written=_WRITTEN,
 )
 
 __all__ = ["LANGUAGE", "Steps", "z_r"]

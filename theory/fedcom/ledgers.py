@@ -71,11 +71,11 @@ from theory.proofs.argument import Argument, Fact, Proof, spread_out
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.forms import value
 from theory.proofs.rules import (
+    ATTAINED,
     BALANCED,
+    BELOW,
     DECODED,
     DESCENT_OF_MEAN,
-    INFIMUM,
-    MINIMUM,
     PART,
     PENALISED_INFIMUM,
     POLYAK,
@@ -205,7 +205,7 @@ def back_to_f(p: Argument, fact: Fact, own_phi: sympy.Expr) -> Fact:
     named = whole.xreplace(dict.fromkeys(powers, share))
     bound = p.by_hand("a letter for the power of R", fact.quantity, fact.sign, named, fact)
     least = p.by(PENALISED_INFIMUM, f, w_star, own_phi, penalised_lowest)
-    minimum = p.by(MINIMUM, f, w_star, lowest)
+    minimum = p.by(ATTAINED, f, w_star, lowest)
     squares = own_phi / 2 * p.by(SQUARE, w_last), share * own_phi / 2 * p.by(SQUARE, w_star)
     start = f_gap + own_phi / 2 * w0_norm**2
     value_ = bound.value.subs(penalised_start, start) + own_phi / 2 * w_star_norm**2
@@ -271,7 +271,7 @@ def eq73(p: Argument) -> None:
     moves, own = drifts * e3.coeff(mean_grad_sq_total), drifts * e3.coeff(grad_sq_total)
     every = Everywhere(ROUNDS), Everywhere(EARLIER)
     one = p.every(fact).in_each(ROUNDS).over(ROUNDS)
-    ends = p.by(TELESCOPED, RUN, lambda w: value(f, w)), p.by(INFIMUM, f, w_last, lowest)
+    ends = p.by(TELESCOPED, RUN, lambda w: value(f, w)), p.by(BELOW, f, w_last, lowest)
     part = p.by(PART, lambda _: mean(NOW.local), every[1], every[0])
     square = p.by(SQUARE, mean(NOW.local)).over(I).in_each(ROUNDS).over(ROUNDS)
     p.require("(72)", at_least(sympy.simplify((local - R * moves) * 2 / (eta * gamma)), 0))

@@ -286,9 +286,15 @@ _ALGORITHMS = {
     },
     "alg2.corrected": {delta_next: _damped},
     # item 8, (65), of a round after the first
-    "thmE4.items": {directions: NOW.moved + mean(BEFORE.moved) - BEFORE.moved},
+    "thmE4.items.corrected": {directions: NOW.moved + mean(BEFORE.moved) - BEFORE.moved},
 }
 _CONSTANTS = (sigma, G_q, fj_gap_mean, a_prev, e_prev2)
+_WRITTEN = {
+    "alg1": "69df202e3211",
+    "alg2": "45b402fb5c52",
+    "alg2.corrected": "dc291580c328",
+    "thmE4.items.corrected": "019d01707c3f",
+}
 LANGUAGE = Language(
     _MEANS,
     _ALGORITHMS,
@@ -304,4 +310,5 @@ LANGUAGE = Language(
         own_dist: own_dist_next,
     },
     last={gap_r: gap_last},
+    written=_WRITTEN,
 )

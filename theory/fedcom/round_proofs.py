@@ -479,7 +479,7 @@ def lemmaF2(p: Argument) -> None:
     two = p.by(JENSEN, noises, noiseless).over(C)
     lemma = p.claim("lemmaF4")
     of_clients = lemma.value.subs({drift_sum: drift_mean, drift_sum_prev: drift_mean_prev})
-    made = directed(p, "thmE4.items", noises + noiseless)
+    made = directed(p, "thmE4.items.corrected", noises + noiseless)
     because = times(1 / m, (made, two, 2 * p.every(lemma).over(C)))
     fact = p.have("(99)", direction_sq, "<=", noise_sq + 2 * of_clients, *because)
     p.conclude(p.put(fact, p.claim("lemmaF3")))
@@ -493,7 +493,7 @@ def lemmaF2_repaired(p: Argument) -> None:
     of_clients = tuple(one.times * Instance(one.rule, C.sum(one.slack), one.equality) for one in squares)
     because = (six, *times(sympy.Integer(6), (*noises_of_directions(p), *of_clients)))
     bound = 6 * (2 * tau * sigma**2 + of_five_parts(drift_mean, drift_mean_prev))
-    made = directed(p, "thmE4.items", noises + sympy.Add(*parts))
+    made = directed(p, "thmE4.items.corrected", noises + sympy.Add(*parts))
     p.conclude(p.have("six terms", direction_sq, "<=", bound, *times(1 / m, (made, *because))))
 
 

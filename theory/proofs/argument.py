@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, Literal
 
 import sympy
@@ -91,6 +92,8 @@ class Language:
     last        quantity of a round -> the same after the last round
     definitions  id of a definition, without the paper's name -> what it says of letters that no statement binds
     readings    name of a statement -> a letter that it uses in another meaning -> the letter that stands for that
+    written     name of an algorithm or definition -> the digest of what it says (`digest`), when its form was written down
+    weighted    families that carry the clients' weights, whose sum is the family's mass
     """
 
     means: Letters
@@ -104,6 +107,13 @@ class Language:
     last: Letters = field(default_factory=dict)
     definitions: Mapping[str, tuple[Boolean, ...]] = field(default_factory=dict)
     readings: Mapping[str, Letters] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
+    weighted: tuple[Family, ...] = ()
+
+
+def digest(statement: Statement) -> str:
+    """Of all that an algorithm or a definition says: its form in a proof is written by hand, and belongs to these words."""
+    return sha256(repr((statement.claim, statement.also)).encode()).hexdigest()[:12]
 
 
 def parts(statement: Statement) -> list[Fact | Order | Rates]:
@@ -229,9 +239,12 @@ class Argument(Ledger):
             constants += self._constants(rule.name, needed)
         for condition in rule.when(*arguments):
             self.require(f"{rule.name}: {condition}", condition)
-        if missing:
-            return Instance(rule.name, sympy.Integer(0), rule.equality)
-        return Instance(rule.name, spread_out(rule.slack(*constants, *arguments)), rule.equality)
+        slack = sympy.Integer(0)
+        try:
+            slack = slack if missing else spread_out(rule.slack(*constants, *arguments))
+        except ValueError as outside:
+            self.fail(rule.name, str(outside))
+        return Instance(rule.name, slack, rule.equality)
 
     def source(
         self,
@@ -295,13 +308,13 @@ class Argument(Ledger):
         if not isinstance(letter, sympy.Symbol):
             return
         value = sympy.sympify(value)
-        lowest = {True: sympy.Integer(1), False: sympy.Integer(0)}[bool(letter.is_integer and letter.is_positive)]
         if letter.is_integer and value.is_integer is not True:
             self.fail(f"{source.id}: {letter} = {value}", "expected a whole number")
-        if letter.is_positive and not letter.is_integer and value.is_positive is not True:
-            self.require(f"{source.id}: {letter} = {value} is positive", sympy.Gt(value, 0, evaluate=False), *under)
+        if letter.is_positive and value.is_positive is not True:
+            positive = at_least(value, 1) if letter.is_integer else sympy.Gt(value, 0, evaluate=False)
+            self.require(f"{source.id}: {letter} = {value} is positive", positive, *under)
         elif letter.is_nonnegative and not value.is_nonnegative:
-            self.require(f"{source.id}: {letter} = {value} is not negative", at_least(value, lowest), *under)
+            self.require(f"{source.id}: {letter} = {value} is not negative", at_least(value, 0), *under)
 
     def claim(
         self,
@@ -350,11 +363,20 @@ class Argument(Ledger):
 
     def follow(self, algorithm: str) -> Letters:
         """What an algorithm makes of the vectors of a round, once what it provides is seen to be assumed."""
-        found = f"{self.statement.paper}.{algorithm}"
-        self._record("algorithm", found)
-        for provided in catalogue.find(found).gives:
-            self._constants(f"the algorithm {found}", provided)
+        found = catalogue.find(f"{self.statement.paper}.{algorithm}")
+        self._record("algorithm", found.id)
+        self._as_written(found, algorithm)
+        for provided in found.gives:
+            self._constants(f"the algorithm {found.id}", provided)
         return self.language.algorithms[algorithm]
+
+    def _as_written(self, found: Statement, name: str) -> None:
+        """What a form was written down from still says the same."""
+        if self.language.written.get(name) != digest(found):
+            says = (
+                f"it says other than when its form was written down: compare both, then note the digest {digest(found)}"
+            )
+            self.fail(found.id, says)
 
     def made(
         self, algorithm: str, vector: sympy.Expr, of: Callable[[sympy.Expr], sympy.Expr], *families: Family
@@ -365,9 +387,15 @@ class Argument(Ledger):
             slack = family.sum(sympy.expand(slack))
         return Instance(algorithm, spread_out(slack), equality=True)
 
+    def by_its_words(self, name: str) -> None:
+        """Another statement, which the next step writes out by hand."""
+        self._as_written(self.source(name), name)
+
     def letters_of(self, name: str) -> tuple[Boolean, ...]:
         """What a definition says of letters that no statement binds, such as the step at which a round began."""
-        self._record("definition", f"{self.statement.paper}.{name}")
+        found = catalogue.find(f"{self.statement.paper}.{name}")
+        self._record("definition", found.id)
+        self._as_written(found, name)
         said = self.language.definitions[name]
         self.conditions = [*self.conditions, *said]
         return said
@@ -437,6 +465,9 @@ class Argument(Ledger):
             return spread_out(replaced(e, after))
 
         left, right = form(left), form(right)
+        names = {s.name for e in (left, right, *(one.slack for one in because)) for s in e.free_symbols}
+        if any(f"sum_{family.name}(" in each for family in self.language.weighted for each in names):
+            self._constants(name, Property.WEIGHTS)
         slack = left - right if sign == ">=" else right - left
         for one in because:
             if not one.equality:
@@ -657,13 +688,16 @@ class Argument(Ledger):
         found = catalogue.find(f"{self.statement.paper}.{name}")
         return any(letter in fact.value.free_symbols for fact in facts(found))
 
+    def not_negative(self, quantity: sympy.Expr) -> None:
+        """A quantity is at least 0 as its letter says: as a square, or as a gap to an infimum, for which there is one."""
+        form = self.language.means.get(quantity, sympy.Integer(0))
+        if any(s.name.endswith("]") and not s.name.startswith(("grad ", "sum_")) for s in form.free_symbols):
+            attained = Property.MINIMISER in self.properties
+            self.needs(Property.MINIMISER if attained else Property.BOUNDED_BELOW)
+
     def start_of(self, quantity: sympy.Expr) -> sympy.Expr:
         """The value of a round's quantity at the first round."""
         return self.language.start[quantity]
-
-    def require_start(self, value: sympy.Expr) -> None:
-        """A run that does not start where it wants to end: a step size that is tuned to the distance is not zero."""
-        self.require(f"{value} > 0: otherwise the tuned step size is 0", sympy.Gt(value, 0, evaluate=False))
 
     def average(self, mean: Fact, of: sympy.Expr, weight: sympy.Expr) -> Fact:
         """From a bound on the weighted mean over the rounds of a quantity to one on what the statement is about.
@@ -698,6 +732,8 @@ class Argument(Ledger):
 
     def solved(self, name: str, fact: Fact, share: sympy.Rational) -> Fact:
         """From q <= value with at most `share` < 1 of q in the value: q <= rest / (1 - share)."""
+        if fact.sign != "<=":
+            self.fail(name, f"{fact.quantity} {fact.sign} ... is no upper bound")
         return replace(fact, value=self.solve(name, fact.value, self._atom(fact.quantity), share))
 
     # The claim
@@ -839,6 +875,3 @@ def as_evidence(name: str, kind: EvidenceKind, proof: Proof, language: Language,
         return argument.verdict()
 
     return Evidence(f"{paper}.{name}", kind, check)
-
-
-__all__ = ["Argument", "Fact", "Language", "Proof", "Sequence", "as_evidence", "decide", "parts"]

@@ -17,13 +17,13 @@ import sympy
 
 from theory.proofs.vectors import point
 
-_TAG = re.compile(r"<([^>]*)>")
+TAG = re.compile(r"<([^>]*)>")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def families_of(symbol: sympy.Symbol) -> set[str]:
     """The families that a vector, or a function value, runs over."""
-    return {name for tag in _TAG.findall(symbol.name) for name in tag.split(",") if name}
+    return {name for tag in TAG.findall(symbol.name) for name in tag.split(",") if name}
 
 
 def vector(name: str, *families: Family) -> sympy.Symbol:
@@ -46,12 +46,12 @@ def renamed(e: sympy.Expr, old: Family, new: Family) -> sympy.Expr:
         return f"<{','.join(new.name if name == old.name else name for name in tag[1].split(','))}>"
 
     members = [s for s in e.free_symbols if old.name in families_of(s)]
-    return e.xreplace({s: sympy.Symbol(_TAG.sub(other, s.name), real=True) for s in members})
+    return e.xreplace({s: sympy.Symbol(TAG.sub(other, s.name), real=True) for s in members})
 
 
 def names_in(e: sympy.Expr) -> set[str]:
     """The names that the vectors and function values of a form are made of, without families, sums and gradients."""
-    words = {word for s in vectors_in(e) for word in _WORD.findall(_TAG.sub("", s.name))}
+    words = {word for s in vectors_in(e) for word in _WORD.findall(TAG.sub("", s.name))}
     return {word for word in words if word != "grad" and not word.startswith("sum_")}
 
 
@@ -111,4 +111,4 @@ class Family:
             return f"<{','.join(rest)}>" if rest else ""
 
         inside = "*".join(sorted(s.name for s in factors))
-        return sympy.Symbol(f"sum_{self.name}({_TAG.sub(without, inside)})", real=True)
+        return sympy.Symbol(f"sum_{self.name}({TAG.sub(without, inside)})", real=True)

@@ -6,6 +6,7 @@ and functions that have the properties.  The constants come first, from the prop
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +15,7 @@ import sympy
 from sympy.logic.boolalg import Boolean
 
 from theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
-from theory.proofs.forms import Family, gradient, names_in, renamed, tagged, value, vectors_in
+from theory.proofs.forms import TAG, Family, families_of, gradient, names_in, renamed, tagged, value, vectors_in
 from theory.properties import Property
 from theory.statement import Status
 
@@ -154,6 +155,21 @@ PART = Rule("part of a sum", "a sum of squares over some of the steps is at most
 
 # Functions
 
+_AT = re.compile(r"(grad )?(\w+)\[(.*)\]")  # the value, or the gradient, of a function at a point
+
+
+def _at_minimiser(at: sympy.Expr) -> None:
+    """Raises ValueError for a point that is not named as a minimiser is, x*."""
+    if not str(at).endswith(("*", "_star")):
+        raise ValueError(f"{at}: expected a minimiser, such as x*")
+
+
+def _mean_of_clients(member: sympy.Expr, mean: sympy.Expr) -> None:
+    """Raises ValueError unless one is a value or gradient of a client's function, the other that of F at the same point."""
+    own, whole = (_AT.fullmatch(TAG.sub("", str(e))) for e in (member, mean))
+    if own is None or whole is None or (own[1], own[3]) != (whole[1], whole[3]) or own[2] == whole[2]:
+        raise ValueError(f"{mean}: expected the mean over the clients of {member}")
+
 
 def _lipschitz(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
     return L**2 * (y - x) ** 2 - (gradient(function, y) - gradient(function, x)) ** 2
@@ -219,13 +235,14 @@ def _prove_cocoercive() -> Decision:
 COCOERCIVE = Rule(
     "cocoercive",
     "F_m(y) >= F_m(x) + <grad F_m(x), y - x> + ||grad F_m(y) - grad F_m(x)||^2 / (2 L), convex and smooth from above",
-    lambda L, *rest: _cocoercive(L, *rest),
+    _cocoercive,
     _prove_cocoercive,
     (Property.SMOOTH_ABOVE, Property.CONVEX),
 )
 
 
 def _stationary(function: sympy.Symbol, x_star: sympy.Expr, v: sympy.Expr) -> sympy.Expr:
+    _at_minimiser(x_star)
     return gradient(function, x_star) * v
 
 
@@ -239,14 +256,10 @@ STATIONARY = Rule(
 )
 
 
-def _mean_descent(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
-    return _descent(L, function, y, x)
-
-
 DESCENT_OF_MEAN = Rule(
     "smooth from above, of the mean",
     "F(y) <= F(x) + <grad F(x), y - x> + (L/2) ||y - x||^2 for F = sum p_m F_m, the clients' inequalities added up",
-    _mean_descent,
+    _descent,
     _means,
     (Property.SMOOTH_ABOVE, Property.WEIGHTS),
 )
@@ -351,13 +364,29 @@ def spread(member: sympy.Expr) -> sympy.Symbol:
 
 
 def _sampled(member: sympy.Symbol, mean: sympy.Expr, clients: Family, known: sympy.Expr) -> sympy.Expr:
+    _mean_of_clients(member, mean)
     return sympy.expand((clients.sum(member) - clients.mass * mean) * known)
 
 
 SAMPLED = Rule(
-    "mean of a sample",
-    "the sampled clients' sum of v_m has the mean S times the mean of v_m over all clients, given what came before",
+    "mean of sampled clients",
+    "the sampled clients' sum of F_m or its gradient at a point has the mean S times that of F, given what came before",
     _sampled,
+    _means,
+    (Property.SAMPLING, Property.EQUAL_WEIGHTS),
+    equality=True,
+)
+
+
+def _mean_of_sample(member: sympy.Expr, some: Family, every: Family, known: sympy.Expr) -> sympy.Expr:
+    all_ = every.sum(sympy.expand(renamed(member, some, every)))
+    return sympy.expand((some.sum(sympy.expand(member)) - some.mass / every.mass * all_) * known)
+
+
+MEAN_OF_SAMPLE = Rule(
+    "mean of a sample",
+    "the sampled clients' sum of v_m has the mean S/M times the sum of v_m over all clients, given what came before",
+    _mean_of_sample,
     _means,
     (Property.SAMPLING,),
     equality=True,
@@ -434,7 +463,27 @@ WITHOUT_REPLACEMENT = Rule(
 )
 
 
+def _of_clients(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> sympy.Expr:
+    _mean_of_clients(member, mean)
+    return _without_replacement(member, mean, clients, population)
+
+
+CLIENTS_WITHOUT_REPLACEMENT = Rule(
+    "variance of a sample of clients",
+    "the variance of a sample, of the clients' gradients at a point, whose mean is that of F",
+    _of_clients,
+    _prove_without_replacement,
+    (Property.SAMPLING, Property.EQUAL_WEIGHTS),
+    equality=True,
+    when=_of_sample,
+)
+
+
 def _exchangeable(of: Local, some: Any, every: Any) -> sympy.Expr:
+    for steps in (some, every):
+        later = {f for v in vectors_in(of(steps)) for f in families_of(v)} - {f.name for f in steps.clients}
+        if later:
+            raise ValueError(f"{of(steps)}: expected what a client has at the start of the round")
     return some.sum(of(some)) - some.mass / every.mass * every.sum(of(every))
 
 
@@ -449,6 +498,7 @@ EXCHANGEABLE = Rule(
 
 
 def _second_moment(member: sympy.Expr, mean: sympy.Expr, clients: Family) -> sympy.Expr:
+    _mean_of_clients(member, mean)
     return clients.sum(sympy.expand(member**2)) - clients.mass * (sympy.expand(mean**2) + spread(member))
 
 
@@ -464,12 +514,14 @@ SECOND_MOMENT = Rule(
     "E||v_m||^2 of a sampled client is ||vbar||^2 plus the variance of v_m over all clients",
     _second_moment,
     _prove_second_moment,
-    (Property.SAMPLING,),
+    (Property.SAMPLING, Property.EQUAL_WEIGHTS),
     equality=True,
 )
 
 
 def _alike(zeta_star: sympy.Expr, at_optimum: sympy.Expr) -> sympy.Expr:
+    found = _AT.fullmatch(TAG.sub("", str(at_optimum)))
+    _at_minimiser(found[3] if found else at_optimum)
     return zeta_star**2 - spread(at_optimum)
 
 
@@ -483,6 +535,7 @@ HETEROGENEITY_AT_OPTIMUM = Rule(
 
 
 def _bounded_spread(beta: sympy.Expr, zeta: sympy.Expr, member: sympy.Expr, mean: sympy.Expr) -> sympy.Expr:
+    _mean_of_clients(member, mean)
     return beta**2 * mean**2 + zeta**2 - spread(member)
 
 
@@ -498,7 +551,14 @@ HETEROGENEITY = Rule(
 # Clients with weights, and the mean of their functions
 
 
+def _weigh_one(clients: Family) -> None:
+    """Raises ValueError for clients whose weights do not sum to 1."""
+    if clients.mass != 1:
+        raise ValueError(f"the family {clients.name} of mass {clients.mass}: expected clients with weights of sum 1")
+
+
 def _mean_value(function: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr, clients: Family) -> sympy.Expr:
+    _weigh_one(clients)
     return value(mean, at) - clients.sum(value(function, at))
 
 
@@ -515,6 +575,7 @@ MEAN_VALUE = Rule(
 def _mean_gradient(
     function: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr, clients: Family, v: sympy.Expr
 ) -> sympy.Expr:
+    _weigh_one(clients)
     return (gradient(mean, at) - clients.sum(gradient(function, at))) * v
 
 
@@ -535,8 +596,13 @@ def _convex(function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
 CONVEX = Rule("convex", "F_m(y) >= F_m(x) + <grad F_m(x), y - x>", _convex, _means, (Property.CONVEX,))
 
 
+def _attained(function: sympy.Symbol, x_star: sympy.Expr, lowest: sympy.Expr) -> sympy.Expr:
+    _at_minimiser(x_star)
+    return _below(function, x_star, lowest)
+
+
 LOWEST_OF_CLIENT = Rule("a client's infimum", "F_m(y) >= F_m*", _below, _means, (Property.CLIENTS_BOUNDED_BELOW,))
-ATTAINED = Rule("the minimum", "F(x*) = F*", _below, _means, (Property.MINIMISER,), equality=True)
+ATTAINED = Rule("the minimum", "F(x*) = F*", _attained, _means, (Property.MINIMISER,), equality=True)
 
 
 def _weighted(of: Local, squares: Any, weighted: Any) -> sympy.Expr:
@@ -716,6 +782,7 @@ SMOOTH_DESCENT = Rule(
 
 
 def _gradient_and_gap(L: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, x_star: sympy.Expr) -> sympy.Expr:
+    _at_minimiser(x_star)
     return 2 * L * (value(function, x) - value(function, x_star)) - gradient(function, x) ** 2
 
 
@@ -793,6 +860,7 @@ class Sample:
     def of_all(self, e: sympy.Expr) -> sympy.Expr:
         """The same of all clients.  Raises ValueError where the sample has had a say in what it is."""
         unknown = names_in(e) - self.known
+        unknown |= {s.name for s in vectors_in(e) if s.name.startswith(f"sum_{self.some.name}(")}
         if unknown:
             raise ValueError(f"{sorted(unknown)}: not known before the sample is drawn")
         return renamed(e, self.some, self.every)
@@ -1010,14 +1078,6 @@ GRADIENT_OF_MEAN = Rule(
 )
 
 
-def _infimum(function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
-    return value(function, x) - lowest
-
-
-INFIMUM = Rule("infimum", "F(x) >= F*", _infimum, _means, (Property.BOUNDED_BELOW,))
-MINIMUM = Rule("minimum", "F(x*) = F* at a minimiser x*", _infimum, _means, (Property.MINIMISER,), equality=True)
-
-
 def _small_gradient(L: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
     return 2 * L * (value(function, x) - lowest) - gradient(function, x) ** 2
 
@@ -1027,7 +1087,7 @@ def _prove_small_gradient() -> Decision:
     L = sympy.Symbol("L", positive=True)
     h, x, lowest = sympy.symbols("h x h*", real=True)
     z = sympy.expand(x - gradient(h, x) / L)
-    added = _descent(L, h, z, x) + _infimum(h, z, lowest)
+    added = _descent(L, h, z, x) + _below(h, z, lowest)
     return _identity(sympy.expand(2 * L * added), sympy.expand(_small_gradient(L, h, x, lowest)))
 
 
@@ -1048,6 +1108,8 @@ POLYAK = Rule("Polyak-Lojasiewicz", "||grad F(x)||^2 >= 2 mu (F(x) - F*)", _poly
 
 
 def _own_minimiser(mu: sympy.Expr, own: sympy.Symbol, x_own: sympy.Expr, v: sympy.Expr) -> sympy.Expr:
+    if not mu.is_positive:
+        raise ValueError(f"mu = {mu}: expected it positive, or a client's function may have no minimiser")
     return sympy.expand(gradient(own, x_own) * v)
 
 
@@ -1111,10 +1173,11 @@ def _penalised_infimum(function: sympy.Symbol, x: sympy.Expr, phi: sympy.Expr, l
 
 PENALISED_INFIMUM = Rule(
     "infimum with the penalty",
-    "F(x) + (phi/2) ||x||^2 is at least its infimum, which is finite for a convex F",
+    "F(x) + (phi/2) ||x||^2, phi > 0, is at least its infimum, which is finite for a convex F",
     _penalised_infimum,
     _means,
     (Property.CONVEX_MEAN,),
+    when=lambda function, x, phi, lowest: (sympy.Gt(phi, 0, evaluate=False),),
 )
 
 
@@ -1135,10 +1198,11 @@ def _prove_penalised_smooth() -> Decision:
 
 PENALISED_SMOOTH = Rule(
     "smooth with the penalty",
-    "F_m + (phi/2) ||x||^2 is two-sided smooth with L + phi",
+    "F_m + (phi/2) ||x||^2, phi > 0, is two-sided smooth with L + phi",
     _penalised_smooth,
     _prove_penalised_smooth,
     (Property.SMOOTH,),
+    when=lambda function, phi, *points: (sympy.Gt(phi, 0, evaluate=False),),
 )
 
 
@@ -1157,15 +1221,12 @@ def _prove_penalised_polyak() -> Decision:
 
 PENALISED_POLYAK = Rule(
     "Polyak-Lojasiewicz with the penalty",
-    "F + (phi/2) ||x||^2 is phi-strongly convex for a convex F, and so Polyak-Lojasiewicz with phi",
+    "F + (phi/2) ||x||^2, phi > 0, is phi-strongly convex for a convex F, and so Polyak-Lojasiewicz with phi",
     _penalised_polyak,
     _prove_penalised_polyak,
     (Property.CONVEX_MEAN,),
+    when=lambda function, phi, x, lowest: (sympy.Gt(phi, 0, evaluate=False),),
 )
-
-
-def _strongly_polyak(mu: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
-    return _polyak(mu, function, x, lowest)
 
 
 def _prove_strongly_polyak() -> Decision:
@@ -1179,7 +1240,7 @@ def _prove_strongly_polyak() -> Decision:
 STRONGLY_POLYAK = Rule(
     "strongly convex, so Polyak-Lojasiewicz",
     "||grad F(x)||^2 >= 2 mu (F(x) - F*) for a mu-strongly convex F",
-    _strongly_polyak,
+    _polyak,
     _prove_strongly_polyak,
     (Property.STRONGLY_CONVEX_MEAN,),
 )

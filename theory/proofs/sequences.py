@@ -83,6 +83,7 @@ def _parts(p: Argument, state: sympy.Expr) -> list[sympy.Symbol]:
         weight = sympy.expand(state).coeff(part)
         if not (part.is_nonnegative and weight.is_positive):
             p.fail(f"the state {state}", f"{weight} {part} may be negative")
+        p.not_negative(part)
     return parts
 
 
@@ -197,6 +198,7 @@ def gathered(p: Argument, fact: Fact, state: tuple[sympy.Symbol, sympy.Symbol], 
     for after in sorted(quantity.free_symbols & set(earlier), key=str):
         before, weight = earlier[after], quantity.coeff(after)
         p.require(f"{after} counts with a weight >= 0", at_least(weight, 0))
+        p.not_negative(after)
         p.require(f"{before} returns at most {rho} times", at_most(value.coeff(before), rho * weight))
         quantity, rest = sympy.expand(quantity - weight * after), sympy.expand(rest - value.coeff(before) * before)
     if quantity != 0 or fact.sign not in ("<=", "="):

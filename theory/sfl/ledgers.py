@@ -16,6 +16,7 @@ from theory.proofs.arithmetic import at_least, at_most, everywhere
 from theory.proofs.forms import gradient, value
 from theory.proofs.ledger import powers
 from theory.proofs.rules import (
+    CLIENTS_WITHOUT_REPLACEMENT,
     COCOERCIVE,
     DESCENT_OF_MEAN,
     EXCHANGEABLE,
@@ -33,7 +34,6 @@ from theory.proofs.rules import (
     STATIONARY,
     SUCCESSIVE,
     VARIANCE,
-    WITHOUT_REPLACEMENT,
     YOUNG,
     Rule,
 )
@@ -113,6 +113,8 @@ from theory.sfl.quantities import (
     at_optimum,
     at_x,
     global_grad,
+    own_drift,
+    star_apart,
     x,
     x_next,
     x_star,
@@ -124,6 +126,8 @@ from theory.statement import Evidence
 
 def noise(p: Argument, rule: Rule) -> Fact:
     """Lemma 1 for all local steps of a round."""
+    if rule is SUCCESSIVE:
+        p.follow("alg1")  # the clients work one after another
     variance = p.by(VARIANCE, ALL.noise).over(I, C)
     return p.have("Lemma 1", noise_sq, "<=", S * K * sigma**2, p.by(rule, ALL.noise, I, C), variance)
 
@@ -156,7 +160,7 @@ def spread_at_x(p: Argument) -> Fact:
 def star(p: Argument) -> Fact:
     """Lemma 3 for the sampled clients' gradients at x*, whose mean is 0."""
     optimum = gradient(F_fun, x_star)
-    sampled = K**2 * p.by(WITHOUT_REPLACEMENT, ALL.at_optimum, optimum, C, M)
+    sampled = K**2 * p.by(CLIENTS_WITHOUT_REPLACEMENT, ALL.at_optimum, optimum, C, M)
     total = C.sum(ALL.at_optimum)
     stationary = p.by(STATIONARY, F_fun, x_star, K**2 * (S**2 * optimum - 2 * S * total))
     variance = (M - S) / (M - 1) * S * K**2 * at_optimum
@@ -258,10 +262,11 @@ def upto(p: Argument) -> tuple[Fact, Fact]:
 def over_steps(p: Argument, fact: Fact, sampled: sympy.Symbol) -> Fact:
     """A bound on the drift at (m, k), summed over m = 1..S, k = 0..K-1: B_mk is (m-1) K + k, (33) the sum of the drifts.
 
-    sampled  the squared partial sum of what sampled clients have at the start; Lemma 4 is about its sum
+    sampled  the squared partial sum of the sampled clients' deviations from their mean; Lemma 4 is about its sum
     """
-    p.source("eq33")
-    p.source("lemma4.lhs")
+    p.needs(Property.EQUAL_WEIGHTS)  # F's gradient, from which they deviate, is that mean
+    p.by_its_words("eq33")
+    p.by_its_words("lemma4.lhs")
     if fact.quantity != drift_mk:
         p.fail("summed over the steps", f"{fact.quantity} is not the drift at one step")
     of_sampled = sympy.expand(fact.value).coeff(sampled)
@@ -284,8 +289,12 @@ def lemma6(p: Argument) -> None:
     """(34) from (35), (36), Lemma 4."""
     same = p.by(EXCHANGEABLE, lambda s: (s.at_start - s.at_optimum) ** 2, BEFORE, ALL)
     bias = p.have("each client alike", bias_upto, "=", B_mk * client_bias_sq, -1 * same)
-    fact = p.put(p.claim("step.eq35"), *upto(p), bias, p.claim("step.eq36"))
-    total = p.put(over_steps(p, fact, star_upto), lemma4_at(p, at_optimum), spread_at_optimum(p))
+    optimum = gradient(F_fun, x_star)
+    partly = B_mk * (2 * BEFORE.sum(BEFORE.at_optimum) - B_mk * optimum)
+    mean_zero = p.by(STATIONARY, F_fun, x_star, partly)
+    deviations = p.have("the gradients at x* have the mean 0", star_upto, "=", star_apart, -1 * mean_zero)
+    fact = p.put(p.claim("step.eq35"), *upto(p), bias, p.claim("step.eq36"), deviations)
+    total = p.put(over_steps(p, fact, star_apart), lemma4_at(p, at_optimum), spread_at_optimum(p))
     p.conclude(p.solved("E_r", total, Rational(1, 18)))
 
 
@@ -340,8 +349,7 @@ def parallel_drift(p: Argument) -> None:
     whole = Steps((), (I,))
     smooth = p.by(LIPSCHITZ, whole.function, whole.point, x).over(I)
     part = p.by(PART, lambda s: s.local - s.at_start, OWN, whole)
-    alike = p.by(EXCHANGEABLE, lambda s: (s.point - x) ** 2, whole, ALL)
-    drift = (4 * jensen, 4 * k * part, 4 * k * smooth, -4 * k * L**2 * alike)
+    drift = (4 * jensen, 4 * k * part, 4 * k * smooth)
     clients = Steps((C,), (C,))
     if convex:
         gap = p.by(EXCHANGEABLE, lambda s: (s.at_start - s.at_optimum) ** 2, ONE, clients)
@@ -357,14 +365,15 @@ def parallel_drift(p: Argument) -> None:
         mean = p.by(SAMPLED, ALL.at_start, global_grad, C, global_grad)
         rest = k**2 * at_x + k**2 * grad_sq
         of_clients = [-1 * apart, -1 / S * second, 2 / S * mean]
-    bound = 4 * (k * sigma**2 + k * L**2 * Ecal_r + rest)
+    bound = 4 * (k * sigma**2 + k * L**2 * own_drift + rest)
     terms = (four_terms, 4 * successive, 4 * variance, *drift, *(4 * k**2 * one for one in of_clients))
     because = tuple(eta**2 * one for one in terms)
     fact = p.have("k steps", drift_mk, "<=", eta**2 * bound, *because, after=p.follow("alg2"))
     fact = p.put(fact, *((p.claim("step.eq36"), spread_at_optimum(p)) if convex else (spread_at_x(p),)))
-    p.source("eq68")  # the sum over k, averaged over clients
-    total = p.by_hand("summed over k, a mean over clients", Ecal_r, fact.sign, powers(p, fact.value, k, K), fact)
-    p.conclude(p.solved("drift", total, Rational(1, 18)))
+    total = p.by_hand("summed over k", own_drift, fact.sign, powers(p, fact.value, k, K), fact)
+    own = p.solved("drift of a client", total, Rational(1, 18))
+    p.by_its_words("eq68")  # the mean over clients
+    p.conclude(p.by_hand("so for each client, and for their mean", Ecal_r, own.sign, own.value, own))
 
 
 # Non-convex case
@@ -423,7 +432,7 @@ def squared_step(p: Argument, rule: Rule) -> Fact:
     tracked = ALL.sum(global_grad + ALL.local - ALL.at_start)
     deviation = ALL.sum(ALL.at_start - global_grad)
     young = 2 * p.by(YOUNG, tracked, deviation, sympy.Integer(2))
-    sampled = 3 * K**2 * p.by(WITHOUT_REPLACEMENT, ALL.at_start, global_grad, C, M)
+    sampled = 3 * K**2 * p.by(CLIENTS_WITHOUT_REPLACEMENT, ALL.at_start, global_grad, C, M)
     bound = 2 * noise_sq + 6 * tracked_sq + 3 * S * (M - S) / (M - 1) * K**2 * at_x
     fact = p.have("noise, tracked sum, deviations", step_sq, "<=", bound, two, young, sampled)
     return p.put(fact, noise(p, rule), spread_at_x(p))
@@ -661,7 +670,7 @@ def lemma4_term(p: Argument) -> None:
     covariance = p.claim("lemma3.cov", {n: M})
     squares = ((m - 1) * K**2 + k**2) * zeta**2
     pairs = (m - 1) * (m - 2) * K**2 + 2 * (m - 1) * K * k
-    p.source("lemma4.lhs")
+    p.by_its_words("lemma4.lhs")
     value_ = squares + pairs * covariance.value
     p.conclude(p.by_hand("squares and pairs of the partial sum", partial_sum, covariance.sign, value_, covariance))
 
@@ -672,7 +681,7 @@ def lemma4_sums(p: Argument) -> None:
 
 
 def _lemma4_left(p: Argument) -> Fact:
-    p.source("lemma4.lhs")
+    p.by_its_words("lemma4.lhs")
     term = p.claim("lemma4.term", under=[at_most(m, S), at_most(k, K - 1)])
     inner_ = sympy.summation(sympy.expand(term.value), (k, 0, K - 1))
     total = sympy.simplify(sympy.summation(inner_, (m, 1, S)))

@@ -133,6 +133,9 @@ at_x, at_optimum = spread(ALL.at_start), spread(ALL.at_optimum)  # variances ove
 # The gap to the infimum, which `descent` changes; non-negative where F is bounded below
 F_gap, F_gap_next = sympy.symbols("F_gap F_gap_next", nonnegative=True)
 lowest = vector("F*")
+# The squared partial sum of the deviations from grad F(x*), and the drift of one client, summed over its steps
+star_apart, own_drift = sympy.symbols("star_apart own_drift", nonnegative=True)
+_WHOLE = Steps((), (I,))
 
 _MEANS = {
     dist2: (x - x_star) ** 2,
@@ -160,6 +163,8 @@ _MEANS = {
     move_upto: BEFORE.sum((BEFORE.local - BEFORE.at_start) ** 2),
     bias_upto: BEFORE.sum((BEFORE.at_start - BEFORE.at_optimum) ** 2),
     star_upto: BEFORE.sum(BEFORE.at_optimum) ** 2,
+    star_apart: BEFORE.sum(BEFORE.at_optimum - gradient(F_fun, x_star)) ** 2,
+    own_drift: _WHOLE.sum((_WHOLE.point - x) ** 2),
     T_1: BEFORE.sum(BEFORE.at_start - global_grad) ** 2,
 }
 _ALGORITHMS = {
@@ -167,6 +172,13 @@ _ALGORITHMS = {
     "alg2": {x_next: x - eta / S * ALL.sum(ALL.stochastic), x_at: x - eta * OWN.sum(OWN.stochastic)},
 }
 _CONSTANTS = (sigma, zeta, zeta_star, at_x, at_optimum, A, D, r0, c, c1, c2, r_t, s_t, partial_sums)
+_WRITTEN = {
+    "alg1": "4a1c41086461",
+    "alg2": "20d2af497162",
+    "eq33": "b6eab2d3a378",
+    "lemma4.lhs": "7a64fcd36d1f",
+    "eq68": "a8743105a4c8",
+}
 LANGUAGE = Language(
     _MEANS,
     _ALGORITHMS,
@@ -174,4 +186,5 @@ LANGUAGE = Language(
     start={dist2: D**2, F_gap: A},
     average={gap: D_F},
     least={min_grad_sq: grad_sq},
+    written=_WRITTEN,
 )
