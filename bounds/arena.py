@@ -172,7 +172,10 @@ def known(
         if name in problem.constants.entries:
             return float(problem.constants[name])
         if name in defined:
-            return float(defined[name].subs({s: number(s.name) for s in defined[name].free_symbols}))
+            value = defined[name].subs({s: number(s.name) for s in defined[name].free_symbols})
+            if not value.is_finite:
+                raise NoSuchConstant(f"{name} = {defined[name]} of {statement.id} is no number on {problem.name}")
+            return float(value)
         if name == "kappa" and has_penalty(statement):
             return 1 + number("L") / number("phi")
         if name == "kappa":
@@ -373,8 +376,9 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     if exact:
         mean, half = series, 0.0
     else:
-        mean = series.mean("seed", skipna=False)
-        half = student.ppf((1 + CONFIDENCE) / 2, seeds - 1) * series.std("seed", ddof=1) / np.sqrt(seeds)
+        with np.errstate(over="ignore", invalid="ignore"):  # runs that diverge: infinite, as is said
+            mean = series.mean("seed", skipna=False)
+            half = student.ppf((1 + CONFIDENCE) / 2, seeds - 1) * series.std("seed", ddof=1) / np.sqrt(seeds)
     interval = xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half}).fillna(np.inf)
     if not exact:
         interval["low"] = interval.low.where(diverged.all("seed") | ~diverged.any("seed"), 0.0)
@@ -535,7 +539,12 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     straddles = []
     tiny = float(np.finfo(float).tiny)
     for arena in (form for one in arenas for form in in_the_words_of(statement, one)):
-        data = confront(arena, statement, full)
+        try:
+            data = confront(arena, statement, full)
+        except NoSuchConstant:  # with another number for a letter its definitions may divide by 0
+            if arena.changed is None:
+                raise
+            continue
         inside = data.admissible.values
         if not inside.any() and arena.changed is None:
             return Verdict(Status.VACUOUS, f"{arena.label}: no step size and R of the arena is admissible")

@@ -39,7 +39,7 @@ SQUARED = {"sigma": "sigma_sq", "zeta": "zeta_sq", "zeta_star": "zeta_star_sq", 
 Function = Callable[[Mapping[str, Number]], Number]
 
 # What a constant that a statement assumes nothing of is multiplied by
-_OTHERWISE = (Fraction(1, 1000), Fraction(2), Fraction(1000))
+_OTHERWISE = (Fraction(1, 1000), Fraction(1, 2), Fraction(2), Fraction(1000))
 
 
 def unassumed(statement: Statement) -> list[dict[str, Fraction]]:

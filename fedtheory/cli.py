@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -24,6 +24,9 @@ from fedtheory.show import premises
 from theory import catalogue
 from theory.catalogue import UnknownName
 from theory.statement import Status
+
+if TYPE_CHECKING:
+    from fedtheory.score import Score
 
 # torch's threads else spin while they wait: three times slower beside other work.  Read when torch is imported, later.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -333,10 +336,13 @@ def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None
     print_summary(checked)
 
 
-def print_changes(score: Any) -> None:
+def print_changes(score: Score) -> None:
     """How many changes of a statement were noticed, by which evidence, and what nobody noticed."""
-    out, found = console(), score.parts.values()
-    out.print(f"    changes noticed: {sum(n for n, _ in found)} of {sum(of for _, of in found)}")
+    from fedtheory.score import totals
+
+    out = console()
+    noticed, of = totals([score]).get("all", (0, 0))
+    out.print(f"    changes noticed: {noticed} of {of}")
     for title, says in (
         ("by part", ", ".join(f"{part} {n} of {of}" for part, (n, of) in score.parts.items())),
         ("by evidence", ", ".join(f"{kind} {n}" for kind, n in score.by.items())),

@@ -1,9 +1,9 @@
 """How much of each statement its verdict depends on: the changes of it that its evidence notices, counted by part.
 
 A change that nobody notices leaves a statement proved, or holding, as before; it is listed with the statement.  To put
-every statement's changes to its evidence takes hours of computing, so that the result is kept in `score.json`; an entry
-counts as long as statement and verdicts are those it was computed from.  `python -m fedtheory.score` computes what is
-missing.
+every statement's changes to its evidence takes about an hour of computing, so the results are kept in `score.json`; an
+entry counts as long as statement and verdicts are those it was computed from.  `python -m fedtheory.score` computes what
+is missing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, get_args
 
 from joblib import Parallel, delayed
 
-from fedtheory.verify import Checked, Progress, verify
+from fedtheory.verify import Checked, Progress, evidence, verify
 from theory import catalogue
 from theory.proofs.mutation import Part, noticed
 from theory.statement import Evidence, Status, Verdict
@@ -49,9 +49,10 @@ class Score:
 
 
 def key(checked: Checked) -> str:
-    """A hash of all that a statement says, and of its verdicts: another one, and its score no longer counts."""
+    """A hash of all that a statement says and assumes, and of its verdicts: another one, and its score no longer counts."""
     s = checked.statement
-    says = (s.claim, s.also, s.when, sorted(s.where.items(), key=str), s.assumes, s.corrects)
+    given = sorted((str(name), constants) for name, constants in catalogue.properties(s).items())
+    says = (s.claim, s.also, s.when, sorted(s.where.items(), key=str), s.assumes, given, s.corrects)
     verdicts = [(e.kind, v.status) for e, v in checked.verdicts]
     return sha256(repr((says, verdicts)).encode()).hexdigest()[:16]
 
@@ -73,8 +74,6 @@ def score(checked: Checked) -> Score:
 
 
 def _score(id_: str, verdicts: Sequence[tuple[str, Verdict]]) -> Score:
-    from fedtheory.verify import evidence
-
     statement = catalogue.find(id_)
     known: dict[str, Evidence] = {e.kind: e for e in evidence(statement.paper) if e.statement == id_}
     return score(Checked(statement, tuple((known[kind], v) for kind, v in verdicts)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,6 +47,14 @@ def two_bowls(kappa: float) -> Problem:
     """Two clients in two dimensions with one function, no noise: only the binarisation errs."""
     H = np.array([np.diag([1.0, 1 / kappa])] * 2)
     return Quadratic(H, np.zeros((2, 2)), 0.0, f"two equal bowls, kappa {kappa:g}")
+
+
+@cache
+def narrow(second: float) -> Problem:
+    """Two clients in one coordinate, where binarisation is exact: curvatures 1 and `second`, one minimum, no noise."""
+    return Quadratic(
+        np.array([[[1.0]], [[second]]]), np.zeros((2, 1)), 0.0, f"one coordinate, curvatures 1, {second:g}"
+    )
 
 
 @cache
@@ -174,6 +183,9 @@ def _by_all_outcomes(id_: str, case: Case) -> Iterator[Arena]:
         problems["two valleys, shares 1/4 and 3/4"] = partial(two_valleys, (0.25, 0.75))
     if "corrected" in id_ and not case.convex:  # without the clients' minima, which the printed bound speaks of
         problems["two clients, one concave"] = saddle
+    for second, rounds in product((1.0, 0.5), (1, 2)) if case.convex else ():
+        name = f"one coordinate, curvatures 1 and {second:g}, tau 1, {rounds} rounds"
+        yield _arena(id_, case, name, partial(narrow, second), 1, 2, rounds)
     for name, problem in problems.items():
         for tau, K, rounds in ((1, 2, 8), (2, 2, 4), (3, 2, 2), (1, 1, 5), (2, 1, 3)):
             if K == 2 or case.sampled:

@@ -105,7 +105,7 @@ from theory.statement import Bound, Listing, Order, Relations, Term, at_most, eq
 
 _half, _third = Rational(1, 2), Rational(1, 3)
 spread = (M - K) / (K * (M - 1))  # of the mean of K of M, drawn without replacement
-_two = implied(M >= 2, "implied: one client is not sampled")
+_two = implied(M >= 2, "needed: one client is not sampled")
 _momentum = [
     implied(alpha >= 1, "implied: alpha = 1/(1-lambda)"),
     implied(Eq(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)"),

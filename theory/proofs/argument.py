@@ -606,6 +606,10 @@ class Argument(Ledger):
     def fixing(self, letters: Letters, given: Sequence[Boolean], proof: Callable[[], None]) -> None:
         """A proof with letters at these values, as an order hides constants, and under other conditions than its own."""
         before = self.conditions, self._case
+        for letter, value in letters.items():
+            self._record("inference", f"{letter} = {value}, as an order hides constants")
+        for condition in given:
+            self._record("inference", f"in the range {condition}")
         self._case = {**self._case, **letters}
         self.conditions = [c for c in (self.read(c) for c in given) if c != sympy.true]
         proof()

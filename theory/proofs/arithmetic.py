@@ -26,6 +26,7 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 from theory.statement import Status
 
 _EFFORT = 20_000_000  # z3's own count of elementary steps, the same on every machine; about ten seconds
+_PATIENCE = 30_000  # milliseconds: z3 does not look at its count in a long step; what is given up is open, never proved
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ class _Problem:
         """z3's answer, and its model."""
         solver = z3.SolverFor("QF_NRA")
         solver.set("rlimit", effort)
-        solver.set("timeout", 30_000)  # milliseconds, ten times what any proof takes: a single step can be very long
+        solver.set("timeout", _PATIENCE)
         solver.add(*self.constraints, *more)
         found = solver.check()
         return found, solver.model() if found == z3.sat else None

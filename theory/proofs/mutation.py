@@ -64,12 +64,14 @@ class Change:
     """A statement with one part of it changed, and the change in words.
 
     sharper  by which factor the whole claim is sharper; None where it is another claim
+    implied  whether what is left out follows from the rest, such as mu <= L of smooth and strongly convex functions
     """
 
     part: Part
     what: str
     statement: Statement
     sharper: sympy.Rational | None = None
+    implied: bool = False
 
 
 _FACTORS = (Rational(99, 100), Rational(1, 2), Rational(1, 50), Rational(1, 10**5), Rational(2))
@@ -103,14 +105,15 @@ def _of_claim(statement: Statement) -> Iterator[Change]:
     if isinstance(claim, Bound):
         for factor in _FACTORS:
             changed = statement.with_claim(claim.scaled(factor))
-            yield Change("constant", f"every term times {factor}", changed, 1 / factor)
+            sharper = 1 / factor if claim.sign == "<=" and factor < 1 else None
+            yield Change("constant", f"every term times {factor}", changed, sharper)
         yield from _of_terms(statement, claim)
         for factor in (Rational(101, 100), Rational(1000)):
             yield Change(
                 "left side",
                 f"{factor} times the left side",
                 statement.with_claim(replace(claim, quantity=factor * claim.quantity)),
-                factor,
+                factor if claim.sign == "<=" else None,
             )
         if claim.sign != "=":
             turned = replace(claim, sign=">=" if claim.sign == "<=" else "<=")
@@ -273,13 +276,15 @@ def _of_conditions(statement: Statement) -> Iterator[Change]:
     """A condition left out, or with twice the room."""
     for i, condition in enumerate(statement.when):
         before, after = statement.when[:i], statement.when[i + 1 :]
-        yield Change("condition", f"without the condition {condition}", replace(statement, when=(*before, *after)))
+        implied = condition.source.startswith("implied")
+        without = replace(statement, when=(*before, *after))
+        yield Change("condition", f"without the condition {condition}", without, implied=implied)
         relation = condition.relation
         if isinstance(relation, sympy.Le | sympy.Ge):
             factor = Rational(2) if isinstance(relation, sympy.Le) else Rational(1, 2)
             wider = Condition(relation.func(relation.lhs, factor * relation.rhs, evaluate=False), condition.source)
             changed = replace(statement, when=(*before, wider, *after))
-            yield Change("condition", f"the condition {condition} with twice the room", changed)
+            yield Change("condition", f"the condition {condition} with twice the room", changed, implied=implied)
 
 
 def _of_definitions(statement: Statement) -> Iterator[Change]:
@@ -350,14 +355,29 @@ def _other_sentences(statement: Statement, claim: Record) -> Iterator[tuple[str,
 def _other_numbers(statement: Statement, claim: Record) -> Iterator[tuple[str, Statement]]:
     """One number of the table, or of the settings, changed; smaller and larger."""
     for i, row in enumerate(claim.table):
+        if {"method", "is", "others"} <= row.keys():
+            turned = {**row, "method": row["others"][0], "others": (row["method"],)}
+            table = (*claim.table[:i], turned, *claim.table[i + 1 :])
+            yield (
+                f"row {i + 1}: {row['method']} and {row['others'][0]} exchanged",
+                statement.with_claim(replace(claim, table=table)),
+            )
         for key, value in row.items():
             for changed in () if isinstance(value, int) else _other(value):  # whole numbers say which row it is
+                if _of_fewer(row, key, changed):
+                    continue
                 table = (*claim.table[:i], {**row, key: changed}, *claim.table[i + 1 :])
                 yield f"row {i + 1}: {key} = {changed}", statement.with_claim(replace(claim, table=table))
     for key, value in claim.settings.items():
         for changed in _other(value):
             settings = {**claim.settings, key: changed}
             yield f"{key} = {changed}", statement.with_claim(replace(claim, settings=settings))
+
+
+def _of_fewer(row: Mapping[str, Any], key: str, changed: Any) -> bool:
+    """Whether a sentence says the same of fewer methods, or in fewer columns: that is less."""
+    of_each = key == "methods" or (key in ("others", "columns") and not {"how often", "up to"} & row.keys())
+    return "is" in row and of_each and set(changed) < set(row[key])
 
 
 def _other(value: Any) -> Iterator[Any]:
@@ -395,7 +415,7 @@ def seen_to_fail(evidence: Evidence, statement: Statement, verdict: Verdict) -> 
     if verdict.status is Status.ANALOGUE:
         return "an analogue: it decides nothing"
     for change in (*_aimed(evidence, statement, verdict), *mutations(statement)):
-        if evidence.check(change.statement, False).status in (Status.REFUTED, Status.BROKEN):
+        if _status(evidence, change.statement) in (Status.REFUTED, Status.BROKEN):
             return change.what
     return None
 
@@ -419,7 +439,8 @@ _STRENGTH = {Status.PROVED: 2, Status.HOLDS: 1}
 class Noticed:
     """What became of a change.
 
-    by        the kinds of evidence that notice it: they refute the changed statement, or prove the printed one and not it
+    by        the kinds of evidence that notice it: they refute the changed statement, or prove the printed one and not it,
+              or cannot read it, which is said
     still     proved or holds where the verdict is as good as before; None where the change is noticed
     needless  whether what is left out, a condition or an assumption, is one that a recorded proof goes through without
     """
@@ -428,9 +449,6 @@ class Noticed:
     by: tuple[str, ...]
     still: Status | None
     needless: bool = False
-
-
-_RECORDED = ("ledger", "repair")  # proofs that take every condition and assumption from the statement
 
 
 def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> list[Noticed]:
@@ -442,7 +460,7 @@ def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> 
     found  its evidence, with the verdicts on the statement as it stands
     """
     best = max((_STRENGTH.get(v.status, 0) for e, v in found if e.kind != "units"), default=0)
-    room = max((v.slack for e, v in found if e.kind in _RECORDED and v.status is Status.PROVED and v.slack), default=1)
+    room = max((v.slack for _, v in found if v.premises and v.status is Status.PROVED and v.slack), default=1)
     asked = sorted(
         ((e, v) for e, v in found if v.status in _STRENGTH),
         key=lambda pair: (-_STRENGTH[pair[1].status], pair[0].kind != "units", pair[0].kind),
@@ -451,7 +469,9 @@ def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> 
     return [
         _put(change, asked, best)
         for change in changes
-        if not (change.sharper and change.sharper <= room) and not claims_no_more(statement, change.statement)
+        if not (change.sharper and change.sharper <= room)
+        and not (change.implied and best < _STRENGTH[Status.PROVED])  # a proof has to be told, an instance has it
+        and not claims_no_more(statement, change.statement)
     ]
 
 
@@ -463,25 +483,27 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]], best: int) -
         if standing < best and _STRENGTH[before.status] < best and by:
             break  # no proof is left, and evidence of the weaker kind gives none
         after = _status(evidence, change.statement)
-        if after in _AGAINST or _STRENGTH[before.status] > _STRENGTH.get(after, 0):
+        if after is None:
+            by.append(f"{evidence.kind}, which cannot read it")
+        elif after in _AGAINST or _STRENGTH[before.status] > _STRENGTH.get(after, 0):
             by.append(evidence.kind)
         if after in (Status.REFUTED, Status.VACUOUS):
             return Noticed(change, tuple(by), None)
         if evidence.kind != "units":
-            standing = max(standing, _STRENGTH.get(after, 0))
-            recorded |= evidence.kind in _RECORDED and after is Status.PROVED
+            standing = max(standing, _STRENGTH.get(after or Status.OPEN, 0))
+            recorded |= bool(before.premises) and after is Status.PROVED
     if standing < best:
         return Noticed(change, tuple(by), None)
     needless = recorded and change.part in ("condition", "assumption")
     return Noticed(change, tuple(by), Status.PROVED if best == 2 else Status.HOLDS, needless)
 
 
-def _status(evidence: Evidence, changed: Statement) -> Status:
-    """Open where the evidence cannot read the changed claim: a letter for which it has no number, a form of another kind."""
+def _status(evidence: Evidence, changed: Statement) -> Status | None:
+    """None where the evidence cannot read the changed claim: a letter for which it has no number, a form of another kind."""
     try:
         return evidence.check(changed, False).status
     except (ValueError, sympy.PolynomialError):
-        return Status.OPEN
+        return None
 
 
 _AGAINST = (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
@@ -523,7 +545,7 @@ def _defined(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> Claim:
 
 
 def _weaker_claim(before: Claim, after: Claim, conditions: list[Any]) -> bool:
-    """Whether a claim follows from another of its kind."""
+    """Whether a claim follows from another of its kind, formula by formula.  Raises NotPolynomial."""
     if isinstance(before, Bound) and isinstance(after, Bound) and before.sign == after.sign != "=":
         sign = 1 if before.sign == "<=" else -1
         differences = _differences(before, after)
@@ -546,7 +568,7 @@ def _weaker_claim(before: Claim, after: Claim, conditions: list[Any]) -> bool:
 
 def _all_follow(before: Sequence[Any], after: Sequence[Any], conditions: list[Any]) -> bool:
     """Whether every relation follows from the old one in its place; what is no relation has to be the same."""
-    return all(
+    return len(before) == len(after) and all(
         old == new or (isinstance(old, Relational) and _follows([*conditions, old], new))
         for old, new in zip(before, after, strict=True)
     )

@@ -84,8 +84,8 @@ sampled: list[Condition] = [
 few: list[Condition] = [implied(S <= M, "implied: S of M clients without replacement")]
 
 # Where a step size is tuned to the distance to go, there is one
-away_from_optimum = implied(D > 0, "implied: otherwise the tuned step size is 0")
-above_optimum = implied(A > 0, "implied: otherwise the tuned step size is 0")
+away_from_optimum = implied(D > 0, "needed: otherwise the tuned step size is 0")
+above_optimum = implied(A > 0, "needed: otherwise the tuned step size is 0")
 # One reading for all strongly convex orders: the range of Theorem 1, which is not empty for R >= 6 L / mu
 long_enough = implied(6 * L / mu <= R, "read: the printed range 1/(mu R) <= eta_tilde <= 1/(6 L) is not empty")
 
