@@ -1,0 +1,174 @@
+"""What a proof goes by, and cannot go without: properties that nothing prints, definitions, algorithms, the rules' terms."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+
+import pytest
+import sympy
+
+from fedtheory.verify import evidence, verify
+from theory import catalogue
+from theory.fedbat.quantities import EACH
+from theory.proofs import rules
+from theory.proofs.argument import Argument, digest
+from theory.proofs.forms import Family, gradient, value, vector
+from theory.properties import Property
+from theory.sfl.paper import F_fun, L, M, S, dist2, sigma
+from theory.sfl.quantities import ALL, BEFORE, LANGUAGE, C, global_grad, x, x_star
+from theory.statement import Relations, Status, Verdict
+
+LANGUAGES = {name: importlib.import_module(f"theory.{name}.quantities").LANGUAGE for name in catalogue.papers()}
+
+
+def proof(id_: str) -> Verdict:
+    (item,) = (e for e in evidence(id_.split(".", 1)[0]) if e.statement == id_ and e.kind in ("ledger", "repair"))
+    return item.check(catalogue.find(id_), False)
+
+
+WEIGHTS = (Property.EQUAL_WEIGHTS, Property.WEIGHTS)
+LEAST = (Property.MINIMISER, Property.BOUNDED_BELOW)
+
+
+@pytest.mark.parametrize(
+    ("id_", "dropped"),
+    [
+        *(
+            (f"sfl.{n}", WEIGHTS)
+            for n in ("step.eq29", "step.eq31", "step.eq36", "step.eq50.corrected", "step.eq51.corrected")
+        ),
+        *((f"sfl.{n}", WEIGHTS) for n in ("lemma6", "lemma10", "lemma11", "lemma12")),
+        *((f"fedbat.{n}", WEIGHTS) for n in ("eq31", "eq34", "eq38.corrected", "eq45", "eq46.corrected")),
+        ("sfl.lemma6", (Property.MINIMISER,)),
+        *((f"fedbcgd.{n}.nonconvex.corrected", LEAST) for n in ("thm1", "thm2")),
+        *((f"fedcom.{n}.corrected", LEAST) for n in ("thmD4", "thmD7", "thmE4")),
+    ],
+)
+def test_without_a_property_of_the_setting(id_: str, dropped: tuple[Property, ...], monkeypatch) -> None:
+    assert proof(id_).status is Status.PROVED
+    all_of = catalogue.properties
+    monkeypatch.setattr(
+        catalogue, "properties", lambda s: {name: c for name, c in all_of(s).items() if name not in dropped}
+    )
+    found = proof(id_)
+    assert found.status is Status.BROKEN and "needs the property" in found.says
+
+
+@pytest.mark.parametrize(
+    ("definition", "id_"),
+    [
+        ("sfl.eq68", "sfl.lemma12"),
+        ("sfl.eq33", "sfl.lemma6"),
+        ("fedbat.c1.virtual", "fedbat.eq31"),
+        ("fedbcgd.momentum_form.corrected", "fedbcgd.thm1.step59.corrected"),
+        ("sfl.alg1", "sfl.step.eq28"),
+        ("fedcom.alg1", "fedcom.lemmaD3.corrected"),
+    ],
+)
+def test_another_definition_is_another_proof(definition: str, id_: str, monkeypatch) -> None:
+    """A form is written by hand from the words of a definition: with other words it has to be written again."""
+    assert proof(id_).status is Status.PROVED
+    own, find = catalogue.find(definition), catalogue.find
+    if isinstance(own.claim, Relations):
+        first, *rest = own.claim.relations
+        claim = replace(own.claim, relations=(first.func(first.lhs, 7 * first.rhs, evaluate=False), *rest))
+    else:
+        claim = replace(own.claim, lines=own.claim.lines[:-1])
+    monkeypatch.setattr(catalogue, "find", lambda name: replace(own, claim=claim) if name == definition else find(name))
+    found = proof(id_)
+    assert found.status is Status.BROKEN and definition in found.says and "note the digest" in found.says
+
+
+@pytest.mark.parametrize("paper", catalogue.papers())
+def test_every_form_says_from_what_it_was_written(paper: str) -> None:
+    language = LANGUAGES[paper]
+    for name in (*language.algorithms, *language.definitions):
+        assert language.written[name] == digest(catalogue.find(f"{paper}.{name}")), name
+
+
+def test_a_proof_by_an_algorithm_that_is_false(monkeypatch) -> None:
+    """d1.update is printed with S_m(v_t) for S_m(v_{t+1}), and refuted: what goes by the printed one is broken."""
+    (checked,) = verify(["fedbat.eq56"])
+    assert checked.status is Status.PROVED
+    language = LANGUAGES["fedbat"]
+    forms = {**language.algorithms, "d1.update": language.algorithms["d1.update.corrected"]}
+    written = {**language.written, "d1.update": digest(catalogue.find("fedbat.d1.update"))}
+    monkeypatch.setattr(language.__class__, "algorithms", property(lambda _: forms), raising=False)
+    monkeypatch.setattr(language.__class__, "written", property(lambda _: written), raising=False)
+    follow = Argument.follow
+    monkeypatch.setattr(Argument, "follow", lambda p, name: follow(p, name.replace("d1.update.corrected", "d1.update")))
+    (checked,) = verify(["fedbat.eq56"])
+    assert checked.status is not Status.PROVED
+    assert any(v.says == "rests on fedbat.d1.update, which is refuted" for _, v in checked.verdicts)
+
+
+MEMBER, MEAN = ALL.at_start, global_grad
+
+
+@pytest.mark.parametrize(
+    ("says", "use"),
+    [
+        ("expected the mean over the clients", lambda: rules.SAMPLED.slack(MEMBER, gradient(F_fun, x_star), C, x)),
+        ("expected the mean over the clients", lambda: rules.SAMPLED.slack(MEMBER, x, C, x)),
+        ("expected the mean over the clients", lambda: rules.SECOND_MOMENT.slack(MEMBER, value(F_fun, x), C)),
+        ("expected the mean over the clients", lambda: rules.HETEROGENEITY.slack(L, sigma, MEMBER, x)),
+        (
+            "expected the mean over the clients",
+            lambda: rules.CLIENTS_WITHOUT_REPLACEMENT.slack(MEMBER, gradient(F_fun, x_star), C, M),
+        ),
+        ("expected a minimiser", lambda: rules.STATIONARY.slack(F_fun, x, x)),
+        ("expected a minimiser", lambda: rules.ATTAINED.slack(F_fun, x, vector("F*"))),
+        ("expected a minimiser", lambda: rules.GRADIENT_AND_GAP.slack(L, F_fun, x_star, x)),
+        ("expected a minimiser", lambda: rules.HETEROGENEITY_AT_OPTIMUM.slack(sigma, MEMBER)),
+        (
+            "at the start of the round",
+            lambda: rules.EXCHANGEABLE.slack(lambda s: (s.point - x) ** 2, BEFORE, ALL),
+        ),
+        (
+            "may have no minimiser",
+            lambda: rules.OWN_MINIMISER.slack(sympy.Integer(0), vector("f", C), x_star, x),
+        ),
+        ("weights of sum 1", lambda: rules.MEAN_VALUE.slack(EACH.function, F_fun, x, EACH.family)),
+        ("weights of sum 1", lambda: rules.MEAN_GRADIENT.slack(EACH.function, F_fun, x, EACH.family, x)),
+    ],
+)
+def test_a_rule_outside_its_terms(says: str, use) -> None:
+    with pytest.raises(ValueError, match=says):
+        use()
+
+
+def test_the_sampled_clients_sum_is_no_vector_that_the_sample_is_drawn_apart_from() -> None:
+    some, every = Family("C", S), Family("A", M)
+    y = vector("y", some)
+    sample = rules.Sample(some, every, frozenset({"y"}))
+    assert rules.APART.slack(sample, y**2) != 0
+    with pytest.raises(ValueError, match="not known before the sample"):
+        rules.APART.slack(sample, y * some.sum(y))
+
+
+@pytest.mark.parametrize("rule", ["infimum", "smooth", "Polyak-Lojasiewicz"])
+def test_a_penalty_is_positive(rule: str) -> None:
+    found = next(r for name, r in rules.RULES.items() if name.startswith(rule) and name.endswith("with the penalty"))
+    phi = sympy.Symbol("phi", real=True)
+    arguments = {
+        "infimum": (F_fun, x, phi, vector("l")),
+        "smooth": (F_fun, phi, x, x),
+        "Polyak-Lojasiewicz": (F_fun, phi, x, x),
+    }
+    assert found.when(*arguments[rule]) == (phi > 0,)
+
+
+def test_only_an_upper_bound_is_solved_for_itself() -> None:
+    p = Argument(catalogue.find("sfl.step.eq30"), LANGUAGE)
+    below = p.by_hand("for the test", dist2, ">=", dist2 / 4 + sigma**2)
+    p.solved("dist2", below, sympy.Rational(1, 2))
+    assert p.verdict().status is Status.BROKEN and "is no upper bound" in p.verdict().says
+
+
+def test_a_count_is_replaced_by_a_count_of_one_or_more() -> None:
+    k = sympy.Symbol("k", integer=True, nonnegative=True)
+    p = Argument(catalogue.find("sfl.thm1.strongly_convex"), LANGUAGE)
+    K = catalogue.symbols(p.statement)["K"].sympy
+    p.claim("lemma6", {K: k})
+    assert [s.name for s in p.steps if s.decision.status is not Status.PROVED] == ["sfl.lemma6: K = k is positive"]
