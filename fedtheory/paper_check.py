@@ -37,10 +37,11 @@ inside the theorem's conditions with certified constants, 99.9 % confidence inte
 
 Evidence that cannot fail would be none: the tests demand that every piece refutes some changed claim. And a verdict should
 depend on every part of its statement. So each statement that is proved or holds is changed, one part at a time, and put to
-its evidence again; the table of each paper counts the changes that are *noticed*. A change that z3 shows to claim no more
-is not counted, nor a sharper bound within the room of its proof, nor a condition that a proof goes through without. *Not
-noticed* lists the others. Constants of statements that hold only are not noticed as far as their slack goes. Measured
-numbers, in tables and settings of experiments, are counted apart: another measurement is no other claim.
+its evidence again; the table of each paper counts the changes that are *noticed*. Not counted: changes that z3 shows to be
+weaker; sharper bounds within the room of the proof; conditions and assumptions that the proof does not use; of a statement
+that only holds, conditions that follow from the rest of it. *Not noticed* lists the other changes. Where a statement only
+holds, a constant can be changed within its slack, and nothing notices. Measured numbers, in tables and settings of
+experiments, are counted apart: another measurement is no other claim.
 `fedtheory verify ID --mutate` computes all this afresh for one statement.
 
 **Slack**: the factor by which the claim could be tightened before one of the instances here refutes it (below 1: refuted).

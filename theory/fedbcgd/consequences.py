@@ -183,15 +183,15 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
 
 def polynomials(statement: Statement, full: bool = False) -> Verdict:
     """Inequalities between constants that a proof ends with: decided under the statement's conditions."""
-    checked = 0
-    for claim in statement.also:
-        for relation in relations_of(claim):
-            checked += 1
-            given = [S * 1 >= N * K, N * K >= S, *conditions_of(statement)]
-            found = decide(given, relation)
-            if found.status is not Status.PROVED:
-                return _said(relation, found.status, found.model)
-    return Verdict(Status.PROVED, f"{checked} inequalities, decided by z3")
+    given = [sympy.Eq(S, N * K, evaluate=False), *conditions_of(statement)]
+    relations = [relation for claim in statement.also for relation in relations_of(claim)]
+    for relation in relations:
+        found = decide(given, relation)
+        if found.status is not Status.PROVED:
+            return _said(relation, found.status, found.model)
+    if not relations:
+        return Verdict(Status.OPEN, "no inequality between constants")
+    return Verdict(Status.PROVED, f"{len(relations)} inequalities, decided by z3")
 
 
 def _of_sample() -> sympy.Expr:
@@ -277,7 +277,9 @@ def row(main: str, **choice: sympy.Expr) -> Callable[[Statement, bool], Verdict]
         rows = [c for c in (statement.claim, *statement.also) if isinstance(c, Order)]
         names = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
         said = {main: chosen, main.replace("strongly_convex", "nonconvex"): {names["eps"]: names["eps_grad"]}}
-        for name, order in zip(said, rows, strict=False):
+        if len(rows) != len(said):
+            return Verdict(Status.REFUTED, f"{len(rows)} rows, expected one for each of {', '.join(said)}")
+        for name, order in zip(said, rows, strict=True):
             sent = _communication(name)
             ours = {t.name: t.value.subs(said[name]) / d for t in sent.terms}
             theirs = {t.name: t.value for t in order.terms}

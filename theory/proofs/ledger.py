@@ -17,7 +17,7 @@ import sympy
 from sympy.logic.boolalg import Boolean
 
 from theory.proofs.arithmetic import Decision, NotPolynomial, at_least, at_most, decide, implied
-from theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict
+from theory.statement import Bound, Statement, Status, Verdict
 
 _ROUNDS = 12  # of bisection for the room in a constant: factors are told apart to about one part in 2000
 
@@ -63,13 +63,6 @@ class Ledger:
     def in_view(self, e: sympy.Expr) -> sympy.Expr:
         """An expression in the letters that z3 is shown."""
         return e
-
-    def admits(self, source: Statement, read: Callable[[Any], Any] = lambda c: c, *given: Boolean) -> None:
-        """The conditions of a statement that the proof uses, as `read` reads them, follow."""
-        for condition in conditions_of(source):
-            relation = read(condition)
-            if relation != sympy.true:
-                self.require(f"{source.id}: condition {condition}", relation, *given)
 
     def equal(self, name: str, left: sympy.Expr, right: sympy.Expr) -> None:
         """An identity, sums carried out."""
@@ -208,40 +201,6 @@ def bound_of(statement: Statement) -> Bound:
 def conditions_of(statement: Statement) -> list[Any]:
     """The statement's conditions as relations."""
     return [c.relation for c in statement.when]
-
-
-def opened(statement: Statement) -> tuple[Ledger, sympy.Expr]:
-    """A ledger under the statement's conditions, and the value it claims.  Raises ValueError when it claims no bound."""
-    return Ledger(conditions_of(statement)), bound_of(statement).value
-
-
-@dataclass(frozen=True)
-class Proof:
-    """A ledger, and the ids of the statements that it takes for granted, without the paper's short name."""
-
-    ledger: Callable[[Statement], Ledger]
-    uses: tuple[str, ...]
-
-
-def proof(ledger: Callable[[Statement], Ledger], *uses: str) -> Proof:
-    """A proof by this ledger from these statements."""
-    return Proof(ledger, uses)
-
-
-def as_evidence(paper: str, name: str, kind: EvidenceKind, proof: Proof) -> Evidence:
-    """A proof as a piece of evidence for the statement `name` of a paper."""
-
-    def check(statement: Statement, full: bool) -> Verdict:
-        return proof.ledger(statement).verdict()
-
-    return Evidence(f"{paper}.{name}", kind, check, tuple(f"{paper}.{used}" for used in proof.uses))
-
-
-def jensen(ledger: Ledger, count: int) -> None:
-    """||sum of `count` vectors||^2 is at most `count` times the sum of their squared norms: it is when it is on the line."""
-    parts = sympy.symbols(f"v_1:{count + 1}", real=True)
-    total = sympy.Add(*(p**2 for p in parts))
-    ledger.require(f"Jensen, {count} vectors", sympy.Add(*parts) ** 2 <= count * total)
 
 
 def powers(ledger: Ledger, polynomial: sympy.Expr, k: sympy.Symbol, count: sympy.Symbol) -> sympy.Expr:
