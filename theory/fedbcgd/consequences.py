@@ -152,13 +152,14 @@ def mean_and_noise(statement: Statement, full: bool = False) -> Verdict:
 
 
 def momentum(statement: Statement, full: bool = False) -> Verdict:
-    """The updates as relations between what a round computes, against x+ = x + v+, v+ = lam v - eta G of (45).
+    """The updates as relations between what a round computes, by lines 12, 20 and 21 of Algorithm 1 as corrected.
 
-    `also` holds other relations that the paper gives for the same updates; Lemma 10's are (44) with its definitions.
+    The clients' mean is x - eta G; v+ is lam v and what that mean is off x; x+ is x + v+.  `also` holds other relations that the paper gives for the same updates; Lemma 10's are (44) with its definitions.
     """
     symbols = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
     v, G_r, eta = v_r, symbols["G_r"], symbols["eta"]
-    v_next = lam * v - eta * G_r
+    mean = x_r - eta * G_r
+    v_next = lam * v + mean - x_r
     before = {x_prev: x_r - v, symbols["v_prev"]: (v + eta * symbols["G_prev"]) / lam}
     position = statement.where.get(symbols["z_r"], x_r + gamma * (x_r - x_prev))
     letters = {
@@ -177,7 +178,7 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
         if rest != 0:
             failing[str(relation)] = f"the sides differ by {sympy.factor(rest)}"
     if failing:
-        return Verdict(Status.REFUTED, f"{len(failing)} relations contradict the updates of (45)", witness=failing)
+        return Verdict(Status.REFUTED, f"{len(failing)} relations contradict lines 12, 20 and 21", witness=failing)
     return Verdict(Status.PROVED, "linear identities in the iterates and the virtual gradient")
 
 
