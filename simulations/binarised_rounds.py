@@ -1,4 +1,4 @@
-"""The recursion that the FedBAT paper analyses, (17) to (19) and (51) to (53): every outcome, on quadratics.
+"""The recursion that the FedBAT paper analyses, (17) to (19) and (51) to (53): every outcome, on piecewise quadratics.
 
 x_t^k = S_m(w_t^k), v_{t+1}^k = w_t^k - eta_t g_t^k with a stochastic gradient g_t^k at x_t^k; every tau steps the mean of
 the S_m(v_{t+1}^k), of all clients or of K sampled ones.  S_m binarises the update since the last synchronisation, with
@@ -25,12 +25,13 @@ Vectors = tuple[tuple[Any, ...], ...]  # (N, d)
 class Run:
     """A run of a few steps.
 
-    h, b   (N, d): F_k(w) = sum over entries of h w^2/2 + b w
+    h, b   (N, d): F_k(w) = sum over entries of h w^2/2 + b w, and bend max(w, 0)^2/2 besides
     p      (N,): the clients' shares, of sum 1
     w0     (d,): the start
     rates  eta_t of step t = 0, 1, ...; those after the last step count in conditions only
     noise  (N, d) and (N, d): +-(c + s w), either sign with probability 1/2, is added to client k's gradient at w
     K      clients a round: None: all, weighed by p; else so many of them, sampled without replacement, weighed alike
+    bend   (N, d), or () for none: the curvature for w > 0 is h + bend, so that F_k is no quadratic
 
     Raises ValueError for shapes that do not fit, shares that are negative or not of sum 1, too few rates, and a K, tau or
     number of steps out of range.
@@ -45,9 +46,11 @@ class Run:
     steps: int
     noise: tuple[Vectors, Vectors]
     K: int | None = None
+    bend: Vectors = ()
 
     def __post_init__(self) -> None:
-        for name, rows in {"h": self.h, "b": self.b, "noise[0]": self.noise[0], "noise[1]": self.noise[1]}.items():
+        given = {"h": self.h, "b": self.b, "noise[0]": self.noise[0], "noise[1]": self.noise[1]}
+        for name, rows in (given | ({"bend": self.bend} if self.bend else {})).items():
             if len(rows) != len(self.p) or any(len(row) != len(self.w0) for row in rows):
                 raise ValueError(f"{name} = {rows}: expected {len(self.p)} clients with {len(self.w0)} entries each")
         if not self.p or min(self.p) < 0 or abs(sum(self.p) - 1) > 1e-12:
@@ -69,6 +72,13 @@ class Run:
     def d(self) -> int:
         """Number of entries."""
         return len(self.w0)
+
+    @property
+    def curvatures(self) -> list[Any]:
+        """Of every client and entry, for w < 0 and then for w > 0."""
+        left = [v for row in self.h for v in row]
+        bends = [v for row in self.bend for v in row]
+        return left + [v + more for v, more in zip(left, bends, strict=False)]
 
 
 @dataclass
@@ -117,6 +127,16 @@ def _sq(v: Numbers) -> Numbers:
     return (v * v).sum(-1)
 
 
+def _positive(v: Numbers) -> Numbers:
+    """max(v, 0), entry by entry."""
+    return np.where(v > 0, v, v * 0)
+
+
+def _lowest(h: Numbers, b: Numbers, bend: Numbers) -> Numbers:
+    """Where h w^2/2 + b w + bend max(w, 0)^2/2 is least, for curvatures that are positive: left of 0 where b > 0."""
+    return -b / (h + np.where(b > 0, bend * 0, bend))
+
+
 def _array(values: Any, exact: bool) -> Numbers:
     return np.array(values, dtype=object if exact else float)
 
@@ -132,18 +152,27 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
     c, s = (_array(v, exact) for v in run.noise)
     N, weights = run.N, p[:, None]
     noisy = [any(map(bool, (*c[k], *s[k]))) for k in range(N)]
-    H, slope = (weights * h).sum(0), (weights * b).sum(0)
-    curved = all(bool(v > 0) for v in H)
-    strong = all(bool(v > 0) for v in h.ravel())
-    star = -slope / H if curved else None
+    bend = _array(run.bend, exact) if run.bend else 0 * h
+    H, slope, Bend = ((weights * v).sum(0) for v in (h, b, bend))
+    curved = all(bool(v > 0) for v in (*H, *(H + Bend)))
+    strong = all(bool(v > 0) for v in run.curvatures)
+    star = _lowest(H, slope, Bend) if curved else None
 
     def values(at: Numbers) -> Numbers:
         """F_k at the clients' own points (n, N, d): (n, N)."""
-        return ((h * at / 2 + b) * at).sum(-1)
+        return ((h * at / 2 + b) * at + bend * _positive(at) ** 2 / 2).sum(-1)
+
+    def gradients(at: Numbers) -> Numbers:
+        """grad F_k at the clients' own points (n, N, d): (n, N, d)."""
+        return h * at + b + bend * _positive(at)
 
     def overall(at: Numbers) -> Numbers:
         """F at (n, d): (n,)."""
-        return ((H * at / 2 + slope) * at).sum(-1)
+        return ((H * at / 2 + slope) * at + Bend * _positive(at) ** 2 / 2).sum(-1)
+
+    def gradient(at: Numbers) -> Numbers:
+        """grad F at (n, d): (n, d)."""
+        return H * at + slope + Bend * _positive(at)
 
     leaves = Leaves(_array([Fraction(1) if exact else 1.0], exact))
     start = _array([run.w0], exact)
@@ -166,13 +195,13 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
             return (p * E(v)).sum()
 
         noise_x, noise_w = sign * (c + s * X), sign * (c + s * W)
-        grad_x, grad_w = h * X + b, h * W + b
+        grad_x, grad_w = gradients(X), gradients(W)
         g, g_w = grad_x + noise_x, grad_w + noise_w
         V = W - eta * g
         w_bar, g_bar, g_t, v_bar = ((weights * a).sum(1) for a in (W, grad_x, g, V))
         at_bar = np.repeat(w_bar[:, None], N, 1)
-        grad_bar = h * at_bar + b
-        full = H * w_bar + slope
+        grad_bar = gradients(at_bar)
+        full = gradient(w_bar)
         row: dict[str, Any] = {
             "t": t, "t_0": first, "eta_t": eta, "eta_start": run.rates[first], "eta_later": run.rates[t + run.tau],
             "noise_sq": E(_sq(g_t - g_bar)), "noise_w_sq": E(_sq((weights * noise_w).sum(1))),
@@ -202,7 +231,7 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
                 "star_gap": total(values(X) - values(np.repeat(star[None, None], N, 1))),
             }  # fmt: skip
             if strong:
-                least = (-b * b / (2 * h)).sum(-1)
+                least = values(_lowest(h, b, bend)[None])[0]
                 row |= {
                     "Gamma": F_star - (p * least).sum(), "local_gap": total(values(X) - least),
                     "local_gap_bar": total(values(at_bar) - least),
@@ -219,7 +248,7 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
             leaves.known["W"] = leaves.known.pop("V")
             row["jump_sq"] = 0 * row["noise_sq"]
         after = (weights * leaves.known["W"]).sum(1)
-        row |= {"F_bar_next": leaves.mean(overall(after)), "grad_next": leaves.mean(_sq(H * after + slope))}
+        row |= {"F_bar_next": leaves.mean(overall(after)), "grad_next": leaves.mean(_sq(gradient(after)))}
         if star is not None:
             row["Delta_next"] = leaves.mean(_sq(after - star))
         rows.append(row)

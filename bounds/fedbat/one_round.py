@@ -1,6 +1,6 @@
 """The lemmas of FedBAT and the lines of their proofs, on exact instances, and a search for counter-examples.
 
-An instance is a run of one or two rounds on quadratics in one or two coordinates, with noise of two values, of the
+An instance is a run of one or two rounds on piecewise quadratics in one or two coordinates, with noise of two values, of the
 recursion that the paper analyses; every letter of a statement then has a number, by `simulations.binarised_rounds`.  The
 search computes in floating point; what violates a claim there is computed again in fractions, so that a refutation is a
 proof, and its witness can be checked by hand.
@@ -129,13 +129,14 @@ def rough(run: Run) -> Run:
         return tuple(map(low, v)) if isinstance(v, tuple) else float(v)
 
     return replace(
-        run, h=low(run.h), b=low(run.b), p=low(run.p), w0=low(run.w0), rates=low(run.rates), noise=low(run.noise)
-    )
+        run, h=low(run.h), b=low(run.b), p=low(run.p), w0=low(run.w0), rates=low(run.rates), noise=low(run.noise),
+        bend=low(run.bend),
+    )  # fmt: skip
 
 
 def fits(run: Run, to: Compiled) -> bool:
     """Whether the run is of the statement's setting."""
-    curvatures = [v for row in run.h for v in row]
+    curvatures = run.curvatures
     alike = len(set(run.p)) == 1
     constant = len(set(run.rates)) == 1
     setting = {
@@ -165,7 +166,7 @@ def cases(run: Run, to: Compiled) -> Iterator[Case]:
     if run.d > 2:
         raise ValueError(f"d = {run.d}: expected 1 or 2, where q = sqrt(d - 1) is a whole number")
     rows = measured(run)
-    curvatures = [v for row in run.h for v in row]
+    curvatures = run.curvatures
     where = "x" if to.at_x else "w"
     constants: dict[str, Any] = {
         "N": run.N, "K": run.N if run.K is None else run.K, "tau": run.tau, "L": run.h[0][0] * 0 + 1,
@@ -228,6 +229,10 @@ _RATES = tuple(_F(*v) for v in ((1, 4), (1, 4), (1, 8), (1, 16), (1, 2), (1, 1),
 _SHARES: dict[int, list[tuple[int, ...]]] = {1: [(1,)], 2: [(1, 1), (1, 2), (1, 5)], 3: [(1, 1, 1), (2, 1, 1)]}
 
 
+def _curvatures(to: Compiled) -> tuple[Fraction, ...]:
+    return _CURVATURES if to.strong else _EITHER if to.two_sided else (*_EITHER, _F(-4))
+
+
 def _drawn(random: Random, to: Compiled) -> Run:
     """A random run of the statement's setting, of small numbers."""
     N = random.choice((1, 2, 2, 3) if to.appendix == "D" else (1, 2, 2) if to.appendix == "C" else (1, 2))
@@ -235,7 +240,7 @@ def _drawn(random: Random, to: Compiled) -> Run:
     tau = random.choice((1, 2, 2, 3)) if N < 3 else random.choice((1, 2))
     K = random.choice(range(1, N + 1)) if to.appendix == "D" or (to.appendix == "E" and N > 1) else None
     shares = random.choice(_SHARES[N]) if to.appendix == "C" else _SHARES[N][0]
-    curvatures = _CURVATURES if to.strong else _EITHER if to.two_sided else (*_EITHER, _F(-4))
+    curvatures = _curvatures(to)
     h = [[random.choice(curvatures) for _ in range(d)] for _ in range(N)]
     h[random.randrange(N)][random.randrange(d)] = _F(1)
     rate, falls = random.choice(_RATES), 0 if to.appendix == "E" else random.choice((0, 0, 2, 3, 8))
@@ -265,13 +270,21 @@ def family(appendix: Appendix, strong: bool, two_sided: bool, count: int) -> tup
     """Runs of a setting, the same for all its statements."""
     random, like = Random(f"{appendix}{strong}"), Compiled(appendix, (), (), False, strong, two_sided, {})
     drawn = [_drawn(random, like) for _ in range(count)]
-    return tuple(dict.fromkeys((*drawn, *map(_at_rest, drawn[: count // 6]), *map(_off_the_path, drawn[: count // 6]))))
+    some = drawn[: count // 6]
+    bent = [_bent(run, like, random) for run in drawn[: count // 2]]
+    return tuple(dict.fromkeys((*drawn, *map(_at_rest, some), *map(_off_the_path, some), *bent)))
 
 
 def _at_rest(run: Run) -> Run:
     """The run from a point at which all clients' gradients are 0, so that only noise moves it."""
     b = [[-c * w for c, w in zip(row, run.w0, strict=True)] for row in run.h]
     return replace(run, b=_vectors(b))
+
+
+def _bent(run: Run, to: Compiled, random: Random) -> Run:
+    """The run on functions that are no quadratics: each has another curvature where its argument is positive."""
+    bend = [[random.choice(_curvatures(to)) - v for v in row] for row in run.h]
+    return replace(run, bend=_vectors(bend))
 
 
 def _off_the_path(run: Run) -> Run:
@@ -301,10 +314,13 @@ def _simpler(run: Run) -> Iterator[Run]:
     if run.N > 1 and run.K is None:
         for i in range(run.N):
             noise = (run.noise[0][i : i + 1], run.noise[1][i : i + 1])
-            yield replace(run, h=run.h[i : i + 1], b=run.b[i : i + 1], p=(one,), noise=noise)
+            yield replace(run, h=run.h[i : i + 1], b=run.b[i : i + 1], p=(one,), noise=noise, bend=run.bend[i : i + 1])
+    if run.bend:
+        yield replace(run, bend=())
     for j in range(run.d) if run.d > 1 else ():
         h, b, c, s = (tuple(row[j : j + 1] for row in rows) for rows in (run.h, run.b, *run.noise))
-        yield replace(run, h=h, b=b, w0=run.w0[j : j + 1], noise=(c, s))
+        bend = tuple(row[j : j + 1] for row in run.bend)
+        yield replace(run, h=h, b=b, w0=run.w0[j : j + 1], noise=(c, s), bend=bend)
     nothing = _vectors([[zero] * run.d for _ in range(run.N)])
     if run.noise != (nothing, nothing):
         yield replace(run, noise=(nothing, nothing))
@@ -365,8 +381,8 @@ def _checked(to: Compiled, full: bool) -> Verdict:
     equalities = all(claim.equality for claim, own in to.claims if own)
     return Verdict(
         Status.HOLDS,
-        f"{len(seen)} instances of {_SETTING[to.appendix]}, quadratics with d = 1, 2, tau = 1 to 3, every outcome gone "
-        f"through; and a search from the tightest",
+        f"{len(seen)} instances of {_SETTING[to.appendix]}, piecewise quadratics with d = 1, 2, tau = 1 to 3, every outcome "
+        f"gone through; and a search from the tightest",
         slack=1 / largest if largest > 0 and not equalities else None,
     )
 
@@ -385,7 +401,8 @@ def _refuted(run: Run, case: Case, to: Compiled) -> Verdict:
     noisy = any(map(any, run.noise[0] + run.noise[1]))
     noise = {"noise": f"+-({_told(run.noise[0])} + {_told(run.noise[1])} w)"} if noisy else {}
     witness: dict[str, Any] = {
-        "h": _told(run.h), "b": _told(run.b), "p": _told(run.p), "w_0": _told(run.w0),
+        "h": _told(run.h), **({"bend": _told(run.bend)} if run.bend else {}), "b": _told(run.b), "p": _told(run.p),
+        "w_0": _told(run.w0),
         "eta_0, eta_1 ...": _told(run.rates) if len(set(run.rates)) > 1 else str(run.rates[0]),
         "tau": run.tau, "steps": run.steps, "N": run.N, **({"K": run.K} if run.K else {}),
         **noise, **told(to.factors),

@@ -215,7 +215,7 @@ def of_witness(w: Any) -> Run:
     if "noise" in w:
         constant, slope = w["noise"].removeprefix("+-(").removesuffix(" w)").split(" + ")
         noise = (parsed(constant), parsed(slope))
-    return Run(h, b, p, w0, rates, w["tau"], steps, noise, w.get("K"))
+    return Run(h, b, p, w0, rates, w["tau"], steps, noise, w.get("K"), parsed(w["bend"]) if "bend" in w else ())
 
 
 def exactly(value: Any) -> sympy.Expr:
@@ -229,7 +229,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
     rows, definitions = follow(run), dict(statement.where)
     at_x = any(a in statement.assumes for a in ("fedbat.assump3.corrected", "fedbat.assump4.corrected"))
     where = "x" if at_x else "w"
-    curvatures = [v for row in run.h for v in row]
+    curvatures = run.curvatures
     assert max(curvatures) <= 1 and (min(curvatures) >= -1 or "fedbat.assump1.corrected" not in statement.assumes)
     letters: dict[str, Any] = {
         "N": run.N, "K": run.N if run.K is None else run.K, "tau": run.tau, "L": 1, "mu": min(curvatures),
@@ -383,7 +383,7 @@ def test_instances_are_within_the_conditions(id_: str) -> None:
     definitions = dict(statement.where)
     for run in some(id_):
         assert fits(run, to)
-        curvatures = [v for row in run.h for v in row]
+        curvatures = run.curvatures
         assert (
             max(curvatures) == 1 and (min(curvatures) >= -1 or not to.two_sided) and sum(run.p) == 1 and min(run.p) > 0
         )

@@ -553,3 +553,21 @@ def test_another_problem_is_told_apart() -> None:
     run = OF_ALGORITHM["one of two, noise"]
     quieter = tuple(tuple(tuple(v / 2 for v in row) for row in part) for part in run.noise)
     assert max(errors(run, models(replace(run, noise=quieter)))) > 6
+
+
+def test_a_function_that_is_no_quadratic() -> None:
+    """F(w) = w^2/4 + w for w < 0 and w^2 + w for w > 0, least at -2; and F(w) = w^2/4 - w, w^2 - w, least at 1/2."""
+    zero = (((F(0),),), ((F(0),),))
+    for slope, star, least in ((F(1), F(-2), F(-1)), (F(-1), F(1, 2), F(-1, 4))):
+        for start in (F(-3), F(3)):
+            run = Run(((F(1, 2),),), ((slope,),), (F(1),), (start,), (F(1, 4),) * 3, 1, 1, zero, bend=((F(3, 2),),))
+            assert run.curvatures == [F(1, 2), F(2)]
+            (row,) = follow(run)
+            curvature = F(2) if start > 0 else F(1, 2)
+            gradient = curvature * start + slope
+            assert row["F_bar"] == curvature * start**2 / 2 + slope * start
+            assert row["grad_sq"] == row["g_sq"] == row["grads_bar_sq"] == gradient**2
+            assert row["gap_t"] == row["local_gap"] == row["F_bar"] - least and row["Gamma"] == 0
+            after = start - gradient / 4
+            assert row["Delta_t"] == (start - star) ** 2 and row["Delta_next"] == (after - star) ** 2
+            assert row["grad_next"] == ((F(2) if after > 0 else F(1, 2)) * after + slope) ** 2

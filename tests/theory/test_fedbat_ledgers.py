@@ -27,7 +27,6 @@ BROKEN: dict[str, tuple[str, dict[str, str]]] = {
     "thm1": ("fedbat.lemma3: condition eta_t <= 2*eta_later", {"t": "0", "tau": "10", "max{8L/mu,tau}": "10"}),
     "thm2": ("fedbat.lemma3: condition eta_t <= 2*eta_later", {"t": "0", "tau": "10", "max{8L/mu,tau}": "10"}),
     # Lemma 3 does not name Assumption 5, by which (48) is printed
-    "lemma3": ("fedbat.eq48: its assumptions", {}),
     # tau stands before C, which has star_gap with a minus sign
     "eq38": ("the claim: coefficient of star_gap", {"tau": "2"}),
     "eq42": ("the claim: coefficient of Gamma", {"tau": "2"}),

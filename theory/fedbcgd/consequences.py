@@ -154,7 +154,9 @@ def mean_and_noise(statement: Statement, full: bool = False) -> Verdict:
 def momentum(statement: Statement, full: bool = False) -> Verdict:
     """The updates as relations between what a round computes, by lines 12, 20 and 21 of Algorithm 1 as corrected.
 
-    The clients' mean is x - eta G; v+ is lam v and what that mean is off x; x+ is x + v+.  `also` holds other relations that the paper gives for the same updates; Lemma 10's are (44) with its definitions.
+    The clients' mean is x - eta G; v+ is lam v and what that mean is off x; x+ is x + v+.
+
+    `also` holds other relations that the paper gives for the same updates; Lemma 10's are (44) with its definitions.
     """
     symbols = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
     v, G_r, eta = v_r, symbols["G_r"], symbols["eta"]

@@ -223,6 +223,7 @@ fedbcgd.correct(
     "thm1.step46",
     at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
     when=letters,
+    assumes=[],
     rests_on=["lemma10"],
 )
 fedbcgd.correct(
