@@ -186,14 +186,15 @@ def _settle(
     own = []
     for item, verdict in verdicts[id_]:
         worth = [verdict]
-        for used in dict.fromkeys((*item.uses, *verdict.uses)) if verdict.status is Status.PROVED else ():
+        goes_through = verdict.status is Status.PROVED or bool(verdict.status is Status.HOLDS and verdict.premises)
+        for used in dict.fromkeys((*item.uses, *verdict.uses)) if goes_through else ():
             if used in (*above, id_):
                 path = (*above, id_)
                 circle = " -> ".join((*path[path.index(used) :], used))
                 worth.append(Verdict(Status.BROKEN, f"goes in a circle: {circle}", premises=verdict.premises))
             else:
                 worth.append(_given(verdict, _settle(used, verdicts, settled, (*above, id_))))
-        for followed in verdict.follows if verdict.status is Status.PROVED else ():
+        for followed in verdict.follows if goes_through else ():
             what = _given(verdict, _settle(followed, verdicts, settled, (*above, id_)))
             worth += [what] if what.status is Status.BROKEN else []
         verdict = min(worth, key=lambda v: (v.status is not Status.BROKEN, v.status is Status.PROVED))
@@ -204,7 +205,7 @@ def _settle(
 
 def _given(verdict: Verdict, used: Checked) -> Verdict:
     """A proof given what became of a statement it uses."""
-    if verdict.status is not Status.PROVED or used.status in (Status.PROVED, Status.DEFINITION):
+    if used.status in (Status.PROVED, Status.DEFINITION):
         return verdict
     fails = used.status in (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
     status = Status.BROKEN if fails else used.status

@@ -111,7 +111,7 @@ from theory.fedbat.steps import (
     synchronised,
     update,
 )
-from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
+from theory.proofs.argument import Argument, Fact, Proof, as_evidence, read_into, spread_out
 from theory.proofs.arithmetic import at_least
 from theory.proofs.forms import gradient, vector
 from theory.proofs.rules import (
@@ -539,6 +539,8 @@ PROOFS: dict[str, Proof] = {
 
 # Our proofs of statements whose printed proof breaks
 REPAIRS: dict[str, Proof] = {"eq42": eq42("eq38.corrected", "eq41.corrected")}
+# What holds as printed with assumptions that are not printed
+READ_INTO = ("thm1", "thm2")
 
 
 def evidence() -> Iterator[Evidence]:
@@ -547,3 +549,5 @@ def evidence() -> Iterator[Evidence]:
         yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbat")
     for name, proof in REPAIRS.items():
         yield as_evidence(name, "repair", proof, LANGUAGE, "fedbat")
+    for name in READ_INTO:
+        yield read_into(name, f"{name}.corrected", PROOFS[f"{name}.corrected"], LANGUAGE, "fedbat")

@@ -95,6 +95,7 @@ from theory.fedbcgd.setting import (
     independent,
     letters,
     sampled,
+    smooth,
     smooth_clients,
     smooth_samples,
     strongly_convex,
@@ -219,6 +220,18 @@ _square = {
     "sampling": 2 * T**2 * spread * G**2,
     "noise": 4 * T / K * sigma**2,
 }
+fedbcgd.correct(
+    "lemma6",
+    fedbcgd.statements["fedbcgd.lemma6"].claim,
+    assumes=[unbiased, independent],
+    note="Where clients draw independently.",
+)
+fedbcgd.correct(
+    "lemma12",
+    fedbcgd.statements["fedbcgd.lemma12"].claim,
+    assumes=[strongly_convex, smooth, unbiased, controlled],
+    note="Where the control variates start at their mean.  A gap T times as large can be had, as in (47).",
+)
 fedbcgd.correct(
     "thm1.step46",
     at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),

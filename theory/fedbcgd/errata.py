@@ -214,6 +214,21 @@ fedbcgd.erratum(
     "had; in the other order the lemma holds.",
 )
 fedbcgd.erratum(
+    "lemma6",
+    "missing hypothesis",
+    "Assumption 3",
+    "and clients that draw their mini-batches independently: where all make one error its square is sigma^2 T for every K.",
+    "lemma6.corrected",
+)
+fedbcgd.erratum(
+    "lemma12",
+    "missing hypothesis",
+    "Assumptions 1, 2 and 3",
+    "and control variates that start at their mean: no line sets them, and the mean of the directions is else off by c less "
+    "the mean of the c_i.",
+    "lemma12.corrected",
+)
+fedbcgd.erratum(
     "lemma8",
     "misprint",
     "weights w_r = 1/r, eta_max >= 0, R >= 0, c >= 0",

@@ -80,7 +80,7 @@ from theory.fedbcgd.quantities import (
     z,
 )
 from theory.fedbcgd.rounds import FEDBCGD, FEDBCGD_PLUS
-from theory.proofs.argument import Argument, Fact, Letters, Proof, as_evidence, facts
+from theory.proofs.argument import Argument, Fact, Letters, Proof, as_evidence, facts, read_into
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.rules import (
     DISSIMILAR,
@@ -424,6 +424,8 @@ REPAIRS: dict[str, Proof] = {
     "thm1.step48.exact": rounds.square_of_many(noisy=False),
     "thm1.step61.corrected": rounds.square,
     "thm1.nonconvex.corrected": nonconvex,
+    "lemma6.corrected": rounds.lemma6,
+    "lemma12.corrected": rounds.inner_printed(FEDBCGD_PLUS),
     "lemma11.corrected": rounds.lemma11,
     "lemma11.nonconvex": rounds.lemma11_nonconvex,
     "lemma13.corrected": rounds.lemma13,
@@ -444,3 +446,5 @@ def evidence() -> Iterator[Evidence]:
         yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbcgd")
     for name, proof in REPAIRS.items():
         yield as_evidence(name, "repair", proof, LANGUAGE, "fedbcgd")
+    for name in ("lemma6", "lemma12"):
+        yield read_into(name, f"{name}.corrected", REPAIRS[f"{name}.corrected"], LANGUAGE, "fedbcgd")

@@ -870,6 +870,32 @@ def _vanishes(rest: sympy.Expr) -> Decision:
 Proof = Callable[[Argument], None]
 
 
+def read_into(name: str, corrected: str, proof: Proof, language: Language, paper: str) -> Evidence:
+    """A printed statement by the proof of what corrects it and claims the same, under assumptions that it does not list.
+
+    It holds where they do, which the verdict names: it is not proved by that, and charity does not refute it.
+    """
+    own, other = (catalogue.find(f"{paper}.{one}") for one in (name, corrected))
+
+    def dropped(assumption: str, statement: Statement) -> bool:
+        """Whether the statement has lost it, or what it corrects."""
+        origin = {assumption, catalogue.find(assumption).corrects} & set(own.assumes)
+        return bool(origin) and not origin & set(statement.assumes)
+
+    def check(statement: Statement, full: bool) -> Verdict:
+        listed = [a for a in other.assumes if not dropped(a, statement)]
+        others = [a for a in statement.assumes if a not in own.assumes]
+        argument = Argument(replace(statement, assumes=(*listed, *others)), language)
+        proof(argument)
+        found = argument.verdict()
+        if found.status is not Status.PROVED:
+            return found
+        more = ", ".join(a for a in listed if a not in statement.assumes)
+        return replace(found, status=Status.HOLDS, says=f"proved with {more}, which it does not list: {found.says}")
+
+    return Evidence(own.id, "repair", check)
+
+
 def as_evidence(name: str, kind: EvidenceKind, proof: Proof, language: Language, paper: str) -> Evidence:
     """A proof as a piece of evidence for the statement `name` of a paper."""
 

@@ -415,7 +415,8 @@ def seen_to_fail(evidence: Evidence, statement: Statement, verdict: Verdict) -> 
     if verdict.status is Status.ANALOGUE:
         return "an analogue: it decides nothing"
     for change in (*_aimed(evidence, statement, verdict), *mutations(statement)):
-        if _status(evidence, change.statement) in (Status.REFUTED, Status.BROKEN):
+        after = _verdict(evidence, change.statement)
+        if after is not None and after.status in (Status.REFUTED, Status.BROKEN):
             return change.what
     return None
 
@@ -432,7 +433,16 @@ def _aimed(evidence: Evidence, statement: Statement, verdict: Verdict) -> Iterat
 
 # How much of a statement its verdict depends on
 
-_STRENGTH = {Status.PROVED: 2, Status.HOLDS: 1}
+# Of a verdict: proved; proved but for what a premise, or a hypothesis that is not listed, leaves open; on instances
+_PROOF, _HALF, _INSTANCES = 3, 2, 1
+
+
+def _strength(verdict: Verdict | None) -> int:
+    if verdict is None or verdict.status not in (Status.PROVED, Status.HOLDS):
+        return 0
+    if verdict.status is Status.PROVED:
+        return _PROOF
+    return _HALF if verdict.premises else _INSTANCES
 
 
 @dataclass(frozen=True)
@@ -459,18 +469,18 @@ def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> 
 
     found  its evidence, with the verdicts on the statement as it stands
     """
-    best = max((_STRENGTH.get(v.status, 0) for e, v in found if e.kind != "units"), default=0)
-    room = max((v.slack for _, v in found if v.premises and v.status is Status.PROVED and v.slack), default=1)
+    best = max((_strength(v) for e, v in found if e.kind != "units"), default=0)
+    room = max((v.slack for _, v in found if v.premises and _strength(v) and v.slack), default=1)
     asked = sorted(
-        ((e, v) for e, v in found if v.status in _STRENGTH),
-        key=lambda pair: (-_STRENGTH[pair[1].status], pair[0].kind != "units", pair[0].kind),
+        ((e, v) for e, v in found if _strength(v)),
+        key=lambda pair: (-_strength(pair[1]), pair[0].kind != "units", pair[0].kind),
     )
     changes = mutations(statement) if best else ()
     return [
         _put(change, asked, best)
         for change in changes
         if not (change.sharper and change.sharper <= room)
-        and not (change.implied and best < _STRENGTH[Status.PROVED])  # a proof has to be told, an instance has it
+        and not (change.implied and best == _INSTANCES)  # a proof has to be told, an instance has it
         and not claims_no_more(statement, change.statement)
     ]
 
@@ -480,28 +490,28 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]], best: int) -
     by: list[str] = []
     standing, recorded = 0, False
     for evidence, before in asked:
-        if standing < best and _STRENGTH[before.status] < best and by:
+        if standing < best and _strength(before) < best and by:
             break  # no proof is left, and evidence of the weaker kind gives none
-        after = _status(evidence, change.statement)
+        after = _verdict(evidence, change.statement)
         if after is None:
             by.append(f"{evidence.kind}, which cannot read it")
-        elif after in _AGAINST or _STRENGTH[before.status] > _STRENGTH.get(after, 0):
+        elif after.status in _AGAINST or _strength(before) > _strength(after):
             by.append(evidence.kind)
-        if after in (Status.REFUTED, Status.VACUOUS):
+        if after is not None and after.status in (Status.REFUTED, Status.VACUOUS):
             return Noticed(change, tuple(by), None)
         if evidence.kind != "units":
-            standing = max(standing, _STRENGTH.get(after or Status.OPEN, 0))
-            recorded |= bool(before.premises) and after is Status.PROVED
+            standing = max(standing, _strength(after))
+            recorded |= bool(before.premises) and _strength(after) >= _HALF
     if standing < best:
         return Noticed(change, tuple(by), None)
     needless = recorded and change.part in ("condition", "assumption")
-    return Noticed(change, tuple(by), Status.PROVED if best == 2 else Status.HOLDS, needless)
+    return Noticed(change, tuple(by), Status.PROVED if best == _PROOF else Status.HOLDS, needless)
 
 
-def _status(evidence: Evidence, changed: Statement) -> Status | None:
+def _verdict(evidence: Evidence, changed: Statement) -> Verdict | None:
     """None where the evidence cannot read the changed claim: a letter for which it has no number, a form of another kind."""
     try:
-        return evidence.check(changed, False).status
+        return evidence.check(changed, False)
     except (ValueError, sympy.PolynomialError):
         return None
 
@@ -587,7 +597,11 @@ def _nonnegative(e: sympy.Expr, conditions: list[Any]) -> bool:
     for factor in sympy.Mul.make_args(sympy.factor(e)):
         if factor == 0:
             return True
-        if factor.is_nonnegative:
+        if factor.is_nonnegative or (
+            isinstance(factor, sympy.Pow)
+            and not factor.exp.is_Rational
+            and _follows(conditions, at_least(factor.base, 0))
+        ):
             continue
         if _follows(conditions, at_least(factor, 0)):
             continue
