@@ -347,7 +347,6 @@ fedbat.say(
     "assump5.error",
     "Section 4, Assumption 5, left side with alpha = ||x||_inf",
     Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x, q = sqrt(d - 1)"),
-    assumes=[binarised],
     rests_on=["setting_theory"],
     note="q is not printed: sqrt(d - 1) is its exact value for this operator.",
 )
