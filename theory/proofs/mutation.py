@@ -594,14 +594,15 @@ def _differences(before: Bound, after: Bound) -> list[sympy.Expr]:
 def _nonnegative(e: sympy.Expr, conditions: list[Any]) -> bool:
     """Whether every factor has a sign, and an even number of them the negative one."""
     negative = False
-    for factor in sympy.Mul.make_args(sympy.factor(e)):
+    powers = {
+        power: sympy.Dummy(nonnegative=_follows(conditions, at_least(power.base, 0)) or None)
+        for power in e.atoms(sympy.Pow)
+        if not power.exp.is_Rational
+    }
+    for factor in sympy.Mul.make_args(sympy.factor(e.xreplace(powers))):
         if factor == 0:
             return True
-        if factor.is_nonnegative or (
-            isinstance(factor, sympy.Pow)
-            and not factor.exp.is_Rational
-            and _follows(conditions, at_least(factor.base, 0))
-        ):
+        if factor.is_nonnegative:
             continue
         if _follows(conditions, at_least(factor, 0)):
             continue
