@@ -66,6 +66,7 @@ READINGS: Mapping[str, Mapping[str, str]] = {
     "lemma5": {"grad_sq": "grad_sq_clients"},
     "lemma5.corrected": {"grad_sq": "grad_sq_clients"},
     "lemma6": {"grad_sq": "grad_sq_steps"},
+    "lemma6.corrected": {"grad_sq": "grad_sq_steps"},
     "lemma16": {"grad_sq": "grad_sq_z"},
     "lemma17": {"grad_sq": "grad_sq_z"},
     "lemma17.proof": {"grad_sq": "grad_sq_z"},

@@ -290,6 +290,7 @@ LANGUAGE = Language(
     },
     readings={
         "lemma6": {grad_sq: grad_sq_steps},
+        "lemma6.corrected": {grad_sq: grad_sq_steps},
         "lemma14": {gap_prev: gap},  # the round that starts at z^{r-1}
         "lemma16": {grad_sq: grad_sq_z},
         "lemma17": {grad_sq: grad_sq_z},
