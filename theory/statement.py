@@ -35,7 +35,7 @@ class Status(StrEnum):
     """What a check has shown."""
 
     PROVED = "proved"  # for every instance of the hypotheses
-    HOLDS = "holds"  # on a stated, finite family
+    HOLDS = "holds"  # on a stated, finite family; or by a proof with more than is listed or proved, which it names
     REFUTED = "refuted"  # with a witness that anyone can re-run
     BROKEN = "broken"  # a proof fails at a named step, with a witness; its statement is not decided by that
     VACUOUS = "vacuous"  # the conditions cannot be met

@@ -101,7 +101,7 @@ def _(mo):
     | verdict | is said when |
     |:---|:---|
     | **proved** | for every instance of the hypotheses, exactly |
-    | **holds** | on a stated, finite family of instances, and no more |
+    | **holds** | on a stated, finite family of instances, and no more; or by a proof that takes more for granted than is listed |
     | **refuted** | there is a witness: an instance with the hypotheses and without the claim |
     | **broken** | a proof fails at a named step; its statement is not decided by that |
     | **vacuous** | nothing meets the hypotheses, so that every claim would follow |
