@@ -22,19 +22,20 @@ scale. Re-run one statement with `fedtheory verify ID`, read it with `fedtheory 
 
 **Verdicts.** *proved*: for every instance of the hypotheses, exactly. *holds*: on a stated, finite family (all samples up
 to a size, the instances or arenas named), no more; or by a proof that takes more for granted than is listed or proved,
-which it names. *refuted*: with a witness that can be re-run. *broken*: a proof fails
-at a named step, which decides nothing about its statement. *vacuous*: the conditions cannot be met. *analogue*: an
-experiment of ours on other data beside a printed one; it decides nothing about the printed one. *definition*: a
-definition, an assumption, a picture: it claims nothing, so there is nothing to decide. *open*: nothing here has decided it;
-equal units alone decide nothing. A proof is worth no more than the statements that it takes for granted.
+which it names. *refuted*: with a witness that can be re-run. *broken*: a proof fails at a named step, which decides
+nothing about its statement. *vacuous*: the conditions cannot be met. *analogue*: an experiment of ours on other data
+beside a printed one; it decides nothing about the printed one. *definition*: a definition, an assumption, a picture: it
+claims nothing, so there is nothing to decide. *open*: nothing here has decided it; equal units alone decide nothing. A
+proof is worth no more than the statements that it takes for granted.
 
 **Evidence.** *units*: every term has the dimension of its left side. *enumeration*: exact rational expectation over all
 samples. *derivation*: exact algebra. *certificate*: multipliers of a semidefinite programme, rounded and verified exactly,
 for every function of a class in every dimension. *ledger*: the printed proof (of a corrected statement: its own), step by
 step from catalogue claims to printed constants, each step decided exactly by z3. *repair*: our proof where the printed one
-breaks, or where the statement lists too little. *counterexample*: an instance worked out by hand, evaluated exactly. *search*: exact instances of one round or of a
-whole run, and a search for the worst. *moments*: the exact expectation of whole runs on quadratics. *run*: Monte Carlo
-inside the theorem's conditions with certified constants, 99.9 % confidence intervals.
+breaks, or where the statement lists too little. *counterexample*: an instance worked out by hand, evaluated exactly.
+*search*: exact instances of one round or of a whole run, and a search for the worst. *moments*: the exact expectation of
+whole runs on quadratics. *run*: Monte Carlo inside the theorem's conditions with certified constants, 99.9 % confidence
+intervals.
 
 Evidence that cannot fail would be none: the tests demand that every piece refutes some changed claim. And a verdict should
 depend on every part of its statement. So each statement that is proved or holds is changed, one part at a time, and put to
