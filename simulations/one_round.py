@@ -1,7 +1,8 @@
-"""Exact expectations of what a lemma on one round of SFL or PFL speaks of, on quadratics, from a fixed point x.
+"""Exact expectations of what a lemma on one round of SFL or PFL speaks of, from a fixed point x.
 
-Every ordered sample of the clients is gone through; the noise is carried along as a linear form, never drawn.  The same
-code runs on floats and on fractions; on fractions every number that comes out is exact.
+Every ordered sample of the clients is gone through.  On quadratics the noise is carried along as a linear form, never
+drawn; on functions whose curvature changes at 0, all outcomes of a noise of two values are gone through.  The same code
+runs on floats and on fractions; on fractions every number that comes out is exact.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from itertools import permutations
+from functools import cached_property
+from itertools import permutations, product
+from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +44,7 @@ def one_round(
     sigma2: Any,
     sequential: bool,
     x_star: ArrayLike | None = None,
+    bend: ArrayLike | None = None,
 ) -> Mapping[str, Any]:
     """Expectations over a round from x, of F_m(y) = y'H_m y / 2 + b_m'y with S of the M clients taking K steps each.
 
@@ -49,6 +53,7 @@ def one_round(
     eta         learning rate
     sigma2      E||g - grad F_m||^2, spread evenly over the coordinates, independent from step to step
     sequential  SFL: a client begins where the one before it ended; otherwise PFL: all begin at x, the ends are averaged
+    bend        (M,), in one coordinate: F_m(y) has bend_m max(y, 0)^2 / 2 besides; the noise is then +-sigma
 
     If any of H, b, x, x_star is an array of objects (Fractions), all numbers are taken, and returned, as Fractions.
 
@@ -82,9 +87,10 @@ def one_round(
     Raises ValueError for shapes or numbers that do not fit, an H_m that is not symmetric, floats among Fractions, or an
     x_star that is not stationary.
     """
-    exact, given = _numbers(H, b, x, x if x_star is None else x_star, eta, sigma2)
+    exact, given = _numbers(H, b, x, x if x_star is None else x_star, eta, sigma2, *([] if bend is None else [bend]))
     rate, variance = given[4][()], given[5][()]
-    round_ = _Round(*given[:4], eta=rate, sigma2=variance, K=K, S=S, sequential=sequential)
+    bends = given[6] if bend is not None else None
+    round_ = _Round(*given[:4], eta=rate, sigma2=variance, K=K, S=S, sequential=sequential, bend=bends)
     round_.check(0 if exact else 1e-9, stationary=x_star is not None)
     zero, orders = 0 * rate, list(permutations(range(len(given[0])), S))
     found: dict[str, Any] = {}
@@ -110,8 +116,18 @@ def _numbers(*given: Any) -> tuple[bool, list[Numbers]]:
     return True, [np.asarray(np.frompyfunc(Fraction, 1, 1)(array.astype(object)), dtype=object) for array in arrays]
 
 
+def _root(sigma2: Any) -> Any:
+    """Raises ValueError for a fraction that is no square."""
+    if not isinstance(sigma2, Fraction):
+        return sigma2**0.5
+    root = Fraction(isqrt(sigma2.numerator), isqrt(sigma2.denominator))
+    if root**2 != sigma2:
+        raise ValueError(f"sigma2 = {sigma2}: expected a square of a fraction")
+    return root
+
+
 class _Step(NamedTuple):
-    """One local step of client pi_m; its vectors are linear forms of the noise."""
+    """One local step of client pi_m; its vectors are forms of the noise."""
 
     place: tuple[int, int]  # (m, k)
     point: Numbers  # x_mk
@@ -126,7 +142,8 @@ class _Round:
     """One round from x, in numbers of one type.
 
     A linear form v + sum_j C_j xi_j of the S K noise vectors xi_j, independent, of mean 0 and covariance sigma2/d I, is
-    an array (d, 1 + S K d): v beside C_1, C_2 ...
+    an array (d, 1 + S K d): v beside C_1, C_2 ...  With bends a form is what comes out in each of the 2^(S K) equally
+    likely outcomes of the signs, an array (1, 2^(S K)).
     """
 
     H: Numbers
@@ -139,6 +156,7 @@ class _Round:
     K: int
     S: int
     sequential: bool
+    bend: Numbers | None = None
 
     def check(self, tolerance: float, stationary: bool) -> None:
         """Raise ValueError for what does not fit; `tolerance` is relative."""
@@ -153,27 +171,56 @@ class _Round:
             raise ValueError(f"eta = {self.eta}, sigma2 = {self.sigma2}: expected numbers, eta > 0 and sigma2 >= 0")
         if x_star.shape != x.shape:
             raise ValueError(f"x_star of shape {x_star.shape}: expected {x.shape}")
-        slopes = H @ x_star + b
+        if self.bend is not None and (H.shape[1] != 1 or self.bend.shape != H.shape[:1]):
+            raise ValueError(f"bend {self.bend.shape}, H {H.shape}: expected (M,) and (M, 1, 1)")
+        slopes = np.stack([self.gradient(m, x_star) for m in range(len(H))])
         if stationary and abs(slopes.sum(0)).max() > tolerance * (
             abs(b).sum() + abs(H).sum() * (1 + abs(x_star).max())
         ):
             raise ValueError(f"x_star = {x_star.tolist()}: expected grad F(x_star) = 0, not {slopes.mean(0).tolist()}")
 
+    def gradient(self, client: int, y: Numbers) -> Numbers:
+        """grad F_client at a point (d,), or at a form."""
+        slope = self.b[client] if y.ndim == 1 else self.constant(self.b[client])
+        straight: Numbers = self.H[client] @ y + slope
+        return straight if self.bend is None else straight + self.bend[client] * np.where(y > 0, y, 0 * y)
+
+    def value(self, y: Numbers) -> Any:
+        """F, up to a constant, in every outcome; with bends."""
+        clients = range(len(self.H))
+        return sum((self.gradient(m, y) + self.constant(self.b[m])) * y / 2 for m in clients) / len(clients)
+
+    @cached_property
+    def signs(self) -> Numbers:
+        """The signs of the noise, (S K, 2^(S K))."""
+        return np.array(list(product((1, -1), repeat=self.S * self.K)), dtype=int).T
+
     def constant(self, v: Numbers) -> Numbers:
         """The form that is v (d,)."""
+        if self.bend is not None:
+            return np.repeat(v[:, None], 2 ** (self.S * self.K), axis=1)
         return np.concatenate([v[:, None], 0 * np.repeat(v[:, None], self.S * self.K * len(v), axis=1)], axis=1)
 
     def noise(self, j: int) -> Numbers:
         """The form that is xi_j."""
         d = len(self.x)
         form = self.constant(0 * self.x)
+        if self.bend is not None:
+            return form + self.signs[j] * _root(self.sigma2)
         form[:, 1 + j * d : 1 + (j + 1) * d] += np.eye(d, dtype=int)
         return form
 
     def inner(self, one: Numbers, two: Numbers) -> Any:
         """E<one, two> of two forms."""
         products = one * two
+        if self.bend is not None:
+            return products.sum() / products.size
         return products[:, 0].sum() + self.sigma2 / len(self.x) * products[:, 1:].sum()
+
+    def gap(self) -> Any:
+        """F(x) - F(x_star), with bends."""
+        here, star = (self.value(self.constant(at)) for at in (self.x, self.x_star))
+        return (here - star).sum() / here.size
 
     def square(self, form: Numbers) -> Any:
         """E||form||^2."""
@@ -189,11 +236,10 @@ class _Round:
         steps: list[_Step] = []
         ends = [start]
         for m, client in enumerate(order, 1):
-            H, b = self.H[client], self.b[client]
             local = ends[-1] if self.sequential else start
-            at_x, at_star = self.constant(H @ self.x + b), self.constant(H @ self.x_star + b)
+            at_x, at_star = (self.constant(self.gradient(client, at)) for at in (self.x, self.x_star))
             for k in range(self.K):
-                gradient, noise = H @ local + self.constant(b), self.noise(len(steps))
+                gradient, noise = self.gradient(client, local), self.noise(len(steps))
                 steps.append(_Step((m, k), local, gradient, noise, at_x, at_star))
                 local = local - self.eta * (gradient + noise)
             ends.append(local)
@@ -203,8 +249,10 @@ class _Round:
         """The quantities of `one_round`, for one order: ((name,), number) or ((name, m, k), number)."""
         steps, end = self.walk(order)
         square, inner, total = self.square, self.inner, self.total
-        mean_H, mean_b = self.H.sum(0) / len(self.H), self.b.sum(0) / len(self.H)
-        start, full = self.constant(self.x), self.constant(mean_H @ self.x + mean_b)
+        clients = range(len(self.H))
+        mean_H = self.H.sum(0) / len(self.H)
+        start = self.constant(self.x)
+        full = self.constant(np.stack([self.gradient(m, self.x) for m in clients]).sum(0) / len(self.H))
         away, change = self.constant(self.x - self.x_star), end - start
         drift = [square(s.point - start) for s in steps]
         noise = [square(s.noise) for s in steps]
@@ -213,9 +261,12 @@ class _Round:
 
         yield ("dist2",), square(away)
         yield ("dist2_next",), square(away + change)
-        yield ("D_F",), inner(away, mean_H @ away) / 2
+        yield ("D_F",), self.gap() if self.bend is not None else inner(away, mean_H @ away) / 2
         yield ("grad_sq",), square(full)
-        yield ("descent",), inner(full, change) + inner(change, mean_H @ change) / 2
+        if self.bend is not None:
+            yield ("descent",), (self.value(end) - self.value(start)).sum() / end.size
+        else:
+            yield ("descent",), inner(full, change) + inner(change, mean_H @ change) / 2
         yield ("E_r" if self.sequential else "Ecal_r",), sum(drift) / (1 if self.sequential else self.S)
         yield ("inner_sum",), inner(away, total(s.gradient for s in steps))
         yield ("cross_sum",), inner(full, total(s.gradient for s in steps))

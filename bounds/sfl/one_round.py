@@ -69,11 +69,12 @@ PARALLEL = (
 
 @dataclass(frozen=True)
 class Instance:
-    """A round from x of M quadratics F_m(y) = y'H_m y / 2 + b_m'y, in coordinates in which grad F(0) = 0.
+    """A round from x of M functions F_m(y) = y'H_m y / 2 + b_m'y, in coordinates in which grad F(0) = 0.
 
     H, b, x   nested tuples (M, d, d), (M, d), (d,) of Fractions (of floats in the search), d = 1 or 2; sum b_m = 0
     S, K      participating clients, local steps
     sigma_sq  variance of a stochastic gradient
+    bend      in one coordinate: F_m has bend_m max(y, 0)^2 / 2 besides, so that it is no quadratic; () for none
 
     Raises ValueError for shapes that do not fit, or slopes b_m that do not sum to 0.
     """
@@ -84,6 +85,7 @@ class Instance:
     S: int
     K: int
     sigma_sq: Number
+    bend: tuple[Number, ...] = ()
 
     def __post_init__(self) -> None:
         H: Numbers = np.asarray(self.H)
@@ -99,6 +101,12 @@ class Instance:
         return len(self.H)
 
     @cached_property
+    def curvatures(self) -> list[Number]:
+        """Of all F_m, those right of 0 too."""
+        own = [value for H in self.H for value in eigenvalues(H)]
+        return own + [value + more for value, more in zip(own, self.bend, strict=False)]
+
+    @cached_property
     def mean(self) -> Numbers:
         """The second derivative of F, (d, d)."""
         return np.asarray(self.H).sum(0) / self.M
@@ -106,12 +114,12 @@ class Instance:
     @cached_property
     def L(self) -> Number:
         """The smallest L of Assumption 1: the largest eigenvalue in modulus."""
-        return max(abs(value) for H in self.H for value in eigenvalues(H))
+        return max(map(abs, self.curvatures))
 
     @cached_property
     def mu(self) -> Number:
-        """The smallest eigenvalue of all H_m, of either sign."""
-        return min(value for H in self.H for value in eigenvalues(H))
+        """The smallest curvature of all F_m, of either sign."""
+        return min(self.curvatures)
 
     @cached_property
     def zeta_star_sq(self) -> Number:
@@ -119,11 +127,13 @@ class Instance:
         return (np.asarray(self.b) ** 2).sum() / self.M
 
     def zeta_sq(self, beta: Number) -> Number | None:
-        """The smallest zeta^2 of Assumption 3a for this beta, or None where beta is too small for any.
+        """The smallest zeta^2 of Assumption 3a for this beta, or None where beta is too small for any, or F_m bent.
 
         With G_m = H_m - H and P, q, s the means of G_m G_m, G_m b_m, ||b_m||^2 it is s + q'(beta^2 H H - P)^-1 q, the
         maximum over y of (1/M) sum ||G_m y + b_m||^2 - beta^2 ||H y||^2, if that matrix is positive definite.
         """
+        if self.bend:
+            return None
         b: Numbers = np.asarray(self.b)
         G: Numbers = np.asarray(self.H) - self.mean
         P, q = sum(g @ g for g in G) / self.M, sum(g @ v for g, v in zip(G, b, strict=True)) / self.M
@@ -138,7 +148,8 @@ class Instance:
     def fits(self, given: Properties) -> bool:
         """Whether it has those of the properties that not every quadratic has."""
         convex = self.mu >= 0
-        bounded = self.mean.trace() >= 0 and determinant(self.mean) >= 0
+        right = self.mean[0, 0] + sum(self.bend) / self.M
+        bounded = self.mean.trace() >= 0 and determinant(self.mean) >= 0 and (not self.bend or right >= 0)
         return (convex or Property.CONVEX not in given) and (bounded or Property.BOUNDED_BELOW not in given)
 
     def described(self) -> dict[str, Any]:
@@ -146,6 +157,7 @@ class Instance:
         one = len(self.x) == 1
         return {
             "H": [str(H[0][0]) if one else [[str(h) for h in row] for row in H] for H in self.H],
+            **({"bend": [str(v) for v in self.bend]} if self.bend else {}),
             "b": [str(b[0]) if one else [str(v) for v in b] for b in self.b],
             "x": str(self.x[0]) if one else [str(v) for v in self.x],
             "x_star": 0 if one else [0, 0],
@@ -185,8 +197,10 @@ def measured(instance: Instance, eta: Fraction, sequential: bool) -> Mapping[str
 
 def measured_afresh(instance: Instance, eta: Number, sequential: bool) -> Mapping[str, Any]:
     """What `simulations.one_round` returns for an instance."""
-    i, star = instance, [0 * v for v in instance.x]
-    return one_round(i.H, i.b, i.x, K=i.K, S=i.S, eta=eta, sigma2=i.sigma_sq, sequential=sequential, x_star=star)
+    i, star, bend = instance, [0 * v for v in instance.x], instance.bend or None
+    return one_round(
+        i.H, i.b, i.x, K=i.K, S=i.S, eta=eta, sigma2=i.sigma_sq, sequential=sequential, x_star=star, bend=bend
+    )
 
 
 # The family
@@ -227,12 +241,17 @@ def family() -> tuple[Instance, ...]:
         b = tuple(tuple(sign * Fraction(v) for v in slope) for sign in (1, -1))
         found[Instance(H, b, tuple(map(Fraction, start)), S, K, Fraction(sigma_sq))] = None
     found[_line([1] * 12, [0] * 12, 1, 1, 1, 0)] = None  # one of many equal clients
-    return tuple(found)
+    return (*found, *map(_bent, (i for i in found if len(i.x) == 1 and i.M <= 3 and i.S * i.K <= 2)))
+
+
+def _bent(instance: Instance) -> Instance:
+    """The instance on functions that are no quadratics: every other one is flatter right of 0, the first of them too."""
+    return replace(instance, bend=tuple(-3 * H[0][0] / 4 * ((m + 1) % 2) for m, H in enumerate(instance.H)))
 
 
 FAMILY = (
-    "quadratics in one dimension and (not commuting) in two, M = 1, 2, 3, 12, S = 1..3, K = 1..3, convex or not as the "
-    "assumptions allow"
+    "quadratics in one dimension and (not commuting) in two, in one dimension functions flatter right of 0 too, M = 1, 2, "
+    "3, 12, S = 1..3, K = 1..3, convex or not as the assumptions allow"
 )
 
 # Claims and conditions, compiled to exact arithmetic

@@ -227,3 +227,67 @@ def test_refusals(changed: dict[str, Any], message: str) -> None:
     arrays = [arguments.pop(name) for name in ("H", "b", "x")]
     with pytest.raises(ValueError, match=message):
         one_round(*arrays, **arguments)
+
+
+# --- Functions that are no quadratics ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sequential", [True, False])
+@pytest.mark.parametrize(("S", "K", "sigma2"), [(1, 3, 1), (2, 2, 4), (2, 1, 0)])
+def test_without_a_bend_outcomes_give_what_linear_forms_give(sequential: bool, S: int, K: int, sigma2: int) -> None:
+    H, b = [[[Fraction(1)]], [[Fraction(1, 2)]], [[Fraction(-1, 4)]]], [[Fraction(1)], [Fraction(1)], [Fraction(-2)]]
+    given = {
+        "K": K,
+        "S": S,
+        "eta": Fraction(1, 5),
+        "sigma2": Fraction(sigma2),
+        "sequential": sequential,
+        "x_star": [Fraction(0)],
+    }
+    linear, gone_through = (one_round(H, b, [Fraction(2)], bend=bend, **given) for bend in (None, [Fraction(0)] * 3))
+    assert linear == gone_through
+
+
+def test_a_bent_function() -> None:
+    """F(y) = y^2/2 for y < 0 and y^2/8 for y > 0, two steps from 1 with eta = 2, sigma = 1."""
+    found = one_round(
+        [[[Fraction(1)]]],
+        [[Fraction(0)]],
+        [Fraction(1)],
+        K=2,
+        S=1,
+        eta=Fraction(2),
+        sigma2=Fraction(1),
+        sequential=True,
+        x_star=[Fraction(0)],
+        bend=[Fraction(-3, 4)],
+    )
+
+    def slope(y: Fraction) -> Fraction:
+        return y if y < 0 else y / 4
+
+    def value(y: Fraction) -> Fraction:
+        return slope(y) * y / 2
+
+    middle = [1 - 2 * (slope(Fraction(1)) + sign) for sign in (1, -1)]
+    ends = [y - 2 * (slope(y) + sign) for y in middle for sign in (1, -1)]
+    assert min(middle) < 0 < max(middle)
+    assert found["E_r"] == sum((y - 1) ** 2 for y in middle) / 2
+    assert found["dist2_next"] == sum(y**2 for y in ends) / 4
+    assert found["descent"] == sum(map(value, ends)) / 4 - value(Fraction(1)) and found["D_F"] == value(Fraction(1))
+    assert found["local_grad_sq"] == slope(Fraction(1)) ** 2 + sum(slope(y) ** 2 for y in middle) / 2
+    assert found["move_sq"] == sum((slope(y) - slope(Fraction(1))) ** 2 for y in middle) / 2
+
+
+def test_refusals_of_bends() -> None:
+    given = {"K": 1, "S": 1, "eta": Fraction(1), "sequential": True, "bend": [Fraction(1)]}
+    with pytest.raises(ValueError, match="square of a fraction"):
+        one_round([[[Fraction(1)]]], [[Fraction(0)]], [Fraction(1)], sigma2=Fraction(2), **given)
+    with pytest.raises(ValueError, match=r"expected \(M,\) and \(M, 1, 1\)"):
+        one_round(
+            [[[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]],
+            [[Fraction(0)] * 2],
+            [Fraction(1)] * 2,
+            sigma2=Fraction(1),
+            **given,
+        )

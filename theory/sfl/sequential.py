@@ -416,8 +416,9 @@ sfl.say(
         noise=L * S * K * eta**2 * sigma**2,
         local=L * S * K * eta**2 * local_grad_sq,
     ),
-    assumes=[unbiased, variance],
+    assumes=[smooth, unbiased, variance],
     rests_on=["lemma1", "eq15"],
+    note="L is that of Assumption 1; here it might be any number.",
 )
 sfl.say(
     "lemma",
