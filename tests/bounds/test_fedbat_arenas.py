@@ -62,15 +62,15 @@ def test_a_run_of_another_length_has_another_learning_rate_in_theorem_3() -> Non
     arena = own("fedbat.thm3")[0]
     data = confront(arena, catalogue.find("fedbat.thm3"))
     assert data.R.values.tolist() == [arena.rounds]
-    other = confront(own("fedbat.thm1")[0], catalogue.find("fedbat.thm1"))
-    assert len(other.R) > 1
+    longest = max(own("fedbat.thm1"), key=lambda arena: arena.rounds)
+    assert len(confront(longest, catalogue.find("fedbat.thm1")).R) > 1
 
 
 @pytest.mark.parametrize("id_", CASES)
 def test_verdicts_by_all_outcomes(id_: str) -> None:
     statement = catalogue.find(id_)
     found = judge(own(id_), statement)
-    assert found.status is Status.HOLDS and found.slack is not None and found.slack > 1
+    assert found.status is Status.HOLDS and found.slack is not None and found.slack > 1 - 1e-9  # after one step: equal
     claim = statement.claim
     assert isinstance(claim, Bound)
     sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9999 / found.slack)))
