@@ -184,7 +184,7 @@ def _by_all_outcomes(id_: str, case: Case) -> Iterator[Arena]:
     if "corrected" in id_ and not case.convex:  # without the clients' minima, which the printed bound speaks of
         problems["two clients, one concave"] = saddle
     for second, rounds in product((1.0, 0.5), (1, 2)) if case.convex else ():
-        name = f"one coordinate, curvatures 1 and {second:g}, tau 1, {rounds} rounds"
+        name = f"one coordinate, curvatures 1 and {second:g}, tau 1, {rounds} round{'s' * (rounds > 1)}"
         yield _arena(id_, case, name, partial(narrow, second), 1, 2, rounds)
     for name, problem in problems.items():
         for tau, K, rounds in ((1, 2, 8), (2, 2, 4), (3, 2, 2), (1, 1, 5), (2, 1, 3)):
