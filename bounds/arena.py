@@ -503,7 +503,7 @@ def _times(c: float, letter: str) -> str:
     return f"{count}{letter}" + (f"/{simple.denominator}" if simple.denominator > 1 else "")
 
 
-def in_the_words_of(statement: Statement, arena: Arena) -> Iterator[Arena]:
+def as_stated(statement: Statement, arena: Arena) -> Iterator[Arena]:
     """The arena under the definitions of its statement in another form.
 
     A constant of which the form assumes nothing may be any number: then there are several arenas, and in each another
@@ -538,7 +538,7 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     found: list[tuple[float, float, str]] = []  # smallest and largest bound/measured of each arena
     straddles = []
     tiny = float(np.finfo(float).tiny)
-    for arena in (form for one in arenas for form in in_the_words_of(statement, one)):
+    for arena in (form for one in arenas for form in as_stated(statement, one)):
         try:
             data = confront(arena, statement, full)
         except NoSuchConstant:  # with another number for a letter its definitions may divide by 0

@@ -15,6 +15,7 @@ from bounds.arena import (
     ROUNDING,
     Arena,
     Given,
+    as_stated,
     bound_at,
     bounded,
     compiled_once,
@@ -22,7 +23,6 @@ from bounds.arena import (
     exceeded,
     fixes_step,
     functions,
-    in_the_words_of,
     learning_rate,
     mean_before,
     regularisation,
@@ -211,7 +211,7 @@ def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -
     if problem.constants["curvature"] < min(family.least, 0):
         return  # rounding to three decimals has made a convex client concave
     try:
-        for arena in in_the_words_of(statement, family.arena(statement.id, candidate)):
+        for arena in as_stated(statement, family.arena(statement.id, candidate)):
             found = _tightest_point(compiled, family, candidate, replace(arena, changed=statement))
             if found is not None:
                 yield found
