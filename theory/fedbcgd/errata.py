@@ -217,15 +217,16 @@ fedbcgd.erratum(
     "lemma6",
     "missing hypothesis",
     "Assumption 3",
-    "and clients that draw their mini-batches independently: where all make one error its square is sigma^2 T for every K.",
+    "and clients that draw their mini-batches independently: an error that all clients share has the mean square T sigma^2, "
+    "whatever K is.",
     "lemma6.corrected",
 )
 fedbcgd.erratum(
     "lemma12",
     "missing hypothesis",
     "Assumptions 1, 2 and 3",
-    "and control variates that start at their mean: no line sets them, and the mean of the directions is else off by c less "
-    "the mean of the c_i.",
+    "and control variates that start at their mean: no line sets them, and otherwise the mean of the directions is off "
+    "by c less the mean of the c_i.",
     "lemma12.corrected",
 )
 fedbcgd.erratum(
