@@ -49,11 +49,12 @@ def unassumed(statement: Statement) -> list[dict[str, Fraction]]:
 
 
 def otherwise(known: dict[str, Number], factors: Mapping[str, Fraction]) -> dict[str, Number]:
-    """The values, those that have a factor multiplied by it, or their squares where these are known."""
+    """The values, those that have a factor multiplied by it, and by its square where their squares are known."""
     found = dict(known)
     for letter, factor in factors.items():
-        for name in {letter, SQUARED.get(letter, letter)} & set(known):
-            found[name] = known[name] * (float(factor) if isinstance(known[name], float) else factor)
+        for name, power in ((letter, 1), (SQUARED.get(letter), 2)):
+            if name in known:
+                found[name] = known[name] * (float(factor**power) if isinstance(known[name], float) else factor**power)
     return found
 
 

@@ -1,0 +1,40 @@
+"""What searches share: constants that a statement does not assume, and the verdict of a claim in several forms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from bounds.comparisons import decided, otherwise, unassumed
+from bounds.fedbat.one_round import check
+from theory import catalogue
+from theory.statement import Status, Verdict
+
+
+def test_only_constants_that_nothing_gives_are_free() -> None:
+    lemma = catalogue.find("fedbat.lemma2.corrected")
+    assert unassumed(lemma) == [{}]
+    without = unassumed(replace(lemma, assumes=("fedbat.assump3.independent",)))
+    assert {tuple(factors) for factors in without} == {("sigma",)} and len(without) == 4
+    assert len(unassumed(replace(catalogue.find("fedbat.lemma4.corrected"), assumes=()))) == 16  # G and q
+
+
+def test_a_lemma_is_false_of_a_constant_that_it_does_not_assume() -> None:
+    lemma = catalogue.find("fedbat.lemma2.corrected")
+    assert check(lemma).status is Status.HOLDS
+    found = check(replace(lemma, assumes=("fedbat.assump3.independent",)))
+    assert found.status is Status.REFUTED and found.witness["sigma, not assumed"] == "1/1000 times that of the problem"
+
+
+def test_a_square_goes_with_its_root() -> None:
+    known = {"L": Fraction(3), "sigma_sq": Fraction(4), "q": 0.5}
+    factors = {"L": Fraction(2), "sigma": Fraction(1, 2), "q": Fraction(2), "mu": Fraction(7)}
+    assert otherwise(known, factors) == {"L": 6, "sigma_sq": 1, "q": 1.0}
+    assert known["L"] == 3
+
+
+def test_one_claim_in_several_forms() -> None:
+    refuted, holds, nothing = (Verdict(s, "") for s in (Status.REFUTED, Status.HOLDS, Status.OPEN))
+    assert decided(iter([holds, refuted])) is refuted
+    assert decided([nothing, holds]) is holds
+    assert decided([nothing, nothing]) is nothing
