@@ -18,7 +18,7 @@ import xarray as xr
 from joblib import Parallel, delayed
 from scipy.stats import t as student
 
-from bounds.comparisons import otherwise, unassumed
+from bounds.comparisons import rescaled, unassumed
 from bounds.evaluate import Compiled, Value, compile_statement, compiled, evaluate, parameters
 from bounds.tune import admissible_interval
 from simulations import NoSuchConstant, expectation, has_expectation, local_steps, run, start
@@ -226,13 +226,9 @@ def regularisation(arena: Arena) -> float | None:
     return known(arena.stated, build(arena.problem), arena.x0, algorithm, arena.given, ("phi",))["phi"]
 
 
-def _function(statement: Statement, name: str) -> Callable[..., Any]:
-    """`per_eta`, eta_tilde / eta, or `ratio`, w_{r-1} / w_r, by the statement's definitions, of its letters by name."""
-    letters, defined = {s.name: s.sympy for s in catalogue.symbols(statement).values()}, definitions(statement)
-    if name == "per_eta":
-        return _of_letters(defined["eta_tilde"] / letters["eta"])
-    w, r = defined["w_r"], letters["r"]
-    return _of_letters(_ratio(w, r))
+def _letter(statement: Statement, name: str) -> sympy.Symbol:
+    """A letter of the statement's paper."""
+    return next(s.sympy for s in catalogue.symbols(statement).values() if s.name == name)
 
 
 @cache
@@ -253,14 +249,16 @@ def learning_rate(statement: Statement, step: np.ndarray, **values: float) -> np
     """eta, by the statement's definition of its step size; values: of the algorithm's letters."""
     if step_letter(statement) != "eta_tilde":
         return step
-    return np.asarray(step / _function(statement, "per_eta")(**values))
+    per_eta = _of_letters(definitions(statement)["eta_tilde"] / _letter(statement, "eta"))
+    return np.asarray(step / per_eta(**values))
 
 
 def weight_ratio(statement: Statement, step: np.ndarray, **values: float) -> np.ndarray:
     """w_{r-1} / w_r at each step size, by the statement's definition of its averaging weights; 1 where it has none."""
     if "w_r" not in definitions(statement):
         return np.ones_like(step)
-    ratio = _function(statement, "ratio")(**{step_letter(statement): step, **values})
+    ratio = _of_letters(_ratio(definitions(statement)["w_r"], _letter(statement, "r")))
+    ratio = ratio(**{step_letter(statement): step, **values})
     return np.broadcast_to(np.asarray(ratio, dtype=float), np.shape(step))
 
 
@@ -520,7 +518,7 @@ def as_stated(statement: Statement, arena: Arena) -> Iterator[Arena]:
         changed = replace(changed, algorithm=partial(arena.algorithm, **values))
     own = constants_of(arena)
     for chosen in factors:
-        given = tuple((name, value) for name, value in otherwise(own, chosen).items() if name in chosen)
+        given = tuple((name, value) for name, value in rescaled(own, chosen).items() if name in chosen)
         yield replace(changed, given=(*arena.given, *given))
 
 
@@ -537,7 +535,6 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     slack = np.inf
     found: list[tuple[float, float, str]] = []  # smallest and largest bound/measured of each arena
     straddles = []
-    tiny = float(np.finfo(float).tiny)
     for arena in (form for one in arenas for form in as_stated(statement, one)):
         try:
             data = confront(arena, statement, full)
@@ -546,34 +543,14 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
                 raise
             continue
         inside = data.admissible.values
-        if not inside.any() and arena.changed is None:
-            return Verdict(Status.VACUOUS, f"{arena.label}: no step size and R of the arena is admissible")
         if not inside.any():
+            if arena.changed is None:
+                return Verdict(Status.VACUOUS, f"{arena.label}: no step size and R of the arena is admissible")
             continue
+        crossing = _crossing(arena, data, claim.sign)
+        if crossing is not None:
+            return crossing
         bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
-        too_large = (low > bound * (1 + ROUNDING)) & (claim.sign != ">=")
-        too_small = (high < bound * (1 - ROUNDING)) & (claim.sign != "<=")
-        if too_large.any() or too_small.any():
-            above = too_large.any()
-            ratio = (low if above else high) / np.maximum(bound, tiny)
-            worst, diverged = int(ratio.argmax() if above else ratio.argmin()), None
-            places = np.argwhere(inside)
-            if np.isinf(low[worst]):
-                diverged = int(data.R[places[worst][1]])
-                # the round before, of the same step size
-                worst -= 1 if worst and (places[worst] - places[worst - 1] == (0, 1)).all() else 0
-            step, R = places[worst]
-            return exceeded(
-                arena,
-                step=float(data[step_letter(arena.stated)][step]),
-                R=int(data.R[R]),
-                measured=float(mean[worst]),
-                end=float((low if above else high)[worst]),
-                bound=float(bound[worst]),
-                seeds=int(data.attrs["seeds"]),
-                above=bool(above),
-                diverged=diverged,
-            )
         above, below = (high > bound * (1 + ROUNDING)).any(), (low < bound * (1 - ROUNDING)).any()
         if (above and claim.sign != ">=") or (below and claim.sign != "<="):
             straddles.append(arena.name)
@@ -595,6 +572,36 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
         f"to {loosest[1]:.3g} ({loosest[2]})"
     )
     return Verdict(Status.HOLDS, says, slack=slack if np.isfinite(slack) else None)
+
+
+def _crossing(arena: Arena, data: xr.Dataset, sign: str) -> Verdict | None:
+    """`exceeded` at the step size and R where a confronted arena crosses its bound by most; None where it does nowhere."""
+    inside = data.admissible.values
+    bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
+    above = bool((low > bound * (1 + ROUNDING)).any()) and sign != ">="
+    below = bool((high < bound * (1 - ROUNDING)).any()) and sign != "<="
+    if not above and not below:
+        return None
+    end = low if above else high
+    ratio = end / np.maximum(bound, float(np.finfo(float).tiny))
+    worst, diverged = int(ratio.argmax() if above else ratio.argmin()), None
+    places = np.argwhere(inside)
+    if np.isinf(low[worst]):
+        diverged = int(data.R[places[worst][1]])
+        # the round before, of the same step size
+        worst -= 1 if worst and (places[worst] - places[worst - 1] == (0, 1)).all() else 0
+    step, R = places[worst]
+    return exceeded(
+        arena,
+        step=float(data[step_letter(arena.stated)][step]),
+        R=int(data.R[R]),
+        measured=float(mean[worst]),
+        end=float(end[worst]),
+        bound=float(bound[worst]),
+        seeds=int(data.attrs["seeds"]),
+        above=above,
+        diverged=diverged,
+    )
 
 
 def exceeded(
@@ -641,7 +648,8 @@ def exceeded(
         witness["diverged_at"] = diverged
         found += f" at R = {R}, beyond all numbers by R = {diverged}"
     says = f"{arena.name}: {found}, bound {bound:.3g}"
-    slack = bound / end if above and end > 0 else end / bound if not above else None
+    larger, smaller = (end, bound) if above else (bound, end)
+    slack = smaller / larger if larger > 0 else None
     return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
 
 

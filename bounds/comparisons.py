@@ -19,7 +19,7 @@ from sympy.core.relational import Relational
 from sympy.printing.lambdarepr import LambdaPrinter
 
 from theory import catalogue
-from theory.statement import Bound, Claim, Relations, Statement, Status, Verdict, formulas
+from theory.statement import Bound, Claim, Relations, Statement, Status, Verdict, defined, formulas
 
 Number = Any  # a Fraction, or a float in a search
 
@@ -48,7 +48,7 @@ def unassumed(statement: Statement) -> list[dict[str, Fraction]]:
     return [dict(zip(names, factors, strict=True)) for factors in product(_OTHERWISE, repeat=len(names))]
 
 
-def otherwise(known: dict[str, Number], factors: Mapping[str, Fraction]) -> dict[str, Number]:
+def rescaled(known: dict[str, Number], factors: Mapping[str, Fraction]) -> dict[str, Number]:
     """The values, those that have a factor multiplied by it, and by its square where their squares are known."""
     found = dict(known)
     for letter, factor in factors.items():
@@ -150,13 +150,6 @@ def letters_of(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[st
     return {s.name for e in formulas(claim) for s in defined(e, where).free_symbols}
 
 
-def defined(e: sympy.Expr, where: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
-    """An expression with all definitions put in, those that they use too."""
-    for _ in where:
-        e = e.xreplace(dict(where))
-    return e
-
-
 def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list[Inequality]:
     """The inequalities of a claim, with the definitions put in.  Raises ValueError as `_sides` and `exact` do."""
     found = []
@@ -235,6 +228,6 @@ def decided(verdicts: Iterable[Verdict]) -> Verdict:
     return next((v for v in found if v.status is Status.HOLDS), found[0])
 
 
-def told(factors: Mapping[str, Fraction]) -> dict[str, str]:
+def not_assumed(factors: Mapping[str, Fraction]) -> dict[str, str]:
     """What a witness says of constants that the statement assumes nothing of."""
     return {f"{name}, not assumed": f"{factor} times that of the problem" for name, factor in factors.items()}

@@ -254,6 +254,13 @@ def formulas(claim: Claim) -> list[sympy.Basic]:
     return list(claim.formulas) if isinstance(claim, Words) else []
 
 
+def defined(e: sympy.Expr, where: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
+    """An expression with all definitions put in, those that they use too."""
+    for _ in where:
+        e = e.xreplace(dict(where))
+    return e
+
+
 @dataclass(frozen=True)
 class Application:
     """'Applying Lemma n with a = ..., b = ...': the lemma's symbols, by ASCII name, in the statement's own.

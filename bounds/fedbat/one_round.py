@@ -33,16 +33,15 @@ from bounds.comparisons import (
     compared,
     condition,
     decided,
-    defined,
     inequalities,
-    otherwise,
-    told,
+    not_assumed,
+    rescaled,
     unassumed,
 )
 from simulations.binarised_rounds import Run, follow
 from theory import catalogue
 from theory.properties import Property
-from theory.statement import Evidence, Statement, Status, Verdict
+from theory.statement import Evidence, Statement, Status, Verdict, defined
 
 Appendix = Literal["C", "D", "E"]
 _D = ("lemma5", "lemma6", "eq56", "eq57", "eq61", "eq62", "eq63", "eq64")
@@ -176,7 +175,7 @@ def cases(run: Run, to: Compiled) -> Iterator[Case]:
     }  # fmt: skip
     if min(curvatures) > 0:
         constants["mu"] = min(curvatures)
-    constants = otherwise(constants, to.factors)
+    constants = rescaled(constants, to.factors)
     every = [{**constants, **row} for row in rows]
     # rounding apart, for floats: both sides of a condition may be equal
     tiny = 0 if isinstance(run.w0[0], Fraction) else 1e-12
@@ -405,7 +404,7 @@ def _refuted(run: Run, case: Case, to: Compiled) -> Verdict:
         "w_0": _told(run.w0),
         "eta_0, eta_1 ...": _told(run.rates) if len(set(run.rates)) > 1 else str(run.rates[0]),
         "tau": run.tau, "steps": run.steps, "N": run.N, **({"K": run.K} if run.K else {}),
-        **noise, **told(to.factors),
+        **noise, **not_assumed(to.factors),
         "t": case.t, "k": case.k, "relation": c.says, "left": str(left), "right": str(right),
     }  # fmt: skip
     says = f"N = {run.N}, tau = {run.tau}, step {case.t}: left side {left}, right side {right}, exactly"

@@ -37,17 +37,16 @@ from bounds.comparisons import (
     before,
     compared as comparison,
     condition,
-    defined,
     inequalities,
     letters_of,
-    otherwise,
-    told,
+    not_assumed,
+    rescaled,
     unassumed,
 )
 from simulations.block_rounds import BlockRound, Matrix, Vector, advanced, block_round, constants
 from theory import catalogue
 from theory.properties import Property
-from theory.statement import Evidence, Statement, Status, Verdict, formulas
+from theory.statement import Evidence, Statement, Status, Verdict, defined, formulas
 
 # What is checked, and on which algorithm's rounds.  Of the samples alone:
 SAMPLING = ("lemma4", "lemma4.part1", "lemma4.part2", "lemma4.lhs", "lemma4.lhs_blocks")
@@ -193,7 +192,7 @@ def fits(r: BlockRound, to: Compiled) -> bool:
 
 def admitted(r: BlockRound, to: Compiled) -> bool:
     """Whether the conditions on the problem, the settings and the step hold, exactly."""
-    known = otherwise(constants(r), to.factors)
+    known = rescaled(constants(r), to.factors)
     return all(condition.holds(known) for condition in to.conditions)
 
 
@@ -201,7 +200,7 @@ def compared(r: BlockRound, to: Compiled, claims: Iterable[Inequality]) -> list[
     """The inequalities in numbers; none outside the conditions, the assumptions, or what the round has values for."""
     if not (fits(r, to) and admitted(r, to)):
         return []
-    values = otherwise(constants(r), to.factors) | measured(r)
+    values = rescaled(constants(r), to.factors) | measured(r)
     values |= {letter: values[name] for letter, name in to.reading.items() if name in values}
     if not to.letters - {"sigma", "G"} <= set(values):
         return []
@@ -353,7 +352,7 @@ def largest_step(r: BlockRound, to: Compiled) -> Fraction | None:
 
     Conditions that admit a step are taken to admit smaller ones.
     """
-    known, most = otherwise(constants(r), to.factors), 64 * _FINEST
+    known, most = rescaled(constants(r), to.factors), 64 * _FINEST
     unit = _largest(r) / most
 
     def admits(count: int) -> bool:
@@ -578,7 +577,7 @@ def _refuted(at: Instance, found: Comparison, to: Compiled) -> Verdict:
         **{"M": r.M, "N": r.N, "K": r.K, "T": r.T, "eta": str(r.eta), "lam": str(r.lam)},
         **({"round": at.rounds} if at.rounds else {}),
         **({} if to.a is None else {"a": str(to.a)}),
-        **told(to.factors),
+        **not_assumed(to.factors),
         **{"relation": found.says, "left": _number(left), "right": _number(right)},
     }
     algorithm = "FedBCGD+" if r.points else "FedBCGD"

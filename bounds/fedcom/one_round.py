@@ -33,17 +33,16 @@ from bounds.comparisons import (
     compared,
     condition,
     decided,
-    defined,
     inequalities,
     letters_of,
-    otherwise,
-    told,
+    not_assumed,
+    rescaled,
     unassumed,
 )
 from simulations.compressed_rounds import Run, compressed_rounds
 from theory import catalogue
 from theory.properties import Property
-from theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict
+from theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict, defined
 
 PRINTED = (
     "lemmaD1", "lemmaD1.proof", "lemmaD2", "lemmaD3",
@@ -194,7 +193,7 @@ def fits(run: Run, to: Compiled) -> bool:
 
 def admitted(run: Run, R: int, to: Compiled) -> bool:
     """Whether all conditions hold for the first R rounds of the run, exactly."""
-    known = otherwise(constants(run), to.factors) | {"R": Fraction(R)}
+    known = rescaled(constants(run), to.factors) | {"R": Fraction(R)}
     return all(condition.holds(known) for condition in to.conditions)
 
 
@@ -214,7 +213,7 @@ def cases(run: Run, to: Compiled, claims: Sequence[Inequality]) -> Iterator[Case
     by_round = "R" in to.letters
     if not by_round and not admitted(run, run.R, to):
         return
-    known = otherwise(constants(run), to.factors)
+    known = rescaled(constants(run), to.factors)
     for r, row in enumerate(measured(run)):
         if not to.rounds(r) or (by_round and not admitted(run, r + 1, to)):
             continue
@@ -503,7 +502,7 @@ def _refuted(run: Run, case: Case, to: Compiled) -> Verdict:
         **({"alpha": str(run.alpha)} if to.section == "E" else {}),
         **({"R": run.R} if "R" in to.letters else {"r": case.r}),
         **dict(zip(("j", "c"), case.place, strict=False)),
-        **told(to.factors),
+        **not_assumed(to.factors),
         **{"relation": comparison.says, "left": str(left), "right": str(right)},
     }
     says = f"m = {run.m}, tau = {run.tau}, round {case.r}: left side {left}, right side {right}, exactly"

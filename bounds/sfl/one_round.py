@@ -34,19 +34,18 @@ from bounds.comparisons import (
     compared as comparison,
     condition,
     decided,
-    defined,
     exact,
     inequalities,
     letters_of,
-    otherwise,
-    told,
+    not_assumed,
+    rescaled,
     unassumed,
 )
 from simulations.one_round import one_round
 from theory import catalogue
 from theory.proofs.search import Range, maximise, shrink
 from theory.properties import Properties, Property
-from theory.statement import Evidence, Statement, Status, Verdict
+from theory.statement import Evidence, Statement, Status, Verdict, defined
 
 Numbers = NDArray[Any]
 
@@ -335,7 +334,7 @@ def letters(instance: Instance, beta: Number | None, factors: Mapping[str, Fract
     }
     if beta is not None:
         known |= {"beta": beta, "zeta_sq": instance.zeta_sq(beta)}
-    return otherwise(known, factors)
+    return rescaled(known, factors)
 
 
 def speaks_of(instance: Instance, to: Compiled) -> bool:
@@ -442,7 +441,7 @@ def _refuted(
     if beta is not None:
         witness |= {"beta": str(beta), "zeta^2": str(instance.zeta_sq(beta))}
     left, right = found.quantity, found.minus + found.plus
-    witness |= {**told(to.factors), **place, "relation": found.says, "left": str(left), "right": str(right)}
+    witness |= {**not_assumed(to.factors), **place, "relation": found.says, "left": str(left), "right": str(right)}
     says = f"{instance.M} quadratics, S = {instance.S}, K = {instance.K}: left side {left}, right side {right}, exactly"
     slack = float(1 / found.ratio) if not found.equality and found.ratio < inf else None
     return Verdict(Status.REFUTED, says, slack=slack, witness=witness)

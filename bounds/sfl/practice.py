@@ -268,11 +268,8 @@ def split_learning(statement: Statement, full: bool = False) -> Verdict:
             letters = {f"x_{name}": run[r] for name, run in runs.items()}
             for side in sides(Relations(claim.formulas), letters):
                 if not side.holds:
-                    witness = {
-                        "K": K,
-                        "round": r,
-                        **{at: np.asarray(v).tolist() for at, v in (("left", side.left), ("right", side.right))},
-                    }
+                    left, right = np.asarray(side.left).tolist(), np.asarray(side.right).tolist()
+                    witness = {"K": K, "round": r, "left": left, "right": right}
                     return Verdict(Status.REFUTED, f"K = {K}, round {r}: {side.says} is false", witness=witness)
     return Verdict(
         Status.HOLDS,

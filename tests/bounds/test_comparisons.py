@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from bounds.comparisons import decided, otherwise, unassumed
+from bounds.comparisons import decided, rescaled, unassumed
 from bounds.fedbat.one_round import check
 from theory import catalogue
 from theory.statement import Status, Verdict
@@ -29,7 +29,7 @@ def test_a_lemma_is_false_of_a_constant_that_it_does_not_assume() -> None:
 def test_a_square_goes_with_its_root() -> None:
     known = {"L": Fraction(3), "sigma_sq": Fraction(4), "q": 0.5}
     factors = {"L": Fraction(2), "sigma": Fraction(1, 2), "q": Fraction(2), "mu": Fraction(7)}
-    assert otherwise(known, factors) == {"L": 6, "sigma_sq": 1, "q": 1.0}
+    assert rescaled(known, factors) == {"L": 6, "sigma_sq": 1, "q": 1.0}
     assert known["L"] == 3
 
 

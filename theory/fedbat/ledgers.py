@@ -111,7 +111,7 @@ from theory.fedbat.steps import (
     synchronised,
     update,
 )
-from theory.proofs.argument import Argument, Fact, Proof, as_evidence, read_into, spread_out
+from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out, with_more_assumed
 from theory.proofs.arithmetic import at_least
 from theory.proofs.forms import gradient, vector
 from theory.proofs.rules import (
@@ -550,4 +550,4 @@ def evidence() -> Iterator[Evidence]:
     for name, proof in REPAIRS.items():
         yield as_evidence(name, "repair", proof, LANGUAGE, "fedbat")
     for name in READ_INTO:
-        yield read_into(name, f"{name}.corrected", PROOFS[f"{name}.corrected"], LANGUAGE, "fedbat")
+        yield with_more_assumed(name, f"{name}.corrected", PROOFS[f"{name}.corrected"], LANGUAGE, "fedbat")

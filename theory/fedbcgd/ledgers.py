@@ -80,7 +80,7 @@ from theory.fedbcgd.quantities import (
     z,
 )
 from theory.fedbcgd.rounds import FEDBCGD, FEDBCGD_PLUS
-from theory.proofs.argument import Argument, Fact, Letters, Proof, as_evidence, facts, read_into
+from theory.proofs.argument import Argument, Fact, Letters, Proof, as_evidence, facts, with_more_assumed
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.rules import (
     DISSIMILAR,
@@ -447,4 +447,4 @@ def evidence() -> Iterator[Evidence]:
     for name, proof in REPAIRS.items():
         yield as_evidence(name, "repair", proof, LANGUAGE, "fedbcgd")
     for name in ("lemma6", "lemma12"):
-        yield read_into(name, f"{name}.corrected", REPAIRS[f"{name}.corrected"], LANGUAGE, "fedbcgd")
+        yield with_more_assumed(name, f"{name}.corrected", REPAIRS[f"{name}.corrected"], LANGUAGE, "fedbcgd")

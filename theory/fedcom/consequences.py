@@ -43,7 +43,7 @@ from theory.fedcom.paper import (
 )
 from theory.fedcom.quantities import LANGUAGE
 from theory.notation import Expectation, Inner
-from theory.proofs.argument import Proof, as_evidence, read_into
+from theory.proofs.argument import Proof, as_evidence, with_more_assumed
 from theory.proofs.arithmetic import decide
 from theory.statement import Evidence, Listing, Rate, Rates, Relations, Statement, Status, Verdict, Words
 
@@ -253,7 +253,7 @@ def evidence() -> Iterator[Evidence]:
         yield as_evidence(name, "ledger", proof, LANGUAGE, "fedcom")
     for name, proof in REPAIRS.items():
         yield as_evidence(name, "repair", proof, LANGUAGE, "fedcom")
-    yield read_into("corD8", "corD8.corrected", PROOFS["corD8.corrected"], LANGUAGE, "fedcom")
+    yield with_more_assumed("corD8", "corD8.corrected", PROOFS["corD8.corrected"], LANGUAGE, "fedcom")
     yield Evidence("fedcom.rem8", "counterexample", rates_meet_condition)
     for name in ("corD5", "corD5.corrected", "rem7", "tab5.fedcom", "tab5.fedcom.corrected"):
         yield Evidence(f"fedcom.{name}", "counterexample", no_step_size)

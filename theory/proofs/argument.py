@@ -387,7 +387,7 @@ class Argument(Ledger):
             slack = family.sum(sympy.expand(slack))
         return Instance(algorithm, spread_out(slack), equality=True)
 
-    def by_its_words(self, name: str) -> None:
+    def written_out(self, name: str) -> None:
         """Another statement, which the next step writes out by hand."""
         self._as_written(self.source(name), name)
 
@@ -870,7 +870,7 @@ def _vanishes(rest: sympy.Expr) -> Decision:
 Proof = Callable[[Argument], None]
 
 
-def read_into(name: str, corrected: str, proof: Proof, language: Language, paper: str) -> Evidence:
+def with_more_assumed(name: str, corrected: str, proof: Proof, language: Language, paper: str) -> Evidence:
     """A printed statement by the proof of what corrects it and claims the same, under assumptions that it does not list.
 
     It holds where they do, which the verdict names: it is not proved by that, and charity does not refute it.

@@ -37,6 +37,7 @@ from theory.statement import (
     Term,
     Verdict,
     Words,
+    defined,
 )
 
 Part = Literal[
@@ -434,7 +435,7 @@ def _aimed(evidence: Evidence, statement: Statement, verdict: Verdict) -> Iterat
 # How much of a statement its verdict depends on
 
 # Of a verdict: proved; proved but for what a premise, or a hypothesis that is not listed, leaves open; on instances
-_PROOF, _HALF, _INSTANCES = 3, 2, 1
+_PROOF, _CONDITIONAL, _INSTANCES = 3, 2, 1
 
 
 def _strength(verdict: Verdict | None) -> int:
@@ -442,7 +443,7 @@ def _strength(verdict: Verdict | None) -> int:
         return 0
     if verdict.status is Status.PROVED:
         return _PROOF
-    return _HALF if verdict.premises else _INSTANCES
+    return _CONDITIONAL if verdict.premises else _INSTANCES
 
 
 @dataclass(frozen=True)
@@ -501,7 +502,7 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]], best: int) -
             return Noticed(change, tuple(by), None)
         if evidence.kind != "units":
             standing = max(standing, _strength(after))
-            recorded |= bool(before.premises) and _strength(after) >= _HALF
+            recorded |= bool(before.premises) and _strength(after) >= _CONDITIONAL
     if standing < best:
         return Noticed(change, tuple(by), None)
     needless = recorded and change.part in ("condition", "assumption")
@@ -539,9 +540,7 @@ def claims_no_more(statement: Statement, changed: Statement) -> bool:
 def _put_in(e: Any, where: Mapping[sympy.Symbol, sympy.Expr]) -> Any:
     if isinstance(e, Relational):
         return e.func(*(_put_in(side, where) for side in e.args), evaluate=False)
-    for _ in where:
-        e = e.xreplace(dict(where))
-    return e
+    return defined(e, where)
 
 
 def _defined(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> Claim:

@@ -146,13 +146,6 @@ for _name, _step in (("thm1.nonconvex", "(50)"), ("thm2.nonconvex", "(77)")):
         f"through {_step}, which is false even for S = M",
         "true: at S = M the sampled clients' gradients have the mean grad F exactly, see the corrected Lemmas 9 and 13",
     )
-for _name in ("cor1.general_convex", "cor2.general_convex", "eq47", "eq74"):
-    sfl.erratum(
-        _name,
-        "missing hypothesis",
-        "for every start",
-        "for D > 0: at D = 0 the right side is 0, and with noise no step size keeps the iterates at x*.",
-    )
 for _name in ("cor1.strongly_convex", "cor2.strongly_convex", "eq43", "eq72"):
     sfl.erratum(
         _name,

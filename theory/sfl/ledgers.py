@@ -265,8 +265,8 @@ def over_steps(p: Argument, fact: Fact, sampled: sympy.Symbol) -> Fact:
     sampled  the squared partial sum of the sampled clients' deviations from their mean; Lemma 4 is about its sum
     """
     p.needs(Property.EQUAL_WEIGHTS)  # F's gradient, from which they deviate, is that mean
-    p.by_its_words("eq33")
-    p.by_its_words("lemma4.lhs")
+    p.written_out("eq33")
+    p.written_out("lemma4.lhs")
     if fact.quantity != drift_mk:
         p.fail("summed over the steps", f"{fact.quantity} is not the drift at one step")
     of_sampled = sympy.expand(fact.value).coeff(sampled)
@@ -372,7 +372,7 @@ def parallel_drift(p: Argument) -> None:
     fact = p.put(fact, *((p.claim("step.eq36"), spread_at_optimum(p)) if convex else (spread_at_x(p),)))
     total = p.by_hand("summed over k", own_drift, fact.sign, powers(p, fact.value, k, K), fact)
     own = p.solved("drift of a client", total, Rational(1, 18))
-    p.by_its_words("eq68")  # the mean over clients
+    p.written_out("eq68")  # the mean over clients
     p.conclude(p.by_hand("so for each client, and for their mean", Ecal_r, own.sign, own.value, own))
 
 
@@ -670,7 +670,7 @@ def lemma4_term(p: Argument) -> None:
     covariance = p.claim("lemma3.cov", {n: M})
     squares = ((m - 1) * K**2 + k**2) * zeta**2
     pairs = (m - 1) * (m - 2) * K**2 + 2 * (m - 1) * K * k
-    p.by_its_words("lemma4.lhs")
+    p.written_out("lemma4.lhs")
     value_ = squares + pairs * covariance.value
     p.conclude(p.by_hand("squares and pairs of the partial sum", partial_sum, covariance.sign, value_, covariance))
 
@@ -681,7 +681,7 @@ def lemma4_sums(p: Argument) -> None:
 
 
 def _lemma4_left(p: Argument) -> Fact:
-    p.by_its_words("lemma4.lhs")
+    p.written_out("lemma4.lhs")
     term = p.claim("lemma4.term", under=[at_most(m, S), at_most(k, K - 1)])
     inner_ = sympy.summation(sympy.expand(term.value), (k, 0, K - 1))
     total = sympy.simplify(sympy.summation(inner_, (m, 1, S)))
