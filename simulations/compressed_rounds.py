@@ -1,13 +1,17 @@
-"""Exact expectations over the first rounds of FedCOM and FedCOMGATE, in fractions, on one-dimensional quadratics.
+"""Exact expectations over the first rounds of FedCOM and FedCOMGATE, in fractions, in one dimension.
 
-f_j(w) = h_j w^2 / 2 + b_j w, so every vector of a round is a linear form: of the state before the round (1, w, the
-gradient trackings delta_j, and of the round before the sums g_j of the gradients and n_j of their noise) and of the
-round's own noises xi_j^(c), which are independent, of mean 0 and variance sigma^2.  Second moments of forms need second
-moments of the state alone, and these follow a recursion.
+On quadratics, f_j(w) = h_j w^2 / 2 + b_j w, every vector of a round is a linear form: of the state before the round (1,
+w, the gradient trackings delta_j, and of the round before the sums g_j of the gradients and n_j of their noise) and of
+the round's own noises xi_j^(c), which are independent, of mean 0 and variance sigma^2.  Second moments of forms need
+second moments of the state alone, and these follow a recursion.
 
 A message Q(x) = Z x, E Z = 1, E Z^2 = 1 + q, is x in the mean, and adds q times a second moment of the x_j:
 E[Q(x_i) Q(x_j)] = E[x_i x_j] + q E[x_i x_j] where i and j throw the same coin, E[Q(x_i) y] = E[x_i y] for what the coin
 does not touch.  Nothing else about the laws of noises and coins matters, and nothing is drawn.
+
+On functions with another curvature right of 0, f_j(w) = h_j w^2 / 2 + bend_j max(w, 0)^2 / 2 + b_j w, the laws matter: a
+noise is sigma or -sigma, a coin Z is 1 + q with probability 1/(1+q) and else 0.  The state is then each of its outcomes,
+and a random number the linear form of their indicators.
 """
 
 from __future__ import annotations
@@ -15,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, product
+from math import isqrt, prod
 from typing import Any
 
 Key = tuple[str, int, int]  # an entry of the state, or a noise ("xi", client, step)
@@ -24,6 +29,7 @@ Moments = Mapping[Key, Mapping[Key, Fraction]]  # E[a b] of entries of the state
 
 ONE: Key = ("1", 0, 0)
 W: Key = ("w", 0, 0)
+_ZERO = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -38,9 +44,10 @@ class Run:
     tau, R      local steps, rounds
     eta, gamma  local and global step size
     alpha       delta_j = delta_j + (alpha/tau) (Q(x_j) - mean of the messages): 1 as printed; 0 makes it FedCOM
+    bend        f_j has bend_j max(w, 0)^2 / 2 besides, one entry per client; () for quadratics
 
-    Raises ValueError for counts below 1, no clients, slopes of another number, eta or gamma not positive, or negative
-    sigma_sq, q, alpha.
+    Raises ValueError for counts below 1, no clients, slopes or bends of another number, eta or gamma not positive, negative
+    sigma_sq, q, alpha, or, with bends, a sigma_sq that is no square.
     """
 
     h: tuple[Fraction, ...]
@@ -54,10 +61,15 @@ class Run:
     gamma: Fraction = Fraction(1)
     alpha: Fraction = Fraction(1)
     R: int = 1
+    bend: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.h or len(self.h) != len(self.b):
-            raise ValueError(f"h = {self.h}, b = {self.b}: expected one of each per client, and a client")
+        if not self.h or len(self.h) != len(self.b) or len(self.bend) not in (0, self.m):
+            raise ValueError(
+                f"h = {self.h}, b = {self.b}, bend = {self.bend}: expected one of each per client, and a client"
+            )
+        if self.bend and self.sigma**2 != self.sigma_sq:
+            raise ValueError(f"sigma^2 = {self.sigma_sq}: expected a square of a fraction, with bends")
         if self.tau < 1 or self.R < 1:
             raise ValueError(f"tau = {self.tau}, R = {self.R}: expected whole numbers >= 1")
         if self.eta <= 0 or self.gamma <= 0:
@@ -71,26 +83,43 @@ class Run:
         return len(self.h)
 
     @property
-    def mean_h(self) -> Fraction:
-        """The second derivative of f, the mean of the f_j."""
-        return sum(self.h, Fraction(0)) / self.m
+    def sigma(self) -> Fraction:
+        """The root of sigma_sq, where it has one."""
+        return Fraction(isqrt(self.sigma_sq.numerator), isqrt(self.sigma_sq.denominator))
 
     @property
-    def mean_b(self) -> Fraction:
-        """The slope of f at 0."""
-        return sum(self.b, Fraction(0)) / self.m
+    def right(self) -> tuple[Fraction, ...]:
+        """The second derivatives of the f_j right of 0."""
+        return tuple(h + more for h, more in zip(self.h, self.bend, strict=True)) if self.bend else self.h
+
+    @property
+    def curvatures(self) -> tuple[Fraction, ...]:
+        """The second derivatives of all f_j, on either side of 0."""
+        return self.h + self.right
+
+    @property
+    def mean(self) -> tuple[Fraction, Fraction, Fraction]:
+        """Of f, the mean of the f_j: its second derivative left and right of 0, and its slope at 0."""
+        left, right, slope = (sum(numbers, _ZERO) / self.m for numbers in (self.h, self.right, self.b))
+        return left, right, slope
 
     @property
     def minimum(self) -> Fraction | None:
         """The minimum of f; None where f is not bounded below."""
-        return _minimum(self.mean_h, self.mean_b)
+        return minimum(*self.mean)
+
+    @property
+    def minima(self) -> list[Fraction | None]:
+        """Those of the f_j."""
+        return [minimum(*one) for one in zip(self.h, self.right, self.b, strict=True)]
 
 
-def _minimum(h: Fraction, b: Fraction) -> Fraction | None:
-    """Of h w^2 / 2 + b w."""
-    if h > 0:
-        return -(b**2) / (2 * h)
-    return Fraction(0) if h == b == 0 else None
+def minimum(left: Fraction, right: Fraction, slope: Fraction) -> Fraction | None:
+    """Of the function with this slope at 0 and these curvatures left and right of it; None where there is none."""
+    if any(h < 0 or (h == 0 and slope * side < 0) for side, h in ((-1, left), (1, right))):
+        return None
+    downhill = right if slope < 0 else left
+    return -(slope**2) / (2 * downhill) if slope else _ZERO
 
 
 # Linear forms and their second moments
@@ -138,10 +167,77 @@ class _Law:
 
 
 def _paired(image: Form, form: Form) -> Fraction:
-    return sum((value * image[key] for key, value in form.items() if key in image), Fraction(0))
+    return sum((value * image[key] for key, value in form.items() if key in image), _ZERO)
 
 
 # A round
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """The state before a round, and the round's noises, as forms of a law's parts: 1, w, delta_j, g_j, n_j, xi_j^(c)."""
+
+    law: _Law
+    one: Form
+    w: Form
+    delta: tuple[Form, ...]
+    g: tuple[Form, ...]
+    n: tuple[Form, ...]
+    noise: Mapping[tuple[int, int], Form]
+
+    def gradient(self, run: Run, j: int, at: Form) -> Form:
+        """grad f_j at a random point."""
+        straight = _sum((run.h[j], at), (run.b[j], self.one))
+        if not run.bend:
+            return straight
+        return _sum((1, straight), (run.bend[j], {key: value for key, value in at.items() if value > 0}))
+
+    def full_gradient(self, run: Run, at: Form) -> Form:
+        """grad f at a random point."""
+        return _mean([self.gradient(run, j, at) for j in range(run.m)])
+
+    def value(self, run: Run) -> Fraction:
+        """E f(w), for an f that is 0 at 0."""
+        slope = sum(run.b, _ZERO) / run.m
+        return self.law.product(_sum((1, self.full_gradient(run, self.w)), (slope, self.one)), self.w) / 2
+
+
+def _parts(run: Run, moments: Moments) -> _State:
+    """The state of quadratics, whose parts are these very numbers."""
+
+    def parts(name: str) -> tuple[Form, ...]:
+        return tuple({(name, j, 0): Fraction(1)} for j in range(run.m))
+
+    noise = {(j, c): {("xi", j, c): Fraction(1)} for j in range(run.m) for c in range(run.tau)}
+    law = _Law(moments, run.sigma_sq)
+    return _State(law, {ONE: Fraction(1)}, {W: Fraction(1)}, parts("delta"), parts("g"), parts("n"), noise)
+
+
+_Outcome = tuple[Fraction, ...]  # w, then the delta_j, the g_j and the n_j
+
+
+def _outcomes(run: Run, states: Mapping[_Outcome, Fraction]) -> _State:
+    """The state that is one of several, with these probabilities; every part of the law is an outcome, noises included."""
+    signs = list(product((-run.sigma, run.sigma) if run.sigma else (_ZERO,), repeat=run.m * run.tau))
+    keys: list[Key] = [("outcome", i, 0) for i in range(len(states) * len(signs))]
+    chances = [chance / len(signs) for chance in states.values() for _ in signs]
+    rows = [(*state, *noises) for state in states for noises in signs]
+
+    def form(column: int) -> Form:
+        return {key: row[column] for key, row in zip(keys, rows, strict=True) if row[column]}
+
+    m = run.m
+    law = _Law({key: {key: chance} for key, chance in zip(keys, chances, strict=True)}, run.sigma_sq)
+    delta, g, n = (tuple(form(1 + part * m + j) for j in range(m)) for part in range(3))
+    noise = {(j, c): form(1 + 3 * m + j * run.tau + c) for j in range(m) for c in range(run.tau)}
+    return _State(law, dict.fromkeys(keys, Fraction(1)), form(0), delta, g, n, noise)
+
+
+def _begin(run: Run) -> _State:
+    """Before round 0."""
+    if run.bend:
+        return _outcomes(run, {(run.w0, *[_ZERO] * (3 * run.m)): Fraction(1)})
+    return _parts(run, {ONE: {ONE: Fraction(1), W: run.w0}, W: {ONE: run.w0, W: run.w0**2}})
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,38 +263,66 @@ class _Client:
         return _sum((1, self.g_sum), (1, self.noise))
 
 
-def _client(run: Run, j: int) -> _Client:
+def _client(run: Run, state: _State, j: int) -> _Client:
     """The local steps of client j = 0 ... m-1."""
-    w: Form = {W: Fraction(1)}
-    delta: Form = {("delta", j, 0): Fraction(1)}
-    points, gradients = [], []
-    local = w
+    points, gradients, local = [], [], state.w
     for c in range(run.tau):
-        gradient = _sum((run.h[j], local), (run.b[j], {ONE: Fraction(1)}))
+        gradient = state.gradient(run, j, local)
         points.append(local)
         gradients.append(gradient)
-        noise: Form = {("xi", j, c): Fraction(1)}
-        local = _sum((1, local), (-run.eta, gradient), (-run.eta, noise), (run.eta, delta))
-    noise = {("xi", j, c): Fraction(1) for c in range(run.tau)}
-    message = _sum((1 / run.eta, w), (-1 / run.eta, local))
+        local = _sum((1, local), (-run.eta, gradient), (-run.eta, state.noise[j, c]), (run.eta, state.delta[j]))
+    noise = _sum(*((1, state.noise[j, c]) for c in range(run.tau)))
+    message = _sum((1 / run.eta, state.w), (-1 / run.eta, local))
     return _Client(tuple(points), tuple(gradients), _sum(*((1, g) for g in gradients)), noise, message)
 
 
 def _mean_square(run: Run, law: _Law, messages: Sequence[Form]) -> Fraction:
     """E||(1/m) sum_j Q(x_j)||^2."""
     plain = law.square(_mean(messages))
-    coins = plain if run.shared else sum(map(law.square, messages), Fraction(0)) / run.m**2
+    coins = plain if run.shared else sum(map(law.square, messages), _ZERO) / run.m**2
     return plain + run.q * coins
 
 
-def _after(run: Run, law: _Law, clients: Sequence[_Client]) -> Moments:
-    """The second moments of the state before the next round."""
+def _after(run: Run, state: _State, clients: Sequence[_Client]) -> _State:
+    """The state before the next round."""
+    return _outcomes(run, _next(run, state, clients)) if run.bend else _parts(run, _moments(run, state.law, clients))
+
+
+def _next(run: Run, state: _State, clients: Sequence[_Client]) -> Mapping[_Outcome, Fraction]:
+    """The states before the next round with their probabilities, over all coins."""
+    p = 1 / (1 + run.q)
+    faces = ((1 + run.q, p), (_ZERO, 1 - p)) if run.q else ((Fraction(1), Fraction(1)),)
+    thrown = list(product(faces, repeat=1 if run.shared else run.m))
+    found: dict[_Outcome, Fraction] = {}
+    for key in state.one:
+        x, delta, g, n = (
+            [form.get(key, _ZERO) for form in forms]
+            for forms in (
+                [c.message for c in clients],
+                state.delta,
+                [c.g_sum for c in clients],
+                [c.noise for c in clients],
+            )
+        )
+        for coins in thrown:
+            chance = prod((p for _, p in coins), start=state.law.state[key][key])
+            sent = [Z * one for (Z, _), one in zip(coins * (run.m // len(coins)), x, strict=True)]
+            mean = sum(sent, _ZERO) / run.m
+            w = state.w.get(key, _ZERO) - run.eta * run.gamma * mean
+            tracked = [d + run.alpha / run.tau * (one - mean) for d, one in zip(delta, sent, strict=True)]
+            after = (w, *tracked, *g, *n)
+            found[after] = found.get(after, _ZERO) + chance
+    return found
+
+
+def _moments(run: Run, law: _Law, clients: Sequence[_Client]) -> Moments:
+    """The second moments of the state before the next round, on quadratics."""
     m, messages = run.m, [client.message for client in clients]
     # every new entry: its form with x_j for Q(x_j), and what it has of each Q(x_j)
     entries: dict[Key, tuple[Form, tuple[Fraction, ...]]] = {}
 
     def enter(key: Key, before: Form, parts: Iterable[Fraction] = ()) -> None:
-        shares = tuple(parts) or (Fraction(0),) * m
+        shares = tuple(parts) or (_ZERO,) * m
         entries[key] = _sum((1, before), *zip(shares, messages, strict=True)), shares
 
     enter(ONE, {ONE: Fraction(1)})
@@ -213,16 +337,16 @@ def _after(run: Run, law: _Law, clients: Sequence[_Client]) -> Moments:
             enter(("n", j, 0), client.noise)
     # E[x_i x_j] where i and j throw the same coin
     among = [
-        [law.product(x, y) if run.shared or i == j else Fraction(0) for j, y in enumerate(messages)]
+        [law.product(x, y) if run.shared or i == j else _ZERO for j, y in enumerate(messages)]
         for i, x in enumerate(messages)
     ]
     images = {key: law.image(form) for key, (form, _) in entries.items()}
     state: dict[Key, dict[Key, Fraction]] = {key: {} for key in entries}
     for i, (key, (_, shares)) in enumerate(entries.items()):
-        coins = [run.q * sum((s * moment for s, moment in zip(shares, row, strict=True)), Fraction(0)) for row in among]
+        coins = [run.q * sum((s * moment for s, moment in zip(shares, row, strict=True)), _ZERO) for row in among]
         for other, (form, parts) in list(entries.items())[: i + 1]:
             moment = _paired(images[key], form)
-            moment += sum((s * coin for s, coin in zip(parts, coins, strict=True) if s), Fraction(0))
+            moment += sum((s * coin for s, coin in zip(parts, coins, strict=True) if s), _ZERO)
             if moment:
                 state[key][other] = state[other][key] = moment
     return state
@@ -264,48 +388,41 @@ def compressed_rounds(run: Run) -> tuple[dict[str, Any], ...]:
 
     What is per client is a mapping from (j,), what is per client and step from (j, c); j = 1 ... m, c = 0 ... tau-1.
     """
-    clients = [_client(run, j) for j in range(run.m)]
-    law = _Law({ONE: {ONE: Fraction(1), W: run.w0}, W: {ONE: run.w0, W: run.w0**2}}, run.sigma_sq)
+    state = _begin(run)
+    clients = [_client(run, state, j) for j in range(run.m)]
     found: list[dict[str, Any]] = []
-    start = _start(run, law, clients)
-    now = _of_state(run, law)
+    start, now = _start(run, state, clients), _of_state(run, state)
     for r in range(run.R):
-        later = _Law(_after(run, law, clients), run.sigma_sq)
+        later = _after(run, state, clients)
         after = _of_state(run, later)
-        values = start | _of_round(run, law, clients, first=r == 0) | now
+        values = start | _of_round(run, state, clients, first=r == 0) | now
         names = {"tracking_sq": "tracking_next", "gap_r": "gap_next"}
         values |= {name: after[of] for of, name in names.items() if of in after}
         values["descent"] = after["value"] - now["value"]
         del values["value"]
         found.append(values | _of_two_rounds(values, found[-1] if found else None))
-        law, now = later, after
+        state, now = later, after
+        clients = [_client(run, state, j) for j in range(run.m)]
     return tuple(row | _totals(run, found[: r + 1]) for r, row in enumerate(found))
 
 
-def _of_state(run: Run, law: _Law) -> dict[str, Fraction]:
+def _of_state(run: Run, state: _State) -> dict[str, Fraction]:
     """What the state before a round says: grad_sq, tracking_sq, gap_r where it exists, and E f(w) as `value`."""
-    w, one = {W: Fraction(1)}, {ONE: Fraction(1)}
-    errors = (
-        _sum((1, {("delta", j, 0): Fraction(1)}), (run.mean_h - run.h[j], w), (run.mean_b - run.b[j], one))
-        for j in range(run.m)
-    )
-    value = run.mean_h / 2 * law.square(w) + run.mean_b * law.product(w, one)
-    known = {
-        "grad_sq": law.square(_sum((run.mean_h, w), (run.mean_b, one))),
-        "tracking_sq": sum(map(law.square, errors), Fraction(0)) / run.m,
-        "value": value,
-    }
+    full, square = state.full_gradient(run, state.w), state.law.square
+    errors = (_sum((1, state.delta[j]), (1, full), (-1, state.gradient(run, j, state.w))) for j in range(run.m))
+    value = state.value(run)
+    known = {"grad_sq": square(full), "tracking_sq": sum(map(square, errors), _ZERO) / run.m, "value": value}
     return known if run.minimum is None else known | {"gap_r": value - run.minimum}
 
 
-def _of_round(run: Run, law: _Law, clients: Sequence[_Client], first: bool) -> dict[str, Any]:
+def _of_round(run: Run, state: _State, clients: Sequence[_Client], first: bool) -> dict[str, Any]:
     """What concerns one round, or it and the gradients and noises of the round before."""
-    m, square = run.m, law.square
-    w, full = {W: Fraction(1)}, _sum((run.mean_h, {W: Fraction(1)}), (run.mean_b, {ONE: Fraction(1)}))
+    m, law, square = run.m, state.law, state.law.square
+    full = state.full_gradient(run, state.w)
     stochastic = [client.stochastic for client in clients]
     tracked_message_sq = _mean_square(run, law, [client.message for client in clients])
     drift = {
-        (j, c): square(_sum((1, point), (-1, w)))
+        (j, c): square(_sum((1, point), (-1, state.w)))
         for j, client in enumerate(clients, 1)
         for c, point in enumerate(client.points)
     }
@@ -326,12 +443,12 @@ def _of_round(run: Run, law: _Law, clients: Sequence[_Client], first: bool) -> d
     if first:
         return values | {"direction_sq": sum(map(square, stochastic)) / m}
 
-    def relative(name: str, j: int) -> Form:
-        """(1/m) sum_i s_i - s_j for a sum s over the round before."""
-        return {} if m == 1 else {(name, i, 0): Fraction(1, m) - (i == j) for i in range(m)}
+    def relative(sums: Sequence[Form], j: int) -> Form:
+        """(1/m) sum_i s_i - s_j for the sums s over the round before."""
+        return {} if m == 1 else _sum((1, _mean(sums)), (-1, sums[j]))
 
-    gradients = [_sum((1, client.g_sum), (1, relative("g", j))) for j, client in enumerate(clients)]
-    noises = [_sum((1, client.noise), (1, relative("n", j))) for j, client in enumerate(clients)]
+    gradients = [_sum((1, client.g_sum), (1, relative(state.g, j))) for j, client in enumerate(clients)]
+    noises = [_sum((1, client.noise), (1, relative(state.n, j))) for j, client in enumerate(clients)]
     directions = [_sum((1, g), (1, n)) for g, n in zip(gradients, noises, strict=True)]
     return values | {
         "direction_sq": sum(map(square, directions)) / m,
@@ -343,7 +460,7 @@ def _of_round(run: Run, law: _Law, clients: Sequence[_Client], first: bool) -> d
 def _of_two_rounds(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
     """What a round before leaves to the statements about the next."""
     if before is None:
-        return {"mean_grad_sq_prev": Fraction(0)}
+        return {"mean_grad_sq_prev": _ZERO}
     names = {
         "mean_grad_sq_prev": "mean_grad_sq_sum",
         "drift_sum_prev": "drift_sum",
@@ -354,27 +471,27 @@ def _of_two_rounds(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> 
     return {name: before[of] for name, of in names.items()}
 
 
-def _start(run: Run, law: _Law, clients: Sequence[_Client]) -> dict[str, Any]:
+def _start(run: Run, state: _State, clients: Sequence[_Client]) -> dict[str, Any]:
     """What the first round alone says, under the names it keeps in later ones."""
-    m, square = run.m, law.square
-    w, full = {W: Fraction(1)}, _sum((run.mean_h, {W: Fraction(1)}), (run.mean_b, {ONE: Fraction(1)}))
+    m, square = run.m, state.law.square
+    full = state.full_gradient(run, state.w)
     apart = [[_sum((1, g), (-1, full)) for g in client.gradients] for client in clients]
     partial = [list(accumulate(steps, lambda one, two: _sum((1, one), (1, two)))) for steps in apart]
     values: dict[str, Any] = {
-        "drift_start": sum(square(_sum((1, p), (-1, w))) for client in clients for p in client.points) / m,
+        "drift_start": sum(square(_sum((1, p), (-1, state.w))) for client in clients for p in client.points) / m,
         "grad_sq_start": square(full),
         "start_sum": sum(square(sums[-1]) for sums in partial) / m,
         "start_partial": sum(square(form) for sums in partial for form in sums) / m,
         "het_start": sum(square(steps[0]) for steps in apart) / m,
     }
-    minima = [_minimum(h, b) for h, b in zip(run.h, run.b, strict=True)]
     if run.minimum is not None:
-        values["f_gap"] = run.mean_h / 2 * run.w0**2 + run.mean_b * run.w0 - run.minimum
-    if all(minimum is not None for minimum in minima):
-        at_start = run.mean_h / 2 * run.w0**2 + run.mean_b * run.w0
-        values["fj_gap_mean"] = at_start - sum(v for v in minima if v is not None) / m
-    if min(run.h) > 0:
-        values["dist_sq_mean"] = sum((run.w0 + b / h) ** 2 for h, b in zip(run.h, run.b, strict=True)) / m
+        values["f_gap"] = state.value(run) - run.minimum
+    lowest = [one for one in run.minima if one is not None]
+    if len(lowest) == m:
+        values["fj_gap_mean"] = state.value(run) - sum(lowest, _ZERO) / m
+    if min(run.curvatures) > 0:
+        curved = [(h if b >= 0 else right, b) for h, right, b in zip(run.h, run.right, run.b, strict=True)]
+        values["dist_sq_mean"] = sum((run.w0 + b / h) ** 2 for h, b in curved) / m
     return values
 
 
@@ -382,7 +499,7 @@ def _totals(run: Run, rows: Sequence[Mapping[str, Any]]) -> dict[str, Fraction]:
     """Sums over the rounds so far."""
 
     def total(name: str, of: Iterable[Mapping[str, Any]] = rows) -> Fraction:
-        return sum((row[name] for row in of), Fraction(0))
+        return sum((row[name] for row in of), _ZERO)
 
     known = {
         "drift_total": total("drift_mean"),
@@ -395,4 +512,4 @@ def _totals(run: Run, rows: Sequence[Mapping[str, Any]]) -> dict[str, Fraction]:
     return known | ({"gap_last": rows[-1]["gap_next"]} if "gap_next" in rows[-1] else {})
 
 
-__all__ = ["Run", "compressed_rounds"]
+__all__ = ["Run", "compressed_rounds", "minimum"]

@@ -1,7 +1,8 @@
 """The lemmas of FedCOM and FedCOMGATE, decided on exact instances, and a search for counter-examples.
 
-An instance is a run of a few rounds on one-dimensional quadratics; every letter of a statement is then a fraction, the
-expectations by `simulations.compressed_rounds`.  So a violated claim is a proof, and its witness can be checked by hand.
+An instance is a run of a few rounds in one dimension, on quadratics and on functions with another curvature right of 0;
+every letter of a statement is then a fraction, the expectations by `simulations.compressed_rounds`.  So a violated claim
+is a proof, and its witness can be checked by hand.
 
 Which runs.  Section D: FedCOM, equal clients, independent coins.  Sections E and F: FedCOMGATE, clients of any
 curvature, one coin for all, so that (1/m) sum_j Q(x_j) = Q((1/m) sum_j x_j) and Assumption 5 holds with G_q = 0.
@@ -164,7 +165,7 @@ def constants(run: Run) -> dict[str, Fraction]:
 
     mu is that of f where only f is convex, else the smallest curvature.
     """
-    mu = min(run.h) if min(run.h) > 0 else run.mean_h
+    mu = min(run.curvatures) if min(run.curvatures) > 0 else min(run.mean[:2])
     return {
         **{"m": Fraction(run.m), "tau": Fraction(run.tau), "L": Fraction(1), "G_q": Fraction(0)},
         **{"sigma_sq": run.sigma_sq, "q": run.q, "eta": run.eta, "gamma": run.gamma, "alpha": run.alpha},
@@ -174,20 +175,19 @@ def constants(run: Run) -> dict[str, Fraction]:
 
 def fits(run: Run, to: Compiled) -> bool:
     """Whether the run is of the statement's setting, and satisfies its assumptions."""
-    if max(map(abs, run.h)) > 1:
+    if max(map(abs, run.curvatures)) > 1:
         return False
     if to.section == "D":
-        setting = not run.shared and not run.alpha and len(set(run.h)) == len(set(run.b)) == 1
+        setting = not run.shared and not run.alpha and len(set(zip(run.h, run.right, run.b, strict=True))) == 1
     else:
         setting = run.shared and run.alpha in ({1 / (1 + run.q)} if to.damped else {1})
-    minima = all(h > 0 or h == b == 0 for h, b in zip(run.h, run.b, strict=True))
     convex = (
         ("bounded" not in to.convexity or run.minimum is not None)
-        and ("all bounded" not in to.convexity or minima)
-        and ("PL" not in to.convexity or run.mean_h > 0)
-        and ("strong" not in to.convexity or min(run.h) > 0)
+        and ("all bounded" not in to.convexity or None not in run.minima)
+        and ("PL" not in to.convexity or min(run.mean[:2]) > 0)
+        and ("strong" not in to.convexity or min(run.curvatures) > 0)
     )
-    curved = run.mean_h > 0 or not to.letters & {"mu", "kappa"}
+    curved = min(run.mean[:2]) > 0 or not to.letters & {"mu", "kappa"}
     return setting and convex and curved
 
 
@@ -324,9 +324,33 @@ def _shapes(to: Compiled, full: bool) -> Iterator[Run]:
             yield _run(h, b, w0, sigma_sq, q, tau, gamma, R, to)
 
 
+def _bent(run: Run) -> Iterator[Run]:
+    """The run on functions that are no quadratics: every other one is flatter right of 0, equal clients all alike.
+
+    With noise also from 0, with slopes that are small beside it.
+    """
+    alike = len(set(run.h)) == 1
+    run = replace(run, bend=tuple(-3 * h / 4 if alike or not j % 2 else 0 * h for j, h in enumerate(run.h)))
+    yield run
+    if run.sigma_sq:
+        yield replace(run, w0=Fraction(0), b=tuple(b / 8 if any(run.b) else Fraction(1, 8) for b in run.b))
+
+
+_MOST = 16  # outcomes of noises and coins that are gone through
+
+
+def _outcomes(run: Run) -> int:
+    """Of noises and coins, on functions that are no quadratics."""
+    noises = run.m * run.tau if run.sigma_sq else 0
+    coins = (1 if run.shared else run.m) if run.q else 0
+    return 2 ** (run.R * (noises + coins))
+
+
 def family(to: Compiled, full: bool) -> Iterator[Run]:
     """The exact instances of a statement, from simple to complicated; all meet its conditions."""
-    for shape in _shapes(to, full):
+    shapes = list(_shapes(to, full))
+    few = [one for one in shapes if any(one.h) and _outcomes(one) <= _MOST]
+    for shape in (*shapes, *(bent for one in few for bent in _bent(one))):
         if not fits(shape, to):
             continue
         largest = largest_step(shape, to)
@@ -337,7 +361,8 @@ def family(to: Compiled, full: bool) -> Iterator[Run]:
 
 
 FAMILY = (
-    "one-dimensional quadratics of either curvature, m = 1, 2, 3, tau = 1..4, q = 0..3, largest step and smaller ones"
+    "one-dimensional quadratics of either curvature and functions flatter right of 0, m = 1, 2, 3, tau = 1..4, q = 0..3, "
+    "largest step and smaller ones"
 )
 
 
@@ -346,6 +371,7 @@ FAMILY = (
 _GRID: Mapping[str, tuple[Fraction, ...]] = {
     "h": tuple(Fraction(n, 8) for n in range(-8, 9)),
     "b": tuple(Fraction(n, 4) for n in range(-12, 13)),
+    "bend": tuple(Fraction(n, 8) for n in range(-16, 17)),
     "w0": tuple(Fraction(n, 4) for n in range(-16, 17)),
     "sigma_sq": tuple(Fraction(*pair) for pair in ((0, 1), (1, 16), (1, 4), (1, 1), (4, 1), (16, 1), (64, 1))),
     "q": tuple(Fraction(*pair) for pair in ((0, 1), (1, 4), (1, 2), (1, 1), (2, 1), (3, 1), (8, 1))),
@@ -356,15 +382,15 @@ _GRID: Mapping[str, tuple[Fraction, ...]] = {
 
 def _varied(run: Run, to: Compiled, random: Random) -> Run | None:
     """A run that differs in one or two of its numbers; None where no step is admissible."""
-    names = ["h", "b", "w0", "sigma_sq", "q", "share", "tau"] + (["gamma"] if "gamma" in to.letters else [])
+    names = ["h", "b", "w0", "sigma_sq", "q", "share", "tau"]
+    names += ["gamma"] * ("gamma" in to.letters) + ["bend"] * bool(run.bend)
     chosen = random.sample(names, random.choice((1, 1, 2)))
     changed: dict[str, Any] = {}
     for name in chosen:
-        if name in ("h", "b"):
-            old: tuple[Fraction, ...] = getattr(run, name)
-            new = [random.choice(_GRID[name])] * run.m if to.section == "D" else list(old)
-            new[random.randrange(run.m)] = new[0] if to.section == "D" else random.choice(_GRID[name])
-            changed[name] = tuple(new)
+        if name in ("h", "b", "bend"):
+            new = random.choice(_GRID[name])
+            old, at = getattr(run, name), random.randrange(run.m)
+            changed[name] = (new,) * run.m if to.section == "D" else (*old[:at], new, *old[at + 1 :])
         elif name == "tau":
             most = 12 if "drift" in to.letters else 6
             changed[name] = min(max(run.tau + random.choice((-1, 1)), 1), most)
@@ -373,6 +399,8 @@ def _varied(run: Run, to: Compiled, random: Random) -> Run | None:
     other = replace(run, **changed)
     if to.damped:
         other = replace(other, alpha=1 / (1 + other.q))
+    if other.bend and _outcomes(other) > _MOST:
+        return None
     largest = largest_step(other, to) if fits(other, to) else None
     if largest is None:
         return None
@@ -414,10 +442,13 @@ _SIMPLER: Mapping[str, tuple[Fraction, ...]] = {
 
 def _simpler(run: Run) -> Iterator[Run]:
     """Runs with one thing made simpler, the simplest first."""
-    if run.m > 1:
-        yield from (replace(run, h=run.h[:i] + run.h[i + 1 :], b=run.b[:i] + run.b[i + 1 :]) for i in range(run.m))
+    if run.bend:
+        yield replace(run, bend=())
+    for i in range(run.m) if run.m > 1 else ():
+        without: dict[str, Any] = {n: getattr(run, n)[:i] + getattr(run, n)[i + 1 :] for n in ("h", "b", "bend")}
+        yield replace(run, **without)
     yield from (replace(run, tau=tau) for tau in range(1, run.tau))
-    for name in ("b", "h"):
+    for name in ("b", "h", "bend"):
         old: tuple[Fraction, ...] = getattr(run, name)
         for i, value in enumerate(old):
             for new in before(value, (Fraction(0), Fraction(1), Fraction(-1))):
@@ -496,6 +527,7 @@ def _refuted(run: Run, case: Case, to: Compiled) -> Verdict:
     left, right = comparison.quantity, comparison.minus + comparison.plus
     witness: dict[str, Any] = {
         **{"h": [str(h) for h in run.h], "b": [str(b) for b in run.b], "w0": str(run.w0)},
+        **({"bend": [str(more) for more in run.bend]} if run.bend else {}),
         **{"L": "1", "sigma^2": str(run.sigma_sq), "q": str(run.q)},
         "coins": "one for all clients" if run.shared else "independent",
         **{"m": run.m, "tau": run.tau, "eta": str(run.eta), "gamma": str(run.gamma)},

@@ -14,7 +14,21 @@ from sympy import Eq, Ge, Le, Rational
 from bounds.fedcom.one_round import PRINTED, cases, check, compiled, evidence, family, known_letters, worst
 from simulations.compressed_rounds import Run, compressed_rounds
 from theory import catalogue
-from theory.fedcom.paper import L, a_next, direction_sq, drift_mean, eta, gap_r, m, message_sq, mu, q, tau
+from theory.fedcom.paper import (
+    L,
+    a_next,
+    direction_sq,
+    drift_mean,
+    eta,
+    gap_r,
+    grad_sq,
+    inner,
+    m,
+    message_sq,
+    mu,
+    q,
+    tau,
+)
 from theory.proofs.mutation import seen_to_fail
 from theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
 
@@ -94,7 +108,9 @@ def of_witness(w: Any) -> Run:
     numbers = {name: Fraction(w[name]) for name in ("w0", "q", "eta", "gamma")}
     alpha = Fraction(w.get("alpha", 0))
     R = w["R"] if "R" in w else w["r"] + 1
-    return Run(h=h, b=b, sigma_sq=Fraction(w["sigma^2"]), shared=shared, tau=w["tau"], alpha=alpha, R=R, **numbers)
+    bend = tuple(map(Fraction, w.get("bend", ())))
+    sigma_sq = Fraction(w["sigma^2"])
+    return Run(h=h, b=b, bend=bend, sigma_sq=sigma_sq, shared=shared, tau=w["tau"], alpha=alpha, R=R, **numbers)
 
 
 def by_hand(statement: Statement, found: Verdict) -> None:
@@ -110,7 +126,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
         values["drift"] = row["drift"][w["j"], w["c"]]
     values |= {"m": run.m, "tau": run.tau, "R": run.R, "L": 1, "G_q": 0, "q": run.q, "eta": run.eta}
     values |= {"gamma": run.gamma, "alpha": run.alpha, "sigma": sympy.sqrt(Rational(w["sigma^2"]))}
-    assert max(map(abs, run.h)) <= 1
+    assert max(map(abs, run.curvatures)) <= 1
 
     def at(e: sympy.Basic) -> Any:
         return e.xreplace(dict(statement.where)).subs({s: exactly(values[s.name]) for s in e.free_symbols})
@@ -185,7 +201,7 @@ def test_instances_are_within_the_conditions(id_: str, full: bool) -> None:
         for c in statement.when:
             at = c.relation.subs({s: exactly(letters[s.name]) for s in c.relation.free_symbols})
             assert at == sympy.true, run
-        assert max(map(abs, run.h)) <= 1
+        assert max(map(abs, run.curvatures)) <= 1
         section = id_.removeprefix("fedcom.")[5]
         if section == "D":
             assert len(set(run.h)) == len(set(run.b)) == 1 and not run.shared and run.alpha == 0
@@ -224,8 +240,20 @@ def test_assumptions_choose_the_functions() -> None:
     assert convex.status is Status.HOLDS
     curved = replace(printed, assumes=(*printed.assumes, "fedcom.asm6"))
     to = compiled(curved)[0]
-    assert all(run.mean_h > 0 for run in family(to, False))
+    assert all(min(run.mean[:2]) > 0 for run in family(to, False))
     assert check(replace(curved, when=(Condition(mu <= L),))).status is Status.HOLDS
+
+
+def test_functions_that_are_no_quadratics() -> None:
+    """On quadratics the mean gradient of step c is grad f(w) times (1 - eta h)^c; a bend lets noise make any gradient."""
+    claim = at_most(inner, other=3 * tau * grad_sq)
+    found = check(catalogue.find("fedcom.lemmaD1.corrected").with_claim(claim))
+    assert found.status is Status.REFUTED and found.witness["bend"]
+    run = of_witness(found.witness)
+    (row,) = compressed_rounds(run)
+    assert row["inner"] > 3 * run.tau * row["grad_sq"]
+    (straight,) = compressed_rounds(replace(run, bend=()))
+    assert straight["inner"] <= 3 * run.tau * straight["grad_sq"]
 
 
 def test_what_cannot_be_checked() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulations.compressed_rounds import Run, compressed_rounds
+from simulations.compressed_rounds import Run, compressed_rounds, minimum
 
 HALF = Fraction(1, 2)
 OF_A_ROUND = {
@@ -31,7 +31,7 @@ TOTALS = {
 
 
 def a_run(h: Any, b: Any, w0: Any, sigma_sq: int, q: Any, shared: bool, tau: int, R: int, **steps: Any) -> Run:
-    given = {"eta": Fraction(1, 3), "gamma": Fraction(3, 2), "alpha": Fraction(1)} | steps
+    given: dict[str, Any] = {"eta": Fraction(1, 3), "gamma": Fraction(3, 2), "alpha": Fraction(1)} | steps
     return Run(
         tuple(map(Fraction, h)), tuple(map(Fraction, b)), Fraction(w0), Fraction(sigma_sq), Fraction(q), shared, tau,
         R=R, **given,
@@ -49,6 +49,10 @@ RUNS = {
     "concave": a_run((-1, -HALF), (1, 1), 1, 1, HALF, False, 1, 2),
     "one client": a_run((1,), (1,), 2, 1, 1, False, 2, 3),
     "one client, many steps": a_run((-1,), (0,), 0, 1, 0, False, 4, 2),
+    "bent": a_run((1, HALF), (1, -2), 1, 1, 1, False, 2, 1, bend=(-HALF, Fraction(1))),
+    "bent, two rounds, the same coin": a_run((1, HALF), (1, -1), 1, 4, 3, True, 1, 2, bend=(-HALF, HALF)),
+    "bent, concave right of 0": a_run((1,), (0,), -1, 1, 3, True, 1, 3, bend=(Fraction(-3, 2),)),
+    "bent, no noise": a_run((1, -HALF), (1, 1), 1, 0, 1, False, 3, 2, bend=(-HALF, Fraction(1))),
 }
 
 
@@ -74,7 +78,14 @@ def outcomes(run: Run) -> Iterator[tuple[Fraction, np.ndarray, np.ndarray]]:
 def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, Any]]:
     """One outcome of Algorithm 2 with damping, and what the atoms are the means of."""
     h, b, m, tau, eta = np.array(run.h), np.array(run.b), run.m, run.tau, run.eta
-    H, B = h.sum() / m, b.sum() / m
+    bend = np.array(run.bend or [Fraction(0)] * m)
+
+    def slopes(at: Any) -> Any:
+        return h * at + bend * np.maximum(at, 0) + b
+
+    def value(at: Any) -> Any:
+        return (h * at**2 / 2 + bend * max(at, Fraction(0)) ** 2 / 2 + b * at).sum() / m
+
     w, delta = run.w0, np.array([Fraction(0)] * m)
     rounds: list[dict[Any, Any]] = []
     history: list[tuple[Any, ...]] = []
@@ -82,7 +93,7 @@ def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, 
         local = np.array([w] * m)
         points, gradients, stochastic = [], [], []
         for c in range(tau):
-            g = h * local + b
+            g = slopes(local)
             points.append(local)
             gradients.append(g)
             stochastic.append(g + noises[r, :, c])
@@ -91,10 +102,10 @@ def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, 
         message = coins[r] * (w - local) / eta
         after = w - eta * run.gamma * message.sum() / m
         delta_after = delta + run.alpha / tau * (message - message.sum() / m)
-        full = H * w + B
+        full = slopes(w).sum() / m
 
         def error(d: Any, at: Any) -> Any:
-            return ((d - (h * at + b - H * at - B)) ** 2).sum() / m
+            return ((d - (slopes(at) - slopes(at).sum() / m)) ** 2).sum() / m
 
         q: dict[Any, Any] = {
             "message_sq": ((coins[r] * T.sum(0)).sum() / m) ** 2,
@@ -107,8 +118,8 @@ def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, 
             "next_move_sq": (after - w) ** 2,
             "tracking_sq": error(delta, w),
             "tracking_next": error(delta_after, after),
-            "f": H / 2 * w**2 + B * w,
-            "f_next": H / 2 * after**2 + B * after,
+            "f": value(w),
+            "f_next": value(after),
         }
         for j in range(m):
             q["grad_sq_sum", j + 1] = (G[:, j] ** 2).sum()
@@ -130,7 +141,7 @@ def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, 
             N, N_before = T - G, T_before - G_before
             q["noise_sq"] = 2 * ((N + (N_before.sum() / m - N_before.sum(0)) / tau).sum(0) ** 2).sum() / m
             q["move_sq"] = (w - w_before) ** 2
-            q["grad_sq_prev"] = (H * w_before + B) ** 2
+            q["grad_sq_prev"] = (slopes(w_before).sum() / m) ** 2
             q["drift_mean_prev"] = drift_before.sum() / m
             q["mean_grad_sq_prev"] = ((G_before.sum(1) / m) ** 2).sum()
         history.append((w, G, T, ((P - w) ** 2).sum(0)))
@@ -190,7 +201,7 @@ def test_against_all_outcomes(name: str) -> None:
         known = OF_A_ROUND | OF_THE_START | TOTALS | (LATER if r else set())
         assert known >= set(values)
         missing = known - set(values)
-        assert missing == set() if min(run.h) > 0 else missing <= {
+        assert missing == set() if min(run.curvatures) > 0 else missing <= {
             "gap_r", "gap_next", "gap_last", "f_gap", "fj_gap_mean", "dist_sq_mean",
         }  # fmt: skip
 
@@ -202,6 +213,29 @@ def test_the_start_by_hand() -> None:
     assert first["fj_gap_mean"] == (Fraction(3, 2) + HALF + (Fraction(1, 4) - 2) + 4) / 2
     assert first["dist_sq_mean"] == Fraction(2**2 + 3**2, 2)
     assert first["het_start"] == Fraction(7, 4) ** 2  # gradients 2 and -3/2, their mean 1/4
+
+
+def test_bends_of_0_change_nothing() -> None:
+    for name in ("the same coin", "FedCOM", "concave"):
+        run = replace(RUNS[name], R=2)
+        assert compressed_rounds(replace(run, bend=(Fraction(0),) * run.m)) == compressed_rounds(run)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "slope", "lowest"),
+    [
+        (1, 2, 1, -HALF),  # downhill to the left
+        (1, 2, -1, -HALF / 2),
+        (1, 0, 1, -HALF),
+        (1, 0, 0, 0),
+        (1, 0, -1, None),  # falls for ever
+        (0, 1, 1, None),
+        (1, -1, 1, None),
+        (0, 0, 0, 0),
+    ],
+)
+def test_the_minimum_of_a_bent_function(left: int, right: int, slope: int, lowest: Fraction | None) -> None:
+    assert minimum(*map(Fraction, (left, right, slope))) == lowest
 
 
 def test_the_error_of_the_tracking_grows_by_q() -> None:
@@ -238,6 +272,8 @@ def test_a_shorter_run_is_the_beginning_of_a_longer_one() -> None:
         (dict(gamma=Fraction(-1)), "gamma = -1"),
         (dict(q=Fraction(-1)), "q = -1"),
         (dict(sigma_sq=Fraction(-1)), "none negative"),
+        (dict(bend=(Fraction(1),)), "one of each per client"),
+        (dict(bend=(Fraction(1),) * 2, sigma_sq=Fraction(2)), "a square"),
     ],
 )
 def test_what_is_no_run(changed: dict[str, Any], message: str) -> None:
