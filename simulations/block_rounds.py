@@ -1,8 +1,9 @@
-"""Exact expectations over one round of FedBCGD or FedBCGD+, in fractions, on quadratics in one or two dimensions.
+"""Exact expectations over one round of FedBCGD or FedBCGD+, in fractions, in one or two dimensions.
 
-f_i(x) = x'H_i x / 2 + b_i'x, so a client's points are affine in the noise of its steps: their means and covariances are
-enough, and follow from powers of I - eta H_i.  Which clients send which block is gone through, assignment by assignment,
-all equally likely.  Nothing is drawn.
+On quadratics, f_i(x) = x'H_i x / 2 + b_i'x, a client's points are affine in the noise of its steps: their means and
+covariances are enough, and follow from powers of I - eta H_i.  On functions of one coordinate with another curvature right
+of 0 the noise of a step is sigma or -sigma, and all outcomes are gone through.  So is which clients send which block,
+assignment by assignment, all equally likely.  Nothing is drawn.
 
 The round is that of the proofs, with v the momentum and z = x + gamma v the auxiliary iterate:
 
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from math import isqrt
 
 Vector = tuple[Fraction, ...]
@@ -68,12 +69,17 @@ def _unit(d: int) -> Matrix:
     return tuple(tuple(Fraction(c == e) for e in range(d)) for c in range(d))
 
 
+def _root(square: Fraction) -> Fraction:
+    """The square root of a fraction that has one."""
+    return Fraction(isqrt(square.numerator), isqrt(square.denominator))
+
+
 def curvatures(H: Matrix) -> Vector:
     """The eigenvalues of a symmetric matrix (d, d), d <= 2, ascending.  Raises ValueError where they are irrational."""
     if len(H) == 1:
         return H[0]
     middle, radius_sq = _trace(H) / 2, ((H[0][0] - H[1][1]) / 2) ** 2 + H[0][1] ** 2
-    radius = Fraction(isqrt(radius_sq.numerator), isqrt(radius_sq.denominator))
+    radius = _root(radius_sq)
     if radius**2 != radius_sq:
         raise ValueError(f"{H}: expected a matrix with rational eigenvalues")
     return middle - radius, middle + radius
@@ -91,9 +97,11 @@ class BlockRound:
     N, K      blocks (1, or d with one coordinate each), clients per block
     T, eta    local steps and their size
     lam       momentum of the server
+    bend      in one dimension: f_i has bend_i max(x, 0)^2 / 2 besides, one number per client; () for quadratics
 
     Raises ValueError for shapes that do not fit, a matrix that is not symmetric or has irrational eigenvalues, a beta that
-    is too small, N other than 1 and d, counts below 1, N K > M, negative sigma_sq, eta <= 0, or lam outside [0, 1).
+    is too small, N other than 1 and d, counts below 1, N K > M, negative sigma_sq, eta <= 0, lam outside [0, 1), or, with
+    bends, a sigma_sq that is no square.
     """
 
     H: tuple[Matrix, ...]
@@ -108,6 +116,7 @@ class BlockRound:
     T: int
     eta: Fraction
     lam: Fraction
+    bend: Vector = ()
 
     def __post_init__(self) -> None:
         d, M = self.d, self.M
@@ -116,6 +125,10 @@ class BlockRound:
             raise ValueError(f"d = {d}, M = {M}: expected d <= 2, a client, and H, b (and points) for each client")
         if any(len(vector) != d for vector in vectors) or any(len(H) != d for H in self.H):
             raise ValueError(f"d = {d}: expected all vectors and matrices of this dimension")
+        if self.bend and (d != 1 or len(self.bend) != M or self.sigma**2 != self.sigma_sq):
+            raise ValueError(
+                f"bend = {self.bend}, sigma^2 = {self.sigma_sq}: expected one dimension, {M} bends, a square of a fraction"
+            )
         if any(H[0][-1] != H[-1][0] for H in self.H):
             raise ValueError(f"H = {self.H}: expected symmetric matrices")
         if not 0 < self.beta >= self.largest:
@@ -139,10 +152,25 @@ class BlockRound:
         """Number of clients."""
         return len(self.H)
 
+    @property
+    def sigma(self) -> Fraction:
+        """The root of sigma_sq, where it has one."""
+        return _root(self.sigma_sq)
+
+    @property
+    def right(self) -> Vector:
+        """The curvatures of the f_i right of 0, with bends."""
+        return tuple(H[0][0] + more for H, more in zip(self.H, self.bend, strict=True)) if self.bend else ()
+
     @cached_property
     def spectrum(self) -> Vector:
         """The curvatures of all f_i."""
-        return tuple(value for H in self.H for value in curvatures(H))
+        return tuple(value for H in self.H for value in curvatures(H)) + self.right
+
+    @property
+    def alike(self) -> bool:
+        """Whether all f_i have the same curvatures."""
+        return len(set(self.H)) == 1 and len(set(self.bend)) <= 1
 
     @property
     def largest(self) -> Fraction:
@@ -171,7 +199,7 @@ class BlockRound:
 
     @cached_property
     def mean_H(self) -> Matrix:
-        """The second derivative of f, the mean of the f_i."""
+        """The second derivative of f, the mean of the f_i; with bends left of 0."""
         return tuple(_mean(rows) for rows in zip(*self.H, strict=True))
 
     @cached_property
@@ -183,14 +211,20 @@ class BlockRound:
     def x_star(self) -> Vector | None:
         """The minimiser of f, 0 where f is constant; None where there is none, or more than one otherwise."""
         H, b = self.mean_H, self.mean_b
-        if not any(map(any, (*H, b))):
+        right = H[0][0] + self.mean_bend
+        if not any(map(any, (*H, b))) and not right:
             return b
-        if curvatures_positive(H):
+        if curvatures_positive(H) and right > 0:
             if self.d == 1:
-                return (-b[0] / H[0][0],)
+                return (-b[0] / (right if b[0] < 0 else H[0][0]),)
             determinant = H[0][0] * H[1][1] - H[0][1] ** 2
             return (H[0][1] * b[1] - H[1][1] * b[0]) / determinant, (H[0][1] * b[0] - H[0][0] * b[1]) / determinant
         return None
+
+    @property
+    def mean_bend(self) -> Fraction:
+        """By how much more f is curved right of 0."""
+        return sum(self.bend, _ZERO) / self.M
 
     def block(self, coordinate: int) -> int:
         """The block that a coordinate belongs to."""
@@ -198,15 +232,21 @@ class BlockRound:
 
     def gradient(self, i: int, y: Vector) -> Vector:
         """grad f_i(y)."""
-        return _plus(_apply(self.H[i], y), self.b[i])
+        straight = _plus(_apply(self.H[i], y), self.b[i])
+        return _plus(straight, _positive(y), self.bend[i]) if self.bend else straight
 
     def full_gradient(self, y: Vector) -> Vector:
         """grad f(y)."""
-        return _plus(_apply(self.mean_H, y), self.mean_b)
+        return _plus(_plus(_apply(self.mean_H, y), self.mean_b), _positive(y), self.mean_bend)
 
     def value(self, y: Vector) -> Fraction:
         """f(y)."""
-        return _dot(_apply(self.mean_H, y), y) / 2 + _dot(self.mean_b, y)
+        bent = self.mean_bend * _square(_positive(y)) / 2
+        return _dot(_apply(self.mean_H, y), y) / 2 + _dot(self.mean_b, y) + bent
+
+
+def _positive(y: Vector) -> Vector:
+    return tuple(max(entry, _ZERO) for entry in y)
 
 
 def curvatures_positive(H: Matrix) -> bool:
@@ -217,14 +257,14 @@ def curvatures_positive(H: Matrix) -> bool:
 def constants(r: BlockRound) -> dict[str, Fraction]:
     """The letters of the problem and of the settings, sigma and G by their squares.
 
-    mu is missing where an f_i is not strongly convex; G_squared, the smallest G^2 of Assumption 4, where the H_i differ,
-    for then there is none.
+    mu is missing where an f_i is not strongly convex; G_squared, the smallest G^2 of Assumption 4, where the curvatures of
+    the f_i differ, for then there is none.
     """
     known = {name: Fraction(getattr(r, name)) for name in ("M", "N", "K", "T", "beta", "sigma_sq", "eta", "lam")}
     known |= {"S": Fraction(r.N * r.K), "alpha": r.alpha, "gamma": r.gamma}
     if r.mu > 0:
         known["mu"] = r.mu
-    if len(set(r.H)) == 1:
+    if r.alike:
         known["G_squared"] = sum((_square(_plus(b, r.mean_b, -1)) for b in r.b), _ZERO) / r.M
     return known
 
@@ -238,39 +278,88 @@ class _Client:
 
     means       E y at which the T gradients are taken
     spreads     covariances of these points
+    gradients   E grad f_i(y)
+    grad_sq     the sum of E||grad f_i(y)||^2
     direction   mean of the sum of its T steps s
     covariance  and its covariance
     sum_noise   trace of the covariance of the sum of the gradients grad f_i(y), their own noise left out
+    directions  with bends: the sum of its steps in every outcome of the noise, all equally likely
     """
 
     means: tuple[Vector, ...]
     spreads: tuple[Matrix, ...]
+    gradients: tuple[Vector, ...]
+    grad_sq: Fraction
     direction: Vector
     covariance: Matrix
     sum_noise: Fraction
+    directions: tuple[Vector, ...] = ()
 
 
 def _client(r: BlockRound, i: int, shift: Vector) -> _Client:
     """Client i, whose steps are grad f_i(y) + shift + noise; the noise of FedBCGD+ cancels."""
+    return _bent(r, i, shift) if r.bend else _straight(r, i, shift)
+
+
+def _straight(r: BlockRound, i: int, shift: Vector) -> _Client:
+    """On a quadratic: all follows from the mean point, and from what a step makes of the noise before it."""
     unit = _unit(r.d)
     A = _combined(unit, r.H[i], -r.eta)
     noise = _ZERO if r.points else r.sigma_sq / r.d
-    zero = _combined(unit, unit, -1)
+    zero, curved = _combined(unit, unit, -1), _product(r.H[i], r.H[i])
     y, total = r.x, tuple(0 * entry for entry in r.x)
     # After t steps y has the noise -eta (A^(t-1) xi_1 + ... + xi_t); the s add up to (x - y)/eta
-    power, squares, sum_noise = unit, zero, _ZERO
-    means, spreads = [], []
+    power, squares, sum_noise, grad_sq = unit, zero, _ZERO, _ZERO
+    means, spreads, gradients = [], [], []
     for _ in range(r.T):
         means.append(y)
         spreads.append(_combined(zero, squares, r.eta**2 * noise))
-        step = _plus(r.gradient(i, y), shift)
+        gradients.append(r.gradient(i, y))
+        grad_sq += _square(gradients[-1]) + _trace(_product(curved, spreads[-1]))
+        step = _plus(gradients[-1], shift)
         y, total = _plus(y, step, -r.eta), _plus(total, step)
         if noise:
             squares = _combined(squares, _product(power, power))
             without = _combined(power, unit, -1)
             sum_noise += noise * _trace(_product(without, without))
             power = _product(power, A)
-    return _Client(tuple(means), tuple(spreads), total, _combined(zero, squares, noise), sum_noise)
+    covariance = _combined(zero, squares, noise)
+    return _Client(tuple(means), tuple(spreads), tuple(gradients), grad_sq, total, covariance, sum_noise)
+
+
+def _bent(r: BlockRound, i: int, shift: Vector) -> _Client:
+    """On a function whose curvature changes at 0: every outcome of the noise."""
+    noisy = bool(r.sigma_sq) and not r.points
+    points, gradients, directions = [], [], []  # of each outcome
+    for noises in product((-r.sigma, r.sigma) if noisy else (_ZERO,), repeat=r.T):
+        y, path, slopes, total = r.x, [], [], tuple(0 * entry for entry in r.x)
+        for noise in noises:
+            path.append(y)
+            slopes.append(r.gradient(i, y))
+            step = _plus(_plus(slopes[-1], shift), (noise,))
+            y, total = _plus(y, step, -r.eta), _plus(total, step)
+        points.append(path)
+        gradients.append(slopes)
+        directions.append(total)
+    means, spreads = zip(*(_moments(at) for at in zip(*points, strict=True)), strict=True)
+    direction, covariance = _moments(directions)
+    _, of_sums = _moments([tuple(sum(entries, _ZERO) for entries in zip(*slopes, strict=True)) for slopes in gradients])
+    return _Client(
+        means,
+        spreads,
+        tuple(_mean(at) for at in zip(*gradients, strict=True)),
+        sum((_square(g) for slopes in gradients for g in slopes), _ZERO) / len(gradients),
+        direction,
+        covariance,
+        _trace(of_sums),
+        tuple(directions),
+    )
+
+
+def _moments(outcomes: Sequence[Vector]) -> tuple[Vector, Matrix]:
+    """Mean and covariance of equally likely vectors of one entry."""
+    mean = _mean(outcomes)
+    return mean, ((_far(outcomes, [mean] * len(outcomes)),),)
 
 
 def _from(client: _Client, point: Vector) -> Fraction:
@@ -350,16 +439,10 @@ def block_round(r: BlockRound) -> dict[str, Fraction]:
         "grad_sq_clients": sum(map(_square, at_x), _ZERO),
         "drift_x": sum((_from(one, r.x) for one in locals_), _ZERO),
         "drift_z": sum((_from(one, z) for one in locals_), _ZERO),
-        "grad_sq_steps": _ZERO,
     }
     found |= {"mean_grad_sq": found["grad_sq_clients"] / r.M, "E_r": found["drift_z"] / (r.M * r.T)}
-    sums = []  # of the client's gradients, in the mean
-    for i, one in enumerate(locals_):
-        gradients = [r.gradient(i, y) for y in one.means]
-        sums.append(_mean(gradients))
-        found["grad_sq_steps"] += sum(map(_square, gradients), _ZERO)
-        squared = _product(r.H[i], r.H[i])
-        found["grad_sq_steps"] += sum((_trace(_product(squared, spread)) for spread in one.spreads), _ZERO)
+    found["grad_sq_steps"] = sum((one.grad_sq for one in locals_), _ZERO)
+    sums = [_mean(one.gradients) for one in locals_]
     found["local_sum_sq"] = (r.M * r.T) ** 2 * _square(_mean(sums)) + sum((one.sum_noise for one in locals_), _ZERO)
     samples = [_mean([at_x[i] for i in group]) for group in combinations(clients, r.K)]
     found["sample_sq"] = sum(map(_square, samples), _ZERO) / len(samples)
@@ -375,8 +458,12 @@ def block_round(r: BlockRound) -> dict[str, Fraction]:
             "block_sample_sq": _square(_sent(r, groups, at_x)),
             "G_sq": _square(G) + noise,
             "v_next_sq": _square(v_next) + r.eta**2 * noise,
-            "gap_next": r.value(z_next) + step**2 / 2 * _trace(_product(r.mean_H, covariance)),
         }
+        if r.bend:
+            sent = [_mean(several) for several in product(*(locals_[i].directions for i in groups[0]))]
+            row["gap_next"] = sum((r.value(_plus(z, one, -step)) for one in sent), _ZERO) / len(sent)
+        else:
+            row["gap_next"] = r.value(z_next) + step**2 / 2 * _trace(_product(r.mean_H, covariance))
         if x_star is not None:
             row["dist_next"] = _square(_plus(z_next, x_star, -1)) + step**2 * noise
         if r.points:

@@ -1,7 +1,8 @@
 """The statements about one round of FedBCGD and FedBCGD+, decided on exact instances, and a search for counter-examples.
 
-An instance is one round on quadratics in one or two dimensions; every letter of a statement is then a fraction, the
-expectations by `simulations.block_rounds`.  So a violated claim is a proof, and its witness can be checked by hand.
+An instance is one round on quadratics in one or two dimensions, or on functions of one coordinate with another curvature
+right of 0; every letter of a statement is then a fraction, the expectations by `simulations.block_rounds`.  So a violated
+claim is a proof, and its witness can be checked by hand.
 
 Which rounds.  Those of the corrected algorithms, which are those of the proofs.  beta bounds the curvature of every f_i, as
 the main paper assumes it, for printed statements too.  Where a statement assumes convexity, every f_i is convex, and mu,
@@ -186,7 +187,7 @@ def fits(r: BlockRound, to: Compiled) -> bool:
     return (
         bool(r.points) in to.plus
         and (r.mu > 0 if "mu" in to.letters else r.mu >= 0 or not to.convex)
-        and (len(set(r.H)) == 1 or not (to.alike or "G" in to.letters))
+        and (r.alike or not (to.alike or "G" in to.letters))
     )
 
 
@@ -338,6 +339,28 @@ def _shapes(full: bool) -> Iterator[BlockRound]:
             yield _round(H, b, _vector(x), _vector(v), points, sigma_sq=sigma_sq, N=N, T=T, lam=lam)
 
 
+_MOST = 16  # outcomes of the noise that are gone through
+
+
+def _outcomes(r: BlockRound) -> int:
+    """Of the noise that the clients of a sample add, on functions that are no quadratics."""
+    return 2 ** (r.K * r.T) if r.sigma_sq and not r.points else 1
+
+
+def _bent(r: BlockRound) -> Iterator[BlockRound]:
+    """The round on functions that are no quadratics: the first f_i, and all that are like it, are flatter right of 0.
+
+    With noise also from 0, with slopes that are small beside it.
+    """
+    if r.d > 1 or r.M > 4 or not r.H[0][0][0] or _outcomes(r) > _MOST:
+        return
+    bent = replace(r, bend=tuple(-3 * H[0][0] / 4 if r.H[0] == H else 0 * H[0][0] for H in r.H))
+    yield bent
+    if r.sigma_sq:
+        slopes = tuple((b / 8 if any(map(any, r.b)) else Fraction(1, 8),) for (b,) in r.b)
+        yield replace(bent, x=(Fraction(0),), v=(Fraction(0),), b=slopes)
+
+
 _SHARES = (Fraction(1), Fraction(1, 8), Fraction(1, 64))  # of the largest admissible step
 _FINEST = 41_472  # 2^9 3^4: step sizes are looked for among its fractions of 1/(beta T)
 
@@ -370,7 +393,8 @@ def largest_step(r: BlockRound, to: Compiled) -> Fraction | None:
 
 def family(to: Compiled, full: bool) -> Iterator[BlockRound]:
     """The exact instances of a statement, from simple to complicated; all meet its conditions and assumptions."""
-    for shape in _shapes(full):
+    straight = list(_shapes(full))
+    for shape in (*straight, *(bent for one in straight for bent in _bent(one))):
         largest = largest_step(shape, to) if fits(shape, to) else None
         if largest is not None:
             shares = _SHARES[::-1] if largest == _largest(shape) else _SHARES[: 3 if full else 2]
@@ -395,7 +419,10 @@ def instances(to: Compiled, full: bool) -> Iterator[Instance]:
                 yield from (one for r in range(rounds) if (one := Instance(start, r)).state is not None)
 
 
-FAMILY = "quadratics in one dimension, and in two with one block or two; largest admissible step and smaller ones"
+FAMILY = (
+    "quadratics in one dimension, and in two with one block or two, in one dimension functions flatter right of 0 too; "
+    "largest admissible step and smaller ones"
+)
 
 
 # The search
@@ -423,9 +450,10 @@ def _varied(r: BlockRound, to: Compiled, random: Random) -> BlockRound | None:
         if name == "H":
             p, q = (r.beta * random.choice(_CURVATURES) for _ in range(2))
             new: Matrix = ((p,),) if r.d == 1 else matrix(p, q, random.random() < 0.5)
-            alike = to.alike or "G" in to.letters
-            i = random.randrange(r.M)
+            i, alike = random.randrange(r.M), to.alike or "G" in to.letters
             changed["H"] = (new,) * r.M if alike else (*r.H[:i], new, *r.H[i + 1 :])
+            if r.bend:
+                changed["bend"] = (q - p,) * r.M if alike else (*r.bend[:i], q - p, *r.bend[i + 1 :])
         elif name in ("x", "v"):
             changed[name] = tuple(_near(old, _COORDINATES, random) for old in getattr(r, name))
         elif name in ("b", "points"):
@@ -438,7 +466,7 @@ def _varied(r: BlockRound, to: Compiled, random: Random) -> BlockRound | None:
         elif name != "share":
             changed[name] = random.choice(_GRID[name])
     other = replace(r, **changed)
-    if not fits(other, to):
+    if not fits(other, to) or (other.bend and _outcomes(other) > _MOST):
         return None
     if "share" not in chosen and admitted(other, to):
         return other
@@ -473,10 +501,11 @@ _ENTRIES = (Fraction(0), Fraction(1), Fraction(-1))
 
 def _simpler(r: BlockRound) -> Iterator[BlockRound]:
     """Rounds with one thing made simpler, the simplest first."""
-    changes: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = [{"bend": ()}] if r.bend else []
     if r.M > r.N * r.K:
         for i in range(r.M):
-            changes.append({name: getattr(r, name)[:i] + getattr(r, name)[i + 1 :] for name in ("H", "b", "points")})
+            each = ("H", "b", "points", "bend")
+            changes.append({name: getattr(r, name)[:i] + getattr(r, name)[i + 1 :] for name in each})
     changes += [{"T": T} for T in range(1, r.T)]
     for name in ("x", "v"):
         changes += [{name: new} for new in _entries_changed(getattr(r, name))]
@@ -487,7 +516,13 @@ def _simpler(r: BlockRound) -> Iterator[BlockRound]:
             changes += [{name: (*vectors[:i], new, *vectors[i + 1 :])} for new in _entries_changed(vector)]
     for i, old in enumerate(r.H):
         for new in [old, *(((one,),) for one in before(old[0][0], (r.beta, r.beta / 2, Fraction(0))) if r.d == 1)]:
-            changes += [{"H": H} for H in ((*r.H[:i], new, *r.H[i + 1 :]), (new,) * r.M) if r.H != H]
+            for H in ((*r.H[:i], new, *r.H[i + 1 :]), (new,) * r.M):
+                # the curvatures right of 0 stay
+                bend = tuple(right - left for right, ((left,),) in zip(r.right, H, strict=True)) if r.bend else ()
+                changes += [{"H": H, "bend": bend}] if r.H != H else []
+    for i, (right, more) in enumerate(zip(r.right, r.bend, strict=True)):
+        for other in before(right, (r.beta, r.beta / 2, Fraction(0), right - more)):
+            changes.append({"bend": (*r.bend[:i], other - right + more, *r.bend[i + 1 :])})
     for name, values in _SIMPLE.items():
         changes += [{name: value} for value in before(getattr(r, name), values)]
     for change in changes:
@@ -497,7 +532,7 @@ def _simpler(r: BlockRound) -> Iterator[BlockRound]:
 def _length(r: BlockRound) -> int:
     """How much there is to write down, so that making things simpler comes to an end."""
     vectors = (*r.b, r.x, r.v, *r.points, *(row for H in r.H for row in H))
-    numbers = [r.sigma_sq, r.lam, r.eta, *(entry for vector in vectors for entry in vector)]
+    numbers = [r.sigma_sq, r.lam, r.eta, *r.bend, *(entry for vector in vectors for entry in vector)]
     return r.M + r.T + sum(_ENTRIES.index(n) if n in _ENTRIES else 2 + len(str(n)) for n in numbers)
 
 
@@ -572,6 +607,7 @@ def _refuted(at: Instance, found: Comparison, to: Compiled) -> Verdict:
     r = at.start
     witness: dict[str, Any] = {
         **{"H": [_shown(H[0] if r.d == 1 else H) for H in r.H], "b": [_shown(b) for b in r.b]},
+        **({"bend": [str(more) for more in r.bend]} if r.bend else {}),
         **{"beta": str(r.beta), "sigma^2": str(r.sigma_sq), "x": _shown(r.x), "v": _shown(r.v)},
         **({"points": [_shown(a) for a in r.points]} if r.points else {}),
         **{"M": r.M, "N": r.N, "K": r.K, "T": r.T, "eta": str(r.eta), "lam": str(r.lam)},

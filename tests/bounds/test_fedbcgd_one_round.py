@@ -28,7 +28,23 @@ from bounds.fedbcgd.one_round import (
 )
 from simulations.block_rounds import BlockRound, advanced, block_round, constants
 from theory import catalogue
-from theory.fedbcgd.paper import G_sq, K, M, beta, eta, gap, grad_sq_x, lam, mu, paper, v_next_sq, v_sq
+from theory.fedbcgd.paper import (
+    G_mean_sq,
+    G_sq,
+    K,
+    M,
+    T,
+    beta,
+    eta,
+    gap,
+    grad_sq_x,
+    lam,
+    mean_grad_sq,
+    mu,
+    paper,
+    v_next_sq,
+    v_sq,
+)
 from theory.proofs.mutation import seen_to_fail
 from theory.statement import Bound, Condition, Evidence, Relations, Statement, Status, Verdict, at_most
 
@@ -126,7 +142,10 @@ def of_witness(w: Any) -> BlockRound:
     H = tuple(tuple(map(vector, h)) if isinstance(h, list) else (vector(h),) for h in w["H"])
     b, points = (tuple(map(vector, w.get(name, ()))) for name in ("b", "points"))
     sigma_sq, beta, eta, lam = (Fraction(w[name]) for name in ("sigma^2", "beta", "eta", "lam"))
-    return BlockRound(H, b, beta, vector(w["x"]), vector(w["v"]), points, sigma_sq, w["N"], w["K"], w["T"], eta, lam)
+    bend = vector(w.get("bend", []))
+    return BlockRound(
+        H, b, beta, vector(w["x"]), vector(w["v"]), points, sigma_sq, w["N"], w["K"], w["T"], eta, lam, bend
+    )
 
 
 def after(r: BlockRound, rounds: int) -> BlockRound:
@@ -217,6 +236,19 @@ def test_printed_statements_start_as_the_algorithm_does(id_: str) -> None:
             assert all(set(one.start.points) <= {one.start.x} for one in found)
         moving = replace(found[0].start, v=tuple(1 + 0 * x for x in found[0].start.v))
         assert not begins(moving, to)
+
+
+def test_functions_that_are_no_quadratics() -> None:
+    """On quadratics E grad f_i of step t is (1 - eta h)^t grad f_i(x); a bend lets noise make any gradient."""
+    claim = at_most(G_mean_sq, other=4 * T**2 * mean_grad_sq)
+    found = check(find("lemma5.corrected").with_claim(claim))
+    assert found.status is Status.REFUTED
+    r = of_witness(found.witness)
+    assert any(r.bend) and 2 * r.T * r.beta * r.eta <= 1 and max(map(abs, r.spectrum)) <= r.beta
+    values = block_round(r)
+    assert values["G_mean_sq"] > 4 * r.T**2 * values["mean_grad_sq"]
+    straight = block_round(replace(r, bend=()))
+    assert straight["G_mean_sq"] <= 4 * r.T**2 * straight["mean_grad_sq"]
 
 
 def test_a_state_that_depends_on_the_draw_is_not_reached() -> None:

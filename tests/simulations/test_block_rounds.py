@@ -50,6 +50,10 @@ ROUNDS = {
     "everyone": replace(LINE, K=3, lam=F(0)),
     "control variates": replace(LINE, points=vectors(0, 1, 2), K=1),
     "control variates, two": replace(LINE, points=vectors(F(1, 2), -1, 3)),
+    "bent": replace(LINE, bend=(F(-1, 2), F(1, 2), F(3, 2))),
+    "bent, one client a block": replace(LINE, K=1, bend=(F(-3, 4), F(0), F(2)), x=(F(0),)),
+    "bent, everyone, one of them concave": replace(LINE, K=3, T=1, bend=(F(-3, 4), F(-3, 4), F(2))),
+    "bent, control variates": replace(LINE, points=vectors(-1, 1, 2), K=2, bend=(F(-3, 4), F(1, 2), F(2))),
     "two blocks": PLANE,
     "one block of two": replace(PLANE, N=1),
     "two blocks, control variates": replace(PLANE, points=vectors((1, 2), (0, -1))),
@@ -79,13 +83,15 @@ def trials(r: BlockRound) -> Iterator[tuple[dict[str, Fraction], list[Point]]]:
     z = [a + gamma * b for a, b in zip(x, v, strict=True)]
 
     def grad(i: int, y: Point) -> Point:
-        return [sum((r.H[i][c][e] * y[e] for e in range(d)), F(0)) + r.b[i][c] for c in range(d)]
+        straight = [sum((r.H[i][c][e] * y[e] for e in range(d)), F(0)) + r.b[i][c] for c in range(d)]
+        return [straight[0] + r.bend[i] * max(y[0], F(0))] if r.bend else straight
 
     def f(y: Point) -> Fraction:
         return sum(
             (
                 sum((r.H[i][c][e] * y[c] * y[e] / 2 for c in range(d) for e in range(d)), F(0))
                 + sum((r.b[i][c] * y[c] for c in range(d)), F(0))
+                + (r.bend[i] * max(y[0], F(0)) ** 2 / 2 if r.bend else 0)
                 for i in range(M)
             ),
             F(0),
@@ -187,6 +193,19 @@ def test_what_does_not_exist_is_missing() -> None:
     assert constant.x_star == (0,) and block_round(constant)["gap_next"] == 0
 
 
+@pytest.mark.parametrize("name", ["one client a block", "two clients a block", "everyone", "control variates"])
+def test_bends_of_0_change_nothing(name: str) -> None:
+    r = ROUNDS[name]
+    assert block_round(replace(r, bend=(F(0),) * r.M)) == block_round(r)
+
+
+def test_the_minimiser_of_a_bent_function() -> None:
+    """f = x^2 left of 0 and x^2/2 right of it, with a slope."""
+    at = {b: replace(LINE, H=(vectors(2),), b=vectors(b), bend=(F(-1),), beta=F(2), K=1).x_star for b in (1, -1, 0)}
+    assert at == {1: (F(-1, 2),), -1: (F(1),), 0: (F(0),)}
+    assert replace(LINE, H=(vectors(1),), b=vectors(1), bend=(F(-1),), K=1).x_star is None
+
+
 def test_the_noise_of_fedbcgd_plus_cancels() -> None:
     r = ROUNDS["control variates"]
     assert block_round(r) == block_round(replace(r, sigma_sq=F(0)))
@@ -216,6 +235,10 @@ def test_curvatures() -> None:
         (PLANE, dict(H=(vectors((1, 0), (1, 0)),) * 2), "symmetric"),
         (PLANE, dict(H=(vectors((1, 1), (1, 0)),) * 2), "rational eigenvalues"),
         (LINE, dict(beta=F(1, 2)), "at least 1"),
+        (LINE, dict(bend=(F(1),) * 3), "at least 2"),
+        (LINE, dict(bend=(F(1),)), "3 bends"),
+        (LINE, dict(bend=(F(0),) * 3, sigma_sq=F(2)), "a square of a fraction"),
+        (PLANE, dict(bend=(F(0),) * 2), "one dimension"),
         (LINE, dict(H=(vectors(0),) * 3, beta=F(0)), "expected it positive"),
         (LINE, dict(N=2), "expected N 1 or 1"),
         (PLANE, dict(K=2), "N K <= M = 2"),
