@@ -499,12 +499,12 @@ def block_round(r: BlockRound) -> dict[str, Fraction]:
     return found
 
 
-def advanced(r: BlockRound) -> BlockRound | None:
-    """The same at the start of the next round; None where that depends on what is drawn.
+def advanced(r: BlockRound) -> dict[BlockRound, Fraction] | None:
+    """The states before the next round, with their probabilities; None where there is noise to draw.
 
-    It does not where there is no noise, and every sample leads to the same.
+    None, too, for control variates with several blocks: the c_i are then gradients at no single point.
     """
-    if r.sigma_sq or (r.points and r.N > 1):
+    if (r.points and r.N > 1) or (r.sigma_sq and not r.points):
         return None
     clients = range(r.M)
     at_x = [r.gradient(i, r.x) for i in clients]
@@ -512,14 +512,13 @@ def advanced(r: BlockRound) -> BlockRound | None:
     c = _mean(controls) if controls else tuple(0 * entry for entry in r.x)
     shifts = [_plus(c, c_i, -1) for c_i in controls] or [c] * len(at_x)
     directions = [_client(r, i, shifts[i]).direction for i in clients]
-    found = None
-    for groups in assignments(clients, r.K, r.N):
+    samples = list(assignments(clients, r.K, r.N))
+    found: dict[BlockRound, Fraction] = {}
+    for groups in samples:
         v = _plus(tuple(r.lam * entry for entry in r.v), _sent(r, groups, directions), -r.eta)
         points = tuple(r.x if i in groups[0] else a for i, a in enumerate(r.points))
         after = replace(r, x=_plus(r.x, v), v=v, points=points)
-        if found not in (None, after):
-            return None
-        found = after
+        found[after] = found.get(after, _ZERO) + Fraction(1, len(samples))
     return found
 
 

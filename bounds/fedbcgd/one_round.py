@@ -10,9 +10,8 @@ where it has a mu, is their smallest curvature.  Where it assumes that gradients
 same curvature, for otherwise no G bounds their difference everywhere.  Where it speaks of gaps, f has a minimum.
 
 Which states.  A corrected statement is put to any state (x, v), and any control variates with their mean as c.  A printed
-one is put to states that the algorithm reaches from its own start, v^0 = 0: round 0, and the rounds after it as long as
-nothing depends on what is drawn.  The control variates start anywhere, in the non-convex case as the gradients at x^0,
-(108).
+one is put to states that the algorithm reaches from its own start, v^0 = 0: round 0, and without noise the rounds after
+it, over all samples.  The control variates start anywhere, in the non-convex case as the gradients at x^0, (108).
 
 Slack.  A claim `quantity <= sum of terms` is read as need <= room: the room is the sum of the terms with a plus sign,
 the need is the quantity plus what the terms with a minus sign take away.  The slack is the smallest room / need.
@@ -197,18 +196,6 @@ def admitted(r: BlockRound, to: Compiled) -> bool:
     return all(condition.holds(known) for condition in to.conditions)
 
 
-def compared(r: BlockRound, to: Compiled, claims: Iterable[Inequality]) -> list[Comparison]:
-    """The inequalities in numbers; none outside the conditions, the assumptions, or what the round has values for."""
-    if not (fits(r, to) and admitted(r, to)):
-        return []
-    values = rescaled(constants(r), to.factors) | measured(r)
-    values |= {letter: values[name] for letter, name in to.reading.items() if name in values}
-    if not to.letters - {"sigma", "G"} <= set(values):
-        return []
-    assert all(condition.holds(values) for condition in to.implied), r
-    return [comparison(claim, values) for claim in claims]
-
-
 @dataclass(frozen=True)
 class Instance:
     """A round: so many rounds after a state; 0 for the state itself."""
@@ -217,18 +204,54 @@ class Instance:
     rounds: int = 0
 
     @property
-    def state(self) -> BlockRound | None:
-        """The state before the round; None where it depends on what is drawn."""
+    def states(self) -> Mapping[BlockRound, Fraction]:
+        """Those that may stand before the round, with their probabilities; none where they are too many to know."""
         return reached(self.start, self.rounds)
 
 
+_STATES = 16  # that are gone through
+
+
 @lru_cache(maxsize=20_000)
-def reached(start: BlockRound, rounds: int) -> BlockRound | None:
-    """The state so many rounds later, None where it depends on what is drawn."""
+def reached(start: BlockRound, rounds: int) -> Mapping[BlockRound, Fraction]:
+    """The states so many rounds later, with their probabilities; none where there is noise to draw, or too many."""
     if not rounds:
-        return start
-    before = reached(start, rounds - 1)
-    return None if before is None else advanced(before)
+        return {start: Fraction(1)}
+    found: dict[BlockRound, Fraction] = {}
+    for state, chance in reached(start, rounds - 1).items():
+        after = advanced(state)
+        if after is None:
+            return {}
+        for later, share in after.items():
+            found[later] = found.get(later, Fraction(0)) + chance * share
+    return found if len(found) <= _STATES else {}
+
+
+# Norms of expectations: of a state alone
+_OF_MEANS = ("G_mean_sq", "C_r_of_means")
+
+
+def expected(at: Instance) -> dict[str, Fraction]:
+    """The quantities of the round, in the mean over the states before it; none where these are not known."""
+    states = at.states
+    rows = [(measured(state), chance) for state, chance in states.items()]
+    if len(rows) <= 1:
+        return dict(rows[0][0]) if rows else {}
+    names = [name for name in rows[0][0] if name not in _OF_MEANS]
+    return {name: sum((row[name] * chance for row, chance in rows), Fraction(0)) for name in names}
+
+
+def compared(at: Instance, to: Compiled, claims: Iterable[Inequality]) -> list[Comparison]:
+    """The inequalities in numbers; none outside the conditions, the assumptions, or what the round has values for."""
+    r = at.start
+    if not (fits(r, to) and admitted(r, to)):
+        return []
+    values = rescaled(constants(r), to.factors) | expected(at)
+    values |= {letter: values[name] for letter, name in to.reading.items() if name in values}
+    if not to.letters - {"sigma", "G"} <= set(values):
+        return []
+    assert all(condition.holds(values) for condition in to.implied), r
+    return [comparison(claim, values) for claim in claims]
 
 
 def begins(r: BlockRound, to: Compiled) -> bool:
@@ -238,9 +261,9 @@ def begins(r: BlockRound, to: Compiled) -> bool:
     return not any(r.v) and (not to.at_start or set(r.points) <= {r.x})
 
 
-def worst(r: BlockRound, to: Compiled) -> Comparison | None:
+def worst(at: Instance, to: Compiled) -> Comparison | None:
     """The inequality with the largest need / room; None outside the statement's conditions."""
-    return max(compared(r, to, to.inequalities), key=_score, default=None)
+    return max(compared(at, to, to.inequalities), key=_score, default=None)
 
 
 def _score(comparison: Comparison) -> tuple[bool, Fraction | float]:
@@ -322,7 +345,7 @@ def matrix(first: Any, second: Any, turned: bool) -> Matrix:
 def _shapes(full: bool) -> Iterator[BlockRound]:
     """The family without its step sizes, from simple to complicated; those of FedBCGD first."""
     for plus, (h, b, Ks), T, (x, v, lam, sigma_sq) in product((False, True), _CLIENTS, (1, 2, 3, 6), _STARTS):
-        longest = 3 if len(h) == 1 else 2
+        longest = 6 if len(h) == 1 else 2
         if not full and (longest < T or len(h) > 4 or (plus and sigma_sq)):
             continue
         z = x + v * lam / (1 - lam)
@@ -408,7 +431,7 @@ def instances(to: Compiled, full: bool) -> Iterator[Instance]:
         return
     for r in family(to, full):
         if begins(r, to):
-            yield Instance(r)
+            yield from (Instance(r, rounds) for rounds in ((0, 2) if r.M > 1 and r.d == 1 else (0,)))
     for M, lam, rounds in _RUNS:
         for plus in sorted(set(to.plus)):
             points: tuple[Any, ...] = (1 if to.at_start else 0,) * M if plus else ()
@@ -416,7 +439,7 @@ def instances(to: Compiled, full: bool) -> Iterator[Instance]:
             largest = largest_step(start, to) if fits(start, to) else None
             if largest is not None:
                 start = replace(start, eta=min(largest, 1 / (4 * start.alpha)))
-                yield from (one for r in range(rounds) if (one := Instance(start, r)).state is not None)
+                yield from (Instance(start, r) for r in range(rounds))
 
 
 FAMILY = (
@@ -482,7 +505,7 @@ def _climb(at: Instance, found: Comparison, to: Compiled, effort: int) -> tuple[
         if other is None or not begins(other, to):
             continue
         moved = Instance(other, at.rounds)
-        case = None if moved.state is None else worst(moved.state, to)
+        case = worst(moved, to)
         if case is not None and _score(case) >= _score(found):
             at, found = moved, case
             if not found.holds:
@@ -545,8 +568,7 @@ def shrunk(at: Instance, to: Compiled, claims: tuple[Inequality, ...]) -> tuple[
     """A violation with small numbers, from a round that violates one of the inequalities."""
 
     def violated(one: Instance) -> Comparison | None:
-        state = one.state if begins(one.start, to) else None
-        return None if state is None else next((c for c in compared(state, to, claims) if not c.holds), None)
+        return next((c for c in compared(one, to, claims) if not c.holds), None) if begins(one.start, to) else None
 
     found = violated(at)
     assert found is not None
@@ -573,8 +595,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     seen: list[tuple[Instance, Comparison, Compiled]] = []
     for to in compiled(statement):
         for at in instances(to, full):
-            state = at.state
-            found = None if state is None else worst(state, to)
+            found = worst(at, to)
             if found is None:
                 continue
             if not found.holds:
@@ -591,8 +612,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
             return _refuted(*shrunk(at, to, to.inequalities), to)
         largest = max(largest, found.ratio)
     for at, _, to in seen:
-        state = at.state
-        if state is not None and any(not one.holds for one in compared(state, to, to.also)):
+        if to.also and any(not one.holds for one in compared(at, to, to.also)):
             return _refuted(*shrunk(at, to, to.also), to)
     M, T = max(at.start.M for at, _, _ in seen), max(at.start.T for at, _, _ in seen)
     says = (
@@ -660,6 +680,7 @@ __all__ = [
     "compared",
     "compiled",
     "evidence",
+    "expected",
     "family",
     "instances",
     "worst",
