@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -113,6 +114,15 @@ def test_no_change_of_a_line_goes_unnoticed(name: str) -> None:
     nothing = {"without line 30", "lines 28 and 29 exchanged"} if name == "alg3" else set()
     assert held == FREE[name.removesuffix(".corrected")] | nothing
     assert len(changed) > 40
+
+
+@pytest.mark.parametrize(("name", "lost"), [("alg1", "v"), ("alg3", "v"), ("alg3", "c")])
+def test_a_listing_needs_what_it_assumes_of_the_start(name: str, lost: str) -> None:
+    statement = find(f"{name}.corrected")
+    rest = tuple(a for a in statement.assumes if a != f"fedbcgd.alg{1 if lost == 'v' else 3}.initial")
+    assert len(rest) == len(statement.assumes) - 1
+    found = verdict(replace(statement, assumes=rest), "run")
+    assert found.status is Status.REFUTED and re.search(rf"{lost}\S*\^\S* has no value", found.says)
 
 
 _STEP = "        x_kj^(r,t+1) = x_kj^(r,t)"

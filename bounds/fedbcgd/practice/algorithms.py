@@ -30,6 +30,7 @@ from simulations.problems.quadratic import generate
 from theory import catalogue
 from theory.notation import Expectation, Grad
 from theory.proofs.instances import interpret, sides
+from theory.properties import Property
 from theory.statement import Listing, Record, Relations, Statement, Status, Verdict, Words
 
 Build = Callable[..., Any]  # an algorithm of `simulations`, from the settings of a run
@@ -78,14 +79,19 @@ def _states(machine: Machine, run: Replay) -> Iterator[tuple[str, int, Vector]]:
         yield "c_i", r, np.stack([kept[Place("c", i)] for i in range(1, run.problem.M + 1)])
 
 
+_SET = {Property.AT_REST: "v", Property.INITIAL_VARIATES: "c"}  # what an assumption says of the values at the start
+
+
 def listing(statement: Statement, full: bool, *, build: Build) -> Verdict:
     """The lines, executed, against an implementation: x, v, c and the c_i after every round."""
     claim = statement.claim
     assert isinstance(claim, Listing)
+    own, given = (catalogue.properties(one) for one in (catalogue.find(statement.id), statement))
+    unset = [letter for said, letter in _SET.items() if said in own and said not in given]
     remembered: dict[str, None] = {}
     for run in replays():
         try:
-            states = list(_states(run.machine(claim), run))
+            states = list(_states(run.machine(claim, unset), run))
         except (Undefined, Unreadable) as error:
             return _stopped(run, error)
         algorithm = build(**run.settings)

@@ -115,11 +115,13 @@ class Machine(Carrier):
     parts: bool = False
     who: str = ""
 
-    def run(self, listing: Listing) -> Machine:
-        """Carry it out and return the machine.  Raises Undefined or Unreadable, and Undefined where no x^R comes out."""
-        zero = 0 * self.start
-        self.known = {Place("v", 0, "", (-1,)): zero, Place("c", 0): zero}
-        self.known |= {Place("c", i): zero for i in range(1, self.counts["M"] + 1)}
+    def run(self, listing: Listing, unset: Sequence[str] = ()) -> Machine:
+        """Carry it out and return the machine.  Raises Undefined or Unreadable, and Undefined where no x^R comes out.
+
+        No line sets v of the round before the first, c and the c_i: they are 0, except the letters that are `unset`.
+        """
+        begin = [Place("v", 0, "", (-1,)), *(Place("c", i) for i in range(self.counts["M"] + 1))]
+        self.known = {place: 0 * self.start for place in begin if place.name not in unset}
         self.execute(tree(listing.lines), {})
         for r in range(self.counts["R"] + 1):
             self.value("x", 0, "", r)
@@ -373,12 +375,12 @@ class Replay(KnownDraws):
             return self.gradient(client, x, r, t - 1)
         return np.asarray(exact(self.problem).local_gradient(x[None, None], np.array([client - 1]))[0, 0])
 
-    def machine(self, listing: Listing) -> Machine:
+    def machine(self, listing: Listing, unset: Sequence[str] = ()) -> Machine:
         """The listing, carried out.  Raises Undefined or Unreadable."""
         counts = {"M": self.problem.M, "N": self.N, "K": self.K, "T": self.T, "R": self.rounds - 1}
         blocks = slices(self.problem.d, self.N, self.sizes, self.share)
         letters = {"eta": self.eta, "lam": self.lam}
-        return Machine(counts, letters, float, blocks, self.start, self.drawn, self.at_step).run(listing)
+        return Machine(counts, letters, float, blocks, self.start, self.drawn, self.at_step).run(listing, unset)
 
 
 __all__ = ["Machine", "Part", "Place", "Replay", "Vector", "slices"]
