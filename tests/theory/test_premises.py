@@ -11,12 +11,13 @@ import sympy
 from fedtheory.verify import evidence, verify
 from theory import catalogue
 from theory.fedbat.quantities import EACH
+from theory.fedbcgd import quantities as fedbcgd
 from theory.proofs import rules
 from theory.proofs.argument import Argument, digest
 from theory.proofs.forms import Family, gradient, value, vector
 from theory.properties import Property
 from theory.sfl.paper import F_fun, L, M, S, dist2, sigma
-from theory.sfl.quantities import ALL, BEFORE, LANGUAGE, C, global_grad, x, x_star
+from theory.sfl.quantities import ALL, BEFORE, LANGUAGE, OWN, C, global_grad, x, x_star
 from theory.statement import Relations, Status, Verdict
 
 LANGUAGES = {name: importlib.import_module(f"theory.{name}.quantities").LANGUAGE for name in catalogue.papers()}
@@ -129,6 +130,10 @@ MEMBER, MEAN = ALL.at_start, global_grad
             "may have no minimiser",
             lambda: rules.OWN_MINIMISER.slack(sympy.Integer(0), vector("f", C), x_star, x),
         ),
+        ("a part of U", lambda: rules.PART.slack(lambda s: s.local, ALL, BEFORE)),
+        ("a part of C, I", lambda: rules.PART.slack(lambda s: s.local, OWN, ALL)),
+        ("a part of J", lambda: rules.JENSEN_PART.slack(lambda s: s.local, OWN, OWN)),
+        ("one after another", lambda: rules.SUCCESSIVE.slack(fedbcgd.ALL.noise, fedbcgd.I, fedbcgd.A)),
         ("weights of sum 1", lambda: rules.MEAN_VALUE.slack(EACH.function, F_fun, x, EACH.family)),
         ("weights of sum 1", lambda: rules.MEAN_GRADIENT.slack(EACH.function, F_fun, x, EACH.family, x)),
     ],

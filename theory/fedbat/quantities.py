@@ -7,6 +7,7 @@ the K sampled ones.  J runs over the steps of the round before step t, H over th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import sympy
@@ -165,8 +166,9 @@ class Clients:
         return Noise(vector("e", self.family), frozenset(known))
 
 
-EVERY, SQUARED = Clients(Family("C", sympy.Integer(1))), Clients(Family("Q", p_sq))
-EACH, SAMPLED = Clients(Family("A", N)), Clients(Family("P", K))
+_clients = partial(Family, at_once=True)
+EVERY, SQUARED = Clients(_clients("C", sympy.Integer(1))), Clients(_clients("Q", p_sq))
+EACH, SAMPLED = Clients(_clients("A", N)), Clients(_clients("P", K))
 
 w_bar, g_bar, g_t, v_bar = (EVERY.sum(e) for e in (EVERY.w, EVERY.local, EVERY.stochastic, EVERY.v))
 sum_of_sampled = SAMPLED.sum(SAMPLED.v)

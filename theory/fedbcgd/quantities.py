@@ -80,7 +80,8 @@ from theory.proofs.argument import Language
 from theory.proofs.forms import Family, gradient, value, vector
 from theory.proofs.rules import Noise, Sample
 
-A, C, I, J = Family("A", M), Family("C", K), Family("I", T), Family("J", t)
+A, C, I = Family("A", M, at_once=True), Family("C", K, at_once=True), Family("I", T)
+J = Family("J", t, (I,))  # the steps before step t
 
 z = x_r + gamma * v_r
 x_prev = x_r - v_r
@@ -92,6 +93,11 @@ class Steps:
 
     client: Family
     steps: tuple[Family, ...]
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """What the steps run over."""
+        return self.client, *self.steps
 
     def sum(self, e: Any) -> sympy.Expr:
         """Summed over all of them, the steps first."""

@@ -71,9 +71,10 @@ from theory.proofs.argument import Language
 from theory.proofs.forms import Family, gradient, tagged, value, vector, vectors_in
 from theory.proofs.rules import Drawn, Message, Noise, Rounds
 
-C, I, J = Family("C", m), Family("I", tau), Family("J", c)
-UP_TO = Family("U", c + 1)  # the steps up to and with step c
-ROUNDS, EARLIER = Family("R", R), Family("E", R - 1)
+C, I = Family("C", m, at_once=True), Family("I", tau)
+J, UP_TO = Family("J", c, (I,)), Family("U", c + 1, (I,))  # the steps before step c, and with it
+ROUNDS = Family("R", R)
+EARLIER = Family("E", R - 1, (ROUNDS,))
 
 f_own = vector("f_j", C)  # f_j
 lowest = vector("f*")  # inf f
@@ -96,6 +97,11 @@ class Round:
 
     name: str = ""
     steps: Family = I
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """What the steps run over."""
+        return (self.steps,)
 
     def sum(self, e: Any) -> sympy.Expr:
         """Summed over the steps."""
@@ -203,6 +209,11 @@ class Everywhere:
     """The local steps of all rounds of a family."""
 
     rounds: Family
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """What the steps run over."""
+        return I, self.rounds
 
     def sum(self, e: Any) -> sympy.Expr:
         """Of the vectors of a step, summed over the steps and the rounds."""

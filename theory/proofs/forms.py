@@ -81,11 +81,15 @@ def value(function: sympy.Symbol, at: sympy.Expr) -> sympy.Symbol:
 class Family:
     """Clients, or local steps, that vectors run over.
 
-    mass  how many there are; the sum of their weights where they are weighted
+    mass     how many there are; the sum of their weights where they are weighted
+    part_of  the families whose members these are some of, such as the steps so far of all steps
+    at_once  whether its members work side by side, so that none of them comes after another
     """
 
     name: str
     mass: sympy.Expr
+    part_of: tuple[Family, ...] = ()
+    at_once: bool = False
 
     def sum(self, e: sympy.Expr) -> sympy.Expr:
         """A vector, or a form, summed over the family; what does not depend on it counts `mass` times.

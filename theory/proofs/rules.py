@@ -141,7 +141,17 @@ SQUARE = Rule("a square", "||v||^2 >= 0", _square, _prove_square)
 Local = Callable[[Any], sympy.Expr]  # a vector of a local step, in the letters of the steps that it is handed
 
 
+def _is_part(some: Any, every: Any) -> None:
+    """Raises ValueError unless the members of some families are some of the members of others."""
+    own, whole = set(some.families), set(every.families)
+    of = {family for part in own - whole for family in part.part_of}
+    if not own - whole or of != whole - own or not all(part.part_of for part in own - whole):
+        names = [", ".join(family.name for family in one.families) for one in (some, every)]
+        raise ValueError(f"the families {names[0]}: expected a part of {names[1]}")
+
+
 def _part(squared: Local, some: Any, every: Any) -> sympy.Expr:
+    _is_part(some, every)
     return every.sum(squared(every) ** 2) - some.sum(squared(some) ** 2)
 
 
@@ -301,6 +311,12 @@ VARIANCE = Rule("bounded variance", "E||noise||^2 <= sigma^2", _variance, _means
 
 
 def _successive(noise: Noise, *families: Family) -> sympy.Expr:
+    if any(family.at_once for family in families):
+        raise ValueError(f"{', '.join(family.name for family in families)}: expected steps one after another")
+    return _uncorrelated(noise, *families)
+
+
+def _uncorrelated(noise: Noise, *families: Family) -> sympy.Expr:
     squares, total = noise.vector**2, noise.vector
     for family in families:
         squares, total = family.sum(squares), family.sum(total)
@@ -348,7 +364,7 @@ SUCCESSIVE = Rule(
 INDEPENDENT = Rule(
     "independent noise",
     "E||sum of noises||^2 = sum of E||noise||^2 over clients that work side by side, and their successive steps",
-    _successive,
+    _uncorrelated,
     _prove_successive,
     (Property.UNBIASED, Property.INDEPENDENT_NOISE),
     equality=True,
@@ -997,6 +1013,7 @@ SUMS_COMMUTE = Rule(
 
 
 def _jensen_part(of: Local, some: Any, every: Any) -> sympy.Expr:
+    _is_part(some, every)
     return every.mass * every.sum(sympy.expand(of(every) ** 2)) - some.sum(of(some)) ** 2
 
 

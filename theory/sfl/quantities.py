@@ -61,7 +61,8 @@ from theory.sfl.paper import (
     zeta_star,
 )
 
-C, I, U, J = Family("C", S), Family("I", K), Family("U", B_mk), Family("J", k)
+C, I = Family("C", S), Family("I", K)
+U, J = Family("U", B_mk, (C, I)), Family("J", k, (I,))  # the steps of the round so far, and the client's own
 
 x, x_star = vector("x"), vector("x*")  # x^(r), and a minimiser
 x_next = vector("x_next")  # x^(r+1)
@@ -74,6 +75,11 @@ class Steps:
 
     clients: tuple[Family, ...]
     steps: tuple[Family, ...]
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """What the steps run over."""
+        return self.steps
 
     def sum(self, e: Any) -> sympy.Expr:
         """Summed over all of them."""
