@@ -375,7 +375,7 @@ def _bent(r: BlockRound) -> Iterator[BlockRound]:
 
     With noise also from 0, with slopes that are small beside it.
     """
-    if r.d > 1 or r.M > 4 or not r.H[0][0][0] or _outcomes(r) > _MOST:
+    if r.d > 1 or r.M > 2 or r.beta > 1 or not r.H[0][0][0] or _outcomes(r) > _MOST:
         return
     bent = replace(r, bend=tuple(-3 * H[0][0] / 4 if r.H[0] == H else 0 * H[0][0] for H in r.H))
     yield bent
@@ -385,6 +385,7 @@ def _bent(r: BlockRound) -> Iterator[BlockRound]:
 
 
 _SHARES = (Fraction(1), Fraction(1, 8), Fraction(1, 64))  # of the largest admissible step
+_OF_ANY = (Fraction(1, 4096), Fraction(1, 64), Fraction(1, 8), Fraction(1))  # where no condition limits it
 _FINEST = 41_472  # 2^9 3^4: step sizes are looked for among its fractions of 1/(beta T)
 
 
@@ -420,7 +421,7 @@ def family(to: Compiled, full: bool) -> Iterator[BlockRound]:
     for shape in (*straight, *(bent for one in straight for bent in _bent(one))):
         largest = largest_step(shape, to) if fits(shape, to) else None
         if largest is not None:
-            shares = _SHARES[::-1] if largest == _largest(shape) else _SHARES[: 3 if full else 2]
+            shares = _OF_ANY if largest == _largest(shape) else _SHARES[: 3 if full else 2]
             yield from (replace(shape, eta=share * largest) for share in shares)
 
 
