@@ -422,7 +422,8 @@ def family(to: Compiled, full: bool) -> Iterator[BlockRound]:
         largest = largest_step(shape, to) if fits(shape, to) else None
         if largest is not None:
             shares = _OF_ANY if largest == _largest(shape) else _SHARES[: 3 if full else 2]
-            yield from (replace(shape, eta=share * largest) for share in shares)
+            for share in shares[1:2] if shape.bend and not full else shares:
+                yield replace(shape, eta=share * largest)
 
 
 def instances(to: Compiled, full: bool) -> Iterator[Instance]:
@@ -432,7 +433,9 @@ def instances(to: Compiled, full: bool) -> Iterator[Instance]:
         return
     for r in family(to, full):
         if begins(r, to):
-            yield from (Instance(r, rounds) for rounds in ((0, 2) if r.M > 1 and r.d == 1 else (0,)))
+            yield Instance(r)
+            if r.M > 1 and r.d == 1 and (full or not r.bend):
+                yield Instance(r, 2)
     for M, lam, rounds in _RUNS:
         for plus in sorted(set(to.plus)):
             points: tuple[Any, ...] = (1 if to.at_start else 0,) * M if plus else ()

@@ -356,7 +356,8 @@ def family(to: Compiled, full: bool) -> Iterator[Run]:
         largest = largest_step(shape, to)
         if largest is None:
             continue
-        for share in _SHARES if full or shape.R <= 4 or shape.sigma_sq else _SHARES[:1]:
+        several = full or (not shape.bend and (shape.R <= 4 or shape.sigma_sq))
+        for share in _SHARES if several else _SHARES[:1]:
             yield replace(shape, eta=share * largest)
 
 
