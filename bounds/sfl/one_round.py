@@ -442,7 +442,8 @@ def _refuted(
         witness |= {"beta": str(beta), "zeta^2": str(instance.zeta_sq(beta))}
     left, right = found.quantity, found.minus + found.plus
     witness |= {**not_assumed(to.factors), **place, "relation": found.says, "left": str(left), "right": str(right)}
-    says = f"{instance.M} quadratics, S = {instance.S}, K = {instance.K}: left side {left}, right side {right}, exactly"
+    kind = "functions that are no quadratics" if instance.bend else "quadratics"
+    says = f"{instance.M} {kind}, S = {instance.S}, K = {instance.K}: left side {left}, right side {right}, exactly"
     slack = float(1 / found.ratio) if not found.equality and found.ratio < inf else None
     return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
 
