@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from simulations.rational import Fraction
 
 Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
 Vectors = tuple[tuple[Any, ...], ...]  # (N, d)
@@ -147,7 +148,7 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
     Sums over k have the weights p_k; letters of a single client are lists (N,).  Letters of the minimum are left out where
     F or some F_k has none.  Fractions in, fractions out; floats otherwise.
     """
-    exact = isinstance(run.w0[0], Fraction)
+    exact = not isinstance(run.w0[0], float)
     h, b, p = (_array(v, exact) for v in (run.h, run.b, run.p))
     c, s = (_array(v, exact) for v in run.noise)
     N, weights = run.N, p[:, None]

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
-from math import isqrt
+
+from simulations.rational import Fraction, square_root
 
 Vector = tuple[Fraction, ...]
 Matrix = tuple[Vector, ...]
@@ -69,19 +69,12 @@ def _unit(d: int) -> Matrix:
     return tuple(tuple(Fraction(c == e) for e in range(d)) for c in range(d))
 
 
-def _root(square: Fraction) -> Fraction:
-    """The square root of a fraction that has one."""
-    return Fraction(isqrt(square.numerator), isqrt(square.denominator))
-
-
 def curvatures(H: Matrix) -> Vector:
     """The eigenvalues of a symmetric matrix (d, d), d <= 2, ascending.  Raises ValueError where they are irrational."""
     if len(H) == 1:
         return H[0]
     middle, radius_sq = _trace(H) / 2, ((H[0][0] - H[1][1]) / 2) ** 2 + H[0][1] ** 2
-    radius = _root(radius_sq)
-    if radius**2 != radius_sq:
-        raise ValueError(f"{H}: expected a matrix with rational eigenvalues")
+    radius = square_root(radius_sq, "squared half the difference of the eigenvalues")
     return middle - radius, middle + radius
 
 
@@ -125,10 +118,10 @@ class BlockRound:
             raise ValueError(f"d = {d}, M = {M}: expected d <= 2, a client, and H, b (and points) for each client")
         if any(len(vector) != d for vector in vectors) or any(len(H) != d for H in self.H):
             raise ValueError(f"d = {d}: expected all vectors and matrices of this dimension")
-        if self.bend and (d != 1 or len(self.bend) != M or self.sigma**2 != self.sigma_sq):
-            raise ValueError(
-                f"bend = {self.bend}, sigma^2 = {self.sigma_sq}: expected one dimension, {M} bends, a square of a fraction"
-            )
+        if self.bend and (d != 1 or len(self.bend) != M):
+            raise ValueError(f"d = {d}, bend = {self.bend}: expected d = 1 and {M} bends")
+        if self.bend:
+            square_root(self.sigma_sq, "sigma^2")  # the noise is sigma or -sigma
         if any(H[0][-1] != H[-1][0] for H in self.H):
             raise ValueError(f"H = {self.H}: expected symmetric matrices")
         if not 0 < self.beta >= self.largest:
@@ -154,8 +147,8 @@ class BlockRound:
 
     @property
     def sigma(self) -> Fraction:
-        """The root of sigma_sq, where it has one."""
-        return _root(self.sigma_sq)
+        """The root of sigma_sq; ValueError where it is irrational."""
+        return square_root(self.sigma_sq, "sigma^2")
 
     @property
     def right(self) -> Vector:

@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import accumulate, product
-from math import isqrt, prod
+from math import prod
 from typing import Any
+
+from simulations.rational import Fraction, square_root
 
 Key = tuple[str, int, int]  # an entry of the state, or a noise ("xi", client, step)
 Form = Mapping[Key, Fraction]
@@ -68,8 +69,8 @@ class Run:
             raise ValueError(
                 f"h = {self.h}, b = {self.b}, bend = {self.bend}: expected one of each per client, and a client"
             )
-        if self.bend and self.sigma**2 != self.sigma_sq:
-            raise ValueError(f"sigma^2 = {self.sigma_sq}: expected a square of a fraction, with bends")
+        if self.bend:
+            square_root(self.sigma_sq, "sigma^2")  # the noise is sigma or -sigma
         if self.tau < 1 or self.R < 1:
             raise ValueError(f"tau = {self.tau}, R = {self.R}: expected whole numbers >= 1")
         if self.eta <= 0 or self.gamma <= 0:
@@ -84,8 +85,8 @@ class Run:
 
     @property
     def sigma(self) -> Fraction:
-        """The root of sigma_sq, where it has one."""
-        return Fraction(isqrt(self.sigma_sq.numerator), isqrt(self.sigma_sq.denominator))
+        """The root of sigma_sq; ValueError where it is irrational."""
+        return square_root(self.sigma_sq, "sigma^2")
 
     @property
     def right(self) -> tuple[Fraction, ...]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from fractions import Fraction
 from functools import cached_property
 from itertools import permutations, product
-from math import isqrt
+from numbers import Rational
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from simulations.rational import Fraction, square_root
 
 Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
 
@@ -111,19 +112,9 @@ def _numbers(*given: Any) -> tuple[bool, list[Numbers]]:
     if not exact:
         return False, [array.astype(float) for array in arrays]
     for entry in (entry for array in arrays for entry in array.ravel().tolist()):
-        if not isinstance(entry, int | Fraction):
+        if not isinstance(entry, Rational):
             raise ValueError(f"{entry!r} among exact numbers: expected Fractions and whole numbers only")
     return True, [np.asarray(np.frompyfunc(Fraction, 1, 1)(array.astype(object)), dtype=object) for array in arrays]
-
-
-def _root(sigma2: Any) -> Any:
-    """Raises ValueError for a fraction that is no square."""
-    if not isinstance(sigma2, Fraction):
-        return sigma2**0.5
-    root = Fraction(isqrt(sigma2.numerator), isqrt(sigma2.denominator))
-    if root**2 != sigma2:
-        raise ValueError(f"sigma2 = {sigma2}: expected a square of a fraction")
-    return root
 
 
 class _Step(NamedTuple):
@@ -206,7 +197,8 @@ class _Round:
         d = len(self.x)
         form = self.constant(0 * self.x)
         if self.bend is not None:
-            return form + self.signs[j] * _root(self.sigma2)
+            sigma = self.sigma2**0.5 if isinstance(self.sigma2, float) else square_root(self.sigma2, "sigma2")
+            return form + self.signs[j] * sigma
         form[:, 1 + j * d : 1 + (j + 1) * d] += np.eye(d, dtype=int)
         return form
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import product
 from math import inf
@@ -39,6 +38,7 @@ from bounds.comparisons import (
     unassumed,
 )
 from simulations.binarised_rounds import Run, follow
+from simulations.rational import Fraction
 from theory import catalogue
 from theory.properties import Property
 from theory.statement import Evidence, Statement, Status, Verdict, defined
@@ -118,7 +118,7 @@ def _measured(run: Run, exactly: bool) -> tuple[Mapping[str, Any], ...]:
 
 def measured(run: Run) -> tuple[Mapping[str, Any], ...]:
     """`follow`, computed once; a run of fractions and one of floats are equal where their numbers are."""
-    return _measured(run, isinstance(run.w0[0], Fraction))
+    return _measured(run, not isinstance(run.w0[0], float))
 
 
 def rough(run: Run) -> Run:
@@ -178,7 +178,7 @@ def cases(run: Run, to: Compiled) -> Iterator[Case]:
     constants = rescaled(constants, to.factors)
     every = [{**constants, **row} for row in rows]
     # rounding apart, for floats: both sides of a condition may be equal
-    tiny = 0 if isinstance(run.w0[0], Fraction) else 1e-12
+    tiny = 1e-12 if isinstance(run.w0[0], float) else 0
     if not all(condition.holds(values, tiny) for values in every for condition in to.conditions):
         return
     for t, values in enumerate(every):

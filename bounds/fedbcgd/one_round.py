@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import product
 from math import inf
@@ -44,6 +43,7 @@ from bounds.comparisons import (
     unassumed,
 )
 from simulations.block_rounds import BlockRound, Matrix, Vector, advanced, block_round, constants
+from simulations.rational import Fraction
 from theory import catalogue
 from theory.properties import Property
 from theory.statement import Evidence, Statement, Status, Verdict, defined, formulas

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import product
 from math import inf
@@ -41,6 +40,7 @@ from bounds.comparisons import (
     unassumed,
 )
 from simulations.compressed_rounds import Run, compressed_rounds
+from simulations.rational import Fraction
 from theory import catalogue
 from theory.properties import Property
 from theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict, defined

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache, cached_property
 from itertools import product
 from math import inf, isqrt, nan
@@ -42,6 +41,7 @@ from bounds.comparisons import (
     unassumed,
 )
 from simulations.one_round import one_round
+from simulations.rational import Fraction
 from theory import catalogue
 from theory.proofs.search import Range, maximise, shrink
 from theory.properties import Properties, Property
@@ -182,7 +182,7 @@ def eigenvalues(A: tuple[tuple[Number, ...], ...]) -> list[Number]:
 
 def root(q: Number) -> Number:
     """The square root of q >= 0; of a fraction that has none, a fraction slightly below."""
-    if not isinstance(q, Fraction):
+    if isinstance(q, float):
         return q**0.5
     fine = 1000 * q.denominator
     return Fraction(isqrt(q.numerator * q.denominator * 1_000_000), fine)
@@ -356,7 +356,7 @@ def compared(
 
     In floating point the conditions are not looked at: rounding could fail the largest admissible step.
     """
-    known, is_exact = letters(instance, beta, to.factors) | {"eta": eta}, isinstance(eta, Fraction)
+    known, is_exact = letters(instance, beta, to.factors) | {"eta": eta}, not isinstance(eta, float)
     if is_exact and not all(condition.holds(known) for condition in to.on_step):
         return []
     found = (measured if is_exact else measured_afresh)(instance, eta, sequential)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -138,7 +139,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
 
 
 def exactly(value: Any) -> sympy.Expr:
-    return Rational(value.numerator, value.denominator) if isinstance(value, Fraction) else sympy.sympify(value)
+    return Rational(value.numerator, value.denominator) if isinstance(value, numbers.Rational) else sympy.sympify(value)
 
 
 @pytest.mark.parametrize("id_", sorted(FALSE))

@@ -220,7 +220,7 @@ def test_assignments() -> None:
 def test_curvatures() -> None:
     assert curvatures(vectors((F(9, 25), F(12, 25)), (F(12, 25), F(16, 25)))) == (0, 1)
     assert curvatures(vectors(-3)) == (-3,)
-    with pytest.raises(ValueError, match="rational eigenvalues"):
+    with pytest.raises(ValueError, match="expected the square of a fraction"):
         curvatures(vectors((1, 1), (1, 0)))
 
 
@@ -233,12 +233,12 @@ def test_curvatures() -> None:
         (LINE, dict(x=vectors((1, 1, 1))[0]), "d <= 2"),
         (LINE, dict(v=vectors((1, 1))[0]), "this dimension"),
         (PLANE, dict(H=(vectors((1, 0), (1, 0)),) * 2), "symmetric"),
-        (PLANE, dict(H=(vectors((1, 1), (1, 0)),) * 2), "rational eigenvalues"),
+        (PLANE, dict(H=(vectors((1, 1), (1, 0)),) * 2), "expected the square of a fraction"),
         (LINE, dict(beta=F(1, 2)), "at least 1"),
         (LINE, dict(bend=(F(1),) * 3), "at least 2"),
         (LINE, dict(bend=(F(1),)), "3 bends"),
-        (LINE, dict(bend=(F(0),) * 3, sigma_sq=F(2)), "a square of a fraction"),
-        (PLANE, dict(bend=(F(0),) * 2), "one dimension"),
+        (LINE, dict(bend=(F(0),) * 3, sigma_sq=F(2)), "sigma.2 = 2: expected the square of a fraction"),
+        (PLANE, dict(bend=(F(0),) * 2), "expected d = 1"),
         (LINE, dict(H=(vectors(0),) * 3, beta=F(0)), "expected it positive"),
         (LINE, dict(N=2), "expected N 1 or 1"),
         (PLANE, dict(K=2), "N K <= M = 2"),

@@ -1,0 +1,41 @@
+"""Exact numbers: roots of squares, and the same numbers with gmpy2 and without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from fractions import Fraction as Plain
+
+import pytest
+from hypothesis import given, strategies as st
+
+from simulations.rational import Fraction, square_root
+
+# The worst case of a claim, from a search in exact numbers, without and with gmpy2
+_SEARCH = """
+import sys
+sys.modules["gmpy2"] = {gmpy2}
+from simulations import rational
+from bounds import fedbcgd
+from theory import catalogue
+(check,) = [e.check for e in fedbcgd.evidence() if (e.statement, e.kind) == ("fedbcgd.lemma17", "search")]
+found = check(catalogue.find("fedbcgd.lemma17"), False)
+print(rational.Fraction.__module__, found.status, found.slack, found.says, found.witness)
+"""
+
+
+@given(st.fractions())
+def test_the_root_of_a_square(q: Plain) -> None:
+    root = square_root(Fraction(q) ** 2, "q")
+    assert root == abs(q) and isinstance(root, Fraction)
+    with pytest.raises(ValueError, match=r"^sigma\^2 = .*: expected the square of a fraction$"):
+        square_root(2 * (1 + Fraction(q) ** 2) ** 2, "sigma^2")
+
+
+def test_a_search_is_the_same_without_gmpy2() -> None:
+    found = [
+        subprocess.run([sys.executable, "-c", _SEARCH.format(gmpy2=gmpy2)], capture_output=True, text=True, check=True)
+        for gmpy2 in ("None", "__import__('gmpy2')")
+    ]
+    (plain, *without), (quick, *with_) = (run.stdout.split(" ") for run in found)
+    assert (plain, quick) == ("fractions", "gmpy2") and without == with_
