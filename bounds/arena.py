@@ -226,11 +226,6 @@ def regularisation(arena: Arena) -> float | None:
     return known(arena.stated, build(arena.problem), arena.x0, algorithm, arena.given, ("phi",))["phi"]
 
 
-def _letter(statement: Statement, name: str) -> sympy.Symbol:
-    """A letter of the statement's paper."""
-    return next(s.sympy for s in catalogue.symbols(statement).values() if s.name == name)
-
-
 @cache
 def _ratio(w: sympy.Expr, r: sympy.Symbol) -> sympy.Expr:
     """The weight of the round before, as a share of that of round r."""
@@ -249,7 +244,7 @@ def learning_rate(statement: Statement, step: np.ndarray, **values: float) -> np
     """eta, by the statement's definition of its step size; values: of the algorithm's letters."""
     if step_letter(statement) != "eta_tilde":
         return step
-    per_eta = _of_letters(definitions(statement)["eta_tilde"] / _letter(statement, "eta"))
+    per_eta = _of_letters(definitions(statement)["eta_tilde"] / catalogue.symbols(statement)["eta"].sympy)
     return np.asarray(step / per_eta(**values))
 
 
@@ -257,7 +252,7 @@ def weight_ratio(statement: Statement, step: np.ndarray, **values: float) -> np.
     """w_{r-1} / w_r at each step size, by the statement's definition of its averaging weights; 1 where it has none."""
     if "w_r" not in definitions(statement):
         return np.ones_like(step)
-    ratio = _of_letters(_ratio(definitions(statement)["w_r"], _letter(statement, "r")))
+    ratio = _of_letters(_ratio(definitions(statement)["w_r"], catalogue.symbols(statement)["r"].sympy))
     ratio = ratio(**{step_letter(statement): step, **values})
     return np.broadcast_to(np.asarray(ratio, dtype=float), np.shape(step))
 

@@ -102,6 +102,7 @@ def test_readings_are_of_letters_and_quantities() -> None:
         assert set(reading) <= letters and set(reading.values()) <= set(known)
 
 
+@pytest.mark.slow  # `test_paper_check` finds the same
 @pytest.mark.parametrize("id_", IDS)
 def test_verdicts(id_: str) -> None:
     found = verdict(id_)

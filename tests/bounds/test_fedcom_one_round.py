@@ -69,6 +69,7 @@ def test_what_is_checked() -> None:
         assert catalogue.find(one.statement).corrects in {"", *(f"fedcom.{name}" for name in PRINTED)}
 
 
+@pytest.mark.slow  # `test_paper_check` finds the same
 @pytest.mark.parametrize("id_", IDS)
 def test_verdicts(id_: str) -> None:
     found = verdict(id_)

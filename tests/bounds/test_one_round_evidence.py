@@ -51,6 +51,7 @@ def divided(statement: Statement, factor: Any) -> Statement:
     return statement.with_claim(replace(claim, terms=tuple(terms)))
 
 
+@pytest.mark.slow  # `test_paper_check` finds the same
 @pytest.mark.parametrize("name", IDS)
 def test_verdicts(name: str) -> None:
     found = verdict(name)

@@ -209,7 +209,7 @@ def test_json_stays_json_whatever_the_numbers(call, monkeypatch) -> None:
     }
     found = Checked(catalogue.find("sfl.lemma4"), ((item, Verdict(Status.REFUTED, "tried", np.inf, witness)),))
     monkeypatch.setattr("fedtheory.verify.verify", lambda *_: [found])
-    status, out, err = call("verify", "sfl.lemma4", "--json")
+    status, out, err = call("verify", "sfl.eq14", "--json")
     assert status == 0 and err == ""
     (told,) = strict(out)
     assert told["slack"] == told["evidence"][0]["slack"] == "inf" and told["verdict"] == "refuted"
@@ -242,11 +242,11 @@ def test_json_of_numbers_beyond_all_floats(call) -> None:
 
 
 def test_verify_shows_that_evidence_can_fail(call) -> None:
-    status, out, _ = call("verify", "sfl.lemma4", "--mutate", "--json")
+    status, out, _ = call("verify", "sfl.eq14", "--mutate", "--json")
     (found,) = json.loads(out)
     assert status == 0 and found["evidence"] and all(e["seen_to_fail"] for e in found["evidence"])
-    assert "seen to fail: " in call("verify", "sfl.lemma4", "--mutate")[1]
-    assert "seen_to_fail" not in call("verify", "sfl.lemma4", "--json")[1]
+    assert "seen to fail: " in call("verify", "sfl.eq14", "--mutate")[1]
+    assert "seen_to_fail" not in call("verify", "sfl.eq14", "--json")[1]
 
 
 def test_simulate_writes_what_it_says(call, tmp_path) -> None:

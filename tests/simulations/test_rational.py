@@ -18,8 +18,8 @@ sys.modules["gmpy2"] = {gmpy2}
 from simulations import rational
 from bounds import fedbcgd
 from theory import catalogue
-(check,) = [e.check for e in fedbcgd.evidence() if (e.statement, e.kind) == ("fedbcgd.lemma17", "search")]
-found = check(catalogue.find("fedbcgd.lemma17"), False)
+(check,) = [e.check for e in fedbcgd.evidence() if (e.statement, e.kind) == ("fedbcgd.lemma5", "search")]
+found = check(catalogue.find("fedbcgd.lemma5"), False)
 print(rational.Fraction.__module__, found.status, found.slack, found.says, found.witness)
 """
 

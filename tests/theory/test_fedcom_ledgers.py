@@ -83,6 +83,7 @@ def prove(name: str, statement: Statement, kind: str = "ledger") -> Verdict:
     return EVIDENCE[name, kind].check(statement, False)  # type: ignore[index]
 
 
+@pytest.mark.slow  # `test_paper_check` finds the same
 @pytest.mark.parametrize("name", PROVED)
 def test_what_is_proved(name: str) -> None:
     found = verdict(name)

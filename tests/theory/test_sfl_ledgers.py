@@ -52,6 +52,7 @@ def put(evidence: Evidence) -> Verdict:
     return evidence.check(catalogue.find(evidence.statement), False)
 
 
+@pytest.mark.slow  # `test_paper_check` finds the same
 @pytest.mark.parametrize("evidence", PROOFS, ids=lambda e: f"{name_of(e)}-{e.kind}")
 def test_what_is_proved_and_where_printed_proofs_break(evidence: Evidence) -> None:
     found = put(evidence)
