@@ -134,6 +134,7 @@ def test_every_check_can_fail(id_: str) -> None:
     assert seen_to_fail(one, catalogue.find(id_), verdict(id_)) not in (None, "as printed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", SHARP)
 def test_the_slack_is_the_limit(id_: str) -> None:
     """A little less than the slack is a sharper claim that holds, on these instances; a little more is refuted."""

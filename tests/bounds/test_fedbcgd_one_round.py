@@ -117,6 +117,7 @@ def test_every_check_can_fail(id_: str) -> None:
     assert seen_to_fail(evidence_for(id_), catalogue.find(id_), verdict(id_)) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", HOLDING)
 def test_sharper_than_the_slack_is_false(id_: str) -> None:
     """Bounds with positive terms only."""

@@ -85,6 +85,7 @@ def test_every_check_can_fail(id_: str) -> None:
     assert seen_to_fail(one, catalogue.find(id_), verdict(id_)) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", [id_ for id_ in IDS if id_ not in FALSE])
 def test_the_slack_is_the_limit(id_: str) -> None:
     """Bounds with positive terms only: a little less than the slack is a sharper claim that holds, a little more fails."""
