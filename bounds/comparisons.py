@@ -6,12 +6,12 @@ the quantity plus what the terms with a minus sign take away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import inf, lcm
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import sympy
 from sympy import Rational
@@ -19,9 +19,10 @@ from sympy.core.relational import Relational
 from sympy.printing.lambdarepr import LambdaPrinter
 
 from theory import catalogue
-from theory.statement import Bound, Claim, Relations, Statement, Status, Verdict, defined, formulas
+from theory.statement import Bound, Claim, Relations, Statement, defined, formulas
 
 Number = Any  # a Fraction, or a float in a search
+T = TypeVar("T")
 
 
 class _ExactPrinter(LambdaPrinter):
@@ -213,19 +214,9 @@ class Comparison:
         return float(self.ratio) if self.plus > nothing else inf
 
 
-def before(value: Fraction, candidates: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+def before(value: T, candidates: tuple[T, ...]) -> tuple[T, ...]:
     """The candidates that are simpler than the value: those before it, all if it is none of them."""
     return candidates[: candidates.index(value)] if value in candidates else candidates
-
-
-def decided(verdicts: Iterable[Verdict]) -> Verdict:
-    """Of one claim in several forms: the first that refutes it; if none does, one that holds before one that is open."""
-    found = []
-    for verdict in verdicts:
-        if verdict.status is Status.REFUTED:
-            return verdict
-        found.append(verdict)
-    return next((v for v in found if v.status is Status.HOLDS), found[0])
 
 
 def not_assumed(factors: Mapping[str, Fraction]) -> dict[str, str]:

@@ -1,9 +1,7 @@
 """The lemmas of FedBAT and the lines of their proofs, on exact instances, and a search for counter-examples.
 
 An instance is a run of one or two rounds on piecewise quadratics in one or two coordinates, with noise of two values, of the
-recursion that the paper analyses; every letter of a statement then has a number, by `simulations.binarised_rounds`.  The
-search computes in floating point; what violates a claim there is computed again in fractions, so that a refutation is a
-proof, and its witness can be checked by hand.
+recursion that the paper analyses; every symbol of a statement then is a fraction, by `simulations.binarised_rounds`.
 
 In d = 2 coordinates q = 1, in one q = 0: E||S(x) - x||^2 <= (d-1) ||x||^2, attained.  L is the largest curvature in
 modulus, mu the smallest.  G and sigma are the least that Assumptions 3 and 4 allow on the run: as printed, for gradients at
@@ -25,23 +23,13 @@ from typing import Any, Literal
 
 import sympy
 
-from bounds.comparisons import (
-    Comparison,
-    Condition,
-    Inequality,
-    compared,
-    condition,
-    decided,
-    inequalities,
-    not_assumed,
-    rescaled,
-    unassumed,
-)
+from bounds.comparisons import Condition, Inequality, compared, condition, inequalities, rescaled, unassumed
+from bounds.trials.rounds import Case, Rounds
 from simulations.binarised_rounds import Run, follow
 from simulations.rational import Fraction
 from theory import catalogue
 from theory.properties import Property
-from theory.statement import Evidence, Statement, Status, Verdict, defined
+from theory.statement import Evidence, Statement, defined
 
 Appendix = Literal["C", "D", "E"]
 _D = ("lemma5", "lemma6", "eq56", "eq57", "eq61", "eq62", "eq63", "eq64")
@@ -54,15 +42,14 @@ PRINTED = (*_C, *_D, *_E)
 _OF_ENTRIES = ("w_mean", "v_mean")
 _OF_CLIENTS = ("x_star_k", "spread_k", "moved_k_sq", "steps_sum", "steps_sum_w", "steps_sq", "steps_sq_w")
 _CONSTANTS = ("N", "K", "tau", "L", "mu", "p_sq", "q", "G", "sigma", "eta")
-_ROUNDING = 1e-9
-_NOTHING = 1e-20  # what is left of a sum that is 0
 
 
 @dataclass(frozen=True)
 class Compiled:
     """A statement about a step, ready for numbers.
 
-    claims      its inequalities, and whether each is the claim's own, not one claimed besides
+    claims      the inequalities of its claim
+    also        those of its further claims
     at_x        whether G and sigma are those at x_t^k
     strong      whether every F_k is strongly convex
     two_sided   whether no curvature is below -L
@@ -70,7 +57,8 @@ class Compiled:
     """
 
     appendix: Appendix
-    claims: tuple[tuple[Inequality, bool], ...]
+    claims: tuple[Inequality, ...]
+    also: tuple[Inequality, ...]
     conditions: tuple[Condition, ...]
     at_x: bool
     strong: bool
@@ -92,16 +80,17 @@ def compiled(statement: Statement) -> list[Compiled]:
     if name not in PRINTED:
         raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
     where, given = dict(statement.where), catalogue.properties(statement)
-    several = [inequalities(claim, where) for claim in (statement.claim, *statement.also)]
-    claims = tuple((one, i == 0) for i, own in enumerate(several) for one in own)
+    claims = tuple(inequalities(statement.claim, where))
+    also = tuple(one for claim in statement.also for one in inequalities(claim, where))
     relations = [c for c in (defined(c.relation, where) for c in statement.when) if c != sympy.true]
     appendix: Appendix = "D" if name in _D else "E" if name in _E else "C"
     form = Compiled(
         appendix,
         claims,
+        also,
         tuple(map(condition, relations)),
         bool({Property.VARIANCE, Property.BOUNDED_GRADIENT} & set(given)),
-        Property.STRONGLY_CONVEX in given or any(one.letters & _MINIMA for one, _ in claims),
+        Property.STRONGLY_CONVEX in given or any(one.letters & _MINIMA for one in (*claims, *also)),
         Property.SMOOTH in given,
         {},
     )
@@ -112,25 +101,9 @@ def compiled(statement: Statement) -> list[Compiled]:
 
 
 @lru_cache(maxsize=20_000)
-def _measured(run: Run, exactly: bool) -> tuple[Mapping[str, Any], ...]:
-    return follow(run)
-
-
 def measured(run: Run) -> tuple[Mapping[str, Any], ...]:
-    """`follow`, computed once; a run of fractions and one of floats are equal where their numbers are."""
-    return _measured(run, not isinstance(run.w0[0], float))
-
-
-def rough(run: Run) -> Run:
-    """The run in floating point."""
-
-    def low(v: Any) -> Any:
-        return tuple(map(low, v)) if isinstance(v, tuple) else float(v)
-
-    return replace(
-        run, h=low(run.h), b=low(run.b), p=low(run.p), w0=low(run.w0), rates=low(run.rates), noise=low(run.noise),
-        bend=low(run.bend),
-    )  # fmt: skip
+    """`follow`, computed once."""
+    return follow(run)
 
 
 def fits(run: Run, to: Compiled) -> bool:
@@ -147,23 +120,16 @@ def fits(run: Run, to: Compiled) -> bool:
     return setting and (min(curvatures) > 0 or not to.strong) and least <= min(curvatures) and max(curvatures) <= 1
 
 
-@dataclass(frozen=True)
-class Case:
-    """An inequality in numbers, at step t, for client or entry k (from 1) where it speaks of one; `own`: of the claim."""
-
-    comparison: Comparison
-    t: int
-    k: int
-    own: bool
-
-
-def cases(run: Run, to: Compiled) -> Iterator[Case]:
+def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
     """The inequalities in numbers at every step of the run, where all conditions hold at every one of its steps.
 
     Raises ValueError for more than two coordinates.
     """
     if run.d > 2:
         raise ValueError(f"d = {run.d}: expected 1 or 2, where q = sqrt(d - 1) is a whole number")
+    claims = to.also if further else to.claims
+    if not claims or not fits(run, to):
+        return
     rows = measured(run)
     curvatures = run.curvatures
     where = "x" if to.at_x else "w"
@@ -177,44 +143,18 @@ def cases(run: Run, to: Compiled) -> Iterator[Case]:
         constants["mu"] = min(curvatures)
     constants = rescaled(constants, to.factors)
     every = [{**constants, **row} for row in rows]
-    # rounding apart, for floats: both sides of a condition may be equal
-    tiny = 1e-12 if isinstance(run.w0[0], float) else 0
-    if not all(condition.holds(values, tiny) for values in every for condition in to.conditions):
+    if not all(condition.holds(values) for values in every for condition in to.conditions):
         return
     for t, values in enumerate(every):
         present = {*values, "G", "sigma"}
-        for claim, own in to.claims:
+        for claim in claims:
             letters = claim.letters
             if not letters <= present:
                 continue
             count = run.N if letters & set(_OF_CLIENTS) else run.d if letters & set(_OF_ENTRIES) else 1
             for k in range(count):
                 at = {n: v[k] if isinstance(v, list) and k < len(v) else v for n, v in values.items()}
-                yield Case(compared(claim, at), t, k + 1, own)
-
-
-@dataclass(frozen=True)
-class Found:
-    """A run in floating point: the largest need / room of the claim's own inequalities, and whether anything is violated."""
-
-    ratio: float
-    violated: bool
-
-
-def worst(run: Run, to: Compiled) -> Found | None:
-    """The run in floating point; None where it does not meet the conditions."""
-    ratios = [(_ratio(case.comparison), case.own) for case in cases(rough(run), to)]
-    if not ratios:
-        return None
-    most = max((ratio for ratio, own in ratios if own), default=0.0)
-    return Found(most, any(ratio > 1 + _ROUNDING for ratio, _ in ratios))
-
-
-def _ratio(c: Comparison) -> float:
-    """need / room, what is within rounding of 0 being 0; for an equality 1 or 2."""
-    if c.equality:
-        return 1.0 if abs(c.need - c.plus) <= _ROUNDING * c.size + _NOTHING else 2.0
-    return c.rounded if c.need > _NOTHING else 0.0
+                yield Case(compared(claim, at), {"t": t, "k": k + 1})
 
 
 # ------------------------------------------------------------------------------------------------------- the family
@@ -264,14 +204,19 @@ def _vectors(rows: list[list[Fraction]]) -> tuple[tuple[Fraction, ...], ...]:
     return tuple(tuple(row) for row in rows)
 
 
+def family(to: Compiled, full: bool) -> tuple[Run, ...]:
+    """Runs of the statement's setting."""
+    return drawn(to.appendix, to.strong, to.two_sided, 600 if full else 120)
+
+
 @cache
-def family(appendix: Appendix, strong: bool, two_sided: bool, count: int) -> tuple[Run, ...]:
-    """Runs of a setting, the same for all its statements."""
-    random, like = Random(f"{appendix}{strong}"), Compiled(appendix, (), (), False, strong, two_sided, {})
-    drawn = [_drawn(random, like) for _ in range(count)]
-    some = drawn[: count // 6]
-    bent = [_bent(run, like, random) for run in drawn[: count // 2]]
-    return tuple(dict.fromkeys((*drawn, *map(_at_rest, some), *map(_off_the_path, some), *bent)))
+def drawn(appendix: Appendix, strong: bool, two_sided: bool, count: int) -> tuple[Run, ...]:
+    """Random runs of a setting, the same for all its statements."""
+    random, like = Random(f"{appendix}{strong}"), Compiled(appendix, (), (), (), False, strong, two_sided, {})
+    runs = [_drawn(random, like) for _ in range(count)]
+    some = runs[: count // 6]
+    bent = [_bent(run, like, random) for run in runs[: count // 2]]
+    return tuple(dict.fromkeys((*runs, *map(_at_rest, some), *map(_off_the_path, some), *bent)))
 
 
 def _at_rest(run: Run) -> Run:
@@ -307,7 +252,7 @@ def _varied(run: Run, to: Compiled, random: Random) -> Run:
     return replace(run, **changed)
 
 
-def _simpler(run: Run) -> Iterator[Run]:
+def _simpler(run: Run, _: Compiled) -> Iterator[Run]:
     """Runs with one thing made simpler."""
     zero, one = _F(0), _F(1)
     if run.N > 1 and run.K is None:
@@ -342,78 +287,33 @@ def _simpler(run: Run) -> Iterator[Run]:
             yield replace(run, w0=(*run.w0[:i], simple, *run.w0[i + 1 :]))
 
 
-def _violated(run: Run, to: Compiled) -> Case | None:
-    """The first case of the run that violates a claim, in fractions."""
-    return next((case for case in cases(run, to) if not case.comparison.holds), None)
-
-
-def check(statement: Statement, full: bool = False) -> Verdict:
-    """A statement against the family, then against what a search finds from the tightest instances on.
-
-    refuted, in fractions, by an instance within the statement's conditions and assumptions that violates its claim or what
-    is claimed besides; holds otherwise.  Raises ValueError as `compiled`.
-    """
-    return decided(_checked(to, full) for to in compiled(statement))
-
-
-def _checked(to: Compiled, full: bool) -> Verdict:
-    seen: list[tuple[float, Run]] = []
-    for run in family(to.appendix, to.strong, to.two_sided, 600 if full else 120):
-        found = worst(run, to)
-        if found is not None:
-            if found.violated and (case := _violated(run, to)) is not None:
-                return _refuted(run, case, to)
-            seen.append((min(found.ratio, 1.0), run))  # above 1 it is rounding: in fractions nothing is violated
-    if not seen:
-        return Verdict(Status.OPEN, "no instance meets the conditions")
-    seen.sort(key=lambda pair: pair[0], reverse=True)
-    random, largest = Random(0), seen[0][0]
-    for ratio, run in seen[: 8 if full else 3]:
-        for _ in range(60 if full else 15):
-            other = _varied(run, to, random)
-            found = worst(other, to) if fits(other, to) else None
-            if found is not None and found.violated and (case := _violated(other, to)) is not None:
-                return _refuted(other, case, to)
-            if found is not None and found.ratio > ratio:
-                ratio, run = min(found.ratio, 1.0), other
-                largest = max(largest, ratio)
-    equalities = all(claim.equality for claim, own in to.claims if own)
-    return Verdict(
-        Status.HOLDS,
-        f"{len(seen)} instances of {_SETTING[to.appendix]}, piecewise quadratics with d = 1, 2, tau = 1 to 3, every outcome "
-        f"gone through; and a search from the tightest",
-        slack=1 / largest if largest > 0 and not equalities else None,
-    )
-
-
-_SETTING = {"C": "1 to 3 clients", "D": "K of 2 or 3 clients", "E": "1, or K of 2, clients of either curvature"}
-
-
-def _refuted(run: Run, case: Case, to: Compiled) -> Verdict:
-    simpler: tuple[Run, Case] | None = (run, case)
-    while simpler is not None:
-        run, case = simpler
-        fitting = (other for other in _simpler(run) if fits(other, to))
-        simpler = next(((other, c) for other in fitting for c in [_violated(other, to)] if c is not None), None)
-    c = case.comparison
-    left, right = c.quantity, c.minus + c.plus
+def _witness(run: Run, _: Compiled) -> dict[str, Any]:
     noisy = any(map(any, run.noise[0] + run.noise[1]))
     noise = {"noise": f"+-({_told(run.noise[0])} + {_told(run.noise[1])} w)"} if noisy else {}
-    witness: dict[str, Any] = {
+    return {
         "h": _told(run.h), **({"bend": _told(run.bend)} if run.bend else {}), "b": _told(run.b), "p": _told(run.p),
         "w_0": _told(run.w0),
         "eta_0, eta_1 ...": _told(run.rates) if len(set(run.rates)) > 1 else str(run.rates[0]),
         "tau": run.tau, "steps": run.steps, "N": run.N, **({"K": run.K} if run.K else {}),
-        **noise, **not_assumed(to.factors),
-        "t": case.t, "k": case.k, "relation": c.says, "left": str(left), "right": str(right),
+        **noise,
     }  # fmt: skip
-    says = f"N = {run.N}, tau = {run.tau}, step {case.t}: left side {left}, right side {right}, exactly"
-    slack = float(1 / c.ratio) if not c.equality and 0 < c.ratio < inf else None
-    return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
 
 
 def _told(values: Any) -> str:
     return f"({', '.join(map(_told, values))})" if isinstance(values, tuple) else str(values)
+
+
+ROUNDS = Rounds(
+    forms=compiled,
+    family=family,
+    cases=cases,
+    varied=_varied,
+    simpler=_simpler,
+    witness=_witness,
+    described=lambda run, case: f"N = {run.N}, tau = {run.tau}, step {case.place['t']}",
+    searched="piecewise quadratics with d = 1, 2, 1 to 3 clients, tau = 1 to 3, every outcome gone through",
+    effort=((3, 15), (8, 60)),
+)
 
 
 def evidence() -> list[Evidence]:
@@ -421,8 +321,8 @@ def evidence() -> list[Evidence]:
     found = []
     for name in PRINTED:
         id_ = f"fedbat.{name}"
-        found += [Evidence(one, "search", check) for one in (id_, *catalogue.corrected_by(id_))]
+        found += [Evidence(one, "search", ROUNDS.check) for one in (id_, *catalogue.corrected_by(id_))]
     return found
 
 
-__all__ = ["PRINTED", "Case", "Compiled", "cases", "check", "compiled", "evidence", "family", "worst"]
+__all__ = ["PRINTED", "ROUNDS", "Compiled", "cases", "compiled", "evidence", "family"]

@@ -12,18 +12,14 @@ same curvature, for otherwise no G bounds their difference everywhere.  Where it
 Which states.  A corrected statement is put to any state (x, v), and any control variates with their mean as c.  A printed
 one is put to states that the algorithm reaches from its own start, v^0 = 0: round 0, and without noise the rounds after
 it, over all samples.  The control variates start anywhere, in the non-convex case as the gradients at x^0, (108).
-
-Slack.  A claim `quantity <= sum of terms` is read as need <= room: the room is the sum of the terms with a plus sign,
-the need is the quantity plus what the terms with a minus sign take away.  The slack is the smallest room / need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import product
-from math import inf
 from random import Random
 from typing import Any
 
@@ -34,19 +30,19 @@ from bounds.comparisons import (
     Condition,
     Inequality,
     before,
-    compared as comparison,
+    compared,
     condition,
     inequalities,
     letters_of,
-    not_assumed,
     rescaled,
     unassumed,
 )
+from bounds.trials.rounds import Case, Rounds, Tightness, ratio
 from simulations.block_rounds import BlockRound, Matrix, Vector, advanced, block_round, constants
 from simulations.rational import Fraction
 from theory import catalogue
 from theory.properties import Property
-from theory.statement import Evidence, Statement, Status, Verdict, defined, formulas
+from theory.statement import Evidence, Statement, defined, formulas
 
 # What is checked, and on which algorithm's rounds.  Of the samples alone:
 SAMPLING = ("lemma4", "lemma4.part1", "lemma4.part2", "lemma4.lhs", "lemma4.lhs_blocks")
@@ -241,17 +237,17 @@ def expected(at: Instance) -> dict[str, Fraction]:
     return {name: sum((row[name] * chance for row, chance in rows), Fraction(0)) for name in names}
 
 
-def compared(at: Instance, to: Compiled, claims: Iterable[Inequality]) -> list[Comparison]:
+def cases(at: Instance, to: Compiled, further: bool = False) -> list[Case]:
     """The inequalities in numbers; none outside the conditions, the assumptions, or what the round has values for."""
-    r = at.start
-    if not (fits(r, to) and admitted(r, to)):
+    r, claims = at.start, to.also if further else to.inequalities
+    if not (claims and begins(r, to) and fits(r, to) and admitted(r, to)):
         return []
     values = rescaled(constants(r), to.factors) | expected(at)
     values |= {letter: values[name] for letter, name in to.reading.items() if name in values}
     if not to.letters - {"sigma", "G"} <= set(values):
         return []
     assert all(condition.holds(values) for condition in to.implied), r
-    return [comparison(claim, values) for claim in claims]
+    return [Case(compared(claim, values), {}) for claim in claims]
 
 
 def begins(r: BlockRound, to: Compiled) -> bool:
@@ -261,12 +257,7 @@ def begins(r: BlockRound, to: Compiled) -> bool:
     return not any(r.v) and (not to.at_start or set(r.points) <= {r.x})
 
 
-def worst(at: Instance, to: Compiled) -> Comparison | None:
-    """The inequality with the largest need / room; None outside the statement's conditions."""
-    return max(compared(at, to, to.inequalities), key=_score, default=None)
-
-
-def _score(comparison: Comparison) -> tuple[bool, Fraction | float]:
+def _tightness(comparison: Comparison) -> Tightness:
     """How close an inequality is to failing.
 
     Of a claim that takes something away, quantity <= plus - progress, what counts is progress / (plus - quantity): need
@@ -275,7 +266,7 @@ def _score(comparison: Comparison) -> tuple[bool, Fraction | float]:
     left = comparison.plus - comparison.quantity
     if comparison.minus < 0 < left and not comparison.equality:
         return not comparison.holds, -comparison.minus / left
-    return not comparison.holds, comparison.ratio
+    return ratio(comparison)
 
 
 # The family
@@ -431,11 +422,10 @@ def instances(to: Compiled, full: bool) -> Iterator[Instance]:
     if not to.printed:
         yield from map(Instance, family(to, full))
         return
-    for r in family(to, full):
-        if begins(r, to):
-            yield Instance(r)
-            if r.M > 1 and r.d == 1 and (full or not r.bend):
-                yield Instance(r, 2)
+    for r in (r for r in family(to, full) if begins(r, to)):
+        yield Instance(r)
+        if r.M > 1 and r.d == 1 and (full or not r.bend):
+            yield Instance(r, 2)
     for M, lam, rounds in _RUNS:
         for plus in sorted(set(to.plus)):
             points: tuple[Any, ...] = (1 if to.at_start else 0,) * M if plus else ()
@@ -468,7 +458,12 @@ def _near(value: Fraction, grid: tuple[Fraction, ...], random: Random) -> Fracti
     return random.choice(grid) if random.random() < 0.5 else value + random.choice((-1, 1)) * Fraction(1, 16)
 
 
-def _varied(r: BlockRound, to: Compiled, random: Random) -> BlockRound | None:
+def _varied(at: Instance, to: Compiled, random: Random) -> Instance | None:
+    start = _other(at.start, to, random)
+    return None if start is None else Instance(start, at.rounds)
+
+
+def _other(r: BlockRound, to: Compiled, random: Random) -> BlockRound | None:
     """A round that differs in one or two of its numbers; None where no step is admissible."""
     names = ["H", "b", "x", "v", "sigma_sq", "lam", "T", "share"] + (["points"] * 2 if r.points else [])
     changed: dict[str, Any] = {}
@@ -501,22 +496,6 @@ def _varied(r: BlockRound, to: Compiled, random: Random) -> BlockRound | None:
     return None if largest is None else replace(other, eta=random.choice(_GRID["share"]) * largest)
 
 
-def _climb(at: Instance, found: Comparison, to: Compiled, effort: int) -> tuple[Instance, Comparison]:
-    """The worst round found from one on, by `effort` random changes of which those are kept that make it no better."""
-    random = Random(0)
-    for _ in range(effort):
-        other = _varied(at.start, to, random)
-        if other is None or not begins(other, to):
-            continue
-        moved = Instance(other, at.rounds)
-        case = worst(moved, to)
-        if case is not None and _score(case) >= _score(found):
-            at, found = moved, case
-            if not found.holds:
-                break
-    return at, found
-
-
 _SIMPLE: Mapping[str, tuple[Fraction, ...]] = {
     "sigma_sq": (Fraction(0), Fraction(1)),
     "lam": (Fraction(0), _HALF),
@@ -526,8 +505,13 @@ _SIMPLE: Mapping[str, tuple[Fraction, ...]] = {
 _ENTRIES = (Fraction(0), Fraction(1), Fraction(-1))
 
 
-def _simpler(r: BlockRound) -> Iterator[BlockRound]:
-    """Rounds with one thing made simpler, the simplest first."""
+def _simpler(at: Instance, to: Compiled) -> Iterator[Instance]:
+    """Earlier rounds, and what starts with one thing made simpler, the simplest first."""
+    yield from (Instance(at.start, rounds) for rounds in range(at.rounds))
+    yield from (Instance(s, at.rounds) for s in _simpler_starts(at.start) if _length(s) < _length(at.start))
+
+
+def _simpler_starts(r: BlockRound) -> Iterator[BlockRound]:
     changes: list[dict[str, Any]] = [{"bend": ()}] if r.bend else []
     if r.M > r.N * r.K:
         for i in range(r.M):
@@ -568,68 +552,9 @@ def _entries_changed(vector: Vector) -> Iterator[Vector]:
         yield from ((*vector[:c], new, *vector[c + 1 :]) for new in before(entry, _ENTRIES))
 
 
-def shrunk(at: Instance, to: Compiled, claims: tuple[Inequality, ...]) -> tuple[Instance, Comparison]:
-    """A violation with small numbers, from a round that violates one of the inequalities."""
-
-    def violated(one: Instance) -> Comparison | None:
-        return next((c for c in compared(one, to, claims) if not c.holds), None) if begins(one.start, to) else None
-
-    found = violated(at)
-    assert found is not None
-    while True:
-        shorter = [Instance(at.start, rounds) for rounds in range(at.rounds)]
-        shorter += [Instance(s, at.rounds) for s in _simpler(at.start) if _length(s) < _length(at.start)]
-        better = next(((one, c) for one in shorter if (c := violated(one)) is not None), None)
-        if better is None:
-            return at, found
-        at, found = better
-
-
-# The verdict
-
-
-def check(statement: Statement, full: bool = False) -> Verdict:
-    """A statement against the family, then against what a search finds from the worst instances on.
-
-    refuted, with small numbers, by an instance within the statement's conditions and assumptions that violates its claim,
-    or, where its claim holds throughout, a further claim of the same display; holds otherwise.
-
-    Raises ValueError as `compiled`.
-    """
-    seen: list[tuple[Instance, Comparison, Compiled]] = []
-    for to in compiled(statement):
-        for at in instances(to, full):
-            found = worst(at, to)
-            if found is None:
-                continue
-            if not found.holds:
-                return _refuted(*shrunk(at, to, to.inequalities), to)
-            seen.append((at, found, to))
-    if not seen:
-        return Verdict(Status.OPEN, f"no instance meets the conditions: {FAMILY}")
-    seen.sort(key=lambda one: _score(one[1]), reverse=True)
-    starts, effort = (10, 600) if full else (3, 80)
-    largest = max(found.ratio for _, found, _ in seen)
-    for at, found, to in seen[:starts]:
-        at, found = _climb(at, found, to, effort)
-        if not found.holds:
-            return _refuted(*shrunk(at, to, to.inequalities), to)
-        largest = max(largest, found.ratio)
-    for at, _, to in seen:
-        if to.also and any(not one.holds for one in compared(at, to, to.also)):
-            return _refuted(*shrunk(at, to, to.also), to)
-    M, T = max(at.start.M for at, _, _ in seen), max(at.start.T for at, _, _ in seen)
-    says = (
-        f"exact on {len(seen)} instances ({FAMILY}; M up to {M}, T up to {T}), and in a search of {effort} more from each "
-        f"of the {starts} worst"
-    )
-    return Verdict(Status.HOLDS, says, slack=float(1 / largest) if largest else None)
-
-
-def _refuted(at: Instance, found: Comparison, to: Compiled) -> Verdict:
-    left, right = found.quantity, found.minus + found.plus
+def _witness(at: Instance, to: Compiled) -> dict[str, Any]:
     r = at.start
-    witness: dict[str, Any] = {
+    return {
         **{"H": [_shown(H[0] if r.d == 1 else H) for H in r.H], "b": [_shown(b) for b in r.b]},
         **({"bend": [str(more) for more in r.bend]} if r.bend else {}),
         **{"beta": str(r.beta), "sigma^2": str(r.sigma_sq), "x": _shown(r.x), "v": _shown(r.v)},
@@ -637,24 +562,26 @@ def _refuted(at: Instance, found: Comparison, to: Compiled) -> Verdict:
         **{"M": r.M, "N": r.N, "K": r.K, "T": r.T, "eta": str(r.eta), "lam": str(r.lam)},
         **({"round": at.rounds} if at.rounds else {}),
         **({} if to.a is None else {"a": str(to.a)}),
-        **not_assumed(to.factors),
-        **{"relation": found.says, "left": _number(left), "right": _number(right)},
     }
-    algorithm = "FedBCGD+" if r.points else "FedBCGD"
-    when = f", round {at.rounds} from there" if at.rounds else ""
-    numbers = f"left side {_number(left)}, right side {_number(right)}, exactly"
-    says = f"{algorithm}, M = {r.M}, K = {r.K}, T = {r.T}{when}: {numbers}"
-    slack = float(1 / found.ratio) if not found.equality and 0 < found.ratio < inf else None
-    return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
 
 
-_LONG = 40  # digits of a fraction that is told as it is
+def _described(at: Instance, case: Case) -> str:
+    r, when = at.start, f", round {at.rounds} from there" if at.rounds else ""
+    return f"{'FedBCGD+' if r.points else 'FedBCGD'}, M = {r.M}, K = {r.K}, T = {r.T}{when}"
 
 
-def _number(value: Fraction) -> str:
-    """A fraction; what is too long to read, in floating point."""
-    text = str(value)
-    return text if len(text) <= _LONG else f"{float(value):.12g} (to 12 digits)"
+ROUNDS = Rounds(
+    forms=compiled,
+    family=instances,
+    cases=cases,
+    varied=_varied,
+    simpler=_simpler,
+    witness=_witness,
+    described=_described,
+    searched=FAMILY,
+    effort=((3, 80), (10, 600)),
+    tightness=_tightness,
+)
 
 
 def _shown(value: Any) -> Any:
@@ -672,20 +599,19 @@ def evidence() -> list[Evidence]:
         for one in (id_, *catalogue.corrected_by(id_)):
             if one.removeprefix("fedbcgd.") in _NOT_ONE_ROUND:
                 continue
-            found.append(Evidence(one, "enumeration" if name in SAMPLING else "search", check))
+            found.append(Evidence(one, "enumeration" if name in SAMPLING else "search", ROUNDS.check))
     return found
 
 
 __all__ = [
+    "ROUNDS",
     "Compiled",
     "Instance",
     "begins",
-    "check",
-    "compared",
+    "cases",
     "compiled",
     "evidence",
     "expected",
     "family",
     "instances",
-    "worst",
 ]

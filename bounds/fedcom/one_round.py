@@ -10,40 +10,34 @@ Statements that correct those of E and F are about the damped gradient tracking,
 alpha = 1.  Curvatures lie in [-1, 1] and L = 1.  Some are negative: noises and coins can be bounded, so a run stays in
 a bounded region, outside which an L-smooth f can be continued so that it is bounded below.  Where a statement speaks of
 the minimum of f, of Polyak-Lojasiewicz or of strong convexity, f or the f_j have it themselves.
-
-Slack.  A claim `quantity <= sum of terms` is read as need <= room: the room is the sum of the terms with a plus sign,
-the need is the quantity plus what the terms with a minus sign take away.  The slack is the smallest room / need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import product
-from math import inf
 from random import Random
 from typing import Any, Literal
 
 from bounds.comparisons import (
-    Comparison,
     Condition,
     Inequality,
     before,
     compared,
     condition,
-    decided,
     inequalities,
     letters_of,
-    not_assumed,
     rescaled,
     unassumed,
 )
+from bounds.trials.rounds import Case, Rounds
 from simulations.compressed_rounds import Run, compressed_rounds
 from simulations.rational import Fraction
 from theory import catalogue
 from theory.properties import Property
-from theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict, defined
+from theory.statement import Bound, Evidence, Relations, Statement, defined
 
 PRINTED = (
     "lemmaD1", "lemmaD1.proof", "lemmaD2", "lemmaD3",
@@ -197,18 +191,10 @@ def admitted(run: Run, R: int, to: Compiled) -> bool:
     return all(condition.holds(known) for condition in to.conditions)
 
 
-@dataclass(frozen=True)
-class Case:
-    """An inequality in numbers, and where: round r, client j from 1 and local step c where it speaks of them."""
-
-    comparison: Comparison
-    r: int
-    place: tuple[int, ...]
-
-
-def cases(run: Run, to: Compiled, claims: Sequence[Inequality]) -> Iterator[Case]:
+def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
     """The inequalities in numbers at every round, client and step that the statement speaks of."""
-    if not fits(run, to):
+    claims = to.also if further else to.inequalities
+    if not claims or not fits(run, to):
         return
     by_round = "R" in to.letters
     if not by_round and not admitted(run, run.R, to):
@@ -227,7 +213,8 @@ def cases(run: Run, to: Compiled, claims: Sequence[Inequality]) -> Iterator[Case
             if place:
                 values |= {name: row[name][place] for name in _OF_STEPS if len(place) == 2}
                 values |= {name: row[name][place[:1]] for name in _OF_CLIENTS if name in row}
-            yield from (Case(compared(claim, values), r, place) for claim in claims)
+            where = {"r": r, **dict(zip(("j", "c"), place, strict=False))}
+            yield from (Case(compared(claim, values), where) for claim in claims)
 
 
 # The family
@@ -410,28 +397,6 @@ def _varied(run: Run, to: Compiled, random: Random) -> Run | None:
     return other
 
 
-def worst(run: Run, to: Compiled) -> Case | None:
-    """The case of the largest need / room; None where the run is outside the statement's conditions."""
-    return max(cases(run, to, to.inequalities), key=lambda case: _score(case.comparison), default=None)
-
-
-def _score(comparison: Comparison) -> tuple[bool, Fraction | float]:
-    return not comparison.holds, comparison.ratio
-
-
-def _climb(run: Run, case: Case, to: Compiled, effort: int) -> tuple[Run, Case]:
-    """The worst run found from one on, by `effort` random changes of which those are kept that make it no better."""
-    random = Random(0)
-    for _ in range(effort):
-        other = _varied(run, to, random)
-        found = None if other is None else worst(other, to)
-        if other is not None and found is not None and _score(found.comparison) >= _score(case.comparison):
-            run, case = other, found
-            if not case.comparison.holds:
-                break
-    return run, case
-
-
 _SIMPLER: Mapping[str, tuple[Fraction, ...]] = {
     "sigma_sq": (Fraction(0), Fraction(1)),
     "w0": (Fraction(0), Fraction(1)),
@@ -441,8 +406,14 @@ _SIMPLER: Mapping[str, tuple[Fraction, ...]] = {
 }
 
 
-def _simpler(run: Run) -> Iterator[Run]:
-    """Runs with one thing made simpler, the simplest first."""
+def _simpler(run: Run, to: Compiled) -> Iterator[Run]:
+    """Runs with one thing made simpler, the simplest first, of the statement's setting."""
+    for simpler in _with_one_thing_simpler(run):
+        yield replace(simpler, alpha=1 / (1 + simpler.q)) if to.damped else simpler
+
+
+def _with_one_thing_simpler(run: Run) -> Iterator[Run]:
+    yield from (replace(run, R=R) for R in range(1, run.R))
     if run.bend:
         yield replace(run, bend=())
     for i in range(run.m) if run.m > 1 else ():
@@ -462,85 +433,29 @@ def _simpler(run: Run) -> Iterator[Run]:
             yield replace(run, **changed)
 
 
-def shrunk(run: Run, to: Compiled, claims: Sequence[Inequality]) -> tuple[Run, Case]:
-    """A violation with small numbers, from a run that violates one of the inequalities."""
-
-    def violated(at: Run) -> Case | None:
-        return next((case for case in cases(at, to, claims) if not case.comparison.holds), None)
-
-    case = violated(run)
-    assert case is not None
-    while True:
-        run = replace(run, R=case.r + 1)
-        damping = [replace(s, alpha=1 / (1 + s.q)) if to.damped else s for s in _simpler(run)]
-        found = next(((s, c) for s in damping if (c := violated(s)) is not None), None)
-        if found is None:
-            return run, case
-        run, case = found
-
-
-# The verdict
-
-
-def check(statement: Statement, full: bool = False) -> Verdict:
-    """A statement against the family, then against what a search finds from the worst instances on.
-
-    refuted, with small numbers, by an instance within the statement's conditions and assumptions that violates its
-    claim, or, where its claim holds throughout, a further claim of the same display; holds otherwise.
-
-    Raises ValueError for a statement that is neither one of `PRINTED` nor corrects one, and as `compiled`.
-    """
-    return decided(_checked(to, full) for to in compiled(statement))
-
-
-def _checked(to: Compiled, full: bool) -> Verdict:
-    instances, seen = 0, []
-    for run in family(to, full):
-        case = worst(run, to)
-        if case is None:
-            continue
-        instances += 1
-        if not case.comparison.holds:
-            return _refuted(*shrunk(run, to, to.inequalities), to)
-        seen.append((run, case))
-    if not instances:
-        return Verdict(Status.OPEN, f"no instance meets the conditions: {FAMILY}")
-    seen.sort(key=lambda pair: pair[1].comparison.ratio, reverse=True)
-    starts, effort = (6, 300) if full else (2, 60)
-    largest = seen[0][1].comparison.ratio
-    for run, case in seen[:starts]:
-        run, case = _climb(run, case, to, effort)
-        if not case.comparison.holds:
-            return _refuted(*shrunk(run, to, to.inequalities), to)
-        largest = max(largest, case.comparison.ratio)
-    if to.also:
-        for run, _ in seen:
-            if any(not case.comparison.holds for case in cases(run, to, to.also)):
-                return _refuted(*shrunk(run, to, to.also), to)
-    says = (
-        f"exact on {instances} instances ({FAMILY}), and in a search of {effort} more from each of the {starts} worst"
-    )
-    return Verdict(Status.HOLDS, says, slack=float(1 / largest) if largest else None)
-
-
-def _refuted(run: Run, case: Case, to: Compiled) -> Verdict:
-    comparison = case.comparison
-    left, right = comparison.quantity, comparison.minus + comparison.plus
-    witness: dict[str, Any] = {
+def _witness(run: Run, to: Compiled) -> dict[str, Any]:
+    return {
         **{"h": [str(h) for h in run.h], "b": [str(b) for b in run.b], "w0": str(run.w0)},
         **({"bend": [str(more) for more in run.bend]} if run.bend else {}),
         **{"L": "1", "sigma^2": str(run.sigma_sq), "q": str(run.q)},
         "coins": "one for all clients" if run.shared else "independent",
         **{"m": run.m, "tau": run.tau, "eta": str(run.eta), "gamma": str(run.gamma)},
         **({"alpha": str(run.alpha)} if to.section == "E" else {}),
-        **({"R": run.R} if "R" in to.letters else {"r": case.r}),
-        **dict(zip(("j", "c"), case.place, strict=False)),
-        **not_assumed(to.factors),
-        **{"relation": comparison.says, "left": str(left), "right": str(right)},
+        **({"R": run.R} if "R" in to.letters else {}),
     }
-    says = f"m = {run.m}, tau = {run.tau}, round {case.r}: left side {left}, right side {right}, exactly"
-    slack = float(1 / comparison.ratio) if not comparison.equality and comparison.ratio < inf else None
-    return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
+
+
+ROUNDS = Rounds(
+    forms=compiled,
+    family=family,
+    cases=cases,
+    varied=_varied,
+    simpler=_simpler,
+    witness=_witness,
+    described=lambda run, case: f"m = {run.m}, tau = {run.tau}, round {case.place['r']}",
+    searched=FAMILY,
+    effort=((2, 60), (6, 300)),
+)
 
 
 def evidence() -> list[Evidence]:
@@ -551,8 +466,8 @@ def evidence() -> list[Evidence]:
         for one in (id_, *catalogue.corrected_by(id_)):
             claim = catalogue.find(one).claim
             if isinstance(claim, Bound | Relations) and letters_of(claim, catalogue.find(one).where) <= known_letters():
-                found.append(Evidence(one, "search", check))
+                found.append(Evidence(one, "search", ROUNDS.check))
     return found
 
 
-__all__ = ["PRINTED", "Case", "Compiled", "cases", "check", "compiled", "evidence", "family", "worst"]
+__all__ = ["PRINTED", "ROUNDS", "Compiled", "cases", "compiled", "evidence", "family"]

@@ -1,23 +1,18 @@
 """The statements about one round of SFL or PFL, decided on exact instances, and a search for counter-examples.
 
-An instance is a federation of quadratics, a start and a round; every letter of a statement is then a fraction: the
-constants of the problem by closed forms, the expectations by `simulations.one_round`.  So a violated claim is a proof,
-and its witness can be checked by hand.  The search runs over two kinds of clients in floating point; what it finds
-counts once it is confirmed in fractions.
-
-Slack.  A claim `quantity <= sum of terms` is read as need <= room: the room is the sum of the terms with a plus sign,
-the need is the quantity plus what the terms with a minus sign take away.  The slack is the smallest room / need: by that
-factor all terms with a plus sign can be divided before an instance refutes the claim.
+An instance is a federation of quadratics, a start and a round with its step size; every symbol of a statement is then a
+fraction: the constants of the problem by closed forms, the expectations by `simulations.one_round`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import product
-from math import inf, isqrt, nan
-from typing import Any
+from math import isqrt, perm
+from random import Random
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy
@@ -25,27 +20,24 @@ from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
 from bounds.comparisons import (
-    Comparison,
     Condition,
     Function,
     Inequality,
-    Number,
-    compared as comparison,
+    before,
+    compared,
     condition,
-    decided,
     exact,
     inequalities,
     letters_of,
-    not_assumed,
     rescaled,
     unassumed,
 )
+from bounds.trials.rounds import Case, Rounds
 from simulations.one_round import one_round
 from simulations.rational import Fraction
 from theory import catalogue
-from theory.proofs.search import Range, maximise, shrink
 from theory.properties import Properties, Property
-from theory.statement import Evidence, Statement, Status, Verdict, defined
+from theory.statement import Evidence, Statement, defined
 
 Numbers = NDArray[Any]
 
@@ -70,7 +62,7 @@ PARALLEL = (
 class Instance:
     """A round from x of M functions F_m(y) = y'H_m y / 2 + b_m'y, in coordinates in which grad F(0) = 0.
 
-    H, b, x   nested tuples (M, d, d), (M, d), (d,) of Fractions (of floats in the search), d = 1 or 2; sum b_m = 0
+    H, b, x   nested tuples (M, d, d), (M, d), (d,) of Fractions, d = 1 or 2; sum b_m = 0
     S, K      participating clients, local steps
     sigma_sq  variance of a stochastic gradient
     bend      in one coordinate: F_m has bend_m max(y, 0)^2 / 2 besides, so that it is no quadratic; () for none
@@ -78,13 +70,13 @@ class Instance:
     Raises ValueError for shapes that do not fit, or slopes b_m that do not sum to 0.
     """
 
-    H: tuple[tuple[tuple[Number, ...], ...], ...]
-    b: tuple[tuple[Number, ...], ...]
-    x: tuple[Number, ...]
+    H: tuple[tuple[tuple[Fraction, ...], ...], ...]
+    b: tuple[tuple[Fraction, ...], ...]
+    x: tuple[Fraction, ...]
     S: int
     K: int
-    sigma_sq: Number
-    bend: tuple[Number, ...] = ()
+    sigma_sq: Fraction
+    bend: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
         H: Numbers = np.asarray(self.H)
@@ -96,11 +88,11 @@ class Instance:
 
     @property
     def M(self) -> int:
-        """Number of clients."""
+        """Fraction of clients."""
         return len(self.H)
 
     @cached_property
-    def curvatures(self) -> list[Number]:
+    def curvatures(self) -> list[Fraction]:
         """Of all F_m, those right of 0 too."""
         own = [value for H in self.H for value in eigenvalues(H)]
         return own + [value + more for value, more in zip(own, self.bend, strict=False)]
@@ -111,21 +103,21 @@ class Instance:
         return np.asarray(self.H).sum(0) / self.M
 
     @cached_property
-    def L(self) -> Number:
+    def L(self) -> Fraction:
         """The smallest L of Assumption 1: the largest eigenvalue in modulus."""
         return max(map(abs, self.curvatures))
 
     @cached_property
-    def mu(self) -> Number:
+    def mu(self) -> Fraction:
         """The smallest curvature of all F_m, of either sign."""
         return min(self.curvatures)
 
     @cached_property
-    def zeta_star_sq(self) -> Number:
+    def zeta_star_sq(self) -> Fraction:
         """(1/M) sum ||grad F_m(0)||^2 (Assumption 3b)."""
         return (np.asarray(self.b) ** 2).sum() / self.M
 
-    def zeta_sq(self, beta: Number) -> Number | None:
+    def zeta_sq(self, beta: Fraction) -> Fraction | None:
         """The smallest zeta^2 of Assumption 3a for this beta, or None where beta is too small for any, or F_m bent.
 
         With G_m = H_m - H and P, q, s the means of G_m G_m, G_m b_m, ||b_m||^2 it is s + q'(beta^2 H H - P)^-1 q, the
@@ -164,12 +156,12 @@ class Instance:
         }
 
 
-def determinant(A: Numbers) -> Number:
+def determinant(A: Numbers) -> Fraction:
     """Of a matrix (d, d), d = 1 or 2."""
     return A[0, 0] if len(A) == 1 else A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
 
 
-def eigenvalues(A: tuple[tuple[Number, ...], ...]) -> list[Number]:
+def eigenvalues(A: tuple[tuple[Fraction, ...], ...]) -> list[Fraction]:
     """Of a symmetric matrix (d, d), d = 1 or 2.  Raises ValueError where they are irrational, for fractions."""
     if len(A) == 1:
         return [A[0][0]]
@@ -180,29 +172,23 @@ def eigenvalues(A: tuple[tuple[Number, ...], ...]) -> list[Number]:
     return [middle - radius, middle + radius]
 
 
-def root(q: Number) -> Number:
+def root(q: Fraction) -> Fraction:
     """The square root of q >= 0; of a fraction that has none, a fraction slightly below."""
-    if isinstance(q, float):
-        return q**0.5
     fine = 1000 * q.denominator
     return Fraction(isqrt(q.numerator * q.denominator * 1_000_000), fine)
 
 
-@cache
+@lru_cache(maxsize=20_000)
 def measured(instance: Instance, eta: Fraction, sequential: bool) -> Mapping[str, Any]:
-    """What `simulations.one_round` returns for an exact instance; computed once."""
-    return measured_afresh(instance, eta, sequential)
-
-
-def measured_afresh(instance: Instance, eta: Number, sequential: bool) -> Mapping[str, Any]:
-    """What `simulations.one_round` returns for an instance."""
-    i, star, bend = instance, [0 * v for v in instance.x], instance.bend or None
+    """What `simulations.one_round` returns for an instance; computed once."""
+    given: Any = instance  # numpy's types know no fractions
     return one_round(
-        i.H, i.b, i.x, K=i.K, S=i.S, eta=eta, sigma2=i.sigma_sq, sequential=sequential, x_star=star, bend=bend
-    )
+        given.H, given.b, given.x, K=given.K, S=given.S, eta=eta, sigma2=given.sigma_sq, sequential=sequential,
+        x_star=[0 * v for v in given.x], bend=given.bend or None,
+    )  # fmt: skip
 
 
-# The family
+# The instances
 
 
 def _line(curvatures: Iterable[Any], slopes: Iterable[Any], x: Any, S: int, K: int, sigma_sq: Any) -> Instance:
@@ -228,7 +214,7 @@ _PLANE_STARTS = (((0, 0), (0, 1), 0), ((1, 0), (0, 0), 0), ((1, 1), (1, 0), 1))
 
 
 @cache
-def family() -> tuple[Instance, ...]:
+def instances() -> tuple[Instance, ...]:
     """The exact instances, from simple to complicated."""
     found: dict[Instance, None] = {}
     for curvatures, slopes, rounds in _LINES:
@@ -270,6 +256,7 @@ class Compiled:
     letters       ASCII names of what the claim and the conditions are about
     factors       by which the constants that it assumes nothing of are not those of the instance
     given         the properties that it assumes
+    sequential    whether it is about SFL, not PFL
     """
 
     inequalities: tuple[Inequality, ...]
@@ -279,6 +266,17 @@ class Compiled:
     letters: frozenset[str]
     factors: Mapping[str, Fraction]
     given: Properties
+    sequential: bool
+
+
+def forms(statement: Statement) -> list[Compiled]:
+    """`compiled`, of a statement that is searched.
+
+    Raises ValueError as `compiled` does, and for a statement that is not one of `SEQUENTIAL` and `PARALLEL`.
+    """
+    if statement.id.removeprefix("sfl.") not in (*SEQUENTIAL, *PARALLEL):
+        raise ValueError(f"{statement.id}: expected one of {', '.join(SEQUENTIAL + PARALLEL)}")
+    return compiled(statement)
 
 
 def compiled(statement: Statement) -> list[Compiled]:
@@ -300,6 +298,7 @@ def compiled(statement: Statement) -> list[Compiled]:
         frozenset(letters),
         {},
         given,
+        statement.id.removeprefix("sfl.") in SEQUENTIAL,
     )
     return [replace(form, factors=factors) for factors in unassumed(statement)]
 
@@ -321,14 +320,21 @@ def _cap(relation: Relational) -> tuple[Function, Function]:
 # An instance's letters
 
 
-def letters(instance: Instance, beta: Number | None, factors: Mapping[str, Fraction]) -> dict[str, Number]:
-    """The constants by name, all of the type of the instance's numbers; with beta, those of Assumption 3a too.
+class Round(NamedTuple):
+    """A round of an instance, with step size eta, and beta where the statement speaks of Assumption 3a."""
+
+    instance: Instance
+    eta: Fraction
+    beta: Fraction | None
+
+
+def letters(instance: Instance, beta: Fraction | None, factors: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """The constants by name; with beta, those of Assumption 3a too.
 
     factors  of those that are not the instance's own
     """
-    number = type(instance.sigma_sq)
-    known = {
-        **{name: number(count) for name, count in (("M", instance.M), ("S", instance.S), ("K", instance.K))},
+    known: dict[str, Any] = {
+        **{name: Fraction(count) for name, count in (("M", instance.M), ("S", instance.S), ("K", instance.K))},
         **{"L": instance.L, "mu": instance.mu},
         **{"sigma_sq": instance.sigma_sq, "zeta_star_sq": instance.zeta_star_sq},
     }
@@ -340,42 +346,38 @@ def letters(instance: Instance, beta: Number | None, factors: Mapping[str, Fract
 def speaks_of(instance: Instance, to: Compiled) -> bool:
     """Whether the instance has the statement's properties, and meets its conditions apart from those on the step."""
     known = letters(instance, None, to.factors)
-    return instance.fits(to.given) and all(condition.holds(known) for condition in to.always)
+    return instance.L > 0 and instance.fits(to.given) and all(condition.holds(known) for condition in to.always)
 
 
-def largest_step(known: Mapping[str, Number], to: Compiled) -> Number | None:
+def largest_step(known: Mapping[str, Fraction], to: Compiled) -> Fraction | None:
     """The largest eta that the conditions admit (for an irrational one a fraction below); None where none is named."""
     caps = [(slope(known), rest(known)) for slope, rest in to.caps]
     return min((root(rest / slope) for slope, rest in caps if slope > 0), default=None)
 
 
-def compared(
-    instance: Instance, eta: Number, beta: Number | None, to: Compiled, sequential: bool
-) -> list[tuple[Comparison, dict[str, int]]]:
-    """The claim in numbers, each with its place (m, k) if it has one; empty where a condition on the step fails.
-
-    In floating point the conditions are not looked at: rounding could fail the largest admissible step.
-    """
-    known, is_exact = letters(instance, beta, to.factors) | {"eta": eta}, not isinstance(eta, float)
-    if is_exact and not all(condition.holds(known) for condition in to.on_step):
-        return []
-    found = (measured if is_exact else measured_afresh)(instance, eta, sequential)
+def cases(round: Round, to: Compiled, further: bool = False) -> Iterator[Case]:
+    """The claim in numbers, for every client and step that it speaks of; none where a condition or assumption fails."""
+    instance, eta, beta = round
+    if further or eta <= 0 or not speaks_of(instance, to) or (beta is not None and instance.zeta_sq(beta) is None):
+        return
+    known = letters(instance, beta, to.factors) | {"eta": eta}
+    if not all(condition.holds(known) for condition in to.on_step):
+        return
+    found = measured(instance, eta, to.sequential)
     placed = [name for name in _PLACED if name in to.letters]
-    out = []
     for place in found[placed[0]] if placed else [()]:
         values = {**found, **known, **{name: found[name][place] for name in placed}}
         where = dict(zip(("m", "k"), place, strict=False))
-        out += [(comparison(claim, values), where) for claim in to.inequalities]
-    return out
+        yield from (Case(compared(claim, values), where) for claim in to.inequalities)
 
 
-# The verdict on the family
+# The family of a statement
 
 _BETAS = tuple(Fraction(*pair) for pair in ((0, 1), (1, 2), (1, 1), (2, 1), (4, 1), (8, 1)))
 _SHARES = (Fraction(1), Fraction(1, 2))  # of the largest admissible step
 
 
-def steps(known: Mapping[str, Number], to: Compiled) -> list[Number]:
+def steps(known: Mapping[str, Fraction], to: Compiled) -> list[Fraction]:
     """Step sizes to try: the largest admissible one and half of it; 1/(6 L S K) and 1/L where none is named."""
     largest = largest_step(known, to)
     if largest is None:
@@ -383,139 +385,159 @@ def steps(known: Mapping[str, Number], to: Compiled) -> list[Number]:
     return [share * largest for share in _SHARES]
 
 
-def betas(instance: Instance, to: Compiled, count: int) -> list[Number | None]:
+def betas(instance: Instance, to: Compiled, count: int) -> list[Fraction | None]:
     """The smallest betas to try with which Assumption 3a holds; [None] where the statement has none."""
     if not to.letters & {"beta", "zeta"}:
         return [None]
-    found: list[Number | None] = [beta for beta in _BETAS if instance.zeta_sq(beta) is not None]
+    found: list[Fraction | None] = [beta for beta in _BETAS if instance.zeta_sq(beta) is not None]
     return found[:count]
 
 
-def check(statement: Statement, full: bool = False) -> Verdict:
-    """A statement about one round against the family, then against what a search finds (a longer one in full).
-
-    refuted by the first instance of the family, from simple to complicated, that violates the claim within its
-    conditions and assumptions, or by one that the search has found; holds otherwise.
-
-    Raises ValueError for a statement that is not one of `SEQUENTIAL` and `PARALLEL`.
-    """
-    name = statement.id.removeprefix("sfl.")
-    if name not in (*SEQUENTIAL, *PARALLEL):
-        raise ValueError(f"{statement.id}: expected one of {', '.join(SEQUENTIAL + PARALLEL)}")
-    return decided(_checked(to, name in SEQUENTIAL, full) for to in compiled(statement))
-
-
-def _checked(to: Compiled, sequential: bool, full: bool) -> Verdict:
-    largest: Number = Fraction(0)
-    instances = 0
-    for instance in family():
-        if not speaks_of(instance, to):
-            continue
-        for beta in betas(instance, to, 2 if full else 1):
-            for eta in steps(letters(instance, beta, to.factors), to):
-                found = compared(instance, eta, beta, to, sequential)
-                instances += bool(found)
-                for one, place in found:
-                    if not one.holds:
-                        return _refuted(instance, eta, beta, one, place, to)
-                    largest = max(largest, one.ratio)
-    says = f"exact on {instances} instances ({FAMILY})"
-    if not instances:
-        return Verdict(Status.OPEN, f"no instance meets the conditions: {FAMILY}")
-    if any(i.equality for i in to.inequalities):
-        return Verdict(Status.HOLDS, says, slack=1.0)
-    shapes, effort = (_SHAPES + _LARGER, 300) if full else (_SHAPES, 60)
-    for seed, shape in enumerate(shapes):
-        hunted = hunt(_Ground(to, sequential, shape), seed, effort)
-        if isinstance(hunted, Verdict):
-            return hunted
-        largest = max(largest, hunted)
-    says += f", and in a search of {effort} more in each of {len(shapes)} shapes"
-    return Verdict(Status.HOLDS, says, slack=float(1 / largest) if largest else None)
-
-
-def _refuted(
-    instance: Instance, eta: Fraction, beta: Fraction | None, found: Comparison, place: Mapping[str, int], to: Compiled
-) -> Verdict:
-    witness = instance.described() | {"eta": str(eta)}
-    if beta is not None:
-        witness |= {"beta": str(beta), "zeta^2": str(instance.zeta_sq(beta))}
-    left, right = found.quantity, found.minus + found.plus
-    witness |= {**not_assumed(to.factors), **place, "relation": found.says, "left": str(left), "right": str(right)}
-    kind = "functions that are no quadratics" if instance.bend else "quadratics"
-    says = f"{instance.M} {kind}, S = {instance.S}, K = {instance.K}: left side {left}, right side {right}, exactly"
-    slack = float(1 / found.ratio) if not found.equality and found.ratio < inf else None
-    return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
+def family(to: Compiled, full: bool) -> Iterator[Round]:
+    """The rounds of the instances that have the statement's properties, from simple to complicated."""
+    for instance in instances():
+        for beta in betas(instance, to, 2 if full else 1) if speaks_of(instance, to) else ():
+            yield from (Round(instance, eta, beta) for eta in steps(letters(instance, beta, to.factors), to))
 
 
 # The search
 
-_SHAPES = ((2, 2, 1), (2, 1, 1), (2, 2, 2), (2, 1, 2))  # (M, S, K)
-_LARGER = ((2, 2, 4), (4, 2, 1))
-
-_Point = Mapping[str, Number]
-
-
-@dataclass(frozen=True)
-class _Ground:
-    """Where a search for one shape (M, S, K) takes place: federations of two kinds of clients, in turns.
-
-    One kind has curvature 1 and slope b, the other curvature h and slope -b, so that L = 1.
-    """
-
-    to: Compiled
-    sequential: bool
-    shape: tuple[int, int, int]
-
-    @property
-    def box(self) -> dict[str, Range]:
-        """The parameters; share is that of the largest admissible step (of 2/L where none is named)."""
-        least = 0.0 if Property.CONVEX in self.to.given else -0.9
-        box = {"b": Range(0, 1), "x": Range(-1, 1), "sigma_sq": Range(0, 1), "h": Range(least, 1)}
-        box["share"] = Range(1 / 64, 1, log=True)
-        return box | ({"beta": Range(1 / 16, 16, log=True)} if self.to.letters & {"beta", "zeta"} else {})
-
-    def round(self, point: _Point) -> tuple[Instance, Number, Number | None] | None:
-        """(instance, eta, beta) at a point; None outside the box or the assumptions."""
-        M, S, K = self.shape
-        x, beta = point["x"], point.get("beta")
-        kinds = [(type(x)(1), point["b"]), (point["h"], -point["b"])] * (M // 2)
-        if not (point["sigma_sq"] >= 0 and abs(point["h"]) <= 1 and 0 < point["share"] <= 1):
-            return None
-        H, b = tuple(((h,),) for h, _ in kinds), tuple((slope,) for _, slope in kinds)
-        instance = Instance(H, b, (x,), S, K, point["sigma_sq"])
-        if not speaks_of(instance, self.to):
-            return None
-        if beta is not None and (beta < 0 or instance.zeta_sq(beta) is None):
-            return None
-        largest = largest_step(letters(instance, beta, self.to.factors), self.to)
-        return instance, point["share"] * (2 / instance.L if largest is None else largest), beta
-
-    def compared(self, point: _Point) -> list[tuple[Comparison, dict[str, int]]]:
-        """The claim at a point; empty outside."""
-        at = self.round(point)
-        return [] if at is None else compared(*at, self.to, self.sequential)
+_ORDERS = 24  # samples of clients that are gone through
+_GRID: Mapping[str, tuple[Fraction, ...]] = {
+    "h": tuple(Fraction(n, 8) for n in range(-7, 9)),
+    "b": tuple(Fraction(n, 8) for n in range(-16, 17)),
+    "x": tuple(Fraction(n, 8) for n in range(-16, 17)),
+    "bend": tuple(Fraction(n, 8) for n in range(-8, 9)),
+    "sigma_sq": tuple(Fraction(*pair) for pair in ((0, 1), (1, 16), (1, 4), (1, 1), (4, 1))),
+    "beta": tuple(Fraction(*pair) for pair in ((0, 1), (1, 8), (1, 4), (1, 2), (1, 1), (3, 2), (2, 1), (4, 1), (8, 1))),
+    "share": tuple(Fraction(*pair) for pair in ((1, 1), (3, 4), (1, 2), (1, 4), (1, 8), (1, 16), (1, 64))),
+}
 
 
-def hunt(ground: _Ground, seed: int, effort: int) -> float | Verdict:
-    """The largest need / room that a search finds, at most 1; the verdict `refuted` where it exceeds 1 in fractions."""
-    found = maximise(
-        lambda point: max((c.rounded for c, _ in ground.compared(point)), default=nan), ground.box, seed, effort
-    )
-    if not found.value > 1 + 1e-9:
-        return 0.0 if np.isnan(found.value) else min(found.value, 1.0)
-    try:
-        point = shrink(lambda point: max((c.ratio for c, _ in ground.compared(point)), default=nan), found.point)
-    except ValueError:  # an artefact of rounding: nothing of it is left in fractions
-        return 1.0
-    at = ground.round(point)
-    assert at is not None
-    return _refuted(*at, *max(ground.compared(point), key=lambda pair: pair[0].ratio), ground.to)
+def _varied(round: Round, to: Compiled, random: Random) -> Round | None:
+    """A round that differs in one or two numbers; its step is the same share of the largest one, but for a share drawn."""
+    instance, eta, beta = round
+    line = len(instance.x) == 1
+    names = ["b", "x", "sigma_sq", "share"] + ["h", "S"] * line + ["bend"] * bool(instance.bend) + ["K"]
+    names += ["beta"] * (beta is not None)
+    share = eta / _limit(round, to)
+    for name in random.sample(names, random.choice((1, 1, 2))):
+        if name in ("S", "K"):
+            count: dict[str, Any] = {name: max(getattr(instance, name) + random.choice((-1, 1)), 1)}
+            instance = replace(instance, **count)
+            most = 4 if instance.bend else 6  # steps: with bends every outcome of the noise is gone through
+            if instance.S > instance.M or perm(instance.M, instance.S) > _ORDERS or most < instance.S * instance.K:
+                return None
+            continue
+        value = random.choice(_GRID[name])
+        if name == "share":
+            share = value
+        elif name == "beta":
+            beta = value
+        elif name == "sigma_sq":
+            instance = replace(instance, sigma_sq=value)
+        elif name == "x":
+            instance = replace(instance, x=_with(instance.x, random.randrange(len(instance.x)), value))
+        elif name == "bend":
+            instance = replace(instance, bend=_with(instance.bend, random.randrange(instance.M), value))
+        elif name == "h":
+            m = random.randrange(instance.M)
+            instance = replace(instance, H=_with(instance.H, m, ((value,),)))
+        elif instance.M > 1:
+            one, other = random.sample(range(instance.M), 2)
+            instance = replace(instance, b=_moved(instance.b, one, other, random.randrange(len(instance.x)), value))
+    changed = Round(instance, eta, beta)
+    admitted = speaks_of(instance, to) and (beta is None or instance.zeta_sq(beta) is not None)
+    return changed._replace(eta=share * _limit(changed, to)) if admitted else None
+
+
+def _limit(round: Round, to: Compiled) -> Fraction:
+    """The largest step that the conditions admit; 2/L where they name none."""
+    largest = largest_step(letters(round.instance, round.beta, to.factors), to)
+    return 2 / round.instance.L if largest is None else largest
+
+
+def _with(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:i], value, *values[i + 1 :])
+
+
+def _moved(b: tuple[tuple[Fraction, ...], ...], one: int, other: int, i: int, value: Fraction) -> tuple[Any, ...]:
+    """The slopes with entry i of one client's set to a value, and what changes taken from another's."""
+    change = value - b[one][i]
+    b = _with(b, one, _with(b[one], i, value))
+    return _with(b, other, _with(b[other], i, b[other][i] - change))
+
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+_STEPS = tuple(Fraction(1, d) for d in (1, 2, 3, 4, 6, 8, 12, 24, 48))
+
+
+def _simpler(round: Round, to: Compiled) -> Iterator[Round]:
+    """Rounds with one thing made simpler, the simplest first."""
+    instance = round.instance
+    for simpler in _with_one_thing_simpler(instance):
+        yield round._replace(instance=simpler)
+    if round.beta is not None:
+        yield from (round._replace(beta=beta) for beta in before(round.beta, _BETAS))
+    if round.eta.numerator != 1:
+        yield from (round._replace(eta=eta) for eta in _STEPS)
+
+
+def _with_one_thing_simpler(instance: Instance) -> Iterator[Instance]:
+    for m, b in enumerate(instance.b if instance.M > instance.S else ()):
+        if not any(b):
+            left: dict[str, Any] = {
+                n: getattr(instance, n)[:m] + getattr(instance, n)[m + 1 :] for n in ("H", "b", "bend")
+            }
+            yield replace(instance, **left)
+    yield from (replace(instance, K=K) for K in range(1, instance.K))
+    if instance.bend:
+        yield replace(instance, bend=())
+    yield from (replace(instance, b=b) for b in before(instance.b, _slopes(instance)))
+    for sigma_sq in before(instance.sigma_sq, (_ZERO, _ONE)):
+        yield replace(instance, sigma_sq=sigma_sq)
+    for i, old in enumerate(instance.x):
+        yield from (replace(instance, x=_with(instance.x, i, new)) for new in before(old, (_ZERO, _ONE, -_ONE)))
+    for m in range(instance.M) if len(instance.x) == 1 else ():
+        for new in before(instance.H[m][0][0], (_ONE, _ZERO, _HALF, -_HALF)):
+            yield replace(instance, H=_with(instance.H, m, ((new,),)))
+
+
+def _slopes(instance: Instance) -> tuple[tuple[tuple[Fraction, ...], ...], ...]:
+    """Slopes to prefer: none; 1 and -1, of two clients."""
+    none = ((_ZERO,) * len(instance.x),) * instance.M
+    return (none, _moved(none, 0, 1, 0, _ONE)) if instance.M > 1 else (none,)
+
+
+def _witness(round: Round, to: Compiled) -> dict[str, Any]:
+    witness = round.instance.described() | {"eta": str(round.eta)}
+    if round.beta is not None:
+        witness |= {"beta": str(round.beta), "zeta^2": str(round.instance.zeta_sq(round.beta))}
+    return witness
+
+
+def _described(round: Round, case: Case) -> str:
+    instance = round.instance
+    kind = "functions that are no quadratics" if instance.bend else "quadratics"
+    return f"{instance.M} {kind}, S = {instance.S}, K = {instance.K}"
+
+
+ROUNDS = Rounds(
+    forms=forms,
+    family=family,
+    cases=cases,
+    varied=_varied,
+    simpler=_simpler,
+    witness=_witness,
+    described=_described,
+    searched=FAMILY,
+    effort=((3, 80), (8, 300)),
+)
 
 
 def evidence() -> list[Evidence]:
     """Evidence of kind `search` for every statement about one round."""
-    return [Evidence(f"sfl.{name}", "search", check) for name in (*SEQUENTIAL, *PARALLEL)]
+    return [Evidence(f"sfl.{name}", "search", ROUNDS.check) for name in (*SEQUENTIAL, *PARALLEL)]
 
 
-__all__ = ["PARALLEL", "SEQUENTIAL", "Instance", "check", "compared", "compiled", "evidence", "family"]
+__all__ = ["PARALLEL", "ROUNDS", "SEQUENTIAL", "Instance", "Round", "cases", "compiled", "evidence", "family"]

@@ -1,14 +1,14 @@
-"""What searches share: constants that a statement does not assume, and the verdict of a claim in several forms."""
+"""What searches share: constants that a statement does not assume."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
 
-from bounds.comparisons import decided, rescaled, unassumed
-from bounds.fedbat.one_round import check
+from bounds.comparisons import rescaled, unassumed
+from bounds.fedbat.one_round import ROUNDS
 from theory import catalogue
-from theory.statement import Status, Verdict
+from theory.statement import Status
 
 
 def test_only_constants_that_nothing_gives_are_free() -> None:
@@ -21,8 +21,8 @@ def test_only_constants_that_nothing_gives_are_free() -> None:
 
 def test_a_lemma_is_false_of_a_constant_that_it_does_not_assume() -> None:
     lemma = catalogue.find("fedbat.lemma2.corrected")
-    assert check(lemma).status is Status.HOLDS
-    found = check(replace(lemma, assumes=("fedbat.assump3.independent",)))
+    assert ROUNDS.check(lemma).status is Status.HOLDS
+    found = ROUNDS.check(replace(lemma, assumes=("fedbat.assump3.independent",)))
     assert found.status is Status.REFUTED and found.witness["sigma, not assumed"] == "1/1000 times that of the problem"
 
 
@@ -31,10 +31,3 @@ def test_a_square_goes_with_its_root() -> None:
     factors = {"L": Fraction(2), "sigma": Fraction(1, 2), "q": Fraction(2), "mu": Fraction(7)}
     assert rescaled(known, factors) == {"L": 6, "sigma_sq": 1, "q": 1.0}
     assert known["L"] == 3
-
-
-def test_one_claim_in_several_forms() -> None:
-    refuted, holds, nothing = (Verdict(s, "") for s in (Status.REFUTED, Status.HOLDS, Status.OPEN))
-    assert decided(iter([holds, refuted])) is refuted
-    assert decided([nothing, holds]) is holds
-    assert decided([nothing, nothing]) is nothing

@@ -78,7 +78,7 @@ def runs(draw: st.DrawFn, to: Compiled) -> Run:
 
 
 def violated(run: Run, to: Compiled) -> bool:
-    return any(not case.comparison.holds for case in cases(run, to))
+    return any(not case.comparison.holds for further in (False, True) for case in cases(run, to, further))
 
 
 @pytest.mark.parametrize("name", HOLD)
@@ -88,7 +88,7 @@ def test_a_lemma_holds_on_random_runs(name: str) -> None:
     @SEARCH
     @given(runs(to))
     def holds(run: Run) -> None:
-        found = list(cases(run, to))
+        found = [*cases(run, to), *cases(run, to, further=True)]
         seen.append(len(found))
         target(max((min(float(case.comparison.ratio), 1e6) for case in found), default=0.0))
         assert all(case.comparison.holds for case in found), run

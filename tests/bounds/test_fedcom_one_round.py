@@ -12,7 +12,7 @@ import pytest
 import sympy
 from sympy import Eq, Ge, Le, Rational
 
-from bounds.fedcom.one_round import PRINTED, cases, check, compiled, evidence, family, known_letters, worst
+from bounds.fedcom.one_round import PRINTED, ROUNDS, cases, compiled, evidence, family, known_letters
 from simulations.compressed_rounds import Run, compressed_rounds
 from theory import catalogue
 from theory.fedcom.paper import (
@@ -53,7 +53,7 @@ COMPRESSED = {f"fedcom.{name}" for name in ("lemmaE3", "thmE4.eq73", "lemmaE7", 
 
 @cache
 def verdict(id_: str) -> Verdict:
-    return check(catalogue.find(id_))
+    return ROUNDS.check(catalogue.find(id_))
 
 
 def within(id_: str, *relations: Any) -> Statement:
@@ -65,7 +65,7 @@ def within(id_: str, *relations: Any) -> Statement:
 def test_what_is_checked() -> None:
     assert {f"fedcom.{name}" for name in PRINTED} <= set(IDS) and len(set(IDS)) == len(IDS)
     for one in evidence():
-        assert one.kind == "search" and one.check is check
+        assert one.kind == "search" and one.check == ROUNDS.check
         assert catalogue.find(one.statement).corrects in {"", *(f"fedcom.{name}" for name in PRINTED)}
 
 
@@ -94,12 +94,12 @@ def test_the_slack_is_the_limit(id_: str) -> None:
     if any(t.value.as_coeff_Mul()[0] < 0 for t in statement.claim.terms):
         return
     sharper = statement.with_claim(statement.claim.scaled(1 / Rational(f"{slack * 1.002:.6f}")))
-    found = check(sharper)
+    found = ROUNDS.check(sharper)
     assert found.status is Status.REFUTED
     by_hand(sharper, found)
     if slack > 1.01:
         gentler = statement.with_claim(statement.claim.scaled(1 / Rational(f"{slack * 0.998:.6f}")))
-        assert check(gentler).status is Status.HOLDS
+        assert ROUNDS.check(gentler).status is Status.HOLDS
 
 
 # --- Witnesses -------------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_the_tracking_without_curvature() -> None:
 @pytest.mark.parametrize("id_", sorted(COMPRESSED))
 def test_without_compression_they_hold(id_: str) -> None:
     assert Fraction(verdict(id_).witness["q"]) > 1
-    assert check(within(id_, Le(q, 0))).status is Status.HOLDS
+    assert ROUNDS.check(within(id_, Le(q, 0))).status is Status.HOLDS
 
 
 # --- Further claims, conditions, what cannot be checked --------------------------------------------------------------
@@ -177,20 +177,20 @@ def test_without_compression_they_hold(id_: str) -> None:
 def test_a_further_claim_is_looked_at_last() -> None:
     """The equality in the middle of (80) is false with a single local step: no drift, but a direction."""
     statement = replace(within("fedcom.lemmaE7", Le(q, 0)), also=catalogue.find("fedcom.lemmaE7").also)
-    found = check(statement)
+    found = ROUNDS.check(statement)
     assert found.status is Status.REFUTED
     assert (found.witness["m"], found.witness["tau"], found.witness["left"]) == (1, 1, "0")
     true = Relations((Le(direction_sq, 2 * direction_sq, evaluate=False),))
-    assert check(replace(statement, also=(true, Relations((Le(a_next, gap_r),))))).status is Status.HOLDS
+    assert ROUNDS.check(replace(statement, also=(true, Relations((Le(a_next, gap_r),))))).status is Status.HOLDS
 
 
 def test_an_equality() -> None:
     statement = catalogue.find("fedcom.lemmaF3").with_claim(
         Relations((Eq(2 * drift_mean, 2 * drift_mean, evaluate=False),))
     )
-    assert check(statement).slack == 1
+    assert ROUNDS.check(statement).slack == 1
     wrong = statement.with_claim(Relations((Ge(drift_mean, direction_sq),)))
-    assert check(wrong).status is Status.REFUTED
+    assert ROUNDS.check(wrong).status is Status.REFUTED
 
 
 @pytest.mark.parametrize("id_", IDS)
@@ -218,39 +218,39 @@ def test_instances_are_within_the_conditions(id_: str, full: bool) -> None:
 def test_outside_the_conditions_nothing_is_compared() -> None:
     to = compiled(catalogue.find("fedcom.lemmaE7"))[0]
     (run, *_) = family(to, False)
-    assert list(cases(run, to, to.inequalities)) and worst(run, to) is not None
+    assert list(cases(run, to, False)) and ROUNDS.tightest(run, to) is not None
     # 30 eta^2 L^2 tau^2 <= 1, L = 1, one coin for all, alpha = 1
     one = Fraction(1)
     others: list[dict[str, Any]] = [dict(eta=one), dict(h=(Fraction(2),)), dict(shared=False), dict(alpha=one / 2)]
     for changed in others:
-        assert list(cases(replace(run, **changed), to, to.inequalities)) == []
-        assert worst(replace(run, **changed), to) is None
+        assert list(cases(replace(run, **changed), to, False)) == []
+        assert ROUNDS.tightest(replace(run, **changed), to) is None
 
 
 def test_conditions_of_every_kind() -> None:
     """Roots are squared, strict signs are strict; what cannot be met leaves the statement open."""
     id_ = "fedcom.lemmaE7.corrected"
-    rooted = check(within(id_, eta <= 1 / (sympy.sqrt(30) * L * tau)))
-    assert rooted == check(within(id_, 30 * eta**2 * L**2 * tau**2 <= 1))
-    assert check(within(id_, q + 1 < tau / (2 * tau + 1))).status is Status.OPEN
-    assert check(within(id_, m > 1)).status is Status.HOLDS
+    rooted = ROUNDS.check(within(id_, eta <= 1 / (sympy.sqrt(30) * L * tau)))
+    assert rooted == ROUNDS.check(within(id_, 30 * eta**2 * L**2 * tau**2 <= 1))
+    assert ROUNDS.check(within(id_, q + 1 < tau / (2 * tau + 1))).status is Status.OPEN
+    assert ROUNDS.check(within(id_, m > 1)).status is Status.HOLDS
 
 
 def test_assumptions_choose_the_functions() -> None:
     """Convexity keeps the counter-examples of negative curvature away."""
     printed = catalogue.find("fedcom.lemmaD3")
-    convex = check(replace(printed, assumes=(*printed.assumes, "fedcom.asm7")))
+    convex = ROUNDS.check(replace(printed, assumes=(*printed.assumes, "fedcom.asm7")))
     assert convex.status is Status.HOLDS
     curved = replace(printed, assumes=(*printed.assumes, "fedcom.asm6"))
     to = compiled(curved)[0]
     assert all(min(run.mean[:2]) > 0 for run in family(to, False))
-    assert check(replace(curved, when=(Condition(mu <= L),))).status is Status.HOLDS
+    assert ROUNDS.check(replace(curved, when=(Condition(mu <= L),))).status is Status.HOLDS
 
 
 def test_functions_that_are_no_quadratics() -> None:
     """On quadratics the mean gradient of step c is grad f(w) times (1 - eta h)^c; a bend lets noise make any gradient."""
     claim = at_most(inner, other=3 * tau * grad_sq)
-    found = check(catalogue.find("fedcom.lemmaD1.corrected").with_claim(claim))
+    found = ROUNDS.check(catalogue.find("fedcom.lemmaD1.corrected").with_claim(claim))
     assert found.status is Status.REFUTED and found.witness["bend"]
     run = of_witness(found.witness)
     (row,) = compressed_rounds(run)
@@ -261,10 +261,10 @@ def test_functions_that_are_no_quadratics() -> None:
 
 def test_what_cannot_be_checked() -> None:
     with pytest.raises(ValueError, match="expected one of lemmaD1"):
-        check(catalogue.find("fedcom.thmD7"))
+        ROUNDS.check(catalogue.find("fedcom.thmD7"))
     lemma = catalogue.find("fedcom.lemmaD1")
     with pytest.raises(ValueError, match="no exact value for a_next"):
-        check(lemma.with_claim(at_most(message_sq, other=a_next)))
+        ROUNDS.check(lemma.with_claim(at_most(message_sq, other=a_next)))
     with pytest.raises(ValueError, match="Listing: expected Bound or Relations"):
-        check(lemma.with_claim(catalogue.find("fedcom.alg1").claim))
+        ROUNDS.check(lemma.with_claim(catalogue.find("fedcom.alg1").claim))
     assert "a_next" not in known_letters() and {"tracking_next", "move_sq", "drift"} <= known_letters()

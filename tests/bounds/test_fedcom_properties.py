@@ -67,7 +67,7 @@ def runs(draw: st.DrawFn, to: Compiled, most_steps: int = 4) -> Run:
 
 
 def violated(run: Run, to: Compiled) -> bool:
-    return any(not case.comparison.holds for case in cases(run, to, to.inequalities))
+    return any(not case.comparison.holds for case in cases(run, to))
 
 
 @pytest.mark.parametrize("name", HOLD)
@@ -77,7 +77,7 @@ def test_a_lemma_holds_on_random_runs(name: str) -> None:
     @SEARCH
     @given(runs(to))
     def holds(run: Run) -> None:
-        found = list(cases(run, to, to.inequalities))
+        found = list(cases(run, to))
         target(max((float(case.comparison.ratio) for case in found), default=0.0))
         assert all(case.comparison.holds for case in found), run
 

@@ -1,0 +1,1 @@
+"""Where a statement meets numbers: exact instances, runs, listings."""
