@@ -11,7 +11,7 @@ import numpy as np  # isort: skip
 
 from benchmarks.quadratics import FEW, SEEDS, D, K, M, R, loops
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.moments import expectation
+from simulations.exact.moments import expectation
 from simulations.problems.quadratic import Quadratic
 
 REPEATED = 20  # times in a row, as one takes too little time to be measured

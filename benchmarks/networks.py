@@ -30,12 +30,13 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from fedtheory.training import repeatable
-from simulations import images, models, partitions
+from simulations import partitions
 from simulations.algorithms.sfl import PFL
 from simulations.arrays import on_host
 from simulations.engine import Course
-from simulations.problems.network import Network
-from simulations.setup import ALGORITHMS, Setup, settings_of
+from simulations.networks import images, models
+from simulations.networks.problem import Network
+from simulations.networks.setup import ALGORITHMS, Setup, settings_of
 
 BATCH, STEPS = 20, 5
 ON_CPU = {

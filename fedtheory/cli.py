@@ -443,12 +443,12 @@ def train_command(
     runs: Runs = Path("runs"),
 ) -> None:
     """Train networks, measure and draw: every table and figure of the papers with networks is a preset."""
-    from bounds import experiments
+    from bounds import presets
     from fedtheory import tables, training
 
     if only_list or what is None:
         table = Table("preset", "cells", "says", box=None, pad_edge=False)
-        for name, build in experiments.presets().items():
+        for name, build in presets.presets().items():
             preset = build()
             table.add_row(name, str(len(preset.cells)), preset.says)
         console().print(table)
@@ -465,9 +465,9 @@ def train_command(
         tables.print_history(rows, console())
         console().print(f"written: {folder}")
         return
-    preset = experiments.preset(what)
+    preset = presets.preset(what)
     if quick:
-        preset = experiments.quick(preset)
+        preset = presets.quick(preset)
     preset = tables.chosen(preset, cells)
     folder = runs / tables.slug(what + (", quick" if quick else ""))
     with training_progress() as tell:
@@ -485,11 +485,11 @@ def table_command(
     runs: Runs = Path("runs"),
 ) -> None:
     """Our numbers beside the printed ones, and in what our trainings are set up otherwise."""
-    from bounds import experiments
+    from bounds import presets
     from fedtheory import tables
 
-    whole = experiments.preset(name)
-    small = tables.chosen(experiments.quick(whole) if quick else whole, cells)
+    whole = presets.preset(name)
+    small = tables.chosen(presets.quick(whole) if quick else whole, cells)
     folder = runs / tables.slug(name + (", quick" if quick else ""))
     tables.print_beside(whole, small, folder, console(), f"fedtheory train '{name}'{' --quick' if quick else ''}")
 

@@ -19,11 +19,11 @@ from figures.sfl import group
 from simulations import data, run
 from simulations.algorithms import Algorithm, registry
 from simulations.compressors import from_text
+from simulations.networks.setup import PARTITIONS, partition_settings
 from simulations.problems import Problem
 from simulations.problems.logistic import Logistic, lightly_regularised
 from simulations.problems.quadratic import generate
 from simulations.problems.sigmoid import SigmoidERM
-from simulations.setup import PARTITIONS, partition_settings
 from theory import catalogue
 
 _ROUNDING = 1e-12  # relative: a smaller spread of a mean counts as none

@@ -13,12 +13,12 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from bounds.experiments import Cell, Preset
+from bounds.presets import Cell, Preset
 from fedtheory import training
 from figures import gallery
 from figures.training import curves
-from simulations import images
-from simulations.setup import Setup
+from simulations.networks import images
+from simulations.networks.setup import Setup
 
 # Published sets as they are: shape, classes, images for training and test; so that generated ones can stand in for them
 SIZES = {

@@ -27,12 +27,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bounds.communication import Cost, cost
-from bounds.experiments import summary
+from bounds.presets import summary
 from figures.gallery import write
 from simulations.algorithms.sfl import SFL, SSL
 from simulations.engine import Course, requested
-from simulations.problems.network import Network, available, fastest, threads_of
-from simulations.setup import Setup, from_table
+from simulations.networks.problem import Network, available, fastest, threads_of
+from simulations.networks.setup import Setup, from_table
 
 CHECKPOINT = 30.0  # seconds between checkpoints
 _FIRST = ("environment.json", "setup.toml")  # what a training writes first, perhaps before it is killed

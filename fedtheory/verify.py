@@ -10,7 +10,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from bounds.arena import Arena, arena_evidence, measure_all
+from bounds.trials.arena import Arena, arena_evidence, measure_all
 from theory import catalogue
 from theory.proofs import mutation
 from theory.statement import NO_CLAIM, OFTEN_NO_CLAIM, Evidence, Statement, Status, Verdict

@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-from bounds.arena import CONFIDENCE, Arena, at_same_rate, confront, measure_all, step_letter
+from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, confront, measure_all, step_letter
 from figures.gallery import (
     BLACK,
     BLUE,

@@ -14,8 +14,8 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFo
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from bounds.arena import CONFIDENCE, Arena, build, confront, constants_of
 from bounds.fedbat.arenas import ARENAS, CASES
+from bounds.trials.arena import CONFIDENCE, Arena, build, confront, constants_of
 from figures import bound_against_run
 from figures.bound_against_run import term_colours, titled, y_label
 from figures.gallery import (

@@ -13,11 +13,11 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from bounds.arena import Arena, bound_at, confront
+from bounds.trials.arena import Arena, bound_at, confront
 from figures import bound_against_run
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas, count_axis
 from figures.runs import BAND, Rows, best_of_grid, curve, some
-from simulations import block_moments, data, expectation, partitions, run
+from simulations import data, expectation, partitions, run
 from simulations.algorithms import FLOAT, Algorithm
 from simulations.algorithms.fedbcgd import (
     ABLATIONS,
@@ -33,6 +33,7 @@ from simulations.algorithms.fedbcgd import (
 )
 from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from simulations.compressors import QSGD
+from simulations.exact import block_moments
 from simulations.problems import Array
 from simulations.problems.logistic import Logistic, lightly_regularised
 from simulations.problems.quadratic import Quadratic, generate

@@ -14,7 +14,7 @@ import xarray as xr
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
-from bounds.arena import Arena, confront
+from bounds.trials.arena import Arena, confront
 from figures import bound_against_run
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 from figures.runs import BAND, Rows, best_of_grid, curve, some
@@ -41,10 +41,10 @@ from simulations.compressors import (
     StochasticSign,
     TopK,
 )
+from simulations.exact.tracking import spectral_radius
 from simulations.problems import Array
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, generate
-from simulations.tracking import spectral_radius
 from theory import catalogue
 from theory.statement import Relations
 

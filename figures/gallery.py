@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
-from bounds.arena import Measurements, measurements, recall
+from bounds.trials.arena import Measurements, measurements, recall
 from theory import catalogue
 
 # Okabe and Ito's palette: told apart by colour-blind readers and in print.

@@ -11,13 +11,13 @@ import xarray as xr
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from bounds import evaluate, tune
-from bounds.arena import Arena, confront
 from bounds.sfl import ARENAS
+from bounds.trials.arena import Arena, confront
 from figures import bound_against_run
 from figures.gallery import BLACK, BLUE, RED, Drawn, Picture, canvas, count_axis
 from simulations import data, partitions, run, start
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.moments import expectation
+from simulations.exact.moments import expectation
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from theory import catalogue
 from theory.notation import Value

@@ -7,7 +7,7 @@ that is where zeta >= (alpha - x)/(2 alpha).  The sum under the floor rounds to 
 
 alpha broadcasts against x: one number, or one an entry.  Arrays keep their precision, float32 or float64; `binarise`,
 `derivatives` and `step_size` take arrays of numpy, or what becomes one, and tensors of torch.
-`simulations.straight_through` is the same for torch, with (8) and (9) as its backward pass.
+`simulations.networks.straight_through` is the same for torch, with (8) and (9) as its backward pass.
 """
 
 from __future__ import annotations

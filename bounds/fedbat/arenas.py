@@ -19,10 +19,11 @@ from typing import Any, cast
 import numpy as np
 from scipy.stats import t as student
 
-from bounds.arena import CONFIDENCE, Arena, Given, build, steps_of
-from bounds.search_arena import Family
-from simulations import data, enumerated, has_expectation, local_steps, partitions
+from bounds.trials.arena import CONFIDENCE, Arena, Given, build, steps_of
+from bounds.trials.arena_search import Family
+from simulations import data, has_expectation, local_steps, partitions
 from simulations.algorithms.fedbat import FedBAT, Gamma
+from simulations.exact import enumerated
 from simulations.problems import Problem
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, generate

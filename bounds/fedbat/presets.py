@@ -10,8 +10,8 @@ from functools import partial
 from math import ceil
 from typing import Any, cast
 
-from bounds.experiments import Cell, Preset
-from simulations.setup import Setup, settings_of
+from bounds.presets import Cell, Preset
+from simulations.networks.setup import Setup, settings_of
 from theory import catalogue
 from theory.statement import Record
 
@@ -30,7 +30,7 @@ EVERY = 2
 COMMON = (
     "10 local epochs become local steps: as many as cover the images of a client in the mean, the same for all clients",
     "channels are standardised over the training set; torch's own initialisation; neither is printed",
-    "strides, padding and pooling of the networks are not printed: see simulations.models",
+    "strides, padding and pooling of the networks are not printed: see simulations.networks.models",
     "where batch normalisation takes its statistics from in a test is not printed: from the clients' images passed through "
     "the tested model",
     "the weights and biases of batch normalisation are binarised and pruned as other layers are",

@@ -1,9 +1,9 @@
 """The FedBCGD paper in numbers: its bounds in arenas, one round in fractions, its listings, assumptions and figures."""
 
-from bounds.arena import arena_evidence
-from bounds.fedbcgd import one_round, practice, whole_runs
+from bounds.fedbcgd import checks, rounds, whole_runs
 from bounds.fedbcgd.arenas import ARENAS, SEARCHED, on_data
-from bounds.search_arena import search_evidence
+from bounds.trials.arena import arena_evidence
+from bounds.trials.arena_search import search_evidence
 from theory.statement import Evidence
 
 __all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
@@ -14,7 +14,7 @@ def evidence() -> list[Evidence]:
     return [
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),
-        *one_round.evidence(),
+        *rounds.evidence(),
         *whole_runs.evidence(),
-        *practice.evidence(),
+        *checks.evidence(),
     ]

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bounds.arena import Arena, Given
 from bounds.evaluate import Compiled
-from bounds.search_arena import Candidate, Family, quadratic, varied
+from bounds.trials.arena import Arena, Given
+from bounds.trials.arena_search import Candidate, Family, quadratic, varied
 from bounds.tune import largest_step
 from simulations import data, partitions
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus

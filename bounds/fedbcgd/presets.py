@@ -2,7 +2,7 @@
 
 Every method runs until a participating client has sent the floats that the caption allows, as `uplink_bits` counts them:
 1000 d are 1000 rounds of FedAvg, 500 of SCAFFOLD, about 4000 or 5000 of FedBCGD.  FedBCGD's blocks are read off the network,
-by `simulations.models.blocks`.
+by `simulations.networks.models.blocks`.
 
 The authors' code is github.com/junkangLiu0/FedBCGD, FedBCGD.py and readme.md.
 """
@@ -16,10 +16,10 @@ from math import ceil
 from types import SimpleNamespace
 from typing import Any, cast
 
-from bounds.experiments import Cell, Preset
-from simulations import models
+from bounds.presets import Cell, Preset
 from simulations.algorithms import FLOAT
-from simulations.setup import Setup, settings_of
+from simulations.networks import models
+from simulations.networks.setup import Setup, settings_of
 from theory import catalogue
 from theory.statement import Record
 
@@ -34,7 +34,7 @@ DATA: dict[str, tuple[str, models.Shape, int]] = {  # name, shape, classes
 EMNIST_IMAGES = 697_932  # in the training set of byclass
 CENTRALISED = "Centralised SGD"
 CONVOLUTIONAL, LOGISTIC, VIT = "convolutional networks", "logistic regression", "ViT-Base"
-NAMES = {VIT: "ViT", LOGISTIC: "logistic"}  # where simulations.models has another one
+NAMES = {VIT: "ViT", LOGISTIC: "logistic"}  # where simulations.networks.models has another one
 ETA = {VIT: 0.03}  # of the printed set; else 0.1, with which the authors' code runs LeNet-5
 PLUS = 0.01  # of FedBCGD+
 KEPT = 0.1  # share of the coordinates that TOP-k sends

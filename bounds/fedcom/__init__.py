@@ -1,9 +1,9 @@
 """The FedCOM paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
-from bounds.arena import arena_evidence
-from bounds.fedcom import one_round, practice, rates
+from bounds.fedcom import checks, rates, rounds
 from bounds.fedcom.arenas import ARENAS, SEARCHED, on_data
-from bounds.search_arena import search_evidence
+from bounds.trials.arena import arena_evidence
+from bounds.trials.arena_search import search_evidence
 from theory.statement import Evidence
 
 __all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
@@ -14,7 +14,7 @@ def evidence() -> list[Evidence]:
     return [
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),
-        *one_round.evidence(),
-        *practice.evidence(),
+        *rounds.evidence(),
+        *checks.evidence(),
         *rates.evidence(),
     ]

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
 
-from bounds.experiments import Cell, Preset
-from simulations import models
+from bounds.presets import Cell, Preset
 from simulations.algorithms import FLOAT
-from simulations.setup import Setup
+from simulations.networks import models
+from simulations.networks.setup import Setup
 from theory import catalogue
 from theory.statement import Record
 

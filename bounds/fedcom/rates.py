@@ -10,8 +10,8 @@ import sympy
 
 from simulations.algorithms.fedcom import DIANA
 from simulations.compressors import RandK
+from simulations.exact.tracking import spectral_radius
 from simulations.problems.quadratic import Quadratic
-from simulations.tracking import spectral_radius
 from theory import catalogue
 from theory.statement import Evidence, Rates, Statement, Status, Verdict
 

@@ -1,9 +1,9 @@
-"""The SFL paper in numbers: its bounds in arenas, its one-round statements on exact instances, its claims in practice."""
+"""The SFL paper in numbers: its bounds in arenas, its one-round statements on exact instances, its claims in checks."""
 
-from bounds.arena import arena_evidence
-from bounds.search_arena import search_evidence
-from bounds.sfl import counterexamples, decimals, one_round, practice
+from bounds.sfl import checks, counterexamples, decimals, rounds
 from bounds.sfl.arenas import ARENAS, SEARCHED, on_data
+from bounds.trials.arena import arena_evidence
+from bounds.trials.arena_search import search_evidence
 from theory.statement import Evidence
 
 __all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
@@ -14,8 +14,8 @@ def evidence() -> list[Evidence]:
     return [
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),
-        *one_round.evidence(),
-        *practice.evidence(),
+        *rounds.evidence(),
+        *checks.evidence(),
         *counterexamples.evidence(),
         *decimals.evidence(),
     ]

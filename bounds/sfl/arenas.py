@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from sympy import Eq
 
-from bounds.arena import Arena, bound_at
 from bounds.evaluate import Compiled
-from bounds.search_arena import Candidate, Family, quadratic, varied
+from bounds.trials.arena import Arena, bound_at
+from bounds.trials.arena_search import Candidate, Family, quadratic, varied
 from simulations import data, partitions
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.problems import Problem

@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import sympy
 
-from bounds.comparisons import Number, compared
-from bounds.sfl.one_round import Instance, compiled, letters, measured
+from bounds.sfl.rounds import Instance, compiled, letters, measured
+from bounds.trials.claims import Number, compared
 from theory.proofs.instances import sides
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 

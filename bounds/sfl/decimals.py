@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bounds.sfl.practice import group, settings_of
+from bounds.sfl.checks.figures import group, settings_of
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.moments import expectation
+from simulations.exact.moments import expectation
 from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue

@@ -14,8 +14,8 @@ from functools import cache, partial
 from math import isinf
 from typing import Any, cast
 
-from bounds.experiments import Cell, Preset
-from simulations.setup import Setup
+from bounds.presets import Cell, Preset
+from simulations.networks.setup import Setup
 from theory import catalogue
 from theory.statement import Record
 

@@ -17,8 +17,8 @@ from math import inf
 from random import Random
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from bounds.comparisons import Comparison, not_assumed
-from simulations.rational import Fraction
+from bounds.trials.claims import Comparison, not_assumed
+from simulations.exact.rational import Fraction
 from theory.statement import Statement, Status, Verdict
 
 Instance = TypeVar("Instance")

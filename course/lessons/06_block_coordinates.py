@@ -16,7 +16,7 @@ def _():
 
     from bounds import evaluate
     from bounds.communication import cost, to_target
-    from bounds.fedbcgd.practice.algorithms import one_by_one
+    from bounds.fedbcgd.checks.listings import one_by_one
     from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
     from simulations import expectation, start

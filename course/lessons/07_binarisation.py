@@ -24,8 +24,8 @@ def _():
     from simulations.algorithms.fedcom import FedPAQ
     from simulations.binarisation import derivatives, error, law, least_error, mean_size, wire_bits
     from simulations.compressors import QSGD, MaxSign, Sign
+    from simulations.networks.straight_through import binarise as binarise_torch
     from simulations.problems.quadratic import generate
-    from simulations.straight_through import binarise as binarise_torch
     from theory import catalogue
 
     torch.set_num_threads(1)

@@ -15,10 +15,10 @@ def _():
     from scipy.stats import t as student_t
 
     from bounds import evaluate
-    from bounds.arena import confront, judge, step_letter
     from bounds.fedbat import ARENAS as FEDBAT_ARENAS
-    from bounds.search_arena import tightest
     from bounds.sfl import ARENAS, SEARCHED
+    from bounds.trials.arena import confront, judge, step_letter
+    from bounds.trials.arena_search import tightest
     from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
     from figures.fedbat import arena_in, gaussian_error, relative_errors
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED

@@ -746,7 +746,7 @@ def _(check, in_arenas, largest_kappa, printed):
 def _(mo):
     mo.md(r"""
     **Choose arenas where a bound is tight**, not where the algorithm is interesting. In the house a *search* looks for such
-    instances by itself (`bounds/search_arena.py`).
+    instances by itself (`bounds/trials/arena_search.py`).
 
     ## Step 7: errata and corrected statements
 

@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds import ConditionViolated, arena as arenas
-from bounds.arena import (
+from bounds import ConditionViolated
+from bounds.fedbcgd.arenas import on
+from bounds.sfl import ARENAS, SEARCHED, evidence
+from bounds.sfl.arenas import searched
+from bounds.trials import arena as arenas
+from bounds.trials.arena import (
     Arena,
     arena_evidence,
     at_same_rate,
@@ -26,10 +30,7 @@ from bounds.arena import (
     measure_all,
     measured_afresh,
 )
-from bounds.fedbcgd.arenas import on
-from bounds.search_arena import judge as judge_search, tightest
-from bounds.sfl import ARENAS, SEARCHED, evidence
-from bounds.sfl.arenas import searched
+from bounds.trials.arena_search import judge as judge_search, tightest
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.constants import NoSuchConstant
 from simulations.problems import Problem

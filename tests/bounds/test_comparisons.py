@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from bounds.comparisons import rescaled, unassumed
-from bounds.fedbat.one_round import ROUNDS
+from bounds.fedbat.rounds import ROUNDS
+from bounds.trials.claims import rescaled, unassumed
 from theory import catalogue
 from theory.statement import Status
 

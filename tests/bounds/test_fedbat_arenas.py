@@ -9,10 +9,11 @@ import pytest
 import sympy
 
 from bounds import evaluate
-from bounds.arena import RECORDED, Arena, build, confront, constants_of, judge, steps_of
 from bounds.fedbat.arenas import ARENAS, CASES, first_distance, largest_gradient, on_data
-from simulations import enumerated, local_steps, run
+from bounds.trials.arena import RECORDED, Arena, build, confront, constants_of, judge, steps_of
+from simulations import local_steps, run
 from simulations.algorithms.fedbat import FedBAT
+from simulations.exact import enumerated
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.statement import Bound, Status

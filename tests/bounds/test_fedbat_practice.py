@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from sympy import Eq, Le, Ne, Rational, Symbol
 
-from bounds.fedbat.practice import evidence
-from bounds.fedbat.practice.algorithms import Setting, settings
-from bounds.fedbat.practice.exact import Case, Vector, compared, number, relations, root
-from bounds.fedbat.practice.machine import Machine, blocks
-from bounds.fedbat.practice.operator import outcomes, points, unbounded
-from bounds.fedbat.practice.replay import Replay, layered, settle
-from bounds.fedbat.practice.updates import counted
-from bounds.listings import Undefined, Unreadable
+from bounds.fedbat.checks import evidence
+from bounds.fedbat.checks.executor import Machine, blocks
+from bounds.fedbat.checks.listings import Setting, settings
+from bounds.fedbat.checks.operator import outcomes, points, unbounded
+from bounds.fedbat.checks.replay import Replay, layered, settle
+from bounds.fedbat.checks.updates import counted
+from bounds.trials.cases import Case, Vector, compared, number, relations, root
+from bounds.trials.listings import Undefined, Unreadable
 from simulations.algorithms.fedbat import VARIANTS, FedBAT
 from simulations.binarisation import error
 from theory import catalogue

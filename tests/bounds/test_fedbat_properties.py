@@ -15,9 +15,9 @@ from admissible import SEARCH
 from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
-from bounds.fedbat.one_round import Compiled, cases, compiled, fits
+from bounds.fedbat.rounds import Compiled, cases, compiled, fits
 from simulations.binarisation import error, law, mean_size
-from simulations.binarised_rounds import Run
+from simulations.exact.rounds.fedbat import Run
 from theory import catalogue
 from theory.statement import Bound
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds.arena import RECORDED, Arena, build, confront, constants_of, judge, learning_rate, steps_of
 from bounds.fedbcgd.arenas import ARENAS, CASES, SEARCHED
-from bounds.search_arena import judge as judge_search, tightest
+from bounds.trials.arena import RECORDED, Arena, build, confront, constants_of, judge, learning_rate, steps_of
+from bounds.trials.arena_search import judge as judge_search, tightest
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue

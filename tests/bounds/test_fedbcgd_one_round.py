@@ -13,7 +13,7 @@ import pytest
 import sympy
 from sympy import Eq, Ge, Le, Rational, sqrt
 
-from bounds.fedbcgd.one_round import (
+from bounds.fedbcgd.rounds import (
     EITHER,
     FEDBCGD,
     FEDBCGD_PLUS,
@@ -29,7 +29,7 @@ from bounds.fedbcgd.one_round import (
     family,
     instances,
 )
-from simulations.block_rounds import BlockRound, advanced, block_round, constants
+from simulations.exact.rounds.fedbcgd import BlockRound, advanced, block_round, constants
 from theory import catalogue
 from theory.fedbcgd.paper import (
     G_mean_sq,

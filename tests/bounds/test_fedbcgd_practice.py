@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from sympy import Eq, IndexedBase, Rational, Sum, Symbol
 
-from bounds.fedbcgd.practice import evidence
-from bounds.fedbcgd.practice.algorithms import (
+from bounds.fedbcgd.checks import evidence
+from bounds.fedbcgd.checks.executor import Machine, Place
+from bounds.fedbcgd.checks.figures import NEAR, Curve, ahead, compared, race
+from bounds.fedbcgd.checks.listings import (
     AVERAGING,
     KEEPING,
     SETTLING,
@@ -24,9 +26,7 @@ from bounds.fedbcgd.practice.algorithms import (
     one_by_one,
     replays,
 )
-from bounds.fedbcgd.practice.figures import NEAR, Curve, ahead, compared, race
-from bounds.fedbcgd.practice.machine import Machine, Place
-from bounds.listings import Undefined, Unreadable
+from bounds.trials.listings import Undefined, Unreadable
 from fedtheory.verify import Checked
 from simulations.algorithms.fedbcgd import VARIANTS
 from theory import catalogue

@@ -15,8 +15,8 @@ from admissible import SEARCH
 from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
-from bounds.fedbcgd.one_round import Compiled, Instance, cases, compiled, fits, largest_step
-from simulations.block_rounds import BlockRound
+from bounds.fedbcgd.rounds import Compiled, Instance, cases, compiled, fits, largest_step
+from simulations.exact.rounds.fedbcgd import BlockRound
 from simulations.strategies import convex, vectors
 from theory import catalogue
 from theory.proofs.instances import sides

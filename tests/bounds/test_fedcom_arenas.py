@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds import arena as arenas
-from bounds.arena import (
+from bounds.evaluate import compiled, evaluate
+from bounds.fedcom.arenas import ARENAS, CASES, SEARCHED, alike, two_of, unlike
+from bounds.trials import arena as arenas
+from bounds.trials.arena import (
     RECORDED,
     Arena,
     at_same_rate,
@@ -27,9 +29,7 @@ from bounds.arena import (
     regularisation,
     steps_of,
 )
-from bounds.evaluate import compiled, evaluate
-from bounds.fedcom.arenas import ARENAS, CASES, SEARCHED, alike, two_of, unlike
-from bounds.search_arena import judge as judge_search, tightest
+from bounds.trials.arena_search import judge as judge_search, tightest
 from simulations import expectation
 from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
 from simulations.algorithms.sfl import SFL

@@ -12,8 +12,8 @@ import pytest
 import sympy
 from sympy import Eq, Ge, Le, Rational
 
-from bounds.fedcom.one_round import PRINTED, ROUNDS, cases, compiled, evidence, family, known_letters
-from simulations.compressed_rounds import Run, compressed_rounds
+from bounds.fedcom.rounds import PRINTED, ROUNDS, cases, compiled, evidence, family, known_letters
+from simulations.exact.rounds.fedcom import Run, compressed_rounds
 from theory import catalogue
 from theory.fedcom.paper import (
     L,

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from sympy import Integer
 
-from bounds.fedcom.practice import evidence
-from bounds.fedcom.practice.algorithms import SAMPLED, Exact, replays, tracking_errors
-from bounds.fedcom.practice.assumptions import POINTS, UNBIASED, Point, Root
-from bounds.fedcom.practice.machine import Machine, Place, Replay, parse
-from bounds.listings import Undefined, Unreadable
+from bounds.fedcom.checks import evidence
+from bounds.fedcom.checks.assumptions import POINTS, UNBIASED, Point, Root
+from bounds.fedcom.checks.executor import Machine, Place, Replay, parse
+from bounds.fedcom.checks.listings import SAMPLED, Exact, replays, tracking_errors
+from bounds.trials.listings import Undefined, Unreadable
 from simulations.compressors import Identity, RandK
 from simulations.problems.quadratic import from_functions, generate
 from theory import catalogue

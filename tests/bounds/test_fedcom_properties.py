@@ -13,8 +13,8 @@ from admissible import SEARCH
 from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
-from bounds.fedcom.one_round import Compiled, cases, compiled, fits, largest_step
-from simulations.compressed_rounds import Run
+from bounds.fedcom.rounds import Compiled, cases, compiled, fits, largest_step
+from simulations.exact.rounds.fedcom import Run
 from theory import catalogue
 from theory.statement import Bound
 

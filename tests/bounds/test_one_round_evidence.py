@@ -16,9 +16,9 @@ import sympy
 from sympy import Rational, sqrt
 
 from bounds import sfl
-from bounds.sfl import one_round as exactly
-from bounds.sfl.one_round import PARALLEL, ROUNDS, SEQUENTIAL, Instance, Round, cases, compiled, instances
-from simulations.one_round import one_round
+from bounds.sfl import rounds as exactly
+from bounds.sfl.rounds import PARALLEL, ROUNDS, SEQUENTIAL, Instance, Round, cases, compiled, instances
+from simulations.exact.rounds.sfl import one_round
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.properties import Property

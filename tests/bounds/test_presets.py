@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-from bounds.experiments import Cell, Preset, presets, quick, summary
 from bounds.fedbat import presets as fedbat
 from bounds.fedbcgd import presets as fedbcgd
+from bounds.presets import Cell, Preset, presets, quick, summary
 from bounds.sfl import presets as sfl
 from fedtheory.tables import SIZES
-from simulations import images, models, run
-from simulations.setup import Setup, from_table
+from simulations import run
+from simulations.networks import images, models
+from simulations.networks.setup import Setup, from_table
 from theory import catalogue
 
 torch.set_num_threads(1)

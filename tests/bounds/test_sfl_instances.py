@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from bounds.sfl import decimals
+from bounds.sfl.checks import evidence as checks
 from bounds.sfl.counterexamples import one_curved_client, split_trajectory, uneven_steps
-from bounds.sfl.practice import evidence as practice
 from theory import catalogue
 from theory.statement import Bound, Relations, Status
 
@@ -43,7 +43,7 @@ def test_split_learning_with_unequal_steps() -> None:
 
 
 def test_split_learning_with_equal_steps_is_sequential_learning() -> None:
-    (run,) = [e for e in practice() if e.statement == "sfl.claim.ssl_equiv.corrected"]
+    (run,) = [e for e in checks() if e.statement == "sfl.claim.ssl_equiv.corrected"]
     assert run.check(catalogue.find(run.statement), False).status is Status.HOLDS
 
 

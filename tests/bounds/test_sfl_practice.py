@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bounds.sfl import practice as sfl_practice
-from bounds.sfl.practice import Replay, Undefined, Unreadable, curves, tree
+from bounds.sfl import checks
+from bounds.sfl.checks.figures import curves
+from bounds.sfl.checks.listings import Replay
+from bounds.trials.listings import Undefined, Unreadable, tree
 from simulations.problems.quadratic import from_functions, generate
 from theory import catalogue
 from theory.proofs.mutation import mutations as changes, seen_to_fail
@@ -24,7 +26,10 @@ def mutations(statement):
     return [(change.what, change.statement) for change in changes(statement) if change.part not in parts]
 
 
-EVIDENCE = {e.statement: e for e in sfl_practice.evidence()}
+STEP = [
+    e for e in catalogue.evidence("sfl") if e.statement.startswith("sfl.step.eq54_range") and e.kind == "derivation"
+]
+EVIDENCE = {e.statement: e for e in (*checks.evidence(), *STEP)}
 REFUTED = {"sfl.asm.unbiased", "sfl.step.eq54_range"}
 PROVED = {"sfl.step.eq54_range.corrected"}
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from bounds.arena import confront, measure
 from bounds.browser import curves, sliders, tied, with_tied
 from bounds.evaluate import Value, evaluate, has_terms, in_domain
 from bounds.sfl import ARENAS
+from bounds.trials.arena import confront, measure
 from fedtheory.site import build
 from fedtheory.verify import Checked, verify
 from tests.fedtheory.browser import chromium

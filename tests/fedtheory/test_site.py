@@ -11,10 +11,10 @@ import pytest
 import sympy
 from PIL import Image
 
-from bounds.arena import measure
 from bounds.browser import curves, javascript, sliders, tied, with_tied
 from bounds.evaluate import evaluate, has_terms
 from bounds.sfl import ARENAS
+from bounds.trials.arena import measure
 from fedtheory import cli
 from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, smaller, view
 from fedtheory.verify import Checked

@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 import torch
 
-from bounds.experiments import Cell
+from bounds.presets import Cell
 from fedtheory import tables, training
 from simulations.compressors import from_text
-from simulations.problems.network import Network
-from simulations.setup import Setup, from_table
+from simulations.networks.problem import Network
+from simulations.networks.setup import Setup, from_table
 
 torch.set_num_threads(1)
 

@@ -11,7 +11,6 @@ import sympy
 import torch
 from hypothesis import given, settings, strategies as st
 
-from simulations import straight_through
 from simulations.binarisation import (
     binarise,
     derivatives,
@@ -24,6 +23,7 @@ from simulations.binarisation import (
     unpack,
     wire_bits,
 )
+from simulations.networks import straight_through
 
 NUMBERS = st.integers(-20, 20).map(lambda n: n / 8)
 STEPS = st.integers(0, 16).map(lambda n: n / 8)

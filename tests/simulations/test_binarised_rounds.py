@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from simulations.algorithms.fedbat import FedBAT
-from simulations.binarised_rounds import Leaves, Run, follow
 from simulations.draws import Draw, Draws
+from simulations.exact.rounds.fedbat import Leaves, Run, follow
 from simulations.problems.quadratic import Quadratic
 
 F = Fraction

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simulations import NoSuchConstant, exact, run, tracking
+from simulations import NoSuchConstant, exact, run
 from simulations.algorithms.fedbcgd import FedAvgM, FedBCGD, FedBCGDPlus, parameter_blocks
 from simulations.algorithms.fedcom import FedGATE, FedPAQ
-from simulations.block_moments import RECORDS, expectation, spectral_radius
 from simulations.compressors import RandK
 from simulations.data import load
 from simulations.draws import Draws
 from simulations.engine import RECORDS as RUN_RECORDS
+from simulations.exact import tracking
+from simulations.exact.block_moments import RECORDS, expectation, spectral_radius
 from simulations.partitions import iid
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, from_functions, generate

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from simulations.block_rounds import BlockRound, assignments, block_round, constants, curvatures
+from simulations.exact.rounds.fedbcgd import BlockRound, assignments, block_round, constants, curvatures
 
 F = Fraction
 Point = list[Fraction]

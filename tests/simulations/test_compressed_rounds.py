@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulations.compressed_rounds import Run, compressed_rounds, minimum
+from simulations.exact.rounds.fedcom import Run, compressed_rounds, minimum
 
 HALF = Fraction(1, 2)
 OF_A_ROUND = {

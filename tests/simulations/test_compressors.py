@@ -36,7 +36,7 @@ from simulations.compressors import (
     from_text,
 )
 from simulations.draws import Draw, Draws
-from simulations.moments import mask as mask_kernel
+from simulations.exact.moments import mask as mask_kernel
 
 CHANCE = 1e-6
 Z = stats.norm.isf(CHANCE / 2)

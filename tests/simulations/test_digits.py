@@ -14,7 +14,7 @@ import torch
 from simulations.algorithms.fedbat import BiFL
 from simulations.arrays import on_host
 from simulations.engine import Course
-from simulations.setup import ALGORITHMS, Setup, settings_of
+from simulations.networks.setup import ALGORITHMS, Setup, settings_of
 
 torch.set_num_threads(1)
 

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 import torch
 
-from simulations import NoSuchConstant, run, straight_through
+from simulations import NoSuchConstant, run
 from simulations.algorithms import registry
 from simulations.algorithms.fedbat import SIGNS, VARIANTS, EFSignSGD, FedBAT
 from simulations.algorithms.fedcom import FedPAQ
 from simulations.binarisation import error, pack, unpack
 from simulations.compressors import Sign
 from simulations.draws import Draws
+from simulations.networks import straight_through
 from simulations.problems.quadratic import Quadratic, generate
 
 LAYERS = {"a": slice(0, 2), "b": slice(2, 3), "c": slice(3, 6)}

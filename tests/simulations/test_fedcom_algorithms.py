@@ -26,10 +26,10 @@ from simulations.algorithms.fedcom import (
 from simulations.algorithms.sfl import PFL
 from simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
 from simulations.draws import Draws
+from simulations.exact.tracking import spectral_radius
 from simulations.partitions import Partition, dirichlet
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, generate
-from simulations.tracking import spectral_radius
 
 BINARY, DIGITS = small("breast_cancer", 30, 3, 2), small("digits", 30, 4, 3)
 EXACT = generate(3, 4, L=2, mu=0.2, zeta_star=1, delta=0.5)

@@ -18,7 +18,15 @@ from scipy.io import savemat
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
-from simulations.images import CINIC_CLASSES, EMNIST_CLASSES, READERS, Images, channel_statistics, generated, load
+from simulations.networks.images import (
+    CINIC_CLASSES,
+    EMNIST_CLASSES,
+    READERS,
+    Images,
+    channel_statistics,
+    generated,
+    load,
+)
 
 
 def pixels(n: int, *shape: int) -> np.ndarray:

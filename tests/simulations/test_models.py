@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from simulations.models import (
+from simulations.networks.models import (
     ARCHITECTURES,
     BLOCKS,
     Norm,

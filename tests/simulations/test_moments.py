@@ -10,11 +10,12 @@ import xarray as xr
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from simulations import NoSuchConstant, moments, run
+from simulations import NoSuchConstant, run
 from simulations.algorithms.sfl import PFL, SFL, SSL
 from simulations.data import load
 from simulations.engine import RECORDS
-from simulations.moments import (
+from simulations.exact import moments
+from simulations.exact.moments import (
     Kernel,
     affine,
     expectation,

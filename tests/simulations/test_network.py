@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from simulations import images, models, partitions, run
+from simulations import partitions, run
 from simulations.algorithms import registry
 from simulations.algorithms.fedbcgd import ABLATIONS
 from simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedPAQ
@@ -20,8 +20,9 @@ from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
 from simulations.compressors import COMPRESSORS, Bernoulli, RandK
 from simulations.draws import Draws
 from simulations.engine import Course
-from simulations.images import Images
-from simulations.problems.network import Network, fastest
+from simulations.networks import images, models
+from simulations.networks.images import Images
+from simulations.networks.problem import Network, fastest
 from simulations.problems.quadratic import generate
 
 torch.set_num_threads(1)  # beside other test processes more threads stand in each other's way

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.moments import expectation
-from simulations.one_round import one_round
+from simulations.exact.moments import expectation
+from simulations.exact.rounds.sfl import one_round
 from simulations.problems.quadratic import Quadratic
 
 PLACED = {"drift_mk", "B_mk", "noise_upto", "move_upto", "bias_upto", "star_upto", "T_1", "client_bias_sq"}

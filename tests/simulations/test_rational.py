@@ -9,7 +9,7 @@ from fractions import Fraction as Plain
 import pytest
 from hypothesis import given, strategies as st
 
-from simulations.rational import Fraction, square_root
+from simulations.exact.rational import Fraction, square_root
 
 # The worst case of a claim, from a search in exact numbers, without and with gmpy2
 _SEARCH = """

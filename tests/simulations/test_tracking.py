@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import simulations
-from simulations import NoSuchConstant, exact, moments, run
+from simulations import NoSuchConstant, exact, run
 from simulations.algorithms.fedcom import (
     DIANA,
     SCAFFOLD,
@@ -27,10 +27,11 @@ from simulations.compressors import QSGD, Bernoulli, Identity, RandK, Sparsifier
 from simulations.data import load
 from simulations.draws import Draws
 from simulations.engine import RECORDS as RUN_RECORDS
+from simulations.exact import moments
+from simulations.exact.tracking import RECORDS, expectation, scheme, spectral_radius
 from simulations.partitions import iid
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, from_functions, generate
-from simulations.tracking import RECORDS, expectation, scheme, spectral_radius
 
 ALL = tuple(RECORDS)
 PLAIN = tuple(RUN_RECORDS)  # of algorithms without memory

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from spy import small
 
-from simulations import NoSuchConstant, expectation, run, tracking
+from simulations import NoSuchConstant, expectation, run
 from simulations.algorithms import aggregated, registry
 from simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
 from simulations.algorithms.fedbcgd import FedAvgM, TopKFedAvg
 from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.compressors import QSGD
+from simulations.exact import tracking
 from simulations.partitions import Partition
 from simulations.problems import start_of_clients
 from simulations.problems.logistic import Logistic, lightly_regularised

@@ -10,7 +10,7 @@ import sympy
 from sympy import Rational, exp
 
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.moments import expectation
+from simulations.exact.moments import expectation
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.proofs.ledger import bound_of

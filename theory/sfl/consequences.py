@@ -49,7 +49,7 @@ from theory.sfl.paper import (
     zeta_star,
 )
 from theory.sfl.quantities import LANGUAGE
-from theory.statement import Evidence, Order, Statement, Status, Term, Verdict, Words
+from theory.statement import Evidence, Order, Relations, Statement, Status, Term, Verdict, Words
 
 
 def _order(name: str) -> Order:
@@ -393,6 +393,19 @@ _FROM_ORDERS = {
     "table1.pfl_thm2.corrected": "cor2.strongly_convex",
     "table1.sfl_thm1.corrected": "cor1.strongly_convex",
 }
+
+
+def step_range(statement: Statement, full: bool = False) -> Verdict:
+    """The choice of eta_tilde, printed as the first link of a chain, is small enough (S >= 1; beta > 0, as it divides)."""
+    assert isinstance(statement.claim, Relations)
+    given, links = [c.relation for c in statement.when], list(statement.claim.relations)
+    if not statement.corrects:
+        given += [links.pop(0), catalogue.symbols(statement)["beta"].sympy > 0]
+    found = decide(given, links)
+    witness = {str(symbol): str(value) for symbol, value in found.model.items()}
+    return Verdict(found.status, f"{' and '.join(map(str, links))}: {found.says}", witness=witness)
+
+
 _CLAIMS: list[tuple[str, Callable[[Statement, bool], Verdict], tuple[str, ...]]] = [
     ("claim.rate", rate, ()),
     ("claim.sfl_better", advantage, ()),
@@ -402,6 +415,8 @@ _CLAIMS: list[tuple[str, Callable[[Statement, bool], Verdict], tuple[str, ...]]]
     ("claim.local_steps", local_steps, ()),
     ("claim.cyclic", no_advantage, ()),
     ("claim.malinovsky.corrected", own_form, ("thm1.strongly_convex",)),
+    ("step.eq54_range", step_range, ()),
+    ("step.eq54_range.corrected", step_range, ()),
     ("lemma3", lemma3_parts, ("lemma3.mean", "lemma3.swr", "lemma3.swor")),
 ]
 

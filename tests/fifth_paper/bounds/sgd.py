@@ -6,7 +6,7 @@ from functools import partial
 
 from simulations.algorithms.sgd import SGD
 
-from bounds.arena import Arena, arena_evidence
+from bounds.trials.arena import Arena, arena_evidence
 from simulations.problems.quadratic import generate
 from theory.statement import Evidence
 

@@ -1,0 +1,184 @@
+"""The objective, Gamma and Assumptions 1 to 4: met with certified constants, and with no smaller ones.
+
+Assumption 5 is one about the operator, `bounds.fedbat.checks.operator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bounds.fedbat.checks.replay import clients_of, shares_of
+from bounds.trials.problems import (
+    FAMILY,
+    SAMPLES,
+    Client,
+    Place,
+    grounds,
+    logistic,
+    logistic_clients,
+    met,
+    points,
+    samples,
+)
+from simulations.functions import Function, huber, logcosh
+from simulations.problems import Problem, start_of_clients
+from simulations.problems.logistic import Logistic
+from simulations.problems.quadratic import Quadratic, generate
+from theory.statement import Relations, Statement, Verdict
+
+# ------------------------------------------------------------------------------------------- (1), Gamma
+
+
+@cache
+def _quadratics() -> tuple[Quadratic, ...]:
+    """Two to five clients, alike and weighted by seeded shares."""
+    found = []
+    for M in range(2, 6):
+        alike = generate(3, M, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, seed=M)
+        drawn = np.random.default_rng(M).dirichlet(np.ones(M))
+        found += [alike, replace(alike, weights=drawn / drawn.sum())]
+    return tuple(found)
+
+
+@cache
+def _regressions() -> tuple[Logistic, ...]:
+    """Logistic regression, clients alike and weighted by their samples."""
+    return logistic(), replace(logistic(), weights="sizes")
+
+
+def objective(statement: Statement, full: bool = False) -> Verdict:
+    """(1): F of the problem, which knows its weights, against the sum over its clients, each computed by itself."""
+    assert isinstance(statement.claim, Relations)
+    problems: list[tuple[Any, list[Client]]] = [
+        *((q, clients_of(q)) for q in _quadratics()),
+        *((r, list(logistic_clients())) for r in _regressions()),
+    ]
+    places = (
+        Place(problem.name,
+              {"F": Client(lambda x, problem=problem: float(problem.value(x)), problem.full_gradient), "F_i": clients,  # type: ignore[misc]
+               "p": list(shares_of(problem)), "N": problem.M, "w": w})
+        for problem, clients in problems
+        for w, _ in points(problem.d, problem.M, 1)
+    )  # fmt: skip
+    return met(statement.claim, places, "quadratics and logistic regression (breast_cancer), alike and weighted")
+
+
+def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
+    """Gamma of `start_of_clients` against the minima, those of quadratics by solving for them here; it is not negative."""
+    assert isinstance(statement.claim, Relations)
+    places = []
+    for q in _quadratics():
+        p = shares_of(q)
+        whole = np.tensordot(p, q.H, 1), p @ q.b
+        own = [_least(H, b) for H, b in zip(q.H, q.b, strict=True)]
+        places.append(_gamma(q, _least(*whole), own))
+    for r in _regressions():
+        places.append(_gamma(r, float(r.constants["F_star"]), list(r.client_minima[1].value)))
+    return met(statement.claim, places, "random quadratics and logistic regression (breast_cancer), alike and weighted")
+
+
+def _least(H: Any, b: Any) -> float:
+    x = np.linalg.solve(H, -b)
+    return float(x @ H @ x / 2 + b @ x)
+
+
+def _gamma(problem: Any, F_star: float, own: list[float]) -> Place:
+    known = {"Gamma": float(start_of_clients(problem, 0.0)["Gamma"]), "F_star": F_star, "F_i_star": own}
+    return Place(problem.name, {**known, "p": list(shares_of(problem)), "N": problem.M})
+
+
+# ------------------------------------------------------------------------------------------- Assumptions 1 and 2
+
+
+def smooth(statement: Statement, full: bool = False) -> Verdict:
+    """Assumption 1, as printed or with gradients, with the certified L."""
+    assert isinstance(statement.claim, Relations)
+    places = (
+        Place(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "L": float(g.constants["L"])})
+        for g in grounds()
+        for k, client in enumerate(g.clients, 1)
+        for u, w in g.pairs
+    )
+    return met(statement.claim, places, FAMILY)
+
+
+def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
+    """Assumption 2 with the certified mu."""
+    assert isinstance(statement.claim, Relations)
+    curved = [g for g in grounds() if (g.constants.get("mu") or 0) > 0]
+    places = (
+        Place(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "mu": float(g.constants["mu"])})
+        for g in curved
+        for k, client in enumerate(g.clients, 1)
+        for one, two in g.pairs
+        for u, w in ((one, two), (two, one))
+    )
+    return met(statement.claim, places, ", ".join(g.name for g in curved))
+
+
+# ------------------------------------------------------------------------------------------- Assumptions 3 and 4
+
+
+def _named(place: Place, point: str, gradient: str, **letters: float) -> Place:
+    """A place with samples under the paper's letters; F_k of the samples is known by its gradients there."""
+    w = place.values["x"]
+    law = [(p, {gradient: drawn["f_m"].gradient(w)}) for p, drawn in place.law]
+    return Place(place.where, {"F_k": place.values["F_m"], point: w, **letters}, law)
+
+
+def noisy(statement: Statement, full: bool = False, *, point: str, gradient: str) -> Verdict:
+    """Assumption 3 at any point, w_t^k or x_t^k, with the certified sigma."""
+    assert isinstance(statement.claim, Relations)
+    places = samples(lambda problem: {"sigma": problem.constants["sigma"]})
+    named = (_named(place, point, gradient, sigma=place.values["sigma"]) for place in places)
+    return met(statement.claim, named, SAMPLES)
+
+
+def _reach(problem: Problem) -> dict[str, float]:
+    """What bounds stochastic gradients where ||x|| <= r: E||g||^2 <= (slope + growth r)^2 + sigma^2."""
+    if isinstance(problem, Logistic):  # a sample's gradient is (expit(z) - y) a + lambda x, the bracket at most 1
+        rows = np.linalg.norm(problem.dataset.features, axis=1)
+        return {"slope": float(rows.max()), "growth": problem.regularisation, "sigma": 0.0}
+    assert isinstance(problem, Quadratic)
+    slope = float(np.linalg.norm(problem.b, axis=1).max())
+    return {"slope": slope, "growth": float(problem.constants["L"]), "sigma": problem.sigma}
+
+
+def _within_a_ball(point: str, gradient: str) -> Iterator[Place]:
+    every: dict[str, list[Place]] = {}
+    for place in samples(_reach):
+        every.setdefault(place.where.split(",")[0], []).append(place)
+    for own in every.values():
+        r = max(float(np.linalg.norm(place.values["x"])) for place in own)
+        for place in own:
+            slope, growth, sigma = (place.values[letter] for letter in ("slope", "growth", "sigma"))
+            yield _named(place, point, gradient, G=float(np.hypot(slope + growth * r, sigma)))
+
+
+def _everywhere(point: str, gradient: str) -> Iterator[Place]:
+    """Functions whose slopes are at most 1 in every coordinate, exact gradients: G = sqrt(d)."""
+    losses: list[Function] = [huber(2), logcosh(2)]
+    for h in losses:
+        for x, _ in [*points(2, 0), (np.full(2, 3.0), None)]:
+            values = {"F_k": h, point: x, "G": float(np.sqrt(h.d))}
+            yield Place(f"{h.name} at {x.tolist()}", values, [(1.0, {gradient: h.gradient(x)})])
+
+
+def bounded(statement: Statement, full: bool = False, *, point: str, gradient: str) -> Verdict:
+    """Assumption 4 where a G is certified: everywhere for losses of bounded slope, on a ball for others."""
+    assert isinstance(statement.claim, Relations)
+    places = [*_everywhere(point, gradient), *_within_a_ball(point, gradient)]
+    return met(
+        statement.claim,
+        places,
+        f"huber and logcosh everywhere, with G^2 = d; on a ball ||x|| <= r, with G^2 = (slope + growth r)^2 + sigma^2 (no G "
+        f"for all x: F_k that are strongly convex have gradients of any size): {SAMPLES}",
+    )
+
+
+__all__ = ["bounded", "heterogeneity", "noisy", "objective", "smooth", "strongly_convex"]

@@ -1,0 +1,183 @@
+"""Algorithm 1: its lines against `simulations.algorithms.fedbat`, and what the printed ones do at the ends of their range.
+
+In floating point, step by step of the same draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from bounds.fedbat.checks.executor import Machine, World
+from bounds.fedbat.checks.replay import ROUNDING, Replay, layered
+from bounds.trials.listings import Undefined, Unreadable
+from simulations.algorithms import participating
+from simulations.problems import Array
+from simulations.problems.quadratic import Quadratic
+from theory.statement import Listing, Statement, Status, Verdict
+
+Build = Callable[..., Any]  # of FedBAT
+
+# ------------------------------------------------------------------------------------- lines against implementation
+
+_STEPS = (
+    (1, Fraction(0)), (1, Fraction(1, 2)), (2, Fraction(1, 2)), (3, Fraction(0)), (4, Fraction(1, 2)), (5, Fraction(3, 10)),
+    (4, Fraction(3, 4)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A run of three rounds on noisy quadratics with three layers, with known draws."""
+
+    tau: int
+    phi: Fraction
+    rho: float
+    K: int | None
+    weighted: bool
+
+    def __str__(self) -> str:
+        whom = "all clients" if self.K is None else f"{self.K} of 4 clients"
+        return f"tau = {self.tau}, phi = {self.phi}, rho = {self.rho:g}, {whom}{', weighted' if self.weighted else ''}"
+
+    def replay(self, build: Build) -> Replay:
+        """The implementation."""
+        algorithm = build(self.tau, 0.05, self.K, float(self.phi), self.rho)
+        return Replay(layered(weighted=self.weighted), algorithm)
+
+    def world(self, run: Replay) -> World:
+        """What the lines need, of the same draws."""
+
+        def sample(r: int) -> list[int]:
+            S = run.algorithm.participants(run.problem)
+            return [int(k) for k in participating(run.problem, run.draws(r), S)[0]]
+
+        def gradient(client: int, x: Array, r: int, step: int) -> Array:
+            return run.gradient(client + 1, x, r, step)
+
+        numbers = (run.rounds, self.tau, self.phi, self.rho, run.eta)
+        return World(run.problem, run.start, *numbers, sample, gradient, run.zeta)
+
+
+def settings() -> Iterator[Setting]:
+    """One to five steps, none to three of them at full precision."""
+    for (tau, phi), (rho, K, weighted) in product(_STEPS, ((6.0, 2, True), (0.0, None, False), (2.0, 3, False))):
+        yield Setting(tau, phi, rho, K, weighted)
+
+
+def listing(statement: Statement, full: bool = False, *, build: Build) -> Verdict:
+    """The lines, carried out, against an implementation: where every gradient is taken, and w after every round."""
+    claim, steps, runs = statement.claim, 0, 0
+    assert isinstance(claim, Listing)
+    for setting in settings():
+        run = setting.replay(build)
+        machine = _carried_out(setting.world(run), claim, str(setting))
+        if isinstance(machine, Verdict):
+            return machine
+        runs += 1
+        if (differs := _apart(machine, run)) is not None:
+            where, one, other = differs
+            witness = {"problem": run.problem.provenance, "run": str(setting), "eta": run.eta, "where": where,
+                       "by the listing": one.tolist(), "by FedBAT": other.tolist()}  # fmt: skip
+            return Verdict(Status.REFUTED, f"{setting}: {where} differs", witness=witness)
+        steps += len(machine.asked)
+    return Verdict(
+        Status.HOLDS,
+        f"the lines, carried out with the relations of (11) to (14) on {runs} runs of {run.rounds} rounds on noisy "
+        f"quadratics (three layers; 2, 3 and all of 4 clients; alike and weighted; tau = 1 to 5, phi from 0 to 3/4, "
+        f"rho = 0, 2, 6), take {steps} gradients where simulations.algorithms.fedbat.FedBAT takes them, and give its w, "
+        "with the same draws",
+    )
+
+
+def _carried_out(world: World, claim: Listing, where: str) -> Machine | Verdict:
+    """The machine after the run, or the verdict on a listing that cannot be carried out."""
+    try:
+        return Machine(world).run(claim)
+    except Undefined as error:
+        return Verdict(Status.REFUTED, f"{where}: {error}", witness={"instance": where, "stops at": str(error)})
+    except Unreadable as error:
+        return Verdict(Status.OPEN, str(error))
+
+
+def _apart(machine: Machine, run: Replay) -> tuple[str, Array, Array] | None:
+    """The first point or model in which the two differ: where, of the listing, of the implementation."""
+    points = {(r, k, s): x for r, k, s, x in machine.asked}
+    models = [run.start]
+    for round in run.history():
+        for s, (x, _) in enumerate(round.asked):
+            for i, k in enumerate(round.trained):
+                own = points.pop((round.r, k, s), np.full_like(x[i], np.nan))
+                if not np.abs(own - x[i]).max() <= ROUNDING:
+                    return f"where client {k + 1} takes the gradient of step {s}, round {round.r},", own, x[i]
+        models.append(round.after)
+    if points:
+        (r, k, s), x = points.popitem()
+        return f"that client {k + 1} takes a gradient in step {s}, round {r},", x, np.full_like(x, np.nan)
+    for r, expected in enumerate(models):
+        own = machine.models[r] if r < len(machine.models) else np.full_like(expected, np.nan)
+        if not np.abs(own - expected).max() <= ROUNDING:
+            return f"w_{r}", own, expected
+    return None
+
+
+# ------------------------------------------------------------------------------------- what the printed listing does
+
+_START = np.array([2.0, 1.0])
+_ALONE = Quadratic(np.eye(2)[None], np.zeros((1, 2)), name="||w||^2 / 2")
+
+
+def _alone(tau: int, phi: Fraction, turned: int | None = None) -> World:
+    """One client with F = ||w||^2 / 2, from (2, 1), one round; at local step `turned` the gradient has the other sign."""
+
+    def gradient(client: int, x: Array, r: int, step: int) -> Array:
+        return np.asarray(-x if step == turned else x)
+
+    zeta = np.array([0.25, 0.75])
+    return World(_ALONE, _START, 1, tau, phi, 2.0, 0.25, lambda r: [0], gradient, lambda client, r, step: zeta)
+
+
+def ends(statement: Statement, full: bool = False) -> Verdict:
+    """Does the model move with phi = 0, and with tau = 1?  Does it depend on what the last local step has learned?"""
+    claim = statement.claim
+    assert isinstance(claim, Listing)
+    witness: dict[str, Any] = {}
+    told, wrong = [], []
+    for tau, phi in ((3, Fraction(0)), (1, Fraction(1, 2))):
+        where = f"phi = {phi}, tau = {tau}"
+        machine = _carried_out(_alone(tau, phi), claim, where)
+        if isinstance(machine, Verdict):
+            return machine
+        w = machine.models[-1]
+        told.append(f"{where}: w_1 = {_shown(w)}")
+        if (w == _START).all():
+            wrong.append(f"with {where} nothing moves, as alpha' = 0 by (13), m being 0")
+            witness |= {f"w_1, {where}": w.tolist()}
+    where = "phi = 1/2, tau = 2"
+    both = [_carried_out(_alone(2, Fraction(1, 2), turned), claim, where) for turned in (None, 1)]
+    for machine in both:
+        if isinstance(machine, Verdict):
+            return machine
+    plain, turned = (machine.models[-1] for machine in both if isinstance(machine, Machine))
+    told.append(f"{where}: w_1 = {_shown(plain)}, and {_shown(turned)} with the last gradient turned round")
+    if (plain == turned).all():
+        wrong.append(
+            f"with {where} the last of the local steps changes nothing: line 23 sends the result of tau - 1 steps"
+        )
+        witness |= {f"w_1, {where}": plain.tolist(), "w_1, the last gradient turned round": turned.tolist()}
+    setting = "F = ||w||^2/2, one client, eta = 1/4, rho = 2, w_0 = (2, 1), zeta = (1/4, 3/4)"
+    if wrong:
+        return Verdict(Status.REFUTED, f"{setting}: {'; '.join(wrong)}", witness={"instance": setting, **witness})
+    return Verdict(Status.HOLDS, f"{setting}: {'; '.join(told)}")
+
+
+def _shown(w: Array) -> str:
+    return f"({', '.join(f'{v:.6g}' for v in w)})"
+
+
+__all__ = ["Setting", "ends", "listing", "settings"]

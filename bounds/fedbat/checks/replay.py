@@ -1,0 +1,202 @@
+"""Runs with known draws, written down step by step: where clients take their gradients, which, and the models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+from sympy.core.relational import Relational
+
+from bounds.trials.cases import ROUNDING
+from bounds.trials.listings import KnownDraws
+from bounds.trials.problems import Client
+from simulations.algorithms import participating
+from simulations.algorithms.fedbat import FedBAT
+from simulations.draws import Draw
+from simulations.problems import Array
+from simulations.problems.quadratic import Quadratic, generate
+from theory.proofs.instances import interpret, sides
+from theory.statement import Claim, Relations, Status, Verdict, Words
+
+
+@dataclass(frozen=True, eq=False)
+class Layered(Quadratic):
+    """Quadratics in six coordinates, three layers of two, one and three."""
+
+    @property
+    def blocks(self) -> Mapping[str, slice]:
+        """The layers."""
+        return {"a": slice(0, 2), "b": slice(2, 3), "c": slice(3, 6)}
+
+
+@cache
+def layered(M: int = 4, sigma: float = 0.3, weighted: bool = False) -> Layered:
+    """Unequal clients, where there are several; weighted: the shares 1 : 2 : 3 ..."""
+    unequal = {"zeta_star": 1.0, "delta": 0.3} if M > 1 else {}
+    like = generate(6, M, L=1.0, mu=0.2, sigma=sigma, seed=M, **unequal)
+    shares = np.arange(1.0, M + 1)
+    return Layered(like.H, like.b, sigma, f"{M} clients", shares / shares.sum() if weighted else None)
+
+
+def clients_of(problem: Quadratic) -> list[Client]:
+    """The F_k."""
+    return [Client(lambda x, H=H, b=b: float(x @ H @ x / 2 + b @ x), lambda x, H=H, b=b: H @ x + b)  # type: ignore[misc]
+            for H, b in zip(problem.H, problem.b, strict=True)]  # fmt: skip
+
+
+def shares_of(problem: Quadratic) -> Array:
+    """p_k."""
+    return np.full(problem.M, 1 / problem.M) if problem.weights is None else problem.weights
+
+
+class _Recorder:
+    """A problem that writes down where its gradients are asked for, and what they are."""
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+        self.asked: list[tuple[Array, Array]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.problem, name)
+
+    def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
+        g: Array = self.problem.gradient(x, client, draw)
+        self.asked.append((x[0, 0].copy(), g[0, 0].copy()))
+        return g
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round, as it went.
+
+    r              its number, from 0
+    clients        those whose updates are used, 0 ... M - 1
+    trained        those that took steps
+    shares         p'_k of the clients
+    before, after  the model (d,)
+    asked          step by step, where the trained took their gradients, and which: (S, d) each
+    memory         what is remembered before and after it
+    """
+
+    r: int
+    clients: tuple[int, ...]
+    trained: tuple[int, ...]
+    shares: Array
+    before: Array
+    after: Array
+    asked: Sequence[tuple[Array, Array]]
+    memory: tuple[Mapping[str, Array], Mapping[str, Array]] = ({}, {})
+
+
+@dataclass(frozen=True, eq=False)
+class Replay(KnownDraws):
+    """An algorithm on a problem, with known draws."""
+
+    problem: Quadratic
+    algorithm: Any
+    eta: float = field(default=0.05, kw_only=True)
+
+    def __str__(self) -> str:
+        K, M = self.algorithm.participants(self.problem), self.problem.M
+        whom = f"{K} of {M} clients" if K < M else f"{M} clients"
+        names = ["tau", "phi", "gamma"] if getattr(self.algorithm, "step_size", "") == "max" else ["tau", "phi", "rho"]
+        settings = {name: getattr(self.algorithm, name, None) for name in names}
+        shown = [f"{name} = {value}" for name, value in settings.items() if value is not None]
+        weighted = "" if self.problem.weights is None else ", weighted"
+        return ", ".join([f"{type(self.algorithm).__name__}, {whom}{weighted}", *shown])
+
+    def rate(self, r: int, step: int) -> float:
+        """The learning rate of a local step of a round."""
+        if not isinstance(self.algorithm, FedBAT):
+            return self.eta
+        t = r * self.algorithm.tau + step
+        return float(self.algorithm.rates(self.problem, np.full((1, 1, 1), self.eta), t)[0, 0, 0])
+
+    def zeta(self, client: int, r: int, step: int) -> Array:
+        """The noise of the binarisation of client 0 ... M - 1."""
+        return self.draws(r).codes(np.array([[client]])).local.step(step).uniform(self.problem.d)[0, 0]
+
+    def ends(self, round: Round) -> Array:
+        """The clients' parameters after their last step, one of SGD, (S, d)."""
+        at, g = round.asked[-1]
+        return at - self.eta * g
+
+    def history(self) -> Iterator[Round]:
+        """Round by round."""
+        x, eta = self.start, np.full((1, 1, 1), self.eta)
+        memory: dict[str, Array] = {}
+        everyone = getattr(self.algorithm, "active", "sampled") == "all"
+        for r in range(self.rounds):
+            recorder, draws, known = _Recorder(self.problem), self.draws(r), dict(memory)
+            S = self.algorithm.participants(self.problem)
+            clients = tuple(participating(self.problem, draws, S)[0].tolist())
+            after = self.algorithm.round(recorder, x[None, None], eta, draws, lambda *_: None, memory)[0, 0]
+            p = shares_of(self.problem)[list(clients)]
+            trained = tuple(range(self.problem.M)) if everyone else clients
+            kept = tuple({name: v[0, 0] for name, v in m.items()} for m in (known, memory))
+            yield Round(r, clients, trained, p / p.sum(), x, after, recorder.asked, (kept[0], kept[1]))
+            x = after
+
+
+# ------------------------------------------------------------------------------- relations, one after another
+
+
+class Own(np.ndarray[Any, np.dtype[np.float64]]):
+    """A client's vector, which S_m binarises with that client's noise."""
+
+    client: int = -1
+
+
+def own(v: Array, client: int) -> Own:
+    """v as that of a client."""
+    found = np.array(v).view(Own)
+    found.client = client
+    return found
+
+
+def evaluated(expression: sympy.Basic, values: Mapping[str, Any]) -> Any:
+    """A number or a vector (d,) in floating point.  Raises ValueError for a letter without a value."""
+    found = np.asarray(interpret(expression, values, (), lambda q: float(q)), dtype=float)
+    return found if found.ndim else float(found)
+
+
+def settle(relation: Relational, values: dict[str, Any]) -> float:
+    """Carry a relation out: its left side, where that is a letter without a value, gets that of the right; else compare.
+
+    Returns by how much the sides differ, relative to the larger of 1 and the right side.
+    """
+    left, right = relation.args
+    value = evaluated(right, values)
+    if isinstance(left, sympy.Symbol) and left.name not in values:
+        values[left.name] = value
+        return 0.0
+    apart = np.abs(evaluated(left, values) - value)
+    return float(np.max(apart) / max(1.0, np.max(np.abs(value))))
+
+
+def refuted(where: str, says: str, left: Any, right: Any) -> Verdict:
+    """A relation is false there."""
+    witness = {"where": where, "left": np.asarray(left).tolist(), "right": np.asarray(right).tolist()}
+    return Verdict(Status.REFUTED, f"{where}: {says} is false", witness=witness)
+
+
+def along(claim: Claim, places: Iterable[tuple[str, Mapping[str, Any]]], family: str) -> Verdict:
+    """A claim's relations, or those in a sentence, with the letters' values at every place, up to 1e-12."""
+    formulas = Relations(claim.formulas) if isinstance(claim, Words) else claim
+    count, most = 0, 0.0
+    for where, values in places:
+        for side in sides(formulas, values):
+            count += 1
+            most = max(most, side.excess)
+            if not side.excess <= ROUNDING:
+                return refuted(where, side.says, side.left, side.right)
+    return Verdict(Status.HOLDS, f"{family}, {count} comparisons, apart by {most:.1g} at most")
+
+
+__all__ = ["ROUNDING", "Layered", "Own", "Replay", "Round", "along", "clients_of", "evaluated", "layered", "own", "refuted",
+           "settle", "shares_of"]  # fmt: skip

@@ -1,0 +1,397 @@
+"""The update rules, their letters taken from runs with known draws: (2), (3), (11), (12), (14), (17), (51), (66)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache, partial
+from itertools import combinations, product
+from math import prod
+from typing import Any
+
+import numpy as np
+from sympy.core.relational import Relational
+
+from bounds.fedbat.checks.replay import (
+    ROUNDING,
+    Replay,
+    Round,
+    along,
+    clients_of,
+    layered,
+    own,
+    refuted,
+    settle,
+    shares_of,
+)
+from bounds.trials.cases import Case, Operator, Vector, number, relations
+from bounds.trials.problems import Client
+from simulations.algorithms import FLOAT
+from simulations.algorithms.fedbat import FedBAT, Layers
+from simulations.algorithms.fedcom import FedPAQ
+from simulations.binarisation import binarise, derivatives, wire_bits
+from simulations.compressors import Sign
+from simulations.problems import Array
+from theory import catalogue
+from theory.proofs.instances import sides
+from theory.statement import Record, Relations, Statement, Status, Verdict
+
+Places = Iterator[tuple[str, Mapping[str, Any]]]  # where, and the letters' values
+
+
+# --------------------------------------------------------------------------------------- aggregation, (2), (3), (11)
+
+
+def _sampled(build: Callable[..., Any]) -> list[Replay]:
+    """All clients and two of four, alike and weighted."""
+    return [Replay(layered(weighted=weighted), build(S)) for weighted, S in product((False, True), (None, 2))]
+
+
+def _around(round: Round) -> dict[str, Any]:
+    """The server's letters."""
+    shares = list(round.shares)
+    return {"w_t": round.before, "w_next": round.after, "p_prime": shares, "K": len(shares)}
+
+
+def _averaged() -> Places:
+    for run in _sampled(lambda S: FedPAQ(3, 0.05, S=S)):
+        for round in run.history():
+            yield f"{run}, round {round.r}", {**_around(round), "w_i": list(run.ends(round))}
+
+
+_WHOM = "all of 4 clients and 2 of them, alike and weighted"
+
+
+def averaged(statement: Statement, full: bool = False) -> Verdict:
+    """(2), and FedAvg."""
+    family = f"FedAvg, 3 local steps on noisy quadratics, {_WHOM}, p'_k those of the sample"
+    return along(statement.claim, _averaged(), family)
+
+
+SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
+
+
+def aggregated(statement: Statement, full: bool = False) -> Verdict:
+    """(2); and how much each client counts in the mean over the samples, exactly."""
+    verdict = averaged(statement)
+    if verdict.status is not Status.HOLDS:
+        return verdict
+    told = "; ".join(f"({', '.join(map(str, counted(statement, K)))}) with K = {K}" for K in (1, 2, 3))
+    return Verdict(
+        verdict.status,
+        f"{verdict.says}.  Where shares differ the mean over the samples is not that of all clients: with p = "
+        f"({', '.join(map(str, SHARES))}) the clients count {told}",
+    )
+
+
+def counted(statement: Statement, K: int) -> tuple[Fraction, ...]:
+    """The mean over all samples of K clients of the right side of (2), from w_t = 0, client k having moved to e_k."""
+    right = relations(statement.claim)[0].args[1]
+    N = len(SHARES)
+    ends = [Vector(tuple(Fraction(i == k) for i in range(N))) for k in range(N)]
+    samples = list(combinations(range(N), K))
+    total = Vector((Fraction(0),) * N)
+    for sample in samples:
+        whole = sum(SHARES[k] for k in sample)
+        known = {"w_t": 0 * total, "w_i": [ends[k] for k in sample], "K": Fraction(K),
+                 "p_prime": [SHARES[k] / whole for k in sample]}  # fmt: skip
+        total += number(right, Case("", known))
+    return (Fraction(1, len(samples)) * total).entries
+
+
+def _signs() -> Places:
+    for run in _sampled(lambda S: FedPAQ(3, 0.05, Sign(0.01), S)):
+        for round in run.history():
+            updates = run.ends(round) - round.before
+            signs = np.where(updates >= 0, 1.0, -1.0)
+            coins = run.draws(round.r).codes(np.array([round.clients]))
+            sent = run.algorithm.compressor(updates[None, None], coins)[0, 0]
+            shared = {**_around(round), "m_hat_i": list(sent), "alpha": 0.01}
+            for k, (mhat, sign) in enumerate(zip(sent, signs, strict=True)):
+                yield f"{run}, round {round.r}, client {k + 1}", {**shared, "m_hat": mhat, "sign_m": sign}
+
+
+def signs(statement: Statement, full: bool = False) -> Verdict:
+    """(3), and what is saved on the wire."""
+    family = f"FedAvg with signs, alpha = 0.01, 3 local steps on noisy quadratics, {_WHOM}"
+    verdict = along(statement.claim, _signs(), family)
+    if verdict.status is not Status.HOLDS:
+        return verdict
+    layers, d = _cnn()
+    return Verdict(
+        verdict.status,
+        f"{verdict.says}.  With an alpha that all know a sign is a bit where float32 has "
+        f"{FLOAT * d / Sign(0.001).bits(d):g}; with one of its own that is sent, EF-SignSGD, or one a layer, FedBAT, "
+        f"it is a little less than 32: for the CNN of Table 4 on FMNIST, {d} weights in {len(layers)} layers (biases and "
+        f"normalisation apart), {FLOAT * d / Sign().bits(d):.4f} and {FLOAT * d / wire_bits(layers):.4f}",
+    )
+
+
+def _cnn() -> tuple[dict[str, slice], int]:
+    """The weights of the CNN of Table 4 on FMNIST, layer by layer, and how many there are."""
+    table = catalogue.find("fedbat.table4").claim
+    assert isinstance(table, Record)
+    sizes = []
+    for row in table.table:
+        if (row["network"], row["dataset"]) == ("CNN", "FMNIST"):
+            inputs, outputs, *kernel = row["arguments"]
+            sizes.append(inputs * outputs * prod(kernel) ** 2)  # a convolution's kernel is square
+    ends = np.cumsum(sizes).tolist()
+    return {f"layer {i}": slice(end - size, end) for i, (size, end) in enumerate(zip(sizes, ends, strict=True))}, ends[
+        -1
+    ]
+
+
+def _binarised() -> Places:
+    """With line 23 as printed what is sent is where the last gradient was taken."""
+    for run in _sampled(lambda K: FedBAT(4, 0.05, K, sent="printed")):
+        for round in run.history():
+            sent = round.asked[-1][0] - round.before
+            yield f"{run}, round {round.r}", {**_around(round), "m_hat_i": list(sent)}
+
+
+def binarised(statement: Statement, full: bool = False) -> Verdict:
+    """(11)."""
+    return along(statement.claim, _binarised(), f"FedBAT, tau = 4, phi = 1/2, three layers, noisy quadratics, {_WHOM}")
+
+
+# ------------------------------------------------------------------------------------------- steps, (12) and (14)
+
+
+def _noisy(run: Replay, k: int, r: int, step: int, x: Any) -> Array:
+    return run.gradient(k + 1, x, r, step)
+
+
+def _warming() -> Places:
+    for weighted, K, (tau, phi) in product((False, True), (None, 2), ((4, 0.75), (5, 0.6))):
+        run = Replay(layered(weighted=weighted), FedBAT(tau, 0.05, K, phi))
+        for round in run.history():
+            for s in range(run.algorithm.warm_up - 1):  # after the last of them it is mhat that is seen
+                for i, k in enumerate(round.clients):
+                    m, following = (round.asked[at][0][i] - round.before for at in (s, s + 1))
+                    oracle = Client(lambda _: 0.0, partial(_noisy, run, k, round.r, s))
+                    values = {"m_s": m, "m_next": following, "w_t": round.before, "eta_t": run.rate(round.r, s)}
+                    yield f"{run}, round {round.r}, step {s}, client {k + 1}", {**values, "F_k": oracle}
+
+
+def warming(statement: Statement, full: bool = False) -> Verdict:
+    """(12)."""
+    family = f"FedBAT's steps at full precision, but for the last of a round, on noisy quadratics, {_WHOM}"
+    return along(statement.claim, _warming(), family)
+
+
+def aware(statement: Statement, full: bool = False) -> Verdict:
+    """(14), corrected: m and alpha carried on by the relations, layer by layer, and every mhat compared."""
+    stated, count = relations(statement.claim), 0
+    runs = [Replay(layered(weighted=weighted), FedBAT(tau, 0.05, 1, phi, rho))
+            for weighted, (tau, phi), rho in product((False, True), ((3, 0.34), (5, 0.4)), (0.0, 2.0, 6.0))]  # fmt: skip
+    for run in runs:
+        for round in run.history():
+            for where, apart in _learning(run, round, stated):
+                count += 1
+                if not apart <= ROUNDING:
+                    return refuted(where, "(14)", apart, 0.0)
+    return Verdict(
+        Status.HOLDS,
+        f"FedBAT, 1 of 4 clients a round, alike and weighted, tau = 3, 5, rho = 0, 2, 6, three layers, noisy quadratics: "
+        f"every mhat of {len(runs)} runs is S(m, alpha) with the m and the alpha of the relations, {count} comparisons",
+    )
+
+
+def _with_learned(values: Mapping[str, Any], zeta: Array, v: Array) -> Array:
+    return binarise(v, values["alpha_next"], zeta)
+
+
+def _learning(run: Replay, round: Round, stated: Sequence[Relational]) -> Iterator[tuple[str, float]]:
+    """Where, and by how much a relation misses, along the steps of the round's only client at the binarised update."""
+    algorithm, layers, (k,), w = run.algorithm, Layers(run.problem), round.clients, round.before
+    first, m = algorithm.warm_up, np.zeros_like(w)
+    for s in range(first):  # (12), rounded as the run does it: in a layer of one entry (13) makes alpha just |m|
+        m = m - run.rate(round.r, s) * round.asked[s][1][0]
+    alpha = layers.mean(np.abs(m))  # (13)
+    seen = [*(at[0] - w for at, _ in round.asked[first:]), round.after - w]  # mhat
+    for s in range(first, algorithm.tau):
+        g, (zeta, following) = round.asked[s][1][0], (run.zeta(k, round.r, at) for at in (s, s + 1))
+        by_m, by_alpha = derivatives(m, layers.spread(alpha), zeta)
+        slopes = layers.sum(g * by_alpha)
+        m, alpha = m.copy(), alpha.copy()
+        for layer, (name, part) in enumerate(run.problem.blocks.items()):
+            values: dict[str, Any] = {
+                "m_s": m[part], "alpha_s": float(alpha[layer]), "by_m": (g * by_m)[part], "by_alpha": float(slopes[layer]),
+                "rho": algorithm.rho, "eta_t": run.rate(round.r, s), "m_hat_next": seen[s + 1 - first][part],
+            }  # fmt: skip
+            values["S_s"] = Operator(partial(_with_learned, values, following[part]))
+            for relation in stated:
+                yield f"{run}, round {round.r}, step {s}, layer {name}: {relation}", settle(relation, values)
+            m[part], alpha[layer] = values["m_next"], values["alpha_next"]
+
+
+# ----------------------------------------------------------------------- the recursions of Appendices C, D and E
+
+
+def S_m(run: Replay, round: Round, step: int) -> Operator:
+    """S_m after the draws of a step: each client's with its own noise, alpha the largest size in the layer."""
+    layers = Layers(run.problem)
+
+    def value(v: Any) -> Array:
+        m = np.asarray(v) - round.before
+        alpha = layers.spread(layers.largest(np.abs(m)))
+        return round.before + binarise(m, alpha, run.zeta(v.client, round.r, step))
+
+    return Operator(value)
+
+
+def _analysed(weighted: bool, K: int | None, gamma: float | None = None) -> Iterator[Replay]:
+    """FedBAT with phi = 0 and alpha = ||m||_inf, on quadratics with and without noise; where K are used, all train."""
+    active: Any = "sampled" if K is None else "all"
+    for sigma, tau in product((0.0, 0.3), (2, 3, 1)):
+        algorithm = FedBAT(tau, 0.1, K, 0.0, step_size="max", gamma=gamma, active=active)
+        yield Replay(layered(sigma=sigma, weighted=weighted), algorithm)
+
+
+@cache
+def appendix_c() -> tuple[Replay, ...]:
+    """All clients, alike, and weighted with a decreasing learning rate."""
+    return (*_analysed(False, None), *_analysed(True, None, 8.0))
+
+
+@cache
+def appendix_d() -> tuple[Replay, ...]:
+    """Some of the clients, alike, with a constant and a decreasing learning rate."""
+    return (*_analysed(False, 2), *_analysed(False, 3, 8.0))
+
+
+@cache
+def appendix_e() -> tuple[Replay, ...]:
+    """All clients, alike, with a constant learning rate."""
+    return tuple(_analysed(False, None))
+
+
+def updates(statement: Statement, full: bool = False, *, family: Callable[[], Sequence[Replay]]) -> Verdict:
+    """The first two relations at every step, the third where there is no synchronisation, the others where there is.
+
+    v, and w_{t+1} where there is none, are what the relations say; x_t^k and the model are those of the run.
+    """
+    stated, count, runs = relations(statement.claim), 0, family()
+    for run in runs:
+        for round in run.history():
+            for relation, where, values in _recursion(run, round, stated):
+                count += 1
+                apart = settle(relation, values)
+                if not apart <= ROUNDING:
+                    says = f"{where}: {relation} is false, apart by {apart:.3g}"
+                    witness = {"problem": run.problem.provenance, "start": run.start.tolist(), "where": where,
+                               "eta": run.eta, "relation": str(relation), "apart": apart}  # fmt: skip
+                    return Verdict(Status.REFUTED, says, witness=witness)
+    return Verdict(
+        Status.HOLDS,
+        f"{len(runs)} runs of FedBAT with phi = 0 and alpha = ||m||_inf in each of three layers, {_told(runs)}: every x_t^k "
+        f"at which a gradient was taken and every model is that of the relations, {count} relations",
+    )
+
+
+def _told(runs: Sequence[Replay]) -> str:
+    K = sorted({run.algorithm.participants(run.problem) for run in runs})
+    weighted = any(run.problem.weights is not None for run in runs)
+    rates = ", a constant and a decreasing learning rate" if any(run.algorithm.gamma for run in runs) else ""
+    whom = "4 clients" if K == [4] else f"{' and '.join(map(str, K))} of 4 clients"
+    return f"{whom}{', alike and weighted' if weighted else ''}, tau = 1, 2, 3, with and without noise{rates}"
+
+
+def _recursion(
+    run: Replay, round: Round, stated: Sequence[Relational]
+) -> Iterator[tuple[Relational, str, dict[str, Any]]]:
+    """A relation, where, and the letters' values, which it adds to, in the order of the recursion."""
+    tau, p = run.algorithm.tau, shares_of(run.problem)
+    w = {k: own(round.before, k) for k in round.trained}
+    for s, (x, g) in enumerate(round.asked):
+        every: dict[int, dict[str, Any]] = {}
+        for i, k in enumerate(round.trained):
+            where = f"{run}, round {round.r}, step {s}, client {k + 1}"
+            every[k] = {"w_k": w[k], "g_k": g[i], "x_k": x[i], "eta_t": run.rate(round.r, s), "S_m": S_m(run, round, s)}
+            for relation in stated[:2]:
+                yield relation, where, every[k]
+            if s + 1 < tau:
+                yield stated[2], where, every[k]
+                w[k] = own(every[k].get("w_k_next", w[k]), k)
+        if s + 1 == tau:
+            known = {"p": list(p), "N": len(p), "K": len(round.clients), "S_m": S_m(run, round, tau)}
+            known["v_i"] = [own(every[k].get("v_k", w[k]), k) for k in round.clients]
+            known["v_old_i"] = [w[k] for k in round.clients]  # v_t^k, which is w_t^k where t is no synchronisation
+            for relation in stated[3:]:
+                yield relation, f"{run}, round {round.r}, synchronisation", {**known, "w_k_next": round.after}
+
+
+def nonconvex(statement: Statement, full: bool = False) -> Verdict:
+    """(66) to (68), and what is said of gbar_t besides."""
+    verdict = updates(statement, family=appendix_e)
+    if verdict.status is not Status.HOLDS or not statement.also:
+        return verdict
+    for run in appendix_e():
+        for where, values in _virtual(run):
+            for k, x in enumerate(values["x_i"]):
+                for also in statement.also:
+                    assert isinstance(also, Relations)
+                    for side in sides(also, {**values, "x_k": x}):
+                        if not side.holds:
+                            found = refuted(f"{where}, client {k + 1}", side.says, side.left, side.right)
+                            again = {"problem": run.problem.provenance, "start": run.start.tolist(), "eta": run.eta}
+                            return replace(found, witness={**again, **found.witness})
+    return verdict
+
+
+def _virtual(run: Replay) -> Places:
+    """The clients' letters and their means, step by step; w_t^k and v_t^k by (17)."""
+    p, F = shares_of(run.problem), clients_of(run.problem)
+    mean = Client(lambda x: float(run.problem.value(x)), run.problem.full_gradient)
+    for round in run.history():
+        w = np.repeat(round.before[None], len(p), axis=0)
+        for s, (x, g) in enumerate(round.asked):
+            eta = run.rate(round.r, s)
+            v = w - eta * g
+            exact = np.einsum("kij,kj->ki", run.problem.H, x) + run.problem.b
+            values = {
+                "p": list(p), "N": len(p), "F": mean, "F_i": F, "eta_t": eta,
+                "w_all": list(w), "x_i": list(x), "g_i": list(g), "v_i": list(v),
+                "w_bar": round.before if s == 0 else p @ w, "g_bar": p @ exact, "g_t": p @ g, "v_bar": p @ v,
+            }  # fmt: skip
+            yield f"{run}, round {round.r}, step {s}", values
+            w = v
+
+
+def virtual(statement: Statement, full: bool = False) -> Verdict:
+    """The means over the clients."""
+    runs = appendix_c()
+    places = (place for run in runs for place in _virtual(run))
+    return along(statement.claim, places, f"{len(runs)} runs of FedBAT as analysed, {_told(runs)}")
+
+
+# ------------------------------------------------------------------------------------------- D.1, two schemes
+
+
+def schemes(statement: Statement, full: bool = False) -> Verdict:
+    """The same runs, all clients active and only those sampled: the same models, bit for bit."""
+    (claim,) = statement.also
+    rounds, settings = 0, product((False, True), ((1, 0.0), (3, 0.34), (4, 0.5)), (1, 2, 3), ("learned", "max"))
+    build: Any = partial(FedBAT, eta=0.05)
+    for weighted, (tau, phi), K, step_size in settings:
+        own_settings = {"tau": tau, "K": K, "phi": phi, "step_size": step_size}
+        pair = (build(**own_settings, active=active) for active in ("sampled", "all"))
+        runs = [Replay(layered(weighted=weighted), algorithm, rounds=4) for algorithm in pair]
+        for one, other in zip(*(run.history() for run in runs), strict=True):
+            rounds += 1
+            values = {"w_next": one.after, "w_next_all": other.after}
+            for side in sides(claim, values):
+                if not (np.asarray(side.left) == side.right).all():
+                    return refuted(f"{runs[0]}, round {one.r}", side.says, side.left, side.right)
+    return Verdict(
+        Status.HOLDS,
+        f"FedBAT with all of 4 clients active and with only the 1, 2 or 3 sampled, alike and weighted, with noise, learned "
+        f"step sizes and ||m||_inf: the same w, bit for bit, after each of {rounds} rounds.  Not the same work: the others "
+        "train for nothing",
+    )
+
+
+__all__ = ["SHARES", "aggregated", "appendix_c", "appendix_d", "appendix_e", "averaged", "aware", "binarised", "counted",
+           "nonconvex", "schemes", "signs", "updates", "virtual", "warming"]  # fmt: skip

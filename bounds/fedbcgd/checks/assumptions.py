@@ -1,0 +1,192 @@
+"""Assumptions 1 to 5, and the corrected ones: an assumption is no claim; what can be checked is that it can be met.
+
+With the certified constants of the problems used here, and with no smaller constant, as for the other papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from bounds.fedbcgd.checks.listings import each
+from bounds.trials.problems import (
+    SAMPLES,
+    Client,
+    Ground,
+    Place,
+    grounds,
+    logistic,
+    met,
+    points,
+    quadratic_ground,
+    samples,
+)
+from simulations import data, partitions
+from simulations.problems import Array
+from simulations.problems.logistic import Logistic, lightly_regularised
+from simulations.problems.quadratic import generate
+from simulations.problems.sigmoid import SigmoidERM
+from theory import catalogue
+from theory.statement import Relations, Statement, Verdict
+
+FAMILY = "quadratics (d = 4, M = 4; strongly convex, flat, indefinite), huber, hinge, logcosh, ripple, dip, logistic"
+
+
+def _relations(statement: Statement) -> Relations:
+    assert isinstance(statement.claim, Relations)
+    return statement.claim
+
+
+@cache
+def sigmoid() -> SigmoidERM:
+    """The sigmoid loss on breast_cancer, ten clients with one class each, a sample a step."""
+    dataset = data.scaled(data.load("breast_cancer"))
+    partition = partitions.exdir(dataset.labels, 10, 1, 10.0, seed=0)
+    return lightly_regularised(SigmoidERM, dataset, partition, batch=1)
+
+
+# ------------------------------------------------------------------------------------------- Assumptions 1, 2 and 4
+
+
+def _pairs(chosen: Callable[[Ground], bool]) -> Iterator[tuple[Ground, int, Any, Array, Array]]:
+    """(ground, client's number, client, two points), both ways round."""
+    for g in grounds():
+        if chosen(g):
+            for i, client in enumerate(g.clients, 1):
+                for one, two in g.pairs:
+                    yield g, i, client, one, two
+                    yield g, i, client, two, one
+
+
+def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
+    """(1) with the certified mu of clients that are convex, mu = 0 among them."""
+    places = (
+        Place(f"{g.name}, client {i}", {"f_i": client, "x": x, "y": y, "mu": float(g.constants["curvature"])})
+        for g, i, client, x, y in _pairs(lambda g: g.constants["curvature"] >= 0)
+    )
+    return met(_relations(statement), places, f"{FAMILY}, those that are convex")
+
+
+def smooth(statement: Statement, full: bool = False) -> Verdict:
+    """(2) of f, or of every f_i, with the certified smoothness constant of the clients."""
+    places = (
+        Place(f"{g.name}, client {i}", {"f": g.F, "f_i": client, "x1": x1, "x2": x2, "beta": float(g.constants["L"])})
+        for g, i, client, x1, x2 in _pairs(lambda g: True)
+    )
+    return met(_relations(statement), places, FAMILY)
+
+
+@dataclass(frozen=True)
+class Deviating:
+    """Clients whose gradients deviate from their mean by a certified G."""
+
+    name: str
+    f: Client
+    clients: Sequence[Client]
+    G: float
+    points: Sequence[Array]
+
+
+@cache
+def _deviating() -> tuple[Deviating, ...]:
+    """Quadratics with one Hessian, which attain G everywhere; logistic regression and the sigmoid loss far and near."""
+    found = []
+    for seed, zeta in enumerate((1.0, 0.3)):
+        quadratic = generate(4, 4, L=1.0, mu=0.1, zeta_star=zeta, seed=seed)
+        ground = quadratic_ground(quadratic, seed)
+        where = [x for x, _ in ground.pairs[:6]]
+        found.append(Deviating(quadratic.name, ground.F, ground.clients, float(quadratic.constants["G"]), where))
+    for problem in (logistic(), sigmoid()):
+        mean = Client(lambda _: 0.0, problem.full_gradient)
+        own = [Client(lambda _: 0.0, partial(_client_gradient, problem, m)) for m in range(problem.M)]
+        where = [x for x, _ in points(problem.d, 1, 2)]
+        found.append(Deviating(problem.name, mean, own, float(problem.constants["G"]), where))
+    return tuple(found)
+
+
+def _client_gradient(problem: Logistic, m: int, x: Array) -> Array:
+    gradient: Array = problem.client_gradients(x)[m]
+    return gradient
+
+
+def alike(statement: Statement, full: bool = False) -> Verdict:
+    """(5) with the certified G: attained where all Hessians are one."""
+    f_i = catalogue.paper("fedbcgd").symbols["f_i"].sympy
+    claim = replace(_relations(statement), relations=tuple(each(r, f_i) for r in _relations(statement).relations))
+    places = (
+        Place(g.name, {"f": g.f, "f_i": list(g.clients), "M": len(g.clients), "G": g.G, "x": x})
+        for g in _deviating()
+        for x in g.points
+    )
+    return met(claim, places, "quadratics with one Hessian, logistic regression and the sigmoid loss on breast_cancer")
+
+
+# ------------------------------------------------------------------------------------------------ Assumptions 3, 5
+
+
+def unbiased(statement: Statement, full: bool = False) -> Verdict:
+    """(3) and (4) with the certified sigma, all mini-batches enumerated."""
+    places = []
+    for place in samples(lambda problem: {"sigma": float(problem.constants["sigma"])}):
+        law = [(p, {"f_iz": drawn["f_m"]}) for p, drawn in place.law]
+        places.append(Place(place.where, {n if n != "F_m" else "f_i": v for n, v in place.values.items()}, law))
+    return met(_relations(statement), places, SAMPLES)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A function on a mini-batch, with its smoothness constant, and pairs of points."""
+
+    name: str
+    function: Client
+    beta: float
+    pairs: Sequence[tuple[Array, Array]]
+
+
+def _batches(loss: type[Logistic]) -> Iterator[Batch]:
+    """Single samples: the curvature along a sample a is at most a loss's largest times ||a||^2."""
+    whole = sigmoid() if loss is SigmoidERM else logistic()
+    for rows in whole.partition.clients[:3]:
+        for row in rows[:3]:
+            chosen = np.array([row])
+            own = replace(whole.dataset, features=whole.dataset.features[chosen], labels=whole.dataset.labels[chosen])
+            alone = loss(own, partitions.iid(own.labels, 1, 0), whole.regularisation)
+            function = Client(lambda x, alone=alone: float(alone.value(x)), alone.full_gradient)  # type: ignore[misc]
+            a = own.features[0] / np.linalg.norm(own.features[0])
+            along = [(s * a + 1e-3 * a, s * a - 1e-3 * a) for s in np.linspace(-1.0, 1.0, 9)]
+            yield Batch(
+                f"{alone.name}, sample {row}", function, float(alone.constants["L"]), [*points(alone.d, 0, 1), *along]
+            )
+
+
+@cache
+def _single(convex: bool) -> tuple[Batch, ...]:
+    """Mini-batches: quadratics with additive noise, samples of logistic regression, and of the sigmoid unless `convex`."""
+    found = []
+    for g in grounds():
+        if len(g.clients) > 1 and g.name.startswith("quadratics") and (g.constants["curvature"] >= 0 or not convex):
+            for i, client in enumerate(g.clients, 1):
+                noisy = Client(client.value, lambda x, client=client: client.gradient(x) + 0.5)  # type: ignore[misc]
+                found.append(Batch(f"{g.name}, client {i}, with noise", noisy, float(g.constants["L"]), g.pairs))
+    found += _batches(Logistic)
+    return tuple(found if convex else [*found, *_batches(SigmoidERM)])
+
+
+def smooth_batches(statement: Statement, full: bool = False, *, letter: str, convex: bool) -> Verdict:
+    """(6) for every mini-batch; and convexity, which the corrected form adds, on those that are convex."""
+    places = (
+        Place(batch.name, _of(letter, batch, x1, x2)) for batch in _single(convex) for x1, x2 in batch.pairs
+    )  # fmt: skip
+    kinds = "quadratics with additive noise, logistic regression by single samples"
+    return met(_relations(statement), places, kinds if convex else f"{kinds}, the sigmoid loss likewise")
+
+
+def _of(letter: str, batch: Batch, x1: Array, x2: Array) -> Mapping[str, Any]:
+    return {letter: batch.function, "x1": x1, "x2": x2, "beta": batch.beta}
+
+
+__all__ = ["alike", "sigmoid", "smooth", "smooth_batches", "strongly_convex", "unbiased"]

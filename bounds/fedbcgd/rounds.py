@@ -1,0 +1,616 @@
+"""The statements about one round of FedBCGD and FedBCGD+, decided on exact instances, and a search for counter-examples.
+
+An instance is one round on quadratics in one or two dimensions, or on functions of one coordinate with another curvature
+right of 0; every symbol of a statement is then a fraction, the expectations by `simulations.exact.rounds.fedbcgd`.
+
+Which rounds.  Those of the corrected algorithms, which are those of the proofs.  beta bounds the curvature of every f_i, as
+the main paper assumes it, for printed statements too.  Where a statement assumes convexity, every f_i is convex, and mu,
+where it has a mu, is their smallest curvature.  Where it assumes that gradients are alike (Assumption 4), all f_i have the
+same curvature, for otherwise no G bounds their difference everywhere.  Where it speaks of gaps, f has a minimum.
+
+Which states.  A corrected statement is put to any state (x, v), and any control variates with their mean as c.  A printed
+one is put to states that the algorithm reaches from its own start, v^0 = 0: round 0, and without noise the rounds after
+it, over all samples.  The control variates start anywhere, in the non-convex case as the gradients at x^0, (108).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import product
+from random import Random
+from typing import Any
+
+import sympy
+
+from bounds.trials.claims import (
+    Comparison,
+    Condition,
+    Inequality,
+    before,
+    compared,
+    condition,
+    inequalities,
+    letters_of,
+    rescaled,
+    unassumed,
+)
+from bounds.trials.rounds import Case, Rounds, Tightness, ratio
+from simulations.exact.rational import Fraction
+from simulations.exact.rounds.fedbcgd import BlockRound, Matrix, Vector, advanced, block_round, constants
+from theory import catalogue
+from theory.properties import Property
+from theory.statement import Evidence, Statement, defined, formulas
+
+# What is checked, and on which algorithm's rounds.  Of the samples alone:
+SAMPLING = ("lemma4", "lemma4.part1", "lemma4.part2", "lemma4.lhs", "lemma4.lhs_blocks")
+FEDBCGD = ("lemma2", "lemma5", "lemma6", "thm1.step48", "thm1.step49", "thm1.step50", "thm1.step61")
+FEDBCGD_PLUS = (
+    "thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14", "lemma15", "lemma16", "lemma17", "lemma17.proof", "lemma18",
+)  # fmt: skip
+# The proofs of both use these; of step 59 the corrected recursion alone speaks of one round
+EITHER = ("thm1.step46", "thm1.step47", "thm1.step55", "thm1.step56", "thm1.step59")
+_NOT_ONE_ROUND = ("thm1.step59", "thm1.step59.momentum")
+# Printed lemmas of the non-convex case, whose control variates start as the gradients at x^0, (108)
+_BEGUN = ("lemma16", "lemma17", "lemma17.proof", "lemma18")
+
+# What a statement calls by a name that `block_rounds` gives to something else, or does not know.
+READINGS: Mapping[str, Mapping[str, str]] = {
+    "lemma5": {"grad_sq": "grad_sq_clients"},
+    "lemma5.corrected": {"grad_sq": "grad_sq_clients"},
+    "lemma6": {"grad_sq": "grad_sq_steps"},
+    "lemma6.corrected": {"grad_sq": "grad_sq_steps"},
+    "lemma16": {"grad_sq": "grad_sq_z"},
+    "lemma17": {"grad_sq": "grad_sq_z"},
+    "lemma17.proof": {"grad_sq": "grad_sq_z"},
+    # The round that starts at z^{r-1}; (86) takes the expectation of the control variates inside the norm
+    "lemma14": {"gap_prev": "gap", "C_r": "C_r_of_means"},
+    "lemma15": {"C_r": "C_r_of_means"},
+    # The round from z^{r-1} to z^r
+    "lemma18": {"gap": "gap_next", "gap_prev": "gap", "grad_sq_prev": "grad_sq_z"},
+}
+# Values for the number `a`: any positive one in (56), between 1/2 and 1 in Lemma 17
+_A = tuple(Fraction(n, 8) for n in (4, 8, 1))
+
+_HALF, _QUARTER = Fraction(1, 2), Fraction(1, 4)
+
+
+# Claims and conditions, compiled to exact arithmetic
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A statement about one round, ready for numbers.
+
+    plus          whether it is about FedBCGD+: False, True, or either
+    inequalities  of the claim
+    also          of its further claims
+    conditions    on the problem, the settings and the step
+    implied       those that speak of the round's quantities
+    letters       ASCII names of all letters of inequalities and conditions
+    reading       letter -> the name it goes by in `block_rounds`
+    convex        whether every f_i must be convex
+    alike         whether the f_i must have the same curvature
+    a             the value of the number a, None where there is none
+    printed       whether it is the paper's own, about states that the algorithm reaches
+    at_start      whether the control variates start as the gradients at x^0
+    factors       by which the constants that it assumes nothing of are not those of the round
+    """
+
+    plus: tuple[bool, ...]
+    inequalities: tuple[Inequality, ...]
+    also: tuple[Inequality, ...]
+    conditions: tuple[Condition, ...]
+    implied: tuple[Condition, ...]
+    letters: frozenset[str]
+    reading: Mapping[str, str]
+    convex: bool
+    alike: bool
+    a: Fraction | None
+    printed: bool
+    at_start: bool
+    factors: Mapping[str, Fraction]
+
+
+def compiled(statement: Statement) -> tuple[Compiled, ...]:
+    """A statement, with its definitions put in: once, or for every value of the number `a` that its conditions allow.
+
+    Raises ValueError for a statement that is not about one round, a claim that is neither Bound nor Relations of the signs
+    <=, >= and =, letters that a round does not give, and roots that do not disappear.
+    """
+    name = statement.id.removeprefix("fedbcgd.")
+    base = (statement.corrects or statement.id).removeprefix("fedbcgd.")
+    if base not in (*SAMPLING, *FEDBCGD, *FEDBCGD_PLUS, *EITHER):
+        raise ValueError(f"{statement.id}: expected a statement about one round, or what corrects it")
+    plus = (True,) if base in FEDBCGD_PLUS else (False, True) if base in EITHER else (False,)
+    (letter,) = [s.sympy for s in catalogue.paper("fedbcgd").symbols.values() if s.name == "a"]
+    has_a = any(letter in e.free_symbols for e in formulas(statement.claim))
+    given, found = catalogue.properties(statement), []
+    for a, factors in product(_A if has_a else (None,), unassumed(statement)):
+        where = dict(statement.where) | ({} if a is None else {letter: sympy.Rational(a.numerator, a.denominator)})
+        relations = [defined(c.relation, where) for c in statement.when]
+        if sympy.false in relations:
+            continue
+        relations = [r for r in relations if r != sympy.true]
+        letters = {s.name for r in relations for s in r.free_symbols} | letters_of(statement.claim, where)
+        reading = READINGS.get(name, {})
+        missing = {reading.get(one, one) for one in letters} - known_letters()
+        if missing:
+            raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
+        of_settings = [{s.name for s in r.free_symbols} <= _SETTINGS for r in relations]
+        conditions = [condition(r) for r in relations]
+        found.append(
+            Compiled(
+                plus,
+                tuple(inequalities(statement.claim, where)),
+                tuple(
+                    i for c in statement.also if letters_of(c, where) <= known_letters() for i in inequalities(c, where)
+                ),
+                tuple(c for c, own in zip(conditions, of_settings, strict=True) if own),
+                tuple(c for c, own in zip(conditions, of_settings, strict=True) if not own),
+                frozenset(letters),
+                reading,
+                Property.CONVEX in given,
+                Property.DISSIMILARITY in given,
+                a,
+                not statement.corrects,
+                not statement.corrects and base in _BEGUN,
+                factors,
+            )
+        )
+    return tuple(found)
+
+
+_SETTINGS = {"M", "N", "K", "S", "T", "beta", "mu", "sigma", "G", "eta", "lam", "alpha", "gamma"}
+
+
+@cache
+def known_letters() -> frozenset[str]:
+    """The letters that some round gives."""
+    return frozenset(_SETTINGS.union(block_round(_line((1,), (0,), points=(0,)))))
+
+
+# An instance's letters
+
+measured = lru_cache(maxsize=20_000)(block_round)
+
+
+def fits(r: BlockRound, to: Compiled) -> bool:
+    """Whether the round is of the statement's algorithm, and satisfies its assumptions."""
+    return (
+        bool(r.points) in to.plus
+        and (r.mu > 0 if "mu" in to.letters else r.mu >= 0 or not to.convex)
+        and (r.alike or not (to.alike or "G" in to.letters))
+    )
+
+
+def admitted(r: BlockRound, to: Compiled) -> bool:
+    """Whether the conditions on the problem, the settings and the step hold, exactly."""
+    known = rescaled(constants(r), to.factors)
+    return all(condition.holds(known) for condition in to.conditions)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A round: so many rounds after a state; 0 for the state itself."""
+
+    start: BlockRound
+    rounds: int = 0
+
+    @property
+    def states(self) -> Mapping[BlockRound, Fraction]:
+        """Those that may stand before the round, with their probabilities; none where they are too many to know."""
+        return reached(self.start, self.rounds)
+
+
+_STATES = 16  # that are gone through
+
+
+@lru_cache(maxsize=20_000)
+def reached(start: BlockRound, rounds: int) -> Mapping[BlockRound, Fraction]:
+    """The states so many rounds later, with their probabilities; none where there is noise to draw, or too many."""
+    if not rounds:
+        return {start: Fraction(1)}
+    found: dict[BlockRound, Fraction] = {}
+    for state, chance in reached(start, rounds - 1).items():
+        after = advanced(state)
+        if after is None:
+            return {}
+        for later, share in after.items():
+            found[later] = found.get(later, Fraction(0)) + chance * share
+    return found if len(found) <= _STATES else {}
+
+
+# Norms of expectations: of a state alone
+_OF_MEANS = ("G_mean_sq", "C_r_of_means")
+
+
+def expected(at: Instance) -> dict[str, Fraction]:
+    """The quantities of the round, in the mean over the states before it; none where these are not known."""
+    states = at.states
+    rows = [(measured(state), chance) for state, chance in states.items()]
+    if len(rows) <= 1:
+        return dict(rows[0][0]) if rows else {}
+    names = [name for name in rows[0][0] if name not in _OF_MEANS]
+    return {name: sum((row[name] * chance for row, chance in rows), Fraction(0)) for name in names}
+
+
+def cases(at: Instance, to: Compiled, further: bool = False) -> list[Case]:
+    """The inequalities in numbers; none outside the conditions, the assumptions, or what the round has values for."""
+    r, claims = at.start, to.also if further else to.inequalities
+    if not (claims and begins(r, to) and fits(r, to) and admitted(r, to)):
+        return []
+    values = rescaled(constants(r), to.factors) | expected(at)
+    values |= {letter: values[name] for letter, name in to.reading.items() if name in values}
+    if not to.letters - {"sigma", "G"} <= set(values):
+        return []
+    assert all(condition.holds(values) for condition in to.implied), r
+    return [Case(compared(claim, values), {}) for claim in claims]
+
+
+def begins(r: BlockRound, to: Compiled) -> bool:
+    """Whether the statement speaks of runs that start like this: one that is printed starts without momentum."""
+    if not to.printed:
+        return True
+    return not any(r.v) and (not to.at_start or set(r.points) <= {r.x})
+
+
+def _tightness(comparison: Comparison) -> Tightness:
+    """How close an inequality is to failing.
+
+    Of a claim that takes something away, quantity <= plus - progress, what counts is progress / (plus - quantity): need
+    and room of a claim about one round differ by little wherever the step is small.
+    """
+    left = comparison.plus - comparison.quantity
+    if comparison.minus < 0 < left and not comparison.equality:
+        return not comparison.holds, -comparison.minus / left
+    return ratio(comparison)
+
+
+# The family
+
+
+def _vector(entries: Any) -> Vector:
+    return tuple(map(Fraction, entries if isinstance(entries, tuple) else (entries,)))
+
+
+def _line(h: Any, b: Any, x: Any = 1, v: Any = 0, points: Any = (), **settings: Any) -> BlockRound:
+    """A round in one dimension; the step size is to be replaced."""
+    H = tuple((_vector(one),) for one in h)
+    return _round(H, tuple(map(_vector, b)), _vector(x), _vector(v), tuple(map(_vector, points)), **settings)
+
+
+def _round(
+    H: tuple[Matrix, ...],
+    b: tuple[Vector, ...],
+    x: Vector,
+    v: Vector,
+    points: tuple[Vector, ...],
+    beta: Any = 1,
+    sigma_sq: Any = 0,
+    N: int = 1,
+    K: int = 1,
+    T: int = 1,
+    lam: Any = 0,
+) -> BlockRound:
+    one = Fraction(1)
+    return BlockRound(H, b, beta * one, x, v, points, sigma_sq * one, N, K, T, one, lam * one)
+
+
+# Clients, from simple to complicated: curvatures, slopes, the K to try
+_CLIENTS: tuple[tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...]], ...] = (
+    ((1,), (0,), (1,)),
+    ((1, 1), (0, 0), (1,)),
+    ((1, 1), (1, -1), (1, 2)),
+    ((-1,), (0,), (1,)),
+    ((-1, -1), (1, -1), (1,)),
+    ((1, 0), (1, -1), (1, 2)),
+    ((1, -_HALF), (0, 0), (1,)),
+    ((_QUARTER, _QUARTER), (1, -1), (1,)),
+    ((1, 1, 1), (2, -1, -1), (1, 2)),
+    ((1, 1, 1, 1), (3, -1, -1, -1), (1, 2)),
+    ((1,) * 8, (7,) + (-1,) * 7, (1,)),
+)
+# x, v, momentum, sigma^2; with momentum 1/2, z = x + v
+_STARTS = ((1, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 1), (1, -1, _HALF, 0), (0, 1, _HALF, 0), (1, 1, _HALF, 1))
+# Where the control variates come from: x, z, x plus or minus 1 in turns, 0
+_POINTS = (lambda x, z, i: x, lambda x, z, i: z, lambda x, z, i: x + (-1) ** i, lambda x, z, i: 0 * x)
+# Runs of printed statements, from x = 1 without momentum: client alike, so many of them, lambda, rounds to look at
+_RUNS = ((1, Fraction(9, 10), 24), (1, Fraction(99, 100), 120), (8, Fraction(0), 1))
+# Two dimensions: curvatures along the axes, and along (4, -3)/5 and (3, 4)/5; slopes
+_PLANES = ((1, 1), (1, 0), (1, _QUARTER), (1, -_QUARTER))
+_PLANE_STARTS = (((0, 1), (0, 0), 0, 0), ((1, 1), (1, -1), _HALF, 0), ((0, 0), (0, 1), _HALF, 1))
+_PLANE_SLOPES = (((1, 0), (-1, 0)), ((1, 0), (-1, 1), (0, -1)))
+
+
+def matrix(first: Any, second: Any, turned: bool) -> Matrix:
+    """The symmetric matrix with these curvatures along the axes, or along (4, -3)/5 and (3, 4)/5."""
+    p, q = Fraction(first), Fraction(second)
+    if not turned:
+        return (p, 0 * p), (0 * p, q)
+    return ((16 * p + 9 * q) / 25, 12 * (q - p) / 25), (12 * (q - p) / 25, (9 * p + 16 * q) / 25)
+
+
+def _shapes(full: bool) -> Iterator[BlockRound]:
+    """The family without its step sizes, from simple to complicated; those of FedBCGD first."""
+    for plus, (h, b, Ks), T, (x, v, lam, sigma_sq) in product((False, True), _CLIENTS, (1, 2, 3, 6), _STARTS):
+        longest = 6 if len(h) == 1 else 2
+        if not full and (longest < T or len(h) > 4 or (plus and sigma_sq)):
+            continue
+        z = x + v * lam / (1 - lam)
+        for K, origin in product(Ks, _POINTS if plus else _POINTS[:1]):
+            points = tuple(origin(Fraction(x), Fraction(z), i) for i in range(len(h))) if plus else ()
+            for beta in (1, 4) if full or T == len(h) == 1 else (1,):
+                curvatures = [beta * one for one in h]
+                yield _line(curvatures, b, x, v, points, beta=beta, sigma_sq=sigma_sq, K=K, T=T, lam=lam)
+    for plus, N, slopes, (p, q) in product((False, True), (1, 2), _PLANE_SLOPES, _PLANES):
+        for T, turned, (x, v, lam, sigma_sq) in product((1, 2) if full else (2,), (False, True), _PLANE_STARTS):
+            H = (matrix(p, q, False), *(matrix(p, q, turned) for _ in slopes[1:]))
+            points = (_vector(x), *(_vector((0, 1)) for _ in slopes[1:])) if plus else ()
+            b = tuple(map(_vector, slopes))
+            yield _round(H, b, _vector(x), _vector(v), points, sigma_sq=sigma_sq, N=N, T=T, lam=lam)
+
+
+_MOST = 16  # outcomes of the noise that are gone through
+
+
+def _outcomes(r: BlockRound) -> int:
+    """Of the noise that the clients of a sample add, on functions that are no quadratics."""
+    return 2 ** (r.K * r.T) if r.sigma_sq and not r.points else 1
+
+
+def _bent(r: BlockRound) -> Iterator[BlockRound]:
+    """The round on functions that are no quadratics: the first f_i, and all that are like it, are flatter right of 0.
+
+    With noise also from 0, with slopes that are small beside it.
+    """
+    if r.d > 1 or r.M > 2 or r.beta > 1 or not r.H[0][0][0] or _outcomes(r) > _MOST:
+        return
+    bent = replace(r, bend=tuple(-3 * H[0][0] / 4 if r.H[0] == H else 0 * H[0][0] for H in r.H))
+    yield bent
+    if r.sigma_sq:
+        slopes = tuple((b / 8 if any(map(any, r.b)) else Fraction(1, 8),) for (b,) in r.b)
+        yield replace(bent, x=(Fraction(0),), v=(Fraction(0),), b=slopes)
+
+
+_SHARES = (Fraction(1), Fraction(1, 8), Fraction(1, 64))  # of the largest admissible step
+_OF_ANY = (Fraction(1, 4096), Fraction(1, 64), Fraction(1, 8), Fraction(1))  # where no condition limits it
+_FINEST = 41_472  # 2^9 3^4: step sizes are looked for among its fractions of 1/(beta T)
+
+
+def _largest(r: BlockRound) -> Fraction:
+    """The largest eta that is looked at where no condition limits it."""
+    return 64 / (r.beta * r.T)
+
+
+def largest_step(r: BlockRound, to: Compiled) -> Fraction | None:
+    """The largest eta that the conditions admit, at most `_largest`; None where all are refused.
+
+    Conditions that admit a step are taken to admit smaller ones.
+    """
+    known, most = rescaled(constants(r), to.factors), 64 * _FINEST
+    unit = _largest(r) / most
+
+    def admits(count: int) -> bool:
+        at = known | {"eta": count * unit}
+        return all(condition.holds(at) for condition in to.conditions)
+
+    if admits(most):
+        return most * unit
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if admits(middle) else (low, middle)
+    return low * unit if low else None
+
+
+def family(to: Compiled, full: bool) -> Iterator[BlockRound]:
+    """The exact instances of a statement, from simple to complicated; all meet its conditions and assumptions."""
+    straight = list(_shapes(full))
+    for shape in (*straight, *(bent for one in straight for bent in _bent(one))):
+        largest = largest_step(shape, to) if fits(shape, to) else None
+        if largest is not None:
+            shares = _OF_ANY if largest == _largest(shape) else _SHARES[: 3 if full else 2]
+            for share in shares[1:2] if shape.bend and not full else shares:
+                yield replace(shape, eta=share * largest)
+
+
+def instances(to: Compiled, full: bool) -> Iterator[Instance]:
+    """The family; of a printed statement what starts as its algorithm does, and the rounds that follow."""
+    if not to.printed:
+        yield from map(Instance, family(to, full))
+        return
+    for r in (r for r in family(to, full) if begins(r, to)):
+        yield Instance(r)
+        if r.M > 1 and r.d == 1 and (full or not r.bend):
+            yield Instance(r, 2)
+    for M, lam, rounds in _RUNS:
+        for plus in sorted(set(to.plus)):
+            points: tuple[Any, ...] = (1 if to.at_start else 0,) * M if plus else ()
+            start = _line((1,) * M, (0,) * M, points=points, lam=lam)
+            largest = largest_step(start, to) if fits(start, to) else None
+            if largest is not None:
+                start = replace(start, eta=min(largest, 1 / (4 * start.alpha)))
+                yield from (Instance(start, r) for r in range(rounds))
+
+
+FAMILY = (
+    "quadratics in one dimension, and in two with one block or two, in one dimension functions flatter right of 0 too; "
+    "largest admissible step and smaller ones"
+)
+
+
+# The search
+
+_COORDINATES = tuple(Fraction(n, 4) for n in range(-8, 9))
+_CURVATURES = tuple(Fraction(n, 8) for n in range(-8, 9))
+_GRID: Mapping[str, tuple[Any, ...]] = {
+    "sigma_sq": tuple(Fraction(*pair) for pair in ((0, 1), (1, 16), (1, 4), (1, 1), (4, 1), (16, 1))),
+    "lam": tuple(Fraction(*pair) for pair in ((0, 1), (1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (7, 8))),
+    "share": tuple(Fraction(*p) for p in ((1, 1), (3, 4), (1, 2), (3, 8), (1, 4), (1, 8), (1, 16), (1, 64))),
+}
+
+
+def _near(value: Fraction, grid: tuple[Fraction, ...], random: Random) -> Fraction:
+    """A number of the grid, or one a little away, so that a search can settle."""
+    return random.choice(grid) if random.random() < 0.5 else value + random.choice((-1, 1)) * Fraction(1, 16)
+
+
+def _varied(at: Instance, to: Compiled, random: Random) -> Instance | None:
+    start = _other(at.start, to, random)
+    return None if start is None else Instance(start, at.rounds)
+
+
+def _other(r: BlockRound, to: Compiled, random: Random) -> BlockRound | None:
+    """A round that differs in one or two of its numbers; None where no step is admissible."""
+    names = ["H", "b", "x", "v", "sigma_sq", "lam", "T", "share"] + (["points"] * 2 if r.points else [])
+    changed: dict[str, Any] = {}
+    chosen = random.sample(names, random.choice((1, 1, 2)))
+    for name in chosen:
+        if name == "H":
+            p, q = (r.beta * random.choice(_CURVATURES) for _ in range(2))
+            new: Matrix = ((p,),) if r.d == 1 else matrix(p, q, random.random() < 0.5)
+            i, alike = random.randrange(r.M), to.alike or "G" in to.letters
+            changed["H"] = (new,) * r.M if alike else (*r.H[:i], new, *r.H[i + 1 :])
+            if r.bend:
+                changed["bend"] = (q - p,) * r.M if alike else (*r.bend[:i], q - p, *r.bend[i + 1 :])
+        elif name in ("x", "v"):
+            changed[name] = tuple(_near(old, _COORDINATES, random) for old in getattr(r, name))
+        elif name in ("b", "points"):
+            vectors = list(getattr(r, name))
+            i = random.randrange(r.M)
+            vectors[i] = tuple(_near(old, _COORDINATES, random) for old in vectors[i])
+            changed[name] = tuple(vectors)
+        elif name == "T":
+            changed["T"] = min(max(r.T + random.choice((-1, 1)), 1), 6)
+        elif name != "share":
+            changed[name] = random.choice(_GRID[name])
+    other = replace(r, **changed)
+    if not fits(other, to) or (other.bend and _outcomes(other) > _MOST):
+        return None
+    if "share" not in chosen and admitted(other, to):
+        return other
+    largest = largest_step(other, to)
+    return None if largest is None else replace(other, eta=random.choice(_GRID["share"]) * largest)
+
+
+_SIMPLE: Mapping[str, tuple[Fraction, ...]] = {
+    "sigma_sq": (Fraction(0), Fraction(1)),
+    "lam": (Fraction(0), _HALF),
+    "eta": tuple(map(Fraction, (1, 2, 4, 8, 16)))
+    + tuple(Fraction(1, n) for n in (2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 40, 64)),
+}
+_ENTRIES = (Fraction(0), Fraction(1), Fraction(-1))
+
+
+def _simpler(at: Instance, to: Compiled) -> Iterator[Instance]:
+    """Earlier rounds, and what starts with one thing made simpler, the simplest first."""
+    yield from (Instance(at.start, rounds) for rounds in range(at.rounds))
+    yield from (Instance(s, at.rounds) for s in _simpler_starts(at.start) if _length(s) < _length(at.start))
+
+
+def _simpler_starts(r: BlockRound) -> Iterator[BlockRound]:
+    changes: list[dict[str, Any]] = [{"bend": ()}] if r.bend else []
+    if r.M > r.N * r.K:
+        for i in range(r.M):
+            each = ("H", "b", "points", "bend")
+            changes.append({name: getattr(r, name)[:i] + getattr(r, name)[i + 1 :] for name in each})
+    changes += [{"T": T} for T in range(1, r.T)]
+    for name in ("x", "v"):
+        changes += [{name: new} for new in _entries_changed(getattr(r, name))]
+    for name in ("b", "points"):
+        vectors = getattr(r, name)
+        changes += [{name: (new,) * r.M} for new in vectors if len(set(vectors)) > 1]
+        for i, vector in enumerate(vectors):
+            changes += [{name: (*vectors[:i], new, *vectors[i + 1 :])} for new in _entries_changed(vector)]
+    for i, old in enumerate(r.H):
+        for new in [old, *(((one,),) for one in before(old[0][0], (r.beta, r.beta / 2, Fraction(0))) if r.d == 1)]:
+            for H in ((*r.H[:i], new, *r.H[i + 1 :]), (new,) * r.M):
+                # the curvatures right of 0 stay
+                bend = tuple(right - left for right, ((left,),) in zip(r.right, H, strict=True)) if r.bend else ()
+                changes += [{"H": H, "bend": bend}] if r.H != H else []
+    for i, (right, more) in enumerate(zip(r.right, r.bend, strict=True)):
+        for other in before(right, (r.beta, r.beta / 2, Fraction(0), right - more)):
+            changes.append({"bend": (*r.bend[:i], other - right + more, *r.bend[i + 1 :])})
+    for name, values in _SIMPLE.items():
+        changes += [{name: value} for value in before(getattr(r, name), values)]
+    for change in changes:
+        yield replace(r, **change)
+
+
+def _length(r: BlockRound) -> int:
+    """How much there is to write down, so that making things simpler comes to an end."""
+    vectors = (*r.b, r.x, r.v, *r.points, *(row for H in r.H for row in H))
+    numbers = [r.sigma_sq, r.lam, r.eta, *r.bend, *(entry for vector in vectors for entry in vector)]
+    return r.M + r.T + sum(_ENTRIES.index(n) if n in _ENTRIES else 2 + len(str(n)) for n in numbers)
+
+
+def _entries_changed(vector: Vector) -> Iterator[Vector]:
+    for c, entry in enumerate(vector):
+        yield from ((*vector[:c], new, *vector[c + 1 :]) for new in before(entry, _ENTRIES))
+
+
+def _witness(at: Instance, to: Compiled) -> dict[str, Any]:
+    r = at.start
+    return {
+        **{"H": [_shown(H[0] if r.d == 1 else H) for H in r.H], "b": [_shown(b) for b in r.b]},
+        **({"bend": [str(more) for more in r.bend]} if r.bend else {}),
+        **{"beta": str(r.beta), "sigma^2": str(r.sigma_sq), "x": _shown(r.x), "v": _shown(r.v)},
+        **({"points": [_shown(a) for a in r.points]} if r.points else {}),
+        **{"M": r.M, "N": r.N, "K": r.K, "T": r.T, "eta": str(r.eta), "lam": str(r.lam)},
+        **({"round": at.rounds} if at.rounds else {}),
+        **({} if to.a is None else {"a": str(to.a)}),
+    }
+
+
+def _described(at: Instance, case: Case) -> str:
+    r, when = at.start, f", round {at.rounds} from there" if at.rounds else ""
+    return f"{'FedBCGD+' if r.points else 'FedBCGD'}, M = {r.M}, K = {r.K}, T = {r.T}{when}"
+
+
+ROUNDS = Rounds(
+    forms=compiled,
+    family=instances,
+    cases=cases,
+    varied=_varied,
+    simpler=_simpler,
+    witness=_witness,
+    described=_described,
+    searched=FAMILY,
+    effort=((3, 80), (10, 600)),
+    tightness=_tightness,
+)
+
+
+def _shown(value: Any) -> Any:
+    """Fractions as text; a number for a vector of one."""
+    if isinstance(value, tuple):
+        return _shown(value[0]) if len(value) == 1 else [_shown(one) for one in value]
+    return str(value)
+
+
+def evidence() -> list[Evidence]:
+    """Evidence for every printed statement about one round and what corrects it: `enumeration` for those about samples."""
+    found = []
+    for name in (*SAMPLING, *FEDBCGD, *EITHER, *FEDBCGD_PLUS):
+        id_ = f"fedbcgd.{name}"
+        for one in (id_, *catalogue.corrected_by(id_)):
+            if one.removeprefix("fedbcgd.") in _NOT_ONE_ROUND:
+                continue
+            found.append(Evidence(one, "enumeration" if name in SAMPLING else "search", ROUNDS.check))
+    return found
+
+
+__all__ = [
+    "ROUNDS",
+    "Compiled",
+    "Instance",
+    "begins",
+    "cases",
+    "compiled",
+    "evidence",
+    "expected",
+    "family",
+    "instances",
+]

@@ -1,0 +1,323 @@
+"""Assumptions 1 to 7: an assumption is no claim; what can be checked is that it can be met, and with no smaller constant.
+
+Those on compressors exactly, over the whole law of Q at rational points; the others with the certified constants of the
+problems used here, as for the SFL paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from sympy.core.relational import Equality, GreaterThan, LessThan
+
+from bounds.trials.problems import Ground, Place, grounds, met, quadratic_ground, samples
+from simulations.compressors import (
+    QSGD,
+    Bernoulli,
+    Compressor,
+    Dithering,
+    G_q_on,
+    Identity,
+    RandK,
+    Sparsifier,
+    StochasticSign,
+)
+from simulations.problems.quadratic import Quadratic, generate
+from theory.proofs.instances import interpret
+from theory.statement import Relations, Statement, Status, Verdict
+
+# ----------------------------------------------------------------------------------------------- exact vectors
+
+
+@dataclass(frozen=True)
+class Root:
+    """The square root of a fraction, to be squared again."""
+
+    square: Fraction
+
+    def __pow__(self, exponent: Any) -> Fraction:
+        if exponent != 2:
+            raise ValueError(f"a norm to the power {exponent}: expected its square, which is a fraction")
+        return self.square
+
+
+@dataclass(frozen=True)
+class Point:
+    """A vector of fractions.
+
+    sender  the client whose message it is; 0 for what has been computed
+    """
+
+    entries: tuple[Fraction, ...]
+    sender: int = 0
+
+    def __add__(self, other: Any) -> Point:
+        if not isinstance(other, Point):  # sums begin with the number 0
+            if other != 0:
+                raise ValueError(f"{self} + {other}: expected two vectors")
+            return Point(self.entries)
+        return Point(tuple(a + b for a, b in zip(self.entries, other.entries, strict=True)))
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: Any) -> Point:
+        return Point(tuple(factor * a for a in self.entries))
+
+    __rmul__ = __mul__
+
+    def __abs__(self) -> Root:
+        return Root(sum((a * a for a in self.entries), Fraction(0)))
+
+
+@dataclass(frozen=True)
+class Coding:
+    """Q after the coins have fallen: the message of each sender, as a function."""
+
+    coded: Callable[[Point], tuple[Fraction, ...]]
+
+    def value(self, x: Point) -> Point:
+        """Q(x)."""
+        return Point(self.coded(x))
+
+
+def _fraction(q: Any) -> Fraction:
+    return Fraction(int(q.numerator), int(q.denominator))
+
+
+Law = Sequence[tuple[Fraction, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Where a claim about compressors is evaluated: in words, the letters' values, and the law of what is random."""
+
+    where: str
+    values: Mapping[str, Any]
+    law: Law
+
+
+def exactly(claim: Relations, cases: Iterable[Case], family: str) -> Verdict:
+    """Refuted at the first case where a relation fails; holds otherwise, the slack that of the tightest inequality."""
+    count, tightest = 0, Fraction(0)
+    for case in cases:
+        for relation in claim.relations:
+            if not isinstance(relation, Equality | LessThan | GreaterThan):
+                return Verdict(Status.OPEN, f"{relation}: expected =, <= or >=")
+            left, right = (interpret(side, case.values, case.law, _fraction) for side in relation.args)
+            if isinstance(relation, GreaterThan):
+                left, right = right, left
+            if isinstance(left, Point) != isinstance(right, Point):  # against the number 0
+                left, right = left + 0 * right, right + 0 * left
+            count += 1
+            equality = isinstance(relation, Equality)
+            if not (left == right if equality else left <= right):
+                witness = {"where": case.where, **_shown(case.values), "left": _plain(left), "right": _plain(right)}
+                return Verdict(Status.REFUTED, f"{case.where}: {relation} is false", witness=witness)
+            if not equality and right:
+                tightest = max(tightest, Fraction(left) / right)
+    sharp = f"; left/right at most {tightest}" if tightest else ""
+    return Verdict(
+        Status.HOLDS,
+        f"exactly, on {family}, {count} comparisons{sharp}",
+        slack=float(1 / tightest) if tightest else None,
+    )
+
+
+def _plain(value: Any) -> Any:
+    return [str(a) for a in value.entries] if isinstance(value, Point) else str(value)
+
+
+def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: [_plain(v) for v in value] if isinstance(value, list) else _plain(value) for name, value in values.items()
+    }
+
+
+# ------------------------------------------------------------------------------------------- Assumptions 2 and 5
+
+_QUARTER = Fraction(1, 4)
+# In four dimensions their q are fractions, and no rounding is in their certificates.
+UNBIASED: tuple[Compressor, ...] = (
+    Identity(), RandK(1), RandK(2), Bernoulli(_QUARTER), Sparsifier(Fraction(1, 2)), QSGD(1), Dithering(1), StochasticSign(),
+)  # fmt: skip
+# Norms are whole; QSGD's q is attained at the fourth, that of dithering at the last.
+POINTS = ((3, 0, 4, 0), (1, 2, -2, 4), (1, -1, 3, 5), (1, 1, 1, 1), (3, 1, -1, 1))
+
+
+def _points_of(Q: Compressor) -> Iterator[tuple[Fraction, ...]]:
+    for point in POINTS:
+        whole = sum(v * v for v in point) in {n * n for n in range(20)}
+        if whole or not isinstance(Q, QSGD | StochasticSign):
+            yield tuple(Fraction(v, 7) for v in point)
+
+
+def compressed(statement: Statement, full: bool = False) -> Verdict:
+    """E Q(x) = x and E||Q(x) - x||^2 <= q ||x||^2 with the certified q, over the whole law of Q(x)."""
+    assert isinstance(statement.claim, Relations)
+    cases = []
+    for Q in UNBIASED:
+        q = Q.q(4).value
+        assert q is not None
+        for x in _points_of(Q):
+            law = [(chance, {"Q": Coding(lambda _, out=out: out)}) for chance, out in Q.law(x)]  # type: ignore[misc]
+            cases.append(Case(f"{Q.name} at {', '.join(map(str, x))}", {"x": Point(x), "q": Fraction(q)}, law))
+    return exactly(statement.claim, cases, f"{', '.join(Q.name for Q in UNBIASED)} in four dimensions")
+
+
+def _masks(Q: Compressor, d: int) -> list[tuple[Fraction, tuple[Fraction, ...]]]:
+    """The law of the mask."""
+    return Q.law([Fraction(1)] * d)
+
+
+def _masked(masks: Sequence[tuple[Fraction, ...]]) -> Coding:
+    """Each sender's message under its own mask, masks[sender]; under the one there is where all share it."""
+    return Coding(
+        lambda x: tuple(a * b for a, b in zip(x.entries, masks[x.sender if len(masks) > 1 else 0], strict=True))
+    )
+
+
+def _messages(m: int, radius: int) -> Iterator[tuple[str, list[Point]]]:
+    """Messages in two dimensions, no longer than the radius; the first cancel each other."""
+    v = (Fraction(3 * radius, 5), Fraction(4 * radius, 5))
+    opposite = [tuple((-1) ** j * a for a in v) for j in range(m)] if m % 2 == 0 else None
+    rows = {"opposite": opposite, "equal": [v] * m, "one alone": [v, *[(Fraction(0),) * 2] * (m - 1)]}
+    rows["various"] = [(Fraction(radius, j + 1), Fraction(-radius * j, 2 * m)) for j in range(1, m + 1)]
+    for name, row in rows.items():
+        if row is not None:
+            yield name, [Point(entries, sender=j) for j, entries in enumerate(row, 1)]
+
+
+def gap(statement: Statement, full: bool = False) -> Verdict:
+    """The left side over the whole law of the coins: shared masks, G_q = 0; independent ones, only for bounded messages.
+
+    For independent unbiased masks the left side is q ((1/m^2) sum ||x_j||^2 - ||mean||^2), so for messages no longer
+    than B the smallest G_q is q B^2 / m, where m is even, and it grows with B.
+    """
+    assert isinstance(statement.claim, Relations)
+    cases, compressors = [], (RandK(1), Sparsifier(Fraction(1, 2)))
+    for Q, (m, radius) in product(compressors, ((2, 1), (2, 10), (4, 1))):
+        masks, q = _masks(Q, 2), Q.q(2).value
+        assert q is not None
+        if m > 2 and len(masks) > 2 and not full:
+            continue  # 4^5 outcomes
+        shared = [(chance, {"Q": _masked([mask])}) for chance, mask in masks]
+        own = [
+            (prod((chance for chance, _ in drawn), start=Fraction(1)), {"Q": _masked([mask for _, mask in drawn])})
+            for drawn in product(masks, repeat=m + 1)
+        ]
+        for name, messages in _messages(m, radius):
+            known = {"x": messages, "m": Fraction(m)}
+            cases.append(Case(f"{Q.name}, shared, {name}, m = {m}", {**known, "G_q": Fraction(0)}, shared))
+            bound = Fraction(q) * radius**2 / m
+            where = f"{Q.name}, independent, {name}, m = {m}, ||x_j|| <= {radius}"
+            cases.append(Case(where, {**known, "G_q": bound}, own))
+    verdict = exactly(
+        statement.claim,
+        cases,
+        "RandK(1) and Sparsifier(1/2), d = 2: shared masks with G_q = 0; independent ones with G_q = q B^2 / m for "
+        "messages no longer than B = 1, 10",
+    )
+    grown = [G_q_on(RandK(1), [[0.6 * t, 0.8 * t], [-0.6 * t, -0.8 * t]]) for t in (1, 10, 100)]
+    return replace(
+        verdict,
+        says=f"{verdict.says}. For independent coins and all messages there is no G_q: RandK(1) at x_1 = t v, x_2 = -t v, "
+        f"v = (3/5, 4/5), has the left side {', '.join(f'{g:g}' for g in grown)} for t = 1, 10, 100",
+    )
+
+
+# -------------------------------------------------------------------------------------- Assumptions 1, 3, 4, 6, 7
+
+FAMILY = "quadratics (d = 4, m = 4; strongly convex, flat, indefinite), huber, hinge, logcosh, ripple, dip, logistic"
+
+
+def smooth(statement: Statement, full: bool = False) -> Verdict:
+    """||grad f_j(u) - grad f_j(v)|| <= L ||u - v|| with the certified L; every f has a certified minimum."""
+    assert isinstance(statement.claim, Relations)
+    places = (
+        Place(f"{g.name}, client {j}", {"f_j": client, "u": u, "v": v, "L": float(g.constants["L"])})
+        for g in grounds()
+        if np.isfinite(g.constants["F_star"])
+        for j, client in enumerate(g.clients, 1)
+        for u, v in g.pairs
+    )
+    return met(statement.claim, places, f"{FAMILY}, all bounded below")
+
+
+def _stochastic(letter: str) -> Iterator[Place]:
+    """Clients with samples, the law of their stochastic gradients enumerated, under the paper's letters."""
+    for place in samples(lambda problem: {"sigma": problem.constants["sigma"]}):
+        w, F_m = place.values["x"], place.values["F_m"]
+        law = [(p, {"g_tilde": drawn["f_m"].gradient(w)}) for p, drawn in place.law]
+        yield Place(place.where, {letter: F_m, "w": w, "sigma": place.values["sigma"]}, law)
+
+
+def heterogeneous(statement: Statement, full: bool = False) -> Verdict:
+    """E[g_j] = grad f_j and E||g_j - grad f_j||^2 <= sigma^2 with the certified sigma."""
+    assert isinstance(statement.claim, Relations)
+    return met(
+        statement.claim,
+        _stochastic("f_j"),
+        "the clients x^2/2 with samples x^2/2 +- x, quadratics with noise (a two-point law of the same moments), logistic "
+        "regression on breast_cancer with all batches of one",
+    )
+
+
+def homogeneous(statement: Statement, full: bool = False) -> Verdict:
+    """The same where all clients are one: f_j = f, each client of the family taken by itself."""
+    assert isinstance(statement.claim, Relations)
+    return met(
+        statement.claim,
+        _stochastic("f"),
+        "federations of equal clients: x^2/2 with samples x^2/2 +- x, a quadratic with noise (a two-point law of the same "
+        "moments), a tenth of breast_cancer by logistic regression with all batches of one",
+    )
+
+
+@cache
+def _least_squares() -> tuple[Ground, ...]:
+    """Quadratics whose Hessian is singular: Polyak-Lojasiewicz, not strongly convex; least squares with d > n."""
+    found = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        A, y = rng.standard_normal((2, 5)), rng.standard_normal(2)  # two equations, five unknowns
+        found.append(quadratic_ground(Quadratic((A.T @ A)[None], -(A.T @ y)[None], name=f"least squares {seed}"), seed))
+    return tuple(found)
+
+
+def polyak(statement: Statement, full: bool = False) -> Verdict:
+    """(1/2) ||grad f(w)||^2 >= mu (f(w) - f(w_star)) with the certified mu, also where f is not strongly convex."""
+    assert isinstance(statement.claim, Relations)
+    flat = _least_squares()
+    curved = [g for g in grounds() if (g.constants.get("mu_pl") or 0) > 0]
+    places = []
+    for g in (*flat, *curved):
+        star, mu = g.constants["x_star"], float(g.constants["mu_pl"])
+        near = [star + v for v, zero in g.pairs if not np.any(zero)]  # along eigenvectors, which attain mu
+        for w in [star, *near, *(w for w, _ in g.pairs)]:
+            places.append(Place(g.name, {"f": g.F, "w": w, "w_star": star, "mu": mu}))
+    names = ", ".join(g.name for g in curved)
+    return met(statement.claim, places, f"{len(flat)} least-squares problems with a singular Hessian, and {names}")
+
+
+def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
+    """f(u) >= f(v) + <grad f(v), u - v> + (mu/2) ||u - v||^2 with the certified mu."""
+    assert isinstance(statement.claim, Relations)
+    equal = [quadratic_ground(generate(4, 1, L=1.0, mu=mu, seed=seed), seed) for seed, mu in enumerate((0.1, 0.5, 1.0))]
+    curved = [*equal, *(g for g in grounds() if (g.constants.get("mu") or 0) > 0)]
+    places = (
+        Place(g.name, {"f": g.F, "u": u, "v": v, "mu": float(g.constants["mu"])})
+        for g in curved
+        for one, two in g.pairs
+        for u, v in ((one, two), (two, one))
+    )
+    return met(statement.claim, places, f"{', '.join(g.name for g in curved)}")
+
+
+__all__ = ["compressed", "gap", "heterogeneous", "homogeneous", "polyak", "smooth", "strongly_convex"]

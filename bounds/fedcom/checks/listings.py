@@ -1,0 +1,452 @@
+"""Algorithms 1 to 5: their lines against `simulations.algorithms.fedcom`, and what the printed ones do.
+
+In floating point on noisy quadratics, step by step of the same draws; in fractions on parabolas without noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from bounds.fedcom.checks.executor import Machine, Place, Replay, Vector
+from bounds.trials.listings import Undefined, Unreadable
+from simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedGATE, SparseFedCOMGATE
+from simulations.compressors import Compressor, Identity, RandK, TopK
+from simulations.problems import Array
+from simulations.problems.quadratic import generate
+from theory import catalogue
+from theory.proofs.instances import sides
+from theory.statement import Listing, Relations, Statement, Status, Verdict
+
+Build = Callable[[Replay], Any]  # the implementation with the settings of a run
+ROUNDING = 1e-12
+
+# ------------------------------------------------------------------------------------- lines against implementation
+
+UNBIASED: tuple[Compressor, ...] = (Identity(), RandK(1), RandK(2, shared=True))
+WITH_MEMORY: tuple[Compressor, ...] = (Identity(), RandK(1), TopK(1), TopK(2))
+
+
+def fedcom(run: Replay) -> FedCOM:
+    """Algorithm 1."""
+    return FedCOM(run.tau, run.eta, run.gamma, run.compressor)
+
+
+def fedcomgate(run: Replay, **how: Any) -> FedCOMGATE:
+    """Algorithms 2 and 4; `how`: divisor and damping."""
+    return FedCOMGATE(run.tau, run.eta, run.gamma, run.compressor, float(run.k), **how)
+
+
+def fedgate(run: Replay, option: Any = "I") -> FedGATE:
+    """Algorithm 3."""
+    return FedGATE(run.tau, run.eta, run.gamma, option)
+
+
+def sparse(run: Replay, form: Any) -> SparseFedCOMGATE:
+    """The algorithm with memory."""
+    return SparseFedCOMGATE(run.tau, run.eta, run.gamma, run.compressor, form)
+
+
+@cache
+def replays(compressors: Sequence[Compressor], sampled: bool = False) -> tuple[Replay, ...]:
+    """Noisy quadratics in three dimensions, two to four clients, one to three steps; 1 of 2, 2 of 3, 2 of 4 `sampled`."""
+    build = {m: generate(3, m, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, sigma=0.5, seed=m) for m in (2, 3, 4)}
+    ratio = {2: Fraction(1, 2), 3: Fraction(2, 3), 4: Fraction(1, 2)} if sampled else dict.fromkeys(build, Fraction(1))
+    return tuple(Replay(build[m], tau, Q, ratio[m]) for m, tau, Q in product(build, (1, 2, 3), compressors))
+
+
+def _carried_out(run: Any, listing: Listing) -> Machine | Verdict:
+    """The machine after the run, or the verdict on a listing that cannot be carried out."""
+    try:
+        machine: Machine = run.machine(listing)
+    except Undefined as error:
+        return Verdict(Status.REFUTED, f"{run}: {error}", witness={"instance": str(run), "stops at": str(error)})
+    except Unreadable as error:
+        return Verdict(Status.OPEN, str(error))
+    return machine
+
+
+def _states(machine: Machine, run: Replay, names: Sequence[str]) -> Iterator[tuple[str, int, Vector]]:
+    """(variable, round, value) of the server's model and of what the clients remember, (d,) and (m, d)."""
+    for r in range(run.rounds + 1):
+        yield "w", r, machine.value("w", 0, r)
+        for name in names:
+            yield name, r, np.stack([machine.value(name, j, r) for j in range(1, run.problem.M + 1)])
+
+
+def listing(
+    statement: Statement,
+    full: bool,
+    *,
+    build: Build,
+    compressors: Sequence[Compressor] = UNBIASED,
+    sampled: bool = False,
+    remember: Sequence[str] = (),
+) -> Verdict:
+    """The lines, executed, against an implementation: w and what the clients remember after every round.
+
+    Besides, the relations that the paper prints of the same algorithm (`also`).
+    """
+    claim = statement.claim
+    assert isinstance(claim, Listing)
+    compared = replays(tuple(compressors), sampled)
+    relations = 0
+    for run in compared:
+        machine = _carried_out(run, claim)
+        if isinstance(machine, Verdict):
+            return machine
+        algorithm = build(run)
+        other = run.implemented(algorithm)
+        try:
+            states = list(_states(machine, run, remember))
+        except Undefined as error:
+            return Verdict(Status.REFUTED, f"{run}: {error}", witness={"instance": str(run), "stops at": str(error)})
+        for name, r, value in states:
+            w, memory = other[r]
+            expected = w if name == "w" else memory.get(name, np.zeros_like(value))  # memories start at 0
+            if not np.abs(value - expected).max() <= ROUNDING:
+                witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, "gamma": run.gamma,
+                           "round": r, f"{name} of the listing": value.tolist(),
+                           f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
+                return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r}", witness=witness)
+        for where, values in _printed_of(machine, run) if statement.also else ():
+            for side in (side for also in statement.also for side in sides(also, values)):
+                relations += 1
+                if not side.holds:
+                    witness = {"run": str(run), "at": where, "left": side.left, "right": side.right}
+                    return Verdict(Status.REFUTED, f"{run}, {where}: {side.says} is false", witness=witness)
+    whom = "1 of 2, 2 of 3, 2 of 4 clients a round" if sampled else "2 to 4 clients, all of them"
+    also = f"; the relations printed of it hold too, {relations} comparisons" if relations else ""
+    return Verdict(
+        Status.HOLDS,
+        f"the lines, executed on {len(compared)} runs of {compared[0].rounds} rounds on noisy quadratics ({whom}, tau = 1 "
+        f"to 3, Q one of {', '.join(Q.name for Q in compressors)}), give {' and '.join(['w', *remember])} of "
+        f"simulations.algorithms.fedcom.{type(build(compared[0])).__name__} with the same draws{also}",
+    )
+
+
+def _printed_of(machine: Machine, run: Replay) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The letters of (23), (24) and (49), for every client of every round: gradients along the machine's own path."""
+    everyone = range(1, run.problem.M + 1)
+    for r in range(run.rounds):
+        sums = {
+            j: np.sum([run.gradient(j, machine.value("w", j, c, r), r, c) for c in range(run.tau)], axis=0)
+            for j in everyone
+        }
+        means = {"Delta_q": np.mean([machine.value("Delta", j, r) for j in everyone], axis=0),
+                 "message_mean": np.mean([run.compress(j, sums[j], r) for j in everyone], axis=0)}  # fmt: skip
+        shared = {"eta": run.eta, "gamma": run.gamma, "w_r": machine.value("w", 0, r), **means}
+        for j in everyone:
+            own = {"w_end": machine.value("w", j, run.tau, r), "g_sum": sums[j]}
+            yield f"client {j}, round {r}", {**shared, **own, "w_next": machine.value("w", 0, r + 1)}
+
+
+def option(statement: Statement, full: bool, *, which: str) -> Verdict:
+    """Option I or II: whoever moves the model, it moves as the relation says, Delta_q from the lines of Algorithm 3.
+
+    Option I: every client's own copy, which stays equal to the server's model.
+    """
+    claim = statement.claim
+    assert isinstance(claim, Relations)
+    lines = catalogue.find("fedcom.alg3").claim
+    assert isinstance(lines, Listing)
+    count, apart = 0, 0.0
+    for run in replays((Identity(),)):
+        machine = run.machine(lines)
+        moved = run.implemented(fedgate(run, which))
+        other = run.implemented(fedgate(run, "II" if which == "I" else "I"))
+        apart = max(apart, *(float(np.abs(a[0] - b[0]).max()) for a, b in zip(moved, other, strict=True)))
+        for r in range(run.rounds):
+            messages = [machine.value("u", j, r) / run.eta for j in range(1, run.problem.M + 1)]
+            known = {"eta": run.eta, "gamma": run.gamma, "Delta_q": np.mean(messages, axis=0)}
+            for before, after in zip(_models(moved[r], run), _models(moved[r + 1], run), strict=True):
+                for side in sides(claim, {**known, "w_r": before, "w_next": after}):
+                    count += 1
+                    if not side.holds:
+                        witness = {"run": str(run), "round": r, "left": np.asarray(side.left).tolist(),
+                                   "right": np.asarray(side.right).tolist()}  # fmt: skip
+                        return Verdict(Status.REFUTED, f"{run}, round {r}: {side.says} is false", witness=witness)
+    who = "every client's copy" if which == "I" else "the server's model"
+    return Verdict(
+        Status.HOLDS,
+        f"FedGATE, Option {which}, on {len(replays((Identity(),)))} noisy quadratics: {who} moves so in every round, "
+        f"{count} comparisons; the two options' models differ by {apart:.1g} at most",
+    )
+
+
+def _models(state: tuple[Array, Mapping[str, Array]], run: Replay) -> list[Array]:
+    """The clients' copies of the model where they keep any, else the server's, once for each client."""
+    w, memory = state
+    return list(memory["w"]) if "w" in memory else [w] * run.problem.M
+
+
+# -------------------------------------------------------------------------------------- what the printed listings do
+
+
+@dataclass(frozen=True)
+class Parabola:
+    """f_j(w) = (curvature / 2) (w - minimiser)^2, in fractions."""
+
+    curvature: Fraction
+    minimiser: Fraction
+
+    def gradient(self, w: Any) -> Any:
+        """f_j'(w)."""
+        return self.curvature * (w - self.minimiser)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A run on parabolas without noise or compression, in fractions; who takes part is drawn by `seed`.
+
+    S  clients a round
+    """
+
+    clients: tuple[Parabola, ...]
+    S: int
+    eta: Fraction
+    tau: int = 1
+    rounds: int = 80
+    w0: Fraction = Fraction(1)
+    gamma: Fraction = Fraction(1)
+    seed: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.S} of {self.m} parabolas a round, tau = {self.tau}, eta = {self.eta}, gamma = {self.gamma}"
+
+    @property
+    def m(self) -> int:
+        """Number of clients."""
+        return len(self.clients)
+
+    @property
+    def f(self) -> Parabola:
+        """The mean of the f_j, but for a constant."""
+        h = _mean(p.curvature for p in self.clients)
+        return Parabola(h, _mean(p.curvature * p.minimiser for p in self.clients) / h)
+
+    def sample(self, r: int) -> tuple[int, ...]:
+        """S^(r)."""
+        drawn = np.random.default_rng([self.seed, r]).permutation(self.m)[: self.S]
+        return tuple(int(j) + 1 for j in sorted(drawn))
+
+    def machine(self, listing: Listing) -> Machine:
+        """The listing, carried out.  Raises Undefined or Unreadable."""
+        counts = {"m": self.m, "tau": self.tau, "R": self.rounds}
+        letters = {"eta": self.eta, "gamma": self.gamma, "q": Fraction(0), "k": Fraction(1), "d": Fraction(1)}
+        start = {Place("w", 0, (0,)): np.array([self.w0], dtype=object)}
+
+        def gradient(client: int, w: Vector, r: int, c: int) -> Vector:
+            return np.asarray(self.clients[client - 1].gradient(w))
+
+        return Machine(counts, letters, Fraction, self.sample, gradient, lambda client, message, r: message, start).run(
+            listing
+        )
+
+    def series(self, machine: Machine, name: str, client: int = 0) -> list[Fraction]:
+        """A variable of rounds 0 ... R; of client 1..m, or of the server.  Raises Undefined."""
+        return [machine.value(name, client, r)[0] for r in range(self.rounds + 1)]
+
+    @property
+    def samples(self) -> str:
+        """The clients that take part, round by round."""
+        return " ".join("".join(map(str, self.sample(r))) for r in range(self.rounds))
+
+    def told(self) -> dict[str, Any]:
+        """What is needed to do it by hand."""
+        return {
+            "curvatures": ", ".join(str(p.curvature) for p in self.clients),
+            "minimisers": ", ".join(str(p.minimiser) for p in self.clients),
+            "w^(0)": self.w0, "eta": self.eta, "gamma": self.gamma, "tau": self.tau,
+        }  # fmt: skip
+
+
+def _mean(numbers: Iterable[Fraction]) -> Fraction:
+    every = list(numbers)
+    return sum(every, Fraction(0)) / len(every)
+
+
+def _parabolas(*curvature_and_minimiser: tuple[Any, Any]) -> tuple[Parabola, ...]:
+    return tuple(Parabola(Fraction(h), Fraction(a)) for h, a in curvature_and_minimiser)
+
+
+_FOUR = _parabolas((1, 3), (Fraction(1, 2), -1), (1, -2), (Fraction(1, 2), 1))
+SAMPLED = (
+    Exact(_parabolas((1, 3), (1, -3)), S=1, eta=Fraction(1, 2), w0=Fraction(2)),
+    Exact(_parabolas((1, 3), (1, -1), (Fraction(1, 2), 0)), S=2, eta=Fraction(1, 4), tau=2),
+    Exact(_FOUR, S=2, eta=Fraction(1, 4), rounds=160),
+)
+NEAR = Fraction(1, 10**4)  # of a model that has come to rest
+
+
+def sampling(statement: Statement, full: bool = False) -> Verdict:
+    """Only some clients take part: does the mean of the gradient trackings stay 0, does the model go to the minimiser?
+
+    The second is asked where two or more take part: a single one compares itself with itself, and tracks nothing.
+    """
+    claim = statement.claim
+    assert isinstance(claim, Listing)
+    found: list[str] = []
+    for run in SAMPLED:
+        machine = _carried_out(run, claim)
+        if isinstance(machine, Verdict):
+            return machine
+        try:
+            w = run.series(machine, "w")
+            deltas = [run.series(machine, "delta", j) for j in range(1, run.m + 1)]
+        except Undefined as error:
+            return Verdict(Status.REFUTED, f"{run}: {error}", witness={**run.told(), "stops at": str(error)})
+        means = [_mean(own[r] for own in deltas) for r in range(run.rounds + 1)]
+        gradients = [run.f.gradient(point) for point in w]
+        off = next((r for r, mean in enumerate(means) if mean != 0), None)
+        if off is not None:
+            return _drawn_back(run, w, means, off)
+        if run.S > 1 and not abs(gradients[-1]) <= NEAR * abs(gradients[0]):
+            witness = {**run.told(), "S^(r)": run.samples, "f'(w^(0))": gradients[0],
+                       f"f'(w^({run.rounds}))": float(gradients[-1])}  # fmt: skip
+            return Verdict(Status.REFUTED, f"{run}: does not come to the minimiser", witness=witness)
+        found.append(
+            f"{run}: |f'| falls from {float(abs(gradients[0])):.3g} to {float(abs(gradients[-1])):.1g} in round {run.rounds}"
+            if run.S > 1
+            else f"{run}: every delta_j stays {'0' if not any(map(any, deltas)) else 'of mean 0'}, so nothing is tracked"
+        )
+    return Verdict(
+        Status.HOLDS, f"in fractions, the mean of the delta_j is 0 in every round; {'; '.join(found)}; rounds by seed 0"
+    )
+
+
+def _drawn_back(run: Exact, w: Sequence[Fraction], means: Sequence[Fraction], off: int) -> Verdict:
+    """The verdict on a listing whose gradient trackings do not keep their mean zero."""
+    pull = (1 - Fraction(run.S, run.m)) / (run.eta * run.gamma * run.tau)
+    tied = all(mean == pull * (w[0] - point) for mean, point in zip(means, w, strict=True))
+    witness = {**run.told(), "S^(r)": run.samples, "round": off, "w": w[off],
+               "(1/m) sum_j delta_j": means[off]}  # fmt: skip
+    says = f"{run}: after round {off - 1} the mean of the delta_j is {means[off]}, not 0"
+    if tied:
+        # at rest delta_j = f_j'(w), so f'(w) = pull (w^(0) - w)
+        rest = (run.f.curvature * run.f.minimiser + pull * w[0]) / (run.f.curvature + pull)
+        witness |= {"rest": rest, "f'(rest)": run.f.gradient(rest), "minimiser": run.f.minimiser,
+                    f"w^({run.rounds}) - rest": float(w[-1] - rest)}  # fmt: skip
+        says += (
+            f"; in every round it is ((1-k)/(eta gamma tau)) (w^(0) - w^(r)) exactly, and the run, from {w[0]}, comes to "
+            f"rest at {rest} (off by {float(abs(w[-1] - rest)):.1g} after {run.rounds} rounds), where f' = "
+            f"{run.f.gradient(rest)}; the minimiser is {run.f.minimiser}"
+        )
+    return Verdict(Status.REFUTED, says, witness=witness)
+
+
+WHOLE = (
+    Exact(_parabolas((1, 1), (1, -2)), S=2, eta=Fraction(1, 4), rounds=6, gamma=Fraction(1, 2)),
+    Exact(_FOUR[:3], S=3, eta=Fraction(1, 4), tau=2, rounds=6),
+)
+
+
+def nothing_left_out(statement: Statement, full: bool = False) -> Verdict:
+    """k = d, so Q(x) = x: the memory of what was left out stays 0, and the run is that of Algorithm 3."""
+    claim, plain = statement.claim, catalogue.find("fedcom.alg3").claim
+    assert isinstance(claim, Listing) and isinstance(plain, Listing)
+    for run in WHOLE:
+        machine = _carried_out(run, claim)
+        if isinstance(machine, Verdict):
+            return machine
+        fedgate = run.series(run.machine(plain), "w")
+        try:
+            w = run.series(machine, "w")
+            memories = {f"nu_{j}": run.series(machine, "nu", j) for j in range(1, run.m + 1)}
+        except Undefined as error:
+            return Verdict(Status.REFUTED, f"{run}: {error}", witness={**run.told(), "stops at": str(error)})
+        for r in range(run.rounds + 1):
+            kept = {name: own[r] for name, own in memories.items()}
+            if any(kept.values()) or w[r] != fedgate[r]:
+                later = next((i for i in range(r, run.rounds + 1) if w[i] != fedgate[i]), run.rounds)
+                witness = {**run.told(), "Q(x)": "x", "round": r, **kept, f"w^({later})": w[later],
+                           f"w^({later}) of FedGATE": fedgate[later]}  # fmt: skip
+                says = (
+                    f"{run}, nothing left out: before round {r} the memories are {', '.join(map(str, kept.values()))}, "
+                    f"not 0; w^({later}) = {w[later]}, that of FedGATE is {fedgate[later]}"
+                )
+                return Verdict(Status.REFUTED, says, witness=witness)
+    return Verdict(
+        Status.HOLDS,
+        f"in fractions, with Q(x) = x: every memory stays 0 and w^(r) is that of Algorithm 3 in {WHOLE[0].rounds} rounds on "
+        f"{' and '.join(map(str, WHOLE))}",
+    )
+
+
+def distances(claim: Listing, k: int, seed: int, rounds: int) -> list[float]:
+    """||w^(r) - w*|| of the lines with top_k of 6 coordinates: three quadratics with other Hessians, tau = 2, no noise.
+
+    The local steps are L eta tau = k/6.  Raises Undefined or Unreadable.
+    """
+    d, tau = 6, 2
+    problem = generate(d, 3, L=1.0, mu=0.3, zeta_star=1.0, delta=0.3, seed=seed)
+    top = TopK(k)
+
+    def gradient(client: int, w: Vector, r: int, c: int) -> Vector:
+        return np.asarray(problem.H[client - 1] @ w + problem.b[client - 1])
+
+    def compress(client: int, message: Vector, r: int) -> Vector:
+        kept = np.zeros(d)
+        largest = np.argsort(-np.abs(message), kind="stable")[: top.k]
+        kept[largest] = message[largest]
+        return kept
+
+    letters = {"eta": k / d / tau, "gamma": 1.0, "k": float(k), "d": float(d)}
+    start = {Place("w", 0, (0,)): np.ones(d)}
+    machine = Machine({"m": 3, "tau": tau, "R": rounds}, letters, float, lambda r: (1, 2, 3), gradient, compress, start)
+    machine.run(claim)
+    star = np.linalg.solve(problem.H.mean(0), -problem.b.mean(0))
+    return [float(np.linalg.norm(machine.value("w", 0, r) - star)) for r in range(rounds + 1)]
+
+
+_FALLS = 1e-3  # what is left of the first distance where a run comes to the minimiser
+
+
+def comes_to_minimiser(statement: Statement, full: bool = False) -> Verdict:
+    """The lines with top_k, k = 3, 2, 1 of 6, on quadratics: does the model go to the minimiser of f?"""
+    claim = statement.claim
+    assert isinstance(claim, Listing)
+    shown = []
+    for k, seed in product((3, 2, 1), (1, 2) if full else (1,)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                found = distances(claim, k, seed, 600 // k)
+            except Undefined as error:
+                return Verdict(Status.REFUTED, f"top_{k}: {error}", witness={"k": k, "stops at": str(error)})
+            except Unreadable as error:
+                return Verdict(Status.OPEN, str(error))
+        if not found[-1] <= _FALLS * found[0]:
+            witness = {"k": k, "of": 6, "tau": 2, "m": 3, "first distance": found[0], "last distance": found[-1]}
+            return Verdict(Status.REFUTED, f"top_{k} of 6: does not come to the minimiser", witness=witness)
+        shown.append(f"top_{k} {found[0]:.2g} to {found[-1]:.1g} in {len(found) - 1} rounds")
+    return Verdict(Status.HOLDS, f"three quadratics in R^6, tau = 2, distances to the minimiser: {'; '.join(shown)}")
+
+
+def tracking_errors(claim: Listing, d: int, k: int, rounds: int) -> list[Fraction]:
+    """max over coordinates of |delta_1 - f_1'| after each round, of the lines with top_k, on two clients in R^d.
+
+    f_1 = x_1 + ... + x_d and f_2 = -f_1, plus ||x||^2/2 each: the run stays at its start 0, the minimiser of f, by
+    symmetry, so only the gradient tracking moves, and it does so alike for every step size.  Raises Undefined or
+    Unreadable.
+    """
+    one = np.array([Fraction(1)] * d, dtype=object)
+    top = TopK(k)
+
+    def gradient(client: int, w: Vector, r: int, c: int) -> Vector:
+        return np.asarray(w + (one if client == 1 else -one))
+
+    def compress(client: int, message: Vector, r: int) -> Vector:
+        ((_, kept),) = top.law(list(message))
+        return np.array(kept, dtype=object)
+
+    letters = {"eta": Fraction(1, 10), "gamma": Fraction(1), "k": Fraction(k), "d": Fraction(d)}
+    start = {Place("w", 0, (0,)): 0 * one}
+    machine = Machine({"m": 2, "tau": 1, "R": rounds}, letters, Fraction, lambda r: (1, 2), gradient, compress, start)
+    machine.run(claim)
+    return [max(abs(v) for v in machine.value("delta", 1, r) - one) for r in range(rounds + 1)]

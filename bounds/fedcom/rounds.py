@@ -1,0 +1,473 @@
+"""The lemmas of FedCOM and FedCOMGATE, decided on exact instances, and a search for counter-examples.
+
+An instance is a run of a few rounds in one dimension, on quadratics and on functions with another curvature right of 0;
+every letter of a statement is then a fraction, the expectations by `simulations.exact.rounds.fedcom`.  So a violated claim
+is a proof, and its witness can be checked by hand.
+
+Which runs.  Section D: FedCOM, equal clients, independent coins.  Sections E and F: FedCOMGATE, clients of any
+curvature, one coin for all, so that (1/m) sum_j Q(x_j) = Q((1/m) sum_j x_j) and Assumption 5 holds with G_q = 0.
+Statements that correct those of E and F are about the damped gradient tracking, alpha = 1/(1+q), printed ones about
+alpha = 1.  Curvatures lie in [-1, 1] and L = 1.  Some are negative: noises and coins can be bounded, so a run stays in
+a bounded region, outside which an L-smooth f can be continued so that it is bounded below.  Where a statement speaks of
+the minimum of f, of Polyak-Lojasiewicz or of strong convexity, f or the f_j have it themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import product
+from random import Random
+from typing import Any, Literal
+
+from bounds.trials.claims import (
+    Condition,
+    Inequality,
+    before,
+    compared,
+    condition,
+    inequalities,
+    letters_of,
+    rescaled,
+    unassumed,
+)
+from bounds.trials.rounds import Case, Rounds
+from simulations.exact.rational import Fraction
+from simulations.exact.rounds.fedcom import Run, compressed_rounds
+from theory import catalogue
+from theory.properties import Property
+from theory.statement import Bound, Evidence, Relations, Statement, defined
+
+PRINTED = (
+    "lemmaD1", "lemmaD1.proof", "lemmaD2", "lemmaD3",
+    "lemmaE1", "lemmaE2", "lemmaE3", "thmE4.eq73", "lemmaE7",
+    "lemmaF1", "lemmaF2", "lemmaF3", "lemmaF4", "lemmaF5", "lemmaF6",
+)  # fmt: skip
+_FIRST = ("lemmaF5",)  # speaks of round 0
+_LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # speak of rounds r >= 1
+
+# Letters that a run gives, beside those that `compressed_rounds` gives; sigma by its square
+_CONSTANTS = ("m", "tau", "R", "L", "mu", "kappa", "sigma", "q", "G_q", "eta", "gamma", "alpha")
+_OF_CLIENTS = ("grad_sq_sum", "drift_sum", "drift_sum_prev", "tracked_grad_sq")
+_OF_STEPS = ("drift",)
+
+Section = Literal["D", "E"]
+
+
+# Claims and conditions, compiled to exact arithmetic
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A statement about a few rounds, ready for numbers.
+
+    section       D or E (for E and F): which runs it is about
+    damped        whether it is about the damped gradient tracking
+    inequalities  of the claim
+    also          of its further claims, where all letters are known
+    conditions    on constants and steps
+    letters       ASCII names of all letters of inequalities and conditions
+    rounds        says whether it speaks of a round r
+    convexity     what it needs of the functions: "bounded" (f has a minimum), "all bounded" (every f_j has one), "PL",
+                  "strong" (every f_j is strongly convex)
+    factors       by which the constants that it assumes nothing of are not those of the run
+    """
+
+    section: Section
+    damped: bool
+    inequalities: tuple[Inequality, ...]
+    also: tuple[Inequality, ...]
+    conditions: tuple[Condition, ...]
+    letters: frozenset[str]
+    rounds: Callable[[int], bool]
+    convexity: frozenset[str]
+    factors: Mapping[str, Fraction]
+
+
+def compiled(statement: Statement) -> list[Compiled]:
+    """A statement, with its definitions put in; several times where it assumes nothing of a constant.
+
+    Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition with
+    another sign, for letters that a run does not give, and for roots that do not disappear on squaring.
+    """
+    base = _base(statement)
+    name = base.removeprefix("fedcom.")
+    if name not in PRINTED:
+        raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
+    where, given = dict(statement.where), catalogue.properties(statement)
+    relations = [defined(c.relation, where) for c in statement.when]
+    letters = letters_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
+    missing = letters - known_letters()
+    if missing:
+        raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
+    further = [
+        i
+        for claim in statement.also
+        if isinstance(claim, Bound | Relations) and letters_of(claim, where) <= known_letters()
+        for i in inequalities(claim, where)
+    ]
+    convexity = {
+        kind
+        for kind, needed in (
+            ("bounded", bool(letters & {"f_gap", "gap_r", "gap_next", "gap_last"})),
+            ("PL", Property.POLYAK in given),
+            ("strong", Property.STRONGLY_CONVEX in given or "dist_sq_mean" in letters),
+            ("all bounded", "fj_gap_mean" in letters),
+        )
+        if needed
+    }
+    section: Section = "D" if name.startswith("lemmaD") else "E"
+    form = Compiled(
+        section,
+        section == "E" and bool(statement.corrects),
+        tuple(inequalities(statement.claim, where)),
+        tuple(further),
+        tuple(map(condition, relations)),
+        frozenset(letters),
+        (lambda r: r == 0) if name in _FIRST else (lambda r: r >= 1) if name in _LATER else (lambda r: True),
+        frozenset(convexity),
+        {},
+    )
+    return [replace(form, factors=factors) for factors in unassumed(statement)]
+
+
+@cache
+def known_letters() -> frozenset[str]:
+    """The letters that some run gives."""
+    (zero, one) = Fraction(0), Fraction(1)
+    rows = compressed_rounds(Run((one,), (zero,), one, one, one, True, 1, one, R=2))
+    return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
+
+
+def _base(statement: Statement) -> str:
+    """Id of the printed statement that it is, or corrects."""
+    return statement.corrects or statement.id
+
+
+# An instance's letters
+
+
+@lru_cache(maxsize=20_000)
+def measured(run: Run) -> tuple[dict[str, Any], ...]:
+    """`compressed_rounds`, computed once."""
+    return compressed_rounds(run)
+
+
+def constants(run: Run) -> dict[str, Fraction]:
+    """The letters of the problem and of the settings; R is not among them, see `admitted`.
+
+    mu is that of f where only f is convex, else the smallest curvature.
+    """
+    mu = min(run.curvatures) if min(run.curvatures) > 0 else min(run.mean[:2])
+    return {
+        **{"m": Fraction(run.m), "tau": Fraction(run.tau), "L": Fraction(1), "G_q": Fraction(0)},
+        **{"sigma_sq": run.sigma_sq, "q": run.q, "eta": run.eta, "gamma": run.gamma, "alpha": run.alpha},
+        **({"mu": mu, "kappa": 1 / mu} if mu > 0 else {}),
+    }
+
+
+def fits(run: Run, to: Compiled) -> bool:
+    """Whether the run is of the statement's setting, and satisfies its assumptions."""
+    if max(map(abs, run.curvatures)) > 1:
+        return False
+    if to.section == "D":
+        setting = not run.shared and not run.alpha and len(set(zip(run.h, run.right, run.b, strict=True))) == 1
+    else:
+        setting = run.shared and run.alpha in ({1 / (1 + run.q)} if to.damped else {1})
+    convex = (
+        ("bounded" not in to.convexity or run.minimum is not None)
+        and ("all bounded" not in to.convexity or None not in run.minima)
+        and ("PL" not in to.convexity or min(run.mean[:2]) > 0)
+        and ("strong" not in to.convexity or min(run.curvatures) > 0)
+    )
+    curved = min(run.mean[:2]) > 0 or not to.letters & {"mu", "kappa"}
+    return setting and convex and curved
+
+
+def admitted(run: Run, R: int, to: Compiled) -> bool:
+    """Whether all conditions hold for the first R rounds of the run, exactly."""
+    known = rescaled(constants(run), to.factors) | {"R": Fraction(R)}
+    return all(condition.holds(known) for condition in to.conditions)
+
+
+def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
+    """The inequalities in numbers at every round, client and step that the statement speaks of."""
+    claims = to.also if further else to.inequalities
+    if not claims or not fits(run, to):
+        return
+    by_round = "R" in to.letters
+    if not by_round and not admitted(run, run.R, to):
+        return
+    known = rescaled(constants(run), to.factors)
+    for r, row in enumerate(measured(run)):
+        if not to.rounds(r) or (by_round and not admitted(run, r + 1, to)):
+            continue
+        places: Iterable[tuple[int, ...]] = [()]
+        if to.letters & set(_OF_STEPS):
+            places = row["drift"]
+        elif to.letters & set(_OF_CLIENTS):
+            places = row["drift_sum"]
+        values = row | known | {"R": Fraction(r + 1)}
+        for place in places:
+            if place:
+                values |= {name: row[name][place] for name in _OF_STEPS if len(place) == 2}
+                values |= {name: row[name][place[:1]] for name in _OF_CLIENTS if name in row}
+            where = {"r": r, **dict(zip(("j", "c"), place, strict=False))}
+            yield from (Case(compared(claim, values), where) for claim in claims)
+
+
+# The family
+
+_HALF, _QUARTER = Fraction(1, 2), Fraction(1, 4)
+# Step sizes to choose from where conditions limit them, in units of 1/(L tau); ascending
+_STEPS = tuple(
+    sorted(
+        {Fraction(n, d) for d in range(1, 13) for n in range(1, 8 * d + 1)} | {Fraction(1, d) for d in range(13, 400)}
+    )
+)
+
+
+def largest_step(run: Run, to: Compiled) -> Fraction | None:
+    """The largest eta of `_STEPS` that the conditions admit, at most 8/(L tau); None where all are refused.
+
+    Conditions that admit a step are taken to admit smaller ones.
+    """
+    low, high = 0, len(_STEPS)
+    while low < high:
+        middle = (low + high) // 2
+        if admitted(replace(run, eta=_STEPS[middle] / run.tau), run.R, to):
+            low = middle + 1
+        else:
+            high = middle
+    return _STEPS[low - 1] / run.tau if low else None
+
+
+# Equal clients: h, b, w0, sigma^2; from simple to complicated
+_EQUAL: tuple[tuple[Any, ...], ...] = (
+    (1, 0, 1, 0),
+    (-1, 0, 1, 0),
+    (1, 0, 0, 1),
+    (-1, 0, 0, 1),
+    (1, 0, 1, 1),
+    (-1, 0, 1, 1),
+    (0, 1, 0, 1),
+)
+# Others: curvatures, slopes
+_OTHERS: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = (
+    ((1,), (0,)),
+    ((-1,), (0,)),
+    ((1, 1), (1, -1)),
+    ((1, -1), (1, -1)),
+    ((1, 0), (1, -1)),
+    ((1, -_HALF), (0, 0)),
+    ((1, 1, -1), (1, -1, 0)),
+)
+_STARTS = ((1, 0), (0, 1), (1, 1))  # w0, sigma^2
+_SHARES = (Fraction(1), Fraction(1, 2), Fraction(1, 8))  # of the largest admissible step
+# Long runs: curvatures, slopes, w0, sigma^2, tau, q, gamma, R.  Noise alone, round after round; and no noise, but an
+# error of the gradient tracking that q > 1 makes grow
+_LONG: tuple[tuple[Any, ...], ...] = (
+    ((-1,), (0,), 0, 1, 2, 0, _QUARTER, 6),
+    ((-1,), (0,), 0, 1, 4, 0, Fraction(1, 8), 4),
+    ((0, 0), (1, -1), 0, 0, 2, 3, 1, 6),
+    ((1, 0), (1, -1), 0, 0, 2, 8, 1, 8),
+    ((1, -_HALF), (1, -1), 0, 0, 4, 3, _QUARTER, 10),
+    ((0, 0), (1, -1), 0, 0, 2, Fraction(3, 2), 1, 12),
+)
+# Letters of sums over rounds, or of what earlier rounds have left
+_LASTING = {"R", "start_sum", "start_partial", "tracking_sq", "tracking_next"}
+
+
+def _run(h: Any, b: Any, w0: Any, sigma_sq: Any, q: Any, tau: int, gamma: Any, R: int, to: Compiled) -> Run:
+    """A run of the statement's setting; its step size is to be replaced."""
+    q, one = Fraction(q), Fraction(1)
+    alpha = Fraction(0) if to.section == "D" else 1 / (1 + q) if to.damped else one
+    h, b = tuple(map(Fraction, h)), tuple(map(Fraction, b))
+    return Run(h, b, Fraction(w0), Fraction(sigma_sq), q, to.section == "E", tau, one, Fraction(gamma), alpha, R)
+
+
+def _shapes(to: Compiled, full: bool) -> Iterator[Run]:
+    """The family without its step sizes, from simple to complicated."""
+    qs = (0, _HALF, 1, 3) if full else (0, 1, 3)
+    gammas: tuple[Any, ...] = (1, 2, _QUARTER) if "gamma" in to.letters else (1,)
+    if to.section == "D":
+        longer = (5, 8, 12) if "drift" in to.letters else ()
+        for m, tau in product((1, 2, 3), (1, 2, 3, 4, *longer)):
+            if (m > 1 and tau > 4) or (m == 3 and tau != 2 and not full):
+                continue
+            for (h, b, w0, sigma_sq), q in product(_EQUAL, qs):
+                yield _run([h] * m, [b] * m, w0, sigma_sq, q, tau, 1, 2 if full and tau <= 2 else 1, to)
+        return
+    first = not to.rounds(1)  # the statement is about round 0 alone
+    taus = (1, 2, 3, 4) if full else (1, 2, 4)
+    for (h, b), tau, q, gamma in product(_OTHERS, taus, qs, gammas):
+        if not full and tau != 2 and (gamma != 1 or len(h) == 3 or q == 1):
+            continue
+        for w0, sigma_sq in _STARTS if full or (gamma == 1 and len(h) < 3) else _STARTS[-1:]:
+            yield _run(h, b, w0, sigma_sq, q, tau, gamma, 1 if first else 4 if full else 2, to)
+    if not first and to.letters & _LASTING:
+        for h, b, w0, sigma_sq, tau, q, gamma, R in _LONG:
+            yield _run(h, b, w0, sigma_sq, q, tau, gamma, R, to)
+
+
+def _bent(run: Run) -> Iterator[Run]:
+    """The run on functions that are no quadratics: every other one is flatter right of 0, equal clients all alike.
+
+    With noise also from 0, with slopes that are small beside it.
+    """
+    alike = len(set(run.h)) == 1
+    run = replace(run, bend=tuple(-3 * h / 4 if alike or not j % 2 else 0 * h for j, h in enumerate(run.h)))
+    yield run
+    if run.sigma_sq:
+        yield replace(run, w0=Fraction(0), b=tuple(b / 8 if any(run.b) else Fraction(1, 8) for b in run.b))
+
+
+_MOST = 16  # outcomes of noises and coins that are gone through
+
+
+def _outcomes(run: Run) -> int:
+    """Of noises and coins, on functions that are no quadratics."""
+    noises = run.m * run.tau if run.sigma_sq else 0
+    coins = (1 if run.shared else run.m) if run.q else 0
+    return 2 ** (run.R * (noises + coins))
+
+
+def family(to: Compiled, full: bool) -> Iterator[Run]:
+    """The exact instances of a statement, from simple to complicated; all meet its conditions."""
+    shapes = list(_shapes(to, full))
+    few = [one for one in shapes if any(one.h) and _outcomes(one) <= _MOST]
+    for shape in (*shapes, *(bent for one in few for bent in _bent(one))):
+        if not fits(shape, to):
+            continue
+        largest = largest_step(shape, to)
+        if largest is None:
+            continue
+        several = full or (not shape.bend and (shape.R <= 4 or shape.sigma_sq))
+        for share in _SHARES if several else _SHARES[:1]:
+            yield replace(shape, eta=share * largest)
+
+
+FAMILY = (
+    "one-dimensional quadratics of either curvature and functions flatter right of 0, m = 1, 2, 3, tau = 1..4, q = 0..3, "
+    "largest step and smaller ones"
+)
+
+
+# The search
+
+_GRID: Mapping[str, tuple[Fraction, ...]] = {
+    "h": tuple(Fraction(n, 8) for n in range(-8, 9)),
+    "b": tuple(Fraction(n, 4) for n in range(-12, 13)),
+    "bend": tuple(Fraction(n, 8) for n in range(-16, 17)),
+    "w0": tuple(Fraction(n, 4) for n in range(-16, 17)),
+    "sigma_sq": tuple(Fraction(*pair) for pair in ((0, 1), (1, 16), (1, 4), (1, 1), (4, 1), (16, 1), (64, 1))),
+    "q": tuple(Fraction(*pair) for pair in ((0, 1), (1, 4), (1, 2), (1, 1), (2, 1), (3, 1), (8, 1))),
+    "gamma": tuple(Fraction(*pair) for pair in ((1, 8), (1, 4), (1, 2), (1, 1), (2, 1), (4, 1))),
+    "share": tuple(Fraction(*p) for p in ((1, 1), (3, 4), (1, 2), (3, 8), (1, 4), (1, 8), (1, 16), (1, 64))),
+}
+
+
+def _varied(run: Run, to: Compiled, random: Random) -> Run | None:
+    """A run that differs in one or two of its numbers; None where no step is admissible."""
+    names = ["h", "b", "w0", "sigma_sq", "q", "share", "tau"]
+    names += ["gamma"] * ("gamma" in to.letters) + ["bend"] * bool(run.bend)
+    chosen = random.sample(names, random.choice((1, 1, 2)))
+    changed: dict[str, Any] = {}
+    for name in chosen:
+        if name in ("h", "b", "bend"):
+            new = random.choice(_GRID[name])
+            old, at = getattr(run, name), random.randrange(run.m)
+            changed[name] = (new,) * run.m if to.section == "D" else (*old[:at], new, *old[at + 1 :])
+        elif name == "tau":
+            most = 12 if "drift" in to.letters else 6
+            changed[name] = min(max(run.tau + random.choice((-1, 1)), 1), most)
+        elif name != "share":
+            changed[name] = random.choice(_GRID[name])
+    other = replace(run, **changed)
+    if to.damped:
+        other = replace(other, alpha=1 / (1 + other.q))
+    if other.bend and _outcomes(other) > _MOST:
+        return None
+    largest = largest_step(other, to) if fits(other, to) else None
+    if largest is None:
+        return None
+    if "share" in chosen or not admitted(other, other.R, to):
+        return replace(other, eta=random.choice(_GRID["share"]) * largest)
+    return other
+
+
+_SIMPLER: Mapping[str, tuple[Fraction, ...]] = {
+    "sigma_sq": (Fraction(0), Fraction(1)),
+    "w0": (Fraction(0), Fraction(1)),
+    "q": (Fraction(0), Fraction(1), Fraction(2), Fraction(3)),
+    "gamma": (Fraction(1),),
+    "eta": tuple(Fraction(1, d) for d in (1, 2, 3, 4, 5, 6, 8, 10, 12, 20, 24, 40)),
+}
+
+
+def _simpler(run: Run, to: Compiled) -> Iterator[Run]:
+    """Runs with one thing made simpler, the simplest first, of the statement's setting."""
+    for simpler in _with_one_thing_simpler(run):
+        yield replace(simpler, alpha=1 / (1 + simpler.q)) if to.damped else simpler
+
+
+def _with_one_thing_simpler(run: Run) -> Iterator[Run]:
+    yield from (replace(run, R=R) for R in range(1, run.R))
+    if run.bend:
+        yield replace(run, bend=())
+    for i in range(run.m) if run.m > 1 else ():
+        without: dict[str, Any] = {n: getattr(run, n)[:i] + getattr(run, n)[i + 1 :] for n in ("h", "b", "bend")}
+        yield replace(run, **without)
+    yield from (replace(run, tau=tau) for tau in range(1, run.tau))
+    for name in ("b", "h", "bend"):
+        old: tuple[Fraction, ...] = getattr(run, name)
+        for i, value in enumerate(old):
+            for new in before(value, (Fraction(0), Fraction(1), Fraction(-1))):
+                for entries in ((*old[:i], new, *old[i + 1 :]), (new,) * run.m):
+                    changed: dict[str, Any] = {name: entries}
+                    yield replace(run, **changed)
+    for name, values in _SIMPLER.items():
+        for new in before(getattr(run, name), values):
+            changed = {name: new}
+            yield replace(run, **changed)
+
+
+def _witness(run: Run, to: Compiled) -> dict[str, Any]:
+    return {
+        **{"h": [str(h) for h in run.h], "b": [str(b) for b in run.b], "w0": str(run.w0)},
+        **({"bend": [str(more) for more in run.bend]} if run.bend else {}),
+        **{"L": "1", "sigma^2": str(run.sigma_sq), "q": str(run.q)},
+        "coins": "one for all clients" if run.shared else "independent",
+        **{"m": run.m, "tau": run.tau, "eta": str(run.eta), "gamma": str(run.gamma)},
+        **({"alpha": str(run.alpha)} if to.section == "E" else {}),
+        **({"R": run.R} if "R" in to.letters else {}),
+    }
+
+
+ROUNDS = Rounds(
+    forms=compiled,
+    family=family,
+    cases=cases,
+    varied=_varied,
+    simpler=_simpler,
+    witness=_witness,
+    described=lambda run, case: f"m = {run.m}, tau = {run.tau}, round {case.place['r']}",
+    searched=FAMILY,
+    effort=((2, 60), (6, 300)),
+)
+
+
+def evidence() -> list[Evidence]:
+    """Evidence of kind `search` for every printed lemma, and for what corrects it in letters that a run gives."""
+    found = []
+    for name in PRINTED:
+        id_ = f"fedcom.{name}"
+        for one in (id_, *catalogue.corrected_by(id_)):
+            claim = catalogue.find(one).claim
+            if isinstance(claim, Bound | Relations) and letters_of(claim, catalogue.find(one).where) <= known_letters():
+                found.append(Evidence(one, "search", ROUNDS.check))
+    return found
+
+
+__all__ = ["PRINTED", "ROUNDS", "Compiled", "cases", "compiled", "evidence", "family"]

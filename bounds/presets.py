@@ -1,0 +1,154 @@
+"""The papers' experiments with networks, as trainings to be run: one `Preset` a table or figure, in bounds/PAPER/presets.py.
+
+A preset is what the paper says it did, cell by cell, as a `Setup` each, with the numbers that are printed for it, read
+from the statement.  `quick` scales it down to what a CPU does in a minute: then only the order of the methods is left to
+compare, if that.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from simulations.networks.setup import Setup, settings_of
+from theory import catalogue
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training of a preset.
+
+    method, column  what the rows and columns of the table, or the curves and panels of the figure, are called
+    setup           what is trained
+    printed         the numbers printed for it: "accuracy" and "std" in percent, "floats" in units of d; or none
+    target          the accuracy, in percent, up to which the floats are counted; None: no floats are
+    """
+
+    method: str
+    column: str
+    setup: Setup
+    printed: Mapping[str, float] = field(default_factory=dict)
+    target: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Method and column, as a folder can be called."""
+        plain = f"{self.method} {self.column}".strip()
+        return "".join(c if c.isalnum() or c in "+-.=" else "_" for c in plain)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A printed table or figure with networks.
+
+    id        of the statement
+    says      in a line
+    cells     all its trainings
+    seeds     how many runs are averaged
+    last      measurements of how many of the last rounds are averaged to the printed accuracy
+    departs   where these trainings are not what the paper says it did, or where it does not say and what was taken
+    """
+
+    id: str
+    says: str
+    cells: tuple[Cell, ...]
+    seeds: int
+    last: int
+    departs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        names = [cell.name for cell in self.cells]
+        if len(set(names)) < len(names):
+            raise ValueError(f"{self.id}: two cells of one name among {names}")
+
+
+def presets() -> Mapping[str, Callable[[], Preset]]:
+    """All presets by name, which is the id of their statement, with ", as released" where it follows the authors' code."""
+    found: dict[str, Callable[[], Preset]] = {}
+    for paper in catalogue.papers():
+        if importlib.util.find_spec(f"bounds.{paper}") and importlib.util.find_spec(f"bounds.{paper}.presets"):
+            found |= importlib.import_module(f"bounds.{paper}.presets").PRESETS
+    return found
+
+
+def preset(name: str) -> Preset:
+    """A preset by name.  Raises UnknownName with the nearest names."""
+    known = presets()
+    if name not in known:
+        raise catalogue.unknown("preset", name, list(known))
+    return known[name]()
+
+
+# --------------------------------------------------------------------------------------------------- quick
+
+QUICK_ROUNDS, QUICK_EVERY, QUICK_STEPS, QUICK_BATCH, QUICK_CLIENTS, QUICK_PARTICIPANTS = 20, 2, 5, 16, 20, 5
+QUICK_CELLS = 16  # with more, one seed; with more than twice as many, half of the rounds
+QUICK_KEPT = 40  # by which the number of coordinates that are kept is divided
+_STEPS = ("T", "tau", "K")  # what local steps are called, and, in this order, what nothing else is
+
+
+def quick(whole: Preset) -> Preset:
+    """The preset in small: on digits, with small networks, few clients, rounds and local steps, and one or two seeds.
+
+    Convolutional networks and ViT become the "small CNN", logistic regression and MLP stay.  Cells that only differed in
+    what is gone are run once; nothing that is printed for them remains to be compared but an order.
+    """
+    cells: dict[tuple[str, str], Cell] = {}
+    for cell in whole.cells:
+        small = _small(cell.setup)
+        alike = (c for c in cells.values() if cell.method == c.method or cell.column == c.column)
+        if not any(c.setup == small for c in alike):
+            cells[cell.method, cell.column] = replace(cell, setup=small)
+    kept, seeds = tuple(cells.values()), min(whole.seeds, 2 if len(cells) <= QUICK_CELLS else 1)
+    if len(kept) > 2 * QUICK_CELLS:
+        kept = tuple(replace(cell, setup=replace(cell.setup, rounds=QUICK_ROUNDS // 2)) for cell in kept)
+    return replace(whole, cells=kept, seeds=seeds, last=2 * QUICK_EVERY)
+
+
+def _small(setup: Setup) -> Setup:
+    model, alone = setup.network["model"], setup.algorithm["name"] == "SFL"
+    network = {k: v for k, v in setup.network.items() if k not in ("device", "norm")} | {
+        "model": model if model.startswith(("logistic", "MLP")) else "small CNN",
+        "batch": min(setup.network.get("batch") or QUICK_BATCH, QUICK_BATCH),
+        "batching": "loop" if alone else "vmap",  # no trial: with one thread these are faster
+    }
+    data = {k: v for k, v in setup.data.items() if k in ("partition", "C", "alpha", "shards_per_client")} | {
+        "name": "digits",
+        "clients": min(setup.data["clients"], QUICK_CLIENTS),
+    }
+    if "C" in data:
+        data["C"] = min(data["C"], 5)
+    algorithm = dict(setup.algorithm)
+    own = settings_of(algorithm["name"])
+    steps = next(name for name in _STEPS if name in own)
+    algorithm[steps] = min(algorithm.get(steps, QUICK_STEPS), QUICK_STEPS)
+    if "N" in own:
+        algorithm |= {"K": 1, "sizes": None, "share": min(algorithm.get("share", 0), 330)}
+    elif "S" in own and algorithm.get("S"):
+        algorithm["S"] = min(algorithm["S"], QUICK_PARTICIPANTS)
+    elif steps == "tau" and "K" in own and algorithm.get("K"):
+        algorithm["K"] = min(algorithm["K"], QUICK_PARTICIPANTS)
+    elif "k" in own and "gamma" in own and algorithm.get("k"):
+        algorithm["k"] = max(algorithm["k"], QUICK_PARTICIPANTS / QUICK_CLIENTS)
+    if "k" in own and "gamma" not in own:
+        algorithm["k"] = max(1, algorithm["k"] // QUICK_KEPT)
+    if "compressor" in algorithm:
+        algorithm["compressor"] = re.sub(
+            r"\bk=(\d+)", lambda k: f"k={max(1, int(k[1]) // QUICK_KEPT)}", algorithm["compressor"]
+        )
+    algorithm = {k: v for k, v in algorithm.items() if v is not None}
+    return replace(
+        setup, data=data, network=network, algorithm=algorithm, rounds=QUICK_ROUNDS, every=QUICK_EVERY, threads=1
+    )
+
+
+def summary(setup: Setup) -> dict[str, Any]:
+    """The set-up as one flat table, for two of them to be compared."""
+    table = setup.table()
+    flat = {name: value for name, value in table.items() if not isinstance(value, dict)}
+    for name in ("data", "network", "algorithm"):
+        flat |= {f"{name}.{key}": value for key, value in table[name].items()}
+    return flat

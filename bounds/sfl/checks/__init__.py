@@ -1,0 +1,44 @@
+"""What the SFL paper sets up and shows: its listings, assumptions, partitions and figures, put to checks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bounds.sfl.checks import assumptions, figures, listings, partitions
+from bounds.sfl.checks.listings import listing
+from bounds.sfl.checks.partitions import partitioned
+from simulations.algorithms.sfl import PFL, SFL
+from theory.statement import Evidence
+
+
+def evidence() -> list[Evidence]:
+    """The checks of listings, assumptions, partitions and figures."""
+    exdir = partial(partitioned, deal=partitions.exdir, seeds=250, family="ExDir(2, 2), 5 classes, 6 clients")
+    quantity = partial(partitioned, deal=partitions.quantity, seeds=50, family="Quantity(2), 5 classes, 6 clients")
+    dirichlet = partial(partitioned, deal=partitions.dirichlet, seeds=200, family="Dir(2), 5 classes, 6 clients")
+    return [
+        Evidence("sfl.alg1", "run", partial(listing, algorithm=SFL)),
+        Evidence("sfl.alg2", "run", partial(listing, algorithm=PFL)),
+        Evidence("sfl.claim.ssl_equiv", "run", listings.split_learning),
+        Evidence("sfl.claim.ssl_equiv.corrected", "run", listings.split_learning),
+        Evidence("sfl.claim.biased", "moments", listings.biased),
+        Evidence("sfl.asm.lower", "run", assumptions.lower),
+        Evidence("sfl.asm.cases", "run", assumptions.cases),
+        Evidence("sfl.asm.smooth", "run", assumptions.smooth),
+        Evidence("sfl.asm.unbiased", "run", assumptions.unbiased),
+        Evidence("sfl.asm.unbiased.corrected", "run", assumptions.unbiased),
+        Evidence("sfl.asm.variance", "run", assumptions.variance),
+        Evidence("sfl.asm.het_a", "run", assumptions.heterogeneity),
+        Evidence("sfl.asm.het_b", "run", assumptions.at_optimum),
+        Evidence("sfl.exdir", "run", exdir),
+        Evidence("sfl.exdir.quantity", "run", quantity),
+        Evidence("sfl.exdir.dirichlet", "run", dirichlet),
+        Evidence("sfl.fig1", "moments", figures.figure_1),
+        Evidence("sfl.fig3", "derivation", figures.figure_3),
+        Evidence("sfl.fig7", "moments", figures.figure_7),
+        Evidence("sfl.fig8", "run", partitions.first_row),
+        Evidence("sfl.fig9", "run", partitions.allocation),
+    ]
+
+
+__all__ = ["evidence"]

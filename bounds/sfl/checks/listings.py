@@ -1,0 +1,336 @@
+"""The listings of Algorithms 1 and 2, split learning, and the bias of local gradients.
+
+The printed lines are executed as they stand, on quadratics, and compared with `simulations.algorithms`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache, partial
+from itertools import permutations, product
+from typing import Any, cast
+
+import numpy as np
+import sympy
+
+from bounds.trials.listings import Carrier, KnownDraws, Line, Undefined, Unreadable, tree
+from simulations import data, partitions
+from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
+from simulations.problems import Array
+from simulations.problems.quadratic import Quadratic, generate
+from simulations.problems.two_part import TwoPart
+from theory import catalogue
+from theory.notation import Expectation
+from theory.proofs.instances import interpret, sides
+from theory.statement import Listing, Relations, Statement, Status, Verdict, Words
+
+_LOOP = re.compile(r"for .*?(\w) = (\d+), (?:.*, )?(.+?)(?: in (sequence|parallel))? do")
+_ASSIGNMENT = re.compile(r"(?:[a-z ]+: )?(x\S+) = (.+?)(?: if m = 1, (.+) if m > 1)?")
+_FACTOR = re.compile(r"x\^\((?P<round>[^)]+)\)|x_\{(?P<local>[^}]+)\}|g_\{(?P<gradient>[^}]+)\}|(?P<eta>eta)"
+                     r"|\(1/(?P<share>\w)\)|sum_(?P<sum>\w)|(?P<sign>[+-])")  # fmt: skip
+_INDEX = re.compile(r"(pi_)?([A-Za-z])?\s*([+-]?\s*\d+)?")
+
+
+@dataclass
+class Machine(Carrier):
+    """Carries out a listing: `for`, assignments to x^(.) and x_{.,.}, sums and products of these, eta and g_{.,.}.
+
+    counts     M, K, R
+    order      round -> the permutation pi of the clients 1..M
+    gradient   (client, point (d,), round, k) -> stochastic gradient (d,)
+    x          (r,) -> x^(r), (r, m, k) -> x_{m,k} of round r
+    used       round -> the gradients that were taken
+    """
+
+    counts: Mapping[str, int]
+    eta: float
+    order: Callable[[int], Sequence[int]]
+    gradient: Callable[[int, Array, int, int], Array]
+    x: dict[tuple[int, ...], Array]
+    used: dict[int, list[Array]] = field(default_factory=dict)
+    pi: Sequence[int] | None = None
+
+    def carry_out(self, line: Line, at: Mapping[str, int]) -> None:
+        """A loop, a sampled permutation or an assignment.  Raises Undefined or Unreadable."""
+        if loop := _LOOP.fullmatch(line.text):
+            variable, first, last, manner = loop.groups()
+            values = range(int(first), self._index(last, at) + 1)
+            # What is done in parallel may be done in any order: backwards, so that no client can rely on the one before.
+            for value in reversed(values) if manner == "parallel" else values:
+                self.execute(line.body, {**at, variable: value})
+        elif line.text == "sample a permutation pi_1, ..., pi_M of {1, ..., M}":
+            self.pi = self.order(self._index("r", at))
+        elif assignment := _ASSIGNMENT.fullmatch(line.text):
+            target, first, otherwise = assignment.groups()
+            later = otherwise is not None and self._index("m", at) > 1
+            self.x[self._place(target, at)] = self._value(otherwise if later else first, at)
+        elif not line.text.startswith("output: "):  # the output is read off x^(r)
+            raise Unreadable(f"cannot read {line.text!r}")
+
+    def _index(self, text: str, at: Mapping[str, int]) -> int:
+        found = _INDEX.fullmatch(text.strip())
+        if not found or not text.strip():
+            raise Unreadable(f"cannot read the index {text!r}")
+        permuted, name, number = found.groups()
+        known = {**self.counts, **at}
+        if name and name not in known:
+            raise Undefined(f"{name} has no value")
+        value = (known[name] if name else 0) + int((number or "0").replace(" ", ""))
+        if not permuted:
+            return int(value)
+        if self.pi is None:
+            raise Undefined("no permutation has been sampled")
+        return self.pi[value - 1]
+
+    def _place(self, text: str, at: Mapping[str, int]) -> tuple[int, ...]:
+        found = _FACTOR.fullmatch(text)
+        if found and found["round"]:
+            return (self._index(found["round"], at),)
+        if found and found["local"]:
+            return (self._index("r", at), *(self._index(index, at) for index in found["local"].split(",")))
+        raise Unreadable(f"cannot assign to {text!r}")
+
+    def _value(self, text: str, at: Mapping[str, int]) -> Array:
+        """A sum of products."""
+        factors = list(_FACTOR.finditer(text))
+        if re.sub(r"\s", "", "".join(f[0] for f in factors)) != re.sub(r"\s", "", text):
+            raise Unreadable(f"cannot read {text!r}")
+        summands: list[tuple[float, list[re.Match[str]]]] = [(1.0, [])]
+        for factor in factors:
+            if factor["sign"]:
+                summands.append((float(f"{factor['sign']}1"), []))
+            else:
+                summands[-1][1].append(factor)
+        return np.asarray(sum(sign * self._product(parts, at) for sign, parts in summands))
+
+    def _product(self, factors: Sequence[re.Match[str]], at: Mapping[str, int]) -> Any:
+        if not factors:
+            return 1.0
+        first, rest = factors[0], factors[1:]
+        if first["sum"]:
+            return sum(self._product(rest, {**at, first["sum"]: i}) for i in range(1, self._index("M", at) + 1))
+        return self._factor(first, at) * self._product(rest, at)
+
+    def _factor(self, factor: re.Match[str], at: Mapping[str, int]) -> Any:
+        if factor["eta"]:
+            return self.eta
+        if factor["share"]:
+            return 1 / self._index(factor["share"], at)
+        if factor["gradient"]:  # g_{c,k}: the stochastic gradient of F_c at x_{m,k}
+            client, k = (self._index(index, at) for index in factor["gradient"].split(","))
+            r = self._index("r", at)
+            g = self.gradient(client, self._known((r, self._index("m", at), k)), r, k)
+            self.used.setdefault(r, []).append(g)
+            return g
+        return self._known(self._place(factor[0], at))
+
+    def _known(self, place: tuple[int, ...]) -> Array:
+        if place not in self.x:
+            name = f"x^({place[0]})" if len(place) == 1 else f"x_{{{place[1]},{place[2]}}} of round {place[0]}"
+            raise Undefined(f"{name} has no value")
+        return self.x[place]
+
+
+@dataclass(frozen=True, eq=False)
+class Replay(KnownDraws):
+    """A run of K local steps on a problem with known draws, all clients one after another in the order drawn."""
+
+    K: int
+
+    def order(self, r: int) -> tuple[int, ...]:
+        """The permutation of the clients 1..M in a round."""
+        return self.drawn(r, self.problem.M)
+
+    def machine(self, listing: Listing) -> Machine:
+        """The listing, carried out.  Raises Undefined or Unreadable."""
+        counts = {"M": self.problem.M, "K": self.K, "R": self.rounds}
+        machine = Machine(counts, self.eta, self.order, self.gradient, {(0,): self.start})
+        machine.execute(tree(listing.lines), {})
+        for r in range(1, self.rounds + 1):
+            machine._known((r,))
+        return machine
+
+    def points(self, algorithm: Any) -> list[Array]:
+        """x^(0) ... x^(R) of an algorithm of `simulations`."""
+        return [x for x, _ in self.implemented(algorithm)]
+
+    def reshuffled(self) -> list[Array]:
+        """x^(0) ... x^(R) of SGD with random reshuffling on F_1 ... F_M, exact gradients, one step each."""
+        found, problem = [self.start], cast(Quadratic, self.problem)
+        for r in range(self.rounds):
+            x = found[-1]
+            for i in self.order(r):
+                x = x - self.eta * (problem.H[i - 1] @ x + problem.b[i - 1])
+            found.append(x)
+        return found
+
+
+@cache
+def _replays() -> tuple[Replay, ...]:
+    """Quadratics with noise in two dimensions, two to four clients, one to three steps; and without noise, K = 1."""
+    build = partial(generate, 2, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3)
+    noisy = [Replay(build(M, sigma=0.5, seed=M), K) for M in (2, 3, 4) for K in (1, 2, 3)]
+    return (*noisy, *(Replay(build(M, seed=M), 1) for M in (2, 3, 4)))
+
+
+def listing(statement: Statement, full: bool, *, algorithm: Callable[..., Any]) -> Verdict:
+    """The printed lines, executed on quadratics, against the implementation, step by step of the same draws.
+
+    Besides: x^(r+1) - x^(r) is -eta times the sum (for PFL, the mean over clients of the sums) of the round's
+    gradients; SFL with one exact step each is SGD with random reshuffling.
+    """
+    claim = statement.claim
+    assert isinstance(claim, Listing)
+    reshuffled = 0
+    for replay in _replays():
+        problem, K = replay.problem, replay.K
+        where = f"M = {problem.M}, K = {K}, sigma = {problem.constants['sigma']:g}"
+        try:
+            machine = replay.machine(claim)
+        except Undefined as error:
+            return Verdict(Status.REFUTED, f"{where}: {error}", witness={"instance": where, "stops at": str(error)})
+        except Unreadable as error:
+            return Verdict(Status.OPEN, str(error))
+        printed = [machine.x[r,] for r in range(replay.rounds + 1)]
+        share = problem.M if algorithm is PFL else 1
+        telescoped = [x - replay.eta * sum(machine.used[r]) / share for r, x in enumerate(printed[:-1])]
+        compared = {
+            "implementation": replay.points(algorithm(K=K, eta=replay.eta)),
+            "telescoped sum of the gradients": [replay.start, *telescoped],
+        }
+        if algorithm is SFL and K == 1 and not problem.constants["sigma"]:
+            compared["SGD with random reshuffling"] = replay.reshuffled()
+            reshuffled += 1
+        for name, other in compared.items():
+            for r, (one, two) in enumerate(zip(printed, other, strict=True)):
+                if not np.abs(one - two).max() <= 1e-12:
+                    witness = {"problem": problem.provenance, "K": K, "eta": replay.eta, "round": r,
+                               "listing": one.tolist(), name: two.tolist()}  # fmt: skip
+                    return Verdict(Status.REFUTED, f"{where}: listing and {name} differ in round {r}", witness=witness)
+    also = f"; with K = 1 and exact gradients, SGD with random reshuffling ({reshuffled} runs)" if reshuffled else ""
+    return Verdict(
+        Status.HOLDS,
+        f"the printed lines, executed on {len(_replays())} runs on quadratics (M = 2, 3, 4, K = 1, 2, 3, all clients), "
+        f"give the trajectories of simulations.algorithms.sfl.{algorithm.__name__}{also}; the averaged output is not "
+        "compared",
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Split learning, biased gradients
+
+
+@cache
+def _network() -> TwoPart:
+    dataset = data.scaled(data.load("breast_cancer"))
+    return TwoPart(dataset, partitions.exdir(dataset.labels, 3, 1, 10.0, seed=0), hidden=3, batch=4)
+
+
+def split_learning(statement: Statement, full: bool = False) -> Verdict:
+    """SSL and SplitFed, by the messages of split learning, against SFL and PFL on the whole network, tau_m = K."""
+    claim = statement.claim
+    assert isinstance(claim, Words)
+    for K in (1, 3):
+        replay = Replay(_network(), K, eta=0.3, rounds=4)
+        runs = {a.__name__: replay.points(a(K=K, eta=replay.eta)) for a in (SFL, PFL, SSL, SplitFed)}
+        for r in range(replay.rounds + 1):
+            letters = {f"x_{name}": run[r] for name, run in runs.items()}
+            for side in sides(Relations(claim.formulas), letters):
+                if not side.holds:
+                    left, right = np.asarray(side.left).tolist(), np.asarray(side.right).tolist()
+                    witness = {"K": K, "round": r, "left": left, "right": right}
+                    return Verdict(Status.REFUTED, f"K = {K}, round {r}: {side.says} is false", witness=witness)
+    return Verdict(
+        Status.HOLDS,
+        "two-layer network cut in two, 3 clients, batches of 4, K = 1 and 3, 4 rounds: the same parameters in every round "
+        "where tau_m = K",
+    )
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """F_m(x) = curvature x^2/2 + slope x in one dimension, in exact numbers."""
+
+    curvature: Fraction
+    slope: Fraction
+
+    def value(self, x: Any) -> Any:
+        """F_m(x)."""
+        return self.curvature * x * x / 2 + self.slope * x
+
+    def gradient(self, x: Any) -> Any:
+        """F_m'(x)."""
+        return self.curvature * x + self.slope
+
+
+def _steps(clients: Sequence[Scalar], K: int, x: Fraction, eta: Fraction) -> dict[tuple[int, int], list[Any]]:
+    """(m, k) -> the law of (f_pi_m, x_mk) over all orders.  Noise of mean zero changes no expected gradient here."""
+    orders = list(permutations(clients))
+    found: dict[tuple[int, int], list[Any]] = {}
+    for order in orders:
+        at = x
+        for m, client in enumerate(order, 1):
+            for k in range(K):
+                found.setdefault((m, k), []).append((Fraction(1, len(orders)), {"f_pi_m": client, "x_mk": at}))
+                at = at - eta * client.gradient(at)
+    return found
+
+
+def _federation(M: int, curved: bool = True) -> list[Scalar]:
+    """M clients of slopes 1, -2, 3 ... and curvatures 1, 1/2, 1/3 ..., or all of curvature 1."""
+    return [Scalar(Fraction(1, m if curved else 1), Fraction(m * (-1) ** (m + 1))) for m in range(1, M + 1)]
+
+
+def _fraction(q: Any) -> Fraction:
+    return Fraction(int(q.numerator), int(q.denominator))
+
+
+def biased(statement: Statement, full: bool = False) -> Verdict:
+    """E[grad f_pi_m(x_mk)] against grad F, exactly: against E[grad F(x_mk)] and against grad F(x)."""
+    claim = statement.claim
+    assert isinstance(claim, Words)
+    (formula,) = claim.formulas
+    letters = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
+    unequal = isinstance(formula, sympy.Ne)
+    start, eta = Fraction(1, 3), Fraction(1, 5)
+
+    def differences(clients: list[Scalar], K: int) -> Iterator[tuple[tuple[int, int], str, Fraction]]:
+        M = len(clients)
+        mean = Scalar(
+            sum((c.curvature for c in clients), Fraction()) / M, sum((c.slope for c in clients), Fraction()) / M
+        )
+        values = {"F": mean, "x": start}
+        left, right = formula.args
+        rights = {"E[grad F(x_mk)]": Expectation(right), "grad F(x)": right.xreplace({letters["x_mk"]: letters["x"]})}
+        for place, law in _steps(clients, K, start, eta).items():
+            exact = partial(interpret, values=values, law=law, number=_fraction)
+            for name, side in rights.items():
+                yield place, name, exact(left) - exact(side)
+
+    cases = list(product((2, 3, 4), (1, 2, 3)))
+    for M, K in cases:
+        for place, name, difference in differences(_federation(M), K):
+            if (difference != 0) != (unequal and place != (1, 0)):
+                witness = {
+                    "M": M,
+                    "K": K,
+                    "m, k": place,
+                    "x": start,
+                    "eta": eta,
+                    "curvatures": "1, 1/2, 1/3 ...",
+                    "slopes": "1, -2, 3 ...",
+                    f"E[grad f_pi_m(x_mk)] - {name}": difference,
+                }
+                return Verdict(Status.REFUTED, f"M = {M}, K = {K}, (m, k) = {place}: not as said", witness=witness)
+    one_hessian = [d for M, K in cases for _, name, d in differences(_federation(M, curved=False), K) if name[0] == "E"]
+    linear = [d for K in (1, 2, 3) for _, _, d in differences([Scalar(Fraction(0), Fraction(1))] * 3, K)]
+    return Verdict(
+        Status.HOLDS,
+        "exact over all orders, clients of curvatures 1, 1/2 ... and slopes 1, -2 ..., M = 2..4, K = 1..3: at (1, 0) "
+        "equal, at every other (m, k) different both from grad F(x) and from E[grad F(x_mk)]; not so for every problem: "
+        f"for clients of one Hessian different from E[grad F(x_mk)] at {sum(d != 0 for d in one_hessian)} of "
+        f"{len(one_hessian)} (m, k), for identical linear clients from either at {sum(d != 0 for d in linear)}",
+    )

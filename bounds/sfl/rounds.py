@@ -1,0 +1,543 @@
+"""The statements about one round of SFL or PFL, decided on exact instances, and a search for counter-examples.
+
+An instance is a federation of quadratics, a start and a round with its step size; every symbol of a statement is then a
+fraction: the constants of the problem by closed forms, the expectations by `simulations.exact.rounds.sfl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
+from itertools import product
+from math import isqrt, perm
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+from sympy.core.relational import Relational
+
+from bounds.trials.claims import (
+    Condition,
+    Function,
+    Inequality,
+    before,
+    compared,
+    condition,
+    exact,
+    inequalities,
+    letters_of,
+    rescaled,
+    unassumed,
+)
+from bounds.trials.rounds import Case, Rounds
+from simulations.exact.rational import Fraction
+from simulations.exact.rounds.sfl import one_round
+from theory import catalogue
+from theory.properties import Properties, Property
+from theory.statement import Evidence, Statement, defined
+
+Numbers = NDArray[Any]
+
+SEQUENTIAL = (
+    "step.eq28", "step.eq29", "step.eq30", "step.eq31", "step.eq32", "lemma5",
+    "step.eq35", "step.eq36", "lemma6",
+    "step.sc_recursion", "eq41", "eq41.corrected", "step.gc_recursion", "step.gc_recursion.corrected",
+    "step.eq49", "step.eq50", "step.eq50.corrected", "step.eq51", "step.eq51.corrected", "lemma9", "lemma9.corrected",
+    "step.eq53", "lemma10",
+    "step.eq54_recursion", "step.eq54_recursion.corrected",
+)  # fmt: skip
+PARALLEL = (
+    "lemma11", "lemma12", "eq70",
+    "lemma13", "lemma13.corrected", "lemma14.corrected",
+    "step.eq80_recursion", "step.eq80_recursion.corrected",
+)  # fmt: skip
+
+# Instances
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A round from x of M functions F_m(y) = y'H_m y / 2 + b_m'y, in coordinates in which grad F(0) = 0.
+
+    H, b, x   nested tuples (M, d, d), (M, d), (d,) of Fractions, d = 1 or 2; sum b_m = 0
+    S, K      participating clients, local steps
+    sigma_sq  variance of a stochastic gradient
+    bend      in one coordinate: F_m has bend_m max(y, 0)^2 / 2 besides, so that it is no quadratic; () for none
+
+    Raises ValueError for shapes that do not fit, or slopes b_m that do not sum to 0.
+    """
+
+    H: tuple[tuple[tuple[Fraction, ...], ...], ...]
+    b: tuple[tuple[Fraction, ...], ...]
+    x: tuple[Fraction, ...]
+    S: int
+    K: int
+    sigma_sq: Fraction
+    bend: tuple[Fraction, ...] = ()
+
+    def __post_init__(self) -> None:
+        H: Numbers = np.asarray(self.H)
+        b: Numbers = np.asarray(self.b)
+        if H.shape != (*b.shape, len(self.x)) or len(self.x) not in (1, 2):
+            raise ValueError(f"H {H.shape}, b {b.shape}, x ({len(self.x)},): expected (M, d, d), (M, d), (d,), d <= 2")
+        if b.sum(0).any():
+            raise ValueError(f"b = {self.b}: expected slopes that sum to 0, so that grad F(0) = 0")
+
+    @property
+    def M(self) -> int:
+        """Fraction of clients."""
+        return len(self.H)
+
+    @cached_property
+    def curvatures(self) -> list[Fraction]:
+        """Of all F_m, those right of 0 too."""
+        own = [value for H in self.H for value in eigenvalues(H)]
+        return own + [value + more for value, more in zip(own, self.bend, strict=False)]
+
+    @cached_property
+    def mean(self) -> Numbers:
+        """The second derivative of F, (d, d)."""
+        return np.asarray(self.H).sum(0) / self.M
+
+    @cached_property
+    def L(self) -> Fraction:
+        """The smallest L of Assumption 1: the largest eigenvalue in modulus."""
+        return max(map(abs, self.curvatures))
+
+    @cached_property
+    def mu(self) -> Fraction:
+        """The smallest curvature of all F_m, of either sign."""
+        return min(self.curvatures)
+
+    @cached_property
+    def zeta_star_sq(self) -> Fraction:
+        """(1/M) sum ||grad F_m(0)||^2 (Assumption 3b)."""
+        return (np.asarray(self.b) ** 2).sum() / self.M
+
+    def zeta_sq(self, beta: Fraction) -> Fraction | None:
+        """The smallest zeta^2 of Assumption 3a for this beta, or None where beta is too small for any, or F_m bent.
+
+        With G_m = H_m - H and P, q, s the means of G_m G_m, G_m b_m, ||b_m||^2 it is s + q'(beta^2 H H - P)^-1 q, the
+        maximum over y of (1/M) sum ||G_m y + b_m||^2 - beta^2 ||H y||^2, if that matrix is positive definite.
+        """
+        if self.bend:
+            return None
+        b: Numbers = np.asarray(self.b)
+        G: Numbers = np.asarray(self.H) - self.mean
+        P, q = sum(g @ g for g in G) / self.M, sum(g @ v for g, v in zip(G, b, strict=True)) / self.M
+        if not G.any():
+            return self.zeta_star_sq
+        A = beta**2 * self.mean @ self.mean - P
+        if not (A.trace() > 0 and determinant(A) > 0):
+            return None
+        turned = q if len(q) == 1 else np.array([[A[1, 1], -A[0, 1]], [-A[0, 1], A[0, 0]]]) @ q  # adjugate
+        return self.zeta_star_sq + q @ turned / determinant(A)
+
+    def fits(self, given: Properties) -> bool:
+        """Whether it has those of the properties that not every quadratic has."""
+        convex = self.mu >= 0
+        right = self.mean[0, 0] + sum(self.bend) / self.M
+        bounded = self.mean.trace() >= 0 and determinant(self.mean) >= 0 and (not self.bend or right >= 0)
+        return (convex or Property.CONVEX not in given) and (bounded or Property.BOUNDED_BELOW not in given)
+
+    def described(self) -> dict[str, Any]:
+        """As a witness shows it: fractions as text, numbers instead of one-dimensional vectors and matrices."""
+        one = len(self.x) == 1
+        return {
+            "H": [str(H[0][0]) if one else [[str(h) for h in row] for row in H] for H in self.H],
+            **({"bend": [str(v) for v in self.bend]} if self.bend else {}),
+            "b": [str(b[0]) if one else [str(v) for v in b] for b in self.b],
+            "x": str(self.x[0]) if one else [str(v) for v in self.x],
+            "x_star": 0 if one else [0, 0],
+            **{"M": self.M, "S": self.S, "K": self.K, "sigma^2": str(self.sigma_sq)},
+        }
+
+
+def determinant(A: Numbers) -> Fraction:
+    """Of a matrix (d, d), d = 1 or 2."""
+    return A[0, 0] if len(A) == 1 else A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
+
+
+def eigenvalues(A: tuple[tuple[Fraction, ...], ...]) -> list[Fraction]:
+    """Of a symmetric matrix (d, d), d = 1 or 2.  Raises ValueError where they are irrational, for fractions."""
+    if len(A) == 1:
+        return [A[0][0]]
+    middle, radius_sq = (A[0][0] + A[1][1]) / 2, ((A[0][0] - A[1][1]) / 2) ** 2 + A[0][1] ** 2
+    radius = root(radius_sq)
+    if radius**2 != radius_sq:
+        raise ValueError(f"{A}: expected a matrix with rational eigenvalues")
+    return [middle - radius, middle + radius]
+
+
+def root(q: Fraction) -> Fraction:
+    """The square root of q >= 0; of a fraction that has none, a fraction slightly below."""
+    fine = 1000 * q.denominator
+    return Fraction(isqrt(q.numerator * q.denominator * 1_000_000), fine)
+
+
+@lru_cache(maxsize=20_000)
+def measured(instance: Instance, eta: Fraction, sequential: bool) -> Mapping[str, Any]:
+    """What `simulations.exact.rounds.sfl` returns for an instance; computed once."""
+    given: Any = instance  # numpy's types know no fractions
+    return one_round(
+        given.H, given.b, given.x, K=given.K, S=given.S, eta=eta, sigma2=given.sigma_sq, sequential=sequential,
+        x_star=[0 * v for v in given.x], bend=given.bend or None,
+    )  # fmt: skip
+
+
+# The instances
+
+
+def _line(curvatures: Iterable[Any], slopes: Iterable[Any], x: Any, S: int, K: int, sigma_sq: Any) -> Instance:
+    """In one dimension, in fractions."""
+    H, b = (tuple(map(Fraction, q)) for q in (curvatures, slopes))
+    return Instance(tuple(((h,),) for h in H), tuple((v,) for v in b), (Fraction(x),), S, K, Fraction(sigma_sq))
+
+
+# One dimension: curvatures, slopes, and (S, K), from simple to complicated
+_HALF = Fraction(1, 2)
+_LINES: tuple[tuple[tuple[tuple[Any, ...], ...], tuple[Any, ...], tuple[tuple[int, int], ...]], ...] = (
+    (((1,),), (0,), ((1, 1), (1, 2), (1, 3))),
+    (((1, 1), (1, 0), (1, _HALF), (1, -_HALF)), (1, -1), ((2, 1), (1, 1), (2, 2), (1, 2))),
+    (((1, 1, 1), (1, _HALF, 0), (1, 1, -_HALF)), (2, -1, -1), ((1, 1), (2, 1), (3, 1))),
+)
+# x, whether the slopes are there, sigma^2
+_STARTS = ((0, 1, 0), (1, 0, 0), (0, 0, 1), (1, 1, 0), (-1, 1, 0), (2, 1, 1), (-Fraction(1, 4), 1, 0))
+# Two dimensions: matrices that do not commute, along the first axis and along (3, 4)/5; convex, strongly, indefinite
+_ALONG = np.array([[9, 12], [12, 16]], dtype=object) / Fraction(25)
+_AXIS = np.array([[1, 0], [0, 0]], dtype=object) * Fraction(1)
+_PLANES = ((Fraction(0), Fraction(1)), (Fraction(1, 4), Fraction(3, 4)), (-Fraction(1, 4), Fraction(5, 4)))
+_PLANE_STARTS = (((0, 0), (0, 1), 0), ((1, 0), (0, 0), 0), ((1, 1), (1, 0), 1))
+
+
+@cache
+def instances() -> tuple[Instance, ...]:
+    """The exact instances, from simple to complicated."""
+    found: dict[Instance, None] = {}
+    for curvatures, slopes, rounds in _LINES:
+        for (S, K), own, (x, sloped, sigma_sq) in product(rounds, curvatures, _STARTS):
+            found[_line(own, [sloped * v for v in slopes], x, S, K, sigma_sq)] = None
+    for (S, K), (floor, rise), (start, slope, sigma_sq) in product(((2, 1), (1, 1), (2, 2)), _PLANES, _PLANE_STARTS):
+        matrices = (floor * np.eye(2, dtype=int) + rise * direction for direction in (_AXIS, _ALONG))
+        H = tuple(tuple(map(tuple, matrix.tolist())) for matrix in matrices)
+        b = tuple(tuple(sign * Fraction(v) for v in slope) for sign in (1, -1))
+        found[Instance(H, b, tuple(map(Fraction, start)), S, K, Fraction(sigma_sq))] = None
+    found[_line([1] * 12, [0] * 12, 1, 1, 1, 0)] = None  # one of many equal clients
+    return (*found, *map(_bent, (i for i in found if len(i.x) == 1 and i.M <= 3 and i.S * i.K <= 2)))
+
+
+def _bent(instance: Instance) -> Instance:
+    """The instance on functions that are no quadratics: every other one is flatter right of 0, the first of them too."""
+    return replace(instance, bend=tuple(-3 * H[0][0] / 4 * ((m + 1) % 2) for m, H in enumerate(instance.H)))
+
+
+FAMILY = (
+    "quadratics in one dimension and (not commuting) in two, in one dimension functions flatter right of 0 too, M = 1, 2, "
+    "3, 12, S = 1..3, K = 1..3, convex or not as the assumptions allow"
+)
+
+# Claims and conditions, compiled to exact arithmetic
+
+
+_PLACED = ("drift_mk", "B_mk", "noise_upto", "move_upto", "bias_upto", "star_upto", "T_1", "client_bias_sq")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A statement about one round, ready for numbers.
+
+    inequalities  of the claim
+    always        the conditions that do not speak of the step: left <= right
+    on_step       the others; squared where a root stands in them
+    caps          what they say, as eta A <= B: pairs (A^2, B^2)
+    letters       ASCII names of what the claim and the conditions are about
+    factors       by which the constants that it assumes nothing of are not those of the instance
+    given         the properties that it assumes
+    sequential    whether it is about SFL, not PFL
+    """
+
+    inequalities: tuple[Inequality, ...]
+    always: tuple[Condition, ...]
+    on_step: tuple[Condition, ...]
+    caps: tuple[tuple[Function, Function], ...]
+    letters: frozenset[str]
+    factors: Mapping[str, Fraction]
+    given: Properties
+    sequential: bool
+
+
+def forms(statement: Statement) -> list[Compiled]:
+    """`compiled`, of a statement that is searched.
+
+    Raises ValueError as `compiled` does, and for a statement that is not one of `SEQUENTIAL` and `PARALLEL`.
+    """
+    if statement.id.removeprefix("sfl.") not in (*SEQUENTIAL, *PARALLEL):
+        raise ValueError(f"{statement.id}: expected one of {', '.join(SEQUENTIAL + PARALLEL)}")
+    return compiled(statement)
+
+
+def compiled(statement: Statement) -> list[Compiled]:
+    """A statement with its definitions put in; several times where it assumes nothing of a constant.
+
+    Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition that is not
+    linear in eta, and for roots that do not disappear on squaring.
+    """
+    where, given = dict(statement.where), catalogue.properties(statement)
+    relations = [r if r.rel_op == "<=" else r.reversed for r in (defined(c.relation, where) for c in statement.when)]
+    steps = [r for r in relations if "eta" in {s.name for s in r.free_symbols}]
+    always, on_step = (tuple(condition(r) for r in relations if (r in steps) is about) for about in (False, True))
+    letters = letters_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
+    form = Compiled(
+        tuple(inequalities(statement.claim, where)),
+        always,
+        on_step,
+        tuple(map(_cap, steps)),
+        frozenset(letters),
+        {},
+        given,
+        statement.id.removeprefix("sfl.") in SEQUENTIAL,
+    )
+    return [replace(form, factors=factors) for factors in unassumed(statement)]
+
+
+def _squared(e: sympy.Expr) -> Function:
+    return exact(sympy.expand_power_base(e**2, force=True))
+
+
+def _cap(relation: Relational) -> tuple[Function, Function]:
+    """A condition on the step as eta A <= B: squares of A and B."""
+    (eta,) = [s for s in relation.free_symbols if s.name == "eta"]
+    difference = sympy.expand(relation.lhs - relation.rhs)
+    slope, rest = difference.coeff(eta, 1), difference.coeff(eta, 0)
+    if sympy.expand(difference - slope * eta - rest) != 0:
+        raise ValueError(f"condition {relation}: expected it linear in eta")
+    return _squared(sympy.factor(slope)), _squared(sympy.factor(rest))
+
+
+# An instance's letters
+
+
+class Round(NamedTuple):
+    """A round of an instance, with step size eta, and beta where the statement speaks of Assumption 3a."""
+
+    instance: Instance
+    eta: Fraction
+    beta: Fraction | None
+
+
+def letters(instance: Instance, beta: Fraction | None, factors: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """The constants by name; with beta, those of Assumption 3a too.
+
+    factors  of those that are not the instance's own
+    """
+    known: dict[str, Any] = {
+        **{name: Fraction(count) for name, count in (("M", instance.M), ("S", instance.S), ("K", instance.K))},
+        **{"L": instance.L, "mu": instance.mu},
+        **{"sigma_sq": instance.sigma_sq, "zeta_star_sq": instance.zeta_star_sq},
+    }
+    if beta is not None:
+        known |= {"beta": beta, "zeta_sq": instance.zeta_sq(beta)}
+    return rescaled(known, factors)
+
+
+def speaks_of(instance: Instance, to: Compiled) -> bool:
+    """Whether the instance has the statement's properties, and meets its conditions apart from those on the step."""
+    known = letters(instance, None, to.factors)
+    return instance.L > 0 and instance.fits(to.given) and all(condition.holds(known) for condition in to.always)
+
+
+def largest_step(known: Mapping[str, Fraction], to: Compiled) -> Fraction | None:
+    """The largest eta that the conditions admit (for an irrational one a fraction below); None where none is named."""
+    caps = [(slope(known), rest(known)) for slope, rest in to.caps]
+    return min((root(rest / slope) for slope, rest in caps if slope > 0), default=None)
+
+
+def cases(round: Round, to: Compiled, further: bool = False) -> Iterator[Case]:
+    """The claim in numbers, for every client and step that it speaks of; none where a condition or assumption fails."""
+    instance, eta, beta = round
+    if further or eta <= 0 or not speaks_of(instance, to) or (beta is not None and instance.zeta_sq(beta) is None):
+        return
+    known = letters(instance, beta, to.factors) | {"eta": eta}
+    if not all(condition.holds(known) for condition in to.on_step):
+        return
+    found = measured(instance, eta, to.sequential)
+    placed = [name for name in _PLACED if name in to.letters]
+    for place in found[placed[0]] if placed else [()]:
+        values = {**found, **known, **{name: found[name][place] for name in placed}}
+        where = dict(zip(("m", "k"), place, strict=False))
+        yield from (Case(compared(claim, values), where) for claim in to.inequalities)
+
+
+# The family of a statement
+
+_BETAS = tuple(Fraction(*pair) for pair in ((0, 1), (1, 2), (1, 1), (2, 1), (4, 1), (8, 1)))
+_SHARES = (Fraction(1), Fraction(1, 2))  # of the largest admissible step
+
+
+def steps(known: Mapping[str, Fraction], to: Compiled) -> list[Fraction]:
+    """Step sizes to try: the largest admissible one and half of it; 1/(6 L S K) and 1/L where none is named."""
+    largest = largest_step(known, to)
+    if largest is None:
+        return [1 / (6 * known["L"] * known["S"] * known["K"]), 1 / known["L"]]
+    return [share * largest for share in _SHARES]
+
+
+def betas(instance: Instance, to: Compiled, count: int) -> list[Fraction | None]:
+    """The smallest betas to try with which Assumption 3a holds; [None] where the statement has none."""
+    if not to.letters & {"beta", "zeta"}:
+        return [None]
+    found: list[Fraction | None] = [beta for beta in _BETAS if instance.zeta_sq(beta) is not None]
+    return found[:count]
+
+
+def family(to: Compiled, full: bool) -> Iterator[Round]:
+    """The rounds of the instances that have the statement's properties, from simple to complicated."""
+    for instance in instances():
+        for beta in betas(instance, to, 2 if full else 1) if speaks_of(instance, to) else ():
+            yield from (Round(instance, eta, beta) for eta in steps(letters(instance, beta, to.factors), to))
+
+
+# The search
+
+_ORDERS = 24  # samples of clients that are gone through
+_GRID: Mapping[str, tuple[Fraction, ...]] = {
+    "h": tuple(Fraction(n, 8) for n in range(-7, 9)),
+    "b": tuple(Fraction(n, 8) for n in range(-16, 17)),
+    "x": tuple(Fraction(n, 8) for n in range(-16, 17)),
+    "bend": tuple(Fraction(n, 8) for n in range(-8, 9)),
+    "sigma_sq": tuple(Fraction(*pair) for pair in ((0, 1), (1, 16), (1, 4), (1, 1), (4, 1))),
+    "beta": tuple(Fraction(*pair) for pair in ((0, 1), (1, 8), (1, 4), (1, 2), (1, 1), (3, 2), (2, 1), (4, 1), (8, 1))),
+    "share": tuple(Fraction(*pair) for pair in ((1, 1), (3, 4), (1, 2), (1, 4), (1, 8), (1, 16), (1, 64))),
+}
+
+
+def _varied(round: Round, to: Compiled, random: Random) -> Round | None:
+    """A round that differs in one or two numbers; its step is the same share of the largest one, but for a share drawn."""
+    instance, eta, beta = round
+    line = len(instance.x) == 1
+    names = ["b", "x", "sigma_sq", "share"] + ["h", "S"] * line + ["bend"] * bool(instance.bend) + ["K"]
+    names += ["beta"] * (beta is not None)
+    share = eta / _limit(round, to)
+    for name in random.sample(names, random.choice((1, 1, 2))):
+        if name in ("S", "K"):
+            count: dict[str, Any] = {name: max(getattr(instance, name) + random.choice((-1, 1)), 1)}
+            instance = replace(instance, **count)
+            most = 4 if instance.bend else 6  # steps: with bends every outcome of the noise is gone through
+            if instance.S > instance.M or perm(instance.M, instance.S) > _ORDERS or most < instance.S * instance.K:
+                return None
+            continue
+        value = random.choice(_GRID[name])
+        if name == "share":
+            share = value
+        elif name == "beta":
+            beta = value
+        elif name == "sigma_sq":
+            instance = replace(instance, sigma_sq=value)
+        elif name == "x":
+            instance = replace(instance, x=_with(instance.x, random.randrange(len(instance.x)), value))
+        elif name == "bend":
+            instance = replace(instance, bend=_with(instance.bend, random.randrange(instance.M), value))
+        elif name == "h":
+            m = random.randrange(instance.M)
+            instance = replace(instance, H=_with(instance.H, m, ((value,),)))
+        elif instance.M > 1:
+            one, other = random.sample(range(instance.M), 2)
+            instance = replace(instance, b=_moved(instance.b, one, other, random.randrange(len(instance.x)), value))
+    changed = Round(instance, eta, beta)
+    admitted = speaks_of(instance, to) and (beta is None or instance.zeta_sq(beta) is not None)
+    return changed._replace(eta=share * _limit(changed, to)) if admitted else None
+
+
+def _limit(round: Round, to: Compiled) -> Fraction:
+    """The largest step that the conditions admit; 2/L where they name none."""
+    largest = largest_step(letters(round.instance, round.beta, to.factors), to)
+    return 2 / round.instance.L if largest is None else largest
+
+
+def _with(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:i], value, *values[i + 1 :])
+
+
+def _moved(b: tuple[tuple[Fraction, ...], ...], one: int, other: int, i: int, value: Fraction) -> tuple[Any, ...]:
+    """The slopes with entry i of one client's set to a value, and what changes taken from another's."""
+    change = value - b[one][i]
+    b = _with(b, one, _with(b[one], i, value))
+    return _with(b, other, _with(b[other], i, b[other][i] - change))
+
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+_STEPS = tuple(Fraction(1, d) for d in (1, 2, 3, 4, 6, 8, 12, 24, 48))
+
+
+def _simpler(round: Round, to: Compiled) -> Iterator[Round]:
+    """Rounds with one thing made simpler, the simplest first."""
+    instance = round.instance
+    for simpler in _with_one_thing_simpler(instance):
+        yield round._replace(instance=simpler)
+    if round.beta is not None:
+        yield from (round._replace(beta=beta) for beta in before(round.beta, _BETAS))
+    if round.eta.numerator != 1:
+        yield from (round._replace(eta=eta) for eta in _STEPS)
+
+
+def _with_one_thing_simpler(instance: Instance) -> Iterator[Instance]:
+    for m, b in enumerate(instance.b if instance.M > instance.S else ()):
+        if not any(b):
+            left: dict[str, Any] = {
+                n: getattr(instance, n)[:m] + getattr(instance, n)[m + 1 :] for n in ("H", "b", "bend")
+            }
+            yield replace(instance, **left)
+    yield from (replace(instance, K=K) for K in range(1, instance.K))
+    if instance.bend:
+        yield replace(instance, bend=())
+    yield from (replace(instance, b=b) for b in before(instance.b, _slopes(instance)))
+    for sigma_sq in before(instance.sigma_sq, (_ZERO, _ONE)):
+        yield replace(instance, sigma_sq=sigma_sq)
+    for i, old in enumerate(instance.x):
+        yield from (replace(instance, x=_with(instance.x, i, new)) for new in before(old, (_ZERO, _ONE, -_ONE)))
+    for m in range(instance.M) if len(instance.x) == 1 else ():
+        for new in before(instance.H[m][0][0], (_ONE, _ZERO, _HALF, -_HALF)):
+            yield replace(instance, H=_with(instance.H, m, ((new,),)))
+
+
+def _slopes(instance: Instance) -> tuple[tuple[tuple[Fraction, ...], ...], ...]:
+    """Slopes to prefer: none; 1 and -1, of two clients."""
+    none = ((_ZERO,) * len(instance.x),) * instance.M
+    return (none, _moved(none, 0, 1, 0, _ONE)) if instance.M > 1 else (none,)
+
+
+def _witness(round: Round, to: Compiled) -> dict[str, Any]:
+    witness = round.instance.described() | {"eta": str(round.eta)}
+    if round.beta is not None:
+        witness |= {"beta": str(round.beta), "zeta^2": str(round.instance.zeta_sq(round.beta))}
+    return witness
+
+
+def _described(round: Round, case: Case) -> str:
+    instance = round.instance
+    kind = "functions that are no quadratics" if instance.bend else "quadratics"
+    return f"{instance.M} {kind}, S = {instance.S}, K = {instance.K}"
+
+
+ROUNDS = Rounds(
+    forms=forms,
+    family=family,
+    cases=cases,
+    varied=_varied,
+    simpler=_simpler,
+    witness=_witness,
+    described=_described,
+    searched=FAMILY,
+    effort=((3, 80), (8, 300)),
+)
+
+
+def evidence() -> list[Evidence]:
+    """Evidence of kind `search` for every statement about one round."""
+    return [Evidence(f"sfl.{name}", "search", ROUNDS.check) for name in (*SEQUENTIAL, *PARALLEL)]
+
+
+__all__ = ["PARALLEL", "ROUNDS", "SEQUENTIAL", "Instance", "Round", "cases", "compiled", "evidence", "family"]

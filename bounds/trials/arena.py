@@ -1,0 +1,660 @@
+"""A bound against a run: a problem with certified constants, an algorithm, the theorem's own step size and weights.
+
+On quadratics the bounded quantity is an exact expectation, elsewhere a mean over seeds with its confidence interval.
+An arena is measured once; a statement's claim, printed or sharpened, is then held against what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import sympy
+import xarray as xr
+from joblib import Parallel, delayed
+from scipy.stats import t as student
+
+from bounds.evaluate import Compiled, Value, compile_statement, compiled, evaluate, parameters
+from bounds.trials.claims import rescaled, unassumed
+from bounds.tune import admissible_interval
+from simulations import NoSuchConstant, expectation, has_expectation, local_steps, run, start
+from simulations.algorithms import Algorithm
+from simulations.problems import Problem, start_of_clients
+from simulations.problems.quadratic import Quadratic
+from simulations.problems.regularised import Regularised
+from theory import catalogue
+from theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict
+
+CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
+ROUNDING = 1e-9  # relative: an exact expectation that exceeds a bound by no more counts as rounding
+
+# What a bound is about -> what the run records
+RECORDED = {
+    "gap": "gap_average",
+    "gap_xbar": "gap_average",
+    "gap_last": "gap",
+    "min_grad_sq": "grad_sq",
+    "avg_grad_sq": "grad_sq",
+    "avg_step_grad_sq": "grad_sq_steps",
+}
+_AVERAGES = ("avg_grad_sq", "avg_step_grad_sq")  # of rounds 0 ... R-1
+
+# Letters of starting points: letter -> the name that `start` gives it
+_AT_START = {
+    "D": "D",
+    "d0": "d0",
+    "A": "A",
+    "f_gap": "A",
+    "F": "A",
+    "w0_norm": "w0_norm",
+    "w_star_norm": "w_star_norm",
+}
+_OF_CLIENTS = ("het_start", "fj_gap_mean", "dist_sq_mean", "Gamma")
+
+Given = tuple[tuple[str, "float | str | Callable[[Arena], float]"], ...]
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Which problem and algorithm put a statement to the test.
+
+    statement   id of an explicit bound on one of the quantities that RECORDED names
+    name        readable: problem, heterogeneity, participation
+    problem     builds the problem (once)
+    algorithm   called with eta=[...] only, gives the algorithm
+    x0          start: a number for all coordinates
+    rounds      R of the run; every R of the grid up to it is a test
+    seeds       number of seeds; of no account on quadratics
+    fractions   step sizes, as fractions of the largest admissible one; of no account where the statement fixes eta
+    given       letters that neither problem nor algorithm knows, with their numbers, or the name of the certified
+                constant, or of a number of the clients at the start, that a letter stands for here:
+                (("G_q", 0.0), ("mu", "mu_pl"), ("C_0", "grads_apart")); or what gives it for the arena
+    changed     the statement in another form, whose definitions count here; None: as the catalogue has it
+
+    The letter phi stands for a regularisation: where a statement has it, the algorithm runs on F_m(x) + (phi/2) ||x||^2,
+    and what is measured is F all the same.
+    """
+
+    statement: str
+    name: str
+    problem: Callable[[], Problem]
+    algorithm: Callable[..., Algorithm]
+    rounds: int
+    x0: float = 1.0
+    seeds: int = 20
+    fractions: tuple[float, ...] = (1.0, 0.5)
+    given: Given = ()
+    changed: Statement | None = field(default=None, compare=False)
+
+    @property
+    def stated(self) -> Statement:
+        """The statement that it is about."""
+        return self.changed or catalogue.find(self.statement)
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        """All but the functions, which another process has its own copies of."""
+        made = settings_of(self.algorithm)
+        defined = repr(definitions(self.changed)) if self.changed else ""
+        return self.label, repr(made), self.x0, self.rounds, self.seeds, self.fractions, self.given, defined
+
+    @property
+    def label(self) -> str:
+        """Statement and name: unique."""
+        return f"{self.statement}: {self.name}"
+
+    @property
+    def kind(self) -> EvidenceKind:
+        """`moments`, exact expectation, on quadratics; `run`, Monte Carlo, elsewhere."""
+        exact = has_expectation(build(self.problem), self.algorithm(eta=1.0), self.rounds)
+        return "moments" if exact else "run"
+
+
+def settings_of(algorithm: Callable[..., Algorithm]) -> dict[str, Any]:
+    """What an algorithm has been given beside eta."""
+    return dict(algorithm.keywords) if isinstance(algorithm, partial) else {}
+
+
+@cache
+def build(problem: Callable[[], Problem]) -> Problem:
+    """The arena's problem, built once per process."""
+    return problem()
+
+
+def constants_of(arena: Arena) -> dict[str, float]:
+    """The bound's parameters other than R and the step size.
+
+    Raises NoSuchConstant when the problem lacks one, or nobody knows it.
+    """
+    given = tuple((name, value(arena) if callable(value) else value) for name, value in arena.given)
+    return known(arena.stated, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), given)
+
+
+def known(
+    statement: Statement,
+    problem: Problem,
+    x0: float,
+    algorithm: Algorithm,
+    given: Given = (),
+    wanted: Sequence[str] | None = None,
+) -> dict[str, float]:
+    """The parameters of a bound other than R and the step size, or the `wanted` letters of its paper, in numbers.
+
+    A letter is, in this order: given; the algorithm's own; of the starting point; a certified constant of the problem;
+    defined by the statement; kappa, the condition number of what the clients step on.
+    Raises NoSuchConstant when it is none of these.
+    """
+    own, chosen, defined = algorithm.letters(problem), dict(given), definitions(statement)
+    if wanted is None:
+        others = ("R", step_letter(statement), *_lengths(statement))
+        wanted = [s.name for s in parameters(statement) if s.name not in others]
+
+    @cache
+    def number(name: str) -> float:
+        if name in chosen:
+            value = chosen[name]
+            if callable(value):
+                raise NoSuchConstant(f"{name} of {statement.id} is only known for a whole arena")
+            if isinstance(value, str):
+                of_problem = value in problem.constants.entries
+                value = problem.constants[value] if of_problem else start_of_clients(problem, x0)[value]
+            return float(value)
+        if name in own:
+            return float(own[name])
+        if name in _AT_START:
+            return float(start(problem, x0)[_AT_START[name]])
+        if name in _OF_CLIENTS:
+            return float(start_of_clients(problem, x0)[name])
+        if name in problem.constants.entries:
+            return float(problem.constants[name])
+        if name in defined:
+            value = defined[name].subs({s: number(s.name) for s in defined[name].free_symbols})
+            if not value.is_finite:
+                raise NoSuchConstant(f"{name} = {defined[name]} of {statement.id} is no number on {problem.name}")
+            return float(value)
+        if name == "kappa" and has_penalty(statement):
+            return 1 + number("L") / number("phi")
+        if name == "kappa":
+            return number("L") / number("mu")
+        raise NoSuchConstant(
+            f"{statement.id} needs {name}: expected it among the letters of {type(algorithm).__name__}, the constants of "
+            f"{problem.name}, or those given"
+        )
+
+    return {name: number(name) for name in wanted}
+
+
+def definitions(statement: Statement) -> dict[str, sympy.Expr]:
+    """What the statement defines, by name."""
+    return {symbol.name: expression for symbol, expression in statement.where.items()}
+
+
+def step_letter(statement: Statement) -> str:
+    """The letter of the bound's step size: eta_tilde, or eta_t where it changes from step to step, if defined; else eta."""
+    return next((letter for letter in ("eta_tilde", "eta_t") if letter in definitions(statement)), "eta")
+
+
+def fixes_step(statement: Statement) -> bool:
+    """Whether the statement says how large its step size is."""
+    return step_letter(statement) in definitions(statement) and step_letter(statement) != "eta_tilde"
+
+
+def fixes_length(statement: Statement) -> bool:
+    """Whether the step size that the statement fixes is one for a run of R rounds: then only its end is a test."""
+    defined, name = definitions(statement), step_letter(statement)
+    if not fixes_step(statement):
+        return False
+    letters = {s.name for s in defined[name].free_symbols}
+    letters |= {s.name for letter in letters & set(defined) for s in defined[letter].free_symbols}
+    return "R" in letters
+
+
+def has_penalty(statement: Statement) -> bool:
+    """Whether the statement has the letter phi."""
+    return "phi" in definitions(statement) or "phi" in [s.name for s in parameters(statement)]
+
+
+def regularisation(arena: Arena) -> float | None:
+    """phi of a statement that has that letter, else None."""
+    if not has_penalty(arena.stated):
+        return None
+    algorithm = arena.algorithm(eta=1.0)
+    return known(arena.stated, build(arena.problem), arena.x0, algorithm, arena.given, ("phi",))["phi"]
+
+
+@cache
+def _ratio(w: sympy.Expr, r: sympy.Symbol) -> sympy.Expr:
+    """The weight of the round before, as a share of that of round r."""
+    return sympy.simplify(w.subs(r, r - 1) / w)
+
+
+@cache
+def _of_letters(expression: sympy.Expr) -> Callable[..., Any]:
+    """An expression as a function of its letters by name; others are of no account."""
+    letters = sorted(expression.free_symbols, key=str)
+    function = sympy.lambdify(letters, expression, "numpy")
+    return lambda **values: function(*(values[s.name] for s in letters))
+
+
+def learning_rate(statement: Statement, step: np.ndarray, **values: float) -> np.ndarray:
+    """eta, by the statement's definition of its step size; values: of the algorithm's letters."""
+    if step_letter(statement) != "eta_tilde":
+        return step
+    per_eta = _of_letters(definitions(statement)["eta_tilde"] / catalogue.symbols(statement)["eta"].sympy)
+    return np.asarray(step / per_eta(**values))
+
+
+def weight_ratio(statement: Statement, step: np.ndarray, **values: float) -> np.ndarray:
+    """w_{r-1} / w_r at each step size, by the statement's definition of its averaging weights; 1 where it has none."""
+    if "w_r" not in definitions(statement):
+        return np.ones_like(step)
+    ratio = _of_letters(_ratio(definitions(statement)["w_r"], catalogue.symbols(statement)["r"].sympy))
+    ratio = ratio(**{step_letter(statement): step, **values})
+    return np.broadcast_to(np.asarray(ratio, dtype=float), np.shape(step))
+
+
+@cache
+def _interval(id_: str, name: str, values: tuple[tuple[str, float], ...]) -> tuple[float, float]:
+    return admissible_interval(id_, name, **dict(values))
+
+
+def admissible_steps(statement: Statement, **values: float) -> tuple[float, float]:
+    """`admissible_interval`, solved once for all arenas that agree in the letters of the conditions on the step size.
+
+    The conditions are those of the catalogue.  Raises ValueError where they leave the step size without a limit.
+    """
+    id_, name = statement.id, step_letter(statement)
+    relations = [{s.name for s in c.relation.free_symbols} for c in catalogue.find(id_).when]
+    letters = set().union(*(names for names in relations if name in names))
+    low, high = _interval(id_, name, tuple(sorted((n, value) for n, value in values.items() if n in letters)))
+    if not np.isfinite(high):
+        raise ValueError(f"{id_} has no largest admissible {name}: expected conditions on it")
+    return low, high
+
+
+def steps_of(arena: Arena) -> tuple[np.ndarray, float]:
+    """The arena's step sizes, (E,), and the smallest that is admissible at R = rounds, 0 where all small ones are."""
+    if fixes_step(arena.stated):
+        algorithm, name = arena.algorithm(eta=1.0), step_letter(arena.stated)
+        given = (*arena.given, ("R", float(arena.rounds)), ("t", 0.0))  # a step size that falls: its first
+        fixed = known(arena.stated, build(arena.problem), arena.x0, algorithm, given, (name,))
+        return np.array([fixed[name]]), 0.0
+    low, high = admissible_steps(arena.stated, R=arena.rounds, **constants_of(arena))
+    return np.array([max(low, fraction * high) for fraction in arena.fractions]), low
+
+
+def _lengths(statement: Statement) -> dict[str, sympy.Expr]:
+    """What the statement defines by R, such as T = R tau."""
+    return {n: e for n, e in definitions(statement).items() if "R" in [s.name for s in e.free_symbols]}
+
+
+def with_lengths(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values, with the letters that the statement defines by R and others of them, such as T = R tau."""
+    found = dict(values)
+    for letter, length in _lengths(statement).items():
+        if {s.name for s in length.free_symbols} <= set(found):
+            found[letter] = _of_letters(length)(**found)
+    return found
+
+
+def bound_at(statement: Statement | Compiled, step: np.ndarray, R: np.ndarray, **values: float) -> Value:
+    """The bound at step sizes (E, 1) and R (1, R), as far as it depends on them; letters it does not have are left out."""
+    made = statement if isinstance(statement, Compiled) else compiled_once(statement)
+    everything = with_lengths(made.statement, {step_letter(made.statement): step, "R": R, **values})
+    return evaluate(made, strict=False, **{s.name: everything[s.name] for s in made.parameters if s.name in everything})
+
+
+Measurements = dict[tuple[Any, ...], xr.Dataset]  # by the arena's settings, default or full scale
+_MEASURED: Measurements = {}
+
+
+def measure(arena: Arena, full: bool = False) -> xr.Dataset:
+    """`measured_afresh`, once per process."""
+    if (*arena.settings, full) not in _MEASURED:
+        _MEASURED[*arena.settings, full] = measured_afresh(arena, full)
+    return _MEASURED[*arena.settings, full]
+
+
+def measurements() -> Measurements:
+    """All that this process has measured."""
+    return dict(_MEASURED)
+
+
+def recall(known: Measurements) -> None:
+    """Take over what another process has measured."""
+    _MEASURED.update(known)
+
+
+def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
+    """Run the arena: mean and confidence interval of the bounded quantity over (step size, R), a point where exact.
+
+    The step size goes by the statement's letter.  `full` takes five times the seeds.  Variables mean, low, high;
+    attributes as `simulations.run`, with the number of seeds, 0 where the expectation is exact.  From the round on in
+    which all runs of a step size have diverged all three are infinite; where only some have, low is 0.
+    """
+    statement = arena.stated
+    claim = catalogue.find(arena.statement).claim
+    assert isinstance(claim, Bound)
+    exact, name = arena.kind == "moments", step_letter(statement)
+    quantity, _ = bounded(claim)
+    recorded = RECORDED[quantity]
+    steps, low = steps_of(arena)
+    values = constants_of(arena) if "w_r" in definitions(statement) else {}
+    first = 1 if low == 0 else int(np.ceil(low * arena.rounds / min(steps) - 1e-9))
+    grid = np.unique(np.round(np.geomspace(first, arena.rounds, 40)).astype(int))
+    if fixes_length(statement):
+        grid = np.array([arena.rounds])
+    problem, phi = build(arena.problem), regularisation(arena)
+    eta = learning_rate(statement, steps, **arena.algorithm(eta=1.0).letters(problem))
+    seeds = arena.seeds * (5 if full else 1)
+    at_random: Callable[..., xr.Dataset] = local_steps.run if recorded == "grad_sq_steps" else run
+    measured: Callable[..., xr.Dataset] = expectation if exact else partial(at_random, seeds=range(seeds))
+    data = measured(
+        problem if phi is None else Regularised(problem, phi),
+        arena.algorithm(eta=eta.tolist()),
+        rounds=arena.rounds,
+        x0=np.full(problem.d, arena.x0),
+        record=(recorded,),
+        at=None if recorded in ("grad_sq", "grad_sq_steps") else grid,
+        average=weight_ratio(statement, steps, **values),
+    )
+    series = data[recorded]
+    if quantity in _AVERAGES:
+        series = series.copy(data=mean_before(series.values))
+    diverged = series.isnull()
+    if exact:
+        mean, half = series, 0.0
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):  # runs that diverge: infinite, as is said
+            mean = series.mean("seed", skipna=False)
+            half = student.ppf((1 + CONFIDENCE) / 2, seeds - 1) * series.std("seed", ddof=1) / np.sqrt(seeds)
+    interval = xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half}).fillna(np.inf)
+    if not exact:
+        interval["low"] = interval.low.where(diverged.all("seed") | ~diverged.any("seed"), 0.0)
+    if quantity == "min_grad_sq":  # smallest so far: a refutation then needs every round's interval above the bound
+        interval = interval.map(lambda v: v.copy(data=np.minimum.accumulate(v.values, axis=-1)))
+    interval = interval.rename(round="R", step_size=name).assign_coords({name: steps})
+    interval = interval.sel(R=[r for r in grid if r >= 1])
+    interval.attrs = {**data.attrs, "arena": arena.label, "seeds": 0 if exact else seeds}
+    return interval
+
+
+def bounded(claim: Bound) -> tuple[str, float]:
+    """The measured quantity that a claim bounds, and the number by which the claim multiplies it.
+
+    Raises ValueError for a left side that is no number times one of `RECORDED`.
+    """
+    factor, quantity = claim.quantity.as_coeff_Mul()
+    if getattr(quantity, "name", None) not in RECORDED:
+        raise ValueError(f"left side {claim.quantity}: expected a number times one of {', '.join(RECORDED)}")
+    return quantity.name, float(factor)
+
+
+def mean_before(series: np.ndarray) -> np.ndarray:
+    """The means of rounds 0 ... R-1 at R = 0, 1, 2 ... along the last axis; at R = 0 the first."""
+    sums = np.cumsum(series, axis=-1)[..., :-1] / np.arange(1, series.shape[-1])
+    return np.concatenate([series[..., :1], sums], axis=-1)
+
+
+def measure_all(arenas: Sequence[Arena], full: bool = False, done: Callable[[int], None] | None = None) -> None:
+    """Measure all arenas not measured yet, runs side by side on the machine's cores; `done` is told how many are."""
+    waiting = [a for a in arenas if (*a.settings, full) not in _MEASURED]
+    # Starting worker processes takes longer than one run, or than all exact expectations.
+    workers = -1 if sum(a.kind == "run" for a in waiting) > 1 else 1
+    found = Parallel(n_jobs=workers, return_as="generator")(delayed(measured_afresh)(a, full) for a in waiting)
+    for i, (arena, data) in enumerate(zip(waiting, found, strict=True), 1):
+        _MEASURED[*arena.settings, full] = data
+        if done is not None:
+            done(i)
+
+
+def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Dataset:
+    """The measurement with the statement's bound beside it: value `bound`, `terms` by name, and `admissible`.
+
+    A number on the left side divides bound and terms.  Raises ValueError for a bound on another quantity than the arena's.
+    """
+    measured = measure(arena, full)
+    claim, own = statement.claim, catalogue.find(arena.statement).claim
+    assert isinstance(claim, Bound) and isinstance(own, Bound)
+    (quantity, factor), (recorded, _) = bounded(claim), bounded(own)
+    if quantity != recorded:
+        raise ValueError(f"{statement.id}: a bound on {quantity}; expected one on {recorded}, which the arena measures")
+    name = step_letter(arena.stated)
+    R, steps = measured.R.values.astype(float), measured[name].values
+    bound = bound_at(statement, steps[:, None], R[None], **constants_of(arena))
+    dims, shape = (name, "R"), (len(steps), len(R))
+    values, inside = (np.broadcast_to(v, shape) for v in (bound.value, bound.admissible))
+    each = np.stack([np.broadcast_to(v, shape) for v in bound.terms.values()])
+    terms = xr.DataArray(each, dims=("term", *dims), coords={"term": list(bound.terms)})
+    return measured.assign(bound=(dims, values / factor), admissible=(dims, inside), terms=terms / factor)
+
+
+def compiled_once(statement: Statement) -> Compiled:
+    """Compiled once where the statement is the catalogue's own, afresh where it is another, such as a sharpened one."""
+    return compiled(statement.id) if statement is catalogue.find(statement.id) else compile_statement(statement)
+
+
+def at_same_rate(arena: Arena, step: float, other: Arena) -> Arena | None:
+    """Another statement's arena, such as a corrected one's, at the learning rate that `arena` has at this step size.
+
+    Its step size and its averaging weights are those that the other statement defines.  None where it does not admit
+    that learning rate.
+    """
+    eta = _rate(arena, step)
+    its_own = float(eta / _rate(other, 1.0))
+    if fixes_step(other.stated):
+        return other if abs(steps_of(other)[0][0] / its_own - 1) <= ROUNDING else None
+    low, high = admissible_steps(other.stated, R=other.rounds, **constants_of(other))
+    if not low <= its_own <= high * (1 + ROUNDING):
+        return None
+    return replace(other, fractions=(its_own / high,))
+
+
+def _rate(arena: Arena, step: float) -> float:
+    letters = arena.algorithm(eta=1.0).letters(build(arena.problem))
+    return float(learning_rate(arena.stated, np.array(step), **letters))
+
+
+def described(build_problem: Callable[[], Problem]) -> str:
+    """How to build an arena's problem again: small quadratics by their functions, others by the call that builds them."""
+    problem = build(build_problem)
+    if isinstance(problem, Quadratic) and problem.d <= 2:
+        return functions(problem)
+    if isinstance(build_problem, partial):
+        given = [_told(a) for a in build_problem.args] + [f"{k}={_told(v)}" for k, v in build_problem.keywords.items()]
+        return f"{build_problem.func.__name__}({', '.join(given)})"
+    return f"{build_problem.__module__}.{getattr(build_problem, '__qualname__', build_problem)}()"
+
+
+def _told(argument: object) -> str:
+    return argument.__name__ if isinstance(argument, type) else repr(argument)
+
+
+def functions(problem: Quadratic) -> str:
+    """The functions of a quadratic's clients, in one or two coordinates: 'x^2/2 + x, x^2/2 - x; sigma = 0'."""
+    clients: dict[str, int] = {}
+    for H, b in zip(problem.H, problem.b, strict=True):
+        terms = [(H[0, 0] / 2, "x^2"), (b[0], "x")]
+        if problem.d == 2:
+            terms = [terms[0], (H[0, 1], "xy"), (H[1, 1] / 2, "y^2"), terms[1], (b[1], "y")]
+        text = " + ".join(_times(c, letter) for c, letter in terms if c).replace("+ -", "- ") or "0"
+        clients[text] = clients.get(text, 0) + 1
+    found = ", ".join(one if times == 1 else f"{times} times {one}" for one, times in clients.items())
+    return f"{found}; sigma = {problem.sigma:g}"
+
+
+def _times(c: float, letter: str) -> str:
+    """A coefficient and its letter: 'x', '-x^2/2', '0.207 x'."""
+    simple = Fraction(float(c)).limit_denominator(12)
+    if abs(simple - Fraction(float(c))) > 1e-12:
+        return f"{c:.6g} {letter}"
+    count = {1: "", -1: "-"}.get(simple.numerator, f"{simple.numerator} ")
+    return f"{count}{letter}" + (f"/{simple.denominator}" if simple.denominator > 1 else "")
+
+
+def as_stated(statement: Statement, arena: Arena) -> Iterator[Arena]:
+    """The arena under the definitions of its statement in another form.
+
+    A constant of which the form assumes nothing may be any number: then there are several arenas, and in each another
+    number stands for it.
+    """
+    factors = unassumed(statement)
+    if statement.where == catalogue.find(arena.statement).where and factors == [{}]:
+        yield arena
+        return
+    changed = replace(arena, changed=statement)
+    settings = [name for name in definitions(statement) if name in settings_of(arena.algorithm)]
+    if settings:
+        values = known(statement, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), arena.given, settings)
+        changed = replace(changed, algorithm=partial(arena.algorithm, **values))
+    own = constants_of(arena)
+    for chosen in factors:
+        given = tuple((name, value) for name, value in rescaled(own, chosen).items() if name in chosen)
+        yield replace(changed, given=(*arena.given, *given))
+
+
+def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> Verdict:
+    """Hold a bound against its arenas, all of one kind.
+
+    refuted where what was measured exceeds the bound: an exact expectation by more than rounding, or the lower end of a
+    confidence interval; open where an interval straddles it; holds (on these arenas) otherwise.  The slack is the
+    smallest ratio of bound to lower end.  A claim with >= or = is refuted where the upper end lies below the bound, too,
+    and the slack of one with >= is the smallest ratio of upper end to bound.
+    """
+    claim = statement.claim
+    assert isinstance(claim, Bound)
+    slack = np.inf
+    found: list[tuple[float, float, str]] = []  # smallest and largest bound/measured of each arena
+    straddles = []
+    for arena in (form for one in arenas for form in as_stated(statement, one)):
+        try:
+            data = confront(arena, statement, full)
+        except NoSuchConstant:  # with another number for a letter its definitions may divide by 0
+            if arena.changed is None:
+                raise
+            continue
+        inside = data.admissible.values
+        if not inside.any():
+            if arena.changed is None:
+                return Verdict(Status.VACUOUS, f"{arena.label}: no step size and R of the arena is admissible")
+            continue
+        crossing = _crossing(arena, data, claim.sign)
+        if crossing is not None:
+            return crossing
+        bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
+        above, below = (high > bound * (1 + ROUNDING)).any(), (low < bound * (1 - ROUNDING)).any()
+        if (above and claim.sign != ">=") or (below and claim.sign != "<="):
+            straddles.append(arena.name)
+        upper, lower = (high, bound) if claim.sign == ">=" else (bound, low)
+        positive = lower > 0
+        slack = min(slack, float((upper[positive] / lower[positive]).min(initial=np.inf)))
+        ratios = bound[mean > 0] / mean[mean > 0]
+        found.append((float(ratios.min(initial=np.inf)), float(ratios.max(initial=0.0)), arena.name))
+    if straddles:
+        return Verdict(Status.OPEN, f"the confidence interval straddles the bound on {', '.join(straddles)}")
+    if not found:
+        return Verdict(Status.VACUOUS, "no step size and R of any arena is admissible")
+    tightest, loosest = min(found), max(found, key=lambda f: f[1])
+    how = (
+        f"exact expectation, relative rounding {ROUNDING:g} allowed" if arenas[0].kind == "moments" else "mean of runs"
+    )
+    says = (
+        f"{how}: {len(arenas)} arena{'s' * (len(arenas) > 1)}, bound/measured {tightest[0]:.3g} ({tightest[2]}) "
+        f"to {loosest[1]:.3g} ({loosest[2]})"
+    )
+    return Verdict(Status.HOLDS, says, slack=slack if np.isfinite(slack) else None)
+
+
+def _crossing(arena: Arena, data: xr.Dataset, sign: str) -> Verdict | None:
+    """`exceeded` at the step size and R where a confronted arena crosses its bound by most; None where it does nowhere."""
+    inside = data.admissible.values
+    bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
+    above = bool((low > bound * (1 + ROUNDING)).any()) and sign != ">="
+    below = bool((high < bound * (1 - ROUNDING)).any()) and sign != "<="
+    if not above and not below:
+        return None
+    end = low if above else high
+    ratio = end / np.maximum(bound, float(np.finfo(float).tiny))
+    worst, diverged = int(ratio.argmax() if above else ratio.argmin()), None
+    places = np.argwhere(inside)
+    if np.isinf(low[worst]):
+        diverged = int(data.R[places[worst][1]])
+        # the round before, of the same step size
+        worst -= 1 if worst and (places[worst] - places[worst - 1] == (0, 1)).all() else 0
+    step, R = places[worst]
+    return exceeded(
+        arena,
+        step=float(data[step_letter(arena.stated)][step]),
+        R=int(data.R[R]),
+        measured=float(mean[worst]),
+        end=float(end[worst]),
+        bound=float(bound[worst]),
+        seeds=int(data.attrs["seeds"]),
+        above=above,
+        diverged=diverged,
+    )
+
+
+def exceeded(
+    arena: Arena,
+    *,
+    step: float,
+    R: int,
+    measured: float,
+    end: float,
+    bound: float,
+    seeds: int,
+    above: bool = True,
+    diverged: int | None = None,
+) -> Verdict:
+    """Refuted, with everything needed to see it again; `ratio` is that of `end` to the bound.
+
+    end       the end of the confidence interval that counts: the lower one of a measurement above the bound
+    diverged  the round, after R, by which what is measured is no finite number any more
+    """
+    algorithm, problem = arena.algorithm(eta=1.0), build(arena.problem)
+    letters, phi = algorithm.letters(problem), regularisation(arena)
+    others = {n: repr(v) for n, v in settings_of(arena.algorithm).items() if n not in letters}
+    witness: dict[str, Any] = {
+        "arena": arena.name,
+        "problem": described(arena.problem),
+        "algorithm": type(algorithm).__name__,
+        **others,
+        "x0": arena.x0,
+        **({} if phi is None else {"phi": phi}),
+        **constants_of(arena),
+        step_letter(arena.stated): step,
+        "R": R,
+        "measured": measured,
+        "printed_bound": bound,
+        "ratio": end / max(bound, float(np.finfo(float).tiny)),
+    }
+    if seeds:
+        most = "least" if above else "most"
+        witness |= {f"measured_at_{most}": end, "seeds": seeds}
+        found = f"measured {measured:.3g} (at {most} {end:.3g})"
+    else:
+        found = f"exact expectation {measured:.3g}"
+    if diverged is not None:
+        witness["diverged_at"] = diverged
+        found += f" at R = {R}, beyond all numbers by R = {diverged}"
+    says = f"{arena.name}: {found}, bound {bound:.3g}"
+    larger, smaller = (end, bound) if above else (bound, end)
+    slack = smaller / larger if larger > 0 else None
+    return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
+
+
+def arena_evidence(arenas: Sequence[Arena]) -> list[Evidence]:
+    """One piece of evidence per statement and kind of arena: `moments` on quadratics, `run` elsewhere."""
+    groups: dict[tuple[str, EvidenceKind], list[Arena]] = {}
+    for arena in arenas:
+        groups.setdefault((arena.statement, arena.kind), []).append(arena)
+
+    def check_with(own: list[Arena]) -> Callable[[Statement, bool], Verdict]:
+        return lambda statement, full: judge(own, statement, full)
+
+    return [Evidence(id_, kind, check_with(own)) for (id_, kind), own in groups.items()]

@@ -1,0 +1,277 @@
+"""Where a bound is tightest: a deterministic search over small quadratics, each measured by exact expectation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bounds.evaluate import Compiled
+from bounds.trials.arena import (
+    RECORDED,
+    ROUNDING,
+    Arena,
+    Given,
+    as_stated,
+    bound_at,
+    bounded,
+    compiled_once,
+    constants_of,
+    exceeded,
+    fixes_step,
+    functions,
+    learning_rate,
+    mean_before,
+    regularisation,
+    step_letter,
+    steps_of,
+    weight_ratio,
+)
+from simulations import NoSuchConstant, expectation
+from simulations.algorithms import Algorithm
+from simulations.problems import Array
+from simulations.problems.quadratic import Quadratic
+from simulations.problems.regularised import Regularised
+from theory.statement import Bound, Evidence, Statement, Status, Verdict
+
+_X0 = 1.0  # in every coordinate: bounds and runs scale alike
+_FRACTIONS = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16])  # of the largest admissible step size
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A small quadratic: eigenvalues (M, d) and angle (M,) of H_m, slopes (M, d), noise; and what the algorithm is given."""
+
+    eigenvalues: Array
+    angle: Array
+    slope: Array
+    sigma: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def problem(self) -> Quadratic:
+        """With three decimals, so that it can be written down."""
+        H = self.eigenvalues[..., None]
+        if H.shape[1] == 2:
+            c, s = np.cos(self.angle), np.sin(self.angle)
+            turn = np.stack([c, -s, s, c], axis=-1).reshape(-1, 2, 2)
+            H = turn @ (H * np.eye(2)) @ turn.swapaxes(1, 2)
+        return Quadratic(np.round(H, 3), np.round(self.slope, 3), round(self.sigma, 3), "small quadratics")
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the search for one bound draws from.
+
+    algorithm  called with eta=[...] and a candidate's settings
+    draw       rng -> a random candidate
+    vary       (rng, candidate, width) -> the same with each of its numbers multiplied by about 1 +- width
+    largest    (compiled bound, its parameters, largest R) -> the largest admissible step size, None where there is none;
+               of no account where the statement fixes it
+    least      smallest eigenvalue that the bound's case allows, for a largest of 1
+    rounds     every R up to it is tried
+    tries      how many candidates are drawn, and how often the best six are varied at each of three widths
+    given      as for an arena
+    """
+
+    algorithm: Callable[..., Algorithm]
+    draw: Callable[[np.random.Generator], Candidate]
+    vary: Callable[[np.random.Generator, Candidate, float], Candidate]
+    largest: Callable[[Compiled, Mapping[str, float], int], float | None]
+    least: float
+    rounds: int = 512
+    tries: tuple[int, int] = (60, 4)
+    given: Given = ()
+
+    def arena(self, statement_id: str, candidate: Candidate) -> Arena:
+        """The candidate as an arena."""
+        made = partial(self.algorithm, **candidate.settings)
+        problem = partial(_same, candidate.problem)
+        return Arena(statement_id, "tightest small quadratics", problem, made, self.rounds, x0=_X0, given=self.given)
+
+
+def _same(problem: Quadratic) -> Quadratic:
+    return problem
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the ratio of bound to measured is smallest, on how many quadratics.
+
+    For a claim with >= it is the ratio of measured to bound, for one with = the smaller of both.
+
+    arena     the candidate as the arena that was measured
+    diverged  the round by which the expectation is no finite number any more: R is then the one before
+    """
+
+    ratio: float
+    candidate: Candidate
+    arena: Arena
+    step: float
+    R: int
+    measured: float
+    bound: float
+    diverged: int | None = None
+    tried: int = 1
+
+
+def tightest(statement: Statement, family: Family, full: bool = False) -> Found | None:
+    """The smallest ratio of bound to exact expectation that a search finds: random quadratics, the best ones varied.
+
+    None where the bound speaks of none of them.
+
+    One or two coordinates, two to four clients; every R up to the family's, five step sizes.  The random numbers are
+    fixed, so that the same claim gives the same answer.  `full` searches ten times as long.
+    """
+    compiled, rng = compiled_once(statement), np.random.default_rng(0)
+    tried = 0
+
+    def best(old: list[Found], candidates: list[Candidate]) -> list[Found]:
+        """The six smallest ratios, the older first where equal."""
+        nonlocal tried
+        new = [f for c in candidates for f in _tightest_points(compiled, family, c)]
+        tried += len(new)
+        return sorted([*old, *new], key=lambda f: f.ratio)[:6]
+
+    drawn, varied = (n * (10 if full else 1) for n in family.tries)
+    found = best([], [family.draw(rng) for _ in range(drawn)])
+    for width in (0.5, 0.2, 0.05):
+        for _ in range(varied):
+            found = best(found, [family.vary(rng, f.candidate, width) for f in found])
+    return replace(found[0], tried=tried) if found else None
+
+
+def search_evidence(families: Mapping[str, Family]) -> list[Evidence]:
+    """One piece of evidence of kind `search` for each bound, given with its family."""
+
+    def check_with(family: Family) -> Callable[[Statement, bool], Verdict]:
+        return lambda statement, full: judge(tightest(statement, family, full), statement)
+
+    return [Evidence(id_, "search", check_with(family)) for id_, family in families.items()]
+
+
+def judge(found: Found | None, statement: Statement) -> Verdict:
+    """Refuted where the exact expectation exceeds the bound by more than rounding, holds on what was searched if not."""
+    if found is None:
+        return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
+    claim, candidate, name = statement.claim, found.candidate, step_letter(statement)
+    assert isinstance(claim, Bound)
+    if found.ratio * (1 + ROUNDING) < 1 or found.diverged is not None:
+        return exceeded(
+            found.arena, step=found.step, R=found.R, measured=found.measured, end=found.measured, bound=found.bound,
+            seeds=0, above=found.measured > found.bound, diverged=found.diverged,
+        )  # fmt: skip
+    settings = dict(candidate.settings)
+    if "S" in settings:
+        settings["S"] = f"{settings['S']} of {candidate.problem.M}"
+    where = f"{functions(candidate.problem)}; " + ", ".join(f"{n} = {v}" for n, v in settings.items())
+    ratio = {"<=": "bound/measured", ">=": "measured/bound", "=": "ratio of bound and measured"}[claim.sign]
+    says = (
+        f"{found.tried} small quadratics searched by exact expectation, smallest {ratio} {found.ratio:.3g}: "
+        f"{where}, x0 = {_X0:g}, {name} = {found.step:.3g}, R = {found.R}"
+    )
+    return Verdict(Status.HOLDS, says, slack=found.ratio)
+
+
+def quadratic(rng: np.random.Generator, d: int, M: int, least: float) -> Candidate:
+    """Clients alike or not, in half of the cases without noise, in half without slopes; eigenvalues in [least, 1]."""
+    eigenvalues = rng.uniform(max(least, -0.3), 1, (M, d)) ** (2 if least >= 0 else 1)
+    if rng.random() < 0.5:
+        eigenvalues[:] = eigenvalues[0]
+    eigenvalues = np.clip(eigenvalues / np.abs(eigenvalues).max(), least, 1)
+    angle = rng.uniform(0, np.pi, M) * (rng.random() < 0.5)
+    slope = rng.standard_normal((M, d)) * 10 ** rng.uniform(-1, 1) * (rng.random() < 0.5)
+    sigma = 10 ** rng.uniform(-1, 1) * (rng.random() < 0.5)
+    return Candidate(eigenvalues, angle, slope - slope.mean(0), sigma)
+
+
+def varied(rng: np.random.Generator, candidate: Candidate, width: float, least: float) -> Candidate:
+    """Each number of the quadratic multiplied by about 1 +- width; what is zero stays zero."""
+
+    def near(values: Array) -> Array:
+        return np.asarray(values * np.exp(width * rng.standard_normal(values.shape)))
+
+    eigenvalues, slope = near(candidate.eigenvalues), near(candidate.slope)
+    return replace(
+        candidate,
+        eigenvalues=np.clip(eigenvalues / np.abs(eigenvalues).max(), least, 1),
+        angle=near(candidate.angle),
+        slope=slope - slope.mean(0),
+        sigma=float(near(np.array(candidate.sigma))),
+    )
+
+
+def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -> Iterator[Found]:
+    """The step size and R with the smallest ratio; none where the problem or every step size is outside the conditions."""
+    statement, problem = compiled.statement, candidate.problem
+    if problem.constants["curvature"] < min(family.least, 0):
+        return  # rounding to three decimals has made a convex client concave
+    try:
+        for arena in as_stated(statement, family.arena(statement.id, candidate)):
+            found = _tightest_point(compiled, family, candidate, replace(arena, changed=statement))
+            if found is not None:
+                yield found
+    except NoSuchConstant:
+        return
+
+
+def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, arena: Arena) -> Found | None:
+    """Raises NoSuchConstant where the problem lacks a letter of the statement."""
+    statement, problem, letters = compiled.statement, candidate.problem, arena.algorithm(eta=1.0)
+    claim = statement.claim
+    assert isinstance(claim, Bound)
+    values, phi = constants_of(arena), regularisation(arena)
+    if fixes_step(statement):
+        steps, _ = steps_of(arena)
+    else:
+        largest = family.largest(compiled, values, family.rounds)
+        if largest is None:
+            return None
+        steps = largest * _FRACTIONS
+    quantity, factor = bounded(claim)
+    recorded = RECORDED[quantity]
+    eta = learning_rate(statement, steps, **letters.letters(problem))
+    exactly: Callable[..., xr.Dataset] = expectation
+    measured = exactly(
+        problem if phi is None else Regularised(problem, phi),
+        arena.algorithm(eta=eta.tolist()),
+        rounds=family.rounds,
+        x0=_X0,
+        record=(recorded,),
+        average=weight_ratio(statement, steps, **values),
+    )[recorded].values
+    if quantity == "min_grad_sq":
+        measured = np.minimum.accumulate(measured, axis=1)
+    elif quantity == "avg_grad_sq":
+        measured = mean_before(measured)
+    measured = measured[:, 1:]
+    bound = bound_at(compiled, steps[:, None], np.arange(1.0, family.rounds + 1)[None], **values)
+    value, admissible = (np.broadcast_to(v, measured.shape) for v in (bound.value / factor, bound.admissible))
+    inside = admissible & (measured > 0)
+    room = np.where(inside, value / np.where(inside, measured, 1.0), np.inf)
+    below = 1 / np.maximum(room, np.finfo(float).tiny)  # by how much a lower bound could be larger
+    below[~inside] = np.inf
+    ratio = {"<=": room, ">=": below, "=": np.minimum(room, below)}[claim.sign]
+    e, i = (int(at) for at in np.unravel_index(int(ratio.argmin()), ratio.shape))
+    if not np.isfinite(ratio[e, i]):
+        return None
+    gone = np.isnan(measured) & admissible & (claim.sign != ">=")
+    diverged = None
+    if gone.any():  # no bound is larger than that
+        e = int(gone.any(1).argmax())
+        diverged = int(gone[e].argmax()) + 1
+        i = max(diverged - 2, 0)
+    return Found(
+        float(ratio[e, i]),
+        candidate,
+        arena,
+        float(steps[e]),
+        i + 1,
+        float(measured[e, i]),
+        float(value[e, i]),
+        diverged,
+    )

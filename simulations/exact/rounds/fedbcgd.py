@@ -1,0 +1,533 @@
+"""Exact expectations over one round of FedBCGD or FedBCGD+, in fractions, in one or two dimensions.
+
+On quadratics, f_i(x) = x'H_i x / 2 + b_i'x, a client's points are affine in the noise of its steps: their means and
+covariances are enough, and follow from powers of I - eta H_i.  On functions of one coordinate with another curvature right
+of 0 the noise of a step is sigma or -sigma, and all outcomes are gone through.  So is which clients send which block,
+assignment by assignment, all equally likely.  Nothing is drawn.
+
+The round is that of the proofs, with v the momentum and z = x + gamma v the auxiliary iterate:
+
+    y <- y - eta s, T times from y = x;  G_(j) the mean over the K clients of client block j of the sum of their s_(j);
+    v_next = lam v - eta G,  x_next = x + v_next,  z_next = z - alpha eta G
+
+FedBCGD: s = g_i(y).  FedBCGD+: s = g_i(y) - g_i(x) + grad f_i(x) - c_i + c with the noise of g_i(y) in g_i(x) too, so
+that it cancels; c_i becomes grad f_i(x) on the block that client i has sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations, product
+
+from simulations.exact.rational import Fraction, square_root
+
+Vector = tuple[Fraction, ...]
+Matrix = tuple[Vector, ...]
+Groups = tuple[tuple[int, ...], ...]  # the clients of each client block
+
+_ZERO = Fraction(0)
+
+
+def _dot(u: Vector, v: Vector) -> Fraction:
+    return sum((a * b for a, b in zip(u, v, strict=True)), _ZERO)
+
+
+def _square(v: Vector) -> Fraction:
+    return _dot(v, v)
+
+
+def _plus(u: Vector, v: Vector, factor: Fraction | int = 1) -> Vector:
+    """u + factor v."""
+    return tuple(a + factor * b for a, b in zip(u, v, strict=True))
+
+
+def _mean(vectors: Sequence[Vector]) -> Vector:
+    return tuple(sum(entries, _ZERO) / len(vectors) for entries in zip(*vectors, strict=True))
+
+
+def _apply(A: Matrix, v: Vector) -> Vector:
+    return tuple(_dot(row, v) for row in A)
+
+
+def _product(A: Matrix, B: Matrix) -> Matrix:
+    """Of symmetric matrices."""
+    return tuple(tuple(_dot(row, column) for column in B) for row in A)
+
+
+def _trace(A: Matrix) -> Fraction:
+    return sum((A[c][c] for c in range(len(A))), _ZERO)
+
+
+def _combined(A: Matrix, B: Matrix, factor: Fraction | int = 1) -> Matrix:
+    """A + factor B."""
+    return tuple(_plus(u, v, factor) for u, v in zip(A, B, strict=True))
+
+
+def _unit(d: int) -> Matrix:
+    return tuple(tuple(Fraction(c == e) for e in range(d)) for c in range(d))
+
+
+def curvatures(H: Matrix) -> Vector:
+    """The eigenvalues of a symmetric matrix (d, d), d <= 2, ascending.  Raises ValueError where they are irrational."""
+    if len(H) == 1:
+        return H[0]
+    middle, radius_sq = _trace(H) / 2, ((H[0][0] - H[1][1]) / 2) ** 2 + H[0][1] ** 2
+    radius = square_root(radius_sq, "squared half the difference of the eigenvalues")
+    return middle - radius, middle + radius
+
+
+@dataclass(frozen=True)
+class BlockRound:
+    """A round from the state (x, v), and for FedBCGD+ the control variates; numbers are Fractions, counts whole.
+
+    H, b      f_i(x) = x'H_i x / 2 + b_i'x, one of each per client; H_i (d, d) symmetric with rational eigenvalues, d <= 2
+    beta      smoothness constant of every f_i: no curvature is larger in modulus
+    x, v      the model and the momentum, v = x - x_prev
+    points    for each client the point a_i with c_i = grad f_i(a_i); empty: FedBCGD, which has no control variates
+    sigma_sq  variance of a stochastic gradient, sigma^2 / d in every coordinate, the noises independent
+    N, K      blocks (1, or d with one coordinate each), clients per block
+    T, eta    local steps and their size
+    lam       momentum of the server
+    bend      in one dimension: f_i has bend_i max(x, 0)^2 / 2 besides, one number per client; () for quadratics
+
+    Raises ValueError for shapes that do not fit, a matrix that is not symmetric or has irrational eigenvalues, a beta that
+    is too small, N other than 1 and d, counts below 1, N K > M, negative sigma_sq, eta <= 0, lam outside [0, 1), or, with
+    bends, a sigma_sq that is no square.
+    """
+
+    H: tuple[Matrix, ...]
+    b: tuple[Vector, ...]
+    beta: Fraction
+    x: Vector
+    v: Vector
+    points: tuple[Vector, ...]
+    sigma_sq: Fraction
+    N: int
+    K: int
+    T: int
+    eta: Fraction
+    lam: Fraction
+    bend: Vector = ()
+
+    def __post_init__(self) -> None:
+        d, M = self.d, self.M
+        vectors = (*self.b, self.v, *self.points, *(row for H in self.H for row in H))
+        if d not in (1, 2) or not M or len(self.b) != M or len(self.points) not in (0, M):
+            raise ValueError(f"d = {d}, M = {M}: expected d <= 2, a client, and H, b (and points) for each client")
+        if any(len(vector) != d for vector in vectors) or any(len(H) != d for H in self.H):
+            raise ValueError(f"d = {d}: expected all vectors and matrices of this dimension")
+        if self.bend and (d != 1 or len(self.bend) != M):
+            raise ValueError(f"d = {d}, bend = {self.bend}: expected d = 1 and {M} bends")
+        if self.bend:
+            square_root(self.sigma_sq, "sigma^2")  # the noise is sigma or -sigma
+        if any(H[0][-1] != H[-1][0] for H in self.H):
+            raise ValueError(f"H = {self.H}: expected symmetric matrices")
+        if not 0 < self.beta >= self.largest:
+            raise ValueError(f"beta = {self.beta}: expected it positive and at least {self.largest}")
+        if self.N not in (1, d) or self.K < 1 or self.T < 1 or self.N * self.K > M:
+            raise ValueError(
+                f"N = {self.N}, K = {self.K}, T = {self.T}: expected N 1 or {d}, counts >= 1, N K <= M = {M}"
+            )
+        if self.sigma_sq < 0 or self.eta <= 0 or not 0 <= self.lam < 1:
+            raise ValueError(
+                f"sigma^2 = {self.sigma_sq}, eta = {self.eta}, lam = {self.lam}: expected >= 0, > 0, in [0, 1)"
+            )
+
+    @property
+    def d(self) -> int:
+        """The dimension."""
+        return len(self.x)
+
+    @property
+    def M(self) -> int:
+        """Number of clients."""
+        return len(self.H)
+
+    @property
+    def sigma(self) -> Fraction:
+        """The root of sigma_sq; ValueError where it is irrational."""
+        return square_root(self.sigma_sq, "sigma^2")
+
+    @property
+    def right(self) -> Vector:
+        """The curvatures of the f_i right of 0, with bends."""
+        return tuple(H[0][0] + more for H, more in zip(self.H, self.bend, strict=True)) if self.bend else ()
+
+    @cached_property
+    def spectrum(self) -> Vector:
+        """The curvatures of all f_i."""
+        return tuple(value for H in self.H for value in curvatures(H)) + self.right
+
+    @property
+    def alike(self) -> bool:
+        """Whether all f_i have the same curvatures."""
+        return len(set(self.H)) == 1 and len(set(self.bend)) <= 1
+
+    @property
+    def largest(self) -> Fraction:
+        """The largest curvature of any f_i in modulus."""
+        return max(map(abs, self.spectrum))
+
+    @property
+    def mu(self) -> Fraction:
+        """The smallest curvature of any f_i, of either sign."""
+        return min(self.spectrum)
+
+    @property
+    def alpha(self) -> Fraction:
+        """1/(1 - lam)."""
+        return 1 / (1 - self.lam)
+
+    @property
+    def gamma(self) -> Fraction:
+        """lam/(1 - lam)."""
+        return self.lam * self.alpha
+
+    @property
+    def z(self) -> Vector:
+        """The auxiliary iterate."""
+        return _plus(self.x, self.v, self.gamma)
+
+    @cached_property
+    def mean_H(self) -> Matrix:
+        """The second derivative of f, the mean of the f_i; with bends left of 0."""
+        return tuple(_mean(rows) for rows in zip(*self.H, strict=True))
+
+    @cached_property
+    def mean_b(self) -> Vector:
+        """The slope of f at 0."""
+        return _mean(self.b)
+
+    @cached_property
+    def x_star(self) -> Vector | None:
+        """The minimiser of f, 0 where f is constant; None where there is none, or more than one otherwise."""
+        H, b = self.mean_H, self.mean_b
+        right = H[0][0] + self.mean_bend
+        if not any(map(any, (*H, b))) and not right:
+            return b
+        if curvatures_positive(H) and right > 0:
+            if self.d == 1:
+                return (-b[0] / (right if b[0] < 0 else H[0][0]),)
+            determinant = H[0][0] * H[1][1] - H[0][1] ** 2
+            return (H[0][1] * b[1] - H[1][1] * b[0]) / determinant, (H[0][1] * b[0] - H[0][0] * b[1]) / determinant
+        return None
+
+    @property
+    def mean_bend(self) -> Fraction:
+        """By how much more f is curved right of 0."""
+        return sum(self.bend, _ZERO) / self.M
+
+    def block(self, coordinate: int) -> int:
+        """The block that a coordinate belongs to."""
+        return coordinate if self.N > 1 else 0
+
+    def gradient(self, i: int, y: Vector) -> Vector:
+        """grad f_i(y)."""
+        straight = _plus(_apply(self.H[i], y), self.b[i])
+        return _plus(straight, _positive(y), self.bend[i]) if self.bend else straight
+
+    def full_gradient(self, y: Vector) -> Vector:
+        """grad f(y)."""
+        return _plus(_plus(_apply(self.mean_H, y), self.mean_b), _positive(y), self.mean_bend)
+
+    def value(self, y: Vector) -> Fraction:
+        """f(y)."""
+        bent = self.mean_bend * _square(_positive(y)) / 2
+        return _dot(_apply(self.mean_H, y), y) / 2 + _dot(self.mean_b, y) + bent
+
+
+def _positive(y: Vector) -> Vector:
+    return tuple(max(entry, _ZERO) for entry in y)
+
+
+def curvatures_positive(H: Matrix) -> bool:
+    """Whether a symmetric matrix (d, d), d <= 2, is positive definite."""
+    return _trace(H) > 0 and (len(H) == 1 or H[0][0] * H[1][1] > H[0][1] ** 2)
+
+
+def constants(r: BlockRound) -> dict[str, Fraction]:
+    """The letters of the problem and of the settings, sigma and G by their squares.
+
+    mu is missing where an f_i is not strongly convex; G_squared, the smallest G^2 of Assumption 4, where the curvatures of
+    the f_i differ, for then there is none.
+    """
+    known = {name: Fraction(getattr(r, name)) for name in ("M", "N", "K", "T", "beta", "sigma_sq", "eta", "lam")}
+    known |= {"S": Fraction(r.N * r.K), "alpha": r.alpha, "gamma": r.gamma}
+    if r.mu > 0:
+        known["mu"] = r.mu
+    if r.alike:
+        known["G_squared"] = sum((_square(_plus(b, r.mean_b, -1)) for b in r.b), _ZERO) / r.M
+    return known
+
+
+# A client's round
+
+
+@dataclass(frozen=True)
+class _Client:
+    """A client's local steps.
+
+    means       E y at which the T gradients are taken
+    spreads     covariances of these points
+    gradients   E grad f_i(y)
+    grad_sq     the sum of E||grad f_i(y)||^2
+    direction   mean of the sum of its T steps s
+    covariance  and its covariance
+    sum_noise   trace of the covariance of the sum of the gradients grad f_i(y), their own noise left out
+    directions  with bends: the sum of its steps in every outcome of the noise, all equally likely
+    """
+
+    means: tuple[Vector, ...]
+    spreads: tuple[Matrix, ...]
+    gradients: tuple[Vector, ...]
+    grad_sq: Fraction
+    direction: Vector
+    covariance: Matrix
+    sum_noise: Fraction
+    directions: tuple[Vector, ...] = ()
+
+
+def _client(r: BlockRound, i: int, shift: Vector) -> _Client:
+    """Client i, whose steps are grad f_i(y) + shift + noise; the noise of FedBCGD+ cancels."""
+    return _bent(r, i, shift) if r.bend else _straight(r, i, shift)
+
+
+def _straight(r: BlockRound, i: int, shift: Vector) -> _Client:
+    """On a quadratic: all follows from the mean point, and from what a step makes of the noise before it."""
+    unit = _unit(r.d)
+    A = _combined(unit, r.H[i], -r.eta)
+    noise = _ZERO if r.points else r.sigma_sq / r.d
+    zero, curved = _combined(unit, unit, -1), _product(r.H[i], r.H[i])
+    y, total = r.x, tuple(0 * entry for entry in r.x)
+    # After t steps y has the noise -eta (A^(t-1) xi_1 + ... + xi_t); the s add up to (x - y)/eta
+    power, squares, sum_noise, grad_sq = unit, zero, _ZERO, _ZERO
+    means, spreads, gradients = [], [], []
+    for _ in range(r.T):
+        means.append(y)
+        spreads.append(_combined(zero, squares, r.eta**2 * noise))
+        gradients.append(r.gradient(i, y))
+        grad_sq += _square(gradients[-1]) + _trace(_product(curved, spreads[-1]))
+        step = _plus(gradients[-1], shift)
+        y, total = _plus(y, step, -r.eta), _plus(total, step)
+        if noise:
+            squares = _combined(squares, _product(power, power))
+            without = _combined(power, unit, -1)
+            sum_noise += noise * _trace(_product(without, without))
+            power = _product(power, A)
+    covariance = _combined(zero, squares, noise)
+    return _Client(tuple(means), tuple(spreads), tuple(gradients), grad_sq, total, covariance, sum_noise)
+
+
+def _bent(r: BlockRound, i: int, shift: Vector) -> _Client:
+    """On a function whose curvature changes at 0: every outcome of the noise."""
+    noisy = bool(r.sigma_sq) and not r.points
+    points, gradients, directions = [], [], []  # of each outcome
+    for noises in product((-r.sigma, r.sigma) if noisy else (_ZERO,), repeat=r.T):
+        y, path, slopes, total = r.x, [], [], tuple(0 * entry for entry in r.x)
+        for noise in noises:
+            path.append(y)
+            slopes.append(r.gradient(i, y))
+            step = _plus(_plus(slopes[-1], shift), (noise,))
+            y, total = _plus(y, step, -r.eta), _plus(total, step)
+        points.append(path)
+        gradients.append(slopes)
+        directions.append(total)
+    means, spreads = zip(*(_moments(at) for at in zip(*points, strict=True)), strict=True)
+    direction, covariance = _moments(directions)
+    _, of_sums = _moments([tuple(sum(entries, _ZERO) for entries in zip(*slopes, strict=True)) for slopes in gradients])
+    return _Client(
+        means,
+        spreads,
+        tuple(_mean(at) for at in zip(*gradients, strict=True)),
+        sum((_square(g) for slopes in gradients for g in slopes), _ZERO) / len(gradients),
+        direction,
+        covariance,
+        _trace(of_sums),
+        tuple(directions),
+    )
+
+
+def _moments(outcomes: Sequence[Vector]) -> tuple[Vector, Matrix]:
+    """Mean and covariance of equally likely vectors of one entry."""
+    mean = _mean(outcomes)
+    return mean, ((_far(outcomes, [mean] * len(outcomes)),),)
+
+
+def _from(client: _Client, point: Vector) -> Fraction:
+    """The sum over steps of E||y - point||^2."""
+    moved = sum((_square(_plus(y, point, -1)) for y in client.means), _ZERO)
+    return moved + sum(map(_trace, client.spreads), _ZERO)
+
+
+# What the server makes of it
+
+
+def assignments(clients: Sequence[int], K: int, N: int) -> Iterator[Groups]:
+    """All ways to put N K of the clients into N groups of K, in the groups' order."""
+    if N == 0:
+        yield ()
+        return
+    for first in combinations(clients, K):
+        rest = [i for i in clients if i not in first]
+        for others in assignments(rest, K, N - 1):
+            yield first, *others
+
+
+def _sent(r: BlockRound, groups: Groups, vectors: Sequence[Vector]) -> Vector:
+    """Block j the mean of the vectors of group j."""
+    return tuple(sum((vectors[i][c] for i in groups[r.block(c)]), _ZERO) / r.K for c in range(r.d))
+
+
+def _sent_covariance(r: BlockRound, groups: Groups, matrices: Sequence[Matrix]) -> Matrix:
+    """The covariance of what is sent; different blocks come from different clients."""
+
+    def entry(c: int, e: int) -> Fraction:
+        if r.block(c) != r.block(e):
+            return _ZERO
+        return sum((matrices[i][c][e] for i in groups[r.block(c)]), _ZERO) / r.K**2
+
+    return tuple(tuple(entry(c, e) for e in range(r.d)) for c in range(r.d))
+
+
+def _replaced(r: BlockRound, groups: Groups, i: int, old: Vector, new: Vector) -> Vector:
+    """The new entries on the block that client i has sent, the old ones elsewhere."""
+    return tuple(new[c] if i in groups[r.block(c)] else old[c] for c in range(r.d))
+
+
+def block_round(r: BlockRound) -> dict[str, Fraction]:
+    """The quantities of the statements by name, E over the sample and all noise.
+
+    Of the state: gap, gap_x, gap_x_prev (f(z), f(x), f(x_prev) less the minimum), dist_sq (z to x*), zx_sq, v_sq,
+    grad_sq_x, grad_sq_z (of f), mean_grad_sq (at x, mean over clients), grad_sq_clients (at x, summed over clients).
+    Samples of K, or K per block: sample_sq, block_sample_sq (squared mean gradient at x).
+    Of the clients: drift_x, drift_z (E||y - x||^2, E||y - z||^2, summed over clients and the T points of the gradients),
+    E_r (drift_z, mean), grad_sq_steps (E||grad f_i(y)||^2, summed), local_sum_sq (E||their sum over both||^2).
+    Of the round: G_sq, G_mean_sq, inner (E<-G, z - x*>), inner_grad (E<grad f(z), -G>), gap_next, dist_next, v_next_sq.
+
+    FedBCGD+ only: C_prev, C_r (mean E||c_i - grad f_i(x*)||^2, before and after), C_r_of_means (with ||E c_i - ...||^2),
+    lag, lag_next (c_i from grad f_i at x, and after the round at x_next); with N = 1 also Xi, Xi_r (mean E||a_i - z||^2,
+    before and, about z_next and with x for the a_i of those who sent, after).
+
+    What needs x* is missing where f has no minimiser.
+    """
+    clients = range(r.M)
+    z, x_star, full_z = r.z, r.x_star, r.full_gradient(r.z)
+    at_x = [r.gradient(i, r.x) for i in clients]
+    full_x = _mean(at_x)
+    controls = [r.gradient(i, a) for i, a in enumerate(r.points)]
+    if r.points:
+        c = _mean(controls)
+        shifts = [_plus(c, c_i, -1) for c_i in controls]
+    else:
+        shifts = [tuple(0 * entry for entry in r.x)] * r.M
+    locals_ = [_client(r, i, shifts[i]) for i in clients]
+    directions, covariances = [one.direction for one in locals_], [one.covariance for one in locals_]
+    found = {
+        "zx_sq": _square(_plus(z, r.x, -1)),
+        "v_sq": _square(r.v),
+        "grad_sq_x": _square(full_x),
+        "grad_sq_z": _square(full_z),
+        "grad_sq_clients": sum(map(_square, at_x), _ZERO),
+        "drift_x": sum((_from(one, r.x) for one in locals_), _ZERO),
+        "drift_z": sum((_from(one, z) for one in locals_), _ZERO),
+    }
+    found |= {"mean_grad_sq": found["grad_sq_clients"] / r.M, "E_r": found["drift_z"] / (r.M * r.T)}
+    found["grad_sq_steps"] = sum((one.grad_sq for one in locals_), _ZERO)
+    sums = [_mean(one.gradients) for one in locals_]
+    found["local_sum_sq"] = (r.M * r.T) ** 2 * _square(_mean(sums)) + sum((one.sum_noise for one in locals_), _ZERO)
+    samples = [_mean([at_x[i] for i in group]) for group in combinations(clients, r.K)]
+    found["sample_sq"] = sum(map(_square, samples), _ZERO) / len(samples)
+
+    after: list[dict[str, Fraction]] = []  # one for each assignment
+    means, step = [], r.alpha * r.eta
+    for groups in assignments(clients, r.K, r.N):
+        G, covariance = _sent(r, groups, directions), _sent_covariance(r, groups, covariances)
+        noise = _trace(covariance)
+        means.append(G)
+        v_next, z_next = _plus(tuple(r.lam * v for v in r.v), G, -r.eta), _plus(z, G, -step)
+        row = {
+            "block_sample_sq": _square(_sent(r, groups, at_x)),
+            "G_sq": _square(G) + noise,
+            "v_next_sq": _square(v_next) + r.eta**2 * noise,
+        }
+        if r.bend:
+            sent = [_mean(several) for several in product(*(locals_[i].directions for i in groups[0]))]
+            row["gap_next"] = sum((r.value(_plus(z, one, -step)) for one in sent), _ZERO) / len(sent)
+        else:
+            row["gap_next"] = r.value(z_next) + step**2 / 2 * _trace(_product(r.mean_H, covariance))
+        if x_star is not None:
+            row["dist_next"] = _square(_plus(z_next, x_star, -1)) + step**2 * noise
+        if r.points:
+            x_next = _plus(r.x, v_next)
+            new = [_replaced(r, groups, i, controls[i], at_x[i]) for i in clients]
+            row["lag_next"] = _far(new, [r.gradient(i, x_next) for i in clients])
+            if x_star is not None:
+                row["C_r"] = _far(new, [r.gradient(i, x_star) for i in clients])
+            if r.N == 1:
+                row["Xi_r"] = _far([_replaced(r, groups, i, r.points[i], r.x) for i in clients], [z_next] * r.M)
+        after.append(row)
+    found |= {name: sum((row[name] for row in after), _ZERO) / len(after) for name in after[0]}
+
+    G = _mean(means)
+    found |= {"G_mean_sq": _square(G), "inner_grad": -_dot(full_z, G)}
+    if r.points:
+        found["lag"] = _far(controls, at_x)
+        if r.N == 1:
+            found["Xi"] = _far(r.points, [z] * r.M)
+    if x_star is None:
+        del found["gap_next"]
+        return found
+    minimum = r.value(x_star)
+    found["gap_next"] -= minimum
+    for name, y in (("gap", z), ("gap_x", r.x), ("gap_x_prev", _plus(r.x, r.v, -1))):
+        found[name] = r.value(y) - minimum
+    found |= {"dist_sq": _square(_plus(z, x_star, -1)), "inner": -_dot(G, _plus(z, x_star, -1))}
+    if r.points:
+        at_star = [r.gradient(i, x_star) for i in clients]
+        share = Fraction(r.K, r.M)  # of the assignments in which client i sends a given block
+        kept = [_plus(c_i, _plus(g, c_i, -1), share) for c_i, g in zip(controls, at_x, strict=True)]
+        found |= {"C_prev": _far(controls, at_star), "C_r_of_means": _far(kept, at_star)}
+    return found
+
+
+def advanced(r: BlockRound) -> dict[BlockRound, Fraction] | None:
+    """The states before the next round, with their probabilities; None where there is noise to draw.
+
+    None, too, for control variates with several blocks: the c_i are then gradients at no single point.
+    """
+    if (r.points and r.N > 1) or (r.sigma_sq and not r.points):
+        return None
+    clients = range(r.M)
+    at_x = [r.gradient(i, r.x) for i in clients]
+    controls = [r.gradient(i, a) for i, a in enumerate(r.points)]
+    c = _mean(controls) if controls else tuple(0 * entry for entry in r.x)
+    shifts = [_plus(c, c_i, -1) for c_i in controls] or [c] * len(at_x)
+    directions = [_client(r, i, shifts[i]).direction for i in clients]
+    samples = list(assignments(clients, r.K, r.N))
+    found: dict[BlockRound, Fraction] = {}
+    for groups in samples:
+        v = _plus(tuple(r.lam * entry for entry in r.v), _sent(r, groups, directions), -r.eta)
+        points = tuple(r.x if i in groups[0] else a for i, a in enumerate(r.points))
+        after = replace(r, x=_plus(r.x, v), v=v, points=points)
+        found[after] = found.get(after, _ZERO) + Fraction(1, len(samples))
+    return found
+
+
+def _far(vectors: Sequence[Vector], others: Sequence[Vector]) -> Fraction:
+    """The mean of ||u_i - v_i||^2."""
+    return sum((_square(_plus(u, v, -1)) for u, v in zip(vectors, others, strict=True)), _ZERO) / len(vectors)
+
+
+__all__ = [
+    "BlockRound",
+    "Groups",
+    "Matrix",
+    "Vector",
+    "advanced",
+    "assignments",
+    "block_round",
+    "constants",
+    "curvatures",
+]

@@ -1,0 +1,284 @@
+"""Exact expectations of what a lemma on one round of SFL or PFL speaks of, from a fixed point x.
+
+Every ordered sample of the clients is gone through.  On quadratics the noise is carried along as a linear form, never
+drawn; on functions whose curvature changes at 0, all outcomes of a noise of two values are gone through.  The same code
+runs on floats and on fractions; on fractions every number that comes out is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from itertools import permutations, product
+from numbers import Rational
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulations.exact.rational import Fraction, square_root
+
+Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
+
+_ABOUT_STAR = (
+    "dist2",
+    "dist2_next",
+    "D_F",
+    "inner_sum",
+    "bias_sq",
+    "star_sq",
+    "bias_upto",
+    "star_upto",
+    "client_bias_sq",
+)
+
+
+def one_round(
+    H: ArrayLike,
+    b: ArrayLike,
+    x: ArrayLike,
+    *,
+    K: int,
+    S: int,
+    eta: Any,
+    sigma2: Any,
+    sequential: bool,
+    x_star: ArrayLike | None = None,
+    bend: ArrayLike | None = None,
+) -> Mapping[str, Any]:
+    """Expectations over a round from x, of F_m(y) = y'H_m y / 2 + b_m'y with S of the M clients taking K steps each.
+
+    H, b        (M, d, d) symmetric, (M, d)
+    x, x_star   (d,); x_star must be a stationary point of F; None leaves out what is marked *
+    eta         learning rate
+    sigma2      E||g - grad F_m||^2, spread evenly over the coordinates, independent from step to step
+    sequential  SFL: a client begins where the one before it ended; otherwise PFL: all begin at x, the ends are averaged
+    bend        (M,), in one coordinate: F_m(y) has bend_m max(y, 0)^2 / 2 besides; the noise is then +-sigma
+
+    If any of H, b, x, x_star is an array of objects (Fractions), all numbers are taken, and returned, as Fractions.
+
+    Returns numbers by name; sums run over all steps (m, k), m = 1..S, k = 0..K-1; pi_m is the m-th client of the order,
+    g its stochastic gradient, x+ the end of the round; expectations are over the order and the noise:
+
+    dist2*, dist2_next*   ||x - x_star||^2, E||x+ - x_star||^2
+    D_F*                  F(x) - F(x_star) - <grad F(x_star), x - x_star>
+    grad_sq, descent      ||grad F(x)||^2, E[F(x+) - F(x)]
+    E_r or Ecal_r         the drift: SFL sum E||x_mk - x||^2 (33); PFL 1/S of that sum (68)
+    inner_sum*            sum E<grad F_pi_m(x_mk), x - x_star>
+    cross_sum             sum E<grad F(x), grad F_pi_m(x_mk)>
+    local_grad_sq         sum E||grad F_pi_m(x_mk)||^2
+    mean_grad_sq          E||sum grad F_pi_m(x_mk)||^2
+    step_sq, noise_sq     E||sum g||^2, E||sum (g - grad F_pi_m(x_mk))||^2
+    move_sq               E||sum (grad F_pi_m(x_mk) - grad F_pi_m(x))||^2
+    tracked_sq            E||sum (grad F(x) + grad F_pi_m(x_mk) - grad F_pi_m(x))||^2
+    bias_sq*, star_sq*    E||sum (grad F_pi_m(x) - grad F_pi_m(x_star))||^2, E||sum grad F_pi_m(x_star)||^2
+
+    and mappings from (m, k) to numbers, where "upto" runs over the steps that lead from x to x_mk: for SFL all those of
+    the clients before m and j < k of client m, as in (35); for PFL j < k of client m alone:
+
+    drift_mk               E||x_mk - x||^2
+    B_mk                   the number of those steps: (m-1) K + k for SFL, k for PFL
+    noise_upto             sum of E||g - grad F_pi_i(x_ij)||^2
+    move_upto, bias_upto*  sums of E||grad F_pi_i(x_ij) - grad F_pi_i(x)||^2 and of client_bias_sq
+    star_upto*             E||sum of grad F_pi_i(x_star)||^2: the norm of the sum, unlike the three before it
+    T_1                    E||sum of (grad F_pi_i(x) - grad F(x))||^2, as above (53)
+    client_bias_sq*        E||grad F_pi_m(x) - grad F_pi_m(x_star)||^2 (36), the same for all (m, k)
+
+    Raises ValueError for shapes or numbers that do not fit, an H_m that is not symmetric, floats among Fractions, or an
+    x_star that is not stationary.
+    """
+    exact, given = _numbers(H, b, x, x if x_star is None else x_star, eta, sigma2, *([] if bend is None else [bend]))
+    rate, variance = given[4][()], given[5][()]
+    bends = given[6] if bend is not None else None
+    round_ = _Round(*given[:4], eta=rate, sigma2=variance, K=K, S=S, sequential=sequential, bend=bends)
+    round_.check(0 if exact else 1e-9, stationary=x_star is not None)
+    zero, orders = 0 * rate, list(permutations(range(len(given[0])), S))
+    found: dict[str, Any] = {}
+    for order in orders:
+        for (name, *place), value in round_.measured(order):
+            if name in _ABOUT_STAR and x_star is None:
+                continue
+            key: Any = tuple(place) or name
+            kept: dict[Any, Any] = found.setdefault(name, {}) if place else found
+            kept[key] = kept.get(key, zero) + (zero + value) / len(orders)
+    return found
+
+
+def _numbers(*given: Any) -> tuple[bool, list[Numbers]]:
+    """All as Fractions, and True, where any is an array of objects; otherwise all as floats."""
+    arrays = [np.asarray(item) for item in given]
+    exact = any(array.dtype == object and array.ndim for array in arrays)
+    if not exact:
+        return False, [array.astype(float) for array in arrays]
+    for entry in (entry for array in arrays for entry in array.ravel().tolist()):
+        if not isinstance(entry, Rational):
+            raise ValueError(f"{entry!r} among exact numbers: expected Fractions and whole numbers only")
+    return True, [np.asarray(np.frompyfunc(Fraction, 1, 1)(array.astype(object)), dtype=object) for array in arrays]
+
+
+class _Step(NamedTuple):
+    """One local step of client pi_m; its vectors are forms of the noise."""
+
+    place: tuple[int, int]  # (m, k)
+    point: Numbers  # x_mk
+    gradient: Numbers  # grad F_pi_m(x_mk)
+    noise: Numbers  # g - grad F_pi_m(x_mk)
+    at_x: Numbers  # grad F_pi_m(x)
+    at_star: Numbers  # grad F_pi_m(x_star)
+
+
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """One round from x, in numbers of one type.
+
+    A linear form v + sum_j C_j xi_j of the S K noise vectors xi_j, independent, of mean 0 and covariance sigma2/d I, is
+    an array (d, 1 + S K d): v beside C_1, C_2 ...  With bends a form is what comes out in each of the 2^(S K) equally
+    likely outcomes of the signs, an array (1, 2^(S K)).
+    """
+
+    H: Numbers
+    b: Numbers
+    x: Numbers
+    x_star: Numbers
+    _: KW_ONLY
+    eta: Any
+    sigma2: Any
+    K: int
+    S: int
+    sequential: bool
+    bend: Numbers | None = None
+
+    def check(self, tolerance: float, stationary: bool) -> None:
+        """Raise ValueError for what does not fit; `tolerance` is relative."""
+        H, b, x, x_star = self.H, self.b, self.x, self.x_star
+        if H.ndim != 3 or H.shape[1] != H.shape[2] or not H.size or b.shape != H.shape[:2] or x.shape != H.shape[1:2]:
+            raise ValueError(f"H {H.shape}, b {b.shape}, x {x.shape}: expected (M, d, d), (M, d) and (d,)")
+        if abs(H - H.swapaxes(1, 2)).max() > tolerance * abs(H).max():
+            raise ValueError("H is not symmetric: expected symmetric matrices H_m")
+        if not (1 <= self.S <= len(H) and self.K >= 1):
+            raise ValueError(f"S = {self.S}, K = {self.K}: expected 1 <= S <= {len(H)} clients and K >= 1 steps")
+        if not (self.eta > 0 and self.sigma2 >= 0):
+            raise ValueError(f"eta = {self.eta}, sigma2 = {self.sigma2}: expected numbers, eta > 0 and sigma2 >= 0")
+        if x_star.shape != x.shape:
+            raise ValueError(f"x_star of shape {x_star.shape}: expected {x.shape}")
+        if self.bend is not None and (H.shape[1] != 1 or self.bend.shape != H.shape[:1]):
+            raise ValueError(f"bend {self.bend.shape}, H {H.shape}: expected (M,) and (M, 1, 1)")
+        slopes = np.stack([self.gradient(m, x_star) for m in range(len(H))])
+        if stationary and abs(slopes.sum(0)).max() > tolerance * (
+            abs(b).sum() + abs(H).sum() * (1 + abs(x_star).max())
+        ):
+            raise ValueError(f"x_star = {x_star.tolist()}: expected grad F(x_star) = 0, not {slopes.mean(0).tolist()}")
+
+    def gradient(self, client: int, y: Numbers) -> Numbers:
+        """grad F_client at a point (d,), or at a form."""
+        slope = self.b[client] if y.ndim == 1 else self.constant(self.b[client])
+        straight: Numbers = self.H[client] @ y + slope
+        return straight if self.bend is None else straight + self.bend[client] * np.where(y > 0, y, 0 * y)
+
+    def value(self, y: Numbers) -> Any:
+        """F, up to a constant, in every outcome; with bends."""
+        clients = range(len(self.H))
+        return sum((self.gradient(m, y) + self.constant(self.b[m])) * y / 2 for m in clients) / len(clients)
+
+    @cached_property
+    def signs(self) -> Numbers:
+        """The signs of the noise, (S K, 2^(S K))."""
+        return np.array(list(product((1, -1), repeat=self.S * self.K)), dtype=int).T
+
+    def constant(self, v: Numbers) -> Numbers:
+        """The form that is v (d,)."""
+        if self.bend is not None:
+            return np.repeat(v[:, None], 2 ** (self.S * self.K), axis=1)
+        return np.concatenate([v[:, None], 0 * np.repeat(v[:, None], self.S * self.K * len(v), axis=1)], axis=1)
+
+    def noise(self, j: int) -> Numbers:
+        """The form that is xi_j."""
+        d = len(self.x)
+        form = self.constant(0 * self.x)
+        if self.bend is not None:
+            sigma = self.sigma2**0.5 if isinstance(self.sigma2, float) else square_root(self.sigma2, "sigma2")
+            return form + self.signs[j] * sigma
+        form[:, 1 + j * d : 1 + (j + 1) * d] += np.eye(d, dtype=int)
+        return form
+
+    def inner(self, one: Numbers, two: Numbers) -> Any:
+        """E<one, two> of two forms."""
+        products = one * two
+        if self.bend is not None:
+            return products.sum() / products.size
+        return products[:, 0].sum() + self.sigma2 / len(self.x) * products[:, 1:].sum()
+
+    def gap(self) -> Any:
+        """F(x) - F(x_star), with bends."""
+        here, star = (self.value(self.constant(at)) for at in (self.x, self.x_star))
+        return (here - star).sum() / here.size
+
+    def square(self, form: Numbers) -> Any:
+        """E||form||^2."""
+        return self.inner(form, form)
+
+    def total(self, forms: Iterable[Numbers]) -> Numbers:
+        """The sum of the forms."""
+        return sum(forms, self.constant(0 * self.x))
+
+    def walk(self, order: Sequence[int]) -> tuple[list[_Step], Numbers]:
+        """The local steps of a round, in their order, and x+."""
+        start = self.constant(self.x)
+        steps: list[_Step] = []
+        ends = [start]
+        for m, client in enumerate(order, 1):
+            local = ends[-1] if self.sequential else start
+            at_x, at_star = (self.constant(self.gradient(client, at)) for at in (self.x, self.x_star))
+            for k in range(self.K):
+                gradient, noise = self.gradient(client, local), self.noise(len(steps))
+                steps.append(_Step((m, k), local, gradient, noise, at_x, at_star))
+                local = local - self.eta * (gradient + noise)
+            ends.append(local)
+        return steps, ends[-1] if self.sequential else self.total(ends[1:]) / self.S
+
+    def measured(self, order: Sequence[int]) -> Iterable[tuple[tuple[Any, ...], Any]]:
+        """The quantities of `one_round`, for one order: ((name,), number) or ((name, m, k), number)."""
+        steps, end = self.walk(order)
+        square, inner, total = self.square, self.inner, self.total
+        clients = range(len(self.H))
+        mean_H = self.H.sum(0) / len(self.H)
+        start = self.constant(self.x)
+        full = self.constant(np.stack([self.gradient(m, self.x) for m in clients]).sum(0) / len(self.H))
+        away, change = self.constant(self.x - self.x_star), end - start
+        drift = [square(s.point - start) for s in steps]
+        noise = [square(s.noise) for s in steps]
+        move = [square(s.gradient - s.at_x) for s in steps]
+        bias = [square(s.at_x - s.at_star) for s in steps]
+
+        yield ("dist2",), square(away)
+        yield ("dist2_next",), square(away + change)
+        yield ("D_F",), self.gap() if self.bend is not None else inner(away, mean_H @ away) / 2
+        yield ("grad_sq",), square(full)
+        if self.bend is not None:
+            yield ("descent",), (self.value(end) - self.value(start)).sum() / end.size
+        else:
+            yield ("descent",), inner(full, change) + inner(change, mean_H @ change) / 2
+        yield ("E_r" if self.sequential else "Ecal_r",), sum(drift) / (1 if self.sequential else self.S)
+        yield ("inner_sum",), inner(away, total(s.gradient for s in steps))
+        yield ("cross_sum",), inner(full, total(s.gradient for s in steps))
+        yield ("local_grad_sq",), sum(square(s.gradient) for s in steps)
+        yield ("mean_grad_sq",), square(total(s.gradient for s in steps))
+        yield ("step_sq",), square(total(s.gradient + s.noise for s in steps))
+        yield ("noise_sq",), square(total(s.noise for s in steps))
+        yield ("move_sq",), square(total(s.gradient - s.at_x for s in steps))
+        yield ("tracked_sq",), square(total(full + s.gradient - s.at_x for s in steps))
+        yield ("bias_sq",), square(total(s.at_x - s.at_star for s in steps))
+        yield ("star_sq",), square(total(s.at_star for s in steps))
+        for place, step in enumerate(steps):
+            m, k = step.place
+            first = 0 if self.sequential else place - k
+            before = slice(first, place)
+            yield ("drift_mk", m, k), drift[place]
+            yield ("B_mk", m, k), place - first
+            yield ("noise_upto", m, k), sum(noise[before])
+            yield ("move_upto", m, k), sum(move[before])
+            yield ("bias_upto", m, k), sum(bias[before])
+            yield ("star_upto", m, k), square(total(s.at_star for s in steps[before]))
+            yield ("T_1", m, k), square(total(s.at_x - full for s in steps[before]))
+            yield ("client_bias_sq", m, k), bias[place]

@@ -1,0 +1,535 @@
+"""The exact expectation of a whole run, on quadratics, of algorithms with control variates and random masks.
+
+What `moments` does for z = (1, x), for the server's model together with what the clients remember.  A round takes
+z = (x, memories) to a linear image of u = (z, x_hat), where x_hat_j = mask_j o x_j is client j's compressed message and
+x_j = X_j z + slope_j + noise_j.  So mean and covariance of z follow a recursion: a mask multiplies the second moments
+of the x_j, entry by entry, by its own; sampled clients mix linear maps.  Mean and covariance are kept apart, and
+memories are taken about their values at x_star, so that hardly anything is subtracted from something of the same
+size: gaps keep their relative accuracy near the optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from math import comb
+from typing import cast
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy.linalg import helmert, orth
+
+from simulations import engine
+from simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ, damping_of
+from simulations.compressors import Compressor
+from simulations.engine import requested
+from simulations.exact.moments import Blocks, dataset
+from simulations.problems import Array
+from simulations.problems.quadratic import Quadratic
+from simulations.problems.regularised import Regularised
+
+Tracking = FedCOM | FedPAQ | FedCOMGATE | FedGATE | SCAFFOLD | DIANA
+
+# name -> (dimension of the quantity, meaning)
+RECORDS = engine.RECORDS | {
+    "tracking": (
+        "[F]^2/[x]^2",
+        "(1/M) sum_j ||delta_j - (grad F_j(x_r) - grad F(x_r))||^2, delta_j what client j takes off its gradients",
+    )
+}
+
+_SUPPORTED = (FedCOM, FedPAQ, FedCOMGATE, FedGATE, SCAFFOLD, DIANA)  # themselves, not what is derived from them
+_MOST_SAMPLES = 3000  # sets of participating clients
+_MOST_STATES = 64  # entries of z, for the eigenvalues of the recursion of their second moments
+_AT_ONCE = 64  # second moments whose images are computed in one go
+_ROUNDING = 1e-10  # relative: singular values below it count as zero
+
+
+# ----------------------------------------------------------------------------------------------------- algorithms
+
+
+@dataclass(frozen=True, eq=False)
+class Scheme:
+    """An algorithm as a linear map of k blocks: z = (x / eta, memories ...), u = (z, x_hat_1 ... x_hat_M).
+
+    tau     local steps
+    minus   (M, k): client j's local steps follow grad F_j - sum_i minus[j, i] z_i
+    begins  (k, M): memories are 0 at the start, which is sum_j begins[i, j] (grad F_j - grad F)(x_star) about their
+            values at x_star; None for an algorithm without memory
+    after   (samples, k, k + M): z of the next round from u, one for each of the equally likely sets of clients
+    """
+
+    tau: int
+    minus: Array
+    begins: Array | None
+    after: Array
+
+    @property
+    def k(self) -> int:
+        """Number of blocks of z."""
+        return self.minus.shape[1]
+
+    def summing(self) -> Scheme:
+        """The same with one more block, last in z, that becomes the next x / eta, too."""
+        k = self.k
+        begins = None if self.begins is None else np.insert(self.begins, k, 0.0, axis=0)
+        after = np.insert(self.after, k, 0.0, axis=2)
+        return Scheme(self.tau, np.insert(self.minus, k, 0.0, axis=1), begins, np.insert(after, k, after[:, 0], axis=1))
+
+    def varied(self) -> Array | None:
+        """The covariance (k^2, (k + M)^2) of `after` over the samples, by two rows and two columns; None for one."""
+        samples, k, columns = self.after.shape
+        if samples == 1:
+            return None
+        off = (self.after - self.after.mean(0)).reshape(samples, -1)
+        pairs = (off.T @ off / samples).reshape(k, columns, k, columns)
+        return pairs.swapaxes(1, 2).reshape(k * k, columns * columns)
+
+    def reachable(self) -> Array:
+        """An orthonormal basis (k, r) of the blocks in which messages can move z.
+
+        Conserved quantities, as a sum of control variates that stays 0, are no part of it.
+        """
+        P, G = self.after[..., : self.k], self.after[..., self.k :]
+        basis = orth(_side_by_side(G), rcond=_ROUNDING)
+        while True:
+            larger = orth(np.hstack([basis, _side_by_side(P @ basis)]), rcond=_ROUNDING)
+            if larger.shape == basis.shape:
+                return larger
+            basis = larger
+
+
+def scheme(problem: Quadratic, algorithm: Tracking) -> Scheme:
+    """The algorithm as a linear map, on this problem.
+
+    Raises ValueError for a problem that is no Quadratic, an algorithm that is none of Tracking, and for more than 3000
+    sets of participating clients.
+    """
+    if not isinstance(problem, Quadratic):
+        raise ValueError(f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion")
+    if type(algorithm) not in _SUPPORTED:
+        expected = ", ".join(kind.__name__ for kind in _SUPPORTED)
+        raise ValueError(f"{type(algorithm).__name__}: expected one of {expected}")
+    M, S = problem.M, algorithm.participants(problem)
+    if comb(M, S) > _MOST_SAMPLES:
+        raise ValueError(f"{comb(M, S)} sets of {S} of {M} clients: expected at most {_MOST_SAMPLES}, all are visited")
+    members = np.array(list(combinations(range(M), S)))
+    part = (members[..., None] == np.arange(M)).sum(1, dtype=float)  # (samples, M), 1 for those that take part
+    each, whole = part[:, :, None] * np.eye(M), part[:, None, :]  # x_hat_j of those, one row each; their sum
+
+    if isinstance(algorithm, FedCOM | FedPAQ):
+        return Scheme(algorithm.tau, np.zeros((M, 1)), None, _rows((1.0, -algorithm.gamma / S * whole)))
+
+    # Columns: x / eta, the clients' memories, their messages.
+    kept, mean = np.eye(M), np.full((1, M), 1 / M)
+    conserved = False
+    if isinstance(algorithm, DIANA):
+        alpha = damping_of(algorithm.alpha, algorithm.compressor, problem.d)
+        minus = kept
+        after = _rows((1.0, -mean, -whole / M), (0.0, kept, alpha * each))  # h is the mean of the h_j
+    elif isinstance(algorithm, SCAFFOLD):
+        minus = kept - mean  # c is the mean of the c_j
+        after = _rows(
+            (1.0, 0 * mean, -algorithm.gamma / S * whole),
+            (0.0, kept - part[:, :, None] * mean, each / algorithm.tau),
+        )
+    else:
+        gate = algorithm if isinstance(algorithm, FedCOMGATE) else FedCOMGATE(algorithm.tau, 1.0, algorithm.gamma)
+        alpha = gate.sign * damping_of(gate.damping, gate.compressor, problem.d)
+        divisor = M if gate.divisor == "clients" else S
+        minus, conserved = kept, divisor == S
+        after = _rows(
+            (1.0, 0 * mean, -gate.gamma * whole / divisor),
+            (0.0, kept, alpha / gate.tau * (each - part[:, :, None] * whole / divisor)),
+        )
+    # Where sum_j delta_j stays 0 that direction is left out, so that no rounding gathers in it.
+    basis = helmert(M).T if conserved else np.eye(M)
+    one = np.ones((1, 1))
+    into, out = _diagonal(one, basis.T), _diagonal(one, basis, np.eye(M))
+    begins = np.vstack([np.zeros((1, M)), -basis.T])
+    return Scheme(algorithm.tau, np.hstack([np.zeros((M, 1)), minus @ basis]), begins, into @ after @ out)
+
+
+def _rows(*rows: tuple[ArrayLike, ...]) -> Array:
+    """(samples, rows, columns) from rows of parts (samples or none, rows, columns), or a number for the first column."""
+    samples = max(np.shape(part)[0] for row in rows for part in row if np.ndim(part) == 3)
+    stacked = []
+    for row in rows:
+        height = np.shape(row[-1])[-2]
+        parts = [np.full((height, 1), part) if np.ndim(part) == 0 else np.asarray(part) for part in row]
+        stacked.append(np.concatenate([np.broadcast_to(p, (samples, *p.shape[-2:])) for p in parts], axis=-1))
+    return np.concatenate(stacked, axis=-2)
+
+
+def _diagonal(*parts: Array) -> Array:
+    """Matrices, of whatever shape, along a diagonal."""
+    out = np.zeros([sum(sizes) for sizes in zip(*(part.shape for part in parts), strict=True)])
+    row = column = 0
+    for part in parts:
+        out[row : row + part.shape[0], column : column + part.shape[1]] = part
+        row, column = row + part.shape[0], column + part.shape[1]
+    return out
+
+
+def _side_by_side(matrices: Array) -> Array:
+    """(samples, k, r) -> (k, samples r)."""
+    return matrices.swapaxes(0, 1).reshape(matrices.shape[1], -1)
+
+
+# ------------------------------------------------------------------------------------------------------ one round
+
+
+@dataclass(frozen=True, eq=False)
+class Recursion:
+    """One round for mean and covariance of z, n = k p entries: entry i p + a for coordinate a of block i.
+
+    Messages have N = M p entries together.  E and B are batches of step sizes and of independent parts of the problem.
+
+    X       (E, B, N, n), slope (E, B, N): the messages x = X z + slope + noise, before they are compressed
+    noise   (E, B, N, N), the covariance of that noise
+    first   (B, N), E[mask];  spread (B, N, N), Cov[mask]
+    mean    (E or 1, k, k + M): z of the next round from u, mean over the sets of clients
+    varied  (k^2, (k + M)^2), the covariance of that map over the sets of clients; None where there is but one set
+    """
+
+    X: Array
+    slope: Array
+    noise: Array
+    first: Array
+    spread: Array
+    mean: Array
+    varied: Array | None
+
+    @property
+    def p(self) -> int:
+        """Coordinates of a block."""
+        return self.X.shape[-1] // self.mean.shape[-2]
+
+    @cached_property
+    def expected(self) -> Array:
+        """(E, B, N, n): E[x_hat] = expected z + first slope."""
+        return self.first[..., None] * self.X
+
+    @cached_property
+    def sent(self) -> Array:
+        """(E or 1, 1, n, N): what x_hat adds to z."""
+        return _stretched(self.mean[..., self.mean.shape[-2] :], self.p)[:, None]
+
+    @cached_property
+    def through(self) -> Array:
+        """(E, B, n, n): E[z] of the next round = through z + sent first slope."""
+        return _stretched(self.mean[..., : self.mean.shape[-2]], self.p)[:, None] + self.sent @ self.expected
+
+    def after(self, mean: Array, covariance: Array) -> tuple[Array, Array]:
+        """Mean (..., E, B, n) and covariance (..., E, B, n, n) of z after the round from those before it."""
+        x = _times(self.X, mean) + self.slope
+        second = self.X @ covariance @ self.X.swapaxes(-1, -2) + self.noise + _outer(x, x)
+        own = self.spread * second + _outer(self.first, self.first) * self.noise  # Cov[x_hat] given z, on average
+        after = self.through @ covariance @ self.through.swapaxes(-1, -2) + self.sent @ own @ self.sent.swapaxes(-1, -2)
+        if self.varied is not None:
+            u = np.concatenate([mean, self.first * x], axis=-1)
+            across = self.expected @ covariance
+            upper = np.concatenate([covariance, across.swapaxes(-1, -2)], axis=-1)
+            lower = np.concatenate([across, across @ self.expected.swapaxes(-1, -2) + own], axis=-1)
+            after = after + _blockwise(self.varied, np.concatenate([upper, lower], axis=-2) + _outer(u, u), self.p)
+        return _times(self.through, mean) + _times(self.sent, self.first * self.slope), after
+
+
+def _times(A: Array, x: Array) -> Array:
+    """A x: (..., r, n), (..., n) -> (..., r)."""
+    product: Array = (A @ x[..., None])[..., 0]
+    return product
+
+
+def _outer(x: Array, y: Array) -> Array:
+    """The products x_i y_j: (..., n), (..., n) -> (..., n, n)."""
+    return x[..., :, None] * y[..., None, :]
+
+
+def _stretched(A: Array, p: int) -> Array:
+    """A kron I_p, a map of blocks as one of their coordinates: (..., r, c) -> (..., r p, c p)."""
+    wide = np.einsum("...rc,ab->...racb", A, np.eye(p))
+    return wide.reshape(*A.shape[:-2], A.shape[-2] * p, A.shape[-1] * p)
+
+
+def _blockwise(pairs: Array, U: Array, p: int) -> Array:
+    """sum over c, d of pairs[(a, b), (c, d)] U_cd, for p x p blocks: (r^2, c^2), (..., c p, c p) -> (..., r p, r p)."""
+    r, c = (int(np.sqrt(size)) for size in pairs.shape)
+    batch = U.shape[:-2]
+    blocks = np.moveaxis(U.reshape(*batch, c, p, c, p), (-3, -1), (-4, -3)).reshape(*batch, p, p, c * c)
+    mixed = (blocks @ pairs.T).reshape(*batch, p, p, r, r)
+    return np.moveaxis(mixed, (-4, -3), (-3, -1)).reshape(*batch, r * p, r * p)
+
+
+# ------------------------------------------------------------------------------------------------------ whole runs
+
+
+@dataclass(frozen=True, eq=False)
+class _Local:
+    """The local steps of a round, tau of them, by step size, block of the problem and client: (E, B, M, p, p).
+
+    T      the sum of a client's gradients is T times the first, T symmetric
+    noise  its covariance, for noise of covariance 1
+    moved  sum over c of ||w^(c) - w||^2 as a form of the first gradient
+    shaken the part of that sum, (E, B, M), which is due to noise of covariance 1
+    """
+
+    T: Array
+    noise: Array
+    moved: Array
+    shaken: Array
+
+    @classmethod
+    def steps(cls, H: Array, eta: Array, tau: int) -> _Local:
+        eta = eta[:, None, None, None, None]
+        one = np.eye(H.shape[-1])
+        A = one - eta * H
+        T, noise, moved, shaken = np.zeros((4, *A.shape))
+        for _ in range(tau):
+            moved, shaken = moved + eta * T @ (eta * T), shaken + eta * noise * eta
+            T, noise = one + A @ T, one + A @ noise @ A
+        return cls(T, noise, moved, np.trace(shaken, axis1=-2, axis2=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """A run about to start.
+
+    blocks     of the function that is measured
+    stepped    of the functions that clients step on, the same unless regularised
+    plan       of the algorithm
+    local      steps
+    slope      (B, M, p): the first gradient of client j is H_j x + slope_j - sum_i minus[j, i] z_i
+    recursion  one round
+    start      (E, B, n), z
+    units      (E, 1, n): z times these is (x, memories)
+    """
+
+    blocks: Blocks
+    stepped: Blocks
+    plan: Scheme
+    local: _Local
+    slope: Array
+    recursion: Recursion
+    start: Array
+    units: Array
+
+    @classmethod
+    def of(
+        cls,
+        problem: Quadratic | Regularised,
+        plan: Scheme,
+        compressor: Compressor,
+        x0: Array,
+        eta: Array,
+        ratio: Array | None = None,
+    ) -> _Run:
+        """A run of the step sizes eta (E,); with `ratio` (E,) the last block of z is the weighted sum of iterates."""
+        if ratio is not None:
+            plan = plan.summing()
+        plain = without_penalty(problem)
+        measured, first, second = _blocks(plain, compressor, x0)
+        blocks = measured
+        if isinstance(problem, Regularised):  # the penalty's gradient is phi (x_star + what lies between)
+            x_star = -_blocks(plain, compressor, np.zeros(plain.d))[0].start
+            blocks = replace(
+                measured,
+                H=measured.H + problem.phi * np.eye(measured.H.shape[-1]),
+                slope=measured.slope + problem.phi * x_star[:, None],
+                mean_slope=measured.mean_slope + problem.phi * x_star,
+            )
+        (B, M, p, _), E, k = blocks.H.shape, len(eta), plan.k
+        local = _Local.steps(blocks.H, eta, plan.tau)
+
+        # about x_star, clients with control variates all have the slope of F there, which is none
+        mean_slope = blocks.mean_slope[:, None]
+        slope = blocks.slope if plan.begins is None else np.broadcast_to(mean_slope, blocks.slope.shape)
+        start, units = np.zeros((E, B, k, p)), np.ones((E, 1, k, p))
+        if plan.begins is not None:
+            start[:] = plan.begins @ (blocks.slope - mean_slope)
+        of_x = [0] if ratio is None else [0, -1]
+        start[:, :, of_x] = (blocks.start / eta[:, None, None])[:, :, None]
+        units[:, :, of_x] = eta[:, None, None, None]
+
+        X = -np.einsum("ebjac,ji->ebjaic", local.T, plan.minus)
+        X[..., 0, :] += local.T @ (eta[:, None, None, None, None] * blocks.H)
+        noise = np.zeros((E, B, M, p, M, p))
+        noise[:, :, range(M), :, range(M)] = plain.sigma**2 / plain.d * np.moveaxis(local.noise, 2, 0)
+        same_coins = np.ones((M, M)) if compressor.shared else np.eye(M)
+        spread = np.einsum("ij,bac->biajc", same_coins, second - _outer(first, first))
+        mean = np.repeat(plan.after.mean(0)[None], 1 if ratio is None else E, axis=0)
+        if ratio is not None:  # relative to its last weight, the sum is q times the one before plus the new iterate
+            mean[:, -1, k - 1] = ratio
+        recursion = Recursion(
+            X.reshape(E, B, M * p, k * p),
+            _times(local.T, np.broadcast_to(slope, local.T.shape[:-1])).reshape(E, B, M * p),
+            noise.reshape(E, B, M * p, M * p),
+            np.tile(first, M),
+            spread.reshape(B, M * p, M * p),
+            mean,
+            plan.varied(),
+        )
+        z, scale = start.reshape(E, B, k * p), units.reshape(E, 1, k * p)
+        return cls(measured, blocks, plan, local, slope, recursion, z, scale)
+
+    def forms(self, sigma2: float) -> dict[str, Array]:
+        """Quadratic forms (E or 1, B, 1 + n, 1 + n) of (1, x, memories), whose sums over blocks are recorded.
+
+        sigma2  variance of a coordinate of the noise
+        """
+        (B, M, p, _), n = self.blocks.H.shape, self.start.shape[-1]
+        forms = {}
+        for name, small in self.blocks.forms().items():
+            form = np.zeros((B, 1 + n, 1 + n))
+            of_x = [0, *(range(1 + n - p, 1 + n) if name == "gap_average" else range(1, 1 + p))]
+            form[np.ix_(range(B), of_x, of_x)] = small
+            forms[name] = form[None]
+        taken = np.einsum("ji,ac->jaic", self.plan.minus, np.eye(p)).reshape(M, p, n)
+        off, first = np.zeros((2, B, M, p, 1 + n))
+        off[..., 1:], first[..., 1:] = taken, -taken
+        off[..., 1 : 1 + p] -= self.blocks.H - self.blocks.H.mean(1, keepdims=True)
+        forms["tracking"] = _mean_square(off, off)[None]
+        first[..., 1 : 1 + p] += self.stepped.H
+        first[..., 0] = self.slope
+        forms["drift"] = _mean_square(first, self.local.moved @ first)
+        forms["drift"][..., 0, 0] += sigma2 * self.local.shaken.mean(-1)
+        return forms
+
+
+def _mean_square(rows: Array, images: Array) -> Array:
+    """The mean over clients of rows' images, both (..., M, p, n): forms (..., n, n)."""
+    square: Array = (rows.swapaxes(-1, -2) @ images).mean(-3)
+    return square
+
+
+def _blocks(problem: Quadratic, compressor: Compressor, x0: Array) -> tuple[Blocks, Array, Array]:
+    """The problem in blocks, and the masks' first (B, p) and second moments (B, p, p) there.
+
+    In coordinates that the H_m do not mix, only the second moments of one coordinate at a time are needed.  They may
+    be turned to get there if the mask is the same number in all coordinates.
+
+    Raises ValueError for a compressor that is no random mask.
+    """
+    moments = compressor.moments(problem.d)
+    if moments is None:
+        raise ValueError(f"{compressor}: expected a random mask, one of Identity, RandK, Bernoulli, Sparsifier")
+    first, second = moments
+    blocks = Blocks.of(problem, x0, turned=bool((second == second[0, 0]).all() and (first == first[0]).all()))
+    if blocks.start.shape[1] == 1:
+        return blocks, first[:, None], np.diagonal(second)[:, None, None]
+    return blocks, first[None], second[None]
+
+
+def without_penalty(problem: Quadratic | Regularised) -> Quadratic:
+    """The function that is measured.  Raises ValueError when it is no Quadratic."""
+    plain = problem.plain if isinstance(problem, Regularised) else problem
+    if not isinstance(plain, Quadratic):
+        raise ValueError(f"{getattr(plain, 'name', plain)}: expected a Quadratic, whose moments follow a recursion")
+    return plain
+
+
+def expectation(
+    problem: Quadratic | Regularised,
+    algorithm: Tracking,
+    *,
+    rounds: int,
+    x0: ArrayLike = 0.0,
+    record: Sequence[str] = ("gap", "grad_sq", "dist2"),
+    at: Iterable[int] | None = None,
+    average: ArrayLike = 1.0,
+) -> xr.Dataset:
+    """What `run` would record, in expectation over everything random, exactly up to rounding.
+
+    Arguments and Dataset as for `moments.expectation`; the problem may be a regularised one.
+    `record` may also name `tracking`, see RECORDS.
+
+    Raises ValueError for a malformed request, a problem that is no Quadratic or weighs its clients, an algorithm that
+    is none of Tracking, a compressor that is no random mask, more than 3000 sets of participating clients, or
+    `tracking` where clients remember nothing; NoSuchConstant when a recorded quantity needs a constant that the
+    problem does not have.
+    """
+    plain = without_penalty(problem)
+    plan = scheme(plain, algorithm)
+    unknown = [name for name in record if name not in RECORDS]
+    if unknown:
+        raise ValueError(f"cannot record {unknown}: expected some of {', '.join(RECORDS)}")
+    if "tracking" in record and plan.begins is None:
+        raise ValueError(f"cannot record tracking of {type(algorithm).__name__}: its clients remember nothing")
+    known = [name for name in record if name in engine.RECORDS]
+    asked = requested(problem, algorithm, rounds, x0, known, at, average)
+    for name, constant in {"gap": "F_star", "gap_average": "F_star", "dist2": "x_star"}.items():
+        if name in record:
+            problem.constants[constant]
+    # Divergence is a result here: overflow is caught when the series are put together, not warned about.
+    with np.errstate(over="ignore", invalid="ignore"):
+        names = list(dict.fromkeys([*record, "size"]))
+        ratio = asked.ratio if "gap_average" in names else None
+        start = _Run.of(problem, plan, algorithm.compressor, asked.x0, asked.eta, ratio)
+        series = _series(start, plain.sigma**2 / plain.d, rounds, names, asked.ratio)
+    asked_of = cast(Quadratic, problem)  # what `dataset` takes down is its provenance
+    return dataset(asked_of, algorithm, rounds, asked, record, series, RECORDS)
+
+
+def _series(run: _Run, sigma2: float, rounds: int, names: Sequence[str], ratio: Array) -> dict[str, Array]:
+    """Expectations of the named quantities (E, rounds + 1), not finite from some round on where a step size diverges."""
+    forms = run.forms(sigma2)
+    E, B, n = run.start.shape
+    asked = np.stack([np.broadcast_to(forms[name], (E, B, 1 + n, 1 + n)) for name in names], axis=2)
+    asked = asked.reshape(E, B, len(names), (1 + n) ** 2)
+    p = run.blocks.start.shape[1]
+    series = np.full((len(names), E, rounds + 1), np.nan)
+    mean, covariance = run.start, np.zeros((E, B, n, n))
+    units, weights = run.units, np.ones(E)
+    for r in range(rounds + 1):
+        if "gap_average" in names:
+            units = run.units.copy()
+            units[..., n - p :] /= weights[:, None, None]
+            weights = 1 + ratio * weights
+        second = np.zeros((E, B, 1 + n, 1 + n))
+        z = np.concatenate([np.ones((E, B, 1)), units * mean], axis=-1)
+        second[..., 1:, 1:] = units[..., :, None] * covariance * units[..., None, :]
+        second += _outer(z, z)
+        series[..., r] = (asked @ second.reshape(E, B, -1, 1)).sum(1)[..., 0].T
+        if r < rounds:
+            mean, covariance = run.recursion.after(mean, covariance)
+    return dict(zip(names, series, strict=True))
+
+
+def spectral_radius(problem: Quadratic | Regularised, algorithm: Tracking) -> Array:
+    """The factor (E,) by which expected squares shrink or grow a round in the long run, where there is no noise.
+
+    It is the spectral radius of the linear part of the recursion of E[z z'], z about a point where it stays, on the
+    directions in which messages can move z.  Below 1 all second moments converge, at this linear rate; where noise or
+    the slopes at x_star keep them away from 0, to a limit above 0.  Infinite where the recursion itself overflows.
+
+    Raises ValueError as `expectation` does, and for more than 64 such directions in a block of the problem.
+    """
+    plain = without_penalty(problem)
+    plan = scheme(plain, algorithm)
+    eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))
+    with np.errstate(over="ignore", invalid="ignore"):
+        run = _Run.of(problem, plan, algorithm.compressor, np.zeros(problem.d), eta)
+        basis = _stretched(plan.reachable(), run.blocks.start.shape[1])
+        n, r = basis.shape
+        if r > _MOST_STATES:
+            raise ValueError(f"{r} entries of z: expected at most {_MOST_STATES} for the eigenvalues of their products")
+        still = replace(
+            run.recursion, slope=np.zeros_like(run.recursion.slope), noise=np.zeros_like(run.recursion.noise)
+        )
+        i, j = np.triu_indices(r)
+        images = []
+        for first in range(0, len(i), _AT_ONCE):
+            some = slice(first, first + _AT_ONCE)
+            one = _outer(basis.T[i[some]], basis.T[j[some]])
+            second = np.where(np.equal(i, j)[some, None, None], one, one + one.swapaxes(-1, -2))[:, None, None]
+            second = np.broadcast_to(second, (len(one), *run.start.shape, n))
+            after = basis.T @ still.after(np.zeros_like(run.start), second)[1] @ basis
+            images.append(after[..., i, j])
+        operator = np.moveaxis(np.concatenate(images), 0, -1)  # (E, B, ...)
+    finite = np.asarray(np.isfinite(operator).all((-1, -2)))
+    radius = np.abs(np.linalg.eigvals(np.where(finite[..., None, None], operator, 0.0))).max(-1)
+    worst: Array = np.where(finite, radius, np.inf).max(-1)
+    return worst

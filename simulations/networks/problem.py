@@ -1,0 +1,501 @@
+"""A neural network on images dealt out to clients: the same face as a quadratic, in tensors of torch.
+
+x holds all parameters of the network in one vector, in forward order; `blocks` are its parameter tensors.  Nothing of a
+network has a certified constant.
+
+Gradients of many models at once, one a client, come in one of two ways, to the same numbers up to rounding: "vmap"
+stacks them, and convolutions become grouped ones; "loop" takes them one after another, without copies.  Small networks
+are faster stacked, larger ones on a CPU one by one; `fastest` finds out.
+
+Batch normalisation has no state here.  A gradient normalises by its own mini-batch, as in training.  F and its gradient
+take each client's samples in fixed batches of at most 1000 and normalise by these.  For the test set the statistics
+are those of the model that is tested: every client passes its samples through, in the same batches, and what counts is
+the mean of all batches' means and variances, as if clients sent their buffers (which is not counted as sent).  So a model
+is its x and nothing else: no buffers to aggregate, to lose at a checkpoint, or to binarise.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.func import functional_call, grad, vjp, vmap
+from torch.nn.functional import cross_entropy
+
+from simulations.arrays import like
+from simulations.constants import Certified, Constants
+from simulations.draws import Draw, Draws
+from simulations.networks import models
+from simulations.networks.images import Images, channel_statistics
+from simulations.partitions import Partition
+from simulations.problems.logistic import weights_of
+
+Batching = Literal["vmap", "loop"]
+Order = Literal["replacement", "epochs"]
+Precision = Literal["float32", "float64"]
+
+_AT_ONCE = 1000  # images passed through a network in one go where nothing prescribes a batch
+_STACKED = 4000  # images in one go through stacked models
+_NEVER_ZERO = 1e-6  # what torch adds to a norm before it clips by it
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """F = sum_m p_m F_m, F_m the mean cross-entropy of the network over client m's images + (weight_decay/2) ||x||^2.
+
+    model         one of `models.ARCHITECTURES`
+    norm          "batch", "group" or "none"; None: as the model's paper has it
+    batch         images in a mini-batch; None: exact gradients
+    order         "replacement": a mini-batch is drawn with replacement, as the theory has it; "epochs": clients read their
+                  images in random order, all of them before any again, a new order every round
+    weight_decay  what is added to a gradient is weight_decay x, after clipping
+    clip          the largest norm of a mini-batch's gradient; larger ones are shortened to it.  None: as they are.
+                  Exact gradients are never clipped
+    weights       p (M,), or "sizes"; None: all clients alike
+    cut_after     the stage of the network after which it is cut in two for split learning; None: it is not
+    device        where it computes, as torch names it
+    precision     of everything
+    batching      see above
+
+    Raises ValueError for settings other than these, a device that is not there, a partition that does not deal out all
+    images or leaves a client without, and what `models.build` refuses.
+    """
+
+    data: Images
+    partition: Partition
+    model: str
+    batch: int | None = None
+    norm: models.Norm | None = None
+    order: Order = "replacement"
+    weight_decay: float = 0.0
+    clip: float | None = None
+    weights: Any = None
+    cut_after: str | None = None
+    device: str = "cpu"
+    precision: Precision = "float32"
+    batching: Batching = "loop"
+
+    def __post_init__(self) -> None:
+        if self.batch is not None and not (isinstance(self.batch, int | np.integer) and self.batch >= 1):
+            raise ValueError(f"batch = {self.batch}: expected a whole number >= 1, or None for exact gradients")
+        if not (np.isfinite(self.weight_decay) and self.weight_decay >= 0):
+            raise ValueError(f"weight_decay = {self.weight_decay}: expected a number >= 0")
+        if self.clip is not None and not (np.isfinite(self.clip) and self.clip > 0):
+            raise ValueError(f"clip = {self.clip}: expected a positive number, or None")
+        for name, words in (("order", Order), ("precision", Precision), ("batching", Batching)):
+            if getattr(self, name) not in get_args(words):
+                expected = ", ".join(map(repr, get_args(words)))
+                raise ValueError(f"{name} = {getattr(self, name)!r}: expected one of {expected}")
+        available(self.device)
+        dealt = self.sizes.sum()
+        if dealt != len(self.data.labels):
+            raise ValueError(
+                f"{self.partition.method} deals out {dealt} images, {self.data.name} has {len(self.data.labels)}: "
+                "expected all"
+            )
+        if (self.sizes == 0).any():
+            empty = np.flatnonzero(self.sizes == 0).tolist()
+            raise ValueError(f"clients {empty} of {self.partition.method} have no images: expected at least one each")
+        object.__setattr__(self, "weights", weights_of(self.weights, self.sizes))
+        stages = models.cuts(self._module)
+        if self.cut_after is not None and self.cut_after not in stages:
+            raise ValueError(f"cut_after = {self.cut_after!r}: expected one of {', '.join(stages)}, or None")
+
+    # ------------------------------------------------------------------------------------------- what it is
+
+    @property
+    def name(self) -> str:
+        """Network, data, partition."""
+        unequal = "" if self.weights is None else ", clients weighted"
+        return f"{self.model}, {self.data.name}, {self.partition.method}{unequal}"
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of images of each client, (M,)."""
+        return np.array([len(rows) for rows in self.partition.clients])
+
+    @property
+    def M(self) -> int:
+        """Number of clients."""
+        return len(self.partition.clients)
+
+    @cached_property
+    def d(self) -> int:
+        """Number of parameters."""
+        return sum(part.stop - part.start for part in self.blocks.values())
+
+    @cached_property
+    def blocks(self) -> Mapping[str, slice]:
+        """The parameter tensors, by name."""
+        return models.layers(self._module)
+
+    @property
+    def example(self) -> Tensor:
+        """An empty tensor, of the network's precision and device."""
+        return torch.empty(0, dtype=getattr(torch, self.precision), device=self.device)
+
+    @cached_property
+    def constants(self) -> Constants:
+        """No constant of a network is certified here, except the variance of exact gradients."""
+        why = "not certified for a neural network"
+        entries = {name: Certified(None, why) for name in ("L", "mu", "zeta_star", "beta", "zeta", "F_star", "x_star")}
+        entries["sigma"] = Certified(0.0, "exact gradients") if self.batch is None else Certified(None, why)
+        return Constants(entries)
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """All settings; the images by where they come from, the partition by its method."""
+        own = {
+            "problem": "network",
+            "data": self.data.provenance,
+            "partition": self.partition.method,
+            "model": self.model,
+            "batch": None if self.batch is None else int(self.batch),
+            "norm": self.norm,
+            "order": self.order,
+            "weight_decay": float(self.weight_decay),
+            "clip": None if self.clip is None else float(self.clip),
+            "cut_after": self.cut_after,
+            "device": self.device,
+            "precision": self.precision,
+            "batching": self.batching,
+        }
+        return own if self.weights is None else own | {"weights": self.weights.tolist()}
+
+    def start(self, seed: int) -> NDArray[np.float64]:
+        """The starting point of that seed: (d,)."""
+        return models.initial(self._module, seed, models.ARCHITECTURES[self.model].he).numpy()
+
+    # --------------------------------------------------------------------------------------- what it computes
+
+    def gradient(self, x: Any, client: NDArray[np.int64], draw: Draw) -> Any:
+        """Stochastic gradients: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
+        if self.batch is None:
+            return self.local_gradient(x, client)
+        g = self._mean_gradient(x, client, self._read(client, draw))
+        if self.clip is not None:
+            g *= (self.clip / (torch.linalg.vector_norm(g, dim=-1, keepdim=True) + _NEVER_ZERO)).clamp(max=1)
+        return self._decayed(g, x)
+
+    def sample_gradient(self, x: Any, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> Any:
+        """Mean gradient over the images `rows` (N or 1, *clients, images) of each client; None: over all, exact."""
+        if rows is None:
+            return self.local_gradient(x, client)
+        return self._decayed(self._mean_gradient(x, client, rows), x)
+
+    def local_gradient(self, x: Any, client: NDArray[np.int64]) -> Any:
+        """Exact gradients of F_client, not clipped: x (E, N, *clients, d), client (N or 1, *clients)."""
+        who = np.broadcast_to(client, x.shape[:-1]).ravel()
+        g = torch.stack(
+            [self._whole(flat, self._passes(int(m))) for flat, m in zip(x.reshape(-1, self.d), who, strict=True)]
+        )
+        return g.reshape(x.shape)
+
+    def full_gradient(self, x: Any) -> Any:
+        """Gradient of F, exact: (..., d) -> (..., d)."""
+        x = like(x, self.example)
+        return torch.stack([self._whole(flat, self._passes()) for flat in x.reshape(-1, self.d)]).reshape(x.shape)
+
+    def value(self, x: Any) -> Any:
+        """F: (..., d) -> (...)."""
+        x = like(x, self.example)
+        with torch.no_grad():
+            values = [
+                sum(self._loss(flat, *part) for part in self._passes()) + self.weight_decay / 2 * (flat**2).sum()
+                for flat in x.reshape(-1, self.d)
+            ]
+        return torch.stack(values).reshape(x.shape[:-1])
+
+    def test_value(self, x: Any) -> Any:
+        """Mean cross-entropy on the test set: (..., d) -> (...)."""
+        return self._on_test_set(x, lambda z, Y: cross_entropy(z, Y, reduction="sum"))
+
+    def accuracy(self, x: Any) -> Any:
+        """Share of the test set that is classified right: (..., d) -> (...)."""
+        return self._on_test_set(x, lambda z, Y: (z.argmax(-1) == Y).sum())
+
+    # ------------------------------------------------------------------------------------------ cut in two
+
+    @cached_property
+    def cut(self) -> int | None:
+        """Number of client-side coordinates; None where the network is not cut."""
+        return None if self.cut_after is None else sum(p.numel() for p in self._parts[0].parameters())
+
+    @cached_property
+    def activations(self) -> int:
+        """Numbers in the cut layer for one image."""
+        with torch.device("meta"):
+            return self._parts[0](torch.empty(2, *self.data.shape))[0].numel()
+
+    def batch_of(self, client: NDArray[np.int64], draw: Draw) -> tuple[Any, Any, Any]:
+        """What the clients read at this step: images (N or 1, *clients, B, C, H, W), labels, and None for their weights."""
+        rows = self._read(client, draw)
+        return *self._look_up(self._table[client[..., None], rows]), None
+
+    def smashed(self, x_client: Any, features: Any) -> Any:
+        """Forward pass of the client: activations of the cut layer (E, N, *clients, B, ...)."""
+        with torch.no_grad():
+            return self._each_part(lambda x, X: self._apply(self._parts[0], x, X), x_client, features[None])
+
+    def server_pass(self, x_server: Any, activations: Any, targets: Any, weights: None) -> tuple[Any, Any]:
+        """Forward and backward pass of the server: gradients in its own parameters and in the activations."""
+
+        def one(x: Tensor, A: Tensor, Y: Tensor) -> Tensor:
+            return cross_entropy(self._apply(self._parts[1], x, A), Y)
+
+        g_s, g_A = self._each_part(grad(one, argnums=(0, 1)), x_server, activations, targets[None])
+        return g_s + self.weight_decay * x_server, g_A
+
+    def client_pass(self, x_client: Any, features: Any, activations: Any, received: Any) -> Any:
+        """Backward pass of the client from the received gradient in the activations (which it works out once more)."""
+
+        def one(x: Tensor, X: Tensor, received: Tensor) -> Tensor:
+            return vjp(lambda x: self._apply(self._parts[0], x, X), x)[1](received)[0]
+
+        return self._each_part(one, x_client, features[None], received) + self.weight_decay * x_client
+
+    # ---------------------------------------------------------------------------------------------- inside
+
+    @cached_property
+    def _module(self) -> nn.Sequential:
+        return models.build(self.model, self.data.shape, self.data.classes, self.norm)
+
+    @cached_property
+    def _layouts(self) -> dict[nn.Module, dict[str, torch.Size]]:
+        """The shapes of the parameters of the modules asked for so far."""
+        return {}
+
+    @cached_property
+    def _parts(self) -> tuple[nn.Module, nn.Module]:
+        at = [name for name, _ in self._module.named_children()].index(str(self.cut_after)) + 1
+        return self._module[:at], self._module[at:]
+
+    @cached_property
+    def _running(self) -> tuple[nn.Sequential, nn.Sequential] | None:
+        """The network that gathers statistics and the one that uses them; None where it has none."""
+        if not any(isinstance(layer, nn.BatchNorm2d) for layer in self._module.modules()):
+            return None
+        gather, use = (
+            models.build(self.model, self.data.shape, self.data.classes, self.norm, running=True) for _ in range(2)
+        )
+        return gather, use.eval()
+
+    @cached_property
+    def _table(self) -> NDArray[np.int64]:
+        """The rows of each client's images, filled up with zeros: (M, n_max)."""
+        table = np.zeros((self.M, int(self.sizes.max())), np.int64)
+        for m, rows in enumerate(self.partition.clients):
+            table[m, : len(rows)] = rows
+        return table
+
+    @cached_property
+    def _stored(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Images and labels, of training and of test, on the device, as they are."""
+        arrays = (self.data.images, self.data.labels, self.data.test_images, self.data.test_labels)
+        images, labels, test_images, test_labels = (torch.as_tensor(a, device=self.device) for a in arrays)
+        return images, labels, test_images, test_labels
+
+    @cached_property
+    def _statistics(self) -> tuple[Tensor, Tensor]:
+        """Mean and deviation of the channels over the training set, (C, 1, 1) each."""
+        mean, std = (like(np.asarray(s), self.example)[:, None, None] for s in channel_statistics(self.data))
+        return mean, std
+
+    def _standardised(self, images: Tensor) -> Tensor:
+        """As the network sees them: channels with mean 0 and deviation 1 over the training set."""
+        mean, std = self._statistics
+        pixels = images.to(mean.dtype)
+        return ((pixels / 255 if images.dtype == torch.uint8 else pixels) - mean) / std
+
+    def _look_up(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        images, labels, *_ = self._stored
+        at = torch.tensor(rows, device=self.device)
+        return self._standardised(images[at]), labels[at]
+
+    def _read(self, client: NDArray[np.int64], draw: Draw) -> NDArray[np.int64]:
+        sizes, batch = self.sizes[client], int(self.batch or 0)
+        return draw.integers(sizes, batch) if self.order == "replacement" else draw.in_turn(sizes, batch)
+
+    def _mean_gradient(self, x: Tensor, client: NDArray[np.int64], rows: NDArray[np.int64]) -> Tensor:
+        """Mean gradient of the cross-entropy over the images `rows` (N or 1, *clients, images): the shape of x."""
+
+        at = np.broadcast_to(self._table[client[..., None], rows], (*x.shape[:-1], rows.shape[-1]))
+        images, labels = self._look_up(at.reshape(-1, rows.shape[-1]))
+        flat = x.reshape(-1, self.d)
+        if self.batching == "vmap":
+
+            def loss(one: Tensor, X: Tensor, Y: Tensor) -> Tensor:
+                return cross_entropy(self._apply(self._module, one, X), Y)
+
+            g: Tensor = self._each(grad(loss), flat, images, labels)
+        else:
+            g = torch.empty_like(flat)
+            for out, one, X, Y in zip(g, flat, images, labels, strict=True):
+                self._backward(cross_entropy(self._placed(one)(X), Y), out)
+        return g.reshape(x.shape)
+
+    def _decayed(self, g: Tensor, x: Tensor) -> Tensor:
+        return g.add_(x, alpha=self.weight_decay) if self.weight_decay else g
+
+    def _passes(self, client: int | None = None) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Images, labels and how much each counts in F_client, or for None in F, in fixed batches.
+
+        With batch normalisation a batch is of one client, else it is not, which is faster.
+        """
+        if client is not None:
+            whole = [(self.partition.clients[client], 1.0)]
+        else:
+            p = np.full(self.M, 1 / self.M) if self.weights is None else self.weights
+            whole = list(zip(self.partition.clients, p, strict=True))
+        counts = [np.full(len(rows), share / len(rows)) for rows, share in whole]
+        pools = [(np.asarray(rows), count) for (rows, _), count in zip(whole, counts, strict=True)]
+        if self._running is None:
+            pools = [(np.concatenate([rows for rows, _ in pools]), np.concatenate(counts))]
+        for rows, count in pools:
+            parts = -(-len(rows) // _AT_ONCE)
+            for some, shares in zip(np.array_split(rows, parts), np.array_split(count, parts), strict=True):
+                yield *self._look_up(some), like(shares, self.example)
+
+    def _parameters(self, module: nn.Module, flat: Tensor) -> dict[str, Tensor]:
+        if module not in self._layouts:
+            self._layouts[module] = models.layout(module)
+        shapes = self._layouts[module]
+        parts = flat.split([shape.numel() for shape in shapes.values()])
+        return {name: part.view(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+
+    def _apply(self, module: nn.Module, flat: Tensor, X: Tensor) -> Tensor:
+        out: Tensor = functional_call(module, self._parameters(module, flat), (X,))
+        return out
+
+    @cached_property
+    def _working(self) -> tuple[nn.Module, list[nn.Parameter]]:
+        """The network with parameters of its own, for `_placed`, and these."""
+        empty = self.example
+        module = models.build(self.model, self.data.shape, self.data.classes, self.norm).to_empty(device=empty.device)
+        module = module.to(empty.dtype)
+        return module, list(module.parameters())
+
+    def _placed(self, flat: Tensor) -> nn.Module:
+        """The network with its parameters where they are in flat (d,): nothing is copied."""
+        module, parameters = self._working
+        for parameter, part in zip(parameters, self._parameters(self._module, flat.detach()).values(), strict=True):
+            parameter.data = part
+        return module
+
+    def _backward(self, loss: Tensor, out: Tensor) -> None:
+        """The gradient of a loss of the network that was placed last, into out (d,)."""
+        torch.cat([g.flatten() for g in torch.autograd.grad(loss, self._working[1])], out=out)
+
+    def _loss(self, flat: Tensor, X: Tensor, Y: Tensor, counts: Tensor) -> Tensor:
+        return cross_entropy(self._placed(flat)(X), Y, reduction="none") @ counts
+
+    def _whole(self, flat: Tensor, passes: Iterator[tuple[Tensor, Tensor, Tensor]]) -> Tensor:
+        """An exact gradient at one model (d,)."""
+        total, part = self.weight_decay * flat, torch.empty_like(flat)
+        for images, labels, counts in passes:
+            self._backward(self._loss(flat, images, labels, counts), part)
+            total += part
+        return total
+
+    def _each(self, function: Callable[..., Any], *stacked: Tensor) -> Any:
+        """The function at each entry of the tensors' first axis, stacked."""
+        if self.batching == "vmap":
+            at_once = max(1, _STACKED // max(1, stacked[-1].shape[1]))
+            return vmap(function, chunk_size=at_once)(*stacked)
+        results = [function(*one) for one in zip(*stacked, strict=True)]
+        if isinstance(results[0], tuple):
+            return tuple(torch.stack(parts) for parts in zip(*results, strict=True))
+        return torch.stack(results)
+
+    def _each_part(self, function: Callable[..., Any], x: Tensor, *others: Tensor) -> Any:
+        """`_each` for x (E, N, *clients, .) and tensors that broadcast to its leading axes."""
+        leading = x.shape[:-1]
+
+        def models_first(tensor: Tensor) -> Tensor:
+            own = tensor.shape[len(leading) :]
+            return tensor.expand(*leading, *own).reshape(-1, *own)
+
+        found = self._each(function, *map(models_first, (x, *others)))
+        parts = found if isinstance(found, tuple) else (found,)
+        shaped = tuple(part.reshape(*leading, *part.shape[1:]) for part in parts)
+        return shaped if isinstance(found, tuple) else shaped[0]
+
+    def _on_test_set(self, x: Any, score: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        """The sum of the score over the test set, by its size."""
+        x = like(x, self.example)
+        _, _, images, labels = self._stored
+        scores = []
+        with torch.no_grad():
+            for flat in x.reshape(-1, self.d):
+                module, extra = self._module, {}
+                if self._running is not None:
+                    gather, module = self._running
+                    extra = models.fresh_buffers(gather, flat.device, flat.dtype)
+                    for X, *_ in self._passes():
+                        functional_call(gather, {**self._parameters(gather, flat), **extra}, (X,))
+                state = {**self._parameters(module, flat), **extra}
+                parts = zip(images.split(_AT_ONCE), labels.split(_AT_ONCE), strict=True)
+                total = sum(score(functional_call(module, state, (self._standardised(X),)), Y) for X, Y in parts)
+                scores.append(like(total, self.example) / len(labels))
+        return torch.stack(scores).reshape(x.shape[:-1]).to(x.dtype)
+
+
+def available(device: str) -> None:
+    """Raises ValueError where torch has no such device."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = " ".join(str(error).split())[:100]
+        raise ValueError(f"device = {device!r}: expected cpu, or cuda where there is one ({reason})") from None
+
+
+def fastest(network: Network, clients: int) -> tuple[Batching, int]:
+    """The way of batching, and on a CPU the threads, with which that many clients' gradients take least time, by a trial.
+
+    Tried are one thread and as many as torch has now: with more, small networks on a busy machine are slower.
+    """
+    if network.batch is None:
+        return "loop", torch.get_num_threads()
+    client = np.arange(clients)[None] % network.M
+    x = like(np.broadcast_to(network.start(0), (1, 1, clients, network.d)), network.example)
+    draw = Draws.of_seeds(np.zeros(1, np.int64), 0).of(client, 1).step(0)
+    times: dict[tuple[Batching, int], float] = {}
+    for way in get_args(Batching):
+        tried = replace(network, batching=way)
+        for threads in {1, torch.get_num_threads()} if not x.is_cuda else {torch.get_num_threads()}:
+            took = []
+            try:
+                with threads_of(threads):
+                    for _ in range(3):  # the first one only warms up
+                        began = time.perf_counter()
+                        tried.gradient(x, client, draw)
+                        if x.is_cuda:
+                            torch.cuda.synchronize()
+                        took.append(time.perf_counter() - began)
+            except torch.OutOfMemoryError:  # stacked models may take more than there is
+                continue
+            times[way, threads] = min(took[1:])
+    if not times:
+        raise ValueError(
+            f"{network.name}: no memory on {network.device} for {clients} clients; expected fewer, or smaller batches"
+        )
+    return min(times, key=lambda tried: times[tried])
+
+
+@contextmanager
+def threads_of(count: int) -> Iterator[None]:
+    """So many threads for torch on a CPU, and then as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,187 @@
+"""The set-up of a training: images, how they are dealt out, network, algorithm, rounds; as tables of a TOML file.
+
+rounds = 100
+seeds = [0, 1, 2]
+every = 10                   # rounds between measurements
+record = ["value", "test_value", "accuracy"]
+
+[data]
+name = "generated"           # see simulations.networks.images; the settings of `generated` stand here too
+partition = "exdir"          # see PARTITIONS, with clients, seed and its own settings
+clients = 100
+C = 1
+alpha = 10.0
+
+[network]                    # see simulations.networks.problem.Network
+model = "LeNet-5"
+batch = 20
+
+[algorithm]                  # see simulations.algorithms.registry()
+name = "SFL"
+K = 5
+S = 10
+eta = 0.01
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, cast
+
+from simulations import partitions
+from simulations.algorithms import Algorithm, registry
+from simulations.algorithms.sfl import SSL, SplitFed
+from simulations.compressors import from_text
+from simulations.networks import images
+from simulations.networks.images import Images
+from simulations.networks.problem import Network
+from simulations.partitions import Partition
+
+ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {**registry(), "SSL": SSL, "SplitFed": SplitFed}
+PARTITIONS: Mapping[str, Callable[..., Partition]] = {
+    name: getattr(partitions, name) for name in ("iid", "dirichlet", "exdir", "quantity", "shards")
+}
+_OF_IMAGES = ("name", "path", *inspect.signature(images.generated).parameters)
+_TAKEN = ("labels", "M", "seed")  # by a partition, besides its own settings
+RECORDED = ("value", "grad_sq", "test_value", "accuracy")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A training.
+
+    data       name, and of a set read from files its path; partition, clients, partition_seed (0) and the partition's own
+               settings; of generated images theirs
+    network    the settings of `Network`
+    algorithm  its name, eta, and its own settings by their letters; compressors as text, such as "QSGD(s=7)"
+    rounds     how many
+    seeds      one run each; the seed decides on the starting point and on all draws
+    decay      by what eta is multiplied after every round
+    every      rounds between measurements; the last round is measured too
+    record     what is measured: some of value, grad_sq, test_value, accuracy
+    threads    of torch on a CPU; None: by a short trial, as where the network has no batching
+
+    Raises ValueError, when it is built, for tables with what is unknown or without what is needed, and for numbers out of
+    their ranges; `problem` and `method` raise what the images, the network and the algorithm raise.
+    """
+
+    data: Mapping[str, Any]
+    network: Mapping[str, Any]
+    algorithm: Mapping[str, Any]
+    rounds: int
+    seeds: tuple[int, ...] = (0,)
+    decay: float = 1.0
+    every: int = 1
+    record: tuple[str, ...] = field(default=("value", "test_value", "accuracy"))
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("rounds", "every"):
+            number = getattr(self, name)
+            if not (isinstance(number, int) and not isinstance(number, bool) and number >= 1):
+                raise ValueError(f"{name} = {number!r}: expected a whole number >= 1")
+        if self.threads is not None and not (type(self.threads) is int and self.threads >= 1):
+            raise ValueError(f"threads = {self.threads!r}: expected a whole number >= 1")
+        seeds = self.seeds
+        if not seeds or len(set(seeds)) < len(seeds) or not all(type(s) is int and s >= 0 for s in seeds):
+            raise ValueError(f"seeds = {list(seeds)}: expected different whole numbers >= 0")
+        if not (isinstance(self.decay, int | float) and 0 < self.decay <= 1):
+            raise ValueError(f"decay = {self.decay!r}: expected a number in (0, 1]")
+        unknown = [name for name in self.record if name not in RECORDED]
+        if unknown or not self.record:
+            raise ValueError(f"record = {list(self.record)}: expected some of {', '.join(RECORDED)}")
+        way = self.data.get("partition", "iid")
+        if way not in PARTITIONS:
+            raise ValueError(f"partition = {way!r}: expected one of {', '.join(PARTITIONS)}")
+        dealt = (*partition_settings(way), "partition", "clients", "partition_seed")
+        _check("data", self.data, (*_OF_IMAGES, *dealt), ("name", "clients", *partition_settings(way)))
+        own = [f.name for f in fields(Network) if f.name not in ("data", "partition")]
+        _check("network", self.network, own, ("model",))
+        _check("algorithm", self.algorithm, ("name",), ("name", "eta"), some=False)
+        if self.algorithm["name"] not in ALGORITHMS:
+            raise ValueError(f"algorithm {self.algorithm['name']!r}: expected one of {', '.join(ALGORITHMS)}")
+        if not isinstance(self.algorithm["eta"], int | float):
+            raise ValueError(
+                f"eta = {self.algorithm['eta']!r}: expected one number; other step sizes are other trainings"
+            )
+        settings = settings_of(self.algorithm["name"])
+        _check("algorithm", self.algorithm, ("name", *settings), [s for s, needed in settings.items() if needed])
+
+    def problem(self) -> Network:
+        """The network on its images, dealt out."""
+        way = self.data.get("partition", "iid")
+        own = {name: self.data[name] for name in partition_settings(way)}
+        pictures = _load(tuple((name, _frozen(self.data[name])) for name in _OF_IMAGES if name in self.data))
+        seed = self.data.get("partition_seed", 0)
+        dealt = PARTITIONS[way](pictures.labels, M=self.data["clients"], seed=seed, **own)
+        return Network(pictures, dealt, **self.network)
+
+    def method(self) -> Algorithm:
+        """The algorithm with its settings."""
+        settings = {name: value for name, value in self.algorithm.items() if name != "name"}
+        if "compressor" in settings:
+            settings["compressor"] = from_text(settings["compressor"])
+        settings = {name: _frozen(value) for name, value in settings.items()}
+        return ALGORITHMS[self.algorithm["name"]](**settings)
+
+    def table(self) -> dict[str, Any]:
+        """As plain data, for TOML and JSON: what `from_table` reads."""
+        found = asdict(self) | {"record": list(self.record), "seeds": list(self.seeds)}
+        given = {name: value for name, value in found.items() if value is not None}
+        return {
+            name: {k: v for k, v in value.items() if v is not None} if isinstance(value, Mapping) else value
+            for name, value in given.items()
+        }
+
+
+def from_table(table: Mapping[str, Any]) -> Setup:
+    """A set-up from the tables of a TOML file.  Raises ValueError as `Setup`, and for tables that it does not have."""
+    known = {f.name: f.default is MISSING and f.default_factory is MISSING for f in fields(Setup)}
+    _check("set-up", table, list(known), [name for name, needed in known.items() if needed])
+    for name in ("data", "network", "algorithm"):
+        if not isinstance(table[name], Mapping):
+            raise ValueError(f"{name} = {table[name]!r}: expected a table, [{name}]")
+    for name in ("record", "seeds"):
+        if not isinstance(table.get(name, []), list | tuple):
+            raise ValueError(f"{name} = {table[name]!r}: expected a list")
+    given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
+    return Setup(**given)
+
+
+@cache
+def partition_settings(way: str) -> tuple[str, ...]:
+    """A partition's own settings, such as alpha."""
+    return tuple(name for name in inspect.signature(PARTITIONS[way]).parameters if name not in _TAKEN)
+
+
+def settings_of(algorithm: str) -> dict[str, bool]:
+    """The settings of an algorithm of that name, each with whether it must be given."""
+    build = ALGORITHMS[algorithm]
+    fixed = build.keywords if isinstance(build, partial) else {}
+    kind = cast(Any, build.func if isinstance(build, partial) else build)
+    return {f.name: f.default is MISSING for f in fields(kind) if f.name not in fixed}
+
+
+@cache
+def _load(given: tuple[tuple[str, Any], ...]) -> Images:
+    settings = dict(given)
+    path = settings.pop("path", None)
+    return images.load(settings.pop("name"), None if path is None else Path(path), **settings)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _check(table: str, given: Mapping[str, Any], known: Any, needed: Any, some: bool = True) -> None:
+    """Raises ValueError for a name that is not known (with some False any is), or one that is missing."""
+    unknown = [name for name in given if name not in known]
+    if unknown and some:
+        raise ValueError(f"{table}: {', '.join(unknown)} unknown; expected some of {', '.join(known)}")
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise ValueError(f"{table}: {', '.join(missing)} missing; expected {', '.join(needed)}")
