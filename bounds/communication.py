@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from simulations.algorithms import FLOAT, Algorithm
+from simulations.algorithms.base import FLOAT, Algorithm
 from simulations.problems import Problem
 from theory import catalogue
 from theory.statement import Record

@@ -223,7 +223,7 @@ def _refuted(own: Sequence[Checked]) -> str:
 
 def why_open(statement: Statement) -> str:
     """Why nothing has decided a statement."""
-    reasons: Mapping[str, str] = importlib.import_module(f"theory.{statement.paper}.evidence").OPEN
+    reasons: Mapping[str, str] = importlib.import_module(f"theory.{statement.paper}.checks").OPEN
     otherwise = _NOTHING_TO_DECIDE.get(statement.kind, "no instrument here reaches it")
     return reasons.get(statement.id) or otherwise
 

@@ -17,7 +17,8 @@ from fedtheory.arguments import number
 from figures.gallery import write
 from figures.sfl import group
 from simulations import data, run
-from simulations.algorithms import Algorithm, registry
+from simulations.algorithms import registry
+from simulations.algorithms.base import Algorithm
 from simulations.compressors import from_text
 from simulations.networks.setup import PARTITIONS, partition_settings
 from simulations.problems import Problem

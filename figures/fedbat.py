@@ -34,7 +34,7 @@ from figures.gallery import (
 )
 from figures.runs import Rows, best_of_grid, curve, some
 from simulations import data, partitions, run
-from simulations.algorithms import Algorithm, Memory
+from simulations.algorithms.base import Algorithm, Memory
 from simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
 from simulations.algorithms.fedcom import FedPAQ
 from simulations.binarisation import error, least_error

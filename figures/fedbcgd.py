@@ -18,7 +18,7 @@ from figures import bound_against_run
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas, count_axis
 from figures.runs import BAND, Rows, best_of_grid, curve, some
 from simulations import data, expectation, partitions, run
-from simulations.algorithms import FLOAT, Algorithm
+from simulations.algorithms.base import FLOAT, Algorithm
 from simulations.algorithms.fedbcgd import (
     ABLATIONS,
     VARIANTS,

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms import Algorithm, Memory, Watch, refuse_weights
+from simulations.algorithms.base import Algorithm, Memory, Watch, refuse_weights
 from simulations.arrays import is_tensor, known_as, like, on_host
 from simulations.constants import NoSuchConstant
 from simulations.draws import Draws, Purpose, seed_keys

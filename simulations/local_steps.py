@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms import Memory
+from simulations.algorithms.base import Memory
 from simulations.algorithms.fedbat import FedBAT
 from simulations.draws import Draw, Draws, Purpose, seed_keys
 from simulations.engine import provenance, requested

@@ -41,7 +41,7 @@ def test_it_touches_one_place_a_floor() -> None:
     placed = {p.relative_to(FIFTH) for p in FIFTH.rglob("*.py")}
     assert placed == {
         Path("theory/sgd/__init__.py"),
-        Path("theory/sgd/evidence.py"),
+        Path("theory/sgd/checks.py"),
         Path("simulations/algorithms/sgd.py"),
         Path("bounds/sgd.py"),
         Path("figures/sgd.py"),
@@ -78,7 +78,7 @@ def test_its_evidence_looks_at_the_conditions(house) -> None:
 from dataclasses import replace
 from theory import catalogue
 from theory.sgd import L, eta
-from theory.sgd.evidence import by_induction, one_step
+from theory.sgd.checks import by_induction, one_step
 from theory.statement import Condition
 for check, name in ((one_step, "sgd.one_step"), (by_induction, "sgd.thm")):
     s = catalogue.find(name)

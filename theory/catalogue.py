@@ -109,5 +109,5 @@ def symbols(statement: Statement) -> dict[str, Symbol]:
 
 def evidence(paper_name: str) -> list[Evidence]:
     """The evidence of this floor (units, enumeration, derivation ...) for one paper."""
-    module = importlib.import_module(f"theory.{paper(paper_name).name}.evidence")
+    module = importlib.import_module(f"theory.{paper(paper_name).name}.checks")
     return list(module.evidence())

@@ -2,7 +2,7 @@
 
 Assumption 4 asks for one G at all points: quadratics have one where all clients have the same Hessian, logistic
 regression and the sigmoid loss always.  The printed theorems say that there are weights and step sizes, which no run
-refutes; `theory.fedbcgd.consequences` does.  Runs are held against the corrected ones, which name both.
+refutes; `theory.fedbcgd.checks.consequences` does.  Runs are held against the corrected ones, which name both.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from bounds.presets import Cell, Preset
-from simulations.algorithms import FLOAT
+from simulations.algorithms.base import FLOAT
 from simulations.networks import models
 from simulations.networks.setup import Setup, settings_of
 from theory import catalogue

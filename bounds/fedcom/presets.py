@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 from bounds.presets import Cell, Preset
-from simulations.algorithms import FLOAT
+from simulations.algorithms.base import FLOAT
 from simulations.networks import models
 from simulations.networks.setup import Setup
 from theory import catalogue

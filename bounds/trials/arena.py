@@ -22,7 +22,7 @@ from bounds.evaluate import Compiled, Value, compile_statement, compiled, evalua
 from bounds.trials.claims import rescaled, unassumed
 from bounds.tune import admissible_interval
 from simulations import NoSuchConstant, expectation, has_expectation, local_steps, run, start
-from simulations.algorithms import Algorithm
+from simulations.algorithms.base import Algorithm
 from simulations.problems import Problem, start_of_clients
 from simulations.problems.quadratic import Quadratic
 from simulations.problems.regularised import Regularised

@@ -32,7 +32,7 @@ from bounds.trials.arena import (
     weight_ratio,
 )
 from simulations import NoSuchConstant, expectation
-from simulations.algorithms import Algorithm
+from simulations.algorithms.base import Algorithm
 from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic
 from simulations.problems.regularised import Regularised

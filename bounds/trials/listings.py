@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simulations.algorithms import Memory
+from simulations.algorithms.base import Memory
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
 

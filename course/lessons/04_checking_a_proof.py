@@ -26,7 +26,7 @@ def _():
     from theory.proofs.ledger import Ledger
     from theory.proofs.mutation import mutations
     from theory.proofs.vectors import Point, certify, difference, point, smooth, smooth_convex, worst_case
-    from theory.sfl.ledgers import LANGUAGE, lemma5
+    from theory.sfl.checks.ledgers import LANGUAGE, lemma5
     from theory.statement import Condition, Verdict, at_most
 
     return (

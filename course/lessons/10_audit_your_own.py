@@ -24,7 +24,7 @@ def _():
     from fedtheory.verify import Checked
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from simulations import expectation, run
-    from simulations.algorithms import LocalSteps, everyone
+    from simulations.algorithms.base import LocalSteps, everyone
     from simulations.algorithms.sfl import PFL
     from simulations.problems.quadratic import Quadratic
     from theory.proofs import units
@@ -1003,7 +1003,7 @@ def _(HOUSE, mo):
     fifth = HOUSE / "tests" / "fifth_paper"
     files = (
         "theory/sgd/__init__.py",
-        "theory/sgd/evidence.py",
+        "theory/sgd/checks.py",
         "simulations/algorithms/sgd.py",
         "bounds/sgd.py",
         "figures/sgd.py",

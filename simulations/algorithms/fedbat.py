@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from simulations.algorithms import (
+from simulations.algorithms.base import (
     FLOAT,
     Algorithm,
     Memory,

@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms import (
+from simulations.algorithms.base import (
     FLOAT,
     Algorithm,
     Memory,

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms import (
+from simulations.algorithms.base import (
     FLOAT,
     Algorithm,
     Memory,

@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms import FLOAT, Algorithm, LocalSteps, Memory, Watch, participating, to_clients
+from simulations.algorithms.base import FLOAT, Algorithm, LocalSteps, Memory, Watch, participating, to_clients
 from simulations.arrays import descended, known_as, namespace
 from simulations.draws import Draw, Draws
 from simulations.problems import Array, Problem

@@ -7,7 +7,7 @@ from typing import Any
 
 import xarray as xr
 
-from simulations.algorithms import Algorithm
+from simulations.algorithms.base import Algorithm
 from simulations.algorithms.fedbat import FedBAT
 from simulations.algorithms.fedbcgd import FedAvgM, FedBCGD, FedBCGDPlus
 from simulations.algorithms.sfl import PFL, SFL

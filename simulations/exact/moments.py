@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms import Algorithm
+from simulations.algorithms.base import Algorithm
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.engine import RECORDS, Request, provenance, requested
 from simulations.problems import Array

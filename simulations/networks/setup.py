@@ -33,7 +33,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from simulations import partitions
-from simulations.algorithms import Algorithm, registry
+from simulations.algorithms import registry
+from simulations.algorithms.base import Algorithm
 from simulations.algorithms.sfl import SSL, SplitFed
 from simulations.compressors import from_text
 from simulations.networks import images

@@ -11,7 +11,7 @@ import pytest
 from bounds.fedbcgd import whole_runs
 from bounds.fedbcgd.whole_runs import AT_REST, CONTROLLED, INDEPENDENT, STARTS, USED, check, letters, starts
 from theory import catalogue
-from theory.fedbcgd import consequences, ledgers
+from theory.fedbcgd.checks import consequences, ledgers
 from theory.proofs import units
 from theory.statement import Bound, Statement, Status
 

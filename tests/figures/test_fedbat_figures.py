@@ -17,7 +17,7 @@ from bounds.trials.arena import build, constants_of
 from figures import bound_against_run, fedbat
 from figures.fedbat import DIMENSIONS, LENGTHS, OTHERS, STEP, STEPS, arena_in, digits, settings, told_of, updates
 from simulations import expectation, local_steps, run
-from simulations.algorithms import Memory
+from simulations.algorithms.base import Memory
 from simulations.algorithms.fedbat import FedBAT
 from simulations.algorithms.fedcom import FedPAQ
 from simulations.binarisation import law

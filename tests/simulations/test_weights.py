@@ -14,7 +14,8 @@ import pytest
 from spy import small
 
 from simulations import NoSuchConstant, expectation, run
-from simulations.algorithms import aggregated, registry
+from simulations.algorithms import registry
+from simulations.algorithms.base import aggregated
 from simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
 from simulations.algorithms.fedbcgd import FedAvgM, TopKFedAvg
 from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ

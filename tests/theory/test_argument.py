@@ -15,9 +15,9 @@ from theory.proofs.arithmetic import at_most
 from theory.proofs.forms import Family, families_of, gradient, vector, vectors_in
 from theory.proofs.rules import FRESH, JENSEN, JENSEN_OVER, LIPSCHITZ, RULES, SUCCESSIVE, VARIANCE, YOUNG, Noise
 from theory.properties import Property, closed, united
-from theory.sfl.ledgers import PROOFS, biased
+from theory.sfl.checks.ledgers import PROOFS, biased
+from theory.sfl.checks.quantities import ALL, LANGUAGE, C, I, x, x_star
 from theory.sfl.paper import E_r, K, L, S, dist2, dist2_next, eta, inner_sum, noise_sq, sigma, step_sq
-from theory.sfl.quantities import ALL, LANGUAGE, C, I, x, x_star
 from theory.statement import Bound, Status, Verdict
 
 

@@ -15,8 +15,7 @@ from sympy import Eq, Rational, Sum
 from theory import catalogue
 from theory.notation import Expectation, Inner, Norm, Value
 from theory.proofs import enumeration
-from theory.sfl import experiments_evidence
-from theory.sfl.evidence import evidence
+from theory.sfl.checks import evidence, tables as experiments_evidence
 from theory.sfl.paper import F_fun, K, S, delta, k, m, n, s, x, zeta, zeta_star
 from theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict, Words
 
@@ -122,7 +121,7 @@ _TESTED_ELSEWHERE = {(e.statement, e.kind) for e in experiments_evidence.evidenc
 EVIDENCE = {
     e.statement: e
     for e in evidence()
-    if (e.kind == "enumeration" or e.check.__module__ == "theory.sfl.evidence")
+    if (e.kind == "enumeration" or e.check.__module__ == "theory.sfl.checks")
     and e.kind != "units"
     and (e.statement, e.kind) not in _TESTED_ELSEWHERE
     and not e.statement.endswith(".corrected")

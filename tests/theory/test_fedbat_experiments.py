@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from theory import catalogue
-from theory.fedbat import experiments, experiments_evidence
+from theory.fedbat import experiments
+from theory.fedbat.checks import tables as experiments_evidence
 from theory.fedbat.experiments import BASELINES, BINARIZATION, DATASETS, sentence
 from theory.fedbat.paper import paper as fedbat
 from theory.proofs.mutation import seen_to_fail

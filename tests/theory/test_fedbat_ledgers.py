@@ -14,9 +14,9 @@ from sympy import Max, Rational
 from bounds import evaluate
 from bounds.evaluate import compiled
 from theory import catalogue
-from theory.fedbat.ledgers import PROOFS, REPAIRS
+from theory.fedbat.checks.ledgers import PROOFS, REPAIRS
+from theory.fedbat.checks.quantities import LANGUAGE
 from theory.fedbat.paper import L, R, T, eta, eta_t, mu, t, tau
-from theory.fedbat.quantities import LANGUAGE
 from theory.proofs.argument import Argument
 from theory.proofs.mutation import mutations
 from theory.statement import Bound, Claim, Premise, Relations, Statement, Status, Verdict

@@ -18,12 +18,12 @@ from simulations import run
 from simulations.algorithms.fedbcgd import FedBCGDPlus
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
-from theory.fedbcgd import consequences
-from theory.fedbcgd.consequences import Alike
-from theory.fedbcgd.ledgers import PROOFS, REPAIRS
+from theory.fedbcgd.checks import consequences
+from theory.fedbcgd.checks.consequences import Alike
+from theory.fedbcgd.checks.ledgers import PROOFS, REPAIRS
+from theory.fedbcgd.checks.quantities import LANGUAGE
+from theory.fedbcgd.checks.tuning import ORDERS, PRINTED
 from theory.fedbcgd.paper import d0 as START
-from theory.fedbcgd.quantities import LANGUAGE
-from theory.fedbcgd.tuning import ORDERS, PRINTED
 from theory.proofs import units
 from theory.proofs.argument import Argument
 from theory.proofs.mutation import Change, claims_no_more, mutations

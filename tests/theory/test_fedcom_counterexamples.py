@@ -16,8 +16,8 @@ from simulations.compressors import Sparsifier
 from simulations.exact import expectation
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
-from theory.fedcom import counterexamples
-from theory.fedcom.counterexamples import Q, Run, order_fails, rounds_compared, run_of, tracking_grows
+from theory.fedcom.checks import counterexamples
+from theory.fedcom.checks.counterexamples import Q, Run, order_fails, rounds_compared, run_of, tracking_grows
 from theory.fedcom.paper import R, epsilon, gamma, m, q, tau
 from theory.statement import Condition, Order, Rates, Relations, Statement, Status, Words
 

@@ -13,8 +13,8 @@ import sympy
 from sympy import Rational
 
 from theory import catalogue
-from theory.fedcom import consequences
-from theory.fedcom.consequences import PROOFS, REPAIRS, noiseless, noisy
+from theory.fedcom.checks import consequences
+from theory.fedcom.checks.consequences import PROOFS, REPAIRS, noiseless, noisy
 from theory.fedcom.heterogeneous import contraction78
 from theory.fedcom.paper import epsilon, kappa
 from theory.statement import Bound, Condition, Evidence, Order, Rates, Statement, Status, Verdict

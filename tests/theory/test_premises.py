@@ -10,14 +10,14 @@ import sympy
 
 from fedtheory.verify import evidence, verify
 from theory import catalogue
-from theory.fedbat.quantities import EACH
-from theory.fedbcgd import quantities as fedbcgd
+from theory.fedbat.checks.quantities import EACH
+from theory.fedbcgd.checks import quantities as fedbcgd
 from theory.proofs import rules
 from theory.proofs.argument import Argument, digest
 from theory.proofs.forms import Family, gradient, value, vector
 from theory.properties import Property
+from theory.sfl.checks.quantities import ALL, BEFORE, LANGUAGE, OWN, C, global_grad, x, x_star
 from theory.sfl.paper import F_fun, L, M, S, dist2, sigma
-from theory.sfl.quantities import ALL, BEFORE, LANGUAGE, OWN, C, global_grad, x, x_star
 from theory.statement import Relations, Status, Verdict
 
 LANGUAGES = {name: importlib.import_module(f"theory.{name}.quantities").LANGUAGE for name in catalogue.papers()}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from theory import catalogue
-from theory.sfl import experiments_evidence
+from theory.sfl.checks import tables as experiments_evidence
 from theory.statement import Evidence, Record, Statement, Status, Verdict
 
 EVIDENCE = {e.statement: e for e in experiments_evidence.evidence()}

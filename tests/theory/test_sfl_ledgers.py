@@ -10,7 +10,7 @@ import pytest
 from theory import catalogue
 from theory.proofs.argument import Argument
 from theory.proofs.mutation import Change, claims_no_more, mutations
-from theory.sfl import certificates, consequences, ledgers
+from theory.sfl.checks import certificates, consequences, ledgers
 from theory.statement import Bound, Evidence, Status, Verdict
 
 PROOFS = [

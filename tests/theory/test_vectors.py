@@ -19,7 +19,7 @@ from theory.proofs.vectors import (
     smooth_convex,
     worst_case,
 )
-from theory.sfl.certificates import coefficient_needed
+from theory.sfl.checks.certificates import coefficient_needed
 from theory.statement import Relations, Status
 
 h, x, y, z = (Symbol(name, real=True) for name in "hxyz")

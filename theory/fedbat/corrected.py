@@ -2,7 +2,7 @@
 
 Gradients are taken at the binarised parameters, so Assumptions 3 and 4 are asked for there; Assumption 5 is a second
 moment.  The lemmas about a round are in eta_{t_0}, the learning rate of its first step, and need no more of the learning
-rate than that it does not increase.  The constants are ours, and proved by the ledgers of `theory.fedbat.ledgers`.
+rate than that it does not increase.  The constants are ours, and proved by the ledgers of `theory.fedbat.checks.ledgers`.
 """
 
 from __future__ import annotations

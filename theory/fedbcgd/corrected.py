@@ -1,6 +1,6 @@
 """What should stand in the paper: corrected and completed statements, each with its own proof.
 
-The constants are ours, and proved by the ledgers of `theory.fedbcgd.ledgers`; nothing here is claimed by the paper.
+The constants are ours, and proved by the ledgers of `theory.fedbcgd.checks.ledgers`; nothing here is claimed by the paper.
 
 What changes.  Momentum: <grad, x^r - x^{r-1}> is at least f(x^r) - f(x^{r-1}) where f is convex, so gaps of successive
 rounds telescope and the bounds are about x^r, not z^r; momentum costs a factor alpha in the linear rate, it wins none.

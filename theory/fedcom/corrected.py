@@ -1,6 +1,6 @@
 """What should stand in the paper: corrected and completed statements, each with its own proof.
 
-The constants are ours, and proved by the ledgers of `theory.fedcom.ledgers`; nothing here is claimed by the paper.
+The constants are ours, and proved by the ledgers of `theory.fedcom.checks.ledgers`; nothing here is claimed by the paper.
 
 Section D: noise of one local step and the gradients of later ones are correlated, which the printed lemmas leave out.
 Section E: the gradient tracking takes a compressed step of length 1, whose error grows by q a round; it is damped here

@@ -1,6 +1,6 @@
 """What should stand in the paper: corrected and completed statements, each with its own proof, and the errata.
 
-The constants are ours, and proved by the ledgers of `theory.sfl.ledgers`; nothing here is claimed by the paper.
+The constants are ours, and proved by the ledgers of `theory.sfl.checks.ledgers`; nothing here is claimed by the paper.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 from bounds.fedbat.checks.executor import Machine, World
 from bounds.fedbat.checks.replay import ROUNDING, Replay, layered
 from bounds.trials.listings import Undefined, Unreadable
-from simulations.algorithms import participating
+from simulations.algorithms.base import participating
 from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic
 from theory.statement import Listing, Statement, Status, Verdict

@@ -15,7 +15,7 @@ from sympy.core.relational import Relational
 from bounds.trials.cases import ROUNDING
 from bounds.trials.listings import KnownDraws
 from bounds.trials.problems import Client
-from simulations.algorithms import participating
+from simulations.algorithms.base import participating
 from simulations.algorithms.fedbat import FedBAT
 from simulations.draws import Draw
 from simulations.problems import Array

@@ -27,7 +27,7 @@ from bounds.fedbat.checks.replay import (
 )
 from bounds.trials.cases import Case, Operator, Vector, number, relations
 from bounds.trials.problems import Client
-from simulations.algorithms import FLOAT
+from simulations.algorithms.base import FLOAT
 from simulations.algorithms.fedbat import FedBAT, Layers
 from simulations.algorithms.fedcom import FedPAQ
 from simulations.binarisation import binarise, derivatives, wire_bits

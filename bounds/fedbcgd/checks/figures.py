@@ -19,7 +19,7 @@ import sympy
 
 from bounds.fedbcgd.checks.listings import Point, each
 from simulations import data, partitions, run
-from simulations.algorithms import FLOAT
+from simulations.algorithms.base import FLOAT
 from simulations.algorithms.fedbcgd import ABLATIONS, FedAdam, FedAvgM, FedBCGD, FedBCGDPlus, FedDC
 from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from simulations.compressors import Identity

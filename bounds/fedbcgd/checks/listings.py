@@ -21,7 +21,7 @@ from sympy.core.relational import Equality
 from bounds.fedbcgd.checks.executor import Machine, Place, Replay, Vector, slices
 from bounds.trials.listings import Undefined, Unreadable
 from bounds.trials.problems import Client, logistic
-from simulations.algorithms import Memory
+from simulations.algorithms.base import Memory
 from simulations.algorithms.fedbcgd import ABLATIONS, FedBCGD
 from simulations.draws import Draws
 from simulations.problems import Array

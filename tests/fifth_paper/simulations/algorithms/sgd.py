@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulations.algorithms import LocalSteps, Memory, Watch, everyone
+from simulations.algorithms.base import LocalSteps, Memory, Watch, everyone
 from simulations.arrays import descended
 from simulations.draws import Draws
 from simulations.problems import Array, Problem

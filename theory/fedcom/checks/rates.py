@@ -16,8 +16,9 @@ import sympy
 from sympy import exp
 from sympy.logic.boolalg import Boolean
 
+from theory.fedcom.checks.ledgers import PROOFS as BOUNDS
+from theory.fedcom.checks.quantities import NOW, lowest
 from theory.fedcom.homogeneous import b
-from theory.fedcom.ledgers import PROOFS as BOUNDS
 from theory.fedcom.paper import (
     G_q,
     L,
@@ -40,7 +41,6 @@ from theory.fedcom.paper import (
     w0_norm,
     w_star_norm,
 )
-from theory.fedcom.quantities import NOW, lowest
 from theory.proofs import orders
 from theory.proofs.argument import Argument, Fact, Proof
 from theory.proofs.arithmetic import at_least, at_most

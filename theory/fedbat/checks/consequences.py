@@ -12,7 +12,8 @@ import sympy
 from sympy import Max, Rational, floor, sqrt
 
 from theory import catalogue
-from theory.fedbat import ledgers
+from theory.fedbat.checks import ledgers
+from theory.fedbat.checks.quantities import EVERY, LANGUAGE, lowest, w_star
 from theory.fedbat.paper import (
     B,
     F_fun,
@@ -54,7 +55,6 @@ from theory.fedbat.paper import (
     x_vec,
     zeta,
 )
-from theory.fedbat.quantities import EVERY, LANGUAGE, lowest, w_star
 from theory.notation import Expectation, Norm, Value
 from theory.proofs.argument import Argument, Fact, Proof, as_evidence
 from theory.proofs.arithmetic import Decision, at_least, at_most, decide

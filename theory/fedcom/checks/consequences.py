@@ -14,7 +14,8 @@ import mpmath
 import sympy
 from sympy import Rational
 
-from theory.fedcom import counterexamples, ledgers, rates
+from theory.fedcom.checks import counterexamples, ledgers, rates
+from theory.fedcom.checks.quantities import LANGUAGE
 from theory.fedcom.paper import (
     Delta_jq,
     Delta_q,
@@ -41,7 +42,6 @@ from theory.fedcom.paper import (
     w_next,
     w_r,
 )
-from theory.fedcom.quantities import LANGUAGE
 from theory.notation import Expectation, Inner
 from theory.proofs.argument import Proof, as_evidence, with_more_assumed
 from theory.proofs.arithmetic import decide

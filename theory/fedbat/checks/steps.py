@@ -10,6 +10,23 @@ from collections.abc import Mapping
 import sympy
 from sympy import Rational
 
+from theory.fedbat.checks.quantities import (
+    BEFORE,
+    EACH,
+    EVERY,
+    SAMPLED,
+    SQUARED,
+    UP_TO,
+    Clients,
+    g_bar,
+    lowest,
+    one_step_on,
+    so_far,
+    v_bar,
+    w_0,
+    w_bar,
+    w_star,
+)
 from theory.fedbat.paper import (
     A_1,
     Delta_next,
@@ -55,23 +72,6 @@ from theory.fedbat.paper import (
     v_dist,
     v_moved,
     x_star_sq,
-)
-from theory.fedbat.quantities import (
-    BEFORE,
-    EACH,
-    EVERY,
-    SAMPLED,
-    SQUARED,
-    UP_TO,
-    Clients,
-    g_bar,
-    lowest,
-    one_step_on,
-    so_far,
-    v_bar,
-    w_0,
-    w_bar,
-    w_star,
 )
 from theory.proofs.argument import Argument, Fact, Proof, spread_out
 from theory.proofs.arithmetic import at_least, at_most

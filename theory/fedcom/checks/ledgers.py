@@ -1,7 +1,7 @@
 """The proofs of Sections D and E of the FedCOM supplement, and of the corrected statements.
 
 A proof is a function of an `Argument`: it obtains its premises from it, and concludes what the statement claims.  The
-lemmas about one round are in `theory.fedcom.round_proofs`.
+lemmas about one round are in `theory.fedcom.checks.rounds`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,29 @@ from typing import Any
 import sympy
 from sympy import Rational, exp
 
+from theory.fedcom.checks.quantities import (
+    BEFORE,
+    EARLIER,
+    LANGUAGE,
+    MESSAGE,
+    NOW,
+    ROUNDS,
+    RUN,
+    TRACKED,
+    C,
+    Everywhere,
+    I,
+    delta,
+    lowest,
+    mean,
+    penalised_last,
+    penalised_lowest,
+    penalised_start,
+    w_last,
+    w_next,
+    w_star,
+)
+from theory.fedcom.checks.rounds import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved
 from theory.fedcom.paper import (
     L,
     R,
@@ -44,29 +67,6 @@ from theory.fedcom.paper import (
     w0_norm,
     w_star_norm,
 )
-from theory.fedcom.quantities import (
-    BEFORE,
-    EARLIER,
-    LANGUAGE,
-    MESSAGE,
-    NOW,
-    ROUNDS,
-    RUN,
-    TRACKED,
-    C,
-    Everywhere,
-    I,
-    delta,
-    lowest,
-    mean,
-    penalised_last,
-    penalised_lowest,
-    penalised_start,
-    w_last,
-    w_next,
-    w_star,
-)
-from theory.fedcom.round_proofs import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved
 from theory.proofs.argument import Argument, Fact, Proof, spread_out
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.forms import value

@@ -12,7 +12,7 @@ from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, units
 from theory.proofs.enumeration import Case
 from theory.proofs.ledger import bound_of
-from theory.sfl import certificates, consequences, experiments_evidence, ledgers
+from theory.sfl.checks import certificates, consequences, ledgers, tables as experiments_evidence
 from theory.sfl.paper import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 

@@ -1,7 +1,7 @@
 """What follows from the bounds, and what does not: orders after tuning, Table 1, and the claims in words.
 
 An order is replayed from its explicit bound: every summand must be at most an absolute constant times a printed term.
-What refutes orders is in `theory.sfl.counterexamples`.
+What refutes orders is in `theory.sfl.checks.counterexamples`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_ou
 from theory.proofs.arithmetic import at_least, at_most, decide, everywhere
 from theory.proofs.ledger import Ledger, bound_of, conditions_of
 from theory.proofs.orders import covered, order_of
-from theory.sfl import counterexamples
-from theory.sfl.ledgers import as_sequence
+from theory.sfl.checks import counterexamples
+from theory.sfl.checks.ledgers import as_sequence
+from theory.sfl.checks.quantities import LANGUAGE
 from theory.sfl.paper import (
     A,
     D,
@@ -48,7 +49,6 @@ from theory.sfl.paper import (
     zeta,
     zeta_star,
 )
-from theory.sfl.quantities import LANGUAGE
 from theory.statement import Evidence, Order, Relations, Statement, Status, Term, Verdict, Words
 
 

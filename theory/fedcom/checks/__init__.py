@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedcom import consequences
+from theory.fedcom.checks import consequences
 from theory.proofs import units
 from theory.statement import Evidence
 

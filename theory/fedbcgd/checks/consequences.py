@@ -13,7 +13,7 @@ from sympy import Rational, sqrt
 from sympy.logic.boolalg import Boolean
 
 from theory import catalogue
-from theory.fedbcgd import ledgers, tuning
+from theory.fedbcgd.checks import ledgers, tuning
 from theory.fedbcgd.paper import (
     Com,
     Com_other,

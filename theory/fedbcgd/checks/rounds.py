@@ -11,6 +11,29 @@ import sympy
 from sympy import Rational
 
 from theory import catalogue
+from theory.fedbcgd.checks.quantities import (
+    ALL,
+    EARLIER,
+    SAMPLE,
+    SAMPLED,
+    A,
+    C,
+    I,
+    J,
+    at_x,
+    at_z,
+    bias_sq,
+    drift_at,
+    grad_sq_steps,
+    mean_local,
+    renewed_variate,
+    server_sq,
+    tracked_sq,
+    turn_sq,
+    x_prev,
+    y_at,
+    z,
+)
 from theory.fedbcgd.paper import (
     C_prev,
     C_r,
@@ -57,29 +80,6 @@ from theory.fedbcgd.paper import (
     z_next,
     z_r,
     zx_sq,
-)
-from theory.fedbcgd.quantities import (
-    ALL,
-    EARLIER,
-    SAMPLE,
-    SAMPLED,
-    A,
-    C,
-    I,
-    J,
-    at_x,
-    at_z,
-    bias_sq,
-    drift_at,
-    grad_sq_steps,
-    mean_local,
-    renewed_variate,
-    server_sq,
-    tracked_sq,
-    turn_sq,
-    x_prev,
-    y_at,
-    z,
 )
 from theory.proofs.argument import Argument, Fact, Letters, Proof
 from theory.proofs.arithmetic import at_most

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedbcgd import consequences, experiments_evidence
+from theory.fedbcgd.checks import consequences, tables as experiments_evidence
 from theory.proofs import units
 from theory.statement import Evidence
 

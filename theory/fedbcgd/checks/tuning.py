@@ -14,6 +14,7 @@ from sympy import Eq, Gt, Rational, exp, sqrt
 from sympy.logic.boolalg import Boolean
 
 from theory import catalogue
+from theory.fedbcgd.checks.quantities import LANGUAGE, grad_sq_z, share_linear, state, state_next
 from theory.fedbcgd.corrected import spread
 from theory.fedbcgd.paper import (
     Com,
@@ -41,7 +42,6 @@ from theory.fedbcgd.paper import (
     mu,
     sigma,
 )
-from theory.fedbcgd.quantities import LANGUAGE, grad_sq_z, share_linear, state, state_next
 from theory.proofs import orders
 from theory.proofs.argument import Argument, Proof, as_evidence, facts
 from theory.proofs.arithmetic import Decision, at_least, at_most, decide, everywhere

@@ -39,6 +39,26 @@ from theory.proofs.rules import (
 )
 from theory.proofs.sequences import telescope
 from theory.properties import Property
+from theory.sfl.checks.quantities import (
+    ALL,
+    BEFORE,
+    LANGUAGE,
+    OWN,
+    C,
+    F_gap,
+    F_gap_next,
+    I,
+    J,
+    Steps,
+    at_optimum,
+    at_x,
+    global_grad,
+    own_drift,
+    star_apart,
+    x,
+    x_next,
+    x_star,
+)
 from theory.sfl.corrected import tracked_sq
 from theory.sfl.paper import (
     D_F,
@@ -98,26 +118,6 @@ from theory.sfl.paper import (
     step_sq,
     zeta,
     zeta_star,
-)
-from theory.sfl.quantities import (
-    ALL,
-    BEFORE,
-    LANGUAGE,
-    OWN,
-    C,
-    F_gap,
-    F_gap_next,
-    I,
-    J,
-    Steps,
-    at_optimum,
-    at_x,
-    global_grad,
-    own_drift,
-    star_apart,
-    x,
-    x_next,
-    x_star,
 )
 from theory.statement import Evidence
 

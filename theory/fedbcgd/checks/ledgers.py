@@ -13,7 +13,28 @@ import sympy
 from sympy import Eq, Gt, Rational
 
 from theory import catalogue
-from theory.fedbcgd import rounds
+from theory.fedbcgd.checks import rounds
+from theory.fedbcgd.checks.quantities import (
+    ALL,
+    LANGUAGE,
+    SAMPLE,
+    A,
+    I,
+    alpha_i,
+    alpha_next,
+    at_x,
+    each_local_sq,
+    each_moved_sq,
+    each_sq,
+    every_sq,
+    kept_sq,
+    share,
+    state,
+    state_next,
+    step_sq,
+    z,
+)
+from theory.fedbcgd.checks.rounds import FEDBCGD, FEDBCGD_PLUS
 from theory.fedbcgd.paper import (
     C_1,
     E_r,
@@ -59,27 +80,6 @@ from theory.fedbcgd.paper import (
     x_r,
     zx_sq,
 )
-from theory.fedbcgd.quantities import (
-    ALL,
-    LANGUAGE,
-    SAMPLE,
-    A,
-    I,
-    alpha_i,
-    alpha_next,
-    at_x,
-    each_local_sq,
-    each_moved_sq,
-    each_sq,
-    every_sq,
-    kept_sq,
-    share,
-    state,
-    state_next,
-    step_sq,
-    z,
-)
-from theory.fedbcgd.rounds import FEDBCGD, FEDBCGD_PLUS
 from theory.proofs.argument import Argument, Fact, Letters, Proof, as_evidence, facts, with_more_assumed
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.rules import (

@@ -1,0 +1,170 @@
+"""What an algorithm is, and what algorithms of several papers share.
+
+An algorithm is a frozen dataclass with a learning rate eta and one method,
+
+    round(problem, x, eta, draws, watch, memory) -> x of the next round
+
+x (E, N, d): E step sizes by N seeds; eta (E, 1, 1); `watch(x_local)` is called with the local parameters
+before every local step: (E, N, d), or (E, N, S, d) for clients in parallel.  Where only some seeds take the step,
+`watch(x_local, active)` says which: (N,) bool.  `memory` is what the algorithm keeps from round to round besides x
+(control variates, error memory), by name, each (E, N, ...): empty before the first round, the algorithm's own to fill.
+
+One whose server weighs the clients as the problem does, by `aggregated`, has `weighs = True`; the others count all
+clients alike, and are refused where a problem has weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulations.arrays import full, is_tensor, like, namespace
+from simulations.draws import Draws
+from simulations.problems import Array, Problem
+
+FLOAT = 32  # bits of a number that is not compressed
+Memory = dict[str, Array]  # what an algorithm keeps between rounds, by name
+
+
+class Watch(Protocol):
+    """Looks on at every local step."""
+
+    def __call__(self, x_local: Array, active: NDArray[np.bool_] | bool = True) -> None:
+        """See the parameters before a step that the active seeds take."""
+
+
+class Algorithm(Protocol):
+    """What the engine needs to know of an algorithm."""
+
+    @property
+    def eta(self) -> ArrayLike:
+        """Learning rate, or several (one run each)."""
+
+    def participants(self, problem: Problem) -> int:
+        """S, the number of clients in a round; raises ValueError when the problem has too few."""
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """One round from x (E, N, d) to the next."""
+
+    def letters(self, problem: Problem) -> dict[str, float]:
+        """The numbers of the algorithm under the letters of its paper's bounds, with those of clients."""
+
+    def uplink_bits(self, problem: Problem) -> float:
+        """Expected bits that a participating client sends in a round."""
+
+    def downlink_bits(self, problem: Problem) -> float:
+        """Bits that a participating client receives in a round."""
+
+
+def refuse_weights(problem: Problem, algorithm: Algorithm) -> None:
+    """Raises ValueError where the problem weighs its clients and the algorithm does not."""
+    if problem.weights is not None and not getattr(algorithm, "weighs", False):
+        raise ValueError(
+            f"{type(algorithm).__name__} counts all clients alike, {problem.name} weighs them: expected no weights, or "
+            "an algorithm that aggregates by them"
+        )
+
+
+def aggregated(problem: Problem, clients: NDArray[np.int64], sent: Array) -> Array:
+    """sum_k p'_k sent_k over a round's clients, p'_k = p_k over the sum of their p; without weights the mean.
+
+    clients (1, M) or (N, S), sent (E, N, S, d) -> (E, N, d).
+    """
+    if problem.weights is None:
+        mean: Array = sent.mean(axis=2)
+        return mean
+    p = problem.weights[clients]
+    shares = p / p.sum(axis=1, keepdims=True)
+    total: Array = (like(shares[..., None], sent) * sent).sum(axis=2)
+    return total
+
+
+@dataclass(frozen=True)
+class LocalSteps:
+    """What every algorithm of local steps has: K steps, S participating clients (None: all), learning rate eta.
+
+    Raises ValueError for K or S that are not whole numbers >= 1, or an eta that is not a positive finite number
+    (or several of them).
+    """
+
+    K: int
+    eta: Any
+    S: int | None = None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.K, int | np.integer) and self.K >= 1):
+            raise ValueError(f"K = {self.K}: expected a whole number of local steps >= 1")
+        if self.S is not None and not (isinstance(self.S, int | np.integer) and self.S >= 1):
+            raise ValueError(f"S = {self.S}: expected a whole number of participating clients >= 1")
+        eta = np.atleast_1d(np.asarray(self.eta, dtype=float))
+        if eta.ndim != 1 or not eta.size or not (np.isfinite(eta) & (eta > 0)).all():
+            raise ValueError(f"eta = {self.eta}: expected a positive finite number, or several")
+
+    def participants(self, problem: Problem) -> int:
+        """S, by default all M.  Raises ValueError when S > M."""
+        S = problem.M if self.S is None else self.S
+        if S > problem.M:
+            raise ValueError(f"S = {S}, but {problem.name} has M = {problem.M} clients: expected S <= M")
+        return S
+
+    def letters(self, problem: Problem) -> dict[str, float]:
+        """M, S and K.  Raises ValueError when S > M."""
+        return {"M": problem.M, "S": self.participants(problem), "K": self.K}
+
+    def uplink_bits(self, problem: Problem) -> float:
+        """Bits that a participating client sends in a round: the model, to the server or to the next client."""
+        return float(FLOAT * problem.d)
+
+    def downlink_bits(self, problem: Problem) -> float:
+        """Bits that a participating client receives in a round: the model."""
+        return float(FLOAT * problem.d)
+
+
+def participating(problem: Problem, draws: Draws, S: int) -> NDArray[np.int64]:
+    """The clients of a parallel round: all, in their own order and shared by all seeds (1, M), or S per seed (N, S)."""
+    if S == problem.M and draws.replay is None:
+        return everyone(problem)
+    return draws.order(problem.M, S)
+
+
+def everyone(problem: Problem) -> NDArray[np.int64]:
+    """All clients in their own order, shared by all seeds: (1, M)."""
+    return np.arange(problem.M)[None]
+
+
+def to_clients(x: Array, S: int) -> Array:
+    """One copy of x (E, N, d) for each client: (E, N, S, d)."""
+    copies: Array = namespace(x).repeat(x[:, :, None, :], S, axis=2)
+    return copies
+
+
+def kept(memory: Memory, name: str, x: Array, M: int | None = None, value: float = 0.0) -> Array:
+    """What the memory holds by that name; before the first round one value throughout, like x (E, N, d).
+
+    M  one vector for each of M clients: (E, N, M, d), in the host's memory where a device has no room for it
+    """
+    if name in memory:
+        return memory[name]
+    filled: Array = (
+        full(tuple(x.shape), value, x) if M is None else full((*x.shape[:2], M, x.shape[-1]), value, x, True)
+    )
+    return filled
+
+
+def at_clients(every: Array, clients: NDArray[np.int64], x: Array) -> Array:
+    """What is kept for all clients (E, N, M, d), at the clients (1, M) or (N, S): (E, N, S, d), where x is."""
+    chosen: Array = like(every[:, np.arange(every.shape[1])[:, None], clients], x)
+    return chosen
+
+
+def with_clients(every: Array, clients: NDArray[np.int64], new: Array) -> Array:
+    """What is kept for all clients (E, N, M, d), with new (E, N, S, d) at the clients (1, M) or (N, S).
+
+    Tensors are changed in place: the memories of a network's clients can fill the device.
+    """
+    every = every if is_tensor(every) else every.copy()
+    every[:, np.arange(every.shape[1])[:, None], clients] = like(new, every)
+    return every
