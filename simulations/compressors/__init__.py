@@ -1,0 +1,83 @@
+"""Compressors Q of messages in R^d: what they send, what it costs in bits, and their constants, exact where said so.
+
+The letters are those of "Federated Learning with Compression: Unified Analysis and Sharp Guarantees" (FedCOM):
+Assumption 2, E Q(x) = x and E||Q(x) - x||^2 <= q ||x||^2; Assumption 5, about a mean over m clients, with G_q.
+
+    Q = QSGD(s=4)
+    Q(x, draws.codes(clients, Q.shared)), Q.q(d), Q.bits(d), Q.encode(message), Q.law(fractions)
+
+Runs keep doubles; on the wire a norm or a value is a float32.  Every compressor here satisfies Q(t x) = t Q(x) in law
+for t > 0, and Q(0) = 0, but for `NoisySign` and for signs with a step size of their own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any
+
+from simulations.compressors.base import Compressor, Law, independent
+from simulations.compressors.levels import QSGD, Dithering, Rounding
+from simulations.compressors.masks import Bernoulli, Identity, RandK, Sparsifier, TopK
+from simulations.compressors.mean import G_q, G_q_on
+from simulations.compressors.signs import MaxSign, NoisySign, Sign, StochasticSign
+
+COMPRESSORS: dict[str, Callable[..., Compressor]] = {
+    kind.__name__: kind
+    for kind in (
+        Identity,
+        RandK,
+        TopK,
+        QSGD,
+        Dithering,
+        Rounding,
+        Bernoulli,
+        Sparsifier,
+        StochasticSign,
+        Sign,
+        MaxSign,
+        NoisySign,
+    )
+}
+
+
+def from_text(text: str) -> Compressor:
+    """A compressor by its expression, RandK(k=2, shared=True), or in short, RandK:2:shared; numbers may be fractions.
+
+    Raises ValueError that names the compressor's own letters.
+    """
+    name, sign, rest = re.fullmatch(r"\s*(\w*)\s*([(:]?)(.*?)\)?\s*", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    if name not in COMPRESSORS:
+        near = get_close_matches(name, COMPRESSORS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(COMPRESSORS)}"
+        raise ValueError(f"unknown compressor {name!r}; {hint}")
+    parts = [part.strip() for part in rest.split(":" if sign == ":" else ",") if part.strip()]
+    try:
+        values = [_read(part.partition("=")[2]) if "=" in part else _read(part) for part in parts if part != "shared"]
+        names = [part.partition("=")[0].strip() for part in parts if "=" in part]
+        given = dict(zip(names, values[len(values) - len(names) :], strict=True))
+        shared = {"shared": True} if "shared" in parts else {}
+        return COMPRESSORS[name](*values[: len(values) - len(names)], **given, **shared)
+    except (TypeError, ValueError, ZeroDivisionError) as error:
+        letters = ", ".join(inspect.signature(COMPRESSORS[name]).parameters) or "nothing"
+        told = "" if isinstance(error, TypeError) else f"{error}; "
+        raise ValueError(
+            f"compressor {text!r}: {told}expected {name} with {letters}, such as RandK:2:shared or QSGD(s=7)"
+        ) from None
+
+
+def _read(text: str) -> Any:
+    words = {"True": True, "False": False, "None": None}
+    if text in words:
+        return words[text]
+    number = Fraction(text.strip())
+    return int(number) if number.denominator == 1 else float(number)
+
+
+__all__ = [
+    "COMPRESSORS", "QSGD", "Bernoulli", "Compressor", "Dithering", "G_q", "G_q_on", "Identity", "Law", "MaxSign",
+    "NoisySign", "RandK", "Rounding", "Sign", "Sparsifier", "StochasticSign", "TopK", "from_text", "independent",
+]  # fmt: skip
