@@ -9,6 +9,8 @@ before every local step: (E, N, d), or (E, N, S, d) for clients in parallel.  Wh
 `watch(x_local, active)` says which: (N,) bool.  `memory` is what the algorithm keeps from round to round besides x
 (control variates, error memory), by name, each (E, N, ...): empty before the first round, the algorithm's own to fill.
 
+One whose whole runs have an exact expectation names the module that knows it, `exact`, see `simulations.exact`.
+
 One whose server weighs the clients as the problem does, by `aggregated`, has `weighs = True`; the others count all
 clients alike, and are refused where a problem has weights.
 """

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Any, ClassVar, Literal, Protocol, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -273,6 +273,7 @@ class FedBCGD(Blocks):
     freeze that is neither True nor False.
     """
 
+    exact: ClassVar[str] = "simulations.exact.block_moments"
     freeze: bool = False
 
     def __post_init__(self) -> None:
@@ -321,6 +322,7 @@ class FedBCGDPlus(Blocks):
     that offers no `local_gradient`.
     """
 
+    exact: ClassVar[str] = "simulations.exact.block_moments"
     control: Form = "theory"
     variance: Form = "theory"
     kept: Kept = "sent"
@@ -395,6 +397,7 @@ class FedAvgM(Sampling):
     `memory["v"]` (E, N, d) is the server's velocity.  Raises ValueError also for another lam.
     """
 
+    exact: ClassVar[str] = "simulations.exact.block_moments"
     lam: float = 0.9
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ from simulations.problems import Array, Problem
 @dataclass(frozen=True)
 class SFL(LocalSteps):
     """Sequential federated learning, Algorithm 1 (with S < M: Appendix D's partial participation)."""
+
+    exact: ClassVar[str] = "simulations.exact.moments"
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -37,6 +39,8 @@ class SFL(LocalSteps):
 @dataclass(frozen=True)
 class PFL(LocalSteps):
     """Parallel federated learning (FedAvg, Local SGD), Algorithm 2 (with S < M: Appendix E)."""
+
+    exact: ClassVar[str] = "simulations.exact.moments"
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""

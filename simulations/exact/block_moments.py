@@ -24,12 +24,13 @@ from numpy.typing import ArrayLike
 from scipy.linalg import orth
 
 from simulations import engine
+from simulations.algorithms.base import Algorithm
 from simulations.algorithms.fedbcgd import FedAvgM, FedBCGD, FedBCGDPlus
 from simulations.compressors import Identity
 from simulations.engine import requested
 from simulations.exact import tracking
 from simulations.exact.moments import Blocks, dataset
-from simulations.problems import Array
+from simulations.problems import Array, Problem
 from simulations.problems.quadratic import Quadratic
 
 BlockAlgorithm = FedBCGD | FedBCGDPlus | FedAvgM
@@ -376,15 +377,17 @@ def _mean_square(rows: Array, images: Array) -> Array:
     return square
 
 
-def _checked(problem: Quadratic, algorithm: BlockAlgorithm) -> None:
-    """Raises ValueError for a problem that is no Quadratic, another algorithm, or messages that are compressed."""
+def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
+    """Why there is no recursion: a problem that is no Quadratic, another algorithm, or messages that are compressed."""
     if not isinstance(problem, Quadratic):
-        raise ValueError(f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion")
+        return f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion"
     if type(algorithm) not in _SUPPORTED:
         expected = ", ".join(kind.__name__ for kind in _SUPPORTED)
-        raise ValueError(f"{type(algorithm).__name__}: expected one of {expected}")
-    if not isinstance(algorithm, FedAvgM) and not isinstance(algorithm.compressor, Identity):
-        raise ValueError(f"{type(algorithm).__name__} with {algorithm.compressor}: expected messages as they are")
+        return f"{type(algorithm).__name__}: expected one of {expected}"
+    compressor = getattr(algorithm, "compressor", Identity())
+    if not isinstance(compressor, Identity):
+        return f"{type(algorithm).__name__} with {compressor}: expected messages as they are"
+    return None
 
 
 def expectation(
@@ -407,7 +410,9 @@ def expectation(
     the momentum is not that of the theory; NoSuchConstant when a recorded quantity needs a constant that the problem
     does not have.
     """
-    _checked(problem, algorithm)
+    why = why_not(problem, algorithm, rounds)
+    if why is not None:
+        raise ValueError(why)
     unknown = [name for name in record if name not in RECORDS]
     if unknown:
         raise ValueError(f"cannot record {unknown}: expected some of {', '.join(RECORDS)}")
@@ -472,7 +477,9 @@ def spectral_radius(problem: Quadratic, algorithm: BlockAlgorithm) -> Array:
 
     Raises ValueError as `expectation` does, and for more than 64 such directions in a part of the problem.
     """
-    _checked(problem, algorithm)
+    why = why_not(problem, algorithm, 1)
+    if why is not None:
+        raise ValueError(why)
     algorithm.participants(problem)
     eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))
     with np.errstate(over="ignore", invalid="ignore"):

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from simulations.algorithms.base import Algorithm
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.engine import RECORDS, Request, provenance, requested
-from simulations.problems import Array
+from simulations.problems import Array, Problem
 from simulations.problems.quadratic import Quadratic
 
 _MOST_IN_SEQUENCE = 16  # clients; the expectation over their orders visits every subset
@@ -395,6 +395,13 @@ def _series(
     return dict(zip(names, np.concatenate(parts, axis=-1).swapaxes(0, 1), strict=True))
 
 
+def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
+    """Why there is no recursion: another problem than a Quadratic, or another algorithm than SFL and PFL."""
+    if not isinstance(problem, Quadratic):
+        return f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion"
+    return None if isinstance(algorithm, SFL | PFL) else f"{type(algorithm).__name__}: expected SFL or PFL"
+
+
 def expectation(
     problem: Quadratic,
     algorithm: SFL | PFL,
@@ -416,10 +423,9 @@ def expectation(
     other than SFL or PFL, or SFL with more than 16 clients, unless one client makes a round; NoSuchConstant when a
     recorded quantity needs a constant that the problem does not have.
     """
-    if not isinstance(problem, Quadratic):
-        raise ValueError(f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion")
-    if not isinstance(algorithm, SFL | PFL):
-        raise ValueError(f"{type(algorithm).__name__}: expected SFL or PFL")
+    why = why_not(problem, algorithm, rounds)
+    if why is not None:
+        raise ValueError(why)
     asked = requested(problem, algorithm, rounds, x0, record, at, average)
     eta, ratio = asked.eta, asked.ratio
     for name, constant in {"gap": "F_star", "gap_average": "F_star", "dist2": "x_star"}.items():

@@ -23,11 +23,12 @@ from numpy.typing import ArrayLike
 from scipy.linalg import helmert, orth
 
 from simulations import engine
+from simulations.algorithms.base import Algorithm
 from simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ, damping_of
 from simulations.compressors import Compressor
 from simulations.engine import requested
 from simulations.exact.moments import Blocks, dataset
-from simulations.problems import Array
+from simulations.problems import Array, Problem
 from simulations.problems.quadratic import Quadratic
 from simulations.problems.regularised import Regularised
 
@@ -102,17 +103,23 @@ class Scheme:
             basis = larger
 
 
+def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
+    """Why there is no recursion: a problem that is no Quadratic, or an algorithm that is none of Tracking."""
+    if not isinstance(getattr(problem, "plain", problem), Quadratic):
+        return f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion"
+    expected = ", ".join(kind.__name__ for kind in _SUPPORTED)
+    return None if type(algorithm) in _SUPPORTED else f"{type(algorithm).__name__}: expected one of {expected}"
+
+
 def scheme(problem: Quadratic, algorithm: Tracking) -> Scheme:
     """The algorithm as a linear map, on this problem.
 
     Raises ValueError for a problem that is no Quadratic, an algorithm that is none of Tracking, and for more than 3000
     sets of participating clients.
     """
-    if not isinstance(problem, Quadratic):
-        raise ValueError(f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion")
-    if type(algorithm) not in _SUPPORTED:
-        expected = ", ".join(kind.__name__ for kind in _SUPPORTED)
-        raise ValueError(f"{type(algorithm).__name__}: expected one of {expected}")
+    why = why_not(problem, algorithm, 1)
+    if why is not None:
+        raise ValueError(why)
     M, S = problem.M, algorithm.participants(problem)
     if comb(M, S) > _MOST_SAMPLES:
         raise ValueError(f"{comb(M, S)} sets of {S} of {M} clients: expected at most {_MOST_SAMPLES}, all are visited")

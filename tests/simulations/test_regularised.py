@@ -69,7 +69,7 @@ def test_what_it_refuses() -> None:
     for phi in (-1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match=r"phi = .*: expected a finite number >= 0"):
             Regularised(PLAIN, phi)
-    with pytest.raises(ValueError, match="PFL on .* regularised by 0.5: expected it without the penalty"):
+    with pytest.raises(ValueError, match="regularised by 0.5: expected a Quadratic"):
         expectation(Regularised(PLAIN, 0.5), PFL(1, 0.1), rounds=1)
     with pytest.raises(ValueError, match="expected a Quadratic"):
         expectation(Regularised(Regularised(PLAIN, 0.5), 0.5), FedCOM(1, 0.1), rounds=1)
