@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from figures.gallery import write
+from figures.files import write
 
 LESSONS = Path(__file__).parent / "lessons"
 Version = Literal["student", "teacher"]

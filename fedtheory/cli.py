@@ -20,10 +20,7 @@ from rich.table import Table
 from typer.exceptions import Abort, TyperException
 
 from fedtheory.arguments import Lists, numbers
-from fedtheory.show import premises
-from theory import catalogue
-from theory.catalogue import UnknownName
-from theory.statement import Status
+from theory.names import UnknownName
 
 if TYPE_CHECKING:
     from fedtheory.score import Score
@@ -77,6 +74,8 @@ def progress() -> Iterator[Any]:
 
 def lists_of(id_: str) -> Lists:
     """The letters of the statement's paper that take a list.  Raises UnknownName."""
+    from theory import catalogue
+
     return catalogue.paper(catalogue.find(id_).paper).lists
 
 
@@ -101,6 +100,7 @@ def _plain_json(value: Any) -> Any:
 def list_command(paper: PaperName = None, as_json: AsJson = False) -> None:
     """List the statements, in the order of their papers."""
     from fedtheory.show import as_json as describe
+    from theory import catalogue
 
     found = catalogue.statements(paper)
     if as_json:
@@ -118,6 +118,7 @@ def show(
 ) -> None:
     """Show a statement: its mathematics, conditions, terms, place, what it rests on and what uses it."""
     from fedtheory import show as render
+    from theory import catalogue
 
     statement = catalogue.find(id_)
     if as_json:
@@ -154,6 +155,7 @@ def bound(
 ) -> None:
     """Evaluate a bound at numbers: its value, terms and violated conditions (an error without --lenient or --json)."""
     from bounds.evaluate import adds_up, claim_of, evaluate
+    from theory import catalogue
 
     result = evaluate(id_, strict=not (lenient or as_json), **numbers(values, lists_of(id_)))
     if as_json:
@@ -272,7 +274,10 @@ def verify(
 ) -> None:
     """Put statements to all their evidence and print the verdicts, with witnesses for what is refuted."""
     from fedtheory.score import scores
+    from fedtheory.show import premises
     from fedtheory.verify import seen_to_fail, verify as check, verify_on
+    from theory import catalogue
+    from theory.statement import Status
 
     chosen = list(ids or [s.id for s in catalogue.statements(paper)])
     if ids and paper:
@@ -317,6 +322,8 @@ def verify(
 
 def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None], changed: Mapping[str, Any]) -> None:
     """One line per piece of evidence, with a changed claim that it refutes, and the witnesses; the changes noticed."""
+    from fedtheory.show import premises
+
     out = console()
     for c in checked:
         numbers = {"slack": c.slack, "room": c.room}
@@ -356,6 +363,7 @@ def print_changes(score: Score) -> None:
 def print_summary(checked: list[Any]) -> None:
     """How many statements of each paper have each verdict."""
     from fedtheory.verify import count
+    from theory.statement import Status
 
     table = Table("paper", *[str(s) for s in Status], "all", box=None, pad_edge=False)
     for name in dict.fromkeys(c.statement.paper for c in checked):
@@ -537,7 +545,8 @@ def write_paper_check(out: Path, full: bool, tell: Any) -> list[Any]:
     """Verify everything and write the paper check; returns what was checked."""
     from fedtheory.paper_check import generate
     from fedtheory.verify import verify as check
-    from figures.gallery import write
+    from figures.files import write
+    from theory import catalogue
 
     checked = check([s.id for s in catalogue.statements()], full, tell)
     write(out, generate(checked).encode())

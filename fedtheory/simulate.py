@@ -14,18 +14,17 @@ from rich.console import Console
 from rich.table import Table
 
 from fedtheory.arguments import number
-from figures.gallery import write
-from figures.sfl import group
+from figures.files import write
 from simulations import data, run
 from simulations.algorithms import registry
 from simulations.algorithms.base import Algorithm
 from simulations.compressors import from_text
-from simulations.networks.setup import PARTITIONS, partition_settings
+from simulations.partitions import PARTITIONS, partition_settings
 from simulations.problems import Problem
 from simulations.problems.logistic import Logistic, lightly_regularised
 from simulations.problems.quadratic import generate
 from simulations.problems.sigmoid import SigmoidERM
-from theory import catalogue
+from theory.names import unknown as unknown_name
 
 _ROUNDING = 1e-12  # relative: a smaller spread of a mean counts as none
 _SHOWN = {
@@ -67,7 +66,7 @@ def simulate(
 ) -> xr.Dataset:
     """Run; `given` holds the run's and the problem's parameters as text.  Raises ValueError, UnknownName."""
     if algorithm not in registry():
-        raise catalogue.unknown("algorithm", algorithm, list(registry()))
+        raise unknown_name("algorithm", algorithm, list(registry()))
     build = registry()[algorithm]
     its_own = parameters(build)
     quadratic = problem == "quadratic"
@@ -86,6 +85,9 @@ def simulate(
         reals = {name: _real(of_problem, name) for name in QUADRATIC if name not in counts}
         built: Problem = generate(**counts, **reals)  # type: ignore[arg-type]
     elif is_group:
+        from figures.sfl import group
+        from theory import catalogue
+
         built = group(catalogue.find(problem).id)
     else:
         built = _on_data(problem, of_problem)
@@ -157,14 +159,14 @@ def _on_data(name: str, settings: dict[str, str]) -> Logistic:
     if settings["label"]:
         dataset = data.one_against_rest(dataset, _whole(settings, "label"))
     if settings["loss"] not in LOSSES:
-        raise catalogue.unknown("loss", settings["loss"], list(LOSSES))
+        raise unknown_name("loss", settings["loss"], list(LOSSES))
     if settings["loss"] == "sigmoid" and dataset.classes > 2:
         raise ValueError(
             f"loss=sigmoid: {name} has {dataset.classes} classes; expected label=CLASS, that one against the rest"
         )
     method = settings["partition"]
     if method not in PARTITIONS:
-        raise catalogue.unknown("partition", method, list(PARTITIONS))
+        raise unknown_name("partition", method, list(PARTITIONS))
     # C counts classes, or shards, of a client
     own = {n: _real(settings, n) if n == "alpha" else _whole(settings, "C") for n in partition_settings(method)}
     partition = PARTITIONS[method](dataset.labels, M=_whole(settings, "M"), seed=_whole(settings, "seed"), **own)

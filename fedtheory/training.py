@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from bounds.communication import Cost, cost
 from bounds.presets import summary
-from figures.gallery import write
+from figures.files import write
 from simulations.algorithms.sfl import SFL, SSL
 from simulations.engine import Course, requested
 from simulations.networks.problem import Network, available, fastest, threads_of

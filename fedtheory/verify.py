@@ -70,9 +70,9 @@ def _by_name(paper: str) -> dict[tuple[str, str], Evidence]:
 
 
 @cache
-def _measured() -> frozenset[tuple[str, str]]:
-    """The evidence, by statement and kind, that reads the arenas' measurements, which stay in this process."""
-    return frozenset((a.statement, a.kind) for paper in catalogue.papers() for a in arenas(paper))
+def _measured(paper: str) -> frozenset[tuple[str, str]]:
+    """A paper's evidence, by statement and kind, that reads the arenas' measurements, which stay in this process."""
+    return frozenset((a.statement, a.kind) for a in arenas(paper))
 
 
 _FEW = 8  # pieces of evidence that are not worth starting worker processes for
@@ -85,7 +85,8 @@ def side_by_side(
     tell: Callable[[int], None],
 ) -> list[Any]:
     """work(statement, kind, *arguments) for every piece of evidence, on the machine's cores where that pays."""
-    apart = [i for i, item in enumerate(items) if (item.statement, item.kind) not in _measured()]
+    paper = {item.statement: catalogue.find(item.statement).paper for item in items}
+    apart = [i for i, e in enumerate(items) if (e.statement, e.kind) not in _measured(paper[e.statement])]
     here = sorted({*range(len(items))} - {*apart}) if len(apart) > _FEW else list(range(len(items)))
     results: dict[int, Any] = {}
     if len(apart) > _FEW:
@@ -121,14 +122,10 @@ def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = N
     """
     asked = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids))
     tell = progress or (lambda *_: None)
-    known: dict[str, list[Evidence]] = {}
-    for paper in catalogue.papers():
-        for item in evidence(paper):
-            known.setdefault(item.statement, []).append(item)
     verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {}
     wave = asked
     while wave:  # a proof records what it takes for granted, which is then checked too
-        verdicts |= _checked(wave, known, full, tell)
+        verdicts |= _checked(wave, full, tell)
         uses = (u for id_ in wave for e, v in verdicts[id_] for u in (*e.uses, *v.uses, *v.follows))
         wave = [u for u in dict.fromkeys(uses) if u not in verdicts]
     settled: dict[str, Checked] = {}
@@ -137,13 +134,15 @@ def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = N
     return [settled[id_] for id_ in asked]
 
 
-def _checked(
-    ids: Sequence[str], known: Mapping[str, Sequence[Evidence]], full: bool, tell: Progress
-) -> dict[str, list[tuple[Evidence, Verdict]]]:
+def _checked(ids: Sequence[str], full: bool, tell: Progress) -> dict[str, list[tuple[Evidence, Verdict]]]:
     """The verdicts of all evidence of these statements."""
-    runs = [a for paper in catalogue.papers() for a in arenas(paper) if a.statement in ids]
+    papers = list(dict.fromkeys(catalogue.find(id_).paper for id_ in ids))
+    runs = [a for paper in papers for a in arenas(paper) if a.statement in ids]
     measure_all(runs, full, lambda done: tell("running arenas", done, len(runs)))
-    to_do = [e for id_ in ids for e in known.get(id_, ())]
+    known: dict[str, list[Evidence]] = {id_: [] for id_ in ids}
+    for item in (e for paper in papers for e in evidence(paper) if e.statement in known):
+        known[item.statement].append(item)
+    to_do = [e for id_ in ids for e in known[id_]]
     found = side_by_side(
         _verdict, to_do, [(full,)] * len(to_do), lambda done: tell("checking statements", done, len(to_do))
     )

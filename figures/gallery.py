@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 from bounds.trials.arena import Measurements, measurements, recall
+from figures.files import write
 from theory import catalogue
 
 # Okabe and Ito's palette: told apart by colour-blind readers and in print.
@@ -84,14 +84,6 @@ def find(name: str) -> Picture:
     if name not in known:
         raise catalogue.unknown("figure", name, list(known))
     return known[name]
-
-
-def write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(content)
-    os.replace(partial, path)
 
 
 def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:

@@ -8,7 +8,9 @@ Extended Dirichlet partition, which combines them.
 each class out at random in those numbers. Nothing is drawn again until it fits: every step ends, whatever the request.
 """
 
+import inspect
 import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -294,3 +296,13 @@ def _deal(labels: np.ndarray, counts: np.ndarray, rng: np.random.Generator) -> t
     for c, row in enumerate(counts):
         holder[rng.permutation(np.flatnonzero(labels == c))] = np.repeat(np.arange(len(row)), row)
     return tuple(np.flatnonzero(holder == m) for m in range(counts.shape[1]))
+
+
+PARTITIONS: Mapping[str, Callable[..., Partition]] = {
+    way.__name__: way for way in (iid, dirichlet, exdir, quantity, shards)
+}
+
+
+def partition_settings(way: str) -> tuple[str, ...]:
+    """What a partition takes besides labels, M and seed, such as alpha."""
+    return tuple(name for name in inspect.signature(PARTITIONS[way]).parameters if name not in ("labels", "M", "seed"))

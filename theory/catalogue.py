@@ -1,11 +1,11 @@
 """The only registry: every paper, every statement, found by id.
 
-A paper is a sub-package of `theory` that has a module-level `paper`; adding one adds its folder and nothing else.
+A paper is a sub-package of `theory`, named as the paper is, that has a module-level `paper`; adding one adds its folder and
+nothing else.
 """
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterable
@@ -14,45 +14,35 @@ from functools import cache
 import sympy
 
 import theory
+from theory.names import UnknownName, unknown
 from theory.properties import Properties, Property, united
 from theory.statement import Erratum, Evidence, Paper, Statement, Symbol
 
 
-class UnknownName(KeyError):
-    """A name that does not exist: says what was passed, and what was expected."""
+@cache
+def names() -> tuple[str, ...]:
+    """The short names of all papers, in alphabetical order; loads none of them."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(theory.__path__) if m.ispkg and m.name != "proofs"))
 
-    def __str__(self) -> str:
-        return str(self.args[0])
 
-
-def unknown(what: str, name: str, known: list[str]) -> UnknownName:
-    """The error for an unknown `name`, with the nearest known ones."""
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = (
-        f"did you mean {' or '.join(near)}?"
-        if near
-        else f"expected one of {', '.join(known[:12])}" + (f" ... ({len(known)} in all)" if len(known) > 12 else "")
-    )
-    return UnknownName(f"unknown {what} {name!r}; {hint}")
+def papers() -> dict[str, Paper]:
+    """All papers by short name, in alphabetical order."""
+    return {name: paper(name) for name in names()}
 
 
 @cache
-def papers() -> dict[str, Paper]:
-    """All papers by short name, in alphabetical order."""
-    found = {}
-    for module in pkgutil.iter_modules(theory.__path__):
-        if module.ispkg:
-            package = importlib.import_module(f"theory.{module.name}")
-            if isinstance(getattr(package, "paper", None), Paper):
-                found[package.paper.name] = package.paper
-    return dict(sorted(found.items()))
+def _loaded(name: str) -> Paper:
+    found = getattr(importlib.import_module(f"theory.{name}"), "paper", None)
+    if not isinstance(found, Paper) or found.name != name:
+        raise TypeError(f"theory.{name}: expected a module-level `paper`, a Paper named {name!r}, got {found!r}")
+    return found
 
 
 def paper(name: str) -> Paper:
-    """A paper by short name.  Raises UnknownName."""
-    if name not in papers():
-        raise unknown("paper", name, list(papers()))
-    return papers()[name]
+    """A paper by short name, which loads it and no other.  Raises UnknownName."""
+    if name not in names():
+        raise unknown("paper", name, list(names()))
+    return _loaded(name)
 
 
 def statements(paper_name: str | None = None) -> list[Statement]:
@@ -62,21 +52,21 @@ def statements(paper_name: str | None = None) -> list[Statement]:
 
 
 def find(id_: str) -> Statement:
-    """A statement by id.  Raises UnknownName with the nearest ids."""
-    known = {s.id: s for s in statements()}
-    if id_ not in known:
-        raise unknown("statement", id_, list(known))
-    return known[id_]
+    """A statement by id, which begins with its paper's name.  Raises UnknownName with the nearest ids."""
+    name = id_.partition(".")[0]
+    if name in names() and id_ in paper(name).statements:
+        return paper(name).statements[id_]
+    raise unknown("statement", id_, [s.id for s in statements()])
 
 
 def used_by(id_: str) -> list[str]:
-    """Ids of the statements that assume or rest on this one."""
-    return [s.id for s in statements() if id_ in s.assumes or id_ in s.rests_on]
+    """Ids of the statements of its paper that assume or rest on this one."""
+    return [s.id for s in statements(find(id_).paper) if id_ in s.assumes or id_ in s.rests_on]
 
 
 def corrected_by(id_: str) -> list[str]:
     """Ids of the statements that correct or complete this printed one."""
-    return [s.id for s in statements() if s.corrects == id_]
+    return [s.id for s in statements(find(id_).paper) if s.corrects == id_]
 
 
 def properties(statement: Statement) -> dict[Property, tuple[sympy.Expr, ...]]:
@@ -99,7 +89,7 @@ def unassumed(statement: Statement) -> set[sympy.Symbol]:
 
 def errata(id_: str) -> list[Erratum]:
     """The errors of the paper that are told of this statement."""
-    return [e for p in papers().values() for e in p.errata if e.statement == id_]
+    return [e for e in paper(find(id_).paper).errata if e.statement == id_]
 
 
 def symbols(statement: Statement) -> dict[str, Symbol]:
@@ -111,3 +101,9 @@ def evidence(paper_name: str) -> list[Evidence]:
     """The evidence of this floor (units, enumeration, derivation ...) for one paper."""
     module = importlib.import_module(f"theory.{paper(paper_name).name}.checks")
     return list(module.evidence())
+
+
+__all__ = [
+    "UnknownName", "corrected_by", "errata", "evidence", "find", "names", "paper", "papers", "properties", "statements",
+    "symbols", "unassumed", "unknown", "used_by",
+]  # fmt: skip

@@ -21,6 +21,7 @@ from fedtheory import glossary, paper_check
 from fedtheory.show import premises
 from fedtheory.verify import Checked, Progress, count
 from figures import gallery
+from figures.files import write
 from theory import catalogue
 from theory.printing import latex, mathml, named_latex, plain, rate_latex
 from theory.statement import (
@@ -86,7 +87,7 @@ def build(
     assets |= {f"figures/{name}.png": content for name, content in zip(shown, pictures, strict=True)}
     contents = {name: text.encode() for name, text in pages.items()} | assets
     for name, content in contents.items():
-        gallery.write(out / name, content)
+        write(out / name, content)
     return [out / name for name in contents]
 
 

@@ -7,7 +7,7 @@ record = ["value", "test_value", "accuracy"]
 
 [data]
 name = "generated"           # see simulations.networks.images; the settings of `generated` stand here too
-partition = "exdir"          # see PARTITIONS, with clients, seed and its own settings
+partition = "exdir"          # see simulations.partitions, with clients, seed and its own settings
 clients = 100
 C = 1
 alpha = 10.0
@@ -32,7 +32,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
-from simulations import partitions
 from simulations.algorithms import registry
 from simulations.algorithms.base import Algorithm
 from simulations.algorithms.sfl import SSL, SplitFed
@@ -40,14 +39,10 @@ from simulations.compressors import from_text
 from simulations.networks import images
 from simulations.networks.images import Images
 from simulations.networks.problem import Network
-from simulations.partitions import Partition
+from simulations.partitions import PARTITIONS, partition_settings
 
 ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {**registry(), "SSL": SSL, "SplitFed": SplitFed}
-PARTITIONS: Mapping[str, Callable[..., Partition]] = {
-    name: getattr(partitions, name) for name in ("iid", "dirichlet", "exdir", "quantity", "shards")
-}
 _OF_IMAGES = ("name", "path", *inspect.signature(images.generated).parameters)
-_TAKEN = ("labels", "M", "seed")  # by a partition, besides its own settings
 RECORDED = ("value", "grad_sq", "test_value", "accuracy")
 
 
@@ -154,11 +149,6 @@ def from_table(table: Mapping[str, Any]) -> Setup:
 
 
 @cache
-def partition_settings(way: str) -> tuple[str, ...]:
-    """A partition's own settings, such as alpha."""
-    return tuple(name for name in inspect.signature(PARTITIONS[way]).parameters if name not in _TAKEN)
-
-
 def settings_of(algorithm: str) -> dict[str, bool]:
     """The settings of an algorithm of that name, each with whether it must be given."""
     build = ALGORITHMS[algorithm]

@@ -544,7 +544,7 @@ def full_application(id_: str, **changed: sympy.Expr) -> Application:
     """The lemma as applied in the partial-participation bound, at S = M, with some of its symbols changed."""
     applied = sfl.statements[f"sfl.{id_}"].applies
     assert applied is not None
-    at_M = {name: sympy.simplify(value.subs(S, M)) for name, value in applied.substitution.items()}
+    at_M = {name: value.subs(S, M) for name, value in applied.substitution.items()}
     return Application(applied.lemma, {**at_M, **changed}, applied.tuned_by)
 
 
