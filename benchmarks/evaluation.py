@@ -8,7 +8,7 @@ from benchmarks.common import in_turn, report
 import numpy as np  # isort: skip
 
 from bounds import evaluate
-from bounds.evaluate import parameters
+from bounds.evaluation import parameters
 from theory import catalogue
 from theory.statement import Bound
 

@@ -13,7 +13,7 @@ import sympy
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.jscode import JavascriptCodePrinter
 
-from bounds.evaluate import closed, evaluate, in_domain, parameters
+from bounds.evaluation import closed, evaluate, in_domain, parameters
 from bounds.trials.arena import Arena, confront, constants_of, measurements, step_letter, with_lengths
 from theory.statement import Statement, Symbol
 

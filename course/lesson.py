@@ -14,7 +14,7 @@ import numpy as np
 import sympy
 from matplotlib.figure import Figure
 
-from bounds.evaluate import has_terms
+from bounds.evaluation import has_terms
 from fedtheory.paper_check import value_text
 from fedtheory.verify import evidence
 from figures import gallery

@@ -154,7 +154,7 @@ def bound(
     lenient: Annotated[bool, typer.Option("--lenient", help="evaluate outside the conditions too")] = False,
 ) -> None:
     """Evaluate a bound at numbers: its value, terms and violated conditions (an error without --lenient or --json)."""
-    from bounds.evaluate import adds_up, claim_of, evaluate
+    from bounds.evaluation import adds_up, claim_of, evaluate
     from theory import catalogue
 
     result = evaluate(id_, strict=not (lenient or as_json), **numbers(values, lists_of(id_)))

@@ -84,7 +84,7 @@ def _proofs(statement: Statement) -> list[tuple[str, Verdict]]:
 
 def _letters(statement: Statement) -> list:
     """The parameters of a bound, with their meanings."""
-    from bounds.evaluate import has_terms, parameters
+    from bounds.evaluation import has_terms, parameters
 
     return list(parameters(statement)) if has_terms(statement) else []
 

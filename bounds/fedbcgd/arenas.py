@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bounds.evaluate import Compiled
+from bounds.evaluation import Compiled
 from bounds.trials.arena import Arena, Given
 from bounds.trials.arena_search import Candidate, Family, quadratic, varied
-from bounds.tune import largest_step
+from bounds.tuning import largest_step
 from simulations import data, partitions
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.problems import Problem

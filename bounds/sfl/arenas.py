@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from sympy import Eq
 
-from bounds.evaluate import Compiled
+from bounds.evaluation import Compiled
 from bounds.trials.arena import Arena, bound_at
 from bounds.trials.arena_search import Candidate, Family, quadratic, varied
 from simulations import data, partitions

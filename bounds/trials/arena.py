@@ -16,11 +16,10 @@ import numpy as np
 import sympy
 import xarray as xr
 from joblib import Parallel, delayed
-from scipy.stats import t as student
 
-from bounds.evaluate import Compiled, Value, compile_statement, compiled, evaluate, parameters
+from bounds.evaluation import Compiled, Value, compile_statement, compiled, evaluate, parameters
 from bounds.trials.claims import rescaled, unassumed
-from bounds.tune import admissible_interval
+from bounds.tuning import admissible_interval
 from simulations import NoSuchConstant, expectation, has_expectation, local_steps, run, start
 from simulations.algorithms.base import Algorithm
 from simulations.problems import Problem, start_of_clients
@@ -371,6 +370,8 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     else:
         with np.errstate(over="ignore", invalid="ignore"):  # runs that diverge: infinite, as is said
             mean = series.mean("seed", skipna=False)
+            from scipy.stats import t as student
+
             half = student.ppf((1 + CONFIDENCE) / 2, seeds - 1) * series.std("seed", ddof=1) / np.sqrt(seeds)
     interval = xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half}).fillna(np.inf)
     if not exact:

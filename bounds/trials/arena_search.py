@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bounds.evaluate import Compiled
+from bounds.evaluation import Compiled
 from bounds.trials.arena import (
     RECORDED,
     ROUNDING,

@@ -14,7 +14,7 @@ def _():
     import sympy
 
     from bounds import ConditionViolated, evaluate, rounds_to, tune
-    from bounds.tune import admissible_interval
+    from bounds.tuning import admissible_interval
     from course.lesson import Answer, check, drawn, put, regenerated, scaled, statement, told
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from simulations import expectation

@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from PIL import Image
 
 from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
-from bounds.evaluate import ROUNDING, claim_of, definition, has_terms
+from bounds.evaluation import ROUNDING, claim_of, definition, has_terms
 from fedtheory import glossary, paper_check
 from fedtheory.show import premises
 from fedtheory.verify import Checked, Progress, count

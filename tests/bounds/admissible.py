@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings, strategies as st
 
-from bounds.evaluate import compiled
-from bounds.tune import admissible_interval
+from bounds.evaluation import compiled
+from bounds.tuning import admissible_interval
 from theory import catalogue
 from theory.statement import Bound
 

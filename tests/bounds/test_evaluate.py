@@ -11,7 +11,7 @@ from admissible import BOUNDS, admissible
 from hypothesis import given, settings, strategies as st
 
 from bounds import ConditionViolated, Value, evaluate
-from bounds.evaluate import compiled, formula
+from bounds.evaluation import compiled, formula
 from theory import catalogue
 from theory.catalogue import UnknownName
 from theory.statement import Bound, Relations

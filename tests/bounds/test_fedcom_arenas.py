@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds.evaluate import compiled, evaluate
+from bounds.evaluation import compiled, evaluate
 from bounds.fedcom.arenas import ARENAS, CASES, SEARCHED, alike, two_of, unlike
 from bounds.trials import arena as arenas
 from bounds.trials.arena import (

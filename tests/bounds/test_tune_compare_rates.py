@@ -13,9 +13,9 @@ from admissible import TUNABLE, others
 from hypothesis import given, settings, strategies as st
 
 from bounds import ConditionViolated, compare, evaluate, rates, rounds_to, tune
-from bounds.compare import Comparison
-from bounds.evaluate import compile_statement, compiled
-from bounds.tune import admissible_interval, closed_form, largest_step
+from bounds.comparison import Comparison
+from bounds.evaluation import compile_statement, compiled
+from bounds.tuning import admissible_interval, closed_form, largest_step
 from theory import catalogue
 from theory.statement import Condition
 

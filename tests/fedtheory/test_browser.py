@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from bounds.browser import curves, sliders, tied, with_tied
-from bounds.evaluate import Value, evaluate, has_terms, in_domain
+from bounds.evaluation import Value, evaluate, has_terms, in_domain
 from bounds.sfl import ARENAS
 from bounds.trials.arena import confront, measure
 from fedtheory.site import build

@@ -12,7 +12,7 @@ import sympy
 from PIL import Image
 
 from bounds.browser import curves, javascript, sliders, tied, with_tied
-from bounds.evaluate import evaluate, has_terms
+from bounds.evaluation import evaluate, has_terms
 from bounds.sfl import ARENAS
 from bounds.trials.arena import measure
 from fedtheory import cli

@@ -12,7 +12,7 @@ import pytest
 import sympy
 
 from bounds import evaluate
-from bounds.evaluate import compile_statement, compiled
+from bounds.evaluation import compile_statement, compiled
 from theory import catalogue
 from theory.catalogue import UnknownName
 from theory.printing import claim_latex, claim_words, latex, plain, unicode

@@ -11,7 +11,7 @@ import pytest
 import sympy
 
 from bounds import evaluate
-from bounds.evaluate import compile_statement, compiled
+from bounds.evaluation import compile_statement, compiled
 from theory import catalogue
 from theory.statement import Bound
 

@@ -12,7 +12,7 @@ import sympy
 from sympy import Max, Rational
 
 from bounds import evaluate
-from bounds.evaluate import compiled
+from bounds.evaluation import compiled
 from theory import catalogue
 from theory.fedbat.checks.ledgers import PROOFS, REPAIRS
 from theory.fedbat.checks.quantities import LANGUAGE

@@ -15,8 +15,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-import cvxpy
 import numpy as np
 import sympy
 from sympy.logic.boolalg import Boolean
@@ -25,7 +25,9 @@ from theory.notation import Bregman, Grad, Inner, Norm, Value
 from theory.proofs.arithmetic import decide
 from theory.statement import Status, Verdict
 
-_SOLVER = cvxpy.CLARABEL
+if TYPE_CHECKING:
+    import cvxpy  # takes a second to load, and only a search for a certificate needs it
+
 _TOLERANCE = 1e-6  # of a semidefinite programme's residual; never of a proof
 
 
@@ -149,6 +151,8 @@ def certificate(claim: sympy.Expr, hypotheses: Mapping[str, sympy.Expr]) -> Cert
 
     claim, hypotheses   numeric quadratic forms, each to be >= 0
     """
+    import cvxpy
+
     vectors, values = letters([claim, *hypotheses.values()])
     target = _split(claim, vectors, values)
     parts = [_split(h, vectors, values) for h in hypotheses.values()]
@@ -170,6 +174,8 @@ def worst_case(objective: sympy.Expr, hypotheses: Mapping[str, sympy.Expr], norm
 
     objective, hypotheses, normalised   numeric quadratic forms; None when the programme is unbounded or fails
     """
+    import cvxpy
+
     vectors, values = letters([objective, normalised, *hypotheses.values()])
     gram = cvxpy.Variable((len(vectors), len(vectors)), PSD=True)
     value = cvxpy.Variable(len(values))
@@ -188,10 +194,12 @@ def worst_case(objective: sympy.Expr, hypotheses: Mapping[str, sympy.Expr], norm
 
 
 def _solved(problem: cvxpy.Problem) -> bool:
+    import cvxpy
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cvxpy warns where the status already says it
         try:
-            problem.solve(solver=_SOLVER)
+            problem.solve(solver=cvxpy.CLARABEL)
         except cvxpy.SolverError:
             return False
     return problem.status in ("optimal", "optimal_inaccurate")

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import sympy
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from sympy.core.relational import Relational
 
-from bounds.evaluate import HOLDS, Compiled, ConditionViolated, Value, adds_up, claim_of, compiled, evaluate
+from bounds.evaluation import HOLDS, Compiled, ConditionViolated, Value, adds_up, claim_of, compiled, evaluate
 from theory import catalogue
 from theory.statement import Statement
 
@@ -162,6 +161,8 @@ def _inside(low: float, high: float) -> float:
 
 def _minimise(id_: str, name: str, low: float, high: float, values: dict[str, float]) -> float:
     """Global by a scan on a logarithmic grid, then refined by a bounded search around the best point."""
+    from scipy.optimize import minimize_scalar
+
     top = high if np.isfinite(high) else max(low, 1.0) * 1e12
     bottom = max(low, top * 1e-15)
     grid = np.geomspace(bottom, top, 2001)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from bounds.evaluate import claim_of, compiled, evaluate
-from bounds.rates import exponent
+from bounds.evaluation import claim_of, compiled, evaluate
+from bounds.orders import exponent
 from theory import catalogue
 from theory.statement import Bound, Relations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy
 
-from bounds.evaluate import claim_of, parameters
+from bounds.evaluation import claim_of, parameters
 from theory import catalogue
 
 COUNTS = ("R", "K", "M", "S")
