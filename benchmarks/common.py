@@ -41,7 +41,7 @@ def report(name: str, what: str, medians: dict[str, float], baseline: str) -> No
     ratios = {key: medians[baseline] / value for key, value in medians.items() if key != baseline}
     print(f"{name}: {what}")
     for key, value in medians.items():
-        note = "baseline" if key == baseline else f"{ratios[key]:.1f} times faster"
+        note = "baseline" if key == baseline else f"{ratios[key]:.2g} times as fast"
         print(f"  {key:<28} {value:10.4f} s   {note}")
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     known[name] = {

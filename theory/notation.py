@@ -5,7 +5,9 @@ They carry no algebra of their own; they make a statement read as in the paper a
 
 from __future__ import annotations
 
-from sympy import Function
+from typing import Any
+
+from sympy import Eq, Function
 
 
 class Expectation(Function):
@@ -42,3 +44,8 @@ class Bregman(Function):
     """Bregman(h, x, y): D_h(x, y) = h(x) - h(y) - <grad h(y), x - y>."""
 
     nargs = 3
+
+
+def equal(left: Any, right: Any) -> Eq:
+    """left = right as it is printed, even where sympy knows it to be true or false."""
+    return Eq(left, right, evaluate=False)

@@ -20,7 +20,7 @@ from theory.sfl.checks.quantities import ALL, BEFORE, LANGUAGE, OWN, C, global_g
 from theory.sfl.paper import F_fun, L, M, S, dist2, sigma
 from theory.statement import Relations, Status, Verdict
 
-LANGUAGES = {name: importlib.import_module(f"theory.{name}.quantities").LANGUAGE for name in catalogue.papers()}
+LANGUAGES = {name: importlib.import_module(f"theory.{name}.checks.quantities").LANGUAGE for name in catalogue.papers()}
 
 
 def proof(id_: str) -> Verdict:

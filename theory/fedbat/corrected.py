@@ -7,7 +7,7 @@ rate than that it does not increase.  The constants are ours, and proved by the 
 
 from __future__ import annotations
 
-from sympy import Eq, Le, Max, exp, sqrt
+from sympy import Le, Max, exp, sqrt
 
 from theory.fedbat.lemmas import curved, shares, small
 from theory.fedbat.paper import (
@@ -73,7 +73,7 @@ from theory.fedbat.paper import (
 )
 from theory.fedbat.setting import binarised_sq_x, bounded_x, independent, lipschitz, noisy_x, smooth, strongly_convex
 from theory.fedbat.theorems import B_full, B_partial, alone, balanced, chosen, decreasing, divergence, sampled
-from theory.notation import Value
+from theory.notation import Value, equal
 from theory.statement import Listing, Relations, X, at_most, implied
 
 # ------------------------------------------------------------------------------------------- the operator, Algorithm 1
@@ -84,9 +84,9 @@ fedbat.correct(
     "eq14",
     Relations(
         (
-            Eq(m_next, m_s - eta_t * by_m),
-            Eq(alpha_next, alpha_s * exp(-(rho**2) * eta_t * alpha_s * by_alpha)),
-            Eq(m_hat_next, Value(_S_s, m_next)),
+            equal(m_next, m_s - eta_t * by_m),
+            equal(alpha_next, alpha_s * exp(-(rho**2) * eta_t * alpha_s * by_alpha)),
+            equal(m_hat_next, Value(_S_s, m_next)),
         ),
         "a step at the binarised update; alpha_e of (10) is what is learned, by the chain rule",
     ),
@@ -128,7 +128,7 @@ fedbat.correct(
     at_most(A_1, contraction=(1 - mu * eta_t) * Delta_t, divergence=spread_x, rest=C),
     also=[
         Relations(
-            (Le(A_1, Delta_t + _before - mu * eta_t * x_star_sq), Eq(-x_star_sq, -spread_x - Delta_t)),
+            (Le(A_1, Delta_t + _before - mu * eta_t * x_star_sq), equal(-x_star_sq, -spread_x - Delta_t)),
             "in between; the equality after summing over the clients",
         )
     ],
@@ -140,7 +140,7 @@ fedbat.correct(
         Relations(
             (
                 Le(C, _first41),
-                Eq(
+                equal(
                     _first41,
                     gamma_t * (eta_t * L - 1) * gap_t
                     + (4 * L * eta_t**2 + gamma_t * eta_t * L) * Gamma
@@ -171,7 +171,7 @@ fedbat.correct(
 fedbat.correct(
     "eq47",
     at_most(moved_k_sq, steps=(t - t_0) * steps_sq),
-    also=[Relations((Eq(moved_k_sq, steps_sum), Le(steps_sum, (t - t_0) * steps_sq)), "in between")],
+    also=[Relations((equal(moved_k_sq, steps_sum), Le(steps_sum, (t - t_0) * steps_sq)), "in between")],
 )
 fedbat.correct(
     "eq48",
@@ -186,7 +186,7 @@ fedbat.correct(
     when=[*_falling, *shares],
     assumes=[bounded_x, binarised_sq_x],
     rests_on=["c1.t0", "eq47.corrected"],
-    also=[Relations((Eq(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
+    also=[Relations((equal(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
 )
 fedbat.correct(
     "lemma3",
@@ -233,7 +233,7 @@ fedbat.correct(
 
 fedbat.correct(
     "d1.sync",
-    Relations((Eq(n_last, R), Le(R * tau, n_last * tau, evaluate=False)), "n = 1, 2, ..., R"),
+    Relations((equal(n_last, R), Le(R * tau, n_last * tau, evaluate=False)), "n = 1, 2, ..., R"),
 )
 _update = fedbat.statements["fedbat.d1.update"].claim
 assert isinstance(_update, Relations)
@@ -248,7 +248,7 @@ fedbat.correct(
     when=[*_falling, *chosen],
     assumes=[bounded_x, binarised_sq_x, balanced],
     rests_on=["eq50.corrected"],
-    also=[Relations((Eq(A_bin, A_1_parts), Le(A_1_parts, q**2 * eta_start**2 * tau**2 * G**2 / K)), "in between")],
+    also=[Relations((equal(A_bin, A_1_parts), Le(A_1_parts, q**2 * eta_start**2 * tau**2 * G**2 / K)), "in between")],
 )
 fedbat.correct(
     "eq64",

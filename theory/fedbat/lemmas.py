@@ -5,7 +5,7 @@ An expectation is meant before every line that is about one step; the letters of
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, IndexedBase, Le, Max, Min, Rational, Sum
+from sympy import Ge, IndexedBase, Le, Max, Min, Rational, Sum
 
 from theory.fedbat.paper import (
     A_1,
@@ -95,7 +95,7 @@ from theory.fedbat.paper import (
 )
 from theory.fedbat.setting import E, binarised, bounded, noisy, smooth, strongly_convex
 from theory.fedbat.theorems import B_full, alone, divergence, shift
-from theory.notation import Grad, Inner, Norm, Value
+from theory.notation import Grad, Inner, Norm, Value, equal
 from theory.properties import Property
 from theory.statement import Condition, Relations, Words, at_most, equal_to, implied
 
@@ -116,10 +116,10 @@ fedbat.say(
     "Appendix C.1, (17) to (19)",
     Relations(
         (
-            Eq(v_k, w_k - eta_t * g_k),
-            Eq(x_k, Value(S_m, w_k)),
-            Eq(w_k_next, v_k),
-            Eq(w_k_next, Sum(_p[k] * Value(S_m, _v[k]), (k, 1, N))),
+            equal(v_k, w_k - eta_t * g_k),
+            equal(x_k, Value(S_m, w_k)),
+            equal(w_k_next, v_k),
+            equal(w_k_next, Sum(_p[k] * Value(S_m, _v[k]), (k, 1, N))),
         ),
         "g_k a stochastic gradient at x_k; the third where t+1 is no step of synchronisation, the fourth where it is one",
     ),
@@ -131,11 +131,11 @@ virtual = fedbat.say(
     "Appendix C.1",
     Relations(
         (
-            Eq(w_bar, Sum(_p[k] * _w[k], (k, 1, N))),
-            Eq(g_bar, Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
-            Eq(g_t, Sum(_p[k] * _g[k], (k, 1, N))),
-            Eq(v_bar, Sum(_p[k] * _v[k], (k, 1, N))),
-            Eq(v_bar, w_bar - eta_t * g_t),
+            equal(w_bar, Sum(_p[k] * _w[k], (k, 1, N))),
+            equal(g_bar, Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
+            equal(g_t, Sum(_p[k] * _g[k], (k, 1, N))),
+            equal(v_bar, Sum(_p[k] * _v[k], (k, 1, N))),
+            equal(v_bar, w_bar - eta_t * g_t),
         ),
         "and E g_t = gbar_t",
     ),
@@ -149,8 +149,8 @@ fedbat.say(
     "Appendix C.1",
     Relations(
         (
-            Eq(Value(S_m, w_k), Value(S, w_k - w_bar_0) + w_bar_0),
-            Eq(E(Value(S_m, w_k)), w_k),
+            equal(Value(S_m, w_k), Value(S, w_k - w_bar_0) + w_bar_0),
+            equal(E(Value(S_m, w_k)), w_k),
             Le(E(Norm(Value(S_m, w_k) - w_k) ** 2), q**2 * Norm(w_k - w_bar_0) ** 2),
         ),
         "for any t there is t_0 <= t with t - t_0 <= tau - 1 at which all clients have the same parameters",
@@ -263,7 +263,7 @@ fedbat.say(
         (
             Le((1 - eta_of * mu) * Delta_t + eta_of**2 * B, (1 - beta * mu / (t + gamma)) * v / (t + gamma)
                + beta**2 * B / (t + gamma) ** 2),
-            Eq((1 - beta * mu / (t + gamma)) * v / (t + gamma) + beta**2 * B / (t + gamma) ** 2,
+            equal((1 - beta * mu / (t + gamma)) * v / (t + gamma) + beta**2 * B / (t + gamma) ** 2,
                (t + gamma - 1) / (t + gamma) ** 2 * v + beta**2 * B / (t + gamma) ** 2
                - (beta * mu - 1) / (t + gamma) ** 2 * v),
             Le((t + gamma - 1) / (t + gamma) ** 2 * v + beta**2 * B / (t + gamma) ** 2
@@ -282,7 +282,7 @@ fedbat.say(
     rests_on=["eq25"],
     also=[Relations((Le((gamma + 1) * Delta_1 / (1 + gamma), Max(beta**2 * B / (beta * mu - 1), (gamma + 1) * Delta_1)
                         / (1 + gamma)),
-                     Eq(Min(1 / mu, 1 / (4 * L)), 1 / (4 * L))), "t = 1; and min{1/mu, 1/(4L)} = 1/(4L)")],
+                     equal(Min(1 / mu, 1 / (4 * L)), 1 / (4 * L))), "t = 1; and min{1/mu, 1/(4L)} = 1/(4L)")],
 )  # fmt: skip
 fedbat.say(
     "step",
@@ -443,7 +443,7 @@ fedbat.say(
                     - 2 * eta_t * star_gap
                     - mu * eta_t * x_star_sq,
                 ),
-                Eq(-x_star_k, -spread_k - Delta_t),
+                equal(-x_star_k, -spread_k - Delta_t),
                 Le(-x_star_k, -Delta_t),
             ),
             "in between; the last two for every client",
@@ -461,8 +461,8 @@ fedbat.say(
     also=[
         Relations(
             (
-                Eq(C, -2 * eta_t * (1 - 2 * L * eta_t) * local_gap + 2 * eta_t * star_own),
-                Eq(C, -gamma_t * global_gap + (2 * eta_t - gamma_t) * Gamma),
+                equal(C, -2 * eta_t * (1 - 2 * L * eta_t) * local_gap + 2 * eta_t * star_own),
+                equal(C, -gamma_t * global_gap + (2 * eta_t - gamma_t) * Gamma),
                 Le(eta_t, gamma_t),
                 Le(gamma_t, 2 * eta_t),
             ),
@@ -507,8 +507,8 @@ fedbat.say(
     also=[
         Relations(
             (
-                Eq(C, _first41),
-                Eq(_first41, _second41),
+                equal(C, _first41),
+                equal(_first41, _second41),
                 Le(_second41, 6 * L * eta_t**2 * Gamma + spread_x),
                 Le(eta_t * L - 1, -Rational(3, 4)),
                 Le(4 * L * eta_t**2 + gamma_t * eta_t * L, 6 * eta_t**2 * L),
@@ -539,7 +539,7 @@ fedbat.say(
     at_most(noise_sq, noise=p_sq * sigma**2),
     when=shares,
     assumes=[noisy],
-    also=[Relations((Eq(noise_sq, noise_w_sq), Eq(noise_w_sq, noise_w_sum), Le(noise_w_sum, p_sq * sigma**2)))],
+    also=[Relations((equal(noise_sq, noise_w_sq), equal(noise_w_sq, noise_w_sum), Le(noise_w_sum, p_sq * sigma**2)))],
     note="The sums in between have the gradients at w_t^k, g_t those at x_t^k.",
 )
 fedbat.say(
@@ -576,7 +576,7 @@ fedbat.say(
     "Appendix C.4, (47)",
     at_most(moved_k_sq, steps=(t - t_0) * steps_sq_w),
     when=[implied(t_0 <= t, "implied: t_0 is before t")],
-    also=[Relations((Eq(moved_k_sq, steps_sum_w), Le(steps_sum_w, (t - t_0) * steps_sq_w)), "in between")],
+    also=[Relations((equal(moved_k_sq, steps_sum_w), Le(steps_sum_w, (t - t_0) * steps_sq_w)), "in between")],
     note="With gradients at w_t^k; the steps, (17), have those at x_t^k.",
 )
 fedbat.say(
@@ -597,7 +597,7 @@ fedbat.say(
     when=[*slow, *shares],
     assumes=[bounded, binarised],
     rests_on=["c1.t0", "eq47"],
-    also=[Relations((Eq(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
+    also=[Relations((equal(jump_sq, jump_parts), Le(jump_parts, q**2 * v_moved)), "in between, where t+1 is in I_tau")],
 )
 
 __all__ = ["curved", "eta_of", "recursion", "rounds", "shares", "slow", "small"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Eq, IndexedBase, Le, Sum, sqrt
+from sympy import IndexedBase, Le, Sum, sqrt
 
 from theory.fedbat.paper import (
     F_0,
@@ -49,7 +49,7 @@ from theory.fedbat.paper import (
 )
 from theory.fedbat.setting import binarised, bounded, noisy, smooth
 from theory.fedbat.theorems import balanced, chosen, divergence, sampled
-from theory.notation import Grad, Inner, Norm, Value
+from theory.notation import Grad, Inner, Norm, Value, equal
 from theory.statement import Relations, at_most, equal_to, implied
 
 _p, _F, _x, _v = (IndexedBase(letter.name, real=True) for letter in (p, F_i, x_i, v_i))
@@ -61,10 +61,10 @@ fedbat.say(
     "Appendix E.1, (66) to (68)",
     Relations(
         (
-            Eq(v_k, w_k - eta_t * g_k),
-            Eq(x_k, Value(S_m, w_k)),
-            Eq(w_k_next, v_k),
-            Eq(w_k_next, Sum(_p[k] * Value(S_m, _v[k]), (k, 1, N))),
+            equal(v_k, w_k - eta_t * g_k),
+            equal(x_k, Value(S_m, w_k)),
+            equal(w_k_next, v_k),
+            equal(w_k_next, Sum(_p[k] * Value(S_m, _v[k]), (k, 1, N))),
         ),
         "as (17) to (19); and gbar_t = grad F(x_t^k) = sum_k p_k grad F_k(x_t^k)",
     ),
@@ -72,8 +72,8 @@ fedbat.say(
     also=[
         Relations(
             (
-                Eq(g_bar, Grad(F_fun, x_k)),
-                Eq(Grad(F_fun, x_k), Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
+                equal(g_bar, Grad(F_fun, x_k)),
+                equal(Grad(F_fun, x_k), Sum(_p[k] * Grad(_F[k], _x[k]), (k, 1, N))),
             ),
             "gbar_t as printed",
         )
@@ -202,7 +202,7 @@ fedbat.say(
     "Appendix E.4, (78)",
     at_most(apart_sq, divergence=L**2 * spread_x, noise=noise_sq),
     assumes=[smooth],
-    also=[Relations((Eq(apart_sq, apart_bar_sq + noise_sq), Le(apart_bar_sq, L**2 * spread_x)), "in between")],
+    also=[Relations((equal(apart_sq, apart_bar_sq + noise_sq), Le(apart_bar_sq, L**2 * spread_x)), "in between")],
 )
 fedbat.say(
     "step",

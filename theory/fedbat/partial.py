@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Eq, IndexedBase, Le, Sum
+from sympy import IndexedBase, Le, Sum
 
 from theory.fedbat.lemmas import curved, recursion, slow, small
 from theory.fedbat.paper import (
@@ -51,7 +51,7 @@ from theory.fedbat.paper import (
 )
 from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
 from theory.fedbat.theorems import B_partial, balanced, chosen, divergence, sampled, shift
-from theory.notation import Value
+from theory.notation import Value, equal
 from theory.statement import Relations, Words, at_most, equal_to, implied
 
 _v, _v_old = (IndexedBase(letter.name, real=True) for letter in (v_i, v_old_i))
@@ -62,7 +62,9 @@ fedbat.say(
     "definition",
     "d1.sync",
     "Appendix D.1",
-    Relations((Eq(n_last, N), Le(R * tau, n_last * tau)), "I_tau = {n tau | n = 1, 2, ..., N}, the end of every round"),
+    Relations(
+        (equal(n_last, N), Le(R * tau, n_last * tau)), "I_tau = {n tau | n = 1, 2, ..., N}, the end of every round"
+    ),
     note="The second relation is what (53) needs: the run of R rounds ends in I_tau.",
 )
 fedbat.say(
@@ -74,7 +76,7 @@ fedbat.say(
         "scheme is equivalent to the original."
     ),
     rests_on=["alg1"],
-    also=[Relations((Eq(w_next, w_next_all),), "the model, from the same draws")],
+    also=[Relations((equal(w_next, w_next_all),), "the model, from the same draws")],
 )
 fedbat.say(
     "definition",
@@ -82,11 +84,11 @@ fedbat.say(
     "Appendix D.1, (51) to (53)",
     Relations(
         (
-            Eq(v_k, w_k - eta_t * g_k),
-            Eq(x_k, Value(S_m, w_k)),
-            Eq(w_k_next, v_k),
-            Eq(w_k_next, Sum(Value(S_m, _v_old[k]), (k, 1, K)) / K),
-            Eq(w_k_next, _mean),
+            equal(v_k, w_k - eta_t * g_k),
+            equal(x_k, Value(S_m, w_k)),
+            equal(w_k_next, v_k),
+            equal(w_k_next, Sum(Value(S_m, _v_old[k]), (k, 1, K)) / K),
+            equal(w_k_next, _mean),
         ),
         "the third where t+1 is no step of synchronisation, the others where it is one; k counts the sampled clients",
     ),
@@ -97,7 +99,7 @@ fedbat.say(
     "lemma",
     "lemma5",
     "Appendix D.2, Lemma 5, (54), (60)",
-    Relations((Eq(w_mean, v_mean),)),
+    Relations((equal(w_mean, v_mean),)),
     when=chosen,
     assumes=[balanced],
     rests_on=["d1.update", "setting_theory"],
@@ -170,7 +172,7 @@ fedbat.say(
     when=[*constant, *chosen],
     assumes=[bounded, binarised, balanced],
     rests_on=["eq50"],
-    also=[Relations((Eq(A_bin, A_1_parts), Le(A_1_parts, 4 * q**2 * eta_t**2 * tau**2 * G**2 / K)), "in between")],
+    also=[Relations((equal(A_bin, A_1_parts), Le(A_1_parts, 4 * q**2 * eta_t**2 * tau**2 * G**2 / K)), "in between")],
     note="The sum in between runs over a random set; its expectation is meant.",
 )
 fedbat.say(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Abs, Eq, Ge, Gt, IndexedBase, Le, Ne, Piecewise, Rational, Sum, erf, exp, floor, sqrt
+from sympy import Abs, Ge, Gt, IndexedBase, Le, Ne, Piecewise, Rational, Sum, erf, exp, floor, sqrt
 
 from theory.fedbat.paper import (
     F_fun,
@@ -73,7 +73,7 @@ from theory.fedbat.paper import (
     x_vec,
     zeta,
 )
-from theory.notation import Expectation, Grad, Inner, Norm, Value
+from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from theory.properties import Property
 from theory.statement import NUMBER, Listing, Relations, Words, X, equal_to, implied
 
@@ -90,7 +90,7 @@ objective = fedbat.say(
     "eq1",
     "Section 2, (1)",
     Relations(
-        (Eq(Value(F_fun, w), Sum(_p[k] * Value(_F[k], w), (k, 1, N))), Eq(Sum(_p[k], (k, 1, N)), 1)),
+        (equal(Value(F_fun, w), Sum(_p[k] * Value(_F[k], w), (k, 1, N))), equal(Sum(_p[k], (k, 1, N)), 1)),
         "the objective, p_k client k's share of the data",
     ),
     gives={Property.WEIGHTS: ()},
@@ -100,7 +100,7 @@ fedbat.say(
     "eq2",
     "Section 2, (2)",
     Relations(
-        (Eq(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))), Eq(Sum(_p_prime[k], (k, 1, K)), 1)),
+        (equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))), equal(Sum(_p_prime[k], (k, 1, K)), 1)),
         "K clients sampled at random, p'_k = p_k / sum of the sampled p_k",
     ),
     note="k counts the sampled clients here.  Where the p_k differ, the mean of the right side over the samples is not "
@@ -111,7 +111,7 @@ fedbat.say(
     "eq3",
     "Section 2, (3)",
     Relations(
-        (Eq(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))), Eq(m_hat, alpha * sign_m)),
+        (equal(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))), equal(m_hat, alpha * sign_m)),
         "the same with SignSGD; signs {-1, 1} are sent as {0, 1}, which compresses the uplink by a factor of 32",
     ),
     rests_on=["eq2"],
@@ -138,7 +138,9 @@ fedbat.say(
     "definition",
     "eq6",
     "Section 3.2, (6)",
-    Relations((Eq(S_value, Piecewise((alpha, x > alpha), (S_noisy, x >= -alpha), (-alpha, True))),), "for every entry"),
+    Relations(
+        (equal(S_value, Piecewise((alpha, x > alpha), (S_noisy, x >= -alpha), (-alpha, True))),), "for every entry"
+    ),
     rests_on=["eq7"],
     note="One alpha for all entries of a layer.",
 )
@@ -146,7 +148,7 @@ fedbat.say(
     "definition",
     "eq7",
     "Section 3.2, (7)",
-    Relations((Eq(S_noisy, drawn),), "zeta uniform in [0, 1); alpha or -alpha"),
+    Relations((equal(S_noisy, drawn),), "zeta uniform in [0, 1); alpha or -alpha"),
     when=[implied(alpha > 0, "implied: alpha divides")],
     note="Computed as printed in floating point, (alpha + x)/(2 alpha) + zeta may round to 2, and S' to 3 alpha.",
 )
@@ -168,7 +170,7 @@ fedbat.say(
     "identity",
     "eq8",
     "Section 3.2, (8)",
-    Relations((Eq(S_by_x, Piecewise((0, x > alpha), (1, x >= -alpha), (0, True))),)),
+    Relations((equal(S_by_x, Piecewise((0, x > alpha), (1, x >= -alpha), (0, True))),)),
     when=[implied(alpha > 0, "implied: alpha divides in (7)")],
     rests_on=["eq6", "eq7", "ste"],
 )
@@ -178,7 +180,7 @@ fedbat.say(
     "Section 3.2, (9)",
     Relations(
         (
-            Eq(
+            equal(
                 S_by_alpha,
                 Piecewise(
                     (1, x > alpha),
@@ -196,7 +198,7 @@ fedbat.say(
     "definition",
     "eq10",
     "Section 3.2, (10)",
-    Relations((Eq(alpha, alpha_prime * exp(rho * alpha_e)), Gt(alpha, 0)), "to restrict alpha to be positive"),
+    Relations((equal(alpha, alpha_prime * exp(rho * alpha_e)), Gt(alpha, 0)), "to restrict alpha to be positive"),
     when=[implied(alpha_prime > 0, "implied: the initial value of a positive step size")],
     note="alpha' is set by (13), which gives 0 for a layer whose update is 0; that is the fault of Algorithm 1.",
 )
@@ -207,21 +209,21 @@ fedbat.say(
     "definition",
     "eq11",
     "Section 3.3, (11)",
-    Relations((Eq(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))),), "layer by layer; mhat = alpha mbar"),
+    Relations((equal(w_next, w_t + Sum(_p_prime[k] * _m_hat[k], (k, 1, K))),), "layer by layer; mhat = alpha mbar"),
     rests_on=["eq2"],
 )
 fedbat.say(
     "definition",
     "eq12",
     "Section 3.3, (12)",
-    Relations((Eq(m_next, m_s - eta_t * Grad(F_k, w_t + m_s)),), "a step at full precision"),
+    Relations((equal(m_next, m_s - eta_t * Grad(F_k, w_t + m_s)),), "a step at full precision"),
     note="w_t^k of (12) and (14) is the global model w_t, which the client has loaded (line 11).",
 )
 fedbat.say(
     "definition",
     "eq13",
     "Section 3.3, (13)",
-    Relations((Eq(alpha_prime, Sum(Abs(_update[i]), (i, 1, d_l)) / d_l), Eq(alpha_e, 0)), "for every layer"),
+    Relations((equal(alpha_prime, Sum(Abs(_update[i]), (i, 1, d_l)) / d_l), equal(alpha_e, 0)), "for every layer"),
 )
 fedbat.say(
     "definition",
@@ -229,9 +231,9 @@ fedbat.say(
     "Section 3.3, (14)",
     Relations(
         (
-            Eq(m_next, m_s - eta_t * by_m),
-            Eq(alpha_next, alpha_s - eta_t * by_alpha),
-            Eq(m_hat_next, Value(S_s, m_next)),
+            equal(m_next, m_s - eta_t * by_m),
+            equal(alpha_next, alpha_s - eta_t * by_alpha),
+            equal(m_hat_next, Value(S_s, m_next)),
         ),
         "a step at the binarised update, derivatives by (8) and (9)",
     ),
@@ -282,7 +284,7 @@ unbiased = fedbat.say(
     "setting_theory",
     "Section 4",
     Relations(
-        (Eq(E(Value(S, x_vec)), x_vec),),
+        (equal(E(Value(S, x_vec)), x_vec),),
         "no warm-up, phi = 0, and alpha = ||m||_inf in each step, to ensure the unbiased property of S",
     ),
     rests_on=["eq6"],
@@ -293,7 +295,7 @@ minima = fedbat.say(
     "def.Gamma",
     "Section 4, notations",
     Relations(
-        (Eq(Gamma, F_star - Sum(_p[k] * _F_star[k], (k, 1, N))), Ge(F_star, Sum(_p[k] * _F_star[k], (k, 1, N)))),
+        (equal(Gamma, F_star - Sum(_p[k] * _F_star[k], (k, 1, N))), Ge(F_star, Sum(_p[k] * _F_star[k], (k, 1, N)))),
         "the heterogeneity of the data; (41) uses that it is not negative",
     ),
     note="F* and F_k* are the minimum values of F and F_k.",
@@ -323,7 +325,7 @@ noisy = fedbat.say(
     "assumption",
     "assump3",
     "Section 4, Assumption 3",
-    Relations((Eq(E(g_w), Grad(F_k, w_k)), Le(E(Norm(g_w - Grad(F_k, w_k)) ** 2), sigma**2)), "for every client"),
+    Relations((equal(E(g_w), Grad(F_k, w_k)), Le(E(Norm(g_w - Grad(F_k, w_k)) ** 2), sigma**2)), "for every client"),
     note="That the mean is the gradient is not printed: samples are drawn uniformly at random.",
     gives={Property.VARIANCE_ELSEWHERE: (sigma,)},
 )
@@ -382,13 +384,13 @@ lipschitz = fedbat.correct(
 )
 noisy_x = fedbat.correct(
     "assump3",
-    Relations((Eq(E(g_k), Grad(F_k, x_k)), Le(E(Norm(g_k - Grad(F_k, x_k)) ** 2), sigma**2)), "for every client"),
+    Relations((equal(E(g_k), Grad(F_k, x_k)), Le(E(Norm(g_k - Grad(F_k, x_k)) ** 2), sigma**2)), "for every client"),
     note="At the binarised parameters, where the algorithm takes its gradients; given all that was drawn before.",
     gives={Property.UNBIASED: (), Property.VARIANCE: (sigma,)},
 )
 independent = fedbat.correct(
     "assump3",
-    Relations((Eq(noise_sq, noise_x_sum),), "the clients draw their mini-batches independently of each other"),
+    Relations((equal(noise_sq, noise_x_sum),), "the clients draw their mini-batches independently of each other"),
     suffix="independent",
     note="Ours.  The paper lets every client sample from its own data and does not say that no two clients sample "
     "together.  What is used is the equality, which independent draws have; clients that all make the same error do not.",
@@ -404,7 +406,7 @@ binarised_sq_x = fedbat.correct(
     "assump5",
     Relations(
         (
-            Eq(E(Value(S, x_vec)), x_vec),
+            equal(E(Value(S, x_vec)), x_vec),
             Le(E(Norm(Value(S, x_vec) - x_vec) ** 2), q**2 * Norm(x_vec) ** 2),
         ),
         "for every x; independent for any two clients",
@@ -419,14 +421,14 @@ fedbat.say(
     "algorithm",
     "baseline.fedavg",
     "Sections 2 and 5.1, FedAvg",
-    Relations((Eq(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))),), "no compression"),
+    Relations((equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))),), "no compression"),
     rests_on=["eq2"],
 )
 fedbat.say(
     "algorithm",
     "baseline.signsgd",
     "Sections 1 and A.2, SignSGD",
-    Relations((Eq(m_hat, alpha * sign_m),), "alpha = 0.001 for all data sets"),
+    Relations((equal(m_hat, alpha * sign_m),), "alpha = 0.001 for all data sets"),
     rests_on=["eq3"],
 )
 fedbat.say(
@@ -434,7 +436,7 @@ fedbat.say(
     "baseline.ef_signsgd",
     "Sections 1 and A.2, EF-SignSGD",
     Relations(
-        (Eq(m_hat, alpha * sign_m), Eq(alpha, Sum(Abs(_update[i]), (i, 1, d)) / d)),
+        (equal(m_hat, alpha * sign_m), equal(alpha, Sum(Abs(_update[i]), (i, 1, d)) / d)),
         "m has the error of the client's round before added to it before it is binarised; no hyper-parameter",
     ),
 )
@@ -444,7 +446,7 @@ fedbat.say(
     "Sections 1 and A.2, Noisy-SignSGD",
     Words(
         "The sign of m + xi, xi normal with mean 0 and standard deviation sigma, times alpha; alpha = sigma = 0.01.",
-        (Eq(prob_plus, (1 + erf(m_i / (sqrt(2) * sigma))) / 2),),
+        (equal(prob_plus, (1 + erf(m_i / (sqrt(2) * sigma))) / 2),),
     ),
     reads={"sigma": X},
     note="sigma is not that of Assumption 3.  The formula, the probability of a plus, is what the noise makes of it.",
@@ -464,14 +466,16 @@ fedbat.say(
     "Sections 5.1 and A.2, ZeroFL",
     Words(
         "SWAT in local training, and pruning of the updates after training; a share of 97% is zero.",
-        (Eq(pruned, Rational(97, 100)),),
+        (equal(pruned, Rational(97, 100)),),
     ),
 )
 fedbat.say(
     "algorithm",
     "baseline.fedpaq",
     "Section B.1, FedPAQ",
-    Words("Quantises the updates after local training; 3 and 4 bits a parameter.", (Eq(levels, 2 ** (bits - 1) - 1),)),
+    Words(
+        "Quantises the updates after local training; 3 and 4 bits a parameter.", (equal(levels, 2 ** (bits - 1) - 1),)
+    ),
     note="The formula is how bits are read: one for the sign, the others for the levels 0, ..., s.",
 )
 fedbat.say(
@@ -480,7 +484,7 @@ fedbat.say(
     "Section B.1, BiFL",
     Words(
         "Trains a binary neural network locally; uploads binarised weights (BiFL) or full-precision ones (BiFL-Full).",
-        (Eq(w_hat, alpha * sign_w),),
+        (equal(w_hat, alpha * sign_w),),
     ),
     note="The formula is how binarised weights are read, alpha a layer's own.",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Le, Lt, Max, Symbol, sqrt
+from sympy import Le, Lt, Max, Symbol, sqrt
 from sympy.core.expr import Expr
 
 from theory.fedbat.paper import (
@@ -34,6 +34,7 @@ from theory.fedbat.paper import (
     x_sq,
 )
 from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
+from theory.notation import equal
 from theory.properties import Property
 from theory.statement import NUMBER, Relations, Words, at_most, implied, order
 
@@ -53,7 +54,7 @@ balanced = fedbat.say(
     "assumption",
     "balanced",
     "Section 4, Theorem 2",
-    Relations((Eq(p_k, 1 / N),), "for every client; K of the N clients are randomly selected in every round"),
+    Relations((equal(p_k, 1 / N),), "for every client; K of the N clients are randomly selected in every round"),
     note="Printed in Theorem 2; Theorem 3 has 'the local dataset is balanced' and 'partial device participation'.  "
     "'Randomly' is read as uniformly, without replacement, as (63) has it.",
     gives={Property.EQUAL_WEIGHTS: (), Property.SAMPLING: ()},

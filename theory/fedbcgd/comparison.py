@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Rational, log, sqrt
+from sympy import Rational, log, sqrt
 
 from theory.fedbcgd.paper import (
     Com,
@@ -24,6 +24,7 @@ from theory.fedbcgd.paper import (
     paper as fedbcgd,
     sigma,
 )
+from theory.notation import equal
 from theory.statement import Order, Record, Relations, Words, order
 
 _log = log(1 / eps)
@@ -154,7 +155,7 @@ fedbcgd.say(
     "claim.factor_1_over_N",
     "main, abstract, Section 1",
     Relations(
-        (Eq(Com, Com_other / N),),
+        (equal(Com, Com_other / N),),
         "the communication complexities of our algorithms are a factor 1/N lower than those of existing methods",
     ),
     rests_on=["table1.fedbcgd", "table1.fedbcgdplus", "table1.fedavg", "table1.scaffold"],
@@ -172,7 +173,7 @@ fedbcgd.say(
     "claim.second_term",
     "main, Section 4.1, after Theorem 1",
     Relations(
-        (Eq(Com, Com_other / N),),
+        (equal(Com, Com_other / N),),
         "the second term of FedBCGD's communication complexity is N times lower than FedAvg's",
     ),
     rests_on=["table1.fedbcgd", "table1.fedavg", "thm1.main.strongly_convex"],
@@ -185,7 +186,7 @@ fedbcgd.say(
     Words(
         "The momentum parameter alpha is equivalent to the server step size, and a larger server step size can accelerate "
         "convergence.",
-        (Eq(eta_tilde, alpha * eta * T / 4),),
+        (equal(eta_tilde, alpha * eta * T / 4),),
     ),
     rests_on=["lemma10", "thm1.main.strongly_convex"],
 )

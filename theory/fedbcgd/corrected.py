@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import sympy
-from sympy import Eq, Le, Rational, exp, sqrt
+from sympy import Le, Rational, exp, sqrt
 
 from theory.fedbcgd.paper import (
     C_0,
@@ -101,7 +101,7 @@ from theory.fedbcgd.setting import (
     strongly_convex,
     unbiased,
 )
-from theory.notation import Grad
+from theory.notation import Grad, equal
 from theory.statement import Bound, Listing, Order, Relations, Term, at_most, equal_to, implied, order, soft_order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
@@ -109,7 +109,7 @@ spread = (M - K) / (K * (M - 1))  # of the mean of K of M, drawn without replace
 _two = implied(M >= 2, "needed: one client is not sampled")
 _momentum = [
     implied(alpha >= 1, "implied: alpha = 1/(1-lambda)"),
-    implied(Eq(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)"),
+    implied(equal(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)"),
 ]
 _clients = [*sampled, _two, *_momentum]
 _curved = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")]
@@ -167,13 +167,13 @@ fedbcgd.correct(
 _step = y_t - eta * (Grad(f_iz, y_t) + c - c_i + Grad(f_i, x_r) - Grad(f_iz, x_r))
 fedbcgd.correct(
     "eq4",
-    Relations((Eq(y_next, _step),), "what the virtual gradient of (78) and (113) sums up"),
+    Relations((equal(y_next, _step),), "what the virtual gradient of (78) and (113) sums up"),
     note="At y = x^r the step is -eta (grad f_i(x^r) - c_i + c), free of noise.",
 )
 fedbcgd.correct(
     "eq6",
     Relations(
-        (Eq(c_next, c + Dc_sum / M), Eq(c_shared_next, c_shared + Dc_shared_sum / M)),
+        (equal(c_next, c + Dc_sum / M), equal(c_shared_next, c_shared + Dc_shared_sum / M)),
         "with c_i changed on the blocks that client i has sent, and on no others",
     ),
     also=[],
@@ -181,7 +181,7 @@ fedbcgd.correct(
 )
 fedbcgd.correct(
     "momentum_form",
-    Relations((Eq(v_next, lam * v_r - eta * G_r), Eq(x_next, x_r + v_next)), "the updates of a round"),
+    Relations((equal(v_next, lam * v_r - eta * G_r), equal(x_next, x_r + v_next)), "the updates of a round"),
     also=[],
     note="What (45) uses: (42) with its sign, and (43) a round earlier.",
 )
@@ -192,7 +192,7 @@ _sampling = [implied(K <= M, "implied: K of M clients"), implied(grad_sq_x <= me
 fedbcgd.correct(
     "lemma4",
     Relations(
-        (Eq(sample_sq, grad_sq_x + spread * (mean_grad_sq - grad_sq_x)), Le(sample_sq, mean_grad_sq)),
+        (equal(sample_sq, grad_sq_x + spread * (mean_grad_sq - grad_sq_x)), Le(sample_sq, mean_grad_sq)),
         "K of M clients, drawn without replacement",
     ),
     when=_sampling,
@@ -359,7 +359,7 @@ fedbcgd.correct(
 fedbcgd.correct(
     "thm1.step48",
     suffix="exact",
-    when=[*sampled, M >= 3, Eq(sigma, 0)],
+    when=[*sampled, M >= 3, equal(sigma, 0)],
     assumes=[smooth_clients, unbiased, alike],
     rests_on=["lemma4.part1.corrected"],
     note="As printed, from three clients on, without noise.",

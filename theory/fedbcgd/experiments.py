@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sympy import Eq, Gt, Rational, Sum, exp, log
+from sympy import Gt, Rational, Sum, exp, log
 
 from theory.fedbcgd.paper import K, N, S, f, f_i, i, paper as fedbcgd, x
-from theory.notation import Inner, Norm, Value
+from theory.notation import Inner, Norm, Value, equal
 from theory.statement import F, Record, Relations, Words, X
 
 Row = Mapping[str, Any]
@@ -398,8 +398,8 @@ fedbcgd.say(
         "Logistic regression on EMNIST (byclass): a_i in R^d and b_i in {-1, +1} are the data samples; the regularisation "
         "parameter is 10^-4 L, L the smoothness constant.",
         (
-            Eq(Value(f, x), Sum(log(1 + exp(-_margin)), (i, 1, samples)) / samples + _regulariser),
-            Eq(reg, Rational(1, 10**4) * L),
+            equal(Value(f, x), Sum(log(1 + exp(-_margin)), (i, 1, samples)) / samples + _regulariser),
+            equal(reg, Rational(1, 10**4) * L),
         ),
     ),
     note="The paper calls the number of samples N, which is the number of blocks elsewhere, and the regularisation "
@@ -415,8 +415,8 @@ fedbcgd.say(
         "Regularised empirical risk minimisation with the non-convex sigmoid loss, on EMNIST: binary classification of "
         "the first class.",
         (
-            Eq(Value(f, x), Sum(Value(f_i, x), (i, 1, samples)) / samples + _regulariser),
-            Eq(Value(f_i, x), 1 / (1 + exp(_margin))),
+            equal(Value(f, x), Sum(Value(f_i, x), (i, 1, samples)) / samples + _regulariser),
+            equal(Value(f_i, x), 1 / (1 + exp(_margin))),
         ),
     ),
     note="(130) prints the minimum over x; here f_i is the loss on sample i, not the objective of client i.  No value is "
@@ -443,7 +443,7 @@ fedbcgd.say(
     "fig2",
     "main Figure 2, 3.1",
     Relations(
-        (Eq(S, N * K),),
+        (equal(S, N * K),),
         "S = N K clients are sampled and divided into N client blocks of K clients; the clients in the i-th client block "
         "are responsible for optimising the uploaded parameter block i",
     ),

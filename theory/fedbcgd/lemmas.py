@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, Le, Rational, Sum, exp, sqrt
+from sympy import Ge, Le, Rational, Sum, exp, sqrt
 
 from theory.fedbcgd.paper import (
     G,
@@ -51,7 +51,7 @@ from theory.fedbcgd.paper import (
     z_r,
 )
 from theory.fedbcgd.setting import E, alike, sampled, smooth, strongly_convex, unbiased
-from theory.notation import Grad, Inner, Norm, Value
+from theory.notation import Grad, Inner, Norm, Value, equal
 from theory.statement import Relations, at_most, equal_to, implied, soft_order
 
 _perturbed = Inner(Grad(h, x), z - y)
@@ -229,7 +229,7 @@ fedbcgd.say(
     "lemma",
     "lemma10",
     "Section 4.1, Lemma 10, (44)",
-    Relations((Eq(z_next, z_r - eta * G_r / (1 - lam)),), "z^r = x^r + gamma (x^r - x^{r-1})"),
+    Relations((equal(z_next, z_r - eta * G_r / (1 - lam)),), "z^r = x^r + gamma (x^r - x^{r-1})"),
     where={z_r: x_r + gamma * (x_r - x_prev), gamma: lam / (1 - lam)},
     rests_on=["momentum_form"],
     note="Line (45)a prints beta for lambda.",

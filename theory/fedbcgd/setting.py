@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, IndexedBase, Le, Sum
+from sympy import Ge, IndexedBase, Le, Sum
 
 from theory.fedbcgd.paper import (
     Dc_shared_sum,
@@ -52,7 +52,7 @@ from theory.fedbcgd.paper import (
     y_t,
     z_r,
 )
-from theory.notation import Expectation, Grad, Inner, Norm, Value
+from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from theory.properties import Property
 from theory.statement import Listing, Relations, Words, implied
 
@@ -60,11 +60,11 @@ E = Expectation
 sampled = [implied(N * K <= M, "implied: N K of M clients are sampled")]
 # of a round with momentum: what alpha is, and the gamma of z^r
 letters = [
-    implied(Eq(alpha, 1 / (1 - lam)), "implied: alpha = 1/(1-lambda)"),
-    implied(Eq(gamma, lam / (1 - lam)), "implied: gamma = lambda/(1-lambda)"),
+    implied(equal(alpha, 1 / (1 - lam)), "implied: alpha = 1/(1-lambda)"),
+    implied(equal(gamma, lam / (1 - lam)), "implied: gamma = lambda/(1-lambda)"),
     implied(lam < 1, "implied: lambda < 1"),
 ]
-of_z = implied(Eq(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)")  # the same, where lambda is not spoken of
+of_z = implied(equal(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)")  # the same, where lambda is not spoken of
 _f = IndexedBase("f_i", real=True)
 _c = IndexedBase("c_i", real=True)
 
@@ -76,8 +76,8 @@ problem = fedbcgd.say(
     "main, Section 3, (1)",
     Relations(
         (
-            Eq(Value(f, x), Sum(_f[i], (i, 1, M)) / M),
-            Eq(Value(f_i, x), Sum(_f[j], (j, 1, n_i)) / n_i),
+            equal(Value(f, x), Sum(_f[i], (i, 1, M)) / M),
+            equal(Value(f_i, x), Sum(_f[j], (j, 1, n_i)) / n_i),
         ),
         "f_i(x; zeta_ij) is client i's loss on its sample j; each f_i is beta-smooth",
     ),
@@ -89,7 +89,7 @@ fedbcgd.say(
     "blocks",
     "main, Section 3.1, (2); supplement (11); Figure 2",
     Relations(
-        (Eq(S, N * K),),
+        (equal(S, N * K),),
         "x = [x_(1), ..., x_(N), x_s]: N blocks and one shared block, each of its own size; S = N K clients are sampled and "
         "divided into N client blocks of K clients.  The theory leaves the shared block out",
     ),
@@ -99,7 +99,7 @@ fedbcgd.say(
     "definition",
     "local_step",
     "main, Section 3.1, (3)",
-    Relations((Eq(y_next, y_t - eta * Grad(f_iz, y_t)),), "for every sampled client, t = 1 ... T"),
+    Relations((equal(y_next, y_t - eta * Grad(f_iz, y_t)),), "for every sampled client, t = 1 ... T"),
     note="x_{k,j}^{r,t} is written y_i^{r,t} here, as the supplement does.",
 )
 fedbcgd.say(
@@ -108,9 +108,9 @@ fedbcgd.say(
     "Section 1.2, (7) to (10)",
     Relations(
         (
-            Eq(x_next, x_r - eta * G_r),
-            Eq(G_r, Sum(local_sum, (k, 1, K)) / K),
-            Eq(E(G_r), Sum(local_sum, (i, 1, M)) / M),
+            equal(x_next, x_r - eta * G_r),
+            equal(G_r, Sum(local_sum, (k, 1, K)) / K),
+            equal(E(G_r), Sum(local_sum, (i, 1, M)) / M),
         ),
         "block by block: the second line for the K clients of client block j, the third over the sample and the noise",
     ),
@@ -146,7 +146,7 @@ unbiased = fedbcgd.say(
     "assumption3",
     "Section 1.1, Assumption 3, (3), (4)",
     Relations(
-        (Eq(E(Grad(f_iz, x)), Grad(f_i, x)), Le(E(Norm(Grad(f_iz, x) - Grad(f_i, x)) ** 2), sigma**2)),
+        (equal(E(Grad(f_iz, x)), Grad(f_i, x)), Le(E(Norm(Grad(f_iz, x) - Grad(f_i, x)) ** 2), sigma**2)),
         "for every client i and all x",
     ),
     note="(4) is introduced by 'We also can get'; it does not follow from (3) and is an assumption.",
@@ -199,7 +199,9 @@ convex_samples = fedbcgd.correct(
 
 independent = fedbcgd.correct(
     "assumption3",
-    Relations((Eq(mean_noise_sq, mean_noise_sum),), "the clients draw their mini-batches independently of each other"),
+    Relations(
+        (equal(mean_noise_sq, mean_noise_sum),), "the clients draw their mini-batches independently of each other"
+    ),
     suffix="independent",
     note="Ours.  zeta is drawn from all samples; that no two clients draw the same is not said.  What is used is the "
     "equality, which independent draws have; clients that all make the same error do not.",
@@ -294,7 +296,7 @@ fedbcgd.say(
 
 at_rest = fedbcgd.correct(
     "alg1",
-    Relations((Eq(z_r, x_r),), "before the first round, as v is 0 there"),
+    Relations((equal(z_r, x_r),), "before the first round, as v is 0 there"),
     suffix="initial",
     kind="assumption",
     rests_on=["alg1"],
@@ -303,7 +305,7 @@ at_rest = fedbcgd.correct(
 )
 controlled = fedbcgd.correct(
     "alg3",
-    Relations((Eq(c, Sum(_c[i], (i, 1, M)) / M),), "before the first round, and then in every round"),
+    Relations((equal(c, Sum(_c[i], (i, 1, M)) / M),), "before the first round, and then in every round"),
     suffix="initial",
     kind="assumption",
     rests_on=["alg3"],
@@ -313,7 +315,7 @@ controlled = fedbcgd.correct(
 )
 gradients_first = fedbcgd.correct(
     "alg3",
-    Relations((Eq(c_i, Grad(f_i, x_r)),), "before the first round, for every client i"),
+    Relations((equal(c_i, Grad(f_i, x_r)),), "before the first round, for every client i"),
     suffix="begun",
     kind="assumption",
     rests_on=["alg3"],
@@ -328,7 +330,7 @@ fedbcgd.say(
     "main, Section 3.2, (4)",
     Relations(
         (
-            Eq(
+            equal(
                 y_next,
                 y_t - eta * Grad(f_iz, y_t) + eta * c - eta * c_i + eta * Grad(f_i, x_r) - eta * Grad(f_iz, x_r),
             ),
@@ -343,13 +345,13 @@ fedbcgd.say(
     "eq6",
     "main, Section 3.2, (5), (6); supplement (71), (72)",
     Relations(
-        (Eq(c_next, c + Dc_sum / M), Eq(c_shared_next, c_shared + Dc_shared_sum / (M * N))),
+        (equal(c_next, c + Dc_sum / M), equal(c_shared_next, c_shared + Dc_shared_sum / (M * N))),
         "for every block j, the sum over its K clients; for the shared block the sum over all N K",
     ),
     rests_on=["alg3"],
     also=[
-        Relations((Eq(c_next, c + K / M * Dc_sum),), "(71), with c_(j)^r on both sides"),
-        Relations((Eq(c, Sum(c_i, (i, 1, M)) / M),), "(72), block by block"),
+        Relations((equal(c_next, c + K / M * Dc_sum),), "(71), with c_(j)^r on both sides"),
+        Relations((equal(c, Sum(c_i, (i, 1, M)) / M),), "(72), block by block"),
     ],
     note="(72) goes on: (1/M)(the sum of c_i^r over i in K_j^r and of c_i^{r-1} over the others), block j.  (6) puts "
     "c_(1), ..., c_(N) and c_s together.  c stands for its block j.",
@@ -359,17 +361,17 @@ fedbcgd.say(
     "momentum_form",
     "Section 4.1, (42), (43); proof of Lemma 10, (45)",
     Relations(
-        (Eq(v_r, lam * v_prev + Dx_prev), Eq(Dx_prev, eta * G_r), Eq(x_r, x_prev + v_prev)),
+        (equal(v_r, lam * v_prev + Dx_prev), equal(Dx_prev, eta * G_r), equal(x_r, x_prev + v_prev)),
         "the updates of a round, as the proof of Theorem 1 sums them up",
     ),
     rests_on=["alg1", "virtual_gradient"],
-    also=[Relations((Eq(v_next, lam * v_r - eta * G_r), Eq(x_next, x_r + v_next)), "what (45) uses")],
+    also=[Relations((equal(v_next, lam * v_r - eta * G_r), equal(x_next, x_r + v_next)), "what (45) uses")],
     note="Lines 20 and 21 of the listing: v_next = lam v_r + x_hat - x_r, x_next = x_hat + v_next.",
 )
 fedbcgd.say(
     "claim",
     "n1_degenerates",
     "main, Section 5.2",
-    Words("When the number of blocks is 1, FedBCGD degenerates into the FedAvgM algorithm.", (Eq(N, 1),)),
+    Words("When the number of blocks is 1, FedBCGD degenerates into the FedAvgM algorithm.", (equal(N, 1),)),
     rests_on=["alg1"],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Eq, Ge, IndexedBase, Le, Min, Rational, Sum, exp, log, sqrt
+from sympy import Ge, IndexedBase, Le, Min, Rational, Sum, exp, log, sqrt
 
 from theory.fedbcgd.paper import (
     C_prev,
@@ -61,7 +61,7 @@ from theory.fedbcgd.setting import (
     strongly_convex,
     unbiased,
 )
-from theory.notation import Grad, Norm
+from theory.notation import Grad, Norm, equal
 from theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
 
 _half = Rational(1, 2)
@@ -91,7 +91,7 @@ def _linear(clients: sympy.Expr) -> Order:
 def _exponent(clients: sympy.Expr) -> Relations:
     condition = mu / (162 * beta)
     return Relations(
-        (Eq(decay, Min(clients, condition)),),
+        (equal(decay, Min(clients, condition)),),
         "the exponent per round",
         (("clients", clients), ("condition", condition)),
     )
@@ -211,14 +211,14 @@ _E_r = Sum(Sum(Norm(_y[i] - z_r) ** 2, (t, 1, T)), (i, 1, M)) / (M * T)
 
 
 def _lag(of: sympy.Expr) -> Relations:
-    return Relations((Eq(C_r, Sum(Norm(E(_c[i]) - Grad(f_i, of)) ** 2, (i, 1, M)) / M),))
+    return Relations((equal(C_r, Sum(Norm(E(_c[i]) - Grad(f_i, of)) ** 2, (i, 1, M)) / M),))
 
 
 fedbcgd.say(
     "definition",
     "thm2.drift",
     "Section 5.1, (74), (89); Section 5.3, (111)",
-    Relations((Eq(E_r, _E_r),), "y_t[i] is y_i^{r,t}"),
+    Relations((equal(E_r, _E_r),), "y_t[i] is y_i^{r,t}"),
     note="(74) is printed without an expectation, (89) and (111) with one.",
 )
 fedbcgd.say(
@@ -226,7 +226,7 @@ fedbcgd.say(
     "thm2.lag",
     "Section 5.1, (70), (75), (86)",
     _lag(z_r),
-    also=[_lag(x_star), Relations((Eq(c_i, c_prev_i),), "(70): where client i is not sampled")],
+    also=[_lag(x_star), Relations((equal(c_i, c_prev_i),), "(70): where client i is not sampled")],
     note="(75) measures the lag from grad f_i(z^r), (86) from grad f_i(x*): one name for two quantities.  Both take the "
     "expectation of c_i inside the norm.  Where client i is sampled (70) has c_i^r = c~_i^r.",
 )

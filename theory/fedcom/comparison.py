@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Expr, Integer, Le, Rational, sqrt
+from sympy import Expr, Integer, Le, Rational, sqrt
 
 from theory.fedcom.heterogeneous import compression
 from theory.fedcom.paper import d_ij, epsilon, g_i, g_j, kappa, m, n, paper as fedcom, q
 from theory.fedcom.setting import compressed, homogeneous, smooth
-from theory.notation import Inner, Norm
+from theory.notation import Inner, Norm, equal
 from theory.statement import Rate, Rates, Record, Words
 
 _one = Integer(1)
@@ -140,7 +140,7 @@ fedcom.say(
     Words(
         "EMNIST: every client's data correlates homogeneously with all others'.  MNIST with 2 classes per client: each "
         "client has high correlation with at most 4 of the 20 clients, none or a negative one with the others.",
-        (Eq(d_ij, Inner(g_i, g_j) / (Norm(g_i) * Norm(g_j))),),
+        (equal(d_ij, Inner(g_i, g_j) / (Norm(g_i) * Norm(g_j))),),
     ),
 )
 fedcom.say(

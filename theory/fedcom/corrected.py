@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sympy import Eq, Rational, exp, sqrt
+from sympy import Rational, exp, sqrt
 
 from theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8
 from theory.fedcom.homogeneous import b, balanced
@@ -65,6 +65,7 @@ from theory.fedcom.paper import (
     w_star_norm,
 )
 from theory.fedcom.setting import E, convex, heterogeneous, homogeneous, independent, polyak, smooth
+from theory.notation import equal
 from theory.properties import Property
 from theory.statement import Listing, Rate, Rates, Relations, Words, at_most, implied, order
 
@@ -130,13 +131,13 @@ fedcom.correct(
     "thmE4.items",
     Relations(
         (
-            Eq(delta_next, -delta_sum / tau),
-            Eq(delta_mean, 0),
-            Eq(w_next, w_r - gamma * eta * Delta_q),
-            Eq(delta_next, delta + (Delta_jq - Delta_q) / tau),
-            Eq(E(delta_next), (g_sum - g_sum_mean) / tau),
-            Eq(d_next, g_next + (g_sum_mean - g_sum) / tau),
-            Eq(g_Q_mean, eta * g_sum_mean),
+            equal(delta_next, -delta_sum / tau),
+            equal(delta_mean, 0),
+            equal(w_next, w_r - gamma * eta * Delta_q),
+            equal(delta_next, delta + (Delta_jq - Delta_q) / tau),
+            equal(E(delta_next), (g_sum - g_sum_mean) / tau),
+            equal(d_next, g_next + (g_sum_mean - g_sum) / tau),
+            equal(g_Q_mean, eta * g_sum_mean),
         ),
         "for the updates of Algorithm 2, from a round r to the next",
     ),
@@ -147,7 +148,7 @@ damped = fedcom.say(
     "asm.damped",
     "Algorithm 2, damped",
     Relations(
-        (Eq(delta_next, delta + (Delta_jq - Delta_q) / ((1 + q) * tau)),), "line 10 of the corrected Algorithm 2"
+        (equal(delta_next, delta + (Delta_jq - Delta_q) / ((1 + q) * tau)),), "line 10 of the corrected Algorithm 2"
     ),
     note="Ours.",
     gives={Property.DAMPED_TRACKING: ()},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sympy import Eq
-
 from theory.fedcom.heterogeneous import compression, small
 from theory.fedcom.paper import (
     G_q,
@@ -36,6 +34,7 @@ from theory.fedcom.paper import (
     tracked_grad_sq,
 )
 from theory.fedcom.setting import heterogeneous, smooth
+from theory.notation import equal
 from theory.statement import Relations, at_most
 
 fedcom.say(
@@ -52,7 +51,7 @@ fedcom.say(
     when=[small],
     assumes=[smooth, heterogeneous],
     rests_on=["lemmaF2", "lemmaF5"],
-    also=[Relations((Eq(drift_total, direction_total),), "the equality in the middle")],
+    also=[Relations((equal(drift_total, direction_total),), "the equality in the middle")],
     note="(112) prints 36 eta^2 / p where (97) has 8 eta^2.",
 )
 fedcom.say(

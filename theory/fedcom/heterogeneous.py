@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Rational, exp, sqrt
+from sympy import Rational, exp, sqrt
 
 from theory.fedcom.homogeneous import balanced
 from theory.fedcom.paper import (
@@ -53,6 +53,7 @@ from theory.fedcom.setting import (
     smooth,
     strongly_convex,
 )
+from theory.notation import equal
 from theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 
 compression = [compressed, heterogeneous, gap_of_compression]
@@ -325,7 +326,7 @@ fedcom.say(
     when=[small],
     assumes=[smooth, *compression],
     rests_on=["lemmaF2", "lemmaF5", "lemmaF6"],
-    also=[Relations((Eq(drift_mean, tau * eta**2 * direction_sq),), "the equality in the middle")],
+    also=[Relations((equal(drift_mean, tau * eta**2 * direction_sq),), "the equality in the middle")],
     note="For every round r; the sums over c of terms without c contribute a factor tau.",
 )
 _E8 = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, IndexedBase, Le, Rational, Sum, Symbol
+from sympy import Ge, IndexedBase, Le, Rational, Sum, Symbol
 from sympy.core.relational import Relational
 
 from theory.fedcom.paper import (
@@ -43,7 +43,7 @@ from theory.fedcom.paper import (
     x,
     x_i,
 )
-from theory.notation import Expectation, Grad, Inner, Norm, Value
+from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from theory.properties import Property
 from theory.statement import Listing, Relations
 
@@ -53,7 +53,7 @@ problem = fedcom.say(
     "setting",
     "problem",
     "Problem (main paper)",
-    Relations((Eq(Value(f, w), Sum(Value(f_j, w), (j, 1, m)) / m),), "minimise f over R^d; client j holds f_j"),
+    Relations((equal(Value(f, w), Sum(Value(f_j, w), (j, 1, m)) / m),), "minimise f over R^d; client j holds f_j"),
     note="Reconstructed.",
     gives={Property.EQUAL_WEIGHTS: ()},
 )
@@ -75,7 +75,7 @@ compressed = fedcom.say(
     "assumption",
     "asm2",
     "Assumption 2 (main paper)",
-    Relations((Eq(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"),
+    Relations((equal(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"),
     note="Reconstructed from (11), (51), (114).  Nothing is said of how the clients' compressors depend on each other.",
     gives={Property.COMPRESSOR: (q,)},
 )
@@ -84,9 +84,9 @@ independent = fedcom.correct(
     "asm2",
     Relations(
         (
-            Eq(E(Value(Q, x)), x),
+            equal(E(Value(Q, x)), x),
             Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2),
-            Eq(E(Inner(_difference, Value(Q, x) - x)), 0),
+            equal(E(Inner(_difference, Value(Q, x) - x)), 0),
         ),
         "for every message x; and for the messages x and x_i of any two clients",
     ),
@@ -101,7 +101,7 @@ _NOISE = {Property.UNBIASED: (), Property.VARIANCE: (sigma,), Property.INDEPENDE
 
 def _unbiased(of: Symbol) -> tuple[Relational, ...]:
     """What is asked of the stochastic gradients of `of`."""
-    return Eq(E(g_tilde), Grad(of, w)), Le(E(Norm(g_tilde - Grad(of, w)) ** 2), sigma**2)
+    return equal(E(g_tilde), Grad(of, w)), Le(E(Norm(g_tilde - Grad(of, w)) ** 2), sigma**2)
 
 
 homogeneous = fedcom.say(
@@ -186,7 +186,7 @@ fedcom.say(
         )
     ),
     also=[
-        Relations((Eq(w_r - w_end, eta * g_sum), Eq(w_next, w_r - gamma * eta * message_mean)), "(23) and (24)"),
+        Relations((equal(w_r - w_end, eta * g_sum), equal(w_next, w_r - gamma * eta * message_mean)), "(23) and (24)"),
     ],
     note="Reconstructed from (23), (24); the lower limit 'c=0, r' of (24) is read as c=0.",
 )
@@ -209,7 +209,7 @@ gate = fedcom.say(
             (11, "  w^(r+1) = w^(r) - eta * gamma * Delta^(r)"),
         )
     ),
-    also=[Relations((Eq(w_next, w_r - eta * gamma * Delta_q),), "(49)")],
+    also=[Relations((equal(w_next, w_r - eta * gamma * Delta_q),), "(49)")],
     note="Reconstructed from Algorithm 4 with all clients, (49), and items 1 to 8 of the proof of Theorem E.4; (49) "
     "writes Delta_j for delta_j.",
     gives={Property.ZERO_TRACKINGS: ()},
@@ -241,7 +241,7 @@ fedcom.say(
     "algorithm",
     "alg3.option1",
     "Section B.1, Algorithm 3, Option I",
-    Relations((Eq(w_next, w_r - gamma * eta * Delta_q),), "every device updates its copy of the server's model"),
+    Relations((equal(w_next, w_r - gamma * eta * Delta_q),), "every device updates its copy of the server's model"),
     rests_on=["alg3"],
     note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
 )
@@ -249,7 +249,7 @@ fedcom.say(
     "algorithm",
     "alg3.option2",
     "Section B.1, Algorithm 3, Option II",
-    Relations((Eq(w_next, w_r - gamma * eta * Delta_q),), "the server updates its model and broadcasts it"),
+    Relations((equal(w_next, w_r - gamma * eta * Delta_q),), "the server updates its model and broadcasts it"),
     rests_on=["alg3"],
     note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
 )
@@ -306,15 +306,15 @@ fedcom.say(
 # Items 4 to 8 of the proof of Theorem E.4 and the displays (25), (67), as relations between what a round computes
 
 _items = (
-    Eq(delta, delta_sum / tau),
-    Eq(delta_mean, 0),
-    Eq(w_next, w_r - gamma * eta * (-Delta_q)),
-    Eq(w_next, w_r - gamma * eta * Delta_q),
-    Eq(delta_next, delta + (Delta_q - Delta_jq) / tau),
-    Eq(delta_next, delta + (-Delta_q + Delta_jq) / tau),
-    Eq(E(delta_next), (g_sum - g_sum_mean) / tau),
-    Eq(d_next, g_next + (g_sum_mean - g_sum) / tau),
-    Eq(g_Q_mean, -eta * g_sum_mean),
+    equal(delta, delta_sum / tau),
+    equal(delta_mean, 0),
+    equal(w_next, w_r - gamma * eta * (-Delta_q)),
+    equal(w_next, w_r - gamma * eta * Delta_q),
+    equal(delta_next, delta + (Delta_q - Delta_jq) / tau),
+    equal(delta_next, delta + (-Delta_q + Delta_jq) / tau),
+    equal(E(delta_next), (g_sum - g_sum_mean) / tau),
+    equal(d_next, g_next + (g_sum_mean - g_sum) / tau),
+    equal(g_Q_mean, -eta * g_sum_mean),
 )
 fedcom.say(
     "identity",

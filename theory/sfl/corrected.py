@@ -6,9 +6,9 @@ The constants are ours, and proved by the ledgers of `theory.sfl.checks.ledgers`
 from __future__ import annotations
 
 import sympy
-from sympy import Eq, Le, Max, Min, Rational, Sum, exp, log, sqrt
+from sympy import Le, Max, Min, Rational, Sum, exp, log, sqrt
 
-from theory.notation import Expectation, Grad
+from theory.notation import Expectation, Grad, equal
 from theory.sfl.paper import (
     A,
     D,
@@ -67,7 +67,7 @@ _half, _third, _two_thirds = Rational(1, 2), Rational(1, 3), Rational(2, 3)
 
 # Setting and Lemma 4
 
-sfl.correct("asm.unbiased", Relations((Eq(Expectation(Grad(f_m, x)), Grad(F_m, x)),)), note="With the gradient.")
+sfl.correct("asm.unbiased", Relations((equal(Expectation(Grad(f_m, x)), Grad(F_m, x)),)), note="With the gradient.")
 
 sfl.correct(
     "lemma4.sum",

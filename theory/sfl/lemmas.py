@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, IndexedBase, Le, Max, Min, Rational, Sum, exp, log
+from sympy import Ge, IndexedBase, Le, Max, Min, Rational, Sum, exp, log
 
-from theory.notation import Expectation, Grad, Inner, Norm, Value
+from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from theory.sfl.paper import (
     W_T,
     K,
@@ -60,7 +60,7 @@ sfl.say(
     "Appendix C.3, Lemma 1, (20)",
     Relations(
         (
-            Eq(E(Norm(Sum(xi - ei, (i, 1, n))) ** 2), Sum(E(Norm(xi - ei) ** 2), (i, 1, n))),
+            equal(E(Norm(Sum(xi - ei, (i, 1, n))) ** 2), Sum(E(Norm(xi - ei) ** 2), (i, 1, n))),
             Le(Sum(E(Norm(xi - ei) ** 2), (i, 1, n)), n * sigma**2),
         ),
         "x_i a function of xi_1 ... xi_i with conditional expectation e_i and conditional variance at most sigma^2",
@@ -107,7 +107,7 @@ sfl.say(
     "lemma",
     "lemma3.mean",
     "Appendix C.3, Lemma 3, (22) and (23), left",
-    Relations((Eq(E(xbar_pi), xbar),), "with and without replacement"),
+    Relations((equal(E(xbar_pi), xbar),), "with and without replacement"),
 )
 sfl.say(
     "lemma",
@@ -165,7 +165,7 @@ sfl.say(
     "Appendix C.3, Lemma 4, left side of (25)",
     Relations(
         (
-            Eq(
+            equal(
                 partial_sums,
                 Sum(
                     Sum(E(Norm(K * Sum(x_pi[i] - xbar, (i, 1, m - 1)) + k * (x_pi[m] - xbar)) ** 2), (k, 0, K - 1)),
@@ -290,7 +290,7 @@ sfl.say(
     "Appendix D.1.3, proof of Lemma 7",
     Relations(
         (
-            Eq(W_T, (1 - a * gamma) ** (-(T + 1)) * (1 - (1 - a * gamma) ** (T + 1)) / (a * gamma)),
+            equal(W_T, (1 - a * gamma) ** (-(T + 1)) * (1 - (1 - a * gamma) ** (T + 1)) / (a * gamma)),
             Le((1 - a * gamma) ** (T + 1), exp(-a * gamma * (T + 1))),
             Le(exp(-a * gamma * (T + 1)), exp(-Rational(1, 2))),
             Le(exp(-Rational(1, 2)), Rational(2, 3), evaluate=False),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Eq, Rational, Sum, exp, sqrt
+from sympy import Rational, Sum, exp, sqrt
 
+from theory.notation import equal
 from theory.sfl.paper import (
     D_F,
     A,
@@ -85,7 +86,7 @@ sfl.say(
     "definition",
     "eq68",
     "Appendix E.1.2, (68)",
-    Relations((Eq(Ecal_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S)) / S),), "client drift in PFL"),
+    Relations((equal(Ecal_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S)) / S),), "client drift in PFL"),
 )
 sfl.say(
     "lemma",
@@ -348,7 +349,7 @@ theorem(
         noise_drift=27 * L**2 * eta_tilde**2 * sigma**2 / (8 * K),
         heterogeneity=Rational(9, 4) * L**2 * eta_tilde**2 * zeta**2,
     ),
-    when=[*nonconvex_step, implied(Eq(S, M), "implied: full participation")],
+    when=[*nonconvex_step, implied(equal(S, M), "implied: full participation")],
     weight=sympy.Integer(1),
     eta_of=K * eta,
     assumes=in_parallel_nonconvex,

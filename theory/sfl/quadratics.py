@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sympy import Abs, Eq, Expr, IndexedBase, Le, Rational, S as Number, Sum
 
-from theory.notation import Expectation, Value
+from theory.notation import Expectation, Value, equal
 from theory.sfl.paper import M, delta, m, paper as sfl, x, zeta_star
 from theory.statement import Relations, Words
 
@@ -29,10 +29,10 @@ def group(name: str, place: str, curvature: tuple[Expr, Expr], slope: Expr, zeta
         place,
         Relations(
             (
-                Eq(Value(F_1, x), curvature[0] * x**2 + slope * x),
-                Eq(Value(F_2, x), curvature[1] * x**2 - slope * x),
-                Eq(zeta_star, zeta),
-                Eq(delta, hessian_gap),
+                equal(Value(F_1, x), curvature[0] * x**2 + slope * x),
+                equal(Value(F_2, x), curvature[1] * x**2 - slope * x),
+                equal(zeta_star, zeta),
+                equal(delta, hessian_gap),
             ),
             "M = 2, one dimension, common F(x) = x^2/2; numbers carry the units",
         ),
@@ -68,10 +68,10 @@ for name in ("quad.table2.g3", *(f"quad.table6.d13_z{size}" for size in (1, 10, 
         name,
         Relations(
             (
-                Eq(Value(F_1, x), _decimals[0] * x**2 + slope * x),
-                Eq(Value(F_2, x), _decimals[1] * x**2 - slope * x),
+                equal(Value(F_1, x), _decimals[0] * x**2 + slope * x),
+                equal(Value(F_2, x), _decimals[1] * x**2 - slope * x),
                 claim.relations[2],
-                Eq(delta, Rational(34, 100)),
+                equal(delta, Rational(34, 100)),
             ),
             claim.words,
         ),
@@ -94,8 +94,8 @@ def _dirichlet_moments(owners: Expr) -> tuple[Eq, Eq]:
     """Mean and variance of one of the proportions."""
     mean = 1 / owners
     return (
-        Eq(Expectation(_proportion), mean),
-        Eq(Expectation((_proportion - mean) ** 2), mean * (1 - mean) / (alpha * owners + 1)),
+        equal(Expectation(_proportion), mean),
+        equal(Expectation((_proportion - mean) ** 2), mean * (1 - mean) / (alpha * owners + 1)),
     )
 
 
@@ -107,7 +107,7 @@ sfl.say(
         "ExDir(C, alpha): allocate C different classes to each client at random, which gives the prior q_c of each class "
         "c (the indicator of its owners); then for each class draw p_c ~ Dir(alpha q_c) and give a proportion p_{c,m} of "
         "its samples to client m.",
-        (Eq(labels_m, C), Eq(Sum(_proportion, (m, 1, n_c)), 1), *_dirichlet_moments(n_c)),
+        (equal(labels_m, C), equal(Sum(_proportion, (m, 1, n_c)), 1), *_dirichlet_moments(n_c)),
     ),
     rests_on=["exdir.quantity", "exdir.dirichlet"],
     note="That no class is left without an owner, and no owner without a sample, is not said.",
@@ -118,7 +118,7 @@ sfl.say(
     "Appendix G.1, baseline a)",
     Words(
         "C different classes to each client at random; each class divided randomly and equally among its owners.",
-        (Eq(labels_m, C), Eq(_proportion, 1 / n_c)),
+        (equal(labels_m, C), equal(_proportion, 1 / n_c)),
     ),
     note="McMahan et al. 2017, Li et al. 2022.",
 )
@@ -128,7 +128,7 @@ sfl.say(
     "Appendix G.1, baseline b)",
     Words(
         "For each class c draw p_c ~ Dir(alpha q) with q = 1 and give a proportion p_{c,m} of its samples to client m.",
-        (Eq(Sum(_proportion, (m, 1, M)), 1), *_dirichlet_moments(M)),
+        (equal(Sum(_proportion, (m, 1, M)), 1), *_dirichlet_moments(M)),
     ),
     note="Yurochkin et al. 2019. Printed 'data samples of class k' where c is meant.",
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import sympy
-from sympy import Eq, IndexedBase, Le, Min, Rational, Sum, exp, sqrt
+from sympy import IndexedBase, Le, Min, Rational, Sum, exp, sqrt
 from sympy.core.relational import Relational
 
+from theory.notation import equal
 from theory.sfl.paper import (
     D_F,
     T_1,
@@ -181,7 +182,7 @@ sfl.say(
     "eq33",
     "Appendix D.1.2, (33)",
     Relations(
-        (Eq(E_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S))),),
+        (equal(E_r, Sum(Sum(drift_at[m, k], (k, 0, K - 1)), (m, 1, S))),),
         "client drift in SFL",
     ),
 )

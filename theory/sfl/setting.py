@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Ge, IndexedBase, Le, Ne, Sum
+from sympy import Ge, IndexedBase, Le, Ne, Sum
 
-from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value, equal
 from theory.properties import Property
 from theory.sfl.paper import (
     F_fun,
@@ -46,7 +46,7 @@ problem = sfl.say(
     "problem",
     "Section 1, problem formulation",
     Relations(
-        (Eq(Value(F_fun, x), Sum(Value(F_m, x), (m, 1, M)) / M), Eq(Value(F_m, x), Expectation(Value(f_m, x)))),
+        (equal(Value(F_fun, x), Sum(Value(F_m, x), (m, 1, M)) / M), equal(Value(F_m, x), Expectation(Value(f_m, x)))),
         "minimise F over R^d; the expectation is over xi ~ D_m; with finite data F_m is the mean over the samples",
     ),
     gives={Property.EQUAL_WEIGHTS: ()},
@@ -147,7 +147,7 @@ sfl.say(
     Words(
         "SSL and SplitFed share the same update rules with SFL (Algorithm 1) and PFL (Algorithm 2) respectively, and "
         "hence the same convergence results.",
-        (Eq(x_SSL, x_SFL), Eq(x_SplitFed, x_PFL)),
+        (equal(x_SSL, x_SFL), equal(x_SplitFed, x_PFL)),
     ),
     rests_on=["alg1", "alg2", "alg3", "alg4"],
     note="The formulas put the sentence: x = [x_c; x_s] after any number of rounds, from the same start, orders and "
@@ -159,7 +159,7 @@ tau_m = sfl.symbol(
 )
 sfl.correct(
     "claim.ssl_equiv",
-    when=[Eq(tau_m, K)],
+    when=[equal(tau_m, K)],
     note="With as many local steps at every client.",
 )
 
@@ -183,7 +183,7 @@ lower_bounded = sfl.say(
     "asm.lower",
     "Section 3.1, (i)",
     Relations(
-        (Ge(Value(F_fun, x), F_star), Eq(Value(F_fun, x_star), F_star)),
+        (Ge(Value(F_fun, x), F_star), equal(Value(F_fun, x_star), F_star)),
         "F is lower bounded by F*; in the convex cases there is a minimiser x* with F(x*) = F*",
     ),
     gives={Property.BOUNDED_BELOW: (), Property.MINIMISER: ()},
@@ -210,7 +210,7 @@ unbiased = sfl.say(
     "asm.unbiased",
     "Section 3.1",
     Relations(
-        (Eq(Expectation(Value(f_m, x)), Grad(F_m, x)),),
+        (equal(Expectation(Value(f_m, x)), Grad(F_m, x)),),
         "samples are drawn with replacement, so the stochastic gradient is a (conditionally) unbiased estimate",
     ),
     note="As printed: the nabla in front of f_m is missing on the left.",
@@ -230,7 +230,7 @@ independent = sfl.say(
     "Section 2, 'Challenges'; Appendix E.1.1, (66)",
     Relations(
         (
-            Eq(
+            equal(
                 Expectation(Norm(_noise_of_one + _noise_of_other) ** 2),
                 Expectation(Norm(_noise_of_one) ** 2) + Expectation(Norm(_noise_of_other) ** 2),
             ),
@@ -261,7 +261,7 @@ heterogeneity_at_optimum = sfl.say(
     "asm.het_b",
     "Assumption 3b, (3)",
     Relations(
-        (Eq(Sum(Norm(Grad(F_m, x_star)) ** 2, (m, 1, M)) / M, zeta_star**2),),
+        (equal(Sum(Norm(Grad(F_m, x_star)) ** 2, (m, 1, M)) / M, zeta_star**2),),
         "convex cases, at one global minimiser x*; stated to be weaker than Assumption 3a",
     ),
     gives={Property.HETEROGENEITY_AT_OPTIMUM: (zeta_star,)},
@@ -275,7 +275,7 @@ sfl.say(
     "identity",
     "eq12",
     "Appendix C.2, (12)",
-    Relations((Eq(E(Norm(x - E(x)) ** 2), E(Norm(x) ** 2) - Norm(E(x)) ** 2),), "any random vector x"),
+    Relations((equal(E(Norm(x - E(x)) ** 2), E(Norm(x) ** 2) - Norm(E(x)) ** 2),), "any random vector x"),
 )
 sfl.say(
     "identity",
@@ -283,7 +283,7 @@ sfl.say(
     "Appendix C.2, (13)",
     Relations(
         (
-            Eq(
+            equal(
                 Sum(Norm(xi - xbar) ** 2, (i, 1, n)) / n,
                 Sum(Norm(xi) ** 2, (i, 1, n)) / n - Norm(xbar) ** 2,
             ),
@@ -311,7 +311,7 @@ sfl.say(
     "bregman",
     "Appendix C.2",
     Relations(
-        (Eq(Bregman(h, x, y), Value(h, x) - Value(h, y) - Inner(Grad(h, y), x - y)),),
+        (equal(Bregman(h, x, y), Value(h, x) - Value(h, y) - Inner(Grad(h, y), x - y)),),
         "Bregman divergence; non-negative when h is convex",
     ),
 )
@@ -320,7 +320,7 @@ sfl.say(
     "three_point",
     "Appendix C.2",
     Relations(
-        (Eq(Bregman(h, z, x) + Bregman(h, x, y) - Bregman(h, z, y), Inner(Grad(h, y) - Grad(h, x), z - x)),),
+        (equal(Bregman(h, z, x) + Bregman(h, x, y) - Bregman(h, z, y), Inner(Grad(h, y) - Grad(h, x), z - x)),),
         "three-point identity",
     ),
     rests_on=["bregman"],
@@ -354,7 +354,7 @@ sfl.say(
     "sc_equiv",
     "Appendix C.2",
     Relations(
-        (Eq(Value(h, x), Value(g_fun, x) + mu / 2 * Norm(x) ** 2),),
+        (equal(Value(h, x), Value(g_fun, x) + mu / 2 * Norm(x) ** 2),),
         "h is mu-strongly convex if and only if such a convex g exists",
     ),
 )
