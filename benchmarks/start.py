@@ -17,7 +17,11 @@ THEOREM = "sfl.thm1.strongly_convex"
 COMMANDS = {
     "--help": ["--help"],
     "show": ["show", THEOREM],
-    "bound": ["bound", THEOREM, *"mu=1 L=1 M=4 K=2 R=1000 sigma=1 zeta_star=1 D=1 eta_tilde=0.01".split()],
+    "bound": [
+        "bound",
+        THEOREM,
+        *["mu=1", "L=1", "M=4", "K=2", "R=1000", "sigma=1", "zeta_star=1", "D=1", "eta_tilde=0.01"],
+    ],
     "list --paper": ["list", "--paper", "sfl"],
     "simulate, quadratic": ["simulate", "quadratic", "SFL", "eta=0.1", "K=2", "rounds=10"],
 }

@@ -14,6 +14,7 @@ import xarray as xr
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, confront, measure_all, step_letter
+from bounds.trials.quantities import quantities
 from figures.gallery import (
     BLACK,
     BLUE,
@@ -45,16 +46,6 @@ _TERM_COLOURS = {
     "divergence": ORANGE,
 }
 _OTHER_TERMS = (YELLOW, PURPLE, "#8b5e3c", GREY, "#404080", "#7fbf3f")  # in this order
-_Y_LABELS = {
-    "gap": r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)",
-    "min_grad_sq": r"$\min_{r\leq R}\,\mathbb{E}\|\nabla F(x^{(r)})\|^2$  (units of $F^2/x^2$)",
-    "gap_xbar": r"$\mathbb{E}[f(\bar x^R)-f(x^*)]$  (units of $f$)",
-    "gap_last": r"$\mathbb{E}[f(w^{(R)})-f(w^{(*)})]$  (units of $f$)",
-    "fedbat.gap_last": r"$\mathbb{E}[F(\mathbf{w}_T)]-F^*$  (units of $F$)",
-    "avg_step_grad_sq": r"$\frac{1}{T}\sum_{t<T}\mathbb{E}\|\nabla F(\bar{\mathbf{w}}_t)\|^2$  (units of $F^2/w^2$)",
-    "fedbcgd.avg_grad_sq": r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(x^r)\|^2$  (units of $f^2/x^2$)",
-    "avg_grad_sq": r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(w^{(r)})\|^2$  (units of $f^2/w^2$)",
-}
 _TITLE = 44  # characters in a line
 _ROUNDING = 1e-20  # of the bound: a term that is never more counts as none
 _DEEPEST = 1e-80  # of what is highest in a panel: a bound that has fallen further is cut off
@@ -172,7 +163,7 @@ def titled(name: str) -> str:
 
 def y_label(paper: str, quantity: str) -> str:
     """In the paper's own letters, where they differ."""
-    return _Y_LABELS.get(f"{paper}.{quantity}") or _Y_LABELS[quantity]
+    return quantities(paper)[quantity].label
 
 
 def _says(statement_id: str) -> str:

@@ -3,9 +3,22 @@
 from bounds.fedbat import checks, one_sided, rounds, shared_noise
 from bounds.fedbat.arenas import ARENAS, SEARCHED, on_data
 from bounds.trials.arena import arena_evidence
+from bounds.trials.quantities import Quantity
+from simulations import local_steps
 from theory.statement import Evidence
 
-__all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
+QUANTITIES = {
+    "gap_last": Quantity("gap", r"$\mathbb{E}[F(\mathbf{w}_T)]-F^*$  (units of $F$)"),
+    "avg_step_grad_sq": Quantity(
+        "grad_sq_steps",
+        r"$\frac{1}{T}\sum_{t<T}\mathbb{E}\|\nabla F(\bar{\mathbf{w}}_t)\|^2$  (units of $F^2/w^2$)",
+        "mean",
+        local_steps.run,
+    ),
+}
+AT_START = {"f_gap": "A"}
+
+__all__ = ["ARENAS", "AT_START", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:

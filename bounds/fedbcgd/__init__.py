@@ -4,9 +4,17 @@ from bounds.fedbcgd import checks, rounds, whole_runs
 from bounds.fedbcgd.arenas import ARENAS, SEARCHED, on_data
 from bounds.trials.arena import arena_evidence
 from bounds.trials.arena_search import search_evidence
+from bounds.trials.quantities import Quantity
 from theory.statement import Evidence
 
-__all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
+QUANTITIES = {
+    "avg_grad_sq": Quantity(
+        "grad_sq", r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(x^r)\|^2$  (units of $f^2/x^2$)", "mean"
+    ),
+}
+AT_START = {"F": "A"}
+
+__all__ = ["ARENAS", "AT_START", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:

@@ -19,8 +19,9 @@ from joblib import Parallel, delayed
 
 from bounds.evaluation import Compiled, Value, compile_statement, compiled, evaluate, parameters
 from bounds.trials.claims import rescaled, unassumed
+from bounds.trials.quantities import at_start, bounded, quantities
 from bounds.tuning import admissible_interval
-from simulations import NoSuchConstant, expectation, has_expectation, local_steps, run, start
+from simulations import NoSuchConstant, expectation, has_expectation, start
 from simulations.algorithms.base import Algorithm
 from simulations.problems import Problem, start_of_clients
 from simulations.problems.quadratic import Quadratic
@@ -31,27 +32,6 @@ from theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, V
 CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
 ROUNDING = 1e-9  # relative: an exact expectation that exceeds a bound by no more counts as rounding
 
-# What a bound is about -> what the run records
-RECORDED = {
-    "gap": "gap_average",
-    "gap_xbar": "gap_average",
-    "gap_last": "gap",
-    "min_grad_sq": "grad_sq",
-    "avg_grad_sq": "grad_sq",
-    "avg_step_grad_sq": "grad_sq_steps",
-}
-_AVERAGES = ("avg_grad_sq", "avg_step_grad_sq")  # of rounds 0 ... R-1
-
-# Letters of starting points: letter -> the name that `start` gives it
-_AT_START = {
-    "D": "D",
-    "d0": "d0",
-    "A": "A",
-    "f_gap": "A",
-    "F": "A",
-    "w0_norm": "w0_norm",
-    "w_star_norm": "w_star_norm",
-}
 _OF_CLIENTS = ("het_start", "fj_gap_mean", "dist_sq_mean", "Gamma")
 
 Given = tuple[tuple[str, "float | str | Callable[[Arena], float]"], ...]
@@ -61,7 +41,7 @@ Given = tuple[tuple[str, "float | str | Callable[[Arena], float]"], ...]
 class Arena:
     """Which problem and algorithm put a statement to the test.
 
-    statement   id of an explicit bound on one of the quantities that RECORDED names
+    statement   id of an explicit bound on one of the quantities that `quantities` has
     name        readable: problem, heterogeneity, participation
     problem     builds the problem (once)
     algorithm   called with eta=[...] only, gives the algorithm
@@ -148,6 +128,7 @@ def known(
     Raises NoSuchConstant when it is none of these.
     """
     own, chosen, defined = algorithm.letters(problem), dict(given), definitions(statement)
+    beginning = at_start(statement.paper)
     if wanted is None:
         others = ("R", step_letter(statement), *_lengths(statement))
         wanted = [s.name for s in parameters(statement) if s.name not in others]
@@ -164,8 +145,8 @@ def known(
             return float(value)
         if name in own:
             return float(own[name])
-        if name in _AT_START:
-            return float(start(problem, x0)[_AT_START[name]])
+        if name in beginning:
+            return float(start(problem, x0)[beginning[name]])
         if name in _OF_CLIENTS:
             return float(start_of_clients(problem, x0)[name])
         if name in problem.constants.entries:
@@ -339,8 +320,8 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     claim = catalogue.find(arena.statement).claim
     assert isinstance(claim, Bound)
     exact, name = arena.kind == "moments", step_letter(statement)
-    quantity, _ = bounded(claim)
-    recorded = RECORDED[quantity]
+    quantity = quantities(statement.paper)[bounded(statement.paper, claim)[0]]
+    recorded = quantity.recorded
     steps, low = steps_of(arena)
     values = constants_of(arena) if "w_r" in definitions(statement) else {}
     first = 1 if low == 0 else int(np.ceil(low * arena.rounds / min(steps) - 1e-9))
@@ -350,19 +331,18 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     problem, phi = build(arena.problem), regularisation(arena)
     eta = learning_rate(statement, steps, **arena.algorithm(eta=1.0).letters(problem))
     seeds = arena.seeds * (5 if full else 1)
-    at_random: Callable[..., xr.Dataset] = local_steps.run if recorded == "grad_sq_steps" else run
-    measured: Callable[..., xr.Dataset] = expectation if exact else partial(at_random, seeds=range(seeds))
+    measured: Callable[..., xr.Dataset] = expectation if exact else partial(quantity.run, seeds=range(seeds))
     data = measured(
         problem if phi is None else Regularised(problem, phi),
         arena.algorithm(eta=eta.tolist()),
         rounds=arena.rounds,
         x0=np.full(problem.d, arena.x0),
         record=(recorded,),
-        at=None if recorded in ("grad_sq", "grad_sq_steps") else grid,
+        at=grid if quantity.over == "last" else None,
         average=weight_ratio(statement, steps, **values),
     )
     series = data[recorded]
-    if quantity in _AVERAGES:
+    if quantity.over == "mean":
         series = series.copy(data=mean_before(series.values))
     diverged = series.isnull()
     if exact:
@@ -376,23 +356,12 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     interval = xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half}).fillna(np.inf)
     if not exact:
         interval["low"] = interval.low.where(diverged.all("seed") | ~diverged.any("seed"), 0.0)
-    if quantity == "min_grad_sq":  # smallest so far: a refutation then needs every round's interval above the bound
+    if quantity.over == "smallest":  # smallest so far: a refutation then needs every round's interval above the bound
         interval = interval.map(lambda v: v.copy(data=np.minimum.accumulate(v.values, axis=-1)))
     interval = interval.rename(round="R", step_size=name).assign_coords({name: steps})
     interval = interval.sel(R=[r for r in grid if r >= 1])
     interval.attrs = {**data.attrs, "arena": arena.label, "seeds": 0 if exact else seeds}
     return interval
-
-
-def bounded(claim: Bound) -> tuple[str, float]:
-    """The measured quantity that a claim bounds, and the number by which the claim multiplies it.
-
-    Raises ValueError for a left side that is no number times one of `RECORDED`.
-    """
-    factor, quantity = claim.quantity.as_coeff_Mul()
-    if getattr(quantity, "name", None) not in RECORDED:
-        raise ValueError(f"left side {claim.quantity}: expected a number times one of {', '.join(RECORDED)}")
-    return quantity.name, float(factor)
 
 
 def mean_before(series: np.ndarray) -> np.ndarray:
@@ -421,7 +390,7 @@ def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Datas
     measured = measure(arena, full)
     claim, own = statement.claim, catalogue.find(arena.statement).claim
     assert isinstance(claim, Bound) and isinstance(own, Bound)
-    (quantity, factor), (recorded, _) = bounded(claim), bounded(own)
+    (quantity, factor), (recorded, _) = bounded(statement.paper, claim), bounded(statement.paper, own)
     if quantity != recorded:
         raise ValueError(f"{statement.id}: a bound on {quantity}; expected one on {recorded}, which the arena measures")
     name = step_letter(arena.stated)

@@ -12,13 +12,11 @@ import xarray as xr
 
 from bounds.evaluation import Compiled
 from bounds.trials.arena import (
-    RECORDED,
     ROUNDING,
     Arena,
     Given,
     as_stated,
     bound_at,
-    bounded,
     compiled_once,
     constants_of,
     exceeded,
@@ -31,6 +29,7 @@ from bounds.trials.arena import (
     steps_of,
     weight_ratio,
 )
+from bounds.trials.quantities import bounded, quantities
 from simulations import NoSuchConstant, expectation
 from simulations.algorithms.base import Algorithm
 from simulations.problems import Array
@@ -232,8 +231,8 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, ar
         if largest is None:
             return None
         steps = largest * _FRACTIONS
-    quantity, factor = bounded(claim)
-    recorded = RECORDED[quantity]
+    name, factor = bounded(statement.paper, claim)
+    quantity = quantities(statement.paper)[name]
     eta = learning_rate(statement, steps, **letters.letters(problem))
     exactly: Callable[..., xr.Dataset] = expectation
     measured = exactly(
@@ -241,12 +240,12 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, ar
         arena.algorithm(eta=eta.tolist()),
         rounds=family.rounds,
         x0=_X0,
-        record=(recorded,),
+        record=(quantity.recorded,),
         average=weight_ratio(statement, steps, **values),
-    )[recorded].values
-    if quantity == "min_grad_sq":
+    )[quantity.recorded].values
+    if quantity.over == "smallest":
         measured = np.minimum.accumulate(measured, axis=1)
-    elif quantity == "avg_grad_sq":
+    elif quantity.over == "mean":
         measured = mean_before(measured)
     measured = measured[:, 1:]
     bound = bound_at(compiled, steps[:, None], np.arange(1.0, family.rounds + 1)[None], **values)

@@ -80,7 +80,7 @@ class FedBAT:
     where the problem has no L or mu.
     """
 
-    exact: ClassVar[str] = "simulations.exact.enumerated"
+    exact: ClassVar[str] = "exact.enumerated"
     tau: int
     eta: Any
     K: int | None = None

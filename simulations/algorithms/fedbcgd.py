@@ -273,7 +273,7 @@ class FedBCGD(Blocks):
     freeze that is neither True nor False.
     """
 
-    exact: ClassVar[str] = "simulations.exact.block_moments"
+    exact: ClassVar[str] = "exact.block_moments"
     freeze: bool = False
 
     def __post_init__(self) -> None:
@@ -322,7 +322,7 @@ class FedBCGDPlus(Blocks):
     that offers no `local_gradient`.
     """
 
-    exact: ClassVar[str] = "simulations.exact.block_moments"
+    exact: ClassVar[str] = "exact.block_moments"
     control: Form = "theory"
     variance: Form = "theory"
     kept: Kept = "sent"
@@ -397,7 +397,7 @@ class FedAvgM(Sampling):
     `memory["v"]` (E, N, d) is the server's velocity.  Raises ValueError also for another lam.
     """
 
-    exact: ClassVar[str] = "simulations.exact.block_moments"
+    exact: ClassVar[str] = "exact.block_moments"
     lam: float = 0.9
 
     def __post_init__(self) -> None:

@@ -100,7 +100,7 @@ class Compressing:
 class FedCOM(Compressing):
     """Algorithm 1, for homogeneous clients: local SGD, compressed accumulated gradients."""
 
-    exact: ClassVar[str] = "simulations.exact.tracking"
+    exact: ClassVar[str] = "exact.tracking"
     tau: int
     eta: Any
     gamma: float = 1.0
@@ -139,7 +139,7 @@ class FedCOMGATE(Compressing):
     the compressor has no q.
     """
 
-    exact: ClassVar[str] = "simulations.exact.tracking"
+    exact: ClassVar[str] = "exact.tracking"
     tau: int
     eta: Any
     gamma: float = 1.0
@@ -203,7 +203,7 @@ class FedGATE(Compressing):
     Raises ValueError for another option.
     """
 
-    exact: ClassVar[str] = "simulations.exact.tracking"
+    exact: ClassVar[str] = "exact.tracking"
     tau: int
     eta: Any
     gamma: float = 1.0
@@ -313,7 +313,7 @@ class FedPAQ(Compressing):
     S  participating clients, by default all.  Raises ValueError when it is not a whole number >= 1.
     """
 
-    exact: ClassVar[str] = "simulations.exact.tracking"
+    exact: ClassVar[str] = "exact.tracking"
     tau: int
     eta: Any
     compressor: Compressor = UNCOMPRESSED
@@ -349,7 +349,7 @@ class SCAFFOLD(Compressing):
     `memory["c"]` (E, N, d) is the server's control variate, `memory["c_j"]` (E, N, M, d) are the clients'.
     """
 
-    exact: ClassVar[str] = "simulations.exact.tracking"
+    exact: ClassVar[str] = "exact.tracking"
     tau: int
     eta: Any
     gamma: float = 1.0
@@ -398,7 +398,7 @@ class DIANA(Compressing):
     compressor has no q.
     """
 
-    exact: ClassVar[str] = "simulations.exact.tracking"
+    exact: ClassVar[str] = "exact.tracking"
     eta: Any
     compressor: Compressor = UNCOMPRESSED
     alpha: float | None = None

@@ -23,7 +23,7 @@ from simulations.problems import Array, Problem
 class SFL(LocalSteps):
     """Sequential federated learning, Algorithm 1 (with S < M: Appendix D's partial participation)."""
 
-    exact: ClassVar[str] = "simulations.exact.moments"
+    exact: ClassVar[str] = "exact.moments"
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -40,7 +40,7 @@ class SFL(LocalSteps):
 class PFL(LocalSteps):
     """Parallel federated learning (FedAvg, Local SGD), Algorithm 2 (with S < M: Appendix E)."""
 
-    exact: ClassVar[str] = "simulations.exact.moments"
+    exact: ClassVar[str] = "exact.moments"
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""

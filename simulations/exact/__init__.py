@@ -1,6 +1,6 @@
-"""Exact expectations of whole runs, whatever the algorithm: each names the module here that knows its recursion.
+"""Exact expectations of whole runs, whatever the algorithm: each names the module that knows its recursion.
 
-A module that an algorithm names as its `exact` has two functions:
+A module of `simulations` that an algorithm names as its `exact`, such as "exact.moments", has two functions:
 
     why_not(problem, algorithm, rounds)            why there is no exact expectation; None where there is one
     expectation(problem, algorithm, **settings)    what `run` would record, in expectation, see `moments.expectation`
@@ -20,7 +20,7 @@ from simulations.problems import Problem
 
 def _recursion(algorithm: Algorithm) -> ModuleType | None:
     name = getattr(algorithm, "exact", None)
-    return importlib.import_module(name) if name else None
+    return importlib.import_module(f"simulations.{name}") if name else None
 
 
 def expectation(problem: Problem, algorithm: Algorithm, **settings: Any) -> xr.Dataset:

@@ -10,7 +10,8 @@ import sympy
 
 from bounds import evaluate
 from bounds.fedbat.arenas import ARENAS, CASES, first_distance, largest_gradient, on_data
-from bounds.trials.arena import RECORDED, Arena, build, confront, constants_of, judge, steps_of
+from bounds.trials.arena import Arena, build, confront, constants_of, judge, steps_of
+from bounds.trials.quantities import quantities
 from simulations import local_steps, run
 from simulations.algorithms.fedbat import FedBAT
 from simulations.exact import enumerated
@@ -31,7 +32,7 @@ def test_all_bounds_on_whole_runs_have_arenas_of_both_kinds() -> None:
     on_runs = {
         s.id
         for s in catalogue.statements("fedbat")
-        if s.kind == "theorem" and isinstance(s.claim, Bound) and str(s.claim.quantity) in RECORDED
+        if s.kind == "theorem" and isinstance(s.claim, Bound) and str(s.claim.quantity) in quantities("fedbat")
     }
     assert on_runs == set(CASES) == {a.statement for a in ARENAS}
     assert all(own(id_) and own(id_, "run") for id_ in CASES)

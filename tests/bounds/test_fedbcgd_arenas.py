@@ -7,8 +7,9 @@ import pytest
 import sympy
 
 from bounds.fedbcgd.arenas import ARENAS, CASES, SEARCHED
-from bounds.trials.arena import RECORDED, Arena, build, confront, constants_of, judge, learning_rate, steps_of
+from bounds.trials.arena import Arena, build, confront, constants_of, judge, learning_rate, steps_of
 from bounds.trials.arena_search import judge as judge_search, tightest
+from bounds.trials.quantities import quantities
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
@@ -23,7 +24,7 @@ def test_all_corrected_bounds_on_whole_runs_have_arenas_of_both_kinds_and_a_sear
     on_runs = {
         s.id
         for s in catalogue.statements("fedbcgd")
-        if isinstance(s.claim, Bound) and str(s.claim.quantity) in RECORDED
+        if isinstance(s.claim, Bound) and str(s.claim.quantity) in quantities("fedbcgd")
     }
     # `gap` is that of a lemma about one round here, not that of an average
     on_runs = {id_ for id_ in on_runs if str(catalogue.find(id_).claim.quantity) != "gap"}  # type: ignore[union-attr]

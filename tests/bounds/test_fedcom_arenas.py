@@ -16,7 +16,6 @@ from bounds.evaluation import compiled, evaluate
 from bounds.fedcom.arenas import ARENAS, CASES, SEARCHED, alike, two_of, unlike
 from bounds.trials import arena as arenas
 from bounds.trials.arena import (
-    RECORDED,
     Arena,
     at_same_rate,
     build,
@@ -30,6 +29,7 @@ from bounds.trials.arena import (
     steps_of,
 )
 from bounds.trials.arena_search import judge as judge_search, tightest
+from bounds.trials.quantities import quantities
 from simulations import expectation
 from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
 from simulations.algorithms.sfl import SFL
@@ -51,7 +51,7 @@ def test_all_bounds_on_whole_runs_have_arenas_of_both_kinds_and_a_search() -> No
     on_runs = {
         s.id
         for s in catalogue.statements("fedcom")
-        if isinstance(s.claim, Bound) and str(s.claim.quantity) in RECORDED and "early" not in s.id
+        if isinstance(s.claim, Bound) and str(s.claim.quantity) in quantities("fedcom") and "early" not in s.id
     }
     # (43) with independent compressors is the printed bound; its arenas, whose compressors are independent, test that
     assert on_runs - {"fedcom.corD8.corrected"} == set(CASES) == set(SEARCHED) == {a.statement for a in ARENAS}
