@@ -58,8 +58,10 @@ def test_its_statements_are_verified_by_evidence_that_can_fail(house) -> None:
         ["sgd.noise:", "definition"],
         ["sgd.one_step:", "proved"],
         ["sgd.thm:", "proved"],
+        ["sgd.mean:", "holds"],
     ]
-    assert done.stdout.count("seen to fail: ") == 5, done.stdout  # units twice, certificate, derivation, run
+    assert done.stdout.count("seen to fail: ") == 7, done.stdout  # units thrice, certificate, derivation, moments twice
+    assert done.stdout.count("moments: ") == 2 and "run: " not in done.stdout
 
 
 def test_it_is_found_by_every_command(house) -> None:
@@ -71,6 +73,20 @@ def test_it_is_found_by_every_command(house) -> None:
     assert drawn.returncode == 0 and (house / "drawn" / "sgd_theorem.png").exists(), drawn.stderr
     ran = fedtheory(house, "simulate", "quadratic", "SGD", "M=1", "eta=0.5", "delta=0", "zeta_star=0", "rounds=5")
     assert ran.returncode == 0 and "F gap" in ran.stdout, ran.stderr
+
+
+def test_its_evidence_looks_at_its_own_property(house) -> None:
+    script = """
+from dataclasses import replace
+from theory import catalogue
+from theory.sgd.checks import one_step
+s = catalogue.find("sgd.one_step")
+found = one_step(replace(s, assumes=("sgd.convex",)))
+print(found.status, found.says)
+"""
+    environment = os.environ | {"PYTHONPATH": str(house)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=house, env=environment, capture_output=True, text=True)
+    assert done.stdout.strip() == "broken this proof needs: noise bounded in every draw", done.stderr
 
 
 def test_its_evidence_looks_at_the_conditions(house) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable
+from enum import StrEnum
 from functools import cache
 
 import sympy
 
 import theory
 from theory.names import UnknownName, unknown
-from theory.properties import Properties, Property, united
+from theory.properties import Properties, united
 from theory.statement import Erratum, Evidence, Paper, Statement, Symbol
 
 
@@ -69,7 +70,7 @@ def corrected_by(id_: str) -> list[str]:
     return [s.id for s in statements(find(id_).paper) if s.corrects == id_]
 
 
-def properties(statement: Statement) -> dict[Property, tuple[sympy.Expr, ...]]:
+def properties(statement: Statement) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
     """The properties that a statement assumes, or that its paper's setting provides, with their constants."""
     assumed = [find(id_) for id_ in statement.assumes]
     return united(s.gives for s in (*paper(statement.paper).background, *assumed))

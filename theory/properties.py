@@ -14,7 +14,10 @@ import sympy
 
 
 class Property(StrEnum):
-    """A property; behind its name, in brackets, the constants that come with it."""
+    """A property; behind its name, in brackets, the constants that come with it.
+
+    A paper with a property of its own declares it in an enumeration like this one.
+    """
 
     # of the clients' functions F_m; F is their mean, with the clients' weights
     SMOOTH_ABOVE = "smooth from above"  # (L): F_m(y) <= F_m(x) + <grad F_m(x), y - x> + (L/2) ||y - x||^2
@@ -69,10 +72,10 @@ class Property(StrEnum):
         return self.name
 
 
-Properties = Mapping[Property, tuple[sympy.Expr, ...]]
+Properties = Mapping[StrEnum, tuple[sympy.Expr, ...]]
 
 
-def closed(given: Properties) -> dict[Property, tuple[sympy.Expr, ...]]:
+def closed(given: Properties) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
     """The properties with those that they imply: two-sided smooth is smooth from above, strongly convex is convex."""
     found = dict(given)
     implied = (
@@ -92,9 +95,9 @@ def closed(given: Properties) -> dict[Property, tuple[sympy.Expr, ...]]:
     return found
 
 
-def united(several: Iterable[Properties]) -> dict[Property, tuple[sympy.Expr, ...]]:
+def united(several: Iterable[Properties]) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
     """All properties of several assumptions.  Raises ValueError where two give one property with different constants."""
-    found: dict[Property, tuple[sympy.Expr, ...]] = {}
+    found: dict[StrEnum, tuple[sympy.Expr, ...]] = {}
     for one in several:
         for name, constants in closed(one).items():
             if found.setdefault(name, constants) != constants:

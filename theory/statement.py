@@ -23,7 +23,7 @@ from typing import Any, Literal
 import sympy
 from sympy.core.relational import Relational
 
-from theory.properties import Properties, Property
+from theory.properties import Properties
 
 # The two dimensions everything is measured in: X that of the parameters x, F that of the objective F(x).
 X = sympy.Symbol("[x]", positive=True)
@@ -490,7 +490,7 @@ class Paper:
         also: Iterable[Claim] = (),
         note: str = "",
         reads: Mapping[str, sympy.Expr] | None = None,
-        gives: Mapping[Property, tuple[Any, ...]] | None = None,
+        gives: Mapping[StrEnum, tuple[Any, ...]] | None = None,
     ) -> Statement:
         """Declare a statement; `name` and `rests_on` are ids without the paper's short name."""
         id_ = f"{self.name}.{name}"

@@ -299,7 +299,8 @@ def test_what_diverges_inside_the_conditions_is_refuted() -> None:
 
 def test_runs_that_diverge_leave_it_open_unless_all_do(monkeypatch: pytest.MonkeyPatch) -> None:
     arena = replace(own("fedcom.thmD7", "run")[0], rounds=10, seeds=3)
-    exact_run = arenas.run
+    known = arenas.quantities("fedcom")
+    (exact_run,) = {quantity.run for quantity in known.values()}
 
     def some(which: slice) -> Any:
         def diverging(*given: Any, **settings: Any) -> Any:
@@ -311,7 +312,8 @@ def test_runs_that_diverge_leave_it_open_unless_all_do(monkeypatch: pytest.Monke
 
     statement = catalogue.find("fedcom.thmD7")
     for which, status in ((slice(0, 1), Status.OPEN), (slice(0, 3), Status.REFUTED)):
-        monkeypatch.setattr(arenas, "run", some(which))
+        diverging = {name: replace(quantity, run=some(which)) for name, quantity in known.items()}
+        monkeypatch.setattr(arenas, "quantities", lambda _, found=diverging: found)
         assert judge([replace(arena, name=f"{which}")], statement).status is status
 
 

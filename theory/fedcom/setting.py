@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+from typing import Any
+
 from sympy import Ge, IndexedBase, Le, Rational, Sum, Symbol
 from sympy.core.relational import Relational
 
@@ -96,7 +99,11 @@ independent = fedcom.correct(
 )
 
 
-_NOISE = {Property.UNBIASED: (), Property.VARIANCE: (sigma,), Property.INDEPENDENT_NOISE: ()}
+_NOISE: dict[StrEnum, tuple[Any, ...]] = {
+    Property.UNBIASED: (),
+    Property.VARIANCE: (sigma,),
+    Property.INDEPENDENT_NOISE: (),
+}
 
 
 def _unbiased(of: Symbol) -> tuple[Relational, ...]:

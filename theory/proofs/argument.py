@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal
@@ -218,11 +219,11 @@ class Argument(Ledger):
     # Premises
 
     @cached_property
-    def properties(self) -> dict[Property, tuple[sympy.Expr, ...]]:
+    def properties(self) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
         """What the statement assumes."""
         return catalogue.properties(self.statement)
 
-    def _constants(self, what: str, needed: Property) -> tuple[sympy.Expr, ...]:
+    def _constants(self, what: str, needed: StrEnum) -> tuple[sympy.Expr, ...]:
         self._record("property", str(needed))
         if needed not in self.properties:
             self.fail(what, f"needs the property '{needed}', which {self.statement.id} does not assume")
@@ -636,14 +637,14 @@ class Argument(Ledger):
         self._record("rule", "one client is like two copies of it, of which each round samples one")
         if sympy.Integer(1) not in self._case.values():
             self.fail("one client and its copy", "there is more than one client")
-        none: dict[Property, tuple[sympy.Expr, ...]] = {
+        none: dict[StrEnum, tuple[sympy.Expr, ...]] = {
             name: tuple(sympy.Integer(0) for _ in constants)
             for name, constants in self.properties.items()
             if name in (Property.HETEROGENEITY, Property.HETEROGENEITY_AT_OPTIMUM, Property.DISSIMILARITY)
         }
         self.properties = {**self.properties, **none}
 
-    def needs(self, needed: Property) -> tuple[sympy.Expr, ...]:
+    def needs(self, needed: StrEnum) -> tuple[sympy.Expr, ...]:
         """The constants of a property that the proof needs."""
         return self._constants(f"the property '{needed}'", needed)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -314,7 +315,7 @@ def _weaker(assumption: Statement) -> list[str]:
     return [id_ for id_, some in given.items() if some != own and all(_implied(p, c, own) for p, c in some.items())]
 
 
-def _implied(name: Property, constants: tuple[sympy.Expr, ...], own: Properties) -> bool:
+def _implied(name: StrEnum, constants: tuple[sympy.Expr, ...], own: Properties) -> bool:
     convex = (Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN)
     return name in own and (own[name] == constants or (name in convex and constants == (0,)))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 
 import sympy
 
@@ -45,7 +46,7 @@ def penalised(p: Argument, phi: sympy.Expr) -> Iterator[sympy.Expr]:
     p.require("the penalty is positive", sympy.Gt(phi, 0, evaluate=False))
     before = p.properties
     kept = {name: constants for name, constants in before.items() if name not in _OF_FUNCTIONS}
-    of_function = {
+    of_function: dict[StrEnum, tuple[sympy.Expr, ...]] = {
         Property.SMOOTH: (L + phi,),
         Property.STRONGLY_CONVEX_MEAN: (phi,),
         Property.POLYAK: (phi,),

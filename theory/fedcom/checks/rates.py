@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import sympy
@@ -71,7 +72,7 @@ class Way:
 
 
 # The rows of a table, and what the functions of each have besides what the table assumes
-_ROWS: dict[str, dict[Property, tuple[sympy.Expr, ...]]] = {
+_ROWS: dict[str, dict[StrEnum, tuple[sympy.Expr, ...]]] = {
     "PL": {Property.POLYAK: (mu,)},
     "strongly convex": {Property.STRONGLY_CONVEX_MEAN: (mu,)},
     "convex": {Property.CONVEX_MEAN: (), Property.MINIMISER: ()},

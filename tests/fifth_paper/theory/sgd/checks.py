@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import sympy
-from theory.sgd import D, L, R, dist2, eta, mu, sigma
+from theory.sgd import D, L, Own, R, dist2, eta, mu, sigma
 
 from theory import catalogue
 from theory.proofs import units
@@ -29,6 +29,8 @@ def one_step(statement: Statement, full: bool = False) -> Verdict:
 
     What is to be shown, divided by eta, is linear in eta: it holds up to 1/L if it holds at both ends.
     """
+    if Own.ALWAYS_BOUNDED not in catalogue.properties(statement):
+        return Verdict(Status.BROKEN, f"this proof needs: {Own.ALWAYS_BOUNDED}", witness={"step": "noise"})
     h, x, star = sympy.Symbol("h"), sympy.Symbol("x", real=True), sympy.Symbol("star", real=True)
     at_x, at_star = point(h, x), point(h, star)
     apart = (x - star) ** 2
