@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from bounds.evaluation import has_terms
 from fedtheory.paper_check import value_text
-from fedtheory.verify import evidence
+from fedtheory.verification import evidence
 from figures import gallery
 from theory import catalogue
 from theory.printing import claim_latex, claim_words, latex, named_latex

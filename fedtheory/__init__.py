@@ -1,1 +1,67 @@
-"""The application: command line, verification, paper check, report."""
+"""What papers on federated optimisation claim, checked: the public names, each loaded when it is first asked for.
+
+import fedtheory
+
+fedtheory.find("sfl.eq54")                       a statement
+fedtheory.evaluate("sfl.thm1.strongly_convex", L=1, mu=0.1, ...)
+problem = fedtheory.problems["quadratic"](d=2, M=4, L=1.0, mu=0.1)
+data = fedtheory.run(problem, fedtheory.algorithms["SFL"](K=2, eta=0.1), rounds=100, seeds=range(10))
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bounds import compare, evaluate, tune
+    from fedtheory.verification import verify
+    from simulations import expectation, run
+    from theory.catalogue import find, statements
+
+    problems: Mapping[str, Callable[..., Any]]
+    algorithms: Mapping[str, Callable[..., Any]]
+    compressors: Mapping[str, Callable[..., Any]]
+
+_HOME = Path(__file__).resolve().parents[1]
+for _name in ("theory", "simulations", "bounds", "figures"):
+    _spec = find_spec(_name)
+    _file = Path(_spec.origin).resolve() if _spec and _spec.origin else None
+    if _file is None or not _file.is_relative_to(_HOME):
+        raise ImportError(
+            f"{_file or _name} hides fedtheory's own package {_name!r}, expected in {_HOME}: rename your module, or run "
+            "Python from another folder"
+        )
+
+_WHERE = {
+    "find": "theory.catalogue",
+    "statements": "theory.catalogue",
+    "evaluate": "bounds.evaluation",
+    "tune": "bounds.tuning",
+    "compare": "bounds.comparison",
+    "verify": "fedtheory.verification",
+    "run": "simulations.engine",
+    "expectation": "simulations.exact",
+    "problems": "fedtheory.registries",
+    "algorithms": "fedtheory.registries",
+    "compressors": "fedtheory.registries",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'fedtheory' has no attribute {name!r}: expected one of {', '.join(sorted(_WHERE))}")
+    return getattr(importlib.import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_WHERE)
+
+
+__all__ = [
+    "algorithms", "compare", "compressors", "evaluate", "expectation", "find", "problems", "run", "statements", "tune",
+    "verify",
+]  # fmt: skip

@@ -37,6 +37,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+# What is installed by an extra only
+EXTRAS = {"torch": "networks", "z3": "proofs", "cvxpy": "proofs", "clarabel": "proofs", "marimo": "course"}
+
 Ids = Annotated[list[str] | None, typer.Argument(help="statement ids; all when none are given", metavar="[ID]...")]
 Id = Annotated[str, typer.Argument(help="statement id, such as sfl.thm1.strongly_convex", metavar="ID")]
 Values = Annotated[
@@ -275,7 +278,7 @@ def verify(
     """Put statements to all their evidence and print the verdicts, with witnesses for what is refuted."""
     from fedtheory.score import scores
     from fedtheory.show import premises
-    from fedtheory.verify import seen_to_fail, verify as check, verify_on
+    from fedtheory.verification import seen_to_fail, verify as check, verify_on
     from theory import catalogue
     from theory.statement import Status
 
@@ -362,7 +365,7 @@ def print_changes(score: Score) -> None:
 
 def print_summary(checked: list[Any]) -> None:
     """How many statements of each paper have each verdict."""
-    from fedtheory.verify import count
+    from fedtheory.verification import count
     from theory.statement import Status
 
     table = Table("paper", *[str(s) for s in Status], "all", box=None, pad_edge=False)
@@ -544,7 +547,7 @@ def paper_check_command(
 def write_paper_check(out: Path, full: bool, tell: Any) -> list[Any]:
     """Verify everything and write the paper check; returns what was checked."""
     from fedtheory.paper_check import generate
-    from fedtheory.verify import verify as check
+    from fedtheory.verification import verify as check
     from figures.files import write
     from theory import catalogue
 
@@ -585,6 +588,12 @@ def main() -> None:
         sys.exit(2)
     except Abort:
         sys.exit(130)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in EXTRAS:
+            raise
+        print(f"fedtheory: this needs {missing}: expected pip install 'fedtheory[{EXTRAS[missing]}]'", file=sys.stderr)
+        sys.exit(2)
     except (ValueError, UnknownName, FileNotFoundError, IsADirectoryError, PermissionError) as error:
         print(f"fedtheory: {error}", file=sys.stderr)
         sys.exit(2)

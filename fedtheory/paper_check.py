@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
 from fedtheory.score import MEASURED, SCORED, Score, known, totals
-from fedtheory.verify import Checked, count
+from fedtheory.verification import Checked, count
 from figures import gallery
 from theory import catalogue
 from theory.printing import claim_latex, claim_words

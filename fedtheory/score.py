@@ -19,7 +19,7 @@ from typing import Any, get_args
 
 from joblib import Parallel, delayed
 
-from fedtheory.verify import Checked, Progress, evidence, verify
+from fedtheory.verification import Checked, Progress, evidence, verify
 from theory import catalogue
 from theory.proofs.mutation import Part, noticed
 from theory.statement import Evidence, Status, Verdict

@@ -15,7 +15,7 @@ def _():
     from sympy import Ge, Le, Rational
 
     from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
-    from fedtheory.verify import Checked, evidence
+    from fedtheory.verification import Checked, evidence
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from theory import catalogue
     from theory.notation import Bregman, Grad, Inner, Norm

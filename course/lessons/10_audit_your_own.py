@@ -21,7 +21,7 @@ def _():
 
     import course.lesson
     from course.lesson import check, choice, drawn, told
-    from fedtheory.verify import Checked
+    from fedtheory.verification import Checked
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from simulations import expectation, run
     from simulations.algorithms.base import LocalSteps, everyone

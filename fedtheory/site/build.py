@@ -19,7 +19,7 @@ from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
 from bounds.evaluation import ROUNDING, claim_of, definition, has_terms
 from fedtheory import glossary, paper_check
 from fedtheory.show import premises
-from fedtheory.verify import Checked, Progress, count
+from fedtheory.verification import Checked, Progress, count
 from figures import gallery
 from figures.files import write
 from theory import catalogue

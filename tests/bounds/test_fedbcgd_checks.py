@@ -27,7 +27,7 @@ from bounds.fedbcgd.checks.listings import (
     replays,
 )
 from bounds.trials.listings import Undefined, Unreadable
-from fedtheory.verify import Checked
+from fedtheory.verification import Checked
 from simulations.algorithms.fedbcgd import VARIANTS
 from theory import catalogue
 from theory.fedbcgd.paper import K, M, N, c, c_i, c_next, eta, f_i, f_iz, x_r, y_next, y_t

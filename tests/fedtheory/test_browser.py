@@ -16,7 +16,7 @@ from bounds.evaluation import Value, evaluate, has_terms, in_domain
 from bounds.sfl import ARENAS
 from bounds.trials.arena import confront, measure
 from fedtheory.site import build
-from fedtheory.verify import Checked, verify
+from fedtheory.verification import Checked, verify
 from tests.fedtheory.browser import chromium
 from theory import catalogue
 from theory.statement import Statement

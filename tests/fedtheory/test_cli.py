@@ -15,7 +15,7 @@ import sympy
 from fedtheory import cli
 from fedtheory.show import as_json, as_text
 from fedtheory.simulate import simulate
-from fedtheory.verify import Checked
+from fedtheory.verification import Checked
 from simulations import run
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.data import load, one_against_rest, scaled

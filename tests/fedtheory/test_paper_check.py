@@ -10,7 +10,7 @@ import pytest
 
 from fedtheory.paper_check import generate
 from fedtheory.site import build
-from fedtheory.verify import Checked, evidence, seen_to_fail, side_by_side, verify
+from fedtheory.verification import Checked, evidence, seen_to_fail, side_by_side, verify
 from theory import catalogue
 from theory.statement import Evidence, Status, Verdict
 

@@ -8,7 +8,7 @@ import pytest
 
 from fedtheory import score
 from fedtheory.score import Score, known, scores, totals
-from fedtheory.verify import Checked, evidence, verify
+from fedtheory.verification import Checked, evidence, verify
 from theory import catalogue
 from theory.proofs.mutation import mutations, noticed
 from theory.statement import Bound, Evidence, Premise, Statement, Status, Verdict

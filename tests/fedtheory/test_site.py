@@ -17,7 +17,7 @@ from bounds.sfl import ARENAS
 from bounds.trials.arena import measure
 from fedtheory import cli
 from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, smaller, view
-from fedtheory.verify import Checked
+from fedtheory.verification import Checked
 from figures import gallery
 from theory import catalogue
 from theory.printing import latex, mathml

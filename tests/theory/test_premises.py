@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import sympy
 
-from fedtheory.verify import evidence, verify
+from fedtheory.verification import evidence, verify
 from theory import catalogue
 from theory.fedbat.checks.quantities import EACH
 from theory.fedbcgd.checks import quantities as fedbcgd

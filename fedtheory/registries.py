@@ -1,0 +1,34 @@
+"""Problems, algorithms and compressors by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from simulations.algorithms import registry
+from simulations.algorithms.base import Algorithm
+from simulations.compressors import COMPRESSORS, Compressor
+from simulations.problems import Problem
+from simulations.problems.logistic import Logistic
+from simulations.problems.quadratic import Quadratic, from_functions, generate
+from simulations.problems.sigmoid import SigmoidERM
+
+
+def _network(**settings: Any) -> Problem:
+    from simulations.networks.problem import Network
+
+    return Network(**settings)
+
+
+problems: Mapping[str, Callable[..., Problem]] = {
+    "quadratic": generate,
+    "quadratic, from matrices": Quadratic,
+    "quadratic, one dimension": from_functions,
+    "logistic": Logistic,
+    "sigmoid": SigmoidERM,
+    "network": _network,
+}
+algorithms: Mapping[str, Callable[..., Algorithm]] = registry()
+compressors: Mapping[str, Callable[..., Compressor]] = COMPRESSORS
+
+__all__ = ["algorithms", "compressors", "problems"]

@@ -1,0 +1,106 @@
+"""`import fedtheory`: its names, what hides its packages, what is missing, and the wheel."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fedtheory
+from fedtheory.cli import EXTRAS
+
+ROOT = Path(__file__).parents[2]
+
+
+def python(
+    script: str, *arguments: str, cwd: Path | None = None, path: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(path), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_public_names_do_what_the_page_says() -> None:
+    problem = fedtheory.problems["quadratic"](d=2, M=4, L=1.0, mu=0.1)
+    algorithm = fedtheory.algorithms["SFL"](K=2, eta=0.1)
+    data = fedtheory.run(problem, algorithm, rounds=3, seeds=range(2))
+    exact = fedtheory.expectation(problem, algorithm, rounds=3)
+    assert dict(data.sizes) == {"step_size": 1, "seed": 2, "round": 4} and "gap" in exact
+    assert fedtheory.find("sfl.eq54").id in [s.id for s in fedtheory.statements("sfl")]
+    assert fedtheory.compressors["RandK"](k=2).q(4).value == 1.0
+    (checked,) = fedtheory.verify(["sfl.lemma1"])
+    assert checked.statement.id == "sfl.lemma1"
+    assert set(fedtheory.__all__) == set(dir(fedtheory)) and all(hasattr(fedtheory, name) for name in fedtheory.__all__)
+    with pytest.raises(AttributeError, match="expected one of algorithms"):
+        fedtheory.nothing  # noqa: B018
+
+
+def test_a_function_is_no_module_after_its_module_is_imported() -> None:
+    script = "import bounds.evaluation, fedtheory.verification, bounds, fedtheory; "
+    script += (
+        "print(callable(bounds.evaluate), callable(bounds.tune), callable(fedtheory.verify), callable(bounds.compare))"
+    )
+    assert python(script).stdout.split() == ["True"] * 4
+
+
+@pytest.mark.parametrize("name", ["theory", "simulations", "bounds", "figures"])
+def test_a_module_that_hides_ours_is_named(name: str, tmp_path: Path) -> None:
+    (tmp_path / f"{name}.py").write_text("mine = 1\n")
+    done = python("import fedtheory", cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith(
+        f"ImportError: {tmp_path / name}.py hides fedtheory's own package {name!r}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "command"),
+    [("z3", "verify sfl.lemma5"), ("cvxpy", "verify fedbcgd.lemma1"), ("torch", "train sfl.table3 --quick --rounds 1")],
+)
+def test_a_missing_extra_is_one_line(missing: str, command: str, tmp_path: Path) -> None:
+    script = f"import sys; sys.modules[{missing!r}] = None; from fedtheory import cli; "
+    script += "sys.argv = ['fedtheory', *sys.argv[1:]]; cli.main()"
+    done = python(script, *command.split(), cwd=tmp_path)
+    expected = f"fedtheory: this needs {missing}: expected pip install 'fedtheory[{EXTRAS[missing]}]'\n"
+    assert (done.returncode, done.stderr) == (2, expected)
+
+
+def test_every_package_is_typed() -> None:
+    assert all(
+        (ROOT / name / "py.typed").exists() for name in ("theory", "simulations", "bounds", "figures", "fedtheory")
+    )
+
+
+def test_a_wheel_works_in_an_empty_folder(tmp_path: Path) -> None:
+    built, installed, empty = (tmp_path / name for name in ("built", "installed", "empty"))
+    source = tmp_path / "source"
+    empty.mkdir()
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    for name in listed:
+        if (
+            name.split("/")[0] in ("theory", "simulations", "bounds", "figures", "fedtheory", "course")
+            or "/" not in name
+        ):
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes((ROOT / name).read_bytes())
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    offline = ["--no-deps", "--no-index"]
+    subprocess.run([*pip, "wheel", *offline, "--no-build-isolation", "-w", str(built), str(source)], check=True)
+    (wheel,) = built.glob("*.whl")
+    subprocess.run([*pip, "install", *offline, "--target", str(installed), str(wheel)], check=True)
+    script = "from fedtheory import cli; import sys; sys.argv = ['fedtheory', *sys.argv[1:]]; cli.main()"
+    for command, says in (
+        ("list --paper sfl", "sfl.thm1"),
+        ("bound sfl.thm1.strongly_convex mu=1 L=1 M=4 K=2 R=1000 sigma=1 zeta_star=1 D=1 eta_tilde=0.01", "noise"),
+        ("verify sfl.lemma5", "sfl.lemma5"),
+        ("simulate quadratic SFL eta=0.1 K=2 rounds=5", "F gap"),
+    ):
+        done = python(script, *command.split(), cwd=empty, path=installed)
+        assert done.returncode == 0 and says in done.stdout, done.stderr
+    where = python("import fedtheory, theory; print(fedtheory.__file__, theory.__file__)", cwd=empty, path=installed)
+    assert all(Path(file).is_relative_to(installed) for file in where.stdout.split())
+    assert (installed / "course" / "lessons").is_dir() and (installed / "theory" / "py.typed").exists()
