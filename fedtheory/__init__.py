@@ -53,7 +53,9 @@ _WHERE = {
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
-        raise AttributeError(f"module 'fedtheory' has no attribute {name!r}: expected one of {', '.join(sorted(_WHERE))}")
+        raise AttributeError(
+            f"module 'fedtheory' has no attribute {name!r}: expected one of {', '.join(sorted(_WHERE))}"
+        )
     return getattr(importlib.import_module(_WHERE[name]), name)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import fedtheory
 from fedtheory import cli
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
@@ -49,13 +50,18 @@ def test_command_prints_what_the_page_says(
     assert "\n".join(line.rstrip() for line in (out + err).rstrip().splitlines()) == output
 
 
-RUN, LEMMA = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+RUN, NAMES, LEMMA = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_python_snippet_runs_and_the_bound_holds() -> None:
     printed = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, check=True).stdout
     measured, bound = (float(number) for number in printed.split("<="))
     assert 0 < measured <= bound
+
+
+def test_every_public_name_has_an_example_that_runs() -> None:
+    assert set(re.findall(r"ft\.(\w+)", NAMES)) == set(fedtheory.__all__)
+    subprocess.run([sys.executable, "-c", NAMES], capture_output=True, text=True, check=True)
 
 
 @pytest.mark.parametrize(("claim", "passes"), [("Norm(change) ** 2 / L", True), ("2 * Norm(change) ** 2 / L", False)])
