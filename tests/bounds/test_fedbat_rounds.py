@@ -15,7 +15,7 @@ from sympy import Eq, Ge, Le, Rational
 from bounds.fedbat.rounds import PRINTED, ROUNDS, cases, compiled, drawn, evidence, fits, measured
 from simulations.exact.rounds.fedbat import Run, follow
 from theory import catalogue
-from theory.fedbat.paper import Delta_next, Delta_t, G, eta, eta_later, eta_t, g_sq, gbar_sq, tau
+from theory.fedbat.symbols import Delta_next, Delta_t, G, eta, eta_later, eta_t, g_sq, gbar_sq, tau
 from theory.proofs.mutation import seen_to_fail
 from theory.statement import Bound, Condition, Relations, Statement, Status, Verdict, at_most
 

@@ -30,7 +30,7 @@ from bounds.trials.listings import Undefined, Unreadable
 from fedtheory.verification import Checked
 from simulations.algorithms.fedbcgd import VARIANTS
 from theory import catalogue
-from theory.fedbcgd.paper import K, M, N, c, c_i, c_next, eta, f_i, f_iz, x_r, y_next, y_t
+from theory.fedbcgd.symbols import K, M, N, c, c_i, c_next, eta, f_i, f_iz, x_r, y_next, y_t
 from theory.notation import Grad
 from theory.proofs.mutation import mutations as changes, seen_to_fail
 from theory.statement import Evidence, Listing, Record, Relations, Statement, Status, Verdict, Words

@@ -31,7 +31,7 @@ from bounds.fedbcgd.rounds import (
 )
 from simulations.exact.rounds.fedbcgd import BlockRound, advanced, block_round, constants
 from theory import catalogue
-from theory.fedbcgd.paper import (
+from theory.fedbcgd.symbols import (
     G_mean_sq,
     G_sq,
     K,

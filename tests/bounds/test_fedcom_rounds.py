@@ -15,7 +15,7 @@ from sympy import Eq, Ge, Le, Rational
 from bounds.fedcom.rounds import PRINTED, ROUNDS, cases, compiled, evidence, family, known_letters
 from simulations.exact.rounds.fedcom import Run, compressed_rounds
 from theory import catalogue
-from theory.fedcom.paper import (
+from theory.fedcom.symbols import (
     L,
     a_next,
     direction_sq,

@@ -22,7 +22,7 @@ from simulations.exact.rounds.sfl import one_round
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.properties import Property
-from theory.sfl.paper import E_r, L, M, S, beta, eta, grad_sq, sigma
+from theory.sfl.symbols import E_r, L, M, S, beta, eta, grad_sq, sigma
 from theory.statement import Bound, Condition, Relations, Statement, Status, Term, Verdict, at_most, equal_to
 
 IDS = [*SEQUENTIAL, *PARALLEL]

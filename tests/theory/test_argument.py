@@ -17,7 +17,7 @@ from theory.proofs.rules import FRESH, JENSEN, JENSEN_OVER, LIPSCHITZ, RULES, SU
 from theory.properties import Property, closed, united
 from theory.sfl.checks.ledgers import PROOFS, biased
 from theory.sfl.checks.quantities import ALL, LANGUAGE, C, I, x, x_star
-from theory.sfl.paper import E_r, K, L, S, dist2, dist2_next, eta, inner_sum, noise_sq, sigma, step_sq
+from theory.sfl.symbols import E_r, K, L, S, dist2, dist2_next, eta, inner_sum, noise_sq, sigma, step_sq
 from theory.statement import Bound, Status, Verdict
 
 

@@ -16,7 +16,7 @@ from theory import catalogue
 from theory.notation import Expectation, Inner, Norm, Value
 from theory.proofs import enumeration
 from theory.sfl.checks import evidence, tables as experiments_evidence
-from theory.sfl.paper import F_fun, K, S, delta, k, m, n, s, x, zeta, zeta_star
+from theory.sfl.symbols import F_fun, K, S, delta, k, m, n, s, x, zeta, zeta_star
 from theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict, Words
 
 Vector = tuple[Fraction, ...]

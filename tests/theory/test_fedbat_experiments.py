@@ -15,7 +15,7 @@ from theory import catalogue
 from theory.fedbat import experiments
 from theory.fedbat.checks import tables as experiments_evidence
 from theory.fedbat.experiments import BASELINES, BINARIZATION, DATASETS, sentence
-from theory.fedbat.paper import paper as fedbat
+from theory.fedbat.symbols import fedbat
 from theory.proofs.mutation import seen_to_fail
 from theory.statement import Evidence, Record, Statement, Status, Verdict
 

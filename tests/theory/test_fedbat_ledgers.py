@@ -16,7 +16,7 @@ from bounds.evaluation import compiled
 from theory import catalogue
 from theory.fedbat.checks.ledgers import PROOFS, REPAIRS
 from theory.fedbat.checks.quantities import LANGUAGE
-from theory.fedbat.paper import L, R, T, eta, eta_t, mu, t, tau
+from theory.fedbat.symbols import L, R, T, eta, eta_t, mu, t, tau
 from theory.proofs.argument import Argument
 from theory.proofs.mutation import mutations
 from theory.statement import Bound, Claim, Premise, Relations, Statement, Status, Verdict

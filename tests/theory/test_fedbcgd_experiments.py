@@ -13,7 +13,7 @@ import sympy
 from theory import catalogue
 from theory.fedbcgd import experiments
 from theory.fedbcgd.checks import tables as experiments_evidence
-from theory.fedbcgd.paper import K, N, S, paper as fedbcgd
+from theory.fedbcgd.symbols import K, N, S, fedbcgd
 from theory.proofs.mutation import seen_to_fail
 from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict
 

@@ -23,7 +23,7 @@ from theory.fedbcgd.checks.consequences import Alike
 from theory.fedbcgd.checks.ledgers import PROOFS, REPAIRS
 from theory.fedbcgd.checks.quantities import LANGUAGE
 from theory.fedbcgd.checks.tuning import ORDERS, PRINTED
-from theory.fedbcgd.paper import d0 as START
+from theory.fedbcgd.symbols import d0 as START
 from theory.proofs import units
 from theory.proofs.argument import Argument
 from theory.proofs.mutation import Change, claims_no_more, mutations

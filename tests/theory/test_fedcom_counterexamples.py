@@ -18,7 +18,7 @@ from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.fedcom.checks import counterexamples
 from theory.fedcom.checks.counterexamples import Q, Run, order_fails, rounds_compared, run_of, tracking_grows
-from theory.fedcom.paper import R, epsilon, gamma, m, q, tau
+from theory.fedcom.symbols import R, epsilon, gamma, m, q, tau
 from theory.statement import Condition, Order, Rates, Relations, Statement, Status, Words
 
 EVIDENCE = {e.statement.removeprefix("fedcom."): e for e in counterexamples.evidence()}

@@ -16,7 +16,7 @@ from theory import catalogue
 from theory.fedcom.checks import consequences
 from theory.fedcom.checks.consequences import PROOFS, REPAIRS, noiseless, noisy
 from theory.fedcom.heterogeneous import contraction78
-from theory.fedcom.paper import epsilon, kappa
+from theory.fedcom.symbols import epsilon, kappa
 from theory.statement import Bound, Condition, Evidence, Order, Rates, Statement, Status, Verdict
 
 EVIDENCE = {(e.statement.removeprefix("fedcom."), e.kind): e for e in consequences.evidence()}

@@ -14,7 +14,7 @@ from sympy import Eq, Ge, IndexedBase, Le, Max, Min, Ne, Rational, Sum, exp, log
 from theory import catalogue
 from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
 from theory.proofs.instances import TOLERANCE, Reading, conditions, interpret, read, sides, value_at
-from theory.sfl.paper import L, T, a, b, gamma, h, i, k, mu, n, s_t, var_swr, x, xbar, y, z, zeta
+from theory.sfl.symbols import L, T, a, b, gamma, h, i, k, mu, n, s_t, var_swr, x, xbar, y, z, zeta
 from theory.statement import Relations, Words, at_most, equal_to
 
 E = Expectation

@@ -17,7 +17,7 @@ from theory.proofs.argument import Argument, digest
 from theory.proofs.forms import Family, gradient, value, vector
 from theory.properties import Property
 from theory.sfl.checks.quantities import ALL, BEFORE, LANGUAGE, OWN, C, global_grad, x, x_star
-from theory.sfl.paper import F_fun, L, M, S, dist2, sigma
+from theory.sfl.symbols import F_fun, L, M, S, dist2, sigma
 from theory.statement import Relations, Status, Verdict
 
 LANGUAGES = {name: importlib.import_module(f"theory.{name}.checks.quantities").LANGUAGE for name in catalogue.papers()}

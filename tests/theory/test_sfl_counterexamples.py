@@ -15,7 +15,7 @@ from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.proofs.ledger import bound_of
 from theory.sfl.checks import consequences, counterexamples, ledgers
-from theory.sfl.paper import A, D, K, L, M, R, eta, mu, r0
+from theory.sfl.symbols import A, D, K, L, M, R, eta, mu, r0
 from theory.statement import Condition, Order, Statement, Status, Term, Verdict, Words
 
 EVIDENCE = {e.statement.removeprefix("sfl."): e for e in counterexamples.evidence()}

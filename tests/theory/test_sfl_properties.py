@@ -25,7 +25,21 @@ from simulations.strategies import noise_laws, noise_trees, populations, positiv
 from theory import catalogue
 from theory.notation import Expectation, Inner, Norm
 from theory.proofs.instances import conditions, sides, value_at
-from theory.sfl.paper import L, Psi_T, cov_pq, gamma, middle, mu, var_swor, var_swr, x_pi_p, x_pi_q, xbar, xbar_pi, zeta
+from theory.sfl.symbols import (
+    L,
+    Psi_T,
+    cov_pq,
+    gamma,
+    middle,
+    mu,
+    var_swor,
+    var_swr,
+    x_pi_p,
+    x_pi_q,
+    xbar,
+    xbar_pi,
+    zeta,
+)
 from theory.statement import Bound, Claim, Relations
 
 E = Expectation

@@ -13,7 +13,7 @@ from theory import catalogue
 from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
 from theory.proofs import units
 from theory.proofs.units import UnitsError, dimension
-from theory.sfl.paper import (
+from theory.sfl.symbols import (
     A,
     D,
     F_fun,

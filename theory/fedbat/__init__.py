@@ -13,6 +13,6 @@ from theory.fedbat import (  # noqa: F401, I001
     corrected,
     errata,
 )
-from theory.fedbat.paper import paper
+from theory.fedbat.symbols import fedbat as paper
 
 __all__ = ["paper"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theory.fedbat.paper import paper as fedbat
+from theory.fedbat.symbols import fedbat
 
 # Statements that fail
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from theory.fedbat.paper import paper as fedbat
+from theory.fedbat.symbols import fedbat
 from theory.statement import Record
 
 Row = Mapping[str, Any]

@@ -4,50 +4,8 @@ from __future__ import annotations
 
 from sympy import IndexedBase, Le, Sum, sqrt
 
-from theory.fedbat.paper import (
-    F_0,
-    F_T,
-    F_bar,
-    F_bar_next,
-    F_fun,
-    F_i,
-    F_v,
-    Gamma,
-    L,
-    N,
-    S_m,
-    T,
-    apart_bar_sq,
-    apart_sq,
-    avg_step_grad_sq,
-    eta,
-    eta_t,
-    f_gap,
-    g_bar,
-    g_k,
-    g_sq,
-    g_t,
-    gbar_sq,
-    grad_sq,
-    inner_grad,
-    jump_sq,
-    k,
-    noise_sq,
-    p,
-    paper as fedbat,
-    sigma,
-    spread_x,
-    v_bar,
-    v_i,
-    v_k,
-    w_bar,
-    w_bar_next,
-    w_k,
-    w_k_next,
-    x_i,
-    x_k,
-)
 from theory.fedbat.setting import binarised, bounded, noisy, smooth
+from theory.fedbat.symbols import *
 from theory.fedbat.theorems import balanced, chosen, divergence, sampled
 from theory.notation import Grad, Inner, Norm, Value, equal
 from theory.statement import Relations, at_most, equal_to, implied

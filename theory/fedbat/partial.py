@@ -5,51 +5,8 @@ from __future__ import annotations
 from sympy import IndexedBase, Le, Sum
 
 from theory.fedbat.lemmas import curved, recursion, slow, small
-from theory.fedbat.paper import (
-    A_2,
-    A_1_parts,
-    A_bin,
-    B,
-    Delta_1,
-    Delta_next,
-    Delta_t,
-    G,
-    Gamma,
-    K,
-    L,
-    N,
-    R,
-    S_m,
-    beta,
-    eta_later,
-    eta_t,
-    g_k,
-    gamma,
-    gap_t,
-    jump_sq,
-    k,
-    kappa,
-    mu,
-    n_last,
-    paper as fedbat,
-    q,
-    sigma,
-    t,
-    tau,
-    v_dist,
-    v_i,
-    v_k,
-    v_mean,
-    v_old_i,
-    v_spread,
-    w_k,
-    w_k_next,
-    w_mean,
-    w_next,
-    w_next_all,
-    x_k,
-)
 from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
+from theory.fedbat.symbols import *
 from theory.fedbat.theorems import B_partial, balanced, chosen, divergence, sampled, shift
 from theory.notation import Value, equal
 from theory.statement import Relations, Words, at_most, equal_to, implied

@@ -5,35 +5,8 @@ from __future__ import annotations
 from sympy import Le, Lt, Max, Symbol, sqrt
 from sympy.core.expr import Expr
 
-from theory.fedbat.paper import (
-    G,
-    Gamma,
-    K,
-    L,
-    N,
-    R,
-    T,
-    avg_step_grad_sq,
-    d,
-    dist0_sq,
-    error_sq,
-    eta,
-    eta_t,
-    f_gap,
-    gamma,
-    gap_last,
-    mu,
-    p_k,
-    p_sq,
-    paper as fedbat,
-    q,
-    sigma,
-    t,
-    tau,
-    x_max,
-    x_sq,
-)
 from theory.fedbat.setting import binarised, bounded, noisy, smooth, strongly_convex
+from theory.fedbat.symbols import *
 from theory.notation import equal
 from theory.properties import Property
 from theory.statement import NUMBER, Relations, Words, at_most, implied, order

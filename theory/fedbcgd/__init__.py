@@ -13,6 +13,6 @@ from theory.fedbcgd import (  # noqa: F401, I001
     corrected,
     errata,
 )
-from theory.fedbcgd.paper import paper
+from theory.fedbcgd.symbols import fedbcgd as paper
 
 __all__ = ["paper"]

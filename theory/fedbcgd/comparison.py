@@ -4,26 +4,7 @@ from __future__ import annotations
 
 from sympy import Rational, log, sqrt
 
-from theory.fedbcgd.paper import (
-    Com,
-    Com_other,
-    F,
-    G,
-    M,
-    N,
-    S,
-    T,
-    alpha,
-    beta,
-    d,
-    eps,
-    eps_grad,
-    eta,
-    eta_tilde,
-    mu,
-    paper as fedbcgd,
-    sigma,
-)
+from theory.fedbcgd.symbols import *
 from theory.notation import equal
 from theory.statement import Order, Record, Relations, Words, order
 

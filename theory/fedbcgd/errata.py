@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theory.fedbcgd.paper import paper as fedbcgd
+from theory.fedbcgd.symbols import fedbcgd
 
 # ------------------------------------------------------------------------------------- the theorems that fail
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sympy import Gt, Rational, Sum, exp, log
 
-from theory.fedbcgd.paper import K, N, S, f, f_i, i, paper as fedbcgd, x
+from theory.fedbcgd.symbols import K, N, S, f, f_i, fedbcgd, i, x
 from theory.notation import Inner, Norm, Value, equal
 from theory.statement import F, Record, Relations, Words, X
 

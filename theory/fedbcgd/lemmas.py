@@ -4,53 +4,8 @@ from __future__ import annotations
 
 from sympy import Ge, Le, Rational, Sum, exp, sqrt
 
-from theory.fedbcgd.paper import (
-    G,
-    G_r,
-    G_sq,
-    K,
-    M,
-    Psi_R,
-    R,
-    T,
-    V_t,
-    a,
-    beta,
-    block_sample_sq,
-    c1,
-    c2,
-    c_lemma,
-    d0,
-    drift_x,
-    eta,
-    eta_max,
-    gamma,
-    gap_x,
-    grad_sq,
-    grad_sq_x,
-    h,
-    lam,
-    m_t,
-    mean_grad_sq,
-    mu,
-    paper as fedbcgd,
-    sample_sq,
-    sigma,
-    sigma_x,
-    t,
-    tau,
-    v_i,
-    v_j,
-    v_t,
-    x,
-    x_prev,
-    x_r,
-    y,
-    z,
-    z_next,
-    z_r,
-)
 from theory.fedbcgd.setting import E, alike, sampled, smooth, strongly_convex, unbiased
+from theory.fedbcgd.symbols import *
 from theory.notation import Grad, Inner, Norm, Value, equal
 from theory.statement import Relations, at_most, equal_to, implied, soft_order
 

@@ -4,49 +4,8 @@ from __future__ import annotations
 
 from sympy import Rational, exp, log, sqrt
 
-from theory.fedbcgd.paper import (
-    C_1,
-    Com,
-    F,
-    G,
-    G_discounted_beta,
-    G_mean_sq,
-    G_sq,
-    K,
-    M,
-    N,
-    R,
-    S,
-    T,
-    a,
-    alpha,
-    avg_grad_sq_later,
-    beta,
-    d,
-    d0,
-    dist_next,
-    dist_sq,
-    drift_x,
-    drift_z,
-    eps,
-    eta,
-    eta_tilde,
-    gamma,
-    gap,
-    gap_bar,
-    gap_next,
-    gap_x,
-    grad_sq_x,
-    inner,
-    inner_grad,
-    lam,
-    local_sum_sq,
-    mu,
-    paper as fedbcgd,
-    sigma,
-    zx_sq,
-)
 from theory.fedbcgd.setting import alike, letters, of_z, sampled, smooth, smooth_samples, strongly_convex, unbiased
+from theory.fedbcgd.symbols import *
 from theory.statement import Bound, F as VALUE, Term, X, at_most, implied, order
 
 _half, _third = Rational(1, 2), Rational(1, 3)

@@ -5,50 +5,6 @@ from __future__ import annotations
 import sympy
 from sympy import Ge, IndexedBase, Le, Min, Rational, Sum, exp, log, sqrt
 
-from theory.fedbcgd.paper import (
-    C_prev,
-    C_r,
-    Com,
-    D_tilde,
-    E_r,
-    F,
-    G_sq,
-    K,
-    M,
-    N,
-    R,
-    S,
-    T,
-    Xi,
-    Xi_r,
-    a,
-    alpha,
-    beta,
-    c_i,
-    c_prev_i,
-    d,
-    decay,
-    dist_next,
-    dist_sq,
-    drift_z,
-    eps,
-    eta,
-    eta_tilde,
-    f_i,
-    gap,
-    gap_bar,
-    gap_prev,
-    grad_sq,
-    grad_sq_bar,
-    grad_sq_prev,
-    i,
-    inner,
-    mu,
-    paper as fedbcgd,
-    t,
-    x_star,
-    z_r,
-)
 from theory.fedbcgd.setting import (
     E,
     alike,
@@ -61,6 +17,7 @@ from theory.fedbcgd.setting import (
     strongly_convex,
     unbiased,
 )
+from theory.fedbcgd.symbols import *
 from theory.notation import Grad, Norm, equal
 from theory.statement import F as VALUE, Order, Relations, X, at_most, implied, order, soft_order
 

@@ -12,6 +12,6 @@ from theory.fedcom import (  # noqa: F401, I001
     corrected,
     errata,
 )
-from theory.fedcom.paper import paper
+from theory.fedcom.symbols import fedcom as paper
 
 __all__ = ["paper"]

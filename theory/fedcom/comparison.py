@@ -5,8 +5,8 @@ from __future__ import annotations
 from sympy import Expr, Integer, Le, Rational, sqrt
 
 from theory.fedcom.heterogeneous import compression
-from theory.fedcom.paper import d_ij, epsilon, g_i, g_j, kappa, m, n, paper as fedcom, q
 from theory.fedcom.setting import compressed, homogeneous, smooth
+from theory.fedcom.symbols import d_ij, epsilon, fedcom, g_i, g_j, kappa, m, n, q
 from theory.notation import Inner, Norm, equal
 from theory.statement import Rate, Rates, Record, Words
 

@@ -15,56 +15,8 @@ from sympy import Rational, exp, sqrt
 
 from theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8
 from theory.fedcom.homogeneous import b, balanced
-from theory.fedcom.paper import (
-    Delta_jq,
-    Delta_q,
-    G_q,
-    L,
-    R,
-    avg_grad_sq,
-    d_next,
-    delta,
-    delta_mean,
-    delta_next,
-    delta_sum,
-    drift,
-    drift_mean,
-    epsilon,
-    eta,
-    f_gap,
-    g_next,
-    g_Q_mean,
-    g_sum,
-    g_sum_mean,
-    gamma,
-    gap_last,
-    grad_sq,
-    grad_sq_sum,
-    grad_sq_sum_mean,
-    het_start,
-    kappa,
-    m,
-    mean_grad_sq_sum,
-    mean_grad_sq_total,
-    message_sq,
-    move_total,
-    mu,
-    n,
-    next_move_sq,
-    paper as fedcom,
-    phi,
-    q,
-    sigma,
-    tau,
-    tracked_message_sq,
-    tracking_next,
-    tracking_sq,
-    w0_norm,
-    w_next,
-    w_r,
-    w_star_norm,
-)
 from theory.fedcom.setting import E, convex, heterogeneous, homogeneous, independent, polyak, smooth
+from theory.fedcom.symbols import *
 from theory.notation import equal
 from theory.properties import Property
 from theory.statement import Listing, Rate, Rates, Relations, Words, at_most, implied, order

@@ -3,37 +3,8 @@
 from __future__ import annotations
 
 from theory.fedcom.heterogeneous import compression, small
-from theory.fedcom.paper import (
-    G_q,
-    L,
-    R,
-    direction_sq,
-    direction_total,
-    drift_mean,
-    drift_mean_prev,
-    drift_start,
-    drift_sum,
-    drift_sum_prev,
-    drift_total,
-    eta,
-    gamma,
-    grad_sq_prev,
-    grad_sq_start,
-    grad_sq_total,
-    m,
-    mean_grad_sq_total,
-    move_sq,
-    move_total,
-    noise_sq,
-    paper as fedcom,
-    q,
-    sigma,
-    start_partial,
-    start_sum,
-    tau,
-    tracked_grad_sq,
-)
 from theory.fedcom.setting import heterogeneous, smooth
+from theory.fedcom.symbols import *
 from theory.notation import equal
 from theory.statement import Relations, at_most
 

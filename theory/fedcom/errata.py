@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theory.fedcom.paper import paper as fedcom
+from theory.fedcom.symbols import fedcom
 
 # Statements that fail
 

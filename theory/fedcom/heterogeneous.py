@@ -5,45 +5,6 @@ from __future__ import annotations
 from sympy import Rational, exp, sqrt
 
 from theory.fedcom.homogeneous import balanced
-from theory.fedcom.paper import (
-    G_q,
-    L,
-    R,
-    a_next,
-    a_prev,
-    avg_grad_sq,
-    c_noise,
-    direction_sq,
-    dist_sq_mean,
-    drift_mean,
-    drift_total,
-    e_prev,
-    e_prev2,
-    epsilon,
-    eta,
-    f_gap,
-    fj_gap_mean,
-    gamma,
-    gap_last,
-    gap_r,
-    grad_sq,
-    grad_sq_total,
-    inner,
-    kappa,
-    m,
-    mean_grad_sq_prev,
-    mean_grad_sq_sum,
-    mean_grad_sq_total,
-    mu,
-    paper as fedcom,
-    phi,
-    q,
-    sigma,
-    start_sum,
-    tau,
-    tracked_message_sq,
-    w_star_norm,
-)
 from theory.fedcom.setting import (
     compressed,
     convex,
@@ -53,6 +14,7 @@ from theory.fedcom.setting import (
     smooth,
     strongly_convex,
 )
+from theory.fedcom.symbols import *
 from theory.notation import equal
 from theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 

@@ -4,33 +4,8 @@ from __future__ import annotations
 
 from sympy import Rational, exp, sqrt
 
-from theory.fedcom.paper import (
-    L,
-    R,
-    avg_grad_sq,
-    drift,
-    drift_mean,
-    epsilon,
-    eta,
-    f_gap,
-    gamma,
-    gap_last,
-    grad_sq,
-    grad_sq_sum,
-    grad_sq_sum_mean,
-    inner,
-    kappa,
-    m,
-    message_sq,
-    mu,
-    paper as fedcom,
-    phi,
-    q,
-    sigma,
-    tau,
-    w_star_norm,
-)
 from theory.fedcom.setting import compressed, convex, homogeneous, polyak, smooth
+from theory.fedcom.symbols import *
 from theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 
 b = q / m + 1

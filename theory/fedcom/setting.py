@@ -8,44 +8,7 @@ from typing import Any
 from sympy import Ge, IndexedBase, Le, Rational, Sum, Symbol
 from sympy.core.relational import Relational
 
-from theory.fedcom.paper import (
-    Delta_jq,
-    Delta_q,
-    G_q,
-    L,
-    Q,
-    d_next,
-    delta,
-    delta_mean,
-    delta_next,
-    delta_sum,
-    eta,
-    f,
-    f_j,
-    g_next,
-    g_Q_mean,
-    g_sum,
-    g_sum_mean,
-    g_tilde,
-    gamma,
-    j,
-    m,
-    message_mean,
-    mu,
-    paper as fedcom,
-    q,
-    sigma,
-    tau,
-    u,
-    v,
-    w,
-    w_end,
-    w_next,
-    w_r,
-    w_star,
-    x,
-    x_i,
-)
+from theory.fedcom.symbols import *
 from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from theory.properties import Property
 from theory.statement import Listing, Relations

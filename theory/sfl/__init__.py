@@ -14,6 +14,6 @@ from theory.sfl import (  # noqa: F401, I001
     corrected,
     errata,
 )
-from theory.sfl.paper import paper
+from theory.sfl.symbols import sfl as paper
 
 __all__ = ["paper"]

@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from sympy import Expr, Ge, Le, exp, sqrt
 
-from theory.sfl.paper import (
-    D,
-    K,
-    L,
-    M,
-    R,
-    S,
-    eta,
-    gap,
-    mu,
-    paper as sfl,
-    sigma,
-    sigma_star,
-    zeta,
-    zeta_star,
-)
 from theory.sfl.sequential import convex_cases, curved, long_enough, sampled
 from theory.sfl.setting import independent
+from theory.sfl.symbols import *
 from theory.statement import Order, Words, implied, soft_order
 
 # Table 1: constants and polylogarithmic factors omitted, strongly convex case

@@ -9,48 +9,6 @@ import sympy
 from sympy import Le, Max, Min, Rational, Sum, exp, log, sqrt
 
 from theory.notation import Expectation, Grad, equal
-from theory.sfl.paper import (
-    A,
-    D,
-    E_r,
-    Ecal_r,
-    F_m,
-    K,
-    L,
-    M,
-    Psi_T,
-    R,
-    S,
-    T,
-    a,
-    b,
-    beta,
-    c1,
-    c2,
-    cross_sum,
-    d,
-    descent,
-    eta,
-    eta_tilde,
-    f_m,
-    gamma,
-    gap,
-    grad_sq,
-    k,
-    m,
-    min_grad_sq,
-    mu,
-    paper as sfl,
-    r0,
-    r_next,
-    r_t,
-    s_t,
-    sigma,
-    step_sq,
-    x,
-    zeta,
-    zeta_star,
-)
 from theory.sfl.sequential import (
     above_optimum,
     few,
@@ -61,6 +19,7 @@ from theory.sfl.sequential import (
     w_r,
 )
 from theory.sfl.setting import heterogeneity, independent, lower_bounded, smooth, unbiased, variance
+from theory.sfl.symbols import *
 from theory.statement import Application, Relations, Words, at_most, equal_to, implied, order, soft_order
 
 _half, _third, _two_thirds = Rational(1, 2), Rational(1, 3), Rational(2, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from theory.sfl.paper import paper as sfl
+from theory.sfl.symbols import sfl
 
 # Statements that are false as printed
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from theory.sfl.paper import paper as sfl
+from theory.sfl.symbols import sfl
 from theory.statement import Record
 
 Row = Mapping[str, Any]

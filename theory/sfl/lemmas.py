@@ -5,54 +5,13 @@ from __future__ import annotations
 from sympy import Ge, IndexedBase, Le, Max, Min, Rational, Sum, exp, log
 
 from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
-from theory.sfl.paper import (
-    W_T,
-    K,
-    L,
-    M,
-    Psi_T,
-    S,
-    T,
-    a,
-    b,
-    c,
-    c1,
-    c2,
-    cov_pq,
-    d,
-    gamma,
-    h,
-    i,
-    k,
-    m,
-    middle,
-    mu,
-    n,
-    paper as sfl,
-    partial_sum,
-    partial_sums,
-    r0,
-    r_next,
-    r_t,
-    s,
-    s_t,
-    sigma,
-    var_swor,
-    var_swr,
-    w_T,
-    x,
-    xbar,
-    xbar_pi,
-    y,
-    z,
-    zeta,
-)
 from theory.sfl.setting import cases, smooth, unbiased, variance
+from theory.sfl.symbols import *
 from theory.statement import Relations, Words, at_most, equal_to, implied, soft_order
 
 E = Expectation
 xi, ei = IndexedBase("x_seq", real=True)[i], IndexedBase("e", real=True)[i]  # Lemma 1
-x_pi = IndexedBase("x_pi", real=True)  # Lemmas 3, 4
+units = IndexedBase("x_pi", real=True)  # Lemmas 3, 4
 
 sfl.say(
     "lemma",
@@ -168,7 +127,7 @@ sfl.say(
             equal(
                 partial_sums,
                 Sum(
-                    Sum(E(Norm(K * Sum(x_pi[i] - xbar, (i, 1, m - 1)) + k * (x_pi[m] - xbar)) ** 2), (k, 0, K - 1)),
+                    Sum(E(Norm(K * Sum(units[i] - xbar, (i, 1, m - 1)) + k * (units[m] - xbar)) ** 2), (k, 0, K - 1)),
                     (m, 1, S),
                 ),
             ),

@@ -6,33 +6,6 @@ import sympy
 from sympy import Rational, Sum, exp, sqrt
 
 from theory.notation import equal
-from theory.sfl.paper import (
-    D_F,
-    A,
-    D,
-    Ecal_r,
-    K,
-    L,
-    M,
-    R,
-    S,
-    beta,
-    descent,
-    dist2,
-    dist2_next,
-    eta,
-    eta_tilde,
-    gap,
-    grad_sq,
-    k,
-    m,
-    min_grad_sq,
-    mu,
-    paper as sfl,
-    sigma,
-    zeta,
-    zeta_star,
-)
 from theory.sfl.sequential import (
     above_optimum,
     away_from_optimum,
@@ -55,6 +28,7 @@ from theory.sfl.sequential import (
     w_r,
 )
 from theory.sfl.setting import heterogeneity_at_optimum, independent, lower_bounded, smooth, unbiased, variance
+from theory.sfl.symbols import *
 from theory.statement import Application, Relations, at_most, implied, order, soft_order
 
 # What Assumptions 1 to 3 are in the convex and non-convex case, and that the clients' samples are independent

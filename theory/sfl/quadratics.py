@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Abs, Eq, Expr, IndexedBase, Le, Rational, S as Number, Sum
 
 from theory.notation import Expectation, Value, equal
-from theory.sfl.paper import M, delta, m, paper as sfl, x, zeta_star
+from theory.sfl.symbols import M, delta, m, sfl, x, zeta_star
 from theory.statement import Relations, Words
 
 F_1 = sfl.symbol("F_1", "F_1", "objective of client 1", sfl.symbols["F"].dimension)

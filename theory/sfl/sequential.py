@@ -9,49 +9,6 @@ from sympy import IndexedBase, Le, Min, Rational, Sum, exp, sqrt
 from sympy.core.relational import Relational
 
 from theory.notation import equal
-from theory.sfl.paper import (
-    D_F,
-    T_1,
-    A,
-    B_mk,
-    D,
-    E_r,
-    K,
-    L,
-    M,
-    R,
-    S,
-    beta,
-    bias_sq,
-    bias_upto,
-    client_bias_sq,
-    cross_sum,
-    descent,
-    dist2,
-    dist2_next,
-    drift_mk,
-    eta,
-    eta_tilde,
-    gap,
-    grad_sq,
-    inner_sum,
-    k,
-    local_grad_sq,
-    m,
-    min_grad_sq,
-    move_sq,
-    move_upto,
-    mu,
-    noise_sq,
-    noise_upto,
-    paper as sfl,
-    sigma,
-    star_sq,
-    star_upto,
-    step_sq,
-    zeta,
-    zeta_star,
-)
 from theory.sfl.setting import (
     cases,
     heterogeneity,
@@ -61,6 +18,7 @@ from theory.sfl.setting import (
     unbiased,
     variance,
 )
+from theory.sfl.symbols import *
 from theory.statement import (
     Application,
     Bound,

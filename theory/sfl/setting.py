@@ -6,38 +6,11 @@ from sympy import Ge, IndexedBase, Le, Ne, Sum
 
 from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value, equal
 from theory.properties import Property
-from theory.sfl.paper import (
-    F_fun,
-    F_m,
-    F_pi_m,
-    F_star,
-    K,
-    L,
-    M,
-    beta,
-    f_m,
-    f_pi_m,
-    g_fun,
-    h,
-    h_star,
-    i,
-    m,
-    mu,
-    n,
-    paper as sfl,
-    sigma,
-    x,
-    x_mk,
-    x_star,
-    y,
-    z,
-    zeta,
-    zeta_star,
-)
+from theory.sfl.symbols import *
 from theory.statement import Listing, Relations, Words, X
 
 xi = IndexedBase("x", real=True)[i]  # x_i
-xbar = Sum(xi, (i, 1, n)) / n
+mean_xi = Sum(xi, (i, 1, n)) / n
 
 # Section 1
 
@@ -284,8 +257,8 @@ sfl.say(
     Relations(
         (
             equal(
-                Sum(Norm(xi - xbar) ** 2, (i, 1, n)) / n,
-                Sum(Norm(xi) ** 2, (i, 1, n)) / n - Norm(xbar) ** 2,
+                Sum(Norm(xi - mean_xi) ** 2, (i, 1, n)) / n,
+                Sum(Norm(xi) ** 2, (i, 1, n)) / n - Norm(mean_xi) ** 2,
             ),
         ),
         "any vectors x_1 ... x_n",
@@ -296,14 +269,14 @@ sfl.say(
     "inequality",
     "eq14",
     "Appendix C.2, (14)",
-    Relations((Le(Value(h, xbar), Sum(Value(h, xi), (i, 1, n)) / n),), "Jensen: any convex h, any vectors"),
+    Relations((Le(Value(h, mean_xi), Sum(Value(h, xi), (i, 1, n)) / n),), "Jensen: any convex h, any vectors"),
     assumes=[cases],
 )
 sfl.say(
     "inequality",
     "eq15",
     "Appendix C.2, (15)",
-    Relations((Le(Norm(xbar) ** 2, Sum(Norm(xi) ** 2, (i, 1, n)) / n),), "any vectors x_1 ... x_n"),
+    Relations((Le(Norm(mean_xi) ** 2, Sum(Norm(xi) ** 2, (i, 1, n)) / n),), "any vectors x_1 ... x_n"),
     rests_on=["eq14"],
 )
 sfl.say(

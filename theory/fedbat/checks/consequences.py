@@ -14,7 +14,7 @@ from sympy import Max, Rational, floor, sqrt
 from theory import catalogue
 from theory.fedbat.checks import ledgers
 from theory.fedbat.checks.quantities import EVERY, LANGUAGE, lowest, w_star
-from theory.fedbat.paper import (
+from theory.fedbat.symbols import (
     B,
     F_fun,
     F_i_star,

@@ -60,7 +60,7 @@ from theory.fedbat.checks.steps import (
     synchronised,
     update,
 )
-from theory.fedbat.paper import (
+from theory.fedbat.symbols import (
     A_2,
     F_0,
     F_T,

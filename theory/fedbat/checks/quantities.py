@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy
 
-from theory.fedbat.paper import (
+from theory.fedbat.symbols import (
     A_1,
     A_2,
     F_0,

@@ -27,7 +27,7 @@ from theory.fedbat.checks.quantities import (
     w_bar,
     w_star,
 )
-from theory.fedbat.paper import (
+from theory.fedbat.symbols import (
     A_1,
     Delta_next,
     Delta_t,
@@ -42,6 +42,7 @@ from theory.fedbat.paper import (
     binarised_sq,
     eta_start,
     eta_t,
+    fedbat,
     gap_t,
     gbar_sq,
     grads_x_sq,
@@ -57,7 +58,6 @@ from theory.fedbat.paper import (
     mu,
     noise_sq,
     p_sq,
-    paper as fedbat,
     q,
     sigma,
     spread_w,

@@ -15,7 +15,7 @@ from math import ceil, comb
 from typing import Any, NamedTuple
 
 from theory.fedbat.experiments import BASELINES, BINARIZATION, fedbat_with, sentence
-from theory.fedbat.paper import paper as fedbat
+from theory.fedbat.symbols import fedbat
 from theory.statement import Evidence, Record, Statement, Status, Verdict
 
 Row = Mapping[str, Any]

@@ -14,41 +14,7 @@ from sympy.logic.boolalg import Boolean
 
 from theory import catalogue
 from theory.fedbcgd.checks import ledgers, tuning
-from theory.fedbcgd.paper import (
-    Com,
-    Com_other,
-    E_r,
-    G,
-    K,
-    M,
-    N,
-    S,
-    V_t,
-    Xi,
-    a,
-    alpha,
-    beta,
-    d,
-    eps,
-    eta_tilde,
-    gamma,
-    grad_sq,
-    grad_sq_x,
-    h,
-    lam,
-    m_t,
-    mean_grad_sq,
-    mu,
-    sigma,
-    sigma_x,
-    tau,
-    v_r,
-    x,
-    x_prev,
-    x_r,
-    y,
-    z,
-)
+from theory.fedbcgd.symbols import *
 from theory.notation import Expectation, Grad, Norm
 from theory.proofs.arithmetic import decide
 from theory.proofs.ledger import bound_of, conditions_of

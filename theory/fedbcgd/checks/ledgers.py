@@ -35,7 +35,7 @@ from theory.fedbcgd.checks.quantities import (
     z,
 )
 from theory.fedbcgd.checks.rounds import FEDBCGD, FEDBCGD_PLUS
-from theory.fedbcgd.paper import (
+from theory.fedbcgd.symbols import (
     C_1,
     E_r,
     G,

@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy
 
-from theory.fedbcgd.paper import (
+from theory.fedbcgd.symbols import (
     C_0,
     C_1,
     C_prev,

@@ -34,7 +34,7 @@ from theory.fedbcgd.checks.quantities import (
     y_at,
     z,
 )
-from theory.fedbcgd.paper import (
+from theory.fedbcgd.symbols import (
     C_prev,
     C_r,
     G,

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import inf, prod
 from typing import Any
 
-from theory.fedbcgd.paper import K, N, S, paper as fedbcgd
+from theory.fedbcgd.symbols import K, N, S, fedbcgd
 from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict
 
 Row = Mapping[str, Any]

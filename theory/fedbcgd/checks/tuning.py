@@ -16,32 +16,7 @@ from sympy.logic.boolalg import Boolean
 from theory import catalogue
 from theory.fedbcgd.checks.quantities import LANGUAGE, grad_sq_z, share_linear, state, state_next
 from theory.fedbcgd.corrected import spread
-from theory.fedbcgd.paper import (
-    Com,
-    F,
-    G,
-    K,
-    M,
-    N,
-    Psi_R,
-    R,
-    S,
-    T,
-    alpha,
-    beta,
-    c_lemma,
-    d,
-    d0,
-    eps,
-    eta,
-    eta_max,
-    eta_tilde,
-    gamma,
-    gap,
-    grad_sq_bar,
-    mu,
-    sigma,
-)
+from theory.fedbcgd.symbols import *
 from theory.proofs import orders
 from theory.proofs.argument import Argument, Proof, as_evidence, facts
 from theory.proofs.arithmetic import Decision, at_least, at_most, decide, everywhere

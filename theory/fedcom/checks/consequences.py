@@ -16,32 +16,7 @@ from sympy import Rational
 
 from theory.fedcom.checks import counterexamples, ledgers, rates
 from theory.fedcom.checks.quantities import LANGUAGE
-from theory.fedcom.paper import (
-    Delta_jq,
-    Delta_q,
-    L,
-    R,
-    d_next,
-    delta,
-    delta_mean,
-    delta_next,
-    delta_sum,
-    epsilon,
-    eta,
-    g_next,
-    g_Q_mean,
-    g_sum,
-    g_sum_mean,
-    gamma,
-    kappa,
-    m,
-    message_mean,
-    q,
-    tau,
-    w_end,
-    w_next,
-    w_r,
-)
+from theory.fedcom.symbols import *
 from theory.notation import Expectation, Inner
 from theory.proofs.argument import Proof, as_evidence, with_more_assumed
 from theory.proofs.arithmetic import decide

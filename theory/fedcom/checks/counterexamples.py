@@ -17,7 +17,7 @@ from sympy.core.relational import Relational
 from theory import catalogue
 from theory.fedcom.heterogeneous import eta_E8, eta_E9
 from theory.fedcom.homogeneous import balanced
-from theory.fedcom.paper import (
+from theory.fedcom.symbols import (
     G_q,
     L,
     R,

@@ -34,7 +34,7 @@ from theory.fedcom.checks.quantities import (
     w_star,
 )
 from theory.fedcom.checks.rounds import PROOFS as ROUND_PROOFS, REPAIRS as ROUND_REPAIRS, moved
-from theory.fedcom.paper import (
+from theory.fedcom.symbols import (
     L,
     R,
     a_next,
@@ -44,6 +44,7 @@ from theory.fedcom.paper import (
     eta,
     f,
     f_gap,
+    fedcom,
     gamma,
     gap_last,
     gap_r,
@@ -57,7 +58,6 @@ from theory.fedcom.paper import (
     message_sq,
     mu,
     next_move_sq,
-    paper as fedcom,
     phi,
     q,
     start_partial,

@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy
 
-from theory.fedcom.paper import (
+from theory.fedcom.symbols import (
     G_q,
     R,
     a_next,

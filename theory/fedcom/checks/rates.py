@@ -20,28 +20,7 @@ from sympy.logic.boolalg import Boolean
 from theory.fedcom.checks.ledgers import PROOFS as BOUNDS
 from theory.fedcom.checks.quantities import NOW, lowest
 from theory.fedcom.homogeneous import b
-from theory.fedcom.paper import (
-    G_q,
-    L,
-    R,
-    avg_grad_sq,
-    epsilon,
-    eta,
-    f,
-    f_gap,
-    gamma,
-    gap_last,
-    het_start,
-    kappa,
-    m,
-    mu,
-    phi,
-    q,
-    sigma,
-    tau,
-    w0_norm,
-    w_star_norm,
-)
+from theory.fedcom.symbols import *
 from theory.proofs import orders
 from theory.proofs.argument import Argument, Fact, Proof
 from theory.proofs.arithmetic import at_least, at_most

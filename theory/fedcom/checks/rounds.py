@@ -41,7 +41,7 @@ from theory.fedcom.checks.quantities import (
     w_next,
     w_own,
 )
-from theory.fedcom.paper import (
+from theory.fedcom.symbols import (
     G_q,
     L,
     R,

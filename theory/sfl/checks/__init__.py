@@ -13,7 +13,7 @@ from theory.proofs import enumeration, units
 from theory.proofs.enumeration import Case
 from theory.proofs.ledger import bound_of
 from theory.sfl.checks import certificates, consequences, ledgers, tables as experiments_evidence
-from theory.sfl.paper import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
+from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
 # Why no instrument here decides a statement, where its kind does not say so already

@@ -33,7 +33,7 @@ from theory.proofs.rules import (
     spread,
 )
 from theory.proofs.vectors import difference, point, quadratic_form, smooth_convex, worst_case
-from theory.sfl.paper import L, cov_pq, h, h_star, mu, n, s, var_swor, var_swr, x, y, z, zeta
+from theory.sfl.symbols import L, cov_pq, h, h_star, mu, n, s, var_swor, var_swr, x, y, z, zeta
 from theory.statement import Evidence, Relations, Statement, Status, Verdict
 
 # The units of Lemma 3, and the sums of (13), (15) and Lemma 1

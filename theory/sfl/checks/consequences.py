@@ -20,35 +20,7 @@ from theory.proofs.orders import covered, order_of
 from theory.sfl.checks import counterexamples
 from theory.sfl.checks.ledgers import as_sequence
 from theory.sfl.checks.quantities import LANGUAGE
-from theory.sfl.paper import (
-    A,
-    D,
-    K,
-    L,
-    M,
-    R,
-    S,
-    T,
-    a,
-    b,
-    beta,
-    c,
-    c1,
-    c2,
-    d,
-    eta,
-    eta_tilde,
-    gamma,
-    mu,
-    paper as sfl,
-    r0,
-    r_next,
-    r_t,
-    s_t,
-    sigma,
-    zeta,
-    zeta_star,
-)
+from theory.sfl.symbols import *
 from theory.statement import Evidence, Order, Relations, Statement, Status, Term, Verdict, Words
 
 

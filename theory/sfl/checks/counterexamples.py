@@ -18,33 +18,7 @@ from theory import catalogue
 from theory.proofs.arithmetic import decide
 from theory.proofs.ledger import bound_of, conditions_of
 from theory.proofs.orders import order_of
-from theory.sfl.paper import (
-    A,
-    D,
-    K,
-    L,
-    M,
-    Psi_T,
-    R,
-    S,
-    T,
-    a,
-    beta,
-    c,
-    c1,
-    c2,
-    d,
-    eta,
-    eta_tilde,
-    gamma,
-    gap,
-    min_grad_sq,
-    mu,
-    r0,
-    sigma,
-    zeta,
-    zeta_star,
-)
+from theory.sfl.symbols import *
 from theory.statement import Bound, Evidence, Order, Statement, Status, Verdict, Words
 
 Numbers = Mapping[sympy.Symbol, Any]

@@ -60,7 +60,7 @@ from theory.sfl.checks.quantities import (
     x_star,
 )
 from theory.sfl.corrected import tracked_sq
-from theory.sfl.paper import (
+from theory.sfl.symbols import (
     D_F,
     T_1,
     W_T,
@@ -105,13 +105,13 @@ from theory.sfl.paper import (
     n,
     noise_sq,
     noise_upto,
-    paper as sfl,
     partial_sum,
     partial_sums,
     r0,
     r_next,
     r_t,
     s_t,
+    sfl,
     sigma,
     star_sq,
     star_upto,

@@ -15,7 +15,7 @@ from theory.proofs.argument import Language
 from theory.proofs.forms import Family, gradient, value, vector
 from theory.proofs.rules import Noise, spread
 from theory.sfl.corrected import tracked_sq
-from theory.sfl.paper import (
+from theory.sfl.symbols import (
     D_F,
     T_1,
     A,

@@ -9,7 +9,7 @@ import sympy
 
 from theory.statement import NUMBER, F, Paper, X
 
-paper = Paper(
+sfl = Paper(
     "sfl",
     "Convergence Analysis of Sequential Federated Learning on Heterogeneous Data",
     "Yipeng Li and Xinchen Lyu, NeurIPS 2023",
@@ -22,7 +22,7 @@ _amount = {"nonnegative": True}
 
 
 def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **domain: bool) -> sympy.Symbol:
-    return paper.symbol(name, latex, meaning, dimension, **domain)
+    return sfl.symbol(name, latex, meaning, dimension, **domain)
 
 
 # Counts (Table 5)

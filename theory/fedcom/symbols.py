@@ -10,7 +10,7 @@ import sympy
 
 from theory.statement import NUMBER, F, Paper, X
 
-paper = Paper(
+fedcom = Paper(
     "fedcom",
     "Federated Learning with Compression: Unified Analysis and Sharp Guarantees (supplement)",
     "Farzin Haddadpour, Mohammad Mahdi Kamani, Aryan Mokhtari and Mehrdad Mahdavi, AISTATS 2021",
@@ -24,7 +24,7 @@ _index = {"integer": True, "nonnegative": True}
 
 
 def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **domain: bool) -> sympy.Symbol:
-    return paper.symbol(name, latex, meaning, dimension, **domain)
+    return fedcom.symbol(name, latex, meaning, dimension, **domain)
 
 
 # Counts

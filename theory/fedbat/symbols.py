@@ -22,7 +22,7 @@ def squared_shares(p: Sequence[float]) -> float:
     return fsum(share**2 for share in p)
 
 
-paper = Paper(
+fedbat = Paper(
     "fedbat",
     "FedBAT: Communication-Efficient Federated Learning via Learnable Binarization",
     "Shiwei Li, Wenchao Xu, Haozhao Wang, Xing Tang, Yining Qi, Shijie Xu, Weihong Luo, Yuhua Li, Xiuqiang He and Ruixuan "
@@ -38,7 +38,7 @@ _amount = {"nonnegative": True}
 
 
 def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **domain: bool) -> sympy.Symbol:
-    return paper.symbol(name, latex, meaning, dimension, **domain)
+    return fedbat.symbol(name, latex, meaning, dimension, **domain)
 
 
 # Counts

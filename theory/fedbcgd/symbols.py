@@ -14,7 +14,7 @@ import sympy
 
 from theory.statement import NUMBER, F as _F, Paper, X
 
-paper = Paper(
+fedbcgd = Paper(
     "fedbcgd",
     "FedBCGD: Communication-Efficient Accelerated Block Coordinate Gradient Descent for Federated Learning",
     "Liu et al., ACM Multimedia 2024, supplementary materials",
@@ -30,7 +30,7 @@ _g2 = _g**2
 
 
 def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **domain: bool) -> sympy.Symbol:
-    return paper.symbol(name, latex, meaning, dimension, **domain)
+    return fedbcgd.symbol(name, latex, meaning, dimension, **domain)
 
 
 # Counts
