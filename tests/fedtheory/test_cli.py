@@ -208,7 +208,7 @@ def test_json_stays_json_whatever_the_numbers(call, monkeypatch) -> None:
         0.5: True,
     }
     found = Checked(catalogue.find("sfl.lemma4"), ((item, Verdict(Status.REFUTED, "tried", np.inf, witness)),))
-    monkeypatch.setattr("fedtheory.verify.verify", lambda *_: [found])
+    monkeypatch.setattr("fedtheory.verification.verify", lambda *_: [found])
     status, out, err = call("verify", "sfl.eq14", "--json")
     assert status == 0 and err == ""
     (told,) = strict(out)
