@@ -8,8 +8,9 @@ from dataclasses import asdict
 import sympy
 
 from theory import catalogue
+from theory.listing import Listing
 from theory.printing import claim_latex, latex, plain, unicode
-from theory.statement import Bound, Claim, Listing, Order, Rates, Record, Relations, Statement, Verdict, Words
+from theory.statement import Bound, Claim, Order, Rates, Record, Relations, Statement, Verdict, Words
 
 _SIGNS = {"<=": "≤", ">=": "≥", "=": "="}
 
@@ -113,7 +114,7 @@ def _claim(claim: Claim, paper: str) -> list[str]:
             given = "".join(f", given {plain(relation)}" for relation in rate.given)
             lines.append(f"  {rate.case}: R = {rounds}, tau = {steps}{given}")
     elif isinstance(claim, Listing):
-        lines += [f"{number:>4}  {text}" for number, text in claim.lines]
+        lines += [f"{line.number:>4}  {line}" for line in claim.lines]
     elif isinstance(claim, Record):
         lines += [f"  {name}: {value}" for name, value in claim.settings.items()]
         lines += [f"  claim: {text}" for text in claim.claims]

@@ -15,7 +15,8 @@ from sympy.printing.printer import Printer
 from sympy.printing.str import StrPrinter
 
 from theory import catalogue
-from theory.statement import Bound, Claim, Listing, Order, Rate, Rates, Record, Relations, Statement, Words
+from theory.listing import Listing
+from theory.statement import Bound, Claim, Order, Rate, Rates, Record, Relations, Statement, Words
 
 _UNICODE = {
     "eta_tilde": "η̃",

@@ -23,6 +23,7 @@ from typing import Any, Literal
 import sympy
 from sympy.core.relational import Relational
 
+from theory.listing import Listing
 from theory.properties import Properties
 
 # The two dimensions everything is measured in: X that of the parameters x, F that of the objective F(x).
@@ -193,13 +194,6 @@ class Relations:
         """What their one equality sets its left side to; None where they are no definition."""
         only = self.relations[0] if len(self.relations) == 1 else None
         return only.rhs if isinstance(only, sympy.Eq) else None
-
-
-@dataclass(frozen=True)
-class Listing:
-    """An algorithm's numbered lines (line number, text)."""
-
-    lines: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True)

@@ -1,150 +1,316 @@
-"""What the machines that carry out a paper's listings have in common; each paper's machine reads its own lines."""
+"""Listings executed line by line, and what the checks of a paper's listings share.
+
+`Executor` runs the lines of `theory.listing`.  A paper adds its own actions, and rules for who knows what.
+"""
 
 from __future__ import annotations
 
-import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from fractions import Fraction
+from math import floor
 from operator import add, mul, sub, truediv
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulations.algorithms.base import Memory
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
+from theory.listing import (
+    Call,
+    Cases,
+    Do,
+    Each,
+    End,
+    Entry,
+    Expression,
+    For,
+    Function,
+    Gradient,
+    If,
+    Let,
+    Letter,
+    Line,
+    Listing,
+    Number,
+    Operation,
+    Step,
+    Test,
+    Total,
+)
+from theory.statement import Status, Verdict
+
+Vector = NDArray[Any]  # (d,), of floats or of fractions
+At = Mapping[str, int]  # the values of the loops' variables
+ROUNDING = 1e-12
 
 
 class Undefined(ValueError):
-    """A line of a listing that cannot be carried out: says which, and what is missing."""
+    """A line that cannot be executed: says which, and what is missing."""
 
 
 class Unreadable(ValueError):
-    """A line of a listing outside the language of its machine."""
+    """A line in words that no executor knows."""
+
+
+# ------------------------------------------------------------------------------------------------------------- blocks
 
 
 @dataclass(frozen=True)
-class Line:
-    """A line of a listing, and the lines that stand deeper below it."""
+class Block:
+    """A line, and the lines that stand deeper below it."""
 
-    number: int
-    text: str
-    body: tuple[Line, ...] = ()
+    line: Line
+    body: tuple[Block, ...] = ()
 
 
-def tree(lines: Sequence[tuple[int, str]]) -> tuple[Line, ...]:
-    """The lines by indentation.  Raises Undefined for a line that stands deeper than those it follows."""
-    found: list[Line] = []
-    depth = _depth(lines[0][1]) if lines else 0
+def blocks(lines: Sequence[Line], depth: int = 0) -> tuple[Block, ...]:
+    """The lines by their depth.  Raises Undefined where they do not fit together."""
+    found: list[Block] = []
+    opened: Line | None = None  # a line whose end has still to come
     at = 0
     while at < len(lines):
-        number, text = lines[at]
+        line = lines[at]
         below = at + 1
-        while below < len(lines) and _depth(lines[below][1]) > depth:
+        while below < len(lines) and lines[below].depth > depth:
             below += 1
-        body = lines[at + 1 : below]
-        if _depth(text) < depth or (body and not text.strip().startswith("for ")):
-            raise Undefined(f"line {number} does not stand where its block does")
-        found.append(Line(number, text.strip(), tree(body)))
+        body, first, last = lines[at + 1 : below], line.steps[0], line.steps[-1]
+        if line.depth != depth or (body and not isinstance(last, For | Each | If | Function)):
+            raise Undefined(f"line {line.number} does not stand where its block does")
+        if isinstance(last, Function) and depth:
+            raise Undefined(f"line {line.number}: a function inside another thing")
+        opened = _still_open(opened, line, first)
+        if _ends(last):
+            opened = line
+        found.append(Block(line, blocks(body, depth + 1)))
         at = below
+    if opened:
+        raise Undefined(f"line {opened.number}: the {_ends(opened.steps[-1])} that begins here does not end")
     return tuple(found)
 
 
-def _depth(text: str) -> int:
-    return len(text) - len(text.lstrip())
+def _ends(step: Step) -> str:
+    """The word of the `end` that has to follow on a step, or nothing."""
+    if isinstance(step, For):
+        return "for" if step.ends else ""
+    if isinstance(step, If):
+        return "" if step.then else "if"
+    return "function" if isinstance(step, Function) else ""
 
 
-class Carrier(ABC):
-    """Carries out a listing line by line."""
+def _still_open(opened: Line | None, line: Line, first: Step) -> Line | None:
+    """What is still open after the first step of a line.  Raises Undefined for an `end` or `else` without a beginning."""
+    word = _ends(opened.steps[-1]) if opened else ""
+    if isinstance(first, End) or (isinstance(first, If) and first.otherwise):
+        if word != (first.of if isinstance(first, End) else "if"):
+            raise Undefined(f"line {line.number}: nothing is open that it could end")
+        return None
+    if opened:
+        raise Undefined(f"line {opened.number}: the {word} that begins here does not end")
+    return None
 
-    def execute(self, block: Sequence[Line], at: Mapping[str, int]) -> None:
-        """Carry out lines; `at` are the loops' variables.  Raises Undefined or Unreadable, naming the line."""
+
+# ----------------------------------------------------------------------------------------------------------- executor
+
+
+class Place(NamedTuple):
+    """Where a value is kept: a variable's name, its client (0: the server), its block, its indices.
+
+    part  a block 1 ... N, "s" for the shared one, "" for all coordinates
+    """
+
+    name: str
+    client: int = 0
+    part: int | str = ""
+    at: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        client, part = f"_{self.client}" if self.client else "", f"_({self.part})" if self.part else ""
+        return f"{self.name}{client}{part}^({','.join(map(str, self.at))})"
+
+
+_OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv}
+_TESTS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, "=": lambda a, b: a == b, ">": lambda a, b: a > b,
+}  # fmt: skip
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {"floor": floor, "max": max}
+
+
+def _combined(sign: str, left: Any, right: Any) -> Any:
+    if sign in "*/" and np.ndim(right) and (sign == "/" or np.ndim(left)):
+        raise Undefined("a product of two vectors, or a quotient by one")
+    if np.ndim(left) and np.ndim(right) and np.shape(left) != np.shape(right):
+        raise Undefined("vectors of different blocks")
+    return _OPERATIONS[sign](left, right)
+
+
+@dataclass(kw_only=True)
+class Executor:
+    """Executes a listing.
+
+    letters  the constants of the run, by name
+    start    the first model, (d,)
+    oracle   (client, point, round, local step) -> gradient; the exact one where the step is None
+    number   how a whole number is read: float or Fraction
+    values   what has a value
+    """
+
+    letters: Mapping[str, Any]
+    start: Vector
+    oracle: Callable[[int, Vector, int, Any], Vector]
+    number: Callable[[int], Any] = float
+    values: dict[Place, Any] = field(default_factory=dict)
+
+    def run(self, listing: Listing) -> Self:
+        """Execute it and return the executor.  Raises Undefined or Unreadable, naming the line."""
+        self.execute(blocks(listing.lines), {})
+        return self
+
+    def execute(self, block: Sequence[Block], at: At) -> None:
+        """Execute lines.  Raises Undefined or Unreadable, naming the line."""
+        taken = False  # whether a branch of the `if` above has been executed
         for line in block:
             try:
-                self.carry_out(line, at)
+                for step in line.line.steps:
+                    if isinstance(step, If):
+                        taken = taken and step.otherwise
+                        chosen = not taken and (step.test is None or self.holds(step.test, at))
+                        if chosen:
+                            self.execute((Block(Line(line.line.number, 0, step.then)),) if step.then else line.body, at)
+                        taken = taken or chosen
+                    else:
+                        self.step(step, line, at)
             except (Undefined, Unreadable) as error:
-                raise error if str(error).startswith("line") else type(error)(f"line {line.number}: {error}") from None
+                told = str(error).startswith("line")
+                raise error if told else type(error)(f"line {line.line.number}: {error}") from None
 
-    @abstractmethod
-    def carry_out(self, line: Line, at: Mapping[str, int]) -> None:
-        """Carry out one line, with what stands below it.  Raises Undefined or Unreadable."""
+    def step(self, step: Step, block: Block, at: At) -> None:
+        """Execute one step of a line, with the lines below it.  Raises Undefined or Unreadable."""
+        if isinstance(step, For):
+            values = range(self.index(step.first, at), self.index(step.last, at) + 1)
+            # What runs in parallel may run in any order: backwards, so that no client can rely on the one before.
+            for value in reversed(values) if step.parallel else values:
+                self.execute(block.body, {**at, step.index.name: value})
+                self.after(step, {**at, step.index.name: value})
+        elif isinstance(step, Each):
+            for client in reversed(self.members(step.over, at)):
+                self.execute(block.body, {**at, step.index.name: client})
+        elif isinstance(step, Let):
+            index, over = step.each or (None, None)
+            for client in self.members(over, at) if index and over else [0]:
+                inside = {**at, index.name: client} if index else at
+                self.put(step.target, self.of(step.value, inside), inside)
+        elif isinstance(step, Do):
+            action = getattr(self, f"do_{step.action}", None)
+            if not action:
+                raise Unreadable(f"cannot execute {str(step)!r}")
+            action(at, *step.arguments)
+        elif isinstance(step, Function):
+            self.function(step, block)
+
+    def do_note(self, at: At) -> None:
+        """Words that compute nothing."""
+
+    def after(self, loop: For, at: At) -> None:
+        """After a pass of a loop."""
+
+    def function(self, step: Function, block: Block) -> None:
+        """Where a function stands.  Raises Unreadable."""
+        raise Unreadable(f"cannot execute {str(step)!r}")
+
+    # Values
+
+    def put(self, target: Entry, value: Any, at: At) -> None:
+        """Keep a value; a number stands for the vector of that number in every coordinate."""
+        self.values[self.place(target, at)] = value + 0 * self.start
+
+    def read(self, place: Place) -> Any:
+        """The value at a place.  Raises Undefined."""
+        if place not in self.values:
+            raise Undefined(f"{place} has no value")
+        return self.values[place]
+
+    def value(self, name: str, client: int, *at: int) -> Any:
+        """The value of a variable of client 1 ... or, for 0, of the server.  Raises Undefined."""
+        return self.read(Place(name, client, "", at))
+
+    def client(self, who: Expression | None, at: At) -> int:
+        """The number of a client; 0 for the server.  Raises Undefined."""
+        return 0 if who is None else self.index(who, at)
+
+    def place(self, entry: Entry, at: At) -> Place:
+        """The place of an entry.  Raises Undefined."""
+        own, part = entry.variable, entry.variable.part
+        block = "" if part is None else part if isinstance(part, str) else self.index(part, at)
+        return Place(own.name, self.client(own.client, at), block, tuple(self.index(i, at) for i in entry.at))
+
+    def members(self, over: Expression, at: At) -> Sequence[int]:
+        """The clients of a set, or 1 ... a number.  Raises Undefined."""
+        return self.of(over, at) if isinstance(over, Entry) else range(1, self.index(over, at) + 1)
+
+    def index(self, e: Expression, at: At) -> int:
+        """A whole number.  Raises Undefined."""
+        return int(self.of(e, at))
+
+    def holds(self, test: Test, at: At) -> bool:
+        """Whether a test holds.  Raises Undefined."""
+        return _TESTS[test.relation](self.of(test.left, at), self.of(test.right, at))
+
+    def of(self, e: Expression, at: At) -> Any:
+        """The value of an expression.  Raises Undefined."""
+        if isinstance(e, Number):
+            return self.number(e.value)
+        if isinstance(e, Letter):
+            return self.letter(e.name, at)
+        if isinstance(e, Operation):
+            return _combined(e.sign, self.of(e.left, at), self.of(e.right, at))
+        if isinstance(e, Total):
+            return sum(self.of(e.summand, {**at, e.index.name: i}) for i in self.members(e.over, at))
+        if isinstance(e, Call):
+            if e.name == "||":
+                return self.number(len(self.members(e.arguments[0], at)))
+            return self.call(e.name, [self.of(argument, at) for argument in e.arguments], at)
+        if isinstance(e, Entry):
+            return self.read(self.place(e, at))
+        if isinstance(e, Gradient):
+            return self.gradient(e, at)
+        if isinstance(e, Cases):
+            for value, test in e.cases:
+                if self.holds(test, at):
+                    return self.of(value, at)
+            raise Undefined(f"none of the cases of {e} holds")
+        raise Undefined(f"{e} has no value")
+
+    def letter(self, name: str, at: At) -> Any:
+        """A variable of a loop, or a constant.  Raises Undefined."""
+        if name in at:
+            return self.number(at[name])
+        if name not in self.letters:
+            raise Undefined(f"{name} has no value")
+        return self.letters[name]
+
+    def call(self, name: str, arguments: list[Any], at: At) -> Any:
+        """The value of a function.  Raises Undefined."""
+        if name not in _FUNCTIONS:
+            raise Undefined(f"{name} has no value here")
+        return _FUNCTIONS[name](*arguments)
+
+    def gradient(self, g: Gradient, at: At) -> Vector:
+        """A gradient.  Raises Undefined."""
+        step = None if g.step is None else self.index(g.step, at)
+        return self.oracle(self.client(g.client, at), self.of(g.point, at), self.index(Letter("r"), at), step)
 
 
-# ---------------------------------------------------------------------------------------------------- expressions
-
-Expression = tuple[str, Any]  # what is done, and with what
-OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {"+": add, "-": sub, "*": mul, "/": truediv}
-
-
-@cache
-def parse(text: str, atom: str) -> Expression:
-    """A right side of + - * / ( ), whole numbers, sums "sum_j ..." over an index, Q(...), and atoms.
-
-    atom  what else stands in it, as a regular expression
-
-    The result is (operation, (left, right)), ("number", n), ("sum", (index, summand)), ("Q", inside) or ("atom", text).
-    Raises Unreadable.
-    """
-    token = re.compile(rf"\s*(sum_\w\b|Q(?=\()|\d+|{atom}|[-+*/()])")
-    tokens, at = [], 0
-    while text[at:].strip():
-        found = token.match(text, at)
-        if not found:
-            raise Unreadable(f"cannot read {text!r}")
-        tokens.append(found[1])
-        at = found.end()
-    rest = tokens[::-1]
-    try:
-        read = _sum(rest)
-    except IndexError:
-        raise Unreadable(f"{text!r} breaks off") from None
-    if rest:
-        raise Unreadable(f"cannot read {text!r} from {rest[-1]!r} on")
-    return read
+def stopped(run: object, error: ValueError) -> Verdict:
+    """The verdict on a listing that cannot be executed."""
+    if isinstance(error, Unreadable):
+        return Verdict(Status.OPEN, str(error))
+    return Verdict(Status.REFUTED, f"{run}: {error}", witness={"instance": str(run), "stops at": str(error)})
 
 
-def _sum(rest: list[str]) -> Expression:
-    read = _product(rest)
-    while rest and rest[-1] in "+-":
-        read = (rest.pop(), (read, _product(rest)))
-    return read
-
-
-def _product(rest: list[str]) -> Expression:
-    read = _factor(rest)
-    while rest and rest[-1] in "*/":
-        read = (rest.pop(), (read, _factor(rest)))
-    return read
-
-
-def _factor(rest: list[str]) -> Expression:
-    token = rest.pop()
-    if token in ("Q", "("):
-        if token == "Q":
-            rest.pop()  # its parenthesis
-        inside = _sum(rest)
-        if rest.pop() != ")":
-            raise Unreadable("a parenthesis is not closed")
-        return ("Q", inside) if token == "Q" else inside
-    if token.startswith("sum_"):
-        return "sum", (token.removeprefix("sum_"), _product(rest))
-    if token.isdigit():
-        return "number", int(token)
-    if token in "+-*/)":
-        raise Unreadable(f"cannot read {token!r} here")
-    return "atom", token
-
-
-def combine(operation: str, left: Any, right: Any) -> Any:
-    """left (+ - * /) right.  Raises Unreadable for a product of two vectors or a quotient by one."""
-    if operation in "*/" and np.ndim(right) and (operation == "/" or np.ndim(left)):
-        raise Unreadable("a product of two vectors, or a quotient by one")
-    return OPERATIONS[operation](left, right)
-
-
-# --------------------------------------------------------------------------------------------------------- replay
+# ------------------------------------------------------------------------------------------ runs to compare it with
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,15 +350,47 @@ class KnownDraws:
         return found
 
 
-__all__ = [
-    "OPERATIONS",
-    "Carrier",
-    "Expression",
-    "KnownDraws",
-    "Line",
-    "Undefined",
-    "Unreadable",
-    "combine",
-    "parse",
-    "tree",
-]
+def difference(states: Iterable[tuple[str, int, Vector]], implemented: Sequence[tuple[Array, Memory]],
+               model: str) -> tuple[str, int, Vector, Vector] | None:  # fmt: skip
+    """The first (variable, round, value, expected value) at which a listing and an implementation differ.
+
+    states  (variable, number of rounds done, value); `model` is the model's name, memories begin at 0
+    """
+    for name, r, value in states:
+        x, memory = implemented[r]
+        expected = x if name == model else memory.get(name, np.zeros_like(value))
+        if not np.abs(value - expected).max() <= ROUNDING:
+            return name, r, value, expected
+    return None
+
+
+@dataclass(frozen=True)
+class Parabola:
+    """f(x) = (curvature / 2) sum over the coordinates of (x - minimiser)^2, in fractions."""
+
+    curvature: Fraction
+    minimiser: Fraction
+
+    def gradient(self, x: Any) -> Any:
+        """Its gradient, coordinate by coordinate."""
+        return self.curvature * (x - self.minimiser)
+
+
+def parabolas(*curvature_and_minimiser: tuple[Any, Any]) -> tuple[Parabola, ...]:
+    """Parabolas by their curvatures and minimisers."""
+    return tuple(Parabola(Fraction(h), Fraction(a)) for h, a in curvature_and_minimiser)
+
+
+def described(clients: Iterable[Parabola]) -> dict[str, str]:
+    """The clients' functions, for a witness."""
+    every = list(clients)
+    return {
+        "curvatures": ", ".join(str(p.curvature) for p in every),
+        "minimisers": ", ".join(str(p.minimiser) for p in every),
+    }
+
+
+def mean(numbers: Iterable[Any]) -> Any:
+    """Their mean, exactly."""
+    every = list(numbers)
+    return sum(every) / Fraction(len(every))

@@ -23,12 +23,12 @@ from fedtheory.verification import Checked, Progress, count
 from figures import gallery
 from figures.files import write
 from theory import catalogue
+from theory.listing import Listing
 from theory.printing import latex, mathml, named_latex, plain, rate_latex
 from theory.statement import (
     Bound,
     Claim,
     Erratum,
-    Listing,
     Order,
     Paper,
     Rates,
@@ -224,7 +224,7 @@ def parts(claim: Claim, paper: str) -> list[Part]:
     if isinstance(claim, Rates):
         return formulas([rate_latex(paper, rate) for rate in claim.rates])
     if isinstance(claim, Listing):
-        return [Part("listing", claim.lines)]
+        return [Part("listing", [(line.number, str(line)) for line in claim.lines])]
     found = []
     if claim.settings:
         found.append(

@@ -12,18 +12,19 @@ import pytest
 from sympy import Eq, Le, Ne, Rational, Symbol
 
 from bounds.fedbat.checks import evidence
-from bounds.fedbat.checks.executor import Machine, blocks
 from bounds.fedbat.checks.listings import Setting, settings
 from bounds.fedbat.checks.operator import outcomes, points, unbounded
 from bounds.fedbat.checks.replay import Replay, layered, settle
 from bounds.fedbat.checks.updates import counted
 from bounds.trials.cases import Case, Vector, compared, number, relations, root
-from bounds.trials.listings import Undefined, Unreadable
+from bounds.trials.listings import Undefined, Unreadable, blocks
 from simulations.algorithms.fedbat import VARIANTS, FedBAT
 from simulations.binarisation import error
 from theory import catalogue
+from theory.fedbat.algorithms import ALG1, ALG1_CORRECTED, R, if_step, phi, s, t, tau
+from theory.listing import End, Function, Letter, Line, Listing, call, do, loop
 from theory.proofs.mutation import mutations as changes, seen_to_fail
-from theory.statement import Evidence, Listing, Relations, Statement, Status, Verdict, Words
+from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
 
 def mutations(statement):
@@ -199,9 +200,9 @@ def test_a_replay_is_the_run() -> None:
     for round in run.history():
         assert len(round.asked) == 3 and round.shares.sum() == pytest.approx(1)
         assert round.shares[0] / round.shares[1] == pytest.approx((round.clients[0] + 1) / (round.clients[1] + 1))
-        for s, (x, g) in enumerate(round.asked):
+        for step, (x, g) in enumerate(round.asked):
             for i, k in enumerate(round.clients):
-                np.testing.assert_allclose(run.gradient(k + 1, x[i], round.r, s), g[i], rtol=1e-13)
+                np.testing.assert_allclose(run.gradient(k + 1, x[i], round.r, step), g[i], rtol=1e-13)
     assert next(run.history()).before.tolist() == run.start.tolist()
 
 
@@ -216,11 +217,10 @@ def test_what_the_printed_updates_say_wrongly(id_: str) -> None:
 # Algorithm 1
 
 
-def with_line(id_: str, line: int, text: str) -> Statement:
+def with_line(id_: str, line: Line) -> Statement:
     statement = catalogue.find(id_)
     assert isinstance(statement.claim, Listing)
-    lines = tuple((n, text if n == line else old) for n, old in statement.claim.lines)
-    return statement.with_claim(Listing(lines))
+    return statement.with_claim(statement.claim.having(line))
 
 
 @pytest.mark.parametrize("id_", ["fedbat.alg1", "fedbat.alg1.corrected"])
@@ -233,61 +233,62 @@ def test_no_change_of_a_line_goes_unnoticed(id_: str) -> None:
     assert len(changed) == 49
 
 
+_WRITTEN = "for {index} = {first} to {last} do"
+
+
 @pytest.mark.parametrize(
-    ("id_", "line", "text", "status"),
+    ("id_", "line", "status"),
     [
-        ("alg1", 4, "  for t = 0 to R do", Status.REFUTED),
-        ("alg1", 13, "  for s = 1 to tau do", Status.REFUTED),
-        ("alg1", 13, "  for s = 0 to tau-2 do", Status.REFUTED),
-        ("alg1", 14, "    if s <= floor(phi*tau) then", Status.REFUTED),
-        ("alg1", 14, "    if s < floor(tau*phi) then", Status.HOLDS),
-        ("alg1", 14, "    if s is small then", Status.OPEN),
-        ("alg1", 14, "    if s < half of tau then", Status.OPEN),
-        ("alg1", 15, "      Run full-precision training.", Status.OPEN),
-        ("alg1", 15, "      Run binarization-aware training by Eq.14.", Status.REFUTED),
-        ("alg1", 20, "      Run full-precision training by Eq.12.", Status.REFUTED),
-        ("alg1", 23, "  mbar^k_{t+1}, alpha^k_{t+1} = mbar^k_{t,tau}, alpha^k_{t,tau}.", Status.REFUTED),
-        ("alg1.corrected", 23, "  mbar^k_{t+1}, alpha^k_{t+1} = mbar^k_{t,tau-1}, alpha^k_{t,tau-1}.", Status.REFUTED),
-        ("alg1.corrected", 22, "  end for", Status.REFUTED),
-        ("alg1.corrected", 14, "    if s < max(2, floor(phi*tau)) then", Status.REFUTED),
+        ("alg1", Line(4, 1, loop(t, 0, R, _WRITTEN, ends=True)), Status.REFUTED),
+        ("alg1", Line(13, 1, loop(s, 1, tau, _WRITTEN, ends=True)), Status.REFUTED),
+        ("alg1", Line(13, 1, loop(s, 0, tau - 2, _WRITTEN, ends=True)), Status.REFUTED),
+        ("alg1", Line(14, 2, if_step("<=", call("floor", phi * tau))), Status.REFUTED),
+        ("alg1", Line(14, 2, if_step("<", call("floor", tau * phi))), Status.HOLDS),
+        ("alg1", Line(15, 3, do("", "Run full-precision training.")), Status.OPEN),
+        ("alg1", Line(15, 3, ALG1[20].steps[0]), Status.REFUTED),
+        ("alg1", Line(20, 3, ALG1[15].steps[0]), Status.REFUTED),
+        ("alg1", ALG1_CORRECTED[23], Status.REFUTED),
+        ("alg1.corrected", ALG1[23], Status.REFUTED),
+        ("alg1.corrected", ALG1[22], Status.REFUTED),
+        ("alg1.corrected", Line(14, 2, if_step("<", call("max", 2, call("floor", phi * tau)))), Status.REFUTED),
     ],
+    ids=str,
 )  # fmt: skip
-def test_a_changed_line(id_: str, line: int, text: str, status: Status) -> None:
-    assert verdict(with_line(f"fedbat.{id_}", line, text), "run").status is status
+def test_a_changed_line(id_: str, line: Line, status: Status) -> None:
+    assert verdict(with_line(f"fedbat.{id_}", line), "run").status is status
+
+
+_SERVER = Line(2, 0, Function("server", (R,)))
+_INPUT = Line(1, 0, do("inputs", "Input: {0}.", R))
 
 
 @pytest.mark.parametrize(
     ("lines", "error", "says"),
     [
-        (["end for"], Undefined, "nothing is open"),
-        (["function server(R)"], Undefined, "does not end"),
-        (["function server(R)", "function client(w_t)", "end function", "end function"], Undefined, "inside another"),
-        (["for t = 0 to 1 do", "end for"], Undefined, "stands in no function"),
-        (["function client(w_t, tau)", "end function"], Undefined, "no function server"),
-        (["Input: R.", "function server(R)", "Do it.", "end function"], Unreadable, "line 3: cannot read"),
-        (["function server(R)", "end function"], Undefined, "R of server has no value"),
-        (["Input: R.", "function server(R)", "for t = 0 to K do", "end for", "end function"], Undefined, "K has no value"),
-        (["Input: R.", "function server(R)", "Run full-precision training by Eq.12.", "end function"], Undefined,
-         "not for the server"),
+        ([Line(1, 0, End("for"))], Undefined, "nothing is open"),
+        ([_SERVER], Undefined, "does not end"),
+        ([_SERVER, Line(3, 1, Function("client", ())), Line(4, 1, End("function")), ALG1[9]], Undefined, "inside another"),
+        ([Line(1, 0, loop(t, 0, 1, ends=True)), Line(2, 0, End("for"))], Undefined, "stands in no function"),
+        ([ALG1[10], ALG1[25]], Undefined, "no function server"),
+        ([_INPUT, _SERVER, Line(3, 1, do("", "Do it.")), ALG1[9]], Unreadable, "line 3: cannot execute 'Do it.'"),
+        ([_SERVER, ALG1[9]], Undefined, "R of server has no value"),
+        ([_INPUT, _SERVER, Line(3, 1, loop(t, 0, Letter("K"), ends=True)), ALG1[8], ALG1[9]], Undefined, "K has no value"),
+        ([_INPUT, _SERVER, Line(3, 1, ALG1[15].steps[0]), ALG1[9]], Undefined, "not for the server"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_carried_out(lines: list[str], error: type[ValueError], says: str) -> None:
+def test_what_cannot_be_executed(lines: list[Line], error: type[ValueError], says: str) -> None:
     setting = next(settings())
-    world = setting.world(setting.replay(FedBAT))
     with pytest.raises(error, match=says):
-        Machine(world).run(Listing(tuple(enumerate(lines, 1))))
+        setting.machine(setting.replay(FedBAT)).run(Listing(tuple(lines)))
 
 
 def test_the_lines_nested() -> None:
-    claim = catalogue.find("fedbat.alg1.corrected").claim
-    assert isinstance(claim, Listing)
-    start, server, client = blocks(claim)
-    assert (start.number, server.number, client.number) == (1, 2, 10)
+    start, server, end, client, _ = blocks(ALG1_CORRECTED.lines)
+    assert [b.line.number for b in (start, server, end, client)] == [1, 2, 9, 10]
     loop = client.body[2]
-    first = loop.body[0]
-    assert (loop.number, first.number, first.otherwise[0].number) == (13, 14, 16)
-    assert [b.number for b in first.otherwise[0].otherwise] == [20]
-    assert client.body[3].text.startswith("if tau <= max(1, floor(phi*tau)) then initialize")
+    assert loop.line.number == 13 and [b.line.number for b in loop.body] == [14, 16, 19, 21]
+    assert [b.line.number for b in loop.body[2].body] == [20]
+    assert str(client.body[3].line).startswith("  end for; if tau <= max(1, floor(phi tau)) then Initialize")
 
 
 @pytest.mark.parametrize(
@@ -302,7 +303,7 @@ def test_each_listing_is_its_own_variant(id_: str, variant: str) -> None:
     def last(build: Callable[..., object]) -> np.ndarray:
         return list(setting.replay(build).history())[-1].after
 
-    machine = Machine(setting.world(setting.replay(FedBAT))).run(claim)
+    machine = setting.machine(setting.replay(FedBAT)).run(claim)
     learned = {name: build for name, build in VARIANTS.items() if name != "FedBAT, as analysed"}
     found = {name for name, build in learned.items() if np.abs(last(build) - machine.models[-1]).max() < 1e-12}
     # with one full-precision step of two the correction is in line 23 alone, as in "FedBAT" it is
@@ -319,8 +320,7 @@ def test_the_witness_of_algorithm_1() -> None:
 @pytest.mark.parametrize("line", [14, 16, 22, 23])
 def test_each_correction_of_the_listing_is_needed(line: int) -> None:
     """14 and 16 go together."""
-    as_printed = dict(catalogue.find("fedbat.alg1").claim.lines)  # type: ignore[union-attr]
-    back = with_line("fedbat.alg1.corrected", line, as_printed[line])
+    back = with_line("fedbat.alg1.corrected", ALG1[line])
     assert verdict(back, "counterexample").status is Status.REFUTED
 
 

@@ -12,14 +12,37 @@ from sympy import Integer
 
 from bounds.fedcom.checks import evidence
 from bounds.fedcom.checks.assumptions import POINTS, UNBIASED, Point, Root
-from bounds.fedcom.checks.executor import Machine, Place, Replay, parse
+from bounds.fedcom.checks.executor import Machine, Replay
 from bounds.fedcom.checks.listings import SAMPLED, Exact, replays, tracking_errors
-from bounds.trials.listings import Undefined, Unreadable
+from bounds.trials.listings import Place, Undefined
 from simulations.compressors import Identity, RandK
 from simulations.problems.quadratic import from_functions, generate
 from theory import catalogue
+from theory.fedcom.algorithms import (
+    ALG4,
+    ALG4_MEAN_OF_SAMPLED,
+    ALG5,
+    ALG5_DAMPED,
+    Delta,
+    Delta_j,
+    Q,
+    S,
+    delta_j,
+    eta,
+    gamma,
+    j,
+    mean,
+    progress,
+    r,
+    sent,
+    tau,
+    tracking,
+    w,
+    w_j,
+)
+from theory.listing import Each, Letter, Line, Listing, Step, call, do, let
 from theory.proofs.mutation import mutations as changes, seen_to_fail
-from theory.statement import Evidence, Listing, Record, Relations, Statement, Status, Verdict, Words
+from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict, Words
 
 
 def mutations(statement):
@@ -77,34 +100,34 @@ def test_no_change_of_a_line_goes_unnoticed(key: tuple[str, str]) -> None:
     assert len(changed) > 10
 
 
-def with_line(id_: str, number: int, text: str) -> Statement:
+def with_line(id_: str, line: Line) -> Statement:
     statement = catalogue.find(id_)
     assert isinstance(statement.claim, Listing)
-    lines = tuple((n, text if n == number else line) for n, line in statement.claim.lines)
-    return statement.with_claim(Listing(lines))
+    return statement.with_claim(statement.claim.having(line))
 
 
-_UPDATE = "delta_j^(r+1) = delta_j^(r)"
+_difference = Delta_j[r] - Delta[r]
 
 
 @pytest.mark.parametrize(
-    ("id_", "number", "text", "status"),
+    ("id_", "line", "status"),
     [
-        ("fedcom.alg1", 3, "    w_j^(0,r) = w^(r+1)", Status.REFUTED),
-        ("fedcom.alg1", 6, "    send Delta_j^(r) = (w^(r) - w_j^(tau,r)) / eta", Status.REFUTED),
-        ("fedcom.alg1", 6, "    send Delta_j^(r) = Q(w^(r) - w_j^(tau,r)) / eta", Status.HOLDS),
-        ("fedcom.alg1", 7, "  w^(r+1) = w^(r) - gamma * (1/m) * sum_j Delta_j^(r)", Status.REFUTED),
-        ("fedcom.alg1", 7, "  w^(r+1) is w^(r) after a step", Status.OPEN),
-        ("fedcom.alg2", 10, "    delta_j^(r+1) = (1/tau) * (Delta_j^(r) - Delta^(r))", Status.REFUTED),
-        ("fedcom.alg2.corrected", 10, f"    {_UPDATE} + (1/tau) * (Delta_j^(r) - Delta^(r))", Status.REFUTED),
-        ("fedcom.alg2", 10, f"    {_UPDATE} + (1/tau) * (Delta_j^(r) - Delta^(r))", Status.HOLDS),
-        ("fedcom.alg4", 9, "  Delta^(r) = (1/|S|) * sum_j Delta_j^(r)", Status.REFUTED),
-        ("fedcom.alg4.corrected", 9, "  Delta^(r) = (1/m) * sum_j Delta_j^(r)", Status.REFUTED),
-        ("fedcom.alg5", 12, "    nu_j^(r+1) = nu_j^(r) + (w^(r) - w_j^(tau,r)) - u_j^(r)", Status.REFUTED),
+        ("fedcom.alg1", Line(3, 2, let(w_j[0, r], w[r + 1])), Status.REFUTED),
+        ("fedcom.alg1", sent(Delta_j[r], progress / eta, 6), Status.REFUTED),
+        ("fedcom.alg1", sent(Delta_j[r], Q(progress) / eta, 6), Status.HOLDS),
+        ("fedcom.alg1", Line(7, 1, let(w[r + 1], w[r] - gamma * mean(Delta_j[r]))), Status.REFUTED),
+        ("fedcom.alg1", Line(7, 1, do("", "w^(r+1) is w^(r) after a step")), Status.OPEN),
+        ("fedcom.alg2", Line(10, 2, let(delta_j[r + 1], 1 / tau * _difference)), Status.REFUTED),
+        ("fedcom.alg2.corrected", tracking(1 / tau, _difference, 10), Status.REFUTED),
+        ("fedcom.alg2", tracking(1 / tau, _difference, 10), Status.HOLDS),
+        ("fedcom.alg4", ALG4_MEAN_OF_SAMPLED[9], Status.REFUTED),
+        ("fedcom.alg4.corrected", ALG4[9], Status.REFUTED),
+        ("fedcom.alg5", ALG5_DAMPED[12], Status.REFUTED),
     ],
+    ids=str,
 )  # fmt: skip
-def test_a_changed_line(id_: str, number: int, text: str, status: Status) -> None:
-    assert verdict(with_line(id_, number, text), "run").status is status
+def test_a_changed_line(id_: str, line: Line, status: Status) -> None:
+    assert verdict(with_line(id_, line), "run").status is status
 
 
 def test_a_changed_relation_beside_a_listing() -> None:
@@ -128,37 +151,31 @@ def test_a_listing_by_hand() -> None:
 
 def test_who_sits_out_keeps_what_it_has() -> None:
     machine = SAMPLED[0].machine(catalogue.find("fedcom.alg4").claim)  # type: ignore[arg-type]
-    assert machine.sampled[0] == (1,)
+    assert machine.value("S", 0, 0) == (1,)
     assert machine.value("delta", 2, 1) == machine.value("delta", 2, 0) == 0
     with pytest.raises(Undefined, match=r"w_2\^\(1,0\) has no value"):
         machine.value("w", 2, 1, 0)
 
 
-@pytest.mark.parametrize("text", ["w^(r) +", "Q w^(r)", "(w^(r)", "w^(r) w^(r)", "1 & 2", "w^(r))", "* 2"])
-def test_what_cannot_be_read(text: str) -> None:
-    with pytest.raises(Unreadable):
-        parse(text)
-
-
 @pytest.mark.parametrize(
-    ("lines", "error"),
+    "step",
     [
-        (["w^(1) = w^(0) * w^(0)"], Unreadable),
-        (["w^(1) = 1 / w^(0)"], Unreadable),
-        (["w^(1) = Q(w^(0))"], Undefined),
-        (["w^(1) = w_j^(0)"], Undefined),
-        (["w^(1) = p * w^(0)"], Undefined),
-        (["w^(s) = w^(0)"], Undefined),
-        (["for each client j in S^(0) do in parallel"], Undefined),
-        (["w^(0) = 1"], Undefined),  # no w^(1)
-        (["w^(1) = |S| * w^(0)"], Undefined),
-        (["g_j^(0,0) = 0 for each client j in [m]"], Unreadable),
+        let(w[1], w[0] * w[0]),
+        let(w[1], 1 / w[0]),
+        let(w[1], Q(w[0])),
+        let(w[1], delta_j[0]),
+        let(w[1], Letter("p") * w[0]),
+        let(w[Letter("s")], w[0]),
+        Each(j, S[0]),
+        let(w[0], 1),  # no w^(1)
+        let(w[1], call("||", S[0]) * w[0]),
     ],
+    ids=str,
 )
-def test_what_cannot_be_carried_out(lines: list[str], error: type[ValueError]) -> None:
+def test_what_cannot_be_executed(step: Step) -> None:
     replay = Replay(generate(2, 2, L=1.0, mu=0.5, seed=0), tau=1, rounds=1)
-    with pytest.raises(error):
-        replay.machine(Listing(tuple(enumerate(lines, 1))))
+    with pytest.raises(Undefined):
+        replay.machine(Listing((Line(1, 0, step),)))
 
 
 def test_replays_have_the_draws_of_the_implementation() -> None:
@@ -203,15 +220,14 @@ def test_the_witness_of_algorithm_4() -> None:
 def test_the_corrected_line_in_the_printed_listing_passes(printed_id: str, number: int) -> None:
     claim = catalogue.find(f"{printed_id}.corrected").claim
     assert isinstance(claim, Listing)
-    repaired = with_line(printed_id, number, dict(claim.lines)[number])
+    repaired = with_line(printed_id, claim[number])
     assert verdict(repaired, "counterexample").status is Status.HOLDS
 
 
 def test_a_listing_with_half_a_step_of_the_tracking_still_comes_to_the_minimiser() -> None:
-    damped = with_line("fedcom.alg4.corrected", 11,
-                       "    delta_j^(r+1) = delta_j^(r) + (1/(2*tau)) * (Delta_j^(r) - Delta^(r))")  # fmt: skip
+    damped = with_line("fedcom.alg4.corrected", tracking(1 / (2 * tau), _difference, 11))
     assert verdict(damped, "counterexample").status is Status.HOLDS
-    still = with_line("fedcom.alg4.corrected", 12, "  w^(r+1) = w^(r)")
+    still = with_line("fedcom.alg4.corrected", Line(12, 1, let(w[r + 1], w[r])))
     assert verdict(still, "counterexample").status is Status.REFUTED
 
 
@@ -225,9 +241,8 @@ def test_the_witness_of_algorithm_5() -> None:
 def test_tracking_by_ones_own_progress_needs_no_damping() -> None:
     """Line 11 with the message for the client's own progress, undamped, diverges; with either cure it converges."""
     own = catalogue.find("fedcom.alg5.own")
-    line = dict(catalogue.find("fedcom.alg5").claim.lines)[11]  # type: ignore[union-attr]
     assert verdict(own, "run").status is Status.HOLDS
-    assert verdict(with_line("fedcom.alg5.own", 11, line), "run").status is Status.REFUTED
+    assert verdict(with_line("fedcom.alg5.own", ALG5[11]), "run").status is Status.REFUTED
     damped = catalogue.find("fedcom.alg5.corrected").claim
     assert verdict(own.with_claim(damped), "run").status is Status.HOLDS
 
@@ -235,8 +250,7 @@ def test_tracking_by_ones_own_progress_needs_no_damping() -> None:
 def test_top_1_of_four_coordinates_blows_up_the_tracking() -> None:
     claim = catalogue.find("fedcom.alg5.corrected").claim
     assert isinstance(claim, Listing)
-    as_printed = dict(catalogue.find("fedcom.alg5").claim.lines)[11]  # type: ignore[union-attr]
-    undamped = with_line("fedcom.alg5.corrected", 11, as_printed).claim
+    undamped = with_line("fedcom.alg5.corrected", ALG5[11]).claim
     assert isinstance(undamped, Listing)
     assert [tracking_errors(undamped, 4, 1, 40)[r] for r in (1, 10, 20, 40)] == [1, 8, 64, 8192]
     assert tracking_errors(undamped, 4, 2, 40)[-1] == 0
@@ -382,4 +396,4 @@ def test_figure_9_cannot_be_read() -> None:
 
 
 def test_a_place_reads_as_in_the_paper() -> None:
-    assert str(Place("w", 2, (1, 0))) == "w_2^(1,0)" and str(Place("w", 0, (3,))) == "w^(3)"
+    assert str(Place("w", 2, "", (1, 0))) == "w_2^(1,0)" and str(Place("w", 0, "", (3,))) == "w^(3)"

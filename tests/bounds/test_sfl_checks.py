@@ -13,11 +13,13 @@ import pytest
 from bounds.sfl import checks
 from bounds.sfl.checks.figures import curves
 from bounds.sfl.checks.listings import Replay
-from bounds.trials.listings import Undefined, Unreadable, tree
+from bounds.trials.listings import Undefined, Unreadable
 from simulations.problems.quadratic import from_functions, generate
 from theory import catalogue
+from theory.listing import Line, Listing, Number, Total, do, let, loop
 from theory.proofs.mutation import mutations as changes, seen_to_fail
-from theory.statement import Listing, Record, Statement, Status, Verdict
+from theory.sfl.algorithms import PARALLEL, SEQUENTIAL, K, M, eta, g, k, m, r, x, x_m
+from theory.statement import Record, Statement, Status, Verdict
 
 
 def mutations(statement):
@@ -70,46 +72,49 @@ def test_only_the_output_can_be_changed_in_a_listing(id_: str, output: int) -> N
     assert undetected == [f"without line {output}"]
 
 
-def with_line(id_: str, number: int, text: str) -> Statement:
+def with_line(id_: str, *lines: Line) -> Statement:
     statement = catalogue.find(id_)
     assert isinstance(statement.claim, Listing)
-    lines = tuple((n, text if n == number else line) for n, line in statement.claim.lines)
-    return statement.with_claim(Listing(lines))
+    return statement.with_claim(statement.claim.having(*lines))
+
+
+_mean = 1 / M * Total(m, M, x_m[r, K])
 
 
 @pytest.mark.parametrize(
-    ("id_", "number", "text", "status"),
+    ("id_", "line", "status"),
     [
-        ("sfl.alg1", 3, "  for m = 1, ..., M in parallel do", Status.REFUTED),
-        ("sfl.alg1", 4, "    x_{m,0} = x^(r)", Status.REFUTED),
-        ("sfl.alg1", 6, "      x_{m,k+1} = x_{m,k} - eta g_{m,k}", Status.REFUTED),
-        ("sfl.alg1", 7, "  global model: x^(r+1) = x_{M,K-1}", Status.REFUTED),
-        ("sfl.alg1", 6, "      x_{m,k+1} is x_{m,k} after a step", Status.OPEN),
-        ("sfl.alg2", 3, "    x_{m,0} = x^(r) if m = 1, x_{m-1,K} if m > 1", Status.REFUTED),
-        ("sfl.alg2", 6, "  global model: x^(r+1) = sum_m x_{m,K}", Status.REFUTED),
-        ("sfl.alg2", 6, "  global model: x^(r+1) = x^(r) + (1/M) sum_m x_{m,K} - x^(r)", Status.HOLDS),
+        ("sfl.alg1", Line(3, 1, loop(m, 1, M, parallel=True)), Status.REFUTED),
+        ("sfl.alg1", Line(4, 2, let(x_m[r, 0], x[r])), Status.REFUTED),
+        ("sfl.alg1", Line(6, 3, let(x_m[r, k + 1], x_m[r, k] - eta * g(m))), Status.REFUTED),
+        ("sfl.alg1", Line(7, 1, let(x[r + 1], x_m.of(M)[r, K - 1])), Status.REFUTED),
+        ("sfl.alg1", Line(6, 3, do("", "x_{{m,k+1}} is x_{{m,k}} after a step")), Status.OPEN),
+        ("sfl.alg2", Line(3, 2, SEQUENTIAL[4].steps[0]), Status.REFUTED),
+        ("sfl.alg2", Line(6, 1, let(x[r + 1], Total(m, M, x_m[r, K]))), Status.REFUTED),
+        ("sfl.alg2", Line(6, 1, let(x[r + 1], x[r] + _mean - x[r])), Status.HOLDS),
     ],
+    ids=str,
 )
-def test_a_changed_line(id_: str, number: int, text: str, status: Status) -> None:
-    assert verdict(with_line(id_, number, text)).status is status
+def test_a_changed_line(id_: str, line: Line, status: Status) -> None:
+    assert verdict(with_line(id_, line)).status is status
 
 
 def test_a_listing_by_hand() -> None:
     problem = from_functions([0.5, 0.5], [1.0, -1.0])
-    machine = Replay(problem, K=2, eta=0.5, rounds=1).machine(catalogue.find("sfl.alg2").claim)  # type: ignore[arg-type]
+    machine = Replay(problem, K=2, eta=0.5, rounds=1).machine(PARALLEL)
     # From x = 1: client 1 goes to 0 and -1/2, client 2 to 1 and 1; their mean is 1/4.
-    assert [float(machine.x[0, m, k][0]) for m in (1, 2) for k in (1, 2)] == [0, -0.5, 1, 1]
-    assert machine.x[1,] == 0.25
+    assert [float(machine.value("x", m, 0, k)[0]) for m in (1, 2) for k in (1, 2)] == [0, -0.5, 1, 1]
+    assert machine.value("x", 0, 1) == 0.25
 
 
-def test_what_cannot_be_carried_out_names_its_line() -> None:
+def test_what_cannot_be_executed_names_its_line() -> None:
     replay = Replay(generate(2, 2, L=1.0, mu=0.5, seed=0), K=1, eta=0.1, rounds=1)
-    with pytest.raises(Undefined, match=r"line 1: x_\{1,0\} of round 0 has no value"):
-        replay.machine(Listing(((1, "for round r = 0, ..., R-1 do"), (1, "  x^(r+1) = x_{1,0}"))))
-    with pytest.raises(Unreadable, match="line 1: cannot read 'let x be'"):
-        replay.machine(Listing(((1, "let x be"),)))
+    with pytest.raises(Undefined, match=r"line 2: x_1\^\(0,0\) has no value"):
+        replay.machine(Listing((SEQUENTIAL[1], Line(2, 1, let(x[r + 1], x_m.of(Number(1))[r, 0])))))
+    with pytest.raises(Unreadable, match="line 1: cannot execute 'let x be'"):
+        replay.machine(Listing((Line(1, 0, do("", "let x be")),)))
     with pytest.raises(Undefined, match="line 1 does not stand where its block does"):
-        tree([(1, "x^(1) = x^(0)"), (2, "  x^(2) = x^(1)")])
+        replay.machine(Listing((Line(1, 0, let(x[1], x[0])), Line(2, 2, let(x[2], x[1])))))
 
 
 # Partitions and figures

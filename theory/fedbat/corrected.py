@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from sympy import Le, Max, exp, sqrt
 
+from theory.fedbat import algorithms
 from theory.fedbat.lemmas import curved, shares, small
 from theory.fedbat.setting import binarised_sq_x, bounded_x, independent, lipschitz, noisy_x, smooth, strongly_convex
 from theory.fedbat.symbols import *
 from theory.fedbat.theorems import B_full, B_partial, alone, balanced, chosen, decreasing, divergence, sampled
 from theory.notation import Value, equal
-from theory.statement import Listing, Relations, X, at_most, implied
+from theory.statement import Relations, X, at_most, implied
 
 # ------------------------------------------------------------------------------------------- the operator, Algorithm 1
 
@@ -33,17 +34,9 @@ fedbat.correct(
     reads={"rho": 1 / X},
     note="alpha_e has no dimension, eta has: rho^2 takes up what is left.",
 )
-_lines = fedbat.statements["fedbat.alg1"].claim
-assert isinstance(_lines, Listing)
-_mended = {
-    14: "    if s < max(1, floor(phi*tau)) then",
-    16: "    else if s = max(1, floor(phi*tau)) then",
-    22: "  end for; if tau <= max(1, floor(phi*tau)) then initialize the step size layer-wise by Eq.13",
-    23: "  mbar^k_{t+1}, alpha^k_{t+1} = mbar^k_{t,tau}, alpha^k_{t,tau}.",
-}
 fedbat.correct(
     "alg1",
-    Listing(tuple((number, _mended.get(number, line)) for number, line in _lines.lines)),
+    algorithms.ALG1_CORRECTED,
     rests_on=["eq6", "eq8", "eq9", "eq10", "eq11", "eq12", "eq13", "eq14.corrected"],
     note="The result of all tau steps is sent, and at least one step comes before the step sizes are set.",
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sympy import Abs, Ge, Gt, IndexedBase, Le, Ne, Piecewise, Rational, Sum, erf, exp, floor, sqrt
 
+from theory.fedbat import algorithms
 from theory.fedbat.symbols import *
 from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from theory.properties import Property
-from theory.statement import NUMBER, Listing, Relations, Words, X, equal_to, implied
+from theory.statement import NUMBER, Relations, Words, X, equal_to, implied
 
 E = Expectation
 _p, _p_prime, _F, _F_star, _w, _m_hat = (
@@ -175,36 +176,7 @@ fedbat.say(
     "algorithm",
     "alg1",
     "Algorithm 1",
-    Listing(
-        (
-            (1, "Input: the iteration rounds R; the local steps tau; the local warm-up ratio phi, the coefficient of the "
-                "step size rho."),
-            (2, "function server(R)"),
-            (3, "  Initialize global model parameters with w_0."),
-            (4, "  for t = 0 to R-1 do"),
-            (5, "    Send global model parameters w_t to clients."),
-            (6, "    Get model updates (mbar_{t+1}, alpha_{t+1}) from clients."),
-            (7, "    Aggregate binary model updates by Eq.11."),
-            (8, "  end for"),
-            (9, "end function"),
-            (10, "function client(w_t, tau, phi, rho)"),
-            (11, "  Initialize local model parameters with w_t."),
-            (12, "  Initialize local model updates m_t with zeros."),
-            (13, "  for s = 0 to tau-1 do"),
-            (14, "    if s < floor(phi*tau) then"),
-            (15, "      Run full-precision training by Eq.12."),
-            (16, "    else if s = floor(phi*tau) then"),
-            (17, "      Initialize the step size layer-wise by Eq.13."),
-            (18, "      Run binarization-aware training by Eq.14."),
-            (19, "    else"),
-            (20, "      Run binarization-aware training by Eq.14."),
-            (21, "    end if"),
-            (22, "  end for"),
-            (23, "  mbar^k_{t+1}, alpha^k_{t+1} = mbar^k_{t,tau-1}, alpha^k_{t,tau-1}."),
-            (24, "  Send binary model updates (mbar^k_{t+1}, alpha^k_{t+1}) to server."),
-            (25, "end function"),
-        )
-    ),
+    algorithms.ALG1,
     rests_on=["eq6", "eq8", "eq9", "eq10", "eq11", "eq12", "eq13", "eq14"],
     note="The server samples several clients at random each round (text).",
 )  # fmt: skip

@@ -16,9 +16,8 @@ from typing import Any
 import sympy
 from sympy import Le, Rational, exp, sqrt
 
+from theory.fedbcgd import algorithms
 from theory.fedbcgd.setting import (
-    alg1_lines,
-    alg3_lines,
     alike,
     at_rest,
     controlled,
@@ -34,7 +33,7 @@ from theory.fedbcgd.setting import (
 )
 from theory.fedbcgd.symbols import *
 from theory.notation import Grad, equal
-from theory.statement import Bound, Listing, Order, Relations, Term, at_most, equal_to, implied, order, soft_order
+from theory.statement import Bound, Order, Relations, Term, at_most, equal_to, implied, order, soft_order
 
 _half, _third = Rational(1, 2), Rational(1, 3)
 spread = (M - K) / (K * (M - 1))  # of the mean of K of M, drawn without replacement
@@ -52,13 +51,6 @@ _short = [2 * beta * eta * T <= 1]
 # ------------------------------------------------------------------------------------------------------- algorithms
 
 
-def _with(lines: tuple[tuple[int, str], ...], **changed: str) -> Listing:
-    """A listing with other lines, by number: L12="..."."""
-    new = {int(number.removeprefix("L")): text for number, text in changed.items()}
-    return Listing(tuple((number, new.get(number, text)) for number, text in lines))
-
-
-_T = "x_kj(j)^(r,T+1), x_kj(s)^(r,T+1)"
 fedbcgd.correct(
     "lemma8",
     when=[implied(d0 > 0, "needed: otherwise no step size is small enough")],
@@ -66,33 +58,14 @@ fedbcgd.correct(
 )
 fedbcgd.correct(
     "alg1",
-    _with(
-        alg1_lines,
-        L14=f"      Send {_T} to server",
-        L20="    x_(j)^r = (1/K) * sum_k x_kj(j)^(r,T+1); v_(j)^r = lam * v_(j)^(r-1) + x_(j)^r - x_(j)^(r-1)",
-        L21="    x_(j)^r = x_(j)^(r-1) + v_(j)^r",
-        L23="  x_s^r = (1/(N*K)) * sum_j sum_k x_kj(s)^(r,T+1); v_s^r = lam * v_s^(r-1) + x_s^r - x_s^(r-1)",
-        L24="  x_s^r = x_s^(r-1) + v_s^r; x^r = [x_(1)^r; ...; x_(N)^r; x_s^r]",
-    ),
+    algorithms.ALG1_CORRECTED,
     assumes=[at_rest],
     note="The result of all T steps is sent; the momentum, which holds the mean's step already, is added to the model "
     "before the round and not to the mean; the shared block gets momentum, too.  This is what the proofs are about.",
 )
 fedbcgd.correct(
     "alg3",
-    _with(
-        alg3_lines,
-        L13="        x_kj^(r,t+1) = x_kj^(r,t) - eta * grad f_kj(x_kj^(r,t); zeta) - eta * c + eta * c_kj "
-        "- eta * grad f_kj(x^r) + eta * grad f_kj(x^r; zeta)",
-        L16=f"      Send {_T} and Dc_(j) = c_kj(j)^+ - c_kj(j), Dc_s = c_kj(s)^+ - c_kj(s) to server",
-        L17="      c_i(j) = c_i(j)^+, c_i(s) = c_i(s)^+",
-        L23="    x_(j)^r = (1/K) * sum_k x_kj(j)^(r,T+1)",
-        L25="    x_(j)^r = x_(j)^(r-1) + v_(j)^r",
-        L28="  x_s^r = (1/(N*K)) * sum_j sum_k x_kj(s)^(r,T+1)",
-        L29="  v_s^r = lam * v_s^(r-1) + x_s^r - x_s^(r-1)",
-        L30="  x_s^r = x_s^(r-1) + v_s^r",
-        L31="  c_s = c_s + (1/M) * sum_j sum_k Dc_kj(s)",
-    ),
+    algorithms.ALG3_CORRECTED,
     assumes=[at_rest, controlled],
     note="Both signs of line 13; a client keeps what it has sent, so that c is the mean of the c_i; the rest as in FedBCGD.",
 )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sympy import Ge, IndexedBase, Le, Sum
 
+from theory.fedbcgd import algorithms
 from theory.fedbcgd.symbols import *
 from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from theory.properties import Property
-from theory.statement import Listing, Relations, Words, implied
+from theory.statement import Relations, Words, implied
 
 E = Expectation
 sampled = [implied(N * K <= M, "implied: N K of M clients are sampled")]
@@ -163,85 +164,22 @@ independent = fedbcgd.correct(
 
 # -------------------------------------------------------------------------------------------------------- listings
 
-_head = (
-    (1, "Initialize x_i^(0,0) = x^init for all i in [M]"),
-    (2, "Divide the model parameters x into N+1 blocks"),
-    (3, "for r = 0, ..., R do"),
-    (4, "  Client:"),
-    (5, "  Sample clients S in {1, ..., M}, |S| = N*K"),
-)
-alg1_lines = (
-    *_head,
-    (6, "  Divide the sampled clients into N client blocks"),
-    (7, "  Communicate (x^r) to all clients i in S"),
-    (8, "  for j = 1, ..., N client blocks in parallel do"),
-    (9, "    for k = 1, ..., K clients in parallel do"),
-    (10, "      for t = 1, ..., T local update do"),
-    (11, "        Compute batch gradient grad f_kj(x_kj^(r,t); zeta)"),
-    (12, "        x_kj^(r,t+1) = x_kj^(r,t) - eta * grad f_kj(x_kj^(r,t); zeta)"),
-    (14, "      Send x_kj(j)^(r,T), x_kj(s)^(r,T) to server"),
-    (17, "  Server:"),
-    (18, "  for j = 1, ..., N blocks in parallel do"),
-    (19, "    Block j computes"),
-    (20, "    x_(j)^r = (1/K) * sum_k x_kj(j)^(r,T); v_(j)^r = lam * v_(j)^(r-1) + x_(j)^r - x_(j)^(r-1)"),
-    (21, "    x_(j)^r = x_(j)^r + v_(j)^r"),
-    (23, "  x_s^r = (1/(N*K)) * sum_j sum_k x_kj(s)^(r,T); v_s^r = lam * v_s^(r-1) + x_s^(r-1) - x_s^(r-1)"),
-    (24, "  x_s^r = x_s^r + v_s^r; x^r = [x_(1)^r; ...; x_(N)^r; x_s^r]"),
-    (25, "  v^r = [v_(1)^r; ...; v_(N)^r; v_s^r]"),
-)
 alg1 = fedbcgd.say(
     "algorithm",
     "alg1",
     "main, Algorithms 1 and 2, FedBCGD",
-    Listing(alg1_lines),
+    algorithms.ALG1,
     note="Printed twice, alike as far as the scan can be read; lines 12, 20, 21, 23, 24 are put together from both and "
     "from Algorithm 3.  Lines 'end for' are left out.  x_(j)^(r-1) is read as the model that was communicated, and "
     "x_kj^(r,1) as x^r, which no line sets.",
     gives={Property.BLOCK_SAMPLING: ()},
 )
 fedbcgd.background = (problem, alg1)
-alg3_lines = (
-    _head[0],
-    (2, "Divide the model parameters x into N blocks"),
-    *_head[2:],
-    (6, "  Divide the sampled clients into N blocks"),
-    (7, "  Communicate (x, c) to all clients i in S"),
-    (8, "  for j = 1, ..., N client blocks in parallel do"),
-    (9, "    for k = 1, ..., K clients in parallel do"),
-    (10, "      Compute full batch gradient grad f_kj(x^r)"),
-    (11, "      for t = 1, ..., T local update do"),
-    (12, "        Compute mini-batch gradient grad f_kj(x_kj^(r,t); zeta) and grad f_kj(x^r; zeta)"),
-    (
-        13,
-        "        x_kj^(r,t+1) = x_kj^(r,t) - eta * grad f_kj(x_kj^(r,t); zeta) + eta * c - eta * c_kj "
-        "+ eta * grad f_kj(x^r) - eta * grad f_kj(x^r; zeta)",
-    ),
-    (15, "      c_kj^+ = grad f_kj(x^r)"),
-    (
-        16,
-        "      Send x_kj(j)^(r,T), x_kj(s)^(r,T) and Dc_(j) = c_kj(j)^+ - c_kj(j), Dc_s = c_kj(s)^+ - c_kj(s) to server",
-    ),
-    (17, "      c_i = c_i^+"),
-    (20, "  Server:"),
-    (21, "  for j = 1, ..., N blocks in parallel do"),
-    (22, "    Block j computes"),
-    (23, "    x_(j)^r = (1/K) * sum_k x_kj(j)^(r,T)"),
-    (24, "    v_(j)^r = lam * v_(j)^(r-1) + x_(j)^r - x_(j)^(r-1)"),
-    (25, "    x_(j)^r = x_(j)^r + v_(j)^r"),
-    (26, "    c_(j) = c_(j) + (1/M) * sum_k Dc_kj(j)"),
-    (28, "  x_s^r = (1/(N*K)) * sum_j sum_k x_kj(s)^(r,T)"),
-    (29, "  v_s^r = lam * v_s^(r-1) + x_s^(r-1) - x_s^(r-1)"),
-    (30, "  x_s^r = x_s^r + v_s^r"),
-    (31, "  c_s = c_s + (1/(M*N)) * sum_j sum_k Dc_kj(s)"),
-    (32, "  x^r = [x_(1)^r; ...; x_(N)^r; x_s^r]"),
-    (33, "  v^r = [v_(1)^r; ...; v_(N)^r; v_s^r]"),
-    (34, "  c = [c_(1); ...; c_(N); c_s]"),
-)
 fedbcgd.say(
     "algorithm",
     "alg3",
     "Section 7, Algorithm 1 (main, Algorithm 3), FedBCGD+",
-    Listing(alg3_lines),
+    algorithms.ALG3,
     note="Lines 'end for' are left out.",
 )
 

@@ -13,52 +13,34 @@ from dataclasses import replace
 
 from sympy import Rational, exp, sqrt
 
+from theory.fedcom import algorithms
 from theory.fedcom.heterogeneous import compression, contraction78, curved, eta_E8
 from theory.fedcom.homogeneous import b, balanced
 from theory.fedcom.setting import E, convex, heterogeneous, homogeneous, independent, polyak, smooth
 from theory.fedcom.symbols import *
 from theory.notation import equal
 from theory.properties import Property
-from theory.statement import Listing, Rate, Rates, Relations, Words, at_most, implied, order
+from theory.statement import Rate, Rates, Relations, Words, at_most, implied, order
 
 _half = Rational(1, 2)
 
 # ------------------------------------------------------------------------------------------------- algorithms
 
 
-def _listing(name: str) -> tuple[tuple[int, str], ...]:
-    claim = fedcom.statements[f"fedcom.{name}"].claim
-    assert isinstance(claim, Listing)
-    return claim.lines
-
-
-def _with(name: str, number: int, text: str) -> Listing:
-    """The printed listing with another line."""
-    return Listing(tuple((i, text if i == number else line) for i, line in _listing(name)))
-
-
 fedcom.correct(
     "alg2",
-    _with("alg2", 10, "    delta_j^(r+1) = delta_j^(r) + (1/((1+q)*tau)) * (Delta_j^(r) - Delta^(r))"),
+    algorithms.ALG2_DAMPED,
     gives={Property.ZERO_TRACKINGS: (), Property.DAMPED_TRACKING: ()},
     note="Damped by alpha = 1/(1+q).  Without compression, q = 0, it is the printed algorithm.",
 )
 fedcom.correct(
     "alg4",
-    _with("alg4", 9, "  Delta^(r) = (1/|S|) * sum_j Delta_j^(r)"),
+    algorithms.ALG4_MEAN_OF_SAMPLED,
     note="The mean of those who sent something: the gradient trackings then keep their sum zero.",
 )
 fedcom.correct(
     "alg5",
-    Listing(
-        tuple(
-            {
-                **dict(_listing("alg5")),
-                11: "    delta_j^(r+1) = delta_j^(r) + (k/(d*eta*tau)) * (u_j^(r) - u^(r))",
-                12: "    nu_j^(r+1) = nu_j^(r) + (w^(r) - w_j^(tau,r)) - u_j^(r)",
-            }.items()
-        )
-    ),
+    algorithms.ALG5_DAMPED,
     note="The memory keeps what client j's own message left out; with k = d it stays zero, and the lines are those of "
     "Algorithm 3.  Line 11 is damped by k/d: a coordinate sent every T rounds brings T differences at once, which "
     "multiplies its tracking error by 1 - T without damping, unstable for k < d/2, and by 1 - T k/d with it.  Not "
@@ -66,15 +48,7 @@ fedcom.correct(
 )
 fedcom.correct(
     "alg5",
-    Listing(
-        tuple(
-            {
-                **dict(_listing("alg5")),
-                11: "    delta_j^(r+1) = delta_j^(r) + (1/(eta*tau)) * ((w^(r) - w_j^(tau,r)) - u^(r))",
-                12: "    nu_j^(r+1) = nu_j^(r) + (w^(r) - w_j^(tau,r)) - u_j^(r)",
-            }.items()
-        )
-    ),
+    algorithms.ALG5_OWN_PROGRESS,
     suffix="own",
     note="The same without damping: the client's own progress of this round, which it knows, in the place of its message.  "
     "Not proved: runs on quadratics converge.",

@@ -8,10 +8,11 @@ from typing import Any
 from sympy import Ge, IndexedBase, Le, Rational, Sum, Symbol
 from sympy.core.relational import Relational
 
+from theory.fedcom import algorithms
 from theory.fedcom.symbols import *
 from theory.notation import Expectation, Grad, Inner, Norm, Value, equal
 from theory.properties import Property
-from theory.statement import Listing, Relations
+from theory.statement import Relations
 
 E = Expectation
 
@@ -138,23 +139,13 @@ convex = fedcom.correct(
     gives={Property.CONVEX_MEAN: (), Property.MINIMISER: ()},
 )
 
-# Algorithms.  Lines are numbered here; what a printed line says in words stands as a formula.
+# Algorithms
 
 fedcom.say(
     "algorithm",
     "alg1",
     "Algorithm 1 (main paper), FedCOM(R, tau, eta, gamma)",
-    Listing(
-        (
-            (1, "for r = 0, ..., R-1 do"),
-            (2, "  for each client j in [m] do in parallel"),
-            (3, "    w_j^(0,r) = w^(r)"),
-            (4, "    for c = 0, ..., tau-1 do"),
-            (5, "      w_j^(c+1,r) = w_j^(c,r) - eta * g_j^(c,r)"),
-            (6, "    send Delta_j^(r) = Q((w^(r) - w_j^(tau,r)) / eta)"),
-            (7, "  w^(r+1) = w^(r) - eta * gamma * (1/m) * sum_j Delta_j^(r)"),
-        )
-    ),
+    algorithms.ALG1,
     also=[
         Relations((equal(w_r - w_end, eta * g_sum), equal(w_next, w_r - gamma * eta * message_mean)), "(23) and (24)"),
     ],
@@ -164,21 +155,7 @@ gate = fedcom.say(
     "algorithm",
     "alg2",
     "Algorithm 2 (main paper), FedCOMGATE(R, tau, eta, gamma)",
-    Listing(
-        (
-            (1, "delta_j^(0) = 0 for each client j in [m]"),
-            (2, "for r = 0, ..., R-1 do"),
-            (3, "  for each client j in [m] do in parallel"),
-            (4, "    w_j^(0,r) = w^(r)"),
-            (5, "    for c = 0, ..., tau-1 do"),
-            (6, "      w_j^(c+1,r) = w_j^(c,r) - eta * (g_j^(c,r) - delta_j^(r))"),
-            (7, "    send Delta_j^(r) = Q((w^(r) - w_j^(tau,r)) / eta)"),
-            (8, "  Delta^(r) = (1/m) * sum_j Delta_j^(r)"),
-            (9, "  for each client j in [m] do in parallel"),
-            (10, "    delta_j^(r+1) = delta_j^(r) + (1/tau) * (Delta_j^(r) - Delta^(r))"),
-            (11, "  w^(r+1) = w^(r) - eta * gamma * Delta^(r)"),
-        )
-    ),
+    algorithms.ALG2,
     also=[Relations((equal(w_next, w_r - eta * gamma * Delta_q),), "(49)")],
     note="Reconstructed from Algorithm 4 with all clients, (49), and items 1 to 8 of the proof of Theorem E.4; (49) "
     "writes Delta_j for delta_j.",
@@ -189,22 +166,7 @@ fedcom.say(
     "algorithm",
     "alg3",
     "Section B.1, Algorithm 3, FedGATE(R, tau, eta, gamma)",
-    Listing(
-        (
-            (1, "delta_j^(0) = 0 for each client j in [m]"),
-            (2, "for r = 0, ..., R-1 do"),
-            (3, "  for each client j in [m] do in parallel"),
-            (4, "    w_j^(0,r) = w^(r)"),
-            (5, "    for c = 0, ..., tau-1 do"),
-            (6, "      w_j^(c+1,r) = w_j^(c,r) - eta * (g_j^(c,r) - delta_j^(r))"),
-            (7, "    send u_j^(r) = w^(r) - w_j^(tau,r)"),
-            (8, "  u^(r) = (1/m) * sum_j u_j^(r)"),
-            (9, "  for each client j in [m] do in parallel"),
-            (10, "    v_j^(r) = w^(r) - u^(r)"),
-            (11, "    delta_j^(r+1) = delta_j^(r) + (1/(eta*tau)) * (v_j^(r) - w_j^(tau,r))"),
-            (12, "  w^(r+1) = w^(r) - gamma * u^(r)"),
-        )
-    ),
+    algorithms.ALG3,
     note="wbar^(r) of the listing is v_j^(r) here.  Line 12 is the clients' in Option I, the server's in Option II.",
 )
 fedcom.say(
@@ -223,52 +185,18 @@ fedcom.say(
     rests_on=["alg3"],
     note="u^(r) = eta * Delta_q^(r) when nothing is compressed.",
 )
-_sampled = (
-    (1, "delta_j^(0) = 0 for each client j in [m]"),
-    (2, "for r = 0, ..., R-1 do"),
-    (3, "  sample S^(r) of |S| = floor(k m) clients"),
-    (4, "  for each client j in S^(r) do in parallel"),
-    (5, "    w_j^(0,r) = w^(r)"),
-    (6, "    for c = 0, ..., tau-1 do"),
-    (7, "      w_j^(c+1,r) = w_j^(c,r) - eta * (g_j^(c,r) - delta_j^(r))"),
-    (8, "    send Delta_j^(r) = Q((w^(r) - w_j^(tau,r)) / eta)"),
-)
-_updates = (
-    (10, "  for each client j in S^(r) do in parallel"),
-    (11, "    delta_j^(r+1) = delta_j^(r) + (1/tau) * (Delta_j^(r) - Delta^(r))"),
-    (12, "  w^(r+1) = w^(r) - eta * gamma * Delta^(r)"),
-)
 fedcom.say(
     "algorithm",
     "alg4",
     "Section B.1, Algorithm 4, FedCOMGATE(R, tau, eta, gamma, k)",
-    Listing((*_sampled, (9, "  Delta^(r) = (1/m) * sum_j Delta_j^(r)"), *_updates)),
+    algorithms.ALG4,
     note="The sum of line 9 is printed over j = 1 ... m; only the clients of S^(r) have sent anything.",
-)
-_sparse = (
-    (1, "delta_j^(0) = 0 for each client j in [m]"),
-    (2, "nu_j^(0) = 0 for each client j in [m]"),
-    (3, "for r = 0, ..., R-1 do"),
-    (4, "  for each client j in [m] do in parallel"),
-    (5, "    w_j^(0,r) = w^(r)"),
-    (6, "    for c = 0, ..., tau-1 do"),
-    (7, "      w_j^(c+1,r) = w_j^(c,r) - eta * (g_j^(c,r) - delta_j^(r))"),
-    (8, "    send u_j^(r) = Q(w^(r) - w_j^(tau,r) + nu_j^(r))"),
-    (9, "  u^(r) = (1/m) * sum_j u_j^(r)"),
-    (10, "  for each client j in [m] do in parallel"),
-    (11, "    delta_j^(r+1) = delta_j^(r) + (1/(eta*tau)) * (u_j^(r) - u^(r))"),
 )
 fedcom.say(
     "algorithm",
     "alg5",
     "Section B.2, FedCOMGATE with sparsification and memory, (8), (9)",
-    Listing(
-        (
-            *_sparse,
-            (12, "    nu_j^(r+1) = nu_j^(r) + (1/m) * (w^(r) - w_j^(tau,r)) - u^(r)"),
-            (13, "  w^(r+1) = w^(r) - gamma * u^(r)"),
-        )
-    ),
+    algorithms.ALG5,
     note="Q is top_k.  (8) has no 1/eta, so u_j stands for Delta_{j,s}, and the steps 'as in Algorithm 2' are those of "
     "Algorithm 3.  nu_j^(0) is not printed; 0 is assumed.",
 )

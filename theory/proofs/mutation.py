@@ -18,6 +18,7 @@ from sympy import Rational, exp
 from sympy.core.relational import Relational
 
 from theory import catalogue
+from theory.listing import Listing, turned
 from theory.notation import Expectation, Norm
 from theory.proofs.arithmetic import NotPolynomial, at_least, implied
 from theory.proofs.orders import cover
@@ -28,7 +29,6 @@ from theory.statement import (
     Claim,
     Condition,
     Evidence,
-    Listing,
     Order,
     Rates,
     Record,
@@ -323,15 +323,14 @@ def _implied(name: StrEnum, constants: tuple[sympy.Expr, ...], own: Properties) 
 def _other_lines(statement: Statement, claim: Listing) -> Iterator[tuple[str, Statement]]:
     """A line with a plus for its minus, a line left out, two lines in the other order."""
     lines = claim.lines
-    for i, (number, text) in enumerate(lines):
-        if " - " in text:
-            turned = (number, text.replace(" - ", " + "))
-            yield f"line {number}: plus for minus", statement.with_claim(Listing((*lines[:i], turned, *lines[i + 1 :])))
-    for i, (number, _) in enumerate(lines):
-        yield f"without line {number}", statement.with_claim(Listing((*lines[:i], *lines[i + 1 :])))
-    for i in range(len(lines) - 1):
-        exchanged = (*lines[:i], lines[i + 1], lines[i], *lines[i + 2 :])
-        yield f"lines {lines[i][0]} and {lines[i + 1][0]} exchanged", statement.with_claim(Listing(exchanged))
+    for line in lines:
+        if turned(line) != line:
+            yield f"line {line.number}: plus for minus", statement.with_claim(claim.having(turned(line)))
+    for i, line in enumerate(lines):
+        yield f"without line {line.number}", statement.with_claim(Listing((*lines[:i], *lines[i + 1 :])))
+    for i, (one, two) in enumerate(pairwise(lines)):
+        exchanged = Listing((*lines[:i], two, one, *lines[i + 2 :]))
+        yield f"lines {one.number} and {two.number} exchanged", statement.with_claim(exchanged)
 
 
 # What a sentence about an experiment says, and the contrary

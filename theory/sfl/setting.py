@@ -6,8 +6,9 @@ from sympy import Ge, IndexedBase, Le, Ne, Sum
 
 from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value, equal
 from theory.properties import Property
+from theory.sfl import algorithms
 from theory.sfl.symbols import *
-from theory.statement import Listing, Relations, Words, X
+from theory.statement import Relations, Words, X
 
 xi = IndexedBase("x", real=True)[i]  # x_i
 mean_xi = Sum(xi, (i, 1, n)) / n
@@ -29,18 +30,7 @@ alg1 = sfl.say(
     "algorithm",
     "alg1",
     "Section 1, Algorithm 1",
-    Listing(
-        (
-            (1, "for training round r = 0, 1, ..., R-1 do"),
-            (2, "  sample a permutation pi_1, ..., pi_M of {1, ..., M}"),
-            (3, "  for m = 1, ..., M in sequence do"),
-            (4, "    x_{m,0} = x^(r) if m = 1, x_{m-1,K} if m > 1"),
-            (5, "    for local step k = 0, ..., K-1 do"),
-            (6, "      x_{m,k+1} = x_{m,k} - eta g_{pi_m,k}"),
-            (7, "  global model: x^(r+1) = x_{M,K}"),
-            (8, "output: xbar^(R), weighted average on x^(r)"),
-        )
-    ),
+    algorithms.SEQUENTIAL,
     note="The transcription interleaves Algorithms 1 and 2; repaired. The output stands first in the listing, without "
     "a number. Partial participation (Appendix D): only pi_1, ..., pi_S, and x^(r+1) = x_{S,K}.",
     gives={Property.SAMPLING: ()},
@@ -51,17 +41,7 @@ sfl.say(
     "algorithm",
     "alg2",
     "Section 1, Algorithm 2",
-    Listing(
-        (
-            (1, "for training round r = 0, 1, ..., R-1 do"),
-            (2, "  for m = 1, ..., M in parallel do"),
-            (3, "    x_{m,0} = x^(r)"),
-            (4, "    for local step k = 0, ..., K-1 do"),
-            (5, "      x_{m,k+1} = x_{m,k} - eta g_{m,k}"),
-            (6, "  global model: x^(r+1) = (1/M) sum_m x_{m,K}"),
-            (7, "output: xbar^(R), weighted average on x^(r)"),
-        )
-    ),
+    algorithms.PARALLEL,
     note="The transcription interleaves Algorithms 1 and 2; repaired. Partial participation (Appendix E): the average "
     "over pi_1, ..., pi_S.",
 )
@@ -70,22 +50,7 @@ sfl.say(
     "algorithm",
     "alg3",
     "Appendix A, Algorithm 3 (server side)",
-    Listing(
-        (
-            (1, "initialise server-side global parameters x_s^(0)"),
-            (2, "for round r = 0, ..., R-1 do"),
-            (3, "  sample a permutation pi_1, ..., pi_M as the clients' update order"),
-            (4, "  for m = 1, ..., M in sequence do"),
-            (5, "    x_{s,m}^(r,0) <- x_s^(r) if m = 1, x_s^(r,tau_{m-1}) if m > 1"),
-            (6, "    for local update step k = 0, ..., tau_m - 1 do"),
-            (7, "      receive (A_m^(r,k), Y_m^(r,k)) from client m"),
-            (8, "      forward passes with smashed data A_m^(r,k)"),
-            (9, "      loss of (Yhat_m^(r,k), Y_m^(r,k))"),
-            (10, "      backward passes: gradient of the loss in x_{s,m}^(r,k)"),
-            (11, "      send the gradient of the loss in A_m^(r,k) to client m"),
-            (12, "      x_{s,m}^(r,k+1) <- x_{s,m}^(r,k) - eta (gradient of line 10)"),
-        )
-    ),
+    algorithms.SERVER,
     note="Line 5 is transcribed without the client index of x_s^(r,tau_{m-1}); read x_{s,m-1}^(r,tau_{m-1}).",
 )
 
@@ -93,18 +58,7 @@ sfl.say(
     "algorithm",
     "alg4",
     "Appendix A, Algorithm 4 (client side)",
-    Listing(
-        (
-            (1, "request the latest client-side parameters from the previous client"),
-            (2, "x_{c,m}^(r,0) <- x_c^(r) if m = 1, x_{c,m-1}^(r,tau_{m-1}) if m > 1"),
-            (3, "for local update step k = 0, ..., tau_m - 1 do"),
-            (4, "  forward passes with data features X_m^(r,k)"),
-            (5, "  send (A_m^(r,k), Y_m^(r,k)) to the server"),
-            (6, "  receive the gradient of the loss in A_m^(r,k)"),
-            (7, "  backward passes: gradient of the loss in x_{c,m}^(r,k)"),
-            (8, "  x_{c,m}^(r,k+1) <- x_{c,m}^(r,k) - eta (gradient of line 7)"),
-        )
-    ),
+    algorithms.CLIENT,
     note="The inventory reports line 5 as 'send the gradient ... to the server'; the text sends (A, Y), as it should. "
     "The text's line numbers slip by one from line 5 on; repaired.",
 )

@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bounds.fedbat.checks.executor import Machine, World
+from bounds.fedbat.checks.executor import Machine
 from bounds.fedbat.checks.replay import ROUNDING, Replay, layered
-from bounds.trials.listings import Undefined, Unreadable
+from bounds.trials.listings import Undefined, Unreadable, stopped
 from simulations.algorithms.base import participating
 from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic
-from theory.statement import Listing, Statement, Status, Verdict
+from theory.listing import Listing
+from theory.statement import Statement, Status, Verdict
 
 Build = Callable[..., Any]  # of FedBAT
 
@@ -50,8 +51,8 @@ class Setting:
         algorithm = build(self.tau, 0.05, self.K, float(self.phi), self.rho)
         return Replay(layered(weighted=self.weighted), algorithm)
 
-    def world(self, run: Replay) -> World:
-        """What the lines need, of the same draws."""
+    def machine(self, run: Replay) -> Machine:
+        """A machine with the same draws."""
 
         def sample(r: int) -> list[int]:
             S = run.algorithm.participants(run.problem)
@@ -60,8 +61,9 @@ class Setting:
         def gradient(client: int, x: Array, r: int, step: int) -> Array:
             return run.gradient(client + 1, x, r, step)
 
-        numbers = (run.rounds, self.tau, self.phi, self.rho, run.eta)
-        return World(run.problem, run.start, *numbers, sample, gradient, run.zeta)
+        inputs = {"R": run.rounds, "tau": self.tau, "phi": self.phi, "rho": self.rho}
+        return Machine(problem=run.problem, start=run.start, inputs=inputs, eta=run.eta, sample=sample, oracle=gradient,
+                       zeta=run.zeta)  # fmt: skip
 
 
 def settings() -> Iterator[Setting]:
@@ -76,7 +78,7 @@ def listing(statement: Statement, full: bool = False, *, build: Build) -> Verdic
     assert isinstance(claim, Listing)
     for setting in settings():
         run = setting.replay(build)
-        machine = _carried_out(setting.world(run), claim, str(setting))
+        machine = _executed(setting.machine(run), claim, str(setting))
         if isinstance(machine, Verdict):
             return machine
         runs += 1
@@ -95,14 +97,12 @@ def listing(statement: Statement, full: bool = False, *, build: Build) -> Verdic
     )
 
 
-def _carried_out(world: World, claim: Listing, where: str) -> Machine | Verdict:
-    """The machine after the run, or the verdict on a listing that cannot be carried out."""
+def _executed(machine: Machine, claim: Listing, where: str) -> Machine | Verdict:
+    """The machine after the run, or the verdict on a listing that cannot be executed."""
     try:
-        return Machine(world).run(claim)
-    except Undefined as error:
-        return Verdict(Status.REFUTED, f"{where}: {error}", witness={"instance": where, "stops at": str(error)})
-    except Unreadable as error:
-        return Verdict(Status.OPEN, str(error))
+        return machine.run(claim)
+    except (Undefined, Unreadable) as error:
+        return stopped(where, error)
 
 
 def _apart(machine: Machine, run: Replay) -> tuple[str, Array, Array] | None:
@@ -132,14 +132,16 @@ _START = np.array([2.0, 1.0])
 _ALONE = Quadratic(np.eye(2)[None], np.zeros((1, 2)), name="||w||^2 / 2")
 
 
-def _alone(tau: int, phi: Fraction, turned: int | None = None) -> World:
+def _alone(tau: int, phi: Fraction, turned: int | None = None) -> Machine:
     """One client with F = ||w||^2 / 2, from (2, 1), one round; at local step `turned` the gradient has the other sign."""
 
     def gradient(client: int, x: Array, r: int, step: int) -> Array:
         return np.asarray(-x if step == turned else x)
 
+    inputs = {"R": 1, "tau": tau, "phi": phi, "rho": 2.0}
     zeta = np.array([0.25, 0.75])
-    return World(_ALONE, _START, 1, tau, phi, 2.0, 0.25, lambda r: [0], gradient, lambda client, r, step: zeta)
+    return Machine(problem=_ALONE, start=_START, inputs=inputs, eta=0.25, sample=lambda r: [0], oracle=gradient,
+                   zeta=lambda client, r, step: zeta)  # fmt: skip
 
 
 def ends(statement: Statement, full: bool = False) -> Verdict:
@@ -150,7 +152,7 @@ def ends(statement: Statement, full: bool = False) -> Verdict:
     told, wrong = [], []
     for tau, phi in ((3, Fraction(0)), (1, Fraction(1, 2))):
         where = f"phi = {phi}, tau = {tau}"
-        machine = _carried_out(_alone(tau, phi), claim, where)
+        machine = _executed(_alone(tau, phi), claim, where)
         if isinstance(machine, Verdict):
             return machine
         w = machine.models[-1]
@@ -159,7 +161,7 @@ def ends(statement: Statement, full: bool = False) -> Verdict:
             wrong.append(f"with {where} nothing moves, as alpha' = 0 by (13), m being 0")
             witness |= {f"w_1, {where}": w.tolist()}
     where = "phi = 1/2, tau = 2"
-    both = [_carried_out(_alone(2, Fraction(1, 2), turned), claim, where) for turned in (None, 1)]
+    both = [_executed(_alone(2, Fraction(1, 2), turned), claim, where) for turned in (None, 1)]
     for machine in both:
         if isinstance(machine, Verdict):
             return machine

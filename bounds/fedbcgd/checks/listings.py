@@ -18,8 +18,20 @@ import sympy
 from sympy import IndexedBase, Sum, expand
 from sympy.core.relational import Equality
 
-from bounds.fedbcgd.checks.executor import Machine, Place, Replay, Vector, slices
-from bounds.trials.listings import Undefined, Unreadable
+from bounds.fedbcgd.checks.executor import Machine, Replay, slices
+from bounds.trials.listings import (
+    ROUNDING,
+    Parabola,
+    Place,
+    Undefined,
+    Unreadable,
+    Vector,
+    described,
+    difference,
+    mean,
+    parabolas,
+    stopped,
+)
 from bounds.trials.problems import Client, logistic
 from simulations.algorithms.base import Memory
 from simulations.algorithms.fedbcgd import ABLATIONS, FedBCGD
@@ -28,13 +40,14 @@ from simulations.problems import Array
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import generate
 from theory import catalogue
+from theory.fedbcgd import algorithms
+from theory.listing import Listing
 from theory.notation import Expectation, Grad
 from theory.proofs.instances import interpret, sides
 from theory.properties import Property
-from theory.statement import Listing, Record, Relations, Statement, Status, Verdict, Words
+from theory.statement import Record, Relations, Statement, Status, Verdict, Words
 
 Build = Callable[..., Any]  # an algorithm of `simulations`, from the settings of a run
-ROUNDING = 1e-12
 
 
 def lines_of(id_: str) -> Listing:
@@ -42,13 +55,6 @@ def lines_of(id_: str) -> Listing:
     claim = catalogue.find(id_).claim
     assert isinstance(claim, Listing)
     return claim
-
-
-def _stopped(run: object, error: ValueError) -> Verdict:
-    """The verdict on a listing that cannot be carried out."""
-    if isinstance(error, Unreadable):
-        return Verdict(Status.OPEN, str(error))
-    return Verdict(Status.REFUTED, f"{run}: {error}", witness={"instance": str(run), "stops at": str(error)})
 
 
 # ------------------------------------------------------------------------------------- lines against implementation
@@ -71,12 +77,12 @@ def replays() -> tuple[Replay, ...]:
 
 
 def _states(machine: Machine, run: Replay) -> Iterator[tuple[str, int, Vector]]:
-    """(variable, round, value) after every round: x, v, c (d,) and c_i (M, d)."""
+    """(variable, rounds done, value) after every round: x, v, c (d,) and c_i (M, d)."""
     for r, kept in enumerate(machine.kept):
-        yield "x", r, machine.value("x", 0, "", r)
-        yield "v", r, machine.value("v", 0, "", r)
-        yield "c", r, kept[Place("c", 0)]
-        yield "c_i", r, np.stack([kept[Place("c", i)] for i in range(1, run.problem.M + 1)])
+        yield "x", r + 1, machine.value("x", 0, r)
+        yield "v", r + 1, machine.value("v", 0, r)
+        yield "c", r + 1, kept[Place("c")]
+        yield "c_i", r + 1, np.stack([kept[Place("c", i)] for i in range(1, run.problem.M + 1)])
 
 
 _SET = {Property.AT_REST: "v", Property.INITIAL_VARIATES: "c"}  # what an assumption says of the values at the start
@@ -93,18 +99,17 @@ def listing(statement: Statement, full: bool, *, build: Build) -> Verdict:
         try:
             states = list(_states(run.machine(claim, unset), run))
         except (Undefined, Unreadable) as error:
-            return _stopped(run, error)
+            return stopped(run, error)
         algorithm = build(**run.settings)
         other = run.implemented(algorithm)
-        for name, r, value in states:
-            x, memory = other[r + 1]
-            expected = x if name == "x" else memory.get(name, np.zeros_like(value))  # FedBCGD has no c
+        for _, memory in other:
             remembered |= dict.fromkeys(memory)
-            if not np.abs(value - expected).max() <= ROUNDING:
-                witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, "round": r,
-                           f"{name} of the listing": value.tolist(),
-                           f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
-                return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r}", witness=witness)
+        if differs := difference(states, other, "x"):
+            name, r, value, expected = differs
+            witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, "round": r - 1,
+                       f"{name} of the listing": value.tolist(),
+                       f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
+            return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r - 1}", witness=witness)
     return Verdict(
         Status.HOLDS,
         f"the lines, executed on {len(replays())} runs of {replays()[0].rounds} rounds on noisy quadratics (d = 5, blocks "
@@ -121,22 +126,6 @@ def _form(algorithm: Any) -> str:
 
 
 # ------------------------------------------------------------------------------------------------ runs in fractions
-
-
-@dataclass(frozen=True)
-class Parabola:
-    """f_i(x) = (curvature / 2) sum over the coordinates of (x - minimiser)^2."""
-
-    curvature: Fraction
-    minimiser: Fraction
-
-    def gradient(self, x: Any) -> Any:
-        """Its gradient, coordinate by coordinate."""
-        return self.curvature * (x - self.minimiser)
-
-
-def _mean(numbers: Sequence[Any]) -> Any:
-    return sum(numbers) / Fraction(len(numbers))
 
 
 @dataclass(frozen=True)
@@ -195,14 +184,17 @@ class Exact:
 
     def machine(self, listing: Listing) -> Machine:
         """The listing, carried out.  Raises Undefined or Unreadable."""
-        counts = {"M": len(self.clients), "N": self.N, "K": self.K, "T": self.T, "R": self.rounds - 1}
-        letters = {"eta": self.eta, "lam": self.lam}
-        blocks = slices(self.d, self.N, None, self.share)
-        return Machine(counts, letters, Fraction, blocks, self.start, self.sample, self.gradient).run(listing)
+        letters = {name: getattr(self, name) for name in ("N", "K", "T", "eta", "lam")}
+        letters |= {"M": len(self.clients), "R": self.rounds - 1}
+        machine = Machine(
+            letters=letters, start=self.start, oracle=self.gradient, number=Fraction,
+            blocks=slices(self.d, self.N, None, self.share), sample=self.sample,
+        )  # fmt: skip
+        return machine.run(listing)
 
     def models(self, machine: Machine) -> list[Vector]:
         """x before round 0 and after every round."""
-        return [self.start, *(machine.value("x", 0, "", r) for r in range(self.rounds))]
+        return [self.start, *(machine.value("x", 0, r) for r in range(self.rounds))]
 
     def fedavgm(self) -> list[Vector]:
         """The models of FedAvgM: v = lam v + (mean of what T local steps lead to - x), x = x + v."""
@@ -214,7 +206,7 @@ class Exact:
                 for t in range(1, self.T + 1):
                     y = y - self.eta * self.gradient(client, y, r, t)
                 ends.append(y)
-            v = self.lam * v + _mean(ends) - found[-1]
+            v = self.lam * v + mean(ends) - found[-1]
             found.append(found[-1] + v)
         return found
 
@@ -223,19 +215,14 @@ class Exact:
         clients = range(1, len(self.clients) + 1)
         order = {"clients": [self.sample(r, self.N * self.K) for r in range(min(self.rounds, 4))]}
         return {
-            "curvatures": ", ".join(str(p.curvature) for p in self.clients),
-            "minimisers": ", ".join(str(p.minimiser) for p in self.clients),
+            **described(self.clients),
             "x^0": 2, "d": self.d, "N": self.N, "K": self.K, "T": self.T, "eta": self.eta, "lam": self.lam,
             **(order if len(clients) > self.N * self.K or self.N > 1 else {}),
             **({"noise": f"(-1)^(i+r+t) {self.noise}"} if self.noise else {}),
         }  # fmt: skip
 
 
-def _parabolas(*curvature_and_minimiser: tuple[Any, Any]) -> tuple[Parabola, ...]:
-    return tuple(Parabola(Fraction(h), Fraction(a)) for h, a in curvature_and_minimiser)
-
-
-FOUR = _parabolas((1, 4), (Fraction(1, 2), -1), (1, 0), (Fraction(1, 2), -1))  # x* = 1, where the gradients differ
+FOUR = parabolas((1, 4), (Fraction(1, 2), -1), (1, 0), (Fraction(1, 2), -1))  # x* = 1, where the gradients differ
 _QUARTER, _HALF = Fraction(1, 4), Fraction(1, 2)
 
 # ----------------------------------------------------------------------------------- FedBCGD: one block is FedAvgM
@@ -262,13 +249,13 @@ def _against_fedavgm(claim: Listing, run: Exact) -> tuple[dict[str, Any], str]:
     last = max((place.at for place in machine.sent if place.name == "x"), default=())
     sent = [v[0] for place, v in machine.sent.items() if place.name == "x" and place.part == 1 and place.at == last]
     before = own[-2][0]
-    if sent and _mean(sent) != before and not run.lam:
+    if sent and mean(sent) != before and not run.lam:
         what.append(
-            f"a round steps {(own[-1][0] - before) / (_mean(sent) - before)} times as far as the mean of what was sent"
+            f"a round steps {(own[-1][0] - before) / (mean(sent) - before)} times as far as the mean of what was sent"
         )
     if run.share and any(x[0] != x[-1] for x in own):
         unequal = next(r for r, x in enumerate(own) if x[0] != x[-1])
-        v = [machine.value("v", 0, part, unequal - 1)[0] for part in (1, "s")]
+        v = [machine.known(Place("v", 0, part, (unequal - 1,)))[0] for part in (1, "s")]
         what.append(f"equal coordinates part, v_(1) = {v[0]} and v_s = {v[1]}")
     return {
         **run.told(),
@@ -291,7 +278,7 @@ def _degenerate(claim: Listing, runs: Sequence[Exact]) -> Verdict:
         try:
             witness, what = _against_fedavgm(claim, run)
         except (Undefined, Unreadable) as error:
-            return _stopped(run, error)
+            return stopped(run, error)
         if witness:
             wrong[str(run)] = witness
             says.append(f"{run}: {what}")
@@ -348,12 +335,12 @@ def _keeps(claim: Listing, run: Exact) -> tuple[bool, str]:
     """Whether c = (1/M) sum_i c_i after every round, exactly.  Raises Undefined or Unreadable."""
     machine = run.machine(claim)
     for r, kept in enumerate(machine.kept):
-        mean = _mean([kept[Place("c", i)] for i in range(1, len(run.clients) + 1)])
+        of_clients = mean([kept[Place("c", i)] for i in range(1, len(run.clients) + 1)])
         c = kept[Place("c", 0)]
-        if (c != mean).any():
+        if (c != of_clients).any():
             return (
                 False,
-                f"after round {r} c = ({', '.join(map(str, c))}), (1/M) sum c_i = ({', '.join(map(str, mean))})",
+                f"after round {r} c = ({', '.join(map(str, c))}), (1/M) sum c_i = ({', '.join(map(str, of_clients))})",
             )
     return True, f"c = (1/M) sum c_i in {run.rounds} rounds"
 
@@ -371,34 +358,20 @@ def _found(claim: Listing) -> Iterator[tuple[Exact, bool, str]]:
             yield run, *check(claim, run)
 
 
-_SIGNS = {
-    "of the control variates": ("- eta * c + eta * c_kj", "+ eta * c - eta * c_kj"),
-    "of the variance reduction": (
-        "- eta * grad f_kj(x^r) + eta * grad f_kj(x^r; zeta)",
-        "+ eta * grad f_kj(x^r) - eta * grad f_kj(x^r; zeta)",
-    ),
-}
-
-
 def one_by_one(printed: Listing, corrected: Listing) -> dict[str, Listing]:
     """The corrected lines with one of the printed errors each, by what it is."""
-    old, new = dict(printed.lines), dict(corrected.lines)
-
-    def put(**lines: str) -> Listing:
-        changed = {int(number.removeprefix("L")): text for number, text in lines.items()}
-        return Listing(tuple((number, changed.get(number, text)) for number, text in corrected.lines))
-
-    found = {
-        f"signs of line 13 {what}": put(L13=new[13].replace(right, wrong))
-        for what, (right, wrong) in _SIGNS.items()
-        if right in new[13] and wrong in old[13]
+    numbers = {
+        "line 17, whole c_i kept": (17,),
+        "lines 16, 23, 28, the last step not sent": (16, 23, 28),
+        "lines 25, 30, the step counted twice": (25, 30),
+        "line 31, the factor": (31,),
     }
-    return found | {
-        "line 17, whole c_i kept": put(L17=old[17]),
-        "lines 16, 23, 28, the last step not sent": put(L16=old[16], L23=old[23], L28=old[28]),
-        "lines 25, 30, the step counted twice": put(L25=old[25], L30=old[30]),
-        "line 31, the factor": put(L31=old[31]),
+    signs = {
+        "signs of line 13 of the control variates": algorithms.local_step(1, -1),
+        "signs of line 13 of the variance reduction": algorithms.local_step(-1, 1),
     }
+    found = {what: corrected.having(line) for what, line in signs.items() if printed[13] != corrected[13]}
+    return found | {what: corrected.having(*(printed[n] for n in lines)) for what, lines in numbers.items()}
 
 
 def tracking(statement: Statement, full: bool = False) -> Verdict:
@@ -408,7 +381,7 @@ def tracking(statement: Statement, full: bool = False) -> Verdict:
     try:
         found = list(_found(claim))
     except (Undefined, Unreadable) as error:
-        return _stopped(statement.id, error)
+        return stopped(statement.id, error)
     wrong = {str(run): {**run.told(), "found": what} for run, well, what in found if not well}
     if not wrong:
         return Verdict(Status.HOLDS, f"in fractions: {'; '.join(f'{run}: {what}' for run, _, what in found)}")
@@ -509,7 +482,7 @@ class Round:
         grown = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(self.before, self.after, strict=True)]
         return {
             "M": Fraction(len(self.before)), "N": Fraction(self.N), "K": Fraction(len(self.block)),
-            "c": _mean([a for a, _ in self.before]), "c_shared": _mean([a for _, a in self.before]),
+            "c": mean([a for a, _ in self.before]), "c_shared": mean([a for _, a in self.before]),
             "Dc_sum": sum(grown[i - 1][0] for i in self.block), "Dc_shared_sum": sum(grown[i - 1][1] for i in self.S),
         }  # fmt: skip
 
@@ -541,7 +514,7 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
     claims = [_relations(statement), *(also for also in statement.also if isinstance(also, Relations))]
     printed = catalogue.find("fedbcgd.eq6").also
     means = [r for also in (*statement.also, *printed) for r in also.relations if r.lhs == c]  # type: ignore[union-attr]
-    mean = means[0].rhs
+    kept_mean = means[0].rhs
     updates = [r for claim in claims for r in claim.relations if r not in means]
     wrong: dict[str, dict[str, Any]] = {}
     says = []
@@ -554,7 +527,7 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
             failing[keep] = []
             for one in rounds():
                 kept = [entry[which] for entry in one.kept(keep)]
-                target = interpret(each(mean, c_i), {"c_i": kept, "M": Fraction(4)}, (), _number)
+                target = interpret(each(kept_mean, c_i), {"c_i": kept, "M": Fraction(4)}, (), _number)
                 if interpret(update.rhs, one.letters(), (), _number) != target:
                     failing[keep].append(one)
         told = {keep: ", ".join(sorted({f"({o.N}, {len(o.block)})" for o in bad})) for keep, bad in failing.items()}
@@ -570,7 +543,7 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
                 **{name: str(value) for name, value in one.letters().items()}, "sampled": one.S,
                 "sends the block": one.block,
                 "c after the round": str(interpret(update.rhs, one.letters(), (), _number)), "c_i": [str(a) for a in kept],
-                "(1/M) sum c_i": str(_mean(kept)),
+                "(1/M) sum c_i": str(mean(kept)),
             }  # fmt: skip
     keeps = "whole c_i (lines 15, 17)" if whole else "what it has sent"
     head = f"over all {len(rounds())} samples and divisions of 4 clients, N, K = 1, 2, a client keeping {keeps}"
@@ -719,12 +692,12 @@ class Outcome:
         K = self.run.K
         parts = [self.sums[i] for i in self.run.order[j * K : (j + 1) * K]]
         return {"M": Fraction(len(self.run.clients)), "K": Fraction(K), "eta": self.run.eta, "x_r": self.run.start[j],
-                "x_next": self.x_next[j], "local_sum": parts, "G_r": _mean(parts)}  # fmt: skip
+                "x_next": self.x_next[j], "local_sum": parts, "G_r": mean(parts)}  # fmt: skip
 
 
 def _outcomes(N: int, K: int, id_: str = "fedbcgd.alg1.corrected") -> Iterator[Outcome]:
     """Every sample and division of three parabolas, with every noise of two local steps; a block is one coordinate."""
-    three = _parabolas((1, 3), (Fraction(1, 2), -3), (2, 1))
+    three = parabolas((1, 3), (Fraction(1, 2), -3), (2, 1))
     base = Exact(three, K=K, T=2, eta=_QUARTER, N=N, d=N, rounds=1, noise=Fraction(1))
     for order in permutations(range(1, 4), N * K):
         for flips in product((-1, 1), repeat=N * K * base.T):
@@ -734,7 +707,7 @@ def _outcomes(N: int, K: int, id_: str = "fedbcgd.alg1.corrected") -> Iterator[O
             sums = dict.fromkeys(order, Fraction(0))
             for (client, _, _), g in machine.computed.items():
                 sums[client] += g[0]
-            yield Outcome(run, machine.value("x", 0, "", 0), sums)
+            yield Outcome(run, machine.value("x", 0, 0), sums)
 
 
 def virtual_gradient(statement: Statement, full: bool = False) -> Verdict:
@@ -750,7 +723,7 @@ def virtual_gradient(statement: Statement, full: bool = False) -> Verdict:
         for outcome in outcomes:
             for i in outcome.run.order:
                 own[i].append(outcome.sums[i])
-        means = [_mean(own[i]) for i in sorted(own)]
+        means = [mean(own[i]) for i in sorted(own)]
         for j, relation in product(range(N), relations):
             law = [(sympy.Rational(1, len(outcomes)), {"G_r": o.block(j)["G_r"]}) for o in outcomes]
             expected = relation.has(Expectation)

@@ -28,8 +28,9 @@ from simulations.problems import Array
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, generate
 from theory import catalogue
+from theory.listing import Listing
 from theory.proofs.instances import sides
-from theory.statement import Listing, Record, Relations, Statement, Status, Verdict, Words
+from theory.statement import Record, Relations, Statement, Status, Verdict, Words
 
 
 def _analogue(says: str, against: Mapping[str, Any]) -> Verdict:
@@ -275,8 +276,7 @@ def sparsification(statement: Statement, full: bool = False) -> Verdict:
     )
     lines, undamped = catalogue.find("fedcom.alg5.corrected").claim, catalogue.find("fedcom.alg5").claim
     assert isinstance(lines, Listing) and isinstance(undamped, Listing)
-    line_11 = (11, dict(undamped.lines)[11])
-    errors = tracking_errors(Listing((*lines.lines[:10], line_11, *lines.lines[11:])), 4, 1, 40)
+    errors = tracking_errors(lines.having(undamped[11]), 4, 1, 40)
     damped = tracking_errors(lines, 4, 1, 40)
     says = (
         f"multinomial logistic regression on {count} digits, 10 clients of 2 shards, exact gradients, tau = {tau}, best of "

@@ -5,7 +5,7 @@ In floating point on noisy quadratics, step by step of the same draws; in fracti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -14,18 +14,28 @@ from typing import Any
 
 import numpy as np
 
-from bounds.fedcom.checks.executor import Machine, Place, Replay, Vector
-from bounds.trials.listings import Undefined, Unreadable
+from bounds.fedcom.checks.executor import Machine, Replay
+from bounds.trials.listings import (
+    Parabola,
+    Undefined,
+    Unreadable,
+    Vector,
+    described,
+    difference,
+    mean,
+    parabolas,
+    stopped,
+)
 from simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedGATE, SparseFedCOMGATE
 from simulations.compressors import Compressor, Identity, RandK, TopK
 from simulations.problems import Array
 from simulations.problems.quadratic import generate
 from theory import catalogue
+from theory.listing import Listing
 from theory.proofs.instances import sides
-from theory.statement import Listing, Relations, Statement, Status, Verdict
+from theory.statement import Relations, Statement, Status, Verdict
 
 Build = Callable[[Replay], Any]  # the implementation with the settings of a run
-ROUNDING = 1e-12
 
 # ------------------------------------------------------------------------------------- lines against implementation
 
@@ -61,14 +71,12 @@ def replays(compressors: Sequence[Compressor], sampled: bool = False) -> tuple[R
     return tuple(Replay(build[m], tau, Q, ratio[m]) for m, tau, Q in product(build, (1, 2, 3), compressors))
 
 
-def _carried_out(run: Any, listing: Listing) -> Machine | Verdict:
-    """The machine after the run, or the verdict on a listing that cannot be carried out."""
+def _executed(run: Any, listing: Listing) -> Machine | Verdict:
+    """The machine after the run, or the verdict on a listing that cannot be executed."""
     try:
         machine: Machine = run.machine(listing)
-    except Undefined as error:
-        return Verdict(Status.REFUTED, f"{run}: {error}", witness={"instance": str(run), "stops at": str(error)})
-    except Unreadable as error:
-        return Verdict(Status.OPEN, str(error))
+    except (Undefined, Unreadable) as error:
+        return stopped(run, error)
     return machine
 
 
@@ -98,7 +106,7 @@ def listing(
     compared = replays(tuple(compressors), sampled)
     relations = 0
     for run in compared:
-        machine = _carried_out(run, claim)
+        machine = _executed(run, claim)
         if isinstance(machine, Verdict):
             return machine
         algorithm = build(run)
@@ -106,15 +114,13 @@ def listing(
         try:
             states = list(_states(machine, run, remember))
         except Undefined as error:
-            return Verdict(Status.REFUTED, f"{run}: {error}", witness={"instance": str(run), "stops at": str(error)})
-        for name, r, value in states:
-            w, memory = other[r]
-            expected = w if name == "w" else memory.get(name, np.zeros_like(value))  # memories start at 0
-            if not np.abs(value - expected).max() <= ROUNDING:
-                witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, "gamma": run.gamma,
-                           "round": r, f"{name} of the listing": value.tolist(),
-                           f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
-                return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r}", witness=witness)
+            return stopped(run, error)
+        if differs := difference(states, other, "w"):
+            name, r, value, expected = differs
+            witness = {"problem": run.problem.provenance, "run": str(run), "eta": run.eta, "gamma": run.gamma,
+                       "round": r, f"{name} of the listing": value.tolist(),
+                       f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
+            return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r}", witness=witness)
         for where, values in _printed_of(machine, run) if statement.also else ():
             for side in (side for also in statement.also for side in sides(also, values)):
                 relations += 1
@@ -190,18 +196,6 @@ def _models(state: tuple[Array, Mapping[str, Array]], run: Replay) -> list[Array
 
 
 @dataclass(frozen=True)
-class Parabola:
-    """f_j(w) = (curvature / 2) (w - minimiser)^2, in fractions."""
-
-    curvature: Fraction
-    minimiser: Fraction
-
-    def gradient(self, w: Any) -> Any:
-        """f_j'(w)."""
-        return self.curvature * (w - self.minimiser)
-
-
-@dataclass(frozen=True)
 class Exact:
     """A run on parabolas without noise or compression, in fractions; who takes part is drawn by `seed`.
 
@@ -228,8 +222,8 @@ class Exact:
     @property
     def f(self) -> Parabola:
         """The mean of the f_j, but for a constant."""
-        h = _mean(p.curvature for p in self.clients)
-        return Parabola(h, _mean(p.curvature * p.minimiser for p in self.clients) / h)
+        h = mean(p.curvature for p in self.clients)
+        return Parabola(h, mean(p.curvature * p.minimiser for p in self.clients) / h)
 
     def sample(self, r: int) -> tuple[int, ...]:
         """S^(r)."""
@@ -238,16 +232,15 @@ class Exact:
 
     def machine(self, listing: Listing) -> Machine:
         """The listing, carried out.  Raises Undefined or Unreadable."""
-        counts = {"m": self.m, "tau": self.tau, "R": self.rounds}
-        letters = {"eta": self.eta, "gamma": self.gamma, "q": Fraction(0), "k": Fraction(1), "d": Fraction(1)}
-        start = {Place("w", 0, (0,)): np.array([self.w0], dtype=object)}
+        letters = {"eta": self.eta, "gamma": self.gamma, "q": Fraction(0), "k": Fraction(1), "d": Fraction(1),
+                   "m": Fraction(self.m), "tau": Fraction(self.tau), "R": Fraction(self.rounds)}  # fmt: skip
 
         def gradient(client: int, w: Vector, r: int, c: int) -> Vector:
             return np.asarray(self.clients[client - 1].gradient(w))
 
-        return Machine(counts, letters, Fraction, self.sample, gradient, lambda client, message, r: message, start).run(
-            listing
-        )
+        start = np.array([self.w0], dtype=object)
+        machine = Machine(letters=letters, start=start, oracle=gradient, number=Fraction, sample=self.sample)
+        return machine.run(listing)
 
     def series(self, machine: Machine, name: str, client: int = 0) -> list[Fraction]:
         """A variable of rounds 0 ... R; of client 1..m, or of the server.  Raises Undefined."""
@@ -260,26 +253,14 @@ class Exact:
 
     def told(self) -> dict[str, Any]:
         """What is needed to do it by hand."""
-        return {
-            "curvatures": ", ".join(str(p.curvature) for p in self.clients),
-            "minimisers": ", ".join(str(p.minimiser) for p in self.clients),
-            "w^(0)": self.w0, "eta": self.eta, "gamma": self.gamma, "tau": self.tau,
-        }  # fmt: skip
+        own = {"w^(0)": self.w0, "eta": self.eta, "gamma": self.gamma, "tau": self.tau}
+        return {**described(self.clients), **own}
 
 
-def _mean(numbers: Iterable[Fraction]) -> Fraction:
-    every = list(numbers)
-    return sum(every, Fraction(0)) / len(every)
-
-
-def _parabolas(*curvature_and_minimiser: tuple[Any, Any]) -> tuple[Parabola, ...]:
-    return tuple(Parabola(Fraction(h), Fraction(a)) for h, a in curvature_and_minimiser)
-
-
-_FOUR = _parabolas((1, 3), (Fraction(1, 2), -1), (1, -2), (Fraction(1, 2), 1))
+_FOUR = parabolas((1, 3), (Fraction(1, 2), -1), (1, -2), (Fraction(1, 2), 1))
 SAMPLED = (
-    Exact(_parabolas((1, 3), (1, -3)), S=1, eta=Fraction(1, 2), w0=Fraction(2)),
-    Exact(_parabolas((1, 3), (1, -1), (Fraction(1, 2), 0)), S=2, eta=Fraction(1, 4), tau=2),
+    Exact(parabolas((1, 3), (1, -3)), S=1, eta=Fraction(1, 2), w0=Fraction(2)),
+    Exact(parabolas((1, 3), (1, -1), (Fraction(1, 2), 0)), S=2, eta=Fraction(1, 4), tau=2),
     Exact(_FOUR, S=2, eta=Fraction(1, 4), rounds=160),
 )
 NEAR = Fraction(1, 10**4)  # of a model that has come to rest
@@ -294,7 +275,7 @@ def sampling(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(claim, Listing)
     found: list[str] = []
     for run in SAMPLED:
-        machine = _carried_out(run, claim)
+        machine = _executed(run, claim)
         if isinstance(machine, Verdict):
             return machine
         try:
@@ -302,7 +283,7 @@ def sampling(statement: Statement, full: bool = False) -> Verdict:
             deltas = [run.series(machine, "delta", j) for j in range(1, run.m + 1)]
         except Undefined as error:
             return Verdict(Status.REFUTED, f"{run}: {error}", witness={**run.told(), "stops at": str(error)})
-        means = [_mean(own[r] for own in deltas) for r in range(run.rounds + 1)]
+        means = [mean(own[r] for own in deltas) for r in range(run.rounds + 1)]
         gradients = [run.f.gradient(point) for point in w]
         off = next((r for r, mean in enumerate(means) if mean != 0), None)
         if off is not None:
@@ -342,7 +323,7 @@ def _drawn_back(run: Exact, w: Sequence[Fraction], means: Sequence[Fraction], of
 
 
 WHOLE = (
-    Exact(_parabolas((1, 1), (1, -2)), S=2, eta=Fraction(1, 4), rounds=6, gamma=Fraction(1, 2)),
+    Exact(parabolas((1, 1), (1, -2)), S=2, eta=Fraction(1, 4), rounds=6, gamma=Fraction(1, 2)),
     Exact(_FOUR[:3], S=3, eta=Fraction(1, 4), tau=2, rounds=6),
 )
 
@@ -352,7 +333,7 @@ def nothing_left_out(statement: Statement, full: bool = False) -> Verdict:
     claim, plain = statement.claim, catalogue.find("fedcom.alg3").claim
     assert isinstance(claim, Listing) and isinstance(plain, Listing)
     for run in WHOLE:
-        machine = _carried_out(run, claim)
+        machine = _executed(run, claim)
         if isinstance(machine, Verdict):
             return machine
         fedgate = run.series(run.machine(plain), "w")
@@ -397,9 +378,9 @@ def distances(claim: Listing, k: int, seed: int, rounds: int) -> list[float]:
         kept[largest] = message[largest]
         return kept
 
-    letters = {"eta": k / d / tau, "gamma": 1.0, "k": float(k), "d": float(d)}
-    start = {Place("w", 0, (0,)): np.ones(d)}
-    machine = Machine({"m": 3, "tau": tau, "R": rounds}, letters, float, lambda r: (1, 2, 3), gradient, compress, start)
+    letters = {"eta": k / d / tau, "gamma": 1.0, "k": float(k), "d": float(d), "m": 3, "tau": tau, "R": rounds}
+    start = np.ones(d)
+    machine = Machine(letters=letters, start=start, oracle=gradient, sample=lambda r: (1, 2, 3), compress=compress)
     machine.run(claim)
     star = np.linalg.solve(problem.H.mean(0), -problem.b.mean(0))
     return [float(np.linalg.norm(machine.value("w", 0, r) - star)) for r in range(rounds + 1)]
@@ -417,10 +398,8 @@ def comes_to_minimiser(statement: Statement, full: bool = False) -> Verdict:
         with np.errstate(over="ignore", invalid="ignore"):
             try:
                 found = distances(claim, k, seed, 600 // k)
-            except Undefined as error:
-                return Verdict(Status.REFUTED, f"top_{k}: {error}", witness={"k": k, "stops at": str(error)})
-            except Unreadable as error:
-                return Verdict(Status.OPEN, str(error))
+            except (Undefined, Unreadable) as error:
+                return stopped(f"top_{k}", error)
         if not found[-1] <= _FALLS * found[0]:
             witness = {"k": k, "of": 6, "tau": 2, "m": 3, "first distance": found[0], "last distance": found[-1]}
             return Verdict(Status.REFUTED, f"top_{k} of 6: does not come to the minimiser", witness=witness)
@@ -445,8 +424,9 @@ def tracking_errors(claim: Listing, d: int, k: int, rounds: int) -> list[Fractio
         ((_, kept),) = top.law(list(message))
         return np.array(kept, dtype=object)
 
-    letters = {"eta": Fraction(1, 10), "gamma": Fraction(1), "k": Fraction(k), "d": Fraction(d)}
-    start = {Place("w", 0, (0,)): 0 * one}
-    machine = Machine({"m": 2, "tau": 1, "R": rounds}, letters, Fraction, lambda r: (1, 2), gradient, compress, start)
+    numbers = {"gamma": 1, "k": k, "d": d, "m": 2, "tau": 1, "R": rounds}
+    letters = {"eta": Fraction(1, 10)} | {name: Fraction(n) for name, n in numbers.items()}
+    machine = Machine(letters=letters, start=0 * one, oracle=gradient, number=Fraction, sample=lambda r: (1, 2),
+                      compress=compress)  # fmt: skip
     machine.run(claim)
     return [max(abs(v) for v in machine.value("delta", 1, r) - one) for r in range(rounds + 1)]

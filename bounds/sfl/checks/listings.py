@@ -5,8 +5,7 @@ The printed lines are executed as they stand, on quadratics, and compared with `
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, partial
@@ -16,122 +15,42 @@ from typing import Any, cast
 import numpy as np
 import sympy
 
-from bounds.trials.listings import Carrier, KnownDraws, Line, Undefined, Unreadable, tree
+from bounds.trials.listings import ROUNDING, At, Executor, KnownDraws, Place, Undefined, Unreadable, stopped
 from simulations import data, partitions
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
 from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic, generate
 from simulations.problems.two_part import TwoPart
 from theory import catalogue
+from theory.listing import Gradient, Listing
 from theory.notation import Expectation
 from theory.proofs.instances import interpret, sides
-from theory.statement import Listing, Relations, Statement, Status, Verdict, Words
-
-_LOOP = re.compile(r"for .*?(\w) = (\d+), (?:.*, )?(.+?)(?: in (sequence|parallel))? do")
-_ASSIGNMENT = re.compile(r"(?:[a-z ]+: )?(x\S+) = (.+?)(?: if m = 1, (.+) if m > 1)?")
-_FACTOR = re.compile(r"x\^\((?P<round>[^)]+)\)|x_\{(?P<local>[^}]+)\}|g_\{(?P<gradient>[^}]+)\}|(?P<eta>eta)"
-                     r"|\(1/(?P<share>\w)\)|sum_(?P<sum>\w)|(?P<sign>[+-])")  # fmt: skip
-_INDEX = re.compile(r"(pi_)?([A-Za-z])?\s*([+-]?\s*\d+)?")
+from theory.statement import Relations, Statement, Status, Verdict, Words
 
 
-@dataclass
-class Machine(Carrier):
-    """Carries out a listing: `for`, assignments to x^(.) and x_{.,.}, sums and products of these, eta and g_{.,.}.
+@dataclass(kw_only=True)
+class Machine(Executor):
+    """Executes Algorithms 1 and 2.
 
-    counts     M, K, R
-    order      round -> the permutation pi of the clients 1..M
-    gradient   (client, point (d,), round, k) -> stochastic gradient (d,)
-    x          (r,) -> x^(r), (r, m, k) -> x_{m,k} of round r
-    used       round -> the gradients that were taken
+    order  round -> the permutation pi of the clients 1..M
+    used   round -> the gradients that were taken
     """
 
-    counts: Mapping[str, int]
-    eta: float
     order: Callable[[int], Sequence[int]]
-    gradient: Callable[[int, Array, int, int], Array]
-    x: dict[tuple[int, ...], Array]
     used: dict[int, list[Array]] = field(default_factory=dict)
-    pi: Sequence[int] | None = None
 
-    def carry_out(self, line: Line, at: Mapping[str, int]) -> None:
-        """A loop, a sampled permutation or an assignment.  Raises Undefined or Unreadable."""
-        if loop := _LOOP.fullmatch(line.text):
-            variable, first, last, manner = loop.groups()
-            values = range(int(first), self._index(last, at) + 1)
-            # What is done in parallel may be done in any order: backwards, so that no client can rely on the one before.
-            for value in reversed(values) if manner == "parallel" else values:
-                self.execute(line.body, {**at, variable: value})
-        elif line.text == "sample a permutation pi_1, ..., pi_M of {1, ..., M}":
-            self.pi = self.order(self._index("r", at))
-        elif assignment := _ASSIGNMENT.fullmatch(line.text):
-            target, first, otherwise = assignment.groups()
-            later = otherwise is not None and self._index("m", at) > 1
-            self.x[self._place(target, at)] = self._value(otherwise if later else first, at)
-        elif not line.text.startswith("output: "):  # the output is read off x^(r)
-            raise Unreadable(f"cannot read {line.text!r}")
+    def do_sample(self, at: At) -> None:
+        """Sample a permutation of the clients."""
+        self.values |= {Place("pi", 0, "", (m,)): own for m, own in enumerate(self.order(at["r"]), 1)}
 
-    def _index(self, text: str, at: Mapping[str, int]) -> int:
-        found = _INDEX.fullmatch(text.strip())
-        if not found or not text.strip():
-            raise Unreadable(f"cannot read the index {text!r}")
-        permuted, name, number = found.groups()
-        known = {**self.counts, **at}
-        if name and name not in known:
-            raise Undefined(f"{name} has no value")
-        value = (known[name] if name else 0) + int((number or "0").replace(" ", ""))
-        if not permuted:
-            return int(value)
-        if self.pi is None:
-            raise Undefined("no permutation has been sampled")
-        return self.pi[value - 1]
+    def do_output(self, at: At) -> None:
+        """The output is read off x^(r)."""
 
-    def _place(self, text: str, at: Mapping[str, int]) -> tuple[int, ...]:
-        found = _FACTOR.fullmatch(text)
-        if found and found["round"]:
-            return (self._index(found["round"], at),)
-        if found and found["local"]:
-            return (self._index("r", at), *(self._index(index, at) for index in found["local"].split(",")))
-        raise Unreadable(f"cannot assign to {text!r}")
-
-    def _value(self, text: str, at: Mapping[str, int]) -> Array:
-        """A sum of products."""
-        factors = list(_FACTOR.finditer(text))
-        if re.sub(r"\s", "", "".join(f[0] for f in factors)) != re.sub(r"\s", "", text):
-            raise Unreadable(f"cannot read {text!r}")
-        summands: list[tuple[float, list[re.Match[str]]]] = [(1.0, [])]
-        for factor in factors:
-            if factor["sign"]:
-                summands.append((float(f"{factor['sign']}1"), []))
-            else:
-                summands[-1][1].append(factor)
-        return np.asarray(sum(sign * self._product(parts, at) for sign, parts in summands))
-
-    def _product(self, factors: Sequence[re.Match[str]], at: Mapping[str, int]) -> Any:
-        if not factors:
-            return 1.0
-        first, rest = factors[0], factors[1:]
-        if first["sum"]:
-            return sum(self._product(rest, {**at, first["sum"]: i}) for i in range(1, self._index("M", at) + 1))
-        return self._factor(first, at) * self._product(rest, at)
-
-    def _factor(self, factor: re.Match[str], at: Mapping[str, int]) -> Any:
-        if factor["eta"]:
-            return self.eta
-        if factor["share"]:
-            return 1 / self._index(factor["share"], at)
-        if factor["gradient"]:  # g_{c,k}: the stochastic gradient of F_c at x_{m,k}
-            client, k = (self._index(index, at) for index in factor["gradient"].split(","))
-            r = self._index("r", at)
-            g = self.gradient(client, self._known((r, self._index("m", at), k)), r, k)
-            self.used.setdefault(r, []).append(g)
-            return g
-        return self._known(self._place(factor[0], at))
-
-    def _known(self, place: tuple[int, ...]) -> Array:
-        if place not in self.x:
-            name = f"x^({place[0]})" if len(place) == 1 else f"x_{{{place[1]},{place[2]}}} of round {place[0]}"
-            raise Undefined(f"{name} has no value")
-        return self.x[place]
+    def gradient(self, g: Gradient, at: At) -> Array:
+        """A stochastic gradient, which is remembered."""
+        found = super().gradient(g, at)
+        self.used.setdefault(at["r"], []).append(found)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +64,13 @@ class Replay(KnownDraws):
         return self.drawn(r, self.problem.M)
 
     def machine(self, listing: Listing) -> Machine:
-        """The listing, carried out.  Raises Undefined or Unreadable."""
-        counts = {"M": self.problem.M, "K": self.K, "R": self.rounds}
-        machine = Machine(counts, self.eta, self.order, self.gradient, {(0,): self.start})
-        machine.execute(tree(listing.lines), {})
+        """The listing, executed.  Raises Undefined or Unreadable, and Undefined where no x^(R) comes out."""
+        letters = {"M": self.problem.M, "K": self.K, "R": self.rounds, "eta": self.eta}
+        start = {Place("x", 0, "", (0,)): self.start}
+        machine = Machine(letters=letters, start=self.start, oracle=self.gradient, values=start, order=self.order)
+        machine.run(listing)
         for r in range(1, self.rounds + 1):
-            machine._known((r,))
+            machine.value("x", 0, r)
         return machine
 
     def points(self, algorithm: Any) -> list[Array]:
@@ -190,11 +110,9 @@ def listing(statement: Statement, full: bool, *, algorithm: Callable[..., Any]) 
         where = f"M = {problem.M}, K = {K}, sigma = {problem.constants['sigma']:g}"
         try:
             machine = replay.machine(claim)
-        except Undefined as error:
-            return Verdict(Status.REFUTED, f"{where}: {error}", witness={"instance": where, "stops at": str(error)})
-        except Unreadable as error:
-            return Verdict(Status.OPEN, str(error))
-        printed = [machine.x[r,] for r in range(replay.rounds + 1)]
+        except (Undefined, Unreadable) as error:
+            return stopped(where, error)
+        printed = [machine.value("x", 0, r) for r in range(replay.rounds + 1)]
         share = problem.M if algorithm is PFL else 1
         telescoped = [x - replay.eta * sum(machine.used[r]) / share for r, x in enumerate(printed[:-1])]
         compared = {
@@ -206,7 +124,7 @@ def listing(statement: Statement, full: bool, *, algorithm: Callable[..., Any]) 
             reshuffled += 1
         for name, other in compared.items():
             for r, (one, two) in enumerate(zip(printed, other, strict=True)):
-                if not np.abs(one - two).max() <= 1e-12:
+                if not np.abs(one - two).max() <= ROUNDING:
                     witness = {"problem": problem.provenance, "K": K, "eta": replay.eta, "round": r,
                                "listing": one.tolist(), name: two.tolist()}  # fmt: skip
                     return Verdict(Status.REFUTED, f"{where}: listing and {name} differ in round {r}", witness=witness)

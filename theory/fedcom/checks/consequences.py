@@ -17,10 +17,11 @@ from sympy import Rational
 from theory.fedcom.checks import counterexamples, ledgers, rates
 from theory.fedcom.checks.quantities import LANGUAGE
 from theory.fedcom.symbols import *
+from theory.listing import Listing
 from theory.notation import Expectation, Inner
 from theory.proofs.argument import Proof, as_evidence, with_more_assumed
 from theory.proofs.arithmetic import decide
-from theory.statement import Evidence, Listing, Rate, Rates, Relations, Statement, Status, Verdict, Words
+from theory.statement import Evidence, Rate, Rates, Relations, Statement, Status, Verdict, Words
 
 ENOUGH = rates.ENOUGH
 PROOFS: Mapping[str, Proof] = {**ledgers.PROOFS, **rates.PROOFS}

@@ -301,9 +301,9 @@ _ALGORITHMS = {
 }
 _CONSTANTS = (sigma, G_q, fj_gap_mean, a_prev, e_prev2)
 _WRITTEN = {
-    "alg1": "69df202e3211",
-    "alg2": "45b402fb5c52",
-    "alg2.corrected": "dc291580c328",
+    "alg1": "8c08456cbb0f",
+    "alg2": "85e9d7586bbb",
+    "alg2.corrected": "72181e9e74d8",
     "thmE4.items.corrected": "019d01707c3f",
 }
 LANGUAGE = Language(
