@@ -117,7 +117,7 @@ def lengths(full: bool = False) -> Drawn:
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
     figure.suptitle(
         r"Theorem 3, (16), printed and corrected: a run for every length, $\eta=1/(L\sqrt{T})$, $G$ that of the run"
-        "\n(sigmoid loss: 0 stands for $\\Gamma$, with which the printed bound claims most)"
+        "\n(sigmoid loss: $\\Gamma$ is set to 0, for which the printed bound claims most)"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
 
