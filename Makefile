@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 report: $(READY)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
 
-# Tests fill the cores by themselves; more threads would only wait for each other
+# The tests use all cores; more threads would only wait for each other
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 test: $(READY) lint  ## lint, types, tests
@@ -24,7 +24,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-score: $(READY)  ## which changes of the statements the evidence notices: about an hour, where all are missing
+score: $(READY)  ## compute the missing scores (changes that the evidence notices): about an hour for all
 	$(BIN)/python -m fedtheory.score
 
 chromium:  ## the browser that the browser tests need, from Debian's packages

@@ -1,1 +1,1 @@
-"""Speed, as ratios against a named baseline measured in the same run, on one thread."""
+"""Speed on one thread, as ratios to a named baseline that is measured in the same run."""

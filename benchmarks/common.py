@@ -1,4 +1,4 @@
-"""Timing two ways of doing the same work in turn, so that other load on the machine hits both."""
+"""Times several ways of doing the same work in turn, so that other load on the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def in_turn(works: dict[str, tuple[Callable[[], Any], float]], repeats: int) -> dict[str, float]:
-    """Median seconds of each work times its scale (for baselines timed on a part), the works taking turns."""
+    """Median seconds of each work, times its scale for a baseline that is timed on a part; the works take turns."""
     times: dict[str, list[float]] = {name: [] for name in works}
     for work, _ in works.values():
         work()  # warm-up
@@ -37,7 +37,7 @@ def in_turn(works: dict[str, tuple[Callable[[], Any], float]], repeats: int) -> 
 
 
 def report(name: str, what: str, medians: dict[str, float], baseline: str) -> None:
-    """Print the ratios and keep them, with where they were measured, in results.json."""
+    """Print the ratios; store them in results.json with the machine on which they were measured."""
     ratios = {key: medians[baseline] / value for key, value in medians.items() if key != baseline}
     print(f"{name}: {what}")
     for key, value in medians.items():

@@ -2,7 +2,8 @@
 
     python -m benchmarks.compression
 
-The loops are what one writes first: numpy, over seeds, rounds, clients and steps; timed on two seeds and scaled to 100.
+The loops are the obvious first version: numpy, over seeds, rounds, clients and steps.  They are timed on two seeds and
+scaled to 100.
 """
 
 from benchmarks.common import in_turn, report
@@ -16,7 +17,7 @@ from simulations.problems.quadratic import Quadratic
 
 M, D, TAU, KEPT, R, SEEDS, FEW = 10, 10, 10, 5, 500, 100, 2
 ETA = 0.02
-REPEATED = 5  # times in a row, as one takes too little time to be measured
+REPEATED = 5  # times in a row: a single call is too short to measure
 _rng = np.random.default_rng(0)
 PROBLEM = Quadratic(_rng.uniform(0.1, 1.0, (M, D, 1)) * np.eye(D), _rng.standard_normal((M, D)), sigma=0.3)
 ALGORITHM = FedCOMGATE(tau=TAU, eta=ETA, compressor=RandK(KEPT), damping=None)

@@ -2,7 +2,8 @@
 
     python -m benchmarks.logistic
 
-100 clients of 100 digits (bootstrapped), 10 a round, 5 steps of batch 20, softmax regression 64 x 10 with intercept.
+100 clients with 100 digits each (bootstrapped), 10 clients per round, 5 steps of batch 20, softmax regression 64 x 10
+with intercept.
 The naive loop copies the model and builds a DataLoader and an optimiser for each client and round.
 """
 
@@ -23,7 +24,7 @@ CLIENTS, PER_ROUND, STEPS, BATCH, ETA, ROUNDS, STACKED = 100, 10, 5, 20, 0.1, 50
 
 
 def federation() -> tuple[np.ndarray, np.ndarray]:
-    """Digits bootstrapped to 10,000 rows and dealt out: (100, 100, 64), (100, 100)."""
+    """Digits, bootstrapped to 10,000 rows, by client: features (100, 100, 64), labels (100, 100)."""
     digits = data.load("digits")
     rows = np.random.default_rng(0).integers(0, len(digits.labels), CLIENTS * STEPS * BATCH)
     shape = (CLIENTS, STEPS * BATCH)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.moments
 
-The baseline are the nested numpy loops of `benchmarks.quadratics`, timed on two seeds and scaled to 100.
+The baseline is the nested numpy loops of `benchmarks.quadratics`, timed on two seeds and scaled to 100.
 """
 
 from benchmarks.common import in_turn, report
@@ -14,7 +14,7 @@ from simulations.algorithms.sfl import PFL, SFL
 from simulations.exact.moments import expectation
 from simulations.problems.quadratic import Quadratic
 
-REPEATED = 20  # times in a row, as one takes too little time to be measured
+REPEATED = 20  # times in a row: a single call is too short to measure
 _rng = np.random.default_rng(0)
 PROBLEM = Quadratic(_rng.uniform(0.1, 1.0, (M, D, 1)) * np.eye(D), _rng.standard_normal((M, D)), sigma=0.3)
 

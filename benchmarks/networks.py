@@ -1,4 +1,4 @@
-"""Networks: client steps per second against a naive loop of copied modules, and below the ceiling of one large batch.
+"""Networks: client steps per second, between a naive loop of copied modules and the ceiling of one large batch.
 
     python -m benchmarks.networks                               on a CPU, one thread: into benchmarks/results.json
     python -m benchmarks.networks --device cuda --out FOLDER    on a GPU, all in under 9 minutes: correctness of every
@@ -167,7 +167,7 @@ def agreement(device: str) -> dict[str, float]:
 
 
 def throughput(device: str, until: float) -> dict[str, dict[str, float]]:
-    """Client steps per second of every way, by model and clients; what time does not allow is left out."""
+    """Client steps per second of every way, by model and clients; stops when the time is up."""
     found: dict[str, dict[str, float]] = {}
     for clients in (10, 100):
         for model, shape in ON_GPU.items():
@@ -235,7 +235,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--small", action="store_true", help="the GPU's programme in small, to see that it runs")
+    parser.add_argument("--small", action="store_true", help="a small version of the GPU's programme, as a test")
     given = parser.parse_args()
     if given.out is None:
         torch.set_num_threads(1)

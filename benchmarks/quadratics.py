@@ -2,7 +2,8 @@
 
     python -m benchmarks.quadratics
 
-The loops are what one writes first: numpy, over seeds, rounds, clients and steps; timed on two seeds and scaled to 100.
+The loops are the obvious first version: numpy, over seeds, rounds, clients and steps.  They are timed on two seeds and
+scaled to 100.
 """
 
 from benchmarks.common import in_turn, report

@@ -1,4 +1,4 @@
-"""What a command of a second costs before it does anything: user CPU seconds of whole processes, against import sympy.
+"""The start-up cost of short commands: user CPU seconds of whole processes, against `import sympy`.
 
 python -m benchmarks.start
 """
@@ -36,7 +36,7 @@ def user_seconds(arguments: list[str]) -> float:
 
 
 def main() -> None:
-    """Time all of them in turn."""
+    """Time all commands in turn."""
     processes = {BASELINE: ["-c", "import sympy"]}
     processes |= {name: ["-m", "fedtheory.cli", *arguments] for name, arguments in COMMANDS.items()}
     times: dict[str, list[float]] = {name: [] for name in processes}

@@ -1,4 +1,4 @@
-"""What papers on federated optimisation claim, checked: the public names, each loaded when it is first asked for.
+"""fedtheory checks the claims of papers on federated optimisation.  Each public name is loaded when it is first used.
 
 import fedtheory
 

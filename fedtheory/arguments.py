@@ -11,7 +11,7 @@ Lists = Mapping[str, tuple[str, Callable[[Sequence[float]], float]]]  # see Pape
 def numbers(arguments: list[str] | None, lists: Lists | None = None) -> dict[str, float]:
     """name=value arguments as numbers; fractions are allowed.
 
-    lists  letters that take a list, as in p=1/2,1/4,1/4, and are replaced by what is needed of it
+    lists  symbols that take a list, such as p=1/2,1/4,1/4: the parameter that each sets, and its value from the list
 
     Raises ValueError naming the argument.
     """

@@ -25,7 +25,7 @@ from theory.names import UnknownName
 if TYPE_CHECKING:
     from fedtheory.score import Score
 
-# torch's threads else spin while they wait: three times slower beside other work.  Read when torch is imported, later.
+# Without this, torch's waiting threads spin: three times slower beside other work.  torch reads it on import, later.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # joblib replaces a worker process that has grown; nothing is lost by it
 warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
@@ -37,10 +37,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-# What is installed by an extra only
+# Packages that only an extra installs, with that extra
 EXTRAS = {"torch": "networks", "z3": "proofs", "cvxpy": "proofs", "clarabel": "proofs", "marimo": "course"}
 
-Ids = Annotated[list[str] | None, typer.Argument(help="statement ids; all when none are given", metavar="[ID]...")]
+Ids = Annotated[list[str] | None, typer.Argument(help="statement ids; all if none is given", metavar="[ID]...")]
 Id = Annotated[str, typer.Argument(help="statement id, such as sfl.thm1.strongly_convex", metavar="ID")]
 Values = Annotated[
     list[str] | None, typer.Argument(help="parameters, such as L=1 eta_tilde=1/6", metavar="[NAME=VALUE]...")
@@ -53,13 +53,13 @@ Full = Annotated[bool, typer.Option("--full", help="deeper searches, larger fami
 
 
 def console() -> Console:
-    """Standard output; plain and wide in a pipe."""
+    """Standard output; in a pipe without colours and 160 columns wide."""
     return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
 
 
 @contextmanager
 def progress() -> Iterator[Any]:
-    """A callback (what, done, of how many) that draws bars on a terminal and nothing in a pipe."""
+    """A callback (task, done, total) that draws progress bars on a terminal and nothing in a pipe."""
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
@@ -76,19 +76,19 @@ def progress() -> Iterator[Any]:
 
 
 def lists_of(id_: str) -> Lists:
-    """The letters of the statement's paper that take a list.  Raises UnknownName."""
+    """The symbols of the statement's paper that take a list.  Raises UnknownName."""
     from theory import catalogue
 
     return catalogue.paper(catalogue.find(id_).paper).lists
 
 
 def print_json(data: Any) -> None:
-    """JSON on standard output; what is no number in JSON is one of the texts "inf", "-inf" and "nan"."""
+    """Print JSON; numbers that are not finite become the texts "inf", "-inf" and "nan"."""
     print(json.dumps(_plain_json(data), indent=2, allow_nan=False))
 
 
 def _plain_json(value: Any) -> Any:
-    """The value in what JSON has: what it has not is told as text."""
+    """The value in the types of JSON; any other value becomes text."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):
@@ -132,18 +132,18 @@ def show(
 
 @app.command("glossary")
 def glossary_command(
-    letter: Annotated[str | None, typer.Argument(help="a letter, such as K; all when none is given")] = None,
-    shared: Annotated[bool, typer.Option("--shared", help="only letters that several papers use")] = False,
+    letter: Annotated[str | None, typer.Argument(help="a symbol, such as K; all if none is given")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="only symbols that several papers use")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The letters of all papers side by side: the same letter means different things."""
+    """The symbols of all papers side by side: the same symbol can mean different things."""
     from fedtheory.glossary import rows
 
     found = rows(letter, shared)
     if as_json:
         print_json(found)
         return
-    table = Table("letter", "paper", "meaning", "dimension", "in other papers", box=None, pad_edge=False)
+    table = Table("symbol", "paper", "meaning", "dimension", "in other papers", box=None, pad_edge=False)
     for row in found:
         table.add_row(row["letter"], row["paper"], row["meaning"], row["dimension"], row["elsewhere"])
     console().print(table)
@@ -156,7 +156,7 @@ def bound(
     as_json: AsJson = False,
     lenient: Annotated[bool, typer.Option("--lenient", help="evaluate outside the conditions too")] = False,
 ) -> None:
-    """Evaluate a bound at numbers: its value, terms and violated conditions (an error without --lenient or --json)."""
+    """Evaluate a bound: value, terms, violated conditions (these are an error without --lenient or --json)."""
     from bounds.evaluation import adds_up, claim_of, evaluate
     from theory import catalogue
 
@@ -179,7 +179,7 @@ def tune(
     id_: Id,
     values: Values = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="instead: rounds needed to bring the bound down to this")
+        float | None, typer.Option(help="instead: the rounds that bring the bound down to this value")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -255,7 +255,7 @@ def compare(first: Id, second: Id, values: Values = None, as_json: AsJson = Fals
     if c.values is not None:
         console().print(f"here: first {c.values[0]:.6g}, second {c.values[1]:.6g}")
         for name, points in c.crossings.items():
-            console().print(f"  along {name} the smaller one changes at {', '.join(f'{p:.4g}' for p in points)}")
+            console().print(f"  along {name} the two bounds cross at {', '.join(f'{p:.4g}' for p in points)}")
 
 
 @app.command()
@@ -266,16 +266,16 @@ def verify(
     full: Full = False,
     data: Annotated[
         str | None,
-        typer.Option(help="instead: hold the bounds against runs on breast_cancer, digits or a LIBSVM file"),
+        typer.Option(help="instead: compare the bounds with runs on breast_cancer, digits or a LIBSVM file"),
     ] = None,
     mutate: Annotated[
-        bool, typer.Option("--mutate", help="change the statements, and show which changes the evidence notices")
+        bool, typer.Option("--mutate", help="change the statements and show which changes the evidence notices")
     ] = False,
     expect_clean: Annotated[
         bool, typer.Option("--expect-clean", help="exit 1 when a verdict differs from what the paper claims")
     ] = False,
 ) -> None:
-    """Put statements to all their evidence and print the verdicts, with witnesses for what is refuted."""
+    """Run all evidence for the statements; print the verdicts, with a witness for each refuted statement."""
     from fedtheory.score import scores
     from fedtheory.show import premises
     from fedtheory.verification import seen_to_fail, verify as check, verify_on
@@ -324,7 +324,7 @@ def verify(
 
 
 def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None], changed: Mapping[str, Any]) -> None:
-    """One line per piece of evidence, with a changed claim that it refutes, and the witnesses; the changes noticed."""
+    """Print the evidence with its witnesses; if known, a changed claim that it refutes, and the noticed changes."""
     from fedtheory.show import premises
 
     out = console()
@@ -347,7 +347,7 @@ def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None
 
 
 def print_changes(score: Score) -> None:
-    """How many changes of a statement were noticed, by which evidence, and what nobody noticed."""
+    """Print how many changes of a statement were noticed, by which evidence, and which changes were not noticed."""
     from fedtheory.score import totals
 
     out = console()
@@ -364,7 +364,7 @@ def print_changes(score: Score) -> None:
 
 
 def print_summary(checked: list[Any]) -> None:
-    """How many statements of each paper have each verdict."""
+    """Print how many statements of each paper have each verdict."""
     from fedtheory.verification import count
     from theory.statement import Status
 
@@ -379,13 +379,13 @@ def print_summary(checked: list[Any]) -> None:
 @app.command("figures")
 def figures_command(
     names: Annotated[
-        list[str] | None, typer.Argument(help="figures; all when none are given", metavar="[NAME]...")
+        list[str] | None, typer.Argument(help="figures; all if none is given", metavar="[NAME]...")
     ] = None,
     full: Full = False,
     out: Annotated[Path, typer.Option(help="folder to write to")] = Path("figures/drawn"),
     only_list: Annotated[bool, typer.Option("--list", help="list the figures instead")] = False,
 ) -> None:
-    """Draw figures: PNG, SVG and the CSV of what is drawn."""
+    """Draw figures: PNG, SVG and a CSV of the drawn numbers."""
     from figures import gallery
 
     if only_list:
@@ -413,8 +413,9 @@ def simulate_command(
     out: Annotated[Path | None, typer.Option(help="write every recorded number to this CSV file")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run an algorithm: eta, rounds, seeds, x0, its own settings (K, S; tau, gamma, compressor=RandK:2 ...) and the
-    problem's (d, M, L, mu ...; on data loss=sigmoid, label=3, regularisation=1e-4L ...) as name=value."""
+    """Run an algorithm.  Arguments, as name=value: eta, rounds, seeds, x0; the algorithm's settings (K, S; tau, gamma,
+    compressor=RandK:2 ...); the problem's settings (d, M, L, mu ...; on data loss=sigmoid, label=3,
+    regularisation=1e-4L ...)."""
     from fedtheory import simulate
 
     with progress() as tell:
@@ -430,9 +431,9 @@ def simulate_command(
 Quick = Annotated[bool, typer.Option("--quick", help="small: digits, small networks, 20 rounds; a minute on a CPU")]
 Cells = Annotated[
     list[str] | None,
-    typer.Option("--cells", help="only those with this text in their name; may be given several times"),
+    typer.Option("--cells", help="only cells with this text in their name; may be given several times"),
 ]
-Runs = Annotated[Path, typer.Option("--runs", help="folder in which trainings lie")]
+Runs = Annotated[Path, typer.Option("--runs", help="folder of the trainings")]
 
 
 @app.command("train")
@@ -444,12 +445,12 @@ def train_command(
     quick: Quick = False,
     cells: Cells = None,
     data: Annotated[
-        str | None, typer.Option("--data", help="folder of the images; or 'generated', for generated ones of that size")
+        str | None, typer.Option("--data", help="folder of the images; 'generated' for generated images of that size")
     ] = None,
     device: Annotated[str | None, typer.Option("--device", help="cpu or cuda")] = None,
-    rounds: Annotated[int | None, typer.Option("--rounds", help="instead of the set-up's")] = None,
-    seeds: Annotated[str | None, typer.Option("--seeds", help="how many, or which: 3, or 0,5,7")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="go on with what was interrupted")] = False,
+    rounds: Annotated[int | None, typer.Option("--rounds", help="rounds, instead of the set-up's")] = None,
+    seeds: Annotated[str | None, typer.Option("--seeds", help="number of seeds (3) or a list of seeds (0,5,7)")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="continue an interrupted training")] = False,
     checkpoint: Annotated[float, typer.Option("--checkpoint", help="seconds between checkpoints")] = 30.0,
     runs: Runs = Path("runs"),
 ) -> None:
@@ -495,7 +496,7 @@ def table_command(
     cells: Cells = None,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Our numbers beside the printed ones, and in what our trainings are set up otherwise."""
+    """Our numbers beside the printed ones, and the settings in which our trainings differ."""
     from bounds import presets
     from fedtheory import tables
 
@@ -507,7 +508,7 @@ def table_command(
 
 @contextmanager
 def training_progress() -> Iterator[Any]:
-    """A callback (what) -> (standing) that draws one line on a terminal and nothing in a pipe."""
+    """A function from a training's name to its callback, which draws one line on a terminal and nothing in a pipe."""
     if not sys.stderr.isatty():
         yield lambda what: lambda standing: None
         return
@@ -537,7 +538,7 @@ def training_progress() -> Iterator[Any]:
 def paper_check_command(
     full: Full = False, out: Annotated[Path, typer.Option(help="file to write")] = Path("paper_check.md")
 ) -> None:
-    """Put every statement to all its evidence and write paper_check.md."""
+    """Run all evidence for every statement and write paper_check.md."""
     with progress() as tell:
         checked = write_paper_check(out, full, tell)
     print_summary(checked)
@@ -545,7 +546,7 @@ def paper_check_command(
 
 
 def write_paper_check(out: Path, full: bool, tell: Any) -> list[Any]:
-    """Verify everything and write the paper check; returns what was checked."""
+    """Verify all statements and write the paper check; returns the checked statements."""
     from fedtheory.paper_check import generate
     from fedtheory.verification import verify as check
     from figures.files import write
@@ -558,9 +559,9 @@ def write_paper_check(out: Path, full: bool, tell: Any) -> list[Any]:
 
 @app.command()
 def report(
-    full: Full = False, site: Annotated[Path, typer.Option(help="folder for the pages to browse")] = Path("site")
+    full: Full = False, site: Annotated[Path, typer.Option(help="folder into which the site is written")] = Path("site")
 ) -> None:
-    """The main job: the paper check, all figures and the site; ends with what was checked and where the results lie."""
+    """The main job: write the paper check, all figures and the site; print the counts of verdicts and the files."""
     from fedtheory.site import build
     from figures import gallery
 
@@ -574,7 +575,7 @@ def report(
     table = Table("result", "where", box=None, pad_edge=False)
     table.add_row("verdict, evidence and slack of every statement; errata", str(out))
     table.add_row(f"{len(pictures)} figures as PNG and SVG, with their data as CSV", f"{drawn}/")
-    table.add_row("the same to browse, and the bound explorer: open it in a browser, no server needed", str(pages[0]))
+    table.add_row("the same as a site, with the bound explorer: open it in a browser, no server needed", str(pages[0]))
     console().print(table)
 
 

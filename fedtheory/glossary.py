@@ -1,4 +1,4 @@
-"""The letters of all papers side by side: one letter means different things."""
+"""The symbols of all papers side by side: the same symbol can mean different things."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from theory.statement import Symbol
 
 
 def glossary(letter: str | None = None) -> dict[str, dict[str, Symbol]]:
-    """Letter -> paper -> what it is there; letters in alphabetical order, whatever their case; or one of them.
+    """Name -> paper -> symbol, in alphabetical order without regard to case; with `letter` this name only.
 
-    Raises UnknownName for a letter that no paper has.
+    Raises UnknownName for a symbol that no paper has.
     """
     found: dict[str, dict[str, Symbol]] = {}
     for name, paper in catalogue.papers().items():
@@ -19,18 +19,18 @@ def glossary(letter: str | None = None) -> dict[str, dict[str, Symbol]]:
             found.setdefault(symbol.name, {})[name] = symbol
     if letter is not None:
         if letter not in found:
-            raise catalogue.unknown("letter", letter, list(found))
+            raise catalogue.unknown("symbol", letter, list(found))
         return {letter: found[letter]}
     return dict(sorted(found.items(), key=lambda item: (item[0].lower(), item[0])))
 
 
 def apart(papers: dict[str, Symbol]) -> bool:
-    """Whether papers mean different quantities by a letter: in other words, or of another dimension."""
+    """Whether papers mean different quantities by a symbol: the meanings or the dimensions differ."""
     return len({(symbol.meaning.casefold(), symbol.dimension) for symbol in papers.values()}) > 1
 
 
 def rows(letter: str | None = None, shared: bool = False) -> list[dict[str, Any]]:
-    """One row a letter and paper; shared: only letters of several papers."""
+    """One row for each symbol and paper; with `shared` only symbols of several papers."""
     return [
         {
             "letter": name,
@@ -38,7 +38,7 @@ def rows(letter: str | None = None, shared: bool = False) -> list[dict[str, Any]
             "latex": symbol.latex,
             "meaning": symbol.meaning,
             "dimension": str(symbol.dimension),
-            "elsewhere": "otherwise" if apart(papers) else "the same" if len(papers) > 1 else "",
+            "elsewhere": "different" if apart(papers) else "the same" if len(papers) > 1 else "",
         }
         for name, papers in glossary(letter).items()
         for paper, symbol in papers.items()

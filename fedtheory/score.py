@@ -1,9 +1,8 @@
-"""How much of each statement its verdict depends on: the changes of it that its evidence notices, counted by part.
+"""The score of a statement: how many changes of it its evidence notices, counted by part.
 
-A change that nobody notices leaves a statement proved, or holding, as before; it is listed with the statement.  To put
-every statement's changes to its evidence takes about an hour of computing, so the results are kept in `score.json`; an
-entry counts as long as statement and verdicts are those it was computed from.  `python -m fedtheory.score` computes what
-is missing.
+It shows on which parts the verdict depends.  After a change that is not noticed the statement is still proved, or still
+holds; such changes are listed.  All scores take about an hour, so they are stored in `score.json`.  An entry counts as
+long as its statement and verdicts stay the same.  `python -m fedtheory.score` computes the missing entries.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ SCORED = (Status.PROVED, Status.HOLDS)
 
 @dataclass(frozen=True)
 class Score:
-    """Of one statement that is proved or holds.
+    """The score of one statement that is proved or holds.
 
-    key       of the statement and its verdicts
+    key       hash of the statement and its verdicts
     verdict   proved or holds
-    parts     part -> (changes noticed, changes); those of `needless` are not counted
-    by        kind of evidence -> changes that it was seen to notice
-    missed    the changes that nobody notices
-    needless  conditions and assumptions that a recorded proof goes through without
+    parts     part -> (changes noticed, changes), without the changes in `needless`
+    by        kind of evidence -> number of changes that it was seen to notice
+    missed    the changes that no evidence notices
+    needless  conditions and assumptions that a recorded proof does not need
     """
 
     key: str
@@ -49,7 +48,7 @@ class Score:
 
 
 def key(checked: Checked) -> str:
-    """A hash of all that a statement says and assumes, and of its verdicts: another one, and its score no longer counts."""
+    """A hash of what a statement says and assumes and of its verdicts; a stored score with another one is outdated."""
     s = checked.statement
     given = sorted((str(name), constants) for name, constants in catalogue.properties(s).items())
     says = (s.claim, s.also, s.when, sorted(s.where.items(), key=str), s.assumes, given, s.corrects)
@@ -58,7 +57,7 @@ def key(checked: Checked) -> str:
 
 
 def score(checked: Checked) -> Score:
-    """Every change of a statement put to its evidence."""
+    """Run a statement's evidence on every change of it."""
     found = noticed(checked.statement, checked.verdicts)
     needless = tuple(n.change.what for n in found if n.needless)
     found = [n for n in found if not n.needless]
@@ -80,7 +79,7 @@ def _score(id_: str, verdicts: Sequence[tuple[str, Verdict]]) -> Score:
 
 
 def scores(checked: Iterable[Checked], tell: Progress | None = None) -> dict[str, Score]:
-    """The scores of those statements that are proved or hold, side by side on the machine's cores."""
+    """The scores of the statements that are proved or hold, computed in parallel."""
     chosen = [c for c in checked if c.status in SCORED]
     calls = (delayed(_score)(c.statement.id, [(e.kind, v) for e, v in c.verdicts]) for c in chosen)
     found = {}
@@ -104,15 +103,15 @@ def _read(one: dict[str, Any]) -> Score:
 
 
 def known(checked: Iterable[Checked]) -> dict[str, Score]:
-    """The stored scores that still count."""
+    """The stored scores that are not outdated."""
     return {c.statement.id: one for c in checked if (one := _stored().get(c.statement.id)) and one.key == key(c)}
 
 
-MEASURED = "numbers"  # what an experiment gave, or was run with: another number is another measurement, no other claim
+MEASURED = "numbers"  # results and settings of experiments: another number is another measurement, not another claim
 
 
 def totals(several: Iterable[Score]) -> dict[str, tuple[int, int]]:
-    """part -> (changes noticed, changes), and all of them but measured numbers under `all`."""
+    """part -> (changes noticed, changes); `all` counts every part but measured numbers."""
     found: dict[str, tuple[int, int]] = {}
     for one in several:
         for part, (seen, of) in one.parts.items():
@@ -123,13 +122,13 @@ def totals(several: Iterable[Score]) -> dict[str, tuple[int, int]]:
 
 
 def batched(items: Sequence[Checked], size: int) -> Iterator[Sequence[Checked]]:
-    """The items, so many at a time; once an empty batch where there is none."""
+    """The items in batches of `size`; one empty batch if there are none."""
     for start in range(0, len(items) or 1, size):
         yield items[start : start + size]
 
 
 def main() -> None:
-    """Compute the scores that are missing, and write the file as they come."""
+    """Compute the missing scores; write the file after each batch."""
     from fedtheory.cli import progress
 
     with progress() as tell:

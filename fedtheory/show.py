@@ -49,7 +49,7 @@ def as_text(statement: Statement) -> str:
     for erratum in catalogue.errata(statement.id):
         parts += ["", f"erratum ({erratum.severity}): {erratum.printed}", f"    true: {erratum.true}"]
     for kind, verdict in _proofs(statement):
-        parts += ["", f"{kind}: {verdict.status}, which rests on"]
+        parts += ["", f"{kind}: {verdict.status}; it rests on"]
         parts += [f"    {title}: {'; '.join(names)}" for title, names in premises(verdict).items()]
     letters = _letters(statement)
     if letters:
@@ -67,7 +67,7 @@ _PREMISES = {
     "condition": "conditions",
     "definition": "definitions",
     "algorithm": "algorithms",
-    "inference": "by hand",
+    "inference": "inferences in words",
 }
 
 
@@ -78,7 +78,7 @@ def premises(verdict: Verdict) -> dict[str, list[str]]:
 
 
 def _proofs(statement: Statement) -> list[tuple[str, Verdict]]:
-    """The verdicts of the statement's proofs, those of its ledgers and repairs."""
+    """The verdicts of the statement's proofs: its ledger and its repair."""
     own = [e for e in catalogue.evidence(statement.paper) if e.statement == statement.id]
     return [(e.kind, e.check(statement, False)) for e in own if e.kind in ("ledger", "repair")]
 
@@ -164,7 +164,7 @@ def as_json(statement: Statement) -> dict[str, object]:
 
 
 def proofs_as_json(statement: Statement) -> list[dict[str, object]]:
-    """The statement's proofs, gone through now, with what each rests on, as JSON-able data."""
+    """The statement's proofs, checked now, with the premises of each, as JSON-able data."""
     return [
         {"kind": kind, "verdict": verdict.status, "premises": premises(verdict)} for kind, verdict in _proofs(statement)
     ]

@@ -26,12 +26,12 @@ from simulations.problems.quadratic import generate
 from simulations.problems.sigmoid import SigmoidERM
 from theory.names import unknown as unknown_name
 
-_ROUNDING = 1e-12  # relative: a smaller spread of a mean counts as none
+_ROUNDING = 1e-12  # relative to the mean: a smaller spread counts as 0
 _SHOWN = {
     "gap": "F gap",
     "grad_sq": "||grad F||^2",
     "dist2": "||x-x*||^2",
-}  # what is recorded, and how a table heads it
+}  # recorded quantity -> its heading in a table
 _WITHOUT_MINIMUM = {"value": "F", "grad_sq": "||grad F||^2"}
 RUN = {"eta": "", "rounds": "100", "seeds": "10", "x0": "1"}
 QUADRATIC = {"d": "10", "M": "10", "L": "1", "mu": "0.1", "zeta_star": "1", "delta": "0.2", "sigma": "0", "seed": "0"}
@@ -64,7 +64,7 @@ def _whole(given: dict[str, str], name: str) -> int:
 def simulate(
     problem: str, algorithm: str, given: dict[str, str], tell: Callable[[str, int, int], None] | None = None
 ) -> xr.Dataset:
-    """Run; `given` holds the run's and the problem's parameters as text.  Raises ValueError, UnknownName."""
+    """Run an algorithm; `given` has the run's and the problem's parameters as text.  Raises ValueError, UnknownName."""
     if algorithm not in registry():
         raise unknown_name("algorithm", algorithm, list(registry()))
     build = registry()[algorithm]
@@ -77,7 +77,7 @@ def simulate(
     if unknown:
         raise ValueError(f"unknown parameter {', '.join(unknown)}; expected {', '.join(allowed)}")
     settings = {**allowed, **given}
-    of_problem = settings | {name: own[name] for name in own if name in its_own}  # a name of both is the algorithm's
+    of_problem = settings | {name: own[name] for name in own if name in its_own}  # a name in both is the algorithm's
     if not settings["eta"]:
         raise ValueError("eta is missing: expected eta=NUMBER, or several separated by commas")
     if quadratic:
@@ -117,7 +117,7 @@ def simulate(
 
 
 def parameters(build: Callable[..., Algorithm]) -> dict[str, Callable[[str, str], Any]]:
-    """The settings of an algorithm other than eta, each with how its text (name, text) is read."""
+    """The settings of an algorithm other than eta, each with the function (name, text) that reads it."""
     algorithm, fixed = (build.func, build.keywords) if isinstance(build, partial) else (build, {})
     kinds = get_type_hints(algorithm)
     return {
@@ -130,7 +130,7 @@ def parameters(build: Callable[..., Algorithm]) -> dict[str, Callable[[str, str]
 def _reader(kind: str) -> Callable[[str, str], Any]:
     if "Compressor" in kind:
         return lambda name, text: from_text(text)
-    if "Literal" in kind:  # a word, or also a number
+    if "Literal" in kind:  # a word, or either a word or a number
         return lambda name, text: number(name, text) if "float" in kind and not text.isalpha() else text
     if "bool" in kind:
         return _truth
@@ -162,12 +162,12 @@ def _on_data(name: str, settings: dict[str, str]) -> Logistic:
         raise unknown_name("loss", settings["loss"], list(LOSSES))
     if settings["loss"] == "sigmoid" and dataset.classes > 2:
         raise ValueError(
-            f"loss=sigmoid: {name} has {dataset.classes} classes; expected label=CLASS, that one against the rest"
+            f"loss=sigmoid: {name} has {dataset.classes} classes; expected label=CLASS, for that class against the rest"
         )
     method = settings["partition"]
     if method not in PARTITIONS:
         raise unknown_name("partition", method, list(PARTITIONS))
-    # C counts classes, or shards, of a client
+    # C: classes, or shards, per client
     own = {n: _real(settings, n) if n == "alpha" else _whole(settings, "C") for n in partition_settings(method)}
     partition = PARTITIONS[method](dataset.labels, M=_whole(settings, "M"), seed=_whole(settings, "seed"), **own)
     batch = _whole(settings, "batch") if settings["batch"] else None
@@ -183,7 +183,7 @@ def _shown(dataset: xr.Dataset) -> dict[str, str]:
 
 
 def summary(dataset: xr.Dataset) -> list[dict[str, Any]]:
-    """One row per step size and a few rounds: mean and standard deviation over the seeds that have not diverged."""
+    """One row for each step size at a few rounds: mean and standard deviation over the seeds that have not diverged."""
     rows = []
     shown = _shown(dataset)
     rounds = dataset["round"].values
@@ -197,7 +197,7 @@ def summary(dataset: xr.Dataset) -> list[dict[str, Any]]:
                 values = at[name].sel(round=r).values
                 kept = values[np.isfinite(values)]
                 row[name] = float(kept.mean()) if len(kept) else None
-                with np.errstate(over="ignore"):  # squares of what is about to diverge
+                with np.errstate(over="ignore"):  # squares of values just before divergence
                     spread = float(kept.std(ddof=1)) if len(kept) > 1 else np.inf
                     spread = 0.0 if len(kept) and spread <= _ROUNDING * abs(float(kept.mean())) else spread
                 row[f"{name}_sd"] = spread if np.isfinite(spread) else None

@@ -1,4 +1,4 @@
-"""Trainings of a preset beside what is printed: `fedtheory train`, `fedtheory table`."""
+"""Trainings of a preset beside the printed numbers: `fedtheory train`, `fedtheory table`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from figures.training import curves
 from simulations.networks import images
 from simulations.networks.setup import Setup
 
-# Published sets as they are: shape, classes, images for training and test; so that generated ones can stand in for them
+# Published data sets: image shape, classes, training and test images.  Generated images can replace them.
 SIZES = {
     "mnist": ((1, 28, 28), 10, 60_000, 10_000),
     "fashion-mnist": ((1, 28, 28), 10, 60_000, 10_000),
@@ -37,14 +37,14 @@ SIZES = {
 
 
 def slug(name: str) -> str:
-    """The name as a folder can be called."""
+    """The name in a form that a folder can have."""
     return name.replace(", ", "-").replace(" ", "-")
 
 
 def on(setup: Setup, data: str | None) -> Setup:
-    """The set-up with its images from the folder `data`, or "generated" in their size; None: as it is.
+    """The set-up with images from the folder `data`; "generated": with generated ones of that size; None: unchanged.
 
-    Raises ValueError where images are to be read from a file and no folder is given.
+    Raises ValueError if images must be read from a file and no folder is given.
     """
     name = setup.data["name"]
     if name in images.EMBEDDED:
@@ -61,24 +61,25 @@ def on(setup: Setup, data: str | None) -> Setup:
 
 
 def chosen(preset: Preset, cells: list[str] | None) -> Preset:
-    """The preset with the cells whose method and column have one of the texts.  Raises ValueError when there are none."""
+    """The preset, only with cells whose method and column contain one of the texts.  Raises ValueError if none do."""
     if not cells:
         return preset
     kept = tuple(c for c in preset.cells if any(text in f"{c.method} {c.column}" for text in cells))
     if not kept:
         names = "; ".join(f"{c.method} {c.column}" for c in preset.cells[:8])
         raise ValueError(
-            f"no cell of {preset.id} has {' or '.join(cells)} in its name: expected part of one, as {names}"
+            f"no cell of {preset.id} has {' or '.join(cells)} in its name: expected part of a name, such as {names}"
         )
     return replace(preset, cells=kept)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a cell's training came to, over its seeds.
+    """The results of a cell's training over its seeds.
 
-    accuracy, std  in percent, of the seeds' means over the last rounds; the deviation NaN with one seed
-    loss           training loss at the end; floats: sent up by a client until the mean accuracy is the target, in units of d
+    accuracy, std  in percent, of the seeds' means over the last rounds; std is NaN with one seed
+    loss           training loss at the end
+    floats         sent up by a client until the mean accuracy reaches the target, in units of d
     """
 
     seeds: int
@@ -92,7 +93,7 @@ class Found:
 
 
 def found(cell: Cell, setup: Setup, rows: pd.DataFrame, last: int, d: int, participants: int) -> Found:
-    """Read a history as the table does: accuracies averaged over the last rounds, then over seeds."""
+    """The results in a history, as in the paper's table: accuracies averaged over the last rounds, then over seeds."""
     diverged = set(rows[rows["status"] == "diverged"]["seed"])
     ran = rows[~rows["seed"].isin(diverged)]
     seeds = rows["seed"].nunique()
@@ -118,7 +119,7 @@ def found(cell: Cell, setup: Setup, rows: pd.DataFrame, last: int, d: int, parti
 
 
 def of_cells(preset: Preset, folder: Path) -> Iterator[tuple[Cell, Setup, pd.DataFrame, Found]]:
-    """The cells that were trained to their ends: with the set-up that was, the history and what it came to."""
+    """The cells whose training is complete, each with its set-up, its history and its results."""
     for cell in preset.cells:
         setup = training.trained(folder / cell.name)
         if setup is None:
@@ -138,7 +139,7 @@ def train_preset(
     checkpoint: float = training.CHECKPOINT,
     **changes: Any,
 ) -> None:
-    """Train every cell into its own folder.  Changes: data, device, rounds, seeds, as `changed` has them."""
+    """Train every cell into its own folder.  Changes: data, device, rounds, seeds, as in `changed`."""
     setups = [changed(cell.setup, **{"seeds": tuple(range(preset.seeds)), **changes}) for cell in preset.cells]
     for number, (cell, setup) in enumerate(zip(preset.cells, setups, strict=True), 1):
         what = f"{number} of {len(setups)}: {cell.method} {cell.column}"
@@ -152,7 +153,7 @@ def changed(
     device: str | None = None,
     rounds: int | None = None,
 ) -> Setup:
-    """The set-up with what the command line asks for."""
+    """The set-up with the changes that the command line asks for."""
     setup = on(setup, data)
     if device is not None:
         setup = replace(setup, network={**setup.network, "device": device})
@@ -162,7 +163,7 @@ def changed(
 
 
 def in_words(setup: Setup) -> str:
-    """Network, images, how they are dealt out, and for how long."""
+    """Network, images, their partition among the clients, and the number of rounds."""
     data = setup.data
     own = ", ".join(f"{name} {data[name]:g}" for name in ("C", "alpha", "shards_per_client") if name in data)
     dealt = data.get("partition", "iid") + (f" ({own})" if own else "")
@@ -170,7 +171,7 @@ def in_words(setup: Setup) -> str:
 
 
 def draw(preset: Preset, folder: Path) -> list[Path]:
-    """One figure a column of what was trained, a line a method: curves-COLUMN.png, .svg and .csv in the folder."""
+    """One figure for each trained column, one line for each method: curves-COLUMN.png, .svg and .csv in the folder."""
     columns: dict[str, dict[str, pd.DataFrame]] = {}
     trained: dict[str, set[str]] = {}
     for cell, setup, rows, _ in of_cells(preset, folder):
@@ -185,12 +186,12 @@ def draw(preset: Preset, folder: Path) -> list[Path]:
 
 
 def draw_curves(name: str, title: str, histories: Mapping[str, pd.DataFrame], folder: Path) -> list[Path]:
-    """Write one figure of trainings by their labels: PNG, SVG, and the CSV of what is drawn."""
+    """Write one figure of trainings by their labels: PNG, SVG and a CSV of the drawn numbers."""
     return gallery.save(gallery.Picture(name, title, lambda full: curves(histories, title)), folder)
 
 
 def print_found(preset: Preset, folder: Path, out: Console) -> int:
-    """Our numbers beside the printed ones; returns how many cells there are."""
+    """Print our numbers beside the printed ones; returns the number of cells."""
     cells = list(of_cells(preset, folder))
     with_floats = any(cell.target is not None for cell, *_ in cells)
     head = ["method", "column", "printed %", "here %", *(["printed floats/d", "here"] if with_floats else [])]
@@ -221,7 +222,7 @@ def _number(value: float | None) -> str:
 
 
 def set_up_differences(whole: Preset, small: Preset, folder: Path) -> list[str]:
-    """Where the trainings in the folder are set up otherwise than the preset: "setting: printed, here (in how many)"."""
+    """Settings in which the trainings in the folder differ from the preset: "setting: printed, here (in how many)"."""
     printed = {(c.method, c.column): c.setup for c in whole.cells}
     where: dict[str, int] = {}
     cells = list(of_cells(small, folder))
@@ -233,7 +234,7 @@ def set_up_differences(whole: Preset, small: Preset, folder: Path) -> list[str]:
 
 
 def order_kept(cells: list[tuple[Cell, Found]]) -> tuple[int, int]:
-    """In how many of how many pairs of methods in a column, with different printed accuracies, ours differ the same way.
+    """(Same, all): of all pairs of methods in a column with different printed accuracies, how many ours order the same.
 
     A method that diverged with every seed counts as less accurate than one that did not.
     """
@@ -249,15 +250,15 @@ def order_kept(cells: list[tuple[Cell, Found]]) -> tuple[int, int]:
 
 
 def which_seeds(text: str) -> tuple[int, ...]:
-    """How many seeds, from 0, or which ones: "3" or "0,5,7".  Raises ValueError."""
+    """The seeds from their number, such as "3" (0, 1 and 2), or from a list, such as "0,5,7".  Raises ValueError."""
     parts = text.split(",")
     if not all(part.strip().isdigit() for part in parts):
-        raise ValueError(f"seeds = {text!r}: expected how many, such as 3, or which, such as 0,5,7")
+        raise ValueError(f"seeds = {text!r}: expected a number of seeds, such as 3, or a list, such as 0,5,7")
     return tuple(range(int(text))) if len(parts) == 1 else tuple(int(part) for part in parts)
 
 
 def print_history(rows: pd.DataFrame, out: Console) -> None:
-    """The last measured round of each seed."""
+    """Print the last measured round of each seed."""
     measured = [c for c in ("value", "test_value", "accuracy", "grad_sq") if c in rows]
     table = Table("seed", "round", "status", *measured, "Mbit up", "client steps/s", box=None, pad_edge=False)
     for seed, of in rows.groupby("seed"):
@@ -270,13 +271,13 @@ def print_history(rows: pd.DataFrame, out: Console) -> None:
 
 
 def print_beside(whole: Preset, small: Preset, folder: Path, out: Console, command: str) -> None:
-    """Our numbers beside the printed ones, how often they order the methods alike, and where the set-ups differ.
+    """Print our numbers beside the printed ones, how often both order the methods alike, and where the set-ups differ.
 
-    Raises ValueError where nothing has been trained.
+    Raises ValueError if nothing has been trained.
     """
     cells = list(of_cells(small, folder))
     if not cells:
-        raise ValueError(f"no training of {whole.id} in {folder}: expected some, by {command}")
+        raise ValueError(f"no training of {whole.id} in {folder}: run {command} first")
     out.print(f"{whole.id}: {whole.says}")
     print_found(small, folder, out)
     same, total = order_kept([(cell, got) for cell, _, _, got in cells])
@@ -285,7 +286,7 @@ def print_beside(whole: Preset, small: Preset, folder: Path, out: Console, comma
     missing = len(small.cells) - len(cells)
     if missing:
         out.print(f"{missing} of {len(small.cells)} cells not trained yet")
-    out.print("set up otherwise than printed, setting: printed, here")
+    out.print("settings that differ (setting: printed, here)")
     for line in set_up_differences(whole, small, folder):
         out.print(f"  {line}")
     for line in whole.departs:

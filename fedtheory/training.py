@@ -1,9 +1,9 @@
-"""Trainings in folders: what was set up, where it ran, what was measured, and a checkpoint from which it goes on.
+"""A training is a folder: its set-up, its environment, its measurements, and checkpoints from which it can continue.
 
 FOLDER/setup.toml         the set-up; `fedtheory train` reads it again
 FOLDER/environment.json   versions, machine, data, and the numbers of parameters and clients
-FOLDER/history.csv        one row a seed and measured round
-FOLDER/seed-0.npz         until the seed is done: all that the rest of its run depends on; then the model
+FOLDER/history.csv        one row for each seed and measured round
+FOLDER/seed-0.npz         the run state until the seed is done, then the model
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from simulations.networks.problem import Network, available, fastest, threads_of
 from simulations.networks.setup import Setup, from_table
 
 CHECKPOINT = 30.0  # seconds between checkpoints
-_FIRST = ("environment.json", "setup.toml")  # what a training writes first, perhaps before it is killed
-_RUNNING = ("x", "round")  # of the arrays of a checkpoint, those that a finished model keeps
+_FIRST = ("environment.json", "setup.toml")  # the first files of a training; one that was killed may have no others
+_RUNNING = ("x", "round")  # the arrays of a checkpoint that a finished model keeps
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a training is, for whoever looks on."""
+    """The progress of a training, for a callback."""
 
     seed: int
     round: int
     rounds: int
-    latest: Mapping[str, float]  # what was measured last
+    latest: Mapping[str, float]  # the last measurements
     bits_up: float  # sent by all participants together
     rate: float  # client steps per second
 
@@ -57,15 +57,15 @@ Tell = Callable[[Standing], None]
 def train(
     setup: Setup, folder: Path, resume: bool = False, tell: Tell | None = None, checkpoint: float = CHECKPOINT
 ) -> pd.DataFrame:
-    """Train, seed by seed, and keep everything in the folder; returns the history.
+    """Train, seed by seed, and store everything in the folder; returns the history.
 
-    A folder that has this very training, done, is read and nothing is run.  With `resume`, one that was interrupted goes
-    on at its last checkpoint, to the same numbers as if it had not been.
+    If the folder holds the same training, complete, it is only read.  With `resume`, an interrupted training continues
+    from its last checkpoint and gives the same numbers as without the interruption.
 
     checkpoint  seconds between checkpoints; 0: after every round
 
-    Raises ValueError for a folder that holds another set-up or anything else, or an interrupted one without `resume`; and
-    what images, network and algorithm raise.
+    Raises ValueError if the folder holds another set-up or other files, or an interrupted training without `resume`;
+    and what images, network and algorithm raise.
     """
     setup = _settled(setup, folder)
     found = history(folder)
@@ -78,7 +78,7 @@ def train(
             f"{int(found['seed'].iloc[-1])}: expected --resume, or another folder"
         )
     problem, method = setup.problem(), setup.method()
-    requested(problem, method, setup.rounds, 0.0, setup.record, None, 1.0)  # refused before anything is written
+    requested(problem, method, setup.rounds, 0.0, setup.record, None, 1.0)  # refuses before anything is written
     spent = cost(method, problem)
     if "batching" not in setup.network or setup.threads is None:
         way, threads = fastest(problem, 1 if isinstance(method, SFL | SSL) else spent.clients)
@@ -88,7 +88,7 @@ def train(
     if not (folder / "setup.toml").exists():
         here = environment(setup, problem) | {"participants": spent.clients}
         write(folder / "environment.json", json.dumps(here, indent=2).encode())
-        write(folder / "setup.toml", as_toml(setup).encode())  # last: a folder with it has all the rest
+        write(folder / "setup.toml", as_toml(setup).encode())  # last: a folder with it has environment.json too
     with repeatable(setup.network.get("device", "cpu")), threads_of(setup.threads or 1):
         for seed in setup.seeds:
             rows = found[found["seed"] == seed] if len(found) else found
@@ -148,7 +148,7 @@ def _train_seed(
         savez(kept, state | {"mark.round": rounds, "mark.steps": steps, "mark.seconds": seconds})
         write(folder / "history.csv", table().to_csv(index=False, lineterminator="\n").encode())
 
-    between = True  # rounds: in the middle of one, memories may have gone on without the model
+    between = True  # False within a round: memories may then be ahead of the model
     try:
         while True:
             between = False
@@ -175,7 +175,7 @@ def _train_seed(
 
 
 def _rows(course: Course, seed: int, marks: Mapping[int, tuple[int, float]], spent: Cost) -> pd.DataFrame:
-    """The history of a seed so far; the rounds after it diverged have no rows, the one in which it did has no numbers."""
+    """The history of a seed so far.  The round of a divergence has no numbers; the rounds after it have no rows."""
     data = course.dataset().isel(step_size=0, seed=0)
     gone = int(data.diverged_at)
     kept = [r for r in data["round"].values.tolist() if r <= course.round and (gone < 0 or r < gone)]
@@ -203,7 +203,7 @@ def _standing(course: Course, seed: int, spent: Cost, rate: float) -> Standing:
 
 
 def history(folder: Path) -> pd.DataFrame:
-    """What was measured so far; empty where nothing was.  Raises ValueError for a file that is no history."""
+    """The measurements so far; empty if there are none.  Raises ValueError if the file is not a history."""
     path = folder / "history.csv"
     if not path.exists():
         return pd.DataFrame()
@@ -217,19 +217,19 @@ def history(folder: Path) -> pd.DataFrame:
 
 
 def trained(folder: Path) -> Setup | None:
-    """The set-up that a folder holds; None where there is none.  Raises ValueError for a file that is none."""
+    """The set-up in a folder, or None.  Raises ValueError if the file is not a set-up."""
     path = folder / "setup.toml"
     return read_setup(path) if path.exists() else None
 
 
 def about(folder: Path) -> dict[str, Any]:
-    """What `environment` wrote about a training."""
+    """The environment of a training, as `environment` gave it."""
     found: dict[str, Any] = json.loads((folder / "environment.json").read_text())
     return found
 
 
 def read_setup(path: Path) -> Setup:
-    """A set-up from a TOML file.  Raises ValueError, naming the file and what is wrong; FileNotFoundError."""
+    """A set-up from a TOML file.  Raises ValueError, which names the file and the error; FileNotFoundError."""
     try:
         return from_table(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError, TypeError) as error:
@@ -237,7 +237,7 @@ def read_setup(path: Path) -> Setup:
 
 
 def done(setup: Setup, found: pd.DataFrame) -> bool:
-    """Whether the history has all seeds to their ends."""
+    """Whether the history has all seeds, each to its end."""
     return len(found) > 0 and all(_over(setup, found[found["seed"] == seed]) for seed in setup.seeds)
 
 
@@ -246,7 +246,7 @@ def _over(setup: Setup, rows: pd.DataFrame) -> bool:
 
 
 def _settled(setup: Setup, folder: Path) -> Setup:
-    """The set-up with the batching and threads that the folder has.  Raises ValueError where that holds another one."""
+    """The set-up with the batching and threads of the one in the folder.  Raises ValueError if that is another one."""
     there = trained(folder)
     if there is None:
         if folder.exists() and any(p.name.removesuffix(".partial") not in _FIRST for p in folder.iterdir()):
@@ -261,7 +261,7 @@ def _settled(setup: Setup, folder: Path) -> Setup:
 
 
 def differences(one: Setup, other: Setup) -> list[str]:
-    """In which settings two set-ups differ: "rounds: 100, 200", those of one first; "-" where there is none."""
+    """The settings in which two set-ups differ: "rounds: 100, 200", the value of `one` first; "-" for no value."""
     a, b = summary(one), summary(other)
     names = [name for name in {**a, **b} if _plain(a.get(name, "-")) != _plain(b.get(name, "-"))]
     return [f"{name}: {_plain(a.get(name, '-'))}, {_plain(b.get(name, '-'))}" for name in names]
@@ -292,7 +292,7 @@ def savez(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def environment(setup: Setup, problem: Network) -> dict[str, Any]:
-    """Where and with what a training ran."""
+    """Start time, versions, machine and data of a training."""
     import torch
 
     device = setup.network.get("device", "cpu")
@@ -310,7 +310,7 @@ def environment(setup: Setup, problem: Network) -> dict[str, Any]:
 
 
 def repeatable(device: str) -> Any:
-    """On a GPU: convolutions by algorithms that give the same numbers every time, in full float32."""
+    """A context: on a GPU, convolutions are deterministic and in full float32."""
     if not device.startswith("cuda"):
         return nullcontext()
     import torch

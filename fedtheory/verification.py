@@ -15,7 +15,7 @@ from theory import catalogue
 from theory.proofs import mutation
 from theory.statement import NO_CLAIM, OFTEN_NO_CLAIM, Evidence, Statement, Status, Verdict
 
-Progress = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
+Progress = Callable[[str, int, int], None]  # receives the task, the count done and the total
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Checked:
     def status(self) -> Status:
         """One verdict for the statement: the strongest that its evidence gives.
 
-        refuted when any evidence refutes it; proved by anything but equal units; holds when other evidence holds; broken
-        when all there is is a proof that fails; open otherwise.  A definition or an assumption can only be refuted.
+        refuted if any evidence refutes it; proved by any evidence but equal units; holds if other evidence holds;
+        broken if there is only a proof that fails; open otherwise.  A definition or an assumption can only be refuted.
         """
         found = [v.status for e, v in self.verdicts if not (e.kind == "units" and v.status is Status.PROVED)]
         ranking = [Status.REFUTED, Status.VACUOUS]
@@ -41,12 +41,12 @@ class Checked:
 
     @property
     def slack(self) -> float | None:
-        """The smallest slack on instances: by that factor the claim can be tightened before one of them refutes it."""
+        """The smallest slack: the factor by which the claim can be tightened before an instance refutes it."""
         return min((v.slack for e, v in self.verdicts if v.slack is not None and e.kind not in _PROOFS), default=None)
 
     @property
     def room(self) -> float | None:
-        """The same before the proof breaks: the room in its tightest constant."""
+        """The smallest room: the factor by which the tightest constant can be improved before the proof breaks."""
         return min((v.slack for e, v in self.verdicts if v.slack is not None and e.kind in _PROOFS), default=None)
 
 
@@ -71,11 +71,11 @@ def _by_name(paper: str) -> dict[tuple[str, str], Evidence]:
 
 @cache
 def _measured(paper: str) -> frozenset[tuple[str, str]]:
-    """A paper's evidence, by statement and kind, that reads the arenas' measurements, which stay in this process."""
+    """(Statement, kind) of the evidence that reads the arenas' measurements, which exist only in this process."""
     return frozenset((a.statement, a.kind) for a in arenas(paper))
 
 
-_FEW = 8  # pieces of evidence that are not worth starting worker processes for
+_FEW = 8  # for so few pieces of evidence worker processes do not pay
 
 
 def side_by_side(
@@ -84,7 +84,7 @@ def side_by_side(
     arguments: Sequence[tuple[Any, ...]],
     tell: Callable[[int], None],
 ) -> list[Any]:
-    """work(statement, kind, *arguments) for every piece of evidence, on the machine's cores where that pays."""
+    """work(statement, kind, *arguments) for every piece of evidence, in parallel if that pays."""
     paper = {item.statement: catalogue.find(item.statement).paper for item in items}
     apart = [i for i, e in enumerate(items) if (e.statement, e.kind) not in _measured(paper[e.statement])]
     here = sorted({*range(len(items))} - {*apart}) if len(apart) > _FEW else list(range(len(items)))
@@ -116,7 +116,7 @@ def arenas(paper: str) -> list[Arena]:
 
 
 def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = None) -> list[Checked]:
-    """Put statements to all their evidence, in the given order; what their proofs take for granted is checked too.
+    """Run all evidence for the statements, in the given order.  The statements that their proofs use are checked too.
 
     Raises UnknownName for an unknown id.
     """
@@ -124,7 +124,7 @@ def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = N
     tell = progress or (lambda *_: None)
     verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {}
     wave = asked
-    while wave:  # a proof records what it takes for granted, which is then checked too
+    while wave:  # a proof records the statements that it uses; these are checked next
         verdicts |= _checked(wave, full, tell)
         uses = (u for id_ in wave for e, v in verdicts[id_] for u in (*e.uses, *v.uses, *v.follows))
         wave = [u for u in dict.fromkeys(uses) if u not in verdicts]
@@ -153,9 +153,9 @@ def _checked(ids: Sequence[str], full: bool, tell: Progress) -> dict[str, list[t
 
 
 def verify_on(dataset: str, ids: Sequence[str], full: bool = False, progress: Progress | None = None) -> list[Checked]:
-    """Hold those of the statements that bound whole runs against runs on a data set, by name or path, alone.
+    """Compare the statements that bound whole runs with runs on a data set (a name or a path), and with nothing else.
 
-    Raises UnknownName for an unknown id; ValueError where none of them bounds runs on data, or the data set is no good.
+    Raises UnknownName for an unknown id; ValueError if no statement bounds runs on data or the data set is unusable.
     """
     asked = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids))
     papers = dict.fromkeys(catalogue.find(id_).paper for id_ in asked)
@@ -176,9 +176,9 @@ def _settle(
     settled: dict[str, Checked],
     above: tuple[str, ...] = (),
 ) -> Checked:
-    """The statement with its verdicts, a proof being worth no more than the statements that it takes for granted.
+    """The statement with its verdicts; a proof is worth no more than the statements that it uses.
 
-    above  the statements whose proofs led here: a proof that comes back to one of them proves nothing
+    above  the statements whose proofs led here: a proof that uses one of them is circular and proves nothing
     """
     if id_ in settled:
         return settled[id_]
@@ -190,7 +190,7 @@ def _settle(
             if used in (*above, id_):
                 path = (*above, id_)
                 circle = " -> ".join((*path[path.index(used) :], used))
-                worth.append(Verdict(Status.BROKEN, f"goes in a circle: {circle}", premises=verdict.premises))
+                worth.append(Verdict(Status.BROKEN, f"the proof is circular: {circle}", premises=verdict.premises))
             else:
                 worth.append(_given(verdict, _settle(used, verdicts, settled, (*above, id_))))
         for followed in verdict.follows if goes_through else ():
@@ -203,7 +203,7 @@ def _settle(
 
 
 def _given(verdict: Verdict, used: Checked) -> Verdict:
-    """A proof given what became of a statement it uses."""
+    """The verdict of a proof, given the verdict on a statement that it uses."""
     if used.status in (Status.PROVED, Status.DEFINITION):
         return verdict
     fails = used.status in (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
@@ -220,7 +220,7 @@ def count(checked: Iterable[Checked]) -> dict[Status, int]:
 
 
 def seen_to_fail(checked: Sequence[Checked], progress: Progress | None = None) -> dict[tuple[str, str], str | None]:
-    """By (statement, kind of evidence): the change of the claim that the evidence refuted, None when it refuted none."""
+    """(Statement, kind of evidence) -> the change of the claim that the evidence refuted, or None."""
     tell = progress or (lambda *_: None)
     items = [(e, v) for c in checked for e, v in c.verdicts]
     found = side_by_side(

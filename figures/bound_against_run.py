@@ -1,4 +1,4 @@
-"""A theorem's bound, term by term, against what its arenas measured."""
+"""A theorem's bound, term by term, against the measurements in its arenas."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _TERM_COLOURS = {
 }
 _OTHER_TERMS = (YELLOW, PURPLE, "#8b5e3c", GREY, "#404080", "#7fbf3f")  # in this order
 _TITLE = 44  # characters in a line
-_ROUNDING = 1e-20  # of the bound: a term that is never more counts as none
-_DEEPEST = 1e-80  # of what is highest in a panel: a bound that has fallen further is cut off
-_STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta", "eta_t": r"\eta_0"}  # one that falls: its first
+_ROUNDING = 1e-20  # relative to the bound: a term that is never larger is not drawn
+_DEEPEST = 1e-80  # relative to the highest value in a panel: below it a bound is cut off
+_STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta", "eta_t": r"\eta_0"}  # of decreasing step sizes the first
 
 
 _CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.4}
@@ -80,7 +80,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         name = step_letter(arena.stated)
         step = int(np.nanargmin((data.bound / data["mean"]).where(data.admissible).min("R").values))
         at = data.isel({name: step})
-        at = at.isel(R=at.admissible.values & np.isfinite(at.high.values))  # as far as nothing has diverged
+        at = at.isel(R=at.admissible.values & np.isfinite(at.high.values))  # before any divergence
         above, below = axes[0, column], axes[1, column]
         for term in at.term.values:
             values = at.terms.sel(term=term)
@@ -102,7 +102,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
                 above.plot(its_own.R, its_own["mean"], ":", color=RED, label="measured, corrected form")
             below.plot(its_own.R, its_own.bound / its_own["mean"], **_CORRECTED)
             rows += _rows(corrected, its_own)
-        largest = at.terms.max("R").values  # every term is seen somewhere
+        largest = at.terms.max("R").values  # every term is visible somewhere
         top = max(at.bound.max(), at["mean"].max())
         floor = (
             min(at["mean"].min(), *largest[largest > _ROUNDING * float(top)], max(at.bound.min(), top * _DEEPEST)) * 3
@@ -118,7 +118,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         below.set(xscale="log", yscale="log", xlabel="rounds R")
         for axis in (above, below):
             low, high = axis.get_ylim()
-            if high > 100 * low:  # decades enough without marks between them
+            if high > 100 * low:  # enough decades: no minor marks
                 axis.yaxis.set_minor_locator(NullLocator())
             elif axis is below:
                 axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -137,11 +137,11 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
 
 
 Shown = Callable[[Sequence[Arena], bool], list[Arena]]  # a statement's arenas, full -> those to draw
-Among = Callable[[Arena], bool]  # whether an arena may be shown; only such ones are measured
+Among = Callable[[Arena], bool]  # whether an arena may be shown; only these are measured
 
 
 def pictures(ids: Iterable[str], shown: Shown, among: Among = lambda arena: True) -> list[Picture]:
-    """The picture of each statement, on those of its arenas that are shown."""
+    """One picture for each statement, with the arenas that `shown` chooses."""
     return [
         Picture(id_.replace(".", "_") + "_bound_against_run", _says(id_), partial(_drawn, id_, shown, among), (id_,))
         for id_ in ids
@@ -156,13 +156,13 @@ def _drawn(statement_id: str, shown: Shown, among: Among, full: bool = False) ->
 
 
 def titled(name: str) -> str:
-    """An arena's name as mathematics, '2 of 4 clients' and '8 rounds' on one line."""
+    """An arena's name as mathematics; '2 of 4 clients' and '8 rounds' are not broken."""
     together = re.sub(r"\d+ (of \d+ clients|rounds)", lambda found: found.group().replace(" ", "\u00a0"), name)
     return mathematics(together, _TITLE)
 
 
 def y_label(paper: str, quantity: str) -> str:
-    """In the paper's own letters, where they differ."""
+    """The label of a quantity, in the paper's own symbols."""
     return quantities(paper)[quantity].label
 
 
@@ -185,10 +185,10 @@ def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
 
 
 def _corrected(arena: Arena, step: float, full: bool) -> tuple[Arena, xr.Dataset] | None:
-    """The arena of the corrected form of a printed bound at the same learning rate, where it speaks of that one.
+    """The arena of the corrected form of a printed bound, at the same learning rate, with its data.
 
-    It is the corrected form's own arena of the same name, as that may be about a corrected algorithm, or, where it has
-    none, the same.  None too where only the assumptions are corrected, and the bound is the printed one.
+    It is the corrected form's own arena of the same name, which may have a corrected algorithm; else the printed one's.
+    None if the corrected form does not admit this learning rate, and if it corrects only the assumptions.
     """
     ours = [s for s in catalogue.statements() if s.corrects == arena.statement and s.id.endswith(".corrected")]
     if not ours:
@@ -211,6 +211,6 @@ def paper_arenas(paper: str) -> list[Arena]:
 
 
 def _same_quantity(one: xr.Dataset, other: xr.Dataset) -> bool:
-    """Whether both are measured alike; averaging weights may differ between two forms of a bound."""
+    """Whether both measure the same quantity: two forms of a bound may have different averaging weights."""
     common = np.intersect1d(one.R, other.R)
     return bool(np.allclose(one["mean"].sel(R=common), other["mean"].sel(R=common), rtol=1e-6))

@@ -55,7 +55,7 @@ _INTERVAL = f"{CONFIDENCE:.1%} interval"
 
 
 def settings() -> Mapping[str, Any]:
-    """What the paper's experiments are run with."""
+    """The settings of the paper's experiments."""
     claim = catalogue.find("fedbat.hyper").claim
     assert isinstance(claim, Record)
     return claim.settings
@@ -64,7 +64,7 @@ def settings() -> Mapping[str, Any]:
 # ---------------------------------------------------------------------------------------- Theorem 3 over run lengths
 
 LENGTHS = (2, 5, 12, 30, 80, 200)
-PANELS: tuple[tuple[str, tuple[int, ...]], ...] = (  # an arena's name begins so; R
+PANELS: tuple[tuple[str, tuple[int, ...]], ...] = (  # the beginning of an arena's name; R
     ("two equal bowls, kappa 4, tau 1, 2 of 2 clients", tuple(range(1, 9))),
     ("quadratics with noise, d 10, kappa 10, tau 5, 2 of 4 clients", LENGTHS),
     ("sigmoid loss, breast_cancer, tau 5, 2 of 4 clients", LENGTHS),
@@ -72,7 +72,7 @@ PANELS: tuple[tuple[str, tuple[int, ...]], ...] = (  # an arena's name begins so
 
 
 def lengths(full: bool = False) -> Drawn:
-    """Theorem 3: its learning rate is one for a run of T steps, so every T is a run of its own."""
+    """Theorem 3: its learning rate depends on the length T of the run, so every T is a separate run."""
     printed, corrected = (catalogue.find(id_) for id_ in ("fedbat.thm3", "fedbat.thm3.corrected"))
     assert isinstance(printed.claim, Bound)
     colours = term_colours(printed.claim)
@@ -117,13 +117,13 @@ def lengths(full: bool = False) -> Drawn:
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
     figure.suptitle(
         r"Theorem 3, (16), printed and corrected: a run for every length, $\eta=1/(L\sqrt{T})$, $G$ that of the run"
-        "\n(sigmoid loss: 0 stands for $\\Gamma$, with which the printed bound claims most)"
+        "\n(sigmoid loss: $\\Gamma$ is set to 0, for which the printed bound claims most)"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
 
 
 def _few_marks(axis: Any) -> None:
-    """A logarithmic axis in plain numbers: 1, 2, 5 ..., or powers of ten where those would crowd."""
+    """A logarithmic axis in plain numbers: 1, 2, 5 ..., or powers of ten if these are too many."""
     low, high = axis.get_view_interval()
     if high <= 100 * low:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -136,11 +136,11 @@ def _few_marks(axis: Any) -> None:
 DIMENSIONS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 _FROM_START = "fedbat.thm1.from_start"
 _KAPPA, _DIM_TAU, _DIM_ROUNDS = 4.0, 2, 60
-_AT_MOST = 64  # d up to which there are many seeds
+_AT_MOST = 64  # up to this d there are many seeds
 
 
 class Generated(Quadratic):
-    """A quadratic that is told by its name: writing out its matrices would take longer than a run."""
+    """A quadratic whose provenance is only its name: writing its matrices would take longer than a run."""
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -156,7 +156,7 @@ def in_dimension(d: int) -> Quadratic:
 
 
 def arena_in(d: int) -> Arena:
-    """FedBAT as analysed from a point at distance 1 of the minimiser, in d dimensions."""
+    """FedBAT as analysed, in d dimensions, from a point at distance 1 from the minimiser."""
     method = partial(FedBAT, tau=_DIM_TAU, phi=0.0, step_size="max", gamma="theorem", active="all")
     return Arena(
         _FROM_START,
@@ -174,8 +174,8 @@ def arena_in(d: int) -> Arena:
 def updates(problem: Problem, algorithm: FedBAT, rounds: int, seeds: int, start: Array) -> Iterator[Array]:
     """The clients' updates at the end of each round, before they are binarised: (seeds, M, d) each.
 
-    For an algorithm in which all clients take steps of SGD throughout, as with step_size "max": an update is the sum of
-    the steps.
+    Only for an algorithm whose clients all take steps of SGD throughout, as with step_size "max": an update is the sum
+    of the steps.
     """
     x, eta = np.broadcast_to(start, (1, seeds, problem.d)).copy(), np.full((1, 1, 1), float(algorithm.eta))
     for r in range(rounds):
@@ -202,7 +202,7 @@ def gaussian_error(d: int) -> float:
 
 
 def dimension(full: bool = False) -> Drawn:
-    """Theorem 1 from the start and its runs over d; the factor of the binarisation in it and along the runs."""
+    """Theorem 1 from the start and its runs over d; the binarisation's variance factor in it and along the runs."""
     figure, axes = canvas(1, 2, width=5.0, height=4.2)
     left, right = axes[0]
     statement, rows = catalogue.find(_FROM_START), []
@@ -263,8 +263,8 @@ def dimension(full: bool = False) -> Drawn:
 
 TAU, CLIENTS, SAMPLED, LABELS, ROUNDS = 10, 30, 10, 3, 100
 STEPS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # grid of eta
-_TUNING = 2  # seeds, others than those that are drawn
-_LOST = 0.9  # where a point that has no gap is marked
+_TUNING = 2  # seeds for tuning; they are not drawn
+_LOST = 0.9  # the height of the mark for runs without a finite gap
 
 
 @cache
@@ -276,7 +276,7 @@ def digits() -> Logistic:
 
 
 def _signs(make: Callable[..., Compressor], noisy: bool = False) -> dict[str, Made]:
-    """FedAvg with signs, for every step size of the paper's grid, and every noise of it: by how they are labelled."""
+    """FedAvg with signs, for every step size (and noise) of the paper's grid: label -> algorithm."""
     grid = settings()["tuned among"]
     if not noisy:
         return {rf", $\alpha$ = {a:g}": partial(FedPAQ, TAU, S=SAMPLED, compressor=make(a)) for a in grid}
@@ -288,14 +288,14 @@ def _signs(make: Callable[..., Compressor], noisy: bool = False) -> dict[str, Ma
 
 
 def fedbat_with(rho: float | None = None, phi: float | None = None, **other: Any) -> Made:
-    """FedBAT with the paper's rho and phi, unless given."""
+    """FedBAT with the given rho and phi; by default the paper's."""
     rho, phi = (settings()[n] if v is None else v for n, v in (("rho", rho), ("phi", phi)))
     return partial(FedBAT, TAU, K=SAMPLED, rho=rho, phi=phi, **other)
 
 
 @cache
 def methods() -> dict[str, tuple[dict[str, Made], str, str]]:
-    """Method -> its forms by what is tuned beside eta, colour, dashes."""
+    """Method -> its forms by the label of the settings that are tuned beside eta, colour, dashes."""
     of_bits: dict[str, tuple[dict[str, Made], str, str]] = {
         f"FedPAQ, {b} bits": ({"": partial(FedPAQ, TAU, S=SAMPLED, compressor=QSGD(2 ** (b - 1) - 1))}, GREY, dash)
         for b, dash in ((2, ":"), (4, "-."), (8, "--"))
@@ -321,14 +321,14 @@ def gaps(made: Made, eta: Sequence[float], seeds: Sequence[int], at: Sequence[in
 
 
 def last_of(runs: xr.Dataset) -> float:
-    """The mean gap at the end of runs of one learning rate; infinite where one is lost."""
+    """The mean final gap of the runs of one learning rate; infinite if a run diverges."""
     last = float(runs.gap.isel(round=-1).mean("seed", skipna=False))
     return last if np.isfinite(last) else np.inf
 
 
 @cache
 def tuned(name: str) -> tuple[str, float]:
-    """What is tuned of a method, by its label, and eta: those with the smallest mean gap at the end, on other seeds."""
+    """The tuned settings of a method, as a label, and eta: those with the smallest mean final gap on other seeds."""
     found = []
     for label, made in methods()[name][0].items():
         best, _ = best_of_grid(gaps(made, STEPS, range(_TUNING), (0, ROUNDS)))
@@ -337,12 +337,12 @@ def tuned(name: str) -> tuple[str, float]:
 
 
 def drawn_seeds(full: bool) -> range:
-    """Seeds that nothing was tuned on."""
+    """The seeds that are drawn; tuning does not use them."""
     return range(_TUNING, _TUNING + (20 if full else 5))
 
 
 def signs(full: bool = False) -> Drawn:
-    """Gap over rounds and over bits of the methods that the paper compares, each at its best settings."""
+    """The gap of the methods that the paper compares, over rounds and over bits, each at its best settings."""
     figure, axes = canvas(1, 2, width=6.0, height=5.2, sharey=True)
     problem, seeds, rows = digits(), drawn_seeds(full), []
     ends: dict[str, tuple[float, float, float]] = {}  # mean, least, most at the end
@@ -367,7 +367,7 @@ def signs(full: bool = False) -> Drawn:
     axes[0, 0].set_ylabel(_GAP)
     lines = dict(zip(methods(), axes[0, 0].get_lines(), strict=True))
     figure.legend(handles=[lines[n] for n in sorted(ends, key=lambda n: ends[n])], loc="outside lower center", ncols=3,
-                  title=f"mean gap after {ROUNDS} rounds, and whose", title_fontsize=8)  # fmt: skip
+                  title=f"mean gap after {ROUNDS} rounds: method", title_fontsize=8)  # fmt: skip
     figure.suptitle(
         f"Digit 0 against the rest, logistic regression, {CLIENTS} clients with {LABELS} digits each, {SAMPLED} a round, "
         rf"$\tau$ = {TAU}, mini-batches of 8"
@@ -382,13 +382,13 @@ def signs(full: bool = False) -> Drawn:
 
 
 def told_of(ends: Mapping[str, tuple[float, float, float]]) -> str:
-    """Where FedBAT ends among the binarisation baselines of the paper; ends: mean, least and most of the seeds."""
+    """Where FedBAT ends among the paper's binarisation baselines; ends: mean, least and largest over the seeds."""
     _, least, most = ends["FedBAT"]
     below = [n for n in BINARIZATION if ends[n][2] < least]
     above = [n for n in BINARIZATION if ends[n][1] > most]
     parts = [f"every run of {' and '.join(names)} ends {where} every run of FedBAT" for where, names in
              (("below", below), ("above", above)) if names]  # fmt: skip
-    told = "; ".join(parts) or "no binarisation baseline is apart from FedBAT"
+    told = "; ".join(parts) or "the runs of every binarisation baseline overlap FedBAT's"
     return told[0].upper() + told[1:]
 
 
@@ -404,17 +404,17 @@ def best_eta(rho: float, phi: float) -> float:
 
 @cache
 def finals(rho: float, phi: float, eta: float, seeds: range) -> Array:
-    """The gaps at the end by seed; not finite where a run is lost."""
+    """The final gaps by seed; not finite if a run diverges."""
     return np.asarray(gaps(fedbat_with(rho, phi), [eta], seeds, (0, ROUNDS)).gap.isel(step_size=0, round=-1))
 
 
 def start_gap() -> float:
-    """Where every run starts."""
+    """The gap at which every run starts."""
     return float(digits().value(np.zeros(digits().d)) - digits().constants["F_star"])
 
 
 def ablations(full: bool = False) -> Drawn:
-    """The final gap of FedBAT over rho and phi: at the learning rate tuned for the defaults, and at each one's own."""
+    """The final gap of FedBAT over rho and phi, at the eta tuned for the defaults and at one tuned for each value."""
     figure, axes = canvas(1, 2, width=4.6, height=3.8, sharey=True)
     seeds, given, rows = drawn_seeds(full), settings(), []
     default = best_eta(given["rho"], given["phi"])
@@ -423,7 +423,7 @@ def ablations(full: bool = False) -> Drawn:
             curve_of = []
             for value in values:
                 rho, phi = (value if name == letter else given[name] for name in ("rho", "phi"))
-                eta = default if kind == "fixed" or not phi else best_eta(rho, phi)  # phi = 0: none moves it
+                eta = default if kind == "fixed" or not phi else best_eta(rho, phi)  # phi = 0: no eta moves it
                 last = finals(rho, phi, eta, seeds)
                 lost = int((~np.isfinite(last)).sum())
                 mean, low, high = (0.0,) * 3 if lost else (last.mean(), last.min(), last.max())
@@ -444,7 +444,7 @@ def ablations(full: bool = False) -> Drawn:
             label = (
                 rf"$\eta$ = {default:g}, tuned at the defaults"
                 if kind == "fixed"
-                else r"$\eta$ tuned for each, as noted"
+                else r"$\eta$ tuned for each, as marked"
             )
             axis.plot(x, mean, line, color=colour, ms=4, label=label)
             axis.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
@@ -468,12 +468,12 @@ def ablations(full: bool = False) -> Drawn:
 # --------------------------------------------------------------------------------------------------------- bias
 
 OTHERS = (1.0, -0.5, 0.25)  # the other entries of the update
-STEP = 0.5  # the step size of signs, the noise's standard deviation, and the alpha that clips
+STEP = 0.5  # the step size of signs, the noise's standard deviation, and the smaller alpha, which clips
 _X = np.linspace(-2, 2, 401)
 
 
 def outcomes(compressor: Sign | MaxSign | StochasticSign, x: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of what is sent for the first entry of (x, *OTHERS)."""
+    """Mean and standard deviation of the number sent for the first entry of (x, *OTHERS)."""
     m = np.column_stack([x, *(np.full_like(x, v) for v in OTHERS)])
     alpha = compressor.step(m)[:, 0]
     mean = alpha * (2 * compressor.up(m)[:, 0] - 1)
@@ -481,7 +481,7 @@ def outcomes(compressor: Sign | MaxSign | StochasticSign, x: Array) -> tuple[Arr
 
 
 def binarised(alpha: Array, x: Array) -> tuple[Array, Array]:
-    """The same for S(x, alpha): the mean is x within [-alpha, alpha], its end beyond."""
+    """The same for S(x, alpha): the mean is x, clipped to [-alpha, alpha]."""
     mean = np.clip(x, -alpha, alpha)
     return mean, np.sqrt(np.maximum(error(x[:, None], alpha[:, None]) - (mean - x) ** 2, 0))
 
@@ -500,7 +500,7 @@ def by_method(x: Array) -> dict[str, tuple[tuple[Array, Array], str, Any]]:
 
 
 def bias(full: bool = False) -> Drawn:
-    """What the methods of signs send for one entry of an update, exactly: mean, standard deviation, error."""
+    """What the sign methods send for one entry of an update: exact mean, standard deviation and error."""
     figure, axes = canvas(1, 3, width=3.7, height=3.2)
     rows = []
     axes[0, 0].plot(_X, _X, color=BLACK, ls=(0, (4, 3)), lw=1, label="unbiased", zorder=5)
@@ -520,7 +520,7 @@ def bias(full: bool = False) -> Drawn:
     )
     for axis, title in zip(axes[0], titles, strict=True):
         axis.set(title=title, xlabel="entry x of the update  (units of $m$)")
-    axes[0, 0].set_ylabel("what is sent for it  (units of $m$)")
+    axes[0, 0].set_ylabel("the number sent for it  (units of $m$)")
     handles = dict(zip(*reversed(axes[0, 0].get_legend_handles_labels()), strict=True))
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
     others = ", ".join(f"{v:g}" for v in OTHERS)
@@ -534,7 +534,7 @@ def bias(full: bool = False) -> Drawn:
 
 
 def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
-    """The tightest by all outcomes, the tightest with noise, and the data; of those that `_among` leaves."""
+    """The tightest arena by all outcomes, the tightest with noise, and those on data, among those of `_among`."""
 
     def smallest(arena: Arena) -> float:
         held = confront(arena, catalogue.find(arena.statement), full)
@@ -567,7 +567,7 @@ FIGURES = [
     ),
     Picture(
         "fedbat_signs_against_bits",
-        "Gap over rounds and bits: FedBAT and the methods that it is compared with",
+        "Gap over rounds and bits: FedBAT and its baselines",
         signs,
         ("fedbat.claim.speed", "fedbat.claim.baselines", "fedbat.claim.fedpaq", "fedbat.claim.bifl", "fedbat.remark3"),
     ),
@@ -586,7 +586,7 @@ FIGURES = [
     ),
     Picture(
         "fedbat_bias_of_signs",
-        "What each method of signs sends for one entry of an update",
+        "What each sign method sends for one entry of an update",
         bias,
         ("fedbat.baseline.bias_claim", "fedbat.setting_theory", "fedbat.eq6", "fedbat.baseline.signsgd",
          "fedbat.baseline.noisy_signsgd", "fedbat.baseline.stoc_signsgd"),

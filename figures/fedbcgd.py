@@ -1,4 +1,4 @@
-"""Figures of the FedBCGD paper: theorems against what no step size beats, algorithms, Figures 4, 5, 7 to 9, bounds."""
+"""Figures of the FedBCGD paper: theorems against lower bounds, algorithms, Figures 4, 5, 7 to 9, bounds in arenas."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.2}
 
 
 def floats(algorithm: Algorithm, problem: Logistic) -> float:
-    """What a participating client sends in a round, in units of d numbers."""
+    """The uplink of a participating client in a round, in units of d numbers."""
     return float(algorithm.uplink_bits(problem) / (FLOAT * problem.d))
 
 
@@ -62,7 +62,7 @@ def grid(problem: Logistic) -> list[float]:
 
 
 def tuned(problem: Logistic, made: Made, rounds: int, seeds: int, name: str) -> xr.DataArray:
-    """`gap` or `value`, by name, of all seeds at the step size whose mean at the end is the smallest: (seed, round).
+    """`gap` or `value`, by name, of all seeds at the step size with the smallest final mean: (seed, round).
 
     Its coordinate step_size is eta L.
     """
@@ -72,12 +72,12 @@ def tuned(problem: Logistic, made: Made, rounds: int, seeds: int, name: str) -> 
 
 
 def _last(series: xr.DataArray) -> Array:
-    """The mean over the seeds at the end, by step size; infinite where a run is lost."""
+    """The final mean over the seeds, by step size; infinite if a run diverges."""
     return np.asarray(series.isel(round=-1).mean("seed", skipna=False).fillna(np.inf))
 
 
 def exact_line(axis: Any, problem: Quadratic, method: Any, rounds: int, told: dict[str, object], **style: Any) -> Rows:
-    """The exact expected gap of a whole run from ones, as far as it is finite; returns the numbers."""
+    """Draw the exact expected gap of a run from ones, at the rounds where it is finite; returns the numbers."""
     found = expectation(problem, method, rounds=rounds, x0=1.0, record=("gap",)).gap.isel(step_size=0)
     gap = found[np.isfinite(found.values)]
     axis.plot(gap["round"], gap, **style)
@@ -86,7 +86,7 @@ def exact_line(axis: Any, problem: Quadratic, method: Any, rounds: int, told: di
 
 @cache
 def digits(M: int, convex: bool = True) -> Logistic:
-    """Digit 0 against the rest, two digits a client, mini-batches of 10, regularised by 1e-4 L as the paper does.
+    """Digit 0 against the rest, two digits per client, mini-batches of 10, regularised by 1e-4 L as in the paper.
 
     convex  the logistic loss, or else the sigmoid loss
     """
@@ -98,11 +98,11 @@ def digits(M: int, convex: bool = True) -> Logistic:
 
 @cache
 def quadratics(sigma: float = 0.0, apart: float = 1.0) -> Quadratic:
-    """Four clients in five dimensions with different Hessians and, unless apart is 0, minimisers: L = 1, mu = 0.1."""
+    """Four clients, five dimensions, L = 1, mu = 0.1; different Hessians and, unless `apart` is 0, minimisers."""
     return generate(5, 4, L=1.0, mu=0.1, zeta_star=apart, delta=0.3, sigma=sigma, seed=0)
 
 
-# --------------------------------------------------------------------- the theorems against what no step size beats
+# ------------------------------------------------------------------------------- the theorems against lower bounds
 
 SPREAD = np.geomspace(1e-4, 1.0, 60)  # curvatures of f, beta = 1
 WELL_CONDITIONED = np.geomspace(0.25, 1.0, 60)
@@ -118,8 +118,8 @@ OVER = np.geomspace(1e-3, 30.0, 120)  # R / M of Theorem 2
 def least(h: Array, weights: Array, degree: int) -> Array:
     """The minimum of sum_i weights_i p(h_i)^2 over polynomials with p(0) = 1 of degree 0 ... `degree`.
 
-    It is 1 / sum_k q_k(0)^2, with q_k the orthonormal polynomials of these weights, by their recurrence (Lanczos): a sum
-    of squares, so that it keeps its relative accuracy however small it gets.
+    It is 1 / sum_k q_k(0)^2, with q_k the orthonormal polynomials of these weights, by their recurrence (Lanczos).  A
+    sum of squares keeps its relative accuracy, however small the minimum is.
     """
     size = float(np.sqrt(weights.sum()))
     basis = [np.sqrt(weights) / size]
@@ -137,13 +137,13 @@ def least(h: Array, weights: Array, degree: int) -> Array:
 
 @dataclass(frozen=True)
 class Claimed:
-    """A printed bound in numbers beside the least that it could be: over rounds R, both in the panel's unit.
+    """A printed bound in numbers beside a lower bound, over rounds R, both in the panel's unit.
 
-    label    the curve's
-    letters  what it depends on
+    label    of the curve
+    letters  the values of its symbols
     R        rounds
     value    the printed bound
-    least    what no step size, momentum and weights beat
+    least    the lower bound: no step size, momentum and weights give less
     """
 
     label: str
@@ -154,11 +154,11 @@ class Claimed:
 
     @property
     def fails(self) -> NDArray[np.bool_]:
-        """Where it claims less than the least."""
+        """Boolean mask of the rounds: the printed bound is below the lower bound."""
         return self.value < self.least * (1 - 1e-9)
 
     def told(self, over: float, name: str) -> str:
-        """The label, with the rounds, divided by `over`, at which it fails."""
+        """The label, with the rounds at which the bound fails, divided by `over`."""
         found = self.R[self.fails] / over
         if not len(found):
             return f"{self.label}: never"
@@ -167,9 +167,10 @@ class Claimed:
 
 
 def quadratic_least(case: str) -> tuple[Array, Array]:
-    """R = 1, 2 ... and the least in the unit of the panel, on f(x) = sum h_i x_i^2/2 from ones, all clients alike.
+    """R = 1, 2 ... and the lower bound in the panel's unit, on f(x) = sum h_i x_i^2/2 from ones, all clients equal.
 
-    Every x^r, z^r and average of them is x^0 times a polynomial of degree at most r, 1 at 0, in each coordinate.
+    Every x^r, every z^r and every average of them is, in each coordinate, x^0 times a polynomial of degree at most r
+    that is 1 at 0.
     """
     h = WELL_CONDITIONED if case == "strongly_convex" else SPREAD
     R, d0, F = np.arange(1.0, ROUNDS[case] + 1.0), float(len(h)), float(h.sum() / 2)
@@ -202,9 +203,10 @@ def of_theorem1(case: str) -> list[Claimed]:
 
 
 def of_theorem2(case: str) -> list[Claimed]:
-    """Theorem 2 for the client that is unseen: f_i = beta x^2/2 but for the last of M, beta (x - M)^2/2; x^0 = 0 = c_i^0.
+    """Theorem 2 with an unseen client: f_i = beta x^2/2, for the last of M clients beta (x - M)^2/2; x^0 = 0 = c_i^0.
 
-    Until the last client is drawn, with probability (1 - 1/M)^R not in R rounds, nothing moves.  N = K = 1, beta = 1 = d0.
+    Nothing moves until the last client is drawn; it is not drawn in R rounds with probability (1 - 1/M)^R.  N = K = 1,
+    beta = 1 = d0.
     """
     found = []
     for M in CLIENTS[case]:
@@ -242,7 +244,7 @@ def corrected_beside(theorem: int, case: str) -> tuple[Array, Array]:
 
 
 def _quiet(letters: dict[str, float]) -> dict[str, float]:
-    """With no noise, gradients alike, one block, one local step, and the gamma of alpha."""
+    """The symbols' values without noise, with equal gradients, one block, one local step and the gamma of alpha."""
     given = {name: value for name, value in letters.items() if name != "constant"}
     return {"sigma": 0.0, "G": 0.0, "N": 1.0, "T": 1.0, "S": given["K"], "gamma": given["alpha"] - 1, **given}
 
@@ -258,23 +260,23 @@ _BY_CLIENTS = (BLUE, GREEN, ORANGE)
 
 
 def crossing(full: bool = False) -> Drawn:
-    """Both printed theorems over R, against what is left whatever the step size, the momentum and the weights."""
+    """Both printed theorems over R, against lower bounds for all step sizes, momenta and weights."""
     figure, axes = canvas(2, 3, width=4.7, height=4.4)
     rows: Rows = []
     for line, theorem in zip(axes, (1, 2), strict=True):
         for axis, case in zip(line, _CASES, strict=True):
             rows += _crossed(axis, theorem, case)
     figure.suptitle(
-        "Printed bounds (Theorem 2: orders, with the constants 1 and 1000) against what no step size, momentum and weights "
-        "beat; red: the bound is below it\n"
-        "Theorem 1: $f(x)=(h_1x_1^2+\\ldots+h_{60}x_{60}^2)/2$, all clients alike, no noise, T = 1.  Theorem 2: the unseen "
+        "Printed bounds (Theorem 2: orders, with the constants 1 and 1000) against lower bounds for all step sizes, momenta "
+        "and weights; red: the printed bound is below\n"
+        "Theorem 1: $f(x)=(h_1x_1^2+\\ldots+h_{60}x_{60}^2)/2$, all clients equal, no noise, T = 1.  Theorem 2: the unseen "
         "client, N = K = 1, with probability $(1-1/M)^R$; $\\alpha$ = 1"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
 
 
 def _crossed(axis: Any, theorem: int, case: str) -> Rows:
-    """One case of one theorem: printed for several letters, the least, the corrected; returns the numbers."""
+    """Draw one case of one theorem: printed for several values, lower bound, corrected; returns the numbers."""
     id_, of_M = f"fedbcgd.thm{theorem}.{case}", theorem == 2
     claims = of_theorem2(case) if of_M else of_theorem1(case)
     rows: Rows = []
@@ -292,9 +294,9 @@ def _crossed(axis: Any, theorem: int, case: str) -> Rows:
             {"statement": id_, "curve": "printed", **claim.letters, "R": a, "value": b, "least": c, "fails": int(f)}
             for a, b, c, f in zip(claim.R, claim.value, claim.least, claim.fails, strict=True)
         ]
-    one = claims[0]  # the least is the same for all, as a function of R / M
+    one = claims[0]  # as a function of R / M, all have the same lower bound
     M = one.letters["M"] if of_M else 1.0
-    axis.plot(one.R / M, one.least, color=BLACK, lw=2.2, label="the least there is")
+    axis.plot(one.R / M, one.least, color=BLACK, lw=2.2, label="lower bound")
     R, value = corrected_beside(theorem, case)
     if len(R):
         axis.plot(R / M, value, **_CORRECTED, label=r"corrected, $\alpha$ = 1")
@@ -312,13 +314,13 @@ def _crossed(axis: Any, theorem: int, case: str) -> Rows:
     unit, of = (r"$\beta F$", "squared gradient") if case == "nonconvex" else (r"$\beta d_0$", "gap")
     axis.set_ylabel(f"{of}  (units of {unit})")
     axis.legend(fontsize=6.5, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, columnspacing=1.0,
-                title="below the least, of the R drawn:", title_fontsize=7)  # fmt: skip
+                title="below the lower bound, among the R drawn:", title_fontsize=7)  # fmt: skip
     return rows
 
 
 # ----------------------------------------------------------------------------------- algorithms, printed and corrected
 
-# Variant -> what it is called, colour, dashes
+# Variant -> label, colour, dashes
 ALGORITHM1: dict[str, tuple[str, str, Any]] = {
     "FedBCGD, as printed": ("as printed: momentum of lines 20 to 25, result of T - 1 steps sent", RED, "-"),
     "FedBCGD, momentum of lines 20-25": ("printed momentum only: mean + v", ORANGE, "--"),
@@ -328,7 +330,7 @@ ALGORITHM1: dict[str, tuple[str, str, Any]] = {
 
 
 def algorithm1(full: bool = False) -> Drawn:
-    """Algorithm 1 as printed, each defect, and corrected: exact gaps over rounds, and the factor a round over eta."""
+    """Algorithm 1 printed, with each defect, and corrected: exact gaps over rounds; the factor per round over eta."""
     figure, axes = canvas(2, 3, width=4.2, height=3.2)
     problem = quadratics(apart=0.0)
     shape = {"N": 2, "K": 2, "share": 1}
@@ -348,7 +350,7 @@ def algorithm1(full: bool = False) -> Drawn:
     figure.legend(handles, [str(h.get_label()) for h in handles], loc="outside lower center", ncols=2)
     figure.suptitle(
         "Algorithm 1, printed and corrected: exact expectation on quadratics with different Hessians and one minimiser, "
-        "L = 1, $\\mu$ = 0.1, M = 4, N = 2, K = 2,\na shared block; with printed momentum a step of the mean counts "
+        "L = 1, $\\mu$ = 0.1, M = 4, N = 2, K = 2,\na shared block; the printed momentum counts a step of the mean "
         "1 + $\\alpha$ times, $\\alpha=1/(1-\\lambda)$"
     )
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))
@@ -361,7 +363,7 @@ def _constant(rows: Rows, T: int, lam: float) -> bool:
 
 
 def _factors(axis: Any, problem: Quadratic, T: int, shape: dict[str, int]) -> Rows:
-    """The factor by which second moments change in a round, printed momentum and corrected, over the learning rate."""
+    """The factor of second moments in a round over the learning rate, with printed and with corrected momentum."""
     etas = np.geomspace(0.02, 4.0, 60)
     rows: Rows = []
     for variant in ("FedBCGD, momentum of lines 20-25", "FedBCGD"):
@@ -378,7 +380,7 @@ def _factors(axis: Any, problem: Quadratic, T: int, shape: dict[str, int]) -> Ro
             ]
     axis.axhline(1, color=GREY, lw=0.8)
     axis.set(xscale="log", yscale="log", ylim=(0.3, 30), xlabel=r"$\eta$  (units of $x^2/f$)")
-    axis.set_ylabel(r"factor of $\mathbb{E}\|\cdot\|^2$ a round")
+    axis.set_ylabel(r"factor of $\mathbb{E}\|\cdot\|^2$ per round")
     axis.set_title(f"T = {T}: above 1 it diverges")
     axis.legend(fontsize=7, loc="upper left", title="momentum")
     return rows
@@ -423,8 +425,8 @@ def algorithm3(full: bool = False) -> Drawn:
     figure.legend(handles, [str(h.get_label()) for h in handles], loc="outside lower center", ncols=4)
     figure.suptitle(
         "Algorithm 3, FedBCGD+: as printed, with one defect each, corrected; exact expectation on quadratics with different "
-        "Hessians and minimisers,\nL = 1, $\\mu$ = 0.1, T = 5, $\\eta$ = 0.05, N = 2, a shared block; curves on the "
-        "corrected one do no harm there"
+        "Hessians and minimisers,\nL = 1, $\\mu$ = 0.1, T = 5, $\\eta$ = 0.05, N = 2, a shared block; a defect does no harm "
+        "where its curve is on the corrected one"
     )
     return Drawn(figure, pd.DataFrame(rows))
 
@@ -440,13 +442,13 @@ TARGET = 0.05  # of the gap at the start
 
 
 def reached(x: Array, gap: xr.DataArray, target: float) -> Array:
-    """Where each step size and seed (step_size, seed, round) first has a gap of the target: x, infinite where never."""
+    """The x at which each step size and seed (step_size, seed, round) first reaches the target; infinite if never."""
     there = gap.values <= target
     return np.where(there.any(-1), x[there.argmax(-1)], np.inf)
 
 
 def blocks(full: bool = False) -> Drawn:
-    """Figure 4: gap against uplink for several numbers of blocks, and the uplink to a target."""
+    """Figure 4: gap against uplink for several numbers of blocks, and the uplink to reach a target."""
     figure, axes = canvas(1, 3, width=4.2, height=3.6)
     problem, S, seeds = digits(40), 20, 10 if full else 4
     start = float(problem.value(np.zeros(problem.d))) - float(problem.constants["F_star"])
@@ -528,7 +530,7 @@ def ablations(full: bool = False) -> Drawn:
         "Figure 5 on the digits: 0 against the rest, logistic regression, 40 clients with 2 digits each, T = 5, N = 5, "
         f"K = 4,\nshared block of {share} of {problem.d} coordinates, momentum $\\lambda$ = {lam:g}, "
         f"{_GRID}; {BAND.format(seeds)}\n"
-        "A convex problem: the order that fedbcgd.fig5 is checked for on a small network need not show here"
+        "A convex problem: it need not show the order that fedbcgd.fig5 is checked for on a small network"
     )
     return Drawn(figure, pd.DataFrame(rows))
 
@@ -581,7 +583,7 @@ def momentum(full: bool = False) -> Drawn:
 
 _T, _S, _N, _K = 5, 10, 5, 2
 _LAMS = (0.0, 0.9)
-# Method -> its forms, of which the best is drawn, by learning rate; colour, dashes
+# Method -> its forms by learning rate (the best is drawn), colour, dashes
 SAMPLED: dict[str, tuple[Sequence[Made], str, str]] = {
     "FedAvg": ([lambda eta: FedPAQ(_T, eta, S=_S)], GREY, "-"),
     "FedAvgM": ([partial(FedAvgM, _T, S=_S)], GREY, "--"),
@@ -604,7 +606,7 @@ EVERYONE: dict[str, tuple[Sequence[Made], str, str]] = {
 
 
 def baselines(full: bool = False) -> Drawn:
-    """Figures 8 and 9: FedBCGD, FedBCGD+ and what they are compared with, over rounds and over uplink."""
+    """Figures 8 and 9: FedBCGD, FedBCGD+ and their baselines, over rounds and over uplink."""
     figure, axes = canvas(2, 3, width=4.4, height=3.3)
     seeds, rounds = (10, 400) if full else (2, 100)
     rows: Rows = []
@@ -656,7 +658,7 @@ LETTERS = {
 
 
 def sent_by(id_: str, N: Array) -> Array:
-    """Rounds times 1/N of a main theorem, with K = S/N: the uplink in units of d."""
+    """The rounds of a main theorem times 1/N, with K = S/N: the uplink in units of d."""
     letters: dict[str, Any] = {**LETTERS, "N": N, "K": LETTERS["S"] / N}
     found = bound_at(catalogue.find(f"fedbcgd.{id_}"), np.array(1e-9), np.array(1.0), **letters)
     return np.asarray(found.value) / N
@@ -679,7 +681,7 @@ def communication(full: bool = False) -> Drawn:
         axis.set(xscale="log", yscale="log", xlabel="blocks N, K = S/N", title=title)
         count_axis(axis.xaxis, 60.0)
         axis.legend(loc="lower left", fontsize=7)
-    axes[0, 0].set_ylabel("uplink R/N, in parts of that of N = 1")
+    axes[0, 0].set_ylabel("uplink R/N, relative to N = 1")
     given = ", ".join(f"{name} = {LETTERS[key]:g}" for name, key in (
         *(("S", "S"), ("M", "M"), ("T", "T"), (r"$\beta$", "beta"), (r"$\mu$", "mu"), ("F", "F"), (r"$\alpha$", "alpha")),
         *(("G", "G"), (r"$\sigma$", "sigma"), (r"$\epsilon$", "eps")),
@@ -696,12 +698,12 @@ THEOREMS = tuple(f"thm{n}.{case}" for n in (1, 2) for case in _CASES)
 
 
 def _among(arena: Arena) -> bool:
-    """Those with five local steps and no or strong momentum, and the runs on data."""
+    """Arenas with five local steps and no or strong momentum, and the runs on data."""
     return arena.kind == "run" or ("T 5" in arena.name and arena.name.endswith(("lambda 0", "lambda 0.9")))
 
 
 def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
-    """The tightest on quadratics, the loosest of those with another momentum, and the runs on data."""
+    """The tightest arena on quadratics, the loosest one with another momentum, and the runs on data."""
 
     def smallest(arena: Arena) -> float:
         held = confront(arena, catalogue.find(arena.statement), full)
@@ -722,7 +724,7 @@ def _lam(arena: Arena) -> float:
 FIGURES = [
     Picture(
         "fedbcgd_printed_theorems_crossing",
-        "Theorems 1 and 2 as printed, against what no step size, momentum and weights beat",
+        "Theorems 1 and 2 as printed, against lower bounds for all step sizes, momenta and weights",
         crossing,
         tuple(f"fedbcgd.{theorem}{form}" for theorem in THEOREMS for form in ("", ".corrected")),
     ),

@@ -1,4 +1,4 @@
-"""Figures of the FedCOM paper: bits, Figures 7 to 9, conditions, printed against corrected, each bound in its arenas."""
+"""Figures of the FedCOM paper: bits, Figures 7 to 9, conditions, printed against corrected, bounds against runs."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def compressors(full: bool = False) -> Drawn:
         for Q, colour, line in COMPRESSORS:
             q = Q.q(problem.d).value
             if "damped" in title and q is None:
-                continue  # nothing to damp by
+                continue  # no q, hence no damping factor
             name = f"{Q.name.replace(', shared=False', '')}, " + ("biased" if q is None else f"q={q:.3g}")
             method = algorithm(tau=TAU, eta=list(STEPS), compressor=Q)
             found = _within_budget(axis, problem, name, method, BUDGET, seeds, color=colour, ls=line)
@@ -171,7 +171,7 @@ def systems(full: bool = False) -> Drawn:
         title = "exact gradients" if batch is None else f"mini-batches of {batch}"
         title += " (VR-DIANA: one sample)"
         for name, (method, colour, line) in methods.items():
-            width = 2.6 if colour == GREY else 1.4  # seen where another lies on it
+            width = 2.6 if colour == GREY else 1.4  # visible below another line
             found = _within_budget(axis, problem, name, method, BUDGET, seeds, color=colour, ls=line, lw=width)
             rows += [{"panel": title, **row} for row in found]
         _against_bits(axis, title, floor, 1.0)
@@ -191,7 +191,7 @@ FORMS: tuple[tuple[str, float | None, str], ...] = (("printed", 1.0, "--"), ("da
 
 
 def with_q(q: float) -> Compressor:
-    """Coordinates kept by coins that all clients share: q as asked for, and Assumption 5 with G_q = 0."""
+    """A compressor with this q: all clients keep the same random coordinates, so Assumption 5 holds with G_q = 0."""
     return Sparsifier(1 / (1 + q), shared=True)
 
 
@@ -205,7 +205,7 @@ def quadratics(sigma: float = 0.0) -> Quadratic:
 
 
 def q_and_tau(full: bool = False) -> Drawn:
-    """Figure 9: q at fixed tau, tau at fixed q, and the factor a round; quadratics, exact, and logistic regression."""
+    """Figure 9: q at fixed tau, tau at fixed q, and the factor per round; exact on quadratics; logistic regression."""
     figure, axes = canvas(2, 3, width=3.9, height=3.2)
     seeds = 20 if full else 4
     exact, clients = quadratics(sigma=0.1), breast_cancer("one class")
@@ -236,7 +236,7 @@ def _along_q_and_tau(axes: Any, what: str, eta: float, gap: Callable[[FedCOMGATE
     rows: Rows = []
     lost = []
     for q, colour in zip(QS, _SCALE, strict=True):
-        for form, damping, line in FORMS[q == 0 :]:  # the same without compression
+        for form, damping, line in FORMS[q == 0 :]:  # without compression both forms are equal
             series = gap(FedCOMGATE(5, eta, compressor=with_q(q), damping=damping))
             told: dict[str, object] = {"on": what, "panel": "q", "q": q, "tau": 5, "form": form}
             label = f"q = {q:g}" if form == "damped" else None
@@ -260,7 +260,7 @@ def _along_q_and_tau(axes: Any, what: str, eta: float, gap: Callable[[FedCOMGATE
 
 
 def _factors(along_q: Any, along_tau: Any) -> Rows:
-    """The factor by which expected squares change in a round, exact, along q and along tau."""
+    """The exact factor of expected squares per round, along q and along tau."""
     eta = 0.05
     rows: Rows = []
 
@@ -288,17 +288,17 @@ def _factors(along_q: Any, along_tau: Any) -> Rows:
     along_q.axvline(1, color=GREY, lw=0.8, ls=":", label="q = 1")
     for axis, label in ((along_q, "q"), (along_tau, r"local steps $\tau$")):
         axis.axhline(1, color=GREY, lw=0.8)
-        axis.set(xlabel=label, ylabel=r"factor of $\mathbb{E}\|\cdot\|^2$ a round", yscale="log", ylim=(0.5, 10))
+        axis.set(xlabel=label, ylabel=r"factor of $\mathbb{E}\|\cdot\|^2$ per round", yscale="log", ylim=(0.5, 10))
         axis.yaxis.set_major_locator(FixedLocator((0.5, 1, 2, 4, 8)))
         axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axis.yaxis.set_minor_locator(NullLocator())
         axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axis.set_title(rf"exact factor a round, quadratics, $\eta$ = {eta:g}" + "\nabove 1: diverges", fontsize=9)
+        axis.set_title(rf"exact factor per round, quadratics, $\eta$ = {eta:g}" + "\nabove 1: diverges", fontsize=9)
         axis.legend(loc="upper right", fontsize=7, ncols=3)
     return rows
 
 
-# Algorithm 5: as printed, with the memory rule corrected but the tracking as printed, and with both corrected
+# Algorithm 5: as printed; with the memory rule corrected and the tracking as printed; with both corrected
 MEMORIES: dict[str, Callable[..., SparseFedCOMGATE]] = {
     "printed": SparseFedCOMGATE,
     "rule alone": partial(SparseFedCOMGATE, form="corrected", damping=1.0),
@@ -311,9 +311,9 @@ MEMORY_NAMES = {"printed": "printed", "rule alone": "(9) corrected, undamped", "
 
 
 def resting_point(problem: Quadratic, S: int, eta: float, gamma: float, tau: int, x0: Array) -> Array:
-    """Where Algorithm 4 as printed comes to rest: grad f(w) = c (w0 - w), c = (1 - |S|/m) / (eta gamma tau).
+    """The point at which Algorithm 4 as printed rests: grad f(w) = c (w0 - w), c = (1 - |S|/m) / (eta gamma tau).
 
-    The mean of the delta_j is c (w0 - w) throughout, and at rest it is that of the clients' gradients.
+    The mean of the delta_j is always c (w0 - w); at rest it equals the mean of the clients' gradients.
     """
     H, b = problem.mean
     c = (1 - S / problem.M) / (eta * gamma * tau)
@@ -349,7 +349,7 @@ def algorithms(full: bool = False) -> Drawn:
         name = "printed, $1/m$" if form == "printed" else r"corrected, $1/|\mathcal{S}|$"
         line(axis, "divisor", form, runs, name, color=colour, ls=dash)
     rest = float(np.linalg.norm(resting_point(problem, 2, eta, 1.0, tau, x0) - x_star))
-    axis.axhline(rest, color=BLACK, lw=0.9, ls=":", label="predicted resting point of the printed")
+    axis.axhline(rest, color=BLACK, lw=0.9, ls=":", label="predicted resting point, as printed")
     rows.append({"panel": "divisor", "form": "predicted", "label": "resting point", "round": rounds, "distance": rest})
     axis.set_title(r"Algorithm 4, line 9: 2 of 4 clients a round")
 
@@ -371,7 +371,7 @@ def algorithms(full: bool = False) -> Drawn:
         runs = run(problem, MEMORIES[form](tau, eta, compressor=TopK(k)), rounds=rounds, x0=x0, record=("dist2",))
         label = f"{MEMORY_NAMES[form]}, {'all sent' if k == 5 else f'top {k} of 5'}"
         line(axis, "memory", f"{form}, k={k}", runs, label, color=colour, ls=dash, lw=width)
-    axis.set_title("The memory rule (9); one run, nothing in it is random")
+    axis.set_title("The memory rule (9); one run, without randomness")
 
     axis = axes[1, 1]
     for form, damping, dash in FORMS[::-1]:
@@ -440,7 +440,7 @@ TOP_STEPS = (0.25, 1.0, 4.0, 16.0)
 
 
 def kept_at(ratio: float, d: int) -> int:
-    """The k of TopK whose message is `ratio` times as long as that of all d numbers, indices counted."""
+    """The k for which a message of TopK, indices included, has `ratio` times the bits of all d numbers."""
     return int(ratio * Identity().bits(d) // TopK(1).bits(d))
 
 
@@ -480,7 +480,7 @@ CONDITIONS = (
     ("fedcom.cond61", "(61), FedCOMGATE", "FedCOMGATE"),
     ("fedcom.cond78", "(78), FedCOMGATE", "FedCOMGATE"),
 )
-# What a learning rate is, and its colour
+# The label of a learning rate, and its colour
 CONTRACTS, ADMITTED, WRONGLY, NEGATIVE = (
     ("contracts, not admitted", "#bfe3f5"),
     ("admitted, contracts", GREEN),
@@ -496,7 +496,7 @@ def pair() -> Quadratic:
 
 
 def admits(id_: str, **values: Any) -> tuple[Array, Array]:
-    """Whether the printed condition admits these letters, and whether it does so with a negative denominator."""
+    """Boolean masks: the printed condition admits these values; it admits them by a negative denominator."""
     claim = catalogue.find(id_).claim
     assert isinstance(claim, Relations)
 
@@ -523,7 +523,7 @@ def admitted(id_: str, eta: Array, gamma: Array, **letters: float) -> list[tuple
 
 
 def contraction_limit(algorithm: Callable[..., Any], eta: Array, low: float, high: float, Q: Compressor) -> Array:
-    """For each eta the gamma up to which second moments contract, by bisection; 0 where they do not at the lowest."""
+    """For each eta the gamma up to which second moments contract, by bisection; 0 if they do not even at the lowest."""
 
     def contracts(step: float, gamma: float) -> bool:
         return bool(spectral_radius(pair(), algorithm(TAU, step, gamma, compressor=Q))[0] < 1)
@@ -540,7 +540,7 @@ def contraction_limit(algorithm: Callable[..., Any], eta: Array, low: float, hig
 
 
 def conditions(full: bool = False) -> Drawn:
-    """Which (eta, gamma) the conditions (21), (61), (78) admit, and where second moments contract; exact."""
+    """Which (eta, gamma) the conditions (21), (61), (78) admit, and where second moments contract, exactly."""
     problem, n = pair(), 150 if full else 45
     eta, low, high = np.geomspace(1e-3, 1.0, n), 1e-2, 1e6
     fine = np.geomspace(low, high, 20_000)
@@ -604,9 +604,9 @@ THEOREMS = ("thmD4", "thmD7", "thmD9", "thmE4", "thmE6", "thmE9")
 
 
 def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
-    """Those made to refute, on two clients, or else the loosest; the tightest on which the bound holds; the runs.
+    """The arenas with two clients that refute, or else the loosest; the tightest in which the bound holds; the runs.
 
-    At most four.  The tightest and the loosest are of the longest on quadratics with more clients.
+    At most four.  The tightest and the loosest are chosen among the longest on quadratics with more clients.
     """
 
     def smallest(arena: Arena) -> float:
@@ -623,7 +623,7 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
 
 FIGURES = [
     Picture("fedcom_bits_by_compressor", "Gap against bits: FedCOM and FedCOMGATE with every compressor", compressors),
-    Picture("fedcom_bits_by_method", "Gap against bits: FedCOMGATE and the methods it is compared with", systems),
+    Picture("fedcom_bits_by_method", "Gap against bits: FedCOMGATE and its baselines", systems),
     Picture("fedcom_fig9_q_and_tau", "Figure 9: q at fixed tau, tau at fixed q", q_and_tau, ("fedcom.fig9",)),
     Picture(
         "fedcom_algorithms_printed_and_corrected",

@@ -1,4 +1,4 @@
-"""What a figure is, where the figures are, and how they are written: PNG, SVG and the CSV of what is drawn."""
+"""The class of a figure, the list of all figures, and how they are written: PNG, SVG and a CSV of the drawn numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bounds.trials.arena import Measurements, measurements, recall
 from figures.files import write
 from theory import catalogue
 
-# Okabe and Ito's palette: told apart by colour-blind readers and in print.
+# Okabe and Ito's palette: colour-blind readers can distinguish its colours, also in print.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#000000",
     "#E69F00",
@@ -91,7 +91,7 @@ def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:
     with mpl.rc_context(STYLE):
         drawn = picture.draw(full)
         drawn.canvas.draw_without_rendering()
-        drawn.canvas.set_layout_engine("none")  # it has found its place
+        drawn.canvas.set_layout_engine("none")  # the layout is final
         around = drawn.canvas.get_tightbbox().padded(_MARGIN)
         paths = []
         for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
@@ -107,7 +107,7 @@ def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:
 def save_all(
     chosen: Sequence[Picture], folder: Path, full: bool = False, done: Callable[[int], None] | None = None
 ) -> None:
-    """`save` each, side by side on the machine's cores; `done` is told how many are."""
+    """`save` each, in parallel; the callback `done` receives the count."""
     workers = -1 if len(chosen) > 2 else 1
     calls = (delayed(_save_named)(p.name, folder, full, measurements()) for p in chosen)
     for i, _ in enumerate(Parallel(n_jobs=workers, return_as="generator")(calls), 1):
@@ -128,7 +128,7 @@ def canvas(rows: int, columns: int, width: float = 3.2, height: float = 2.6, **o
 
 
 def count_axis(axis: Any, most: float, least: float = 1.0) -> None:
-    """A logarithmic axis of counts in plain numbers: 1, 2, 5, 10, 20 ..., or powers of ten where those would crowd.
+    """A logarithmic axis of counts in plain numbers: 1, 2, 5, 10, 20 ..., or powers of ten if these are too many.
 
     Less than a decade is marked in even steps.
     """
@@ -138,12 +138,12 @@ def count_axis(axis: Any, most: float, least: float = 1.0) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-# A letter's name in plain text, and how it is set; one sign stands for it while lines are broken
+# A symbol's name in plain text -> the character that replaces it while lines are broken
 _LETTERS = {"kappa": "κ", "mu": "μ", "tau": "τ", "gamma": "γ", "phi": "φ", "lambda": "λ", "zeta_*": "ζ"}
 
 
 def mathematics(text: str, width: int) -> str:
-    """A plain-text name in lines of at most `width` letters, a letter on the line of its number, set as mathematics."""
+    """A plain-text name as mathematics, in lines of at most `width` characters; a symbol stays with its number."""
     for name, sign in _LETTERS.items():
         text = re.sub(rf"\b{re.escape(name)}(?!\w)", sign, text)
     text = fill(re.sub(r" (?=[\d/]+(?:,|$))", "\u00a0", text), width)

@@ -1,4 +1,4 @@
-"""Runs, drawn: which rounds, which step size, mean and band over the seeds."""
+"""How runs are drawn: the rounds, the step size, mean and band over the seeds."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ BAND = "line: mean, band: minimum and maximum of {} seeds"
 
 
 def some(rounds: int, most: int = 60) -> list[int]:
-    """At most about `most` of the rounds 0 ... rounds, evenly, with both ends."""
+    """At most about `most` of the rounds 0 ... rounds, evenly spread, with both ends."""
     return np.unique(np.linspace(0, rounds, most + 1).round().astype(int)).tolist()
 
 
 def best_of_grid(runs: xr.Dataset, name: str = "gap") -> tuple[xr.Dataset, bool]:
     """The runs of the step size with the smallest mean final `gap` or `value`, and whether they end below their start.
 
-    Where all step sizes have a run that is lost, those of the one that loses its first run last.
+    If a run diverges at every step size: the step size whose first divergence comes last.
     """
     stable = (runs.status == "ran").all("seed").values
     if not stable.any():
@@ -33,7 +33,7 @@ def best_of_grid(runs: xr.Dataset, name: str = "gap") -> tuple[xr.Dataset, bool]
 
 
 def curve(axis: Any, x: Array, series: xr.DataArray, told: dict[str, object], **style: Any) -> Rows:
-    """Mean and band of a series over (seed, round), as far as all seeds have it; returns the numbers."""
+    """Draw mean and band of a series (seed, round), at the rounds where all seeds are finite; returns the numbers."""
     there = np.isfinite(series.values).all(0)
     mean, low, high = (v.values[there] for v in (series.mean("seed"), series.min("seed"), series.max("seed")))
     axis.plot(x[there], mean, **style)

@@ -1,4 +1,4 @@
-"""Figures of the SFL paper: its Figures 1, 7 and 8, each bound against its arenas, and slopes in R, K, M."""
+"""Figures of the SFL paper: its Figures 1, 7 and 8, every bound against its arenas, and slopes in R, K, M."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from theory import catalogue
 from theory.notation import Value
 from theory.statement import Relations
 
-# Figures 1 and 7.  The grid and the number of seeds are printed (Figure 7); start and length are the authors' code's.
+# Figures 1 and 7.  The grid and the number of seeds are printed (Figure 7); start and length are in the authors' code.
 GRID = (0.003, 0.006, 0.01, 0.03, 0.06, 0.1, 0.3, 0.6)
 X0, ROUNDS, SEEDS = 10.0, 500, range(5)
 SHOWN = sorted({*range(21), *range(20, ROUNDS + 1, 5)})  # rounds that are drawn
@@ -156,7 +156,7 @@ def exdir(full: bool = False) -> Drawn:
 
 
 def slopes(full: bool = False) -> Drawn:
-    """How Theorem 1's and 2's bounds and the exact expected gap scale in R, K and M, the step size tuned everywhere."""
+    """How the bounds of Theorems 1 and 2 and the exact expected gap scale in R, K and M, at tuned step sizes."""
     base = {"R": 500, "K": 5, "M": 10}
     ranges = {"R": (125, 250, 500, 1000, 2000), "K": (1, 2, 4, 8, 16), "M": (2, 3, 4, 6, 8, 12)}
     figure, axes = canvas(1, 3, width=3.6, height=3.2)
@@ -212,7 +212,7 @@ def _tuned_point(theorem: str, algorithm: Callable[..., SFL | PFL], counts: dict
 
 
 def lemma_7(full: bool = False) -> Drawn:
-    """Lemma 7's (38) as printed, for every T, and with its condition on T, against the largest Psi_T there is."""
+    """Lemma 7, (38), as printed for every T and with its condition on T, against the largest possible Psi_T."""
     a, b, gamma, r0 = 1.0, 1.0, 0.01, 1.0
     T = np.arange(0, 401)
     needed = 1 / (2 * a * gamma)
@@ -251,7 +251,7 @@ def lemma_7(full: bool = False) -> Drawn:
 def worst_mean(a: float, b: float, c: float, gamma: float, r0: float, rounds: int) -> np.ndarray:
     """The largest Psi_T = (b / W_T) sum w_t s_t that the recursion (37) allows, T = 0 ... rounds - 1.
 
-    By (37), sum w_t b gamma s_t <= r_0 + c gamma^2 W_T: attained by spending all of r_t at once, so that r_(t+1) = 0.
+    By (37), sum w_t b gamma s_t <= r_0 + c gamma^2 W_T.  The s_t that make every r_(t+1) = 0 attain it.
     """
     w = (1 - a * gamma) ** -np.arange(1.0, rounds + 1)
     r = np.concatenate([[r0], np.zeros(rounds - 1)])
@@ -260,7 +260,7 @@ def worst_mean(a: float, b: float, c: float, gamma: float, r0: float, rounds: in
 
 
 def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
-    """Of the arenas on quadratics the tightest and the loosest, where each is tightest; all on logistic regression."""
+    """The tightest and the loosest arena on quadratics, by their smallest ratio; all arenas on logistic regression."""
 
     def smallest(arena: Arena) -> float:
         data = confront(arena, catalogue.find(arena.statement), full)

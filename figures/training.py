@@ -1,4 +1,4 @@
-"""Pictures of trainings: accuracy and loss against rounds and bits, and the gradient norm that the theorems bound."""
+"""Figures of trainings: accuracy and loss against rounds and bits, and the gradient norm that the theorems bound."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def over_seeds(rows: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def curves(histories: Mapping[str, pd.DataFrame], title: str) -> Drawn:
-    """Every training by its label: what was measured, one row of axes each, against rounds and against bits.
+    """All trainings, by label: one row of axes for each measured quantity, against rounds and against bits.
 
     Lines are means over the seeds, bands run from the least to the largest.  A line ends where its first seed diverged.
     The gradient norm has double logarithmic axes and a line of slope -1/2 beside it: the theorems for non-convex
-    functions prove that its mean falls like 1/sqrt(R) or faster.  Only slopes can be compared: their constants hold the L,
-    sigma and zeta of the loss, which nobody knows for a network.
+    functions prove that its mean falls like 1/sqrt(R) or faster.  Only slopes can be compared: the theorems' constants
+    depend on the L, sigma and zeta of the loss, which are unknown for a network.
     """
     histories = {label: averaged(rows) for label, rows in histories.items()}
     measured = [name for name in _LABELS if all(name in rows for rows in histories.values())]
@@ -89,7 +89,7 @@ def curves(histories: Mapping[str, pd.DataFrame], title: str) -> Drawn:
 
 
 def _with_slope(axis: Any) -> None:
-    """Logarithmic scales, and a line of slope -1/2 from the highest start of what is drawn."""
+    """Set logarithmic scales; draw a line of slope -1/2 from the smallest x and the largest y."""
     axis.set_xscale("log")
     axis.set_yscale("log")
     points = np.concatenate([np.asarray(line.get_xydata(), dtype=float).reshape(-1, 2) for line in axis.get_lines()])

@@ -1,4 +1,4 @@
-"""Pages from what was checked: an overview, a page a paper, the bound explorer, the glossary, and their figures."""
+"""The pages of the site: an overview, one page for each paper, the bound explorer and the glossary; their figures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from theory.statement import (
 )
 
 _HERE = Path(__file__).parent
-_COLOURS = 128  # of a figure in the site
+_COLOURS = 128  # in a figure of the site
 SEVERITIES = get_args(Severity)
 
 
@@ -51,7 +51,7 @@ def build(
     """Write the site into the folder `out`; returns the files written, `index.html` first.
 
     checked  the statements with their verdicts, in catalogue order
-    drawn    the folder of the figures; one that is missing there is left out
+    drawn    the folder of the figures; missing figures are left out
 
     Every file is written whole or not at all.
     """
@@ -112,7 +112,7 @@ def _templates() -> jinja2.Environment:
 
 
 def smaller(picture: Path) -> bytes:
-    """A figure in few colours: a third of the size, and nothing that an eye would miss."""
+    """A figure in few colours: a third of the size, without a visible loss."""
     buffer = io.BytesIO()
     with Image.open(picture) as image:
         image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
@@ -156,7 +156,7 @@ class View:
 
     @property
     def searched(self) -> str:
-        """What the search of a page reads."""
+        """The text in which a page's search looks."""
         s = self.statement
         words = [str(p.content) for p in self.parts if p.kind == "words"]
         told = [text for e in self.errata for text in (e.printed, e.true)]
@@ -187,7 +187,7 @@ class PaperView:
 
 
 def view(checked: Checked, figures: list[gallery.Picture]) -> View:
-    """What the page of a paper shows of a statement."""
+    """A statement as the page of its paper shows it."""
     s = checked.statement
     links = [
         ("corrects", [s.corrects] if s.corrects else []),
@@ -247,14 +247,14 @@ def kinds(views: Sequence[View]) -> list[str]:
 
 
 def letters() -> list[dict[str, Any]]:
-    """The rows of the glossary, with the letters as they print."""
+    """The rows of the glossary, each with its symbol as MathML."""
     return [row | {"mathml": mathml(row["latex"])} for row in glossary.rows()]
 
 
 def explorer_data(checked: Sequence[Checked], full: bool) -> str:
-    """A script that defines FEDTHEORY: every bound's letters, formulas as functions, conditions, measured curves.
+    """A script that defines FEDTHEORY: every bound's symbols, formulas as functions, conditions, measured curves.
 
-    What repeats stands once: letters by paper, and the values that curves run along as `grids`, to which curves refer.
+    Repeated data is stored once: symbols by paper, and the horizontal values of curves as `grids`, by their number.
     """
     papers = {
         name: {"title": paper.title, "letters": {s.name: _letter(s) for s in paper.symbols.values()}}
@@ -268,7 +268,7 @@ def explorer_data(checked: Sequence[Checked], full: bool) -> str:
 
 @dataclass(frozen=True)
 class Code:
-    """JavaScript that stands for itself."""
+    """JavaScript that is written as it is."""
 
     text: str
 
@@ -285,9 +285,9 @@ def script(value: Any) -> str:
 
 
 def bound_data(checked: Checked, grids: dict[tuple[float, ...], int], full: bool) -> dict[str, Any]:
-    """A bound for the explorer; its functions take the letters' values by name.
+    """A bound for the explorer; its functions take the symbols' values by name.
 
-    grids  the values that curves run along, each with its number; those of this bound's curves are added
+    grids  the horizontal values of curves, each with its number; this bound's are added
     """
     s, claim = checked.statement, claim_of(checked.statement)
     paper, start = s.paper, sliders(s)
@@ -336,7 +336,7 @@ def _letter(symbol: Symbol) -> dict[str, Any]:
 
 
 def _curve(curve: Curve, names: Sequence[str], grids: dict[tuple[float, ...], int]) -> dict[str, Any]:
-    """A curve as short as it can be told: six digits are more than an eye sees; an exact one has no interval."""
+    """A curve in short form: six digits are enough for a plot, and an exact curve has no interval."""
     along = {name: grids.setdefault(tuple(x), len(grids)) for name, x in curve.along.items()}
     ends = {"low": curve.low, "high": curve.high} if curve.seeds else {}
     numbers = {part: [float(f"{x:.6g}") for x in values] for part, values in ({"mean": curve.mean} | ends).items()}
@@ -352,5 +352,5 @@ def _curve(curve: Curve, names: Sequence[str], grids: dict[tuple[float, ...], in
 
 
 def _count(x: float) -> float:
-    """A whole number without its point."""
+    """The number, without a decimal point if it is whole."""
     return int(x) if x == int(x) and abs(x) < 1e15 else x
