@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import sympy
 from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.jscode import JavascriptCodePrinter
 
+from bounds import papers
 from bounds.evaluation import closed, evaluate, in_domain, parameters
 from bounds.trials.arena import Arena, confront, constants_of, measurements, step_letter, with_lengths
 from theory.statement import Statement, Symbol
@@ -158,8 +158,7 @@ class Curve:
 def curves(statement: Statement, full: bool = False) -> list[Curve]:
     """The curves of a statement's arenas, as far as this process has measured them."""
     known = measurements()
-    arenas: list[Arena] = importlib.import_module(f"bounds.{statement.paper}").ARENAS
-    own = [a for a in arenas if a.statement == statement.id and (*a.settings, full) in known]
+    own = [a for a in papers.arenas(statement.paper) if a.statement == statement.id and (*a.settings, full) in known]
     return [curve for arena in own for curve in _of_arena(arena, statement, full)]
 
 

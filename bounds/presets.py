@@ -7,12 +7,12 @@ compare, if that.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bounds import papers
 from simulations.networks.setup import Setup, settings_of
 from theory import catalogue
 
@@ -69,8 +69,7 @@ def presets() -> Mapping[str, Callable[[], Preset]]:
     """All presets by name, which is the id of their statement, with ", as released" where it follows the authors' code."""
     found: dict[str, Callable[[], Preset]] = {}
     for paper in catalogue.papers():
-        if importlib.util.find_spec(f"bounds.{paper}") and importlib.util.find_spec(f"bounds.{paper}.presets"):
-            found |= importlib.import_module(f"bounds.{paper}.presets").PRESETS
+        found |= papers.presets(paper)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
@@ -223,9 +222,8 @@ def _refuted(own: Sequence[Checked]) -> str:
 
 def why_open(statement: Statement) -> str:
     """Why nothing has decided a statement."""
-    reasons: Mapping[str, str] = importlib.import_module(f"theory.{statement.paper}.checks").OPEN
     otherwise = _NOTHING_TO_DECIDE.get(statement.kind, "no check here can decide it")
-    return reasons.get(statement.id) or otherwise
+    return catalogue.reasons(statement.paper).get(statement.id) or otherwise
 
 
 def _left_open(own: Sequence[Checked]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +9,8 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from bounds.trials.arena import Arena, arena_evidence, measure_all
+from bounds import papers
+from bounds.trials.arena import arena_evidence, measure_all
 from theory import catalogue
 from theory.proofs import mutation
 from theory.statement import NO_CLAIM, OFTEN_NO_CLAIM, Evidence, Statement, Status, Verdict
@@ -62,7 +62,7 @@ def evidence(paper: str) -> list[Evidence]:
 def _by_name(paper: str) -> dict[tuple[str, str], Evidence]:
     """A paper's evidence by statement and kind: a statement has at most one piece of each kind."""
     found: dict[tuple[str, str], Evidence] = {}
-    for item in (*catalogue.evidence(paper), *importlib.import_module(f"bounds.{paper}").evidence()):
+    for item in (*catalogue.evidence(paper), *papers.evidence(paper)):
         if (item.statement, item.kind) in found:
             raise ValueError(f"{item.statement} has two pieces of evidence of kind {item.kind}: expected one")
         found[item.statement, item.kind] = item
@@ -72,7 +72,7 @@ def _by_name(paper: str) -> dict[tuple[str, str], Evidence]:
 @cache
 def _measured(paper: str) -> frozenset[tuple[str, str]]:
     """(Statement, kind) of the evidence that reads the arenas' measurements, which exist only in this process."""
-    return frozenset((a.statement, a.kind) for a in arenas(paper))
+    return frozenset((a.statement, a.kind) for a in papers.arenas(paper))
 
 
 _FEW = 8  # for so few pieces of evidence worker processes do not pay
@@ -110,11 +110,6 @@ def _seen(id_: str, kind: str, verdict: Verdict) -> str | None:
     return mutation.seen_to_fail(_by_name(statement.paper)[id_, kind], statement, verdict)
 
 
-def arenas(paper: str) -> list[Arena]:
-    """The arenas of a paper."""
-    return list(importlib.import_module(f"bounds.{paper}").ARENAS)
-
-
 def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = None) -> list[Checked]:
     """Run all evidence for the statements, in the given order.  The statements that their proofs use are checked too.
 
@@ -136,11 +131,11 @@ def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = N
 
 def _checked(ids: Sequence[str], full: bool, tell: Progress) -> dict[str, list[tuple[Evidence, Verdict]]]:
     """The verdicts of all evidence of these statements."""
-    papers = list(dict.fromkeys(catalogue.find(id_).paper for id_ in ids))
-    runs = [a for paper in papers for a in arenas(paper) if a.statement in ids]
+    names = list(dict.fromkeys(catalogue.find(id_).paper for id_ in ids))
+    runs = [a for paper in names for a in papers.arenas(paper) if a.statement in ids]
     measure_all(runs, full, lambda done: tell("running arenas", done, len(runs)))
     known: dict[str, list[Evidence]] = {id_: [] for id_ in ids}
-    for item in (e for paper in papers for e in evidence(paper) if e.statement in known):
+    for item in (e for paper in names for e in evidence(paper) if e.statement in known):
         known[item.statement].append(item)
     to_do = [e for id_ in ids for e in known[id_]]
     found = side_by_side(
@@ -158,8 +153,8 @@ def verify_on(dataset: str, ids: Sequence[str], full: bool = False, progress: Pr
     Raises UnknownName for an unknown id; ValueError if no statement bounds runs on data or the data set is unusable.
     """
     asked = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids))
-    papers = dict.fromkeys(catalogue.find(id_).paper for id_ in asked)
-    every = [a for paper in papers for a in importlib.import_module(f"bounds.{paper}").on_data(dataset)]
+    names = dict.fromkeys(catalogue.find(id_).paper for id_ in asked)
+    every = [a for paper in names for a in papers.on_data(paper, dataset)]
     chosen = [a for a in every if a.statement in asked]
     if not chosen:
         known = ", ".join(dict.fromkeys(a.statement for a in every))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ import pandas as pd
 import xarray as xr
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
+from bounds import papers
 from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, confront, measure_all, step_letter
 from bounds.trials.quantities import quantities
 from figures.gallery import (
@@ -150,7 +150,7 @@ def pictures(ids: Iterable[str], shown: Shown, among: Among = lambda arena: True
 
 def _drawn(statement_id: str, shown: Shown, among: Among, full: bool = False) -> Drawn:
     paper = catalogue.find(statement_id).paper
-    own = [a for a in paper_arenas(paper) if a.statement == statement_id and among(a)]
+    own = [a for a in papers.arenas(paper) if a.statement == statement_id and among(a)]
     measure_all(own, full)
     return draw(statement_id, shown(own, full), full)
 
@@ -197,17 +197,12 @@ def _corrected(arena: Arena, step: float, full: bool) -> tuple[Arena, xr.Dataset
     printed = catalogue.find(arena.statement)
     if (statement.claim, statement.where) == (printed.claim, printed.where):
         return None
-    named = [a for a in paper_arenas(statement.paper) if (a.statement, a.name) == (statement.id, arena.name)]
+    named = [a for a in papers.arenas(statement.paper) if (a.statement, a.name) == (statement.id, arena.name)]
     twin = at_same_rate(arena, step, (*named, replace(arena, statement=statement.id))[0])
     if twin is None:
         return None
     data = confront(twin, statement, full).isel({step_letter(twin.stated): 0})
     return twin, data.isel(R=data.admissible.values)
-
-
-def paper_arenas(paper: str) -> list[Arena]:
-    """The arenas of a paper."""
-    return list(importlib.import_module(f"bounds.{paper}").ARENAS)
 
 
 def _same_quantity(one: xr.Dataset, other: xr.Dataset) -> bool:

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -75,7 +76,11 @@ class Picture:
 def pictures(paper: str | None = None) -> list[Picture]:
     """All figures, or one paper's.  Raises UnknownName for an unknown paper."""
     names = list(catalogue.papers()) if paper is None else [catalogue.paper(paper).name]
-    return [p for name in names for p in importlib.import_module(f"figures.{name}").FIGURES]
+    return [p for name in names for p in _of(name)]
+
+
+def _of(paper: str) -> list[Picture]:
+    return list(importlib.import_module(f"figures.{paper}").FIGURES) if find_spec(f"figures.{paper}") else []
 
 
 def find(name: str) -> Picture:

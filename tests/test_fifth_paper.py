@@ -75,6 +75,21 @@ def test_it_is_found_by_every_command(house) -> None:
     assert ran.returncode == 0 and "F gap" in ran.stdout, ran.stderr
 
 
+def test_a_paper_with_its_statements_alone_works(house, tmp_path) -> None:
+    """No checks, no algorithm, no arenas, no figures."""
+    shutil.copytree(house, tmp_path / "house")
+    for part in ("theory/sgd/checks.py", "simulations/algorithms/sgd.py", "bounds/sgd.py", "figures/sgd.py"):
+        (tmp_path / "house" / part).unlink()
+    done = fedtheory(tmp_path / "house", "verify", "--paper", "sgd")
+    assert done.returncode == 0 and "sgd.thm: open" in done.stdout, done.stderr
+    for command in (["show", "sgd.thm"], ["list", "--paper", "sgd"], ["bound", "sgd.thm"], ["figures"], ["glossary"]):
+        done = fedtheory(tmp_path / "house", *command)
+        assert "Traceback" not in done.stderr, done.stderr
+        assert done.returncode == (2 if command[0] == "bound" else 0), done.stderr
+    values = ("L=1", "mu=0.1", "sigma=0.5", "D=1", "R=100", "eta=0.5")
+    assert fedtheory(tmp_path / "house", "bound", "sgd.thm", *values).returncode == 0
+
+
 def test_its_evidence_looks_at_its_own_property(house) -> None:
     script = """
 from dataclasses import replace

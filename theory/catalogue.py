@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
+from importlib.util import find_spec
+from types import ModuleType
 
 import sympy
 
@@ -100,11 +102,22 @@ def symbols(statement: Statement) -> dict[str, Symbol]:
 
 def evidence(paper_name: str) -> list[Evidence]:
     """The evidence of this floor (units, enumeration, derivation ...) for one paper."""
-    module = importlib.import_module(f"theory.{paper(paper_name).name}.checks")
-    return list(module.evidence())
+    checks = _checks(paper_name)
+    return list(checks.evidence()) if checks else []
+
+
+def reasons(paper_name: str) -> Mapping[str, str]:
+    """Why statements of a paper are not decided, by id; other statements have the reason of their kind."""
+    return dict(getattr(_checks(paper_name), "OPEN", {}))
+
+
+def _checks(paper_name: str) -> ModuleType | None:
+    """The checks of a paper, which may be missing."""
+    name = paper(paper_name).name
+    return importlib.import_module(f"theory.{name}.checks") if find_spec(f"theory.{name}.checks") else None
 
 
 __all__ = [
-    "UnknownName", "corrected_by", "errata", "evidence", "find", "names", "paper", "papers", "properties", "statements",
+    "UnknownName", "corrected_by", "errata", "evidence", "find", "names", "paper", "papers", "properties", "reasons", "statements",
     "symbols", "unassumed", "unknown", "used_by",
 ]  # fmt: skip

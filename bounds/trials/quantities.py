@@ -6,13 +6,13 @@ symbols stand for a number of the starting point.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import xarray as xr
 
+from bounds import papers
 from simulations import run
 from theory.statement import Bound
 
@@ -50,12 +50,12 @@ AT_START: Mapping[str, str] = {name: name for name in ("D", "d0", "A", "w0_norm"
 
 def quantities(paper: str) -> Mapping[str, Quantity]:
     """Those of all papers, and the paper's own."""
-    return {**QUANTITIES, **getattr(importlib.import_module(f"bounds.{paper}"), "QUANTITIES", {})}
+    return {**QUANTITIES, **papers.quantities(paper)}
 
 
 def at_start(paper: str) -> Mapping[str, str]:
     """The symbols of the starting point in a paper."""
-    return {**AT_START, **getattr(importlib.import_module(f"bounds.{paper}"), "AT_START", {})}
+    return {**AT_START, **papers.at_start(paper)}
 
 
 def bounded(paper: str, claim: Bound) -> tuple[str, float]:

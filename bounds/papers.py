@@ -1,0 +1,55 @@
+"""What a paper adds to this floor.  Each part may be missing."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bounds.presets import Preset
+    from bounds.trials.arena import Arena
+    from bounds.trials.quantities import Quantity
+    from theory.statement import Evidence
+
+
+def _part(paper: str, name: str, missing: Any) -> Any:
+    return (
+        getattr(importlib.import_module(f"bounds.{paper}"), name, missing) if find_spec(f"bounds.{paper}") else missing
+    )
+
+
+def arenas(paper: str) -> list[Arena]:
+    """Its arenas."""
+    return list(_part(paper, "ARENAS", ()))
+
+
+def on_data(paper: str, dataset: str) -> list[Arena]:
+    """Its arenas on a data set.  Raises ValueError for a data set that cannot be used."""
+    return list(_part(paper, "on_data", lambda _: ())(dataset))
+
+
+def evidence(paper: str) -> list[Evidence]:
+    """Its evidence of this floor."""
+    return list(_part(paper, "evidence", tuple)())
+
+
+def quantities(paper: str) -> Mapping[str, Quantity]:
+    """The quantities that it has besides the common ones."""
+    return dict(_part(paper, "QUANTITIES", {}))
+
+
+def at_start(paper: str) -> Mapping[str, str]:
+    """Its symbols of the starting point besides the common ones."""
+    return dict(_part(paper, "AT_START", {}))
+
+
+def presets(paper: str) -> Mapping[str, Callable[[], Preset]]:
+    """Its experiments with networks."""
+    if not find_spec(f"bounds.{paper}") or not find_spec(f"bounds.{paper}.presets"):
+        return {}
+    return dict(importlib.import_module(f"bounds.{paper}.presets").PRESETS)
+
+
+__all__ = ["arenas", "at_start", "evidence", "on_data", "presets", "quantities"]
