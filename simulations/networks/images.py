@@ -305,7 +305,7 @@ def _holdings(folder: Path) -> str:
 
 
 def _content(file: Path) -> tuple[bytes, str]:
-    """What is in a file, unpacked where its name ends in .gz, and a note of the file as it lies, for provenance."""
+    """The content of a file, unpacked where its name ends in .gz, and a note for provenance of the file as it is."""
     try:
         raw = file.read_bytes()
         content = gzip.decompress(raw) if file.suffix == ".gz" else raw
