@@ -82,7 +82,7 @@ def _split_step(x: Point, eta: Fraction) -> Point:
 
 
 def split_trajectory(tau: Sequence[int], eta: Fraction, rounds: int, start: Point) -> list[Point]:
-    """x^(0) ... x^(R) of SSL with tau_m local steps at the m-th client; clients are equal, so their order does not matter."""
+    """x^(0) ... x^(R) of SSL with tau_m local steps at the m-th client; clients are equal, so any order is the same."""
     found = [start]
     for _ in range(rounds):
         x = found[-1]

@@ -177,7 +177,7 @@ def judge(found: Found | None, statement: Statement) -> Verdict:
 
 
 def quadratic(rng: np.random.Generator, d: int, M: int, least: float) -> Candidate:
-    """Random clients with eigenvalues in [least, 1]; in half of the cases equal ones, in half no noise, in half no slopes."""
+    """Random clients with eigenvalues in [least, 1]; half of the time equal, half without noise, half without slopes."""
     eigenvalues = rng.uniform(max(least, -0.3), 1, (M, d)) ** (2 if least >= 0 else 1)
     if rng.random() < 0.5:
         eigenvalues[:] = eigenvalues[0]
