@@ -43,7 +43,7 @@ DEPARTS = (
     "the round of the accuracy is not printed: the last",
 )
 BASELINES = "ZeroFL also leaves out small activations in SWAT's backward pass; here it does not, see its docstring"
-BIFL = "our choices where BiFL leaves something open are in its docstring; its server's model is tested as it is, not binarised"
+BIFL = "where BiFL leaves something open, see its docstring; its server's model is tested as it is, not binarised"
 
 
 def _record(name: str) -> Record:

@@ -52,9 +52,7 @@ COMMON = (
     "no data augmentation is printed, and none used; channels are standardised over the training set; torch's own "
     "initialisation, for VGG He's",
 )
-RATE = (
-    "the learning rate chosen from the printed set is not printed: 0.1, for ViT 0.03, for all methods but FedBCGD+"
-)
+RATE = "the learning rate chosen from the printed set is not printed: 0.1, for ViT 0.03, for all methods but FedBCGD+"
 OF_PLUS = (
     "FedBCGD+ has 0.01, and no momentum, as none is printed for it: a small CNN on digits, 10 of 100 clients, 10 local "
     "steps, diverges with 0.1 in each of its forms, with 0.03 in most, and with momentum 0.8 already with 0.01"
@@ -74,9 +72,7 @@ BLOCKS = (
     "10 is not a multiple of every N: of LeNet-5's five blocks the last is the shared one, so N = 4, K = 2 and 8 clients "
     "take part; for ViT N = 6, K = 2 and 12 clients"
 )
-CENTRAL = (
-    "Centralised SGD has no printed settings: one client with all images reads as many in a round as ten clients"
-)
+CENTRAL = "Centralised SGD has no printed settings: one client with all images reads as many in a round as ten clients"
 TOTAL = "rounds are those in which a participating client sends the printed total of floats"
 LAST = (
     "Table 3 averages over the last tenth of each method's rounds, the other tables do not say; here the average is over a "

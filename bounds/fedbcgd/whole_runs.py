@@ -83,8 +83,9 @@ class Moments:
 
 
 def _followed(start: Start, eta: Fraction, rounds: int, shrink: Fraction) -> list[Moments]:
-    """The moments before round 0, 1 ... rounds.  In S, x^r has weight 1, an earlier model `shrink` times the weight of the next.
+    """The moments before round 0, 1 ... rounds.
 
+    In S the last model x^r has weight 1, each earlier one `shrink` times the weight of the next.
     v <- lam v - eta (x + offset + noise), x <- x + v.
     """
     x0, v0, a, b = start.x, start.v, start.lam, start.offset
