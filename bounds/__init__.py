@@ -1,4 +1,4 @@
-"""Statements in numbers: evaluate, tune, compare, and try them against runs."""
+"""Statements in numbers: evaluate, tune and compare them, and test them against runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, loaded when it is first asked for: to look at a statement needs none of them."""
+    """A public name, loaded on first use, because looking at a statement needs none of them."""
     if name not in _WHERE:
         raise AttributeError(f"module 'bounds' has no attribute {name!r}")
     return getattr(importlib.import_module(f"bounds.{_WHERE[name]}"), name)

@@ -1,4 +1,4 @@
-"""Bounds for a browser: formulas as JavaScript from the same symbolic objects, where sliders start, what arenas measured."""
+"""Bounds for a browser: formulas as JavaScript from the same symbolic objects, starts of sliders, measurements of arenas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from theory.statement import Statement, Symbol
 
 
 class _JavaScript(JavascriptCodePrinter):
-    """A letter is an entry of the argument `v`."""
+    """A symbol becomes an entry of the argument `v`."""
 
     def _print_Symbol(self, e: sympy.Symbol) -> str:
         return f"v[{json.dumps(e.name)}]"
@@ -32,9 +32,9 @@ class _JavaScript(JavascriptCodePrinter):
 
 
 def javascript(expression: sympy.Expr) -> str:
-    """An expression as a JavaScript function of its letters by name: 2*L -> function(v){return 2*v["L"];}.
+    """An expression as a JavaScript function of its symbols by name: 2*L -> function(v){return 2*v["L"];}.
 
-    Raises ValueError for an expression with a function that JavaScript has not.
+    Raises ValueError for an expression with a function that JavaScript does not have.
     """
     try:
         return f"function(v){{return {_JavaScript().doprint(closed(expression))};}}"
@@ -44,7 +44,7 @@ def javascript(expression: sympy.Expr) -> str:
 
 @dataclass(frozen=True)
 class Slider:
-    """A letter of a bound: the ends of its logarithmic range, and where it starts."""
+    """A symbol of a bound: the ends of its logarithmic range, and its start."""
 
     symbol: Symbol
     low: float
@@ -52,18 +52,18 @@ class Slider:
     start: float
 
 
-# Where a letter starts if the conditions let it; other counts start at 4, other letters at 1
+# The start of a symbol if the conditions allow it; other counts start at 4, other symbols at 1
 _USUAL = {
     "M": 10.0, "S": 5.0, "N": 5.0, "K": 5.0, "R": 1000.0, "T": 1000.0, "tau": 5.0, "mu": 0.1, "eta": 0.01, "eta_tilde": 0.05,
     "eta_t": 0.01, "beta": 0.5, "d": 10.0, "m": 2.0, "kappa": 10.0, "p_sq": 0.2, "alpha": 2.0, "s": 2.0,
 }  # fmt: skip
-LENGTHS = ("R", "T")  # of a run
-_DRAWS = 10_000  # points among which a start inside the conditions is looked for
+LENGTHS = ("R", "T")  # lengths of a run
+_DRAWS = 10_000  # random points to search for a start inside the conditions
 _DECADES = 4  # on either side of the usual value
 
 
 def tied(statement: Statement) -> dict[str, sympy.Expr]:
-    """Letters that a condition sets equal to something, such as S = M: no slider moves them."""
+    """Symbols that a condition sets equal to an expression, such as S = M: they have no slider."""
     return {
         c.relation.lhs.name: c.relation.rhs
         for c in statement.when
@@ -72,21 +72,21 @@ def tied(statement: Statement) -> dict[str, sympy.Expr]:
 
 
 def with_tied(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values, and those of the tied letters."""
+    """The values, and those of the tied symbols."""
     found = dict(values)
     for name, expression in tied(statement).items():
         free = sorted(expression.free_symbols, key=str)
         with np.errstate(all="ignore"):  # such as 1/(1 - lambda) at lambda = 1, which no condition admits
             value = sympy.lambdify(free, expression, "numpy")(*(found[s.name] for s in free))
-            found[name] = value + 0 * next(iter(values.values()))  # as many as there are of the others
+            found[name] = value + 0 * next(iter(values.values()))  # in the shape of the others
     return found
 
 
 def sliders(statement: Statement) -> list[Slider]:
-    """A slider for each letter that is not tied; they start inside the conditions where a point there was found.
+    """A slider for each symbol that is not tied; they start inside the conditions if such a point is found.
 
-    The start is the usual values where the conditions admit them, else the point nearest to them, in logarithms, among
-    random ones, the same at every call.
+    The start is at the usual values where the conditions admit them.  Else it is the nearest admitted point, in
+    logarithms, among random ones, the same at every call.
     """
     letters = [s for s in parameters(statement) if s.name not in tied(statement)]
     ends = [_ends(s) for s in letters]
@@ -111,7 +111,7 @@ def _ends(symbol: Symbol) -> tuple[float, float]:
 
 
 def _around(letters: Sequence[Symbol], ends: Sequence[tuple[float, float]]) -> np.ndarray:
-    """Random points around the usual values, (number, letters), some letters left as they are."""
+    """Random points around the usual values, (number, symbols); some symbols keep their usual value."""
     rng = np.random.default_rng(0)
     shape = (_DRAWS, len(letters))
     moved = rng.uniform(-1, 1, shape) * rng.uniform(0, _DECADES, (_DRAWS, 1)) * (rng.random(shape) < 0.5)
@@ -136,13 +136,13 @@ def _admitted(statement: Statement, letters: Sequence[Symbol], points: np.ndarra
 
 @dataclass(frozen=True)
 class Curve:
-    """What an arena measured at one step size.
+    """The measurement of an arena at one step size.
 
-    step              the letter of the step size
-    letters           of the bound, but for those that run along the curve
-    along             letter -> its values along the curve: R, and what the statement defines by it, such as T
-    mean, low, high   of the bounded quantity, with the ends of the confidence interval, equal where it is exact
-    seeds             0 where it is an exact expectation
+    step              the symbol of the step size
+    letters           the symbols of the bound that are constant along the curve, with values
+    along             symbol -> its values along the curve: R, and symbols that the statement defines by it, such as T
+    mean, low, high   of the bounded quantity, with the ends of the confidence interval; all equal where it is exact
+    seeds             0 for an exact expectation
     """
 
     arena: str
@@ -156,7 +156,7 @@ class Curve:
 
 
 def curves(statement: Statement, full: bool = False) -> list[Curve]:
-    """The curves of a statement's arenas, as far as this process has measured them."""
+    """The curves of those of a statement's arenas that this process has measured."""
     known = measurements()
     own = [a for a in papers.arenas(statement.paper) if a.statement == statement.id and (*a.settings, full) in known]
     return [curve for arena in own for curve in _of_arena(arena, statement, full)]

@@ -1,6 +1,6 @@
-"""What a method sends: as it is really sent, bits up and down, and as the FedBCGD paper counts, floats up in units of d.
+"""The communication of a method: in bits up and down, and, as the FedBCGD paper counts it, in floats up in units of d.
 
-A round's cost is that of one participating client; a method's uplink differs between clients where blocks do, and is
+The cost of a round is that of one participating client.  Where blocks differ, so does the uplink of clients; then it is
 their mean.
 """
 
@@ -19,7 +19,7 @@ from theory.statement import Record
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one round: participating clients, and bits up and down for one of them."""
+    """The cost of one round: participating clients, and bits up and down for one of them."""
 
     clients: int
     up: float
@@ -31,12 +31,12 @@ class Cost:
 
 
 def cost(algorithm: Algorithm, problem: Problem) -> Cost:
-    """What a round of the algorithm costs."""
+    """The cost of a round of the algorithm."""
     return Cost(algorithm.participants(problem), algorithm.uplink_bits(problem), algorithm.downlink_bits(problem))
 
 
 def as_printed(row: str, N: int = 1) -> float:
-    """Floats per round in units of d of a row of Table 1: `fedbcgd` with N = 5 blocks is 1/5.
+    """Floats per round, in units of d, in a row of Table 1: `fedbcgd` with N = 5 blocks has 1/5.
 
     Raises UnknownName for an unknown row.
     """
@@ -49,7 +49,7 @@ def as_printed(row: str, N: int = 1) -> float:
 
 @dataclass(frozen=True)
 class Reached:
-    """When a run first gets to a target: rounds, and bits of one participating client up and down until then."""
+    """When a run first reaches a target: rounds, and bits of one participating client up and down until then."""
 
     rounds: int
     up: float
@@ -59,9 +59,9 @@ class Reached:
 def to_target(
     data: xr.Dataset, algorithm: Algorithm, problem: Problem, target: float, quantity: str = "gap"
 ) -> list[Reached | None]:
-    """For each step size, when the mean over seeds of a recorded quantity is first at most `target`; None where never.
+    """For each step size, when the mean over seeds of a recorded quantity is first at most `target`; None if never.
 
-    data  of `simulations.run` or `expectation`
+    data  the result of `simulations.run` or `expectation`
 
     Raises ValueError for a quantity that was not recorded.
     """
@@ -72,7 +72,7 @@ def to_target(
     each = cost(algorithm, problem)
     found: list[Reached | None] = []
     for values in mean.transpose("step_size", "round").values:
-        there = np.flatnonzero(values <= target)  # NaN, after divergence, is not
+        there = np.flatnonzero(values <= target)  # False for NaN, after divergence
         rounds = int(data["round"].values[there[0]]) if there.size else None
         found.append(None if rounds is None else Reached(rounds, rounds * each.up, rounds * each.down))
     return found

@@ -1,4 +1,4 @@
-"""Two bounds side by side: ratio term by term, where one is smaller, what dominates."""
+"""Two bounds side by side: the ratio of each term, where one is smaller, which terms dominate."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Comparison:
 
     ratios          term -> first / second, simplified, for terms of the same name
     smaller_when    term -> the condition under which the first bound's term is the smaller one
-    only            term -> which of the two bounds has it alone
+    only            term that only one bound has -> that bound
     dominant        per bound, the terms that remain as R grows (all else fixed)
     dominant_ratio  first / second of the sums of those terms
     values          the two bounds at the given parameters, None when some are missing
-    crossings       parameter -> where along it the smaller bound changes, the others fixed as given
+    crossings       parameter -> its values at which the other bound becomes the smaller one, all else as given
     """
 
     first: str
@@ -40,7 +40,7 @@ class Comparison:
 def compare(first: str, second: str, **values: float) -> Comparison:
     """Compare two bounds symbolically and, with all parameters given, in numbers.
 
-    The step size is a shared letter (eta_tilde): at equal eta_tilde the learning rates eta differ.
+    The step size is a shared symbol (eta_tilde): at equal eta_tilde the learning rates eta differ.
     Raises UnknownName; ValueError when one has no terms, when an explicit bound meets an order, when they bound
     different quantities, or for bad parameters.
     """
@@ -93,7 +93,7 @@ def _dominant(terms: dict[str, sympy.Expr]) -> list[str]:
 
 
 def _smaller(ratio: sympy.Expr) -> sympy.Basic:
-    """The condition ratio < 1, solved where one letter decides it."""
+    """The condition ratio < 1, solved where it has a single symbol."""
     letters = ratio.free_symbols
     if len(letters) != 1:
         return sympy.Lt(ratio, 1)
@@ -110,9 +110,9 @@ def _at(id_: str, values: dict[str, float]) -> float:
 
 
 def _crossings(first: str, second: str, name: str, values: dict[str, float]) -> list[float]:
-    """Where along one parameter (a factor 10^4 up and down, counts from 1) the difference changes sign.
+    """The values of one parameter (a factor 10^4 up and down, counts from 1) at which the difference changes sign.
 
-    Found on a grid, then by bisection: to nine digits, or the first whole number without the old sign.
+    By a grid, then by bisection: to nine digits, or the first whole number without the old sign.
     """
     whole = any(s.name == name and s.sympy.is_integer for id_ in (first, second) for s in compiled(id_).parameters)
     centre = values[name]

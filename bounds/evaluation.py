@@ -1,4 +1,4 @@
-"""A bound in numbers: compiled once to numpy, evaluated on numbers or arrays, refused outside its conditions."""
+"""A bound in numbers: compiled once to numpy, evaluated on numbers or arrays, an error outside its conditions."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Number = float | NDArray[np.float64]
 
 
 class ConditionViolated(ValueError):
-    """A bound was asked for where it does not speak; names each violated condition with the values passed."""
+    """A bound was evaluated outside its conditions; names each violated condition with the values passed."""
 
 
 @dataclass(frozen=True)
 class Value:
     """A statement in numbers.
 
-    value       the sum of a bound's terms, or what a definition defines: float, or an array of the parameters' common
-                shape; None for a condition, whose parts are the sides of its relations and make up no number
+    value       the sum of a bound's terms, or the value of a definition: float, or an array of the parameters' common
+                shape; None for a condition, whose parts are the sides of its relations and have no sum
     terms       name -> value, in printed order
     violations  one line for each condition that is violated (somewhere, for arrays)
     admissible  where all conditions hold: bool, or an array of the common shape
@@ -43,7 +43,7 @@ class Value:
 class Compiled:
     """A statement's terms and conditions as numpy functions of its parameters.
 
-    defined  what a definition defines; None for a bound, whose value is the sum of its terms, and for a condition
+    defined  the expression of a definition; None for a bound, whose value is the sum of its terms, and for a condition
     """
 
     statement: Statement
@@ -54,7 +54,7 @@ class Compiled:
 
 
 def has_terms(statement: Statement) -> bool:
-    """Whether there is something to evaluate: the terms of a bound or an order, or named parts of relations."""
+    """Whether the statement has terms to evaluate: those of a bound or an order, or named parts of relations."""
     return isinstance(statement.claim, Bound | Order | Relations) and bool(statement.claim.terms)
 
 
@@ -69,17 +69,17 @@ def claim_of(statement: Statement) -> Bound | Order | Relations:
 
 
 def definition(claim: Bound | Order | Relations) -> sympy.Expr | None:
-    """What a definition defines; None for a bound and for a condition."""
+    """The expression of a definition; None for a bound and for a condition."""
     return claim.defined if isinstance(claim, Relations) else None
 
 
 def adds_up(claim: Bound | Order | Relations) -> bool:
-    """Whether the value is the sum of the terms: that of a bound or an order is, parts of relations are no summands."""
+    """Whether the value is the sum of the terms: yes for a bound or an order, no for parts of relations."""
     return not isinstance(claim, Relations)
 
 
 def parameters(statement: Statement) -> tuple[Symbol, ...]:
-    """The parameters of a bound: the letters of its terms and conditions, in the order of the paper's table."""
+    """The parameters of a bound: the symbols of its terms and conditions, in the order of the paper's table."""
     claim = claim_of(statement)
     values = [t.value for t in claim.terms] + [e for e in [definition(claim)] if e is not None]
     free = set().union(*(value.free_symbols for value in values))
@@ -88,7 +88,7 @@ def parameters(statement: Statement) -> tuple[Symbol, ...]:
 
 
 def closed(expression: sympy.Expr) -> sympy.Expr:
-    """Sums carried out; a sum in closed form is factored, so that it is exactly zero where it is empty."""
+    """The expression with sums evaluated; a sum in closed form is factored, so that an empty one is exactly zero."""
     return sympy.factor(expression.doit()) if expression.has(sympy.Sum) else expression
 
 
@@ -99,7 +99,7 @@ def compiled(id_: str) -> Compiled:
 
 
 def compile_statement(statement: Statement) -> Compiled:
-    """Compile any statement, such as a sharpened one."""
+    """Compile a statement that need not be in the catalogue, such as a sharpened one."""
     claim, table = claim_of(statement), parameters(statement)
     letters = [s.sympy for s in table]
 
@@ -121,7 +121,7 @@ ROUNDING = 1e-12
 
 
 def _equal(a: Any, b: Any) -> Any:
-    """Up to rounding: 1/(1-lambda) - 1 computed by the caller is lambda/(1-lambda)."""
+    """Equality up to rounding: 1/(1-lambda) - 1 computed by the caller equals lambda/(1-lambda)."""
     return np.isclose(a, b, rtol=ROUNDING, atol=0.0)
 
 
@@ -137,11 +137,11 @@ HOLDS: dict[str, Callable[[Any, Any], Any]] = {
 def evaluate(statement: str | Statement | Compiled, strict: bool = True, **values: Any) -> Value:
     """Evaluate a bound at numbers or arrays (which broadcast) given by the paper's ASCII names.
 
-    A letter that stands for a list, such as the clients' shares p, takes one list.
+    A symbol that stands for a list, such as the clients' shares p, takes one list.
 
     statement  an id (compiled once), or a statement, such as a sharpened one (compiled at each call)
     strict     True: raise ConditionViolated when a condition is violated anywhere; False: return the number
-               all the same, with the violations listed
+               anyway, with the violations listed
 
     Raises UnknownName for an unknown id, ValueError for a statement without terms, for missing, unknown, NaN or
     out-of-domain parameters, each naming what was passed and what was expected.
@@ -179,7 +179,7 @@ def evaluate(statement: str | Statement | Compiled, strict: bool = True, **value
 
 
 def _of_lists(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values, with what the bound needs of a list in its place, such as sum p_k^2 of the shares p."""
+    """The values, with a list replaced by the number that the bound needs of it, such as sum p_k^2 of the shares p."""
     found = dict(values)
     for letter, (needed, of) in catalogue.paper(statement.paper).lists.items():
         if letter in found and needed not in found:
@@ -231,7 +231,7 @@ def _violation(condition: Condition, holds: NDArray[np.bool_], values: Mapping[s
 
 
 def formula(statement: Statement) -> str:
-    """The value as one line of ASCII; that of a condition, which has none, is its parts, one after another."""
+    """The value as one line of ASCII; a condition has no value, so its parts are listed instead."""
     claim = claim_of(statement)
     defined = definition(claim)
     if defined is not None:

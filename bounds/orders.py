@@ -19,7 +19,7 @@ class Rates:
 
     exponents  term -> count -> p where the term behaves like count^p as the count grows, all else fixed, S far
                below M; -oo for exponential decay
-    dominant   count -> the terms of largest exponent: what remains as the count grows
+    dominant   count -> the terms of largest exponent, which remain as the count grows
     """
 
     exponents: dict[str, dict[str, sympy.Expr]]

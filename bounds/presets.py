@@ -1,8 +1,7 @@
-"""The papers' experiments with networks, as trainings to be run: one `Preset` a table or figure, in bounds/PAPER/presets.py.
+"""The papers' experiments with networks, as trainings: one `Preset` for each table or figure, in bounds/PAPER/presets.py.
 
-A preset is what the paper says it did, cell by cell, as a `Setup` each, with the numbers that are printed for it, read
-from the statement.  `quick` scales it down to what a CPU does in a minute: then only the order of the methods is left to
-compare, if that.
+A preset has, for each cell, the training that the paper describes, as a `Setup`, and the printed numbers, read from the
+statement.  `quick` scales it down to a minute on a CPU; then at most the order of the methods can be compared.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from theory import catalogue
 class Cell:
     """One training of a preset.
 
-    method, column  what the rows and columns of the table, or the curves and panels of the figure, are called
-    setup           what is trained
-    printed         the numbers printed for it: "accuracy" and "std" in percent, "floats" in units of d; or none
-    target          the accuracy, in percent, up to which the floats are counted; None: no floats are
+    method, column  the names of its row and column in the table, or of its curve and panel in the figure
+    setup           the training
+    printed         its printed numbers: "accuracy" and "std" in percent, "floats" in units of d; or none
+    target          the accuracy, in percent, up to which the floats are counted; None: no floats
     """
 
     method: str
@@ -35,7 +34,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Method and column, as a folder can be called."""
+        """Method and column, as a valid folder name."""
         plain = f"{self.method} {self.column}".strip()
         return "".join(c if c.isalnum() or c in "+-.=" else "_" for c in plain)
 
@@ -45,11 +44,11 @@ class Preset:
     """A printed table or figure with networks.
 
     id        of the statement
-    says      in a line
+    says      a description in one line
     cells     all its trainings
-    seeds     how many runs are averaged
-    last      measurements of how many of the last rounds are averaged to the printed accuracy
-    departs   where these trainings are not what the paper says it did, or where it does not say and what was taken
+    seeds     number of runs that are averaged
+    last      number of last rounds whose measurements are averaged to the printed accuracy
+    departs   where these trainings differ from the paper, and our choice where the paper does not say
     """
 
     id: str
@@ -66,7 +65,7 @@ class Preset:
 
 
 def presets() -> Mapping[str, Callable[[], Preset]]:
-    """All presets by name, which is the id of their statement, with ", as released" where it follows the authors' code."""
+    """All presets by name: the id of their statement, with ", as released" for those that follow the authors' code."""
     found: dict[str, Callable[[], Preset]] = {}
     for paper in catalogue.papers():
         found |= papers.presets(paper)
@@ -85,15 +84,15 @@ def preset(name: str) -> Preset:
 
 QUICK_ROUNDS, QUICK_EVERY, QUICK_STEPS, QUICK_BATCH, QUICK_CLIENTS, QUICK_PARTICIPANTS = 20, 2, 5, 16, 20, 5
 QUICK_CELLS = 16  # with more, one seed; with more than twice as many, half of the rounds
-QUICK_KEPT = 40  # by which the number of coordinates that are kept is divided
-_STEPS = ("T", "tau", "K")  # what local steps are called, and, in this order, what nothing else is
+QUICK_KEPT = 40  # divisor of the number of coordinates that are kept
+_STEPS = ("T", "tau", "K")  # names of local steps; the first that an algorithm has means local steps
 
 
 def quick(whole: Preset) -> Preset:
-    """The preset in small: on digits, with small networks, few clients, rounds and local steps, and one or two seeds.
+    """The preset scaled down: digits, small networks, few clients, rounds and local steps, and one or two seeds.
 
-    Convolutional networks and ViT become the "small CNN", logistic regression and MLP stay.  Cells that only differed in
-    what is gone are run once; nothing that is printed for them remains to be compared but an order.
+    Convolutional networks and ViT become the "small CNN", logistic regression and MLP stay.  Cells that have become equal
+    run once.  Only an order remains to be compared with the printed numbers.
     """
     cells: dict[tuple[str, str], Cell] = {}
     for cell in whole.cells:
@@ -145,7 +144,7 @@ def _small(setup: Setup) -> Setup:
 
 
 def summary(setup: Setup) -> dict[str, Any]:
-    """The set-up as one flat table, for two of them to be compared."""
+    """The set-up as one flat table, to compare two of them."""
     table = setup.table()
     flat = {name: value for name, value in table.items() if not isinstance(value, dict)}
     for name in ("data", "network", "algorithm"):

@@ -24,7 +24,7 @@ _EVERY_SIZE = np.geomspace(1e-40, 1e40, 4001)
 class Tuned:
     """The best constant step size for one bound.
 
-    name         which step size: eta_tilde, eta or gamma
+    name         the step size: eta_tilde, eta or gamma
     step_size    the minimiser of the bound over the admissible interval
     interval     smallest and largest admissible step size
     best         the bound there
@@ -54,10 +54,10 @@ def admissible_interval(id_: str, name: str | None = None, /, **values: float) -
 
     name  of the step size; by default the bound's first
 
-    Conditions that are linear in the step size or in its inverse are solved exactly; others, which must hold for all
-    small or for all large step sizes, numerically up to 1e-12, on the side where they hold.  Raises ConditionViolated
-    when there is none, or when a condition without the step size is violated; ValueError for a condition that holds
-    neither for small nor for large step sizes.
+    Conditions that are linear in the step size or in its inverse are solved exactly.  Others must hold for all small or
+    for all large step sizes; they are solved numerically up to 1e-12, on the side where they hold.  Raises
+    ConditionViolated when no step size is admissible, or when a condition without the step size is violated; ValueError
+    for a condition that holds neither for small nor for large step sizes.
     """
     statement = compiled(id_)
     name = name or step_size_of(statement)
@@ -84,7 +84,7 @@ def admissible_interval(id_: str, name: str | None = None, /, **values: float) -
 
 
 def largest_step(statement: Compiled, name: str, values: Mapping[str, float]) -> float:
-    """The step size up to which all conditions hold, found numerically; infinite where none limits it."""
+    """The step size up to which all conditions hold, numerically; infinite where no condition limits it."""
     step = next(s.sympy for s in statement.parameters if s.name == name)
     on_it = [i for i, c in enumerate(statement.statement.when) if step in c.relation.free_symbols]
     return min((_numerically(statement, i, name, values)[1] for i in on_it), default=float("inf"))
@@ -109,7 +109,7 @@ def _numerically(statement: Compiled, condition: int, name: str, values: Mapping
     names = [s.name for s in statement.parameters]
 
     def holds(step: NDArray[np.float64]) -> NDArray[np.bool_]:
-        with np.errstate(all="ignore"):  # far outside numbers overflow: there the condition does not hold
+        with np.errstate(all="ignore"):  # far outside, numbers overflow: the condition does not hold there
             ordered = [step if n == name else float(values.get(n, 1.0)) for n in names]
             return np.broadcast_to(HOLDS[which.relation.rel_op](left(*ordered), right(*ordered)), step.shape)
 
@@ -180,7 +180,7 @@ def _minimise(id_: str, name: str, low: float, high: float, values: dict[str, fl
 
 
 def closed_form(statement: Statement, values: dict[str, float]) -> float | None:
-    """The step size the paper's proof chooses: that of the recursion lemma it applies, at the bound's parameters.
+    """The step size that the paper's proof chooses: that of the recursion lemma it applies, at the bound's parameters.
 
     Lemma 8 balances its three terms; Lemma 7 takes a logarithm and leaves out the terms of third order.
     """
@@ -190,7 +190,7 @@ def closed_form(statement: Statement, values: dict[str, float]) -> float | None:
     (choice,) = catalogue.find(applied.tuned_by).where.values()
     at = {name: float(e.subs({s: values[s.name] for s in e.free_symbols})) for name, e in applied.substitution.items()}
     letters = sorted(choice.free_symbols, key=str)
-    with np.errstate(divide="ignore", invalid="ignore"):  # without noise a balance lies at infinity, 1/d remains
+    with np.errstate(divide="ignore", invalid="ignore"):  # without noise a balance is at infinity, 1/d remains
         found = float(sympy.lambdify(letters, choice, "numpy")(*(np.float64(at[s.name]) for s in letters)))
     return found if found > 0 else None  # D = 0: nothing to balance
 
@@ -198,7 +198,7 @@ def closed_form(statement: Statement, values: dict[str, float]) -> float | None:
 def rounds_to(epsilon: float, id_: str, *, most: int = 10**12, **values: Any) -> int | None:
     """The smallest R at which the best admissible step size brings the bound down to epsilon; None beyond `most`.
 
-    The tuned bound does not increase in R: at a fixed step size every term falls or stays, and conditions only relax.
+    The tuned bound does not increase in R: at a fixed step size no term grows, and conditions only relax.
     Raises ValueError for epsilon <= 0 or bad parameters.
     """
     if not (np.isfinite(epsilon) and epsilon > 0):

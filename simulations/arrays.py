@@ -1,7 +1,7 @@
-"""Arrays of numpy or of torch alike: what the algorithms need beyond operators, indexing and the array standard.
+"""Helpers for numpy arrays and torch tensors alike, beyond operators, indexing and the array standard.
 
-Quadratics and regressions come as numpy arrays in double precision, networks as torch tensors on any device, in the
-precision of their problem.  `namespace(x)` has the functions of the array standard (array-api-compat) for either.
+Quadratics and regressions use numpy arrays in double precision.  Networks use torch tensors on any device, in the
+precision of their problem.  `namespace(x)` has the functions of the array standard (array-api-compat) for both.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ def namespace(x: Any) -> Any:
 
 
 def known(x: Any) -> Any:
-    """x itself if it is a tensor, else as an array of numpy."""
+    """x itself if it is a tensor, else x as a numpy array."""
     return x if is_tensor(x) else np.asarray(x)
 
 
 def like(values: Any, x: Any) -> Any:
-    """The values as an array of x's kind, precision and place; no copy where they are that already."""
+    """The values as an array of x's kind and precision, on x's device; not copied where they are one already."""
     if not is_tensor(x):
         return np.asarray(values)
     import torch
 
     if isinstance(values, np.ndarray) and not values.flags.writeable:
-        values = values.copy()  # torch knows no tensors that are only read
+        values = values.copy()  # torch has no read-only tensors
     return torch.as_tensor(values, dtype=x.dtype, device=x.device)
 
 
 def known_as(truths: Any, x: Any) -> Any:
-    """Truth values as an array of x's kind and place."""
+    """A boolean mask as an array of x's kind, on x's device."""
     return truths if not is_tensor(x) else namespace(x).asarray(truths, device=x.device)
 
 
 def full(shape: tuple[int, ...], value: float, x: Any, large: bool = False) -> Any:
-    """One value throughout, of x's kind, precision and place.
+    """An array filled with one value, of x's kind and precision, on x's device.
 
-    large  in the host's memory where it would take half of what x's device has left
+    large  in host memory where it would take more than half of the free memory of x's device
     """
     if not is_tensor(x):
         return np.full(shape, value) if value else np.zeros(shape)
@@ -64,24 +64,24 @@ def full(shape: tuple[int, ...], value: float, x: Any, large: bool = False) -> A
 
 
 def descended(x: Any, eta: Any, g: Any) -> Any:
-    """x - eta g; of tensors in the memory of g, which is lost, for fresh memory costs as much as the sum."""
+    """x - eta g.  Tensors reuse the memory of g, whose values are lost: new memory would cost as much as the sum."""
     if not is_tensor(x):
         return x - eta * g
     return g.mul_(-eta).add_(x)
 
 
 def on_host(x: Any) -> NDArray[Any]:
-    """As an array of numpy."""
+    """x as a numpy array."""
     return np.asarray(x.detach().cpu()) if is_tensor(x) else np.asarray(x)
 
 
 def smallest(x: Any, k: int) -> Any:
-    """Where the k smallest entries along the last axis are, in any order: (..., k)."""
+    """The indices of the k smallest entries along the last axis, in any order: (..., k)."""
     return x.topk(k, largest=False).indices if is_tensor(x) else np.argpartition(x, k - 1)[..., :k]
 
 
 def at(places: Any, value: float, x: Any) -> Any:
-    """value at the places (..., k) of the last axis, 0 elsewhere: the shape and kind of x."""
+    """`value` at the indices `places` (..., k) of the last axis, 0 elsewhere: the shape and kind of x."""
     if is_tensor(x):
         return x.new_zeros(x.shape).scatter_(-1, places, value)
     out = np.zeros(x.shape)
@@ -90,7 +90,7 @@ def at(places: Any, value: float, x: Any) -> Any:
 
 
 def runs(x: Any, starts: list[int], reduce: str) -> Any:
-    """Sums or maxima ("sum", "max") over the runs of the last axis that begin at `starts`: (..., d) -> (..., runs)."""
+    """Sums or maxima ("sum", "max") over segments of the last axis that begin at `starts`: (..., d) -> (..., segments)."""
     if not is_tensor(x):
         return {"sum": np.add, "max": np.maximum}[reduce].reduceat(x, starts, axis=-1)
     import torch
@@ -101,7 +101,7 @@ def runs(x: Any, starts: list[int], reduce: str) -> Any:
 
 
 def spread(x: Any, sizes: ArrayLike) -> Any:
-    """Each entry of the last axis as often as its size says: (..., runs) -> (..., d)."""
+    """Each entry of the last axis repeated `size` times: (..., segments) -> (..., d)."""
     if not is_tensor(x):
         return np.repeat(x, np.asarray(sizes), axis=-1)
     import torch

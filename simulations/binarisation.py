@@ -1,13 +1,13 @@
 """The binarisation operator S(x, alpha) of "FedBAT: Communication-Efficient Federated Learning via Learnable Binarization".
 
-(6), (7): an entry beyond [-alpha, alpha] becomes its end; one within becomes alpha with probability
-(alpha + x)/(2 alpha), else -alpha.  zeta, uniform in [0, 1), decides: alpha where floor((alpha + x)/(2 alpha) + zeta) is 1,
-that is where zeta >= (alpha - x)/(2 alpha).  The sum under the floor rounds to 2 in floating point, where S would be
-3 alpha; the comparison is safe.  S(x, 0) = 0, which (7) leaves open.
+(6), (7): an entry outside [-alpha, alpha] is clipped to the nearer end.  An entry inside becomes alpha with probability
+(alpha + x)/(2 alpha), else -alpha.  A zeta, uniform in [0, 1), decides: alpha where floor((alpha + x)/(2 alpha) + zeta) is
+1, that is where zeta >= (alpha - x)/(2 alpha).  We compare instead of taking the floor: in floating point the sum can
+round to 2, and S would be 3 alpha.  S(x, 0) = 0, which (7) leaves open.
 
-alpha broadcasts against x: one number, or one an entry.  Arrays keep their precision, float32 or float64; `binarise`,
-`derivatives` and `step_size` take arrays of numpy, or what becomes one, and tensors of torch.
-`simulations.networks.straight_through` is the same for torch, with (8) and (9) as its backward pass.
+alpha broadcasts against x: one number, or one for each entry.  Arrays keep their precision, float32 or float64.
+`binarise`, `derivatives` and `step_size` take numpy arrays, anything that converts to one, and torch tensors.
+`simulations.networks.straight_through` is the torch version, with (8) and (9) as its backward pass.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FLOAT = 32  # bits of a step size on the wire
 
 
 def is_up(x: Any, alpha: Any, zeta: Any) -> Any:
-    """Whether each entry becomes alpha, not -alpha; arrays of numpy or tensors of torch alike."""
+    """Whether each entry becomes alpha, not -alpha; for numpy arrays and torch tensors."""
     return (x >= alpha) | ((x > -alpha) & (zeta * (2 * alpha) >= alpha - x))
 
 
@@ -42,8 +42,8 @@ def binarise(x: Any, alpha: Any, zeta: Any) -> Any:
 def derivatives(x: Any, alpha: Any, zeta: Any) -> tuple[Any, Any]:
     """(8), dS/dx, and (9), dS/dalpha, entry by entry: (..., d) each.
 
-    Straight through: the floor counts as the identity.  At alpha = 0 (9) takes x/alpha to be 0 where x is.  Raises
-    ValueError for a negative alpha.
+    Straight-through estimator: the floor is treated as the identity.  At alpha = 0, (9) takes x/alpha as 0 where x = 0.
+    Raises ValueError for a negative alpha.
     """
     x = known(x)
     alpha, zeta = (v if is_tensor(v) else like(v, x) for v in (alpha, zeta))
@@ -69,7 +69,7 @@ def step_size(initial: Any, rho: float, exponent: Any) -> Any:
 
 
 def mean_size(x: ArrayLike) -> float:
-    """alpha' = ||x||_1 / d of (13): of all alpha it makes ||x - alpha sign(x)|| smallest.  Of zeros it is 0."""
+    """alpha' = ||x||_1 / d of (13), the alpha that minimises ||x - alpha sign(x)||; 0 for x = 0."""
     return float(np.abs(x).mean())
 
 
@@ -87,16 +87,16 @@ def error(x: ArrayLike, alpha: ArrayLike) -> NDArray[Any]:
 def least_error(x: ArrayLike) -> float:
     """The alpha with the smallest E||S(x, alpha) - x||^2, x (d,).
 
-    Its derivative in alpha is 2 (d alpha - the sum of the |x_i| > alpha), which only grows: the first sign change.
+    Its derivative in alpha, 2 (d alpha - the sum of the |x_i| > alpha), increases: the minimiser is its sign change.
     """
     sizes = np.sort(np.abs(np.asarray(x, dtype=float)))[::-1]
     sums = np.cumsum(sizes) / len(sizes)
-    last = int(np.flatnonzero(sizes >= sums - sizes / len(sizes))[-1])  # of the sizes at which the derivative is >= 0
+    last = int(np.flatnonzero(sizes >= sums - sizes / len(sizes))[-1])  # the smallest size with derivative >= 0
     return float(min(sums[last], sizes[last]))
 
 
 def law(x: Sequence[Fraction], alpha: Fraction) -> Law:
-    """The law of S(x, alpha), all outcomes of positive probability, exactly.
+    """The exact law of S(x, alpha): all outcomes of positive probability.
 
     Raises ValueError for more than 4096 outcomes, or a negative alpha.
     """
@@ -113,15 +113,15 @@ def law(x: Sequence[Fraction], alpha: Fraction) -> Law:
 
 
 def wire_bits(layers: Mapping[str, slice]) -> int:
-    """Bits of a binarised update: a step size a layer, and a sign an entry."""
+    """Bits of a binarised update: one step size for each layer, one sign for each entry."""
     return sum(_FLOAT + part.stop - part.start for part in layers.values())
 
 
 def pack(update: ArrayLike, layers: Mapping[str, slice]) -> bytes:
-    """A binarised update (d,), each layer +- its own alpha: first all alphas in float32, then the signs, a bit each.
+    """A binarised update (d,), +-alpha with an alpha for each layer, as bytes: all alphas in float32, then a bit a sign.
 
-    The last byte is filled up with zeros.  Raises ValueError for layers that are not one after another from 0 to d, or a
-    layer whose entries differ in size or are not finite.
+    Zeros pad the last byte.  Raises ValueError for layers that are not one after another from 0 to d, or a layer whose
+    entries differ in size or are not finite.
     """
     update = np.asarray(update)
     _one_after_another(layers, update.size)

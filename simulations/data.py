@@ -123,7 +123,7 @@ def two_classes(dataset: Dataset) -> Dataset:
 
 
 def _embedded(name: str) -> Dataset:
-    # scikit-learn takes a second to import; those who only simulate quadratics should not wait for it.
+    # scikit-learn takes a second to import; simulations of quadratics should not wait for it.
     import sklearn
     from sklearn.datasets import load_breast_cancer, load_digits
 

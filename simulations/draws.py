@@ -1,12 +1,12 @@
 """Counter-based randomness: every draw is a function of (seed, purpose, round, client, step) and of nothing else.
 
 Each such tuple is hashed to the start of its own SplitMix64 stream (Steele, Lea, Flood, "Fast splittable
-pseudorandom number generators", OOPSLA 2014); the streams of many seeds and clients are produced side by side
-as arrays.  A seed's numbers are therefore the same whichever seeds run beside it, in whatever batch, process or
-order, and whatever the number of rounds, clients or steps.  There is no state, global or otherwise.
+pseudorandom number generators", OOPSLA 2014).  The streams of many seeds and clients are computed together as
+arrays.  So the numbers of a seed do not depend on the other seeds, the batch, the process, the order, or the
+number of rounds, clients or steps.  There is no state, global or otherwise.
 
-The coins of compressors are as many as a model has parameters; where the model lives in tensors they are made there, by
-the same arithmetic on 64-bit words, to the same numbers.
+A compressor needs one coin for each parameter of the model.  Where the model is a torch tensor, the coins are computed on
+its device, by the same arithmetic on 64-bit words, with the same result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Found = TypeVar("Found")
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _TO_UNIT = np.float32(2.0**-24)
-_EPOCHS = 2**40  # the number of the first order of a round among its sub-streams, beyond all local steps
+_EPOCHS = 2**40  # the sub-stream of a round's first order; no local step has so large a number
 _AT_ONCE = 8192  # words drawn in one go, small enough for the cache of one core
 
 
@@ -89,10 +89,10 @@ def _uniform_there(keys: Keys, count: int, place: Any) -> Any:
     """`_uniform` of the first `count` words of each stream, made by torch on the device `place`: (..., count)."""
     import torch
 
-    def signed(word: int | np.uint64) -> int:  # torch multiplies and adds 64-bit words as signed ones, modulo 2^64 too
+    def signed(word: int | np.uint64) -> int:  # torch's 64-bit words are signed; it too computes modulo 2^64
         return (int(word) + 2**63) % 2**64 - 2**63
 
-    def shifted(z: Any, by: int) -> Any:  # its shift to the right fills up with the sign
+    def shifted(z: Any, by: int) -> Any:  # torch's right shift copies the sign bit
         return (z >> by) & (2 ** (64 - by) - 1)
 
     steps = torch.arange(1, count + 1, dtype=torch.int64, device=place) * signed(_GAMMA)
@@ -106,9 +106,9 @@ def _uniform_there(keys: Keys, count: int, place: Any) -> Any:
 class Local:
     """The draws of the participating clients in one round, keys (N, *clients), step by step.
 
-    `steps` is how many steps will be asked for at most; it changes no number.  Small draws are made for several steps
-    in one go: the same numbers, fewer array operations.  `place` is the torch device that uniform numbers are made on,
-    None: an array of numpy.
+    `steps` is the largest number of steps that will be asked for; it changes no number.  Small draws are made for several
+    steps at once: the same numbers, fewer array operations.  `place` is the torch device of the uniform numbers; None:
+    numpy arrays.
     """
 
     def __init__(self, keys: Keys, steps: int = _AT_ONCE, place: Any = None) -> None:
@@ -124,14 +124,14 @@ class Local:
         return Draw(self, k)
 
     def once(self, client: NDArray[np.int64], look_up: Callable[[], Found]) -> Found:
-        """look_up(), kept as long as it is asked for the same array of clients."""
+        """look_up(), cached as long as `client` is the same array."""
         if self._looked_up is None or self._looked_up[0] is not client:
             self._looked_up = (client, look_up())
         found: Found = self._looked_up[1]
         return found
 
     def shuffled(self, sizes: NDArray[np.integer], epoch: int) -> NDArray[np.int64]:
-        """A random order of 0 ... size - 1 for every client: (N, *clients, largest size), filled up with what is left."""
+        """A random order of 0 ... size - 1 for every client, padded: (N, *clients, largest size)."""
         if epoch not in self._orders:
             words = _words(_fold(self.keys, _EPOCHS + epoch), int(sizes.max()))
             beyond = np.arange(words.shape[-1]) >= np.broadcast_to(sizes, words.shape[:-1])[..., None]
@@ -151,20 +151,20 @@ class Local:
 
 
 class Draw(NamedTuple):
-    """The draw of every (seed, client) at one local step; nothing is computed until it is asked for.
+    """The draw of every (seed, client) at one local step; computed only when needed.
 
-    `normal`, `integers` and `uniform` read the same words: whoever draws takes one of them.
+    `normal`, `integers` and `uniform` read the same words: a caller uses only one of them.
     """
 
     local: Local
     step: int
 
     def once(self, client: NDArray[np.int64], look_up: Callable[[], Found]) -> Found:
-        """look_up(), the clients' own data, made at the first local step and kept for the others of the same array."""
+        """look_up(), the clients' own data: computed at the first local step, cached while `client` is the same array."""
         return self.local.once(client, look_up)
 
     def normal(self, d: int) -> NDArray[np.float32]:
-        """Standard normal numbers (N, *clients, d), to be read only."""
+        """Standard normal numbers (N, *clients, d); do not write to them."""
         return self.local.numbers(self.step, (d + 1) // 2, _normal)[..., :d]
 
     def integers(self, below: NDArray[np.integer], count: int) -> NDArray[np.int64]:
@@ -172,7 +172,7 @@ class Draw(NamedTuple):
         return (self.uniform(count) * np.asarray(below)[..., None]).astype(np.int64)
 
     def uniform(self, count: int) -> NDArray[np.float64]:
-        """Uniform numbers in [0, 1), 53 bits each: (N, *clients, count), to be read only."""
+        """Uniform numbers in [0, 1), 53 bits each: (N, *clients, count); do not write to them."""
         if self.local.place is not None:
             there: NDArray[np.float64] = _uniform_there(_fold(self.local.keys, self.step), count, self.local.place)
             return there
@@ -181,8 +181,8 @@ class Draw(NamedTuple):
     def in_turn(self, sizes: NDArray[np.integer], count: int) -> NDArray[np.int64]:
         """`count` of the integers 0 ... size - 1 of every client: (N, *clients, count); sizes broadcasts to the keys.
 
-        Step k takes places k count ... (k + 1) count - 1 of random orders of all of them, one after another, new ones
-        every round: local epochs without replacement.
+        Local epochs without replacement: random orders of all these integers, one after another, new ones every round.
+        Step k takes positions k count ... (k + 1) count - 1.
         """
         sizes = np.broadcast_to(np.asarray(sizes), self.local.keys.shape)
         places = np.arange(self.step * count, (self.step + 1) * count)
@@ -198,8 +198,8 @@ class Draws:
     """All randomness of one round, for N seeds side by side.
 
     keys    (N,) from `seed_keys`, by purpose
-    replay  the clients' order (N, S), when somebody else's run is replayed
-    place   the torch device that the coins of compressors are made on; None: they are arrays of numpy
+    replay  the clients' order (N, S), to replay another run
+    place   the torch device of the compressors' coins; None: numpy arrays
     """
 
     keys: Mapping[Purpose, Keys]

@@ -34,8 +34,8 @@ RECORDS = {
     ),
     "value": ("[F]", "F(x_r)"),
 }
-_MOST_WRITTEN = 10_000  # coordinates of a starting point that are written out
-# of problems with a test set alone
+_MOST_WRITTEN = 10_000  # a starting point with more coordinates is recorded by its hash
+# only for problems with a test set
 TESTED = {
     "test_value": ("[F]", "mean loss at x_r on the test set"),
     "accuracy": ("1", "share of the test set that the model x_r classifies right"),
@@ -55,7 +55,7 @@ class WeightedAverage:
         self.mean = ratio * 0
 
     def add(self, x: Array) -> Array:
-        """Take in the next iterate; returns the average so far."""
+        """Add the next iterate; returns the average so far."""
         self.total = 1 + self.ratio * self.total
         self.mean = self.mean + (x - self.mean) / self.total
         return self.mean
@@ -87,9 +87,9 @@ def requested(
     at: Iterable[int] | None,
     average: ArrayLike,
 ) -> Request:
-    """Check what was asked for.  Raises ValueError on the first thing that is wrong, saying what was expected.
+    """Check the arguments.  Raises ValueError for the first wrong one, and says what was expected.
 
-    Also where the problem weighs its clients and the algorithm does not.
+    Wrong is also a problem that weighs its clients with an algorithm that does not.
     """
     if not (isinstance(rounds, int | np.integer) and rounds >= 1):
         raise ValueError(f"rounds = {rounds}: expected a whole number >= 1")
@@ -136,13 +136,12 @@ def run(
     at        rounds at which to record (0 ... rounds); every round by default
     average   ratio w_{r-1}/w_r in (0, 1] of successive averaging weights, one for all step sizes or one each;
               1: plain average; 1 - mu eta_tilde / 2: the weights of the strongly convex theorems
-    decay     by what eta is multiplied after every round, in (0, 1]
+    decay     factor in (0, 1] on eta after every round
     progress  called with the number of rounds done
 
-    Returns a Dataset over (step_size, seed, round) with `status` ("ran" or "diverged") and `diverged_at`
-    (the first round whose iterate, its squared norm or a recorded quantity is not finite, -1 if none) over
-    (step_size, seed); values before divergence are finite, later ones NaN.  Its attributes hold what is needed to run
-    it again.
+    Returns a Dataset over (step_size, seed, round).  Over (step_size, seed) it has `status` ("ran" or "diverged") and
+    `diverged_at` (the first round whose iterate, its squared norm or a recorded quantity is not finite, -1 if none).
+    Values before divergence are finite, later ones NaN.  The attributes hold what is needed to repeat the run.
 
     Raises ValueError for a malformed request, or a problem that weighs its clients and an algorithm that does not;
     NoSuchConstant when a recorded quantity needs a constant that the problem does not have.
@@ -166,10 +165,10 @@ def run(
 
 
 class Course:
-    """A run under way, round by round; the arguments are those of `run`, and so are the errors.
+    """A run that goes round by round, and its state; arguments and errors are those of `run`.
 
-    round  how many rounds are done
-    steps  how many local steps clients have taken in them, all runs together
+    round  number of rounds done
+    steps  number of local steps done, over all clients and runs
     """
 
     def __init__(
@@ -217,7 +216,7 @@ class Course:
             self._look()
 
     def advance(self) -> bool:
-        """Do a round.  False when all rounds are done, or everything has diverged: then nothing is done."""
+        """Do one round.  Returns False and does nothing when all rounds are done, or all runs have diverged."""
         if self.round == self.rounds or (self.diverged_at >= 0).all():
             return False
         r, x, problem = self.round, self.x, self.problem
@@ -241,7 +240,7 @@ class Course:
         return True
 
     def _look(self) -> None:
-        """Divergence and the recorded quantities at x."""
+        """Check x for divergence, and record the quantities at x."""
         gone = (self.diverged_at < 0) & ~np.isfinite(on_host((self.x**2).sum(-1)))
         self.diverged_at[gone] = self.round
         if (self.diverged_at >= 0).any():
@@ -252,7 +251,7 @@ class Course:
                 self.series[name][:, :, self._slot[self.round]] = on_host(function(self.x, xbar))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """All that the rest of the run depends on, besides the arguments: arrays by name, some of them the run's own."""
+        """The run state: all that the rest of the run depends on besides the arguments.  Arrays by name, some not copies."""
         found = {
             "round": np.asarray(self.round),
             "steps": np.asarray(self.steps),
@@ -267,7 +266,7 @@ class Course:
         return found | ({"on_host": np.array(away)} if away else {})
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a `state` of a run with the same arguments.  Raises ValueError for one that does not fit."""
+        """Continue from a `state` of a run with the same arguments.  Raises ValueError for one that does not fit."""
         here, there = (
             {name: array.shape for name, array in s.items() if not name.startswith(("memory.", "on_host"))}
             for s in (self.state(), state)
@@ -289,7 +288,7 @@ class Course:
                 self.memory[name] = like(values.copy(), self.x.cpu() if name in away else self.x)
 
     def dataset(self) -> xr.Dataset:
-        """What has been recorded so far, as `run` returns it."""
+        """The values recorded so far, in the form that `run` returns."""
         asked, kept = self.asked, self.asked.kept
         series = {name: values.copy() for name, values in self.series.items()}
         diverged_at = self.diverged_at.copy()
@@ -370,7 +369,7 @@ def _orders(orders: ArrayLike | None, rounds: int, S: int, M: int, seeds: int) -
 
 @cache
 def _versions() -> str:
-    """Versions of what computes, as JSON; looked up once, as each look-up reads files."""
+    """Versions of Python and the packages, as JSON; cached, because each look-up reads files."""
     packages = {}
     for package in ("fedtheory", "numpy", "scipy"):
         try:
@@ -388,14 +387,14 @@ def _settings(value: Any) -> Any:
 
 
 def _start(x0: Array) -> Any:
-    """A starting point as JSON-able data; one with very many numbers by what they hash to."""
+    """A starting point as JSON-able data; a very long one as its hash."""
     if x0.size <= _MOST_WRITTEN:
         return x0.tolist()
     return {"d": x0.size, "sha256": hashlib.sha256(x0.tobytes()).hexdigest()}
 
 
 def provenance(problem: Problem, algorithm: Any, rounds: int, asked: Request) -> dict[str, str]:
-    """What is needed to do it again, as JSON strings (so that the Dataset can be written to netCDF)."""
+    """What is needed to repeat the run, as JSON strings (so that the Dataset can be written to netCDF)."""
     settings = {field.name: _settings(getattr(algorithm, field.name)) for field in fields(algorithm)}
     return {
         "problem": json.dumps(problem.provenance),

@@ -1,11 +1,13 @@
-"""Functions h: R^d -> R with certified constants: where lemmas about smooth and convex functions are put to the test.
+"""Functions h: R^d -> R with certified constants, to test lemmas about smooth and convex functions.
 
 The constants are bounds on the curvature: L and mu are such that, for all x and y,
 
     ||grad h(x) - grad h(y)|| <= L ||x - y||    and    D_h(x, y) >= (mu/2) ||x - y||^2,
 
-so mu > 0 is strong convexity, mu = 0 convexity, mu < 0 what is left without it (never below -L).  They are derived
+so mu > 0 is strong convexity, mu = 0 convexity, and mu < 0 allows h not to be convex (mu >= -L always).  They are derived
 from the second derivative, family by family; an operation on functions derives the new constants from the old ones.
+
+"Least at the origin" means that h has a minimum there.
 
     h = shifted(regularised(huber(2), 0.5), [1.0, 0.0])
     h.value(x), h.gradient(x), h.L, h.mu, h.minimum      ->  ..., ..., 1.5, 0.5, 0.0
@@ -35,7 +37,7 @@ class Function:
     L           smoothness constant, L > 0
     mu          lower bound of the curvature, -L <= mu <= L; see the head of this module
     minimum     the infimum h_*; None when h is unbounded below
-    minimiser   (d,), a point where it is attained; None when there is none
+    minimiser   (d,), a point that attains it; None when there is none
     name        the expression that builds it
 
     Raises ValueError for d < 1, for L and mu out of their range, and for an x that is no point of R^d.
@@ -77,14 +79,14 @@ class Function:
         return point
 
 
-# Families.  Unless it says otherwise, a family is least at the origin, where it is zero.
+# Families.  Unless its docstring says otherwise, a family has the minimum 0, at the origin.
 
 
 def quadratic(curvatures: ArrayLike, mirror: ArrayLike | None = None) -> Function:
     """x'H x / 2, H = Q diag(curvatures) Q; Q the reflection in the plane normal to `mirror` (None: H is diagonal).
 
-    Curvatures of either sign, not all zero.  They are the eigenvalues of H: mu is the least, L the largest in modulus;
-    unbounded below when one is negative.  Raises ValueError for curvatures that are all zero, or a mirror of zeros.
+    The curvatures, of either sign, not all zero, are the eigenvalues of H: mu is the least, L the largest in modulus.
+    h is unbounded below when one is negative.  Raises ValueError for curvatures that are all zero, or a mirror of zeros.
     """
     c = np.asarray(curvatures, dtype=float)
     if c.ndim != 1 or not c.any():
@@ -247,7 +249,7 @@ def scaled(h: Function, factor: float) -> Function:
 
 
 def stretched(h: Function, width: float) -> Function:
-    """width^2 h(x / width), width > 0: the Hessian at x becomes that at x / width.  Raises ValueError otherwise."""
+    """width^2 h(x / width), width > 0: its Hessian at x is that of h at x / width.  Raises ValueError otherwise."""
     if not 0 < width < np.inf:
         raise ValueError(f"width = {width}: expected a number > 0")
     return replace(
@@ -261,7 +263,7 @@ def stretched(h: Function, width: float) -> Function:
 
 
 def shifted(h: Function, centre: ArrayLike, level: float = 0.0) -> Function:
-    """h(x - centre) + level, centre (d,): the same Hessians elsewhere.  Raises ValueError for another shape."""
+    """h(x - centre) + level, centre (d,): the same Hessians, moved.  Raises ValueError for another shape."""
     c = np.asarray(centre, dtype=float)
     if c.shape != (h.d,):
         raise ValueError(f"centre has shape {c.shape}: expected ({h.d},)")

@@ -1,7 +1,7 @@
-"""What happens between synchronisations: gradients at the clients' own points, and at the mean of their parameters.
+"""A run seen at every local step: gradients at the clients' own points, and at the mean of their parameters.
 
-For algorithms whose clients take a step of SGD at every gradient they ask for, such as FedBAT as Section 4 of its paper
-analyses it, whose parameters move from w to w - eta g while g is taken at binarised ones.
+For algorithms whose clients take one SGD step for each gradient.  FedBAT as Section 4 of its paper analyses it is one:
+parameters move from w to w - eta g, where g is the gradient at the binarised parameters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from simulations.problems import Array, Problem, mean_over_clients
 
 @dataclass(eq=False)
 class Meter:
-    """A problem that keeps the gradients that it is asked for."""
+    """A problem that records every gradient that it computes."""
 
     problem: Problem
     gradients: list[Array] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Meter:
         return getattr(self.problem, name)
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
-        """The problem's own, kept."""
+        """The problem's gradient, recorded."""
         self.gradients.append(self.problem.gradient(x, client, draw))
         return self.gradients[-1]
 
@@ -40,14 +40,14 @@ class Meter:
 def run(
     problem: Problem, algorithm: FedBAT, *, rounds: int, seeds: Iterable[int], x0: ArrayLike = 0.0, **_: Any
 ) -> xr.Dataset:
-    """Run FedBAT with all clients at work in every round, and look at every local step.
+    """Run FedBAT with all clients training in every round, and measure at every local step.
 
-    Returns a Dataset over (step_size, seed): `grad_sq_steps` (round), the mean over a round's steps t of
-    ||grad F(wbar_t)||^2, wbar_t the mean of all clients' parameters; NaN at the last, which starts no round; and
-    `client_grad_sq` (step, client), ||g_t^k||^2.  The attributes are those of `simulations.run`.
+    Returns a Dataset over (step_size, seed) with `grad_sq_steps` (round) and `client_grad_sq` (step, client).  The first
+    is the mean over a round's steps t of ||grad F(wbar_t)||^2, wbar_t the mean of all clients' parameters; NaN at the
+    last iterate, which starts no round.  The second is ||g_t^k||^2.  The attributes are those of `simulations.run`.
 
-    Raises ValueError for an algorithm in which only some clients train (`active` "sampled", K < N), or that takes steps
-    other than of SGD (a learned step size), and as `simulations.run`.
+    Raises ValueError for an algorithm in which only some clients train (`active` "sampled", K < N), or whose steps are
+    not those of SGD (a learned step size), and where `simulations.run` does.
     """
     if algorithm.step_size != "max" or (algorithm.participants(problem) < problem.M and algorithm.active != "all"):
         raise ValueError(f"{algorithm}: expected step_size 'max', and all clients at work")

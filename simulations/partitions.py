@@ -1,11 +1,11 @@
 """Partitions: how the samples of one data set are dealt out to M clients.
 
-Five ways, from no heterogeneity to as much as one likes (SFL paper, Section 4.2 and Appendix G.1): `iid`; `dirichlet`
+Five ways, from no heterogeneity to any amount of it (SFL paper, Section 4.2 and Appendix G.1): `iid`; `dirichlet`
 and `quantity`, the two baselines of Appendix G.1; `shards`, the original form of the latter; and `exdir`, the paper's
 Extended Dirichlet partition, which combines them.
 
-`dirichlet`, `quantity` and `exdir` decide on a table of proportions (classes, M), round it to whole samples, and deal
-each class out at random in those numbers. Nothing is drawn again until it fits: every step ends, whatever the request.
+`dirichlet`, `quantity` and `exdir` choose a table of proportions (classes, M), round it to whole samples, and deal each
+class out at random in these numbers. They use no rejection sampling, so every step ends, whatever the arguments.
 """
 
 import inspect
@@ -113,8 +113,8 @@ def dirichlet(labels: np.ndarray, M: int, alpha: float, seed: int) -> Partition:
     """Distribution-based class imbalance: p_c ~ Dir(alpha * 1) for each class c (Appendix G.1, b).
 
     The partition of Yurochkin et al. (2019). Client m is given a p_{c,m} proportion of class c, rounded by largest
-    remainder. No client is left empty: each empty one in turn receives one sample from the client that then has most,
-    of the class of which that one has most (lowest number first in a tie).
+    remainder. No client is left empty: each empty one in turn receives one sample from the client that has most at that
+    moment, of that client's largest class (lowest number first in a tie).
 
     Args:
         labels: (n,) int, the class of each sample, 0, 1, ...
@@ -222,12 +222,12 @@ def _check_alpha(alpha: float, M: int) -> None:
 def _allocate(classes: int, M: int, C: int, rng: np.random.Generator) -> np.ndarray:
     """Allocate C different classes to each of M clients at random, every class to at least one client.
 
-    Each client draws a C-subset of the classes uniformly. Should a class have no owner then, its samples would be lost;
-    it is given to a client in exchange for one of the client's classes that has another owner besides.
+    Each client draws a C-subset of the classes uniformly. The samples of a class without an owner would be lost, so a
+    client receives it in exchange for one of its classes that has another owner too.
 
     Returns:
-        (classes, M) bool; columns sum to C, rows to at least 1. Clients are treated alike, and so are classes (one that
-        needs repair ends with one owner, whichever it is): each client owns each class with probability C / classes.
+        (classes, M) bool; columns sum to C, rows to at least 1. Clients are treated alike, and so are classes (any class
+        that needs repair ends with one owner): each client owns each class with probability C / classes.
     """
     if not 1 <= C <= classes:
         raise ValueError(f"C = {C} classes a client out of {classes} classes; expected 1 <= C <= {classes}")
@@ -239,8 +239,8 @@ def _allocate(classes: int, M: int, C: int, rng: np.random.Generator) -> np.ndar
     # The repair ends, one exchange for each class without an owner:
     # - an exchange is possible. While some class has no owner, the M * C >= classes marks in `owners` lie in fewer than
     #   `classes` rows, so some row has two or more of them (pigeonhole), and `spare` is not empty;
-    # - it does what is asked. The client did not own the new class (nobody did), so it keeps C different classes; the
-    #   class it gives up keeps an owner. So the classes without an owner lose one member and gain none.
+    # - an exchange gives one class an owner. The client did not own the new class (nobody did), so it keeps C different
+    #   classes; the class that it gives up keeps an owner. So there is one class less without an owner.
     for orphan in np.flatnonzero(~owners.any(axis=1)):
         spare = np.argwhere(owners & (owners.sum(axis=1, keepdims=True) >= 2))
         given_up, client = spare[rng.integers(len(spare))]
@@ -253,7 +253,7 @@ def _apportion(proportions: np.ndarray, total: int) -> np.ndarray:
     """Round proportions (k,) of a total to whole numbers (k,) that add up to it, by largest remainder."""
     quotas = proportions * total
     counts: np.ndarray = np.floor(quotas).astype(np.int64)
-    # At most k are missing and none too many: the quotas add up to `total` but for rounding, far below 1.
+    # Between 0 and k are missing: the quotas add up to `total`, up to rounding errors far below 1.
     missing = total - counts.sum()
     counts[np.argsort(counts - quotas, kind="stable")[:missing]] += 1
     return counts
@@ -269,8 +269,8 @@ def _deal_to_owners(
 ) -> tuple[np.ndarray, ...]:
     """Deal each class out to its owners by their proportions, at least one sample to each owner.
 
-    Largest remainder; then each owner with none receives one from the owner with most. A class without such an owner
-    keeps |count - proportion * size| < 1; the guarantee costs nothing where it is not needed.
+    Largest remainder; then each owner without a sample receives one from the owner with most. A class where every owner
+    has a sample already keeps |count - proportion * size| < 1.
     """
     short = np.flatnonzero(sizes < owners.sum(axis=1))
     if len(short):
@@ -283,7 +283,7 @@ def _deal_to_owners(
         # In random order, so that ties (all of them, when the split is equal) favour nobody.
         who = rng.permutation(np.flatnonzero(owners[c]))
         share = _apportion(proportions[c, who], size)
-        for none in np.flatnonzero(share == 0):  # as many samples as owners, one has none: the largest has two or more
+        for none in np.flatnonzero(share == 0):  # at least as many samples as owners: the largest has >= 2
             share[share.argmax()] -= 1
             share[none] += 1
         counts[c, who] = share

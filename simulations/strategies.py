@@ -7,10 +7,10 @@ For property tests of lemmas about federated optimisation, your own or a paper's
         divergence = h.value(x) - h.value(y) - h.gradient(y) @ (x - y)
         assert h.mu / 2 * ((x - y) @ (x - y)) <= divergence + 1e-9 * (abs(h.value(x)) + abs(h.value(y)))
 
-All numbers are zero or between 2^-6 and 2^4 in modulus, and short (half precision): sums and products of a few of them
-are exact, a comparison in doubles at relative 1e-9 is honest, and a shrunk witness can be checked by hand.  A function
-carries constants of its own, h.L <= L and h.mu >= mu, which may be sharper than those asked for.  Requests that cannot
-be met raise ValueError at once, when the strategy is made.
+All numbers are zero or between 2^-6 and 2^4 in modulus, and short (half precision).  So sums and products of a few of
+them are exact, a comparison in doubles at relative 1e-9 is sound, and a shrunk witness can be checked by hand.  A
+function has constants of its own, h.L <= L and h.mu >= mu, which may be sharper than the arguments.  Arguments that
+cannot be met raise ValueError at once, when the strategy is made.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic
 
 SMALLEST, LARGEST = 2.0**-6, 2.0**4
-_SHARES = (1.0, 0.0, 0.5, 0.25, 0.75)  # where a curvature stands between the two ends of its interval
+_SHARES = (1.0, 0.0, 0.5, 0.25, 0.75)  # position of a curvature in its interval: 0 the lower end, 1 the upper
 
 
 # Numbers and vectors
@@ -124,15 +124,15 @@ def _indefinite_at_origin(d: int) -> SearchStrategy[Function]:
 
 
 def _one_of(family: list[Function]) -> SearchStrategy[Function]:
-    """Each as likely as any other alternative of the union it becomes part of."""
+    """One of the functions; in a union each is as likely as any other alternative."""
     return st.one_of(*map(st.just, family))
 
 
 def _quadratics(d: int, low: float, high: float) -> SearchStrategy[Function]:
-    """Quadratics with curvatures in [low, high], low >= 0, not all zero; on the axes, or on mirrored ones."""
+    """Quadratics with curvatures in [low, high], low >= 0, not all zero; eigenvectors are the axes, or reflected axes."""
     shares = st.lists(st.sampled_from(_SHARES), min_size=d, max_size=d).filter(lambda s: low > 0 or any(s))
     curvatures = shares.map(lambda shares: [(1 - share) * low + share * high for share in shares])
-    simplest = functions.quadratic([high] * d)  # without a choice: what a witness shrinks to, if it can
+    simplest = functions.quadratic([high] * d)  # no choice to make: a witness shrinks to it if it can
     return st.just(simplest) | st.builds(functions.quadratic, curvatures, _mirrors(d))
 
 
@@ -152,7 +152,7 @@ def _mirrors(d: int) -> SearchStrategy[list[float] | None]:
 
 @st.composite
 def _moved(draw: st.DrawFn, family: SearchStrategy[Function]) -> Function:
-    """A function stretched, moved and raised: none of it changes its constants L and mu."""
+    """A function stretched, moved and raised, which does not change its constants L and mu."""
     h = draw(family)
     width, level = draw(st.sampled_from((1.0, 8.0, 0.5))), draw(st.sampled_from((0.0, 1.0, -8.0)))
     centre = draw(vectors(h.d))
@@ -297,7 +297,7 @@ def _noise_trees(draw: st.DrawFn, n: int, d: int) -> NoiseTree:
 def noise_trees(n: int, d: int) -> SearchStrategy[NoiseTree]:
     """Adapted noise of n steps in R^d, two or three branches at each node: at most 3^n paths.
 
-    sigma^2 is the largest conditional variance.  Such sequences are what Lemma 1, (20) of Li and Lyu (2023) is about.
+    sigma^2 is the largest conditional variance.  Lemma 1, (20) of Li and Lyu (2023) is about such sequences.
     Raises ValueError for n < 1 or d < 1.
     """
     _at_least_one(n=n, d=d)

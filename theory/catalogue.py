@@ -118,6 +118,6 @@ def _checks(paper_name: str) -> ModuleType | None:
 
 
 __all__ = [
-    "UnknownName", "corrected_by", "errata", "evidence", "find", "names", "paper", "papers", "properties", "reasons", "statements",
-    "symbols", "unassumed", "unknown", "used_by",
+    "UnknownName", "corrected_by", "errata", "evidence", "find", "names", "paper", "papers", "properties", "reasons",
+    "statements", "symbols", "unassumed", "unknown", "used_by",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ __all__ = ["ARENAS", "AT_START", "QUANTITIES", "SEARCHED", "evidence", "on_data"
 
 
 def evidence() -> list[Evidence]:
-    """Every bound on whole runs against its arenas; every statement about one round; counter-examples; what is set up."""
+    """Every bound on whole runs against its arenas; statements about one round; counter-examples; checks of the set-up."""
     return [
         *arena_evidence(ARENAS),
         *rounds.evidence(),

@@ -1,10 +1,10 @@
-"""Arenas of the FedBAT paper: FedBAT as Section 4 analyses it, on which problem, against which bound.
+"""Arenas of the FedBAT paper: which problem tests which bound, for FedBAT as Section 4 analyses it.
 
-By all outcomes on quadratics in two coordinates, for the few rounds that have few enough; by Monte Carlo in more, with
-noise, on logistic regression, and on the sigmoid loss, which is not convex.  q = sqrt(d - 1) is that of the operator.
-G is that of the run: the largest root of E||g_t^k||^2 over its steps and clients, at the binarised parameters, exact, or the
-largest upper end of the confidence intervals.  Gamma is certified; for the sigmoid loss, whose clients' minima nobody
-knows, 0 stands for it, with which a bound claims most.
+Exact, over all outcomes, on quadratics in up to two coordinates, as long as the rounds have few outcomes.  Monte Carlo with
+more coordinates, with noise, on logistic regression, and on the sigmoid loss, which is not convex.  q = sqrt(d - 1) is that
+of the operator.  G is that of the run: the largest root of E||g_t^k||^2 over its steps and clients, at the binarised
+parameters; exact, or the largest upper end of the confidence intervals.  Gamma is certified.  For the sigmoid loss, where
+the clients' minima are unknown, Gamma = 0 is used, with which a bound claims most.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def two_valleys(weights: tuple[float, ...] | None) -> Problem:
 
 @cache
 def two_bowls(kappa: float) -> Problem:
-    """Two clients in two dimensions with one function, no noise: only the binarisation errs."""
+    """Two clients in two dimensions with one function, no noise: binarisation is the only error."""
     H = np.array([np.diag([1.0, 1 / kappa])] * 2)
     return Quadratic(H, np.zeros((2, 2)), 0.0, f"two equal bowls, kappa {kappa:g}")
 
@@ -93,7 +93,7 @@ def dealt_out(dataset: str, convex: bool, weighed: bool) -> Problem:
     return made(every, own, regularisation=0.1, batch=4, weights="sizes" if weighed else None)
 
 
-# ------------------------------------------------------------------------------------------------- what the run knows
+# ------------------------------------------------------------------------------------------------- symbols of the run
 
 _LARGEST: dict[tuple[Any, ...], float] = {}
 
@@ -118,7 +118,7 @@ def _largest_gradient(arena: Arena) -> float:
 
 
 def first_distance(arena: Arena) -> float:
-    """E||w_1 - w*||^2, w_1 the mean of the clients' parameters after step 0: exact, or with sigma^2 for the noise.
+    """E||w_1 - w*||^2, w_1 the mean of the clients' parameters after step 0: exact, or with sigma^2 as noise variance.
 
     Raises ValueError for a Monte Carlo arena with tau = 1, where w_1 is binarised.
     """
@@ -139,12 +139,12 @@ def first_distance(arena: Arena) -> float:
 
 @dataclass(frozen=True)
 class Case:
-    """How a theorem is put to the test.
+    """How a theorem is tested.
 
     sampled  whether it is about K of N clients
     convex   whether it needs strong convexity
-    gamma    of the learning rate, as `FedBAT` reads it; None: a constant one
-    given    letters that are known for the arena alone
+    gamma    of the learning rate, as in `FedBAT`; None: a constant learning rate
+    given    symbols that are known only for the arena
     """
 
     sampled: bool
@@ -175,14 +175,14 @@ def _fedbat(case: Case, tau: int, K: int | None) -> Callable[..., FedBAT]:
 
 
 def _by_all_outcomes(id_: str, case: Case) -> Iterator[Arena]:
-    """Two dimensions, two clients: as many rounds as there are outcomes for."""
+    """Two clients in one or two dimensions: as many rounds as can be enumerated."""
     problems: dict[str, Callable[[], Problem]] = {
         "two equal bowls, kappa 4": partial(two_bowls, 4.0),
         "two valleys": partial(two_valleys, None),
     }
     if not case.sampled:
         problems["two valleys, shares 1/4 and 3/4"] = partial(two_valleys, (0.25, 0.75))
-    if "corrected" in id_ and not case.convex:  # without the clients' minima, which the printed bound speaks of
+    if "corrected" in id_ and not case.convex:  # it has no minima of clients, which the printed bound needs
         problems["two clients, one concave"] = saddle
     for second, rounds in product((1.0, 0.5), (1, 2)) if case.convex else ():
         name = f"one coordinate, curvatures 1 and {second:g}, tau 1, {rounds} round{'s' * (rounds > 1)}"

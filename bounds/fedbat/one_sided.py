@@ -1,11 +1,11 @@
-"""Counter-examples to what the FedBAT paper draws from its Assumption 1, which bounds its functions from above only.
+"""Counter-examples to conclusions of the FedBAT paper from its Assumption 1, which bounds its functions from above only.
 
-A function is smooth from above where its derivative nowhere rises faster than L.  It may then fall as fast as it likes, and
-two points tell little of the derivative between them: (78) fails, and with it Lemma 7 and Theorem 3.
+A function is smooth from above if its derivative nowhere rises faster than L.  The derivative may fall at any speed, so its
+values at two points say little about the points between: (78) fails, and with it Lemma 7 and Theorem 3.
 
 The runs are those of the appendix, (66) to (68), in one coordinate, where S(m) = m and so q = 0; all clients take part, and
 there is no noise.  A client's function is given by its derivative, which is piecewise linear and continuous.  It has a
-minimum.  All numbers are fractions, and square roots are those of squares.
+minimum.  All numbers are fractions, and square roots are taken of squares only.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Kinked:
 
     @cached_property
     def minimum(self) -> Fraction:
-        """The least value, at a corner or where a piece's derivative is 0.  Raises ValueError where there is none."""
+        """The minimum, at a corner or where a piece's derivative is 0.  Raises ValueError where there is none."""
         (_, first), (_, last) = self.corners[0], self.corners[-1]
         if (self.before or -first) < 0 or (self.after or last) < 0:
             raise ValueError(f"{self}: expected a function that is bounded from below")
@@ -78,7 +78,7 @@ class Kinked:
 
 
 def mean(functions: Sequence[Kinked]) -> Kinked:
-    """Their mean."""
+    """The mean of the functions."""
     count = len(functions)
     at = sorted({x for f in functions for x, _ in f.corners})
     corners = tuple((x, sum((f.gradient(x) for f in functions), F(0)) / count) for x in at)
@@ -88,7 +88,7 @@ def mean(functions: Sequence[Kinked]) -> Kinked:
 
 @dataclass(frozen=True)
 class Run:
-    """Gradient descent of clients that count alike, from the same point, with the mean taken every tau steps.
+    """Gradient descent of clients with equal weights, from one point, averaged every tau steps.
 
     clients  their functions
     L        the smoothness constant that is claimed of them
@@ -107,12 +107,12 @@ class Run:
 
     @property
     def curvatures(self) -> tuple[Fraction, ...]:
-        """Of all clients."""
+        """The curvatures of all clients."""
         return tuple(c for f in self.clients for c in f.curvatures)
 
 
 def meets(run: Run, assumption: str) -> bool:
-    """Whether the run meets an assumption, with G the largest gradient of the run, sigma = q = 0, and mu as in `letters`.
+    """Whether the run meets an assumption; G is the run's largest gradient, sigma = q = 0, and mu as in `letters`.
 
     Raises ValueError for an assumption that is not known here.
     """
@@ -121,7 +121,7 @@ def meets(run: Run, assumption: str) -> bool:
         "fedbat.assump1": steepest <= run.L,
         "fedbat.assump1.corrected": steepest <= run.L and min(run.curvatures) >= -run.L,
         "fedbat.assump2": min(run.curvatures) > 0,
-        "fedbat.balanced": True,  # two clients that count alike, both drawn
+        "fedbat.balanced": True,  # clients with equal weights, all drawn
         **dict.fromkeys(("fedbat.assump3", "fedbat.assump3.corrected", "fedbat.assump3.independent"), True),
         **dict.fromkeys(("fedbat.assump4", "fedbat.assump4.corrected"), True),
         **dict.fromkeys(("fedbat.assump5", "fedbat.assump5.corrected"), True),
@@ -133,7 +133,7 @@ def meets(run: Run, assumption: str) -> bool:
 
 @cache
 def letters(run: Run) -> tuple[Mapping[str, Fraction], ...]:
-    """The letters of the statements, step by step; the sums over the whole run stand in each."""
+    """The symbols of the statements, step by step; each step also has the sums over the whole run."""
     N, F_all = len(run.clients), mean(run.clients)
     points = [run.start] * N
     largest, rows = F(0), list[dict[str, Fraction]]()
@@ -179,8 +179,8 @@ _CROSSING = Run(
     (Kinked(((F(-3, 2), F(7, 2)), (F(1), F(1))), F(1, 10), F(0)), Kinked(((F(2), F(-3)),), F(0), F(1, 10))),
     F(1, 10), F(1, 2), 2, 2,
 )  # fmt: skip
-# Client 1 goes left with slope 1, client 2 right with slope -2; between them F_1' falls to -10^4, where only the mean comes.
-# In the last step client 1 meets a slope of 65, so that the new model is 0 again, where all gradients are small
+# Client 1 goes left with slope 1, client 2 right with slope -2.  Between them F_1' falls to -10^4, at points that only the
+# mean reaches.  In the last step client 1 has slope 65, so that the new model is 0 again, where all gradients are small
 _STEEP = Run(
     (
         Kinked(((F(-63, 8), F(65)), (F(-62, 8), F(1)), (F(0), F(1)), (F(1, 16), F(-(10**4)))), F(1), F(1)),
@@ -198,7 +198,7 @@ FAMILY = (_PARTING, _CROSSING, _STEEP, _BOTH_SIDES, _ALIKE)
 
 
 def _claims(claim: Claim) -> Iterator[tuple[str, Any]]:
-    """How an inequality or equality reads, and itself.  Raises ValueError for a claim of another kind."""
+    """Each inequality or equality with its text.  Raises ValueError for a claim of another kind."""
     if isinstance(claim, Bound):
         relation = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
         yield f"{claim.quantity} {claim.sign} ...", relation(claim.quantity, claim.value, evaluate=False)
@@ -209,7 +209,7 @@ def _claims(claim: Claim) -> Iterator[tuple[str, Any]]:
 
 
 def _at(e: Any, row: Mapping[str, Fraction]) -> Any:
-    """An expression or relation in numbers.  Raises ValueError where a letter has none."""
+    """An expression or relation in numbers.  Raises ValueError for a symbol without a number."""
     missing = {s.name for s in e.free_symbols} - set(row)
     if missing:
         raise ValueError(f"{e}: no number for {', '.join(sorted(missing))}")
@@ -217,7 +217,7 @@ def _at(e: Any, row: Mapping[str, Fraction]) -> Any:
 
 
 def admits(statement: Statement, run: Run) -> bool:
-    """Whether a run lies within the statement's assumptions, its conditions, and what it defines of the run."""
+    """Whether a run meets the statement's assumptions, conditions and definitions."""
     row = letters(run)[0]
     return (
         all(meets(run, a) for a in statement.assumes)
@@ -227,7 +227,7 @@ def admits(statement: Statement, run: Run) -> bool:
 
 
 def check(statement: Statement, full: bool = False) -> Verdict:
-    """The statement at every step of the runs that lie within it."""
+    """The statement at every step of the runs that it admits."""
     inside = [run for run in FAMILY if admits(statement, run)]
     for run in inside:
         for t, row in enumerate(letters(run)):
@@ -244,7 +244,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
                 numbers = f"left side {_short(left)}, right side {_short(right)}"
                 return Verdict(Status.REFUTED, f"smooth from above only, step {t}: {numbers}, exactly", witness=witness)
     if not inside:
-        return Verdict(Status.OPEN, "none of the runs lies within the conditions and the assumptions")
+        return Verdict(Status.OPEN, "no run meets the conditions and the assumptions")
     return Verdict(Status.HOLDS, f"at every step of {len(inside)} of {len(FAMILY)} runs, in fractions")
 
 
@@ -254,12 +254,12 @@ def _told(f: Kinked) -> str:
 
 
 def _short(number: Any) -> str:
-    """A number for a reader: exactly where it is short."""
+    """A number as text: exact if it is short."""
     text = str(number)
     return text if len(text) <= 20 else f"{float(number):.6g}"
 
 
-# What is claimed under Assumption 1 without convexity, and draws more from it than it says
+# Statements that use Assumption 1 without convexity, and need more than it says
 ONE_SIDED = ("lemma7", "thm3", "eq70", "eq71", "eq72", "eq73", "eq78", "eq79", "eq80", "eq82")
 
 

@@ -23,16 +23,16 @@ DATA = {  # name, and images in the training set
     "CIFAR-10": ("cifar-10", 50_000),
     "CIFAR-100": ("cifar-100", 50_000),
 }
-METHODS = {f"FedPAQ [{b}-bit]": f"FedPAQ, {b} bits" for b in (3, 4)}  # where the registry has another name
+METHODS = {f"FedPAQ [{b}-bit]": f"FedPAQ, {b} bits" for b in (3, 4)}  # methods with another name in the registry
 RECORD = ("value", "test_value", "accuracy")
 EVERY = 2
 
 COMMON = (
-    "10 local epochs become local steps: as many as cover the images of a client in the mean, the same for all clients",
+    "10 local epochs become local steps: as many as cover the mean number of images of a client, the same for all clients",
     "channels are standardised over the training set; torch's own initialisation; neither is printed",
     "strides, padding and pooling of the networks are not printed: see simulations.networks.models",
-    "where batch normalisation takes its statistics from in a test is not printed: from the clients' images passed through "
-    "the tested model",
+    "the source of batch normalisation's statistics in a test is not printed: the clients' images, passed through the "
+    "tested model",
     "the weights and biases of batch normalisation are binarised and pruned as other layers are",
 )
 DEPARTS = (
@@ -40,10 +40,10 @@ DEPARTS = (
     "one partition for all seeds, its seed not printed; classes are dealt out without keeping the clients' sizes alike, "
     "those of Non-IID-2 in equal parts to their owners",
     "no data augmentation is printed, and none used; weight decay and momentum are not printed: none",
-    "which rounds the accuracy is of is not printed: the last",
+    "the round of the accuracy is not printed: the last",
 )
 BASELINES = "ZeroFL also leaves out small activations in SWAT's backward pass; here it does not, see its docstring"
-BIFL = "what BiFL leaves open is decided as its docstring has it; its server's model is tested as it is, not binarised"
+BIFL = "where BiFL leaves something open, see its docstring; its server's model is tested as it is, not binarised"
 
 
 def _record(name: str) -> Record:
@@ -61,7 +61,7 @@ def _partition(row: Row) -> dict[str, Any]:
 
 
 def _algorithm(row: Row, steps: int) -> dict[str, Any]:
-    """The method with its settings under the names that it has for them."""
+    """The algorithm's table: its name, and its settings by the algorithm's own names."""
     hyper = _record("hyper").settings
     name = METHODS.get(row["method"], row["method"].partition(" (")[0])
     own = settings_of(name)
@@ -76,7 +76,7 @@ def _algorithm(row: Row, steps: int) -> dict[str, Any]:
 
 
 def _sparsity() -> float:
-    """Of ZeroFL."""
+    """The sparsity of ZeroFL."""
     (also,) = catalogue.find("fedbat.hyper").also
     return float(next(row["sparsity"] for row in cast(Record, also).table if row["method"] == "ZeroFL"))
 

@@ -1,11 +1,11 @@
 """The lemmas of FedBAT and the lines of their proofs, on exact instances, and a search for counter-examples.
 
-An instance is a run of one or two rounds on piecewise quadratics in one or two coordinates, with noise of two values, of the
-recursion that the paper analyses; every symbol of a statement then is a fraction, by `simulations.exact.rounds.fedbat`.
+An instance is a run of the recursion that the paper analyses: one or two rounds on piecewise quadratics in one or two
+coordinates, with noise of two values.  Every symbol of a statement is then a fraction, by `simulations.exact.rounds.fedbat`.
 
 In d = 2 coordinates q = 1, in one q = 0: E||S(x) - x||^2 <= (d-1) ||x||^2, attained.  L is the largest curvature in
 modulus, mu the smallest.  G and sigma are the least that Assumptions 3 and 4 allow on the run: as printed, for gradients at
-w_t^k, or, for statements that assume them corrected, at x_t^k.
+w_t^k; for statements that assume the corrected forms, at x_t^k.
 
 Appendix C: all clients, any shares.  Appendix D: K of N clients, equal shares.  Appendix E: both, a constant learning rate,
 curvatures of either sign.
@@ -53,7 +53,7 @@ class Compiled:
     at_x        whether G and sigma are those at x_t^k
     strong      whether every F_k is strongly convex
     two_sided   whether no curvature is below -L
-    factors     by which the constants that it assumes nothing of are not those of the run
+    factors     multiply the run's values of unassumed constants
     """
 
     appendix: Appendix
@@ -71,10 +71,10 @@ _MINIMA = {"Gamma", "local_gap", "local_gap_bar", "star_own", "star_gap", "globa
 
 
 def compiled(statement: Statement) -> list[Compiled]:
-    """A statement, with its definitions put in; several times where it assumes nothing of a constant.
+    """A statement with its definitions substituted; several forms where a constant is unassumed.
 
     Raises ValueError for a statement that is neither one of `PRINTED` nor corrects one, for a claim that is no bound or
-    relation, and for roots that do not disappear.
+    relation, and for roots that do not cancel.
     """
     name = (statement.corrects or statement.id).removeprefix("fedbat.")
     if name not in PRINTED:
@@ -102,12 +102,12 @@ def compiled(statement: Statement) -> list[Compiled]:
 
 @lru_cache(maxsize=20_000)
 def measured(run: Run) -> tuple[Mapping[str, Any], ...]:
-    """`follow`, computed once."""
+    """`follow`, cached."""
     return follow(run)
 
 
 def fits(run: Run, to: Compiled) -> bool:
-    """Whether the run is of the statement's setting."""
+    """Whether the run has the statement's setting."""
     curvatures = run.curvatures
     alike = len(set(run.p)) == 1
     constant = len(set(run.rates)) == 1
@@ -121,7 +121,7 @@ def fits(run: Run, to: Compiled) -> bool:
 
 
 def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
-    """The inequalities in numbers at every step of the run, where all conditions hold at every one of its steps.
+    """The inequalities in numbers at every step of the run; none unless all conditions hold at every step.
 
     Raises ValueError for more than two coordinates.
     """
@@ -173,7 +173,7 @@ def _curvatures(to: Compiled) -> tuple[Fraction, ...]:
 
 
 def _drawn(random: Random, to: Compiled) -> Run:
-    """A random run of the statement's setting, of small numbers."""
+    """A random run of the statement's setting, with small numbers."""
     N = random.choice((1, 2, 2, 3) if to.appendix == "D" else (1, 2, 2) if to.appendix == "C" else (1, 2))
     d = random.choice((2, 2, 2, 1))
     tau = random.choice((1, 2, 2, 3)) if N < 3 else random.choice((1, 2))
@@ -188,7 +188,7 @@ def _drawn(random: Random, to: Compiled) -> Run:
     start = tuple(random.choice(_STARTS) for _ in range(d))
     sizes = [[random.choice((_F(0), _F(0), _F(1))) for _ in range(d)] for _ in range(N if N * tau < 6 else 1)]
     sizes += [[_F(0)] * d for _ in range(N - len(sizes))]
-    grows = random.random() < 0.5  # noise that is 0 at the start, and grows from there, at times steeply
+    grows = random.random() < 0.5  # noise that is 0 at the start and grows from there, sometimes steeply
     if grows and random.random() < 0.5:
         sizes = [[64 * s for s in row] for row in sizes]
     noise = (
@@ -220,21 +220,21 @@ def drawn(appendix: Appendix, strong: bool, two_sided: bool, count: int) -> tupl
 
 
 def _at_rest(run: Run) -> Run:
-    """The run from a point at which all clients' gradients are 0, so that only noise moves it."""
+    """The run from a point where all clients' gradients are 0, so that only noise moves it."""
     b = [[-c * w for c, w in zip(row, run.w0, strict=True)] for row in run.h]
     return replace(run, b=_vectors(b))
 
 
 def _bent(run: Run, to: Compiled, random: Random) -> Run:
-    """The run on functions that are no quadratics: each has another curvature where its argument is positive."""
+    """The run on functions that are not quadratic: each has another curvature where its argument is positive."""
     bend = [[random.choice(_curvatures(to)) - v for v in row] for row in run.h]
     return replace(run, bend=_vectors(bend))
 
 
 def _off_the_path(run: Run) -> Run:
-    """One round, whose last coordinate only binarisation moves, with noise that grows steeply with it.
+    """One round in which only binarisation moves the last coordinate, with noise that grows steeply in it.
 
-    In its first two steps the noise is 0 at every w_t^k, and large at x_t^k.
+    In the first two steps the noise is 0 at every w_t^k, and large at x_t^k.
     """
     b = [[*row[:-1], -c[-1] * run.w0[-1]] for c, row in zip(run.h, run.b, strict=True)]
     steep = _vectors([[*[_F(0)] * (run.d - 1), _F(64)] for _ in run.h[:1]] + [[_F(0)] * run.d for _ in run.h[1:]])
@@ -311,13 +311,13 @@ ROUNDS = Rounds(
     simpler=_simpler,
     witness=_witness,
     described=lambda run, case: f"N = {run.N}, tau = {run.tau}, step {case.place['t']}",
-    searched="piecewise quadratics with d = 1, 2, 1 to 3 clients, tau = 1 to 3, every outcome gone through",
+    searched="piecewise quadratics with d = 1, 2, 1 to 3 clients, tau = 1 to 3, all outcomes enumerated",
     effort=((3, 15), (8, 60)),
 )
 
 
 def evidence() -> list[Evidence]:
-    """Evidence of kind `search` for every printed lemma and line, and for what corrects it."""
+    """Evidence of kind `search` for every printed lemma and line, and for its corrections."""
     found = []
     for name in PRINTED:
         id_ = f"fedbat.{name}"

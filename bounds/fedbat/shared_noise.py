@@ -1,8 +1,8 @@
-"""Whether a statement of the FedBAT paper needs the clients' mini-batches to be independent: the same run with and without.
+"""Whether a statement of the FedBAT paper needs independent mini-batches of the clients: a run with and one without them.
 
-Clients alike, F_k(w) = w^2/2 in one coordinate, from the minimum, one step a round, all clients take part.  Every client's
-gradient is off by +-1.  Either the signs of the clients are independent, or all clients draw the same sign.  In one
-coordinate S(m) = m, so q = 0, and E w_t^2 follows a recursion in fractions.
+All clients have F_k(w) = w^2/2 in one coordinate.  The run starts at the minimum, with one step in each round and all
+clients.  Every client's gradient has an error +-1.  Either the signs of the clients are independent, or all clients draw
+the same sign.  In one coordinate S(m) = m, so q = 0, and E w_t^2 follows a recursion in fractions.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _number(e: Any) -> Fraction:
 
 
 def letters(statement: Statement, law: Law) -> Mapping[str, Any]:
-    """The letters of the statement on this run, with the learning rate that it names, if it names one."""
+    """The symbols of the statement on this run, with the statement's learning rate if it defines one."""
     table = catalogue.symbols(statement)
     known: dict[str, Any] = {
         **{
@@ -81,7 +81,7 @@ def letters(statement: Statement, law: Law) -> Mapping[str, Any]:
 
 
 def _sides(statement: Statement, law: Law) -> tuple[str, Any, Any, bool]:
-    """How the claim reads, its sides in numbers, and whether it holds."""
+    """The claim as text, its sides in numbers, and whether it holds."""
     claim = statement.claim
     if isinstance(claim, Bound):
         sign = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
@@ -96,7 +96,7 @@ def _sides(statement: Statement, law: Law) -> tuple[str, Any, Any, bool]:
 
 
 def check(statement: Statement, full: bool = False) -> Verdict:
-    """The claim under both laws of the noise; the second counts where the statement does not exclude it."""
+    """The claim under both laws of the noise; under the second only if the statement does not exclude it."""
     asks = INDEPENDENT in statement.assumes
     told = []
     for law in LAWS:
@@ -114,7 +114,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
 
 
 def independent(statement: Statement, full: bool = False) -> Verdict:
-    """The assumption itself: met by independent signs, and not by a common one."""
+    """Checks the assumption: independent signs meet it, a common one does not."""
     _, left, right, met = _sides(statement, LAWS[0])
     if not met:
         witness = {"noise": LAWS[0].says, "left": str(left), "right": str(right)}
@@ -128,7 +128,7 @@ USED = ("lemma2.corrected", "eq44.corrected", "thm1.corrected", "thm1.from_start
 
 
 def evidence() -> list[Evidence]:
-    """The corrected statements that need independent clients, and the assumption."""
+    """Checks of the corrected statements that need independent clients, and of the assumption."""
     return [
         *(Evidence(f"fedbat.{name}", "counterexample", check) for name in USED),
         Evidence(INDEPENDENT, "enumeration", independent),

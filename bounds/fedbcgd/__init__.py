@@ -18,7 +18,7 @@ __all__ = ["ARENAS", "AT_START", "QUANTITIES", "SEARCHED", "evidence", "on_data"
 
 
 def evidence() -> list[Evidence]:
-    """Every bound on whole runs against its arenas and where it is tightest; one round; what the paper sets up."""
+    """Every bound on whole runs against its arenas and in the search; statements about one round; checks of the set-up."""
     return [
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),

@@ -1,8 +1,8 @@
-"""Arenas of the FedBCGD paper: which problem, blocks and momentum put which bound to the test.
+"""Arenas of the FedBCGD paper: which problem, blocks and momentum test which bound.
 
-Assumption 4 asks for one G at all points: quadratics have one where all clients have the same Hessian, logistic
-regression and the sigmoid loss always.  The printed theorems say that there are weights and step sizes, which no run
-refutes; `theory.fedbcgd.checks.consequences` does.  Runs are held against the corrected ones, which name both.
+Assumption 4 requires one G for all points: quadratics have one where all clients have the same Hessian, logistic
+regression and the sigmoid loss always.  The printed theorems say that weights and step sizes exist.  No run refutes this;
+`theory.fedbcgd.checks.consequences` does.  Runs are compared with the corrected theorems, which name both.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def shifted(kappa: float, sigma: float) -> Problem:
 
 @cache
 def flat(sigma: float) -> Problem:
-    """The same with a direction in which all are flat."""
+    """The same with one direction in which all clients are flat."""
     return generate(4, CLIENTS, L=1.0, mu=0.0, zeta_star=0.0, sigma=sigma, x_star=(2.0, 0.0, -1.0, 1.0), seed=2)
 
 
@@ -59,9 +59,9 @@ def indefinite(sigma: float) -> Problem:
 
 @cache
 def on(dataset: str, loss: type[Logistic], batch: int | None, regularisation: float | None = None) -> Problem:
-    """A loss on a data set by name or path, one class a client; of several classes the first against the rest.
+    """A loss on a data set by name or path, one class for each client; of several classes the first against the rest.
 
-    regularisation  lambda; None: 1e-4 L, Section 6.5's rule
+    regularisation  lambda; None: 1e-4 L, the rule of Section 6.5
     """
     two = data.two_classes(data.scaled(data.load(dataset)))
     partition = partitions.exdir(two.labels, CLIENTS, 1, 10.0, seed=0)
@@ -75,13 +75,13 @@ def on(dataset: str, loss: type[Logistic], batch: int | None, regularisation: fl
 
 @dataclass(frozen=True)
 class Case:
-    """How a theorem is put to the test.
+    """How a theorem is tested.
 
     algorithm  FedBCGD or FedBCGD+
     problems   quadratics, by name
     least      smallest curvature of a client that the theorem allows, for a largest of 1
     rounds     R of the runs on quadratics
-    given      letters that neither problem nor algorithm knows
+    given      symbols that neither problem nor algorithm knows
     """
 
     algorithm: Callable[..., FedBCGD | FedBCGDPlus]
@@ -92,12 +92,12 @@ class Case:
 
     @property
     def linear(self) -> bool:
-        """Whether the theorem has a linear rate, which takes its rounds to show."""
+        """Whether the theorem has a linear rate, which needs many rounds to show."""
         return self.rounds in (_LINEAR, _LINEAR_PLUS)
 
     @property
     def one_hessian(self) -> bool:
-        """Whether the theorem speaks of G."""
+        """Whether the theorem has G, so that all Hessians must be the same."""
         return ("G", "G") in self.given
 
 
@@ -134,7 +134,7 @@ _BLOCKS = ((1, 4, 0.0), (2, 1, 0.0), (2, 1, 0.9), (4, 1, 0.5))  # N, K, lambda: 
 
 
 def _on_quadratics(id_: str, case: Case) -> Iterator[Arena]:
-    steps = (5,) if case.rounds == _LINEAR_PLUS else (1, 5)  # so many rounds of control variates take their time
+    steps = (5,) if case.rounds == _LINEAR_PLUS else (1, 5)  # so many rounds of control variates are slow
     for (name, problem), T, (N, K, lam) in product(case.problems.items(), steps, _BLOCKS):
         yield Arena(
             id_,
@@ -149,8 +149,8 @@ def _on_quadratics(id_: str, case: Case) -> Iterator[Arena]:
 def on_data(dataset: str) -> list[Arena]:
     """Every bound on a data set by name or path: logistic regression, or the sigmoid loss where it need not be convex.
 
-    The regularisation is 1e-4 L, but 0.1 for the linear rates, which begin after alpha / (2 eta_tilde mu) rounds and
-    more: with mu = 1e-4 L after 160000 alpha.
+    The regularisation is 1e-4 L, but 0.1 for the linear rates, which begin after at least alpha / (2 eta_tilde mu)
+    rounds: with mu = 1e-4 L after 160000 alpha.
     """
     found = []
     for id_, case in CASES.items():

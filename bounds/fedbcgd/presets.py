@@ -1,8 +1,8 @@
 """Main 5.1 to 5.3, supplement 6.4 to 6.6: settings and printed numbers are read from theory.fedbcgd.experiments.
 
 Every method runs until a participating client has sent the floats that the caption allows, as `uplink_bits` counts them:
-1000 d are 1000 rounds of FedAvg, 500 of SCAFFOLD, about 4000 or 5000 of FedBCGD.  FedBCGD's blocks are read off the network,
-by `simulations.networks.models.blocks`.
+1000 d are 1000 rounds of FedAvg, 500 of SCAFFOLD, about 4000 or 5000 of FedBCGD.  FedBCGD's blocks come from the network, by
+`simulations.networks.models.blocks`.
 
 The authors' code is github.com/junkangLiu0/FedBCGD, FedBCGD.py and readme.md.
 """
@@ -34,53 +34,49 @@ DATA: dict[str, tuple[str, models.Shape, int]] = {  # name, shape, classes
 EMNIST_IMAGES = 697_932  # in the training set of byclass
 CENTRALISED = "Centralised SGD"
 CONVOLUTIONAL, LOGISTIC, VIT = "convolutional networks", "logistic regression", "ViT-Base"
-NAMES = {VIT: "ViT", LOGISTIC: "logistic"}  # where simulations.networks.models has another one
-ETA = {VIT: 0.03}  # of the printed set; else 0.1, with which the authors' code runs LeNet-5
-PLUS = 0.01  # of FedBCGD+
+NAMES = {VIT: "ViT", LOGISTIC: "logistic"}  # where simulations.networks.models has another name
+ETA = {VIT: 0.03}  # from the printed set; else 0.1, as in the authors' code for LeNet-5
+PLUS = 0.01  # learning rate of FedBCGD+
 KEPT = 0.1  # share of the coordinates that TOP-k sends
-BITS = 16  # of a coordinate in FedPAQ and QSGD
+BITS = 16  # for each coordinate in FedPAQ and QSGD
 SEEDS = 3
 NUMBERS = ("accuracy", "std", "floats")
 RECORD = ("value", "test_value", "accuracy")
 WITH_GRADIENT = ("value", "grad_sq", "test_value", "accuracy")
 
 COMMON = (
-    "local epochs become local steps: as many as cover the images of a client in the mean, the same for all clients",
-    "a Dirichlet distribution for each class, so that clients have different numbers of images; in print all have equally "
-    "many.  All weigh the same",
-    "one partition for all seeds, its seed not printed; over how many runs the deviation is, is not printed: 3",
+    "local epochs become local steps: as many as cover the mean number of images of a client, the same for all clients",
+    "a Dirichlet distribution for each class, so that clients have different numbers of images; in the paper all have the "
+    "same.  All clients have equal weights",
+    "one partition for all seeds, its seed not printed; the number of runs of the deviation is not printed: 3",
     "no data augmentation is printed, and none used; channels are standardised over the training set; torch's own "
     "initialisation, for VGG He's",
 )
-RATE = (
-    "which learning rate of the printed set was found is not printed: 0.1, for ViT 0.03, for all methods but FedBCGD+"
-)
+RATE = "the learning rate chosen from the printed set is not printed: 0.1, for ViT 0.03, for all methods but FedBCGD+"
 OF_PLUS = (
     "FedBCGD+ has 0.01, and no momentum, as none is printed for it: a small CNN on digits, 10 of 100 clients, 10 local "
     "steps, diverges with 0.1 in each of its forms, with 0.03 in most, and with momentum 0.8 already with 0.01"
 )
 FORM = "FedBCGD and FedBCGD+ in the form that the proofs use; the listings print other momenta and signs"
 MOMENTUM = (
-    "which momentum of the printed set was found is not printed: 0.8, the best of Figure 7, for all that have one"
+    "the momentum chosen from the printed set is not printed: 0.8, the best of Figure 7, for all methods that have one"
 )
 ADAM = (
-    "the 0.9 of FedAdam, printed alpha, is taken for beta1; 0.15 and 0.01 for its server's step size and adaptivity are the "
-    "authors' code's"
+    "the 0.9 of FedAdam, printed alpha, is taken as beta1; 0.15 and 0.01 for its server's step size and adaptivity are "
+    "from the authors' code"
 )
 NORM = (
     "normalisation is not printed: batch normalisation in VGG and ResNet-18, as the authors' code has it in ResNet-18"
 )
 BLOCKS = (
-    "10 clients are no multiple of every N: of LeNet-5's five blocks the last is the shared one, so N = 4, K = 2 and 8 take "
-    "part; for ViT N = 6, K = 2 and 12"
+    "10 is not a multiple of every N: of LeNet-5's five blocks the last is the shared one, so N = 4, K = 2 and 8 clients "
+    "take part; for ViT N = 6, K = 2 and 12 clients"
 )
-CENTRAL = (
-    "Centralised SGD has no printed settings: one client with all images, as many of them a round as ten clients read"
-)
+CENTRAL = "Centralised SGD has no printed settings: one client with all images reads as many in a round as ten clients"
 TOTAL = "rounds are those in which a participating client sends the printed total of floats"
 LAST = (
-    "averaged is over the last tenth of each method's rounds in Table 3, which the others do not say; here for all methods "
-    "over a tenth of FedAvg's"
+    "Table 3 averages over the last tenth of each method's rounds, the other tables do not say; here the average is over a "
+    "tenth of FedAvg's rounds for all methods"
 )
 
 
@@ -101,7 +97,7 @@ def momentum() -> float:
 
 @cache
 def layout(dataset: str, model: str, norm: models.Norm | None) -> tuple[tuple[int, ...], int, int]:
-    """The sizes of the blocks and of the shared one, and d; for a network without printed blocks none, 0 and d."""
+    """The sizes of the blocks, that of the shared one, and d; for a network without printed blocks (), 0 and d."""
     _, shape, classes = DATA[dataset]
     module = models.build(model, shape, classes, norm)
     d = sum(part.stop - part.start for part in models.layers(module).values())
@@ -140,7 +136,7 @@ class Task:
 
     @property
     def network(self) -> dict[str, Any]:
-        """Its settings."""
+        """The settings of the network."""
         return {
             "model": NAMES.get(self.model, self.model),
             **({"norm": "batch"} if self.model.startswith(("VGG", "ResNet")) else {}),
@@ -155,7 +151,7 @@ class Task:
         return layout(self.dataset, self.network["model"], self.network.get("norm"))
 
     def blocks(self, N: int | None = None, shared: bool = True) -> dict[str, Any]:
-        """FedBCGD's settings for the printed blocks, for N equal ones, or with the shared one as a block like any other."""
+        """FedBCGD's settings for the printed blocks, for N equal ones, or with the shared block as an ordinary one."""
         sizes, share, _ = self.layout
         if not sizes:
             return {"N": self.training["blocks"], "K": self._each(self.training["blocks"])}
@@ -169,7 +165,7 @@ class Task:
         return max(1, round(self.participants / N))
 
     def setup(self, name: str, **own: Any) -> Setup:
-        """Trained by the algorithm of that name, with its own settings, until the floats are sent."""
+        """The training by the algorithm of that name, with its own settings, until the floats are sent."""
         settings = settings_of(name)
         algorithm = {
             "name": name,
@@ -197,7 +193,7 @@ class Task:
         return replace(found, rounds=round(self.floats * FLOAT * d / sent))
 
     def method(self, name: str) -> Setup:
-        """Trained by the method as the tables call it."""
+        """The training by the method of that name in the tables."""
         if name == CENTRALISED:
             return self.central()
         lam, levels = {"lam": momentum()}, {"compressor": f"QSGD(s={2 ** (BITS - 1) - 1})"}
@@ -214,7 +210,7 @@ class Task:
         return self.setup(plain, **own.get(plain, {}), **(levels if name.startswith("QSGD+") else {}))
 
     def central(self) -> Setup:
-        """One client with all images, which reads as many of them a round as the participants of FedAvg."""
+        """The training of one client with all images; in a round it reads as many as the participants of FedAvg."""
         of_clients = self.setup("FedAvg")
         return replace(
             of_clients,
@@ -224,13 +220,13 @@ class Task:
 
 
 def _task(record: Record, column: str, **more: Any) -> Task:
-    """What a column of a table stands for: a model on the table's data set, or a data set with the table's model."""
+    """The task of a table's column: a model on the table's data set, or a data set with the table's model."""
     s = record.settings
     return Task(s.get("dataset", column), s.get("model", column), s["rho"], s["total floats"], **more)
 
 
 def _cells(table: str, called: Callable[[Task], str] | None = None, **more: Any) -> tuple[Cell, ...]:
-    """The cells of a table, their columns as it has them or as `called` has them."""
+    """The cells of a table, their columns named as in the table or by `called`."""
     record = _record(table)
     tasks = {column: _task(record, column, **more) for column in record.settings["targets"]}
     return tuple(
@@ -248,7 +244,7 @@ def _cells(table: str, called: Callable[[Task], str] | None = None, **more: Any)
 
 
 def _departs(cells: Iterable[Cell], *more: str) -> tuple[str, ...]:
-    """What is to be said of these cells."""
+    """The departures that apply to these cells, and `more`."""
     setups = [cell.setup for cell in cells]
     names = {setup.algorithm["name"] for setup in setups}
     where = {
@@ -325,7 +321,7 @@ def _fig4() -> Preset:
             cells,
             TOTAL,
             "network and data set are not printed: ResNet-18 on CIFAR100, whose accuracies in Table 2 are about the target",
-            "of the numbers of blocks 1 and 20 are in the text, the division is not: equal blocks beside the shared one",
+            "of the numbers of blocks only 1 and 20 are in the text, the division is not: equal blocks and the shared one",
             "20 blocks need 20 clients instead of 10",
         ),
     )
@@ -471,5 +467,5 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "fedbcgd.fig6": partial(_table5, id="fig6"),
     "fedbcgd.fig7": _fig7,
     "fedbcgd.fig8": partial(_logistic, "fedbcgd.fig8"),
-    "fedbcgd.fig9": partial(_logistic, "fedbcgd.fig9", "(b) is left out: the sigmoid loss is none of our networks'"),
+    "fedbcgd.fig9": partial(_logistic, "fedbcgd.fig9", "(b) is left out: no network here has the sigmoid loss"),
 }

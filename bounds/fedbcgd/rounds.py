@@ -1,16 +1,17 @@
 """The statements about one round of FedBCGD and FedBCGD+, decided on exact instances, and a search for counter-examples.
 
 An instance is one round on quadratics in one or two dimensions, or on functions of one coordinate with another curvature
-right of 0; every symbol of a statement is then a fraction, the expectations by `simulations.exact.rounds.fedbcgd`.
+right of 0.  Every symbol of a statement is then a fraction, the expectations by `simulations.exact.rounds.fedbcgd`.
 
-Which rounds.  Those of the corrected algorithms, which are those of the proofs.  beta bounds the curvature of every f_i, as
-the main paper assumes it, for printed statements too.  Where a statement assumes convexity, every f_i is convex, and mu,
-where it has a mu, is their smallest curvature.  Where it assumes that gradients are alike (Assumption 4), all f_i have the
-same curvature, for otherwise no G bounds their difference everywhere.  Where it speaks of gaps, f has a minimum.
+Which rounds.  Those of the corrected algorithms, which the proofs use.  beta bounds the curvature of every f_i, as the main
+paper assumes, also for printed statements.  Where a statement assumes convexity, every f_i is convex, and mu, where it has
+a mu, is their smallest curvature.  Where it assumes that gradients are similar (Assumption 4), all f_i have the same
+curvature, because otherwise no G bounds their difference everywhere.  Where it has gaps, f has a minimum.
 
-Which states.  A corrected statement is put to any state (x, v), and any control variates with their mean as c.  A printed
-one is put to states that the algorithm reaches from its own start, v^0 = 0: round 0, and without noise the rounds after
-it, over all samples.  The control variates start anywhere, in the non-convex case as the gradients at x^0, (108).
+Which states.  A corrected statement is tested on any state (x, v), with any control variates and their mean as c.  A
+printed one is tested on states that the algorithm reaches from its own start, v^0 = 0: round 0, and without noise the
+rounds after it, over all samples.  The control variates start anywhere; in the non-convex case as the gradients at x^0,
+(108).
 """
 
 from __future__ import annotations
@@ -43,19 +44,19 @@ from theory import catalogue
 from theory.properties import Property
 from theory.statement import Evidence, Statement, defined, formulas
 
-# What is checked, and on which algorithm's rounds.  Of the samples alone:
+# The checked statements, by algorithm.  About the samples alone:
 SAMPLING = ("lemma4", "lemma4.part1", "lemma4.part2", "lemma4.lhs", "lemma4.lhs_blocks")
 FEDBCGD = ("lemma2", "lemma5", "lemma6", "thm1.step48", "thm1.step49", "thm1.step50", "thm1.step61")
 FEDBCGD_PLUS = (
     "thm2.step76", "lemma11", "lemma12", "lemma13", "lemma14", "lemma15", "lemma16", "lemma17", "lemma17.proof", "lemma18",
 )  # fmt: skip
-# The proofs of both use these; of step 59 the corrected recursion alone speaks of one round
+# The proofs of both use these; of step 59 only the corrected recursion is about one round
 EITHER = ("thm1.step46", "thm1.step47", "thm1.step55", "thm1.step56", "thm1.step59")
 _NOT_ONE_ROUND = ("thm1.step59", "thm1.step59.momentum")
 # Printed lemmas of the non-convex case, whose control variates start as the gradients at x^0, (108)
 _BEGUN = ("lemma16", "lemma17", "lemma17.proof", "lemma18")
 
-# What a statement calls by a name that `block_rounds` gives to something else, or does not know.
+# Symbols whose name means another quantity in `block_round`, or is unknown there.
 READINGS: Mapping[str, Mapping[str, str]] = {
     "lemma5": {"grad_sq": "grad_sq_clients"},
     "lemma5.corrected": {"grad_sq": "grad_sq_clients"},
@@ -64,7 +65,7 @@ READINGS: Mapping[str, Mapping[str, str]] = {
     "lemma16": {"grad_sq": "grad_sq_z"},
     "lemma17": {"grad_sq": "grad_sq_z"},
     "lemma17.proof": {"grad_sq": "grad_sq_z"},
-    # The round that starts at z^{r-1}; (86) takes the expectation of the control variates inside the norm
+    # The round that starts at z^{r-1}; in (86) the expectation of the control variates is inside the norm
     "lemma14": {"gap_prev": "gap", "C_r": "C_r_of_means"},
     "lemma15": {"C_r": "C_r_of_means"},
     # The round from z^{r-1} to z^r
@@ -87,15 +88,15 @@ class Compiled:
     inequalities  of the claim
     also          of its further claims
     conditions    on the problem, the settings and the step
-    implied       those that speak of the round's quantities
-    letters       ASCII names of all letters of inequalities and conditions
-    reading       letter -> the name it goes by in `block_rounds`
+    implied       conditions on the round's quantities
+    letters       ASCII names of all symbols of inequalities and conditions
+    reading       symbol -> its name in `block_round`
     convex        whether every f_i must be convex
     alike         whether the f_i must have the same curvature
     a             the value of the number a, None where there is none
-    printed       whether it is the paper's own, about states that the algorithm reaches
+    printed       whether it is printed, so that it is about states that the algorithm reaches
     at_start      whether the control variates start as the gradients at x^0
-    factors       by which the constants that it assumes nothing of are not those of the round
+    factors       multiply the round's values of unassumed constants
     """
 
     plus: tuple[bool, ...]
@@ -114,10 +115,10 @@ class Compiled:
 
 
 def compiled(statement: Statement) -> tuple[Compiled, ...]:
-    """A statement, with its definitions put in: once, or for every value of the number `a` that its conditions allow.
+    """A statement with its definitions substituted: once, or for every value of the number `a` that its conditions allow.
 
     Raises ValueError for a statement that is not about one round, a claim that is neither Bound nor Relations of the signs
-    <=, >= and =, letters that a round does not give, and roots that do not disappear.
+    <=, >= and =, symbols without a value in a round, and roots that do not cancel.
     """
     name = statement.id.removeprefix("fedbcgd.")
     base = (statement.corrects or statement.id).removeprefix("fedbcgd.")
@@ -167,17 +168,17 @@ _SETTINGS = {"M", "N", "K", "S", "T", "beta", "mu", "sigma", "G", "eta", "lam", 
 
 @cache
 def known_letters() -> frozenset[str]:
-    """The letters that some round gives."""
+    """The symbols that have a value in some round."""
     return frozenset(_SETTINGS.union(block_round(_line((1,), (0,), points=(0,)))))
 
 
-# An instance's letters
+# The symbols of an instance
 
 measured = lru_cache(maxsize=20_000)(block_round)
 
 
 def fits(r: BlockRound, to: Compiled) -> bool:
-    """Whether the round is of the statement's algorithm, and satisfies its assumptions."""
+    """Whether the round is one of the statement's algorithm, and satisfies its assumptions."""
     return (
         bool(r.points) in to.plus
         and (r.mu > 0 if "mu" in to.letters else r.mu >= 0 or not to.convex)
@@ -193,23 +194,23 @@ def admitted(r: BlockRound, to: Compiled) -> bool:
 
 @dataclass(frozen=True)
 class Instance:
-    """A round: so many rounds after a state; 0 for the state itself."""
+    """A round, `rounds` rounds after the state `start`."""
 
     start: BlockRound
     rounds: int = 0
 
     @property
     def states(self) -> Mapping[BlockRound, Fraction]:
-        """Those that may stand before the round, with their probabilities; none where they are too many to know."""
+        """The possible states before the round, with their probabilities; none where they are too many to enumerate."""
         return reached(self.start, self.rounds)
 
 
-_STATES = 16  # that are gone through
+_STATES = 16  # most states to enumerate
 
 
 @lru_cache(maxsize=20_000)
 def reached(start: BlockRound, rounds: int) -> Mapping[BlockRound, Fraction]:
-    """The states so many rounds later, with their probabilities; none where there is noise to draw, or too many."""
+    """The states that many rounds later, with their probabilities; none where there is noise, or too many states."""
     if not rounds:
         return {start: Fraction(1)}
     found: dict[BlockRound, Fraction] = {}
@@ -222,12 +223,12 @@ def reached(start: BlockRound, rounds: int) -> Mapping[BlockRound, Fraction]:
     return found if len(found) <= _STATES else {}
 
 
-# Norms of expectations: of a state alone
+# Norms of expectations: only for a single state
 _OF_MEANS = ("G_mean_sq", "C_r_of_means")
 
 
 def expected(at: Instance) -> dict[str, Fraction]:
-    """The quantities of the round, in the mean over the states before it; none where these are not known."""
+    """The quantities of the round, averaged over the states before it; none where these are not known."""
     states = at.states
     rows = [(measured(state), chance) for state, chance in states.items()]
     if len(rows) <= 1:
@@ -237,7 +238,7 @@ def expected(at: Instance) -> dict[str, Fraction]:
 
 
 def cases(at: Instance, to: Compiled, further: bool = False) -> list[Case]:
-    """The inequalities in numbers; none outside the conditions, the assumptions, or what the round has values for."""
+    """The inequalities in numbers; none outside conditions and assumptions, or where a symbol has no value."""
     r, claims = at.start, to.also if further else to.inequalities
     if not (claims and begins(r, to) and fits(r, to) and admitted(r, to)):
         return []
@@ -250,7 +251,7 @@ def cases(at: Instance, to: Compiled, further: bool = False) -> list[Case]:
 
 
 def begins(r: BlockRound, to: Compiled) -> bool:
-    """Whether the statement speaks of runs that start like this: one that is printed starts without momentum."""
+    """Whether the statement is about runs with this start: those of a printed one start without momentum."""
     if not to.printed:
         return True
     return not any(r.v) and (not to.at_start or set(r.points) <= {r.x})
@@ -259,8 +260,8 @@ def begins(r: BlockRound, to: Compiled) -> bool:
 def _tightness(comparison: Comparison) -> Tightness:
     """How close an inequality is to failing.
 
-    Of a claim that takes something away, quantity <= plus - progress, what counts is progress / (plus - quantity): need
-    and room of a claim about one round differ by little wherever the step is small.
+    For a claim with a negative term, quantity <= plus - progress, we use progress / (plus - quantity), because need and
+    room of a claim about one round differ little wherever the step is small.
     """
     left = comparison.plus - comparison.quantity
     if comparison.minus < 0 < left and not comparison.equality:
@@ -276,7 +277,7 @@ def _vector(entries: Any) -> Vector:
 
 
 def _line(h: Any, b: Any, x: Any = 1, v: Any = 0, points: Any = (), **settings: Any) -> BlockRound:
-    """A round in one dimension; the step size is to be replaced."""
+    """A round in one dimension; the caller must replace the step size."""
     H = tuple((_vector(one),) for one in h)
     return _round(H, tuple(map(_vector, b)), _vector(x), _vector(v), tuple(map(_vector, points)), **settings)
 
@@ -314,9 +315,9 @@ _CLIENTS: tuple[tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...]], ...] =
 )
 # x, v, momentum, sigma^2; with momentum 1/2, z = x + v
 _STARTS = ((1, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 1), (1, -1, _HALF, 0), (0, 1, _HALF, 0), (1, 1, _HALF, 1))
-# Where the control variates come from: x, z, x plus or minus 1 in turns, 0
+# Points whose gradients are the control variates: x, z, x plus and minus 1 in turns, 0
 _POINTS = (lambda x, z, i: x, lambda x, z, i: z, lambda x, z, i: x + (-1) ** i, lambda x, z, i: 0 * x)
-# Runs of printed statements, from x = 1 without momentum: client alike, so many of them, lambda, rounds to look at
+# Runs of printed statements, from x = 1 with v = 0 and equal clients: number of clients, lambda, number of rounds
 _RUNS = ((1, Fraction(9, 10), 24), (1, Fraction(99, 100), 120), (8, Fraction(0), 1))
 # Two dimensions: curvatures along the axes, and along (4, -3)/5 and (3, 4)/5; slopes
 _PLANES = ((1, 1), (1, 0), (1, _QUARTER), (1, -_QUARTER))
@@ -352,18 +353,18 @@ def _shapes(full: bool) -> Iterator[BlockRound]:
             yield _round(H, b, _vector(x), _vector(v), points, sigma_sq=sigma_sq, N=N, T=T, lam=lam)
 
 
-_MOST = 16  # outcomes of the noise that are gone through
+_MOST = 16  # most outcomes of the noise to enumerate
 
 
 def _outcomes(r: BlockRound) -> int:
-    """Of the noise that the clients of a sample add, on functions that are no quadratics."""
+    """The number of outcomes of the noise of a sample's clients, on functions that are not quadratic."""
     return 2 ** (r.K * r.T) if r.sigma_sq and not r.points else 1
 
 
 def _bent(r: BlockRound) -> Iterator[BlockRound]:
-    """The round on functions that are no quadratics: the first f_i, and all that are like it, are flatter right of 0.
+    """The round on functions that are not quadratic: the first f_i, and all equal ones, are flatter right of 0.
 
-    With noise also from 0, with slopes that are small beside it.
+    A round with noise also from 0, with slopes that are small beside the noise.
     """
     if r.d > 1 or r.M > 2 or r.beta > 1 or not r.H[0][0][0] or _outcomes(r) > _MOST:
         return
@@ -375,19 +376,19 @@ def _bent(r: BlockRound) -> Iterator[BlockRound]:
 
 
 _SHARES = (Fraction(1), Fraction(1, 8), Fraction(1, 64))  # of the largest admissible step
-_OF_ANY = (Fraction(1, 4096), Fraction(1, 64), Fraction(1, 8), Fraction(1))  # where no condition limits it
-_FINEST = 41_472  # 2^9 3^4: step sizes are looked for among its fractions of 1/(beta T)
+_OF_ANY = (Fraction(1, 4096), Fraction(1, 64), Fraction(1, 8), Fraction(1))  # where no condition limits the step
+_FINEST = 41_472  # 2^9 3^4: step sizes to try are multiples of 1/(beta T _FINEST)
 
 
 def _largest(r: BlockRound) -> Fraction:
-    """The largest eta that is looked at where no condition limits it."""
+    """The largest eta to try where no condition limits it."""
     return 64 / (r.beta * r.T)
 
 
 def largest_step(r: BlockRound, to: Compiled) -> Fraction | None:
-    """The largest eta that the conditions admit, at most `_largest`; None where all are refused.
+    """The largest eta that the conditions admit, at most `_largest`; None where they admit none.
 
-    Conditions that admit a step are taken to admit smaller ones.
+    It assumes that conditions that admit a step admit all smaller ones.
     """
     known, most = rescaled(constants(r), to.factors), 64 * _FINEST
     unit = _largest(r) / most
@@ -417,7 +418,7 @@ def family(to: Compiled, full: bool) -> Iterator[BlockRound]:
 
 
 def instances(to: Compiled, full: bool) -> Iterator[Instance]:
-    """The family; of a printed statement what starts as its algorithm does, and the rounds that follow."""
+    """The family; for a printed statement only starts of its algorithm, and the rounds that follow them."""
     if not to.printed:
         yield from map(Instance, family(to, full))
         return
@@ -453,7 +454,7 @@ _GRID: Mapping[str, tuple[Any, ...]] = {
 
 
 def _near(value: Fraction, grid: tuple[Fraction, ...], random: Random) -> Fraction:
-    """A number of the grid, or one a little away, so that a search can settle."""
+    """A number of the grid, or one near the old value, so that a search can converge."""
     return random.choice(grid) if random.random() < 0.5 else value + random.choice((-1, 1)) * Fraction(1, 16)
 
 
@@ -505,7 +506,7 @@ _ENTRIES = (Fraction(0), Fraction(1), Fraction(-1))
 
 
 def _simpler(at: Instance, to: Compiled) -> Iterator[Instance]:
-    """Earlier rounds, and what starts with one thing made simpler, the simplest first."""
+    """Earlier rounds, and starts with one thing made simpler, the simplest first."""
     yield from (Instance(at.start, rounds) for rounds in range(at.rounds))
     yield from (Instance(s, at.rounds) for s in _simpler_starts(at.start) if _length(s) < _length(at.start))
 
@@ -540,7 +541,7 @@ def _simpler_starts(r: BlockRound) -> Iterator[BlockRound]:
 
 
 def _length(r: BlockRound) -> int:
-    """How much there is to write down, so that making things simpler comes to an end."""
+    """The length of a description of the round; each simplification must shorten it, so that simplifying ends."""
     vectors = (*r.b, r.x, r.v, *r.points, *(row for H in r.H for row in H))
     numbers = [r.sigma_sq, r.lam, r.eta, *r.bend, *(entry for vector in vectors for entry in vector)]
     return r.M + r.T + sum(_ENTRIES.index(n) if n in _ENTRIES else 2 + len(str(n)) for n in numbers)
@@ -591,7 +592,7 @@ def _shown(value: Any) -> Any:
 
 
 def evidence() -> list[Evidence]:
-    """Evidence for every printed statement about one round and what corrects it: `enumeration` for those about samples."""
+    """Evidence for every printed statement about one round and its corrections: `enumeration` for those about samples."""
     found = []
     for name in (*SAMPLING, *FEDBCGD, *EITHER, *FEDBCGD_PLUS):
         id_ = f"fedbcgd.{name}"

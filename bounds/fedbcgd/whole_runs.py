@@ -1,13 +1,13 @@
-"""What the corrected theorems of the FedBCGD paper need and its assumptions do not say: whole runs in fractions.
+"""Conditions that the corrected theorems of the FedBCGD paper need and its assumptions lack: whole runs in fractions.
 
-All clients have f(x) = x^2/2 in one coordinate, so G = 0 and x* = 0, and all take part, with one step a round.  From the
-minimum, x^0 = 0, the model is moved by
+All clients have f(x) = x^2/2 in one coordinate, so G = 0 and x* = 0, and all take part, with one step in each round.  From
+the minimum, x^0 = 0, the model is moved by
 
-* noise: of 100 clients, gradients off by +-1, the signs independent or the same for all clients;
-* an offset: of two clients, c^0 = 1 and c_i^0 = 0, so that c is not the mean of the c_i: it stays so, and x^r tends to -1;
-* a push: of two clients, v^0 = 1.
+* noise: 100 clients with gradient errors +-1, the signs independent or the same for all clients;
+* an offset: two clients, c^0 = 1 and c_i^0 = 0, so that c is never the mean of the c_i, and x^r tends to -1;
+* a push: two clients, v^0 = 1.
 
-A statement is put to what it does not exclude.  Every sum is finite, and every number a fraction.
+A statement is tested on all runs that it does not exclude.  Every sum is finite, and every number a fraction.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _ZERO, _USUAL, _SMALL = Fraction(0), Fraction(1, 36), Fraction(1, 1000)
 
 @dataclass(frozen=True)
 class Start:
-    """A run: how it starts, and with which noise.
+    """A run: its start and its noise.
 
     excluded_by  the assumption that excludes it; empty: none
-    plus         whether it is one of FedBCGD+, which has no noise left, or of FedBCGD
-    clients      how many
+    plus         whether it is a run of FedBCGD+, which has no noise left, or of FedBCGD
+    clients      number of clients
     x            x^0
     lam          the server's momentum
     v            v^0
-    offset       c^0 - c_i^0, every c_i^0 being 0
+    offset       c^0 - c_i^0, where every c_i^0 is 0
     variance     of the mean noise of a round
     eta_tilde    the effective step size
     """
@@ -69,7 +69,7 @@ STARTS = (
 
 @dataclass(frozen=True)
 class Moments:
-    """E of x^2, v^2, x v, and with S, the weighted sum of the models so far, S x, S v, S^2; and the means of x, v, S."""
+    """E of x^2, x v, v^2, S x, S v, S^2, x, v and S, where S is the weighted sum of the models so far."""
 
     xx: Fraction
     xv: Fraction
@@ -83,8 +83,9 @@ class Moments:
 
 
 def _followed(start: Start, eta: Fraction, rounds: int, shrink: Fraction) -> list[Moments]:
-    """Before round 0, 1 ... rounds: S counts x^0 ... x^r, the last with weight 1, each before it `shrink` times as much.
+    """The moments before round 0, 1 ... rounds.
 
+    In S the last model x^r has weight 1, each earlier one `shrink` times the weight of the next.
     v <- lam v - eta (x + offset + noise), x <- x + v.
     """
     x0, v0, a, b = start.x, start.v, start.lam, start.offset
@@ -117,9 +118,9 @@ def _fraction(e: Any) -> Fraction:
 
 
 def letters(statement: Statement, start: Start) -> Mapping[str, Any]:
-    """The letters of the statement on a run with T = 1 and the fewest rounds that the strongly convex case allows.
+    """The symbols of the statement on a run with T = 1 and the fewest rounds that the strongly convex case allows.
 
-    Letters of one round are about the first.
+    Symbols of one round are those of the first.
     """
     alpha = 1 / (1 - start.lam)
     small = start.eta_tilde
@@ -167,7 +168,7 @@ def letters(statement: Statement, start: Start) -> Mapping[str, Any]:
 
 
 def _sides(statement: Statement, start: Start) -> tuple[str, Any, Any, bool]:
-    """How the claim reads, its sides in numbers, and whether it holds.  Raises ValueError for letters without a number."""
+    """The claim as text, its sides in numbers, and whether it holds.  Raises ValueError for symbols without a number."""
     claim = statement.claim
     if isinstance(claim, Bound):
         sign = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
@@ -186,13 +187,13 @@ def _sides(statement: Statement, start: Start) -> tuple[str, Any, Any, bool]:
 
 
 def starts(statement: Statement) -> tuple[Start, ...]:
-    """The runs of its algorithm: those of FedBCGD+ where it assumes smooth mini-batches, which FedBCGD does not need."""
+    """The runs of the statement's algorithm: FedBCGD+ where it assumes smooth mini-batches, which FedBCGD does not need."""
     plus = "fedbcgd.assumption5" in statement.assumes
     return tuple(s for s in STARTS if s.plus is plus)
 
 
 def check(statement: Statement, full: bool = False) -> Verdict:
-    """The claim on every run that the statement does not exclude; the others are told."""
+    """The claim on every run that the statement does not exclude; the verdict also reports the others."""
     told = []
     for start in starts(statement):
         says, left, right, holds = _sides(statement, start)
@@ -210,7 +211,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
 
 
 def independent(statement: Statement, full: bool = False) -> Verdict:
-    """The assumption of independent clients itself: met by independent signs, and not by a common one."""
+    """Checks the assumption of independent clients: independent signs meet it, a common one does not."""
     own, common = STARTS[:2]
     _, left, right, met = _sides(statement, own)
     if not met:
@@ -229,7 +230,7 @@ USED = (
 
 
 def evidence() -> list[Evidence]:
-    """The corrected statements that need independent clients, or initial values, and the first assumption itself."""
+    """Checks of the corrected statements that need independent clients or initial values, and of the first assumption."""
     return [
         *(Evidence(f"fedbcgd.{name}", "counterexample", check) for name in USED),
         Evidence(INDEPENDENT, "enumeration", independent),

@@ -12,7 +12,7 @@ __all__ = ["ARENAS", "AT_START", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:
-    """Every bound on whole runs against its arenas and where it is tightest; every statement about one round."""
+    """Every bound on whole runs against its arenas and in the search; every statement about one round; all checks."""
     return [
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),

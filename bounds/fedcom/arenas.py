@@ -1,7 +1,7 @@
-"""Arenas of the FedCOM paper: which problem, algorithm and compressor put which bound to the test.
+"""Arenas of the FedCOM paper: which problem, algorithm and compressor test which bound.
 
-FedCOM runs with independent masks on clients that all have the same function; FedCOMGATE on clients with different ones
-and with one mask for all of them, so that the G_q of Assumption 5 is 0.
+FedCOM runs with independent masks on clients that all have the same function.  FedCOMGATE runs on clients with different
+functions and one mask for all, so that the G_q of Assumption 5 is 0.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def alike(kappa: float, sigma: float) -> Problem:
 
 @cache
 def least_squares(sigma: float) -> Problem:
-    """The same at four clients, with a direction in which it is flat: not strongly convex, but PL with mu = 1/2."""
+    """The same quadratic at four clients, flat in one direction: not strongly convex, but PL with mu = 1/2."""
     return repeated(generate(3, 1, L=1.0, mu=0.0, sigma=sigma, x_star=(2.0, 0.0, -1.0), seed=2), CLIENTS)
 
 
@@ -94,7 +94,7 @@ def two_of(*curvature: float) -> Problem:
 
 @cache
 def valley() -> Problem:
-    """Two clients with (x - y)^2/4 + (x^2 + y^2)/200: from (1, 1) a small gap, a long way to go."""
+    """Two clients with (x - y)^2/4 + (x^2 + y^2)/200: at (1, 1) the gap is small, but the minimiser is far."""
     H = np.array([[0.5, -0.5], [-0.5, 0.5]]) + 0.01 * np.eye(2)
     return Quadratic(np.stack([H, H]), np.zeros((2, 2)), 0.0, "two narrow valleys")
 
@@ -104,13 +104,13 @@ def valley() -> Problem:
 
 @dataclass(frozen=True)
 class Case:
-    """How a theorem is put to the test.
+    """How a theorem is tested.
 
     algorithm  FedCOM or FedCOMGATE
     least      smallest curvature of a client that the theorem allows, for a largest of 1
     gammas     global step sizes that its conditions admit, for four clients
     qs         compression
-    given      letters that neither problem nor algorithm knows, by number of clients and tau
+    given      symbols that neither problem nor algorithm knows, as a function of the number of clients and tau
     """
 
     algorithm: Callable[..., FedCOM | FedCOMGATE]
@@ -121,22 +121,22 @@ class Case:
 
     @property
     def shared(self) -> bool:
-        """Whether all clients toss the same coins: for FedCOMGATE, so that G_q is 0."""
+        """Whether all clients use the same coins: yes for FedCOMGATE, so that G_q is 0."""
         return self.algorithm is not FedCOM
 
     @property
     def diverges(self) -> bool:
-        """Whether the gradient tracking, undamped, takes steps whose error grows by q a round."""
+        """Whether the gradient tracking is undamped, so that its error is multiplied by q in every round."""
         return self.algorithm is FedCOMGATE
 
 
 def _polyak(m: int, tau: int) -> Given:
-    """A PL theorem: mu is that of f, which need not be strongly convex."""
+    """For a PL theorem: mu is the PL constant of f, which need not be strongly convex."""
     return (("mu", "mu_pl"),)
 
 
 def _regularised(m: int, tau: int) -> Given:
-    """phi, where the theorem leaves it open: that of Theorems D.9 and E.9."""
+    """phi, where the theorem leaves it open: the phi of Theorems D.9 and E.9."""
     return (("phi", 1 / sqrt(m * tau)),)
 
 
@@ -194,7 +194,7 @@ _INDEFINITE = {"indefinite quadratics": partial(indefinite, 1.0)}
 def _on_quadratics(id_: str, case: Case) -> Iterator[Arena]:
     problems = _ALIKE if case.algorithm is FedCOM else _UNLIKE | (_INDEFINITE if case.least < 0 else {})
     for (name, problem), tau, gamma, q in product(problems.items(), (1, 5), case.gammas, case.qs):
-        # With one local step the trackings cancel out of w, but grow all the same, until rounding no longer cancels.
+        # With one local step the trackings cancel out of w.  But they grow, until their rounding errors do not cancel.
         cancels = case.diverges and tau == 1 and q == "3"
         yield Arena(
             id_,
@@ -207,7 +207,7 @@ def _on_quadratics(id_: str, case: Case) -> Iterator[Arena]:
 
 
 def on_data(dataset: str) -> list[Arena]:
-    """Every bound on logistic regression on a data set by name or path, with masks of thirds of the coordinates or QSGD."""
+    """Every bound on logistic regression on a data set by name or path, with masks of 1/3 or 2/3 of d, or QSGD."""
     d = data.load(dataset).features.shape[1]
     return [arena for id_, case in CASES.items() for arena in _on_logistic_regression(id_, case, dataset, d)]
 
@@ -229,7 +229,7 @@ def _on_logistic_regression(id_: str, case: Case, dataset: str, d: int) -> Itera
 
 def _refuting() -> Iterator[Arena]:
     """Where printed theorems fail, with their corrected forms: undamped tracking; a penalty larger than L."""
-    # x^2/2 and x^2/4, q = 3: with two local steps the tracking, whose error grows threefold a round, moves w
+    # x^2/2 and x^2/4, q = 3: with two local steps w depends on the tracking, whose error grows threefold in every round
     for name, gamma in {"thmE4": 1.0, "thmE6": 1.0, "corE8": 2.0, "thmE9": 1.0}.items():
         for id_ in (f"fedcom.{name}", f"fedcom.{name}.corrected"):
             made = partial(CASES[id_].algorithm, tau=2, gamma=gamma, compressor=mask("3", True))
@@ -241,7 +241,7 @@ def _refuting() -> Iterator[Arena]:
             made = partial(CASES[id_].algorithm, tau=1, gamma=gamma)
             given = CASES[id_].given(2, 1)
             yield Arena(id_, "two flat quadratics", partial(two_of, 0.1, 0.1), made, rounds=40, given=given)
-    # The penalty pulls far along the valley, and masks turn a part of that across it: the initial gap knows nothing of it
+    # The penalty pulls far along the valley, and masks turn a part of this across it, which the initial gap does not bound
     for id_ in ("fedcom.thmD9", "fedcom.thmD9.corrected"):
         made = partial(CASES[id_].algorithm, tau=1, gamma=8.0, compressor=mask("3", False))
         yield Arena(id_, "two narrow valleys, q 3", valley, made, rounds=40, given=CASES[id_].given(2, 1))
@@ -283,13 +283,13 @@ def searched(id_: str) -> Family:
         found = varied(rng, candidate, width, case.least)
         return _one_function(found) if case.algorithm is FedCOM else found
 
-    # Undamped tracking grows threefold a round: in more rounds rounding would, too.
+    # Undamped tracking grows threefold in every round; in more rounds, rounding errors would dominate.
     rounds = 20 if case.diverges else 60
     return Family(case.algorithm, draw, vary, _largest, case.least, rounds, (40, 2), case.given(3, 2))
 
 
 def _one_function(candidate: Candidate) -> Candidate:
-    """All clients with the function of the first, and no slope: the start decides."""
+    """All clients with the function of the first, and no slope."""
     eigenvalues, angle = (np.repeat(values[:1], len(values), 0) for values in (candidate.eigenvalues, candidate.angle))
     return replace(candidate, eigenvalues=eigenvalues / eigenvalues.max(), angle=angle, slope=0 * candidate.slope)
 

@@ -1,7 +1,7 @@
 """Supplement B.2: Figures 6, 8 and 9, as far as settings are printed; Figure 7 shows cosines of gradients, no training.
 
-No number is printed for them, and few settings: data, model, and for Figure 6 clients, participation and learning rate.
-Where B.2 is silent, the commands in the README of the authors' code decide, github.com/MLOPTPSU/FedTorch.
+The paper prints no numbers for them, and few settings: data, model, and for Figure 6 clients, participation and learning
+rate.  Where B.2 does not say, we follow the commands in the README of the authors' code, github.com/MLOPTPSU/FedTorch.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from theory.statement import Record
 DATA = {"EMNIST": "emnist-byclass", "MNIST": "mnist", "Fashion MNIST": "fashion-mnist"}
 MODEL, SHAPE, CLASSES = "MLP", (1, 28, 28), 10
 STEPS, BATCH, ETA, ROUNDS, EVERY, SEEDS = 10, 50, 0.1, 200, 2, 3
-LEVELS = 127  # of 8 bits a coordinate
+LEVELS = 127  # with 8 bits for each coordinate
 CLIENTS, LABELS = 20, 2  # those of Figure 7 on MNIST
-RATIOS = (0.5, 0.25, 0.1)  # the last one is printed
+RATIOS = (0.5, 0.25, 0.1)  # only the last one is printed
 WITH_GRADIENT = ("value", "grad_sq", "test_value", "accuracy")
 
 COMMON = (
-    "how many runs are drawn is not printed: 3, of one partition",
+    "the number of runs in the figures is not printed: 3, of one partition",
     "channels are standardised over the training set; torch's own initialisation; neither is printed",
     "the global step size is not printed: gamma = 1",
     "local steps, batch and rounds are not printed: 10 and 50, as in a command of the authors' README, and 200 rounds",
@@ -50,7 +50,7 @@ def _record(name: str) -> Record:
 
 
 def _methods(compressor: str, k: float, S: int) -> dict[str, dict[str, Any]]:
-    """Those that Section B.1 speaks of; FedGATE with sampled clients is Algorithm 4 without a compressor."""
+    """The methods that Section B.1 names; FedGATE with sampled clients is Algorithm 4 without a compressor."""
     return {
         "FedAvg": {"name": "FedAvg", "S": S},
         "FedPAQ": {"name": "FedPAQ", "S": S, "compressor": compressor},
@@ -86,9 +86,9 @@ def _fig6(released: bool = False) -> Preset:
         for method, algorithm in methods.items()
     )
     common = (
-        "which methods are drawn beside FedCOMGATE and FedPAQ is not in the text: those that Section B.1 speaks of",
-        "Algorithm 4's server divides by the number of participants; by all clients, as printed, the run is drawn to its "
-        "starting point",
+        "of the methods in the figure the text names only FedCOMGATE and FedPAQ: the others are those of Section B.1",
+        "Algorithm 4's server divides by the number of participants; divided by all clients, as printed, the run is pulled "
+        "back to its starting point",
         "the authors of the images are not in EMNIST's files: dealt out at random, which B.2 calls close",
     )
     printed = (DRAWN, QUANTISER, "which split of EMNIST is not printed: byclass, all 62 classes")
@@ -124,7 +124,7 @@ def _on_mnist(data: str, algorithm: Mapping[str, Any], tau: int = STEPS, **more:
 
 
 def _top(ratio: float) -> str:
-    """top_k whose values and indices take that share of the bits of all coordinates."""
+    """top_k with k such that values and indices take that share of the bits of all coordinates."""
     layers = models.layers(models.build(MODEL, SHAPE, CLASSES))
     d = max(part.stop for part in layers.values())
     return f"TopK(k={round(ratio * d * FLOAT / (FLOAT + (d - 1).bit_length()))})"

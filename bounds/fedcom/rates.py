@@ -1,4 +1,4 @@
-"""Rates quoted from another paper (DIANA), held against the exact linear rate of the algorithm on quadratics."""
+"""Rates quoted from another paper (DIANA), compared with the exact linear rate of the algorithm on quadratics."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.statement import Evidence, Rates, Statement, Status, Verdict
 
-CONSTANT = 4  # what the order may hide: rounds per factor e, over what the table says
-_KEPT = ((8, 8), (8, 4), (8, 1), (32, 1))  # coordinates, and how many of them are sent: q = 0, 1, 7, 31
+CONSTANT = 4  # largest constant that the order may hide: rounds per factor e, divided by the table's number
+_KEPT = ((8, 8), (8, 4), (8, 1), (32, 1))  # coordinates, and number of them that are sent: q = 0, 1, 7, 31
 _STEPS = 2.0 ** -np.arange(0, 12)  # learning rates tried, in units of 1/L
 
 
 @cache
 def rounds_needed(clients: int, kappa: int, d: int, kept: int) -> float:
-    """Rounds in which E||x - x*||^2 falls by e, at the best learning rate of a grid: exact, by the spectral radius.
+    """Rounds in which E||x - x*||^2 falls by a factor e, at the best learning rate of a grid: exact, by the spectral radius.
 
     Diagonal quadratics with curvatures between 1/kappa and 1 that differ between the clients; independent masks.
     """
@@ -37,7 +37,7 @@ def rounds_needed(clients: int, kappa: int, d: int, kept: int) -> float:
 
 
 def linear_rate(statement: Statement, full: bool = False) -> Verdict:
-    """The rounds of the strongly convex rate against the exact ones: a constant at most, on the family of quadratics."""
+    """Checks that the exact rounds are at most a constant times the strongly convex rate, on the family of quadratics."""
     claim = statement.claim
     assert isinstance(claim, Rates)
     rounds = claim.by_case["strongly convex"].rounds

@@ -1,15 +1,15 @@
 """The lemmas of FedCOM and FedCOMGATE, decided on exact instances, and a search for counter-examples.
 
-An instance is a run of a few rounds in one dimension, on quadratics and on functions with another curvature right of 0;
-every letter of a statement is then a fraction, the expectations by `simulations.exact.rounds.fedcom`.  So a violated claim
+An instance is a run of a few rounds in one dimension, on quadratics and on functions with another curvature right of 0.
+Every symbol of a statement is then a fraction, the expectations by `simulations.exact.rounds.fedcom`.  So a violated claim
 is a proof, and its witness can be checked by hand.
 
 Which runs.  Section D: FedCOM, equal clients, independent coins.  Sections E and F: FedCOMGATE, clients of any
 curvature, one coin for all, so that (1/m) sum_j Q(x_j) = Q((1/m) sum_j x_j) and Assumption 5 holds with G_q = 0.
-Statements that correct those of E and F are about the damped gradient tracking, alpha = 1/(1+q), printed ones about
-alpha = 1.  Curvatures lie in [-1, 1] and L = 1.  Some are negative: noises and coins can be bounded, so a run stays in
-a bounded region, outside which an L-smooth f can be continued so that it is bounded below.  Where a statement speaks of
-the minimum of f, of Polyak-Lojasiewicz or of strong convexity, f or the f_j have it themselves.
+Corrected statements of E and F are about the damped gradient tracking, alpha = 1/(1+q), printed ones about alpha = 1.
+Curvatures lie in [-1, 1] and L = 1.  Some are negative.  This is allowed: noises and coins can be bounded, so a run stays
+in a bounded region, and outside it an L-smooth f can be continued so that it is bounded below.  Where a statement uses the
+minimum of f, Polyak-Lojasiewicz or strong convexity, f or the f_j have it themselves.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ PRINTED = (
     "lemmaE1", "lemmaE2", "lemmaE3", "thmE4.eq73", "lemmaE7",
     "lemmaF1", "lemmaF2", "lemmaF3", "lemmaF4", "lemmaF5", "lemmaF6",
 )  # fmt: skip
-_FIRST = ("lemmaF5",)  # speaks of round 0
-_LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # speak of rounds r >= 1
+_FIRST = ("lemmaF5",)  # about round 0
+_LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # about rounds r >= 1
 
-# Letters that a run gives, beside those that `compressed_rounds` gives; sigma by its square
+# Symbols with a value in a run, besides those of `compressed_rounds`; sigma by its square
 _CONSTANTS = ("m", "tau", "R", "L", "mu", "kappa", "sigma", "q", "G_q", "eta", "gamma", "alpha")
 _OF_CLIENTS = ("grad_sq_sum", "drift_sum", "drift_sum_prev", "tracked_grad_sq")
 _OF_STEPS = ("drift",)
@@ -65,13 +65,13 @@ class Compiled:
     section       D or E (for E and F): which runs it is about
     damped        whether it is about the damped gradient tracking
     inequalities  of the claim
-    also          of its further claims, where all letters are known
+    also          of its further claims, where all symbols are known
     conditions    on constants and steps
-    letters       ASCII names of all letters of inequalities and conditions
-    rounds        says whether it speaks of a round r
-    convexity     what it needs of the functions: "bounded" (f has a minimum), "all bounded" (every f_j has one), "PL",
+    letters       ASCII names of all symbols of inequalities and conditions
+    rounds        whether it is about a round r
+    convexity     what it requires of the functions: "bounded" (f has a minimum), "all bounded" (every f_j has one), "PL",
                   "strong" (every f_j is strongly convex)
-    factors       by which the constants that it assumes nothing of are not those of the run
+    factors       multiply the run's values of unassumed constants
     """
 
     section: Section
@@ -86,10 +86,10 @@ class Compiled:
 
 
 def compiled(statement: Statement) -> list[Compiled]:
-    """A statement, with its definitions put in; several times where it assumes nothing of a constant.
+    """A statement with its definitions substituted; several forms where a constant is unassumed.
 
     Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition with
-    another sign, for letters that a run does not give, and for roots that do not disappear on squaring.
+    another sign, for symbols without a value in a run, and for roots that squaring does not remove.
     """
     base = _base(statement)
     name = base.removeprefix("fedcom.")
@@ -134,30 +134,30 @@ def compiled(statement: Statement) -> list[Compiled]:
 
 @cache
 def known_letters() -> frozenset[str]:
-    """The letters that some run gives."""
+    """The symbols that have a value in some run."""
     (zero, one) = Fraction(0), Fraction(1)
     rows = compressed_rounds(Run((one,), (zero,), one, one, one, True, 1, one, R=2))
     return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
 
 
 def _base(statement: Statement) -> str:
-    """Id of the printed statement that it is, or corrects."""
+    """Id of the printed statement: its own, or that of the statement that it corrects."""
     return statement.corrects or statement.id
 
 
-# An instance's letters
+# The symbols of an instance
 
 
 @lru_cache(maxsize=20_000)
 def measured(run: Run) -> tuple[dict[str, Any], ...]:
-    """`compressed_rounds`, computed once."""
+    """`compressed_rounds`, cached."""
     return compressed_rounds(run)
 
 
 def constants(run: Run) -> dict[str, Fraction]:
-    """The letters of the problem and of the settings; R is not among them, see `admitted`.
+    """The symbols of the problem and of the settings; without R, see `admitted`.
 
-    mu is that of f where only f is convex, else the smallest curvature.
+    mu is the smallest curvature, or, where only f is convex, that of f.
     """
     mu = min(run.curvatures) if min(run.curvatures) > 0 else min(run.mean[:2])
     return {
@@ -168,7 +168,7 @@ def constants(run: Run) -> dict[str, Fraction]:
 
 
 def fits(run: Run, to: Compiled) -> bool:
-    """Whether the run is of the statement's setting, and satisfies its assumptions."""
+    """Whether the run has the statement's setting, and satisfies its assumptions."""
     if max(map(abs, run.curvatures)) > 1:
         return False
     if to.section == "D":
@@ -192,7 +192,7 @@ def admitted(run: Run, R: int, to: Compiled) -> bool:
 
 
 def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
-    """The inequalities in numbers at every round, client and step that the statement speaks of."""
+    """The inequalities in numbers at every round, client and step that the statement is about."""
     claims = to.also if further else to.inequalities
     if not claims or not fits(run, to):
         return
@@ -220,7 +220,7 @@ def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
 # The family
 
 _HALF, _QUARTER = Fraction(1, 2), Fraction(1, 4)
-# Step sizes to choose from where conditions limit them, in units of 1/(L tau); ascending
+# Step sizes to choose from where conditions limit them, in units of 1/(L tau), ascending
 _STEPS = tuple(
     sorted(
         {Fraction(n, d) for d in range(1, 13) for n in range(1, 8 * d + 1)} | {Fraction(1, d) for d in range(13, 400)}
@@ -229,9 +229,9 @@ _STEPS = tuple(
 
 
 def largest_step(run: Run, to: Compiled) -> Fraction | None:
-    """The largest eta of `_STEPS` that the conditions admit, at most 8/(L tau); None where all are refused.
+    """The largest eta of `_STEPS` that the conditions admit, at most 8/(L tau); None where they admit none.
 
-    Conditions that admit a step are taken to admit smaller ones.
+    It assumes that conditions that admit a step admit all smaller ones.
     """
     low, high = 0, len(_STEPS)
     while low < high:
@@ -265,8 +265,8 @@ _OTHERS: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = (
 )
 _STARTS = ((1, 0), (0, 1), (1, 1))  # w0, sigma^2
 _SHARES = (Fraction(1), Fraction(1, 2), Fraction(1, 8))  # of the largest admissible step
-# Long runs: curvatures, slopes, w0, sigma^2, tau, q, gamma, R.  Noise alone, round after round; and no noise, but an
-# error of the gradient tracking that q > 1 makes grow
+# Long runs: curvatures, slopes, w0, sigma^2, tau, q, gamma, R.  Noise alone, round after round; or no noise, but an error
+# of the gradient tracking that grows because q > 1
 _LONG: tuple[tuple[Any, ...], ...] = (
     ((-1,), (0,), 0, 1, 2, 0, _QUARTER, 6),
     ((-1,), (0,), 0, 1, 4, 0, Fraction(1, 8), 4),
@@ -275,12 +275,12 @@ _LONG: tuple[tuple[Any, ...], ...] = (
     ((1, -_HALF), (1, -1), 0, 0, 4, 3, _QUARTER, 10),
     ((0, 0), (1, -1), 0, 0, 2, Fraction(3, 2), 1, 12),
 )
-# Letters of sums over rounds, or of what earlier rounds have left
+# Symbols of sums over rounds, or of quantities that depend on earlier rounds
 _LASTING = {"R", "start_sum", "start_partial", "tracking_sq", "tracking_next"}
 
 
 def _run(h: Any, b: Any, w0: Any, sigma_sq: Any, q: Any, tau: int, gamma: Any, R: int, to: Compiled) -> Run:
-    """A run of the statement's setting; its step size is to be replaced."""
+    """A run of the statement's setting; the caller must replace its step size."""
     q, one = Fraction(q), Fraction(1)
     alpha = Fraction(0) if to.section == "D" else 1 / (1 + q) if to.damped else one
     h, b = tuple(map(Fraction, h)), tuple(map(Fraction, b))
@@ -312,9 +312,9 @@ def _shapes(to: Compiled, full: bool) -> Iterator[Run]:
 
 
 def _bent(run: Run) -> Iterator[Run]:
-    """The run on functions that are no quadratics: every other one is flatter right of 0, equal clients all alike.
+    """The run on functions that are not quadratic: every other one is flatter right of 0; equal clients stay equal.
 
-    With noise also from 0, with slopes that are small beside it.
+    A run with noise also from 0, with slopes that are small beside the noise.
     """
     alike = len(set(run.h)) == 1
     run = replace(run, bend=tuple(-3 * h / 4 if alike or not j % 2 else 0 * h for j, h in enumerate(run.h)))
@@ -323,11 +323,11 @@ def _bent(run: Run) -> Iterator[Run]:
         yield replace(run, w0=Fraction(0), b=tuple(b / 8 if any(run.b) else Fraction(1, 8) for b in run.b))
 
 
-_MOST = 16  # outcomes of noises and coins that are gone through
+_MOST = 16  # most outcomes of noises and coins to enumerate
 
 
 def _outcomes(run: Run) -> int:
-    """Of noises and coins, on functions that are no quadratics."""
+    """The number of outcomes of noises and coins, on functions that are not quadratic."""
     noises = run.m * run.tau if run.sigma_sq else 0
     coins = (1 if run.shared else run.m) if run.q else 0
     return 2 ** (run.R * (noises + coins))
@@ -459,7 +459,7 @@ ROUNDS = Rounds(
 
 
 def evidence() -> list[Evidence]:
-    """Evidence of kind `search` for every printed lemma, and for what corrects it in letters that a run gives."""
+    """Evidence of kind `search` for every printed lemma, and for corrections of it whose symbols have values in a run."""
     found = []
     for name in PRINTED:
         id_ = f"fedcom.{name}"

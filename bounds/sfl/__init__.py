@@ -10,7 +10,7 @@ __all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:
-    """Every bound against its arenas and where it is tightest; every other statement that can be run."""
+    """Every bound against its arenas and in the search for where it is tightest; every other statement that can be run."""
     return [
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),

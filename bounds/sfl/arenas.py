@@ -1,4 +1,4 @@
-"""Arenas of the SFL paper: which problem and algorithm put which bound to the test."""
+"""Arenas of the SFL paper: which problem and algorithm test which bound."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def regression(dataset: str) -> Problem:
     return Logistic(every, partition, regularisation=0.01 * C, batch=8)
 
 
-# Bounds by case: with all M clients; with S of M, as they should stand; with S of M, as printed where that is wrong
+# Bounds by case: with all M clients; with S of M, correct ones; with S of M, the printed ones that are wrong
 _Bounds = dict[str, dict[str, Callable[..., SFL | PFL]]]
 _FULL: _Bounds = {case: {f"sfl.thm1.{case}": SFL, f"sfl.thm2.{case}": PFL} for case in QUADRATICS}
 _PARTIAL: _Bounds = {
@@ -121,7 +121,7 @@ SEARCHED = {
     for id_, algorithm in case.items()
 }
 
-# M times x^2/2, neither noise nor heterogeneity: S of M clients make S/M of the progress of all.
+# M times x^2/2, neither noise nor heterogeneity: S of M clients make S/M of the progress of all M.
 ten_alike, forty_alike = (partial(from_functions, (0.5,) * M, (0.0,) * M) for M in (10, 40))
 
 
@@ -178,6 +178,6 @@ ARENAS = [
     *_refuting(),
     *(arena for case in QUADRATICS for arena in _on_quadratics(case)),
     *on_data("breast_cancer"),
-    # ten classes take their time
+    # ten classes are slow
     *(replace(a, rounds=a.rounds * 2 // 3, seeds=5) for a in on_data("digits") if "of 10" not in a.name),
 ]

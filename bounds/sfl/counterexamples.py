@@ -1,6 +1,6 @@
-"""Instances that refute statements of the SFL paper, worked out in fractions.
+"""Instances that refute statements of the SFL paper, computed in fractions.
 
-Every check reads the statement's own conditions and assumptions: an instance that they exclude does not count.
+Every check reads the statement's conditions and assumptions: an instance that they exclude is not used.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def _one_curved(M: int, K: int) -> Instance:
 def _heterogeneity(instance: Instance, statement: Statement) -> tuple[Number, Number]:
     """(beta, zeta^2) that the statement's assumptions allow on the instance.
 
-    With Assumption 3a the smallest beta in steps of 1/2 that fits, and its zeta^2; without it nothing ties beta and zeta
-    to the clients: beta = 0 and zeta = zeta_*, which Assumption 3b bounds.
+    With Assumption 3a: the smallest beta in steps of 1/2 that fits, and its zeta^2.  Without it nothing relates beta and
+    zeta to the clients: beta = 0 and zeta = zeta_*, which Assumption 3b bounds.
     """
     if "sfl.asm.het_a" not in statement.assumes:
         return Fraction(0), instance.zeta_star_sq
@@ -82,7 +82,7 @@ def _split_step(x: Point, eta: Fraction) -> Point:
 
 
 def split_trajectory(tau: Sequence[int], eta: Fraction, rounds: int, start: Point) -> list[Point]:
-    """x^(0) ... x^(R) of SSL with tau_m local steps at the m-th client, all clients alike: any order is the same."""
+    """x^(0) ... x^(R) of SSL with tau_m local steps at the m-th client; clients are equal, so any order is the same."""
     found = [start]
     for _ in range(rounds):
         x = found[-1]
@@ -97,14 +97,14 @@ _UNEVEN, _ETA, _MOST = (1, 2), Fraction(1, 2), 2
 
 
 def uneven_steps(statement: Statement, full: bool = False) -> Verdict:
-    """SSL with tau = (1, 2) at two like clients against SFL with K = 1, 2: three steps a round against 2 K.
+    """SSL with tau = (1, 2) at two equal clients against SFL with K = 1, 2: three steps a round against 2 K.
 
     Every step shrinks x_c and x_s and neither becomes 0, so models with different numbers of steps differ: no K fits.
     """
     if any(
         isinstance(c.relation, sympy.Eq) and {s.name for s in c.relation.args} == {"tau_m", "K"} for c in statement.when
     ):
-        return Verdict(Status.OPEN, "tau_m = K excludes it")
+        return Verdict(Status.OPEN, "the condition tau_m = K excludes the instance")
     assert isinstance(statement.claim, Words)
     formulas = [f for f in statement.claim.formulas if any(s.name == "x_SSL" for s in f.free_symbols)]
     x_ssl = split_trajectory(_UNEVEN, _ETA, 1, _START)[-1]
@@ -130,7 +130,7 @@ def _told(x: Point) -> str:
 
 
 def evidence() -> list[Evidence]:
-    """What refutes."""
+    """The counter-examples of this module."""
     return [
         Evidence("sfl.lemma14", "counterexample", one_curved_client),
         Evidence("sfl.claim.ssl_equiv", "counterexample", uneven_steps),

@@ -1,4 +1,4 @@
-"""The quadratics of Tables 2 and 6 with 0.67 and 0.33, as the published curves have them, against 2/3 and 1/3."""
+"""The quadratics of Tables 2 and 6 with 0.67 and 0.33, as in the published curves, against 2/3 and 1/3."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ def first_rounds(problem: Quadratic, K: int, eta: float, x0: float) -> Mapping[s
 
 
 def with_decimals(statement: Statement, full: bool = False) -> Verdict:
-    """How far the first rounds are from those of the printed functions, at every K of Figure 1 and rate of Figure 7.
+    """The distance of the first rounds from those of the printed functions, at every K of Figure 1 and rate of Figure 7.
 
-    refuted where the functions do not share the printed global objective, or differ by less than the files can show.
+    refuted where the functions do not share the printed global objective, or the rounds differ by less than the authors'
+    files can show.
     """
     ours, printed = group(statement), group(catalogue.find(statement.corrects))
     means = [(float(p.H.mean()), float(p.b.mean())) for p in (ours, printed)]
@@ -58,7 +59,7 @@ def with_decimals(statement: Statement, full: bool = False) -> Verdict:
 
 
 def evidence() -> list[Evidence]:
-    """For every group whose curves were made with two decimals."""
+    """A check for every group whose curves were computed with two decimals."""
     own = [s.id for s in catalogue.statements("sfl") if s.id.endswith(".as_run")]
     return [Evidence(id_, "moments", with_decimals) for id_ in own]
 

@@ -1,9 +1,10 @@
 """Section 4.2 and Appendix G: networks trained by PFL and SFL; settings and numbers are read from theory.sfl.experiments.
 
 The learning rates: Table 9 for VGG-9 on CIFAR-10.  Elsewhere the best of Table 10, which for MNIST and FMNIST is the whole
-search; for CIFAR-10 and CINIC-10 a fine search decided among the nearly best, and "for fine-grained search of other
-settings, please refer to the code" (Appendix G.3).  `FINE` are the nine where its README, github.com/liyipeng00/convergence,
-has another one than Table 10; it also lists the runs with K = 1 that Figure 3 needs, with the learning rate for K = 5.
+search.  For CIFAR-10 and CINIC-10 a fine search chose among the nearly best ones, and "for fine-grained search of other
+settings, please refer to the code" (Appendix G.3).  `FINE` are the nine settings whose learning rate in the code's README,
+github.com/liyipeng00/convergence, is not that of Table 10.  The README also lists the runs with K = 1 that Figure 3 needs,
+with the learning rate for K = 5.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _task(row: Row) -> Task:
 
 @cache
 def _rates() -> dict[Task, float]:
-    """The learning rate of every setting, as the module's docstring has it."""
+    """The learning rate of every setting, as the module's docstring explains."""
     search, fine = _record("table10"), _record("table9")
     used = search.settings["values used"]
     best = {_task(row): used[max(row["accuracy"], key=row["accuracy"].get)] for row in search.table}
@@ -87,7 +88,7 @@ def _rates() -> dict[Task, float]:
 
 
 def _in_full(record: Record, row: Row) -> Row:
-    """A row of a table about one model on one data set, with their names."""
+    """A row of a table about one model on one data set, with the names of both."""
     return {"dataset": record.settings["dataset"], "model": record.settings["model"], **row}
 
 
@@ -96,7 +97,7 @@ def _column(row: Row) -> str:
 
 
 def _setup(row: Row, eta: float, rounds: int, max_norm: float | None = None, **more: Any) -> Setup:
-    """The training of a dataset, model, C, K and method; clipped at max_norm, by default the method's own; inf: not."""
+    """The training of a dataset, model, C, K and method; clipped at max_norm, by default the method's; inf: no clipping."""
     general = _record("nn.setup")
     settings = general.settings
     (about,) = [r for r in general.table if r["dataset"] == row["dataset"]]

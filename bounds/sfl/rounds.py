@@ -1,6 +1,6 @@
 """The statements about one round of SFL or PFL, decided on exact instances, and a search for counter-examples.
 
-An instance is a federation of quadratics, a start and a round with its step size; every symbol of a statement is then a
+An instance is a federation of quadratics, a start and a round with its step size.  Every symbol of a statement is then a
 fraction: the constants of the problem by closed forms, the expectations by `simulations.exact.rounds.sfl`.
 """
 
@@ -65,7 +65,7 @@ class Instance:
     H, b, x   nested tuples (M, d, d), (M, d), (d,) of Fractions, d = 1 or 2; sum b_m = 0
     S, K      participating clients, local steps
     sigma_sq  variance of a stochastic gradient
-    bend      in one coordinate: F_m has bend_m max(y, 0)^2 / 2 besides, so that it is no quadratic; () for none
+    bend      in one coordinate: adds bend_m max(y, 0)^2 / 2 to F_m, so that it is not quadratic; () for none
 
     Raises ValueError for shapes that do not fit, or slopes b_m that do not sum to 0.
     """
@@ -93,7 +93,7 @@ class Instance:
 
     @cached_property
     def curvatures(self) -> list[Fraction]:
-        """Of all F_m, those right of 0 too."""
+        """The curvatures of all F_m, also those right of 0."""
         own = [value for H in self.H for value in eigenvalues(H)]
         return own + [value + more for value, more in zip(own, self.bend, strict=False)]
 
@@ -137,7 +137,7 @@ class Instance:
         return self.zeta_star_sq + q @ turned / determinant(A)
 
     def fits(self, given: Properties) -> bool:
-        """Whether it has those of the properties that not every quadratic has."""
+        """Whether it has the given properties; checks only those that some quadratics lack."""
         convex = self.mu >= 0
         right = self.mean[0, 0] + sum(self.bend) / self.M
         bounded = self.mean.trace() >= 0 and determinant(self.mean) >= 0 and (not self.bend or right >= 0)
@@ -157,12 +157,12 @@ class Instance:
 
 
 def determinant(A: Numbers) -> Fraction:
-    """Of a matrix (d, d), d = 1 or 2."""
+    """The determinant of a matrix (d, d), d = 1 or 2."""
     return A[0, 0] if len(A) == 1 else A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
 
 
 def eigenvalues(A: tuple[tuple[Fraction, ...], ...]) -> list[Fraction]:
-    """Of a symmetric matrix (d, d), d = 1 or 2.  Raises ValueError where they are irrational, for fractions."""
+    """Eigenvalues of a symmetric matrix (d, d), d = 1 or 2.  Raises ValueError where they are irrational, for fractions."""
     if len(A) == 1:
         return [A[0][0]]
     middle, radius_sq = (A[0][0] + A[1][1]) / 2, ((A[0][0] - A[1][1]) / 2) ** 2 + A[0][1] ** 2
@@ -173,14 +173,14 @@ def eigenvalues(A: tuple[tuple[Fraction, ...], ...]) -> list[Fraction]:
 
 
 def root(q: Fraction) -> Fraction:
-    """The square root of q >= 0; of a fraction that has none, a fraction slightly below."""
+    """The square root of q >= 0; where it is irrational, a fraction slightly below it."""
     fine = 1000 * q.denominator
     return Fraction(isqrt(q.numerator * q.denominator * 1_000_000), fine)
 
 
 @lru_cache(maxsize=20_000)
 def measured(instance: Instance, eta: Fraction, sequential: bool) -> Mapping[str, Any]:
-    """What `simulations.exact.rounds.sfl` returns for an instance; computed once."""
+    """The result of `simulations.exact.rounds.sfl` for an instance; cached."""
     given: Any = instance  # numpy's types know no fractions
     return one_round(
         given.H, given.b, given.x, K=given.K, S=given.S, eta=eta, sigma2=given.sigma_sq, sequential=sequential,
@@ -192,7 +192,7 @@ def measured(instance: Instance, eta: Fraction, sequential: bool) -> Mapping[str
 
 
 def _line(curvatures: Iterable[Any], slopes: Iterable[Any], x: Any, S: int, K: int, sigma_sq: Any) -> Instance:
-    """In one dimension, in fractions."""
+    """An instance in one dimension, with fractions."""
     H, b = (tuple(map(Fraction, q)) for q in (curvatures, slopes))
     return Instance(tuple(((h,),) for h in H), tuple((v,) for v in b), (Fraction(x),), S, K, Fraction(sigma_sq))
 
@@ -204,7 +204,7 @@ _LINES: tuple[tuple[tuple[tuple[Any, ...], ...], tuple[Any, ...], tuple[tuple[in
     (((1, 1), (1, 0), (1, _HALF), (1, -_HALF)), (1, -1), ((2, 1), (1, 1), (2, 2), (1, 2))),
     (((1, 1, 1), (1, _HALF, 0), (1, 1, -_HALF)), (2, -1, -1), ((1, 1), (2, 1), (3, 1))),
 )
-# x, whether the slopes are there, sigma^2
+# x, factor of the slopes (0 or 1), sigma^2
 _STARTS = ((0, 1, 0), (1, 0, 0), (0, 0, 1), (1, 1, 0), (-1, 1, 0), (2, 1, 1), (-Fraction(1, 4), 1, 0))
 # Two dimensions: matrices that do not commute, along the first axis and along (3, 4)/5; convex, strongly, indefinite
 _ALONG = np.array([[9, 12], [12, 16]], dtype=object) / Fraction(25)
@@ -230,7 +230,7 @@ def instances() -> tuple[Instance, ...]:
 
 
 def _bent(instance: Instance) -> Instance:
-    """The instance on functions that are no quadratics: every other one is flatter right of 0, the first of them too."""
+    """The instance on functions that are not quadratic: every other one, from the first on, is flatter right of 0."""
     return replace(instance, bend=tuple(-3 * H[0][0] / 4 * ((m + 1) % 2) for m, H in enumerate(instance.H)))
 
 
@@ -250,11 +250,11 @@ class Compiled:
     """A statement about one round, ready for numbers.
 
     inequalities  of the claim
-    always        the conditions that do not speak of the step: left <= right
-    on_step       the others; squared where a root stands in them
-    caps          what they say, as eta A <= B: pairs (A^2, B^2)
-    letters       ASCII names of what the claim and the conditions are about
-    factors       by which the constants that it assumes nothing of are not those of the instance
+    always        the conditions without the step size: left <= right
+    on_step       the others; squared where they have a root
+    caps          these as eta A <= B: pairs (A^2, B^2)
+    letters       ASCII names of the symbols of the claim and the conditions
+    factors       multiply the instance's values of unassumed constants
     given         the properties that it assumes
     sequential    whether it is about SFL, not PFL
     """
@@ -270,7 +270,7 @@ class Compiled:
 
 
 def forms(statement: Statement) -> list[Compiled]:
-    """`compiled`, of a statement that is searched.
+    """`compiled`, for a statement that is searched.
 
     Raises ValueError as `compiled` does, and for a statement that is not one of `SEQUENTIAL` and `PARALLEL`.
     """
@@ -280,10 +280,10 @@ def forms(statement: Statement) -> list[Compiled]:
 
 
 def compiled(statement: Statement) -> list[Compiled]:
-    """A statement with its definitions put in; several times where it assumes nothing of a constant.
+    """A statement with its definitions substituted; several forms where a constant is unassumed.
 
     Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition that is not
-    linear in eta, and for roots that do not disappear on squaring.
+    linear in eta, and for roots that squaring does not remove.
     """
     where, given = dict(statement.where), catalogue.properties(statement)
     relations = [r if r.rel_op == "<=" else r.reversed for r in (defined(c.relation, where) for c in statement.when)]
@@ -317,11 +317,11 @@ def _cap(relation: Relational) -> tuple[Function, Function]:
     return _squared(sympy.factor(slope)), _squared(sympy.factor(rest))
 
 
-# An instance's letters
+# The symbols of an instance
 
 
 class Round(NamedTuple):
-    """A round of an instance, with step size eta, and beta where the statement speaks of Assumption 3a."""
+    """A round of an instance, with step size eta, and beta where the statement uses Assumption 3a."""
 
     instance: Instance
     eta: Fraction
@@ -331,7 +331,7 @@ class Round(NamedTuple):
 def letters(instance: Instance, beta: Fraction | None, factors: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """The constants by name; with beta, those of Assumption 3a too.
 
-    factors  of those that are not the instance's own
+    factors  multiply the instance's values of unassumed constants
     """
     known: dict[str, Any] = {
         **{name: Fraction(count) for name, count in (("M", instance.M), ("S", instance.S), ("K", instance.K))},
@@ -350,13 +350,13 @@ def speaks_of(instance: Instance, to: Compiled) -> bool:
 
 
 def largest_step(known: Mapping[str, Fraction], to: Compiled) -> Fraction | None:
-    """The largest eta that the conditions admit (for an irrational one a fraction below); None where none is named."""
+    """The largest eta that the conditions admit (a fraction below it if irrational); None where they do not limit it."""
     caps = [(slope(known), rest(known)) for slope, rest in to.caps]
     return min((root(rest / slope) for slope, rest in caps if slope > 0), default=None)
 
 
 def cases(round: Round, to: Compiled, further: bool = False) -> Iterator[Case]:
-    """The claim in numbers, for every client and step that it speaks of; none where a condition or assumption fails."""
+    """The claim in numbers, for every client and step that it is about; none where a condition or assumption fails."""
     instance, eta, beta = round
     if further or eta <= 0 or not speaks_of(instance, to) or (beta is not None and instance.zeta_sq(beta) is None):
         return
@@ -378,7 +378,7 @@ _SHARES = (Fraction(1), Fraction(1, 2))  # of the largest admissible step
 
 
 def steps(known: Mapping[str, Fraction], to: Compiled) -> list[Fraction]:
-    """Step sizes to try: the largest admissible one and half of it; 1/(6 L S K) and 1/L where none is named."""
+    """Step sizes to try: the largest admissible one and half of it; 1/(6 L S K) and 1/L where there is no limit."""
     largest = largest_step(known, to)
     if largest is None:
         return [1 / (6 * known["L"] * known["S"] * known["K"]), 1 / known["L"]]
@@ -386,7 +386,7 @@ def steps(known: Mapping[str, Fraction], to: Compiled) -> list[Fraction]:
 
 
 def betas(instance: Instance, to: Compiled, count: int) -> list[Fraction | None]:
-    """The smallest betas to try with which Assumption 3a holds; [None] where the statement has none."""
+    """The smallest betas on the list for which Assumption 3a holds; [None] where the statement has no beta or zeta."""
     if not to.letters & {"beta", "zeta"}:
         return [None]
     found: list[Fraction | None] = [beta for beta in _BETAS if instance.zeta_sq(beta) is not None]
@@ -402,7 +402,7 @@ def family(to: Compiled, full: bool) -> Iterator[Round]:
 
 # The search
 
-_ORDERS = 24  # samples of clients that are gone through
+_ORDERS = 24  # most samples of clients to enumerate
 _GRID: Mapping[str, tuple[Fraction, ...]] = {
     "h": tuple(Fraction(n, 8) for n in range(-7, 9)),
     "b": tuple(Fraction(n, 8) for n in range(-16, 17)),
@@ -415,7 +415,7 @@ _GRID: Mapping[str, tuple[Fraction, ...]] = {
 
 
 def _varied(round: Round, to: Compiled, random: Random) -> Round | None:
-    """A round that differs in one or two numbers; its step is the same share of the largest one, but for a share drawn."""
+    """A round that differs in one or two numbers; its step keeps its share of the largest one, unless the share changes."""
     instance, eta, beta = round
     line = len(instance.x) == 1
     names = ["b", "x", "sigma_sq", "share"] + ["h", "S"] * line + ["bend"] * bool(instance.bend) + ["K"]
@@ -425,7 +425,7 @@ def _varied(round: Round, to: Compiled, random: Random) -> Round | None:
         if name in ("S", "K"):
             count: dict[str, Any] = {name: max(getattr(instance, name) + random.choice((-1, 1)), 1)}
             instance = replace(instance, **count)
-            most = 4 if instance.bend else 6  # steps: with bends every outcome of the noise is gone through
+            most = 4 if instance.bend else 6  # steps: with bends every outcome of the noise is enumerated
             if instance.S > instance.M or perm(instance.M, instance.S) > _ORDERS or most < instance.S * instance.K:
                 return None
             continue
@@ -452,7 +452,7 @@ def _varied(round: Round, to: Compiled, random: Random) -> Round | None:
 
 
 def _limit(round: Round, to: Compiled) -> Fraction:
-    """The largest step that the conditions admit; 2/L where they name none."""
+    """The largest step that the conditions admit; 2/L where they do not limit it."""
     largest = largest_step(letters(round.instance, round.beta, to.factors), to)
     return 2 / round.instance.L if largest is None else largest
 
@@ -462,7 +462,7 @@ def _with(values: tuple[Any, ...], i: int, value: Any) -> tuple[Any, ...]:
 
 
 def _moved(b: tuple[tuple[Fraction, ...], ...], one: int, other: int, i: int, value: Fraction) -> tuple[Any, ...]:
-    """The slopes with entry i of one client's set to a value, and what changes taken from another's."""
+    """The slopes with entry i of one client set to a value, and the change subtracted from another client's."""
     change = value - b[one][i]
     b = _with(b, one, _with(b[one], i, value))
     return _with(b, other, _with(b[other], i, b[other][i] - change))
@@ -504,7 +504,7 @@ def _with_one_thing_simpler(instance: Instance) -> Iterator[Instance]:
 
 
 def _slopes(instance: Instance) -> tuple[tuple[tuple[Fraction, ...], ...], ...]:
-    """Slopes to prefer: none; 1 and -1, of two clients."""
+    """Simple slopes: all 0; 1 and -1 at two clients."""
     none = ((_ZERO,) * len(instance.x),) * instance.M
     return (none, _moved(none, 0, 1, 0, _ONE)) if instance.M > 1 else (none,)
 

@@ -1,1 +1,1 @@
-"""Where a statement meets numbers: exact instances, runs, listings."""
+"""Tests of statements in numbers: on exact instances, against runs, of listings."""

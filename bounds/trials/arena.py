@@ -1,7 +1,7 @@
-"""A bound against a run: a problem with certified constants, an algorithm, the theorem's own step size and weights.
+"""A bound against a run: a problem with certified constants, an algorithm, the theorem's step size and weights.
 
 On quadratics the bounded quantity is an exact expectation, elsewhere a mean over seeds with its confidence interval.
-An arena is measured once; a statement's claim, printed or sharpened, is then held against what was measured.
+An arena is measured once.  Then a statement's claim, printed or sharpened, is compared with the measurement.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from theory import catalogue
 from theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict
 
 CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
-ROUNDING = 1e-9  # relative: an exact expectation that exceeds a bound by no more counts as rounding
+ROUNDING = 1e-9  # relative: an exact expectation that exceeds a bound by this or less is rounding
 
 _OF_CLIENTS = ("het_start", "fj_gap_mean", "dist_sq_mean", "Gamma")
 
@@ -39,7 +39,7 @@ Given = tuple[tuple[str, "float | str | Callable[[Arena], float]"], ...]
 
 @dataclass(frozen=True)
 class Arena:
-    """Which problem and algorithm put a statement to the test.
+    """The problem and the algorithm that test a statement.
 
     statement   id of an explicit bound on one of the quantities that `quantities` has
     name        readable: problem, heterogeneity, participation
@@ -47,15 +47,15 @@ class Arena:
     algorithm   called with eta=[...] only, gives the algorithm
     x0          start: a number for all coordinates
     rounds      R of the run; every R of the grid up to it is a test
-    seeds       number of seeds; of no account on quadratics
-    fractions   step sizes, as fractions of the largest admissible one; of no account where the statement fixes eta
-    given       letters that neither problem nor algorithm knows, with their numbers, or the name of the certified
-                constant, or of a number of the clients at the start, that a letter stands for here:
-                (("G_q", 0.0), ("mu", "mu_pl"), ("C_0", "grads_apart")); or what gives it for the arena
-    changed     the statement in another form, whose definitions count here; None: as the catalogue has it
+    seeds       number of seeds; not used on quadratics
+    fractions   step sizes, as fractions of the largest admissible one; not used where the statement fixes eta
+    given       symbols that neither problem nor algorithm knows.  Each has its number, or the name of the certified
+                constant or of the number of `start_of_clients` that it is here, or a function of the arena:
+                (("G_q", 0.0), ("mu", "mu_pl"), ("C_0", "grads_apart"))
+    changed     the statement in another form, whose definitions are used; None: that of the catalogue
 
-    The letter phi stands for a regularisation: where a statement has it, the algorithm runs on F_m(x) + (phi/2) ||x||^2,
-    and what is measured is F all the same.
+    The symbol phi is a regularisation: where a statement has it, the algorithm runs on F_m(x) + (phi/2) ||x||^2, but F
+    is measured.
     """
 
     statement: str
@@ -76,7 +76,7 @@ class Arena:
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        """All but the functions, which another process has its own copies of."""
+        """All fields without the functions, of which another process has its own copies."""
         made = settings_of(self.algorithm)
         defined = repr(definitions(self.changed)) if self.changed else ""
         return self.label, repr(made), self.x0, self.rounds, self.seeds, self.fractions, self.given, defined
@@ -94,7 +94,7 @@ class Arena:
 
 
 def settings_of(algorithm: Callable[..., Algorithm]) -> dict[str, Any]:
-    """What an algorithm has been given beside eta."""
+    """The settings of an algorithm besides eta."""
     return dict(algorithm.keywords) if isinstance(algorithm, partial) else {}
 
 
@@ -107,7 +107,7 @@ def build(problem: Callable[[], Problem]) -> Problem:
 def constants_of(arena: Arena) -> dict[str, float]:
     """The bound's parameters other than R and the step size.
 
-    Raises NoSuchConstant when the problem lacks one, or nobody knows it.
+    Raises NoSuchConstant when the problem lacks one, or there is no number for it.
     """
     given = tuple((name, value(arena) if callable(value) else value) for name, value in arena.given)
     return known(arena.stated, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), given)
@@ -121,10 +121,10 @@ def known(
     given: Given = (),
     wanted: Sequence[str] | None = None,
 ) -> dict[str, float]:
-    """The parameters of a bound other than R and the step size, or the `wanted` letters of its paper, in numbers.
+    """The parameters of a bound other than R and the step size, or the `wanted` symbols of its paper, in numbers.
 
-    A letter is, in this order: given; the algorithm's own; of the starting point; a certified constant of the problem;
-    defined by the statement; kappa, the condition number of what the clients step on.
+    A symbol's number is, in this order: given; the algorithm's own; of the starting point; a certified constant of the
+    problem; defined by the statement; for kappa the condition number of the function that the clients step on.
     Raises NoSuchConstant when it is none of these.
     """
     own, chosen, defined = algorithm.letters(problem), dict(given), definitions(statement)
@@ -154,37 +154,37 @@ def known(
         if name in defined:
             value = defined[name].subs({s: number(s.name) for s in defined[name].free_symbols})
             if not value.is_finite:
-                raise NoSuchConstant(f"{name} = {defined[name]} of {statement.id} is no number on {problem.name}")
+                raise NoSuchConstant(f"{name} = {defined[name]} of {statement.id} is not finite on {problem.name}")
             return float(value)
         if name == "kappa" and has_penalty(statement):
             return 1 + number("L") / number("phi")
         if name == "kappa":
             return number("L") / number("mu")
         raise NoSuchConstant(
-            f"{statement.id} needs {name}: expected it among the letters of {type(algorithm).__name__}, the constants of "
-            f"{problem.name}, or those given"
+            f"{statement.id} needs {name}: expected it among the symbols of {type(algorithm).__name__}, the constants of "
+            f"{problem.name}, or the symbols given"
         )
 
     return {name: number(name) for name in wanted}
 
 
 def definitions(statement: Statement) -> dict[str, sympy.Expr]:
-    """What the statement defines, by name."""
+    """The definitions of the statement, by name."""
     return {symbol.name: expression for symbol, expression in statement.where.items()}
 
 
 def step_letter(statement: Statement) -> str:
-    """The letter of the bound's step size: eta_tilde, or eta_t where it changes from step to step, if defined; else eta."""
+    """The symbol of the bound's step size: eta_tilde, or eta_t where it changes from step to step, if defined; else eta."""
     return next((letter for letter in ("eta_tilde", "eta_t") if letter in definitions(statement)), "eta")
 
 
 def fixes_step(statement: Statement) -> bool:
-    """Whether the statement says how large its step size is."""
+    """Whether the statement defines the size of its step."""
     return step_letter(statement) in definitions(statement) and step_letter(statement) != "eta_tilde"
 
 
 def fixes_length(statement: Statement) -> bool:
-    """Whether the step size that the statement fixes is one for a run of R rounds: then only its end is a test."""
+    """Whether the step size that the statement fixes depends on the length R of the run: then only its end is a test."""
     defined, name = definitions(statement), step_letter(statement)
     if not fixes_step(statement):
         return False
@@ -194,12 +194,12 @@ def fixes_length(statement: Statement) -> bool:
 
 
 def has_penalty(statement: Statement) -> bool:
-    """Whether the statement has the letter phi."""
+    """Whether the statement has the symbol phi."""
     return "phi" in definitions(statement) or "phi" in [s.name for s in parameters(statement)]
 
 
 def regularisation(arena: Arena) -> float | None:
-    """phi of a statement that has that letter, else None."""
+    """phi of a statement that has that symbol, else None."""
     if not has_penalty(arena.stated):
         return None
     algorithm = arena.algorithm(eta=1.0)
@@ -208,20 +208,20 @@ def regularisation(arena: Arena) -> float | None:
 
 @cache
 def _ratio(w: sympy.Expr, r: sympy.Symbol) -> sympy.Expr:
-    """The weight of the round before, as a share of that of round r."""
+    """The weight of round r - 1, divided by that of round r."""
     return sympy.simplify(w.subs(r, r - 1) / w)
 
 
 @cache
 def _of_letters(expression: sympy.Expr) -> Callable[..., Any]:
-    """An expression as a function of its letters by name; others are of no account."""
+    """An expression as a function of its symbols by name; it ignores others."""
     letters = sorted(expression.free_symbols, key=str)
     function = sympy.lambdify(letters, expression, "numpy")
     return lambda **values: function(*(values[s.name] for s in letters))
 
 
 def learning_rate(statement: Statement, step: np.ndarray, **values: float) -> np.ndarray:
-    """eta, by the statement's definition of its step size; values: of the algorithm's letters."""
+    """eta, by the statement's definition of its step size; values: those of the algorithm's symbols."""
     if step_letter(statement) != "eta_tilde":
         return step
     per_eta = _of_letters(definitions(statement)["eta_tilde"] / catalogue.symbols(statement)["eta"].sympy)
@@ -243,7 +243,7 @@ def _interval(id_: str, name: str, values: tuple[tuple[str, float], ...]) -> tup
 
 
 def admissible_steps(statement: Statement, **values: float) -> tuple[float, float]:
-    """`admissible_interval`, solved once for all arenas that agree in the letters of the conditions on the step size.
+    """`admissible_interval`, solved once for all arenas with the same values in the conditions on the step size.
 
     The conditions are those of the catalogue.  Raises ValueError where they leave the step size without a limit.
     """
@@ -257,7 +257,7 @@ def admissible_steps(statement: Statement, **values: float) -> tuple[float, floa
 
 
 def steps_of(arena: Arena) -> tuple[np.ndarray, float]:
-    """The arena's step sizes, (E,), and the smallest that is admissible at R = rounds, 0 where all small ones are."""
+    """The arena's step sizes, (E,), and the smallest one admissible at R = rounds, 0 where all small ones are."""
     if fixes_step(arena.stated):
         algorithm, name = arena.algorithm(eta=1.0), step_letter(arena.stated)
         given = (*arena.given, ("R", float(arena.rounds)), ("t", 0.0))  # a step size that falls: its first
@@ -268,12 +268,12 @@ def steps_of(arena: Arena) -> tuple[np.ndarray, float]:
 
 
 def _lengths(statement: Statement) -> dict[str, sympy.Expr]:
-    """What the statement defines by R, such as T = R tau."""
+    """The symbols that the statement defines by R, such as T = R tau."""
     return {n: e for n, e in definitions(statement).items() if "R" in [s.name for s in e.free_symbols]}
 
 
 def with_lengths(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values, with the letters that the statement defines by R and others of them, such as T = R tau."""
+    """The values, with the symbols that the statement defines by R, such as T = R tau."""
     found = dict(values)
     for letter, length in _lengths(statement).items():
         if {s.name for s in length.free_symbols} <= set(found):
@@ -282,7 +282,7 @@ def with_lengths(statement: Statement, values: Mapping[str, Any]) -> dict[str, A
 
 
 def bound_at(statement: Statement | Compiled, step: np.ndarray, R: np.ndarray, **values: float) -> Value:
-    """The bound at step sizes (E, 1) and R (1, R), as far as it depends on them; letters it does not have are left out."""
+    """The bound at step sizes (E, 1) and R (1, R), as far as it depends on them; ignores values that it does not have."""
     made = statement if isinstance(statement, Compiled) else compiled_once(statement)
     everything = with_lengths(made.statement, {step_letter(made.statement): step, "R": R, **values})
     return evaluate(made, strict=False, **{s.name: everything[s.name] for s in made.parameters if s.name in everything})
@@ -300,21 +300,21 @@ def measure(arena: Arena, full: bool = False) -> xr.Dataset:
 
 
 def measurements() -> Measurements:
-    """All that this process has measured."""
+    """All measurements of this process."""
     return dict(_MEASURED)
 
 
 def recall(known: Measurements) -> None:
-    """Take over what another process has measured."""
+    """Take over the measurements of another process."""
     _MEASURED.update(known)
 
 
 def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     """Run the arena: mean and confidence interval of the bounded quantity over (step size, R), a point where exact.
 
-    The step size goes by the statement's letter.  `full` takes five times the seeds.  Variables mean, low, high;
-    attributes as `simulations.run`, with the number of seeds, 0 where the expectation is exact.  From the round on in
-    which all runs of a step size have diverged all three are infinite; where only some have, low is 0.
+    The step size has the name of the statement's symbol.  `full` takes five times the seeds.  Variables mean, low, high;
+    attributes as `simulations.run`, with the number of seeds, 0 where the expectation is exact.  Once all runs of a step
+    size have diverged, all three are infinite; where only some have, low is 0.
     """
     statement = arena.stated
     claim = catalogue.find(arena.statement).claim
@@ -348,7 +348,7 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     if exact:
         mean, half = series, 0.0
     else:
-        with np.errstate(over="ignore", invalid="ignore"):  # runs that diverge: infinite, as is said
+        with np.errstate(over="ignore", invalid="ignore"):  # runs that diverge are infinite, as documented
             mean = series.mean("seed", skipna=False)
             from scipy.stats import t as student
 
@@ -356,7 +356,7 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     interval = xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half}).fillna(np.inf)
     if not exact:
         interval["low"] = interval.low.where(diverged.all("seed") | ~diverged.any("seed"), 0.0)
-    if quantity.over == "smallest":  # smallest so far: a refutation then needs every round's interval above the bound
+    if quantity.over == "smallest":  # smallest so far: a refutation needs the intervals of all rounds above the bound
         interval = interval.map(lambda v: v.copy(data=np.minimum.accumulate(v.values, axis=-1)))
     interval = interval.rename(round="R", step_size=name).assign_coords({name: steps})
     interval = interval.sel(R=[r for r in grid if r >= 1])
@@ -365,13 +365,13 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
 
 
 def mean_before(series: np.ndarray) -> np.ndarray:
-    """The means of rounds 0 ... R-1 at R = 0, 1, 2 ... along the last axis; at R = 0 the first."""
+    """The means of rounds 0 ... R-1 at R = 0, 1, 2 ... along the last axis; at R = 0 the value of round 0."""
     sums = np.cumsum(series, axis=-1)[..., :-1] / np.arange(1, series.shape[-1])
     return np.concatenate([series[..., :1], sums], axis=-1)
 
 
 def measure_all(arenas: Sequence[Arena], full: bool = False, done: Callable[[int], None] | None = None) -> None:
-    """Measure all arenas not measured yet, runs side by side on the machine's cores; `done` is told how many are."""
+    """Measure all arenas not measured yet, runs in parallel on the machine's cores; `done` receives the count so far."""
     waiting = [a for a in arenas if (*a.settings, full) not in _MEASURED]
     # Starting worker processes takes longer than one run, or than all exact expectations.
     workers = -1 if sum(a.kind == "run" for a in waiting) > 1 else 1
@@ -383,9 +383,9 @@ def measure_all(arenas: Sequence[Arena], full: bool = False, done: Callable[[int
 
 
 def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Dataset:
-    """The measurement with the statement's bound beside it: value `bound`, `terms` by name, and `admissible`.
+    """The measurement with the statement's bound added: value `bound`, `terms` by name, and `admissible`.
 
-    A number on the left side divides bound and terms.  Raises ValueError for a bound on another quantity than the arena's.
+    A factor on the left side divides bound and terms.  Raises ValueError for a bound on another quantity than the arena's.
     """
     measured = measure(arena, full)
     claim, own = statement.claim, catalogue.find(arena.statement).claim
@@ -404,15 +404,14 @@ def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Datas
 
 
 def compiled_once(statement: Statement) -> Compiled:
-    """Compiled once where the statement is the catalogue's own, afresh where it is another, such as a sharpened one."""
+    """The compiled statement: cached for one of the catalogue, compiled anew for another, such as a sharpened one."""
     return compiled(statement.id) if statement is catalogue.find(statement.id) else compile_statement(statement)
 
 
 def at_same_rate(arena: Arena, step: float, other: Arena) -> Arena | None:
     """Another statement's arena, such as a corrected one's, at the learning rate that `arena` has at this step size.
 
-    Its step size and its averaging weights are those that the other statement defines.  None where it does not admit
-    that learning rate.
+    The other statement defines its step size and its averaging weights.  None where it does not admit that learning rate.
     """
     eta = _rate(arena, step)
     its_own = float(eta / _rate(other, 1.0))
@@ -430,7 +429,7 @@ def _rate(arena: Arena, step: float) -> float:
 
 
 def described(build_problem: Callable[[], Problem]) -> str:
-    """How to build an arena's problem again: small quadratics by their functions, others by the call that builds them."""
+    """How to rebuild an arena's problem: small quadratics by their functions, others by the call that builds them."""
     problem = build(build_problem)
     if isinstance(problem, Quadratic) and problem.d <= 2:
         return functions(problem)
@@ -458,7 +457,7 @@ def functions(problem: Quadratic) -> str:
 
 
 def _times(c: float, letter: str) -> str:
-    """A coefficient and its letter: 'x', '-x^2/2', '0.207 x'."""
+    """A coefficient and its monomial: 'x', '-x^2/2', '0.207 x'."""
     simple = Fraction(float(c)).limit_denominator(12)
     if abs(simple - Fraction(float(c))) > 1e-12:
         return f"{c:.6g} {letter}"
@@ -469,8 +468,7 @@ def _times(c: float, letter: str) -> str:
 def as_stated(statement: Statement, arena: Arena) -> Iterator[Arena]:
     """The arena under the definitions of its statement in another form.
 
-    A constant of which the form assumes nothing may be any number: then there are several arenas, and in each another
-    number stands for it.
+    An unassumed constant may be any number: then there are several arenas, each with another number for it.
     """
     factors = unassumed(statement)
     if statement.where == catalogue.find(arena.statement).where and factors == [{}]:
@@ -488,12 +486,12 @@ def as_stated(statement: Statement, arena: Arena) -> Iterator[Arena]:
 
 
 def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> Verdict:
-    """Hold a bound against its arenas, all of one kind.
+    """Compare a bound with the measurements of its arenas, all of one kind.
 
-    refuted where what was measured exceeds the bound: an exact expectation by more than rounding, or the lower end of a
-    confidence interval; open where an interval straddles it; holds (on these arenas) otherwise.  The slack is the
-    smallest ratio of bound to lower end.  A claim with >= or = is refuted where the upper end lies below the bound, too,
-    and the slack of one with >= is the smallest ratio of upper end to bound.
+    refuted where the measurement exceeds the bound: an exact expectation by more than rounding, or the lower end of a
+    confidence interval; open where the bound is inside an interval; holds (on these arenas) otherwise.  The slack is the
+    smallest ratio of bound to lower end.  A claim with >= or = is also refuted where the upper end is below the bound;
+    the slack of one with >= is the smallest ratio of upper end to bound.
     """
     claim = statement.claim
     assert isinstance(claim, Bound)
@@ -503,7 +501,7 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     for arena in (form for one in arenas for form in as_stated(statement, one)):
         try:
             data = confront(arena, statement, full)
-        except NoSuchConstant:  # with another number for a letter its definitions may divide by 0
+        except NoSuchConstant:  # with another number for a symbol its definitions may divide by 0
             if arena.changed is None:
                 raise
             continue
@@ -525,7 +523,7 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
         ratios = bound[mean > 0] / mean[mean > 0]
         found.append((float(ratios.min(initial=np.inf)), float(ratios.max(initial=0.0)), arena.name))
     if straddles:
-        return Verdict(Status.OPEN, f"the confidence interval straddles the bound on {', '.join(straddles)}")
+        return Verdict(Status.OPEN, f"the bound is inside the confidence interval on {', '.join(straddles)}")
     if not found:
         return Verdict(Status.VACUOUS, "no step size and R of any arena is admissible")
     tightest, loosest = min(found), max(found, key=lambda f: f[1])
@@ -540,7 +538,7 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
 
 
 def _crossing(arena: Arena, data: xr.Dataset, sign: str) -> Verdict | None:
-    """`exceeded` at the step size and R where a confronted arena crosses its bound by most; None where it does nowhere."""
+    """`exceeded` at the step size and R where a confronted arena violates its bound most; None where it never does."""
     inside = data.admissible.values
     bound, mean, low, high = (data[name].values[inside] for name in ("bound", "mean", "low", "high"))
     above = bool((low > bound * (1 + ROUNDING)).any()) and sign != ">="
@@ -581,10 +579,10 @@ def exceeded(
     above: bool = True,
     diverged: int | None = None,
 ) -> Verdict:
-    """Refuted, with everything needed to see it again; `ratio` is that of `end` to the bound.
+    """Refuted, with everything needed to reproduce it; `ratio` is that of `end` to the bound.
 
-    end       the end of the confidence interval that counts: the lower one of a measurement above the bound
-    diverged  the round, after R, by which what is measured is no finite number any more
+    end       the end of the confidence interval nearer to the bound: the lower one of a measurement above the bound
+    diverged  the round, after R, by which the measured quantity is no longer finite
     """
     algorithm, problem = arena.algorithm(eta=1.0), build(arena.problem)
     letters, phi = algorithm.letters(problem), regularisation(arena)
@@ -611,7 +609,7 @@ def exceeded(
         found = f"exact expectation {measured:.3g}"
     if diverged is not None:
         witness["diverged_at"] = diverged
-        found += f" at R = {R}, beyond all numbers by R = {diverged}"
+        found += f" at R = {R}, infinite by R = {diverged}"
     says = f"{arena.name}: {found}, bound {bound:.3g}"
     larger, smaller = (end, bound) if above else (bound, end)
     slack = smaller / larger if larger > 0 else None

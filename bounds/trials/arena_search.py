@@ -1,4 +1,4 @@
-"""Where a bound is tightest: a deterministic search over small quadratics, each measured by exact expectation."""
+"""A deterministic search for the small quadratics on which a bound is tightest, each measured by exact expectation."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from simulations.problems.quadratic import Quadratic
 from simulations.problems.regularised import Regularised
 from theory.statement import Bound, Evidence, Statement, Status, Verdict
 
-_X0 = 1.0  # in every coordinate: bounds and runs scale alike
+_X0 = 1.0  # in every coordinate; bounds and runs scale in the same way
 _FRACTIONS = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16])  # of the largest admissible step size
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A small quadratic: eigenvalues (M, d) and angle (M,) of H_m, slopes (M, d), noise; and what the algorithm is given."""
+    """A small quadratic: eigenvalues (M, d) and angle (M,) of H_m, slopes (M, d), noise; and the algorithm's settings."""
 
     eigenvalues: Array
     angle: Array
@@ -53,7 +53,7 @@ class Candidate:
 
     @property
     def problem(self) -> Quadratic:
-        """With three decimals, so that it can be written down."""
+        """The quadratic, rounded to three decimals, so that it can be written down."""
         H = self.eigenvalues[..., None]
         if H.shape[1] == 2:
             c, s = np.cos(self.angle), np.sin(self.angle)
@@ -64,17 +64,17 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Family:
-    """What the search for one bound draws from.
+    """The candidates of the search for one bound.
 
     algorithm  called with eta=[...] and a candidate's settings
     draw       rng -> a random candidate
-    vary       (rng, candidate, width) -> the same with each of its numbers multiplied by about 1 +- width
+    vary       (rng, candidate, width) -> the candidate with each of its numbers multiplied by about 1 +- width
     largest    (compiled bound, its parameters, largest R) -> the largest admissible step size, None where there is none;
-               of no account where the statement fixes it
+               not used where the statement fixes it
     least      smallest eigenvalue that the bound's case allows, for a largest of 1
     rounds     every R up to it is tried
-    tries      how many candidates are drawn, and how often the best six are varied at each of three widths
-    given      as for an arena
+    tries      number of candidates drawn, and number of variations of the best six at each of three widths
+    given      as in an arena
     """
 
     algorithm: Callable[..., Algorithm]
@@ -99,12 +99,12 @@ def _same(problem: Quadratic) -> Quadratic:
 
 @dataclass(frozen=True)
 class Found:
-    """Where the ratio of bound to measured is smallest, on how many quadratics.
+    """The smallest ratio of bound to measured value, where it occurs, and the number of quadratics tried.
 
     For a claim with >= it is the ratio of measured to bound, for one with = the smaller of both.
 
     arena     the candidate as the arena that was measured
-    diverged  the round by which the expectation is no finite number any more: R is then the one before
+    diverged  the round by which the expectation is no longer finite: then R is the round before
     """
 
     ratio: float
@@ -121,10 +121,10 @@ class Found:
 def tightest(statement: Statement, family: Family, full: bool = False) -> Found | None:
     """The smallest ratio of bound to exact expectation that a search finds: random quadratics, the best ones varied.
 
-    None where the bound speaks of none of them.
+    None where the bound applies to none of them.
 
-    One or two coordinates, two to four clients; every R up to the family's, five step sizes.  The random numbers are
-    fixed, so that the same claim gives the same answer.  `full` searches ten times as long.
+    One or two coordinates, two to four clients; every R up to the family's, five step sizes.  The seed is fixed, so the
+    same claim gives the same answer.  `full` searches ten times as long.
     """
     compiled, rng = compiled_once(statement), np.random.default_rng(0)
     tried = 0
@@ -145,7 +145,7 @@ def tightest(statement: Statement, family: Family, full: bool = False) -> Found 
 
 
 def search_evidence(families: Mapping[str, Family]) -> list[Evidence]:
-    """One piece of evidence of kind `search` for each bound, given with its family."""
+    """One piece of evidence of kind `search` for each bound, by its family."""
 
     def check_with(family: Family) -> Callable[[Statement, bool], Verdict]:
         return lambda statement, full: judge(tightest(statement, family, full), statement)
@@ -154,7 +154,7 @@ def search_evidence(families: Mapping[str, Family]) -> list[Evidence]:
 
 
 def judge(found: Found | None, statement: Statement) -> Verdict:
-    """Refuted where the exact expectation exceeds the bound by more than rounding, holds on what was searched if not."""
+    """Refuted where the exact expectation exceeds the bound by more than rounding; else it holds on the quadratics tried."""
     if found is None:
         return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
     claim, candidate, name = statement.claim, found.candidate, step_letter(statement)
@@ -177,7 +177,7 @@ def judge(found: Found | None, statement: Statement) -> Verdict:
 
 
 def quadratic(rng: np.random.Generator, d: int, M: int, least: float) -> Candidate:
-    """Clients alike or not, in half of the cases without noise, in half without slopes; eigenvalues in [least, 1]."""
+    """Random clients with eigenvalues in [least, 1]; half of the time equal, half without noise, half without slopes."""
     eigenvalues = rng.uniform(max(least, -0.3), 1, (M, d)) ** (2 if least >= 0 else 1)
     if rng.random() < 0.5:
         eigenvalues[:] = eigenvalues[0]
@@ -189,7 +189,7 @@ def quadratic(rng: np.random.Generator, d: int, M: int, least: float) -> Candida
 
 
 def varied(rng: np.random.Generator, candidate: Candidate, width: float, least: float) -> Candidate:
-    """Each number of the quadratic multiplied by about 1 +- width; what is zero stays zero."""
+    """Each number of the quadratic multiplied by about 1 +- width; zeros stay zero."""
 
     def near(values: Array) -> Array:
         return np.asarray(values * np.exp(width * rng.standard_normal(values.shape)))
@@ -219,7 +219,7 @@ def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -
 
 
 def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, arena: Arena) -> Found | None:
-    """Raises NoSuchConstant where the problem lacks a letter of the statement."""
+    """`_tightest_points` for one arena.  Raises NoSuchConstant where the problem lacks a symbol of the statement."""
     statement, problem, letters = compiled.statement, candidate.problem, arena.algorithm(eta=1.0)
     claim = statement.claim
     assert isinstance(claim, Bound)
@@ -252,7 +252,7 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, ar
     value, admissible = (np.broadcast_to(v, measured.shape) for v in (bound.value / factor, bound.admissible))
     inside = admissible & (measured > 0)
     room = np.where(inside, value / np.where(inside, measured, 1.0), np.inf)
-    below = 1 / np.maximum(room, np.finfo(float).tiny)  # by how much a lower bound could be larger
+    below = 1 / np.maximum(room, np.finfo(float).tiny)  # the factor by which a lower bound could be larger
     below[~inside] = np.inf
     ratio = {"<=": room, ">=": below, "=": np.minimum(room, below)}[claim.sign]
     e, i = (int(at) for at in np.unravel_index(int(ratio.argmin()), ratio.shape))
@@ -260,7 +260,7 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, ar
         return None
     gone = np.isnan(measured) & admissible & (claim.sign != ">=")
     diverged = None
-    if gone.any():  # no bound is larger than that
+    if gone.any():  # divergence exceeds every bound
         e = int(gone.any(1).argmax())
         diverged = int(gone[e].argmax()) + 1
         i = max(diverged - 2, 0)

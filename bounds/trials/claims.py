@@ -1,7 +1,7 @@
-"""Both sides of an inequality as functions of its letters, exact on fractions, and the inequality in numbers.
+"""Both sides of an inequality as functions of its symbols, exact on fractions, and the inequality in numbers.
 
-A claim `quantity <= sum of terms` is read as need <= room: the room is the sum of the terms with a plus sign, the need is
-the quantity plus what the terms with a minus sign take away.
+A claim `quantity <= sum of terms` is read as need <= room.  The room is the sum of the terms with a plus sign.  The need
+is the quantity plus the size of the terms with a minus sign.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class _ExactPrinter(LambdaPrinter):
-    """Python code in which a rational number is a Fraction: exact on fractions, and as good as any on floats."""
+    """Python code with Fractions for rational numbers: exact on fractions, and no worse than other code on floats."""
 
     def _print_Rational(self, e: sympy.Rational) -> str:
         return f"Fraction({e.p}, {e.q})"
@@ -34,23 +34,23 @@ class _ExactPrinter(LambdaPrinter):
     _print_Half = _print_Rational
 
 
-# Letters that are known by their squares, which are rational; G_sq is another quantity of the paper that has a G
+# Symbols given by their squares, which are rational; G_sq is another quantity of the paper that has a G
 SQUARED = {"sigma": "sigma_sq", "zeta": "zeta_sq", "zeta_star": "zeta_star_sq", "G": "G_squared"}
 
 Function = Callable[[Mapping[str, Number]], Number]
 
-# What a constant that a statement assumes nothing of is multiplied by
+# Factors for an unassumed constant
 _OTHERWISE = (Fraction(1, 1000), Fraction(1, 2), Fraction(2), Fraction(1000))
 
 
 def unassumed(statement: Statement) -> list[dict[str, Fraction]]:
-    """Factors for the constants that the statement speaks of and assumes nothing of, in all combinations; {} for none."""
+    """Factors for the unassumed constants of the statement, in all combinations; [{}] where it has none."""
     names = sorted(s.name for s in catalogue.unassumed(statement) & statement.letters)
     return [dict(zip(names, factors, strict=True)) for factors in product(_OTHERWISE, repeat=len(names))]
 
 
 def rescaled(known: dict[str, Number], factors: Mapping[str, Fraction]) -> dict[str, Number]:
-    """The values, those that have a factor multiplied by it, and by its square where their squares are known."""
+    """The values, multiplied by their factors; by the square of the factor where the value is that of a square."""
     found = dict(known)
     for letter, factor in factors.items():
         for name, power in ((letter, 1), (SQUARED.get(letter), 2)):
@@ -60,9 +60,9 @@ def rescaled(known: dict[str, Number], factors: Mapping[str, Fraction]) -> dict[
 
 
 def exact(expression: sympy.Expr) -> Function:
-    """An expression as a function of its letters' values by name; those of `SQUARED` enter by the names of their squares.
+    """An expression as a function of its symbols' values by name; those of `SQUARED` enter by the names of their squares.
 
-    Raises ValueError for an expression with other roots than those that disappear.
+    Raises ValueError for an expression with roots that do not cancel.
     """
     squares = {
         s: sympy.sqrt(sympy.Symbol(SQUARED[s.name], nonnegative=True))
@@ -79,14 +79,14 @@ def exact(expression: sympy.Expr) -> Function:
 
 
 class Condition(NamedTuple):
-    """left `sign` right, as functions of the letters; both sides raised to a power where a root stood in them."""
+    """left `sign` right, as functions of the symbols; both sides raised to a power where they had a root."""
 
     left: Function
     right: Function
     sign: Literal["<=", "<", "=="]
 
     def holds(self, known: Mapping[str, Number], room: Number = 0) -> bool:
-        """Exactly; with room for rounding where both sides may be equal."""
+        """Whether it holds exactly, or, for floats, with room for rounding."""
         left, right = self.left(known), self.right(known)
         if self.sign == "==":
             return bool(abs(left - right) <= room)
@@ -94,7 +94,7 @@ class Condition(NamedTuple):
 
 
 def condition(relation: Relational) -> Condition:
-    """A condition, with both sides to the power that makes roots disappear.
+    """A condition, with both sides raised to the power that removes roots.
 
     Raises ValueError for another sign, and for roots where a side may be negative.
     """
@@ -113,9 +113,9 @@ def condition(relation: Relational) -> Condition:
 
 
 class Inequality(NamedTuple):
-    """quantity <= minus + plus, or = where `equality`, as functions of the letters.
+    """quantity <= minus + plus, or = where `equality`, as functions of the symbols.
 
-    letters  their ASCII names
+    letters  the symbols' ASCII names
     """
 
     says: str
@@ -129,7 +129,7 @@ class Inequality(NamedTuple):
 def _sides(
     claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]
 ) -> Iterator[tuple[str, sympy.Expr, list[sympy.Expr], bool]]:
-    """What a claim says in relations quantity <= terms, or =: each with its text and the definitions put in.
+    """A claim as relations quantity <= terms, or =: each with its text, and with definitions substituted.
 
     Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =.
     """
@@ -147,12 +147,12 @@ def _sides(
 
 
 def letters_of(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]:
-    """The names of the letters of a claim's formulas, with the definitions put in."""
+    """The names of the symbols in a claim's formulas, with definitions substituted."""
     return {s.name for e in formulas(claim) for s in defined(e, where).free_symbols}
 
 
 def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list[Inequality]:
-    """The inequalities of a claim, with the definitions put in.  Raises ValueError as `_sides` and `exact` do."""
+    """The inequalities of a claim, with definitions substituted.  Raises ValueError as `_sides` and `exact` do."""
     found = []
     for says, quantity, terms, equality in _sides(claim, where):
         parts = [part for term in terms for part in sympy.Add.make_args(term)]
@@ -164,7 +164,7 @@ def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list
 
 
 def compared(i: Inequality, values: Mapping[str, Number]) -> Comparison:
-    """An inequality at these values; violated where it is not defined, as by a division by 0."""
+    """An inequality at these values; it counts as violated where it divides by 0."""
     try:
         return Comparison(i.says, i.quantity(values), i.minus(values), i.plus(values), i.equality)
     except ZeroDivisionError:
@@ -183,17 +183,17 @@ class Comparison:
 
     @property
     def need(self) -> Number:
-        """What the terms with a plus sign must make up for."""
+        """The quantity less the terms with a minus sign: the terms with a plus sign must not be smaller."""
         return self.quantity - self.minus
 
     @property
     def size(self) -> Number:
-        """What rounding is relative to."""
+        """The size to which rounding is relative."""
         return abs(self.quantity) + abs(self.minus) + abs(self.plus)
 
     @property
     def holds(self) -> bool:
-        """Exactly, for fractions."""
+        """Whether it holds; exact for fractions."""
         return bool(self.need == self.plus if self.equality else self.need <= self.plus)
 
     @property
@@ -220,5 +220,5 @@ def before(value: T, candidates: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def not_assumed(factors: Mapping[str, Fraction]) -> dict[str, str]:
-    """What a witness says of constants that the statement assumes nothing of."""
+    """The lines of a witness about unassumed constants."""
     return {f"{name}, not assumed": f"{factor} times that of the problem" for name, factor in factors.items()}

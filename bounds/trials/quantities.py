@@ -1,7 +1,7 @@
-"""The quantities that bounds on whole runs are about: what a run records of each, and how a figure names it.
+"""The quantities of bounds on whole runs: the name by which a run records each, and its label in a figure.
 
-A paper adds its own, or names one in its own symbols, by `QUANTITIES` in bounds/PAPER; by `AT_START` it says which of its
-symbols stand for a number of the starting point.
+A paper adds its own quantities, or relabels one in its own symbols, by `QUANTITIES` in bounds/PAPER.  Its `AT_START` says
+which of its symbols are numbers of the starting point.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Quantity:
 
     recorded   the name by which `run` records it
     label      with its units, for an axis
-    over       what is bounded after R rounds: the last value, the smallest up to R, or the mean of rounds 0 ... R-1
-    run        what measures it where there is no exact expectation
+    over       the bounded number after R rounds: the last value, the smallest up to R, or the mean of rounds 0 ... R-1
+    run        the function that measures it where there is no exact expectation
     """
 
     recorded: str
@@ -49,7 +49,7 @@ AT_START: Mapping[str, str] = {name: name for name in ("D", "d0", "A", "w0_norm"
 
 
 def quantities(paper: str) -> Mapping[str, Quantity]:
-    """Those of all papers, and the paper's own."""
+    """The quantities common to all papers, and the paper's own."""
     return {**QUANTITIES, **papers.quantities(paper)}
 
 

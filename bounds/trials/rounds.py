@@ -1,12 +1,12 @@
 """The search for counter-examples among the rounds of an algorithm, for all papers.
 
 An instance is a run of a few rounds in fractions.  Every symbol of a statement then has a number, so a violated claim is a
-proof, and its witness can be checked by hand.  A paper gives its instances, how to vary and how to simplify one, and what
-its statements say there in numbers (`Rounds`).  The search is here: first the family, from simple to complicated; then
-random changes of the tightest instances; what violates a claim is made as simple as it can be.
+proof, and its witness can be checked by hand.  A paper supplies (`Rounds`) its instances, how to vary and to simplify one,
+and the claims of its statements there in numbers.  The search is here: first the family, from simple to complicated; then
+random changes of the tightest instances.  An instance that violates a claim is simplified as far as possible.
 
-Slack.  A claim `quantity <= sum of terms` is read as need <= room: the room is the sum of the terms with a plus sign, the
-need is the quantity plus what the terms with a minus sign take away.  The slack is the smallest room / need.
+Slack.  A claim `quantity <= sum of terms` is read as need <= room.  The room is the sum of the terms with a plus sign.
+The need is the quantity plus the size of the terms with a minus sign.  The slack is the smallest room / need.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Instance = TypeVar("Instance")
 
 
 class Ready(Protocol):
-    """A statement ready for numbers; `factors` by which the constants that it assumes nothing of are not the instance's."""
+    """A statement ready for numbers; `factors` multiply the instance's values of unassumed constants."""
 
     @property
     def factors(self) -> Mapping[str, Fraction]: ...
@@ -37,7 +37,7 @@ Tightness = tuple[bool, Any]  # whether the inequality is violated, and how clos
 
 
 class Case(NamedTuple):
-    """An inequality in numbers, and where: round, client and local step, those of them that it speaks of."""
+    """An inequality in numbers, and its place: round, client and local step, as far as it depends on them."""
 
     comparison: Comparison
     place: Mapping[str, int]
@@ -47,30 +47,30 @@ _LONG = 40  # characters of a fraction that is shown as it is
 
 
 def shown(value: Any) -> str:
-    """A fraction; one that is too long to read, in floating point."""
+    """A fraction as text; a long one in floating point."""
     text = str(value)
     return text if len(text) <= _LONG else f"{float(value):.12g} (to 12 digits)"
 
 
 def ratio(comparison: Comparison) -> Tightness:
-    """By need / room."""
+    """Tightness by need / room."""
     return not comparison.holds, comparison.ratio
 
 
 @dataclass(frozen=True)
 class Rounds(Generic[Instance, Form]):
-    """What a paper gives to the search.
+    """What a paper supplies to the search.
 
-    forms      a statement ready for numbers: several forms where one number may be any
-    family     the instances of a form, from simple to complicated; in full more of them
-    cases      the claim in numbers, or with True what the statement claims besides; none where an instance does not meet
+    forms      a statement ready for numbers: several forms where a number is free
+    family     the instances of a form, from simple to complicated; with True more of them
+    cases      the claim in numbers, or with True the statement's further claims; none where an instance does not meet
                conditions and assumptions
     varied     an instance that differs in one or two numbers; None where it does not meet conditions and assumptions
     simpler    instances with one thing made simpler, the simplest first
-    witness    what a person needs to compute an instance again
+    witness    all that a person needs to recompute an instance
     described  the counts of an instance, in a few words
-    searched   which instances the family has, in words
-    effort     how many of the tightest instances are varied, and how often; the same in full
+    searched   a description of the family
+    effort     how many of the tightest instances are varied, and how often; then both for the full search
     tightness  how close an inequality is to failing
     """
 
@@ -86,10 +86,10 @@ class Rounds(Generic[Instance, Form]):
     tightness: Callable[[Comparison], Tightness] = ratio
 
     def check(self, statement: Statement, full: bool = False) -> Verdict:
-        """A statement against the family, then against what a search finds from the tightest instances on.
+        """A statement against the family, then against the instances that a search reaches from the tightest ones.
 
-        refuted, with small numbers, by an instance within the statement's conditions and assumptions that violates its
-        claim or, where its claim holds throughout, a further claim of the same display; holds otherwise.
+        refuted, with small numbers, by an instance that meets the statement's conditions and assumptions and violates its
+        claim, or, where no instance does, a further claim of the same display; holds otherwise.
 
         Raises ValueError as `forms` does.
         """
@@ -126,7 +126,7 @@ class Rounds(Generic[Instance, Form]):
         return max(comparisons, key=self.tightness, default=None)
 
     def _climb(self, at: Instance, found: Comparison, form: Form, changes: int) -> tuple[Instance, Comparison]:
-        """The tightest instance on a way of random changes that make it no less tight."""
+        """The tightest instance after random changes, each kept if the instance is no less tight."""
         random = Random(0)
         for _ in range(changes):
             other = self.varied(at, form, random)
@@ -141,7 +141,7 @@ class Rounds(Generic[Instance, Form]):
         return next((case for case in self.cases(instance, form, further) if not case.comparison.holds), None)
 
     def _refuted(self, instance: Instance, form: Form, further: bool) -> Verdict:
-        """With the simplest instance that violates the claim, from one that does."""
+        """Refuted, with the simplest violating instance that can be reached from a violating one."""
         found: tuple[Instance, Case] | None = next(self._violations([instance], form, further))
         while found is not None:
             instance, case = found

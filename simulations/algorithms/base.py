@@ -7,12 +7,13 @@ An algorithm is a frozen dataclass with a learning rate eta and one method,
 x (E, N, d): E step sizes by N seeds; eta (E, 1, 1); `watch(x_local)` is called with the local parameters
 before every local step: (E, N, d), or (E, N, S, d) for clients in parallel.  Where only some seeds take the step,
 `watch(x_local, active)` says which: (N,) bool.  `memory` is what the algorithm keeps from round to round besides x
-(control variates, error memory), by name, each (E, N, ...): empty before the first round, the algorithm's own to fill.
+(control variates, error memory), by name, each (E, N, ...).  It is empty before the first round; the algorithm fills it.
 
-One whose whole runs have an exact expectation names the module that knows it, `exact`, see `simulations.exact`.
+An algorithm whose whole runs have an exact expectation has `exact`, the name of the module that computes it; see
+`simulations.exact`.
 
-One whose server weighs the clients as the problem does, by `aggregated`, has `weighs = True`; the others count all
-clients alike, and are refused where a problem has weights.
+An algorithm whose server weighs the clients as the problem does, by `aggregated`, has `weighs = True`.  The others count
+all clients alike, and are refused where a problem has weights.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ Memory = dict[str, Array]  # what an algorithm keeps between rounds, by name
 
 
 class Watch(Protocol):
-    """Looks on at every local step."""
+    """A callback for every local step."""
 
     def __call__(self, x_local: Array, active: NDArray[np.bool_] | bool = True) -> None:
-        """See the parameters before a step that the active seeds take."""
+        """Called with the parameters before a step that the active seeds take."""
 
 
 class Algorithm(Protocol):
@@ -52,7 +53,7 @@ class Algorithm(Protocol):
         """One round from x (E, N, d) to the next."""
 
     def letters(self, problem: Problem) -> dict[str, float]:
-        """The numbers of the algorithm under the letters of its paper's bounds, with those of clients."""
+        """The algorithm's numbers, those of clients included, by the symbols of its paper's bounds."""
 
     def uplink_bits(self, problem: Problem) -> float:
         """Expected bits that a participating client sends in a round."""
@@ -144,9 +145,9 @@ def to_clients(x: Array, S: int) -> Array:
 
 
 def kept(memory: Memory, name: str, x: Array, M: int | None = None, value: float = 0.0) -> Array:
-    """What the memory holds by that name; before the first round one value throughout, like x (E, N, d).
+    """The array `name` of the memory; before the first round one filled with `value`, like x (E, N, d).
 
-    M  one vector for each of M clients: (E, N, M, d), in the host's memory where a device has no room for it
+    M  one vector for each of M clients: (E, N, M, d), in host memory where the device has no room for it
     """
     if name in memory:
         return memory[name]
@@ -157,15 +158,15 @@ def kept(memory: Memory, name: str, x: Array, M: int | None = None, value: float
 
 
 def at_clients(every: Array, clients: NDArray[np.int64], x: Array) -> Array:
-    """What is kept for all clients (E, N, M, d), at the clients (1, M) or (N, S): (E, N, S, d), where x is."""
+    """The vectors of the clients (1, M) or (N, S) among those of all, (E, N, M, d): (E, N, S, d), on x's device."""
     chosen: Array = like(every[:, np.arange(every.shape[1])[:, None], clients], x)
     return chosen
 
 
 def with_clients(every: Array, clients: NDArray[np.int64], new: Array) -> Array:
-    """What is kept for all clients (E, N, M, d), with new (E, N, S, d) at the clients (1, M) or (N, S).
+    """The vectors of all clients (E, N, M, d), with new (E, N, S, d) at the clients (1, M) or (N, S).
 
-    Tensors are changed in place: the memories of a network's clients can fill the device.
+    Tensors are changed in place, because the memories of a network's clients can fill the device.
     """
     every = every if is_tensor(every) else every.copy()
     every[:, np.arange(every.shape[1])[:, None], clients] = like(new, every)

@@ -1,13 +1,12 @@
 """The algorithm of "FedBAT: Communication-Efficient Federated Learning via Learnable Binarization".
 
-`FedBAT`: Algorithm 1 with (10) to (14), and the variant that Section 4 analyses, by settings; `VARIANTS` has both by name.
-Those it is compared with: `SIGNS`, methods of signs; `BASELINES`, others, with `ZeroFL` and `BiFL`; FedPAQ itself is in
-`simulations.algorithms.fedcom`.  Where a problem weighs its clients all of them aggregate by (2) and (11), with
-p'_k = p_k over the sum of those that take part.
+`FedBAT`: Algorithm 1 with (10) to (14); by its settings also the variant that Section 4 analyses.  `VARIANTS` has both by
+name.  Baselines: `SIGNS`, the sign methods; `BASELINES`, the others, with `ZeroFL` and `BiFL`; FedPAQ itself is in
+`simulations.algorithms.fedcom`.  Where a problem weighs its clients, all of these aggregate by (2) and (11), with
+p'_k = p_k over the sum of the participants' p.
 
-Letters are the paper's own: w the server's model, m a client's update, mhat = S(m, alpha) its binarisation, tau local
-steps, phi the share of them without binarisation, rho the pace at which the step sizes are learned, K clients of N a
-round.
+Symbols are the paper's: w the server's model, m a client's update, mhat = S(m, alpha) its binarisation, tau local steps,
+phi the share of them without binarisation, rho the pace at which the step sizes are learned, K of N clients in a round.
 """
 
 from __future__ import annotations
@@ -56,28 +55,28 @@ Upload = Literal["binarised", "full"]
 
 @dataclass(frozen=True)
 class FedBAT:
-    """Algorithm 1: floor(phi tau) steps as they are, (12), the others at the binarised update, (14), which is then sent.
+    """Algorithm 1: floor(phi tau) plain steps, (12), then steps at the binarised update, (14), which is then sent.
 
     K          participating clients, by default all
     phi        share of the local steps before binarisation, in [0, 1)
-    rho        (10): alpha = alpha' exp(rho alpha_e), and alpha_e is what is learned; 0: alpha stays at alpha'
+    rho        (10): alpha = alpha' exp(rho alpha_e), where alpha_e is learned; 0: alpha stays at alpha'
     step_size  "learned": for each layer alpha' is the mean size of m after floor(phi tau) steps, (13), and alpha_e starts at
-               0.  With phi = 0 that is m = 0, so alpha' = 0, and nothing ever moves.  "max": alpha is the largest size in
-               the layer at every step, as Section 4 has it, so that S has no bias
-    sent       "all": mhat after tau steps; "printed": line 23, mhat_{t,tau-1}, which the last gradient was taken at: the
-               result of tau - 1 steps
-    gamma      None: eta throughout; else local step t = 0, 1, 2 ... of the whole run has eta gamma / (gamma + t), as in
+               0.  With phi = 0, m is 0 then, so alpha' = 0, and nothing ever moves.  "max": alpha is the largest size in
+               the layer at every step, as in Section 4, so that S has no bias
+    sent       "all": mhat after tau steps; "printed": line 23, mhat_{t,tau-1}, the point of the last gradient, which is
+               the result of tau - 1 steps
+    gamma      None: eta at every step; else local step t = 0, 1, 2 ... of the whole run has eta gamma / (gamma + t), as in
                Theorems 1 and 2 with eta = 2 / (mu gamma).  "printed": gamma = max(8 L/mu, tau) - 1, as they print it;
-               "theorem": max(8 L/mu, tau), with the certified constants of the problem
-    least      full-precision steps at least.  0: Algorithm 1 as printed; 1: corrected, so that it moves with phi = 0 and
-               with tau = 1.  Where they are all tau steps, alpha' is the mean size of m after them
-    active     "sampled": those train whose updates are used; "all": every client, as Appendix D.1 analyses it, and of
-               their updates those of the same sample are used.  Draws go by client, so the model comes out the same
+               "theorem": max(8 L/mu, tau); both with the certified constants of the problem
+    least      the least number of full-precision steps.  0: Algorithm 1 as printed; 1: corrected, so that it moves with
+               phi = 0 and with tau = 1.  Where all tau steps are such, alpha' is the mean size of m after them
+    active     "sampled": only the sampled clients train; "all": every client trains, as Appendix D.1 analyses it, but only
+               the updates of the same sample are used.  Draws depend on the client, so the model is the same
 
     The layers are the problem's blocks.  Raises ValueError for a tau or K that is not a whole number >= 1, an eta that is
     not a positive finite number (or several), a phi outside [0, 1), a negative rho, a gamma that is not positive and
-    finite, a least that is not a whole number >= 0, and other words; for a gamma by its word NoSuchConstant in a round,
-    where the problem has no L or mu.
+    finite, a least that is not a whole number >= 0, and other words.  With gamma "printed" or "theorem" a round raises
+    NoSuchConstant where the problem has no L or mu.
     """
 
     exact: ClassVar[str] = "exact.enumerated"
@@ -114,7 +113,7 @@ class FedBAT:
 
     @property
     def warm_up(self) -> int:
-        """max(least, floor(phi tau)), rounding errors apart, and at most tau."""
+        """max(least, floor(phi tau)), at most tau; a rounding error does not change the floor."""
         return min(self.tau, max(self.least, int(np.floor(self.phi * self.tau + 1e-9))))
 
     def participants(self, problem: Problem) -> int:
@@ -124,17 +123,17 @@ class FedBAT:
     def letters(self, problem: Problem) -> dict[str, float]:
         """N clients, K of them a round, tau, p_sq = sum_k p_k^2; q, E||S(m) - m||^2 <= q^2 ||m||^2, where S has no bias.
 
-        That is with step_size "max": the error of a layer of d_l entries is d_l ||m_l||_oo^2 - ||m_l||^2, so
-        q^2 = max d_l - 1, attained with one entry that is not 0, in the largest layer.
+        S has no bias with step_size "max".  Then the error of a layer of d_l entries is d_l ||m_l||_oo^2 - ||m_l||^2, so
+        q^2 = max d_l - 1, attained where a single entry, in the largest layer, is not 0.
         """
         p_sq = 1 / problem.M if problem.weights is None else float((problem.weights**2).sum())
         found = {"N": float(problem.M), "K": float(self.participants(problem)), "tau": float(self.tau), "p_sq": p_sq}
         return found | ({"q": float(np.sqrt(Layers(problem).sizes.max() - 1))} if self.step_size == "max" else {})
 
     def rates(self, problem: Problem, eta: Array, t: int) -> Array:
-        """The learning rate of local step t = 0, 1, 2 ... of the whole run, eta being that of the first; in its shape.
+        """The learning rate of local step t = 0, 1, 2 ... of the whole run; eta is that of the first.  Shape of eta.
 
-        Raises NoSuchConstant for a gamma by its word where the problem has no L or mu.
+        Raises NoSuchConstant for gamma "printed" or "theorem" where the problem has no L or mu.
         """
         gamma = self.gamma
         if isinstance(gamma, str):
@@ -143,7 +142,7 @@ class FedBAT:
         return eta if gamma is None else eta * gamma / (gamma + t)
 
     def uplink_bits(self, problem: Problem) -> float:
-        """A step size in float32 a layer, and a bit a coordinate."""
+        """A step size in float32 for each layer, and a bit for each coordinate."""
         return float(wire_bits(problem.blocks))
 
     def downlink_bits(self, problem: Problem) -> float:
@@ -194,16 +193,16 @@ class FedBAT:
 
 @dataclass(frozen=True)
 class EFSignSGD(Sampling):
-    """EF-SignSGD (Karimireddy et al. 2019), as Section 1 of the paper uses it: signs of m and of what was not sent before.
+    """EF-SignSGD (Karimireddy et al. 2019), as Section 1 of the paper uses it: signs of m plus the error memory e.
 
     T local steps at S clients, by default all; the step size is ||m + e||_1 / d, over all coordinates together.
-    `memory["e_i"]` (E, N, M, d) is what each client has not sent yet.
+    `memory["e_i"]` (E, N, M, d) is the error memory: what each client has not sent yet.
     """
 
     weighs: ClassVar[bool] = True
 
     def uplink_bits(self, problem: Problem) -> float:
-        """A step size, and a bit a coordinate."""
+        """A step size, and a bit for each coordinate."""
         return Sign().bits(problem.d)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
@@ -216,14 +215,14 @@ class ZeroFL(Sampling):
     """ZeroFL (Qiu et al. 2022), as Appendix A.2 of the paper has it: SWAT in local training, and a pruned update.
 
     T local steps at S clients, by default all.  SWAT (Raihan and Aamodt 2020): a step takes the gradient with all but
-    the largest weights of each layer set to 0, and moves all weights along it.  That it also leaves out the small
-    activations of the backward pass needs the inside of a network, and is not done here.  What is sent of the update
-    are its largest entries; the others are forgotten.
+    the largest weights of each layer set to 0, and moves all weights along it.  SWAT also drops small activations in the
+    backward pass; this needs the inside of a network, and is not done here.  A client sends the largest entries of its
+    update and forgets the others.
 
     sparsity  share that is left out of the weights and of the update, in [0, 1): of d_l entries ceil((1 - sparsity) d_l)
               stay, at least one, ties to the lower index
 
-    The paper does not say whether updates are pruned layer by layer: here they are, as the weights in SWAT.  The layers
+    The paper does not say whether updates are pruned layer by layer.  Here they are, as the weights in SWAT.  The layers
     are the problem's blocks.  Raises ValueError also for another sparsity.
     """
 
@@ -235,7 +234,7 @@ class ZeroFL(Sampling):
         fraction("sparsity", self.sparsity)
 
     def kept(self, size: int) -> int:
-        """ceil((1 - sparsity) size), rounding errors apart."""
+        """ceil((1 - sparsity) size), at least 1; a rounding error does not change the ceiling."""
         return max(1, int(np.ceil((1 - self.sparsity) * size - 1e-9)))
 
     def pruned(self, problem: Problem, v: Array) -> Array:
@@ -246,8 +245,8 @@ class ZeroFL(Sampling):
         return out
 
     def uplink_bits(self, problem: Problem) -> float:
-        """Of each layer the cheapest of three: k values, each with its index in ceil(log2 d_l) bits; a bitmap of d_l bits
-        and k values; all d_l values.  A value takes 32 bits; which of the three it is follows from k and d_l.
+        """For each layer the cheapest of three: k values, each with its index in ceil(log2 d_l) bits; a bitmap of d_l bits
+        and k values; all d_l values.  A value takes 32 bits.  k and d_l tell the receiver which of the three it is.
         """
         bits = 0.0
         for part in problem.blocks.values():
@@ -279,9 +278,9 @@ class BiFL(Sampling):
     upload  "binarised": alpha sign(v), BiFL; "full": v, BiFL-Full
 
     The paper leaves the rest open.  Here the derivative is not cut off where v is large, and clients keep nothing from
-    round to round, so that with "binarised" what changes neither a sign nor alpha is lost.  What is measured is the
-    server's model as it is, not `binarised`.  The layers are the problem's blocks.  Raises ValueError also for another
-    upload.
+    round to round.  So with "binarised" a change is lost where it changes neither a sign nor alpha.  Measurements take
+    the server's model as it is, not `binarised`.  The layers are the problem's blocks.  Raises ValueError also for
+    another upload.
     """
 
     upload: Upload = "binarised"
@@ -298,7 +297,7 @@ class BiFL(Sampling):
         return namespace(v).where(v >= 0, alpha, -alpha)
 
     def uplink_bits(self, problem: Problem) -> float:
-        """A step size in float32 a layer, and a bit a coordinate; "full": the weights in float32."""
+        """A step size in float32 for each layer, a bit for each coordinate; "full": the weights in float32."""
         return float(wire_bits(problem.blocks)) if self.upload == "binarised" else super().uplink_bits(problem)
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
@@ -333,7 +332,7 @@ class Layers:
         return runs(v, self.starts, "max")
 
     def spread(self, v: Array) -> Array:
-        """A number a layer to one a coordinate: (..., layers) -> (..., d)."""
+        """Repeats the number of each layer for each of its coordinates: (..., layers) -> (..., d)."""
         return spread(v, self.sizes)
 
 
@@ -343,7 +342,7 @@ VARIANTS: dict[str, Callable[..., Algorithm]] = {
     "FedBAT, line 23 as printed": partial(FedBAT, sent="printed"),
     "FedBAT, as analysed": partial(FedBAT, phi=0.0, step_size="max"),
 }
-# Step sizes and noise as Appendix A.2 sets them for networks; others by FedPAQ with Sign, NoisySign, MaxSign
+# Step sizes and noise as in Appendix A.2 for networks; for others use FedPAQ with Sign, NoisySign, MaxSign
 SIGNS: dict[str, Callable[..., Algorithm]] = {
     "SignSGD": partial(FedPAQ, compressor=Sign(0.001)),
     "EF-SignSGD": EFSignSGD,
@@ -351,7 +350,7 @@ SIGNS: dict[str, Callable[..., Algorithm]] = {
     "Stoc-SignSGD": partial(FedPAQ, compressor=MaxSign(0.01)),
     "Stoc-SignSGD, Euclidean norm": partial(FedPAQ, compressor=StochasticSign(0.01)),
 }
-# b bits a parameter are its sign and ceil(log2(s + 1)) = b - 1 bits for its level, s = 2^(b-1) - 1; the norm comes to that
+# b bits for each parameter: its sign, and ceil(log2(s + 1)) = b - 1 bits for its level, s = 2^(b-1) - 1; plus the norm
 BASELINES: dict[str, Callable[..., Algorithm]] = {
     "FedAvg": partial(FedPAQ, compressor=UNCOMPRESSED),
     **{f"FedPAQ, {b} bits": partial(FedPAQ, compressor=QSGD(2 ** (b - 1) - 1)) for b in range(2, 9)},

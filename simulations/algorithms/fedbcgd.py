@@ -1,14 +1,14 @@
 """Algorithms of "FedBCGD: Communication-Efficient Accelerated Block Coordinate Gradient Descent for Federated Learning".
 
-`FedBCGD`: Algorithm 1.  `FedBCGDPlus`: Algorithm 3, with control variates and variance reduction.  Both as printed, as
-the proofs use them, and corrected, by settings; `VARIANTS` has the combinations by name, `ABLATIONS` those of Figure 5.
-Those they are compared with: `FedAvgM`, `FedAdam`, `FedDC`, `FedLin`, `SLocalGD`, `TopKFedAvg`; FedAvg, FedPAQ and
-SCAFFOLD are in `simulations.algorithms.fedcom`.
+`FedBCGD`: Algorithm 1.  `FedBCGDPlus`: Algorithm 3, with control variates and variance reduction.  Settings choose between
+the printed form, the form that the proofs use, and the corrected one.  `VARIANTS` has the combinations by name,
+`ABLATIONS` those of Figure 5.  Baselines: `FedAvgM`, `FedAdam`, `FedDC`, `FedLin`, `SLocalGD`, `TopKFedAvg`; FedAvg,
+FedPAQ and SCAFFOLD are in `simulations.algorithms.fedcom`.
 
-Letters are the listings' own: x the server's model, y a client's (printed x_{k,j}), T local steps of size eta, N blocks
-of coordinates and as many blocks of K clients each, lam the server's momentum, v its velocity, c and c_i the control
-variates.  Each algorithm also says what it sends, `uplink_bits` and `downlink_bits`, expected bits per participating
-client and round, and gives its numbers under the letters of the bounds, `letters`.
+Symbols are the listings': x the server's model, y a client's (printed x_{k,j}), T local steps of size eta, N blocks of
+coordinates and as many blocks of K clients each, lam the server's momentum, v its velocity, c and c_i the control
+variates.  `uplink_bits` and `downlink_bits` are the expected bits per participating client and round.  `letters` gives an
+algorithm's numbers by the symbols of the bounds.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Begin = Literal["zero", "gradients"]
 
 
 def parameter_blocks(d: int, N: int, sizes: tuple[int, ...] | None = None, share: int = 0) -> dict[str, slice]:
-    """The partition of d coordinates, (2) and (11): "block 1" ... "block N" and, where share > 0, "share", the last.
+    """The partition of d coordinates, (2) and (11): "block 1" ... "block N" and, where share > 0, last, "share".
 
     sizes  coordinates of each block, in their order; None: as equal as can be, the larger ones first
 
@@ -81,7 +81,7 @@ def parameter_blocks(d: int, N: int, sizes: tuple[int, ...] | None = None, share
 
 @dataclass(frozen=True)
 class LocalSGD:
-    """T local steps of size eta at all clients, one vector up and one down, none of them compressed.
+    """T local steps of size eta at all clients; one vector up and one down, both uncompressed.
 
     Raises ValueError for a T that is not a whole number >= 1, or an eta that is not a positive finite number (or
     several of them).
@@ -140,11 +140,11 @@ class Blocks(LocalSGD):
     sizes       coordinates of each block, None: as equal as can be
     share       coordinates of the shared block, the last ones, which every participating client sends; 0: none
     momentum    xhat is the mean of what the clients sent, v the velocity, 0 at first.  "theory", as the proof of
-                Lemma 10 uses it: v = lam v + (xhat - x), x = x + v.  "printed", lines 20 to 25 (those of Algorithm 3: 23
-                to 33): v = lam v + (xhat - x) too, but x = xhat + v counts the change twice; in the shared block the
-                difference is that of x_s^(r-1) with itself, so v_s stays 0.  "display", (42) and (43) to the letter:
+                Lemma 10 uses it: v = lam v + (xhat - x), x = x + v.  "printed", lines 20 to 25 (in Algorithm 3: 23 to
+                33): v = lam v + (xhat - x) too, but x = xhat + v counts the change twice; in the shared block they
+                subtract x_s^(r-1) from itself, so v_s stays 0.  "display", (42) and (43) to the letter:
                 v^r = lam v^(r-1) + eta G^r with eta G^r = x - xhat, and x^r = x^(r-1) + v^(r-1), which climbs
-    sent        "all": what T local steps lead to; "printed": x^(r,T) of the loop t = 1..T, which starts at
+    sent        "all": the result of T local steps; "printed": x^(r,T) of the loop t = 1..T, which starts at
                 x^(r,1) = x^r: the result of T - 1 steps
     compressor  Q; a client sends Q(its block of y - x) and Q(the shared block of y - x)
 
@@ -181,13 +181,13 @@ class Blocks(LocalSGD):
         return S
 
     def letters(self, problem: Problem) -> dict[str, float]:
-        """M, N, K, S, T, lam and what the bounds make of it: alpha = 1/(1 - lam), gamma = lam/(1 - lam)."""
+        """M, N, K, S, T, lam and, derived from it, alpha = 1/(1 - lam), gamma = lam/(1 - lam)."""
         lam = float(self.lam)
         blocks = {"N": float(self.N), "K": float(self.K)}
         return {**super().letters(problem), **blocks, "lam": lam, "alpha": 1 / (1 - lam), "gamma": lam / (1 - lam)}
 
     def uplink_bits(self, problem: Problem) -> float:
-        """Expected bits that a participating client sends in a round, mean over the clients: its block, the shared one."""
+        """Expected bits that a participating client sends in a round: its block (mean over the clients), the shared one."""
         bits = {name: self.compressor.bits(part.stop - part.start) for name, part in self.blocks(problem).items()}
         shared = bits.pop("share", 0.0)
         return sum(bits.values()) / self.N + shared
@@ -204,9 +204,9 @@ class Blocks(LocalSGD):
     def sampling(self, problem: Problem, draws: Draws) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Lines 5 and 6: clients (1, M) or (N, S), and which coordinates each of them sends, (1 or N, S, d).
 
-        Positions j K to (j + 1) K - 1 of the drawn order are client block j.  Where all clients take part they stay in
-        their own order, shared by all seeds, which makes their gradients cheaper; the order still says who is in which
-        block.
+        Positions j K to (j + 1) K - 1 of the drawn order are client block j.  Where all clients take part, the array of
+        clients stays 0 ... M - 1 and is shared by all seeds, which makes gradients cheaper; only the client blocks follow
+        the drawn order.
         """
         S = self.participants(problem)
         clients, block = draws.order(problem.M, S), (np.arange(S) // self.K)[None]
@@ -228,7 +228,7 @@ class Blocks(LocalSGD):
     ) -> Array:
         """What the clients send of change (E, N, S, d): each slice through Q, and 0 where a client sends nothing.
 
-        first  number of the first slice's coins: different messages of a round toss different coins
+        first  number of the first slice's coins: different messages of a round need different coins
         """
         xp = namespace(change)
         out = xp.empty_like(change)
@@ -238,7 +238,7 @@ class Blocks(LocalSGD):
         return xp.where(known_as(own, change), out, 0.0)
 
     def weighted(self, message: Array, block: float, share: float) -> Array:
-        """The message (..., d) times one number on the blocks, another on the shared block."""
+        """The message (..., d) times `block` on the blocks, times `share` on the shared block."""
         factors = np.full(message.shape[-1], float(block))
         factors[message.shape[-1] - self.share :] = share
         return message * like(factors, message)
@@ -260,7 +260,7 @@ class Blocks(LocalSGD):
         return x + change + memory["v"]
 
 
-# ------------------------------------------------------------------------------------- the paper's own
+# -------------------------------------------------------------------------------- the paper's algorithms
 
 
 @dataclass(frozen=True)
@@ -308,13 +308,13 @@ class FedBCGDPlus(Blocks):
         direction = g(y) + s_c (c - c_i) + s_v (grad f_i(x^r) - g(x^r))
 
     control, variance  s_c and s_v: 1, as the proofs sum the terms (Lemma 11), or -1, as line 13, (4), prints them
-    kept    what client i keeps of c_i^+ = grad f_i(x^r): "sent", the coordinates that it sent and no others, so that
-            the server's c stays the mean of all c_i; "whole", lines 15 and 17, all of them.  Through a compressor
-            "sent" adds what was sent, Q(c_i^+ - c_i), for the same reason; it is not damped, and wants a q < 1
+    kept    what client i keeps of c_i^+ = grad f_i(x^r): "sent", only the coordinates that it sent, so that the server's
+            c stays the mean of all c_i; "whole", lines 15 and 17, all of them.  With a compressor "sent" adds the message
+            Q(c_i^+ - c_i), for the same reason; it is not damped, and needs q < 1
     server  "mean": c_(j) and c_s grow by 1/M times the sum of the differences sent; "printed", lines 26 and 31:
             1/M in the blocks and 1/(M N) in the shared one; "(71)": K/M in the blocks, 1/M in the shared one.  With
-            kept "sent", c - c^0 is then the factor times what the mean of the c_i has grown by, in its coordinates: from
-            "zero" the minimiser stays a fixed point, though for K/M not always a stable one; from "gradients" it is none
+            kept "sent", in each coordinate c - c^0 is then the factor times the growth of the mean of the c_i.  From
+            "zero" the minimiser stays a fixed point, for K/M not always a stable one; from "gradients" it is not one
     begin   c_i^0: "zero", or "gradients", grad f_i(x^0); c^0 is their mean
 
     `memory["v"]` and `memory["c"]` (E, N, d) are the server's, `memory["c_i"]` (E, N, M, d) the clients'.  The other
@@ -385,7 +385,7 @@ class FedBCGDPlus(Blocks):
         return self.moved(x, self.mean(sent), memory)
 
 
-# --------------------------------------------------------------------------- what they are compared with
+# --------------------------------------------------------------------------------------------- baselines
 
 
 @dataclass(frozen=True)
@@ -421,7 +421,7 @@ class FedAdam(Sampling):
     """FedAdam (Reddi et al. 2021, "Adaptive Federated Optimization", Algorithm 2), without bias correction.
 
     eta_server    the server's step size, printed eta (and eta_l for eta)
-    beta1, beta2  what is kept of m and v, in [0, 1)
+    beta1, beta2  share of m and of v that is kept, in [0, 1)
     tau           adaptivity, > 0; v starts at tau^2
 
     `memory["m"]` and `memory["v"]` (E, N, d) are the server's moments.  Raises ValueError also for other numbers.
@@ -459,10 +459,10 @@ class FedAdam(Sampling):
 class FedDC(Sampling):
     """FedDC (Gao et al., CVPR 2022, Algorithm 1): drift variables h_i, penalty alpha, gradient correction.
 
-    Client i steps along the gradient of f_i(y) + (alpha/2) ||y + h_i - x||^2 + <y, c - c_i>.  Its h_i grows by y - x,
-    what the round moved it by, and the next model is the mean of the participants' y plus the mean of all h_i.  c_i, c
-    are the gradient correction, printed (1/(eta T)) times g_i and g, kept as in SCAFFOLD with Option II, which is what
-    the authors' program does.
+    Client i steps against the gradient of f_i(y) + (alpha/2) ||y + h_i - x||^2 + <y, c - c_i>.  Its h_i grows by y - x,
+    its move in the round.  The next model is the mean of the participants' y plus the mean of all h_i.  c_i, c are the
+    gradient correction, printed (1/(eta T)) times g_i and g, updated as in SCAFFOLD with Option II, as the authors'
+    program does.
 
     alpha  weight of the penalty, >= 0
 
@@ -516,8 +516,8 @@ class FedDC(Sampling):
 class FedLin(LocalSGD):
     """FedLin (Mitra et al., NeurIPS 2021, Algorithm 1), uncompressed, one step size for all clients, all taking part.
 
-    y = y - eta (g(y) - grad f_i(x^r) + grad f(x^r)), the two gradients at x^r exact: a round is two exchanges, first
-    x^r and the gradients there, then grad f(x^r) and the models.
+    y = y - eta (g(y) - grad f_i(x^r) + grad f(x^r)), where both gradients at x^r are exact.  A round has two exchanges:
+    first x^r and the gradients there, then grad f(x^r) and the models.
 
     A round raises ValueError for a problem that offers no `local_gradient`.
     """
@@ -546,15 +546,15 @@ class FedLin(LocalSGD):
 class SLocalGD(LocalSGD):
     """S-Local-SVRG (Gorbunov, Hanzely and Richtarik, AISTATS 2021); with exact gradients their S-Local-GD.
 
-    Their local methods step along a_i - b_i, an estimate of grad f_i less a shift b_i whose mean over the clients is 0.
+    Their local methods step against a_i - b_i: a_i estimates grad f_i, and the shifts b_i have mean 0 over the clients.
     Here, with a reference point w, the same for all clients,
 
         a_i = g(y) - g(w) + grad f_i(w),   b_i = grad f_i(w) - grad f(w),   a_i - b_i = g(y) - g(w) + grad f(w),
 
-    g(y) and g(w) with the same noise or mini-batch, the gradients of f_i and f exact.  The form with local loops of
-    fixed length: T steps, then all models are replaced by their mean.  w is the model at the start of the first round;
-    at the start of a later one it becomes the model with probability q, by one coin for all clients.  So with q = 1 and
-    exact gradients this is FedLin.
+    g(y) and g(w) with the same noise or mini-batch, the gradients of f_i and f exact.  This is the form with local loops
+    of fixed length: T steps, then all models are replaced by their mean.  w is the model at the start of the first round;
+    at the start of a later round it becomes the model with probability q, by one coin for all clients.  So with q = 1
+    and exact gradients this is FedLin.
 
     q  probability of a new reference point, in (0, 1]
 
@@ -584,7 +584,7 @@ class SLocalGD(LocalSGD):
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
         clients = everyone(problem)
-        # w = x with probability q; the coin is drawn as client M, which there is not
+        # w = x with probability q; the coin is the draw of client M, which does not exist
         new = draws.of(np.full((1, 1), problem.M), 1).step(0).uniform(1)[:, 0] < self.q
         if new.any() or "w" not in memory:
             g = exact(problem).local_gradient(to_clients(x, problem.M), clients).mean(axis=2)
@@ -667,7 +667,7 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
 
 # ----------------------------------------------------------------------------------------------- steps
 
-Direction = Callable[[Array, Draw], Array]  # what a local step goes against, from y (E, N, S, d) and the step's draw
+Direction = Callable[[Array, Draw], Array]  # what a step subtracts, times eta: from y (E, N, S, d) and its draw
 
 
 def local_steps(
@@ -710,12 +710,12 @@ def with_error_memory(
     whole_message = at_clients(every_e, clients, x) + y - x[:, :, None]
     sent = encode(Q, whole_message, clients, draws)
     memory["e_i"] = with_clients(every_e, clients, whole_message - sent)
-    # server: x = x + (1/S) sum_i of what was sent, or by the problem's weights
+    # server: x = x + the mean of the messages, or their sum with the problem's weights
     return x + aggregated(problem, clients, sent)
 
 
 def mean_change(algorithm: Sampling, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch) -> Array:
-    """Delta (E, N, d): the mean of y - x over the participants, after T steps of SGD each, as FedAvg has it."""
+    """Delta (E, N, d): the mean of y - x over the participants, after T steps of SGD each, as in FedAvg."""
     clients = participating(problem, draws, algorithm.participants(problem))
     return local_steps(x, eta, clients, draws, algorithm.T, watch, gradients(problem, clients)).mean(axis=2) - x
 

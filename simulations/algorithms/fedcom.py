@@ -1,13 +1,13 @@
 """Algorithms of "Federated Learning with Compression: Unified Analysis and Sharp Guarantees" (AISTATS 2021).
 
 `FedCOM`, `FedCOMGATE`: Algorithms 1 and 2, and 4 with sampled clients.  `FedGATE`: Algorithm 3.  `SparseFedCOMGATE`:
-Section B.2, (8) and (9).  Those it compares with: `FedPAQ` (FedAvg with compression), `SCAFFOLD`, `DIANA`, `VRDIANA`.
-`VARIANTS`: FedCOMGATE as printed here and there, and corrected, by name.
+Section B.2, (8) and (9).  Baselines: `FedPAQ` (FedAvg with compression), `SCAFFOLD`, `DIANA`, `VRDIANA`.  `VARIANTS`: the
+printed forms of FedCOMGATE, and corrected ones, by name.
 
-Letters are the listings' own: w the server's model, w_j a client's, tau local steps, eta and gamma the local and the
-global step size, delta_j the gradient tracking, Q the compressor.  Each algorithm also says what it sends,
-`uplink_bits` and `downlink_bits`, expected bits per participating client and round (a number that is not compressed
-takes 32), and gives its numbers under the letters of the bounds, `letters`.
+Symbols are the listings': w the server's model, w_j a client's, tau local steps, eta and gamma the local and the global
+step size, delta_j the gradient tracking, Q the compressor.  `uplink_bits` and `downlink_bits` are the expected bits per
+participating client and round (a number that is not compressed takes 32).  `letters` gives an algorithm's numbers by the
+symbols of the bounds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ UNCOMPRESSED = Identity()
 
 
 class Settings(Protocol):
-    """What the algorithms below have in common; some fix one of these for good."""
+    """The settings of the algorithms below; some algorithms fix one of them."""
 
     @property
     def tau(self) -> int:
@@ -59,7 +59,7 @@ class Settings(Protocol):
 
     @property
     def compressor(self) -> Compressor:
-        """Q, what a client's message goes through."""
+        """Q, the compressor of a client's message."""
 
 
 class Compressing:
@@ -91,7 +91,7 @@ class Compressing:
         return FLOAT * problem.d
 
     def letters(self: Settings, problem: Problem) -> dict[str, float]:
-        """m, tau, gamma and q, as the bounds call them.  Raises ValueError when the compressor has no q."""
+        """m, tau, gamma and q.  Raises ValueError when the compressor has no q."""
         q = variance_factor(self.compressor, problem.d)
         return {"m": float(problem.M), "tau": float(self.tau), "gamma": float(self.gamma), "q": q}
 
@@ -121,15 +121,15 @@ class FedCOM(Compressing):
 class FedCOMGATE(Compressing):
     """Algorithm 2: FedCOM with local gradient tracking; with k < 1, Algorithm 4: only some clients take part.
 
-    k        ratio of clients taking part, in (0, 1]: floor(k m) of them a round, drawn without replacement
+    k        share of the clients that take part, in (0, 1]: floor(k m) of them a round, drawn without replacement
     divisor  the server divides the sum of the messages by the number of "participants", or by that of all "clients",
-             m, as Algorithm 4 prints it; all the same when k = 1.  By m, the mean of delta_j does not stay zero:
-             (1/m) sum_j delta_j^(r) = ((1 - |S|/m) / (eta gamma tau)) (w^(0) - w^(r)), and the run is drawn to
-             its starting point.  By |S| it does; but a single participant then tracks nothing, delta_j stays 0.
-             (So with sign and damping 1; else the mean of delta_j is sign alpha times that)
+             m, as Algorithm 4 prints it; the same when k = 1.  With m, the mean of delta_j does not stay zero:
+             (1/m) sum_j delta_j^(r) = ((1 - |S|/m) / (eta gamma tau)) (w^(0) - w^(r)), which pulls the run back to its
+             starting point.  (This is for sign and damping 1; else the mean is sign alpha times that.)  With |S| it
+             stays zero; but a single participant then tracks nothing, delta_j stays 0
     damping  alpha in delta_j = delta_j + (alpha / tau) (Delta_jq - Delta_q); 1 as Algorithms 2 and 4 print it;
              None: 1 / (1 + q), with the compressor's q, as in DIANA.  At eta -> 0 and with shared coins a round
-             multiplies the error of the tracking by (1 - alpha)^2 + alpha^2 q in mean square: 1 needs q < 1
+             multiplies the mean square of the tracking error by (1 - alpha)^2 + alpha^2 q: alpha = 1 needs q < 1
     sign     1 as Algorithms 2 and 4 print the update of delta_j; -1 as items 4 and 7, (63), of the proof of
              Theorem E.4 print it
 
@@ -160,7 +160,7 @@ class FedCOMGATE(Compressing):
             raise ValueError(f"sign = {self.sign}: expected 1 or -1")
 
     def participants(self, problem: Problem) -> int:
-        """floor(k M), where a product that misses a whole number by rounding alone counts as that number.
+        """floor(k M); a k M that differs from a whole number only by rounding counts as that number.
 
         Raises ValueError when it is 0.
         """
@@ -170,7 +170,7 @@ class FedCOMGATE(Compressing):
         return S
 
     def downlink_bits(self, problem: Problem) -> float:
-        """Delta_q; with k < 1 also w, which a client that sat out cannot work out from Delta_q."""
+        """Delta_q; with k < 1 also w, which a client that did not take part cannot compute from Delta_q."""
         return (1 if self.participants(problem) == problem.M else 2) * FLOAT * problem.d
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
@@ -243,23 +243,23 @@ class FedGATE(Compressing):
 
 @dataclass(frozen=True)
 class SparseFedCOMGATE(Compressing):
-    """FedCOMGATE with sparsification and memory, Section B.2, (8) and (9); any compressor in the place of top_k.
+    """FedCOMGATE with sparsification and memory, Section B.2, (8) and (9), for any compressor in place of top_k.
 
     form     "printed": the memory rule (9), nu_j = nu_j + (1/m) (w - w_j) - Delta, and no damping, alpha = 1;
              "corrected": nu_j = nu_j + (w - w_j) - Delta_js, what client j's own message left out, and damping
     damping  alpha; None: 1 in the printed form, `damping_of_memory` in the corrected one, k/d for top_k, 1 where nothing
              is left out
 
-    (8) compresses w - w_j, not (w - w_j) / eta as Algorithm 2 does, and the text says "as in Algorithm 2" of the rest.
-    Taken to the letter, with Delta in the place of eta Delta_q, the model would move by eta^2 and delta_j by eta times
-    a gradient.  Both forms take it in the units of (8): w = w - gamma Delta,
+    (8) compresses w - w_j, not (w - w_j) / eta as Algorithm 2 does, and for the rest the text says "as in Algorithm 2".
+    Taken to the letter, with Delta in place of eta Delta_q, the model would move by eta^2 and delta_j by eta times
+    a gradient.  Both forms use the units of (8): w = w - gamma Delta,
     delta_j = delta_j + (alpha/(eta tau)) (Delta_js - Delta).  nu_j starts at 0, which is not printed.
 
-    Why it is damped: a coordinate that is sent every T rounds brings T differences at once, and its error in delta_j
-    is multiplied by 1 - alpha T while the model stands still: with alpha = 1 that runs away at T > 2, so for k < d/2;
-    equal coordinates take turns, T = d/k, and alpha = k/d then leaves no error.  No proof of convergence: on
-    quadratics with gamma = 1 all runs converged for L eta tau <= 4 k/d; with two clients some diverge at 7.5 k/d,
-    and at 15 k/d even the memory alone, without any tracking.
+    Why damping: a coordinate that is sent every T rounds brings T differences at once.  While the model stands still,
+    its error in delta_j is multiplied by 1 - alpha T.  With alpha = 1 this diverges at T > 2, so for k < d/2.  Equal
+    coordinates take turns, T = d/k; then alpha = k/d leaves no error.  There is no proof of convergence: on quadratics
+    with gamma = 1 all runs converged for L eta tau <= 4 k/d; with two clients some diverge at 7.5 k/d, and at 15 k/d
+    even the memory alone, without any tracking, does.
 
     `memory["delta"]` and `memory["nu"]` (E, N, M, d) hold delta_j and nu_j.  Raises ValueError for another form, or an
     alpha that is not positive and finite; for a round of the corrected form, when the compressor has no alpha.
@@ -306,7 +306,7 @@ class SparseFedCOMGATE(Compressing):
 
 @dataclass(frozen=True)
 class FedPAQ(Compressing):
-    """FedPAQ (Reisizadeh et al. 2020, Algorithm 1), also called FedAvg with compression; without, FedAvg.
+    """FedPAQ (Reisizadeh et al. 2020, Algorithm 1), also called FedAvg with compression; without a compressor, FedAvg.
 
     Where the problem weighs its clients, so does the server.
 
@@ -435,8 +435,8 @@ class DIANA(Compressing):
 class VRDIANA(DIANA):
     """VR-DIANA (Horvath et al. 2019, Algorithm 1, Variant 1, loopless SVRG, without prox), for finite sums only.
 
-    DIANA with g_j = grad f_jl(x) - grad f_jl(w_j) + mu_j, where l is one of client j's n_j samples, drawn anew each
-    round whatever the problem's mini-batches, w_j a reference point and mu_j = grad f_j(w_j).  One coin a round, the
+    DIANA with g_j = grad f_jl(x) - grad f_jl(w_j) + mu_j, where w_j is a reference point, mu_j = grad f_j(w_j), and l is
+    one of client j's n_j samples, drawn anew each round (the problem's mini-batches play no role).  One coin a round, the
     same for all clients: w_j becomes x with probability 1/n_j (the paper has the same n for all).
 
     `memory["w"]` and `memory["mu"]` (E, N, M, d) hold w_j and mu_j, w_j starting at x.
@@ -449,7 +449,7 @@ class VRDIANA(DIANA):
         if "w" not in memory:  # w_j^(0) = x^(0)
             memory["w"], memory["mu"] = x, f.sample_gradient(x, clients, None)
         w, mu = memory["w"], memory["mu"]
-        # u = 1 with probability 1/n; drawn as client m, which there is not
+        # u = 1 with probability 1/n; the draw of client m, which does not exist
         coin = draws.of(np.full((1, 1), problem.M), 1).step(0).uniform(1)
         u = coin < 1 / f.sizes[:, None]
         # client j picks l at random; g_j = grad f_jl(x) - grad f_jl(w_j) + mu_j
@@ -490,7 +490,7 @@ def local_steps(
 ) -> Array:
     """w_j^(tau), (E, N, S, d): tau local steps of the clients (1, M) or (N, S) from w (E, N, d) or (E, N, S, d).
 
-    delta (E, N, S, d), or a number: what each client takes off its stochastic gradients.
+    delta (E, N, S, d), or a number: what each client subtracts from its stochastic gradients.
     """
     draw, eta = draws.of(clients, tau), eta[..., None]
     w_j = to_clients(w, clients.shape[1]) if w.ndim == 3 else w  # w_j^(0) = w
@@ -507,7 +507,7 @@ def encode(compressor: Compressor, x: Array, clients: NDArray[np.int64], draws: 
 
 
 class FiniteSum(Problem, Protocol):
-    """A problem whose F_m are means over samples that can be asked for one by one."""
+    """A problem whose F_m are means over samples, with gradients of single samples."""
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -536,7 +536,7 @@ def variance_factor(compressor: Compressor, d: int) -> float:
 
 
 def damping_of(alpha: float | None, compressor: Compressor, d: int) -> float:
-    """alpha; None: 1 / (1 + q).  Raises ValueError when that needs a q and the compressor has none."""
+    """alpha; None: 1 / (1 + q).  Raises ValueError for None when the compressor has no q."""
     return 1 / (1 + variance_factor(compressor, d)) if alpha is None else alpha
 
 

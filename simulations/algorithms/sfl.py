@@ -54,7 +54,7 @@ class PFL(LocalSteps):
 
 
 class Splitting(LocalSteps):
-    """What goes over the wire where a model is cut in two: the client's part, and at each local step the cut layer."""
+    """The messages of a model that is cut in two: the client's part, and at each local step the cut layer."""
 
     def uplink_bits(self, problem: Problem) -> float:
         """The client's parameters; at each local step the activations of the cut layer and a label for each sample."""
@@ -67,7 +67,7 @@ class Splitting(LocalSteps):
         return float(FLOAT * (net.cut + self.steps(problem) * smashed_rows(net) * net.activations))
 
     def steps(self, problem: Problem) -> float:
-        """Local steps of a client in a round, in the mean."""
+        """The mean number of local steps of a client in a round."""
         return float(self.K)
 
 
@@ -82,7 +82,7 @@ class SSL(Splitting):
     tau: tuple[int, ...] | None = None
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
-        """x (E, N, d) = [x_c; x_s] -> the same of the next round."""
+        """x (E, N, d) = [x_c; x_s] -> x of the next round."""
         net, tau, xp = two_parts(problem), self._tau(problem), namespace(x)
         x_c, x_s = x[..., : net.cut], x[..., net.cut :]
         order = draws.order(net.M, self.participants(net))  # Algorithm 3, line 3
@@ -118,7 +118,7 @@ class SplitFed(Splitting):
     """
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
-        """x (E, N, d) = [x_c; x_s] -> the same of the next round."""
+        """x (E, N, d) = [x_c; x_s] -> x of the next round."""
         net = two_parts(problem)
         clients = participating(net, draws, self.participants(net))
         draw, eta = draws.of(clients, self.K), eta[..., None]
@@ -135,7 +135,7 @@ class SplitFed(Splitting):
 
 
 class Split(Problem, Protocol):
-    """A model in two parts: x = [x_c; x_s], of which the client has the first `cut` coordinates, the server the others."""
+    """A model in two parts, x = [x_c; x_s]: the client has the first `cut` coordinates, the server the others."""
 
     @property
     def cut(self) -> int:
@@ -163,7 +163,7 @@ class Split(Problem, Protocol):
 
 
 def smashed_rows(net: Split) -> int:
-    """Samples whose activations are sent at a local step.  Raises ValueError where a client passes all of its own."""
+    """Samples whose activations are sent at a local step.  Raises ValueError without mini-batches, or with `clip`."""
     if net.batch is None:
         raise ValueError(f"batch = None in {net.name}: expected mini-batches, to count what split learning sends")
     if getattr(net, "clip", None) is not None:

@@ -1,13 +1,13 @@
-"""Compressors Q of messages in R^d: what they send, what it costs in bits, and their constants, exact where said so.
+"""Compressors Q of messages in R^d: the message, its bits, and their constants, exact where they say so.
 
-The letters are those of "Federated Learning with Compression: Unified Analysis and Sharp Guarantees" (FedCOM):
+The symbols are those of "Federated Learning with Compression: Unified Analysis and Sharp Guarantees" (FedCOM):
 Assumption 2, E Q(x) = x and E||Q(x) - x||^2 <= q ||x||^2; Assumption 5, about a mean over m clients, with G_q.
 
     Q = QSGD(s=4)
     Q(x, draws.codes(clients, Q.shared)), Q.q(d), Q.bits(d), Q.encode(message), Q.law(fractions)
 
-Runs keep doubles; on the wire a norm or a value is a float32.  Every compressor here satisfies Q(t x) = t Q(x) in law
-for t > 0, and Q(0) = 0, but for `NoisySign` and for signs with a step size of their own.
+Runs compute in doubles; on the wire a norm or a value is a float32.  Every compressor here satisfies Q(t x) = t Q(x) in
+law for t > 0, and Q(0) = 0, except `NoisySign` and signs with a step size of their own.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ COMPRESSORS: dict[str, Callable[..., Compressor]] = {
 def from_text(text: str) -> Compressor:
     """A compressor by its expression, RandK(k=2, shared=True), or in short, RandK:2:shared; numbers may be fractions.
 
-    Raises ValueError that names the compressor's own letters.
+    Raises ValueError that names the compressor's parameters.
     """
     name, sign, rest = re.fullmatch(r"\s*(\w*)\s*([(:]?)(.*?)\)?\s*", text, re.DOTALL).groups()  # type: ignore[union-attr]
     if name not in COMPRESSORS:

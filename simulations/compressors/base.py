@@ -29,7 +29,7 @@ class Compressor(ABC):
     """A random map Q of R^d, for every d that its parameters allow; the name is the expression that builds it.
 
     unbiased  E Q(x) = x for every x and d
-    shared    all clients of a round toss the same coins; only linear compressors can
+    shared    all clients of a round use the same coins; only linear compressors can
     """
 
     unbiased: bool = True
@@ -37,7 +37,7 @@ class Compressor(ABC):
 
     @property
     def name(self) -> str:
-        """The expression that builds it."""
+        """The expression that builds the compressor."""
         return repr(self)
 
     @abstractmethod
@@ -57,7 +57,7 @@ class Compressor(ABC):
         """The smallest c with E||Q(x) - x||^2 <= c ||x||^2 for all x in R^d; unbiased: the q of Assumption 2."""
 
     def q(self, d: int) -> Certified:
-        """The smallest q of Assumption 2 in R^d; for a biased compressor, why there is none."""
+        """The smallest q of Assumption 2 in R^d; for a biased compressor, the reason why there is none."""
         return self.contraction(d)
 
     @abstractmethod
@@ -69,7 +69,7 @@ class Compressor(ABC):
 
     @abstractmethod
     def law(self, x: Sequence[Fraction]) -> Law:
-        """The law of Q(x), all outcomes of positive probability.
+        """The law of Q(x): all outcomes of positive probability.
 
         Raises ValueError for more than 4096 outcomes, or where the norm that Q sends is irrational.
         """
@@ -79,16 +79,16 @@ class Compressor(ABC):
         return None
 
     def encode(self, message: ArrayLike, mask: ArrayLike | None = None) -> bytes:
-        """An output of Q (d,), packed; the last byte is filled up with zeros.
+        """An output of Q (d,), packed; zeros pad the last byte.
 
-        mask  (d,), not zero where a coordinate is kept: needed where the coins are shared, so known to the receiver
+        mask  (d,), not zero where a coordinate is kept; needed where the coins are shared, as then the receiver knows it
 
         Raises ValueError for a message that is no output of Q, or out of the range of float32.
         """
         sent = np.asarray(message, dtype=float)
         if sent.ndim != 1 or not sent.size or not np.isfinite(sent).all():
             raise ValueError(f"message of shape {sent.shape}: expected (d,), d >= 1, of finite numbers")
-        with np.errstate(over="ignore", invalid="ignore"):  # out of range: found by the comparison below
+        with np.errstate(over="ignore", invalid="ignore"):  # the comparison below finds numbers out of range
             data = np.packbits(self._write(sent, self._known(mask, sent.size))).tobytes()
             lost = np.abs(self.decode(data, sent.size, mask) - sent).max()
         if not lost <= 2.0**-23 * np.abs(sent).max() + 2.0**-149:
@@ -104,7 +104,7 @@ class Compressor(ABC):
 
     @abstractmethod
     def _write(self, message: Array, mask: NDArray[np.bool_] | None) -> Bits:
-        """The bits of a message; `mask` is given if and only if it is shared."""
+        """The bits of a message; `mask` is not None if and only if it is shared."""
 
     @abstractmethod
     def _read(self, wire: Wire, d: int, mask: NDArray[np.bool_] | None) -> Array:
@@ -121,7 +121,7 @@ class Compressor(ABC):
         return known
 
     def _coins(self, draw: Draw, x: Array) -> Draw:
-        """The draw, if it has coins for every client of x, or one set where they are shared."""
+        """The draw.  Raises ValueError unless it has coins for every client of x, or, where they are shared, one set."""
         keys = draw.local.keys.shape
         runs = x.shape[-1 - len(keys) : -1]
         expected = (*runs[:1], *[1] * (len(runs) - 1)) if self.shared else runs
@@ -159,13 +159,13 @@ def nothing_lost(d: int) -> Certified:
 
 
 def largest(x: Array) -> Array:
-    """(..., d) -> (..., 1)."""
+    """The largest modulus: (..., d) -> (..., 1)."""
     largest: Array = namespace(x).max(abs(x), axis=-1, keepdims=True)
     return largest
 
 
 def euclidean(x: Array) -> Array:
-    """(..., d) -> (..., 1); scaled, so that small and large numbers have no squares that vanish or overflow."""
+    """||x||: (..., d) -> (..., 1); x is scaled first, so that squares neither vanish nor overflow."""
     size = largest(x)
     xp = namespace(x)
     norm: Array = size * xp.sqrt(((x / xp.where(size == 0, 1.0, size)) ** 2).sum(-1, keepdims=True))
@@ -182,14 +182,14 @@ def squares(x: Array) -> Array:
 
 
 def rational(x: Sequence[Fraction]) -> tuple[Fraction, ...]:
-    """Raises ValueError for no coordinates at all."""
+    """x in fractions.  Raises ValueError for no coordinates."""
     exact = tuple(Fraction(v) for v in x)
     dimension(len(exact))
     return exact
 
 
 def exact_euclidean(x: tuple[Fraction, ...]) -> Fraction:
-    """Raises ValueError where it is irrational."""
+    """||x||.  Raises ValueError where it is irrational."""
     square = sum((v * v for v in x), Fraction(0))
     norm = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if norm * norm != square:
@@ -205,7 +205,7 @@ def few_enough(outcomes: int, name: str) -> int:
 
 
 def distinct(law: Iterable[tuple[Fraction, tuple[Fraction, ...]]]) -> Law:
-    """Equal outcomes put together, impossible ones dropped."""
+    """The law with equal outcomes merged and impossible ones dropped."""
     chances: dict[tuple[Fraction, ...], Fraction] = defaultdict(Fraction)
     for chance, outcome in law:
         chances[outcome] += chance

@@ -33,7 +33,7 @@ from simulations.problems import Array
 
 @dataclass(frozen=True)
 class _Levels(Compressor):
-    """Q(x)_i = norm * sign(x_i) * l_i / s, l_i one of the two whole numbers about t_i = s |x_i| / norm, E[l_i] = t_i.
+    """Q(x)_i = norm * sign(x_i) * l_i / s, where l_i rounds t_i = s |x_i| / norm up or down and E[l_i] = t_i.
 
     s  number of levels above 0
     """
@@ -44,7 +44,7 @@ class _Levels(Compressor):
         whole("s", self.s)
 
     def _norm(self, x: Array) -> Array:
-        """(..., d) -> (..., 1); the largest modulus, unless overridden, as in the next two."""
+        """(..., d) -> (..., 1); by default the largest modulus, as in the next two methods."""
         return largest(x)
 
     def _rational_norm(self, x: tuple[Fraction, ...]) -> Fraction:
@@ -61,7 +61,7 @@ class _Levels(Compressor):
         return norm, xp.clip(self.s * (abs(x) / xp.where(norm == 0, 1.0, norm)), max=self.s)
 
     def __call__(self, x: Array, draw: Draw) -> Array:
-        """Up with probability t_i - floor(t_i), else down."""
+        """Rounds up with probability t_i - floor(t_i), else down."""
         norm, t = self._levels(x)
         xp = namespace(x)
         low = xp.floor(t)
@@ -91,7 +91,7 @@ class _Levels(Compressor):
         return independent(parts, self.name)
 
     def _value(self, norm: Array, signed: Array) -> Array:
-        return norm * (signed / self.s)  # in this order, the level s gives the norm back exactly
+        return norm * (signed / self.s)  # in this order the level s gives exactly the norm
 
     def _write(self, message: Array, mask: NDArray[np.bool_] | None) -> Bits:
         sizes = np.unique(np.abs(message))
@@ -118,9 +118,9 @@ class _Levels(Compressor):
 
 @dataclass(frozen=True)
 class QSGD(_Levels):
-    """Stochastic quantisation to s levels of the Euclidean norm (Alistarh et al., NeurIPS 2017, Section 3.1), FedPAQ's too.
+    """Stochastic quantisation to s levels of the Euclidean norm (Alistarh et al., NeurIPS 2017, Section 3.1; FedPAQ).
 
-    On the wire the norm, and ceil(log2(2 s + 1)) bits a coordinate for sign and level.
+    On the wire: the norm, and ceil(log2(2 s + 1)) bits for sign and level of each coordinate.
     Raises ValueError for an s that is no whole number >= 1.
     """
 
@@ -131,17 +131,17 @@ class QSGD(_Levels):
         return exact_euclidean(x)
 
     def _norms(self, message: Array) -> Iterable[float]:
-        # a message does not tell which level its largest entry has; the norm that float32 holds best is taken
+        # the message does not show the level of its largest entry; `_write` takes the norm with the least float32 error
         largest = float(np.abs(message).max())
         return (largest * self.s / level for level in range(self.s, 0, -1))
 
     def contraction(self, d: int) -> Certified:
-        """The exact supremum, (d - (sqrt(A) - 2s)^2) / (4 s^2), A the sum of d odd squares for which it is largest.
+        """The exact supremum, (d - (sqrt(A) - 2s)^2) / (4 s^2), where A is the sum of d odd squares that makes it largest.
 
-        With ||x|| = s the error is the sum of the (x_i - l)(l + 1 - x_i), each the largest over whole l >= 0; for fixed
-        l_i, with a_i = 2 l_i + 1, Cauchy and Schwarz give d/4 - (||a||/2 - s)^2, attained at x = s a / ||a||.  Sums of
-        d >= 3 odd squares are all numbers d, d + 8, d + 16 ... (Gauss: three triangular numbers make any number).
-        For d >= 4 s^2 it is sqrt(d)/s - 1; it is never above d / (4 s^2).
+        With ||x|| = s the error is the sum of the (x_i - l)(l + 1 - x_i), each maximal over whole l >= 0.  For fixed l_i,
+        with a_i = 2 l_i + 1, Cauchy-Schwarz gives d/4 - (||a||/2 - s)^2, attained at x = s a / ||a||.  For d >= 3 the sums
+        of d odd squares are all numbers d, d + 8, d + 16 ... (Gauss: every number is a sum of three triangular numbers).
+        For d >= 4 s^2 the supremum is sqrt(d)/s - 1; it is never above d / (4 s^2).
         """
         if dimension(d) == 1:
             return nothing_lost(d)
@@ -166,16 +166,16 @@ class QSGD(_Levels):
 class Dithering(_Levels):
     """Random dithering: stochastic quantisation to s levels of the largest modulus.
 
-    On the wire the largest modulus, and ceil(log2(2 s + 1)) bits a coordinate for sign and level.
+    On the wire: the largest modulus, and ceil(log2(2 s + 1)) bits for sign and level of each coordinate.
     Raises ValueError for an s that is no whole number >= 1.
     """
 
     def contraction(self, d: int) -> Certified:
         """The exact supremum, (sqrt(1 + (d-1)/s^2) - 1) / 2.
 
-        One coordinate is the norm, without error.  With norm s, each of the others contributes to error - q ||x||^2 at
-        most 1 / (4 (1 + q)), at 1 / (2 (1 + q)), below the first level; so (d-1) / (4 (1 + q)) = q s^2, and all of them
-        attain it at once.
+        One coordinate equals the norm and has no error.  With norm s, each other coordinate contributes at most
+        1 / (4 (1 + q)) to error - q ||x||^2, namely at 1 / (2 (1 + q)), below the first level.  All of them attain it at
+        once, so (d-1) / (4 (1 + q)) = q s^2.
         """
         ratio = (dimension(d) - 1) / self.s**2
         return Certified(ratio / (2 * (sqrt(1 + ratio) + 1)), EXACT)
@@ -185,7 +185,7 @@ class Dithering(_Levels):
 class Rounding(_Levels):
     """Deterministic rounding to the nearest of s levels of the largest modulus, ties to the even level; biased.
 
-    On the wire the largest modulus, and ceil(log2(2 s + 1)) bits a coordinate for sign and level.
+    On the wire: the largest modulus, and ceil(log2(2 s + 1)) bits for sign and level of each coordinate.
     Raises ValueError for an s that is no whole number >= 1.
     """
 
@@ -201,7 +201,7 @@ class Rounding(_Levels):
         return squares(self(x) - x)
 
     def contraction(self, d: int) -> Certified:
-        """The exact supremum, (d-1) / (4 s^2 + d - 1): all but the largest coordinate half a level."""
+        """The exact supremum, (d-1) / (4 s^2 + d - 1), where all coordinates but the largest are half a level."""
         return Certified((dimension(d) - 1) / (4 * self.s**2 + d - 1), EXACT)
 
     def q(self, d: int) -> Certified:

@@ -90,7 +90,7 @@ class _Mask(Compressor):
     def _q(self, d: int) -> float: ...
 
     def __call__(self, x: Array, draw: Draw) -> Array:
-        """m x: a coordinate that is not finite stays so, kept or not."""
+        """m x; a coordinate that is not finite stays so, whether kept or not."""
         return like(self.mask(self._coins(draw, x), x.shape[-1]), x) * x
 
     def error(self, x: Array) -> Array:
@@ -107,7 +107,7 @@ class _Mask(Compressor):
 class RandK(_Mask):
     """k of the d coordinates, uniformly without replacement, times d/k: q = d/k - 1.
 
-    On the wire k values, each with its index in ceil(log2 d) bits unless the mask is shared.
+    On the wire: k values, each with its index in ceil(log2 d) bits unless the mask is shared.
     Raises ValueError for a k that is no whole number >= 1, and, where d is known, for k > d.
     """
 
@@ -158,7 +158,7 @@ class RandK(_Mask):
 
 @dataclass(frozen=True)
 class _Toss(_Mask):
-    """Coins that show heads with probability p, and then a coordinate is kept and divided by p."""
+    """Coins with probability p of heads; on heads a coordinate is kept and divided by p."""
 
     p: float | Fraction
     shared: bool = False
@@ -178,9 +178,9 @@ class _Toss(_Mask):
 
 @dataclass(frozen=True)
 class Bernoulli(_Toss):
-    """The whole of x / p with probability p, else 0, by one coin a message: q = 1/p - 1.
+    """All of x / p with probability p, else 0, by one coin for each message: q = 1/p - 1.
 
-    On the wire the coin, unless it is shared, and d values if it shows that they are sent.
+    On the wire: the coin, unless it is shared, and on heads d values.
     Raises ValueError for p outside (0, 1].
     """
 
@@ -191,7 +191,7 @@ class Bernoulli(_Toss):
         return mask
 
     def bits(self, d: int) -> float:
-        """1 + 32 p d, shared 32 p d; the message has 1 + 32 d or 1, shared 32 d or none."""
+        """1 + 32 p d, shared 32 p d: a message has 1 + 32 d bits or 1, shared 32 d or none."""
         return (0 if self.shared else 1) + FLOAT * float(self.p) * dimension(d)
 
     def law(self, x: Sequence[Fraction]) -> Law:
@@ -215,9 +215,9 @@ class Bernoulli(_Toss):
 
 @dataclass(frozen=True)
 class Sparsifier(_Toss):
-    """x_i / p with probability p, else 0, by one coin a coordinate: q = 1/p - 1.
+    """x_i / p with probability p, else 0, by one coin for each coordinate: q = 1/p - 1.
 
-    On the wire a bitmap of d bits, unless the mask is shared, and the values that are kept.
+    On the wire: a bitmap of d bits, unless the mask is shared, and the values that are kept.
     Raises ValueError for p outside (0, 1].
     """
 
@@ -226,7 +226,7 @@ class Sparsifier(_Toss):
         return self._kept(draw.uniform(d))
 
     def bits(self, d: int) -> float:
-        """d + 32 p d, shared 32 p d; the message has 32 for each value in place of 32 p d."""
+        """d + 32 p d, shared 32 p d; the term 32 p d is the mean of 32 bits for each value sent."""
         return (0 if self.shared else d) + FLOAT * float(self.p) * dimension(d)
 
     def law(self, x: Sequence[Fraction]) -> Law:
@@ -256,7 +256,7 @@ class Sparsifier(_Toss):
 class TopK(Compressor):
     """The k coordinates largest in modulus, ties to the lower index; biased.
 
-    On the wire k values, each with its index in ceil(log2 d) bits.
+    On the wire: k values, each with its index in ceil(log2 d) bits.
     Raises ValueError for a k that is no whole number >= 1, and, where d is known, for k > d.
     """
 
@@ -268,16 +268,16 @@ class TopK(Compressor):
         whole("k", self.k)
 
     def __call__(self, x: Array, draw: Draw | None = None) -> Array:
-        """The k largest; a coordinate that is not finite stays so, kept or not."""
+        """The k largest; a coordinate that is not finite stays so, whether kept or not."""
         k = at_most(self.k, x.shape[-1])
         return at(namespace(x).argsort(-abs(x), axis=-1, stable=True)[..., :k], 1.0, x) * x
 
     def error(self, x: Array) -> Array:
-        """The squares left out."""
+        """The sum of the squares that are left out."""
         return squares(self(x) - x)
 
     def contraction(self, d: int) -> Certified:
-        """1 - k/d, attained where all moduli agree."""
+        """1 - k/d, attained where all moduli are equal."""
         return Certified(float(1 - Fraction(at_most(self.k, d), d)), EXACT)
 
     def q(self, d: int) -> Certified:

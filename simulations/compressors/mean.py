@@ -1,4 +1,4 @@
-"""G_q of Assumption 5 of the FedCOM paper: what compression does to the mean of the clients' messages."""
+"""G_q of Assumption 5 of the FedCOM paper: how compression changes the mean of the clients' messages."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from simulations.problems import Array
 
 
 def G_q(compressor: Compressor, d: int, m: int) -> Certified:
-    """The smallest G_q of Assumption 5 for all x_1 ... x_m in R^d, 0, or why there is none.
+    """The smallest G_q of Assumption 5 for all x_1 ... x_m in R^d: 0, or the reason why there is none.
 
-    Both sides scale with the square of the x_j, so the left side is unbounded as soon as it is positive somewhere.
+    The left side scales with the square of the x_j, so it is unbounded as soon as it is positive somewhere.
     Raises ValueError for an m that is no whole number >= 1.
     """
     whole("m", m)

@@ -1,4 +1,4 @@
-"""Compressors that send signs: with a step size of their own, or one that the message gives."""
+"""Compressors that send signs, with a fixed step size or one that the message sets."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from simulations.problems import Array
 
 @dataclass(frozen=True)
 class Signs(Compressor):
-    """+-alpha in every coordinate: a bit each on the wire, with alpha before them where the receiver does not know it.
+    """+-alpha in every coordinate; on the wire a bit for each, after alpha where the receiver does not know it.
 
-    alpha  a step size > 0 that all know; None: by x, and in float32 on the wire
+    alpha  a step size > 0 that all know; None: x sets it, and it is a float32 on the wire
 
     Raises ValueError for another alpha.
     """
@@ -55,7 +55,7 @@ class Signs(Compressor):
 
     @abstractmethod
     def size(self, x: Array) -> Array:
-        """Where alpha is None, what it is by x: (..., d) -> (..., 1)."""
+        """The alpha that x sets where `alpha` is None: (..., d) -> (..., 1)."""
 
     def step(self, x: Array) -> Array:
         """alpha: (..., d) -> (..., 1)."""
@@ -73,7 +73,7 @@ class Signs(Compressor):
         return (alpha**2 - 2 * alpha * x * (2 * self.up(x) - 1) + x**2).sum(-1)
 
     def contraction(self, d: int) -> Certified:
-        """None: with an alpha of its own the error is d alpha^2 at 0."""
+        """None: with a fixed alpha the error is d alpha^2 at 0."""
         dimension(d)
         return Certified(None, "unbounded: alpha does not shrink with x")
 
@@ -85,7 +85,7 @@ class Signs(Compressor):
         return Certified(None, "biased: all coordinates get one size") if biased else self.contraction(d)
 
     def bits(self, d: int) -> float:
-        """d, and 32 for an alpha that goes by x."""
+        """d, and 32 more where x sets alpha."""
         return float(dimension(d) + FLOAT * (self.alpha is None))
 
     def law(self, x: Sequence[Fraction]) -> Law:
@@ -144,7 +144,7 @@ class _Proportional(Signs):
 
     @property
     def unbiased(self) -> bool:  # type: ignore[override]
-        """Where alpha goes by x."""
+        """True where x sets alpha."""
         return self.alpha is None
 
     def up(self, x: Array) -> Array:
@@ -161,7 +161,7 @@ class _Proportional(Signs):
 class StochasticSign(_Proportional):
     """+alpha with probability (1 + x_i/||x||) / 2, else -alpha; alpha None: ||x||, and then E Q(x) = x and q = d - 1.
 
-    With an alpha of its own Stoc-SignSGD as Section 1 of the FedBAT paper has it, E Q(x) = (alpha/||x||) x.
+    With a fixed alpha: Stoc-SignSGD as in Section 1 of the FedBAT paper, E Q(x) = (alpha/||x||) x.
     """
 
     def __repr__(self) -> str:
@@ -187,7 +187,7 @@ class StochasticSign(_Proportional):
 class MaxSign(_Proportional):
     """+alpha with probability (1 + x_i/||x||_oo) / 2, else -alpha; alpha None: ||x||_oo, and then E Q(x) = x and q = d - 1.
 
-    FedBAT's operator as it is analysed; with an alpha of its own Stoc-SignSGD as its experiments run it, E Q(x) =
+    This is FedBAT's operator as analysed.  With a fixed alpha: Stoc-SignSGD as in FedBAT's experiments, E Q(x) =
     (alpha/||x||_oo) x.
     """
 
@@ -207,7 +207,9 @@ class MaxSign(_Proportional):
 class NoisySign(Sign):
     """alpha sign(x + noise), noise normal with standard deviation `noise` in every coordinate (Noisy-SignSGD).
 
-    noise  > 0; what alpha is and what raises ValueError: see `Sign`; also another noise
+    noise  > 0
+
+    alpha as in `Sign`.  Raises ValueError where `Sign` does, and for another noise.
     """
 
     noise: float = 0.01
@@ -222,7 +224,7 @@ class NoisySign(Sign):
         return normal_cdf(x / self.noise)
 
     def contraction(self, d: int) -> Certified:
-        """alpha None: 2, as the error is at most ||x||^2 + ||x||_1^2 / d, that of tossed signs, and near 0 almost so."""
+        """alpha None: 2, as the error is at most ||x||^2 + ||x||_1^2 / d, that of random signs, and near 0 almost that."""
         found = Certified(2.0, "exact supremum, near 0 along equal coordinates; not attained")
         return super().contraction(d) if self.alpha is not None else found
 

@@ -1,4 +1,4 @@
-"""Messages as bits: how floats, numbers and places of coordinates are written and read."""
+"""Messages as bits: how floats, whole numbers and indices of coordinates are written and read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def as_numbers(numbers: NDArray[np.integer], width: int) -> Bits:
 
 
 class Wire:
-    """Data, read from the front.  Raises ValueError at its end, or for more than the last byte left over."""
+    """Data, read from the front.  Raises ValueError where it is too short, or where more than padding is left."""
 
     def __init__(self, data: bytes) -> None:
         self.bits = np.unpackbits(np.frombuffer(data, np.uint8))
@@ -49,19 +49,19 @@ class Wire:
         return (bits << np.arange(width - 1, -1, -1)).sum(-1)
 
     def end(self) -> None:
-        """Nothing may be left but the rest of a byte."""
+        """Raises ValueError where more than the rest of a byte is left."""
         if self.bits.size - self.read >= 8:
             raise ValueError(f"{self.bits.size // 8} bytes: expected {-(-self.read // 8)}")
 
 
 def write_places(message: Array, k: int) -> Bits:
-    """k indices and values: those that are not zero, filled up with zeros."""
+    """k indices and values: those of the entries that are not zero, then of zeros up to k."""
     places = np.argsort(message == 0, kind="stable")[:k]
     return np.concatenate([as_numbers(places, width_of(message.size)), as_floats(message[places])])
 
 
 def read_places(wire: Wire, d: int, k: int) -> Array:
-    """What `write_places` wrote.  Raises ValueError for an index that is no coordinate."""
+    """The message that `write_places` wrote.  Raises ValueError for an index that is no coordinate."""
     places = wire.numbers(k, width_of(d))
     if (places >= d).any():
         raise ValueError(f"index {places.max()}: expected one of {d} coordinates, from 0")

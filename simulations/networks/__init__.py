@@ -1,1 +1,1 @@
-"""networks."""
+"""Neural networks as problems: images, models, and trainings as TOML tables."""

@@ -22,7 +22,7 @@ import numpy as np
 EMBEDDED = ("digits", "generated")
 EMNIST_CLASSES = {"byclass": 62, "bymerge": 47, "balanced": 47, "letters": 26, "digits": 10, "mnist": 10}
 CINIC_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-_AT_ONCE = 2**20  # pixels worked on in one go, so that no temporary array is large
+_AT_ONCE = 2**20  # pixels processed at once, so that no temporary array is large
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +31,8 @@ class Images:
 
     Attributes:
         name: short name, used in titles and messages.
-        images: (n, C, H, W) training images; uint8 are pixels 0..255, to be divided by 255 by whoever uses them,
-            float32 are used as they are, all entries finite.
+        images: (n, C, H, W) training images; uint8 are pixels 0..255, which the user divides by 255; float32 are used as
+            they are, all entries finite.
         labels: (n,) int64, each in 0..classes-1.
         test_images: (n', C, H, W) of the same type.
         test_labels: (n',) int64, each in 0..classes-1.
@@ -103,7 +103,7 @@ def load(name: str, path: str | Path | None = None, **settings: Any) -> Images:
             balanced, letters, digits or mnist: the IDX files, plain or .gz;
             "cifar-10", "cifar-100" (its 100 fine labels): the binary or the python version;
             "svhn": the cropped digits, train_32x32.mat and test_32x32.mat;
-            "tiny-imagenet": its validation set is the test set, for the labels of its test set are not public;
+            "tiny-imagenet": its validation set is the test set, because the labels of its test set are not public;
             "cinic-10", and "cinic-10-enlarged", whose training set is the training and the validation set.
         path: the folder of the files, or the one that holds the archive's usual subfolder, such as
             cifar-10-batches-bin; for a set read from files only.
@@ -140,14 +140,14 @@ def generated(
     noise: float = 0.5,
     prototypes: int = 3,
 ) -> Images:
-    """Images of smooth random patterns, which stand in for photographs where there are none.
+    """Images of smooth random patterns, which replace photographs where there are none.
 
     Each class has a few prototypes, random sums of waves of low frequency, different in each channel. An image is a
-    prototype of its class, moved cyclically by up to a quarter of its height and width, its contrast between half and
-    three halves, plus noise as smooth as the prototypes themselves, plus independent noise at every pixel. A linear
-    classifier is lost among the translations; a small network learns them, with errors left.
+    prototype of its class, moved cyclically by up to a quarter of its height and width, with contrast times 1/2 to 3/2,
+    plus noise as smooth as the prototypes, plus independent noise at every pixel. A linear classifier cannot handle the
+    translations; a small network learns them, with some errors.
 
-    Labels go round 0, 1, ..., classes-1, 0, ..., so any first few images are balanced. The same arguments give the same
+    Labels repeat 0, 1, ..., classes-1, so the first images are balanced, however many. The same arguments give the same
     images, and the training images do not depend on `test`.
 
     Args:
@@ -156,7 +156,7 @@ def generated(
         train: number of training images.
         test: number of test images.
         seed: seed of the generators, at least 0.
-        noise: standard deviation of both noises, where a prototype's is 1; more is harder.
+        noise: standard deviation of both noises, relative to that of a prototype; more is harder.
         prototypes: number of prototypes of each class; more is harder.
 
     Returns:
@@ -181,8 +181,8 @@ def generated(
     if not (noise >= 0 and np.isfinite(noise)):
         raise ValueError(f"generated: noise = {noise}; expected a finite number, at least 0")
 
-    # Waves exp(2 pi i (v y / H + u x / W)), one of each conjugate pair; a field is the real part of their sum, and to
-    # move it is to turn its coefficients.
+    # Waves exp(2 pi i (v y / H + u x / W)), one of each conjugate pair. A field is the real part of their sum; moving it
+    # multiplies its coefficients by phases.
     high, wide = min(3, (H - 1) // 2), min(3, (W - 1) // 2)
     v, u = np.array([(v, u) for v in range(high + 1) for u in range(-wide, wide + 1) if v > 0 or u >= 0]).T
     amplitude = 1 / (1 + np.hypot(v, u))
@@ -224,8 +224,8 @@ def generated(
 def channel_statistics(images: Images) -> tuple[np.ndarray, np.ndarray]:
     """Mean (C,) and standard deviation (C,) of each channel over the training set, float64.
 
-    On the scale of what a network sees: uint8 pixels divided by 255, float32 as they are. The deviation of a constant
-    channel is given as 1, so that one may divide by it.
+    On the scale of a network's input: uint8 pixels divided by 255, float32 as they are. The deviation of a constant
+    channel is given as 1, so that division by it is safe.
     """
     scale = 255 if images.images.dtype == "uint8" else 1
     mean = images.images.mean(axis=(0, 2, 3), dtype=np.float64)
@@ -305,7 +305,7 @@ def _holdings(folder: Path) -> str:
 
 
 def _content(file: Path) -> tuple[bytes, str]:
-    """What is in a file, unpacked where its name ends in .gz, and a note of the file as it lies, for provenance."""
+    """The content of a file, unpacked where its name ends in .gz, and a note for provenance of the file as it is."""
     try:
         raw = file.read_bytes()
         content = gzip.decompress(raw) if file.suffix == ".gz" else raw
@@ -374,7 +374,7 @@ def _mnist(
         if len(pixels) != len(labels):
             passed = f"{len(labels)} labels for the {len(pixels)} images of {str(pixel_file)!r}"
             raise ValueError(f"{str(label_file)!r}: {passed}; expected as many of each")
-        # A copy, for the content of a file is read-only.
+        # A copy, because the content of a file is read-only.
         upright = np.array(pixels.transpose(0, 2, 1) if transpose else pixels, order="C")[:, None]
         sets.append((upright, _within(label_file, labels, classes, first)))
         notes += [pixel_note, label_note]
@@ -392,7 +392,7 @@ def _emnist(split: str, path: Path) -> Images:
 
 
 class _Array:
-    """Stands in for numpy.ndarray in a pickle: `array` is uint8, as its state says."""
+    """Replaces numpy.ndarray in a pickle: `array` is uint8; `__setstate__` checks it."""
 
     array: np.ndarray | None = None
 
@@ -404,7 +404,7 @@ class _Array:
 
 
 class _Dtype:
-    """Stands in for numpy.dtype in a pickle: its name is all that counts."""
+    """Replaces numpy.dtype in a pickle: only its name is used."""
 
     def __init__(self, name: object, *_: object) -> None:
         self.name = name
@@ -414,9 +414,9 @@ class _Dtype:
 
 
 class _CifarUnpickler(pickle.Unpickler):
-    """Reads a pickle of plain data and arrays of bytes; whatever else it asks for is refused, and nothing of it runs.
+    """Reads a pickle of plain data and arrays of bytes; refuses all other globals, so that no foreign code runs.
 
-    Not even numpy's own classes are handed to the pickle, for a made-up state can make numpy read foreign memory.
+    The pickle does not even get numpy's own classes, because a forged state can make numpy read foreign memory.
     """
 
     ALLOWED: ClassVar[dict[tuple[str, str], Any]] = {
@@ -428,7 +428,7 @@ class _CifarUnpickler(pickle.Unpickler):
     }
 
     def find_class(self, module: str, name: str) -> Any:
-        """The stand-in for a global of the pickle; ValueError names one that is not allowed."""
+        """The replacement for a global of the pickle.  Raises ValueError that names one that is not allowed."""
         if (module, name) not in self.ALLOWED:
             raise ValueError(f"it asks for {module}.{name}, which is refused; expected plain data and numpy arrays")
         return self.ALLOWED[module, name]
@@ -517,7 +517,7 @@ def _svhn(path: Path) -> Images:
 
 
 def _pictures(files: Sequence[Path], side: int) -> np.ndarray:
-    """The pixels of PNG and JPEG files, grey ones made RGB: (n, 3, side, side) uint8."""
+    """The pixels of PNG and JPEG files, grey ones converted to RGB: (n, 3, side, side) uint8."""
     from PIL import Image
 
     out = np.empty((len(files), 3, side, side), np.uint8)

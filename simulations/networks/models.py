@@ -1,11 +1,11 @@
-"""The networks of the papers' experiments, in plain torch: named stages, parameters in forward order, no numbers inside.
+"""The networks of the papers' experiments, in plain torch: named stages, parameters in forward order, no values inside.
 
 `build` gives a network as a Sequential of named stages on the meta device.  It is used through
-`torch.func.functional_call`, alone or under `torch.func.vmap` over stacked parameters; `initial` has its starting point.
-Every stage takes what the one before it gives, so that the network can be cut after any stage but the last (`cuts`);
+`torch.func.functional_call`, alone or under `torch.func.vmap` over stacked parameters; `initial` gives its starting point.
+The output of each stage is the input of the next, so the network can be cut after any stage but the last (`cuts`).
 `layers` are its tensors as slices of the d coordinates, `blocks` the parameter blocks that FedBCGD's tables print.
 
-Where a paper is silent, what its authors published decides, and where that is silent too, the work that it cites:
+Where a paper leaves something open, we follow its authors' code, and where that does too, the work that it cites:
 
 SFL, Section 4.2 and Appendix G   only the names: logistic regression, MLP, LeNet-5 (LeCun et al. 1998) and CNN for (F)MNIST,
     VGG-9 (Lin et al. 2020) and ResNet-18 (Acar et al. 2021) for CIFAR-10 and CINIC-10.  The layers are those of the code
@@ -15,10 +15,10 @@ FedCOM, supplement B.2   "MLP": two hidden layers of 200 neurons, ReLU.
 FedBCGD, supplement 6.6, Tables 1 to 5   LeNet-5, VGG-11, ResNet-18, VGG-19 and ViT-Base by the weights of their layers.
     Nothing on normalisation, so VGG has none, as first published; the authors' code runs ResNet-18 with norm="batch".
 FedBAT, Appendix A.1, Table 4   "CNN" and "ResNet-10": batch normalisation and ReLU.  The inputs of the printed linear
-    layers, 256 from 28x28 and 1024 from 32x32 pixels, ask for four 2x2 poolings.  As in the authors' code no layer has a
+    layers, 256 from 28x28 and 1024 from 32x32 pixels, require four 2x2 poolings.  As in the authors' code no layer has a
     bias; ResNet-10 is as wide as printed, half as wide as in that code.
 
-A convolution has a bias unless a normalisation follows, which has one; in residual networks never.  "small CNN" (for
+A convolution has a bias, except in residual networks and before a normalisation, which has its own.  "small CNN" (for
 images like the 8x8 ones of scikit-learn's digits) and "small ViT" are ours, for quick runs.
 """
 
@@ -45,10 +45,10 @@ GROUPS = 32
 def build(name: str, shape: Shape, classes: int, norm: Norm | None = None, running: bool = False) -> nn.Sequential:
     """The network of that name for images (B, *shape), with outputs (B, classes); on the meta device, in training mode.
 
-    norm     what follows each convolution: "batch", "group" (32 groups, or the most that divide the channels) or "none";
-             None: the papers' own choice
-    running  batch normalisation keeps the average of the statistics of all batches seen in training, and uses it in
-             evaluation (`fresh_buffers`; not under vmap).  By default it always uses those of the batch at hand, and
+    norm     the normalisation after each convolution: "batch", "group" (32 groups, or the largest number up to 32 that
+             divides the channels) or "none"; None: the paper's choice
+    running  batch normalisation averages the statistics of all batches seen in training, and uses the average in
+             evaluation (`fresh_buffers`; not under vmap).  By default it always uses those of the current batch, and
              there are no buffers.  The parameters are the same.
 
     Raises ValueError for an unknown name or norm, a shape that is not three whole numbers >= 1, images that are too
@@ -94,13 +94,13 @@ def cuts(module: nn.Module) -> tuple[str, ...]:
 
 
 def initial(module: nn.Module, seed: int, he: bool = False) -> Tensor:
-    """A starting point (d,), float64 on the CPU, by the seed, from a generator of its own.
+    """The starting point (d,) of the seed, float64 on the CPU, from a generator of its own.
 
-    By default torch's own: weights and biases of linear and convolutional layers uniform in +-1/sqrt(fan_in), those of
+    By default as in torch: weights and biases of linear and convolutional layers uniform in +-1/sqrt(fan_in), those of
     normalisations 1 and 0, class token and positions normal with deviation 0.02.
 
-    he  as VGG's authors and users do, for plain nets so deep that the default passes nothing on: weights of convolutions
-        normal with variance 2/fan_out (He et al. 2015), of linear layers normal with deviation 0.01, biases 0
+    he  as VGG's authors and users do, for plain nets so deep that with the default the signal vanishes: weights of
+        convolutions normal with variance 2/fan_out (He et al. 2015), of linear layers normal with deviation 0.01, biases 0
     """
     generator = torch.Generator("cpu").manual_seed(seed)
     return torch.cat(
@@ -113,10 +113,10 @@ def initial(module: nn.Module, seed: int, he: bool = False) -> Tensor:
 
 
 def fresh_buffers(module: nn.Module, device: torch.device | str, dtype: torch.dtype) -> dict[str, Tensor]:
-    """The buffers of a network with running=True before the first batch: mean 0, variance 1, none seen.
+    """The buffers of a network with running=True before the first batch: mean 0, variance 1, no batch seen.
 
-    `functional_call(module, {**parameters, **buffers}, x)` brings them up to date in place after `module.train()`, and
-    normalises with them after `module.eval()`.
+    `functional_call(module, {**parameters, **buffers}, x)` updates them in place after `module.train()`, and normalises
+    with them after `module.eval()`.
     """
     return {
         name: torch.full(
@@ -130,18 +130,17 @@ def fresh_buffers(module: nn.Module, device: torch.device | str, dtype: torch.dt
 
 
 def blocks(name: str, module: nn.Module) -> tuple[tuple[int, ...], int]:
-    """FedBCGD's parameter blocks as runs of coordinates: the sizes of the N blocks, and of the shared one, the last.
+    """FedBCGD's parameter blocks as consecutive coordinates: the sizes of the N blocks, and of the shared one, the last.
 
     Biases, normalisations and shortcuts are in the block of their layer.  The shared block is the classifier, for ViT with
-    the normalisation before it.  The weights are as many as the tables (supplement 6.6) print, for 10 classes in Tables 1
-    and 3, 100 in 2 and 4, except:
+    the normalisation before it.  The numbers of weights are those of the tables (supplement 6.6), for 10 classes in Tables
+    1 and 3, 100 in 2 and 4, except:
 
-    VGG-11   (Table 2) FC-2048 is printed twice with 2359296 weights, as a 3x3 convolution of 512 channels has; 2048 inputs
-             and the 1024 of the printed FC-100 leave 2048 -> 2048 -> 1024: 4194304 and 2097152.
-    VGG-19   (Table 4) all counts are right, of 2048 -> 512 -> 256 -> 100; only the second FC-2048 has 512 inputs.
+    VGG-11   (Table 2) FC-2048 is printed twice with 2359296 weights, the number of a 3x3 convolution of 512 channels.  2048
+             inputs and the 1024 of the printed FC-100 leave 2048 -> 2048 -> 1024: 4194304 and 2097152.
+    VGG-19   (Table 4) all counts are right for 2048 -> 512 -> 256 -> 100; only the second FC-2048 has 512 inputs.
     ViT      (Table 5) five equal blocks of 14299520 and "FC-100" with 153600 weights.  ViT-Base without its classifier is
-             six of them, N = 6 as in 5.2, so the division runs through layers; 153600 is for the 200 classes of Tiny
-             ImageNet.
+             six such blocks, N = 6 as in 5.2, so blocks end inside layers; 153600 is for the 200 classes of Tiny ImageNet.
 
     Raises ValueError for a network without printed blocks.
     """
@@ -186,7 +185,7 @@ class _Tokens(nn.Module):
 
 
 class _ClassToken(nn.Module):
-    """Tokens (B, 1 + n, width) -> the first of each, (B, width)."""
+    """Tokens (B, 1 + n, width) -> the first token of each image, (B, width)."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x[:, 0]
@@ -222,7 +221,7 @@ def _normalisation(norm: Norm, running: bool, channels: int) -> dict[str, nn.Mod
 
 
 def _first(layer: nn.Module, name: str, parameter: Tensor, generator: torch.Generator, he: bool) -> Tensor:
-    """The starting values (size,) of a layer's own parameter."""
+    """The starting values (size,) of one parameter of a layer."""
     size = parameter.numel()
 
     def normal(deviation: float) -> Tensor:
@@ -254,7 +253,7 @@ def _plain(
     hidden: tuple[int, ...] = (),
     bias: bool = True,
 ) -> Stages:
-    """Convolutions by their channels, "|" a 2x2 max-pooling; linear layers by their widths; ReLU after each but the last."""
+    """Convolutions by channels, "|" a 2x2 max-pooling; linear layers by widths; ReLU after each layer but the last."""
     stages: Stages = OrderedDict()
     channels, *sides = shape
     for word, after in pairwise([*convolutions.split(), ""]):
@@ -275,9 +274,9 @@ def _plain(
 def _residual(
     shape: Shape, classes: int, normalise: Normalise, *, widths: tuple[int, ...], bias: bool = True
 ) -> Stages:
-    """ResNet for small images: a 3x3 stem without pooling, basic blocks of these widths (He et al. 2016), their mean.
+    """ResNet for small images: a 3x3 stem without pooling, basic blocks of `widths` (He et al. 2016), mean-pooling.
 
-    Where the width grows the stride is 2, and the shortcut a 1x1 convolution.
+    Where the width grows, the stride is 2 and the shortcut a 1x1 convolution.
     """
 
     def conv(inputs: int, width: int, kernel: int = 3, stride: int = 1) -> dict[str, nn.Module]:
@@ -326,7 +325,7 @@ def _vision_transformer(
 
 @dataclass(frozen=True)
 class Architecture:
-    """A network: its stages, the papers' own normalisation, the least height and width of its images, how it starts."""
+    """A network: its stages, its paper's normalisation, the least height and width of its images, its starting point."""
 
     stages: Callable[[Shape, int, Normalise], Stages]
     norm: Norm = "none"
@@ -345,7 +344,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "CNN": Architecture(partial(_plain, convolutions="32 | 64 | 128 | 256 |", bias=False), "batch", least=16),
     "CNN, SFL": Architecture(partial(_5x5, convolutions="32 | 32 |", padding=2, hidden=(128,)), least=4),
     "VGG-9": Architecture(partial(_plain, convolutions="32 | 64 | 128 128 | 256 256 | 256 256 |"), least=32, he=True),
-    "VGG-11": Architecture(  # the printed 2048 inputs ask for 2x2 pixels: no pooling after the last convolution
+    "VGG-11": Architecture(  # the printed 2048 inputs need 2x2 pixels: no pooling after the last convolution
         partial(_plain, convolutions="64 | 128 | 256 256 | 512 512 | 512 512", hidden=(2048, 1024)), least=16, he=True
     ),
     "VGG-19": Architecture(
@@ -364,7 +363,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "small ViT": Architecture(partial(_vision_transformer, side=32, patch=4, width=64, depth=2, heads=2)),
 }
 
-# The last stage of each of FedBCGD's blocks, or the number of blocks of equal size.
+# The last stage of each block of FedBCGD, or the number of blocks of equal size.
 BLOCKS: dict[str, tuple[str, ...] | int] = {
     "LeNet-5": ("conv1", "conv2", "linear1", "linear2"),
     "VGG-11": ("conv2", "conv4", "conv6", "conv8", "linear2"),

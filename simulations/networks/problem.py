@@ -1,16 +1,16 @@
-"""A neural network on images dealt out to clients: the same face as a quadratic, in tensors of torch.
+"""A neural network on images dealt out to clients: the interface of a quadratic, in torch tensors.
 
-x holds all parameters of the network in one vector, in forward order; `blocks` are its parameter tensors.  Nothing of a
-network has a certified constant.
+x holds all parameters of the network in one vector, in forward order; `blocks` are its parameter tensors.  A network has
+no certified constants.
 
-Gradients of many models at once, one a client, come in one of two ways, to the same numbers up to rounding: "vmap"
-stacks them, and convolutions become grouped ones; "loop" takes them one after another, without copies.  Small networks
-are faster stacked, larger ones on a CPU one by one; `fastest` finds out.
+There are two ways to compute the gradients of many models at once, one model for each client; they agree up to rounding.
+"vmap" stacks the models, and convolutions become grouped ones; "loop" takes one after another, without copies.  Small
+networks are faster stacked, larger ones on a CPU one by one; `fastest` measures it.
 
 Batch normalisation has no state here.  A gradient normalises by its own mini-batch, as in training.  F and its gradient
 take each client's samples in fixed batches of at most 1000 and normalise by these.  For the test set the statistics
-are those of the model that is tested: every client passes its samples through, in the same batches, and what counts is
-the mean of all batches' means and variances, as if clients sent their buffers (which is not counted as sent).  So a model
+are those of the tested model: every client passes its samples through it, in the same batches, and the means and
+variances of all batches are averaged, as if clients sent their buffers (which we do not count as sent bits).  So a model
 is its x and nothing else: no buffers to aggregate, to lose at a checkpoint, or to binarise.
 """
 
@@ -42,9 +42,9 @@ Batching = Literal["vmap", "loop"]
 Order = Literal["replacement", "epochs"]
 Precision = Literal["float32", "float64"]
 
-_AT_ONCE = 1000  # images passed through a network in one go where nothing prescribes a batch
-_STACKED = 4000  # images in one go through stacked models
-_NEVER_ZERO = 1e-6  # what torch adds to a norm before it clips by it
+_AT_ONCE = 1000  # images passed through a network at once where no batch is prescribed
+_STACKED = 4000  # images passed at once through stacked models
+_NEVER_ZERO = 1e-6  # torch adds this to a norm before it clips
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,21 +52,21 @@ class Network:
     """F = sum_m p_m F_m, F_m the mean cross-entropy of the network over client m's images + (weight_decay/2) ||x||^2.
 
     model         one of `models.ARCHITECTURES`
-    norm          "batch", "group" or "none"; None: as the model's paper has it
+    norm          "batch", "group" or "none"; None: as in the model's paper
     batch         images in a mini-batch; None: exact gradients
-    order         "replacement": a mini-batch is drawn with replacement, as the theory has it; "epochs": clients read their
+    order         "replacement": a mini-batch is drawn with replacement, as in the theory; "epochs": clients read their
                   images in random order, all of them before any again, a new order every round
-    weight_decay  what is added to a gradient is weight_decay x, after clipping
-    clip          the largest norm of a mini-batch's gradient; larger ones are shortened to it.  None: as they are.
+    weight_decay  weight_decay x is added to a gradient, after clipping
+    clip          the largest norm of a mini-batch's gradient; larger gradients are scaled down to it.  None: no clipping.
                   Exact gradients are never clipped
-    weights       p (M,), or "sizes"; None: all clients alike
-    cut_after     the stage of the network after which it is cut in two for split learning; None: it is not
-    device        where it computes, as torch names it
-    precision     of everything
+    weights       p (M,), or "sizes"; None: all clients equal
+    cut_after     the stage after which split learning cuts the network in two; None: it is not cut
+    device        torch's name of the device
+    precision     of all numbers
     batching      see above
 
-    Raises ValueError for settings other than these, a device that is not there, a partition that does not deal out all
-    images or leaves a client without, and what `models.build` refuses.
+    Raises ValueError for other settings, a missing device, a partition that does not deal out all images or leaves a
+    client without images, and where `models.build` does.
     """
 
     data: Images
@@ -109,7 +109,7 @@ class Network:
         if self.cut_after is not None and self.cut_after not in stages:
             raise ValueError(f"cut_after = {self.cut_after!r}: expected one of {', '.join(stages)}, or None")
 
-    # ------------------------------------------------------------------------------------------- what it is
+    # ------------------------------------------------------------------------------------------- description
 
     @property
     def name(self) -> str:
@@ -152,7 +152,7 @@ class Network:
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """All settings; the images by where they come from, the partition by its method."""
+        """All settings; the images by their origin, the partition by its method."""
         own = {
             "problem": "network",
             "data": self.data.provenance,
@@ -174,7 +174,7 @@ class Network:
         """The starting point of that seed: (d,)."""
         return models.initial(self._module, seed, models.ARCHITECTURES[self.model].he).numpy()
 
-    # --------------------------------------------------------------------------------------- what it computes
+    # ---------------------------------------------------------------------------------- values and gradients
 
     def gradient(self, x: Any, client: NDArray[np.int64], draw: Draw) -> Any:
         """Stochastic gradients: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
@@ -219,7 +219,7 @@ class Network:
         return self._on_test_set(x, lambda z, Y: cross_entropy(z, Y, reduction="sum"))
 
     def accuracy(self, x: Any) -> Any:
-        """Share of the test set that is classified right: (..., d) -> (...)."""
+        """Share of the test set that is classified correctly: (..., d) -> (...)."""
         return self._on_test_set(x, lambda z, Y: (z.argmax(-1) == Y).sum())
 
     # ------------------------------------------------------------------------------------------ cut in two
@@ -236,7 +236,7 @@ class Network:
             return self._parts[0](torch.empty(2, *self.data.shape))[0].numel()
 
     def batch_of(self, client: NDArray[np.int64], draw: Draw) -> tuple[Any, Any, Any]:
-        """What the clients read at this step: images (N or 1, *clients, B, C, H, W), labels, and None for their weights."""
+        """The clients' samples at this step: images (N or 1, *clients, B, C, H, W), labels, and None for weights."""
         rows = self._read(client, draw)
         return *self._look_up(self._table[client[..., None], rows]), None
 
@@ -255,7 +255,7 @@ class Network:
         return g_s + self.weight_decay * x_server, g_A
 
     def client_pass(self, x_client: Any, features: Any, activations: Any, received: Any) -> Any:
-        """Backward pass of the client from the received gradient in the activations (which it works out once more)."""
+        """Backward pass of the client from the received gradient in the activations (which it recomputes)."""
 
         def one(x: Tensor, X: Tensor, received: Tensor) -> Tensor:
             return vjp(lambda x: self._apply(self._parts[0], x, X), x)[1](received)[0]
@@ -270,7 +270,7 @@ class Network:
 
     @cached_property
     def _layouts(self) -> dict[nn.Module, dict[str, torch.Size]]:
-        """The shapes of the parameters of the modules asked for so far."""
+        """A cache: the shapes of the parameters of modules."""
         return {}
 
     @cached_property
@@ -290,7 +290,7 @@ class Network:
 
     @cached_property
     def _table(self) -> NDArray[np.int64]:
-        """The rows of each client's images, filled up with zeros: (M, n_max)."""
+        """The rows of each client's images, padded with zeros: (M, n_max)."""
         table = np.zeros((self.M, int(self.sizes.max())), np.int64)
         for m, rows in enumerate(self.partition.clients):
             table[m, : len(rows)] = rows
@@ -298,7 +298,7 @@ class Network:
 
     @cached_property
     def _stored(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Images and labels, of training and of test, on the device, as they are."""
+        """Images and labels of the training and the test set, on the device, unchanged."""
         arrays = (self.data.images, self.data.labels, self.data.test_images, self.data.test_labels)
         images, labels, test_images, test_labels = (torch.as_tensor(a, device=self.device) for a in arrays)
         return images, labels, test_images, test_labels
@@ -310,7 +310,7 @@ class Network:
         return mean, std
 
     def _standardised(self, images: Tensor) -> Tensor:
-        """As the network sees them: channels with mean 0 and deviation 1 over the training set."""
+        """The network's input: channels with mean 0 and deviation 1 over the training set."""
         mean, std = self._statistics
         pixels = images.to(mean.dtype)
         return ((pixels / 255 if images.dtype == torch.uint8 else pixels) - mean) / std
@@ -346,9 +346,9 @@ class Network:
         return g.add_(x, alpha=self.weight_decay) if self.weight_decay else g
 
     def _passes(self, client: int | None = None) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Images, labels and how much each counts in F_client, or for None in F, in fixed batches.
+        """Images, labels and the weight of each in F_client, or for None in F, in fixed batches.
 
-        With batch normalisation a batch is of one client, else it is not, which is faster.
+        With batch normalisation a batch is from one client; else batches mix clients, which is faster.
         """
         if client is not None:
             whole = [(self.partition.clients[client], 1.0)]
@@ -377,21 +377,21 @@ class Network:
 
     @cached_property
     def _working(self) -> tuple[nn.Module, list[nn.Parameter]]:
-        """The network with parameters of its own, for `_placed`, and these."""
+        """A network with real parameters, for `_placed`, and these parameters."""
         empty = self.example
         module = models.build(self.model, self.data.shape, self.data.classes, self.norm).to_empty(device=empty.device)
         module = module.to(empty.dtype)
         return module, list(module.parameters())
 
     def _placed(self, flat: Tensor) -> nn.Module:
-        """The network with its parameters where they are in flat (d,): nothing is copied."""
+        """The network with views of flat (d,) as parameters, without copies."""
         module, parameters = self._working
         for parameter, part in zip(parameters, self._parameters(self._module, flat.detach()).values(), strict=True):
             parameter.data = part
         return module
 
     def _backward(self, loss: Tensor, out: Tensor) -> None:
-        """The gradient of a loss of the network that was placed last, into out (d,)."""
+        """Writes the gradient of a loss of the last `_placed` network into out (d,)."""
         torch.cat([g.flatten() for g in torch.autograd.grad(loss, self._working[1])], out=out)
 
     def _loss(self, flat: Tensor, X: Tensor, Y: Tensor, counts: Tensor) -> Tensor:
@@ -406,7 +406,7 @@ class Network:
         return total
 
     def _each(self, function: Callable[..., Any], *stacked: Tensor) -> Any:
-        """The function at each entry of the tensors' first axis, stacked."""
+        """The function applied along the first axis of the tensors, results stacked."""
         if self.batching == "vmap":
             at_once = max(1, _STACKED // max(1, stacked[-1].shape[1]))
             return vmap(function, chunk_size=at_once)(*stacked)
@@ -429,7 +429,7 @@ class Network:
         return shaped if isinstance(found, tuple) else shaped[0]
 
     def _on_test_set(self, x: Any, score: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        """The sum of the score over the test set, by its size."""
+        """The sum of the score over the test set, divided by its size."""
         x = like(x, self.example)
         _, _, images, labels = self._stored
         scores = []
@@ -458,9 +458,9 @@ def available(device: str) -> None:
 
 
 def fastest(network: Network, clients: int) -> tuple[Batching, int]:
-    """The way of batching, and on a CPU the threads, with which that many clients' gradients take least time, by a trial.
+    """The fastest batching, and on a CPU number of threads, for the gradients of that many clients, by a trial.
 
-    Tried are one thread and as many as torch has now: with more, small networks on a busy machine are slower.
+    It tries one thread and torch's present number: with more threads, small networks on a busy machine are slower.
     """
     if network.batch is None:
         return "loop", torch.get_num_threads()
@@ -480,7 +480,7 @@ def fastest(network: Network, clients: int) -> tuple[Batching, int]:
                         if x.is_cuda:
                             torch.cuda.synchronize()
                         took.append(time.perf_counter() - began)
-            except torch.OutOfMemoryError:  # stacked models may take more than there is
+            except torch.OutOfMemoryError:  # stacked models may need more memory
                 continue
             times[way, threads] = min(took[1:])
     if not times:
@@ -492,7 +492,7 @@ def fastest(network: Network, clients: int) -> tuple[Batching, int]:
 
 @contextmanager
 def threads_of(count: int) -> Iterator[None]:
-    """So many threads for torch on a CPU, and then as many as before."""
+    """Sets torch's number of CPU threads within the context."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

@@ -1,4 +1,4 @@
-"""The set-up of a training: images, how they are dealt out, network, algorithm, rounds; as tables of a TOML file.
+"""The set-up of a training: images, partition, network, algorithm, rounds; as tables of a TOML file.
 
 rounds = 100
 seeds = [0, 1, 2]
@@ -50,19 +50,19 @@ RECORDED = ("value", "grad_sq", "test_value", "accuracy")
 class Setup:
     """A training.
 
-    data       name, and of a set read from files its path; partition, clients, partition_seed (0) and the partition's own
-               settings; of generated images theirs
+    data       name, and for a set read from files its path; partition, clients, partition_seed (0) and the partition's
+               settings; for generated images their settings
     network    the settings of `Network`
-    algorithm  its name, eta, and its own settings by their letters; compressors as text, such as "QSGD(s=7)"
-    rounds     how many
-    seeds      one run each; the seed decides on the starting point and on all draws
-    decay      by what eta is multiplied after every round
+    algorithm  its name, eta, and its other settings by name; compressors as text, such as "QSGD(s=7)"
+    rounds     number of rounds
+    seeds      one run each; the seed determines the starting point and all draws
+    decay      factor on eta after every round
     every      rounds between measurements; the last round is measured too
-    record     what is measured: some of value, grad_sq, test_value, accuracy
-    threads    of torch on a CPU; None: by a short trial, as where the network has no batching
+    record     the measured quantities: some of value, grad_sq, test_value, accuracy
+    threads    of torch on a CPU; None: by a short trial, as is `batching` where the network does not set it
 
-    Raises ValueError, when it is built, for tables with what is unknown or without what is needed, and for numbers out of
-    their ranges; `problem` and `method` raise what the images, the network and the algorithm raise.
+    The constructor raises ValueError for tables with unknown or missing entries, and for numbers out of their ranges.
+    `problem` and `method` raise the errors of the images, the network and the algorithm.
     """
 
     data: Mapping[str, Any]
@@ -108,7 +108,7 @@ class Setup:
         _check("algorithm", self.algorithm, ("name", *settings), [s for s, needed in settings.items() if needed])
 
     def problem(self) -> Network:
-        """The network on its images, dealt out."""
+        """The network on its images, dealt out to clients."""
         way = self.data.get("partition", "iid")
         own = {name: self.data[name] for name in partition_settings(way)}
         pictures = _load(tuple((name, _frozen(self.data[name])) for name in _OF_IMAGES if name in self.data))
@@ -125,7 +125,7 @@ class Setup:
         return ALGORITHMS[self.algorithm["name"]](**settings)
 
     def table(self) -> dict[str, Any]:
-        """As plain data, for TOML and JSON: what `from_table` reads."""
+        """The set-up as plain data, for TOML and JSON; `from_table` reads it."""
         found = asdict(self) | {"record": list(self.record), "seeds": list(self.seeds)}
         given = {name: value for name, value in found.items() if value is not None}
         return {
@@ -135,7 +135,7 @@ class Setup:
 
 
 def from_table(table: Mapping[str, Any]) -> Setup:
-    """A set-up from the tables of a TOML file.  Raises ValueError as `Setup`, and for tables that it does not have."""
+    """A set-up from the tables of a TOML file.  Raises ValueError as `Setup` does, and for unknown tables."""
     known = {f.name: f.default is MISSING and f.default_factory is MISSING for f in fields(Setup)}
     _check("set-up", table, list(known), [name for name, needed in known.items() if needed])
     for name in ("data", "network", "algorithm"):
@@ -150,7 +150,7 @@ def from_table(table: Mapping[str, Any]) -> Setup:
 
 @cache
 def settings_of(algorithm: str) -> dict[str, bool]:
-    """The settings of an algorithm of that name, each with whether it must be given."""
+    """The settings of the algorithm of that name; True for those that must be given."""
     build = ALGORITHMS[algorithm]
     fixed = build.keywords if isinstance(build, partial) else {}
     kind = cast(Any, build.func if isinstance(build, partial) else build)
@@ -169,7 +169,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _check(table: str, given: Mapping[str, Any], known: Any, needed: Any, some: bool = True) -> None:
-    """Raises ValueError for a name that is not known (with some False any is), or one that is missing."""
+    """Raises ValueError for an unknown name (unless `some` is False), or a missing one."""
     unknown = [name for name in given if name not in known]
     if unknown and some:
         raise ValueError(f"{table}: {', '.join(unknown)} unknown; expected some of {', '.join(known)}")

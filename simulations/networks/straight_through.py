@@ -41,7 +41,7 @@ def binarise(x: Tensor, alpha: Tensor, zeta: Tensor) -> Tensor:
 
 
 def slopes(x: ArrayLike, alpha: float, zeta: ArrayLike) -> tuple[NDArray[np.float64], float]:
-    """What autograd makes of the sum of the entries: its derivatives in x, (d,), and in alpha, in float64."""
+    """The derivatives that autograd computes for the sum of the entries: in x, (d,), and in alpha, in float64."""
     at, drawn = (torch.as_tensor(np.asarray(v, dtype=float)) for v in (x, zeta))
     at.requires_grad_()
     step = torch.tensor(alpha, dtype=torch.float64, requires_grad=True)

@@ -1,7 +1,7 @@
-"""Problems with certified constants: what an algorithm sees of the world.
+"""Problems with certified constants: the functions that algorithms minimise.
 
 An algorithm needs `gradient(x, client, draw)` only.  The engine measures with `value`, `full_gradient` and the
-certified `constants`.  Where a problem computes in tensors, its `example` is one of them.
+certified `constants`.  A problem that computes in torch tensors has an `example` tensor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simulations.draws import Draw
 Array = NDArray[np.float64]
 
 _DOUBLES = np.empty(0)
-_ROUNDING = 1e-12  # by which weights may miss the sum 1
+_ROUNDING = 1e-12  # allowed difference of the sum of weights from 1
 
 
 class Problem(Protocol):
@@ -26,7 +26,7 @@ class Problem(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is, readable, with its parameters."""
+        """A readable name with the parameters."""
 
     @property
     def M(self) -> int:
@@ -38,7 +38,7 @@ class Problem(Protocol):
 
     @property
     def weights(self) -> Array | None:
-        """p (M,), how much each client counts in F; None: all alike."""
+        """p (M,), the weight of each client in F; None: all equal."""
 
     @property
     def blocks(self) -> Mapping[str, slice]:
@@ -50,7 +50,7 @@ class Problem(Protocol):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """All that is needed to build it again (JSON-able)."""
+        """All that is needed to rebuild the problem (JSON-able)."""
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """Stochastic gradients of F_client at x: x (E, N, *clients, d), client (N or 1, *clients)."""
@@ -63,12 +63,12 @@ class Problem(Protocol):
 
 
 def example(problem: Problem) -> Any:
-    """An empty array of the kind, precision and place in which the problem computes; numpy's doubles by default."""
+    """An empty array of the kind, precision and device in which the problem computes; numpy doubles by default."""
     return getattr(problem, "example", _DOUBLES)
 
 
 def checked_weights(weights: ArrayLike | None, M: int) -> Array | None:
-    """p (M,), how much each of M clients counts; None where all count alike, which is computed as ever.
+    """p (M,), the weight of each of M clients; None where all are equal, which computes plain means.
 
     Raises ValueError for anything but M positive numbers that sum to 1, up to rounding.
     """
@@ -129,7 +129,7 @@ class Tested(Problem, Protocol):
         """Mean loss on the test set: (..., d) -> (...)."""
 
     def accuracy(self, x: Array) -> Array:
-        """Share of the test set that is classified right: (..., d) -> (...)."""
+        """Share of the test set that is classified correctly: (..., d) -> (...)."""
 
 
 def tested(problem: Problem) -> Tested:
@@ -167,7 +167,7 @@ def start_of_clients(problem: Problem, x0: ArrayLike) -> Constants:
     grads_start   sum p_m ||grad F_m(x0)||^2
     grads_apart   sum p_m ||grad F_m(x0) - grad F_m(x_star)||^2
     grads_at_star sum p_m ||grad F_m(x_star)||^2
-    Gamma         min F - sum p_m min F_m, whatever x0; where min F is not known an upper bound, by min F <= F(x0)
+    Gamma         min F - sum p_m min F_m, for any x0; where min F is not known an upper bound, by min F <= F(x0)
 
     Raises NoSuchConstant on access when some F_m has no minimiser, or the problem does not know its clients' functions.
     """
@@ -209,6 +209,6 @@ def _gamma(clients: KnownClients, x0: Array, least: Certified) -> Certified:
     if least.value is None or F_star.value is None:
         return Certified(None, F_star.how if least.value is not None else least.how)
     below = float(mean_over_clients(least.value, clients.weights))
-    if x_star.value is None:  # F_star is but a lower bound
+    if x_star.value is None:  # F_star is only a lower bound
         return Certified(float(clients.value(x0)) - below, f"upper bound, by min F <= F(x0) and {least.how}")
     return Certified(max(0.0, float(F_star.value) - below), f"min F: {F_star.how}; min F_m: {least.how}")

@@ -21,7 +21,7 @@ from simulations.problems import Array, checked_weights, mean_over_clients
 
 @dataclass(frozen=True)
 class Shards:
-    """The clients' data side by side, padded to the largest client: (M, n_max, p), targets (M, n_max, C)."""
+    """The clients' data in one array, padded to the largest client: (M, n_max, p), targets (M, n_max, C)."""
 
     features: Array
     targets: Array
@@ -35,16 +35,16 @@ class Shards:
         return np.asarray(np.linalg.eigvalsh(gram)[:, -1])
 
     def read(self, client: NDArray[np.int64], draw: Draw, batch: int | None) -> tuple[Array, Array, Array]:
-        """What a gradient is taken of: features, targets, sample weights, each (N or 1, *clients, samples, .).
+        """The samples of one gradient: features, targets, sample weights, each (N or 1, *clients, samples, .).
 
-        All of the clients' data, or a mini-batch each, drawn with replacement.
+        These are all of the clients' data, or a mini-batch of each client, drawn with replacement.
         """
         if batch is None:
             return draw.once(client, lambda: self.take(client, None))
         return self.take(client, draw.integers(self.sizes[client], batch))
 
     def take(self, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> tuple[Array, Array, Array]:
-        """Features, targets, sample weights of given samples, each (N or 1, *clients, samples, .); None: of all.
+        """Features, targets, sample weights of the samples `rows`, each (N or 1, *clients, samples, .); None: of all.
 
         rows (N or 1, *clients, samples) counts from 0 within each client's own data.
         """
@@ -79,7 +79,7 @@ def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
 
 
 def weights_of(given: Any, sizes: NDArray[np.int64]) -> Array | None:
-    """How much each client counts, as `checked_weights`; given "sizes" as its share of the samples.
+    """The clients' weights, as `checked_weights`; for "sizes" each client's share of the samples.
 
     Raises ValueError for another word, or weights that are not M positive numbers with the sum 1.
     """
@@ -93,7 +93,7 @@ def weights_of(given: Any, sizes: NDArray[np.int64]) -> Array | None:
 
 
 def pooled(shards: Shards, weights: Array | None) -> tuple[Array, Array, Array]:
-    """All samples together: features (n, p), targets (n, C) and how much each counts in F, (n, 1)."""
+    """All samples together: features (n, p), targets (n, C) and weights in F, (n, 1)."""
     real = shards.weights[..., 0] > 0
     counts = shards.weights / len(shards.sizes) if weights is None else shards.weights * weights[:, None, None]
     return shards.features[real], shards.targets[real], counts[real]
@@ -109,8 +109,9 @@ def deviation_bound(
     weights         p (M,); None: 1/M each
 
     ||(1/n_m) A_m'R|| <= s_m max ||row of R||, where s_m^2 is the largest eigenvalue of (1/n_m) A_m'A_m, or, coordinate
-    by coordinate, the sum of squares of the columns' mean moduli.  Taken of R_m it bounds the gradients themselves;
-    taken of R_m - centre, how far they are from those of `centre`, whose own deviations are known: the least counts.
+    by coordinate, the sum of squares of the columns' mean moduli.  With R = R_m it bounds the gradients themselves.  With
+    R = R_m - centre it bounds their distance from the gradients of `centre`, whose deviations are known.  The smaller
+    bound is returned.
     """
     if len(shards.sizes) == 1:
         return Certified(0.0, "a single client")
@@ -127,12 +128,12 @@ def deviation_bound(
 
 
 def one_hot(labels: NDArray[np.int64], classes: int) -> Array:
-    """(n,) -> (n, classes)."""
+    """Labels as unit vectors: (n,) -> (n, classes)."""
     return np.eye(classes)[labels]
 
 
 def softmax(z: Array) -> Array:
-    """exp(z) / sum exp(z) along the last axis; lean, it runs at every local step."""
+    """exp(z) / sum exp(z) along the last axis; fast, because it runs at every local step."""
     z = z - z.max(-1, keepdims=True)
     np.exp(z, out=z)
     z /= z.sum(-1, keepdims=True)
@@ -140,7 +141,7 @@ def softmax(z: Array) -> Array:
 
 
 def of_clients(parts: Array, client: NDArray[np.int64]) -> Array:
-    """parts[client]; a view, not a copy of the whole data, when these are all clients in their own order."""
+    """parts[client]; a view, not a copy, when `client` is all clients in their own order."""
     everyone = client.shape == (1, len(parts)) and (client[0] == np.arange(len(parts))).all()
     return parts[None] if everyone else parts[client]
 
@@ -154,8 +155,8 @@ class Logistic:
 
     regularisation  lambda > 0, the strong convexity constant
     batch           mini-batch size, drawn with replacement; None: exact gradients
-    weights         p (M,), F = sum_m p_m F_m; "sizes": each client's share of the samples, so that all samples count
-                    alike; None: all clients alike, whatever their sizes, F = (1/M) sum F_m
+    weights         p (M,), F = sum_m p_m F_m; "sizes": each client's share of the samples, so that all samples have equal
+                    weight; None: all clients have equal weight, whatever their sizes, F = (1/M) sum F_m
 
     Raises ValueError for a regularisation that is not positive, batch < 1, a client without samples, or weights that
     are not M positive numbers with the sum 1.
@@ -233,7 +234,7 @@ class Logistic:
         return self.shards.sizes
 
     def sample_gradient(self, x: Array, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> Array:
-        """Mean gradient over given samples of each client: x (E, N, *clients, d) -> the shape of x.
+        """Mean gradient over the samples `rows` of each client: x (E, N, *clients, d) -> the shape of x.
 
         client (N or 1, *clients); rows (N or 1, *clients, samples) counts from 0 within each client's own data;
         None: over all of its samples.
@@ -264,13 +265,13 @@ class Logistic:
         return loss @ w[:, 0] + self.regularisation / 2 * (x**2).sum(-1)
 
     def full_gradient(self, x: Array) -> Array:
-        """(..., d) -> (..., d)."""
+        """Gradient of F: (..., d) -> (..., d)."""
         A, T, w = self._pooled
         r = self._residual(A @ x.reshape(*x.shape[:-1], -1, self.columns), T) * w
         return (A.T @ r).reshape(x.shape) + self.regularisation * x
 
     def hessian(self, x: Array) -> Array:
-        """(d,) -> (d, d)."""
+        """Hessian of F: (d,) -> (d, d)."""
         A, _, w = self._pooled
         z = A @ x.reshape(-1, self.columns)
         p, C = A.shape[1], self.columns
@@ -302,7 +303,7 @@ class Logistic:
             new = x - length * step
             g_new = self.full_gradient(new)
             if length == 1.0 and np.linalg.norm(g_new) >= np.linalg.norm(g) and np.linalg.norm(g) < 1e-10:
-                break  # rounding floor reached
+                break  # rounding errors dominate
             x, value, g = new, float(self.value(new)), g_new
         return x, float(np.linalg.norm(g))
 

@@ -24,7 +24,7 @@ class Quadratic:
     H        (M, d, d) symmetric;  b (M, d)
     sigma    E||g - grad F_m||^2 = sigma^2, spread evenly over the d coordinates; 0 for exact gradients
     name     readable
-    weights  p (M,), F = sum_m p_m F_m; None: all alike, p_m = 1/M
+    weights  p (M,), F = sum_m p_m F_m; None: all equal, p_m = 1/M
 
     Raises ValueError on shapes that do not fit, NaN, an asymmetric H_m, a negative sigma, or weights that are not M
     positive numbers with the sum 1.
@@ -117,7 +117,7 @@ class Quadratic:
 
     @cached_property
     def _scale(self) -> tuple[float, float]:
-        """The size of the H_m and of the b_m, against which rounding is measured."""
+        """The largest entries of the H_m and of the b_m; rounding tolerances are relative to them."""
         return float(np.abs(self.H).max()) or 1.0, float(np.abs(self.b).max()) or 1.0
 
     @cached_property
@@ -132,7 +132,7 @@ class Quadratic:
         return Certified(x_star, how), Certified(float(self.value(x_star)), "closed form, F(x_star)")
 
     def _minimiser(self, H: Array, b: Array) -> tuple[Array, bool] | None:
-        """The minimiser of x'Hx / 2 + b'x of least norm, and whether there are others; None where it is unbounded below."""
+        """The minimiser of x'Hx / 2 + b'x of least norm, and whether there are others; None if unbounded below."""
         values, vectors = np.linalg.eigh(H)
         scale_H, scale_b = self._scale
         flat = values <= _ROUNDING * scale_H
@@ -166,7 +166,7 @@ class Quadratic:
 
     @cached_property
     def _polyak(self) -> Certified:
-        """The largest mu with (1/2) ||grad F||^2 >= mu (F - F_star): in eigenvectors it is the smallest of the H > 0."""
+        """The largest mu with (1/2) ||grad F||^2 >= mu (F - F_star): the smallest positive eigenvalue of H."""
         if self._minimum[1].value is None:
             return Certified(None, self._minimum[1].how)
         values = np.linalg.eigvalsh(self.mean[0])
@@ -178,7 +178,7 @@ class Quadratic:
     def heterogeneity(self, beta: float | None = None) -> tuple[Certified, Certified]:
         """(beta, zeta) of Assumption 3a: sum p_m ||grad F_m - grad F||^2 <= beta^2 ||grad F||^2 + zeta^2, all x.
 
-        With P, q, s the second, mixed and constant part of the left side, the smallest zeta^2 for a given beta
+        With P, q, s the quadratic, linear and constant part of the left side, the smallest zeta^2 for a given beta
         is the Schur complement of the matrix inequality
         [[beta^2 H H - P, beta^2 H b - q], [., beta^2 b'b + zeta^2 - s]] >= 0.
         `beta=None` takes twice the smallest possible beta^2 (zero stays zero).  Where no zeta exists for this beta,

@@ -1,4 +1,4 @@
-"""A problem whose algorithms see a quadratic penalty, while what is measured is the function without it."""
+"""A problem with a quadratic penalty that algorithms see and measurements leave out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Regularised:
 
     @property
     def name(self) -> str:
-        """The problem's, and phi."""
+        """The problem's name, and phi."""
         return f"{self.plain.name}, regularised by {self.phi:g}"
 
     @property
@@ -45,22 +45,22 @@ class Regularised:
 
     @property
     def weights(self) -> Array | None:
-        """The problem's; the penalty is the same for all clients."""
+        """The problem's weights; the penalty is the same for all clients."""
         return self.plain.weights
 
     @property
     def blocks(self) -> Mapping[str, slice]:
-        """The problem's."""
+        """The problem's blocks."""
         return self.plain.blocks
 
     @property
     def constants(self) -> Constants:
-        """Those of F, without the penalty."""
+        """The constants of F, without the penalty."""
         return self.plain.constants
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """The problem's, and phi."""
+        """The problem's provenance, and phi."""
         return {"problem": "regularised", "phi": float(self.phi), "plain": self.plain.provenance}
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:

@@ -1,4 +1,4 @@
-"""Empirical risk minimisation with the sigmoid loss, not convex: (130) of the supplement on block coordinate descent."""
+"""Empirical risk minimisation with the sigmoid loss, which is not convex: (130) of the supplement of FedBCGD."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SigmoidERM(Logistic):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """That of `Logistic`, with another name."""
+        """The provenance of `Logistic`, with another problem name."""
         return {**super().provenance, "problem": "sigmoid"}
 
     def _residual(self, z: Array, targets: Array) -> Array:
@@ -59,7 +59,7 @@ class SigmoidERM(Logistic):
         return loss @ w[:, 0] + self.regularisation / 2 * (x**2).sum(-1)
 
     def hessian(self, x: Array) -> Array:
-        """(d,) -> (d, d)."""
+        """Hessian of F: (d,) -> (d, d)."""
         A, T, w = self._pooled
         s = expit((1 - 2 * T) * (A @ x[:, None]))
         return A.T @ (w * s * (1 - s) * (1 - 2 * s) * A) + self.regularisation * np.eye(self.d)
@@ -72,7 +72,7 @@ class SigmoidERM(Logistic):
 
     @property
     def client_minima(self) -> tuple[Certified, Certified]:
-        """No minimiser of any F_m is known; 0, a lower bound, instead of their least values, (M,)."""
+        """No minimiser of any F_m is known; instead of their least values, (M,), the lower bound 0."""
         return Certified(None, _NOT_FOUND), Certified(np.zeros(self.M), "a lower bound: the loss is positive")
 
     @cached_property

@@ -3,8 +3,8 @@
 client part   activations A = tanh(features U),           U (p, h)
 server part   scores A V, softmax loss + (lambda/2)||x||^2, V (h, C)
 
-`gradient` is the whole network's; `smashed`, `server_pass` and `client_pass` are the messages that split learning
-exchanges, each computed from what its side has received only.
+`gradient` is the gradient of the whole network.  `smashed`, `server_pass` and `client_pass` compute the messages of split
+learning, each only from the data that its side has.
 """
 
 from __future__ import annotations
@@ -160,5 +160,5 @@ class TwoPart:
         return loss @ weights[:, 0] + self.regularisation / 2 * (x**2).sum(-1)
 
     def full_gradient(self, x: Array) -> Array:
-        """(..., d) -> (..., d)."""
+        """Gradient of F: (..., d) -> (..., d)."""
         return self._gradient(x, *self._pooled)

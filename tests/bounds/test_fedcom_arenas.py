@@ -225,7 +225,7 @@ def test_given_letters_are_numbers_or_certified_constants() -> None:
         known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm)
     assert known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm, (("mu", "mu_pl"),))["mu"] == 0.5
     assert known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm, (("mu", 0.25),))["mu"] == 0.25
-    with pytest.raises(NoSuchConstant, match="fedcom.thmE4 needs G_q: expected it among the letters of FedCOM, the"):
+    with pytest.raises(NoSuchConstant, match="fedcom.thmE4 needs G_q: expected it among the symbols of FedCOM, the"):
         known(catalogue.find("fedcom.thmE4"), singular, 1.0, algorithm)
 
 
@@ -289,7 +289,7 @@ def test_what_diverges_inside_the_conditions_is_refuted() -> None:
     assert np.isinf(data.low.values).any() and not np.isnan(data.low.values).any()
     found = judge([arena], catalogue.find("fedcom.thmE6"))
     assert found.status is Status.REFUTED and np.isfinite(found.witness["measured"])
-    assert found.witness["R"] < found.witness["diverged_at"] <= 2000 and "beyond all numbers by R" in found.says
+    assert found.witness["R"] < found.witness["diverged_at"] <= 2000 and "infinite by R" in found.says
     family = replace(SEARCHED["fedcom.thmE6"], rounds=900, tries=(6, 0))
     statement = catalogue.find("fedcom.thmE6")
     searched = judge_search(tightest(statement, family), statement)
