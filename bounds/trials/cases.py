@@ -1,22 +1,21 @@
-"""Claims in exact numbers: fractions, vectors of them, and norms, whose squares are exact too."""
+"""Claims over cases: exactly, in fractions, vectors of them and norms, or in floating point."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from typing import Any
 
+import numpy as np
 import sympy
 from sympy.core.relational import Relational
 
-from theory.proofs.instances import interpret
+from theory.proofs.instances import TOLERANCE, Law, Sides, interpret, sides
 from theory.statement import Bound, Claim, Relations, Status, Verdict, Words
 
 ROUNDING = 1e-12  # relative, where square roots are compared
-
-Outcomes = Sequence[tuple[Fraction, Mapping[str, Any]]]  # (probability, letters that are drawn)
 
 
 class Root(float):
@@ -45,7 +44,7 @@ class Vector:
         if not isinstance(other, Vector):  # sums begin with the number 0
             if other != 0:
                 raise ValueError(f"{self} + {other}: expected two vectors")
-            return self
+            return Vector(self.entries)
         return Vector(tuple(a + b for a, b in zip(self.entries, other.entries, strict=True)))
 
     __radd__ = __add__
@@ -78,7 +77,7 @@ class Case:
 
     where: str
     values: Mapping[str, Any]
-    law: Outcomes = ()
+    law: Law = ()
 
 
 def fraction(q: Any) -> Fraction:
@@ -115,6 +114,33 @@ def told(value: Any) -> Any:
     return [told(v) for v in value] if isinstance(value, list | tuple) else str(value)
 
 
+def met(claim: Claim, cases: Iterable[Case], family: str, within: float = TOLERANCE) -> Verdict:
+    """In floating point: refuted at the first case where a relation fails, else holds with the slack of the tightest one.
+
+    within  the relative error that rounding may make
+
+    Raises ValueError for a symbol without a value.
+    """
+    formulas = Relations(claim.formulas) if isinstance(claim, Words) else claim
+    count, tightest = 0, 0.0
+    for case in cases:
+        for side in sides(formulas, case.values, case.law):
+            count += 1
+            if not side.excess <= within:
+                numbers = {name: value for name, value in case.values.items() if isinstance(value, float)}
+                return failed(case.where, side, numbers)
+            tightest = max(tightest, 0.0 if side.equality else side.ratio)
+    sharp = f"; left/right at most {tightest:.6g}" if tightest else f", equal within {within:g}"
+    return Verdict(Status.HOLDS, f"{family}, {count} comparisons{sharp}", slack=1 / tightest if tightest else None)
+
+
+def failed(where: str, side: Sides, also: Mapping[str, Any] | None = None) -> Verdict:
+    """The verdict on a relation that is false in a case; `also` joins the witness."""
+    left, right = (np.asarray(q).tolist() for q in (side.left, side.right))
+    witness = {"where": where, "left": left, "right": right, **(also or {})}
+    return Verdict(Status.REFUTED, f"{where}: {side.says} is false", witness=witness)
+
+
 def _true(relation: Relational, left: Any, right: Any) -> bool:
     if isinstance(relation, sympy.Ne):
         return bool(left != right)
@@ -144,11 +170,12 @@ def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
                 shown = {n: told(v) for n, v in case.values.items() if not isinstance(v, Operator)}
                 witness = {"where": case.where, **shown, "left": told(left), "right": told(right)}
                 return Verdict(Status.REFUTED, f"{case.where}: {relation} is false", witness=witness)
-            if isinstance(relation, sympy.Le) and right:
-                tightest = max(tightest, float(left / right))
+            small, large = (right, left) if isinstance(relation, sympy.Ge) else (left, right)
+            if isinstance(relation, sympy.Le | sympy.Ge) and large:
+                tightest = max(tightest, float(small / large))
     sharp = f"; left/right at most {tightest:.6g}" if tightest else ""
     return Verdict(Status.HOLDS, f"{family}, {count} comparisons{sharp}", slack=1 / tightest if tightest else None)
 
 
-__all__ = ["ROUNDING", "Case", "Operator", "Outcomes", "Root", "Vector", "compared", "fraction", "number", "relations",
-           "root", "told"]  # fmt: skip
+__all__ = ["ROUNDING", "Case", "Operator", "Root", "Vector", "compared", "failed", "fraction", "met", "number",
+           "relations", "root", "told"]  # fmt: skip

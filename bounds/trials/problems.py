@@ -6,7 +6,7 @@ here, and that there is a problem on which no smaller constant would do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bounds.trials.cases import Case
 from simulations import data, partitions
 from simulations.draws import Draw
 from simulations.functions import Function, beside, dip, hinge, huber, logcosh, ripple
@@ -22,8 +23,6 @@ from simulations.partitions import Partition
 from simulations.problems import Array, Problem
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, generate
-from theory.proofs.instances import Law, Values, sides
-from theory.statement import Relations, Status, Verdict
 
 
 @dataclass(frozen=True)
@@ -47,33 +46,6 @@ class Ground:
     F: Client
     clients: Sequence[Any]
     pairs: Sequence[tuple[Array, Array]]
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a claim is evaluated: in words, the letters' values, and the law of what is random."""
-
-    where: str
-    values: Values
-    law: Law = ()
-
-
-def met(relations: Relations, places: Iterable[Place], family: str) -> Verdict:
-    """Refuted at the first place where a relation fails; holds otherwise, the slack that of the tightest inequality."""
-    count, tightest = 0, 0.0
-    for place in places:
-        for side in sides(relations, place.values, place.law):
-            count += 1
-            if not side.holds:
-                left, right = (np.asarray(q).tolist() for q in (side.left, side.right))
-                witness = {"where": place.where, "left": left, "right": right}
-                witness |= {n: v for n, v in place.values.items() if isinstance(v, float)}
-                return Verdict(Status.REFUTED, f"{place.where}: {side}", witness=witness)
-            tightest = max(tightest, 0.0 if side.equality else side.ratio)
-    sharp = f"; left/right at most {tightest:.6g}" if tightest else ""
-    return Verdict(
-        Status.HOLDS, f"met on {family}, {count} comparisons{sharp}", slack=1 / tightest if tightest else None
-    )
 
 
 def points(d: int, seed: int, count: int = 6) -> list[tuple[Array, Array]]:
@@ -172,7 +144,7 @@ def _law(problem: Problem, client: int, x: Array, rows: NDArray[np.int64]) -> li
     return [(1 / len(rows), {"f_m": fixed(g)}) for g in gradients]
 
 
-def samples(letter: Callable[[Problem], Mapping[str, float]]) -> Iterator[Place]:
+def samples(letter: Callable[[Problem], Mapping[str, float]]) -> Iterator[Case]:
     """Clients with samples, their stochastic gradients enumerated: numbers, quadratics with noise, logistic regression.
 
     letter   the further letters of the claim, by problem
@@ -182,20 +154,20 @@ def samples(letter: Callable[[Problem], Mapping[str, float]]) -> Iterator[Place]
     mean = Client(lambda x: x * x / 2, lambda x: x)
     like = Quadratic(np.eye(1)[None], np.zeros((1, 1)), sigma=1.0)
     for at in (1.0, -2.0, 0.5):
-        yield Place(f"samples x^2/2 + x, x^2/2 - x, at {at}", {"F_m": mean, "x": at, **letter(like)}, two)
+        yield Case(f"samples x^2/2 + x, x^2/2 - x, at {at}", {"F_m": mean, "x": at, **letter(like)}, two)
     noisy = generate(2, 3, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, sigma=0.7, seed=5)
     ground = quadratic_ground(noisy, 6)
     signs = np.array(list(product((-1, 1), repeat=2)))
     for m, client in enumerate(ground.clients):
         for x, _ in ground.pairs[:6]:
             values = {"F_m": client, "x": x, **letter(noisy)}
-            yield Place(f"{noisy.name}, sigma = 0.7, client {m + 1}", values, _law(noisy, m, x, signs))
+            yield Case(f"{noisy.name}, sigma = 0.7, client {m + 1}", values, _law(noisy, m, x, signs))
     problem = logistic()
     for m, client in enumerate(logistic_clients()):
         rows = np.arange(problem.shards.sizes[m])[:, None]
         for x, _ in points(problem.d, m, 1)[1:]:
             values = {"F_m": client, "x": x, **letter(problem)}
-            yield Place(f"{problem.name}, client {m + 1}", values, _law(problem, m, x, rows))
+            yield Case(f"{problem.name}, client {m + 1}", values, _law(problem, m, x, rows))
 
 
 SAMPLES = (

@@ -11,9 +11,10 @@ import pytest
 from sympy import Integer
 
 from bounds.fedcom.checks import evidence
-from bounds.fedcom.checks.assumptions import POINTS, UNBIASED, Point, Root
+from bounds.fedcom.checks.assumptions import POINTS, UNBIASED, Message
 from bounds.fedcom.checks.executor import Machine, Replay
 from bounds.fedcom.checks.listings import SAMPLED, Exact, replays, tracking_errors
+from bounds.trials.cases import Vector
 from bounds.trials.listings import Place, Undefined
 from simulations.compressors import Identity, RandK
 from simulations.problems.quadratic import from_functions, generate
@@ -286,15 +287,9 @@ def test_a_factor_below_one_is_refuted_exactly() -> None:
     assert found.witness["left"] > "0"
 
 
-def test_exact_vectors() -> None:
-    x, y = Point((Fraction(3), Fraction(4)), sender=1), Point((Fraction(1, 2), Fraction(0)))
-    assert x + 0 == 0 + Point(x.entries) and (x + y).sender == 0
-    assert abs(x) == Root(Fraction(25)) and abs(x) ** 2 == 25
-    assert Fraction(1, 2) * y == Point((Fraction(1, 4), Fraction(0)))
-    with pytest.raises(ValueError, match="expected two vectors"):
-        x + 1
-    with pytest.raises(ValueError, match="expected its square"):
-        abs(x) ** 3
+def test_a_sum_of_messages_is_nobodys() -> None:
+    x, y = Message((Fraction(3), Fraction(4)), sender=1), Vector((Fraction(1, 2), Fraction(0)))
+    assert type(x + 0) is type(0 + x) is type(x + y) is Vector and x + 0 == Vector(x.entries)
 
 
 def test_there_is_no_G_q_for_independent_coins() -> None:

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 
 from bounds.fedbat.checks.replay import clients_of, shares_of
+from bounds.trials.cases import Case, met
 from bounds.trials.problems import (
     FAMILY,
     SAMPLES,
     Client,
-    Place,
     grounds,
     logistic,
     logistic_clients,
-    met,
     points,
     samples,
 )
@@ -59,7 +58,7 @@ def objective(statement: Statement, full: bool = False) -> Verdict:
         *((r, list(logistic_clients())) for r in _regressions()),
     ]
     places = (
-        Place(problem.name,
+        Case(problem.name,
               {"F": Client(lambda x, problem=problem: float(problem.value(x)), problem.full_gradient), "F_i": clients,  # type: ignore[misc]
                "p": list(shares_of(problem)), "N": problem.M, "w": w})
         for problem, clients in problems
@@ -87,9 +86,9 @@ def _least(H: Any, b: Any) -> float:
     return float(x @ H @ x / 2 + b @ x)
 
 
-def _gamma(problem: Any, F_star: float, own: list[float]) -> Place:
+def _gamma(problem: Any, F_star: float, own: list[float]) -> Case:
     known = {"Gamma": float(start_of_clients(problem, 0.0)["Gamma"]), "F_star": F_star, "F_i_star": own}
-    return Place(problem.name, {**known, "p": list(shares_of(problem)), "N": problem.M})
+    return Case(problem.name, {**known, "p": list(shares_of(problem)), "N": problem.M})
 
 
 # ------------------------------------------------------------------------------------------- Assumptions 1 and 2
@@ -99,7 +98,7 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
     """Assumption 1, as printed or with gradients, with the certified L."""
     assert isinstance(statement.claim, Relations)
     places = (
-        Place(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "L": float(g.constants["L"])})
+        Case(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "L": float(g.constants["L"])})
         for g in grounds()
         for k, client in enumerate(g.clients, 1)
         for u, w in g.pairs
@@ -112,7 +111,7 @@ def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(statement.claim, Relations)
     curved = [g for g in grounds() if (g.constants.get("mu") or 0) > 0]
     places = (
-        Place(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "mu": float(g.constants["mu"])})
+        Case(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "mu": float(g.constants["mu"])})
         for g in curved
         for k, client in enumerate(g.clients, 1)
         for one, two in g.pairs
@@ -124,11 +123,11 @@ def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
 # ------------------------------------------------------------------------------------------- Assumptions 3 and 4
 
 
-def _named(place: Place, point: str, gradient: str, **letters: float) -> Place:
+def _named(place: Case, point: str, gradient: str, **letters: float) -> Case:
     """A place with samples under the paper's letters; F_k of the samples is known by its gradients there."""
     w = place.values["x"]
     law = [(p, {gradient: drawn["f_m"].gradient(w)}) for p, drawn in place.law]
-    return Place(place.where, {"F_k": place.values["F_m"], point: w, **letters}, law)
+    return Case(place.where, {"F_k": place.values["F_m"], point: w, **letters}, law)
 
 
 def noisy(statement: Statement, full: bool = False, *, point: str, gradient: str) -> Verdict:
@@ -149,8 +148,8 @@ def _reach(problem: Problem) -> dict[str, float]:
     return {"slope": slope, "growth": float(problem.constants["L"]), "sigma": problem.sigma}
 
 
-def _within_a_ball(point: str, gradient: str) -> Iterator[Place]:
-    every: dict[str, list[Place]] = {}
+def _within_a_ball(point: str, gradient: str) -> Iterator[Case]:
+    every: dict[str, list[Case]] = {}
     for place in samples(_reach):
         every.setdefault(place.where.split(",")[0], []).append(place)
     for own in every.values():
@@ -160,13 +159,13 @@ def _within_a_ball(point: str, gradient: str) -> Iterator[Place]:
             yield _named(place, point, gradient, G=float(np.hypot(slope + growth * r, sigma)))
 
 
-def _everywhere(point: str, gradient: str) -> Iterator[Place]:
+def _everywhere(point: str, gradient: str) -> Iterator[Case]:
     """Functions whose slopes are at most 1 in every coordinate, exact gradients: G = sqrt(d)."""
     losses: list[Function] = [huber(2), logcosh(2)]
     for h in losses:
         for x, _ in [*points(2, 0), (np.full(2, 3.0), None)]:
             values = {"F_k": h, point: x, "G": float(np.sqrt(h.d))}
-            yield Place(f"{h.name} at {x.tolist()}", values, [(1.0, {gradient: h.gradient(x)})])
+            yield Case(f"{h.name} at {x.tolist()}", values, [(1.0, {gradient: h.gradient(x)})])
 
 
 def bounded(statement: Statement, full: bool = False, *, point: str, gradient: str) -> Verdict:

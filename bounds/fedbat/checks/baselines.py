@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
-from bounds.fedbat.checks.replay import ROUNDING, Replay, along, layered
-from bounds.trials.cases import Case, Vector, compared
+from bounds.fedbat.checks.replay import ROUNDING, Replay, layered
+from bounds.trials.cases import Case, Vector, compared, met
 from simulations.algorithms.fedbat import BASELINES, SIGNS, BiFL, EFSignSGD, Layers, ZeroFL
 from simulations.compressors import QSGD, Compressor, MaxSign, NoisySign, Sign, StochasticSign
 from simulations.draws import Draws
@@ -52,7 +51,7 @@ def _compressor(name: str) -> Compressor:
     return found
 
 
-def _fed_back() -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _fed_back() -> Iterator[Case]:
     for weighted, S in ((False, None), (True, None), (True, 2)):
         run = Replay(layered(weighted=weighted), EFSignSGD(3, 0.05, S), rounds=5)
         for round in run.history():
@@ -60,7 +59,7 @@ def _fed_back() -> Iterator[tuple[str, Mapping[str, Any]]]:
             for i, k in enumerate(round.clients):
                 m = before[k] + run.ends(round)[i] - round.before
                 values = {"m_i": m.tolist(), "d": 6, "m_hat": m - after[k], "sign_m": np.where(m >= 0, 1.0, -1.0)}
-                yield f"{run}, round {round.r}, client {k + 1}", {**values, "alpha": np.abs(m - after[k]).mean()}
+                yield Case(f"{run}, round {round.r}, client {k + 1}", {**values, "alpha": np.abs(m - after[k]).mean()})
 
 
 def error_feedback(statement: Statement, full: bool = False) -> Verdict:
@@ -69,18 +68,19 @@ def error_feedback(statement: Statement, full: bool = False) -> Verdict:
         "simulations.algorithms.fedbat.EFSignSGD on noisy quadratics, 5 rounds of 3 steps, all of 4 clients and 2 of them, "
         "alike and weighted, mhat from what is remembered"
     )
-    return along(statement.claim, _fed_back(), family)
+    return met(statement.claim, _fed_back(), family, ROUNDING)
 
 
 def noisy(statement: Statement, full: bool = False) -> Verdict:
     """Noisy-SignSGD: the probability of a plus; and how often it is one in many draws."""
     places = (
-        (f"sigma = {noise:g}, m_i = {v:g}", {"prob_plus": float(NoisySign(0.01, noise).up(np.array([v]))[0]), "m_i": v,
-                                             "sigma": noise})
+        Case(f"sigma = {noise:g}, m_i = {v:g}",
+             {"prob_plus": float(NoisySign(0.01, noise).up(np.array([v]))[0]), "m_i": v, "sigma": noise})
         for noise in (0.01, 0.1, 1.0)
         for v in noise * np.linspace(-4, 4, 33)
     )  # fmt: skip
-    verdict = along(statement.claim, places, "simulations.compressors.NoisySign, sigma = 0.01, 0.1, 1, m_i to 4 sigma")
+    family = "simulations.compressors.NoisySign, sigma = 0.01, 0.1, 1, m_i to 4 sigma"
+    verdict = met(statement.claim, places, family, ROUNDING)
     if verdict.status is not Status.HOLDS:
         return verdict
     Q, count = _compressor("Noisy-SignSGD"), 20_000
@@ -140,7 +140,7 @@ def quantised(statement: Statement, full: bool = False) -> Verdict:
         per_entry = (Q.bits(1000) - 32) / 1000
         if per_entry != b:
             return Verdict(Status.REFUTED, f"{per_entry} bits", witness={"b": b, "bits an entry": per_entry})
-        places.append((f"{b} bits", {"bits": b, "levels": Q.s}))
+        places.append(Case(f"{b} bits", {"bits": b, "levels": Q.s}))
         run = Replay(layered(1), algorithm)
         for round in run.history():
             m = (run.ends(round) - round.before)[0]
@@ -153,7 +153,7 @@ def quantised(statement: Statement, full: bool = False) -> Verdict:
         f"FedPAQ at 3 and 4 bits in simulations.algorithms.fedbat: the bits on the wire, but for the norm, and {seen} "
         "entries of updates of a single client, each at a level next to it; the levels"
     )
-    return along(statement.claim, iter(places), family)
+    return met(statement.claim, places, family, ROUNDING)
 
 
 def pruned(statement: Statement, full: bool = False) -> Verdict:
@@ -166,7 +166,7 @@ def pruned(statement: Statement, full: bool = False) -> Verdict:
             vectors = [at[0] for at, _ in round.asked] + [round.after - round.before]
             zeros = [float((v == 0).mean()) for v in vectors]
             if sparsity is None:
-                places += [(f"{run}, round {round.r}", {"pruned": share}) for share in zeros]
+                places += [Case(f"{run}, round {round.r}", {"pruned": share}) for share in zeros]
             elif any(share != sparsity for share in zeros):
                 return Verdict(
                     Status.REFUTED, f"{run}: shares {zeros}", witness={"sparsity": sparsity, "shares": zeros}
@@ -175,7 +175,7 @@ def pruned(statement: Statement, full: bool = False) -> Verdict:
         "simulations.algorithms.fedbat.ZeroFL on a quadratic in 100 coordinates, one client: of the weights at every local "
         "step, and of what is sent; half of them where it is told so"
     )
-    return along(statement.claim, iter(places), family)
+    return met(statement.claim, places, family, ROUNDING)
 
 
 @cache
@@ -196,7 +196,7 @@ def binary(statement: Statement, full: bool = False) -> Verdict:
                 alpha = layers.mean(np.abs(v))
                 for layer, part in enumerate(run.problem.blocks.values()):
                     values = {"w_hat": w_hat[part], "alpha": alpha[layer], "sign_w": np.where(v[part] >= 0, 1.0, -1.0)}
-                    places.append((f"{upload}, round {round.r}, step {s}", values))
+                    places.append(Case(f"{upload}, round {round.r}, step {s}", values))
                 v = v - run.eta * round.asked[s][1][0] if s < len(round.asked) else v
             latent = max(latent, float(np.abs(round.after - v).max()) if upload == "full" else 0.0)
     if not latent <= ROUNDING:
@@ -205,7 +205,7 @@ def binary(statement: Statement, full: bool = False) -> Verdict:
         "simulations.algorithms.fedbat.BiFL on noisy quadratics, three layers, one client, alpha = ||v||_1 / d_l: where "
         "every gradient is taken and what is uploaded; BiFL-Full uploads v"
     )
-    return along(statement.claim, iter(places), family)
+    return met(statement.claim, places, family, ROUNDING)
 
 
 __all__ = ["binary", "error_feedback", "noisy", "pruned", "quantised", "sign", "stochastic"]

@@ -13,10 +13,10 @@ import numpy as np
 import sympy
 
 from bounds import evaluate
-from bounds.trials.cases import Case, Operator, Outcomes, Vector, compared, fraction, number, relations, root
+from bounds.trials.cases import Case, Operator, Vector, compared, fraction, number, relations, root
 from simulations.binarisation import binarise, derivatives, error, law, least_error, mean_size
 from theory import catalogue
-from theory.proofs.instances import sides
+from theory.proofs.instances import Law, sides
 from theory.statement import Relations, Statement, Status, Verdict
 
 Point = tuple[Fraction, ...]
@@ -181,7 +181,7 @@ def _fixed(out: Vector) -> Operator:
 
 def _largest() -> Iterator[Case]:
     for x in points():
-        drawn: Outcomes = [(chance, {"S": _fixed(out)}) for chance, out in outcomes(x)]
+        drawn: Law = [(chance, {"S": _fixed(out)}) for chance, out in outcomes(x)]
         known = {"x_vec": Vector(x), "q": root(len(x) - 1)}
         yield Case(f"x = {Vector(x)}", known, drawn)
 

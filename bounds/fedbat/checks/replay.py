@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -20,8 +20,7 @@ from simulations.algorithms.fedbat import FedBAT
 from simulations.draws import Draw
 from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic, generate
-from theory.proofs.instances import interpret, sides
-from theory.statement import Claim, Relations, Status, Verdict, Words
+from theory.proofs.instances import interpret
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,24 +178,5 @@ def settle(relation: Relational, values: dict[str, Any]) -> float:
     return float(np.max(apart) / max(1.0, np.max(np.abs(value))))
 
 
-def refuted(where: str, says: str, left: Any, right: Any) -> Verdict:
-    """A relation is false there."""
-    witness = {"where": where, "left": np.asarray(left).tolist(), "right": np.asarray(right).tolist()}
-    return Verdict(Status.REFUTED, f"{where}: {says} is false", witness=witness)
-
-
-def along(claim: Claim, places: Iterable[tuple[str, Mapping[str, Any]]], family: str) -> Verdict:
-    """A claim's relations, or those in a sentence, with the letters' values at every place, up to 1e-12."""
-    formulas = Relations(claim.formulas) if isinstance(claim, Words) else claim
-    count, most = 0, 0.0
-    for where, values in places:
-        for side in sides(formulas, values):
-            count += 1
-            most = max(most, side.excess)
-            if not side.excess <= ROUNDING:
-                return refuted(where, side.says, side.left, side.right)
-    return Verdict(Status.HOLDS, f"{family}, {count} comparisons, apart by {most:.1g} at most")
-
-
-__all__ = ["ROUNDING", "Layered", "Own", "Replay", "Round", "along", "clients_of", "evaluated", "layered", "own", "refuted",
-           "settle", "shares_of"]  # fmt: skip
+__all__ = ["ROUNDING", "Layered", "Own", "Replay", "Round", "clients_of", "evaluated", "layered", "own", "settle",
+           "shares_of"]  # fmt: skip

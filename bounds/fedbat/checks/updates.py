@@ -17,15 +17,13 @@ from bounds.fedbat.checks.replay import (
     ROUNDING,
     Replay,
     Round,
-    along,
     clients_of,
     layered,
     own,
-    refuted,
     settle,
     shares_of,
 )
-from bounds.trials.cases import Case, Operator, Vector, number, relations
+from bounds.trials.cases import Case, Operator, Vector, failed, met, number, relations
 from bounds.trials.problems import Client
 from simulations.algorithms.base import FLOAT
 from simulations.algorithms.fedbat import FedBAT, Layers
@@ -36,9 +34,6 @@ from simulations.problems import Array
 from theory import catalogue
 from theory.proofs.instances import sides
 from theory.statement import Record, Relations, Statement, Status, Verdict
-
-Places = Iterator[tuple[str, Mapping[str, Any]]]  # where, and the letters' values
-
 
 # --------------------------------------------------------------------------------------- aggregation, (2), (3), (11)
 
@@ -54,10 +49,10 @@ def _around(round: Round) -> dict[str, Any]:
     return {"w_t": round.before, "w_next": round.after, "p_prime": shares, "K": len(shares)}
 
 
-def _averaged() -> Places:
+def _averaged() -> Iterator[Case]:
     for run in _sampled(lambda S: FedPAQ(3, 0.05, S=S)):
         for round in run.history():
-            yield f"{run}, round {round.r}", {**_around(round), "w_i": list(run.ends(round))}
+            yield Case(f"{run}, round {round.r}", {**_around(round), "w_i": list(run.ends(round))})
 
 
 _WHOM = "all of 4 clients and 2 of them, alike and weighted"
@@ -66,7 +61,7 @@ _WHOM = "all of 4 clients and 2 of them, alike and weighted"
 def averaged(statement: Statement, full: bool = False) -> Verdict:
     """(2), and FedAvg."""
     family = f"FedAvg, 3 local steps on noisy quadratics, {_WHOM}, p'_k those of the sample"
-    return along(statement.claim, _averaged(), family)
+    return met(statement.claim, _averaged(), family, ROUNDING)
 
 
 SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
@@ -100,7 +95,7 @@ def counted(statement: Statement, K: int) -> tuple[Fraction, ...]:
     return (Fraction(1, len(samples)) * total).entries
 
 
-def _signs() -> Places:
+def _signs() -> Iterator[Case]:
     for run in _sampled(lambda S: FedPAQ(3, 0.05, Sign(0.01), S)):
         for round in run.history():
             updates = run.ends(round) - round.before
@@ -109,13 +104,13 @@ def _signs() -> Places:
             sent = run.algorithm.compressor(updates[None, None], coins)[0, 0]
             shared = {**_around(round), "m_hat_i": list(sent), "alpha": 0.01}
             for k, (mhat, sign) in enumerate(zip(sent, signs, strict=True)):
-                yield f"{run}, round {round.r}, client {k + 1}", {**shared, "m_hat": mhat, "sign_m": sign}
+                yield Case(f"{run}, round {round.r}, client {k + 1}", {**shared, "m_hat": mhat, "sign_m": sign})
 
 
 def signs(statement: Statement, full: bool = False) -> Verdict:
     """(3), and what is saved on the wire."""
     family = f"FedAvg with signs, alpha = 0.01, 3 local steps on noisy quadratics, {_WHOM}"
-    verdict = along(statement.claim, _signs(), family)
+    verdict = met(statement.claim, _signs(), family, ROUNDING)
     if verdict.status is not Status.HOLDS:
         return verdict
     layers, d = _cnn()
@@ -143,17 +138,18 @@ def _cnn() -> tuple[dict[str, slice], int]:
     ]
 
 
-def _binarised() -> Places:
+def _binarised() -> Iterator[Case]:
     """With line 23 as printed what is sent is where the last gradient was taken."""
     for run in _sampled(lambda K: FedBAT(4, 0.05, K, sent="printed")):
         for round in run.history():
             sent = round.asked[-1][0] - round.before
-            yield f"{run}, round {round.r}", {**_around(round), "m_hat_i": list(sent)}
+            yield Case(f"{run}, round {round.r}", {**_around(round), "m_hat_i": list(sent)})
 
 
 def binarised(statement: Statement, full: bool = False) -> Verdict:
     """(11)."""
-    return along(statement.claim, _binarised(), f"FedBAT, tau = 4, phi = 1/2, three layers, noisy quadratics, {_WHOM}")
+    family = f"FedBAT, tau = 4, phi = 1/2, three layers, noisy quadratics, {_WHOM}"
+    return met(statement.claim, _binarised(), family, ROUNDING)
 
 
 # ------------------------------------------------------------------------------------------- steps, (12) and (14)
@@ -163,7 +159,7 @@ def _noisy(run: Replay, k: int, r: int, step: int, x: Any) -> Array:
     return run.gradient(k + 1, x, r, step)
 
 
-def _warming() -> Places:
+def _warming() -> Iterator[Case]:
     for weighted, K, (tau, phi) in product((False, True), (None, 2), ((4, 0.75), (5, 0.6))):
         run = Replay(layered(weighted=weighted), FedBAT(tau, 0.05, K, phi))
         for round in run.history():
@@ -172,13 +168,13 @@ def _warming() -> Places:
                     m, following = (round.asked[at][0][i] - round.before for at in (s, s + 1))
                     oracle = Client(lambda _: 0.0, partial(_noisy, run, k, round.r, s))
                     values = {"m_s": m, "m_next": following, "w_t": round.before, "eta_t": run.rate(round.r, s)}
-                    yield f"{run}, round {round.r}, step {s}, client {k + 1}", {**values, "F_k": oracle}
+                    yield Case(f"{run}, round {round.r}, step {s}, client {k + 1}", {**values, "F_k": oracle})
 
 
 def warming(statement: Statement, full: bool = False) -> Verdict:
     """(12)."""
     family = f"FedBAT's steps at full precision, but for the last of a round, on noisy quadratics, {_WHOM}"
-    return along(statement.claim, _warming(), family)
+    return met(statement.claim, _warming(), family, ROUNDING)
 
 
 def aware(statement: Statement, full: bool = False) -> Verdict:
@@ -191,7 +187,7 @@ def aware(statement: Statement, full: bool = False) -> Verdict:
             for where, apart in _learning(run, round, stated):
                 count += 1
                 if not apart <= ROUNDING:
-                    return refuted(where, "(14)", apart, 0.0)
+                    return Verdict(Status.REFUTED, f"{where} is false", witness={"where": where, "apart": apart})
     return Verdict(
         Status.HOLDS,
         f"FedBAT, 1 of 4 clients a round, alike and weighted, tau = 3, 5, rho = 0, 2, 6, three layers, noisy quadratics: "
@@ -329,19 +325,19 @@ def nonconvex(statement: Statement, full: bool = False) -> Verdict:
     if verdict.status is not Status.HOLDS or not statement.also:
         return verdict
     for run in appendix_e():
-        for where, values in _virtual(run):
-            for k, x in enumerate(values["x_i"]):
+        for case in _virtual(run):
+            for k, x in enumerate(case.values["x_i"]):
                 for also in statement.also:
                     assert isinstance(also, Relations)
-                    for side in sides(also, {**values, "x_k": x}):
+                    for side in sides(also, {**case.values, "x_k": x}):
                         if not side.holds:
-                            found = refuted(f"{where}, client {k + 1}", side.says, side.left, side.right)
+                            found = failed(f"{case.where}, client {k + 1}", side)
                             again = {"problem": run.problem.provenance, "start": run.start.tolist(), "eta": run.eta}
                             return replace(found, witness={**again, **found.witness})
     return verdict
 
 
-def _virtual(run: Replay) -> Places:
+def _virtual(run: Replay) -> Iterator[Case]:
     """The clients' letters and their means, step by step; w_t^k and v_t^k by (17)."""
     p, F = shares_of(run.problem), clients_of(run.problem)
     mean = Client(lambda x: float(run.problem.value(x)), run.problem.full_gradient)
@@ -356,7 +352,7 @@ def _virtual(run: Replay) -> Places:
                 "w_all": list(w), "x_i": list(x), "g_i": list(g), "v_i": list(v),
                 "w_bar": round.before if s == 0 else p @ w, "g_bar": p @ exact, "g_t": p @ g, "v_bar": p @ v,
             }  # fmt: skip
-            yield f"{run}, round {round.r}, step {s}", values
+            yield Case(f"{run}, round {round.r}, step {s}", values)
             w = v
 
 
@@ -364,7 +360,7 @@ def virtual(statement: Statement, full: bool = False) -> Verdict:
     """The means over the clients."""
     runs = appendix_c()
     places = (place for run in runs for place in _virtual(run))
-    return along(statement.claim, places, f"{len(runs)} runs of FedBAT as analysed, {_told(runs)}")
+    return met(statement.claim, places, f"{len(runs)} runs of FedBAT as analysed, {_told(runs)}", ROUNDING)
 
 
 # ------------------------------------------------------------------------------------------- D.1, two schemes
@@ -384,7 +380,7 @@ def schemes(statement: Statement, full: bool = False) -> Verdict:
             values = {"w_next": one.after, "w_next_all": other.after}
             for side in sides(claim, values):
                 if not (np.asarray(side.left) == side.right).all():
-                    return refuted(f"{runs[0]}, round {one.r}", side.says, side.left, side.right)
+                    return failed(f"{runs[0]}, round {one.r}", side)
     return Verdict(
         Status.HOLDS,
         f"FedBAT with all of 4 clients active and with only the 1, 2 or 3 sampled, alike and weighted, with noise, learned "

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from bounds.fedbcgd.checks.listings import each
+from bounds.trials.cases import Case, met
 from bounds.trials.problems import (
+    FAMILY,
     SAMPLES,
     Client,
     Ground,
-    Place,
     grounds,
     logistic,
-    met,
     points,
     quadratic_ground,
     samples,
@@ -32,8 +32,6 @@ from simulations.problems.quadratic import generate
 from simulations.problems.sigmoid import SigmoidERM
 from theory import catalogue
 from theory.statement import Relations, Statement, Verdict
-
-FAMILY = "quadratics (d = 4, M = 4; strongly convex, flat, indefinite), huber, hinge, logcosh, ripple, dip, logistic"
 
 
 def _relations(statement: Statement) -> Relations:
@@ -65,7 +63,7 @@ def _pairs(chosen: Callable[[Ground], bool]) -> Iterator[tuple[Ground, int, Any,
 def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     """(1) with the certified mu of clients that are convex, mu = 0 among them."""
     places = (
-        Place(f"{g.name}, client {i}", {"f_i": client, "x": x, "y": y, "mu": float(g.constants["curvature"])})
+        Case(f"{g.name}, client {i}", {"f_i": client, "x": x, "y": y, "mu": float(g.constants["curvature"])})
         for g, i, client, x, y in _pairs(lambda g: g.constants["curvature"] >= 0)
     )
     return met(_relations(statement), places, f"{FAMILY}, those that are convex")
@@ -74,7 +72,7 @@ def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """(2) of f, or of every f_i, with the certified smoothness constant of the clients."""
     places = (
-        Place(f"{g.name}, client {i}", {"f": g.F, "f_i": client, "x1": x1, "x2": x2, "beta": float(g.constants["L"])})
+        Case(f"{g.name}, client {i}", {"f": g.F, "f_i": client, "x1": x1, "x2": x2, "beta": float(g.constants["L"])})
         for g, i, client, x1, x2 in _pairs(lambda g: True)
     )
     return met(_relations(statement), places, FAMILY)
@@ -118,7 +116,7 @@ def alike(statement: Statement, full: bool = False) -> Verdict:
     f_i = catalogue.paper("fedbcgd").symbols["f_i"].sympy
     claim = replace(_relations(statement), relations=tuple(each(r, f_i) for r in _relations(statement).relations))
     places = (
-        Place(g.name, {"f": g.f, "f_i": list(g.clients), "M": len(g.clients), "G": g.G, "x": x})
+        Case(g.name, {"f": g.f, "f_i": list(g.clients), "M": len(g.clients), "G": g.G, "x": x})
         for g in _deviating()
         for x in g.points
     )
@@ -133,7 +131,7 @@ def unbiased(statement: Statement, full: bool = False) -> Verdict:
     places = []
     for place in samples(lambda problem: {"sigma": float(problem.constants["sigma"])}):
         law = [(p, {"f_iz": drawn["f_m"]}) for p, drawn in place.law]
-        places.append(Place(place.where, {n if n != "F_m" else "f_i": v for n, v in place.values.items()}, law))
+        places.append(Case(place.where, {n if n != "F_m" else "f_i": v for n, v in place.values.items()}, law))
     return met(_relations(statement), places, SAMPLES)
 
 
@@ -179,7 +177,7 @@ def _single(convex: bool) -> tuple[Batch, ...]:
 def smooth_batches(statement: Statement, full: bool = False, *, letter: str, convex: bool) -> Verdict:
     """(6) for every mini-batch; and convexity, which the corrected form adds, on those that are convex."""
     places = (
-        Place(batch.name, _of(letter, batch, x1, x2)) for batch in _single(convex) for x1, x2 in batch.pairs
+        Case(batch.name, _of(letter, batch, x1, x2)) for batch in _single(convex) for x1, x2 in batch.pairs
     )  # fmt: skip
     kinds = "quadratics with additive noise, logistic regression by single samples"
     return met(_relations(statement), places, kinds if convex else f"{kinds}, the sigmoid loss likewise")

@@ -6,18 +6,17 @@ problems used here, as for the SFL paper.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
-from sympy.core.relational import Equality, GreaterThan, LessThan
 
-from bounds.trials.problems import Ground, Place, grounds, met, quadratic_ground, samples
+from bounds.trials.cases import Case, Operator, Vector, compared, met
+from bounds.trials.problems import FAMILY, Ground, grounds, quadratic_ground, samples
 from simulations.compressors import (
     QSGD,
     Bernoulli,
@@ -30,114 +29,14 @@ from simulations.compressors import (
     StochasticSign,
 )
 from simulations.problems.quadratic import Quadratic, generate
-from theory.proofs.instances import interpret
-from theory.statement import Relations, Statement, Status, Verdict
-
-# ----------------------------------------------------------------------------------------------- exact vectors
+from theory.statement import Relations, Statement, Verdict
 
 
 @dataclass(frozen=True)
-class Root:
-    """The square root of a fraction, to be squared again."""
+class Message(Vector):
+    """A client's message; sums of messages are nobody's."""
 
-    square: Fraction
-
-    def __pow__(self, exponent: Any) -> Fraction:
-        if exponent != 2:
-            raise ValueError(f"a norm to the power {exponent}: expected its square, which is a fraction")
-        return self.square
-
-
-@dataclass(frozen=True)
-class Point:
-    """A vector of fractions.
-
-    sender  the client whose message it is; 0 for what has been computed
-    """
-
-    entries: tuple[Fraction, ...]
     sender: int = 0
-
-    def __add__(self, other: Any) -> Point:
-        if not isinstance(other, Point):  # sums begin with the number 0
-            if other != 0:
-                raise ValueError(f"{self} + {other}: expected two vectors")
-            return Point(self.entries)
-        return Point(tuple(a + b for a, b in zip(self.entries, other.entries, strict=True)))
-
-    __radd__ = __add__
-
-    def __mul__(self, factor: Any) -> Point:
-        return Point(tuple(factor * a for a in self.entries))
-
-    __rmul__ = __mul__
-
-    def __abs__(self) -> Root:
-        return Root(sum((a * a for a in self.entries), Fraction(0)))
-
-
-@dataclass(frozen=True)
-class Coding:
-    """Q after the coins have fallen: the message of each sender, as a function."""
-
-    coded: Callable[[Point], tuple[Fraction, ...]]
-
-    def value(self, x: Point) -> Point:
-        """Q(x)."""
-        return Point(self.coded(x))
-
-
-def _fraction(q: Any) -> Fraction:
-    return Fraction(int(q.numerator), int(q.denominator))
-
-
-Law = Sequence[tuple[Fraction, Mapping[str, Any]]]
-
-
-@dataclass(frozen=True)
-class Case:
-    """Where a claim about compressors is evaluated: in words, the letters' values, and the law of what is random."""
-
-    where: str
-    values: Mapping[str, Any]
-    law: Law
-
-
-def exactly(claim: Relations, cases: Iterable[Case], family: str) -> Verdict:
-    """Refuted at the first case where a relation fails; holds otherwise, the slack that of the tightest inequality."""
-    count, tightest = 0, Fraction(0)
-    for case in cases:
-        for relation in claim.relations:
-            if not isinstance(relation, Equality | LessThan | GreaterThan):
-                return Verdict(Status.OPEN, f"{relation}: expected =, <= or >=")
-            left, right = (interpret(side, case.values, case.law, _fraction) for side in relation.args)
-            if isinstance(relation, GreaterThan):
-                left, right = right, left
-            if isinstance(left, Point) != isinstance(right, Point):  # against the number 0
-                left, right = left + 0 * right, right + 0 * left
-            count += 1
-            equality = isinstance(relation, Equality)
-            if not (left == right if equality else left <= right):
-                witness = {"where": case.where, **_shown(case.values), "left": _plain(left), "right": _plain(right)}
-                return Verdict(Status.REFUTED, f"{case.where}: {relation} is false", witness=witness)
-            if not equality and right:
-                tightest = max(tightest, Fraction(left) / right)
-    sharp = f"; left/right at most {tightest}" if tightest else ""
-    return Verdict(
-        Status.HOLDS,
-        f"exactly, on {family}, {count} comparisons{sharp}",
-        slack=float(1 / tightest) if tightest else None,
-    )
-
-
-def _plain(value: Any) -> Any:
-    return [str(a) for a in value.entries] if isinstance(value, Point) else str(value)
-
-
-def _shown(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: [_plain(v) for v in value] if isinstance(value, list) else _plain(value) for name, value in values.items()
-    }
 
 
 # ------------------------------------------------------------------------------------------- Assumptions 2 and 5
@@ -166,9 +65,9 @@ def compressed(statement: Statement, full: bool = False) -> Verdict:
         q = Q.q(4).value
         assert q is not None
         for x in _points_of(Q):
-            law = [(chance, {"Q": Coding(lambda _, out=out: out)}) for chance, out in Q.law(x)]  # type: ignore[misc]
-            cases.append(Case(f"{Q.name} at {', '.join(map(str, x))}", {"x": Point(x), "q": Fraction(q)}, law))
-    return exactly(statement.claim, cases, f"{', '.join(Q.name for Q in UNBIASED)} in four dimensions")
+            law = [(chance, {"Q": Operator(lambda _, out=out: Vector(out))}) for chance, out in Q.law(x)]  # type: ignore[misc]
+            cases.append(Case(f"{Q.name} at {', '.join(map(str, x))}", {"x": Vector(x), "q": Fraction(q)}, law))
+    return compared(statement.claim, cases, f"exactly, on {', '.join(Q.name for Q in UNBIASED)} in four dimensions")
 
 
 def _masks(Q: Compressor, d: int) -> list[tuple[Fraction, tuple[Fraction, ...]]]:
@@ -176,14 +75,17 @@ def _masks(Q: Compressor, d: int) -> list[tuple[Fraction, tuple[Fraction, ...]]]
     return Q.law([Fraction(1)] * d)
 
 
-def _masked(masks: Sequence[tuple[Fraction, ...]]) -> Coding:
-    """Each sender's message under its own mask, masks[sender]; under the one there is where all share it."""
-    return Coding(
-        lambda x: tuple(a * b for a, b in zip(x.entries, masks[x.sender if len(masks) > 1 else 0], strict=True))
-    )
+def _masked(masks: Sequence[tuple[Fraction, ...]]) -> Operator:
+    """Each sender's message under its own mask, masks[sender], a sum under masks[0]; one mask is shared by all."""
+
+    def coded(x: Vector) -> Vector:
+        mask = masks[getattr(x, "sender", 0) if len(masks) > 1 else 0]
+        return Vector(tuple(a * b for a, b in zip(x.entries, mask, strict=True)))
+
+    return Operator(coded)
 
 
-def _messages(m: int, radius: int) -> Iterator[tuple[str, list[Point]]]:
+def _messages(m: int, radius: int) -> Iterator[tuple[str, list[Message]]]:
     """Messages in two dimensions, no longer than the radius; the first cancel each other."""
     v = (Fraction(3 * radius, 5), Fraction(4 * radius, 5))
     opposite = [tuple((-1) ** j * a for a in v) for j in range(m)] if m % 2 == 0 else None
@@ -191,7 +93,7 @@ def _messages(m: int, radius: int) -> Iterator[tuple[str, list[Point]]]:
     rows["various"] = [(Fraction(radius, j + 1), Fraction(-radius * j, 2 * m)) for j in range(1, m + 1)]
     for name, row in rows.items():
         if row is not None:
-            yield name, [Point(entries, sender=j) for j, entries in enumerate(row, 1)]
+            yield name, [Message(entries, sender=j) for j, entries in enumerate(row, 1)]
 
 
 def gap(statement: Statement, full: bool = False) -> Verdict:
@@ -218,11 +120,11 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
             bound = Fraction(q) * radius**2 / m
             where = f"{Q.name}, independent, {name}, m = {m}, ||x_j|| <= {radius}"
             cases.append(Case(where, {**known, "G_q": bound}, own))
-    verdict = exactly(
+    verdict = compared(
         statement.claim,
         cases,
-        "RandK(1) and Sparsifier(1/2), d = 2: shared masks with G_q = 0; independent ones with G_q = q B^2 / m for "
-        "messages no longer than B = 1, 10",
+        "exactly, on RandK(1) and Sparsifier(1/2), d = 2: shared masks with G_q = 0; independent ones with G_q = "
+        "q B^2 / m for messages no longer than B = 1, 10",
     )
     grown = [G_q_on(RandK(1), [[0.6 * t, 0.8 * t], [-0.6 * t, -0.8 * t]]) for t in (1, 10, 100)]
     return replace(
@@ -234,14 +136,12 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
 
 # -------------------------------------------------------------------------------------- Assumptions 1, 3, 4, 6, 7
 
-FAMILY = "quadratics (d = 4, m = 4; strongly convex, flat, indefinite), huber, hinge, logcosh, ripple, dip, logistic"
-
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
     """||grad f_j(u) - grad f_j(v)|| <= L ||u - v|| with the certified L; every f has a certified minimum."""
     assert isinstance(statement.claim, Relations)
     places = (
-        Place(f"{g.name}, client {j}", {"f_j": client, "u": u, "v": v, "L": float(g.constants["L"])})
+        Case(f"{g.name}, client {j}", {"f_j": client, "u": u, "v": v, "L": float(g.constants["L"])})
         for g in grounds()
         if np.isfinite(g.constants["F_star"])
         for j, client in enumerate(g.clients, 1)
@@ -250,12 +150,12 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
     return met(statement.claim, places, f"{FAMILY}, all bounded below")
 
 
-def _stochastic(letter: str) -> Iterator[Place]:
+def _stochastic(letter: str) -> Iterator[Case]:
     """Clients with samples, the law of their stochastic gradients enumerated, under the paper's letters."""
     for place in samples(lambda problem: {"sigma": problem.constants["sigma"]}):
         w, F_m = place.values["x"], place.values["F_m"]
         law = [(p, {"g_tilde": drawn["f_m"].gradient(w)}) for p, drawn in place.law]
-        yield Place(place.where, {letter: F_m, "w": w, "sigma": place.values["sigma"]}, law)
+        yield Case(place.where, {letter: F_m, "w": w, "sigma": place.values["sigma"]}, law)
 
 
 def heterogeneous(statement: Statement, full: bool = False) -> Verdict:
@@ -301,7 +201,7 @@ def polyak(statement: Statement, full: bool = False) -> Verdict:
         star, mu = g.constants["x_star"], float(g.constants["mu_pl"])
         near = [star + v for v, zero in g.pairs if not np.any(zero)]  # along eigenvectors, which attain mu
         for w in [star, *near, *(w for w, _ in g.pairs)]:
-            places.append(Place(g.name, {"f": g.F, "w": w, "w_star": star, "mu": mu}))
+            places.append(Case(g.name, {"f": g.F, "w": w, "w_star": star, "mu": mu}))
     names = ", ".join(g.name for g in curved)
     return met(statement.claim, places, f"{len(flat)} least-squares problems with a singular Hessian, and {names}")
 
@@ -312,7 +212,7 @@ def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     equal = [quadratic_ground(generate(4, 1, L=1.0, mu=mu, seed=seed), seed) for seed, mu in enumerate((0.1, 0.5, 1.0))]
     curved = [*equal, *(g for g in grounds() if (g.constants.get("mu") or 0) > 0)]
     places = (
-        Place(g.name, {"f": g.F, "u": u, "v": v, "mu": float(g.constants["mu"])})
+        Case(g.name, {"f": g.F, "u": u, "v": v, "mu": float(g.constants["mu"])})
         for g in curved
         for one, two in g.pairs
         for u, v in ((one, two), (two, one))

@@ -15,8 +15,8 @@ import numpy as np
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from bounds.trials.cases import relations
-from bounds.trials.problems import FAMILY, SAMPLES, Ground, Place, grounds, logistic, met, quadratic_ground, samples
+from bounds.trials.cases import Case, met, relations
+from bounds.trials.problems import FAMILY, SAMPLES, Ground, grounds, logistic, quadratic_ground, samples
 from simulations.problems import Array
 from simulations.problems.quadratic import from_functions, generate
 from theory import catalogue
@@ -31,7 +31,7 @@ def lower(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(statement.claim, Relations)
     bounded = [g for g in grounds() if g.constants.get("x_star") is not None]
     places = (
-        Place(g.name, {"F": g.F, "x": x, "F_star": g.constants["F_star"], "x_star": g.constants["x_star"]})
+        Case(g.name, {"F": g.F, "x": x, "F_star": g.constants["F_star"], "x_star": g.constants["x_star"]})
         for g in bounded
         for x in [g.constants["x_star"], *(x for x, _ in g.pairs)]
     )
@@ -39,7 +39,7 @@ def lower(statement: Statement, full: bool = False) -> Verdict:
     return replace(verdict, slack=None)  # F* is no bound that a factor could tighten
 
 
-def _pairs(constant: str, letter: str, least: float) -> Iterator[Place]:
+def _pairs(constant: str, letter: str, least: float) -> Iterator[Case]:
     """Every client at every pair of points, for the problems whose certified constant is at least `least`."""
     for g in grounds():
         value = g.constants.get(constant)
@@ -47,7 +47,7 @@ def _pairs(constant: str, letter: str, least: float) -> Iterator[Place]:
             continue
         for m, client in enumerate(g.clients, 1):
             for x, y in g.pairs:
-                yield Place(f"{g.name}, client {m}", {"F_m": client, "x": x, "y": y, letter: max(float(value), 0.0)})
+                yield Case(f"{g.name}, client {m}", {"F_m": client, "x": x, "y": y, letter: max(float(value), 0.0)})
 
 
 def cases(statement: Statement, full: bool = False) -> Verdict:
@@ -102,7 +102,7 @@ def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
             return float(side.right - side.left)
 
         worst = [_lowest(room, d)] if d <= 3 else []
-        places += [Place(g.name, {**values, "x": x}) for x in [*worst, *(x for x, _ in g.pairs)]]
+        places += [Case(g.name, {**values, "x": x}) for x in [*worst, *(x for x, _ in g.pairs)]]
     return met(
         claim, places, "quadratics (d = 1, 3) and logistic regression, with beta = zeta = 0 for identical clients"
     )
@@ -129,7 +129,7 @@ def at_optimum(statement: Statement, full: bool = False) -> Verdict:
     """zeta_star by its definition; and (2) at x*, where grad F = 0, is zeta_star <= zeta: (3) is weaker."""
     assert isinstance(statement.claim, Relations)
     places = [
-        Place(
+        Case(
             g.name,
             {"F_m": list(g.clients), "M": M, "x_star": g.constants["x_star"], "zeta_star": g.constants["zeta_star"]},
         )
