@@ -23,13 +23,12 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.linalg import orth
 
-from simulations import engine
 from simulations.algorithms.base import Algorithm
 from simulations.algorithms.fedbcgd import FedAvgM, FedBCGD, FedBCGDPlus
 from simulations.compressors import Identity
-from simulations.engine import requested
+from simulations.engine import Request
 from simulations.exact import tracking
-from simulations.exact.moments import Blocks, dataset
+from simulations.exact.blocks import Blocks, LocalSteps, mean_square, second_moment, whole_run
 from simulations.problems import Array, Problem
 from simulations.problems.quadratic import Quadratic
 
@@ -84,42 +83,6 @@ class Recursion:
         through[..., range(n, n + m), range(1 + n, 1 + n + m)] = ratio[:, None, None]
         off = np.einsum("sn,ebndc->ebsdc", longer, np.pad(self.off, [(0, 0)] * 4 + [(0, m)]))
         return Recursion(through, off, longer @ self.noise @ longer.T)
-
-
-def second_moment(mean: Array, covariance: Array) -> Array:
-    """E[(1, z) (1, z)']: (..., n), (..., n, n) -> (..., 1 + n, 1 + n)."""
-    z = np.concatenate([np.ones((*mean.shape[:-1], 1)), mean], axis=-1)
-    second = z[..., :, None] * z[..., None, :]
-    second[..., 1:, 1:] += covariance
-    return second
-
-
-@dataclass(frozen=True, eq=False)
-class _Local:
-    """The local steps of a round, a client for each client block it may be in: (E, B, N or 1, M, p, p).
-
-    T      y - x is -eta T times the first direction
-    noise  its covariance over eta^2, for noise of covariance 1
-    moved  sum over the steps of ||y - x||^2 as a form of the first direction
-    shaken the part of that sum, (E, B, N or 1, M), which is due to noise of covariance 1
-    """
-
-    T: Array
-    noise: Array
-    moved: Array
-    shaken: Array
-
-    @classmethod
-    def steps(cls, H: Array, trained: Array, eta: Array, steps: int) -> _Local:
-        """H (B, M, p, p); trained (B, N or 1, p), 1 for the coordinates that are stepped on, else 0."""
-        eta = eta[:, None, None, None, None, None]
-        D = trained[:, :, None, :, None] * np.eye(H.shape[-1])
-        A = np.eye(H.shape[-1]) - eta * (D @ H[:, None] @ D)
-        T, noise, moved, shaken = np.zeros((4, *A.shape))
-        for _ in range(steps):
-            moved, shaken = moved + eta * T @ (eta * T), shaken + eta * noise * eta
-            T, noise = D + A @ T, D + A @ noise @ A
-        return cls(T, noise, moved, np.trace(shaken, axis1=-2, axis2=-1))
 
 
 # ------------------------------------------------------------------------------------------------------ algorithms
@@ -280,7 +243,7 @@ class _Run:
 
     blocks: Blocks
     plan: Plan
-    local: _Local
+    local: LocalSteps
     recursion: Recursion
     first: Array
     start: Array
@@ -292,7 +255,7 @@ class _Run:
         blocks = Blocks.of(problem, x0, turned=False)  # blocks of coordinates are those of x itself
         (B, p), E = blocks.start.shape, len(eta)
         plan = Plan.of(problem, algorithm, (B, p))
-        local = _Local.steps(blocks.H, plan.trained, eta, plan.steps)
+        local = LocalSteps.of(blocks.H, eta, plan.steps, plan.trained)
 
         begin, scale = np.zeros((E, B, plan.k, p)), np.ones((E, 1, plan.k, p))
         scale[:, :, :2] = eta[:, None, None, None]
@@ -335,13 +298,13 @@ class _Run:
         for name in names:
             if name == "drift":
                 first = self.first[:, None]
-                form = _mean_square(first, self.local.moved @ first).mean(2)
+                form = mean_square(first, self.local.moved @ first).mean(2)
                 form[..., 0, 0] += self.plan.shaking * sigma2 * self.local.shaken.mean((-1, -2))
             elif name == "tracking":
                 off = self.first.copy()  # s_c (c - c_i) is left of it
                 off[..., 0] -= self.blocks.mean_slope[:, None]
                 off[..., 1 : 1 + p] -= self.blocks.H.mean(1, keepdims=True)
-                form = _mean_square(off, off)[None]
+                form = mean_square(off, off)[None]
             else:
                 of = z if name == "z_gap" else x
                 form = (of.T @ small["gap" if name == "z_gap" else name] @ of)[None]
@@ -369,12 +332,6 @@ def _gradients(blocks: Blocks, plan: Plan, c: Array) -> tuple[Array, Array]:
         first[..., 0] += plan.control * ((1 - gain) * c)[:, None]
         first[..., 1:] += plan.control * (gain[:, None, :, None] * clients.mean(0) - clients)
     return first, lag
-
-
-def _mean_square(rows: Array, images: Array) -> Array:
-    """The mean over clients of rows' images, both (..., M, p, n): forms (..., n, n)."""
-    square: Array = (rows.swapaxes(-1, -2) @ images).mean(-3)
-    return square
 
 
 def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
@@ -413,26 +370,17 @@ def expectation(
     why = why_not(problem, algorithm, rounds)
     if why is not None:
         raise ValueError(why)
-    unknown = [name for name in record if name not in RECORDS]
-    if unknown:
-        raise ValueError(f"cannot record {unknown}: expected some of {', '.join(RECORDS)}")
     if "tracking" in record and not isinstance(algorithm, FedBCGDPlus):
         raise ValueError(f"cannot record tracking of {type(algorithm).__name__}: its clients remember nothing")
     momentum = "theory" if isinstance(algorithm, FedAvgM) else algorithm.momentum
     if {"z_gap", "z_gap_average"} & set(record) and momentum != "theory":
         raise ValueError(f"cannot record z with momentum = {momentum!r}: expected 'theory', where x_r - x_(r-1) is v_r")
-    known = [name for name in record if name in engine.RECORDS]
-    asked = requested(problem, algorithm, rounds, x0, known, at, average)
-    needs = dict.fromkeys(("gap", "gap_average", "z_gap", "z_gap_average"), "F_star") | {"dist2": "x_star"}
-    for name in record:
-        if name in needs:
-            problem.constants[needs[name]]
-    # Divergence is a result here: overflow is caught when the series are put together, not warned about.
-    with np.errstate(over="ignore", invalid="ignore"):
+
+    def series(asked: Request, names: list[str]) -> dict[str, Array]:
         run = _Run.of(problem, algorithm, asked.x0, asked.eta)
-        names = list(dict.fromkeys([*record, "size"]))
-        series = _series(run, problem.sigma**2 / problem.d, rounds, names, asked.ratio)
-    return dataset(problem, algorithm, rounds, asked, record, series, RECORDS)
+        return _series(run, problem.sigma**2 / problem.d, rounds, names, asked.ratio)
+
+    return whole_run(problem, algorithm, series, RECORDS, rounds=rounds, x0=x0, record=record, at=at, average=average)
 
 
 def _series(run: _Run, sigma2: float, rounds: int, names: Sequence[str], ratio: Array) -> dict[str, Array]:

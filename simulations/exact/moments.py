@@ -7,7 +7,7 @@ Moments are taken in coordinates x - x_star, so that gaps and distances keep the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import comb, isqrt
@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulations.algorithms.base import Algorithm
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.engine import RECORDS, Request, provenance, requested
+from simulations.engine import RECORDS, Request
+from simulations.exact.blocks import Blocks, whole_run
 from simulations.problems import Array, Problem
 from simulations.problems.quadratic import Quadratic
 
 _MOST_IN_SEQUENCE = 16  # clients; the expectation over their orders visits every subset
 _DOUBLINGS = 6  # 2^7 rounds at a time
-_ROUNDING = 1e-14  # relative: off-diagonal entries below it count as zero
 
 
 # ------------------------------------------------------------------------------------------------------- kernels
@@ -232,79 +232,6 @@ def _turns(M: int, S: int) -> list[NDArray[np.int64]]:
 # ------------------------------------------------------------------------------------------------------ whole runs
 
 
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """A problem as B independent ones of p coordinates each: d of 1 where all H_m commute, 1 of d otherwise.
-
-    Coordinates are those of an orthonormal basis about x_star, or about 0 where F has no minimiser.
-
-    H       (B, M, p, p), slope (B, M, p): the clients' gradients H_m x + slope_m
-    centre  F(x) = centre + mean_slope'x + x'Hx / 2, mean_slope (B, p)
-    start   (B, p), x_0
-    """
-
-    H: Array
-    slope: Array
-    centre: float
-    mean_slope: Array
-    start: Array
-
-    @classmethod
-    def of(cls, problem: Quadratic, x0: Array, turned: bool = True) -> Blocks:
-        """The blocks of a problem and a start; without `turned` only in the coordinates that x itself has.
-
-        Raises ValueError where the problem weighs its clients: every recursion here counts them alike.
-        """
-        if problem.weights is not None:
-            raise ValueError(
-                f"{problem.name} weighs its clients: expected no weights, the exact expectation counts all alike"
-            )
-        x_star = problem.constants.get("x_star")
-        centre = np.zeros(problem.d) if x_star is None else x_star
-        if turned:
-            basis, separable = _common_eigenvectors(problem.H)
-        else:
-            basis, separable = np.eye(problem.d), not (problem.H * (1 - np.eye(problem.d))).any()
-        H, slope = basis.T @ problem.H @ basis, (problem.H @ centre + problem.b) @ basis
-        start = (x0 - centre) @ basis
-        # the slope of F is nothing but rounding at x_star
-        mean_slope = slope.mean(0) if x_star is None else np.zeros(problem.d)
-        value = float(problem.value(centre))
-        if not separable:
-            return cls(H[None], slope[None], value, mean_slope[None], start[None])
-        curvatures = np.diagonal(H, axis1=1, axis2=2)
-        return cls(curvatures.T[..., None, None], slope.T[..., None], value, mean_slope[:, None], start[:, None])
-
-    def forms(self) -> dict[str, Array]:
-        """Quadratic forms (B, p+1, p+1) of z = (1, x) whose sums over the blocks are the recorded quantities."""
-        B, p = self.start.shape
-        mean = self.H.mean(1)
-        gap, size = np.zeros((2, B, p + 1, p + 1))
-        gap[:, 1:, 1:] = mean / 2
-        gap[:, 0, 1:] = gap[:, 1:, 0] = self.mean_slope / 2
-        size[:, 1:, 1:] = np.eye(p)
-        value = gap.copy()
-        value[0, 0, 0] = self.centre
-        gradient = np.concatenate([self.mean_slope[..., None], mean], axis=-1)
-        grad_sq = gradient.swapaxes(-1, -2) @ gradient
-        return {"gap": gap, "gap_average": gap, "grad_sq": grad_sq, "dist2": size, "size": size, "value": value}
-
-
-def _common_eigenvectors(H: Array) -> tuple[Array, bool]:
-    """An orthonormal basis in which all H_m (M, d, d) are diagonal and True, or, where there is none, the old and False.
-
-    Eigenvectors of a generic combination are common ones if any are; of a few, the one whose eigenvalues happen to lie
-    furthest apart has the most accurate ones.
-    """
-    combinations = (np.tensordot(np.cos(i * np.arange(len(H))), H, 1) for i in range(4))
-    off_diagonal = 1 - np.eye(H.shape[-1])
-    bases = [np.linalg.eigh(combination)[1] for combination in combinations]
-    left = [float(np.abs((basis.T @ H @ basis) * off_diagonal).max()) for basis in bases]
-    best = int(np.argmin(left))
-    separable = left[best] <= _ROUNDING * np.abs(H).max()
-    return (bases[best] if separable else np.eye(H.shape[-1])), bool(separable)
-
-
 def _drift(blocks: Blocks, algorithm: SFL | PFL, S: int, eta: Array, covariance: Array) -> Array:
     """The form (E, B, n, n) of z = (1, x) that is the expected drift of a round from x.
 
@@ -426,58 +353,14 @@ def expectation(
     why = why_not(problem, algorithm, rounds)
     if why is not None:
         raise ValueError(why)
-    asked = requested(problem, algorithm, rounds, x0, record, at, average)
-    eta, ratio = asked.eta, asked.ratio
-    for name, constant in {"gap": "F_star", "gap_average": "F_star", "dist2": "x_star"}.items():
-        if name in record:
-            problem.constants[constant]
 
-    # Divergence is a result here: overflow is caught below, not warned about.
-    with np.errstate(over="ignore", invalid="ignore"):
-        blocks = Blocks.of(problem, asked.x0)
-        names = list(dict.fromkeys([*record, "size"]))
+    def series(asked: Request, names: list[str]) -> dict[str, Array]:
+        blocks, eta, ratio = Blocks.of(problem, asked.x0), asked.eta, asked.ratio
         E = len(eta) if blocks.start.shape[1] == 1 else 1  # larger blocks: one step size at a time, to save memory
         parts = [
             _series(problem, blocks, replace(algorithm, eta=eta[e : e + E]), rounds, names, ratio[e : e + E])
             for e in range(0, len(eta), E)
         ]
-    series = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return dataset(problem, algorithm, rounds, asked, record, series, RECORDS)
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
-
-def dataset(
-    problem: Quadratic,
-    algorithm: Algorithm,
-    rounds: int,
-    asked: Request,
-    record: Sequence[str],
-    series: dict[str, Array],
-    records: Mapping[str, tuple[str, str]],
-) -> xr.Dataset:
-    """The Dataset of an expectation from the expected quantities (E, rounds + 1) by name, E||x_r||^2 among them.
-
-    records  (dimension, meaning) of every quantity that may be recorded
-    """
-    eta, kept = asked.eta, asked.kept
-    bad = ~np.isfinite(np.stack(list(series.values())))
-    if "drift" in series:
-        bad[list(series).index("drift"), :, rounds] = False  # the last iterate starts no round
-        series["drift"][:, rounds] = np.nan
-    bad = np.asarray(bad.any(0))
-    diverged_at = np.where(bad.any(-1), bad.argmax(-1), -1)
-    late = (diverged_at[:, None] >= 0) & (np.arange(rounds + 1) >= diverged_at[:, None])
-    data = xr.Dataset(
-        {
-            name: (
-                ("step_size", "round"),
-                np.where(late, np.nan, series[name])[:, kept],
-                {"units": records[name][0], "long_name": f"expectation of {records[name][1]}"},
-            )
-            for name in record
-        },
-        coords={"step_size": eta, "round": kept},
-    )
-    data["status"] = ("step_size", np.where(diverged_at >= 0, "diverged", "ran"))
-    data["diverged_at"] = ("step_size", diverged_at)
-    data.attrs = provenance(problem, algorithm, rounds, asked)
-    return data
+    return whole_run(problem, algorithm, series, RECORDS, rounds=rounds, x0=x0, record=record, at=at, average=average)

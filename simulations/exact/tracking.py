@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -26,8 +25,8 @@ from simulations import engine
 from simulations.algorithms.base import Algorithm
 from simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ, damping_of
 from simulations.compressors import Compressor
-from simulations.engine import requested
-from simulations.exact.moments import Blocks, dataset
+from simulations.engine import Request
+from simulations.exact.blocks import Blocks, LocalSteps, mean_square, second_moment, whole_run
 from simulations.problems import Array, Problem
 from simulations.problems.quadratic import Quadratic
 from simulations.problems.regularised import Regularised
@@ -275,33 +274,6 @@ def _blockwise(pairs: Array, U: Array, p: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Local:
-    """The local steps of a round, tau of them, by step size, block of the problem and client: (E, B, M, p, p).
-
-    T      the sum of a client's gradients is T times the first, T symmetric
-    noise  its covariance, for noise of covariance 1
-    moved  sum over c of ||w^(c) - w||^2 as a form of the first gradient
-    shaken the part of that sum, (E, B, M), which is due to noise of covariance 1
-    """
-
-    T: Array
-    noise: Array
-    moved: Array
-    shaken: Array
-
-    @classmethod
-    def steps(cls, H: Array, eta: Array, tau: int) -> _Local:
-        eta = eta[:, None, None, None, None]
-        one = np.eye(H.shape[-1])
-        A = one - eta * H
-        T, noise, moved, shaken = np.zeros((4, *A.shape))
-        for _ in range(tau):
-            moved, shaken = moved + eta * T @ (eta * T), shaken + eta * noise * eta
-            T, noise = one + A @ T, one + A @ noise @ A
-        return cls(T, noise, moved, np.trace(shaken, axis1=-2, axis2=-1))
-
-
-@dataclass(frozen=True, eq=False)
 class _Run:
     """A run about to start.
 
@@ -318,7 +290,7 @@ class _Run:
     blocks: Blocks
     stepped: Blocks
     plan: Scheme
-    local: _Local
+    local: LocalSteps
     slope: Array
     recursion: Recursion
     start: Array
@@ -349,7 +321,7 @@ class _Run:
                 mean_slope=measured.mean_slope + problem.phi * x_star,
             )
         (B, M, p, _), E, k = blocks.H.shape, len(eta), plan.k
-        local = _Local.steps(blocks.H, eta, plan.tau)
+        local = LocalSteps.of(blocks.H, eta, plan.tau).alike()
 
         # about x_star, clients with control variates all have the slope of F there, which is none
         mean_slope = blocks.mean_slope[:, None]
@@ -398,18 +370,12 @@ class _Run:
         off, first = np.zeros((2, B, M, p, 1 + n))
         off[..., 1:], first[..., 1:] = taken, -taken
         off[..., 1 : 1 + p] -= self.blocks.H - self.blocks.H.mean(1, keepdims=True)
-        forms["tracking"] = _mean_square(off, off)[None]
+        forms["tracking"] = mean_square(off, off)[None]
         first[..., 1 : 1 + p] += self.stepped.H
         first[..., 0] = self.slope
-        forms["drift"] = _mean_square(first, self.local.moved @ first)
+        forms["drift"] = mean_square(first, self.local.moved @ first)
         forms["drift"][..., 0, 0] += sigma2 * self.local.shaken.mean(-1)
         return forms
-
-
-def _mean_square(rows: Array, images: Array) -> Array:
-    """The mean over clients of rows' images, both (..., M, p, n): forms (..., n, n)."""
-    square: Array = (rows.swapaxes(-1, -2) @ images).mean(-3)
-    return square
 
 
 def _blocks(problem: Quadratic, compressor: Compressor, x0: Array) -> tuple[Blocks, Array, Array]:
@@ -460,24 +426,15 @@ def expectation(
     """
     plain = without_penalty(problem)
     plan = scheme(plain, algorithm)
-    unknown = [name for name in record if name not in RECORDS]
-    if unknown:
-        raise ValueError(f"cannot record {unknown}: expected some of {', '.join(RECORDS)}")
     if "tracking" in record and plan.begins is None:
         raise ValueError(f"cannot record tracking of {type(algorithm).__name__}: its clients remember nothing")
-    known = [name for name in record if name in engine.RECORDS]
-    asked = requested(problem, algorithm, rounds, x0, known, at, average)
-    for name, constant in {"gap": "F_star", "gap_average": "F_star", "dist2": "x_star"}.items():
-        if name in record:
-            problem.constants[constant]
-    # Divergence is a result here: overflow is caught when the series are put together, not warned about.
-    with np.errstate(over="ignore", invalid="ignore"):
-        names = list(dict.fromkeys([*record, "size"]))
+
+    def series(asked: Request, names: list[str]) -> dict[str, Array]:
         ratio = asked.ratio if "gap_average" in names else None
         start = _Run.of(problem, plan, algorithm.compressor, asked.x0, asked.eta, ratio)
-        series = _series(start, plain.sigma**2 / plain.d, rounds, names, asked.ratio)
-    asked_of = cast(Quadratic, problem)  # what `dataset` takes down is its provenance
-    return dataset(asked_of, algorithm, rounds, asked, record, series, RECORDS)
+        return _series(start, plain.sigma**2 / plain.d, rounds, names, asked.ratio)
+
+    return whole_run(problem, algorithm, series, RECORDS, rounds=rounds, x0=x0, record=record, at=at, average=average)
 
 
 def _series(run: _Run, sigma2: float, rounds: int, names: Sequence[str], ratio: Array) -> dict[str, Array]:
@@ -495,10 +452,7 @@ def _series(run: _Run, sigma2: float, rounds: int, names: Sequence[str], ratio: 
             units = run.units.copy()
             units[..., n - p :] /= weights[:, None, None]
             weights = 1 + ratio * weights
-        second = np.zeros((E, B, 1 + n, 1 + n))
-        z = np.concatenate([np.ones((E, B, 1)), units * mean], axis=-1)
-        second[..., 1:, 1:] = units[..., :, None] * covariance * units[..., None, :]
-        second += _outer(z, z)
+        second = second_moment(units * mean, units[..., :, None] * covariance * units[..., None, :])
         series[..., r] = (asked @ second.reshape(E, B, -1, 1)).sum(1)[..., 0].T
         if r < rounds:
             mean, covariance = run.recursion.after(mean, covariance)

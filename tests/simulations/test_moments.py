@@ -14,7 +14,7 @@ from simulations import NoSuchConstant, run
 from simulations.algorithms.sfl import PFL, SFL, SSL
 from simulations.data import load
 from simulations.engine import RECORDS
-from simulations.exact import moments
+from simulations.exact import blocks
 from simulations.exact.moments import (
     Kernel,
     affine,
@@ -261,9 +261,9 @@ def test_separable_equals_general(algorithm: Any, S: int | None, rotated: bool, 
     p = Quadratic(H, rng.standard_normal((4, 3)), 0.5)
     settings_: dict[str, Any] = {"rounds": 150, "x0": [1.0, -1.0, 2.0], "record": ALL, "average": [0.9, 1.0]}
     method = algorithm(K=2, eta=[0.05, 0.1], S=S)
-    assert moments._common_eigenvectors(p.H)[1]
+    assert blocks._common_eigenvectors(p.H)[1]
     fast = expectation(p, method, **settings_)
-    monkeypatch.setattr(moments, "_common_eigenvectors", lambda H: (np.eye(3), False))
+    monkeypatch.setattr(blocks, "_common_eigenvectors", lambda H: (np.eye(3), False))
     slow = expectation(p, method, **settings_)
     for name in ALL:
         np.testing.assert_allclose(fast[name], slow[name], rtol=1e-11, err_msg=name)
@@ -275,12 +275,12 @@ def test_common_eigenvectors() -> None:
     turn = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     values = rng.integers(1, 3, (5, 4)).astype(float)
     H = np.einsum("ij,mj,kj->mik", turn, values, turn)
-    basis, separable = moments._common_eigenvectors(H)
+    basis, separable = blocks._common_eigenvectors(H)
     assert separable
     np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-14)
     H[0, 0, 1] += 1e-9
     H[0, 1, 0] += 1e-9
-    basis, separable = moments._common_eigenvectors(H)
+    basis, separable = blocks._common_eigenvectors(H)
     assert not separable and (basis == np.eye(4)).all()
 
 

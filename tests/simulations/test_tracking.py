@@ -27,7 +27,7 @@ from simulations.compressors import QSGD, Bernoulli, Identity, RandK, Sparsifier
 from simulations.data import load
 from simulations.draws import Draws
 from simulations.engine import RECORDS as RUN_RECORDS
-from simulations.exact import moments
+from simulations.exact import blocks, moments
 from simulations.exact.tracking import RECORDS, expectation, scheme, spectral_radius
 from simulations.partitions import iid
 from simulations.problems.logistic import Logistic
@@ -361,7 +361,7 @@ def test_turned_equals_general(compressor: Any, monkeypatch: Any) -> None:
     algorithm = FedCOMGATE(2, RATES, 0.9, compressor, k=0.6)
     settings: dict[str, Any] = {"rounds": 60, "x0": [1.0, -1.0, 2.0], "record": ALL, "average": 0.9}
     fast, rates = expectation(TURNED, algorithm, **settings), spectral_radius(TURNED, algorithm)
-    monkeypatch.setattr(moments, "_common_eigenvectors", lambda H: (np.eye(3), False))
+    monkeypatch.setattr(blocks, "_common_eigenvectors", lambda H: (np.eye(3), False))
     slow = expectation(TURNED, algorithm, **settings)
     for name in ALL:
         np.testing.assert_allclose(fast[name], slow[name], rtol=1e-11, err_msg=name)
