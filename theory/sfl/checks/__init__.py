@@ -153,7 +153,9 @@ def ratio_for_large_n(statement: Statement, full: bool = False) -> Verdict:
     limit = sympy.limit(sympy.simplify((left / right).subs({names["s"]: share * n}).subs(names["n"], n)), n, sympy.oo)
     if sympy.simplify(limit - 1) != 0:
         return Verdict(Status.REFUTED, f"the quotient of the formulas tends to {limit}", witness={"limit": str(limit)})
-    return Verdict(Status.PROVED, "the ratio of (23) to (22); its quotient by 1 - s/n tends to 1 for large n, fixed s/n")
+    return Verdict(
+        Status.PROVED, "the ratio of (23) to (22); its quotient by 1 - s/n tends to 1 for large n, s/n fixed"
+    )
 
 
 def _lemma4_family(full: bool) -> list[tuple[int, int, int]]:
