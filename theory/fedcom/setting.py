@@ -1,4 +1,4 @@
-"""Assumptions, algorithms and their update rules (Sections B.1 and C, and what the main paper's listings are)."""
+"""Assumptions, algorithms and their update rules (Sections B.1 and C, and the main paper's listings)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ problem = fedcom.say(
     gives={Property.EQUAL_WEIGHTS: ()},
 )
 
-# Assumptions; 1 to 5 stand in the main paper, which the supplement refers to
+# Assumptions; 1 to 5 are in the main paper, to which the supplement refers
 
 smooth = fedcom.say(
     "assumption",
@@ -34,7 +34,7 @@ smooth = fedcom.say(
         (Le(Norm(Grad(f_j, u) - Grad(f_j, v)), L * Norm(u - v)),),
         "every f_j is differentiable and L-smooth; f is bounded below",
     ),
-    note="Reconstructed from how the supplement uses it.",
+    note="Reconstructed from its uses in the supplement.",
     gives={Property.SMOOTH: (L,), Property.BOUNDED_BELOW: ()},
 )
 compressed = fedcom.say(
@@ -42,7 +42,7 @@ compressed = fedcom.say(
     "asm2",
     "Assumption 2 (main paper)",
     Relations((equal(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"),
-    note="Reconstructed from (11), (51), (114).  Nothing is said of how the clients' compressors depend on each other.",
+    note="Reconstructed from (11), (51), (114).  It does not say how the clients' compressors depend on each other.",
     gives={Property.COMPRESSOR: (q,)},
 )
 _difference = Value(Q, x_i) - x_i
@@ -57,7 +57,7 @@ independent = fedcom.correct(
         "for every message x; and for the messages x and x_i of any two clients",
     ),
     suffix="independent",
-    note="What step (2) of (11) uses.",
+    note="Step (2) of (11) uses this.",
     gives={Property.COMPRESSOR: (q,), Property.INDEPENDENT_COMPRESSORS: ()},
 )
 
@@ -70,7 +70,7 @@ _NOISE: dict[StrEnum, tuple[Any, ...]] = {
 
 
 def _unbiased(of: Symbol) -> tuple[Relational, ...]:
-    """What is asked of the stochastic gradients of `of`."""
+    """The conditions on the stochastic gradients of `of`."""
     return equal(E(g_tilde), Grad(of, w)), Le(E(Norm(g_tilde - Grad(of, w)) ** 2), sigma**2)
 
 
@@ -125,7 +125,7 @@ strongly_convex = fedcom.say(
         (Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v) + mu / 2 * Norm(u - v) ** 2),),
         "for all u, v",
     ),
-    note="Of a function f; (88), which alone uses it, uses it 'for local cost functions'.",
+    note="About a function f; only (88) uses it, 'for local cost functions'.",
     gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 
@@ -133,12 +133,12 @@ convex = fedcom.correct(
     "asm7",
     Relations((Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v)),), "for all u, v; f has a minimiser w^(*)"),
     suffix="convex",
-    note="Strong convexity with mu = 0: what Theorems D.9 and E.9 assume in words, and that there is the w^(*) of their "
+    note="Strong convexity with mu = 0, which Theorems D.9 and E.9 assume in words, and the existence of the w^(*) in their "
     "bounds.",
     gives={Property.CONVEX_MEAN: (), Property.MINIMISER: ()},
 )
 
-# Algorithms.  Lines are numbered here; what a printed line says in words stands as a formula.
+# Algorithms.  Lines are numbered here; a printed line in words is a formula here.
 
 fedcom.say(
     "algorithm",
@@ -205,7 +205,7 @@ fedcom.say(
             (12, "  w^(r+1) = w^(r) - gamma * u^(r)"),
         )
     ),
-    note="wbar^(r) of the listing is v_j^(r) here.  Line 12 is the clients' in Option I, the server's in Option II.",
+    note="wbar^(r) of the listing is v_j^(r) here.  In Option I the clients compute line 12, in Option II the server.",
 )
 fedcom.say(
     "algorithm",
@@ -243,7 +243,7 @@ fedcom.say(
     "alg4",
     "Section B.1, Algorithm 4, FedCOMGATE(R, tau, eta, gamma, k)",
     Listing((*_sampled, (9, "  Delta^(r) = (1/m) * sum_j Delta_j^(r)"), *_updates)),
-    note="The sum of line 9 is printed over j = 1 ... m; only the clients of S^(r) have sent anything.",
+    note="The sum of line 9 is printed over j = 1 ... m; only the clients in S^(r) have sent a message.",
 )
 _sparse = (
     (1, "delta_j^(0) = 0 for each client j in [m]"),
@@ -269,11 +269,11 @@ fedcom.say(
             (13, "  w^(r+1) = w^(r) - gamma * u^(r)"),
         )
     ),
-    note="Q is top_k.  (8) has no 1/eta, so u_j stands for Delta_{j,s}, and the steps 'as in Algorithm 2' are those of "
+    note="Q is top_k.  (8) has no 1/eta, so u_j stands for Delta_{j,s}, and the steps 'as in Algorithm 2' are the steps of "
     "Algorithm 3.  nu_j^(0) is not printed; 0 is assumed.",
 )
 
-# Items 4 to 8 of the proof of Theorem E.4 and the displays (25), (67), as relations between what a round computes
+# Items 4 to 8 of the proof of Theorem E.4 and the displays (25), (67), as relations between the vectors of a round
 
 _items = (
     equal(delta, delta_sum / tau),
@@ -292,7 +292,7 @@ fedcom.say(
     "Section E.1, proof of Theorem E.4, items 4 to 8, (63) to (65), (67)",
     Relations(_items, "for the updates of Algorithm 2, from a round r to the next"),
     rests_on=["alg2"],
-    note="Item 6 has Q(-sum d) first, which is -Delta_q, then Q(sum d).  (63) has two lines, of opposite signs, and names "
+    note="Item 6 has Q(-sum d) first, which is -Delta_q, then Q(sum d).  (63) has two lines, of opposite signs, and counts "
     "the update by the round of its result; here it goes from r to r+1.  The last relation is (25) with the step as defined "
     "after (24), w^(r+1) = w^(r) - gamma * g_Q.",
 )

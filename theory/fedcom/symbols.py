@@ -1,6 +1,6 @@
-"""The paper, its letters, and the quantities its statements are about.
+"""The paper, its symbols, and the quantities that its statements are about.
 
-One declaration per letter: ASCII name, LaTeX, meaning, dimension.  X is the dimension of w, F that of f(w).  Section F
+One declaration per symbol: ASCII name, LaTeX, meaning, dimension.  X is the dimension of w, F that of f(w).  Section F
 writes p for the number of clients, the rest of the paper m; here it is m throughout.
 """
 
@@ -97,7 +97,7 @@ g_i = _symbol("g_i", r"\mathbf{g}_i", "full gradient of client i", F / X)
 g_j = _symbol("g_j", r"\mathbf{g}_j", "full gradient of client j", F / X)
 d_ij = _symbol("d_ij", "d_{ij}", "cosine similarity of two clients' gradients")
 
-# Quantities: what the statements bound.  E is over everything random.
+# Quantities that the statements bound.  E is over all randomness.
 _g2 = F**2 / X**2
 
 

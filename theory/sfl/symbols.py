@@ -1,6 +1,6 @@
-"""The paper, its letters, and the quantities its statements are about.
+"""The paper, its symbols, and the quantities that its statements are about.
 
-One declaration per letter: ASCII name, LaTeX, meaning, dimension.  X is the dimension of x, F that of F(x).
+One declaration per symbol: ASCII name, LaTeX, meaning, dimension.  X is the dimension of x, F that of F(x).
 """
 
 from __future__ import annotations
