@@ -42,8 +42,8 @@ fedbcgd.erratum(
     "breaks the statement",
     "exp(-min{M/(30K), mu/(162 beta)} R), eta_tilde <= S/(15 mu N)",
     "K/(30M), as at the end of the proof: M/(30K) is never the smaller of the two, so the rate would not depend on the "
-    "number of sampled clients.  With the printed signs of line 13, FedBCGD+ does not converge to x* at all.  The condition "
-    "has S/N instead of K/M.  D_tilde sums over the first N clients.",
+    "number of sampled clients.  With the printed signs of line 13, FedBCGD+ does not converge to x* at all.  The "
+    "condition has S/N instead of K/M.  D_tilde sums over the first N clients.",
     "thm2.strongly_convex.corrected",
 )
 fedbcgd.erratum(
@@ -73,10 +73,10 @@ fedbcgd.erratum(
     "thm2.nonconvex",
     "breaks the proof",
     "O((beta F/R)(M/K)^{2/3}), from Lemma 18; eta_tilde = (1/4) alpha T",
-    "Lemma 18 fails, and (119), on which Lemma 17 rests, assumes that the sampled clients are independent of z^r.  We prove "
-    "M/K, for every start of the control variates, with a term in their lag; whether (M/K)^{2/3} is possible is open.  The "
-    "end of the proof says that the control variates start as c_i^0 = grad f_i(x^0).  This is needed: a client that has "
-    "not been sampled yet contributes no gradient.  eta is missing in the step size.",
+    "Lemma 18 fails, and (119), on which Lemma 17 rests, assumes that the sampled clients are independent of z^r.  We "
+    "prove M/K, for every start of the control variates, with a term in their lag; whether (M/K)^{2/3} is possible is "
+    "open.  The end of the proof says that the control variates start as c_i^0 = grad f_i(x^0).  This is needed: a "
+    "client that has not been sampled yet contributes no gradient.  eta is missing in the step size.",
     "thm2.nonconvex.corrected",
 )
 fedbcgd.erratum(
@@ -142,8 +142,8 @@ fedbcgd.erratum(
     "alg3",
     "missing hypothesis",
     "c_(j) = c_(j) + (1/M) sum Dc, lines 26, 31",
-    "No line sets c, the c_i or v before the first round.  If c^0 is not the mean of the c_i^0, c never becomes their mean: "
-    "with f = x^2/2, one client, c^0 = 1, c_1^0 = 0 the model tends to -1, and the gap to 1/2.",
+    "No line sets c, the c_i or v before the first round.  If c^0 is not the mean of the c_i^0, c never becomes their "
+    "mean: with f = x^2/2, one client, c^0 = 1, c_1^0 = 0 the model tends to -1, and the gap to 1/2.",
     "alg3.initial",
 )
 fedbcgd.erratum(
@@ -366,7 +366,8 @@ fedbcgd.erratum(
     "thm1.step66",
     "misprint",
     "(92 beta^2/T) sigma^2/alpha^2, (68), and so (14) and (69); (16 gamma^2 beta^2/K) G^2 eta_tilde^2, end of (68)",
-    "96: 48 times 2, by the first display of (68); and (1 - K/M) before the second term, as in the line before and in (14).",
+    "96: 48 times 2, by the first display of (68); and (1 - K/M) before the second term, as in the line before and in "
+    "(14).",
 )
 fedbcgd.erratum("thm1.step64", "misprint", "(1-beta)^2", "(1-lambda)^2.", "thm1.step64.momentum")
 fedbcgd.erratum(

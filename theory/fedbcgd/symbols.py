@@ -1,11 +1,11 @@
-"""The paper, its letters, and the quantities its statements are about.
+"""The paper, its symbols, and the quantities that its statements are about.
 
 "FedBCGD: Communication-Efficient Accelerated Block Coordinate Gradient Descent for Federated Learning" (Liu et al., ACM
-Multimedia 2024).  Places are those of the supplement; "main" is the paper itself, whose appendix prints the supplement
+Multimedia 2024).  Places are places in the supplement; "main" is the paper itself, whose appendix prints the supplement
 once more with every number raised by 7.
 
-One declaration per letter: ASCII name, LaTeX, meaning, dimension.  X is the dimension of x, F that of f(x).  A letter
-that a statement uses in another meaning says so there (`reads`).
+One declaration per symbol: ASCII name, LaTeX, meaning, dimension.  X is the dimension of x, F that of f(x).  A statement
+that uses a symbol in another meaning says so (`reads`).
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ sigma_x = _symbol("sigma_x", r"\sigma", "bound on the standard deviation of the 
 local_sum = _symbol("local_sum", r"\sum_t\nabla_{(j)}f_{k,j}(y_{k,j}^{r,t};\zeta)", "a client's summed gradients", _g)
 
 
-# Quantities: what the statements bound.  E is over everything random.
+# Quantities that the statements bound.  E is over all randomness.
 def _quantity(name: str, latex: str, meaning: str, dimension: sympy.Expr) -> sympy.Symbol:
     return _symbol(name, latex, meaning, dimension, **_amount)
 

@@ -59,10 +59,10 @@ fedcom.correct(
             }.items()
         )
     ),
-    note="The memory keeps the part that client j's own message left out; with k = d it stays zero, and the lines are as in "
-    "Algorithm 3.  Line 11 is damped by k/d: a coordinate that is sent every T rounds brings T differences at once.  This "
-    "multiplies its tracking error by 1 - T without damping, which is unstable for k < d/2, and by 1 - T k/d with damping.  "
-    "Not proved: runs on quadratics converge for L eta tau <= 4 k/d, and some diverge at 7.5 k/d.",
+    note="The memory keeps the part that client j's own message left out; with k = d it stays zero, and the lines are as "
+    "in Algorithm 3.  Line 11 is damped by k/d: a coordinate that is sent every T rounds brings T differences at once.  "
+    "This multiplies its tracking error by 1 - T without damping, which is unstable for k < d/2, and by 1 - T k/d with "
+    "damping.  Not proved: runs on quadratics converge for L eta tau <= 4 k/d, and some diverge at 7.5 k/d.",
 )
 fedcom.correct(
     "alg5",
@@ -233,7 +233,7 @@ fedcom.correct(
     rests_on=["thmD4.corrected", "thmD7.corrected", "thmD9.corrected"],
     assumes=[smooth, independent, homogeneous],
     note="The number of local steps is larger by (q+1)/(q/m+1) than printed, or the rounds by q/m+1.  In the PL and "
-    "strongly convex rows mu is a constant, and L is kappa: with L for a constant the error is kappa epsilon.",
+    "strongly convex rows mu is a constant, and L is kappa; with L as a constant the error is kappa epsilon.",
 )
 
 # --------------------------------------------------------------------------------------- Section E: FedCOMGATE
@@ -426,6 +426,6 @@ fedcom.correct(
     ),
     assumes=[smooth, *compression, damped],
     rests_on=["thmE4.corrected", "thmE6.corrected", "thmE9.corrected"],
-    note=f"{_damped}  The printed rates, for so few clients that the term of G_q is of the order of epsilon too.  In the PL "
-    "and strongly convex rows mu is a constant, and L is kappa: with L for a constant the error is kappa epsilon.",
+    note=f"{_damped}  The printed rates, for so few clients that the term in G_q is of the order of epsilon, too.  In "
+    "the PL and strongly convex rows mu is a constant, and L is kappa; with L as a constant the error is kappa epsilon.",
 )

@@ -76,8 +76,8 @@ for name in ("quad.table2.g3", *(f"quad.table6.d13_z{size}" for size in (1, 10, 
             claim.words,
         ),
         suffix="as_run",
-        note="The authors' published curve files are reproduced to their four decimals with these functions, and not with "
-        "the printed ones.",
+        note="These functions reproduce the authors' published curve files to their four decimals; the printed functions "
+        "do not.",
     )
 
 # Partitions.  The formulas say the same as the sentences; formulas with an expectation are moments of Dir(alpha 1)
