@@ -10,9 +10,9 @@ fedbat.erratum(
     "alg1",
     "breaks the statement",
     "step size set at s = floor(phi tau), (13); line 23 sends mbar_{t,tau-1}, alpha_{t,tau-1}",
-    "If floor(phi tau) = 0, that is for phi = 0 as in the analysis, or tau = 1, then m is 0 there; so alpha' = 0, alpha = 0 "
-    "for ever, and the model never moves.  And line 23 sends the result of tau - 1 steps.  Corrected: one step before the "
-    "step sizes are set, and the result of all tau steps is sent.",
+    "If floor(phi tau) = 0, that is for phi = 0 as in the analysis, or tau = 1, then m is 0 there; so alpha' = 0, alpha "
+    "= 0 for ever, and the model never moves.  And line 23 sends the result of tau - 1 steps.  Corrected: one step "
+    "before the step sizes are set, and the result of all tau steps is sent.",
     "alg1.corrected",
 )
 fedbat.erratum(
@@ -67,8 +67,8 @@ fedbat.erratum(
     "assump5",
     "missing hypothesis",
     "q, a constant",
-    "For this operator the least q is sqrt(d - 1), attained by updates with one nonzero entry.  So the bounds of Theorems 1 "
-    "to 3 grow with the dimension, which none of them shows, and 'comparable to FedAvg' means up to a factor d.",
+    "For this operator the least q is sqrt(d - 1), attained by updates with one nonzero entry.  So the bounds of "
+    "Theorems 1 to 3 grow with the dimension, which none of them shows, and 'comparable to FedAvg' means up to a factor d.",
 )
 fedbat.erratum(
     "assump1",

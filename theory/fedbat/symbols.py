@@ -1,6 +1,6 @@
-"""The paper, its letters, and the quantities its statements are about.
+"""The paper, its symbols, and the quantities that its statements are about.
 
-One declaration per letter: ASCII name, LaTeX, meaning, dimension.  X is the dimension of w, F that of F(w).  k is a
+One declaration per symbol: ASCII name, LaTeX, meaning, dimension.  X is the dimension of w, F that of F(w).  k is a
 client, l a layer, t a step of the whole run (in Section 3 a round, with s for the step), t0 the last synchronisation
 before it.
 """
@@ -163,7 +163,7 @@ v_bar = _symbol("v_bar", r"\bar{\mathbf{v}}_{t+1}", "mean of the clients' parame
 g_t = _symbol("g_t", r"\mathbf{g}_t", "mean of the clients' stochastic gradients", F / X)
 g_bar = _symbol("g_bar", r"\bar{\mathbf{g}}_t", "mean of the clients' gradients at their x_t^k", F / X)
 
-# Quantities: what the statements bound.  E is over mini-batches, binarisation and samples of clients; a sum over k runs
+# Quantities that the statements bound.  E is over mini-batches, binarisation and samples of clients; a sum over k runs
 # over all clients, with weights p_k.
 _g2, _x2 = F**2 / X**2, X**2
 

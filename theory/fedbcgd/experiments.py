@@ -1,9 +1,8 @@
-"""What the paper's experiments are said to show: settings, tables, figures, parameter blocks (main 5, supplement 6).
+"""The paper's claims about its experiments: settings, tables, figures, parameter blocks (main 5, supplement 6).
 
-Each table stands here as a block of text laid out as it is printed, one printed line a line, and is read into rows by a
-small function below it.  Floats are in units of d, the number of parameters; a target that is never reached costs inf.
-What a sentence compares stands in `also`, one row a sentence: a check reads it, so that a changed number or a sentence
-turned round makes the check fail.
+Each table is a block of text with the printed layout, line by line; a small function below it turns it into rows.  Floats
+are in units of d, the number of parameters; a target that is never reached costs inf.  The comparisons of the sentences
+are in `also`, one row per sentence.  A check reads them, and fails if a number changes or a sentence is reversed.
 """
 
 from __future__ import annotations

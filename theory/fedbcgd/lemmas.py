@@ -137,8 +137,8 @@ fedbcgd.say(
     assumes=[unbiased],
     when=sampled,
     rests_on=["lemma3", "lemma9", "virtual_gradient"],
-    note="The index i is unbound in print.  grad_sq is the sum of ||grad f_i(y_i^{r,t})||^2 over all M clients and T "
-    "steps; the mean over the sample of the printed sum over K clients is K/M times it.  (37) has T/M in its second line.",
+    note="The index i is unbound in print.  grad_sq is the sum of ||grad f_i(y_i^{r,t})||^2 over all M clients and T steps; "
+    "the mean over the sample of the printed sum over K clients is K/M times it.  (37) has T/M in its second line.",
 )
 fedbcgd.say(
     "lemma",

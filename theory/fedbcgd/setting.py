@@ -43,8 +43,8 @@ fedbcgd.say(
     "main, Section 3.1, (2); supplement (11); Figure 2",
     Relations(
         (equal(S, N * K),),
-        "x = [x_(1), ..., x_(N), x_s]: N blocks and one shared block, each of its own size; S = N K clients are sampled "
-        "and divided into N client blocks of K clients.  The theory leaves the shared block out",
+        "x = [x_(1), ..., x_(N), x_s]: N blocks and one shared block, each of its own size; S = N K clients are sampled and "
+        "divided into N client blocks of K clients.  The theory leaves the shared block out",
     ),
     note="(11) of the supplement is x = [x_(1), ..., x_(N)].",
 )
