@@ -45,7 +45,7 @@ G_q = _symbol("G_q", "G_q", "heterogeneity of compression (Assumption 5)", F**2 
 eta = _symbol("eta", r"\eta", "local learning rate", X**2 / F, **_positive)
 gamma = _symbol("gamma", r"\gamma", "global learning rate", **_positive)
 phi = _symbol("phi", r"\phi", "regularisation: f(w) + (phi/2) ||w||^2", F / X**2, **_positive)
-epsilon = _symbol("epsilon", r"\epsilon", "accuracy that is asked for", **_positive)
+epsilon = _symbol("epsilon", r"\epsilon", "target accuracy", **_positive)
 f_gap = _symbol("f_gap", r"(f(w^{(0)})-f(w^{(*)}))", "initial gap", F, **_amount)
 fj_gap_mean = _symbol(
     "fj_gap_mean", r"\frac1m\sum_j[f_j(w_j^{(0)})-f_j(w_j^{(*)})]", "mean initial gap of the clients", F, **_amount
