@@ -127,7 +127,10 @@ w_star = _symbol("w_star", r"\mathbf{w}^*", "minimiser of F", X)
 w_t = _symbol("w_t", r"\mathbf{w}_t", "global model", X)
 w_next = _symbol("w_next", r"\mathbf{w}_{t+1}", "global model after the round", X)
 w_next_all = _symbol(
-    "w_next_all", r"\mathbf{w}_{t+1}^{\mathrm{all}}", "the same if all clients train, but only the sampled ones count", X
+    "w_next_all",
+    r"\mathbf{w}_{t+1}^{\mathrm{all}}",
+    "the same if all clients train, but only the sampled ones count",
+    X,
 )
 w_i = _symbol("w_i", r"\mathbf{w}_{t+1}^k", "the sampled clients' models after the round, w_i[1] ... w_i[K]", X)
 m_hat_i = _symbol("m_hat_i", r"\hat{\boldsymbol{m}}_{t+1}^k", "the sampled clients' binarised updates", X)
@@ -349,7 +352,10 @@ inner_grad = _signed(
     "inner_grad", rf"{_E}\langle\nabla F(\bar{{\mathbf{{w}}}}_t),\mathbf{{g}}_t\rangle", "inner product", _g2
 )
 apart_sq = _quantity(
-    "apart_sq", rf"{_E}\|\nabla F(\bar{{\mathbf{{w}}}}_t)-\mathbf{{g}}_t\|^2", "squared distance of g_t from the gradient", _g2
+    "apart_sq",
+    rf"{_E}\|\nabla F(\bar{{\mathbf{{w}}}}_t)-\mathbf{{g}}_t\|^2",
+    "squared distance of g_t from the gradient",
+    _g2,
 )
 apart_bar_sq = _quantity(
     "apart_bar_sq",

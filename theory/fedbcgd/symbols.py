@@ -147,9 +147,7 @@ gap_next = _quantity("gap_next", r"\mathbb{E}f(z^{r+1})-f(x^*)", "the same a rou
 gap_prev = _quantity("gap_prev", r"\mathbb{E}f(z^{r-1})-f(x^*)", "the same a round before", _F)
 gap_x = _quantity("gap_x", r"f(x^r)-f(x^*)", "gap at the global model", _F)
 gap_x_prev = _quantity("gap_x_prev", r"f(x^{r-1})-f(x^*)", "gap at the global model a round before", _F)
-grad_sq = _quantity(
-    "grad_sq", r"\|\nabla f\|^2", "squared gradient norms, in the sum of the statement", _g2
-)
+grad_sq = _quantity("grad_sq", r"\|\nabla f\|^2", "squared gradient norms, in the sum of the statement", _g2)
 grad_sq_x = _quantity("grad_sq_x", r"\|\nabla f(x^r)\|^2", "squared gradient at the global model", _g2)
 grad_sq_prev = _quantity("grad_sq_prev", r"\mathbb{E}\|\nabla f(z^{r-1})\|^2", "squared gradient a round before", _g2)
 mean_grad_sq = _quantity(
