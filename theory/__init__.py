@@ -1,4 +1,4 @@
 """The papers as symbolic mathematics, and the engine that checks them.
 
-Imports sympy and solvers only; knows nothing of the simulations.
+It imports sympy and solvers only, and does not know the simulations.
 """

@@ -1,7 +1,7 @@
 """The only registry: every paper, every statement, found by id.
 
-A paper is a sub-package of `theory`, named as the paper is, that has a module-level `paper`; adding one adds its folder and
-nothing else.
+A paper is a sub-package of `theory` with the paper's name and a module-level `paper`.  To add a paper, add its folder;
+nothing else changes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _loaded(name: str) -> Paper:
 
 
 def paper(name: str) -> Paper:
-    """A paper by short name, which loads it and no other.  Raises UnknownName."""
+    """A paper by short name; loads this paper and no other.  Raises UnknownName."""
     if name not in names():
         raise unknown("paper", name, list(names()))
     return _loaded(name)
@@ -63,7 +63,7 @@ def find(id_: str) -> Statement:
 
 
 def used_by(id_: str) -> list[str]:
-    """Ids of the statements of its paper that assume or rest on this one."""
+    """Ids of the statements, in the same paper, that assume or rest on this one."""
     return [s.id for s in statements(find(id_).paper) if id_ in s.assumes or id_ in s.rests_on]
 
 
@@ -79,9 +79,9 @@ def properties(statement: Statement) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
 
 
 def unassumed(statement: Statement) -> set[sympy.Symbol]:
-    """The constants of its paper's assumptions, such as L or sigma, that no assumption of this statement gives.
+    """The constants, such as L or sigma, that the paper's assumptions give but no assumption of this statement gives.
 
-    Nothing ties them to the problem: to this statement they are any numbers of their domains.
+    Nothing ties them to the problem: for this statement they are any numbers in their domains.
     """
 
     def constants(several: Iterable[Properties]) -> set[sympy.Symbol]:
@@ -91,7 +91,7 @@ def unassumed(statement: Statement) -> set[sympy.Symbol]:
 
 
 def errata(id_: str) -> list[Erratum]:
-    """The errors of the paper that are told of this statement."""
+    """The errata about this statement."""
     return [e for e in paper(find(id_).paper).errata if e.statement == id_]
 
 
@@ -101,7 +101,7 @@ def symbols(statement: Statement) -> dict[str, Symbol]:
 
 
 def evidence(paper_name: str) -> list[Evidence]:
-    """The evidence of this floor (units, enumeration, derivation ...) for one paper."""
+    """One paper's evidence from this floor (units, enumeration, derivation ...)."""
     checks = _checks(paper_name)
     return list(checks.evidence()) if checks else []
 

@@ -1,6 +1,6 @@
 """Vector notation as sympy functions: expectation, norm, inner product, gradient, Bregman divergence.
 
-They carry no algebra of their own; they make a statement read as in the paper and let the units check see through it.
+They have no algebra of their own.  With them a statement reads as in the paper, and the units check can look inside.
 """
 
 from __future__ import annotations
@@ -47,5 +47,5 @@ class Bregman(Function):
 
 
 def equal(left: Any, right: Any) -> Eq:
-    """left = right as it is printed, even where sympy knows it to be true or false."""
+    """left = right exactly as printed; sympy does not evaluate it, even if it could to true or false."""
     return Eq(left, right, evaluate=False)

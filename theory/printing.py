@@ -46,7 +46,7 @@ _LETTER = re.compile(r"(.*)_(\w)")
 
 
 class _Last(sympy.Symbol):
-    """A measured quantity: stands last in a product, as in L eta E||x_mk - x||^2."""
+    """A measured quantity; it comes last in a product, as in L eta E||x_mk - x||^2."""
 
     @classmethod
     def class_key(cls) -> tuple[int, int, str]:
@@ -54,7 +54,7 @@ class _Last(sympy.Symbol):
 
 
 class _Least(sympy.Function):
-    """A minimum that sympy does not try to work out: it fails on one in an exponent."""
+    """A minimum that sympy does not evaluate: sympy fails on a minimum in an exponent."""
 
 
 def quantities_last(expression: sympy.Basic, names: Mapping[str, str]) -> sympy.Basic:
@@ -65,7 +65,10 @@ def quantities_last(expression: sympy.Basic, names: Mapping[str, str]) -> sympy.
 
 
 def indexed(name: str, indices: str) -> str:
-    """LaTeX of a family's member: x_{\\pi} at i is x_{\\pi_{i}}, p_c at m p_{c,m}; a name that shows its indices stays."""
+    """LaTeX of an indexed symbol: x_{\\pi} at i is x_{\\pi_{i}}, p_c at m is p_{c,m}.
+
+    A name that already shows its indices stays as it is.
+    """
     if f"_{{{indices}}}" in name or name.endswith((f"_{indices}", f"^{indices}")):
         return name
     if letter := _LETTER.fullmatch(name):
@@ -252,7 +255,7 @@ def latex(paper: str, expression: sympy.Basic) -> str:
 
 
 def unicode(paper: str, expression: sympy.Basic) -> str:
-    """Unicode, several lines where fractions need them."""
+    """Unicode; on several lines where there are fractions."""
     return str(_pretty_printer(paper).doprint(expression))
 
 
@@ -277,7 +280,7 @@ class _Plain(StrPrinter):
 
 
 def plain(expression: sympy.Basic) -> str:
-    """ASCII, one line, as it would be typed."""
+    """ASCII on one line, as one would type it."""
     return str(_Plain().doprint(expression))
 
 
@@ -285,7 +288,7 @@ _SIGNS = {"<=": r"\le", ">=": r"\ge", "=": "="}
 
 
 def claim_latex(statement: Statement) -> str:
-    """The claim, and what is claimed with it, in one line of LaTeX (without dollar signs); empty without a formula."""
+    """The claim and the further claims in one line of LaTeX (without dollar signs); empty without a formula."""
     found = [_latex_of(claim, statement.paper) for claim in (statement.claim, *statement.also)]
     return r";\quad ".join(text for text in found if text)
 
@@ -315,7 +318,7 @@ def rate_latex(paper: str, rate: Rate) -> str:
 
 
 def _sum(paper: str, claim: Bound | Order) -> str:
-    """The terms in printed order, joined by their signs."""
+    """The terms in printed order, with their signs."""
     pieces: list[str] = []
     for term in claim.terms:
         text = latex(paper, term.value)
@@ -326,7 +329,7 @@ def _sum(paper: str, claim: Bound | Order) -> str:
 
 
 def named_latex(paper: str, claim: Bound | Order) -> str:
-    """A bound or an order in LaTeX, each of its terms braced and named."""
+    """A bound or an order in LaTeX, each term with a brace and its name below."""
     if isinstance(claim, Bound):
         sign, left, right = _SIGNS[claim.sign], "", ""
     else:
@@ -351,15 +354,15 @@ _RESERVED = ("3C", "3E", "26")  # < > &, which stay escaped
 
 @cache
 def mathml(text: str, display: bool = False) -> str:
-    """MathML, to stand in HTML, of a formula in LaTeX as the functions here print it; display: on a line of its own."""
+    """MathML, for use in HTML, of a LaTeX formula that this module printed; display: on a line of its own."""
     found = convert(text, display="block" if display else "inline").replace(_NAMESPACE, "", 1)
     found = _BY_NUMBER.sub(lambda m: m[0] if m[1] in _RESERVED else chr(int(m[1], 16)), found)
-    # Browsers know a bold slanted letter by its code point alone
+    # Browsers show a bold italic letter only by its own code point
     return _BOLD_ITALIC.sub(lambda m: f"<mi>{chr(ord(m[1]) + (0x1D421 if m[1].islower() else 0x1D427))}</mi>", found)
 
 
 def claim_words(statement: Statement) -> str:
-    """The words of a claim that has some; empty otherwise."""
+    """The words of a claim; empty if it has none."""
     claim = statement.claim
     if isinstance(claim, Words):
         return claim.text

@@ -1,8 +1,8 @@
-"""What an assumption means to the machine: properties of functions, noise, clients, compressors, sampling and starts.
+"""What an assumption means to the machine: properties of functions, noise, clients, compressors, sampling and start.
 
-An assumption of a paper `gives` properties, each with its constants in the paper's letters.  An inference rule needs
-properties, and reads its constants from them; so a proof under an assumption that is dropped, weakened or has another
-constant is another proof, and mostly none.
+An assumption of a paper `gives` properties, each with its constants in the paper's symbols.  An inference rule needs
+properties and reads its constants from them.  So a proof changes, and mostly breaks, if an assumption is dropped, is
+weakened or has another constant.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sympy
 
 
 class Property(StrEnum):
-    """A property; behind its name, in brackets, the constants that come with it.
+    """A property.  The comment behind its name lists, in brackets, the constants that come with it.
 
     A paper with a property of its own declares it in an enumeration like this one.
     """
@@ -41,7 +41,7 @@ class Property(StrEnum):
     BOUNDED_GRADIENT = "bounded stochastic gradient"  # (G): E||g||^2 <= G^2
     VARIANCE_ELSEWHERE = "bounded variance elsewhere"  # (sigma): at points where the algorithm takes no gradient
     BOUNDED_GRADIENT_ELSEWHERE = "bounded stochastic gradient elsewhere"  # (G): likewise
-    # of the clients among each other
+    # of the clients in comparison
     HOMOGENEOUS = "identical clients"  # (): all F_m are F
     HETEROGENEITY_AT_OPTIMUM = "heterogeneity at the optimum"  # (zeta_*): mean ||grad F_m(x*)||^2 <= zeta_*^2
     HETEROGENEITY = (
@@ -76,7 +76,7 @@ Properties = Mapping[StrEnum, tuple[sympy.Expr, ...]]
 
 
 def closed(given: Properties) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
-    """The properties with those that they imply: two-sided smooth is smooth from above, strongly convex is convex."""
+    """The properties and all that they imply: two-sided smooth is smooth from above, strongly convex is convex."""
     found = dict(given)
     implied = (
         (Property.SMOOTH, Property.SMOOTH_ABOVE, 1),
@@ -96,7 +96,10 @@ def closed(given: Properties) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
 
 
 def united(several: Iterable[Properties]) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
-    """All properties of several assumptions.  Raises ValueError where two give one property with different constants."""
+    """All properties of several assumptions.
+
+    Raises ValueError if two assumptions give the same property with different constants.
+    """
     found: dict[StrEnum, tuple[sympy.Expr, ...]] = {}
     for one in several:
         for name, constants in closed(one).items():

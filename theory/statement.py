@@ -10,7 +10,7 @@ A `Statement` is one thing a paper says.  Its `claim` is one of
 * `Rates`      how many rounds and local steps bring a quantity down to epsilon;
 * `Words`      a sentence, with the formulas it contains.
 
-Printed statements are kept exactly as printed; a repair of the transcription is written in `note`.
+Printed statements stay exactly as printed; `note` says where the transcription needed a repair.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sympy.core.relational import Relational
 from theory.listing import Listing
 from theory.properties import Properties
 
-# The two dimensions everything is measured in: X that of the parameters x, F that of the objective F(x).
+# The two dimensions: X is that of the parameters x, F is that of the objective F(x).
 X = sympy.Symbol("[x]", positive=True)
 F = sympy.Symbol("[F]", positive=True)
 NUMBER = sympy.Integer(1)
@@ -36,19 +36,19 @@ class Status(StrEnum):
     """What a check has shown."""
 
     PROVED = "proved"  # for every instance of the hypotheses
-    HOLDS = "holds"  # on a stated, finite family; or by a proof with more than is listed or proved, which it names
+    HOLDS = "holds"  # on a stated, finite family; or by a proof that assumes more than is listed or proved, and says so
     REFUTED = "refuted"  # with a witness that anyone can re-run
-    BROKEN = "broken"  # a proof fails at a named step, with a witness; its statement is not decided by that
+    BROKEN = "broken"  # a proof fails at a named step, with a witness; this does not decide the statement
     VACUOUS = "vacuous"  # the conditions cannot be met
-    ANALOGUE = "analogue"  # an experiment of ours beside a printed one: shown, and no verdict on the printed one
+    ANALOGUE = "analogue"  # an experiment of ours beside a printed one: it decides nothing about the printed one
     DEFINITION = "definition"  # it claims nothing: there is nothing to decide
-    OPEN = "open"  # nothing has decided it
+    OPEN = "open"  # not decided
 
 
-# What a paper sets down rather than claims.  Evidence can refute it (a definition that defines nothing, an assumption
-# that nothing meets), and can show that it is met; neither proves anything.
+# Kinds that set something down and claim nothing.  Evidence can refute such a statement (a definition that defines
+# nothing, an assumption that nothing meets), or can show that it is met.  Neither proves anything.
 NO_CLAIM = ("setting", "assumption", "definition")
-# What claims nothing where no evidence speaks of it: a picture, a list of settings, the lines of a listing
+# Kinds that count as no claim as long as they have no evidence: a picture, a list of settings, the lines of a listing
 OFTEN_NO_CLAIM = ("algorithm", "partition", "experiment", "figure")
 
 EvidenceKind = Literal[
@@ -88,7 +88,7 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Symbol:
-    """A letter of a paper: ASCII name, how it prints, what it means, its dimension.
+    """A symbol of a paper: ASCII name, LaTeX, meaning, dimension.
 
     `dimension` is a monomial in `X` and `F` (``F / X**2`` for a smoothness constant), or `NUMBER`.
     """
@@ -113,7 +113,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold before a claim speaks; `source` tells a printed condition from an implied one."""
+    """A condition of a claim; `source` says whether it is printed, or why it is implied."""
 
     relation: Relational
     source: str = "printed"
@@ -173,7 +173,7 @@ class Order:
 class Relations:
     """Relations (equalities, inequalities, membership), and what they say in words.
 
-    parts  named expressions in them that are worth a number of their own, such as the sides of a condition
+    parts  named expressions in them that one may want as numbers, such as the sides of a condition
     """
 
     relations: tuple[sympy.Basic, ...]
@@ -191,7 +191,7 @@ class Relations:
 
     @property
     def defined(self) -> sympy.Expr | None:
-        """What their one equality sets its left side to; None where they are no definition."""
+        """The right side of the equality, if there is only this one relation; None if it is no definition."""
         only = self.relations[0] if len(self.relations) == 1 else None
         return only.rhs if isinstance(only, sympy.Eq) else None
 
@@ -207,7 +207,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Rate:
-    """With R = O(rounds), O~ when `polylog`, and tau = O(steps) >= 1, the quantity is O(epsilon), where `given` holds."""
+    """If `given` holds, R = O(rounds) (O~ when `polylog`) and tau = O(steps) >= 1 make the quantity O(epsilon)."""
 
     case: str
     rounds: sympy.Expr
@@ -218,7 +218,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Rates:
-    """The rates of a table's row, or those that a corollary draws from its bound."""
+    """The rates in a row of a table, or the rates that a corollary derives from its bound."""
 
     rates: tuple[Rate, ...]
 
@@ -240,7 +240,7 @@ Claim = Bound | Order | Relations | Rates | Listing | Record | Words
 
 
 def formulas(claim: Claim) -> list[sympy.Basic]:
-    """The formulas of a claim; a bound or an order has its quantity and its terms.  Tables and listings have none."""
+    """The formulas of a claim: for a bound or an order, its quantity and its terms.  Tables and listings have none."""
     if isinstance(claim, Bound | Order):
         return [claim.quantity, *(t.value for t in claim.terms)]
     if isinstance(claim, Relations):
@@ -249,7 +249,7 @@ def formulas(claim: Claim) -> list[sympy.Basic]:
 
 
 def defined(e: sympy.Expr, where: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Expr:
-    """An expression with all definitions put in, those that they use too."""
+    """An expression with all definitions substituted, also inside other definitions."""
     for _ in where:
         e = e.xreplace(dict(where))
     return e
@@ -257,9 +257,9 @@ def defined(e: sympy.Expr, where: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Ex
 
 @dataclass(frozen=True)
 class Application:
-    """'Applying Lemma n with a = ..., b = ...': the lemma's symbols, by ASCII name, in the statement's own.
+    """'Applying Lemma n with a = ..., b = ...': the lemma's symbols, by ASCII name, in the statement's symbols.
 
-    tuned_by  id of the lemma's part that tunes the step size; its `where` holds the closed-form choice
+    tuned_by  id of the part of the lemma that tunes the step size; its `where` has the choice in closed form
     """
 
     lemma: str
@@ -273,18 +273,18 @@ class Statement:
 
     id          `paper.name`, the key everywhere
     kind        theorem, lemma, step, assumption ...
-    place       where it stands in the paper
+    place       its place in the paper
     claim       what it claims
-    when        conditions under which the claim speaks
-    where       definitions it makes, symbol -> expression (eta_tilde = M K eta)
+    when        conditions of the claim
+    where       its definitions, symbol -> expression (eta_tilde = M K eta)
     assumes     ids of the assumptions it needs
     rests_on    ids of the statements its proof uses
     applies     the recursion lemma its proof applies, with the substitution
     also        further claims of the same display or sentence, such as an equality on the way to a bound
     note        repairs of the transcription, differences from the inventory
     corrects    id of the printed statement that this one corrects or generalises; empty for printed statements
-    reads       dimensions of letters that it uses in another meaning than that of the paper's table, by name
-    gives       of an assumption: the properties that it stands for, each with its constants
+    reads       name -> dimension of each symbol whose meaning here differs from its meaning in the paper's symbol table
+    gives       for an assumption: the properties that it stands for, each with its constants
     """
 
     id: str
@@ -309,13 +309,13 @@ class Statement:
 
     @property
     def letters(self) -> set[sympy.Symbol]:
-        """The letters of its claims, conditions and definitions."""
+        """The symbols in its claims, conditions and definitions."""
         claims = [e for claim in (self.claim, *self.also) for e in formulas(claim)]
         every = [*claims, *(c.relation for c in self.when), *self.where, *self.where.values()]
         return set().union(*(e.free_symbols for e in every))
 
     def with_claim(self, claim: Claim) -> Statement:
-        """The same statement with another claim: how tests sharpen what a check must then refute."""
+        """The same statement with another claim.  Tests use it to make a sharper claim, which a check must refute."""
         return replace(self, claim=claim)
 
 
@@ -324,7 +324,7 @@ PremiseKind = Literal["claim", "property", "rule", "condition", "definition", "a
 
 @dataclass(frozen=True, order=True)
 class Premise:
-    """What a proof obtained: the id of a statement, the name of a property or rule, a condition, an inference in words."""
+    """What a proof uses: the id of a statement, the name of a property or rule, a condition, an inference in words."""
 
     kind: PremiseKind
     name: str
@@ -334,10 +334,10 @@ class Premise:
 class Verdict:
     """The outcome of one check.
 
-    slack     the factor by which the claim could be tightened before this check refutes it (None: not measured)
+    slack     the factor by which the claim can be tightened before this check refutes it (None: not measured)
     says      one line: what was checked, on which family
     witness   for `refuted`: the instance and the two numbers
-    premises  for a proof: everything that it rests on, as it was recorded
+    premises  for a proof: all recorded premises
     """
 
     status: Status
@@ -348,23 +348,23 @@ class Verdict:
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """Ids of the statements whose claims it takes for granted: it proves no more than they do."""
+        """Ids of the statements whose claims the proof takes for granted; it is only as good as they are."""
         return tuple(p.name for p in self.premises if p.kind == "claim")
 
     @property
     def follows(self) -> tuple[str, ...]:
-        """Ids of the algorithms and definitions that it goes by: it proves nothing where one of them is false."""
+        """Ids of the algorithms and definitions that the proof uses; it proves nothing if one of them is false."""
         return tuple(p.name for p in self.premises if p.kind in ("algorithm", "definition"))
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One way of testing one statement.
+    """One way to test one statement.
 
-    `check(statement, full)` computes the verdict from the statement's own claim, so that a sharpened claim
-    put through the same check must come out refuted (or its proof broken).
+    `check(statement, full)` computes the verdict from the claim of the statement that it gets.  So the same check
+    must refute a claim that is too sharp (or its proof must break).
 
-    uses  ids of the statements whose claims the check takes for granted: it proves no more than they do
+    uses  ids of the statements whose claims the check takes for granted; it is only as good as they are
     """
 
     statement: str
@@ -384,13 +384,13 @@ Severity = Literal[
 
 @dataclass(frozen=True)
 class Erratum:
-    """An error of a paper, as a person would report it; what machines found about it is computed, not written here.
+    """An error of a paper, as a person would report it.  What the evidence finds is computed, not written here.
 
     statement  id of the printed statement
     severity   what the error does
-    printed    what stands there
-    true       what should stand there, and why
-    corrected  id of the corrected statement, where the catalogue has one
+    printed    what the paper says
+    true       what it should say, and why
+    corrected  id of the corrected statement, if the catalogue has one
     """
 
     statement: str
@@ -433,15 +433,15 @@ def soft_order(quantity: sympy.Expr, **terms: Any) -> Order:
 
 
 def implied(relation: Relational, why: str) -> Condition:
-    """A condition the paper does not print but its assumptions imply, such as mu <= L."""
+    """A condition that the paper does not print but that its assumptions imply, such as mu <= L."""
     return Condition(relation, why)
 
 
 class Paper:
-    """A paper under its short name, collecting its symbols and statements as its modules declare them.
+    """A paper under its short name.  It collects the symbols and statements that the paper's modules declare.
 
-    step_sizes  the letters of its step sizes: of those that a bound has, the first is the one to tune
-    lists       letters that stand for a list of numbers: the letter of what its bounds need of it, and how that is found
+    step_sizes  the symbols of its step sizes; the first one that a bound contains is the one to tune
+    lists       symbols that stand for a list of numbers -> the symbol that bounds use instead, and how to compute it
     """
 
     def __init__(
@@ -454,7 +454,7 @@ class Paper:
     ) -> None:
         self.name, self.title, self.citation, self.step_sizes = name, title, citation, tuple(step_sizes)
         self.lists = dict(lists or {})
-        self.background: tuple[Statement, ...] = ()  # what its setting and its algorithms provide to every statement
+        self.background: tuple[Statement, ...] = ()  # what its setting and algorithms provide to every statement
         self.symbols: dict[str, Symbol] = {}
         self.statements: dict[str, Statement] = {}
         self.errata: list[Erratum] = []
@@ -462,7 +462,7 @@ class Paper:
     def symbol(
         self, name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **assumptions: bool
     ) -> sympy.Symbol:
-        """Declare a letter, once; its dimension serves the units check of every statement that uses it."""
+        """Declare a symbol, once; the units check of every statement with this symbol uses its dimension."""
         if name in self.symbols:
             raise ValueError(f"symbol {name!r} is declared twice in {self.name}")
         s = sympy.Symbol(name, real=True, **assumptions)
@@ -509,7 +509,7 @@ class Paper:
         return statement
 
     def correct(self, name: str, claim: Claim | None = None, suffix: str = "corrected", **changed: Any) -> Statement:
-        """Declare the corrected form of a printed statement, as `name.corrected`: what is not given stays as printed.
+        """Declare the corrected form of a printed statement, as `name.corrected`; all other fields stay as printed.
 
         changed  any of kind, when, where, assumes, rests_on, applies, also, note, as in `say`
         """

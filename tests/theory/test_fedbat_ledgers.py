@@ -409,7 +409,7 @@ def test_the_end_of_the_run_ends_a_round() -> None:
 def test_a_step_of_another_learning_rate_is_refused() -> None:
     statement = find("thm3")
     changed = replace(statement, where={**statement.where, eta: 2 * statement.where[eta]})
-    assert verdict("thm3", changed).witness["step"] == "fedbat.eq73: what eta is"
+    assert verdict("thm3", changed).witness["step"] == "fedbat.eq73: definition of eta"
 
 
 def test_the_recursion_is_supposed_where_it_is_used() -> None:

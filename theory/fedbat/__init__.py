@@ -1,6 +1,6 @@
 """FedBAT, federated binarisation-aware training: the statements, in the order of the paper.
 
-Importing a module declares its statements; the order below is that of the catalogue.
+The import of a module declares its statements; the order below is the catalogue's order.
 """
 
 from theory.fedbat import (  # noqa: F401, I001

@@ -1,8 +1,8 @@
-"""What should stand in the paper: corrected and completed statements, each with its own proof.
+"""Corrected and completed statements, each with its own proof.
 
-Gradients are taken at the binarised parameters, so Assumptions 3 and 4 are asked for there; Assumption 5 is a second
-moment.  The lemmas about a round are in eta_{t_0}, the learning rate of its first step, and need no more of the learning
-rate than that it does not increase.  The constants are ours, and proved by the ledgers of `theory.fedbat.checks.ledgers`.
+The algorithm takes gradients at the binarised parameters, so Assumptions 3 and 4 are about these points; Assumption 5 is a
+second moment.  The lemmas about a round use eta_{t_0}, the learning rate of its first step, and need only a learning rate
+that does not increase.  The constants are ours; the ledgers of `theory.fedbat.checks.ledgers` prove them.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ fedbat.correct(
         "a step at the binarised update; alpha_e of (10) is what is learned, by the chain rule",
     ),
     reads={"rho": 1 / X},
-    note="alpha_e has no dimension, eta has: rho^2 takes up what is left.",
+    note="alpha_e has no dimension, but eta has one; rho^2 makes up for the difference.",
 )
 fedbat.correct(
     "alg1",
     algorithms.ALG1_CORRECTED,
     rests_on=["eq6", "eq8", "eq9", "eq10", "eq11", "eq12", "eq13", "eq14.corrected"],
-    note="The result of all tau steps is sent, and at least one step comes before the step sizes are set.",
+    note="The result of all tau steps is sent, and there is at least one step before the step sizes are set.",
 )
 fedbat.correct(
     "assump5.claim",
@@ -159,7 +159,7 @@ fedbat.correct(
     where=_step,
     assumes=_assumed,
     rests_on=["eq25.corrected"],
-    note="From the model w_0 that the algorithm starts with, gamma larger by one: Lemma 1 then speaks of step 0 too.",
+    note="From the model w_0 at the start of the algorithm, with gamma larger by one: then Lemma 1 covers step 0, too.",
 )
 
 # ------------------------------------------------------------------------------------- Appendix D: K of N clients
@@ -216,15 +216,15 @@ fedbat.correct(
     where=_step,
     assumes=[*_assumed, balanced],
     rests_on=["eq57.corrected"],
-    note="From the model w_0 that the algorithm starts with, gamma larger by one.",
+    note="From the model w_0 at the start of the algorithm, with gamma larger by one.",
 )
 
-# ------------------------------------------------------------------------------------------- Appendix E: not convex
+# -------------------------------------------------------------------------------- Appendix E: the non-convex case
 
 fedbat.correct(
     "e1.update", also=[], note="gbar_t is sum_k p_k grad F_k(x_t^k), which is no gradient of F at any one x_t^k."
 )
-_two_sided = "Assumption 1 as printed bounds the functions from above only; this needs it from both sides."
+_two_sided = "The printed Assumption 1 bounds the functions from above only; this needs bounds from both sides."
 for _name, _premises in {
     "eq78": [],
     "eq79": ["eq77", "eq78.corrected"],
@@ -271,7 +271,7 @@ fedbat.correct(
     ),
     assumes=_rough,
     rests_on=["eq72.corrected"],
-    note="F(w_T) >= F*, so Gamma is not needed; the factor 4 pays for a learning rate that decreases, and this one is "
+    note="F(w_T) >= F*, so Gamma is not needed; the factor 4 is for a decreasing learning rate, and this one is "
     "constant.",
 )
 
@@ -279,7 +279,8 @@ fedbat.correct(
     "remark2",
     assumes=[strongly_convex, *_rough],
     rests_on=["thm1.corrected", "thm2.corrected", "thm3.corrected"],
-    note="Under the conditions of the corrected theorems; everything but T is a constant, tau, and d, which is in q, too.",
+    note="Under the conditions of the corrected theorems; everything except T is a constant, also tau and d, which is in "
+    "q.",
 )
 
 __all__ = ["from_start"]

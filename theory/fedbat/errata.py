@@ -1,4 +1,4 @@
-"""The errors of the FedBAT paper, by severity; what machines found about each is computed, not written here."""
+"""The errors of the FedBAT paper, by severity; the verdicts about them are computed, not written here."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ fedbat.erratum(
     "alg1",
     "breaks the statement",
     "step size set at s = floor(phi tau), (13); line 23 sends mbar_{t,tau-1}, alpha_{t,tau-1}",
-    "Where floor(phi tau) = 0, that is for phi = 0 as in the analysis, or tau = 1, m is 0 there, so alpha' = 0, alpha = 0 "
-    "for good, and the model never moves; and line 23 sends the result of tau - 1 steps.  One step before the step sizes "
-    "are set, and what all tau steps have led to.",
+    "If floor(phi tau) = 0, that is for phi = 0 as in the analysis, or tau = 1, then m is 0 there; so alpha' = 0, alpha "
+    "= 0 for ever, and the model never moves.  And line 23 sends the result of tau - 1 steps.  Corrected: one step "
+    "before the step sizes are set, and the result of all tau steps is sent.",
     "alg1.corrected",
 )
 fedbat.erratum(
     "assump5.claim",
     "breaks the statement",
     "Assumption 5 is satisfied by the binarisation operator S as defined in (6)",
-    "Not with a step size of its own: S(0) is +-alpha, and no q bounds that by q ||0||.  With alpha = ||x||_inf, as the "
-    "analysis has it, it is, for q = sqrt(d - 1).",
+    "Not if S has its own step size: S(0) is +-alpha, and no q bounds this by q ||0||.  With alpha = ||x||_inf, as in the "
+    "analysis, S satisfies it for q = sqrt(d - 1).",
     "assump5.claim.corrected",
 )
 fedbat.erratum(
@@ -28,53 +28,53 @@ fedbat.erratum(
     "breaks the statement",
     "the gradual increase in rho leads to a slight continuous improvement until rho reaches 10",
     "From rho = 6 to 8 the accuracy falls on three of the four data sets of Table 2 (FMNIST 89.0 to 88.7, CIFAR-10 81.0 to "
-    "80.6, CIFAR-100 49.2 to 48.8), by less than the deviations of Table 1; on SVHN from 8 on.",
+    "80.6, CIFAR-100 49.2 to 48.8), by less than the deviations in Table 1; on SVHN it falls from 8 on.",
 )
 
-# Hypotheses that the proofs use and the statements do not have
+# Hypotheses that the proofs use but the statements do not have
 
 fedbat.erratum(
     "eq2",
     "missing hypothesis",
     "p'_k = p_k / sum of the sampled p_k, K clients sampled at random",
-    "Where the shares differ the mean over the samples is not the weighted mean of all clients: with p = (1/2, 1/4, 1/4) "
-    "and K = 2 the clients count 4/9, 5/18, 5/18.  Theorem 2 has p_k = 1/N.",
+    "If the shares differ, the mean over the samples is not the weighted mean of all clients: with p = (1/2, 1/4, 1/4) "
+    "and K = 2 the clients get the weights 4/9, 5/18, 5/18.  Theorem 2 has p_k = 1/N.",
 )
-_WHERE = "Gradients are taken at x_t^k, the binarised parameters; a bound at w_t^k says nothing of them."
+_WHERE = "The algorithm takes gradients at x_t^k, the binarised parameters; a bound at w_t^k says nothing about them."
 fedbat.erratum(
     "assump3",
     "missing hypothesis",
     "E||grad F_k(w_t^k, xi) - grad F_k(w_t^k)||^2 <= sigma^2",
-    f"{_WHERE}  Asked for at x_t^k.",
+    f"{_WHERE}  Corrected: assumed at x_t^k.",
     "assump3.corrected",
 )
 fedbat.erratum(
     "assump4",
     "missing hypothesis",
     "E||grad F_k(w_t^k, xi)||^2 <= G^2 for t = 1, ..., T",
-    f"{_WHERE}  Asked for at x_t^k, and for step 0 too, which the first round needs.",
+    f"{_WHERE}  Corrected: assumed at x_t^k, and also for step 0, which the first round needs.",
     "assump4.corrected",
 )
 fedbat.erratum(
     "assump5",
     "missing hypothesis",
     "E||S(x) - x|| <= q ||x||",
-    "A first moment, used as a second (C.1, (48), (50)).  For unbiased operators in general a first moment bounds no second "
-    "one; for this operator both need the same q over all x, at a single x they do not.",
+    "A first moment, used as a second moment (C.1, (48), (50)).  For general unbiased operators, a bound on the first "
+    "moment gives no bound on the second.  For this operator both need the same q over all x, but not at a single x.",
     "assump5.corrected",
 )
 fedbat.erratum(
     "assump5",
     "missing hypothesis",
     "q, a constant",
-    "For this operator the least q is sqrt(d - 1), attained by updates with one nonzero entry: the bounds of Theorems 1 to "
-    "3 grow with the dimension, which appears in none of them, and 'comparable to FedAvg' is comparable up to a factor d.",
+    "For this operator the least q is sqrt(d - 1), attained by updates with one nonzero entry.  So the bounds of "
+    "Theorems 1 to 3 grow with the dimension, which none of them shows, and 'comparable to FedAvg' means up to a factor d.",
 )
 fedbat.erratum(
     "assump1",
     "missing hypothesis",
     "F_k(v) <= F_k(w) + (v - w)^T grad F_k(w) + (L/2) ||v - w||^2",
-    "Bounds F_k from above; (78) needs gradients that are L-Lipschitz, as 'L-smooth' says, so from below too.",
+    "It bounds F_k from above only; (78) needs L-Lipschitz gradients, as 'L-smooth' says, so a bound from below, too.",
     "assump1.corrected",
 )
 for _name in ("lemma2", "eq44"):
@@ -90,37 +90,37 @@ for _name in ("lemma3", "lemma4", "lemma6", "eq48", "eq50", "eq62", "eq64"):
         _name,
         "missing hypothesis",
         "Assumption 4 bounds the gradients by G",
-        f"{_WHERE}  With Assumption 4 at x_t^k it holds, without the factor 4, in eta_{{t_0}}, the learning rate of the "
-        "round's first step.",
+        f"{_WHERE}  With Assumption 4 at x_t^k it holds without the factor 4 and with eta_{{t_0}}, the learning rate of "
+        "the round's first step.",
         f"{_name}.corrected",
     )
 fedbat.erratum(
     "eq46",
     "missing hypothesis",
     "Assumption 4; sum_k p_k eta_t^2 (tau-1)^2 G^2 in the fifth line",
-    f"{_WHERE}  The fifth line needs eta_{{t_0}}: steps before t are no smaller than that of t.",
+    f"{_WHERE}  The fifth line needs eta_{{t_0}}: the learning rates before t are no smaller than at t.",
     "eq46.corrected",
 )
 fedbat.erratum(
     "eq47",
     "missing hypothesis",
     "w_t^k - wbar_{t_0} = - sum eta_t grad F_k(w_t^k, xi)",
-    "By (17) the gradients are those at x_t^k.",
+    "By (17) these are the gradients at x_t^k.",
     "eq47.corrected",
 )
 fedbat.erratum(
     "remark3",
     "missing hypothesis",
     "learning the step size shall be able to achieve a smaller value of q and enhance the performance",
-    "A smaller error, yes; but with every alpha below ||x||_inf S is biased, and every theorem rests on E S(x) = x.  So "
-    "none covers Algorithm 1 as the experiments run it, with phi = 0.5 and a learned step size.",
+    "A smaller error, yes; but with any alpha below ||x||_inf S is biased, and every theorem rests on E S(x) = x.  So no "
+    "theorem covers Algorithm 1 as in the experiments, with phi = 0.5 and a learned step size.",
 )
 
-# Assumption 1 bounds the functions from above only; (78) and what rests on it need it from below too
+# Assumption 1 bounds the functions from above only; (78) and the statements that rest on it need a bound from below, too
 
 _ABOVE = (
-    "Assumption 1, as its formula has it, lets gradients fall as fast as they like, so gradients at the clients' points say "
-    "little of those at their mean.  With L-Lipschitz gradients, which the word 'L-smooth' may be taken to mean, it holds."
+    "The formula of Assumption 1 allows gradients to fall arbitrarily fast, so gradients at the clients' points say little "
+    "about gradients at their mean.  With L-Lipschitz gradients, a possible meaning of the word 'L-smooth', it holds."
 )
 for _name, _printed in {
     "eq78": "||(1/N) sum_k (grad F_k(wbar_t) - grad F_k(x_t^k))||^2 <= (L^2/N) sum_k ||wbar_t - x_t^k||^2, by Assumption 1",
@@ -136,8 +136,8 @@ fedbat.erratum(
     "eq71",
     "missing hypothesis",
     "from (70), by Lemmas 2, 3 and 6, with their factors 4",
-    f"{_ABOVE}  The lemmas need Assumptions 3 to 5 as corrected.  The learning rate is constant here, so the factors 4 are "
-    "1.",
+    f"{_ABOVE}  The lemmas need the corrected Assumptions 3 to 5.  The learning rate is constant here, so the factors 4 "
+    "become 1.",
     "eq71.corrected",
 )
 for _name in ("eq73", "thm3"):
@@ -145,22 +145,22 @@ for _name in ("eq73", "thm3"):
         _name,
         "missing hypothesis",
         "Let Assumptions 1 and 3-5 hold",
-        f"{_ABOVE}  As printed the mean of the squared gradients at wbar_t can be three times the bound.",
+        f"{_ABOVE}  As printed, the mean of the squared gradients at wbar_t can be three times the bound.",
         "thm3.corrected",
     )
 fedbat.erratum(
     "remark2",
     "missing hypothesis",
     "Under the conditions of Theorems 1-3",
-    "Those of the theorems as corrected: Theorem 3 is false under the printed ones.",
+    "The conditions of the corrected theorems: Theorem 3 is false under the printed ones.",
     "remark2.corrected",
 )
 fedbat.erratum(
     "assump3",
     "missing hypothesis",
     "xi_t^k is sampled from client k's local data uniformly at random",
-    "(44) takes the clients' errors to be uncorrelated: no two clients may sample together.  Where all make the same error "
-    "the noise of the mean is sigma^2, not sum_k p_k^2 sigma^2.",
+    "(44) assumes that the clients' errors are uncorrelated: no two clients may sample together.  If all clients make the "
+    "same error, the noise of the mean is sigma^2, not sum_k p_k^2 sigma^2.",
     "assump3.independent",
 )
 fedbat.erratum(
@@ -168,18 +168,18 @@ fedbat.erratum(
     "missing hypothesis",
     "Assumptions 2 and 4 beside each other",
     "mu ||w_0 - w*|| <= ||grad F(w_0)|| <= G: with Assumption 2, and Assumption 4 from step 0 on, no run has "
-    "mu^2 ||w_0 - w*||^2 > G^2.  So a start far away needs a large G, which all three bounds have squared.",
+    "mu^2 ||w_0 - w*||^2 > G^2.  So a distant start needs a large G, and all three bounds contain G^2.",
 )
 
-# Proofs that break, of statements that are right, or are right under the corrected assumptions
+# Broken proofs of statements that are right, or right under the corrected assumptions
 
 fedbat.erratum(
     "thm1",
     "breaks the proof",
     "Lemmas 3 and 4 for all t >= 0, with eta_t = 2/(mu (gamma + t))",
-    "eta_t <= 2 eta_{t+tau} fails at t = 0 where tau >= 8 kappa; what a round needs, eta_{t_0} <= 2 eta_t, holds.  The "
-    "lemmas need Assumptions 3 to 5 as corrected.  With gamma = max{8 kappa, tau} the bound speaks of the model w_0 that "
-    "the algorithm starts with, not of the virtual one after its first step.",
+    "eta_t <= 2 eta_{t+tau} fails at t = 0 if tau >= 8 kappa; but eta_{t_0} <= 2 eta_t, which a round needs, holds.  The "
+    "lemmas need the corrected Assumptions 3 to 5.  With gamma = max{8 kappa, tau} the bound is about the model w_0 at the "
+    "start of the algorithm, not about the virtual model after its first step.",
     "thm1.corrected",
 )
 
@@ -214,7 +214,7 @@ fedbat.erratum(
     "e1.update",
     "misprint",
     "gbar_t = grad F(x_t^k) = sum_k p_k grad F_k(x_t^k)",
-    "The clients' x_t^k differ: gbar_t is no gradient of F.  And (68) has all clients, not the sampled ones of the theorem.",
+    "The clients' x_t^k differ, so gbar_t is no gradient of F.  And (68) has all clients, but the theorem samples them.",
     "e1.update.corrected",
 )
 fedbat.erratum("eq59", "misprint", "||w_1 - w*||^2", "Its expectation, as in Theorem 2.")
@@ -226,50 +226,50 @@ fedbat.erratum(
     "misprint",
     "exceeds the accuracy of baselines by up to 9%",
     "By up to 9 percentage points over the best baseline (CIFAR-100, Non-IID-2, 100 clients: 49.2 and 40.2), which is 22 % "
-    "of its accuracy; SignSGD alone is exceeded by up to 24.5 points.",
+    "of its accuracy; the lead over SignSGD alone is up to 24.5 points.",
 )
 fedbat.erratum("table4", "misprint", "Convd2d", "Conv2d.")
 fedbat.erratum(
     "eq14",
     "misprint",
     "alpha_{t,s+1} = alpha_{t,s} - eta_t dF_k/dalpha_{t,s}",
-    "By (10) alpha_e is what is learned, so that alpha stays positive; a step of alpha itself can make it negative.  By the "
-    "chain rule alpha is multiplied by exp(-rho^2 eta alpha dF_k/dalpha).",
+    "By (10) the learned parameter is alpha_e, so that alpha stays positive; a step of alpha itself can make it negative.  "
+    "By the chain rule a step multiplies alpha by exp(-rho^2 eta alpha dF_k/dalpha).",
     "eq14.corrected",
 )
 fedbat.erratum(
     "eq38",
     "misprint",
     "+ tau [C]; and -E||x_t^k - w*||^2 = -E||wbar_t - x_t^k||^2 - E||wbar_t - w*||^2",
-    "C alone: where C < 0, tau C claims too much.  The equality holds after summing over the clients, with weights p_k.",
+    "C without tau: if C < 0, tau C claims too much.  The equality holds after summing over the clients with weights p_k.",
     "eq38.corrected",
 )
 fedbat.erratum(
     "eq42",
     "misprint",
     "rests on (38) and (41) as printed",
-    "From (38) with C in place of tau C, and (41) with F* in place of F_k*, it follows: the misprint of (38), not one of "
-    "its own.",
+    "It follows from (38) with C instead of tau C, and (41) with F* instead of F_k*: it inherits the misprint of (38), and "
+    "has none of its own.",
 )
 fedbat.erratum(
     "eq57",
     "misprint",
     "from Lemma 6",
-    "Lemma 6 has lost a factor 2: eta_t <= eta_{t+tau} says that the learning rate is constant, and this one falls.",
+    "Lemma 6 lacks a factor 2: eta_t <= eta_{t+tau} says that the learning rate is constant, but here it decreases.",
     "eq57.corrected",
 )
 fedbat.erratum(
     "thm2",
     "misprint",
     "Lemmas 3 and 6 for the eta_t of Theorem 1",
-    "As for Theorem 1 and (57).  N = 1 divides by 0.",
+    "The same errors as in Theorem 1 and (57).  N = 1 divides by 0.",
     "thm2.corrected",
 )
 fedbat.erratum(
     "thm3",
     "misprint",
     "E||grad F(w_t)||^2 for every t < T; F(w_0) - F* + Gamma",
-    "What is bounded are gradients at the mean wbar_t of all clients' parameters, of which the server has every tau-th.  "
+    "The bound is about gradients at the mean wbar_t of all clients' parameters; the server has only every tau-th wbar_t.  "
     "F(w_T) >= F*, so Gamma is not needed.",
     "thm3.corrected",
 )
@@ -277,11 +277,11 @@ fedbat.erratum(
     "table3",
     "misprint",
     "a marginal reduction in accuracy for phi of 0.3 or 0.7, and more decline with 0.9 or 0.1",
-    "On FMNIST 0.7 is as accurate as 0.5 (89.0), and on SVHN 0.9 is more accurate than 0.7 (88.6 and 88.5); on the mean of "
-    "the four data sets there is a reduction, and a further decline.",
+    "On FMNIST 0.7 is as accurate as 0.5 (89.0), and on SVHN 0.9 is more accurate than 0.7 (88.6 and 88.5); in the mean "
+    "over the four data sets there is a reduction, and a further decline.",
 )
 fedbat.erratum("eq12", "misprint", "w_t^k", "w_t, the global model that the client has loaded; also in (14).")
-fedbat.erratum("lemma3", "misprint", "Assume Assumption 4", "Assumptions 4 and 5: (48) uses the second.")
+fedbat.erratum("lemma3", "misprint", "Assume Assumption 4", "Assumptions 4 and 5: (48) uses Assumption 5.")
 fedbat.erratum(
     "eq47", "misprint", "sum_{t=t_0}^{t-1} eta_t ...", "The index of the sum is its own limit; also in (46)."
 )

@@ -1,9 +1,9 @@
-"""What the paper's experiments are said to show: settings, tables, figures, claims (Sections 1 and 5, Appendices A, B).
+"""The paper's claims about its experiments: settings, tables, figures, claims (Sections 1 and 5, Appendices A, B).
 
-Each table stands here as a block of text laid out as it is printed, one printed line a line, and is read into rows by a
-small function below it.  A cell is known by its method and its column: data set, number of clients, partition.  What a
-sentence compares stands in rows of its own, one row a sentence: a check reads them, so that a changed number or a
-sentence turned round makes the check fail.  A sentence that the inventory has no claim for stands with its table.
+Each table is a block of text with the printed layout, line by line; a small function below it turns it into rows.  The
+key of a cell is its method and its column: data set, number of clients, partition.  The comparisons of the sentences are
+rows, one row per sentence.  A check reads them, and fails if a number changes or a sentence is reversed.  A sentence
+without a claim in the inventory is with its table.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def sentence(
     where: Row | None = None,
     than: str | Row | None = None,
 ) -> Row:
-    """What a sentence says: each of the methods stands in this relation to the others, so often, in these columns.
+    """A sentence as a row: each method has this relation to the others, this often, in these columns.
 
-    how_often  of all comparisons of one method: always; mostly, in more than half; sometimes, at least once; on the
-               mean, of the mean cell of the columns
-    where      the columns; all when nothing is said
-    than       what the comparison is compared with: another method, or other columns
+    how_often  in which of a method's comparisons: always; mostly, in more than half; sometimes, at least once; on the
+               mean, for the mean cell of the columns
+    where      the columns; all by default
+    than       a second object of the comparison: another method, or other columns
     """
     row = {"methods": methods, "is": relation, "others": others, "how often": how_often, "where": where or {}}
     return row if than is None else {**row, "than": than}
@@ -63,7 +63,7 @@ Linear(256,10)     | Linear(1024,10)    | BasicBlock(256) | BasicBlock(256)
 
 
 def _layers(block: str) -> Iterator[Row]:
-    """Rows of Table 4: one a layer, network by network."""
+    """Rows of Table 4: one per layer, network by network."""
     columns = zip(*map(_fields, block.strip("\n").splitlines()), strict=True)
     for (network, dataset), column in zip(NETWORKS, columns, strict=True):
         for layer in filter(None, column):
@@ -119,8 +119,8 @@ fedbat.say(
     _partitioning,
     Record(claims=("under IID partitioning, an equal quantity of data is randomly sampled for each client",)),
     rests_on=["data.sets"],
-    note="Whether images are left over is not said: neither the 73257 of SVHN nor the 50000 of CIFAR-10 and CIFAR-100 can "
-    "be dealt out equally to 30 clients.",
+    note="The paper does not say whether images are left over: neither the 73257 of SVHN nor the 50000 of CIFAR-10 and "
+    "CIFAR-100 can be divided equally among 30 clients.",
 )
 
 fedbat.say(
@@ -145,7 +145,7 @@ fedbat.say(
         ),
     ),
     rests_on=["data.sets"],
-    note="How the images of a label are shared among the clients that have it is not said.",
+    note="The paper does not say how the clients with a label share its images.",
 )
 
 fedbat.say(
@@ -178,9 +178,9 @@ fedbat.say(
     ),
     rests_on=["data.sets"],
     also=(Record(table=({"method": "ZeroFL", "sparsity": 0.97, "is": "similar traffic", "others": BINARIZATION},)),),
-    note="The 200 clients are those of Appendix B.2.  Traffic is read as bits per parameter, 32 for each value that is "
-    "kept, one for a sign; 97% is read as the whole percent that makes the two most nearly equal.  What it costs to say "
-    "which values are kept is told and decides nothing.",
+    note="The 200 clients are from Appendix B.2.  Traffic is read as bits per parameter, 32 for each value that is "
+    "kept, one for a sign; 97% is read as the whole percent for which the two are closest.  The cost of the places of the "
+    "values is shown, but decides nothing.",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ FedBAT        | 66.3 (0.1) | 63.9 (0.4) | 53.9 (0.3) | 58.6 (0.3) | 54.3 (0.4) |
 
 
 def _table_1(blocks: Mapping[str, str]) -> Iterator[Row]:
-    """Rows of Table 1: one a printed cell, mean and standard deviation."""
+    """Rows of Table 1: one per printed cell, with mean and standard deviation."""
     for dataset, block in blocks.items():
         for method, *cells in map(_fields, block.strip().splitlines()):
             for (clients, partition), cell in zip(IN_TABLE_1, cells, strict=True):
@@ -284,8 +284,8 @@ fedbat.say(
             )
         ),
     ),
-    note="The best accuracy is bold and the next best underlined in print; the marks are lost in the text.  'Significant' "
-    "is read as: on the mean over the columns, by more than the two standard deviations together; 'comparable' as: "
+    note="In print the best accuracy is bold and the second best underlined; the text has lost these marks.  'Significant' "
+    "is read as: in the mean over the columns, by more than the sum of the two standard deviations; 'comparable' as: "
     "below by no more than that; 'generally' as: in more than half of the columns, for each number of clients and for "
     "each partition.",
 )
@@ -313,12 +313,12 @@ CIFAR-100 | 42.9 | 48.6 | 49.2 | 48.9 | 48.3
 
 
 def fedbat_with(letter: str, value: float) -> str:
-    """FedBAT with another rho or phi, as a method."""
+    """The name of the method FedBAT with another rho or phi."""
     return f"FedBAT ({letter} = {value:g})"
 
 
 def _ablation(letter: str, values: tuple[float, ...], block: str) -> Record:
-    """Table 2 or 3: one row a printed cell."""
+    """Table 2 or 3: one row per printed cell."""
     return Record(
         settings={
             "methods": tuple(fedbat_with(letter, value) for value in values),
@@ -381,7 +381,7 @@ fedbat.say(
             ),
         ),
     ),
-    note="A reduction by nothing (FMNIST, 0.7) is let pass; 'more decline' is read for each data set.",
+    note="A reduction by zero (FMNIST, 0.7) is accepted; 'more decline' is read for each data set.",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -497,7 +497,7 @@ for _name, _place, _datasets, _sentences in _curves:
             claims=(f"convergence curves of FedBAT and baselines on {', '.join(_datasets)}, 100 clients", *_sentences),
         ),
         rests_on=["table1"],
-        note="The pictures are not in the text; that all methods of Table 1 are drawn is taken from Section 5.2.",
+        note="The pictures are not in the text; according to Section 5.2 all methods of Table 1 are drawn.",
     )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -512,7 +512,7 @@ def _claim(
     rests_on: list[str],
     note: str = "",
 ) -> None:
-    """One claim: what its sentences compare, and the sentences."""
+    """One claim: its sentences, and their comparisons."""
     fedbat.say("claim", f"claim.{name}", place, Record(table=rows, claims=claims), rests_on=rests_on, note=note)
 
 
@@ -526,7 +526,7 @@ _claim(
     ("FedBAT exceeds the accuracy of baselines by up to 9%, even surpassing that of FedAvg in some cases",),
     ["table1"],
     note="Read as: over the columns of Table 1, the largest lead of FedBAT over the best of the five baselines of Section "
-    "5.1 is 9 points.  FedAvg, the backbone that is not compressed, is not counted among them.",
+    "5.1 is 9 points.  FedAvg, the backbone without compression, is not one of them.",
 )
 
 _claim(
@@ -563,8 +563,8 @@ _claim(
         "for ZeroFL, we observe a generally lower accuracy compared to the binarization methods",
     ),
     ["table1"],
-    note="'In most cases' and 'generally' are read as: in more than half of the comparisons; those of ZeroFL are counted "
-    "over the four binarization baselines together, not over each of them.",
+    note="'In most cases' and 'generally' are read as: in more than half of the comparisons; for ZeroFL, over the four "
+    "binarization baselines together, not for each of them.",
 )
 
 _claim(
@@ -598,8 +598,8 @@ _claim(
         "marginal accuracy enhancements",
     ),
     ["table2", "hyper"],
-    note="Continuous improvement until 10 is read with the benefit of the doubt: from 2 to 8, no fall.  'Comparatively' is "
-    "read as: the three differ by less than all the values of rho do.",
+    note="Continuous improvement until 10 is read in the paper's favour: from 2 to 8, no fall.  'Comparatively' is "
+    "read as: the three accuracies differ by less than those of all rho.",
 )
 
 _claim(
@@ -611,7 +611,7 @@ _claim(
         "it is advisable to set the local warm-up ratio phi to 0.5 as a default configuration",
     ),
     ["table3", "hyper"],
-    note="Read as: on every data set no other phi is more accurate; another one may be as accurate.",
+    note="Read as: for every data set no other phi is more accurate; another one may be equally accurate.",
 )
 
 _with_100 = {"dataset": "CIFAR-10", "clients": 100}
@@ -651,5 +651,5 @@ _claim(
     ("with 200 clients, FedBAT consistently achieves accuracy comparable to FedAvg and notably surpasses SignSGD",),
     ["table6"],
     note="No standard deviation is printed.  'Comparable to FedAvg' is read as: in each column nearer to it than SignSGD "
-    "is; 'notably surpasses' as above SignSGD in each column, and by how much is told.",
+    "is; 'notably surpasses' as above SignSGD in each column; the verdict shows by how much.",
 )

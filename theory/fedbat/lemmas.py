@@ -1,6 +1,6 @@
 """Appendix C: full participation, strongly convex; the lemmas, and the proof of Theorem 1 line by line.
 
-An expectation is meant before every line that is about one step; the letters of sums over clients have it.
+Every line about one step is meant in expectation; the symbols of sums over clients include the expectation.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ fedbat.say(
 
 small = eta_t <= 1 / (4 * L)
 curved = implied(mu <= L, "implied: Assumptions 1 and 2")
-slow = [eta_later <= eta_t, eta_t <= 2 * eta_later]  # the hypotheses of Lemmas 3 and 4 on the learning rate
+slow = [eta_later <= eta_t, eta_t <= 2 * eta_later]  # the conditions of Lemmas 3 and 4 on the learning rate
 rounds = [implied(eta_t <= eta_start, "non-increasing"), implied(eta_start <= 2 * eta_t, "from eta_t <= 2 eta_{t+tau}")]
 shares = [implied(p_sq <= 1, "implied: shares of sum 1")]
 
@@ -115,7 +115,7 @@ fedbat.say(
     when=slow,
     assumes=[bounded, binarised],
     rests_on=["eq45", "eq46", "eq48"],
-    note="The conditions are for all t >= 0; the learning rate is non-increasing.  q is that of Assumption 5, which the "
+    note="The conditions are for all t >= 0; the learning rate is non-increasing.  q is from Assumption 5, which the "
     "lemma does not name.",
 )
 fedbat.say(
@@ -137,7 +137,7 @@ fedbat.say(
     "Appendix C.3, (24)",
     equal_to(Delta_next, jump=jump_sq, step=v_dist),
     rests_on=["c1.t0"],
-    note="That E wbar_{t+1} = E vbar_{t+1} alone would not do: given vbar_{t+1}, it is meant.",
+    note="E wbar_{t+1} = E vbar_{t+1} alone would not be enough; the conditional mean given vbar_{t+1} is meant.",
 )
 fedbat.say(
     "step",
@@ -168,7 +168,7 @@ recursion = fedbat.say(
     "Appendix C.3, (27), first line",
     at_most(Delta_next, contraction=(1 - eta_t * mu) * Delta_t, constant=eta_t**2 * B),
     when=[implied(t >= 1, "from t = 1 on")],
-    note="What the induction supposes: the recursion (25), or (57), for every t >= 1, with the B of either.",
+    note="The assumption of the induction: the recursion (25), or (57), for every t >= 1, with its B.",
 )
 fedbat.say(
     "step",
@@ -223,7 +223,7 @@ fedbat.say(
         eta_later: 2 / (mu * (shift + t + tau)),
         eta_first: 2 / (mu * (shift + 1)),
     },
-    note="Lemmas 3 and 4 ask for it for all t >= 0.",
+    note="Lemmas 3 and 4 require it for all t >= 0.",
 )
 fedbat.say(
     "step",
@@ -257,7 +257,7 @@ fedbat.say(
     where={kappa: L / mu, beta: 2 / mu, gamma: shift, eta_t: 2 / (mu * (gamma + t))},
     assumes=[smooth, recursion],
     rests_on=["eq28", "eq29"],
-    note="With the beta and the gamma of (29); for any B of which the recursion holds.",
+    note="With the beta and the gamma of (29); for any B for which the recursion holds.",
 )
 
 # ---------------------------------------------------------------------------------------- C.4, the proof of Lemma 1
@@ -364,7 +364,7 @@ fedbat.say(
             "in between; the last two for every client",
         )
     ],
-    note="tau stands before C in print.",
+    note="In print there is a tau before C.",
 )
 fedbat.say(
     "step",
@@ -455,7 +455,7 @@ fedbat.say(
     when=shares,
     assumes=[noisy],
     also=[Relations((equal(noise_sq, noise_w_sq), equal(noise_w_sq, noise_w_sum), Le(noise_w_sum, p_sq * sigma**2)))],
-    note="The sums in between have the gradients at w_t^k, g_t those at x_t^k.",
+    note="The sums in between have the gradients at w_t^k, but g_t has those at x_t^k.",
 )
 fedbat.say(
     "step",
@@ -463,7 +463,7 @@ fedbat.say(
     "Appendix C.4, (45)",
     equal_to(spread_x, clients=spread_w, binarisation=binarised_sq),
     rests_on=["c1.t0"],
-    note="(wbar - w^k) - (w^k - x^k) is printed for (wbar - w^k) + (w^k - x^k); the cross term is 0 either way.",
+    note="Printed (wbar - w^k) - (w^k - x^k) instead of (wbar - w^k) + (w^k - x^k); the cross term is 0 either way.",
 )
 fedbat.say(
     "step",
@@ -483,7 +483,7 @@ fedbat.say(
             "in between",
         )
     ],
-    note="The fifth line has eta_t where eta_{t_0} is meant; the sixth pays for it with the factor 4.",
+    note="The fifth line has eta_t, but eta_{t_0} is meant; the sixth line makes up for it with the factor 4.",
 )
 fedbat.say(
     "step",
@@ -492,7 +492,7 @@ fedbat.say(
     at_most(moved_k_sq, steps=(t - t_0) * steps_sq_w),
     when=[implied(t_0 <= t, "implied: t_0 is before t")],
     also=[Relations((equal(moved_k_sq, steps_sum_w), Le(steps_sum_w, (t - t_0) * steps_sq_w)), "in between")],
-    note="With gradients at w_t^k; the steps, (17), have those at x_t^k.",
+    note="With gradients at w_t^k; the steps (17) have the gradients at x_t^k.",
 )
 fedbat.say(
     "step",

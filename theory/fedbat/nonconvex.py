@@ -1,4 +1,4 @@
-"""Appendix E: not convex; Lemma 7, and the proof of Theorem 3 line by line.  p_k = 1/N, a constant learning rate."""
+"""Appendix E, non-convex: Lemma 7, and the proof of Theorem 3 line by line.  p_k = 1/N, a constant learning rate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ fedbat.say(
             "gbar_t as printed",
         )
     ],
-    note="All clients take part in (68), while Theorem 3 samples them.  'E vbar_t = E wbar_t' is Lemma 5.",
+    note="All clients take part in (68), but Theorem 3 samples them.  'E vbar_t = E wbar_t' is Lemma 5.",
 )
 _lemma7 = {
     "before": F_bar,
@@ -53,7 +53,7 @@ fedbat.say(
     at_most(F_bar_next, **_lemma7),
     assumes=[smooth, noisy, balanced],
     rests_on=["eq75", "eq82"],
-    note="No condition on the learning rate.  Assumption 1 is read as its formula stands, from above only.",
+    note="No condition on the learning rate.  Assumption 1 is read as its formula, from above only.",
 )
 fedbat.say(
     "step",
@@ -107,7 +107,7 @@ fedbat.say(
     where=_step,
     assumes=[smooth, noisy, bounded, binarised, balanced],
     rests_on=["eq72"],
-    note="F(w_T) >= F* would do: Gamma is not needed.",
+    note="F(w_T) >= F* is enough: Gamma is not needed.",
 )
 fedbat.say(
     "step",
@@ -190,7 +190,7 @@ fedbat.say(
     ),
     assumes=[smooth],
     rests_on=["eq76", "eq79"],
-    note="'Summing Eq. 79 into Eq. 77' is into (76).",
+    note="'Summing Eq. 79 into Eq. 77' means into (76).",
 )
 fedbat.say(
     "step",

@@ -22,7 +22,7 @@ fedbat.say(
     Relations(
         (equal(n_last, N), Le(R * tau, n_last * tau)), "I_tau = {n tau | n = 1, 2, ..., N}, the end of every round"
     ),
-    note="The second relation is what (53) needs: the run of R rounds ends in I_tau.",
+    note="(53) needs the second relation: the run of R rounds ends in I_tau.",
 )
 fedbat.say(
     "claim",
@@ -50,7 +50,7 @@ fedbat.say(
         "the third where t+1 is no step of synchronisation, the others where it is one; k counts the sampled clients",
     ),
     rests_on=["d1.sync", "setting_theory"],
-    note="(53) gives the last two as equal, with p_k = 1/N: v_t^k in the first, v_{t+1}^k in the second.",
+    note="In (53) the last two are equal, with p_k = 1/N; the first has v_t^k, the second v_{t+1}^k.",
 )
 fedbat.say(
     "lemma",
@@ -69,8 +69,8 @@ fedbat.say(
     when=[*constant, *chosen],
     assumes=[bounded, binarised, balanced],
     rests_on=["eq61", "eq62", "eq64"],
-    note="eta_t <= eta_{t+tau} is printed, where Lemmas 3 and 4 have eta_t <= 2 eta_{t+tau}: with a non-increasing learning "
-    "rate it says that it is constant.",
+    note="Printed eta_t <= eta_{t+tau}, but Lemmas 3 and 4 have eta_t <= 2 eta_{t+tau}: a non-increasing learning rate "
+    "would have to be constant.",
 )
 fedbat.say(
     "step",
@@ -111,7 +111,7 @@ fedbat.say(
     assumes=[smooth, recursion],
     rests_on=["eq57", "eq28", "eq29"],
     note="The start is printed without an expectation; w_1 is random.  (28) is the middle of the line.  With the beta and "
-    "the gamma of (29), 'following the same process'; for any B of which the recursion holds.",
+    "the gamma of (29), 'following the same process'; for any B for which the recursion holds.",
 )
 fedbat.say(
     "step",
@@ -130,7 +130,7 @@ fedbat.say(
     assumes=[bounded, binarised, balanced],
     rests_on=["eq50"],
     also=[Relations((equal(A_bin, A_1_parts), Le(A_1_parts, 4 * q**2 * eta_t**2 * tau**2 * G**2 / K)), "in between")],
-    note="The sum in between runs over a random set; its expectation is meant.",
+    note="The sum in between is over a random set; its expectation is meant.",
 )
 fedbat.say(
     "step",

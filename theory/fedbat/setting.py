@@ -36,8 +36,8 @@ fedbat.say(
         (equal(w_next, w_t + Sum(_p_prime[k] * (_w[k] - w_t), (k, 1, K))), equal(Sum(_p_prime[k], (k, 1, K)), 1)),
         "K clients sampled at random, p'_k = p_k / sum of the sampled p_k",
     ),
-    note="k counts the sampled clients here.  Where the p_k differ, the mean of the right side over the samples is not "
-    "that of all clients.",
+    note="k counts the sampled clients here.  If the p_k differ, the mean of the right side over the samples is not the "
+    "mean over all clients.",
 )
 fedbat.say(
     "definition",
@@ -61,7 +61,7 @@ fedbat.say(
     "Section 3.1, (5)",
     Words("With learnable binarisation: min over m and alpha of F_k(w_t + S(m, alpha))."),
     rests_on=["eq6"],
-    note="S is random: an expectation in front of F_k is not printed.",
+    note="S is random, but no expectation is printed in front of F_k.",
 )
 
 # ------------------------------------------------------------------------------------------ Section 3.2: the operator
@@ -83,7 +83,7 @@ fedbat.say(
     "Section 3.2, (7)",
     Relations((equal(S_noisy, drawn),), "zeta uniform in [0, 1); alpha or -alpha"),
     when=[implied(alpha > 0, "implied: alpha divides")],
-    note="Computed as printed in floating point, (alpha + x)/(2 alpha) + zeta may round to 2, and S' to 3 alpha.",
+    note="In floating point, the printed (alpha + x)/(2 alpha) + zeta may round to 2, and S' to 3 alpha.",
 )
 fedbat.say(
     "identity",
@@ -133,7 +133,7 @@ fedbat.say(
     "Section 3.2, (10)",
     Relations((equal(alpha, alpha_prime * exp(rho * alpha_e)), Gt(alpha, 0)), "to restrict alpha to be positive"),
     when=[implied(alpha_prime > 0, "implied: the initial value of a positive step size")],
-    note="alpha' is set by (13), which gives 0 for a layer whose update is 0; that is the fault of Algorithm 1.",
+    note="(13) sets alpha', and gives 0 for a layer whose update is 0; this is an error of Algorithm 1.",
 )
 
 # ------------------------------------------------------------------------------------- Section 3.3: the algorithm
@@ -150,7 +150,7 @@ fedbat.say(
     "eq12",
     "Section 3.3, (12)",
     Relations((equal(m_next, m_s - eta_t * Grad(F_k, w_t + m_s)),), "a step at full precision"),
-    note="w_t^k of (12) and (14) is the global model w_t, which the client has loaded (line 11).",
+    note="w_t^k in (12) and (14) is the global model w_t, which the client has loaded (line 11).",
 )
 fedbat.say(
     "definition",
@@ -213,8 +213,8 @@ smooth = fedbat.say(
     "assump1",
     "Section 4, Assumption 1",
     Relations((Le(Value(F_k, u), _taylor + L / 2 * Norm(u - w) ** 2),), "for w and v, every client"),
-    note="The formula bounds F_k from above only; a gradient that is Lipschitz, which 'L-smooth' says, bounds it from "
-    "below too.  (78) needs both, where F_k is not convex.",
+    note="The formula bounds F_k from above only; a Lipschitz gradient, the meaning of 'L-smooth', bounds it from below, "
+    "too.  For non-convex F_k, (78) needs both bounds.",
     gives={Property.SMOOTH_ABOVE: (L,)},
 )
 strongly_convex = fedbat.say(
@@ -230,7 +230,7 @@ noisy = fedbat.say(
     "assump3",
     "Section 4, Assumption 3",
     Relations((equal(E(g_w), Grad(F_k, w_k)), Le(E(Norm(g_w - Grad(F_k, w_k)) ** 2), sigma**2)), "for every client"),
-    note="That the mean is the gradient is not printed: samples are drawn uniformly at random.",
+    note="It is not printed that the mean is the gradient; it follows, because samples are drawn uniformly at random.",
     gives={Property.VARIANCE_ELSEWHERE: (sigma,)},
 )
 bounded = fedbat.say(
@@ -245,7 +245,7 @@ binarised = fedbat.say(
     "assump5",
     "Section 4, Assumption 5",
     Relations((Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),), "for every x"),
-    note="Called the variance, and used as one (C.1), but a first moment is printed.",
+    note="The paper calls it the variance and uses it as a variance (C.1), but prints a first moment.",
     gives={Property.BINARISATION_FIRST_MOMENT: (q,)},
 )
 fedbat.say(
@@ -263,7 +263,8 @@ fedbat.say(
     equal_to(error_sq, largest=d * x_max**2, own=-x_sq),
     when=[implied(x_max**2 <= x_sq, "implied: norms"), implied(x_sq <= d * x_max**2, "implied: norms")],
     rests_on=["setting_theory"],
-    note="The square that C.1 uses is not worked out in the paper; at most (d - 1) ||x||^2, attained by one nonzero entry.",
+    note="The paper does not compute the square that C.1 uses; it is at most (d - 1) ||x||^2, attained by one nonzero "
+    "entry.",
 )
 fedbat.say(
     "claim",
@@ -274,11 +275,11 @@ fedbat.say(
         "satisfied by the binarisation operator S as defined in (6), among many compression schemes",
     ),
     rests_on=["assump5", "eq6"],
-    note="As defined in (6): with a step size of its own.  That (Karimireddy et al. 2019; Reisizadeh et al. 2020) use the "
-    "assumption too is quoted.",
+    note="As defined in (6), S has its own step size.  The paper says that (Karimireddy et al. 2019; Reisizadeh et al. "
+    "2020) use the assumption, too.",
 )
 
-# What the proofs use: Assumption 1 from both sides, 3 and 4 where the gradients are taken, 5 as a second moment
+# Used by the proofs: Assumption 1 from both sides, 3 and 4 at the points of the gradients, 5 as a second moment
 
 lipschitz = fedbat.correct(
     "assump1",
@@ -289,7 +290,7 @@ lipschitz = fedbat.correct(
 noisy_x = fedbat.correct(
     "assump3",
     Relations((equal(E(g_k), Grad(F_k, x_k)), Le(E(Norm(g_k - Grad(F_k, x_k)) ** 2), sigma**2)), "for every client"),
-    note="At the binarised parameters, where the algorithm takes its gradients; given all that was drawn before.",
+    note="At the binarised parameters, where the algorithm takes its gradients; given everything that was drawn before.",
     gives={Property.UNBIASED: (), Property.VARIANCE: (sigma,)},
 )
 independent = fedbat.correct(
@@ -297,7 +298,8 @@ independent = fedbat.correct(
     Relations((equal(noise_sq, noise_x_sum),), "the clients draw their mini-batches independently of each other"),
     suffix="independent",
     note="Ours.  The paper lets every client sample from its own data and does not say that no two clients sample "
-    "together.  What is used is the equality, which independent draws have; clients that all make the same error do not.",
+    "together.  The proofs use the equality, which holds for independent draws, but not if all clients make the same "
+    "error.",
     gives={Property.INDEPENDENT_NOISE: ()},
 )
 bounded_x = fedbat.correct(
@@ -353,7 +355,7 @@ fedbat.say(
         (equal(prob_plus, (1 + erf(m_i / (sqrt(2) * sigma))) / 2),),
     ),
     reads={"sigma": X},
-    note="sigma is not that of Assumption 3.  The formula, the probability of a plus, is what the noise makes of it.",
+    note="sigma is not the sigma of Assumption 3.  The formula is the probability of a plus that follows from the noise.",
 )
 fedbat.say(
     "algorithm",
@@ -380,7 +382,7 @@ fedbat.say(
     Words(
         "Quantises the updates after local training; 3 and 4 bits a parameter.", (equal(levels, 2 ** (bits - 1) - 1),)
     ),
-    note="The formula is how bits are read: one for the sign, the others for the levels 0, ..., s.",
+    note="The formula is our reading of the bits: one for the sign, the others for the levels 0, ..., s.",
 )
 fedbat.say(
     "algorithm",
@@ -390,7 +392,7 @@ fedbat.say(
         "Trains a binary neural network locally; uploads binarised weights (BiFL) or full-precision ones (BiFL-Full).",
         (equal(w_hat, alpha * sign_w),),
     ),
-    note="The formula is how binarised weights are read, alpha a layer's own.",
+    note="The formula is our reading of binarised weights; each layer has its own alpha.",
 )
 fedbat.say(
     "claim",

@@ -1,6 +1,6 @@
-"""The paper, its letters, and the quantities its statements are about.
+"""The paper, its symbols, and the quantities that its statements are about.
 
-One declaration per letter: ASCII name, LaTeX, meaning, dimension.  X is the dimension of w, F that of F(w).  k is a
+One declaration per symbol: ASCII name, LaTeX, meaning, dimension.  X is the dimension of w, F that of F(w).  k is a
 client, l a layer, t a step of the whole run (in Section 3 a round, with s for the step), t0 the last synchronisation
 before it.
 """
@@ -67,7 +67,7 @@ Gamma = _symbol("Gamma", r"\Gamma", "heterogeneity F* - sum_k p_k F_k*", F, **_a
 p = _symbol("p", "p", "the clients' shares of the data, p[1] ... p[N], of sum 1", **_amount)
 p_k = _symbol("p_k", "p_k", "client k's share of the data", **_amount)
 p_prime = _symbol("p_prime", "p'", "the shares among the sampled clients, of sum 1", **_amount)
-p_sq = _symbol("p_sq", r"(\sum_kp_k^2)", "sum of the squared shares; 1/N where all are alike", **_positive)
+p_sq = _symbol("p_sq", r"(\sum_kp_k^2)", "sum of the squared shares; 1/N for equal shares", **_positive)
 eta = _symbol("eta", r"\eta", "learning rate", X**2 / F, **_positive)
 eta_t = _symbol("eta_t", r"\eta_t", "learning rate of step t", X**2 / F, **_positive)
 eta_first = _symbol("eta_first", r"\eta_1", "learning rate of step 1", X**2 / F, **_positive)
@@ -103,14 +103,14 @@ S_m = _symbol("S_m", r"\mathcal{S}_m", "the binarisation of the update since t0"
 error_sq = _symbol(
     "error_sq", r"\mathbb{E}\|\mathcal{S}(\mathbf{x})-\mathbf{x}\|^2", "squared error of S", X**2, **_amount
 )
-x_sq = _symbol("x_sq", r"\|\mathbf{x}\|^2", "squared Euclidean norm of what is binarised", X**2, **_amount)
+x_sq = _symbol("x_sq", r"\|\mathbf{x}\|^2", "squared Euclidean norm of the binarised vector", X**2, **_amount)
 x_max = _symbol("x_max", r"\|\mathbf{x}\|_\infty", "its largest entry in modulus", X, **_amount)
 sign_m = _symbol("sign_m", r"\operatorname{sign}(\boldsymbol{m})", "signs of the update")
 sign_w = _symbol("sign_w", r"\operatorname{sign}(\mathbf{w}^k)", "signs of the weights of a binary network")
 w_hat = _symbol("w_hat", r"\hat{\mathbf{w}}^k", "its binarised weights, layer by layer", X)
-bits = _symbol("bits", "b", "bits a parameter", **_count)
+bits = _symbol("bits", "b", "bits per parameter", **_count)
 levels = _symbol("levels", "s", "positive levels of a quantisation", **_count)
-pruned = _symbol("pruned", "s", "share of what is pruned", **_amount)
+pruned = _symbol("pruned", "s", "pruned share", **_amount)
 m_i = _symbol("m_i", r"\boldsymbol{m}_i", "an entry of the update", X)
 m_norm = _symbol("m_norm", r"\|\boldsymbol{m}\|", "a norm of the update", X, **_positive)
 
@@ -127,7 +127,10 @@ w_star = _symbol("w_star", r"\mathbf{w}^*", "minimiser of F", X)
 w_t = _symbol("w_t", r"\mathbf{w}_t", "global model", X)
 w_next = _symbol("w_next", r"\mathbf{w}_{t+1}", "global model after the round", X)
 w_next_all = _symbol(
-    "w_next_all", r"\mathbf{w}_{t+1}^{\mathrm{all}}", "the same where all clients train, and those sampled are used", X
+    "w_next_all",
+    r"\mathbf{w}_{t+1}^{\mathrm{all}}",
+    "the same if all clients train, but only the sampled ones count",
+    X,
 )
 w_i = _symbol("w_i", r"\mathbf{w}_{t+1}^k", "the sampled clients' models after the round, w_i[1] ... w_i[K]", X)
 m_hat_i = _symbol("m_hat_i", r"\hat{\boldsymbol{m}}_{t+1}^k", "the sampled clients' binarised updates", X)
@@ -163,7 +166,7 @@ v_bar = _symbol("v_bar", r"\bar{\mathbf{v}}_{t+1}", "mean of the clients' parame
 g_t = _symbol("g_t", r"\mathbf{g}_t", "mean of the clients' stochastic gradients", F / X)
 g_bar = _symbol("g_bar", r"\bar{\mathbf{g}}_t", "mean of the clients' gradients at their x_t^k", F / X)
 
-# Quantities: what the statements bound.  E is over mini-batches, binarisation and samples of clients; a sum over k runs
+# Quantities that the statements bound.  E is over mini-batches, binarisation and samples of clients; a sum over k runs
 # over all clients, with weights p_k.
 _g2, _x2 = F**2 / X**2, X**2
 
@@ -209,7 +212,7 @@ noise_w_sum = _quantity(
 noise_x_sum = _quantity(
     "noise_x_sum",
     rf"\sum_kp_k^2{_E}\|\nabla F_k(\mathbf{{x}}_t^k,\xi_t^k)-\nabla F_k(\mathbf{{x}}_t^k)\|^2",
-    "noise of the clients' gradients, where the algorithm takes them",
+    "noise of the clients' gradients, at the binarised parameters, where the algorithm takes them",
     _g2,
 )
 spread_x = _quantity(
@@ -230,13 +233,13 @@ moved_k_sq = _quantity(
 steps_sum_w = _quantity(
     "steps_sum_w",
     r"\|\sum_{t=t_0}^{t-1}\eta_t\nabla F_k(\mathbf{w}_t^k,\xi_t^k)\|^2",
-    "squared sum of client k's steps, with gradients where it does not take them",
+    "squared sum of client k's steps, with gradients at w_t^k, where it takes none",
     _x2,
 )
 steps_sq_w = _quantity(
     "steps_sq_w",
     r"\sum_{t=t_0}^{t-1}\eta_t^2\|\nabla F_k(\mathbf{w}_t^k,\xi_t^k)\|^2",
-    "squares of client k's steps, with gradients where it does not take them",
+    "squares of client k's steps, with gradients at w_t^k, where it takes none",
     _x2,
 )
 steps_sum = _quantity(
@@ -260,7 +263,7 @@ steps_mean = _quantity(
 jump_sq = _quantity(
     "jump_sq",
     rf"{_E}\|\bar{{\mathbf{{w}}}}_{{t+1}}-\bar{{\mathbf{{v}}}}_{{t+1}}\|^2",
-    "what binarisation, and the sample of clients, change at a synchronisation",
+    "squared change by binarisation and by the sample of clients at a synchronisation",
     _x2,
 )
 jump_parts = _quantity(
@@ -287,7 +290,7 @@ A_1_parts = _quantity(
 v_spread = _quantity(
     "v_spread",
     rf"\sum_i{_E}\|\mathbf{{v}}_{{t+1}}^i-\bar{{\mathbf{{v}}}}_{{t+1}}\|^2",
-    "how far the clients' parameters are from their mean, summed",
+    "summed squared distances of the clients' parameters from their mean",
     _x2,
 )
 B_1 = _signed("B_1", "B_1", "-2 eta_t <wbar_t - w*, gbar_t>", _x2)
@@ -349,12 +352,15 @@ inner_grad = _signed(
     "inner_grad", rf"{_E}\langle\nabla F(\bar{{\mathbf{{w}}}}_t),\mathbf{{g}}_t\rangle", "inner product", _g2
 )
 apart_sq = _quantity(
-    "apart_sq", rf"{_E}\|\nabla F(\bar{{\mathbf{{w}}}}_t)-\mathbf{{g}}_t\|^2", "how far g_t is from the gradient", _g2
+    "apart_sq",
+    rf"{_E}\|\nabla F(\bar{{\mathbf{{w}}}}_t)-\mathbf{{g}}_t\|^2",
+    "squared distance of g_t from the gradient",
+    _g2,
 )
 apart_bar_sq = _quantity(
     "apart_bar_sq",
     rf"{_E}\|\nabla F(\bar{{\mathbf{{w}}}}_t)-\bar{{\mathbf{{g}}}}_t\|^2",
-    "how far gbar_t is from the gradient",
+    "squared distance of gbar_t from the gradient",
     _g2,
 )
 F_bar = _signed("F_bar", rf"{_E}F(\bar{{\mathbf{{w}}}}_t)", "expected value at wbar_t", F)

@@ -11,7 +11,7 @@ from theory.notation import equal
 from theory.properties import Property
 from theory.statement import NUMBER, Relations, Words, at_most, implied, order
 
-# What the constants are made of
+# The parts of the constants
 divergence = (1 + q**2) * (tau - 1) ** 2 * G**2  # Lemma 3, without its 4 eta_t^2
 alone = p_sq * q**2 * tau**2 * G**2  # Lemma 4, likewise: binarisation at the synchronisation
 sampled = (q**2 * (N - 1) + N - K) / (K * (N - 1)) * tau**2 * G**2  # Lemma 6, likewise: and the sample of clients
@@ -29,7 +29,7 @@ balanced = fedbat.say(
     "Section 4, Theorem 2",
     Relations((equal(p_k, 1 / N),), "for every client; K of the N clients are randomly selected in every round"),
     note="Printed in Theorem 2; Theorem 3 has 'the local dataset is balanced' and 'partial device participation'.  "
-    "'Randomly' is read as uniformly, without replacement, as (63) has it.",
+    "'Randomly' is read as uniformly, without replacement, as in (63).",
     gives={Property.EQUAL_WEIGHTS: (), Property.SAMPLING: ()},
 )
 
@@ -41,7 +41,7 @@ def decreasing(B: Expr, start: Expr = (shift + 1) / 2 * mu * dist0_sq, g: Expr =
 
 _step: dict[Symbol, Expr] = {T: R * tau, gamma: shift, eta_t: 2 / (mu * (gamma + t))}
 _first = (
-    "w_1 is read as the mean of the clients' parameters after step 0, (17); w_T, T a multiple of tau, as the server's."
+    "w_1 is read as the mean of the clients' parameters after step 0, (17); w_T, with tau | T, as the server's model."
 )
 
 fedbat.say(
@@ -53,7 +53,7 @@ fedbat.say(
     where=_step,
     assumes=strong,
     rests_on=["lemma1", "lemma2", "lemma3", "lemma4", "eq24", "eq27", "eq28", "eq29.choice", "eq30"],
-    note=f"{_first}  q is that of the operator of the analysis, alpha = ||m||_inf.",
+    note=f"{_first}  q is for the operator of the analysis, alpha = ||m||_inf.",
 )
 fedbat.say(
     "theorem",
@@ -80,7 +80,7 @@ fedbat.say(
     where={T: R * tau, eta: 1 / (L * sqrt(T))},
     assumes=[smooth, noisy, bounded, binarised, balanced],
     rests_on=["lemma2", "lemma3", "lemma6", "lemma7", "eq73"],
-    note="The left side is printed with w_t, of which only every tau-th exists; proved, (73), is the one with wbar_t, which "
+    note="The left side is printed with w_t, but only every tau-th w_t exists; the proof, (73), is about wbar_t, which "
     "stands here.  'Balanced' is read as p_k = 1/N.",
 )
 
@@ -108,7 +108,7 @@ fedbat.say(
     rests_on=["thm1", "thm2", "thm3"],
     also=[order(avg_step_grad_sq, fast=1 / T, slow=1 / sqrt(T))],
     reads={"gap_last": NUMBER, "avg_step_grad_sq": NUMBER},
-    note="For FedBAT and, with q = 0, for FedAvg.  Everything but T is a constant here: tau, and d, which is in q.",
+    note="For FedBAT and, with q = 0, for FedAvg.  Everything except T is a constant here, also tau and d, which is in q.",
 )
 fedbat.say(
     "claim",
@@ -125,6 +125,6 @@ fedbat.say(
             "the error of S with the step size that makes it least, for every x but 0",
         )
     ],
-    note="The relations are what can be said of a step size for given x: its error is at most that with ||x||_inf, and less "
-    "than ||x||^2.  S then has a bias.",
+    note="The relations say what is true for a step size for given x: its error is at most the error with ||x||_inf, and "
+    "less than ||x||^2.  S then has a bias.",
 )

@@ -1,6 +1,6 @@
 """FedBCGD, block coordinate gradient descent for federated learning: the statements, in the order of the supplement.
 
-Importing a module declares its statements; the order below is that of the catalogue.
+The import of a module declares its statements; the order below is the catalogue's order.
 """
 
 from theory.fedbcgd import (  # noqa: F401, I001

@@ -1,4 +1,4 @@
-"""Table 1 of the main paper, and what is claimed of it."""
+"""Table 1 of the main paper, and the claims about it."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ fedbcgd.say(
         "the second term of FedBCGD's communication complexity is N times lower than FedAvg's",
     ),
     rests_on=["table1.fedbcgd", "table1.fedavg", "thm1.main.strongly_convex"],
-    note="The terms, as far as they can be read: (sigma+G)/(alpha mu N sqrt(eps)) d and (sigma+G)/(mu sqrt(eps)) d.",
+    note="The terms, as far as they are legible: (sigma+G)/(alpha mu N sqrt(eps)) d and (sigma+G)/(mu sqrt(eps)) d.",
 )
 fedbcgd.say(
     "claim",

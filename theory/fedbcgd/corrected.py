@@ -1,11 +1,11 @@
-"""What should stand in the paper: corrected and completed statements, each with its own proof.
+"""Corrected and completed statements, each with its own proof.
 
-The constants are ours, and proved by the ledgers of `theory.fedbcgd.checks.ledgers`; nothing here is claimed by the paper.
+The constants are ours; the ledgers of `theory.fedbcgd.checks.ledgers` prove them.  The paper claims nothing of this.
 
-What changes.  Momentum: <grad, x^r - x^{r-1}> is at least f(x^r) - f(x^{r-1}) where f is convex, so gaps of successive
-rounds telescope and the bounds are about x^r, not z^r; momentum costs a factor alpha in the linear rate, it wins none.
-Sampling: (M-K)/(K(M-1)) in the place of (1-K/M)/K.  FedBCGD+: the signs of line 13, control variates kept for the
-blocks that were sent, so that c stays their mean; the lag is followed with the expectation outside the norm.
+What changes.  Momentum: <grad, x^r - x^{r-1}> is at least f(x^r) - f(x^{r-1}) for a convex f, so gaps of successive
+rounds telescope, and the bounds are about x^r, not z^r.  In the linear rate, momentum costs a factor alpha; it gains
+none.  Sampling: (M-K)/(K(M-1)) instead of (1-K/M)/K.  FedBCGD+: the signs of line 13; control variates change only on
+the blocks that were sent, so that c stays their mean; the lag has the expectation outside the norm.
 """
 
 from __future__ import annotations
@@ -54,20 +54,21 @@ _short = [2 * beta * eta * T <= 1]
 fedbcgd.correct(
     "lemma8",
     when=[implied(d0 > 0, "needed: otherwise no step size is small enough")],
-    note="For a start that is not where the run wants to end.",
+    note="For a start that is not already the optimum.",
 )
 fedbcgd.correct(
     "alg1",
     algorithms.ALG1_CORRECTED,
     assumes=[at_rest],
-    note="The result of all T steps is sent; the momentum, which holds the mean's step already, is added to the model "
-    "before the round and not to the mean; the shared block gets momentum, too.  This is what the proofs are about.",
+    note="The result of all T steps is sent.  The momentum, which already contains the mean's step, is added to the model "
+    "before the round and not to the mean.  The shared block gets momentum, too.  The proofs are about this algorithm.",
 )
 fedbcgd.correct(
     "alg3",
     algorithms.ALG3_CORRECTED,
     assumes=[at_rest, controlled],
-    note="Both signs of line 13; a client keeps what it has sent, so that c is the mean of the c_i; the rest as in FedBCGD.",
+    note="Both signs of line 13; a client keeps only what it has sent, so that c is the mean of the c_i; the rest as in "
+    "FedBCGD.",
 )
 _step = y_t - eta * (Grad(f_iz, y_t) + c - c_i + Grad(f_i, x_r) - Grad(f_iz, x_r))
 fedbcgd.correct(
@@ -88,7 +89,7 @@ fedbcgd.correct(
     "momentum_form",
     Relations((equal(v_next, lam * v_r - eta * G_r), equal(x_next, x_r + v_next)), "the updates of a round"),
     also=[],
-    note="What (45) uses: (42) with its sign, and (43) a round earlier.",
+    note="(45) uses this: (42) with the other sign, and (43) a round earlier.",
 )
 
 # ------------------------------------------------------------------------------------------------------------ lemmas
@@ -102,7 +103,7 @@ fedbcgd.correct(
     ),
     when=_sampling,
     also=[],
-    note="An equality, with what the gradients differ by.",
+    note="An equality, with the dispersion of the gradients.",
 )
 fedbcgd.correct(
     "lemma4.part1",
@@ -129,13 +130,13 @@ fedbcgd.correct(
     "lemma6",
     fedbcgd.statements["fedbcgd.lemma6"].claim,
     assumes=[unbiased, independent],
-    note="Where clients draw independently.",
+    note="For clients that draw independently.",
 )
 fedbcgd.correct(
     "lemma12",
     fedbcgd.statements["fedbcgd.lemma12"].claim,
     assumes=[strongly_convex, smooth, unbiased, controlled],
-    note="Where the control variates start at their mean.  A gap T times as large can be had, as in (47).",
+    note="For control variates that start at their mean.  A gap T times as large is possible, as in (47).",
 )
 fedbcgd.correct(
     "thm1.step46",
@@ -156,7 +157,7 @@ fedbcgd.correct(
     when=_momentum,
     assumes=[strongly_convex, smooth_clients, unbiased],
     rests_on=["lemma1", "virtual_gradient"],
-    note="About the gap at x^r, from which the clients start, with z^r - x* = x^r - x* + gamma (x^r - x^{r-1}).",
+    note="About the gap at x^r, where the clients start, with z^r - x* = x^r - x* + gamma (x^r - x^{r-1}).",
 )
 fedbcgd.correct(
     "thm1.step48",
@@ -199,8 +200,8 @@ fedbcgd.correct(
     where={**_quarter, w_r: (1 - _q1) ** (-(r + 1))},
     assumes=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.step50.corrected"],
-    note="For the average of x^0 ... x^R with weights w_r.  Momentum makes the rate alpha times slower, where (12) has "
-    "it alpha times faster.",
+    note="For the average of x^0 ... x^R with weights w_r.  Momentum makes the rate alpha times slower; (12) has it "
+    "alpha times faster.",
 )
 fedbcgd.correct(
     "thm1.general_convex",
@@ -221,7 +222,7 @@ fedbcgd.correct(
         drift=beta**2 / (2 * M) * drift_x,
     ),
     assumes=[smooth_clients, unbiased],
-    note="With a = 1/T, where the squared mean of the virtual gradient drops out; z^r - x^r = gamma v^r.",
+    note="With a = 1/T the squared mean of the virtual gradient drops out; z^r - x^r = gamma v^r.",
 )
 fedbcgd.correct(
     "thm1.step59",
@@ -238,7 +239,7 @@ fedbcgd.correct(
     when=[lam < 1],
     assumes=[at_rest],
     rests_on=["momentum_form.corrected", "thm1.step59.corrected"],
-    note="As printed, with lambda for beta, of the rounds before: (45) makes v^{r+1} of G^r.",
+    note="As printed, with lambda for beta, and with the rounds before: (45) computes v^{r+1} from G^r.",
 )
 _per_square = [
     Term("momentum", alpha * eta * beta**2 / (2 * a) * eta**2 * gamma**2 / (1 - lam) ** 2),
@@ -259,7 +260,7 @@ fedbcgd.correct(
     when=[*sampled, M >= 4],
     assumes=[smooth_clients, unbiased, independent, alike],
     rests_on=["lemma4.part1.corrected"],
-    note="As printed, from four clients on.",
+    note="As printed, for four or more clients.",
 )
 fedbcgd.correct(
     "thm1.step48",
@@ -267,7 +268,7 @@ fedbcgd.correct(
     when=[*sampled, M >= 3, equal(sigma, 0)],
     assumes=[smooth_clients, unbiased, alike],
     rests_on=["lemma4.part1.corrected"],
-    note="As printed, from three clients on, without noise.",
+    note="As printed, for three or more clients, without noise.",
 )
 fedbcgd.correct(
     "thm1.step61",
@@ -295,7 +296,7 @@ fedbcgd.correct(
         "thm1.step61.corrected",
         "lemma5.corrected",
     ],
-    note="Nothing is won by K, T or alpha where there is no noise.",
+    note="Without noise, K, T and alpha gain nothing.",
 )
 
 # ------------------------------------------------------------------------------------------------------- Theorem 2
@@ -307,8 +308,8 @@ fedbcgd.correct(
     at_most(G_sq, drift=4 * T * beta**2 / M * drift_x, lag=8 * T**2 * C_prev, gap=8 * T**2 * beta * gap_x),
     assumes=[convex, smooth_clients, smooth_samples, controlled],
     rests_on=["lemma3"],
-    note="C_prev is (1/M) sum_i E||c_i - grad f_i(x*)||^2, the expectation outside the norm, of the control variates in "
-    "use.",
+    note="C_prev is (1/M) sum_i E||c_i - grad f_i(x*)||^2, the expectation outside the norm, for the control variates of "
+    "this round.",
 )
 fedbcgd.correct(
     "lemma13",
@@ -320,7 +321,7 @@ fedbcgd.correct(
     when=_short,
     assumes=[convex, smooth_clients, smooth_samples, controlled],
     rests_on=["lemma3", "eq4.corrected", "eq6.corrected"],
-    note="About x^r, from which the clients start.  It needs no convexity of the mini-batches' functions, which the printed "
+    note="About x^r, where the clients start.  It needs no convexity of the mini-batches' functions, which the printed "
     "proof uses.",
 )
 fedbcgd.correct(
@@ -330,7 +331,7 @@ fedbcgd.correct(
     where={},
     assumes=[convex, smooth_clients],
     rests_on=["eq6.corrected"],
-    note="C_r is that of the control variates after the round that starts at x^r.",
+    note="C_r is for the control variates after the round that starts at x^r.",
 )
 _W2 = 2 * eta_tilde * gamma * (1 + mu * eta_tilde / alpha)
 _q2 = mu * eta_tilde / (2 * alpha)
@@ -382,7 +383,7 @@ fedbcgd.correct(
     where={**_whole, w_r: 1},
     assumes=[*_convex_plus, at_rest],
     rests_on=["lemma15.corrected"],
-    note="For the plain average of x^0 ... x^R.  With eta_tilde = sqrt(K/M)/(36 beta) it is of the order of (16), where "
+    note="For the plain average of x^0 ... x^R.  With eta_tilde = sqrt(K/M)/(36 beta) it is of the order of (16), if "
     "D_tilde sums over all M clients.",
 )
 fedbcgd.correct(
@@ -401,8 +402,8 @@ fedbcgd.correct(
     where={},
     assumes=[smooth_clients],
     rests_on=["eq6.corrected"],
-    note="The lag of gradients, block by block, with a step size of the order K/M.  The printed lemma, as proved, is about "
-    "points, has a gap in its proof, and is not refuted for N = 1.",
+    note="The lag of gradients, block by block, with a step size of the order K/M.  The proof of the printed lemma is "
+    "about points and has a gap; for N = 1 the lemma is not refuted.",
 )
 _square2 = at_most(
     G_sq, drift=2 * T * beta**2 / M * drift_x, gradient=2 * T**2 * grad_sq_x, lag=2 * T**2 * spread * lag
@@ -451,7 +452,7 @@ fedbcgd.correct(
     where=_whole,
     assumes=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["lemma18.corrected"],
-    note="Of the order beta F M/(K R) where c_i^0 = grad f_i(x^0).  Whether (M/K)^{2/3} can be had is open.",
+    note="Of the order beta F M/(K R) if c_i^0 = grad f_i(x^0).  Whether (M/K)^{2/3} is possible is open.",
 )
 
 # ------------------------------------------------------------------------------------------------- rounds and floats
@@ -460,7 +461,7 @@ _root_T = sqrt(T)
 
 
 def _rounds(name: str, rounds: Order, per: dict[str, sympy.Expr], **changed: Any) -> None:
-    """R of a main theorem, and the communication rounds times d/N with K = S/N, whose terms are given by `per`."""
+    """R of a main theorem, and the communication: rounds times d/N with K = S/N; `per` gives its terms."""
     sent = type(rounds)(Com, tuple(replace(t, value=per[t.name]) for t in rounds.terms), rounds.polylog)
     fedbcgd.correct(name, rounds, also=[sent], **changed)
 
@@ -484,8 +485,8 @@ _rounds(
     when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
     assumes=[strongly_convex, smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.strongly_convex.corrected"],
-    note="Local steps do not average the choice of clients, so G^2 is not divided by T; blocks leave the first two terms of "
-    "the communication as they are.  Momentum wins nothing.",
+    note="Local steps do not average out the choice of clients, so G^2 is not divided by T.  Blocks do not change the "
+    "first two terms of the communication.  Momentum gains nothing.",
 )
 _rounds(
     "thm1.main.nonconvex",
@@ -512,7 +513,7 @@ _rounds(
     when=_blocks,
     assumes=[smooth_clients, unbiased, independent, alike, at_rest],
     rests_on=["thm1.nonconvex.corrected"],
-    note="eps bounds a squared gradient.  F is missing in print, and a root of beta, so that the sides differ in dimension.",
+    note="eps bounds a squared gradient.  In print F and a root of beta are missing, so the sides differ in dimension.",
 )
 _rounds(
     "thm2.main.strongly_convex",
@@ -521,7 +522,7 @@ _rounds(
     when=[*_blocks, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")],
     assumes=[*_plus, at_rest],
     rests_on=["thm2.strongly_convex.corrected"],
-    note="The printed order where there is no momentum.",
+    note="The printed order, without momentum.",
 )
 _rounds(
     "thm2.main.nonconvex",
@@ -534,6 +535,6 @@ _rounds(
     when=_blocks,
     assumes=[smooth_clients, unbiased, smooth_samples, controlled, at_rest],
     rests_on=["thm2.nonconvex.corrected"],
-    note="Proved with M/K, not (M/K)^{2/3}; so blocks win nothing in the first term of the communication.  lag_0 is 0 where "
+    note="Proved with M/K, not (M/K)^{2/3}; so blocks gain nothing in the first term of the communication.  lag_0 is 0 if "
     "c_i^0 = grad f_i(x^0).",
 )

@@ -1,4 +1,4 @@
-"""The errors of the FedBCGD paper, by severity; what machines found about each is computed, not written here."""
+"""The errors of the FedBCGD paper, by severity; the verdicts about them are computed, not written here."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ for _case in ("strongly_convex", "strongly_convex.proof"):
         "breaks the statement",
         "||x^0 - x*||^2 mu exp(-alpha mu R/beta), alpha = 1/(1-lambda)",
         "(mu/alpha)(...) exp(-2 mu eta_tilde R/alpha) with eta_tilde <= 1/(32 beta): the condition bounds alpha eta T, so "
-        "momentum wins no factor alpha in the exponent.  As printed two curvatures and one round are enough for a bound "
-        "below what the best of all step sizes leaves.  The tuned bound hides logarithms, and needs R of the order "
-        "beta/mu.  (12) has 128 and 32 before G^2/K and sigma^2/(K T), (52) 32 and 64.  Assumption 4 is used, and not "
-        "named.",
+        "momentum gains no factor alpha in the exponent.  As printed, for two curvatures and one round the bound is "
+        "below the best result of any step size.  The tuned bound hides logarithms, and needs R of the order beta/mu.  "
+        "(12) has 128 and 32 before G^2/K and sigma^2/(K T), (52) has 32 and 64.  Assumption 4 is used but not named.",
         "thm1.strongly_convex.corrected",
     )
 for _case in ("general_convex", "general_convex.proof"):
@@ -23,9 +22,9 @@ for _case in ("general_convex", "general_convex.proof"):
         f"thm1.{_case}",
         "breaks the statement",
         "beta^{3/2} d_0/(alpha R) + (6144 beta^2 G^2 + ...)/(alpha^2 R) + ...",
-        "(d0 + 8 eta_tilde gamma F)/(4 eta_tilde R) + ...: neither of the first two terms has the dimension of f, and where "
-        "beta is small the first is far below what any step size leaves; the second should be to the power 1/4, with "
-        "(d0/R)^{3/4}; alpha^{2/3} is divided out twice in (54).",
+        "(d0 + 8 eta_tilde gamma F)/(4 eta_tilde R) + ...: neither of the first two terms has the dimension of f, and for "
+        "small beta the first is far below the result of any step size; the second should have the power 1/4, with "
+        "(d0/R)^{3/4}; (54) divides by alpha^{2/3} twice.",
         "thm1.general_convex.corrected",
     )
 for _case in ("nonconvex", "nonconvex.proof"):
@@ -33,18 +32,18 @@ for _case in ("nonconvex", "nonconvex.proof"):
         f"thm1.{_case}",
         "breaks the statement",
         "16 beta d_0/(T K alpha R) + (2 sqrt(d_0)/sqrt(R T M)) (...)^{1/2} + ...",
-        "F/(eta_tilde R), of the order beta F/R: where all clients are alike and there is no noise, K clients, T steps or "
-        "momentum win nothing in the first round.  d_0 is f(x^0) - f(x*) here.  sqrt(T M) does not belong in the second "
-        "term, which has 1/K and 1/(T K) inside already.",
+        "F/(eta_tilde R), of the order beta F/R: with identical clients and no noise, K clients, T steps or momentum gain "
+        "nothing in the first round.  d_0 is f(x^0) - f(x*) here.  sqrt(T M) does not belong in the second term, which "
+        "already has 1/K and 1/(T K) inside.",
         "thm1.nonconvex.corrected",
     )
 fedbcgd.erratum(
     "thm2.strongly_convex",
     "breaks the statement",
     "exp(-min{M/(30K), mu/(162 beta)} R), eta_tilde <= S/(15 mu N)",
-    "K/(30M), as at the end of the proof: M/(30K) is never the smaller of the two, so the rate would not depend on how many "
-    "clients are seen.  With the signs of line 13 as printed FedBCGD+ does not come to x* at all.  S/N for K/M in the "
-    "condition.  D_tilde sums over the first N clients.",
+    "K/(30M), as at the end of the proof: M/(30K) is never the smaller of the two, so the rate would not depend on the "
+    "number of sampled clients.  With the printed signs of line 13, FedBCGD+ does not converge to x* at all.  The "
+    "condition has S/N instead of K/M.  D_tilde sums over the first N clients.",
     "thm2.strongly_convex.corrected",
 )
 fedbcgd.erratum(
@@ -58,14 +57,15 @@ fedbcgd.erratum(
     "thm2.general_convex.proof",
     "breaks the statement",
     "O(sqrt((M/K) beta D_tilde^2)), (106)",
-    "No R, and the root of what has the dimension of f; (16) has R, and neither beta nor D_tilde^2 under the root.",
+    "(106) has no R, and the root of an expression with the dimension of f; (16) has R, and neither beta nor D_tilde^2 "
+    "under the root.",
     "thm2.general_convex.corrected",
 )
 fedbcgd.erratum(
     "thm2.general_convex",
     "misprint",
     "O(sqrt(M/K) beta D_tilde^2/R), D_tilde^2 with (1/(2N beta^2)) sum_{i=1}^N",
-    "The sum belongs over all M clients, (1/(2M beta^2)) sum_{i=1}^M: as printed the lag of the others is left out.  "
+    "The sum must be over all M clients, (1/(2M beta^2)) sum_{i=1}^M: as printed, it leaves out the lag of the others.  "
     "eta_tilde <= 1/beta is not enough.",
     "thm2.general_convex.corrected",
 )
@@ -73,40 +73,40 @@ fedbcgd.erratum(
     "thm2.nonconvex",
     "breaks the proof",
     "O((beta F/R)(M/K)^{2/3}), from Lemma 18; eta_tilde = (1/4) alpha T",
-    "Lemma 18 fails, and (119), on which Lemma 17 rests, takes the sampled clients to be independent of z^r.  We prove M/K, "
-    "for every start of the control variates, with a term in their lag; whether (M/K)^{2/3} can be had is open.  That the "
-    "control variates start as c_i^0 = grad f_i(x^0) is said at the end of the proof, and needed: a client that has not "
-    "been seen makes no gradient.  eta is missing in the step size.",
+    "Lemma 18 fails, and (119), on which Lemma 17 rests, assumes that the sampled clients are independent of z^r.  We "
+    "prove M/K, for every start of the control variates, with a term in their lag; whether (M/K)^{2/3} is possible is "
+    "open.  The end of the proof says that the control variates start as c_i^0 = grad f_i(x^0).  This is needed: a "
+    "client that has not been sampled yet contributes no gradient.  eta is missing in the step size.",
     "thm2.nonconvex.corrected",
 )
 fedbcgd.erratum(
     "thm1.main.strongly_convex",
     "breaks the statement",
     "(sigma^2 + G^2)/(mu K T eps) + (sigma + G)/(alpha mu sqrt(eps)) + ...",
-    "G^2 is not divided by T: local steps do not average the choice of clients.  sqrt(beta) is missing in the second term, "
-    "whose sides differ in dimension.  Momentum does not divide it by alpha.",
+    "G^2 must not be divided by T: local steps do not average out the choice of clients.  sqrt(beta) is missing in the "
+    "second term, so its dimension is wrong.  Momentum does not divide this term by alpha.",
     "thm1.main.strongly_convex.corrected",
 )
 fedbcgd.erratum(
     "thm1.main.nonconvex",
     "breaks the statement",
     "beta sigma^2/(T K eps^2) + (sqrt(beta) G + sqrt(beta) sigma)/eps^{3/2} + ...",
-    "beta F sigma^2/(T K eps^2) and beta F (G + sigma)/eps^{3/2}: the sides differ in dimension.  The spread of the sampled "
-    "clients, beta F G^2/(K eps^2), is missing.",
+    "beta F sigma^2/(T K eps^2) and beta F (G + sigma)/eps^{3/2}: the sides differ in dimension.  The term for the "
+    "sampling of clients, beta F G^2/(K eps^2), is missing.",
     "thm1.main.nonconvex.corrected",
 )
 fedbcgd.erratum(
     "thm2.main.strongly_convex",
     "breaks the proof",
     "(M/K + beta/mu) log(1/eps)",
-    "It rests on the failing Lemma 15.  Proved without momentum; with it alpha beta/mu.",
+    "It rests on Lemma 15, which fails.  Proved without momentum; with momentum, the rate has alpha beta/mu.",
     "thm2.main.strongly_convex.corrected",
 )
 fedbcgd.erratum(
     "thm2.main.nonconvex",
     "breaks the proof",
     "(beta F/eps)(M/K)^{2/3}",
-    "It rests on the failing case 3.  Proved with M/K, so that blocks win nothing in communication.",
+    "It rests on case 3, which fails.  Proved with M/K, so that blocks gain nothing in communication.",
     "thm2.main.nonconvex.corrected",
 )
 
@@ -116,9 +116,9 @@ fedbcgd.erratum(
     "alg1",
     "breaks the statement",
     "x_(j)^r = (1/K) sum x^{r,T}; v = lam v + x_(j)^r - x_(j)^{r-1}; x_(j)^r = x_(j)^r + v; v_s with x_s^{r-1} - x_s^{r-1}",
-    "x_(j)^r = x_(j)^{r-1} + v: the mean has made its step already, which is made twice otherwise; x^{r,T+1} is sent, as "
-    "x^{r,T} is the result of T-1 steps (with T = 1 nothing moves); the shared block's momentum is x_s^r - x_s^{r-1}, not "
-    "zero.",
+    "x_(j)^r = x_(j)^{r-1} + v: the mean already contains the step, and the printed line makes it twice.  Send x^{r,T+1}, "
+    "because x^{r,T} is the result of T-1 steps (with T = 1 nothing moves).  The shared block's momentum is "
+    "x_s^r - x_s^{r-1}, not zero.",
     "alg1.corrected",
 )
 fedbcgd.erratum(
@@ -126,52 +126,52 @@ fedbcgd.erratum(
     "breaks the statement",
     "line 13: + eta c - eta c_kj + eta grad f_kj(x^r) - eta grad f_kj(x^r; zeta); lines 15, 17: the whole c_i; line 31: "
     "1/(MN)",
-    "Both signs of line 13: as printed a step at x* is -2 eta grad f_i(x*) and the noise is doubled, not cancelled.  A "
-    "client keeps c_i^+ on the blocks that it sent, and 1/M in line 31: otherwise c is not the mean of the c_i.  Momentum "
-    "as in Algorithm 1.",
+    "Change both signs in line 13: as printed, a step at x* is -2 eta grad f_i(x*), and the noise is doubled, not "
+    "cancelled.  A client must keep c_i^+ only on the blocks that it sent, and line 31 needs 1/M: otherwise c is not the "
+    "mean of the c_i.  Momentum as in Algorithm 1.",
     "alg3.corrected",
 )
 fedbcgd.erratum(
     "alg1",
     "missing hypothesis",
     "v_(j)^r = lam v_(j)^(r-1) + ..., for r = 0 on",
-    "No line sets v before the first round; the proofs take it to be 0, z^0 = x^0.",
+    "No line sets v before the first round; the proofs assume v = 0, z^0 = x^0.",
     "alg1.initial",
 )
 fedbcgd.erratum(
     "alg3",
     "missing hypothesis",
     "c_(j) = c_(j) + (1/M) sum Dc, lines 26, 31",
-    "No line sets c, the c_i or v before the first round.  Where c^0 is not the mean of the c_i^0 it never becomes so: with "
-    "f = x^2/2, one client, c^0 = 1, c_1^0 = 0 the model tends to -1, and the gap to 1/2.",
+    "No line sets c, the c_i or v before the first round.  If c^0 is not the mean of the c_i^0, c never becomes their "
+    "mean: with f = x^2/2, one client, c^0 = 1, c_1^0 = 0 the model tends to -1, and the gap to 1/2.",
     "alg3.initial",
 )
 fedbcgd.erratum(
     "eq4",
     "breaks the statement",
     "+ eta c - eta c_kj + eta grad f_kj(x^r) - eta grad f_kj(x^r; zeta)",
-    "- eta c + eta c_kj - eta grad f_kj(x^r) + eta grad f_kj(x^r; zeta), as the virtual gradient of (78) sums up.",
+    "- eta c + eta c_kj - eta grad f_kj(x^r) + eta grad f_kj(x^r; zeta), as in the virtual gradient of (78).",
     "eq4.corrected",
 )
 fedbcgd.erratum(
     "eq6",
     "breaks the statement",
     "c_s + (1/(MN)) sum sum Dc; (71): c + (K/M) sum Dc",
-    "1/M in both, with c_i changed on the blocks that were sent: only so is c the mean of the c_i, (72).",
+    "1/M in both, and c_i changes only on the blocks that were sent: only then is c the mean of the c_i, (72).",
     "eq6.corrected",
 )
 fedbcgd.erratum(
     "momentum_form",
     "misprint",
     "v^r = lam v^{r-1} + Delta x^{r-1}, Delta x^{r-1} = eta G^r; x^r = x^{r-1} + v^{r-1}",
-    "v^{r+1} = lam v^r - eta G^r, x^{r+1} = x^r + v^{r+1}, which (45) uses: as printed the model goes uphill, a round late.",
+    "v^{r+1} = lam v^r - eta G^r, x^{r+1} = x^r + v^{r+1}, as in (45): as printed, the model goes uphill, a round late.",
     "momentum_form.corrected",
 )
 fedbcgd.erratum(
     "n1_degenerates",
     "breaks the statement",
     "with one block FedBCGD is FedAvgM",
-    "Of the corrected listing: the printed lines make the mean's step twice, and send the result of T-1 steps.",
+    "True for the corrected listing: the printed lines make the mean's step twice, and send the result of T-1 steps.",
     "alg1.corrected",
 )
 
@@ -181,14 +181,14 @@ fedbcgd.erratum(
     "lemma4",
     "breaks the statement",
     "(27), first part",
-    "As for the first part.",
+    "The same error as in the first part.",
     "lemma4.corrected",
 )
 fedbcgd.erratum(
     "lemma4.part1",
     "breaks the statement",
     "||grad f||^2 + (1 - K/M)(1/(KM)) sum ||grad f_i||^2",
-    "||grad f||^2 + ((M-K)/(K(M-1))) (1/M) sum ||grad f_i - grad f||^2: the last line but one of (29) drops M/(M-1), which "
+    "||grad f||^2 + ((M-K)/(K(M-1))) (1/M) sum ||grad f_i - grad f||^2: the second last line of (29) drops M/(M-1), which "
     "is 2 for two clients with opposite gradients.",
     "lemma4.part1.corrected",
 )
@@ -196,37 +196,37 @@ fedbcgd.erratum(
     "lemma4.lhs_blocks",
     "misprint",
     "one sample for all blocks",
-    "Each block has K clients of its own; as each of them is a sample of K, the expectation is the same.",
+    "Each block has its own K clients; each block's clients are a sample of K, so the expectation is the same.",
 )
 fedbcgd.erratum(
     "lemma5",
     "missing hypothesis",
     "no condition on the step size",
     "2 beta eta T <= 1 is enough, with smaller constants.  The proof's 2 T eta^2 beta^2 <= 1/(T-1) divides by zero at T = "
-    "1, and its geometric sum is up to 3.2 (T-1), not 3T, at the last step.",
+    "1; and at the last step its geometric sum is up to 3.2 (T-1), not 3T.",
     "lemma5.corrected",
 )
 fedbcgd.erratum(
     "lemma6",
     "misprint",
     "the sum over k of ||grad f_i(y_i)||^2, i unbound; T/M in (37)",
-    "The mean over the clients.  (37) applies Jensen before it takes the noise apart, after which 2(T/K) sigma^2 cannot be "
-    "had; in the other order the lemma holds.",
+    "The mean over the clients.  (37) applies Jensen before it separates the noise; then 2(T/K) sigma^2 is not possible.  "
+    "In the other order the lemma holds.",
 )
 fedbcgd.erratum(
     "lemma6",
     "missing hypothesis",
     "Assumption 3",
-    "and clients that draw their mini-batches independently: an error that all clients share has the mean square T sigma^2, "
-    "whatever K is.",
+    "Also, clients must draw their mini-batches independently: an error that all clients share has the mean square "
+    "T sigma^2 for every K.",
     "lemma6.corrected",
 )
 fedbcgd.erratum(
     "lemma12",
     "missing hypothesis",
     "Assumptions 1, 2 and 3",
-    "and control variates that start at their mean: no line sets them, and otherwise the mean of the directions is off "
-    "by c less the mean of the c_i.",
+    "Also, the control variates must start with c as the mean of the c_i, which no line ensures: otherwise the mean of "
+    "the directions has the error c minus the mean of the c_i.",
     "lemma12.corrected",
 )
 fedbcgd.erratum(
@@ -241,61 +241,62 @@ fedbcgd.erratum(
     "lemma11",
     "breaks the statement",
     "(4T^2/(MT)) sum ||y - z||^2 + ... + (4T^2/M) 2 beta (f(z^r) - f*)",
-    "beta^2 is missing in the first term, M too much in the last; about x^r, from which the clients start; the lag with the "
-    "expectation outside the norm.",
+    "The first term lacks beta^2, the last has an M too many.  The lemma must be about x^r, where the clients start, and "
+    "must have the lag with the expectation outside the norm.",
     "lemma11.corrected",
 )
 fedbcgd.erratum(
     "lemma12",
     "misprint",
     "-f(z^r) + f(x*)",
-    "T times it, as in (47).",
+    "T times this, as in (47).",
 )
 fedbcgd.erratum(
     "lemma13",
     "breaks the statement",
     "18 T^2 beta eta^2 (f(z^r) - f*) + 18 T^2 eta^2 C, no condition on the step size; '+ eta grad f_i' in (82)",
-    "About x^r: with momentum the clients do not start from z^r, so the drift from it is not 0 at T = 1.  For "
-    "2 beta eta T <= 1.  (82) has the sign of the gradients wrong.  (83) pulls the expectation of c_i into the norm.",
+    "It must be about x^r: with momentum the clients do not start from z^r, so the drift from z^r is not 0 at T = 1.  It "
+    "needs 2 beta eta T <= 1.  (82) has the wrong sign of the gradients.  (83) moves the expectation of c_i into the norm.",
     "lemma13.corrected",
 )
 fedbcgd.erratum(
     "lemma14",
     "breaks the statement",
     "(K/M) 4 beta (f(z^{r-1}) - f*)",
-    "(K/M) 2 beta (f(x^r) - f*): the control variates are taken at x^r, not z^r.  (90) subtracts a vector from a norm, and "
-    "(91) has f_k for f_i.",
+    "(K/M) 2 beta (f(x^r) - f*): the control variates are gradients at x^r, not at z^r.  (90) subtracts a vector from a "
+    "norm, and (91) has f_k for f_i.",
     "lemma14.corrected",
 )
 fedbcgd.erratum(
     "lemma15",
     "breaks the statement",
     "9 mu eta_tilde N/(2S) - 9 + 8 + 54 eta_tilde <= 0, (101); 4 eta_tilde^2 E_r, (94)",
-    "9 mu eta_tilde M/(2K) and 54 beta eta_tilde; beta^2 in (94), which leaves out the last term of Lemma 11; and the gap "
-    "of the round before where there is momentum.",
+    "9 mu eta_tilde M/(2K) and 54 beta eta_tilde; beta^2 in (94), which leaves out the last term of Lemma 11; and, with "
+    "momentum, the gap of the round before.",
     "lemma15.corrected",
 )
 fedbcgd.erratum(
     "lemma16",
     "breaks the statement",
     "the drift from z^r; no condition on the step size",
-    "About x^r, from which the clients start.  For 2 beta eta T <= 1.  (116) has ||grad f(z^r)|| without its square.",
+    "It must be about x^r, where the clients start, and needs 2 beta eta T <= 1.  (116) has ||grad f(z^r)|| without its "
+    "square.",
     "lemma16.corrected",
 )
 fedbcgd.erratum(
     "lemma17",
     "misprint",
     "eta_tilde <= (1/(24 beta)) (S/N)^a",
-    "(K/M)^a, as in the proof: S/N is K, with which the step grows.  With few of many clients sampled all points lag behind "
-    "by a step, which the terms in (K/M)^{2a-1} do not allow for.",
+    "(K/M)^a, as in the proof: S/N is K, and the step would grow with K.  If few of many clients are sampled, all points "
+    "lag behind by a step, and the terms in (K/M)^{2a-1} do not cover this.",
     "lemma17.corrected",
 )
 fedbcgd.erratum(
     "lemma17.proof",
     "breaks the proof",
     "E||alpha^r - z^r||^2 = (1 - K/M) E||alpha^{r-1} - z^r||^2 + (K/M) E||z^{r-1} - z^r||^2, (119)",
-    "The clients sampled in a round make its step, so alpha^r and z^r are not independent.  (108) keeps y_i^{r,t}, (118) "
-    "z^{r-1}.",
+    "The sampled clients of a round make its step, so alpha^r and z^r are not independent.  (108) keeps y_i^{r,t}, but "
+    "(118) keeps z^{r-1}.",
     "lemma17.corrected",
 )
 fedbcgd.erratum(
@@ -319,23 +320,23 @@ fedbcgd.erratum(
     "thm1.step48",
     "breaks the proof",
     "2 (1 - K/M)(T^2/K)(G^2 + 2 beta (f - f*))",
-    "It uses the first part of Lemma 4.  2 T^2 ((M-K)/(K(M-1))) G^2 is enough.  For M >= 4 it follows as printed, from "
-    "the room in the factors 2; without noise for M = 3, too.",
+    "It uses the first part of Lemma 4.  2 T^2 ((M-K)/(K(M-1))) G^2 is enough.  For M >= 4 the printed form follows from "
+    "the room in the factors 2; without noise also for M = 3.",
     "thm1.step48.corrected",
 )
 fedbcgd.erratum(
     "thm1.step49",
     "breaks the statement",
     "(48) and Lemma 5 at z^r; G for G^2; the sign of the contraction in the last line",
-    "They are about x^r.  Convexity between x^{r-1} and x^r takes care of the difference.",
+    "These are about x^r.  Convexity between x^{r-1} and x^r covers the difference.",
     "thm1.step50.corrected",
 )
 fedbcgd.erratum(
     "thm1.step50",
     "breaks the statement",
     "the bracket is at least alpha eta T/4 for eta_tilde <= 1/(8 beta)",
-    "At 1/(8 beta) it is negative.  eta_tilde <= 1/(32 beta) with the corrected constants.  64 sigma^2/(TK) in (51), 32 in "
-    "(12).",
+    "At 1/(8 beta) it is negative.  eta_tilde <= 1/(32 beta) with the corrected constants.  (51) has 64 sigma^2/(TK), (12) "
+    "has 32.",
     "thm1.step50.corrected",
 )
 fedbcgd.erratum(
@@ -349,36 +350,37 @@ fedbcgd.erratum(
     "thm1.step61",
     "breaks the statement",
     "3 T beta^2 sum ||y - x||^2 + M T^2 G^2 + M T^2 ||grad f||^2",
-    "Three terms about grad f(x) cost a factor 3 in each; it uses the first part of Lemma 4; noise and later gradients are "
-    "taken to be uncorrelated.",
+    "The split into three terms costs a factor 3 in each.  It uses the first part of Lemma 4, and assumes that noise and "
+    "later gradients are uncorrelated.",
     "thm1.step61.corrected",
 )
 fedbcgd.erratum(
     "thm1.step66",
     "breaks the proof",
     "'Let (...) <= alpha eta T/4'; eta_tilde <= 1/(16 beta); C_1 (TR/M) sigma^2 after division by R",
-    "At least alpha eta T/4 is what is used, and 1/(16 beta) does not give it: C_1 grows with gamma^2.  The coefficient of "
-    "||E G^r||^2 is not looked at.  f(x*) is lost.",
+    "The proof uses 'at least alpha eta T/4', and 1/(16 beta) does not give this: C_1 grows with gamma^2.  The proof "
+    "ignores the coefficient of ||E G^r||^2, and loses f(x*).",
     "thm1.nonconvex.corrected",
 )
 fedbcgd.erratum(
     "thm1.step66",
     "misprint",
     "(92 beta^2/T) sigma^2/alpha^2, (68), and so (14) and (69); (16 gamma^2 beta^2/K) G^2 eta_tilde^2, end of (68)",
-    "96: 48 times 2, by the first display of (68); and (1 - K/M) before the second, as in the line before and in (14).",
+    "96: 48 times 2, by the first display of (68); and (1 - K/M) before the second term, as in the line before and in "
+    "(14).",
 )
 fedbcgd.erratum("thm1.step64", "misprint", "(1-beta)^2", "(1-lambda)^2.", "thm1.step64.momentum")
 fedbcgd.erratum(
     "thm2.lag",
     "misprint",
     "C_r about grad f_i(z^r) in (75), about grad f_i(x*) in (86)",
-    "Two quantities of one name; both with the expectation inside the norm, where the lemmas need it outside.",
+    "Two quantities with one name; both have the expectation inside the norm, but the lemmas need it outside.",
 )
 fedbcgd.erratum(
     "assumption2",
     "misprint",
     "f is beta-smooth",
-    "Each f_i is, as the main paper says.",
+    "Each f_i is beta-smooth, as the main paper says.",
     "assumption2.clients",
 )
 fedbcgd.erratum("assumption3", "misprint", "'We also can get' (4)", "(4) does not follow from (3).")
@@ -386,8 +388,8 @@ fedbcgd.erratum(
     "assumption3",
     "missing hypothesis",
     "zeta is a mini-batch drawn uniformly at random",
-    "Noise divided by the number of clients, as in sigma^2/(K T), takes clients whose noises are uncorrelated: no two may "
-    "draw together.",
+    "Noise divided by the number of clients, as in sigma^2/(K T), needs clients with uncorrelated noise: no two clients "
+    "may draw together.",
     "assumption3.independent",
 )
 fedbcgd.erratum(
@@ -406,24 +408,25 @@ fedbcgd.erratum(
     "table1.fedbcgd",
     "breaks the statement",
     "(sigma^2 + G^2)/(mu S T eps) + (sigma + G)/(alpha mu N sqrt(eps)) + ...",
-    "As for the theorem of the main paper.",
+    "The same errors as in the theorem of the main paper.",
     "thm1.main.strongly_convex.corrected",
 )
 fedbcgd.erratum(
     "table1.fedbcgdplus",
     "breaks the proof",
     "(M/S)^{2/3} N^{-1/3}; floats 2d/N beside complexities in d/N",
-    "As for the theorems of the main paper.  That each sampled client sends 2d/N floats is left out of the complexities.",
+    "The same errors as in the theorems of the main paper.  Each sampled client sends 2d/N floats, but the complexities "
+    "count d/N.",
     "thm2.main.nonconvex.corrected",
 )
 fedbcgd.erratum(
     "claim.factor_1_over_N",
     "breaks the statement",
     "a factor 1/N lower than those of existing methods",
-    "By Table 1 itself: the first terms, noise/(S eps) and M/S, are the same, as N blocks leave K = S/N clients for each; "
-    "in the non-convex case the factor is N^{-1/3} at most.",
+    "By Table 1 itself, the first terms, noise/(S eps) and M/S, are equal, because with N blocks each block has only "
+    "K = S/N clients; in the non-convex case the factor is N^{-1/3} at most.",
 )
-fedbcgd.erratum("fig2", "misprint", "S = N K", "Of 10 sampled clients, N = 6 (ViT) and N = 20 (Figure 4) have no K.")
+fedbcgd.erratum("fig2", "misprint", "S = N K", "With 10 sampled clients, N = 6 (ViT) and N = 20 (Figure 4) allow no K.")
 fedbcgd.erratum(
     "table3",
     "misprint",
@@ -444,7 +447,7 @@ fedbcgd.erratum(
     "5x5 kernels; four blocks and the shared one.",
 )
 fedbcgd.erratum(
-    "blocks.vgg11", "misprint", "FC-2048 with 2359296 parameters", "A 3x3 convolution of 512 channels has as many."
+    "blocks.vgg11", "misprint", "FC-2048 with 2359296 parameters", "The count of a 3x3 convolution of 512 channels."
 )
 fedbcgd.erratum("blocks.vgg19", "misprint", "FC-2048 with 131072 parameters", "512 x 256.")
 fedbcgd.erratum(
@@ -459,7 +462,7 @@ for _name in ("claim.second_term", "claim.N_sqrt_kappa"):
         _name,
         "breaks the proof",
         "a quotient, or a value, of Table 1",
-        "It rests on rows of the table that do not stand.",
+        "It rests on rows of the table that are refuted or not proved.",
     )
 
 # ---------------------------------------------------------------------------------------- small things in the proofs
@@ -468,13 +471,13 @@ fedbcgd.erratum(
     "thm1.step49",
     "misprint",
     "6 T^3 alpha^2 eta^2 2 beta (...), then 6 T^3 alpha^2 eta^2 beta (...) in (50), then 2 beta again",
-    "One factor 2 is lost on the way, and the last bracket has alpha^2 where alpha is meant.",
+    "One factor 2 is lost on the way, and the last bracket has alpha^2 instead of alpha.",
 )
 fedbcgd.erratum(
     "thm1.general_convex.proof",
     "misprint",
     "eta_tilde <= 1/(192 T beta^3 + 64 beta)",
-    "The two summands differ in dimension; 1/(64 beta) is what is used.",
+    "The two summands differ in dimension; the proof uses 1/(64 beta).",
 )
 fedbcgd.erratum(
     "lemma7",
@@ -486,7 +489,7 @@ fedbcgd.erratum(
     "lemma18",
     "misprint",
     "f(z^{r+1}) with Xi_r in (125), f(z^r) with Xi_r in (121) and (127)",
-    "One round apart: (125) is what the proof adds up.",
+    "They are one round apart; the proof sums (125).",
 )
 fedbcgd.erratum(
     "lemma13",
@@ -498,19 +501,19 @@ fedbcgd.erratum(
     "thm1.nonconvex",
     "misprint",
     "(1/R) sum ||grad f(x^r)||^2, (14)",
-    "Its expectation: x^r is random.  So in (68) and (69).",
+    "Its expectation: x^r is random.  The same in (68) and (69).",
 )
 fedbcgd.erratum(
     "thm2.main.strongly_convex",
     "misprint",
     "'When sigma = 0, the communication complexity of FedBCGD is also better than that of SCAFFOLD', after Theorem 2",
-    "FedBCGD+, whose rate is compared: that of FedBCGD has a term in G that no step size removes.",
+    "FedBCGD+, whose rate the sentence compares: the rate of FedBCGD has a term in G that no step size removes.",
 )
 
 fedbcgd.erratum(
     "lemma8",
     "missing hypothesis",
     "a constant step size eta <= eta_max for every d_0 >= 0",
-    "d_0 > 0: at d_0 = 0 the bound is 0 with noise or without, and no step size reaches it.",
+    "d_0 > 0: at d_0 = 0 the bound is 0, even with noise, and no step size reaches it.",
     "lemma8.corrected",
 )

@@ -1,9 +1,8 @@
-"""What the paper's experiments are said to show: settings, tables, figures, parameter blocks (main 5, supplement 6).
+"""The paper's claims about its experiments: settings, tables, figures, parameter blocks (main 5, supplement 6).
 
-Each table stands here as a block of text laid out as it is printed, one printed line a line, and is read into rows by a
-small function below it.  Floats are in units of d, the number of parameters; a target that is never reached costs inf.
-What a sentence compares stands in `also`, one row a sentence: a check reads it, so that a changed number or a sentence
-turned round makes the check fail.
+Each table is a block of text with the printed layout, line by line; a small function below it turns it into rows.  Floats
+are in units of d, the number of parameters; a target that is never reached costs inf.  The comparisons of the sentences
+are in `also`, one row per sentence.  A check reads them, and fails if a number changes or a sentence is reversed.
 """
 
 from __future__ import annotations
@@ -26,13 +25,13 @@ MOMENTA = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def _fields(block: str) -> Iterator[list[str]]:
-    """The lines of a table, each as its fields (split at |)."""
+    """The fields (split at |) of each line of a table."""
     for line in block.strip().splitlines():
         yield [part.strip() for part in line.split("|")]
 
 
 def _sentence(method: str, relation: str, others: tuple[str, ...], columns: tuple[str, ...]) -> Row:
-    """What a sentence says: in these columns, the method stands in this relation to every one of the others."""
+    """A sentence as a row: in these columns, the method has this relation to each of the others."""
     return {"method": method, "is": relation, "others": others, "columns": columns}
 
 
@@ -74,10 +73,10 @@ fedbcgd.say(
             "FedBCGD is compared with FedAvg, SCAFFOLD, FedAvgM, FedDC, FedAdam, TOP-k and FedPAQ",
         ),
     ),
-    note="The momentum that is searched is alpha in the supplement (6.4) and lambda in the main text (5.2).  The numbers "
-    "of blocks are those of the captions: N = 5, and N = 6 for ViT-Base.  Tiny ImageNet's training set is printed as 500 "
+    note="The momentum of the search is alpha in the supplement (6.4) and lambda in the main text (5.2).  The numbers "
+    "of blocks are from the captions: N = 5, and N = 6 for ViT-Base.  Tiny ImageNet's training set is printed as 500 "
     "images for each of 200 classes, beside 50 for validation and 50 for testing.  The ViT is pre-trained.  EMNIST is a "
-    "data set of 5.1 but not of supplement 6.2, which has mnist instead.",
+    "data set in 5.1 but not in supplement 6.2, which has mnist instead.",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -85,7 +84,7 @@ fedbcgd.say(
 
 
 def _accuracies(columns: tuple[str, ...], block: str) -> tuple[Row, ...]:
-    """Rows of Tables 2 to 6: one a printed cell; floats are None where none are printed (centralised training)."""
+    """Rows of Tables 2 to 6: one per printed cell; floats are None if none are printed (centralised training)."""
     return tuple(
         {"method": method, "column": column, "accuracy": float(mean), "std": float(std), "floats": cost}
         for method, *cells in _fields(block)
@@ -119,7 +118,7 @@ FedBCGD         | 84.7+-0.7 249 | 88.4+-0.7 292 | 92.1+-0.3 398  | 87.8+-0.4 117
 FedBCGD+        | 83.5+-0.3 182 | 88.3+-0.4 209 | 90.3+-0.5 266  | 87.1+-0.4 207
 """
 
-# What main 5.2 (i) to (iii) says about Tables 2 and 3, for each of the two.
+# Sentences of main 5.2 (i) to (iii) about Tables 2 and 3, for each of the two tables
 ON_CONVOLUTIONAL_NETWORKS = (
     "(i) compared to FedAvg and its accelerated algorithms, FedBCGD converges faster and achieves more robust final "
     "model performance",
@@ -137,7 +136,7 @@ SENTENCES = (
     _sentence("FedBCGD", "more accurate than", FEDERATED, MODELS),
     _sentence("FedBCGD", "more accurate than", (CENTRALISED,), MODELS),
 )
-# 'It' is FedBCGD+ with ResNet-18 on CIFAR100, of which the sentence before speaks
+# 'It' is FedBCGD+ with ResNet-18 on CIFAR100, as in the sentence before
 IN_THE_END = _sentence("FedBCGD+", "not more accurate than", ("FedBCGD",), ("ResNet-18",))
 _read_widely = "The accelerated algorithms of FedAvg are read as FedAvgM and FedAdam, 'much higher' as higher."
 
@@ -161,7 +160,7 @@ fedbcgd.say(
     ),
     rests_on=["setup"],
     also=(Record(table=(*SENTENCES, IN_THE_END)),),
-    note="FedAvg with LeNet-5 is printed '558' without its d; the scan has 589 for 58.9 (Centralised SGD, VGG-19).  "
+    note="FedAvg with LeNet-5 is printed as '558' without its d; the scan has 589 for 58.9 (Centralised SGD, VGG-19).  "
     f"{_read_widely}",
 )
 
@@ -231,7 +230,7 @@ fedbcgd.say(
             )
         ),
     ),
-    note="'Outperforms' is read with the benefit of the doubt: ahead in accuracy or in floats.",
+    note="'Outperforms' is read in the paper's favour: ahead in accuracy or in floats.",
 )
 
 IN_TABLE_5 = ("CIFAR100", "Tiny ImageNet")
@@ -326,7 +325,7 @@ fedbcgd.say(
     "speedups",
     "main 5.2",
     Record(
-        # The floats are those that the sentence repeats from the table; None where it repeats none.
+        # The floats that the sentence repeats from the table; None if it repeats none
         table=(
             {
                 "table": "table2",
@@ -374,8 +373,8 @@ fedbcgd.say(
         ),
     ),
     rests_on=["table2", "table5"],
-    note="The scan prints 1.8% for 1.8x, and a factor of 3 as 3x.  The last sentence does not name what it compares with; "
-    "FedAvg is taken, as in the sentence before it.",
+    note="The scan prints 1.8% for 1.8x, and a factor of 3 as 3x.  The last sentence does not name its baseline; "
+    "FedAvg is assumed, as in the sentence before it.",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -404,7 +403,7 @@ fedbcgd.say(
     ),
     note="The paper calls the number of samples N, which is the number of blocks elsewhere, and the regularisation "
     "parameter lambda, which is the momentum elsewhere.  The scan of (7) has lost the minus sign and the 1/N.  The paper "
-    "states neither of the two constants in numbers; whether L counts the regulariser is not said.",
+    "gives no number for either constant, and does not say whether L includes the regulariser.",
 )
 
 fedbcgd.say(
@@ -435,7 +434,8 @@ fedbcgd.say(
         "the diagram of the FedBCGD framework, where S > N, S and N are the numbers of clients and parameter blocks",
     ),
     rests_on=["setup"],
-    note="The diagram is not in the scan.  S = N K, so S = N where K = 1: 'S > N' is said of a picture, and read as S >= N.",
+    note="The diagram is not in the scan.  S = N K, so S = N for K = 1: 'S > N' describes a picture, and is read as S >= "
+    "N.",
 )
 
 fedbcgd.say(
@@ -469,8 +469,8 @@ fedbcgd.say(
         ),
     ),
     rests_on=["table2", "table3"],
-    note="The pictures are not in the scan; that all four networks of Tables 2 and 3 are drawn is taken from the text "
-    "that speaks of the three together.",
+    note="The pictures are not in the scan; the text about Figure 3 and Tables 2 and 3 implies that all four networks "
+    "are drawn.",
 )
 
 fedbcgd.say(
@@ -493,7 +493,7 @@ fedbcgd.say(
     ),
     rests_on=["setup", "n1_degenerates"],
     note="Picture and caption are not in the scan: network, data set and the numbers of blocks between 1 and 20 are not "
-    "known; 'under the same settings' is all that the text says.",
+    "known; the text says only 'under the same settings'.",
 )
 
 VARIANTS: dict[str, tuple[Row, str]] = {
@@ -531,7 +531,7 @@ for _name, (_settings, _words) in VARIANTS.items():
 
 
 def _variant(better: str, relation: str, worse: str) -> Row:
-    """What Figure 5 shows of two variants."""
+    """A comparison of two variants in Figure 5."""
     return {"method": f"variants.{better}", "is": relation, "others": (f"variants.{worse}",)}
 
 
@@ -620,7 +620,7 @@ fedbcgd.say(
         ),
     ),
     rests_on=["logreg"],
-    note="Which baselines are drawn is not in the scan; those of Tables 2 to 5 are taken.",
+    note="The scan does not show which baselines are drawn; the baselines of Tables 2 to 5 are assumed.",
 )
 
 fedbcgd.say(
@@ -643,8 +643,8 @@ fedbcgd.say(
         ),
     ),
     rests_on=["logreg", "sigmoid_erm"],
-    note="The text refers to it as Figure 8.  The order in `table` is said of (a) and of (b); which baselines are drawn is "
-    "not in the text, those of Tables 2 to 5 are taken.",
+    note="The text refers to it as Figure 8.  The order in `table` is for (a) and for (b).  The text does not say which "
+    "baselines are drawn; the baselines of Tables 2 to 5 are assumed.",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -652,7 +652,7 @@ fedbcgd.say(
 
 
 def _blocks(block: str) -> tuple[Row, ...]:
-    """Rows of a parameter-block table: one a printed line."""
+    """Rows of a parameter-block table: one per printed line."""
     return tuple(
         {
             "block": number,
@@ -773,7 +773,7 @@ for _id, _number, _network, _count, _table, _note in _tables:
             claims=(_division.format(_network),),
         ),
         rests_on=["setup"],
-        note=f"The network is the caption's, the number of blocks that of the captions of Tables 2 to 5.  {_note}".rstrip(),
+        note=f"The network is from the caption, the number of blocks from the captions of Tables 2 to 5.  {_note}".rstrip(),
     )
 
 fedbcgd.say(

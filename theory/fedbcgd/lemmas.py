@@ -72,7 +72,7 @@ fedbcgd.say(
     ),
     when=_sampling,
     rests_on=["lemma4.lhs"],
-    note="Both parts, (27) and (28), and (29), which ends with the right side of (27) at most that of (28).",
+    note="Both parts, (27) and (28), and (29), which ends with: the right side of (27) is at most the right side of (28).",
     also=[Relations((Le(grad_sq_x + (1 - K / M) / K * mean_grad_sq, mean_grad_sq),), "end of (29)")],
 )
 fedbcgd.say(
@@ -103,7 +103,7 @@ fedbcgd.say(
     ),
     when=[*_sampling, _two],
     note="The left side of (27) and (28), by E[I_i I_j] = K(K-1)/(M(M-1)) and E[I_i] = K/M.  The brackets of (29) leave "
-    "the second sum without the factor 1/K^2; those of the second part have it.",
+    "the second sum without the factor 1/K^2; the brackets of the second part include it.",
 )
 fedbcgd.say(
     "identity",
@@ -116,7 +116,7 @@ fedbcgd.say(
     ),
     when=[*_sampling, _two, *sampled],
     rests_on=["lemma4.lhs"],
-    note="(48) takes the blocks together as if one sample of K clients had been drawn for all of them.",
+    note="(48) treats the blocks as if there were one sample of K clients for all of them.",
 )
 
 fedbcgd.say(
@@ -159,7 +159,7 @@ fedbcgd.say(
         second_order=2 * sqrt(c1 * d0) / sqrt(R + 1),
         third_order=2 * (d0 / (R + 1)) ** Rational(2, 3) * c2 ** Rational(1, 3),
     ),
-    note="There are a constant step size eta <= eta_max and weights; 'w_r = 1/r' is printed of them, but "
+    note="There are a constant step size eta <= eta_max and weights; they are printed as 'w_r = 1/r', but "
     "Psi_R = (1/(R+1)) sum_{r=1}^{R+1} (d_{r-1}/eta - d_r/eta + c1 eta + c2 eta^2).  'c >= 0' is read as c1, c2 >= 0, and "
     "eta_max >= 0 as eta_max > 0.",
 )
@@ -177,8 +177,8 @@ fedbcgd.say(
         ),
         "first for means m_t = E V_t; then for conditional means m_t = E[V_t | V_1 ... V_{t-1}]",
     ),
-    note="In letters: Xi_t is V_t, xi_t m_t, sigma sigma_x; E||V_t - m_t||^2 <= sigma_x^2.  (41) is printed without an "
-    "expectation on its right side, where the conditional means are random; it is read with one.",
+    note="Symbols here: V_t for Xi_t, m_t for xi_t, sigma_x for sigma; E||V_t - m_t||^2 <= sigma_x^2.  (41) is printed "
+    "without an expectation on its right side, but the conditional means are random; it is read with one.",
 )
 fedbcgd.say(
     "lemma",

@@ -12,13 +12,13 @@ from theory.statement import Relations, Words, implied
 
 E = Expectation
 sampled = [implied(N * K <= M, "implied: N K of M clients are sampled")]
-# of a round with momentum: what alpha is, and the gamma of z^r
+# for a round with momentum: alpha, and the gamma of z^r
 letters = [
     implied(equal(alpha, 1 / (1 - lam)), "implied: alpha = 1/(1-lambda)"),
     implied(equal(gamma, lam / (1 - lam)), "implied: gamma = lambda/(1-lambda)"),
     implied(lam < 1, "implied: lambda < 1"),
 ]
-of_z = implied(equal(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)")  # the same, where lambda is not spoken of
+of_z = implied(equal(gamma, alpha - 1), "implied: gamma = lambda/(1-lambda)")  # the same, without lambda
 _f = IndexedBase("f_i", real=True)
 _c = IndexedBase("c_i", real=True)
 
@@ -69,9 +69,9 @@ fedbcgd.say(
         "block by block: the second line for the K clients of client block j, the third over the sample and the noise",
     ),
     when=sampled,
-    note="The summands are a client's stochastic gradients of its T local steps, block j, summed; (10) takes the mean over "
-    "the sample and has a client's gradients without zeta, the mean over the mini-batches, in them.  (7): x_(j) is the mean "
-    "of what the K clients of client block j send.",
+    note="A summand is the sum of a client's stochastic gradients over its T local steps, block j.  (10) takes the mean "
+    "over the sample, with a client's gradients without zeta, the mean over the mini-batches.  (7): x_(j) is the mean of "
+    "the messages of the K clients in client block j.",
 )
 
 # ----------------------------------------------------------------------------------------------------- assumptions
@@ -91,7 +91,7 @@ smooth = fedbcgd.say(
     "assumption2",
     "Section 1.1, Assumption 2, (2)",
     Relations((Le(Norm(Grad(f, x1) - Grad(f, x2)), beta * Norm(x1 - x2)),), "for all x1, x2"),
-    note="Printed for f.  'In this paper', says Section 3, each f_i is beta-smooth, and so do the theorems: a statement "
+    note="Printed for f.  Section 3 ('In this paper') and the theorems say that each f_i is beta-smooth: a statement "
     "that lists this assumption has both.",
     gives={Property.SMOOTH: (beta,)},
 )
@@ -103,7 +103,7 @@ unbiased = fedbcgd.say(
         (equal(E(Grad(f_iz, x)), Grad(f_i, x)), Le(E(Norm(Grad(f_iz, x) - Grad(f_i, x)) ** 2), sigma**2)),
         "for every client i and all x",
     ),
-    note="(4) is introduced by 'We also can get'; it does not follow from (3) and is an assumption.",
+    note="'We also can get' introduces (4); but (4) does not follow from (3), so it is an assumption.",
     gives={Property.UNBIASED: (), Property.VARIANCE: (sigma,)},
 )
 alike = fedbcgd.say(
@@ -118,8 +118,8 @@ smooth_samples = fedbcgd.say(
     "assumption5",
     "Section 1.1, Assumption 5, (6)",
     Relations((Le(Norm(Grad(f_z, x1) - Grad(f_z, x2)), beta * Norm(x1 - x2)),), "for every mini-batch zeta"),
-    note="The text after it calls Assumption 2 a bound on the variance and Assumption 3 one on the difference between "
-    "global and local gradients; these are Assumptions 3 and 4.",
+    note="The text after it says that Assumption 2 bounds the variance and Assumption 3 the difference between global and "
+    "local gradients; these are Assumptions 3 and 4.",
     gives={Property.SMOOTH_SAMPLES: (beta,)},
 )
 
@@ -127,7 +127,7 @@ smooth_clients = fedbcgd.correct(
     "assumption2",
     Relations((Le(Norm(Grad(f_i, x1) - Grad(f_i, x2)), beta * Norm(x1 - x2)),), "for all x1, x2 and every client i"),
     suffix="clients",
-    note="What the proofs use, and what the main paper assumes.",
+    note="The proofs use this, and the main paper assumes it.",
     gives={Property.SMOOTH: (beta,)},
 )
 convex = fedbcgd.correct(
@@ -147,8 +147,8 @@ convex_samples = fedbcgd.correct(
         "for every client and every mini-batch zeta",
     ),
     suffix="convex",
-    note="The proof of Lemma 13 uses that a step on a mini-batch brings two points no further apart, which smoothness "
-    "alone does not give.",
+    note="The proof of Lemma 13 uses that a step on a mini-batch does not increase the distance of two points; smoothness "
+    "alone does not give this.",
 )
 
 independent = fedbcgd.correct(
@@ -157,8 +157,8 @@ independent = fedbcgd.correct(
         (equal(mean_noise_sq, mean_noise_sum),), "the clients draw their mini-batches independently of each other"
     ),
     suffix="independent",
-    note="Ours.  zeta is drawn from all samples; that no two clients draw the same is not said.  What is used is the "
-    "equality, which independent draws have; clients that all make the same error do not.",
+    note="Ours.  zeta is drawn from all samples; the paper does not say that no two clients draw the same.  The proofs "
+    "use the equality.  It holds for independent draws, but not for clients that all make the same error.",
     gives={Property.INDEPENDENT_NOISE: ()},
 )
 
@@ -169,9 +169,9 @@ alg1 = fedbcgd.say(
     "alg1",
     "main, Algorithms 1 and 2, FedBCGD",
     algorithms.ALG1,
-    note="Printed twice, alike as far as the scan can be read; lines 12, 20, 21, 23, 24 are put together from both and "
-    "from Algorithm 3.  Lines 'end for' are left out.  x_(j)^(r-1) is read as the model that was communicated, and "
-    "x_kj^(r,1) as x^r, which no line sets.",
+    note="Printed twice, with the same text as far as the scan is legible; lines 12, 20, 21, 23, 24 are put together "
+    "from both and from Algorithm 3.  Lines 'end for' are left out.  x_(j)^(r-1) is read as the model that was "
+    "communicated, and x_kj^(r,1) as x^r, which no line sets.",
     gives={Property.BLOCK_SAMPLING: ()},
 )
 fedbcgd.background = (problem, alg1)
@@ -183,7 +183,7 @@ fedbcgd.say(
     note="Lines 'end for' are left out.",
 )
 
-# What no printed line sets, and the proofs use
+# Starting values that the proofs use but no printed line sets
 
 at_rest = fedbcgd.correct(
     "alg1",
@@ -191,7 +191,7 @@ at_rest = fedbcgd.correct(
     suffix="initial",
     kind="assumption",
     rests_on=["alg1"],
-    note="Ours, for FedBCGD+ too: line 20 has v of the round before the first, which no line sets.",
+    note="Ours, also for FedBCGD+: line 20 has the v of the round before the first, which no line sets.",
     gives={Property.AT_REST: ()},
 )
 controlled = fedbcgd.correct(
@@ -200,8 +200,8 @@ controlled = fedbcgd.correct(
     suffix="initial",
     kind="assumption",
     rests_on=["alg3"],
-    note="Ours: no line sets c or the c_i.  Line 26 keeps what c is off the mean of the c_i for good.  That it is the mean "
-    "is (72).",
+    note="Ours: no line sets c or the c_i.  Line 26 never changes the difference of c and the mean of the c_i.  (72) "
+    "says that c is the mean.",
     gives={Property.INITIAL_VARIATES: ()},
 )
 gradients_first = fedbcgd.correct(
@@ -210,7 +210,7 @@ gradients_first = fedbcgd.correct(
     suffix="begun",
     kind="assumption",
     rests_on=["alg3"],
-    note="What the end of Section 5.3 sets: c_i^0 = grad f_i(x^0).",
+    note="The end of Section 5.3 sets c_i^0 = grad f_i(x^0).",
 )
 
 # ---------------------------------------------------------------------------------------------------- update rules
@@ -244,7 +244,7 @@ fedbcgd.say(
         Relations((equal(c_next, c + K / M * Dc_sum),), "(71), with c_(j)^r on both sides"),
         Relations((equal(c, Sum(c_i, (i, 1, M)) / M),), "(72), block by block"),
     ],
-    note="(72) goes on: (1/M)(the sum of c_i^r over i in K_j^r and of c_i^{r-1} over the others), block j.  (6) puts "
+    note="(72) continues: (1/M)(the sum of c_i^r over i in K_j^r and of c_i^{r-1} over the others), block j.  (6) puts "
     "c_(1), ..., c_(N) and c_s together.  c stands for its block j.",
 )
 fedbcgd.say(

@@ -1,11 +1,11 @@
-"""The paper, its letters, and the quantities its statements are about.
+"""The paper, its symbols, and the quantities that its statements are about.
 
 "FedBCGD: Communication-Efficient Accelerated Block Coordinate Gradient Descent for Federated Learning" (Liu et al., ACM
-Multimedia 2024).  Places are those of the supplement; "main" is the paper itself, whose appendix prints the supplement
+Multimedia 2024).  Places are places in the supplement; "main" is the paper itself, whose appendix prints the supplement
 once more with every number raised by 7.
 
-One declaration per letter: ASCII name, LaTeX, meaning, dimension.  X is the dimension of x, F that of f(x).  A letter
-that a statement uses in another meaning says so there (`reads`).
+One declaration per symbol: ASCII name, LaTeX, meaning, dimension.  X is the dimension of x, F that of f(x).  A statement
+that uses a symbol in another meaning says so (`reads`).
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ eta = _symbol("eta", r"\eta", "local step size", X**2 / _F, **_positive)
 eta_tilde = _symbol("eta_tilde", r"\tilde\eta", "effective step size", X**2 / _F, **_positive)
 eta_max = _symbol("eta_max", r"\eta_{\max}", "largest step size", X**2 / _F, **_positive)
 a = _symbol("a", "a", "a constant to be chosen", **_positive)
-eps = _symbol("eps", r"\epsilon", "accuracy that is asked for", _F, **_positive)
-eps_grad = _symbol("eps_grad", r"\epsilon", "accuracy asked for of a squared gradient", _g2, **_positive)
+eps = _symbol("eps", r"\epsilon", "target accuracy", _F, **_positive)
+eps_grad = _symbol("eps_grad", r"\epsilon", "target accuracy for a squared gradient", _g2, **_positive)
 d0 = _symbol("d0", "d_0", "||x^0 - x*||^2", X**2, **_amount)
 D_tilde = _symbol("D_tilde", r"\tilde D", "initial distance with control variates, Theorem 2", X, **_amount)
 F = _symbol("F", "F", "f(x^0) - f(x*)", _F, **_amount)
@@ -120,7 +120,7 @@ sigma_x = _symbol("sigma_x", r"\sigma", "bound on the standard deviation of the 
 local_sum = _symbol("local_sum", r"\sum_t\nabla_{(j)}f_{k,j}(y_{k,j}^{r,t};\zeta)", "a client's summed gradients", _g)
 
 
-# Quantities: what the statements bound.  E is over everything random.
+# Quantities that the statements bound.  E is over all randomness.
 def _quantity(name: str, latex: str, meaning: str, dimension: sympy.Expr) -> sympy.Symbol:
     return _symbol(name, latex, meaning, dimension, **_amount)
 
@@ -147,9 +147,7 @@ gap_next = _quantity("gap_next", r"\mathbb{E}f(z^{r+1})-f(x^*)", "the same a rou
 gap_prev = _quantity("gap_prev", r"\mathbb{E}f(z^{r-1})-f(x^*)", "the same a round before", _F)
 gap_x = _quantity("gap_x", r"f(x^r)-f(x^*)", "gap at the global model", _F)
 gap_x_prev = _quantity("gap_x_prev", r"f(x^{r-1})-f(x^*)", "gap at the global model a round before", _F)
-grad_sq = _quantity(
-    "grad_sq", r"\|\nabla f\|^2", "squared gradient norms, summed over what the statement sums over", _g2
-)
+grad_sq = _quantity("grad_sq", r"\|\nabla f\|^2", "squared gradient norms, in the sum of the statement", _g2)
 grad_sq_x = _quantity("grad_sq_x", r"\|\nabla f(x^r)\|^2", "squared gradient at the global model", _g2)
 grad_sq_prev = _quantity("grad_sq_prev", r"\mathbb{E}\|\nabla f(z^{r-1})\|^2", "squared gradient a round before", _g2)
 mean_grad_sq = _quantity(
@@ -175,7 +173,7 @@ mean_noise_sq = _quantity(
 mean_noise_sum = _quantity(
     "mean_noise_sum",
     r"K^{-2}\sum_k\mathbb{E}\|\nabla f_k(y_k;\zeta_k)-\nabla f_k(y_k)\|^2",
-    "what it is where the clients' noises are uncorrelated",
+    "its value for uncorrelated noise of the clients",
     _g2,
 )
 G_discounted_beta = _quantity(
@@ -212,9 +210,9 @@ local_sum_sq = _quantity(
 )
 C_prev = _quantity("C_prev", r"C_{r-1}", "lag of the control variates before the round", _g2)
 C_r = _quantity("C_r", r"C_r", "lag of the control variates", _g2)
-Xi = _quantity("Xi", r"\Xi_{r-1}", "lag of the points that the control variates stand for", X**2)
+Xi = _quantity("Xi", r"\Xi_{r-1}", "lag of the points of the control variates", X**2)
 Xi_r = _quantity("Xi_r", r"\Xi_r", "the same a round later", X**2)
-Psi_R = _quantity("Psi_R", r"\Psi_R", "what the recursion lemmas bound", _F)
+Psi_R = _quantity("Psi_R", r"\Psi_R", "the left side of the recursion lemmas", _F)
 c_lemma = _quantity("c_lemma", "c", "noise constant of Lemma 7", _g2)
 c1 = _quantity("c1", "c_1", "noise constants of Lemma 8", _g2)
 c2 = _quantity("c2", "c_2", "noise constants of Lemma 8", _F**3 / X**4)

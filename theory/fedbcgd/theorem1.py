@@ -14,7 +14,7 @@ _step = {eta_tilde: alpha * eta * T / 4}
 _limit = [eta_tilde <= 1 / beta]
 _limit8 = [eta_tilde <= 1 / (8 * beta)]
 _momentum = implied(alpha >= 1, "implied: alpha = 1/(1-lambda)")
-# The step sizes of the proofs to which the steps belong
+# The step sizes of the proofs that have these steps
 _of_case1 = implied(alpha * eta * T / 4 <= 1 / (8 * beta), "implied: the proof of case 1")
 _of_case3 = implied(alpha * eta * T / 4 <= 1 / (16 * beta), "implied: the proof of case 3")
 _clients = [*sampled, _momentum]
@@ -22,7 +22,7 @@ _convex_clients = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and
 _drift2 = (6144 * beta**2 * G**2 + 3072 / T * beta**2 * sigma**2) / alpha**2
 _drift = 384 * beta * G**2 + 192 * beta / T * sigma**2
 _at_the_end = ["thm1.step50", "lemma7", "lemma10"]
-_exists = "There exist weights w_r and local step sizes eta, within the conditions, with which it holds."
+_exists = "It holds for some weights w_r and local step sizes eta within the conditions."
 _named = "The theorem names Assumptions 1 to 3; Assumption 4 gives G its meaning."
 
 
@@ -45,7 +45,7 @@ fedbcgd.say(
     where=_step,
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=_at_the_end,
-    note=f"{_exists}  {_named}  Of (19) of the main paper, the same, the scan has 18 for 128.",
+    note=f"{_exists}  {_named}  (19) of the main paper is the same; its scan has 18 for 128.",
 )
 fedbcgd.say(
     "theorem",
@@ -74,7 +74,7 @@ fedbcgd.say(
     where=_step,
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step50", "lemma8", "lemma10"],
-    note=f"{_exists}  mu = 0; d0 is that of Lemma 8, ||x^0 - x*||^2.  {_named}",
+    note=f"{_exists}  mu = 0; d0 is ||x^0 - x*||^2, as in Lemma 8.  {_named}",
 )
 fedbcgd.say(
     "theorem",
@@ -123,7 +123,7 @@ nonconvex = at_most(
     ** Rational(1, 5),
 )
 _gap = {"d0": VALUE}
-_d0 = "d0, defined nowhere for this case, is read as f(x^0) - f(x*)."
+_d0 = "The paper does not define d0 for this case; it is read as f(x^0) - f(x*)."
 fedbcgd.say(
     "theorem",
     "thm1.nonconvex",
@@ -152,8 +152,8 @@ fedbcgd.say(
 # ------------------------------------------------------------------------------------------------- in the main paper
 
 _restored = (
-    "Put together from the scan, the sentence after Theorem 2, and Table 1.  For some values of eta and R; R rounds after "
-    "which the expected error is below eps."
+    "Put together from the scan, the sentence after Theorem 2, and Table 1.  For some values of eta and R; after R rounds "
+    "the expected error is below eps."
 )
 fedbcgd.say(
     "theorem",
@@ -202,8 +202,8 @@ fedbcgd.say(
         )
     ],
     reads={"eps": VALUE**2 / X**2},
-    note=f"{_restored}  eps bounds a squared gradient.  The condition on the step size cannot be read in the scan; that of "
-    "the strongly convex case is put here.",
+    note=f"{_restored}  eps bounds a squared gradient.  The condition on the step size is not legible in the scan; the "
+    "condition here is from the strongly convex case.",
 )
 
 # -------------------------------------------------------------------------------------------------- steps: convex
@@ -216,7 +216,7 @@ fedbcgd.say(
     when=[_momentum, _of_case1],
     assumes=[smooth],
     rests_on=["lemma10"],
-    note="beta is that of Assumption 2.  C_1 and C_2 of the display are the inner product and the square.",
+    note="beta is from Assumption 2.  C_1 and C_2 of the display are the inner product and the square.",
 )
 fedbcgd.say(
     "step",
@@ -280,8 +280,8 @@ fedbcgd.say(
     where=_step,
     assumes=[strongly_convex, smooth, unbiased, alike],
     rests_on=["thm1.step49"],
-    note="(50) leaves out -E||z^{r+1} - x*||^2, which (51) has, and has the noise inside 2 [...].  The bracket is required "
-    "to be at least alpha eta T/4; (50) prints 6 T^3 alpha^2 eta^2 beta (...), the sentence "
+    note="(50) leaves out -E||z^{r+1} - x*||^2, which (51) has, and has the noise inside 2 [...].  The bracket must be at "
+    "least alpha eta T/4; (50) prints 6 T^3 alpha^2 eta^2 beta (...), the sentence "
     "after (51) 6 T^3 alpha^2 eta^2 2 beta (...).  The second line of (51) has not been divided by alpha eta T/4.",
 )
 
@@ -295,8 +295,8 @@ fedbcgd.say(
     when=letters,
     assumes=[smooth],
     rests_on=["lemma10"],
-    note="f(x*) is taken off both sides.  The braces of D_1 and D_2 span alpha eta and (beta/2) eta^2 alpha^2 too; (56)"
-    " bounds D_1 without, (61) bounds E||G^r||^2 as D_2.",
+    note="f(x*) is subtracted on both sides.  The braces of D_1 and D_2 include alpha eta and (beta/2) eta^2 alpha^2; "
+    "but (56) bounds D_1 without this factor, and (61) bounds E||G^r||^2 as D_2.",
 )
 fedbcgd.say(
     "step",
@@ -322,7 +322,7 @@ fedbcgd.say(
     where={gamma: lam / (1 - lam)},
     rests_on=["momentum_form"],
     note="beta, the smoothness constant, is printed for the momentum lambda.  (57) prints ||x^r - x^{r-1}||^2 = gamma^2 "
-    "||eta^2 G^r + beta v^{r-1}||^2.  (60) sums over r: then 1/(1-beta)^2 times the sum of E||G^r||^2.",
+    "||eta^2 G^r + beta v^{r-1}||^2.  (60) sums over r; this gives 1/(1-beta)^2 times the sum of E||G^r||^2.",
 )
 fedbcgd.say(
     "step",
@@ -389,9 +389,9 @@ fedbcgd.say(
     assumes=[smooth, unbiased, alike],
     rests_on=["thm1.step55", "thm1.step56", "thm1.step59", "thm1.step61", "thm1.step64", "lemma5"],
     reads=_gap,
-    note="The last display of (68).  f(x*) is taken off E f(z^0), which the sum leaves standing; d0 is f(x^0) - f(x*).  The "
-    "proof lets the coefficient of the squared gradients be at most alpha eta T/4 ('<=', where '>=' is used) and says "
-    "nothing of that of ||E G^r||^2.  (67) keeps C_1 (T R/M) sigma^2 + ... after division by R.",
+    note="The last display of (68).  f(x*) is subtracted from E f(z^0), which remains in the sum; d0 is f(x^0) - f(x*).  "
+    "The proof lets the coefficient of the squared gradients be at most alpha eta T/4 ('<=', but it uses '>='), and says "
+    "nothing about the coefficient of ||E G^r||^2.  (67) keeps C_1 (T R/M) sigma^2 + ... after division by R.",
 )
 
 __all__ = ["nonconvex", "out"]

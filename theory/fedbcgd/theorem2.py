@@ -29,9 +29,9 @@ _curved = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and mu-stro
 _quarter = {eta_tilde: alpha * eta * T / 4}
 _whole = {eta_tilde: alpha * eta * T}
 _convex = [strongly_convex, smooth, unbiased, smooth_samples]
-_exists = "There exist weights w_r and local step sizes eta with which it holds."
+_exists = "It holds for some weights w_r and local step sizes eta."
 _D = (
-    "D_tilde^2 = ||x^0 - x*||^2 + (1/(2 N beta^2)) sum_{i=1}^N ||c_i^0 - grad f_i(x*)||^2; the sum is printed over the "
+    "D_tilde^2 = ||x^0 - x*||^2 + (1/(2 N beta^2)) sum_{i=1}^N ||c_i^0 - grad f_i(x*)||^2; the printed sum is over the "
     "first N clients, N the number of blocks."
 )
 
@@ -41,7 +41,7 @@ _named = "The theorem names Assumptions 1 to 3; Section 1.1 says that Assumption
 
 
 def _linear(clients: sympy.Expr) -> Order:
-    """A linear rate whose exponent has this share of the clients in it."""
+    """A linear rate with this share of the clients in its exponent."""
     return soft_order(gap_bar, optimisation=M * mu / K * D_tilde**2 * exp(-Min(clients, mu / (162 * beta)) * R))
 
 
@@ -63,7 +63,7 @@ fedbcgd.say(
     where=_quarter,
     assumes=_convex,
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent"],
-    note=f"{_exists}  {_D}  (22) of the main paper cannot be read.  {_named}",
+    note=f"{_exists}  {_D}  (22) of the main paper is not legible.  {_named}",
 )
 fedbcgd.say(
     "definition",
@@ -99,8 +99,8 @@ fedbcgd.say(
     where=_whole,
     assumes=_convex,
     rests_on=["lemma15", "lemma8"],
-    note=f"{_exists}  mu = 0.  {_D}  In (113) of the main paper a denominator is lost in the scan.  The step size is not "
-    f"defined in this case; that of Lemma 15 is put here.  {_named}",
+    note=f"{_exists}  mu = 0.  {_D}  In (113) of the main paper a denominator is lost in the scan.  The paper does not "
+    f"define the step size in this case; the one here is from Lemma 15.  {_named}",
 )
 fedbcgd.say(
     "theorem",
@@ -123,13 +123,13 @@ fedbcgd.say(
     rests_on=["lemma18", "lemma8"],
     note=f"{_exists}  'eta_tilde = (1/4) alpha T' is printed, without eta.  (128) has z^R without its bar.  {_named}  "
     "Assumption 1 is not one of a non-convex f.  'If we initialize c_i^0 = grad f_i(x^0) then we "
-    "have Xi_0 = 0' stands before (128), at the end of the proof; it is read as a condition of the theorem, too.",
+    "have Xi_0 = 0', before (128) at the end of the proof, is read as a condition of the theorem, too.",
 )
 
 # ------------------------------------------------------------------------------------------------- in the main paper
 
 _log = log(1 / eps)
-_some = "For some values of eta and R; R rounds after which the expected error is below eps."
+_some = "For some values of eta and R; after R rounds the expected error is below eps."
 fedbcgd.say(
     "theorem",
     "thm2.main.strongly_convex",
@@ -140,8 +140,8 @@ fedbcgd.say(
     assumes=[strongly_convex, smooth, unbiased, alike, smooth_samples],
     rests_on=["thm2.strongly_convex"],
     also=[order(Com, clients=M / S * d * _log, optimisation=beta / (mu * N) * d * _log)],
-    note=f"{_some}  The first term of the communication is damaged in the scan; M/S is what the text after the theorem and "
-    "Table 1 have.  1/(8 beta) is hard to read.  With S = M the text after it has sqrt(beta/mu) d log(1/eps), and calls it "
+    note=f"{_some}  The first term of the communication is damaged in the scan; the text after the theorem and Table 1 "
+    "have M/S.  1/(8 beta) is hard to read.  With S = M the text after it has sqrt(beta/mu) d log(1/eps), and calls it "
     "much better than FedLin's (beta/mu) d log(1/eps).",
 )
 fedbcgd.say(
@@ -155,9 +155,9 @@ fedbcgd.say(
     rests_on=["thm2.nonconvex"],
     also=[order(Com, optimisation=beta * F / eps * (M / S) ** _two_thirds * N ** -Rational(1, 3) * d)],
     reads={"eps": VALUE**2 / X**2},
-    note=f"{_some}  eps bounds a squared gradient, F is f(x^0) - f*.  A condition on the step size stands before that, and "
-    "cannot be read.  With S = M the text after it has (beta F/eps) N^{-1/3} d, and calls it much better than CE-LSGD's "
-    "beta F d/eps.",
+    note=f"{_some}  eps bounds a squared gradient, F is f(x^0) - f*.  Before this is a condition on the step size, "
+    "which is not legible.  With S = M the text after it has (beta F/eps) N^{-1/3} d, and calls it much better than "
+    "CE-LSGD's beta F d/eps.",
 )
 
 # ------------------------------------------------------------------------------------------------------- definitions
@@ -185,7 +185,7 @@ fedbcgd.say(
     _lag(z_r),
     also=[_lag(x_star), Relations((equal(c_i, c_prev_i),), "(70): where client i is not sampled")],
     note="(75) measures the lag from grad f_i(z^r), (86) from grad f_i(x*): one name for two quantities.  Both take the "
-    "expectation of c_i inside the norm.  Where client i is sampled (70) has c_i^r = c~_i^r.",
+    "expectation of c_i inside the norm.  For a sampled client i, (70) has c_i^r = c~_i^r.",
 )
 fedbcgd.say(
     "step",
@@ -211,9 +211,9 @@ fedbcgd.say(
     when=sampled,
     assumes=_convex,
     rests_on=["lemma3", "thm2.lag"],
-    note="The second term is printed as a sum over clients of ||E c_i^r - grad f_i(x^r)||^2, M times the lag; the last line "
-    "of (78) has z^r in it, and 4 T^2 ||E c^r||^2 and half of this term in its place.  C_prev is that of the control "
-    "variates in use.",
+    note="The second term is printed as a sum over clients of ||E c_i^r - grad f_i(x^r)||^2, M times the lag; the last "
+    "line of (78) has z^r, and instead of this term 4 T^2 ||E c^r||^2 and half of the term.  C_prev is for the control "
+    "variates of this round.",
 )
 fedbcgd.say(
     "lemma",
@@ -244,8 +244,8 @@ fedbcgd.say(
     where=_whole,
     assumes=[smooth, unbiased, alike],
     rests_on=["thm2.lag"],
-    note="beta is that of Assumption 2, which the lemma does not name.  The restatement (97), times 9 eta_tilde^2 M/K, has "
-    "2 beta^2 E besides.  (90) prints a norm less a vector, "
+    note="beta is from Assumption 2, which the lemma does not name.  The restatement (97), times 9 eta_tilde^2 M/K, also "
+    "has 2 beta^2 E.  (90) prints a norm minus a vector, "
     "||grad f_i(z^r)|| - grad f_i(x*), and (91) once f_k for f_i.",
 )
 _lyapunov = 9 * eta_tilde**2 * M / K
@@ -273,8 +273,8 @@ fedbcgd.say(
             "(99), (100), (101)",
         )
     ],
-    note="(101) has N/S where (97) has M/K, and (98) M/(2S); Lemmas 13 and 14 are named the wrong way round; (94) has 4 "
-    "eta_tilde^2 where a beta^2 belongs, and leaves out the last term of (77).",
+    note="(101) has N/S, but (97) has M/K, and (98) has M/(2S); the names of Lemmas 13 and 14 are exchanged; (94) has 4 "
+    "eta_tilde^2 without the factor beta^2, and leaves out the last term of (77).",
 )
 fedbcgd.say(
     "lemma",
@@ -289,9 +289,9 @@ fedbcgd.say(
     rests_on=["lemma3", "thm2.drift"],
     note="No condition on the step size in the statement; that of Theorem 2 is put here.  "
     "Xi is the mean of E||z^r - alpha_i||^2 over clients (and steps), alpha_i the "
-    "points (108) that the control variates are the gradients of; (108) keeps y_i^{r,t} in them, (107) and (118) x^r and "
-    "z^{r-1}.  (114) prints Xi as E||z^r - alpha^r||^2, and E_r without the sum over t; (116) ||grad f(z^r)|| without its "
-    "square.",
+    "points (108), at which the control variates are the gradients; (108) has y_i^{r,t} for them, (107) and (118) have x^r "
+    "and z^{r-1}.  (114) prints Xi as E||z^r - alpha^r||^2, and E_r without the sum over t; (116) ||grad f(z^r)|| "
+    "without its square.",
 )
 for _version, _where, _share in (
     ("", "Lemma 17, (117)", S / N),
@@ -311,8 +311,8 @@ for _version, _where, _share in (
         where=_whole,
         assumes=[smooth, unbiased, alike],
         rests_on=["lemma16"],
-        note="beta is that of Assumption 2, which the lemma does not name.  (S/N)^a stands in the condition of the "
-        "statement, (K/M)^a in its proof; S/N = K.",
+        note="beta is from Assumption 2, which the lemma does not name.  The condition of the statement has (S/N)^a, its "
+        "proof has (K/M)^a; S/N = K.",
     )
 fedbcgd.say(
     "lemma",
@@ -328,5 +328,5 @@ fedbcgd.say(
     where=_whole,
     assumes=[smooth, unbiased, alike],
     rests_on=["lemma16", "lemma17.proof", "lemma10"],
-    note="f(x*) is taken off both sides; the round goes from r-1 to r.",
+    note="f(x*) is subtracted on both sides; the round goes from r-1 to r.",
 )

@@ -1,6 +1,6 @@
 """Federated learning with compression: the statements of the supplement, in its order.
 
-Importing a module declares its statements; the order below is that of the catalogue.
+The import of a module declares its statements; the order below is the catalogue's order.
 """
 
 from theory.fedcom import (  # noqa: F401, I001

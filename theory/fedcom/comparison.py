@@ -63,7 +63,7 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
 
 
 def _rounds(row: str, case: str) -> Expr:
-    """The communication rounds that a row of Table 5 or 6 prints."""
+    """The communication rounds in a row of Table 5 or 6."""
     claim = fedcom.statements[f"fedcom.{row}"].claim
     assert isinstance(claim, Rates)
     return claim.by_case[case].rounds
@@ -74,7 +74,7 @@ def _improves(ours: str, theirs: str, *cases: str) -> tuple[Le, ...]:
 
 
 _where = "Section A, 'Additional comparison with DIANA [21]'"
-_reading = "Read as: at most the rounds of the other row, up to a constant.  It compares the rows as they are printed."
+_reading = "Read as: at most the rounds of the other row, up to a constant.  It compares the rows as printed."
 fedcom.say(
     "claim",
     "claim.tab5",

@@ -1,10 +1,10 @@
-"""What should stand in the paper: corrected and completed statements, each with its own proof.
+"""Corrected and completed statements, each with its own proof.
 
-The constants are ours, and proved by the ledgers of `theory.fedcom.checks.ledgers`; nothing here is claimed by the paper.
+The constants are ours; the ledgers of `theory.fedcom.checks.ledgers` prove them.  The paper claims nothing of this.
 
-Section D: noise of one local step and the gradients of later ones are correlated, which the printed lemmas leave out.
-Section E: the gradient tracking takes a compressed step of length 1, whose error grows by q a round; it is damped here
-by alpha = 1/(1+q), as DIANA does, and followed by a recursion of its own (`tracking_sq`).
+Section D: the noise of a local step and the gradients of later steps are correlated; the printed lemmas ignore this.
+Section E: the gradient tracking takes a compressed step of length 1, so its error grows by q per round.  Here it is
+damped by alpha = 1/(1+q), as in DIANA, and has its own recursion (`tracking_sq`).
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ fedcom.correct(
     "alg2",
     algorithms.ALG2_DAMPED,
     gives={Property.ZERO_TRACKINGS: (), Property.DAMPED_TRACKING: ()},
-    note="Damped by alpha = 1/(1+q).  Without compression, q = 0, it is the printed algorithm.",
+    note="Damped by alpha = 1/(1+q).  Without compression (q = 0) this is the printed algorithm.",
 )
 fedcom.correct(
     "alg4",
     algorithms.ALG4_MEAN_OF_SAMPLED,
-    note="The mean of those who sent something: the gradient trackings then keep their sum zero.",
+    note="The mean over the clients that sent a message: then the sum of the gradient trackings stays zero.",
 )
 fedcom.correct(
     "alg5",
     algorithms.ALG5_DAMPED,
-    note="The memory keeps what client j's own message left out; with k = d it stays zero, and the lines are those of "
-    "Algorithm 3.  Line 11 is damped by k/d: a coordinate sent every T rounds brings T differences at once, which "
-    "multiplies its tracking error by 1 - T without damping, unstable for k < d/2, and by 1 - T k/d with it.  Not "
-    "proved: runs on quadratics converge for L eta tau <= 4 k/d, and some diverge at 7.5 k/d.",
+    note="The memory keeps the part that client j's own message left out; with k = d it stays zero, and the lines are as "
+    "in Algorithm 3.  Line 11 is damped by k/d: a coordinate that is sent every T rounds brings T differences at once.  "
+    "This multiplies its tracking error by 1 - T without damping, which is unstable for k < d/2, and by 1 - T k/d with "
+    "damping.  Not proved: runs on quadratics converge for L eta tau <= 4 k/d, and some diverge at 7.5 k/d.",
 )
 fedcom.correct(
     "alg5",
     algorithms.ALG5_OWN_PROGRESS,
     suffix="own",
-    note="The same without damping: the client's own progress of this round, which it knows, in the place of its message.  "
+    note="The same without damping: uses the client's own progress of this round, which it knows, instead of its message.  "
     "Not proved: runs on quadratics converge.",
 )
 fedcom.correct(
@@ -82,7 +82,7 @@ damped = fedcom.say(
 
 # ------------------------------------------------------------------------------------------- Section D: FedCOM
 
-_local = L * eta * tau  # how far a round's local steps go, in units of the function's own scale
+_local = L * eta * tau  # the length of a round's local steps, relative to the scale of the function
 
 fedcom.correct(
     "lemmaD1",
@@ -105,13 +105,13 @@ fedcom.correct(
     at_most(drift_mean, gradients=eta**2 * tau**2 * grad_sq_sum_mean, noise=eta**2 * tau**2 * sigma**2),
     suffix="summed",
     rests_on=["lemmaD3.corrected"],
-    note="Summed over the steps of a round, the printed constants are right: step c has made c of the tau steps.",
+    note="Summed over the steps of a round, the printed constants are right: before step c there are c of the tau steps.",
 )
 fedcom.correct(
     "lemmaD2",
     assumes=[smooth, homogeneous],
-    note="Under Assumption 3 too: the functions are alike, and the gradients unbiased.  The inner product is with the "
-    "clients' gradients before compression, whose mean the messages have by Assumption 2.",
+    note="Also under Assumption 3: the functions are identical, and the gradients unbiased.  The inner product is with the "
+    "clients' gradients before compression; by Assumption 2 the messages have the same mean.",
 )
 limit_D = tau**2 * L**2 * eta**2 + (1 - 1 / m + (q + 1) * (1 + _local) / m) * eta * gamma * L * tau
 fedcom.correct(
@@ -153,7 +153,7 @@ fedcom.correct(
     assumes=[smooth, independent, homogeneous, convex],
     rests_on=["thmD7.corrected"],
     also=[],
-    note="For every phi > 0.  The regularised function is (L+phi)-smooth, and its initial gap has the term of w^(0).",
+    note="For every phi > 0.  The regularised function is (L+phi)-smooth, and its initial gap has a term in w^(0).",
 )
 fedcom.correct(
     "corD8",
@@ -180,7 +180,7 @@ fedcom.correct(
             )
         )
     ],
-    note="With the condition on R without which the step size is not admissible, and rates that meet it.",
+    note="With the condition on R that makes the step size admissible, and rates that meet it.",
 )
 fedcom.correct(
     "rem7",
@@ -207,12 +207,12 @@ fedcom.correct(
     rests_on=["thmD4.corrected", "thmD7.corrected", "thmD9.corrected"],
     assumes=[smooth, independent, homogeneous],
     note="The number of local steps is larger by (q+1)/(q/m+1) than printed, or the rounds by q/m+1.  In the PL and "
-    "strongly convex rows mu is a constant, and L is kappa: with L for a constant the error is kappa epsilon.",
+    "strongly convex rows mu is a constant, and L is kappa; with L as a constant the error is kappa epsilon.",
 )
 
 # --------------------------------------------------------------------------------------- Section E: FedCOMGATE
 
-fedcom.correct("lemmaE2", assumes=[smooth, heterogeneous], note="Under Assumption 4 too: the gradients are unbiased.")
+fedcom.correct("lemmaE2", assumes=[smooth, heterogeneous], note="Also under Assumption 4: the gradients are unbiased.")
 small_q = 30 * (q + 1) * eta**2 * L**2 * tau**2 <= 1
 slow_q = 4 * (q + 1) * L * eta * gamma * tau <= 1
 _few = (epsilon * m**2 <= 1,)  # or G_q = 0: the bounds have a term of the order of G_q m^2 epsilon^2
@@ -252,8 +252,8 @@ fedcom.correct(
     assumes=[smooth, heterogeneous],
     rests_on=["alg2"],
     also=[],
-    note="By the error of the gradient tracking itself, which compression feeds and the printed lemma leaves out.  Holds "
-    "whatever made delta_j.",
+    note="In terms of the gradient tracking's own error, which compression increases and the printed lemma leaves out.  "
+    "Holds for every delta_j, however it was computed.",
 )
 fedcom.correct(
     "lemmaF1",
@@ -270,7 +270,7 @@ fedcom.correct(
     assumes=[smooth, *compression, damped],
     rests_on=["alg2.corrected"],
     also=[],
-    note=f"{_damped}  How the gradient tracking follows the gradients.",
+    note=f"{_damped}  It says how the gradient tracking follows the gradients.",
 )
 _moves_4 = (q + 1) * eta**2 * L**4 * tau**2 * (eta * gamma) ** 2
 _E4 = {
@@ -309,12 +309,12 @@ fedcom.correct(
     when=[slow_q, small_q, curved],
     assumes=[smooth, *compression, damped, polyak],
     rests_on=_tracked,
-    note=f"{_damped}  No strong convexity of the clients' own functions is needed, and no minimisers of theirs.",
+    note=f"{_damped}  The clients' own functions need neither strong convexity nor minimisers.",
 )
 fedcom.correct(
     "thmE6.eq83",
     when=[*fedcom.statements["fedcom.thmE6.eq83"].when, contraction78 > 0],
-    note="For a denominator in (78) that is positive.",
+    note="For a positive denominator in (78).",
 )
 _smooth_phi = {L: L + phi, mu: phi}
 fedcom.correct(
@@ -381,12 +381,12 @@ fedcom.correct(
     Rates((Rate("convex", (1 + q) / epsilon, 1 / (m * epsilon**2), polylog=True, given=_few),)),
     assumes=[smooth, *compression, damped, convex],
     rests_on=["thmE9.corrected"],
-    note=f"{_damped}  As the corollary has it, for L of the order of 1.",
+    note=f"{_damped}  As in the corollary, for L of the order of 1.",
 )
 fedcom.correct(
     "claim.tab6",
     when=[sqrt(n) / m + 1 / sqrt(n) >= 1],
-    note="In the convex column (1+q)/epsilon is to be compared with ((1+q/m) sqrt(n) + q/sqrt(n))/epsilon.",
+    note="In the convex column, compare (1+q)/epsilon with ((1+q/m) sqrt(n) + q/sqrt(n))/epsilon.",
 )
 fedcom.correct(
     "tab6.fedcomgate",
@@ -400,6 +400,6 @@ fedcom.correct(
     ),
     assumes=[smooth, *compression, damped],
     rests_on=["thmE4.corrected", "thmE6.corrected", "thmE9.corrected"],
-    note=f"{_damped}  The printed rates, for so few clients that the term of G_q is of the order of epsilon too.  In the PL "
-    "and strongly convex rows mu is a constant, and L is kappa: with L for a constant the error is kappa epsilon.",
+    note=f"{_damped}  The printed rates, for so few clients that the term in G_q is of the order of epsilon, too.  In "
+    "the PL and strongly convex rows mu is a constant, and L is kappa; with L as a constant the error is kappa epsilon.",
 )

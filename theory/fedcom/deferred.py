@@ -23,7 +23,7 @@ fedcom.say(
     assumes=[smooth, heterogeneous],
     rests_on=["lemmaF2", "lemmaF5"],
     also=[Relations((equal(drift_total, direction_total),), "the equality in the middle")],
-    note="(112) prints 36 eta^2 / p where (97) has 8 eta^2.",
+    note="(112) prints 36 eta^2 / p, but (97) has 8 eta^2.",
 )
 fedcom.say(
     "lemma",
@@ -40,9 +40,9 @@ fedcom.say(
     ),
     assumes=[smooth, heterogeneous],
     rests_on=["lemmaF3", "lemmaF4"],
-    note="For r >= 1.  Double sums over c of round r and c of round r-1 of a term with one of them are tau times the "
-    "single sum.  The fifth of the printed terms, a norm of w^(r-1) - w^(r-1), is zero and left out.  (99) prints "
-    "2/tau inside its second norm.",
+    note="For r >= 1.  A double sum over the steps c of rounds r and r-1, of a term with only one of them, is tau times the "
+    "single sum.  The fifth printed term, a norm of w^(r-1) - w^(r-1), is zero and left out.  (99) prints 2/tau inside "
+    "its second norm.",
 )
 fedcom.say(
     "lemma",
@@ -94,5 +94,5 @@ fedcom.say(
     ),
     assumes=[smooth, *compression],
     rests_on=["alg2"],
-    note="The last lines of (115) have the mean of the squared norms, (113) the squared norm of the mean.",
+    note="The last lines of (115) have the mean of the squared norms, (113) has the squared norm of the mean.",
 )

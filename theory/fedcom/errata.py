@@ -1,4 +1,4 @@
-"""The errors of the FedCOM supplement, by severity; what machines found about each is computed, not written here."""
+"""The errors of the FedCOM supplement, by severity; the verdicts about them are computed, not written here."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ fedcom.erratum(
     "thmE4",
     "breaks the statement",
     "Theorem E.4 for every q under (61)",
-    "The gradient tracking takes a full compressed step, so its error is multiplied by q a round: for q > 1 it grows "
-    "without bound, and with it the drift and the gradient.  Damped by 1/(1+q) the theorem holds with other constants.",
+    "The gradient tracking takes a full compressed step, so every round multiplies its error by q.  For q > 1 the error "
+    "grows without bound, and so do the drift and the gradient.  With damping 1/(1+q) the theorem holds, with other "
+    "constants.",
     "thmE4.corrected",
 )
 fedcom.erratum(
@@ -19,8 +20,8 @@ fedcom.erratum(
     "breaks the statement",
     "Theorem E.6 for every q under (78)",
     "As for Theorem E.4 when q > 1.  Besides, (78) admits a second range of very large gamma, where its denominator is "
-    "negative and the algorithm diverges; and 'PL' does not give the clients' functions the minimisers that the bound "
-    "speaks of.",
+    "negative and the algorithm diverges.  And 'PL' does not say that the clients' functions have the minimisers in the "
+    "bound.",
     "thmE6.corrected",
 )
 fedcom.erratum(
@@ -29,7 +30,7 @@ fedcom.erratum(
     "Theorem E.9 with L, and with the initial gap of f",
     "As for Theorem E.4 when q > 1.  The regularised function is (L+phi)-smooth, and its initial gap has the term "
     "(phi/2) ||w^(0)||^2.  (88) needs the regularised f_j to be strongly convex, and its w_j^(*) are their minimisers.  "
-    "1/sqrt(m tau) has no dimension, phi has.",
+    "phi has a dimension, 1/sqrt(m tau) has none.",
     "thmE9.corrected",
 )
 fedcom.erratum(
@@ -44,25 +45,25 @@ fedcom.erratum(
     "alg4",
     "breaks the statement",
     "Delta_q = (1/m) sum_j Delta_{j,q} with only |S| clients sending",
-    "Divided by |S|.  As printed the trackings do not sum to zero: their mean is (1-k)/(eta gamma tau) (w^(0) - w^(r)), and "
-    "the model comes to rest where that is the gradient.",
+    "Divide by |S|.  As printed, the trackings do not sum to zero: their mean is (1-k)/(eta gamma tau) (w^(0) - w^(r)), and "
+    "the model stops where this mean equals the gradient.",
     "alg4.corrected",
 )
 fedcom.erratum(
     "alg5",
     "breaks the statement",
     "nu_j + (1/m)(w - w_j) - Delta, (9)",
-    "nu_j + (w - w_j) - Delta_{j,s}: what the client's own message left out.  As printed the memory is not empty when "
-    "nothing is left out, and takes back all but 1/m of every step.  The tracking, besides, takes what the memory has "
-    "gathered over many rounds for one round's gradient: it is to be damped by k/d, or to use the client's own w - w_j for "
-    "its message.",
+    "nu_j + (w - w_j) - Delta_{j,s}: the part that the client's own message leaves out.  As printed, the memory is not zero "
+    "even if nothing is left out, and it takes back all but 1/m of every step.  Besides, the tracking treats the sum that "
+    "the memory collects over many rounds as one round's gradient.  It must be damped by k/d, or use the client's own "
+    "w - w_j instead of its message.",
     "alg5.corrected",
 )
 fedcom.erratum(
     "lemmaD1",
     "breaks the statement",
     "E||sum of stochastic gradients||^2 = variance + ||sum of gradients||^2, (11) to (13)",
-    "Gradients of later steps depend on the noise of earlier ones; where f is concave they add up.  Corrected by the "
+    "Gradients of later steps depend on the noise of earlier steps; where f is concave, the two add up.  Corrected by the "
     "factors 1 + L eta tau and 1 + 2 L eta tau.  The clients' compressors must be independent.",
     "lemmaD1.corrected",
 )
@@ -78,14 +79,15 @@ fedcom.erratum(
     "lemmaD3",
     "breaks the statement",
     "(19) at every local step",
-    "The same correlation; with the factor 2 at a single step, and with the printed constants for the sum over the round.",
+    "The same correlation.  True with the factor 2 at a single step, and with the printed constants for the sum over the "
+    "round.",
     "lemmaD3.corrected",
 )
 fedcom.erratum(
     "lemmaE1",
     "breaks the statement",
     "(50)",
-    "The same correlation, in the mean over clients; with the factor 2 before noise and gradients.",
+    "The same correlation, in the mean over clients.  True with the factor 2 before noise and gradients.",
     "lemmaE1.corrected",
 )
 fedcom.erratum(
@@ -99,16 +101,17 @@ fedcom.erratum(
     "lemmaE3",
     "breaks the statement",
     "(60)",
-    "Bounds the drift of the expected directions (65), not of the algorithm's, whose trackings carry the compression "
-    "errors of all rounds.  Replaced by a drift bound in the error of the tracking, and a recursion for that error.",
+    "It bounds the drift of the expected directions (65), not of the algorithm's directions: the algorithm's trackings "
+    "contain the compression errors of all rounds.  Replaced by a drift bound in terms of the tracking error, and a "
+    "recursion for this error.",
     "lemmaE7.corrected",
 )
 fedcom.erratum(
     "lemmaE7",
     "breaks the statement",
     "(80)",
-    "As for Lemma E.3; besides, the drift of the round before, which Lemma F.2 has, is gone, and the equality in the "
-    "middle has the whole round's sum for the sum up to step c.",
+    "As for Lemma E.3.  Besides, the drift of the round before, which Lemma F.2 has, is missing; and the equality in the "
+    "middle has the sum over the whole round instead of the sum up to step c.",
     "lemmaE7.corrected",
 )
 fedcom.erratum(
@@ -122,22 +125,22 @@ fedcom.erratum(
     "thmE4.eq73",
     "breaks the statement",
     "rests on Lemmas E.1 and E.3",
-    "Which fail; so does it, for q > 1.",
+    "These fail, and so does (73), for q > 1.",
     "thmE4.corrected",
 )
 fedcom.erratum(
     "tab5.fedcom",
     "breaks the statement",
     "nonconvex R = O(1/epsilon); PL, SC, convex tau without (q+1)/(q/m+1)",
-    "Without noise already, no step size gets below ((q/m)/(1+q/m))^R: R grows with q/m.  With noise, tau must grow with "
-    "(q+1)/(q/m+1), as Corollary D.8 has it.",
+    "Even without noise, no step size gets below ((q/m)/(1+q/m))^R: R grows with q/m.  With noise, tau must grow with "
+    "(q+1)/(q/m+1), as in Corollary D.8.",
     "tab5.fedcom.corrected",
 )
 fedcom.erratum(
     "corD5",
     "breaks the statement",
     "R = O(1/epsilon), tau = O((q+1)/(m epsilon)) for a fixed gamma",
-    "The learning rate is then not admissible by (21) when q is large against m, and no other will do: "
+    "If q is much larger than m, (21) does not admit the learning rate, and no other one is enough: "
     "R = O((q/m+1)/epsilon).",
     "corD5.corrected",
 )
@@ -145,8 +148,8 @@ fedcom.erratum(
     "rem7",
     "breaks the statement",
     "gamma^2 (sqrt((q+1)^2 gamma^2 + 4) - (q+1) gamma)^2 = Theta(1), hence R >= tau m/(5(q+1)), hence R = O(1/epsilon)",
-    "It is of the order 1/(q+1)^2; (33) lacks the factor 4 and (34) is necessary, not sufficient.  Enough is "
-    "R >= (q/m+2)^2 tau m/(q+1).",
+    "The expression is of the order 1/(q+1)^2; (33) lacks the factor 4, and (34) is necessary, not sufficient.  "
+    "R >= (q/m+2)^2 tau m/(q+1) is sufficient.",
     "rem7.corrected",
 )
 fedcom.erratum(
@@ -160,8 +163,8 @@ fedcom.erratum(
     "thmE4.items",
     "breaks the statement",
     "delta_j = (1/tau) sum (Delta_q - Delta_jq), items 4 and 7, (63)",
-    "The other sign, as the algorithm has it; with this one it diverges.  (64) and (65) have the right one.  (25) and (67) "
-    "print the mean step with a minus sign too much.",
+    "The other sign, as in the algorithm; with the printed sign it diverges.  (64) and (65) have the right sign.  (25) and "
+    "(67) print the mean step with one minus sign too many.",
     "thmE4.items.corrected",
 )
 
@@ -172,38 +175,38 @@ for _name, _ours in (("thmD4", "thmD4.corrected"), ("thmD7", "thmD7.corrected"))
         _name,
         "breaks the proof",
         "rests on (16) and Lemma D.3",
-        "Which fail.  Proved with the noise term times 1 + 2 L eta tau, under a condition that is (21) up to lower order.",
+        "These fail.  Proved with the noise term times 1 + 2 L eta tau, under a condition that is (21) up to lower order.",
         _ours,
     )
 fedcom.erratum(
     "thmE6.recursion",
     "breaks the proof",
     "+ (gamma eta/2)(1 - (q+1) L eta gamma tau) e_{r-1} inserted in step (a) of (84)",
-    "With a minus, as the term was dropped in (82); then (86) removes e_{r-1} in step (b), where its "
-    "denominator is positive.  The lemmas it starts from fail besides.",
+    "With a minus, because (82) dropped the term; then (86) removes e_{r-1} in step (b), if its denominator is "
+    "positive.  Besides, the lemmas that it starts from fail.",
     "thmE6.corrected",
 )
 fedcom.erratum(
     "lemmaF2",
     "breaks the proof",
     "factor 6 from 2 times Lemma F.3 and 2 times Lemma F.4",
-    "Which give 10; six-term Jensen gives 6.  The printed double sums are tau times larger than needed, and (110) goes on "
+    "These give 10; six-term Jensen gives 6.  The printed double sums are tau times larger than needed, and (110) continues "
     "with 5.",
 )
 fedcom.erratum(
     "tab6.fedcomgate",
     "breaks the statement",
     "rates of FedCOMGATE, for every gamma of Corollaries E.5, E.8 and E.10",
-    "For q > 1 the error of the undamped tracking grows by q a round, and the model with it.  They hold for the damped "
-    "algorithm, for G_q m^2 epsilon of the order of 1.",
+    "For q > 1 the error of the undamped tracking grows by q per round, and the model's error with it.  The rates hold for "
+    "the damped algorithm, for G_q m^2 epsilon of the order of 1.",
     "tab6.fedcomgate.corrected",
 )
 fedcom.erratum(
     "corE10",
     "breaks the statement",
     "an error of epsilon with gamma >= sqrt(m tau)",
-    "For q > 1 the error of the undamped tracking grows by q a round, and the model with it.  Holds for the damped "
-    "algorithm, for G_q m^2 epsilon of the order of 1.",
+    "For q > 1 the error of the undamped tracking grows by q per round, and the model's error with it.  The rate holds for "
+    "the damped algorithm, for G_q m^2 epsilon of the order of 1.",
     "corE10.corrected",
 )
 # Hypotheses
@@ -212,8 +215,8 @@ fedcom.erratum(
     "thmE6.eq83",
     "missing hypothesis",
     "(83) under (78) alone",
-    "The denominator of (78), 1 - mu tau gamma eta + 20 mu gamma eta^3 L^2 tau^3, must be positive; else (83) does not "
-    "follow, and (78) admits step sizes of any length.",
+    "The denominator of (78), 1 - mu tau gamma eta + 20 mu gamma eta^3 L^2 tau^3, must be positive; otherwise (83) does "
+    "not follow, and (78) admits arbitrarily large step sizes.",
     "thmE6.eq83.corrected",
 )
 fedcom.erratum(
@@ -236,14 +239,14 @@ fedcom.erratum(
     "alg2",
     "missing hypothesis",
     "delta_j + (1/tau)(Delta_jq - Delta_q) for every compressor",
-    "Stable for q < 1 alone; damped by 1/(1+q) for every q.",
+    "Stable only for q < 1; with damping 1/(1+q), stable for every q.",
     "alg2.corrected",
 )
 fedcom.erratum(
     "corD8",
     "missing hypothesis",
     "Assumption 2 as in Theorem D.7",
-    "The clients' compressors must be independent; then it holds, by Theorem D.7 in its corrected form.",
+    "The clients' compressors must be independent; then it holds by the corrected Theorem D.7.",
     "corD8.corrected",
 )
 for _name, _also in (("lemmaD2", "Assumptions 2 and 3"), ("lemmaE2", "Assumption 4")):
@@ -251,15 +254,15 @@ for _name, _also in (("lemmaD2", "Assumptions 2 and 3"), ("lemmaE2", "Assumption
         _name,
         "missing hypothesis",
         "under Assumption 1",
-        f"And under {_also}: the stochastic gradients are unbiased.",
+        f"Also under {_also}: the stochastic gradients are unbiased.",
         f"{_name}.corrected",
     )
 fedcom.erratum(
     "asm5",
     "missing hypothesis",
     "a constant G_q for all messages",
-    "For m >= 2 independent unbiased compressors that scale with their message, q > 0, there is none: the left side "
-    "grows with the square of the messages.  It exists, and is 0, for linear compressors that share their coins.",
+    "For m >= 2 independent unbiased compressors that scale with their message, q > 0, no such G_q exists: the left side "
+    "grows with the square of the messages.  For linear compressors that share their coins, G_q = 0.",
 )
 # Constants
 
@@ -289,8 +292,8 @@ fedcom.erratum(
     "corE5",
     "breaks the statement",
     "rests on Theorem E.4; eighth term L m/(gamma^2 R^2 (q+1)), ninth m G_q/(R tau gamma^2 (q+1))",
-    "For q > 1 it fails with the theorem, beyond every constant.  For smaller q too the eighth and ninth terms are too "
-    "small: inserting the learning rate into (62) gives L m tau/(gamma^2 R^2 (q+1)) and sqrt(m) G_q/sqrt(R tau^3 (q+1)).",
+    "For q > 1 it fails with the theorem, for every constant.  For smaller q, too, the eighth and ninth terms are too "
+    "small: the learning rate in (62) gives L m tau/(gamma^2 R^2 (q+1)) and sqrt(m) G_q/sqrt(R tau^3 (q+1)).",
     "corE5.corrected",
 )
 fedcom.erratum(
@@ -298,8 +301,8 @@ fedcom.erratum(
     "breaks the statement",
     "rests on Theorem E.6; 2 L f_gap/((q+1)^2 gamma^2)",
     "For q > 1 it fails with the theorem: on two quadratics with q = 3 the gap is 2e39 times the bound after 100 rounds.  "
-    "Besides, inserting the learning rate into (79) gives 4 L f_gap, as (91) has it; and with gamma = 1 and small q the "
-    "learning rate is not admissible by (78).",
+    "Besides, the learning rate in (79) gives 4 L f_gap, as in (91); and with gamma = 1 and small q, (78) does not admit "
+    "the learning rate.",
     "corE8.corrected",
 )
 

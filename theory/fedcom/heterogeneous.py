@@ -47,7 +47,7 @@ fedcom.say(
     ),
     assumes=[smooth],
     rests_on=["alg2"],
-    note="g^(t) is printed for g^(r).  The last line of (59) has a further factor 1/m.  Uses Assumption 4 "
+    note="g^(t) is printed for g^(r).  The last line of (59) has a further factor 1/m.  It uses Assumption 4 "
     "without naming it.",
 )
 fedcom.say(
@@ -66,8 +66,7 @@ fedcom.say(
     when=[small],
     assumes=[smooth, *compression],
     rests_on=["lemmaF1", "lemmaF6"],
-    note="L is that of Assumption 1, which the lemma does not name.  The outer sum over c of the second term contributes "
-    "the factor tau.",
+    note="L is from Assumption 1, which the lemma does not name.  The outer sum over c gives the second term a factor tau.",
 )
 
 limit61 = 1 - 10 * eta**2 * (eta * gamma) ** 2 * (q + 1) * L**4 * tau**4 - L * eta * gamma * tau * (q + 1)
@@ -158,7 +157,7 @@ fedcom.say(
     assumes=[smooth, *compression],
     rests_on=["thmE4", "rem8"],
     also=[Rates((Rate("nonconvex", (1 + q) / epsilon, 1 / (m * epsilon)),))],
-    note="The root in the sixth denominator is read sqrt(m) R^1.5.  The text says 1-20 eta^2 L^2 = Theta(1).",
+    note="The root in the sixth denominator is read as sqrt(m) R^1.5.  The text says 1-20 eta^2 L^2 = Theta(1).",
 )
 fedcom.say(
     "claim",
@@ -244,7 +243,7 @@ fedcom.say(
         )
     ],
     note="a_r is the expected gap, e_r the sum over c of ||(1/m) sum_j grad f_j(w_j^(c,r))||^2.  The second claim is "
-    "what step (a) of (84) inserts for a_r; step (b) must then remove e_{r-1}.",
+    "the bound that step (a) of (84) inserts for a_r; step (b) must then remove e_{r-1}.",
 )
 fedcom.say(
     "step",
@@ -253,7 +252,7 @@ fedcom.say(
     Relations(((q + 1) * L * eta * gamma * tau <= 1,), "used in step 1 of (82)"),
     when=[limit78 >= 0, small, curved],
     rests_on=["cond78"],
-    note="Printed as 1 - (q+1) L eta gamma tau >= 0, and as what step 1 of (82) follows from; "
+    note="Printed as 1 - (q+1) L eta gamma tau >= 0, from which step 1 of (82) follows; "
     "read as a consequence of (78), the only condition of the theorem.",
 )
 fedcom.say(
@@ -269,8 +268,8 @@ fedcom.say(
     when=[small, implied(eta * L < 1, "implied: 30 eta^2 L^2 tau^2 <= 1"), curved],
     assumes=[smooth, heterogeneous, strongly_convex],
     note="(V) is (4 L^2 eta^2/(m tau)) sum_j sum_c ||.||^2.  Here mu is the strong convexity constant of every f_j.  The "
-    "contraction is used as in the display, with the noise outside the power; the bracket of the last line is closed "
-    "after the first term.",
+    "contraction is read as in the display, with the noise outside the power; the bracket of the last line closes after "
+    "the first term.",
 )
 fedcom.say(
     "lemma",
@@ -315,7 +314,7 @@ fedcom.say(
     assumes=[smooth, *compression, polyak],
     rests_on=["thmE6", "thmE6.eq88"],
     also=[_rates_E8],
-    note="The extracted text closes the bracket after the third term; here it encloses all eight, as in (79).",
+    note="The extracted text closes the bracket after the third term; here it encloses all eight terms, as in (79).",
 )
 fedcom.say(
     "corollary",
@@ -361,8 +360,8 @@ fedcom.say(
     where={phi: 1 / sqrt(m * tau), eta: eta_E9},
     assumes=[smooth, *compression, convex],
     rests_on=["thmE6", "thmE6.eq88", "cond78"],
-    note="FedCOMGATE on f(w) + (phi/2) ||w||^2.  (90) prints mu, which the proof replaces by phi = 1/sqrt(m tau); so it "
-    "is read here, with the theorem's step size.  kappa is not defined; it is a letter of its own.  (94) to (96) print "
+    note="FedCOMGATE on f(w) + (phi/2) ||w||^2.  (90) prints mu, which the proof replaces by phi = 1/sqrt(m tau); it is "
+    "read so here, with the theorem's step size.  kappa is not defined; it is a symbol of its own.  (94) to (96) print "
     "the regularised objective on the left side, (92) once lambda for phi.  (95) keeps the sum that (88) bounds.",
 )
 fedcom.say(

@@ -38,8 +38,8 @@ fedcom.say(
     ),
     assumes=[smooth],
     rests_on=["alg1"],
-    note="g_Q of the lemma carries eta; its mean over Q and the mini-batches, by Assumptions 2 and 3, which the lemma does "
-    "not name, is eta times the clients' summed gradients.",
+    note="g_Q of the lemma contains eta.  By Assumptions 2 and 3, which the lemma does not name, its mean over Q and the "
+    "mini-batches is eta times the clients' summed gradients.",
 )
 fedcom.say(
     "lemma",
@@ -48,7 +48,7 @@ fedcom.say(
     at_most(drift, gradients=eta**2 * tau * grad_sq_sum, noise=eta**2 * tau * sigma**2),
     assumes=[homogeneous],
     rests_on=["alg1"],
-    note="For every local step c < tau.  The proof sums the gradients up to step c; w_j^(c,r) has made those up to c-1.",
+    note="For every local step c < tau.  The proof sums the gradients up to step c; w_j^(c,r) has only those up to c-1.",
 )
 
 limit21 = tau**2 * L**2 * eta**2 + b * eta * gamma * L * tau
@@ -159,7 +159,7 @@ fedcom.say(
     when=[limit21 <= 1, implied(mu <= L, "implied: an L-smooth function is PL with mu <= L")],
     assumes=[smooth, compressed, homogeneous, polyak],
     rests_on=["lemmaD1.proof", "lemmaD2", "lemmaD3", "cond21"],
-    note="(41) prints (q/m+1) gamma where (40) and (42) print (q+1) gamma.  The compressors are read as independent.",
+    note="(41) prints (q/m+1) gamma, but (40) and (42) print (q+1) gamma.  The compressors are read as independent.",
 )
 fedcom.say(
     "corollary",
@@ -204,7 +204,7 @@ fedcom.say(
     rests_on=["thmD7", "cond21"],
     also=[Rates((Rate("convex", L * (1 + q) / epsilon, (q + 1) ** 2 / (m * b**2 * epsilon**2), polylog=True),))],
     note="FedCOM on f(w) + (phi/2) ||w||^2.  (44) is (21); with the step size of the theorem it is a condition on gamma "
-    "and q alone.",
+    "and q only.",
 )
 
 __all__ = ["b", "balanced", "eta_D9", "limit21", "root32", "theta"]

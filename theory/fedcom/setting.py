@@ -1,4 +1,4 @@
-"""Assumptions, algorithms and their update rules (Sections B.1 and C, and what the main paper's listings are)."""
+"""Assumptions, algorithms and their update rules (Sections B.1 and C, and the main paper's listings)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ problem = fedcom.say(
     gives={Property.EQUAL_WEIGHTS: ()},
 )
 
-# Assumptions; 1 to 5 stand in the main paper, which the supplement refers to
+# Assumptions; 1 to 5 are in the main paper, to which the supplement refers
 
 smooth = fedcom.say(
     "assumption",
@@ -35,7 +35,7 @@ smooth = fedcom.say(
         (Le(Norm(Grad(f_j, u) - Grad(f_j, v)), L * Norm(u - v)),),
         "every f_j is differentiable and L-smooth; f is bounded below",
     ),
-    note="Reconstructed from how the supplement uses it.",
+    note="Reconstructed from its uses in the supplement.",
     gives={Property.SMOOTH: (L,), Property.BOUNDED_BELOW: ()},
 )
 compressed = fedcom.say(
@@ -43,7 +43,7 @@ compressed = fedcom.say(
     "asm2",
     "Assumption 2 (main paper)",
     Relations((equal(E(Value(Q, x)), x), Le(E(Norm(Value(Q, x) - x) ** 2), q * Norm(x) ** 2)), "for every message x"),
-    note="Reconstructed from (11), (51), (114).  Nothing is said of how the clients' compressors depend on each other.",
+    note="Reconstructed from (11), (51), (114).  It does not say how the clients' compressors depend on each other.",
     gives={Property.COMPRESSOR: (q,)},
 )
 _difference = Value(Q, x_i) - x_i
@@ -58,7 +58,7 @@ independent = fedcom.correct(
         "for every message x; and for the messages x and x_i of any two clients",
     ),
     suffix="independent",
-    note="What step (2) of (11) uses.",
+    note="Step (2) of (11) uses this.",
     gives={Property.COMPRESSOR: (q,), Property.INDEPENDENT_COMPRESSORS: ()},
 )
 
@@ -71,7 +71,7 @@ _NOISE: dict[StrEnum, tuple[Any, ...]] = {
 
 
 def _unbiased(of: Symbol) -> tuple[Relational, ...]:
-    """What is asked of the stochastic gradients of `of`."""
+    """The conditions on the stochastic gradients of `of`."""
     return equal(E(g_tilde), Grad(of, w)), Le(E(Norm(g_tilde - Grad(of, w)) ** 2), sigma**2)
 
 
@@ -126,7 +126,7 @@ strongly_convex = fedcom.say(
         (Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v) + mu / 2 * Norm(u - v) ** 2),),
         "for all u, v",
     ),
-    note="Of a function f; (88), which alone uses it, uses it 'for local cost functions'.",
+    note="About a function f; only (88) uses it, 'for local cost functions'.",
     gives={Property.STRONGLY_CONVEX: (mu,)},
 )
 
@@ -134,7 +134,7 @@ convex = fedcom.correct(
     "asm7",
     Relations((Ge(Value(f, u), Value(f, v) + Inner(Grad(f, v), u - v)),), "for all u, v; f has a minimiser w^(*)"),
     suffix="convex",
-    note="Strong convexity with mu = 0: what Theorems D.9 and E.9 assume in words, and that there is the w^(*) of their "
+    note="Strong convexity with mu = 0, which Theorems D.9 and E.9 assume in words, and the existence of the w^(*) in their "
     "bounds.",
     gives={Property.CONVEX_MEAN: (), Property.MINIMISER: ()},
 )
@@ -167,7 +167,7 @@ fedcom.say(
     "alg3",
     "Section B.1, Algorithm 3, FedGATE(R, tau, eta, gamma)",
     algorithms.ALG3,
-    note="wbar^(r) of the listing is v_j^(r) here.  Line 12 is the clients' in Option I, the server's in Option II.",
+    note="wbar^(r) of the listing is v_j^(r) here.  In Option I the clients compute line 12, in Option II the server.",
 )
 fedcom.say(
     "algorithm",
@@ -190,18 +190,18 @@ fedcom.say(
     "alg4",
     "Section B.1, Algorithm 4, FedCOMGATE(R, tau, eta, gamma, k)",
     algorithms.ALG4,
-    note="The sum of line 9 is printed over j = 1 ... m; only the clients of S^(r) have sent anything.",
+    note="The sum of line 9 is printed over j = 1 ... m; only the clients in S^(r) have sent a message.",
 )
 fedcom.say(
     "algorithm",
     "alg5",
     "Section B.2, FedCOMGATE with sparsification and memory, (8), (9)",
     algorithms.ALG5,
-    note="Q is top_k.  (8) has no 1/eta, so u_j stands for Delta_{j,s}, and the steps 'as in Algorithm 2' are those of "
+    note="Q is top_k.  (8) has no 1/eta, so u_j stands for Delta_{j,s}, and the steps 'as in Algorithm 2' are the steps of "
     "Algorithm 3.  nu_j^(0) is not printed; 0 is assumed.",
 )
 
-# Items 4 to 8 of the proof of Theorem E.4 and the displays (25), (67), as relations between what a round computes
+# Items 4 to 8 of the proof of Theorem E.4 and the displays (25), (67), as relations between the vectors of a round
 
 _items = (
     equal(delta, delta_sum / tau),
@@ -220,7 +220,7 @@ fedcom.say(
     "Section E.1, proof of Theorem E.4, items 4 to 8, (63) to (65), (67)",
     Relations(_items, "for the updates of Algorithm 2, from a round r to the next"),
     rests_on=["alg2"],
-    note="Item 6 has Q(-sum d) first, which is -Delta_q, then Q(sum d).  (63) has two lines, of opposite signs, and names "
+    note="Item 6 has Q(-sum d) first, which is -Delta_q, then Q(sum d).  (63) has two lines, of opposite signs, and counts "
     "the update by the round of its result; here it goes from r to r+1.  The last relation is (25) with the step as defined "
     "after (24), w^(r+1) = w^(r) - gamma * g_Q.",
 )

@@ -1,6 +1,6 @@
-"""The paper, its letters, and the quantities its statements are about.
+"""The paper, its symbols, and the quantities that its statements are about.
 
-One declaration per letter: ASCII name, LaTeX, meaning, dimension.  X is the dimension of w, F that of f(w).  Section F
+One declaration per symbol: ASCII name, LaTeX, meaning, dimension.  X is the dimension of w, F that of f(w).  Section F
 writes p for the number of clients, the rest of the paper m; here it is m throughout.
 """
 
@@ -45,7 +45,7 @@ G_q = _symbol("G_q", "G_q", "heterogeneity of compression (Assumption 5)", F**2 
 eta = _symbol("eta", r"\eta", "local learning rate", X**2 / F, **_positive)
 gamma = _symbol("gamma", r"\gamma", "global learning rate", **_positive)
 phi = _symbol("phi", r"\phi", "regularisation: f(w) + (phi/2) ||w||^2", F / X**2, **_positive)
-epsilon = _symbol("epsilon", r"\epsilon", "accuracy that is asked for", **_positive)
+epsilon = _symbol("epsilon", r"\epsilon", "target accuracy", **_positive)
 f_gap = _symbol("f_gap", r"(f(w^{(0)})-f(w^{(*)}))", "initial gap", F, **_amount)
 fj_gap_mean = _symbol(
     "fj_gap_mean", r"\frac1m\sum_j[f_j(w_j^{(0)})-f_j(w_j^{(*)})]", "mean initial gap of the clients", F, **_amount
@@ -97,7 +97,7 @@ g_i = _symbol("g_i", r"\mathbf{g}_i", "full gradient of client i", F / X)
 g_j = _symbol("g_j", r"\mathbf{g}_j", "full gradient of client j", F / X)
 d_ij = _symbol("d_ij", "d_{ij}", "cosine similarity of two clients' gradients")
 
-# Quantities: what the statements bound.  E is over everything random.
+# Quantities that the statements bound.  E is over all randomness.
 _g2 = F**2 / X**2
 
 

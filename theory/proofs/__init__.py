@@ -1,1 +1,1 @@
-"""The proof engine: what decides whether a printed statement is true."""
+"""The proof engine: it decides whether a printed statement is true."""

@@ -1,15 +1,15 @@
 """A proof as an argument from recorded premises to everything that its statement claims.
 
 An argument takes the quantity, the direction, the definitions, the conditions and the assumptions from the statement that
-it is handed.  It obtains each premise by a call that records it:
+it gets.  Each premise comes from a call that records it:
 
-    claim(name)         what another statement claims, once its conditions and its assumptions are seen to follow
-    by(rule, ...)       an inference rule at some vectors, once its properties are seen to be assumed
-    follow(algorithm)   what an algorithm makes of a vector in a round
-    the conditions of the statement itself, which every step may use
+    claim(name)         what another statement claims; checks that its conditions and assumptions follow
+    by(rule, ...)       an inference rule at some vectors; checks that its properties are assumed
+    follow(algorithm)   the value that an algorithm gives each vector in a round
 
-and states what it derives by `have`, `put` and the methods of a ledger.  `conclude` holds it against the claim.  Whatever
-fails is a step, and the verdict names the first.
+Every step may also use the conditions of the statement itself.  `have`, `put` and the methods of a ledger state what the
+argument derives.  `conclude` compares this with the claim.  A check that fails is a step that fails, and the verdict names
+the first one.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ from theory.statement import (
 Sign = Literal["<=", ">=", "="]
 Letters = Mapping[sympy.Expr, sympy.Expr]
 _NONE: Letters = {}
-_FEWER = 1_000_000  # elementary steps of z3 in the letters that it is not shown, which it rarely manages
+_FEWER = 1_000_000  # elementary steps of z3 for relations in the original symbols, which z3 rarely decides
 DECAY = sympy.Symbol("decay", positive=True)
 _FLIPPED: dict[Sign, Sign] = {"<=": ">=", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True)
 class Fact:
-    """quantity `sign` value, under the statement's conditions and in its letters.
+    """quantity `sign` value, under the statement's conditions and in its symbols.
 
-    by  the argument that derived it; one that no argument derived is worth nothing to it
+    by  the argument that derived it; an argument does not accept facts that it did not derive
     """
 
     quantity: sympy.Expr
@@ -68,12 +68,12 @@ class Fact:
 
     @property
     def relation(self) -> Relational:
-        """The same as a relation, as it stands."""
+        """The same as an unevaluated sympy relation."""
         relations = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
         return relations[self.sign](self.quantity, self.value, evaluate=False)
 
 
-# A property with a larger constant says more of these, and less of the others
+# For these properties a larger constant says more; for all others it says less
 LARGER_IS_STRONGER = (Property.STRONGLY_CONVEX, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK)
 _NO_FACTS: Mapping[str, Fact] = {}
 
@@ -83,18 +83,18 @@ class Language:
     """What the quantities of a paper mean.
 
     means       quantity -> the form that it stands for (`theory.proofs.forms`)
-    algorithms  id of an algorithm, without the paper's name -> a vector after a round -> what the algorithm makes it
-    amounts     the letters that bounds are compared in, coefficient by coefficient: quantities, and constants such as sigma
-    start       quantity of a round -> its value at the first one
+    algorithms  id of an algorithm, without the paper's name -> a vector after a round -> its value by the algorithm
+    amounts     bounds are compared coefficient by coefficient in these symbols: quantities, and constants such as sigma
+    start       quantity of a round -> its value at the first round
     average     gap of the weighted average of the iterates -> the gap of a round
     least       smallest over the rounds -> the quantity of a round
     mean        plain mean over the rounds -> the quantity of a round
-    following   quantity of a round, or of a local step -> the same a round, or a step, later
-    last        quantity of a round -> the same after the last round
-    definitions  id of a definition, without the paper's name -> what it says of letters that no statement binds
-    readings    name of a statement -> a letter that it uses in another meaning -> the letter that stands for that
-    written     name of an algorithm or definition -> the digest of what it says (`digest`), when its form was written down
-    weighted    families that carry the clients' weights, whose sum is the family's mass
+    following   quantity of a round, or of a local step -> the same quantity a round, or a step, later
+    last        quantity of a round -> the same quantity after the last round
+    definitions  id of a definition, without the paper's name -> what it says about symbols that no statement binds
+    readings    name of a statement -> a symbol that it uses in another meaning -> the symbol for that meaning
+    written     name of an algorithm or definition -> the `digest` of its text, from when we wrote its form here
+    weighted    families with the clients' weights; the sum of the weights is the family's mass
     """
 
     means: Letters
@@ -113,12 +113,15 @@ class Language:
 
 
 def digest(statement: Statement) -> str:
-    """Of all that an algorithm or a definition says: its form in a proof is written by hand, and belongs to these words."""
+    """A digest of the whole text of an algorithm or a definition.
+
+    We write its form in a proof by hand.  The form is right for this text only.
+    """
     return sha256(repr((statement.claim, statement.also)).encode()).hexdigest()[:12]
 
 
 def parts(statement: Statement) -> list[Fact | Order | Rates]:
-    """Everything that a statement claims in formulas, what it claims besides included: each bound and relation a fact."""
+    """Everything that a statement claims in formulas, further claims included.  Each bound and relation is a fact."""
     found: list[Fact | Order | Rates] = []
     for claim in (statement.claim, *statement.also):
         if isinstance(claim, Bound):
@@ -131,12 +134,12 @@ def parts(statement: Statement) -> list[Fact | Order | Rates]:
 
 
 def facts(statement: Statement) -> list[Fact]:
-    """Those of them that are facts."""
+    """The facts among the parts of a statement."""
     return [part for part in parts(statement) if isinstance(part, Fact)]
 
 
 def _at(goal: Fact | Order | Rates, at: Letters) -> Fact | Order | Rates:
-    """A fact with letters replaced; other claims as they are."""
+    """A fact with symbols replaced; other claims as they are."""
     return Fact(replaced(goal.quantity, at), goal.sign, replaced(goal.value, at)) if isinstance(goal, Fact) else goal
 
 
@@ -166,10 +169,10 @@ class Argument(Ledger):
         self._view: Letters = _NONE
         self.case_conditions: list[Boolean] = []
         read = [self.read(c) for c in self._own_conditions()]
-        # a hypothesis that polynomial arithmetic cannot read is not used: that proves no less than it says
+        # Leave out a hypothesis that polynomial arithmetic cannot read: fewer hypotheses prove the claim just as well
         self.conditions = [c for c in read if c != sympy.true and not c.has(sympy.exp, sympy.log)]
 
-    # Letters
+    # Symbols
 
     def _own_conditions(self) -> list[Boolean]:
         for condition in self.statement.when:
@@ -178,7 +181,7 @@ class Argument(Ledger):
 
     @cached_property
     def _step_size(self) -> dict[sympy.Symbol, sympy.Expr]:
-        """eta in the statement's own effective step size, where it defines one as a multiple of eta."""
+        """eta in terms of the statement's effective step size, if the statement defines one as a multiple of eta."""
         for letter, meaning in self.statement.where.items():
             for base in meaning.free_symbols & set(self._steps):
                 factor = meaning / base
@@ -192,14 +195,14 @@ class Argument(Ledger):
         return tuple(paper.symbols[name].sympy for name in paper.step_sizes)
 
     def read(self, e: Any) -> Any:
-        """An expression in the letters that the statement's claim is compared in: its definitions put in."""
+        """An expression with the statement's definitions substituted; claims are compared in these symbols."""
         return self._inward(e, self.statement)
 
     def _inward(self, e: Any, source: Statement, at: Letters = _NONE) -> Any:
-        """An expression of a source, its definitions put in, its letters replaced, in this statement's step size."""
+        """An expression of a source, with its definitions substituted, symbols replaced, in this statement's step size."""
         own = set(self._step_size.values())
         keep = {s for v in own for s in v.free_symbols} if source is self.statement else set()
-        # what polynomial arithmetic cannot read keeps its letter
+        # Keep the symbol for a definition that polynomial arithmetic cannot read
         opaque = {s for s, e in source.where.items() if e.has(sympy.exp, sympy.log)}
         where = {letter: meaning for letter, meaning in source.where.items() if letter not in keep | opaque}
         for _ in where:
@@ -213,14 +216,14 @@ class Argument(Ledger):
         self.premises[Premise(kind, name)] = None
 
     def fail(self, name: str, says: str) -> None:
-        """A step that fails."""
+        """Add a step that fails."""
         self.step(name, lambda: Decision(Status.REFUTED, says))
 
     # Premises
 
     @cached_property
     def properties(self) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
-        """What the statement assumes."""
+        """The properties that the statement assumes, with their constants."""
         return catalogue.properties(self.statement)
 
     def _constants(self, what: str, needed: StrEnum) -> tuple[sympy.Expr, ...]:
@@ -254,11 +257,11 @@ class Argument(Ledger):
         given: Mapping[str, Fact] = _NO_FACTS,
         under: Sequence[Boolean] = (),
     ) -> Statement:
-        """Another statement, once its conditions and assumptions are seen to follow.
+        """Another statement; checks that its conditions and assumptions follow.
 
-        at     replaces its letters
-        given  facts for what it supposes of sequences, by the name of the supposition
-        under  what holds of letters that replace its own, or over which it is summed
+        at     replaces its symbols
+        given  name of a supposition -> the fact that shows it, for what the statement supposes about sequences
+        under  what holds for the symbols that replace its own, or that it is summed over
         """
         found = catalogue.find(f"{self.statement.paper}.{name}")
         self._record("claim", found.id)
@@ -277,12 +280,12 @@ class Argument(Ledger):
                     weaker = at_most(theirs, ours) if lower else at_least(theirs, ours)
                     self.require(f"{found.id}: '{needed}' with {theirs}", weaker)
         if found.kind == "assumption" and not found.gives and found.id not in self.statement.assumes:
-            self.fail(found.id, f"is supposed there, and {self.statement.id} does not suppose it")
+            self.fail(found.id, f"is an assumption that {self.statement.id} does not make")
         for supposed in map(catalogue.find, found.assumes):
             if not supposed.gives:
                 self._suppose(found, supposed, at, given)
         for letter in [s for s in found.where if s in self.statement.where and s not in at]:
-            self.equal(f"{found.id}: what {letter} is", self._inward(letter, found, at), self.read(letter))
+            self.equal(f"{found.id}: definition of {letter}", self._inward(letter, found, at), self.read(letter))
         for letter, value in at.items():
             self._in_domain(found, letter, value, under)
         for condition in found.when:
@@ -292,7 +295,7 @@ class Argument(Ledger):
         return found
 
     def _suppose(self, source: Statement, supposed: Statement, at: Letters, given: Mapping[str, Fact]) -> None:
-        """What a source supposes and no property says, such as a recursion, holds: by a fact, or as our own assumption."""
+        """Check what a source supposes and no property says, such as a recursion: by a fact, or as our own assumption."""
         name = supposed.id.removeprefix(f"{supposed.paper}.")
         if name in given:
             self._derived(given[name])
@@ -325,7 +328,7 @@ class Argument(Ledger):
         given: Mapping[str, Fact] = _NO_FACTS,
         under: Sequence[Boolean] = (),
     ) -> Fact:
-        """A claim of another statement, in this statement's letters; the arguments are those of `source`."""
+        """A claim of another statement, in this statement's symbols; the arguments are those of `source`."""
         if name in self._assumed:
             found = catalogue.find(f"{self.statement.paper}.{name}")
             self._record("claim", found.id)
@@ -336,7 +339,7 @@ class Argument(Ledger):
 
     @cached_property
     def _assumed(self) -> set[str]:
-        """The suppositions that the statement itself makes, by name."""
+        """The names of the assumptions that the statement itself makes."""
         return {id_.split(".", 1)[1] for id_ in self.statement.assumes if not catalogue.find(id_).gives}
 
     def at(self, name: str, letters: Letters, part: int = 0) -> Instance:
@@ -348,13 +351,13 @@ class Argument(Ledger):
         return Instance(found.id, difference(written), relation.sign == "=")
 
     def relation(self, name: str, part: int = 0) -> Relational:
-        """A relation of another statement as it stands, in vector notation or with sums."""
+        """A relation of another statement, unchanged, in vector notation or with sums."""
         found = self.source(name)
         assert isinstance(found.claim, Relations)
         return found.claim.relations[part]
 
     def definition(self, name: str, part: int = 0) -> Relational:
-        """A relation that a definition of the paper names, such as a condition on step sizes."""
+        """A relation from a definition of the paper, such as a condition on step sizes."""
         found = catalogue.find(f"{self.statement.paper}.{name}")
         self._record("definition", found.id)
         if found.kind != "definition":
@@ -363,7 +366,7 @@ class Argument(Ledger):
         return found.claim.relations[part]
 
     def follow(self, algorithm: str) -> Letters:
-        """What an algorithm makes of the vectors of a round, once what it provides is seen to be assumed."""
+        """The values that an algorithm gives the vectors of a round; checks that what it provides is assumed."""
         found = catalogue.find(f"{self.statement.paper}.{algorithm}")
         self._record("algorithm", found.id)
         self._as_written(found, algorithm)
@@ -372,28 +375,28 @@ class Argument(Ledger):
         return self.language.algorithms[algorithm]
 
     def _as_written(self, found: Statement, name: str) -> None:
-        """What a form was written down from still says the same."""
+        """Check that a text has not changed since we wrote its form."""
         if self.language.written.get(name) != digest(found):
             says = (
-                f"it says other than when its form was written down: compare both, then note the digest {digest(found)}"
+                f"its text has changed since its form was written: compare both, then note the digest {digest(found)}"
             )
             self.fail(found.id, says)
 
     def made(
         self, algorithm: str, vector: sympy.Expr, of: Callable[[sympy.Expr], sympy.Expr], *families: Family
     ) -> Instance:
-        """What an algorithm makes of a vector, inside a sum over families, innermost first: sum h(v) = sum h(what it is)."""
+        """sum h(v) = sum h(value of v by the algorithm), summed over families, innermost first."""
         slack = of(vector) - of(self.follow(algorithm)[vector])
         for family in families:
             slack = family.sum(sympy.expand(slack))
         return Instance(algorithm, spread_out(slack), equality=True)
 
     def written_out(self, name: str) -> None:
-        """Another statement, which the next step writes out by hand."""
+        """Record another statement as a premise; the next step writes it out by hand."""
         self._as_written(self.source(name), name)
 
     def letters_of(self, name: str) -> tuple[Boolean, ...]:
-        """What a definition says of letters that no statement binds, such as the step at which a round began."""
+        """What a definition says about symbols that no statement binds, such as the step at which a round began."""
         found = catalogue.find(f"{self.statement.paper}.{name}")
         self._record("definition", found.id)
         self._as_written(found, name)
@@ -402,7 +405,7 @@ class Argument(Ledger):
         return said
 
     def given(self, quantity: sympy.Expr) -> Fact:
-        """What a condition of the statement says of a quantity."""
+        """The condition of the statement on a quantity, as a fact."""
         for condition in self.conditions:
             if isinstance(condition, sympy.Le | sympy.Ge) and quantity in condition.args:
                 sign: Sign = "<=" if condition.lts == quantity else ">="
@@ -422,10 +425,10 @@ class Argument(Ledger):
         after: Letters = _NONE,
         under: Sequence[Boolean] = (),
     ) -> Fact:
-        """A fact about quantities: as forms, its slack is the sum of the instances, exactly.
+        """Derive a fact about quantities: as a form, its slack is exactly the sum of the instances.
 
-        after  what an algorithm makes of vectors that the quantities' meanings contain
-        under  what earlier steps have shown, for the signs of the factors
+        after  the values that an algorithm gives the vectors in the quantities' meanings
+        under  what earlier steps have shown; used for the signs of the factors
         """
         self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after, under)
         return self._fact(quantity, sign, value)
@@ -434,7 +437,10 @@ class Argument(Ledger):
         return Fact(quantity, sign, sympy.sympify(value), by=self)
 
     def by_hand(self, reason: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *of: Fact) -> Fact:
-        """A fact that the steps so far, and others, give by an inference in words, which is recorded with the premises."""
+        """A fact that follows from the steps so far, and from other facts, by an inference in words.
+
+        The premises record the inference.
+        """
         self._record("inference", reason)
         self._derived(*of)
         return self._fact(quantity, sign, value)
@@ -445,7 +451,7 @@ class Argument(Ledger):
                 self.fail("a premise", f"{fact.quantity} {fact.sign} {fact.value} was not derived in this proof")
 
     def conclude_form(self, read: Callable[[sympy.Expr], sympy.Expr], *because: Instance, part: int = 0) -> None:
-        """The claim, or one of several, is the sum of the instances once `read` has made forms of its sides."""
+        """Conclude the claim (or one of several): `read` turns its sides into forms; the instances add up to its slack."""
         goal = self.goal(part)
         self.done(part)
         self._follows("the claim", read(goal.quantity), goal.sign, read(goal.value), because)
@@ -460,7 +466,7 @@ class Argument(Ledger):
         after: Letters = _NONE,
         under: Sequence[Boolean] = (),
     ) -> None:
-        """The slack of a relation between forms is the sum of the instances, exactly."""
+        """Check that the slack of a relation between forms is exactly the sum of the instances."""
 
         def form(e: sympy.Expr) -> sympy.Expr:
             return spread_out(replaced(e, after))
@@ -480,13 +486,13 @@ class Argument(Ledger):
         self.step(name, lambda: _vanishes(rest))
 
     def every(self, fact: Fact) -> Instance:
-        """A fact as an instance: what it says of any client, step or round, to be added up over them."""
+        """A fact about any client, step or round, as an instance that can be summed over them."""
         self._derived(fact)
         slack = fact.quantity - fact.value if fact.sign == ">=" else fact.value - fact.quantity
         return Instance(f"bound on {fact.quantity}", self.meaning(slack), fact.sign == "=")
 
     def relaxed(self, name: str, fact: Fact, value: sympy.Expr) -> Fact:
-        """An upper bound replaced by a value that is no smaller, amount by amount."""
+        """Replace an upper bound by a value that is no smaller in the coefficient of any amount."""
         if fact.sign == ">=":
             self.fail(name, f"{fact.quantity} is bounded from below")
         derived, looser = spread_out(fact.value), spread_out(value)
@@ -495,7 +501,7 @@ class Argument(Ledger):
         return self._fact(fact.quantity, "<=", looser)
 
     def added(self, one: Fact, other: Fact, times: sympy.Expr = sympy.S.One) -> Fact:
-        """A fact, and `times` >= 0 another of the same direction."""
+        """A fact plus `times` >= 0 times another fact of the same direction."""
         more = self.scaled(other, times)
         self._derived(one)
         sign = more.sign if one.sign == "=" else one.sign
@@ -504,11 +510,11 @@ class Argument(Ledger):
         return self._fact(spread_out(one.quantity + more.quantity), sign, spread_out(one.value + more.value))
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
-        """An expression as a form: every quantity replaced by what it stands for."""
+        """An expression as a form: every quantity replaced by its meaning."""
         return spread_out(replaced(sympy.sympify(e), self.language.means))
 
     def put(self, fact: Fact, *others: Fact) -> Fact:
-        """The fact with the quantities of others replaced by their bounds, one after another."""
+        """The fact with the quantities of the other facts replaced by their bounds, one after another."""
         self._derived(fact, *others)
         for other in others:
             atom = self._atom(other.quantity)
@@ -545,7 +551,7 @@ class Argument(Ledger):
         return self._fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value))
 
     def shifted(self, fact: Fact, by: sympy.Expr) -> Fact:
-        """The same amount added to both sides."""
+        """Add the same amount to both sides."""
         self._derived(fact)
         return self._fact(fact.quantity + by, fact.sign, fact.value + by)
 
@@ -556,7 +562,7 @@ class Argument(Ledger):
         return replace(fact, sign=sign)
 
     def chained(self, *links: Fact) -> Fact:
-        """a <= b, b <= c, ... as a <= the last: each is about the value of the one before."""
+        """From a <= b, b <= c, ... to a <= the last value; each link is about the value of the link before."""
         self._derived(*links)
         whole = links[0]
         for link in links[1:]:
@@ -567,13 +573,17 @@ class Argument(Ledger):
         return whole
 
     def as_rule(self, name: str, fact: Fact, forms: Letters) -> Instance:
-        """A fact about one client, at any of them: what its quantities are there, as forms; `name` says whose it is."""
+        """A fact about one client as a rule for any client.
+
+        forms  quantity -> its form at that client
+        name   the name of the instance
+        """
         self._derived(fact)
         left, right = (spread_out(replaced(e, forms)) for e in (fact.quantity, fact.value))
         return Instance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=")
 
     def largest(self, letter: sympy.Symbol, maximum: sympy.Expr) -> None:
-        """A letter for a maximum, here and in the claim: it is at least each of what it is the maximum of."""
+        """Use a symbol for a maximum, here and in the claim; the symbol is at least each argument of the maximum."""
         if not isinstance(maximum, sympy.Max):
             self.fail(f"{letter}", f"{maximum} is no maximum")
             return
@@ -585,14 +595,14 @@ class Argument(Ledger):
         self.conditions = [*self.conditions, *(at_least(letter, each) for each in maximum.args)]
 
     def named(self, **expressions: sympy.Expr) -> list[sympy.Symbol]:
-        """Positive letters for expressions that polynomial arithmetic cannot read, here and in the claim."""
+        """Use positive symbols, here and in the claim, for expressions that polynomial arithmetic cannot read."""
         letters = [sympy.Symbol(name, positive=True) for name in expressions]
         self._names |= dict(zip(expressions.values(), letters, strict=True))
         self._names |= {1 / e: 1 / letter for e, letter in zip(expressions.values(), letters, strict=True)}
         return letters
 
     def split(self, count: sympy.Symbol, more: Callable[[], None], one: Callable[[], None]) -> None:
-        """A proof by cases for a count >= 1: it is 2 or more, or it is 1."""
+        """A proof by cases for a count >= 1: the count is 2 or more, or it is 1."""
         if not (count.is_integer and count.is_positive):
             raise ValueError(f"{count}: expected a count")
         conditions, goals, properties = self.conditions, self.goals, self.properties
@@ -605,7 +615,7 @@ class Argument(Ledger):
         self.conditions, self.goals, self.properties, self._case = conditions, goals, properties, {}
 
     def fixing(self, letters: Letters, given: Sequence[Boolean], proof: Callable[[], None]) -> None:
-        """A proof with letters at these values, as an order hides constants, and under other conditions than its own."""
+        """A proof with symbols at fixed values, because an order hides constants; `given` replaces the conditions."""
         before = self.conditions, self._case
         for letter, value in letters.items():
             self._record("inference", f"{letter} = {value}, as an order hides constants")
@@ -617,7 +627,7 @@ class Argument(Ledger):
         self.conditions, self._case = before
 
     def split_zero(self, amount: sympy.Expr, some: Callable[[], None], none: Callable[[], None]) -> None:
-        """A proof by cases for an amount >= 0: it is positive, or it is zero."""
+        """A proof by cases for an amount >= 0: the amount is positive, or it is zero."""
         self.require(f"{amount} >= 0", at_least(amount, 0))
         conditions = self.conditions
         cases = ((sympy.Gt(amount, 0, evaluate=False), some), (sympy.Eq(amount, 0, evaluate=False), none))
@@ -633,7 +643,7 @@ class Argument(Ledger):
             self.fail(f"the case {case}", "the claim is not concluded")
 
     def copied(self) -> None:
-        """One client alone is like all clients: nothing is heterogeneous.  In a case with one client only."""
+        """In a case with one client only: nothing is heterogeneous, so all constants of heterogeneity are 0."""
         self._record("rule", "one client is like two copies of it, of which each round samples one")
         if sympy.Integer(1) not in self._case.values():
             self.fail("one client and its copy", "there is more than one client")
@@ -649,10 +659,10 @@ class Argument(Ledger):
         return self._constants(f"the property '{needed}'", needed)
 
     def show(self, at: Letters, back: Letters) -> None:
-        """From here on z3 is shown relations in other letters, of which it needs fewer.
+        """From here on z3 gets relations in other, fewer symbols.
 
-        at    a letter -> what it is in new letters
-        back  a new letter -> what it is in the old ones, so that `at` gives each letter back
+        at    a symbol -> its expression in new symbols
+        back  a new symbol -> its expression in the old symbols; `at` after `back` must give each symbol back
         """
         for new, old in back.items():
             lowest = old.is_positive if new.is_positive else old.is_nonnegative
@@ -663,11 +673,11 @@ class Argument(Ledger):
         for letter, meaning in at.items():
             again = replaced(meaning, back)
             if sympy.simplify(again - letter) != 0:
-                self.require(f"{letter} in other letters", sympy.Eq(letter, again, evaluate=False))
+                self.require(f"{letter} in other symbols", sympy.Eq(letter, again, evaluate=False))
         self._view = at
 
     def in_view(self, e: Any) -> Any:
-        """A relation, or an expression, in the letters that z3 is shown; factors > 0 are divided out of relations."""
+        """A relation, or an expression, in the symbols that z3 gets; relations are divided by their factors > 0."""
         if not self._view or isinstance(e, BooleanAtom):
             return e
         if not isinstance(e, Relational):
@@ -677,7 +687,7 @@ class Argument(Ledger):
         return e.func(sympy.Mul(*kept), 0, evaluate=False)
 
     def by_z3(self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean]) -> Decision:
-        """By z3; first in other letters, without hypotheses that have roots in them: what follows so, follows."""
+        """By z3, first in the other symbols and without hypotheses that contain roots; a proof from these is enough."""
         if self._view:
             claims = [claim] if isinstance(claim, Boolean) else list(claim)
             seen = [self.in_view(c) for c in given]
@@ -689,12 +699,12 @@ class Argument(Ledger):
         return super().by_z3(given, claim)
 
     def speaks_of(self, name: str, letter: sympy.Symbol) -> bool:
-        """Whether a statement's claim contains a letter."""
+        """Whether a statement's claim contains a symbol."""
         found = catalogue.find(f"{self.statement.paper}.{name}")
         return any(letter in fact.value.free_symbols for fact in facts(found))
 
     def not_negative(self, quantity: sympy.Expr) -> None:
-        """A quantity is at least 0 as its letter says: as a square, or as a gap to an infimum, for which there is one."""
+        """A quantity is >= 0 because it is a square or a gap to an infimum; for a gap the infimum must exist."""
         form = self.language.means.get(quantity, sympy.Integer(0))
         if any(s.name.endswith("]") and not s.name.startswith(("grad ", "sum_")) for s in form.free_symbols):
             attained = Property.MINIMISER in self.properties
@@ -705,10 +715,10 @@ class Argument(Ledger):
         return self.language.start[quantity]
 
     def average(self, mean: Fact, of: sympy.Expr, weight: sympy.Expr) -> Fact:
-        """From a bound on the weighted mean over the rounds of a quantity to one on what the statement is about.
+        """From a bound on the weighted mean of a quantity over the rounds to a bound on the statement's quantity.
 
         of      the quantity of a round
-        weight  of round r, as the recursion needs it, up to a factor; what the statement defines must be the same
+        weight  the weight of round r that the recursion needs, up to a factor; the statement must define the same weight
         """
         goal = self.goals[0]
         about = sympy.Integer(0) if isinstance(goal, Rates) else goal.quantity
@@ -724,19 +734,19 @@ class Argument(Ledger):
             self.equal("the mean over the rounds: equal weights", weight, sympy.Integer(1))
             return replace(mean, quantity=quantity)
         if self.language.average.get(quantity) != of:
-            self.fail("the mean over the rounds", f"{quantity} is not made of {of}")
+            self.fail("the mean over the rounds", f"{quantity} is not a mean of {of}")
             return mean
         self._record("rule", "Jensen for the weighted average of the iterates")
         self._constants("Jensen for the weighted average of the iterates", Property.CONVEX_MEAN)
         defined = [e for letter, e in self.statement.where.items() if letter.name == "w_r"]
         for own in defined:
             self.equal("the averaging weights", own, weight)
-        if not defined and isinstance(self.goals[0], Fact):  # an order says that there are weights
+        if not defined and isinstance(self.goals[0], Fact):  # an order claims only that weights exist
             self.fail("the averaging weights", "the statement does not define them")
         return replace(mean, quantity=quantity)
 
     def solved(self, name: str, fact: Fact, share: sympy.Rational) -> Fact:
-        """From q <= value with at most `share` < 1 of q in the value: q <= rest / (1 - share)."""
+        """From q <= c q + rest with c at most `share` < 1: q <= rest / (1 - share)."""
         if fact.sign != "<=":
             self.fail(name, f"{fact.quantity} {fact.sign} ... is no upper bound")
         return replace(fact, value=self.solve(name, fact.value, self._atom(fact.quantity), share))
@@ -744,7 +754,7 @@ class Argument(Ledger):
     # The claim
 
     def conclude(self, fact: Fact, part: int = 0) -> None:
-        """The claim (or one of several) follows from the fact: the same quantity, the same direction, no smaller a value."""
+        """Check that the fact gives the claim (or one of several): same quantity, same direction, a value no smaller."""
         goal = self.goal(part)
         self._concluded.add(part)
         self._derived(fact)
@@ -755,31 +765,31 @@ class Argument(Ledger):
         self.compare("the claim", derived, claimed, measured=True)
 
     def goal(self, part: int = 0) -> Fact:
-        """What the statement claims, or one of several claims.  Raises ValueError where that is an order or rates."""
+        """The claim of the statement, or one of several claims.  Raises ValueError for an order or rates."""
         goal = self.goals[part]
         if not isinstance(goal, Fact):
             raise ValueError(f"{self.statement.id}: expected a bound or a relation, got {type(goal).__name__}")
         return goal
 
     def loosened(self, name: str, fact: Fact, claimed: Fact) -> Fact:
-        """A fact that follows from another one, which says no less."""
+        """A weaker fact that follows from a fact."""
         self._derived(fact)
         self.compare(name, fact, claimed)
         return self._fact(claimed.quantity, claimed.sign, claimed.value)
 
     def established(self, part: int) -> Fact:
-        """One of several claims that this proof has concluded already, for the next."""
+        """One of several claims, already concluded by this proof, as a fact for the next claims."""
         if part not in self._concluded:
             self.fail("a premise", f"part {part + 1} of the claim is not concluded yet")
         goal = self.goal(part)
         return self._fact(self.read(goal.quantity), goal.sign, self.read(goal.value))
 
     def done(self, part: int = 0) -> None:
-        """The claim (or one of several), as `goals` has it, is what the steps so far have decided."""
+        """Record that the steps so far have decided the claim (or one of several) in `goals`."""
         self._concluded.add(part)
 
     def decided(self, part: int, *given: Boolean) -> None:
-        """The claim (or one of several) is a relation between constants, which the conditions decide."""
+        """Decide the claim (or one of several) from the conditions; it is a relation between constants."""
         goal = self.goal(part)
         relation = Fact(self.read(goal.quantity), goal.sign, self.read(goal.value)).relation
         if relation.has(sympy.zoo, sympy.nan):
@@ -789,7 +799,7 @@ class Argument(Ledger):
         self.done(part)
 
     def compare(self, name: str, fact: Fact, claimed: Fact, measured: bool = False) -> None:
-        """The second fact follows from the first; `measured` where the room in its constants is of interest."""
+        """Check that `claimed` follows from `fact`; `measured` if the room in its constants is of interest."""
         fact, claimed = (
             Fact(one.quantity.xreplace(self._names), one.sign, one.value.xreplace(self._names))
             for one in (fact, claimed)
@@ -815,7 +825,7 @@ class Argument(Ledger):
             self.at_most(name, value, derived, self._amounts(derived, value), measured=False)
 
     def _one_decay(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-        """Both sides with the claimed exponential as a letter: at least each derived one, whose exponent is no larger."""
+        """Both sides with one symbol for the claimed exponential and all derived ones, whose exponents are no larger."""
         mine, theirs = (sorted(e.atoms(sympy.exp), key=str) for e in (derived, value))
         if not mine or len(theirs) != 1:
             return derived, value
@@ -827,7 +837,7 @@ class Argument(Ledger):
         return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY})
 
     def _one_power(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
-        """Both sides with the claimed power of a count as a letter: at least each derived one, whose base is no larger."""
+        """Both sides with one symbol for the claimed power of a count and all derived ones, whose bases are no larger."""
         mine, theirs = (
             sorted((a for a in e.atoms(sympy.Pow) if a.exp.is_positive and a.exp.is_Symbol), key=str)
             for e in (derived, value)
@@ -835,7 +845,7 @@ class Argument(Ledger):
         if not mine:
             return derived, value
         if len(theirs) != 1 or DECAY in value.free_symbols:
-            self.fail(name, f"{mine[0]} is not a power that the claim has")
+            self.fail(name, f"the claim does not have the power {mine[0]}")
             return derived, value
         for ours in mine:
             if ours == theirs[0]:
@@ -853,11 +863,11 @@ class Argument(Ledger):
         return [s for s in (*self.language.amounts, DECAY) if s in found]
 
     def verdict(self) -> Verdict:
-        """As of a ledger; open where part of what the statement claims was not concluded."""
+        """The verdict as for a ledger; open if part of the claim was not concluded."""
         found = super().verdict()
         left = set(range(len(self.goals))) - self._concluded
         if found.status is Status.PROVED and left:
-            found = Verdict(Status.OPEN, f"part {min(left) + 1} of what it claims is not concluded")
+            found = Verdict(Status.OPEN, f"part {min(left) + 1} of the claim is not concluded")
         return replace(found, premises=tuple(sorted(self.premises)))
 
 
@@ -872,14 +882,15 @@ Proof = Callable[[Argument], None]
 
 
 def with_more_assumed(name: str, corrected: str, proof: Proof, language: Language, paper: str) -> Evidence:
-    """A printed statement by the proof of what corrects it and claims the same, under assumptions that it does not list.
+    """Evidence for a printed statement by the proof of its correction, which claims the same but lists more assumptions.
 
-    It holds where they do, which the verdict names: it is not proved by that, and charity does not refute it.
+    The verdict is `holds` and names these assumptions.  The printed statement is not proved by that; charity keeps it
+    from being refuted.
     """
     own, other = (catalogue.find(f"{paper}.{one}") for one in (name, corrected))
 
     def dropped(assumption: str, statement: Statement) -> bool:
-        """Whether the statement has lost it, or what it corrects."""
+        """Whether the statement has lost this assumption, or the one that it corrects."""
         origin = {assumption, catalogue.find(assumption).corrects} & set(own.assumes)
         return bool(origin) and not origin & set(statement.assumes)
 

@@ -1,11 +1,11 @@
 """Implications between relations in named constants, decided exactly by z3 (non-linear real arithmetic).
 
-Integers are relaxed to reals (>= 1 when positive): what is proved for the reals holds for the integers; a counter-model
-counts only if it gives integers their integers.  A hypothesis that divides speaks only where the divisor is not zero, and
-so gives that; a claim that divides, or takes a root, is proved only with a proof that the divisor is not zero and the
-radicand not negative.  `at_most`, `at_least` build relations that sympy does not evaluate, so that z3 sees all of them.
-Roots, minima, maxima and absolute values are encoded exactly; exp and log are not polynomial and are refused: name the
-fact about them as a hypothesis, and prove it by `everywhere`.
+Integers are relaxed to reals (>= 1 when positive).  A proof for the reals also holds for the integers; a counter-model
+counts only if its values for integer symbols are integers.  A hypothesis with a division also says that the divisor is
+not zero.  A claim with a division or a root is proved only with a proof that the divisor is not zero and the radicand not
+negative.  `at_most` and `at_least` build relations that sympy does not evaluate, so that z3 gets all of them.  Roots,
+minima, maxima and absolute values are encoded exactly.  exp and log are not polynomial and are refused: put the fact
+about them in as a hypothesis, and prove it by `everywhere`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 from theory.statement import Status
 
 _EFFORT = 20_000_000  # z3's own count of elementary steps, the same on every machine; about ten seconds
-_PATIENCE = 30_000  # milliseconds: z3 does not look at its count in a long step; what is given up is open, never proved
+_PATIENCE = 30_000  # milliseconds: in a long step z3 does not check its count; a problem that times out is open
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What z3 found.
+    """The answer of z3.
 
-    status   proved, refuted (with `model`), vacuous (the hypotheses exclude each other) or open (gave up)
-    model    rational values that satisfy the hypotheses and not the claim, checked exactly by sympy
+    status   proved, refuted (with `model`), vacuous (the hypotheses exclude each other) or open (z3 gave up)
+    model    rational values that satisfy the hypotheses but not the claim, checked exactly by sympy
     """
 
     status: Status
@@ -43,12 +43,12 @@ class Decision:
 
 
 def at_most(left: Any, right: Any) -> Relational:
-    """left <= right, as it stands."""
+    """left <= right, not evaluated."""
     return sympy.Le(left, right, evaluate=False)
 
 
 def at_least(left: Any, right: Any) -> Relational:
-    """left >= right, as it stands."""
+    """left >= right, not evaluated."""
     return sympy.Ge(left, right, evaluate=False)
 
 
@@ -103,7 +103,7 @@ def _decide(hypotheses: frozenset[Boolean], claims: tuple[Boolean, ...], effort:
 
 
 def implied(hypotheses: Iterable[Boolean], claim: Boolean, effort: int = _EFFORT) -> bool:
-    """Whether z3 finds that the hypotheses imply the claim: no counter-model is looked for, and none is given."""
+    """Whether z3 finds that the hypotheses imply the claim; it does not look for a counter-model."""
     if claim in (sympy.true, sympy.false):
         return bool(claim)
     return _implied(frozenset(_flat(hypotheses)), claim, effort)
@@ -120,7 +120,7 @@ def _implied(hypotheses: frozenset[Boolean], claim: Boolean, effort: int) -> boo
 
 
 def _flat(relations: Iterable[Boolean]) -> Iterator[Boolean]:
-    """The relations, conjunctions taken apart, what is already true left out."""
+    """The relations: conjunctions are split, and relations that are already true are left out."""
     for relation in relations:
         if isinstance(relation, sympy.And):
             yield from _flat(relation.args)
@@ -131,7 +131,7 @@ def _flat(relations: Iterable[Boolean]) -> Iterator[Boolean]:
 
 
 def _is_counterexample(given: Sequence[Boolean], claim: Boolean, model: Mapping[sympy.Symbol, sympy.Rational]) -> bool:
-    """Exactly: domains and hypotheses hold, the claim does not."""
+    """Whether, exactly, the domains and hypotheses hold and the claim does not."""
     domains = all(_in_domain(s, v) for s, v in model.items())
     return domains and all(_holds(h, model) is True for h in given) and _holds(claim, model) is False
 
@@ -163,7 +163,7 @@ class _Problem:
     def __init__(self, symbols: Sequence[sympy.Symbol]) -> None:
         self.reals = {s: z3.Real(s.name) for s in symbols}
         self.constraints: list[Any] = []
-        self._guards: list[tuple[str, Any]] = []  # what must hold for the expressions read since to mean anything
+        self._guards: list[tuple[str, Any]] = []  # what must hold so that the expressions are defined
         self._roots: dict[sympy.Expr, Any] = {}
         for s, real in self.reals.items():
             if s.is_integer and s.is_positive:
@@ -174,12 +174,12 @@ class _Problem:
                 self.constraints.append(real >= 0)
 
     def assume(self, relation: Boolean) -> None:
-        """Add a hypothesis, and that its divisors are not zero and its radicands not negative."""
+        """Add a hypothesis, and with it that its divisors are not zero and its radicands not negative."""
         formula, guards = self.goal(relation)
         self.constraints += [formula, *(guard for _, guard in guards)]
 
     def goal(self, relation: Boolean) -> tuple[Any, list[tuple[str, Any]]]:
-        """A relation, and what must hold besides for it to mean anything, in words and as a formula."""
+        """A relation, and the conditions under which it is defined, in words and as formulas."""
         self._guards = []
         formula = self._formula(relation)
         return formula, self._guards
@@ -258,7 +258,7 @@ class _Problem:
         return found, solver.model() if found == z3.sat else None
 
     def simplest(self, effort: int, model: Any, *formulas: Any) -> dict[sympy.Symbol, sympy.Rational] | None:
-        """A rational model of the hypotheses and the formulas, with numbers as small as can be found."""
+        """A rational model of the hypotheses and the formulas, with the smallest numbers that it finds."""
         fixed = list(formulas)
         values: dict[sympy.Symbol, sympy.Rational] = {}
         for symbol, real in self.reals.items():
@@ -274,7 +274,7 @@ class _Problem:
 
 
 def _candidates(symbol: sympy.Symbol, model: Any, real: Any) -> Iterator[sympy.Rational]:
-    """Values to try for a symbol: small numbers first, then what z3 found, ever closer."""
+    """Values to try for a symbol: small numbers first, then ever closer approximations of z3's value."""
     simple = ["1", "2", "1/2", "0", "3", "4", "5", "6", "1/3", "1/4", "1/6", "10", "20", "1/10", "1/12", "1/100", "100"]
     found = z3.simplify(model.eval(real, model_completion=True))
     near = found.approx(20) if z3.is_algebraic_value(found) else found
@@ -288,7 +288,7 @@ def _candidates(symbol: sympy.Symbol, model: Any, real: Any) -> Iterator[sympy.R
 def everywhere(claim: Relational, variable: sympy.Symbol, low: Any, high: Any, pieces: int = 10_000) -> Decision:
     """A relation in one variable on [low, high], by interval arithmetic with bisection: a fact about exp or log.
 
-    The relation must be strict or have room: where both sides meet, bisection cannot end and the answer is `open`.
+    The relation must be strict or have room: if the two sides meet, bisection does not end and the answer is `open`.
     """
     sides = claim.lhs - claim.rhs if claim.rel_op in (">=", ">") else claim.rhs - claim.lhs
     if claim.rel_op not in ("<=", "<", ">=", ">") or sides.free_symbols - {variable}:
@@ -325,7 +325,7 @@ def below_exponential() -> Decision:
 
 
 def _interval(e: sympy.Expr, at: Any) -> Any:
-    """An enclosure of an expression in one symbol, the symbol ranging over the interval `at`."""
+    """An enclosure of the values of an expression in one symbol over the interval `at`."""
     if isinstance(e, sympy.Symbol):
         return at
     if isinstance(e, sympy.Rational):

@@ -1,7 +1,7 @@
 """Exact expectations by enumeration: all samples, all permutations, all outcomes of a finite law.
 
-Everything here is rational or symbolic; a quadratic statement about a population x_1 ... x_n in R^d is decided for
-every population and every d at once, because both sides are quadratic forms that act on coordinates alike.
+Everything here is rational or symbolic.  A quadratic statement about a population x_1 ... x_n in R^d is decided for
+every population and every d at once: both sides are quadratic forms that act on each coordinate in the same way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Integers = NDArray[np.int64]
 
 
 def mean_form(samples: Sequence[tuple[int, ...]], weights: Sequence[int], n: int) -> sympy.Matrix:
-    """The form A with mean over samples of ||sum_p weights_p (x_{pi_p} - xbar)||^2 = sum_ij A_ij <x_i, x_j>, exactly."""
+    """The exact form A of a mean over samples: mean ||sum_p weights_p (x_{pi_p} - xbar)||^2 = sum_ij A_ij <x_i, x_j>."""
     index = np.asarray(samples)
     coefficient: Integers = np.zeros((len(samples), n), dtype=np.int64)
     for position, weight in enumerate(weights):
@@ -33,7 +33,7 @@ def mean_form(samples: Sequence[tuple[int, ...]], weights: Sequence[int], n: int
 
 
 def times_variance(form: sympy.Matrix) -> sympy.Rational:
-    """The factor with form = factor * zeta^2, zeta^2 = (1/n) sum ||x_i - xbar||^2.
+    """The factor in form = factor * zeta^2, zeta^2 = (1/n) sum ||x_i - xbar||^2.
 
     Raises ValueError when the form is no multiple of zeta^2 (exact comparison).
     """
@@ -80,9 +80,9 @@ def partial_sums(M: int, S: int, K: int) -> sympy.Rational:
 
 @dataclass(frozen=True)
 class Case:
-    """One instance of a statement: values of its symbols, by name, and the enumerated truth.
+    """One instance of a statement: values of its symbols, by name, and the enumerated true value.
 
-    A single unit has the variance zeta^2 = 0, which its values then say.
+    A population of one has the variance zeta^2 = 0; then the values say so.
     """
 
     values: Mapping[str, int]
@@ -90,17 +90,17 @@ class Case:
 
 
 def compare(statement: Statement, of: sympy.Symbol, cases: Sequence[Case], zetas: Sequence[int] = (1, 2)) -> Verdict:
-    """A bound on `of` against enumerated truths (of it, per unit of zeta^2), at several zeta, where its conditions hold.
+    """Compare a bound on `of` with its enumerated true values (in units of zeta^2), at several zeta.
 
-    '=' must hold exactly, '<=' and '>=' with the slack min(claimed / true), or true / claimed, over the family.  What
-    the statement claims where it is not defined, as by a division by 0, is refuted.
+    Only cases that meet the conditions count.  '=' must hold exactly.  For '<=' the slack is the least claimed / true
+    over the family, for '>=' the least true / claimed.  A claim that is not defined, as after a division by 0, is refuted.
     """
     claim = statement.claim
     if not isinstance(claim, Bound):
         raise ValueError(f"{statement.id} claims no bound: {type(claim).__name__}")
     factor = sympy.simplify(claim.quantity / of)
     if of in factor.free_symbols:
-        return Verdict(Status.OPEN, f"enumerated is {of}, the claim is about {claim.quantity}")
+        return Verdict(Status.OPEN, f"the enumeration is of {of}, the claim is about {claim.quantity}")
     slack: sympy.Rational | None = None
     inside = 0
     for zeta in zetas:
@@ -134,7 +134,7 @@ def compare(statement: Statement, of: sympy.Symbol, cases: Sequence[Case], zetas
 
 
 def substitute(expression: sympy.Basic, values: Mapping[str, int]) -> sympy.Basic:
-    """The exact value of an expression at integers given by name; sums are carried out."""
+    """The exact value of an expression at integers, which are given by name; evaluates sums."""
     at = {s: values[s.name] for s in expression.free_symbols if s.name in values}
     found = expression.subs(at).doit()
     return sympy.nsimplify(found) if isinstance(found, sympy.Expr) else found
@@ -152,14 +152,14 @@ def grid(most: int, samples: Callable[[int, int], int] = perm) -> Iterator[tuple
 
 
 def decide(relation: sympy.Basic, values: Values, law: Law, variables: list[sympy.Symbol]) -> bool:
-    """Whether a quadratic relation holds for all real values of the variables: identity, or a PSD form."""
+    """Whether a quadratic relation holds for all real values of the variables, as an identity or by a PSD form."""
     left, right = (sympy.expand(interpret(side, values, law)) for side in relation.args)
     if isinstance(relation, sympy.Eq):
         return sympy.expand(left - right) == 0
     difference = right - left if isinstance(relation, sympy.Le) else left - right
     half_hessian = sympy.hessian(sympy.expand(difference), variables) / 2
     if sympy.expand(difference - (sympy.Matrix([variables]) * half_hessian * sympy.Matrix(variables))[0]) != 0:
-        return False  # not a form: no decision in favour
+        return False  # not a form: not decided
     return bool(half_hessian.is_positive_semidefinite)
 
 
@@ -184,7 +184,7 @@ def check_population(statement: Statement, full: bool = False) -> Verdict:
 
 
 def check_law(statement: Statement, full: bool = False) -> Verdict:
-    """Every relation, for a random vector x with any law on at most 4 points (6 in full), probabilities symbolic."""
+    """Every relation, for a random vector x with any law on at most 4 points (6 in full); probabilities are symbols."""
     claim = statement.claim
     assert isinstance(claim, Relations)
     most = 6 if full else 4
@@ -200,7 +200,7 @@ def check_law(statement: Statement, full: bool = False) -> Verdict:
 
 
 def sign_tree(depth: int) -> tuple[Law, list[sympy.Symbol]]:
-    """Adapted noise x_i = e_i + s(history) (+-1): every scale s a free symbol, one per node of the binary tree."""
+    """Adapted noise x_i = e_i + s(history) (+-1); each node of the binary tree has its own free symbol for the scale s."""
     scales: dict[tuple[int, ...], sympy.Symbol] = {}
     law = []
     for signs in product((1, -1), repeat=depth):
@@ -214,10 +214,10 @@ def sign_tree(depth: int) -> tuple[Law, list[sympy.Symbol]]:
 
 
 def check_martingale(statement: Statement, full: bool = False) -> Verdict:
-    """Lemma 1 on all trees of adapted +-1 noise of depth at most 3 (4 in full), scales free; sigma their maximum.
+    """Lemma 1 on all trees of adapted +-1 noise of depth at most 3 (4 in full), with free scales of maximum sigma.
 
-    An equality is a polynomial identity in the scales; an inequality is linear in the squared scales, each at most
-    sigma^2, so it is enough to compare at the scales that make its left side largest: all equal to sigma.
+    An equality is a polynomial identity in the scales.  An inequality is linear in the squared scales, each at most
+    sigma^2.  So it is enough to compare where its left side is largest: with all scales equal to sigma.
     """
     claim = statement.claim
     assert isinstance(claim, Relations)

@@ -1,9 +1,9 @@
-"""Quadratic forms in random vectors, in expectation: what a symbol such as E||x^(r+1) - x*||^2 means, as algebra.
+"""Quadratic forms in random vectors, in expectation: the algebraic meaning of a symbol such as E||x^(r+1) - x*||^2.
 
 A product of two vector symbols stands for the mean of their inner product, and a symbol such as F[x] for the mean of a
-function value; so an identity of polynomials is an identity in every dimension and for every law.  Vectors that depend on
-a client or on a local step carry the name of the family that they run over, in angle brackets: g<C,I>.  `Family.sum`
-sums over it, and is linear.
+function value.  So an identity of polynomials is an identity in every dimension and for every law.  If a vector depends
+on a client or a local step, its name shows the families that it runs over in angle brackets: g<C,I>.  `Family.sum` is the
+sum over a family, and is linear.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def vector(name: str, *families: Family) -> sympy.Symbol:
 
 
 def replaced(e: Any, letters: Mapping[sympy.Expr, sympy.Expr]) -> Any:
-    """An expression or relation with letters, or longer expressions, replaced, all at once."""
+    """An expression or relation with symbols, or longer expressions, replaced, all at once."""
     if all(isinstance(letter, sympy.Symbol) for letter in letters):
         return e.xreplace(dict(letters))  # many times faster
     return e.subs(dict(letters), simultaneous=True)
 
 
 def renamed(e: sympy.Expr, old: Family, new: Family) -> sympy.Expr:
-    """The same of other members: vectors that run over one family run over another."""
+    """The same form with vectors that run over family `new` instead of `old`."""
 
     def other(tag: re.Match[str]) -> str:
         return f"<{','.join(new.name if name == old.name else name for name in tag[1].split(','))}>"
@@ -50,18 +50,18 @@ def renamed(e: sympy.Expr, old: Family, new: Family) -> sympy.Expr:
 
 
 def names_in(e: sympy.Expr) -> set[str]:
-    """The names that the vectors and function values of a form are made of, without families, sums and gradients."""
+    """The names in the vectors and function values of a form, without families, sums and gradients."""
     words = {word for s in vectors_in(e) for word in _WORD.findall(TAG.sub("", s.name))}
     return {word for word in words if word != "grad" and not word.startswith("sum_")}
 
 
 def vectors_in(e: sympy.Expr) -> set[sympy.Symbol]:
-    """The vectors, and function values, in a form: its other letters are the paper's numbers, none of which is unsigned."""
+    """The vectors and function values in a form: the symbols without a known sign.  All numbers of the papers have one."""
     return {s for s in e.free_symbols if s.is_extended_nonnegative is None and s.is_integer is None}
 
 
 def tagged(e: sympy.Expr, family: Family) -> sympy.Expr:
-    """A form with each of its vectors, and function values, as that of a member of the family."""
+    """A form in which every vector and function value belongs to a member of the family."""
     return e.xreplace({s: sympy.Symbol(f"{s.name}<{family.name}>", real=True) for s in vectors_in(e)})
 
 
@@ -79,11 +79,11 @@ def value(function: sympy.Symbol, at: sympy.Expr) -> sympy.Symbol:
 
 @dataclass(frozen=True)
 class Family:
-    """Clients, or local steps, that vectors run over.
+    """Clients or local steps that vectors run over.
 
-    mass     how many there are; the sum of their weights where they are weighted
-    part_of  the families whose members these are some of, such as the steps so far of all steps
-    at_once  whether its members work side by side, so that none of them comes after another
+    mass     the number of members, or the sum of their weights
+    part_of  the families of which this one is a part, as the steps so far are a part of all steps
+    at_once  whether the members work in parallel, so that none comes after another
     """
 
     name: str
@@ -92,7 +92,7 @@ class Family:
     at_once: bool = False
 
     def sum(self, e: sympy.Expr) -> sympy.Expr:
-        """A vector, or a form, summed over the family; what does not depend on it counts `mass` times.
+        """A vector, or a form, summed over the family; a part that does not depend on the family counts `mass` times.
 
         Raises ValueError for a product of more than two members.
         """

@@ -1,20 +1,20 @@
-"""A claim in numbers: both sides of every relation, on an instance of its letters.
+"""A claim in numbers: both sides of every relation, on an instance of its symbols.
 
-An instance says, by ASCII name, what the letters stand for:
+An instance gives the value of each symbol, by ASCII name:
 
     a number         a float or an integer              mu, L, n
     a vector         a numpy array of shape (d,)        x, y, z
     a sequence       a list, or an array (n, d)         x_1 ... x_n; the first element is x[1]
     a function       anything with value and gradient   h, in h(x), grad h(x), D_h(x, y)
 
-and, for E[.], a finite law: pairs of a probability and the letters whose values are drawn.
+and, for E[.], a finite law: pairs of a probability and the values of the random symbols.
 
     claim = catalogue.find("sfl.eq16").claim
     for side in sides(claim, {"h": h, "L": h.L, "x": x, "y": y}):
         assert side.holds, side
 
-`interpret` reads an expression over anything that adds and multiplies: over floats and vectors here, over sympy's
-exact numbers and symbols just as well.
+`interpret` evaluates an expression over anything that adds and multiplies: here over floats and vectors, but also over
+sympy's exact numbers and symbols.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
 from theory.statement import Bound, Claim, Relations, Statement
 
 Values = Mapping[str, Any]
-Law = Sequence[tuple[Any, Values]]  # (probability, values of the letters that are drawn)
+Law = Sequence[tuple[Any, Values]]  # (probability, values of the random symbols)
 TOLERANCE = 1e-9  # relative to the size of a side, see Reading
 
 
@@ -53,12 +53,12 @@ def interpret(
 ) -> Any:
     """The value of an expression in vector notation.
 
-    values      what its letters stand for, by ASCII name
-    law         what E[.] is taken over; the letters it draws are known inside E[.] only
-    number      how a constant of the expression is read; as it is, in sympy's exact numbers, by default
+    values      the values of its symbols, by ASCII name
+    law         the law of E[.]; its random symbols have a value inside E[.] only
+    number      converts a constant of the expression; by default it stays an exact sympy number
 
-    Raises ValueError for a letter without a value, an index outside its sequence, an expectation without a law, and
-    what is no expression.
+    Raises ValueError for a symbol without a value, an index outside its sequence, an expectation without a law, and
+    anything that is no expression.
     """
     e = expression
 
@@ -143,9 +143,9 @@ def _apply(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Reading:
-    """A number or a vector in floating point, and its size: what it would be if every minus were a plus.
+    """A number or a vector in floating point, and its size: the value with every minus turned into a plus.
 
-    Rounding errors are a small multiple of 1e-16 times the size (to first order), however much has cancelled.
+    Rounding errors are a small multiple of 1e-16 times the size (to first order), whatever cancels.
     """
 
     value: Any
@@ -196,9 +196,9 @@ class _ReadFunction:
 
 
 def read(value: Any) -> Any:
-    """A letter's value for `interpret` in floating point: a reading, a list of readings, a function of readings.
+    """A symbol's value for `interpret` in floating point: a reading, a list of readings, a function of readings.
 
-    Raises ValueError for what is none of number, vector, sequence, function, or not finite.
+    Raises ValueError unless the value is a number, vector, sequence or function, and finite.
     """
     if hasattr(value, "value") and hasattr(value, "gradient"):
         return _ReadFunction(value)
@@ -215,7 +215,7 @@ def read(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Sides:
-    """A relation in numbers, turned round so that it claims left <= right (or left = right).
+    """A relation in numbers, with its sides exchanged if needed, so that it claims left <= right (or left = right).
 
     says         the relation as the paper has it
     left, right  floats, or vectors (d,)
@@ -242,9 +242,9 @@ class Sides:
 
     @property
     def ratio(self) -> float:
-        """left / right (of norms, for vectors): 1 where the relation is tight, and what a search should push up.
+        """left / right (of norms, for vectors): 1 if the relation is tight.  A search tries to increase it.
 
-        0 where right is less than a millionth of the size: not positive, or in the reach of rounding.
+        0 if right is less than a millionth of the size, which means not positive or too close to rounding errors.
         """
         left, right = (float(np.linalg.norm(q)) if np.ndim(q) else q for q in (self.left, self.right))
         return float(left / right) if right > 1e-6 * self.size else 0.0
@@ -255,19 +255,19 @@ class Sides:
 
 
 def value_at(expression: sympy.Expr, values: Values, law: Law = ()) -> Any:
-    """An expression in numbers, a float or a vector (d,), on an instance.  Raises ValueError as `interpret`, `read`."""
+    """The value, a float or a vector (d,), of an expression on an instance.  Raises ValueError as `interpret`, `read`."""
     return _reader(values, law)(expression).value
 
 
 def sides(
     claim: Claim, values: Values, law: Law = (), where: Mapping[sympy.Symbol, sympy.Expr] | None = None
 ) -> list[Sides]:
-    """Both sides of every relation of a claim (`Bound` or `Relations`), on an instance; see the head of this module.
+    """Both sides of every relation of a claim (`Bound` or `Relations`), on an instance; see the docstring of this module.
 
-    where       letters of the claim that are quantities, in vector notation: var_swr is E||xbar_pi - xbar||^2
+    where       quantities of the claim -> their meaning in vector notation: var_swr is E||xbar_pi - xbar||^2
 
-    Raises ValueError for another kind of claim, a relation other than =, <=, >=, <, >, an inequality of vectors,
-    probabilities that do not sum to 1, and as `interpret` and `read`.
+    Raises ValueError for another kind of claim, a relation other than =, <=, >=, <, >, an inequality of vectors, and
+    probabilities that do not sum to 1; also as `interpret` and `read` do.
     """
     relations: list[tuple[sympy.Expr, str, sympy.Expr]]
     if isinstance(claim, Bound):
@@ -304,7 +304,7 @@ def _reader(values: Values, law: Law) -> Callable[[sympy.Expr], Reading]:
 
 
 def conditions(statement: Statement, values: Values) -> list[Sides]:
-    """Both sides of every condition under which the statement speaks.  Raises ValueError as `sides`."""
+    """Both sides of every condition of the statement.  Raises ValueError as `sides`."""
     return sides(Relations(tuple(c.relation for c in statement.when)), values)
 
 

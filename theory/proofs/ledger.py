@@ -1,9 +1,9 @@
-"""A proof as named steps over scalar atoms, each decided exactly; the first step that fails is named with its witness.
+"""A proof as named steps over scalar atoms, each decided exactly; the verdict names the first failing step, with a witness.
 
-Atoms (E||x_mk - x||^2, E D_F, sigma^2 ...) are non-negative and otherwise free, so a bound between sums of atoms holds
-for all their values exactly when it holds coefficient by coefficient; each coefficient is a small problem in the
-constants, decided by z3.  A ledger that goes through is a proof from its premises.  One that does not shows that the
-proof breaks, not that its statement is false: the verdict is then `broken`.
+Atoms (E||x_mk - x||^2, E D_F, sigma^2 ...) are non-negative and otherwise free.  So a bound between sums of atoms holds
+for all their values exactly when it holds coefficient by coefficient.  Each coefficient is a small problem in the
+constants, which z3 decides.  A ledger without a failing step is a proof from its premises.  A failing step shows that the
+proof breaks, not that the statement is false: then the verdict is `broken`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from sympy.logic.boolalg import Boolean
 from theory.proofs.arithmetic import Decision, NotPolynomial, at_least, at_most, decide, implied
 from theory.statement import Bound, Statement, Status, Verdict
 
-_ROUNDS = 12  # of bisection for the room in a constant: factors are told apart to about one part in 2000
+_ROUNDS = 12  # of bisection for the room in a constant: gives the factor to about one part in 2000
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step, decided."""
+    """One step and its decision."""
 
     name: str
     decision: Decision
@@ -32,11 +32,11 @@ class Step:
 
 @dataclass
 class Ledger:
-    """The steps of a proof, in order; every method adds the steps it needs and hands on what they establish.
+    """The steps of a proof, in order; every method adds the steps that it needs and returns what they establish.
 
-    Once a step has failed, later ones are not decided any more.
+    After a step that fails, later steps are not decided any more.
 
-    conditions   what holds throughout: the statement's conditions, with the conditions implied by its assumptions
+    conditions   what every step may use: the statement's conditions, and those that its assumptions imply
     """
 
     conditions: Sequence[Boolean]
@@ -53,19 +53,19 @@ class Ledger:
             self.steps.append(Step(name, decision))
 
     def require(self, name: str, claim: Boolean | Sequence[Boolean], *given: Boolean) -> None:
-        """The claim follows from the conditions and what is given."""
+        """Add a step: the claim follows from the conditions and from `given`."""
         self.step(name, lambda: self.by_z3([*self.conditions, *given], claim))
 
     def by_z3(self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean]) -> Decision:
-        """By z3, as it is shown them."""
+        """Decide by z3."""
         return decide(given, claim)
 
     def in_view(self, e: sympy.Expr) -> sympy.Expr:
-        """An expression in the letters that z3 is shown."""
+        """An expression in the symbols that z3 gets."""
         return e
 
     def equal(self, name: str, left: sympy.Expr, right: sympy.Expr) -> None:
-        """An identity, sums carried out."""
+        """Add a step: an identity; evaluates sums."""
         self.step(name, lambda: self._identity(left, right))
 
     def _identity(self, left: sympy.Expr, right: sympy.Expr) -> Decision:
@@ -80,10 +80,10 @@ class Ledger:
         return Decision(decision.status, f"the sides differ by {sympy.factor(rest)}", decision.model)
 
     def apply(self, name: str, value: sympy.Expr, atom: sympy.Symbol, bound: Bound) -> sympy.Expr:
-        """`value` with the atom that `bound` bounds replaced by the bound.
+        """`value` with the atom replaced by its bound `bound`.
 
         The bound's quantity is a factor times the atom; `value` must contain the atom linearly, with a coefficient of
-        the factor's sign.  Raises ValueError when it does not, or when the bound is from below.
+        the factor's sign.  Raises ValueError otherwise, and for a lower bound.
         """
         own = sympy.simplify(bound.quantity / atom)
         expanded = sympy.expand(value)
@@ -99,7 +99,7 @@ class Ledger:
         return rest + times * bound.value
 
     def solve(self, name: str, value: sympy.Expr, atom: sympy.Symbol, share: sympy.Rational) -> sympy.Expr:
-        """From atom <= value with at most `share` < 1 of the atom in it: atom <= rest / (1 - share)."""
+        """From atom <= c atom + rest with c at most `share` < 1: atom <= rest / (1 - share)."""
         factor = sympy.expand(value).coeff(atom)
         self.require(f"{name}: at most {share} of {atom} on the right", [at_least(factor, 0), at_most(factor, share)])
         return sympy.expand(value - factor * atom) / (1 - share)
@@ -112,11 +112,14 @@ class Ledger:
         atoms: Sequence[sympy.Symbol],
         measured: bool = True,
     ) -> None:
-        """derived <= claimed for all values of the atoms, within their signs: coefficient by coefficient, with the room."""
+        """Add steps: derived <= claimed, coefficient by coefficient, for all values of the atoms with their signs.
+
+        measured   whether to measure the room in the constants
+        """
         ours, theirs = (_coefficients(e, atoms) for e in (derived, claimed))
         for monomial in sorted(ours.keys() | theirs.keys(), key=str):
             mine, printed = ours.get(monomial, sympy.Integer(0)), theirs.get(monomial, sympy.Integer(0))
-            signed = monomial.is_nonnegative is not True  # of either sign: nothing but the same coefficient will do
+            signed = monomial.is_nonnegative is not True  # if its sign is free, the coefficients must be equal
             compared = [at_least(printed, mine), *([at_most(printed, mine)] if signed else [])]
             self.step(f"{name}: coefficient of {monomial}", partial(self._compare, compared, mine, printed))
             if measured and mine != 0 and not signed:
@@ -129,7 +132,7 @@ class Ledger:
         return replace(decision, says=f"claimed {printed}, derived {mine}")
 
     def verdict(self) -> Verdict:
-        """proved when every step is; broken at the first that is refuted; vacuous or open at the first that is so."""
+        """proved if every step is; otherwise by the first other step: broken if it is refuted, else vacuous or open."""
         for step in self.steps:
             if step.decision.status is not Status.PROVED:
                 broken = step.decision.status is Status.REFUTED
@@ -150,7 +153,7 @@ class Ledger:
 
 
 def _differs(rest: sympy.Expr) -> Decision:
-    """An expression with exp or log that did not simplify to zero, at one point of its domain."""
+    """Test at one point whether an expression with exp or log, which did not simplify to zero, is zero there."""
     at = {s: sympy.Integer(i + 2) for i, s in enumerate(sorted(rest.free_symbols, key=str))}
     if abs(rest.subs(at).evalf(50)) > sympy.Rational(1, 10**30):
         return Decision(Status.REFUTED, f"the sides differ by {rest}", at)
@@ -158,7 +161,7 @@ def _differs(rest: sympy.Expr) -> Decision:
 
 
 def _coefficients(e: sympy.Expr, atoms: Sequence[sympy.Symbol]) -> dict[sympy.Expr, sympy.Expr]:
-    """Coefficient of every monomial in the atoms."""
+    """The coefficient of every monomial in the atoms."""
     if not atoms:
         return {sympy.Integer(1): e}
     poly = sympy.Poly(sympy.expand(e), *atoms)
@@ -170,9 +173,9 @@ def _coefficients(e: sympy.Expr, atoms: Sequence[sympy.Symbol]) -> dict[sympy.Ex
 
 
 def _room(conditions: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) -> float:
-    """By which factor the printed coefficient could be tightened: smaller where positive, more negative where negative.
+    """The factor by which the printed coefficient can be tightened: smaller if positive, more negative if negative.
 
-    Bisection between 1 and 16; 16 means at least that.
+    Found by bisection between 1 and 16; 16 means at least 16.
     """
     low, high = sympy.Integer(1), sympy.Integer(16)
     negative = implied(conditions, at_most(printed, 0))

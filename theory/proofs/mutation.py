@@ -1,8 +1,8 @@
-"""Statements changed in every part: what evidence must notice, if a verdict is to depend on the whole statement.
+"""Mutations: statements with one part changed.  If a verdict depends on the whole statement, the evidence notices them.
 
-`mutations` changes a statement in the ways in which papers, and those who encode them, go wrong: a constant too small, a
-term dropped, a sign flipped, another exponent, letters exchanged; the left side scaled, the direction turned, = for <=, O
-for O~; a definition scaled, a condition or an assumption left out; another number in a table, lines of a listing exchanged.
+`mutations` makes the errors that papers make, and that people make who encode them: a constant too small, a term dropped,
+a sign flipped, another exponent, symbols exchanged; the left side scaled, the direction turned, = for <=, O for O~; a
+definition scaled, a condition or an assumption left out; another number in a table, lines of a listing exchanged.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ Part = Literal[
 
 @dataclass(frozen=True)
 class Change:
-    """A statement with one part of it changed, and the change in words.
+    """A statement with one part changed, and the change in words.
 
-    sharper  by which factor the whole claim is sharper; None where it is another claim
-    implied  whether what is left out follows from the rest, such as mu <= L of smooth and strongly convex functions
+    sharper  the factor by which the whole claim is sharper; None if it is another claim
+    implied  whether the part left out follows from the rest, as mu <= L does for smooth and strongly convex functions
     """
 
     part: Part
@@ -80,7 +80,7 @@ _FACTORS = (Rational(99, 100), Rational(1, 2), Rational(1, 50), Rational(1, 10**
 
 
 def mutations(statement: Statement) -> Iterator[Change]:
-    """The statement with one part changed: the gentlest changes of the claim first."""
+    """All mutations of the statement; the smallest changes of the claim come first."""
     changes = (
         *_of_claim(statement),
         *_beside(statement),
@@ -95,7 +95,7 @@ def mutations(statement: Statement) -> Iterator[Change]:
 
 
 def _beside(statement: Statement) -> Iterator[Change]:
-    """One of the claims that are made besides, changed."""
+    """One of the further claims changed."""
     for i, claim in enumerate(statement.also):
         for change in _of_claim(replace(statement, claim=claim, when=())):
             also = (*statement.also[:i], change.statement.claim, *statement.also[i + 1 :])
@@ -177,7 +177,7 @@ _PAIRS = (
 
 
 def _of_terms(statement: Statement, claim: Bound | Order) -> Iterator[Change]:
-    """One term left out, scaled, with the other sign, with another exponent, with two letters exchanged."""
+    """One term left out, scaled, with the other sign, with another exponent, or with two symbols exchanged."""
     several = len(claim.terms) > 1
     symbols = catalogue.symbols(statement)
     for i, term in enumerate(claim.terms):
@@ -233,7 +233,7 @@ def _changed(e: sympy.Basic) -> Iterator[tuple[Part, str, sympy.Basic]]:
 
 
 def _fewer(statement: Statement, claim: Rates) -> Iterator[tuple[str, Statement]]:
-    """Fewer rounds, or fewer local steps, by the root of the accuracy or by a letter."""
+    """Fewer rounds, or fewer local steps, by the root of the accuracy or by a symbol."""
     for i, rate in enumerate(claim.rates):
         for part in ("rounds", "steps"):
             expression = getattr(rate, part)
@@ -245,7 +245,7 @@ def _fewer(statement: Statement, claim: Rates) -> Iterator[tuple[str, Statement]
 
 
 def _without_dimension(statement: Statement) -> Iterator[Change]:
-    """One term, or one side of a relation or a condition, times a letter with a dimension."""
+    """One term, or one side of a relation or a condition, times a symbol with a dimension."""
     letter = next(s.sympy for s in catalogue.symbols(statement).values() if s.dimension != NUMBER)
     for what, claim in _times(statement.claim, letter):
         yield Change("dimension", what, statement.with_claim(claim))
@@ -261,7 +261,7 @@ def _without_dimension(statement: Statement) -> Iterator[Change]:
 
 
 def _times(claim: Claim, letter: sympy.Symbol) -> Iterator[tuple[str, Claim]]:
-    """The first term, or the right side of each relation, times a letter."""
+    """The first term, or the right side of each relation, times a symbol."""
     if isinstance(claim, Bound | Order):
         first = replace(claim.terms[0], value=letter * claim.terms[0].value)
         yield f"first term times {letter}", replace(claim, terms=(first, *claim.terms[1:]))
@@ -298,7 +298,7 @@ def _of_definitions(statement: Statement) -> Iterator[Change]:
 
 
 def _of_assumptions(statement: Statement) -> Iterator[Change]:
-    """One assumption left out, or a weaker one of the paper in its place; all of them left out."""
+    """One assumption left out, or replaced by a weaker one of the paper; then all of them left out."""
     for id_ in statement.assumes:
         rest = tuple(other for other in statement.assumes if other != id_)
         yield Change("assumption", f"without {id_}", replace(statement, assumes=rest))
@@ -309,7 +309,7 @@ def _of_assumptions(statement: Statement) -> Iterator[Change]:
 
 
 def _weaker(assumption: Statement) -> list[str]:
-    """The assumptions of the paper that give some of the properties that this one gives, and no other."""
+    """The paper's assumptions that give some of the properties of this assumption, and no others."""
     own = closed(assumption.gives)
     given = {s.id: closed(s.gives) for s in catalogue.statements(assumption.paper) if s.gives}
     return [id_ for id_, some in given.items() if some != own and all(_implied(p, c, own) for p, c in some.items())]
@@ -321,7 +321,7 @@ def _implied(name: StrEnum, constants: tuple[sympy.Expr, ...], own: Properties) 
 
 
 def _other_lines(statement: Statement, claim: Listing) -> Iterator[tuple[str, Statement]]:
-    """A line with a plus for its minus, a line left out, two lines in the other order."""
+    """A line with plus instead of minus, a line left out, two lines exchanged."""
     lines = claim.lines
     for line in lines:
         if turned(line) != line:
@@ -333,7 +333,7 @@ def _other_lines(statement: Statement, claim: Listing) -> Iterator[tuple[str, St
         yield f"lines {one.number} and {two.number} exchanged", statement.with_claim(exchanged)
 
 
-# What a sentence about an experiment says, and the contrary
+# Words in a sentence about an experiment, and their contraries
 _CONTRARY = {
     "degrades": "improves",
     "diminishes": "increases",
@@ -364,7 +364,7 @@ def _other_numbers(statement: Statement, claim: Record) -> Iterator[tuple[str, S
                 statement.with_claim(replace(claim, table=table)),
             )
         for key, value in row.items():
-            for changed in () if isinstance(value, int) else _other(value):  # whole numbers say which row it is
+            for changed in () if isinstance(value, int) else _other(value):  # integers are labels of the row
                 if _of_fewer(row, key, changed):
                     continue
                 table = (*claim.table[:i], {**row, key: changed}, *claim.table[i + 1 :])
@@ -376,7 +376,7 @@ def _other_numbers(statement: Statement, claim: Record) -> Iterator[tuple[str, S
 
 
 def _of_fewer(row: Mapping[str, Any], key: str, changed: Any) -> bool:
-    """Whether a sentence says the same of fewer methods, or in fewer columns: that is less."""
+    """Whether the changed sentence says the same about fewer methods or columns, and so claims less."""
     of_each = key == "methods" or (key in ("others", "columns") and not {"how often", "up to"} & row.keys())
     return "is" in row and of_each and set(changed) < set(row[key])
 
@@ -406,10 +406,10 @@ def _other(value: Any) -> Iterator[Any]:
 
 
 def seen_to_fail(evidence: Evidence, statement: Statement, verdict: Verdict) -> str | None:
-    """What was changed when the evidence first refuted a claim; None when no change made it fail.
+    """The first change that makes the evidence refute a claim; None if no change does.
 
-    verdict  the evidence's verdict on the statement as it stands: one that refutes it has been seen to fail already, and
-             its slack says how far a bound must be sharpened
+    verdict  the evidence's verdict on the unchanged statement.  If it refutes, no change is needed; its slack says how far
+             a bound must be sharpened
     """
     if verdict.status in (Status.REFUTED, Status.BROKEN):
         return "as printed"
@@ -423,7 +423,7 @@ def seen_to_fail(evidence: Evidence, statement: Statement, verdict: Verdict) -> 
 
 
 def _aimed(evidence: Evidence, statement: Statement, verdict: Verdict) -> Iterator[Change]:
-    """The changes that this evidence is likeliest to notice."""
+    """The changes that this evidence is most likely to notice."""
     if evidence.kind == "units":
         yield from _without_dimension(statement)
     elif isinstance(statement.claim, Bound) and verdict.slack is not None:
@@ -434,7 +434,7 @@ def _aimed(evidence: Evidence, statement: Statement, verdict: Verdict) -> Iterat
 
 # How much of a statement its verdict depends on
 
-# Of a verdict: proved; proved but for what a premise, or a hypothesis that is not listed, leaves open; on instances
+# Strength of a verdict: proved; proved up to a premise that is not proved or a hypothesis that is not listed; on instances
 _PROOF, _CONDITIONAL, _INSTANCES = 3, 2, 1
 
 
@@ -448,12 +448,12 @@ def _strength(verdict: Verdict | None) -> int:
 
 @dataclass(frozen=True)
 class Noticed:
-    """What became of a change.
+    """A change, and whether the evidence noticed it.
 
-    by        the kinds of evidence that notice it: they refute the changed statement, or prove the printed one and not it,
-              or cannot read it, which is said
-    still     proved or holds where the verdict is as good as before; None where the change is noticed
-    needless  whether what is left out, a condition or an assumption, is one that a recorded proof goes through without
+    by        the kinds of evidence that notice it: they refute the changed statement, or prove only the printed one, or
+              cannot read the changed one (then the text says so)
+    still     proved or holds if the verdict is as good as before; None if the change is noticed
+    needless  whether the change leaves out a condition or an assumption that a recorded proof does not need
     """
 
     change: Change
@@ -463,12 +463,12 @@ class Noticed:
 
 
 def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> list[Noticed]:
-    """Every change of a statement that is proved or holds, put to its evidence.
+    """Run the evidence of a statement that is proved or holds on every mutation of it.
 
-    Left out are changes that claim no more, and bounds that are sharper by no more than the room in the proof's constants.
-    The proofs come first, and evidence that cannot alter the verdict any more is not asked.
+    Leaves out changes that claim no more, and bounds that are sharper by no more than the room in the proof's constants.
+    Proofs run first; evidence that cannot change the result any more does not run.
 
-    found  its evidence, with the verdicts on the statement as it stands
+    found  the evidence, with its verdicts on the unchanged statement
     """
     best = max((_strength(v) for e, v in found if e.kind != "units"), default=0)
     room = max((v.slack for _, v in found if v.premises and _strength(v) and v.slack), default=1)
@@ -481,18 +481,18 @@ def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> 
         _put(change, asked, best)
         for change in changes
         if not (change.sharper and change.sharper <= room)
-        and not (change.implied and best == _INSTANCES)  # a proof has to be told, an instance has it
+        and not (change.implied and best == _INSTANCES)  # an instance meets it anyway
         and not claims_no_more(statement, change.statement)
     ]
 
 
 def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]], best: int) -> Noticed:
-    """A change, put to the evidence in this order until the verdict is settled."""
+    """Run the evidence, in this order, on a change until the result is clear."""
     by: list[str] = []
     standing, recorded = 0, False
     for evidence, before in asked:
         if standing < best and _strength(before) < best and by:
-            break  # no proof is left, and evidence of the weaker kind gives none
+            break  # no proof is left, and weaker evidence cannot replace it
         after = _verdict(evidence, change.statement)
         if after is None:
             by.append(f"{evidence.kind}, which cannot read it")
@@ -510,7 +510,7 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]], best: int) -
 
 
 def _verdict(evidence: Evidence, changed: Statement) -> Verdict | None:
-    """None where the evidence cannot read the changed claim: a letter for which it has no number, a form of another kind."""
+    """None if the evidence cannot read the changed claim: it has no number for a symbol, or the form is another kind."""
     try:
         return evidence.check(changed, False)
     except (ValueError, sympy.PolynomialError):
@@ -521,9 +521,9 @@ _AGAINST = (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
 
 
 def claims_no_more(statement: Statement, changed: Statement) -> bool:
-    """Whether z3 sees that a changed claim, or list of conditions, says no more than the statement did.
+    """Whether z3 finds that a changed claim, or list of conditions, says no more than the original statement.
 
-    Under other assumptions, or with a letter defined otherwise, which the left side may be about, it says something else.
+    With other assumptions or another definition it says something else: the left side may contain the defined symbol.
     """
     if (changed.assumes, changed.where) != (statement.assumes, statement.where):
         return False
@@ -534,7 +534,7 @@ def claims_no_more(statement: Statement, changed: Statement) -> bool:
             return False
         return all(old == other or _weaker_claim(old, other, new) for old, other in zip(before, after, strict=True))
     except (NotPolynomial, ValueError):
-        return False  # what z3 cannot read: the change counts
+        return False  # z3 cannot read it: the change counts
 
 
 def _put_in(e: Any, where: Mapping[sympy.Symbol, sympy.Expr]) -> Any:
@@ -544,7 +544,7 @@ def _put_in(e: Any, where: Mapping[sympy.Symbol, sympy.Expr]) -> Any:
 
 
 def _defined(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> Claim:
-    """A claim with its definitions put in."""
+    """A claim with its definitions substituted."""
     if isinstance(claim, Bound | Order):
         terms = tuple(Term(t.name, _put_in(t.value, where)) for t in claim.terms)
         return replace(claim, quantity=_put_in(claim.quantity, where), terms=terms)
@@ -576,7 +576,7 @@ def _weaker_claim(before: Claim, after: Claim, conditions: list[Any]) -> bool:
 
 
 def _all_follow(before: Sequence[Any], after: Sequence[Any], conditions: list[Any]) -> bool:
-    """Whether every relation follows from the old one in its place; what is no relation has to be the same."""
+    """Whether every relation follows from the old relation at its place; any other formula must be the same."""
     return len(before) == len(after) and all(
         old == new or (isinstance(old, Relational) and _follows([*conditions, old], new))
         for old, new in zip(before, after, strict=True)
@@ -584,14 +584,14 @@ def _all_follow(before: Sequence[Any], after: Sequence[Any], conditions: list[An
 
 
 def _differences(before: Bound, after: Bound) -> list[sympy.Expr]:
-    """By how much every term is larger, and the left side smaller."""
+    """By how much the left side is smaller, and every term larger."""
     old, new = ({t.name: t.value for t in claim.terms} for claim in (before, after))
     names = dict.fromkeys((*old, *new))
     return [before.quantity - after.quantity, *(new.get(n, 0) - old.get(n, sympy.Integer(0)) for n in names)]
 
 
 def _nonnegative(e: sympy.Expr, conditions: list[Any]) -> bool:
-    """Whether every factor has a sign, and an even number of them the negative one."""
+    """Whether every factor has a known sign, and an even number of factors is negative."""
     negative = False
     powers = {
         power: sympy.Dummy(nonnegative=_follows(conditions, at_least(power.base, 0)) or None)
@@ -612,7 +612,7 @@ def _nonnegative(e: sympy.Expr, conditions: list[Any]) -> bool:
 
 
 def _follows(conditions: list[Any], claim: Any) -> bool:
-    """Whether a relation follows; what is no polynomial is a number, positive where it is, whatever it is."""
+    """Whether a relation follows.  A part that is no polynomial counts as any number of its sign."""
     return implied([_opaque(c) for c in conditions], _opaque(claim), effort=200_000)
 
 
@@ -625,7 +625,7 @@ def _opaque(e: Any) -> Any:
 
 
 def _is_nonnegative(e: sympy.Expr) -> bool:
-    """Norms are not negative, nor are means of what is not."""
+    """Norms are >= 0, and so are means of expressions that are >= 0."""
     if isinstance(e, Norm):
         return True
     if isinstance(e, Expectation):

@@ -1,4 +1,4 @@
-"""Orders: every summand of an explicit bound at most an absolute constant times a printed term, decided exactly."""
+"""Orders: every summand of an explicit bound is at most an absolute constant times a printed term, decided exactly."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def order_of(statement: Statement) -> Order:
 
 
 def covered(terms: list[sympy.Expr], claim: Order, conditions: list[sympy.Basic], ledger: Ledger) -> None:
-    """Every term at most an absolute constant times a printed one."""
+    """Add steps: every term is at most an absolute constant times a printed term."""
     ledger.require("the conditions can be met", [])
     for term in terms:
         ledger.step(f"{term} is of the printed order", partial(_cover, term, claim, conditions))
 
 
 def conclude(p: Argument, derived: Order, part: int = 0) -> None:
-    """The order that the statement claims follows: the same quantity, no less is left out, every term is covered.
+    """Check that the claimed order follows: same quantity, every term covered, logarithms hidden only if O~ is claimed.
 
-    `derived` has `polylog` where logarithms were left out of its terms.
+    `derived` has `polylog` if its terms leave out logarithms.
     """
     claimed = p.goals[part]
     if not isinstance(claimed, Order):
@@ -42,17 +42,17 @@ def conclude(p: Argument, derived: Order, part: int = 0) -> None:
         return
     p.done(part)
     if claimed.quantity != derived.quantity:
-        p.fail("the order", f"it is about {claimed.quantity}, what is derived is about {derived.quantity}")
+        p.fail("the order", f"it is about {claimed.quantity}, the derived order is about {derived.quantity}")
     if derived.polylog and not claimed.polylog:
-        p.fail("the order", "what is derived leaves out logarithms, which O does not")
+        p.fail("the order", "the derived order leaves out logarithms, which O may not")
     terms = [t.value for t in derived.terms if t.value != 0]
     printed = replace(claimed, terms=tuple(Term(t.name, p.read(t.value)) for t in claimed.terms))
-    # what holds in the case at hand only is not needed here, and costs z3 much
+    # Leave out the conditions of the current case: they are not needed here, and slow z3 down much
     covered(terms, printed, [c for c in p.conditions if c not in p.case_conditions], p)
 
 
 def claim(p: Argument, name: str) -> Order:
-    """The order that another statement claims, once its conditions and assumptions are seen to follow."""
+    """The order that another statement claims; checks that its conditions and assumptions follow."""
     return order_of(p.source(name))
 
 
@@ -78,9 +78,9 @@ def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Dec
 def _largest_ratio(
     small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic], widest: int = 4
 ) -> tuple[float, dict[sympy.Symbol, float]]:
-    """The largest small / large on sampled parameters, and where: tells z3 which constants are not worth trying.
+    """The largest small / large on sampled parameters, and where; shows which constants z3 need not try.
 
-    widest  powers of ten go up to this one, exclusive
+    widest  parameters are powers of ten below 10^widest
     """
     if large == 0:
         return (0.0 if small == 0 else np.inf), {}
@@ -106,7 +106,7 @@ def _largest_ratio(
 
 
 def _at_most(small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic]) -> bool:
-    """small <= large, both >= 0: exponentials compared by their exponents, roots by powers of both sides."""
+    """Whether small <= large, both >= 0: compares exponentials by exponents, and powers of both sides for roots."""
     exponents = [e.atoms(exp) for e in (small, large)]
     if exponents[0] or exponents[1]:
         if len(exponents[0]) != len(exponents[1]):

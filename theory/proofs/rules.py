@@ -1,7 +1,8 @@
 """The inference rules of the four papers' proofs: what each says, which properties it needs, and its own proof.
 
 A rule is about forms (`theory.proofs.forms`): its slack is a form that is >= 0, or = 0 for an equality, for all vectors
-and functions that have the properties.  The constants come first, from the properties, never from whoever uses the rule.
+and functions that have the properties.  The constants are the first arguments.  They come from the properties, never from
+the proof that uses the rule.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from theory.statement import Status
 
 @dataclass(frozen=True)
 class Instance:
-    """A rule at some vectors: `slack` is >= 0, or = 0 for an equality; `times` is the factor that it is taken with."""
+    """A rule at some vectors: `slack` is >= 0, or = 0 for an equality; a proof uses it with the factor `times`."""
 
     rule: str
     slack: sympy.Expr
@@ -33,11 +34,11 @@ class Instance:
         return replace(self, times=self.times * sympy.sympify(factor))
 
     def in_each(self, family: Family) -> Instance:
-        """The same for every member of a family of rounds."""
+        """The instance for every member of a family of rounds."""
         return replace(self, slack=tagged(self.slack, family))
 
     def over(self, *families: Family) -> Instance:
-        """The same at every member of the families, innermost first, added up."""
+        """The sum of the instance over the members of the families, innermost first."""
         slack = self.slack
         for family in families:
             slack = family.sum(slack)
@@ -52,11 +53,11 @@ def _always(*_: Any) -> tuple[Boolean, ...]:
 class Rule:
     """An inference rule.
 
-    needs     the properties it rests on; their constants are the first arguments of `slack`
-    when      (vectors and functions, without the constants) -> what must hold of the numbers among them
+    needs     the properties that it needs; their constants are the first arguments of `slack`
+    when      (arguments of `slack` without the constants) -> conditions on the numbers among them
     slack     (constants of the properties in their order, vectors and functions) -> the form
-    equality  whether the form is 0 rather than >= 0
-    prove     decides it, exactly; a rule that only spells out what a property means is true by that
+    equality  whether the form is = 0 instead of >= 0
+    prove     decides it exactly; a rule that only writes out the meaning of a property is true by definition
     """
 
     name: str
@@ -95,7 +96,7 @@ def _jensen_over(v: sympy.Expr, *families: Family) -> sympy.Expr:
 
 
 def _prove_jensen() -> Decision:
-    """Of n vectors (or weights of total n) with mean m, whose squared distances from m add up to D."""
+    """For n vectors (or weights of total n) with mean m; the sum of their squared distances from m is D."""
     n, D = sympy.symbols("n D", nonnegative=True)
     m = sympy.Symbol("m", real=True)
     return decide([], sympy.Ge(n * (n * m**2 + D) - (n * m) ** 2, 0, evaluate=False))
@@ -138,11 +139,11 @@ def _prove_square() -> Decision:
 SQUARE = Rule("a square", "||v||^2 >= 0", _square, _prove_square)
 
 
-Local = Callable[[Any], sympy.Expr]  # a vector of a local step, in the letters of the steps that it is handed
+Local = Callable[[Any], sympy.Expr]  # steps -> a vector of one of these local steps
 
 
 def _is_part(some: Any, every: Any) -> None:
-    """Raises ValueError unless the members of some families are some of the members of others."""
+    """Raises ValueError unless the first families are parts of the second ones."""
     own, whole = set(some.families), set(every.families)
     of = {family for part in own - whole for family in part.part_of}
     if not own - whole or of != whole - own or not all(part.part_of for part in own - whole):
@@ -169,13 +170,13 @@ _AT = re.compile(r"(grad )?(\w+)\[(.*)\]")  # the value, or the gradient, of a f
 
 
 def _at_minimiser(at: sympy.Expr) -> None:
-    """Raises ValueError for a point that is not named as a minimiser is, x*."""
+    """Raises ValueError for a point that does not have the name of a minimiser, such as x*."""
     if not str(at).endswith(("*", "_star")):
         raise ValueError(f"{at}: expected a minimiser, such as x*")
 
 
 def _mean_of_clients(member: sympy.Expr, mean: sympy.Expr) -> None:
-    """Raises ValueError unless one is a value or gradient of a client's function, the other that of F at the same point."""
+    """Raises ValueError unless `member` is a value or gradient of some F_m, and `mean` that of F at the same point."""
     own, whole = (_AT.fullmatch(TAG.sub("", str(e))) for e in (member, mean))
     if own is None or whole is None or (own[1], own[3]) != (whole[1], whole[3]) or own[2] == whole[2]:
         raise ValueError(f"{mean}: expected the mean over the clients of {member}")
@@ -232,12 +233,12 @@ def _cocoercive(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.E
 
 
 def _prove_cocoercive() -> Decision:
-    """Convexity between x and z = y - (grad h(y) - grad h(x)) / L, smoothness from above between y and z, added up."""
+    """Convexity between x and z = y - (grad h(y) - grad h(x)) / L plus smoothness from above between y and z."""
     L = sympy.Symbol("L", positive=True)
     h, x, y = sympy.symbols("h x y", real=True)
     z = y - (gradient(h, y) - gradient(h, x)) / L
     zero = sympy.Integer(0)
-    # the value at z, the same in both, drops out; `point` names it by its place
+    # The value at z cancels: `point` gives it the same symbol in both inequalities
     added = _tangent(zero, h, sympy.expand(z), x) + _descent(L, h, sympy.expand(z), y)
     return _identity(sympy.expand(added), sympy.expand(_cocoercive(L, h, y, x)))
 
@@ -280,7 +281,7 @@ DESCENT_OF_MEAN = Rule(
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of a stochastic gradient, g - grad F_m(x): its vector, and the vectors that are known before it is drawn."""
+    """The noise of a stochastic gradient, g - grad F_m(x): its vector, and the vectors known before it is drawn."""
 
     vector: sympy.Expr
     known: frozenset[sympy.Symbol]
@@ -338,7 +339,7 @@ def _silent(sigma: sympy.Expr, noise: Noise, v: sympy.Expr, bound: sympy.Expr) -
 
 
 def _prove_silent() -> Decision:
-    """<noise, v>^2 <= ||noise||^2 ||v||^2, in the mean."""
+    """<noise, v>^2 <= ||noise||^2 ||v||^2 in expectation."""
     cross = sympy.Symbol("cross", real=True)
     noise, v = sympy.symbols("noise v", nonnegative=True)
     return decide([at_most(noise, 0), at_most(cross**2, noise * v)], [at_least(cross, 0), at_most(cross, 0)])
@@ -355,7 +356,7 @@ SILENT = Rule(
 )
 SUCCESSIVE = Rule(
     "successive noise",
-    "E||sum of noises||^2 = sum of E||noise||^2, where each has mean zero given those before it",
+    "E||sum of noises||^2 = sum of E||noise||^2, if each has mean zero given the noises before it",
     _successive,
     _prove_successive,
     (Property.UNBIASED,),
@@ -363,7 +364,7 @@ SUCCESSIVE = Rule(
 )
 INDEPENDENT = Rule(
     "independent noise",
-    "E||sum of noises||^2 = sum of E||noise||^2 over clients that work side by side, and their successive steps",
+    "E||sum of noises||^2 = sum of E||noise||^2 over clients that work in parallel, and their successive steps",
     _uncorrelated,
     _prove_successive,
     (Property.UNBIASED, Property.INDEPENDENT_NOISE),
@@ -375,7 +376,7 @@ INDEPENDENT = Rule(
 
 
 def spread(member: sympy.Expr) -> sympy.Symbol:
-    """The variance over all clients of a vector that each of them has."""
+    """The variance, over all clients, of a vector that each client has."""
     return sympy.Symbol(f"var({member})", nonnegative=True)
 
 
@@ -386,7 +387,7 @@ def _sampled(member: sympy.Symbol, mean: sympy.Expr, clients: Family, known: sym
 
 SAMPLED = Rule(
     "mean of sampled clients",
-    "the sampled clients' sum of F_m or its gradient at a point has the mean S times that of F, given what came before",
+    "given the past, the sum of F_m (or grad F_m) at a point over S sampled clients has the mean S F (or S grad F)",
     _sampled,
     _means,
     (Property.SAMPLING, Property.EQUAL_WEIGHTS),
@@ -401,7 +402,7 @@ def _mean_of_sample(member: sympy.Expr, some: Family, every: Family, known: symp
 
 MEAN_OF_SAMPLE = Rule(
     "mean of a sample",
-    "the sampled clients' sum of v_m has the mean S/M times the sum of v_m over all clients, given what came before",
+    "given the past, the sum of v_m over the S sampled clients has the mean S/M times the sum of v_m over all M clients",
     _mean_of_sample,
     _means,
     (Property.SAMPLING,),
@@ -410,7 +411,7 @@ MEAN_OF_SAMPLE = Rule(
 
 
 def _of_sample(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> tuple[Boolean, ...]:
-    """Two clients at least, and no more sampled than there are."""
+    """At least two clients, and no more sampled clients than clients."""
     return at_least(population, 2), at_most(clients.mass, population)
 
 
@@ -420,7 +421,7 @@ def _without_replacement(member: sympy.Expr, mean: sympy.Expr, clients: Family, 
 
 
 def _prove_without_replacement() -> Decision:
-    """S squares, and S (S - 1) pairs of different clients, whose deviations from the mean sum to zero over all clients."""
+    """S squares and S (S - 1) pairs of different clients; over all clients the deviations from the mean sum to zero."""
     S, M = sympy.symbols("S M", integer=True, positive=True)
     variance = sympy.Symbol("v", nonnegative=True)
     pair = (0 - M * variance) / (M * (M - 1))  # ||sum||^2 = 0 = squares + pairs
@@ -486,7 +487,7 @@ def _of_clients(member: sympy.Expr, mean: sympy.Expr, clients: Family, populatio
 
 CLIENTS_WITHOUT_REPLACEMENT = Rule(
     "variance of a sample of clients",
-    "the variance of a sample, of the clients' gradients at a point, whose mean is that of F",
+    "the variance of a sample, for the clients' gradients at a point, whose mean is the gradient of F",
     _of_clients,
     _prove_without_replacement,
     (Property.SAMPLING, Property.EQUAL_WEIGHTS),
@@ -499,13 +500,13 @@ def _exchangeable(of: Local, some: Any, every: Any) -> sympy.Expr:
     for steps in (some, every):
         later = {f for v in vectors_in(of(steps)) for f in families_of(v)} - {f.name for f in steps.clients}
         if later:
-            raise ValueError(f"{of(steps)}: expected what a client has at the start of the round")
+            raise ValueError(f"{of(steps)}: expected a vector that a client has at the start of the round")
     return some.sum(of(some)) - some.mass / every.mass * every.sum(of(every))
 
 
 EXCHANGEABLE = Rule(
     "sampled clients are exchangeable",
-    "E of a function of one sampled client's data at the start of the round is the same for each of them",
+    "a function of a client's data at the start of the round has the same E for each sampled client",
     _exchangeable,
     _means,
     (Property.SAMPLING,),
@@ -519,7 +520,7 @@ def _second_moment(member: sympy.Expr, mean: sympy.Expr, clients: Family) -> sym
 
 
 def _prove_second_moment() -> Decision:
-    """Of M vectors with the mean m, whose deviations sum to zero: sum ||m + d_i||^2 = M ||m||^2 + M variance."""
+    """For M vectors with the mean m, whose deviations d_i sum to zero: sum ||m + d_i||^2 = M ||m||^2 + M variance."""
     M = sympy.Symbol("M", positive=True)
     m, variance = sympy.symbols("m v", real=True)
     return _identity((M * m**2 + 2 * m * 0 + M * variance) / M, m**2 + variance)
@@ -635,7 +636,7 @@ def _prove_weighted() -> Decision:
 
 INDEPENDENT_WEIGHTED = Rule(
     "independent noise, weighted",
-    "E||sum p_m noise_m||^2 = sum p_m^2 E||noise_m||^2 over clients that work side by side",
+    "E||sum p_m noise_m||^2 = sum p_m^2 E||noise_m||^2 over clients that work in parallel",
     _weighted,
     _prove_weighted,
     (Property.UNBIASED, Property.INDEPENDENT_NOISE),
@@ -729,7 +730,7 @@ INDEPENDENT_BINARISATION = Rule(
 )
 
 
-# The clients' functions and their mean, which may be smooth where they are not
+# The clients' functions and their mean; the mean can be smooth even if they are not
 
 
 def _sum_value(clients: Family, member: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr) -> sympy.Expr:
@@ -828,7 +829,7 @@ def _perturbed(
 
 
 def _prove_perturbed() -> Decision:
-    """Strong convexity at y and z, smoothness from above at z twice, each from x; and a square."""
+    """Strong convexity from x to y and to z, twice smoothness from above from x to z, and a square."""
     mu, L = sympy.symbols("mu L", nonnegative=True)
     h, x, y, z = sympy.symbols("h x y z", real=True)
     added = _tangent(mu, h, y, x) + _tangent(mu, h, z, x) + 2 * _descent(L, h, z, x)
@@ -862,11 +863,11 @@ SMOOTH_SAMPLE = Rule(
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample of clients for each block of coordinates: vectors of its family are put together block by block.
+    """A sample of clients for each block of coordinates; the blocks of a vector come from different samples.
 
     some   the family of the sampled clients of a block; its sums are sums of their blocks
     every  the family of all clients
-    known  the names of what the sample is drawn apart from: vectors, functions and numbers
+    known  the names of the vectors, functions and numbers that the sample is independent of
     """
 
     some: Family
@@ -874,7 +875,7 @@ class Sample:
     known: frozenset[str]
 
     def of_all(self, e: sympy.Expr) -> sympy.Expr:
-        """The same of all clients.  Raises ValueError where the sample has had a say in what it is."""
+        """The same form for all clients.  Raises ValueError if the form depends on the sample."""
         unknown = names_in(e) - self.known
         unknown |= {s.name for s in vectors_in(e) if s.name.startswith(f"sum_{self.some.name}(")}
         if unknown:
@@ -882,7 +883,7 @@ class Sample:
         return renamed(e, self.some, self.every)
 
     def of_some(self, e: sympy.Expr) -> sympy.Expr:
-        """Of the sampled clients what is given of all."""
+        """The form, given for all clients, for the sampled clients."""
         return renamed(e, self.every, self.some)
 
 
@@ -892,7 +893,7 @@ def _apart_from_sample(sample: Sample, e: sympy.Expr) -> sympy.Expr:
 
 
 def _prove_apart_from_sample() -> Decision:
-    """One client is in a sample of K of M with probability K/M; so it is for the sample of each block."""
+    """A client is in a sample of K of M with probability K/M; this holds for the sample of each block."""
     K, M = sympy.symbols("K M", positive=True)
     one = sympy.binomial(M - 1, K - 1) / sympy.binomial(M, K)
     return _identity(sympy.gammasimp(one.rewrite(sympy.gamma)), K / M)
@@ -900,7 +901,7 @@ def _prove_apart_from_sample() -> Decision:
 
 APART = Rule(
     "mean over a sample for each block",
-    "the sampled clients' sum has the mean K/M times the sum over all clients, of what the sample is drawn apart from",
+    "the sum over K sampled clients has the mean K/M times the sum over all, for vectors independent of the sample",
     _apart_from_sample,
     _prove_apart_from_sample,
     (Property.BLOCK_SAMPLING,),
@@ -916,7 +917,7 @@ def _block_variance(sample: Sample, v: sympy.Expr) -> sympy.Expr:
 
 
 def _prove_block_variance() -> Decision:
-    """One client is in a sample with probability K/M, two with K (K - 1)/(M (M - 1)); pairs are the square less squares."""
+    """A client is in a sample with probability K/M, two with K (K - 1)/(M (M - 1)); pairs = square of sum - squares."""
     K, M, square, squares = sympy.symbols("K M square squares", positive=True)
     two = sympy.binomial(M - 2, K - 2) / sympy.binomial(M, K)
     both = sympy.gammasimp(two.rewrite(sympy.gamma))
@@ -936,7 +937,7 @@ BLOCK_VARIANCE = Rule(
 
 
 def _renewed(of: sympy.Expr, after: sympy.Symbol, before: sympy.Symbol, new: sympy.Expr, sample: Sample) -> sympy.Expr:
-    """of: a square with the member `after` of all clients in it; new: what a sampled block of it becomes."""
+    """of: a square that contains `after`, a vector of each client; new: the new value of a sampled block of `after`."""
     old, member = of.subs(after, before), renamed(after, sample.every, sample.some)
     change = renamed(of, sample.every, sample.some).subs(member, new) - renamed(old, sample.every, sample.some)
     every = sample.every.sum(sympy.expand(of)) - sample.every.sum(sympy.expand(old))
@@ -944,7 +945,7 @@ def _renewed(of: sympy.Expr, after: sympy.Symbol, before: sympy.Symbol, new: sym
 
 
 def _prove_renewed() -> Decision:
-    """Member by member and block by block: what is renewed counts with its new value, the rest with its old one."""
+    """Member by member and block by block: a renewed block counts with its new value, the rest with the old one."""
     kept, old, new = sympy.symbols("kept old new", real=True)
     return _identity((kept + new) - (kept + old), new - old)
 
@@ -963,7 +964,7 @@ def _controlled(clients: Family, member: sympy.Expr, server: sympy.Expr, v: symp
 
 
 def _prove_controlled() -> Decision:
-    """c and the mean of the c_i change alike: both by the sampled clients' changes, over M."""
+    """c and the mean of the c_i change by the same amount: the sum of the sampled clients' changes over M."""
     M, total, change = sympy.symbols("M total change", positive=True)
     c = total / M
     return _identity(c + change / M, (total + change) / M)
@@ -997,7 +998,7 @@ def _sums_commute(v: sympy.Expr, one: Family, other: Family, u: sympy.Expr) -> s
 
 
 def _prove_sums_commute() -> Decision:
-    """By induction over the other family: a further member is added on both sides, as a sum over one family is linear."""
+    """By induction over the other family: one more member adds the same to both sides, because a sum is linear."""
     one = Family("A", sympy.Symbol("n", positive=True))
     so_far, further = sympy.Symbol("s<A>", real=True), sympy.Symbol("v<A>", real=True)
     return _identity(one.sum(so_far + further), one.sum(so_far) + one.sum(further))
@@ -1018,7 +1019,7 @@ def _jensen_part(of: Local, some: Any, every: Any) -> sympy.Expr:
 
 
 def _prove_jensen_part() -> Decision:
-    """Jensen for the c vectors of the part, c <= n, and their squares are at most all squares."""
+    """Jensen for the c <= n vectors of the part; the sum of their squares is at most the sum of all squares."""
     c, n, part, rest = sympy.symbols("c n part rest", nonnegative=True)
     return decide([sympy.Le(c, n)], sympy.Ge(n * (part + rest), c * part, evaluate=False))
 
@@ -1033,7 +1034,7 @@ JENSEN_PART = Rule(
 
 @dataclass(frozen=True)
 class Rounds:
-    """The rounds of a run, and its model: before and after one of them, before the first and after the last."""
+    """The rounds of a run, and its model before and after a round, before the first and after the last one."""
 
     family: Family
     before: sympy.Symbol
@@ -1048,14 +1049,14 @@ def _telescoped(run: Rounds, of: Callable[[sympy.Symbol], sympy.Expr]) -> sympy.
 
 
 def _prove_telescoped() -> Decision:
-    """By induction over the rounds: the change of one more round leads from what was last to what is last now."""
+    """By induction over the rounds: the change of one more round leads from the old last model to the new one."""
     first, last, now = sympy.symbols("first last now", real=True)
     return _identity((last - first) + (now - last), now - first)
 
 
 TELESCOPED = Rule(
     "changes add up",
-    "what each round changes, added up over all rounds, is the change from the first model to the last",
+    "the sum of the changes of all rounds is the change from the first model to the last",
     _telescoped,
     _prove_telescoped,
     equality=True,
@@ -1146,7 +1147,7 @@ def _monotone(mu: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Ex
 
 
 def _prove_monotone() -> Decision:
-    """The two tangents, added up."""
+    """The sum of the two tangent inequalities."""
     mu, h, x, y = sympy.symbols("mu h x y", real=True)
     return _identity(sympy.expand(_tangent(mu, h, y, x) + _tangent(mu, h, x, y)), _monotone(mu, h, y, x))
 
@@ -1166,7 +1167,7 @@ def _cocoercive_pair(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sy
 
 
 def _prove_cocoercive_pair() -> Decision:
-    """Cocoercivity both ways, added up."""
+    """The sum of cocoercivity in both directions."""
     L = sympy.Symbol("L", positive=True)
     h, x, y = sympy.symbols("h x y", real=True)
     return _identity(sympy.expand(_cocoercive(L, h, y, x) + _cocoercive(L, h, x, y)), _cocoercive_pair(L, h, y, x))
@@ -1229,7 +1230,7 @@ def _penalised_polyak(function: sympy.Symbol, phi: sympy.Expr, x: sympy.Expr, lo
 
 
 def _prove_penalised_polyak() -> Decision:
-    """From F~(y) >= F~(x) + <g, y - x> + (phi/2) ||y - x||^2, at the y where F~ is least."""
+    """From F~(y) >= F~(x) + <g, y - x> + (phi/2) ||y - x||^2 at the minimiser y of F~."""
     phi = sympy.Symbol("phi", positive=True)
     g, d, gap = sympy.symbols("g d gap", real=True)
     given = [sympy.Le(gap, -g * d - phi / 2 * d**2, evaluate=False)]
@@ -1247,7 +1248,7 @@ PENALISED_POLYAK = Rule(
 
 
 def _prove_strongly_polyak() -> Decision:
-    """From F(y) >= F(x) + <g, y - x> + (mu/2) ||y - x||^2, at the y where F is least."""
+    """From F(y) >= F(x) + <g, y - x> + (mu/2) ||y - x||^2 at the minimiser y of F."""
     mu = sympy.Symbol("mu", positive=True)
     g, d, gap = sympy.symbols("g d gap", real=True)
     given = [sympy.Le(gap, -g * d - mu / 2 * d**2, evaluate=False)]
@@ -1268,7 +1269,7 @@ STRONGLY_POLYAK = Rule(
 
 @dataclass(frozen=True)
 class Drawn:
-    """A client's random vector, its mean given the start of the round, and the vectors that are known then."""
+    """A client's random vector, its mean given the start of the round, and the vectors known at the start."""
 
     vector: sympy.Expr
     mean: sympy.Symbol
@@ -1281,7 +1282,7 @@ def _centred(drawn: Drawn, known: sympy.Expr) -> sympy.Expr:
 
 CENTRED = Rule(
     "mean given the start",
-    "E<v - e, u> = 0 for e the mean of v given the start of the round, and u known then",
+    "E<v - e, u> = 0 for e the mean of v given the start of the round, and u known at the start",
     _centred,
     _means,
     equality=True,
@@ -1295,7 +1296,7 @@ def _clients_apart(drawn: Drawn, clients: Family) -> sympy.Expr:
 
 CLIENTS_APART = Rule(
     "independent clients",
-    "E||sum_m (v_m - e_m)||^2 = sum_m E||v_m - e_m||^2 for what each client computes alone, of mean e_m given the start",
+    "E||sum_m (v_m - e_m)||^2 = sum_m E||v_m - e_m||^2 for v_m that client m computes alone, of mean e_m given the start",
     _clients_apart,
     _prove_successive,
     (Property.UNBIASED, Property.INDEPENDENT_NOISE),
@@ -1308,7 +1309,7 @@ CLIENTS_APART = Rule(
 
 @dataclass(frozen=True)
 class Message:
-    """A compressed vector: what is received, what was compressed, and the vectors that are known before the coins fall."""
+    """A compressed vector: as received, as sent, and the vectors known before the compressor draws its coins."""
 
     received: sympy.Symbol
     sent: sympy.Expr
@@ -1374,7 +1375,7 @@ def _balanced(tracking: sympy.Symbol, clients: Family, v: sympy.Expr) -> sympy.E
 
 
 def _prove_balanced() -> Decision:
-    """Zero at the start; a round adds a multiple of the deviations from the clients' mean, whose sum is zero."""
+    """Zero at the start; a round adds multiples of deviations from the clients' mean, and these sum to zero."""
     clients = Family("A", sympy.Symbol("n", positive=True))
     tracking, message = sympy.Symbol("d<A>", real=True), sympy.Symbol("u<A>", real=True)
     a = sympy.Symbol("a", positive=True)

@@ -1,4 +1,4 @@
-"""From one round to a whole run: recursions added up with weights."""
+"""From one round to a whole run: weighted sums of recursions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def telescope(
 ) -> Fact:
     """The weighted mean of the progress, from next <= rho state - P progress + noise in every round.
 
-    With the weights w_t = rho^-(t+1) the recursion times w_t adds up over t = 0 ... T: the states cancel but for the
-    first, of weight w_{-1} = 1, and the last, which is >= 0 and dropped.  `total` is w_0 + ... + w_T.
+    Multiply the recursion by w_t = rho^-(t+1) and sum over t = 0 ... T.  All states cancel except the first, with weight
+    w_{-1} = 1, and the last, which is >= 0 and dropped.  `total` is w_0 + ... + w_T.
 
-    state     (what the recursion bounds, the same a round earlier); non-negative both
-    progress  the quantity whose mean is bounded; it is the quantity of the fact
+    state     (the quantity that the recursion bounds, the same quantity a round earlier); both >= 0
+    progress  the quantity whose mean is bounded; it is the quantity of the returned fact
     start     the state at t = 0
-    end       the state after the last round, where it is kept: then all weights are 1
+    end       the state after the last round, if it is kept; then all weights are 1
     """
     after, before = state
     if recursion.sign not in ("<=", "=") or recursion.quantity != after:
@@ -58,7 +58,7 @@ def telescope(
 
 
 def _recursion(p: Argument, name: str, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr) -> sympy.Expr:
-    """What a recursion adds to `keeps` times the state, whose parts it may keep less of."""
+    """The part of a recursion beyond `keeps` times the state; each part of the state may also have a smaller factor."""
     after = state.subs(dict(p.language.following), simultaneous=True)
     if recursion.sign not in ("<=", "=") or sympy.expand(recursion.quantity - after) != 0:
         p.fail(name, f"{recursion.quantity} {recursion.sign} ... is no upper bound on {after}")
@@ -68,7 +68,7 @@ def _recursion(p: Argument, name: str, recursion: Fact, state: sympy.Expr, keeps
         kept, whole = value.coeff(part), sympy.expand(state).coeff(part)
         ratio = sympy.simplify(kept / whole)
         if ratio != keeps:
-            p.require(f"{name}: {part} is kept at most so much", at_most(ratio, keeps))
+            p.require(f"{name}: factor of {part}", at_most(ratio, keeps))
         rest -= kept * part
     rest = spread_out(value + rest)
     if set(parts) & rest.free_symbols:
@@ -77,7 +77,7 @@ def _recursion(p: Argument, name: str, recursion: Fact, state: sympy.Expr, keeps
 
 
 def _parts(p: Argument, state: sympy.Expr) -> list[sympy.Symbol]:
-    """The quantities, none of them negative, that a state is a positive combination of."""
+    """The quantities, all >= 0, of which a state is a combination with positive weights."""
     parts = sorted(state.free_symbols & set(p.language.following), key=str)
     for part in parts:
         weight = sympy.expand(state).coeff(part)
@@ -88,9 +88,9 @@ def _parts(p: Argument, state: sympy.Expr) -> list[sympy.Symbol]:
 
 
 def averaged(p: Argument, recursion: Fact, state: sympy.Expr, progress: sympy.Symbol, rounds: sympy.Expr) -> Fact:
-    """The mean of the progress over the rounds, from next <= state - P progress + noise in each of them.
+    """The mean of the progress over the rounds, from next <= state - P progress + noise in each round.
 
-    Added up over the rounds, the states cancel but for the first and the last, which is not negative and dropped.
+    In the sum over the rounds, all states cancel except the first and the last; the last is >= 0 and dropped.
     """
     rest = _recursion(p, "telescoped", recursion, state, sympy.Integer(1))
     gained = -rest.coeff(progress)
@@ -99,13 +99,13 @@ def averaged(p: Argument, recursion: Fact, state: sympy.Expr, progress: sympy.Sy
     start = state.subs(dict(p.language.start), simultaneous=True)
     names = [quantity for quantity, of in p.language.mean.items() if of == progress]
     if not names:
-        p.fail("telescoped", f"no mean over the rounds is made of {progress}")
+        p.fail("telescoped", f"the language has no mean of {progress} over the rounds")
     value = spread_out((start / rounds + noise) / sympy.factor(gained))
     return p.by_hand("the recursion added up over the rounds", names[0] if names else progress, "<=", value, recursion)
 
 
 def lasting(p: Argument, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr, rounds: sympy.Symbol) -> Fact:
-    """The state after the last round, from next <= keeps * state + noise in each: keeps^R start + noise / (1 - keeps)."""
+    """From next <= keeps * state + noise in each round to the state after the last: keeps^R start + noise / (1 - keeps)."""
     noise = _recursion(p, "contracted", recursion, state, keeps)
     loses = sympy.factor(1 - keeps)
     p.require("0 <= contraction < 1", [at_least(keeps, 0), sympy.Gt(loses, 0, evaluate=False)])
@@ -115,7 +115,7 @@ def lasting(p: Argument, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr, 
     value = spread_out(keeps**rounds * start + spread_out(noise / loses))
     last = [part for part in _parts(p, state) if part in p.language.last]
     if len(last) != 1:
-        p.fail("the last round", f"{state} has not one part that has a name then")
+        p.fail("the last round", f"expected exactly one part of {state} with a name after the last round")
         return recursion
     weight = sympy.expand(state).coeff(last[0])  # the other parts are not negative, and dropped
     reason = "the recursion round after round"
@@ -123,7 +123,7 @@ def lasting(p: Argument, recursion: Fact, state: sympy.Expr, keeps: sympy.Expr, 
 
 
 def within(p: Argument, recursion: Fact, state: sympy.Symbol, keeps: sympy.Expr) -> Fact:
-    """A state never exceeds start + noise / (1 - keeps), by induction, from next <= keeps * state + noise."""
+    """From next <= keeps * state + noise, by induction: a state never exceeds start + noise / (1 - keeps)."""
     noise = _recursion(p, "by induction", recursion, state, keeps)
     loses = sympy.factor(1 - keeps)
     p.require("0 <= contraction < 1", [at_least(keeps, 0), sympy.Gt(loses, 0, evaluate=False)])
@@ -134,7 +134,7 @@ def within(p: Argument, recursion: Fact, state: sympy.Symbol, keeps: sympy.Expr)
 
 
 def decayed(p: Argument, fact: Fact, rounds: sympy.Symbol) -> Fact:
-    """(1 - u)^R <= exp(-u R) for the one power of R in an upper bound."""
+    """Replace the only power of R in an upper bound by (1 - u)^R <= exp(-u R)."""
     value = spread_out(fact.value)
     (power,) = (a for a in value.atoms(sympy.Pow) if a.exp == rounds)
     u = sympy.simplify(1 - power.base)
@@ -147,7 +147,7 @@ def decayed(p: Argument, fact: Fact, rounds: sympy.Symbol) -> Fact:
 
 
 def over_steps(p: Argument, fact: Fact, index: sympy.Symbol, steps: Family) -> Instance:
-    """A fact about the step of this index, added up over index = 0 ... mass-1."""
+    """A fact about the step with this index, summed over index = 0 ... mass-1."""
     one = p.every(fact)
     slack = sympy.Poly(one.slack, index)
     constant = slack.coeff_monomial(1)
@@ -165,13 +165,13 @@ def induction(
     start: sympy.Expr,
     prove: Callable[[Boolean], Fact],
 ) -> Fact:
-    """The state is at most a bound at every step: it is so at the first, and at the next where it is so at one.
+    """By induction, the state is at most the bound at every step.
 
-    state  a step later, and now
-    bound  in the letter of the step
-    step   its letter, and the first step
+    state  (the state a step later, the state now)
+    bound  in terms of the symbol of the step
+    step   (the symbol of the step, the first step)
     start  the state at the first step
-    prove  from the hypothesis at one step: the state a step later is at most ...
+    prove  takes the hypothesis at one step; returns an upper bound on the state a step later
     """
     after, before = state
     letter, first = step
@@ -186,12 +186,12 @@ def induction(
 
 
 def gathered(p: Argument, fact: Fact, state: tuple[sympy.Symbol, sympy.Symbol], rho: sympy.Expr) -> Fact:
-    """A bound on a sum of quantities of the next round as a recursion for one letter: next <= rho state + the rest.
+    """A bound on a sum of quantities of the next round as a recursion for one symbol: next <= rho state + the rest.
 
-    `Language.following` tells which quantity is which a round later; of that before the bound may contain rho times as
-    much.  The sum is not negative: its coefficients are not, nor are the quantities.
+    `Language.following` maps each quantity to the same one a round later.  The bound may contain at most rho times the
+    earlier sum.  The sum is >= 0 because its coefficients and its quantities are.
 
-    state  (next, state), the letters for the sum and for the same a round earlier
+    state  (next, state), the symbols for the sum and for the same sum a round earlier
     """
     quantity, value = sympy.expand(fact.quantity), sympy.expand(fact.value)
     rest, earlier = value, _earlier(p)
@@ -212,16 +212,16 @@ def _earlier(p: Argument) -> dict[sympy.Expr, sympy.Expr]:
 
 
 def at_start(p: Argument, quantity: sympy.Expr) -> sympy.Expr:
-    """What a sum of quantities of the next round is a round earlier than the first one."""
+    """The value of a sum of quantities at the start; the sum is given for the next round."""
     before = quantity.subs(_earlier(p), simultaneous=True)
     return before.subs(dict(p.language.start), simultaneous=True)
 
 
 def contracted(p: Argument, mean: Fact, total: sympy.Symbol, q: sympy.Expr, count: sympy.Expr, times: int = 2) -> Fact:
-    """A telescoped bound whose weights are w_t = (1-q)^-(t+1), t = 0 ... count-1, with their sum `total` from below.
+    """A telescoped bound with weights w_t = (1-q)^-(t+1), t = 0 ... count-1, and their sum `total` bounded from below.
 
-    The sum is (1 - P)/(q P), P = (1-q)^count <= exp(-q count) <= 1 - 1/times where q count >= 1/(times - 1): so
-    1/total <= times q exp(-q count).
+    The sum is (1 - P)/(q P) with P = (1-q)^count <= exp(-q count), which is <= 1 - 1/times if q count >= 1/(times - 1).
+    So 1/total <= times q exp(-q count).
     """
     u, P, decay, x = sympy.symbols("u P decay x", positive=True)
     n = sympy.Symbol("n", integer=True, nonnegative=True)

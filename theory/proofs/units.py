@@ -1,7 +1,7 @@
 """Dimensional analysis: every term of every bound has the dimension of its left side.
 
-The dimension of an expression is a monomial in X (that of the parameters x) and F (that of the objective);
-the only source are the declarations of the paper's symbols.
+The dimension of an expression is a monomial in X (that of the parameters x) and F (that of the objective).  It comes
+from the declarations of the paper's symbols only.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from theory.statement import NUMBER, Bound, Evidence, F, Order, Relations, State
 
 
 class UnitsError(ValueError):
-    """Two parts of an expression have different dimensions; says which."""
+    """Two parts of an expression have different dimensions; the message names them."""
 
 
 def dimension(expression: sympy.Expr, symbols: Mapping[str, Symbol]) -> sympy.Expr:
     """The dimension of an expression.
 
-    Raises UnitsError naming the parts that do not fit, KeyError for an undeclared symbol.
+    Raises UnitsError, with the parts that do not fit, and KeyError for an undeclared symbol.
     """
     e = expression
     if isinstance(e, sympy.Symbol):
@@ -80,7 +80,7 @@ def _number(expression: sympy.Expr, symbols: Mapping[str, Symbol], what: str) ->
 
 
 def same(parts: Iterable[sympy.Expr], symbols: Mapping[str, Symbol]) -> sympy.Expr:
-    """The common dimension of the parts (zero fits everything).  Raises UnitsError naming two that differ."""
+    """The common dimension of the parts (zero fits everything).  Raises UnitsError with two parts that differ."""
     dims = [(p, dimension(p, symbols)) for p in parts if p != 0]
     for (p, dp), (q, dq) in combinations(dims, 2):
         if sympy.simplify(dp / dq) != 1:
@@ -89,7 +89,7 @@ def same(parts: Iterable[sympy.Expr], symbols: Mapping[str, Symbol]) -> sympy.Ex
 
 
 def has_units(statement: Statement) -> bool:
-    """Whether units say something about the statement: it has formulas whose numbers carry no hidden units."""
+    """Whether the units check applies: the statement has formulas, and no number in them hides a unit."""
     claims = (statement.claim, *statement.also)
     return statement.kind != "problem" and any(isinstance(claim, Bound | Order | Relations) for claim in claims)
 
@@ -102,7 +102,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     for claim in (statement.claim, *statement.also):
         if isinstance(claim, Bound):
             pairs += [(f"term {t.name}", (claim.quantity, t.value)) for t in claim.terms]
-        elif isinstance(claim, Order):  # log(1/eps) stands for log(c/eps), with a constant that is not written
+        elif isinstance(claim, Order):  # log(1/eps) stands for log(c/eps), c not written
             pairs += [(f"term {t.name}", (claim.quantity, t.value.replace(sympy.log, _one))) for t in claim.terms]
         elif isinstance(claim, Relations):
             pairs += [("relation", r.args) for r in claim.relations if isinstance(r, Relational)]

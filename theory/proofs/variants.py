@@ -1,7 +1,7 @@
-"""Runs that are runs of the same algorithm in another way: on a penalised function, or with nothing compressed.
+"""Variants of a run of the same algorithm: on a penalised function, or without compression.
 
-Inside such a variant a proof may use statements about it: what the statement in hand assumes gives the variant's
-properties, by rules that have their own proofs.
+Inside a variant, a proof may use statements about it.  The variant's properties follow from the assumptions of the
+statement in hand, by rules that have their own proofs.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _OF_FUNCTIONS = (
 
 @contextmanager
 def penalised(p: Argument, phi: sympy.Expr) -> Iterator[sympy.Expr]:
-    """The run is on F_m + (phi/2) ||x||^2, whose gradients have the same noise; yields its smoothness constant.
+    """The run is on F_m + (phi/2) ||x||^2, with the same gradient noise; yields the new smoothness constant.
 
-    The clients' gradients differ from each other as before, since the penalty is the same for all.
+    The heterogeneity does not change, because the penalty is the same for all clients.
     """
     y, x, lowest, own, mean = sympy.symbols("y x F~* F_m F", real=True)
     p.by(PENALISED_SMOOTH, own, phi, y, x)
@@ -60,7 +60,7 @@ def penalised(p: Argument, phi: sympy.Expr) -> Iterator[sympy.Expr]:
 
 @contextmanager
 def uncompressed(p: Argument) -> Iterator[None]:
-    """The run compresses nothing: its messages are those of a compressor with q = 0, whose errors are zero."""
+    """The run compresses nothing: its compressor has q = 0, so its errors are zero."""
     p.premises[Premise("rule", "what is not compressed is compressed with q = 0")] = None
     before = p.properties
     zero = sympy.Integer(0)

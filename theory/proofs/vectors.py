@@ -1,12 +1,12 @@
 """Inequalities between inner products, norms and function values, for a whole class of functions in every dimension.
 
-An inequality is written as a quadratic form: a product of two vector symbols stands for their inner product, so that a
+An inequality is written as a quadratic form.  A product of two vector symbols stands for their inner product.  So a
 polynomial identity is an identity of Gram matrices, and a form that is non-negative for all real values of its symbols
 is non-negative for vectors of every dimension.  The class enters through interpolation conditions at finitely many
 points (Taylor, Hendrickx, Glineur 2017, Theorems 4 and 6), necessary and sufficient for such a function to exist.
 
-`worst_case` and `certificate` solve semidefinite programmes by cvxpy with Clarabel; `certify` rounds the multipliers to
-rationals and has z3 decide the remaining form exactly: that verdict is a proof.
+`worst_case` and `certificate` solve semidefinite programmes by cvxpy with Clarabel.  `certify` rounds the multipliers to
+rationals, and z3 decides the remaining form exactly: that verdict is a proof.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from theory.statement import Status, Verdict
 if TYPE_CHECKING:
     import cvxpy  # takes a second to load, and only a search for a certificate needs it
 
-_TOLERANCE = 1e-6  # of a semidefinite programme's residual; never of a proof
+_TOLERANCE = 1e-6  # for the residual of a semidefinite programme; a proof has no tolerance
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Point:
 
 
 def point(function: sympy.Symbol, x: sympy.Expr) -> Point:
-    """The point x of a function, with symbols for its value and gradient that are the same whenever x is."""
+    """The point x of a function, with symbols for its value and gradient; the same x gives the same symbols."""
     x = sympy.expand(x)
     name = f"{function.name}[{x}]"
     return Point(x, sympy.Symbol(f"{name}", real=True), sympy.Symbol(f"grad {name}", real=True))
@@ -71,7 +71,7 @@ def quadratic_form(e: sympy.Basic) -> sympy.Expr:
 
 
 def difference(relation: sympy.Basic) -> sympy.Expr:
-    """What an inequality in vector notation says to be >= 0, as a quadratic form."""
+    """The quadratic form that an inequality in vector notation claims to be >= 0."""
     if not isinstance(relation, sympy.Le | sympy.Ge):
         raise ValueError(f"{relation}: expected <= or >=")
     small, large = relation.args if isinstance(relation, sympy.Le) else relation.args[::-1]
@@ -87,7 +87,7 @@ def convex(i: Point, j: Point) -> sympy.Expr:
 
 
 def smooth_convex(i: Point, j: Point, L: sympy.Expr, mu: sympy.Expr = sympy.S.Zero) -> sympy.Expr:
-    """Both L-smooth and mu-strongly convex (mu < L); mu = -L: smooth only."""
+    """L-smooth and mu-strongly convex (mu < L); with mu = -L only smooth."""
     g, x = i.gradient - j.gradient, i.x - j.x
     room = (g**2 / L + mu * x**2 - 2 * mu / L * g * x) / (2 * (1 - mu / L))
     return sympy.expand(sympy.simplify(i.value - j.value - j.gradient * x - room))
@@ -102,7 +102,7 @@ def smooth(i: Point, j: Point, L: sympy.Expr) -> sympy.Expr:
 class Certificate:
     """claim = sum of multipliers times hypotheses + a positive semidefinite form.
 
-    residual   largest error of that identity in the solver's numbers
+    residual   the largest error of this identity in the solver's numbers
     """
 
     multipliers: Mapping[str, float]
@@ -139,7 +139,7 @@ def _split(e: sympy.Expr, vectors: Sequence[sympy.Symbol], values: Sequence[symp
 
 
 def letters(expressions: Sequence[sympy.Expr]) -> tuple[list[sympy.Symbol], list[sympy.Symbol]]:
-    """(vectors, function values) of numeric forms: function values are the symbols that no product contains."""
+    """(vectors, function values) of numeric forms: a function value is a symbol that occurs in no product."""
     symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=str)
     monomials = [m for e in expressions for m in sympy.Poly(e, *symbols).monoms()]
     in_products = {s for i, s in enumerate(symbols) if any(m[i] and sum(m) > 1 for m in monomials)}
@@ -197,7 +197,7 @@ def _solved(problem: cvxpy.Problem) -> bool:
     import cvxpy
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # cvxpy warns where the status already says it
+        warnings.simplefilter("ignore")  # the status says the same
         try:
             problem.solve(solver=cvxpy.CLARABEL)
         except cvxpy.SolverError:
@@ -215,9 +215,9 @@ def certify(
 
     sample   parameter values at which the semidefinite programme looks for multipliers
 
-    proved when the multipliers, rounded to rationals, leave a form that z3 finds non-negative for all parameters;
-    refuted when z3 finds rational points, values and gradients on the real line that meet every hypothesis and not
-    the claim; open otherwise.
+    The verdict is proved if the multipliers, rounded to rationals, leave a form that z3 finds non-negative for all
+    parameters; refuted if z3 finds rational points, values and gradients on the real line that meet every hypothesis
+    but not the claim; open otherwise.
     """
     numeric = {name: h.subs(sample) for name, h in hypotheses.items()}
     found = certificate(claim.subs(sample), numeric)

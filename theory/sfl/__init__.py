@@ -1,6 +1,6 @@
 """Sequential against parallel federated learning: the statements, in the order of the paper.
 
-Importing a module declares its statements; the order below is that of the catalogue.
+The import of a module declares its statements; the order below is the catalogue's order.
 """
 
 from theory.sfl import (  # noqa: F401, I001

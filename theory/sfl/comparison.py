@@ -12,7 +12,7 @@ from theory.statement import Order, Words, implied, soft_order
 # Table 1: constants and polylogarithmic factors omitted, strongly convex case
 
 faster = (
-    "Printed exp(-mu R / L) where what it rests on has exp(-mu R / (12 L)): 12 is no absolute constant in an exponent."
+    "Printed exp(-mu R / L), but the bound behind it has exp(-mu R / (12 L)): in an exponent, O does not hide the 12."
 )
 
 steep = implied(mu > 0, "implied: strongly convex")
@@ -48,7 +48,7 @@ sfl.say(
         optimisation=mu * D**2 * exp(-mu * R / L),
     ),
     when=[curved],
-    note="(2) They use (1/M) sum ||grad F_m(x)||^2 <= B^2 ||grad F(x)|| + G^2 (as printed: without the square on the "
+    note="(2) They use (1/M) sum ||grad F_m(x)||^2 <= B^2 ||grad F(x)|| + G^2 (printed without the square on the "
     "right), 'equivalent to Assumption 3a'; no global learning rate.",
 )
 sfl.say(
@@ -63,8 +63,8 @@ sfl.say(
         optimisation=L * K * D**2 * exp(-mu * R / L),
     ),
     when=[curved],
-    note="(3) sigma_*^2 = (1/M) sum E||grad f_m(x*;xi) - grad F_m(x*)||^2, 'weaker than Assumption 3b' (as printed; "
-    "Assumption 2 is the one on stochasticity).",
+    note="(3) sigma_*^2 = (1/M) sum E||grad f_m(x*;xi) - grad F_m(x*)||^2, 'weaker than Assumption 3b' (printed so, but "
+    "the assumption on stochasticity is Assumption 2).",
 )
 sfl.say(
     "table",
@@ -134,7 +134,7 @@ sfl.say(
     note=faster,
 )
 
-# Claims in words, with the formulas they speak of
+# Claims in words, with their formulas
 
 
 def _row(name: str) -> Expr:
@@ -237,7 +237,7 @@ sfl.say(
     ),
     when=[eta <= 1 / (L * M * K)],
     rests_on=["thm1.strongly_convex"],
-    note="The condition is that of the second formula.  Theorem 1 has eta <= 1/(6LMK) and half the exponent.",
+    note="The condition belongs to the second formula.  Theorem 1 has eta <= 1/(6LMK) and half the exponent.",
 )
 sfl.say(
     "claim",

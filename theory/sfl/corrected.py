@@ -1,6 +1,6 @@
-"""What should stand in the paper: corrected and completed statements, each with its own proof, and the errata.
+"""Corrected and completed statements, each with its own proof, and the errata.
 
-The constants are ours, and proved by the ledgers of `theory.sfl.checks.ledgers`; nothing here is claimed by the paper.
+The constants are ours; the ledgers of `theory.sfl.checks.ledgers` prove them.  The paper claims nothing of this.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ sfl.correct(
     rests_on=["lemma4.sum.corrected"],
 )
 
-# Lemma 7, with its condition on T, and with the gamma^3 term that its applications have
+# Lemma 7, with its condition on T, and with the gamma^3 term of its applications
 
 _long = 1 / (2 * a * gamma) <= T + 1
 _contracting = [
@@ -67,7 +67,7 @@ lemma7_cubic = sfl.correct(
         third_order=c2 * gamma**3,
     ),
     suffix="cubic",
-    note="The recursion that (41) and (70) have.",
+    note="The recursion of (41) and (70).",
 )  # fmt: skip
 sfl.correct(
     "lemma7.eq38",
@@ -116,15 +116,15 @@ sfl.correct(
     rests_on=["step.gc_recursion.corrected", "lemma8.eq44", "eq14"],
 )
 
-# Lemma 8 with r_0 > 0, and a step size that is there for c_1 = 0 and c_2 = 0 too
+# Lemma 8 with r_0 > 0, and a step size that is defined for c_1 = 0 and c_2 = 0, too
 
 _per_round = r0 / (T + 1)
 sfl.correct(
     "lemma8.eq45",
     when=[r0 > 0],
     where={gamma: 1 / Max(d, sqrt(c1 / _per_round), (c2 / _per_round) ** _third)},
-    note="At r_0 = 0 no step size reaches 0, but small ones come as near as one likes.  The choice is the printed one where "
-    "that is defined.",
+    note="At r_0 = 0 no step size reaches 0, but small step sizes come arbitrarily close.  Where the printed choice is "
+    "defined, the choice here is the same.",
 )
 
 # The strongly convex orders: 12 in the exponent
@@ -133,7 +133,7 @@ _slower = mu * D**2 * exp(-mu * R / (12 * L))
 
 
 def _with_rate_of_proof(name: str) -> None:
-    """The order with the exponent that its proof gives."""
+    """The order with the exponent from its proof."""
     printed = sfl.statements[f"sfl.{name}"].claim
     terms = {t.name: _slower if t.name == "optimisation" else t.value for t in printed.terms}  # type: ignore[union-attr]
     sfl.correct(name, soft_order(gap, **terms))
@@ -153,7 +153,7 @@ tracked_sq = sfl.symbol(
 )
 _spread = left_out * (zeta**2 + beta**2 * grad_sq)
 _descending = [lower_bounded, smooth, unbiased, variance, heterogeneity]
-_only_descending = "Assumption 3a in the place of 3b; no such term for S = M."
+_only_descending = "Assumption 3a instead of 3b; for S = M there is no term for the sampling of clients."
 
 sfl.correct(
     "step.eq50",
@@ -165,7 +165,7 @@ sfl.correct(
     ),
     when=few,
     rests_on=["lemma3.mean", "eq15"],
-    note="The sampled clients' gradients at x have the mean grad F(x): compared with that mean, only the drift is left.",
+    note="The sampled clients' gradients at x have the mean grad F(x); compared with this mean, only the drift remains.",
 )
 sfl.correct(
     "step.eq51",
@@ -238,7 +238,7 @@ sfl.correct(
         },
         "sfl.lemma8.eq45",
     ),
-    note="With the variance of the sampled clients' mean gradient, as (42) and (46) have it.",
+    note="With the variance of the sampled clients' mean gradient, as in (42) and (46).",
 )
 sfl.correct(
     "step.eq54_range",
@@ -328,7 +328,7 @@ sfl.correct(
         },
         "sfl.lemma8.eq45",
     ),
-    note="With the variance of the sampled clients' mean gradient, as (71) and (73) have it.",
+    note="With the variance of the sampled clients' mean gradient, as in (71) and (73).",
 )
 sfl.correct(
     "eq81",
@@ -376,7 +376,7 @@ _of_noise_drift = L * sigma**2 / (mu**2 * M * K * R**2) + L * zeta_star**2 / (mu
 sfl.correct(
     "claim.minibatch",
     when=[L * D**2 * exp(-mu * R / L) <= _of_noise_drift],
-    note="For noise or heterogeneity, and R so large that SGD's last term is at most SFL's second and third.",
+    note="With noise or heterogeneity, and R so large that SGD's last term is at most SFL's second and third terms.",
 )
 _rr, *_theirs = sfl.statements["sfl.claim.sgd_rr"].claim.formulas  # type: ignore[union-attr]
 sfl.correct(

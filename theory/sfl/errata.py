@@ -1,4 +1,4 @@
-"""The errata of the paper, as its authors would want them listed; every verdict beside them is computed elsewhere."""
+"""The errata of the paper, in a form useful to its authors; the verdicts about them are computed elsewhere."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ sfl.erratum(
     "step.eq50",
     "breaks the statement",
     "'Asm. 1' over ||grad F_pi_m(x_mk) - grad F(x)||^2 <= L^2 ||x_mk - x||^2",
-    "two functions are compared; compare their means over the sample instead",
+    "this compares two functions; compare their means over the sample instead",
     "step.eq50.corrected",
 )
 for _name, _factor in (("cor1.nonconvex", "beta + 1"), ("cor2.nonconvex", "beta + 1")):
@@ -51,7 +51,7 @@ for _name in ("eq41", "step.gc_recursion", "eq42", "eq46"):
         _name,
         "breaks the statement",
         "eta_tilde = M K eta with partial participation",
-        "eta_tilde = S K eta, as substituted: M K eta claims progress of M clients where S take part",
+        "eta_tilde = S K eta, as in the substitution: M K eta claims progress of M clients, but only S take part",
         f"{_name}.corrected",
     )
 # Constants
@@ -61,14 +61,14 @@ for _name in ("eq10", "eq11", "table1.pfl_thm2", "table1.sfl_thm1"):
         _name,
         "constant",
         "mu D^2 exp(-mu R / L)",
-        "mu D^2 exp(-mu R / (12 L)), as in (43), (72), and R >= 6 L / mu: a factor in an exponent is no absolute constant",
+        "mu D^2 exp(-mu R / (12 L)), as in (43), (72), and R >= 6 L / mu: O hides no factor in an exponent",
         f"{_name}.corrected",
     )
 sfl.erratum(
     "claim.sgd_rr",
     "constant",
     "mu D^2 exp(-mu R / L) for SFL",
-    "mu D^2 exp(-mu R / (12 L)), as Corollary 1 has it; the comparison with SGD-RR stands",
+    "mu D^2 exp(-mu R / (12 L)), as in Corollary 1; the comparison with SGD-RR stays true",
     "claim.sgd_rr.corrected",
 )
 sfl.erratum(
@@ -93,7 +93,7 @@ sfl.erratum(
     "missing hypothesis",
     "(45) for all r_0, c_1, c_2 >= 0",
     "for r_0 > 0: at r_0 = 0 < c_1 the right side is 0, and every gamma in (0, 1/d] allows Psi_0 = c_1 gamma.  So the "
-    "orders drawn from it need D > 0 or A > 0.  The printed choice of gamma divides by c_1 and c_2, which may be 0",
+    "orders derived from it need D > 0 or A > 0.  The printed choice of gamma divides by c_1 and c_2, which may be 0",
     "lemma8.eq45.corrected",
 )
 for _name in ("cor1.general_convex", "cor2.general_convex", "eq47", "eq74"):
@@ -108,7 +108,7 @@ for _name in ("cor1.strongly_convex", "cor2.strongly_convex", "eq43", "eq72"):
         _name,
         "missing hypothesis",
         "nothing about R",
-        "R >= 6 L / mu: else no eta_tilde lies between 1/(mu R) and 1/(6 L); it is read into the statement here",
+        "R >= 6 L / mu: otherwise no eta_tilde lies between 1/(mu R) and 1/(6 L); the statement here has this condition",
     )
 sfl.erratum(
     "claim.ssl_equiv",
@@ -121,7 +121,7 @@ sfl.erratum(
     "claim.minibatch",
     "missing hypothesis",
     "the upper bounds of PFL and SFL are worse than that of Minibatch SGD",
-    "for noise or heterogeneity, and R large: without both SGD's last term in Table 1, L D^2 exp(-mu R/L), is the larger",
+    "with noise or heterogeneity, and large R: without both, SGD's last term in Table 1, L D^2 exp(-mu R/L), is larger",
     "claim.minibatch.corrected",
 )
 sfl.erratum(
@@ -134,7 +134,7 @@ sfl.erratum(
     "nn.clip",
     "missing hypothesis",
     "observations 2) and 3) in general",
-    "in the settings that are given as examples: in others Tables 7 and 8 show ties or the contrary",
+    "only in the settings named as examples: in others, Tables 7 and 8 show ties or the contrary",
 )
 
 # Proofs that break although the statement is true
@@ -182,7 +182,7 @@ _MISPRINTS = [
     (
         "lemma14",
         "'Let Assumptions 1, 2, 3b hold'",
-        "1, 2, 3a, as the title of the section and the proof have it: beta and zeta are those of 3a",
+        "1, 2, 3a, as in the title of the section and in the proof: beta and zeta are those of 3a",
         "lemma14.corrected",
     ),
     ("lemma14", "third term of the first display: grad F(x)", "grad F_pi_m(x) - grad F(x)", ""),

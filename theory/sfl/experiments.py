@@ -1,8 +1,8 @@
-"""What the paper's experiments are said to show: settings, figures, tables (Section 4, Appendix F, G).
+"""The paper's claims about its experiments: settings, figures, tables (Section 4, Appendix F, G).
 
-Each table stands here as a block of text laid out as it is printed, one printed line a line, and is read into rows by a
-small function below it.  Learning rates are keyed by the printed exponent: -1.5 is 10^{-1.5}, and `LEARNING_RATE` has
-the value that was used "in fact".  A max norm of infinity is "w/o clip".
+Each table is a block of text with the printed layout, line by line; a small function below it turns it into rows.
+Learning rates have the printed exponent as key: -1.5 is 10^{-1.5}, and `LEARNING_RATE` has the value that was used "in
+fact".  A max norm of infinity is "w/o clip".
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ sfl.say(
     "Appendix G.2",
     Record(
         settings={"chosen max norm": {"PFL": 10.0, "SFL": 50.0}},
-        # One row an observation: which of two settings has the larger fitting max norm, over which C and K.
+        # One row per observation: which of two settings has the larger fitting max norm, for which C and K
         table=(
             {
                 "observation": 1,
@@ -183,7 +183,7 @@ sfl.say(
     rests_on=[*(f"quad.table2.g{g}" for g in (1, 2, 3, 4)), "quad.delta"],
     note=f"x^(0), R, the learning rates and the seeds are not in the text; quadratic.py in the authors' code "
     f"({AUTHORS_CODE}) has x^(0) = 10, R = 500, deterministic gradients, PFL as full average. "
-    "`better` puts the first three sentences group by group.",
+    "`better` has the first three sentences, group by group.",
 )
 
 sfl.say(
@@ -226,7 +226,7 @@ sfl.say(
         ),
     ),
     rests_on=["nn.setup", "claim.local_steps"],
-    note="The plots are not in the text: K is given as far as the paragraph names it.",
+    note="The plots are not in the text; K has only the values that the paragraph names.",
 )
 
 sfl.say(
@@ -297,7 +297,7 @@ sfl.say(
     rests_on=[*TABLE_6_CELLS],
     note=f"x^(0), R and K are not in the text; quadratic.py in the authors' code ({AUTHORS_CODE}) has x^(0) = 10, "
     "R = 500, seeds 1, 12, 123, 1234, 12345 and a grid with 0.001 and 1.0 besides the printed eight values. `better` is "
-    "what Section 4.1 says of Groups 2 to 4, which are three of the nine.",
+    "what Section 4.1 says about Groups 2 to 4, three of the nine groups.",
 )
 
 sfl.say(
@@ -370,7 +370,7 @@ sfl.say(
 
 
 def _accuracies(block: str) -> tuple[Row, ...]:
-    """Rows of Tables 3 and 11: one a printed cell."""
+    """Rows of Tables 3 and 11: one per printed cell."""
     return tuple(
         {"dataset": dataset, "model": model, "method": method, "C": C, "K": K, "mean": float(mean), "std": float(std)}
         for (dataset, model, method), *settings in _lines(block)
@@ -415,7 +415,7 @@ sfl.say(
 
 
 def _clipping(block: str) -> tuple[Row, ...]:
-    """Rows of Table 7: one a setting, method and max norm."""
+    """Rows of Table 7: one per setting, method and max norm."""
     return tuple(
         {
             "C": int(C),
@@ -479,7 +479,7 @@ def _gain(cell: str) -> tuple[float, float | None, bool]:
 
 
 def _selection(block: str) -> tuple[Row, ...]:
-    """Rows of Table 8: one a printed row number and method."""
+    """Rows of Table 8: one per printed row number and method."""
     rows = []
     for (number, C, K), *methods in _lines(block):
         for method, (norm, lr, *cells) in zip(("PFL", "SFL"), methods, strict=True):
@@ -552,7 +552,7 @@ sfl.say(
         ),
     ),
     rests_on=["table7"],
-    note="The colours are not in the scan; the bracketed gains that accompany them are.",
+    note="The colours are not in the scan; the bracketed gains beside them are.",
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -560,7 +560,7 @@ sfl.say(
 
 
 def _candidates(block: str) -> tuple[Row, ...]:
-    """Rows of Table 9: candidates as learning rate -> long-run accuracy (None where not printed), and the kept one."""
+    """Rows of Table 9: candidates as learning rate -> long-run accuracy (None if not printed), and the chosen one."""
     rows = []
     for (C, K), *methods in _lines(block):
         for method, cells in zip(("PFL", "SFL"), methods, strict=True):
@@ -571,7 +571,7 @@ def _candidates(block: str) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-# Columns: C, K | PFL | SFL: learning rates that are candidates (long-run accuracy), * for the one not crossed out
+# Columns: C, K | PFL | SFL: candidate learning rates (long-run accuracy), * for the one that is not crossed out
 TABLE_9 = """
 1  5 | 0.1*                     | 0.03*
 1 20 | 0.1*                     | 0.003*
@@ -594,13 +594,13 @@ sfl.say(
         ),
     ),
     rests_on=["table10"],
-    note="The scan has lost the crossing-out, and prints one cell 0.003 for the two lines SFL, C = 1, K = 20 and 50 "
-    f"that it merges; both are read with the help of the same table in the authors' repository ({AUTHORS_CODE}).",
+    note="The scan has lost the crossing-out, and merges the two lines SFL, C = 1, K = 20 and 50 into one cell 0.003; both "
+    f"are read with the help of the same table in the authors' repository ({AUTHORS_CODE}).",
 )
 
 
 def _search(block: str) -> tuple[Row, ...]:
-    """Rows of Table 10: one a setting and method; `doubtful` are the exponents whose cell is marked `?`."""
+    """Rows of Table 10: one per setting and method; `doubtful` has the exponents of the cells marked `?`."""
     return tuple(
         {
             "dataset": dataset,
@@ -617,7 +617,7 @@ def _search(block: str) -> tuple[Row, ...]:
 
 
 # Columns: dataset, model, C, K | PFL: 10^{-2.0}, 10^{-1.5}, 10^{-1.0}, 10^{-0.5} | SFL: 10^{-2.5} ... 10^{-1.0}
-# ? marks a digit that the scan leaves in doubt.
+# ? marks a digit that is doubtful in the scan
 TABLE_10 = """
 MNIST    Logistic  1  5 | 90.95  89.81  87.78  84.33  | 90.68  87.05  81.38  78.27
 MNIST    Logistic  1 20 | 88.98  87.00  86.06  82.49  | 85.87  76.88  72.82  72.14
@@ -686,8 +686,8 @@ sfl.say(
     ),
     rests_on=["nn.grid"],
     note="The scan cuts about fourteen lines through their digits and reads the halves as two lines. The cells in "
-    "`doubtful` are the best reading of both halves: single digits may be wrong (CIFAR-10/VGG-9/C = 1/K = 5, SFL, "
-    "10^{-2.0}: the halves read 55.75 and 52.72, which is how a 3 is read throughout, hence 53.73). The cyan marks are "
+    "`doubtful` are the best reading of both halves; single digits may be wrong (CIFAR-10/VGG-9/C = 1/K = 5, SFL, "
+    "10^{-2.0}: the halves read 55.75 and 52.72; the scan reads a 3 like this everywhere, hence 53.73). The cyan marks are "
     "not in the scan; in every line with a doubtful cell the best learning rate is the one listed in the authors' "
     f"repository ({AUTHORS_CODE}).",
 )

@@ -60,7 +60,7 @@ sfl.say(
     ),
     rests_on=["lemma3.mean", "lemma3.swr", "lemma3.swor"],
     note="The display that defines the population mean and variance is missing in the transcription; restored from "
-    "the proof. The statement is made up of lemma3.mean, lemma3.swr and lemma3.swor.",
+    "the proof. The statement consists of lemma3.mean, lemma3.swr and lemma3.swor.",
 )
 sfl.say(
     "lemma",
@@ -100,7 +100,7 @@ sfl.say(
         ((n - s) / (n - 1), 1 - s / n),
     ),
     rests_on=["lemma3.swr", "lemma3.swor"],
-    note="Printed with an approximation sign, so it is no equation here: the quotient of the two formulas tends to 1.",
+    note="Printed with an approximation sign, so it is no equation here; the quotient of the two formulas tends to 1.",
 )
 
 # Lemma 4
@@ -143,7 +143,7 @@ sfl.say(
     "Appendix C.3, Lemma 4, right side of (25)",
     equal_to(partial_sums_most, bound=Rational(1, 2) * S**2 * K**3 * zeta**2),
     when=_four,
-    note="A name for the right side; that the left side is at most this is sfl.lemma4.",
+    note="A name for the right side; sfl.lemma4 says that the left side is at most this.",
 )
 sfl.say(
     "step",
@@ -171,7 +171,7 @@ sfl.say(
     ),
     when=_four,
     rests_on=["lemma4.term"],
-    note="As printed: k^2 under the last sum, where lemma4.term sums k.",
+    note="As printed: k^2 under the last sum, but lemma4.term sums k.",
 )
 sfl.say(
     "step",
@@ -312,6 +312,6 @@ sfl.say(
     },
     assumes=[lemma8],
     rests_on=["lemma8.eq44"],
-    note="'By tuning the learning rate': for some gamma in (0, 1/d].  The printed choice is 0 at r_0 = 0, and a quotient by "
-    "zero at c_1 = 0 or c_2 = 0, where the square or the cube root counts as infinite.",
+    note="'By tuning the learning rate': for some gamma in (0, 1/d].  The printed choice is 0 at r_0 = 0, and divides by "
+    "zero at c_1 = 0 or c_2 = 0; there the square or the cube root counts as infinite.",
 )

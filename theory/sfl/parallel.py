@@ -31,7 +31,7 @@ from theory.sfl.setting import heterogeneity_at_optimum, independent, lower_boun
 from theory.sfl.symbols import *
 from theory.statement import Application, Relations, at_most, implied, order, soft_order
 
-# What Assumptions 1 to 3 are in the convex and non-convex case, and that the clients' samples are independent
+# Assumptions 1 to 3 in the convex and non-convex case, and the independence of the clients' samples
 in_parallel = [*convex_cases, independent]
 in_parallel_nonconvex = [*nonconvex_case, independent]
 
@@ -75,7 +75,7 @@ sfl.say(
     when=_small,
     assumes=convex_cases,
     rests_on=["alg2", "eq68", "lemma1", "eq15", "eq18"],
-    note="The proof prints '=' for '<=' when it sums over m and k, and loses the sum over k after bounding it by K^2/2.",
+    note="The proof prints '=' instead of '<=' for the sum over m and k, and loses the sum over k after the bound K^2/2.",
 )
 
 
@@ -125,8 +125,8 @@ sfl.say(
         {"a": mu / 2, "b": _third, "c": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
         "sfl.lemma7.eq39",
     ),
-    note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 2, not at (71). Printed with R where Lemma 7 at T = R "
-    "gives R + 1: the printed bound is the larger.",
+    note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 2, not at (71). Printed with R, but Lemma 7 at T = R "
+    "gives R + 1: the printed bound is larger.",
 )
 sfl.say(
     "order",
@@ -143,8 +143,8 @@ sfl.say(
     when=[curved, long_enough, *sampled],
     assumes=in_parallel,
     rests_on=["eq71", "lemma7.eq39"],
-    note="Remark: (M-S)/(S(M-1)) is about (1 - S/M)/S for large M.  The range of eta_tilde, and with it R >= 6 L / mu, is "
-    "read from Theorem 2 and Corollary 2, as for (71).",
+    note="Remark: (M-S)/(S(M-1)) is about (1 - S/M)/S for large M.  The range of eta_tilde, and with it R >= 6 L / mu, "
+    "comes from Theorem 2 and Corollary 2, as for (71).",
 )
 
 # E.2: general convex
@@ -161,7 +161,7 @@ sfl.say(
     applies=Application(
         "sfl.lemma8", {"b": _third, "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R}, "sfl.lemma8.eq45"
     ),
-    note="Printed with R where Lemma 8 at T = R gives R + 1: the printed bound is the larger. 'When S = M, we can get the "
+    note="Printed with R, but Lemma 8 at T = R gives R + 1: the printed bound is larger. 'When S = M, we can get the "
     "claim of the strongly convex case' (as printed, after (74)); the general convex case is meant.",
 )
 sfl.say(
@@ -179,7 +179,7 @@ sfl.say(
     when=[*few, away_from_optimum],
     assumes=in_parallel,
     rests_on=["eq73", "lemma8.eq45"],
-    note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, at most twice smaller.",
+    note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, smaller by a factor of at most 2.",
 )
 
 # E.3: non-convex
@@ -230,7 +230,7 @@ sfl.say(
     when=[eta <= 1 / (6 * L * K * (beta + 1)), *few],
     assumes=in_parallel_nonconvex,
     rests_on=["lemma13", "lemma14"],
-    note="Printed: 'Substituting (52) into (48)'; read (79) into (75).",
+    note="Printed: 'Substituting (52) into (48)'; (79) into (75) is meant.",
 )
 sfl.say(
     "bound",
@@ -259,7 +259,7 @@ sfl.say(
         },
         "sfl.lemma8.eq45",
     ),
-    note="No term stands for the sampling of S < M clients, unlike (71) and (73); (77) replaces the sampled clients' "
+    note="There is no term for the sampling of S < M clients, unlike in (71) and (73); (77) replaces the sampled clients' "
     "gradients by those of F under 'Asm. 1'.",
 )
 sfl.say(
@@ -328,7 +328,7 @@ theorem(
     eta_of=K * eta,
     assumes=in_parallel_nonconvex,
     partial="eq80",
-    note="Printed with S in the second term, in a theorem on full participation; read S = M.",
+    note="Printed with S in the second term, although the theorem is on full participation; S = M is meant.",
 )
 sfl.say(
     "corollary",

@@ -58,7 +58,7 @@ for key in ("d0", "d13", "d1"):
             _deltas[key],
         )
 
-# What the published curves of Figures 1 and 7 were made with: two decimals for 2/3 and 1/3
+# The published curves of Figures 1 and 7 used two decimals for 2/3 and 1/3
 _decimals = Rational(67, 100), Rational(33, 100)
 for name in ("quad.table2.g3", *(f"quad.table6.d13_z{size}" for size in (1, 10, 100))):
     claim = sfl.statements[f"sfl.{name}"].claim
@@ -76,11 +76,11 @@ for name in ("quad.table2.g3", *(f"quad.table6.d13_z{size}" for size in (1, 10, 
             claim.words,
         ),
         suffix="as_run",
-        note="The authors' published curve files are reproduced to their four decimals with these functions, and not with "
-        "the printed ones.",
+        note="These functions reproduce the authors' published curve files to their four decimals; the printed functions "
+        "do not.",
     )
 
-# Partitions.  The formulas are what the sentences come to; those with an expectation are the moments of Dir(alpha 1).
+# Partitions.  The formulas say the same as the sentences; formulas with an expectation are moments of Dir(alpha 1)
 
 alpha = sfl.symbol("alpha", r"\alpha", "concentration of the Dirichlet distribution", positive=True)
 C = sfl.symbol("C", "C", "number of classes of each client", integer=True, positive=True)
@@ -110,7 +110,7 @@ sfl.say(
         (equal(labels_m, C), equal(Sum(_proportion, (m, 1, n_c)), 1), *_dirichlet_moments(n_c)),
     ),
     rests_on=["exdir.quantity", "exdir.dirichlet"],
-    note="That no class is left without an owner, and no owner without a sample, is not said.",
+    note="The paper does not say that every class has an owner, and every owner a sample.",
 )
 sfl.say(
     "partition",
@@ -130,5 +130,5 @@ sfl.say(
         "For each class c draw p_c ~ Dir(alpha q) with q = 1 and give a proportion p_{c,m} of its samples to client m.",
         (equal(Sum(_proportion, (m, 1, M)), 1), *_dirichlet_moments(M)),
     ),
-    note="Yurochkin et al. 2019. Printed 'data samples of class k' where c is meant.",
+    note="Yurochkin et al. 2019. Printed 'data samples of class k'; class c is meant.",
 )

@@ -42,10 +42,10 @@ sampled: list[Condition] = [
 ]
 few: list[Condition] = [implied(S <= M, "implied: S of M clients without replacement")]
 
-# Where a step size is tuned to the distance to go, there is one
+# A step size that is tuned to a distance needs a positive distance
 away_from_optimum = implied(D > 0, "needed: otherwise the tuned step size is 0")
 above_optimum = implied(A > 0, "needed: otherwise the tuned step size is 0")
-# One reading for all strongly convex orders: the range of Theorem 1, which is not empty for R >= 6 L / mu
+# The same reading for all strongly convex orders: the range of Theorem 1, not empty for R >= 6 L / mu
 long_enough = implied(6 * L / mu <= R, "read: the printed range 1/(mu R) <= eta_tilde <= 1/(6 L) is not empty")
 
 # Variance of the mean of S clients sampled without replacement from M, per unit of zeta_star^2 (Lemma 3)
@@ -223,7 +223,7 @@ sfl.say(
     where={eta_tilde: M * K * eta},
     assumes=convex_cases,
     rests_on=["step.sc_recursion"],
-    note="Printed with eta_tilde = M K eta, although S K eta is substituted.",
+    note="Printed with eta_tilde = M K eta, but the substitution uses S K eta.",
 )
 
 _noise2 = 4 * sigma**2 / (S * K) + 4 * (M - S) * zeta_star**2 / (S * (M - 1))
@@ -258,8 +258,8 @@ sfl.say(
     ),
     note="The condition 1/(mu R) <= eta_tilde is printed in Theorem 1, not at (42). The paper remarks that Lemma 7 has "
     "no gamma^3 terms but 'can also be applied'. Printed with eta_tilde = M K eta, twice. (42) bounds the "
-    "weighted mean of the gaps, which bounds the gap of the weighted mean by Jensen. Printed with R where Lemma 7 at "
-    "T = R gives R + 1: the printed bound is the larger.",
+    "weighted mean of the gaps, which bounds the gap of the weighted mean by Jensen. Printed with R, but Lemma 7 at "
+    "T = R gives R + 1: the printed bound is larger.",
 )
 sfl.say(
     "order",
@@ -276,7 +276,7 @@ sfl.say(
     when=[curved, long_enough, *sampled],
     assumes=convex_cases,
     rests_on=["eq42", "lemma7.eq39"],
-    note="The range of eta_tilde, and with it R >= 6 L / mu, is read from Theorem 1 and Corollary 1, as for (42).",
+    note="The range of eta_tilde, and with it R >= 6 L / mu, comes from Theorem 1 and Corollary 1, as for (42).",
 )
 
 # D.2: general convex
@@ -306,7 +306,7 @@ sfl.say(
         {"b": Rational(1, 3), "c1": _noise2, "c2": _noise3, "d": 6 * L, "r0": D**2, "T": R},
         "sfl.lemma8.eq45",
     ),
-    note="Printed with R where Lemma 8 at T = R gives R + 1: the printed bound is the larger. Printed with "
+    note="Printed with R, but Lemma 8 at T = R gives R + 1: the printed bound is larger. Printed with "
     "eta_tilde = M K eta. 'When S = M, we can get the claim of the strongly convex case' (as printed, after "
     "(47)); the general convex case is meant.",
 )
@@ -325,7 +325,7 @@ sfl.say(
     when=[*few, away_from_optimum],
     assumes=convex_cases,
     rests_on=["eq46", "lemma8.eq45"],
-    note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, at most twice smaller.",
+    note="Printed without the expectation on the left. (M-S)/(M-1) has become 1 - S/M, smaller by a factor of at most 2.",
 )
 
 # D.3: non-convex
@@ -377,7 +377,7 @@ sfl.say(
     ),
     assumes=[smooth, unbiased, variance],
     rests_on=["lemma1", "eq15"],
-    note="L is that of Assumption 1; here it might be any number.",
+    note="L is from Assumption 1; here it could be any number.",
 )
 sfl.say(
     "lemma",
@@ -456,8 +456,8 @@ sfl.say(
         "sfl.lemma8.eq45",
     ),
     note="Printed: eta_tilde <= (1/(6L)) min{1, sqrt(S)/beta}; written as two conditions, so that beta = 0 is allowed. "
-    "No term stands for the sampling of S < M clients, unlike (42) and (46); (50) replaces the sampled clients' gradients "
-    "by those of F under 'Asm. 1'.",
+    "There is no term for the sampling of S < M clients, unlike in (42) and (46); (50) replaces the sampled clients' "
+    "gradients by those of F under 'Asm. 1'.",
 )
 sfl.say(
     "step",
@@ -467,10 +467,10 @@ sfl.say(
         (Le(eta_tilde, 1 / (6 * L * (beta + 1))), Le(1 / (6 * L * (beta + 1)), Min(1, sqrt(S) / beta))),
         "printed as a chain; the right side is not a step size",
     ),
-    note="As printed: without the factor 1/(6L) on the right, which the definition of d in the same paragraph has.",
+    note="As printed: without the factor 1/(6L) on the right; the definition of d in the same paragraph has it.",
 )
 vanishing = (
-    "The last term vanishes as printed when beta = 0; Lemma 8 with 1/d = 1/(6 L (beta + 1)) gives d A / (R + 1), of the "
+    "The printed last term vanishes when beta = 0; Lemma 8 with 1/d = 1/(6 L (beta + 1)) gives d A / (R + 1), of the "
     "order of L (beta + 1) A / R."
 )
 

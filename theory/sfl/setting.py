@@ -31,7 +31,7 @@ alg1 = sfl.say(
     "alg1",
     "Section 1, Algorithm 1",
     algorithms.SEQUENTIAL,
-    note="The transcription interleaves Algorithms 1 and 2; repaired. The output stands first in the listing, without "
+    note="The transcription interleaves Algorithms 1 and 2; repaired. The output is the first line of the listing, without "
     "a number. Partial participation (Appendix D): only pi_1, ..., pi_S, and x^(r+1) = x_{S,K}.",
     gives={Property.SAMPLING: ()},
 )
@@ -59,8 +59,8 @@ sfl.say(
     "alg4",
     "Appendix A, Algorithm 4 (client side)",
     algorithms.CLIENT,
-    note="The inventory reports line 5 as 'send the gradient ... to the server'; the text sends (A, Y), as it should. "
-    "The text's line numbers slip by one from line 5 on; repaired.",
+    note="The inventory reports line 5 as 'send the gradient ... to the server'; the text sends (A, Y), which is right. "
+    "The text's line numbers are off by one from line 5 on; repaired.",
 )
 
 x_SFL, x_PFL, x_SSL, x_SplitFed = (
@@ -77,8 +77,8 @@ sfl.say(
         (equal(x_SSL, x_SFL), equal(x_SplitFed, x_PFL)),
     ),
     rests_on=["alg1", "alg2", "alg3", "alg4"],
-    note="The formulas put the sentence: x = [x_c; x_s] after any number of rounds, from the same start, orders and "
-    "samples.  Table 4 and Algorithms 3 and 4 have tau_m local steps with client pi_m, Algorithms 1 and 2 have K with all.",
+    note="The formulas express the sentence: x = [x_c; x_s] after any number of rounds, from the same start, orders and "
+    "samples.  Table 4 and Algorithms 3 and 4 have tau_m local steps at client pi_m, Algorithms 1 and 2 have K at all.",
 )
 
 tau_m = sfl.symbol(
@@ -87,7 +87,7 @@ tau_m = sfl.symbol(
 sfl.correct(
     "claim.ssl_equiv",
     when=[equal(tau_m, K)],
-    note="With as many local steps at every client.",
+    note="With the same number of local steps at every client.",
 )
 
 sfl.say(
@@ -100,7 +100,7 @@ sfl.say(
         (Ne(Expectation(Grad(f_pi_m, x_mk)), Grad(F_fun, x_mk)),),
     ),
     rests_on=["alg1"],
-    note="As printed: estimator of the global objective; of its gradient is meant.",
+    note="As printed: estimator of the global objective; an estimator of its gradient is meant.",
 )
 
 # Section 3.1: assumptions

@@ -1,6 +1,6 @@
-"""The paper, its letters, and the quantities its statements are about.
+"""The paper, its symbols, and the quantities that its statements are about.
 
-One declaration per letter: ASCII name, LaTeX, meaning, dimension.  X is the dimension of x, F that of F(x).
+One declaration per symbol: ASCII name, LaTeX, meaning, dimension.  X is the dimension of x, F that of F(x).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ xbar_pi = _symbol("xbar_pi", r"\bar{\mathbf{x}}_\pi", "mean of a sample x_{pi_1}
 x_pi = _symbol("x_pi", r"\mathbf{x}_{\pi}", "the sampled units x_{pi_1}, x_{pi_2}, ...", F / X)
 x_pi_p = _symbol("x_pi_p", r"\mathbf{x}_{\pi_p}", "the p-th sampled unit", F / X)
 x_pi_q = _symbol("x_pi_q", r"\mathbf{x}_{\pi_q}", "the q-th sampled unit, q != p", F / X)
-x_seq = _symbol("x_seq", r"\mathbf{x}", "the random sequence of Lemma 1; gradients where it is applied", F / X)
+x_seq = _symbol("x_seq", r"\mathbf{x}", "the random sequence of Lemma 1; gradients in its applications", F / X)
 e = _symbol("e", r"\mathbf{e}", "conditional expectations e_i = E[x_i | xi_{i-1} ... xi_1]", F / X)
 h = _symbol("h", "h", "a function", F)
 g_fun = _symbol("g", "g", "a convex function", F)

@@ -1,4 +1,4 @@
-"""Evidence of the theory floor for the FedBAT paper: which instrument tests which statement."""
+"""The theory floor's evidence for the FedBAT paper: which kind of check tests which statement."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from theory.fedbat.checks import consequences, tables as experiments_evidence
 from theory.proofs import units
 from theory.statement import Evidence
 
-# Why no instrument here decides a statement, where its kind does not say so already
+# Reasons why no check here decides a statement, unless its kind already says so
 OPEN = experiments_evidence.OPEN
 
 
 def evidence() -> Iterator[Evidence]:
-    """Units for every statement with formulas; ledgers, derivations and counter-examples where they apply."""
+    """Units for every statement with formulas; ledgers, derivations and counter-examples if they apply."""
     yield from units.evidence("fedbat")
     yield from consequences.evidence()
     yield from experiments_evidence.evidence()

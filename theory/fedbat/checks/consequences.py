@@ -1,4 +1,4 @@
-"""Basic facts, and what follows from the bounds and what does not: orders, remarks, counter-examples by hand."""
+"""Basic facts, and consequences of the bounds, true or false: orders, remarks, counter-examples by hand."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def relations_of(statement: Statement) -> tuple[Any, ...]:
 
 
 def _decided(proof: Proof) -> Check:
-    """An argument's verdict as that of a derivation: what does not follow is refuted."""
+    """A derivation from an argument: a broken argument counts as refuted."""
 
     def check(statement: Statement, full: bool = False) -> Verdict:
         argument = Argument(statement, OPERATOR)
@@ -92,19 +92,19 @@ def _decided(proof: Proof) -> Check:
 
 
 def _noisy() -> tuple[sympy.Expr, sympy.Expr]:
-    """(7) with a letter z for its floor, and what stands under the floor."""
+    """(7) with a symbol z for its floor, and the argument of the floor."""
     (relation,) = relations_of(catalogue.find("fedbat.eq7"))
     (under,) = (f.args[0] for f in relation.rhs.atoms(floor))
     return relation.rhs.subs(floor(under), sympy.Symbol("z", real=True)), under
 
 
 def straight_through(by: sympy.Symbol) -> Proof:
-    """(8), (9), case by case of (6): the derivative of (7), in which that of the floor is 1."""
+    """(8), (9), for each case of (6): the derivative of (7), with the derivative 1 for the floor."""
 
     def proof(p: Argument) -> None:
         goal, derivative = p.goal(), {x: S_by_x, alpha: S_by_alpha}[by]
         if (goal.quantity, goal.sign) != (derivative, "="):
-            p.fail("the derivative", f"it says {goal.quantity} {goal.sign} ..., derived is what {derivative} is")
+            p.fail("the derivative", f"it says {goal.quantity} {goal.sign} ..., the derivation is for {derivative}")
         p.require("alpha divides", sympy.Gt(alpha, 0, evaluate=False))
         z = sympy.Symbol("z", real=True)
         drawn, under = _noisy()
@@ -126,7 +126,7 @@ def straight_through(by: sympy.Symbol) -> Proof:
 
 
 def probability(p: Argument) -> None:
-    """The second line of (7): the floor is 1 where zeta >= 1 - u, u = (alpha + x)/(2 alpha) in [0, 1]."""
+    """The second line of (7): the floor is 1 if zeta >= 1 - u, u = (alpha + x)/(2 alpha) in [0, 1]."""
     _, under = _noisy()
     u = under - zeta
     p.require("u in [0, 1]", [at_least(u, 0), at_most(u, 1)])
@@ -134,7 +134,7 @@ def probability(p: Argument) -> None:
 
 
 def positive(statement: Statement, full: bool = False) -> Verdict:
-    """(10): the exponential is positive, whatever alpha_e."""
+    """(10): the exponential is positive for every alpha_e."""
     definition, claim = relations_of(statement)
     e = sympy.Symbol("e", positive=True)  # the exponential
     right = definition.rhs.replace(sympy.exp, lambda _: e)
@@ -143,7 +143,7 @@ def positive(statement: Statement, full: bool = False) -> Verdict:
 
 
 def learned(statement: Statement, full: bool = False) -> Verdict:
-    """The second line of (14) against (10), in which alpha_e is what is learned: dF/dalpha_e = rho alpha dF/dalpha."""
+    """The second line of (14) against (10), where alpha_e is the learned parameter: dF/dalpha_e = rho alpha dF/dalpha."""
     definition = catalogue.find("fedbat.eq10").claim
     assert isinstance(definition, Relations)
     parametrised = definition.relations[0].rhs
@@ -173,11 +173,11 @@ def _mean_of_entry() -> sympy.Expr:
 
 
 def _expected(e: Any, drawn: sympy.Expr, mean: sympy.Expr) -> Any:
-    """Expectations of what is linear in a random number, of which the mean is known.  Raises ValueError for other ones."""
+    """Evaluate expectations that are linear in a random number with a known mean.  Raises ValueError for others."""
 
     def of(inside: sympy.Expr) -> sympy.Expr:
         if sympy.diff(inside.subs(drawn, _RANDOM), _RANDOM, 2) != 0:
-            raise ValueError(f"{inside}: expected something linear in {drawn}")
+            raise ValueError(f"{inside}: expected an expression linear in {drawn}")
         return inside.subs(drawn, mean)
 
     return e.replace(Expectation, of)
@@ -192,7 +192,7 @@ def unbiased(p: Argument) -> None:
 
 
 def squared_error(p: Argument) -> None:
-    """Entry by entry alpha^2 - x^2, summed; it is at most (d-1) ||x||^2."""
+    """The sum of alpha^2 - x^2 over the entries; it is at most (d-1) ||x||^2."""
     up = _probability_of_plus()
     p.equal("an entry", (alpha - x) ** 2 * up + (alpha + x) ** 2 * (1 - up), alpha**2 - x**2)
     total = d * x_max**2 - x_sq  # alpha = ||x||_inf
@@ -203,8 +203,8 @@ def squared_error(p: Argument) -> None:
 def restarted(p: Argument) -> None:
     """Appendix C.1 for the operator of the analysis: E S_m(w) = w, and its squared error, d ||m||_inf^2 - ||m||^2.
 
-    Assumption 5 makes q at least sqrt(d - 1): an update with one nonzero entry is moved by sqrt(d - 1) times its norm,
-    whatever the signs.
+    Assumption 5 makes q at least sqrt(d - 1): for an update with one nonzero entry the error is sqrt(d - 1) times its
+    norm, for all signs.
     """
     drawn, error = sympy.symbols("S(m) error", real=True)
     moved = w_k - w_bar_0
@@ -242,7 +242,7 @@ def error_of(count: sympy.Expr, largest_sq: sympy.Expr, norm_sq: sympy.Expr) -> 
 
 
 def own_step_size(statement: Statement, full: bool = False) -> Verdict:
-    """S as defined in (6), with a step size of its own: at x = 0, d = 2 and alpha = 1 the norm of S(x) - x is sqrt(2)."""
+    """S from (6), with its own step size: at x = 0, d = 2 and alpha = 1 the norm of S(x) - x is sqrt(2)."""
     drawn = sympy.Symbol("S(0,1)", real=True)
 
     def read(e: Any) -> Any:
@@ -295,7 +295,7 @@ def same_constant(source: str) -> Proof:
 
 
 def every_round(statement: Statement, full: bool = False) -> Verdict:
-    """The end of the last of R rounds is a step of synchronisation."""
+    """The end of the last of R rounds is a synchronisation step."""
     definition, claim = relations_of(statement)
     given = [definition.lhs <= definition.rhs, definition.lhs >= definition.rhs]
     found = decide(given, claim)
@@ -304,7 +304,7 @@ def every_round(statement: Statement, full: bool = False) -> Verdict:
 
 
 def remark1(p: Argument) -> None:
-    """K = N; q = 0 against (Li et al. 2020); tau = 1: the bound is O(1/T)."""
+    """K = N; q = 0, compared with (Li et al. 2020); tau = 1: the bound is O(1/T)."""
     claim = p.statement.claim
     assert isinstance(claim, Words)
     full_B, partial_B = constant_of("thm1"), constant_of("thm2")
@@ -319,23 +319,23 @@ def remark1(p: Argument) -> None:
 
 
 def _limit(e: sympy.Expr, rate: sympy.Expr) -> sympy.Expr | None:
-    """The limit of e/rate as T grows, all other letters fixed, where it is not finite; else None."""
+    """The limit of e/rate for large T and fixed other symbols, if it is not finite; else None."""
     fixed = e.replace(Max, lambda *_: sympy.Symbol("c", positive=True))
     found = sympy.limit(sympy.simplify(fixed / rate), T, sympy.oo)
     return None if found.is_finite or not found.has(sympy.oo, sympy.zoo, sympy.nan) else found
 
 
 def rates(suffix: str = "") -> Proof:
-    """Remark 2: Theorems 1 and 2 against 1/T, Theorem 3 against 1/T and 1/sqrt(T); R grows, and with it T = R tau.
+    """Remark 2: Theorems 1 and 2 against 1/T, Theorem 3 against 1/T and 1/sqrt(T), for growing R and T = R tau.
 
-    suffix  of the theorems: as printed, or corrected
+    suffix  suffix of the theorems' ids: of the printed or of the corrected ones
     """
 
     def proof(p: Argument) -> None:
         for name, part in (("thm1", 0), ("thm2", 0), ("thm3", 1)):
             fact, goal = p.claim(f"{name}{suffix}"), p.goals[part]
             if not isinstance(goal, Order) or goal.quantity != fact.quantity or fact.sign == ">=":
-                p.fail(name, f"it is about {fact.quantity} {fact.sign} ..., claimed is another")
+                p.fail(name, f"it is about {fact.quantity} {fact.sign} ..., the claim is about another quantity")
                 continue
             slowest = sympy.Add(*(term.value for term in goal.terms)).subs(T, R * tau)
             p.step(f"{name}: its order in R, all else fixed", partial(_of_order, fact.value, slowest))
@@ -345,7 +345,7 @@ def rates(suffix: str = "") -> Proof:
 
 
 def _of_order(value: sympy.Expr, order: sympy.Expr) -> Decision:
-    """Whether value / order has a finite limit as R grows, all other letters fixed."""
+    """Whether value / order has a finite limit for large R and fixed other symbols."""
     fixed = value.replace(Max, lambda *_: sympy.Symbol("c", positive=True))
     found = sympy.limit(sympy.simplify(fixed / order), R, sympy.oo)
     if found.has(sympy.oo, sympy.zoo, sympy.nan):
@@ -359,12 +359,12 @@ def _of_order(value: sympy.Expr, order: sympy.Expr) -> Decision:
 
 
 def gradients_elsewhere(statement: Statement, full: bool = False) -> Verdict:
-    """Assumption 4 bounds gradients at w_t^k; the algorithm takes them at x_t^k.
+    """Assumption 4 bounds gradients at w_t^k, but the algorithm takes them at x_t^k.
 
-    Two coordinates, so q = 1; clients alike, no noise, eta = 1.  The gradient is (1, 0) at w_0 = 0, (0, +-M) at
-    x_1 = (-1, +-1), and 0 at w_1 = (-1, 0) and where the client comes after that: some smooth function has these
-    gradients at these points.  So G = 1, and a client's update after the second step is (-1, -+M), the signs of two
-    clients independent.
+    Two coordinates, so q = 1; identical clients, no noise, eta = 1.  The gradient is (1, 0) at w_0 = 0, (0, +-M) at
+    x_1 = (-1, +-1), and 0 at w_1 = (-1, 0) and at the client's later points.  Some smooth function has these gradients at
+    these points.  So G = 1, and a client's update after the second step is (-1, -+M); the signs of two clients are
+    independent.
     """
     for size in (1, 2, 4, 6, 12):
         M2 = Fraction(size**2)

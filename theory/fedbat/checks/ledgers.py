@@ -1,6 +1,6 @@
 """The proofs of Appendices D and E, of the end of Appendix C, and of the corrected statements; every proof by name.
 
-A proof is a function of an `Argument`: it obtains its premises from it, and concludes what the statement claims.
+A proof is a function of an `Argument`: it gets its premises from the argument, and concludes the statement's claim.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ from theory.statement import Evidence
 
 
 def decided(p: Argument) -> None:
-    """Relations between constants, all of them."""
+    """All claims, which are relations between constants."""
     for part in range(len(p.goals)):
         p.decided(part)
 
@@ -160,7 +160,7 @@ def eq28(p: Argument) -> None:
 
 
 def largest(p: Argument) -> sympy.Symbol:
-    """A letter for max{8 L/mu, tau}."""
+    """A symbol for max{8 L/mu, tau}."""
     letter = sympy.Symbol("max{8L/mu,tau}", positive=True)
     p.largest(letter, Max(8 * L / mu, tau))
     return letter
@@ -187,7 +187,7 @@ def eq30(p: Argument) -> None:
 
 
 def at_the_end(p: Argument, fact: Fact, first: int) -> Fact:
-    """A bound on the gap at every step from the first on, at t = T: T = R tau ends a round, so the server has wbar_T."""
+    """From a bound on the gap at every step from `first` on to t = T: T = R tau ends a round, so the server has wbar_T."""
     last = p.read(T)
     p.equal("the last step ends a round", last, R * tau)
     p.require("the last step is one of them", at_least(last, first))
@@ -198,7 +198,7 @@ def at_the_end(p: Argument, fact: Fact, first: int) -> Fact:
 def of_round(p: Argument, source: str, lemmas: tuple[str, ...], first: int) -> tuple[Fact, sympy.Expr]:
     """The recursion at the learning rates of the theorem, for every step from the first on, and its constant.
 
-    lemmas  whose conditions are for all t >= 0; the corrected ones speak of one round
+    lemmas  lemmas with conditions for all t >= 0; the corrected lemmas are about one round
     """
     letter = largest(p)
     rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): letter})
@@ -207,7 +207,7 @@ def of_round(p: Argument, source: str, lemmas: tuple[str, ...], first: int) -> t
         p.source(name, {eta_t: rate, eta_later: at[eta_later]})
     recursion = p.claim(source, at, under=[at_least(t, first), *p.letters_of("c1.t0")])
     value = spread_out(recursion.value)
-    # the constant does not depend on t: it is what is left of the rest where the learning rate is 1
+    # the constant does not depend on t: it is the rest at learning rate 1
     where_one = sympy.solve(rate - 1, t) or [t]
     constant = spread_out(value - value.coeff(Delta_t) * Delta_t).subs(t, where_one[0])
     p.equal("the recursion", value, spread_out((1 - rate * mu) * Delta_t + rate**2 * constant))
@@ -249,7 +249,7 @@ def decreasing_from_start(source: str) -> Proof:
 
 
 def lemma5(p: Argument) -> None:
-    """(60): the binarisations have mean zero, and the sampled clients' v the mean vbar, entry by entry."""
+    """(60): the binarisations have mean zero, and the sampled clients' v have the mean vbar, in each entry."""
     mean_zero = p.by(BINARISED, SAMPLED.sent, any_vector).over(SAMPLED.family)
     sampled = mean_of_sample(p, any_vector)
     because = tuple(1 / K * one for one in (mean_zero, *sampled))
@@ -265,7 +265,7 @@ def eq56(p: Argument) -> None:
 
 
 def eq57(*lemmas: str) -> Proof:
-    """(57): Lemmas 1, 2, 3 and 6 put into (56), with p_k = 1/N."""
+    """(57): Lemmas 1, 2, 3 and 6 substituted into (56), with p_k = 1/N."""
 
     def proof(p: Argument) -> None:
         shares = alike(p)
@@ -284,7 +284,7 @@ def eq61(p: Argument) -> None:
 
 
 def eq62(p: Argument) -> None:
-    """(62): independent binarisations, Assumption 5; the sample is drawn when the clients have moved."""
+    """(62): independent binarisations, Assumption 5; the sample is drawn after the clients' local steps."""
     falling(p)
     drawn(p)
     p.letters_of("c1.t0")
@@ -313,7 +313,7 @@ def eq63(p: Argument) -> None:
 
 
 def eq64(p: Argument) -> None:
-    """(64): (63), no further from their mean than from wbar_{t_0}, and (47) for the whole round."""
+    """(64): (63); clients are no further from their mean than from wbar_{t_0}; and (47) for the whole round."""
     falling(p)
     p.letters_of("c1.t0")
     count = t + 1 - t_0
@@ -334,16 +334,16 @@ def lemma6(of_binarisation: str, of_sample: str) -> Proof:
     return proof
 
 
-# Appendix E: not convex
+# Appendix E: the non-convex case
 
 
 def eq74(p: Argument) -> None:
-    """(74): F is smooth as a mean."""
+    """(74): F is smooth as a mean of smooth functions."""
     shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, LETTERS["w_bar_next"], LETTERS["v_bar"]))
 
 
 def eq75(p: Argument) -> None:
-    """(75): (74) in expectation; the inner product has the mean 0, given the v."""
+    """(75): (74) in expectation; given the v, the inner product has mean 0."""
     p.letters_of("d1.update.corrected")
     smooth = p.at("eq74", {LETTERS["w_bar_next"]: w_next, LETTERS["v_bar"]: v_bar})
     mean_zero = p.by(BINARISED, SAMPLED.sent, grad_v).over(SAMPLED.family)
@@ -355,7 +355,7 @@ def eq75(p: Argument) -> None:
 
 
 def eq76(p: Argument) -> None:
-    """(76): F is smooth as a mean."""
+    """(76): F is smooth as a mean of smooth functions."""
     w, g = LETTERS["w_bar"], LETTERS["g_t"]
     shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, w - eta * g, w))
 
@@ -419,7 +419,7 @@ def eq70(lemma7: str) -> Proof:
 
 
 def eq71(*sources: str) -> Proof:
-    """(71): Lemmas 2, 3 and 6 put into (70), with p_k = 1/N and a constant learning rate."""
+    """(71): Lemmas 2, 3 and 6 substituted into (70), with p_k = 1/N and a constant learning rate."""
 
     def proof(p: Argument) -> None:
         descent, noise, spread, jump = sources
@@ -537,9 +537,9 @@ PROOFS: dict[str, Proof] = {
     "thm3.corrected": eq73("eq72.corrected"),
 }
 
-# Our proofs of statements whose printed proof breaks
+# Our proofs of statements with a broken printed proof
 REPAIRS: dict[str, Proof] = {"eq42": eq42("eq38.corrected", "eq41.corrected")}
-# What holds as printed with assumptions that are not printed
+# Statements that hold as printed under assumptions that are not printed
 READ_INTO = ("thm1", "thm2")
 
 

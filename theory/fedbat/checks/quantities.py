@@ -1,7 +1,7 @@
-"""What the quantities of the proofs stand for: squared norms and inner products of the vectors of one step.
+"""The meaning of the quantities in the proofs: squared norms and inner products of the vectors of one step.
 
-C runs over all clients with their weights p_k, Q with the squares of the weights, A over all N clients one by one, P over
-the K sampled ones.  J runs over the steps of the round before step t, H over those and step t itself.
+C runs over all clients with their weights p_k, Q over all clients with the squares of the weights, A over all N clients
+without weights, P over the K sampled clients.  J runs over the steps of the round before step t, H over these and step t.
 """
 
 from __future__ import annotations
@@ -97,17 +97,17 @@ lowest = vector("F*")
 
 @dataclass(frozen=True)
 class Clients:
-    """The vectors of the clients that a family runs over."""
+    """The vectors of the clients of a family."""
 
     family: Family
 
     def sum(self, e: Any) -> sympy.Expr:
-        """Summed over the clients, with the family's weights."""
+        """The sum over the clients, with the family's weights."""
         return self.family.sum(sympy.expand(e))
 
     @property
     def mass(self) -> sympy.Expr:
-        """How many they are, or the sum of their weights."""
+        """The number of clients, or the sum of their weights."""
         return self.family.mass
 
     @property
@@ -146,22 +146,22 @@ class Clients:
         return gradient(self.function, self.x)
 
     def step(self, steps: Family) -> sympy.Symbol:
-        """eta_s grad F_k(x_s^k, xi_s^k), for the steps s of the round."""
+        """eta_s grad F_k(x_s^k, xi_s^k) for the steps s of the round."""
         return vector("u", self.family, steps)
 
     @property
     def noise(self) -> Noise:
-        """The noise of the stochastic gradient, and what is known before the sample is drawn."""
+        """The noise of the stochastic gradient, and the vectors known before its sample is drawn."""
         return Noise(self.stochastic - self.local, frozenset({w_bar, w_star, g_bar, grad_bar, self.x, self.local}))
 
     @property
     def rounding(self) -> Noise:
-        """x_t^k - w_t^k, and what is known before the parameters are binarised."""
+        """x_t^k - w_t^k, and the vectors known before the parameters are binarised."""
         return Noise(self.x - self.w, frozenset({w_bar, w_star, w_0, self.w}))
 
     @property
     def sent(self) -> Noise:
-        """S_m(v_{t+1}^k) - v_{t+1}^k, at a step of synchronisation, and what is known before: the sample, and the v."""
+        """S_m(v_{t+1}^k) - v_{t+1}^k at a synchronisation step; known before it are the sample and the v."""
         known = {w_bar, w_star, w_0, v_bar, self.v, sum_of_sampled, grad_v, any_vector}
         return Noise(vector("e", self.family), frozenset(known))
 
@@ -241,15 +241,15 @@ _GRADIENTS = {
 }
 _MEANS = {**_VALUES, **_DISTANCES, **_GRADIENTS}
 
-# What the algorithm makes of the vectors, by the definition that says so
+# The values that the algorithm gives the vectors, by definition
 _ALGORITHMS = {
-    # at a step that is none of synchronisation
+    # at a step without synchronisation
     "c1.sync": {w_next: v_bar, _F_next: _F_v},
-    # at a step of synchronisation: all clients, or those sampled
+    # at a synchronisation step: all clients, or the sampled clients
     "c1.update": {w_next: v_bar + EVERY.sum(EVERY.sent.vector)},
     "d1.update.corrected": {w_next: SAMPLED.sum(SAMPLED.v + SAMPLED.sent.vector) / K},
     "c1.virtual": {v_bar: w_bar - eta_t * g_t},
-    # with a constant learning rate; the value at vbar is that at the same point written out
+    # with a constant learning rate; the value at vbar, with vbar written out
     "e1.update.corrected": {v_bar: w_bar - eta * g_t, _F_v: value(F_fun, w_bar - eta * g_t)},
     # the steps since the round began
     "c1.t0": {w_one: w_0 - BEFORE.sum(vector("u", BEFORE))},
@@ -257,12 +257,12 @@ _ALGORITHMS = {
 
 
 def so_far(c: Clients) -> dict[sympy.Expr, sympy.Expr]:
-    """A client's update before step t, and the squares of the steps that it consists of."""
+    """A client's update before step t, and the squares of its steps."""
     return {moved_k_sq: (c.w - w_0) ** 2, steps_sq: BEFORE.sum(c.step(BEFORE) ** 2)}
 
 
 def one_step_on(c: Clients) -> dict[sympy.Expr, sympy.Expr]:
-    """The same a step later, where a client has come to v_{t+1}^k."""
+    """The same a step later, when the client is at v_{t+1}^k."""
     return {moved_k_sq: (c.v - w_0) ** 2, steps_sq: UP_TO.sum(c.step(UP_TO) ** 2)}
 
 

@@ -1,6 +1,6 @@
-"""The proofs of Appendix C about one step and one round with all clients, and what the later ones share with them.
+"""The proofs of Appendix C about one step and one round with all clients, and the parts that later proofs share.
 
-A proof is a function of an `Argument`: it obtains its premises from it, and concludes what the statement claims.
+A proof is a function of an `Argument`: it gets its premises from the argument, and concludes the statement's claim.
 """
 
 from __future__ import annotations
@@ -100,41 +100,41 @@ from theory.proofs.rules import (
 from theory.proofs.vectors import quadratic_form
 from theory.properties import Property
 
-# the paper's letters for the points of a line in vector notation
+# the paper's symbols for the points in vector notation
 LETTERS = {name: fedbat.symbols[name].sympy for name in ("x_k", "w_bar", "w_bar_next", "v_bar", "w_star", "g_t")}
 OF_CLIENT = {F_k: EVERY.function, F_k_star: EVERY.lowest, LETTERS["w_star"]: w_star, LETTERS["w_bar"]: w_bar}
 
 
-# What several steps have in common
+# Parts that several steps share
 
 
 def shown(p: Argument, part: int, *because: Instance) -> None:
-    """The claim, or one of several, by rules, as it stands."""
+    """Conclude the claim, or one of several, as printed, by rules."""
     p.conclude_form(lambda e: p.meaning(quadratic_form(p.read(e))), *because, part=part)
 
 
 def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> Instance:
-    """A line about one client, at x, added up over the clients with their weights."""
+    """The weighted sum over the clients of a line about one client, at x."""
     return p.at(name, {**OF_CLIENT, LETTERS["x_k"]: x}).over(EVERY.family)
 
 
 def synchronised(
     p: Argument, name: str, quantity: sympy.Expr, value: sympy.Expr, *because: Instance, by: str, sign: str = "="
 ) -> Fact:
-    """A line about a step of synchronisation, and about any other, where wbar_{t+1} is vbar_{t+1}."""
+    """A line about a synchronisation step, and about any other step, where wbar_{t+1} is vbar_{t+1}."""
     p.have(f"{name}, between synchronisations", quantity, sign, value, after=p.follow("c1.sync"))  # type: ignore[arg-type]
     return p.have(name, quantity, sign, value, *because, after=p.follow(by))  # type: ignore[arg-type]
 
 
 def conclude_jump(p: Argument, fact: Fact) -> None:
-    """A bound on the jump at a synchronisation; at any other step there is none."""
+    """A bound on the jump at a synchronisation step; at any other step there is no jump."""
     none = p.have("no jump between synchronisations", jump_sq, "=", sympy.Integer(0), after=p.follow("c1.sync"))
     p.compare("between synchronisations", none, Fact(jump_sq, "<=", fact.value))
     p.conclude(fact)
 
 
 def falling(p: Argument) -> None:
-    """No step of the round is longer than the first may be: the condition on the learning rate, at each step s of it."""
+    """At each step s of the round, the condition on the learning rate gives eta_s <= the first learning rate."""
     p.by_hand("the conditions on the learning rate hold at every step", eta_t, "=", eta_t)
     eta_s = sympy.Symbol("eta_s", positive=True)
     given = [c.subs(eta_t, eta_s) for c in p.conditions if {eta_t, eta_start} <= c.free_symbols]
@@ -142,7 +142,7 @@ def falling(p: Argument) -> None:
 
 
 def update(p: Argument, clients: Clients, steps: Family) -> tuple[Instance, Instance]:
-    """(47) for the clients' updates of so many steps, and what bounds the squares of the steps."""
+    """(47) for the clients' updates over `steps`, and the bounds on the squares of these steps."""
     later = steps is UP_TO
     fact = p.claim("eq47.corrected", {t: t + 1} if later else {})
     own = (one_step_on if later else so_far)(clients)
@@ -151,13 +151,13 @@ def update(p: Argument, clients: Clients, steps: Family) -> tuple[Instance, Inst
 
 
 def alike(p: Argument) -> Mapping[sympy.Expr, sympy.Expr]:
-    """All shares are 1/N, and so is the sum of their squares."""
+    """All shares are 1/N, and the sum of their squares is 1/N, too."""
     p.needs(Property.EQUAL_WEIGHTS)
     return {p_sq: 1 / N}
 
 
 def drawn(p: Argument) -> None:
-    """There is a sample of K of N clients."""
+    """Check that a sample has K of N clients."""
     p.require("K of N clients", at_most(K, N))
 
 
@@ -169,7 +169,7 @@ def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[Instance, Instance]:
 
 
 def rewritten(source: str, *others: str) -> Proof:
-    """What a statement says, with the quantities in it replaced by their bounds."""
+    """The claim of a statement with its quantities replaced by their bounds."""
 
     def proof(p: Argument) -> None:
         p.conclude(p.put(p.claim(source), *map(p.claim, others)))
@@ -181,7 +181,7 @@ def rewritten(source: str, *others: str) -> Proof:
 
 
 def eq24(p: Argument) -> None:
-    """(24): the clients' binarisations have mean zero, given what they binarise."""
+    """(24): given their inputs, the clients' binarisation errors have mean zero."""
     mean_zero = -2 * p.by(BINARISED, EVERY.sent, v_bar - w_star).over(EVERY.family)
     p.conclude(synchronised(p, "(24)", Delta_next, jump_sq + v_dist, mean_zero, by="c1.update"))
 
@@ -198,7 +198,7 @@ def eq32(p: Argument) -> None:
 
 
 def eq33(p: Argument) -> None:
-    """(33): a step of gradient descent from x_t^k, with the learning rate 1/L, ends no lower than F_k^*."""
+    """(33): after a gradient step of size 1/L from x_t^k, F_k is still at least F_k^*."""
     (L_,) = p.needs(Property.SMOOTH_ABOVE) or (L,)
     x = LETTERS["x_k"]
     there = x - gradient(F_k, x) / L_
@@ -216,12 +216,12 @@ def eq34(p: Argument) -> None:
 
 
 def eq35(p: Argument) -> None:
-    """(35): wbar - w* is wbar - x_t^k and x_t^k - w*."""
+    """(35): wbar - w* is the sum of wbar - x_t^k and x_t^k - w*."""
     p.conclude(p.scaled(p.have("(35)", inner_star, "=", inner_move + inner_down), -2 * eta_t))
 
 
 def eq36(p: Argument) -> None:
-    """(36): the square of wbar - x_t^k + eta_t grad F_k(x_t^k) is not negative."""
+    """(36): the square of wbar - x_t^k + eta_t grad F_k(x_t^k) is >= 0."""
     x = LETTERS["x_k"]
     young = p.by(YOUNG, gradient(F_k, x), -(LETTERS["w_bar"] - x), eta_t)
     shown(p, 0, young)
@@ -233,7 +233,7 @@ def eq37(p: Argument) -> None:
 
 
 def eq38(p: Argument) -> None:
-    """(38): (32) with (34) to (37), and what ||x_t^k - w*||^2 is on the average."""
+    """(38): (32) with (34) to (37), and the mean of ||x_t^k - w*||^2."""
     move = p.have("(36)", -2 * inner_move, "<=", spread_x / eta_t + eta_t * grads_x_sq, of_clients(p, "eq36"))
     down = p.have("(37)", -inner_down, "<=", -star_gap - mu / 2 * x_star_sq, of_clients(p, "eq37"))
     smooth = p.have("(33)", grads_x_sq, "<=", 2 * L * local_gap, of_clients(p, "eq33"))
@@ -267,7 +267,7 @@ def eq40(p: Argument) -> None:
 
 
 def eq41(p: Argument) -> None:
-    """(41): (39), with (40) for what stands in D; the gap to the F_k^* is larger by Gamma."""
+    """(41): (39), with (40) for the terms in D; the gap to the F_k^* is larger by Gamma."""
     below = p.chained(*(p.claim("eq40", part=line) for line in range(3)))
     first = p.put(p.weakened(p.claim("eq39"), "<="), below)
     mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
@@ -283,7 +283,7 @@ def eq41(p: Argument) -> None:
 
 
 def eq42(source: str, rest: str) -> Proof:
-    """(42): (38) and (41), as often as C stands in (38)."""
+    """(42): (38) and (41), times the coefficient of C in (38)."""
 
     def proof(p: Argument) -> None:
         before, remainder = p.claim(source), p.claim(rest)
@@ -294,24 +294,24 @@ def eq42(source: str, rest: str) -> Proof:
     return proof
 
 
-# Appendix C: noise, and what a round makes of the clients
+# Appendix C: noise, and the effect of a round on the clients
 
 
 def eq44(p: Argument) -> None:
-    """(44): independent clients, and Assumption 3 where the gradients are taken."""
+    """(44): independent clients, and Assumption 3 at the points of the gradients."""
     independent = p.by(INDEPENDENT_WEIGHTED, lambda c: c.noise.vector, SQUARED, EVERY)
     variance = p.by(VARIANCE, SQUARED.noise).over(SQUARED.family)
     p.conclude(p.have("(44)", noise_sq, "<=", p_sq * sigma**2, independent, variance))
 
 
 def eq45(p: Argument) -> None:
-    """(45): x_t^k has the mean w_t^k, given w_t^k."""
+    """(45): given w_t^k, x_t^k has the mean w_t^k."""
     mean_zero = -2 * p.by(BINARISED, EVERY.rounding, w_bar - EVERY.w).over(EVERY.family)
     p.conclude(p.have("(45)", spread_x, "=", spread_w + binarised_sq, -1 * mean_zero))
 
 
 def eq46(p: Argument) -> None:
-    """(46): no further from their mean than from wbar_{t_0}; (47); at most tau - 1 steps."""
+    """(46): clients are no further from their mean than from wbar_{t_0}; (47); at most tau - 1 steps."""
     falling(p)
     p.letters_of("c1.t0")
     moved, bounded = update(p, EVERY, BEFORE)
@@ -327,7 +327,7 @@ def eq46(p: Argument) -> None:
 
 
 def eq47(p: Argument) -> None:
-    """(47): the client's update is the sum of its steps, of which there are t - t_0."""
+    """(47): the client's update is the sum of its t - t_0 steps."""
     p.require("a number of steps", at_least(t - t_0, 0))
     jensen = p.by(JENSEN_OVER, vector("u", BEFORE), BEFORE)
     update_ = p.have("its steps", moved_k_sq, "=", steps_sum, after=p.follow("c1.t0"))
@@ -347,7 +347,7 @@ def eq48(p: Argument) -> None:
 
 
 def binarised_parts(p: Argument, squares: Clients) -> Instance:
-    """Assumption 5 for what the clients send."""
+    """Assumption 5 for the clients' messages."""
     return p.by(BINARISATION_ERROR, squares.sent, squares.v - w_0).over(squares.family)
 
 

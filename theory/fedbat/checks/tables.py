@@ -1,8 +1,8 @@
-"""The printed numbers of the experiments against what is said of them, and against each other: finite, exact checks.
+"""The printed numbers of the experiments, compared with the text and with each other: finite, exact checks.
 
-Every check reads the statement's own claim, and other statements as printed.  Numbers are compared as the decimals that
-are printed, so that no rounding of binary fractions decides a verdict.  What is odd but not impossible is told, and
-refutes nothing.
+Every check reads the statement's own claim, and other statements as printed.  Numbers are compared as printed decimals,
+so that binary rounding decides no verdict.  If something is odd but not impossible, the verdict mentions it, but does not
+refute.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Mismatch = tuple[str, Witness]
 ACCURACY_TABLES = tuple(f"fedbat.table{number}" for number in (1, 2, 3, 5, 6))
 CLAIMS = tuple(f"fedbat.claim.{name}" for name in ("accuracy", "baselines", "rho0", "fedpaq", "bifl", "more_clients"))
 
-# Why nothing here decides a statement
+# Reasons why no check here decides a statement
 OPEN = {
     "fedbat.data.iid": "a definition without numbers",
-    "fedbat.fig1": "a diagram of a round; what the steps compute is said by the equations and by Algorithm 1",
+    "fedbat.fig1": "a diagram of a round; the equations and Algorithm 1 say what its steps compute",
     "fedbat.fig2": "test accuracy of networks round by round, which would have to be run; the picture is not in the text",
     "fedbat.fig3": "test accuracy of networks round by round, which would have to be run; the picture is not in the text",
-    "fedbat.claim.speed": "rests on Figure 2 alone, which is not in the text; no number of rounds is printed",
+    "fedbat.claim.speed": "rests on Figure 2 only, which is not in the text; no number of rounds is printed",
 }
 
 
@@ -47,7 +47,7 @@ def _printed(id_: str) -> Record:
 
 
 def _besides(statement: Statement) -> Iterator[Row]:
-    """The rows of what the statement claims besides."""
+    """The rows of the statement's further claims."""
     return (row for claim in statement.also if isinstance(claim, Record) for row in claim.table)
 
 
@@ -61,12 +61,12 @@ def _mean(numbers: Iterable[Fraction]) -> Fraction:
 
 
 def _short(number: Fraction) -> str:
-    """A number for a reader: two decimals at most."""
+    """A number for display: at most two decimals."""
     return f"{float(round(number, 2)):g}"
 
 
 def _signed(difference: Fraction) -> str:
-    """A difference for a reader, with its sign."""
+    """A difference for display, with its sign."""
     return f"+{_short(difference)}" if difference > 0 else _short(difference)
 
 
@@ -78,11 +78,11 @@ def _verdict(family: str, witness: Witness) -> Verdict:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What the data sets are; the paper takes it as known
+# The data sets; the paper does not describe them
 
 
 class Images(NamedTuple):
-    """A data set: channels, pixels along a side, classes, images to train on."""
+    """A data set: channels, pixels per side, classes, training images."""
 
     channels: int
     side: int
@@ -101,9 +101,9 @@ IMAGES = {
 # Table 4: the networks
 
 CONVOLUTION, BLOCK, LINEAR = "Convd2d", "BasicBlock", "Linear"
-ARGUMENTS = {CONVOLUTION: 3, BLOCK: 1, LINEAR: 2}  # channels in and out, kernel; channels; features in and out
+ARGUMENTS = {CONVOLUTION: 3, BLOCK: 1, LINEAR: 2}  # (channels in, out, kernel); (channels); (features in, out)
 CONVOLUTIONS_IN_A_BLOCK, KERNEL_IN_A_BLOCK = 2, 3
-Design = tuple[int, int, int]  # of a convolution: stride, padding, factor of the pooling behind it
+Design = tuple[int, int, int]  # of a convolution: stride, padding, factor of the pooling after it
 DESIGNS: tuple[Design, ...] = tuple(product((1, 2), (0, 1), (1, 2)))
 
 
@@ -116,13 +116,13 @@ def _networks(claim: Record) -> dict[tuple[str, str], list[Row]]:
 
 
 def _ends(layer: Row, channels: int) -> tuple[int, int]:
-    """Channels or features that a layer takes and gives; a block takes what comes."""
+    """The input and output channels or features of a layer; a block takes any number of input channels."""
     arguments = layer["arguments"]
     return (channels, arguments[0]) if layer["layer"] == BLOCK else arguments[:2]
 
 
 def _parameters(layers: Sequence[Row], channels: int) -> tuple[int, int]:
-    """Weights (with the biases of full connections and 1x1 convolutions on shortcuts), those of batch normalisation."""
+    """The number of weights (with fully connected biases and 1x1 shortcut convolutions), and of batch normalisation."""
     weights = normalisation = 0
     for layer in layers:
         inputs, outputs = _ends(layer, channels)
@@ -140,7 +140,7 @@ def _parameters(layers: Sequence[Row], channels: int) -> tuple[int, int]:
 
 
 def _last_side(side: int, kernels: Iterable[int], designs: Iterable[Design]) -> int:
-    """Pixels along a side behind the convolutions; 0 where nothing is left."""
+    """Pixels per side after the convolutions; 0 if no pixel is left."""
     for kernel, (stride, padding, pooling) in zip(kernels, designs, strict=True):
         room = side + 2 * padding - kernel
         side = (room // stride + 1) // pooling if room >= 0 else 0
@@ -148,7 +148,7 @@ def _last_side(side: int, kernels: Iterable[int], designs: Iterable[Design]) -> 
 
 
 def _misfits(name: str, layers: Sequence[Row], images: Images) -> Iterator[Mismatch]:
-    """Layers that do not take what the one before them gives; a network that does not end in the classes."""
+    """Layers whose inputs are not the outputs of the layer before; a network whose outputs are not the classes."""
     channels = images.channels
     for number, layer in enumerate(layers, 1):
         inputs, outputs = _ends(layer, channels)
@@ -164,7 +164,7 @@ def _misfits(name: str, layers: Sequence[Row], images: Images) -> Iterator[Misma
 
 
 def _common_designs(networks: Mapping[str, Sequence[Row]]) -> dict[str, set[tuple[Design, ...]]]:
-    """Data set -> designs of the convolutions after which the full connection has the inputs printed."""
+    """Data set -> designs of the convolutions for which the fully connected layer has the printed inputs."""
     fitting: dict[str, set[tuple[Design, ...]]] = {}
     for dataset, layers in networks.items():
         kernels = [row["arguments"][2] for row in layers[:-1]]
@@ -178,7 +178,7 @@ def _common_designs(networks: Mapping[str, Sequence[Row]]) -> dict[str, set[tupl
 
 
 def _whole(claim: Record) -> Iterator[Mismatch]:
-    """Layers that are not named, or have another number of arguments, than those of the table's three kinds."""
+    """Layers that are not of the table's three kinds, or have another number of arguments."""
     for number, row in enumerate(claim.table, 1):
         if len(row["arguments"]) != ARGUMENTS.get(row["layer"]):
             yield f"line {number}, {row['layer']}", {"arguments": row["arguments"]}
@@ -197,7 +197,7 @@ def table4(statement: Statement, full: bool) -> Verdict:
         weights, normalisation = _parameters(layers, IMAGES[dataset].channels)
         sizes.append(f"{name}: {weights}, {normalisation}")
         if any(row["layer"] == BLOCK for row in layers):
-            # He et al. end in an average over all pixels: one feature a channel.
+            # ResNets of He et al. end in an average over all pixels: one feature per channel
             channels, inputs = layers[-2]["arguments"][-1], layers[-1]["arguments"][0]
             if inputs != channels:
                 witness[f"{name}, features"] = {"table": inputs, "channels": channels}
@@ -223,7 +223,7 @@ def table4(statement: Statement, full: bool) -> Verdict:
 
 
 def data_sets(statement: Statement, full: bool) -> Verdict:
-    """Section 5.1: the networks named for the data sets are those of Table 4, with as many layers of each kind."""
+    """Section 5.1: Table 4 has the named networks for the data sets, with the same number of layers of each kind."""
     claim = _record(statement)
     networks = _networks(_printed("fedbat.table4"))
     witness: Witness = {}
@@ -244,7 +244,7 @@ def data_sets(statement: Statement, full: bool) -> Verdict:
 
 
 def _every_data_set(values: Mapping[str, Any]) -> Iterator[Mismatch]:
-    """Data sets of the paper that have no value."""
+    """Data sets of the paper without a value."""
     for row in _printed("fedbat.data.sets").table:
         if row["dataset"] not in values:
             yield row["dataset"], {"value": "missing"}
@@ -255,11 +255,11 @@ def _numbers_of_clients() -> tuple[int, ...]:
 
 
 def noniid1(statement: Statement, full: bool) -> Verdict:
-    """Non-IID-1: every data set has a parameter, and a Dirichlet distribution has it."""
+    """Non-IID-1: every data set has a parameter, and it is one of a Dirichlet distribution."""
     parameters = {name: _exact(a) for name, a in _record(statement).settings["Dirichlet parameter"].items()}
     witness: Witness = dict(_every_data_set(parameters))
     witness |= {f"{name}, parameter": {"printed": float(a)} for name, a in parameters.items() if a <= 0}
-    # E sum_k p_k^2 = (a + 1)/(N a + 1); its inverse counts the clients among whom a label is shared
+    # E sum_k p_k^2 = (a + 1)/(N a + 1); its inverse is the effective number of clients that share a label
     shared = {
         name: ", ".join(_short((n * a + 1) / (a + 1)) for n in _numbers_of_clients()) for name, a in parameters.items()
     }
@@ -272,7 +272,7 @@ def noniid1(statement: Statement, full: bool) -> Verdict:
 
 
 def noniid2(statement: Statement, full: bool) -> Verdict:
-    """Non-IID-2: a client has some labels and not all, and there are clients enough for every label."""
+    """Non-IID-2: a client has some but not all labels, and there are enough clients for all labels."""
     labels = _record(statement).settings["labels of a client"]
     witness: Witness = dict(_every_data_set(labels))
     unseen = []
@@ -287,31 +287,31 @@ def noniid2(statement: Statement, full: bool) -> Verdict:
             if 100 * missing >= 1:
                 unseen.append(f"{name}, {n} clients: {_short(missing)} of {classes}")
     return _verdict(
-        f"{len(labels)} data sets with {', '.join(map(str, _numbers_of_clients()))} clients; labels that nobody has, "
-        f"expected if each client's are drawn independently, where it is 0.01 or more: {', '.join(unseen) or 'none'}",
+        f"{len(labels)} data sets with {', '.join(map(str, _numbers_of_clients()))} clients; labels that no client "
+        f"has, expected number for independent draws, if 0.01 or more: {', '.join(unseen) or 'none'}",
         witness,
     )
 
 
 def _local_steps(settings: Row, dataset: str, clients: int) -> int:
-    """Steps of a client in a round, when each has the same number of images."""
+    """Local steps of a client in a round, if all clients have the same number of images."""
     return int(settings["local epochs"] * ceil(Fraction(IMAGES[dataset].training // clients, settings["batch"])))
 
 
-BITS = 32  # of a value that is sent
+BITS = 32  # of one value in a message
 
 
 @cache
 def _bits_of_positions(kept: int, of: int) -> int:
-    """The fewest bits that tell any `kept` places among `of` apart."""
+    """The least number of bits that encode any choice of `kept` places among `of`."""
     return (comb(of, kept) - 1).bit_length()
 
 
 def _traffic(row: Row) -> tuple[str, Witness]:
-    """What the values cost that ZeroFL sends, beside one bit a parameter for a sign; and what their places cost."""
+    """The bits of ZeroFL's values, compared with one bit per parameter for a sign; and the bits of their places."""
     kept = 1 - _exact(row["sparsity"])
     values = kept * BITS
-    fitting = round(1 - Fraction(1, BITS), 2)  # the whole percent at which the values cost most nearly one bit
+    fitting = round(1 - Fraction(1, BITS), 2)  # the whole percent with values closest to one bit per parameter
     witness: Witness = {}
     if _exact(row["sparsity"]) != fitting:
         numbers = {"printed": row["sparsity"], "bits a parameter": float(values), "fitting": float(fitting)}
@@ -331,11 +331,11 @@ def _traffic(row: Row) -> tuple[str, Witness]:
     told = ", ".join(
         f"{how} {_short(bits)} (compressed {_short(BITS / bits)} times)" for how, bits in costs.items() if bits
     )
-    return f"bits a parameter of the values that {row['method']} keeps, for {d} parameters: {told}", witness
+    return f"bits per parameter for the values that {row['method']} keeps, with {d} parameters: {told}", witness
 
 
 def hyper(statement: Statement, full: bool) -> Verdict:
-    """Section 5.1: the settings fit each other and the tables; ZeroFL's values cost what signs cost."""
+    """Section 5.1: the settings fit each other and the tables; ZeroFL's values cost as many bits as signs."""
     settings = _record(statement).settings
     witness: Witness = {}
 
@@ -368,18 +368,18 @@ def hyper(statement: Statement, full: bool) -> Verdict:
         witness |= mismatches
     steps = "; ".join(f"{name} {', '.join(str(_local_steps(settings, name, n)) for n in clients)}" for name in IMAGES)
     return _verdict(
-        f"{participants} of {', '.join(map(str, clients))} clients; local steps a round with equal shares: {steps}; "
+        f"{participants} of {', '.join(map(str, clients))} clients; local steps per round with equal shares: {steps}; "
         f"{'; '.join(traffic)}",
         witness,
     )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Tables 1, 2, 3, 5, 6: cells, and what is said of them
+# Tables 1, 2, 3, 5, 6: cells, and the sentences about them
 
 
 class Column(NamedTuple):
-    """Where methods are compared."""
+    """A column of a table, in which methods are compared."""
 
     dataset: str
     clients: int
@@ -404,7 +404,7 @@ def _column(row: Row) -> Column:
 
 
 def _cells(tables: Iterable[Record]) -> Cells:
-    """The cells of some tables; where two have the same one, the first table's."""
+    """The cells of some tables; if two tables have the same cell, the cell of the first one."""
     cells: Cells = {}
     for row in (row for table in tables for row in table.table):
         cells.setdefault((_column(row), row["method"]), Cell(_exact(row["accuracy"]), _exact(row.get("std", 0.0))))
@@ -412,13 +412,13 @@ def _cells(tables: Iterable[Record]) -> Cells:
 
 
 def _of(statement: Statement) -> Cells:
-    """The cells that a statement speaks of: its own, and those of the tables that it rests on."""
+    """The cells that a statement is about: its own, and the cells of the tables that it rests on."""
     own = [_record(statement)] if statement.id in ACCURACY_TABLES else []
     return _cells([*own, *(_printed(id_) for id_ in statement.rests_on if id_ in ACCURACY_TABLES)])
 
 
 def _columns(cells: Cells, method: str, where: Row) -> list[Column]:
-    """The columns, among those spoken of, in which the method has a cell."""
+    """The columns that match `where` and in which the method has a cell."""
     return [column for column, name in cells if name == method and where.items() <= column._asdict().items()]
 
 
@@ -426,7 +426,7 @@ def _deviations(one: Cell, other: Cell) -> Fraction:
     return one.std + other.std
 
 
-# What a sentence may say of two cells
+# What a sentence may say about two cells
 COMPARISONS: dict[str, Callable[[Cell, Cell], bool]] = {
     "more accurate than": lambda one, other: one.accuracy > other.accuracy,
     "less accurate than": lambda one, other: one.accuracy < other.accuracy,
@@ -434,7 +434,7 @@ COMPARISONS: dict[str, Callable[[Cell, Cell], bool]] = {
     "above, or within both deviations of,": lambda one, other: one.accuracy + _deviations(one, other) >= other.accuracy,
     "below, by more than both deviations,": lambda one, other: one.accuracy + _deviations(one, other) < other.accuracy,
 }
-# ... and how often, in so many of so many comparisons
+# ... and how often: (true comparisons, all comparisons) -> whether the sentence is true
 FREQUENCIES: dict[str, Callable[[int, int], bool]] = {
     "mostly": lambda true, of: 2 * true > of,
     "sometimes": lambda true, of: true > 0,
@@ -452,7 +452,7 @@ class Compared(NamedTuple):
 
 
 def _where(where: Row) -> str:
-    """The columns that a sentence is about, for a reader."""
+    """The columns that a sentence is about, for display."""
     return ", ".join(f"N = {value}" if key == "clients" else str(value) for key, value in where.items())
 
 
@@ -463,7 +463,7 @@ def _mean_cell(cells: Cells, method: str, columns: Iterable[Column]) -> Cell:
 
 
 def _loses_more(cells: Cells, row: Row, method: str, other: str) -> Compared:
-    """Whether a method is further below another on the mean of these columns than on that of those."""
+    """Whether a method's mean loss to another is larger in the columns `where` than in the columns `than`."""
     losses = {}
     for where in (row["where"], row["than"]):
         columns = _columns(cells, method, where)
@@ -475,7 +475,7 @@ def _loses_more(cells: Cells, row: Row, method: str, other: str) -> Compared:
 
 
 def _compared(cells: Cells, row: Row, method: str) -> Iterator[Compared]:
-    """Every comparison that a sentence makes of one of its methods."""
+    """Every comparison of a sentence with one of its methods."""
     columns = _columns(cells, method, row["where"])
     for other in row["others"]:
         if row["is"] == "losing more to":
@@ -495,12 +495,12 @@ def _compared(cells: Cells, row: Row, method: str) -> Iterator[Compared]:
 
 
 def _nearer(one: Cell, two: Cell, third: Cell) -> bool:
-    """Whether the first is nearer to the second than the third is."""
+    """Whether `one` is nearer to `two` than `third` is."""
     return abs(one.accuracy - two.accuracy) < abs(third.accuracy - two.accuracy)
 
 
 def _sentence(cells: Cells, row: Row) -> tuple[str, Witness]:
-    """What a sentence comes to, in numbers, and where it is false."""
+    """A sentence in numbers, and where it is false."""
     than = row.get("than", "")
     where = f" ({_where(row['where'])})" if row["where"] else ""
     suffix = f" than {than if isinstance(than, str) else _where(than)}" if than else ""
@@ -527,7 +527,7 @@ def _sentence(cells: Cells, row: Row) -> tuple[str, Witness]:
 
 
 def _lead(cells: Cells, row: Row) -> tuple[str, Witness]:
-    """'By up to': the largest lead over the best of the others in one column is the number printed."""
+    """'By up to': the largest lead over the best of the others in one column is the printed number."""
     (method,) = row["methods"]
     leads = {
         column: cells[column, method].accuracy - max(cells[column, other].accuracy for other in row["others"])
@@ -556,11 +556,11 @@ def _sentences(cells: Cells, rows: Iterable[Row]) -> tuple[str, Witness]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The tables: whole, possible, and the same where they have the same run
+# The tables: complete, possible, and equal if they have the same run
 
 
 def _impossible(claim: Record) -> Iterator[Mismatch]:
-    """Cells that cannot be, and cells that are missing or too many."""
+    """Impossible, missing and superfluous cells."""
     settings, names = claim.settings, [(*_column(row), row["method"]) for row in claim.table]
     expected = {
         (dataset, clients, partition, method)
@@ -590,7 +590,7 @@ def _runs(claim: Record) -> dict[tuple[Column, str], float]:
 
 
 def _otherwise(statement: Statement) -> tuple[str, Witness]:
-    """Cells that another table has too, and those that it has otherwise."""
+    """The cells that another table has too, and those with another number there."""
     own, told, witness = _runs(_record(statement)), [], Witness()
     for id_ in (id_ for id_ in ACCURACY_TABLES if id_ != statement.id):
         theirs = _runs(_printed(id_))
@@ -605,7 +605,7 @@ def _otherwise(statement: Statement) -> tuple[str, Witness]:
 
 
 def _alike(cells: Cells) -> list[str]:
-    """Methods with the same mean and the same deviation in one column: possible, and odd for independent runs."""
+    """Methods with the same mean and deviation in one column: possible, but odd for independent runs."""
     found: dict[tuple[Column, Cell], list[str]] = {}
     for (column, method), cell in cells.items():
         if cell.std:
@@ -614,7 +614,7 @@ def _alike(cells: Cells) -> list[str]:
 
 
 def accuracy_table(statement: Statement, full: bool) -> Verdict:
-    """Tables 1, 2, 3, 5, 6: no cell is impossible or otherwise elsewhere; what is said about the methods is true."""
+    """Tables 1, 2, 3, 5, 6: no cell is impossible or different in another table; the sentences are true."""
     claim = _record(statement)
     witness: Witness = dict(_impossible(claim))
     if "cells" in witness:
@@ -633,7 +633,7 @@ def accuracy_table(statement: Statement, full: bool) -> Verdict:
 # ---------------------------------------------------------------------------------------------------------------------
 # The claims
 
-# What a reader asks besides: told, and decides nothing
+# Further comparisons that a reader may ask for: shown, but they decide nothing
 BESIDES: dict[str, tuple[Row, ...]] = {
     "fedbat.claim.baselines": tuple(
         sentence(("ZeroFL",), "less accurate than", (method,), "mostly") for method in BINARIZATION
@@ -645,7 +645,7 @@ BESIDES: dict[str, tuple[Row, ...]] = {
 
 
 def claim(statement: Statement, full: bool) -> Verdict:
-    """What Sections 5.2, 5.3 and Appendix B compare, on the cells of the tables that the claim rests on."""
+    """The comparisons of Sections 5.2, 5.3 and Appendix B, in the cells of the tables that the claim rests on."""
     cells = _of(statement)
     told, witness = _sentences(cells, _record(statement).table)
     besides, _ = _sentences(cells, BESIDES.get(statement.id, ()))
@@ -653,7 +653,7 @@ def claim(statement: Statement, full: bool) -> Verdict:
 
 
 def _by_value(id_: str, letter: str) -> dict[str, dict[float, Fraction]]:
-    """Table 2 or 3 as data set -> value of the letter -> accuracy."""
+    """Table 2 or 3 as data set -> value of the symbol -> accuracy."""
     lines: dict[str, dict[float, Fraction]] = {}
     for row in _printed(id_).table:
         lines.setdefault(row["dataset"], {})[row[letter]] = _exact(row["accuracy"])
@@ -701,7 +701,7 @@ RHO: dict[str, Callable[[str, Mapping[float, Fraction], Row], Iterator[Mismatch]
 
 
 def rho(statement: Statement, full: bool) -> Verdict:
-    """Section 5.3: what is said of the accuracy as rho grows, on Table 2, for each data set."""
+    """Section 5.3: the sentences about the accuracy for growing rho, in Table 2, for each data set."""
     lines, witness = _by_value("fedbat.table2", "rho"), Witness()
     for row in _record(statement).table:
         unknown = [value for value in row["rho"] if not all(value in line for line in lines.values())]
@@ -723,7 +723,7 @@ def rho(statement: Statement, full: bool) -> Verdict:
 
 
 def phi(statement: Statement, full: bool) -> Verdict:
-    """Section 5.3: no phi of Table 3 is more accurate than the one said to be optimal, on any data set."""
+    """Section 5.3: no phi of Table 3 is more accurate than the claimed optimal phi, for any data set."""
     lines, witness = _by_value("fedbat.table3", "phi"), Witness()
     default = _printed("fedbat.hyper").settings["phi"]
     for row in _record(statement).table:

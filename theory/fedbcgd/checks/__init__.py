@@ -1,4 +1,4 @@
-"""Evidence of the theory floor for the FedBCGD paper: which instrument tests which statement."""
+"""The theory floor's evidence for the FedBCGD paper: which kind of check tests which statement."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from theory.fedbcgd.checks import consequences, tables as experiments_evidence
 from theory.proofs import units
 from theory.statement import Evidence
 
-# Why no instrument here decides a statement, where its kind does not say so already
+# Reasons why no check here decides a statement, unless its kind already says so
 OPEN = {
     "fedbcgd.thm2.drift": "a name for a quantity",
-    "fedbcgd.thm2.nonconvex": "its proof fails, and no counter-example with c_i^0 = grad f_i(x^0) is known; M/K for "
-    "(M/K)^{2/3} is proved",
+    "fedbcgd.thm2.nonconvex": "its proof fails, and no counter-example with c_i^0 = grad f_i(x^0) is known; with M/K "
+    "instead of (M/K)^{2/3} it is proved",
     "fedbcgd.claim.alpha_server_step": "a comparison in words: in Lemma 10 alpha stands where a server step size would",
-    "fedbcgd.fig3": "test accuracy of networks, which would have to be run; the picture is not in the scan",
-    "fedbcgd.fig6": "test accuracy of ViT-Base, which would have to be run; the picture is not in the scan",
+    "fedbcgd.fig3": "test accuracy of networks, which need to be trained; the picture is not in the scan",
+    "fedbcgd.fig6": "test accuracy of ViT-Base, which needs to be trained; the picture is not in the scan",
     "fedbcgd.table1.scaffold": "a result of another paper, quoted",
     "fedbcgd.table1.fedavg": "a result of another paper, quoted",
     "fedbcgd.table1.fedlin": "a result of another paper, quoted",
@@ -26,7 +26,7 @@ OPEN = {
 
 
 def evidence() -> Iterator[Evidence]:
-    """Units for every statement with formulas; ledgers, derivations and counter-examples where they apply."""
+    """Units for every statement with formulas; ledgers, derivations and counter-examples if they apply."""
     yield from units.evidence("fedbcgd")
     yield from consequences.evidence()
     yield from experiments_evidence.evidence()

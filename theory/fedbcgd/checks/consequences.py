@@ -1,4 +1,4 @@
-"""Basic facts, orders, claims in words, and counter-examples to the theorems that hold whatever the step sizes."""
+"""Basic facts, orders, claims in words, and counter-examples to the theorems that hold for all step sizes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def relations_of(claim: Claim) -> tuple[Any, ...]:
 
 
 def _every(statement: Statement) -> Iterator[Any]:
-    """The relations of the claim and of what is claimed besides."""
+    """The relations of the claim and of the further claims."""
     for claim in (statement.claim, *statement.also):
         yield from relations_of(claim)
 
@@ -43,7 +43,7 @@ def _said(relation: Any, found: Status, model: Mapping[Any, Any]) -> Verdict:
 
 
 def perturbed(statement: Statement, full: bool = False) -> Verdict:
-    """Lemma 1 and (19) to (22): by the inequalities of the class at the three points, and forms decided by z3."""
+    """Lemma 1 and (19) to (22), by the inequalities of the class at the three points, and forms decided by z3."""
     at = {letter: point(h, letter) for letter in (x, y, z)}
     shifted = {p: type(q)(q.x, q.value - mu / 2 * q.x**2, q.gradient - mu * q.x) for p, q in at.items()}
     hypotheses = {
@@ -66,7 +66,7 @@ def perturbed(statement: Statement, full: bool = False) -> Verdict:
 
 
 def triangle(statement: Statement, full: bool = False) -> Verdict:
-    """Lemma 3: a quadratic form; and for tau vectors, with their mean m and what they differ by."""
+    """Lemma 3: a quadratic form; for tau vectors, by their mean m and their deviations from it."""
     first, second = relations_of(statement.claim)
     found = decide([], difference(first) >= 0)
     if found.status is not Status.PROVED:
@@ -88,10 +88,10 @@ def triangle(statement: Statement, full: bool = False) -> Verdict:
 
 
 def mean_and_noise(statement: Statement, full: bool = False) -> Verdict:
-    """Lemma 9: E||P + Q||^2, P the sum of the (conditional) means, Q that of the deviations.
+    """Lemma 9: E||P + Q||^2, P the sum of the (conditional) means, Q the sum of the deviations.
 
-    First P is fixed and E Q = 0, and E||Q||^2 <= tau times tau sigma^2; then P and Q may be correlated, and
-    E||Q||^2 <= tau sigma^2 by orthogonality.
+    In the first part P is fixed, E Q = 0, and E||Q||^2 <= tau times tau sigma^2.  In the second part P and Q may be
+    correlated, and E||Q||^2 <= tau sigma^2 by orthogonality.
     """
     P, Q = sympy.symbols("P Q", nonnegative=True)
     cross = sympy.Symbol("E<P,Q>", real=True)
@@ -118,11 +118,11 @@ def mean_and_noise(statement: Statement, full: bool = False) -> Verdict:
 
 
 def momentum(statement: Statement, full: bool = False) -> Verdict:
-    """The updates as relations between what a round computes, by lines 12, 20 and 21 of Algorithm 1 as corrected.
+    """The updates as relations between the vectors of a round, by lines 12, 20 and 21 of the corrected Algorithm 1.
 
-    The clients' mean is x - eta G; v+ is lam v and what that mean is off x; x+ is x + v+.
+    The clients' mean is x - eta G; v+ is lam v plus the difference of this mean from x; x+ is x + v+.
 
-    `also` holds other relations that the paper gives for the same updates; Lemma 10's are (44) with its definitions.
+    `also` has other relations that the paper gives for the same updates; for Lemma 10, (44) with its definitions.
     """
     symbols = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
     v, G_r, eta = v_r, symbols["G_r"], symbols["eta"]
@@ -151,7 +151,7 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
 
 
 def polynomials(statement: Statement, full: bool = False) -> Verdict:
-    """Inequalities between constants that a proof ends with: decided under the statement's conditions."""
+    """Inequalities between constants at the end of a proof, decided under the statement's conditions."""
     given = [sympy.Eq(S, N * K, evaluate=False), *conditions_of(statement)]
     relations = [relation for claim in statement.also for relation in relations_of(claim)]
     for relation in relations:
@@ -173,7 +173,7 @@ def _of_sample() -> sympy.Expr:
 def drawn(statement: Statement, full: bool = False) -> Verdict:
     """Lemma 4 for every M, K and all gradients: K of M clients without replacement.
 
-    With blocks: the K clients of a block are such a sample, and squared norms add up over blocks.
+    With blocks: the K clients of a block are such a sample, and squared norms are sums over blocks.
     """
     symbols = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
     known = {symbols[name]: _of_sample() for name in ("sample_sq", "block_sample_sq")}
@@ -197,7 +197,7 @@ def drawn(statement: Statement, full: bool = False) -> Verdict:
 
 
 def one_lag(statement: Statement, full: bool = False) -> Verdict:
-    """(75) and (86) on one client with f(x) = x^2/2 at z^r = 1 and c = 0: one name, one number?"""
+    """Whether (75) and (86) define the same number: one client with f(x) = x^2/2 at z^r = 1 and c = 0."""
     numbers = {}
     for claim in (statement.claim, *statement.also):
         for relation in relations_of(claim):
@@ -214,7 +214,7 @@ def one_lag(statement: Statement, full: bool = False) -> Verdict:
 
 
 def floats(statement: Statement, full: bool = False) -> Verdict:
-    """Communication is rounds times d/N floats, with K = S/N, term by term; says nothing of the rounds."""
+    """Communication is rounds times d/N floats, with K = S/N, term by term; this says nothing about the rounds."""
     claim = statement.claim
     (also,) = [c for c in statement.also if isinstance(c, Order)]
     assert isinstance(claim, Order)
@@ -233,13 +233,13 @@ def floats(statement: Statement, full: bool = False) -> Verdict:
 
 
 def _communication(name: str) -> Order:
-    """What a theorem of the main paper says of the floats sent."""
+    """The order of the floats sent, by a theorem of the main paper."""
     (sent,) = [c for c in catalogue.find(f"fedbcgd.{name}").also if isinstance(c, Order)]
     return sent
 
 
 def row(main: str, **choice: sympy.Expr) -> Callable[[Statement, bool], Verdict]:
-    """A row of Table 1 against the communication of the main theorem, strongly convex and non-convex, in units of d."""
+    """Compare a row of Table 1 with the main theorem's communication, strongly convex and non-convex, in units of d."""
 
     def check(statement: Statement, full: bool = False) -> Verdict:
         chosen = {catalogue.symbols(statement)[name].sympy: e for name, e in choice.items()}
@@ -273,7 +273,7 @@ def _terms(name: str) -> dict[str, sympy.Expr]:
 
 
 def _factor(statement: Statement) -> sympy.Expr:
-    """Com / Com_other, as the claim has it.  Raises ValueError for a left side that is no multiple of Com."""
+    """The claimed Com / Com_other.  Raises ValueError for a left side that is no multiple of Com."""
     (relation,) = relations_of(statement.claim)
     times, letter = relation.lhs.as_coeff_Mul()
     if letter != Com:
@@ -282,22 +282,22 @@ def _factor(statement: Statement) -> sympy.Expr:
 
 
 def factor_one_over_N(statement: Statement, full: bool = False) -> Verdict:
-    """Table 1, row against row, term by term: FedBCGD and FedAvg, FedBCGD+ (N = sqrt(beta/mu)) and SCAFFOLD."""
+    """Quotients of Table 1's rows, term by term: FedBCGD and FedAvg, FedBCGD+ (N = sqrt(beta/mu)) and SCAFFOLD."""
     factor, wrong = _factor(statement), {}
     pairs = {("fedbcgd", "fedavg"): {alpha: 1}, ("fedbcgdplus", "scaffold"): {N: sqrt(beta / mu)}}
     for (own, other), chosen in pairs.items():
         ours, theirs = _terms(own), _terms(other)
-        for name in (ours.keys() & theirs.keys()) - {"drift"}:  # FedAvg's is damaged in the scan
+        for name in (ours.keys() & theirs.keys()) - {"drift"}:  # FedAvg's drift term is damaged in the scan
             ratio = sympy.limit(sympy.simplify((ours[name] / theirs[name]).subs(chosen)), G, 0)
             if sympy.simplify(ratio - factor.subs(chosen)) != 0:
                 wrong[f"{own} / {other}, {name}"] = f"{ratio}, claimed {factor.subs(chosen)}"
     if wrong:
-        return Verdict(Status.REFUTED, "terms of Table 1 whose quotient is another", witness=wrong)
+        return Verdict(Status.REFUTED, "terms of Table 1 with another quotient", witness=wrong)
     return Verdict(Status.HOLDS, f"every term of the rows differs by the factor {factor}")
 
 
 def second_term(statement: Statement, full: bool = False) -> Verdict:
-    """The second terms: of FedBCGD as Table 1 has it, and of FedAvg as the sentence has it, (sigma+G)/(mu sqrt(eps))."""
+    """The second terms: FedBCGD's from Table 1, and FedAvg's from the sentence, (sigma+G)/(mu sqrt(eps))."""
     ratio = sympy.simplify(_terms("fedbcgd")["drift"] / ((sigma + G) / (mu * sqrt(eps))))
     factor = _factor(statement)
     if sympy.simplify(ratio.subs(alpha, 1) - factor) != 0:
@@ -320,14 +320,14 @@ def root_of_kappa(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.PROVED, "inserted into the communication of Theorem 2 of the main paper")
 
 
-# ------------------------------------------------------------------------- counter-examples, whatever the step sizes
+# ------------------------------------------------------------------------- counter-examples for all step sizes
 
 
 @dataclass(frozen=True)
 class Alike:
     """All clients with f(x) = scale (x_1^2 + x_2^2/2)/2 and exact gradients, from (1, 1); one round, R = 1, T = 1, N = 1.
 
-    Whatever step size and weights, z^0, z^1 and their averages are x^0 - s grad f(x^0) for some s, and so is x^1.
+    For all step sizes and weights, z^0, z^1 and their averages are x^0 - s grad f(x^0) for some s, and so is x^1.
     """
 
     scale: sympy.Rational
@@ -336,7 +336,7 @@ class Alike:
 
     @property
     def letters(self) -> dict[str, sympy.Expr]:
-        """For the bounds; d0 for convex functions."""
+        """The values of the bounds' symbols; d0 for convex functions."""
         scale, lam_ = self.scale, self.momentum
         return {
             **dict.fromkeys(("M", "K"), sympy.Integer(self.clients)),
@@ -372,7 +372,7 @@ _ALIKE = [
 
 
 def whatever_the_steps(statement: Statement, full: bool = False) -> Verdict:
-    """The bound on quadratics, one round, against the least that any step size and weights leave, in exact numbers."""
+    """Compare the bound with the least value over all step sizes and weights: quadratics, one round, exact numbers."""
     claim = statement.claim
     assert isinstance(claim, Bound)
     gradients = claim.quantity.name.startswith("avg_grad")
@@ -392,7 +392,7 @@ def whatever_the_steps(statement: Statement, full: bool = False) -> Verdict:
                     "bound": float(bound), "least value over all step sizes and weights": str(least),
                 }  # fmt: skip
                 return Verdict(
-                    Status.REFUTED, f"{least} is left by the best step, the bound is {float(bound):.3g}", 0.0, witness
+                    Status.REFUTED, f"the best step leaves {least}, the bound is {float(bound):.3g}", 0.0, witness
                 )
             tightest = min(tightest, bound / (mpmath.mpf(least.p) / least.q))
     says = f"{len(_ALIKE)} quadratics, one round: the bound is {float(tightest):.3g} times the least value, or more"
@@ -403,18 +403,18 @@ _SIZES = (4, 8, 16)  # M = 10^k clients
 
 
 def unseen_client(statement: Statement, full: bool = False) -> Verdict:
-    """M clients, f_i = beta x^2/2 but for the last, beta (x - M)^2/2; x* = 1, x^0 = 0, c_i^0 = 0, N = K = 1, R = M rounds.
+    """M clients, f_i = beta x^2/2, the last beta (x - M)^2/2; x* = 1, x^0 = 0, c_i^0 = 0, N = K = 1, R = M rounds.
 
-    No witness against a statement that sets c_i^0 = grad f_i(x^0), which is not 0 for the last client.
+    This is no witness against a statement that sets c_i^0 = grad f_i(x^0), which is not 0 for the last client.
 
-    While the last client is not sampled nothing moves, by the printed lines or the corrected ones, whatever the step
-    sizes and weights: probability (1 - 1/M)^M >= 1/4.  No constant, and no power of a logarithm, makes up for a ratio
-    that grows like a power of M.
+    As long as the last client is not sampled, nothing moves, by the printed or by the corrected lines, for all step sizes
+    and weights.  This has probability (1 - 1/M)^M >= 1/4.  The ratio left/printed grows like a power of M; no constant,
+    and no power of a logarithm, makes up for that.
     """
     claim = statement.claim
     assert isinstance(claim, Order)
     if "fedbcgd.alg3.begun" in statement.assumes:
-        return Verdict(Status.OPEN, "c_i^0 = 0 is not what the statement begins with")
+        return Verdict(Status.OPEN, "the statement does not start from c_i^0 = 0")
     table = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
     gradients = claim.quantity.name == "grad_sq_bar"
     ratios = []
@@ -432,7 +432,7 @@ def unseen_client(statement: Statement, full: bool = False) -> Verdict:
             "alpha": 1,
         }
         values = {table[name]: sympy.Integer(1) * value for name, value in given.items()}
-        # of the first N clients, ||c_i - grad f_i(x*)|| = beta
+        # for the first N clients, ||c_i - grad f_i(x*)|| = beta
         values[table["D_tilde"]] = sqrt(Rational(3, 2))
         with mpmath.workdps(30):
             printed = sympy.N(claim.value.subs(values), 30)
@@ -444,7 +444,7 @@ def unseen_client(statement: Statement, full: bool = False) -> Verdict:
         **{f"log10(left/printed) at M = 10^{k}": float(r) for k, r in zip(_SIZES, ratios, strict=True)},
     }  # fmt: skip
     if growth[0] >= 1 and growth[1] >= 2 * growth[0] * mpmath.mpf("0.9"):
-        says = "an unseen client leaves more than any constant times the printed order, whatever the step sizes"
+        says = "an unseen client leaves more than any constant times the printed order, for all step sizes"
         return Verdict(Status.REFUTED, says, 0.0, witness)
     return Verdict(
         Status.HOLDS, f"left/printed does not grow with M: log10 {', '.join(f'{float(r):.3g}' for r in ratios)}"
@@ -452,10 +452,10 @@ def unseen_client(statement: Statement, full: bool = False) -> Verdict:
 
 
 def all_behind(statement: Statement, full: bool = False) -> Verdict:
-    """M clients alike, f_i = x^2/2, beta = 1, T = N = K = 1, no momentum, c_i = grad f_i(x^r) for all, x^r = z^r = 1.
+    """M identical clients, f_i = x^2/2, beta = 1, T = N = K = 1, no momentum, all c_i = grad f_i(x^r), x^r = z^r = 1.
 
-    No lag and no drift before the round; after it the points alpha_i of all clients, sampled or not, are x^r still, a step
-    behind z^{r+1}.  The step is the largest that the conditions allow at a = 1.
+    Before the round there is no lag and no drift.  After it the points alpha_i of all clients, sampled or not, are still
+    x^r, a step behind z^{r+1}.  The step is the largest that the conditions allow at a = 1.
     """
     claim = bound_of(statement)
     (limit,) = [c.rhs for c in conditions_of(statement) if c.lhs == eta_tilde]
@@ -468,15 +468,15 @@ def all_behind(statement: Statement, full: bool = False) -> Verdict:
             witness |= {"eta_tilde": limit.subs(at), "left": left, "right": right}
             says = f"M = {clients}: Xi_r = {left}, claimed at most {right}"
             return Verdict(Status.REFUTED, says, float(right / left), witness)
-    return Verdict(Status.HOLDS, "on clients alike without lag, M up to 100, at the largest step")
+    return Verdict(Status.HOLDS, "on identical clients without lag, M up to 100, at the largest step")
 
 
 def heterogeneity_stays(statement: Statement, full: bool = False) -> Verdict:
-    """G^2/(mu K T eps): local steps do not average the choice of clients.
+    """G^2/(mu K T eps): local steps do not average out the choice of clients.
 
-    f_i = (x - b_i)^2/2, b_i = G or -G, half of many clients each, one sampled a round: whatever the step sizes, momentum
-    and weights, the output is w x^0 + sum of w_r b^r with weights of sum 1, so from x^0 = 1 its gap is at least
-    (1/2)/(1 + R/G^2).  With T = 1/eps the printed R is G^2 + G/sqrt(eps) + log(1/eps), up to constants.
+    f_i = (x - b_i)^2/2 with b_i = G for one half of many clients and -G for the other; one client per round.  For all
+    step sizes, momentum and weights, the output is w x^0 + sum of w_r b^r with weights of sum 1.  So from x^0 = 1 its gap
+    is at least (1/2)/(1 + R/G^2).  With T = 1/eps the printed R is G^2 + G/sqrt(eps) + log(1/eps), up to constants.
     """
     claim = statement.claim
     assert isinstance(claim, Order)

@@ -1,7 +1,7 @@
 """The proofs of Theorems 1 and 2, and of the corrected statements, from one round to a whole run; and all proofs by name.
 
-`rounds` has those about one round.  A proof is a function of an `Argument`: it obtains its premises from it, and
-concludes what the statement claims.
+`rounds` has the proofs about one round.  A proof is a function of an `Argument`: it gets its premises from the argument,
+and concludes the statement's claim.
 """
 
 from __future__ import annotations
@@ -97,11 +97,11 @@ from theory.properties import Property
 from theory.statement import Evidence
 
 _half = Rational(1, 2)
-_by_alpha = {lam: 1 - 1 / alpha}  # a round's lambda, where a statement speaks of alpha
+_by_alpha = {lam: 1 - 1 / alpha}  # lambda of a round, in statements with alpha
 
 
 def gradients_at_x(p: Argument) -> Fact:
-    """The sum over the clients of their squared gradients, by (25)."""
+    """The sum of the clients' squared gradients, by (25)."""
     total = p.have("summed over the clients", grad_sq, "=", M * mean_grad_sq)
     return p.put(total, rounds.heterogeneous(p))
 
@@ -123,7 +123,7 @@ def one_round_plus(p: Argument, square: Fact, drift: Fact) -> Fact:
 
 
 def with_gap_and_lag(p: Argument, fact: Fact, quantity: sympy.Expr, *others: Fact) -> Fact:
-    """What else the quantity contains besides E||z^{r+1} - x*||^2, added to both sides; others are bounds on it."""
+    """Add to both sides the rest of the quantity beyond E||z^{r+1} - x*||^2; `others` are bounds on this rest."""
     quantity = sympy.expand(quantity)
     besides = sympy.expand(quantity / quantity.coeff(dist_next) - dist_next)
     return p.put(p.shifted(fact, besides), *others)
@@ -145,7 +145,7 @@ def lemma15(p: Argument) -> None:
 
 
 def whole_run(p: Argument, fact: Fact, progress: sympy.Symbol, rho: sympy.Expr, total: sympy.Expr) -> Fact:
-    """The weighted mean of the progress over the rounds; x^{-1} = z^0 = x^0, as there is no momentum at the start."""
+    """The weighted mean of the progress over the rounds; without momentum at the start, x^{-1} = z^0 = x^0."""
     p.needs(Property.AT_REST)
     recursion = gathered(p, fact, (state_next, state), rho)
     return telescope(p, recursion, (state_next, state), progress, at_start(p, fact.quantity), total)
@@ -166,13 +166,13 @@ def decayed(name: str) -> Proof:
 
 
 def at_zero(name: str) -> Fact:
-    """What a statement claims, at mu = 0: what is to be shown, not a premise."""
+    """The claim of a statement at mu = 0: a goal, not a premise."""
     (claimed,) = facts(catalogue.find(f"fedbcgd.{name}"))[:1]
     return Fact(claimed.quantity.subs(mu, 0), claimed.sign, claimed.value.subs(mu, 0))
 
 
 def averaged(p: Argument, name: str, fact: Fact, *others: Fact) -> None:
-    """mu = 0: the rounds r = 0 ... R, all with the same weight, from the recursion of `name` at mu = 0."""
+    """mu = 0: the rounds r = 0 ... R with equal weights, from the recursion of `name` at mu = 0."""
     recursion = at_zero(name)
     fact = with_gap_and_lag(p, fact, recursion.quantity, *others)
     recursion = p.loosened(f"{name} at mu = 0", fact, recursion)
@@ -195,14 +195,14 @@ def general_convex_plus(p: Argument) -> None:
 
 
 def dimensionless(p: Argument, at: Letters, back: Letters) -> None:
-    """z3 is shown beta eta_tilde and gamma^2 beta eta_tilde, by which beta and gamma enter, as letters; and others."""
+    """Replace beta eta_tilde, gamma^2 beta eta_tilde and others by symbols for z3; beta and gamma occur only in these."""
     step, turn = sympy.Symbol("step", positive=True), sympy.Symbol("turn", nonnegative=True)
     own = {beta: step / eta_tilde, gamma: sympy.sqrt(turn / step)}
     p.show({**own, **at}, {step: beta * eta_tilde, turn: gamma**2 * beta * eta_tilde, **back})
 
 
 def nonconvex(p: Argument) -> None:
-    """f(z^r) + weight ||v^r||^2 falls; the weight is the one that the momentum needs to drop out."""
+    """f(z^r) + weight ||v^r||^2 falls; with this weight the momentum drops out."""
     dimensionless(p, {}, {})
     fact = p.put(p.claim("thm1.step55", _by_alpha), p.claim("thm1.step56.corrected"))
     weight = alpha * sympy.expand(fact.value).coeff(v_sq)
@@ -218,7 +218,7 @@ def nonconvex(p: Argument) -> None:
 
 
 def lemma18(p: Argument) -> None:
-    """The same with the lag of the control variates; K and M enter by K/M and the spread of a sample's mean, at most 1."""
+    """The same with the lag of the control variates; K and M enter as K/M and as the spread of a sample's mean (<= 1)."""
     part = sympy.Symbol("part", positive=True)
     square = p.claim("lemma11.nonconvex")
     simpler = Fact(G_sq, "<=", square.value + lag * (2 * T**2 - sympy.expand(square.value.coeff(lag))))
@@ -232,16 +232,16 @@ def lemma18(p: Argument) -> None:
 
 
 def summed(p: Argument) -> None:
-    """Lemma 18, corrected, telescoped."""
+    """The corrected Lemma 18, telescoped."""
     mean = whole_run(p, p.claim("lemma18.corrected", _by_alpha), grad_sq_x, sympy.Integer(1), R)
     p.conclude(p.average(mean, grad_sq_x, sympy.Integer(1)))
 
 
-# The printed steps that fail, and what rests on them
+# The printed steps that fail, and the steps that rest on them
 
 
 def step49(p: Argument) -> None:
-    """(49) from (46), (47), (48) and Lemma 5, which is about x^r and is applied at z^r."""
+    """(49) from (46), (47), (48) and Lemma 5, which is about x^r but is applied at z^r."""
     fact = p.put(p.claim("thm1.step46"), p.claim("thm1.step47"))
     square, drift = p.claim("thm1.step48"), p.claim("lemma5")
     gradients = p.put(p.have("summed", grad_sq, "=", M * mean_grad_sq), p.claim("lemma2"))
@@ -253,7 +253,7 @@ def step49(p: Argument) -> None:
 
 
 def step50(p: Argument) -> None:
-    """(50), (51): the bracket is at least alpha eta T/4; divided by it."""
+    """(50), (51): the bracket is at least alpha eta T/4; then a division by alpha eta T/4."""
     fact = p.claim("thm1.step49")
     value = sympy.expand(fact.value)
     bracket = -value.coeff(gap)
@@ -263,9 +263,9 @@ def step50(p: Argument) -> None:
 
 
 def discounted(p: Argument) -> None:
-    """(57) to (59), by induction over the rounds from no momentum at the start.
+    """(57) to (59), by induction over the rounds, without momentum at the start.
 
-    E||v^r||^2 <= eta^2/(1 - lambda) times the discounted sum, which a round makes lambda times itself and E||G^r||^2.
+    E||v^r||^2 <= eta^2/(1 - lambda) times the discounted sum.  A round turns this sum into lambda times it plus E||G^r||^2.
     """
     p.needs(Property.AT_REST)
     share_ = eta**2 / (1 - lam)
@@ -277,7 +277,7 @@ def discounted(p: Argument) -> None:
 
 
 def drawn_printed(p: Argument) -> Fact:
-    """(61), its second line: Lemma 4 (27) for the sums of the clients' stochastic gradients."""
+    """The second line of (61): Lemma 4 (27) for the sums of the clients' stochastic gradients."""
     jensen = 1 / M**2 * p.by(JENSEN_OVER, ALL.of_client(ALL.stochastic), A)
     mean = p.have("Jensen", every_sq / M**2, "<=", each_sq / M, jensen)
     at = {sample_sq: G_sq, grad_sq_x: mean.quantity, mean_grad_sq: mean.value}
@@ -285,7 +285,7 @@ def drawn_printed(p: Argument) -> Fact:
 
 
 def three_terms(p: Argument) -> Fact:
-    """The clients' summed gradients about grad f(x): changes, dispersion, T grad f(x)."""
+    """The clients' summed gradients in three parts: changes, dispersion, T grad f(x)."""
     parts = (ALL.of_client(ALL.local - ALL.at_start), T * (ALL.at_start - at_x), T * at_x)
     jensen = p.by(JENSEN, *parts).over(A)
     alike = 3 * T**2 * p.by(DISSIMILAR, A, ALL.function, f, x_r)
@@ -294,7 +294,7 @@ def three_terms(p: Argument) -> Fact:
 
 
 def square_nonconvex_printed(p: Argument) -> None:
-    """(61): Lemma 4 for the clients' sums, their noise, and three terms about grad f(x)."""
+    """(61): Lemma 4 for the clients' sums, their noise, and the three parts of the summed gradients."""
     noise, local = ALL.of_client(ALL.noise.vector), ALL.of_client(ALL.local)
     successive = 2 * p.by(SUCCESSIVE, ALL.noise, I).over(A)
     variance = 2 * p.by(VARIANCE, ALL.noise).over(I, A)
@@ -314,7 +314,7 @@ def square_nonconvex_printed(p: Argument) -> None:
 
 
 def collected(p: Argument) -> None:
-    """(64): what (55), (56) and (59), summed over the rounds as in (60), put before E||G^r||^2."""
+    """(64): the coefficient of E||G^r||^2 from (55), (56) and (59), summed over the rounds as in (60)."""
     smooth, inner_, momentum = p.claim("thm1.step55"), p.claim("thm1.step56"), p.claim("thm1.step59.momentum")
     moved = sympy.expand(smooth.value).coeff(inner_grad) * sympy.expand(inner_.value).coeff(zx_sq)
     of_sum = moved * sympy.expand(momentum.value).coeff(G_discounted) / (1 - lam)
@@ -324,7 +324,7 @@ def collected(p: Argument) -> None:
 
 
 def step66(p: Argument) -> None:
-    """(66): the coefficient of the squared gradients is at least alpha eta T/4, already without the momentum; a = 1/(4T)."""
+    """(66): the coefficient of the squared gradients is >= alpha eta T/4, even without the momentum; a = 1/(4T)."""
     fact = p.put(p.claim("thm1.step55", _by_alpha), p.claim("thm1.step56", {a: 1 / (4 * T)}))
     drift = p.put(p.claim("lemma5"), twice_heterogeneous(p))
     fact = p.put(fact, p.claim("thm1.step61"), drift)
@@ -333,14 +333,14 @@ def step66(p: Argument) -> None:
 
 
 def twice_heterogeneous(p: Argument) -> Fact:
-    """The sum of the clients' squared gradients, as (65) has it: 2 M (G^2 + ||grad f||^2)."""
+    """The sum of the clients' squared gradients as in (65): 2 M (G^2 + ||grad f||^2)."""
     exact = gradients_at_x(p)
     printed = Fact(grad_sq, "<=", 2 * M * (G**2 + grad_sq_x))
     return p.loosened("(65)", exact, printed)
 
 
 def lemma15_printed(p: Argument) -> None:
-    """(94) to (98): (76), Lemmas 11 to 14 as printed, the gap of the round before for that of the round."""
+    """(94) to (98): (76), Lemmas 11 to 14 as printed; the gap of the round before replaces the gap of the round."""
     fact = p.put(p.claim("thm2.step76", _by_alpha), p.claim("lemma12"), p.claim("lemma11"))
     drifts = p.have("(74)", drift_z, "=", M * T * E_r)
     drift, lagging = p.claim("lemma13"), p.claim("lemma14")
@@ -348,7 +348,7 @@ def lemma15_printed(p: Argument) -> None:
 
 
 def lemma17_printed(p: Argument) -> None:
-    """(119): alpha_i^r is z^{r-1} where a client was sampled, and is compared with the model that this sample leads to."""
+    """(119): for a sampled client alpha_i^r is z^{r-1}; (119) compares it with the model, which depends on the sample."""
     renewed = -1 / M * p.by(RENEWED, (alpha_next - rounds.z_next) ** 2, alpha_next, alpha_i, z, SAMPLE)
     value = (1 - K / M) * kept_sq + K / M * step_sq
     p.conclude(p.have("the sampled clients are independent of z^r, (119)", Xi_r, "=", value, renewed))
@@ -363,7 +363,7 @@ def lemma18_printed(p: Argument) -> None:
 
 
 def lemma8(p: Argument) -> None:
-    """(39): d_r = d_{r-1} - eta (share) + c_1 eta^2 + c_2 eta^3, telescoped, at the best of three step sizes.
+    """(39): d_r = d_{r-1} - eta (share) + c_1 eta^2 + c_2 eta^3, telescoped, at the smallest of three step sizes.
 
     With u = (c_1 rho)^(1/2), v = c_2^(1/3) rho^(2/3), rho = d_0/(R+1): 1/eta = max(u/rho, v/rho, 1/eta_max).
     """
@@ -405,7 +405,7 @@ PROOFS: dict[str, Proof] = {
     "lemma18": lemma18_printed,
 }
 
-# Those of the corrected statements
+# The proofs of the corrected statements
 REPAIRS: dict[str, Proof] = {
     "lemma4.part1.corrected": rounds.of_identity,
     "lemma8.corrected": lemma8,

@@ -1,8 +1,8 @@
-"""What the quantities of the proofs stand for: squared norms and inner products of the vectors of one round.
+"""The meaning of the quantities in the proofs: squared norms and inner products of the vectors of one round.
 
-A runs over all M clients, each of which makes the local steps of the round or would make them; C over the K sampled
-clients of a block, whose vectors are put together block by block; I over the T local steps, J over the t steps before one.
-The vectors of a round are the paper's own letters x_r, v_r, G_r ...; z^r is x_r + gamma v_r.
+A runs over all M clients; a client that is not sampled has the local steps that it would make.  C runs over the K sampled
+clients of a block; their vectors are put together block by block.  I runs over the T local steps, J over the t steps
+before step t.  The vectors of a round are the paper's own symbols x_r, v_r, G_r ...; z^r is x_r + gamma v_r.
 """
 
 from __future__ import annotations
@@ -89,24 +89,24 @@ x_prev = x_r - v_r
 
 @dataclass(frozen=True)
 class Steps:
-    """The vectors of the local steps that families run over: the client's family, then that of its steps, if any."""
+    """The vectors of the local steps of some families: the clients' family, then the family of steps, if any."""
 
     client: Family
     steps: tuple[Family, ...]
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """What the steps run over."""
+        """The families that the steps run over."""
         return self.client, *self.steps
 
     def sum(self, e: Any) -> sympy.Expr:
-        """Summed over all of them, the steps first."""
+        """The sum over all families, first over the steps."""
         for family in (*self.steps, self.client):
             e = family.sum(sympy.expand(e))
         return e
 
     def of_client(self, e: Any) -> sympy.Expr:
-        """Summed over the steps of each client."""
+        """The sum over the steps of each client."""
         for family in self.steps:
             e = family.sum(sympy.expand(e))
         return e
@@ -118,7 +118,7 @@ class Steps:
 
     @property
     def point(self) -> sympy.Symbol:
-        """y_i^{r,t}, where a local gradient is taken."""
+        """y_i^{r,t}, the point of a local gradient."""
         return vector("y", self.client, *self.steps)
 
     @property
@@ -158,17 +158,17 @@ class Steps:
 
     @property
     def tracked(self) -> sympy.Expr:
-        """grad f_i(x^r) - c_i + c, what FedBCGD+ follows but for the changes along the drift."""
+        """grad f_i(x^r) - c_i + c: the direction of FedBCGD+ without the changes along the drift."""
         return self.at_start - self.variate + c
 
     @property
     def changed(self) -> sympy.Expr:
-        """How a stochastic gradient has changed since the start of the round."""
+        """The change of a stochastic gradient since the start of the round."""
         return self.stochastic - self.stochastic_at_start
 
     @property
     def noise(self) -> Noise:
-        """The noise at y_i^{r,t}, and what is known before it is drawn."""
+        """The noise at y_i^{r,t}, and the vectors known before it is drawn."""
         return Noise(self.stochastic - self.local, frozenset({*self._known, self.point, self.local}))
 
     @property
@@ -190,24 +190,24 @@ y_at = vector("y_at", A)  # y_i after t local steps
 renewed_variate = ALL.renewed
 mean_local = ALL.sum(ALL.local) / M  # (10): the mean of the virtual gradient over sample and noise
 
-# Amounts that the proofs speak of besides the paper's
+# Amounts in the proofs that the paper does not have
 drift_at = sympy.Symbol("drift_at", nonnegative=True)  # the drift at one local step, summed over the clients
 bias_sq = sympy.Symbol("bias_sq", nonnegative=True)  # (1/M) sum ||grad f_i(x^r) - grad f_i(x*)||^2
 server_sq = sympy.Symbol("server_sq", nonnegative=True)  # ||c||^2
 tracked_sq = sympy.Symbol("tracked_sq", nonnegative=True)  # (1/M) sum ||grad f_i(x^r) - c_i + c||^2
 turn_sq = sympy.Symbol("turn_sq", nonnegative=True)  # ||grad f(z^r) - grad f(x^r)||^2
-state, state_next = sympy.symbols("state state_next", nonnegative=True)  # what a recursion is about; d_{r-1}, d_r
-share = sympy.Symbol("share", real=True)  # a round's share of the mean of Lemma 8
-share_linear = sympy.Symbol("share_linear", real=True)  # the same of Lemma 7
+state, state_next = sympy.symbols("state state_next", nonnegative=True)  # the state of a recursion; d_{r-1}, d_r
+share = sympy.Symbol("share", real=True)  # a round's share of the mean in Lemma 8
+share_linear = sympy.Symbol("share_linear", real=True)  # the same in Lemma 7
 each_sq = sympy.Symbol("each_sq", nonnegative=True)  # sum over the clients of ||sum of the stochastic gradients||^2
-each_local_sq = sympy.Symbol("each_local_sq", nonnegative=True)  # the same of the local gradients
-each_moved_sq = sympy.Symbol("each_moved_sq", nonnegative=True)  # the same of their changes since the start
+each_local_sq = sympy.Symbol("each_local_sq", nonnegative=True)  # the same for the local gradients
+each_moved_sq = sympy.Symbol("each_moved_sq", nonnegative=True)  # the same for their changes since the start
 every_sq = sympy.Symbol("every_sq", nonnegative=True)  # ||sum over all clients of the stochastic gradients||^2
-alpha_i, alpha_next = vector("alpha_i", A), vector("alpha_next", A)  # (108), of z^{r-1} where a client was sampled
+alpha_i, alpha_next = vector("alpha_i", A), vector("alpha_next", A)  # (108); z^{r-1} for a sampled client
 kept_sq = sympy.Symbol("kept_sq", nonnegative=True)  # (1/M) sum ||alpha_i - z^{r+1}||^2
 step_sq = sympy.Symbol("step_sq", nonnegative=True)  # ||z^r - z^{r+1}||^2
 
-# Letters in another meaning
+# Symbols in another meaning
 grad_sq_steps = sympy.Symbol("grad_sq_steps", nonnegative=True)  # the sum over clients and steps of Lemma 6
 grad_sq_z = sympy.Symbol("grad_sq_z", nonnegative=True)  # ||grad f(z^r)||^2
 
@@ -267,7 +267,7 @@ _ALGORITHMS = {
     "alg3.corrected": {
         G_r: SAMPLED.sum(SAMPLED.changed + SAMPLED.tracked) / K,
         y_at: x_r - eta * EARLIER.of_client(EARLIER.changed + EARLIER.tracked),
-        renewed_variate: SAMPLED.at_start,  # what a sampled block of c_i becomes
+        renewed_variate: SAMPLED.at_start,  # the new value of a sampled block of c_i
     },
 }
 _CONSTANTS = (sigma, G, d0, F, C_0, lag_0, c1, c2, c_lemma)
@@ -281,7 +281,7 @@ LANGUAGE = Language(
     _MEANS,
     _ALGORITHMS,
     (*_MEANS, *_OTHERS, *_CONSTANTS),
-    # x^{-1} = z^0 = x^0, where there is no momentum at the start
+    # x^{-1} = z^0 = x^0 without momentum at the start
     start={dist_sq: d0, gap: F, gap_x_prev: F, v_sq: sympy.Integer(0), C_prev: C_0, lag: lag_0},
     average={gap_xbar: gap_x},
     mean={avg_grad_sq: grad_sq_x, Psi_R: share},

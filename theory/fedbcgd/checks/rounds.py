@@ -1,6 +1,6 @@
-"""One round of FedBCGD and FedBCGD+: what the inference rules say of its vectors, and the lemmas about it.
+"""One round of FedBCGD and FedBCGD+: what the inference rules say about its vectors, and the lemmas about it.
 
-The proofs are functions of an `Argument`: they obtain their premises from it, and conclude what the statement claims.
+The proofs are functions of an `Argument`: they get their premises from the argument, and conclude the statement's claim.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ _f_i = ALL.function
 
 
 def times(factor: sympy.Expr, instances: Iterable[Instance]) -> tuple[Instance, ...]:
-    """Each of them with this factor."""
+    """Each instance times the factor."""
     return tuple(factor * one for one in instances)
 
 
@@ -134,7 +134,7 @@ def mean_gradient(p: Argument, at: sympy.Expr, v: sympy.Expr) -> Instance:
 
 
 def heterogeneous(p: Argument) -> Fact:
-    """(25): the mean square is the square of the mean and the dispersion."""
+    """(25): the mean square is the square of the mean plus the dispersion."""
     alike = 1 / M * p.by(DISSIMILAR, A, _f_i, f, x_r)
     return p.have("(25)", mean_grad_sq, "<=", grad_sq_x + G**2, alike, -2 / M * mean_gradient(p, x_r, at_x))
 
@@ -145,7 +145,7 @@ def gradient_and_gap(p: Argument) -> Fact:
 
 
 def gradients_of_clients(p: Argument) -> Fact:
-    """The clients' gradients at x against those at x*: cocoercive, and x* is stationary for their mean."""
+    """The clients' gradients at x minus those at x*: by cocoercivity, and x* is stationary for their mean."""
     cocoercive = p.by(COCOERCIVE, _f_i, x_r, x_star).over(A)
     gaps = (-1 * p.by(SUM_VALUE, A, _f_i, f, x_r), p.by(SUM_VALUE, A, _f_i, f, x_star))
     way = x_r - x_star
@@ -182,7 +182,7 @@ def of_identity(p: Argument) -> None:
 
 
 def sample_printed(p: Argument) -> None:
-    """(27) from the identity, for M >= 2; one client is all clients."""
+    """(27) from the identity for M >= 2; for M = 1 the sample is all clients."""
     p.split(M, lambda: of_identity(p), lambda: sample_most(p))
 
 
@@ -194,7 +194,7 @@ def sample_most(p: Argument) -> None:
 
 
 def mean_of_sample(p: Argument) -> Fact:
-    """Lemma 4 as it should be: the square of the mean, and what the gradients differ by."""
+    """The correct Lemma 4: the square of the mean plus the dispersion of the gradients."""
     jensen = jensen_at_x(p)
     return p.claim("lemma4.part1.corrected", under=[at_most(jensen.quantity, jensen.value)])
 
@@ -210,13 +210,13 @@ def noise_of_mean(p: Argument) -> tuple[Instance, ...]:
 
 
 def changes(p: Argument) -> tuple[Instance, ...]:
-    """(1/K) times the sum of the changes of the sampled clients' gradients: at most (T/M) beta^2 times the drift."""
+    """||(1/K) sum of the changes of the sampled clients' gradients||^2 is at most (T/M) beta^2 times the drift."""
     smooth = T / M * p.by(LIPSCHITZ, _f_i, ALL.point, x_r).over(I, A)
     return (*of_sample(p, SAMPLED.local - SAMPLED.at_start), smooth)
 
 
 def three_parts(p: Argument) -> Fact:
-    """Noise and drift apart from the sampled clients' gradients at x."""
+    """Separates noise and drift from the sampled clients' gradients at x."""
     noise = SAMPLED.sum(SAMPLED.noise.vector) / K
     moved = SAMPLED.sum(SAMPLED.local - SAMPLED.at_start) / K
     at_start = SAMPLED.sum(SAMPLED.at_start) / K
@@ -227,16 +227,17 @@ def three_parts(p: Argument) -> Fact:
 
 
 def square(p: Argument) -> None:
-    """(48), (61) corrected: Lemma 4 as an identity, Assumption 4, and the gap where the claim speaks of it."""
+    """(48), (61) corrected: Lemma 4 as an identity, Assumption 4, and the gap if the claim contains it."""
     fact = p.put(three_parts(p), mean_of_sample(p), heterogeneous(p))
     p.conclude(p.put(fact, gradient_and_gap(p)) if gap_x in p.goal().value.free_symbols else fact)
 
 
 def square_of_many(noisy: bool) -> Proof:
-    """(48) as printed, from several clients on.
+    """(48) as printed, for several clients.
 
-    G is A + B + n, A what the gradients change, B those at x^r, n the noise, which has mean 0 given the sample: <B, n> is 0.
-    Young with M/(M-2) for A and B makes up for M/(M-1) in the variance of a sample; for A and n the rest of 3 is left.
+    G is A + B + n: A is the changes of the gradients, B the gradients at x^r, n the noise.  The noise has mean 0 given the
+    sample, so <B, n> is 0.  Young with M/(M-2) for A and B makes up for M/(M-1) in the variance of a sample; Young for A
+    and n uses the rest of the factor 3.
     """
 
     def proof(p: Argument) -> None:
@@ -260,7 +261,7 @@ def square_of_many(noisy: bool) -> Proof:
 
 
 def lemma6(p: Argument) -> None:
-    """(36): noise and gradients apart, Jensen over the sample and the steps."""
+    """(36): noise and gradients separately, Jensen over the sample and the steps."""
     noise, local = SAMPLED.sum(SAMPLED.noise.vector) / K, SAMPLED.sum(SAMPLED.local) / K
     because = (p.by(JENSEN, noise, local), *times(sympy.Integer(2), (*noise_of_mean(p), *of_sample(p, SAMPLED.local))))
     bound = 2 * T / M * grad_sq_steps + 2 * T / K * sigma**2
@@ -275,11 +276,11 @@ def square_printed(p: Argument) -> None:
     p.conclude(p.put(fact, sample, p.claim("lemma2"), gradient_and_gap(p)))
 
 
-# The inner product with the way to x*
+# The inner product with the direction to x*
 
 
 def virtual_inner(p: Argument, algorithm: str, way: sympy.Expr) -> tuple[Instance, ...]:
-    """<G, way> has the mean <(1/M) sum of grad f_i(y_i), way>, for a way that is known at the start of the round."""
+    """<G, way> has the mean <(1/M) sum of grad f_i(y_i), way>, for a vector `way` known at the start of the round."""
     noise = p.by(FRESH, ALL.noise, way).over(I, A)
     if algorithm == FEDBCGD:
         return 1 / K * p.by(APART, SAMPLE, I.sum(SAMPLED.stochastic) * way), 1 / M * noise
@@ -290,14 +291,14 @@ def virtual_inner(p: Argument, algorithm: str, way: sympy.Expr) -> tuple[Instanc
 
 
 def towards(p: Argument, start: sympy.Expr, target: sympy.Expr) -> tuple[Instance, ...]:
-    """Lemma 1 for every client and step: <sum of grad f_i(y_i), start - target> against the gap between the two, over M."""
+    """Lemma 1 for every client and step, over M: bounds <sum of grad f_i(y_i), start - target> by the gap of the two."""
     lemma1 = 1 / M * p.by(PERTURBED, _f_i, ALL.point, target, start).over(I, A)
     gaps = (T / M * p.by(SUM_VALUE, A, _f_i, f, start), -T / M * p.by(SUM_VALUE, A, _f_i, f, target))
     return lemma1, *gaps
 
 
 def inner_product(p: Argument, algorithm: str) -> Fact:
-    """(47) about x^r: Lemma 1 towards x* and, gamma times, towards x^{r-1}.
+    """(47) at x^r: Lemma 1 towards x* and, with the factor gamma, towards x^{r-1}.
 
     ||z - x*||^2 <= (1 + gamma) (||x - x*||^2 + gamma ||v||^2) for the contraction.
     """
@@ -331,12 +332,12 @@ def inner_printed(algorithm: str) -> Proof:
 
 
 def inner_of_gradients(p: Argument, algorithm: str, share: sympy.Expr) -> Fact:
-    """(56): Young with `share` for the gradients at z^r and x^r, polarisation for those at x^r and the local ones."""
+    """(56): Young with `share` for the gradients at z^r and x^r, polarisation for those at x^r and the local gradients."""
     jensen = 1 / (2 * T * M**2) * p.by(JENSEN_OVER, ALL.local - ALL.at_start, I, A)
     smooth = 1 / (2 * M) * p.by(LIPSCHITZ, _f_i, ALL.point, x_r).over(I, A)
     young = _half * p.by(YOUNG, at_z - at_x, -mean_local, 1 / share)
     total = ALL.sum(ALL.local - ALL.at_start) / M
-    # (1/M) sum of (local - at_start) = mean_local - T grad f(x), against itself
+    # (1/M) sum of (local - at_start) = mean_local - T grad f(x), times itself
     polarised = total + mean_local - T * at_x
     mean = -1 / (2 * M) * mean_gradient(p, x_r, polarised)
     because = (*virtual_inner(p, algorithm, at_z), young, jensen, smooth, mean)
@@ -346,12 +347,12 @@ def inner_of_gradients(p: Argument, algorithm: str, share: sympy.Expr) -> Fact:
 
 
 def turned(p: Argument, moved: sympy.Expr) -> Fact:
-    """The gradients at z^r and x^r; `moved` is ||z^r - x^r||^2."""
+    """The difference of the gradients at z^r and x^r; `moved` is ||z^r - x^r||^2."""
     return p.have("smooth", turn_sq, "<=", beta**2 * moved, p.by(LIPSCHITZ_OF_MEAN, f, z, x_r))
 
 
 def gradients_inner(p: Argument, algorithm: str) -> Fact:
-    """(56) with the share 1/T, where the squared mean of the virtual gradient drops out; z^r - x^r = gamma v^r."""
+    """(56) with the share 1/T: the squared mean of the virtual gradient drops out; z^r - x^r = gamma v^r."""
     return p.put(inner_of_gradients(p, algorithm, 1 / T), turned(p, gamma**2 * v_sq))
 
 
@@ -396,7 +397,7 @@ def descent(p: Argument) -> None:
 
 
 def steps_of_fedbcgd(p: Argument) -> Fact:
-    """y - x after t steps: noises by Lemma 9 (41), gradients by Jensen, each about its value at x."""
+    """y - x after t steps: noises by Lemma 9 (41), gradients by Jensen, each minus its value at x."""
     noise, local = EARLIER.of_client(EARLIER.noise.vector), EARLIER.of_client(EARLIER.local)
     made = p.made(FEDBCGD, y_at, lambda y: (y - x_r) ** 2, A)
     two = eta**2 * p.by(JENSEN, noise, local).over(A)
@@ -411,7 +412,7 @@ def steps_of_fedbcgd(p: Argument) -> Fact:
 
 
 def steps_of_fedbcgd_plus(p: Argument) -> Fact:
-    """y - x after t steps: t changes of gradients on the same mini-batches, and t times what is tracked."""
+    """y - x after t steps: t changes of gradients on the same mini-batches, and t times the tracked direction."""
     changed, tracked = EARLIER.of_client(EARLIER.changed), t * EARLIER.tracked
     made = p.made(FEDBCGD_PLUS, y_at, lambda y: (y - x_r) ** 2, A)
     two = p.by(JENSEN, changed, tracked).over(A)
@@ -425,7 +426,7 @@ def steps_of_fedbcgd_plus(p: Argument) -> Fact:
 
 
 def whole_drift(p: Argument, fact: Fact, share: sympy.Rational) -> Fact:
-    """The drift at the steps t = 0 ... T-1 of a round, added up; at most `share` of it comes back."""
+    """The sum of the drift over the steps t = 0 ... T-1 of a round; the bound contains at most `share` times the sum."""
     if fact.quantity != drift_at:
         p.fail("summed over the round", f"{fact.quantity} is not the drift at one step")
     total = p.by_hand("summed over t = 0 ... T-1", drift_x, fact.sign, powers(p, fact.value, t, T), fact)
@@ -460,7 +461,7 @@ def tracked_to_optimum(p: Argument) -> Fact:
 
 
 def tracked_about_mean(p: Argument) -> Fact:
-    """What is tracked has the mean grad f(x); it deviates by grad f_i(x) - c_i from its mean, on average by the lag."""
+    """The tracked direction has the mean grad f(x); its squared deviation from it is on average at most the lag."""
     away = at_x - c
     because = times(
         1 / M,
@@ -507,14 +508,14 @@ def lemma11(p: Argument) -> None:
 
 
 def lemma11_nonconvex(p: Argument) -> None:
-    """(113): changes apart; what is tracked has the mean grad f(x), and deviates by the lag from it at most."""
+    """(113): changes separately; the tracked direction has the mean grad f(x), and deviates at most by the lag."""
     changed, tracked = SAMPLED.sum(SAMPLED.changed) / K, SAMPLED.sum(SAMPLED.tracked) / K
     two = p.by(JENSEN, changed, tracked)
     moved = times(sympy.Integer(2), sampled_changes(p))
     drawn = 2 * T**2 / K**2 * p.by(BLOCK_VARIANCE, SAMPLE, SAMPLED.tracked)
     total = A.sum(ALL.tracked)
     pairs, singles = (K * (K - 1) / (M * (M - 1)), K * (M - K) / (M * (M - 1)))
-    # the sum of what is tracked is M grad f(x): of its square ...
+    # the sum of the tracked directions is M grad f(x); for its square ...
     whole = total + M * at_x
     mean = (mean_gradient(p, x_r, whole), -1 * p.by(CONTROLLED, A, ALL.variate, c, whole))
     bound = 2 * T * beta**2 / M * drift_x + 2 * T**2 / K**2 * (pairs * M**2 * grad_sq_x + singles * M * tracked_sq)
@@ -524,7 +525,7 @@ def lemma11_nonconvex(p: Argument) -> None:
 
 
 def renewed(p: Argument, of: sympy.Expr) -> tuple[Instance, ...]:
-    """A square of what c_i becomes, summed over the clients: a block is grad f_i(x^r) with probability K/M, or is kept."""
+    """A square of the new c_i, summed over the clients: a block becomes grad f_i(x^r) with probability K/M, or is kept."""
     new = p.follow(FEDBCGD_PLUS)[renewed_variate]
     kept = SAMPLE.of_some(of.subs(renewed_variate, ALL.variate))
     change = SAMPLE.of_some(of).subs(SAMPLED.renewed, new) - kept
@@ -533,7 +534,7 @@ def renewed(p: Argument, of: sympy.Expr) -> tuple[Instance, ...]:
 
 
 def lemma14(p: Argument) -> None:
-    """(88): a block of c_i becomes that of grad f_i(x^r) with probability K/M."""
+    """(88): a block of c_i becomes the block of grad f_i(x^r) with probability K/M."""
     because = renewed(p, (renewed_variate - ALL.at_optimum) ** 2)
     fact = p.have("kept or renewed", C_r, "=", (1 - K / M) * C_prev + K / M * bias_sq, *because)
     p.conclude(p.put(fact, gradients_of_clients(p)))

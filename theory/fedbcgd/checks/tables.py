@@ -1,8 +1,8 @@
-"""The printed numbers of the experiments against what is said of them, and against each other: finite, exact checks.
+"""The printed numbers of the experiments, compared with the text and with each other: finite, exact checks.
 
-Every check reads the statement's own claim, and other statements as printed.  Numbers are compared as the decimals that
-are printed, so that no rounding of binary fractions decides a verdict.  What is odd but not impossible (a target that is
-passed and lost again, two tables with other numbers for one setting) is said, and refutes nothing.
+Every check reads the statement's own claim, and other statements as printed.  Numbers are compared as printed decimals,
+so that binary rounding decides no verdict.  If something is odd but not impossible (a target that is reached and lost
+again, two tables with different numbers for one setting), the verdict mentions it, but does not refute.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _verdict(family: str, witness: Witness) -> Verdict:
 
 
 def setup(statement: Statement, full: bool) -> Verdict:
-    """Section 6.2: the clients' images together are the training set; a whole number of clients takes part."""
+    """Section 6.2: the images of all clients are the training set; a whole number of clients takes part."""
     claim = _record(statement)
     clients = claim.settings["clients"]
     witness: Witness = {}
@@ -65,13 +65,13 @@ def setup(statement: Statement, full: bool) -> Verdict:
 
 
 def _sampled() -> int:
-    """How many clients take part in the paper's experiments."""
+    """The number of clients that take part in the paper's experiments."""
     settings = _printed("fedbcgd.setup").settings
     return int(settings["clients"] * _exact(settings["participation"]))
 
 
 def _blocks_used() -> dict[int, list[str]]:
-    """The numbers of blocks in the paper's experiments, each with where."""
+    """The numbers of blocks in the paper's experiments, each with its places."""
     used: dict[int, list[str]] = {}
     for experiment, settings in _printed("fedbcgd.setup").settings["training"].items():
         used.setdefault(settings["blocks"], []).append(experiment)
@@ -88,7 +88,7 @@ def _holds(statement: Statement, **letters: int) -> bool:
 
 
 def fig2(statement: Statement, full: bool) -> Verdict:
-    """S = N K: some whole number K of clients per block for every number of blocks that the experiments use."""
+    """S = N K: for every number of blocks in the experiments, a whole number K of clients per block."""
     sampled = _sampled()
     witness: Witness = {
         f"{n} blocks": {"S": sampled, "S/N": str(Fraction(sampled, n)), "where": where}
@@ -110,7 +110,7 @@ def _more_accurate(one: Row, other: Row) -> bool:
     return bool(one["accuracy"] > other["accuracy"])
 
 
-# What a sentence may say of two cells: the numbers that it is about, and whether it is true.
+# What a sentence may say about two cells -> the numbers that it is about, and whether it is true
 COMPARISONS: dict[str, tuple[tuple[str, ...], Callable[[Row, Row], bool]]] = {
     "faster than": (("floats",), _faster),
     "more accurate than": (("accuracy",), _more_accurate),
@@ -138,7 +138,7 @@ def _false_sentences(statement: Statement) -> Iterator[tuple[str, Witness]]:
 
 
 def _impossible(claim: Record) -> Iterator[tuple[str, Witness]]:
-    """Cells that cannot be: more than 100 %, more floats than were spent, a target that is kept but never reached."""
+    """Impossible cells: more than 100 %, more floats than the total, a final accuracy above a target never reached."""
     total, targets = claim.settings["total floats"], claim.settings["targets"]
     for row in claim.table:
         name, floats = f"{row['column']}, {row['method']}", row["floats"]
@@ -151,7 +151,7 @@ def _impossible(claim: Record) -> Iterator[tuple[str, Witness]]:
 
 
 def _lost_again(claim: Record) -> list[str]:
-    """Methods that reach the target but end below it: possible, since the final accuracy is that of the last rounds."""
+    """Methods that reach the target but end below it; this is possible: the final accuracy is from the last rounds."""
     targets = claim.settings["targets"]
     return [
         f"{row['method']} on {row['column']} ({row['floats']:g}d, then {row['accuracy']} < {targets[row['column']]:g})"
@@ -161,21 +161,21 @@ def _lost_again(claim: Record) -> list[str]:
 
 
 def _fastest(claim: Record) -> list[str]:
-    """Column by column, the method that reaches the target with the fewest floats."""
+    """For each column, the method that reaches the target with the fewest floats."""
     ranked = sorted((row for row in claim.table if row["floats"] is not None), key=lambda row: float(row["floats"]))
     first = {row["column"]: row["method"] for row in reversed(ranked)}
     return [f"{column} {first[column]}" for column in claim.settings["targets"]]
 
 
 def _setting(claim: Record, column: str) -> tuple[Any, ...]:
-    """What a column measures: data set, network, heterogeneity, number of blocks, target."""
+    """The setting of a column: data set, network, heterogeneity, number of blocks, target."""
     settings = claim.settings
     names = (settings.get("dataset", column), settings.get("model", column))
     return *names, settings["rho"], settings["blocks"], settings["targets"][column]
 
 
 def _otherwise(statement: Statement) -> list[str]:
-    """Floats that another table has otherwise, for the same setting and target, where both reach it."""
+    """Floats that differ from another table's, for the same setting and target, if both reach the target."""
     own = _record(statement)
     found = []
     for id_ in ACCURACY_TABLES:
@@ -189,7 +189,7 @@ def _otherwise(statement: Statement) -> list[str]:
 
 
 def accuracy_table(statement: Statement, full: bool) -> Verdict:
-    """Tables 2 to 6: no cell is impossible, and what is said about the methods is true of the numbers."""
+    """Tables 2 to 6: no cell is impossible, and the sentences about the methods are true for the numbers."""
     claim = _record(statement)
     remarks = {
         "fewest floats": _fastest(claim),
@@ -209,7 +209,7 @@ def _resolution(floats: float) -> Fraction:
 def speedups(statement: Statement, full: bool) -> Verdict:
     """Section 5.2: the quotients of the tables' floats, rounded as printed.
 
-    The floats are rounded themselves: a factor is false where no floats that round to those printed have it.
+    The floats themselves are rounded.  A factor is false if no floats that round to the printed ones give it.
     """
     claim = _record(statement)
     witness: Witness = {}
@@ -244,7 +244,7 @@ CONVOLUTIONS = {
     "VGG-19": (64, 64, 128, 128, *[256] * 4, *[512] * 8),
     "ResNet-18": (*[64] * 5, *[128] * 4, *[256] * 4, *[512] * 4),
 }
-# In and out channels of the 1x1 convolutions on the shortcuts, where they are not the identity.
+# In and out channels of the 1x1 convolutions on the shortcuts that are not the identity
 PROJECTIONS = {"ResNet-18": ((64, 128), (128, 256), (256, 512))}
 COLOURS, VIT_WIDTH, LARGEST_SIDE, KERNELS = 3, 768, 8, (1, 3, 5, 7)
 
@@ -264,12 +264,12 @@ def _kind(row: Row) -> str:
 
 
 def _width(row: Row) -> int:
-    """The number in a layer's name: output channels of a convolution, inputs or outputs of a full connection."""
+    """The number in a layer's name: output channels of a convolution, inputs or outputs of a fully connected layer."""
     return int(row["layer"].partition("-")[2])
 
 
 def _convolutions(claim: Record) -> Iterator[tuple[str, Witness]]:
-    """Convolutions whose count is not kernel * kernel * in * out, and a network that has others."""
+    """Convolutions whose count is not kernel * kernel * in * out, or that the network does not have."""
     rows = [row for row in claim.table if _kind(row).startswith("conv")]
     inputs = COLOURS
     for number, row in enumerate(rows, 1):
@@ -286,7 +286,7 @@ def _convolutions(claim: Record) -> Iterator[tuple[str, Witness]]:
 
 
 def _chain(inputs: int, counts: Sequence[int]) -> tuple[int, ...] | None:
-    """The widths of full connections with these inputs and these numbers of weights, where they are whole numbers."""
+    """The widths of fully connected layers with these inputs and numbers of weights; None if not whole numbers."""
     widths = [inputs]
     for count in counts:
         if count % widths[-1]:
@@ -296,9 +296,9 @@ def _chain(inputs: int, counts: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def _classifiers(claim: Record) -> dict[tuple[int, ...], list[str]]:
-    """Widths of the full connections that give their counts -> the names among them that no width bears out.
+    """Widths of the fully connected layers that give the printed counts -> the layer names that fit no width.
 
-    What goes into the first of them are the channels of the last convolution on a square of pixels, or ViT's width.
+    The inputs of the first layer are the channels of the last convolution on a square of pixels, or ViT's width.
     """
     rows = [row for row in claim.table if _kind(row) == "FC"]
     channels = [_width(row) for row in claim.table if _kind(row).startswith("conv")]
@@ -312,7 +312,7 @@ def _classifiers(claim: Record) -> dict[tuple[int, ...], list[str]]:
 
 
 def _full_connections(claim: Record) -> Iterator[tuple[str, Witness]]:
-    """Full connections whose names fit no widths that give their counts: those with the fewest misfits."""
+    """Fully connected layers whose names fit no widths that give their counts; the widths with the fewest misfits."""
     chains = _classifiers(claim)
     fewest = min(map(len, chains.values()), default=None)
     if fewest != 0:
@@ -321,7 +321,7 @@ def _full_connections(claim: Record) -> Iterator[tuple[str, Witness]]:
 
 
 def _encoder(claim: Record) -> Iterator[tuple[str, Witness]]:
-    """Blocks of a Vision Transformer that are not together ViT-Base."""
+    """Blocks of a Vision Transformer whose sum is not ViT-Base."""
     counts = [row["parameters"] for row in claim.table if _kind(row) == "ViT"]
     if counts and sum(counts) != vit_base():
         missing = Fraction(vit_base() - sum(counts), counts[0])
@@ -329,7 +329,7 @@ def _encoder(claim: Record) -> Iterator[tuple[str, Witness]]:
 
 
 def _number_of_blocks(claim: Record) -> Iterator[tuple[str, Witness]]:
-    """N blocks besides the shared one, or not."""
+    """A mismatch if the blocks besides the shared one are not N."""
     own = list(_sizes(claim))
     if len(own) != claim.settings["blocks"]:
         yield "blocks besides the shared one", {"table": len(own), "N": claim.settings["blocks"]}
@@ -346,7 +346,7 @@ def _shared(claim: Record) -> int:
 
 
 def _sent(claim: Record) -> str:
-    """What a client sends in a round, its own and the shared block: on average over the blocks, and at most."""
+    """The size of a client's message in a round (its own and the shared block): mean over the blocks, and maximum."""
     sizes, shared = list(_sizes(claim).values()), _shared(claim)
     d = sum(sizes) + shared
     mean, most = Fraction(sum(sizes), len(sizes)) + shared, max(sizes) + shared
@@ -358,14 +358,14 @@ def _sent(claim: Record) -> str:
 
 
 def _without_row(claim: Record) -> str:
-    """The projections on the shortcuts, where the table has no row for them."""
+    """The projections on the shortcuts, if the table has no row for them."""
     counts = [prod(channels) for channels in PROJECTIONS.get(claim.settings["network"], ())]
     missing = [count for count in counts if count not in {row["parameters"] for row in claim.table}]
     return f"; no row for 1x1 convolutions on the shortcuts ({sum(missing)} parameters)" if missing else ""
 
 
 def blocks(statement: Statement, full: bool) -> Verdict:
-    """Supplement 6.6: each count is that of the layer named, the layers are the network's, the blocks are N."""
+    """Supplement 6.6: each count fits the named layer, the layers are the network's, and there are N blocks."""
     claim = _record(statement)
     tests = (_convolutions, _full_connections, _encoder, _number_of_blocks)
     witness = dict(mismatch for test in tests for mismatch in test(claim))

@@ -1,7 +1,7 @@
-"""How many rounds an accuracy takes: the orders of the main paper, from the bounds with explicit constants.
+"""Rounds to an accuracy: the orders of the main paper, from the bounds with explicit constants.
 
-A step size and a number of rounds are chosen, with which every summand of a bound is at most eps, up to constants and, in
-a linear rate, up to a logarithm; the rounds are then of the order that is claimed.
+The proofs choose a step size and a number of rounds for which every summand of a bound is at most eps, up to constants
+and, in a linear rate, up to a logarithm.  Then the rounds have the claimed order.
 """
 
 from __future__ import annotations
@@ -23,17 +23,20 @@ from theory.proofs.arithmetic import Decision, at_least, at_most, decide, everyw
 from theory.proofs.sequences import contracted, telescope
 from theory.statement import Evidence, Order, Status, Term
 
-_others = sympy.Symbol("M-K", nonnegative=True)  # so that the clients that are not sampled stay together
+_others = sympy.Symbol("M-K", nonnegative=True)  # one symbol, so that M - K is not split
 
 
 def summands(value: sympy.Expr) -> list[sympy.Expr]:
-    """The summands of a bound, sums multiplied out but for M - K."""
+    """The summands of a bound, with all sums multiplied out except M - K."""
     parts = sympy.Add.make_args(sympy.expand(value.xreplace({M - K: _others}), power_exp=False))
     return [part.subs(_others, M - K) for part in parts]
 
 
 def rounds_needed(part: sympy.Expr) -> sympy.Expr:
-    """The rounds after which a summand is at most eps, in a linear rate up to a logarithm.  Raises ValueError for others."""
+    """The rounds after which a summand is at most eps; in a linear rate, up to a logarithm.
+
+    Raises ValueError for a summand of another form.
+    """
     decays = part.atoms(exp)
     if decays:
         (decay,) = decays
@@ -47,7 +50,7 @@ def rounds_needed(part: sympy.Expr) -> sympy.Expr:
 
 
 def _below(step: sympy.Expr) -> Boolean:
-    """eta_tilde times the limit is at most 1; squared where there is a root."""
+    """eta_tilde times the limit is at most 1; squared if there is a root."""
     power = 2 if _has_root(step) else 1
     return at_most(sympy.expand(step**power) * eta_tilde**power, 1)
 
@@ -57,13 +60,13 @@ def _has_root(e: sympy.Expr) -> bool:
 
 
 def _by_one(conditions: Sequence[Boolean], claim: Boolean, small: Sequence[Boolean]) -> Decision:
-    """The claim, from one of what makes the step size small."""
+    """The claim, from one of the conditions that make the step size small."""
     found = [decide([*conditions, one], claim) for one in small]
     return next((f for f in found if f.status is Status.PROVED), found[0])
 
 
 def rounds_from(source: str, *limits: sympy.Expr) -> Proof:
-    """R of an order from an explicit bound, at the step size 1/eta_tilde = sum of `limits`; and what is then sent."""
+    """The order of R, and of the floats sent, from an explicit bound at the step size 1/eta_tilde = sum of `limits`."""
 
     def proof(p: Argument) -> None:
         bound = catalogue.find(f"fedbcgd.{source}")
@@ -96,7 +99,7 @@ def rounds_from(source: str, *limits: sympy.Expr) -> Proof:
 
 
 def at_steps(needed: sympy.Expr, steps: Sequence[sympy.Expr]) -> list[sympy.Expr]:
-    """Rounds at 1/eta_tilde = sum of the steps, of which they are a multiple, or do not depend on it."""
+    """Rounds at 1/eta_tilde = sum of the steps; the rounds are a multiple of 1/eta_tilde, or do not depend on it."""
     multiple = sympy.simplify(needed * eta_tilde)
     if eta_tilde not in needed.free_symbols:
         return [needed]
@@ -126,7 +129,7 @@ ORDERS: dict[str, Proof] = {
 
 
 def from_rate(source: str) -> Proof:
-    """An order of rounds from a printed rate, for a step size that the rate allows; 1/min(a, b) <= 1/a + 1/b."""
+    """An order of rounds from a printed rate at a step size that the rate allows; uses 1/min(a, b) <= 1/a + 1/b."""
 
     def proof(p: Argument) -> None:
         bound = catalogue.find(f"fedbcgd.{source}")
@@ -149,7 +152,7 @@ def from_rate(source: str) -> Proof:
 
 
 def linear(p: Argument) -> None:
-    """(103) from Lemma 15, which leaves out what a round gains in the gap."""
+    """(103) from Lemma 15; but Lemma 15 leaves out the progress of a round in the gap."""
     fact = p.claim("lemma15")
     gained = -sympy.expand(fact.value).coeff(gap)
     p.require("there is progress in the gap, of which (103) is about the mean", Gt(gained, 0, evaluate=False))
@@ -164,10 +167,10 @@ def telescoped18(p: Argument) -> None:
 
 
 def lemma7(p: Argument) -> None:
-    """(38), for a step size eta <= (1 - 1/(2R)) eta_max, so that the weights are finite where mu eta_max = 1.
+    """(38) for a step size eta <= (1 - 1/(2R)) eta_max, so that the weights are finite even if mu eta_max = 1.
 
     The mean is at most 3 mu d_0 exp(-mu eta (R+1)) + c eta.  eta is log B/(mu R), B = max(2, mu^2 d_0 R/c), or the largest
-    where that is smaller or c = 0.
+    step size if that is smaller or c = 0.
     """
     largest = eta_max * (1 - 1 / (2 * R))
     noise = c_lemma * eta**2

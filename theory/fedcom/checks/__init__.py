@@ -1,4 +1,4 @@
-"""Evidence of the theory floor for the FedCOM paper: which instrument tests which statement."""
+"""The theory floor's evidence for the FedCOM paper: which kind of check tests which statement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from theory.fedcom.checks import consequences
 from theory.proofs import units
 from theory.statement import Evidence
 
-# Why no instrument here decides a statement, where its kind does not say so already
+# Reasons why no check here decides a statement, unless its kind already says so
 OPEN = {
     "fedcom.tab5.vrdiana": "a result of another paper [21] on finite sums, quoted",
     "fedcom.tab6.vrdiana": "a result of another paper [21] on finite sums, quoted",
@@ -16,6 +16,6 @@ OPEN = {
 
 
 def evidence() -> Iterator[Evidence]:
-    """Units for every statement with formulas; ledgers, derivations and counter-examples where they apply."""
+    """Units for every statement with formulas; ledgers, derivations and counter-examples if they apply."""
     yield from units.evidence("fedcom")
     yield from consequences.evidence()

@@ -1,7 +1,7 @@
-"""What follows from the bounds and what does not: rates, remarks on the conditions, the identities of the proof.
+"""Consequences of the bounds, true or false: rates, remarks on the conditions, the identities of the proof.
 
-A rate is replayed from an explicit bound: with R and tau of the claimed order and a learning rate of ours, every term is
-at most a constant times epsilon.  It is refuted by a quadratic on which no step size does so.
+The proof of a rate starts from an explicit bound: with R and tau of the claimed order and a learning rate of ours, every
+term is at most a constant times epsilon.  A quadratic on which no step size achieves this refutes the rate.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _formulas(statement: Statement) -> tuple[Any, ...]:
 
 
 def rates_meet_condition(statement: Statement, full: bool = False) -> Verdict:
-    """Remark 8's own necessary (76) at the rates that it requires: short of rounds by a factor that grows with m."""
+    """Remark 8 requires (76); its rates have too few rounds for (76), by a factor that grows with m."""
     *_, least = _formulas(statement)
     (rate,) = rates_of(statement)
     (needed,) = [side for side in least.args if side != R]
@@ -54,20 +54,20 @@ def rates_meet_condition(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.OPEN, f"needed / given = {short}: no contradiction")
     return Verdict(
         Status.REFUTED,
-        f"(76) needs R of the order {sympy.simplify(needed.subs(tau, rate.steps))}; given is {rate.rounds}",
+        f"(76) needs R of the order {sympy.simplify(needed.subs(tau, rate.steps))}; the rate gives {rate.rounds}",
         slack=0.0,
         witness={"q": 1, "epsilon": "1/100", "tau": str(rate.steps), **ratios},
     )
 
 
-# ------------------------------------------------------------------------------- what no step size can do: lower bounds
+# ------------------------------------------------------------------------------- lower bounds for every step size
 
 
 def noiseless(rounds: mpmath.mpf, count: mpmath.mpf, compression: mpmath.mpf) -> mpmath.mpf:
-    """E (w_R - w*)^2 for f(w) = h (w - w*)^2/2 from w_0 = w* + 1, no noise, whatever the step sizes: (q/(m+q))^R.
+    """The least E (w_R - w*)^2 over all step sizes, for f(w) = h (w - w*)^2/2, w_0 = w* + 1, no noise: (q/(m+q))^R.
 
-    A round takes w - w* to (w - w*) - a mean Q(w - w*), which multiplies the square by (1-a)^2 + a^2 q/m in the mean;
-    the smallest value of that is (q/m)/(1 + q/m).
+    A round maps w - w* to (w - w*) - a mean Q(w - w*).  This multiplies E of the square by (1-a)^2 + a^2 q/m, which is
+    at least (q/m)/(1 + q/m).
     """
     return mpmath.power(compression / (count + compression), rounds)
 
@@ -75,10 +75,10 @@ def noiseless(rounds: mpmath.mpf, count: mpmath.mpf, compression: mpmath.mpf) ->
 def noisy(
     rounds: mpmath.mpf, steps: mpmath.mpf, count: mpmath.mpf, compression: mpmath.mpf, h: mpmath.mpf
 ) -> mpmath.mpf:
-    """The same with noise sigma = 1, whatever the step sizes: at least min(1, v log 2 / (4R)) / 2, about.
+    """A lower bound for the same with noise sigma = 1, over all step sizes: about min(1, v log 2 / (4R)) / 2.
 
-    A round adds at least a^2 v, v = (q+1)/(tau m h^2), and keeps (1-a)^2 of what was there: a < log 2 / (2R), about,
-    keeps half of 1, and a larger one adds up to at least (a/2) v / 2.
+    A round multiplies the square by (1-a)^2 and adds at least a^2 v, v = (q+1)/(tau m h^2).  For a below about
+    log 2 / (2R), half of the initial 1 remains; for a larger a, the added parts sum to at least (a/2) v / 2.
     """
     added = (compression + 1) / (steps * count * h**2)
     small = 1 - mpmath.power(2, -1 / (2 * rounds))  # (1 - small)^(2R) = 1/2
@@ -87,7 +87,7 @@ def noisy(
 
 @dataclass(frozen=True)
 class Family:
-    """Problems h (w - w*)^2 / 2, with m, q, h as functions of 1/epsilon, on which a rate is tried."""
+    """Test problems h (w - w*)^2 / 2 for a rate, with m, q, h as functions of 1/epsilon."""
 
     name: str
     count: Callable[[mpmath.mpf], mpmath.mpf]
@@ -97,7 +97,7 @@ class Family:
 
     @property
     def always(self) -> bool:
-        """Whether kappa is 1."""
+        """Whether kappa is always 1."""
         return self.curvature(mpmath.mpf(100)) == 1
 
 
@@ -111,10 +111,10 @@ _SIZES = (4, 8, 16)  # epsilon = 10^-k
 
 
 def no_step_size(statement: Statement, full: bool = False) -> Verdict:
-    """The least error over all step sizes on families of quadratics with independent compressors, against epsilon.
+    """The ratio of the least error over all step sizes to epsilon, on quadratics with independent compressors.
 
-    Where the ratio grows without bound no constant in the order can help.  kappa is 1, so flat functions are tried on
-    convex rates alone.  Without noise the squared gradient falls from round to round, so the last is below the average.
+    If the ratio grows without bound, no constant in the order can help.  kappa is 1, so flat functions test only the
+    convex rates.  Without noise the squared gradient falls in every round, so the last one is below the average.
     """
     for rate in rates_of(statement):
         for family in FAMILIES:
@@ -128,8 +128,8 @@ def no_step_size(statement: Statement, full: bool = False) -> Verdict:
 
 
 def _least_error(rate: Rate, family: Family, N: mpmath.mpf) -> mpmath.mpf:
-    """The squared gradient, or the gap, over epsilon = 1/N, at ENOUGH times the rounds and local steps of the rate."""
-    with mpmath.workdps(100):  # 1 - 1/q is told from 1
+    """The squared gradient, or the gap, divided by epsilon = 1/N; rounds and local steps are ENOUGH times the rate's."""
+    with mpmath.workdps(100):  # so that 1 - 1/q differs from 1
         return _least_error_exactly(rate, family, N)
 
 
@@ -144,10 +144,10 @@ def _least_error_exactly(rate: Rate, family: Family, N: mpmath.mpf) -> mpmath.mp
 
 
 def _no_order(rate: Rate, family: Family, ratios: list[mpmath.mpf]) -> Verdict:
-    """Refuted, with the family and the ratios."""
+    """The verdict `refuted`, with the family and the ratios."""
     return Verdict(
         Status.REFUTED,
-        f"{rate.case}: R = O({rate.rounds}), tau = O({rate.steps}) is not enough with any step sizes: {family.name}",
+        f"{rate.case}: R = O({rate.rounds}), tau = O({rate.steps}) is not enough for any step sizes: {family.name}",
         slack=0.0,
         witness={
             "f_j": "h (w - w*)^2/2, all clients", "w_0 - w*": 1, "family": family.name,
@@ -170,9 +170,9 @@ def _number(e: sympy.Expr, at: Mapping[sympy.Symbol, Any]) -> mpmath.mpf:
 
 
 def one_round(statement: Statement, full: bool = False) -> Verdict:
-    """Relations between what a round of Algorithm 1 or 2 computes: two clients, without compression (or in its mean).
+    """Relations between the vectors in a round of Algorithm 1 or 2: two clients, no compression (or its mean).
 
-    The trackings before the round are t and -t, so that they sum to zero as they do by the algorithm.
+    The trackings before the round are t and -t: they sum to zero, as in the algorithm.
     """
     t, g1, g2, w, later, step, glob = sympy.symbols("t G_1 G_2 w later eta gamma", real=True)
     steps = sympy.Symbol("tau", positive=True)
@@ -199,14 +199,14 @@ def one_round(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.REFUTED, f"{len(failing)} relations fail", witness=failing)
     says = "linear identities in the gradients, trackings and step sizes of a round"
     if isinstance(statement.claim, Listing):
-        return Verdict(Status.HOLDS, f"what is printed beside the lines: {says}")
+        return Verdict(Status.HOLDS, f"the relations printed beside the lines: {says}")
     return Verdict(Status.PROVED, says)
 
 
 def variance_of_mean(statement: Statement, full: bool = False) -> Verdict:
-    """Step (2) of (11): the variance of the mean of two messages is a quarter of the sum of theirs.
+    """Step (2) of (11): the variance of the mean of two messages is a quarter of the sum of their variances.
 
-    With a covariance of the clients' compression errors that the assumption does not exclude, it is not.
+    This is false if the clients' compression errors have a covariance, which the assumption does not exclude.
     """
     assert isinstance(statement.claim, Relations)
     one, two = sympy.symbols("variance_1 variance_2", nonnegative=True)
@@ -215,7 +215,7 @@ def variance_of_mean(statement: Statement, full: bool = False) -> Verdict:
     given = [covariance**2 <= one * two, *([sympy.Eq(covariance, 0)] if excluded else [])]
     found = decide(given, (one + two + 2 * covariance) / 4 <= (one + two) / 4)
     witness = {letter.name: str(value) for letter, value in found.model.items()}
-    says = "variances add up as (11) has it" if found.status is Status.PROVED else "clients that share their coins"
+    says = "variances add up as in (11)" if found.status is Status.PROVED else "clients that share their coins"
     return Verdict(found.status, says, witness=witness)
 
 
@@ -224,7 +224,7 @@ def _mean_free(e: sympy.Expr) -> sympy.Expr:
 
 
 def evidence() -> Iterator[Evidence]:
-    """Ledgers of bounds and of the rates drawn from them, remarks, identities, families that refute rates."""
+    """Ledgers of bounds and of the rates derived from them, remarks, identities, families that refute rates."""
     for name, proof in PROOFS.items():
         yield as_evidence(name, "ledger", proof, LANGUAGE, "fedcom")
     for name, proof in REPAIRS.items():

@@ -1,7 +1,7 @@
 """Counter-examples to rates and claims of the FedCOM supplement: exact second moments of its own algorithm.
 
-A rate with `gamma >= ...` is claimed for every such gamma; it is tried at the smallest.  The second moments of a run on two
-quadratics without noise follow a linear recursion in three numbers, which is taken to the power R with 50 digits.
+A rate with `gamma >= ...` is a claim for every such gamma; the check uses the smallest one.  The second moments of a run
+on two quadratics without noise follow a linear recursion in three numbers; its R-th power is computed with 50 digits.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from theory.statement import Evidence, Order, Rate, Rates, Relations, Statement,
 
 # ------------------------------------------------------------------------------------- rates with undamped tracking
 
-Q = 9  # the compression; above 1 the error of the undamped tracking grows by this factor a round
+Q = 9  # the compression; above 1 the error of the undamped tracking grows by this factor per round
 CLIENTS = 2
 CURVATURE = mpmath.mpf(3) / 4  # of f, the mean of f_1 = w^2/2 + w and f_2 = w^2/4 - w
-ENOUGH = 16  # R and tau are this many times what the claimed order says
+ENOUGH = 16  # R and tau are this many times the claimed order
 _INVERSE_EPSILON = (10, 20, 40)
 
 
@@ -50,7 +50,7 @@ _INVERSE_EPSILON = (10, 20, 40)
 class Run:
     """FedCOMGATE on f_1, f_2 = h_1 w^2/2 + w, h_2 w^2/2 - w from w = 1, one coin for both clients: Q(x) = x Z (1+q).
 
-    h      curvatures, of the functions that the algorithm runs on
+    h      curvatures of the functions that the algorithm runs on
     g      eta gamma tau
     eta    local step size
     alpha  damping of the tracking: 1 as printed
@@ -64,7 +64,7 @@ class Run:
     alpha: Any
 
     def second_moments(self) -> tuple[Any, Any, Any]:
-        """E w^2, E w u, E u^2 after all rounds, u the error of client 1's tracking.
+        """E w^2, E w u, E u^2 after all rounds; u is the error of client 1's tracking.
 
         With T_i = (1 - (1 - eta h_i)^tau)/eta/h_i = theta_i tau the clients send theta_1 tau (h_1 w - u) and theta_2 tau
         (h_2 w + u), times the coin; so (w, u) becomes (w, u) + Z (1+q) B (w, u) with the matrix B below.
@@ -93,7 +93,7 @@ _STEP = {"nonconvex": balanced, "PL": eta_E8, "strongly convex": eta_E8, "convex
 
 
 def _smallest_gamma(statement: Statement, case: str) -> sympy.Expr:
-    """The smallest gamma that the statement, or the corollary behind it, admits.  Raises ValueError where none is named."""
+    """The smallest gamma that the statement, or its corollary, admits.  Raises ValueError if neither names one."""
     for source in (statement, catalogue.find(f"fedcom.{_COROLLARY[case]}")):
         for condition in source.when:
             if isinstance(condition.relation, sympy.Le | sympy.Ge) and condition.relation.gts == gamma:
@@ -102,7 +102,7 @@ def _smallest_gamma(statement: Statement, case: str) -> sympy.Expr:
 
 
 def run_of(statement: Statement, rate: Rate, inverse: int) -> tuple[Run, Any]:
-    """The run at the rate's rounds and local steps, and what its last w^2 is worth: the gap, or f'^2 over R."""
+    """The run with the rate's rounds and local steps, and the factor from its last w^2 to the gap, or to f'^2 over R."""
     damped = bool(statement.corrects)
     with mpmath.workdps(50):
         at: dict[sympy.Symbol, Any] = {q: Q, m: CLIENTS, L: 1, epsilon: sympy.Rational(1, inverse), kappa: 2}
@@ -116,7 +116,7 @@ def run_of(statement: Statement, rate: Rate, inverse: int) -> tuple[Run, Any]:
         alpha = mpmath.mpf(1) / (1 + Q) if damped else mpmath.mpf(1)
         h = mpmath.mpf(1) + penalty, mpmath.mpf(1) / 2 + penalty
         moved = step * _number(at[gamma]) * steps
-        if rate.case == "nonconvex":  # the last of the R squared gradients alone
+        if rate.case == "nonconvex":  # only the last of the R squared gradients
             return Run(h, moved, step, steps, rounds - 1, alpha), CURVATURE**2 / rounds
         return Run(h, moved, step, steps, rounds, alpha), CURVATURE / 2
 
@@ -126,10 +126,10 @@ def _number(e: Any) -> Any:
 
 
 def tracking_grows(statement: Statement, full: bool = False) -> Verdict:
-    """The error over epsilon at the rates, for q = 9, at the learning rates of the corollaries and their smallest gamma.
+    """Error / epsilon at the rates, for q = 9, at the learning rates of the corollaries and their smallest gamma.
 
-    Statements that correct another are about the damped tracking, alpha = 1/(1+q).  The claim is one for every gamma that
-    the corollaries admit: with gamma of the order of q^R local steps vanish, and the error no longer reaches the model.
+    Corrected statements are about the damped tracking, alpha = 1/(1+q).  The rate is a claim for every gamma that the
+    corollaries admit.  With gamma of the order of q^R local steps vanish, and the error no longer reaches the model.
     """
     assert isinstance(statement.claim, Rates)
     for rate in statement.claim.rates:
@@ -142,7 +142,7 @@ def tracking_grows(statement: Statement, full: bool = False) -> Verdict:
             step = f"gamma = {_smallest_gamma(statement, rate.case)}, eta = {_STEP[rate.case]}"
             return Verdict(
                 Status.REFUTED,
-                f"{rate.case}: with q = {Q} the error of the tracking grows by q a round, and moves the model with it",
+                f"{rate.case}: with q = {Q} the tracking error grows by q per round, and the model's error with it",
                 slack=0.0,
                 witness={
                     "f_1, f_2": "w^2/2 + w, w^2/4 - w",
@@ -155,14 +155,14 @@ def tracking_grows(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.OPEN, f"no contradiction: the errors stay of the order of epsilon at q = {Q}")
 
 
-# What f_1, f_2 and w^(0) = 1 are in the letters of the bounds
+# The values of the bounds' symbols for f_1, f_2 and w^(0) = 1
 _PROBLEM: Mapping[sympy.Symbol, Any] = {
     f_gap: sympy.Rational(3, 8), fj_gap_mean: sympy.Rational(9, 8), sigma: 0, G_q: 0, L: 1, q: Q, m: CLIENTS,
 }  # fmt: skip
 
 
 def order_fails(statement: Statement, full: bool = False) -> Verdict:
-    """An order for the mean squared gradient at its own learning rate and smallest gamma, tau = 8 N, R = 160 N."""
+    """An order for the mean squared gradient, at its own learning rate and smallest gamma, tau = 8 N, R = 160 N."""
     claim = statement.claim
     assert isinstance(claim, Order)
     if not claim.quantity.has(avg_grad_sq) or statement.corrects:
@@ -207,9 +207,9 @@ def _without_roots(relation: Relational) -> Relational:
 
 
 def rounds_compared(statement: Statement, full: bool = False) -> Verdict:
-    """Every formula: one table row's rounds at most another's, for all letters within the conditions, decided by z3.
+    """Every formula: one table row has at most as many rounds as another, for all values that meet the conditions (z3).
 
-    refuted where no constant helps either: n = m = N, q = N^2, where the quotient grows with N.
+    Refuted only if no constant helps either: for n = m = N, q = N^2 the quotient grows with N.
     """
     assert isinstance(statement.claim, Words)
     given = [c.relation for c in statement.when]
@@ -229,7 +229,7 @@ def rounds_compared(statement: Statement, full: bool = False) -> Verdict:
         at: Mapping[Any, Any] = {n: 100, m: 1000, q: 1000}
         return Verdict(
             Status.REFUTED,
-            f"{formula} fails, and by no constant: the quotient grows like the square root of n where n = m, q = n^2",
+            f"{formula} fails for every constant: the quotient grows like the square root of n for n = m, q = n^2",
             slack=0.0,
             witness={
                 "formula": str(formula), "n": 100, "m": 1000, "q": 1000, "left": str(ours.subs(at)),
@@ -252,7 +252,7 @@ def follows(statement: Statement, full: bool = False) -> Verdict:
 
 
 def evidence() -> Iterator[Evidence]:
-    """What refutes, and what decides Section A's sentences and (83)."""
+    """The counter-examples, and the checks of Section A's sentences and of (83)."""
     for name in ("corE10", "tab6.fedcomgate"):
         yield Evidence(f"fedcom.{name}", "counterexample", tracking_grows)
     yield Evidence("fedcom.corE5", "counterexample", order_fails)

@@ -1,6 +1,6 @@
 """The proofs of Sections D and E of the FedCOM supplement, and of the corrected statements.
 
-A proof is a function of an `Argument`: it obtains its premises from it, and concludes what the statement claims.  The
+A proof is a function of an `Argument`: it gets its premises from the argument, and concludes the statement's claim.  The
 lemmas about one round are in `theory.fedcom.checks.rounds`.
 """
 
@@ -92,7 +92,7 @@ _local = L * eta * tau
 
 
 def descent(p: Argument) -> Fact:
-    """(27): smoothness of f, and the mean of the messages is that of the clients' gradients."""
+    """(27): smoothness of f; the mean of the messages is the mean of the clients' gradients."""
     fresh = gamma * eta / C.mass * p.by(DECODED, MESSAGE, NOW.glob).over(C)
     bound = gap_r - gamma * eta * inner + gamma**2 * eta**2 * L / 2 * message_sq
     smooth = p.by(DESCENT_OF_MEAN, f, w_next, NOW.w)
@@ -100,14 +100,14 @@ def descent(p: Argument) -> Fact:
 
 
 def drift_of_steps(p: Argument) -> Fact:
-    """Lemma D.3 at each of the tau steps, mean over clients."""
+    """Lemma D.3 at each of the tau steps, averaged over the clients."""
     lemma = 1 / C.mass * p.every(p.claim("lemmaD3")).over(I, C)
     bound = tau * (eta**2 * tau * grad_sq_sum_mean + eta**2 * tau * _sigma_sq)
     return p.have("Lemma D.3 at every step", drift_mean, "<=", bound, lemma)
 
 
 def dropped(p: Argument, fact: Fact, quantity: sympy.Symbol, vector: sympy.Expr, *over: Any) -> Fact:
-    """The fact without a sum of squares that enters with a factor <= 0."""
+    """The fact without a sum of squares that has a factor <= 0."""
     square = p.by(SQUARE, vector).over(*over)
     if over[-1] is C:
         square = 1 / C.mass * square
@@ -115,7 +115,7 @@ def dropped(p: Argument, fact: Fact, quantity: sympy.Symbol, vector: sympy.Expr,
 
 
 def descent_D(p: Argument, corrected: bool) -> Fact:
-    """(28): the lemmas put into (27); the local gradients drop out by the condition on the learning rate."""
+    """(28): the lemmas substituted into (27); the local gradients drop out by the condition on the learning rate."""
     names = ("lemmaD1.corrected", "lemmaD2.corrected") if corrected else ("lemmaD1.proof", "lemmaD2")
     fact = p.put(descent(p), *map(p.claim, names))
     fact = p.put(fact, p.claim("lemmaD3.summed") if corrected else drift_of_steps(p))
@@ -171,9 +171,9 @@ def corE8(p: Argument) -> None:
 
 
 def regularised(source: str, corrected: bool) -> Proof:
-    """A linear rate for f + (phi/2) ||w||^2, which is phi-PL and (L + phi)-smooth, brought back to f.
+    """A linear rate for f + (phi/2) ||w||^2, which is phi-PL and (L + phi)-smooth, turned into a bound for f.
 
-    corrected  whether the constant of the penalised function is inserted, or that of f as printed
+    corrected  whether to insert the constant of the penalised function; otherwise that of f, as printed
     """
 
     def proof(p: Argument) -> None:
@@ -191,7 +191,7 @@ def regularised(source: str, corrected: bool) -> Proof:
 
 
 def back_to_f(p: Argument, fact: Fact, own_phi: sympy.Expr) -> Fact:
-    """A bound P * (penalised gap at the start) + N on the penalised gap, as one on the gap of f; 0 <= P <= 1."""
+    """From a bound P * (penalised gap at the start) + N on the penalised gap to one on the gap of f; 0 <= P <= 1."""
     whole = spread_out(fact.value)
     powers = [a for a in whole.atoms(sympy.Pow) if a.exp == R] + list(whole.atoms(exp))
     share = sympy.Symbol("P", positive=True)
@@ -228,9 +228,9 @@ def descent_E(p: Argument) -> Fact:
 
 
 def energy(p: Argument, weight: sympy.Expr, share: sympy.Expr) -> Fact:
-    """A bound on f + weight * tracking_sq a round later, in grad_sq, tracking_sq, sigma, G_q.
+    """A bound on f + weight * tracking_sq a round later, in terms of grad_sq, tracking_sq, sigma, G_q.
 
-    share  of eta gamma tau, what is kept before the squared gradient
+    share  the part of eta gamma tau that stays as the factor of the squared gradient
     """
     fact = p.added(descent_E(p), p.claim("lemmaF1.corrected"), weight)
     fact = p.put(fact, moved(p, "lemmaE1.corrected"), p.claim("lemmaE2.corrected"), p.claim("lemmaE7.corrected"))
@@ -240,7 +240,7 @@ def energy(p: Argument, weight: sympy.Expr, share: sympy.Expr) -> Fact:
 
 
 def nonconvex_E(p: Argument) -> None:
-    """Telescoped f + weight * tracking_sq."""
+    """Telescoping f + weight * tracking_sq."""
     weight = Rational(9, 4) * _step * _local**2 * (q + 1)
     fact = energy(p, weight, Rational(9, 20))
     p.conclude(averaged(p, fact, gap_r + weight * tracking_sq, grad_sq, R))
@@ -263,7 +263,7 @@ def lemmaE3(p: Argument) -> None:
 
 
 def eq73(p: Argument) -> None:
-    """(70), (71) from Lemmas E.1, E.2, E.3: added up over the rounds, divided by R."""
+    """(70), (71) from Lemmas E.1, E.2, E.3: summed over the rounds, divided by R."""
     fact = p.put(descent_E(p), moved(p, "lemmaE1"), p.claim("lemmaE2"))
     lemma = p.claim("lemmaE3")
     v, e3 = spread_out(fact.value), spread_out(lemma.value)
@@ -291,14 +291,14 @@ def eq73(p: Argument) -> None:
 
 
 def thmE4(p: Argument) -> None:
-    """(62) from (73): its factor on the left is printed as if it were 1; (74) would follow."""
+    """(62) from (73), with the printed factor 1 on the left instead of its own; (74) would follow."""
     fact = p.claim("thmE4.eq73")
     factor = sympy.simplify(fact.quantity / avg_grad_sq)
     p.conclude(p.relaxed("(73) divided by its factor, printed as if it were 1", p.scaled(fact, 1 / factor), fact.value))
 
 
 def recursion(p: Argument) -> None:
-    """(82), (84): Lemmas E.1, E.2, E.7 and PL; then step (a) with what it inserts for a_r, and step (b)."""
+    """(82), (84): Lemmas E.1, E.2, E.7 and PL; then step (a) with its bound inserted for a_r, and step (b)."""
     fact = p.put(descent_E(p), moved(p, "lemmaE1"), p.claim("lemmaE2"), p.claim("lemmaE7"))
     before = p.have("e_(r-1)", mean_grad_sq_prev, "=", e_prev)
     fact = by_gap(p, p.put(fact, before))
@@ -329,7 +329,7 @@ def _remark9(p: Argument) -> None:
 
 _sigma_sq = fedcom.symbols["sigma"].sympy ** 2
 
-# The paper's own proofs, and those of the corrected statements
+# The paper's own proofs, and the proofs of the corrected statements
 PROOFS: dict[str, Proof] = {
     **ROUND_PROOFS,
     "thmD4": nonconvex_D(corrected=False),
@@ -356,5 +356,5 @@ PROOFS: dict[str, Proof] = {
     "thmE9.corrected": regularised("thmE6.corrected", corrected=True),
 }
 
-# Our proofs of statements whose printed proof breaks
+# Our proofs of statements with a broken printed proof
 REPAIRS: dict[str, Proof] = {**ROUND_REPAIRS}

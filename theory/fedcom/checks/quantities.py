@@ -1,7 +1,7 @@
-"""What the quantities of the proofs stand for: squared norms and inner products of the vectors of one or two rounds.
+"""The meaning of the quantities in the proofs: squared norms and inner products of the vectors of one or two rounds.
 
-C runs over the m clients, I over the tau local steps of one, J over the c steps before its step c, ROUNDS over all
-rounds of a run and EARLIER over all but the last.
+C runs over the m clients, I over the tau local steps of a client, J over the c steps before step c, ROUNDS over all
+rounds of a run and EARLIER over all rounds but the last.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ from theory.proofs.forms import Family, gradient, tagged, value, vector, vectors
 from theory.proofs.rules import Drawn, Message, Noise, Rounds
 
 C, I = Family("C", m, at_once=True), Family("I", tau)
-J, UP_TO = Family("J", c, (I,)), Family("U", c + 1, (I,))  # the steps before step c, and with it
+J, UP_TO = Family("J", c, (I,)), Family("U", c + 1, (I,))  # the steps before step c, and these with step c
 ROUNDS = Family("R", R)
 EARLIER = Family("E", R - 1, (ROUNDS,))
 
@@ -90,9 +90,9 @@ def mean(e: sympy.Expr) -> sympy.Expr:
 
 @dataclass(frozen=True)
 class Round:
-    """The vectors of a round, at the local steps that a family runs over.
+    """The vectors of a round at the local steps of a family.
 
-    name  behind their letters
+    name  suffix of their names
     """
 
     name: str = ""
@@ -100,16 +100,16 @@ class Round:
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """What the steps run over."""
+        """The families that the steps run over."""
         return (self.steps,)
 
     def sum(self, e: Any) -> sympy.Expr:
-        """Summed over the steps."""
+        """The sum over the steps."""
         return self.steps.sum(e)
 
     @property
     def mass(self) -> sympy.Expr:
-        """How many steps there are."""
+        """The number of steps."""
         return self.steps.mass
 
     @property
@@ -144,22 +144,22 @@ class Round:
 
     @property
     def moved(self) -> sympy.Expr:
-        """The stochastic gradients of a client, summed over the steps."""
+        """The sum of a client's stochastic gradients over the steps."""
         return self.sum(self.stochastic)
 
     @property
     def gradients(self) -> sympy.Expr:
-        """The local gradients of a client, summed over the steps."""
+        """The sum of a client's local gradients over the steps."""
         return self.sum(self.local)
 
     @property
     def noises(self) -> sympy.Expr:
-        """The noises of a client, summed over the steps."""
+        """The sum of a client's noises over the steps."""
         return sympy.expand(self.moved - self.gradients)
 
     @property
     def noise(self) -> Noise:
-        """The noise of a step; known before it: where the step is taken, the start of the round, the round before."""
+        """The noise of a step; known before it are the point of the step, the start of the round and the round before."""
         known = {self.w, self.point, self.local, self.at_start, self.glob, delta, expected, w_star, w_own}
         if self.name == "":
             before = Round("_prev")
@@ -175,7 +175,7 @@ UNTIL = Round(steps=J)  # the same round, up to step c
 w_next = vector("w_next")  # w^(r+1)
 RUN = Rounds(ROUNDS, NOW.w, w_next, FIRST.w, w_last)
 
-# What is known before the coins of the compressors fall: all that the clients have computed
+# Known before the compressors draw their coins: everything that the clients have computed
 _computed = [NOW.moved, NOW.gradients, *(C.sum(e) for e in (NOW.moved, NOW.gradients))]
 _start = [NOW.w, NOW.glob, NOW.at_start, C.sum(NOW.at_start), delta, C.sum(delta), w_star]
 _known = frozenset([*_start, *_computed])
@@ -190,9 +190,9 @@ error = sympy.expand(delta - NOW.at_start + NOW.glob)  # of the gradient trackin
 error_next = delta_next - gradient(f_own, w_next) + gradient(f, w_next)
 directions = vector("sum_c d", C)  # the local directions (65) of a client, summed over the round
 
-# Quantities that the paper has no letter for
+# Quantities without a symbol in the paper
 own_sq = sympy.Symbol("E||sum_c g_j||^2", nonnegative=True)  # a client's summed stochastic gradients, mean over clients
-mean_sq = sympy.Symbol("E||(1/m) sum_j sum_c g_j||^2", nonnegative=True)  # of their mean
+mean_sq = sympy.Symbol("E||(1/m) sum_j sum_c g_j||^2", nonnegative=True)  # the same for their mean
 mid_sq = sympy.Symbol("tracking error before the model moves", nonnegative=True)
 own_dist = sympy.Symbol("E||w_j^(c,0)-w_j^(*)||^2", nonnegative=True)
 own_dist_next = sympy.Symbol("E||w_j^(c+1,0)-w_j^(*)||^2", nonnegative=True)
@@ -212,11 +212,11 @@ class Everywhere:
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """What the steps run over."""
+        """The families that the steps run over."""
         return I, self.rounds
 
     def sum(self, e: Any) -> sympy.Expr:
-        """Of the vectors of a step, summed over the steps and the rounds."""
+        """The sum of a step's vectors over the steps and the rounds."""
         return self.rounds.sum(tagged(I.sum(e), self.rounds))
 
 

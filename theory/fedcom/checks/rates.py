@@ -1,8 +1,8 @@
-"""The proofs of orders and rates: what remains of an explicit bound at a learning rate, and how many rounds that takes.
+"""The proofs of orders and rates from explicit bounds at a learning rate.
 
 A rate says that with R and tau of some order, and step sizes of our choice, an error is of the order of epsilon.  Here R
-and tau are between ENOUGH and 2 ENOUGH times what the rate says, and the constants of the problem are one; then every term
-of the bound is at most ENOUGH epsilon.  Of L and mu, where a bound has both, mu is one of the constants, and L is kappa.
+and tau are between ENOUGH and 2 ENOUGH times the rate's, and the constants of the problem are one.  Then every term of the
+bound is at most ENOUGH epsilon.  If a bound has both L and mu, then mu is one of these constants, and L is kappa.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from theory.properties import Property, closed
 from theory.statement import Order, Premise, Rate, Rates, Term, Words
 
 ENOUGH = 16
-ELL = sympy.Symbol("log(1/epsilon)", positive=True)  # at least that, and at least 1
+ELL = sympy.Symbol("log(1/epsilon)", positive=True)  # here at least log(1/epsilon) and at least 1
 
 _UNIT = dict.fromkeys((L, mu, sigma, G_q, f_gap, het_start, w_star_norm, w0_norm), sympy.Integer(1))
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a rate is reached: the bound, the learning rate inserted into it, and what else is chosen.
+    """How to reach a rate: the bound, the learning rate to insert, and further choices.
 
     source  id of the bound, without the paper's short name
-    step    eta, which is chosen so, in L (of the function that the algorithm runs on), tau, gamma, q, m
-    given   what is needed of gamma, such as gamma >= m: in a table chosen so, elsewhere to follow from the conditions
+    step    our choice of eta, in terms of L (of the function that the algorithm runs on), tau, gamma, q, m
+    given   conditions on gamma, such as gamma >= m: for a table we choose gamma so, elsewhere they must follow
     """
 
     source: str
@@ -50,7 +50,7 @@ class Way:
     also: Mapping[sympy.Symbol, sympy.Expr] = field(default_factory=dict)
 
 
-# The rows of a table, and what the functions of each have besides what the table assumes
+# row of a table -> the properties of its functions beyond the table's assumptions
 _ROWS: dict[str, dict[StrEnum, tuple[sympy.Expr, ...]]] = {
     "PL": {Property.POLYAK: (mu,)},
     "strongly convex": {Property.STRONGLY_CONVEX_MEAN: (mu,)},
@@ -65,7 +65,7 @@ _GAPS = (
 
 @contextmanager
 def row(p: Argument, case: str) -> Iterator[None]:
-    """Inside, what the head of a table's row says of the functions; what is strongly convex is Polyak-Lojasiewicz."""
+    """Inside, the functions have the properties in the head of the row; strongly convex implies Polyak-Lojasiewicz."""
     before = p.properties
     for name, constants in _ROWS.get(case, {}).items() if p.statement.kind == "table" else ():
         p.premises[Premise("property", f"{name} (the row '{case}')")] = None
@@ -78,7 +78,7 @@ def row(p: Argument, case: str) -> Iterator[None]:
 
 
 def rates(*ways: Way, part: int = 0) -> Proof:
-    """The rates that a statement claims, one way for each, the last for all others."""
+    """The rates that a statement claims, each in its own way; the last way serves all remaining rates."""
 
     def proof(p: Argument) -> None:
         claimed = p.goals[part]
@@ -94,13 +94,13 @@ def rates(*ways: Way, part: int = 0) -> Proof:
 
 
 def reached(p: Argument, rate: Rate, way: Way) -> None:
-    """All terms of the bound are of the order of epsilon at this rate."""
+    """Check that at this rate all terms of the bound are of the order of epsilon."""
     rounds = ENOUGH * rate.rounds * (ELL if rate.polylog else 1)
     steps = ENOUGH * rate.steps
     counts = [at_least(R, rounds), at_most(R, 2 * rounds), at_least(tau, steps), at_most(tau, 2 * steps)]
     domain = [at_most(epsilon, 1), at_least(kappa, 1), at_least(ELL, 1), at_least(rate.steps, 1)]
     unit = {**_UNIT, L: kappa} if p.speaks_of(way.source, mu) else _UNIT
-    if p.statement.kind == "table":  # the table says nothing of gamma: it is ours to choose
+    if p.statement.kind == "table":  # the table says nothing about gamma: we choose it
         p.fixing(unit, [*domain, *counts, *way.given, *rate.given], lambda: small(p, rate, way))
         return
     own = [c.relation for c in p.statement.when if gamma in c.relation.free_symbols and not c.relation.has(R, eta)]
@@ -115,7 +115,7 @@ def reached(p: Argument, rate: Rate, way: Way) -> None:
 
 
 def small(p: Argument, rate: Rate, way: Way) -> None:
-    """Every term of the bound is at most ENOUGH epsilon; what decays is at most epsilon by now."""
+    """Check that every term of the bound is at most ENOUGH epsilon, and every decaying factor at most epsilon."""
     step = p.read(way.step.subs(dict(way.also)))
     fact = p.claim(way.source, {**({eta: step} if step != 1 else {}), **way.also})
     about = gap_last if rate.case in _GAPS else avg_grad_sq
@@ -178,7 +178,7 @@ def remark8(p: Argument) -> None:
 
 
 def remark8_corrected(p: Argument) -> None:
-    """A sufficient and a necessary number of rounds; the rates are of the sufficient order."""
+    """A sufficient and a necessary number of rounds; the rates have the sufficient order."""
     enough, least = _formulas(p)
     both_conditions = [p.read(p.definition("cond61", part)) for part in (0, 1)]
     p.require("sufficient", both_conditions, enough)
@@ -187,7 +187,7 @@ def remark8_corrected(p: Argument) -> None:
 
 
 def rates_with_rounds(p: Argument, enough: Boolean) -> None:
-    """The claimed rates have enough rounds: ENOUGH times what they say, for up to twice their local steps."""
+    """Check that the claimed rates have enough rounds: ENOUGH times as many, for up to twice their local steps."""
     claimed = p.goals[0]
     for rate in claimed.rates if isinstance(claimed, Rates) else ():
         given = [at_least(R, ENOUGH * rate.rounds), at_most(tau, 2 * rate.steps), at_least(rate.steps, 1)]
@@ -206,7 +206,7 @@ def both(first: Proof, second: Proof) -> Proof:
 
 
 def without_compression(proof: Proof) -> Proof:
-    """A proof about a run that compresses nothing."""
+    """A proof about a run without compression."""
 
     def uncompressed_proof(p: Argument) -> None:
         with uncompressed(p):

@@ -1,7 +1,7 @@
 """The proofs of the FedCOM supplement's lemmas about one round: messages, drift, directions, gradient tracking.
 
-Expectations are over everything random in a round; where the printed proofs leave the correlation of noise and later
-gradients out, they break.
+Expectations are over all randomness in a round.  Some printed proofs ignore the correlation of noise and later gradients;
+they break at this step.
 """
 
 from __future__ import annotations
@@ -120,15 +120,15 @@ _correlated = "noise and later gradients are uncorrelated"
 
 
 def times(factor: sympy.Expr, instances: tuple[Instance, ...]) -> tuple[Instance, ...]:
-    """Each with the factor."""
+    """Each instance times the factor."""
     return tuple(factor * one for one in instances)
 
 
-# What several lemmas have in common; sums over the clients, not means
+# Parts that several lemmas share; with sums over the clients, not means
 
 
 def noise_of_clients(p: Argument, one: Round) -> tuple[Instance, ...]:
-    """sum_j E||N_j||^2 <= m tau sigma^2 for the summed noises N_j."""
+    """sum_j E||N_j||^2 <= m tau sigma^2 for N_j, the sum of client j's noises."""
     return p.by(SUCCESSIVE, one.noise, I).over(C), p.by(VARIANCE, one.noise).over(I, C)
 
 
@@ -138,7 +138,7 @@ def noise_of_mean(p: Argument) -> tuple[Instance, ...]:
 
 
 def gradient_of_mean(p: Argument) -> tuple[Instance, ...]:
-    """||mean of the summed gradients||^2 <= tau sum_c ||mean of the gradients of step c||^2."""
+    """||mean of the clients' summed gradients||^2 <= tau sum_c ||mean of the gradients of step c||^2."""
     one, other = I.sum(C.sum(NOW.local)), C.sum(I.sum(NOW.local))
     commute = m**-2 * p.by(SUMS_COMMUTE, NOW.local, I, C, one + other)
     return p.by(JENSEN_OVER, mean(NOW.local), I), commute
@@ -173,7 +173,7 @@ def lemmaD1_proof(p: Argument) -> None:
 
 
 def correlated(p: Argument) -> Fact:
-    """E||x||^2 of one client's sum x = N + G: E<N, G> = E<N, G - tau grad f(w)>, and that is along the drift."""
+    """E||x||^2 for a client's sum x = N + G: E<N, G> = E<N, G - tau grad f(w)>, which the drift bounds."""
     change = NOW.gradients - tau * NOW.at_start
     young = p.by(YOUNG, NOW.noises, change, _local).over(C)
     fresh = -2 * tau * p.by(FRESH, NOW.noise, NOW.at_start).over(I, C)
@@ -230,7 +230,7 @@ def lemmaD2(p: Argument) -> None:
 
 
 def steps_before(p: Argument) -> tuple[Instance, Instance]:
-    """Noises and gradients of the steps before step c, by those of all steps."""
+    """Bounds on the noises and gradients before step c, by those of all steps."""
     noise = p.by(PART, lambda one: one.noise.vector, UNTIL, NOW)
     return noise, p.by(JENSEN_PART, lambda one: one.local, UNTIL, NOW)
 
@@ -244,7 +244,7 @@ def lemmaD3_printed(p: Argument) -> None:
 
 
 def lemmaD3_corrected(p: Argument) -> None:
-    """w_j^(c) - w is -eta times c gradients and c noises: two-term Jensen, then c <= tau."""
+    """w_j^(c) - w is -eta times the sum of c gradients and c noises: two-term Jensen, then c <= tau."""
     noise, gradients = steps_before(p)
     two = p.by(JENSEN, UNTIL.noises, UNTIL.gradients)
     parts = (p.by(SUCCESSIVE, UNTIL.noise, J), noise, p.by(VARIANCE, NOW.noise).over(I), gradients)
@@ -254,7 +254,7 @@ def lemmaD3_corrected(p: Argument) -> None:
 
 
 def lemmaD3_summed(p: Argument) -> None:
-    """The same summed over c: step c has made c steps."""
+    """The same summed over c; there are c steps before step c."""
     two = p.by(JENSEN, UNTIL.noises, UNTIL.gradients)
     noise = p.by(SUCCESSIVE, UNTIL.noise, J), p.by(VARIANCE, UNTIL.noise).over(J)
     part = p.by(PART, lambda one: one.local, UNTIL, NOW)
@@ -324,7 +324,7 @@ def moved(p: Argument, message: str) -> Fact:
 
 
 def moves(message: str) -> Proof:
-    """(113) to (115): the steps of all rounds but the last."""
+    """(113) to (115): the global steps of all rounds but the last."""
 
     def proof(p: Argument) -> None:
         one = moved(p, message)
@@ -357,15 +357,15 @@ def lemmaE7_corrected(p: Argument) -> None:
 
 
 def tracking(p: Argument) -> None:
-    """The damped tracking follows the gradients: a contraction, then the change of the gradients split off."""
+    """The damped tracking follows the gradients: a contraction, then Young to separate the change of the gradients."""
     damping = 1 / (1 + q)
     p.conclude(p.put(changed(p, damping), damped(p, damping), mean_message(p)))
 
 
 def damped(p: Argument, damping: sympy.Expr) -> Fact:
-    """e + alpha (y - ybar) + alpha (u - ubar), alpha = 1/(1+q): y_j what client j compresses over tau, u_j its error.
+    """e + alpha (y - ybar) + alpha (u - ubar), alpha = 1/(1+q); tau y_j is client j's message before compression.
 
-    y - ybar = z - e with z the gradient change and noise of the round, and
+    tau u_j is its compression error.  y - ybar = z - e with z the gradient change and noise of the round, and
     ||e + alpha (z - e)||^2 + alpha^2 q ||z - e||^2 = (1 - alpha) ||e||^2 + alpha ||z||^2.
     """
     sent, errors = TRACKED.sent, TRACKED.received - TRACKED.sent
@@ -373,7 +373,7 @@ def damped(p: Argument, damping: sympy.Expr) -> Fact:
     unbiased = p.by(DECODED, TRACKED, shift).over(C), p.by(DECODED, TRACKED, C.sum(shift)).over(C)
     relative = p.by(COMPRESSION, TRACKED).over(C), 1 / m * p.by(SQUARE, C.sum(errors))
     balance = p.by(BALANCED, delta, C, C.sum(sent) + C.sum(NOW.moved))
-    none = C.sum(delta) / m + NOW.glob - mean(NOW.at_start)  # zero, as the trackings and their aims sum to zero
+    none = C.sum(delta) / m + NOW.glob - mean(NOW.at_start)  # zero: the trackings and their targets sum to zero
     aims = p.by(BALANCED, delta, C, none), m * p.by(GRADIENT_OF_MEAN, f_own, f, NOW.w, C, none)
     change = NOW.moved - tau * NOW.at_start
     two = p.by(JENSEN, NOW.noises, NOW.gradients - tau * NOW.at_start).over(C)
@@ -395,7 +395,7 @@ def damped(p: Argument, damping: sympy.Expr) -> Fact:
 
 
 def changed(p: Argument, damping: sympy.Expr) -> Fact:
-    """The gradients' change of the round split off, by Young with the share alpha/2."""
+    """Young, with the share alpha/2, separates the change of the gradients in a round."""
     share = damping / 2
     own = gradient(f_own, w_next) - NOW.at_start
     of_f = gradient(f, w_next) - NOW.glob
@@ -413,7 +413,7 @@ def changed(p: Argument, damping: sympy.Expr) -> Fact:
 
 
 def noises_of_directions(p: Argument) -> tuple[Instance, ...]:
-    """The noise of round r has mean zero given round r-1; a deviation from the mean is at most the whole."""
+    """The noise of round r has mean zero given round r-1; the squared deviation from a mean is at most the square."""
     before = BEFORE.noises
     fresh = -2 * p.by(FRESH, NOW.noise, mean(before) - before).over(I, C)
     less = 1 / m * p.by(SQUARE, C.sum(before))
@@ -421,7 +421,7 @@ def noises_of_directions(p: Argument) -> tuple[Instance, ...]:
 
 
 def directed(p: Argument, algorithm: str, made: sympy.Expr) -> Instance:
-    """What an algorithm makes the sum of a client's local directions, squared and summed over the clients."""
+    """The sum of a client's local directions, by the algorithm; squared and summed over the clients."""
     return p.every(p.have("(65)", squared(directions), "=", squared(made), after=p.follow(algorithm))).over(C)
 
 
@@ -432,7 +432,7 @@ def lemmaF3(p: Argument) -> None:
 
 
 def five_parts(p: Argument) -> tuple[tuple[sympy.Expr, ...], tuple[Instance, ...]]:
-    """A client's local direction without its noise as five vectors, and what bounds their squares by smoothness."""
+    """A client's local direction without its noise, as five vectors, and the smoothness bounds on their squares."""
     changes = BEFORE.gradients - tau * BEFORE.at_start
     of_mean = mean(BEFORE.gradients) - tau * BEFORE.glob
     parts = (
@@ -459,7 +459,7 @@ def five_parts(p: Argument) -> tuple[tuple[sympy.Expr, ...], tuple[Instance, ...
 
 
 def of_five_parts(own: sympy.Expr, own_before: sympy.Expr) -> sympy.Expr:
-    """The bounds on the five squares, added up."""
+    """The sum of the bounds on the five squares."""
     drifts = tau * own + tau**2 * move_sq + tau * own_before + tau * drift_mean_prev
     return L**2 * drifts + tau**2 * grad_sq_prev
 
@@ -486,7 +486,7 @@ def lemmaF2(p: Argument) -> None:
 
 
 def lemmaF2_repaired(p: Argument) -> None:
-    """(98) by six-term Jensen: the noise is one of six."""
+    """(98) by six-term Jensen: the noise is one of the six terms."""
     noises = NOW.noises + mean(BEFORE.noises) - BEFORE.noises
     parts, squares = five_parts(p)
     six = p.by(JENSEN, noises, *parts).over(C)
@@ -498,7 +498,7 @@ def lemmaF2_repaired(p: Argument) -> None:
 
 
 def lemmaF5(p: Argument) -> None:
-    """(107): noise, differences to the global gradient, the global gradient: three terms, in the first round."""
+    """(107), in the first round: three terms, namely noise, differences to the global gradient, the global gradient."""
     parts = FIRST.noises, FIRST.gradients - tau * FIRST.glob, tau * FIRST.glob
     because = (p.by(JENSEN, *parts).over(C), *times(sympy.Integer(3), noise_of_clients(p, FIRST)))
     bound = 3 * (tau * sigma**2 + start_sum + tau**2 * grad_sq_start)
@@ -507,17 +507,17 @@ def lemmaF5(p: Argument) -> None:
 
 
 def lemmaF1(p: Argument) -> None:
-    """(110): the drift as the squares of the local directions, from which Lemmas F.2 and F.5 would go on."""
+    """(110): the drift as the squares of the local directions; Lemmas F.2 and F.5 would continue from there."""
     p.conclude(p.have("the equality in the middle", drift_total, "=", direction_total), part=1)
 
 
 def lemmaE7_printed(p: Argument) -> None:
-    """(117): the same for one round, from which Lemmas F.2 and F.6 would go on."""
+    """(117): the same for one round; Lemmas F.2 and F.6 would continue from there."""
     p.conclude(p.have("the equality in the middle", drift_mean, "=", tau * eta**2 * direction_sq), part=1)
 
 
 def eq88(p: Argument) -> None:
-    """(88): around the clients' own minimisers, where local SGD contracts up to its noise."""
+    """(88): around the clients' own minimisers, to which local SGD contracts up to its noise."""
     d, minimum = FIRST.point - w_own, gradient(f_own, w_own)
     after = p.follow("alg2")
     rho = 2 * mu * eta * (1 - eta * L)

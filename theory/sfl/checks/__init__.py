@@ -1,4 +1,4 @@
-"""Evidence of the theory floor for the SFL paper: which instrument tests which statement."""
+"""The theory floor's evidence for the SFL paper: which kind of check tests which statement."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from theory.sfl.checks import certificates, consequences, ledgers, tables as exp
 from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
-# Why no instrument here decides a statement, where its kind does not say so already
+# Reasons why no check here decides a statement, unless its kind already says so
 OPEN = {
-    "sfl.lemma7": "the hypothesis (37); what follows from it are (38) to (40)",
-    "sfl.lemma8": "the hypothesis of the lemma; what follows from it are (44) and (45)",
+    "sfl.lemma7": "the hypothesis (37); its consequences are (38) to (40)",
+    "sfl.lemma8": "the hypothesis of the lemma; its consequences are (44) and (45)",
     "sfl.table1": "a table; its rows are statements of their own",
     "sfl.table1.sgd": "a result of another paper (Stich 2019b), quoted",
     "sfl.table1.pfl_karimireddy": "a result of another paper (Karimireddy et al. 2020), quoted",
     "sfl.table1.pfl_koloskova": "a result of another paper (Koloskova et al. 2020), quoted",
-    "sfl.claim.limitation": "a remark on the reach of the bounds and of the experiments",
-    "sfl.nn.setup": "settings of the experiments on neural networks, which would have to be run",
+    "sfl.claim.limitation": "a remark on the scope of the bounds and of the experiments",
+    "sfl.nn.setup": "settings of the experiments on neural networks, which need to be run",
     "sfl.fig2": "needs the experiments on neural networks to be run",
     "sfl.fig10": "training curves; the pictures are not in the text",
     "sfl.fig16": "training curves; the pictures are not in the text",
-    "sfl.table7": "measured numbers without a claim about them; Table 8 is held against them",
+    "sfl.table7": "measured numbers without a claim about them; Table 8 is compared with them",
 }
 
 
 def evidence() -> Iterator[Evidence]:
-    """Units for every statement with formulas; enumeration and derivation where they apply."""
+    """Units for every statement with formulas; enumeration and derivation if they apply."""
     yield from units.evidence("sfl")
     yield Evidence("sfl.lemma1", "enumeration", enumeration.check_martingale)
     yield Evidence("sfl.eq12", "enumeration", enumeration.check_law)
@@ -85,7 +85,7 @@ def three_point(statement: Statement, full: bool = False) -> Verdict:
 
 
 def unbiased_mean(statement: Statement, full: bool = False) -> Verdict:
-    """E[sample mean] = population mean, both ways of sampling: each unit's mean weight is compared, exactly."""
+    """E[sample mean] = population mean, for both ways of sampling: compares each unit's mean weight, exactly."""
     claim = statement.claim
     assert isinstance(claim, Relations)
     most = 7 if full else 5
@@ -138,12 +138,12 @@ def covariance(statement: Statement, full: bool = False) -> Verdict:
 
 
 def ratio_for_large_n(statement: Statement, full: bool = False) -> Verdict:
-    """The first formula is the ratio of (23) to (22), and its quotient by the second tends to 1 as n grows, s/n fixed."""
+    """The first formula is the ratio of (23) to (22); its quotient by the second tends to 1 for large n and fixed s/n."""
     claim = statement.claim
     assert isinstance(claim, Words)
     left, right = claim.formulas
     if any(isinstance(formula, Relational) for formula in claim.formulas):
-        return Verdict(Status.OPEN, "expected two expressions, an approximation of one by the other")
+        return Verdict(Status.OPEN, "expected two expressions, the second an approximation of the first")
     variances = [bound_of(catalogue.find(f"sfl.lemma3.{part}")).value for part in ("swor", "swr")]
     if sympy.simplify(left - variances[0] / variances[1]) != 0:
         ratio = sympy.simplify(variances[0] / variances[1])
@@ -153,7 +153,9 @@ def ratio_for_large_n(statement: Statement, full: bool = False) -> Verdict:
     limit = sympy.limit(sympy.simplify((left / right).subs({names["s"]: share * n}).subs(names["n"], n)), n, sympy.oo)
     if sympy.simplify(limit - 1) != 0:
         return Verdict(Status.REFUTED, f"the quotient of the formulas tends to {limit}", witness={"limit": str(limit)})
-    return Verdict(Status.PROVED, "the ratio of (23) to (22); its quotient by 1 - s/n tends to 1 as n grows, s/n fixed")
+    return Verdict(
+        Status.PROVED, "the ratio of (23) to (22); its quotient by 1 - s/n tends to 1 for large n, s/n fixed"
+    )
 
 
 def _lemma4_family(full: bool) -> list[tuple[int, int, int]]:
@@ -162,7 +164,7 @@ def _lemma4_family(full: bool) -> list[tuple[int, int, int]]:
 
 
 def partial_sums(statement: Statement, full: bool = False) -> Verdict:
-    """Lemma 4's left side, by enumeration of all ordered samples, against the statement's right side."""
+    """Lemma 4: compares its left side, by enumeration of all ordered samples, with the statement's right side."""
     cases = [Case({"M": M, "S": S, "K": K}, enumeration.partial_sums(M, S, K)) for M, S, K in _lemma4_family(full)]
     alone = [Case({"zeta": 0, "M": 1, "S": 1, "K": K}, sympy.Integer(0)) for K in (1, 2)]
     return enumeration.compare(statement, partial_sums_, [*alone, *cases])
@@ -189,7 +191,7 @@ def group_constants(statement: Statement, full: bool = False) -> Verdict:
         letters = relation.lhs.atoms(Value) or relation.lhs.free_symbols
         if len(letters) != 1:
             return Verdict(
-                Status.REFUTED, f"{relation} says nothing of a constant", witness={"relation": str(relation)}
+                Status.REFUTED, f"{relation} says nothing about a constant", witness={"relation": str(relation)}
             )
         (of,) = letters
         value = relation.rhs * of / relation.lhs

@@ -1,6 +1,6 @@
 """The basic identities and inequalities, proved in every dimension: Appendices C.2 and C.3.
 
-Each is read from its statement, in vector notation, as a form, and is then a sum of instances of inference rules.
+Each check reads its statement, in vector notation, as a form.  The form is then a sum of instances of inference rules.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ LANGUAGE = Language(
 
 
 def summed(e: sympy.Expr) -> sympy.Expr:
-    """Vector notation as a form: sums over i = 1..n of indexed vectors, means over the law of a random vector x."""
+    """Vector notation as a form: sums of indexed vectors over i = 1..n, means over the law of a random vector x."""
     if isinstance(e, Expectation):
         return LAW.sum(summed(e.args[0]))
     if isinstance(e, sympy.Sum):
@@ -78,19 +78,19 @@ def identity(p: Argument) -> None:
 
 
 def convexity_of_square(p: Argument) -> None:
-    """(15): Jensen for n vectors, over n^2."""
+    """(15): Jensen for n vectors, divided by n^2."""
     p.conclude_form(summed, 1 / n**2 * p.by(JENSEN_OVER, vector("x", TERMS), TERMS))
 
 
 def martingale(p: Argument) -> None:
-    """Lemma 1: each term has mean zero given those before it, and a variance of at most sigma^2."""
+    """Lemma 1: each term has mean zero given the terms before it, and a variance of at most sigma^2."""
     noise = Noise(vector("x_seq", TERMS) - vector("e", TERMS), frozenset())
     p.conclude_form(summed, p.by(SUCCESSIVE, noise, TERMS), part=0)
     p.conclude_form(summed, p.by(VARIANCE, noise).over(TERMS), part=1)
 
 
 def jensen(p: Argument) -> None:
-    """(14): the subgradient inequality at the mean, averaged: the inner products cancel."""
+    """(14): the average of the subgradient inequalities at the mean, in which the inner products cancel."""
     at_mean = value(h, vector("mean"))
     each = value(h, vector("x", TERMS))
 
@@ -113,7 +113,7 @@ def jensen(p: Argument) -> None:
 
 
 def sampling(p: Argument) -> None:
-    """(22), (23): s squares, and pairs of different draws, whose deviations from the mean add up to zero."""
+    """(22), (23): s squares, and pairs of different draws; the deviations from the mean sum to zero."""
     rule = WITH_REPLACEMENT if var_swr in p.goal().quantity.free_symbols else WITHOUT_REPLACEMENT
     p.conclude_form(p.meaning, 1 / s**2 * p.by(rule, unit, mean, SAMPLE, n))
 
@@ -127,12 +127,12 @@ def covariance(p: Argument) -> None:
 
 
 def eq16(p: Argument) -> None:
-    """(16): what smoothness from above says."""
+    """(16): the meaning of smoothness from above."""
     p.conclude_form(quadratic_form, p.by(DESCENT, h, x, y))
 
 
 def eq17(p: Argument) -> None:
-    """(17): from x a step of length 1/L down the gradient, and h is at least h_* there."""
+    """(17): a gradient step of size 1/L from x; there h is at least h_*."""
     down = sympy.expand(x - gradient(h, x) / L)
     p.conclude_form(quadratic_form, 2 * L * p.by(DESCENT, h, down, x), 2 * L * p.by(BELOW, h, down, h_star))
 
@@ -143,7 +143,7 @@ def eq18(p: Argument) -> None:
 
 
 def eq19(p: Argument) -> None:
-    """(19): what strong convexity says."""
+    """(19): the meaning of strong convexity."""
     p.conclude_form(quadratic_form, p.by(TANGENT, h, x, y))
 
 
@@ -156,7 +156,7 @@ def lemma2(p: Argument) -> None:
 
 
 def coefficient_needed(relation: sympy.Basic, share: sympy.Rational) -> float:
-    """The smallest factor before ||z - x||^2 with which Lemma 2 holds for mu = share L, L = 1: a worst case (SDP)."""
+    """The smallest factor of ||z - x||^2 for which Lemma 2 holds with mu = share L, L = 1: a worst case (SDP)."""
     points = {name: point(h, p) for name, p in zip("xyz", (x, y, z), strict=True)}
     hypotheses = {
         f"{p}{q}": smooth_convex(points[p], points[q], sympy.Integer(1), share)
@@ -170,7 +170,7 @@ def coefficient_needed(relation: sympy.Basic, share: sympy.Rational) -> float:
 
 
 def with_coefficient(proved: Callable[[Statement, bool], Verdict]) -> Callable[[Statement, bool], Verdict]:
-    """The verdict on Lemma 2, with the factor before ||z - x||^2 that would be enough."""
+    """The verdict on Lemma 2, with the smallest sufficient factor of ||z - x||^2."""
 
     def check(statement: Statement, full: bool) -> Verdict:
         found = proved(statement, full)
@@ -180,14 +180,14 @@ def with_coefficient(proved: Callable[[Statement, bool], Verdict]) -> Callable[[
         shares = (Rational(0), Rational(1, 2), Rational(99, 100))
         needed = {share: coefficient_needed(statement.claim.relations[0], share) for share in shares}
         told = ", ".join(f"{factor:.3g} L at mu = {float(share):.3g} L" for share, factor in needed.items())
-        says = f"{found.says}; needed before ||z - x||^2: {told}"
+        says = f"{found.says}; smallest sufficient factor of ||z - x||^2: {told}"
         return replace(found, says=says, slack=1 / max(needed.values()))
 
     return check
 
 
 def unbiased_mean(statement: Statement, full: bool = False) -> Verdict:
-    """Every draw, with or without replacement, is uniform over the population: the mean of s of them has its mean."""
+    """Every draw, with or without replacement, is uniform over the population; so E[mean of s draws] is its mean."""
     xbar, xbar_pi = (catalogue.symbols(statement)[name].sympy for name in ("xbar", "xbar_pi"))
     if not isinstance(statement.claim, Relations):
         raise ValueError(f"{statement.id} claims no relations")

@@ -1,7 +1,7 @@
-"""What follows from the bounds, and what does not: orders after tuning, Table 1, and the claims in words.
+"""Consequences of the bounds, true or false: orders after tuning, Table 1, and the claims in words.
 
-An order is replayed from its explicit bound: every summand must be at most an absolute constant times a printed term.
-What refutes orders is in `theory.sfl.checks.counterexamples`.
+The check of an order starts from its explicit bound: every summand must be at most an absolute constant times a printed
+term.  The checks that refute orders are in `theory.sfl.checks.counterexamples`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def _order(name: str) -> Order:
     return order_of(catalogue.find(f"sfl.{name}"))
 
 
-# Orders from recursions, by Lemmas 7 and 8 at the step size that they choose
+# Orders from recursions, by Lemmas 7 and 8 at the lemmas' step size
 
 
 def tuned_terms(lemma: str, at: Mapping[sympy.Expr, sympy.Expr]) -> tuple[Term, ...]:
-    """Summands of a lemma's tuned bound with its letters replaced, over b.
+    """Summands of a lemma's tuned bound with its symbols replaced, divided by b.
 
-    Powers p <= 1 of sums are at most the sums of the powers, a maximum at most the sum, 1/(T + 1) at most 1/T;
-    logarithms are left out.
+    A power p <= 1 of a sum is at most the sum of the powers, a maximum at most the sum, 1/(T + 1) at most 1/T.
+    Logarithms are left out.
     """
     terms = []
     for term in bound_of(catalogue.find(f"sfl.{lemma}")).terms:
@@ -49,7 +49,7 @@ def tuned_terms(lemma: str, at: Mapping[sympy.Expr, sympy.Expr]) -> tuple[Term, 
 
 
 def _summands(e: sympy.Expr) -> list[sympy.Expr]:
-    """Non-negative summands; a maximum counts as the sum of its arguments, M - S stays together."""
+    """Non-negative summands: a maximum becomes the sum of its arguments; M - S is not split."""
     parts: list[sympy.Expr] = []
     for part in sympy.Add.make_args(e):
         largest = part.atoms(Max)
@@ -68,10 +68,10 @@ def _larger(e: sympy.Expr, at: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
 
 
 def tuned(bound: str, recursion: str, full: bool = False, any_count: bool = False) -> Proof:
-    """An order: the recursion at the step size that Lemma 7 or 8 chooses, applied as `bound` applies it.
+    """An order: the recursion at the step size of Lemma 7 or 8, applied as in `bound`.
 
     full       S = M
-    any_count  the order is claimed for M = 1 too
+    any_count  the order is claimed also for M = 1
     """
 
     def proof(p: Argument) -> None:
@@ -90,7 +90,7 @@ def tuned(bound: str, recursion: str, full: bool = False, any_count: bool = Fals
 
 
 def tune(p: Argument, bound: str, recursion: str, letters: Mapping[sympy.Expr, sympy.Expr]) -> None:
-    """The order of a bound's tuned form, its letters replaced."""
+    """The order of a bound's tuned form, with its symbols replaced."""
     source = catalogue.find(f"sfl.{bound}")
     step = sympy.Symbol("step", positive=True)  # the tuned eta_tilde
     at, lemma = application(source, letters)
@@ -104,7 +104,7 @@ def tune(p: Argument, bound: str, recursion: str, letters: Mapping[sympy.Expr, s
     fact, state, of = as_sequence(p, fact)
     at |= {gamma: step, r_next: state[0], r_t: state[1], s_t: of}
     if p.start_of(state[1]) != at[r0]:
-        p.fail("the start", f"the lemma is applied from {at[r0]}, a run starts from {p.start_of(state[1])}")
+        p.fail("the start", f"the lemma starts from {at[r0]}, a run starts from {p.start_of(state[1])}")
     given = {"lemma7.cubic" if a in at else "lemma8": fact}
     mean = p.average(fact, of, sympy.Integer(1)).quantity
 
@@ -127,13 +127,13 @@ def tune(p: Argument, bound: str, recursion: str, letters: Mapping[sympy.Expr, s
 
 
 def at_step(p: Argument, recursion: Fact, step: sympy.Symbol, chosen: sympy.Expr) -> Fact:
-    """A recursion that was derived for every step size up to a limit, at one of them."""
+    """A recursion, derived for every step size up to a limit, at one of these step sizes."""
     value = recursion.value.subs(step, chosen)
     return p.by_hand("at one of the step sizes", recursion.quantity, recursion.sign, value, recursion)
 
 
 def application(bound: Statement, letters: Mapping[sympy.Expr, sympy.Expr]) -> tuple[dict[sympy.Expr, sympy.Expr], str]:
-    """How a bound applies its recursion lemma, its letters replaced, and the lemma's part that tunes the step size."""
+    """A bound's substitution into its recursion lemma, with symbols replaced, and the id of the part that tunes gamma."""
     if bound.applies is None:
         raise ValueError(f"{bound.id} applies no recursion lemma")
     substitution = bound.applies.substitution.items()
@@ -153,7 +153,7 @@ def from_order(source: str) -> Proof:
 
 
 def eq39(p: Argument) -> None:
-    """(39): the explicit tuned bound at c2 = 0."""
+    """(39): the explicit tuned bound with c2 = 0."""
     none = {c1: c, c2: sympy.Integer(0)}
     choice = catalogue.find("sfl.lemma7.eq39.cubic").where[gamma].subs(none)
     p.equal("the choice of gamma", p.statement.where[gamma], choice)
@@ -164,7 +164,7 @@ def eq39(p: Argument) -> None:
 
 
 def tuning(p: Argument) -> None:
-    """The printed choice of gamma is that of (39), and 1/(2a(T+1)) <= log 2/(aT), as noted there."""
+    """The printed choice of gamma is the choice in (39), and 1/(2a(T+1)) <= log 2/(aT), as the paper notes there."""
     choice = catalogue.find("sfl.lemma7.eq39").where[gamma]
     p.conclude(p.by_hand("the step size of (39)", gamma, "=", choice))
     y, q = sympy.Symbol("x", real=True), sympy.Symbol("log2", positive=True)
@@ -173,7 +173,7 @@ def tuning(p: Argument) -> None:
 
 
 def printed_tuning(bound: str, recursion: str, full: bool = False) -> Proof:
-    """The printed tuning of the strongly convex orders: (39)'s step size needs c > 0, and c is c1."""
+    """The printed tuning of the strongly convex orders: the step size in (39) needs c > 0, and c is c1."""
 
     def proof(p: Argument) -> None:
         at, _ = application(catalogue.find(f"sfl.{bound}"), {S: M} if full else {})
@@ -193,7 +193,7 @@ def _formulas(statement: Statement) -> tuple[sympy.Basic, ...]:
 
 
 def rate(statement: Statement, full: bool = False) -> Verdict:
-    """Corollary 1's dominant term as R grows, and its rate in M, K, R; without noise, that the rate is an upper bound."""
+    """Corollary 1's dominant term for large R, and its rate in M, K, R; without noise, the rate is only an upper bound."""
     letters = {
         letter: sympy.Symbol(letter.name, positive=True)
         for letter in (M, K, R, L, mu, sigma, zeta, zeta_star, D, A, beta)
@@ -219,7 +219,7 @@ def rate(statement: Statement, full: bool = False) -> Verdict:
 
 
 def advantage(statement: Statement, full: bool = False) -> Verdict:
-    """SFL's order over PFL's, term by term: Table 1 and (10), (11)."""
+    """The ratios of SFL's order to PFL's, term by term: Table 1 and (10), (11)."""
     pairs = (("table1.sfl_thm1", "table1.pfl_thm2"), ("eq11", "eq10"))
     for (ours, theirs), factor in zip(pairs, _formulas(statement), strict=True):
         second = {t.name: t.value for t in _order(theirs).terms}
@@ -230,7 +230,7 @@ def advantage(statement: Statement, full: bool = False) -> Verdict:
                 witness = {"term": term.name, "ratio": str(ratio), "claimed": str(expected)}
                 return Verdict(Status.REFUTED, f"{ours} over {theirs}: {term.name} has ratio {ratio}", witness=witness)
     return Verdict(
-        Status.PROVED, "ratios of the printed orders, term by term; it compares upper bounds, not algorithms"
+        Status.PROVED, "ratios of the printed orders, term by term; this compares upper bounds, not algorithms"
     )
 
 
@@ -250,7 +250,7 @@ def inequalities(statement: Statement, full: bool = False) -> Verdict:
 
 
 def sgd_rr(source: str) -> Callable[[Statement, bool], Verdict]:
-    """A row of Table 1 at K = 1, sigma = 0; SGD-RR's order times mu has the same first term, and a smaller second one."""
+    """A row of Table 1 at K = 1, sigma = 0: SGD-RR's order times mu has the same first term and a smaller second term."""
 
     def check(statement: Statement, full: bool = False) -> Verdict:
         row = _order(source).value.subs({K: 1, sigma: 0})
@@ -296,7 +296,7 @@ def no_advantage(statement: Statement, full: bool = False) -> Verdict:
 
 
 def own_form(statement: Statement, full: bool = False) -> Verdict:
-    """Theorem 1 at sigma = 0, eta_tilde = M K eta, where it and the sentence speak: each term of the formula's order."""
+    """Theorem 1 at sigma = 0, eta_tilde = M K eta, under its conditions and the sentence's: each term has the order."""
     printed = _formulas(statement)[-1]
     theorem = catalogue.find("sfl.thm1.strongly_convex")
     own = {sigma: 0, eta_tilde: M * K * eta}
@@ -316,7 +316,7 @@ def _named(e: sympy.Expr) -> Term:
 
 
 def lemma3_parts(statement: Statement, full: bool = False) -> Verdict:
-    """Lemma 3's two variances are those of its parts."""
+    """Lemma 3's two variances are the variances in its parts."""
     parts = [bound_of(catalogue.find(f"sfl.lemma3.{part}")).value for part in ("swr", "swor")]
     for printed, part in zip(_formulas(statement), parts, strict=True):
         if sympy.simplify(printed - part) != 0:
@@ -368,7 +368,7 @@ _FROM_ORDERS = {
 
 
 def step_range(statement: Statement, full: bool = False) -> Verdict:
-    """The choice of eta_tilde, printed as the first link of a chain, is small enough (S >= 1; beta > 0, as it divides)."""
+    """The choice of eta_tilde, the first link of a printed chain, is small enough (S >= 1; beta > 0 as a divisor)."""
     assert isinstance(statement.claim, Relations)
     given, links = [c.relation for c in statement.when], list(statement.claim.relations)
     if not statement.corrects:
@@ -394,7 +394,7 @@ _CLAIMS: list[tuple[str, Callable[[Statement, bool], Verdict], tuple[str, ...]]]
 
 
 def evidence() -> Iterator[Evidence]:
-    """Orders, claims, and what refutes them."""
+    """Evidence for and against orders and claims."""
     from_orders = {name: from_order(source) for name, source in _FROM_ORDERS.items()}
     for kind, proofs in (("ledger", {**_ORDERS, **from_orders}), ("repair", _ORDER_REPAIRS)):
         for name, proof in proofs.items():

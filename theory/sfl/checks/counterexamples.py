@@ -1,8 +1,9 @@
-"""Counter-examples to lemmas and orders of the SFL paper, worked out by hand and computed exactly.
+"""Counter-examples to lemmas and orders of the SFL paper, found by hand and computed exactly.
 
-Every check reads the statement that it is handed: its conditions must admit the instance, and what is measured is held
-against its own quantity, sign and terms.  Where the statement leaves the step size open, no admissible one helps.
-Counter-examples to orders are families along which measured / printed grows without bound: no constant can repair them.
+Every check reads the statement that it gets.  The statement's conditions must admit the instance, and the check compares
+the measured value with the statement's own quantity, sign and terms.  If the statement leaves the step size open, the
+counter-example holds for every admissible step size.  A counter-example to an order is a family along which
+measured / printed grows without bound, so no constant can repair the order.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ Numbers = Mapping[sympy.Symbol, Any]
 
 
 def excluded(statement: Statement, at: Numbers) -> str:
-    """The first condition of the statement that is false at these numbers; empty where none is."""
+    """The first condition of the statement that is false at these numbers; empty if none is."""
     return next((str(c) for c in statement.when if c.relation.subs(at) == sympy.false), "")
 
 
 def contrary(claim: Bound, quantity: sympy.Symbol, measured: Any, value: Any) -> Boolean:
-    """That the claim is false where its quantity is `measured` and its right side `value`."""
+    """The relation that says: the claim is false if its quantity is `measured` and its right side `value`."""
     left = claim.quantity.subs(quantity, measured)
     if claim.sign == "<=":
         return sympy.Gt(left, value)
@@ -45,7 +46,7 @@ def _no_contradiction(why: str) -> Verdict:
 
 
 def short_horizon(statement: Statement, full: bool = False) -> Verdict:
-    """(38) without its condition on T: T = 0, the whole of r_0 spent at once, whatever the step size gamma <= 1/d."""
+    """(38) without its condition on T: at T = 0 all of r_0 is used up at once, for every step size gamma <= 1/d."""
     claim = bound_of(statement)
     at = {T: 0, a: 1, d: 100, r0: 1, c: 0}
     conditions = [r.subs(at) for r in conditions_of(statement) if r.subs(at) != sympy.true]
@@ -66,14 +67,14 @@ def short_horizon(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.OPEN, f"the short horizon does not refute: {found.says}")
 
 
-# r_0, c_1, c_2, all at d = 1 and T = 0: starts that are optimal, and one that is not
+# r_0, c_1, c_2, all at d = 1 and T = 0: optimal starts, and one other
 _STARTS = ((0, 1, 0), (0, 0, 1), (1, 1, 1))
 
 
 def optimal_start(statement: Statement, full: bool = False) -> Verdict:
-    """(45) at T = 0: r_1 = 0 and b s_0 = (r_0 + c_1 gamma^2 + c_2 gamma^3) / gamma meet the recursion, for every gamma.
+    """(45) at T = 0: r_1 = 0 and b s_0 = (r_0 + c_1 gamma^2 + c_2 gamma^3) / gamma satisfy the recursion for every gamma.
 
-    Where r_0 = 0 the printed bound is 0, and Psi_0 = b s_0 is positive for every gamma in (0, 1/d].
+    For r_0 = 0 the printed bound is 0, but Psi_0 = b s_0 is positive for every gamma in (0, 1/d].
     """
     claim = bound_of(statement)
     for start in _STARTS:
@@ -95,20 +96,20 @@ def optimal_start(statement: Statement, full: bool = False) -> Verdict:
                     "Psi_0": str(largest), "printed": str(value),
                 },
             )  # fmt: skip
-    return _no_contradiction("the bound stands at every start that the conditions admit")
+    return _no_contradiction("the bound holds at every start that the conditions admit")
 
 
 # Orders of the non-convex case
 
 
 def identical_clients(statement: Statement, full: bool = False) -> Verdict:
-    """Where beta = sigma = zeta = 0 a printed order must not vanish: F_1 = F_2 = x^2/2, K = 1, one round from x = 1."""
+    """For beta = sigma = zeta = 0 a printed order must not be 0: F_1 = F_2 = x^2/2, K = 1, one round from x = 1."""
     claim = order_of(statement)
     at = {sigma: 0, zeta: 0, beta: 0, L: 1, A: Rational(1, 2), M: 2, S: 2, K: 1, R: 1}
     if condition := excluded(statement, at):
         return _no_contradiction(f"{condition} excludes it")
     if not claim.quantity.has(min_grad_sq):
-        return _no_contradiction(f"it speaks of {claim.quantity}")
+        return _no_contradiction(f"it is about {claim.quantity}")
     number = sympy.simplify(claim.value.subs(at))
     sequential = statement.id.startswith(("sfl.cor1", "sfl.eq55"))
     step = Rational(1, 6) / (2 if sequential else 1)  # eta at the largest eta_tilde, 1/(6L)
@@ -127,7 +128,7 @@ def identical_clients(statement: Statement, full: bool = False) -> Verdict:
 
 
 def noise_of_sampling(statement: Statement, full: bool = False) -> Verdict:
-    """Orders without a term for the sampling of clients: one of two clients a round, one step, exact gradients.
+    """Orders without a term for the sampling of clients: one of two clients per round, one step, exact gradients.
 
     F_1, F_2 = F +- x_2 with F = (mu x_1^2 + x_2^2)/2, mu = sqrt(2/R), from x = (sqrt(2/mu), 0): L = 1, A = 1, zeta = 1,
     Assumption 3a with any beta.  After r rounds ||grad F||^2 has the mean
@@ -135,23 +136,23 @@ def noise_of_sampling(statement: Statement, full: bool = False) -> Verdict:
         2 mu (1 - eta mu)^(2r) + eta (1 - (1 - eta)^(2r)) / (2 - eta).
 
     For r <= 1/(eta mu) the first part is at least 2 mu (5/6)^12 > mu/5, as eta mu <= 1/6.  For larger r, eta >= 1/(mu R),
-    and the second part is at least eta (1 - exp(-2))/2 > 2 eta/5 >= 2/(5 mu R).  Both are sqrt(2/R)/5: no eta <= 1/6
-    does better, in any of the rounds.
+    and the second part is at least eta (1 - exp(-2))/2 > 2 eta/5 >= 2/(5 mu R).  Both lower bounds are sqrt(2/R)/5: no
+    eta <= 1/6 is better, in any round.
     """
     claim = order_of(statement)
     at = {sigma: 0, zeta: 1, beta: 1, L: 1, A: 1, M: 2, S: 1, K: 1}
     if condition := excluded(statement, {**at, R: 10**6}):
         return _no_contradiction(f"{condition} excludes it")
     if not claim.quantity.has(min_grad_sq):
-        return _no_contradiction(f"it speaks of {claim.quantity}")
+        return _no_contradiction(f"it is about {claim.quantity}")
     rounds = sympy.Symbol("R", positive=True)
     ratio = sqrt(2 / rounds) / 5 / claim.value.subs(at).subs(R, rounds)
     limit = sympy.limit(ratio, rounds, sympy.oo)
     if limit != sympy.oo:
-        return _no_contradiction(f"measured / printed tends to {sympy.N(limit, 4)} at the least")
+        return _no_contradiction(f"measured / printed tends to at least {sympy.N(limit, 4)}")
     return Verdict(
         Status.REFUTED,
-        "with one of two clients a round, whatever eta, measured / printed grows without bound in R",
+        "with one of two clients per round, for every eta, measured / printed grows without bound in R",
         slack=0.0,
         witness={
             "F_1, F_2": "(mu x_1^2 + x_2^2)/2 + x_2, (mu x_1^2 + x_2^2)/2 - x_2", "mu": "sqrt(2/R)",
@@ -163,7 +164,7 @@ def noise_of_sampling(statement: Statement, full: bool = False) -> Verdict:
 
 
 def sampled_order(statement: Statement, full: bool = False) -> Verdict:
-    """The two errors of (55) and (81), each with its witness: L beta A / R, and no term for the sampling of clients."""
+    """The two errors of (55) and (81), each with its witness: L beta A / R, and the missing term for client sampling."""
     found = [check(statement) for check in (identical_clients, noise_of_sampling)]
     against = [verdict for verdict in found if verdict.status is Status.REFUTED]
     if not against:
@@ -176,7 +177,7 @@ def sampled_order(statement: Statement, full: bool = False) -> Verdict:
 
 
 def _decaying(statement: Statement) -> sympy.Expr:
-    """The order that the statement claims of the gap; of a sentence, its first formula."""
+    """The order that the statement claims for the gap; for a sentence, its first formula."""
     if isinstance(statement.claim, Order):
         return statement.claim.value
     assert isinstance(statement.claim, Words)
@@ -186,14 +187,14 @@ def _decaying(statement: Statement) -> sympy.Expr:
 def along_flat(statement: Statement, full: bool = False) -> Verdict:
     """Orders with exp(-c mu R / L): identical clients F_m = (mu/2) x^2, mu = L, at any eta_tilde <= 1/(6L).
 
-    No round shrinks x by more than 1 - 1/6, so the gap is at least (mu/2) D^2 (5/6)^(2R); the weighted average is
-    larger still.  Against exp(-c R) that grows without bound when (5/6)^2 e^c > 1.
+    No round shrinks x by a factor below 5/6, so the gap is at least (mu/2) D^2 (5/6)^(2R); for the weighted average it is
+    even larger.  Its ratio to exp(-c R) grows without bound if (5/6)^2 e^c > 1.
     """
     at = {sigma: 0, zeta: 0, zeta_star: 0, mu: 1, L: 1, D: 1, M: 2, S: 2, K: 1}
     if condition := excluded(statement, {**at, R: 10}):
         return _no_contradiction(f"{condition} excludes it")
     if isinstance(statement.claim, Order) and not statement.claim.quantity.has(gap):
-        return _no_contradiction(f"it speaks of {statement.claim.quantity}")
+        return _no_contradiction(f"it is about {statement.claim.quantity}")
     printed = sympy.simplify(_decaying(statement).subs(at))
     growth = sympy.simplify(Rational(25, 36) / (printed.subs(R, R + 1) / printed))
     if growth.free_symbols or not growth.is_positive:
@@ -213,9 +214,9 @@ def along_flat(statement: Statement, full: bool = False) -> Verdict:
 
 
 def half_exponent(statement: Statement, full: bool = False) -> Verdict:
-    """The last formula, said to be of the order of Theorem 1's bound: zeta_* = 0, and R grows at eta = 1/(6LMK).
+    """The last formula claims the order of Theorem 1's bound: zeta_* = 0, eta = 1/(6LMK), growing R.
 
-    The numbers satisfy the statement's own restriction of eta and all of the theorem's: 1/(mu R) <= M K eta <= 1/(6L).
+    The numbers satisfy the statement's restriction of eta and all of the theorem's: 1/(mu R) <= M K eta <= 1/(6L).
     """
     assert isinstance(statement.claim, Words)
     theorem = catalogue.find("sfl.thm1.strongly_convex")
@@ -250,7 +251,7 @@ _COUNTEREXAMPLES: tuple[tuple[Callable[[Statement, bool], Verdict], tuple[str, .
 
 
 def evidence() -> Iterator[Evidence]:
-    """What refutes."""
+    """The counter-examples as evidence."""
     for check, names in _COUNTEREXAMPLES:
         for name in names:
             yield Evidence(f"sfl.{name}", "counterexample", check)

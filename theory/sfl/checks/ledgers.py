@@ -1,6 +1,6 @@
 """The proofs of Appendices D and E, replayed step by step from the assumptions to the printed constants.
 
-A proof is a function of an `Argument`: it obtains its premises from it, and concludes what the statement claims.
+A proof is a function of an `Argument`: it gets its premises from the argument, and concludes the statement's claim.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ from theory.sfl.symbols import (
 )
 from theory.statement import Evidence
 
-# What several steps have in common
+# Parts that several steps share
 
 
 def noise(p: Argument, rule: Rule) -> Fact:
@@ -133,7 +133,7 @@ def noise(p: Argument, rule: Rule) -> Fact:
 
 
 def drifted(p: Argument, drift: sympy.Expr) -> Fact:
-    """(15) and Assumption 1 for the local gradients' changes; `drift` is the sum of the squared drifts."""
+    """(15) and Assumption 1 for the changes of the local gradients; `drift` is the sum of the squared drifts."""
     jensen = p.by(JENSEN_OVER, ALL.local - ALL.at_start, I, C)
     smooth = S * K * p.by(LIPSCHITZ, ALL.function, ALL.point, x).over(I, C)
     return p.have("Jensen, Assumption 1", move_sq, "<=", S * K * L**2 * drift, jensen, smooth)
@@ -196,14 +196,14 @@ def eq29(p: Argument) -> None:
 
 
 def eq30(p: Argument) -> None:
-    """(30): noise, changes along the drift, differences to the optimum, and what is left at the optimum."""
+    """(30): noise, changes along the drift, differences to the optimum, and the gradients at the optimum."""
     vectors = (ALL.noise.vector, ALL.local - ALL.at_start, ALL.at_start - ALL.at_optimum, ALL.at_optimum)
     bound = 4 * (noise_sq + move_sq + bias_sq + star_sq)
     p.conclude(p.have("(30)", step_sq, "<=", bound, p.by(JENSEN, *map(ALL.sum, vectors))))
 
 
 def eq31(p: Argument) -> None:
-    """(31): third and fourth term of (30)."""
+    """(31): the third and fourth terms of (30)."""
     p.conclude(p.put(biased(p), p.claim("step.eq36")), part=0)
     p.conclude(star(p), part=1)
 
@@ -220,7 +220,7 @@ def lemma5(p: Argument) -> None:
 
 
 def eq35(p: Argument) -> None:
-    """(35), (53): four terms; successive noise for the first, Jensen for those of B_mk vectors."""
+    """(35), (53): four terms; successive noise for the first, Jensen for the sums of B_mk vectors."""
     U = BEFORE.steps[0]
     convex = bias_upto in p.goal().value.free_symbols
     middle = BEFORE.at_optimum if convex else global_grad
@@ -239,7 +239,7 @@ def eq35(p: Argument) -> None:
 
 
 def eq36(p: Argument) -> None:
-    """(36): (18) for every client, averaged."""
+    """(36): the average of (18) over the clients."""
     cocoercive = 2 * L / S * p.by(COCOERCIVE, ALL.function, x, x_star).over(C)
     gaps = [p.by(SAMPLED, value(ALL.function, at), value(F_fun, at), C, sympy.Integer(1)) for at in (x, x_star)]
     linear = p.by(SAMPLED, ALL.at_optimum, gradient(F_fun, x_star), C, x - x_star)
@@ -260,11 +260,11 @@ def upto(p: Argument) -> tuple[Fact, Fact]:
 
 
 def over_steps(p: Argument, fact: Fact, sampled: sympy.Symbol) -> Fact:
-    """A bound on the drift at (m, k), summed over m = 1..S, k = 0..K-1: B_mk is (m-1) K + k, (33) the sum of the drifts.
+    """The drift bound at (m, k), summed over m = 1..S, k = 0..K-1.  B_mk is (m-1) K + k; (33) is the sum of the drifts.
 
-    sampled  the squared partial sum of the sampled clients' deviations from their mean; Lemma 4 is about its sum
+    sampled  the squared partial sum of the sampled clients' deviations from their mean; Lemma 4 bounds its sum
     """
-    p.needs(Property.EQUAL_WEIGHTS)  # F's gradient, from which they deviate, is that mean
+    p.needs(Property.EQUAL_WEIGHTS)  # then their mean is F's gradient
     p.written_out("eq33")
     p.written_out("lemma4.lhs")
     if fact.quantity != drift_mk:
@@ -308,7 +308,7 @@ def substituted(into: str, drift: str) -> Proof:
 
 
 def rewritten(source: str, **at: Any) -> Proof:
-    """A bound in the statement's own step size, with letters replaced."""
+    """A bound in the statement's step size, with symbols replaced."""
 
     def proof(p: Argument) -> None:
         p.conclude(p.claim(source, {sfl.symbols[name].sympy: sympy.sympify(e) for name, e in at.items()}))
@@ -335,11 +335,11 @@ def eq70(p: Argument) -> None:
     p.conclude(p.put(p.claim("lemma11"), p.claim("lemma12")))
 
 
-ONE = Steps((), ())  # the one client that OWN are the steps of
+ONE = Steps((), ())  # the one client whose steps are OWN
 
 
 def parallel_drift(p: Argument) -> None:
-    """(69), (79): four terms for k local steps of one client, summed over k; a sampled client is like any other."""
+    """(69), (79): four terms for k local steps of one client, summed over k; sampled clients are exchangeable."""
     convex = D_F in p.goal().value.free_symbols
     middle = OWN.at_optimum if convex else global_grad
     vectors = (OWN.noise.vector, OWN.local - OWN.at_start, OWN.at_start - middle, middle)
@@ -404,7 +404,7 @@ def eq50(p: Argument) -> None:
 
 
 def cross(p: Argument, drift: sympy.Expr) -> Fact:
-    """With t_mk = grad F(x) + grad F_pi(x_mk) - grad F_pi(x): the rest has mean zero, and polarisation for their sum."""
+    """With t_mk = grad F(x) + grad F_pi(x_mk) - grad F_pi(x): polarisation for the sum of t_mk; the rest has mean zero."""
     deviation = K * p.by(SAMPLED, ALL.at_start, global_grad, C, global_grad)
     count = S * K
     polarised = -(count**2 * grad_sq + tracked_sq - move_sq) / (2 * count)
@@ -413,7 +413,7 @@ def cross(p: Argument, drift: sympy.Expr) -> Fact:
 
 
 def eq50_corrected(p: Argument) -> None:
-    """The sampled clients' gradients at x have the mean grad F(x): compared with that mean, only the drift is left."""
+    """The sampled clients' gradients at x have the mean grad F(x); compared with this mean, only the drift remains."""
     p.conclude(p.scaled(cross(p, E_r), eta))
 
 
@@ -427,7 +427,7 @@ def eq51(p: Argument) -> None:
 
 
 def squared_step(p: Argument, rule: Rule) -> Fact:
-    """The sum of the local gradients is the tracked sum plus K times the sampled clients' deviations at x."""
+    """The sum of the local gradients is the sum of t_mk plus K times the sampled clients' deviations at x."""
     two = p.by(JENSEN, ALL.sum(ALL.noise.vector), ALL.sum(ALL.local))
     tracked = ALL.sum(global_grad + ALL.local - ALL.at_start)
     deviation = ALL.sum(ALL.at_start - global_grad)
@@ -439,12 +439,12 @@ def squared_step(p: Argument, rule: Rule) -> Fact:
 
 
 def eq51_corrected(p: Argument) -> None:
-    """With the sampling of clients."""
+    """(51) with a term for the sampling of clients."""
     p.conclude(p.scaled(squared_step(p, SUCCESSIVE), L * eta**2 / 2))
 
 
 def descent_lemma(cross_: str, step: str) -> Proof:
-    """(48) from (49) and what bounds its two terms."""
+    """(48) from (49) and the bounds on its two terms."""
 
     def proof(p: Argument) -> None:
         p.conclude(p.put(p.claim("step.eq49"), p.claim(cross_), p.claim(step)))
@@ -453,7 +453,7 @@ def descent_lemma(cross_: str, step: str) -> Proof:
 
 
 def parallel_descent(p: Argument) -> Fact:
-    """(16) for F at the mean of the clients' steps."""
+    """(16) for F along the mean of the clients' steps."""
     smooth = p.by(DESCENT_OF_MEAN, F_fun, x_next, x)
     fresh = eta / S * p.by(FRESH, ALL.noise, global_grad).over(I, C)
     bound = -eta / S * cross_sum + L * eta**2 / (2 * S**2) * step_sq
@@ -469,7 +469,7 @@ def lemma13(p: Argument) -> None:
 
 
 def lemma13_corrected(p: Argument) -> None:
-    """As Lemma 9's corrected form, with the mean over clients for their sum."""
+    """As the corrected Lemma 9, with the mean over the clients instead of their sum."""
     p.conclude(p.put(parallel_descent(p), cross(p, S * Ecal_r), squared_step(p, INDEPENDENT)))
 
 
@@ -529,7 +529,7 @@ def weights(p: Argument) -> None:
 
 
 def eq38(p: Argument) -> None:
-    """(38), last expression, from (40) and the bound on W_T; with the gamma^3 term as c = c1 + c2 gamma."""
+    """The last expression of (38), from (40) and the bound on W_T; with the gamma^3 term, c = c1 + c2 gamma."""
     cubic = c1 in p.goal().value.free_symbols
     noise_ = c1 + c2 * gamma if cubic else c
     supposed = {"lemma7": p.claim("lemma7.cubic" if cubic else "lemma7")}
@@ -550,7 +550,7 @@ def eq38(p: Argument) -> None:
 
 
 def eq45(p: Argument) -> None:
-    """(45): the three cases at once, with u = (c1 rho)^(1/2), v = c2^(1/3) rho^(2/3), rho = r0/(T+1)."""
+    """(45): the three cases together, with u = (c1 rho)^(1/2), v = c2^(1/3) rho^(2/3), rho = r0/(T+1)."""
     goal = p.goal()
     if (goal.quantity, goal.sign) != (Psi_T, "<="):
         p.fail("(45)", f"it is about {goal.quantity} {goal.sign}")
@@ -573,7 +573,7 @@ def eq45(p: Argument) -> None:
 
 
 def eq39_cubic(p: Argument) -> None:
-    """The tuned bound: gamma = log B/(aT), or 1/d where that is smaller; facts about exp and log named."""
+    """The tuned bound: gamma = min(log B/(aT), 1/d); facts about exp and log are explicit steps."""
     goal = p.goal()
     if (goal.quantity, goal.sign) != (Psi_T, "<="):
         p.fail("the tuned bound", f"it is about {goal.quantity} {goal.sign}")
@@ -611,9 +611,9 @@ def eq39_cubic(p: Argument) -> None:
 
 
 def as_sequence(p: Argument, recursion: Fact) -> tuple[Fact, tuple[sympy.Symbol, sympy.Symbol], sympy.Symbol]:
-    """One round as the recursion of a lemma: the fact, (r_{t+1}, r_t), s_t; a descent is one of the gap to the infimum."""
+    """One round as a lemma's recursion: the fact, (r_{t+1}, r_t), s_t; a descent becomes one of the gap to the infimum."""
     if recursion.quantity != descent:
-        p.needs(Property.MINIMISER)  # where the divergence D_F is the gap
+        p.needs(Property.MINIMISER)  # then the divergence D_F is the gap
         return recursion, (dist2_next, dist2), D_F
     gap_next = p.have("the gap to F*", F_gap_next, "=", F_gap + descent)
     p.needs(Property.BOUNDED_BELOW)
@@ -633,7 +633,7 @@ def by_lemma(recursion: str, conclusion: str) -> Proof:
         fact = p.claim(recursion, {mu: sympy.Integer(0)} if contraction == 0 and p.speaks_of(recursion, mu) else {})
         fact, state, of = as_sequence(p, fact)
         if p.start_of(state[1]) != at[r0]:
-            p.fail("the start", f"the lemma is applied from {at[r0]}, a run starts from {p.start_of(state[1])}")
+            p.fail("the start", f"the lemma starts from {at[r0]}, a run starts from {p.start_of(state[1])}")
         at |= {gamma: eta_tilde, a: contraction, r_next: state[0], r_t: state[1], s_t: of}
         supposed = "lemma7.cubic" if conclusion.startswith("lemma7") else "lemma8"
         if contraction == 0:
@@ -647,7 +647,7 @@ def by_lemma(recursion: str, conclusion: str) -> Proof:
 
 
 def at_full(source: str) -> Proof:
-    """A theorem as its partial-participation bound at S = M; for M = 1 as that of two such clients, one of them sampled."""
+    """A theorem as its partial-participation bound at S = M; for M = 1, with two copies of the client and S = 1."""
 
     def proof(p: Argument) -> None:
         p.split(M, lambda: p.conclude(p.claim(source, {S: M})), lambda: one_client(p, source))
@@ -656,7 +656,7 @@ def at_full(source: str) -> Proof:
 
 
 def one_client(p: Argument, source: str) -> None:
-    """A run with one client is a run with two clients that are its copies, of which each round samples one."""
+    """A run with one client is a run with two copies of this client, of which each round samples one."""
     p.copied()
     alike = dict.fromkeys((zeta_star, zeta, beta), sympy.Integer(0))
     p.conclude(p.claim(source, {M: sympy.Integer(2), S: sympy.Integer(1), **alike}))
@@ -666,7 +666,7 @@ def one_client(p: Argument, source: str) -> None:
 
 
 def lemma4_term(p: Argument) -> None:
-    """Squares and covariances of m - 1 whole clients and the m-th one's k steps."""
+    """Squares and covariances of m - 1 whole clients and k steps of the m-th client."""
     covariance = p.claim("lemma3.cov", {n: M})
     squares = ((m - 1) * K**2 + k**2) * zeta**2
     pairs = (m - 1) * (m - 2) * K**2 + 2 * (m - 1) * K * k
@@ -676,7 +676,7 @@ def lemma4_term(p: Argument) -> None:
 
 
 def lemma4_sums(p: Argument) -> None:
-    """The sum of lemma4.term over m and k, in closed form, against the statement's sum."""
+    """The sum of lemma4.term over m and k, in closed form, is the statement's sum."""
     p.conclude(_lemma4_left(p))
 
 
@@ -689,7 +689,7 @@ def _lemma4_left(p: Argument) -> Fact:
 
 
 def lemma4(p: Argument) -> None:
-    """(25): the sum in closed form, and one inequality in M, S, K; nothing to sum for one client."""
+    """(25): the sum in closed form, and one inequality in M, S, K; for one client the sum is zero."""
 
     def alone() -> None:
         p.conclude(p.by_hand("one unit is its own mean", partial_sums, "=", sympy.Integer(0)))
@@ -697,7 +697,7 @@ def lemma4(p: Argument) -> None:
     p.split(M, lambda: p.conclude(_lemma4_left(p)), alone)
 
 
-# The paper's own proofs, and those of the corrected statements
+# The paper's own proofs, and the proofs of the corrected statements
 PROOFS: dict[str, Proof] = {
     "lemma4.term": lemma4_term,
     "lemma4.sum": lemma4_sums,
@@ -765,7 +765,7 @@ PROOFS: dict[str, Proof] = {
     "thm2.nonconvex": at_full("eq80"),
 }
 
-# Our proofs of statements whose printed proof breaks
+# Our proofs of statements with a broken printed proof
 REPAIRS: dict[str, Proof] = {
     "thm1.nonconvex": at_full("eq54.corrected"),
     "thm2.nonconvex": at_full("eq80.corrected"),

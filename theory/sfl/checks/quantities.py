@@ -1,7 +1,7 @@
-"""What the quantities of the proofs stand for: squared norms and inner products of the vectors of one round.
+"""The meaning of the quantities in the proofs: squared norms and inner products of the vectors of one round.
 
-C runs over the S sampled clients, I over the K local steps of one, U over the local steps of a round before (m, k), and J
-over the k steps of one client before its k-th.
+C runs over the S sampled clients, I over the K local steps of a client, U over the local steps of a round before (m, k),
+and J over the k steps of a client before step k.
 """
 
 from __future__ import annotations
@@ -71,25 +71,25 @@ x_at = vector("x_at")  # x_{m,k}, the iterate at one local step
 
 @dataclass(frozen=True)
 class Steps:
-    """The vectors of the local steps that families run over, outermost first; the last of `clients` names the client."""
+    """The vectors of the local steps of some families, outermost first; the last family in `clients` names the client."""
 
     clients: tuple[Family, ...]
     steps: tuple[Family, ...]
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """What the steps run over."""
+        """The families that the steps run over."""
         return self.steps
 
     def sum(self, e: Any) -> sympy.Expr:
-        """Summed over all of them."""
+        """The sum over all steps."""
         for family in reversed(self.steps):
             e = family.sum(e)
         return e
 
     @property
     def mass(self) -> sympy.Expr:
-        """How many they are."""
+        """The number of steps."""
         return sympy.Mul(*(family.mass for family in self.steps))
 
     @property
@@ -124,7 +124,7 @@ class Steps:
 
     @property
     def noise(self) -> Noise:
-        """g_{pi_m,k} - grad F_{pi_m}(x_{m,k}), and what is known before it is drawn."""
+        """g_{pi_m,k} - grad F_{pi_m}(x_{m,k}), and the vectors known before it is drawn."""
         known = {x, x_star, self.point, self.local, self.at_start, self.at_optimum, gradient(F_fun, x)}
         return Noise(self.stochastic - self.local, frozenset(known))
 
@@ -136,7 +136,7 @@ OWN = Steps((), (J,))
 global_grad = gradient(F_fun, x)
 at_x, at_optimum = spread(ALL.at_start), spread(ALL.at_optimum)  # variances over all clients
 
-# The gap to the infimum, which `descent` changes; non-negative where F is bounded below
+# The gap to the infimum, which `descent` changes; non-negative if F is bounded below
 F_gap, F_gap_next = sympy.symbols("F_gap F_gap_next", nonnegative=True)
 lowest = vector("F*")
 # The squared partial sum of the deviations from grad F(x*), and the drift of one client, summed over its steps

@@ -1,8 +1,8 @@
-"""The printed numbers of the experiments against each other: finite, exact checks of Tables 3 and 7 to 11.
+"""The printed numbers of the experiments, compared with each other: finite, exact checks of Tables 3 and 7 to 11.
 
-Every check reads the statement's own claim, and other tables through the catalogue.  Numbers are compared as the
-decimals that are printed, so that no rounding of binary fractions decides a verdict.  Where two cells tie for the best,
-the statement has the benefit of the doubt.
+Every check reads the statement's own claim, and other tables through the catalogue.  Numbers are compared as printed
+decimals, so that binary rounding decides no verdict.  If two cells tie for the best, the check decides in favour of the
+statement.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def table8(statement: Statement, full: bool) -> Verdict:
         if row["short"] != max(accuracy.values()):
             witness[f"{name}, short-run accuracy"] = {"table8": row["short"], "table7": max(accuracy.values())}
         for run in RUNS:
-            # Nothing is a gain over a run that diverged (dagger): those cells have none printed, and none is asked for.
+            # There is no gain over a run that diverged (dagger): these cells print none, and the check expects none
             if run == "long" and base["diverged"]:
                 left_out += row is not base
                 continue
@@ -94,13 +94,13 @@ def table8(statement: Statement, full: bool) -> Verdict:
                 witness[f"{name}, {run}-run gain"] = {"printed gain": gain, "difference": float(difference)}
     return _verdict(
         f"{len(claim.table)} settings of Table 8 against Table 7, and each gain against its unclipped row "
-        f"({left_out} cells whose unclipped run diverged left out)",
+        f"(without {left_out} cells whose unclipped run diverged)",
         witness,
     )
 
 
 def _by_norm(run: str) -> dict[Setting, dict[float, float]]:
-    """Table 8 as max norm -> accuracy, for every setting."""
+    """For every setting of Table 8, max norm -> accuracy."""
     accuracies: dict[Setting, dict[float, float]] = {}
     for row in _printed("sfl.table8").table:
         accuracies.setdefault(_setting(row), {})[row["max norm"]] = row[run]
@@ -117,7 +117,7 @@ def _with(setting: Setting, other: Row) -> Setting:
 
 
 def _fitting_norms(row: Row, run: str) -> Witness:
-    """Settings in which the fitting (most accurate) max norm is not larger where the observation says so."""
+    """Pairs of settings in which the fitting (most accurate) max norm is not larger, although the observation says so."""
     fitting = {setting: _best(accuracy) for setting, accuracy in _by_norm(run).items()}
     pairs = [
         (setting, _with(setting, row["smaller"]))
@@ -132,7 +132,7 @@ def _fitting_norms(row: Row, run: str) -> Witness:
 
 
 def _gain_of_clipping(row: Row, run: str) -> Witness:
-    """Settings in which the max norm does not help the method it is said to help, or never hurts the other."""
+    """Settings in which the max norm, against the observation, does not help one method or never hurts the other."""
     norm = row["max norm"]
     accuracies = _by_norm(run)
     pairs = {setting: (accuracy[norm], accuracy[inf]) for setting, accuracy in accuracies.items()}
@@ -162,7 +162,7 @@ def _preferred_rates(row: Row, run: str) -> Witness:
 
 
 def nn_clip(statement: Statement, full: bool) -> Verdict:
-    """Appendix G.2: observations 1 to 4, as far as Tables 7 and 8 decide them, in the short or in the long run."""
+    """Appendix G.2: observations 1 to 4 as far as Tables 7 and 8 decide them; true in the short or long run is enough."""
     checks: dict[str, Callable[[Row, str], Witness]] = {
         "fitting max norm": _fitting_norms,
         "gain of clipping": _gain_of_clipping,
@@ -181,7 +181,7 @@ def nn_clip(statement: Statement, full: bool) -> Verdict:
         else:
             witness[f"observation {name}"] = against
     return _verdict(
-        f"observations 1 to 4 on Tables 7 and 8, fitting = most accurate; stand: {'; '.join(stands) or 'none'}", witness
+        f"observations 1 to 4 on Tables 7 and 8, fitting = most accurate; true: {'; '.join(stands) or 'none'}", witness
     )
 
 
@@ -195,13 +195,13 @@ def _vgg9(table: Iterable[Row]) -> dict[Setting, Row]:
 
 
 def table9(statement: Statement, full: bool) -> Verdict:
-    """Table 9: candidates are those within 3 points of the best in Table 10; the best in the long run is kept."""
+    """Table 9: candidates are the values within 3 points of the best in Table 10; it keeps the best in the long run."""
     claim = _record(statement)
     coarse = _printed("sfl.table10")
     value = coarse.settings["values used"]
     searched = _vgg9(coarse.table)
     margin = _exact(claim.settings["points below the best"])
-    # Table 8 ran the same setting for 4000 rounds with the learning rate that is best in the short run.
+    # Table 8 has the same setting for 4000 rounds, with the best learning rate of the short run.
     long_run = {
         (_setting(row), value[row["lr"]]): row["long"]
         for row in _printed("sfl.table8").table
@@ -227,7 +227,7 @@ def table9(statement: Statement, full: bool) -> Verdict:
 
 
 def table10(statement: Statement, full: bool) -> Verdict:
-    """Table 10: its CIFAR-10, VGG-9 lines are those of Table 7 with max norm 10 (PFL) and 50 (SFL)."""
+    """Table 10: its CIFAR-10, VGG-9 lines are the lines of Table 7 with max norm 10 (PFL) and 50 (SFL)."""
     claim = _record(statement)
     norms = claim.settings["max norm"]
     clipped = {
@@ -250,7 +250,7 @@ def table10(statement: Statement, full: bool) -> Verdict:
 
 
 def nn_grid(statement: Statement, full: bool) -> Verdict:
-    """Appendix G.3: whose best learning rate is smaller, on Tables 9 and 10 and by Figure 2; the grids of Table 10."""
+    """Appendix G.3: which method has the smaller best learning rate (Tables 9, 10, Figure 2); the grids of Table 10."""
     settings = _record(statement).settings
     smaller = settings["smaller best learning rate"]
     larger = {"PFL": "SFL", "SFL": "PFL"}[smaller]
@@ -276,7 +276,7 @@ def nn_grid(statement: Statement, full: bool) -> Verdict:
         if not min(rate[smaller]) < max(rate[larger]):
             witness[setting] = {method: sorted(rate[method]) for method in (smaller, larger)}
     return _verdict(
-        f"best learning rate of {smaller} smaller than that of {larger}, on {len(best)} settings of Tables 9 and 10 "
+        f"best learning rate of {smaller} smaller than that of {larger}, in {len(best)} settings of Tables 9 and 10 "
         "and by Figure 2",
         witness,
     )
@@ -297,7 +297,7 @@ def _cells(table: Iterable[Row]) -> dict[Cell, dict[str, Row]]:
 
 
 def _lead(cell: Mapping[str, Row]) -> Fraction:
-    """By how many points SFL is better than PFL."""
+    """The lead of SFL over PFL in points."""
     return _exact(cell["SFL"]["mean"]) - _exact(cell["PFL"]["mean"])
 
 
@@ -337,7 +337,7 @@ WORSE_TASKS = (("MNIST", "Logistic"), ("FMNIST", "LeNet-5"))
 
 
 def table11(statement: Statement, full: bool) -> Verdict:
-    """Table 11, C = 1: SFL better in three tasks, worse in two, and there the more so the larger K."""
+    """Table 11, C = 1: SFL better in three tasks; worse in two, where its lead falls with K."""
     cells = {cell: methods for cell, methods in _cells(_record(statement).table).items() if cell[2] == 1}
     witness: Witness = {}
     for task, sign in [(task, 1) for task in BETTER_TASKS] + [(task, -1) for task in WORSE_TASKS]:
