@@ -15,9 +15,10 @@ from theory.fedbcgd.checks import quantities as fedbcgd
 from theory.proofs import rules
 from theory.proofs.argument import Argument, digest
 from theory.proofs.forms import Family, gradient, value, vector
+from theory.proofs.sequences import decayed
 from theory.properties import Property
 from theory.sfl.checks.quantities import ALL, BEFORE, LANGUAGE, OWN, C, global_grad, x, x_star
-from theory.sfl.symbols import F_fun, L, M, S, dist2, sigma
+from theory.sfl.symbols import F_fun, L, M, R, S, dist2, sigma
 from theory.statement import Relations, Status, Verdict
 
 LANGUAGES = {name: importlib.import_module(f"theory.{name}.checks.quantities").LANGUAGE for name in catalogue.papers()}
@@ -169,6 +170,17 @@ def test_only_an_upper_bound_is_solved_for_itself() -> None:
     below = p.by_hand("for the test", dist2, ">=", dist2 / 4 + sigma**2)
     p.solved("dist2", below, sympy.Rational(1, 2))
     assert p.verdict().status is Status.BROKEN and "is no upper bound" in p.verdict().says
+
+
+@pytest.mark.parametrize(("sign", "status"), [("<=", Status.PROVED), (">=", Status.BROKEN)])
+def test_a_power_is_replaced_by_an_exponential_in_upper_bounds_only(sign: str, status: Status) -> None:
+    u = sympy.Symbol("u", positive=True)
+    p = Argument(catalogue.find("sfl.step.eq30"), LANGUAGE)
+    p.conditions = [u <= 1]
+    fact = decayed(p, p.by_hand("for the test", dist2, sign, sigma**2 * (1 - u) ** R), R)
+    assert fact.value == sigma**2 * sympy.exp(-u * R)
+    broken = [s.name for s in p.steps if s.decision.status is not Status.PROVED]
+    assert bool(broken) == (status is Status.BROKEN) and all("exp(-u R)" in name for name in broken)
 
 
 def test_a_count_is_replaced_by_a_count_of_one_or_more() -> None:

@@ -141,7 +141,9 @@ def decayed(p: Argument, fact: Fact, rounds: sympy.Symbol) -> Fact:
     p.by(ONE_MINUS, u)
     p.require("1 - u >= 0, so the power keeps the order", at_least(power.base, 0))
     coefficient = value.coeff(power)
-    if fact.sign == ">=" or not coefficient.is_nonnegative:
+    if fact.sign not in ("<=", "="):
+        p.fail("(1 - u)^R <= exp(-u R)", f"the fact is no upper bound: {fact}")
+    if not coefficient.is_nonnegative:
         p.require("before the power", at_least(coefficient, 0))
     return p.by_hand("(1 - u)^R <= exp(-u R)", fact.quantity, "<=", value.subs(power, sympy.exp(-u * rounds)), fact)
 
