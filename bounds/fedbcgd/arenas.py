@@ -2,7 +2,7 @@
 
 Assumption 4 requires one G for all points: quadratics have one where all clients have the same Hessian, logistic
 regression and the sigmoid loss always.  The printed theorems say that weights and step sizes exist.  No run refutes this;
-`theory.fedbcgd.checks.consequences` does.  Runs are compared with the corrected theorems, which name both.
+`theory.fedbcgd.checks.counterexamples` does.  Runs are compared with the corrected theorems, which name both.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from sympy import Rational
 from bounds.fedbat import one_sided, shared_noise
 from bounds.fedbat.one_sided import FAMILY, ONE_SIDED, Kinked, admits, letters
 from theory import catalogue
-from theory.fedbat.checks.consequences import positive
+from theory.fedbat.checks.operator import positive
 from theory.statement import Bound, Statement, Status
 
 

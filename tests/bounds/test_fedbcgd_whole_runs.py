@@ -11,7 +11,7 @@ import pytest
 from bounds.fedbcgd import whole_runs
 from bounds.fedbcgd.whole_runs import AT_REST, CONTROLLED, INDEPENDENT, STARTS, USED, check, letters, starts
 from theory import catalogue
-from theory.fedbcgd.checks import consequences, ledgers
+from theory.fedbcgd.checks import counterexamples, ledgers
 from theory.proofs import units
 from theory.statement import Bound, Statement, Status
 
@@ -107,15 +107,15 @@ def test_beta_is_printed_for_lambda() -> None:
 def test_theorem_2_case_3_starts_with_the_gradients() -> None:
     """The unseen client has c_i^0 = 0; with c_i^0 = grad f_i(x^0) the witness is outside, without it inside."""
     statement = find("thm2.nonconvex")
-    assert consequences.unseen_client(statement).status is Status.OPEN
-    assert consequences.unseen_client(without(statement, "fedbcgd.alg3.begun")).status is Status.REFUTED
-    assert not [e for e in consequences.evidence() if e.statement == statement.id and e.kind == "counterexample"]
+    assert counterexamples.unseen_client(statement).status is Status.OPEN
+    assert counterexamples.unseen_client(without(statement, "fedbcgd.alg3.begun")).status is Status.REFUTED
+    assert not [e for e in counterexamples.evidence() if e.statement == statement.id and e.kind == "counterexample"]
 
 
 def test_an_exponent_is_a_definition() -> None:
     for name in ("thm2.strongly_convex.exponent", "thm2.strongly_convex.exponent.proof"):
         assert find(name).kind == "definition" and not catalogue.errata(f"fedbcgd.{name}")
-        assert not [e for e in consequences.evidence() if e.statement == f"fedbcgd.{name}"]
+        assert not [e for e in counterexamples.evidence() if e.statement == f"fedbcgd.{name}"]
 
 
 def test_severities() -> None:

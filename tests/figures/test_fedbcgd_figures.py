@@ -13,7 +13,7 @@ from simulations import expectation, run
 from simulations.algorithms.fedbcgd import ABLATIONS, VARIANTS, FedBCGD
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
-from theory.fedbcgd.checks.consequences import Alike
+from theory.fedbcgd.checks.counterexamples import Alike
 
 BOUNDS = {p.name for p in fedbcgd.FIGURES if p.name.endswith("_bound_against_run")}
 QUICK = {

@@ -18,8 +18,8 @@ from simulations import run
 from simulations.algorithms.fedbcgd import FedBCGDPlus
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
-from theory.fedbcgd.checks import consequences
-from theory.fedbcgd.checks.consequences import Alike
+from theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, tuning
+from theory.fedbcgd.checks.counterexamples import Alike
 from theory.fedbcgd.checks.ledgers import PROOFS, REPAIRS
 from theory.fedbcgd.checks.quantities import LANGUAGE
 from theory.fedbcgd.checks.tuning import ORDERS, PRINTED
@@ -29,7 +29,11 @@ from theory.proofs.argument import Argument
 from theory.proofs.mutation import Change, claims_no_more, mutations
 from theory.statement import Bound, Condition, Order, Statement, Status, Verdict
 
-EVIDENCE = {(e.statement.removeprefix("fedbcgd."), e.kind): e for e in consequences.evidence()}
+EVIDENCE = {
+    (e.statement.removeprefix("fedbcgd."), e.kind): e
+    for part in (ledgers, tuning, facts, claims, counterexamples)
+    for e in part.evidence()
+}
 ALL_PROOFS = {**PROOFS, **PRINTED, **REPAIRS, **ORDERS}
 BROKEN_AT = {
     "lemma4.part1": "the claim: coefficient of mean_grad_sq",

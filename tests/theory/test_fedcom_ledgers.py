@@ -13,13 +13,13 @@ import sympy
 from sympy import Rational
 
 from theory import catalogue
-from theory.fedcom.checks import consequences
-from theory.fedcom.checks.consequences import PROOFS, REPAIRS, noiseless, noisy
+from theory.fedcom.checks import claims
+from theory.fedcom.checks.claims import PROOFS, REPAIRS, noiseless, noisy
 from theory.fedcom.heterogeneous import contraction78
 from theory.fedcom.symbols import epsilon, kappa
 from theory.statement import Bound, Condition, Evidence, Order, Rates, Statement, Status, Verdict
 
-EVIDENCE = {(e.statement.removeprefix("fedcom."), e.kind): e for e in consequences.evidence()}
+EVIDENCE = {(e.statement.removeprefix("fedcom."), e.kind): e for e in claims.evidence()}
 BROKEN_AT = {
     "lemmaD1.proof": "noise and later gradients are uncorrelated",
     "lemmaD2": "noise of mean zero",  # needs Assumption 3, which it does not list
@@ -209,7 +209,7 @@ def test_every_row_of_table_5_fails(case: str) -> None:
     statement = catalogue.find("fedcom.tab5.fedcom")
     assert isinstance(statement.claim, Rates)
     one = statement.with_claim(Rates((statement.claim.by_case[case],)))
-    assert consequences.no_step_size(one).status is Status.REFUTED
+    assert claims.no_step_size(one).status is Status.REFUTED
 
 
 @pytest.mark.parametrize(("rounds", "steps", "count", "q"), [(3, 1, 1, 2.0), (10, 4, 3, 8.0), (40, 2, 5, 5.0)])
@@ -237,7 +237,7 @@ def test_rates_with_kappa_reach_epsilon_and_not_kappa_epsilon() -> None:
     """With 1/kappa of the local steps of Corollary D.8 the noise is of the order of kappa epsilon: too much."""
     statement = catalogue.find("fedcom.corD8.corrected")
     for share in (1, 1 / kappa):
-        rates = tuple(replace(rate, steps=share * rate.steps) for rate in consequences.rates_of(statement))
+        rates = tuple(replace(rate, steps=share * rate.steps) for rate in claims.rates_of(statement))
         found = prove("corD8.corrected", replace(statement, also=(Rates(rates),)))
         assert (found.status is Status.PROVED) is (share == 1)
     assert "is of order epsilon" in found.says

@@ -14,7 +14,7 @@ from simulations.exact.moments import expectation
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.proofs.ledger import bound_of
-from theory.sfl.checks import consequences, counterexamples, ledgers
+from theory.sfl.checks import claims, counterexamples, ledgers, orders
 from theory.sfl.symbols import A, D, K, L, M, R, eta, mu, r0
 from theory.statement import Condition, Order, Statement, Status, Term, Verdict, Words
 
@@ -128,7 +128,8 @@ def test_every_strongly_convex_order_has_the_same_range() -> None:
     for name in ("eq43", "eq72"):
         found = {
             e.kind: e.check(statement(name), False).status
-            for e in consequences.evidence()
+            for part in (orders, counterexamples, claims)
+            for e in part.evidence()
             if e.statement == f"sfl.{name}"
         }
         assert found["repair"] is Status.PROVED and Status.REFUTED not in found.values()

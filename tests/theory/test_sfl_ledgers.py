@@ -10,14 +10,10 @@ import pytest
 from theory import catalogue
 from theory.proofs.argument import Argument
 from theory.proofs.mutation import Change, claims_no_more, mutations
-from theory.sfl.checks import certificates, consequences, ledgers
+from theory.sfl.checks import evidence, ledgers
 from theory.statement import Bound, Evidence, Status, Verdict
 
-PROOFS = [
-    e
-    for e in (*ledgers.evidence(), *certificates.evidence(), *consequences.evidence())
-    if e.check.__module__ == "theory.proofs.argument" or e.statement == "sfl.lemma2"
-]
+PROOFS = [e for e in evidence() if e.check.__module__ == "theory.proofs.argument" or e.statement == "sfl.lemma2"]
 BROKEN_AT = {
     "lemma4.sum": "the claim",
     "lemma4.closed_form": "the claim",

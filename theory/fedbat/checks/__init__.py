@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedbat.checks import consequences, tables as experiments_evidence
+from theory.fedbat.checks import claims, ledgers, operator, tables
 from theory.proofs import units
 from theory.statement import Evidence
 
 # Reasons why no check here decides a statement, unless its kind already says so
-OPEN = experiments_evidence.OPEN
+OPEN = tables.OPEN
 
 
 def evidence() -> Iterator[Evidence]:
     """Units for every statement with formulas; ledgers, derivations and counter-examples if they apply."""
     yield from units.evidence("fedbat")
-    yield from consequences.evidence()
-    yield from experiments_evidence.evidence()
+    for part in (ledgers, operator, claims, tables):
+        yield from part.evidence()

@@ -12,7 +12,7 @@ from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, units
 from theory.proofs.enumeration import Case
 from theory.proofs.ledger import bound_of
-from theory.sfl.checks import certificates, consequences, ledgers, tables as experiments_evidence
+from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, tables
 from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
@@ -55,10 +55,8 @@ def evidence() -> Iterator[Evidence]:
     for statement in catalogue.statements("sfl"):
         if statement.kind == "problem":
             yield Evidence(statement.id, "derivation", group_constants)
-    yield from certificates.evidence()
-    yield from ledgers.evidence()
-    yield from consequences.evidence()
-    yield from experiments_evidence.evidence()
+    for part in (certificates, ledgers, orders, counterexamples, claims, tables):
+        yield from part.evidence()
 
 
 def three_point(statement: Statement, full: bool = False) -> Verdict:

@@ -1,0 +1,190 @@
+"""Claims about the bounds: heterogeneity, constants, rates, and gradients at points where the algorithm takes none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import partial
+
+import sympy
+from sympy import Max, Rational
+
+from theory import catalogue
+from theory.fedbat.checks.operator import OPERATOR, Check, decided, relations_of
+from theory.fedbat.checks.quantities import EVERY, lowest, w_star
+from theory.fedbat.symbols import (
+    B,
+    F_fun,
+    F_i_star,
+    F_star,
+    K,
+    L,
+    N,
+    R,
+    T,
+    k,
+    mu,
+    p as p_list,
+    p_sq,
+    q,
+    tau,
+)
+from theory.proofs.argument import Argument, Proof, as_evidence
+from theory.proofs.arithmetic import Decision, decide
+from theory.proofs.ledger import bound_of
+from theory.proofs.rules import ATTAINED, LOWEST_OF_CLIENT, MEAN_VALUE
+from theory.statement import Evidence, Order, Statement, Status, Verdict, Words
+
+
+def heterogeneity(p: Argument) -> None:
+    """Gamma >= 0: F* = sum_k p_k F_k(w*), and F_k(w*) >= F_k*."""
+    shares, minima = (sympy.IndexedBase(letter.name, real=True) for letter in (p_list, F_i_star))
+    own = sympy.Sum(shares[k] * minima[k], (k, 1, N))
+
+    def read(e: sympy.Expr) -> sympy.Expr:
+        return p.meaning(e.subs(own, EVERY.sum(EVERY.lowest)).subs(F_star, lowest))
+
+    attained = p.by(ATTAINED, F_fun, w_star, lowest)
+    mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_star, EVERY.family)
+    below = p.by(LOWEST_OF_CLIENT, EVERY.function, w_star, EVERY.lowest).over(EVERY.family)
+    p.conclude_form(read, part=0)
+    p.conclude_form(read, below, mean, -1 * attained, part=1)
+
+
+def constant_of(name: str) -> sympy.Expr:
+    """The B of Theorem 1 or 2, from its first term, kappa/(gamma+T) 2B/mu."""
+    statement = catalogue.find(f"fedbat.{name}")
+    first = bound_of(statement).terms[0].value
+    g = Max(8 * L / mu, catalogue.symbols(statement)["tau"].sympy) - 1
+    return sympy.expand(sympy.simplify(first * (g + T) * mu**2 / (2 * L)))
+
+
+def same_constant(source: str) -> Proof:
+    """(26), (58): B as in the theorem."""
+
+    def proof(p: Argument) -> None:
+        p.conclude(p.by_hand(f"B as in {source}", B, "=", constant_of(source)))
+
+    return proof
+
+
+def every_round(statement: Statement, full: bool = False) -> Verdict:
+    """The end of the last of R rounds is a synchronisation step."""
+    definition, claim = relations_of(statement)
+    given = [definition.lhs <= definition.rhs, definition.lhs >= definition.rhs]
+    found = decide(given, claim)
+    witness = {s.name: str(v) for s, v in found.model.items()}
+    return Verdict(found.status, f"{found.says}, given {definition}", witness=witness)
+
+
+def remark1(p: Argument) -> None:
+    """K = N; q = 0, compared with (Li et al. 2020); tau = 1: the bound is O(1/T)."""
+    claim = p.statement.claim
+    assert isinstance(claim, Words)
+    full_B, partial_B = constant_of("thm1"), constant_of("thm2")
+    li_full, li_partial = claim.formulas
+    tau = catalogue.symbols(p.statement)["tau"].sympy
+    p.equal("K = N, p_k = 1/N", partial_B.subs(K, N), full_B.subs(p_sq, 1 / N))
+    p.equal("q = 0, Theorem 1", full_B.subs(q, 0), li_full)
+    p.equal("q = 0, Theorem 2", partial_B.subs(q, 0), li_partial)
+    slow = _limit(sum(t.value for t in bound_of(catalogue.find("fedbat.thm2")).terms).subs({K: N, tau: 1}), 1 / T)
+    if slow is not None:
+        p.fail("K = N, tau = 1", f"not O(1/T), {slow}")
+
+
+def _limit(e: sympy.Expr, rate: sympy.Expr) -> sympy.Expr | None:
+    """The limit of e/rate for large T and fixed other symbols, if it is not finite; else None."""
+    fixed = e.replace(Max, lambda *_: sympy.Symbol("c", positive=True))
+    found = sympy.limit(sympy.simplify(fixed / rate), T, sympy.oo)
+    return None if found.is_finite or not found.has(sympy.oo, sympy.zoo, sympy.nan) else found
+
+
+def rates(suffix: str = "") -> Proof:
+    """Remark 2: Theorems 1 and 2 against 1/T, Theorem 3 against 1/T and 1/sqrt(T), for growing R and T = R tau.
+
+    suffix  suffix of the theorems' ids: of the printed or of the corrected ones
+    """
+
+    def proof(p: Argument) -> None:
+        for name, part in (("thm1", 0), ("thm2", 0), ("thm3", 1)):
+            fact, goal = p.claim(f"{name}{suffix}"), p.goals[part]
+            if not isinstance(goal, Order) or goal.quantity != fact.quantity or fact.sign == ">=":
+                p.fail(name, f"it is about {fact.quantity} {fact.sign} ..., the claim is about another quantity")
+                continue
+            slowest = sympy.Add(*(term.value for term in goal.terms)).subs(T, R * tau)
+            p.step(f"{name}: its order in R, all else fixed", partial(_of_order, fact.value, slowest))
+            p.done(part)
+
+    return proof
+
+
+def _of_order(value: sympy.Expr, order: sympy.Expr) -> Decision:
+    """Whether value / order has a finite limit for large R and fixed other symbols."""
+    fixed = value.replace(Max, lambda *_: sympy.Symbol("c", positive=True))
+    found = sympy.limit(sympy.simplify(fixed / order), R, sympy.oo)
+    if found.has(sympy.oo, sympy.zoo, sympy.nan):
+        return Decision(Status.REFUTED, f"divided by the order it tends to {found}")
+    if found.has(sympy.Limit):
+        return Decision(Status.OPEN, "the limit was not found")
+    return Decision(Status.PROVED, f"divided by the order it tends to {found}")
+
+
+def gradients_elsewhere(statement: Statement, full: bool = False) -> Verdict:
+    """Assumption 4 bounds gradients at w_t^k, but the algorithm takes them at x_t^k.
+
+    Two coordinates, so q = 1; identical clients, no noise, eta = 1.  The gradient is (1, 0) at w_0 = 0, (0, +-M) at
+    x_1 = (-1, +-1), and 0 at w_1 = (-1, 0) and at the client's later points.  Some smooth function has these gradients at
+    these points.  So G = 1, and a client's update after the second step is (-1, -+M); the signs of two clients are
+    independent.
+    """
+    for size in (1, 2, 4, 6, 12):
+        M2 = Fraction(size**2)
+        error, spread = M2 - 1, M2  # E||S(u) - u||^2 = 2 M^2 - (1 + M^2); sum_i ||v_i - vbar||^2 for two clients
+        for clients, sampled, steps, known in (
+            (1, 1, 3, {"spread_x": error, "binarised_sq": error, "spread_w": Fraction(0)}),
+            (1, 1, 2, {"jump_sq": error}),
+            (2, 1, 2, {"jump_sq": error + spread / 2, "A_bin": error, "A_2": spread / 2}),
+        ):
+            claim = bound_of(statement)
+            if claim.quantity.name not in known or (sampled < clients) != ("K" in _letters(statement)):
+                continue
+            at = {"N": clients, "K": sampled, "tau": steps, "q": 1, "G": 1, "eta_t": 1, "eta_later": 1, "eta_start": 1,
+                  "p_sq": Fraction(1, clients), "M": size}  # fmt: skip
+            table = catalogue.symbols(statement)
+            right = Fraction(
+                str(claim.value.subs({table[n].sympy: Rational(str(v)) for n, v in at.items() if n in table}))
+            )
+            left = known[claim.quantity.name]
+            if left > right:
+                gradients = {
+                    "gradient at w_0 = 0": "(1, 0)",
+                    "at x_1 = (-1, +-1)": f"(0, +-{size})",
+                    "at the other w_t": "0",
+                }
+                told = {n: str(v) for n, v in at.items() if n not in ("M", "eta_later", "eta_start")}
+                witness = {**gradients, **told, "left": str(left), "right": str(right)}
+                says = f"gradients at w_t at most 1, at x_1 of size {size}: {claim.quantity.name} = {left}, claimed {right}"
+                return Verdict(Status.REFUTED, says, float(right / left), witness)
+    return Verdict(Status.HOLDS, "gradients at x_1 up to 12 times those at the w_t")
+
+
+def _letters(statement: Statement) -> set[str]:
+    return {s.name for s in bound_of(statement).value.free_symbols}
+
+
+def evidence() -> Iterator[Evidence]:
+    """Derivations, orders and counter-examples about the claims."""
+    derivations: Mapping[str, Check] = {
+        "def.Gamma": decided(heterogeneity),
+        "eq26": decided(same_constant("thm1")),
+        "eq58": decided(same_constant("thm2")),
+        "d1.sync": every_round,
+        "d1.sync.corrected": every_round,
+        "remark1": decided(remark1),
+    }
+    for name, check in derivations.items():
+        yield Evidence(f"fedbat.{name}", "derivation", check)
+    yield as_evidence("remark2", "ledger", rates(), OPERATOR, "fedbat")
+    yield as_evidence("remark2.corrected", "ledger", rates(".corrected"), OPERATOR, "fedbat")
+    for name in ("lemma3", "lemma4", "lemma6", "eq48", "eq50", "eq62", "eq64"):
+        yield Evidence(f"fedbat.{name}", "counterexample", gradients_elsewhere)

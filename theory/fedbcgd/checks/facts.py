@@ -1,0 +1,216 @@
+"""Basic facts: the lemmas about functions, samples and momentum, by certificates and exact algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import sympy
+from sympy import Rational
+from sympy.logic.boolalg import Boolean
+
+from theory import catalogue
+from theory.fedbcgd.symbols import *
+from theory.notation import Expectation, Grad, Norm
+from theory.proofs.arithmetic import decide
+from theory.proofs.ledger import conditions_of
+from theory.proofs.vectors import certify, convex, difference, point
+from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
+
+
+def relations_of(claim: Claim) -> tuple[Any, ...]:
+    """The relations of a claim.  Raises ValueError for another claim."""
+    if not isinstance(claim, Relations):
+        raise ValueError(f"{type(claim).__name__}: expected Relations")
+    return claim.relations
+
+
+def _every(statement: Statement) -> Iterator[Any]:
+    """The relations of the claim and of the further claims."""
+    for claim in (statement.claim, *statement.also):
+        yield from relations_of(claim)
+
+
+def _said(relation: Any, found: Status, model: Mapping[Any, Any]) -> Verdict:
+    return Verdict(found, f"{relation} fails", witness={str(s): str(v) for s, v in model.items()})
+
+
+def perturbed(statement: Statement, full: bool = False) -> Verdict:
+    """Lemma 1 and (19) to (22), by the inequalities of the class at the three points, and forms decided by z3."""
+    at = {letter: point(h, letter) for letter in (x, y, z)}
+    shifted = {p: type(q)(q.x, q.value - mu / 2 * q.x**2, q.gradient - mu * q.x) for p, q in at.items()}
+    hypotheses = {
+        "mu-strongly convex at y, x": convex(shifted[y], shifted[x]),
+        "beta-smooth at x, z": sympy.expand(
+            at[x].value + at[x].gradient * (z - x) + beta / 2 * (z - x) ** 2 - at[z].value
+        ),
+    }
+    sample = {beta: sympy.Integer(1), mu: Rational(1, 3)}
+    conditions: list[Boolean] = [c.relation for c in statement.when]
+    for relation in _every(statement):
+        form = difference(relation)
+        exact = decide(conditions, form >= 0) if not form.atoms(sympy.Symbol) - {x, y, z, mu, beta} else None
+        found = Verdict(exact.status, exact.says, witness=exact.model) if exact else None
+        if found is None or found.status is not Status.PROVED:
+            found = certify(form, hypotheses, sample, conditions)
+        if found.status is not Status.PROVED:
+            return Verdict(found.status, f"{relation}: {found.says}", witness=found.witness)
+    return Verdict(Status.PROVED, "in every dimension, from smoothness at x, z and strong convexity at y, x", slack=1.0)
+
+
+def triangle(statement: Statement, full: bool = False) -> Verdict:
+    """Lemma 3: a quadratic form; for tau vectors, by their mean m and their deviations from it."""
+    first, second = relations_of(statement.claim)
+    found = decide([], difference(first) >= 0)
+    if found.status is not Status.PROVED:
+        return _said(first, found.status, found.model)
+    m, D = sympy.symbols("m D", nonnegative=True)  # ||mean||, and sum ||v_t - mean||^2
+
+    def read(e: sympy.Basic) -> sympy.Expr:
+        if isinstance(e, sympy.Pow) and isinstance(e.base, Norm):
+            return tau**2 * m**2 if e.base.has(sympy.Sum) else m**2
+        if isinstance(e, sympy.Sum):
+            return tau * m**2 + D
+        return e.func(*map(read, e.args)) if e.args else e
+
+    left, right = (read(side) for side in second.args)
+    found = decide([], left <= right if isinstance(second, sympy.Le) else left >= right)
+    if found.status is not Status.PROVED:
+        return _said(second, found.status, found.model)
+    return Verdict(Status.PROVED, "a quadratic form; and sum ||v_t||^2 = tau ||m||^2 + sum ||v_t - m||^2", slack=1.0)
+
+
+def mean_and_noise(statement: Statement, full: bool = False) -> Verdict:
+    """Lemma 9: E||P + Q||^2, P the sum of the (conditional) means, Q the sum of the deviations.
+
+    In the first part P is fixed, E Q = 0, and E||Q||^2 <= tau times tau sigma^2.  In the second part P and Q may be
+    correlated, and E||Q||^2 <= tau sigma^2 by orthogonality.
+    """
+    P, Q = sympy.symbols("P Q", nonnegative=True)
+    cross = sympy.Symbol("E<P,Q>", real=True)
+
+    def read(e: sympy.Basic, total: sympy.Expr) -> sympy.Expr:
+        if isinstance(e, Expectation):
+            return read(e.args[0], total)
+        if isinstance(e, sympy.Pow) and isinstance(e.base, Norm):
+            return total if e.has(V_t) else P
+        return e.func(*(read(part, total) for part in e.args)) if e.args else e
+
+    cases = (
+        (P + Q, [tau * (tau * sigma_x**2) >= Q]),
+        (P + 2 * cross + Q, [tau * sigma_x**2 >= Q, cross**2 <= P * Q]),
+    )
+    for relation, (total, given) in zip(relations_of(statement.claim), cases, strict=True):
+        if relation.rhs.has(V_t) or relation.lhs.has(m_t):
+            return Verdict(Status.OPEN, f"{relation}: expected the sum of the V_t on the left, of the m_t on the right")
+        left, right = (read(side, total) for side in relation.args)
+        found = decide(given, left <= right if isinstance(relation, sympy.Le) else left >= right)
+        if found.status is not Status.PROVED:
+            return _said(relation, found.status, found.model)
+    return Verdict(Status.PROVED, "by the tower rule, for every law and every tau")
+
+
+def momentum(statement: Statement, full: bool = False) -> Verdict:
+    """The updates as relations between the vectors of a round, by lines 12, 20 and 21 of the corrected Algorithm 1.
+
+    The clients' mean is x - eta G; v+ is lam v plus the difference of this mean from x; x+ is x + v+.
+
+    `also` has other relations that the paper gives for the same updates; for Lemma 10, (44) with its definitions.
+    """
+    symbols = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
+    v, G_r, eta = v_r, symbols["G_r"], symbols["eta"]
+    mean = x_r - eta * G_r
+    v_next = lam * v + mean - x_r
+    before = {x_prev: x_r - v, symbols["v_prev"]: (v + eta * symbols["G_prev"]) / lam}
+    position = statement.where.get(symbols["z_r"], x_r + gamma * (x_r - x_prev))
+    letters = {
+        symbols["v_next"]: v_next,
+        symbols["x_next"]: x_r + v_next,
+        symbols["z_r"]: position.subs(before),
+        symbols["z_next"]: position.subs({x_r: x_r + v_next, x_prev: x_r}, simultaneous=True),
+        symbols["Dx_prev"]: -eta * symbols["G_prev"],
+        **before,
+    }
+    factor = statement.where.get(gamma, lam / (1 - lam))
+    failing = {}
+    for relation in _every(statement):
+        left, right = (side.subs(letters, simultaneous=True).subs(gamma, factor) for side in relation.args)
+        rest = sympy.simplify(left - right)
+        if rest != 0:
+            failing[str(relation)] = f"the sides differ by {sympy.factor(rest)}"
+    if failing:
+        return Verdict(Status.REFUTED, f"{len(failing)} relations contradict lines 12, 20 and 21", witness=failing)
+    return Verdict(Status.PROVED, "linear identities in the iterates and the virtual gradient")
+
+
+def polynomials(statement: Statement, full: bool = False) -> Verdict:
+    """Inequalities between constants at the end of a proof, decided under the statement's conditions."""
+    given = [sympy.Eq(S, N * K, evaluate=False), *conditions_of(statement)]
+    relations = [relation for claim in statement.also for relation in relations_of(claim)]
+    for relation in relations:
+        found = decide(given, relation)
+        if found.status is not Status.PROVED:
+            return _said(relation, found.status, found.model)
+    if not relations:
+        return Verdict(Status.OPEN, "no inequality between constants")
+    return Verdict(Status.PROVED, f"{len(relations)} inequalities, decided by z3")
+
+
+def _of_sample() -> sympy.Expr:
+    """E||(1/K) sum over K of M clients||^2, from the probabilities of one client and of two."""
+    one, two = K / M, K * (K - 1) / (M * (M - 1))
+    squares, all_pairs = M * mean_grad_sq, M**2 * grad_sq_x - M * mean_grad_sq
+    return sympy.expand((two * all_pairs + one * squares) / K**2)
+
+
+def drawn(statement: Statement, full: bool = False) -> Verdict:
+    """Lemma 4 for every M, K and all gradients: K of M clients without replacement.
+
+    With blocks: the K clients of a block are such a sample, and squared norms are sums over blocks.
+    """
+    symbols = {name: s.sympy for name, s in catalogue.symbols(statement).items()}
+    known = {symbols[name]: _of_sample() for name in ("sample_sq", "block_sample_sq")}
+    claims: list[Boolean] = []
+    for claim in (statement.claim, *statement.also):
+        if isinstance(claim, Bound):
+            rest = sympy.expand(claim.quantity.subs(known) - claim.value)
+            claims += [rest <= 0, rest >= 0] if claim.sign == "=" else [rest <= 0]
+        else:
+            for relation in relations_of(claim):
+                rest = sympy.expand((relation.lhs - relation.rhs).subs(known))
+                claims += {sympy.Le: [rest <= 0], sympy.Ge: [rest >= 0]}.get(type(relation), [rest <= 0, rest >= 0])
+    given = [M >= 2, *conditions_of(statement)]
+    for one in claims:
+        found = decide(given, one) if one not in (sympy.true, sympy.false) else None
+        if found is not None and found.status is not Status.PROVED:
+            return _said(one, found.status, found.model)
+        if one == sympy.false:
+            return Verdict(Status.REFUTED, "the sides differ by a constant", witness={"difference": str(one)})
+    return Verdict(Status.PROVED, "for every M, K and all gradients, from the probabilities of one client and of two")
+
+
+def one_lag(statement: Statement, full: bool = False) -> Verdict:
+    """Whether (75) and (86) define the same number: one client with f(x) = x^2/2 at z^r = 1 and c = 0."""
+    numbers = {}
+    for claim in (statement.claim, *statement.also):
+        for relation in relations_of(claim):
+            gradients = relation.atoms(Grad)
+            if gradients:  # grad f(x) = x
+                (at,) = {g.args[1] for g in gradients}
+                numbers[str(at)] = (0 - {"z_r": 1, "x_star": 0}.get(str(at), 1)) ** 2
+    if len(set(numbers.values())) > 1:
+        return Verdict(Status.REFUTED, "C_r is two quantities", witness={"f": "x^2/2", "c": 0, "z^r": 1, **numbers})
+    return Verdict(Status.HOLDS, "one quantity")
+
+
+def evidence() -> Iterator[Evidence]:
+    """Certificates and derivations of the basic facts."""
+    yield Evidence("fedbcgd.lemma1", "certificate", perturbed)
+    yield Evidence("fedbcgd.lemma3", "derivation", triangle)
+    yield Evidence("fedbcgd.lemma9", "derivation", mean_and_noise)
+    for name in ("lemma10", "momentum_form", "momentum_form.corrected"):
+        yield Evidence(f"fedbcgd.{name}", "derivation", momentum)
+    for name in ("lemma4", "lemma4.part1", "lemma4.part2", "lemma4.lhs", "lemma4.lhs_blocks", "lemma4.corrected"):
+        yield Evidence(f"fedbcgd.{name}", "derivation", drawn)
+    yield Evidence("fedbcgd.thm2.lag", "counterexample", one_lag)
+    yield Evidence("fedbcgd.lemma15", "derivation", polynomials)
