@@ -74,7 +74,7 @@ def chosen(preset: Preset, cells: list[str] | None) -> Preset:
 
 
 @dataclass(frozen=True)
-class Found:
+class Result:
     """The results of a cell's training over its seeds.
 
     accuracy, std  in percent, of the seeds' means over the last rounds; std is NaN with one seed
@@ -92,7 +92,7 @@ class Found:
     rate: float
 
 
-def found(cell: Cell, setup: Setup, rows: pd.DataFrame, last: int, d: int, participants: int) -> Found:
+def found(cell: Cell, setup: Setup, rows: pd.DataFrame, last: int, d: int, participants: int) -> Result:
     """The results in a history, as in the paper's table: accuracies averaged over the last rounds, then over seeds."""
     diverged = set(rows[rows["status"] == "diverged"]["seed"])
     ran = rows[~rows["seed"].isin(diverged)]
@@ -106,7 +106,7 @@ def found(cell: Cell, setup: Setup, rows: pd.DataFrame, last: int, d: int, parti
         there = by_round[100 * by_round["accuracy"] >= cell.target]
         floats = math.inf if there.empty else float(there["bits_up"].iloc[0]) / (participants * 32 * d)
     last_rows = rows.groupby("seed")[["client_steps", "seconds"]].max().sum()
-    return Found(
+    return Result(
         seeds=seeds,
         diverged=len(diverged),
         accuracy=float(means.mean()) if len(means) else math.nan,
@@ -118,7 +118,7 @@ def found(cell: Cell, setup: Setup, rows: pd.DataFrame, last: int, d: int, parti
     )
 
 
-def of_cells(preset: Preset, folder: Path) -> Iterator[tuple[Cell, Setup, pd.DataFrame, Found]]:
+def of_cells(preset: Preset, folder: Path) -> Iterator[tuple[Cell, Setup, pd.DataFrame, Result]]:
     """The cells whose training is complete, each with its set-up, its history and its results."""
     for cell in preset.cells:
         setup = training.trained(folder / cell.name)
@@ -233,7 +233,7 @@ def set_up_differences(whole: Preset, small: Preset, folder: Path) -> list[str]:
     return [d if count == len(cells) else f"{d} (in {count} of {len(cells)})" for d, count in where.items()]
 
 
-def order_kept(cells: list[tuple[Cell, Found]]) -> tuple[int, int]:
+def order_kept(cells: list[tuple[Cell, Result]]) -> tuple[int, int]:
     """(Same, all): of all pairs of methods in a column with different printed accuracies, how many ours order the same.
 
     A method that diverged with every seed counts as less accurate than one that did not.

@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFo
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from bounds.fedbat.arenas import ARENAS, CASES
+from bounds.fedbat.arenas import ARENAS, TRIALS
 from bounds.trials.arena import CONFIDENCE, Arena, build, confront, constants_of
 from figures import bound_against_run
 from figures.bound_against_run import term_colours, titled, y_label
@@ -167,7 +167,7 @@ def arena_in(d: int) -> Arena:
         x0=d**-0.5,
         seeds=60 if d <= _AT_MOST else 12,
         fractions=(1.0,),
-        given=CASES[_FROM_START].given,
+        given=TRIALS[_FROM_START].given,
     )
 
 

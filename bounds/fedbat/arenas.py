@@ -138,7 +138,7 @@ def first_distance(arena: Arena) -> float:
 
 
 @dataclass(frozen=True)
-class Case:
+class Trial:
     """How a theorem is tested.
 
     sampled  whether it is about K of N clients
@@ -155,26 +155,26 @@ class Case:
 
 _RUN: Given = (("G", largest_gradient),)
 _FIRST: Given = (*_RUN, ("dist0_sq", first_distance))
-CASES: dict[str, Case] = {
-    "fedbat.thm1": Case(False, True, "printed", _FIRST),
-    "fedbat.thm1.corrected": Case(False, True, "printed", _FIRST),
-    "fedbat.thm1.from_start": Case(False, True, "theorem", _RUN),
-    "fedbat.thm2": Case(True, True, "printed", _FIRST),
-    "fedbat.thm2.corrected": Case(True, True, "printed", _FIRST),
-    "fedbat.thm2.from_start": Case(True, True, "theorem", _RUN),
-    "fedbat.thm3": Case(True, False, None, _RUN),
-    "fedbat.thm3.corrected": Case(True, False, None, _RUN),
+TRIALS: dict[str, Trial] = {
+    "fedbat.thm1": Trial(False, True, "printed", _FIRST),
+    "fedbat.thm1.corrected": Trial(False, True, "printed", _FIRST),
+    "fedbat.thm1.from_start": Trial(False, True, "theorem", _RUN),
+    "fedbat.thm2": Trial(True, True, "printed", _FIRST),
+    "fedbat.thm2.corrected": Trial(True, True, "printed", _FIRST),
+    "fedbat.thm2.from_start": Trial(True, True, "theorem", _RUN),
+    "fedbat.thm3": Trial(True, False, None, _RUN),
+    "fedbat.thm3.corrected": Trial(True, False, None, _RUN),
 }
 
 
-def _fedbat(case: Case, tau: int, K: int | None) -> Callable[..., FedBAT]:
+def _fedbat(case: Trial, tau: int, K: int | None) -> Callable[..., FedBAT]:
     return partial(FedBAT, tau=tau, K=K, phi=0.0, step_size="max", gamma=case.gamma, active="all")
 
 
 # ------------------------------------------------------------------------------------------------------ arenas
 
 
-def _by_all_outcomes(id_: str, case: Case) -> Iterator[Arena]:
+def _by_all_outcomes(id_: str, case: Trial) -> Iterator[Arena]:
     """Two clients in one or two dimensions: as many rounds as can be enumerated."""
     problems: dict[str, Callable[[], Problem]] = {
         "two equal bowls, kappa 4": partial(two_bowls, 4.0),
@@ -194,7 +194,7 @@ def _by_all_outcomes(id_: str, case: Case) -> Iterator[Arena]:
                 yield _arena(id_, case, f"{name}, tau {tau}{sample}, {rounds} rounds", problem, tau, K, rounds)
 
 
-def _at_random(id_: str, case: Case) -> Iterator[Arena]:
+def _at_random(id_: str, case: Trial) -> Iterator[Arena]:
     """More dimensions, more rounds, noise."""
     for d, kappa in ((2, 4.0), (10, 10.0)):
         for tau, K in ((2, 4), (5, 2)) if case.sampled else ((2, 4), (5, 4)):
@@ -205,10 +205,10 @@ def _at_random(id_: str, case: Case) -> Iterator[Arena]:
 
 def on_data(dataset: str) -> list[Arena]:
     """Every bound on a data set by name or path: logistic regression, and the sigmoid loss for Theorem 3."""
-    return [arena for id_, case in CASES.items() for arena in _on_data(id_, case, dataset)]
+    return [arena for id_, case in TRIALS.items() for arena in _on_data(id_, case, dataset)]
 
 
-def _on_data(id_: str, case: Case, dataset: str) -> Iterator[Arena]:
+def _on_data(id_: str, case: Trial, dataset: str) -> Iterator[Arena]:
     problem = partial(dealt_out, dataset, case.convex, not case.sampled)
     what = "logistic regression" if case.convex else "sigmoid loss"
     sample, K = (", 2 of 4 clients", 2) if case.sampled else (", clients of different size", CLIENTS)
@@ -218,14 +218,14 @@ def _on_data(id_: str, case: Case, dataset: str) -> Iterator[Arena]:
 
 
 def _arena(
-    id_: str, case: Case, name: str, problem: Callable[[], Problem], tau: int, K: int, rounds: int, seeds: int = 20
+    id_: str, case: Trial, name: str, problem: Callable[[], Problem], tau: int, K: int, rounds: int, seeds: int = 20
 ) -> Arena:
     return Arena(id_, name, problem, _fedbat(case, tau, K), rounds, seeds=seeds, fractions=(1.0,), given=case.given)
 
 
 ARENAS = [
     arena
-    for id_, case in CASES.items()
+    for id_, case in TRIALS.items()
     for arena in (*_by_all_outcomes(id_, case), *_at_random(id_, case), *_on_data(id_, case, "breast_cancer"))
 ]
 SEARCHED: dict[str, Family] = {}

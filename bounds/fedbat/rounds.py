@@ -23,8 +23,8 @@ from typing import Any, Literal
 
 import sympy
 
-from bounds.trials.claims import Condition, Inequality, compared, condition, inequalities, rescaled, unassumed
-from bounds.trials.rounds import Case, Rounds
+from bounds.trials.claims import balance, condition, inequalities, rescaled, unassumed
+from bounds.trials.rounds import Form, Occurrence, Rounds
 from simulations.exact.rational import Fraction
 from simulations.exact.rounds.fedbat import Run, follow
 from theory import catalogue
@@ -44,33 +44,26 @@ _OF_CLIENTS = ("x_star_k", "spread_k", "moved_k_sq", "steps_sum", "steps_sum_w",
 _CONSTANTS = ("N", "K", "tau", "L", "mu", "p_sq", "q", "G", "sigma", "eta")
 
 
-@dataclass(frozen=True)
-class Compiled:
+@dataclass(frozen=True, kw_only=True)
+class BinarisedForm(Form):
     """A statement about a step, ready for numbers.
 
-    claims      the inequalities of its claim
-    also        those of its further claims
     at_x        whether G and sigma are those at x_t^k
     strong      whether every F_k is strongly convex
     two_sided   whether no curvature is below -L
-    factors     multiply the run's values of unassumed constants
     """
 
     appendix: Appendix
-    claims: tuple[Inequality, ...]
-    also: tuple[Inequality, ...]
-    conditions: tuple[Condition, ...]
-    at_x: bool
+    at_x: bool = False
     strong: bool
     two_sided: bool
-    factors: Mapping[str, Fraction]
 
 
 _MINIMA = {"Gamma", "local_gap", "local_gap_bar", "star_own", "star_gap", "global_gap", "gap_t", "Delta_t", "Delta_next",
            "v_dist", "A_1", "inner_star", "inner_down", "x_star_sq", "x_star_k"}  # fmt: skip
 
 
-def compiled(statement: Statement) -> list[Compiled]:
+def form_of(statement: Statement) -> list[BinarisedForm]:
     """A statement with its definitions substituted; several forms where a constant is unassumed.
 
     Raises ValueError for a statement that is neither one of `PRINTED` nor corrects one, for a claim that is no bound or
@@ -84,15 +77,14 @@ def compiled(statement: Statement) -> list[Compiled]:
     also = tuple(one for claim in statement.also for one in inequalities(claim, where))
     relations = [c for c in (defined(c.relation, where) for c in statement.when) if c != sympy.true]
     appendix: Appendix = "D" if name in _D else "E" if name in _E else "C"
-    form = Compiled(
-        appendix,
-        claims,
-        also,
-        tuple(map(condition, relations)),
-        bool({Property.VARIANCE, Property.BOUNDED_GRADIENT} & set(given)),
-        Property.STRONGLY_CONVEX in given or any(one.letters & _MINIMA for one in (*claims, *also)),
-        Property.SMOOTH in given,
-        {},
+    form = BinarisedForm(
+        inequalities=claims,
+        also=also,
+        conditions=tuple(map(condition, relations)),
+        appendix=appendix,
+        at_x=bool({Property.VARIANCE, Property.BOUNDED_GRADIENT} & set(given)),
+        strong=Property.STRONGLY_CONVEX in given or any(one.letters & _MINIMA for one in (*claims, *also)),
+        two_sided=Property.SMOOTH in given,
     )
     return [replace(form, factors=factors) for factors in unassumed(statement)]
 
@@ -106,7 +98,7 @@ def measured(run: Run) -> tuple[Mapping[str, Any], ...]:
     return follow(run)
 
 
-def fits(run: Run, to: Compiled) -> bool:
+def fits(run: Run, to: BinarisedForm) -> bool:
     """Whether the run has the statement's setting."""
     curvatures = run.curvatures
     alike = len(set(run.p)) == 1
@@ -120,14 +112,14 @@ def fits(run: Run, to: Compiled) -> bool:
     return setting and (min(curvatures) > 0 or not to.strong) and least <= min(curvatures) and max(curvatures) <= 1
 
 
-def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
+def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurrence]:
     """The inequalities in numbers at every step of the run; none unless all conditions hold at every step.
 
     Raises ValueError for more than two coordinates.
     """
     if run.d > 2:
         raise ValueError(f"d = {run.d}: expected 1 or 2, where q = sqrt(d - 1) is a whole number")
-    claims = to.also if further else to.claims
+    claims = to.also if further else to.inequalities
     if not claims or not fits(run, to):
         return
     rows = measured(run)
@@ -154,7 +146,7 @@ def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
             count = run.N if letters & set(_OF_CLIENTS) else run.d if letters & set(_OF_ENTRIES) else 1
             for k in range(count):
                 at = {n: v[k] if isinstance(v, list) and k < len(v) else v for n, v in values.items()}
-                yield Case(compared(claim, at), {"t": t, "k": k + 1})
+                yield Occurrence(balance(claim, at), {"t": t, "k": k + 1})
 
 
 # ------------------------------------------------------------------------------------------------------- the family
@@ -168,11 +160,11 @@ _RATES = tuple(_F(*v) for v in ((1, 4), (1, 4), (1, 8), (1, 16), (1, 2), (1, 1),
 _SHARES: dict[int, list[tuple[int, ...]]] = {1: [(1,)], 2: [(1, 1), (1, 2), (1, 5)], 3: [(1, 1, 1), (2, 1, 1)]}
 
 
-def _curvatures(to: Compiled) -> tuple[Fraction, ...]:
+def _curvatures(to: BinarisedForm) -> tuple[Fraction, ...]:
     return _CURVATURES if to.strong else _EITHER if to.two_sided else (*_EITHER, _F(-4))
 
 
-def _drawn(random: Random, to: Compiled) -> Run:
+def _drawn(random: Random, to: BinarisedForm) -> Run:
     """A random run of the statement's setting, with small numbers."""
     N = random.choice((1, 2, 2, 3) if to.appendix == "D" else (1, 2, 2) if to.appendix == "C" else (1, 2))
     d = random.choice((2, 2, 2, 1))
@@ -204,7 +196,7 @@ def _vectors(rows: list[list[Fraction]]) -> tuple[tuple[Fraction, ...], ...]:
     return tuple(tuple(row) for row in rows)
 
 
-def family(to: Compiled, full: bool) -> tuple[Run, ...]:
+def family(to: BinarisedForm, full: bool) -> tuple[Run, ...]:
     """Runs of the statement's setting."""
     return drawn(to.appendix, to.strong, to.two_sided, 600 if full else 120)
 
@@ -212,7 +204,8 @@ def family(to: Compiled, full: bool) -> tuple[Run, ...]:
 @cache
 def drawn(appendix: Appendix, strong: bool, two_sided: bool, count: int) -> tuple[Run, ...]:
     """Random runs of a setting, the same for all its statements."""
-    random, like = Random(f"{appendix}{strong}"), Compiled(appendix, (), (), (), False, strong, two_sided, {})
+    random = Random(f"{appendix}{strong}")
+    like = BinarisedForm(appendix=appendix, strong=strong, two_sided=two_sided)
     runs = [_drawn(random, like) for _ in range(count)]
     some = runs[: count // 6]
     bent = [_bent(run, like, random) for run in runs[: count // 2]]
@@ -225,7 +218,7 @@ def _at_rest(run: Run) -> Run:
     return replace(run, b=_vectors(b))
 
 
-def _bent(run: Run, to: Compiled, random: Random) -> Run:
+def _bent(run: Run, to: BinarisedForm, random: Random) -> Run:
     """The run on functions that are not quadratic: each has another curvature where its argument is positive."""
     bend = [[random.choice(_curvatures(to)) - v for v in row] for row in run.h]
     return replace(run, bend=_vectors(bend))
@@ -242,7 +235,7 @@ def _off_the_path(run: Run) -> Run:
     return replace(run, b=_vectors(b), noise=(start, steep), steps=min(run.tau, 2))
 
 
-def _varied(run: Run, to: Compiled, random: Random) -> Run:
+def _varied(run: Run, to: BinarisedForm, random: Random) -> Run:
     """The run with one or two of its numbers taken from another."""
     other = _drawn(random, to)
     names = random.sample(("h", "b", "w0", "rates", "noise", "p"), random.choice((1, 1, 2)))
@@ -252,7 +245,7 @@ def _varied(run: Run, to: Compiled, random: Random) -> Run:
     return replace(run, **changed)
 
 
-def _simpler(run: Run, _: Compiled) -> Iterator[Run]:
+def _simpler(run: Run, _: BinarisedForm) -> Iterator[Run]:
     """Runs with one thing made simpler."""
     zero, one = _F(0), _F(1)
     if run.N > 1 and run.K is None:
@@ -287,7 +280,7 @@ def _simpler(run: Run, _: Compiled) -> Iterator[Run]:
             yield replace(run, w0=(*run.w0[:i], simple, *run.w0[i + 1 :]))
 
 
-def _witness(run: Run, _: Compiled) -> dict[str, Any]:
+def _witness(run: Run, _: BinarisedForm) -> dict[str, Any]:
     noisy = any(map(any, run.noise[0] + run.noise[1]))
     noise = {"noise": f"+-({_told(run.noise[0])} + {_told(run.noise[1])} w)"} if noisy else {}
     return {
@@ -304,7 +297,7 @@ def _told(values: Any) -> str:
 
 
 ROUNDS = Rounds(
-    forms=compiled,
+    forms=form_of,
     family=family,
     cases=cases,
     varied=_varied,
@@ -325,4 +318,4 @@ def evidence() -> list[Evidence]:
     return found
 
 
-__all__ = ["PRINTED", "ROUNDS", "Compiled", "cases", "compiled", "evidence", "family"]
+__all__ = ["PRINTED", "ROUNDS", "BinarisedForm", "cases", "evidence", "family", "form_of"]

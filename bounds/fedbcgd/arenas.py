@@ -74,7 +74,7 @@ def on(dataset: str, loss: type[Logistic], batch: int | None, regularisation: fl
 
 
 @dataclass(frozen=True)
-class Case:
+class Trial:
     """How a theorem is tested.
 
     algorithm  FedBCGD or FedBCGD+
@@ -116,24 +116,24 @@ _SMOOTH: Given = (("beta", "L"),)
 _SIMILAR: Given = (*_SMOOTH, ("G", "G"))
 _LINEAR, _LINEAR_PLUS = 5000, 3000  # rounds until a linear rate of the corrected theorems shows
 
-CASES: dict[str, Case] = {
-    "fedbcgd.thm1.strongly_convex.corrected": Case(FedBCGD, _SHIFTED, 0.02, _LINEAR, _SIMILAR),
-    "fedbcgd.thm1.general_convex.corrected": Case(FedBCGD, _SHIFTED | _FLAT, 0.0, 300, _SIMILAR),
-    "fedbcgd.thm1.nonconvex.corrected": Case(FedBCGD, _SHIFTED | _FLAT, -1.0, 300, _SIMILAR),
-    "fedbcgd.thm2.strongly_convex.corrected": Case(
+TRIALS: dict[str, Trial] = {
+    "fedbcgd.thm1.strongly_convex.corrected": Trial(FedBCGD, _SHIFTED, 0.02, _LINEAR, _SIMILAR),
+    "fedbcgd.thm1.general_convex.corrected": Trial(FedBCGD, _SHIFTED | _FLAT, 0.0, 300, _SIMILAR),
+    "fedbcgd.thm1.nonconvex.corrected": Trial(FedBCGD, _SHIFTED | _FLAT, -1.0, 300, _SIMILAR),
+    "fedbcgd.thm2.strongly_convex.corrected": Trial(
         FedBCGDPlus, _UNLIKE, 0.02, _LINEAR_PLUS, (*_SMOOTH, ("C_0", "grads_at_star"))
     ),
-    "fedbcgd.thm2.general_convex.corrected": Case(
+    "fedbcgd.thm2.general_convex.corrected": Trial(
         FedBCGDPlus, _UNLIKE | _FLAT, 0.0, 300, (*_SMOOTH, ("C_0", "grads_at_star"))
     ),
-    "fedbcgd.thm2.nonconvex.corrected": Case(
+    "fedbcgd.thm2.nonconvex.corrected": Trial(
         FedBCGDPlus, _UNLIKE | _INDEFINITE, -1.0, 300, (*_SMOOTH, ("lag_0", "grads_start"))
     ),
 }
 _BLOCKS = ((1, 4, 0.0), (2, 1, 0.0), (2, 1, 0.9), (4, 1, 0.5))  # N, K, lambda: all four clients, or two
 
 
-def _on_quadratics(id_: str, case: Case) -> Iterator[Arena]:
+def _on_quadratics(id_: str, case: Trial) -> Iterator[Arena]:
     steps = (5,) if case.rounds == _LINEAR_PLUS else (1, 5)  # so many rounds of control variates are slow
     for (name, problem), T, (N, K, lam) in product(case.problems.items(), steps, _BLOCKS):
         yield Arena(
@@ -153,7 +153,7 @@ def on_data(dataset: str) -> list[Arena]:
     rounds: with mu = 1e-4 L after 160000 alpha.
     """
     found = []
-    for id_, case in CASES.items():
+    for id_, case in TRIALS.items():
         # Assumption 5 is about mini-batches: with all of a client's data it is Assumption 2.
         batch, seeds = (None, 5) if case.algorithm is FedBCGDPlus else (4, 10)
         loss, name = (Logistic, "logistic regression") if case.least >= 0 else (SigmoidERM, "sigmoid loss")
@@ -175,7 +175,7 @@ def on_data(dataset: str) -> list[Arena]:
 
 
 ARENAS = [
-    *(arena for id_, case in CASES.items() for arena in _on_quadratics(id_, case)),
+    *(arena for id_, case in TRIALS.items() for arena in _on_quadratics(id_, case)),
     *(arena for dataset in data.EMBEDDED for arena in on_data(dataset)),
 ]
 
@@ -185,7 +185,7 @@ ARENAS = [
 
 def searched(id_: str) -> Family:
     """The family for one bound: small quadratics, and the algorithm's own small numbers."""
-    case = CASES[id_]
+    case = TRIALS[id_]
 
     def draw(rng: np.random.Generator) -> Candidate:
         d, M, T = (int(rng.integers(low, high, endpoint=True)) for low, high in ((1, 2), (2, 4), (1, 4)))
@@ -215,4 +215,4 @@ def _largest(bound: Compiled, values: Mapping[str, float], rounds: int) -> float
     return found if isfinite(found) else None
 
 
-SEARCHED = {id_: searched(id_) for id_ in CASES}
+SEARCHED = {id_: searched(id_) for id_ in TRIALS}

@@ -26,18 +26,17 @@ from typing import Any
 import sympy
 
 from bounds.trials.claims import (
-    Comparison,
+    Balance,
     Condition,
-    Inequality,
+    balance,
     before,
-    compared,
     condition,
     inequalities,
     letters_of,
     rescaled,
     unassumed,
 )
-from bounds.trials.rounds import Case, Rounds, Tightness, ratio
+from bounds.trials.rounds import Form, Occurrence, Rounds, Tightness, ratio
 from simulations.exact.rational import Fraction
 from simulations.exact.rounds.fedbcgd import BlockRound, Matrix, Vector, advanced, block_round, constants
 from theory import catalogue
@@ -80,31 +79,22 @@ _HALF, _QUARTER = Fraction(1, 2), Fraction(1, 4)
 # Claims and conditions, compiled to exact arithmetic
 
 
-@dataclass(frozen=True)
-class Compiled:
+@dataclass(frozen=True, kw_only=True)
+class BlockForm(Form):
     """A statement about one round, ready for numbers.
 
     plus          whether it is about FedBCGD+: False, True, or either
-    inequalities  of the claim
-    also          of its further claims
-    conditions    on the problem, the settings and the step
     implied       conditions on the round's quantities
-    letters       ASCII names of all symbols of inequalities and conditions
     reading       symbol -> its name in `block_round`
     convex        whether every f_i must be convex
     alike         whether the f_i must have the same curvature
     a             the value of the number a, None where there is none
     printed       whether it is printed, so that it is about states that the algorithm reaches
     at_start      whether the control variates start as the gradients at x^0
-    factors       multiply the round's values of unassumed constants
     """
 
     plus: tuple[bool, ...]
-    inequalities: tuple[Inequality, ...]
-    also: tuple[Inequality, ...]
-    conditions: tuple[Condition, ...]
     implied: tuple[Condition, ...]
-    letters: frozenset[str]
     reading: Mapping[str, str]
     convex: bool
     alike: bool
@@ -114,7 +104,7 @@ class Compiled:
     factors: Mapping[str, Fraction]
 
 
-def compiled(statement: Statement) -> tuple[Compiled, ...]:
+def form_of(statement: Statement) -> tuple[BlockForm, ...]:
     """A statement with its definitions substituted: once, or for every value of the number `a` that its conditions allow.
 
     Raises ValueError for a statement that is not about one round, a claim that is neither Bound nor Relations of the signs
@@ -142,22 +132,22 @@ def compiled(statement: Statement) -> tuple[Compiled, ...]:
         of_settings = [{s.name for s in r.free_symbols} <= _SETTINGS for r in relations]
         conditions = [condition(r) for r in relations]
         found.append(
-            Compiled(
-                plus,
-                tuple(inequalities(statement.claim, where)),
-                tuple(
+            BlockForm(
+                inequalities=tuple(inequalities(statement.claim, where)),
+                also=tuple(
                     i for c in statement.also if letters_of(c, where) <= known_letters() for i in inequalities(c, where)
                 ),
-                tuple(c for c, own in zip(conditions, of_settings, strict=True) if own),
-                tuple(c for c, own in zip(conditions, of_settings, strict=True) if not own),
-                frozenset(letters),
-                reading,
-                Property.CONVEX in given,
-                Property.DISSIMILARITY in given,
-                a,
-                not statement.corrects,
-                not statement.corrects and base in _BEGUN,
-                factors,
+                conditions=tuple(c for c, own in zip(conditions, of_settings, strict=True) if own),
+                symbols=frozenset(letters),
+                factors=factors,
+                plus=plus,
+                implied=tuple(c for c, own in zip(conditions, of_settings, strict=True) if not own),
+                reading=reading,
+                convex=Property.CONVEX in given,
+                alike=Property.DISSIMILARITY in given,
+                a=a,
+                printed=not statement.corrects,
+                at_start=not statement.corrects and base in _BEGUN,
             )
         )
     return tuple(found)
@@ -177,16 +167,16 @@ def known_letters() -> frozenset[str]:
 measured = lru_cache(maxsize=20_000)(block_round)
 
 
-def fits(r: BlockRound, to: Compiled) -> bool:
+def fits(r: BlockRound, to: BlockForm) -> bool:
     """Whether the round is one of the statement's algorithm, and satisfies its assumptions."""
     return (
         bool(r.points) in to.plus
-        and (r.mu > 0 if "mu" in to.letters else r.mu >= 0 or not to.convex)
-        and (r.alike or not (to.alike or "G" in to.letters))
+        and (r.mu > 0 if "mu" in to.symbols else r.mu >= 0 or not to.convex)
+        and (r.alike or not (to.alike or "G" in to.symbols))
     )
 
 
-def admitted(r: BlockRound, to: Compiled) -> bool:
+def admitted(r: BlockRound, to: BlockForm) -> bool:
     """Whether the conditions on the problem, the settings and the step hold, exactly."""
     known = rescaled(constants(r), to.factors)
     return all(condition.holds(known) for condition in to.conditions)
@@ -237,36 +227,36 @@ def expected(at: Instance) -> dict[str, Fraction]:
     return {name: sum((row[name] * chance for row, chance in rows), Fraction(0)) for name in names}
 
 
-def cases(at: Instance, to: Compiled, further: bool = False) -> list[Case]:
+def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence]:
     """The inequalities in numbers; none outside conditions and assumptions, or where a symbol has no value."""
     r, claims = at.start, to.also if further else to.inequalities
     if not (claims and begins(r, to) and fits(r, to) and admitted(r, to)):
         return []
     values = rescaled(constants(r), to.factors) | expected(at)
     values |= {letter: values[name] for letter, name in to.reading.items() if name in values}
-    if not to.letters - {"sigma", "G"} <= set(values):
+    if not to.symbols - {"sigma", "G"} <= set(values):
         return []
     assert all(condition.holds(values) for condition in to.implied), r
-    return [Case(compared(claim, values), {}) for claim in claims]
+    return [Occurrence(balance(claim, values), {}) for claim in claims]
 
 
-def begins(r: BlockRound, to: Compiled) -> bool:
+def begins(r: BlockRound, to: BlockForm) -> bool:
     """Whether the statement is about runs with this start: those of a printed one start without momentum."""
     if not to.printed:
         return True
     return not any(r.v) and (not to.at_start or set(r.points) <= {r.x})
 
 
-def _tightness(comparison: Comparison) -> Tightness:
+def _tightness(balance: Balance) -> Tightness:
     """How close an inequality is to failing.
 
     For a claim with a negative term, quantity <= plus - progress, we use progress / (plus - quantity), because need and
     room of a claim about one round differ little wherever the step is small.
     """
-    left = comparison.plus - comparison.quantity
-    if comparison.minus < 0 < left and not comparison.equality:
-        return not comparison.holds, -comparison.minus / left
-    return ratio(comparison)
+    left = balance.plus - balance.quantity
+    if balance.minus < 0 < left and not balance.equality:
+        return not balance.holds, -balance.minus / left
+    return ratio(balance)
 
 
 # The family
@@ -385,7 +375,7 @@ def _largest(r: BlockRound) -> Fraction:
     return 64 / (r.beta * r.T)
 
 
-def largest_step(r: BlockRound, to: Compiled) -> Fraction | None:
+def largest_step(r: BlockRound, to: BlockForm) -> Fraction | None:
     """The largest eta that the conditions admit, at most `_largest`; None where they admit none.
 
     It assumes that conditions that admit a step admit all smaller ones.
@@ -406,7 +396,7 @@ def largest_step(r: BlockRound, to: Compiled) -> Fraction | None:
     return low * unit if low else None
 
 
-def family(to: Compiled, full: bool) -> Iterator[BlockRound]:
+def family(to: BlockForm, full: bool) -> Iterator[BlockRound]:
     """The exact instances of a statement, from simple to complicated; all meet its conditions and assumptions."""
     straight = list(_shapes(full))
     for shape in (*straight, *(bent for one in straight for bent in _bent(one))):
@@ -417,7 +407,7 @@ def family(to: Compiled, full: bool) -> Iterator[BlockRound]:
                 yield replace(shape, eta=share * largest)
 
 
-def instances(to: Compiled, full: bool) -> Iterator[Instance]:
+def instances(to: BlockForm, full: bool) -> Iterator[Instance]:
     """The family; for a printed statement only starts of its algorithm, and the rounds that follow them."""
     if not to.printed:
         yield from map(Instance, family(to, full))
@@ -458,12 +448,12 @@ def _near(value: Fraction, grid: tuple[Fraction, ...], random: Random) -> Fracti
     return random.choice(grid) if random.random() < 0.5 else value + random.choice((-1, 1)) * Fraction(1, 16)
 
 
-def _varied(at: Instance, to: Compiled, random: Random) -> Instance | None:
+def _varied(at: Instance, to: BlockForm, random: Random) -> Instance | None:
     start = _other(at.start, to, random)
     return None if start is None else Instance(start, at.rounds)
 
 
-def _other(r: BlockRound, to: Compiled, random: Random) -> BlockRound | None:
+def _other(r: BlockRound, to: BlockForm, random: Random) -> BlockRound | None:
     """A round that differs in one or two of its numbers; None where no step is admissible."""
     names = ["H", "b", "x", "v", "sigma_sq", "lam", "T", "share"] + (["points"] * 2 if r.points else [])
     changed: dict[str, Any] = {}
@@ -472,7 +462,7 @@ def _other(r: BlockRound, to: Compiled, random: Random) -> BlockRound | None:
         if name == "H":
             p, q = (r.beta * random.choice(_CURVATURES) for _ in range(2))
             new: Matrix = ((p,),) if r.d == 1 else matrix(p, q, random.random() < 0.5)
-            i, alike = random.randrange(r.M), to.alike or "G" in to.letters
+            i, alike = random.randrange(r.M), to.alike or "G" in to.symbols
             changed["H"] = (new,) * r.M if alike else (*r.H[:i], new, *r.H[i + 1 :])
             if r.bend:
                 changed["bend"] = (q - p,) * r.M if alike else (*r.bend[:i], q - p, *r.bend[i + 1 :])
@@ -505,7 +495,7 @@ _SIMPLE: Mapping[str, tuple[Fraction, ...]] = {
 _ENTRIES = (Fraction(0), Fraction(1), Fraction(-1))
 
 
-def _simpler(at: Instance, to: Compiled) -> Iterator[Instance]:
+def _simpler(at: Instance, to: BlockForm) -> Iterator[Instance]:
     """Earlier rounds, and starts with one thing made simpler, the simplest first."""
     yield from (Instance(at.start, rounds) for rounds in range(at.rounds))
     yield from (Instance(s, at.rounds) for s in _simpler_starts(at.start) if _length(s) < _length(at.start))
@@ -552,7 +542,7 @@ def _entries_changed(vector: Vector) -> Iterator[Vector]:
         yield from ((*vector[:c], new, *vector[c + 1 :]) for new in before(entry, _ENTRIES))
 
 
-def _witness(at: Instance, to: Compiled) -> dict[str, Any]:
+def _witness(at: Instance, to: BlockForm) -> dict[str, Any]:
     r = at.start
     return {
         **{"H": [_shown(H[0] if r.d == 1 else H) for H in r.H], "b": [_shown(b) for b in r.b]},
@@ -565,13 +555,13 @@ def _witness(at: Instance, to: Compiled) -> dict[str, Any]:
     }
 
 
-def _described(at: Instance, case: Case) -> str:
+def _described(at: Instance, case: Occurrence) -> str:
     r, when = at.start, f", round {at.rounds} from there" if at.rounds else ""
     return f"{'FedBCGD+' if r.points else 'FedBCGD'}, M = {r.M}, K = {r.K}, T = {r.T}{when}"
 
 
 ROUNDS = Rounds(
-    forms=compiled,
+    forms=form_of,
     family=instances,
     cases=cases,
     varied=_varied,
@@ -605,13 +595,13 @@ def evidence() -> list[Evidence]:
 
 __all__ = [
     "ROUNDS",
-    "Compiled",
+    "BlockForm",
     "Instance",
     "begins",
     "cases",
-    "compiled",
     "evidence",
     "expected",
     "family",
+    "form_of",
     "instances",
 ]

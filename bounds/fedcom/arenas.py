@@ -103,7 +103,7 @@ def valley() -> Problem:
 
 
 @dataclass(frozen=True)
-class Case:
+class Trial:
     """How a theorem is tested.
 
     algorithm  FedCOM or FedCOMGATE
@@ -149,23 +149,23 @@ _DAMPED = partial(FedCOMGATE, damping=None)
 _KEPT = {"1/4": Fraction(4, 5), "1/2": Fraction(2, 3), "1": Fraction(1, 2), "3": Fraction(1, 4)}  # q -> p = 1/(1+q)
 _PL, _CONVEX, _ROUGH = 0.02, 0.0, -1.0
 
-CASES: dict[str, Case] = {
-    "fedcom.thmD4": Case(FedCOM, _CONVEX),
-    "fedcom.thmD4.corrected": Case(FedCOM, _CONVEX),
-    "fedcom.corD6": Case(FedCOM, _CONVEX, gammas=(1.0,), qs=("0",)),
-    "fedcom.thmD7": Case(FedCOM, _PL, given=_polyak),
-    "fedcom.thmD7.corrected": Case(FedCOM, _PL, given=_polyak),
-    "fedcom.corD8": Case(FedCOM, _PL, gammas=(float(CLIENTS),), given=_polyak),
-    "fedcom.thmD9": Case(FedCOM, _CONVEX),
-    "fedcom.thmD9.corrected": Case(FedCOM, _CONVEX, given=_regularised),
-    "fedcom.thmE4": Case(FedCOMGATE, _CONVEX, qs=_QS, given=_same_coins()),
-    "fedcom.thmE4.corrected": Case(_DAMPED, _ROUGH, qs=_QS, given=_same_coins()),
-    "fedcom.thmE6": Case(FedCOMGATE, _PL, qs=_QS, given=_same_coins(_polyak)),
-    "fedcom.thmE6.corrected": Case(_DAMPED, _ROUGH, qs=_QS, given=_same_coins(_polyak)),
-    "fedcom.corE8": Case(FedCOMGATE, _PL, gammas=(5.0,), qs=_QS, given=_same_coins(_polyak)),
-    "fedcom.corE8.corrected": Case(_DAMPED, _ROUGH, gammas=(5.0,), qs=_QS, given=_same_coins(_polyak)),
-    "fedcom.thmE9": Case(FedCOMGATE, _CONVEX, gammas=(3.0, 4.0), qs=_QS, given=_same_coins()),
-    "fedcom.thmE9.corrected": Case(_DAMPED, _CONVEX, gammas=(3.0, 4.0), qs=_QS, given=_same_coins(_regularised)),
+TRIALS: dict[str, Trial] = {
+    "fedcom.thmD4": Trial(FedCOM, _CONVEX),
+    "fedcom.thmD4.corrected": Trial(FedCOM, _CONVEX),
+    "fedcom.corD6": Trial(FedCOM, _CONVEX, gammas=(1.0,), qs=("0",)),
+    "fedcom.thmD7": Trial(FedCOM, _PL, given=_polyak),
+    "fedcom.thmD7.corrected": Trial(FedCOM, _PL, given=_polyak),
+    "fedcom.corD8": Trial(FedCOM, _PL, gammas=(float(CLIENTS),), given=_polyak),
+    "fedcom.thmD9": Trial(FedCOM, _CONVEX),
+    "fedcom.thmD9.corrected": Trial(FedCOM, _CONVEX, given=_regularised),
+    "fedcom.thmE4": Trial(FedCOMGATE, _CONVEX, qs=_QS, given=_same_coins()),
+    "fedcom.thmE4.corrected": Trial(_DAMPED, _ROUGH, qs=_QS, given=_same_coins()),
+    "fedcom.thmE6": Trial(FedCOMGATE, _PL, qs=_QS, given=_same_coins(_polyak)),
+    "fedcom.thmE6.corrected": Trial(_DAMPED, _ROUGH, qs=_QS, given=_same_coins(_polyak)),
+    "fedcom.corE8": Trial(FedCOMGATE, _PL, gammas=(5.0,), qs=_QS, given=_same_coins(_polyak)),
+    "fedcom.corE8.corrected": Trial(_DAMPED, _ROUGH, gammas=(5.0,), qs=_QS, given=_same_coins(_polyak)),
+    "fedcom.thmE9": Trial(FedCOMGATE, _CONVEX, gammas=(3.0, 4.0), qs=_QS, given=_same_coins()),
+    "fedcom.thmE9.corrected": Trial(_DAMPED, _CONVEX, gammas=(3.0, 4.0), qs=_QS, given=_same_coins(_regularised)),
 }
 
 
@@ -191,7 +191,7 @@ _UNLIKE = {
 _INDEFINITE = {"indefinite quadratics": partial(indefinite, 1.0)}
 
 
-def _on_quadratics(id_: str, case: Case) -> Iterator[Arena]:
+def _on_quadratics(id_: str, case: Trial) -> Iterator[Arena]:
     problems = _ALIKE if case.algorithm is FedCOM else _UNLIKE | (_INDEFINITE if case.least < 0 else {})
     for (name, problem), tau, gamma, q in product(problems.items(), (1, 5), case.gammas, case.qs):
         # With one local step the trackings cancel out of w.  But they grow, until their rounding errors do not cancel.
@@ -209,10 +209,10 @@ def _on_quadratics(id_: str, case: Case) -> Iterator[Arena]:
 def on_data(dataset: str) -> list[Arena]:
     """Every bound on logistic regression on a data set by name or path, with masks of 1/3 or 2/3 of d, or QSGD."""
     d = data.load(dataset).features.shape[1]
-    return [arena for id_, case in CASES.items() for arena in _on_logistic_regression(id_, case, dataset, d)]
+    return [arena for id_, case in TRIALS.items() for arena in _on_logistic_regression(id_, case, dataset, d)]
 
 
-def _on_logistic_regression(id_: str, case: Case, dataset: str, d: int) -> Iterator[Arena]:
+def _on_logistic_regression(id_: str, case: Trial, dataset: str, d: int) -> Iterator[Arena]:
     problem, tau = partial(dealt_out if case.shared else one_sample_of_all, dataset), 3
     given = case.given(CLIENTS, tau)
     few, many = max(1, d // 3), max(1, 2 * d // 3)
@@ -232,25 +232,25 @@ def _refuting() -> Iterator[Arena]:
     # x^2/2 and x^2/4, q = 3: with two local steps w depends on the tracking, whose error grows threefold in every round
     for name, gamma in {"thmE4": 1.0, "thmE6": 1.0, "corE8": 2.0, "thmE9": 1.0}.items():
         for id_ in (f"fedcom.{name}", f"fedcom.{name}.corrected"):
-            made = partial(CASES[id_].algorithm, tau=2, gamma=gamma, compressor=mask("3", True))
-            given = CASES[id_].given(2, 2)
+            made = partial(TRIALS[id_].algorithm, tau=2, gamma=gamma, compressor=mask("3", True))
+            given = TRIALS[id_].given(2, 2)
             yield Arena(id_, "two quadratics, q 3", partial(two_of, 1.0, 0.5), made, rounds=100, given=given)
     # x^2/20 twice, L = 1/10: the penalty is 7 times as curved, and a step made for L goes far beyond its minimum
     for name, gamma in {"thmD9": 1.0, "thmE9": 3.0}.items():
         for id_ in (f"fedcom.{name}", f"fedcom.{name}.corrected"):
-            made = partial(CASES[id_].algorithm, tau=1, gamma=gamma)
-            given = CASES[id_].given(2, 1)
+            made = partial(TRIALS[id_].algorithm, tau=1, gamma=gamma)
+            given = TRIALS[id_].given(2, 1)
             yield Arena(id_, "two flat quadratics", partial(two_of, 0.1, 0.1), made, rounds=40, given=given)
     # The penalty pulls far along the valley, and masks turn a part of this across it, which the initial gap does not bound
     for id_ in ("fedcom.thmD9", "fedcom.thmD9.corrected"):
-        made = partial(CASES[id_].algorithm, tau=1, gamma=8.0, compressor=mask("3", False))
-        yield Arena(id_, "two narrow valleys, q 3", valley, made, rounds=40, given=CASES[id_].given(2, 1))
+        made = partial(TRIALS[id_].algorithm, tau=1, gamma=8.0, compressor=mask("3", False))
+        yield Arena(id_, "two narrow valleys, q 3", valley, made, rounds=40, given=TRIALS[id_].given(2, 1))
 
 
 _REFUTING = [*_refuting()]
 ARENAS = [
     arena
-    for id_, case in CASES.items()
+    for id_, case in TRIALS.items()
     for arena in (
         *(a for a in _REFUTING if a.statement == id_),
         *_on_quadratics(id_, case),
@@ -264,7 +264,7 @@ ARENAS = [
 
 def searched(id_: str) -> Family:
     """The family for one bound: small quadratics, and the algorithm's own small numbers."""
-    case = CASES[id_]
+    case = TRIALS[id_]
     fixed_gamma, no_compression = id_ == "fedcom.corD6", case.qs == ("0",)
 
     def draw(rng: np.random.Generator) -> Candidate:
@@ -299,4 +299,4 @@ def _largest(bound: Compiled, values: Mapping[str, float], rounds: int) -> float
     return found if isfinite(found) else None
 
 
-SEARCHED = {id_: searched(id_) for id_ in CASES}
+SEARCHED = {id_: searched(id_) for id_ in TRIALS}

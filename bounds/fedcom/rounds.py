@@ -22,17 +22,15 @@ from random import Random
 from typing import Any, Literal
 
 from bounds.trials.claims import (
-    Condition,
-    Inequality,
+    balance,
     before,
-    compared,
     condition,
     inequalities,
     letters_of,
     rescaled,
     unassumed,
 )
-from bounds.trials.rounds import Case, Rounds
+from bounds.trials.rounds import Form, Occurrence, Rounds
 from simulations.exact.rational import Fraction
 from simulations.exact.rounds.fedcom import Run, compressed_rounds
 from theory import catalogue
@@ -58,34 +56,24 @@ Section = Literal["D", "E"]
 # Claims and conditions, compiled to exact arithmetic
 
 
-@dataclass(frozen=True)
-class Compiled:
+@dataclass(frozen=True, kw_only=True)
+class CompressedForm(Form):
     """A statement about a few rounds, ready for numbers.
 
     section       D or E (for E and F): which runs it is about
     damped        whether it is about the damped gradient tracking
-    inequalities  of the claim
-    also          of its further claims, where all symbols are known
-    conditions    on constants and steps
-    letters       ASCII names of all symbols of inequalities and conditions
     rounds        whether it is about a round r
     convexity     what it requires of the functions: "bounded" (f has a minimum), "all bounded" (every f_j has one), "PL",
                   "strong" (every f_j is strongly convex)
-    factors       multiply the run's values of unassumed constants
     """
 
     section: Section
     damped: bool
-    inequalities: tuple[Inequality, ...]
-    also: tuple[Inequality, ...]
-    conditions: tuple[Condition, ...]
-    letters: frozenset[str]
     rounds: Callable[[int], bool]
     convexity: frozenset[str]
-    factors: Mapping[str, Fraction]
 
 
-def compiled(statement: Statement) -> list[Compiled]:
+def form_of(statement: Statement) -> list[CompressedForm]:
     """A statement with its definitions substituted; several forms where a constant is unassumed.
 
     Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition with
@@ -118,16 +106,15 @@ def compiled(statement: Statement) -> list[Compiled]:
         if needed
     }
     section: Section = "D" if name.startswith("lemmaD") else "E"
-    form = Compiled(
-        section,
-        section == "E" and bool(statement.corrects),
-        tuple(inequalities(statement.claim, where)),
-        tuple(further),
-        tuple(map(condition, relations)),
-        frozenset(letters),
-        (lambda r: r == 0) if name in _FIRST else (lambda r: r >= 1) if name in _LATER else (lambda r: True),
-        frozenset(convexity),
-        {},
+    form = CompressedForm(
+        inequalities=tuple(inequalities(statement.claim, where)),
+        also=tuple(further),
+        conditions=tuple(map(condition, relations)),
+        symbols=frozenset(letters),
+        section=section,
+        damped=section == "E" and bool(statement.corrects),
+        rounds=(lambda r: r == 0) if name in _FIRST else (lambda r: r >= 1) if name in _LATER else (lambda r: True),
+        convexity=frozenset(convexity),
     )
     return [replace(form, factors=factors) for factors in unassumed(statement)]
 
@@ -167,7 +154,7 @@ def constants(run: Run) -> dict[str, Fraction]:
     }
 
 
-def fits(run: Run, to: Compiled) -> bool:
+def fits(run: Run, to: CompressedForm) -> bool:
     """Whether the run has the statement's setting, and satisfies its assumptions."""
     if max(map(abs, run.curvatures)) > 1:
         return False
@@ -181,22 +168,22 @@ def fits(run: Run, to: Compiled) -> bool:
         and ("PL" not in to.convexity or min(run.mean[:2]) > 0)
         and ("strong" not in to.convexity or min(run.curvatures) > 0)
     )
-    curved = min(run.mean[:2]) > 0 or not to.letters & {"mu", "kappa"}
+    curved = min(run.mean[:2]) > 0 or not to.symbols & {"mu", "kappa"}
     return setting and convex and curved
 
 
-def admitted(run: Run, R: int, to: Compiled) -> bool:
+def admitted(run: Run, R: int, to: CompressedForm) -> bool:
     """Whether all conditions hold for the first R rounds of the run, exactly."""
     known = rescaled(constants(run), to.factors) | {"R": Fraction(R)}
     return all(condition.holds(known) for condition in to.conditions)
 
 
-def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
+def cases(run: Run, to: CompressedForm, further: bool = False) -> Iterator[Occurrence]:
     """The inequalities in numbers at every round, client and step that the statement is about."""
     claims = to.also if further else to.inequalities
     if not claims or not fits(run, to):
         return
-    by_round = "R" in to.letters
+    by_round = "R" in to.symbols
     if not by_round and not admitted(run, run.R, to):
         return
     known = rescaled(constants(run), to.factors)
@@ -204,9 +191,9 @@ def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
         if not to.rounds(r) or (by_round and not admitted(run, r + 1, to)):
             continue
         places: Iterable[tuple[int, ...]] = [()]
-        if to.letters & set(_OF_STEPS):
+        if to.symbols & set(_OF_STEPS):
             places = row["drift"]
-        elif to.letters & set(_OF_CLIENTS):
+        elif to.symbols & set(_OF_CLIENTS):
             places = row["drift_sum"]
         values = row | known | {"R": Fraction(r + 1)}
         for place in places:
@@ -214,7 +201,7 @@ def cases(run: Run, to: Compiled, further: bool = False) -> Iterator[Case]:
                 values |= {name: row[name][place] for name in _OF_STEPS if len(place) == 2}
                 values |= {name: row[name][place[:1]] for name in _OF_CLIENTS if name in row}
             where = {"r": r, **dict(zip(("j", "c"), place, strict=False))}
-            yield from (Case(compared(claim, values), where) for claim in claims)
+            yield from (Occurrence(balance(claim, values), where) for claim in claims)
 
 
 # The family
@@ -228,7 +215,7 @@ _STEPS = tuple(
 )
 
 
-def largest_step(run: Run, to: Compiled) -> Fraction | None:
+def largest_step(run: Run, to: CompressedForm) -> Fraction | None:
     """The largest eta of `_STEPS` that the conditions admit, at most 8/(L tau); None where they admit none.
 
     It assumes that conditions that admit a step admit all smaller ones.
@@ -279,7 +266,7 @@ _LONG: tuple[tuple[Any, ...], ...] = (
 _LASTING = {"R", "start_sum", "start_partial", "tracking_sq", "tracking_next"}
 
 
-def _run(h: Any, b: Any, w0: Any, sigma_sq: Any, q: Any, tau: int, gamma: Any, R: int, to: Compiled) -> Run:
+def _run(h: Any, b: Any, w0: Any, sigma_sq: Any, q: Any, tau: int, gamma: Any, R: int, to: CompressedForm) -> Run:
     """A run of the statement's setting; the caller must replace its step size."""
     q, one = Fraction(q), Fraction(1)
     alpha = Fraction(0) if to.section == "D" else 1 / (1 + q) if to.damped else one
@@ -287,12 +274,12 @@ def _run(h: Any, b: Any, w0: Any, sigma_sq: Any, q: Any, tau: int, gamma: Any, R
     return Run(h, b, Fraction(w0), Fraction(sigma_sq), q, to.section == "E", tau, one, Fraction(gamma), alpha, R)
 
 
-def _shapes(to: Compiled, full: bool) -> Iterator[Run]:
+def _shapes(to: CompressedForm, full: bool) -> Iterator[Run]:
     """The family without its step sizes, from simple to complicated."""
     qs = (0, _HALF, 1, 3) if full else (0, 1, 3)
-    gammas: tuple[Any, ...] = (1, 2, _QUARTER) if "gamma" in to.letters else (1,)
+    gammas: tuple[Any, ...] = (1, 2, _QUARTER) if "gamma" in to.symbols else (1,)
     if to.section == "D":
-        longer = (5, 8, 12) if "drift" in to.letters else ()
+        longer = (5, 8, 12) if "drift" in to.symbols else ()
         for m, tau in product((1, 2, 3), (1, 2, 3, 4, *longer)):
             if (m > 1 and tau > 4) or (m == 3 and tau != 2 and not full):
                 continue
@@ -306,7 +293,7 @@ def _shapes(to: Compiled, full: bool) -> Iterator[Run]:
             continue
         for w0, sigma_sq in _STARTS if full or (gamma == 1 and len(h) < 3) else _STARTS[-1:]:
             yield _run(h, b, w0, sigma_sq, q, tau, gamma, 1 if first else 4 if full else 2, to)
-    if not first and to.letters & _LASTING:
+    if not first and to.symbols & _LASTING:
         for h, b, w0, sigma_sq, tau, q, gamma, R in _LONG:
             yield _run(h, b, w0, sigma_sq, q, tau, gamma, R, to)
 
@@ -333,7 +320,7 @@ def _outcomes(run: Run) -> int:
     return 2 ** (run.R * (noises + coins))
 
 
-def family(to: Compiled, full: bool) -> Iterator[Run]:
+def family(to: CompressedForm, full: bool) -> Iterator[Run]:
     """The exact instances of a statement, from simple to complicated; all meet its conditions."""
     shapes = list(_shapes(to, full))
     few = [one for one in shapes if any(one.h) and _outcomes(one) <= _MOST]
@@ -368,10 +355,10 @@ _GRID: Mapping[str, tuple[Fraction, ...]] = {
 }
 
 
-def _varied(run: Run, to: Compiled, random: Random) -> Run | None:
+def _varied(run: Run, to: CompressedForm, random: Random) -> Run | None:
     """A run that differs in one or two of its numbers; None where no step is admissible."""
     names = ["h", "b", "w0", "sigma_sq", "q", "share", "tau"]
-    names += ["gamma"] * ("gamma" in to.letters) + ["bend"] * bool(run.bend)
+    names += ["gamma"] * ("gamma" in to.symbols) + ["bend"] * bool(run.bend)
     chosen = random.sample(names, random.choice((1, 1, 2)))
     changed: dict[str, Any] = {}
     for name in chosen:
@@ -380,7 +367,7 @@ def _varied(run: Run, to: Compiled, random: Random) -> Run | None:
             old, at = getattr(run, name), random.randrange(run.m)
             changed[name] = (new,) * run.m if to.section == "D" else (*old[:at], new, *old[at + 1 :])
         elif name == "tau":
-            most = 12 if "drift" in to.letters else 6
+            most = 12 if "drift" in to.symbols else 6
             changed[name] = min(max(run.tau + random.choice((-1, 1)), 1), most)
         elif name != "share":
             changed[name] = random.choice(_GRID[name])
@@ -406,7 +393,7 @@ _SIMPLER: Mapping[str, tuple[Fraction, ...]] = {
 }
 
 
-def _simpler(run: Run, to: Compiled) -> Iterator[Run]:
+def _simpler(run: Run, to: CompressedForm) -> Iterator[Run]:
     """Runs with one thing made simpler, the simplest first, of the statement's setting."""
     for simpler in _with_one_thing_simpler(run):
         yield replace(simpler, alpha=1 / (1 + simpler.q)) if to.damped else simpler
@@ -433,7 +420,7 @@ def _with_one_thing_simpler(run: Run) -> Iterator[Run]:
             yield replace(run, **changed)
 
 
-def _witness(run: Run, to: Compiled) -> dict[str, Any]:
+def _witness(run: Run, to: CompressedForm) -> dict[str, Any]:
     return {
         **{"h": [str(h) for h in run.h], "b": [str(b) for b in run.b], "w0": str(run.w0)},
         **({"bend": [str(more) for more in run.bend]} if run.bend else {}),
@@ -441,12 +428,12 @@ def _witness(run: Run, to: Compiled) -> dict[str, Any]:
         "coins": "one for all clients" if run.shared else "independent",
         **{"m": run.m, "tau": run.tau, "eta": str(run.eta), "gamma": str(run.gamma)},
         **({"alpha": str(run.alpha)} if to.section == "E" else {}),
-        **({"R": run.R} if "R" in to.letters else {}),
+        **({"R": run.R} if "R" in to.symbols else {}),
     }
 
 
 ROUNDS = Rounds(
-    forms=compiled,
+    forms=form_of,
     family=family,
     cases=cases,
     varied=_varied,
@@ -470,4 +457,4 @@ def evidence() -> list[Evidence]:
     return found
 
 
-__all__ = ["PRINTED", "ROUNDS", "Compiled", "cases", "compiled", "evidence", "family"]
+__all__ = ["PRINTED", "ROUNDS", "CompressedForm", "cases", "evidence", "family", "form_of"]

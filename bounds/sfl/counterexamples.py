@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import sympy
 
-from bounds.sfl.rounds import Instance, compiled, letters, measured
-from bounds.trials.claims import Number, compared
+from bounds.sfl.rounds import Instance, form_of, letters, measured
+from bounds.trials.claims import Number, balance
 from theory.proofs.instances import sides
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
@@ -43,15 +43,15 @@ def _heterogeneity(instance: Instance, statement: Statement) -> tuple[Number, Nu
 def one_curved_client(statement: Statement, full: bool = False) -> Verdict:
     """The drift of one parabola among flat clients, at the largest step 1/(6LK), against the statement's right side."""
     instance = _one_curved(10, 10)
-    to = compiled(statement)[0]
+    to = form_of(statement)[0]
     beta, zeta_sq = _heterogeneity(instance, statement)
     eta = 1 / (6 * instance.L * instance.K)
     known = letters(instance, None, {}) | {"beta": beta, "zeta_sq": zeta_sq, "eta": eta}
-    if not (instance.fits(to.given) and all(condition.holds(known) for condition in (*to.always, *to.on_step))):
+    if not (instance.fits(to.given) and all(condition.holds(known) for condition in (*to.conditions, *to.on_step))):
         return Verdict(Status.OPEN, "the instance does not meet the conditions")
     values = {**measured(instance, eta, False), **known}
     for claim in to.inequalities:
-        found = compared(claim, values)
+        found = balance(claim, values)
         if not found.holds:
             left, right = found.quantity, found.minus + found.plus
             return Verdict(

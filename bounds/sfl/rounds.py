@@ -22,9 +22,8 @@ from sympy.core.relational import Relational
 from bounds.trials.claims import (
     Condition,
     Function,
-    Inequality,
+    balance,
     before,
-    compared,
     condition,
     exact,
     inequalities,
@@ -32,7 +31,7 @@ from bounds.trials.claims import (
     rescaled,
     unassumed,
 )
-from bounds.trials.rounds import Case, Rounds
+from bounds.trials.rounds import Form, Occurrence, Rounds
 from simulations.exact.rational import Fraction
 from simulations.exact.rounds.sfl import one_round
 from theory import catalogue
@@ -245,41 +244,33 @@ FAMILY = (
 _PLACED = ("drift_mk", "B_mk", "noise_upto", "move_upto", "bias_upto", "star_upto", "T_1", "client_bias_sq")
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """A statement about one round, ready for numbers.
+@dataclass(frozen=True, kw_only=True)
+class RoundForm(Form):
+    """A statement about one round, ready for numbers; `conditions` are those without the step size.
 
-    inequalities  of the claim
-    always        the conditions without the step size: left <= right
     on_step       the others; squared where they have a root
     caps          these as eta A <= B: pairs (A^2, B^2)
-    letters       ASCII names of the symbols of the claim and the conditions
-    factors       multiply the instance's values of unassumed constants
     given         the properties that it assumes
     sequential    whether it is about SFL, not PFL
     """
 
-    inequalities: tuple[Inequality, ...]
-    always: tuple[Condition, ...]
     on_step: tuple[Condition, ...]
     caps: tuple[tuple[Function, Function], ...]
-    letters: frozenset[str]
-    factors: Mapping[str, Fraction]
     given: Properties
     sequential: bool
 
 
-def forms(statement: Statement) -> list[Compiled]:
-    """`compiled`, for a statement that is searched.
+def forms(statement: Statement) -> list[RoundForm]:
+    """`form_of`, for a statement that is searched.
 
-    Raises ValueError as `compiled` does, and for a statement that is not one of `SEQUENTIAL` and `PARALLEL`.
+    Raises ValueError as `form_of` does, and for a statement that is not one of `SEQUENTIAL` and `PARALLEL`.
     """
     if statement.id.removeprefix("sfl.") not in (*SEQUENTIAL, *PARALLEL):
         raise ValueError(f"{statement.id}: expected one of {', '.join(SEQUENTIAL + PARALLEL)}")
-    return compiled(statement)
+    return form_of(statement)
 
 
-def compiled(statement: Statement) -> list[Compiled]:
+def form_of(statement: Statement) -> list[RoundForm]:
     """A statement with its definitions substituted; several forms where a constant is unassumed.
 
     Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition that is not
@@ -290,15 +281,14 @@ def compiled(statement: Statement) -> list[Compiled]:
     steps = [r for r in relations if "eta" in {s.name for s in r.free_symbols}]
     always, on_step = (tuple(condition(r) for r in relations if (r in steps) is about) for about in (False, True))
     letters = letters_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
-    form = Compiled(
-        tuple(inequalities(statement.claim, where)),
-        always,
-        on_step,
-        tuple(map(_cap, steps)),
-        frozenset(letters),
-        {},
-        given,
-        statement.id.removeprefix("sfl.") in SEQUENTIAL,
+    form = RoundForm(
+        inequalities=tuple(inequalities(statement.claim, where)),
+        conditions=always,
+        symbols=frozenset(letters),
+        on_step=on_step,
+        caps=tuple(map(_cap, steps)),
+        given=given,
+        sequential=statement.id.removeprefix("sfl.") in SEQUENTIAL,
     )
     return [replace(form, factors=factors) for factors in unassumed(statement)]
 
@@ -343,19 +333,19 @@ def letters(instance: Instance, beta: Fraction | None, factors: Mapping[str, Fra
     return rescaled(known, factors)
 
 
-def speaks_of(instance: Instance, to: Compiled) -> bool:
+def speaks_of(instance: Instance, to: RoundForm) -> bool:
     """Whether the instance has the statement's properties, and meets its conditions apart from those on the step."""
     known = letters(instance, None, to.factors)
-    return instance.L > 0 and instance.fits(to.given) and all(condition.holds(known) for condition in to.always)
+    return instance.L > 0 and instance.fits(to.given) and all(condition.holds(known) for condition in to.conditions)
 
 
-def largest_step(known: Mapping[str, Fraction], to: Compiled) -> Fraction | None:
+def largest_step(known: Mapping[str, Fraction], to: RoundForm) -> Fraction | None:
     """The largest eta that the conditions admit (a fraction below it if irrational); None where they do not limit it."""
     caps = [(slope(known), rest(known)) for slope, rest in to.caps]
     return min((root(rest / slope) for slope, rest in caps if slope > 0), default=None)
 
 
-def cases(round: Round, to: Compiled, further: bool = False) -> Iterator[Case]:
+def cases(round: Round, to: RoundForm, further: bool = False) -> Iterator[Occurrence]:
     """The claim in numbers, for every client and step that it is about; none where a condition or assumption fails."""
     instance, eta, beta = round
     if further or eta <= 0 or not speaks_of(instance, to) or (beta is not None and instance.zeta_sq(beta) is None):
@@ -364,11 +354,11 @@ def cases(round: Round, to: Compiled, further: bool = False) -> Iterator[Case]:
     if not all(condition.holds(known) for condition in to.on_step):
         return
     found = measured(instance, eta, to.sequential)
-    placed = [name for name in _PLACED if name in to.letters]
+    placed = [name for name in _PLACED if name in to.symbols]
     for place in found[placed[0]] if placed else [()]:
         values = {**found, **known, **{name: found[name][place] for name in placed}}
         where = dict(zip(("m", "k"), place, strict=False))
-        yield from (Case(compared(claim, values), where) for claim in to.inequalities)
+        yield from (Occurrence(balance(claim, values), where) for claim in to.inequalities)
 
 
 # The family of a statement
@@ -377,7 +367,7 @@ _BETAS = tuple(Fraction(*pair) for pair in ((0, 1), (1, 2), (1, 1), (2, 1), (4, 
 _SHARES = (Fraction(1), Fraction(1, 2))  # of the largest admissible step
 
 
-def steps(known: Mapping[str, Fraction], to: Compiled) -> list[Fraction]:
+def steps(known: Mapping[str, Fraction], to: RoundForm) -> list[Fraction]:
     """Step sizes to try: the largest admissible one and half of it; 1/(6 L S K) and 1/L where there is no limit."""
     largest = largest_step(known, to)
     if largest is None:
@@ -385,15 +375,15 @@ def steps(known: Mapping[str, Fraction], to: Compiled) -> list[Fraction]:
     return [share * largest for share in _SHARES]
 
 
-def betas(instance: Instance, to: Compiled, count: int) -> list[Fraction | None]:
+def betas(instance: Instance, to: RoundForm, count: int) -> list[Fraction | None]:
     """The smallest betas on the list for which Assumption 3a holds; [None] where the statement has no beta or zeta."""
-    if not to.letters & {"beta", "zeta"}:
+    if not to.symbols & {"beta", "zeta"}:
         return [None]
     found: list[Fraction | None] = [beta for beta in _BETAS if instance.zeta_sq(beta) is not None]
     return found[:count]
 
 
-def family(to: Compiled, full: bool) -> Iterator[Round]:
+def family(to: RoundForm, full: bool) -> Iterator[Round]:
     """The rounds of the instances that have the statement's properties, from simple to complicated."""
     for instance in instances():
         for beta in betas(instance, to, 2 if full else 1) if speaks_of(instance, to) else ():
@@ -414,7 +404,7 @@ _GRID: Mapping[str, tuple[Fraction, ...]] = {
 }
 
 
-def _varied(round: Round, to: Compiled, random: Random) -> Round | None:
+def _varied(round: Round, to: RoundForm, random: Random) -> Round | None:
     """A round that differs in one or two numbers; its step keeps its share of the largest one, unless the share changes."""
     instance, eta, beta = round
     line = len(instance.x) == 1
@@ -451,7 +441,7 @@ def _varied(round: Round, to: Compiled, random: Random) -> Round | None:
     return changed._replace(eta=share * _limit(changed, to)) if admitted else None
 
 
-def _limit(round: Round, to: Compiled) -> Fraction:
+def _limit(round: Round, to: RoundForm) -> Fraction:
     """The largest step that the conditions admit; 2/L where they do not limit it."""
     largest = largest_step(letters(round.instance, round.beta, to.factors), to)
     return 2 / round.instance.L if largest is None else largest
@@ -472,7 +462,7 @@ _ZERO, _ONE = Fraction(0), Fraction(1)
 _STEPS = tuple(Fraction(1, d) for d in (1, 2, 3, 4, 6, 8, 12, 24, 48))
 
 
-def _simpler(round: Round, to: Compiled) -> Iterator[Round]:
+def _simpler(round: Round, to: RoundForm) -> Iterator[Round]:
     """Rounds with one thing made simpler, the simplest first."""
     instance = round.instance
     for simpler in _with_one_thing_simpler(instance):
@@ -509,14 +499,14 @@ def _slopes(instance: Instance) -> tuple[tuple[tuple[Fraction, ...], ...], ...]:
     return (none, _moved(none, 0, 1, 0, _ONE)) if instance.M > 1 else (none,)
 
 
-def _witness(round: Round, to: Compiled) -> dict[str, Any]:
+def _witness(round: Round, to: RoundForm) -> dict[str, Any]:
     witness = round.instance.described() | {"eta": str(round.eta)}
     if round.beta is not None:
         witness |= {"beta": str(round.beta), "zeta^2": str(round.instance.zeta_sq(round.beta))}
     return witness
 
 
-def _described(round: Round, case: Case) -> str:
+def _described(round: Round, case: Occurrence) -> str:
     instance = round.instance
     kind = "functions that are no quadratics" if instance.bend else "quadratics"
     return f"{instance.M} {kind}, S = {instance.S}, K = {instance.K}"
@@ -540,4 +530,4 @@ def evidence() -> list[Evidence]:
     return [Evidence(f"sfl.{name}", "search", ROUNDS.check) for name in (*SEQUENTIAL, *PARALLEL)]
 
 
-__all__ = ["PARALLEL", "ROUNDS", "SEQUENTIAL", "Instance", "Round", "cases", "compiled", "evidence", "family"]
+__all__ = ["PARALLEL", "ROUNDS", "SEQUENTIAL", "Instance", "Round", "cases", "evidence", "family", "form_of"]

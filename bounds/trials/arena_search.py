@@ -98,7 +98,7 @@ def _same(problem: Quadratic) -> Quadratic:
 
 
 @dataclass(frozen=True)
-class Found:
+class Tightest:
     """The smallest ratio of bound to measured value, where it occurs, and the number of quadratics tried.
 
     For a claim with >= it is the ratio of measured to bound, for one with = the smaller of both.
@@ -118,7 +118,7 @@ class Found:
     tried: int = 1
 
 
-def tightest(statement: Statement, family: Family, full: bool = False) -> Found | None:
+def tightest(statement: Statement, family: Family, full: bool = False) -> Tightest | None:
     """The smallest ratio of bound to exact expectation that a search finds: random quadratics, the best ones varied.
 
     None where the bound applies to none of them.
@@ -129,7 +129,7 @@ def tightest(statement: Statement, family: Family, full: bool = False) -> Found 
     compiled, rng = compiled_once(statement), np.random.default_rng(0)
     tried = 0
 
-    def best(old: list[Found], candidates: list[Candidate]) -> list[Found]:
+    def best(old: list[Tightest], candidates: list[Candidate]) -> list[Tightest]:
         """The six smallest ratios, the older first where equal."""
         nonlocal tried
         new = [f for c in candidates for f in _tightest_points(compiled, family, c)]
@@ -153,7 +153,7 @@ def search_evidence(families: Mapping[str, Family]) -> list[Evidence]:
     return [Evidence(id_, "search", check_with(family)) for id_, family in families.items()]
 
 
-def judge(found: Found | None, statement: Statement) -> Verdict:
+def judge(found: Tightest | None, statement: Statement) -> Verdict:
     """Refuted where the exact expectation exceeds the bound by more than rounding; else it holds on the quadratics tried."""
     if found is None:
         return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
@@ -204,7 +204,7 @@ def varied(rng: np.random.Generator, candidate: Candidate, width: float, least: 
     )
 
 
-def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -> Iterator[Found]:
+def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -> Iterator[Tightest]:
     """The step size and R with the smallest ratio; none where the problem or every step size is outside the conditions."""
     statement, problem = compiled.statement, candidate.problem
     if problem.constants["curvature"] < min(family.least, 0):
@@ -218,7 +218,7 @@ def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -
         return
 
 
-def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, arena: Arena) -> Found | None:
+def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, arena: Arena) -> Tightest | None:
     """`_tightest_points` for one arena.  Raises NoSuchConstant where the problem lacks a symbol of the statement."""
     statement, problem, letters = compiled.statement, candidate.problem, arena.algorithm(eta=1.0)
     claim = statement.claim
@@ -264,7 +264,7 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, ar
         e = int(gone.any(1).argmax())
         diverged = int(gone[e].argmax()) + 1
         i = max(diverged - 2, 0)
-    return Found(
+    return Tightest(
         float(ratio[e, i]),
         candidate,
         arena,

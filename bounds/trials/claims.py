@@ -163,16 +163,16 @@ def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list
     return found
 
 
-def compared(i: Inequality, values: Mapping[str, Number]) -> Comparison:
+def balance(i: Inequality, values: Mapping[str, Number]) -> Balance:
     """An inequality at these values; it counts as violated where it divides by 0."""
     try:
-        return Comparison(i.says, i.quantity(values), i.minus(values), i.plus(values), i.equality)
+        return Balance(i.says, i.quantity(values), i.minus(values), i.plus(values), i.equality)
     except ZeroDivisionError:
-        return Comparison(f"{i.says}, which divides by 0", inf, 0, 0, i.equality)
+        return Balance(f"{i.says}, which divides by 0", inf, 0, 0, i.equality)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Balance:
     """An inequality in numbers."""
 
     says: str

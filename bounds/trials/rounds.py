@@ -12,34 +12,45 @@ The need is the quantity plus the size of the terms with a minus sign.  The slac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from random import Random
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from bounds.trials.claims import Comparison, not_assumed
+from bounds.trials.claims import Balance, Condition, Inequality, not_assumed
 from simulations.exact.rational import Fraction
 from theory.statement import Statement, Status, Verdict
 
 Instance = TypeVar("Instance")
 
 
-class Ready(Protocol):
-    """A statement ready for numbers; `factors` multiply the instance's values of unassumed constants."""
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """A statement ready for numbers.
 
-    @property
-    def factors(self) -> Mapping[str, Fraction]: ...
+    inequalities  of its claim
+    also          of its further claims, where all symbols are known
+    conditions    on constants and steps
+    symbols       ASCII names of all symbols of inequalities and conditions
+    factors       multiply an instance's values of unassumed constants
+    """
+
+    inequalities: tuple[Inequality, ...] = ()
+    also: tuple[Inequality, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    symbols: frozenset[str] = frozenset()
+    factors: Mapping[str, Fraction] = field(default_factory=dict)
 
 
-Form = TypeVar("Form", bound=Ready)
+OfPaper = TypeVar("OfPaper", bound=Form)
 
 Tightness = tuple[bool, Any]  # whether the inequality is violated, and how close it is to that
 
 
-class Case(NamedTuple):
+class Occurrence(NamedTuple):
     """An inequality in numbers, and its place: round, client and local step, as far as it depends on them."""
 
-    comparison: Comparison
+    balance: Balance
     place: Mapping[str, int]
 
 
@@ -52,13 +63,13 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONG else f"{float(value):.12g} (to 12 digits)"
 
 
-def ratio(comparison: Comparison) -> Tightness:
+def ratio(balance: Balance) -> Tightness:
     """Tightness by need / room."""
-    return not comparison.holds, comparison.ratio
+    return not balance.holds, balance.ratio
 
 
 @dataclass(frozen=True)
-class Rounds(Generic[Instance, Form]):
+class Rounds(Generic[Instance, OfPaper]):
     """What a paper supplies to the search.
 
     forms      a statement ready for numbers: several forms where a number is free
@@ -74,16 +85,16 @@ class Rounds(Generic[Instance, Form]):
     tightness  how close an inequality is to failing
     """
 
-    forms: Callable[[Statement], Sequence[Form]]
-    family: Callable[[Form, bool], Iterable[Instance]]
-    cases: Callable[[Instance, Form, bool], Iterable[Case]]
-    varied: Callable[[Instance, Form, Random], Instance | None]
-    simpler: Callable[[Instance, Form], Iterable[Instance]]
-    witness: Callable[[Instance, Form], Mapping[str, Any]]
-    described: Callable[[Instance, Case], str]
+    forms: Callable[[Statement], Sequence[OfPaper]]
+    family: Callable[[OfPaper, bool], Iterable[Instance]]
+    cases: Callable[[Instance, OfPaper, bool], Iterable[Occurrence]]
+    varied: Callable[[Instance, OfPaper, Random], Instance | None]
+    simpler: Callable[[Instance, OfPaper], Iterable[Instance]]
+    witness: Callable[[Instance, OfPaper], Mapping[str, Any]]
+    described: Callable[[Instance, Occurrence], str]
     searched: str
     effort: tuple[tuple[int, int], tuple[int, int]]
-    tightness: Callable[[Comparison], Tightness] = ratio
+    tightness: Callable[[Balance], Tightness] = ratio
 
     def check(self, statement: Statement, full: bool = False) -> Verdict:
         """A statement against the family, then against the instances that a search reaches from the tightest ones.
@@ -93,7 +104,7 @@ class Rounds(Generic[Instance, Form]):
 
         Raises ValueError as `forms` does.
         """
-        seen: list[tuple[Instance, Comparison, Form]] = []
+        seen: list[tuple[Instance, Balance, OfPaper]] = []
         for form in self.forms(statement):
             for instance in self.family(form, full):
                 tightest = self.tightest(instance, form)
@@ -104,13 +115,13 @@ class Rounds(Generic[Instance, Form]):
                 seen.append((instance, tightest, form))
         if not seen:
             return Verdict(Status.OPEN, f"no instance meets the conditions: {self.searched}")
-        largest = max(comparison.ratio for _, comparison, _ in seen)
+        largest = max(balance.ratio for _, balance, _ in seen)
         starts, changes = self.effort[full]
-        for instance, comparison, form in sorted(seen, key=lambda one: self.tightness(one[1]), reverse=True)[:starts]:
-            instance, comparison = self._climb(instance, comparison, form, changes)
-            if not comparison.holds:
+        for instance, balance, form in sorted(seen, key=lambda one: self.tightness(one[1]), reverse=True)[:starts]:
+            instance, balance = self._climb(instance, balance, form, changes)
+            if not balance.holds:
                 return self._refuted(instance, form, False)
-            largest = max(largest, comparison.ratio)
+            largest = max(largest, balance.ratio)
         for instance, _, form in seen:
             if self._violated(instance, form, True) is not None:
                 return self._refuted(instance, form, True)
@@ -120,45 +131,47 @@ class Rounds(Generic[Instance, Form]):
         )
         return Verdict(Status.HOLDS, says, slack=float(1 / largest) if largest else None)
 
-    def tightest(self, instance: Instance, form: Form) -> Comparison | None:
+    def tightest(self, instance: Instance, form: OfPaper) -> Balance | None:
         """The inequality of the claim that is closest to failing; None outside conditions and assumptions."""
-        comparisons = (case.comparison for case in self.cases(instance, form, False))
-        return max(comparisons, key=self.tightness, default=None)
+        balances = (case.balance for case in self.cases(instance, form, False))
+        return max(balances, key=self.tightness, default=None)
 
-    def _climb(self, at: Instance, found: Comparison, form: Form, changes: int) -> tuple[Instance, Comparison]:
+    def _climb(self, at: Instance, found: Balance, form: OfPaper, changes: int) -> tuple[Instance, Balance]:
         """The tightest instance after random changes, each kept if the instance is no less tight."""
         random = Random(0)
         for _ in range(changes):
             other = self.varied(at, form, random)
-            comparison = None if other is None else self.tightest(other, form)
-            if other is not None and comparison is not None and self.tightness(comparison) >= self.tightness(found):
-                at, found = other, comparison
+            balance = None if other is None else self.tightest(other, form)
+            if other is not None and balance is not None and self.tightness(balance) >= self.tightness(found):
+                at, found = other, balance
                 if not found.holds:
                     break
         return at, found
 
-    def _violated(self, instance: Instance, form: Form, further: bool) -> Case | None:
-        return next((case for case in self.cases(instance, form, further) if not case.comparison.holds), None)
+    def _violated(self, instance: Instance, form: OfPaper, further: bool) -> Occurrence | None:
+        return next((case for case in self.cases(instance, form, further) if not case.balance.holds), None)
 
-    def _refuted(self, instance: Instance, form: Form, further: bool) -> Verdict:
+    def _refuted(self, instance: Instance, form: OfPaper, further: bool) -> Verdict:
         """Refuted, with the simplest violating instance that can be reached from a violating one."""
-        found: tuple[Instance, Case] | None = next(self._violations([instance], form, further))
+        found: tuple[Instance, Occurrence] | None = next(self._violations([instance], form, further))
         while found is not None:
             instance, case = found
             found = next(self._violations(self.simpler(instance, form), form, further), None)
-        comparison = case.comparison
-        left, right = comparison.quantity, comparison.minus + comparison.plus
+        balance = case.balance
+        left, right = balance.quantity, balance.minus + balance.plus
         says = f"{self.described(instance, case)}: left side {shown(left)}, right side {shown(right)}, exactly"
         witness = {**self.witness(instance, form), **case.place, **not_assumed(form.factors)}
-        witness |= {"relation": comparison.says, "left": str(left), "right": str(right)}
-        bounded = not comparison.equality and 0 < comparison.ratio < inf
-        return Verdict(Status.REFUTED, says, slack=float(1 / comparison.ratio) if bounded else None, witness=witness)
+        witness |= {"relation": balance.says, "left": str(left), "right": str(right)}
+        bounded = not balance.equality and 0 < balance.ratio < inf
+        return Verdict(Status.REFUTED, says, slack=float(1 / balance.ratio) if bounded else None, witness=witness)
 
-    def _violations(self, instances: Iterable[Instance], form: Form, further: bool) -> Iterator[tuple[Instance, Case]]:
+    def _violations(
+        self, instances: Iterable[Instance], form: OfPaper, further: bool
+    ) -> Iterator[tuple[Instance, Occurrence]]:
         for instance in instances:
             case = self._violated(instance, form, further)
             if case is not None:
                 yield instance, case
 
 
-__all__ = ["Case", "Rounds", "Tightness", "ratio"]
+__all__ = ["Form", "Occurrence", "Rounds", "Tightness", "ratio"]

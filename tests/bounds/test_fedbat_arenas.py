@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 from bounds import evaluate
-from bounds.fedbat.arenas import ARENAS, CASES, first_distance, largest_gradient, on_data
+from bounds.fedbat.arenas import ARENAS, TRIALS, first_distance, largest_gradient, on_data
 from bounds.trials.arena import Arena, build, confront, constants_of, judge, steps_of
 from bounds.trials.quantities import quantities
 from simulations import local_steps, run
@@ -34,8 +34,8 @@ def test_all_bounds_on_whole_runs_have_arenas_of_both_kinds() -> None:
         for s in catalogue.statements("fedbat")
         if s.kind == "theorem" and isinstance(s.claim, Bound) and str(s.claim.quantity) in quantities("fedbat")
     }
-    assert on_runs == set(CASES) == {a.statement for a in ARENAS}
-    assert all(own(id_) and own(id_, "run") for id_ in CASES)
+    assert on_runs == set(TRIALS) == {a.statement for a in ARENAS}
+    assert all(own(id_) and own(id_, "run") for id_ in TRIALS)
     assert len({a.label for a in ARENAS}) == len(ARENAS)
 
 
@@ -46,7 +46,7 @@ def test_the_algorithm_is_the_one_that_section_4_analyses() -> None:
         assert algorithm.letters(build(arena.problem))["q"] == pytest.approx(np.sqrt(build(arena.problem).d - 1))
 
 
-@pytest.mark.parametrize("id_", CASES)
+@pytest.mark.parametrize("id_", TRIALS)
 def test_the_learning_rate_is_that_of_the_theorem(id_: str) -> None:
     arena = own(id_)[0]
     problem, algorithm = build(arena.problem), fedbat(arena)
@@ -68,7 +68,7 @@ def test_a_run_of_another_length_has_another_learning_rate_in_theorem_3() -> Non
     assert len(confront(longest, catalogue.find("fedbat.thm1")).R) > 1
 
 
-@pytest.mark.parametrize("id_", CASES)
+@pytest.mark.parametrize("id_", TRIALS)
 def test_verdicts_by_all_outcomes(id_: str) -> None:
     statement = catalogue.find(id_)
     found = judge(own(id_), statement)
@@ -80,7 +80,7 @@ def test_verdicts_by_all_outcomes(id_: str) -> None:
 
 
 @pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
-@pytest.mark.parametrize("id_", CASES)
+@pytest.mark.parametrize("id_", TRIALS)
 def test_verdicts_by_runs(id_: str) -> None:
     statement = catalogue.find(id_)
     found = judge(own(id_, "run"), statement)
@@ -174,7 +174,7 @@ def test_what_cannot_be_gone_through_is_refused() -> None:
 
 def test_every_bound_runs_on_a_data_set_by_name() -> None:
     arenas = on_data("breast_cancer")
-    assert {a.statement for a in arenas} == set(CASES)
+    assert {a.statement for a in arenas} == set(TRIALS)
     assert all("breast_cancer" in a.name for a in arenas)
 
 

@@ -15,7 +15,7 @@ from admissible import SEARCH
 from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
-from bounds.fedbat.rounds import Compiled, cases, compiled, fits
+from bounds.fedbat.rounds import BinarisedForm, cases, fits, form_of
 from simulations.binarisation import error, law, mean_size
 from simulations.exact.rounds.fedbat import Run
 from theory import catalogue
@@ -47,12 +47,12 @@ halves = st.integers(-4, 4).map(lambda n: F(n, 2))
 curved = st.integers(1, 8).map(lambda n: F(n, 8))
 
 
-def speaks_of(name: str) -> Compiled:
-    return compiled(catalogue.find(f"fedbat.{name}"))[0]
+def speaks_of(name: str) -> BinarisedForm:
+    return form_of(catalogue.find(f"fedbat.{name}"))[0]
 
 
 @st.composite
-def runs(draw: st.DrawFn, to: Compiled) -> Run:
+def runs(draw: st.DrawFn, to: BinarisedForm) -> Run:
     """Two clients at most, in two coordinates at most, three steps at most, one client with noise; L = 1 serves."""
     N = 2 if to.appendix == "D" else draw(st.integers(1, 2))
     d, tau = draw(st.sampled_from([1, 2, 2])), draw(st.integers(1, 3 if N == 1 else 2))
@@ -77,8 +77,8 @@ def runs(draw: st.DrawFn, to: Compiled) -> Run:
     return run
 
 
-def violated(run: Run, to: Compiled) -> bool:
-    return any(not case.comparison.holds for further in (False, True) for case in cases(run, to, further))
+def violated(run: Run, to: BinarisedForm) -> bool:
+    return any(not case.balance.holds for further in (False, True) for case in cases(run, to, further))
 
 
 @pytest.mark.parametrize("name", HOLD)
@@ -90,8 +90,8 @@ def test_a_lemma_holds_on_random_runs(name: str) -> None:
     def holds(run: Run) -> None:
         found = [*cases(run, to), *cases(run, to, further=True)]
         seen.append(len(found))
-        target(max((min(float(case.comparison.ratio), 1e6) for case in found), default=0.0))
-        assert all(case.comparison.holds for case in found), run
+        target(max((min(float(case.balance.ratio), 1e6) for case in found), default=0.0))
+        assert all(case.balance.holds for case in found), run
 
     holds()
     assert sum(map(bool, seen)) >= 8  # runs that it speaks of
@@ -101,7 +101,7 @@ def test_a_lemma_holds_on_random_runs(name: str) -> None:
 def test_a_sharpened_lemma_is_found_out(name: str) -> None:
     statement, factor = catalogue.find(f"fedbat.{name}"), HOLD[name]
     assert isinstance(statement.claim, Bound)
-    to = compiled(replace(statement, claim=statement.claim.scaled(factor), also=()))[0]
+    to = form_of(replace(statement, claim=statement.claim.scaled(factor), also=()))[0]
     assert violated(find(runs(to), lambda run: violated(run, to), settings=settings(SEARCH, max_examples=2000)), to)
 
 

@@ -12,7 +12,7 @@ import pytest
 import sympy
 from sympy import Eq, Ge, Le, Rational
 
-from bounds.fedbat.rounds import PRINTED, ROUNDS, cases, compiled, drawn, evidence, fits, measured
+from bounds.fedbat.rounds import PRINTED, ROUNDS, cases, drawn, evidence, fits, form_of, measured
 from simulations.exact.rounds.fedbat import Run, follow
 from theory import catalogue
 from theory.fedbat.symbols import Delta_next, Delta_t, G, eta, eta_later, eta_t, g_sq, gbar_sq, tau
@@ -133,7 +133,7 @@ def test_the_slack_is_the_limit(id_: str) -> None:
     by_hand(sharper, found)
     if slack > 1.01:
         gentler = statement.with_claim(statement.claim.scaled(1 / Rational(f"{slack * 0.99:.6f}")))
-        assert all(case.comparison.holds for run in some(id_, 1) for case in cases(run, compiled(gentler)[0]))
+        assert all(case.balance.holds for run in some(id_, 1) for case in cases(run, form_of(gentler)[0]))
 
 
 def test_there_are_claims_to_sharpen() -> None:
@@ -333,11 +333,11 @@ CURVED = replace(GROWING, h=((F(1, 8), F(1)),), rates=(F(1, 4),) * 4, noise=(_NO
 )  # fmt: skip
 def test_gradients_bounded_where_none_is_taken(name: str, run: Run) -> None:
     """Assumption 4 as printed, for w_0 ... w_{T-1}, does not bound the steps: the lemma fails; corrected it holds."""
-    printed, corrected = compiled(find(name))[0], compiled(find(f"{name}.corrected"))[0]
+    printed, corrected = form_of(find(name))[0], form_of(find(f"{name}.corrected"))[0]
     assert fits(run, printed) and fits(run, corrected)
-    found = [case.comparison for case in cases(run, printed)]
+    found = [case.balance for case in cases(run, printed)]
     assert found and not all(c.holds for c in found)
-    found = [case.comparison for case in cases(run, corrected)]
+    found = [case.balance for case in cases(run, corrected)]
     assert found and all(c.holds for c in found)
 
 
@@ -346,30 +346,30 @@ def test_at_rest_only_the_noise_is_left() -> None:
     lemma, still = find("lemma1"), ((F(0), F(0)),)
     run = Run(((F(1), F(1)),), still, (F(1),), (F(0), F(0)), (F(1, 4),) * 2, 1, 1, (((F(1), F(0)),), still))
     assert isinstance(lemma.claim, Bound)
-    (own,) = cases(run, compiled(lemma)[0])
-    assert own.comparison.quantity == own.comparison.plus == F(1, 16)
+    (own,) = cases(run, form_of(lemma)[0])
+    assert own.balance.quantity == own.balance.plus == F(1, 16)
     sharper = lemma.with_claim(lemma.claim.scaled(Rational(99, 100), "noise"))
-    assert not any(case.comparison.holds for case in cases(run, compiled(sharper)[0]))
+    assert not any(case.balance.holds for case in cases(run, form_of(sharper)[0]))
 
 
 def test_it_by_hand() -> None:
     """v_2 = (-2, -x +- 12 x) with x = +-1: d max^2 - ||v||^2 is 117 or 165; 4 eta^2 tau^2 G^2 is 16."""
-    (own,) = (c for c in cases(GROWING, compiled(find("lemma4"))[0]) if c.place["t"] == 1)
-    assert own.comparison.quantity == F((11**2 - 4) + (13**2 - 4), 2) and own.comparison.plus == 16
+    (own,) = (c for c in cases(GROWING, form_of(find("lemma4"))[0]) if c.place["t"] == 1)
+    assert own.balance.quantity == F((11**2 - 4) + (13**2 - 4), 2) and own.balance.plus == 16
 
 
 # --- Conditions, settings, determinism -------------------------------------------------------------------------------
 
 
 def some(id_: str, every: int = 11) -> list[Run]:
-    to = compiled(catalogue.find(id_))[0]
+    to = form_of(catalogue.find(id_))[0]
     return list(ROUNDS.family(to, False))[::every]
 
 
 @pytest.mark.parametrize("id_", IDS)
 def test_instances_are_within_the_conditions(id_: str) -> None:
     statement = catalogue.find(id_)
-    to, count = compiled(statement)[0], 0
+    to, count = form_of(statement)[0], 0
     definitions = dict(statement.where)
     for run in some(id_):
         assert fits(run, to)
@@ -409,20 +409,20 @@ def within(name: str, *relations: Any) -> Statement:
 
 
 def test_outside_the_conditions_nothing_is_compared() -> None:
-    to = compiled(find("lemma1"))[0]
+    to = form_of(find("lemma1"))[0]
     run = next(r for r in drawn("C", True, False, 120) if list(cases(r, to)))
     fast = replace(run, rates=(F(1, 2),) * len(run.rates))  # eta <= 1/(4 L)
     assert list(cases(fast, to)) == []
     # at a single step is enough
     assert list(cases(replace(run, rates=(F(1, 8),) * (run.steps - 1) + fast.rates), to)) == []
-    slow = compiled(find("lemma3"))[0]
+    slow = form_of(find("lemma3"))[0]
     falls = replace(run, rates=tuple(F(1, 4 ** (1 + t)) for t in range(len(run.rates))))
     assert list(cases(run, slow)) and list(cases(falls, slow)) == []  # eta_t <= 2 eta_{t+tau}
 
 
 def test_settings() -> None:
     C, D, E = (next(iter(drawn(a, s, True, 120))) for a, s in (("C", True), ("D", True), ("E", False)))
-    lemma1, lemma6, lemma7 = (compiled(find(n))[0] for n in ("lemma1", "lemma6", "lemma7"))
+    lemma1, lemma6, lemma7 = (form_of(find(n))[0] for n in ("lemma1", "lemma6", "lemma7"))
     assert [to.appendix for to in (lemma1, lemma6, lemma7)] == ["C", "D", "E"]
     assert fits(C, lemma1) and fits(D, lemma6) and fits(E, lemma7)
     assert not fits(D, lemma1) and not fits(replace(D, K=None), lemma6)
@@ -430,7 +430,7 @@ def test_settings() -> None:
     assert not fits(replace(C, h=tuple(tuple(-v for v in row) for row in C.h)), lemma1)
     assert not fits(replace(E, h=tuple(tuple(2 for _ in row) for row in E.h)), lemma7)
     assert not fits(replace(E, rates=(F(1), *E.rates[1:], F(1, 2))), lemma7)
-    assert [compiled(find(n))[0].at_x for n in ("lemma2", "lemma2.corrected", "lemma3", "lemma3.corrected")] == [
+    assert [form_of(find(n))[0].at_x for n in ("lemma2", "lemma2.corrected", "lemma3", "lemma3.corrected")] == [
         False, True, False, True,
     ]  # fmt: skip
 
@@ -484,7 +484,7 @@ def test_what_cannot_be_checked() -> None:
     with pytest.raises(ValueError, match="expected Bound or Relations"):
         ROUNDS.check(find("lemma1").with_claim(find("alg1").claim))
     with pytest.raises(ValueError, match="even powers"):
-        compiled(find("lemma1").with_claim(at_most(g_sq, other=G * eta)))[0]
+        form_of(find("lemma1").with_claim(at_most(g_sq, other=G * eta)))[0]
 
 
 @pytest.mark.slow

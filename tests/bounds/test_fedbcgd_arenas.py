@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds.fedbcgd.arenas import ARENAS, CASES, SEARCHED
+from bounds.fedbcgd.arenas import ARENAS, SEARCHED, TRIALS
 from bounds.trials.arena import Arena, build, confront, constants_of, judge, learning_rate, steps_of
 from bounds.trials.arena_search import judge as judge_search, tightest
 from bounds.trials.quantities import quantities
@@ -28,14 +28,14 @@ def test_all_corrected_bounds_on_whole_runs_have_arenas_of_both_kinds_and_a_sear
     }
     # `gap` is that of a lemma about one round here, not that of an average
     on_runs = {id_ for id_ in on_runs if str(catalogue.find(id_).claim.quantity) != "gap"}  # type: ignore[union-attr]
-    assert on_runs == set(CASES) == set(SEARCHED) == {a.statement for a in ARENAS}
-    assert all(own(id_) and own(id_, "run") for id_ in CASES)
+    assert on_runs == set(TRIALS) == set(SEARCHED) == {a.statement for a in ARENAS}
+    assert all(own(id_) and own(id_, "run") for id_ in TRIALS)
     assert len({a.label for a in ARENAS}) == len(ARENAS)
 
 
 def test_the_problems_meet_the_assumptions() -> None:
     for arena in ARENAS:
-        problem, case = build(arena.problem), CASES[arena.statement]
+        problem, case = build(arena.problem), TRIALS[arena.statement]
         assert case.least < 0 or problem.constants["curvature"] >= -1e-12  # an eigenvalue of 0, up to rounding
         if case.one_hessian:
             assert problem.constants["G"] >= 0
@@ -69,7 +69,7 @@ def test_the_step_size_and_the_start_are_those_of_the_statement() -> None:
 
 
 @pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
-@pytest.mark.parametrize("id_", CASES)
+@pytest.mark.parametrize("id_", TRIALS)
 def test_verdicts_by_exact_expectation(id_: str) -> None:
     statement = catalogue.find(id_)
     found = judge(own(id_), statement)
@@ -81,7 +81,7 @@ def test_verdicts_by_exact_expectation(id_: str) -> None:
 
 
 @pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
-@pytest.mark.parametrize("id_", CASES)
+@pytest.mark.parametrize("id_", TRIALS)
 def test_verdicts_by_runs(id_: str) -> None:
     assert judge(own(id_, "run"), catalogue.find(id_)).status is Status.HOLDS
 

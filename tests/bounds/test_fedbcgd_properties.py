@@ -15,7 +15,7 @@ from admissible import SEARCH
 from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
-from bounds.fedbcgd.rounds import Compiled, Instance, cases, compiled, fits, largest_step
+from bounds.fedbcgd.rounds import BlockForm, Instance, cases, fits, form_of, largest_step
 from simulations.exact.rounds.fedbcgd import BlockRound
 from simulations.strategies import convex, vectors
 from theory import catalogue
@@ -50,19 +50,19 @@ curved = st.integers(1, 8).map(lambda n: Fraction(n, 8))
 amounts = st.integers(0, 8).map(lambda n: Fraction(n, 4))
 
 
-def speaks_of(name: str) -> Compiled:
+def speaks_of(name: str) -> BlockForm:
     """In any state, those too that the algorithm does not reach from its start."""
-    return replace(compiled(catalogue.find(f"fedbcgd.{name}"))[0], printed=False)
+    return replace(form_of(catalogue.find(f"fedbcgd.{name}"))[0], printed=False)
 
 
 @st.composite
-def rounds(draw: st.DrawFn, to: Compiled) -> BlockRound:
+def rounds(draw: st.DrawFn, to: BlockForm) -> BlockRound:
     """Diagonal quadratics in one or two dimensions, any state; step sizes up to the largest that the conditions admit."""
     d, M = draw(st.integers(1, 2)), draw(st.integers(2, 4))
     N = draw(st.sampled_from(sorted({1, d})))
     K = draw(st.integers(1, M // N))
-    curvature = curved if to.convex or "mu" in to.letters else eighths
-    alike = to.alike or "G" in to.letters
+    curvature = curved if to.convex or "mu" in to.symbols else eighths
+    alike = to.alike or "G" in to.symbols
 
     def vector(entries: st.SearchStrategy[Fraction]) -> tuple[Fraction, ...]:
         return tuple(draw(entries) for _ in range(d))
@@ -84,8 +84,8 @@ def rounds(draw: st.DrawFn, to: Compiled) -> BlockRound:
     return one
 
 
-def violated(one: BlockRound, to: Compiled) -> bool:
-    return any(not case.comparison.holds for case in cases(Instance(one), to))
+def violated(one: BlockRound, to: BlockForm) -> bool:
+    return any(not case.balance.holds for case in cases(Instance(one), to))
 
 
 @pytest.mark.parametrize("name", HOLD)
@@ -96,7 +96,7 @@ def test_a_lemma_holds_on_random_rounds(name: str) -> None:
     @SEARCH
     @given(rounds(to))
     def holds(one: BlockRound) -> None:
-        found = [case.comparison for case in cases(Instance(one), to)]
+        found = [case.balance for case in cases(Instance(one), to)]
         seen.append(len(found))
         target(max((min(float(comparison.ratio), 1e6) for comparison in found), default=0.0))
         assert all(comparison.holds for comparison in found), one
@@ -134,7 +134,7 @@ def test_a_sharpened_lemma_is_found_out(name: str) -> None:
     statement = catalogue.find(f"fedbcgd.{name}")
     assert isinstance(statement.claim, Bound)
     term = "drift" if name == "thm1.step47.corrected" else None  # the other terms are of either sign
-    (to,) = compiled(statement.with_claim(statement.claim.scaled(Rational(1, 5), term)))
+    (to,) = form_of(statement.with_claim(statement.claim.scaled(Rational(1, 5), term)))
     assert violated(find(rounds(to), lambda one: violated(one, to), settings=settings(SEARCH, max_examples=3000)), to)
 
 

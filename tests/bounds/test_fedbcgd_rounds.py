@@ -23,10 +23,10 @@ from bounds.fedbcgd.rounds import (
     Instance,
     begins,
     cases,
-    compiled,
     evidence,
     expected,
     family,
+    form_of,
     instances,
 )
 from simulations.exact.rounds.fedbcgd import BlockRound, advanced, block_round, constants
@@ -39,12 +39,12 @@ from theory.fedbcgd.symbols import (
     T,
     beta,
     eta,
+    fedbcgd,
     gap,
     grad_sq_x,
     lam,
     mean_grad_sq,
     mu,
-    paper,
     v_next_sq,
     v_sq,
 )
@@ -95,9 +95,9 @@ def test_what_is_checked() -> None:
 
 
 def test_readings_are_of_letters_and_quantities() -> None:
-    known = block_round(next(iter(family(compiled(find("lemma17.proof"))[0], False))))
+    known = block_round(next(iter(family(form_of(find("lemma17.proof"))[0], False))))
     for name, reading in READINGS.items():
-        letters = {s.name for c in compiled(find(name)) for s in paper.symbols.values() if s.name in c.letters}
+        letters = {s.name for c in form_of(find(name)) for s in fedbcgd.symbols.values() if s.name in c.symbols}
         assert set(reading) <= letters and set(reading.values()) <= set(known)
 
 
@@ -246,13 +246,13 @@ def test_z_passes_the_minimum_before_x_does(name: str) -> None:
     (r,) = after(start, w["round"])
     assert r.x[0] > 0 and (r.z[0] < r.x[0])
     for id_ in catalogue.corrected_by(f"fedbcgd.{name}"):
-        (to, *_) = compiled(catalogue.find(id_))
-        assert all(case.comparison.holds for case in cases(Instance(r), to))
+        (to, *_) = form_of(catalogue.find(id_))
+        assert all(case.balance.holds for case in cases(Instance(r), to))
 
 
 @pytest.mark.parametrize("id_", [id_ for id_ in IDS if not catalogue.find(id_).corrects])
 def test_printed_statements_start_as_the_algorithm_does(id_: str) -> None:
-    for to in compiled(catalogue.find(id_)):
+    for to in form_of(catalogue.find(id_)):
         found = list(instances(to, False))[::29]
         assert found and all(not any(one.start.v) and begins(one.start, to) for one in found)
         if to.at_start:
@@ -275,7 +275,7 @@ def test_functions_that_are_no_quadratics() -> None:
 
 
 def test_states_are_those_of_all_samples() -> None:
-    (to,) = compiled(find("lemma15"))
+    (to,) = form_of(find("lemma15"))
     at = next(one for one in instances(to, False) if one.rounds == 2 and one.start.M > one.start.K == 1 and one.states)
     assert len(at.states) > 1 and sum(at.states.values()) == 1
     states = after(at.start, 2)
@@ -306,7 +306,7 @@ def test_a_factor_two() -> None:
 @pytest.mark.parametrize("id_", IDS)
 def test_instances_are_within_the_conditions(id_: str) -> None:
     statement = catalogue.find(id_)
-    for to in compiled(statement):
+    for to in form_of(statement):
         rounds = list(family(to, False))[::17]
         assert rounds
         for r in rounds:
@@ -325,7 +325,7 @@ def test_instances_are_within_the_conditions(id_: str) -> None:
 
 
 def test_outside_the_conditions_nothing_is_compared() -> None:
-    (to,) = compiled(find("lemma15.corrected"))
+    (to,) = form_of(find("lemma15.corrected"))
     r = next(r for r in family(to, False) if any(cases(Instance(r), to)))
     others: list[dict[str, Any]] = [
         dict(eta=Fraction(1)),  # too large a step
@@ -338,18 +338,18 @@ def test_outside_the_conditions_nothing_is_compared() -> None:
 
 def test_the_number_a() -> None:
     """Lemma 17 is put in numbers with a = 1/2 and a = 1, (56) with others besides."""
-    assert {to.a for to in compiled(find("lemma17.proof"))} == {Fraction(1, 2), Fraction(1)}
-    assert Fraction(1, 8) in {to.a for to in compiled(find("thm1.step56"))}
-    assert {to.a for to in compiled(find("lemma16"))} == {None}
+    assert {to.a for to in form_of(find("lemma17.proof"))} == {Fraction(1, 2), Fraction(1)}
+    assert Fraction(1, 8) in {to.a for to in form_of(find("thm1.step56"))}
+    assert {to.a for to in form_of(find("lemma16"))} == {None}
 
 
 def test_conditions_of_every_kind() -> None:
     """Roots are raised away, strict signs are strict; what cannot be met leaves the statement open."""
     rooted = within("lemma14.corrected", eta <= 1 / (sqrt(2) * beta))
-    (to,) = compiled(rooted)
+    (to,) = form_of(rooted)
     assert max(r.eta**2 * r.beta**2 for r in family(to, False)) < Fraction(1, 2)
     third = within("lemma14.corrected", eta <= 1 / beta * (K / M) ** Rational(2, 3))
-    (to,) = compiled(third)
+    (to,) = form_of(third)
     assert all((r.eta * r.beta) ** 3 <= Fraction(r.K, r.M) ** 2 for r in family(to, False))
     assert ROUNDS.check(within("lemma14.corrected", lam < 0)).status is Status.OPEN
     assert ROUNDS.check(within("lemma14.corrected", M > 2)).status is Status.HOLDS
@@ -369,7 +369,7 @@ def test_what_cannot_be_checked() -> None:
         ROUNDS.check(find("thm1.strongly_convex"))
     lemma = find("lemma6")
     with pytest.raises(ValueError, match="no exact value for avg_grad_sq"):
-        ROUNDS.check(lemma.with_claim(at_most(G_sq, other=paper.symbols["avg_grad_sq"].sympy)))
+        ROUNDS.check(lemma.with_claim(at_most(G_sq, other=fedbcgd.symbols["avg_grad_sq"].sympy)))
     with pytest.raises(ValueError, match="Listing: expected Bound or Relations"):
         ROUNDS.check(lemma.with_claim(find("alg1").claim))
     with pytest.raises(ValueError, match="no roots"):

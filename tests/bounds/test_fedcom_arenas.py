@@ -13,7 +13,7 @@ import pytest
 import sympy
 
 from bounds.evaluation import compiled, evaluate
-from bounds.fedcom.arenas import ARENAS, CASES, SEARCHED, alike, two_of, unlike
+from bounds.fedcom.arenas import ARENAS, SEARCHED, TRIALS, alike, two_of, unlike
 from bounds.trials import arena as arenas
 from bounds.trials.arena import (
     Arena,
@@ -54,15 +54,15 @@ def test_all_bounds_on_whole_runs_have_arenas_of_both_kinds_and_a_search() -> No
         if isinstance(s.claim, Bound) and str(s.claim.quantity) in quantities("fedcom") and "early" not in s.id
     }
     # (43) with independent compressors is the printed bound; its arenas, whose compressors are independent, test that
-    assert on_runs - {"fedcom.corD8.corrected"} == set(CASES) == set(SEARCHED) == {a.statement for a in ARENAS}
-    assert all(own(id_) and own(id_, "run") for id_ in CASES)
+    assert on_runs - {"fedcom.corD8.corrected"} == set(TRIALS) == set(SEARCHED) == {a.statement for a in ARENAS}
+    assert all(own(id_) and own(id_, "run") for id_ in TRIALS)
     assert len({a.label for a in ARENAS}) == len(ARENAS)
 
 
 def test_a_corrected_bound_has_the_arenas_of_the_printed_one() -> None:
-    for id_ in CASES:
+    for id_ in TRIALS:
         for other in catalogue.corrected_by(id_):
-            if other in CASES:
+            if other in TRIALS:
                 assert {a.name for a in ARENAS if a.statement == id_} <= {
                     a.name for a in ARENAS if a.statement == other
                 }
@@ -85,7 +85,7 @@ def test_the_compressors_meet_the_paper_s_assumptions() -> None:
 
 
 @pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
-@pytest.mark.parametrize("id_", CASES)
+@pytest.mark.parametrize("id_", TRIALS)
 def test_verdicts_by_exact_expectation(id_: str) -> None:
     statement = catalogue.find(id_)
     found = judge(own(id_), statement)
@@ -101,7 +101,7 @@ def test_verdicts_by_exact_expectation(id_: str) -> None:
 
 
 @pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not
-@pytest.mark.parametrize("id_", CASES)
+@pytest.mark.parametrize("id_", TRIALS)
 def test_verdicts_by_runs(id_: str) -> None:
     assert judge(own(id_, "run"), catalogue.find(id_)).status is Status.HOLDS
 

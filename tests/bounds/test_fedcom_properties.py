@@ -13,7 +13,7 @@ from admissible import SEARCH
 from hypothesis import assume, find, given, settings, strategies as st, target
 from sympy import Rational
 
-from bounds.fedcom.rounds import Compiled, cases, compiled, fits, largest_step
+from bounds.fedcom.rounds import CompressedForm, cases, fits, form_of, largest_step
 from simulations.exact.rounds.fedcom import Run
 from theory import catalogue
 from theory.statement import Bound
@@ -40,12 +40,12 @@ eighths = st.integers(-8, 8).map(lambda n: Fraction(n, 8))
 amounts = st.integers(0, 8).map(lambda n: Fraction(n, 4))
 
 
-def speaks_of(name: str) -> Compiled:
-    return compiled(catalogue.find(f"fedcom.{name}"))[0]
+def speaks_of(name: str) -> CompressedForm:
+    return form_of(catalogue.find(f"fedcom.{name}"))[0]
 
 
 @st.composite
-def runs(draw: st.DrawFn, to: Compiled, most_steps: int = 4) -> Run:
+def runs(draw: st.DrawFn, to: CompressedForm, most_steps: int = 4) -> Run:
     """Any curvature between -1 and 1, so that L = 1 serves; step sizes up to the largest that the conditions admit."""
     m = draw(st.integers(1, 3))
     alike = to.section == "D"
@@ -66,8 +66,8 @@ def runs(draw: st.DrawFn, to: Compiled, most_steps: int = 4) -> Run:
     return run
 
 
-def violated(run: Run, to: Compiled) -> bool:
-    return any(not case.comparison.holds for case in cases(run, to))
+def violated(run: Run, to: CompressedForm) -> bool:
+    return any(not case.balance.holds for case in cases(run, to))
 
 
 @pytest.mark.parametrize("name", HOLD)
@@ -78,8 +78,8 @@ def test_a_lemma_holds_on_random_runs(name: str) -> None:
     @given(runs(to))
     def holds(run: Run) -> None:
         found = list(cases(run, to))
-        target(max((float(case.comparison.ratio) for case in found), default=0.0))
-        assert all(case.comparison.holds for case in found), run
+        target(max((float(case.balance.ratio) for case in found), default=0.0))
+        assert all(case.balance.holds for case in found), run
 
     holds()
 
@@ -97,5 +97,5 @@ def test_a_sharpened_lemma_is_found_out(name: str) -> None:
     assert isinstance(statement.claim, Bound)
     term = "drift" if name in ("lemmaD2", "lemmaE2") else None  # the other terms are negative
     sharper = statement.claim.scaled(Rational(1, HOLD_BY_ROOM.get(name, 3)), term)
-    to = compiled(statement.with_claim(sharper))[0]
+    to = form_of(statement.with_claim(sharper))[0]
     assert violated(find(runs(to), lambda run: violated(run, to), settings=settings(SEARCH, max_examples=4000)), to)

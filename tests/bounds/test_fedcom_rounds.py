@@ -12,7 +12,7 @@ import pytest
 import sympy
 from sympy import Eq, Ge, Le, Rational
 
-from bounds.fedcom.rounds import PRINTED, ROUNDS, cases, compiled, evidence, family, known_letters
+from bounds.fedcom.rounds import PRINTED, ROUNDS, cases, evidence, family, form_of, known_letters
 from simulations.exact.rounds.fedcom import Run, compressed_rounds
 from theory import catalogue
 from theory.fedcom.symbols import (
@@ -197,7 +197,7 @@ def test_an_equality() -> None:
 @pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_instances_are_within_the_conditions(id_: str, full: bool) -> None:
     statement = catalogue.find(id_)
-    to, count = compiled(statement)[0], 0
+    to, count = form_of(statement)[0], 0
     for run in family(to, full):
         count += 1
         letters = {"m": run.m, "tau": run.tau, "L": 1, "eta": run.eta, "gamma": run.gamma, "q": run.q}
@@ -210,13 +210,13 @@ def test_instances_are_within_the_conditions(id_: str, full: bool) -> None:
             assert len(set(run.h)) == len(set(run.b)) == 1 and not run.shared and run.alpha == 0
         else:
             assert run.shared and run.alpha == (1 / (1 + run.q) if statement.corrects else 1)
-        if "f_gap" in to.letters:
+        if "f_gap" in to.symbols:
             assert run.minimum is not None
     assert count > 100
 
 
 def test_outside_the_conditions_nothing_is_compared() -> None:
-    to = compiled(catalogue.find("fedcom.lemmaE7"))[0]
+    to = form_of(catalogue.find("fedcom.lemmaE7"))[0]
     (run, *_) = family(to, False)
     assert list(cases(run, to, False)) and ROUNDS.tightest(run, to) is not None
     # 30 eta^2 L^2 tau^2 <= 1, L = 1, one coin for all, alpha = 1
@@ -242,7 +242,7 @@ def test_assumptions_choose_the_functions() -> None:
     convex = ROUNDS.check(replace(printed, assumes=(*printed.assumes, "fedcom.asm7")))
     assert convex.status is Status.HOLDS
     curved = replace(printed, assumes=(*printed.assumes, "fedcom.asm6"))
-    to = compiled(curved)[0]
+    to = form_of(curved)[0]
     assert all(min(run.mean[:2]) > 0 for run in family(to, False))
     assert ROUNDS.check(replace(curved, when=(Condition(mu <= L),))).status is Status.HOLDS
 

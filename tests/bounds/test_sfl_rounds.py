@@ -17,7 +17,7 @@ from sympy import Rational, sqrt
 
 from bounds import sfl
 from bounds.sfl import rounds as exactly
-from bounds.sfl.rounds import PARALLEL, ROUNDS, SEQUENTIAL, Instance, Round, cases, compiled, instances
+from bounds.sfl.rounds import PARALLEL, ROUNDS, SEQUENTIAL, Instance, Round, cases, form_of, instances
 from simulations.exact.rounds.sfl import one_round
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
@@ -224,14 +224,14 @@ def test_roots(q: Fraction, expected: Fraction) -> None:
 
 def test_conditions_limit_the_step() -> None:
     """Assumptions that a family member does not satisfy keep it out; the largest step is the smallest limit."""
-    to = compiled(catalogue.find("sfl.step.eq54_recursion"))[0]
+    to = form_of(catalogue.find("sfl.step.eq54_recursion"))[0]
     two = next(i for i in instances() if i.M == 2 and i.S == 1 and i.H[1] == ((Fraction(1, 2),),))
     known = exactly.letters(two, Fraction(1, 2), {})
     assert exactly.largest_step(known, to) == Fraction(1, 6)
     assert exactly.largest_step(known | {"beta": Fraction(3)}, to) == Fraction(1, 18)
     largest = exactly.largest_step(known | {"beta": Fraction(3), "S": Fraction(2)}, to)
     assert largest < 2**0.5 / 36 < largest * Fraction(1001, 1000)
-    assert exactly.largest_step(known, compiled(catalogue.find("sfl.step.eq49"))[0]) is None
+    assert exactly.largest_step(known, form_of(catalogue.find("sfl.step.eq49"))[0]) is None
     flat = Instance(two.H, two.b, two.x, 1, 1, Fraction(0))
     assert flat.fits({Property.CONVEX: (), Property.BOUNDED_BELOW: ()}) and flat.fits({})
     indefinite = next(i for i in instances() if i.mu < 0)
@@ -242,7 +242,7 @@ def test_conditions_limit_the_step() -> None:
 
 
 def rounds(name: str, M: int, S: int) -> list[Round]:
-    (to, *_) = compiled(catalogue.find(f"sfl.{name}"))
+    (to, *_) = form_of(catalogue.find(f"sfl.{name}"))
     return [one for one in ROUNDS.family(to, False) if (one.instance.M, one.instance.S) == (M, S)]
 
 
@@ -250,8 +250,8 @@ def test_the_search_finds_what_the_family_has_not() -> None:
     """From members of the family that do not contradict Lemma 9 it comes to one that does."""
     statement = catalogue.find("sfl.lemma9")
 
-    (to, *_) = compiled(statement)
-    true = [one for one in rounds("lemma9", 2, 1) if all(case.comparison.holds for case in cases(one, to))]
+    (to, *_) = form_of(statement)
+    true = [one for one in rounds("lemma9", 2, 1) if all(case.balance.holds for case in cases(one, to))]
     found = replace(ROUNDS, family=lambda *_: true).check(statement)
     assert true and found.status is Status.REFUTED
     holds_by_hand(statement, found, expected=False)
@@ -260,7 +260,7 @@ def test_the_search_finds_what_the_family_has_not() -> None:
 def test_outside_the_assumptions_nothing_is_compared() -> None:
     for name, admitted in (("lemma5", False), ("step.eq49", True)):
         statement = catalogue.find(f"sfl.{name}")
-        (to, *_) = compiled(statement)
+        (to, *_) = form_of(statement)
         (one, *_) = rounds(name, 2, 1)
         concave = replace(one.instance, H=(ONE, ((Fraction(-1, 2),),)))
         assert list(cases(one, to)) and bool(list(cases(one._replace(instance=concave), to))) is admitted
@@ -271,7 +271,7 @@ def test_outside_the_assumptions_nothing_is_compared() -> None:
 
 @pytest.mark.parametrize("name", ["lemma5", "lemma12", "step.eq50.corrected"])
 def test_what_is_varied_meets_conditions_and_assumptions(name: str) -> None:
-    random, (to, *_) = Random(1), compiled(catalogue.find(f"sfl.{name}"))
+    random, (to, *_) = Random(1), form_of(catalogue.find(f"sfl.{name}"))
     family = list(ROUNDS.family(to, False))
     other = [ROUNDS.varied(one, to, random) for one in family]
     changed = [one for one in other if one is not None and one not in family]

@@ -266,8 +266,8 @@ def test_order_of_methods():
     cell = [Cell(m, "c", SETUP, {"accuracy": a}) for m, a in (("x", 50.0), ("y", 60.0), ("z", 70.0))]
     other = Cell("w", "d", SETUP, {"accuracy": 10.0})
 
-    def got(accuracy: float) -> tables.Found:
-        return tables.Found(1, 0, accuracy, np.nan, 0.1, None, 1.0, 1.0)
+    def got(accuracy: float) -> tables.Result:
+        return tables.Result(1, 0, accuracy, np.nan, 0.1, None, 1.0, 1.0)
 
     pairs = [(cell[0], got(1)), (cell[1], got(3)), (cell[2], got(2)), (other, got(0))]
     assert tables.order_kept(pairs) == (2, 3)

@@ -79,7 +79,7 @@ def partial_sums(M: int, S: int, K: int) -> sympy.Rational:
 
 
 @dataclass(frozen=True)
-class Case:
+class Truth:
     """One instance of a statement: values of its symbols, by name, and the enumerated true value.
 
     A population of one has the variance zeta^2 = 0; then the values say so.
@@ -89,7 +89,7 @@ class Case:
     truth: sympy.Rational
 
 
-def compare(statement: Statement, of: sympy.Symbol, cases: Sequence[Case], zetas: Sequence[int] = (1, 2)) -> Verdict:
+def compare(statement: Statement, of: sympy.Symbol, cases: Sequence[Truth], zetas: Sequence[int] = (1, 2)) -> Verdict:
     """Compare a bound on `of` with its enumerated true values (in units of zeta^2), at several zeta.
 
     Only cases that meet the conditions count.  '=' must hold exactly.  For '<=' the slack is the least claimed / true

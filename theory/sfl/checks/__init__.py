@@ -10,7 +10,7 @@ from sympy.core.relational import Relational
 from theory import catalogue
 from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, units
-from theory.proofs.enumeration import Case
+from theory.proofs.enumeration import Truth
 from theory.proofs.ledger import bound_of
 from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, tables
 from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
@@ -115,24 +115,24 @@ def variance_with_replacement(statement: Statement, full: bool = False) -> Verdi
     """(22) by enumeration of all samples."""
     most, limit = (6, 5) if full else (5, 4)
     pairs = [(n, s) for n in range(2, most + 1) for s in range(1, limit + 1)]
-    cases = [Case({"n": n, "s": s}, enumeration.sample_mean_variance(n, s, replacement=True)) for n, s in pairs]
-    cases = [Case({"zeta": 0, "n": 1, "s": 1}, sympy.Integer(0)), *cases]
+    cases = [Truth({"n": n, "s": s}, enumeration.sample_mean_variance(n, s, replacement=True)) for n, s in pairs]
+    cases = [Truth({"zeta": 0, "n": 1, "s": 1}, sympy.Integer(0)), *cases]
     return enumeration.compare(statement, var_swr, cases)
 
 
 def variance_without_replacement(statement: Statement, full: bool = False) -> Verdict:
     """(23) by enumeration of all samples."""
     cases = [
-        Case({"n": n, "s": s}, enumeration.sample_mean_variance(n, s, replacement=False))
+        Truth({"n": n, "s": s}, enumeration.sample_mean_variance(n, s, replacement=False))
         for n, s in enumeration.grid(7 if full else 6)
     ]
-    return enumeration.compare(statement, var_swor, [Case({"zeta": 0, "n": 1, "s": 1}, sympy.Integer(0)), *cases])
+    return enumeration.compare(statement, var_swor, [Truth({"zeta": 0, "n": 1, "s": 1}, sympy.Integer(0)), *cases])
 
 
 def covariance(statement: Statement, full: bool = False) -> Verdict:
     """(24) by enumeration of all pairs."""
-    cases = [Case({"n": n}, enumeration.sample_covariance(n)) for n in range(2, 13 if full else 9)]
-    return enumeration.compare(statement, cov_pq, [Case({"zeta": 0, "n": 1}, sympy.Integer(0)), *cases])
+    cases = [Truth({"n": n}, enumeration.sample_covariance(n)) for n in range(2, 13 if full else 9)]
+    return enumeration.compare(statement, cov_pq, [Truth({"zeta": 0, "n": 1}, sympy.Integer(0)), *cases])
 
 
 def ratio_for_large_n(statement: Statement, full: bool = False) -> Verdict:
@@ -163,20 +163,20 @@ def _lemma4_family(full: bool) -> list[tuple[int, int, int]]:
 
 def partial_sums(statement: Statement, full: bool = False) -> Verdict:
     """Lemma 4: compares its left side, by enumeration of all ordered samples, with the statement's right side."""
-    cases = [Case({"M": M, "S": S, "K": K}, enumeration.partial_sums(M, S, K)) for M, S, K in _lemma4_family(full)]
-    alone = [Case({"zeta": 0, "M": 1, "S": 1, "K": K}, sympy.Integer(0)) for K in (1, 2)]
+    cases = [Truth({"M": M, "S": S, "K": K}, enumeration.partial_sums(M, S, K)) for M, S, K in _lemma4_family(full)]
+    alone = [Truth({"zeta": 0, "M": 1, "S": 1, "K": K}, sympy.Integer(0)) for K in (1, 2)]
     return enumeration.compare(statement, partial_sums_, [*alone, *cases])
 
 
 def partial_sum(statement: Statement, full: bool = False) -> Verdict:
     """One (m, k) of Lemma 4's left side, by enumeration."""
     cases = [
-        Case({"M": M, "S": S, "K": K, "m": m, "k": k}, enumeration.partial_sum(M, K, m, k))
+        Truth({"M": M, "S": S, "K": K, "m": m, "k": k}, enumeration.partial_sum(M, K, m, k))
         for M, S, K in _lemma4_family(full)
         for m in range(1, S + 1)
         for k in range(K)
     ]
-    alone = Case({"zeta": 0, "M": 1, "S": 1, "K": 1, "m": 1, "k": 0}, sympy.Integer(0))
+    alone = Truth({"zeta": 0, "M": 1, "S": 1, "K": 1, "m": 1, "k": 0}, sympy.Integer(0))
     return enumeration.compare(statement, partial_sum_, [alone, *cases])
 
 
