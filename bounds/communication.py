@@ -13,8 +13,6 @@ import xarray as xr
 
 from simulations.algorithms.base import FLOAT, Algorithm
 from simulations.problems import Problem
-from theory import catalogue
-from theory.statement import Record
 
 
 @dataclass(frozen=True)
@@ -33,18 +31,6 @@ class Cost:
 def cost(algorithm: Algorithm, problem: Problem) -> Cost:
     """The cost of a round of the algorithm."""
     return Cost(algorithm.participants(problem), algorithm.uplink_bits(problem), algorithm.downlink_bits(problem))
-
-
-def as_printed(row: str, N: int = 1) -> float:
-    """Floats per round, in units of d, in a row of Table 1: `fedbcgd` with N = 5 blocks has 1/5.
-
-    Raises UnknownName for an unknown row.
-    """
-    statement = catalogue.find(f"fedbcgd.table1.{row}")
-    (record,) = [claim for claim in statement.also if isinstance(claim, Record)]
-    text = record.settings["floats per round"]
-    factor, _, blocks = text.partition("d")
-    return float(factor or 1) / (N if blocks == "/N" else 1)
 
 
 @dataclass(frozen=True)
@@ -78,4 +64,4 @@ def to_target(
     return found
 
 
-__all__ = ["Cost", "Reached", "as_printed", "cost", "to_target"]
+__all__ = ["Cost", "Reached", "cost", "to_target"]

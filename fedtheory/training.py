@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from bounds.communication import Cost, cost
 from bounds.presets import summary
 from figures.files import write
-from simulations.algorithms.sfl import SFL, SSL
 from simulations.engine import Course, requested
 from simulations.networks.problem import Network, available, fastest, threads_of
 from simulations.networks.setup import Setup, from_table
@@ -81,7 +80,7 @@ def train(
     requested(problem, method, setup.rounds, 0.0, setup.record, None, 1.0)  # refuses before anything is written
     spent = cost(method, problem)
     if "batching" not in setup.network or setup.threads is None:
-        way, threads = fastest(problem, 1 if isinstance(method, SFL | SSL) else spent.clients)
+        way, threads = fastest(problem, 1 if getattr(method, "sequential", False) else spent.clients)
         way = setup.network.get("batching", way)
         setup = replace(setup, network={**setup.network, "batching": way}, threads=setup.threads or threads)
         problem = replace(problem, batching=way)

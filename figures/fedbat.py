@@ -15,6 +15,7 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from bounds.fedbat.arenas import ARENAS, TRIALS
+from bounds.fedbat.local_steps import Meter
 from bounds.trials.arena import CONFIDENCE, Arena, build, confront, constants_of
 from figures import bound_against_run
 from figures.bound_against_run import term_colours, titled, y_label
@@ -40,7 +41,6 @@ from simulations.algorithms.fedcom import FedPAQ
 from simulations.binarisation import error, least_error
 from simulations.compressors import QSGD, Compressor, MaxSign, NoisySign, Sign, StochasticSign
 from simulations.draws import Draws
-from simulations.local_steps import Meter
 from simulations.problems import Array, Problem
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, generate

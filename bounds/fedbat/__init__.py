@@ -1,10 +1,9 @@
 """The FedBAT paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
-from bounds.fedbat import checks, one_sided, rounds, shared_noise
+from bounds.fedbat import checks, local_steps, one_sided, rounds, shared_noise
 from bounds.fedbat.arenas import ARENAS, SEARCHED, on_data
 from bounds.trials.arena import arena_evidence
 from bounds.trials.quantities import Quantity
-from simulations import local_steps
 from theory.statement import Evidence
 
 QUANTITIES = {

@@ -19,9 +19,10 @@ from typing import Any, cast
 import numpy as np
 from scipy.stats import t as student
 
+from bounds.fedbat import local_steps
 from bounds.trials.arena import CONFIDENCE, Arena, Given, build, steps_of
 from bounds.trials.arena_search import Family
-from simulations import data, has_expectation, local_steps, partitions
+from simulations import data, has_expectation, partitions
 from simulations.algorithms.fedbat import FedBAT, Gamma
 from simulations.exact import enumerated
 from simulations.problems import Problem

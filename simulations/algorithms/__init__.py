@@ -11,14 +11,17 @@ from simulations.algorithms.base import Algorithm
 
 
 @cache
-def registry() -> dict[str, Callable[..., Algorithm]]:
+def registry(networks: bool = False) -> dict[str, Callable[..., Algorithm]]:
     """Every algorithm that needs nothing but a problem, by name: the `ALGORITHMS` of the papers' modules.
+
+    networks  also those that need a network in two parts, the modules' `ON_NETWORKS`
 
     Raises ValueError for a name that two papers give.
     """
     found: dict[str, Callable[..., Algorithm]] = {}
     for paper in (module.name for module in pkgutil.iter_modules(__path__) if module.name != "base"):
-        for name, build in importlib.import_module(f"simulations.algorithms.{paper}").ALGORITHMS.items():
+        module = importlib.import_module(f"simulations.algorithms.{paper}")
+        for name, build in {**module.ALGORITHMS, **(getattr(module, "ON_NETWORKS", {}) if networks else {})}.items():
             if name in found:
                 raise ValueError(f"simulations.algorithms.{paper}: {name!r} is the name of another paper's algorithm")
             found[name] = build

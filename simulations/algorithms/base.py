@@ -9,6 +9,7 @@ before every local step: (E, N, d), or (E, N, S, d) for clients in parallel.  Wh
 `watch(x_local, active)` says which: (N,) bool.  `memory` is what the algorithm keeps from round to round besides x
 (control variates, error memory), by name, each (E, N, ...).  It is empty before the first round; the algorithm fills it.
 
+An algorithm in which clients train one after another says `sequential = True`.
 An algorithm whose whole runs have an exact expectation has `exact`, the name of the module that computes it; see
 `simulations.exact`.
 

@@ -24,6 +24,7 @@ class SFL(LocalSteps):
     """Sequential federated learning, Algorithm 1 (with S < M: Appendix D's partial participation)."""
 
     exact: ClassVar[str] = "exact.moments"
+    sequential: ClassVar[bool] = True
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -80,6 +81,7 @@ class SSL(Splitting):
     """
 
     tau: tuple[int, ...] | None = None
+    sequential: ClassVar[bool] = True
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) = [x_c; x_s] -> x of the next round."""
@@ -181,3 +183,4 @@ def two_parts(problem: Problem) -> Split:
 
 
 ALGORITHMS: dict[str, Callable[..., Algorithm]] = {"SFL": SFL, "PFL": PFL}
+ON_NETWORKS: dict[str, Callable[..., Algorithm]] = {"SSL": SSL, "SplitFed": SplitFed}

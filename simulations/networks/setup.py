@@ -34,14 +34,13 @@ from typing import Any, cast
 
 from simulations.algorithms import registry
 from simulations.algorithms.base import Algorithm
-from simulations.algorithms.sfl import SSL, SplitFed
 from simulations.compressors import from_text
 from simulations.networks import images
 from simulations.networks.images import Images
 from simulations.networks.problem import Network
 from simulations.partitions import PARTITIONS, partition_settings
 
-ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = {**registry(), "SSL": SSL, "SplitFed": SplitFed}
+ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = registry(networks=True)
 _OF_IMAGES = ("name", "path", *inspect.signature(images.generated).parameters)
 RECORDED = ("value", "grad_sq", "test_value", "accuracy")
 

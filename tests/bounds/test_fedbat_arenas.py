@@ -9,10 +9,11 @@ import pytest
 import sympy
 
 from bounds import evaluate
+from bounds.fedbat import local_steps
 from bounds.fedbat.arenas import ARENAS, TRIALS, first_distance, largest_gradient, on_data
 from bounds.trials.arena import Arena, build, confront, constants_of, judge, steps_of
 from bounds.trials.quantities import quantities
-from simulations import local_steps, run
+from simulations import run
 from simulations.algorithms.fedbat import FedBAT
 from simulations.exact import enumerated
 from simulations.problems.quadratic import Quadratic

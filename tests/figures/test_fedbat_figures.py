@@ -12,11 +12,12 @@ import pytest
 from sklearn.datasets import load_digits
 from well_drawn import is_well_drawn
 
+from bounds.fedbat import local_steps
 from bounds.fedbat.arenas import ARENAS
 from bounds.trials.arena import build, constants_of
 from figures import bound_against_run, fedbat
 from figures.fedbat import DIMENSIONS, LENGTHS, OTHERS, STEP, STEPS, arena_in, digits, settings, told_of, updates
-from simulations import expectation, local_steps, run
+from simulations import expectation, run
 from simulations.algorithms.base import Memory
 from simulations.algorithms.fedbat import FedBAT
 from simulations.algorithms.fedcom import FedPAQ
