@@ -33,7 +33,7 @@ from fedtheory.training import repeatable
 from simulations import partitions
 from simulations.algorithms.sfl import PFL
 from simulations.arrays import on_host
-from simulations.engine import Course
+from simulations.engine import RunState
 from simulations.networks import images, models
 from simulations.networks.problem import Network
 from simulations.networks.setup import ALGORITHMS, Setup, settings_of
@@ -104,10 +104,10 @@ def ceiling(net: Network) -> Callable[[], None]:
 
 def engine(net: Network) -> Callable[[], None]:
     """A round of PFL at all clients."""
-    course = Course(net, PFL(K=STEPS, eta=0.01), rounds=10**6, x0=net.start(0), record=(), at=[0])
+    running = RunState(net, PFL(K=STEPS, eta=0.01), rounds=10**6, x0=net.start(0), record=(), at=[0])
 
     def one_round() -> None:
-        course.advance()
+        running.advance()
         synchronise(net.device)
 
     return one_round
@@ -158,10 +158,10 @@ def agreement(device: str) -> dict[str, float]:
                 rounds=3,
             )
             net = setup.problem()
-            course = Course(net, setup.method(), rounds=3, x0=net.start(0), record=(), at=[3])
-            while course.advance():
+            running = RunState(net, setup.method(), rounds=3, x0=net.start(0), record=(), at=[3])
+            while running.advance():
                 pass
-            ends.append(on_host(course.x))
+            ends.append(on_host(running.x))
         found[name] = float(np.abs(ends[1] - ends[0]).max() / np.abs(ends[0]).max())
     return found
 

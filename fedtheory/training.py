@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from bounds.communication import Cost, cost
 from bounds.presets import summary
 from figures.files import write
-from simulations.engine import Course, requested
+from simulations.engine import RunState, requested
 from simulations.networks.problem import Network, available, fastest, threads_of
 from simulations.networks.setup import Setup, from_table
 
@@ -110,7 +110,7 @@ def _train_seed(
 ) -> pd.DataFrame:
     """One seed, from its checkpoint if there is one; returns the history with it."""
     at = sorted({*range(0, setup.rounds + 1, setup.every), setup.rounds})
-    course = Course(
+    running = RunState(
         problem,
         method,
         rounds=setup.rounds,
@@ -124,7 +124,7 @@ def _train_seed(
     marks: dict[int, tuple[int, float]] = {0: (0, 0.0)}  # round: client steps, seconds
     if kept.exists():
         with np.load(kept) as state:
-            course.restore({name: state[name] for name in state.files if not name.startswith("mark.")})
+            running.restore({name: state[name] for name in state.files if not name.startswith("mark.")})
             marks = dict(
                 zip(
                     state["mark.round"].tolist(),
@@ -134,14 +134,14 @@ def _train_seed(
             )
     others = before[before["seed"] != seed] if len(before) else before
     earlier, began, saved = marks[max(marks)][1], time.perf_counter(), time.perf_counter()
-    earlier_steps = course.steps
+    earlier_steps = running.steps
 
     def table() -> pd.DataFrame:
-        rows = _rows(course, seed, marks, spent)
+        rows = _rows(running, seed, marks, spent)
         return pd.concat([others, rows], ignore_index=True) if len(others) else rows
 
     def save() -> None:
-        state = course.state()
+        state = running.state()
         rounds = np.array(list(marks))
         steps, seconds = (np.array([mark[i] for mark in marks.values()]) for i in range(2))
         savez(kept, state | {"mark.round": rounds, "mark.steps": steps, "mark.seconds": seconds})
@@ -151,38 +151,38 @@ def _train_seed(
     try:
         while True:
             between = False
-            if not course.advance():
+            if not running.advance():
                 break
             between, now = True, time.perf_counter()
-            if course.round in at or (course.diverged_at >= 0).all():
-                marks[course.round] = (course.steps, earlier + now - began)
+            if running.round in at or (running.diverged_at >= 0).all():
+                marks[running.round] = (running.steps, earlier + now - began)
             if now - saved >= checkpoint:
-                marks[course.round] = (course.steps, earlier + now - began)
+                marks[running.round] = (running.steps, earlier + now - began)
                 save()
                 saved = time.perf_counter()
             if tell is not None:
-                tell(_standing(course, seed, spent, (course.steps - earlier_steps) / max(now - began, 1e-9)))
+                tell(_standing(running, seed, spent, (running.steps - earlier_steps) / max(now - began, 1e-9)))
     except KeyboardInterrupt:
         if between:
-            marks[course.round] = (course.steps, earlier + time.perf_counter() - began)
+            marks[running.round] = (running.steps, earlier + time.perf_counter() - began)
             save()
         raise
     save()
-    final = course.state()
+    final = running.state()
     savez(kept, {name: final[name] for name in _RUNNING})
     return table()
 
 
-def _rows(course: Course, seed: int, marks: Mapping[int, tuple[int, float]], spent: Cost) -> pd.DataFrame:
+def _rows(running: RunState, seed: int, marks: Mapping[int, tuple[int, float]], spent: Cost) -> pd.DataFrame:
     """The history of a seed so far.  The round of a divergence has no numbers; the rounds after it have no rows."""
-    data = course.dataset().isel(step_size=0, seed=0)
+    data = running.dataset().isel(step_size=0, seed=0)
     gone = int(data.diverged_at)
-    kept = [r for r in data["round"].values.tolist() if r <= course.round and (gone < 0 or r < gone)]
+    kept = [r for r in data["round"].values.tolist() if r <= running.round and (gone < 0 or r < gone)]
     kept += [gone] if gone >= 0 else []
     rows = []
     for r in kept:
         steps, seconds = marks.get(r, marks[max(m for m in marks if m <= r)])
-        measured = {name: math.nan if r == gone else float(data[name].sel(round=r)) for name in course.series}
+        measured = {name: math.nan if r == gone else float(data[name].sel(round=r)) for name in running.series}
         rows.append(
             {"seed": seed, "round": r, "status": "diverged" if r == gone else "ran"}
             | measured
@@ -192,10 +192,10 @@ def _rows(course: Course, seed: int, marks: Mapping[int, tuple[int, float]], spe
     return pd.DataFrame(rows)
 
 
-def _standing(course: Course, seed: int, spent: Cost, rate: float) -> Standing:
-    slots = [i for i, r in enumerate(course.asked.kept) if r <= course.round]
-    latest = {name: float(values[0, 0, slots[-1]]) for name, values in course.series.items()}
-    return Standing(seed, course.round, course.rounds, latest, course.round * spent.clients * spent.up, rate)
+def _standing(running: RunState, seed: int, spent: Cost, rate: float) -> Standing:
+    slots = [i for i, r in enumerate(running.asked.kept) if r <= running.round]
+    latest = {name: float(values[0, 0, slots[-1]]) for name, values in running.series.items()}
+    return Standing(seed, running.round, running.rounds, latest, running.round * spent.clients * spent.up, rate)
 
 
 # ------------------------------------------------------------------------------------------------ folders

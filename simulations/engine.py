@@ -146,7 +146,7 @@ def run(
     Raises ValueError for a malformed request, or a problem that weighs its clients and an algorithm that does not;
     NoSuchConstant when a recorded quantity needs a constant that the problem does not have.
     """
-    course = Course(
+    running = RunState(
         problem,
         algorithm,
         rounds=rounds,
@@ -158,13 +158,13 @@ def run(
         average=average,
         decay=decay,
     )
-    while course.advance():
+    while running.advance():
         if progress is not None:
-            progress(course.round)
-    return course.dataset()
+            progress(running.round)
+    return running.dataset()
 
 
-class Course:
+class RunState:
     """A run that goes round by round, and its state; arguments and errors are those of `run`.
 
     round  number of rounds done
@@ -406,4 +406,4 @@ def provenance(problem: Problem, algorithm: Any, rounds: int, asked: Request) ->
     }
 
 
-__all__ = ["RECORDS", "Course", "NoSuchConstant", "Request", "WeightedAverage", "provenance", "requested", "run"]
+__all__ = ["RECORDS", "NoSuchConstant", "Request", "RunState", "WeightedAverage", "provenance", "requested", "run"]

@@ -21,7 +21,7 @@ def _():
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
     from simulations import expectation, start
     from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
-    from simulations.engine import Course
+    from simulations.engine import RunState
     from simulations.problems.quadratic import Quadratic, generate
     from theory import catalogue
     from theory.notation import Grad
@@ -29,7 +29,7 @@ def _():
     return (
         BLACK,
         BLUE,
-        Course,
+        RunState,
         FedBCGD,
         FedBCGDPlus,
         Fraction,
@@ -188,11 +188,11 @@ def _(np):
 
 
 @app.cell(hide_code=True)
-def _(Course, FedBCGD, H, a, after_round, check, federation_of, x0):
+def _(RunState, FedBCGD, H, a, after_round, check, federation_of, x0):
     def _simulated(x, H, a, eta, T, clients, blocks):
         """One round of FedBCGD with this order of the clients."""
         algorithm = FedBCGD(T=T, eta=eta, N=len(blocks), K=len(clients) // len(blocks))
-        course = Course(federation_of(H, a), algorithm, rounds=1, x0=x, orders=[list(clients)])
+        course = RunState(federation_of(H, a), algorithm, rounds=1, x0=x, orders=[list(clients)])
         course.advance()
         return course.state()["x"][0, 0]
 

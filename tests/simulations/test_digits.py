@@ -13,7 +13,7 @@ import torch
 
 from simulations.algorithms.fedbat import BiFL
 from simulations.arrays import on_host
-from simulations.engine import Course
+from simulations.engine import RunState
 from simulations.networks.setup import ALGORITHMS, Setup, settings_of
 
 torch.set_num_threads(1)
@@ -75,7 +75,7 @@ FAIL: dict[str, tuple[float, str, dict]] = {
 }
 
 
-def course(name: str, eta: float, rounds: int, more: dict) -> Course:
+def running(name: str, eta: float, rounds: int, more: dict) -> RunState:
     takes = settings_of(name)
     settings = {s: v for s, v in COMMON.items() if s in takes} | more
     settings = settings if name != "SSL" else {s: v for s, v in settings.items() if s != "tau"}
@@ -88,10 +88,10 @@ def course(name: str, eta: float, rounds: int, more: dict) -> Course:
     )
     net = setup.problem()
     assert net.d == 6090
-    return Course(net, setup.method(), rounds=rounds, x0=net.start(0), record=("value",), at=[0])
+    return RunState(net, setup.method(), rounds=rounds, x0=net.start(0), record=("value",), at=[0])
 
 
-def ends(found: Course) -> tuple[float, float]:
+def ends(found: RunState) -> tuple[float, float]:
     """Loss and accuracy of what was trained: of BiFL that is the binary network, whatever the loss at its latent weights."""
     while found.advance():
         pass
@@ -107,7 +107,7 @@ def test_every_algorithm_is_here():
 @pytest.mark.parametrize("name", TRAIN)
 def test_it_learns(name):
     eta, rounds, level, more = TRAIN[name]
-    found = course(name, eta, rounds, more)
+    found = running(name, eta, rounds, more)
     assert found.series["value"][0, 0, 0] == pytest.approx(NOTHING, abs=0.05)
     loss, accuracy = ends(found)
     assert loss < level and accuracy > 0.3
@@ -118,7 +118,7 @@ def test_it_learns(name):
 def test_it_fails_as_it_is_known_to(name):
     """Those that stay are given twice the rounds in which their other forms learn."""
     eta, how, more = FAIL[name]
-    found = course(name, eta, 20 if how == "runs away" else 80, more)
+    found = running(name, eta, 20 if how == "runs away" else 80, more)
     loss, _ = ends(found)
     if how == "runs away":
         assert not loss < NOTHING + 0.1 and (np.isnan(loss) == (found.diverged_at[0, 0] >= 0))
@@ -127,7 +127,7 @@ def test_it_fails_as_it_is_known_to(name):
         assert np.abs(on_host(found.x) - found.problem.start(0)).max() > 1e-3  # it moved
 
 
-def keeps_its_invariants(found: Course) -> None:
+def keeps_its_invariants(found: RunState) -> None:
     """Control variates whose sum, or whose mean, a server relies on."""
     memory = {key: on_host(value) for key, value in found.memory.items()}
     name = type(found.algorithm).__name__

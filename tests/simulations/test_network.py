@@ -19,7 +19,7 @@ from simulations.algorithms.fedcom import FedCOM, FedCOMGATE, FedPAQ
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
 from simulations.compressors import COMPRESSORS, Bernoulli, RandK
 from simulations.draws import Draws
-from simulations.engine import Course
+from simulations.engine import RunState
 from simulations.networks import images, models
 from simulations.networks.images import Images
 from simulations.networks.problem import Network, fastest
@@ -83,7 +83,7 @@ def test_every_algorithm_in_tensors_is_the_same_as_in_numpy(name):
     net = network()
     x0 = net.start(3)
     in_tensors, in_numpy = (
-        Course(problem, built(name), rounds=4, seeds=[0, 7], x0=x0, record=("value", "drift", "grad_sq"))
+        RunState(problem, built(name), rounds=4, seeds=[0, 7], x0=x0, record=("value", "drift", "grad_sq"))
         for problem in (net, InNumpy(net))
     )
     while in_tensors.advance():
@@ -268,11 +268,11 @@ def test_a_model_cut_in_two_learns_as_the_whole_does(whole, split, batching):
     assert 0 < cut.cut < cut.d
     x0 = net.start(0)
     runs = [
-        Course(problem, algorithm(K=3, eta=0.1, S=3), rounds=2, seeds=[0, 1], x0=x0, record=("drift",))
+        RunState(problem, algorithm(K=3, eta=0.1, S=3), rounds=2, seeds=[0, 1], x0=x0, record=("drift",))
         for problem, algorithm in ((net, whole), (cut, split))
     ]
-    for course in runs:
-        while course.advance():
+    for running in runs:
+        while running.advance():
             pass
     np.testing.assert_allclose(runs[1].x, runs[0].x, rtol=1e-8, atol=1e-11)
     assert np.abs(runs[0].x.numpy() - x0).max() > 1e-3
@@ -293,17 +293,17 @@ def test_one_step_at_all_clients_is_a_step_of_gradient_descent():
     x0 = net.start(0)
     g = net.full_gradient(x0).numpy()
     for algorithm in (PFL(K=1, eta=0.1), FedCOM(tau=1, eta=0.1), FedPAQ(tau=1, eta=0.1)):
-        course = Course(net, algorithm, rounds=1, x0=x0, record=())
-        course.advance()
-        np.testing.assert_allclose(course.x[0, 0], x0 - 0.1 * g, rtol=1e-9, atol=1e-12)
+        running = RunState(net, algorithm, rounds=1, x0=x0, record=())
+        running.advance()
+        np.testing.assert_allclose(running.x[0, 0], x0 - 0.1 * g, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("compressor", [RandK(5), Bernoulli(0.5)])
 def test_gradient_tracking_keeps_its_sum(compressor):
     net = network("MLP")
-    course = Course(net, FedCOMGATE(tau=3, eta=0.02, compressor=compressor), rounds=3, x0=net.start(0), record=())
-    while course.advance():
-        delta = course.memory["delta"]
+    running = RunState(net, FedCOMGATE(tau=3, eta=0.02, compressor=compressor), rounds=3, x0=net.start(0), record=())
+    while running.advance():
+        delta = running.memory["delta"]
         assert delta.abs().max() > 1e-3
         assert delta.sum(2).abs().max() < 1e-9 * delta.abs().max()
 
@@ -322,9 +322,9 @@ def test_a_restored_run_goes_on_as_if_nothing_had_happened():
     net = network("MLP", precision="float32")
     algorithm = FedCOMGATE(tau=2, eta=0.05, compressor=RandK(500), k=0.6)
 
-    def fresh() -> Course:
+    def fresh() -> RunState:
         record = ("value", "accuracy", "drift", "grad_sq")
-        return Course(net, algorithm, rounds=6, seeds=[4], x0=net.start(4), record=record, decay=0.9)
+        return RunState(net, algorithm, rounds=6, seeds=[4], x0=net.start(4), record=record, decay=0.9)
 
     whole, first = fresh(), fresh()
     while whole.advance():
@@ -340,7 +340,7 @@ def test_a_restored_run_goes_on_as_if_nothing_had_happened():
     assert second.dataset().identical(whole.dataset())
     assert (second.x == whole.x).all() and second.steps == whole.steps == 6 * 3 * 2
     with pytest.raises(ValueError, match="expected"):
-        Course(net, algorithm, rounds=6, x0=net.start(4), record=("value",)).restore(state)
+        RunState(net, algorithm, rounds=6, x0=net.start(4), record=("value",)).restore(state)
 
 
 # ------------------------------------------------------------------------------------------------ errors
