@@ -111,25 +111,10 @@ from theory.fedbat.symbols import (
     v_spread,
     w_mean,
 )
+from theory.proofs import rules
 from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out, with_more_assumed
 from theory.proofs.arithmetic import at_least
 from theory.proofs.forms import gradient, vector
-from theory.proofs.rules import (
-    ATTAINED,
-    BELOW,
-    BINARISED,
-    DESCENT_OF_MEAN,
-    EQUAL_SHARES,
-    FRESH,
-    INDEPENDENT_BINARISATION,
-    JENSEN_OVER,
-    LIPSCHITZ,
-    MEAN_GRADIENT,
-    MEAN_OF_SAMPLE,
-    SAMPLE_OF,
-    SQUARE,
-    STATIONARY,
-)
 from theory.proofs.sequences import induction, telescope
 from theory.statement import Evidence
 
@@ -144,9 +129,9 @@ def decided(p: Argument) -> None:
 
 def smooth_at_minimum(p: Argument) -> Fact:
     """F(wbar) - F* <= (L/2) ||wbar - w*||^2."""
-    smooth = p.by(DESCENT_OF_MEAN, F_fun, w_bar, w_star)
-    stationary = p.by(STATIONARY, F_fun, w_star, w_bar - w_star)
-    attained = p.by(ATTAINED, F_fun, w_star, lowest)
+    smooth = p.by(rules.DESCENT_OF_MEAN, F_fun, w_bar, w_star)
+    stationary = p.by(rules.STATIONARY, F_fun, w_star, w_bar - w_star)
+    attained = p.by(rules.ATTAINED, F_fun, w_star, lowest)
     return p.have("smooth at w*", gap_t, "<=", L / 2 * Delta_t, smooth, -1 * stationary, -1 * attained)
 
 
@@ -250,7 +235,7 @@ def decreasing_from_start(source: str) -> Proof:
 
 def lemma5(p: Argument) -> None:
     """(60): the binarisations have mean zero, and the sampled clients' v have the mean vbar, in each entry."""
-    mean_zero = p.by(BINARISED, SAMPLED.sent, any_vector).over(SAMPLED.family)
+    mean_zero = p.by(rules.BINARISED, SAMPLED.sent, any_vector).over(SAMPLED.family)
     sampled = mean_of_sample(p, any_vector)
     because = tuple(1 / K * one for one in (mean_zero, *sampled))
     p.conclude(synchronised(p, "(60)", w_mean, v_mean, *(-1 * one for one in because), by="d1.update.corrected"))
@@ -258,7 +243,7 @@ def lemma5(p: Argument) -> None:
 
 def eq56(p: Argument) -> None:
     """(56): Lemma 5, given the v."""
-    mean_zero = p.by(BINARISED, SAMPLED.sent, v_bar - w_star).over(SAMPLED.family)
+    mean_zero = p.by(rules.BINARISED, SAMPLED.sent, v_bar - w_star).over(SAMPLED.family)
     sampled = mean_of_sample(p, v_bar - w_star)
     because = tuple(-2 / K * one for one in (mean_zero, *sampled))
     p.conclude(synchronised(p, "(56)", Delta_next, jump_sq + v_dist, *because, by="d1.update.corrected"))
@@ -279,7 +264,7 @@ def eq57(*lemmas: str) -> Proof:
 def eq61(p: Argument) -> None:
     """(61): the binarisations have mean zero, given the sample."""
     apart = SAMPLED.sum(SAMPLED.v) / K - v_bar
-    mean_zero = -2 / K * p.by(BINARISED, SAMPLED.sent, apart).over(SAMPLED.family)
+    mean_zero = -2 / K * p.by(rules.BINARISED, SAMPLED.sent, apart).over(SAMPLED.family)
     p.conclude(p.have("(61)", jump_sq, "=", A_bin + A_2, mean_zero, after=p.follow("d1.update.corrected")))
 
 
@@ -289,9 +274,9 @@ def eq62(p: Argument) -> None:
     drawn(p)
     p.letters_of("c1.t0")
     count = t + 1 - t_0
-    independent = p.by(INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SAMPLED, SAMPLED)
+    independent = p.by(rules.INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SAMPLED, SAMPLED)
     parts = p.have("independent", A_bin, "=", A_1_parts, 1 / K**2 * independent)
-    sampled = p.by(MEAN_OF_SAMPLE, (SAMPLED.v - w_0) ** 2, SAMPLED.family, EACH.family, sympy.Integer(1))
+    sampled = p.by(rules.MEAN_OF_SAMPLE, (SAMPLED.v - w_0) ** 2, SAMPLED.family, EACH.family, sympy.Integer(1))
     steps, bounded = update(p, EACH, UP_TO)
     because = (binarised_parts(p, SAMPLED), -(q**2) * sampled, q**2 * K / N * steps, q**2 * K / N * count * bounded)
     bound = q**2 * count**2 * eta_start**2 * G**2 / K
@@ -305,10 +290,12 @@ def eq63(p: Argument) -> None:
     """(63): the variance of a sample; the mean over all clients is vbar."""
     mean = EACH.sum(EACH.v) / N
     share = (N - K) / (K * N * (N - 1))
-    variance = 1 / K**2 * p.by(SAMPLE_OF, lambda c: c.v, SAMPLED, EACH)
+    variance = 1 / K**2 * p.by(rules.SAMPLE_OF, lambda c: c.v, SAMPLED, EACH)
     apart = share * (mean - v_bar) - (2 * SAMPLED.sum(SAMPLED.v) / K - mean - v_bar) / N
     p.conclude(
-        p.have("(63)", A_2, "=", share * v_spread, variance, p.by(EQUAL_SHARES, lambda c: c.v, EACH, EVERY, apart))
+        p.have(
+            "(63)", A_2, "=", share * v_spread, variance, p.by(rules.EQUAL_SHARES, lambda c: c.v, EACH, EVERY, apart)
+        )
     )
 
 
@@ -317,8 +304,8 @@ def eq64(p: Argument) -> None:
     falling(p)
     p.letters_of("c1.t0")
     count = t + 1 - t_0
-    mean = p.by(EQUAL_SHARES, lambda c: c.v, EACH, EVERY, 2 * (v_bar - w_0))
-    nearest = (mean, N * p.by(SQUARE, v_bar - w_0))
+    mean = p.by(rules.EQUAL_SHARES, lambda c: c.v, EACH, EVERY, 2 * (v_bar - w_0))
+    nearest = (mean, N * p.by(rules.SQUARE, v_bar - w_0))
     steps, bounded = update(p, EACH, UP_TO)
     bound = N * count**2 * eta_start**2 * G**2
     spread = p.have("the mean is nearest, (47)", v_spread, "<=", bound, *nearest, steps, count * bounded)
@@ -339,14 +326,14 @@ def lemma6(of_binarisation: str, of_sample: str) -> Proof:
 
 def eq74(p: Argument) -> None:
     """(74): F is smooth as a mean of smooth functions."""
-    shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, LETTERS["w_bar_next"], LETTERS["v_bar"]))
+    shown(p, 0, p.by(rules.DESCENT_OF_MEAN, F_fun, LETTERS["w_bar_next"], LETTERS["v_bar"]))
 
 
 def eq75(p: Argument) -> None:
     """(75): (74) in expectation; given the v, the inner product has mean 0."""
     p.letters_of("d1.update.corrected")
     smooth = p.at("eq74", {LETTERS["w_bar_next"]: w_next, LETTERS["v_bar"]: v_bar})
-    mean_zero = p.by(BINARISED, SAMPLED.sent, grad_v).over(SAMPLED.family)
+    mean_zero = p.by(rules.BINARISED, SAMPLED.sent, grad_v).over(SAMPLED.family)
     because = (smooth, *(-1 / K * one for one in (mean_zero, *mean_of_sample(p, grad_v))))
     fact = synchronised(
         p, "(74), Lemma 5", F_bar_next, F_v + L / 2 * jump_sq, *because, by="d1.update.corrected", sign="<="
@@ -357,7 +344,7 @@ def eq75(p: Argument) -> None:
 def eq76(p: Argument) -> None:
     """(76): F is smooth as a mean of smooth functions."""
     w, g = LETTERS["w_bar"], LETTERS["g_t"]
-    shown(p, 0, p.by(DESCENT_OF_MEAN, F_fun, w - eta * g, w))
+    shown(p, 0, p.by(rules.DESCENT_OF_MEAN, F_fun, w - eta * g, w))
 
 
 def eq77(p: Argument) -> None:
@@ -367,13 +354,13 @@ def eq77(p: Argument) -> None:
 
 def eq78(p: Argument) -> None:
     """(78): the noise has mean zero; Jensen, and Lipschitz gradients."""
-    fresh = 2 * p.by(FRESH, EVERY.noise, grad_bar - g_bar).over(EVERY.family)
+    fresh = 2 * p.by(rules.FRESH, EVERY.noise, grad_bar - g_bar).over(EVERY.family)
     noise = p.have("the noise has mean zero", apart_sq, "=", apart_bar_sq + noise_sq, fresh)
     at_bar = gradient(EVERY.function, w_bar)
     difference = grad_bar + EVERY.sum(at_bar) - 2 * g_bar
-    mean = p.by(MEAN_GRADIENT, EVERY.function, F_fun, w_bar, EVERY.family, difference)
-    jensen = p.by(JENSEN_OVER, at_bar - EVERY.local, EVERY.family)
-    smooth = p.by(LIPSCHITZ, EVERY.function, w_bar, EVERY.x).over(EVERY.family)
+    mean = p.by(rules.MEAN_GRADIENT, EVERY.function, F_fun, w_bar, EVERY.family, difference)
+    jensen = p.by(rules.JENSEN_OVER, at_bar - EVERY.local, EVERY.family)
+    smooth = p.by(rules.LIPSCHITZ, EVERY.function, w_bar, EVERY.x).over(EVERY.family)
     apart = p.have("Jensen, Lipschitz gradients", apart_bar_sq, "<=", L**2 * spread_x, smooth, jensen, -1 * mean)
     p.conclude(p.put(noise, apart), part=0)
     p.conclude(noise, part=1)
@@ -404,7 +391,7 @@ def eq80(inner: str) -> Proof:
 
 def eq81(p: Argument) -> None:
     """(81): the noise has mean zero."""
-    fresh = p.by(FRESH, EVERY.noise, g_bar).over(EVERY.family)
+    fresh = p.by(rules.FRESH, EVERY.noise, g_bar).over(EVERY.family)
     p.conclude(p.have("(81)", g_sq, "=", gbar_sq + noise_sq, -2 * fresh))
 
 
@@ -446,7 +433,7 @@ def eq73(source: str) -> Proof:
 
     def proof(p: Argument) -> None:
         fact = p.claim(source, {eta: p.read(eta), T: p.read(T)})
-        above = p.by(BELOW, F_fun, vector("w_T"), lowest)
+        above = p.by(rules.BELOW, F_fun, vector("w_T"), lowest)
         p.conclude(p.put(fact, p.have("F(w_T) >= F*", -F_T, "<=", f_gap - F_0, above)))
 
     return proof

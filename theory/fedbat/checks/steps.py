@@ -73,30 +73,10 @@ from theory.fedbat.symbols import (
     v_moved,
     x_star_sq,
 )
+from theory.proofs import rules
 from theory.proofs.argument import Argument, Fact, Proof, spread_out
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.forms import Family, gradient, vector
-from theory.proofs.rules import (
-    ATTAINED,
-    BINARISATION_ERROR,
-    BINARISED,
-    BOUNDED_STEP,
-    CONVEX,
-    DESCENT,
-    EQUAL_SHARES,
-    FRESH,
-    INDEPENDENT_BINARISATION,
-    INDEPENDENT_WEIGHTED,
-    JENSEN_OVER,
-    LOWEST_OF_CLIENT,
-    MEAN_OF_SAMPLE,
-    MEAN_VALUE,
-    SQUARE,
-    TANGENT,
-    VARIANCE,
-    YOUNG,
-    Instance,
-)
 from theory.proofs.vectors import quadratic_form
 from theory.properties import Property
 
@@ -108,18 +88,18 @@ OF_CLIENT = {F_k: EVERY.function, F_k_star: EVERY.lowest, LETTERS["w_star"]: w_s
 # Parts that several steps share
 
 
-def shown(p: Argument, part: int, *because: Instance) -> None:
+def shown(p: Argument, part: int, *because: rules.Instance) -> None:
     """Conclude the claim, or one of several, as printed, by rules."""
     p.conclude_form(lambda e: p.meaning(quadratic_form(p.read(e))), *because, part=part)
 
 
-def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> Instance:
+def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> rules.Instance:
     """The weighted sum over the clients of a line about one client, at x."""
     return p.at(name, {**OF_CLIENT, LETTERS["x_k"]: x}).over(EVERY.family)
 
 
 def synchronised(
-    p: Argument, name: str, quantity: sympy.Expr, value: sympy.Expr, *because: Instance, by: str, sign: str = "="
+    p: Argument, name: str, quantity: sympy.Expr, value: sympy.Expr, *because: rules.Instance, by: str, sign: str = "="
 ) -> Fact:
     """A line about a synchronisation step, and about any other step, where wbar_{t+1} is vbar_{t+1}."""
     p.have(f"{name}, between synchronisations", quantity, sign, value, after=p.follow("c1.sync"))  # type: ignore[arg-type]
@@ -141,12 +121,12 @@ def falling(p: Argument) -> None:
     p.require("the learning rate at each step of the round", at_most(eta_s, eta_start), *given)
 
 
-def update(p: Argument, clients: Clients, steps: Family) -> tuple[Instance, Instance]:
+def update(p: Argument, clients: Clients, steps: Family) -> tuple[rules.Instance, rules.Instance]:
     """(47) for the clients' updates over `steps`, and the bounds on the squares of these steps."""
     later = steps is UP_TO
     fact = p.claim("eq47.corrected", {t: t + 1} if later else {})
     own = (one_step_on if later else so_far)(clients)
-    bounded = p.by(BOUNDED_STEP, clients.step(steps), eta_start).over(steps, clients.family)
+    bounded = p.by(rules.BOUNDED_STEP, clients.step(steps), eta_start).over(steps, clients.family)
     return p.as_rule("eq47.corrected", fact, own).over(clients.family), bounded
 
 
@@ -161,11 +141,11 @@ def drawn(p: Argument) -> None:
     p.require("K of N clients", at_most(K, N))
 
 
-def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[Instance, Instance]:
+def mean_of_sample(p: Argument, known: sympy.Expr) -> tuple[rules.Instance, rules.Instance]:
     """The sampled clients' v have the mean vbar."""
     drawn(p)
-    sampled = p.by(MEAN_OF_SAMPLE, SAMPLED.v, SAMPLED.family, EACH.family, known)
-    return sampled, K / N * p.by(EQUAL_SHARES, lambda c: c.v, EACH, EVERY, known)
+    sampled = p.by(rules.MEAN_OF_SAMPLE, SAMPLED.v, SAMPLED.family, EACH.family, known)
+    return sampled, K / N * p.by(rules.EQUAL_SHARES, lambda c: c.v, EACH, EVERY, known)
 
 
 def rewritten(source: str, *others: str) -> Proof:
@@ -182,13 +162,13 @@ def rewritten(source: str, *others: str) -> Proof:
 
 def eq24(p: Argument) -> None:
     """(24): given their inputs, the clients' binarisation errors have mean zero."""
-    mean_zero = -2 * p.by(BINARISED, EVERY.sent, v_bar - w_star).over(EVERY.family)
+    mean_zero = -2 * p.by(rules.BINARISED, EVERY.sent, v_bar - w_star).over(EVERY.family)
     p.conclude(synchronised(p, "(24)", Delta_next, jump_sq + v_dist, mean_zero, by="c1.update"))
 
 
 def eq31(p: Argument) -> None:
     """(31): the noise has mean zero."""
-    fresh = 2 * eta_t * p.by(FRESH, EVERY.noise, w_bar - w_star - eta_t * g_bar).over(EVERY.family)
+    fresh = 2 * eta_t * p.by(rules.FRESH, EVERY.noise, w_bar - w_star - eta_t * g_bar).over(EVERY.family)
     p.conclude(p.have("(31)", v_dist, "=", A_1 + eta_t**2 * noise_sq, fresh, after=p.follow("c1.virtual")))
 
 
@@ -202,13 +182,13 @@ def eq33(p: Argument) -> None:
     (L_,) = p.needs(Property.SMOOTH_ABOVE) or (L,)
     x = LETTERS["x_k"]
     there = x - gradient(F_k, x) / L_
-    lower = 2 * L_ * p.by(LOWEST_OF_CLIENT, F_k, there, F_k_star)
-    shown(p, 0, 2 * L_ * p.by(DESCENT, F_k, there, x), lower)
+    lower = 2 * L_ * p.by(rules.LOWEST_OF_CLIENT, F_k, there, F_k_star)
+    shown(p, 0, 2 * L_ * p.by(rules.DESCENT, F_k, there, x), lower)
 
 
 def eq34(p: Argument) -> None:
     """(34): Jensen, then (33) for every client."""
-    jensen = p.have("Jensen", gbar_sq, "<=", grads_x_sq, p.by(JENSEN_OVER, EVERY.local, EVERY.family))
+    jensen = p.have("Jensen", gbar_sq, "<=", grads_x_sq, p.by(rules.JENSEN_OVER, EVERY.local, EVERY.family))
     smooth = p.have("(33)", grads_x_sq, "<=", 2 * L * local_gap, of_clients(p, "eq33"))
     p.conclude(p.put(jensen, smooth), part=0)
     p.conclude(jensen, part=1)
@@ -223,13 +203,13 @@ def eq35(p: Argument) -> None:
 def eq36(p: Argument) -> None:
     """(36): the square of wbar - x_t^k + eta_t grad F_k(x_t^k) is >= 0."""
     x = LETTERS["x_k"]
-    young = p.by(YOUNG, gradient(F_k, x), -(LETTERS["w_bar"] - x), eta_t)
+    young = p.by(rules.YOUNG, gradient(F_k, x), -(LETTERS["w_bar"] - x), eta_t)
     shown(p, 0, young)
 
 
 def eq37(p: Argument) -> None:
     """(37): strong convexity between x_t^k and w*."""
-    shown(p, 0, p.by(TANGENT, F_k, LETTERS["w_star"], LETTERS["x_k"]))
+    shown(p, 0, p.by(rules.TANGENT, F_k, LETTERS["w_star"], LETTERS["x_k"]))
 
 
 def eq38(p: Argument) -> None:
@@ -237,7 +217,7 @@ def eq38(p: Argument) -> None:
     move = p.have("(36)", -2 * inner_move, "<=", spread_x / eta_t + eta_t * grads_x_sq, of_clients(p, "eq36"))
     down = p.have("(37)", -inner_down, "<=", -star_gap - mu / 2 * x_star_sq, of_clients(p, "eq37"))
     smooth = p.have("(33)", grads_x_sq, "<=", 2 * L * local_gap, of_clients(p, "eq33"))
-    mean_zero = -2 * p.by(BINARISED, EVERY.rounding, w_bar - w_star).over(EVERY.family)
+    mean_zero = -2 * p.by(rules.BINARISED, EVERY.rounding, w_bar - w_star).over(EVERY.family)
     apart = p.have("x_t^k has the mean w_t^k", x_star_sq, "=", spread_x + Delta_t, mean_zero)
     between = p.put(p.claim("eq32"), p.claim("eq35"), p.claim("eq34"), move, down)
     p.conclude(p.put(between, smooth, apart), part=0)
@@ -247,8 +227,8 @@ def eq38(p: Argument) -> None:
 
 def eq39(p: Argument) -> None:
     """(39): sum_k p_k F_k(w*) = F*, so the gaps differ by Gamma."""
-    at_star = 2 * eta_t * p.by(MEAN_VALUE, EVERY.function, F_fun, w_star, EVERY.family)
-    attained = 2 * eta_t * p.by(ATTAINED, F_fun, w_star, lowest)
+    at_star = 2 * eta_t * p.by(rules.MEAN_VALUE, EVERY.function, F_fun, w_star, EVERY.family)
+    attained = 2 * eta_t * p.by(rules.ATTAINED, F_fun, w_star, lowest)
     shown(p, 0, at_star, -1 * attained)
     shown(p, 1)
     shown(p, 2, at_star, -1 * attained)
@@ -259,9 +239,9 @@ def eq39(p: Argument) -> None:
 def eq40(p: Argument) -> None:
     """(40), line by line: convexity at wbar, AM-GM, (33) at wbar."""
     at_bar = gradient(EVERY.function, w_bar)
-    mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
-    shown(p, 0, p.by(CONVEX, EVERY.function, EVERY.x, w_bar).over(EVERY.family), -1 * mean)
-    am_gm = p.by(YOUNG, -at_bar, EVERY.x - w_bar, eta_t).over(EVERY.family)
+    mean = p.by(rules.MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
+    shown(p, 0, p.by(rules.CONVEX, EVERY.function, EVERY.x, w_bar).over(EVERY.family), -1 * mean)
+    am_gm = p.by(rules.YOUNG, -at_bar, EVERY.x - w_bar, eta_t).over(EVERY.family)
     shown(p, 1, Rational(1, 2) * am_gm)
     shown(p, 2, eta_t / 2 * of_clients(p, "eq33", w_bar))
 
@@ -270,7 +250,7 @@ def eq41(p: Argument) -> None:
     """(41): (39), with (40) for the terms in D; the gap to the F_k^* is larger by Gamma."""
     below = p.chained(*(p.claim("eq40", part=line) for line in range(3)))
     first = p.put(p.weakened(p.claim("eq39"), "<="), below)
-    mean = p.by(MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
+    mean = p.by(rules.MEAN_VALUE, EVERY.function, F_fun, w_bar, EVERY.family)
     gaps = p.have("the gaps differ by Gamma", local_gap_bar, "=", gap_t + Gamma, mean)
     p.conclude(p.put(first, gaps), part=0)
     p.conclude(first, part=1)
@@ -299,14 +279,14 @@ def eq42(source: str, rest: str) -> Proof:
 
 def eq44(p: Argument) -> None:
     """(44): independent clients, and Assumption 3 at the points of the gradients."""
-    independent = p.by(INDEPENDENT_WEIGHTED, lambda c: c.noise.vector, SQUARED, EVERY)
-    variance = p.by(VARIANCE, SQUARED.noise).over(SQUARED.family)
+    independent = p.by(rules.INDEPENDENT_WEIGHTED, lambda c: c.noise.vector, SQUARED, EVERY)
+    variance = p.by(rules.VARIANCE, SQUARED.noise).over(SQUARED.family)
     p.conclude(p.have("(44)", noise_sq, "<=", p_sq * sigma**2, independent, variance))
 
 
 def eq45(p: Argument) -> None:
     """(45): given w_t^k, x_t^k has the mean w_t^k."""
-    mean_zero = -2 * p.by(BINARISED, EVERY.rounding, w_bar - EVERY.w).over(EVERY.family)
+    mean_zero = -2 * p.by(rules.BINARISED, EVERY.rounding, w_bar - EVERY.w).over(EVERY.family)
     p.conclude(p.have("(45)", spread_x, "=", spread_w + binarised_sq, -1 * mean_zero))
 
 
@@ -315,8 +295,8 @@ def eq46(p: Argument) -> None:
     falling(p)
     p.letters_of("c1.t0")
     moved, bounded = update(p, EVERY, BEFORE)
-    around = p.have("the mean is nearest", spread_w, "<=", moved_sq, p.by(SQUARE, w_bar - w_0))
-    rest = (tau - 1 - (t - t_0)) * p.by(SQUARE, EVERY.step(BEFORE)).over(BEFORE, EVERY.family)
+    around = p.have("the mean is nearest", spread_w, "<=", moved_sq, p.by(rules.SQUARE, w_bar - w_0))
+    rest = (tau - 1 - (t - t_0)) * p.by(rules.SQUARE, EVERY.step(BEFORE)).over(BEFORE, EVERY.family)
     steps = p.have("(47), at most tau - 1 steps", moved_sq, "<=", steps_mean, moved, rest)
     bound = (tau - 1) * (t - t_0) * eta_start**2 * G**2
     size = p.have("Assumption 4", steps_mean, "<=", bound, (tau - 1) * bounded)
@@ -329,7 +309,7 @@ def eq46(p: Argument) -> None:
 def eq47(p: Argument) -> None:
     """(47): the client's update is the sum of its t - t_0 steps."""
     p.require("a number of steps", at_least(t - t_0, 0))
-    jensen = p.by(JENSEN_OVER, vector("u", BEFORE), BEFORE)
+    jensen = p.by(rules.JENSEN_OVER, vector("u", BEFORE), BEFORE)
     update_ = p.have("its steps", moved_k_sq, "=", steps_sum, after=p.follow("c1.t0"))
     sum_ = p.have("Jensen", steps_sum, "<=", (t - t_0) * steps_sq, jensen)
     p.conclude(p.put(update_, sum_), part=0)
@@ -339,23 +319,23 @@ def eq47(p: Argument) -> None:
 
 def eq48(p: Argument) -> None:
     """(48): Assumption 5 for the clients' updates, and (46)."""
-    error = p.by(BINARISATION_ERROR, EVERY.rounding, EVERY.w - w_0).over(EVERY.family)
+    error = p.by(rules.BINARISATION_ERROR, EVERY.rounding, EVERY.w - w_0).over(EVERY.family)
     binarised = p.have("Assumption 5", binarised_sq, "<=", q**2 * moved_sq, error)
     moved = p.chained(p.claim("eq46.corrected", part=2), p.claim("eq46.corrected", part=3))
     p.conclude(p.put(binarised, moved), part=0)
     p.conclude(binarised, part=1)
 
 
-def binarised_parts(p: Argument, squares: Clients) -> Instance:
+def binarised_parts(p: Argument, squares: Clients) -> rules.Instance:
     """Assumption 5 for the clients' messages."""
-    return p.by(BINARISATION_ERROR, squares.sent, squares.v - w_0).over(squares.family)
+    return p.by(rules.BINARISATION_ERROR, squares.sent, squares.v - w_0).over(squares.family)
 
 
 def eq50(p: Argument) -> None:
     """(50): independent binarisations, Assumption 5, and (47) for the whole round."""
     falling(p)
     p.letters_of("c1.t0")
-    independent = p.by(INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SQUARED, EVERY)
+    independent = p.by(rules.INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SQUARED, EVERY)
     parts = p.have("independent", jump_sq, "=", jump_parts, independent, after=p.follow("c1.update"))
     error = p.have("Assumption 5", jump_parts, "<=", q**2 * v_moved, binarised_parts(p, SQUARED))
     steps, bounded = update(p, SQUARED, UP_TO)

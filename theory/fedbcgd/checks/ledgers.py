@@ -80,18 +80,9 @@ from theory.fedbcgd.symbols import (
     x_r,
     zx_sq,
 )
+from theory.proofs import rules
 from theory.proofs.argument import Argument, Fact, Letters, Proof, as_evidence, facts, with_more_assumed
 from theory.proofs.arithmetic import at_least, at_most
-from theory.proofs.rules import (
-    DISSIMILAR,
-    INDEPENDENT,
-    JENSEN,
-    JENSEN_OVER,
-    LIPSCHITZ,
-    RENEWED,
-    SUCCESSIVE,
-    VARIANCE,
-)
 from theory.proofs.sequences import at_start, contracted, gathered, telescope
 from theory.properties import Property
 from theory.statement import Evidence
@@ -278,7 +269,7 @@ def discounted(p: Argument) -> None:
 
 def drawn_printed(p: Argument) -> Fact:
     """The second line of (61): Lemma 4 (27) for the sums of the clients' stochastic gradients."""
-    jensen = 1 / M**2 * p.by(JENSEN_OVER, ALL.of_client(ALL.stochastic), A)
+    jensen = 1 / M**2 * p.by(rules.JENSEN_OVER, ALL.of_client(ALL.stochastic), A)
     mean = p.have("Jensen", every_sq / M**2, "<=", each_sq / M, jensen)
     at = {sample_sq: G_sq, grad_sq_x: mean.quantity, mean_grad_sq: mean.value}
     return p.claim("lemma4.part1", at, under=[at_most(mean.quantity, mean.value)])
@@ -287,8 +278,8 @@ def drawn_printed(p: Argument) -> Fact:
 def three_terms(p: Argument) -> Fact:
     """The clients' summed gradients in three parts: changes, dispersion, T grad f(x)."""
     parts = (ALL.of_client(ALL.local - ALL.at_start), T * (ALL.at_start - at_x), T * at_x)
-    jensen = p.by(JENSEN, *parts).over(A)
-    alike = 3 * T**2 * p.by(DISSIMILAR, A, ALL.function, f, x_r)
+    jensen = p.by(rules.JENSEN, *parts).over(A)
+    alike = 3 * T**2 * p.by(rules.DISSIMILAR, A, ALL.function, f, x_r)
     bound = 3 * (each_moved_sq + M * T**2 * G**2 + M * T**2 * grad_sq_x)
     return p.have("three terms", each_local_sq, "<=", bound, jensen, alike)
 
@@ -296,18 +287,18 @@ def three_terms(p: Argument) -> Fact:
 def square_nonconvex_printed(p: Argument) -> None:
     """(61): Lemma 4 for the clients' sums, their noise, and the three parts of the summed gradients."""
     noise, local = ALL.of_client(ALL.noise.vector), ALL.of_client(ALL.local)
-    successive = 2 * p.by(SUCCESSIVE, ALL.noise, I).over(A)
-    variance = 2 * p.by(VARIANCE, ALL.noise).over(I, A)
-    two = p.by(JENSEN, noise, local).over(A)
+    successive = 2 * p.by(rules.SUCCESSIVE, ALL.noise, I).over(A)
+    variance = 2 * p.by(rules.VARIANCE, ALL.noise).over(I, A)
+    two = p.by(rules.JENSEN, noise, local).over(A)
     each = p.have("noise", each_sq, "<=", 2 * each_local_sq + 2 * M * T * sigma**2, two, successive, variance)
     fact = p.put(drawn_printed(p), p.put(each, three_terms(p)))
     goal = sympy.expand(p.goal().value)
     p.at_most("(61)", sympy.expand(fact.value).coeff(G**2) * G**2, goal.coeff(G**2) * G**2, [G], measured=False)
-    jensen = p.by(JENSEN_OVER, ALL.local - ALL.at_start, I).over(A)
-    smooth = T * p.by(LIPSCHITZ, ALL.function, ALL.point, x_r).over(I, A)
+    jensen = p.by(rules.JENSEN_OVER, ALL.local - ALL.at_start, I).over(A)
+    smooth = T * p.by(rules.LIPSCHITZ, ALL.function, ALL.point, x_r).over(I, A)
     moved = p.have("changes", each_moved_sq, "<=", T * beta**2 * drift_x, jensen, smooth)
-    apart = p.by(JENSEN, ALL.sum(ALL.noise.vector), ALL.sum(ALL.local))
-    independent = (2 * p.by(INDEPENDENT, ALL.noise, I, A), 2 * p.by(VARIANCE, ALL.noise).over(I, A))
+    apart = p.by(rules.JENSEN, ALL.sum(ALL.noise.vector), ALL.sum(ALL.local))
+    independent = (2 * p.by(rules.INDEPENDENT, ALL.noise, I, A), 2 * p.by(rules.VARIANCE, ALL.noise).over(I, A))
     bound = 2 * local_sum_sq + 2 * M * T * sigma**2
     every = p.have("all clients", every_sq, "<=", bound, apart, *independent)
     p.conclude(p.put(fact, moved, every))
@@ -349,7 +340,7 @@ def lemma15_printed(p: Argument) -> None:
 
 def lemma17_printed(p: Argument) -> None:
     """(119): for a sampled client alpha_i^r is z^{r-1}; (119) compares it with the model, which depends on the sample."""
-    renewed = -1 / M * p.by(RENEWED, (alpha_next - rounds.z_next) ** 2, alpha_next, alpha_i, z, SAMPLE)
+    renewed = -1 / M * p.by(rules.RENEWED, (alpha_next - rounds.z_next) ** 2, alpha_next, alpha_i, z, SAMPLE)
     value = (1 - K / M) * kept_sq + K / M * step_sq
     p.conclude(p.have("the sampled clients are independent of z^r, (119)", Xi_r, "=", value, renewed))
 

@@ -81,38 +81,11 @@ from theory.fedbcgd.symbols import (
     z_r,
     zx_sq,
 )
+from theory.proofs import rules
 from theory.proofs.argument import Argument, Fact, Letters, Proof
 from theory.proofs.arithmetic import at_most
 from theory.proofs.forms import gradient
 from theory.proofs.ledger import powers
-from theory.proofs.rules import (
-    APART,
-    BLOCK_VARIANCE,
-    COCOERCIVE,
-    CONTROLLED,
-    DISSIMILAR,
-    FRESH,
-    GRADIENT_AND_GAP,
-    INDEPENDENT,
-    JENSEN,
-    JENSEN_OVER,
-    LIPSCHITZ,
-    LIPSCHITZ_OF_MEAN,
-    PART,
-    PERTURBED,
-    RENEWED,
-    SILENT,
-    SMOOTH_DESCENT,
-    SMOOTH_SAMPLE,
-    SQUARE,
-    STATIONARY,
-    SUCCESSIVE,
-    SUM_GRADIENT,
-    SUM_VALUE,
-    VARIANCE,
-    YOUNG,
-    Instance,
-)
 from theory.properties import Property
 
 _half = Rational(1, 2)
@@ -120,7 +93,7 @@ FEDBCGD, FEDBCGD_PLUS = "alg1.corrected", "alg3.corrected"
 _f_i = ALL.function
 
 
-def times(factor: sympy.Expr, instances: Iterable[Instance]) -> tuple[Instance, ...]:
+def times(factor: sympy.Expr, instances: Iterable[rules.Instance]) -> tuple[rules.Instance, ...]:
     """Each instance times the factor."""
     return tuple(factor * one for one in instances)
 
@@ -128,35 +101,35 @@ def times(factor: sympy.Expr, instances: Iterable[Instance]) -> tuple[Instance, 
 # Gradients at the global model
 
 
-def mean_gradient(p: Argument, at: sympy.Expr, v: sympy.Expr) -> Instance:
+def mean_gradient(p: Argument, at: sympy.Expr, v: sympy.Expr) -> rules.Instance:
     """<sum of grad f_i, v> = M <grad f, v> at a point."""
-    return p.by(SUM_GRADIENT, A, _f_i, f, at, v)
+    return p.by(rules.SUM_GRADIENT, A, _f_i, f, at, v)
 
 
 def heterogeneous(p: Argument) -> Fact:
     """(25): the mean square is the square of the mean plus the dispersion."""
-    alike = 1 / M * p.by(DISSIMILAR, A, _f_i, f, x_r)
+    alike = 1 / M * p.by(rules.DISSIMILAR, A, _f_i, f, x_r)
     return p.have("(25)", mean_grad_sq, "<=", grad_sq_x + G**2, alike, -2 / M * mean_gradient(p, x_r, at_x))
 
 
 def gradient_and_gap(p: Argument) -> Fact:
     """||grad f||^2 is at most 2 beta times the gap."""
-    return p.have("gradient and gap", grad_sq_x, "<=", 2 * beta * gap_x, p.by(GRADIENT_AND_GAP, f, x_r, x_star))
+    return p.have("gradient and gap", grad_sq_x, "<=", 2 * beta * gap_x, p.by(rules.GRADIENT_AND_GAP, f, x_r, x_star))
 
 
 def gradients_of_clients(p: Argument) -> Fact:
     """The clients' gradients at x minus those at x*: by cocoercivity, and x* is stationary for their mean."""
-    cocoercive = p.by(COCOERCIVE, _f_i, x_r, x_star).over(A)
-    gaps = (-1 * p.by(SUM_VALUE, A, _f_i, f, x_r), p.by(SUM_VALUE, A, _f_i, f, x_star))
+    cocoercive = p.by(rules.COCOERCIVE, _f_i, x_r, x_star).over(A)
+    gaps = (-1 * p.by(rules.SUM_VALUE, A, _f_i, f, x_r), p.by(rules.SUM_VALUE, A, _f_i, f, x_star))
     way = x_r - x_star
-    linear = (mean_gradient(p, x_star, way), M * p.by(STATIONARY, f, x_star, way))
+    linear = (mean_gradient(p, x_star, way), M * p.by(rules.STATIONARY, f, x_star, way))
     because = times(2 * beta / M, (cocoercive, *gaps, *linear))
     return p.have("cocoercive, for every client", bias_sq, "<=", 2 * beta * gap_x, *because)
 
 
 def jensen_at_x(p: Argument) -> Fact:
     """||grad f||^2 is at most the mean square of the clients' gradients."""
-    jensen = 1 / M**2 * p.by(JENSEN_OVER, ALL.at_start, A)
+    jensen = 1 / M**2 * p.by(rules.JENSEN_OVER, ALL.at_start, A)
     total = A.sum(ALL.at_start)
     mean = 1 / M**2 * mean_gradient(p, x_r, total + M * at_x)
     return p.have("Jensen", grad_sq_x, "<=", mean_grad_sq, jensen, mean)
@@ -165,10 +138,10 @@ def jensen_at_x(p: Argument) -> Fact:
 # Samples
 
 
-def of_sample(p: Argument, per_step: sympy.Expr) -> tuple[Instance, ...]:
+def of_sample(p: Argument, per_step: sympy.Expr) -> tuple[rules.Instance, ...]:
     """||(1/K) sum over the sampled clients and their steps of u||^2 <= (T/M) sum over all clients and steps of ||u||^2."""
-    jensen = 1 / K**2 * p.by(JENSEN_OVER, per_step, I, C)
-    return jensen, -T / K * p.by(APART, SAMPLE, I.sum(sympy.expand(per_step**2)))
+    jensen = 1 / K**2 * p.by(rules.JENSEN_OVER, per_step, I, C)
+    return jensen, -T / K * p.by(rules.APART, SAMPLE, I.sum(sympy.expand(per_step**2)))
 
 
 def lemma2(p: Argument) -> None:
@@ -188,8 +161,8 @@ def sample_printed(p: Argument) -> None:
 
 def sample_most(p: Argument) -> None:
     """(28): Jensen for the sample of each block."""
-    jensen = 1 / K**2 * p.by(JENSEN_OVER, SAMPLED.at_start, C)
-    apart = -1 / K * p.by(APART, SAMPLE, SAMPLED.at_start**2)
+    jensen = 1 / K**2 * p.by(rules.JENSEN_OVER, SAMPLED.at_start, C)
+    apart = -1 / K * p.by(rules.APART, SAMPLE, SAMPLED.at_start**2)
     p.conclude(p.have("Jensen, for the sample", sample_sq, "<=", mean_grad_sq, jensen, apart))
 
 
@@ -202,16 +175,20 @@ def mean_of_sample(p: Argument) -> Fact:
 # The virtual gradient of FedBCGD
 
 
-def noise_of_mean(p: Argument) -> tuple[Instance, ...]:
+def noise_of_mean(p: Argument) -> tuple[rules.Instance, ...]:
     """E||(1/K) sum of the noises||^2 <= (T/K) sigma^2: the clients' noises are independent."""
     square = I.sum(sympy.expand(SAMPLED.noise.vector**2))
-    independent = 1 / K**2 * p.by(INDEPENDENT, SAMPLED.noise, I, C)
-    return independent, -1 / K**2 * p.by(APART, SAMPLE, square), 1 / (K * M) * p.by(VARIANCE, ALL.noise).over(I, A)
+    independent = 1 / K**2 * p.by(rules.INDEPENDENT, SAMPLED.noise, I, C)
+    return (
+        independent,
+        -1 / K**2 * p.by(rules.APART, SAMPLE, square),
+        1 / (K * M) * p.by(rules.VARIANCE, ALL.noise).over(I, A),
+    )
 
 
-def changes(p: Argument) -> tuple[Instance, ...]:
+def changes(p: Argument) -> tuple[rules.Instance, ...]:
     """||(1/K) sum of the changes of the sampled clients' gradients||^2 is at most (T/M) beta^2 times the drift."""
-    smooth = T / M * p.by(LIPSCHITZ, _f_i, ALL.point, x_r).over(I, A)
+    smooth = T / M * p.by(rules.LIPSCHITZ, _f_i, ALL.point, x_r).over(I, A)
     return (*of_sample(p, SAMPLED.local - SAMPLED.at_start), smooth)
 
 
@@ -220,7 +197,7 @@ def three_parts(p: Argument) -> Fact:
     noise = SAMPLED.sum(SAMPLED.noise.vector) / K
     moved = SAMPLED.sum(SAMPLED.local - SAMPLED.at_start) / K
     at_start = SAMPLED.sum(SAMPLED.at_start) / K
-    two = (p.by(JENSEN, noise + moved, at_start), 2 * p.by(JENSEN, noise, moved))
+    two = (p.by(rules.JENSEN, noise + moved, at_start), 2 * p.by(rules.JENSEN, noise, moved))
     because = (*two, *times(sympy.Integer(4), (*noise_of_mean(p), *changes(p))))
     bound = 4 * T / K * sigma**2 + 4 * T * beta**2 / M * drift_x + 2 * T**2 * sample_sq
     return p.have("noise, drift, gradients at x", G_sq, "<=", bound, *because, after=p.follow(FEDBCGD))
@@ -244,14 +221,14 @@ def square_of_many(noisy: bool) -> Proof:
         change = SAMPLED.sum(SAMPLED.local - SAMPLED.at_start) / K
         at_start, noise = SAMPLED.sum(SAMPLED.at_start) / K, SAMPLED.sum(SAMPLED.noise.vector) / K
         of_mean, of_noise = M / (M - 2), (2 * M - 6) / (M - 2)
-        fresh = -2 * T / K**2 * p.by(FRESH, SAMPLED.noise, C.sum(SAMPLED.at_start)).over(I, C)
-        because = [p.by(YOUNG, change, at_start, of_mean), fresh]
+        fresh = -2 * T / K**2 * p.by(rules.FRESH, SAMPLED.noise, C.sum(SAMPLED.at_start)).over(I, C)
+        because = [p.by(rules.YOUNG, change, at_start, of_mean), fresh]
         of_change, bound = 1 + of_mean, (1 + 1 / of_mean) * T**2 * sample_sq
         if noisy:
-            because += [p.by(YOUNG, change, noise, of_noise), *times(1 + 1 / of_noise, noise_of_mean(p))]
+            because += [p.by(rules.YOUNG, change, noise, of_noise), *times(1 + 1 / of_noise, noise_of_mean(p))]
             of_change, bound = of_change + of_noise, bound + (1 + 1 / of_noise) * T / K * sigma**2
         else:
-            because += [-1 / K * p.by(SILENT, SAMPLED.noise, 2 * change + noise, sigma).over(I, C)]
+            because += [-1 / K * p.by(rules.SILENT, SAMPLED.noise, 2 * change + noise, sigma).over(I, C)]
         bound += of_change * T * beta**2 / M * drift_x
         because += times(of_change, changes(p))
         fact = p.have("three parts", G_sq, "<=", bound, *because, after=p.follow(FEDBCGD))
@@ -263,7 +240,10 @@ def square_of_many(noisy: bool) -> Proof:
 def lemma6(p: Argument) -> None:
     """(36): noise and gradients separately, Jensen over the sample and the steps."""
     noise, local = SAMPLED.sum(SAMPLED.noise.vector) / K, SAMPLED.sum(SAMPLED.local) / K
-    because = (p.by(JENSEN, noise, local), *times(sympy.Integer(2), (*noise_of_mean(p), *of_sample(p, SAMPLED.local))))
+    because = (
+        p.by(rules.JENSEN, noise, local),
+        *times(sympy.Integer(2), (*noise_of_mean(p), *of_sample(p, SAMPLED.local))),
+    )
     bound = 2 * T / M * grad_sq_steps + 2 * T / K * sigma**2
     p.conclude(p.have("noise and gradients", G_sq, "<=", bound, *because, after=p.follow(FEDBCGD)))
 
@@ -279,21 +259,21 @@ def square_printed(p: Argument) -> None:
 # The inner product with the direction to x*
 
 
-def virtual_inner(p: Argument, algorithm: str, way: sympy.Expr) -> tuple[Instance, ...]:
+def virtual_inner(p: Argument, algorithm: str, way: sympy.Expr) -> tuple[rules.Instance, ...]:
     """<G, way> has the mean <(1/M) sum of grad f_i(y_i), way>, for a vector `way` known at the start of the round."""
-    noise = p.by(FRESH, ALL.noise, way).over(I, A)
+    noise = p.by(rules.FRESH, ALL.noise, way).over(I, A)
     if algorithm == FEDBCGD:
-        return 1 / K * p.by(APART, SAMPLE, I.sum(SAMPLED.stochastic) * way), 1 / M * noise
+        return 1 / K * p.by(rules.APART, SAMPLE, I.sum(SAMPLED.stochastic) * way), 1 / M * noise
     step = SAMPLED.of_client(SAMPLED.changed + SAMPLED.tracked)
-    at_start = p.by(FRESH, ALL.noise_at_start, way).over(I, A)
-    mean = p.by(CONTROLLED, A, ALL.variate, c, way)
-    return 1 / K * p.by(APART, SAMPLE, step * way), 1 / M * noise, -1 / M * at_start, -T / M * mean
+    at_start = p.by(rules.FRESH, ALL.noise_at_start, way).over(I, A)
+    mean = p.by(rules.CONTROLLED, A, ALL.variate, c, way)
+    return 1 / K * p.by(rules.APART, SAMPLE, step * way), 1 / M * noise, -1 / M * at_start, -T / M * mean
 
 
-def towards(p: Argument, start: sympy.Expr, target: sympy.Expr) -> tuple[Instance, ...]:
+def towards(p: Argument, start: sympy.Expr, target: sympy.Expr) -> tuple[rules.Instance, ...]:
     """Lemma 1 for every client and step, over M: bounds <sum of grad f_i(y_i), start - target> by the gap of the two."""
-    lemma1 = 1 / M * p.by(PERTURBED, _f_i, ALL.point, target, start).over(I, A)
-    gaps = (T / M * p.by(SUM_VALUE, A, _f_i, f, start), -T / M * p.by(SUM_VALUE, A, _f_i, f, target))
+    lemma1 = 1 / M * p.by(rules.PERTURBED, _f_i, ALL.point, target, start).over(I, A)
+    gaps = (T / M * p.by(rules.SUM_VALUE, A, _f_i, f, start), -T / M * p.by(rules.SUM_VALUE, A, _f_i, f, target))
     return lemma1, *gaps
 
 
@@ -309,7 +289,7 @@ def inner_product(p: Argument, algorithm: str) -> Fact:
         *virtual_inner(p, algorithm, way),
         *towards(p, x_r, x_star),
         *times(gamma, towards(p, x_r, x_prev)),
-        share * gamma * p.by(SQUARE, x_r - x_star - (x_r - x_prev)),
+        share * gamma * p.by(rules.SQUARE, x_r - x_star - (x_r - x_prev)),
     )
     bound = -T * gap_x - gamma * T * (gap_x - gap_x_prev) + (1 + gamma) * beta / M * drift_x - share * dist_sq
     return p.have("Lemma 1 twice", inner, "<=", bound, *because, after=p.follow(algorithm))
@@ -333,9 +313,9 @@ def inner_printed(algorithm: str) -> Proof:
 
 def inner_of_gradients(p: Argument, algorithm: str, share: sympy.Expr) -> Fact:
     """(56): Young with `share` for the gradients at z^r and x^r, polarisation for those at x^r and the local gradients."""
-    jensen = 1 / (2 * T * M**2) * p.by(JENSEN_OVER, ALL.local - ALL.at_start, I, A)
-    smooth = 1 / (2 * M) * p.by(LIPSCHITZ, _f_i, ALL.point, x_r).over(I, A)
-    young = _half * p.by(YOUNG, at_z - at_x, -mean_local, 1 / share)
+    jensen = 1 / (2 * T * M**2) * p.by(rules.JENSEN_OVER, ALL.local - ALL.at_start, I, A)
+    smooth = 1 / (2 * M) * p.by(rules.LIPSCHITZ, _f_i, ALL.point, x_r).over(I, A)
+    young = _half * p.by(rules.YOUNG, at_z - at_x, -mean_local, 1 / share)
     total = ALL.sum(ALL.local - ALL.at_start) / M
     # (1/M) sum of (local - at_start) = mean_local - T grad f(x), times itself
     polarised = total + mean_local - T * at_x
@@ -348,7 +328,7 @@ def inner_of_gradients(p: Argument, algorithm: str, share: sympy.Expr) -> Fact:
 
 def turned(p: Argument, moved: sympy.Expr) -> Fact:
     """The difference of the gradients at z^r and x^r; `moved` is ||z^r - x^r||^2."""
-    return p.have("smooth", turn_sq, "<=", beta**2 * moved, p.by(LIPSCHITZ_OF_MEAN, f, z, x_r))
+    return p.have("smooth", turn_sq, "<=", beta**2 * moved, p.by(rules.LIPSCHITZ_OF_MEAN, f, z, x_r))
 
 
 def gradients_inner(p: Argument, algorithm: str) -> Fact:
@@ -388,7 +368,7 @@ def descent(p: Argument) -> None:
     """(55): smoothness of f between z^r and z^{r+1}."""
     after = lemma10(p)
     step = -sympy.expand(after[z_next]).coeff(G_r)
-    smooth = p.by(SMOOTH_DESCENT, f, z_next, z)
+    smooth = p.by(rules.SMOOTH_DESCENT, f, z_next, z)
     bound = gap + step * inner_grad + beta / 2 * step**2 * G_sq
     p.conclude(p.have("smoothness", gap_next, "<=", bound, smooth, after=after))
 
@@ -400,12 +380,12 @@ def steps_of_fedbcgd(p: Argument) -> Fact:
     """y - x after t steps: noises by Lemma 9 (41), gradients by Jensen, each minus its value at x."""
     noise, local = EARLIER.of_client(EARLIER.noise.vector), EARLIER.of_client(EARLIER.local)
     made = p.made(FEDBCGD, y_at, lambda y: (y - x_r) ** 2, A)
-    two = eta**2 * p.by(JENSEN, noise, local).over(A)
-    noisy = (p.by(SUCCESSIVE, EARLIER.noise, J).over(A), p.by(VARIANCE, EARLIER.noise).over(J, A))
-    jensen = p.by(JENSEN_OVER, EARLIER.local, J).over(A)
-    about = t * p.by(JENSEN, EARLIER.local - EARLIER.at_start, EARLIER.at_start).over(J, A)
-    part = 2 * t * p.by(PART, lambda s: s.local - s.at_start, EARLIER, ALL)
-    smooth = 2 * t * p.by(LIPSCHITZ, _f_i, ALL.point, x_r).over(I, A)
+    two = eta**2 * p.by(rules.JENSEN, noise, local).over(A)
+    noisy = (p.by(rules.SUCCESSIVE, EARLIER.noise, J).over(A), p.by(rules.VARIANCE, EARLIER.noise).over(J, A))
+    jensen = p.by(rules.JENSEN_OVER, EARLIER.local, J).over(A)
+    about = t * p.by(rules.JENSEN, EARLIER.local - EARLIER.at_start, EARLIER.at_start).over(J, A)
+    part = 2 * t * p.by(rules.PART, lambda s: s.local - s.at_start, EARLIER, ALL)
+    smooth = 2 * t * p.by(rules.LIPSCHITZ, _f_i, ALL.point, x_r).over(I, A)
     because = (-1 * made, two, *times(2 * eta**2, (*noisy, jensen, about, part, smooth)))
     bound = 2 * eta**2 * (t * M * sigma**2 + 2 * t * beta**2 * drift_x + 2 * t**2 * grad_sq)
     return p.have("t steps", drift_at, "<=", bound, *because)
@@ -415,11 +395,11 @@ def steps_of_fedbcgd_plus(p: Argument) -> Fact:
     """y - x after t steps: t changes of gradients on the same mini-batches, and t times the tracked direction."""
     changed, tracked = EARLIER.of_client(EARLIER.changed), t * EARLIER.tracked
     made = p.made(FEDBCGD_PLUS, y_at, lambda y: (y - x_r) ** 2, A)
-    two = p.by(JENSEN, changed, tracked).over(A)
-    jensen = 2 * p.by(JENSEN_OVER, EARLIER.changed, J).over(A)
-    part = 2 * t * p.by(PART, lambda s: s.changed, EARLIER, ALL)
+    two = p.by(rules.JENSEN, changed, tracked).over(A)
+    jensen = 2 * p.by(rules.JENSEN_OVER, EARLIER.changed, J).over(A)
+    part = 2 * t * p.by(rules.PART, lambda s: s.changed, EARLIER, ALL)
     args = (ALL.stochastic, ALL.stochastic_at_start, ALL.point, x_r)
-    smooth = 2 * t * p.by(SMOOTH_SAMPLE, *args).over(I, A)
+    smooth = 2 * t * p.by(rules.SMOOTH_SAMPLE, *args).over(I, A)
     because = (-1 * made, *times(eta**2, (two, jensen, part, smooth)))
     bound = 2 * eta**2 * (t * beta**2 * drift_x + t**2 * M * tracked_sq)
     return p.have("t steps", drift_at, "<=", bound, *because)
@@ -445,9 +425,9 @@ def server(p: Argument) -> Fact:
     """||c||^2 <= the mean of ||c_i - grad f_i(x*)||^2: c is the mean of the c_i, and of c_i - grad f_i(x*)."""
     apart = ALL.variate - ALL.at_optimum
     both = A.sum(apart) + M * c
-    jensen = p.by(JENSEN_OVER, apart, A)
-    mean = p.by(CONTROLLED, A, ALL.variate, c, both)
-    zero = (mean_gradient(p, x_star, both), M * p.by(STATIONARY, f, x_star, both))
+    jensen = p.by(rules.JENSEN_OVER, apart, A)
+    mean = p.by(rules.CONTROLLED, A, ALL.variate, c, both)
+    zero = (mean_gradient(p, x_star, both), M * p.by(rules.STATIONARY, f, x_star, both))
     because = times(1 / M**2, (jensen, mean, *(-1 * one for one in zero)))
     return p.have("c is the mean of the c_i", server_sq, "<=", C_prev, *because)
 
@@ -455,7 +435,7 @@ def server(p: Argument) -> Fact:
 def tracked_to_optimum(p: Argument) -> Fact:
     """(83): grad f_i(x) - grad f_i(x*), minus c_i - grad f_i(x*), plus c."""
     parts = (ALL.at_start - ALL.at_optimum, ALL.at_optimum - ALL.variate, c)
-    jensen = 1 / M * p.by(JENSEN, *parts).over(A)
+    jensen = 1 / M * p.by(rules.JENSEN, *parts).over(A)
     fact = p.have("three terms", tracked_sq, "<=", 3 * (bias_sq + C_prev + server_sq), jensen)
     return p.put(fact, gradients_of_clients(p), server(p))
 
@@ -466,9 +446,9 @@ def tracked_about_mean(p: Argument) -> Fact:
     because = times(
         1 / M,
         (
-            M * p.by(SQUARE, away),
+            M * p.by(rules.SQUARE, away),
             -2 * mean_gradient(p, x_r, c),
-            2 * p.by(CONTROLLED, A, ALL.variate, c, c),
+            2 * p.by(rules.CONTROLLED, A, ALL.variate, c, c),
         ),
     )
     return p.have("about the mean", tracked_sq, "<=", grad_sq_x + lag, *because)
@@ -486,10 +466,10 @@ def lemma16(p: Argument) -> None:
     p.conclude(p.put(fact, tracked_about_mean(p)))
 
 
-def sampled_changes(p: Argument) -> tuple[Instance, ...]:
+def sampled_changes(p: Argument) -> tuple[rules.Instance, ...]:
     """The sampled clients' changes on the same mini-batches: at most (T/M) beta^2 times the drift."""
     args = (ALL.stochastic, ALL.stochastic_at_start, ALL.point, x_r)
-    return (*of_sample(p, SAMPLED.changed), T / M * p.by(SMOOTH_SAMPLE, *args).over(I, A))
+    return (*of_sample(p, SAMPLED.changed), T / M * p.by(rules.SMOOTH_SAMPLE, *args).over(I, A))
 
 
 def lemma11(p: Argument) -> None:
@@ -497,11 +477,11 @@ def lemma11(p: Argument) -> None:
     parts = (SAMPLED.changed, SAMPLED.at_start - SAMPLED.at_optimum, SAMPLED.at_optimum - SAMPLED.variate, c)
     step = sympy.Add(*parts)
     of_parts = [I.sum(sympy.expand(part**2)) for part in parts]
-    four = T / K * p.by(JENSEN, *parts).over(I, C)
-    jensen = 1 / K**2 * p.by(JENSEN_OVER, step, I, C)
-    apart = [-4 * T / K * p.by(APART, SAMPLE, square_) for square_ in of_parts]
+    four = T / K * p.by(rules.JENSEN, *parts).over(I, C)
+    jensen = 1 / K**2 * p.by(rules.JENSEN_OVER, step, I, C)
+    apart = [-4 * T / K * p.by(rules.APART, SAMPLE, square_) for square_ in of_parts]
     args = (ALL.stochastic, ALL.stochastic_at_start, ALL.point, x_r)
-    smooth = 4 * T / M * p.by(SMOOTH_SAMPLE, *args).over(I, A)
+    smooth = 4 * T / M * p.by(rules.SMOOTH_SAMPLE, *args).over(I, A)
     bound = 4 * T * beta**2 / M * drift_x + 4 * T**2 * (bias_sq + C_prev + server_sq)
     fact = p.have("four parts", G_sq, "<=", bound, jensen, four, *apart, smooth, after=p.follow(FEDBCGD_PLUS))
     p.conclude(p.put(fact, gradients_of_clients(p), server(p)))
@@ -510,27 +490,27 @@ def lemma11(p: Argument) -> None:
 def lemma11_nonconvex(p: Argument) -> None:
     """(113): changes separately; the tracked direction has the mean grad f(x), and deviates at most by the lag."""
     changed, tracked = SAMPLED.sum(SAMPLED.changed) / K, SAMPLED.sum(SAMPLED.tracked) / K
-    two = p.by(JENSEN, changed, tracked)
+    two = p.by(rules.JENSEN, changed, tracked)
     moved = times(sympy.Integer(2), sampled_changes(p))
-    drawn = 2 * T**2 / K**2 * p.by(BLOCK_VARIANCE, SAMPLE, SAMPLED.tracked)
+    drawn = 2 * T**2 / K**2 * p.by(rules.BLOCK_VARIANCE, SAMPLE, SAMPLED.tracked)
     total = A.sum(ALL.tracked)
     pairs, singles = (K * (K - 1) / (M * (M - 1)), K * (M - K) / (M * (M - 1)))
     # the sum of the tracked directions is M grad f(x); for its square ...
     whole = total + M * at_x
-    mean = (mean_gradient(p, x_r, whole), -1 * p.by(CONTROLLED, A, ALL.variate, c, whole))
+    mean = (mean_gradient(p, x_r, whole), -1 * p.by(rules.CONTROLLED, A, ALL.variate, c, whole))
     bound = 2 * T * beta**2 / M * drift_x + 2 * T**2 / K**2 * (pairs * M**2 * grad_sq_x + singles * M * tracked_sq)
     because = (two, *moved, drawn, *times(-2 * T**2 / K**2 * pairs, mean))
     fact = p.have("changes, and what is tracked", G_sq, "<=", bound, *because, after=p.follow(FEDBCGD_PLUS))
     p.conclude(p.put(fact, tracked_about_mean(p)))
 
 
-def renewed(p: Argument, of: sympy.Expr) -> tuple[Instance, ...]:
+def renewed(p: Argument, of: sympy.Expr) -> tuple[rules.Instance, ...]:
     """A square of the new c_i, summed over the clients: a block becomes grad f_i(x^r) with probability K/M, or is kept."""
     new = p.follow(FEDBCGD_PLUS)[renewed_variate]
     kept = SAMPLE.of_some(of.subs(renewed_variate, ALL.variate))
     change = SAMPLE.of_some(of).subs(SAMPLED.renewed, new) - kept
-    because = p.by(RENEWED, of, renewed_variate, ALL.variate, new, SAMPLE)
-    return -1 / M * because, -1 / M * p.by(APART, SAMPLE, sympy.expand(change))
+    because = p.by(rules.RENEWED, of, renewed_variate, ALL.variate, new, SAMPLE)
+    return -1 / M * because, -1 / M * p.by(rules.APART, SAMPLE, sympy.expand(change))
 
 
 def lemma14(p: Argument) -> None:
@@ -547,9 +527,9 @@ def lag_after_round(p: Argument) -> Fact:
     """
     share = K / (2 * M - K)
     behind, moved = renewed_variate - ALL.at_start, ALL.at_start - gradient(_f_i, x_next)
-    young = 1 / M * p.by(YOUNG, behind, moved, share).over(A)
+    young = 1 / M * p.by(rules.YOUNG, behind, moved, share).over(A)
     kept = times(1 + share, renewed(p, sympy.expand(behind**2)))
-    smooth = (1 + 1 / share) / M * p.by(LIPSCHITZ, _f_i, x_next, x_r).over(A)
+    smooth = (1 + 1 / share) / M * p.by(rules.LIPSCHITZ, _f_i, x_next, x_r).over(A)
     bound = (1 + share) * (1 - K / M) * lag + (1 + 1 / share) * beta**2 * v_next_sq
     after = {x_next: p.follow("momentum_form.corrected")[x_next]}
     return p.have("kept or renewed, then moved", lag_next, "<=", bound, young, *kept, smooth, after=after)
@@ -566,6 +546,6 @@ def lemma17(p: Argument) -> None:
 def momentum(p: Argument) -> None:
     """v^{r+1} is lambda v^r + (1 - lambda) (-eta G^r/(1 - lambda)): its square by convexity."""
     after = {v_next: p.follow("momentum_form.corrected")[v_next]}
-    convex = lam * (1 - lam) * p.by(SQUARE, v_r + eta * G_r / (1 - lam))
+    convex = lam * (1 - lam) * p.by(rules.SQUARE, v_r + eta * G_r / (1 - lam))
     bound = lam * v_sq + eta**2 / (1 - lam) * G_sq
     p.conclude(p.have("convexity of the square", v_next_sq, "<=", bound, convex, after=after))

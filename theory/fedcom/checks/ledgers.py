@@ -67,21 +67,10 @@ from theory.fedcom.symbols import (
     w0_norm,
     w_star_norm,
 )
+from theory.proofs import rules
 from theory.proofs.argument import Argument, Fact, Proof, spread_out
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.forms import value
-from theory.proofs.rules import (
-    ATTAINED,
-    BALANCED,
-    BELOW,
-    DECODED,
-    DESCENT_OF_MEAN,
-    PART,
-    PENALISED_INFIMUM,
-    POLYAK,
-    SQUARE,
-    TELESCOPED,
-)
 from theory.proofs.sequences import averaged, decayed, lasting
 from theory.proofs.variants import penalised, uncompressed
 
@@ -93,9 +82,9 @@ _local = L * eta * tau
 
 def descent(p: Argument) -> Fact:
     """(27): smoothness of f; the mean of the messages is the mean of the clients' gradients."""
-    fresh = gamma * eta / C.mass * p.by(DECODED, MESSAGE, NOW.glob).over(C)
+    fresh = gamma * eta / C.mass * p.by(rules.DECODED, MESSAGE, NOW.glob).over(C)
     bound = gap_r - gamma * eta * inner + gamma**2 * eta**2 * L / 2 * message_sq
-    smooth = p.by(DESCENT_OF_MEAN, f, w_next, NOW.w)
+    smooth = p.by(rules.DESCENT_OF_MEAN, f, w_next, NOW.w)
     return p.have("(27)", a_next, "<=", bound, smooth, fresh, after=p.follow("alg1"))
 
 
@@ -108,7 +97,7 @@ def drift_of_steps(p: Argument) -> Fact:
 
 def dropped(p: Argument, fact: Fact, quantity: sympy.Symbol, vector: sympy.Expr, *over: Any) -> Fact:
     """The fact without a sum of squares that has a factor <= 0."""
-    square = p.by(SQUARE, vector).over(*over)
+    square = p.by(rules.SQUARE, vector).over(*over)
     if over[-1] is C:
         square = 1 / C.mass * square
     return p.put(fact, p.have("squares are not negative", quantity, ">=", sympy.Integer(0), square))
@@ -124,7 +113,7 @@ def descent_D(p: Argument, corrected: bool) -> Fact:
 
 def by_gap(p: Argument, fact: Fact) -> Fact:
     """The squared gradient is at least 2 mu times the gap."""
-    return p.put(fact, p.have("PL", grad_sq, ">=", 2 * mu * gap_r, p.by(POLYAK, f, NOW.w, lowest)))
+    return p.put(fact, p.have("PL", grad_sq, ">=", 2 * mu * gap_r, p.by(rules.POLYAK, f, NOW.w, lowest)))
 
 
 def nonconvex_D(corrected: bool) -> Proof:
@@ -204,9 +193,9 @@ def back_to_f(p: Argument, fact: Fact, own_phi: sympy.Expr) -> Fact:
         p.fail("back to f", f"{fact.value} has {len(powers)} powers of R")
     named = whole.xreplace(dict.fromkeys(powers, share))
     bound = p.by_hand("a letter for the power of R", fact.quantity, fact.sign, named, fact)
-    least = p.by(PENALISED_INFIMUM, f, w_star, own_phi, penalised_lowest)
-    minimum = p.by(ATTAINED, f, w_star, lowest)
-    squares = own_phi / 2 * p.by(SQUARE, w_last), share * own_phi / 2 * p.by(SQUARE, w_star)
+    least = p.by(rules.PENALISED_INFIMUM, f, w_star, own_phi, penalised_lowest)
+    minimum = p.by(rules.ATTAINED, f, w_star, lowest)
+    squares = own_phi / 2 * p.by(rules.SQUARE, w_last), share * own_phi / 2 * p.by(rules.SQUARE, w_star)
     start = f_gap + own_phi / 2 * w0_norm**2
     value_ = bound.value.subs(penalised_start, start) + own_phi / 2 * w_star_norm**2
     because = (p.every(bound), (1 - share) * least, -(1 - share) * minimum, *squares)
@@ -220,10 +209,10 @@ def back_to_f(p: Argument, fact: Fact, own_phi: sympy.Expr) -> Fact:
 
 def descent_E(p: Argument) -> Fact:
     """(69): smoothness of f; the trackings sum to zero."""
-    known = gamma * eta / C.mass * p.by(DECODED, TRACKED, NOW.glob).over(C)
-    balanced = -gamma * eta * tau / C.mass * p.by(BALANCED, delta, C, NOW.glob)
+    known = gamma * eta / C.mass * p.by(rules.DECODED, TRACKED, NOW.glob).over(C)
+    balanced = -gamma * eta * tau / C.mass * p.by(rules.BALANCED, delta, C, NOW.glob)
     bound = gap_r - gamma * eta * inner + L / 2 * next_move_sq
-    smooth = p.by(DESCENT_OF_MEAN, f, w_next, NOW.w)
+    smooth = p.by(rules.DESCENT_OF_MEAN, f, w_next, NOW.w)
     return p.have("(69)", a_next, "<=", bound, smooth, known, balanced, after=p.follow("alg2"))
 
 
@@ -271,9 +260,9 @@ def eq73(p: Argument) -> None:
     moves, own = drifts * e3.coeff(mean_grad_sq_total), drifts * e3.coeff(grad_sq_total)
     every = Everywhere(ROUNDS), Everywhere(EARLIER)
     one = p.every(fact).in_each(ROUNDS).over(ROUNDS)
-    ends = p.by(TELESCOPED, RUN, lambda w: value(f, w)), p.by(BELOW, f, w_last, lowest)
-    part = p.by(PART, lambda _: mean(NOW.local), every[1], every[0])
-    square = p.by(SQUARE, mean(NOW.local)).over(I).in_each(ROUNDS).over(ROUNDS)
+    ends = p.by(rules.TELESCOPED, RUN, lambda w: value(f, w)), p.by(rules.BELOW, f, w_last, lowest)
+    part = p.by(rules.PART, lambda _: mean(NOW.local), every[1], every[0])
+    square = p.by(rules.SQUARE, mean(NOW.local)).over(I).in_each(ROUNDS).over(ROUNDS)
     p.require("(72)", at_least(sympy.simplify((local - R * moves) * 2 / (eta * gamma)), 0))
     rest = v - gap_r - v.coeff(grad_sq) * grad_sq + local * mean_grad_sq_sum - drifts * drift_mean
     rest += drifts * (e3 - e3.coeff(mean_grad_sq_total) * mean_grad_sq_total - e3.coeff(grad_sq_total) * grad_sq_total)

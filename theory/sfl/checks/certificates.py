@@ -13,25 +13,10 @@ from sympy import Rational
 
 from theory import catalogue
 from theory.notation import Expectation, Norm, Value
+from theory.proofs import rules
 from theory.proofs.argument import Argument, Language, Proof, as_evidence
 from theory.proofs.arithmetic import at_least
 from theory.proofs.forms import Family, gradient, value, vector
-from theory.proofs.rules import (
-    BELOW,
-    COCOERCIVE,
-    DESCENT,
-    JENSEN,
-    JENSEN_OVER,
-    PAIR_OF_SAMPLE,
-    SQUARE,
-    SUCCESSIVE,
-    TANGENT,
-    VARIANCE,
-    WITH_REPLACEMENT,
-    WITHOUT_REPLACEMENT,
-    Noise,
-    spread,
-)
 from theory.proofs.vectors import difference, point, quadratic_form, smooth_convex, worst_case
 from theory.sfl.symbols import L, cov_pq, h, h_star, mu, n, s, var_swor, var_swr, x, y, z, zeta
 from theory.statement import Evidence, Relations, Statement, Status, Verdict
@@ -45,7 +30,7 @@ LANGUAGE = Language(
         var_swr: (SAMPLE.sum(unit) / s - mean) ** 2,
         var_swor: (SAMPLE.sum(unit) / s - mean) ** 2,
         cov_pq: (first - mean) * (second - mean),
-        zeta: sympy.sqrt(spread(unit)),
+        zeta: sympy.sqrt(rules.spread(unit)),
     },
     algorithms={},
     amounts=(var_swr, var_swor, cov_pq, zeta),
@@ -79,14 +64,14 @@ def identity(p: Argument) -> None:
 
 def convexity_of_square(p: Argument) -> None:
     """(15): Jensen for n vectors, divided by n^2."""
-    p.conclude_form(summed, 1 / n**2 * p.by(JENSEN_OVER, vector("x", TERMS), TERMS))
+    p.conclude_form(summed, 1 / n**2 * p.by(rules.JENSEN_OVER, vector("x", TERMS), TERMS))
 
 
 def martingale(p: Argument) -> None:
     """Lemma 1: each term has mean zero given the terms before it, and a variance of at most sigma^2."""
-    noise = Noise(vector("x_seq", TERMS) - vector("e", TERMS), frozenset())
-    p.conclude_form(summed, p.by(SUCCESSIVE, noise, TERMS), part=0)
-    p.conclude_form(summed, p.by(VARIANCE, noise).over(TERMS), part=1)
+    noise = rules.Noise(vector("x_seq", TERMS) - vector("e", TERMS), frozenset())
+    p.conclude_form(summed, p.by(rules.SUCCESSIVE, noise, TERMS), part=0)
+    p.conclude_form(summed, p.by(rules.VARIANCE, noise).over(TERMS), part=1)
 
 
 def jensen(p: Argument) -> None:
@@ -106,21 +91,21 @@ def jensen(p: Argument) -> None:
             return TERMS.sum(read(e.function))
         return sympy.expand(e.func(*map(read, e.args))) if e.args else e
 
-    tangent = p.by(TANGENT, h, vector("x", TERMS), vector("mean")).over(TERMS)
+    tangent = p.by(rules.TANGENT, h, vector("x", TERMS), vector("mean")).over(TERMS)
     bare = tangent.slack.subs(vector("mean"), TERMS.sum(vector("x", TERMS)) / n)
-    squares = p.by(SQUARE, vector("x", TERMS) - TERMS.sum(vector("x", TERMS)) / n).over(TERMS)
+    squares = p.by(rules.SQUARE, vector("x", TERMS) - TERMS.sum(vector("x", TERMS)) / n).over(TERMS)
     p.conclude_form(read, 1 / n * replace(tangent, slack=sympy.expand(bare)), mu / (2 * n) * squares)
 
 
 def sampling(p: Argument) -> None:
     """(22), (23): s squares, and pairs of different draws; the deviations from the mean sum to zero."""
-    rule = WITH_REPLACEMENT if var_swr in p.goal().quantity.free_symbols else WITHOUT_REPLACEMENT
+    rule = rules.WITH_REPLACEMENT if var_swr in p.goal().quantity.free_symbols else rules.WITHOUT_REPLACEMENT
     p.conclude_form(p.meaning, 1 / s**2 * p.by(rule, unit, mean, SAMPLE, n))
 
 
 def covariance(p: Argument) -> None:
     """(24)."""
-    p.conclude_form(p.meaning, p.by(PAIR_OF_SAMPLE, first, second, mean, unit, n))
+    p.conclude_form(p.meaning, p.by(rules.PAIR_OF_SAMPLE, first, second, mean, unit, n))
 
 
 # Function classes: (16)-(19), Lemma 2
@@ -128,31 +113,31 @@ def covariance(p: Argument) -> None:
 
 def eq16(p: Argument) -> None:
     """(16): the meaning of smoothness from above."""
-    p.conclude_form(quadratic_form, p.by(DESCENT, h, x, y))
+    p.conclude_form(quadratic_form, p.by(rules.DESCENT, h, x, y))
 
 
 def eq17(p: Argument) -> None:
     """(17): a gradient step of size 1/L from x; there h is at least h_*."""
     down = sympy.expand(x - gradient(h, x) / L)
-    p.conclude_form(quadratic_form, 2 * L * p.by(DESCENT, h, down, x), 2 * L * p.by(BELOW, h, down, h_star))
+    p.conclude_form(quadratic_form, 2 * L * p.by(rules.DESCENT, h, down, x), 2 * L * p.by(rules.BELOW, h, down, h_star))
 
 
 def eq18(p: Argument) -> None:
     """(18)."""
-    p.conclude_form(quadratic_form, p.by(COCOERCIVE, h, x, y))
+    p.conclude_form(quadratic_form, p.by(rules.COCOERCIVE, h, x, y))
 
 
 def eq19(p: Argument) -> None:
     """(19): the meaning of strong convexity."""
-    p.conclude_form(quadratic_form, p.by(TANGENT, h, x, y))
+    p.conclude_form(quadratic_form, p.by(rules.TANGENT, h, x, y))
 
 
 def lemma2(p: Argument) -> None:
     """Lemma 2: (19) at (y, x), (16) at (z, x), and ||y - z||^2 <= 2 ||y - x||^2 + 2 ||x - z||^2."""
     p.require("mu <= L", at_least(L, mu))
-    triangle = mu / 4 * p.by(JENSEN, y - x, x - z)
-    rest = (L - mu) / 2 * p.by(SQUARE, z - x)
-    p.conclude_form(quadratic_form, p.by(TANGENT, h, y, x), p.by(DESCENT, h, z, x), triangle, rest)
+    triangle = mu / 4 * p.by(rules.JENSEN, y - x, x - z)
+    rest = (L - mu) / 2 * p.by(rules.SQUARE, z - x)
+    p.conclude_form(quadratic_form, p.by(rules.TANGENT, h, y, x), p.by(rules.DESCENT, h, z, x), triangle, rest)
 
 
 def coefficient_needed(relation: sympy.Basic, share: sympy.Rational) -> float:

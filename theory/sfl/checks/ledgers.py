@@ -11,32 +11,11 @@ from typing import Any
 import sympy
 from sympy import Max, Min, Rational, Sum, exp
 
+from theory.proofs import rules
 from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
 from theory.proofs.arithmetic import at_least, at_most, everywhere
 from theory.proofs.forms import gradient, value
 from theory.proofs.ledger import powers
-from theory.proofs.rules import (
-    CLIENTS_WITHOUT_REPLACEMENT,
-    COCOERCIVE,
-    DESCENT_OF_MEAN,
-    EXCHANGEABLE,
-    FRESH,
-    HETEROGENEITY,
-    HETEROGENEITY_AT_OPTIMUM,
-    INDEPENDENT,
-    JENSEN,
-    JENSEN_OVER,
-    LIPSCHITZ,
-    ONE_MINUS,
-    PART,
-    SAMPLED,
-    SECOND_MOMENT,
-    STATIONARY,
-    SUCCESSIVE,
-    VARIANCE,
-    YOUNG,
-    Rule,
-)
 from theory.proofs.sequences import telescope
 from theory.properties import Property
 from theory.sfl.checks.quantities import (
@@ -124,45 +103,45 @@ from theory.statement import Evidence
 # Parts that several steps share
 
 
-def noise(p: Argument, rule: Rule) -> Fact:
+def noise(p: Argument, rule: rules.Rule) -> Fact:
     """Lemma 1 for all local steps of a round."""
-    if rule is SUCCESSIVE:
+    if rule is rules.SUCCESSIVE:
         p.follow("alg1")  # the clients work one after another
-    variance = p.by(VARIANCE, ALL.noise).over(I, C)
+    variance = p.by(rules.VARIANCE, ALL.noise).over(I, C)
     return p.have("Lemma 1", noise_sq, "<=", S * K * sigma**2, p.by(rule, ALL.noise, I, C), variance)
 
 
 def drifted(p: Argument, drift: sympy.Expr) -> Fact:
     """(15) and Assumption 1 for the changes of the local gradients; `drift` is the sum of the squared drifts."""
-    jensen = p.by(JENSEN_OVER, ALL.local - ALL.at_start, I, C)
-    smooth = S * K * p.by(LIPSCHITZ, ALL.function, ALL.point, x).over(I, C)
+    jensen = p.by(rules.JENSEN_OVER, ALL.local - ALL.at_start, I, C)
+    smooth = S * K * p.by(rules.LIPSCHITZ, ALL.function, ALL.point, x).over(I, C)
     return p.have("Jensen, Assumption 1", move_sq, "<=", S * K * L**2 * drift, jensen, smooth)
 
 
 def biased(p: Argument) -> Fact:
     """(15) for the gradient differences to the optimum."""
-    jensen = p.by(JENSEN_OVER, ALL.at_start - ALL.at_optimum, I, C)
+    jensen = p.by(rules.JENSEN_OVER, ALL.at_start - ALL.at_optimum, I, C)
     return p.have("Jensen", bias_sq, "<=", (S * K) ** 2 * client_bias_sq, jensen)
 
 
 def spread_at_optimum(p: Argument) -> Fact:
     """Assumption 3b."""
-    rule = p.by(HETEROGENEITY_AT_OPTIMUM, ALL.at_optimum)
+    rule = p.by(rules.HETEROGENEITY_AT_OPTIMUM, ALL.at_optimum)
     return p.have("Assumption 3b", at_optimum, "<=", zeta_star**2, rule)
 
 
 def spread_at_x(p: Argument) -> Fact:
     """Assumption 3a."""
-    rule = p.by(HETEROGENEITY, ALL.at_start, global_grad)
+    rule = p.by(rules.HETEROGENEITY, ALL.at_start, global_grad)
     return p.have("Assumption 3a", at_x, "<=", beta**2 * grad_sq + zeta**2, rule)
 
 
 def star(p: Argument) -> Fact:
     """Lemma 3 for the sampled clients' gradients at x*, whose mean is 0."""
     optimum = gradient(F_fun, x_star)
-    sampled = K**2 * p.by(CLIENTS_WITHOUT_REPLACEMENT, ALL.at_optimum, optimum, C, M)
+    sampled = K**2 * p.by(rules.CLIENTS_WITHOUT_REPLACEMENT, ALL.at_optimum, optimum, C, M)
     total = C.sum(ALL.at_optimum)
-    stationary = p.by(STATIONARY, F_fun, x_star, K**2 * (S**2 * optimum - 2 * S * total))
+    stationary = p.by(rules.STATIONARY, F_fun, x_star, K**2 * (S**2 * optimum - 2 * S * total))
     variance = (M - S) / (M - 1) * S * K**2 * at_optimum
     fact = p.have("Lemma 3", star_sq, "=", variance, sampled, stationary)
     return p.put(fact, spread_at_optimum(p))
@@ -173,8 +152,8 @@ def inner(p: Argument, drift: sympy.Expr) -> Fact:
     h, points = sfl.symbols["h"].sympy, [sfl.symbols[name].sympy for name in "xyz"]
     letters = {h: ALL.function, **dict(zip(points, (ALL.point, x_star, x), strict=True))}
     lemma2 = p.at("lemma2", letters).over(I, C)
-    gaps = [p.by(SAMPLED, value(ALL.function, at), value(F_fun, at), C, sympy.Integer(1)) for at in (x, x_star)]
-    stationary = p.by(STATIONARY, F_fun, x_star, x - x_star)
+    gaps = [p.by(rules.SAMPLED, value(ALL.function, at), value(F_fun, at), C, sympy.Integer(1)) for at in (x, x_star)]
+    stationary = p.by(rules.STATIONARY, F_fun, x_star, x - x_star)
     bound = -S * K * D_F - S * K * mu / 4 * dist2 + L * drift
     because = (lemma2, K * gaps[0], -K * gaps[1], S * K * stationary)
     return p.have("Lemma 2 at every step", -inner_sum, "<=", bound, *because)
@@ -185,7 +164,7 @@ def inner(p: Argument, drift: sympy.Expr) -> Fact:
 
 def eq28(p: Argument) -> None:
     """(28): the square of x - eta g - x*, expanded; the noise has mean zero."""
-    fresh = 2 * eta * p.by(FRESH, ALL.noise, x - x_star).over(I, C)
+    fresh = 2 * eta * p.by(rules.FRESH, ALL.noise, x - x_star).over(I, C)
     expanded = dist2 - 2 * eta * inner_sum + eta**2 * step_sq
     p.conclude(p.have("(28)", dist2_next, "=", expanded, fresh, after=p.follow("alg1")))
 
@@ -199,7 +178,7 @@ def eq30(p: Argument) -> None:
     """(30): noise, changes along the drift, differences to the optimum, and the gradients at the optimum."""
     vectors = (ALL.noise.vector, ALL.local - ALL.at_start, ALL.at_start - ALL.at_optimum, ALL.at_optimum)
     bound = 4 * (noise_sq + move_sq + bias_sq + star_sq)
-    p.conclude(p.have("(30)", step_sq, "<=", bound, p.by(JENSEN, *map(ALL.sum, vectors))))
+    p.conclude(p.have("(30)", step_sq, "<=", bound, p.by(rules.JENSEN, *map(ALL.sum, vectors))))
 
 
 def eq31(p: Argument) -> None:
@@ -210,7 +189,12 @@ def eq31(p: Argument) -> None:
 
 def eq32(p: Argument) -> None:
     """(32) from (30) and (31)."""
-    four_parts = (noise(p, SUCCESSIVE), drifted(p, E_r), p.claim("step.eq31", part=0), p.claim("step.eq31", part=1))
+    four_parts = (
+        noise(p, rules.SUCCESSIVE),
+        drifted(p, E_r),
+        p.claim("step.eq31", part=0),
+        p.claim("step.eq31", part=1),
+    )
     p.conclude(p.put(p.claim("step.eq30"), *four_parts))
 
 
@@ -225,14 +209,14 @@ def eq35(p: Argument) -> None:
     convex = bias_upto in p.goal().value.free_symbols
     middle = BEFORE.at_optimum if convex else global_grad
     vectors = (BEFORE.noise.vector, BEFORE.local - BEFORE.at_start, BEFORE.at_start - middle, middle)
-    four_terms = p.by(JENSEN, *map(BEFORE.sum, vectors))
-    squares = [p.by(JENSEN_OVER, BEFORE.local - BEFORE.at_start, U)]
+    four_terms = p.by(rules.JENSEN, *map(BEFORE.sum, vectors))
+    squares = [p.by(rules.JENSEN_OVER, BEFORE.local - BEFORE.at_start, U)]
     if convex:
-        squares.append(p.by(JENSEN_OVER, BEFORE.at_start - BEFORE.at_optimum, U))
+        squares.append(p.by(rules.JENSEN_OVER, BEFORE.at_start - BEFORE.at_optimum, U))
         rest = B_mk * bias_upto + star_upto
     else:
         rest = T_1 + B_mk**2 * grad_sq
-    terms = (four_terms, 4 * p.by(SUCCESSIVE, BEFORE.noise, U), *(4 * one for one in squares))
+    terms = (four_terms, 4 * p.by(rules.SUCCESSIVE, BEFORE.noise, U), *(4 * one for one in squares))
     bound = 4 * eta**2 * (noise_upto + B_mk * move_upto + rest)
     because = tuple(eta**2 * one for one in terms)
     p.conclude(p.have("four terms", drift_mk, "<=", bound, *because, after=p.follow("alg1")))
@@ -240,9 +224,9 @@ def eq35(p: Argument) -> None:
 
 def eq36(p: Argument) -> None:
     """(36): the average of (18) over the clients."""
-    cocoercive = 2 * L / S * p.by(COCOERCIVE, ALL.function, x, x_star).over(C)
-    gaps = [p.by(SAMPLED, value(ALL.function, at), value(F_fun, at), C, sympy.Integer(1)) for at in (x, x_star)]
-    linear = p.by(SAMPLED, ALL.at_optimum, gradient(F_fun, x_star), C, x - x_star)
+    cocoercive = 2 * L / S * p.by(rules.COCOERCIVE, ALL.function, x, x_star).over(C)
+    gaps = [p.by(rules.SAMPLED, value(ALL.function, at), value(F_fun, at), C, sympy.Integer(1)) for at in (x, x_star)]
+    linear = p.by(rules.SAMPLED, ALL.at_optimum, gradient(F_fun, x_star), C, x - x_star)
     because = (cocoercive, -2 * L / S * gaps[0], 2 * L / S * gaps[1], 2 * L / S * linear)
     p.conclude(p.have("(18), averaged", client_bias_sq, "<=", 2 * L * D_F, *because))
 
@@ -250,9 +234,9 @@ def eq36(p: Argument) -> None:
 def upto(p: Argument) -> tuple[Fact, Fact]:
     """Assumptions 2 and 1 for the steps before (m, k)."""
     U = BEFORE.steps[0]
-    variance = p.by(VARIANCE, BEFORE.noise).over(U)
-    part = p.by(PART, lambda s: s.local - s.at_start, BEFORE, ALL)
-    smooth = p.by(LIPSCHITZ, ALL.function, ALL.point, x).over(I, C)
+    variance = p.by(rules.VARIANCE, BEFORE.noise).over(U)
+    part = p.by(rules.PART, lambda s: s.local - s.at_start, BEFORE, ALL)
+    smooth = p.by(rules.LIPSCHITZ, ALL.function, ALL.point, x).over(I, C)
     return (
         p.have("Assumption 2", noise_upto, "<=", B_mk * sigma**2, variance),
         p.have("Assumption 1", move_upto, "<=", L**2 * E_r, part, smooth),
@@ -287,11 +271,11 @@ def lemma4_at(p: Argument, variance: sympy.Symbol) -> Fact:
 
 def lemma6(p: Argument) -> None:
     """(34) from (35), (36), Lemma 4."""
-    same = p.by(EXCHANGEABLE, lambda s: (s.at_start - s.at_optimum) ** 2, BEFORE, ALL)
+    same = p.by(rules.EXCHANGEABLE, lambda s: (s.at_start - s.at_optimum) ** 2, BEFORE, ALL)
     bias = p.have("each client alike", bias_upto, "=", B_mk * client_bias_sq, -1 * same)
     optimum = gradient(F_fun, x_star)
     partly = B_mk * (2 * BEFORE.sum(BEFORE.at_optimum) - B_mk * optimum)
-    mean_zero = p.by(STATIONARY, F_fun, x_star, partly)
+    mean_zero = p.by(rules.STATIONARY, F_fun, x_star, partly)
     deviations = p.have("the gradients at x* have the mean 0", star_upto, "=", star_apart, -1 * mean_zero)
     fact = p.put(p.claim("step.eq35"), *upto(p), bias, p.claim("step.eq36"), deviations)
     total = p.put(over_steps(p, fact, star_apart), lemma4_at(p, at_optimum), spread_at_optimum(p))
@@ -321,11 +305,11 @@ def rewritten(source: str, **at: Any) -> Proof:
 
 def lemma11(p: Argument) -> None:
     """(62): the expansion, Lemma 2 for the inner products, four terms for the squared mean step."""
-    fresh = 2 * eta / S * p.by(FRESH, ALL.noise, x - x_star).over(I, C)
+    fresh = 2 * eta / S * p.by(rules.FRESH, ALL.noise, x - x_star).over(I, C)
     expanded = dist2 - 2 * eta / S * inner_sum + (eta / S) ** 2 * step_sq
     square = p.have("expanded", dist2_next, "=", expanded, fresh, after=p.follow("alg2"))
     bias = p.put(biased(p), p.claim("step.eq36"))
-    four_parts = (noise(p, INDEPENDENT), drifted(p, S * Ecal_r), bias, star(p))
+    four_parts = (noise(p, rules.INDEPENDENT), drifted(p, S * Ecal_r), bias, star(p))
     step = p.put(p.claim("step.eq30"), *four_parts)
     p.conclude(p.put(square, inner(p, S * Ecal_r), step))
 
@@ -343,26 +327,26 @@ def parallel_drift(p: Argument) -> None:
     convex = D_F in p.goal().value.free_symbols
     middle = OWN.at_optimum if convex else global_grad
     vectors = (OWN.noise.vector, OWN.local - OWN.at_start, OWN.at_start - middle, middle)
-    four_terms = p.by(JENSEN, *map(OWN.sum, vectors))
-    successive, variance = p.by(SUCCESSIVE, OWN.noise, J), p.by(VARIANCE, OWN.noise).over(J)
-    jensen = p.by(JENSEN_OVER, OWN.local - OWN.at_start, J)
+    four_terms = p.by(rules.JENSEN, *map(OWN.sum, vectors))
+    successive, variance = p.by(rules.SUCCESSIVE, OWN.noise, J), p.by(rules.VARIANCE, OWN.noise).over(J)
+    jensen = p.by(rules.JENSEN_OVER, OWN.local - OWN.at_start, J)
     whole = Steps((), (I,))
-    smooth = p.by(LIPSCHITZ, whole.function, whole.point, x).over(I)
-    part = p.by(PART, lambda s: s.local - s.at_start, OWN, whole)
+    smooth = p.by(rules.LIPSCHITZ, whole.function, whole.point, x).over(I)
+    part = p.by(rules.PART, lambda s: s.local - s.at_start, OWN, whole)
     drift = (4 * jensen, 4 * k * part, 4 * k * smooth)
     clients = Steps((C,), (C,))
     if convex:
-        gap = p.by(EXCHANGEABLE, lambda s: (s.at_start - s.at_optimum) ** 2, ONE, clients)
-        at_star = p.by(EXCHANGEABLE, lambda s: s.at_optimum**2, ONE, clients)
+        gap = p.by(rules.EXCHANGEABLE, lambda s: (s.at_start - s.at_optimum) ** 2, ONE, clients)
+        at_star = p.by(rules.EXCHANGEABLE, lambda s: s.at_optimum**2, ONE, clients)
         optimum = gradient(F_fun, x_star)
-        second = p.by(SECOND_MOMENT, ALL.at_optimum, optimum, C)
-        stationary = p.by(STATIONARY, F_fun, x_star, optimum)
+        second = p.by(rules.SECOND_MOMENT, ALL.at_optimum, optimum, C)
+        stationary = p.by(rules.STATIONARY, F_fun, x_star, optimum)
         rest = k**2 * client_bias_sq + k**2 * at_optimum
         of_clients = [-1 * gap, -1 * at_star, -1 / S * second, -1 * stationary]
     else:
-        apart = p.by(EXCHANGEABLE, lambda s: (s.at_start - global_grad) ** 2, ONE, clients)
-        second = p.by(SECOND_MOMENT, ALL.at_start, global_grad, C)
-        mean = p.by(SAMPLED, ALL.at_start, global_grad, C, global_grad)
+        apart = p.by(rules.EXCHANGEABLE, lambda s: (s.at_start - global_grad) ** 2, ONE, clients)
+        second = p.by(rules.SECOND_MOMENT, ALL.at_start, global_grad, C)
+        mean = p.by(rules.SAMPLED, ALL.at_start, global_grad, C, global_grad)
         rest = k**2 * at_x + k**2 * grad_sq
         of_clients = [-1 * apart, -1 / S * second, 2 / S * mean]
     bound = 4 * (k * sigma**2 + k * L**2 * own_drift + rest)
@@ -388,15 +372,15 @@ def lemma10(p: Argument) -> None:
 
 def eq49(p: Argument) -> None:
     """(49): (16) for F, which is L-smooth as a mean of L-smooth functions."""
-    smooth = p.by(DESCENT_OF_MEAN, F_fun, x_next, x)
-    fresh = eta * p.by(FRESH, ALL.noise, global_grad).over(I, C)
+    smooth = p.by(rules.DESCENT_OF_MEAN, F_fun, x_next, x)
+    fresh = eta * p.by(rules.FRESH, ALL.noise, global_grad).over(I, C)
     bound = -eta * cross_sum + L * eta**2 / 2 * step_sq
     p.conclude(p.have("(16) for F", descent, "<=", bound, smooth, fresh, after=p.follow("alg1")))
 
 
 def eq50(p: Argument) -> None:
     """(50) as printed: 2<a, b> = |a|^2 + |b|^2 - |a - b|^2, then 'Asm. 1' on ||grad F_{pi_m}(x_mk) - grad F(x)||."""
-    smooth = eta / 2 * p.by(LIPSCHITZ, ALL.function, ALL.point, x).over(I, C)
+    smooth = eta / 2 * p.by(rules.LIPSCHITZ, ALL.function, ALL.point, x).over(I, C)
     bound = -S * K * eta / 2 * grad_sq - eta / 2 * local_grad_sq + eta / 2 * L**2 * E_r
     p.conclude(
         p.have("'Asm. 1': ||grad F_pi(x_mk) - grad F(x)|| <= L ||x_mk - x||", -eta * cross_sum, "<=", bound, smooth)
@@ -405,7 +389,7 @@ def eq50(p: Argument) -> None:
 
 def cross(p: Argument, drift: sympy.Expr) -> Fact:
     """With t_mk = grad F(x) + grad F_pi(x_mk) - grad F_pi(x): polarisation for the sum of t_mk; the rest has mean zero."""
-    deviation = K * p.by(SAMPLED, ALL.at_start, global_grad, C, global_grad)
+    deviation = K * p.by(rules.SAMPLED, ALL.at_start, global_grad, C, global_grad)
     count = S * K
     polarised = -(count**2 * grad_sq + tracked_sq - move_sq) / (2 * count)
     fact = p.have("polarisation", -cross_sum, "=", polarised, deviation)
@@ -419,20 +403,20 @@ def eq50_corrected(p: Argument) -> None:
 
 def eq51(p: Argument) -> None:
     """(51): two terms, Lemma 1, Jensen."""
-    two = p.by(JENSEN, ALL.sum(ALL.noise.vector), ALL.sum(ALL.local))
+    two = p.by(rules.JENSEN, ALL.sum(ALL.noise.vector), ALL.sum(ALL.local))
     fact = p.have("two terms", step_sq, "<=", 2 * (noise_sq + mean_grad_sq), two)
-    jensen = p.by(JENSEN_OVER, ALL.local, I, C)
+    jensen = p.by(rules.JENSEN_OVER, ALL.local, I, C)
     local = p.have("Jensen", mean_grad_sq, "<=", S * K * local_grad_sq, jensen)
-    p.conclude(p.put(p.scaled(fact, L * eta**2 / 2), noise(p, SUCCESSIVE), local))
+    p.conclude(p.put(p.scaled(fact, L * eta**2 / 2), noise(p, rules.SUCCESSIVE), local))
 
 
-def squared_step(p: Argument, rule: Rule) -> Fact:
+def squared_step(p: Argument, rule: rules.Rule) -> Fact:
     """The sum of the local gradients is the sum of t_mk plus K times the sampled clients' deviations at x."""
-    two = p.by(JENSEN, ALL.sum(ALL.noise.vector), ALL.sum(ALL.local))
+    two = p.by(rules.JENSEN, ALL.sum(ALL.noise.vector), ALL.sum(ALL.local))
     tracked = ALL.sum(global_grad + ALL.local - ALL.at_start)
     deviation = ALL.sum(ALL.at_start - global_grad)
-    young = 2 * p.by(YOUNG, tracked, deviation, sympy.Integer(2))
-    sampled = 3 * K**2 * p.by(CLIENTS_WITHOUT_REPLACEMENT, ALL.at_start, global_grad, C, M)
+    young = 2 * p.by(rules.YOUNG, tracked, deviation, sympy.Integer(2))
+    sampled = 3 * K**2 * p.by(rules.CLIENTS_WITHOUT_REPLACEMENT, ALL.at_start, global_grad, C, M)
     bound = 2 * noise_sq + 6 * tracked_sq + 3 * S * (M - S) / (M - 1) * K**2 * at_x
     fact = p.have("noise, tracked sum, deviations", step_sq, "<=", bound, two, young, sampled)
     return p.put(fact, noise(p, rule), spread_at_x(p))
@@ -440,7 +424,7 @@ def squared_step(p: Argument, rule: Rule) -> Fact:
 
 def eq51_corrected(p: Argument) -> None:
     """(51) with a term for the sampling of clients."""
-    p.conclude(p.scaled(squared_step(p, SUCCESSIVE), L * eta**2 / 2))
+    p.conclude(p.scaled(squared_step(p, rules.SUCCESSIVE), L * eta**2 / 2))
 
 
 def descent_lemma(cross_: str, step: str) -> Proof:
@@ -454,15 +438,15 @@ def descent_lemma(cross_: str, step: str) -> Proof:
 
 def parallel_descent(p: Argument) -> Fact:
     """(16) for F along the mean of the clients' steps."""
-    smooth = p.by(DESCENT_OF_MEAN, F_fun, x_next, x)
-    fresh = eta / S * p.by(FRESH, ALL.noise, global_grad).over(I, C)
+    smooth = p.by(rules.DESCENT_OF_MEAN, F_fun, x_next, x)
+    fresh = eta / S * p.by(rules.FRESH, ALL.noise, global_grad).over(I, C)
     bound = -eta / S * cross_sum + L * eta**2 / (2 * S**2) * step_sq
     return p.have("(16) for F", descent, "<=", bound, smooth, fresh, after=p.follow("alg2"))
 
 
 def lemma13(p: Argument) -> None:
     """(75) as printed: (77) is (50) over S."""
-    smooth = eta / (2 * S) * p.by(LIPSCHITZ, ALL.function, ALL.point, x).over(I, C)
+    smooth = eta / (2 * S) * p.by(rules.LIPSCHITZ, ALL.function, ALL.point, x).over(I, C)
     bound = (-S * K * eta / 2 * grad_sq - eta / 2 * local_grad_sq + eta / 2 * L**2 * S * Ecal_r) / S
     printed = p.have("(77), 'Asm. 1' as in (50)", -eta / S * cross_sum, "<=", bound, smooth)
     p.conclude(p.put(parallel_descent(p), printed))
@@ -470,7 +454,7 @@ def lemma13(p: Argument) -> None:
 
 def lemma13_corrected(p: Argument) -> None:
     """As the corrected Lemma 9, with the mean over the clients instead of their sum."""
-    p.conclude(p.put(parallel_descent(p), cross(p, S * Ecal_r), squared_step(p, INDEPENDENT)))
+    p.conclude(p.put(parallel_descent(p), cross(p, S * Ecal_r), squared_step(p, rules.INDEPENDENT)))
 
 
 # Recursions to bounds: Lemmas 7 and 8
@@ -503,7 +487,7 @@ def weights(p: Argument) -> None:
     p.equal("W_0 = w_0", W.subs(T, 0), 1 / (1 - v))
     p.equal("W_{T+1} = W_T + w_{T+1}", W.subs(T, T + 1), W + (1 - v) ** (-(T + 2)))
     p.conclude(p.by_hand("W_T by induction", W_T, "=", closed), part=0)
-    below = p.by(ONE_MINUS, u)
+    below = p.by(rules.ONE_MINUS, u)
     p.require(
         "1 - a gamma > 0: the weights are finite, and the power keeps the order", sympy.Gt(1 - u, 0, evaluate=False)
     )
