@@ -11,7 +11,7 @@ import io
 import pickle
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -131,6 +131,40 @@ def load(name: str, path: str | Path | None = None, **settings: Any) -> Images:
     return READERS[name](Path(path))
 
 
+_LEAST = {"classes": 2, "train": 1, "test": 1, "seed": 0, "prototypes": 1}
+
+
+def _refuse(shape: Sequence[int], numbers: Mapping[str, int], noise: float) -> None:
+    """Raises ValueError for arguments of `generated` that it cannot use."""
+    if len(shape) != 3:
+        raise ValueError(f"generated: shape = {tuple(shape)}; expected three numbers, channels, height and width")
+    whole = [
+        *(("a size in shape", size, 1) for size in shape),
+        *((name, n, _LEAST[name]) for name, n in numbers.items()),
+    ]
+    for what, number, least in whole:
+        if not isinstance(number, int | np.integer) or number < least:
+            raise ValueError(f"generated: {what} = {number!r}; expected a whole number, at least {least}")
+    if not (noise >= 0 and np.isfinite(noise)):
+        raise ValueError(f"generated: noise = {noise}; expected a finite number, at least 0")
+
+
+def _waves(H: int, W: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Waves exp(2 pi i (v y / H + u x / W)), one of each conjugate pair, n of them: v, u, amplitudes (n,), real parts.
+
+    A field is the real part of their sum; moving it multiplies its coefficients by phases.  It has variance 1.  The real
+    parts are (2 n, H W): the cosine and minus the sine of each wave.
+    """
+    high, wide = min(3, (H - 1) // 2), min(3, (W - 1) // 2)
+    v, u = np.array([(v, u) for v in range(high + 1) for u in range(-wide, wide + 1) if v > 0 or u >= 0]).T
+    amplitude = 1 / (1 + np.hypot(v, u))
+    amplitude = (amplitude / np.linalg.norm(amplitude)).astype(np.float32)
+    y, x = np.indices((H, W)).reshape(2, -1)
+    phase = 2 * np.pi * (np.outer(v, y) / H + np.outer(u, x) / W)
+    waves = np.stack([np.cos(phase), -np.sin(phase)], axis=1).reshape(2 * len(v), -1).astype(np.float32)
+    return v, u, amplitude, waves
+
+
 def generated(
     shape: Sequence[int] = (3, 32, 32),
     classes: int = 10,
@@ -165,31 +199,9 @@ def generated(
     Raises:
         ValueError: a number that is not as described; the message says which.
     """
-    if len(shape) != 3:
-        raise ValueError(f"generated: shape = {tuple(shape)}; expected three numbers, channels, height and width")
+    _refuse(shape, {"classes": classes, "train": train, "test": test, "seed": seed, "prototypes": prototypes}, noise)
     C, H, W = shape
-    for what, number, least in (
-        *(("a size in shape", size, 1) for size in shape),
-        ("classes", classes, 2),
-        ("train", train, 1),
-        ("test", test, 1),
-        ("seed", seed, 0),
-        ("prototypes", prototypes, 1),
-    ):
-        if not isinstance(number, int | np.integer) or number < least:
-            raise ValueError(f"generated: {what} = {number!r}; expected a whole number, at least {least}")
-    if not (noise >= 0 and np.isfinite(noise)):
-        raise ValueError(f"generated: noise = {noise}; expected a finite number, at least 0")
-
-    # Waves exp(2 pi i (v y / H + u x / W)), one of each conjugate pair. A field is the real part of their sum; moving it
-    # multiplies its coefficients by phases.
-    high, wide = min(3, (H - 1) // 2), min(3, (W - 1) // 2)
-    v, u = np.array([(v, u) for v in range(high + 1) for u in range(-wide, wide + 1) if v > 0 or u >= 0]).T
-    amplitude = 1 / (1 + np.hypot(v, u))
-    amplitude = (amplitude / np.linalg.norm(amplitude)).astype(np.float32)  # a field has variance 1
-    y, x = np.indices((H, W)).reshape(2, -1)
-    phase = 2 * np.pi * (np.outer(v, y) / H + np.outer(u, x) / W)
-    waves = np.stack([np.cos(phase), -np.sin(phase)], axis=1).reshape(2 * len(v), -1).astype(np.float32)
+    v, u, amplitude, waves = _waves(H, W)
 
     def fields(rng: np.random.Generator, n: int) -> np.ndarray:
         return amplitude * rng.standard_normal((n, C, 2 * len(v)), dtype=np.float32).view(np.complex64)
