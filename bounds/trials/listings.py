@@ -190,7 +190,7 @@ class Executor:
         """Execute one step of a line, with the lines below it.  Raises Undefined or Unreadable."""
         if isinstance(step, For):
             values = range(self.index(step.first, at), self.index(step.last, at) + 1)
-            # A parallel loop may run in any order.  It runs backwards, so that no client can use values of the one before.
+            # A parallel loop may run in any order: here backwards, so that no client can use values of the one before.
             for value in reversed(values) if step.parallel else values:
                 self.execute(block.body, {**at, step.index.name: value})
                 self.after(step, {**at, step.index.name: value})

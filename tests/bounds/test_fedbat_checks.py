@@ -314,7 +314,7 @@ def test_the_witness_of_algorithm_1() -> None:
     """w_0 = (2, 1) stays where it is; one step of two: m = -(1/2, 1/4), alpha = 3/8, and both signs stay minus."""
     witness = printed(("fedbat.alg1", "counterexample")).witness
     assert witness["w_1, phi = 0, tau = 3"] == witness["w_1, phi = 1/2, tau = 1"] == [2.0, 1.0]
-    assert witness["w_1, phi = 1/2, tau = 2"] == witness["w_1, the last gradient turned round"] == [1.625, 0.625]
+    assert witness["w_1, phi = 1/2, tau = 2"] == witness["w_1, the last gradient reversed"] == [1.625, 0.625]
 
 
 @pytest.mark.parametrize("line", [14, 16, 22, 23])
