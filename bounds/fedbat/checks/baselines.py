@@ -122,8 +122,8 @@ def stochastic(statement: Statement, full: bool = False) -> Verdict:
         told.append(f"{away[0]:.3g} in d = {d} (1/(2 sqrt(d)) = {1 / (2 * sqrt(d)):.3g}), with ||m||_inf {away[1]:.3g}")
     return replace(
         verdict,
-        says=f"{verdict.says}.  Close to 1/2 for every m with the Euclidean norm: the root mean square over the entries of "
-        f"the distance to 1/2 is {'; '.join(told)} for normal m",
+        says=f"{verdict.says}.  With the Euclidean norm, close to 1/2 for every m: the root mean square distance to 1/2 "
+        f"over the entries is {'; '.join(told)} for normal m",
     )
 
 

@@ -191,7 +191,8 @@ def aware(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(
         Status.HOLDS,
         f"FedBAT, 1 of 4 clients a round, equal and unequal weights, tau = 3, 5, rho = 0, 2, 6, three layers, noisy "
-        f"quadratics: every mhat of {len(runs)} runs is S(m, alpha) with the m and the alpha of the relations, {count} comparisons",
+        f"quadratics: every mhat of {len(runs)} runs is S(m, alpha) with the m and the alpha of the relations, "
+        f"{count} comparisons",
     )
 
 
