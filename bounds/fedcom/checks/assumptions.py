@@ -175,8 +175,8 @@ def homogeneous(statement: Statement, full: bool = False) -> Verdict:
     return met(
         statement.claim,
         _stochastic("f"),
-        "federations of identical clients: x^2/2 with samples x^2/2 +- x, a quadratic with noise (a two-point law of the same "
-        "moments), a tenth of breast_cancer by logistic regression with all batches of one",
+        "federations of identical clients: x^2/2 with samples x^2/2 +- x, a quadratic with noise (a two-point law of the "
+        "same moments), a tenth of breast_cancer by logistic regression with all batches of one",
     )
 
 

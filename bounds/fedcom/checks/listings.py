@@ -181,8 +181,8 @@ def option(statement: Statement, full: bool, *, which: str) -> Verdict:
     who = "every client's copy" if which == "I" else "the server's model"
     return Verdict(
         Status.HOLDS,
-        f"FedGATE, Option {which}, on {len(replays((Identity(),)))} noisy quadratics: {who} follows the relation in every round, "
-        f"{count} comparisons; the two options' models differ by {apart:.1g} at most",
+        f"FedGATE, Option {which}, on {len(replays((Identity(),)))} noisy quadratics: {who} follows the relation in every "
+        f"round, {count} comparisons; the two options' models differ by {apart:.1g} at most",
     )
 
 
