@@ -127,7 +127,7 @@ class LocalSteps:
         return cls(T, noise, moved, np.trace(shaken, axis1=-2, axis2=-1))
 
     def alike(self) -> LocalSteps:
-        """Without the axis of client blocks, where all are alike: (E, B, M, p, p)."""
+        """Without the axis of client blocks, if all blocks are equal: (E, B, M, p, p)."""
         return LocalSteps(self.T[:, :, 0], self.noise[:, :, 0], self.moved[:, :, 0], self.shaken[:, :, 0])
 
 

@@ -268,7 +268,7 @@ _INPUT = Line(1, 0, do("inputs", "Input: {0}.", R))
         ([Line(1, 0, End("for"))], Undefined, "nothing is open"),
         ([_SERVER], Undefined, "does not end"),
         ([_SERVER, Line(3, 1, Function("client", ())), Line(4, 1, End("function")), ALG1[9]], Undefined, "inside another"),
-        ([Line(1, 0, loop(t, 0, 1, ends=True)), Line(2, 0, End("for"))], Undefined, "stands in no function"),
+        ([Line(1, 0, loop(t, 0, 1, ends=True)), Line(2, 0, End("for"))], Undefined, "is outside all functions"),
         ([ALG1[10], ALG1[25]], Undefined, "no function server"),
         ([_INPUT, _SERVER, Line(3, 1, do("", "Do it.")), ALG1[9]], Unreadable, "line 3: cannot execute 'Do it.'"),
         ([_SERVER, ALG1[9]], Undefined, "R of server has no value"),

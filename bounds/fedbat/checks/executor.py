@@ -109,7 +109,7 @@ class Machine(Executor):
         """One step, of the server or of a client."""
         outside = isinstance(step, Function | End) or (isinstance(step, Do) and step.action == "inputs")
         if self.local is None and not outside:
-            raise Undefined(f"{str(step)!r} stands in no function")
+            raise Undefined(f"{str(step)!r} is outside all functions")
         if self.local and isinstance(step, Do) and step.action:
             server = self.local.client < 0
             if (step.action in _OF_SERVER) != server:

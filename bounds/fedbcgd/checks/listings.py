@@ -392,7 +392,7 @@ def tracking(statement: Statement, full: bool = False) -> Verdict:
         corrected = lines_of(f"{statement.id}.corrected")
         for name, lines in one_by_one(claim, corrected).items():
             harm = next(
-                (f"{run}: {what}" for run, well, what in _found(lines) if not well), "no harm on these instances"
+                (f"{run}: {what}" for run, well, what in _found(lines) if not well), "no effect on these instances"
             )
             says += f".  In the corrected listing, {name} alone: {harm}"
     return Verdict(Status.REFUTED, f"in fractions, x* = {SEVERAL.minimiser}: {says}", witness=wrong)
@@ -608,7 +608,7 @@ def blocks(statement: Statement, full: bool = False) -> Verdict:
         clients, own = algorithm.sampling(problem, Draws.of_seeds(np.arange(len(orders)), 0, orders))
         clients = np.broadcast_to(clients, orders.shape)
         first = np.array([part.start for part in parts[:N]])
-        member = own[..., first]  # (orders, S, N): who sends block j
+        member = own[..., first]  # (orders, S, N): the senders of block j
         for side in sides(_relations(statement), {"S": algorithm.participants(problem), "N": N, "K": K}):
             if not side.holds:
                 witness = {"N": N, "K": K, "S": algorithm.participants(problem), "right": side.right}

@@ -190,7 +190,7 @@ def communication(statement: Statement, full: bool = False) -> Verdict:
         for name, algorithm in algorithms.items()
     }
     last = {name: float(loss[-1]) for name, loss in losses.items()}
-    target = (losses["FedAvg"][0] + last["FedAvg"]) / 2  # half of what FedAvg gains
+    target = (losses["FedAvg"][0] + last["FedAvg"]) / 2  # half of the gain of FedAvg
     megabits = {}
     for name, loss in losses.items():
         within = np.flatnonzero(loss <= target)
@@ -343,7 +343,7 @@ def _excess(gaps: Mapping[float, float], q: float) -> float:
 
 
 def quantisation(statement: Statement, full: bool = False) -> Verdict:
-    """(a) the gap grows with q at every tau; (b) what q adds to it, relatively, falls as tau grows with eta tau fixed.
+    """(a) the gap grows with q at every tau; (b) the relative increase by q falls as tau grows with eta tau fixed.
 
     Both by exact expectations on noisy quadratics, in the direction of the sentences.  If they say "a different" tau in (a)
     or q in (b), all other values are compared.

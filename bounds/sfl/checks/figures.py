@@ -100,14 +100,14 @@ def _shown(pair: Mapping[str, Curve]) -> str:
 
 
 def _asked(statement: Statement) -> tuple[tuple[int, ...], tuple[float, ...], float, int]:
-    """K, the grid, x0 and R: the statement's own, or those of the other of Figures 1 and 7."""
+    """K, the grid, x0 and R: the statement's own, or the other figure's, of Figures 1 and 7."""
     own, code = settings_of(statement), settings_of(statement)["authors' code"]
     other = {**settings_of(catalogue.find("sfl.fig1")), **settings_of(catalogue.find("sfl.fig7")), **own}
     return other["K"], other["learning rates"], code["x^(0)"], code["R"]
 
 
 def figure_1(statement: Statement, full: bool = False) -> Verdict:
-    """Which method is better on Groups 1 to 4, by exact expectations, and what heterogeneity does to each in Group 2.
+    """Which method is better on Groups 1 to 4, by exact expectations, and the effect of heterogeneity in Group 2.
 
     Groups 3 and 4, where delta > 0: a better result, and a faster rate, that is fewer rounds to a hundredth of the start.
     """
