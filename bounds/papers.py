@@ -1,4 +1,4 @@
-"""What a paper adds to this floor.  Each part may be missing."""
+"""The parts of a paper on this floor; each may be missing."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ def _part(paper: str, name: str, missing: Any) -> Any:
 
 
 def arenas(paper: str) -> list[Arena]:
-    """Its arenas."""
+    """The paper's arenas."""
     return list(_part(paper, "ARENAS", ()))
 
 
 def on_data(paper: str, dataset: str) -> list[Arena]:
-    """Its arenas on a data set.  Raises ValueError for a data set that cannot be used."""
+    """The paper's arenas on a data set.  Raises ValueError for a data set that cannot be used."""
     return list(_part(paper, "on_data", lambda _: ())(dataset))
 
 
 def evidence(paper: str) -> list[Evidence]:
-    """Its evidence of this floor."""
+    """The paper's evidence on this floor."""
     return list(_part(paper, "evidence", tuple)())
 
 
 def quantities(paper: str) -> Mapping[str, Quantity]:
-    """The quantities that it has besides the common ones."""
+    """The paper's quantities besides the common ones."""
     return dict(_part(paper, "QUANTITIES", {}))
 
 
 def at_start(paper: str) -> Mapping[str, str]:
-    """Its symbols of the starting point besides the common ones."""
+    """The paper's symbols of the starting point besides the common ones."""
     return dict(_part(paper, "AT_START", {}))
 
 
 def presets(paper: str) -> Mapping[str, Callable[[], Preset]]:
-    """Its experiments with networks."""
+    """The paper's experiments with networks."""
     if not find_spec(f"bounds.{paper}") or not find_spec(f"bounds.{paper}.presets"):
         return {}
     return dict(importlib.import_module(f"bounds.{paper}.presets").PRESETS)

@@ -8,7 +8,7 @@ print as
     5     for c = 0, ..., tau-1 do
     6       w_j^(c+1,r) = w_j^(c,r) - eta (g_j - delta_j^(r))
 
-Expressions keep the order in which the paper prints them.  A number stands for itself.
+Expressions keep the printed order.  An integer may stand for a `Number`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SUM, _PRODUCT, _ATOM = range(3)  # how tightly an expression binds
 
 
 class Expression:
-    """What stands on a right side or in an index."""
+    """A right side, or an index."""
 
     def __add__(self, other: Expression | int) -> Operation:
         return Operation("+", self, expression(other))
@@ -45,7 +45,7 @@ class Expression:
 
     @property
     def binds(self) -> int:
-        """How tightly it binds: parentheses stand around what binds less than its surroundings."""
+        """How tightly it binds: an operand that binds less than its surroundings gets parentheses."""
         return _ATOM
 
 
@@ -90,14 +90,14 @@ class Operation(Expression):
 
 
 def _scalar(e: Expression) -> bool:
-    """Whether it is made of numbers and letters alone: an index, or a factor."""
+    """Whether it has only numbers, symbols and functions other than Q: an index, or a factor."""
     if isinstance(e, Operation):
         return _scalar(e.left) and _scalar(e.right)
     return isinstance(e, Number | Letter | Call) and (not isinstance(e, Call) or e.name != "Q")
 
 
 def _in_parentheses(part: Expression, whole: Operation, first: bool) -> str:
-    """An operand, in parentheses where it would be read otherwise; so does a fraction that is a factor: (1/m) x."""
+    """An operand, in parentheses if it needs them; a fraction that is a factor gets them, too: (1/m) x."""
     sign = part.sign if isinstance(part, Operation) else ""
     factor = whole.sign == "*" and (sign == "*" or isinstance(part, Total))
     needed = part.binds < whole.binds or (part.binds == whole.binds and not first and not factor)
@@ -142,10 +142,10 @@ def call(name: str, *arguments: Expression | int) -> Call:
 
 @dataclass(frozen=True)
 class Variable:
-    """What a line assigns to.
+    """A variable of the server or of a client.
 
-    written  how the paper writes it: {client}, {block}, {0}, {1} ... for the indices, {up} for all of them in a superscript
-    client   who keeps it; None for the server
+    written  the printed form, with {client}, {block}, the indices {0}, {1} ..., or {up} for all indices in a superscript
+    client   the client that has it; None for the server
     part     a block 1 ... N, "s" for the shared block, None for all coordinates
     """
 
@@ -163,11 +163,11 @@ class Variable:
         return Entry(self, ())
 
     def of(self, client: Expression) -> Variable:
-        """The same of another client."""
+        """The same variable of another client."""
         return replace(self, client=client)
 
     def block(self, part: Expression | str) -> Variable:
-        """A block of it."""
+        """A block of the variable."""
         return replace(self, part=part)
 
 
@@ -243,14 +243,14 @@ class Joined(Expression):
 
 
 def expression(e: Expression | int) -> Expression:
-    """A number as an expression.  Raises TypeError for anything else that is none."""
+    """An expression, or an integer as a `Number`.  Raises TypeError for any other type."""
     if not isinstance(e, int | Expression):
         raise TypeError(f"{e!r} in a listing: expected a whole number or an expression of theory.listing")
     return Number(e) if isinstance(e, int) else e
 
 
 def letters(names: str) -> tuple[Letter, ...]:
-    """Letters by their names, separated by blanks."""
+    """Symbols from their names, separated by blanks."""
     return tuple(map(Letter, names.split()))
 
 
@@ -259,7 +259,7 @@ def letters(names: str) -> tuple[Letter, ...]:
 
 @dataclass(frozen=True)
 class For:
-    """A loop over whole numbers; one in parallel may run in any order."""
+    """A loop over integers; a parallel loop may run in any order."""
 
     index: Letter
     first: Expression
@@ -287,7 +287,7 @@ def loop(
 
 @dataclass(frozen=True)
 class Each:
-    """A loop over clients in parallel: those of a set, or 1 ... `over`."""
+    """A parallel loop over clients: the clients of a set, or 1 ... `over`."""
 
     index: Letter
     over: Expression
@@ -303,9 +303,9 @@ def members(over: Expression) -> str:
 
 @dataclass(frozen=True)
 class Let:
-    """target = value; with `each`, for every client 1 ... of that number.
+    """target = value; with `each`, for every client 1 ... of the given number.
 
-    words  what the paper says before it
+    words  the paper's words before it
     """
 
     target: Entry
@@ -329,7 +329,7 @@ def let(
 class Do:
     """An action in the paper's words, with {0}, {1} ... for its arguments.
 
-    action  the name under which an executor has it: "note" does nothing, "" is not executed
+    action  the name of the executor's action: "note" does nothing, "" cannot be executed
     """
 
     action: str
@@ -349,8 +349,8 @@ def do(action: str, written: str, *arguments: Expression | Let | int) -> Do:
 class If:
     """Lines for the case that a test holds.
 
-    test       None where the lines are for all other cases
-    otherwise  whether it follows on another `if`
+    test       None if the lines are for all other cases
+    otherwise  whether it is an `else` of another `if`
     then       an action in the same line, instead of lines
     """
 
@@ -390,7 +390,7 @@ Step = For | Each | Let | Do | If | Function | End
 
 @dataclass(frozen=True, init=False)
 class Line:
-    """A numbered line: its depth, from 0, and its steps, one after another."""
+    """A numbered line: its depth, from 0, and its steps in order."""
 
     number: int
     depth: int
@@ -412,17 +412,17 @@ class Listing:
     lines: tuple[Line, ...]
 
     def __getitem__(self, number: int) -> Line:
-        """The line of a number.  Raises KeyError."""
+        """The line with this number.  Raises KeyError."""
         return {line.number: line for line in self.lines}[number]
 
     def having(self, *lines: Line) -> Listing:
-        """The listing with these lines in the place of those of the same numbers."""
+        """The listing with these lines instead of its lines with the same numbers."""
         new = {line.number: line for line in lines}
         return Listing(tuple(new.get(line.number, line) for line in self.lines))
 
 
 def turned(e: Any) -> Any:
-    """A line, a step or an expression with plus for minus on right sides, but not in indices and factors."""
+    """A line, a step or an expression; minus becomes plus on right sides, but not in indices and factors."""
     if isinstance(e, Operation) and not _scalar(e):
         return Operation("+" if e.sign == "-" else e.sign, turned(e.left), turned(e.right))
     if isinstance(e, Line):

@@ -1,4 +1,4 @@
-"""Claims over cases: exactly, in fractions, vectors of them and norms, or in floating point."""
+"""Claims over cases: exact, in fractions, vectors of fractions and norms; or in floating point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDING = 1e-12  # relative, where square roots are compared
 
 
 class Root(float):
-    """A square root, in floating point, that knows its square."""
+    """A square root in floating point, with its exact square."""
 
     square: Fraction = Fraction(0)
 
@@ -28,7 +28,7 @@ class Root(float):
 
 
 def root(square: Fraction | int) -> Root:
-    """The square root of a fraction: its square is exact, all else floating point."""
+    """The square root of a fraction: its square is exact, everything else is floating point."""
     found = Root(sqrt(square))
     found.square = Fraction(square)
     return found
@@ -66,14 +66,14 @@ class Vector:
 
 @dataclass(frozen=True)
 class Operator:
-    """A map of vectors, as `interpret` asks for it in S(x)."""
+    """A map of vectors, such as S in S(x); `interpret` uses its `value`."""
 
     value: Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
 class Case:
-    """Where a claim is evaluated: in words, the letters' values, and the law of what is random."""
+    """A case of a claim: its description, the symbols' values, and the law of the random symbols."""
 
     where: str
     values: Mapping[str, Any]
@@ -81,16 +81,16 @@ class Case:
 
 
 def fraction(q: Any) -> Fraction:
-    """A fraction of Python for a rational number of sympy, or of Python."""
+    """A Python fraction from a rational number of sympy or Python."""
     return Fraction(int(q.numerator), int(q.denominator))
 
 
 def number(expression: sympy.Basic, case: Case) -> Any:
-    """An expression's value: a fraction, a vector, or, where square roots are in it, a float.
+    """An expression's value: a fraction, a vector, or, if it contains square roots, a float.
 
-    Raises ValueError for a letter without a value.
+    Raises ValueError for a symbol without a value.
     """
-    if expression.has(sympy.Piecewise):  # which has no value until its conditions have one
+    if expression.has(sympy.Piecewise):  # a Piecewise has no value until its conditions have one
         known = {s: sympy.Rational(case.values[s.name]) for s in expression.free_symbols if s.name in case.values}
         expression = expression.xreplace(known)
     found = interpret(expression, case.values, case.law, fraction)
@@ -98,7 +98,7 @@ def number(expression: sympy.Basic, case: Case) -> Any:
 
 
 def relations(claim: Claim) -> list[Relational]:
-    """A claim's relations, or those among the formulas of a sentence.  Raises ValueError for a claim without any."""
+    """The relations of a claim, or of a sentence's formulas.  Raises ValueError for none, or for another formula."""
     if isinstance(claim, Bound):
         kind = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
         return [kind(claim.quantity, claim.value, evaluate=False)]
@@ -110,14 +110,14 @@ def relations(claim: Claim) -> list[Relational]:
 
 
 def told(value: Any) -> Any:
-    """A value as a witness shows it."""
+    """A value as text for a witness."""
     return [told(v) for v in value] if isinstance(value, list | tuple) else str(value)
 
 
 def met(claim: Claim, cases: Iterable[Case], family: str, within: float = TOLERANCE) -> Verdict:
-    """In floating point: refuted at the first case where a relation fails, else holds with the slack of the tightest one.
+    """In floating point: refuted at the first case where a relation fails; else holds, with the smallest slack.
 
-    within  the relative error that rounding may make
+    within  the relative error allowed for rounding
 
     Raises ValueError for a symbol without a value.
     """
@@ -154,16 +154,16 @@ def _true(relation: Relational, left: Any, right: Any) -> bool:
 
 
 def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
-    """Refuted at the first case where a relation fails; holds otherwise, the slack that of the tightest inequality.
+    """Refuted at the first case where a relation fails; otherwise holds, with the slack of the tightest inequality.
 
-    Raises ValueError for a letter without a value.
+    Raises ValueError for a symbol without a value.
     """
     count, tightest = 0, 0.0
     stated = relations(claim)
     for case in cases:
         for relation in stated:
             left, right = (number(side, case) for side in relation.args)
-            if isinstance(left, Vector) != isinstance(right, Vector):  # against the number 0
+            if isinstance(left, Vector) != isinstance(right, Vector):  # the other side is the number 0
                 left, right = left + 0 * right, right + 0 * left
             count += 1
             if not _true(relation, left, right):

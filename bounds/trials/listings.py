@@ -1,6 +1,6 @@
-"""Listings executed line by line, and what the checks of a paper's listings share.
+"""The line-by-line interpreter of listings, and the parts that the papers' listing checks share.
 
-`Executor` runs the lines of `theory.listing`.  A paper adds its own actions, and rules for who knows what.
+`Executor` runs the lines of `theory.listing`.  A paper adds its own actions, and rules for what server and clients know.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ ROUNDING = 1e-12
 
 
 class Undefined(ValueError):
-    """A line that cannot be executed: says which, and what is missing."""
+    """A line cannot be executed; the message names the line and the reason."""
 
 
 class Unreadable(ValueError):
-    """A line in words that no executor knows."""
+    """A line in words for which the executor has no action."""
 
 
 # ------------------------------------------------------------------------------------------------------------- blocks
@@ -60,16 +60,16 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True)
 class Block:
-    """A line, and the lines that stand deeper below it."""
+    """A line, and the deeper lines below it."""
 
     line: Line
     body: tuple[Block, ...] = ()
 
 
 def blocks(lines: Sequence[Line], depth: int = 0) -> tuple[Block, ...]:
-    """The lines by their depth.  Raises Undefined where they do not fit together."""
+    """The lines, nested by their depth.  Raises Undefined if the nesting is inconsistent."""
     found: list[Block] = []
-    opened: Line | None = None  # a line whose end has still to come
+    opened: Line | None = None  # a line whose `end` is still to come
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -78,9 +78,9 @@ def blocks(lines: Sequence[Line], depth: int = 0) -> tuple[Block, ...]:
             below += 1
         body, first, last = lines[at + 1 : below], line.steps[0], line.steps[-1]
         if line.depth != depth or (body and not isinstance(last, For | Each | If | Function)):
-            raise Undefined(f"line {line.number} does not stand where its block does")
+            raise Undefined(f"line {line.number} does not have the depth of its block")
         if isinstance(last, Function) and depth:
-            raise Undefined(f"line {line.number}: a function inside another thing")
+            raise Undefined(f"line {line.number}: a function inside another block")
         opened = _still_open(opened, line, first)
         if _ends(last):
             opened = line
@@ -92,7 +92,7 @@ def blocks(lines: Sequence[Line], depth: int = 0) -> tuple[Block, ...]:
 
 
 def _ends(step: Step) -> str:
-    """The word of the `end` that has to follow on a step, or nothing."""
+    """The word of the `end` that must follow a step, or an empty string."""
     if isinstance(step, For):
         return "for" if step.ends else ""
     if isinstance(step, If):
@@ -101,11 +101,11 @@ def _ends(step: Step) -> str:
 
 
 def _still_open(opened: Line | None, line: Line, first: Step) -> Line | None:
-    """What is still open after the first step of a line.  Raises Undefined for an `end` or `else` without a beginning."""
+    """The line still open after the first step of a line.  Raises Undefined for an `end` or `else` without a beginning."""
     word = _ends(opened.steps[-1]) if opened else ""
     if isinstance(first, End) or (isinstance(first, If) and first.otherwise):
         if word != (first.of if isinstance(first, End) else "if"):
-            raise Undefined(f"line {line.number}: nothing is open that it could end")
+            raise Undefined(f"line {line.number}: nothing is open that this line could end")
         return None
     if opened:
         raise Undefined(f"line {opened.number}: the {word} that begins here does not end")
@@ -116,7 +116,7 @@ def _still_open(opened: Line | None, line: Line, first: Step) -> Line | None:
 
 
 class Place(NamedTuple):
-    """Where a value is kept: a variable's name, its client (0: the server), its block, its indices.
+    """The place of a value: the variable's name, its client (0: the server), its block, its indices.
 
     part  a block 1 ... N, "s" for the shared one, "" for all coordinates
     """
@@ -152,9 +152,9 @@ class Executor:
 
     letters  the constants of the run, by name
     start    the first model, (d,)
-    oracle   (client, point, round, local step) -> gradient; the exact one where the step is None
-    number   how a whole number is read: float or Fraction
-    values   what has a value
+    oracle   (client, point, round, local step) -> gradient; the exact one if the step is None
+    number   the type for whole numbers: float or Fraction
+    values   the values so far, by place
     """
 
     letters: Mapping[str, Any]
@@ -190,7 +190,7 @@ class Executor:
         """Execute one step of a line, with the lines below it.  Raises Undefined or Unreadable."""
         if isinstance(step, For):
             values = range(self.index(step.first, at), self.index(step.last, at) + 1)
-            # What runs in parallel may run in any order: backwards, so that no client can rely on the one before.
+            # A parallel loop may run in any order: here backwards, so that no client can use values of the one before.
             for value in reversed(values) if step.parallel else values:
                 self.execute(block.body, {**at, step.index.name: value})
                 self.after(step, {**at, step.index.name: value})
@@ -214,16 +214,16 @@ class Executor:
         """Words that compute nothing."""
 
     def after(self, loop: For, at: At) -> None:
-        """After a pass of a loop."""
+        """Called after each pass of a loop."""
 
     def function(self, step: Function, block: Block) -> None:
-        """Where a function stands.  Raises Unreadable."""
+        """Read the definition of a function.  Raises Unreadable."""
         raise Unreadable(f"cannot execute {str(step)!r}")
 
     # Values
 
     def put(self, target: Entry, value: Any, at: At) -> None:
-        """Keep a value; a number stands for the vector of that number in every coordinate."""
+        """Store a value; a number becomes the vector with this number in every coordinate."""
         self.values[self.place(target, at)] = value + 0 * self.start
 
     def read(self, place: Place) -> Any:
@@ -233,7 +233,7 @@ class Executor:
         return self.values[place]
 
     def value(self, name: str, client: int, *at: int) -> Any:
-        """The value of a variable of client 1 ... or, for 0, of the server.  Raises Undefined."""
+        """The value of a variable of client 1, 2 ..., or of the server (0).  Raises Undefined."""
         return self.read(Place(name, client, "", at))
 
     def client(self, who: Expression | None, at: At) -> int:
@@ -247,11 +247,11 @@ class Executor:
         return Place(own.name, self.client(own.client, at), block, tuple(self.index(i, at) for i in entry.at))
 
     def members(self, over: Expression, at: At) -> Sequence[int]:
-        """The clients of a set, or 1 ... a number.  Raises Undefined."""
+        """The clients of a set, or 1 ... n for a number n.  Raises Undefined."""
         return self.of(over, at) if isinstance(over, Entry) else range(1, self.index(over, at) + 1)
 
     def index(self, e: Expression, at: At) -> int:
-        """A whole number.  Raises Undefined."""
+        """An expression as an integer.  Raises Undefined."""
         return int(self.of(e, at))
 
     def holds(self, test: Test, at: At) -> bool:
@@ -284,7 +284,7 @@ class Executor:
         raise Undefined(f"{e} has no value")
 
     def letter(self, name: str, at: At) -> Any:
-        """A variable of a loop, or a constant.  Raises Undefined."""
+        """The value of a loop variable or of a constant.  Raises Undefined."""
         if name in at:
             return self.number(at[name])
         if name not in self.letters:
@@ -310,12 +310,12 @@ def stopped(run: object, error: ValueError) -> Verdict:
     return Verdict(Status.REFUTED, f"{run}: {error}", witness={"instance": str(run), "stops at": str(error)})
 
 
-# ------------------------------------------------------------------------------------------ runs to compare it with
+# ------------------------------------------------------------------------------------------ runs to compare with
 
 
 @dataclass(frozen=True, eq=False)
 class KnownDraws:
-    """A run on a problem with known draws, those of seed 0, from the start (1, 1/2, 1/3 ...)."""
+    """A run on a problem with known draws (seed 0), from the start (1, 1/2, 1/3 ...)."""
 
     problem: Problem
     eta: float = field(default=0.1, kw_only=True)
@@ -331,7 +331,7 @@ class KnownDraws:
         return Draws.of_seeds(np.arange(1), r)
 
     def drawn(self, r: int, S: int) -> tuple[int, ...]:
-        """The S of the clients 1..M that take part in a round, in the order in which they are drawn."""
+        """The S participants of a round, numbered 1..M, in the order of the draw."""
         return tuple(int(m) + 1 for m in self.draws(r).order(self.problem.M, S)[0])
 
     def gradient(self, client: int, x: Any, r: int, step: int) -> Array:
@@ -340,7 +340,7 @@ class KnownDraws:
         return np.asarray(self.problem.gradient(x[None, None], who, self.draws(r).of(who).step(step))[0, 0])
 
     def implemented(self, algorithm: Any) -> list[tuple[Array, Memory]]:
-        """The model and what is remembered, before round 0 and after every round, of an algorithm of `simulations`."""
+        """The model and the memory of an algorithm of `simulations`, before round 0 and after every round."""
         found: list[tuple[Array, Memory]] = [(self.start, {})]
         eta, memory = np.full((1, 1, 1), self.eta), Memory()
         for r in range(self.rounds):
@@ -352,9 +352,9 @@ class KnownDraws:
 
 def difference(states: Iterable[tuple[str, int, Vector]], implemented: Sequence[tuple[Array, Memory]],
                model: str) -> tuple[str, int, Vector, Vector] | None:  # fmt: skip
-    """The first (variable, round, value, expected value) at which a listing and an implementation differ.
+    """The first (variable, round, value, expected value) where a listing and an implementation differ.
 
-    states  (variable, number of rounds done, value); `model` is the model's name, memories begin at 0
+    states  (variable, number of rounds done, value); `model` is the model's name, all others are memories, which begin at 0
     """
     for name, r, value in states:
         x, memory = implemented[r]
@@ -391,6 +391,6 @@ def described(clients: Iterable[Parabola]) -> dict[str, str]:
 
 
 def mean(numbers: Iterable[Any]) -> Any:
-    """Their mean, exactly."""
+    """The exact mean of the numbers."""
     every = list(numbers)
     return sum(every) / Fraction(len(every))

@@ -1,7 +1,7 @@
-"""Problems with certified constants on which an assumption can be put in numbers: met, and with no smaller constant.
+"""Test problems with certified constants, for checks of assumptions in numbers.
 
-An assumption is no claim; what can be checked is that it can be met with the certified constants of the problems used
-here, and that there is a problem on which no smaller constant would do.
+An assumption is no claim.  A check can show two facts: the test problems meet the assumption with their certified
+constants, and on some problem no smaller constant is enough.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Client:
 
 @dataclass(frozen=True)
 class Ground:
-    """A problem with certified constants: where an assumption can be put in numbers.
+    """A test problem with certified constants, on which an assumption is evaluated.
 
     clients    F_1 ... F_M;  F  their mean
-    pairs      points (x, y), seeded, and such as attain the constants
+    pairs      points (x, y): seeded ones, and ones that attain the constants
     """
 
     name: str
@@ -49,7 +49,7 @@ class Ground:
 
 
 def points(d: int, seed: int, count: int = 6) -> list[tuple[Array, Array]]:
-    """Seeded pairs of points, near each other and far."""
+    """Seeded pairs of points, near each other and far apart."""
     rng = np.random.default_rng(seed)
     return [
         (y + size * rng.standard_normal(d), y) for size in (0.01, 1.0, 10.0) for y in rng.standard_normal((count, d))
@@ -57,7 +57,7 @@ def points(d: int, seed: int, count: int = 6) -> list[tuple[Array, Array]]:
 
 
 def quadratic_ground(problem: Quadratic, seed: int) -> Ground:
-    """Points that differ along the eigenvectors of the H_m, which attain L and mu, besides seeded ones."""
+    """A quadratic with seeded pairs, and pairs along the eigenvectors of the H_m, which attain L and mu."""
     clients = [
         Client(partial(lambda H, b, x: float(x @ H @ x / 2 + b @ x), H, b), partial(lambda H, b, x: H @ x + b, H, b))
         for H, b in zip(problem.H, problem.b, strict=True)
@@ -69,7 +69,7 @@ def quadratic_ground(problem: Quadratic, seed: int) -> Ground:
 
 
 def _function_ground(h: Function, seed: int) -> Ground:
-    """A single client; points that differ by little about the origin, where the curvature of most families is largest."""
+    """A single client; pairs: seeded ones, and close ones at the origin, where most families curve most."""
     constants = {"L": h.L, "curvature": h.mu, "F_star": h.minimum, "x_star": h.minimiser}
     near = [(1e-4 * v, -1e-4 * v) for v in np.eye(h.d)]
     return Ground(h.name, constants, Client(h.value, h.gradient), [h], [*points(h.d, seed), *near])
@@ -77,14 +77,14 @@ def _function_ground(h: Function, seed: int) -> Ground:
 
 @cache
 def logistic() -> Logistic:
-    """Logistic regression on breast_cancer, ten clients with one class each, a sample a step."""
+    """Logistic regression on breast_cancer, ten clients with one class each, one sample per step."""
     dataset = data.scaled(data.load("breast_cancer"))
     return Logistic(dataset, partitions.exdir(dataset.labels, 10, 1, 10.0, seed=0), regularisation=0.01, batch=1)
 
 
 @cache
 def logistic_clients() -> tuple[Client, ...]:
-    """The clients of `logistic`, each by a logistic regression on its own samples alone."""
+    """The clients of `logistic`, each computed by a logistic regression on its own samples only."""
     whole, found = logistic(), []
     for rows in whole.partition.clients:
         own = replace(whole.dataset, features=whole.dataset.features[rows], labels=whole.dataset.labels[rows])
@@ -116,7 +116,7 @@ FAMILY = "quadratics (d = 4, M = 4; strongly convex, flat, indefinite), huber, h
 
 @dataclass(frozen=True, eq=False)
 class Every:
-    """Stands in for a `Draw`: all mini-batches side by side, or a two-point law in place of the normal one."""
+    """Replaces a `Draw`: all mini-batches side by side, or a two-point law instead of the normal law."""
 
     rows: NDArray[np.int64]
 
@@ -134,7 +134,7 @@ class Every:
 
 
 def _law(problem: Problem, client: int, x: Array, rows: NDArray[np.int64]) -> list[Any]:
-    """The law of client's stochastic gradient at x: the problem's own, over all rows of equal probability."""
+    """The law of the client's stochastic gradient at x, computed by the problem; all rows have equal probability."""
     at = np.broadcast_to(x, (1, len(rows), len(x)))
     gradients = problem.gradient(at, np.array([client]), cast(Draw, Every(rows)))[0]
 
@@ -145,9 +145,9 @@ def _law(problem: Problem, client: int, x: Array, rows: NDArray[np.int64]) -> li
 
 
 def samples(letter: Callable[[Problem], Mapping[str, float]]) -> Iterator[Case]:
-    """Clients with samples, their stochastic gradients enumerated: numbers, quadratics with noise, logistic regression.
+    """Cases with enumerated stochastic gradients: scalars, quadratics with noise, logistic regression.
 
-    letter   the further letters of the claim, by problem
+    letter   the values of the claim's other symbols, from the problem
     """
     two = [(0.5, {"f_m": Client(partial(lambda s, x: x * x / 2 + s * x, s), partial(lambda s, x: x + s, s))})
            for s in (-1.0, 1.0)]  # fmt: skip

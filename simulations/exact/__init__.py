@@ -1,9 +1,9 @@
-"""Exact expectations of whole runs, whatever the algorithm: each names the module that knows its recursion.
+"""Exact expectations of whole runs: the algorithm's `exact` names the module that computes them.
 
-A module of `simulations` that an algorithm names as its `exact`, such as "exact.moments", has two functions:
+The module, such as "exact.moments" of `simulations`, has two functions:
 
-    why_not(problem, algorithm, rounds)            why there is no exact expectation; None where there is one
-    expectation(problem, algorithm, **settings)    what `run` would record, in expectation, see `moments.expectation`
+    why_not(problem, algorithm, rounds)            why there is no exact expectation; None if there is one
+    expectation(problem, algorithm, **settings)    the expectation of what `run` records, see `moments.expectation`
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def _recursion(algorithm: Algorithm) -> ModuleType | None:
 
 
 def expectation(problem: Problem, algorithm: Algorithm, **settings: Any) -> xr.Dataset:
-    """What `run` would record, in expectation over everything random, exactly up to rounding.
+    """The expectation of what `run` records, over all randomness, exact up to rounding.
 
-    settings  those of `run`, without seeds and orders: rounds, x0, record, at, average
+    settings  the settings of `run` without seeds and orders: rounds, x0, record, at, average
 
     Returns a Dataset over (step_size, round), see `moments.expectation`.  Raises ValueError for an algorithm that names
-    no recursion, and as the `expectation` of the module that it names.
+    no module, and the errors of the named module's `expectation`.
     """
     recursion = _recursion(algorithm)
     if recursion is None:
@@ -39,7 +39,7 @@ def expectation(problem: Problem, algorithm: Algorithm, **settings: Any) -> xr.D
 
 
 def has_expectation(problem: Problem, algorithm: Algorithm, rounds: int) -> bool:
-    """Whether `expectation` is possible for so many rounds."""
+    """Whether `expectation` is possible for this number of rounds."""
     recursion = _recursion(algorithm)
     return recursion is not None and recursion.why_not(problem, algorithm, rounds) is None
 

@@ -1,16 +1,16 @@
 """The exact expectation of a whole run, on quadratics, of the block algorithms FedBCGD, FedBCGD+ and FedAvgM.
 
-A round is linear in who is where: with I_ji = 1 where client i is in client block j,
+A round is linear in the assignment of clients to client blocks: with I_ji = 1 if client i is in block j, else 0,
 
     z of the next round = base z + sum_j sum_i I_ji (Phi_ji z + noise_ji),      z = (1, x, v, the c_i, c).
 
-Clients are drawn without replacement, so that E[I_ji] = K/M and
+Clients are drawn without replacement, so E[I_ji] = K/M and
 
-    Cov[I_ji, I_lk] = (K / (M - 1)) ([j = l] - K/M) ([i = k] - 1/M):
+    Cov[I_ji, I_lk] = (K / (M - 1)) ([j = l] - K/M) ([i = k] - 1/M).
 
-mean and covariance of z follow a recursion of N M maps, whatever the number of assignments, which are never gone
-through.  Mean and covariance are kept apart, and x and the c_i are taken about x_star and grad f_i(x_star), so that
-hardly anything is subtracted from something of the same size: gaps keep their relative accuracy near the optimum.
+So mean and covariance of z follow a recursion of N M maps; the assignments are not enumerated.  Mean and covariance are
+separate, and x and the c_i are relative to x_star and grad f_i(x_star).  This avoids cancellation: gaps keep their
+relative accuracy near the optimum.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RECORDS = tracking.RECORDS | {
     "z_gap_average": ("[F]", "F(zbar_r) - F_star, zbar_r the weighted average of z_0 ... z_r"),
 }
 
-_SUPPORTED = (FedBCGD, FedBCGDPlus, FedAvgM)  # themselves, not what is derived from them
+_SUPPORTED = (FedBCGD, FedBCGDPlus, FedAvgM)  # these classes, without their subclasses
 _MOST_STATES = 64  # entries of z, for the eigenvalues of the recursion of their second moments
 _ROUNDING = 1e-10  # relative: singular values below it count as zero
 
@@ -50,13 +50,13 @@ _ROUNDING = 1e-10  # relative: singular values below it count as zero
 
 @dataclass(frozen=True, eq=False)
 class Recursion:
-    """One round for mean and covariance of z, n = k p entries: entry i p + a for coordinate a of its block i.
+    """One round of mean and covariance of z, which has n = k p entries: entry i p + a is coordinate a of block i.
 
     E and B are batches of step sizes and of independent parts of the problem; maps act on (1, z), 1 + n columns.
 
-    through  (E, B, n, 1 + n), the mean over all assignments of clients
+    through  (E, B, n, 1 + n), the mean map over all assignments of clients
     off      (E, B, n, N M, 1 + n), the rows of N M uncorrelated deviations from it, each of variance 1
-    noise    (E, B, n, n), the covariance of what gradient noise adds
+    noise    (E, B, n, n), the covariance that gradient noise adds
     """
 
     through: Array
@@ -76,7 +76,7 @@ class Recursion:
         )
 
     def summing(self, rows: Array, ratio: Array) -> Recursion:
-        """The same with more entries, u, that become ratio u + rows z of the next round: rows (m, n), ratio (E,)."""
+        """The recursion with m more entries u: the next u is ratio u + rows z with the next z; rows (m, n), ratio (E,)."""
         m, n = rows.shape
         longer = np.vstack([np.eye(n), rows])
         through = np.pad(longer @ self.through, [(0, 0)] * 3 + [(0, m)])
@@ -90,22 +90,22 @@ class Recursion:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What an algorithm does with the parts of a problem, block by block of z = (x / eta, v / eta, the c_i, c).
+    """How an algorithm acts on the blocks of z = (x / eta, v / eta, the c_i, c), in B parts of p coordinates each.
 
-    The c_i are there for FedBCGD+ only, and c only if it is not tied to their mean, c = counts mean_i c_i + constant,
-    as it is where clients keep what they sent.  B parts of the problem, p coordinates each.
+    Only FedBCGD+ has the c_i.  c is a block only if it is not a function of their mean; it is one, c = counts
+    mean_i c_i + constant, if clients keep what they sent.
 
-    steps    local steps
-    M, N, K  clients, client blocks, clients of each
+    steps    number of local steps
+    M, N, K  number of clients, of client blocks, of clients per block
     lam      momentum
-    carried  what x takes over of v: lam, or 1
+    carried  the factor of v in the next x: lam, or 1
     own      (B, N, p): does a client of block j send this coordinate?
-    trained  (B, N or 1, p): does it step on it?
-    mean     (B, N, p): by how much its message counts in xhat - x
-    to_x, to_v  (B, p): how often xhat - x counts in x and in v
+    trained  (B, N or 1, p): do its local steps change it?
+    mean     (B, N, p): the weight of its message in xhat - x
+    to_x, to_v  (B, p): the factor of xhat - x in x and in v
     keeps    (B, N, p): does client i of block j replace its c_i?  None for an algorithm without control variates
-    counts   (B, N, p): by how much the difference counts in c, times M
-    control, variance  the signs s_c and s_v of the corrections; 0 where there are none
+    counts   (B, N, p): M times the weight in c of the change of its c_i
+    control, variance  the signs s_c and s_v of the corrections; 0 for no correction
     """
 
     steps: int
@@ -132,7 +132,7 @@ class Plan:
             algorithm = FedBCGD(algorithm.T, algorithm.eta, N=1, K=S, lam=lam)
         M, N, K, lam = problem.M, algorithm.N, algorithm.K, algorithm.lam
         parts = list(algorithm.blocks(problem).values())
-        block = np.full(problem.d, N)  # of each coordinate; N is the shared one
+        block = np.full(problem.d, N)  # of each coordinate; N is the shared block
         for j, part in enumerate(parts[:N]):
             block[part] = j
         sole = np.equal(block, np.arange(N)[:, None]).reshape(N, *shape).swapaxes(0, 1).astype(float)
@@ -166,24 +166,27 @@ class Plan:
 
     @property
     def apart(self) -> bool:
-        """Does c go ways of its own, not tied to the mean of the c_i?"""
+        """Whether c is not a function of the mean of the c_i."""
         return self.keeps is not None and bool((self.keeps != self.own).any())
 
     @property
     def shaking(self) -> float:
-        """How much of the noise's variance is left in a step: the same draw counts once, and again with - s_v."""
+        """The factor of the noise's variance in a step: the same draw enters with the factors 1 and -s_v."""
         return float((1 - self.variance) ** 2)
 
     @property
     def base(self) -> Array:
-        """(k, k): the next z without any message."""
+        """(k, k): the map from z to the next z, without messages."""
         base = np.eye(self.k)
         base[:2, 1] = self.carried, self.lam
         return base
 
     def rounds(self, message: Array, track: Array, noise: Array) -> Recursion:
-        """One round from message (E, B, N or 1, M, p, 1 + n), (y - x) / eta of client i in block j as a map of (1, z);
-        track (E, B, M, p, 1 + n), grad f_i(x) - c_i; noise (E, B, N or 1, M, p, p), the covariance of the message.
+        """The recursion of one round.
+
+        message  (E, B, N or 1, M, p, 1 + n), (y - x) / eta of client i in block j as a map of (1, z)
+        track    (E, B, M, p, 1 + n), grad f_i(x) - c_i as a map of (1, z)
+        noise    (E, B, N or 1, M, p, p), the covariance of the message
         """
         E, B, M, p, columns = track.shape
         k, N, K, n = self.k, self.N, self.K, columns - 1
@@ -198,7 +201,7 @@ class Plan:
         centre = Phi.mean(3, keepdims=True)
         through = K * centre.sum((2, 3))
         through[..., 1:] += np.kron(self.base, np.eye(p))
-        # A square root of the covariance of the I_ji, over j; what is the same for all i does not vary.
+        # A square root of the covariance of the I_ji, over j; terms that are equal for all i have no variance.
         root = np.eye(N) - (1 - np.sqrt(max(0.0, 1 - N * K / M))) / N
         root *= np.sqrt(K / max(1, M - 1))
         off = np.einsum("jl,eblirc->ebrjic", root, Phi - centre).reshape(E, B, n, N * M, columns)
@@ -219,7 +222,7 @@ class Plan:
                 change[1:, 2 : 2 + self.M] = np.kron(self.keeps[b, :, a, None], np.eye(self.M))
             if self.apart:
                 change[1:, -1] = np.repeat(self.counts[b, :, a], self.M)
-            moves = np.hstack([change.T, self.base @ change.T])  # base^2 moves no further
+            moves = np.hstack([change.T, self.base @ change.T])  # base^2 adds no direction
             basis = orth(moves, rcond=_ROUNDING)
             columns.append(np.einsum("ir,c->icr", basis, np.eye(p)[a]).reshape(self.k * p, -1))
         return np.hstack(columns)
@@ -230,14 +233,14 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """A run about to start.
+    """A run before its first round.
 
-    blocks     of the problem
-    plan       of the algorithm
-    local      steps
+    blocks     the problem's blocks
+    plan       the algorithm's plan
+    local      the local steps
     recursion  one round
     first      (B, M, p, 1 + n), every client's first direction as a map of (1, x, v, the c_i, c)
-    start      (E, B, n), z
+    start      (E, B, n), z at the start
     units      (E, 1, n): z times these is (x, v, the c_i, c)
     """
 
@@ -251,8 +254,8 @@ class _Run:
 
     @classmethod
     def of(cls, problem: Quadratic, algorithm: BlockAlgorithm, x0: Array, eta: Array) -> _Run:
-        """A run of the step sizes eta (E,)."""
-        blocks = Blocks.of(problem, x0, turned=False)  # blocks of coordinates are those of x itself
+        """A run with the step sizes eta (E,)."""
+        blocks = Blocks.of(problem, x0, turned=False)  # client blocks send coordinates of x itself
         (B, p), E = blocks.start.shape, len(eta)
         plan = Plan.of(problem, algorithm, (B, p))
         local = LocalSteps.of(blocks.H, eta, plan.steps, plan.trained)
@@ -287,7 +290,7 @@ class _Run:
     def forms(self, names: Sequence[str], sigma2: float) -> dict[str, Array]:
         """Quadratic forms (E or 1, B, 1 + n, 1 + n) of (1, x, v, the c_i, c), whose sums over B are recorded.
 
-        names   of quantities that are no averages
+        names   quantities that are no averages over rounds
         sigma2  variance of a coordinate of the noise
         """
         small, n, p = self.blocks.forms(), self.start.shape[-1], self.blocks.start.shape[1]
@@ -301,7 +304,7 @@ class _Run:
                 form = mean_square(first, self.local.moved @ first).mean(2)
                 form[..., 0, 0] += self.plan.shaking * sigma2 * self.local.shaken.mean((-1, -2))
             elif name == "tracking":
-                off = self.first.copy()  # s_c (c - c_i) is left of it
+                off = self.first.copy()  # grad f_i + s_c (c - c_i) - grad f
                 off[..., 0] -= self.blocks.mean_slope[:, None]
                 off[..., 1 : 1 + p] -= self.blocks.H.mean(1, keepdims=True)
                 form = mean_square(off, off)[None]
@@ -313,9 +316,10 @@ class _Run:
 
 
 def _gradients(blocks: Blocks, plan: Plan, c: Array) -> tuple[Array, Array]:
-    """Of every client, as maps (B, M, p, 1 + n) of (1, x, v, the c_i, c), about x_star and the gradients there:
+    """Every client's first direction, grad f_i + s_c (c - c_i), and the change of its control variate, grad f_i - c_i.
 
-    the first direction, grad f_i + s_c (c - c_i), and what it learns, grad f_i - c_i.  c (B, p) is that of the start.
+    Both are maps (B, M, p, 1 + n) of (1, x, v, the c_i, c), relative to x_star and the gradients there.  c (B, p) is the
+    value at the start.
     """
     (B, M, p, _), k = blocks.H.shape, plan.k
     first, lag, mean_slope = np.zeros((B, M, p, 1 + k * p)), np.zeros((B, M, p, 1 + k * p)), blocks.mean_slope[:, None]
@@ -335,7 +339,7 @@ def _gradients(blocks: Blocks, plan: Plan, c: Array) -> tuple[Array, Array]:
 
 
 def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
-    """Why there is no recursion: a problem that is no Quadratic, another algorithm, or messages that are compressed."""
+    """Why there is no recursion: a problem that is no Quadratic, another algorithm, or compressed messages."""
     if not isinstance(problem, Quadratic):
         return f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion"
     if type(algorithm) not in _SUPPORTED:
@@ -343,7 +347,7 @@ def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
         return f"{type(algorithm).__name__}: expected one of {expected}"
     compressor = getattr(algorithm, "compressor", Identity())
     if not isinstance(compressor, Identity):
-        return f"{type(algorithm).__name__} with {compressor}: expected messages as they are"
+        return f"{type(algorithm).__name__} with {compressor}: expected no compression"
     return None
 
 
@@ -357,15 +361,14 @@ def expectation(
     at: Iterable[int] | None = None,
     average: ArrayLike = 1.0,
 ) -> xr.Dataset:
-    """What `run` would record, in expectation over everything random, exactly up to rounding.
+    """The expectation of what `run` records, over all randomness, exact up to rounding.
 
     Arguments and Dataset as for `moments.expectation`.
     `record` may also name `tracking`, `z_gap` and `z_gap_average`, see RECORDS.
 
-    Raises ValueError for a malformed request, a problem that is no Quadratic or weighs its clients, an algorithm that
-    is none of FedBCGD, FedBCGDPlus and FedAvgM, a compressor, `tracking` where clients remember nothing, or z where
-    the momentum is not that of the theory; NoSuchConstant when a recorded quantity needs a constant that the problem
-    does not have.
+    Raises ValueError for a malformed request, a problem that is no Quadratic or weighs its clients, an algorithm other
+    than FedBCGD, FedBCGDPlus and FedAvgM, a compressor, `tracking` if clients have no memory, or z with another
+    momentum than the theory's; NoSuchConstant if the problem does not have a constant that a recorded quantity needs.
     """
     why = why_not(problem, algorithm, rounds)
     if why is not None:
@@ -384,7 +387,7 @@ def expectation(
 
 
 def _series(run: _Run, sigma2: float, rounds: int, names: Sequence[str], ratio: Array) -> dict[str, Array]:
-    """Expectations of the named quantities (E, rounds + 1), not finite from some round on where a step size diverges."""
+    """Expectations of the named quantities (E, rounds + 1), not finite from some round on if a step size diverges."""
     averages = {"gap_average": np.eye(*run.ahead().shape), "z_gap_average": run.ahead()}
     averages = {name: rows for name, rows in averages.items() if name in names}
     plain = [name for name in names if name not in averages]
@@ -417,11 +420,11 @@ def _series(run: _Run, sigma2: float, rounds: int, names: Sequence[str], ratio: 
 
 
 def spectral_radius(problem: Quadratic, algorithm: BlockAlgorithm) -> Array:
-    """The factor (E,) by which expected squares shrink or grow a round in the long run, where there is no noise.
+    """The factor per round (E,) by which expected squares shrink or grow in the long run, without noise.
 
-    It is the spectral radius of the linear part of the recursion of E[z z'], z about a point where it stays, on the
-    directions in which messages can move z.  Below 1 all second moments converge, at this linear rate; where noise or
-    the slopes at x_star keep them away from 0, to a limit above 0.  Infinite where the recursion itself overflows.
+    It is the spectral radius of the linear part of the recursion of E[z z'], with z relative to a fixed point, on the
+    directions in which messages can move z.  Below 1 all second moments converge at this linear rate; if noise or the
+    slopes at x_star keep them away from 0, their limit is above 0.  Infinite if the recursion itself overflows.
 
     Raises ValueError as `expectation` does, and for more than 64 such directions in a part of the problem.
     """

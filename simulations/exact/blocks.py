@@ -42,9 +42,9 @@ class Blocks:
 
     @classmethod
     def of(cls, problem: Quadratic, x0: Array, turned: bool = True) -> Blocks:
-        """The blocks of a problem and a start; without `turned` only in the coordinates that x itself has.
+        """The blocks of a problem and a start; with `turned` another basis than that of x is allowed.
 
-        Raises ValueError where the problem weighs its clients: every recursion here counts them alike.
+        Raises ValueError if the problem weighs its clients: every recursion here gives them equal weights.
         """
         if problem.weights is not None:
             raise ValueError(
@@ -58,7 +58,7 @@ class Blocks:
             basis, separable = np.eye(problem.d), not (problem.H * (1 - np.eye(problem.d))).any()
         H, slope = basis.T @ problem.H @ basis, (problem.H @ centre + problem.b) @ basis
         start = (x0 - centre) @ basis
-        # the slope of F is nothing but rounding at x_star
+        # at x_star the slope of F is only rounding
         mean_slope = slope.mean(0) if x_star is None else np.zeros(problem.d)
         value = float(problem.value(centre))
         if not separable:
@@ -82,10 +82,10 @@ class Blocks:
 
 
 def _common_eigenvectors(H: Array) -> tuple[Array, bool]:
-    """An orthonormal basis in which all H_m (M, d, d) are diagonal and True, or, where there is none, the old and False.
+    """An orthonormal basis in which all H_m (M, d, d) are diagonal, and True; without one, the old basis and False.
 
-    Eigenvectors of a generic combination are common ones if any are; of a few, the one whose eigenvalues happen to lie
-    furthest apart has the most accurate ones.
+    If common eigenvectors exist, a generic combination of the H_m has them.  Several combinations are tried, because
+    eigenvectors are most accurate if the eigenvalues lie far apart.
     """
     combinations = (np.tensordot(np.cos(i * np.arange(len(H))), H, 1) for i in range(4))
     off_diagonal = 1 - np.eye(H.shape[-1])
@@ -101,7 +101,7 @@ class LocalSteps:
     """The local steps of a round, by step size, part of the problem, client block and client: (E, B, N or 1, M, p, p).
 
     T      y - x is -eta T times the first direction; the sum of the gradients is T times the first
-    noise  its covariance over eta^2, for noise of covariance 1
+    noise  the covariance of y - x over eta^2, for noise of covariance 1
     moved  sum over the steps of ||y - x||^2 as a form of the first direction
     shaken the part of that sum, (E, B, N or 1, M), which is due to noise of covariance 1
     """
@@ -113,7 +113,7 @@ class LocalSteps:
 
     @classmethod
     def of(cls, H: Array, eta: Array, steps: int, trained: Array | None = None) -> LocalSteps:
-        """H (B, M, p, p); trained (B, N or 1, p), 1 for the coordinates that are stepped on, else 0; None for all."""
+        """H (B, M, p, p); trained (B, N or 1, p), 1 for the coordinates that local steps change, else 0; None for all."""
         p = H.shape[-1]
         if trained is None:
             trained = np.ones((len(H), 1, p))
@@ -127,7 +127,7 @@ class LocalSteps:
         return cls(T, noise, moved, np.trace(shaken, axis1=-2, axis2=-1))
 
     def alike(self) -> LocalSteps:
-        """Without the axis of client blocks, where all are alike: (E, B, M, p, p)."""
+        """Without the axis of client blocks, if all blocks are equal: (E, B, M, p, p)."""
         return LocalSteps(self.T[:, :, 0], self.noise[:, :, 0], self.moved[:, :, 0], self.shaken[:, :, 0])
 
 
@@ -157,13 +157,13 @@ def whole_run(
     at: Iterable[int] | None,
     average: ArrayLike,
 ) -> xr.Dataset:
-    """The Dataset of an expectation, for a request as `run` has it.
+    """The Dataset of an expectation, for a request with the arguments of `run`.
 
     series   (request, names) -> the expected quantities (E, rounds + 1) by name, E||x_r||^2 among them
     records  (dimension, meaning) of every quantity that may be recorded
 
-    Raises ValueError for a malformed request; NoSuchConstant when a recorded quantity needs a constant that the problem
-    does not have.
+    Raises ValueError for a malformed request; NoSuchConstant if the problem does not have a constant that a recorded
+    quantity needs.
     """
     unknown = [name for name in record if name not in records]
     if unknown:
@@ -172,7 +172,7 @@ def whole_run(
     for name in record:
         if name in _NEEDS:
             problem.constants[_NEEDS[name]]
-    # Divergence is a result here: overflow is caught when the series are put together, not warned about.
+    # Divergence is a result, so overflow raises no warning; `_dataset` detects it.
     with np.errstate(over="ignore", invalid="ignore"):
         found = series(asked, list(dict.fromkeys([*record, "size"])))
     return _dataset(problem, algorithm, rounds, asked, record, found, records)

@@ -1,8 +1,8 @@
 """The exact expectation of whole runs of FedBAT, as Section 4 of its paper analyses it, on small quadratics.
 
-The binarisation by the largest entry is no quadratic function, so second moments do not propagate; all outcomes are gone
-through instead, by `binarised_rounds`.  They double with every entry but the largest, every client and every
-binarisation, so this is for one or two coordinates, few clients and a few rounds.
+The binarisation by the largest entry is no quadratic function, so second moments follow no recursion.  Instead
+`exact.rounds.fedbat.follow` enumerates all outcomes.  Their number doubles with every entry but the largest, every
+client and every binarisation, so this is for one or two coordinates, few clients and a few rounds.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _LETTERS = {"gap": "gap_t", "grad_sq": "grad_sq", "dist2": "Delta_t", "value": "
 
 
 def outcomes(problem: Problem, algorithm: FedBAT, rounds: int) -> int:
-    """How many outcomes there are, at most."""
+    """An upper bound on the number of outcomes."""
     K = algorithm.participants(problem)
     a_round = 2 ** ((problem.d - 1) * problem.M * algorithm.tau) * comb(problem.M, K)
     return int(a_round**rounds)
 
 
 def why_not(problem: Problem, algorithm: Any, rounds: int) -> str | None:
-    """What stands in the way of going through all outcomes; None where nothing does."""
+    """Why not all outcomes can be enumerated; None if they can."""
     if (
         not isinstance(algorithm, FedBAT)
         or algorithm.step_size != "max"
@@ -57,7 +57,7 @@ def _followed(run: Run) -> tuple[Any, ...]:
 
 
 def steps(problem: Quadratic, algorithm: FedBAT, rounds: int, x0: ArrayLike, eta: float) -> tuple[Any, ...]:
-    """What `binarised_rounds.follow` says of every step of the run.  Raises ValueError where `why_not` says why."""
+    """The quantities of `exact.rounds.fedbat.follow`, step by step.  Raises ValueError with the reason of `why_not`."""
     why = why_not(problem, algorithm, rounds)
     if why is not None:
         raise ValueError(f"no exact expectation: {why}")
@@ -86,11 +86,11 @@ def expectation(
     at: Iterable[int] | None = None,
     average: ArrayLike = 1.0,
 ) -> xr.Dataset:
-    """What `run` would record, in expectation over binarisation and samples of clients, exactly up to rounding.
+    """The expectation of what `run` records, over binarisation and samples of clients, exact up to rounding.
 
-    record  of gap, grad_sq, dist2, value, and `grad_sq_steps`, the mean over a round's steps of E||grad F(wbar_t)||^2
+    record  some of gap, grad_sq, dist2, value, and `grad_sq_steps`, the mean over a round's steps of E||grad F(wbar_t)||^2
 
-    Returns a Dataset over (step_size, round).  Raises ValueError where `why_not` says why, and for another record.
+    Returns a Dataset over (step_size, round).  Raises ValueError with the reason of `why_not`, and for other records.
     """
     unknown = [name for name in record if name not in (*_LETTERS, "grad_sq_steps")]
     if unknown:
@@ -120,5 +120,5 @@ def expectation(
 
 
 def largest_gradient(problem: Quadratic, algorithm: FedBAT, rounds: int, x0: ArrayLike, eta: float) -> float:
-    """The least G of Assumption 4, at the binarised parameters, on the run: G^2 = max over t, k of E||g_t^k||^2."""
+    """The smallest G of Assumption 4 at the binarised parameters of the run: G^2 = max over t, k of E||g_t^k||^2."""
     return float(np.sqrt(max(row["largest_x"] for row in steps(problem, algorithm, rounds, x0, eta))))

@@ -1,8 +1,9 @@
 """The exact expectation of a whole run on quadratics, over all orders, samples and noise: no seeds, no error bars.
 
-Every step takes z = (1, x) to A z, A a random matrix independent of z.  So the second moments E[z z'] follow a linear
-recursion, whatever the law of A; a `Kernel` holds it for one step, and kernels are put together to clients and rounds.
-Moments are taken in coordinates x - x_star, so that gaps and distances keep their relative accuracy near the optimum.
+Every step maps z = (1, x) to A z, where A is a random matrix independent of z.  So for every law of A the second
+moments E[z z'] follow a linear recursion.  A `Kernel` is the recursion of one step; kernels of steps are combined to
+kernels of clients and rounds.  Moments are those of x - x_star, so that gaps and distances keep their relative accuracy
+near the optimum.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _DOUBLINGS = 6  # 2^7 rounds at a time
 class Kernel:
     """One random step z -> A z of a vector z = (1, ...) of n entries; A (n, n) has the first row (1, 0 ... 0).
 
-    second  (..., n^2, n^2), E[A kron A]: takes the second moments E[z_i z_j], index i n + j, to those after the step;
+    second  (..., n^2, n^2), E[A kron A]: maps the second moments E[z_i z_j], index i n + j, to those after the step;
             leading axes are batches (step sizes, clients ...)
     """
 
@@ -60,7 +61,7 @@ class Kernel:
         return Kernel(other.second @ self.second)
 
     def repeated(self, times: int) -> Kernel:
-        """As many independent steps, one after the other."""
+        """This many independent steps, one after the other."""
         return Kernel(np.linalg.matrix_power(self.second, times))
 
     def pull(self, form: Array) -> Array:
@@ -101,9 +102,9 @@ def gradient_step(H: Array, slope: Array, eta: ArrayLike, covariance: ArrayLike)
 
 
 def mixture(kernels: Sequence[Kernel], weights: ArrayLike) -> Kernel:
-    """One of the kernels, drawn with probabilities `weights` afresh at every step, as a mini-batch is.
+    """One of the kernels, drawn anew at every step with probabilities `weights`, like a mini-batch.
 
-    Raises ValueError when the weights are not as many probabilities with sum 1.
+    Raises ValueError unless the weights are one probability per kernel, with sum 1.
     """
     weights = np.asarray(weights, dtype=float)
     if weights.shape != (len(kernels),) or (weights < 0).any() or abs(weights.sum() - 1) > 1e-12:
@@ -112,11 +113,11 @@ def mixture(kernels: Sequence[Kernel], weights: ArrayLike) -> Kernel:
 
 
 def quantiser(mean: ArrayLike, second: ArrayLike, kept: int = 1) -> Kernel:
-    """A random compression v -> Q(v) of the last q entries of z, known by its first two moments, both linear.
+    """A random compression v -> Q(v) of the last q entries of z, given by its first two moments, both linear.
 
-    mean    (q, q), E[Q(v)] = mean v; the identity for an unbiased one
+    mean    (q, q), E[Q(v)] = mean v; the identity if Q is unbiased
     second  (q^2, q^2), vec E[Q(v) Q(v)'] = second vec(v v')
-    kept    number of entries of z, before those, that stay as they are; the constant 1 is the first of them
+    kept    number of entries of z, before those, that do not change; the constant 1 is the first of them
 
     Raises ValueError for shapes that do not fit or kept < 1.
     """
@@ -145,11 +146,11 @@ def mask(first: ArrayLike, second: ArrayLike, kept: int = 1) -> Kernel:
 def sequential(kernels: Sequence[Kernel], S: int) -> Kernel:
     """S of the M kernels, an ordered sample without replacement, applied one after the other.
 
-    Visits subsets of the M, never their orders.  Raises ValueError for S outside 1..M or more than 16 kernels.
+    Visits subsets of the M kernels, not their orders.  Raises ValueError for S outside 1..M or more than 16 kernels.
     """
     n = kernels[0].size
     i, j = np.triu_indices(n)
-    rows = _to_go(kernels, S, np.eye(n * n)[i * n + j])  # of E[A kron A]; those of z_j z_i mirror those of z_i z_j
+    rows = _to_go(kernels, S, np.eye(n * n)[i * n + j])  # of E[A kron A]; the rows of z_j z_i mirror those of z_i z_j
     four = np.empty((*rows.shape[:-2], n, n, n, n))
     four[..., i, j, :, :] = rows.reshape(*rows.shape[:-1], n, n)
     four[..., j, i, :, :] = four[..., i, j, :, :].swapaxes(-1, -2)
@@ -157,7 +158,7 @@ def sequential(kernels: Sequence[Kernel], S: int) -> Kernel:
 
 
 def parallel(kernels: Sequence[Kernel], S: int) -> Kernel:
-    """The mean of S of the M kernels, sampled without replacement, all applied to the same z with noise of their own.
+    """The mean of S of the M kernels, sampled without replacement, all applied to the same z, with independent noise.
 
     Raises ValueError for S outside 1..M.
     """
@@ -179,18 +180,19 @@ def _kron(A: Array, B: Array) -> Array:
 
 
 def _sampled(kernels: Sequence[Kernel], S: int) -> int:
-    """M.  Raises ValueError for S outside 1..M."""
+    """The number M of kernels.  Raises ValueError for S outside 1..M."""
     if not 1 <= S <= len(kernels):
         raise ValueError(f"S = {S} of {len(kernels)} kernels: expected 1 <= S <= {len(kernels)}")
     return len(kernels)
 
 
 def _to_go(kernels: Sequence[Kernel], S: int, at_end: Array, running: Array | None = None) -> Array:
-    """Forms (..., c, n^2) of z at the start of a round: the expected value of each form `at_end` (c, n^2) at its end,
-    plus, where given, that of running[..., i, :] (..., M, n^2) at the start of every client i that takes part.
+    """Forms (..., c, n^2) of z at the start of a round: the expected value of each form `at_end` (c, n^2) at its end.
 
-    J(U) = the mean over clients i outside U of running_i + E[A_i' J(U + i) A_i], backwards from the sets U of S clients
-    that have had their turn; a layer holds the sets of one size, (..., c, sets, n^2).
+    With `running` (..., M, n^2), plus the expected value of running[..., i, :] at the start of each sampled client i.
+
+    U is the set of clients that are done.  J(U) = the mean over clients i outside U of running_i + E[A_i' J(U + i) A_i],
+    backwards from the sets of S clients.  A layer holds the sets of one size, (..., c, sets, n^2).
 
     Raises ValueError for S outside 1..M or M > 16.
     """
@@ -211,9 +213,9 @@ def _to_go(kernels: Sequence[Kernel], S: int, at_end: Array, running: Array | No
 
 @cache
 def _turns(M: int, S: int) -> list[NDArray[np.int64]]:
-    """For the sets of S-1, S-2 ... 0 of M clients: who may be next, and the set there is then.
+    """For the sets of S-1, S-2 ... 0 of M clients: every possible next client, with the set that includes it.
 
-    (clients outside the set, sets): M times the place of the larger set among those of its size, plus the client.
+    Arrays (clients outside the set, sets): M times the index of the larger set among those of its size, plus the client.
     """
     subsets = np.arange(2**M)
     outside = (subsets[:, None] >> np.arange(M) & 1) == 0
@@ -233,9 +235,9 @@ def _turns(M: int, S: int) -> list[NDArray[np.int64]]:
 
 
 def _drift(blocks: Blocks, algorithm: SFL | PFL, S: int, eta: Array, covariance: Array) -> Array:
-    """The form (E, B, n, n) of z = (1, x) that is the expected drift of a round from x.
+    """The expected drift of a round from x, as a form (E, B, n, n) of z = (1, x).
 
-    Runs over y = (1, x, delta), x where the round began and x + delta where it is: no digit is lost to ||x + delta - x||.
+    The state is y = (1, x, delta): x is the start of the round and x + delta the current point.  This avoids cancellation.
     """
     B, M, p, _ = blocks.H.shape
     n, N = p + 1, 2 * p + 1
@@ -261,7 +263,7 @@ def _drift(blocks: Blocks, algorithm: SFL | PFL, S: int, eta: Array, covariance:
 
 
 def _each(kernel: Kernel) -> list[Kernel]:
-    """The kernels of the clients, the last of the batch axes."""
+    """The clients' kernels, along the last batch axis."""
     return [Kernel(kernel.second[..., m, :, :]) for m in range(kernel.second.shape[-3])]
 
 
@@ -269,7 +271,7 @@ def _averaging(one_round: Kernel, ratio: Array) -> Array:
     """The recursion (..., 3 n^2, 3 n^2) of E[z z'], E[z u'], E[u u'] for the weighted sum u of z_0 ... z_r.
 
     The sum relative to its last weight, u_r = q u_(r-1) + z_r with q = w_(r-1) / w_r, has first entry W_r / w_r.
-    E[u u'] is right up to symmetry, all that a quadratic form sees.
+    E[u u'] is correct up to symmetrisation, which is enough for quadratic forms.
     """
     n, P = one_round.size, one_round.second
     q = ratio[:, None, None, None]
@@ -296,12 +298,12 @@ def _states(operator: Array, state: Array, rounds: int) -> Iterator[Array]:
 def _series(
     problem: Quadratic, blocks: Blocks, algorithm: SFL | PFL, rounds: int, names: Sequence[str], ratio: Array
 ) -> dict[str, Array]:
-    """Expectations of the named quantities (E, rounds + 1), not finite from some round on where a step size diverges."""
+    """Expectations of the named quantities (E, rounds + 1), not finite from some round on if a step size diverges."""
     eta, S = np.asarray(algorithm.eta), algorithm.participants(problem)
     (B, p), n = blocks.start.shape, blocks.start.shape[1] + 1
     covariance = problem.sigma**2 / problem.d * np.eye(p)
     clients = _each(gradient_step(blocks.H, blocks.slope, eta[:, None, None], covariance).repeated(algorithm.K))
-    together = isinstance(algorithm, PFL) or S == 1  # one client has no order, so there may be any number to draw from
+    together = isinstance(algorithm, PFL) or S == 1  # one client has no order, so M may be any number
     one_round = (parallel if together else sequential)(clients, S)
     forms = blocks.forms()
     if "drift" in names:
@@ -339,16 +341,16 @@ def expectation(
     at: Iterable[int] | None = None,
     average: ArrayLike = 1.0,
 ) -> xr.Dataset:
-    """What `run` would record, in expectation over everything random, exactly up to rounding.
+    """The expectation of what `run` records, over all randomness, exact up to rounding.
 
-    Arguments as for `run`; there are no seeds and no orders, all are taken at once.
+    Arguments as for `run`, without seeds and orders: the expectation is over all of them.
 
-    Returns a Dataset over (step_size, round) with `status` and `diverged_at` over step_size: a step size has diverged
-    in the first round where E||x_r||^2 or a recorded expectation is no finite double; NaN from there on.
+    Returns a Dataset over (step_size, round) with `status` and `diverged_at` over step_size: a step size diverges in the
+    first round in which E||x_r||^2 or a recorded expectation is no finite double; NaN from this round on.
 
     Raises ValueError for a malformed request, a problem that is no Quadratic or weighs its clients, an algorithm
-    other than SFL or PFL, or SFL with more than 16 clients, unless one client makes a round; NoSuchConstant when a
-    recorded quantity needs a constant that the problem does not have.
+    other than SFL or PFL, or SFL with more than 16 clients, unless S = 1; NoSuchConstant if the problem does not
+    have a constant that a recorded quantity needs.
     """
     why = why_not(problem, algorithm, rounds)
     if why is not None:

@@ -1,7 +1,7 @@
-"""Exact numbers for the searches: the rationals of gmpy2, some twenty times as fast as Python's own.
+"""Fractions for the searches: gmpy2's, about twenty times as fast as Python's, or Python's if gmpy2 is not installed.
 
-Python's own where gmpy2 is not installed.  A rational of gmpy2 becomes an inexact number beside a float, and to the power
-of a fraction: code that computes with these keeps to the four operations, comparisons and whole powers.
+A gmpy2 fraction becomes inexact in an operation with a float and in a fractional power.  So code with these numbers uses
+only the four operations, comparisons and integer powers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Fraction", "square_root"]
 
 
 def square_root(square: Fraction, name: str) -> Fraction:
-    """The root of the square of a fraction, exactly; ValueError, with the name, for a fraction that is no square."""
+    """The exact square root of a fraction; ValueError, with the name, if the root is irrational."""
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if root**2 != square:
         raise ValueError(f"{name} = {square}: expected the square of a fraction")

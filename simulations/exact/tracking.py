@@ -1,11 +1,11 @@
 """The exact expectation of a whole run, on quadratics, of algorithms with control variates and random masks.
 
-What `moments` does for z = (1, x), for the server's model together with what the clients remember.  A round takes
-z = (x, memories) to a linear image of u = (z, x_hat), where x_hat_j = mask_j o x_j is client j's compressed message and
+This extends `moments` from z = (1, x) to the server's model together with the clients' memories.  A round maps
+z = (x, memories) to a linear image of u = (z, x_hat): x_hat_j = mask_j o x_j is client j's compressed message, and
 x_j = X_j z + slope_j + noise_j.  So mean and covariance of z follow a recursion: a mask multiplies the second moments
-of the x_j, entry by entry, by its own; sampled clients mix linear maps.  Mean and covariance are kept apart, and
-memories are taken about their values at x_star, so that hardly anything is subtracted from something of the same
-size: gaps keep their relative accuracy near the optimum.
+of the x_j, entry by entry, by its own second moments; sampled clients mix linear maps.  Mean and covariance are separate,
+and memories are relative to their values at x_star.  This avoids cancellation: gaps keep their relative accuracy near
+the optimum.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Tracking = FedCOM | FedPAQ | FedCOMGATE | FedGATE | SCAFFOLD | DIANA
 RECORDS = engine.RECORDS | {
     "tracking": (
         "[F]^2/[x]^2",
-        "(1/M) sum_j ||delta_j - (grad F_j(x_r) - grad F(x_r))||^2, delta_j what client j takes off its gradients",
+        "(1/M) sum_j ||delta_j - (grad F_j(x_r) - grad F(x_r))||^2, delta_j what client j subtracts from its gradients",
     )
 }
 
-_SUPPORTED = (FedCOM, FedPAQ, FedCOMGATE, FedGATE, SCAFFOLD, DIANA)  # themselves, not what is derived from them
+_SUPPORTED = (FedCOM, FedPAQ, FedCOMGATE, FedGATE, SCAFFOLD, DIANA)  # these classes, without their subclasses
 _MOST_SAMPLES = 3000  # sets of participating clients
 _MOST_STATES = 64  # entries of z, for the eigenvalues of the recursion of their second moments
 _AT_ONCE = 64  # second moments whose images are computed in one go
@@ -57,9 +57,9 @@ class Scheme:
 
     tau     local steps
     minus   (M, k): client j's local steps follow grad F_j - sum_i minus[j, i] z_i
-    begins  (k, M): memories are 0 at the start, which is sum_j begins[i, j] (grad F_j - grad F)(x_star) about their
-            values at x_star; None for an algorithm without memory
-    after   (samples, k, k + M): z of the next round from u, one for each of the equally likely sets of clients
+    begins  (k, M): memories are 0 at the start; relative to their values at x_star this is
+            sum_j begins[i, j] (grad F_j - grad F)(x_star); None for an algorithm without memory
+    after   (samples, k, k + M): the map from u to the next z, for each of the equally likely sets of clients
     """
 
     tau: int
@@ -73,14 +73,14 @@ class Scheme:
         return self.minus.shape[1]
 
     def summing(self) -> Scheme:
-        """The same with one more block, last in z, that becomes the next x / eta, too."""
+        """The scheme with one more block, last in z, which also becomes the next x / eta."""
         k = self.k
         begins = None if self.begins is None else np.insert(self.begins, k, 0.0, axis=0)
         after = np.insert(self.after, k, 0.0, axis=2)
         return Scheme(self.tau, np.insert(self.minus, k, 0.0, axis=1), begins, np.insert(after, k, after[:, 0], axis=1))
 
     def varied(self) -> Array | None:
-        """The covariance (k^2, (k + M)^2) of `after` over the samples, by two rows and two columns; None for one."""
+        """The covariance (k^2, (k + M)^2) of `after` over the samples, by two rows and two columns; None for one sample."""
         samples, k, columns = self.after.shape
         if samples == 1:
             return None
@@ -91,7 +91,7 @@ class Scheme:
     def reachable(self) -> Array:
         """An orthonormal basis (k, r) of the blocks in which messages can move z.
 
-        Conserved quantities, as a sum of control variates that stays 0, are no part of it.
+        Conserved quantities, such as a sum of control variates that stays 0, are not in it.
         """
         P, G = self.after[..., : self.k], self.after[..., self.k :]
         basis = orth(_side_by_side(G), rcond=_ROUNDING)
@@ -103,7 +103,7 @@ class Scheme:
 
 
 def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
-    """Why there is no recursion: a problem that is no Quadratic, or an algorithm that is none of Tracking."""
+    """Why there is no recursion: a problem that is no Quadratic, or an algorithm that is not in `Tracking`."""
     if not isinstance(getattr(problem, "plain", problem), Quadratic):
         return f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion"
     expected = ", ".join(kind.__name__ for kind in _SUPPORTED)
@@ -113,7 +113,7 @@ def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
 def scheme(problem: Quadratic, algorithm: Tracking) -> Scheme:
     """The algorithm as a linear map, on this problem.
 
-    Raises ValueError for a problem that is no Quadratic, an algorithm that is none of Tracking, and for more than 3000
+    Raises ValueError for a problem that is no Quadratic, an algorithm that is not in `Tracking`, and for more than 3000
     sets of participating clients.
     """
     why = why_not(problem, algorithm, 1)
@@ -123,8 +123,8 @@ def scheme(problem: Quadratic, algorithm: Tracking) -> Scheme:
     if comb(M, S) > _MOST_SAMPLES:
         raise ValueError(f"{comb(M, S)} sets of {S} of {M} clients: expected at most {_MOST_SAMPLES}, all are visited")
     members = np.array(list(combinations(range(M), S)))
-    part = (members[..., None] == np.arange(M)).sum(1, dtype=float)  # (samples, M), 1 for those that take part
-    each, whole = part[:, :, None] * np.eye(M), part[:, None, :]  # x_hat_j of those, one row each; their sum
+    part = (members[..., None] == np.arange(M)).sum(1, dtype=float)  # (samples, M), 1 for participants
+    each, whole = part[:, :, None] * np.eye(M), part[:, None, :]  # the participants' x_hat_j, one row each; their sum
 
     if isinstance(algorithm, FedCOM | FedPAQ):
         return Scheme(algorithm.tau, np.zeros((M, 1)), None, _rows((1.0, -algorithm.gamma / S * whole)))
@@ -151,7 +151,7 @@ def scheme(problem: Quadratic, algorithm: Tracking) -> Scheme:
             (1.0, 0 * mean, -gate.gamma * whole / divisor),
             (0.0, kept, alpha / gate.tau * (each - part[:, :, None] * whole / divisor)),
         )
-    # Where sum_j delta_j stays 0 that direction is left out, so that no rounding gathers in it.
+    # If sum_j delta_j stays 0, this direction is left out, so that no rounding errors accumulate in it.
     basis = helmert(M).T if conserved else np.eye(M)
     one = np.ones((1, 1))
     into, out = _diagonal(one, basis.T), _diagonal(one, basis, np.eye(M))
@@ -160,7 +160,7 @@ def scheme(problem: Quadratic, algorithm: Tracking) -> Scheme:
 
 
 def _rows(*rows: tuple[ArrayLike, ...]) -> Array:
-    """(samples, rows, columns) from rows of parts (samples or none, rows, columns), or a number for the first column."""
+    """(samples, rows, columns) from rows of parts ([samples,] rows, columns); a number stands for the first column."""
     samples = max(np.shape(part)[0] for row in rows for part in row if np.ndim(part) == 3)
     stacked = []
     for row in rows:
@@ -171,7 +171,7 @@ def _rows(*rows: tuple[ArrayLike, ...]) -> Array:
 
 
 def _diagonal(*parts: Array) -> Array:
-    """Matrices, of whatever shape, along a diagonal."""
+    """The block-diagonal matrix of the parts, which may have any shapes."""
     out = np.zeros([sum(sizes) for sizes in zip(*(part.shape for part in parts), strict=True)])
     row = column = 0
     for part in parts:
@@ -190,15 +190,15 @@ def _side_by_side(matrices: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Recursion:
-    """One round for mean and covariance of z, n = k p entries: entry i p + a for coordinate a of block i.
+    """One round of mean and covariance of z, which has n = k p entries: entry i p + a is coordinate a of block i.
 
-    Messages have N = M p entries together.  E and B are batches of step sizes and of independent parts of the problem.
+    All messages together have N = M p entries.  E and B are batches of step sizes and of independent parts of the problem.
 
     X       (E, B, N, n), slope (E, B, N): the messages x = X z + slope + noise, before they are compressed
     noise   (E, B, N, N), the covariance of that noise
     first   (B, N), E[mask];  spread (B, N, N), Cov[mask]
-    mean    (E or 1, k, k + M): z of the next round from u, mean over the sets of clients
-    varied  (k^2, (k + M)^2), the covariance of that map over the sets of clients; None where there is but one set
+    mean    (E or 1, k, k + M): the map from u to the next z, mean over the sets of clients
+    varied  (k^2, (k + M)^2), the covariance of that map over the sets of clients; None for a single set
     """
 
     X: Array
@@ -233,7 +233,7 @@ class Recursion:
         """Mean (..., E, B, n) and covariance (..., E, B, n, n) of z after the round from those before it."""
         x = _times(self.X, mean) + self.slope
         second = self.X @ covariance @ self.X.swapaxes(-1, -2) + self.noise + _outer(x, x)
-        own = self.spread * second + _outer(self.first, self.first) * self.noise  # Cov[x_hat] given z, on average
+        own = self.spread * second + _outer(self.first, self.first) * self.noise  # the mean of Cov[x_hat] given z
         after = self.through @ covariance @ self.through.swapaxes(-1, -2) + self.sent @ own @ self.sent.swapaxes(-1, -2)
         if self.varied is not None:
             u = np.concatenate([mean, self.first * x], axis=-1)
@@ -256,7 +256,7 @@ def _outer(x: Array, y: Array) -> Array:
 
 
 def _stretched(A: Array, p: int) -> Array:
-    """A kron I_p, a map of blocks as one of their coordinates: (..., r, c) -> (..., r p, c p)."""
+    """A kron I_p, a map of blocks as a map of their coordinates: (..., r, c) -> (..., r p, c p)."""
     wide = np.einsum("...rc,ab->...racb", A, np.eye(p))
     return wide.reshape(*A.shape[:-2], A.shape[-2] * p, A.shape[-1] * p)
 
@@ -275,15 +275,15 @@ def _blockwise(pairs: Array, U: Array, p: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """A run about to start.
+    """A run before its first round.
 
-    blocks     of the function that is measured
-    stepped    of the functions that clients step on, the same unless regularised
-    plan       of the algorithm
-    local      steps
+    blocks     the blocks of the measured function
+    stepped    the blocks of the functions of the local steps; the same unless regularised
+    plan       the algorithm's scheme
+    local      the local steps
     slope      (B, M, p): the first gradient of client j is H_j x + slope_j - sum_i minus[j, i] z_i
     recursion  one round
-    start      (E, B, n), z
+    start      (E, B, n), z at the start
     units      (E, 1, n): z times these is (x, memories)
     """
 
@@ -306,13 +306,13 @@ class _Run:
         eta: Array,
         ratio: Array | None = None,
     ) -> _Run:
-        """A run of the step sizes eta (E,); with `ratio` (E,) the last block of z is the weighted sum of iterates."""
+        """A run with the step sizes eta (E,); with `ratio` (E,) the last block of z is the weighted sum of iterates."""
         if ratio is not None:
             plan = plan.summing()
         plain = without_penalty(problem)
         measured, first, second = _blocks(plain, compressor, x0)
         blocks = measured
-        if isinstance(problem, Regularised):  # the penalty's gradient is phi (x_star + what lies between)
+        if isinstance(problem, Regularised):  # the penalty's gradient is phi (x_star + (x - x_star))
             x_star = -_blocks(plain, compressor, np.zeros(plain.d))[0].start
             blocks = replace(
                 measured,
@@ -323,7 +323,7 @@ class _Run:
         (B, M, p, _), E, k = blocks.H.shape, len(eta), plan.k
         local = LocalSteps.of(blocks.H, eta, plan.tau).alike()
 
-        # about x_star, clients with control variates all have the slope of F there, which is none
+        # relative to x_star, all clients with control variates have the slope of F at x_star, which is 0
         mean_slope = blocks.mean_slope[:, None]
         slope = blocks.slope if plan.begins is None else np.broadcast_to(mean_slope, blocks.slope.shape)
         start, units = np.zeros((E, B, k, p)), np.ones((E, 1, k, p))
@@ -340,7 +340,7 @@ class _Run:
         same_coins = np.ones((M, M)) if compressor.shared else np.eye(M)
         spread = np.einsum("ij,bac->biajc", same_coins, second - _outer(first, first))
         mean = np.repeat(plan.after.mean(0)[None], 1 if ratio is None else E, axis=0)
-        if ratio is not None:  # relative to its last weight, the sum is q times the one before plus the new iterate
+        if ratio is not None:  # relative to its last weight, the sum is q times the previous sum plus the new iterate
             mean[:, -1, k - 1] = ratio
         recursion = Recursion(
             X.reshape(E, B, M * p, k * p),
@@ -381,8 +381,8 @@ class _Run:
 def _blocks(problem: Quadratic, compressor: Compressor, x0: Array) -> tuple[Blocks, Array, Array]:
     """The problem in blocks, and the masks' first (B, p) and second moments (B, p, p) there.
 
-    In coordinates that the H_m do not mix, only the second moments of one coordinate at a time are needed.  They may
-    be turned to get there if the mask is the same number in all coordinates.
+    In coordinates in which all H_m are diagonal, only the second moments of single coordinates are needed.  A change to
+    such coordinates is allowed if the mask is the same number in all coordinates.
 
     Raises ValueError for a compressor that is no random mask.
     """
@@ -397,7 +397,7 @@ def _blocks(problem: Quadratic, compressor: Compressor, x0: Array) -> tuple[Bloc
 
 
 def without_penalty(problem: Quadratic | Regularised) -> Quadratic:
-    """The function that is measured.  Raises ValueError when it is no Quadratic."""
+    """The measured function.  Raises ValueError if it is no Quadratic."""
     plain = problem.plain if isinstance(problem, Regularised) else problem
     if not isinstance(plain, Quadratic):
         raise ValueError(f"{getattr(plain, 'name', plain)}: expected a Quadratic, whose moments follow a recursion")
@@ -414,15 +414,15 @@ def expectation(
     at: Iterable[int] | None = None,
     average: ArrayLike = 1.0,
 ) -> xr.Dataset:
-    """What `run` would record, in expectation over everything random, exactly up to rounding.
+    """The expectation of what `run` records, over all randomness, exact up to rounding.
 
     Arguments and Dataset as for `moments.expectation`; the problem may be a regularised one.
     `record` may also name `tracking`, see RECORDS.
 
     Raises ValueError for a malformed request, a problem that is no Quadratic or weighs its clients, an algorithm that
-    is none of Tracking, a compressor that is no random mask, more than 3000 sets of participating clients, or
-    `tracking` where clients remember nothing; NoSuchConstant when a recorded quantity needs a constant that the
-    problem does not have.
+    is not in `Tracking`, a compressor that is no random mask, more than 3000 sets of participating clients, or
+    `tracking` if clients have no memory; NoSuchConstant if the problem does not have a constant that a recorded
+    quantity needs.
     """
     plain = without_penalty(problem)
     plan = scheme(plain, algorithm)
@@ -438,7 +438,7 @@ def expectation(
 
 
 def _series(run: _Run, sigma2: float, rounds: int, names: Sequence[str], ratio: Array) -> dict[str, Array]:
-    """Expectations of the named quantities (E, rounds + 1), not finite from some round on where a step size diverges."""
+    """Expectations of the named quantities (E, rounds + 1), not finite from some round on if a step size diverges."""
     forms = run.forms(sigma2)
     E, B, n = run.start.shape
     asked = np.stack([np.broadcast_to(forms[name], (E, B, 1 + n, 1 + n)) for name in names], axis=2)
@@ -460,11 +460,11 @@ def _series(run: _Run, sigma2: float, rounds: int, names: Sequence[str], ratio: 
 
 
 def spectral_radius(problem: Quadratic | Regularised, algorithm: Tracking) -> Array:
-    """The factor (E,) by which expected squares shrink or grow a round in the long run, where there is no noise.
+    """The factor per round (E,) by which expected squares shrink or grow in the long run, without noise.
 
-    It is the spectral radius of the linear part of the recursion of E[z z'], z about a point where it stays, on the
-    directions in which messages can move z.  Below 1 all second moments converge, at this linear rate; where noise or
-    the slopes at x_star keep them away from 0, to a limit above 0.  Infinite where the recursion itself overflows.
+    It is the spectral radius of the linear part of the recursion of E[z z'], with z relative to a fixed point, on the
+    directions in which messages can move z.  Below 1 all second moments converge at this linear rate; if noise or the
+    slopes at x_star keep them away from 0, their limit is above 0.  Infinite if the recursion itself overflows.
 
     Raises ValueError as `expectation` does, and for more than 64 such directions in a block of the problem.
     """

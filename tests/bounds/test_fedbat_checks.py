@@ -268,7 +268,7 @@ _INPUT = Line(1, 0, do("inputs", "Input: {0}.", R))
         ([Line(1, 0, End("for"))], Undefined, "nothing is open"),
         ([_SERVER], Undefined, "does not end"),
         ([_SERVER, Line(3, 1, Function("client", ())), Line(4, 1, End("function")), ALG1[9]], Undefined, "inside another"),
-        ([Line(1, 0, loop(t, 0, 1, ends=True)), Line(2, 0, End("for"))], Undefined, "stands in no function"),
+        ([Line(1, 0, loop(t, 0, 1, ends=True)), Line(2, 0, End("for"))], Undefined, "is outside all functions"),
         ([ALG1[10], ALG1[25]], Undefined, "no function server"),
         ([_INPUT, _SERVER, Line(3, 1, do("", "Do it.")), ALG1[9]], Unreadable, "line 3: cannot execute 'Do it.'"),
         ([_SERVER, ALG1[9]], Undefined, "R of server has no value"),
@@ -314,7 +314,7 @@ def test_the_witness_of_algorithm_1() -> None:
     """w_0 = (2, 1) stays where it is; one step of two: m = -(1/2, 1/4), alpha = 3/8, and both signs stay minus."""
     witness = printed(("fedbat.alg1", "counterexample")).witness
     assert witness["w_1, phi = 0, tau = 3"] == witness["w_1, phi = 1/2, tau = 1"] == [2.0, 1.0]
-    assert witness["w_1, phi = 1/2, tau = 2"] == witness["w_1, the last gradient turned round"] == [1.625, 0.625]
+    assert witness["w_1, phi = 1/2, tau = 2"] == witness["w_1, the last gradient reversed"] == [1.625, 0.625]
 
 
 @pytest.mark.parametrize("line", [14, 16, 22, 23])

@@ -252,7 +252,7 @@ def test_the_server_does_not_know_what_it_was_not_sent() -> None:
 
 def test_what_algorithm_1_does() -> None:
     says = printed(("alg1", "counterexample")).says
-    for part in ("nothing moves", "2 times as far as the mean", "equal coordinates part", "v_s = 0"):
+    for part in ("nothing moves", "2 times as far as the mean", "equal coordinates become unequal", "v_s = 0"):
         assert part in says
     assert len(printed(("alg1", "counterexample")).witness) == len(AVERAGING)
 

@@ -541,7 +541,7 @@ def test_malformed_requests(settings: dict, message: str) -> None:
     ("algorithm", "message"),
     [
         (FedGATE(1, 0.1), "FedGATE: expected one of FedBCGD, FedBCGDPlus, FedAvgM"),
-        (FedBCGD(1, 0.1, 2, 1, compressor=RandK(1)), r"FedBCGD with RandK\(k=1, .*\): expected messages as they are"),
+        (FedBCGD(1, 0.1, 2, 1, compressor=RandK(1)), r"FedBCGD with RandK\(k=1, .*\): expected no compression"),
         (FedBCGDPlus(1, 0.1, 3, 2), "N = 3 and K = 2, but quadratic has M = 4 clients"),
         (FedBCGD(1, 0.1, 4, 1), "N = 4 blocks, d = 3, share = 0"),
         (FedAvgM(1, 0.1, S=6), "S = 6"),

@@ -239,7 +239,7 @@ def test_curvatures() -> None:
         (LINE, dict(bend=(F(1),)), "3 bends"),
         (LINE, dict(bend=(F(0),) * 3, sigma_sq=F(2)), "sigma.2 = 2: expected the square of a fraction"),
         (PLANE, dict(bend=(F(0),) * 2), "expected d = 1"),
-        (LINE, dict(H=(vectors(0),) * 3, beta=F(0)), "expected it positive"),
+        (LINE, dict(H=(vectors(0),) * 3, beta=F(0)), "expected a positive number"),
         (LINE, dict(N=2), "expected N 1 or 1"),
         (PLANE, dict(K=2), "N K <= M = 2"),
         (LINE, dict(K=0), "counts >= 1"),

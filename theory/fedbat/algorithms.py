@@ -12,7 +12,7 @@ _aware = do("aware", "Run binarization-aware training by Eq.14.")
 
 
 def result(step: Expression) -> Do:
-    """What a client sends: the binarised update and the step sizes of a local step."""
+    """A client's message: the binarised update and the step sizes of a local step."""
     return do("result", "mbar^k_{{t+1}}, alpha^k_{{t+1}} = mbar^k_{{t,{0}}}, alpha^k_{{t,{0}}}.", step)
 
 

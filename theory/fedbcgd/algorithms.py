@@ -1,6 +1,6 @@
 """The lines of FedBCGD (main, Algorithms 1 and 2) and FedBCGD+ (main, Algorithm 3), as printed and corrected.
 
-Client k of client block j is written kj, and i where the paper numbers clients.  Indices are a round r and a local step t.
+Client k of client block j is kj, or i where the paper numbers all clients.  Indices are a round r and a local step t.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ r, j, k, t, i, kj, eta, lam, N, K, M, T, R = letters("r j k t i kj eta lam N K M
 s = "s"  # the shared block
 
 
-x, v = (Variable(name, name + "{block}^{up}") for name in ("x", "v"))  # the server's, of a round
+x, v = (Variable(name, name + "{block}^{up}") for name in ("x", "v"))  # the server's variables of a round
 c, Dc = (Variable(name, name + "{block}") for name in ("c", "Dc"))
 x_kj = Variable("x", "x_{client}{block}^{up}", kj)
 c_kj, c_i, Dc_kj = (Variable(name, name + "_{client}{block}", who) for name, who in (("c", kj), ("c", i), ("Dc", kj)))
@@ -87,7 +87,7 @@ _both = "Compute mini-batch gradient {0} and {1}"
 
 
 def local_step(control: int, variance: int) -> Line:
-    """Line 13, with the signs of c and of the full gradient; c_kj and the mini-batch's gradient at x^r have the others."""
+    """Line 13, by the signs of c and of the full gradient; c_kj and the batch gradient at x^r have the opposite signs."""
     value = x_kj[r, t] - eta * _batch
     for sign, term in ((control, c.kept), (-control, c_kj.kept), (variance, _exact), (-variance, _batch_at_x)):
         value = value + eta * term if sign > 0 else value - eta * term

@@ -1,7 +1,7 @@
 """The lines of Algorithms 1 to 5, as printed and corrected.
 
-What the paper says in words stands as a formula.  d is the dimension; Q sends k of d coordinates in Algorithm 5, and in
-Algorithm 4 k is the share of the clients that take part.  A client that sits a round out keeps what it has.
+The paper's sentences are formulas here.  d is the dimension; Q sends k of d coordinates in Algorithm 5, and in Algorithm 4
+k is the share of the clients that take part.  A client that does not take part in a round keeps its values.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from theory.listing import (
 
 r, m, k, eta, K, M, R = letters("r m k eta K M R")
 x = Variable("x", "x^({0})")
-x_m = Variable("x", "x_{{{client},{1}}}", client=m)  # of round r, which the paper does not write
+x_m = Variable("x", "x_{{{client},{1}}}", client=m)  # of round r; the paper does not print r
 pi = Variable("pi", "pi_{0}")
 
 
@@ -58,7 +58,7 @@ PARALLEL = Listing(
     )
 )
 
-# Split learning, server and client.  These lines are shown and not executed: they exchange messages of one network.
+# Split learning, server and client.  These lines are not executed, only shown: they exchange messages of one network.
 
 tau_m = Letter("tau_m")
 x_s, x_c = Variable("x_s", "x_s^({0})"), Variable("x_c", "x_c^({0})")

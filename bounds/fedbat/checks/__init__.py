@@ -1,11 +1,11 @@
-"""What the FedBAT paper sets up: its operator, algorithm, update rules, assumptions and baselines, put to checks.
+"""Checks of the FedBAT paper's operator, algorithm, update rules, assumptions and baselines.
 
-Operator.      Exactly, over all outcomes at rational points.
-Updates.       The relations, their letters taken from runs with known draws.
-Algorithm 1.   Its lines are carried out as they stand and compared with `simulations.algorithms.fedbat`; what the printed
-               ones do at the ends of their range is shown besides.
-Assumptions.   Met, and with no smaller constant.
-Baselines.     What the paper says of them against the implementations.
+Operator.      Exact, over all outcomes at rational points.
+Updates.       The relations, with the symbols' values from runs with known draws.
+Algorithm 1.   Its lines are executed exactly as written and compared with `simulations.algorithms.fedbat`; they are also
+               run at the ends of the parameters' range.
+Assumptions.   They can be met, and with no smaller constant.
+Baselines.     The paper's sentences about them, compared with the implementations.
 """
 
 from __future__ import annotations

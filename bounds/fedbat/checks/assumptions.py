@@ -1,6 +1,6 @@
 """The objective, Gamma and Assumptions 1 to 4: met with certified constants, and with no smaller ones.
 
-Assumption 5 is one about the operator, `bounds.fedbat.checks.operator`.
+Assumption 5 is about the operator: see `bounds.fedbat.checks.operator`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from theory.statement import Relations, Statement, Verdict
 
 @cache
 def _quadratics() -> tuple[Quadratic, ...]:
-    """Two to five clients, alike and weighted by seeded shares."""
+    """Two to five clients, with equal weights and with seeded weights."""
     found = []
     for M in range(2, 6):
         alike = generate(3, M, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, seed=M)
@@ -46,12 +46,12 @@ def _quadratics() -> tuple[Quadratic, ...]:
 
 @cache
 def _regressions() -> tuple[Logistic, ...]:
-    """Logistic regression, clients alike and weighted by their samples."""
+    """Logistic regression, with equal weights and with weights by the number of samples."""
     return logistic(), replace(logistic(), weights="sizes")
 
 
 def objective(statement: Statement, full: bool = False) -> Verdict:
-    """(1): F of the problem, which knows its weights, against the sum over its clients, each computed by itself."""
+    """(1): F of the problem, with its own weights, against the sum over its clients, each computed separately."""
     assert isinstance(statement.claim, Relations)
     problems: list[tuple[Any, list[Client]]] = [
         *((q, clients_of(q)) for q in _quadratics()),
@@ -64,11 +64,11 @@ def objective(statement: Statement, full: bool = False) -> Verdict:
         for problem, clients in problems
         for w, _ in points(problem.d, problem.M, 1)
     )  # fmt: skip
-    return met(statement.claim, places, "quadratics and logistic regression (breast_cancer), alike and weighted")
+    return met(statement.claim, places, "quadratics and logistic regression (breast_cancer), equal and unequal weights")
 
 
 def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
-    """Gamma of `start_of_clients` against the minima, those of quadratics by solving for them here; it is not negative."""
+    """Gamma of `start_of_clients` against the minima; for quadratics they are solved for here.  Gamma is not negative."""
     assert isinstance(statement.claim, Relations)
     places = []
     for q in _quadratics():
@@ -78,7 +78,9 @@ def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
         places.append(_gamma(q, _least(*whole), own))
     for r in _regressions():
         places.append(_gamma(r, float(r.constants["F_star"]), list(r.client_minima[1].value)))
-    return met(statement.claim, places, "random quadratics and logistic regression (breast_cancer), alike and weighted")
+    return met(
+        statement.claim, places, "random quadratics and logistic regression (breast_cancer), equal and unequal weights"
+    )
 
 
 def _least(H: Any, b: Any) -> float:
@@ -124,7 +126,7 @@ def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
 
 
 def _named(place: Case, point: str, gradient: str, **letters: float) -> Case:
-    """A place with samples under the paper's letters; F_k of the samples is known by its gradients there."""
+    """A case with samples, in the paper's symbols; the samples' F_k is given by its gradients at the point."""
     w = place.values["x"]
     law = [(p, {gradient: drawn["f_m"].gradient(w)}) for p, drawn in place.law]
     return Case(place.where, {"F_k": place.values["F_m"], point: w, **letters}, law)
@@ -139,8 +141,8 @@ def noisy(statement: Statement, full: bool = False, *, point: str, gradient: str
 
 
 def _reach(problem: Problem) -> dict[str, float]:
-    """What bounds stochastic gradients where ||x|| <= r: E||g||^2 <= (slope + growth r)^2 + sigma^2."""
-    if isinstance(problem, Logistic):  # a sample's gradient is (expit(z) - y) a + lambda x, the bracket at most 1
+    """Bounds on stochastic gradients for ||x|| <= r: E||g||^2 <= (slope + growth r)^2 + sigma^2."""
+    if isinstance(problem, Logistic):  # a sample's gradient is (expit(z) - y) a + lambda x, with |expit(z) - y| <= 1
         rows = np.linalg.norm(problem.dataset.features, axis=1)
         return {"slope": float(rows.max()), "growth": problem.regularisation, "sigma": 0.0}
     assert isinstance(problem, Quadratic)
@@ -160,7 +162,7 @@ def _within_a_ball(point: str, gradient: str) -> Iterator[Case]:
 
 
 def _everywhere(point: str, gradient: str) -> Iterator[Case]:
-    """Functions whose slopes are at most 1 in every coordinate, exact gradients: G = sqrt(d)."""
+    """Functions with slopes of at most 1 in every coordinate, exact gradients: G = sqrt(d)."""
     losses: list[Function] = [huber(2), logcosh(2)]
     for h in losses:
         for x, _ in [*points(2, 0), (np.full(2, 3.0), None)]:
@@ -176,7 +178,7 @@ def bounded(statement: Statement, full: bool = False, *, point: str, gradient: s
         statement.claim,
         places,
         f"huber and logcosh everywhere, with G^2 = d; on a ball ||x|| <= r, with G^2 = (slope + growth r)^2 + sigma^2 (no G "
-        f"for all x: F_k that are strongly convex have gradients of any size): {SAMPLES}",
+        f"holds for all x: gradients of a strongly convex F_k are unbounded): {SAMPLES}",
     )
 
 

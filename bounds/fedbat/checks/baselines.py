@@ -1,4 +1,4 @@
-"""The methods that FedBAT is compared with: what the paper says of them against the implementations."""
+"""The methods that FedBAT is compared with: the paper's sentences about them against the implementations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from theory.statement import Statement, Status, Verdict
 _POINTS = tuple(
     tuple(Fraction(v, 4) for v in point)
     for point in ((3, 4), (-3, 0, 4), (1, 2, -2), (1, -1, 3, 5), (1, 1, 1, 1), (5,), (2, -2, 0, 1, 0), (-8, 0, 0, 1, 4))
-)  # whole norms
+)  # their norms are integers
 
 
 def _signs(v: Sequence[Fraction]) -> Vector:
@@ -42,7 +42,7 @@ def sign(statement: Statement, full: bool = False) -> Verdict:
             cases.append(Case(f"alpha = {float(alpha):g}, m = {Vector(m)}", known))
     family = f"simulations.compressors.Sign, sign(0) = 1, alpha = {', '.join(f'{float(a):g}' for a in alphas)}"
     return compared(
-        statement.claim, cases, f"exactly, {family}; the last is that of SignSGD in simulations.algorithms.fedbat"
+        statement.claim, cases, f"exactly, {family}; the last alpha is that of SignSGD in simulations.algorithms.fedbat"
     )
 
 
@@ -63,16 +63,16 @@ def _fed_back() -> Iterator[Case]:
 
 
 def error_feedback(statement: Statement, full: bool = False) -> Verdict:
-    """EF-SignSGD: m with the error kept from before, mhat what is sent of it, the rest being kept."""
+    """EF-SignSGD: m includes the stored error, mhat is sent, and the rest is stored again."""
     family = (
         "simulations.algorithms.fedbat.EFSignSGD on noisy quadratics, 5 rounds of 3 steps, all of 4 clients and 2 of them, "
-        "alike and weighted, mhat from what is remembered"
+        "equal and unequal weights, mhat from the clients' memory"
     )
     return met(statement.claim, _fed_back(), family, ROUNDING)
 
 
 def noisy(statement: Statement, full: bool = False) -> Verdict:
-    """Noisy-SignSGD: the probability of a plus; and how often it is one in many draws."""
+    """Noisy-SignSGD: the probability of a plus sign, and its frequency in many draws."""
     places = (
         Case(f"sigma = {noise:g}, m_i = {v:g}",
              {"prob_plus": float(NoisySign(0.01, noise).up(np.array([v]))[0]), "m_i": v, "sigma": noise})
@@ -92,7 +92,7 @@ def noisy(statement: Statement, full: bool = False) -> Verdict:
     return replace(
         verdict,
         says=f"{verdict.says}; in {count} draws with alpha = {Q.alpha}, sigma = {Q.noise} (Noisy-SignSGD in "
-        f"simulations.algorithms.fedbat) pluses are as many, up to {most:.2g} standard errors",
+        f"simulations.algorithms.fedbat) the frequency of plus signs agrees up to {most:.2g} standard errors",
     )
 
 
@@ -110,7 +110,7 @@ def _chances() -> Iterator[Case]:
 
 
 def stochastic(statement: Statement, full: bool = False) -> Verdict:
-    """Stoc-SignSGD, by the exact laws with either norm; how close to 1/2 they are with the Euclidean one."""
+    """Stoc-SignSGD: the exact laws with both norms; with the Euclidean norm, how close the probabilities are to 1/2."""
     family = "exactly, the laws of StochasticSign, with the Euclidean norm, and MaxSign, with ||m||_inf"
     verdict = compared(statement.claim, _chances(), family)
     if verdict.status is not Status.HOLDS:
@@ -122,8 +122,8 @@ def stochastic(statement: Statement, full: bool = False) -> Verdict:
         told.append(f"{away[0]:.3g} in d = {d} (1/(2 sqrt(d)) = {1 / (2 * sqrt(d)):.3g}), with ||m||_inf {away[1]:.3g}")
     return replace(
         verdict,
-        says=f"{verdict.says}.  Close to 1/2 for every m with the Euclidean norm: the root mean square over the entries of "
-        f"the distance to 1/2 is {'; '.join(told)} for normal m",
+        says=f"{verdict.says}.  With the Euclidean norm, close to 1/2 for every m: the root mean square distance to 1/2 "
+        f"over the entries is {'; '.join(told)} for normal m",
     )
 
 
@@ -150,14 +150,14 @@ def quantised(statement: Statement, full: bool = False) -> Verdict:
             if not (off[0] <= 1e-9 and off[1] < 1):
                 return Verdict(Status.REFUTED, f"{run}: not a level next to m", witness={"b": b, "sent": sent.tolist()})
     family = (
-        f"FedPAQ at 3 and 4 bits in simulations.algorithms.fedbat: the bits on the wire, but for the norm, and {seen} "
-        "entries of updates of a single client, each at a level next to it; the levels"
+        f"FedPAQ at 3 and 4 bits in simulations.algorithms.fedbat: the bits on the wire, without the norm; {seen} "
+        "entries of a single client's updates, each at a level next to its value; the number of levels"
     )
     return met(statement.claim, places, family, ROUNDING)
 
 
 def pruned(statement: Statement, full: bool = False) -> Verdict:
-    """ZeroFL: the share of zeros in the weights at which gradients are taken, and in what is sent."""
+    """ZeroFL: the share of zeros in the weights at every gradient, and in the sent update."""
     places = []
     for sparsity in (None, 0.5):
         algorithm = ZeroFL(3, 0.05) if sparsity is None else ZeroFL(3, 0.05, sparsity=sparsity)
@@ -172,8 +172,8 @@ def pruned(statement: Statement, full: bool = False) -> Verdict:
                     Status.REFUTED, f"{run}: shares {zeros}", witness={"sparsity": sparsity, "shares": zeros}
                 )
     family = (
-        "simulations.algorithms.fedbat.ZeroFL on a quadratic in 100 coordinates, one client: of the weights at every local "
-        "step, and of what is sent; half of them where it is told so"
+        "simulations.algorithms.fedbat.ZeroFL on a quadratic in 100 coordinates, one client: the share of zeros in the "
+        "weights at every local step, and in the sent update; one half with sparsity = 0.5"
     )
     return met(statement.claim, places, family, ROUNDING)
 
@@ -184,7 +184,7 @@ def _wide() -> Quadratic:
 
 
 def binary(statement: Statement, full: bool = False) -> Verdict:
-    """BiFL: gradients at alpha sign(v), v the latent weights, and the same uploaded; BiFL-Full uploads v."""
+    """BiFL takes gradients at alpha sign(v), with latent weights v, and uploads the same; BiFL-Full uploads v."""
     places, latent = [], 0.0
     for upload in ("binarised", "full"):
         run = Replay(layered(1), BiFL(3, 0.05, upload=upload))
@@ -200,10 +200,10 @@ def binary(statement: Statement, full: bool = False) -> Verdict:
                 v = v - run.eta * round.asked[s][1][0] if s < len(round.asked) else v
             latent = max(latent, float(np.abs(round.after - v).max()) if upload == "full" else 0.0)
     if not latent <= ROUNDING:
-        return Verdict(Status.REFUTED, "BiFL-Full uploads something else", witness={"apart": latent})
+        return Verdict(Status.REFUTED, "BiFL-Full does not upload v", witness={"apart": latent})
     family = (
-        "simulations.algorithms.fedbat.BiFL on noisy quadratics, three layers, one client, alpha = ||v||_1 / d_l: where "
-        "every gradient is taken and what is uploaded; BiFL-Full uploads v"
+        "simulations.algorithms.fedbat.BiFL on noisy quadratics, three layers, one client, alpha = ||v||_1 / d_l: the "
+        "point of every gradient, and the upload; BiFL-Full uploads v"
     )
     return met(statement.claim, places, family, ROUNDING)
 

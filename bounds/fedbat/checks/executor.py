@@ -1,8 +1,9 @@
 """The executor of Algorithm 1, in floating point.
 
-Its lines are sentences.  Those that name an equation, (11) to (14), hand over to the relations of the catalogue: (14) to the
-corrected ones, because by (10) it is alpha_e that is learned.  mhat_{t,s} = S(m_{t,s}, alpha_{t,s}), the third relation of
-(14), has the noise of step s.  The state of a client, and of the server, is what its lines have given a value.
+Its lines are sentences.  A line that names an equation, (11) to (14), is executed by the relations of the catalogue; for
+(14) these are the corrected ones, because by (10) the learned parameter is alpha_e.  mhat_{t,s} = S(m_{t,s}, alpha_{t,s}),
+the third relation of (14), has the noise of step s.  The state of a client, or of the server, is the values that its lines
+have set.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def _right(id_: str, index: int = 0) -> Any:
 class Local:
     """A client in a round.
 
-    w      what the server sent; None before line 11
-    m      m_{t,s} by s;  initial, alpha  alpha', and alpha_{t,s} by s, a number a layer
+    w      the model from the server; None before line 11
+    m      m_{t,s} by s;  initial, alpha  alpha', and alpha_{t,s} by s, one number per layer
     """
 
     client: int
@@ -56,7 +57,7 @@ def _at(kept: Mapping[int, Array], name: str, s: int) -> Array:
 
 def _keep(kept: dict[int, Array], name: str, s: int, value: Array) -> None:
     if s in kept:
-        raise Undefined(f"{name}_{{t,{s}}} has a value already: two steps in one")
+        raise Undefined(f"{name}_{{t,{s}}} has a value already: two updates in one step")
     kept[s] = value
 
 
@@ -69,13 +70,13 @@ class Machine(Executor):
 
     problem    its layers and shares
     inputs     R, tau, phi, rho;  eta  the learning rate
-    sample     round -> clients 0 ... N - 1 that take part
+    sample     round -> the participants, of 0 ... N - 1
     oracle     (client, point, round, step) -> stochastic gradient
     zeta       (client, round, step) -> the noise of the binarisation
-    models     w_0, w_1 ... of the rounds;  model, sent  the server's, and what it has sent
-    asked      where gradients were taken, in order: round, client, step, point
-    declared   the inputs;  functions  by name
-    local      whose lines these are: a client's in a round, or the server's
+    models     w_0, w_1 ... of the rounds;  model, sent  the server's model, and the model that it has sent
+    asked      the gradients taken, in order: round, client, step, point
+    declared   the inputs;  functions  the functions by name
+    local      the owner of the current lines: a client in a round, or the server
     """
 
     problem: Any
@@ -108,7 +109,7 @@ class Machine(Executor):
         """One step, of the server or of a client."""
         outside = isinstance(step, Function | End) or (isinstance(step, Do) and step.action == "inputs")
         if self.local is None and not outside:
-            raise Undefined(f"{str(step)!r} stands in no function")
+            raise Undefined(f"{str(step)!r} is outside all functions")
         if self.local and isinstance(step, Do) and step.action:
             server = self.local.client < 0
             if (step.action in _OF_SERVER) != server:
@@ -116,7 +117,7 @@ class Machine(Executor):
         super().step(step, block, at)
 
     def after(self, loop: For, at: At) -> None:
-        """After a round, the model is written down."""
+        """After a round, record the model."""
         if self._own.client < 0 and self.model is not None:
             self.models.append(self.model)
 
@@ -130,7 +131,7 @@ class Machine(Executor):
         self.declared |= {one.name: self.inputs[one.name] for one in inputs}
 
     def _call(self, name: str, local: Local) -> Local:
-        """Execute a function, with the inputs that it is given by name."""
+        """Execute a function, with its inputs by name."""
         if name not in self.functions:
             raise Undefined(f"there is no function {name}")
         function, block = self.functions[name]
@@ -187,7 +188,7 @@ class Machine(Executor):
     # A client
 
     def do_load(self, at: At) -> None:
-        """The model that was sent."""
+        """Load the sent model."""
         self._own.w = self._own.sent
 
     def do_zeros(self, at: At) -> None:
@@ -195,7 +196,7 @@ class Machine(Executor):
         self._own.m = {0: np.zeros_like(self.start)}
 
     def _oracle(self, s: int, local: Local) -> Callable[[Any], Array]:
-        """The stochastic gradient of the client at step s, written down where it is asked for."""
+        """The client's stochastic gradient at step s; every call is recorded."""
 
         def gradient(x: Any) -> Array:
             self.asked.append((local.r, local.client, s, np.array(x)))

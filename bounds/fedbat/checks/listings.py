@@ -1,6 +1,6 @@
-"""Algorithm 1: its lines against `simulations.algorithms.fedbat`, and what the printed ones do at the ends of their range.
+"""Algorithm 1: its lines against `simulations.algorithms.fedbat`, and the printed lines at the ends of their range.
 
-In floating point, step by step of the same draws.
+In floating point, step by step with the same draws.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def settings() -> Iterator[Setting]:
 
 
 def listing(statement: Statement, full: bool = False, *, build: Build) -> Verdict:
-    """The lines, carried out, against an implementation: where every gradient is taken, and w after every round."""
+    """The lines, executed, against an implementation: the point of every gradient, and w after every round."""
     claim, steps, runs = statement.claim, 0, 0
     assert isinstance(claim, Listing)
     for setting in settings():
@@ -90,9 +90,9 @@ def listing(statement: Statement, full: bool = False, *, build: Build) -> Verdic
         steps += len(machine.asked)
     return Verdict(
         Status.HOLDS,
-        f"the lines, carried out with the relations of (11) to (14) on {runs} runs of {run.rounds} rounds on noisy "
-        f"quadratics (three layers; 2, 3 and all of 4 clients; alike and weighted; tau = 1 to 5, phi from 0 to 3/4, "
-        f"rho = 0, 2, 6), take {steps} gradients where simulations.algorithms.fedbat.FedBAT takes them, and give its w, "
+        f"the lines, executed with the relations of (11) to (14) on {runs} runs of {run.rounds} rounds on noisy "
+        f"quadratics (three layers; 2, 3 and all of 4 clients; equal and unequal weights; tau = 1 to 5, phi from 0 to 3/4, "
+        f"rho = 0, 2, 6), take {steps} gradients at the points of simulations.algorithms.fedbat.FedBAT, and give its w, "
         "with the same draws",
     )
 
@@ -106,7 +106,7 @@ def _executed(machine: Machine, claim: Listing, where: str) -> Machine | Verdict
 
 
 def _apart(machine: Machine, run: Replay) -> tuple[str, Array, Array] | None:
-    """The first point or model in which the two differ: where, of the listing, of the implementation."""
+    """The first point or model in which the two differ: its place, its value by the listing, and by the implementation."""
     points = {(r, k, s): x for r, k, s, x in machine.asked}
     models = [run.start]
     for round in run.history():
@@ -114,11 +114,11 @@ def _apart(machine: Machine, run: Replay) -> tuple[str, Array, Array] | None:
             for i, k in enumerate(round.trained):
                 own = points.pop((round.r, k, s), np.full_like(x[i], np.nan))
                 if not np.abs(own - x[i]).max() <= ROUNDING:
-                    return f"where client {k + 1} takes the gradient of step {s}, round {round.r},", own, x[i]
+                    return f"the point of the gradient of client {k + 1}, step {s}, round {round.r},", own, x[i]
         models.append(round.after)
     if points:
         (r, k, s), x = points.popitem()
-        return f"that client {k + 1} takes a gradient in step {s}, round {r},", x, np.full_like(x, np.nan)
+        return f"the number of gradients of client {k + 1}, step {s}, round {r},", x, np.full_like(x, np.nan)
     for r, expected in enumerate(models):
         own = machine.models[r] if r < len(machine.models) else np.full_like(expected, np.nan)
         if not np.abs(own - expected).max() <= ROUNDING:
@@ -133,7 +133,7 @@ _ALONE = Quadratic(np.eye(2)[None], np.zeros((1, 2)), name="||w||^2 / 2")
 
 
 def _alone(tau: int, phi: Fraction, turned: int | None = None) -> Machine:
-    """One client with F = ||w||^2 / 2, from (2, 1), one round; at local step `turned` the gradient has the other sign."""
+    """One client with F = ||w||^2 / 2, from (2, 1), one round; at local step `turned` the gradient has the opposite sign."""
 
     def gradient(client: int, x: Array, r: int, step: int) -> Array:
         return np.asarray(-x if step == turned else x)
@@ -145,7 +145,7 @@ def _alone(tau: int, phi: Fraction, turned: int | None = None) -> Machine:
 
 
 def ends(statement: Statement, full: bool = False) -> Verdict:
-    """Does the model move with phi = 0, and with tau = 1?  Does it depend on what the last local step has learned?"""
+    """Does the model move with phi = 0, and with tau = 1?  Does it depend on the last local step?"""
     claim = statement.claim
     assert isinstance(claim, Listing)
     witness: dict[str, Any] = {}
@@ -158,7 +158,7 @@ def ends(statement: Statement, full: bool = False) -> Verdict:
         w = machine.models[-1]
         told.append(f"{where}: w_1 = {_shown(w)}")
         if (w == _START).all():
-            wrong.append(f"with {where} nothing moves, as alpha' = 0 by (13), m being 0")
+            wrong.append(f"with {where} nothing moves: m = 0, so alpha' = 0 by (13)")
             witness |= {f"w_1, {where}": w.tolist()}
     where = "phi = 1/2, tau = 2"
     both = [_executed(_alone(2, Fraction(1, 2), turned), claim, where) for turned in (None, 1)]
@@ -166,12 +166,10 @@ def ends(statement: Statement, full: bool = False) -> Verdict:
         if isinstance(machine, Verdict):
             return machine
     plain, turned = (machine.models[-1] for machine in both if isinstance(machine, Machine))
-    told.append(f"{where}: w_1 = {_shown(plain)}, and {_shown(turned)} with the last gradient turned round")
+    told.append(f"{where}: w_1 = {_shown(plain)}, and {_shown(turned)} with the last gradient reversed")
     if (plain == turned).all():
-        wrong.append(
-            f"with {where} the last of the local steps changes nothing: line 23 sends the result of tau - 1 steps"
-        )
-        witness |= {f"w_1, {where}": plain.tolist(), "w_1, the last gradient turned round": turned.tolist()}
+        wrong.append(f"with {where} the last local step changes nothing: line 23 sends the result of tau - 1 steps")
+        witness |= {f"w_1, {where}": plain.tolist(), "w_1, the last gradient reversed": turned.tolist()}
     setting = "F = ||w||^2/2, one client, eta = 1/4, rho = 2, w_0 = (2, 1), zeta = (1/4, 3/4)"
     if wrong:
         return Verdict(Status.REFUTED, f"{setting}: {'; '.join(wrong)}", witness={"instance": setting, **witness})

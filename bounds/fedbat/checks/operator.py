@@ -1,4 +1,4 @@
-"""The operator S, exactly: (6), (7) and (13), its bias and its error with alpha = ||x||_inf, and with other step sizes."""
+"""Exact checks of the operator S: (6), (7), (13), its bias and error with alpha = ||x||_inf, and other step sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GRID = f"x in multiples of alpha/4 in [-2 alpha, 2 alpha], alpha in {', '.join(
 
 
 def _scalars(most: int) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
-    """x, alpha, zeta with |x| <= most alpha: all powers of two apart, so that floats are exact."""
+    """x, alpha, zeta with |x| <= most alpha: multiples of powers of two, so that floats are exact."""
     for alpha, j, zeta in product(_STEPS, range(-4 * most, 4 * most + 1), _ZETA):
         yield Fraction(j, 4) * alpha, alpha, zeta
 
@@ -39,7 +39,7 @@ def _in_floats(x: Fraction, alpha: Fraction, zeta: Fraction) -> Fraction:
 
 
 def _probability(x: Fraction, alpha: Fraction) -> Fraction:
-    """P(S(x, alpha) = alpha) of the exact law."""
+    """P(S(x, alpha) = alpha) by the exact law."""
     return sum((chance for chance, (value,) in law([x], alpha) if value == alpha), Fraction(0))
 
 
@@ -55,7 +55,7 @@ def clipped(statement: Statement, full: bool = False) -> Verdict:
 
 
 def slopes(statement: Statement, full: bool = False) -> Verdict:
-    """(8), (9) against `derivatives`, and against what autograd makes of the operator for torch."""
+    """(8), (9) against `derivatives`, and against autograd of the torch operator."""
     found = []
     for x, alpha, zeta in _scalars(2):
         at = [float(x)], float(alpha), [float(zeta)]
@@ -67,12 +67,12 @@ def slopes(statement: Statement, full: bool = False) -> Verdict:
     for known, autograd in found:
         if autograd != (known["S_by_x"], known["S_by_alpha"]):
             witness = {name: str(v) for name, v in known.items()} | {"by autograd": str(autograd)}
-            return Verdict(Status.REFUTED, "the operator for torch has other derivatives", witness=witness)
+            return Verdict(Status.REFUTED, "the torch operator has other derivatives", witness=witness)
     return replace(verdict, says=f"{verdict.says}; the same by autograd through simulations.networks.straight_through")
 
 
 def _by_autograd(x: list[float], alpha: float, zeta: list[float]) -> tuple[Fraction, Fraction]:
-    """dS/dx and dS/dalpha of the operator for torch."""
+    """dS/dx and dS/dalpha of the torch operator."""
     from simulations.networks.straight_through import slopes as by_autograd  # torch takes seconds to import
 
     by_x, by_alpha = by_autograd(x, alpha, zeta)
@@ -80,7 +80,7 @@ def _by_autograd(x: list[float], alpha: float, zeta: list[float]) -> tuple[Fract
 
 
 def stochastic(statement: Statement, full: bool = False) -> Verdict:
-    """(7) against `binarise`, and how often it is alpha against `law`; in float32 it may be 3 alpha."""
+    """(7) against `binarise`; its frequency of alpha against `law`; in float32 the formula may give 3 alpha."""
     assert isinstance(statement.claim, Relations)
     formula = statement.claim.relations[0].args[1]
     cases = []
@@ -98,12 +98,14 @@ def stochastic(statement: Statement, full: bool = False) -> Verdict:
         counted, chance = Fraction(values.count(alpha), len(values)), _probability(x, alpha)
         if counted != chance:
             witness = {"x": str(x), "alpha": str(alpha), "counted": str(counted), "P(alpha)": str(chance)}
-            return Verdict(Status.REFUTED, f"x = {x}, alpha = {alpha}: alpha in {counted} of the zeta", witness=witness)
+            return Verdict(
+                Status.REFUTED, f"x = {x}, alpha = {alpha}: alpha for a share {counted} of the zeta", witness=witness
+            )
     near = float(np.nextafter(np.float32(1), np.float32(0)))
     safe = binarise(np.ones(1, np.float32), np.ones(1, np.float32), np.full(1, near, np.float32))
     return replace(
         verdict,
-        says=f"{verdict.says}; alpha as often as the law has it.  The formula computed in float32 at x = alpha = 1, zeta = "
+        says=f"{verdict.says}; alpha as often as in the law.  The formula computed in float32 at x = alpha = 1, zeta = "
         f"1 - {1 - near:.3g} gives {_printed_in_float32(formula, 1.0, 1.0, near):g}, not 1: the sum under the floor rounds "
         f"to 2; binarise gives {float(safe[0]):g}",
     )
@@ -125,7 +127,7 @@ _UPDATES: tuple[Point, ...] = tuple(
 
 
 def initial(statement: Statement, full: bool = False) -> Verdict:
-    """(13) against `mean_size`; of all alpha on a grid it makes ||m - alpha sign(m)|| smallest."""
+    """(13) against `mean_size`; no alpha on a grid makes ||m - alpha sign(m)|| smaller."""
     cases = [
         Case(f"m = {Vector(m)}", {"m_i": list(m), "d_l": Fraction(len(m)), "alpha_e": Fraction(0),
                                   "alpha_prime": Fraction(mean_size([float(v) for v in m]))})
@@ -234,7 +236,7 @@ def _elsewhere(v: Vector) -> Vector:
 
 
 def assumed(statement: Statement, full: bool = False) -> Verdict:
-    """Assumption 5 as printed, and what its first moment does not say of the second."""
+    """Assumption 5 as printed; its first moment does not bound the second."""
     verdict = largest(statement)
     if verdict.status is not Status.HOLDS:
         return verdict
@@ -245,7 +247,7 @@ def assumed(statement: Statement, full: bool = False) -> Verdict:
     measured, bound = unbounded()
     return replace(
         verdict,
-        says=f"{verdict.says}.  It does not give the second moment that C.1 draws from it: at x = (1, 1/2) the first "
+        says=f"{verdict.says}.  It does not imply the second moment that C.1 derives from it: at x = (1, 1/2) the first "
         f"allows q^2 = {first**2 / own}, the second needs {second / own}; and Q(x) = x/p with probability p, else 0, has "
         f"the first moment 2 (1 - p) ||x|| < 2 ||x||, the second (1/p - 1) ||x||^2: with p = 1/{HORIZON + 8}, "
         f"T = {HORIZON}, F = w^2/2, tau = N = 1, eta_t = 2/(7 + t), from w_0 = 1, E F(w_T) = {measured:.3g}, and "
@@ -295,7 +297,7 @@ def _shapes() -> Iterator[tuple[str, Sequence[float]]]:
 
 
 def learned(statement: Statement, full: bool = False) -> Verdict:
-    """The relations of Remark 3 for the alpha of least error; by how much, and what S then is in the mean."""
+    """The relations of Remark 3 for the alpha with the smallest error; the ratio of the errors, and the mean of S."""
     (claim,) = statement.also
     count, worst = 0, 0.0
     gains: dict[int, list[float]] = {}
@@ -317,9 +319,10 @@ def learned(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(
         Status.HOLDS,
         f"simulations.binarisation.least_error on normal and structured x in one to a hundred dimensions, {count} "
-        f"comparisons: for normal x the error with ||x||_inf is (median) {shrunk} times the least; the least is at most "
-        f"{worst:.6g} (1 - 1/d) ||x||^2, that with ||x||_inf (d - 1) ||x||^2.  But with it S has a bias, where every proof "
-        f"needs E S(x) = x: at x = (1, 1/4) it is alpha = {alpha}, and E S(x)_1 = {mean}.  Accuracy was not looked at",
+        f"comparisons: for normal x the error with ||x||_inf is (median) {shrunk} times the least error; the least error is "
+        f"at most {worst:.6g} (1 - 1/d) ||x||^2, that with ||x||_inf (d - 1) ||x||^2.  But the alpha of least error makes S "
+        f"biased, and every proof needs E S(x) = x: at x = (1, 1/4), alpha = {alpha} and E S(x)_1 = {mean}.  Accuracy was "
+        "not checked",
     )
 
 
@@ -330,7 +333,7 @@ _SIZES = tuple(Fraction(v, 4) for v in (-8, -4, -2, 0, 1, 4))
 
 
 def biased(statement: Statement, full: bool = False) -> Verdict:
-    """E[alpha sign(m)] against m, wherever the entries are not all of the size alpha; there, and only there, they agree."""
+    """E[alpha sign(m)] against m: they are equal if all |m_i| = alpha, and different otherwise."""
     cases, equal, places = [], 0, 0
     for alpha, m in product(_STEPS, product(_SIZES, repeat=2)):
         vector = Vector(m)

@@ -1,4 +1,4 @@
-"""Runs with known draws, written down step by step: where clients take their gradients, which, and the models."""
+"""Runs with known draws, recorded step by step: the clients' gradients, their points, and the models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Layered(Quadratic):
 
 @cache
 def layered(M: int = 4, sigma: float = 0.3, weighted: bool = False) -> Layered:
-    """Unequal clients, where there are several; weighted: the shares 1 : 2 : 3 ..."""
+    """M clients, unequal if M > 1; weighted: with the shares 1 : 2 : 3 ..."""
     unequal = {"zeta_star": 1.0, "delta": 0.3} if M > 1 else {}
     like = generate(6, M, L=1.0, mu=0.2, sigma=sigma, seed=M, **unequal)
     shares = np.arange(1.0, M + 1)
@@ -54,7 +54,7 @@ def shares_of(problem: Quadratic) -> Array:
 
 
 class _Recorder:
-    """A problem that writes down where its gradients are asked for, and what they are."""
+    """A problem that records the points and the values of its gradients."""
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem
@@ -71,15 +71,15 @@ class _Recorder:
 
 @dataclass(frozen=True)
 class Round:
-    """A round, as it went.
+    """A recorded round.
 
     r              its number, from 0
-    clients        those whose updates are used, 0 ... M - 1
-    trained        those that took steps
+    clients        the clients whose updates are used, of 0 ... M - 1
+    trained        the clients that took steps
     shares         p'_k of the clients
     before, after  the model (d,)
-    asked          step by step, where the trained took their gradients, and which: (S, d) each
-    memory         what is remembered before and after it
+    asked          for each step, the points and values of the trained clients' gradients, (S, d) each
+    memory         the memory before and after the round
     """
 
     r: int
@@ -121,12 +121,12 @@ class Replay(KnownDraws):
         return self.draws(r).codes(np.array([[client]])).local.step(step).uniform(self.problem.d)[0, 0]
 
     def ends(self, round: Round) -> Array:
-        """The clients' parameters after their last step, one of SGD, (S, d)."""
+        """The clients' parameters after their last step, a step of SGD, (S, d)."""
         at, g = round.asked[-1]
         return at - self.eta * g
 
     def history(self) -> Iterator[Round]:
-        """Round by round."""
+        """The rounds, in order."""
         x, eta = self.start, np.full((1, 1, 1), self.eta)
         memory: dict[str, Array] = {}
         everyone = getattr(self.algorithm, "active", "sampled") == "all"
@@ -146,28 +146,28 @@ class Replay(KnownDraws):
 
 
 class Own(np.ndarray[Any, np.dtype[np.float64]]):
-    """A client's vector, which S_m binarises with that client's noise."""
+    """A client's vector; S_m binarises it with this client's noise."""
 
     client: int = -1
 
 
 def own(v: Array, client: int) -> Own:
-    """v as that of a client."""
+    """v as a vector of this client."""
     found = np.array(v).view(Own)
     found.client = client
     return found
 
 
 def evaluated(expression: sympy.Basic, values: Mapping[str, Any]) -> Any:
-    """A number or a vector (d,) in floating point.  Raises ValueError for a letter without a value."""
+    """A number or a vector (d,) in floating point.  Raises ValueError for a symbol without a value."""
     found = np.asarray(interpret(expression, values, (), lambda q: float(q)), dtype=float)
     return found if found.ndim else float(found)
 
 
 def settle(relation: Relational, values: dict[str, Any]) -> float:
-    """Carry a relation out: its left side, where that is a letter without a value, gets that of the right; else compare.
+    """Apply a relation: a left side that is a symbol without a value gets the right side's value; else compare the sides.
 
-    Returns by how much the sides differ, relative to the larger of 1 and the right side.
+    Returns the difference of the sides, relative to the larger of 1 and the right side.
     """
     left, right = relation.args
     value = evaluated(right, values)

@@ -1,4 +1,4 @@
-"""The update rules, their letters taken from runs with known draws: (2), (3), (11), (12), (14), (17), (51), (66)."""
+"""The update rules, with the symbols' values from runs with known draws: (2), (3), (11), (12), (14), (17), (51), (66)."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from theory.statement import Record, Relations, Statement, Status, Verdict
 
 
 def _sampled(build: Callable[..., Any]) -> list[Replay]:
-    """All clients and two of four, alike and weighted."""
+    """Runs with all clients and with two of four, with equal and unequal weights."""
     return [Replay(layered(weighted=weighted), build(S)) for weighted, S in product((False, True), (None, 2))]
 
 
 def _around(round: Round) -> dict[str, Any]:
-    """The server's letters."""
+    """The values of the server's symbols."""
     shares = list(round.shares)
     return {"w_t": round.before, "w_next": round.after, "p_prime": shares, "K": len(shares)}
 
@@ -55,12 +55,12 @@ def _averaged() -> Iterator[Case]:
             yield Case(f"{run}, round {round.r}", {**_around(round), "w_i": list(run.ends(round))})
 
 
-_WHOM = "all of 4 clients and 2 of them, alike and weighted"
+_WHOM = "all of 4 clients and 2 of them, equal and unequal weights"
 
 
 def averaged(statement: Statement, full: bool = False) -> Verdict:
     """(2), and FedAvg."""
-    family = f"FedAvg, 3 local steps on noisy quadratics, {_WHOM}, p'_k those of the sample"
+    family = f"FedAvg, 3 local steps on noisy quadratics, {_WHOM}, p'_k the sample's shares"
     return met(statement.claim, _averaged(), family, ROUNDING)
 
 
@@ -68,20 +68,20 @@ SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
 
 
 def aggregated(statement: Statement, full: bool = False) -> Verdict:
-    """(2); and how much each client counts in the mean over the samples, exactly."""
+    """(2); and each client's exact weight in the mean over the samples."""
     verdict = averaged(statement)
     if verdict.status is not Status.HOLDS:
         return verdict
     told = "; ".join(f"({', '.join(map(str, counted(statement, K)))}) with K = {K}" for K in (1, 2, 3))
     return Verdict(
         verdict.status,
-        f"{verdict.says}.  Where shares differ the mean over the samples is not that of all clients: with p = "
-        f"({', '.join(map(str, SHARES))}) the clients count {told}",
+        f"{verdict.says}.  With unequal shares the mean over the samples is not the mean over all clients: with p = "
+        f"({', '.join(map(str, SHARES))}) the clients' weights are {told}",
     )
 
 
 def counted(statement: Statement, K: int) -> tuple[Fraction, ...]:
-    """The mean over all samples of K clients of the right side of (2), from w_t = 0, client k having moved to e_k."""
+    """The mean over all samples of K clients of the right side of (2), with w_t = 0 and client k at e_k."""
     right = relations(statement.claim)[0].args[1]
     N = len(SHARES)
     ends = [Vector(tuple(Fraction(i == k) for i in range(N))) for k in range(N)]
@@ -108,7 +108,7 @@ def _signs() -> Iterator[Case]:
 
 
 def signs(statement: Statement, full: bool = False) -> Verdict:
-    """(3), and what is saved on the wire."""
+    """(3), and the factor saved on the wire."""
     family = f"FedAvg with signs, alpha = 0.01, 3 local steps on noisy quadratics, {_WHOM}"
     verdict = met(statement.claim, _signs(), family, ROUNDING)
     if verdict.status is not Status.HOLDS:
@@ -116,15 +116,15 @@ def signs(statement: Statement, full: bool = False) -> Verdict:
     layers, d = _cnn()
     return Verdict(
         verdict.status,
-        f"{verdict.says}.  With an alpha that all know a sign is a bit where float32 has "
-        f"{FLOAT * d / Sign(0.001).bits(d):g}; with one of its own that is sent, EF-SignSGD, or one a layer, FedBAT, "
-        f"it is a little less than 32: for the CNN of Table 4 on FMNIST, {d} weights in {len(layers)} layers (biases and "
-        f"normalisation apart), {FLOAT * d / Sign().bits(d):.4f} and {FLOAT * d / wire_bits(layers):.4f}",
+        f"{verdict.says}.  With a fixed common alpha a sign is one bit instead of float32's "
+        f"{FLOAT * d / Sign(0.001).bits(d):g}; if an alpha is sent, one per update (EF-SignSGD) or one per layer (FedBAT), "
+        f"the factor is a little less than 32: for the CNN of Table 4 on FMNIST, {d} weights in {len(layers)} layers "
+        f"(without biases and normalisation), {FLOAT * d / Sign().bits(d):.4f} and {FLOAT * d / wire_bits(layers):.4f}",
     )
 
 
 def _cnn() -> tuple[dict[str, slice], int]:
-    """The weights of the CNN of Table 4 on FMNIST, layer by layer, and how many there are."""
+    """The weights of the CNN of Table 4 on FMNIST, layer by layer, and their number."""
     table = catalogue.find("fedbat.table4").claim
     assert isinstance(table, Record)
     sizes = []
@@ -139,7 +139,7 @@ def _cnn() -> tuple[dict[str, slice], int]:
 
 
 def _binarised() -> Iterator[Case]:
-    """With line 23 as printed what is sent is where the last gradient was taken."""
+    """With line 23 as printed, the sent update is the point of the last gradient."""
     for run in _sampled(lambda K: FedBAT(4, 0.05, K, sent="printed")):
         for round in run.history():
             sent = round.asked[-1][0] - round.before
@@ -163,7 +163,7 @@ def _warming() -> Iterator[Case]:
     for weighted, K, (tau, phi) in product((False, True), (None, 2), ((4, 0.75), (5, 0.6))):
         run = Replay(layered(weighted=weighted), FedBAT(tau, 0.05, K, phi))
         for round in run.history():
-            for s in range(run.algorithm.warm_up - 1):  # after the last of them it is mhat that is seen
+            for s in range(run.algorithm.warm_up - 1):  # the point after the last of them is mhat
                 for i, k in enumerate(round.clients):
                     m, following = (round.asked[at][0][i] - round.before for at in (s, s + 1))
                     oracle = Client(lambda _: 0.0, partial(_noisy, run, k, round.r, s))
@@ -173,12 +173,12 @@ def _warming() -> Iterator[Case]:
 
 def warming(statement: Statement, full: bool = False) -> Verdict:
     """(12)."""
-    family = f"FedBAT's steps at full precision, but for the last of a round, on noisy quadratics, {_WHOM}"
+    family = f"FedBAT's steps at full precision, except for the last of a round, on noisy quadratics, {_WHOM}"
     return met(statement.claim, _warming(), family, ROUNDING)
 
 
 def aware(statement: Statement, full: bool = False) -> Verdict:
-    """(14), corrected: m and alpha carried on by the relations, layer by layer, and every mhat compared."""
+    """(14), corrected: the relations give m and alpha, layer by layer; every mhat is compared."""
     stated, count = relations(statement.claim), 0
     runs = [Replay(layered(weighted=weighted), FedBAT(tau, 0.05, 1, phi, rho))
             for weighted, (tau, phi), rho in product((False, True), ((3, 0.34), (5, 0.4)), (0.0, 2.0, 6.0))]  # fmt: skip
@@ -190,8 +190,9 @@ def aware(statement: Statement, full: bool = False) -> Verdict:
                     return Verdict(Status.REFUTED, f"{where} is false", witness={"where": where, "apart": apart})
     return Verdict(
         Status.HOLDS,
-        f"FedBAT, 1 of 4 clients a round, alike and weighted, tau = 3, 5, rho = 0, 2, 6, three layers, noisy quadratics: "
-        f"every mhat of {len(runs)} runs is S(m, alpha) with the m and the alpha of the relations, {count} comparisons",
+        f"FedBAT, 1 of 4 clients a round, equal and unequal weights, tau = 3, 5, rho = 0, 2, 6, three layers, noisy "
+        f"quadratics: every mhat of {len(runs)} runs is S(m, alpha) with the m and the alpha of the relations, "
+        f"{count} comparisons",
     )
 
 
@@ -200,10 +201,10 @@ def _with_learned(values: Mapping[str, Any], zeta: Array, v: Array) -> Array:
 
 
 def _learning(run: Replay, round: Round, stated: Sequence[Relational]) -> Iterator[tuple[str, float]]:
-    """Where, and by how much a relation misses, along the steps of the round's only client at the binarised update."""
+    """Each relation's place and error, along the steps of the round's only client at the binarised update."""
     algorithm, layers, (k,), w = run.algorithm, Layers(run.problem), round.clients, round.before
     first, m = algorithm.warm_up, np.zeros_like(w)
-    for s in range(first):  # (12), rounded as the run does it: in a layer of one entry (13) makes alpha just |m|
+    for s in range(first):  # (12), rounded as in the run: in a layer of one entry (13) gives alpha = |m|
         m = m - run.rate(round.r, s) * round.asked[s][1][0]
     alpha = layers.mean(np.abs(m))  # (13)
     seen = [*(at[0] - w for at, _ in round.asked[first:]), round.after - w]  # mhat
@@ -227,7 +228,7 @@ def _learning(run: Replay, round: Round, stated: Sequence[Relational]) -> Iterat
 
 
 def S_m(run: Replay, round: Round, step: int) -> Operator:
-    """S_m after the draws of a step: each client's with its own noise, alpha the largest size in the layer."""
+    """S_m with the draws of a step: each client has its own noise; alpha is the largest |m_i| of the layer."""
     layers = Layers(run.problem)
 
     def value(v: Any) -> Array:
@@ -239,7 +240,7 @@ def S_m(run: Replay, round: Round, step: int) -> Operator:
 
 
 def _analysed(weighted: bool, K: int | None, gamma: float | None = None) -> Iterator[Replay]:
-    """FedBAT with phi = 0 and alpha = ||m||_inf, on quadratics with and without noise; where K are used, all train."""
+    """FedBAT with phi = 0 and alpha = ||m||_inf, on quadratics with and without noise; if K are sampled, all train."""
     active: Any = "sampled" if K is None else "all"
     for sigma, tau in product((0.0, 0.3), (2, 3, 1)):
         algorithm = FedBAT(tau, 0.1, K, 0.0, step_size="max", gamma=gamma, active=active)
@@ -248,26 +249,26 @@ def _analysed(weighted: bool, K: int | None, gamma: float | None = None) -> Iter
 
 @cache
 def appendix_c() -> tuple[Replay, ...]:
-    """All clients, alike, and weighted with a decreasing learning rate."""
+    """All clients: with equal weights; with unequal weights and a decreasing learning rate."""
     return (*_analysed(False, None), *_analysed(True, None, 8.0))
 
 
 @cache
 def appendix_d() -> tuple[Replay, ...]:
-    """Some of the clients, alike, with a constant and a decreasing learning rate."""
+    """Some of the clients, with equal weights, with a constant and a decreasing learning rate."""
     return (*_analysed(False, 2), *_analysed(False, 3, 8.0))
 
 
 @cache
 def appendix_e() -> tuple[Replay, ...]:
-    """All clients, alike, with a constant learning rate."""
+    """All clients, with equal weights and a constant learning rate."""
     return tuple(_analysed(False, None))
 
 
 def updates(statement: Statement, full: bool = False, *, family: Callable[[], Sequence[Replay]]) -> Verdict:
-    """The first two relations at every step, the third where there is no synchronisation, the others where there is.
+    """The first two relations at every step, the third at steps without synchronisation, the others at steps with it.
 
-    v, and w_{t+1} where there is none, are what the relations say; x_t^k and the model are those of the run.
+    v, and w_{t+1} at steps without synchronisation, are set by the relations; x_t^k and the models are those of the run.
     """
     stated, count, runs = relations(statement.claim), 0, family()
     for run in runs:
@@ -283,7 +284,7 @@ def updates(statement: Statement, full: bool = False, *, family: Callable[[], Se
     return Verdict(
         Status.HOLDS,
         f"{len(runs)} runs of FedBAT with phi = 0 and alpha = ||m||_inf in each of three layers, {_told(runs)}: every x_t^k "
-        f"at which a gradient was taken and every model is that of the relations, {count} relations",
+        f"with a gradient and every model agrees with the relations, {count} relations",
     )
 
 
@@ -292,13 +293,13 @@ def _told(runs: Sequence[Replay]) -> str:
     weighted = any(run.problem.weights is not None for run in runs)
     rates = ", a constant and a decreasing learning rate" if any(run.algorithm.gamma for run in runs) else ""
     whom = "4 clients" if K == [4] else f"{' and '.join(map(str, K))} of 4 clients"
-    return f"{whom}{', alike and weighted' if weighted else ''}, tau = 1, 2, 3, with and without noise{rates}"
+    return f"{whom}{', equal and unequal weights' if weighted else ''}, tau = 1, 2, 3, with and without noise{rates}"
 
 
 def _recursion(
     run: Replay, round: Round, stated: Sequence[Relational]
 ) -> Iterator[tuple[Relational, str, dict[str, Any]]]:
-    """A relation, where, and the letters' values, which it adds to, in the order of the recursion."""
+    """Relation, place and the symbols' values (the caller adds to them), in the order of the recursion."""
     tau, p = run.algorithm.tau, shares_of(run.problem)
     w = {k: own(round.before, k) for k in round.trained}
     for s, (x, g) in enumerate(round.asked):
@@ -320,7 +321,7 @@ def _recursion(
 
 
 def nonconvex(statement: Statement, full: bool = False) -> Verdict:
-    """(66) to (68), and what is said of gbar_t besides."""
+    """(66) to (68), and the further relations about gbar_t."""
     verdict = updates(statement, family=appendix_e)
     if verdict.status is not Status.HOLDS or not statement.also:
         return verdict
@@ -338,7 +339,7 @@ def nonconvex(statement: Statement, full: bool = False) -> Verdict:
 
 
 def _virtual(run: Replay) -> Iterator[Case]:
-    """The clients' letters and their means, step by step; w_t^k and v_t^k by (17)."""
+    """The clients' symbols and their means, step by step; w_t^k and v_t^k by (17)."""
     p, F = shares_of(run.problem), clients_of(run.problem)
     mean = Client(lambda x: float(run.problem.value(x)), run.problem.full_gradient)
     for round in run.history():
@@ -367,7 +368,7 @@ def virtual(statement: Statement, full: bool = False) -> Verdict:
 
 
 def schemes(statement: Statement, full: bool = False) -> Verdict:
-    """The same runs, all clients active and only those sampled: the same models, bit for bit."""
+    """Runs with all clients active and with only the sampled ones active: the same models, bit for bit."""
     (claim,) = statement.also
     rounds, settings = 0, product((False, True), ((1, 0.0), (3, 0.34), (4, 0.5)), (1, 2, 3), ("learned", "max"))
     build: Any = partial(FedBAT, eta=0.05)
@@ -383,9 +384,9 @@ def schemes(statement: Statement, full: bool = False) -> Verdict:
                     return failed(f"{runs[0]}, round {one.r}", side)
     return Verdict(
         Status.HOLDS,
-        f"FedBAT with all of 4 clients active and with only the 1, 2 or 3 sampled, alike and weighted, with noise, learned "
-        f"step sizes and ||m||_inf: the same w, bit for bit, after each of {rounds} rounds.  Not the same work: the others "
-        "train for nothing",
+        f"FedBAT with all of 4 clients active and with only the 1, 2 or 3 sampled, equal and unequal weights, with noise, "
+        f"learned step sizes and ||m||_inf: the same w, bit for bit, after each of {rounds} rounds.  Not the same work: the "
+        "other clients train without effect",
     )
 
 

@@ -1,9 +1,9 @@
-"""What the FedBCGD paper sets up and shows: its listings, update rules, assumptions and figures, put to checks.
+"""Checks of the FedBCGD paper's listings, update rules, assumptions and figures.
 
-Algorithms.    The lines are executed as they stand and compared with `simulations.algorithms.fedbcgd`; what the printed
-               ones do wrong is shown in fractions.
-Assumptions.   Met, and with no smaller constant.
-Figures.       Their rows on small data of our own, beside the paper's; Figures 3 and 6 need its networks.
+Algorithms.    The lines are executed exactly as written and compared with `simulations.algorithms.fedbcgd`; the errors of
+               the printed lines are shown in fractions.
+Assumptions.   They can be met, and with no smaller constant.
+Figures.       Their rows on small data of our own, beside the paper's; Figures 3 and 6 need the paper's networks.
 """
 
 from __future__ import annotations

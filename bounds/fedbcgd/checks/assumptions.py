@@ -1,6 +1,6 @@
-"""Assumptions 1 to 5, and the corrected ones: an assumption is no claim; what can be checked is that it can be met.
+"""Assumptions 1 to 5, and the corrected ones: an assumption is no claim; the check is that it can be met.
 
-With the certified constants of the problems used here, and with no smaller constant, as for the other papers.
+The test problems meet it with their certified constants, and with no smaller constant, as for the other papers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _relations(statement: Statement) -> Relations:
 
 @cache
 def sigmoid() -> SigmoidERM:
-    """The sigmoid loss on breast_cancer, ten clients with one class each, a sample a step."""
+    """The sigmoid loss on breast_cancer, ten clients with one class each, one sample per step."""
     dataset = data.scaled(data.load("breast_cancer"))
     partition = partitions.exdir(dataset.labels, 10, 1, 10.0, seed=0)
     return lightly_regularised(SigmoidERM, dataset, partition, batch=1)
@@ -51,7 +51,7 @@ def sigmoid() -> SigmoidERM:
 
 
 def _pairs(chosen: Callable[[Ground], bool]) -> Iterator[tuple[Ground, int, Any, Array, Array]]:
-    """(ground, client's number, client, two points), both ways round."""
+    """(test problem, client's number, client, two points), in both orders."""
     for g in grounds():
         if chosen(g):
             for i, client in enumerate(g.clients, 1):
@@ -61,12 +61,12 @@ def _pairs(chosen: Callable[[Ground], bool]) -> Iterator[tuple[Ground, int, Any,
 
 
 def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
-    """(1) with the certified mu of clients that are convex, mu = 0 among them."""
+    """(1) with the certified mu of convex clients, including mu = 0."""
     places = (
         Case(f"{g.name}, client {i}", {"f_i": client, "x": x, "y": y, "mu": float(g.constants["curvature"])})
         for g, i, client, x, y in _pairs(lambda g: g.constants["curvature"] >= 0)
     )
-    return met(_relations(statement), places, f"{FAMILY}, those that are convex")
+    return met(_relations(statement), places, f"the convex ones of {FAMILY}")
 
 
 def smooth(statement: Statement, full: bool = False) -> Verdict:
@@ -80,7 +80,7 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
 
 @dataclass(frozen=True)
 class Deviating:
-    """Clients whose gradients deviate from their mean by a certified G."""
+    """Clients with a certified bound G on the deviations of their gradients from the mean."""
 
     name: str
     f: Client
@@ -91,7 +91,7 @@ class Deviating:
 
 @cache
 def _deviating() -> tuple[Deviating, ...]:
-    """Quadratics with one Hessian, which attain G everywhere; logistic regression and the sigmoid loss far and near."""
+    """Quadratics with a common Hessian, which attain G everywhere; logistic regression and sigmoid loss, far and near."""
     found = []
     for seed, zeta in enumerate((1.0, 0.3)):
         quadratic = generate(4, 4, L=1.0, mu=0.1, zeta_star=zeta, seed=seed)
@@ -112,7 +112,7 @@ def _client_gradient(problem: Logistic, m: int, x: Array) -> Array:
 
 
 def alike(statement: Statement, full: bool = False) -> Verdict:
-    """(5) with the certified G: attained where all Hessians are one."""
+    """(5) with the certified G: attained if all clients have the same Hessian."""
     f_i = catalogue.paper("fedbcgd").symbols["f_i"].sympy
     claim = replace(_relations(statement), relations=tuple(each(r, f_i) for r in _relations(statement).relations))
     places = (
@@ -120,7 +120,9 @@ def alike(statement: Statement, full: bool = False) -> Verdict:
         for g in _deviating()
         for x in g.points
     )
-    return met(claim, places, "quadratics with one Hessian, logistic regression and the sigmoid loss on breast_cancer")
+    return met(
+        claim, places, "quadratics with a common Hessian, logistic regression and the sigmoid loss on breast_cancer"
+    )
 
 
 # ------------------------------------------------------------------------------------------------ Assumptions 3, 5
@@ -146,7 +148,7 @@ class Batch:
 
 
 def _batches(loss: type[Logistic]) -> Iterator[Batch]:
-    """Single samples: the curvature along a sample a is at most a loss's largest times ||a||^2."""
+    """Single samples: the curvature along a sample a is at most the loss's largest curvature times ||a||^2."""
     whole = sigmoid() if loss is SigmoidERM else logistic()
     for rows in whole.partition.clients[:3]:
         for row in rows[:3]:
@@ -175,12 +177,12 @@ def _single(convex: bool) -> tuple[Batch, ...]:
 
 
 def smooth_batches(statement: Statement, full: bool = False, *, letter: str, convex: bool) -> Verdict:
-    """(6) for every mini-batch; and convexity, which the corrected form adds, on those that are convex."""
+    """(6) for every mini-batch; and convexity, which the corrected form adds, for the convex mini-batches."""
     places = (
         Case(batch.name, _of(letter, batch, x1, x2)) for batch in _single(convex) for x1, x2 in batch.pairs
     )  # fmt: skip
     kinds = "quadratics with additive noise, logistic regression by single samples"
-    return met(_relations(statement), places, kinds if convex else f"{kinds}, the sigmoid loss likewise")
+    return met(_relations(statement), places, kinds if convex else f"{kinds}, the sigmoid loss by single samples")
 
 
 def _of(letter: str, batch: Batch, x1: Array, x2: Array) -> Mapping[str, Any]:

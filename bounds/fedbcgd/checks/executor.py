@@ -1,8 +1,8 @@
 """The executor of FedBCGD and FedBCGD+, in floating point or in fractions, and runs with known draws.
 
-What the lines leave open is read so: round r begins with the model that the server has put together in the round before,
-x^(r-1) in its own lines and x^r in those of the clients; x_kj^(r,1) is x^r; v, c and the c_i begin at zero.  A client
-knows what it has received or made itself, the server what has been sent to it.
+The lines leave some points open.  Our reading: round r begins with the server's model of the round before, which is
+x^(r-1) in the server's lines and x^r in the clients' lines; x_kj^(r,1) is x^r; v, c and the c_i begin at zero.  A client
+knows the values that it has received or computed; of the clients' values the server knows those that were sent.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Machine(Executor):
 
     letters   eta, lam, M, N, K, T, R (the last round)
     blocks    the coordinates of block 1 ... N, and of "s"
-    sample    (round, how many) -> the clients 1..M, in their order
-    received  what the clients, sent what the server got in this round
+    sample    (round, number) -> the sampled clients of 1..M, in order
+    received  the values that the clients got in this round;  sent  those that the server got
     computed  the gradients, by client, point and local step
     order     round -> the sampled clients;  divided  round -> the number of client blocks
     kept      c and the c_i after every round
-    turn      whose lines these are
+    turn      the owner of the current lines, "clients" or "server"
     """
 
     blocks: Mapping[Part, slice]
@@ -48,7 +48,7 @@ class Machine(Executor):
     def run(self, listing: Listing, unset: Sequence[str] = ()) -> Machine:
         """Execute it and return the machine.  Raises Undefined or Unreadable, and Undefined where no x^R comes out.
 
-        No line sets v of the round before the first, c and the c_i: they are 0, except the variables that are `unset`.
+        No line sets the first v, c and the c_i: they are 0, except for the variables in `unset`.
         """
         begin = [Place("v", 0, "", (-1,)), *(Place("c", i) for i in range(self.letters["M"] + 1))]
         self.values = {place: 0 * self.start for place in begin if place.name not in unset}
@@ -66,16 +66,16 @@ class Machine(Executor):
         super().step(step, block, at)
 
     def after(self, loop: For, at: At) -> None:
-        """After a round, what is kept over the rounds is written down."""
+        """After a round, record the values that carry over to later rounds."""
         if loop.index.name == "r":
             self.kept.append({place: value for place, value in self.values.items() if not place.at})
 
     def do_clients(self, at: At) -> None:
-        """The lines of the clients."""
+        """The clients' lines begin."""
         self.turn = "clients"
 
     def do_server(self, at: At) -> None:
-        """The lines of the server."""
+        """The server's lines begin."""
         self.turn = "server"
 
     def do_initialise(self, at: At) -> None:
@@ -83,7 +83,7 @@ class Machine(Executor):
         self.values[Place("x", 0, "", (-1,))] = self.start
 
     def do_divide_model(self, at: At, count: Expression) -> None:
-        """The coordinates are divided into blocks, besides the shared one."""
+        """Divide the coordinates into blocks, and the shared block."""
         self.parts = True
 
     def do_sample(self, at: At, S: Expression) -> None:
@@ -144,7 +144,7 @@ class Machine(Executor):
         return sampled[(j - 1) * each + k - 1]
 
     def client(self, who: Expression | None, at: At) -> int:
-        """Client kj, which is called i too; 0 for the server."""
+        """Client kj, also written i; 0 for the server."""
         return 0 if who is None else self._client(at)
 
     def _slice(self, part: Part) -> slice:
@@ -157,7 +157,7 @@ class Machine(Executor):
     # Values
 
     def known(self, place: Place) -> Vector:
-        """A value as whoever keeps it knows it; a part that has none of its own is one of the whole.  Raises Undefined."""
+        """A value, as its owner knows it; a part without its own value is a part of the whole.  Raises Undefined."""
         whole = place._replace(part="")
         if place in self.values:
             return np.asarray(self.values[place])
@@ -170,7 +170,7 @@ class Machine(Executor):
         return self.known(Place(name, client, "", at))
 
     def read(self, place: Place) -> Vector:
-        """A value as the one whose turn it is knows it.  Raises Undefined."""
+        """A value, as the owner of the current lines knows it.  Raises Undefined."""
         if self.turn == "server" and place.client:
             if place not in self.sent:
                 raise Undefined(f"{place} has not been sent")
@@ -185,7 +185,7 @@ class Machine(Executor):
         return self.known(place)
 
     def of(self, e: Expression, at: At) -> Any:
-        """The value of an expression; of blocks that are put together too.  Raises Undefined."""
+        """The value of an expression, also of joined blocks.  Raises Undefined."""
         if not isinstance(e, Joined):
             return super().of(e, at)
         blocks = [self.place(e.blocks, {**at, "j": j}) for j in range(1, self.letters["N"] + 1)]
@@ -202,12 +202,12 @@ class Machine(Executor):
         return self.computed[key]
 
     def put(self, target: Entry, value: Any, at: At) -> None:
-        """Keep a value; of a client's part within its whole.  Raises Undefined."""
+        """Store a value; a client's part is stored in the whole.  Raises Undefined."""
         place = self.place(target, at)
         if bool(place.client) != (self.turn == "clients"):
-            raise Undefined(f"it is not the turn of whoever keeps {place}")
+            raise Undefined(f"it is not the turn of the owner of {place}")
         if np.shape(value) != self.start[self._slice(place.part)].shape:
-            raise Undefined(f"{place} is given what is not of its size")
+            raise Undefined(f"{place} is given a value of another size")
         if place.client and place.part:
             whole = place._replace(part="")
             new = self.known(whole).copy()
@@ -240,12 +240,12 @@ class Replay(KnownDraws):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """T, eta and the other settings, as the algorithms of `simulations` are given them."""
+        """T, eta and the other settings, as arguments of the algorithms of `simulations`."""
         names = ("T", "eta", "N", "K", "lam", "sizes", "share")
         return {name: getattr(self, name) for name in names}
 
     def at_step(self, client: int, x: Vector, r: int, t: int | None) -> Vector:
-        """The stochastic gradient of client 1..M at local step t = 1..T of a round, or for None the exact one."""
+        """The stochastic gradient of client 1..M at local step t = 1..T of a round; for None the exact gradient."""
         if t is not None:
             return self.gradient(client, x, r, t - 1)
         return np.asarray(exact(self.problem).local_gradient(x[None, None], np.array([client - 1]))[0, 0])

@@ -1,8 +1,8 @@
-"""Figures 4, 5, 7, 8 and 9 and the problems (129), (130) on small data of our own: the rows of what the figures show.
+"""Figures 4, 5, 7, 8 and 9 and the problems (129), (130) on small data of our own: the rows that the figures show.
 
-What is computed here, on digits and breast_cancer, stands beside the printed figure as an analogue: it says which rows are
-true on these data, and decides nothing about the paper's.  Where a row is about test accuracy, the training loss stands
-for it; what only the paper's networks can show is left out.  The problems (129) and (130) are formulas, and are decided.
+The results, on digits and breast_cancer, are analogues of the printed figures: they say which rows are true on these data,
+and decide nothing about the paper's data.  The training loss replaces test accuracy.  Rows that need the paper's networks
+are left out.  The problems (129) and (130) are formulas, and are decided.
 """
 
 from __future__ import annotations
@@ -51,26 +51,26 @@ class Curve:
     floats: float
 
     def rounds_to(self, target: float) -> float:
-        """The first recorded round within the target, by the best step size; infinite where there is none."""
+        """The first recorded round within the target, with the best step size; infinite if there is none."""
         within = self.losses <= target
         return float(np.where(within.any(1), within.argmax(1) * self.every, inf).min())
 
     def floats_to(self, target: float) -> float:
-        """The same in floats sent."""
+        """The floats sent up to this round."""
         return self.rounds_to(target) * self.floats
 
     @property
     def last(self) -> float:
-        """The loss at the end, by the best step size."""
+        """The loss at the end, with the best step size."""
         return float(self.losses[:, -1].min())
 
     def of_rate(self, i: int) -> Curve:
-        """With one of the step sizes alone."""
+        """The curve with one of the step sizes only."""
         return replace(self, losses=self.losses[i : i + 1])
 
 
 def curve(problem: Problem, algorithm: Any, rounds: int, seeds: int, every: int = 1, x0: Any = 0.0) -> Curve:
-    """Run it."""
+    """The curve of an algorithm on a problem."""
     at = range(0, rounds + 1, every)
     found = run(problem, algorithm, rounds=rounds, seeds=range(seeds), x0=x0, record=("value",), at=at)
     losses = found.value.values.mean(1)
@@ -95,12 +95,12 @@ class Row:
 
 
 def compared(says: str, numbers: Mapping[Any, float], one: Any, others: Sequence[Any]) -> Row:
-    """The row that `one` has a smaller number than all the others."""
+    """The row: `one` has a smaller number than all the others."""
     return Row(says, numbers, min((ahead(numbers[one], numbers[other]) for other in others), default=-1))
 
 
 def _beside(says: str, rows: Sequence[Row]) -> Verdict:
-    """What these data show of every row: no verdict on the printed figure, which is about other data."""
+    """The outcome of every row on these data: no verdict on the printed figure, which is about other data."""
     counts = {
         word: sum(row.outcome == sign for row in rows) for sign, word in ((1, "true"), (-1, "false"), (0, "even"))
     }
@@ -119,14 +119,14 @@ def _impossible(statement: Statement, error: ValueError) -> Verdict:
 
 CLIENTS, STEPS = 40, 3
 ETAS = (0.3, 0.6, 1.2)
-FINER = (0.2, 0.3, 0.45, 1.2)  # in Figure 4: with more blocks a smaller one is best
+FINER = (0.2, 0.3, 0.45, 1.2)  # for Figure 4: with more blocks a smaller step size is best
 TARGET = 0.5  # of the training loss, which begins at log 10
-EARLY = 1.0  # the same in Figure 4, where one block must get there, too
+EARLY = 1.0  # the target in Figure 4; one block must reach it, too
 
 
 @cache
 def network(rho: float) -> TwoPart:
-    """Two layers of width 8 on digits, Dirichlet(rho) clients, batches of 8; its last layer is what is shared."""
+    """Two layers of width 8 on digits, Dirichlet(rho) clients, batches of 8; its last layer is the shared block."""
     digits = data.load("digits")
     return TwoPart(digits, partitions.dirichlet(digits.labels, CLIENTS, rho, 0), 8, 1e-4, batch=8)
 
@@ -148,7 +148,7 @@ def _network_told(problem: TwoPart, etas: Sequence[float], seeds: int) -> str:
 
 
 def _blocks(N: int, S: int, lam: float, share: int, etas: tuple[float, ...] = ETAS) -> FedBCGD:
-    """FedBCGD with N client blocks.  Raises ValueError where S clients cannot be divided so."""
+    """FedBCGD with N client blocks.  Raises ValueError unless N divides S."""
     if N < 1 or S % N:
         raise ValueError(f"{S} clients in {N} client blocks: expected whole numbers")
     return FedBCGD(STEPS, etas, N, S // N, lam, share=share)
@@ -157,7 +157,7 @@ def _blocks(N: int, S: int, lam: float, share: int, etas: tuple[float, ...] = ET
 def number_of_blocks(statement: Statement, full: bool = False) -> Verdict:
     """Figure 4: floats to a loss, and the loss at equal floats, by the number of blocks; one block is FedAvgM.
 
-    Without a shared block, which here would be a seventh of the network and 0.2 % of LeNet-5.
+    There is no shared block: it would be a seventh of the network here, and is 0.2 % of LeNet-5.
     """
     claim = _record(statement)
     problem, S, lam, budget = network(0.6), 20, 0.5, 10
@@ -190,8 +190,8 @@ def number_of_blocks(statement: Statement, full: bool = False) -> Verdict:
     shown = ", ".join(f"N = {n}: {floats[n]:.3g} / {losses[n]:.4g}" for n in numbers)
     return _beside(
         f"{_network_told(problem, etas, seeds)}, {S} clients a round, no shared block, lam = {lam}: floats / d "
-        f"that a client sends up to the loss {EARLY}, and the loss after {budget} d, best of eta: {shown}; one block is "
-        "FedAvgM, loss by loss.  The paper's 53% and 200 d are its network's",
+        f"that a client sends until the loss is {EARLY}, and the loss after {budget} d, best of eta: {shown}; one block is "
+        "FedAvgM, loss by loss.  The paper's 53% and 200 d are for its network",
         rows,
     )
 
@@ -201,7 +201,7 @@ def _alike(one: Curve, other: Curve) -> bool:
 
 
 def _measured(row: Mapping[str, Any], found: Mapping[Any, Curve], names: Sequence[Any]) -> dict[Any, float]:
-    """What a row compares: rounds to a loss where it says faster, the loss at the end else.  Raises ValueError."""
+    """The numbers that a row compares: rounds to a loss for "faster", else the loss at the end.  Raises ValueError."""
     if row["is"] not in ("faster than", "better than", "more accurate than", "best of") or not set(names) <= set(found):
         raise ValueError(f"cannot read {dict(row)}")
     return {n: found[n].rounds_to(TARGET) if row["is"] == "faster than" else found[n].last for n in names}
@@ -210,7 +210,8 @@ def _measured(row: Mapping[str, Any], found: Mapping[Any, Curve], names: Sequenc
 def ablation(statement: Statement, full: bool = False) -> Verdict:
     """Figure 5: the ablations, by the loss at the end (better, more accurate) and the rounds to a loss (faster).
 
-    The last layer is shared.  By rounds, as it is 0.2 % of LeNet-5 and costs next to nothing there; here it is a seventh.
+    The last layer is shared.  The count is in rounds, not in floats: the layer is 0.2 % of LeNet-5, where it costs almost
+    nothing, but a seventh of the network here.
     """
     claim = _record(statement)
     (rounds, seeds), lam, N, K = ((120, 16) if full else (60, 2)), 0.5, 5, 2
@@ -246,7 +247,7 @@ def ablation(statement: Statement, full: bool = False) -> Verdict:
 def momentum(statement: Statement, full: bool = False) -> Verdict:
     """Figure 7: lam by the rounds to a loss (faster) and the loss at the end (more accurate, best).
 
-    One step size for all lam, as nothing but lam is varied: that of the grid with which the fewest rows are false.
+    All lam have the same step size, because only lam is varied: the step size of the grid with the fewest false rows.
     """
     claim = _record(statement)
     (rounds, seeds), N = ((120, 16) if full else (60, 2)), claim.settings["blocks"]
@@ -260,7 +261,7 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
     except ValueError as error:
         return _impossible(statement, error)
     best = {eta: sum(row.outcome < 0 for row in rows) for eta, rows in tried.items()}
-    chosen = min(ETAS, key=lambda eta: best[eta])  # where fewest rows are false
+    chosen = min(ETAS, key=lambda eta: best[eta])  # fewest false rows
     shown = "; ".join(
         f"eta = {eta:g}, {', '.join(f'{lam}: {_shown(c.of_rate(i))}' for lam, c in found.items())} "
         f"({best[eta]} of {len(claim.table)} rows false)"
@@ -279,7 +280,7 @@ def _shown(c: Curve) -> str:
 
 
 def _rows_of_momentum(claim: Record, found: Mapping[float, Curve]) -> list[Row]:
-    """The rows of Figure 7, of these curves.  Raises ValueError for a row that cannot be read."""
+    """The rows of Figure 7, for these curves.  Raises ValueError for a row that cannot be read."""
     rows = []
     for row in claim.table:
         lam, others = row["momentum"], [other for other in row["others"] if other != row["momentum"]]
@@ -293,7 +294,7 @@ def _rows_of_momentum(claim: Record, found: Mapping[float, Curve]) -> list[Row]:
 BATCH, HOLDERS, TAKING_PART = 20, 20, 10
 LOSSES: Mapping[str, type[Logistic]] = {"fedbcgd.logreg": Logistic, "fedbcgd.sigmoid_erm": SigmoidERM}
 RATES = (0.3, 1.0, 3.0, 10.0)  # over the smoothness constant
-NEAR = (0.1, 0.03)  # of the loss that is there to be gained
+NEAR = (0.1, 0.03)  # shares of the possible gain in loss
 SHORT, LONG = 240, 1000  # rounds
 
 
@@ -305,7 +306,7 @@ def _parity() -> Dataset:
 
 @dataclass(frozen=True)
 class Race:
-    """The curves of the methods on a problem, the first loss and the least known."""
+    """The curves of the methods on a problem, the first loss and the smallest known loss."""
 
     curves: Mapping[str, Curve]
     first: float
@@ -314,7 +315,7 @@ class Race:
     T: int
 
     def target(self, near: float) -> float:
-        """The loss that leaves this part of the gain."""
+        """The loss at which this share of the gain is left."""
         return self.least + near * (self.first - self.least)
 
 
@@ -342,9 +343,9 @@ def race(id_: str, rho: float, epochs: int, N: int, full: bool) -> Race:
 
 
 def faster(statement: Statement, full: bool = False) -> Verdict:
-    """Figures 8 and 9: who needs fewer floats to a tenth, and to 3 %, of what there is to gain; rounds beside them.
+    """Figures 8 and 9: the floats, and the rounds, until a tenth and 3 % of the possible gain are left.
 
-    Each method with the best of four step sizes.  A row is true where it is true of both targets and all problems.
+    Each method has the best of four step sizes.  A row is checked for each target and each problem.
     """
     claim = _record(statement)
     settings = claim.settings
@@ -376,8 +377,8 @@ def faster(statement: Statement, full: bool = False) -> Verdict:
     return _beside(
         f"digits, even or odd, {HOLDERS} clients Dirichlet({settings['rho']}) by digit, {TAKING_PART} a round, "
         f"{settings['blocks']} blocks, regularisation 10^-4 L, batches of {BATCH}, lam = 0.5, the corrected forms, mean of "
-        f"{8 if full else 2} seeds, each with the best of {len(RATES)} step sizes: floats / d that a client sends up "
-        f"(rounds) to {' and '.join(f'{near:g}' for near in NEAR)} of the gain, inf where not in {LONG if full else SHORT} "
+        f"{8 if full else 2} seeds, each with the best of {len(RATES)} step sizes: floats / d that a client sends "
+        f"(rounds) to {' and '.join(f'{near:g}' for near in NEAR)} of the gain, inf if not within {LONG if full else SHORT} "
         f"rounds: {'; '.join(told)}",
         rows,
     )
@@ -435,7 +436,7 @@ def _spectrum(problem: Logistic) -> tuple[float, float]:
 
 
 def logreg(statement: Statement, full: bool = False) -> Verdict:
-    """(129) against the implementation on data, and what makes it strongly convex: reg <= Hessian <= L + reg."""
+    """(129) against the implementation on data, and its strong convexity: reg <= Hessian <= L + reg."""
     problem = _alone(Logistic, None if full else 100)
     L, reg = problem.smoothness, problem.regularisation
     for x in _points(problem.d):
@@ -449,9 +450,9 @@ def logreg(statement: Statement, full: bool = False) -> Verdict:
         )
     return Verdict(
         Status.HOLDS,
-        f"{problem.name}, {len(problem.dataset.labels)} samples, four points: the formula is the implementation's; L = "
-        f"{L:.4g}, a quarter of the largest eigenvalue of A'A/n, proved; eigenvalues of the Hessian there lie in "
-        f"[{least:.3g}, {largest:.3g}], within [reg, L + reg] as proved, the largest being that of x = 0; the condition "
+        f"{problem.name}, {len(problem.dataset.labels)} samples, four points: formula and implementation agree; L = "
+        f"{L:.4g}, a quarter of the largest eigenvalue of A'A/n, proved; the Hessian's eigenvalues at these points lie in "
+        f"[{least:.3g}, {largest:.3g}], within [reg, L + reg] as proved, the largest at x = 0; the condition "
         f"number is at most {(L + reg) / reg:.6g}",
     )
 
@@ -476,14 +477,14 @@ def sigmoid_erm(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.REFUTED, "convex, or not smooth", witness={"least": least, "largest": largest, "L": L})
     return Verdict(
         Status.HOLDS,
-        f"{problem.name}, {signed['samples']} samples, four points: both formulas are the implementation's; the "
-        f"Hessian's least eigenvalue is {least:.3g}, not convex with the regularisation {problem.regularisation:.3g}; the "
+        f"{problem.name}, {signed['samples']} samples, four points: both formulas agree with the implementation; the "
+        f"Hessian's least eigenvalue is {least:.3g}: not convex, with the regularisation {problem.regularisation:.3g}; the "
         f"largest is {largest:.3g}, within L = {L:.4g}, proved by |s''| <= 1/(6 sqrt 3)",
     )
 
 
 def _of_sample(problem: Logistic, row: int, x: Array) -> float:
-    """The loss of one sample, from the implementation on that sample alone."""
+    """The loss of one sample, from the implementation on this sample only."""
     chosen = np.array([row])
     own = replace(problem.dataset, features=problem.dataset.features[chosen], labels=problem.dataset.labels[chosen])
     alone = type(problem)(own, partitions.iid(own.labels, 1, 0), problem.regularisation)

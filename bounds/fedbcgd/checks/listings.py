@@ -1,6 +1,6 @@
-"""The listings and update rules of FedBCGD and FedBCGD+: carried out, against `simulations`, and in exact fractions.
+"""The listings and update rules of FedBCGD and FedBCGD+, executed: against `simulations`, and in exact fractions.
 
-In floating point on noisy quadratics, step by step of the same draws; in fractions on parabolas.
+In floating point on noisy quadratics, step by step with the same draws; in fractions on parabolas.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _states(machine: Machine, run: Replay) -> Iterator[tuple[str, int, Vector]]:
         yield "c_i", r + 1, np.stack([kept[Place("c", i)] for i in range(1, run.problem.M + 1)])
 
 
-_SET = {Property.AT_REST: "v", Property.INITIAL_VARIATES: "c"}  # what an assumption says of the values at the start
+_SET = {Property.AT_REST: "v", Property.INITIAL_VARIATES: "c"}  # assumptions about start values, and their variables
 
 
 def listing(statement: Statement, full: bool, *, build: Build) -> Verdict:
@@ -130,10 +130,10 @@ def _form(algorithm: Any) -> str:
 
 @dataclass(frozen=True)
 class Exact:
-    """A run on parabolas, in fractions, from x^0 = (2, ..., 2); who takes part is drawn by `seed`.
+    """A run on parabolas, in fractions, from x^0 = (2, ..., 2); the participants are drawn by `seed`.
 
-    noise  a mini-batch's gradient is off by + or - this in every coordinate, in turn
-    order  the clients in their order in every round, instead of the drawn one
+    noise  the error of a mini-batch's gradient in every coordinate, with alternating signs
+    order  the participants of every round, in order, instead of drawn ones
     """
 
     clients: tuple[Parabola, ...]
@@ -148,7 +148,7 @@ class Exact:
     noise: Fraction = Fraction(0)
     seed: int = 0
     order: tuple[int, ...] = ()
-    signs: Mapping[tuple[int, int], int] | None = None  # of the noise, by (client, local step), instead of in turn
+    signs: Mapping[tuple[int, int], int] | None = None  # of the noise, by (client, local step), instead of alternating
 
     def __str__(self) -> str:
         return (
@@ -183,7 +183,7 @@ class Exact:
         return np.asarray(self.clients[client - 1].gradient(x) + sign * self.noise)
 
     def machine(self, listing: Listing) -> Machine:
-        """The listing, carried out.  Raises Undefined or Unreadable."""
+        """The listing, executed.  Raises Undefined or Unreadable."""
         letters = {name: getattr(self, name) for name in ("N", "K", "T", "eta", "lam")}
         letters |= {"M": len(self.clients), "R": self.rounds - 1}
         machine = Machine(
@@ -197,7 +197,7 @@ class Exact:
         return [self.start, *(machine.value("x", 0, r) for r in range(self.rounds))]
 
     def fedavgm(self) -> list[Vector]:
-        """The models of FedAvgM: v = lam v + (mean of what T local steps lead to - x), x = x + v."""
+        """The models of FedAvgM: v = lam v + (mean of the ends of T local steps - x), x = x + v."""
         found, v = [self.start], 0 * self.start
         for r in range(self.rounds):
             ends = []
@@ -211,7 +211,7 @@ class Exact:
         return found
 
     def told(self) -> dict[str, Any]:
-        """What is needed to do it by hand."""
+        """The data for a calculation by hand."""
         clients = range(1, len(self.clients) + 1)
         order = {"clients": [self.sample(r, self.N * self.K) for r in range(min(self.rounds, 4))]}
         return {
@@ -237,7 +237,7 @@ AVERAGING = (
 
 
 def _against_fedavgm(claim: Listing, run: Exact) -> tuple[dict[str, Any], str]:
-    """Where x is not that of FedAvgM, and what is wrong with it; nothing where it is.  Raises Undefined or Unreadable."""
+    """The witness and the description of a difference from FedAvgM; empty if none.  Raises Undefined or Unreadable."""
     machine = run.machine(claim)
     own, other = run.models(machine), run.fedavgm()
     at = next((r for r, (a, b) in enumerate(zip(own, other, strict=True)) if (a != b).any()), None)
@@ -251,12 +251,12 @@ def _against_fedavgm(claim: Listing, run: Exact) -> tuple[dict[str, Any], str]:
     before = own[-2][0]
     if sent and mean(sent) != before and not run.lam:
         what.append(
-            f"a round steps {(own[-1][0] - before) / (mean(sent) - before)} times as far as the mean of what was sent"
+            f"a round moves {(own[-1][0] - before) / (mean(sent) - before)} times as far as the mean of the messages"
         )
     if run.share and any(x[0] != x[-1] for x in own):
         unequal = next(r for r, x in enumerate(own) if x[0] != x[-1])
         v = [machine.known(Place("v", 0, part, (unequal - 1,)))[0] for part in (1, "s")]
-        what.append(f"equal coordinates part, v_(1) = {v[0]} and v_s = {v[1]}")
+        what.append(f"equal coordinates become unequal, v_(1) = {v[0]} and v_s = {v[1]}")
     return {
         **run.told(),
         f"x^{at}": [str(a) for a in own[at]],
@@ -265,7 +265,7 @@ def _against_fedavgm(claim: Listing, run: Exact) -> tuple[dict[str, Any], str]:
 
 
 def averaging(statement: Statement, full: bool = False) -> Verdict:
-    """One block, in fractions: is a round one of FedAvgM, also for T = 1, without momentum, with a shared block?"""
+    """One block, in fractions: is a round that of FedAvgM, also for T = 1, without momentum, with a shared block?"""
     claim = statement.claim
     assert isinstance(claim, Listing)
     return _degenerate(claim, AVERAGING)
@@ -291,13 +291,15 @@ def _degenerate(claim: Listing, runs: Sequence[Exact]) -> Verdict:
 
 
 def degenerates(statement: Statement, full: bool = False) -> Verdict:
-    """FedBCGD with the numbers of blocks that the sentence speaks of, against FedAvgM; as printed, or as it rests on."""
+    """FedBCGD with the sentence's number of blocks, against FedAvgM; with the lines that the statement rests on."""
     claim = statement.claim
     assert isinstance(claim, Words)
     (letter,) = set().union(*(formula.free_symbols for formula in claim.formulas))
     numbers = [n for n in range(1, 4) if all(formula.subs(letter, n) == sympy.true for formula in claim.formulas)]
     if not numbers:
-        return Verdict(Status.REFUTED, "no number of blocks is meant", witness={"formulas": str(claim.formulas)})
+        return Verdict(
+            Status.REFUTED, "no number of blocks satisfies the formulas", witness={"formulas": str(claim.formulas)}
+        )
     runs = [replace(run, N=n, d=n + run.share, K=run.K if n == 1 else 1) for run in AVERAGING for n in numbers]
     (id_,) = statement.rests_on
     found = _degenerate(lines_of(id_), runs)
@@ -352,14 +354,14 @@ _ASKED: tuple[tuple[Callable[[Listing, Exact], tuple[bool, str]], tuple[Exact, .
 
 
 def _found(claim: Listing) -> Iterator[tuple[Exact, bool, str]]:
-    """(run, whether it is as it should be, what was found), one at a time.  Raises Undefined or Unreadable."""
+    """(run, whether it is correct, the result), one at a time.  Raises Undefined or Unreadable."""
     for check, asked in _ASKED:
         for run in asked:
             yield run, *check(claim, run)
 
 
 def one_by_one(printed: Listing, corrected: Listing) -> dict[str, Listing]:
-    """The corrected lines with one of the printed errors each, by what it is."""
+    """The corrected lines with one of the printed errors, by the error's name."""
     numbers = {
         "line 17, whole c_i kept": (17,),
         "lines 16, 23, 28, the last step not sent": (16, 23, 28),
@@ -375,7 +377,7 @@ def one_by_one(printed: Listing, corrected: Listing) -> dict[str, Listing]:
 
 
 def tracking(statement: Statement, full: bool = False) -> Verdict:
-    """In fractions: does FedBCGD+ come to the minimiser, also with T = 1, noise, blocks; is c the mean of the c_i?"""
+    """In fractions: does FedBCGD+ reach the minimiser, also with T = 1, noise, blocks; is c the mean of the c_i?"""
     claim = statement.claim
     assert isinstance(claim, Listing)
     try:
@@ -390,7 +392,7 @@ def tracking(statement: Statement, full: bool = False) -> Verdict:
         corrected = lines_of(f"{statement.id}.corrected")
         for name, lines in one_by_one(claim, corrected).items():
             harm = next(
-                (f"{run}: {what}" for run, well, what in _found(lines) if not well), "no harm on these instances"
+                (f"{run}: {what}" for run, well, what in _found(lines) if not well), "no effect on these instances"
             )
             says += f".  In the corrected listing, {name} alone: {harm}"
     return Verdict(Status.REFUTED, f"in fractions, x* = {SEVERAL.minimiser}: {says}", witness=wrong)
@@ -400,7 +402,7 @@ def tracking(statement: Statement, full: bool = False) -> Verdict:
 
 
 def each(e: sympy.Basic, *letters: sympy.Symbol) -> sympy.Basic:
-    """Relations in which a sum's summand says nothing of its index: these letters get it, c_i becomes c_i[i]."""
+    """A relation in which these symbols get the index of the sum around them: c_i becomes c_i[i]."""
 
     def indexed(total: Sum) -> Sum:
         index = total.limits[0][0]
@@ -421,7 +423,7 @@ def _letters() -> dict[str, sympy.Symbol]:
 def local_rule(statement: Statement, full: bool = False) -> Verdict:
     """At y = x^r, where a mini-batch's gradient is grad f_i(x^r) + xi: the step is -eta (grad f_i(x^r) - c_i + c).
 
-    At rest, c_i = grad f_i(x*) and c = 0, it is zero whatever the mini-batch; at first, c_i = c = 0, it goes downhill.
+    At rest, c_i = grad f_i(x*) and c = 0, it is zero for every mini-batch; at the start, c_i = c = 0, it goes downhill.
     """
     letters = _letters()
     eta, c, c_i, x, y, y_next = (letters[name] for name in ("eta", "c", "c_i", "x_r", "y_t", "y_next"))
@@ -435,7 +437,7 @@ def local_rule(statement: Statement, full: bool = False) -> Verdict:
     for relation in _relations(statement).relations:
         for name, (known, step) in cases.items():
             assert isinstance(relation, Equality)
-            # what the relation leaves over when y moves as it should
+            # the residual of the relation if y moves correctly
             left = expand(
                 (relation.lhs - relation.rhs).xreplace({**at, y_next: x + step}).xreplace({y: x}).xreplace(known)
             )
@@ -461,7 +463,7 @@ class Round:
     """Control variates before and after a round, two coordinates each: a block's and the shared block's.
 
     before, after  c_i and c_i^+ of the clients 1..M
-    block, S       the clients who send this block; those who send the shared one
+    block, S       the clients that send this block; the clients that send the shared block
     """
 
     before: Sequence[tuple[Fraction, Fraction]]
@@ -471,14 +473,14 @@ class Round:
     N: int
 
     def kept(self, whole: bool) -> list[tuple[Fraction, Fraction]]:
-        """The c_i after the round: c_i^+ of who took part, in the block only for those who sent it unless `whole`."""
+        """The c_i after the round: c_i^+ for participants; in the block only for its senders, unless `whole`."""
         return [
             (new[0] if i in (self.S if whole else self.block) else old[0], new[1] if i in self.S else old[1])
             for i, (old, new) in enumerate(zip(self.before, self.after, strict=True), 1)
         ]
 
     def letters(self) -> dict[str, Any]:
-        """The letters of (5), (6), (71)."""
+        """The values of the symbols of (5), (6), (71)."""
         grown = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(self.before, self.after, strict=True)]
         return {
             "M": Fraction(len(self.before)), "N": Fraction(self.N), "K": Fraction(len(self.block)),
@@ -504,9 +506,9 @@ def _number(q: Any) -> Fraction:
 
 
 def invariant(statement: Statement, full: bool = False) -> Verdict:
-    """(72), c = (1/M) sum_i c_i, after a round from a state in which it holds, over all samples: each of (5), (6), (71).
+    """Each of (5), (6), (71): if (72), c = (1/M) sum_i c_i, holds before a round, does it after it, for all samples?
 
-    Clients keep what the statement says, else what lines 15 and 17 say, whole c_i.
+    Clients keep the parts of c_i that the statement names; if it names none, whole c_i, by lines 15 and 17.
     """
     letters = _letters()
     c, c_i, c_next, c_shared_next = (letters[name] for name in ("c", "c_i", "c_next", "c_shared_next"))
@@ -532,8 +534,8 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
                     failing[keep].append(one)
         told = {keep: ", ".join(sorted({f"({o.N}, {len(o.block)})" for o in bad})) for keep, bad in failing.items()}
         sentence = (
-            f"{update}: with whole c_i kept it breaks (72) for (N, K) = {told[True] or 'none'}; with what was sent kept for "
-            f"{told[False] or 'none'}"
+            f"{update}: if whole c_i are kept it breaks (72) for (N, K) = {told[True] or 'none'}; if only sent parts are, "
+            f"for {told[False] or 'none'}"
         )
         says.append(sentence)
         if failing[whole]:
@@ -545,8 +547,8 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
                 "c after the round": str(interpret(update.rhs, one.letters(), (), _number)), "c_i": [str(a) for a in kept],
                 "(1/M) sum c_i": str(mean(kept)),
             }  # fmt: skip
-    keeps = "whole c_i (lines 15, 17)" if whole else "what it has sent"
-    head = f"over all {len(rounds())} samples and divisions of 4 clients, N, K = 1, 2, a client keeping {keeps}"
+    keeps = "whole c_i (lines 15, 17)" if whole else "only sent parts of c_i"
+    head = f"over all {len(rounds())} samples and divisions of 4 clients, N, K = 1, 2, if a client keeps {keeps}"
     return Verdict(Status.REFUTED if wrong else Status.HOLDS, f"{head}: {'.  '.join(says)}", witness=wrong)
 
 
@@ -606,7 +608,7 @@ def blocks(statement: Statement, full: bool = False) -> Verdict:
         clients, own = algorithm.sampling(problem, Draws.of_seeds(np.arange(len(orders)), 0, orders))
         clients = np.broadcast_to(clients, orders.shape)
         first = np.array([part.start for part in parts[:N]])
-        member = own[..., first]  # (orders, S, N): who sends block j
+        member = own[..., first]  # (orders, S, N): the senders of block j
         for side in sides(_relations(statement), {"S": algorithm.participants(problem), "N": N, "K": K}):
             if not side.holds:
                 witness = {"N": N, "K": K, "S": algorithm.participants(problem), "right": side.right}
@@ -616,7 +618,7 @@ def blocks(statement: Statement, full: bool = False) -> Verdict:
         one_each = (member.sum(2) == 1).all() and (member.sum(1) == K).all()
         if not (sorted(covered) == list(range(5)) and one_each and len(set(often.ravel())) == 1):
             witness = {"instance": where, "coordinates": covered.tolist(), "client by block": often.tolist()}
-            return Verdict(Status.REFUTED, f"{where}: no partition, or not all alike", witness=witness)
+            return Verdict(Status.REFUTED, f"{where}: no partition, or unequal frequencies", witness=witness)
         orders_seen += len(orders)
     return Verdict(
         Status.HOLDS,
@@ -626,7 +628,7 @@ def blocks(statement: Statement, full: bool = False) -> Verdict:
 
 
 def _by_hand(problem: Logistic, x: Array, client: int) -> Array:
-    """The losses of a client's samples at x, each with the regularisation."""
+    """The losses of a client's samples at x, each plus the regularisation."""
     rows = problem.partition.clients[client]
     margin = (2 * problem.dataset.labels[rows] - 1) * (problem.dataset.features[rows] @ x)
     return np.log1p(np.exp(-margin)) + problem.regularisation / 2 * (x @ x)
@@ -634,7 +636,7 @@ def _by_hand(problem: Logistic, x: Array, client: int) -> Array:
 
 @dataclass(frozen=True)
 class Point:
-    """A function by its value at the one point that is asked for."""
+    """A function by its value at the only point of evaluation."""
 
     known: float
 
@@ -643,12 +645,12 @@ class Point:
         return self.known
 
     def gradient(self, x: Any) -> Any:
-        """Not asked for."""
+        """Not used."""
         return np.zeros_like(x)
 
 
 def problem(statement: Statement, full: bool = False) -> Verdict:
-    """(1): the objective is the mean of the clients', a client's that of its samples' losses, on logistic regression."""
+    """(1) on logistic regression: the objective is the mean of the clients', a client's the mean of its samples' losses."""
     found, count = logistic(), 0
     base = IndexedBase("f_i", real=True)
     for seed in range(3):
@@ -658,7 +660,7 @@ def problem(statement: Statement, full: bool = False) -> Verdict:
             losses = _by_hand(found, x, m)
             known = {"f": Point(float(found.value(x))), "f_i": Point(float(values[m])), "x": x, "M": found.M,
                      "n_i": len(losses), "over_M": values.tolist(), "over_n_i": losses.tolist()}  # fmt: skip
-            # the two sums are over two families that print alike
+            # the two sums run over different families with the same symbol
             apart = [
                 r.replace(
                     lambda part: isinstance(part, Sum),
@@ -680,7 +682,7 @@ def problem(statement: Statement, full: bool = False) -> Verdict:
 class Outcome:
     """A round with a given sample, division and noise.
 
-    sums  by client, its T gradients summed up; all coordinates are alike
+    sums  by client, the sum of its T gradients; all coordinates are equal
     """
 
     run: Exact
@@ -688,7 +690,7 @@ class Outcome:
     sums: Mapping[int, Fraction]
 
     def block(self, j: int) -> dict[str, Any]:
-        """The letters of (8) and (9) for a block, from 0."""
+        """The values of the symbols of (8) and (9) for a block, numbered from 0."""
         K = self.run.K
         parts = [self.sums[i] for i in self.run.order[j * K : (j + 1) * K]]
         return {"M": Fraction(len(self.run.clients)), "K": Fraction(K), "eta": self.run.eta, "x_r": self.run.start[j],
@@ -758,7 +760,7 @@ def _moves_only_own(run: Replay, algorithm: FedBCGD) -> bool:
 
 
 def variant(statement: Statement, full: bool = False) -> Verdict:
-    """The variant with the settings against the one of its name; freezing moves the own block alone, the others do not."""
+    """The variant with the settings against the one of its name; only with freezing do clients move just their block."""
     claim = statement.claim
     assert isinstance(claim, Record)
     settings = claim.settings

@@ -1,8 +1,8 @@
-"""What the FedCOM paper sets up and shows: its listings, assumptions and figures, put to checks.
+"""Checks of the FedCOM paper's listings, assumptions and figures.
 
-Algorithms.    The lines are executed as they stand and compared with `simulations.algorithms.fedcom`; what the printed
-               ones do wrong is shown in fractions.
-Assumptions.   Met, and with no smaller constant.
+Algorithms.    The lines are executed exactly as written and compared with `simulations.algorithms.fedcom`; the errors of
+               the printed lines are shown in fractions.
+Assumptions.   They can be met, and with no smaller constant.
 Figures.       Their sentences on small data of our own, and on quadratics by exact expectations.
 """
 

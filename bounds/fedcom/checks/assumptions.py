@@ -1,7 +1,7 @@
-"""Assumptions 1 to 7: an assumption is no claim; what can be checked is that it can be met, and with no smaller constant.
+"""Assumptions 1 to 7: an assumption is no claim; the check is that it can be met, and with no smaller constant.
 
-Those on compressors exactly, over the whole law of Q at rational points; the others with the certified constants of the
-problems used here, as for the SFL paper.
+Assumptions on compressors are checked exactly, over the whole law of Q at rational points; the others with the certified
+constants of the test problems, as for the SFL paper.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from theory.statement import Relations, Statement, Verdict
 
 @dataclass(frozen=True)
 class Message(Vector):
-    """A client's message; sums of messages are nobody's."""
+    """A client's message; a sum of messages has no sender."""
 
     sender: int = 0
 
@@ -42,11 +42,11 @@ class Message(Vector):
 # ------------------------------------------------------------------------------------------- Assumptions 2 and 5
 
 _QUARTER = Fraction(1, 4)
-# In four dimensions their q are fractions, and no rounding is in their certificates.
+# In four dimensions their q are fractions, and their certificates have no rounding.
 UNBIASED: tuple[Compressor, ...] = (
     Identity(), RandK(1), RandK(2), Bernoulli(_QUARTER), Sparsifier(Fraction(1, 2)), QSGD(1), Dithering(1), StochasticSign(),
 )  # fmt: skip
-# Norms are whole; QSGD's q is attained at the fourth, that of dithering at the last.
+# All norms but the last are integers; QSGD's q is attained at the fourth point, that of dithering at the last.
 POINTS = ((3, 0, 4, 0), (1, 2, -2, 4), (1, -1, 3, 5), (1, 1, 1, 1), (3, 1, -1, 1))
 
 
@@ -76,7 +76,7 @@ def _masks(Q: Compressor, d: int) -> list[tuple[Fraction, tuple[Fraction, ...]]]
 
 
 def _masked(masks: Sequence[tuple[Fraction, ...]]) -> Operator:
-    """Each sender's message under its own mask, masks[sender], a sum under masks[0]; one mask is shared by all."""
+    """A message gets its sender's mask, masks[sender], a sum gets masks[0]; a single mask is shared by all."""
 
     def coded(x: Vector) -> Vector:
         mask = masks[getattr(x, "sender", 0) if len(masks) > 1 else 0]
@@ -86,7 +86,7 @@ def _masked(masks: Sequence[tuple[Fraction, ...]]) -> Operator:
 
 
 def _messages(m: int, radius: int) -> Iterator[tuple[str, list[Message]]]:
-    """Messages in two dimensions, no longer than the radius; the first cancel each other."""
+    """Messages in two dimensions, of norm at most `radius`; the first ones cancel each other."""
     v = (Fraction(3 * radius, 5), Fraction(4 * radius, 5))
     opposite = [tuple((-1) ** j * a for a in v) for j in range(m)] if m % 2 == 0 else None
     rows = {"opposite": opposite, "equal": [v] * m, "one alone": [v, *[(Fraction(0),) * 2] * (m - 1)]}
@@ -97,10 +97,10 @@ def _messages(m: int, radius: int) -> Iterator[tuple[str, list[Message]]]:
 
 
 def gap(statement: Statement, full: bool = False) -> Verdict:
-    """The left side over the whole law of the coins: shared masks, G_q = 0; independent ones, only for bounded messages.
+    """The left side over the whole law of the coins: G_q = 0 for shared masks; for independent ones only bounded messages.
 
-    For independent unbiased masks the left side is q ((1/m^2) sum ||x_j||^2 - ||mean||^2), so for messages no longer
-    than B the smallest G_q is q B^2 / m, where m is even, and it grows with B.
+    For independent unbiased masks the left side is q ((1/m^2) sum ||x_j||^2 - ||mean||^2).  So for messages of norm at
+    most B the smallest G_q is q B^2 / m, if m is even, and it grows with B.
     """
     assert isinstance(statement.claim, Relations)
     cases, compressors = [], (RandK(1), Sparsifier(Fraction(1, 2)))
@@ -124,12 +124,12 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
         statement.claim,
         cases,
         "exactly, on RandK(1) and Sparsifier(1/2), d = 2: shared masks with G_q = 0; independent ones with G_q = "
-        "q B^2 / m for messages no longer than B = 1, 10",
+        "q B^2 / m for messages of norm at most B = 1, 10",
     )
     grown = [G_q_on(RandK(1), [[0.6 * t, 0.8 * t], [-0.6 * t, -0.8 * t]]) for t in (1, 10, 100)]
     return replace(
         verdict,
-        says=f"{verdict.says}. For independent coins and all messages there is no G_q: RandK(1) at x_1 = t v, x_2 = -t v, "
+        says=f"{verdict.says}. With independent coins no G_q holds for all messages: RandK(1) at x_1 = t v, x_2 = -t v, "
         f"v = (3/5, 4/5), has the left side {', '.join(f'{g:g}' for g in grown)} for t = 1, 10, 100",
     )
 
@@ -151,7 +151,7 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
 
 
 def _stochastic(letter: str) -> Iterator[Case]:
-    """Clients with samples, the law of their stochastic gradients enumerated, under the paper's letters."""
+    """Clients with enumerated laws of their stochastic gradients, in the paper's symbols."""
     for place in samples(lambda problem: {"sigma": problem.constants["sigma"]}):
         w, F_m = place.values["x"], place.values["F_m"]
         law = [(p, {"g_tilde": drawn["f_m"].gradient(w)}) for p, drawn in place.law]
@@ -170,13 +170,13 @@ def heterogeneous(statement: Statement, full: bool = False) -> Verdict:
 
 
 def homogeneous(statement: Statement, full: bool = False) -> Verdict:
-    """The same where all clients are one: f_j = f, each client of the family taken by itself."""
+    """The same for identical clients: f_j = f, with each client of the family as f."""
     assert isinstance(statement.claim, Relations)
     return met(
         statement.claim,
         _stochastic("f"),
-        "federations of equal clients: x^2/2 with samples x^2/2 +- x, a quadratic with noise (a two-point law of the same "
-        "moments), a tenth of breast_cancer by logistic regression with all batches of one",
+        "federations of identical clients: x^2/2 with samples x^2/2 +- x, a quadratic with noise (a two-point law of the "
+        "same moments), a tenth of breast_cancer by logistic regression with all batches of one",
     )
 
 

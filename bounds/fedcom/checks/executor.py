@@ -18,11 +18,11 @@ from theory.listing import Listing
 
 @dataclass(kw_only=True)
 class Machine(Executor):
-    """Executes Algorithms 1 to 5.  A client that sits a round out keeps what it has.
+    """Executes Algorithms 1 to 5.  A client that does not take part in a round keeps its values.
 
-    letters   also m, tau, R; q where Q has one; d, and k where Q sends so many coordinates
+    letters   also m, tau, R; q if Q has one; d, and k if Q sends k coordinates
     sample    round -> S^(r), of clients 1..m
-    compress  (client, message, round) -> Q(message); without compression the message
+    compress  (client, message, round) -> Q(message); without compression the message itself
     """
 
     sample: Callable[[int], Sequence[int]]
@@ -41,7 +41,7 @@ class Machine(Executor):
         self.values[Place("S", 0, "", (at["r"],))] = tuple(self.sample(at["r"]))
 
     def read(self, place: Place) -> Any:
-        """A value; a client that sat out the round before has what it had before that.  Raises Undefined."""
+        """A value; a client that did not take part in the round before has its earlier value.  Raises Undefined."""
         earlier = place
         while earlier not in self.values:
             (*_, r) = earlier.at
@@ -64,7 +64,7 @@ class Machine(Executor):
 class Replay(KnownDraws):
     """A run on a problem with known draws.
 
-    k  ratio of clients taking part, where they are sampled
+    k  share of participating clients, if they are sampled
     """
 
     tau: int

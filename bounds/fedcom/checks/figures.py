@@ -1,8 +1,8 @@
-"""Figures 6 to 9 on data of our own: the sentences under them, where they can be tried without the paper's networks.
+"""Figures 6 to 9 on data of our own: the sentences under them that can be tried without the paper's networks.
 
-What happens on other data, with other models, decides nothing about a printed experiment: the verdict is `analogue`, with
-what speaks against the sentence on our data as its witness.  Refuted are only a formula that is false, and settings with
-which no run can be made.
+Results on other data, with other models, decide nothing about a printed experiment.  So the verdict is `analogue`; its
+witness is the evidence on our data against the sentence.  Only a false formula, or settings without a possible run, are
+refuted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from theory.statement import Record, Relations, Statement, Status, Verdict, Word
 
 
 def _analogue(says: str, against: Mapping[str, Any]) -> Verdict:
-    """Our experiment beside the printed one; `against`: where it turns out otherwise than the sentences say."""
+    """Our experiment beside the printed one; `against`: its results that contradict the sentences."""
     return Verdict(Status.ANALOGUE, f"on our data {'otherwise' if against else 'the same'}: {says}", witness=against)
 
 
@@ -52,7 +52,7 @@ def _record(statement: Statement) -> Record:
 
 
 def _told(statement: Statement, *patterns: str) -> list[re.Match[str] | None]:
-    """What the record's sentences say, by pattern; None where no sentence says it.
+    """The matches in the record's sentences, by pattern; None for a pattern without a match.
 
     Raises ValueError for a sentence that no pattern reads.
     """
@@ -73,7 +73,7 @@ _REGULARISATION = 0.01
 
 
 def _by_pairs(labels: Any, clients: int, classes: int) -> Partition:
-    """The classes cut into groups of so many, one group for each client in turn, equal shares at random."""
+    """The classes in groups of `classes`; each client in turn gets a group, and a random equal share of its samples."""
     rng = np.random.default_rng(0)
     groups = (int(labels.max()) + 1) // classes
     own: list[list[int]] = [[] for _ in range(clients)]
@@ -99,13 +99,13 @@ def _cosines(g: Array) -> Array:
 
 
 def _others(cosines: Array) -> Array:
-    """Every client's with the others, (m, m - 1)."""
+    """Each client's cosines with the others, (m, m - 1)."""
     m = len(cosines)
     return cosines[~np.eye(m, dtype=bool)].reshape(m, m - 1)
 
 
 def similarity(statement: Statement, full: bool = False) -> Verdict:
-    """(7) for every pair of clients; then who correlates with whom, IID and with so many classes a client."""
+    """(7) for every pair of clients; then the clients' correlations, IID and with a given number of classes each."""
     claim = statement.claim
     assert isinstance(claim, Words)
     number = re.search(r"(\d+) classes per client.*at most (\d+) of the (\d+) clients", claim.text)
@@ -114,7 +114,7 @@ def similarity(statement: Statement, full: bool = False) -> Verdict:
     classes, most, clients = map(int, number.groups())
     labels = _digits().labels
     if 10 % classes or clients % (10 // classes):
-        return Verdict(Status.OPEN, f"{classes} classes for each of {clients} clients: not by equal groups")
+        return Verdict(Status.OPEN, f"{classes} classes for each of {clients} clients: expected equal groups")
     same, apart = partitions.iid(labels, clients, 0), _by_pairs(labels, clients, classes)
     shown = []
     for spread in (0.0, 0.1):
@@ -132,7 +132,7 @@ def similarity(statement: Statement, full: bool = False) -> Verdict:
         if alike.min() <= NONE or high.max() > most or high.max() == 0 or middle.size:
             witness = {"model": f"normal, spread {spread}", "IID, least": float(alike.min()), "high": high.tolist(),
                        "in between": middle.tolist()}  # fmt: skip
-            return _analogue(f"digits at a model of spread {spread}: not so", witness)
+            return _analogue(f"digits at a model of spread {spread}: the sentence fails", witness)
         shown.append(
             f"at a model of spread {spread:g}, IID {alike.min():.2f} to {alike.max():.2f} (means by client "
             f"{alike.mean(1).min():.2f} to {alike.mean(1).max():.2f}), by groups above {HIGH} with {high.max()} others "
@@ -155,16 +155,16 @@ SAME = 0.02  # losses within this share of each other count as the same
 
 
 def _loss(problem: Logistic, algorithm: Any, rounds: int, seeds: Sequence[int] = (0,), every: int = 0) -> Array:
-    """The loss (step size, round), mean over seeds: of every so many rounds, or the last; infinite after divergence."""
+    """The loss (step size, round), mean over seeds: every `every` rounds, or the last; infinite after divergence."""
     at = range(0, rounds + 1, every) if every else [rounds]
     found = run(problem, algorithm, rounds=rounds, seeds=seeds, record=("value",), at=at).value.values.mean(1)
     return np.where(np.isnan(found), np.inf, found)
 
 
 def communication(statement: Statement, full: bool = False) -> Verdict:
-    """Losses against the bits that clients send, and after equally many rounds; k, the learning rate, who wins as told.
+    """Losses by the bits that clients send, and by rounds; k, the learning rate and the winners are the statement's.
 
-    Algorithm 4's divisor as printed where the statement rests on it, else the number of participants.
+    Algorithm 4's divisor is the printed one if the statement rests on it, else the number of participants.
     """
     settings = _record(statement).settings
     try:
@@ -190,7 +190,7 @@ def communication(statement: Statement, full: bool = False) -> Verdict:
         for name, algorithm in algorithms.items()
     }
     last = {name: float(loss[-1]) for name, loss in losses.items()}
-    target = (losses["FedAvg"][0] + last["FedAvg"]) / 2  # half of what FedAvg gains
+    target = (losses["FedAvg"][0] + last["FedAvg"]) / 2  # half of the gain of FedAvg
     megabits = {}
     for name, loss in losses.items():
         within = np.flatnonzero(loss <= target)
@@ -216,7 +216,7 @@ def communication(statement: Statement, full: bool = False) -> Verdict:
         return _analogue(says, witness)
     printed = FedCOMGATE(tau, eta, 1.0, Q, k, "clients")
     return _analogue(
-        f"{says}.  With what the server sends back, Mbit a round: "
+        f"{says}.  With the server's messages, Mbit a round: "
         f"{', '.join(f'{name} {megabit:.2g}' for name, megabit in down.items())}.  With the divisor m that Algorithm 4 "
         f"prints, FedCOMGATE's loss stays at {float(_loss(problem, printed, rounds)[0, 0]):.4g}.  Time is not decided",
         {},
@@ -234,14 +234,14 @@ def _kept(ratio: float, d: int) -> int:
 
 
 def _best(problem: Logistic, build: Any, gammas: Sequence[float], rounds: int) -> float:
-    """The least last loss over step sizes; infinite where all diverge."""
+    """The smallest last loss over step sizes; infinite if all diverge."""
     return min(float(_loss(problem, build(_ETAS, gamma), rounds).min()) for gamma in gammas)
 
 
 def sparsification(statement: Statement, full: bool = False) -> Verdict:
     """The last loss by compression ratio against that of FedGATE, both with the best step sizes of a grid.
 
-    With Algorithm 5 as printed, or corrected where the statement rests on that.
+    With Algorithm 5 as printed, or as corrected if the statement rests on the correction.
     """
     try:
         result, told = _told(statement, r"some compression ratios (?:almost )?(the same|a different|another) result",
@@ -264,7 +264,7 @@ def sparsification(statement: Statement, full: bool = False) -> Verdict:
 
         return {ratio: _best(problem, partial(build, k=_kept(ratio, problem.d)), gammas, rounds) for ratio in ratios}
 
-    # the printed rule moves the model m times too slowly; it is offered larger global steps
+    # the printed rule moves the model m times too slowly; so larger global steps are tried, too
     gammas = (1.0, 3.0)
     found = {"printed": losses("printed", gammas, (1.0, 0.5, small))}
     for rule in ("with its memory rule alone corrected", "corrected"):
@@ -282,7 +282,7 @@ def sparsification(statement: Statement, full: bool = False) -> Verdict:
         f"multinomial logistic regression on {count} digits, 10 clients of 2 shards, exact gradients, tau = {tau}, best of "
         f"eta = {_ETAS} (and gamma = {gammas} for the printed form), loss after {rounds} rounds: FedGATE "
         f"{plain:.4g}; Algorithm 5 {shown}.  Why the memory rule alone is not enough at small ratios: the tracking takes "
-        f"what the memory has gathered for one round's gradient; on two clients in R^4 with top_1 its error is "
+        f"the sum in the memory for the gradient of one round; on two clients in R^4 with top_1 its error is "
         f"{float(errors[10]):g}, {float(errors[20]):g}, {float(errors[40]):g} after 10, 20, 40 rounds, exactly and for "
         f"every step size; damped by k/d it is {float(damped[10]):g}, {float(damped[20]):g}, {float(damped[40]):g}"
     )
@@ -326,7 +326,7 @@ def _families(sigma: float) -> tuple[Family, ...]:
 
 
 def _gaps(family: Family, tau: int, eta: float, rounds: int = 100) -> dict[float, float]:
-    """q -> expected gap after the rounds, exact; infinite where it diverges."""
+    """q -> exact expected gap after the rounds; infinite if it diverges."""
     found = {}
     for k in _KEPT:
         Q: Compressor = RandK(k)
@@ -343,10 +343,10 @@ def _excess(gaps: Mapping[float, float], q: float) -> float:
 
 
 def quantisation(statement: Statement, full: bool = False) -> Verdict:
-    """(a) the gap grows with q at every tau; (b) what q adds to it, relatively, falls as tau grows with eta tau fixed.
+    """(a) the gap grows with q at every tau; (b) the relative increase by q falls as tau grows with eta tau fixed.
 
-    Both by exact expectations on noisy quadratics, in the direction that the sentences tell; "a different" tau in (a) or q
-    in (b) where they say so: every other one.
+    Both by exact expectations on noisy quadratics, in the direction of the sentences.  If they say "a different" tau in (a)
+    or q in (b), all other values are compared.
     """
     try:
         a, b = _told(statement, r"increasing q (degrades|improves) .* (the same|a different) number of local computations",
@@ -384,8 +384,8 @@ def quantisation(statement: Statement, full: bool = False) -> Verdict:
     return _analogue(
         "exact expectations of the gap after 100 rounds on noisy quadratics (d = m = 8, RandK of 8, 6, 4, 2 coordinates, "
         f"q = 0, 1/3, 1, 3, tau = {_TAUS}, eta = 0.1 / tau as the theory has it): (a) larger q, larger gap (for "
-        f"{without_limit}); (b) the gap relative to that of q = 0 falls with tau; {'; '.join(shown)}.  Not "
-        f"so (b) in other families: FedCOM's gap grows by q = 3 by the factor "
+        f"{without_limit}); (b) the gap relative to that of q = 0 falls with tau; {'; '.join(shown)}.  (b) "
+        f"fails in other families: q = 3 multiplies FedCOM's gap by "
         f"{'; '.join(f'{1 + a:.3g} at tau = 1, {1 + b:.3g} at tau = 16 {name}' for name, (a, b) in others.items())}",
         {},
     )

@@ -1,6 +1,6 @@
-"""Algorithms 1 to 5: their lines against `simulations.algorithms.fedcom`, and what the printed ones do.
+"""Algorithms 1 to 5: their lines against `simulations.algorithms.fedcom`, and the behaviour of the printed lines.
 
-In floating point on noisy quadratics, step by step of the same draws; in fractions on parabolas without noise.
+In floating point on noisy quadratics, step by step with the same draws; in fractions on parabolas without noise.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _executed(run: Any, listing: Listing) -> Machine | Verdict:
 
 
 def _states(machine: Machine, run: Replay, names: Sequence[str]) -> Iterator[tuple[str, int, Vector]]:
-    """(variable, round, value) of the server's model and of what the clients remember, (d,) and (m, d)."""
+    """(variable, round, value) of the server's model (d,) and of the clients' memories (m, d)."""
     for r in range(run.rounds + 1):
         yield "w", r, machine.value("w", 0, r)
         for name in names:
@@ -97,9 +97,9 @@ def listing(
     sampled: bool = False,
     remember: Sequence[str] = (),
 ) -> Verdict:
-    """The lines, executed, against an implementation: w and what the clients remember after every round.
+    """The lines, executed, against an implementation: w and the clients' memories after every round.
 
-    Besides, the relations that the paper prints of the same algorithm (`also`).
+    Also the relations that the paper prints about the same algorithm (`also`).
     """
     claim = statement.claim
     assert isinstance(claim, Listing)
@@ -128,7 +128,7 @@ def listing(
                     witness = {"run": str(run), "at": where, "left": side.left, "right": side.right}
                     return Verdict(Status.REFUTED, f"{run}, {where}: {side.says} is false", witness=witness)
     whom = "1 of 2, 2 of 3, 2 of 4 clients a round" if sampled else "2 to 4 clients, all of them"
-    also = f"; the relations printed of it hold too, {relations} comparisons" if relations else ""
+    also = f"; the relations printed about it hold too, {relations} comparisons" if relations else ""
     return Verdict(
         Status.HOLDS,
         f"the lines, executed on {len(compared)} runs of {compared[0].rounds} rounds on noisy quadratics ({whom}, tau = 1 "
@@ -138,7 +138,7 @@ def listing(
 
 
 def _printed_of(machine: Machine, run: Replay) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The letters of (23), (24) and (49), for every client of every round: gradients along the machine's own path."""
+    """The symbols of (23), (24) and (49), for every client and round, with gradients along the machine's path."""
     everyone = range(1, run.problem.M + 1)
     for r in range(run.rounds):
         sums = {
@@ -154,7 +154,7 @@ def _printed_of(machine: Machine, run: Replay) -> Iterator[tuple[str, Mapping[st
 
 
 def option(statement: Statement, full: bool, *, which: str) -> Verdict:
-    """Option I or II: whoever moves the model, it moves as the relation says, Delta_q from the lines of Algorithm 3.
+    """Option I or II: the model moves as the relation says, with Delta_q from the lines of Algorithm 3.
 
     Option I: every client's own copy, which stays equal to the server's model.
     """
@@ -181,13 +181,13 @@ def option(statement: Statement, full: bool, *, which: str) -> Verdict:
     who = "every client's copy" if which == "I" else "the server's model"
     return Verdict(
         Status.HOLDS,
-        f"FedGATE, Option {which}, on {len(replays((Identity(),)))} noisy quadratics: {who} moves so in every round, "
-        f"{count} comparisons; the two options' models differ by {apart:.1g} at most",
+        f"FedGATE, Option {which}, on {len(replays((Identity(),)))} noisy quadratics: {who} follows the relation in every "
+        f"round, {count} comparisons; the two options' models differ by {apart:.1g} at most",
     )
 
 
 def _models(state: tuple[Array, Mapping[str, Array]], run: Replay) -> list[Array]:
-    """The clients' copies of the model where they keep any, else the server's, once for each client."""
+    """The clients' copies of the model, if they have any; else the server's model, once for each client."""
     w, memory = state
     return list(memory["w"]) if "w" in memory else [w] * run.problem.M
 
@@ -197,7 +197,7 @@ def _models(state: tuple[Array, Mapping[str, Array]], run: Replay) -> list[Array
 
 @dataclass(frozen=True)
 class Exact:
-    """A run on parabolas without noise or compression, in fractions; who takes part is drawn by `seed`.
+    """A run on parabolas without noise or compression, in fractions; the participants are drawn by `seed`.
 
     S  clients a round
     """
@@ -221,7 +221,7 @@ class Exact:
 
     @property
     def f(self) -> Parabola:
-        """The mean of the f_j, but for a constant."""
+        """The mean of the f_j, up to a constant."""
         h = mean(p.curvature for p in self.clients)
         return Parabola(h, mean(p.curvature * p.minimiser for p in self.clients) / h)
 
@@ -231,7 +231,7 @@ class Exact:
         return tuple(int(j) + 1 for j in sorted(drawn))
 
     def machine(self, listing: Listing) -> Machine:
-        """The listing, carried out.  Raises Undefined or Unreadable."""
+        """The listing, executed.  Raises Undefined or Unreadable."""
         letters = {"eta": self.eta, "gamma": self.gamma, "q": Fraction(0), "k": Fraction(1), "d": Fraction(1),
                    "m": Fraction(self.m), "tau": Fraction(self.tau), "R": Fraction(self.rounds)}  # fmt: skip
 
@@ -243,7 +243,7 @@ class Exact:
         return machine.run(listing)
 
     def series(self, machine: Machine, name: str, client: int = 0) -> list[Fraction]:
-        """A variable of rounds 0 ... R; of client 1..m, or of the server.  Raises Undefined."""
+        """A variable's values in rounds 0 ... R; of client 1..m, or of the server (0).  Raises Undefined."""
         return [machine.value(name, client, r)[0] for r in range(self.rounds + 1)]
 
     @property
@@ -252,7 +252,7 @@ class Exact:
         return " ".join("".join(map(str, self.sample(r))) for r in range(self.rounds))
 
     def told(self) -> dict[str, Any]:
-        """What is needed to do it by hand."""
+        """The data for a calculation by hand."""
         own = {"w^(0)": self.w0, "eta": self.eta, "gamma": self.gamma, "tau": self.tau}
         return {**described(self.clients), **own}
 
@@ -263,13 +263,13 @@ SAMPLED = (
     Exact(parabolas((1, 3), (1, -1), (Fraction(1, 2), 0)), S=2, eta=Fraction(1, 4), tau=2),
     Exact(_FOUR, S=2, eta=Fraction(1, 4), rounds=160),
 )
-NEAR = Fraction(1, 10**4)  # of a model that has come to rest
+NEAR = Fraction(1, 10**4)  # largest ratio of the last to the first |f'| of a run that reaches the minimiser
 
 
 def sampling(statement: Statement, full: bool = False) -> Verdict:
     """Only some clients take part: does the mean of the gradient trackings stay 0, does the model go to the minimiser?
 
-    The second is asked where two or more take part: a single one compares itself with itself, and tracks nothing.
+    The second question needs two or more participants: a single one compares itself with itself, and tracks nothing.
     """
     claim = statement.claim
     assert isinstance(claim, Listing)
@@ -298,12 +298,13 @@ def sampling(statement: Statement, full: bool = False) -> Verdict:
             else f"{run}: every delta_j stays {'0' if not any(map(any, deltas)) else 'of mean 0'}, so nothing is tracked"
         )
     return Verdict(
-        Status.HOLDS, f"in fractions, the mean of the delta_j is 0 in every round; {'; '.join(found)}; rounds by seed 0"
+        Status.HOLDS,
+        f"in fractions, the mean of the delta_j is 0 in every round; {'; '.join(found)}; samples by seed 0",
     )
 
 
 def _drawn_back(run: Exact, w: Sequence[Fraction], means: Sequence[Fraction], off: int) -> Verdict:
-    """The verdict on a listing whose gradient trackings do not keep their mean zero."""
+    """The verdict on a listing whose gradient trackings do not keep the mean zero."""
     pull = (1 - Fraction(run.S, run.m)) / (run.eta * run.gamma * run.tau)
     tied = all(mean == pull * (w[0] - point) for mean, point in zip(means, w, strict=True))
     witness = {**run.told(), "S^(r)": run.samples, "round": off, "w": w[off],
@@ -329,7 +330,7 @@ WHOLE = (
 
 
 def nothing_left_out(statement: Statement, full: bool = False) -> Verdict:
-    """k = d, so Q(x) = x: the memory of what was left out stays 0, and the run is that of Algorithm 3."""
+    """k = d, so Q(x) = x: the memory stays 0, and the run is that of Algorithm 3."""
     claim, plain = statement.claim, catalogue.find("fedcom.alg3").claim
     assert isinstance(claim, Listing) and isinstance(plain, Listing)
     for run in WHOLE:
@@ -349,7 +350,7 @@ def nothing_left_out(statement: Statement, full: bool = False) -> Verdict:
                 witness = {**run.told(), "Q(x)": "x", "round": r, **kept, f"w^({later})": w[later],
                            f"w^({later}) of FedGATE": fedgate[later]}  # fmt: skip
                 says = (
-                    f"{run}, nothing left out: before round {r} the memories are {', '.join(map(str, kept.values()))}, "
+                    f"{run}, Q(x) = x: before round {r} the memories are {', '.join(map(str, kept.values()))}, "
                     f"not 0; w^({later}) = {w[later]}, that of FedGATE is {fedgate[later]}"
                 )
                 return Verdict(Status.REFUTED, says, witness=witness)
@@ -361,7 +362,7 @@ def nothing_left_out(statement: Statement, full: bool = False) -> Verdict:
 
 
 def distances(claim: Listing, k: int, seed: int, rounds: int) -> list[float]:
-    """||w^(r) - w*|| of the lines with top_k of 6 coordinates: three quadratics with other Hessians, tau = 2, no noise.
+    """||w^(r) - w*|| of the lines with top_k of 6 coordinates: three quadratics with different Hessians, tau = 2, no noise.
 
     The local steps are L eta tau = k/6.  Raises Undefined or Unreadable.
     """
@@ -386,7 +387,7 @@ def distances(claim: Listing, k: int, seed: int, rounds: int) -> list[float]:
     return [float(np.linalg.norm(machine.value("w", 0, r) - star)) for r in range(rounds + 1)]
 
 
-_FALLS = 1e-3  # what is left of the first distance where a run comes to the minimiser
+_FALLS = 1e-3  # largest ratio of the last to the first distance of a run that reaches the minimiser
 
 
 def comes_to_minimiser(statement: Statement, full: bool = False) -> Verdict:
@@ -410,9 +411,8 @@ def comes_to_minimiser(statement: Statement, full: bool = False) -> Verdict:
 def tracking_errors(claim: Listing, d: int, k: int, rounds: int) -> list[Fraction]:
     """max over coordinates of |delta_1 - f_1'| after each round, of the lines with top_k, on two clients in R^d.
 
-    f_1 = x_1 + ... + x_d and f_2 = -f_1, plus ||x||^2/2 each: the run stays at its start 0, the minimiser of f, by
-    symmetry, so only the gradient tracking moves, and it does so alike for every step size.  Raises Undefined or
-    Unreadable.
+    f_1 = x_1 + ... + x_d and f_2 = -f_1, plus ||x||^2/2 each.  By symmetry the run stays at its start 0, the minimiser of f.
+    So only the gradient tracking moves, in the same way for every step size.  Raises Undefined or Unreadable.
     """
     one = np.array([Fraction(1)] * d, dtype=object)
     top = TopK(k)

@@ -1,4 +1,4 @@
-"""What the SFL paper sets up and shows: its listings, assumptions, partitions and figures, put to checks."""
+"""Checks of the SFL paper's listings, assumptions, partitions and figures."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The assumptions: met with the certified constants of the test problems, and by no smaller ones.
+"""The assumptions: met with the certified constants of the test problems, and with no smaller ones.
 
-An assumption is no claim; what can be checked is that it can be met, and that there is a problem on which no smaller
-constant would do.
+An assumption is no claim; the check is that it can be met, and that on some problem no smaller constant is enough.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from theory.statement import Relations, Statement, Status, Verdict
 
 
 def lower(statement: Statement, full: bool = False) -> Verdict:
-    """F >= F* at seeded points and at x*, F(x*) = F*, where the certificates give x*."""
+    """F >= F* at seeded points and at x*, F(x*) = F*, if the certificates give x*."""
     assert isinstance(statement.claim, Relations)
     bounded = [g for g in grounds() if g.constants.get("x_star") is not None]
     places = (
@@ -51,7 +50,7 @@ def _pairs(constant: str, letter: str, least: float) -> Iterator[Case]:
 
 
 def cases(statement: Statement, full: bool = False) -> Verdict:
-    """D_{F_m}(x, y) >= (mu/2) ||x - y||^2 with the certified mu, 0 where a client is convex and no more."""
+    """D_{F_m}(x, y) >= (mu/2) ||x - y||^2 with the certified mu, 0 for a client that is only convex."""
     assert isinstance(statement.claim, Relations)
     return met(statement.claim, _pairs("curvature", "mu", -1e-12), f"the convex ones of {FAMILY}")
 
@@ -63,7 +62,7 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
 
 
 def unbiased(statement: Statement, full: bool = False) -> Verdict:
-    """The relation, the expectation over the samples enumerated."""
+    """The relation, with the exact expectation over all samples."""
     assert isinstance(statement.claim, Relations)
     return met(statement.claim, samples(lambda _: {}), SAMPLES)
 
@@ -90,7 +89,7 @@ def _lowest(f: Callable[[Array], float], d: int) -> Array:
 
 
 def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
-    """Assumption 3a with the certified (beta, zeta), also where the right side exceeds the left by least."""
+    """Assumption 3a with the certified (beta, zeta), also where right minus left side is smallest."""
     assert isinstance(statement.claim, Relations)
     claim = _by_client(statement.claim)
     places = []
@@ -126,7 +125,7 @@ def _het_a() -> Relations:
 
 
 def at_optimum(statement: Statement, full: bool = False) -> Verdict:
-    """zeta_star by its definition; and (2) at x*, where grad F = 0, is zeta_star <= zeta: (3) is weaker."""
+    """zeta_star by its definition; and (2) at x*, where grad F = 0, reads zeta_star <= zeta: (3) is weaker."""
     assert isinstance(statement.claim, Relations)
     places = [
         Case(

@@ -1,4 +1,4 @@
-"""Figures 1, 3 and 7: sentences on quadratics by exact expectations, sentences on bounds by exact arithmetic."""
+"""Figures 1, 3 and 7: sentences about quadratics by exact expectations, about bounds by exact arithmetic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from theory.notation import Value
 from theory.proofs.arithmetic import decide
 from theory.statement import Bound, Order, Record, Relations, Statement, Status, Verdict
 
-RESOLUTION = 1e-4  # the authors keep four decimals: distances below count as none
+RESOLUTION = 1e-4  # the authors keep four decimals: all distances below it count as equal
 
 
 def settings_of(statement: Statement) -> Mapping[str, Any]:
@@ -38,11 +38,11 @@ class Curve:
 
     @property
     def final(self) -> float:
-        """The distance after the last round, RESOLUTION where it is less."""
+        """The distance after the last round, at least RESOLUTION."""
         return max(float(self.distance[-1]), RESOLUTION)
 
     def rounds_to(self, distance: float) -> float:
-        """The first round within the distance, infinite where there is none."""
+        """The first round within the distance, infinite if there is none."""
         within = self.distance <= distance
         return float(within.argmax()) if within.any() else np.inf
 
@@ -56,15 +56,15 @@ class Curve:
 
 
 def _distances(problem: Quadratic, method: str, K: int, grid: Sequence[float], x0: float, R: int) -> Array:
-    """(step size, round); infinite where a step size diverges."""
+    """(step size, round); infinite after divergence."""
     algorithm = SFL(K=K, eta=list(grid)) if method == "SFL" else PFL(K=K, eta=list(grid))
     squares = expectation(problem, algorithm, rounds=R, x0=x0, record=("dist2",)).dist2.values
-    # Rounding may leave a square of 0 at a tiny negative number.
+    # Rounding may turn a square of 0 into a tiny negative number.
     return np.where(np.isnan(squares), np.inf, np.sqrt(np.maximum(squares, 0.0)))
 
 
 def curves(problem: Quadratic, K: int, grid: Sequence[float], x0: float, R: int) -> dict[str, Curve]:
-    """PFL and SFL, each with the step size of the smallest final distance, ties by the mean distance over the run."""
+    """PFL and SFL, each with the step size of the smallest final distance; the mean distance over the run breaks ties."""
     found = {}
     for method in ("PFL", "SFL"):
         distances = _distances(problem, method, K, grid, x0, R)
@@ -83,12 +83,12 @@ def group(statement: Statement) -> Quadratic:
 
 
 def _group(id_: str) -> Quadratic:
-    """The same by id."""
+    """The two clients of a group, by its id."""
     return group(catalogue.find(id_))
 
 
 def _worse(pair: Mapping[str, Curve], better: str) -> str | None:
-    """In what the method said to be better is not: its result, or, where both are exact, its number of rounds."""
+    """In what the better method is not better: its result, or, if both results are exact, its number of rounds."""
     one, two = pair[better], pair["PFL" if better == "SFL" else "SFL"]
     if one.final == two.final == RESOLUTION:
         return None if one.rounds_to(RESOLUTION) < two.rounds_to(RESOLUTION) else f"{better} not faster"
@@ -100,16 +100,16 @@ def _shown(pair: Mapping[str, Curve]) -> str:
 
 
 def _asked(statement: Statement) -> tuple[tuple[int, ...], tuple[float, ...], float, int]:
-    """K, the grid, x0 and R: the statement's own, or those of the other of Figures 1 and 7."""
+    """K, the grid, x0 and R: the statement's own, or the other figure's, of Figures 1 and 7."""
     own, code = settings_of(statement), settings_of(statement)["authors' code"]
     other = {**settings_of(catalogue.find("sfl.fig1")), **settings_of(catalogue.find("sfl.fig7")), **own}
     return other["K"], other["learning rates"], code["x^(0)"], code["R"]
 
 
 def figure_1(statement: Statement, full: bool = False) -> Verdict:
-    """Which method is better on Groups 1 to 4, by exact expectations, and what heterogeneity does to each in Group 2.
+    """Which method is better on Groups 1 to 4, by exact expectations, and the effect of heterogeneity in Group 2.
 
-    Groups 3 and 4, where delta > 0: a better result, and a faster rate: fewer rounds to a hundredth of the start.
+    Groups 3 and 4, where delta > 0: a better result, and a faster rate, that is fewer rounds to a hundredth of the start.
     """
     settings = settings_of(statement)
     Ks, grid, x0, R = _asked(statement)
@@ -138,7 +138,7 @@ def figure_1(statement: Statement, full: bool = False) -> Verdict:
             if np.abs(alike[0] - alike[1]).max() > 1e-6:
                 witness[f"PFL in Groups 1 and 2, K = {K}"] = "differs"
             if not pairs[2]["SFL"].final > pairs[1]["SFL"].final:
-                witness[f"SFL in Groups 1 and 2, K = {K}"] = "not hurt"
+                witness[f"SFL in Groups 1 and 2, K = {K}"] = "not worse"
     except ValueError as error:
         return Verdict(Status.OPEN, f"these settings cannot be run: {error}")
     if witness:
@@ -181,7 +181,7 @@ def figure_7(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(
         Status.HOLDS,
         f"exact expectations after R = {R} from x0 = {x0:g}, {count} comparisons at K = {Ks} (Figure 1's): "
-        f"{told}; SFL for delta > 0 first within a tenth of the start but for {', '.join(slower) or 'none'}; the "
+        f"{told}; for delta > 0 SFL is first within a tenth of the start, except in {', '.join(slower) or 'none'}; the "
         f"best step size is the smallest of the grid {edge['SFL']} times for SFL, {edge['PFL']} times for PFL",
     )
 
@@ -192,7 +192,7 @@ _UPPER = [
 
 
 def figure_3(statement: Statement, full: bool = False) -> Verdict:
-    """The upper bounds as K grows by one, term by term: none grows, one falls (sigma > 0), some stay.
+    """The upper bounds from K to K + 1, term by term: none grows, some fall (sigma > 0), some stay.
 
     The bounds are those of Theorem 1, at a fixed eta_tilde, and of Corollary 1.
     """
@@ -206,7 +206,9 @@ def figure_3(statement: Statement, full: bool = False) -> Verdict:
             ratio = sympy.simplify(term.value.subs(K, K + 1) / term.value)
             if decide([], sympy.Le(ratio, most, evaluate=False)).status is not Status.PROVED:
                 witness = {"bound": id_, "term": term.name, "value at K + 1 over value at K": str(ratio)}
-                return Verdict(Status.REFUTED, f"{id_}: {term.name} does not diminish so", witness=witness)
+                return Verdict(
+                    Status.REFUTED, f"{id_}: {term.name} does not fall as the sentence says", witness=witness
+                )
             falls |= decide([], sympy.Lt(ratio, most, evaluate=False)).status is Status.PROVED
             stays |= ratio == 1
             if ratio != 1 and sympy.limit(term.value, K, sympy.oo) != 0:

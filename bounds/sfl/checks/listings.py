@@ -1,6 +1,6 @@
 """The listings of Algorithms 1 and 2, split learning, and the bias of local gradients.
 
-The printed lines are executed as they stand, on quadratics, and compared with `simulations.algorithms`.
+The printed lines are executed exactly as written, on quadratics, and compared with `simulations.algorithms`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Machine(Executor):
     """Executes Algorithms 1 and 2.
 
     order  round -> the permutation pi of the clients 1..M
-    used   round -> the gradients that were taken
+    used   round -> the gradients taken
     """
 
     order: Callable[[int], Sequence[int]]
@@ -44,10 +44,10 @@ class Machine(Executor):
         self.values |= {Place("pi", 0, "", (m,)): own for m, own in enumerate(self.order(at["r"]), 1)}
 
     def do_output(self, at: At) -> None:
-        """The output is read off x^(r)."""
+        """The output follows from the x^(r)."""
 
     def gradient(self, g: Gradient, at: At) -> Array:
-        """A stochastic gradient, which is remembered."""
+        """A stochastic gradient; it is recorded."""
         found = super().gradient(g, at)
         self.used.setdefault(at["r"], []).append(found)
         return found
@@ -55,7 +55,7 @@ class Machine(Executor):
 
 @dataclass(frozen=True, eq=False)
 class Replay(KnownDraws):
-    """A run of K local steps on a problem with known draws, all clients one after another in the order drawn."""
+    """A run of K local steps on a problem with known draws, all clients one after another in the drawn order."""
 
     K: int
 
@@ -97,9 +97,9 @@ def _replays() -> tuple[Replay, ...]:
 
 
 def listing(statement: Statement, full: bool, *, algorithm: Callable[..., Any]) -> Verdict:
-    """The printed lines, executed on quadratics, against the implementation, step by step of the same draws.
+    """The printed lines, executed on quadratics, against the implementation, step by step with the same draws.
 
-    Besides: x^(r+1) - x^(r) is -eta times the sum (for PFL, the mean over clients of the sums) of the round's
+    Also: x^(r+1) - x^(r) is -eta times the sum (for PFL, the mean over clients of the sums) of the round's
     gradients; SFL with one exact step each is SGD with random reshuffling.
     """
     claim = statement.claim
@@ -242,13 +242,15 @@ def biased(statement: Statement, full: bool = False) -> Verdict:
                     "slopes": "1, -2, 3 ...",
                     f"E[grad f_pi_m(x_mk)] - {name}": difference,
                 }
-                return Verdict(Status.REFUTED, f"M = {M}, K = {K}, (m, k) = {place}: not as said", witness=witness)
+                return Verdict(
+                    Status.REFUTED, f"M = {M}, K = {K}, (m, k) = {place}: not as the sentence says", witness=witness
+                )
     one_hessian = [d for M, K in cases for _, name, d in differences(_federation(M, curved=False), K) if name[0] == "E"]
     linear = [d for K in (1, 2, 3) for _, _, d in differences([Scalar(Fraction(0), Fraction(1))] * 3, K)]
     return Verdict(
         Status.HOLDS,
         "exact over all orders, clients of curvatures 1, 1/2 ... and slopes 1, -2 ..., M = 2..4, K = 1..3: at (1, 0) "
         "equal, at every other (m, k) different both from grad F(x) and from E[grad F(x_mk)]; not so for every problem: "
-        f"for clients of one Hessian different from E[grad F(x_mk)] at {sum(d != 0 for d in one_hessian)} of "
-        f"{len(one_hessian)} (m, k), for identical linear clients from either at {sum(d != 0 for d in linear)}",
+        f"with a common Hessian different from E[grad F(x_mk)] at {sum(d != 0 for d in one_hessian)} of "
+        f"{len(one_hessian)} (m, k), with identical linear clients different from either at {sum(d != 0 for d in linear)}",
     )

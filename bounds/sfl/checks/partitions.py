@@ -1,4 +1,4 @@
-"""ExDir and the other partitions: seeded partitions against the formulas, means over seeds with a confidence interval."""
+"""ExDir and the other partitions: seeded partitions against the formulas; means over seeds, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ CONFIDENCE = 0.999  # of the two-sided interval of a mean over seeds
 
 @dataclass(frozen=True)
 class Dealt:
-    """A partition in the letters of its statement, by client (`clients`) and by class (`classes`)."""
+    """A partition as values of its statement's symbols, by client (`clients`) and by class (`classes`)."""
 
     clients: list[Values]
     classes: list[Values]
 
 
 def _dealt(partition: Partition, **letters: float) -> Dealt:
-    """Of a partition of `_LABELS`; proportions before rounding to whole samples, which may leave a client none."""
+    """Of a partition of `_LABELS`; proportions before rounding to integers, which may leave a client without samples."""
     counts = partition.counts(_LABELS)
     assert partition.proportions is not None
     owned = np.ones_like(counts, dtype=bool) if partition.owners is None else partition.owners
@@ -55,7 +55,7 @@ def exdir(seed: int) -> Dealt:
 def quantity(seed: int) -> Dealt:
     """Quantity(2) of five classes on six clients."""
     found = partitions.quantity(_LABELS, 6, 2, seed)
-    return _dealt(replace(found, proportions=found.counts(_LABELS) / 60), C=2.0)  # of what was dealt out
+    return _dealt(replace(found, proportions=found.counts(_LABELS) / 60), C=2.0)  # of the dealt samples
 
 
 def dirichlet(seed: int) -> Dealt:
@@ -64,7 +64,7 @@ def dirichlet(seed: int) -> Dealt:
 
 
 def partitioned(statement: Statement, full: bool, *, deal: Callable[[int], Dealt], seeds: int, family: str) -> Verdict:
-    """Every formula of the claim on seeded partitions: in each, or, with an expectation, by the mean over them.
+    """Every formula of the claim on seeded partitions: in each one, or, for an expectation, by the mean over them.
 
     An expectation is taken over all classes of all seeds with the same number of owners: given the owners, their
     proportions are independent.
@@ -100,7 +100,7 @@ def partitioned(statement: Statement, full: bool, *, deal: Callable[[int], Dealt
 
 
 def _off(formula: Relational, own: Sequence[Values]) -> dict[str, float] | None:
-    """The two sides and the half-width of the interval, where the measured expectation is outside it."""
+    """The two sides and the half-width of the interval, if the measured expectation is outside it; else None."""
     values = {name: v for name, v in own[0].items() if name != "p_c"}
     law = [(1 / len(own), {"p_c": c["p_c"]}) for c in own]
     left, right = (value_at(side, values, law) for side in formula.args)
@@ -132,7 +132,7 @@ def first_row(statement: Statement, full: bool = False) -> Verdict:
         found = _allocations(clients, classes, 1, 50)
     except ValueError as error:
         return Verdict(Status.REFUTED, f"no such partition: {error}", witness={"clients": clients, "labels": classes})
-    # Up to the clients' names a partition with one label each is how many clients own each label.
+    # Up to the clients' names, a partition with one label each is given by the number of owners of each label.
     renamed = {tuple(owners.sum(axis=1).tolist()) for owners in found}
     if len(renamed) > 1:
         one, two = sorted(renamed)[:2]
@@ -142,13 +142,13 @@ def first_row(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(
         Status.HOLDS,
         f"first row, 50 seeds: every label goes whole to one client, so one result up to the clients' names, and {named} "
-        "different ones with them; taken for granted is that no label is left without an owner, which the text does not "
-        "say: without it two clients may draw the same label. The other rows: no alpha is in the text; not decided",
+        "different ones with them; this assumes that every label has an owner, which the text does not "
+        "say: otherwise two clients may draw the same label. The other rows: no alpha is in the text; not decided",
     )
 
 
 def allocation(statement: Statement, full: bool = False) -> Verdict:
-    """Figure 9: C of the classes to each client, every class to somebody, each client each class equally often."""
+    """Figure 9: each client has C of the classes, every class has an owner, each client has each class equally often."""
     settings = settings_of(statement)
     C, classes, clients = settings["C"], settings["classes"], settings["clients"]
     seeds = 2000 if full else 400

@@ -1,9 +1,9 @@
 """The recursion that the FedBAT paper analyses, (17) to (19) and (51) to (53): every outcome, on piecewise quadratics.
 
-x_t^k = S_m(w_t^k), v_{t+1}^k = w_t^k - eta_t g_t^k with a stochastic gradient g_t^k at x_t^k; every tau steps the mean of
-the S_m(v_{t+1}^k), of all clients or of K sampled ones.  S_m binarises the update since the last synchronisation, with
-its largest entry as step size.  All outcomes of binarisation, of noise of two values and of the sample are gone through;
-on fractions every number that comes out is exact.
+x_t^k = S_m(w_t^k), v_{t+1}^k = w_t^k - eta_t g_t^k with a stochastic gradient g_t^k at x_t^k; every tau steps the new
+model is the mean of the S_m(v_{t+1}^k), over all clients or over K sampled ones.  S_m binarises the update since the last
+synchronisation, with its largest entry as step size.  All outcomes of binarisation, two-valued noise and sample are
+enumerated; with fractions every result is exact.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Vectors = tuple[tuple[Any, ...], ...]  # (N, d)
 class Run:
     """A run of a few steps.
 
-    h, b   (N, d): F_k(w) = sum over entries of h w^2/2 + b w, and bend max(w, 0)^2/2 besides
+    h, b   (N, d): F_k(w) = sum over entries of h w^2/2 + b w, plus bend max(w, 0)^2/2
     p      (N,): the clients' shares, of sum 1
     w0     (d,): the start
-    rates  eta_t of step t = 0, 1, ...; those after the last step count in conditions only
-    noise  (N, d) and (N, d): +-(c + s w), either sign with probability 1/2, is added to client k's gradient at w
-    K      clients a round: None: all, weighed by p; else so many of them, sampled without replacement, weighed alike
-    bend   (N, d), or () for none: the curvature for w > 0 is h + bend, so that F_k is no quadratic
+    rates  eta_t of step t = 0, 1, ...; the rates after the last step are used in conditions only
+    noise  c and s, (N, d) each: client k's gradient at w has the noise +-(c + s w), each sign with probability 1/2
+    K      clients a round.  None: all, with weights p; else K of them, sampled without replacement, with equal weights
+    bend   (N, d), or () for none: the curvature for w > 0 is h + bend, and F_k is no quadratic
 
     Raises ValueError for shapes that do not fit, shares that are negative or not of sum 1, too few rates, and a K, tau or
     number of steps out of range.
@@ -76,7 +76,7 @@ class Run:
 
     @property
     def curvatures(self) -> list[Any]:
-        """Of every client and entry, for w < 0 and then for w > 0."""
+        """The curvatures of all clients and entries, first for w < 0, then for w > 0."""
         left = [v for row in self.h for v in row]
         bends = [v for row in self.bend for v in row]
         return left + [v + more for v, more in zip(left, bends, strict=False)]
@@ -84,13 +84,13 @@ class Run:
 
 @dataclass
 class Leaves:
-    """Outcomes so far: probabilities (n,), and arrays (n, ...) of what they have led to, by name."""
+    """The outcomes so far: their probabilities (n,), and by name the values (n, ...) that they lead to."""
 
     probability: Numbers
     known: dict[str, Numbers] = field(default_factory=dict)
 
     def split(self, name: str, branches: Sequence[tuple[Numbers, Numbers]]) -> None:
-        """Every outcome falls into branches, each with its probability (n,) and its value of `name` (n, ...)."""
+        """Split every outcome into branches, each with a probability (n,) and a value of `name` (n, ...)."""
         chances = np.concatenate([self.probability * chance for chance, _ in branches])
         kept = np.array([bool(c) for c in chances])
         self.known = {n: np.concatenate([v] * len(branches))[kept] for n, v in self.known.items()}
@@ -103,7 +103,7 @@ class Leaves:
         return (weights * value).sum(0)
 
     def binarise(self, name: str, vectors: str, centre: str, client: int) -> None:
-        """S_m of client's vector: split by the outcomes of all its entries."""
+        """S_m of a client's vector: split by the outcomes of all its entries."""
         m = self.known[vectors][:, client] - self.known[centre]
         alpha = np.abs(m).max(-1)
         moved = np.array([bool(a) for a in alpha])
@@ -134,7 +134,7 @@ def _positive(v: Numbers) -> Numbers:
 
 
 def _lowest(h: Numbers, b: Numbers, bend: Numbers) -> Numbers:
-    """Where h w^2/2 + b w + bend max(w, 0)^2/2 is least, for curvatures that are positive: left of 0 where b > 0."""
+    """The minimiser of h w^2/2 + b w + bend max(w, 0)^2/2 for positive curvatures; it is negative if b > 0."""
     return -b / (h + np.where(b > 0, bend * 0, bend))
 
 
@@ -143,10 +143,10 @@ def _array(values: Any, exact: bool) -> Numbers:
 
 
 def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
-    """What the paper's statements about a step t speak of, for every step of the run, by the letters of its catalogue.
+    """The quantities of the paper's statements about a step t, for every step of the run, by the paper's symbols.
 
-    Sums over k have the weights p_k; letters of a single client are lists (N,).  Letters of the minimum are left out where
-    F or some F_k has none.  Fractions in, fractions out; floats otherwise.
+    Sums over k have the weights p_k; quantities of a single client are lists (N,).  Quantities with the minimum are missing
+    if F or some F_k has none.  Fractions in, fractions out; floats otherwise.
     """
     exact = not isinstance(run.w0[0], float)
     h, b, p = (_array(v, exact) for v in (run.h, run.b, run.p))
@@ -192,7 +192,7 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
         E = leaves.mean
 
         def total(v: Numbers, E: Callable[[Numbers], Any] = E) -> Any:
-            """sum_k p_k E, of (n, N)."""
+            """sum_k p_k E[v_k], for v (n, N)."""
             return (p * E(v)).sum()
 
         noise_x, noise_w = sign * (c + s * X), sign * (c + s * W)
@@ -263,7 +263,7 @@ def _signs(leaves: Leaves, noisy: bool) -> list[tuple[Numbers, Numbers]]:
 
 
 def _synchronise(leaves: Leaves, run: Run, p: Numbers) -> dict[str, Any]:
-    """(19) or (53): W and W0 become the new model; what the lemmas say of it."""
+    """(19) or (53): W and W0 become the new model.  Returns the lemmas' quantities."""
     N, weights = run.N, p[:, None]
     for k in range(N):
         leaves.binarise(f"Y{k}", "V", "W0", k)

@@ -1,17 +1,17 @@
 """Exact expectations over one round of FedBCGD or FedBCGD+, in fractions, in one or two dimensions.
 
-On quadratics, f_i(x) = x'H_i x / 2 + b_i'x, a client's points are affine in the noise of its steps: their means and
-covariances are enough, and follow from powers of I - eta H_i.  On functions of one coordinate with another curvature right
-of 0 the noise of a step is sigma or -sigma, and all outcomes are gone through.  So is which clients send which block,
-assignment by assignment, all equally likely.  Nothing is drawn.
+On quadratics, f_i(x) = x'H_i x / 2 + b_i'x, a client's points are affine in the noise of its steps.  So their means and
+covariances are enough; they follow from powers of I - eta H_i.  On functions of one coordinate with another curvature for
+x > 0, the noise of a step is sigma or -sigma, and all outcomes are enumerated.  The equally likely assignments of clients
+to blocks are always enumerated.  Nothing is sampled.
 
 The round is that of the proofs, with v the momentum and z = x + gamma v the auxiliary iterate:
 
     y <- y - eta s, T times from y = x;  G_(j) the mean over the K clients of client block j of the sum of their s_(j);
     v_next = lam v - eta G,  x_next = x + v_next,  z_next = z - alpha eta G
 
-FedBCGD: s = g_i(y).  FedBCGD+: s = g_i(y) - g_i(x) + grad f_i(x) - c_i + c with the noise of g_i(y) in g_i(x) too, so
-that it cancels; c_i becomes grad f_i(x) on the block that client i has sent.
+FedBCGD: s = g_i(y).  FedBCGD+: s = g_i(y) - g_i(x) + grad f_i(x) - c_i + c, where g_i(x) has the noise of g_i(y), so the
+noise cancels; c_i becomes grad f_i(x) on the block that client i has sent.
 """
 
 from __future__ import annotations
@@ -80,17 +80,17 @@ def curvatures(H: Matrix) -> Vector:
 
 @dataclass(frozen=True)
 class BlockRound:
-    """A round from the state (x, v), and for FedBCGD+ the control variates; numbers are Fractions, counts whole.
+    """A round from the state (x, v), and for FedBCGD+ the control variates; numbers are Fractions, counts integers.
 
     H, b      f_i(x) = x'H_i x / 2 + b_i'x, one of each per client; H_i (d, d) symmetric with rational eigenvalues, d <= 2
-    beta      smoothness constant of every f_i: no curvature is larger in modulus
+    beta      smoothness constant of every f_i: no curvature has a larger absolute value
     x, v      the model and the momentum, v = x - x_prev
     points    for each client the point a_i with c_i = grad f_i(a_i); empty: FedBCGD, which has no control variates
     sigma_sq  variance of a stochastic gradient, sigma^2 / d in every coordinate, the noises independent
     N, K      blocks (1, or d with one coordinate each), clients per block
     T, eta    local steps and their size
     lam       momentum of the server
-    bend      in one dimension: f_i has bend_i max(x, 0)^2 / 2 besides, one number per client; () for quadratics
+    bend      in one dimension: f_i has the extra term bend_i max(x, 0)^2 / 2, one number per client; () for quadratics
 
     Raises ValueError for shapes that do not fit, a matrix that is not symmetric or has irrational eigenvalues, a beta that
     is too small, N other than 1 and d, counts below 1, N K > M, negative sigma_sq, eta <= 0, lam outside [0, 1), or, with
@@ -125,7 +125,7 @@ class BlockRound:
         if any(H[0][-1] != H[-1][0] for H in self.H):
             raise ValueError(f"H = {self.H}: expected symmetric matrices")
         if not 0 < self.beta >= self.largest:
-            raise ValueError(f"beta = {self.beta}: expected it positive and at least {self.largest}")
+            raise ValueError(f"beta = {self.beta}: expected a positive number, at least {self.largest}")
         if self.N not in (1, d) or self.K < 1 or self.T < 1 or self.N * self.K > M:
             raise ValueError(
                 f"N = {self.N}, K = {self.K}, T = {self.T}: expected N 1 or {d}, counts >= 1, N K <= M = {M}"
@@ -152,7 +152,7 @@ class BlockRound:
 
     @property
     def right(self) -> Vector:
-        """The curvatures of the f_i right of 0, with bends."""
+        """With bends, the curvatures of the f_i for x > 0."""
         return tuple(H[0][0] + more for H, more in zip(self.H, self.bend, strict=True)) if self.bend else ()
 
     @cached_property
@@ -167,7 +167,7 @@ class BlockRound:
 
     @property
     def largest(self) -> Fraction:
-        """The largest curvature of any f_i in modulus."""
+        """The largest absolute curvature of any f_i."""
         return max(map(abs, self.spectrum))
 
     @property
@@ -192,7 +192,7 @@ class BlockRound:
 
     @cached_property
     def mean_H(self) -> Matrix:
-        """The second derivative of f, the mean of the f_i; with bends left of 0."""
+        """The second derivative of f, the mean of the f_i; with bends, that for x < 0."""
         return tuple(_mean(rows) for rows in zip(*self.H, strict=True))
 
     @cached_property
@@ -202,7 +202,7 @@ class BlockRound:
 
     @cached_property
     def x_star(self) -> Vector | None:
-        """The minimiser of f, 0 where f is constant; None where there is none, or more than one otherwise."""
+        """The minimiser of f, 0 if f is constant; else None if there is none, or more than one."""
         H, b = self.mean_H, self.mean_b
         right = H[0][0] + self.mean_bend
         if not any(map(any, (*H, b))) and not right:
@@ -216,7 +216,7 @@ class BlockRound:
 
     @property
     def mean_bend(self) -> Fraction:
-        """By how much more f is curved right of 0."""
+        """The extra curvature of f for x > 0."""
         return sum(self.bend, _ZERO) / self.M
 
     def block(self, coordinate: int) -> int:
@@ -248,10 +248,10 @@ def curvatures_positive(H: Matrix) -> bool:
 
 
 def constants(r: BlockRound) -> dict[str, Fraction]:
-    """The letters of the problem and of the settings, sigma and G by their squares.
+    """The values of the problem's and the settings' symbols; of sigma and G, the squares.
 
-    mu is missing where an f_i is not strongly convex; G_squared, the smallest G^2 of Assumption 4, where the curvatures of
-    the f_i differ, for then there is none.
+    mu is missing if an f_i is not strongly convex.  G_squared, the smallest G^2 of Assumption 4, is missing if the
+    curvatures of the f_i differ, because then no G exists.
     """
     known = {name: Fraction(getattr(r, name)) for name in ("M", "N", "K", "T", "beta", "sigma_sq", "eta", "lam")}
     known |= {"S": Fraction(r.N * r.K), "alpha": r.alpha, "gamma": r.gamma}
@@ -269,13 +269,13 @@ def constants(r: BlockRound) -> dict[str, Fraction]:
 class _Client:
     """A client's local steps.
 
-    means       E y at which the T gradients are taken
+    means       E y, for the points y of the T gradients
     spreads     covariances of these points
     gradients   E grad f_i(y)
     grad_sq     the sum of E||grad f_i(y)||^2
     direction   mean of the sum of its T steps s
-    covariance  and its covariance
-    sum_noise   trace of the covariance of the sum of the gradients grad f_i(y), their own noise left out
+    covariance  covariance of this sum
+    sum_noise   trace of the covariance of the sum of the gradients grad f_i(y), without their own noise
     directions  with bends: the sum of its steps in every outcome of the noise, all equally likely
     """
 
@@ -295,7 +295,7 @@ def _client(r: BlockRound, i: int, shift: Vector) -> _Client:
 
 
 def _straight(r: BlockRound, i: int, shift: Vector) -> _Client:
-    """On a quadratic: all follows from the mean point, and from what a step makes of the noise before it."""
+    """On a quadratic: everything follows from the mean point, and from the effect of a step on earlier noise."""
     unit = _unit(r.d)
     A = _combined(unit, r.H[i], -r.eta)
     noise = _ZERO if r.points else r.sigma_sq / r.d
@@ -321,7 +321,7 @@ def _straight(r: BlockRound, i: int, shift: Vector) -> _Client:
 
 
 def _bent(r: BlockRound, i: int, shift: Vector) -> _Client:
-    """On a function whose curvature changes at 0: every outcome of the noise."""
+    """On a function whose curvature changes at 0: enumerates the outcomes of the noise."""
     noisy = bool(r.sigma_sq) and not r.points
     points, gradients, directions = [], [], []  # of each outcome
     for noises in product((-r.sigma, r.sigma) if noisy else (_ZERO,), repeat=r.T):
@@ -361,11 +361,11 @@ def _from(client: _Client, point: Vector) -> Fraction:
     return moved + sum(map(_trace, client.spreads), _ZERO)
 
 
-# What the server makes of it
+# The server's update
 
 
 def assignments(clients: Sequence[int], K: int, N: int) -> Iterator[Groups]:
-    """All ways to put N K of the clients into N groups of K, in the groups' order."""
+    """All ways to put N K of the clients into N ordered groups of K."""
     if N == 0:
         yield ()
         return
@@ -376,12 +376,12 @@ def assignments(clients: Sequence[int], K: int, N: int) -> Iterator[Groups]:
 
 
 def _sent(r: BlockRound, groups: Groups, vectors: Sequence[Vector]) -> Vector:
-    """Block j the mean of the vectors of group j."""
+    """The vector whose block j is the mean of group j's vectors."""
     return tuple(sum((vectors[i][c] for i in groups[r.block(c)]), _ZERO) / r.K for c in range(r.d))
 
 
 def _sent_covariance(r: BlockRound, groups: Groups, matrices: Sequence[Matrix]) -> Matrix:
-    """The covariance of what is sent; different blocks come from different clients."""
+    """The covariance of `_sent`; different blocks come from different clients."""
 
     def entry(c: int, e: int) -> Fraction:
         if r.block(c) != r.block(e):
@@ -399,7 +399,7 @@ def _replaced(r: BlockRound, groups: Groups, i: int, old: Vector, new: Vector) -
 def block_round(r: BlockRound) -> dict[str, Fraction]:
     """The quantities of the statements by name, E over the sample and all noise.
 
-    Of the state: gap, gap_x, gap_x_prev (f(z), f(x), f(x_prev) less the minimum), dist_sq (z to x*), zx_sq, v_sq,
+    Of the state: gap, gap_x, gap_x_prev (f(z), f(x), f(x_prev) minus the minimum), dist_sq (z to x*), zx_sq, v_sq,
     grad_sq_x, grad_sq_z (of f), mean_grad_sq (at x, mean over clients), grad_sq_clients (at x, summed over clients).
     Samples of K, or K per block: sample_sq, block_sample_sq (squared mean gradient at x).
     Of the clients: drift_x, drift_z (E||y - x||^2, E||y - z||^2, summed over clients and the T points of the gradients),
@@ -407,10 +407,10 @@ def block_round(r: BlockRound) -> dict[str, Fraction]:
     Of the round: G_sq, G_mean_sq, inner (E<-G, z - x*>), inner_grad (E<grad f(z), -G>), gap_next, dist_next, v_next_sq.
 
     FedBCGD+ only: C_prev, C_r (mean E||c_i - grad f_i(x*)||^2, before and after), C_r_of_means (with ||E c_i - ...||^2),
-    lag, lag_next (c_i from grad f_i at x, and after the round at x_next); with N = 1 also Xi, Xi_r (mean E||a_i - z||^2,
-    before and, about z_next and with x for the a_i of those who sent, after).
+    lag, lag_next (c_i from grad f_i at x, and after the round at x_next); with N = 1 also Xi, Xi_r (mean E||a_i - z||^2
+    before the round, and after it with z_next for z, and x for a_i if client i has sent).
 
-    What needs x* is missing where f has no minimiser.
+    Quantities that need x* are missing if f has no minimiser.
     """
     clients = range(r.M)
     z, x_star, full_z = r.z, r.x_star, r.full_gradient(r.z)
@@ -493,9 +493,9 @@ def block_round(r: BlockRound) -> dict[str, Fraction]:
 
 
 def advanced(r: BlockRound) -> dict[BlockRound, Fraction] | None:
-    """The states before the next round, with their probabilities; None where there is noise to draw.
+    """The states before the next round, with their probabilities; None if noise enters the round.
 
-    None, too, for control variates with several blocks: the c_i are then gradients at no single point.
+    Also None for control variates with several blocks: then a c_i is not a gradient at a single point.
     """
     if (r.points and r.N > 1) or (r.sigma_sq and not r.points):
         return None

@@ -1,17 +1,17 @@
 """Exact expectations over the first rounds of FedCOM and FedCOMGATE, in fractions, in one dimension.
 
-On quadratics, f_j(w) = h_j w^2 / 2 + b_j w, every vector of a round is a linear form: of the state before the round (1,
-w, the gradient trackings delta_j, and of the round before the sums g_j of the gradients and n_j of their noise) and of
-the round's own noises xi_j^(c), which are independent, of mean 0 and variance sigma^2.  Second moments of forms need
-second moments of the state alone, and these follow a recursion.
+On quadratics, f_j(w) = h_j w^2 / 2 + b_j w, every number of a round is a linear form of the state before the round and
+of the round's own noises xi_j^(c).  The state is 1, w, the gradient trackings delta_j and, from the previous round, the
+sums g_j of the gradients and n_j of their noise.  The noises are independent, of mean 0 and variance sigma^2.  Second
+moments of forms need only second moments of the state, and these follow a recursion.
 
-A message Q(x) = Z x, E Z = 1, E Z^2 = 1 + q, is x in the mean, and adds q times a second moment of the x_j:
-E[Q(x_i) Q(x_j)] = E[x_i x_j] + q E[x_i x_j] where i and j throw the same coin, E[Q(x_i) y] = E[x_i y] for what the coin
-does not touch.  Nothing else about the laws of noises and coins matters, and nothing is drawn.
+A message is Q(x) = Z x with a random coin Z, E Z = 1, E Z^2 = 1 + q.  Its mean is x, and it adds q times a second moment
+of the x_j: E[Q(x_i) Q(x_j)] = E[x_i x_j] + q E[x_i x_j] if i and j have the same coin, and E[Q(x_i) y] = E[x_i y] if y is
+independent of the coin.  Only these moments of noises and coins matter, and nothing is sampled.
 
-On functions with another curvature right of 0, f_j(w) = h_j w^2 / 2 + bend_j max(w, 0)^2 / 2 + b_j w, the laws matter: a
-noise is sigma or -sigma, a coin Z is 1 + q with probability 1/(1+q) and else 0.  The state is then each of its outcomes,
-and a random number the linear form of their indicators.
+On functions with another curvature for w > 0, f_j(w) = h_j w^2 / 2 + bend_j max(w, 0)^2 / 2 + b_j w, the laws matter: a
+noise is sigma or -sigma; a coin Z is 1 + q with probability 1/(1+q), else 0.  Then the state is a list of outcomes, and a
+random number is a linear form of their indicators.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Run:
-    """R rounds of FedCOMGATE from w0 and delta_j = 0; all numbers are Fractions, all counts whole.
+    """R rounds of FedCOMGATE from w0 and delta_j = 0; all numbers are Fractions, all counts integers.
 
     h, b        f_j(w) = h_j w^2 / 2 + b_j w, one entry per client; h_j of either sign
     w0          the start, the same for every client
     sigma_sq    variance of a stochastic gradient
     q           variance factor of the compressor Q(x) = Z x
-    shared      whether all clients throw the same coin Z in a round; otherwise their coins are independent
+    shared      whether all clients have the same coin Z in a round; otherwise their coins are independent
     tau, R      local steps, rounds
     eta, gamma  local and global step size
     alpha       delta_j = delta_j + (alpha/tau) (Q(x_j) - mean of the messages): 1 as printed; 0 makes it FedCOM
-    bend        f_j has bend_j max(w, 0)^2 / 2 besides, one entry per client; () for quadratics
+    bend        f_j has the extra term bend_j max(w, 0)^2 / 2, one entry per client; () for quadratics
 
-    Raises ValueError for counts below 1, no clients, slopes or bends of another number, eta or gamma not positive, negative
+    Raises ValueError for counts below 1, no clients, a wrong number of slopes or bends, eta or gamma not positive, negative
     sigma_sq, q, alpha, or, with bends, a sigma_sq that is no square.
     """
 
@@ -90,7 +90,7 @@ class Run:
 
     @property
     def right(self) -> tuple[Fraction, ...]:
-        """The second derivatives of the f_j right of 0."""
+        """The second derivatives of the f_j for w > 0."""
         return tuple(h + more for h, more in zip(self.h, self.bend, strict=True)) if self.bend else self.h
 
     @property
@@ -100,7 +100,7 @@ class Run:
 
     @property
     def mean(self) -> tuple[Fraction, Fraction, Fraction]:
-        """Of f, the mean of the f_j: its second derivative left and right of 0, and its slope at 0."""
+        """Of f, the mean of the f_j: its second derivatives for w < 0 and w > 0, and its slope at 0."""
         left, right, slope = (sum(numbers, _ZERO) / self.m for numbers in (self.h, self.right, self.b))
         return left, right, slope
 
@@ -111,12 +111,12 @@ class Run:
 
     @property
     def minima(self) -> list[Fraction | None]:
-        """Those of the f_j."""
+        """The minima of the f_j."""
         return [minimum(*one) for one in zip(self.h, self.right, self.b, strict=True)]
 
 
 def minimum(left: Fraction, right: Fraction, slope: Fraction) -> Fraction | None:
-    """Of the function with this slope at 0 and these curvatures left and right of it; None where there is none."""
+    """The minimum for this slope at 0 and these curvatures left and right of 0; None if there is none."""
     if any(h < 0 or (h == 0 and slope * side < 0) for side, h in ((-1, left), (1, right))):
         return None
     downhill = right if slope < 0 else left
@@ -148,7 +148,7 @@ class _Law:
     sigma_sq: Fraction
 
     def image(self, form: Form) -> dict[Key, Fraction]:
-        """key -> E[form key], for all entries of the state that matter and the form's own noises."""
+        """key -> E[form key], for all needed entries of the state and the form's own noises."""
         found: dict[Key, Fraction] = {}
         for key, value in form.items():
             if key[0] == "xi":
@@ -176,7 +176,7 @@ def _paired(image: Form, form: Form) -> Fraction:
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """The state before a round, and the round's noises, as forms of a law's parts: 1, w, delta_j, g_j, n_j, xi_j^(c)."""
+    """The state before a round and the round's noises (1, w, delta_j, g_j, n_j, xi_j^(c)) as forms of a law's variables."""
 
     law: _Law
     one: Form
@@ -198,13 +198,13 @@ class _State:
         return _mean([self.gradient(run, j, at) for j in range(run.m)])
 
     def value(self, run: Run) -> Fraction:
-        """E f(w), for an f that is 0 at 0."""
+        """E f(w), where f(0) = 0."""
         slope = sum(run.b, _ZERO) / run.m
         return self.law.product(_sum((1, self.full_gradient(run, self.w)), (slope, self.one)), self.w) / 2
 
 
 def _parts(run: Run, moments: Moments) -> _State:
-    """The state of quadratics, whose parts are these very numbers."""
+    """The state on quadratics: the law's variables are the numbers of the state."""
 
     def parts(name: str) -> tuple[Form, ...]:
         return tuple({(name, j, 0): Fraction(1)} for j in range(run.m))
@@ -218,7 +218,7 @@ _Outcome = tuple[Fraction, ...]  # w, then the delta_j, the g_j and the n_j
 
 
 def _outcomes(run: Run, states: Mapping[_Outcome, Fraction]) -> _State:
-    """The state that is one of several, with these probabilities; every part of the law is an outcome, noises included."""
+    """The state as several outcomes with these probabilities; a variable of the law is an outcome of state and noises."""
     signs = list(product((-run.sigma, run.sigma) if run.sigma else (_ZERO,), repeat=run.m * run.tau))
     keys: list[Key] = [("outcome", i, 0) for i in range(len(states) * len(signs))]
     chances = [chance / len(signs) for chance in states.values() for _ in signs]
@@ -235,7 +235,7 @@ def _outcomes(run: Run, states: Mapping[_Outcome, Fraction]) -> _State:
 
 
 def _begin(run: Run) -> _State:
-    """Before round 0."""
+    """The state before round 0."""
     if run.bend:
         return _outcomes(run, {(run.w0, *[_ZERO] * (3 * run.m)): Fraction(1)})
     return _parts(run, {ONE: {ONE: Fraction(1), W: run.w0}, W: {ONE: run.w0, W: run.w0**2}})
@@ -319,7 +319,7 @@ def _next(run: Run, state: _State, clients: Sequence[_Client]) -> Mapping[_Outco
 def _moments(run: Run, law: _Law, clients: Sequence[_Client]) -> Moments:
     """The second moments of the state before the next round, on quadratics."""
     m, messages = run.m, [client.message for client in clients]
-    # every new entry: its form with x_j for Q(x_j), and what it has of each Q(x_j)
+    # every new entry: its form with x_j for Q(x_j), and its coefficient of each Q(x_j)
     entries: dict[Key, tuple[Form, tuple[Fraction, ...]]] = {}
 
     def enter(key: Key, before: Form, parts: Iterable[Fraction] = ()) -> None:
@@ -333,10 +333,10 @@ def _moments(run: Run, law: _Law, clients: Sequence[_Client]) -> Moments:
             rate = run.alpha / run.tau
             own = [rate * (Fraction(i == j) - Fraction(1, m)) for i in range(m)]
             enter(("delta", j, 0), {("delta", j, 0): Fraction(1)}, own)
-        if m > 1:  # one client's sums are always compared with themselves
+        if m > 1:  # with one client, sums minus their mean are 0
             enter(("g", j, 0), client.g_sum)
             enter(("n", j, 0), client.noise)
-    # E[x_i x_j] where i and j throw the same coin
+    # E[x_i x_j] if i and j have the same coin, else 0
     among = [
         [law.product(x, y) if run.shared or i == j else _ZERO for j, y in enumerate(messages)]
         for i, x in enumerate(messages)
@@ -353,11 +353,11 @@ def _moments(run: Run, law: _Law, clients: Sequence[_Client]) -> Moments:
     return state
 
 
-# What the statements speak of
+# The quantities of the statements
 
 
 def compressed_rounds(run: Run) -> tuple[dict[str, Any], ...]:
-    """Rounds r = 0 ... R-1 of a run: the quantities of the statements by name, E over everything random.
+    """Rounds r = 0 ... R-1 of a run: the quantities of the statements by name, E over all randomness.
 
     g_j^(c) = grad f_j(w_j^(c)), a tilde marks a stochastic gradient, g^(r) = grad f(w^(r)), means are over clients, sums
     over c = 0 ... tau-1.
@@ -380,14 +380,14 @@ def compressed_rounds(run: Run) -> tuple[dict[str, Any], ...]:
     Of rounds r >= 1 only: noise_sq, tracked_grad_sq (per client), move_sq, grad_sq_prev, drift_sum_prev (per client),
     drift_mean_prev.
 
-    Of the first round, the same in all: drift_start, grad_sq_start, start_sum, start_partial, het_start; f_gap,
+    Of the first round, repeated in all: drift_start, grad_sq_start, start_sum, start_partial, het_start; f_gap,
     fj_gap_mean, dist_sq_mean where the minima (the minimisers) exist.
 
     Of rounds 0 ... r together, that is of a run with R = r+1: drift_total, direction_total (tau times direction_sq),
     move_total (tau^2 times move_sq), grad_sq_total (tau times grad_sq), mean_grad_sq_total (all rounds but the last),
     avg_grad_sq, gap_last.
 
-    What is per client is a mapping from (j,), what is per client and step from (j, c); j = 1 ... m, c = 0 ... tau-1.
+    Quantities per client are mappings from (j,), per client and step from (j, c); j = 1 ... m, c = 0 ... tau-1.
     """
     state = _begin(run)
     clients = [_client(run, state, j) for j in range(run.m)]
@@ -408,7 +408,7 @@ def compressed_rounds(run: Run) -> tuple[dict[str, Any], ...]:
 
 
 def _of_state(run: Run, state: _State) -> dict[str, Fraction]:
-    """What the state before a round says: grad_sq, tracking_sq, gap_r where it exists, and E f(w) as `value`."""
+    """The quantities of the state before a round: grad_sq, tracking_sq, gap_r if it exists, and E f(w) as `value`."""
     full, square = state.full_gradient(run, state.w), state.law.square
     errors = (_sum((1, state.delta[j]), (1, full), (-1, state.gradient(run, j, state.w))) for j in range(run.m))
     value = state.value(run)
@@ -417,7 +417,7 @@ def _of_state(run: Run, state: _State) -> dict[str, Fraction]:
 
 
 def _of_round(run: Run, state: _State, clients: Sequence[_Client], first: bool) -> dict[str, Any]:
-    """What concerns one round, or it and the gradients and noises of the round before."""
+    """The quantities of one round; some also need the gradients and noises of the round before."""
     m, law, square = run.m, state.law, state.law.square
     full = state.full_gradient(run, state.w)
     stochastic = [client.stochastic for client in clients]
@@ -459,7 +459,7 @@ def _of_round(run: Run, state: _State, clients: Sequence[_Client], first: bool) 
 
 
 def _of_two_rounds(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a round before leaves to the statements about the next."""
+    """The quantities of the round before that statements about this round use."""
     if before is None:
         return {"mean_grad_sq_prev": _ZERO}
     names = {
@@ -473,7 +473,7 @@ def _of_two_rounds(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> 
 
 
 def _start(run: Run, state: _State, clients: Sequence[_Client]) -> dict[str, Any]:
-    """What the first round alone says, under the names it keeps in later ones."""
+    """The quantities of the first round, under their names in all rounds."""
     m, square = run.m, state.law.square
     full = state.full_gradient(run, state.w)
     apart = [[_sum((1, g), (-1, full)) for g in client.gradients] for client in clients]

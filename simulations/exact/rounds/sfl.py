@@ -1,8 +1,8 @@
-"""Exact expectations of what a lemma on one round of SFL or PFL speaks of, from a fixed point x.
+"""Exact expectations of the quantities of lemmas on one round of SFL or PFL, from a fixed point x.
 
-Every ordered sample of the clients is gone through.  On quadratics the noise is carried along as a linear form, never
-drawn; on functions whose curvature changes at 0, all outcomes of a noise of two values are gone through.  The same code
-runs on floats and on fractions; on fractions every number that comes out is exact.
+Every ordered sample of the clients is enumerated.  On quadratics vectors are linear forms of the noise, which is never
+sampled; on functions whose curvature changes at 0, all outcomes of a two-valued noise are enumerated.  The same code
+runs on floats and on fractions; with fractions every result is exact.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def one_round(
     """Expectations over a round from x, of F_m(y) = y'H_m y / 2 + b_m'y with S of the M clients taking K steps each.
 
     H, b        (M, d, d) symmetric, (M, d)
-    x, x_star   (d,); x_star must be a stationary point of F; None leaves out what is marked *
+    x, x_star   (d,); x_star must be a stationary point of F; None leaves out the quantities marked *
     eta         learning rate
     sigma2      E||g - grad F_m||^2, spread evenly over the coordinates, independent from step to step
-    sequential  SFL: a client begins where the one before it ended; otherwise PFL: all begin at x, the ends are averaged
-    bend        (M,), in one coordinate: F_m(y) has bend_m max(y, 0)^2 / 2 besides; the noise is then +-sigma
+    sequential  SFL: a client begins at the end of the previous one; otherwise PFL: all begin at x, the ends are averaged
+    bend        (M,), in one dimension: F_m(y) has the extra term bend_m max(y, 0)^2 / 2, and the noise is +-sigma
 
-    If any of H, b, x, x_star is an array of objects (Fractions), all numbers are taken, and returned, as Fractions.
+    If any of H, b, x, x_star is an array of objects (Fractions), all numbers are read and returned as Fractions.
 
     Returns numbers by name; sums run over all steps (m, k), m = 1..S, k = 0..K-1; pi_m is the m-th client of the order,
     g its stochastic gradient, x+ the end of the round; expectations are over the order and the noise:
@@ -106,7 +106,7 @@ def one_round(
 
 
 def _numbers(*given: Any) -> tuple[bool, list[Numbers]]:
-    """All as Fractions, and True, where any is an array of objects; otherwise all as floats."""
+    """True and all as Fractions, if any is an array of objects; otherwise False and all as floats."""
     arrays = [np.asarray(item) for item in given]
     exact = any(array.dtype == object and array.ndim for array in arrays)
     if not exact:
@@ -132,9 +132,9 @@ class _Step(NamedTuple):
 class _Round:
     """One round from x, in numbers of one type.
 
-    A linear form v + sum_j C_j xi_j of the S K noise vectors xi_j, independent, of mean 0 and covariance sigma2/d I, is
-    an array (d, 1 + S K d): v beside C_1, C_2 ...  With bends a form is what comes out in each of the 2^(S K) equally
-    likely outcomes of the signs, an array (1, 2^(S K)).
+    The S K noise vectors xi_j are independent, of mean 0 and covariance sigma2/d I.  A linear form v + sum_j C_j xi_j is
+    an array (d, 1 + S K d): v beside C_1, C_2 ...  With bends a form is an array (1, 2^(S K)): its values in the equally
+    likely outcomes of the signs.
     """
 
     H: Numbers
@@ -150,7 +150,7 @@ class _Round:
     bend: Numbers | None = None
 
     def check(self, tolerance: float, stationary: bool) -> None:
-        """Raise ValueError for what does not fit; `tolerance` is relative."""
+        """Raise ValueError for numbers or shapes that do not fit; `tolerance` is relative."""
         H, b, x, x_star = self.H, self.b, self.x, self.x_star
         if H.ndim != 3 or H.shape[1] != H.shape[2] or not H.size or b.shape != H.shape[:2] or x.shape != H.shape[1:2]:
             raise ValueError(f"H {H.shape}, b {b.shape}, x {x.shape}: expected (M, d, d), (M, d) and (d,)")
@@ -177,7 +177,7 @@ class _Round:
         return straight if self.bend is None else straight + self.bend[client] * np.where(y > 0, y, 0 * y)
 
     def value(self, y: Numbers) -> Any:
-        """F, up to a constant, in every outcome; with bends."""
+        """With bends: F, up to a constant, in every outcome."""
         clients = range(len(self.H))
         return sum((self.gradient(m, y) + self.constant(self.b[m])) * y / 2 for m in clients) / len(clients)
 
@@ -187,13 +187,13 @@ class _Round:
         return np.array(list(product((1, -1), repeat=self.S * self.K)), dtype=int).T
 
     def constant(self, v: Numbers) -> Numbers:
-        """The form that is v (d,)."""
+        """The constant v (d,) as a form."""
         if self.bend is not None:
             return np.repeat(v[:, None], 2 ** (self.S * self.K), axis=1)
         return np.concatenate([v[:, None], 0 * np.repeat(v[:, None], self.S * self.K * len(v), axis=1)], axis=1)
 
     def noise(self, j: int) -> Numbers:
-        """The form that is xi_j."""
+        """xi_j as a form."""
         d = len(self.x)
         form = self.constant(0 * self.x)
         if self.bend is not None:
@@ -210,7 +210,7 @@ class _Round:
         return products[:, 0].sum() + self.sigma2 / len(self.x) * products[:, 1:].sum()
 
     def gap(self) -> Any:
-        """F(x) - F(x_star), with bends."""
+        """With bends: F(x) - F(x_star)."""
         here, star = (self.value(self.constant(at)) for at in (self.x, self.x_star))
         return (here - star).sum() / here.size
 
