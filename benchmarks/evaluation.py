@@ -30,7 +30,7 @@ def main() -> None:
         "eta_tilde": rng.uniform(0.05, 1 / 6, POINTS),
     }
     statement = catalogue.find(ID)
-    claim, letters = statement.claim, parameters(statement)
+    claim, symbols = statement.claim, parameters(statement)
     assert isinstance(claim, Bound)
     value = claim.value
 
@@ -38,7 +38,7 @@ def main() -> None:
         return np.asarray(evaluate(ID, **points).value)
 
     def by_subs() -> list[float]:
-        return [float(value.subs({s.sympy: points[s.name][i] for s in letters})) for i in range(FEW)]
+        return [float(value.subs({s.sympy: points[s.name][i] for s in symbols})) for i in range(FEW)]
 
     agree = np.abs(compiled()[:FEW] / np.array(by_subs()) - 1).max()
     print(f"largest relative difference on {FEW} points: {agree:.1e}")

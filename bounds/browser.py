@@ -14,7 +14,7 @@ from sympy.printing.jscode import JavascriptCodePrinter
 
 from bounds import papers
 from bounds.evaluation import closed, evaluate, in_domain, parameters
-from bounds.trials.arena import Arena, confront, constants_of, measurements, step_letter, with_lengths
+from bounds.trials.arena import Arena, confront, constants_of, measurements, step_symbol, with_lengths
 from theory.statement import Statement, Symbol
 
 
@@ -88,16 +88,16 @@ def sliders(statement: Statement) -> list[Slider]:
     The start is at the usual values where the conditions admit them.  Else it is the nearest admitted point, in
     logarithms, among random ones, the same at every call.
     """
-    letters = [s for s in parameters(statement) if s.name not in tied(statement)]
-    ends = [_ends(s) for s in letters]
-    start = np.array([[_usual(s) for s in letters]])
-    if not _admitted(statement, letters, start)[0]:
-        points = _around(letters, ends)
-        inside = _admitted(statement, letters, points)
+    symbols = [s for s in parameters(statement) if s.name not in tied(statement)]
+    ends = [_ends(s) for s in symbols]
+    start = np.array([[_usual(s) for s in symbols]])
+    if not _admitted(statement, symbols, start)[0]:
+        points = _around(symbols, ends)
+        inside = _admitted(statement, symbols, points)
         if inside.any():
             far = np.abs(np.log10(points / start)).sum(1)
             start = points[[np.argmin(np.where(inside, far, np.inf))]]
-    return [Slider(s, *e, float(x)) for s, e, x in zip(letters, ends, start[0], strict=True)]
+    return [Slider(s, *e, float(x)) for s, e, x in zip(symbols, ends, start[0], strict=True)]
 
 
 def _usual(symbol: Symbol) -> float:
@@ -110,23 +110,23 @@ def _ends(symbol: Symbol) -> tuple[float, float]:
     return _usual(symbol) / 10**_DECADES, _usual(symbol) * 10 ** (_DECADES - 1)
 
 
-def _around(letters: Sequence[Symbol], ends: Sequence[tuple[float, float]]) -> np.ndarray:
+def _around(symbols: Sequence[Symbol], ends: Sequence[tuple[float, float]]) -> np.ndarray:
     """Random points around the usual values, (number, symbols); some symbols keep their usual value."""
     rng = np.random.default_rng(0)
-    shape = (_DRAWS, len(letters))
+    shape = (_DRAWS, len(symbols))
     moved = rng.uniform(-1, 1, shape) * rng.uniform(0, _DECADES, (_DRAWS, 1)) * (rng.random(shape) < 0.5)
     low, high = np.log10(ends).T
-    points = 10 ** np.clip(np.log10([_usual(s) for s in letters]) + moved, low, high)
+    points = 10 ** np.clip(np.log10([_usual(s) for s in symbols]) + moved, low, high)
     size = 10 ** (np.floor(np.log10(points)) - 1)  # two significant digits, as a person would type them
     points = np.round(points / size) * size
-    counts = [bool(s.sympy.is_integer) for s in letters]
+    counts = [bool(s.sympy.is_integer) for s in symbols]
     points[:, counts] = np.maximum(1, np.round(points[:, counts]))
     return points
 
 
-def _admitted(statement: Statement, letters: Sequence[Symbol], points: np.ndarray) -> np.ndarray:
+def _admitted(statement: Statement, symbols: Sequence[Symbol], points: np.ndarray) -> np.ndarray:
     """Whether all conditions hold at each point, and all terms are numbers there."""
-    values = with_tied(statement, {s.name: points[:, i] for i, s in enumerate(letters)})
+    values = with_tied(statement, {s.name: points[:, i] for i, s in enumerate(symbols)})
     inside: np.ndarray = np.all([in_domain(s, values[s.name]) for s in parameters(statement)], axis=0)
     if inside.any():
         found = evaluate(statement.id, strict=False, **{name: x[inside] for name, x in values.items()})
@@ -139,7 +139,7 @@ class Curve:
     """The measurement of an arena at one step size.
 
     step              the symbol of the step size
-    letters           the symbols of the bound that are constant along the curve, with values
+    symbols           the symbols of the bound that are constant along the curve, with values
     along             symbol -> its values along the curve: R, and symbols that the statement defines by it, such as T
     mean, low, high   of the bounded quantity, with the ends of the confidence interval; all equal where it is exact
     seeds             0 for an exact expectation
@@ -148,7 +148,7 @@ class Curve:
     arena: str
     step: str
     seeds: int
-    letters: dict[str, float]
+    symbols: dict[str, float]
     along: dict[str, list[float]]
     mean: list[float]
     low: list[float]
@@ -163,16 +163,16 @@ def curves(statement: Statement, full: bool = False) -> list[Curve]:
 
 
 def _of_arena(arena: Arena, statement: Statement, full: bool) -> list[Curve]:
-    data, name = confront(arena, statement, full), step_letter(statement)
+    data, name = confront(arena, statement, full), step_symbol(statement)
     wanted = [s.name for s in parameters(statement)]
     found = []
     for i, step in enumerate(data[name].values):
         at = data.isel({name: i})
         at = at.isel(R=at.admissible.values & np.isfinite(at.high.values))
         values = with_lengths(statement, {name: float(step), **constants_of(arena), "R": at.R.values.astype(float)})
-        along = {letter: x.tolist() for letter in wanted if np.ndim(x := values[letter])}
+        along = {symbol: x.tolist() for symbol in wanted if np.ndim(x := values[symbol])}
         if at.R.size:
-            letters = {letter: float(values[letter]) for letter in wanted if letter not in along}
+            symbols = {symbol: float(values[symbol]) for symbol in wanted if symbol not in along}
             numbers = (at[part].values.tolist() for part in ("mean", "low", "high"))
-            found.append(Curve(arena.name, name, int(data.attrs["seeds"]), letters, along, *numbers))
+            found.append(Curve(arena.name, name, int(data.attrs["seeds"]), symbols, along, *numbers))
     return found

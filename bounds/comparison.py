@@ -94,14 +94,14 @@ def _dominant(terms: dict[str, sympy.Expr]) -> list[str]:
 
 def _smaller(ratio: sympy.Expr) -> sympy.Basic:
     """The condition ratio < 1, solved where it has a single symbol."""
-    letters = ratio.free_symbols
-    if len(letters) != 1:
+    symbols = ratio.free_symbols
+    if len(symbols) != 1:
         return sympy.Lt(ratio, 1)
-    (letter,) = letters
-    x = sympy.Symbol(letter.name, positive=True)
-    solved = sympy.solve_univariate_inequality(ratio.subs(letter, x) < 1, x, relational=False)
+    (symbol,) = symbols
+    x = sympy.Symbol(symbol.name, positive=True)
+    solved = sympy.solve_univariate_inequality(ratio.subs(symbol, x) < 1, x, relational=False)
     inside = solved.intersect(sympy.Interval.open(0, sympy.oo))
-    return inside.as_relational(letter) if inside.sup != sympy.oo else sympy.Gt(letter, inside.inf)
+    return inside.as_relational(symbol) if inside.sup != sympy.oo else sympy.Gt(symbol, inside.inf)
 
 
 def _at(id_: str, values: dict[str, float]) -> float:

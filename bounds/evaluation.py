@@ -101,10 +101,10 @@ def compiled(id_: str) -> Compiled:
 def compile_statement(statement: Statement) -> Compiled:
     """Compile a statement that need not be in the catalogue, such as a sharpened one."""
     claim, table = claim_of(statement), parameters(statement)
-    letters = [s.sympy for s in table]
+    symbols = [s.sympy for s in table]
 
     def function(expression: sympy.Expr) -> Callable[..., Any]:
-        compiled_function: Callable[..., Any] = sympy.lambdify(letters, closed(expression), modules=["scipy", "numpy"])
+        compiled_function: Callable[..., Any] = sympy.lambdify(symbols, closed(expression), modules=["scipy", "numpy"])
         return compiled_function
 
     return Compiled(
@@ -181,9 +181,9 @@ def evaluate(statement: str | Statement | Compiled, strict: bool = True, **value
 def _of_lists(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values, with a list replaced by the number that the bound needs of it, such as sum p_k^2 of the shares p."""
     found = dict(values)
-    for letter, (needed, of) in catalogue.paper(statement.paper).lists.items():
-        if letter in found and needed not in found:
-            found[needed] = of([float(v) for v in np.atleast_1d(found.pop(letter))])
+    for symbol, (needed, of) in catalogue.paper(statement.paper).lists.items():
+        if symbol in found and needed not in found:
+            found[needed] = of([float(v) for v in np.atleast_1d(found.pop(symbol))])
     return found
 
 

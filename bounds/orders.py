@@ -51,11 +51,11 @@ def rates(id_: str, counts: Sequence[str] = COUNTS) -> Rates:
     without terms.
     """
     statement = catalogue.find(id_)
-    letters = {s.name: s.sympy for s in parameters(statement)}
-    present = [c for c in counts if c in letters]
-    beyond = {"S": letters.get("M")}
+    symbols = {s.name: s.sympy for s in parameters(statement)}
+    present = [c for c in counts if c in symbols]
+    beyond = {"S": symbols.get("M")}
     table = {
-        t.name: {c: exponent(t.value, letters[c], beyond.get(c)) for c in present} for t in claim_of(statement).terms
+        t.name: {c: exponent(t.value, symbols[c], beyond.get(c)) for c in present} for t in claim_of(statement).terms
     }
     dominant = {}
     for c in present:

@@ -189,9 +189,9 @@ def closed_form(statement: Statement, values: dict[str, float]) -> float | None:
         return None
     (choice,) = catalogue.find(applied.tuned_by).where.values()
     at = {name: float(e.subs({s: values[s.name] for s in e.free_symbols})) for name, e in applied.substitution.items()}
-    letters = sorted(choice.free_symbols, key=str)
+    symbols = sorted(choice.free_symbols, key=str)
     with np.errstate(divide="ignore", invalid="ignore"):  # without noise a balance is at infinity, 1/d remains
-        found = float(sympy.lambdify(letters, choice, "numpy")(*(np.float64(at[s.name]) for s in letters)))
+        found = float(sympy.lambdify(symbols, choice, "numpy")(*(np.float64(at[s.name]) for s in symbols)))
     return found if found > 0 else None  # D = 0: nothing to balance
 
 

@@ -132,20 +132,20 @@ def show(
 
 @app.command("glossary")
 def glossary_command(
-    letter: Annotated[str | None, typer.Argument(help="a symbol, such as K; all if none is given")] = None,
+    symbol: Annotated[str | None, typer.Argument(help="a symbol, such as K; all if none is given")] = None,
     shared: Annotated[bool, typer.Option("--shared", help="only symbols that several papers use")] = False,
     as_json: AsJson = False,
 ) -> None:
     """The symbols of all papers side by side: the same symbol can mean different things."""
     from fedtheory.glossary import rows
 
-    found = rows(letter, shared)
+    found = rows(symbol, shared)
     if as_json:
         print_json(found)
         return
     table = Table("symbol", "paper", "meaning", "dimension", "in other papers", box=None, pad_edge=False)
     for row in found:
-        table.add_row(row["letter"], row["paper"], row["meaning"], row["dimension"], row["elsewhere"])
+        table.add_row(row["symbol"], row["paper"], row["meaning"], row["dimension"], row["elsewhere"])
     console().print(table)
 
 

@@ -8,8 +8,8 @@ from theory import catalogue
 from theory.statement import Symbol
 
 
-def glossary(letter: str | None = None) -> dict[str, dict[str, Symbol]]:
-    """Name -> paper -> symbol, in alphabetical order without regard to case; with `letter` this name only.
+def glossary(asked: str | None = None) -> dict[str, dict[str, Symbol]]:
+    """Name -> paper -> symbol, in alphabetical order without regard to case; with `asked` this name only.
 
     Raises UnknownName for a symbol that no paper has.
     """
@@ -17,10 +17,10 @@ def glossary(letter: str | None = None) -> dict[str, dict[str, Symbol]]:
     for name, paper in catalogue.papers().items():
         for symbol in paper.symbols.values():
             found.setdefault(symbol.name, {})[name] = symbol
-    if letter is not None:
-        if letter not in found:
-            raise catalogue.unknown("symbol", letter, list(found))
-        return {letter: found[letter]}
+    if asked is not None:
+        if asked not in found:
+            raise catalogue.unknown("symbol", asked, list(found))
+        return {asked: found[asked]}
     return dict(sorted(found.items(), key=lambda item: (item[0].lower(), item[0])))
 
 
@@ -29,18 +29,18 @@ def apart(papers: dict[str, Symbol]) -> bool:
     return len({(symbol.meaning.casefold(), symbol.dimension) for symbol in papers.values()}) > 1
 
 
-def rows(letter: str | None = None, shared: bool = False) -> list[dict[str, Any]]:
+def rows(asked: str | None = None, shared: bool = False) -> list[dict[str, Any]]:
     """One row for each symbol and paper; with `shared` only symbols of several papers."""
     return [
         {
-            "letter": name,
+            "symbol": name,
             "paper": paper,
             "latex": symbol.latex,
             "meaning": symbol.meaning,
             "dimension": str(symbol.dimension),
             "elsewhere": "different" if apart(papers) else "the same" if len(papers) > 1 else "",
         }
-        for name, papers in glossary(letter).items()
+        for name, papers in glossary(asked).items()
         for paper, symbol in papers.items()
         if len(papers) > 1 or not shared
     ]

@@ -51,10 +51,10 @@ def as_text(statement: Statement) -> str:
     for kind, verdict in _proofs(statement):
         parts += ["", f"{kind}: {verdict.status}; it rests on"]
         parts += [f"    {title}: {'; '.join(names)}" for title, names in premises(verdict).items()]
-    letters = _letters(statement)
-    if letters:
+    symbols = _symbols(statement)
+    if symbols:
         parts += ["", "symbols:"]
-        parts += [f"    {s.name:<12} {s.meaning} [{s.domain}; dimension {plain(s.dimension)}]" for s in letters]
+        parts += [f"    {s.name:<12} {s.meaning} [{s.domain}; dimension {plain(s.dimension)}]" for s in symbols]
     if statement.note:
         parts += ["", f"note: {statement.note}"]
     return "\n".join(parts)
@@ -83,7 +83,7 @@ def _proofs(statement: Statement) -> list[tuple[str, Verdict]]:
     return [(e.kind, e.check(statement, False)) for e in own if e.kind in ("ledger", "repair")]
 
 
-def _letters(statement: Statement) -> list:
+def _symbols(statement: Statement) -> list:
     """The parameters of a bound, with their meanings."""
     from bounds.evaluation import has_terms, parameters
 

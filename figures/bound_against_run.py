@@ -13,7 +13,7 @@ import xarray as xr
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from bounds import papers
-from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, confront, measure_all, step_letter
+from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, confront, measure_all, step_symbol
 from bounds.trials.quantities import quantities
 from figures.gallery import (
     BLACK,
@@ -77,7 +77,7 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     rows: list[dict[str, object]] = []
     for column, arena in enumerate(arenas):
         data = confront(arena, statement, full)
-        name = step_letter(arena.stated)
+        name = step_symbol(arena.stated)
         step = int(np.nanargmin((data.bound / data["mean"]).where(data.admissible).min("R").values))
         at = data.isel({name: step})
         at = at.isel(R=at.admissible.values & np.isfinite(at.high.values))  # before any divergence
@@ -174,7 +174,7 @@ def _says(statement_id: str) -> str:
 
 def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
     """The numbers of one curve, one row per R."""
-    name = step_letter(arena.stated)
+    name = step_symbol(arena.stated)
     told = {"statement": arena.statement, "arena": arena.name, name: float(at[name])}
     numbers = {name: at[name].values for name in ("mean", "low", "high", "bound")}
     numbers |= {str(t): at.terms.sel(term=t).values for t in at.term.values}
@@ -201,7 +201,7 @@ def _corrected(arena: Arena, step: float, full: bool) -> tuple[Arena, xr.Dataset
     twin = at_same_rate(arena, step, (*named, replace(arena, statement=statement.id))[0])
     if twin is None:
         return None
-    data = confront(twin, statement, full).isel({step_letter(twin.stated): 0})
+    data = confront(twin, statement, full).isel({step_symbol(twin.stated): 0})
     return twin, data.isel(R=data.admissible.values)
 
 

@@ -86,7 +86,7 @@ def lengths(full: bool = False) -> Drawn:
             xr.concat([confront(a, s, full).isel(eta=0, drop=True) for a in ends], "R", join="outer")
             for s in (printed, corrected)
         )
-        tau = int(arena.algorithm(eta=1.0).letters(build(arena.problem))["tau"])
+        tau = int(arena.algorithm(eta=1.0).symbols(build(arena.problem))["tau"])
         T = own.R.values * tau
         for term in own.term.values:
             above.plot(T, own.terms.sel(term=term), "--", lw=1, color=colours[str(term)], label=str(term))
@@ -418,16 +418,16 @@ def ablations(full: bool = False) -> Drawn:
     figure, axes = canvas(1, 2, width=4.6, height=3.8, sharey=True)
     seeds, given, rows = drawn_seeds(full), settings(), []
     default = best_eta(given["rho"], given["phi"])
-    for axis, letter, values in ((axes[0, 0], "rho", RHOS), (axes[0, 1], "phi", (0.0, *PHIS))):
+    for axis, symbol, values in ((axes[0, 0], "rho", RHOS), (axes[0, 1], "phi", (0.0, *PHIS))):
         for kind, colour, line in (("fixed", BLUE, "s--"), ("tuned", RED, "o-")):
             curve_of = []
             for value in values:
-                rho, phi = (value if name == letter else given[name] for name in ("rho", "phi"))
+                rho, phi = (value if name == symbol else given[name] for name in ("rho", "phi"))
                 eta = default if kind == "fixed" or not phi else best_eta(rho, phi)  # phi = 0: no eta moves it
                 last = finals(rho, phi, eta, seeds)
                 lost = int((~np.isfinite(last)).sum())
                 mean, low, high = (0.0,) * 3 if lost else (last.mean(), last.min(), last.max())
-                rows.append({"letter": letter, "value": value, "eta_is": kind, "eta": eta, "lost": lost, "mean": mean,
+                rows.append({"symbol": symbol, "value": value, "eta_is": kind, "eta": eta, "lost": lost, "mean": mean,
                              "min": low, "max": high})  # fmt: skip
                 if lost:
                     axis.plot([value], [_LOST], "x", color=colour, label=f"{lost} of {len(seeds)} runs lost")
@@ -449,8 +449,8 @@ def ablations(full: bool = False) -> Drawn:
             axis.plot(x, mean, line, color=colour, ms=4, label=label)
             axis.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
         axis.axhline(start_gap(), color=GREY, lw=0.8, ls=":", label="gap of the start")
-        axis.axvline(given[letter], color=GREY, lw=0.8, label="the paper's default")
-        axis.set(yscale="log", xlabel=rf"$\{letter}$", xticks=values, ylim=(0.01, 1.0))
+        axis.axvline(given[symbol], color=GREY, lw=0.8, label="the paper's default")
+        axis.set(yscale="log", xlabel=rf"$\{symbol}$", xticks=values, ylim=(0.01, 1.0))
         axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         _few_marks(axis.yaxis)
     for axis, other in zip(axes[0], ("phi", "rho"), strict=True):
@@ -547,8 +547,8 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
 
 def _among(arena: Arena) -> bool:
     """More than two rounds; in Theorem 2 where clients are sampled."""
-    letters = arena.algorithm(eta=1.0).letters(build(arena.problem))
-    return arena.rounds > 2 and ("thm2" not in arena.statement or letters["K"] < letters["N"])
+    symbols = arena.algorithm(eta=1.0).symbols(build(arena.problem))
+    return arena.rounds > 2 and ("thm2" not in arena.statement or symbols["K"] < symbols["N"])
 
 
 FIGURES = [

@@ -140,14 +140,14 @@ class Claimed:
     """A printed bound in numbers beside a lower bound, over rounds R, both in the panel's unit.
 
     label    of the curve
-    letters  the values of its symbols
+    symbols  the values of its symbols
     R        rounds
     value    the printed bound
     least    the lower bound: no step size, momentum and weights give less
     """
 
     label: str
-    letters: dict[str, float]
+    symbols: dict[str, float]
     R: Array
     value: Array
     least: Array
@@ -194,11 +194,11 @@ def of_theorem1(case: str) -> list[Claimed]:
         size = (
             float(beta * curvatures.sum() / 2) if case == "nonconvex" else float(len(curvatures))
         )  # F or |x^0 - x*|^2
-        letters = {"alpha": alpha, "beta": beta, "K": K, "M": K, "d0": size, "mu": beta * float(curvatures[0])}
-        value = _bound(f"fedbcgd.thm1.{case}", 0.1 / beta, R, letters) / (beta * size)
+        symbols = {"alpha": alpha, "beta": beta, "K": K, "M": K, "d0": size, "mu": beta * float(curvatures[0])}
+        value = _bound(f"fedbcgd.thm1.{case}", 0.1 / beta, R, symbols) / (beta * size)
         label = rf"$\alpha$ = {alpha:g}"
         label += rf", $\beta$ = {beta:g}" if case == "general_convex" else f", K = M = {K:g}" * (case == "nonconvex")
-        found.append(Claimed(label, letters, R, value, lowest))
+        found.append(Claimed(label, symbols, R, value, lowest))
     return found
 
 
@@ -216,11 +216,11 @@ def of_theorem2(case: str) -> list[Claimed]:
         unit = 0.5 if case == "nonconvex" else 1.0  # beta F, or beta d0
         lowest = unseen / (unit if case == "nonconvex" else 2.0)
         # D_tilde^2 = d0 + ||c_1^0 - grad f_1(x*)||^2 / (2 beta^2)
-        letters = {"M": M, "K": 1.0, "alpha": 1.0, "beta": 1.0, "mu": 1.0, "F": 0.5, "D_tilde": float(np.sqrt(1.5))}
-        order = _bound(f"fedbcgd.thm2.{case}", 1e-3, R, letters) / unit
+        symbols = {"M": M, "K": 1.0, "alpha": 1.0, "beta": 1.0, "mu": 1.0, "F": 0.5, "D_tilde": float(np.sqrt(1.5))}
+        order = _bound(f"fedbcgd.thm2.{case}", 1e-3, R, symbols) / unit
         for constant in (1.0, 1000.0):
             label = f"M = $10^{{{round(np.log10(M))}}}$" + r", $\times$1000" * (constant > 1)
-            found.append(Claimed(label, {**letters, "constant": constant}, R, constant * order, lowest))
+            found.append(Claimed(label, {**symbols, "constant": constant}, R, constant * order, lowest))
     return found
 
 
@@ -228,29 +228,29 @@ def corrected_beside(theorem: int, case: str) -> tuple[Array, Array]:
     """R and the corrected bound in the panel's unit, where its conditions hold; alpha = 1, its step of least bound."""
     if theorem == 1:
         R, size = np.arange(1.0, ROUNDS[case] + 1.0), (SPREAD.sum() / 2 if case == "nonconvex" else float(len(SPREAD)))
-        letters = {"M": 2.0, "K": 2.0, "beta": 1.0, "mu": 0.25, "d0": size, "F": SPREAD.sum() / 2}
+        symbols = {"M": 2.0, "K": 2.0, "beta": 1.0, "mu": 0.25, "d0": size, "F": SPREAD.sum() / 2}
         steps, unit = np.geomspace(1e-3, 1.0, 4000), size
     else:
         M = CLIENTS[case][0]
         R = np.unique(np.round(OVER * M))
         R = R[R >= 1]
-        letters = {"M": M, "K": 1.0, "beta": 1.0, "mu": 1.0, "d0": 1.0, "F": 0.5, "C_0": M - 1.0, "lag_0": M}
+        symbols = {"M": M, "K": 1.0, "beta": 1.0, "mu": 1.0, "d0": 1.0, "F": 0.5, "C_0": M - 1.0, "lag_0": M}
         steps, unit = np.geomspace(1e-6, 1.0, 4000), 0.5 if case == "nonconvex" else 1.0
     statement = catalogue.find(f"fedbcgd.thm{theorem}.{case}.corrected")
-    found = bound_at(statement, steps[:, None], R[None], **_quiet({**letters, "alpha": 1.0}))
+    found = bound_at(statement, steps[:, None], R[None], **_quiet({**symbols, "alpha": 1.0}))
     value = np.where(found.admissible, found.value, np.inf).min(0) / unit
     there = np.isfinite(value)
     return R[there], value[there]
 
 
-def _quiet(letters: dict[str, float]) -> dict[str, float]:
+def _quiet(symbols: dict[str, float]) -> dict[str, float]:
     """The symbols' values without noise, with equal gradients, one block, one local step and the gamma of alpha."""
-    given = {name: value for name, value in letters.items() if name != "constant"}
+    given = {name: value for name, value in symbols.items() if name != "constant"}
     return {"sigma": 0.0, "G": 0.0, "N": 1.0, "T": 1.0, "S": given["K"], "gamma": given["alpha"] - 1, **given}
 
 
-def _bound(id_: str, step: float, R: Array, letters: dict[str, float]) -> Array:
-    found = bound_at(catalogue.find(id_), np.array(step), R, **_quiet(letters))
+def _bound(id_: str, step: float, R: Array, symbols: dict[str, float]) -> Array:
+    found = bound_at(catalogue.find(id_), np.array(step), R, **_quiet(symbols))
     return np.broadcast_to(np.asarray(found.value), R.shape)
 
 
@@ -281,9 +281,9 @@ def _crossed(axis: Any, theorem: int, case: str) -> Rows:
     claims = of_theorem2(case) if of_M else of_theorem1(case)
     rows: Rows = []
     for claim in claims:
-        M = claim.letters["M"] if of_M else 1.0
-        colour = _BY_CLIENTS[CLIENTS[case].index(M)] if of_M else _BY_ALPHA[claim.letters["alpha"]]
-        second = claim.letters["beta"] < 1 or claim.letters.get("constant", 1.0) > 1 or claim.letters["K"] > 1
+        M = claim.symbols["M"] if of_M else 1.0
+        colour = _BY_CLIENTS[CLIENTS[case].index(M)] if of_M else _BY_ALPHA[claim.symbols["alpha"]]
+        second = claim.symbols["beta"] < 1 or claim.symbols.get("constant", 1.0) > 1 or claim.symbols["K"] > 1
         axis.plot(claim.R / M, np.where(claim.fails, claim.value, np.nan), color=RED, alpha=0.3, lw=6)
         label = claim.told(M, "R/M" if of_M else "R")
         axis.plot(claim.R / M, claim.value, color=colour, ls="--" if second else "-", label=label)
@@ -291,11 +291,11 @@ def _crossed(axis: Any, theorem: int, case: str) -> Rows:
         last = np.flatnonzero(np.diff(claim.fails.astype(int)) < 0)
         axis.plot(claim.R[[*first, *last]] / M, claim.value[[*first, *last]], "o", ms=4, color=RED, zorder=5)
         rows += [
-            {"statement": id_, "curve": "printed", **claim.letters, "R": a, "value": b, "least": c, "fails": int(f)}
+            {"statement": id_, "curve": "printed", **claim.symbols, "R": a, "value": b, "least": c, "fails": int(f)}
             for a, b, c, f in zip(claim.R, claim.value, claim.least, claim.fails, strict=True)
         ]
     one = claims[0]  # as a function of R / M, all have the same lower bound
-    M = one.letters["M"] if of_M else 1.0
+    M = one.symbols["M"] if of_M else 1.0
     axis.plot(one.R / M, one.least, color=BLACK, lw=2.2, label="lower bound")
     R, value = corrected_beside(theorem, case)
     if len(R):
@@ -324,7 +324,7 @@ def _crossed(axis: Any, theorem: int, case: str) -> Rows:
 ALGORITHM1: dict[str, tuple[str, str, Any]] = {
     "FedBCGD, as printed": ("as printed: momentum of lines 20 to 25, result of T - 1 steps sent", RED, "-"),
     "FedBCGD, momentum of lines 20-25": ("printed momentum only: mean + v", ORANGE, "--"),
-    "FedBCGD, (42) and (43)": ("(42), (43) to the letter: sign of v", PURPLE, "-."),
+    "FedBCGD, (42) and (43)": ("(42), (43) to the symbol: sign of v", PURPLE, "-."),
     "FedBCGD": ("corrected: all T steps sent, x + v", BLUE, "-"),
 }
 
@@ -651,7 +651,7 @@ MAIN = {
     "thm2.main.strongly_convex": "Theorem 2, strongly convex",
     "thm2.main.nonconvex": "Theorem 2, non-convex",
 }
-LETTERS = {
+SYMBOLS = {
     **{"S": 60.0, "M": 600.0, "T": 10.0, "beta": 1.0, "mu": 1e-3, "F": 1.0, "alpha": 1.0, "gamma": 0.0},
     **{"G": 0.1, "sigma": 0.1, "eps": 1e-4, "lag_0": 0.0, "eta_tilde": 1e-9},
 }
@@ -659,8 +659,8 @@ LETTERS = {
 
 def sent_by(id_: str, N: Array) -> Array:
     """The rounds of a main theorem times 1/N, with K = S/N: the uplink in units of d."""
-    letters: dict[str, Any] = {**LETTERS, "N": N, "K": LETTERS["S"] / N}
-    found = bound_at(catalogue.find(f"fedbcgd.{id_}"), np.array(1e-9), np.array(1.0), **letters)
+    symbols: dict[str, Any] = {**SYMBOLS, "N": N, "K": SYMBOLS["S"] / N}
+    found = bound_at(catalogue.find(f"fedbcgd.{id_}"), np.array(1e-9), np.array(1.0), **symbols)
     return np.asarray(found.value) / N
 
 
@@ -682,7 +682,7 @@ def communication(full: bool = False) -> Drawn:
         count_axis(axis.xaxis, 60.0)
         axis.legend(loc="lower left", fontsize=7)
     axes[0, 0].set_ylabel("uplink R/N, relative to N = 1")
-    given = ", ".join(f"{name} = {LETTERS[key]:g}" for name, key in (
+    given = ", ".join(f"{name} = {SYMBOLS[key]:g}" for name, key in (
         *(("S", "S"), ("M", "M"), ("T", "T"), (r"$\beta$", "beta"), (r"$\mu$", "mu"), ("F", "F"), (r"$\alpha$", "alpha")),
         *(("G", "G"), (r"$\sigma$", "sigma"), (r"$\epsilon$", "eps")),
     ))  # fmt: skip

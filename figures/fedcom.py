@@ -509,9 +509,9 @@ def admits(id_: str, **values: Any) -> tuple[Array, Array]:
     return inside, inside & (number(parts["denominator"]) < 0 if "denominator" in parts else False)
 
 
-def admitted(id_: str, eta: Array, gamma: Array, **letters: float) -> list[tuple[float, float, float, bool]]:
+def admitted(id_: str, eta: Array, gamma: Array, **symbols: float) -> list[tuple[float, float, float, bool]]:
     """The intervals (eta, from gamma, to gamma, negative denominator) that the condition admits, on a grid."""
-    inside, negative = admits(id_, eta=eta[:, None], gamma=gamma[None], **letters)
+    inside, negative = admits(id_, eta=eta[:, None], gamma=gamma[None], **symbols)
     kind = inside.astype(int) + negative
     found = []
     for i, row in enumerate(kind):
@@ -556,7 +556,7 @@ def conditions(full: bool = False) -> Drawn:
         seen.update({kind: None} if there.any() else {})
 
     for i, q in enumerate((0.5, 2.0)):
-        letters = {"L": problem.constants["L"], "mu": problem.constants["mu_pl"], "m": 2.0, "tau": TAU, "q": q}
+        symbols = {"L": problem.constants["L"], "mu": problem.constants["mu_pl"], "m": 2.0, "tau": TAU, "q": q}
         limits = {
             name: contraction_limit(algorithm, eta, low, high, with_q(q))
             for name, algorithm in (
@@ -569,7 +569,7 @@ def conditions(full: bool = False) -> Drawn:
             axis = axes[i, j]
             limit = dict(zip(eta.tolist(), limits[name], strict=True))
             bars(axis, eta, np.full(n, low), limits[name], CONTRACTS)
-            found = admitted(id_, eta, fine, **letters)
+            found = admitted(id_, eta, fine, **symbols)
             where, start, end, own = (np.array(v) for v in zip(*((*f[:3], limit[f[0]]) for f in found), strict=True))
             negative = np.array([f[3] for f in found])
             bars(axis, where, start, np.where(negative, start, np.minimum(end, own)), ADMITTED)

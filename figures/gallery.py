@@ -144,14 +144,14 @@ def count_axis(axis: Any, most: float, least: float = 1.0) -> None:
 
 
 # A symbol's name in plain text -> the character that replaces it while lines are broken
-_LETTERS = {"kappa": "κ", "mu": "μ", "tau": "τ", "gamma": "γ", "phi": "φ", "lambda": "λ", "zeta_*": "ζ"}
+_SYMBOLS = {"kappa": "κ", "mu": "μ", "tau": "τ", "gamma": "γ", "phi": "φ", "lambda": "λ", "zeta_*": "ζ"}
 
 
 def mathematics(text: str, width: int) -> str:
     """A plain-text name as mathematics, in lines of at most `width` characters; a symbol stays with its number."""
-    for name, sign in _LETTERS.items():
+    for name, sign in _SYMBOLS.items():
         text = re.sub(rf"\b{re.escape(name)}(?!\w)", sign, text)
     text = fill(re.sub(r" (?=[\d/]+(?:,|$))", "\u00a0", text), width)
-    for name, sign in _LETTERS.items():
+    for name, sign in _SYMBOLS.items():
         text = text.replace(sign, rf"$\{name}$")
     return text

@@ -60,7 +60,7 @@ class Number(Expression):
 
 
 @dataclass(frozen=True)
-class Letter(Expression):
+class Name(Expression):
     """A constant of the run, or the variable of a loop."""
 
     name: str
@@ -93,7 +93,7 @@ def _scalar(e: Expression) -> bool:
     """Whether it has only numbers, symbols and functions other than Q: an index, or a factor."""
     if isinstance(e, Operation):
         return _scalar(e.left) and _scalar(e.right)
-    return isinstance(e, Number | Letter | Call) and (not isinstance(e, Call) or e.name != "Q")
+    return isinstance(e, Number | Name | Call) and (not isinstance(e, Call) or e.name != "Q")
 
 
 def _in_parentheses(part: Expression, whole: Operation, first: bool) -> str:
@@ -108,7 +108,7 @@ def _in_parentheses(part: Expression, whole: Operation, first: bool) -> str:
 class Total(Expression):
     """sum_index summand, the index over 1 ... `over`, or over the clients of a set."""
 
-    index: Letter
+    index: Name
     over: Expression
     summand: Expression
 
@@ -237,7 +237,7 @@ class Joined(Expression):
 
     def __str__(self) -> str:
         first, last = (
-            replace(self.blocks, variable=self.blocks.variable.block(part)) for part in (Number(1), Letter("N"))
+            replace(self.blocks, variable=self.blocks.variable.block(part)) for part in (Number(1), Name("N"))
         )
         return f"[{first}; ...; {last}; {self.shared}]"
 
@@ -249,9 +249,9 @@ def expression(e: Expression | int) -> Expression:
     return Number(e) if isinstance(e, int) else e
 
 
-def letters(names: str) -> tuple[Letter, ...]:
+def names(names: str) -> tuple[Name, ...]:
     """Symbols from their names, separated by blanks."""
-    return tuple(map(Letter, names.split()))
+    return tuple(map(Name, names.split()))
 
 
 # ------------------------------------------------------------------------------------------------------------- steps
@@ -261,7 +261,7 @@ def letters(names: str) -> tuple[Letter, ...]:
 class For:
     """A loop over integers; a parallel loop may run in any order."""
 
-    index: Letter
+    index: Name
     first: Expression
     last: Expression
     written: str
@@ -273,7 +273,7 @@ class For:
 
 
 def loop(
-    index: Letter,
+    index: Name,
     first: Expression | int,
     last: Expression | int,
     written: str = "for {index} = {first}, ..., {last} do",
@@ -289,7 +289,7 @@ def loop(
 class Each:
     """A parallel loop over clients: the clients of a set, or 1 ... `over`."""
 
-    index: Letter
+    index: Name
     over: Expression
 
     def __str__(self) -> str:
@@ -310,7 +310,7 @@ class Let:
 
     target: Entry
     value: Expression
-    each: tuple[Letter, Expression] | None = None
+    each: tuple[Name, Expression] | None = None
     words: str = ""
 
     def __str__(self) -> str:
@@ -318,9 +318,7 @@ class Let:
         return f"{self.words}{self.target} = {self.value}{each}"
 
 
-def let(
-    target: Entry, value: Expression | int, *, each: tuple[Letter, Expression] | None = None, words: str = ""
-) -> Let:
+def let(target: Entry, value: Expression | int, *, each: tuple[Name, Expression] | None = None, words: str = "") -> Let:
     """target = value."""
     return Let(target, expression(value), each, words)
 
@@ -369,7 +367,7 @@ class Function:
     """A function with its inputs."""
 
     name: str
-    inputs: tuple[Letter, ...]
+    inputs: tuple[Name, ...]
 
     def __str__(self) -> str:
         return f"function {self.name}({', '.join(map(str, self.inputs))})"

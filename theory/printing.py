@@ -42,7 +42,7 @@ _UNICODE = {
     "x_r": "x⁽ʳ⁾",
 }
 _SUBSCRIPT = re.compile(r"(.*)_\{(.*)\}")
-_LETTER = re.compile(r"(.*)_(\w)")
+_SYMBOL = re.compile(r"(.*)_(\w)")
 
 
 class _Last(sympy.Symbol):
@@ -71,8 +71,8 @@ def indexed(name: str, indices: str) -> str:
     """
     if f"_{{{indices}}}" in name or name.endswith((f"_{indices}", f"^{indices}")):
         return name
-    if letter := _LETTER.fullmatch(name):
-        return f"{letter[1]}_{{{letter[2]},{indices}}}"
+    if symbol := _SYMBOL.fullmatch(name):
+        return f"{symbol[1]}_{{{symbol[2]},{indices}}}"
     inner = _SUBSCRIPT.fullmatch(name)
     return f"{inner[1]}_{{{inner[2]}_{{{indices}}}}}" if inner else f"{name}_{{{indices}}}"
 
@@ -357,7 +357,7 @@ def mathml(text: str, display: bool = False) -> str:
     """MathML, for use in HTML, of a LaTeX formula that this module printed; display: on a line of its own."""
     found = convert(text, display="block" if display else "inline").replace(_NAMESPACE, "", 1)
     found = _BY_NUMBER.sub(lambda m: m[0] if m[1] in _RESERVED else chr(int(m[1], 16)), found)
-    # Browsers show a bold italic letter only by its own code point
+    # Browsers show a bold italic symbol only by its own code point
     return _BOLD_ITALIC.sub(lambda m: f"<mi>{chr(ord(m[1]) + (0x1D421 if m[1].islower() else 0x1D427))}</mi>", found)
 
 

@@ -308,7 +308,7 @@ class Statement:
         return self.id.split(".", 1)[0]
 
     @property
-    def letters(self) -> set[sympy.Symbol]:
+    def symbols(self) -> set[sympy.Symbol]:
         """The symbols in its claims, conditions and definitions."""
         claims = [e for claim in (self.claim, *self.also) for e in formulas(claim)]
         every = [*claims, *(c.relation for c in self.when), *self.where, *self.where.values()]

@@ -132,7 +132,7 @@ def first_distance(arena: Arena) -> float:
         raise ValueError(f"{arena.label}: expected tau >= 2, where the first step is not binarised")
     start = np.full(problem.d, arena.x0)
     moved = start - eta * problem.full_gradient(start) - problem.constants["x_star"]
-    return float(moved @ moved + eta**2 * algorithm.letters(problem)["p_sq"] * problem.constants["sigma"] ** 2)
+    return float(moved @ moved + eta**2 * algorithm.symbols(problem)["p_sq"] * problem.constants["sigma"] ** 2)
 
 
 # ------------------------------------------------------------------------------------------------------ bounds

@@ -112,7 +112,7 @@ class Run:
 
 
 def meets(run: Run, assumption: str) -> bool:
-    """Whether the run meets an assumption; G is the run's largest gradient, sigma = q = 0, and mu as in `letters`.
+    """Whether the run meets an assumption; G is the run's largest gradient, sigma = q = 0, and mu as in `symbols`.
 
     Raises ValueError for an assumption that is not known here.
     """
@@ -132,7 +132,7 @@ def meets(run: Run, assumption: str) -> bool:
 
 
 @cache
-def letters(run: Run) -> tuple[Mapping[str, Fraction], ...]:
+def symbols(run: Run) -> tuple[Mapping[str, Fraction], ...]:
     """The symbols of the statements, step by step; each step also has the sums over the whole run."""
     N, F_all = len(run.clients), mean(run.clients)
     points = [run.start] * N
@@ -218,7 +218,7 @@ def _at(e: Any, row: Mapping[str, Fraction]) -> Any:
 
 def admits(statement: Statement, run: Run) -> bool:
     """Whether a run meets the statement's assumptions, conditions and definitions."""
-    row = letters(run)[0]
+    row = symbols(run)[0]
     return (
         all(meets(run, a) for a in statement.assumes)
         and all(_at(c.relation, row) == sympy.true for c in statement.when)
@@ -230,7 +230,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     """The statement at every step of the runs that it admits."""
     inside = [run for run in FAMILY if admits(statement, run)]
     for run in inside:
-        for t, row in enumerate(letters(run)):
+        for t, row in enumerate(symbols(run)):
             for says, relation in (one for claim in (statement.claim, *statement.also) for one in _claims(claim)):
                 left, right = (_at(side, row) for side in relation.args)
                 if relation.func(left, right) == sympy.true:
@@ -269,4 +269,4 @@ def evidence() -> list[Evidence]:
     return [Evidence(known[f"fedbat.{name}"].id, "counterexample", check) for name in ONE_SIDED]
 
 
-__all__ = ["FAMILY", "ONE_SIDED", "Kinked", "Run", "admits", "check", "evidence", "letters", "mean", "meets"]
+__all__ = ["FAMILY", "ONE_SIDED", "Kinked", "Run", "admits", "check", "evidence", "mean", "meets", "symbols"]

@@ -70,7 +70,7 @@ def _algorithm(row: Row, steps: int) -> dict[str, Any]:
         "T" if "T" in own else "tau": steps,
         "S" if "S" in own else "K": hyper["participants"],
         "eta": hyper["learning rate"],
-        **{letter: row.get(letter, hyper[letter]) for letter in ("rho", "phi") if letter in own},
+        **{symbol: row.get(symbol, hyper[symbol]) for symbol in ("rho", "phi") if symbol in own},
         **({"sparsity": _sparsity()} if "sparsity" in own else {}),
     }
 

@@ -83,7 +83,7 @@ def form_of(statement: Statement) -> list[BinarisedForm]:
         conditions=tuple(map(condition, relations)),
         appendix=appendix,
         at_x=bool({Property.VARIANCE, Property.BOUNDED_GRADIENT} & set(given)),
-        strong=Property.STRONGLY_CONVEX in given or any(one.letters & _MINIMA for one in (*claims, *also)),
+        strong=Property.STRONGLY_CONVEX in given or any(one.symbols & _MINIMA for one in (*claims, *also)),
         two_sided=Property.SMOOTH in given,
     )
     return [replace(form, factors=factors) for factors in unassumed(statement)]
@@ -140,10 +140,10 @@ def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurr
     for t, values in enumerate(every):
         present = {*values, "G", "sigma"}
         for claim in claims:
-            letters = claim.letters
-            if not letters <= present:
+            symbols = claim.symbols
+            if not symbols <= present:
                 continue
-            count = run.N if letters & set(_OF_CLIENTS) else run.d if letters & set(_OF_ENTRIES) else 1
+            count = run.N if symbols & set(_OF_CLIENTS) else run.d if symbols & set(_OF_ENTRIES) else 1
             for k in range(count):
                 at = {n: v[k] if isinstance(v, list) and k < len(v) else v for n, v in values.items()}
                 yield Occurrence(balance(claim, at), {"t": t, "k": k + 1})

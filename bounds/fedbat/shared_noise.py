@@ -43,7 +43,7 @@ def _number(e: Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-def letters(statement: Statement, law: Law) -> Mapping[str, Any]:
+def symbols(statement: Statement, law: Law) -> Mapping[str, Any]:
     """The symbols of the statement on this run, with the statement's learning rate if it defines one."""
     table = catalogue.symbols(statement)
     known: dict[str, Any] = {
@@ -90,7 +90,7 @@ def _sides(statement: Statement, law: Law) -> tuple[str, Any, Any, bool]:
         (relation,) = claim.relations
     else:
         raise ValueError(f"{statement.id}: expected a bound or one relation")
-    known = letters(statement, law)
+    known = symbols(statement, law)
     left, right = (sympy.nsimplify(side.subs({s: known[s.name] for s in side.free_symbols})) for side in relation.args)
     return str(relation), left, right, relation.func(left, right) == sympy.true
 
@@ -135,4 +135,4 @@ def evidence() -> list[Evidence]:
     ]
 
 
-__all__ = ["CLIENTS", "INDEPENDENT", "LAWS", "STEPS", "check", "evidence", "independent", "letters"]
+__all__ = ["CLIENTS", "INDEPENDENT", "LAWS", "STEPS", "check", "evidence", "independent", "symbols"]

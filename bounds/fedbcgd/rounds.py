@@ -32,8 +32,8 @@ from bounds.trials.claims import (
     before,
     condition,
     inequalities,
-    letters_of,
     rescaled,
+    symbols_of,
     unassumed,
 )
 from bounds.trials.rounds import Form, Occurrence, Rounds, Tightness, ratio
@@ -115,18 +115,18 @@ def form_of(statement: Statement) -> tuple[BlockForm, ...]:
     if base not in (*SAMPLING, *FEDBCGD, *FEDBCGD_PLUS, *EITHER):
         raise ValueError(f"{statement.id}: expected a statement about one round, or what corrects it")
     plus = (True,) if base in FEDBCGD_PLUS else (False, True) if base in EITHER else (False,)
-    (letter,) = [s.sympy for s in catalogue.paper("fedbcgd").symbols.values() if s.name == "a"]
-    has_a = any(letter in e.free_symbols for e in formulas(statement.claim))
+    (symbol,) = [s.sympy for s in catalogue.paper("fedbcgd").symbols.values() if s.name == "a"]
+    has_a = any(symbol in e.free_symbols for e in formulas(statement.claim))
     given, found = catalogue.properties(statement), []
     for a, factors in product(_A if has_a else (None,), unassumed(statement)):
-        where = dict(statement.where) | ({} if a is None else {letter: sympy.Rational(a.numerator, a.denominator)})
+        where = dict(statement.where) | ({} if a is None else {symbol: sympy.Rational(a.numerator, a.denominator)})
         relations = [defined(c.relation, where) for c in statement.when]
         if sympy.false in relations:
             continue
         relations = [r for r in relations if r != sympy.true]
-        letters = {s.name for r in relations for s in r.free_symbols} | letters_of(statement.claim, where)
+        symbols = {s.name for r in relations for s in r.free_symbols} | symbols_of(statement.claim, where)
         reading = READINGS.get(name, {})
-        missing = {reading.get(one, one) for one in letters} - known_letters()
+        missing = {reading.get(one, one) for one in symbols} - known_symbols()
         if missing:
             raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
         of_settings = [{s.name for s in r.free_symbols} <= _SETTINGS for r in relations]
@@ -135,10 +135,10 @@ def form_of(statement: Statement) -> tuple[BlockForm, ...]:
             BlockForm(
                 inequalities=tuple(inequalities(statement.claim, where)),
                 also=tuple(
-                    i for c in statement.also if letters_of(c, where) <= known_letters() for i in inequalities(c, where)
+                    i for c in statement.also if symbols_of(c, where) <= known_symbols() for i in inequalities(c, where)
                 ),
                 conditions=tuple(c for c, own in zip(conditions, of_settings, strict=True) if own),
-                symbols=frozenset(letters),
+                symbols=frozenset(symbols),
                 factors=factors,
                 plus=plus,
                 implied=tuple(c for c, own in zip(conditions, of_settings, strict=True) if not own),
@@ -157,7 +157,7 @@ _SETTINGS = {"M", "N", "K", "S", "T", "beta", "mu", "sigma", "G", "eta", "lam", 
 
 
 @cache
-def known_letters() -> frozenset[str]:
+def known_symbols() -> frozenset[str]:
     """The symbols that have a value in some round."""
     return frozenset(_SETTINGS.union(block_round(_line((1,), (0,), points=(0,)))))
 
@@ -233,7 +233,7 @@ def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence
     if not (claims and begins(r, to) and fits(r, to) and admitted(r, to)):
         return []
     values = rescaled(constants(r), to.factors) | expected(at)
-    values |= {letter: values[name] for letter, name in to.reading.items() if name in values}
+    values |= {symbol: values[name] for symbol, name in to.reading.items() if name in values}
     if not to.symbols - {"sigma", "G"} <= set(values):
         return []
     assert all(condition.holds(values) for condition in to.implied), r

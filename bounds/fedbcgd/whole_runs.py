@@ -117,7 +117,7 @@ def _fraction(e: Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-def letters(statement: Statement, start: Start) -> Mapping[str, Any]:
+def symbols(statement: Statement, start: Start) -> Mapping[str, Any]:
     """The symbols of the statement on a run with T = 1 and the fewest rounds that the strongly convex case allows.
 
     Symbols of one round are those of the first.
@@ -177,7 +177,7 @@ def _sides(statement: Statement, start: Start) -> tuple[str, Any, Any, bool]:
         (relation,) = claim.relations
     else:
         raise ValueError(f"{statement.id}: expected a bound or one relation")
-    known = letters(statement, start)
+    known = symbols(statement, start)
     for condition in statement.when:
         e = condition.relation.xreplace(dict(statement.where))
         if e.subs({s: known[s.name] for s in e.free_symbols}) != sympy.true:
@@ -237,5 +237,16 @@ def evidence() -> list[Evidence]:
     ]
 
 
-__all__ = ["AT_REST", "CLIENTS", "CONTROLLED", "INDEPENDENT", "STARTS", "USED", "check", "evidence", "independent",
-           "letters", "starts"]  # fmt: skip
+__all__ = [
+    "AT_REST",
+    "CLIENTS",
+    "CONTROLLED",
+    "INDEPENDENT",
+    "STARTS",
+    "USED",
+    "check",
+    "evidence",
+    "independent",
+    "starts",
+    "symbols",
+]  # fmt: skip

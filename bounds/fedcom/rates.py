@@ -41,14 +41,14 @@ def linear_rate(statement: Statement, full: bool = False) -> Verdict:
     claim = statement.claim
     assert isinstance(claim, Rates)
     rounds = claim.by_case["strongly convex"].rounds
-    letters = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
+    symbols = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
     worst, at = 0.0, {}
     clients, kappas = ((1, 2, 4, 8), (2, 20, 200, 2000)) if full else ((1, 4), (2, 20, 200))
     for m in clients:
         for kappa in kappas:
             for d, kept in _KEPT:
                 q = d / kept - 1
-                values = {letters["kappa"]: kappa, letters["q"]: sympy.Rational(q), letters["m"]: m}
+                values = {symbols["kappa"]: kappa, symbols["q"]: sympy.Rational(q), symbols["m"]: m}
                 ratio = rounds_needed(m, kappa, d, kept) / float(rounds.subs(values))
                 if ratio > worst:
                     worst, at = ratio, {"m": m, "kappa": kappa, "q": q, "d": d, "rounds / rate": ratio}

@@ -26,8 +26,8 @@ from bounds.trials.claims import (
     before,
     condition,
     inequalities,
-    letters_of,
     rescaled,
+    symbols_of,
     unassumed,
 )
 from bounds.trials.rounds import Form, Occurrence, Rounds
@@ -85,23 +85,23 @@ def form_of(statement: Statement) -> list[CompressedForm]:
         raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
     where, given = dict(statement.where), catalogue.properties(statement)
     relations = [defined(c.relation, where) for c in statement.when]
-    letters = letters_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
-    missing = letters - known_letters()
+    symbols = symbols_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
+    missing = symbols - known_symbols()
     if missing:
         raise ValueError(f"{statement.id}: no exact value for {', '.join(sorted(missing))}")
     further = [
         i
         for claim in statement.also
-        if isinstance(claim, Bound | Relations) and letters_of(claim, where) <= known_letters()
+        if isinstance(claim, Bound | Relations) and symbols_of(claim, where) <= known_symbols()
         for i in inequalities(claim, where)
     ]
     convexity = {
         kind
         for kind, needed in (
-            ("bounded", bool(letters & {"f_gap", "gap_r", "gap_next", "gap_last"})),
+            ("bounded", bool(symbols & {"f_gap", "gap_r", "gap_next", "gap_last"})),
             ("PL", Property.POLYAK in given),
-            ("strong", Property.STRONGLY_CONVEX in given or "dist_sq_mean" in letters),
-            ("all bounded", "fj_gap_mean" in letters),
+            ("strong", Property.STRONGLY_CONVEX in given or "dist_sq_mean" in symbols),
+            ("all bounded", "fj_gap_mean" in symbols),
         )
         if needed
     }
@@ -110,7 +110,7 @@ def form_of(statement: Statement) -> list[CompressedForm]:
         inequalities=tuple(inequalities(statement.claim, where)),
         also=tuple(further),
         conditions=tuple(map(condition, relations)),
-        symbols=frozenset(letters),
+        symbols=frozenset(symbols),
         section=section,
         damped=section == "E" and bool(statement.corrects),
         rounds=(lambda r: r == 0) if name in _FIRST else (lambda r: r >= 1) if name in _LATER else (lambda r: True),
@@ -120,7 +120,7 @@ def form_of(statement: Statement) -> list[CompressedForm]:
 
 
 @cache
-def known_letters() -> frozenset[str]:
+def known_symbols() -> frozenset[str]:
     """The symbols that have a value in some run."""
     (zero, one) = Fraction(0), Fraction(1)
     rows = compressed_rounds(Run((one,), (zero,), one, one, one, True, 1, one, R=2))
@@ -452,7 +452,7 @@ def evidence() -> list[Evidence]:
         id_ = f"fedcom.{name}"
         for one in (id_, *catalogue.corrected_by(id_)):
             claim = catalogue.find(one).claim
-            if isinstance(claim, Bound | Relations) and letters_of(claim, catalogue.find(one).where) <= known_letters():
+            if isinstance(claim, Bound | Relations) and symbols_of(claim, catalogue.find(one).where) <= known_symbols():
                 found.append(Evidence(one, "search", ROUNDS.check))
     return found
 

@@ -89,14 +89,14 @@ def searched(id_: str, algorithm: Callable[..., SFL | PFL]) -> Family:
     statement = catalogue.find(id_)
     claim = statement.claim
     assert isinstance(claim, Bound)
-    letters = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
+    symbols = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
     relations = [c.relation for c in statement.when]
-    everyone = Eq(letters["S"], letters["M"])
-    takes_all = everyone in relations or letters["S"] not in set().union(*(r.free_symbols for r in relations))
+    everyone = Eq(symbols["S"], symbols["M"])
+    takes_all = everyone in relations or symbols["S"] not in set().union(*(r.free_symbols for r in relations))
     if claim.quantity.name == "min_grad_sq":
         least = -1.0
     else:
-        least = 0.02 if letters["mu"] in set().union(*(t.value.free_symbols for t in claim.terms)) else 0.0
+        least = 0.02 if symbols["mu"] in set().union(*(t.value.free_symbols for t in claim.terms)) else 0.0
 
     def draw(rng: np.random.Generator) -> Candidate:
         d, M, K = (int(rng.integers(low, high, endpoint=True)) for low, high in ((1, 2), (2, 4), (1, 3)))

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import sympy
 
-from bounds.sfl.rounds import Instance, form_of, letters, measured
+from bounds.sfl.rounds import Instance, form_of, measured, symbols
 from bounds.trials.claims import Number, balance
 from theory.proofs.instances import sides
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
@@ -46,7 +46,7 @@ def one_curved_client(statement: Statement, full: bool = False) -> Verdict:
     to = form_of(statement)[0]
     beta, zeta_sq = _heterogeneity(instance, statement)
     eta = 1 / (6 * instance.L * instance.K)
-    known = letters(instance, None, {}) | {"beta": beta, "zeta_sq": zeta_sq, "eta": eta}
+    known = symbols(instance, None, {}) | {"beta": beta, "zeta_sq": zeta_sq, "eta": eta}
     if not (instance.fits(to.given) and all(condition.holds(known) for condition in (*to.conditions, *to.on_step))):
         return Verdict(Status.OPEN, "the instance does not meet the conditions")
     values = {**measured(instance, eta, False), **known}

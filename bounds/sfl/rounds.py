@@ -27,8 +27,8 @@ from bounds.trials.claims import (
     condition,
     exact,
     inequalities,
-    letters_of,
     rescaled,
+    symbols_of,
     unassumed,
 )
 from bounds.trials.rounds import Form, Occurrence, Rounds
@@ -280,11 +280,11 @@ def form_of(statement: Statement) -> list[RoundForm]:
     relations = [r if r.rel_op == "<=" else r.reversed for r in (defined(c.relation, where) for c in statement.when)]
     steps = [r for r in relations if "eta" in {s.name for s in r.free_symbols}]
     always, on_step = (tuple(condition(r) for r in relations if (r in steps) is about) for about in (False, True))
-    letters = letters_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
+    symbols = symbols_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
     form = RoundForm(
         inequalities=tuple(inequalities(statement.claim, where)),
         conditions=always,
-        symbols=frozenset(letters),
+        symbols=frozenset(symbols),
         on_step=on_step,
         caps=tuple(map(_cap, steps)),
         given=given,
@@ -318,7 +318,7 @@ class Round(NamedTuple):
     beta: Fraction | None
 
 
-def letters(instance: Instance, beta: Fraction | None, factors: Mapping[str, Fraction]) -> dict[str, Fraction]:
+def symbols(instance: Instance, beta: Fraction | None, factors: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """The constants by name; with beta, those of Assumption 3a too.
 
     factors  multiply the instance's values of unassumed constants
@@ -335,7 +335,7 @@ def letters(instance: Instance, beta: Fraction | None, factors: Mapping[str, Fra
 
 def speaks_of(instance: Instance, to: RoundForm) -> bool:
     """Whether the instance has the statement's properties, and meets its conditions apart from those on the step."""
-    known = letters(instance, None, to.factors)
+    known = symbols(instance, None, to.factors)
     return instance.L > 0 and instance.fits(to.given) and all(condition.holds(known) for condition in to.conditions)
 
 
@@ -350,7 +350,7 @@ def cases(round: Round, to: RoundForm, further: bool = False) -> Iterator[Occurr
     instance, eta, beta = round
     if further or eta <= 0 or not speaks_of(instance, to) or (beta is not None and instance.zeta_sq(beta) is None):
         return
-    known = letters(instance, beta, to.factors) | {"eta": eta}
+    known = symbols(instance, beta, to.factors) | {"eta": eta}
     if not all(condition.holds(known) for condition in to.on_step):
         return
     found = measured(instance, eta, to.sequential)
@@ -387,7 +387,7 @@ def family(to: RoundForm, full: bool) -> Iterator[Round]:
     """The rounds of the instances that have the statement's properties, from simple to complicated."""
     for instance in instances():
         for beta in betas(instance, to, 2 if full else 1) if speaks_of(instance, to) else ():
-            yield from (Round(instance, eta, beta) for eta in steps(letters(instance, beta, to.factors), to))
+            yield from (Round(instance, eta, beta) for eta in steps(symbols(instance, beta, to.factors), to))
 
 
 # The search
@@ -443,7 +443,7 @@ def _varied(round: Round, to: RoundForm, random: Random) -> Round | None:
 
 def _limit(round: Round, to: RoundForm) -> Fraction:
     """The largest step that the conditions admit; 2/L where they do not limit it."""
-    largest = largest_step(letters(round.instance, round.beta, to.factors), to)
+    largest = largest_step(symbols(round.instance, round.beta, to.factors), to)
     return 2 / round.instance.L if largest is None else largest
 
 

@@ -127,10 +127,10 @@ def known(
     problem; defined by the statement; for kappa the condition number of the function that the clients step on.
     Raises NoSuchConstant when it is none of these.
     """
-    own, chosen, defined = algorithm.letters(problem), dict(given), definitions(statement)
+    own, chosen, defined = algorithm.symbols(problem), dict(given), definitions(statement)
     beginning = at_start(statement.paper)
     if wanted is None:
-        others = ("R", step_letter(statement), *_lengths(statement))
+        others = ("R", step_symbol(statement), *_lengths(statement))
         wanted = [s.name for s in parameters(statement) if s.name not in others]
 
     @cache
@@ -173,24 +173,24 @@ def definitions(statement: Statement) -> dict[str, sympy.Expr]:
     return {symbol.name: expression for symbol, expression in statement.where.items()}
 
 
-def step_letter(statement: Statement) -> str:
+def step_symbol(statement: Statement) -> str:
     """The symbol of the bound's step size: eta_tilde, or eta_t where it changes from step to step, if defined; else eta."""
-    return next((letter for letter in ("eta_tilde", "eta_t") if letter in definitions(statement)), "eta")
+    return next((symbol for symbol in ("eta_tilde", "eta_t") if symbol in definitions(statement)), "eta")
 
 
 def fixes_step(statement: Statement) -> bool:
     """Whether the statement defines the size of its step."""
-    return step_letter(statement) in definitions(statement) and step_letter(statement) != "eta_tilde"
+    return step_symbol(statement) in definitions(statement) and step_symbol(statement) != "eta_tilde"
 
 
 def fixes_length(statement: Statement) -> bool:
     """Whether the step size that the statement fixes depends on the length R of the run: then only its end is a test."""
-    defined, name = definitions(statement), step_letter(statement)
+    defined, name = definitions(statement), step_symbol(statement)
     if not fixes_step(statement):
         return False
-    letters = {s.name for s in defined[name].free_symbols}
-    letters |= {s.name for letter in letters & set(defined) for s in defined[letter].free_symbols}
-    return "R" in letters
+    symbols = {s.name for s in defined[name].free_symbols}
+    symbols |= {s.name for symbol in symbols & set(defined) for s in defined[symbol].free_symbols}
+    return "R" in symbols
 
 
 def has_penalty(statement: Statement) -> bool:
@@ -213,18 +213,18 @@ def _ratio(w: sympy.Expr, r: sympy.Symbol) -> sympy.Expr:
 
 
 @cache
-def _of_letters(expression: sympy.Expr) -> Callable[..., Any]:
+def _of_symbols(expression: sympy.Expr) -> Callable[..., Any]:
     """An expression as a function of its symbols by name; it ignores others."""
-    letters = sorted(expression.free_symbols, key=str)
-    function = sympy.lambdify(letters, expression, "numpy")
-    return lambda **values: function(*(values[s.name] for s in letters))
+    symbols = sorted(expression.free_symbols, key=str)
+    function = sympy.lambdify(symbols, expression, "numpy")
+    return lambda **values: function(*(values[s.name] for s in symbols))
 
 
 def learning_rate(statement: Statement, step: np.ndarray, **values: float) -> np.ndarray:
     """eta, by the statement's definition of its step size; values: those of the algorithm's symbols."""
-    if step_letter(statement) != "eta_tilde":
+    if step_symbol(statement) != "eta_tilde":
         return step
-    per_eta = _of_letters(definitions(statement)["eta_tilde"] / catalogue.symbols(statement)["eta"].sympy)
+    per_eta = _of_symbols(definitions(statement)["eta_tilde"] / catalogue.symbols(statement)["eta"].sympy)
     return np.asarray(step / per_eta(**values))
 
 
@@ -232,8 +232,8 @@ def weight_ratio(statement: Statement, step: np.ndarray, **values: float) -> np.
     """w_{r-1} / w_r at each step size, by the statement's definition of its averaging weights; 1 where it has none."""
     if "w_r" not in definitions(statement):
         return np.ones_like(step)
-    ratio = _of_letters(_ratio(definitions(statement)["w_r"], catalogue.symbols(statement)["r"].sympy))
-    ratio = ratio(**{step_letter(statement): step, **values})
+    ratio = _of_symbols(_ratio(definitions(statement)["w_r"], catalogue.symbols(statement)["r"].sympy))
+    ratio = ratio(**{step_symbol(statement): step, **values})
     return np.broadcast_to(np.asarray(ratio, dtype=float), np.shape(step))
 
 
@@ -247,10 +247,10 @@ def admissible_steps(statement: Statement, **values: float) -> tuple[float, floa
 
     The conditions are those of the catalogue.  Raises ValueError where they leave the step size without a limit.
     """
-    id_, name = statement.id, step_letter(statement)
+    id_, name = statement.id, step_symbol(statement)
     relations = [{s.name for s in c.relation.free_symbols} for c in catalogue.find(id_).when]
-    letters = set().union(*(names for names in relations if name in names))
-    low, high = _interval(id_, name, tuple(sorted((n, value) for n, value in values.items() if n in letters)))
+    symbols = set().union(*(names for names in relations if name in names))
+    low, high = _interval(id_, name, tuple(sorted((n, value) for n, value in values.items() if n in symbols)))
     if not np.isfinite(high):
         raise ValueError(f"{id_} has no largest admissible {name}: expected conditions on it")
     return low, high
@@ -259,7 +259,7 @@ def admissible_steps(statement: Statement, **values: float) -> tuple[float, floa
 def steps_of(arena: Arena) -> tuple[np.ndarray, float]:
     """The arena's step sizes, (E,), and the smallest one admissible at R = rounds, 0 where all small ones are."""
     if fixes_step(arena.stated):
-        algorithm, name = arena.algorithm(eta=1.0), step_letter(arena.stated)
+        algorithm, name = arena.algorithm(eta=1.0), step_symbol(arena.stated)
         given = (*arena.given, ("R", float(arena.rounds)), ("t", 0.0))  # a step size that falls: its first
         fixed = known(arena.stated, build(arena.problem), arena.x0, algorithm, given, (name,))
         return np.array([fixed[name]]), 0.0
@@ -275,16 +275,16 @@ def _lengths(statement: Statement) -> dict[str, sympy.Expr]:
 def with_lengths(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values, with the symbols that the statement defines by R, such as T = R tau."""
     found = dict(values)
-    for letter, length in _lengths(statement).items():
+    for symbol, length in _lengths(statement).items():
         if {s.name for s in length.free_symbols} <= set(found):
-            found[letter] = _of_letters(length)(**found)
+            found[symbol] = _of_symbols(length)(**found)
     return found
 
 
 def bound_at(statement: Statement | Compiled, step: np.ndarray, R: np.ndarray, **values: float) -> Value:
     """The bound at step sizes (E, 1) and R (1, R), as far as it depends on them; ignores values that it does not have."""
     made = statement if isinstance(statement, Compiled) else compiled_once(statement)
-    everything = with_lengths(made.statement, {step_letter(made.statement): step, "R": R, **values})
+    everything = with_lengths(made.statement, {step_symbol(made.statement): step, "R": R, **values})
     return evaluate(made, strict=False, **{s.name: everything[s.name] for s in made.parameters if s.name in everything})
 
 
@@ -319,7 +319,7 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     statement = arena.stated
     claim = catalogue.find(arena.statement).claim
     assert isinstance(claim, Bound)
-    exact, name = arena.kind == "moments", step_letter(statement)
+    exact, name = arena.kind == "moments", step_symbol(statement)
     quantity = quantities(statement.paper)[bounded(statement.paper, claim)[0]]
     recorded = quantity.recorded
     steps, low = steps_of(arena)
@@ -329,7 +329,7 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     if fixes_length(statement):
         grid = np.array([arena.rounds])
     problem, phi = build(arena.problem), regularisation(arena)
-    eta = learning_rate(statement, steps, **arena.algorithm(eta=1.0).letters(problem))
+    eta = learning_rate(statement, steps, **arena.algorithm(eta=1.0).symbols(problem))
     seeds = arena.seeds * (5 if full else 1)
     measured: Callable[..., xr.Dataset] = expectation if exact else partial(quantity.run, seeds=range(seeds))
     data = measured(
@@ -393,7 +393,7 @@ def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Datas
     (quantity, factor), (recorded, _) = bounded(statement.paper, claim), bounded(statement.paper, own)
     if quantity != recorded:
         raise ValueError(f"{statement.id}: a bound on {quantity}; expected one on {recorded}, which the arena measures")
-    name = step_letter(arena.stated)
+    name = step_symbol(arena.stated)
     R, steps = measured.R.values.astype(float), measured[name].values
     bound = bound_at(statement, steps[:, None], R[None], **constants_of(arena))
     dims, shape = (name, "R"), (len(steps), len(R))
@@ -424,8 +424,8 @@ def at_same_rate(arena: Arena, step: float, other: Arena) -> Arena | None:
 
 
 def _rate(arena: Arena, step: float) -> float:
-    letters = arena.algorithm(eta=1.0).letters(build(arena.problem))
-    return float(learning_rate(arena.stated, np.array(step), **letters))
+    symbols = arena.algorithm(eta=1.0).symbols(build(arena.problem))
+    return float(learning_rate(arena.stated, np.array(step), **symbols))
 
 
 def described(build_problem: Callable[[], Problem]) -> str:
@@ -450,19 +450,19 @@ def functions(problem: Quadratic) -> str:
         terms = [(H[0, 0] / 2, "x^2"), (b[0], "x")]
         if problem.d == 2:
             terms = [terms[0], (H[0, 1], "xy"), (H[1, 1] / 2, "y^2"), terms[1], (b[1], "y")]
-        text = " + ".join(_times(c, letter) for c, letter in terms if c).replace("+ -", "- ") or "0"
+        text = " + ".join(_times(c, symbol) for c, symbol in terms if c).replace("+ -", "- ") or "0"
         clients[text] = clients.get(text, 0) + 1
     found = ", ".join(one if times == 1 else f"{times} times {one}" for one, times in clients.items())
     return f"{found}; sigma = {problem.sigma:g}"
 
 
-def _times(c: float, letter: str) -> str:
+def _times(c: float, symbol: str) -> str:
     """A coefficient and its monomial: 'x', '-x^2/2', '0.207 x'."""
     simple = Fraction(float(c)).limit_denominator(12)
     if abs(simple - Fraction(float(c))) > 1e-12:
-        return f"{c:.6g} {letter}"
+        return f"{c:.6g} {symbol}"
     count = {1: "", -1: "-"}.get(simple.numerator, f"{simple.numerator} ")
-    return f"{count}{letter}" + (f"/{simple.denominator}" if simple.denominator > 1 else "")
+    return f"{count}{symbol}" + (f"/{simple.denominator}" if simple.denominator > 1 else "")
 
 
 def as_stated(statement: Statement, arena: Arena) -> Iterator[Arena]:
@@ -556,7 +556,7 @@ def _crossing(arena: Arena, data: xr.Dataset, sign: str) -> Verdict | None:
     step, R = places[worst]
     return exceeded(
         arena,
-        step=float(data[step_letter(arena.stated)][step]),
+        step=float(data[step_symbol(arena.stated)][step]),
         R=int(data.R[R]),
         measured=float(mean[worst]),
         end=float(end[worst]),
@@ -585,8 +585,8 @@ def exceeded(
     diverged  the round, after R, by which the measured quantity is no longer finite
     """
     algorithm, problem = arena.algorithm(eta=1.0), build(arena.problem)
-    letters, phi = algorithm.letters(problem), regularisation(arena)
-    others = {n: repr(v) for n, v in settings_of(arena.algorithm).items() if n not in letters}
+    symbols, phi = algorithm.symbols(problem), regularisation(arena)
+    others = {n: repr(v) for n, v in settings_of(arena.algorithm).items() if n not in symbols}
     witness: dict[str, Any] = {
         "arena": arena.name,
         "problem": described(arena.problem),
@@ -595,7 +595,7 @@ def exceeded(
         "x0": arena.x0,
         **({} if phi is None else {"phi": phi}),
         **constants_of(arena),
-        step_letter(arena.stated): step,
+        step_symbol(arena.stated): step,
         "R": R,
         "measured": measured,
         "printed_bound": bound,

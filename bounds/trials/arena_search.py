@@ -25,7 +25,7 @@ from bounds.trials.arena import (
     learning_rate,
     mean_before,
     regularisation,
-    step_letter,
+    step_symbol,
     steps_of,
     weight_ratio,
 )
@@ -157,7 +157,7 @@ def judge(found: Tightest | None, statement: Statement) -> Verdict:
     """Refuted where the exact expectation exceeds the bound by more than rounding; else it holds on the quadratics tried."""
     if found is None:
         return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
-    claim, candidate, name = statement.claim, found.candidate, step_letter(statement)
+    claim, candidate, name = statement.claim, found.candidate, step_symbol(statement)
     assert isinstance(claim, Bound)
     if found.ratio * (1 + ROUNDING) < 1 or found.diverged is not None:
         return exceeded(
@@ -220,7 +220,7 @@ def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -
 
 def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, arena: Arena) -> Tightest | None:
     """`_tightest_points` for one arena.  Raises NoSuchConstant where the problem lacks a symbol of the statement."""
-    statement, problem, letters = compiled.statement, candidate.problem, arena.algorithm(eta=1.0)
+    statement, problem, symbols = compiled.statement, candidate.problem, arena.algorithm(eta=1.0)
     claim = statement.claim
     assert isinstance(claim, Bound)
     values, phi = constants_of(arena), regularisation(arena)
@@ -233,7 +233,7 @@ def _tightest_point(compiled: Compiled, family: Family, candidate: Candidate, ar
         steps = largest * _FRACTIONS
     name, factor = bounded(statement.paper, claim)
     quantity = quantities(statement.paper)[name]
-    eta = learning_rate(statement, steps, **letters.letters(problem))
+    eta = learning_rate(statement, steps, **symbols.symbols(problem))
     exactly: Callable[..., xr.Dataset] = expectation
     measured = exactly(
         problem if phi is None else Regularised(problem, phi),

@@ -45,15 +45,15 @@ _OTHERWISE = (Fraction(1, 1000), Fraction(1, 2), Fraction(2), Fraction(1000))
 
 def unassumed(statement: Statement) -> list[dict[str, Fraction]]:
     """Factors for the unassumed constants of the statement, in all combinations; [{}] where it has none."""
-    names = sorted(s.name for s in catalogue.unassumed(statement) & statement.letters)
+    names = sorted(s.name for s in catalogue.unassumed(statement) & statement.symbols)
     return [dict(zip(names, factors, strict=True)) for factors in product(_OTHERWISE, repeat=len(names))]
 
 
 def rescaled(known: dict[str, Number], factors: Mapping[str, Fraction]) -> dict[str, Number]:
     """The values, multiplied by their factors; by the square of the factor where the value is that of a square."""
     found = dict(known)
-    for letter, factor in factors.items():
-        for name, power in ((letter, 1), (SQUARED.get(letter), 2)):
+    for symbol, factor in factors.items():
+        for name, power in ((symbol, 1), (SQUARED.get(symbol), 2)):
             if name in known:
                 found[name] = known[name] * (float(factor**power) if isinstance(known[name], float) else factor**power)
     return found
@@ -72,9 +72,9 @@ def exact(expression: sympy.Expr) -> Function:
     e = expression.xreplace(squares)
     if any(not power.exp.is_integer for power in e.atoms(sympy.Pow)):
         raise ValueError(f"{expression}: expected no root, and even powers of {', '.join(SQUARED)}")
-    letters = sorted(e.free_symbols, key=str)
-    function = sympy.lambdify(letters, e, modules=[{"Fraction": Fraction}], printer=_ExactPrinter)
-    names = [s.name for s in letters]
+    symbols = sorted(e.free_symbols, key=str)
+    function = sympy.lambdify(symbols, e, modules=[{"Fraction": Fraction}], printer=_ExactPrinter)
+    names = [s.name for s in symbols]
     return lambda values: function(*(values[name] for name in names))
 
 
@@ -115,7 +115,7 @@ def condition(relation: Relational) -> Condition:
 class Inequality(NamedTuple):
     """quantity <= minus + plus, or = where `equality`, as functions of the symbols.
 
-    letters  the symbols' ASCII names
+    symbols  the symbols' ASCII names
     """
 
     says: str
@@ -123,7 +123,7 @@ class Inequality(NamedTuple):
     minus: Function  # the sum of the terms with a minus sign
     plus: Function  # the sum of the terms with a plus sign
     equality: bool
-    letters: frozenset[str]
+    symbols: frozenset[str]
 
 
 def _sides(
@@ -146,7 +146,7 @@ def _sides(
         yield says, defined(quantity, where), [defined(t, where) for t in terms], sign in ("=", "==")
 
 
-def letters_of(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]:
+def symbols_of(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> set[str]:
     """The names of the symbols in a claim's formulas, with definitions substituted."""
     return {s.name for e in formulas(claim) for s in defined(e, where).free_symbols}
 
@@ -158,8 +158,8 @@ def inequalities(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> list
         parts = [part for term in terms for part in sympy.Add.make_args(term)]
         plus, minus = ([t for t in parts if bool(t.as_coeff_Mul()[0] < 0) is sign] for sign in (False, True))
         both = exact(sympy.Add(*minus)), exact(sympy.Add(*plus))
-        letters = frozenset(s.name for e in (quantity, *terms) for s in e.free_symbols)
-        found.append(Inequality(says, exact(quantity), *both, equality, letters))
+        symbols = frozenset(s.name for e in (quantity, *terms) for s in e.free_symbols)
+        found.append(Inequality(says, exact(quantity), *both, equality, symbols))
     return found
 
 

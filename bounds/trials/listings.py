@@ -31,9 +31,9 @@ from theory.listing import (
     Gradient,
     If,
     Let,
-    Letter,
     Line,
     Listing,
+    Name,
     Number,
     Operation,
     Step,
@@ -150,14 +150,14 @@ def _combined(sign: str, left: Any, right: Any) -> Any:
 class Executor:
     """Executes a listing.
 
-    letters  the constants of the run, by name
+    constants  the constants of the run, by name
     start    the first model, (d,)
     oracle   (client, point, round, local step) -> gradient; the exact one if the step is None
     number   the type for whole numbers: float or Fraction
     values   the values so far, by place
     """
 
-    letters: Mapping[str, Any]
+    constants: Mapping[str, Any]
     start: Vector
     oracle: Callable[[int, Vector, int, Any], Vector]
     number: Callable[[int], Any] = float
@@ -262,8 +262,8 @@ class Executor:
         """The value of an expression.  Raises Undefined."""
         if isinstance(e, Number):
             return self.number(e.value)
-        if isinstance(e, Letter):
-            return self.letter(e.name, at)
+        if isinstance(e, Name):
+            return self.constant(e.name, at)
         if isinstance(e, Operation):
             return _combined(e.sign, self.of(e.left, at), self.of(e.right, at))
         if isinstance(e, Total):
@@ -283,13 +283,13 @@ class Executor:
             raise Undefined(f"none of the cases of {e} holds")
         raise Undefined(f"{e} has no value")
 
-    def letter(self, name: str, at: At) -> Any:
+    def constant(self, name: str, at: At) -> Any:
         """The value of a loop variable or of a constant.  Raises Undefined."""
         if name in at:
             return self.number(at[name])
-        if name not in self.letters:
+        if name not in self.constants:
             raise Undefined(f"{name} has no value")
-        return self.letters[name]
+        return self.constants[name]
 
     def call(self, name: str, arguments: list[Any], at: At) -> Any:
         """The value of a function.  Raises Undefined."""
@@ -300,7 +300,7 @@ class Executor:
     def gradient(self, g: Gradient, at: At) -> Vector:
         """A gradient.  Raises Undefined."""
         step = None if g.step is None else self.index(g.step, at)
-        return self.oracle(self.client(g.client, at), self.of(g.point, at), self.index(Letter("r"), at), step)
+        return self.oracle(self.client(g.client, at), self.of(g.point, at), self.index(Name("r"), at), step)
 
 
 def stopped(run: object, error: ValueError) -> Verdict:

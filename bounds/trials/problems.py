@@ -144,29 +144,29 @@ def _law(problem: Problem, client: int, x: Array, rows: NDArray[np.int64]) -> li
     return [(1 / len(rows), {"f_m": fixed(g)}) for g in gradients]
 
 
-def samples(letter: Callable[[Problem], Mapping[str, float]]) -> Iterator[Case]:
+def samples(symbol: Callable[[Problem], Mapping[str, float]]) -> Iterator[Case]:
     """Cases with enumerated stochastic gradients: scalars, quadratics with noise, logistic regression.
 
-    letter   the values of the claim's other symbols, from the problem
+    symbol   the values of the claim's other symbols, from the problem
     """
     two = [(0.5, {"f_m": Client(partial(lambda s, x: x * x / 2 + s * x, s), partial(lambda s, x: x + s, s))})
            for s in (-1.0, 1.0)]  # fmt: skip
     mean = Client(lambda x: x * x / 2, lambda x: x)
     like = Quadratic(np.eye(1)[None], np.zeros((1, 1)), sigma=1.0)
     for at in (1.0, -2.0, 0.5):
-        yield Case(f"samples x^2/2 + x, x^2/2 - x, at {at}", {"F_m": mean, "x": at, **letter(like)}, two)
+        yield Case(f"samples x^2/2 + x, x^2/2 - x, at {at}", {"F_m": mean, "x": at, **symbol(like)}, two)
     noisy = generate(2, 3, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, sigma=0.7, seed=5)
     ground = quadratic_ground(noisy, 6)
     signs = np.array(list(product((-1, 1), repeat=2)))
     for m, client in enumerate(ground.clients):
         for x, _ in ground.pairs[:6]:
-            values = {"F_m": client, "x": x, **letter(noisy)}
+            values = {"F_m": client, "x": x, **symbol(noisy)}
             yield Case(f"{noisy.name}, sigma = 0.7, client {m + 1}", values, _law(noisy, m, x, signs))
     problem = logistic()
     for m, client in enumerate(logistic_clients()):
         rows = np.arange(problem.shards.sizes[m])[:, None]
         for x, _ in points(problem.d, m, 1)[1:]:
-            values = {"F_m": client, "x": x, **letter(problem)}
+            values = {"F_m": client, "x": x, **symbol(problem)}
             yield Case(f"{problem.name}, client {m + 1}", values, _law(problem, m, x, rows))
 
 

@@ -143,7 +143,7 @@ def _(check, evaluate, right_side):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    ## Who knows the letters
+    ## Who knows the symbols
 
     $M$, $K$, $R$ and $\tilde\eta$ are chosen. $D=\|x^{(0)}-x^*\|$ belongs to the start. $L$, $\mu$, $\sigma$ and $\zeta_*$ belong to
     the problem, and on a real task nobody knows them. To see whether a theorem is true, or tight, one needs problems on which
@@ -182,7 +182,7 @@ def _(federation, mo):
         for name, c in federation.constants.entries.items()
         if name in ("L", "mu", "sigma", "zeta_star", "beta", "zeta", "G", "delta")
     ]
-    mo.md("\n".join(["| letter | value | how it is known |", "|:---|:---|:---|", *_rows]))
+    mo.md("\n".join(["| symbol | value | how it is known |", "|:---|:---|:---|", *_rows]))
     return
 
 
@@ -244,12 +244,12 @@ def _(mo):
 
 @app.cell(hide_code=True)
 def _(ConditionViolated, K, M, R, evaluate, kappa, log_step, mo, noise, zeta):
-    letters = {
+    symbols = {
         "L": 1.0, "mu": 1 / kappa.value, "sigma": noise.value, "zeta_star": zeta.value, "D": 1.0,
         "M": M.value, "K": K.value, "R": R.value,
     }  # fmt: skip
     try:
-        _value = evaluate("sfl.thm1.strongly_convex", eta_tilde=10**log_step.value, **letters)
+        _value = evaluate("sfl.thm1.strongly_convex", eta_tilde=10**log_step.value, **symbols)
         _rows = "".join(
             f"<tr><td>{n.replace('_', ' ')}</td><td style='padding-left:1em'>{t:.4g}</td></tr>"
             for n, t in _value.terms.items()
@@ -260,7 +260,7 @@ def _(ConditionViolated, K, M, R, evaluate, kappa, log_step, mo, noise, zeta):
     except ConditionViolated as error:
         _said = mo.callout(mo.Html(f"<div><strong>No bound.</strong> <code>{error}</code></div>"), "danger")
     _said
-    return (letters,)
+    return (symbols,)
 
 
 @app.cell(hide_code=True)
@@ -327,19 +327,19 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, ConditionViolated, GREEN, GREY, ORANGE, RED, drawn, evaluate, letters, np, tune):
+def _(BLACK, BLUE, ConditionViolated, GREEN, GREY, ORANGE, RED, drawn, evaluate, symbols, np, tune):
     def _draw(axis):
         steps = np.geomspace(1e-4, 3, 300)
-        value = evaluate("sfl.thm1.strongly_convex", strict=False, eta_tilde=steps, **letters)
+        value = evaluate("sfl.thm1.strongly_convex", strict=False, eta_tilde=steps, **symbols)
         for (name, term), colour in zip(value.terms.items(), (BLUE, ORANGE, GREEN, RED), strict=True):
             if (term > 0).any():
                 axis.plot(steps, term, color=colour, lw=1, label=name.replace("_", " "))
         axis.plot(steps, value.value, color=BLACK, lw=1.6, label="sum")
-        low, high = 1 / (letters["mu"] * letters["R"]), 1 / (6 * letters["L"])
+        low, high = 1 / (symbols["mu"] * symbols["R"]), 1 / (6 * symbols["L"])
         axis.axvline(low, color=GREY, ls=":", lw=1)
         axis.axvline(high, color=GREY, ls=":", lw=1)
         try:
-            best = tune("sfl.thm1.strongly_convex", **letters)
+            best = tune("sfl.thm1.strongly_convex", **symbols)
             axis.axvspan(low, high, color=GREY, alpha=0.12, lw=0, label="admissible")
             axis.plot([best.step_size], [best.best.value], "o", color=BLACK, label="best admissible")
         except ConditionViolated:
@@ -368,14 +368,14 @@ def _(mo):
 def _(catalogue, sympy):
     convex = catalogue.find("sfl.thm1.general_convex")
     by_name = {t.name: t.value for t in convex.claim.terms}
-    letter = {s.name: s.sympy for s in catalogue.symbols(convex).values()}
-    step = letter["eta_tilde"]
+    symbol = {s.name: s.sympy for s in catalogue.symbols(convex).values()}
+    step = symbol["eta_tilde"]
 
     two_terms = by_name["optimisation"] + by_name["noise"]
     roots = sympy.solve(sympy.diff(two_terms, step), step)
     best_step = next(root for root in roots if root.subs(dict.fromkeys(root.free_symbols, 1)) > 0)
     at_best = sympy.simplify(two_terms.subs(step, best_step))
-    return at_best, best_step, by_name, letter, step, two_terms
+    return at_best, best_step, by_name, symbol, step, two_terms
 
 
 @app.cell(hide_code=True)
@@ -451,9 +451,9 @@ def _(BLACK, BLUE, GREEN, ORANGE, accuracy, causes, drawn, evaluate, np, rounds)
     def _draw(axis):
         lengths, epsilon = np.geomspace(10, 1e9, 60).round(), 10**accuracy.value
         steps = np.geomspace(1e-10, 1 / 6, 400)[:, None]
-        for (cause, letters), colour in zip(causes.items(), (BLUE, GREEN, ORANGE), strict=True):
+        for (cause, symbols), colour in zip(causes.items(), (BLUE, GREEN, ORANGE), strict=True):
             curve = evaluate(
-                "sfl.thm1.general_convex", L=1.0, D=1.0, M=10, K=5, R=lengths[None], eta_tilde=steps, **letters
+                "sfl.thm1.general_convex", L=1.0, D=1.0, M=10, K=5, R=lengths[None], eta_tilde=steps, **symbols
             ).value.min(0)
             reached = rounds(epsilon, cause)
             axis.plot(lengths, curve, color=colour, label=f"{cause}: {reached} rounds")
@@ -787,11 +787,11 @@ def _():
 @app.cell(hide_code=True)
 def _(catalogue, check, harmless_up_to, sympy):
     _s = catalogue.find("sfl.thm1.strongly_convex")
-    _letters = {s.name: s.sympy for s in catalogue.symbols(_s).values()}
+    _symbols = {s.name: s.sympy for s in catalogue.symbols(_s).values()}
     _start = next(t.value for t in _s.claim.terms if t.name == "optimisation")
-    _limit = sympy.limit(_start, _letters["eta_tilde"], 0)
-    _L = _letters["L"]
-    _kappa = sympy.solve(sympy.Eq(_L * _letters["D"] ** 2 / 2, _limit), _L)[0] / _letters["mu"]
+    _limit = sympy.limit(_start, _symbols["eta_tilde"], 0)
+    _L = _symbols["L"]
+    _kappa = sympy.solve(sympy.Eq(_L * _symbols["D"] ** 2 / 2, _limit), _L)[0] / _symbols["mu"]
     answer_8 = check("2.8", harmless_up_to, float(sympy.simplify(_kappa)))
     answer_8
     return (answer_8,)
@@ -825,9 +825,9 @@ def _(mo):
 @app.cell(hide_code=True)
 def _(Condition, catalogue, change, mo, put, replace, told):
     _s = catalogue.find("sfl.thm1.strongly_convex")
-    _letters = {s.name: s.sympy for s in catalogue.symbols(_s).values()}
+    _symbols = {s.name: s.sympy for s in catalogue.symbols(_s).values()}
     lower, upper, order_of_constants = _s.when
-    _impossible = Condition(1 / _letters["mu"] <= _letters["eta_tilde"])
+    _impossible = Condition(1 / _symbols["mu"] <= _symbols["eta_tilde"])
     _when = {
         "as printed": _s.when,
         "without 1/(mu R) <= eta_tilde": (upper, order_of_constants),

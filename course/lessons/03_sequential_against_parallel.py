@@ -82,7 +82,7 @@ def _(mo, statement):
             statement("sfl.thm1.general_convex"),
             statement("sfl.thm2.general_convex"),
             mo.md(r"""
-    The letter $\tilde\eta$ is shared, but it does not mean the same learning rate: $\tilde\eta=MK\eta$ in the first, $K\eta$ in the
+    The symbol $\tilde\eta$ is shared, but it does not mean the same learning rate: $\tilde\eta=MK\eta$ in the first, $K\eta$ in the
     second. At equal $\tilde\eta$ a client of SFL takes steps that are $M$ times smaller, and the round is $M$ times as long.
     """),
         ]
@@ -128,9 +128,9 @@ def _(check, clients_from, compare):
     def _crossing():
         found = set()
         for sigma in (0.0, 1.0):
-            letters = {"L": 1, "sigma": sigma, "zeta_star": 1, "D": 1, "M": 10, "K": 5, "R": 1000, "eta_tilde": 0.1}
+            symbols = {"L": 1, "sigma": sigma, "zeta_star": 1, "D": 1, "M": 10, "K": 5, "R": 1000, "eta_tilde": 0.1}
             found |= set(
-                compare("sfl.thm1.general_convex", "sfl.thm2.general_convex", **letters).crossings.get("M", [])
+                compare("sfl.thm1.general_convex", "sfl.thm2.general_convex", **symbols).crossings.get("M", [])
             )
         return max(found)
 
@@ -632,9 +632,9 @@ def _(BLACK, GREEN, RED, SFL, drawn, evaluate, expectation, from_functions, log_
         data = expectation(two, SFL(K=1, eta=step, S=1), rounds=most, x0=0.2, record=("grad_sq",))
         measured = np.minimum.accumulate(data.grad_sq.values[0])
         rounds = np.arange(1, most + 1)
-        letters = {"L": 1.0, "sigma": 0.0, "zeta": 1.0, "beta": 0.0, "A": 0.02, "M": 2, "S": 1, "K": 1}
+        symbols = {"L": 1.0, "sigma": 0.0, "zeta": 1.0, "beta": 0.0, "A": 0.02, "M": 2, "S": 1, "K": 1}
         for id_, colour, name in (("sfl.eq54", BLACK, "(54), as printed"), ("sfl.eq54.corrected", GREEN, "corrected")):
-            bound = evaluate(id_, R=rounds, eta_tilde=step, **letters).value
+            bound = evaluate(id_, R=rounds, eta_tilde=step, **symbols).value
             axis.plot(rounds, bound, color=colour, label=name)
         axis.plot(rounds, measured[1:], color=RED, label="exact")
         axis.set(xscale="log", yscale="log", xlabel="rounds $R$", ylabel=r"$\min_r\,\mathbb{E}\|\nabla F(x^{(r)})\|^2$")
@@ -677,8 +677,8 @@ def _(SFL, check, evaluate, expectation, first_R, from_functions, np):
         data = expectation(two, SFL(K=1, eta=1 / 60, S=1), rounds=most, x0=0.2, record=("grad_sq",))
         measured = np.minimum.accumulate(data.grad_sq.values[0])[1:]
         rounds = np.arange(1, most + 1)
-        letters = {"L": 1.0, "sigma": 0.0, "zeta": 1.0, "beta": 0.0, "A": 0.02, "M": 2, "S": 1, "K": 1}
-        return int(rounds[measured > evaluate("sfl.eq54", R=rounds, eta_tilde=1 / 60, **letters).value][0])
+        symbols = {"L": 1.0, "sigma": 0.0, "zeta": 1.0, "beta": 0.0, "A": 0.02, "M": 2, "S": 1, "K": 1}
+        return int(rounds[measured > evaluate("sfl.eq54", R=rounds, eta_tilde=1 / 60, **symbols).value][0])
 
     answer_8 = check("3.8", first_R, lambda: _crossed(), at=[()])
     answer_8
@@ -760,9 +760,9 @@ def _(choice, mo):
 def _(Fraction, catalogue, check, question_10, sympy):
     _s = catalogue.find("sfl.eq42")
     _of = {symbol.name: expression for symbol, expression in _s.where.items()}["eta_tilde"]
-    _letters = {s.name: s for s in _of.free_symbols}
+    _symbols = {s.name: s for s in _of.free_symbols}
     _eta = sympy.solve(
-        sympy.Eq(_of.subs({_letters["M"]: 10, _letters["K"]: 1}), sympy.Rational(1, 6)), _letters["eta"]
+        sympy.Eq(_of.subs({_symbols["M"]: 10, _symbols["K"]: 1}), sympy.Rational(1, 6)), _symbols["eta"]
     )[0]
     answer_10 = check("3.10", question_10.value, str(Fraction(int(_eta.p), int(_eta.q))))
     answer_10
@@ -815,13 +815,13 @@ def _(sympy):
 def _(catalogue, check, smallest_c, sympy):
     def _from_the_statement():
         s = catalogue.find("sfl.eq54.corrected")
-        letters = {symbol.name: symbol.sympy for symbol in catalogue.symbols(s).values()}
+        symbols = {symbol.name: symbol.sympy for symbol in catalogue.symbols(s).values()}
         numbers = {"L": 1, "sigma": 0, "zeta": 1, "M": 2, "S": 1, "K": 1}
-        step = letters["eta_tilde"]
-        terms = {t.name: t.value.subs({letters[n]: v for n, v in numbers.items()}) for t in s.claim.terms}
+        step = symbols["eta_tilde"]
+        terms = {t.name: t.value.subs({symbols[n]: v for n, v in numbers.items()}) for t in s.claim.terms}
         settled = step / (2 - step)  # of E x^2
         rest = (
-            sympy.limit(terms["optimisation"], letters["R"], sympy.oo) + terms["noise_drift"] + terms["heterogeneity"]
+            sympy.limit(terms["optimisation"], symbols["R"], sympy.oo) + terms["noise_drift"] + terms["heterogeneity"]
         )
         return float(sympy.limit((settled - rest) / (terms["sampling"] / sympy.Rational(9, 2)), step, 0))
 

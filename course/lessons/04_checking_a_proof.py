@@ -120,7 +120,7 @@ def _(mo):
     side. Whoever loses a factor $L$ or an exponent in a long proof has a good chance to be caught by that alone.
 
     Theorem E.4 of the paper on compression, `fedcom.thmE4`, bounds a mean of squared gradient norms by nine terms. Here they
-    are, as printed, with their dimensions, computed from those of the letters.
+    are, as printed, with their dimensions, computed from those of the symbols.
     """)
     return
 

@@ -631,16 +631,16 @@ def _(sympy):
 def _(Grad, catalogue, eta_s, g, mo, sympy, xi):
     # The same from the statement itself: (4) as the catalogue has it, at rest
     def step_of(relation):
-        letter = {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
+        symbol = {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
         known = {
-            Grad(letter["f_iz"], letter["y_t"]): g + xi,
-            Grad(letter["f_iz"], letter["x_r"]): g + xi,
-            Grad(letter["f_i"], letter["x_r"]): g,
-            letter["c"]: 0,
-            letter["c_i"]: g,
-            letter["eta"]: eta_s,
+            Grad(symbol["f_iz"], symbol["y_t"]): g + xi,
+            Grad(symbol["f_iz"], symbol["x_r"]): g + xi,
+            Grad(symbol["f_i"], symbol["x_r"]): g,
+            symbol["c"]: 0,
+            symbol["c_i"]: g,
+            symbol["eta"]: eta_s,
         }
-        return sympy.factor(sympy.expand((relation.rhs - letter["y_t"]).xreplace(known)))
+        return sympy.factor(sympy.expand((relation.rhs - symbol["y_t"]).xreplace(known)))
 
     mo.md(
         f"The corrected rule, `fedbcgd.eq4.corrected`, makes the step {step_of(catalogue.find('fedbcgd.eq4.corrected').claim.relations[0])} at rest."
@@ -775,10 +775,10 @@ def _(Grad, catalogue, mo, put, replace, s_c, s_v, sympy, told):
     def _with_signs(s_c, s_v):
         """(4) with these signs, as a statement."""
         found = catalogue.find("fedbcgd.eq4.corrected")
-        letter = {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
-        eta, c, c_i, x, y = (letter[name] for name in ("eta", "c", "c_i", "x_r", "y_t"))
-        direction = Grad(letter["f_iz"], y) + s_c * (c - c_i) + s_v * (Grad(letter["f_i"], x) - Grad(letter["f_iz"], x))
-        claim = replace(found.claim, relations=(sympy.Eq(letter["y_next"], y - eta * direction),))
+        symbol = {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
+        eta, c, c_i, x, y = (symbol[name] for name in ("eta", "c", "c_i", "x_r", "y_t"))
+        direction = Grad(symbol["f_iz"], y) + s_c * (c - c_i) + s_v * (Grad(symbol["f_i"], x) - Grad(symbol["f_iz"], x))
+        claim = replace(found.claim, relations=(sympy.Eq(symbol["y_next"], y - eta * direction),))
         return found.with_claim(claim)
 
     verdict_of_signs = put("fedbcgd.eq4.corrected", "derivation", _with_signs(s_c.value, s_v.value))

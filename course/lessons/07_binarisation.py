@@ -425,7 +425,7 @@ def _(BLACK, BLUE, GREEN, ORANGE, drawn, error, evaluate, least_error, np):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Right: the corrected Theorem 1 with $q^2=d-1$ and all other letters fixed ($L=1$, $\mu=0.1$, $\sigma=0.2$, $G=1$, $\Gamma=0.1$,
+    Right: the corrected Theorem 1 with $q^2=d-1$ and all other symbols fixed ($L=1$, $\mu=0.1$, $\sigma=0.2$, $G=1$, $\Gamma=0.1$,
     $\tau=5$, $N=10$). Its noise grows like $d$. Left: on normal updates $\|x\|_\infty$ costs far less than the worst, though more and more. The
     least error stays below 1, but no theorem of the paper covers it, since all of them rest on $\mathbb E\,\mathcal S(x)=x$.
 
@@ -452,7 +452,7 @@ def _(mo, sympy):
         """The derivative of f is 1."""
         return sympy.simplify(e.doit().replace(sympy.Subs, lambda *_: sympy.Integer(1)))
 
-    by_x, by_alpha_symbolic = (straight(sympy.diff(S_prime, letter)) for letter in (x_, step_))
+    by_x, by_alpha_symbolic = (straight(sympy.diff(S_prime, symbol)) for symbol in (x_, step_))
     mo.md(
         rf"""
         $$\frac{{\partial\mathcal S}}{{\partial x}}={sympy.latex(by_x)},\qquad
@@ -623,8 +623,8 @@ def _(answer_5, by_calculus, by_straight_through, mo, sympy):
         return sympy.latex(sympy.factor(sympy.simplify(e)))
 
     _rows = "\n".join(
-        f"| {name} | ${_tex(by_straight_through[letter])}$ | ${_tex(by_calculus[letter])}$ |"
-        for letter, name in (("x", "$x$"), ("alpha", r"$\alpha$"))
+        f"| {name} | ${_tex(by_straight_through[symbol])}$ | ${_tex(by_calculus[symbol])}$ |"
+        for symbol, name in (("x", "$x$"), ("alpha", r"$\alpha$"))
     )
     mo.md(
         "*The table comes with your answer to Exercise 7.5.*"

@@ -17,7 +17,7 @@ def _():
     from bounds import evaluate
     from bounds.fedbat import ARENAS as FEDBAT_ARENAS
     from bounds.sfl import ARENAS, SEARCHED
-    from bounds.trials.arena import confront, judge, step_letter
+    from bounds.trials.arena import confront, judge, step_symbol
     from bounds.trials.arena_search import tightest
     from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
     from figures.fedbat import arena_in, gaussian_error, relative_errors
@@ -61,7 +61,7 @@ def _():
         scaled,
         start,
         statement,
-        step_letter,
+        step_symbol,
         student_t,
         sympy,
         tightest,
@@ -302,13 +302,13 @@ def _(ARENAS, FEDBAT_ARENAS, mo):
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, GREY, ORANGE, RED, by_label, catalogue, chosen, confront, drawn, step_letter):
+def _(BLACK, BLUE, GREEN, GREY, ORANGE, RED, by_label, catalogue, chosen, confront, drawn, step_symbol):
     arena = by_label[chosen.value]
     confronted = confront(arena, catalogue.find(arena.statement))
 
     def _draw(axes):
         left, right = axes
-        data = confronted.isel({step_letter(arena.stated): 0})
+        data = confronted.isel({step_symbol(arena.stated): 0})
         data = data.isel(R=data.admissible.values)
         for name, colour in zip(data.term.values, (BLUE, ORANGE, GREEN, GREY), strict=False):
             values = data.terms.sel(term=name)
@@ -328,8 +328,8 @@ def _(BLACK, BLUE, GREEN, GREY, ORANGE, RED, by_label, catalogue, chosen, confro
 
 
 @app.cell(hide_code=True)
-def _(arena, confronted, mo, step_letter):
-    _at = step_letter(arena.stated)
+def _(arena, confronted, mo, step_symbol):
+    _at = step_symbol(arena.stated)
     _ratio = (confronted.bound / confronted["mean"]).where(confronted.admissible)
     _best = _ratio.argmin(...)
     _point = confronted.isel(_best)

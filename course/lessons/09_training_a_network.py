@@ -109,7 +109,7 @@ def _(Path, Setup, cache, tempfile, training):
         """The history, a row a seed and measured round, by what `fedtheory train` runs."""
         return _trained(training.as_toml(setup))
 
-    METHODS = {  # name, settings by their letters; the learning rates are explained below
+    METHODS = {  # name, settings by their symbols; the learning rates are explained below
         "PFL": {"name": "PFL", "K": STEPS, "S": PARTICIPANTS, "eta": 0.3},
         "SFL": {"name": "SFL", "K": STEPS, "S": PARTICIPANTS, "eta": 0.1},
         "FedPAQ, 4 bits": {"name": "FedPAQ", "tau": STEPS, "S": PARTICIPANTS, "eta": 0.3, "compressor": "QSGD(s=7)"},
@@ -644,18 +644,18 @@ def _(ROUNDS, final, mo, np, stats):
 
 @app.cell(hide_code=True)
 def _(NoSuchConstant, mo, shown, statement):
-    def _asked(letter):
+    def _asked(symbol):
         try:
-            return f"`{letter}` = {shown.constants[letter]}"
+            return f"`{symbol}` = {shown.constants[symbol]}"
         except NoSuchConstant as error:
-            return f"`{letter}`: {error}"
+            return f"`{symbol}`: {error}"
 
     mo.vstack(
         [
             statement("sfl.thm2.nonconvex"),
             mo.md(
-                "Ask the network for the letters:\n\n"
-                + "\n".join(f"- {_asked(letter)}" for letter in ("L", "zeta", "F_star"))
+                "Ask the network for the symbols:\n\n"
+                + "\n".join(f"- {_asked(symbol)}" for symbol in ("L", "zeta", "F_star"))
             ),
             mo.md(r"""
     So no number of the right side is known, and no run of this network can refute the bound. What remains is its *shape*: how it falls

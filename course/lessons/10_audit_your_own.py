@@ -90,7 +90,7 @@ def _(mo):
     **About 90 minutes, then the project.** You need lesson 4 (ledgers, units, verdicts) and a theorem that you care about. Afterwards you
     can
 
-    - write a page of a paper as data: letters with dimensions, statements, conditions;
+    - write a page of a paper as data: symbols with dimensions, statements, conditions;
     - write evidence that can fail: units, a ledger, instances, runs;
     - find out which errors which instrument sees, and which arena hides one;
     - hand in errata with witnesses, and corrected statements with proofs.
@@ -111,9 +111,9 @@ def _(mo):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    ## Step 1: letters
+    ## Step 1: symbols
 
-    Every letter gets a name, a meaning and a dimension, a monomial in $X$ (that of $x$) and $F$ (that of $F(x)$). That takes
+    Every symbol gets a name, a meaning and a dimension, a monomial in $X$ (that of $x$) and $F$ (that of $F(x)$). That takes
     ten minutes for a paper and is the only source of the units check.
 
     **Exercises 10.1 and 10.2.** The dimensions of $\eta$ and of $\sigma$, written with `X` and `F`. (A smoothness constant has `F / X**2`.)
@@ -144,11 +144,11 @@ def _(F, X, check, dimension_of_eta, dimension_of_sigma, mo):
 @app.cell
 def _(F, Le, NUMBER, Paper, Words, X, at_most, dimension_of_eta, dimension_of_sigma, implied):
     def printed_page():
-        """The page as a paper of its own, and its letters; nobody but this notebook knows it."""
+        """The page as a paper of its own, and its symbols; nobody but this notebook knows it."""
         page = Paper("page", "A page of a textbook", "nobody, for this course", step_sizes=("eta",))
         dims = [NUMBER if d is ... else d for d in (dimension_of_eta, dimension_of_sigma)]
 
-        # its letters
+        # its symbols
         R = page.symbol("R", "R", "number of steps", integer=True, positive=True)
         L = page.symbol("L", "L", "smoothness constant", F / X**2, positive=True)
         mu = page.symbol("mu", r"\mu", "strong convexity constant", F / X**2, positive=True)
@@ -183,8 +183,8 @@ def _(F, Le, NUMBER, Paper, Words, X, at_most, dimension_of_eta, dimension_of_si
         return page
 
     printed = printed_page()
-    letters = {name: symbol.sympy for name, symbol in printed.symbols.items()}
-    return letters, printed, printed_page
+    symbols = {name: symbol.sympy for name, symbol in printed.symbols.items()}
+    return symbols, printed, printed_page
 
 
 @app.cell(hide_code=True)
@@ -209,7 +209,7 @@ def _(Status, Verdict, replace, units):
     def check_units(paper, statement, **dimensions):
         """Every term against the left side, every condition: what `units.check` does for a paper of the catalogue.
 
-        dimensions   of letters that are taken to be other than declared
+        dimensions   of symbols that are taken to be other than declared
         """
         symbols = paper.symbols | {name: replace(paper.symbols[name], dimension=d) for name, d in dimensions.items()}
         claim = statement.claim
@@ -258,12 +258,12 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(F, X, check, check_units, letters, power, printed, replace):
+def _(F, X, check, check_units, symbols, power, printed, replace):
     def _fitting():
         statement = printed.statements["page.one_step"]
         for p in range(6):
             terms = tuple(
-                replace(t, value=letters["eta"] ** p * letters["sigma"] ** 2) if t.name == "noise" else t
+                replace(t, value=symbols["eta"] ** p * symbols["sigma"] ** 2) if t.name == "noise" else t
                 for t in statement.claim.terms
             )
             changed = statement.with_claim(replace(statement.claim, terms=terms))
@@ -296,8 +296,8 @@ def _(mo):
 
 
 @app.cell
-def _(Ledger, Rational, Status, Verdict, at_most, letters, sympy):
-    L, mu, eta, sigma, dist2 = (letters[name] for name in ("L", "mu", "eta", "sigma", "dist2"))
+def _(Ledger, Rational, Status, Verdict, at_most, symbols, sympy):
+    L, mu, eta, sigma, dist2 = (symbols[name] for name in ("L", "mu", "eta", "sigma", "dist2"))
 
     def ledger_of_step(statement, full=False):
         """(1) by expansion, strong convexity, smoothness."""
@@ -430,9 +430,9 @@ def _(mo):
 
 
 @app.cell
-def _(L, eta, letters, mu, sigma, sympy):
+def _(L, eta, symbols, mu, sigma, sympy):
     a_free = sympy.Symbol("a", positive=True)
-    R_, D_ = letters["R"], letters["D"]
+    R_, D_ = symbols["R"], symbols["D"]
     bound_free = L / 2 * (1 - eta * mu) ** R_ * D_**2 + a_free * L * eta * sigma**2 / mu
     B = 2 / L * bound_free
     room = sympy.factor(sympy.simplify(sympy.expand(B.subs(R_, R_ + 1) - (1 - eta * mu) * B - eta**2 * sigma**2)))
@@ -459,10 +459,10 @@ def _():
 
 
 @app.cell
-def _(L, Status, Verdict, changed_step, decide, dist2, letters, premises, sympy):
+def _(L, Status, Verdict, changed_step, decide, dist2, symbols, premises, sympy):
     def by_induction(statement, full=False):
         """bound(0) >= (L/2) D^2, and a step of the corrected (1) leads from bound(R) below bound(R + 1)."""
-        R, D = letters["R"], letters["D"]
+        R, D = symbols["R"], symbols["D"]
         used, given = changed_step(1, 2, 1), [c.relation for c in statement.when]
         asked = premises(used)
         for condition in () if asked is ... else asked:
@@ -594,7 +594,7 @@ def _(
     eta,
     expectation,
     largest_step,
-    letters,
+    symbols,
     mu,
     np,
     sigma,
@@ -610,7 +610,7 @@ def _(
 
     def bound_in_numbers(statement, kappa, step, start):
         """The claim, r = 0 ... rounds."""
-        names = (letters["R"], L, mu, eta, sigma, letters["D"])
+        names = (symbols["R"], L, mu, eta, sigma, symbols["D"])
         function = sympy.lambdify(names, statement.claim.value, "numpy")
         return function(np.arange(rounds + 1.0), 1.0, 1.0 / kappa, step, 1.0, start) * np.ones(rounds + 1)
 
@@ -850,7 +850,7 @@ def _(mo):
 
 @app.cell
 def _(Bound, Rational, replace):
-    def changes(statement, letter):
+    def changes(statement, symbol):
         """(what, the statement changed so): terms too small, left out, of another dimension; a condition left out."""
         claim = statement.claim
         if isinstance(claim, Bound):
@@ -860,9 +860,9 @@ def _(Bound, Rational, replace):
                 others = tuple(t for t in claim.terms if t != term)
                 if others:
                     yield f"without {term.name}", statement.with_claim(replace(claim, terms=others))
-            first = replace(claim.terms[0], value=letter * claim.terms[0].value)
+            first = replace(claim.terms[0], value=symbol * claim.terms[0].value)
             yield (
-                f"{claim.terms[0].name} times {letter}",
+                f"{claim.terms[0].name} times {symbol}",
                 statement.with_claim(replace(claim, terms=(first, *claim.terms[1:]))),
             )
         for i, condition in enumerate(statement.when):
@@ -1053,7 +1053,7 @@ def _(mo):
     mo.md(r"""
     ## Your project
 
-    Choose one or two pages: a theorem with its lemma, explicit constants, at most ten letters. Fill the template in the next cell; the
+    Choose one or two pages: a theorem with its lemma, explicit constants, at most ten symbols. Fill the template in the next cell; the
     table below it is computed from what you have.
     """)
     return
@@ -1100,11 +1100,11 @@ def _(Bound, NUMBER, changes, verdicts):
         found = verdicts(paper, evidence)
         bare = [n for n in claims if not [e for e in evidence if e.statement == n and e.kind != "units"]]
         no_units = [n for n in claims if not [e for e in evidence if e.statement == n and e.kind == "units"]]
-        letter = next((s.sympy for s in paper.symbols.values() if s.dimension != NUMBER), None)
+        symbol = next((s.sympy for s in paper.symbols.values() if s.dimension != NUMBER), None)
         never = []
         for e in evidence:
             statement = paper.statements[e.statement]
-            tried = [statement, *(changed for _, changed in changes(statement, letter))] if letter is not None else []
+            tried = [statement, *(changed for _, changed in changes(statement, symbol))] if symbol is not None else []
             if not any(e.check(one, False).status in ("refuted", "broken") for one in tried):
                 never.append(f"{e.statement} ({e.kind})")
         refuted = [n for n, c in found.items() if c.status == "refuted"]
@@ -1113,9 +1113,9 @@ def _(Bound, NUMBER, changes, verdicts):
         not_mended = [n for n in refuted if n in told and (told[n] not in found or found[told[n]].status == "refuted")]
         undecided = [n for n, c in found.items() if c.status in ("open", "broken")]
         return [
-            ("letters with meaning and dimension", bool(paper.symbols), "none declared"),
+            ("symbols with meaning and dimension", bool(paper.symbols), "none declared"),
             (
-                "every letter of a claim is declared",
+                "every symbol of a claim is declared",
                 bool(claims) and not unknown,
                 ", ".join(map(str, unknown)) or "no claim",
             ),
@@ -1158,7 +1158,7 @@ def _(mo):
     | | points | full marks when |
     |:---|:---|:---|
     | transcription | 20 | as printed, every condition, place of each statement; additions are marked as implied |
-    | letters and units | 10 | dimensions from meanings, not fitted to make the units come out |
+    | symbols and units | 10 | dimensions from meanings, not fitted to make the units come out |
     | proofs | 20 | a ledger from stated premises; each premise proved, or named as taken for granted |
     | instances and runs | 20 | certified constants, inside the conditions, where the bound is tight; seeds or exact expectation said |
     | evidence can fail | 10 | each piece refuses a changed claim; those that survive are explained |

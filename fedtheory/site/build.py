@@ -80,7 +80,7 @@ def build(
         own = common | {"kinds": kinds(paper.views)}
         pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper, severities=SEVERITIES)
     pages["explorer.html"] = page("explorer.html", **common)
-    pages["glossary.html"] = page("glossary.html", **common, rows=letters())
+    pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
     assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
     assets["assets/bounds.js"] = explorer_data(checked, full).encode()
     pictures = Parallel(n_jobs=-1)(delayed(smaller)(drawn / f"{name}.png") for name in shown)
@@ -246,7 +246,7 @@ def kinds(views: Sequence[View]) -> list[str]:
     return sorted({v.statement.kind for v in views})
 
 
-def letters() -> list[dict[str, Any]]:
+def symbols() -> list[dict[str, Any]]:
     """The rows of the glossary, each with its symbol as MathML."""
     return [row | {"mathml": mathml(row["latex"])} for row in glossary.rows()]
 
@@ -257,7 +257,7 @@ def explorer_data(checked: Sequence[Checked], full: bool) -> str:
     Repeated data is stored once: symbols by paper, and the horizontal values of curves as `grids`, by their number.
     """
     papers = {
-        name: {"title": paper.title, "letters": {s.name: _letter(s) for s in paper.symbols.values()}}
+        name: {"title": paper.title, "symbols": {s.name: _symbol(s) for s in paper.symbols.values()}}
         for name, paper in catalogue.papers().items()
     }
     grids: dict[tuple[float, ...], int] = {}
@@ -325,7 +325,7 @@ def bound_data(checked: Checked, grids: dict[tuple[float, ...], int], full: bool
     }
 
 
-def _letter(symbol: Symbol) -> dict[str, Any]:
+def _symbol(symbol: Symbol) -> dict[str, Any]:
     domain = symbol.sympy
     return {
         "math": mathml(symbol.latex),
@@ -340,12 +340,12 @@ def _curve(curve: Curve, names: Sequence[str], grids: dict[tuple[float, ...], in
     along = {name: grids.setdefault(tuple(x), len(grids)) for name, x in curve.along.items()}
     ends = {"low": curve.low, "high": curve.high} if curve.seeds else {}
     numbers = {part: [float(f"{x:.6g}") for x in values] for part, values in ({"mean": curve.mean} | ends).items()}
-    letters = [_count(curve.letters[name]) if name in curve.letters else None for name in names]
+    symbols = [_count(curve.symbols[name]) if name in curve.symbols else None for name in names]
     return {
         "arena": curve.arena,
         "step": curve.step,
         "seeds": curve.seeds,
-        "letters": letters,
+        "symbols": symbols,
         "along": along,
         **numbers,
     }

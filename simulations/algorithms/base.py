@@ -53,7 +53,7 @@ class Algorithm(Protocol):
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """One round from x (E, N, d) to the next."""
 
-    def letters(self, problem: Problem) -> dict[str, float]:
+    def symbols(self, problem: Problem) -> dict[str, float]:
         """The algorithm's numbers, those of clients included, by the symbols of its paper's bounds."""
 
     def uplink_bits(self, problem: Problem) -> float:
@@ -114,7 +114,7 @@ class LocalSteps:
             raise ValueError(f"S = {S}, but {problem.name} has M = {problem.M} clients: expected S <= M")
         return S
 
-    def letters(self, problem: Problem) -> dict[str, float]:
+    def symbols(self, problem: Problem) -> dict[str, float]:
         """M, S and K.  Raises ValueError when S > M."""
         return {"M": problem.M, "S": self.participants(problem), "K": self.K}
 

@@ -120,7 +120,7 @@ class FedBAT:
         """K, by default all.  Raises ValueError when that is more than there are."""
         return sampled(problem, self.K)
 
-    def letters(self, problem: Problem) -> dict[str, float]:
+    def symbols(self, problem: Problem) -> dict[str, float]:
         """N clients, K of them a round, tau, p_sq = sum_k p_k^2; q, E||S(m) - m||^2 <= q^2 ||m||^2, where S has no bias.
 
         S has no bias with step_size "max".  Then the error of a layer of d_l entries is d_l ||m_l||_oo^2 - ||m_l||^2, so

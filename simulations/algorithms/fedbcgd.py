@@ -7,7 +7,7 @@ FedPAQ and SCAFFOLD are in `simulations.algorithms.fedcom`.
 
 Symbols are the listings': x the server's model, y a client's (printed x_{k,j}), T local steps of size eta, N blocks of
 coordinates and as many blocks of K clients each, lam the server's momentum, v its velocity, c and c_i the control
-variates.  `uplink_bits` and `downlink_bits` are the expected bits per participating client and round.  `letters` gives an
+variates.  `uplink_bits` and `downlink_bits` are the expected bits per participating client and round.  `symbols` gives an
 algorithm's numbers by the symbols of the bounds.
 """
 
@@ -100,7 +100,7 @@ class LocalSGD:
         """All M clients."""
         return problem.M
 
-    def letters(self, problem: Problem) -> dict[str, float]:
+    def symbols(self, problem: Problem) -> dict[str, float]:
         """M, S and T."""
         return {"M": float(problem.M), "S": float(self.participants(problem)), "T": float(self.T)}
 
@@ -142,7 +142,7 @@ class Blocks(LocalSGD):
     momentum    xhat is the mean of what the clients sent, v the velocity, 0 at first.  "theory", as the proof of
                 Lemma 10 uses it: v = lam v + (xhat - x), x = x + v.  "printed", lines 20 to 25 (in Algorithm 3: 23 to
                 33): v = lam v + (xhat - x) too, but x = xhat + v counts the change twice; in the shared block they
-                subtract x_s^(r-1) from itself, so v_s stays 0.  "display", (42) and (43) to the letter:
+                subtract x_s^(r-1) from itself, so v_s stays 0.  "display", (42) and (43) to the symbol:
                 v^r = lam v^(r-1) + eta G^r with eta G^r = x - xhat, and x^r = x^(r-1) + v^(r-1), which climbs
     sent        "all": the result of T local steps; "printed": x^(r,T) of the loop t = 1..T, which starts at
                 x^(r,1) = x^r: the result of T - 1 steps
@@ -180,11 +180,11 @@ class Blocks(LocalSGD):
             )
         return S
 
-    def letters(self, problem: Problem) -> dict[str, float]:
+    def symbols(self, problem: Problem) -> dict[str, float]:
         """M, N, K, S, T, lam and, derived from it, alpha = 1/(1 - lam), gamma = lam/(1 - lam)."""
         lam = float(self.lam)
         blocks = {"N": float(self.N), "K": float(self.K)}
-        return {**super().letters(problem), **blocks, "lam": lam, "alpha": 1 / (1 - lam), "gamma": lam / (1 - lam)}
+        return {**super().symbols(problem), **blocks, "lam": lam, "alpha": 1 / (1 - lam), "gamma": lam / (1 - lam)}
 
     def uplink_bits(self, problem: Problem) -> float:
         """Expected bits that a participating client sends in a round: its block (mean over the clients), the shared one."""
@@ -404,9 +404,9 @@ class FedAvgM(Sampling):
         super().__post_init__()
         fraction("lam", self.lam)
 
-    def letters(self, problem: Problem) -> dict[str, float]:
+    def symbols(self, problem: Problem) -> dict[str, float]:
         """M, S, T and lam."""
-        return {**super().letters(problem), "lam": float(self.lam)}
+        return {**super().symbols(problem), "lam": float(self.lam)}
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -439,10 +439,10 @@ class FedAdam(Sampling):
         fraction("beta2", self.beta2)
         positive("tau", self.tau)
 
-    def letters(self, problem: Problem) -> dict[str, float]:
+    def symbols(self, problem: Problem) -> dict[str, float]:
         """M, S, T, eta_server, beta1, beta2 and tau."""
         own = {name: float(getattr(self, name)) for name in ("eta_server", "beta1", "beta2", "tau")}
-        return {**super().letters(problem), **own}
+        return {**super().symbols(problem), **own}
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """x (E, N, d) -> x (E, N, d)."""
@@ -477,9 +477,9 @@ class FedDC(Sampling):
         if not (np.isfinite(self.alpha) and self.alpha >= 0):
             raise ValueError(f"alpha = {self.alpha}: expected a number >= 0")
 
-    def letters(self, problem: Problem) -> dict[str, float]:
+    def symbols(self, problem: Problem) -> dict[str, float]:
         """M, S, T and alpha."""
-        return {**super().letters(problem), "alpha": float(self.alpha)}
+        return {**super().symbols(problem), "alpha": float(self.alpha)}
 
     def uplink_bits(self, problem: Problem) -> float:
         """The model, from which the server knows h_i, and the change of c_i."""
@@ -569,9 +569,9 @@ class SLocalGD(LocalSGD):
         if not 0 < self.q <= 1:
             raise ValueError(f"q = {self.q}: expected a probability in (0, 1]")
 
-    def letters(self, problem: Problem) -> dict[str, float]:
+    def symbols(self, problem: Problem) -> dict[str, float]:
         """M, S, T and q."""
-        return {**super().letters(problem), "q": float(self.q)}
+        return {**super().symbols(problem), "q": float(self.q)}
 
     def uplink_bits(self, problem: Problem) -> float:
         """The model and, with probability q, the gradient at w; in the first round it is certain."""
@@ -617,9 +617,9 @@ class TopKFedAvg(Sampling):
         super().__post_init__()
         whole("k", self.k)
 
-    def letters(self, problem: Problem) -> dict[str, float]:
+    def symbols(self, problem: Problem) -> dict[str, float]:
         """M, S, T and k."""
-        return {**super().letters(problem), "k": float(self.k)}
+        return {**super().symbols(problem), "k": float(self.k)}
 
     def uplink_bits(self, problem: Problem) -> float:
         """k values, each with its index."""

@@ -6,7 +6,7 @@ printed forms of FedCOMGATE, and corrected ones, by name.
 
 Symbols are the listings': w the server's model, w_j a client's, tau local steps, eta and gamma the local and the global
 step size, delta_j the gradient tracking, Q the compressor.  `uplink_bits` and `downlink_bits` are the expected bits per
-participating client and round (a number that is not compressed takes 32).  `letters` gives an algorithm's numbers by the
+participating client and round (a number that is not compressed takes 32).  `symbols` gives an algorithm's numbers by the
 symbols of the bounds.
 """
 
@@ -90,7 +90,7 @@ class Compressing:
         """Bits that a participating client receives in a round: one vector."""
         return FLOAT * problem.d
 
-    def letters(self: Settings, problem: Problem) -> dict[str, float]:
+    def symbols(self: Settings, problem: Problem) -> dict[str, float]:
         """m, tau, gamma and q.  Raises ValueError when the compressor has no q."""
         q = variance_factor(self.compressor, problem.d)
         return {"m": float(problem.M), "tau": float(self.tau), "gamma": float(self.gamma), "q": q}
@@ -251,7 +251,7 @@ class SparseFedCOMGATE(Compressing):
              is left out
 
     (8) compresses w - w_j, not (w - w_j) / eta as Algorithm 2 does, and for the rest the text says "as in Algorithm 2".
-    Taken to the letter, with Delta in place of eta Delta_q, the model would move by eta^2 and delta_j by eta times
+    Taken to the symbol, with Delta in place of eta Delta_q, the model would move by eta^2 and delta_j by eta times
     a gradient.  Both forms use the units of (8): w = w - gamma Delta,
     delta_j = delta_j + (alpha/(eta tau)) (Delta_js - Delta).  nu_j starts at 0, which is not printed.
 

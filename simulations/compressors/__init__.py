@@ -62,10 +62,10 @@ def from_text(text: str) -> Compressor:
         shared = {"shared": True} if "shared" in parts else {}
         return COMPRESSORS[name](*values[: len(values) - len(names)], **given, **shared)
     except (TypeError, ValueError, ZeroDivisionError) as error:
-        letters = ", ".join(inspect.signature(COMPRESSORS[name]).parameters) or "nothing"
+        symbols = ", ".join(inspect.signature(COMPRESSORS[name]).parameters) or "nothing"
         told = "" if isinstance(error, TypeError) else f"{error}; "
         raise ValueError(
-            f"compressor {text!r}: {told}expected {name} with {letters}, such as RandK:2:shared or QSGD(s=7)"
+            f"compressor {text!r}: {told}expected {name} with {symbols}, such as RandK:2:shared or QSGD(s=7)"
         ) from None
 
 

@@ -23,7 +23,7 @@ from simulations.problems import Array, Problem
 from simulations.problems.quadratic import Quadratic
 
 MOST = 2**17  # outcomes
-_LETTERS = {"gap": "gap_t", "grad_sq": "grad_sq", "dist2": "Delta_t", "value": "F_bar"}
+_SYMBOLS = {"gap": "gap_t", "grad_sq": "grad_sq", "dist2": "Delta_t", "value": "F_bar"}
 
 
 def outcomes(problem: Problem, algorithm: FedBAT, rounds: int) -> int:
@@ -92,10 +92,10 @@ def expectation(
 
     Returns a Dataset over (step_size, round).  Raises ValueError with the reason of `why_not`, and for other records.
     """
-    unknown = [name for name in record if name not in (*_LETTERS, "grad_sq_steps")]
+    unknown = [name for name in record if name not in (*_SYMBOLS, "grad_sq_steps")]
     if unknown:
-        raise ValueError(f"cannot record {unknown}: expected some of {', '.join((*_LETTERS, 'grad_sq_steps'))}")
-    asked = requested(problem, algorithm, rounds, x0, [n for n in record if n in _LETTERS], at, average)
+        raise ValueError(f"cannot record {unknown}: expected some of {', '.join((*_SYMBOLS, 'grad_sq_steps'))}")
+    asked = requested(problem, algorithm, rounds, x0, [n for n in record if n in _SYMBOLS], at, average)
     tau = algorithm.tau
     series: dict[str, list[list[float]]] = {name: [] for name in record}
     for eta in asked.eta:
@@ -110,8 +110,8 @@ def expectation(
                 ]
                 series[name].append([(*values, np.nan)[r] for r in asked.kept])
             else:
-                letter = _LETTERS[name]
-                series[name].append([float(rows[r * tau][letter] if r < rounds else last[letter]) for r in asked.kept])
+                symbol = _SYMBOLS[name]
+                series[name].append([float(rows[r * tau][symbol] if r < rounds else last[symbol]) for r in asked.kept])
     return xr.Dataset(
         {name: (("step_size", "round"), values) for name, values in series.items()},
         coords={"step_size": asked.eta, "round": asked.kept},

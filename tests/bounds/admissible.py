@@ -58,7 +58,7 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
     if id_ == "sfl.thm2.nonconvex":
         counts["S"] = counts["M"]
     relations = [c.relation for c in catalogue.find(id_).when]
-    asked = {r.lhs for r in relations if r.rel_op == ">" and r.rhs == 0}  # letters that a condition asks to be positive
+    asked = {r.lhs for r in relations if r.rel_op == ">" and r.rhs == 0}  # symbols that a condition asks to be positive
     for s in statement.parameters:
         if s.name in counts:
             values[s.name] = counts[s.name]
@@ -113,7 +113,7 @@ def _blocks(draw: st.DrawFn, id_: str, values: dict[str, Any]) -> None:
 
 
 def _binarised(draw: st.DrawFn, id_: str, values: dict[str, Any]) -> None:
-    """K of N clients and their shares, the learning rates of a round, and what letters of the FedBAT paper imply."""
+    """K of N clients and their shares, the learning rates of a round, and what symbols of the FedBAT paper imply."""
     N, t, d = draw(st.integers(2, 40)), draw(st.integers(1, 400)), draw(st.integers(2, 40))
     counts = {"N": N, "K": draw(st.integers(1, N)), "t": t, "t_0": draw(st.integers(0, t)), "d": d}
     amounts = {"p_sq": 1 / N + (1 - 1 / N) * draw(_fractions)}

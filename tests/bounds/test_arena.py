@@ -138,13 +138,13 @@ def test_one_bad_arena_is_enough() -> None:
 
 def test_without_admissible_points_it_is_vacuous() -> None:
     statement, _ = printed(EXACT)
-    letters = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
+    symbols = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
     impossible = replace(
-        statement, when=(*statement.when, Condition(letters["eta_tilde"] <= 1 / (1000 * letters["L"])))
+        statement, when=(*statement.when, Condition(symbols["eta_tilde"] <= 1 / (1000 * symbols["L"])))
     )
     found = judge([EXACT], impossible)
     assert found.status is Status.VACUOUS and "four quiet clients" in found.says
-    possible = replace(statement, when=(*statement.when, Condition(letters["eta_tilde"] <= 1 / (2 * letters["L"]))))
+    possible = replace(statement, when=(*statement.when, Condition(symbols["eta_tilde"] <= 1 / (2 * symbols["L"]))))
     assert judge([EXACT], possible).status is Status.HOLDS
 
 
@@ -432,8 +432,8 @@ def test_a_search_finds_counterexamples_by_itself(id_: str, algorithm: Any) -> N
 def test_a_search_that_finds_no_admissible_step_says_so() -> None:
     id_ = next(iter(SEARCHED))
     statement = catalogue.find(id_)
-    letters = catalogue.symbols(statement)
-    never = Condition(letters["eta_tilde"].sympy >= 1 / letters["mu"].sympy)
+    symbols = catalogue.symbols(statement)
+    never = Condition(symbols["eta_tilde"].sympy >= 1 / symbols["mu"].sympy)
     (search,) = (e for e in evidence() if (e.statement, e.kind) == (id_, "search"))
     assert search.check(replace(statement, when=(*statement.when, never)), False).status is Status.VACUOUS
 

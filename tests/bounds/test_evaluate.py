@@ -24,8 +24,8 @@ def exactly(id_: str, values: dict[str, float]) -> dict[str, sympy.Expr]:
     """Term by term in 30 digits, from the exact values of the floats."""
     claim = catalogue.find(id_).claim
     assert isinstance(claim, Bound)
-    letters = {s.name: s.sympy for s in compiled(id_).parameters}
-    at = {letters[name]: sympy.Rational(value) for name, value in values.items()}
+    symbols = {s.name: s.sympy for s in compiled(id_).parameters}
+    at = {symbols[name]: sympy.Rational(value) for name, value in values.items()}
     return {t.name: t.value.subs(at).doit().evalf(30) for t in claim.terms}
 
 
@@ -190,7 +190,7 @@ def test_a_definition_is_worth_what_it_defines(form: str, clients: float) -> Non
 
 @pytest.mark.parametrize("id_", PARTED)
 def test_the_value_of_relations_is_what_they_define_or_none(id_: str) -> None:
-    """The named parts of a definition or a condition are no summands: at random letters, against the relation itself."""
+    """The named parts of a definition or a condition are no summands: at random symbols, against the relation itself."""
     statement = catalogue.find(id_)
     assert isinstance(statement.claim, Relations)
     rng = np.random.default_rng(0)

@@ -44,7 +44,7 @@ def test_the_algorithm_is_the_one_that_section_4_analyses() -> None:
     for arena in ARENAS:
         algorithm = fedbat(arena)
         assert (algorithm.step_size, algorithm.warm_up, algorithm.sent, algorithm.active) == ("max", 0, "all", "all")
-        assert algorithm.letters(build(arena.problem))["q"] == pytest.approx(np.sqrt(build(arena.problem).d - 1))
+        assert algorithm.symbols(build(arena.problem))["q"] == pytest.approx(np.sqrt(build(arena.problem).d - 1))
 
 
 @pytest.mark.parametrize("id_", TRIALS)
@@ -92,12 +92,12 @@ def test_verdicts_by_runs(id_: str) -> None:
     assert judge(own(id_, "run"), sharper).status is Status.REFUTED
 
 
-def test_the_bound_is_that_of_the_formula_at_the_run_s_letters() -> None:
+def test_the_bound_is_that_of_the_formula_at_the_run_s_symbols() -> None:
     arena = next(a for a in own("fedbat.thm2.from_start") if "tau 2, 1 of 2" in a.name)
-    data, letters = confront(arena, catalogue.find(arena.statement)), constants_of(arena)
-    assert letters["K"] == 1 and letters["N"] == 2 and letters["q"] == 1 and letters["sigma"] == 0
+    data, symbols = confront(arena, catalogue.find(arena.statement)), constants_of(arena)
+    assert symbols["K"] == 1 and symbols["N"] == 2 and symbols["q"] == 1 and symbols["sigma"] == 0
     for R, bound in zip(data.R.values, data.bound.values[0], strict=True):
-        assert bound == pytest.approx(evaluate(arena.statement, T=2 * int(R), **letters).value)
+        assert bound == pytest.approx(evaluate(arena.statement, T=2 * int(R), **symbols).value)
 
 
 def test_G_is_the_largest_expected_gradient_of_the_run() -> None:

@@ -22,7 +22,7 @@ from simulations.algorithms.fedbat import VARIANTS, FedBAT
 from simulations.binarisation import error
 from theory import catalogue
 from theory.fedbat.algorithms import ALG1, ALG1_CORRECTED, R, if_step, phi, s, t, tau
-from theory.listing import End, Function, Letter, Line, Listing, call, do, loop
+from theory.listing import End, Function, Line, Listing, Name, call, do, loop
 from theory.proofs.mutation import mutations as changes, seen_to_fail
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
@@ -79,7 +79,7 @@ def test_no_other_right_side_of_an_equality_goes_unnoticed(key: tuple[str, str])
 
 
 @pytest.mark.parametrize("id_", ["eq6", "eq12", "c1.update", "c1.t0"])
-def test_a_letter_without_a_value_is_an_error(id_: str) -> None:
+def test_a_symbol_without_a_value_is_an_error(id_: str) -> None:
     kind = "run" if id_ in ("eq12", "c1.update") else "enumeration"
     changed = dict(mutations(catalogue.find(f"fedbat.{id_}")))["relation 1 times L"]
     with pytest.raises(ValueError, match="no value for 'L'"):
@@ -272,7 +272,7 @@ _INPUT = Line(1, 0, do("inputs", "Input: {0}.", R))
         ([ALG1[10], ALG1[25]], Undefined, "no function server"),
         ([_INPUT, _SERVER, Line(3, 1, do("", "Do it.")), ALG1[9]], Unreadable, "line 3: cannot execute 'Do it.'"),
         ([_SERVER, ALG1[9]], Undefined, "R of server has no value"),
-        ([_INPUT, _SERVER, Line(3, 1, loop(t, 0, Letter("K"), ends=True)), ALG1[8], ALG1[9]], Undefined, "K has no value"),
+        ([_INPUT, _SERVER, Line(3, 1, loop(t, 0, Name("K"), ends=True)), ALG1[8], ALG1[9]], Undefined, "K has no value"),
         ([_INPUT, _SERVER, Line(3, 1, ALG1[15].steps[0]), ALG1[9]], Undefined, "not for the server"),
     ],
 )  # fmt: skip

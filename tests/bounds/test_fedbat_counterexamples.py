@@ -9,7 +9,7 @@ import pytest
 from sympy import Rational
 
 from bounds.fedbat import one_sided, shared_noise
-from bounds.fedbat.one_sided import FAMILY, ONE_SIDED, Kinked, admits, letters
+from bounds.fedbat.one_sided import FAMILY, ONE_SIDED, Kinked, admits, symbols
 from theory import catalogue
 from theory.fedbat.checks.operator import positive
 from theory.statement import Bound, Statement, Status
@@ -67,7 +67,7 @@ def test_78_is_attained_by_functions_that_are_smooth_from_both_sides() -> None:
 def test_78_and_69_by_hand() -> None:
     """F_1' = -2 - x, F_2' = 2 where the clients come, L = 1/10, eta = 1/2: they are at 1 and -1 after a step."""
     parting = FAMILY[0]
-    row = letters(parting)[1]
+    row = symbols(parting)[1]
     g1, g2 = -2 - F(1), F(2)
     assert row["apart_sq"] == ((g1 + g2) / 2 - (-2 + 2) / F(2)) ** 2 == F(1, 4)
     assert parting.L**2 * row["spread_x"] == F(1, 100)
@@ -77,7 +77,7 @@ def test_78_and_69_by_hand() -> None:
 def test_theorem_3_by_hand() -> None:
     """The mean is at t/16; F_1' there is -10^4 + (t-1)/16, F_2' is -2.  In the end all are at 0, where F_1' is 1."""
     run = FAMILY[2]
-    row = letters(run)[0]
+    row = symbols(run)[0]
     slopes = [F(1 - 2, 2), *((-(10**4) + F(t - 1, 16) - 2) / 2 for t in range(1, 64))]
     assert row["avg_step_grad_sq"] == sum(s * s for s in slopes) / 64
     assert row["G"] == 65 and run.clients[0].gradient(F(0)) == 1
@@ -151,7 +151,7 @@ def test_every_corrected_statement_about_the_mean_noise_asks_for_independence() 
 
 def test_a_far_start_needs_a_large_G() -> None:
     """Assumptions 2 and 4 together: mu ||w_0 - w*|| <= ||grad F(w_0)|| <= G, here with equality, x^2/2 from 1."""
-    row = letters(FAMILY[4])[0]
+    row = symbols(FAMILY[4])[0]
     assert row["mu"] * abs(FAMILY[4].start) == row["G"]
     assert any("no run has" in e.true for e in catalogue.errata("fedbat.assump4"))
 

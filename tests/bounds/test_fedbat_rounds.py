@@ -221,7 +221,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
     where = "x" if at_x else "w"
     curvatures = run.curvatures
     assert max(curvatures) <= 1 and (min(curvatures) >= -1 or "fedbat.assump1.corrected" not in statement.assumes)
-    letters: dict[str, Any] = {
+    symbols: dict[str, Any] = {
         "N": run.N, "K": run.N if run.K is None else run.K, "tau": run.tau, "L": 1, "mu": min(curvatures),
         "p_sq": sum(a * a for a in run.p), "q": sympy.sqrt(run.d - 1), "eta": run.rates[0],
         "G": sympy.sqrt(exactly(max(row[f"largest_{where}"] for row in rows))),
@@ -231,7 +231,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
     def at(e: Any, t: int) -> Any:
         for _ in definitions:
             e = e.subs(definitions, simultaneous=True)
-        values = {**letters, **rows[t]}
+        values = {**symbols, **rows[t]}
         k = w["k"] - 1
         numbers = {s: values[s.name] for s in e.free_symbols}
         return e.subs({s: exactly(v[k] if isinstance(v, list) else v) for s, v in numbers.items()})
@@ -387,7 +387,7 @@ def test_instances_are_within_the_conditions(id_: str) -> None:
             continue
         count += 1
         for row in follow(run):
-            letters = {
+            symbols = {
                 **row,
                 "N": run.N,
                 "K": run.K or run.N,
@@ -395,10 +395,10 @@ def test_instances_are_within_the_conditions(id_: str) -> None:
                 "L": to.factors.get("L", 1),
                 "mu": min(curvatures),
             }
-            letters |= {"p_sq": sum(a * a for a in run.p), "eta": run.rates[0]}
+            symbols |= {"p_sq": sum(a * a for a in run.p), "eta": run.rates[0]}
             for condition in statement.when:
                 relation = condition.relation.subs(definitions)
-                at = relation.subs({s: exactly(letters[s.name]) for s in relation.free_symbols})
+                at = relation.subs({s: exactly(symbols[s.name]) for s in relation.free_symbols})
                 assert at == sympy.true, (run, condition)
     assert count >= 3
 

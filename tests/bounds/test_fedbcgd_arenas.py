@@ -60,12 +60,12 @@ def test_the_step_size_and_the_start_are_those_of_the_statement() -> None:
     assert isinstance(problem, Quadratic)
     steps, _ = steps_of(arena)
     assert steps[0] == pytest.approx(1 / (36 * problem.constants["L"]))
-    eta = learning_rate(arena.stated, steps, **algorithm.letters(problem))
+    eta = learning_rate(arena.stated, steps, **algorithm.symbols(problem))
     assert eta[0] == pytest.approx(steps[0] * (1 - 0.9) / algorithm.T)
-    letters = constants_of(arena)
+    symbols = constants_of(arena)
     at_star = problem.client_gradients(problem.constants["x_star"])
-    assert letters["C_0"] == pytest.approx((at_star**2).sum(-1).mean())  # c_i^0 = 0
-    assert letters["d0"] == pytest.approx(((1 - problem.constants["x_star"]) ** 2).sum())
+    assert symbols["C_0"] == pytest.approx((at_star**2).sum(-1).mean())  # c_i^0 = 0
+    assert symbols["d0"] == pytest.approx(((1 - problem.constants["x_star"]) ** 2).sum())
 
 
 @pytest.mark.slow  # paper_check.md has the same verdicts, and its test is not

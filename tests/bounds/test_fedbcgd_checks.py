@@ -32,7 +32,7 @@ from simulations.algorithms.fedbcgd import VARIANTS
 from theory import catalogue
 from theory.fedbcgd import algorithms as a
 from theory.fedbcgd.symbols import K, M, N, c, c_i, c_next, eta, f_i, f_iz, x_r, y_next, y_t
-from theory.listing import Expression, Joined, Let, Letter, Line, Operation, Total, do, let, loop
+from theory.listing import Expression, Joined, Let, Line, Name, Operation, Total, do, let, loop
 from theory.notation import Grad
 from theory.proofs.mutation import mutations as changes, seen_to_fail
 from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict, Words
@@ -223,14 +223,14 @@ def test_control_variates_by_hand() -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        let(x_j[a.r], 1 / a.K * Total(Letter("i"), a.K, a.x_kj.block(a.j)[a.r, a.T])),
+        let(x_j[a.r], 1 / a.K * Total(Name("i"), a.K, a.x_kj.block(a.j)[a.r, a.T])),
         let(x_j[a.r], x_j[a.r - 1] * x_j[a.r - 1]),
-        let(x_j[a.r], Letter("q") * x_j[a.r - 1]),
+        let(x_j[a.r], Name("q") * x_j[a.r - 1]),
         let(x_j[a.r], a.mean(a.x_kj.block(a.j)[a.r, a.T - 1])),
         let(x_j[a.r], 1 / a.K * Total(a.j, a.N, a.x_kj.block(a.j)[a.r, a.T])),
         let(x_j[a.r], a.mean(a.x_kj.block("s")[a.r, a.T])),
         let(x_j[a.r], a.x[a.r - 1]),
-        let(x_j[a.r], x_j[Letter("p")]),
+        let(x_j[a.r], x_j[Name("p")]),
         let(a.x_kj.block(a.j)[a.r, a.T], x_j[a.r - 1]),
     ],
     ids=str,

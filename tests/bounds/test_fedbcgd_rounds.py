@@ -94,11 +94,11 @@ def test_what_is_checked() -> None:
     assert corrected - set(IDS) == {"fedbcgd.thm1.step59.momentum"}  # a sum over all rounds
 
 
-def test_readings_are_of_letters_and_quantities() -> None:
+def test_readings_are_of_symbols_and_quantities() -> None:
     known = block_round(next(iter(family(form_of(find("lemma17.proof"))[0], False))))
     for name, reading in READINGS.items():
-        letters = {s.name for c in form_of(find(name)) for s in fedbcgd.symbols.values() if s.name in c.symbols}
-        assert set(reading) <= letters and set(reading.values()) <= set(known)
+        symbols = {s.name for c in form_of(find(name)) for s in fedbcgd.symbols.values() if s.name in c.symbols}
+        assert set(reading) <= symbols and set(reading.values()) <= set(known)
 
 
 @pytest.mark.slow  # `test_paper_check` finds the same
@@ -194,7 +194,7 @@ def by_hand(statement: Statement, found: Verdict) -> None:
     rows = [block_round(r) for r in states]
     values: dict[str, Any] = constants(start) | {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
     reading = READINGS.get(statement.id.removeprefix("fedbcgd."), {})
-    values |= {letter: values[name] for letter, name in reading.items()}
+    values |= {symbol: values[name] for symbol, name in reading.items()}
     numbers = {name: Rational(value.numerator, value.denominator) for name, value in values.items()}
     numbers |= {"sigma": sqrt(numbers["sigma_sq"]), "G": sqrt(numbers.get("G_squared", 0))}
     numbers |= {"a": Rational(w["a"])} if "a" in w else {}
@@ -310,13 +310,13 @@ def test_instances_are_within_the_conditions(id_: str) -> None:
         rounds = list(family(to, False))[::17]
         assert rounds
         for r in rounds:
-            letters = constants(r)
+            symbols = constants(r)
             for c in statement.when:
                 relation = c.relation.xreplace(dict(statement.where))
                 if to.a is not None:
                     relation = relation.subs({s: Rational(str(to.a)) for s in relation.free_symbols if s.name == "a"})
-                if {s.name for s in relation.free_symbols} <= set(letters):
-                    exactly = {s: Rational(str(letters[s.name])) for s in relation.free_symbols}
+                if {s.name for s in relation.free_symbols} <= set(symbols):
+                    exactly = {s: Rational(str(symbols[s.name])) for s in relation.free_symbols}
                     assert relation.subs(exactly) == sympy.true, (r, c)
             if "fedbcgd.assumption1" in statement.assumes:
                 assert r.mu >= 0

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bounds.fedbcgd import whole_runs
-from bounds.fedbcgd.whole_runs import AT_REST, CONTROLLED, INDEPENDENT, STARTS, USED, check, letters, starts
+from bounds.fedbcgd.whole_runs import AT_REST, CONTROLLED, INDEPENDENT, STARTS, USED, check, starts, symbols
 from theory import catalogue
 from theory.fedbcgd.checks import counterexamples, ledgers
 from theory.proofs import units
@@ -79,7 +79,7 @@ def test_an_offset_stays() -> None:
     for _ in range(250):
         x -= eta * (x + 1)
     assert abs(x + 1) < Fraction(1, 1000)
-    known = letters(statement, offset)
+    known = symbols(statement, offset)
     assert (known["d0"], known["F"], known["C_0"]) == (0, 0, 0) and known["G_sq"] == 1
 
 
@@ -96,8 +96,8 @@ def test_beta_is_printed_for_lambda() -> None:
     for name in ("thm1.step59", "thm1.step64"):
         printed, meant = find(name), find(f"{name}.momentum")
         assert isinstance(printed.claim, Bound) and isinstance(meant.claim, Bound)
-        letters_of = {s.name for s in printed.claim.value.free_symbols}
-        assert "lam" not in letters_of and "beta" in letters_of
+        symbols_of = {s.name for s in printed.claim.value.free_symbols}
+        assert "lam" not in symbols_of and "beta" in symbols_of
         assert units.check(printed).status is Status.REFUTED and units.check(meant).status is Status.PROVED
         (ledger,) = (e for e in ledgers.evidence() if e.statement == meant.id and e.kind == "repair")
         assert ledger.check(meant, False).status is Status.PROVED
@@ -119,7 +119,7 @@ def test_an_exponent_is_a_definition() -> None:
 
 
 def test_severities() -> None:
-    """One letter is a misprint, whatever becomes of the statement."""
+    """One symbol is a misprint, whatever becomes of the statement."""
     severities = {e.statement: e.severity for e in catalogue.paper("fedbcgd").errata}
     assert severities["fedbcgd.thm2.general_convex"] == severities["fedbcgd.lemma17"] == "misprint"
     assert severities["fedbcgd.thm2.nonconvex"] == "breaks the proof"

@@ -203,7 +203,7 @@ def test_a_long_way_to_go_refutes_D9() -> None:
 # ------------------------------------------------------------------------------------------------ the machinery
 
 
-def test_letters_of_a_start_and_of_clients() -> None:
+def test_symbols_of_a_start_and_of_clients() -> None:
     """x^2 + 2x and 2x^2 - 4x from 2, by hand."""
     problem = from_functions([1.0, 2.0], [2.0, -4.0])
     wanted = ("f_gap", "fj_gap_mean", "dist_sq_mean", "het_start", "w0_norm", "w_star_norm", "m", "tau", "q", "kappa")
@@ -218,7 +218,7 @@ def test_letters_of_a_start_and_of_clients() -> None:
     )  # fmt: skip
 
 
-def test_given_letters_are_numbers_or_certified_constants() -> None:
+def test_given_symbols_are_numbers_or_certified_constants() -> None:
     singular = Quadratic(np.array([np.diag([1.0, 0.5, 0.0])] * 2), np.zeros((2, 3)))
     algorithm = FedCOM(1, 0.1)
     with pytest.raises(NoSuchConstant, match="mu does not exist"):
@@ -229,9 +229,9 @@ def test_given_letters_are_numbers_or_certified_constants() -> None:
         known(catalogue.find("fedcom.thmE4"), singular, 1.0, algorithm)
 
 
-def test_letters_of_sequential_learning() -> None:
-    assert SFL(3, 0.1, 2).letters(alike(5.0, 0.0)) == {"M": 4, "S": 2, "K": 3}
-    assert SFL(3, 0.1).letters(alike(5.0, 0.0)) == {"M": 4, "S": 4, "K": 3}
+def test_symbols_of_sequential_learning() -> None:
+    assert SFL(3, 0.1, 2).symbols(alike(5.0, 0.0)) == {"M": 4, "S": 2, "K": 3}
+    assert SFL(3, 0.1).symbols(alike(5.0, 0.0)) == {"M": 4, "S": 4, "K": 3}
 
 
 def test_a_statement_that_fixes_its_step_size() -> None:
@@ -269,11 +269,11 @@ def test_the_step_sizes_are_at_the_limit_of_the_conditions() -> None:
     for id_, condition in (("fedcom.thmD4", 21), ("fedcom.thmE4", 61), ("fedcom.thmE6", 78)):
         for arena in own(id_):
             values = constants_of(arena)
-            letters = [s.name for s in compiled(f"fedcom.cond{condition}").parameters]
+            symbols = [s.name for s in compiled(f"fedcom.cond{condition}").parameters]
             steps, _ = steps_of(arena)
             assert steps[1] == steps[0] / 2
             for step, inside in ((steps[0], True), (steps[0] * (1 + 1e-9), False)):
-                at = {name: value for name, value in (values | {"eta": step}).items() if name in letters}
+                at = {name: value for name, value in (values | {"eta": step}).items() if name in symbols}
                 sides = evaluate(f"fedcom.cond{condition}", **at).terms
                 holds = (
                     sides["limit"] <= 1 + 1e-12

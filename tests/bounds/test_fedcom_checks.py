@@ -41,7 +41,7 @@ from theory.fedcom.algorithms import (
     w,
     w_j,
 )
-from theory.listing import Each, Letter, Line, Listing, Step, call, do, let
+from theory.listing import Each, Line, Listing, Name, Step, call, do, let
 from theory.proofs.mutation import mutations as changes, seen_to_fail
 from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict, Words
 
@@ -165,8 +165,8 @@ def test_who_sits_out_keeps_what_it_has() -> None:
         let(w[1], 1 / w[0]),
         let(w[1], Q(w[0])),
         let(w[1], delta_j[0]),
-        let(w[1], Letter("p") * w[0]),
-        let(w[Letter("s")], w[0]),
+        let(w[1], Name("p") * w[0]),
+        let(w[Name("s")], w[0]),
         Each(j, S[0]),
         let(w[0], 1),  # no w^(1)
         let(w[1], call("||", S[0]) * w[0]),

@@ -12,7 +12,7 @@ import pytest
 import sympy
 from sympy import Eq, Ge, Le, Rational
 
-from bounds.fedcom.rounds import PRINTED, ROUNDS, cases, evidence, family, form_of, known_letters
+from bounds.fedcom.rounds import PRINTED, ROUNDS, cases, evidence, family, form_of, known_symbols
 from simulations.exact.rounds.fedcom import Run, compressed_rounds
 from theory import catalogue
 from theory.fedcom.symbols import (
@@ -200,9 +200,9 @@ def test_instances_are_within_the_conditions(id_: str, full: bool) -> None:
     to, count = form_of(statement)[0], 0
     for run in family(to, full):
         count += 1
-        letters = {"m": run.m, "tau": run.tau, "L": 1, "eta": run.eta, "gamma": run.gamma, "q": run.q}
+        symbols = {"m": run.m, "tau": run.tau, "L": 1, "eta": run.eta, "gamma": run.gamma, "q": run.q}
         for c in statement.when:
-            at = c.relation.subs({s: exactly(letters[s.name]) for s in c.relation.free_symbols})
+            at = c.relation.subs({s: exactly(symbols[s.name]) for s in c.relation.free_symbols})
             assert at == sympy.true, run
         assert max(map(abs, run.curvatures)) <= 1
         section = id_.removeprefix("fedcom.")[5]
@@ -267,4 +267,4 @@ def test_what_cannot_be_checked() -> None:
         ROUNDS.check(lemma.with_claim(at_most(message_sq, other=a_next)))
     with pytest.raises(ValueError, match="Listing: expected Bound or Relations"):
         ROUNDS.check(lemma.with_claim(catalogue.find("fedcom.alg1").claim))
-    assert "a_next" not in known_letters() and {"tracking_next", "move_sq", "drift"} <= known_letters()
+    assert "a_next" not in known_symbols() and {"tracking_next", "move_sq", "drift"} <= known_symbols()

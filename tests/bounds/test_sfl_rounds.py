@@ -209,8 +209,8 @@ def test_constants_agree_with_the_problems(factor: int) -> None:
     assert compared > 50
 
 
-def test_letters_are_of_one_type() -> None:
-    known = exactly.letters([i for i in instances() if not i.bend][-1], Fraction(2), {})
+def test_symbols_are_of_one_type() -> None:
+    known = exactly.symbols([i for i in instances() if not i.bend][-1], Fraction(2), {})
     assert all(isinstance(value, numbers.Rational) for value in known.values())
     assert known["M"] == 12 and known["S"] == 1 and known["zeta_sq"] == 0
 
@@ -226,7 +226,7 @@ def test_conditions_limit_the_step() -> None:
     """Assumptions that a family member does not satisfy keep it out; the largest step is the smallest limit."""
     to = form_of(catalogue.find("sfl.step.eq54_recursion"))[0]
     two = next(i for i in instances() if i.M == 2 and i.S == 1 and i.H[1] == ((Fraction(1, 2),),))
-    known = exactly.letters(two, Fraction(1, 2), {})
+    known = exactly.symbols(two, Fraction(1, 2), {})
     assert exactly.largest_step(known, to) == Fraction(1, 6)
     assert exactly.largest_step(known | {"beta": Fraction(3)}, to) == Fraction(1, 18)
     largest = exactly.largest_step(known | {"beta": Fraction(3), "S": Fraction(2)}, to)

@@ -118,8 +118,8 @@ def test_the_interval_of_a_condition_that_needs_large_step_sizes() -> None:
 
 
 def test_a_condition_that_holds_for_neither_small_nor_large_step_sizes_is_refused() -> None:
-    letters = {s.name: s.sympy for s in compiled("fedcom.thmD4").parameters}
-    eta, L = letters["eta"], letters["L"]
+    symbols = {s.name: s.sympy for s in compiled("fedcom.thmD4").parameters}
+    eta, L = symbols["eta"], symbols["L"]
     between = Condition(sympy.Le((eta * L - 1) ** 2, sympy.Rational(1, 4)))
     odd = compile_statement(replace(catalogue.find("fedcom.thmD4"), when=(between,)))
     with pytest.raises(ValueError, match="fedcom.thmD4: .* holds neither for small nor for large eta"):

@@ -67,7 +67,7 @@ def explore(page: Page, site: Path, id_: str, **more: Any) -> None:
 
 
 def random_points(statement: Statement, number: int, seed: int) -> list[dict[str, float]]:
-    """Values of the letters that have sliders: anywhere on them, so mostly outside the conditions."""
+    """Values of the symbols that have sliders: anywhere on them, so mostly outside the conditions."""
     rng, moved, symbols = np.random.default_rng(seed), sliders(statement), catalogue.symbols(statement)
     points: list[dict[str, float]] = []
     for _ in range(1000):
@@ -80,7 +80,7 @@ def random_points(statement: Statement, number: int, seed: int) -> list[dict[str
             points.append(values)
         if len(points) == number:
             return points
-    raise ValueError(f"{statement.id}: 1000 random points, {len(points)} within the domains of the tied letters")
+    raise ValueError(f"{statement.id}: 1000 random points, {len(points)} within the domains of the tied symbols")
 
 
 def assert_close(found: Any, expected: Any, told: str) -> None:
@@ -138,7 +138,7 @@ def test_every_bound_opens_inside_its_conditions(page: Page, site: Path) -> None
     explore(page, site, THEOREM)
     outside = page.evaluate(
         """Object.entries(FEDTHEORY.bounds).filter(([id, bound]) => {
-            const start = Object.fromEntries(bound.letters.map(l => [l.name, l.start]));
+            const start = Object.fromEntries(bound.symbols.map(l => [l.name, l.start]));
             return !explorer.evaluate(id, start).admissible;
         }).map(([id]) => id)"""
     )
@@ -160,8 +160,8 @@ def labels(page: Page) -> list[str]:
 
 def test_a_definition_is_drawn_as_what_it_defines(page: Page, site: Path) -> None:
     """The exponent is a minimum of two terms: neither stacked nor added."""
-    letters = {"_M": 51, "_K": 7, "_N": 2, "_alpha": 1, "_beta": 37.0047, "_mu": 0.134963}
-    explore(page, site, "fedbcgd.thm2.strongly_convex.exponent", over="beta", **letters)
+    symbols = {"_M": 51, "_K": 7, "_N": 2, "_alpha": 1, "_beta": 37.0047, "_mu": 0.134963}
+    explore(page, site, "fedbcgd.thm2.strongly_convex.exponent", over="beta", **symbols)
     assert labels(page) == ["value", "clients", "condition"]
     expect(page.locator("#formula")).to_contain_text("min")
     expect(page.locator("#says")).to_contain_text("Value 2.2513e-5")
@@ -241,7 +241,7 @@ def test_a_second_bound_stands_beside(page: Page, site: Path) -> None:
     assert "second=sfl.eq54.corrected" in page.url  # a link to just this can be sent
 
 
-def test_measured_curves_are_laid_over_at_the_letters_of_their_run(page: Page, site: Path) -> None:
+def test_measured_curves_are_laid_over_at_the_symbols_of_their_run(page: Page, site: Path) -> None:
     statement = catalogue.find("sfl.eq54")
     explore(page, site, statement.id)  # opens with the first run
     assert page.locator("#curve option").count() == 1 + len(curves(statement))

@@ -76,17 +76,17 @@ def test_bound_in_words_and_outside_the_conditions(call) -> None:
 
 def test_bound_of_a_definition_and_of_a_condition(call) -> None:
     """A minimum is printed as a minimum; the sides of a condition add up to nothing."""
-    letters = ["M=51", "K=7", "N=2", "alpha=1", "beta=37.0047", "mu=0.134963"]
-    status, out, _ = call("bound", "fedbcgd.thm2.strongly_convex.exponent", *letters)
+    symbols = ["M=51", "K=7", "N=2", "alpha=1", "beta=37.0047", "mu=0.134963"]
+    status, out, _ = call("bound", "fedbcgd.thm2.strongly_convex.exponent", *symbols)
     rows = [line.split() for line in out.splitlines()]
     assert status == 0
     assert rows[1:] == [["clients", "0.242857"], ["condition", "2.25135e-05"], ["value", "2.25135e-05"]]
-    _, out, _ = call("bound", "fedbcgd.thm2.strongly_convex.exponent", *letters, "--json")
+    _, out, _ = call("bound", "fedbcgd.thm2.strongly_convex.exponent", *symbols, "--json")
     assert json.loads(out)["value"] == pytest.approx(0.134963 / (162 * 37.0047))
-    letters = ["L=1", "eta=0.01", "gamma=1", "tau=2", "q=1"]
-    status, out, _ = call("bound", "fedcom.cond61", *letters)
+    symbols = ["L=1", "eta=0.01", "gamma=1", "tau=2", "q=1"]
+    status, out, _ = call("bound", "fedcom.cond61", *symbols)
     assert status == 0 and [line.split()[0] for line in out.splitlines()] == ["term", "first", "second"]
-    _, out, _ = call("bound", "fedcom.cond61", *letters, "--json")
+    _, out, _ = call("bound", "fedcom.cond61", *symbols, "--json")
     assert json.loads(out)["value"] is None and list(json.loads(out)["terms"]) == ["first", "second"]
 
 

@@ -1,4 +1,4 @@
-"""Letters across the papers."""
+"""Symbols across the papers."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from theory import catalogue
 from theory.catalogue import UnknownName
 
 
-def test_every_letter_of_every_paper_is_there() -> None:
+def test_every_symbol_of_every_paper_is_there() -> None:
     expected = {(s.name, name) for name, p in catalogue.papers().items() for s in p.symbols.values()}
-    assert {(row["letter"], row["paper"]) for row in rows()} == expected
-    assert [row["letter"].lower() for row in rows()] == sorted(row["letter"].lower() for row in rows())
+    assert {(row["symbol"], row["paper"]) for row in rows()} == expected
+    assert [row["symbol"].lower() for row in rows()] == sorted(row["symbol"].lower() for row in rows())
 
 
-def test_one_letter_means_different_things() -> None:
+def test_one_symbol_means_different_things() -> None:
     found = glossary("K")["K"]
     assert "local steps" in found["sfl"].meaning and "client" in found["fedbat"].meaning
     assert apart(found) and {row["elsewhere"] for row in rows("K")} == {"different"}
     alone = next(row for row in rows() if not row["elsewhere"])
-    assert len(glossary(alone["letter"])[alone["letter"]]) == 1
+    assert len(glossary(alone["symbol"])[alone["symbol"]]) == 1
     assert all(row["elsewhere"] for row in rows(shared=True)) and len(rows(shared=True)) < len(rows())
     symbol = found["sfl"]
     assert not apart({"one": symbol, "other": symbol})
 
 
-def test_an_unknown_letter() -> None:
+def test_an_unknown_symbol() -> None:
     with pytest.raises(UnknownName, match="unknown symbol 'etaa'; did you mean eta"):
         glossary("etaa")

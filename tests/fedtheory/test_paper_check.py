@@ -16,7 +16,7 @@ from theory.statement import Evidence, Status, Verdict
 
 ROOT = Path(__file__).parents[2]
 
-# Its letters are not those of its assumptions; assumptions that say too little, or that most compressors do not meet; a
+# Its symbols are not those of its assumptions; assumptions that say too little, or that most compressors do not meet; a
 # remark about an algorithm that no theorem covers
 NOT_DECIDED = ("fedcom.asm2", "fedcom.asm5", "fedcom.alg2", "fedbat.eq2", "fedbat.assump1", "fedbat.assump3",
                "fedbat.assump4", "fedbat.assump5", "fedbat.remark3", "fedbcgd.assumption3")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The site without a browser: formulas, letters, what a page says of a statement, files whole or not at all."""
+"""The site without a browser: formulas, symbols, what a page says of a statement, files whole or not at all."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_only_what_was_measured_is_shown() -> None:
     for curve in found:
         numbers = np.array([curve.mean, curve.low, curve.high])
         assert np.isfinite(numbers).all() and (numbers[1] <= numbers[0]).all() and (numbers[0] <= numbers[2]).all()
-        given = dict(curve.letters) | {n: np.array(x) for n, x in curve.along.items()}
+        given = dict(curve.symbols) | {n: np.array(x) for n, x in curve.along.items()}
         assert evaluate(statement.id, **given).admissible.all()  # a run is shown where the bound speaks of it
 
 

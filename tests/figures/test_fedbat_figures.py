@@ -302,7 +302,7 @@ def test_signs_against_bits(drawn) -> None:
 @pytest.mark.slow
 def test_rho_and_phi(drawn) -> None:
     data = drawn("fedbat_rho_and_phi")[0].data
-    rho, phi = (data[data.letter == letter] for letter in ("rho", "phi"))
+    rho, phi = (data[data.symbol == symbol] for symbol in ("rho", "phi"))
     assert set(rho.value) == {0, 2, 4, 6, 8, 10} and set(phi.value) == {0, 0.1, 0.3, 0.5, 0.7, 0.9}
     given = settings()
     assert (given["rho"], given["phi"]) == (6, 0.5)
@@ -315,11 +315,11 @@ def test_rho_and_phi(drawn) -> None:
     moving = data.drop(still.index)
     assert (moving[moving.lost == 0]["mean"] < start).all()
     assert (moving[moving.lost > 0]["mean"] == 0).all(), "no gap of runs that are lost"
-    at_default = data[((data.letter == "rho") & (data.value == 6)) | ((data.letter == "phi") & (data.value == 0.5))]
+    at_default = data[((data.symbol == "rho") & (data.value == 6)) | ((data.symbol == "phi") & (data.value == 0.5))]
     assert at_default["mean"].nunique() == 1, "the default, four times"
-    for letter, value in (("rho", 2.0), ("phi", 0.9), ("rho", 10.0)):
-        for _, row in data[(data.letter == letter) & (data.value == value)].iterrows():
-            made = FedBAT(10, row.eta, K=10, **{"rho": 6.0, "phi": 0.5, letter: value})
+    for symbol, value in (("rho", 2.0), ("phi", 0.9), ("rho", 10.0)):
+        for _, row in data[(data.symbol == symbol) & (data.value == value)].iterrows():
+            made = FedBAT(10, row.eta, K=10, **{"rho": 6.0, "phi": 0.5, symbol: value})
             last = run(digits(), made, rounds=100, seeds=range(2, 7), record=("gap",)).gap.isel(step_size=0, round=-1)
             assert row.lost == int((~np.isfinite(last)).sum())
             if not row.lost:

@@ -148,17 +148,17 @@ def test_sparsification(drawn) -> None:
 
 
 def test_cond78_admits_where_the_algorithm_diverges() -> None:
-    letters = {"L": 1.0, "mu": 0.1, "m": 2.0, "tau": 5.0, "q": 0.5}
-    found = admitted("fedcom.cond78", np.array([0.03]), np.geomspace(1e-2, 1e6, 4000), **letters)
+    symbols = {"L": 1.0, "mu": 0.1, "m": 2.0, "tau": 5.0, "q": 0.5}
+    found = admitted("fedcom.cond78", np.array([0.03]), np.geomspace(1e-2, 1e6, 4000), **symbols)
     (_, _, below, first), (_, above, high, second) = found
     assert not first and second and below < 10 and 100 < above < 1000 and high == pytest.approx(1e6)
     for gamma in (2 * above, 1e4, high):
-        inside, negative = admits("fedcom.cond78", eta=0.03, gamma=gamma, **letters)
+        inside, negative = admits("fedcom.cond78", eta=0.03, gamma=gamma, **symbols)
         assert inside and negative
         for damping in (1.0, None):
             method = FedCOMGATE(5, 0.03, gamma, with_q(0.5), damping=damping)
             assert spectral_radius(pair(), method)[0] > 100
-        assert not admits("fedcom.cond61", eta=0.03, gamma=gamma, **letters)[0]
+        assert not admits("fedcom.cond61", eta=0.03, gamma=gamma, **symbols)[0]
     assert pair().constants["L"] == pytest.approx(1.0) and pair().constants["mu_pl"] == pytest.approx(0.1)
 
 

@@ -1,4 +1,4 @@
-"""The recursion that FedBAT's analysis is about: every letter against all outcomes one by one, and against the algorithm."""
+"""The recursion that FedBAT's analysis is about: every symbol against all outcomes one by one, and against the algorithm."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def jointly(options: list[list[tuple[Fraction, Any]]]) -> Iterator[tuple[Fractio
 
 
 class Reference:
-    """The means over all outcomes, by step and letter; `total` the probability of all outcomes."""
+    """The means over all outcomes, by step and symbol; `total` the probability of all outcomes."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.sums = run, [{"": F(0)} for _ in range(run.steps)]  # type: list[dict[Any, Fraction]]
@@ -275,7 +275,7 @@ class Reference:
             self.add(t, chance, "Delta_next", sq(minus(w_bar_next, self.star)))
 
     def row(self, t: int) -> dict[str, Any]:
-        """The letters of step t: numbers, lists, and the largest over the clients."""
+        """The symbols of step t: numbers, lists, and the largest over the clients."""
         out: dict[str, Any] = {}
         for name, mean in self.sums[t].items():
             if isinstance(name, tuple):
@@ -300,24 +300,24 @@ def reference(name: str) -> Reference:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_every_letter_against_all_outcomes(name: str) -> None:
+def test_every_symbol_against_all_outcomes(name: str) -> None:
     found, expected = follow(RUNS[name]), reference(name)
     assert len(found) == RUNS[name].steps
     for t, row in enumerate(found):
         typed = expected.row(t)
         assert expected.sums[t][""] == 1
         assert set(row) == set(typed)
-        for letter, value in typed.items():
-            assert row[letter] == value, (t, letter)
+        for symbol, value in typed.items():
+            assert row[symbol] == value, (t, symbol)
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_fractions_in_fractions_out(name: str) -> None:
     for row in follow(RUNS[name]):
-        for letter, value in row.items():
+        for symbol, value in row.items():
             for number in value if isinstance(value, list) else [value]:
-                whole = letter in ("t", "t_0", "synchronises")
-                assert isinstance(number, int) if whole else isinstance(number, numbers.Rational), letter
+                whole = symbol in ("t", "t_0", "synchronises")
+                assert isinstance(number, int) if whole else isinstance(number, numbers.Rational), symbol
 
 
 def rough(run: Run) -> Run:
@@ -333,12 +333,12 @@ def rough(run: Run) -> Run:
 def test_floats_against_fractions(name: str) -> None:
     for row, exact in zip(follow(rough(RUNS[name])), follow(RUNS[name]), strict=True):
         assert set(row) == set(exact)
-        for letter, value in exact.items():
-            np.testing.assert_allclose(row[letter], np.array(value, dtype=float), rtol=1e-9, atol=1e-12, err_msg=letter)
+        for symbol, value in exact.items():
+            np.testing.assert_allclose(row[symbol], np.array(value, dtype=float), rtol=1e-9, atol=1e-12, err_msg=symbol)
 
 
 def test_what_is_there_when() -> None:
-    """Letters of the sample where clients are sampled, of the minimum where there is one, of synchronisation where it is."""
+    """Symbols of the sample where clients are sampled, of the minimum where there is one, of synchronisation where it is."""
     rows = {name: follow(run) for name, run in RUNS.items()}
     for name, run in RUNS.items():
         for t, row in enumerate(rows[name]):
@@ -423,8 +423,8 @@ def test_a_start_at_rest_stays_there(K: int | None) -> None:
     for row in follow(run):
         moving = {"t", "t_0", "eta_t", "eta_start", "eta_later", "synchronises", "F_bar", "F_v", "F_bar_next", "w_mean",
                   "v_mean"}  # fmt: skip
-        for letter in set(row) - moving:
-            assert not np.any(row[letter]), letter
+        for symbol in set(row) - moving:
+            assert not np.any(row[symbol]), symbol
         assert row["F_bar"] == row["F_v"] == row["F_bar_next"]
 
 

@@ -1,4 +1,4 @@
-"""One round of FedBCGD and FedBCGD+: every letter against a round in which every noise and every assignment is tried."""
+"""One round of FedBCGD and FedBCGD+: every symbol against a round in which every noise and every assignment is tried."""
 
 from __future__ import annotations
 

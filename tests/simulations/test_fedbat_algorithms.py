@@ -135,13 +135,13 @@ def test_learning_rates() -> None:
         run(flat, FedBAT(2, 0.1, gamma="theorem"), rounds=1)
 
 
-def test_letters() -> None:
+def test_symbols() -> None:
     """q of the operator with the largest size layer by layer, attained; p_sq, the sum of the squares of the shares."""
     analysed = FedBAT(4, 0.2, K=2, phi=0.0, step_size="max")
-    found = analysed.letters(WEIGHTED)
+    found = analysed.symbols(WEIGHTED)
     assert found == {"N": 4.0, "K": 2.0, "tau": 4.0, "p_sq": pytest.approx(0.3), "q": pytest.approx(np.sqrt(2))}
-    assert analysed.letters(PROBLEM)["p_sq"] == 0.25
-    assert "q" not in FedBAT(4, 0.2).letters(PROBLEM)
+    assert analysed.symbols(PROBLEM)["p_sq"] == 0.25
+    assert "q" not in FedBAT(4, 0.2).symbols(PROBLEM)
 
     def ratio(m: np.ndarray) -> float:
         whole = sum(float(error(m[part], np.abs(m[part]).max())) for part in LAYERS.values())
@@ -241,7 +241,7 @@ def test_what_is_sent_is_a_bit_an_entry_and_a_number_a_layer() -> None:
         sent[part] = np.sign(sent[part]) * np.abs(sent[part]).mean()  # w + mhat - w has rounded
     np.testing.assert_array_equal(unpack(pack(sent, LAYERS), LAYERS), sent)
     assert algorithm.uplink_bits(PROBLEM) == 3 * 32 + 6 and algorithm.downlink_bits(PROBLEM) == 6 * 32
-    assert algorithm.letters(PROBLEM) == {"N": 4.0, "K": 1.0, "tau": 4.0, "p_sq": 0.25}
+    assert algorithm.symbols(PROBLEM) == {"N": 4.0, "K": 1.0, "tau": 4.0, "p_sq": 0.25}
 
 
 def test_names_and_bad_settings() -> None:

@@ -558,7 +558,7 @@ def test_lemma_10(momentum: Any) -> None:
 
 
 def test_display_climbs() -> None:
-    """(42), (43) to the letter add eta G where everything else takes it off: x goes away from the minimiser."""
+    """(42), (43) to the symbol add eta G where everything else takes it off: x goes away from the minimiser."""
     settings: dict[str, Any] = {"T": 2, "eta": 0.05, "N": 2, "K": 3, "lam": 0.5}
     assert distance(EXACT, FedBCGD(**settings, momentum="display"), 300).min() > 1e3
     assert distance(EXACT, FedBCGD(**settings), 300).max() < 1
@@ -787,20 +787,20 @@ def test_local_gradient(problem: str) -> None:
             np.testing.assert_allclose(got[place], grad(p, x[place], every[place[1:]]), rtol=1e-10, atol=1e-12)
 
 
-# ------------------------------------------------------------------------------- letters, bits, errors
+# ------------------------------------------------------------------------------- symbols, bits, errors
 
 
-def test_letters() -> None:
+def test_symbols() -> None:
     p = EXACT
     for algorithm in (FedBCGD(3, ETAS, 2, 2, 0.75), FedBCGDPlus(3, ETAS, 2, 2, 0.75)):
-        assert algorithm.letters(p) == {"M": 6, "N": 2, "K": 2, "S": 4, "T": 3, "lam": 0.75, "alpha": 4, "gamma": 3}
-        assert all(type(value) is float for value in algorithm.letters(p).values())
-    assert FedAvgM(3, ETAS, 4, lam=0.5).letters(p) == {"M": 6, "S": 4, "T": 3, "lam": 0.5}
-    assert FedAdam(3, ETAS).letters(p).keys() == {"M", "S", "T", "eta_server", "beta1", "beta2", "tau"}
-    assert FedDC(3, ETAS, alpha=0.2).letters(p) == {"M": 6, "S": 6, "T": 3, "alpha": 0.2}
-    assert FedLin(3, ETAS).letters(p) == {"M": 6, "S": 6, "T": 3}
-    assert SLocalGD(3, ETAS, q=0.5).letters(p) == {"M": 6, "S": 6, "T": 3, "q": 0.5}
-    assert TopKFedAvg(3, ETAS, 2, k=3).letters(p) == {"M": 6, "S": 2, "T": 3, "k": 3}
+        assert algorithm.symbols(p) == {"M": 6, "N": 2, "K": 2, "S": 4, "T": 3, "lam": 0.75, "alpha": 4, "gamma": 3}
+        assert all(type(value) is float for value in algorithm.symbols(p).values())
+    assert FedAvgM(3, ETAS, 4, lam=0.5).symbols(p) == {"M": 6, "S": 4, "T": 3, "lam": 0.5}
+    assert FedAdam(3, ETAS).symbols(p).keys() == {"M", "S", "T", "eta_server", "beta1", "beta2", "tau"}
+    assert FedDC(3, ETAS, alpha=0.2).symbols(p) == {"M": 6, "S": 6, "T": 3, "alpha": 0.2}
+    assert FedLin(3, ETAS).symbols(p) == {"M": 6, "S": 6, "T": 3}
+    assert SLocalGD(3, ETAS, q=0.5).symbols(p) == {"M": 6, "S": 6, "T": 3, "q": 0.5}
+    assert TopKFedAvg(3, ETAS, 2, k=3).symbols(p) == {"M": 6, "S": 2, "T": 3, "k": 3}
 
 
 def test_bits() -> None:

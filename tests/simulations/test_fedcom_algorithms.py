@@ -738,14 +738,14 @@ def test_bits() -> None:
         assert algorithm.uplink_bits(p) == up and algorithm.downlink_bits(p) == down
 
 
-def test_letters() -> None:
+def test_symbols() -> None:
     p, Q = EXACT, RandK(2)
     q = Q.q(p.d).value
-    assert FedCOM(3, 0.1, 2.0, Q).letters(p) == {"m": 4, "tau": 3, "gamma": 2, "q": q}
-    assert FedCOMGATE(3, 0.1, 2.0, Q, k=0.5).letters(p) == {"m": 4, "tau": 3, "gamma": 2, "q": q}
-    assert FedGATE(3, 0.1, 2.0).letters(p) == {"m": 4, "tau": 3, "gamma": 2, "q": 0}
-    assert DIANA(0.1, Q).letters(p) == {"m": 4, "tau": 1, "gamma": 1, "q": q}
-    assert FedPAQ(3, 0.1).letters(p) == {"m": 4, "tau": 3, "gamma": 1, "q": 0}
+    assert FedCOM(3, 0.1, 2.0, Q).symbols(p) == {"m": 4, "tau": 3, "gamma": 2, "q": q}
+    assert FedCOMGATE(3, 0.1, 2.0, Q, k=0.5).symbols(p) == {"m": 4, "tau": 3, "gamma": 2, "q": q}
+    assert FedGATE(3, 0.1, 2.0).symbols(p) == {"m": 4, "tau": 3, "gamma": 2, "q": 0}
+    assert DIANA(0.1, Q).symbols(p) == {"m": 4, "tau": 1, "gamma": 1, "q": q}
+    assert FedPAQ(3, 0.1).symbols(p) == {"m": 4, "tau": 3, "gamma": 1, "q": 0}
 
 
 class NoFactor(Identity):
@@ -756,7 +756,7 @@ class NoFactor(Identity):
 def test_no_variance_factor() -> None:
     Q = NoFactor()
     for call in (
-        lambda: FedCOM(2, 0.1, compressor=Q).letters(EXACT),
+        lambda: FedCOM(2, 0.1, compressor=Q).symbols(EXACT),
         lambda: run(EXACT, VARIANTS["FedCOMGATE, damped"](2, 0.1, compressor=Q), rounds=1),
         lambda: run(EXACT, DIANA(0.1, Q), rounds=1),
     ):

@@ -15,7 +15,7 @@ from simulations.exact.rational import Fraction, square_root
 _SEARCH = """
 import sys
 sys.modules["gmpy2"] = {gmpy2}
-from simulations import rational
+from simulations.exact import rational
 from bounds import fedbcgd
 from theory import catalogue
 (check,) = [e.check for e in fedbcgd.evidence() if (e.statement, e.kind) == ("fedbcgd.lemma5", "search")]

@@ -38,7 +38,7 @@ REFUTED = [
     ([], sqrt(p) <= p),
     ([], n >= 2),
     ([], sympy.Ne(x, 1)),
-    ([], a > 0),  # a letter >= 0 may be 0
+    ([], a > 0),  # a symbol >= 0 may be 0
     ([], p < p + a),
     ([a <= 1], a * p > 0),
     ([], k >= 1),
@@ -79,8 +79,8 @@ def test_hypotheses_that_exclude_each_other_are_vacuous() -> None:
 
 
 def test_gives_up_rather_than_guess() -> None:
-    letters = sympy.symbols("a:6", real=True)
-    hard = sum(v**6 for v in letters) - 3 * sympy.prod(letters) + Rational(1, 10**6) >= 0
+    symbols = sympy.symbols("a:6", real=True)
+    hard = sum(v**6 for v in symbols) - 3 * sympy.prod(symbols) + Rational(1, 10**6) >= 0
     assert decide([], hard, effort=1000).status in (Status.OPEN, Status.PROVED)
     assert decide([], hard, effort=1).status is Status.OPEN
 

@@ -74,10 +74,10 @@ def test_what_a_statement_refers_to_exists() -> None:
         assert len(set(s.rests_on)) == len(s.rests_on), s.id
         if s.applies is not None:
             tuned_by = known[s.applies.tuned_by]
-            lemma_letters = {x.name for f in formulas(known[s.applies.lemma]) for x in f.free_symbols}
-            step_letters = {x.name for value in tuned_by.where.values() for x in value.free_symbols}
-            assert step_letters <= set(s.applies.substitution), s.id
-            assert set(s.applies.substitution) <= lemma_letters | step_letters | {"T", "r0", "c2"}, s.id
+            lemma_symbols = {x.name for f in formulas(known[s.applies.lemma]) for x in f.free_symbols}
+            step_symbols = {x.name for value in tuned_by.where.values() for x in value.free_symbols}
+            assert step_symbols <= set(s.applies.substitution), s.id
+            assert set(s.applies.substitution) <= lemma_symbols | step_symbols | {"T", "r0", "c2"}, s.id
 
 
 def test_no_statement_rests_on_itself() -> None:
@@ -102,7 +102,7 @@ def test_an_unknown_name_says_what_is_near() -> None:
 
 def test_a_declaration_is_made_once_and_means_something() -> None:
     paper = Paper("p", "title", "citation")
-    x = paper.symbol("x", "x", "a letter")
+    x = paper.symbol("x", "x", "a symbol")
     with pytest.raises(ValueError, match="symbol 'x' is declared twice in p"):
         paper.symbol("x", "x", "another")
     paper.say("claim", "c", "here", Words("words"))
@@ -117,13 +117,13 @@ def test_a_declaration_is_made_once_and_means_something() -> None:
 
 
 @EVERY
-def test_every_letter_is_declared(statement: Statement) -> None:
+def test_every_symbol_is_declared(statement: Statement) -> None:
     table = catalogue.symbols(statement)
     for formula in formulas(statement):
         labels = {i.base.label for i in formula.atoms(sympy.Indexed)}
-        for letter in formula.free_symbols - formula.atoms(sympy.Indexed):
-            assert letter.name in table
-            assert letter in labels or letter == table[letter.name].sympy, f"{letter} differs from its declaration"
+        for symbol in formula.free_symbols - formula.atoms(sympy.Indexed):
+            assert symbol.name in table
+            assert symbol in labels or symbol == table[symbol.name].sympy, f"{symbol} differs from its declaration"
 
 
 @EVERY

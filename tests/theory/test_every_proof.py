@@ -19,8 +19,8 @@ EQUALITIES = {"fedbcgd.thm2.step76", "fedbcgd.thm1.step46.corrected"}
 def harsh(statement: Statement) -> Iterator[tuple[str, Statement]]:
     claim = statement.claim
     if isinstance(claim, Bound | Order):
-        letter = max(claim.value.free_symbols, key=str) if isinstance(claim, Order) else 1
-        larger = replace(claim, quantity=1000 * letter * claim.quantity)
+        symbol = max(claim.value.free_symbols, key=str) if isinstance(claim, Order) else 1
+        larger = replace(claim, quantity=1000 * symbol * claim.quantity)
         yield "left side", statement.with_claim(larger)
     if isinstance(claim, Bound) and claim.sign == "<=" and statement.id not in EQUALITIES:
         yield "direction", statement.with_claim(replace(claim, sign=">="))

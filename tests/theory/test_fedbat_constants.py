@@ -218,7 +218,7 @@ def test_every_corrected_bound_with_other_constants_is_typed() -> None:
 def test_the_learning_rate(name: str) -> None:
     """eta_t = 2/(mu (gamma + t)), gamma = max{8 kappa, tau} - 1 as printed, without the 1 from the start on."""
     rng, where = np.random.default_rng(1), dict(catalogue.find(f"fedbat.{name}").where)
-    letters = {s.name: value for s, value in where.items()}
+    symbols = {s.name: value for s, value in where.items()}
     for _ in range(10):
         L, mu, tau, t = 1 + rng.uniform(0, 5), rng.uniform(0.1, 1), int(rng.integers(1, 60)), int(rng.integers(0, 50))
         gamma = max(8 * L / mu, tau) - (0 if name.endswith("from_start") else 1)
@@ -228,8 +228,8 @@ def test_the_learning_rate(name: str) -> None:
             e = e.subs(where)
             return float(e.subs({s: values[s.name] for s in e.free_symbols}))
 
-        assert number(letters["gamma"]) == pytest.approx(gamma, rel=1e-12)
-        assert number(letters["eta_t"]) == pytest.approx(2 / (mu * (gamma + t)), rel=1e-12)
+        assert number(symbols["gamma"]) == pytest.approx(gamma, rel=1e-12)
+        assert number(symbols["eta_t"]) == pytest.approx(2 / (mu * (gamma + t)), rel=1e-12)
 
 
 def test_theorem_2_at_all_clients_is_theorem_1_with_shares_alike() -> None:

@@ -63,7 +63,7 @@ def claims(statement: Statement) -> list[Claim]:
 def test_printed_proofs_break_where_they_are_wrong(name: str) -> None:
     found, (step, model) = verdict(name), BROKEN[name]
     assert found.status is Status.BROKEN and found.witness["step"] == step
-    assert {letter: found.witness[letter] for letter in model} == model
+    assert {symbol: found.witness[symbol] for symbol in model} == model
 
 
 @pytest.mark.parametrize("name", PROVED)
@@ -253,11 +253,11 @@ TRUE_STILL = {
 @pytest.mark.parametrize("name", [name for name in PROVED if find(name).where])
 def test_the_definitions_are_read(name: str) -> None:
     statement = find(name)
-    for letter, meaning in statement.where.items():
+    for symbol, meaning in statement.where.items():
         for factor in (2, Rational(1, 2)):
-            changed = replace(statement, where={**statement.where, letter: factor * meaning})
+            changed = replace(statement, where={**statement.where, symbol: factor * meaning})
             found = verdict(name, changed)
-            assert (found.status is Status.PROVED) == ((name, letter.name, factor) in TRUE_STILL), (letter, factor)
+            assert (found.status is Status.PROVED) == ((name, symbol.name, factor) in TRUE_STILL), (symbol, factor)
 
 
 # --- Every premise is read -------------------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ def test_the_learning_rate_is_the_statement_s_own(name: str, change: str) -> Non
     if change == "numerator":
         where[eta_t] = where[eta_t] / 2
     else:
-        where = {letter: value.subs(Max(8 * L / mu, tau), Max(4 * L / mu, tau)) for letter, value in where.items()}
+        where = {symbol: value.subs(Max(8 * L / mu, tau), Max(4 * L / mu, tau)) for symbol, value in where.items()}
     assert verdict(name, replace(statement, where=where)).status is not Status.PROVED
 
 
@@ -396,7 +396,7 @@ def test_the_choice_of_the_learning_rate() -> None:
     """From t = 1 on it halves in no less than a round; gamma no smaller by one."""
     statement = find("eq29.choice")
     assert verdict("eq29.choice").status is Status.PROVED
-    where: dict[Any, Any] = {letter: value.subs(t, t - 1) for letter, value in statement.where.items()}
+    where: dict[Any, Any] = {symbol: value.subs(t, t - 1) for symbol, value in statement.where.items()}
     assert verdict("eq29.choice", replace(statement, where=where)).status is not Status.PROVED
 
 
@@ -425,7 +425,7 @@ def some_problem(rng: np.random.Generator, partial: bool) -> dict[str, Any]:
     N, tau = int(rng.integers(2, 20)), int(rng.integers(1, 12))
     mu = float(rng.uniform(0.1, 2))
     given = {"N": N, "tau": tau, "mu": mu, "L": mu * float(rng.uniform(1, 5)), "Gamma": float(rng.uniform(0, 2))}
-    given |= {letter: float(rng.uniform(0, 3)) for letter in ("sigma", "G", "q")}
+    given |= {symbol: float(rng.uniform(0, 3)) for symbol in ("sigma", "G", "q")}
     return given | ({"K": int(rng.integers(1, N + 1))} if partial else {"p_sq": float(rng.uniform(1 / N, 1))})
 
 
@@ -436,16 +436,16 @@ def test_the_theorem_bounds_the_worst_of_its_recursion(theorem: str, begin: str)
     rng, line = np.random.default_rng(3), {"thm1": "eq26", "thm2": "eq58"}[theorem]
     for at_start in (0.0, 0.0, 0.0, *rng.uniform(0, 5, 12)):
         given = some_problem(rng, theorem == "thm2")
-        letters = [s.name for s in compiled(f"fedbat.{line}").parameters]
-        B = evaluate(f"fedbat.{line}", **{n: v for n, v in given.items() if n in letters}).value
+        symbols = [s.name for s in compiled(f"fedbat.{line}").parameters]
+        B = evaluate(f"fedbat.{line}", **{n: v for n, v in given.items() if n in symbols}).value
         least = max(8 * given["L"] / given["mu"], given["tau"])
-        g, first, letter = (least, 0, "d0") if begin == "from_start" else (least - 1, 1, "dist0_sq")
+        g, first, symbol = (least, 0, "d0") if begin == "from_start" else (least - 1, 1, "dist0_sq")
         distance, seen = at_start, 0.0
         for step in range(first, 3000):
             rate = 2 / (given["mu"] * (g + step))
             distance = (1 - rate * given["mu"]) * distance + rate**2 * B
             if (step + 1) % 250 == 0:
-                bound = evaluate(f"fedbat.{theorem}.{begin}", **given, T=step + 1, **{letter: at_start}).value
+                bound = evaluate(f"fedbat.{theorem}.{begin}", **given, T=step + 1, **{symbol: at_start}).value
                 assert given["L"] / 2 * distance <= bound * (1 + 1e-12)
                 seen = given["L"] / 2 * distance / bound
         assert at_start or seen > 0.9

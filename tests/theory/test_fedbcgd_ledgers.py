@@ -299,8 +299,8 @@ def test_an_unseen_client_refutes_theorem_2(case: str) -> None:
     assert verdict(name, "counterexample").status is Status.REFUTED
     statement = find(name)
     assert isinstance(statement.claim, Order)
-    letters = {s.name: s for s in statement.claim.value.free_symbols}
-    slower = statement.claim.value.subs(letters["R"], 1) * letters["M"]
+    symbols = {s.name: s for s in statement.claim.value.free_symbols}
+    slower = statement.claim.value.subs(symbols["R"], 1) * symbols["M"]
     terms = (type(statement.claim.terms[0])("optimisation", slower),)
     assert verdict(name, "counterexample", statement.with_claim(Order(statement.claim.quantity, terms))).status is (
         Status.HOLDS
@@ -363,7 +363,7 @@ def test_rounds_times_floats() -> None:
             assert verdict(name + suffix, "derivation", changed).status is Status.REFUTED
 
 
-def test_letters_in_another_meaning_have_the_dimension_that_is_told() -> None:
+def test_symbols_in_another_meaning_have_the_dimension_that_is_told() -> None:
     statement = find("thm1.nonconvex")
     assert units.check(statement).status is Status.PROVED
     assert units.check(Statement(**{**statement.__dict__, "reads": {}})).status is Status.REFUTED
@@ -373,10 +373,10 @@ def test_recursion_lemmas_attain_their_bounds_up_to_constants() -> None:
     """Lemma 8's bound lies above the best constant step size, by a factor of at most 3, on a grid."""
     claim = find("lemma8").claim
     assert isinstance(claim, Bound)
-    letters = {s.name: s for s in claim.value.free_symbols}
+    symbols = {s.name: s for s in claim.value.free_symbols}
     for d0, c1, c2, R in ((1, 1, 1, 10), (2, 0, 3, 100), (1, 5, 0, 1000), (3, 1, 100, 7)):
         given = {"d0": d0, "c1": c1, "c2": c2, "R": R, "eta_max": 1}
-        bound = float(claim.value.subs({letters[n]: v for n, v in given.items()}))
+        bound = float(claim.value.subs({symbols[n]: v for n, v in given.items()}))
         eta = np.geomspace(1e-6, 1, 4000)
         best = (d0 / (eta * (R + 1)) + c1 * eta + c2 * eta**2).min()
         assert best <= bound * (1 + 1e-9) and bound <= 3 * best
@@ -398,9 +398,9 @@ def test_tuning_reaches_the_rounds_of_the_corrected_order() -> None:
     }
     order = find("thm1.main.strongly_convex.corrected").claim
     assert isinstance(order, Order)
-    letters = {s.name: s for s in order.value.free_symbols}
+    symbols = {s.name: s for s in order.value.free_symbols}
     for eps in (1e-1, 1e-3, 1e-5):
-        rounds = float(order.value.subs({letters[n]: v for n, v in {**values, "eps": eps}.items() if n in letters}))
+        rounds = float(order.value.subs({symbols[n]: v for n, v in {**values, "eps": eps}.items() if n in symbols}))
         inverse = 2 * values["mu"] / values["alpha"] * rounds * 20
         found = evaluate(
             "fedbcgd.thm1.strongly_convex.corrected",
@@ -417,7 +417,7 @@ def test_printed_exponent_of_the_first_case_grows_with_alpha() -> None:
     claim = find("thm1.strongly_convex").claim
     assert isinstance(claim, Bound)
     first = claim.terms[0].value
-    letters = {s.name: s for s in first.free_symbols}
-    at = {letters[n]: v for n, v in {"d0": 1, "mu": 1, "beta": 1, "R": 1}.items()}
-    values = [float(first.subs({**at, letters["alpha"]: a})) for a in (1, 10)]
+    symbols = {s.name: s for s in first.free_symbols}
+    at = {symbols[n]: v for n, v in {"d0": 1, "mu": 1, "beta": 1, "R": 1}.items()}
+    values = [float(first.subs({**at, symbols["alpha"]: a})) for a in (1, 10)]
     assert values[1] == pytest.approx(float(mpmath.exp(-10))) and values[0] == pytest.approx(float(mpmath.exp(-1)))

@@ -117,9 +117,9 @@ def changes(statement: Statement) -> Iterator[tuple[str, Statement]]:
         yield "without assumptions", replace(statement, assumes=())
     for one in statement.assumes:
         yield f"without {one}", replace(statement, assumes=tuple(a for a in statement.assumes if a != one))
-    for letter, meaning in statement.where.items():
+    for symbol, meaning in statement.where.items():
         for factor in (Rational(1, 2), sympy.Integer(2)):
-            yield f"{factor} {letter}", replace(statement, where={**statement.where, letter: factor * meaning})
+            yield f"{factor} {symbol}", replace(statement, where={**statement.where, symbol: factor * meaning})
     for condition in statement.when:
         rest = tuple(c for c in statement.when if c != condition)
         yield f"no {replace(condition, source='printed')}", replace(statement, when=rest)

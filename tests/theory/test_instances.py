@@ -144,7 +144,7 @@ def test_vectors_are_compared_as_wholes() -> None:
 
 
 def test_quantities_in_vector_notation() -> None:
-    """`where` says what a letter of the claim is the name of."""
+    """`where` says what a symbol of the claim is the name of."""
     claim = equal_to(var_swr, variance=zeta**2 / 2)
     law = [(0.5, {"x": np.array([1.0])}), (0.5, {"x": np.array([-1.0])})]
     where = {var_swr: E(Norm(x - xbar) ** 2)}

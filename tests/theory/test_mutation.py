@@ -40,7 +40,7 @@ def test_the_gentlest_sharpening_of_a_bound_comes_first() -> None:
 def test_every_part_of_a_bound_is_changed() -> None:
     parts = {change.part for change in mutations(catalogue.find("sfl.thm1.strongly_convex"))}
     assert parts == {
-        "constant", "term", "sign", "exponent", "letters", "left side", "direction", "relation", "definition",
+        "constant", "term", "sign", "exponent", "symbols", "left side", "direction", "relation", "definition",
         "condition", "assumption", "dimension",
     }  # fmt: skip
     assert "order" in {change.part for change in mutations(catalogue.find("sfl.eq43"))}

@@ -56,7 +56,7 @@ SEARCH = settings(
 
 @dataclass(frozen=True)
 class Instance:
-    """What the letters of a claim stand for, the law of E[.], and its quantities in vector notation."""
+    """What the symbols of a claim stand for, the law of E[.], and its quantities in vector notation."""
 
     values: Mapping[str, Any]
     law: Sequence[tuple[float, Mapping[str, Any]]] = ()
@@ -132,7 +132,7 @@ def families(draw: st.DrawFn, kind: str) -> Function:
 @st.composite
 def functions_at_points(draw: st.DrawFn, kind: str, bounded: bool = False) -> Instance:
     h = draw(families(kind).filter(lambda h: h.minimum is not None) if bounded else families(kind))
-    points = {letter: draw(vectors(h.d)) for letter in "xyz"}
+    points = {symbol: draw(vectors(h.d)) for symbol in "xyz"}
     constants = {"L": h.L, "mu": h.mu} | ({"h_star": h.minimum} if bounded else {})
     return Instance({"h": h, **constants, **points})
 
@@ -291,8 +291,8 @@ def cubic_contractions(draw: st.DrawFn) -> Instance:
 def tuned_contractions(draw: st.DrawFn) -> Instance:
     """The same with the step size of `lemma7.eq39.cubic`."""
     statement = catalogue.find("sfl.lemma7.eq39.cubic")
-    letters = dict.fromkeys(("b", "d", "r0", "c1", "c2"), positive())
-    values: dict[str, Any] = {name: draw(value) for name, value in letters.items()}
+    symbols = dict.fromkeys(("b", "d", "r0", "c1", "c2"), positive())
+    values: dict[str, Any] = {name: draw(value) for name, value in symbols.items()}
     share = draw(st.sampled_from((0.5, 0.25, 0.125)))
     values |= {"a": share * values["d"], "T": max(1, ceil(1 / (2 * share)) - 1 + draw(st.integers(0, 6)))}
     values["gamma"] = value_at(statement.where[gamma], values)
@@ -303,8 +303,8 @@ def tuned_contractions(draw: st.DrawFn) -> Instance:
 def descents(draw: st.DrawFn) -> Instance:
     """Lemma 8, any step size."""
     d = draw(positive())
-    letters = {"b": positive(), "r0": _amounts, "c1": _amounts, "c2": _amounts, "T": st.integers(0, 20)}
-    values = {name: draw(value) for name, value in letters.items()}
+    symbols = {"b": positive(), "r0": _amounts, "c1": _amounts, "c2": _amounts, "T": st.integers(0, 20)}
+    values = {name: draw(value) for name, value in symbols.items()}
     step = draw(st.sampled_from((1.0, 0.5, 0.125))) / d
     return Instance(recursion({**values, "d": d, "gamma": step}, draw(_shares), draw(_last)))
 
@@ -312,8 +312,8 @@ def descents(draw: st.DrawFn) -> Instance:
 @st.composite
 def tuned_descents(draw: st.DrawFn) -> Instance:
     """Lemma 8 with the step size of (45), corrected: r_0 must not be zero, c_1 and c_2 may be."""
-    letters = {**dict.fromkeys(("b", "d", "r0"), positive()), "c1": _amounts, "c2": _amounts, "T": st.integers(0, 20)}
-    values = {name: draw(value) for name, value in letters.items()}
+    symbols = {**dict.fromkeys(("b", "d", "r0"), positive()), "c1": _amounts, "c2": _amounts, "T": st.integers(0, 20)}
+    values = {name: draw(value) for name, value in symbols.items()}
     step = value_at(catalogue.find("sfl.lemma8.eq45.corrected").where[gamma], values)
     return Instance(recursion({**values, "gamma": step}, draw(_shares), draw(_last)))
 
@@ -418,10 +418,10 @@ def scaled(name: str, factor: Any, relation: int = 0) -> Claim:
     return Relations((r.func(left, right, evaluate=False),))
 
 
-def with_letters(name: str, letters: Mapping[sympy.Symbol, sympy.Expr]) -> Claim:
+def with_symbols(name: str, symbols: Mapping[sympy.Symbol, sympy.Expr]) -> Claim:
     claim = claim_of(name)
     assert isinstance(claim, Relations)
-    return Relations(tuple(r.xreplace(dict(letters)) for r in claim.relations))
+    return Relations(tuple(r.xreplace(dict(symbols)) for r in claim.relations))
 
 
 def term(name: str, factor: Any, of: str) -> Claim:
@@ -442,8 +442,8 @@ SHARPENED: list[tuple[str, str, Claim]] = [
     ("three_point", "the other sign", scaled("three_point", -1)),
     ("eq14", "the other direction", Relations((Ge(*claim_of("eq14").relations[0].args),))),
     ("lemma1", "99/100 n sigma^2", scaled("lemma1", TIGHT, relation=1)),
-    ("lemma2", "9/10 L", with_letters("lemma2", {L: Rational(9, 10) * L})),
-    ("lemma2", "5/4 mu", with_letters("lemma2", {mu: Rational(5, 4) * mu})),
+    ("lemma2", "9/10 L", with_symbols("lemma2", {L: Rational(9, 10) * L})),
+    ("lemma2", "5/4 mu", with_symbols("lemma2", {mu: Rational(5, 4) * mu})),
     ("lemma3.cov", "the other sign", scaled("lemma3.cov", -1)),
     ("lemma4", "2/3 of the bound", scaled("lemma4", Rational(2, 3))),
     ("lemma4.term", "the covariance added", term("lemma4.term", -1, "covariance")),
@@ -545,12 +545,12 @@ def test_the_closed_form_of_lemma4_as_printed_is_false() -> None:
 def test_eq38_without_a_condition_on_T_is_false() -> None:
     """a = 0 leaves nothing of the right side; for a > 0 the horizon T + 1 = 1 is below 1/(2 a gamma) = 2."""
     claim = claim_of("lemma7.eq38")
-    letters = ("a", "b", "c", "d", "gamma", "T", "r0", "s")
+    symbols = ("a", "b", "c", "d", "gamma", "T", "r0", "s")
     witness = smallest(claim, contractions(long=False))
-    assert [witness[name] for name in letters] == [0.0, 1.0, 0.0, 1.0, 1.0, 0, 1.0, [1.0]]
+    assert [witness[name] for name in symbols] == [0.0, 1.0, 0.0, 1.0, 1.0, 0, 1.0, [1.0]]
     assert first_side(claim, witness) == (1.0, 0.0)
     witness = smallest(claim, contractions(long=False).filter(lambda i: i.values["a"] > 0))
-    assert [witness[name] for name in letters] == [0.5, 1.0, 0.0, 1.0, 0.5, 0, 1.0, [1.5]]
+    assert [witness[name] for name in symbols] == [0.5, 1.0, 0.0, 1.0, 0.5, 0, 1.0, [1.5]]
     assert first_side(claim, witness) == (1.5, pytest.approx(1.5 * np.exp(-0.25)))
 
 

@@ -64,7 +64,7 @@ RULES: list[tuple[str, sympy.Expr, sympy.Expr]] = [
     ("minimum", sympy.Min(1 / L, eta_tilde), X**2 / F),
     ("absolute value", sympy.Abs(sympy.Symbol("inner_sum", real=True)), F),
     ("summation", Sum(k**2 * sigma, (k, 0, K - 1)), F / X),
-    ("indexed letter", e_i[m], F / X),
+    ("indexed symbol", e_i[m], F / X),
     ("expectation", Expectation(Norm(x) ** 2), X**2),
     ("norm", Norm(x - y), X),
     ("gradient", Grad(F_m, x), F / X),
@@ -188,11 +188,11 @@ def test_every_condition_and_definition_counts_wherever_it_stands() -> None:
             found = units.check(replace(bare, when=(*bare.when[: min(i, 1)], wrong), where={}))
             assert found.status is Status.REFUTED and found.witness["where"] == f"condition {wrong}", statement.id
             later += i > 0
-        for letter, value in bare.where.items():
+        for symbol, value in bare.where.items():
             if value != 0:
-                found = units.check(replace(bare, when=bare.when[:1], where={**bare.where, letter: smoothness * value}))
-                assert found.status is Status.REFUTED, (statement.id, letter)
-                assert found.witness["where"] == f"definition of {letter}"
+                found = units.check(replace(bare, when=bare.when[:1], where={**bare.where, symbol: smoothness * value}))
+                assert found.status is Status.REFUTED, (statement.id, symbol)
+                assert found.witness["where"] == f"definition of {symbol}"
     assert later > 300
 
 

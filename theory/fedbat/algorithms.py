@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from theory.listing import Do, End, Expression, Function, If, Line, Listing, call, do, letters, loop, test
+from theory.listing import Do, End, Expression, Function, If, Line, Listing, call, do, loop, names, test
 
-R, tau, phi, rho, w_t, t, s = letters("R tau phi rho w_t t s")
+R, tau, phi, rho, w_t, t, s = names("R tau phi rho w_t t s")
 _written = "for {index} = {first} to {last} do"
 _warm = do("warm_up", "Run full-precision training by Eq.12.")
 _sizes = do("step_sizes", "Initialize the step size layer-wise by Eq.13.")

@@ -312,32 +312,32 @@ CIFAR-100 | 42.9 | 48.6 | 49.2 | 48.9 | 48.3
 """
 
 
-def fedbat_with(letter: str, value: float) -> str:
+def fedbat_with(symbol: str, value: float) -> str:
     """The name of the method FedBAT with another rho or phi."""
-    return f"FedBAT ({letter} = {value:g})"
+    return f"FedBAT ({symbol} = {value:g})"
 
 
-def _ablation(letter: str, values: tuple[float, ...], block: str) -> Record:
+def _ablation(symbol: str, values: tuple[float, ...], block: str) -> Record:
     """Table 2 or 3: one row per printed cell."""
     return Record(
         settings={
-            "methods": tuple(fedbat_with(letter, value) for value in values),
+            "methods": tuple(fedbat_with(symbol, value) for value in values),
             "datasets": DATASETS,
             "clients": (ABLATION["clients"],),
             "partitions": (ABLATION["partition"],),
         },
         table=tuple(
             {
-                "method": fedbat_with(letter, value),
+                "method": fedbat_with(symbol, value),
                 "dataset": dataset,
                 **ABLATION,
-                letter: value,
+                symbol: value,
                 "accuracy": float(accuracy),
             }
             for dataset, *cells in map(_fields, block.strip().splitlines())
             for value, accuracy in zip(values, cells, strict=True)
         ),
-        claims=(f"the test accuracy of FedBAT with varying {letter}",),
+        claims=(f"the test accuracy of FedBAT with varying {symbol}",),
     )
 
 

@@ -15,7 +15,7 @@ from theory.properties import Property
 from theory.statement import Condition, Relations, Words, at_most, equal_to, implied
 
 _half = Rational(1, 2)
-_p, _F, _g, _x, _w, _v = (IndexedBase(letter.name, real=True) for letter in (p, F_i, g_i, x_i, w_all, v_i))
+_p, _F, _g, _x, _w, _v = (IndexedBase(symbol.name, real=True) for symbol in (p, F_i, g_i, x_i, w_all, v_i))
 
 # ------------------------------------------------------------------------------------------------- C.1, notation
 

@@ -10,7 +10,7 @@ from theory.fedbat.theorems import balanced, chosen, divergence, sampled
 from theory.notation import Grad, Inner, Norm, Value, equal
 from theory.statement import Relations, at_most, equal_to, implied
 
-_p, _F, _x, _v = (IndexedBase(letter.name, real=True) for letter in (p, F_i, x_i, v_i))
+_p, _F, _x, _v = (IndexedBase(symbol.name, real=True) for symbol in (p, F_i, x_i, v_i))
 _step = {eta: 1 / (L * sqrt(T))}
 
 fedbat.say(

@@ -11,7 +11,7 @@ from theory.fedbat.theorems import B_partial, balanced, chosen, divergence, samp
 from theory.notation import Value, equal
 from theory.statement import Relations, Words, at_most, equal_to, implied
 
-_v, _v_old = (IndexedBase(letter.name, real=True) for letter in (v_i, v_old_i))
+_v, _v_old = (IndexedBase(symbol.name, real=True) for symbol in (v_i, v_old_i))
 constant = [eta_later <= eta_t, eta_t <= eta_later]  # non-increasing, and eta_t <= eta_{t+tau} as printed
 _mean = Sum(Value(S_m, _v[k]), (k, 1, K)) / K
 

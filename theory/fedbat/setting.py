@@ -12,7 +12,7 @@ from theory.statement import NUMBER, Relations, Words, X, equal_to, implied
 
 E = Expectation
 _p, _p_prime, _F, _F_star, _w, _m_hat = (
-    IndexedBase(letter.name, real=True) for letter in (p, p_prime, F_i, F_i_star, w_i, m_hat_i)
+    IndexedBase(symbol.name, real=True) for symbol in (p, p_prime, F_i, F_i_star, w_i, m_hat_i)
 )
 _update = IndexedBase("m_i", real=True)
 

@@ -13,7 +13,7 @@ from theory.statement import Relations, Words, implied
 E = Expectation
 sampled = [implied(N * K <= M, "implied: N K of M clients are sampled")]
 # for a round with momentum: alpha, and the gamma of z^r
-letters = [
+momentum_constants = [
     implied(equal(alpha, 1 / (1 - lam)), "implied: alpha = 1/(1-lambda)"),
     implied(equal(gamma, lam / (1 - lam)), "implied: gamma = lambda/(1-lambda)"),
     implied(lam < 1, "implied: lambda < 1"),

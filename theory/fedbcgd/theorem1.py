@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from sympy import Rational, exp, log, sqrt
 
-from theory.fedbcgd.setting import alike, letters, of_z, sampled, smooth, smooth_samples, strongly_convex, unbiased
+from theory.fedbcgd.setting import (
+    alike,
+    momentum_constants,
+    of_z,
+    sampled,
+    smooth,
+    smooth_samples,
+    strongly_convex,
+    unbiased,
+)
 from theory.fedbcgd.symbols import *
 from theory.statement import Bound, F as VALUE, Term, X, at_most, implied, order
 
@@ -292,7 +301,7 @@ fedbcgd.say(
     "thm1.step55",
     "Section 4.4, (55)",
     at_most(gap_next, before=gap, inner=alpha * eta * inner_grad, square=beta / 2 * eta**2 * alpha**2 * G_sq),
-    when=letters,
+    when=momentum_constants,
     assumes=[smooth],
     rests_on=["lemma10"],
     note="f(x*) is subtracted on both sides.  The braces of D_1 and D_2 include alpha eta and (beta/2) eta^2 alpha^2; "

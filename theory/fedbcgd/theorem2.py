@@ -9,7 +9,7 @@ from theory.fedbcgd.setting import (
     E,
     alike,
     gradients_first,
-    letters,
+    momentum_constants,
     of_z,
     sampled,
     smooth,
@@ -192,7 +192,7 @@ fedbcgd.say(
     "thm2.step76",
     "Section 5.1, (76)",
     at_most(dist_next, before=dist_sq, inner=2 * eta * alpha * inner, square=eta**2 * alpha**2 * G_sq),
-    when=letters,
+    when=momentum_constants,
     rests_on=["lemma10"],
 )
 

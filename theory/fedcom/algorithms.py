@@ -19,11 +19,11 @@ from theory.listing import (
     call,
     do,
     let,
-    letters,
     loop,
+    names,
 )
 
-r, c, j, eta, gamma, tau, m, q, k, d, R = letters("r c j eta gamma tau m q k d R")
+r, c, j, eta, gamma, tau, m, q, k, d, R = names("r c j eta gamma tau m q k d R")
 S = Variable("S", "S^({0})")
 w, u, Delta = (Variable(name, f"{name}^({{0}})") for name in ("w", "u", "Delta"))
 delta_j, Delta_j, nu_j, u_j, v_j = (

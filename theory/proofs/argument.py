@@ -47,8 +47,8 @@ from theory.statement import (
 )
 
 Sign = Literal["<=", ">=", "="]
-Letters = Mapping[sympy.Expr, sympy.Expr]
-_NONE: Letters = {}
+Symbols = Mapping[sympy.Expr, sympy.Expr]
+_NONE: Symbols = {}
 _FEWER = 1_000_000  # elementary steps of z3 for relations in the original symbols, which z3 rarely decides
 DECAY = sympy.Symbol("decay", positive=True)
 _FLIPPED: dict[Sign, Sign] = {"<=": ">=", ">=": "<=", "=": "="}
@@ -97,17 +97,17 @@ class Language:
     weighted    families with the clients' weights; the sum of the weights is the family's mass
     """
 
-    means: Letters
-    algorithms: Mapping[str, Letters]
+    means: Symbols
+    algorithms: Mapping[str, Symbols]
     amounts: tuple[sympy.Symbol, ...]
-    start: Letters = field(default_factory=dict)
-    average: Letters = field(default_factory=dict)
-    least: Letters = field(default_factory=dict)
-    mean: Letters = field(default_factory=dict)
-    following: Letters = field(default_factory=dict)
-    last: Letters = field(default_factory=dict)
+    start: Symbols = field(default_factory=dict)
+    average: Symbols = field(default_factory=dict)
+    least: Symbols = field(default_factory=dict)
+    mean: Symbols = field(default_factory=dict)
+    following: Symbols = field(default_factory=dict)
+    last: Symbols = field(default_factory=dict)
     definitions: Mapping[str, tuple[Boolean, ...]] = field(default_factory=dict)
-    readings: Mapping[str, Letters] = field(default_factory=dict)
+    readings: Mapping[str, Symbols] = field(default_factory=dict)
     written: Mapping[str, str] = field(default_factory=dict)
     weighted: tuple[Family, ...] = ()
 
@@ -138,7 +138,7 @@ def facts(statement: Statement) -> list[Fact]:
     return [part for part in parts(statement) if isinstance(part, Fact)]
 
 
-def _at(goal: Fact | Order | Rates, at: Letters) -> Fact | Order | Rates:
+def _at(goal: Fact | Order | Rates, at: Symbols) -> Fact | Order | Rates:
     """A fact with symbols replaced; other claims as they are."""
     return Fact(replaced(goal.quantity, at), goal.sign, replaced(goal.value, at)) if isinstance(goal, Fact) else goal
 
@@ -166,7 +166,7 @@ class Argument(Ledger):
         self._concluded: set[int] = set()
         self._names: dict[sympy.Expr, sympy.Expr] = {}
         self._case: dict[sympy.Expr, sympy.Expr] = {}
-        self._view: Letters = _NONE
+        self._view: Symbols = _NONE
         self.case_conditions: list[Boolean] = []
         read = [self.read(c) for c in self._own_conditions()]
         # Leave out a hypothesis that polynomial arithmetic cannot read: fewer hypotheses prove the claim just as well
@@ -182,11 +182,11 @@ class Argument(Ledger):
     @cached_property
     def _step_size(self) -> dict[sympy.Symbol, sympy.Expr]:
         """eta in terms of the statement's effective step size, if the statement defines one as a multiple of eta."""
-        for letter, meaning in self.statement.where.items():
+        for symbol, meaning in self.statement.where.items():
             for base in meaning.free_symbols & set(self._steps):
                 factor = meaning / base
-                if base not in factor.free_symbols and letter in self._steps:
-                    return {base: letter / factor}
+                if base not in factor.free_symbols and symbol in self._steps:
+                    return {base: symbol / factor}
         return {}
 
     @cached_property
@@ -198,18 +198,18 @@ class Argument(Ledger):
         """An expression with the statement's definitions substituted; claims are compared in these symbols."""
         return self._inward(e, self.statement)
 
-    def _inward(self, e: Any, source: Statement, at: Letters = _NONE) -> Any:
+    def _inward(self, e: Any, source: Statement, at: Symbols = _NONE) -> Any:
         """An expression of a source, with its definitions substituted, symbols replaced, in this statement's step size."""
         own = set(self._step_size.values())
         keep = {s for v in own for s in v.free_symbols} if source is self.statement else set()
         # Keep the symbol for a definition that polynomial arithmetic cannot read
         opaque = {s for s, e in source.where.items() if e.has(sympy.exp, sympy.log)}
-        where = {letter: meaning for letter, meaning in source.where.items() if letter not in keep | opaque}
+        where = {symbol: meaning for symbol, meaning in source.where.items() if symbol not in keep | opaque}
         for _ in where:
             e = replaced(e, where)
         readings = self.language.readings.get(source.id.split(".", 1)[1], _NONE)
-        for letters in (readings, at, self._step_size, self._case):
-            e = replaced(e, letters)
+        for symbols in (readings, at, self._step_size, self._case):
+            e = replaced(e, symbols)
         return e
 
     def _record(self, kind: PremiseKind, name: str) -> None:
@@ -253,7 +253,7 @@ class Argument(Ledger):
     def source(
         self,
         name: str,
-        at: Letters = _NONE,
+        at: Symbols = _NONE,
         given: Mapping[str, Fact] = _NO_FACTS,
         under: Sequence[Boolean] = (),
     ) -> Statement:
@@ -284,22 +284,22 @@ class Argument(Ledger):
         for supposed in map(catalogue.find, found.assumes):
             if not supposed.gives:
                 self._suppose(found, supposed, at, given)
-        for letter in [s for s in found.where if s in self.statement.where and s not in at]:
-            self.equal(f"{found.id}: definition of {letter}", self._inward(letter, found, at), self.read(letter))
-        for letter, value in at.items():
-            self._in_domain(found, letter, value, under)
+        for symbol in [s for s in found.where if s in self.statement.where and s not in at]:
+            self.equal(f"{found.id}: definition of {symbol}", self._inward(symbol, found, at), self.read(symbol))
+        for symbol, value in at.items():
+            self._in_domain(found, symbol, value, under)
         for condition in found.when:
             relation = self._inward(condition.relation, found, at)
             if relation != sympy.true:
                 self.require(f"{found.id}: condition {condition}", relation, *under)
         return found
 
-    def _suppose(self, source: Statement, supposed: Statement, at: Letters, given: Mapping[str, Fact]) -> None:
+    def _suppose(self, source: Statement, supposed: Statement, at: Symbols, given: Mapping[str, Fact]) -> None:
         """Check what a source supposes and no property says, such as a recursion: by a fact, or as our own assumption."""
         name = supposed.id.removeprefix(f"{supposed.paper}.")
         if name in given:
             self._derived(given[name])
-            own = {letter: e for letter, e in source.where.items() if letter not in at}
+            own = {symbol: e for symbol, e in source.where.items() if symbol not in at}
             defined = replace(supposed, where={**own, **supposed.where})
             for part in facts(supposed):
                 sides = (self._inward(e, defined, at) for e in (part.quantity, part.value))
@@ -308,22 +308,22 @@ class Argument(Ledger):
         elif supposed.id not in self.statement.assumes:
             self.fail(f"{source.id}: its assumptions", f"assumes {supposed.id}, which {self.statement.id} does not")
 
-    def _in_domain(self, source: Statement, letter: sympy.Expr, value: sympy.Expr, under: Sequence[Boolean]) -> None:
-        if not isinstance(letter, sympy.Symbol):
+    def _in_domain(self, source: Statement, symbol: sympy.Expr, value: sympy.Expr, under: Sequence[Boolean]) -> None:
+        if not isinstance(symbol, sympy.Symbol):
             return
         value = sympy.sympify(value)
-        if letter.is_integer and value.is_integer is not True:
-            self.fail(f"{source.id}: {letter} = {value}", "expected a whole number")
-        if letter.is_positive and value.is_positive is not True:
-            positive = at_least(value, 1) if letter.is_integer else sympy.Gt(value, 0, evaluate=False)
-            self.require(f"{source.id}: {letter} = {value} is positive", positive, *under)
-        elif letter.is_nonnegative and not value.is_nonnegative:
-            self.require(f"{source.id}: {letter} = {value} is not negative", at_least(value, 0), *under)
+        if symbol.is_integer and value.is_integer is not True:
+            self.fail(f"{source.id}: {symbol} = {value}", "expected a whole number")
+        if symbol.is_positive and value.is_positive is not True:
+            positive = at_least(value, 1) if symbol.is_integer else sympy.Gt(value, 0, evaluate=False)
+            self.require(f"{source.id}: {symbol} = {value} is positive", positive, *under)
+        elif symbol.is_nonnegative and not value.is_nonnegative:
+            self.require(f"{source.id}: {symbol} = {value} is not negative", at_least(value, 0), *under)
 
     def claim(
         self,
         name: str,
-        at: Letters = _NONE,
+        at: Symbols = _NONE,
         part: int = 0,
         given: Mapping[str, Fact] = _NO_FACTS,
         under: Sequence[Boolean] = (),
@@ -342,12 +342,12 @@ class Argument(Ledger):
         """The names of the assumptions that the statement itself makes."""
         return {id_.split(".", 1)[1] for id_ in self.statement.assumes if not catalogue.find(id_).gives}
 
-    def at(self, name: str, letters: Letters, part: int = 0) -> Instance:
+    def at(self, name: str, symbols: Symbols, part: int = 0) -> Instance:
         """An inequality of another statement in vector notation, at these functions and points."""
         found = self.source(name)
         relation = facts(found)[part]
         assert isinstance(found.claim, Relations)
-        written = replaced(found.claim.relations[part], letters)
+        written = replaced(found.claim.relations[part], symbols)
         return Instance(found.id, difference(written), relation.sign == "=")
 
     def relation(self, name: str, part: int = 0) -> Relational:
@@ -365,7 +365,7 @@ class Argument(Ledger):
         assert isinstance(found.claim, Relations)
         return found.claim.relations[part]
 
-    def follow(self, algorithm: str) -> Letters:
+    def follow(self, algorithm: str) -> Symbols:
         """The values that an algorithm gives the vectors of a round; checks that what it provides is assumed."""
         found = catalogue.find(f"{self.statement.paper}.{algorithm}")
         self._record("algorithm", found.id)
@@ -395,7 +395,7 @@ class Argument(Ledger):
         """Record another statement as a premise; the next step writes it out by hand."""
         self._as_written(self.source(name), name)
 
-    def letters_of(self, name: str) -> tuple[Boolean, ...]:
+    def symbols_of(self, name: str) -> tuple[Boolean, ...]:
         """What a definition says about symbols that no statement binds, such as the step at which a round began."""
         found = catalogue.find(f"{self.statement.paper}.{name}")
         self._record("definition", found.id)
@@ -422,7 +422,7 @@ class Argument(Ledger):
         sign: Sign,
         value: sympy.Expr,
         *because: Instance,
-        after: Letters = _NONE,
+        after: Symbols = _NONE,
         under: Sequence[Boolean] = (),
     ) -> Fact:
         """Derive a fact about quantities: as a form, its slack is exactly the sum of the instances.
@@ -463,7 +463,7 @@ class Argument(Ledger):
         sign: Sign,
         right: sympy.Expr,
         because: Sequence[Instance],
-        after: Letters = _NONE,
+        after: Symbols = _NONE,
         under: Sequence[Boolean] = (),
     ) -> None:
         """Check that the slack of a relation between forms is exactly the sum of the instances."""
@@ -572,7 +572,7 @@ class Argument(Ledger):
             whole = self._fact(whole.quantity, link.sign if whole.sign == "=" else whole.sign, link.value)
         return whole
 
-    def as_rule(self, name: str, fact: Fact, forms: Letters) -> Instance:
+    def as_rule(self, name: str, fact: Fact, forms: Symbols) -> Instance:
         """A fact about one client as a rule for any client.
 
         forms  quantity -> its form at that client
@@ -582,24 +582,24 @@ class Argument(Ledger):
         left, right = (spread_out(replaced(e, forms)) for e in (fact.quantity, fact.value))
         return Instance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=")
 
-    def largest(self, letter: sympy.Symbol, maximum: sympy.Expr) -> None:
+    def largest(self, symbol: sympy.Symbol, maximum: sympy.Expr) -> None:
         """Use a symbol for a maximum, here and in the claim; the symbol is at least each argument of the maximum."""
         if not isinstance(maximum, sympy.Max):
-            self.fail(f"{letter}", f"{maximum} is no maximum")
+            self.fail(f"{symbol}", f"{maximum} is no maximum")
             return
-        if letter.is_positive and not any(each.is_positive for each in maximum.args):
-            self.fail(f"{letter}", f"{maximum} need not be positive")
-        if letter.is_nonnegative and not any(each.is_nonnegative for each in maximum.args):
-            self.fail(f"{letter}", f"{maximum} may be negative")
-        self._names |= {maximum: letter, 1 / maximum: 1 / letter}
-        self.conditions = [*self.conditions, *(at_least(letter, each) for each in maximum.args)]
+        if symbol.is_positive and not any(each.is_positive for each in maximum.args):
+            self.fail(f"{symbol}", f"{maximum} need not be positive")
+        if symbol.is_nonnegative and not any(each.is_nonnegative for each in maximum.args):
+            self.fail(f"{symbol}", f"{maximum} may be negative")
+        self._names |= {maximum: symbol, 1 / maximum: 1 / symbol}
+        self.conditions = [*self.conditions, *(at_least(symbol, each) for each in maximum.args)]
 
     def named(self, **expressions: sympy.Expr) -> list[sympy.Symbol]:
         """Use positive symbols, here and in the claim, for expressions that polynomial arithmetic cannot read."""
-        letters = [sympy.Symbol(name, positive=True) for name in expressions]
-        self._names |= dict(zip(expressions.values(), letters, strict=True))
-        self._names |= {1 / e: 1 / letter for e, letter in zip(expressions.values(), letters, strict=True)}
-        return letters
+        symbols = [sympy.Symbol(name, positive=True) for name in expressions]
+        self._names |= dict(zip(expressions.values(), symbols, strict=True))
+        self._names |= {1 / e: 1 / symbol for e, symbol in zip(expressions.values(), symbols, strict=True)}
+        return symbols
 
     def split(self, count: sympy.Symbol, more: Callable[[], None], one: Callable[[], None]) -> None:
         """A proof by cases for a count >= 1: the count is 2 or more, or it is 1."""
@@ -614,14 +614,14 @@ class Argument(Ledger):
         self._covered(f"{count} = 1", one)
         self.conditions, self.goals, self.properties, self._case = conditions, goals, properties, {}
 
-    def fixing(self, letters: Letters, given: Sequence[Boolean], proof: Callable[[], None]) -> None:
+    def fixing(self, symbols: Symbols, given: Sequence[Boolean], proof: Callable[[], None]) -> None:
         """A proof with symbols at fixed values, because an order hides constants; `given` replaces the conditions."""
         before = self.conditions, self._case
-        for letter, value in letters.items():
-            self._record("inference", f"{letter} = {value}, as an order hides constants")
+        for symbol, value in symbols.items():
+            self._record("inference", f"{symbol} = {value}, as an order hides constants")
         for condition in given:
             self._record("inference", f"in the range {condition}")
-        self._case = {**self._case, **letters}
+        self._case = {**self._case, **symbols}
         self.conditions = [c for c in (self.read(c) for c in given) if c != sympy.true]
         proof()
         self.conditions, self._case = before
@@ -658,7 +658,7 @@ class Argument(Ledger):
         """The constants of a property that the proof needs."""
         return self._constants(f"the property '{needed}'", needed)
 
-    def show(self, at: Letters, back: Letters) -> None:
+    def show(self, at: Symbols, back: Symbols) -> None:
         """From here on z3 gets relations in other, fewer symbols.
 
         at    a symbol -> its expression in new symbols
@@ -670,10 +670,10 @@ class Argument(Ledger):
                 self.require(
                     f"{old} is in the domain of {new}", sympy.Gt(old, 0) if new.is_positive else at_least(old, 0)
                 )
-        for letter, meaning in at.items():
+        for symbol, meaning in at.items():
             again = replaced(meaning, back)
-            if sympy.simplify(again - letter) != 0:
-                self.require(f"{letter} in other symbols", sympy.Eq(letter, again, evaluate=False))
+            if sympy.simplify(again - symbol) != 0:
+                self.require(f"{symbol} in other symbols", sympy.Eq(symbol, again, evaluate=False))
         self._view = at
 
     def in_view(self, e: Any) -> Any:
@@ -698,10 +698,10 @@ class Argument(Ledger):
             return decide(given, claim, effort=_FEWER)
         return super().by_z3(given, claim)
 
-    def speaks_of(self, name: str, letter: sympy.Symbol) -> bool:
+    def speaks_of(self, name: str, symbol: sympy.Symbol) -> bool:
         """Whether a statement's claim contains a symbol."""
         found = catalogue.find(f"{self.statement.paper}.{name}")
-        return any(letter in fact.value.free_symbols for fact in facts(found))
+        return any(symbol in fact.value.free_symbols for fact in facts(found))
 
     def not_negative(self, quantity: sympy.Expr) -> None:
         """A quantity is >= 0 because it is a square or a gap to an infimum; for a gap the infimum must exist."""
@@ -738,7 +738,7 @@ class Argument(Ledger):
             return mean
         self._record("rule", "Jensen for the weighted average of the iterates")
         self._constants("Jensen for the weighted average of the iterates", Property.CONVEX_MEAN)
-        defined = [e for letter, e in self.statement.where.items() if letter.name == "w_r"]
+        defined = [e for symbol, e in self.statement.where.items() if symbol.name == "w_r"]
         for own in defined:
             self.equal("the averaging weights", own, weight)
         if not defined and isinstance(self.goals[0], Fact):  # an order claims only that weights exist

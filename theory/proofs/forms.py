@@ -32,11 +32,11 @@ def vector(name: str, *families: Family) -> sympy.Symbol:
     return sympy.Symbol(f"{name}<{tag}>" if tag else name, real=True)
 
 
-def replaced(e: Any, letters: Mapping[sympy.Expr, sympy.Expr]) -> Any:
+def replaced(e: Any, symbols: Mapping[sympy.Expr, sympy.Expr]) -> Any:
     """An expression or relation with symbols, or longer expressions, replaced, all at once."""
-    if all(isinstance(letter, sympy.Symbol) for letter in letters):
-        return e.xreplace(dict(letters))  # many times faster
-    return e.subs(dict(letters), simultaneous=True)
+    if all(isinstance(symbol, sympy.Symbol) for symbol in symbols):
+        return e.xreplace(dict(symbols))  # many times faster
+    return e.subs(dict(symbols), simultaneous=True)
 
 
 def renamed(e: sympy.Expr, old: Family, new: Family) -> sympy.Expr:

@@ -289,13 +289,13 @@ def sides(
 
 
 def _reader(values: Values, law: Law) -> Callable[[sympy.Expr], Reading]:
-    letters = {name: read(v) for name, v in values.items()}
+    symbols = {name: read(v) for name, v in values.items()}
     outcomes = [(p, {name: read(v) for name, v in drawn.items()}) for p, drawn in law]
     if law and abs(sum(float(p) for p, _ in law) - 1) > TOLERANCE:
         raise ValueError(f"the probabilities {[float(p) for p, _ in law]} do not sum to 1")
 
     def reading(expression: sympy.Expr) -> Reading:
-        result = interpret(expression, letters, outcomes, lambda q: read(float(q)))
+        result = interpret(expression, symbols, outcomes, lambda q: read(float(q)))
         if not isinstance(result, Reading):
             raise ValueError(f"{expression} is a sequence or a function: expected a number or a vector")
         return result

@@ -53,7 +53,7 @@ Part = Literal[
     "term",
     "sign",
     "exponent",
-    "letters",
+    "symbols",
     "besides",
     "dimension",
     "words",
@@ -193,16 +193,16 @@ def _of_terms(statement: Statement, claim: Bound | Order) -> Iterator[Change]:
             yield Change("constant", f"{term.name} times 1/2", with_term(term.value / 2))
             yield Change("constant", f"{term.name} times 2", with_term(2 * term.value))
             yield Change("sign", f"{term.name} with the other sign", with_term(-term.value))
-        for letter in sorted((s for s in term.value.free_symbols if s.is_integer or s.name in ("L", "mu")), key=str):
-            if sympy.diff(term.value, letter) != 0:
-                yield Change("exponent", f"{term.name} over {letter}", with_term(term.value / letter))
-                yield Change("exponent", f"{term.name} times {letter}", with_term(term.value * letter))
+        for symbol in sorted((s for s in term.value.free_symbols if s.is_integer or s.name in ("L", "mu")), key=str):
+            if sympy.diff(term.value, symbol) != 0:
+                yield Change("exponent", f"{term.name} over {symbol}", with_term(term.value / symbol))
+                yield Change("exponent", f"{term.name} times {symbol}", with_term(term.value * symbol))
         for one, two in _PAIRS:
             if one in symbols and two in symbols:
                 a, b = symbols[one].sympy, symbols[two].sympy
                 value = term.value.subs({a: b, b: a}, simultaneous=True)
                 if value != term.value:
-                    yield Change("letters", f"{term.name}: {one} and {two} exchanged", with_term(value))
+                    yield Change("symbols", f"{term.name}: {one} and {two} exchanged", with_term(value))
 
 
 def _changed(e: sympy.Basic) -> Iterator[tuple[Part, str, sympy.Basic]]:
@@ -237,8 +237,8 @@ def _fewer(statement: Statement, claim: Rates) -> Iterator[tuple[str, Statement]
     for i, rate in enumerate(claim.rates):
         for part in ("rounds", "steps"):
             expression = getattr(rate, part)
-            for letter in sorted(expression.free_symbols, key=str):
-                factor = sympy.sqrt(letter) if letter.name == "epsilon" else 1 / (1 + letter)
+            for symbol in sorted(expression.free_symbols, key=str):
+                factor = sympy.sqrt(symbol) if symbol.name == "epsilon" else 1 / (1 + symbol)
                 changed = replace(rate, **{part: factor * expression})
                 rates = (*claim.rates[:i], changed, *claim.rates[i + 1 :])
                 yield f"{rate.case}: {part} times {factor}", statement.with_claim(Rates(rates))
@@ -246,32 +246,32 @@ def _fewer(statement: Statement, claim: Rates) -> Iterator[tuple[str, Statement]
 
 def _without_dimension(statement: Statement) -> Iterator[Change]:
     """One term, or one side of a relation or a condition, times a symbol with a dimension."""
-    letter = next(s.sympy for s in catalogue.symbols(statement).values() if s.dimension != NUMBER)
-    for what, claim in _times(statement.claim, letter):
+    symbol = next(s.sympy for s in catalogue.symbols(statement).values() if s.dimension != NUMBER)
+    for what, claim in _times(statement.claim, symbol):
         yield Change("dimension", what, statement.with_claim(claim))
     for i, beside in enumerate(statement.also):
-        for what, claim in _times(beside, letter):
+        for what, claim in _times(beside, symbol):
             also = (*statement.also[:i], claim, *statement.also[i + 1 :])
             yield Change("dimension", f"besides: {what}", replace(statement, also=also))
     for i, condition in enumerate(statement.when):
         relation = condition.relation
-        other = relation.func(relation.lhs, relation.rhs * letter, evaluate=False)
+        other = relation.func(relation.lhs, relation.rhs * symbol, evaluate=False)
         when = (*statement.when[:i], Condition(other), *statement.when[i + 1 :])
-        yield Change("dimension", f"condition {i + 1} times {letter}", replace(statement, when=when))
+        yield Change("dimension", f"condition {i + 1} times {symbol}", replace(statement, when=when))
 
 
-def _times(claim: Claim, letter: sympy.Symbol) -> Iterator[tuple[str, Claim]]:
+def _times(claim: Claim, symbol: sympy.Symbol) -> Iterator[tuple[str, Claim]]:
     """The first term, or the right side of each relation, times a symbol."""
     if isinstance(claim, Bound | Order):
-        first = replace(claim.terms[0], value=letter * claim.terms[0].value)
-        yield f"first term times {letter}", replace(claim, terms=(first, *claim.terms[1:]))
+        first = replace(claim.terms[0], value=symbol * claim.terms[0].value)
+        yield f"first term times {symbol}", replace(claim, terms=(first, *claim.terms[1:]))
     elif isinstance(claim, Relations):
         for i, relation in enumerate(claim.relations):
             if isinstance(relation, Relational):
                 left, right = relation.args
-                other = relation.func(left, letter * right, evaluate=False)
+                other = relation.func(left, symbol * right, evaluate=False)
                 relations = (*claim.relations[:i], other, *claim.relations[i + 1 :])
-                yield f"relation {i + 1} times {letter}", replace(claim, relations=relations)
+                yield f"relation {i + 1} times {symbol}", replace(claim, relations=relations)
 
 
 def _of_conditions(statement: Statement) -> Iterator[Change]:
@@ -291,10 +291,10 @@ def _of_conditions(statement: Statement) -> Iterator[Change]:
 
 def _of_definitions(statement: Statement) -> Iterator[Change]:
     """A definition with another factor."""
-    for letter, meaning in statement.where.items():
+    for symbol, meaning in statement.where.items():
         for factor in (Rational(1, 2), Rational(2), Rational(100)):
-            where = {**statement.where, letter: factor * meaning}
-            yield Change("definition", f"{letter} defined {factor} times as large", replace(statement, where=where))
+            where = {**statement.where, symbol: factor * meaning}
+            yield Change("definition", f"{symbol} defined {factor} times as large", replace(statement, where=where))
 
 
 def _of_assumptions(statement: Statement) -> Iterator[Change]:

@@ -71,7 +71,7 @@ def _cover(term: sympy.Expr, claim: Order, conditions: list[sympy.Basic]) -> Dec
     if ratio <= max(_CONSTANTS):
         ratio, at = _largest_ratio(term, claim.value, conditions, widest=12)
     status = Status.REFUTED if ratio > max(_CONSTANTS) else Status.OPEN
-    model = {letter: sympy.Rational(f"{value:.12g}") for letter, value in at.items()}
+    model = {symbol: sympy.Rational(f"{value:.12g}") for symbol, value in at.items()}
     return Decision(status, f"it exceeds {max(_CONSTANTS)} times the printed sum", model)
 
 
@@ -84,25 +84,25 @@ def _largest_ratio(
     """
     if large == 0:
         return (0.0 if small == 0 else np.inf), {}
-    letters = sorted(
+    symbols = sorted(
         small.free_symbols | large.free_symbols | set().union(*(c.free_symbols for c in conditions)), key=str
     )
     rng = np.random.default_rng(0)
     large_counts = [10.0**power for power in range(4, widest)]
     points = [
         rng.choice([1.0, 2.0, 3.0, 10.0, 1000.0, *large_counts], 4000)
-        if letter.is_integer
+        if symbol.is_integer
         else 10.0 ** rng.integers(-6, widest, 4000)
-        for letter in letters
+        for symbol in symbols
     ]
     with np.errstate(all="ignore"):
         inside = np.ones(4000, dtype=bool)
         for condition in conditions:
-            inside &= np.asarray(sympy.lambdify(letters, condition, "numpy")(*points), dtype=bool)
-        ratio = sympy.lambdify(letters, small / large, "numpy")(*points) * np.ones(4000)
+            inside &= np.asarray(sympy.lambdify(symbols, condition, "numpy")(*points), dtype=bool)
+        ratio = sympy.lambdify(symbols, small / large, "numpy")(*points) * np.ones(4000)
     ratio = np.where(inside & ~np.isnan(ratio), ratio, 0.0)
     worst = int(np.argmax(ratio))
-    return float(ratio[worst]), {letter: float(point[worst]) for letter, point in zip(letters, points, strict=True)}
+    return float(ratio[worst]), {symbol: float(point[worst]) for symbol, point in zip(symbols, points, strict=True)}
 
 
 def _at_most(small: sympy.Expr, large: sympy.Expr, conditions: list[sympy.Basic]) -> bool:

@@ -176,14 +176,14 @@ def induction(
     prove  takes the hypothesis at one step; returns an upper bound on the state a step later
     """
     after, before = state
-    letter, first = step
-    p.require("the induction begins", at_most(start, bound.subs(letter, first)))
+    symbol, first = step
+    p.require("the induction begins", at_most(start, bound.subs(symbol, first)))
     hypothesis = at_most(before, bound)
     fact = prove(hypothesis)
     if fact.sign not in ("<=", "=") or fact.quantity != after:
         p.fail("the induction goes on", f"{fact.quantity} {fact.sign} ... is no upper bound on {after}")
-    goal = at_most(fact.value, bound.subs(letter, letter + 1))
-    p.require("the induction goes on", goal, hypothesis, at_least(letter, first))
+    goal = at_most(fact.value, bound.subs(symbol, symbol + 1))
+    p.require("the induction goes on", goal, hypothesis, at_least(symbol, first))
     return p.by_hand("induction over the steps", before, "<=", bound, fact)
 
 
@@ -205,7 +205,7 @@ def gathered(p: Argument, fact: Fact, state: tuple[sympy.Symbol, sympy.Symbol], 
         quantity, rest = sympy.expand(quantity - weight * after), sympy.expand(rest - value.coeff(before) * before)
     if quantity != 0 or fact.sign not in ("<=", "="):
         p.fail("as a recursion", f"{fact.quantity} {fact.sign} ... is no upper bound on a state of the next round")
-    reason = "a sum of quantities that are not negative, as one letter"
+    reason = "a sum of quantities that are not negative, as one symbol"
     return p.by_hand(reason, state[0], "<=", rho * state[1] + rest, fact)
 
 

@@ -138,7 +138,7 @@ def _split(e: sympy.Expr, vectors: Sequence[sympy.Symbol], values: Sequence[symp
     return gram, linear, constant
 
 
-def letters(expressions: Sequence[sympy.Expr]) -> tuple[list[sympy.Symbol], list[sympy.Symbol]]:
+def unknowns(expressions: Sequence[sympy.Expr]) -> tuple[list[sympy.Symbol], list[sympy.Symbol]]:
     """(vectors, function values) of numeric forms: a function value is a symbol that occurs in no product."""
     symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=str)
     monomials = [m for e in expressions for m in sympy.Poly(e, *symbols).monoms()]
@@ -153,7 +153,7 @@ def certificate(claim: sympy.Expr, hypotheses: Mapping[str, sympy.Expr]) -> Cert
     """
     import cvxpy
 
-    vectors, values = letters([claim, *hypotheses.values()])
+    vectors, values = unknowns([claim, *hypotheses.values()])
     target = _split(claim, vectors, values)
     parts = [_split(h, vectors, values) for h in hypotheses.values()]
     weights = cvxpy.Variable(len(parts), nonneg=True)
@@ -176,7 +176,7 @@ def worst_case(objective: sympy.Expr, hypotheses: Mapping[str, sympy.Expr], norm
     """
     import cvxpy
 
-    vectors, values = letters([objective, normalised, *hypotheses.values()])
+    vectors, values = unknowns([objective, normalised, *hypotheses.values()])
     gram = cvxpy.Variable((len(vectors), len(vectors)), PSD=True)
     value = cvxpy.Variable(len(values))
 

@@ -6,19 +6,19 @@ from theory.listing import (
     Cases,
     Expression,
     Gradient,
-    Letter,
     Line,
     Listing,
+    Name,
     Total,
     Variable,
     do,
     let,
-    letters,
     loop,
+    names,
     test,
 )
 
-r, m, k, eta, K, M, R = letters("r m k eta K M R")
+r, m, k, eta, K, M, R = names("r m k eta K M R")
 x = Variable("x", "x^({0})")
 x_m = Variable("x", "x_{{{client},{1}}}", client=m)  # of round r; the paper does not print r
 pi = Variable("pi", "pi_{0}")
@@ -60,7 +60,7 @@ PARALLEL = Listing(
 
 # Split learning, server and client.  These lines are not executed, only shown: they exchange messages of one network.
 
-tau_m = Letter("tau_m")
+tau_m = Name("tau_m")
 x_s, x_c = Variable("x_s", "x_s^({0})"), Variable("x_c", "x_c^({0})")
 x_sm = Variable("x_s", "x_{{s,{client}}}^({0},{1})", client=m)
 x_cm = Variable("x_c", "x_{{c,{client}}}^({0},{1})", client=m)

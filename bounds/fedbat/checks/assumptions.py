@@ -125,11 +125,11 @@ def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
 # ------------------------------------------------------------------------------------------- Assumptions 3 and 4
 
 
-def _named(place: Case, point: str, gradient: str, **letters: float) -> Case:
+def _named(place: Case, point: str, gradient: str, **symbols: float) -> Case:
     """A case with samples, in the paper's symbols; the samples' F_k is given by its gradients at the point."""
     w = place.values["x"]
     law = [(p, {gradient: drawn["f_m"].gradient(w)}) for p, drawn in place.law]
-    return Case(place.where, {"F_k": place.values["F_m"], point: w, **letters}, law)
+    return Case(place.where, {"F_k": place.values["F_m"], point: w, **symbols}, law)
 
 
 def noisy(statement: Statement, full: bool = False, *, point: str, gradient: str) -> Verdict:
@@ -157,7 +157,7 @@ def _within_a_ball(point: str, gradient: str) -> Iterator[Case]:
     for own in every.values():
         r = max(float(np.linalg.norm(place.values["x"])) for place in own)
         for place in own:
-            slope, growth, sigma = (place.values[letter] for letter in ("slope", "growth", "sigma"))
+            slope, growth, sigma = (place.values[symbol] for symbol in ("slope", "growth", "sigma"))
             yield _named(place, point, gradient, G=float(np.hypot(slope + growth * r, sigma)))
 
 

@@ -22,7 +22,7 @@ from simulations.algorithms.fedbat import Layers
 from simulations.binarisation import binarise, derivatives
 from simulations.problems import Array
 from theory import catalogue
-from theory.listing import Do, End, Expression, For, Function, Letter, Listing, Step
+from theory.listing import Do, End, Expression, For, Function, Listing, Name, Step
 
 
 def _right(id_: str, index: int = 0) -> Any:
@@ -84,7 +84,7 @@ class Machine(Executor):
     eta: float
     sample: Callable[[int], Sequence[int]]
     zeta: Callable[[int, int, int], Array]
-    letters: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict)
     number: Callable[[int], Any] = lambda q: q
     models: list[Array] = field(default_factory=list)
     asked: list[tuple[int, int, int, Array]] = field(default_factory=list)
@@ -126,7 +126,7 @@ class Machine(Executor):
         assert self.local
         return self.local
 
-    def do_inputs(self, at: At, *inputs: Letter) -> None:
+    def do_inputs(self, at: At, *inputs: Name) -> None:
         """The inputs of the algorithm."""
         self.declared |= {one.name: self.inputs[one.name] for one in inputs}
 
@@ -163,7 +163,7 @@ class Machine(Executor):
         """Get the updates of the sampled clients."""
         if self.sent is None:
             raise Undefined("nothing has been sent to the clients")
-        r = self.index(Letter("t"), at)
+        r = self.index(Name("t"), at)
         self.updates = {}
         for client in self.sample(r):
             local = self._call("client", Local(client, r, self.sent))
@@ -211,7 +211,7 @@ class Machine(Executor):
 
     def do_warm_up(self, at: At) -> None:
         """(12)."""
-        local, s = self._own, self.index(Letter("s"), at)
+        local, s = self._own, self.index(Name("s"), at)
         known = {"m_s": _at(local.m, "m", s), "w_t": self._loaded(local), "eta_t": self.eta,
                  "F_k": Client(lambda _: 0.0, self._oracle(s, local))}  # fmt: skip
         _keep(local.m, "m", s + 1, evaluated(_right("eq12"), known))
@@ -236,11 +236,11 @@ class Machine(Executor):
 
     def do_aware(self, at: At) -> None:
         """(14)."""
-        local, s, layers = self._own, self.index(Letter("s"), at), Layers(self.problem)
+        local, s, layers = self._own, self.index(Name("s"), at), Layers(self.problem)
         m, alpha = _at(local.m, "m", s), _at(local.alpha, "alpha", s)
         g = self._oracle(s, local)(self._loaded(local) + self._binarised(s))
         by_m, by_alpha = derivatives(m, layers.spread(alpha), self.zeta(local.client, local.r, s))
-        values = {"m_s": m, "by_m": g * by_m, "eta_t": self.eta, "rho": self.of(Letter("rho"), at)}
+        values = {"m_s": m, "by_m": g * by_m, "eta_t": self.eta, "rho": self.of(Name("rho"), at)}
         _keep(local.m, "m", s + 1, evaluated(_right("eq14.corrected"), values))
         slopes = zip(alpha.tolist(), layers.sum(g * by_alpha).tolist(), strict=True)
         learned = [{**values, "alpha_s": own, "by_alpha": slope} for own, slope in slopes]

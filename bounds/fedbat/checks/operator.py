@@ -113,8 +113,8 @@ def stochastic(statement: Statement, full: bool = False) -> Verdict:
 
 def _printed_in_float32(formula: sympy.Expr, x: float, alpha: float, zeta: float) -> float:
     names = ("x", "alpha", "zeta")
-    letters = {s.name: s for s in formula.free_symbols}
-    computed = sympy.lambdify([letters[n] for n in names], formula, modules="numpy")
+    symbols = {s.name: s for s in formula.free_symbols}
+    computed = sympy.lambdify([symbols[n] for n in names], formula, modules="numpy")
     return float(computed(*(np.float32(v) for v in (x, alpha, zeta))))
 
 

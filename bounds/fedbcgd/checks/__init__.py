@@ -19,8 +19,8 @@ from theory.statement import Evidence
 def evidence() -> list[Evidence]:
     """The checks of listings, update rules, assumptions and figures."""
     variants = [name.replace(", ", "_").replace("non-share", "nonshare") for name in ABLATIONS]
-    batches = partial(assumptions.smooth_batches, letter="f_z", convex=False)
-    convex_batches = partial(assumptions.smooth_batches, letter="f_iz", convex=True)
+    batches = partial(assumptions.smooth_batches, symbol="f_z", convex=False)
+    convex_batches = partial(assumptions.smooth_batches, symbol="f_iz", convex=True)
     return [
         Evidence("fedbcgd.alg1", "run", partial(listing, build=VARIANTS["FedBCGD, as printed"])),
         Evidence("fedbcgd.alg1", "counterexample", listings.averaging),

@@ -176,17 +176,17 @@ def _single(convex: bool) -> tuple[Batch, ...]:
     return tuple(found if convex else [*found, *_batches(SigmoidERM)])
 
 
-def smooth_batches(statement: Statement, full: bool = False, *, letter: str, convex: bool) -> Verdict:
+def smooth_batches(statement: Statement, full: bool = False, *, symbol: str, convex: bool) -> Verdict:
     """(6) for every mini-batch; and convexity, which the corrected form adds, for the convex mini-batches."""
     places = (
-        Case(batch.name, _of(letter, batch, x1, x2)) for batch in _single(convex) for x1, x2 in batch.pairs
+        Case(batch.name, _of(symbol, batch, x1, x2)) for batch in _single(convex) for x1, x2 in batch.pairs
     )  # fmt: skip
     kinds = "quadratics with additive noise, logistic regression by single samples"
     return met(_relations(statement), places, kinds if convex else f"{kinds}, the sigmoid loss by single samples")
 
 
-def _of(letter: str, batch: Batch, x1: Array, x2: Array) -> Mapping[str, Any]:
-    return {letter: batch.function, "x1": x1, "x2": x2, "beta": batch.beta}
+def _of(symbol: str, batch: Batch, x1: Array, x2: Array) -> Mapping[str, Any]:
+    return {symbol: batch.function, "x1": x1, "x2": x2, "beta": batch.beta}
 
 
 __all__ = ["alike", "sigmoid", "smooth", "smooth_batches", "strongly_convex", "unbiased"]

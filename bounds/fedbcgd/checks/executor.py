@@ -15,7 +15,7 @@ import numpy as np
 
 from bounds.trials.listings import At, Block, Executor, KnownDraws, Place, Undefined, Vector
 from simulations.algorithms.fedbcgd import exact, parameter_blocks
-from theory.listing import Entry, Expression, For, Gradient, Joined, Let, Letter, Listing, Step
+from theory.listing import Entry, Expression, For, Gradient, Joined, Let, Listing, Name, Step
 
 Part = int | str  # a block 1..N, "s" for the shared one, "" for all coordinates
 
@@ -24,7 +24,7 @@ Part = int | str  # a block 1..N, "s" for the shared one, "" for all coordinates
 class Machine(Executor):
     """Executes FedBCGD and FedBCGD+.
 
-    letters   eta, lam, M, N, K, T, R (the last round)
+    constants   eta, lam, M, N, K, T, R (the last round)
     blocks    the coordinates of block 1 ... N, and of "s"
     sample    (round, number) -> the sampled clients of 1..M, in order
     received  the values that the clients got in this round;  sent  those that the server got
@@ -50,10 +50,10 @@ class Machine(Executor):
 
         No line sets the first v, c and the c_i: they are 0, except for the variables in `unset`.
         """
-        begin = [Place("v", 0, "", (-1,)), *(Place("c", i) for i in range(self.letters["M"] + 1))]
+        begin = [Place("v", 0, "", (-1,)), *(Place("c", i) for i in range(self.constants["M"] + 1))]
         self.values = {place: 0 * self.start for place in begin if place.name not in unset}
         super().run(listing)
-        for r in range(self.letters["R"] + 1):
+        for r in range(self.constants["R"] + 1):
             self.value("x", 0, r)
         return self
 
@@ -138,7 +138,7 @@ class Machine(Executor):
         if r not in self.divided:
             raise Undefined(f"the clients of round {r} have not been divided")
         each, rest = divmod(len(sampled), self.divided[r])
-        j, k = (self.index(Letter(name), at) for name in ("j", "k"))
+        j, k = (self.index(Name(name), at) for name in ("j", "k"))
         if rest or not (1 <= k <= each and 1 <= j <= self.divided[r]):
             raise Undefined(f"there is no client {k} of client block {j}")
         return sampled[(j - 1) * each + k - 1]
@@ -188,7 +188,7 @@ class Machine(Executor):
         """The value of an expression, also of joined blocks.  Raises Undefined."""
         if not isinstance(e, Joined):
             return super().of(e, at)
-        blocks = [self.place(e.blocks, {**at, "j": j}) for j in range(1, self.letters["N"] + 1)]
+        blocks = [self.place(e.blocks, {**at, "j": j}) for j in range(1, self.constants["N"] + 1)]
         return np.concatenate([self.read(place) for place in (*blocks, self.place(e.shared, at))])
 
     def _key(self, g: Gradient, at: At) -> tuple[int, Place, int | None]:
@@ -252,10 +252,10 @@ class Replay(KnownDraws):
 
     def machine(self, listing: Listing, unset: Sequence[str] = ()) -> Machine:
         """The listing, executed.  Raises Undefined or Unreadable."""
-        letters = {name: getattr(self, name) for name in ("N", "K", "T", "eta", "lam")}
-        letters |= {"M": self.problem.M, "R": self.rounds - 1}
+        constants = {name: getattr(self, name) for name in ("N", "K", "T", "eta", "lam")}
+        constants |= {"M": self.problem.M, "R": self.rounds - 1}
         blocks = slices(self.problem.d, self.N, self.sizes, self.share)
-        machine = Machine(letters=letters, start=self.start, oracle=self.at_step, blocks=blocks, sample=self.drawn)
+        machine = Machine(constants=constants, start=self.start, oracle=self.at_step, blocks=blocks, sample=self.drawn)
         return machine.run(listing, unset)
 
 

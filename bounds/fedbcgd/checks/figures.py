@@ -406,8 +406,8 @@ def _alone(loss: type[Logistic], count: int | None = None) -> Logistic:
 
 def _words(statement: Statement) -> tuple[sympy.Basic, ...]:
     assert isinstance(statement.claim, Words)
-    letters = {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
-    return tuple(each(f, letters["a_i"], letters["b_i"], letters["f_i"]) for f in statement.claim.formulas)
+    symbols = {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
+    return tuple(each(f, symbols["a_i"], symbols["b_i"], symbols["f_i"]) for f in statement.claim.formulas)
 
 
 def _wrong(formulas: Sequence[sympy.Basic], where: str, values: Mapping[str, Any]) -> Verdict | None:

@@ -93,7 +93,7 @@ def listing(statement: Statement, full: bool, *, build: Build) -> Verdict:
     claim = statement.claim
     assert isinstance(claim, Listing)
     own, given = (catalogue.properties(one) for one in (catalogue.find(statement.id), statement))
-    unset = [letter for said, letter in _SET.items() if said in own and said not in given]
+    unset = [symbol for said, symbol in _SET.items() if said in own and said not in given]
     remembered: dict[str, None] = {}
     for run in replays():
         try:
@@ -184,10 +184,10 @@ class Exact:
 
     def machine(self, listing: Listing) -> Machine:
         """The listing, executed.  Raises Undefined or Unreadable."""
-        letters = {name: getattr(self, name) for name in ("N", "K", "T", "eta", "lam")}
-        letters |= {"M": len(self.clients), "R": self.rounds - 1}
+        constants = {name: getattr(self, name) for name in ("N", "K", "T", "eta", "lam")}
+        constants |= {"M": len(self.clients), "R": self.rounds - 1}
         machine = Machine(
-            letters=letters, start=self.start, oracle=self.gradient, number=Fraction,
+            constants=constants, start=self.start, oracle=self.gradient, number=Fraction,
             blocks=slices(self.d, self.N, None, self.share), sample=self.sample,
         )  # fmt: skip
         return machine.run(listing)
@@ -294,8 +294,8 @@ def degenerates(statement: Statement, full: bool = False) -> Verdict:
     """FedBCGD with the sentence's number of blocks, against FedAvgM; with the lines that the statement rests on."""
     claim = statement.claim
     assert isinstance(claim, Words)
-    (letter,) = set().union(*(formula.free_symbols for formula in claim.formulas))
-    numbers = [n for n in range(1, 4) if all(formula.subs(letter, n) == sympy.true for formula in claim.formulas)]
+    (symbol,) = set().union(*(formula.free_symbols for formula in claim.formulas))
+    numbers = [n for n in range(1, 4) if all(formula.subs(symbol, n) == sympy.true for formula in claim.formulas)]
     if not numbers:
         return Verdict(
             Status.REFUTED, "no number of blocks satisfies the formulas", witness={"formulas": str(claim.formulas)}
@@ -401,12 +401,12 @@ def tracking(statement: Statement, full: bool = False) -> Verdict:
 # --------------------------------------------------------------------------------------------------------- relations
 
 
-def each(e: sympy.Basic, *letters: sympy.Symbol) -> sympy.Basic:
+def each(e: sympy.Basic, *symbols: sympy.Symbol) -> sympy.Basic:
     """A relation in which these symbols get the index of the sum around them: c_i becomes c_i[i]."""
 
     def indexed(total: Sum) -> Sum:
         index = total.limits[0][0]
-        return Sum(total.function.xreplace({s: IndexedBase(s.name, real=True)[index] for s in letters}), *total.limits)
+        return Sum(total.function.xreplace({s: IndexedBase(s.name, real=True)[index] for s in symbols}), *total.limits)
 
     return e.replace(lambda part: isinstance(part, Sum), indexed)
 
@@ -416,7 +416,7 @@ def _relations(statement: Statement) -> Relations:
     return statement.claim
 
 
-def _letters() -> dict[str, sympy.Symbol]:
+def _symbols() -> dict[str, sympy.Symbol]:
     return {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
 
 
@@ -425,10 +425,10 @@ def local_rule(statement: Statement, full: bool = False) -> Verdict:
 
     At rest, c_i = grad f_i(x*) and c = 0, it is zero for every mini-batch; at the start, c_i = c = 0, it goes downhill.
     """
-    letters = _letters()
-    eta, c, c_i, x, y, y_next = (letters[name] for name in ("eta", "c", "c_i", "x_r", "y_t", "y_next"))
+    symbols = _symbols()
+    eta, c, c_i, x, y, y_next = (symbols[name] for name in ("eta", "c", "c_i", "x_r", "y_t", "y_next"))
     g, xi = sympy.symbols("g xi", real=True)
-    at = {Grad(letters["f_iz"], y): g + xi, Grad(letters["f_iz"], x): g + xi, Grad(letters["f_i"], x): g, y: x}
+    at = {Grad(symbols["f_iz"], y): g + xi, Grad(symbols["f_iz"], x): g + xi, Grad(symbols["f_i"], x): g, y: x}
     cases = {
         "at rest": ({c: 0, c_i: g}, 0),
         "with c_i = c = 0": ({c: 0, c_i: 0}, -eta * g),
@@ -479,7 +479,7 @@ class Round:
             for i, (old, new) in enumerate(zip(self.before, self.after, strict=True), 1)
         ]
 
-    def letters(self) -> dict[str, Any]:
+    def symbols(self) -> dict[str, Any]:
         """The values of the symbols of (5), (6), (71)."""
         grown = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(self.before, self.after, strict=True)]
         return {
@@ -510,8 +510,8 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
 
     Clients keep the parts of c_i that the statement names; if it names none, whole c_i, by lines 15 and 17.
     """
-    letters = _letters()
-    c, c_i, c_next, c_shared_next = (letters[name] for name in ("c", "c_i", "c_next", "c_shared_next"))
+    symbols = _symbols()
+    c, c_i, c_next, c_shared_next = (symbols[name] for name in ("c", "c_i", "c_next", "c_shared_next"))
     whole = "c_i changed on the blocks that client i has sent" not in _relations(statement).words
     claims = [_relations(statement), *(also for also in statement.also if isinstance(also, Relations))]
     printed = catalogue.find("fedbcgd.eq6").also
@@ -530,7 +530,7 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
             for one in rounds():
                 kept = [entry[which] for entry in one.kept(keep)]
                 target = interpret(each(kept_mean, c_i), {"c_i": kept, "M": Fraction(4)}, (), _number)
-                if interpret(update.rhs, one.letters(), (), _number) != target:
+                if interpret(update.rhs, one.symbols(), (), _number) != target:
                     failing[keep].append(one)
         told = {keep: ", ".join(sorted({f"({o.N}, {len(o.block)})" for o in bad})) for keep, bad in failing.items()}
         sentence = (
@@ -542,9 +542,9 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
             one = failing[whole][0]
             kept = [entry[which] for entry in one.kept(whole)]
             wrong[str(update)] = {
-                **{name: str(value) for name, value in one.letters().items()}, "sampled": one.S,
+                **{name: str(value) for name, value in one.symbols().items()}, "sampled": one.S,
                 "sends the block": one.block,
-                "c after the round": str(interpret(update.rhs, one.letters(), (), _number)), "c_i": [str(a) for a in kept],
+                "c after the round": str(interpret(update.rhs, one.symbols(), (), _number)), "c_i": [str(a) for a in kept],
                 "(1/M) sum c_i": str(mean(kept)),
             }  # fmt: skip
     keeps = "whole c_i (lines 15, 17)" if whole else "only sent parts of c_i"
@@ -717,7 +717,7 @@ def virtual_gradient(statement: Statement, full: bool = False) -> Verdict:
 
     Every block is one coordinate.  The printed lines send one step fewer, and count the step twice.
     """
-    relations = [each(r, _letters()["local_sum"]) for r in _relations(statement).relations]
+    relations = [each(r, _symbols()["local_sum"]) for r in _relations(statement).relations]
     count = 0
     for N, K in ((2, 1), (1, 2), (3, 1)):
         outcomes = tuple(_outcomes(N, K))

@@ -150,12 +150,12 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
     return met(statement.claim, places, f"{FAMILY}, all bounded below")
 
 
-def _stochastic(letter: str) -> Iterator[Case]:
+def _stochastic(symbol: str) -> Iterator[Case]:
     """Clients with enumerated laws of their stochastic gradients, in the paper's symbols."""
     for place in samples(lambda problem: {"sigma": problem.constants["sigma"]}):
         w, F_m = place.values["x"], place.values["F_m"]
         law = [(p, {"g_tilde": drawn["f_m"].gradient(w)}) for p, drawn in place.law]
-        yield Case(place.where, {letter: F_m, "w": w, "sigma": place.values["sigma"]}, law)
+        yield Case(place.where, {symbol: F_m, "w": w, "sigma": place.values["sigma"]}, law)
 
 
 def heterogeneous(statement: Statement, full: bool = False) -> Verdict:

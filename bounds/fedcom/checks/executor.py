@@ -20,7 +20,7 @@ from theory.listing import Listing
 class Machine(Executor):
     """Executes Algorithms 1 to 5.  A client that does not take part in a round keeps its values.
 
-    letters   also m, tau, R; q if Q has one; d, and k if Q sends k coordinates
+    constants   also m, tau, R; q if Q has one; d, and k if Q sends k coordinates
     sample    round -> S^(r), of clients 1..m
     compress  (client, message, round) -> Q(message); without compression the message itself
     """
@@ -32,7 +32,7 @@ class Machine(Executor):
         """Execute it and return the machine.  Raises Undefined or Unreadable, and Undefined where no w^(R) comes out."""
         self.values[Place("w", 0, "", (0,))] = self.start
         super().run(listing)
-        for r in range(1, int(self.letters["R"]) + 1):
+        for r in range(1, int(self.constants["R"]) + 1):
             self.value("w", 0, r)
         return self
 
@@ -87,14 +87,14 @@ class Replay(KnownDraws):
 
     def machine(self, listing: Listing) -> Machine:
         """The listing, executed.  Raises Undefined or Unreadable."""
-        letters: dict[str, Any] = {"eta": self.eta, "gamma": self.gamma, "d": float(self.problem.d)}
+        constants: dict[str, Any] = {"eta": self.eta, "gamma": self.gamma, "d": float(self.problem.d)}
         if isinstance(self.compressor, Identity | RandK | TopK):
-            letters["k"] = float(getattr(self.compressor, "k", self.problem.d))
+            constants["k"] = float(getattr(self.compressor, "k", self.problem.d))
         if self.compressor.q(self.problem.d).value is not None:
-            letters["q"] = variance_factor(self.compressor, self.problem.d)
-        letters |= {"m": self.problem.M, "tau": self.tau, "R": self.rounds}
+            constants["q"] = variance_factor(self.compressor, self.problem.d)
+        constants |= {"m": self.problem.M, "tau": self.tau, "R": self.rounds}
         machine = Machine(
-            letters=letters, start=self.start, oracle=self.gradient, sample=self.sample, compress=self.compress
+            constants=constants, start=self.start, oracle=self.gradient, sample=self.sample, compress=self.compress
         )
         return machine.run(listing)
 

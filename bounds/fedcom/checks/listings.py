@@ -232,14 +232,14 @@ class Exact:
 
     def machine(self, listing: Listing) -> Machine:
         """The listing, executed.  Raises Undefined or Unreadable."""
-        letters = {"eta": self.eta, "gamma": self.gamma, "q": Fraction(0), "k": Fraction(1), "d": Fraction(1),
+        constants = {"eta": self.eta, "gamma": self.gamma, "q": Fraction(0), "k": Fraction(1), "d": Fraction(1),
                    "m": Fraction(self.m), "tau": Fraction(self.tau), "R": Fraction(self.rounds)}  # fmt: skip
 
         def gradient(client: int, w: Vector, r: int, c: int) -> Vector:
             return np.asarray(self.clients[client - 1].gradient(w))
 
         start = np.array([self.w0], dtype=object)
-        machine = Machine(letters=letters, start=start, oracle=gradient, number=Fraction, sample=self.sample)
+        machine = Machine(constants=constants, start=start, oracle=gradient, number=Fraction, sample=self.sample)
         return machine.run(listing)
 
     def series(self, machine: Machine, name: str, client: int = 0) -> list[Fraction]:
@@ -379,9 +379,9 @@ def distances(claim: Listing, k: int, seed: int, rounds: int) -> list[float]:
         kept[largest] = message[largest]
         return kept
 
-    letters = {"eta": k / d / tau, "gamma": 1.0, "k": float(k), "d": float(d), "m": 3, "tau": tau, "R": rounds}
+    constants = {"eta": k / d / tau, "gamma": 1.0, "k": float(k), "d": float(d), "m": 3, "tau": tau, "R": rounds}
     start = np.ones(d)
-    machine = Machine(letters=letters, start=start, oracle=gradient, sample=lambda r: (1, 2, 3), compress=compress)
+    machine = Machine(constants=constants, start=start, oracle=gradient, sample=lambda r: (1, 2, 3), compress=compress)
     machine.run(claim)
     star = np.linalg.solve(problem.H.mean(0), -problem.b.mean(0))
     return [float(np.linalg.norm(machine.value("w", 0, r) - star)) for r in range(rounds + 1)]
@@ -425,8 +425,8 @@ def tracking_errors(claim: Listing, d: int, k: int, rounds: int) -> list[Fractio
         return np.array(kept, dtype=object)
 
     numbers = {"gamma": 1, "k": k, "d": d, "m": 2, "tau": 1, "R": rounds}
-    letters = {"eta": Fraction(1, 10)} | {name: Fraction(n) for name, n in numbers.items()}
-    machine = Machine(letters=letters, start=0 * one, oracle=gradient, number=Fraction, sample=lambda r: (1, 2),
+    constants = {"eta": Fraction(1, 10)} | {name: Fraction(n) for name, n in numbers.items()}
+    machine = Machine(constants=constants, start=0 * one, oracle=gradient, number=Fraction, sample=lambda r: (1, 2),
                       compress=compress)  # fmt: skip
     machine.run(claim)
     return [max(abs(v) for v in machine.value("delta", 1, r) - one) for r in range(rounds + 1)]

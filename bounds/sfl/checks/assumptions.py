@@ -38,7 +38,7 @@ def lower(statement: Statement, full: bool = False) -> Verdict:
     return replace(verdict, slack=None)  # F* is no bound that a factor could tighten
 
 
-def _pairs(constant: str, letter: str, least: float) -> Iterator[Case]:
+def _pairs(constant: str, symbol: str, least: float) -> Iterator[Case]:
     """Every client at every pair of points, for the problems whose certified constant is at least `least`."""
     for g in grounds():
         value = g.constants.get(constant)
@@ -46,7 +46,7 @@ def _pairs(constant: str, letter: str, least: float) -> Iterator[Case]:
             continue
         for m, client in enumerate(g.clients, 1):
             for x, y in g.pairs:
-                yield Case(f"{g.name}, client {m}", {"F_m": client, "x": x, "y": y, letter: max(float(value), 0.0)})
+                yield Case(f"{g.name}, client {m}", {"F_m": client, "x": x, "y": y, symbol: max(float(value), 0.0)})
 
 
 def cases(statement: Statement, full: bool = False) -> Verdict:
@@ -138,13 +138,13 @@ def at_optimum(statement: Statement, full: bool = False) -> Verdict:
     if verdict.status is not Status.HOLDS:
         return verdict
     # Assumption 3a at x = x*, where grad F = 0, its left side by the claim
-    letters = {name: symbol.sympy for name, symbol in catalogue.symbols(statement).items()}
+    symbols = {name: symbol.sympy for name, symbol in catalogue.symbols(statement).items()}
     squares, squared = statement.claim.relations[0].args
-    gradient = Grad(letters["F"], letters["x_star"])
-    implied = _het_a().relations[0].xreplace({letters["x"]: letters["x_star"]})
+    gradient = Grad(symbols["F"], symbols["x_star"])
+    implied = _het_a().relations[0].xreplace({symbols["x"]: symbols["x_star"]})
     for known in ({Norm(gradient): sympy.Integer(0)}, {gradient: sympy.Integer(0)}, {squares: squared}):
         implied = implied.xreplace(known)
-    found = decide([cast(Boolean, implied)], sympy.Le(letters["zeta_star"], letters["zeta"]))
+    found = decide([cast(Boolean, implied)], sympy.Le(symbols["zeta_star"], symbols["zeta"]))
     if found.status is not Status.PROVED:
         return Verdict(Status.REFUTED, f"{implied} does not give zeta_star <= zeta", witness=dict(found.model))
     return replace(

@@ -65,9 +65,9 @@ class Replay(KnownDraws):
 
     def machine(self, listing: Listing) -> Machine:
         """The listing, executed.  Raises Undefined or Unreadable, and Undefined where no x^(R) comes out."""
-        letters = {"M": self.problem.M, "K": self.K, "R": self.rounds, "eta": self.eta}
+        constants = {"M": self.problem.M, "K": self.K, "R": self.rounds, "eta": self.eta}
         start = {Place("x", 0, "", (0,)): self.start}
-        machine = Machine(letters=letters, start=self.start, oracle=self.gradient, values=start, order=self.order)
+        machine = Machine(constants=constants, start=self.start, oracle=self.gradient, values=start, order=self.order)
         machine.run(listing)
         for r in range(1, self.rounds + 1):
             machine.value("x", 0, r)
@@ -155,8 +155,8 @@ def split_learning(statement: Statement, full: bool = False) -> Verdict:
         replay = Replay(_network(), K, eta=0.3, rounds=4)
         runs = {a.__name__: replay.points(a(K=K, eta=replay.eta)) for a in (SFL, PFL, SSL, SplitFed)}
         for r in range(replay.rounds + 1):
-            letters = {f"x_{name}": run[r] for name, run in runs.items()}
-            for side in sides(Relations(claim.formulas), letters):
+            symbols = {f"x_{name}": run[r] for name, run in runs.items()}
+            for side in sides(Relations(claim.formulas), symbols):
                 if not side.holds:
                     left, right = np.asarray(side.left).tolist(), np.asarray(side.right).tolist()
                     witness = {"K": K, "round": r, "left": left, "right": right}
@@ -211,7 +211,7 @@ def biased(statement: Statement, full: bool = False) -> Verdict:
     claim = statement.claim
     assert isinstance(claim, Words)
     (formula,) = claim.formulas
-    letters = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
+    symbols = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
     unequal = isinstance(formula, sympy.Ne)
     start, eta = Fraction(1, 3), Fraction(1, 5)
 
@@ -222,7 +222,7 @@ def biased(statement: Statement, full: bool = False) -> Verdict:
         )
         values = {"F": mean, "x": start}
         left, right = formula.args
-        rights = {"E[grad F(x_mk)]": Expectation(right), "grad F(x)": right.xreplace({letters["x_mk"]: letters["x"]})}
+        rights = {"E[grad F(x_mk)]": Expectation(right), "grad F(x)": right.xreplace({symbols["x_mk"]: symbols["x"]})}
         for place, law in _steps(clients, K, start, eta).items():
             exact = partial(interpret, values=values, law=law, number=_fraction)
             for name, side in rights.items():

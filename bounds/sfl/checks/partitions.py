@@ -28,12 +28,12 @@ class Dealt:
     classes: list[Values]
 
 
-def _dealt(partition: Partition, **letters: float) -> Dealt:
+def _dealt(partition: Partition, **symbols: float) -> Dealt:
     """Of a partition of `_LABELS`; proportions before rounding to integers, which may leave a client without samples."""
     counts = partition.counts(_LABELS)
     assert partition.proportions is not None
     owned = np.ones_like(counts, dtype=bool) if partition.owners is None else partition.owners
-    whole = {"M": float(counts.shape[1]), **letters}
+    whole = {"M": float(counts.shape[1]), **symbols}
     return Dealt(
         [{**whole, "labels_m": float(n)} for n in (counts > 0).sum(axis=0)],
         [
@@ -90,10 +90,10 @@ def partitioned(statement: Statement, full: bool, *, deal: Callable[[int], Dealt
                     )
             continue
         names = {s.name for s in formula.free_symbols}
-        for letters in (c for one in dealt for c in (one.clients if "labels_m" in names else one.classes)):
-            (side,) = sides(Relations((formula,)), letters)
+        for symbols in (c for one in dealt for c in (one.clients if "labels_m" in names else one.classes)):
+            (side,) = sides(Relations((formula,)), symbols)
             if not side.holds:
-                shown = {name: np.asarray(v).tolist() for name, v in letters.items()}
+                shown = {name: np.asarray(v).tolist() for name, v in symbols.items()}
                 return Verdict(Status.REFUTED, str(side), witness=shown)
     statistics = f"; mean and variance inside {intervals} intervals of {CONFIDENCE:.1%}" if intervals else ""
     return Verdict(Status.HOLDS, f"{family}, {len(dealt)} seeds, {len(classes)} classes dealt out{statistics}")

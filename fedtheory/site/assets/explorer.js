@@ -1,14 +1,14 @@
 "use strict";
-// The bound explorer.  FEDTHEORY (bounds.js) has every bound's letters, terms, conditions and measured curves.
+// The bound explorer.  FEDTHEORY (bounds.js) has every bound's symbols, terms, conditions and measured curves.
 (() => {
   const { bounds, papers, grids, rounding } = window.FEDTHEORY;
   for (const bound of Object.values(bounds)) {
     // What repeats stands once in the data; here every bound gets all of its own
-    const known = papers[bound.paper].letters;
-    bound.letters = bound.sliders.map(([name, low, high, start]) => ({ name, low, high, start, ...known[name] }));
+    const known = papers[bound.paper].symbols;
+    bound.symbols = bound.sliders.map(([name, low, high, start]) => ({ name, low, high, start, ...known[name] }));
     bound.tied = Object.entries(bound.tied).map(([name, f]) => ({ name, f, ...known[name] }));
     for (const c of bound.curves) {
-      c.letters = Object.fromEntries(bound.letters.map((l, i) => [l.name, c.letters[i]]).filter(([, x]) => x !== null));
+      c.symbols = Object.fromEntries(bound.symbols.map((l, i) => [l.name, c.symbols[i]]).filter(([, x]) => x !== null));
       c.along = Object.fromEntries(Object.entries(c.along).map(([name, i]) => [name, grids[i]]));
     }
   }
@@ -31,7 +31,7 @@
 
   function withTied(bound, values) {
     const found = { ...values };
-    for (const letter of bound.tied) found[letter.name] = letter.f(found);
+    for (const symbol of bound.tied) found[symbol.name] = symbol.f(found);
     return found;
   }
 
@@ -51,16 +51,16 @@
   const addsUp = (bound) => bound.sign !== "parts";
   const hasValue = (bound) => addsUp(bound) || bound.defined !== null;
 
-  function inDomain(letter, x) {
-    if (!Number.isFinite(x) || (letter.integer && x !== Math.round(x))) return false;
-    return letter.least === "none" || (letter.least === "positive" ? x > 0 : x >= 0);
+  function inDomain(symbol, x) {
+    if (!Number.isFinite(x) || (symbol.integer && x !== Math.round(x))) return false;
+    return symbol.least === "none" || (symbol.least === "positive" ? x > 0 : x >= 0);
   }
 
-  // Letters of the bound and of the one beside it, each once
+  // Symbols of the bound and of the one beside it, each once
 
-  function letters() {
-    const own = new Map(bounds[state.id].letters.map((l) => [l.name, l]));
-    if (state.second) for (const l of bounds[state.second].letters) if (!own.has(l.name)) own.set(l.name, l);
+  function symbols() {
+    const own = new Map(bounds[state.id].symbols.map((l) => [l.name, l]));
+    if (state.second) for (const l of bounds[state.second].symbols) if (!own.has(l.name)) own.set(l.name, l);
     return [...own.values()];
   }
 
@@ -73,13 +73,13 @@
 
   // The points of the horizontal axis
 
-  function grid(letter) {
-    let [low, high] = [letter.low, letter.high];
+  function grid(symbol) {
+    let [low, high] = [symbol.low, symbol.high];
     const measured = measuredAlong();
     if (measured) [low, high] = [Math.min(...measured.along[state.along]), Math.max(...measured.along[state.along])];
     if (low === high) [low, high] = [low / 10, high * 10];
     const found = Array.from({ length: POINTS }, (_, i) => low * (high / low) ** (i / (POINTS - 1)));
-    return letter.integer ? [...new Set(found.map(Math.round).filter((x) => x >= 1))] : found;
+    return symbol.integer ? [...new Set(found.map(Math.round).filter((x) => x >= 1))] : found;
   }
 
   const shown = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e6 ? String(Number(x.toPrecision(6))) : x.toExponential(4).replace("e+", "e"));
@@ -128,8 +128,8 @@
 
   function draw() {
     const bound = bounds[state.id];
-    const letter = letters().find((l) => l.name === state.along);
-    const xs = grid(letter);
+    const symbol = symbols().find((l) => l.name === state.along);
+    const xs = grid(symbol);
     const first = xs.map((x) => evaluate(state.id, { ...state.values, [state.along]: x }));
     const inside = first.map((f) => f.admissible);
     const negative = addsUp(bound) && first.some((f) => f.terms.some((t) => t < 0));
@@ -173,7 +173,7 @@
       maintainAspectRatio: false,
       interaction: { mode: "nearest", axis: "x", intersect: false },
       scales: {
-        x: { type: "logarithmic", min: xs[0], max: xs[xs.length - 1], title: { display: true, text: `${state.along}: ${letter.meaning}` }, ticks: { callback: tick, maxRotation: 0 } },
+        x: { type: "logarithmic", min: xs[0], max: xs[xs.length - 1], title: { display: true, text: `${state.along}: ${symbol.meaning}` }, ticks: { callback: tick, maxRotation: 0 } },
         y: { type: log ? "logarithmic" : "linear", min: least, title: { display: true, text: bound.quantity === state.id ? "value" : `bound on ${bound.quantity}` }, ticks: { callback: log ? tick : (x) => short(x) } },
       },
       plugins: {
@@ -212,8 +212,8 @@
   }
 
   function read(x) {
-    const letter = letters().find((l) => l.name === state.along);
-    const here = letter.integer ? Math.max(1, Math.round(x)) : x;
+    const symbol = symbols().find((l) => l.name === state.along);
+    const here = symbol.integer ? Math.max(1, Math.round(x)) : x;
     const found = evaluate(state.id, { ...state.values, [state.along]: here });
     at("hover").textContent = `At ${state.along} = ${short(here)}: ${told(bounds[state.id], found, shown)}` +
       (state.second ? `, beside it ${shown(evaluate(state.second, { ...state.values, [state.along]: here }).value)}` : "");
@@ -249,13 +249,13 @@
         : failing.length
           ? `<p><b class="fails">Outside its conditions: ${failing.length} of ${found.conditions.length} fail.</b> The numbers below are not claimed.</p>`
           : `<p>All ${found.conditions.length} conditions hold.</p>`) + `<ul class="conditions">${list.join("")}</ul>`;
-    const values = Object.entries(withTied(bound, state.values)).filter(([n]) => bound.letters.some((l) => l.name === n) || bound.tied.some((l) => l.name === n));
+    const values = Object.entries(withTied(bound, state.values)).filter(([n]) => bound.symbols.some((l) => l.name === n) || bound.tied.some((l) => l.name === n));
     at("command").textContent = `fedtheory bound ${state.id} ${values.map(([n, x]) => `${n}=${x}`).join(" ")}${failing.length ? " --lenient" : ""}`;
     at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. ${addsUp(bound) ? "Sum" : hasValue(bound) ? "Value" : "Parts"} <b>${told(bound, found, shown)}</b>` +
       (second ? `, beside it <b>${shown(second.value)}</b> <span class="badge ${bounds[state.second].status}">${bounds[state.second].status}</span>` : "");
-    for (const letter of bound.tied) {
-      const cell = at(`tied-${letter.name}`);
-      if (cell) cell.textContent = shown(letter.f(state.values));
+    for (const symbol of bound.tied) {
+      const cell = at(`tied-${symbol.name}`);
+      if (cell) cell.textContent = shown(symbol.f(state.values));
     }
     curveNote();
   }
@@ -275,7 +275,7 @@
   function curveNote() {
     const c = curve();
     if (!c) return;
-    const moved = Object.entries(c.letters).filter(([n, x]) => Math.abs(state.values[n] - x) > 1e-9 * Math.abs(x)).map(([n]) => n);
+    const moved = Object.entries(c.symbols).filter(([n, x]) => Math.abs(state.values[n] - x) > 1e-9 * Math.abs(x)).map(([n]) => n);
     const tiedNames = new Set(bounds[state.id].tied.map((l) => l.name));
     const differ = moved.filter((n) => !tiedNames.has(n) && n !== state.along);
     const notes = [];
@@ -294,48 +294,48 @@
   }
 
   function controls() {
-    const box = at("letters");
+    const box = at("symbols");
     box.replaceChildren();
-    for (const letter of letters()) {
+    for (const symbol of symbols()) {
       const part = document.createElement("div");
-      part.className = "letter";
+      part.className = "symbol";
       part.innerHTML =
-        `<label for="n-${letter.name}">${letter.math} <span class="meaning">${escaped(letter.meaning)}</span></label>` +
-        `<input type="range" id="r-${letter.name}" min="0" max="${STEPS}" step="1" aria-label="${escaped(letter.name)}">` +
-        `<input type="number" id="n-${letter.name}" step="any" inputmode="decimal">`;
+        `<label for="n-${symbol.name}">${symbol.math} <span class="meaning">${escaped(symbol.meaning)}</span></label>` +
+        `<input type="range" id="r-${symbol.name}" min="0" max="${STEPS}" step="1" aria-label="${escaped(symbol.name)}">` +
+        `<input type="number" id="n-${symbol.name}" step="any" inputmode="decimal">`;
       box.append(part);
       const [range, number] = [part.querySelector("[type=range]"), part.querySelector("[type=number]")];
-      range.addEventListener("input", () => set(letter, fromSlider(letter, Number(range.value)), number));
+      range.addEventListener("input", () => set(symbol, fromSlider(symbol, Number(range.value)), number));
       number.addEventListener("input", () => {
         const x = number.value.trim() === "" ? NaN : Number(number.value);
-        const good = inDomain(letter, x);
-        number.setCustomValidity(good ? "" : `expected ${letter.integer ? "a whole number" : "a number"}${{ positive: " above 0", zero: " of at least 0", none: "" }[letter.least]}`);
-        if (good) set(letter, x, range);
+        const good = inDomain(symbol, x);
+        number.setCustomValidity(good ? "" : `expected ${symbol.integer ? "a whole number" : "a number"}${{ positive: " above 0", zero: " of at least 0", none: "" }[symbol.least]}`);
+        if (good) set(symbol, x, range);
       });
     }
-    for (const letter of bounds[state.id].tied) {
+    for (const symbol of bounds[state.id].tied) {
       const part = document.createElement("div");
-      part.className = "letter";
-      part.innerHTML = `<span>${letter.math} <span class="meaning">${escaped(letter.meaning)}, given by the conditions</span></span><output id="tied-${letter.name}"></output>`;
+      part.className = "symbol";
+      part.innerHTML = `<span>${symbol.math} <span class="meaning">${escaped(symbol.meaning)}, given by the conditions</span></span><output id="tied-${symbol.name}"></output>`;
       box.append(part);
     }
     fill();
   }
 
   function fill() {
-    for (const letter of letters()) {
-      at(`r-${letter.name}`).value = toSlider(letter, state.values[letter.name]);
-      at(`n-${letter.name}`).value = written(state.values[letter.name]);
-      at(`r-${letter.name}`).setAttribute("aria-valuetext", shown(state.values[letter.name]));
+    for (const symbol of symbols()) {
+      at(`r-${symbol.name}`).value = toSlider(symbol, state.values[symbol.name]);
+      at(`n-${symbol.name}`).value = written(state.values[symbol.name]);
+      at(`r-${symbol.name}`).setAttribute("aria-valuetext", shown(state.values[symbol.name]));
     }
   }
 
   let waiting = false;
-  function set(letter, x, twin) {
-    state.values[letter.name] = x;
-    twin.value = twin.type === "range" ? toSlider(letter, x) : written(x);
-    at(`n-${letter.name}`).setCustomValidity("");
-    at(`r-${letter.name}`).setAttribute("aria-valuetext", shown(x));
+  function set(symbol, x, twin) {
+    state.values[symbol.name] = x;
+    twin.value = twin.type === "range" ? toSlider(symbol, x) : written(x);
+    at(`n-${symbol.name}`).setCustomValidity("");
+    at(`r-${symbol.name}`).setAttribute("aria-valuetext", shown(x));
     if (!waiting) {
       waiting = true;
       requestAnimationFrame(() => {
@@ -368,14 +368,14 @@
     const bound = bounds[id];
     if (at("paper").value !== bound.paper || !at("bound").options.length) choosePaper(bound.paper);
     Object.assign(state, { id, second: "", curve: -1, along: bound.along });
-    state.values = { ...Object.fromEntries(bound.letters.map((l) => [l.name, l.start])), ...values };
+    state.values = { ...Object.fromEntries(bound.symbols.map((l) => [l.name, l.start])), ...values };
     at("bound").value = id;
     const alike = Object.entries(bounds).filter(([other, b]) => other !== id && b.paper === bound.paper && b.quantity === bound.quantity);
     const twins = new Set([bound.corrects, ...bound.correctedBy]);
     alike.sort(([a], [b]) => Number(twins.has(b)) - Number(twins.has(a)));
     const none = alike.length ? "none" : "none: no other bound on this quantity";
     at("second").replaceChildren(option("", none), ...alike.map(([other, b]) => option(other, `${other.slice(bound.paper.length + 1)} (${b.status})${twins.has(other) ? " its other form" : ""}`)));
-    const runs = bound.curves.map((c, i) => option(i, c.arena + (c.step in c.letters ? `, ${c.step} = ${short(c.letters[c.step])}` : "")));
+    const runs = bound.curves.map((c, i) => option(i, c.arena + (c.step in c.symbols ? `, ${c.step} = ${short(c.symbols[c.step])}` : "")));
     at("curve").replaceChildren(option(-1, runs.length ? "none" : "none was made"), ...runs);
     at("curve").disabled = !runs.length;
     at("second").disabled = !alike.length;
@@ -385,7 +385,7 @@
   }
 
   function axes() {
-    const names = letters().map((l) => l.name);
+    const names = symbols().map((l) => l.name);
     at("along").replaceChildren(...names.map((n) => option(n, n)));
     if (!names.includes(state.along)) state.along = bounds[state.id].along;
     at("along").value = state.along;
@@ -394,7 +394,7 @@
   function chooseSecond(id) {
     state.second = id;
     at("second").value = id;
-    if (id) for (const l of bounds[id].letters) state.values[l.name] ??= l.start;
+    if (id) for (const l of bounds[id].symbols) state.values[l.name] ??= l.start;
     axes();
     controls();
   }
@@ -404,10 +404,10 @@
     at("curve").value = index;
     const c = curve();
     if (!c) return;
-    Object.assign(state.values, c.letters);
-    for (const letter of bounds[state.id].tied) delete state.values[letter.name];
+    Object.assign(state.values, c.symbols);
+    for (const symbol of bounds[state.id].tied) delete state.values[symbol.name];
     for (const [name, xs] of Object.entries(c.along)) state.values[name] = xs[xs.length - 1];
-    state.along = Object.keys(c.along).find((n) => letters().some((l) => l.name === n)) ?? state.along;
+    state.along = Object.keys(c.along).find((n) => symbols().some((l) => l.name === n)) ?? state.along;
     at("along").value = state.along;
     fill();
   }
@@ -419,7 +419,7 @@
     if (state.second) told.set("second", state.second);
     if (state.curve >= 0) told.set("run", state.curve);
     told.set("over", state.along);
-    for (const letter of letters()) told.set(`_${letter.name}`, state.values[letter.name]);
+    for (const symbol of symbols()) told.set(`_${symbol.name}`, state.values[symbol.name]);
     const hash = `#${told}`;
     if (hash !== location.hash) history.replaceState(null, "", hash);
   }
@@ -431,11 +431,11 @@
     if (asked.get("second") && [...at("second").options].some((o) => o.value === asked.get("second"))) chooseSecond(asked.get("second"));
     const run = Number(asked.get("run") ?? (asked.has("over") || !curves().length ? -1 : 0));
     if (run >= 0 && run < curves().length) chooseCurve(run);
-    for (const letter of letters()) {
-      const x = Number(asked.get(`_${letter.name}`) ?? NaN);
-      if (inDomain(letter, x)) state.values[letter.name] = x;
+    for (const symbol of symbols()) {
+      const x = Number(asked.get(`_${symbol.name}`) ?? NaN);
+      if (inDomain(symbol, x)) state.values[symbol.name] = x;
     }
-    if (letters().some((l) => l.name === asked.get("over"))) state.along = at("along").value = asked.get("over");
+    if (symbols().some((l) => l.name === asked.get("over"))) state.along = at("along").value = asked.get("over");
     fill();
     show();
     if (id && !Object.hasOwn(bounds, id)) at("says").textContent = `There is no bound ${id}; this is another one.`;

@@ -38,7 +38,7 @@ from theory.statement import Evidence, Order, Statement, Status, Verdict, Words
 
 def heterogeneity(p: Argument) -> None:
     """Gamma >= 0: F* = sum_k p_k F_k(w*), and F_k(w*) >= F_k*."""
-    shares, minima = (sympy.IndexedBase(letter.name, real=True) for letter in (p_list, F_i_star))
+    shares, minima = (sympy.IndexedBase(symbol.name, real=True) for symbol in (p_list, F_i_star))
     own = sympy.Sum(shares[k] * minima[k], (k, 1, N))
 
     def read(e: sympy.Expr) -> sympy.Expr:
@@ -146,7 +146,7 @@ def gradients_elsewhere(statement: Statement, full: bool = False) -> Verdict:
             (2, 1, 2, {"jump_sq": error + spread / 2, "A_bin": error, "A_2": spread / 2}),
         ):
             claim = bound_of(statement)
-            if claim.quantity.name not in known or (sampled < clients) != ("K" in _letters(statement)):
+            if claim.quantity.name not in known or (sampled < clients) != ("K" in _symbols(statement)):
                 continue
             at = {"N": clients, "K": sampled, "tau": steps, "q": 1, "G": 1, "eta_t": 1, "eta_later": 1, "eta_start": 1,
                   "p_sq": Fraction(1, clients), "M": size}  # fmt: skip
@@ -168,7 +168,7 @@ def gradients_elsewhere(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.HOLDS, "gradients at x_1 up to 12 times those at the w_t")
 
 
-def _letters(statement: Statement) -> set[str]:
+def _symbols(statement: Statement) -> set[str]:
     return {s.name for s in bound_of(statement).value.free_symbols}
 
 

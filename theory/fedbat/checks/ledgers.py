@@ -29,7 +29,7 @@ from theory.fedbat.checks.quantities import (
     w_star,
 )
 from theory.fedbat.checks.steps import (
-    LETTERS,
+    SYMBOLS,
     alike,
     binarised_parts,
     conclude_jump,
@@ -146,15 +146,15 @@ def eq28(p: Argument) -> None:
 
 def largest(p: Argument) -> sympy.Symbol:
     """A symbol for max{8 L/mu, tau}."""
-    letter = sympy.Symbol("max{8L/mu,tau}", positive=True)
-    p.largest(letter, Max(8 * L / mu, tau))
-    return letter
+    symbol = sympy.Symbol("max{8L/mu,tau}", positive=True)
+    p.largest(symbol, Max(8 * L / mu, tau))
+    return symbol
 
 
 def eq30(p: Argument) -> None:
     """(30), (59): the induction (27) with the v of (29), then (28)."""
-    letter = largest(p)
-    named = {Max(8 * L / mu, tau): letter}
+    symbol = largest(p)
+    named = {Max(8 * L / mu, tau): symbol}
     shift, rate, factor = (p.read(e).xreplace(named) for e in (gamma, eta_t, beta))
     maximum = p.claim("eq29", {gamma: shift})
     p.largest(v, maximum.quantity)
@@ -185,12 +185,12 @@ def of_round(p: Argument, source: str, lemmas: tuple[str, ...], first: int) -> t
 
     lemmas  lemmas with conditions for all t >= 0; the corrected lemmas are about one round
     """
-    letter = largest(p)
-    rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): letter})
+    symbol = largest(p)
+    rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): symbol})
     at = {eta_t: rate, eta_later: rate.subs(t, t + tau), eta_start: rate.subs(t, t_0)}
     for name in lemmas:
         p.source(name, {eta_t: rate, eta_later: at[eta_later]})
-    recursion = p.claim(source, at, under=[at_least(t, first), *p.letters_of("c1.t0")])
+    recursion = p.claim(source, at, under=[at_least(t, first), *p.symbols_of("c1.t0")])
     value = spread_out(recursion.value)
     # the constant does not depend on t: it is the rest at learning rate 1
     where_one = sympy.solve(rate - 1, t) or [t]
@@ -216,15 +216,15 @@ def decreasing_from_start(source: str) -> Proof:
 
     def proof(p: Argument) -> None:
         recursion, constant = of_round(p, source, (), 0)
-        letter = sympy.Symbol("max{8L/mu,tau}", positive=True)
-        rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): letter})
-        by_letter = (1 - rate * mu) * Delta_t + rate**2 * B
-        whole = p.by_hand("B is a letter for the constant", Delta_next, recursion.sign, by_letter, recursion)
+        symbol = sympy.Symbol("max{8L/mu,tau}", positive=True)
+        rate = p.read(eta_t).xreplace({Max(8 * L / mu, tau): symbol})
+        by_symbol = (1 - rate * mu) * Delta_t + rate**2 * B
+        whole = p.by_hand("B is a symbol for the constant", Delta_next, recursion.sign, by_symbol, recursion)
         p.require("a constant >= 0", at_least(constant, 0))
-        top = 4 * B / mu**2 + letter * d0
-        distance = induction(p, (Delta_next, Delta_t), top / (letter + t), (t, 0), d0, lambda hypothesis: whole)
+        top = 4 * B / mu**2 + symbol * d0
+        distance = induction(p, (Delta_next, Delta_t), top / (symbol + t), (t, 0), d0, lambda hypothesis: whole)
         gap = p.put(smooth_at_minimum(p), distance)
-        full = p.by_hand("B is a letter for the constant", gap.quantity, gap.sign, gap.value.subs(B, constant), gap)
+        full = p.by_hand("B is a symbol for the constant", gap.quantity, gap.sign, gap.value.subs(B, constant), gap)
         p.conclude(at_the_end(p, full, 0))
 
     return proof
@@ -272,7 +272,7 @@ def eq62(p: Argument) -> None:
     """(62): independent binarisations, Assumption 5; the sample is drawn after the clients' local steps."""
     falling(p)
     drawn(p)
-    p.letters_of("c1.t0")
+    p.symbols_of("c1.t0")
     count = t + 1 - t_0
     independent = p.by(rules.INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SAMPLED, SAMPLED)
     parts = p.have("independent", A_bin, "=", A_1_parts, 1 / K**2 * independent)
@@ -302,7 +302,7 @@ def eq63(p: Argument) -> None:
 def eq64(p: Argument) -> None:
     """(64): (63); clients are no further from their mean than from wbar_{t_0}; and (47) for the whole round."""
     falling(p)
-    p.letters_of("c1.t0")
+    p.symbols_of("c1.t0")
     count = t + 1 - t_0
     mean = p.by(rules.EQUAL_SHARES, lambda c: c.v, EACH, EVERY, 2 * (v_bar - w_0))
     nearest = (mean, N * p.by(rules.SQUARE, v_bar - w_0))
@@ -326,13 +326,13 @@ def lemma6(of_binarisation: str, of_sample: str) -> Proof:
 
 def eq74(p: Argument) -> None:
     """(74): F is smooth as a mean of smooth functions."""
-    shown(p, 0, p.by(rules.DESCENT_OF_MEAN, F_fun, LETTERS["w_bar_next"], LETTERS["v_bar"]))
+    shown(p, 0, p.by(rules.DESCENT_OF_MEAN, F_fun, SYMBOLS["w_bar_next"], SYMBOLS["v_bar"]))
 
 
 def eq75(p: Argument) -> None:
     """(75): (74) in expectation; given the v, the inner product has mean 0."""
-    p.letters_of("d1.update.corrected")
-    smooth = p.at("eq74", {LETTERS["w_bar_next"]: w_next, LETTERS["v_bar"]: v_bar})
+    p.symbols_of("d1.update.corrected")
+    smooth = p.at("eq74", {SYMBOLS["w_bar_next"]: w_next, SYMBOLS["v_bar"]: v_bar})
     mean_zero = p.by(rules.BINARISED, SAMPLED.sent, grad_v).over(SAMPLED.family)
     because = (smooth, *(-1 / K * one for one in (mean_zero, *mean_of_sample(p, grad_v))))
     fact = synchronised(
@@ -343,7 +343,7 @@ def eq75(p: Argument) -> None:
 
 def eq76(p: Argument) -> None:
     """(76): F is smooth as a mean of smooth functions."""
-    w, g = LETTERS["w_bar"], LETTERS["g_t"]
+    w, g = SYMBOLS["w_bar"], SYMBOLS["g_t"]
     shown(p, 0, p.by(rules.DESCENT_OF_MEAN, F_fun, w - eta * g, w))
 
 
@@ -380,7 +380,7 @@ def eq80(inner: str) -> Proof:
     """(80): (76) in expectation, with (79)."""
 
     def proof(p: Argument) -> None:
-        smooth = p.at("eq76", {LETTERS["w_bar"]: w_bar, LETTERS["g_t"]: g_t})
+        smooth = p.at("eq76", {SYMBOLS["w_bar"]: w_bar, SYMBOLS["g_t"]: g_t})
         bound = F_bar - eta * inner_grad + L * eta**2 / 2 * g_sq
         p.conclude(
             p.put(p.have("(76)", F_v, "<=", bound, smooth, after=p.follow("e1.update.corrected")), p.claim(inner))

@@ -81,8 +81,8 @@ from theory.proofs.vectors import quadratic_form
 from theory.properties import Property
 
 # the paper's symbols for the points in vector notation
-LETTERS = {name: fedbat.symbols[name].sympy for name in ("x_k", "w_bar", "w_bar_next", "v_bar", "w_star", "g_t")}
-OF_CLIENT = {F_k: EVERY.function, F_k_star: EVERY.lowest, LETTERS["w_star"]: w_star, LETTERS["w_bar"]: w_bar}
+SYMBOLS = {name: fedbat.symbols[name].sympy for name in ("x_k", "w_bar", "w_bar_next", "v_bar", "w_star", "g_t")}
+OF_CLIENT = {F_k: EVERY.function, F_k_star: EVERY.lowest, SYMBOLS["w_star"]: w_star, SYMBOLS["w_bar"]: w_bar}
 
 
 # Parts that several steps share
@@ -95,7 +95,7 @@ def shown(p: Argument, part: int, *because: rules.Instance) -> None:
 
 def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> rules.Instance:
     """The weighted sum over the clients of a line about one client, at x."""
-    return p.at(name, {**OF_CLIENT, LETTERS["x_k"]: x}).over(EVERY.family)
+    return p.at(name, {**OF_CLIENT, SYMBOLS["x_k"]: x}).over(EVERY.family)
 
 
 def synchronised(
@@ -180,7 +180,7 @@ def eq32(p: Argument) -> None:
 def eq33(p: Argument) -> None:
     """(33): after a gradient step of size 1/L from x_t^k, F_k is still at least F_k^*."""
     (L_,) = p.needs(Property.SMOOTH_ABOVE) or (L,)
-    x = LETTERS["x_k"]
+    x = SYMBOLS["x_k"]
     there = x - gradient(F_k, x) / L_
     lower = 2 * L_ * p.by(rules.LOWEST_OF_CLIENT, F_k, there, F_k_star)
     shown(p, 0, 2 * L_ * p.by(rules.DESCENT, F_k, there, x), lower)
@@ -202,14 +202,14 @@ def eq35(p: Argument) -> None:
 
 def eq36(p: Argument) -> None:
     """(36): the square of wbar - x_t^k + eta_t grad F_k(x_t^k) is >= 0."""
-    x = LETTERS["x_k"]
-    young = p.by(rules.YOUNG, gradient(F_k, x), -(LETTERS["w_bar"] - x), eta_t)
+    x = SYMBOLS["x_k"]
+    young = p.by(rules.YOUNG, gradient(F_k, x), -(SYMBOLS["w_bar"] - x), eta_t)
     shown(p, 0, young)
 
 
 def eq37(p: Argument) -> None:
     """(37): strong convexity between x_t^k and w*."""
-    shown(p, 0, p.by(rules.TANGENT, F_k, LETTERS["w_star"], LETTERS["x_k"]))
+    shown(p, 0, p.by(rules.TANGENT, F_k, SYMBOLS["w_star"], SYMBOLS["x_k"]))
 
 
 def eq38(p: Argument) -> None:
@@ -293,7 +293,7 @@ def eq45(p: Argument) -> None:
 def eq46(p: Argument) -> None:
     """(46): clients are no further from their mean than from wbar_{t_0}; (47); at most tau - 1 steps."""
     falling(p)
-    p.letters_of("c1.t0")
+    p.symbols_of("c1.t0")
     moved, bounded = update(p, EVERY, BEFORE)
     around = p.have("the mean is nearest", spread_w, "<=", moved_sq, p.by(rules.SQUARE, w_bar - w_0))
     rest = (tau - 1 - (t - t_0)) * p.by(rules.SQUARE, EVERY.step(BEFORE)).over(BEFORE, EVERY.family)
@@ -334,7 +334,7 @@ def binarised_parts(p: Argument, squares: Clients) -> rules.Instance:
 def eq50(p: Argument) -> None:
     """(50): independent binarisations, Assumption 5, and (47) for the whole round."""
     falling(p)
-    p.letters_of("c1.t0")
+    p.symbols_of("c1.t0")
     independent = p.by(rules.INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SQUARED, EVERY)
     parts = p.have("independent", jump_sq, "=", jump_parts, independent, after=p.follow("c1.update"))
     error = p.have("Assumption 5", jump_parts, "<=", q**2 * v_moved, binarised_parts(p, SQUARED))

@@ -353,9 +353,9 @@ def hyper(statement: Statement, full: bool) -> Verdict:
     )
     rate, rates = settings["learning rate"], settings["learning rates"]
     expect("learning rate", rate, rates, rate in rates)
-    for letter, table in (("rho", "fedbat.table2"), ("phi", "fedbat.table3")):
-        tried = [row[letter] for row in _printed(table).table]
-        expect(letter, settings[letter], sorted(set(tried)), settings[letter] in tried)
+    for symbol, table in (("rho", "fedbat.table2"), ("phi", "fedbat.table3")):
+        tried = [row[symbol] for row in _printed(table).table]
+        expect(symbol, settings[symbol], sorted(set(tried)), settings[symbol] in tried)
     expect("runs", settings["runs"], "standard deviations", settings["runs"] > 1)
     if settings["batch"] < 1 or settings["local epochs"] < 1 or min(clients) < 1:
         witness["local training"] = {what: settings[what] for what in ("batch", "local epochs", "clients")}
@@ -577,15 +577,15 @@ def _impossible(claim: Record) -> Iterator[Mismatch]:
             yield f"{name}, percent", {"accuracy": row["accuracy"]}
         if row.get("std", 0.0) < 0:
             yield f"{name}, deviation", {"std": row["std"]}
-        for letter in ("rho", "phi"):
-            if letter in row and row["method"] != fedbat_with(letter, row[letter]):
-                yield f"{name}, {letter}", {letter: row[letter]}
+        for symbol in ("rho", "phi"):
+            if symbol in row and row["method"] != fedbat_with(symbol, row[symbol]):
+                yield f"{name}, {symbol}", {symbol: row[symbol]}
 
 
 def _runs(claim: Record) -> dict[tuple[Column, str], float]:
     """(column, method) -> accuracy; FedBAT with the default rho or phi is FedBAT."""
     defaults = _printed("fedbat.hyper").settings
-    names = {fedbat_with(letter, defaults[letter]): "FedBAT" for letter in ("rho", "phi")}
+    names = {fedbat_with(symbol, defaults[symbol]): "FedBAT" for symbol in ("rho", "phi")}
     return {(_column(row), names.get(row["method"], row["method"])): row["accuracy"] for row in claim.table}
 
 
@@ -652,11 +652,11 @@ def claim(statement: Statement, full: bool) -> Verdict:
     return _verdict(f"{told}; besides, {besides}" if besides else told, witness)
 
 
-def _by_value(id_: str, letter: str) -> dict[str, dict[float, Fraction]]:
+def _by_value(id_: str, symbol: str) -> dict[str, dict[float, Fraction]]:
     """Table 2 or 3 as data set -> value of the symbol -> accuracy."""
     lines: dict[str, dict[float, Fraction]] = {}
     for row in _printed(id_).table:
-        lines.setdefault(row["dataset"], {})[row[letter]] = _exact(row["accuracy"])
+        lines.setdefault(row["dataset"], {})[row[symbol]] = _exact(row["accuracy"])
     return lines
 
 

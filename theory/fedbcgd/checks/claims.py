@@ -76,8 +76,8 @@ def _terms(name: str) -> dict[str, sympy.Expr]:
 def _factor(statement: Statement) -> sympy.Expr:
     """The claimed Com / Com_other.  Raises ValueError for a left side that is no multiple of Com."""
     (relation,) = relations_of(statement.claim)
-    times, letter = relation.lhs.as_coeff_Mul()
-    if letter != Com:
+    times, symbol = relation.lhs.as_coeff_Mul()
+    if symbol != Com:
         raise ValueError(f"left side {relation.lhs}: expected a number times {Com}")
     return sympy.simplify(relation.rhs / Com_other / times)
 

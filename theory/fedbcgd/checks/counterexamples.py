@@ -28,7 +28,7 @@ class Alike:
     clients: int
 
     @property
-    def letters(self) -> dict[str, sympy.Expr]:
+    def symbols(self) -> dict[str, sympy.Expr]:
         """The values of the bounds' symbols; d0 for convex functions."""
         scale, lam_ = self.scale, self.momentum
         return {
@@ -71,17 +71,17 @@ def whatever_the_steps(statement: Statement, full: bool = False) -> Verdict:
     gradients = claim.quantity.name.startswith("avg_grad")
     tightest = mpmath.inf
     for instance in _ALIKE:
-        letters = instance.letters
+        symbols = instance.symbols
         if gradients:  # d0 is f(x^0) - f(x*) here
-            letters["d0"] = instance.scale * Rational(3, 4)
+            symbols["d0"] = instance.scale * Rational(3, 4)
         least = instance.least_gradient if gradients else instance.least_gap
-        values = {catalogue.symbols(statement)[name].sympy: value for name, value in letters.items()}
+        values = {catalogue.symbols(statement)[name].sympy: value for name, value in symbols.items()}
         with mpmath.workdps(50):
             bound = mpmath.mpf(sympy.N(claim.value.subs(values), 50))
             if bound < mpmath.mpf(least.p) / least.q * (1 - mpmath.mpf(10) ** -30):
                 witness = {
                     "f_i": f"{instance.scale} (x_1^2 + x_2^2/2)/2, every client", "x^0": "(1, 1)",
-                    "letters": {name: str(value) for name, value in letters.items()},
+                    "symbols": {name: str(value) for name, value in symbols.items()},
                     "bound": float(bound), "least value over all step sizes and weights": str(least),
                 }  # fmt: skip
                 return Verdict(

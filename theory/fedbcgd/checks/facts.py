@@ -37,7 +37,7 @@ def _said(relation: Any, found: Status, model: Mapping[Any, Any]) -> Verdict:
 
 def perturbed(statement: Statement, full: bool = False) -> Verdict:
     """Lemma 1 and (19) to (22), by the inequalities of the class at the three points, and forms decided by z3."""
-    at = {letter: point(h, letter) for letter in (x, y, z)}
+    at = {symbol: point(h, symbol) for symbol in (x, y, z)}
     shifted = {p: type(q)(q.x, q.value - mu / 2 * q.x**2, q.gradient - mu * q.x) for p, q in at.items()}
     hypotheses = {
         "mu-strongly convex at y, x": convex(shifted[y], shifted[x]),
@@ -123,7 +123,7 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
     v_next = lam * v + mean - x_r
     before = {x_prev: x_r - v, symbols["v_prev"]: (v + eta * symbols["G_prev"]) / lam}
     position = statement.where.get(symbols["z_r"], x_r + gamma * (x_r - x_prev))
-    letters = {
+    after = {
         symbols["v_next"]: v_next,
         symbols["x_next"]: x_r + v_next,
         symbols["z_r"]: position.subs(before),
@@ -134,7 +134,7 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
     factor = statement.where.get(gamma, lam / (1 - lam))
     failing = {}
     for relation in _every(statement):
-        left, right = (side.subs(letters, simultaneous=True).subs(gamma, factor) for side in relation.args)
+        left, right = (side.subs(after, simultaneous=True).subs(gamma, factor) for side in relation.args)
         rest = sympy.simplify(left - right)
         if rest != 0:
             failing[str(relation)] = f"the sides differ by {sympy.factor(rest)}"

@@ -81,7 +81,7 @@ from theory.fedbcgd.symbols import (
     zx_sq,
 )
 from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Letters, Proof, as_evidence, facts, with_more_assumed
+from theory.proofs.argument import Argument, Fact, Proof, Symbols, as_evidence, facts, with_more_assumed
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.sequences import at_start, contracted, gathered, telescope
 from theory.properties import Property
@@ -185,7 +185,7 @@ def general_convex_plus(p: Argument) -> None:
 # Non-convex
 
 
-def dimensionless(p: Argument, at: Letters, back: Letters) -> None:
+def dimensionless(p: Argument, at: Symbols, back: Symbols) -> None:
     """Replace beta eta_tilde, gamma^2 beta eta_tilde and others by symbols for z3; beta and gamma occur only in these."""
     step, turn = sympy.Symbol("step", positive=True), sympy.Symbol("turn", nonnegative=True)
     own = {beta: step / eta_tilde, gamma: sympy.sqrt(turn / step)}

@@ -274,8 +274,8 @@ _CONSTANTS = (sigma, G, d0, F, C_0, lag_0, c1, c2, c_lemma)
 _OTHERS = (G_discounted, Xi, gap_prev, grad_sq_prev, C_1, Psi_R, state, state_next)
 _WRITTEN = {
     "momentum_form.corrected": "d2871cd02612",
-    "alg1.corrected": "661e097da283",
-    "alg3.corrected": "afded47e4bb9",
+    "alg1.corrected": "75f33ae63ba4",
+    "alg3.corrected": "734ff4a7c9b6",
 }
 LANGUAGE = Language(
     _MEANS,

@@ -82,7 +82,7 @@ from theory.fedbcgd.symbols import (
     zx_sq,
 )
 from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Letters, Proof
+from theory.proofs.argument import Argument, Fact, Proof, Symbols
 from theory.proofs.arithmetic import at_most
 from theory.proofs.forms import gradient
 from theory.proofs.ledger import powers
@@ -349,7 +349,7 @@ def step56_corrected(p: Argument) -> None:
 # z^{r+1}
 
 
-def lemma10(p: Argument) -> Letters:
+def lemma10(p: Argument) -> Symbols:
     """z^{r+1} = z^r - eta G^r/(1 - lambda), for the gamma of Lemma 10."""
     relation, where = p.relation("lemma10"), catalogue.find("fedbcgd.lemma10").where
     p.require("the gamma of z^r", sympy.Eq(gamma, where[gamma], evaluate=False))

@@ -80,10 +80,10 @@ def _blocks_used() -> dict[int, list[str]]:
     return used
 
 
-def _holds(statement: Statement, **letters: int) -> bool:
+def _holds(statement: Statement, **symbols: int) -> bool:
     """Whether every relation of the claim holds with these numbers for S, N, K."""
     assert isinstance(statement.claim, Relations)
-    values = {letter: letters[letter.name] for letter in (S, N, K) if letter.name in letters}
+    values = {symbol: symbols[symbol.name] for symbol in (S, N, K) if symbol.name in symbols}
     return all(bool(relation.subs(values)) for relation in statement.claim.relations)
 
 

@@ -162,8 +162,8 @@ def _no_order(rate: Rate, family: Family, ratios: list[mpmath.mpf]) -> Verdict:
 
 
 def _number(e: sympy.Expr, at: Mapping[sympy.Symbol, Any]) -> mpmath.mpf:
-    letters = sorted(e.free_symbols, key=str)
-    return mpmath.mpf(sympy.lambdify(letters, e, "mpmath")(*(at[letter] for letter in letters)))
+    symbols = sorted(e.free_symbols, key=str)
+    return mpmath.mpf(sympy.lambdify(symbols, e, "mpmath")(*(at[symbol] for symbol in symbols)))
 
 
 # ------------------------------------------------------------------------------------------- identities of a round
@@ -183,7 +183,7 @@ def one_round(statement: Statement, full: bool = False) -> Verdict:
     new = {client: tracked[client] + (messages[client] - mean) / steps for client in (1, 2)}
     tracks = "alg1" not in statement.id
     sent = messages[1] if tracks else g1
-    letters = {
+    symbols = {
         eta: step, gamma: glob, tau: steps, w_r: w, w_end: w - step * sent, w_next: w - step * glob * mean,
         g_sum: g1, g_sum_mean: mean, message_mean: mean, Delta_jq: sent, Delta_q: mean, delta: t, delta_next: new[1],
         delta_mean: (t - t) / 2, delta_sum: -steps * new[1], g_next: later, d_next: later - new[1], g_Q_mean: step * mean,
@@ -191,7 +191,7 @@ def one_round(statement: Statement, full: bool = False) -> Verdict:
     failing = {}
     for claim in (statement.claim, *statement.also):
         for relation in claim.relations if isinstance(claim, Relations) else ():
-            left, right = (_mean_free(side).subs(letters, simultaneous=True) for side in relation.args)
+            left, right = (_mean_free(side).subs(symbols, simultaneous=True) for side in relation.args)
             rest = sympy.expand(left - right)
             if rest != 0:
                 failing[f"{relation.lhs} = {relation.rhs}"] = f"the sides differ by {sympy.factor(rest)}"
@@ -214,7 +214,7 @@ def variance_of_mean(statement: Statement, full: bool = False) -> Verdict:
     excluded = any(isinstance(r, sympy.Eq) and r.has(Inner) and r.rhs == 0 for r in statement.claim.relations)
     given = [covariance**2 <= one * two, *([sympy.Eq(covariance, 0)] if excluded else [])]
     found = decide(given, (one + two + 2 * covariance) / 4 <= (one + two) / 4)
-    witness = {letter.name: str(value) for letter, value in found.model.items()}
+    witness = {symbol.name: str(value) for symbol, value in found.model.items()}
     says = "variances add up as in (11)" if found.status is Status.PROVED else "clients that share their coins"
     return Verdict(found.status, says, witness=witness)
 

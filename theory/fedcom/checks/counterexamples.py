@@ -247,7 +247,7 @@ def follows(statement: Statement, full: bool = False) -> Verdict:
     """The relations follow from the statement's conditions, decided by z3."""
     assert isinstance(statement.claim, Relations)
     found = decide([c.relation for c in statement.when], list(statement.claim.relations))
-    witness = {letter.name: str(value) for letter, value in found.model.items()}
+    witness = {symbol.name: str(value) for symbol, value in found.model.items()}
     return Verdict(found.status, found.says, witness=witness)
 
 

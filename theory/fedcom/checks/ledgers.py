@@ -192,7 +192,7 @@ def back_to_f(p: Argument, fact: Fact, own_phi: sympy.Expr) -> Fact:
     if len(powers) != 1:
         p.fail("back to f", f"{fact.value} has {len(powers)} powers of R")
     named = whole.xreplace(dict.fromkeys(powers, share))
-    bound = p.by_hand("a letter for the power of R", fact.quantity, fact.sign, named, fact)
+    bound = p.by_hand("a symbol for the power of R", fact.quantity, fact.sign, named, fact)
     least = p.by(rules.PENALISED_INFIMUM, f, w_star, own_phi, penalised_lowest)
     minimum = p.by(rules.ATTAINED, f, w_star, lowest)
     squares = own_phi / 2 * p.by(rules.SQUARE, w_last), share * own_phi / 2 * p.by(rules.SQUARE, w_star)
@@ -201,7 +201,7 @@ def back_to_f(p: Argument, fact: Fact, own_phi: sympy.Expr) -> Fact:
     because = (p.every(bound), (1 - share) * least, -(1 - share) * minimum, *squares)
     found = p.have("back to f", gap_last, "<=", value_, *because, under=[at_most(share, 1)])
     unnamed = spread_out(found.value).xreplace({share: powers[0]})
-    return p.by_hand("a letter for the power of R", found.quantity, found.sign, unnamed, found)
+    return p.by_hand("a symbol for the power of R", found.quantity, found.sign, unnamed, found)
 
 
 # Section E

@@ -301,9 +301,9 @@ _ALGORITHMS = {
 }
 _CONSTANTS = (sigma, G_q, fj_gap_mean, a_prev, e_prev2)
 _WRITTEN = {
-    "alg1": "8c08456cbb0f",
-    "alg2": "85e9d7586bbb",
-    "alg2.corrected": "72181e9e74d8",
+    "alg1": "71bf9cffc7cb",
+    "alg2": "7179bafda21f",
+    "alg2.corrected": "65d615a4c0ad",
     "thmE4.items.corrected": "019d01707c3f",
 }
 LANGUAGE = Language(

@@ -67,8 +67,8 @@ def three_point(statement: Statement, full: bool = False) -> Verdict:
 
     def expand(e: sympy.Basic) -> sympy.Expr:
         if isinstance(e, Bregman):
-            letters = dict(zip(pattern.args, e.args, strict=True))
-            return expand(meaning.xreplace(letters))
+            symbols = dict(zip(pattern.args, e.args, strict=True))
+            return expand(meaning.xreplace(symbols))
         if isinstance(e, Inner):  # bilinear: a product of coordinates, summed over them
             return sympy.expand(sympy.Mul(*map(expand, e.args)))
         if isinstance(e, Value | Grad) or not e.args:
@@ -186,12 +186,12 @@ def group_constants(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(claim, Relations)
     functions, printed = {}, {}
     for relation in claim.relations:
-        letters = relation.lhs.atoms(Value) or relation.lhs.free_symbols
-        if len(letters) != 1:
+        symbols = relation.lhs.atoms(Value) or relation.lhs.free_symbols
+        if len(symbols) != 1:
             return Verdict(
                 Status.REFUTED, f"{relation} says nothing about a constant", witness={"relation": str(relation)}
             )
-        (of,) = letters
+        (of,) = symbols
         value = relation.rhs * of / relation.lhs
         if isinstance(of, Value):
             functions[of.args[0].name] = value

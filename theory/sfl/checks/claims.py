@@ -23,21 +23,21 @@ def _formulas(statement: Statement) -> tuple[sympy.Basic, ...]:
 
 def rate(statement: Statement, full: bool = False) -> Verdict:
     """Corollary 1's dominant term for large R, and its rate in M, K, R; without noise, the rate is only an upper bound."""
-    letters = {
-        letter: sympy.Symbol(letter.name, positive=True)
-        for letter in (M, K, R, L, mu, sigma, zeta, zeta_star, D, A, beta)
+    symbols = {
+        symbol: sympy.Symbol(symbol.name, positive=True)
+        for symbol in (M, K, R, L, mu, sigma, zeta, zeta_star, D, A, beta)
     }
-    growth = letters[R]
+    growth = symbols[R]
     for name, printed in zip(("strongly_convex", "general_convex", "nonconvex"), _formulas(statement), strict=True):
-        claimed = printed.subs(letters)
-        first, *others = (t.value.subs(letters) for t in stated_order(f"cor1.{name}").terms)
+        claimed = printed.subs(symbols)
+        first, *others = (t.value.subs(symbols) for t in stated_order(f"cor1.{name}").terms)
         if any(sympy.limit(sympy.simplify(o / first), growth, sympy.oo) != 0 for o in others):
             return Verdict(Status.REFUTED, f"{name}: the first term does not dominate", witness={"case": name})
         rest = sympy.simplify(first / claimed)
-        if rest.free_symbols & {letters[M], letters[K], letters[R]}:
+        if rest.free_symbols & {symbols[M], symbols[K], symbols[R]}:
             witness = {"case": name, "ratio": str(rest)}
             return Verdict(Status.REFUTED, f"{name}: the first term is not of the printed rate", witness=witness)
-        without_noise = [o.subs(letters[sigma], 0) for o in others]
+        without_noise = [o.subs(symbols[sigma], 0) for o in others]
         if any(sympy.limit(sympy.simplify(o / claimed), growth, sympy.oo) != 0 for o in without_noise):
             return Verdict(Status.REFUTED, f"{name}: slower without noise", witness={"case": name, "sigma": 0})
     return Verdict(

@@ -91,7 +91,7 @@ def optimal_start(statement: Statement, full: bool = False) -> Verdict:
                 f"{value}",
                 slack=float(value / largest),
                 witness={
-                    **{letter.name: str(number) for letter, number in at.items()},
+                    **{symbol.name: str(number) for symbol, number in at.items()},
                     "r_1": 0, "gamma": "1 (any gamma <= 1 will do; gamma = 0 leaves s_0 free)", "b s_0": str(largest),
                     "Psi_0": str(largest), "printed": str(value),
                 },
@@ -234,7 +234,7 @@ def half_exponent(statement: Statement, full: bool = False) -> Verdict:
         f"Theorem 1's bound / the formula grows by {sympy.N(growth, 4)} a round, beyond every constant",
         slack=0.0,
         witness={
-            **{letter.name: str(number) for letter, number in at.items()},
+            **{symbol.name: str(number) for symbol, number in at.items()},
             **{f"bound / formula at R = {rounds}": float(ratio.subs(R, rounds)) for rounds in (12, 70, 140)},
         },
     )

@@ -150,8 +150,8 @@ def star(p: Argument) -> Fact:
 def inner(p: Argument, drift: sympy.Expr) -> Fact:
     """Lemma 2 at x_mk, x*, x for every step; the sampled clients' gaps have the mean D_F."""
     h, points = sfl.symbols["h"].sympy, [sfl.symbols[name].sympy for name in "xyz"]
-    letters = {h: ALL.function, **dict(zip(points, (ALL.point, x_star, x), strict=True))}
-    lemma2 = p.at("lemma2", letters).over(I, C)
+    symbols = {h: ALL.function, **dict(zip(points, (ALL.point, x_star, x), strict=True))}
+    lemma2 = p.at("lemma2", symbols).over(I, C)
     gaps = [p.by(rules.SAMPLED, value(ALL.function, at), value(F_fun, at), C, sympy.Integer(1)) for at in (x, x_star)]
     stationary = p.by(rules.STATIONARY, F_fun, x_star, x - x_star)
     bound = -S * K * D_F - S * K * mu / 4 * dist2 + L * drift
@@ -540,9 +540,9 @@ def eq45(p: Argument) -> None:
         p.fail("(45)", f"it is about {goal.quantity} {goal.sign}")
     printed = p.statement.where[gamma]
     p.require("r_0 > 0: the choice of gamma is positive", sympy.Gt(r0, 0, evaluate=False))
-    for letter in (c1, c2):
-        if any(letter in power.base.as_numer_denom()[1].free_symbols for power in printed.atoms(sympy.Pow)):
-            p.require(f"{letter} > 0: the choice of gamma divides by it", sympy.Gt(letter, 0, evaluate=False))
+    for symbol in (c1, c2):
+        if any(symbol in power.base.as_numer_denom()[1].free_symbols for power in printed.atoms(sympy.Pow)):
+            p.require(f"{symbol} > 0: the choice of gamma divides by it", sympy.Gt(symbol, 0, evaluate=False))
     u, v = sympy.symbols("u v", nonnegative=True)
     rho, g = sympy.symbols("rho gamma_", positive=True)
     at = {c1: u**2 / rho, c2: v**3 / rho**2, r0: rho * (T + 1)}

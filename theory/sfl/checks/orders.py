@@ -38,9 +38,9 @@ def tuned_terms(lemma: str, at: Mapping[sympy.Expr, sympy.Expr]) -> tuple[Term, 
     terms = []
     for term in bound_of(catalogue.find(f"sfl.{lemma}")).terms:
         general = term.value.replace(sympy.log, lambda _: sympy.Integer(1)) / at[b]
-        split = [letter for letter in (c1, c2, d) if letter in general.free_symbols and not general.has(exp)]
-        for letter in split[:1]:
-            terms += [Term(term.name, _larger(general.subs(letter, part), at)) for part in _summands(at[letter])]
+        split = [symbol for symbol in (c1, c2, d) if symbol in general.free_symbols and not general.has(exp)]
+        for symbol in split[:1]:
+            terms += [Term(term.name, _larger(general.subs(symbol, part), at)) for part in _summands(at[symbol])]
         if not split:
             terms.append(Term(term.name, _larger(general, at)))
     return tuple(terms)
@@ -87,18 +87,18 @@ def tuned(bound: str, recursion: str, full: bool = False, any_count: bool = Fals
     return proof
 
 
-def tune(p: Argument, bound: str, recursion: str, letters: Mapping[sympy.Expr, sympy.Expr]) -> None:
+def tune(p: Argument, bound: str, recursion: str, symbols: Mapping[sympy.Expr, sympy.Expr]) -> None:
     """The order of a bound's tuned form, with its symbols replaced."""
     source = catalogue.find(f"sfl.{bound}")
     step = sympy.Symbol("step", positive=True)  # the tuned eta_tilde
-    at, lemma = application(source, letters)
+    at, lemma = application(source, symbols)
     chosen = catalogue.find(f"sfl.{lemma}").where[gamma]
     if 1 / d not in chosen.args and d not in (1 / chosen).args:
         p.fail("the choice of gamma", f"{chosen} is not at most 1/d")
     under = [at_most(step * at[d], 1)]
-    local = (step * eta / source.where[eta_tilde]).subs(dict(letters), simultaneous=True)
+    local = (step * eta / source.where[eta_tilde]).subs(dict(symbols), simultaneous=True)
     own = {mu: sympy.Integer(0)} if a not in at and p.speaks_of(recursion, mu) else {}
-    fact = p.claim(recursion, {eta: local, **letters, **own}, under=under)
+    fact = p.claim(recursion, {eta: local, **symbols, **own}, under=under)
     fact, state, of = as_sequence(p, fact)
     at |= {gamma: step, r_next: state[0], r_t: state[1], s_t: of}
     if p.start_of(state[1]) != at[r0]:
@@ -130,12 +130,12 @@ def at_step(p: Argument, recursion: Fact, step: sympy.Symbol, chosen: sympy.Expr
     return p.by_hand("at one of the step sizes", recursion.quantity, recursion.sign, value, recursion)
 
 
-def application(bound: Statement, letters: Mapping[sympy.Expr, sympy.Expr]) -> tuple[dict[sympy.Expr, sympy.Expr], str]:
+def application(bound: Statement, symbols: Mapping[sympy.Expr, sympy.Expr]) -> tuple[dict[sympy.Expr, sympy.Expr], str]:
     """A bound's substitution into its recursion lemma, with symbols replaced, and the id of the part that tunes gamma."""
     if bound.applies is None:
         raise ValueError(f"{bound.id} applies no recursion lemma")
     substitution = bound.applies.substitution.items()
-    at = {sfl.symbols[name].sympy: e.subs(dict(letters), simultaneous=True) for name, e in substitution}
+    at = {sfl.symbols[name].sympy: e.subs(dict(symbols), simultaneous=True) for name, e in substitution}
     if c in at:
         at[c1] = at.pop(c)
     return at, "lemma7.eq39.cubic" if a in at else "lemma8.eq45.corrected"
@@ -176,7 +176,7 @@ def printed_tuning(bound: str, recursion: str, full: bool = False) -> Proof:
     def proof(p: Argument) -> None:
         at, _ = application(catalogue.find(f"sfl.{bound}"), {S: M} if full else {})
         at[c] = at.pop(c1)
-        p.source("lemma7.tuning", {letter: e for letter, e in at.items() if letter in (a, c, d, r0, T)})
+        p.source("lemma7.tuning", {symbol: e for symbol, e in at.items() if symbol in (a, c, d, r0, T)})
         tuned(bound, recursion, full)(p)
 
     return proof

@@ -179,8 +179,8 @@ _ALGORITHMS = {
 }
 _CONSTANTS = (sigma, zeta, zeta_star, at_x, at_optimum, A, D, r0, c, c1, c2, r_t, s_t, partial_sums)
 _WRITTEN = {
-    "alg1": "b83d2bc3e44a",
-    "alg2": "db81c174feba",
+    "alg1": "fc9634cd482c",
+    "alg2": "45070a244a88",
     "eq33": "b6eab2d3a378",
     "lemma4.lhs": "7a64fcd36d1f",
     "eq68": "a8743105a4c8",

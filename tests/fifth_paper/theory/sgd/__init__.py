@@ -18,7 +18,7 @@ class Own(StrEnum):
 
 paper = Paper("sgd", "Stochastic gradient descent, a page of a textbook", "nobody, for the tests", step_sizes=("eta",))
 
-# its letters
+# its symbols
 _amount, _positive = {"nonnegative": True}, {"positive": True}
 R = paper.symbol("R", "R", "number of steps", integer=True, positive=True)
 L = paper.symbol("L", "L", "smoothness constant", F / X**2, **_positive)
