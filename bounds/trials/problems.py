@@ -34,7 +34,7 @@ class Client:
 
 
 @dataclass(frozen=True)
-class Ground:
+class Example:
     """A test problem with certified constants, on which an assumption is evaluated.
 
     clients    F_1 ... F_M;  F  their mean
@@ -56,7 +56,7 @@ def points(d: int, seed: int, count: int = 6) -> list[tuple[Array, Array]]:
     ]
 
 
-def quadratic_ground(problem: Quadratic, seed: int) -> Ground:
+def quadratic_example(problem: Quadratic, seed: int) -> Example:
     """A quadratic with seeded pairs, and pairs along the eigenvectors of the H_m, which attain L and mu."""
     clients = [
         Client(partial(lambda H, b, x: float(x @ H @ x / 2 + b @ x), H, b), partial(lambda H, b, x: H @ x + b, H, b))
@@ -65,14 +65,14 @@ def quadratic_ground(problem: Quadratic, seed: int) -> Ground:
     vectors = [v for H in problem.H for v in np.linalg.eigh(H)[1].T[[0, -1]]]
     pairs = [*points(problem.d, seed), *((v, 0 * v) for v in vectors)]
     mean = Client(lambda x: float(problem.value(x)), problem.full_gradient)
-    return Ground(problem.name, problem.constants, mean, clients, pairs)
+    return Example(problem.name, problem.constants, mean, clients, pairs)
 
 
-def _function_ground(h: Function, seed: int) -> Ground:
+def _function_example(h: Function, seed: int) -> Example:
     """A single client; pairs: seeded ones, and close ones at the origin, where most families curve most."""
     constants = {"L": h.L, "curvature": h.mu, "F_star": h.minimum, "x_star": h.minimiser}
     near = [(1e-4 * v, -1e-4 * v) for v in np.eye(h.d)]
-    return Ground(h.name, constants, Client(h.value, h.gradient), [h], [*points(h.d, seed), *near])
+    return Example(h.name, constants, Client(h.value, h.gradient), [h], [*points(h.d, seed), *near])
 
 
 @cache
@@ -94,7 +94,7 @@ def logistic_clients() -> tuple[Client, ...]:
 
 
 @cache
-def grounds() -> tuple[Ground, ...]:
+def examples() -> tuple[Example, ...]:
     """Strongly convex, flat and indefinite quadratics; functions with huge and no curvature; logistic regression."""
     quadratics = [
         generate(4, 4, L=1.0, mu=mu, zeta_star=1.0, delta=delta, x_star=[1.0, -1.0, 0.5, 2.0], seed=seed)
@@ -103,10 +103,10 @@ def grounds() -> tuple[Ground, ...]:
     functions = [huber(2), hinge(2), logcosh(2), ripple(2), beside(dip(1), huber(1))]
     problem = logistic()
     mean = Client(lambda x: float(problem.value(x)), problem.full_gradient)
-    regression = Ground(problem.name, problem.constants, mean, logistic_clients(), points(problem.d, 3, 2))
+    regression = Example(problem.name, problem.constants, mean, logistic_clients(), points(problem.d, 3, 2))
     return (
-        *(quadratic_ground(q, seed) for seed, q in enumerate(quadratics)),
-        *(_function_ground(h, seed) for seed, h in enumerate(functions)),
+        *(quadratic_example(q, seed) for seed, q in enumerate(quadratics)),
+        *(_function_example(h, seed) for seed, h in enumerate(functions)),
         regression,
     )
 
@@ -156,10 +156,10 @@ def samples(symbol: Callable[[Problem], Mapping[str, float]]) -> Iterator[Case]:
     for at in (1.0, -2.0, 0.5):
         yield Case(f"samples x^2/2 + x, x^2/2 - x, at {at}", {"F_m": mean, "x": at, **symbol(like)}, two)
     noisy = generate(2, 3, L=1.0, mu=0.2, zeta_star=1.0, delta=0.3, sigma=0.7, seed=5)
-    ground = quadratic_ground(noisy, 6)
+    example = quadratic_example(noisy, 6)
     signs = np.array(list(product((-1, 1), repeat=2)))
-    for m, client in enumerate(ground.clients):
-        for x, _ in ground.pairs[:6]:
+    for m, client in enumerate(example.clients):
+        for x, _ in example.pairs[:6]:
             values = {"F_m": client, "x": x, **symbol(noisy)}
             yield Case(f"{noisy.name}, sigma = 0.7, client {m + 1}", values, _law(noisy, m, x, signs))
     problem = logistic()

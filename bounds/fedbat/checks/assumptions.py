@@ -18,7 +18,7 @@ from bounds.trials.problems import (
     FAMILY,
     SAMPLES,
     Client,
-    grounds,
+    examples,
     logistic,
     logistic_clients,
     points,
@@ -101,7 +101,7 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(statement.claim, Relations)
     places = (
         Case(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "L": float(g.constants["L"])})
-        for g in grounds()
+        for g in examples()
         for k, client in enumerate(g.clients, 1)
         for u, w in g.pairs
     )
@@ -111,7 +111,7 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
 def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     """Assumption 2 with the certified mu."""
     assert isinstance(statement.claim, Relations)
-    curved = [g for g in grounds() if (g.constants.get("mu") or 0) > 0]
+    curved = [g for g in examples() if (g.constants.get("mu") or 0) > 0]
     places = (
         Case(f"{g.name}, client {k}", {"F_k": client, "u": u, "w": w, "mu": float(g.constants["mu"])})
         for g in curved

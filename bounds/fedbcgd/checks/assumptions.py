@@ -18,11 +18,11 @@ from bounds.trials.problems import (
     FAMILY,
     SAMPLES,
     Client,
-    Ground,
-    grounds,
+    Example,
+    examples,
     logistic,
     points,
-    quadratic_ground,
+    quadratic_example,
     samples,
 )
 from simulations import data, partitions
@@ -50,9 +50,9 @@ def sigmoid() -> SigmoidERM:
 # ------------------------------------------------------------------------------------------- Assumptions 1, 2 and 4
 
 
-def _pairs(chosen: Callable[[Ground], bool]) -> Iterator[tuple[Ground, int, Any, Array, Array]]:
+def _pairs(chosen: Callable[[Example], bool]) -> Iterator[tuple[Example, int, Any, Array, Array]]:
     """(test problem, client's number, client, two points), in both orders."""
-    for g in grounds():
+    for g in examples():
         if chosen(g):
             for i, client in enumerate(g.clients, 1):
                 for one, two in g.pairs:
@@ -95,9 +95,9 @@ def _deviating() -> tuple[Deviating, ...]:
     found = []
     for seed, zeta in enumerate((1.0, 0.3)):
         quadratic = generate(4, 4, L=1.0, mu=0.1, zeta_star=zeta, seed=seed)
-        ground = quadratic_ground(quadratic, seed)
-        where = [x for x, _ in ground.pairs[:6]]
-        found.append(Deviating(quadratic.name, ground.F, ground.clients, float(quadratic.constants["G"]), where))
+        example = quadratic_example(quadratic, seed)
+        where = [x for x, _ in example.pairs[:6]]
+        found.append(Deviating(quadratic.name, example.F, example.clients, float(quadratic.constants["G"]), where))
     for problem in (logistic(), sigmoid()):
         mean = Client(lambda _: 0.0, problem.full_gradient)
         own = [Client(lambda _: 0.0, partial(_client_gradient, problem, m)) for m in range(problem.M)]
@@ -167,7 +167,7 @@ def _batches(loss: type[Logistic]) -> Iterator[Batch]:
 def _single(convex: bool) -> tuple[Batch, ...]:
     """Mini-batches: quadratics with additive noise, samples of logistic regression, and of the sigmoid unless `convex`."""
     found = []
-    for g in grounds():
+    for g in examples():
         if len(g.clients) > 1 and g.name.startswith("quadratics") and (g.constants["curvature"] >= 0 or not convex):
             for i, client in enumerate(g.clients, 1):
                 noisy = Client(client.value, lambda x, client=client: client.gradient(x) + 0.5)  # type: ignore[misc]

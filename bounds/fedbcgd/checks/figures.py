@@ -183,15 +183,17 @@ def number_of_blocks(statement: Statement, full: bool = False) -> Verdict:
                 rows.append(Row(f"{one} blocks faster than {other}", floats, min(pairs, default=-1)))
             case _:
                 return Verdict(Status.OPEN, f"cannot read {dict(row)}")
+    alike = ""
     for n, name in claim.settings["degenerates"].items():
         plain = _trained(problem, FedAvgM(STEPS, etas, S, lam), budget * n, seeds, 1)
         same = name == "FedAvgM" and n in found and _alike(found[n], plain)
         rows.append(Row(f"N = {n} is {name}", {"FedAvgM": plain.last, **losses}, 1 if same else -1))
+        alike += f"; N = {n} is {name}, loss by loss" if same else ""
     shown = ", ".join(f"N = {n}: {floats[n]:.3g} / {losses[n]:.4g}" for n in numbers)
     return _beside(
         f"{_network_told(problem, etas, seeds)}, {S} clients a round, no shared block, lam = {lam}: floats / d "
-        f"that a client sends until the loss is {EARLY}, and the loss after {budget} d, best of eta: {shown}; one block is "
-        "FedAvgM, loss by loss.  The paper's 53% and 200 d are for its network",
+        f"that a client sends until the loss is {EARLY}, and the loss after {budget} d, best of eta: {shown}{alike}.  The "
+        "paper's 53% and 200 d are for its network",
         rows,
     )
 

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from bounds.trials.cases import Case, Operator, Vector, compared, met
-from bounds.trials.problems import FAMILY, Ground, grounds, quadratic_ground, samples
+from bounds.trials.problems import FAMILY, Example, examples, quadratic_example, samples
 from simulations.compressors import (
     QSGD,
     Bernoulli,
@@ -142,7 +142,7 @@ def smooth(statement: Statement, full: bool = False) -> Verdict:
     assert isinstance(statement.claim, Relations)
     places = (
         Case(f"{g.name}, client {j}", {"f_j": client, "u": u, "v": v, "L": float(g.constants["L"])})
-        for g in grounds()
+        for g in examples()
         if np.isfinite(g.constants["F_star"])
         for j, client in enumerate(g.clients, 1)
         for u, v in g.pairs
@@ -181,13 +181,15 @@ def homogeneous(statement: Statement, full: bool = False) -> Verdict:
 
 
 @cache
-def _least_squares() -> tuple[Ground, ...]:
+def _least_squares() -> tuple[Example, ...]:
     """Quadratics whose Hessian is singular: Polyak-Lojasiewicz, not strongly convex; least squares with d > n."""
     found = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
         A, y = rng.standard_normal((2, 5)), rng.standard_normal(2)  # two equations, five unknowns
-        found.append(quadratic_ground(Quadratic((A.T @ A)[None], -(A.T @ y)[None], name=f"least squares {seed}"), seed))
+        found.append(
+            quadratic_example(Quadratic((A.T @ A)[None], -(A.T @ y)[None], name=f"least squares {seed}"), seed)
+        )
     return tuple(found)
 
 
@@ -195,7 +197,7 @@ def polyak(statement: Statement, full: bool = False) -> Verdict:
     """(1/2) ||grad f(w)||^2 >= mu (f(w) - f(w_star)) with the certified mu, also where f is not strongly convex."""
     assert isinstance(statement.claim, Relations)
     flat = _least_squares()
-    curved = [g for g in grounds() if (g.constants.get("mu_pl") or 0) > 0]
+    curved = [g for g in examples() if (g.constants.get("mu_pl") or 0) > 0]
     places = []
     for g in (*flat, *curved):
         star, mu = g.constants["x_star"], float(g.constants["mu_pl"])
@@ -209,8 +211,10 @@ def polyak(statement: Statement, full: bool = False) -> Verdict:
 def strongly_convex(statement: Statement, full: bool = False) -> Verdict:
     """f(u) >= f(v) + <grad f(v), u - v> + (mu/2) ||u - v||^2 with the certified mu."""
     assert isinstance(statement.claim, Relations)
-    equal = [quadratic_ground(generate(4, 1, L=1.0, mu=mu, seed=seed), seed) for seed, mu in enumerate((0.1, 0.5, 1.0))]
-    curved = [*equal, *(g for g in grounds() if (g.constants.get("mu") or 0) > 0)]
+    equal = [
+        quadratic_example(generate(4, 1, L=1.0, mu=mu, seed=seed), seed) for seed, mu in enumerate((0.1, 0.5, 1.0))
+    ]
+    curved = [*equal, *(g for g in examples() if (g.constants.get("mu") or 0) > 0)]
     places = (
         Case(g.name, {"f": g.F, "u": u, "v": v, "mu": float(g.constants["mu"])})
         for g in curved

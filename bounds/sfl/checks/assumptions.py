@@ -15,7 +15,7 @@ import sympy
 from sympy.logic.boolalg import Boolean
 
 from bounds.trials.cases import Case, met, relations
-from bounds.trials.problems import FAMILY, SAMPLES, Ground, grounds, logistic, quadratic_ground, samples
+from bounds.trials.problems import FAMILY, SAMPLES, Example, examples, logistic, quadratic_example, samples
 from simulations.problems import Array
 from simulations.problems.quadratic import from_functions, generate
 from theory import catalogue
@@ -28,7 +28,7 @@ from theory.statement import Relations, Statement, Status, Verdict
 def lower(statement: Statement, full: bool = False) -> Verdict:
     """F >= F* at seeded points and at x*, F(x*) = F*, if the certificates give x*."""
     assert isinstance(statement.claim, Relations)
-    bounded = [g for g in grounds() if g.constants.get("x_star") is not None]
+    bounded = [g for g in examples() if g.constants.get("x_star") is not None]
     places = (
         Case(g.name, {"F": g.F, "x": x, "F_star": g.constants["F_star"], "x_star": g.constants["x_star"]})
         for g in bounded
@@ -40,7 +40,7 @@ def lower(statement: Statement, full: bool = False) -> Verdict:
 
 def _pairs(constant: str, symbol: str, least: float) -> Iterator[Case]:
     """Every client at every pair of points, for the problems whose certified constant is at least `least`."""
-    for g in grounds():
+    for g in examples():
         value = g.constants.get(constant)
         if value is None or value < least:
             continue
@@ -108,7 +108,7 @@ def heterogeneity(statement: Statement, full: bool = False) -> Verdict:
 
 
 @cache
-def _heterogeneous() -> tuple[tuple[Ground, int, int], ...]:
+def _heterogeneous() -> tuple[tuple[Example, int, int], ...]:
     """(problem, M, d): Groups 2 to 4, identical clients and others in three dimensions, logistic regression."""
     quadratics = [
         *(from_functions(c, (1.0, -1.0), name=f"x^2/2 by {c}") for c in ((0.5, 0.5), (2 / 3, 1 / 3), (1.0, 0.0))),
@@ -116,8 +116,8 @@ def _heterogeneous() -> tuple[tuple[Ground, int, int], ...]:
         generate(3, 4, L=1.0, mu=0.3, zeta_star=0.7, delta=0.2, seed=8),
         generate(3, 5, L=2.0, mu=-0.2, zeta_star=2.0, delta=0.5, seed=9),
     ]
-    found = [(quadratic_ground(q, seed), q.M, q.d) for seed, q in enumerate(quadratics)]
-    return (*found, (grounds()[-1], logistic().M, logistic().d))
+    found = [(quadratic_example(q, seed), q.M, q.d) for seed, q in enumerate(quadratics)]
+    return (*found, (examples()[-1], logistic().M, logistic().d))
 
 
 def _het_a() -> Relations:
