@@ -8,8 +8,9 @@ enumerated; with fractions every result is exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations, product
 from typing import Any
 
@@ -73,6 +74,11 @@ class Run:
     def d(self) -> int:
         """Number of entries."""
         return len(self.w0)
+
+    @property
+    def exact(self) -> bool:
+        """Whether its numbers are fractions."""
+        return not isinstance(self.w0[0], float)
 
     @property
     def curvatures(self) -> list[Any]:
@@ -142,118 +148,191 @@ def _array(values: Any, exact: bool) -> Numbers:
     return np.array(values, dtype=object if exact else float)
 
 
+@dataclass(frozen=True, eq=False)
+class _Clients:
+    """The clients' functions F_k(w), with their shares p (N,) and their sum F.
+
+    h, b, bend  (N, d), as in `Run`;  H, B, Bend  (d,), those of F
+    star        the minimiser of F, None where there is none
+    least       (N,), the minima of the F_k, None where some F_k has none
+    """
+
+    h: Numbers
+    b: Numbers
+    bend: Numbers
+    p: Numbers
+    H: Numbers
+    B: Numbers
+    Bend: Numbers
+    star: Numbers | None
+    least: Numbers | None
+
+    @classmethod
+    def of(cls, run: Run) -> _Clients:
+        h, b, p = (_array(v, run.exact) for v in (run.h, run.b, run.p))
+        bend = _array(run.bend, run.exact) if run.bend else 0 * h
+        H, B, Bend = ((p[:, None] * v).sum(0) for v in (h, b, bend))
+        found = cls(h, b, bend, p, H, B, Bend, None, None)
+        curved = all(bool(v > 0) for v in (*H, *(H + Bend)))
+        strong = all(bool(v > 0) for v in run.curvatures)
+        least = found.values(_lowest(h, b, bend)[None])[0] if strong else None
+        return replace(found, star=_lowest(H, B, Bend) if curved else None, least=least)
+
+    def values(self, at: Numbers) -> Numbers:
+        """F_k at the clients' own points (n, N, d): (n, N)."""
+        return ((self.h * at / 2 + self.b) * at + self.bend * _positive(at) ** 2 / 2).sum(-1)
+
+    def gradients(self, at: Numbers) -> Numbers:
+        """grad F_k at the clients' own points (n, N, d): (n, N, d)."""
+        return self.h * at + self.b + self.bend * _positive(at)
+
+    def overall(self, at: Numbers) -> Numbers:
+        """F at (n, d): (n,)."""
+        return ((self.H * at / 2 + self.B) * at + self.Bend * _positive(at) ** 2 / 2).sum(-1)
+
+    def gradient(self, at: Numbers) -> Numbers:
+        """grad F at (n, d): (n, d)."""
+        return self.H * at + self.B + self.Bend * _positive(at)
+
+    def mean(self, vectors: Numbers) -> Numbers:
+        """sum_k p_k of (n, N, d): (n, d)."""
+        return (self.p[:, None] * vectors).sum(1)
+
+    def everywhere(self, point: Numbers) -> Numbers:
+        """A point (n, d) for every client: (n, N, d)."""
+        return np.repeat(point[:, None], len(self.p), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A step in all its outcomes: parameters W, binarised parameters X, noise at both, (n, N, d); W0 begins the round."""
+
+    clients: _Clients
+    leaves: Leaves
+    eta: Any
+    W: Numbers
+    W0: Numbers
+    X: Numbers
+    noise_x: Numbers
+    noise_w: Numbers
+
+    @cached_property
+    def g(self) -> Numbers:
+        """The stochastic gradients at X."""
+        return self.clients.gradients(self.X) + self.noise_x
+
+    @cached_property
+    def g_w(self) -> Numbers:
+        """The stochastic gradients at W."""
+        return self.clients.gradients(self.W) + self.noise_w
+
+    @cached_property
+    def V(self) -> Numbers:
+        """The parameters after the step."""
+        return self.W - self.eta * self.g
+
+    def quantities(self, tau: int) -> dict[str, Any]:
+        """The quantities of a step, by the paper's symbols."""
+        one, E, W, X = self.clients, self.leaves.mean, self.W, self.X
+        W0, g, p = self.W0[:, None], self.g, one.p
+        known = self.leaves.known
+        grad_x = one.gradients(X)
+        w_bar, g_bar, g_t, v_bar = map(one.mean, (W, grad_x, g, self.V))
+        centre, full = w_bar[:, None], one.gradient(w_bar)
+        at_bar = one.everywhere(w_bar)
+        grad_bar = one.gradients(at_bar)
+
+        def total(v: Numbers) -> Any:
+            """sum_k p_k E, of (n, N)."""
+            return (p * E(v)).sum()
+
+        row: dict[str, Any] = {
+            "noise_sq": E(_sq(g_t - g_bar)), "noise_w_sq": E(_sq(one.mean(self.noise_w))),
+            "noise_w_sum": (p * p * E(_sq(self.noise_w))).sum(),
+            "spread_x": total(_sq(centre - X)), "spread_w": total(_sq(centre - W)),
+            "binarised_sq": total(_sq(W - X)), "moved_sq": total(_sq(W - W0)),
+            "moved_k_sq": list(E(_sq(W - W0))), "spread_k": list(E(_sq(centre - X))),
+            "steps_sum": list(E(_sq(known["moves"]))), "steps_sum_w": list(E(_sq(known["moves_w"]))),
+            "steps_sq": list(E(known["sq"])), "steps_sq_w": list(E(known["sq_w"])),
+            "steps_mean": (tau - 1) * total(known["sq"]),
+            "gbar_sq": E(_sq(g_bar)), "g_sq": E(_sq(g_t)), "grads_x_sq": total(_sq(grad_x)),
+            "grads_bar_sq": total(_sq(grad_bar)), "grad_sq": E(_sq(full)), "inner_grad": E((full * g_t).sum(-1)),
+            "apart_sq": E(_sq(full - g_t)), "apart_bar_sq": E(_sq(full - g_bar)),
+            "inner_move": total(((centre - X) * grad_x).sum(-1)),
+            "inner_bar": total(((X - centre) * grad_bar).sum(-1)),
+            "F_bar": E(one.overall(w_bar)), "F_v": E(one.overall(v_bar)),
+            "largest_x": E(_sq(g)).max(), "largest_w": E(_sq(self.g_w)).max(),
+            "noise_x_most": E(_sq(self.noise_x)).max(), "noise_w_most": E(_sq(self.noise_w)).max(),
+        }  # fmt: skip
+        if one.star is None:
+            return row
+        star, F_star = one.star, one.overall(one.star[None])[0]
+        at_star = one.values(one.everywhere(star[None]))
+        row |= {
+            "Delta_t": E(_sq(w_bar - star)), "v_dist": E(_sq(v_bar - star)), "gap_t": row["F_bar"] - F_star,
+            "A_1": E(_sq(w_bar - star - self.eta * g_bar)), "inner_star": E(((w_bar - star) * g_bar).sum(-1)),
+            "inner_down": total(((X - star) * grad_x).sum(-1)), "x_star_sq": total(_sq(X - star)),
+            "x_star_k": list(E(_sq(X - star))), "global_gap": total(one.values(X)) - F_star,
+            "star_gap": total(one.values(X) - at_star),
+        }  # fmt: skip
+        if one.least is None:
+            return row
+        return row | {
+            "Gamma": F_star - (p * one.least).sum(), "local_gap": total(one.values(X) - one.least),
+            "local_gap_bar": total(one.values(at_bar) - one.least), "star_own": (p * (at_star[0] - one.least)).sum(),
+        }  # fmt: skip
+
+
 def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
     """The quantities of the paper's statements about a step t, for every step of the run, by the paper's symbols.
 
     Sums over k have the weights p_k; quantities of a single client are lists (N,).  Quantities with the minimum are missing
     if F or some F_k has none.  Fractions in, fractions out; floats otherwise.
     """
-    exact = not isinstance(run.w0[0], float)
-    h, b, p = (_array(v, exact) for v in (run.h, run.b, run.p))
-    c, s = (_array(v, exact) for v in run.noise)
-    N, weights = run.N, p[:, None]
+    clients, N = _Clients.of(run), run.N
+    c, s = (_array(v, run.exact) for v in run.noise)
     noisy = [any(map(bool, (*c[k], *s[k]))) for k in range(N)]
-    bend = _array(run.bend, exact) if run.bend else 0 * h
-    H, slope, Bend = ((weights * v).sum(0) for v in (h, b, bend))
-    curved = all(bool(v > 0) for v in (*H, *(H + Bend)))
-    strong = all(bool(v > 0) for v in run.curvatures)
-    star = _lowest(H, slope, Bend) if curved else None
-
-    def values(at: Numbers) -> Numbers:
-        """F_k at the clients' own points (n, N, d): (n, N)."""
-        return ((h * at / 2 + b) * at + bend * _positive(at) ** 2 / 2).sum(-1)
-
-    def gradients(at: Numbers) -> Numbers:
-        """grad F_k at the clients' own points (n, N, d): (n, N, d)."""
-        return h * at + b + bend * _positive(at)
-
-    def overall(at: Numbers) -> Numbers:
-        """F at (n, d): (n,)."""
-        return ((H * at / 2 + slope) * at + Bend * _positive(at) ** 2 / 2).sum(-1)
-
-    def gradient(at: Numbers) -> Numbers:
-        """grad F at (n, d): (n, d)."""
-        return H * at + slope + Bend * _positive(at)
-
-    leaves = Leaves(_array([Fraction(1) if exact else 1.0], exact))
-    start = _array([run.w0], exact)
-    leaves.known = {"W": np.repeat(start[:, None], N, 1), "W0": start}
-    zeros = leaves.known["W"] * 0
-    leaves.known |= {"moves": zeros, "moves_w": zeros, "sq": zeros[..., 0], "sq_w": zeros[..., 0]}
+    leaves = Leaves(_array([Fraction(1) if run.exact else 1.0], run.exact))
+    start = _array([run.w0], run.exact)
+    leaves.known = {"W": clients.everywhere(start), "W0": start}
+    _begin_round(leaves)
     rows: list[dict[str, Any]] = []
     for t in range(run.steps):
-        eta, first = run.rates[t], t - t % run.tau
         for k in range(N):
             leaves.binarise(f"X{k}", "W", "W0", k)
             leaves.split(f"sign{k}", _signs(leaves, noisy[k]))
-        W, W0 = leaves.known["W"], leaves.known["W0"]
         X = np.stack([leaves.known.pop(f"X{k}") for k in range(N)], 1)
         sign = np.stack([leaves.known.pop(f"sign{k}") for k in range(N)], 1)[..., None]
-        E = leaves.mean
-
-        def total(v: Numbers, E: Callable[[Numbers], Any] = E) -> Any:
-            """sum_k p_k E[v_k], for v (n, N)."""
-            return (p * E(v)).sum()
-
-        noise_x, noise_w = sign * (c + s * X), sign * (c + s * W)
-        grad_x, grad_w = gradients(X), gradients(W)
-        g, g_w = grad_x + noise_x, grad_w + noise_w
-        V = W - eta * g
-        w_bar, g_bar, g_t, v_bar = ((weights * a).sum(1) for a in (W, grad_x, g, V))
-        at_bar = np.repeat(w_bar[:, None], N, 1)
-        grad_bar = gradients(at_bar)
-        full = gradient(w_bar)
-        row: dict[str, Any] = {
-            "t": t, "t_0": first, "eta_t": eta, "eta_start": run.rates[first], "eta_later": run.rates[t + run.tau],
-            "noise_sq": E(_sq(g_t - g_bar)), "noise_w_sq": E(_sq((weights * noise_w).sum(1))),
-            "noise_w_sum": (p * p * E(_sq(noise_w))).sum(),
-            "spread_x": total(_sq(w_bar[:, None] - X)), "spread_w": total(_sq(w_bar[:, None] - W)),
-            "binarised_sq": total(_sq(W - X)), "moved_sq": total(_sq(W - W0[:, None])),
-            "moved_k_sq": list(E(_sq(W - W0[:, None]))), "spread_k": list(E(_sq(w_bar[:, None] - X))),
-            "steps_sum": list(E(_sq(leaves.known["moves"]))), "steps_sum_w": list(E(_sq(leaves.known["moves_w"]))),
-            "steps_sq": list(E(leaves.known["sq"])), "steps_sq_w": list(E(leaves.known["sq_w"])),
-            "steps_mean": (run.tau - 1) * total(leaves.known["sq"]),
-            "gbar_sq": E(_sq(g_bar)), "g_sq": E(_sq(g_t)), "grads_x_sq": total(_sq(grad_x)),
-            "grads_bar_sq": total(_sq(grad_bar)), "grad_sq": E(_sq(full)), "inner_grad": E((full * g_t).sum(-1)),
-            "apart_sq": E(_sq(full - g_t)), "apart_bar_sq": E(_sq(full - g_bar)),
-            "inner_move": total(((w_bar[:, None] - X) * grad_x).sum(-1)),
-            "inner_bar": total(((X - w_bar[:, None]) * grad_bar).sum(-1)),
-            "F_bar": E(overall(w_bar)), "F_v": E(overall(v_bar)),
-            "largest_x": E(_sq(g)).max(), "largest_w": E(_sq(g_w)).max(),
-            "noise_x_most": E(_sq(noise_x)).max(), "noise_w_most": E(_sq(noise_w)).max(),
-        }  # fmt: skip
-        if star is not None:
-            F_star = overall(star[None])[0]
-            row |= {
-                "Delta_t": E(_sq(w_bar - star)), "v_dist": E(_sq(v_bar - star)), "gap_t": row["F_bar"] - F_star,
-                "A_1": E(_sq(w_bar - star - eta * g_bar)), "inner_star": E(((w_bar - star) * g_bar).sum(-1)),
-                "inner_down": total(((X - star) * grad_x).sum(-1)), "x_star_sq": total(_sq(X - star)),
-                "x_star_k": list(E(_sq(X - star))), "global_gap": total(values(X)) - F_star,
-                "star_gap": total(values(X) - values(np.repeat(star[None, None], N, 1))),
-            }  # fmt: skip
-            if strong:
-                least = values(_lowest(h, b, bend)[None])[0]
-                row |= {
-                    "Gamma": F_star - (p * least).sum(), "local_gap": total(values(X) - least),
-                    "local_gap_bar": total(values(at_bar) - least),
-                    "star_own": (p * (values(np.repeat(star[None, None], N, 1))[0] - least)).sum(),
-                }  # fmt: skip
-        leaves.known |= {
-            "V": V, "moves": leaves.known["moves"] + eta * g, "moves_w": leaves.known["moves_w"] + eta * g_w,
-            "sq": leaves.known["sq"] + eta**2 * _sq(g), "sq_w": leaves.known["sq_w"] + eta**2 * _sq(g_w),
+        known, eta, first = leaves.known, run.rates[t], t - t % run.tau
+        W = known["W"]
+        step = _Step(clients, leaves, eta, W, known["W0"], X, sign * (c + s * X), sign * (c + s * W))
+        row = {"t": t, "t_0": first, "eta_t": eta, "eta_start": run.rates[first], "eta_later": run.rates[t + run.tau]}
+        row |= step.quantities(run.tau)
+        known |= {
+            "V": step.V, "moves": known["moves"] + eta * step.g, "moves_w": known["moves_w"] + eta * step.g_w,
+            "sq": known["sq"] + eta**2 * _sq(step.g), "sq_w": known["sq_w"] + eta**2 * _sq(step.g_w),
         }  # fmt: skip
         row["synchronises"] = (t + 1) % run.tau == 0
         if row["synchronises"]:
-            row |= _synchronise(leaves, run, p)
+            row |= _synchronise(leaves, run, clients)
         else:
-            leaves.known["W"] = leaves.known.pop("V")
+            known["W"] = known.pop("V")
             row["jump_sq"] = 0 * row["noise_sq"]
-        after = (weights * leaves.known["W"]).sum(1)
-        row |= {"F_bar_next": leaves.mean(overall(after)), "grad_next": leaves.mean(_sq(gradient(after)))}
-        if star is not None:
-            row["Delta_next"] = leaves.mean(_sq(after - star))
+        after = clients.mean(leaves.known["W"])
+        row |= {
+            "F_bar_next": leaves.mean(clients.overall(after)),
+            "grad_next": leaves.mean(_sq(clients.gradient(after))),
+        }
+        if clients.star is not None:
+            row["Delta_next"] = leaves.mean(_sq(after - clients.star))
         rows.append(row)
     return tuple(rows)
+
+
+def _begin_round(leaves: Leaves) -> None:
+    """No steps have been taken since the last synchronisation."""
+    zeros = leaves.known["W"] * 0
+    leaves.known |= {"moves": zeros, "moves_w": zeros, "sq": zeros[..., 0], "sq_w": zeros[..., 0]}
 
 
 def _signs(leaves: Leaves, noisy: bool) -> list[tuple[Numbers, Numbers]]:
@@ -262,20 +341,20 @@ def _signs(leaves: Leaves, noisy: bool) -> list[tuple[Numbers, Numbers]]:
     return [(always / 2, always), (always / 2, -always)] if noisy else [(always, 0 * always)]
 
 
-def _synchronise(leaves: Leaves, run: Run, p: Numbers) -> dict[str, Any]:
+def _synchronise(leaves: Leaves, run: Run, clients: _Clients) -> dict[str, Any]:
     """(19) or (53): W and W0 become the new model.  Returns the lemmas' quantities."""
-    N, weights = run.N, p[:, None]
+    N, p = run.N, clients.p
     for k in range(N):
         leaves.binarise(f"Y{k}", "V", "W0", k)
     leaves.known["Y"] = np.stack([leaves.known.pop(f"Y{k}") for k in range(N)], 1)
     E, V, Y, W0 = leaves.mean, leaves.known["V"], leaves.known["Y"], leaves.known["W0"]
-    v_bar = (weights * V).sum(1)
+    v_bar = clients.mean(V)
     row: dict[str, Any] = {
         "jump_parts": (p * p * E(_sq(Y - V))).sum(), "v_moved": (p * p * E(_sq(V - W0[:, None]))).sum(),
         "v_spread": E(_sq(V - v_bar[:, None])).sum(),
     }  # fmt: skip
     if run.K is None:
-        new = (weights * Y).sum(1)
+        new = clients.mean(Y)
     else:
         samples = list(combinations(range(N), run.K))
         chance = (leaves.probability * 0 + 1) / len(samples)
@@ -283,7 +362,7 @@ def _synchronise(leaves: Leaves, run: Run, p: Numbers) -> dict[str, Any]:
         leaves.split("sample", [(chance, np.repeat(share[None], len(chance), 0)) for share in shares])
         E, V, Y = leaves.mean, leaves.known["V"], leaves.known["Y"]
         drawn = leaves.known.pop("sample")[..., None]
-        v_bar = (weights * V).sum(1)
+        v_bar = clients.mean(V)
         new = (drawn * Y).sum(1) / run.K
         row |= {
             "A_bin": E(_sq((drawn * (Y - V)).sum(1) / run.K)), "A_2": E(_sq((drawn * V).sum(1) / run.K - v_bar)),
@@ -291,7 +370,6 @@ def _synchronise(leaves: Leaves, run: Run, p: Numbers) -> dict[str, Any]:
         }  # fmt: skip
     row |= {"jump_sq": E(_sq(new - v_bar)), "w_mean": list(E(new)), "v_mean": list(E(v_bar))}
     del leaves.known["Y"], leaves.known["V"]
-    leaves.known["W"], leaves.known["W0"] = np.repeat(new[:, None], N, 1), new
-    zeros = leaves.known["W"] * 0
-    leaves.known |= {"moves": zeros, "moves_w": zeros, "sq": zeros[..., 0], "sq_w": zeros[..., 0]}
+    leaves.known["W"], leaves.known["W0"] = clients.everywhere(new), new
+    _begin_round(leaves)
     return row
