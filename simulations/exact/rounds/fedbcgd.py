@@ -412,80 +412,91 @@ def block_round(r: BlockRound) -> dict[str, Fraction]:
 
     Quantities that need x* are missing if f has no minimiser.
     """
-    clients = range(r.M)
-    z, x_star, full_z = r.z, r.x_star, r.full_gradient(r.z)
-    at_x = [r.gradient(i, r.x) for i in clients]
-    full_x = _mean(at_x)
+    at_x = [r.gradient(i, r.x) for i in range(r.M)]
     controls = [r.gradient(i, a) for i, a in enumerate(r.points)]
-    if r.points:
-        c = _mean(controls)
-        shifts = [_plus(c, c_i, -1) for c_i in controls]
-    else:
-        shifts = [tuple(0 * entry for entry in r.x)] * r.M
-    locals_ = [_client(r, i, shifts[i]) for i in clients]
-    directions, covariances = [one.direction for one in locals_], [one.covariance for one in locals_]
-    found = {
-        "zx_sq": _square(_plus(z, r.x, -1)),
-        "v_sq": _square(r.v),
-        "grad_sq_x": _square(full_x),
-        "grad_sq_z": _square(full_z),
-        "grad_sq_clients": sum(map(_square, at_x), _ZERO),
-        "drift_x": sum((_from(one, r.x) for one in locals_), _ZERO),
-        "drift_z": sum((_from(one, z) for one in locals_), _ZERO),
-    }
-    found |= {"mean_grad_sq": found["grad_sq_clients"] / r.M, "E_r": found["drift_z"] / (r.M * r.T)}
-    found["grad_sq_steps"] = sum((one.grad_sq for one in locals_), _ZERO)
-    sums = [_mean(one.gradients) for one in locals_]
-    found["local_sum_sq"] = (r.M * r.T) ** 2 * _square(_mean(sums)) + sum((one.sum_noise for one in locals_), _ZERO)
-    samples = [_mean([at_x[i] for i in group]) for group in combinations(clients, r.K)]
-    found["sample_sq"] = sum(map(_square, samples), _ZERO) / len(samples)
-
-    after: list[dict[str, Fraction]] = []  # one for each assignment
-    means, step = [], r.alpha * r.eta
-    for groups in assignments(clients, r.K, r.N):
-        G, covariance = _sent(r, groups, directions), _sent_covariance(r, groups, covariances)
-        noise = _trace(covariance)
-        means.append(G)
-        v_next, z_next = _plus(tuple(r.lam * v for v in r.v), G, -r.eta), _plus(z, G, -step)
-        row = {
-            "block_sample_sq": _square(_sent(r, groups, at_x)),
-            "G_sq": _square(G) + noise,
-            "v_next_sq": _square(v_next) + r.eta**2 * noise,
-        }
-        if r.bend:
-            sent = [_mean(several) for several in product(*(locals_[i].directions for i in groups[0]))]
-            row["gap_next"] = sum((r.value(_plus(z, one, -step)) for one in sent), _ZERO) / len(sent)
-        else:
-            row["gap_next"] = r.value(z_next) + step**2 / 2 * _trace(_product(r.mean_H, covariance))
-        if x_star is not None:
-            row["dist_next"] = _square(_plus(z_next, x_star, -1)) + step**2 * noise
-        if r.points:
-            x_next = _plus(r.x, v_next)
-            new = [_replaced(r, groups, i, controls[i], at_x[i]) for i in clients]
-            row["lag_next"] = _far(new, [r.gradient(i, x_next) for i in clients])
-            if x_star is not None:
-                row["C_r"] = _far(new, [r.gradient(i, x_star) for i in clients])
-            if r.N == 1:
-                row["Xi_r"] = _far([_replaced(r, groups, i, r.points[i], r.x) for i in clients], [z_next] * r.M)
-        after.append(row)
-    found |= {name: sum((row[name] for row in after), _ZERO) / len(after) for name in after[0]}
-
-    G = _mean(means)
-    found |= {"G_mean_sq": _square(G), "inner_grad": -_dot(full_z, G)}
+    none = tuple(0 * entry for entry in r.x)
+    shifts = [_plus(_mean(controls), c_i, -1) for c_i in controls] or [none] * r.M
+    clients = [_client(r, i, shift) for i, shift in enumerate(shifts)]
+    found = _of_clients(r, clients, at_x)
+    assigned = [_assigned(r, groups, clients, at_x, controls) for groups in assignments(range(r.M), r.K, r.N)]
+    means, rows = [G for G, _ in assigned], [row for _, row in assigned]
+    found |= {name: sum((row[name] for row in rows), _ZERO) / len(rows) for name in rows[0]}
+    G, full_z = _mean(means), r.full_gradient(r.z)
+    found |= {"G_mean_sq": _square(G), "inner_grad": -_dot(full_z, G), "grad_sq_z": _square(full_z)}
     if r.points:
         found["lag"] = _far(controls, at_x)
         if r.N == 1:
-            found["Xi"] = _far(r.points, [z] * r.M)
-    if x_star is None:
+            found["Xi"] = _far(r.points, [r.z] * r.M)
+    if r.x_star is None:
         del found["gap_next"]
         return found
-    minimum = r.value(x_star)
-    found["gap_next"] -= minimum
-    for name, y in (("gap", z), ("gap_x", r.x), ("gap_x_prev", _plus(r.x, r.v, -1))):
-        found[name] = r.value(y) - minimum
-    found |= {"dist_sq": _square(_plus(z, x_star, -1)), "inner": -_dot(G, _plus(z, x_star, -1))}
+    return found | _from_minimiser(r, r.x_star, found["gap_next"], G, at_x, controls)
+
+
+def _of_clients(r: BlockRound, clients: Sequence[_Client], at_x: Sequence[Vector]) -> dict[str, Fraction]:
+    """The quantities of the state and of the clients' local steps."""
+    found = {
+        "zx_sq": _square(_plus(r.z, r.x, -1)),
+        "v_sq": _square(r.v),
+        "grad_sq_x": _square(_mean(at_x)),
+        "grad_sq_clients": sum(map(_square, at_x), _ZERO),
+        "drift_x": sum((_from(one, r.x) for one in clients), _ZERO),
+        "drift_z": sum((_from(one, r.z) for one in clients), _ZERO),
+        "grad_sq_steps": sum((one.grad_sq for one in clients), _ZERO),
+    }
+    found |= {"mean_grad_sq": found["grad_sq_clients"] / r.M, "E_r": found["drift_z"] / (r.M * r.T)}
+    sums = [_mean(one.gradients) for one in clients]
+    found["local_sum_sq"] = (r.M * r.T) ** 2 * _square(_mean(sums)) + sum((one.sum_noise for one in clients), _ZERO)
+    samples = [_mean(group) for group in combinations(at_x, r.K)]
+    found["sample_sq"] = sum(map(_square, samples), _ZERO) / len(samples)
+    return found
+
+
+def _assigned(
+    r: BlockRound,
+    groups: tuple[tuple[int, ...], ...],
+    clients: Sequence[_Client],
+    at_x: Sequence[Vector],
+    controls: Sequence[Vector],
+) -> tuple[Vector, dict[str, Fraction]]:
+    """E G, and the quantities of the round, for one assignment of clients to blocks."""
+    G = _sent(r, groups, [one.direction for one in clients])
+    covariance = _sent_covariance(r, groups, [one.covariance for one in clients])
+    noise, step = _trace(covariance), r.alpha * r.eta
+    v_next, z_next = _plus(tuple(r.lam * v for v in r.v), G, -r.eta), _plus(r.z, G, -step)
+    row = {
+        "block_sample_sq": _square(_sent(r, groups, at_x)),
+        "G_sq": _square(G) + noise,
+        "v_next_sq": _square(v_next) + r.eta**2 * noise,
+    }
+    if r.bend:
+        sent = [_mean(several) for several in product(*(clients[i].directions for i in groups[0]))]
+        row["gap_next"] = sum((r.value(_plus(r.z, one, -step)) for one in sent), _ZERO) / len(sent)
+    else:
+        row["gap_next"] = r.value(z_next) + step**2 / 2 * _trace(_product(r.mean_H, covariance))
+    if r.x_star is not None:
+        row["dist_next"] = _square(_plus(z_next, r.x_star, -1)) + step**2 * noise
     if r.points:
-        at_star = [r.gradient(i, x_star) for i in clients]
+        x_next = _plus(r.x, v_next)
+        new = [_replaced(r, groups, i, controls[i], at_x[i]) for i in range(r.M)]
+        row["lag_next"] = _far(new, [r.gradient(i, x_next) for i in range(r.M)])
+        if r.x_star is not None:
+            row["C_r"] = _far(new, [r.gradient(i, r.x_star) for i in range(r.M)])
+        if r.N == 1:
+            row["Xi_r"] = _far([_replaced(r, groups, i, r.points[i], r.x) for i in range(r.M)], [z_next] * r.M)
+    return G, row
+
+
+def _from_minimiser(
+    r: BlockRound, x_star: Vector, value_next: Fraction, G: Vector, at_x: Sequence[Vector], controls: Sequence[Vector]
+) -> dict[str, Fraction]:
+    """The quantities that need the minimiser; value_next is E f(z) after the round."""
+    minimum, off = r.value(x_star), _plus(r.z, x_star, -1)
+    points = {"gap": r.z, "gap_x": r.x, "gap_x_prev": _plus(r.x, r.v, -1)}
+    found = {name: r.value(y) - minimum for name, y in points.items()}
+    found |= {"gap_next": value_next - minimum, "dist_sq": _square(off), "inner": -_dot(G, off)}
+    if r.points:
+        at_star = [r.gradient(i, x_star) for i in range(r.M)]
         share = Fraction(r.K, r.M)  # of the assignments in which client i sends a given block
         kept = [_plus(c_i, _plus(g, c_i, -1), share) for c_i, g in zip(controls, at_x, strict=True)]
         found |= {"C_prev": _far(controls, at_star), "C_r_of_means": _far(kept, at_star)}
