@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import sympy
 from numpy.typing import NDArray
+from sympy.printing.numpy import NumPyPrinter
 
 from theory import catalogue
 from theory.printing import plain
 from theory.statement import Bound, Condition, Order, Relations, Statement, Symbol
 
 Number = float | NDArray[np.float64]
+_PRINTER = NumPyPrinter({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})
 
 
 class ConditionViolated(ValueError):
@@ -104,7 +106,12 @@ def compile_statement(statement: Statement) -> Compiled:
     symbols = [s.sympy for s in table]
 
     def function(expression: sympy.Expr) -> Callable[..., Any]:
-        compiled_function: Callable[..., Any] = sympy.lambdify(symbols, closed(expression), modules=["scipy", "numpy"])
+        e = closed(expression)
+        if any(type(f).__module__.startswith("sympy.functions.special") for f in e.atoms(sympy.Function)):
+            how: dict[str, Any] = {"modules": ["scipy", "numpy"]}
+        else:  # what is loaded of numpy is enough; its name would load all of it
+            how = {"modules": [vars(np)], "printer": _PRINTER}
+        compiled_function: Callable[..., Any] = sympy.lambdify(symbols, e, **how)
         return compiled_function
 
     return Compiled(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -117,7 +118,10 @@ def list_command(paper: PaperName = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def show(
-    id_: Id, as_latex: Annotated[bool, typer.Option("--latex", help="LaTeX")] = False, as_json: AsJson = False
+    id_: Id,
+    as_latex: Annotated[bool, typer.Option("--latex", help="LaTeX")] = False,
+    proofs: Annotated[bool, typer.Option("--proofs", help="also run its proofs, and show what they rest on")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show a statement: its mathematics, conditions, terms, place, what it rests on and what uses it."""
     from fedtheory import show as render
@@ -125,9 +129,10 @@ def show(
 
     statement = catalogue.find(id_)
     if as_json:
-        print_json({**render.as_json(statement), "proofs": render.proofs_as_json(statement)})
+        found = {"proofs": render.proofs_as_json(statement)} if proofs else {}
+        print_json({**render.as_json(statement), **found})
     else:
-        print(render.as_latex(statement) if as_latex else render.as_text(statement))
+        print(render.as_latex(statement) if as_latex else render.as_text(statement, proofs))
 
 
 @app.command("glossary")
@@ -581,6 +586,7 @@ def report(
 
 def main() -> None:
     """Entry point: exit status 0 done, 1 a verdict differs and --expect-clean was given, 2 bad usage (one line)."""
+    gc.set_threshold(50_000)  # a paper is many small objects that stay: looking through them again and again takes time
     try:
         status = app(standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)

@@ -20,8 +20,8 @@ def indented(text: str, by: int = 4) -> str:
     return "\n".join(" " * by + line.rstrip() for line in text.rstrip().splitlines())
 
 
-def as_text(statement: Statement) -> str:
-    """The statement for a terminal."""
+def as_text(statement: Statement, proofs: bool = False) -> str:
+    """The statement for a terminal; with `proofs`, which run, what these rest on."""
     paper = statement.paper
     parts = [f"{statement.id}  ({statement.kind})", f"{catalogue.paper(paper).title}, {statement.place}", ""]
     for i, claim in enumerate((statement.claim, *statement.also)):
@@ -48,7 +48,7 @@ def as_text(statement: Statement) -> str:
             parts += ["", f"{title}: {', '.join(ids)}"]
     for erratum in catalogue.errata(statement.id):
         parts += ["", f"erratum ({erratum.severity}): {erratum.printed}", f"    true: {erratum.true}"]
-    for kind, verdict in _proofs(statement):
+    for kind, verdict in _proofs(statement) if proofs else ():
         parts += ["", f"{kind}: {verdict.status}; it rests on"]
         parts += [f"    {title}: {'; '.join(names)}" for title, names in premises(verdict).items()]
     symbols = _symbols(statement)

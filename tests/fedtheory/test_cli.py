@@ -334,10 +334,12 @@ def test_installed_command_and_pipe_without_progress() -> None:
 
 
 def test_show_tells_errata_and_the_corrected_form(call) -> None:
-    _, out, _ = call("show", "sfl.eq54")
+    _, out, _ = call("show", "sfl.eq54", "--proofs")
     assert "corrected by: sfl.eq54.corrected" in out and "erratum (breaks the statement)" in out
-    _, out, _ = call("show", "sfl.eq54.corrected", "--json")
+    assert "; it rests on" in out and "it rests on" not in call("show", "sfl.eq54")[1]
+    _, out, _ = call("show", "sfl.eq54.corrected", "--proofs", "--json")
     found = json.loads(out)
+    assert found["proofs"][0]["verdict"] == "proved" and found["proofs"][0]["premises"]
     assert found["corrects"] == "sfl.eq54" and found["errata"] == [] and found["corrected_by"] == []
 
 

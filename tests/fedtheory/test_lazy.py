@@ -38,13 +38,14 @@ def loaded(command: str) -> set[str]:
         ("list --paper sfl", ["theory.sfl"], [*OTHERS, "theory.sfl.checks", "bounds", "simulations", "scipy"]),
         (
             "show sfl.thm1.strongly_convex",
-            ["theory.sfl.checks"],
-            [*OTHERS, "bounds.trials", "simulations", "cvxpy", "scipy"],
+            ["theory.sfl"],
+            [*OTHERS, "theory.sfl.checks", "bounds.trials", "simulations", "z3", "scipy"],
         ),
+        ("show sfl.thm1.strongly_convex --proofs", ["theory.sfl.checks"], [*OTHERS, "simulations", "cvxpy", "scipy"]),
         (
             BOUND,
             ["theory.sfl", "bounds.evaluation"],
-            [*OTHERS, "theory.sfl.checks", "bounds.trials", "simulations", "z3"],
+            [*OTHERS, "theory.sfl.checks", "bounds.trials", "simulations", "z3", "scipy"],
         ),
         ("verify sfl.lemma5", ["theory.sfl.checks", "bounds.sfl"], [*OTHERS, "torch", "matplotlib"]),
     ],
