@@ -324,7 +324,7 @@ def _crossed(axis: Any, theorem: int, case: str) -> Rows:
 ALGORITHM1: dict[str, tuple[str, str, Any]] = {
     "FedBCGD, as printed": ("as printed: momentum of lines 20 to 25, result of T - 1 steps sent", RED, "-"),
     "FedBCGD, momentum of lines 20-25": ("printed momentum only: mean + v", ORANGE, "--"),
-    "FedBCGD, (42) and (43)": ("(42), (43) to the symbol: sign of v", PURPLE, "-."),
+    "FedBCGD, (42) and (43)": ("(42), (43) as they stand: sign of v", PURPLE, "-."),
     "FedBCGD": ("corrected: all T steps sent, x + v", BLUE, "-"),
 }
 

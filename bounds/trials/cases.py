@@ -141,10 +141,14 @@ def failed(where: str, side: Sides, also: Mapping[str, Any] | None = None) -> Ve
     return Verdict(Status.REFUTED, f"{where}: {side.says} is false", witness=witness)
 
 
+def _exact(left: Any, right: Any) -> bool:
+    return not isinstance(left, float) and not isinstance(right, float)
+
+
 def _true(relation: Relational, left: Any, right: Any) -> bool:
     if isinstance(relation, sympy.Ne):
         return bool(left != right)
-    exact = not isinstance(left, float) and not isinstance(right, float)
+    exact = _exact(left, right)
     room = 0 if exact else ROUNDING * max(abs(left), abs(right))
     if isinstance(relation, sympy.Eq):
         return bool(left == right if exact else abs(left - right) <= room)
@@ -158,14 +162,14 @@ def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
 
     Raises ValueError for a symbol without a value.
     """
-    count, tightest = 0, 0.0
+    count, exact, tightest = 0, True, 0.0
     stated = relations(claim)
     for case in cases:
         for relation in stated:
             left, right = (number(side, case) for side in relation.args)
             if isinstance(left, Vector) != isinstance(right, Vector):  # the other side is the number 0
                 left, right = left + 0 * right, right + 0 * left
-            count += 1
+            count, exact = count + 1, exact and _exact(left, right)
             if not _true(relation, left, right):
                 shown = {n: told(v) for n, v in case.values.items() if not isinstance(v, Operator)}
                 witness = {"where": case.where, **shown, "left": told(left), "right": told(right)}
@@ -173,8 +177,9 @@ def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
             small, large = (right, left) if isinstance(relation, sympy.Ge) else (left, right)
             if isinstance(relation, sympy.Le | sympy.Ge) and large:
                 tightest = max(tightest, float(small / large))
+    kind = "exact comparisons" if exact else "comparisons in floating point"
     sharp = f"; left/right at most {tightest:.6g}" if tightest else ""
-    return Verdict(Status.HOLDS, f"{family}, {count} comparisons{sharp}", slack=1 / tightest if tightest else None)
+    return Verdict(Status.HOLDS, f"{family}, {count} {kind}{sharp}", slack=1 / tightest if tightest else None)
 
 
 __all__ = ["ROUNDING", "Case", "Operator", "Root", "Vector", "compared", "failed", "fraction", "met", "number",

@@ -297,10 +297,14 @@ class Executor:
             raise Undefined(f"{name} has no value here")
         return _FUNCTIONS[name](*arguments)
 
+    def round(self, at: At) -> int:
+        """The round.  Raises Undefined outside the loop over the rounds."""
+        return self.index(Name("r"), at)
+
     def gradient(self, g: Gradient, at: At) -> Vector:
         """A gradient.  Raises Undefined."""
         step = None if g.step is None else self.index(g.step, at)
-        return self.oracle(self.client(g.client, at), self.of(g.point, at), self.index(Name("r"), at), step)
+        return self.oracle(self.client(g.client, at), self.of(g.point, at), self.round(at), step)
 
 
 def stopped(run: object, error: ValueError) -> Verdict:

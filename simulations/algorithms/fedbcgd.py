@@ -142,7 +142,7 @@ class Blocks(LocalSGD):
     momentum    xhat is the mean of what the clients sent, v the velocity, 0 at first.  "theory", as the proof of
                 Lemma 10 uses it: v = lam v + (xhat - x), x = x + v.  "printed", lines 20 to 25 (in Algorithm 3: 23 to
                 33): v = lam v + (xhat - x) too, but x = xhat + v counts the change twice; in the shared block they
-                subtract x_s^(r-1) from itself, so v_s stays 0.  "display", (42) and (43) to the symbol:
+                subtract x_s^(r-1) from itself, so v_s stays 0.  "display", (42) and (43) as they stand:
                 v^r = lam v^(r-1) + eta G^r with eta G^r = x - xhat, and x^r = x^(r-1) + v^(r-1), which climbs
     sent        "all": the result of T local steps; "printed": x^(r,T) of the loop t = 1..T, which starts at
                 x^(r,1) = x^r: the result of T - 1 steps

@@ -251,7 +251,7 @@ class SparseFedCOMGATE(Compressing):
              is left out
 
     (8) compresses w - w_j, not (w - w_j) / eta as Algorithm 2 does, and for the rest the text says "as in Algorithm 2".
-    Taken to the symbol, with Delta in place of eta Delta_q, the model would move by eta^2 and delta_j by eta times
+    Taken literally, with Delta in place of eta Delta_q, the model would move by eta^2 and delta_j by eta times
     a gradient.  Both forms use the units of (8): w = w - gamma Delta,
     delta_j = delta_j + (alpha/(eta tau)) (Delta_js - Delta).  nu_j starts at 0, which is not printed.
 

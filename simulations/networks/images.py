@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 EMBEDDED = ("digits", "generated")
-EMNIST_CLASSES = {"byclass": 62, "bymerge": 47, "balanced": 47, "symbols": 26, "digits": 10, "mnist": 10}
+EMNIST_CLASSES = {"byclass": 62, "bymerge": 47, "balanced": 47, "letters": 26, "digits": 10, "mnist": 10}
 CINIC_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 _AT_ONCE = 2**20  # pixels processed at once, so that no temporary array is large
 
@@ -100,7 +100,7 @@ def load(name: str, path: str | Path | None = None, **settings: Any) -> Images:
         name: "digits" (scikit-learn's, 1 x 8 x 8, float32 in 0..1; the last fifth of each class is the test set);
             "generated" (see `generated`); or a set read from files:
             "mnist", "fashion-mnist", "emnist" or "emnist-SPLIT" with SPLIT byclass (which "emnist" means), bymerge,
-            balanced, symbols, digits or mnist: the IDX files, plain or .gz;
+            balanced, letters, digits or mnist: the IDX files, plain or .gz;
             "cifar-10", "cifar-100" (its 100 fine labels): the binary or the python version;
             "svhn": the cropped digits, train_32x32.mat and test_32x32.mat;
             "tiny-imagenet": its validation set is the test set, because the labels of its test set are not public;
@@ -399,7 +399,7 @@ def _mnist(
 def _emnist(split: str, path: Path) -> Images:
     prefixes = (f"emnist-{split}-train", f"emnist-{split}-test")
     # EMNIST's files hold each image column by column, MNIST's row by row.
-    first, subfolders = int(split == "symbols"), ("gzip", "EMNIST/raw")
+    first, subfolders = int(split == "letters"), ("gzip", "EMNIST/raw")
     return _mnist(f"emnist-{split}", path, subfolders, prefixes, EMNIST_CLASSES[split], first, transpose=True)
 
 

@@ -32,7 +32,7 @@ from simulations.algorithms.fedbcgd import VARIANTS
 from theory import catalogue
 from theory.fedbcgd import algorithms as a
 from theory.fedbcgd.symbols import K, M, N, c, c_i, c_next, eta, f_i, f_iz, x_r, y_next, y_t
-from theory.listing import Expression, Joined, Let, Line, Name, Operation, Total, do, let, loop
+from theory.listing import Expression, Joined, Let, Line, Listing, Name, Operation, Total, do, let, loop
 from theory.notation import Grad
 from theory.proofs.mutation import mutations as changes, seen_to_fail
 from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict, Words
@@ -239,6 +239,11 @@ def test_what_cannot_be_executed(step: Let) -> None:
     run = next(run for run in replays() if run.N == 2 and run.T == 2)
     with pytest.raises(Undefined, match="line 2[01]"):
         run.machine(a.ALG1.having(Line(20, 2, step)))
+
+
+def test_clients_are_drawn_in_a_round() -> None:
+    with pytest.raises(Undefined, match="line 1: r has no value"):
+        replays()[0].machine(Listing((Line(1, 0, do("sample", "sample {0} clients", a.N * a.K)),)))
 
 
 def test_the_server_does_not_know_what_it_was_not_sent() -> None:

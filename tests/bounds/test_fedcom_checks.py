@@ -170,6 +170,7 @@ def test_who_sits_out_keeps_what_it_has() -> None:
         Each(j, S[0]),
         let(w[0], 1),  # no w^(1)
         let(w[1], call("||", S[0]) * w[0]),
+        do("sample", "sample the clients"),
     ],
     ids=str,
 )

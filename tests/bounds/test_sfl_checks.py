@@ -113,6 +113,8 @@ def test_what_cannot_be_executed_names_its_line() -> None:
         replay.machine(Listing((SEQUENTIAL[1], Line(2, 1, let(x[r + 1], x_m.of(Number(1))[r, 0])))))
     with pytest.raises(Unreadable, match="line 1: cannot execute 'let x be'"):
         replay.machine(Listing((Line(1, 0, do("", "let x be")),)))
+    with pytest.raises(Undefined, match="line 1: r has no value"):
+        replay.machine(Listing((Line(1, 0, do("sample", "sample")),)))
     with pytest.raises(Undefined, match="line 1 does not have the depth of its block"):
         replay.machine(Listing((Line(1, 0, let(x[1], x[0])), Line(2, 2, let(x[2], x[1])))))
 

@@ -558,7 +558,7 @@ def test_lemma_10(momentum: Any) -> None:
 
 
 def test_display_climbs() -> None:
-    """(42), (43) to the symbol add eta G where everything else takes it off: x goes away from the minimiser."""
+    """(42), (43) as they stand add eta G where everything else takes it off: x goes away from the minimiser."""
     settings: dict[str, Any] = {"T": 2, "eta": 0.05, "N": 2, "K": 3, "lam": 0.5}
     assert distance(EXACT, FedBCGD(**settings, momentum="display"), 300).min() > 1e3
     assert distance(EXACT, FedBCGD(**settings), 300).max() < 1

@@ -42,7 +42,7 @@ def sign(statement: Statement, full: bool = False) -> Verdict:
             cases.append(Case(f"alpha = {float(alpha):g}, m = {Vector(m)}", known))
     family = f"simulations.compressors.Sign, sign(0) = 1, alpha = {', '.join(f'{float(a):g}' for a in alphas)}"
     return compared(
-        statement.claim, cases, f"exactly, {family}; the last alpha is that of SignSGD in simulations.algorithms.fedbat"
+        statement.claim, cases, f"{family}; the last alpha is that of SignSGD in simulations.algorithms.fedbat"
     )
 
 
@@ -111,7 +111,7 @@ def _chances() -> Iterator[Case]:
 
 def stochastic(statement: Statement, full: bool = False) -> Verdict:
     """Stoc-SignSGD: the exact laws with both norms; with the Euclidean norm, how close the probabilities are to 1/2."""
-    family = "exactly, the laws of StochasticSign, with the Euclidean norm, and MaxSign, with ||m||_inf"
+    family = "the laws of StochasticSign, with the Euclidean norm, and MaxSign, with ||m||_inf"
     verdict = compared(statement.claim, _chances(), family)
     if verdict.status is not Status.HOLDS:
         return verdict

@@ -51,7 +51,7 @@ def clipped(statement: Statement, full: bool = False) -> Verdict:
         known = {"x": x, "alpha": alpha, "zeta": zeta}
         S = {"S_noisy": number(inner, Case("", known)), "S_value": _in_floats(x, alpha, zeta)}
         cases.append(Case(f"x = {x}, alpha = {alpha}, zeta = {zeta}", known | S))
-    return compared(statement.claim, cases, f"simulations.binarisation.binarise, exactly, {_GRID}")
+    return compared(statement.claim, cases, f"simulations.binarisation.binarise, {_GRID}")
 
 
 def slopes(statement: Statement, full: bool = False) -> Verdict:
@@ -63,7 +63,7 @@ def slopes(statement: Statement, full: bool = False) -> Verdict:
         known = {"x": x, "alpha": alpha, "zeta": zeta, "S_by_x": by_x, "S_by_alpha": by_alpha}
         found.append((known, _by_autograd(*at)))
     cases = [Case(f"x = {k['x']}, alpha = {k['alpha']}, zeta = {k['zeta']}", k) for k, _ in found]
-    verdict = compared(statement.claim, cases, f"simulations.binarisation.derivatives, exactly, {_GRID}")
+    verdict = compared(statement.claim, cases, f"simulations.binarisation.derivatives, {_GRID}")
     for known, autograd in found:
         if autograd != (known["S_by_x"], known["S_by_alpha"]):
             witness = {name: str(v) for name, v in known.items()} | {"by autograd": str(autograd)}
@@ -87,9 +87,7 @@ def stochastic(statement: Statement, full: bool = False) -> Verdict:
     for x, alpha, zeta in _scalars(1):
         known = {"x": x, "alpha": alpha, "zeta": zeta, "S_noisy": _in_floats(x, alpha, zeta)}
         cases.append(Case(f"x = {x}, alpha = {alpha}, zeta = {zeta}", known))
-    verdict = compared(
-        statement.claim, cases, f"simulations.binarisation.binarise, exactly, {_GRID}, where |x| <= alpha"
-    )
+    verdict = compared(statement.claim, cases, f"simulations.binarisation.binarise, {_GRID}, where |x| <= alpha")
     if verdict.status is not Status.HOLDS:
         return verdict
     for alpha, j in product(_STEPS, range(-4, 5)):
@@ -133,7 +131,7 @@ def initial(statement: Statement, full: bool = False) -> Verdict:
                                   "alpha_prime": Fraction(mean_size([float(v) for v in m]))})
         for m in _UPDATES
     ]  # fmt: skip
-    verdict = compared(statement.claim, cases, f"simulations.binarisation.mean_size at {len(cases)} layers, exactly")
+    verdict = compared(statement.claim, cases, f"simulations.binarisation.mean_size at {len(cases)} layers")
     if verdict.status is not Status.HOLDS:
         return verdict
     tried = 0
@@ -191,7 +189,7 @@ def _largest() -> Iterator[Case]:
 def largest(statement: Statement, full: bool = False) -> Verdict:
     """A claim about S(x) for every x, with alpha = ||x||_inf and q = sqrt(d - 1)."""
     about_q = any("q" in map(str, relation.free_symbols) for relation in relations(statement.claim))
-    return compared(statement.claim, _largest(), f"{POINTS}, q = sqrt(d - 1)" if about_q else f"exactly, {POINTS}")
+    return compared(statement.claim, _largest(), f"{POINTS}, q = sqrt(d - 1)" if about_q else POINTS)
 
 
 def squared(statement: Statement, full: bool = False) -> Verdict:
@@ -202,7 +200,7 @@ def squared(statement: Statement, full: bool = False) -> Verdict:
         known = {"d": Fraction(len(x)), "x_max": max(map(abs, x)), "x_sq": abs(Vector(x)) ** 2, "error_sq": mean}
         cases.append(Case(f"x = {Vector(x)}", known))
         worst = max(worst, mean / known["x_sq"] / (len(x) - 1) if len(x) > 1 and any(x) else Fraction(0))
-    verdict = compared(statement.claim, cases, f"{POINTS}, exactly")
+    verdict = compared(statement.claim, cases, f"{POINTS}")
     return replace(verdict, says=f"{verdict.says}; at most {worst} (d - 1) ||x||^2")
 
 
@@ -225,7 +223,7 @@ def restarted(statement: Statement, full: bool = False) -> Verdict:
             drawn.append((chance, {"S": S, "S_m": S_m}))
         cases.append(Case(f"w - wbar_0 = {Vector(x)}", known, drawn))
     first = compared(Relations((definition,)), defined, "")
-    return first if first.status is not Status.HOLDS else compared(others, cases, f"exactly, {POINTS}, q^2 = d - 1")
+    return first if first.status is not Status.HOLDS else compared(others, cases, f"{POINTS}, q^2 = d - 1")
 
 
 def _elsewhere(v: Vector) -> Vector:
@@ -348,7 +346,7 @@ def biased(statement: Statement, full: bool = False) -> Verdict:
         if not agree:
             known = {"alpha": alpha, "m": vector}
             cases.append(Case(f"m = {vector}, alpha = {alpha}", known, [(Fraction(1), {"sign_m": signs})]))
-    verdict = compared(statement.claim, cases, f"exactly, at {places - equal} of {places} pairs of m and alpha")
+    verdict = compared(statement.claim, cases, f"at {places - equal} of {places} pairs of m and alpha")
     if verdict.status is not Status.HOLDS:
         return verdict
     return replace(verdict, says=f"{verdict.says}; at the other {equal}, where all |m_i| = alpha, they are equal")

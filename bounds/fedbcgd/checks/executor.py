@@ -88,13 +88,14 @@ class Machine(Executor):
 
     def do_sample(self, at: At, S: Expression) -> None:
         """Sample S clients."""
-        self.order[at["r"]] = tuple(self.sample(at["r"], self.index(S, at)))
+        r = self.round(at)
+        self.order[r] = tuple(self.sample(r, self.index(S, at)))
         self.received, self.sent = {}, {}
 
     def do_divide_clients(self, at: At, count: Expression) -> None:
         """Divide the sampled clients into client blocks."""
         self._sampled(at)
-        self.divided[at["r"]] = self.index(count, at)
+        self.divided[self.round(at)] = self.index(count, at)
 
     def do_communicate(self, at: At, *entries: Entry) -> None:
         """Send to the clients: x^r is the model of the round before."""
@@ -102,7 +103,7 @@ class Machine(Executor):
         for entry in entries:
             place = self.place(entry, at)
             if place.name == "x":
-                (n,) = place.at or (at["r"],)
+                (n,) = place.at or (self.round(at),)
                 self.received[Place("x", 0, "", (n,))] = self.value("x", 0, n - 1)
             else:
                 self.received[place] = self.known(place)
@@ -111,7 +112,7 @@ class Machine(Executor):
         """Compute gradients."""
         for g in gradients:
             client, place, step = key = self._key(g, at)
-            self.computed[key] = self.oracle(client, self.read(place), at["r"], step)
+            self.computed[key] = self.oracle(client, self.read(place), self.round(at), step)
 
     def do_send(self, at: At, *items: Entry | Let) -> None:
         """Send to the server."""
@@ -128,13 +129,14 @@ class Machine(Executor):
     # Who and where
 
     def _sampled(self, at: At) -> tuple[int, ...]:
-        if at["r"] not in self.order:
-            raise Undefined(f"no clients have been sampled in round {at['r']}")
-        return self.order[at["r"]]
+        r = self.round(at)
+        if r not in self.order:
+            raise Undefined(f"no clients have been sampled in round {r}")
+        return self.order[r]
 
     def _client(self, at: At) -> int:
         """Client k of client block j."""
-        sampled, r = self._sampled(at), at["r"]
+        sampled, r = self._sampled(at), self.round(at)
         if r not in self.divided:
             raise Undefined(f"the clients of round {r} have not been divided")
         each, rest = divmod(len(sampled), self.divided[r])

@@ -67,7 +67,7 @@ def compressed(statement: Statement, full: bool = False) -> Verdict:
         for x in _points_of(Q):
             law = [(chance, {"Q": Operator(lambda _, out=out: Vector(out))}) for chance, out in Q.law(x)]  # type: ignore[misc]
             cases.append(Case(f"{Q.name} at {', '.join(map(str, x))}", {"x": Vector(x), "q": Fraction(q)}, law))
-    return compared(statement.claim, cases, f"exactly, on {', '.join(Q.name for Q in UNBIASED)} in four dimensions")
+    return compared(statement.claim, cases, f"on {', '.join(Q.name for Q in UNBIASED)} in four dimensions")
 
 
 def _masks(Q: Compressor, d: int) -> list[tuple[Fraction, tuple[Fraction, ...]]]:
@@ -123,7 +123,7 @@ def gap(statement: Statement, full: bool = False) -> Verdict:
     verdict = compared(
         statement.claim,
         cases,
-        "exactly, on RandK(1) and Sparsifier(1/2), d = 2: shared masks with G_q = 0; independent ones with G_q = "
+        "on RandK(1) and Sparsifier(1/2), d = 2: shared masks with G_q = 0; independent ones with G_q = "
         "q B^2 / m for messages of norm at most B = 1, 10",
     )
     grown = [G_q_on(RandK(1), [[0.6 * t, 0.8 * t], [-0.6 * t, -0.8 * t]]) for t in (1, 10, 100)]

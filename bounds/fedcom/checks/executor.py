@@ -38,18 +38,15 @@ class Machine(Executor):
 
     def do_sample(self, at: At) -> None:
         """Sample the clients of a round."""
-        self.values[Place("S", 0, "", (at["r"],))] = tuple(self.sample(at["r"]))
+        self.values[Place("S", 0, "", (self.round(at),))] = tuple(self.sample(self.round(at)))
 
     def read(self, place: Place) -> Any:
         """A value; a client that did not take part in the round before has its earlier value.  Raises Undefined."""
-        earlier = place
-        while earlier not in self.values:
-            (*_, r) = earlier.at
-            sampled = self.values.get(Place("S", 0, "", (r - 1,)))
-            if not place.client or len(place.at) > 1 or sampled is None or place.client in sampled:
-                raise Undefined(f"{place} has no value")
-            earlier = earlier._replace(at=(r - 1,))
-        return self.values[earlier]
+        if place not in self.values and place.client and len(place.at) == 1:
+            before = place.at[0] - 1
+            if place.client not in self.values.get(Place("S", 0, "", (before,)), (place.client,)):
+                return self.read(place._replace(at=(before,)))
+        return super().read(place)
 
     def call(self, name: str, arguments: list[Any], at: At) -> Any:
         """Q(message) of the client whose turn it is.  Raises Undefined."""
@@ -57,7 +54,7 @@ class Machine(Executor):
             return super().call(name, arguments, at)
         if "j" not in at:
             raise Undefined("Q outside a loop over clients")
-        return self.compress(at["j"], arguments[0], at["r"])
+        return self.compress(at["j"], arguments[0], self.round(at))
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,7 @@ class Machine(Executor):
 
     def do_sample(self, at: At) -> None:
         """Sample a permutation of the clients."""
-        self.values |= {Place("pi", 0, "", (m,)): own for m, own in enumerate(self.order(at["r"]), 1)}
+        self.values |= {Place("pi", 0, "", (m,)): own for m, own in enumerate(self.order(self.round(at)), 1)}
 
     def do_output(self, at: At) -> None:
         """The output follows from the x^(r)."""
@@ -49,7 +49,7 @@ class Machine(Executor):
     def gradient(self, g: Gradient, at: At) -> Array:
         """A stochastic gradient; it is recorded."""
         found = super().gradient(g, at)
-        self.used.setdefault(at["r"], []).append(found)
+        self.used.setdefault(self.round(at), []).append(found)
         return found
 
 
