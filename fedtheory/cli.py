@@ -6,7 +6,7 @@ import gc
 import json
 import os
 import sys
-import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -25,11 +25,10 @@ from theory.names import UnknownName
 
 if TYPE_CHECKING:
     from fedtheory.score import Score
+    from fedtheory.tasks import Workshop
 
 # Without this, torch's waiting threads spin: three times slower beside other work.  torch reads it on import, later.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-# joblib replaces a worker process that has grown; nothing is lost by it
-warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
 
 app = typer.Typer(
     help="Verify the convergence theory of federated optimisation: statements, checks, runs.",
@@ -37,6 +36,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+# Stage of the work -> the word for its results
+_RESULTS = {"checking statements": "verdicts", "running arenas": "measurements", "drawing figures": "figures"}
 
 # Packages that only an extra installs, with that extra
 EXTRAS = {"torch": "networks", "z3": "proofs", "cvxpy": "proofs", "clarabel": "proofs", "marimo": "course"}
@@ -51,6 +53,7 @@ AsJson = Annotated[
     bool, typer.Option("--json", help='machine-readable output; numbers that are not finite as "inf", "-inf", "nan"')
 ]
 Full = Annotated[bool, typer.Option("--full", help="deeper searches, larger families, more seeds")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="compute everything: use no result of an earlier run")]
 
 
 def console() -> Console:
@@ -74,6 +77,42 @@ def progress() -> Iterator[Any]:
             bars.update(tasks[what], completed=done, total=total)
 
         yield tell
+
+
+def workshop(fresh: bool) -> Workshop:
+    """Where the work is done: in processes of this machine, with the store of results if it can be used."""
+    from fedtheory.store import Store
+    from fedtheory.tasks import Workshop
+
+    try:
+        return Workshop(Store(fresh=fresh))
+    except OSError as error:
+        print(f"fedtheory: no results are kept: {error}", file=sys.stderr)
+        return Workshop()
+
+
+def print_stored(where: Workshop) -> None:
+    """Print how many results came from the store."""
+    stored, all_ = (
+        Counter(s.task.stage for s in where.spent if s.seconds is None or not only) for only in (True, False)
+    )
+    told = [f"{stored[stage]} of {all_[stage]} {_RESULTS[stage]}" for stage in _RESULTS if all_[stage]]
+    console().print(f"from earlier runs: {', '.join(told)}; --fresh computes all")
+
+
+def print_profile(where: Workshop) -> None:
+    """Print the CPU seconds of the tasks by paper and kind; what came from the store took none."""
+    seconds: dict[str, dict[str, float]] = {}
+    papers = sorted({spent.task.paper for spent in where.spent})
+    for spent in where.spent:
+        for kind in (spent.task.kind, "all"):
+            own = seconds.setdefault(kind, dict.fromkeys((*papers, "all"), 0.0))
+            for column in (spent.task.paper, "all"):
+                own[column] += spent.seconds or 0.0
+    table = Table("CPU seconds", *papers, "all", box=None, pad_edge=False)
+    for kind, own in sorted(seconds.items(), key=lambda row: row[1]["all"]):
+        table.add_row(kind, *(f"{s:.1f}" for s in own.values()))
+    console().print(table)
 
 
 def lists_of(id_: str) -> Lists:
@@ -279,6 +318,7 @@ def verify(
     expect_clean: Annotated[
         bool, typer.Option("--expect-clean", help="exit 1 when a verdict differs from what the paper claims")
     ] = False,
+    fresh: Fresh = False,
 ) -> None:
     """Run all evidence for the statements; print the verdicts, with a witness for each refuted statement."""
     from fedtheory.score import scores
@@ -292,10 +332,11 @@ def verify(
         raise ValueError("give ids or --paper, not both")
     if mutate and data is not None:
         raise ValueError("give --data or --mutate, not both: --mutate is about the evidence that counts without --data")
+    where = workshop(fresh)
     with progress() as tell:
-        checked = check(chosen, full, tell) if data is None else verify_on(data, chosen, full, tell)
-        seen = seen_to_fail(checked, tell) if mutate else {}
-        changed = scores(checked, tell) if mutate else {}
+        checked = check(chosen, full, tell, where) if data is None else verify_on(data, chosen, full, tell, where)
+        seen = seen_to_fail(checked, tell, where) if mutate else {}
+        changed = scores(checked, tell, where) if mutate else {}
     if as_json:
         print_json(
             [
@@ -388,9 +429,11 @@ def figures_command(
     ] = None,
     full: Full = False,
     out: Annotated[Path, typer.Option(help="folder to write to")] = Path("figures/drawn"),
+    fresh: Fresh = False,
     only_list: Annotated[bool, typer.Option("--list", help="list the figures instead")] = False,
 ) -> None:
     """Draw figures: PNG, SVG and a CSV of the drawn numbers."""
+    from fedtheory.drawing import draw_all
     from figures import gallery
 
     if only_list:
@@ -401,7 +444,7 @@ def figures_command(
         return
     chosen = [gallery.find(n) for n in names] if names else gallery.pictures()
     with progress() as tell:
-        gallery.save_all(chosen, out, full, lambda done: tell("drawing figures", done, len(chosen)))
+        draw_all(chosen, out, full, tell, workshop(fresh))
     console().print(f"{len(chosen)} figures in {out}")
 
 
@@ -541,47 +584,54 @@ def training_progress() -> Iterator[Any]:
 
 @app.command("paper-check")
 def paper_check_command(
-    full: Full = False, out: Annotated[Path, typer.Option(help="file to write")] = Path("paper_check.md")
+    full: Full = False,
+    out: Annotated[Path, typer.Option(help="file to write")] = Path("paper_check.md"),
+    fresh: Fresh = False,
 ) -> None:
     """Run all evidence for every statement and write paper_check.md."""
+    from fedtheory.paper_check import write_whole
+
+    where = workshop(fresh)
     with progress() as tell:
-        checked = write_paper_check(out, full, tell)
+        checked = write_whole(out, full, tell, where)
     print_summary(checked)
+    print_stored(where)
     console().print(f"written: {out}")
-
-
-def write_paper_check(out: Path, full: bool, tell: Any) -> list[Any]:
-    """Verify all statements and write the paper check; returns the checked statements."""
-    from fedtheory.paper_check import generate
-    from fedtheory.verification import verify as check
-    from figures.files import write
-    from theory import catalogue
-
-    checked = check([s.id for s in catalogue.statements()], full, tell)
-    write(out, generate(checked).encode())
-    return checked
 
 
 @app.command()
 def report(
-    full: Full = False, site: Annotated[Path, typer.Option(help="folder into which the site is written")] = Path("site")
+    full: Full = False,
+    site: Annotated[Path, typer.Option(help="folder into which the site is written")] = Path("site"),
+    fresh: Fresh = False,
+    profile: Annotated[bool, typer.Option("--profile", help="print the CPU seconds by paper and kind of task")] = False,
 ) -> None:
     """The main job: write the paper check, all figures and the site; print the counts of verdicts and the files."""
+    from fedtheory.drawing import draw_all, tasks_of
+    from fedtheory.paper_check import write_whole
     from fedtheory.site import build
+    from fedtheory.verification import pieces
     from figures import gallery
+    from theory import catalogue
 
-    out, drawn = Path("paper_check.md"), Path("figures/drawn")
+    out, drawn, where = Path("paper_check.md"), Path("figures/drawn"), workshop(fresh)
     with progress() as tell:
-        checked = write_paper_check(out, full, tell)
         pictures = gallery.pictures()
-        gallery.save_all(pictures, drawn, full, lambda done: tell("drawing figures", done, len(pictures)))
-        pages = build(site, checked, drawn, full, tell)
+        evidence = pieces([s.id for s in catalogue.statements()], full)
+        # All at once, so that no core waits for the end of a stage
+        where.do([*tasks_of(pictures, full), *(task for own in evidence.values() for _, task in own)], tell)
+        checked = write_whole(out, full, tell, where)
+        figures = draw_all(pictures, drawn, full, tell, where)
+        pages = build(site, checked, figures, full, tell, where)
     print_summary(checked)
+    print_stored(where)
     table = Table("result", "where", box=None, pad_edge=False)
     table.add_row("verdict, evidence and slack of every statement; errata", str(out))
     table.add_row(f"{len(pictures)} figures as PNG and SVG, with their data as CSV", f"{drawn}/")
     table.add_row("the same as a site, with the bound explorer: open it in a browser, no server needed", str(pages[0]))
     console().print(table)
+    if profile:
+        print_profile(where)
 
 
 def main() -> None:

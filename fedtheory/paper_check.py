@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import get_args
 
 from fedtheory.score import MEASURED, SCORED, Score, known, totals
-from fedtheory.verification import Checked, count
+from fedtheory.tasks import Progress, Workshop
+from fedtheory.verification import Checked, count, verify
 from figures import gallery
+from figures.files import write
 from theory import catalogue
 from theory.printing import claim_latex, claim_words
 from theory.statement import Erratum, Paper, Severity, Statement, Status
@@ -91,6 +94,13 @@ def cell(text: str) -> str:
     """Text for a table cell: one line, no pipes, short."""
     flat = " ".join(text.split()).replace("|", "\\|")
     return flat if len(flat) <= 220 else flat[:217].rsplit(" ", 1)[0] + " ..."
+
+
+def write_whole(out: Path, full: bool, progress: Progress | None, workshop: Workshop) -> list[Checked]:
+    """Verify all statements and write the paper check; returns the checked statements."""
+    checked = verify([s.id for s in catalogue.statements()], full, progress, workshop)
+    write(out, generate(checked).encode())
+    return checked
 
 
 def generate(checked: Sequence[Checked]) -> str:

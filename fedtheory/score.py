@@ -16,9 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_args
 
-from joblib import Parallel, delayed
-
-from fedtheory.verification import Checked, Progress, evidence, verify
+from fedtheory.tasks import Progress, Task, Workshop
+from fedtheory.verification import Checked, evidence, verify
 from theory import catalogue
 from theory.proofs.mutation import Part, noticed
 from theory.statement import Evidence, Status, Verdict
@@ -78,16 +77,23 @@ def _score(id_: str, verdicts: Sequence[tuple[str, Verdict]]) -> Score:
     return score(Checked(statement, tuple((known[kind], v) for kind, v in verdicts)))
 
 
-def scores(checked: Iterable[Checked], tell: Progress | None = None) -> dict[str, Score]:
-    """The scores of the statements that are proved or hold, computed in parallel."""
-    chosen = [c for c in checked if c.status in SCORED]
-    calls = (delayed(_score)(c.statement.id, [(e.kind, v) for e, v in c.verdicts]) for c in chosen)
-    found = {}
-    for c, one in zip(chosen, Parallel(n_jobs=-1 if len(chosen) > 1 else 1, return_as="generator")(calls), strict=True):
-        found[c.statement.id] = one
-        if tell is not None:
-            tell("changing statements", len(found), len(chosen))
-    return found
+def scores(
+    checked: Iterable[Checked], tell: Progress | None = None, workshop: Workshop | None = None
+) -> dict[str, Score]:
+    """The scores of the statements that are proved or hold."""
+    chosen = {c.statement.id: c for c in checked if c.status in SCORED}
+    tasks = [
+        Task(
+            "changing statements",
+            c.statement.paper,
+            "score",
+            _score,
+            (id_, [(e.kind, v) for e, v in c.verdicts]),
+            kept=False,
+        )
+        for id_, c in chosen.items()
+    ]
+    return dict(zip(chosen, (workshop or Workshop()).do(tasks, tell), strict=True))
 
 
 @cache

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-from joblib import Parallel, delayed
+import xarray as xr
 
 from bounds import papers
-from bounds.trials.arena import arena_evidence, measure_all
+from bounds.trials.arena import Arena, arena_evidence, measured_afresh, recall
+from fedtheory.tasks import Progress, Task, Workshop
 from theory import catalogue
 from theory.proofs import mutation
-from theory.statement import NO_CLAIM, OFTEN_NO_CLAIM, Evidence, Statement, Status, Verdict
-
-Progress = Callable[[str, int, int], None]  # receives the task, the count done and the total
+from theory.statement import NO_CLAIM, OFTEN_NO_CLAIM, Evidence, EvidenceKind, Statement, Status, Verdict
 
 
 @dataclass(frozen=True)
@@ -69,58 +67,83 @@ def _by_name(paper: str) -> dict[tuple[str, str], Evidence]:
     return found
 
 
+# The arenas, and their evidence as tasks
+
+
 @cache
-def _measured(paper: str) -> frozenset[tuple[str, str]]:
-    """(Statement, kind) of the evidence that reads the arenas' measurements, which exist only in this process."""
-    return frozenset((a.statement, a.kind) for a in papers.arenas(paper))
+def _arenas(paper: str, dataset: str | None = None) -> dict[str, Arena]:
+    """A paper's arenas, or those on a data set, by their labels."""
+    return {a.label: a for a in (papers.arenas(paper) if dataset is None else papers.on_data(paper, dataset))}
 
 
-_FEW = 8  # for so few pieces of evidence worker processes do not pay
+@cache
+def _of_evidence(paper: str, dataset: str | None = None) -> dict[tuple[str, str], list[Arena]]:
+    """The arenas of each piece of evidence that they make, by statement and kind."""
+    found: dict[tuple[str, str], list[Arena]] = {}
+    for arena in _arenas(paper, dataset).values():
+        found.setdefault((arena.statement, arena.kind), []).append(arena)
+    return found
 
 
-def side_by_side(
-    work: Callable[..., Any],
-    items: Sequence[Evidence],
-    arguments: Sequence[tuple[Any, ...]],
-    tell: Callable[[int], None],
-) -> list[Any]:
-    """work(statement, kind, *arguments) for every piece of evidence, in parallel if that pays."""
-    paper = {item.statement: catalogue.find(item.statement).paper for item in items}
-    apart = [i for i, e in enumerate(items) if (e.statement, e.kind) not in _measured(paper[e.statement])]
-    here = sorted({*range(len(items))} - {*apart}) if len(apart) > _FEW else list(range(len(items)))
-    results: dict[int, Any] = {}
-    if len(apart) > _FEW:
-        calls = (delayed(work)(items[i].statement, items[i].kind, *arguments[i]) for i in apart)
-        for i, result in zip(apart, Parallel(n_jobs=-1, return_as="generator")(calls), strict=True):
-            results[i] = result
-            tell(len(results))
-    for i in here:
-        results[i] = work(items[i].statement, items[i].kind, *arguments[i])
-        tell(len(results))
-    return [results[i] for i in range(len(items))]
+def measured(label: str, dataset: str | None, full: bool) -> xr.Dataset:
+    """The measurement of an arena, by its label.  Raises KeyError for an unknown one."""
+    return measured_afresh(_arenas(catalogue.find(label.partition(":")[0]).paper, dataset)[label], full)
 
 
-def _verdict(id_: str, kind: str, full: bool) -> Verdict:
+@cache
+def measurement(label: str, dataset: str | None = None, full: bool = False) -> Task:
+    """The task to measure an arena."""
+    paper = catalogue.find(label.partition(":")[0]).paper
+    kind = f"arena, {_arenas(paper, dataset)[label].kind}"
+    return Task("running arenas", paper, kind, measured, (label, dataset, full), kept=dataset is None)
+
+
+def verdict(id_: str, kind: str, full: bool, dataset: str | None = None, *found: xr.Dataset) -> Verdict:
+    """The verdict of a piece of evidence; `found` are the measurements of its arenas."""
     statement = catalogue.find(id_)
-    return _by_name(statement.paper)[id_, kind].check(statement, full)
+    recall(found, _arenas(statement.paper, dataset).values(), full)
+    own = _by_name(statement.paper) if dataset is None else _on_data(statement.paper, dataset)
+    return own[id_, kind].check(statement, full)
 
 
-def _seen(id_: str, kind: str, verdict: Verdict) -> str | None:
+@cache
+def _on_data(paper: str, dataset: str) -> dict[tuple[str, str], Evidence]:
+    return {(e.statement, e.kind): e for e in arena_evidence(list(_arenas(paper, dataset).values()))}
+
+
+def measurements_of(id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None) -> tuple[Task, ...]:
+    """The tasks to measure the arenas of a piece of evidence."""
+    own = _of_evidence(catalogue.find(id_).paper, dataset).get((id_, kind), ())
+    return tuple(measurement(a.label, dataset, full) for a in own)
+
+
+@cache
+def _task(id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None) -> Task:
+    paper = catalogue.find(id_).paper
+    needs = measurements_of(id_, kind, full, dataset)
+    return Task("checking statements", paper, kind, verdict, (id_, kind, full, dataset), needs, kept=dataset is None)
+
+
+def seen(id_: str, kind: str, verdict: Verdict, *found: xr.Dataset) -> str | None:
+    """The change that a piece of evidence was seen to refute, or None; `found` are the measurements of its arenas."""
     statement = catalogue.find(id_)
+    recall(found, _arenas(statement.paper).values(), False)
     return mutation.seen_to_fail(_by_name(statement.paper)[id_, kind], statement, verdict)
 
 
-def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = None) -> list[Checked]:
+def verify(
+    ids: Sequence[str], full: bool = False, progress: Progress | None = None, workshop: Workshop | None = None
+) -> list[Checked]:
     """Run all evidence for the statements, in the given order.  The statements that their proofs use are checked too.
 
     Raises UnknownName for an unknown id.
     """
     asked = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids))
-    tell = progress or (lambda *_: None)
+    done_by = workshop or Workshop()
     verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {}
     wave = asked
     while wave:  # a proof records the statements that it uses; these are checked next
-        verdicts |= _checked(wave, full, tell)
+        verdicts |= _checked(wave, full, progress, done_by)
         uses = (u for id_ in wave for e, v in verdicts[id_] for u in (*e.uses, *v.uses, *v.follows))
         wave = [u for u in dict.fromkeys(uses) if u not in verdicts]
     settled: dict[str, Checked] = {}
@@ -129,40 +152,46 @@ def verify(ids: Sequence[str], full: bool = False, progress: Progress | None = N
     return [settled[id_] for id_ in asked]
 
 
-def _checked(ids: Sequence[str], full: bool, tell: Progress) -> dict[str, list[tuple[Evidence, Verdict]]]:
+def pieces(ids: Iterable[str], full: bool = False) -> dict[str, list[tuple[Evidence, Task]]]:
+    """All evidence for each of these statements, with its task."""
+    known: dict[str, list[tuple[Evidence, Task]]] = {id_: [] for id_ in ids}
+    for paper in dict.fromkeys(catalogue.find(id_).paper for id_ in known):
+        for item in evidence(paper):
+            if item.statement in known:
+                known[item.statement].append((item, _task(item.statement, item.kind, full)))
+    return known
+
+
+def _checked(
+    ids: Sequence[str], full: bool, tell: Progress | None, workshop: Workshop
+) -> dict[str, list[tuple[Evidence, Verdict]]]:
     """The verdicts of all evidence of these statements."""
-    names = list(dict.fromkeys(catalogue.find(id_).paper for id_ in ids))
-    runs = [a for paper in names for a in papers.arenas(paper) if a.statement in ids]
-    measure_all(runs, full, lambda done: tell("running arenas", done, len(runs)))
-    known: dict[str, list[Evidence]] = {id_: [] for id_ in ids}
-    for item in (e for paper in names for e in evidence(paper) if e.statement in known):
-        known[item.statement].append(item)
-    to_do = [e for id_ in ids for e in known[id_]]
-    found = side_by_side(
-        _verdict, to_do, [(full,)] * len(to_do), lambda done: tell("checking statements", done, len(to_do))
-    )
-    verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {id_: [] for id_ in ids}
-    for item, verdict in zip(to_do, found, strict=True):
-        verdicts[item.statement].append((item, verdict))
-    return verdicts
+    known = pieces(ids, full)
+    to_do = [task for own in known.values() for _, task in own]
+    found = dict(zip(to_do, workshop.do(to_do, tell), strict=True))
+    return {id_: [(item, found[task]) for item, task in own] for id_, own in known.items()}
 
 
-def verify_on(dataset: str, ids: Sequence[str], full: bool = False, progress: Progress | None = None) -> list[Checked]:
+def verify_on(
+    dataset: str,
+    ids: Sequence[str],
+    full: bool = False,
+    progress: Progress | None = None,
+    workshop: Workshop | None = None,
+) -> list[Checked]:
     """Compare the statements that bound whole runs with runs on a data set (a name or a path), and with nothing else.
 
     Raises UnknownName for an unknown id; ValueError if no statement bounds runs on data or the data set is unusable.
     """
     asked = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids))
     names = dict.fromkeys(catalogue.find(id_).paper for id_ in asked)
-    every = [a for paper in names for a in papers.on_data(paper, dataset)]
-    chosen = [a for a in every if a.statement in asked]
+    held = {id_: item for paper in names for (id_, _), item in _on_data(paper, dataset).items()}
+    chosen = [held[id_] for id_ in asked if id_ in held]
     if not chosen:
-        known = ", ".join(dict.fromkeys(a.statement for a in every))
+        known = ", ".join(dict.fromkeys(held))
         raise ValueError(f"{', '.join(asked)}: no bound on runs of an algorithm on data; expected some of {known}")
-    tell = progress or (lambda *_: None)
-    measure_all(chosen, full, lambda done: tell("running arenas", done, len(chosen)))
-    held = {item.statement: item for item in arena_evidence(chosen)}
-    return [Checked(s, ((held[s.id], held[s.id].check(s, full)),)) for s in map(catalogue.find, asked) if s.id in held]
+    found = (workshop or Workshop()).do([_task(e.statement, e.kind, full, dataset) for e in chosen], progress)
+    return [Checked(catalogue.find(e.statement), ((e, v),)) for e, v in zip(chosen, found, strict=True)]
 
 
 def _settle(
@@ -214,14 +243,14 @@ def count(checked: Iterable[Checked]) -> dict[Status, int]:
     return {status: statuses.count(status) for status in Status}
 
 
-def seen_to_fail(checked: Sequence[Checked], progress: Progress | None = None) -> dict[tuple[str, str], str | None]:
+def seen_to_fail(
+    checked: Sequence[Checked], progress: Progress | None = None, workshop: Workshop | None = None
+) -> dict[tuple[str, str], str | None]:
     """(Statement, kind of evidence) -> the change of the claim that the evidence refuted, or None."""
-    tell = progress or (lambda *_: None)
-    items = [(e, v) for c in checked for e, v in c.verdicts]
-    found = side_by_side(
-        _seen,
-        [e for e, _ in items],
-        [(v,) for _, v in items],
-        lambda done: tell("seeing checks fail", done, len(items)),
-    )
-    return {(e.statement, e.kind): what for (e, _), what in zip(items, found, strict=True)}
+    tasks = {}
+    for c in checked:
+        for e, v in c.verdicts:
+            arguments, needs = (e.statement, e.kind, v), measurements_of(e.statement, e.kind, False)
+            task = Task("seeing checks fail", c.statement.paper, e.kind, seen, arguments, needs, kept=False)
+            tasks[e.statement, e.kind] = task
+    return dict(zip(tasks, (workshop or Workshop()).do(list(tasks.values()), progress), strict=True))

@@ -13,7 +13,7 @@ import xarray as xr
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from bounds import papers
-from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, confront, measure_all, step_symbol
+from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, confront, step_symbol
 from bounds.trials.quantities import quantities
 from figures.gallery import (
     BLACK,
@@ -143,16 +143,24 @@ Among = Callable[[Arena], bool]  # whether an arena may be shown; only these are
 def pictures(ids: Iterable[str], shown: Shown, among: Among = lambda arena: True) -> list[Picture]:
     """One picture for each statement, with the arenas that `shown` chooses."""
     return [
-        Picture(id_.replace(".", "_") + "_bound_against_run", _says(id_), partial(_drawn, id_, shown, among), (id_,))
+        Picture(
+            id_.replace(".", "_") + "_bound_against_run",
+            _says(id_),
+            partial(_drawn, id_, shown, among),
+            (id_,),
+            partial(_measured, id_, among),
+        )
         for id_ in ids
     ]
 
 
-def _drawn(statement_id: str, shown: Shown, among: Among, full: bool = False) -> Drawn:
+def _measured(statement_id: str, among: Among) -> list[Arena]:
     paper = catalogue.find(statement_id).paper
-    own = [a for a in papers.arenas(paper) if a.statement == statement_id and among(a)]
-    measure_all(own, full)
-    return draw(statement_id, shown(own, full), full)
+    return [a for a in papers.arenas(paper) if a.statement == statement_id and among(a)]
+
+
+def _drawn(statement_id: str, shown: Shown, among: Among, full: bool = False) -> Drawn:
+    return draw(statement_id, shown(_measured(statement_id, among), full), full)
 
 
 def titled(name: str) -> str:

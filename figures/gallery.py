@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,11 +14,10 @@ from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
-from joblib import Parallel, delayed
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
-from bounds.trials.arena import Measurements, measurements, recall
+from bounds.trials.arena import Arena
 from figures.files import write
 from theory import catalogue
 
@@ -65,12 +64,18 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure by name: `draw(full)` makes it; `statements` are the ids it speaks about."""
+    """A figure by name.
+
+    draw        full -> the figure
+    statements  the ids that it speaks about
+    arenas      the arenas whose measurements it needs, as a function
+    """
 
     name: str
     says: str
     draw: Callable[[bool], Drawn]
     statements: tuple[str, ...] = ()
+    arenas: Callable[[], Sequence[Arena]] = tuple
 
 
 def pictures(paper: str | None = None) -> list[Picture]:
@@ -91,38 +96,34 @@ def find(name: str) -> Picture:
     return known[name]
 
 
-def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:
-    """Draw and write NAME.png, NAME.svg and NAME.csv into the folder; returns their paths."""
+def rendered(picture: Picture, full: bool = False) -> dict[str, bytes]:
+    """The figure's files, by their endings."""
     with mpl.rc_context(STYLE):
         drawn = picture.draw(full)
-        drawn.canvas.draw_without_rendering()
-        drawn.canvas.set_layout_engine("none")  # the layout is final
+        layout = drawn.canvas.get_layout_engine()
+        assert layout is not None, f"{picture.name}: expected a canvas of `canvas`"
+        layout.execute(drawn.canvas)
+        drawn.canvas.set_layout_engine(None)  # the layout is final; with an engine, every format would be drawn twice
         around = drawn.canvas.get_tightbbox().padded(_MARGIN)
-        paths = []
+        files = {}
         for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
             buffer = io.BytesIO()
             drawn.canvas.savefig(buffer, format=ending, metadata=metadata, bbox_inches=around)
-            paths.append(folder / f"{picture.name}.{ending}")
-            write(paths[-1], buffer.getvalue())
-    paths.append(folder / f"{picture.name}.csv")
-    write(paths[-1], drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode())
-    return paths
+            files[ending] = buffer.getvalue()
+    files["csv"] = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode()
+    return files
 
 
-def save_all(
-    chosen: Sequence[Picture], folder: Path, full: bool = False, done: Callable[[int], None] | None = None
-) -> None:
-    """`save` each, in parallel; the callback `done` receives the count."""
-    workers = -1 if len(chosen) > 2 else 1
-    calls = (delayed(_save_named)(p.name, folder, full, measurements()) for p in chosen)
-    for i, _ in enumerate(Parallel(n_jobs=workers, return_as="generator")(calls), 1):
-        if done is not None:
-            done(i)
+def write_files(name: str, files: Mapping[str, bytes], folder: Path) -> list[Path]:
+    """Write a figure's files into the folder as NAME.png, NAME.svg and NAME.csv; returns their paths."""
+    for ending, content in files.items():
+        write(folder / f"{name}.{ending}", content)
+    return [folder / f"{name}.{ending}" for ending in files]
 
 
-def _save_named(name: str, folder: Path, full: bool, known: Measurements) -> None:
-    recall(known)
-    save(find(name), folder, full)
+def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:
+    """Draw and write NAME.png, NAME.svg and NAME.csv into the folder; returns their paths."""
+    return write_files(picture.name, rendered(picture, full), folder)
 
 
 def canvas(rows: int, columns: int, width: float = 3.2, height: float = 2.6, **options: Any) -> tuple[Canvas, Any]:

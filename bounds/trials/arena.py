@@ -6,7 +6,7 @@ An arena is measured once.  Then a statement's claim, printed or sharpened, is c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import sympy
 import xarray as xr
-from joblib import Parallel, delayed
 
 from bounds.evaluation import Compiled, Value, compile_statement, compiled, evaluate, parameters
 from bounds.trials.claims import rescaled, unassumed
@@ -288,8 +287,7 @@ def bound_at(statement: Statement | Compiled, step: np.ndarray, R: np.ndarray, *
     return evaluate(made, strict=False, **{s.name: everything[s.name] for s in made.parameters if s.name in everything})
 
 
-Measurements = dict[tuple[Any, ...], xr.Dataset]  # by the arena's settings, default or full scale
-_MEASURED: Measurements = {}
+_MEASURED: dict[tuple[Any, ...], xr.Dataset] = {}  # by the arena's settings, default or full scale
 
 
 def measure(arena: Arena, full: bool = False) -> xr.Dataset:
@@ -299,14 +297,11 @@ def measure(arena: Arena, full: bool = False) -> xr.Dataset:
     return _MEASURED[*arena.settings, full]
 
 
-def measurements() -> Measurements:
-    """All measurements of this process."""
-    return dict(_MEASURED)
-
-
-def recall(known: Measurements) -> None:
-    """Take over the measurements of another process."""
-    _MEASURED.update(known)
+def recall(found: Iterable[xr.Dataset], arenas: Iterable[Arena], full: bool) -> None:
+    """Take over measurements that other processes made; `arenas` has theirs among others."""
+    by_label = {arena.label: arena for arena in arenas}
+    for data in found:
+        _MEASURED[*by_label[data.attrs["arena"]].settings, full] = data
 
 
 def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
@@ -368,18 +363,6 @@ def mean_before(series: np.ndarray) -> np.ndarray:
     """The means of rounds 0 ... R-1 at R = 0, 1, 2 ... along the last axis; at R = 0 the value of round 0."""
     sums = np.cumsum(series, axis=-1)[..., :-1] / np.arange(1, series.shape[-1])
     return np.concatenate([series[..., :1], sums], axis=-1)
-
-
-def measure_all(arenas: Sequence[Arena], full: bool = False, done: Callable[[int], None] | None = None) -> None:
-    """Measure all arenas not measured yet, runs in parallel on the machine's cores; `done` receives the count so far."""
-    waiting = [a for a in arenas if (*a.settings, full) not in _MEASURED]
-    # Starting worker processes takes longer than one run, or than all exact expectations.
-    workers = -1 if sum(a.kind == "run" for a in waiting) > 1 else 1
-    found = Parallel(n_jobs=workers, return_as="generator")(delayed(measured_afresh)(a, full) for a in waiting)
-    for i, (arena, data) in enumerate(zip(waiting, found, strict=True), 1):
-        _MEASURED[*arena.settings, full] = data
-        if done is not None:
-            done(i)
 
 
 def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Dataset:

@@ -12,14 +12,17 @@ from typing import Any, get_args
 
 import jinja2
 import sympy
-from joblib import Parallel, delayed
+import xarray as xr
 from PIL import Image
 
+from bounds import papers
 from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
 from bounds.evaluation import ROUNDING, claim_of, definition, has_terms
+from bounds.trials.arena import recall
 from fedtheory import glossary, paper_check
 from fedtheory.show import premises
-from fedtheory.verification import Checked, Progress, count
+from fedtheory.tasks import Progress, Task, Workshop
+from fedtheory.verification import Checked, count, measurements_of
 from figures import gallery
 from figures.files import write
 from theory import catalogue
@@ -46,17 +49,22 @@ SEVERITIES = get_args(Severity)
 
 
 def build(
-    out: Path, checked: Sequence[Checked], drawn: Path, full: bool = False, progress: Progress | None = None
+    out: Path,
+    checked: Sequence[Checked],
+    figures: Mapping[str, bytes],
+    full: bool = False,
+    progress: Progress | None = None,
+    workshop: Workshop | None = None,
 ) -> list[Path]:
     """Write the site into the folder `out`; returns the files written, `index.html` first.
 
     checked  the statements with their verdicts, in catalogue order
-    drawn    the folder of the figures; missing figures are left out
+    figures  the figures' PNG files by their names; other figures are left out
 
     Every file is written whole or not at all.
     """
     tell = progress or (lambda *_: None)
-    shown = {p.name: p for p in gallery.pictures() if (drawn / f"{p.name}.png").is_file()}
+    shown = {p.name: p for p in gallery.pictures() if p.name in figures}
     about: dict[str, list[gallery.Picture]] = {}
     for picture in shown.values():
         for id_ in picture.statements:
@@ -82,9 +90,8 @@ def build(
     pages["explorer.html"] = page("explorer.html", **common)
     pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
     assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
-    assets["assets/bounds.js"] = explorer_data(checked, full).encode()
-    pictures = Parallel(n_jobs=-1)(delayed(smaller)(drawn / f"{name}.png") for name in shown)
-    assets |= {f"figures/{name}.png": content for name, content in zip(shown, pictures, strict=True)}
+    assets["assets/bounds.js"] = explorer_data(checked, full, progress, workshop).encode()
+    assets |= {f"figures/{name}.png": figures[name] for name in shown}
     contents = {name: text.encode() for name, text in pages.items()} | assets
     for name, content in contents.items():
         write(out / name, content)
@@ -111,10 +118,10 @@ def _templates() -> jinja2.Environment:
     return made
 
 
-def smaller(picture: Path) -> bytes:
-    """A figure in few colours: a third of the size, without a visible loss."""
+def smaller(figure: bytes) -> bytes:
+    """A figure's PNG file in few colours: a third of the size, without a visible loss."""
     buffer = io.BytesIO()
-    with Image.open(picture) as image:
+    with Image.open(io.BytesIO(figure)) as image:
         image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
 
@@ -251,17 +258,29 @@ def symbols() -> list[dict[str, Any]]:
     return [row | {"mathml": mathml(row["latex"])} for row in glossary.rows()]
 
 
-def explorer_data(checked: Sequence[Checked], full: bool) -> str:
+def explorer_data(
+    checked: Sequence[Checked], full: bool, progress: Progress | None = None, workshop: Workshop | None = None
+) -> str:
     """A script that defines FEDTHEORY: every bound's symbols, formulas as functions, conditions, measured curves.
 
     Repeated data is stored once: symbols by paper, and the horizontal values of curves as `grids`, by their number.
     """
+    shown = [c for c in checked if has_terms(c.statement)]
+    tasks = [_task(c, full) for c in shown]
+    found = (workshop or Workshop()).do(tasks, progress)
     papers = {
         name: {"title": paper.title, "symbols": {s.name: _symbol(s) for s in paper.symbols.values()}}
         for name, paper in catalogue.papers().items()
     }
     grids: dict[tuple[float, ...], int] = {}
-    bounds = {c.statement.id: bound_data(c, grids, full) for c in checked if has_terms(c.statement)}
+    bounds = {
+        c.statement.id: {
+            "status": str(c.status),
+            **formulas,
+            "curves": [_curve(curve, [name for name, *_ in formulas["sliders"]], grids) for curve in measured],
+        }
+        for c, (formulas, measured) in zip(shown, found, strict=True)
+    }
     data = {"rounding": ROUNDING, "papers": papers, "bounds": bounds, "grids": [[*map(_count, g)] for g in grids]}
     return f'"use strict";\nwindow.FEDTHEORY={script(data)};\n'
 
@@ -284,19 +303,27 @@ def script(value: Any) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
-def bound_data(checked: Checked, grids: dict[tuple[float, ...], int], full: bool) -> dict[str, Any]:
-    """A bound for the explorer; its functions take the symbols' values by name.
+def _task(checked: Checked, full: bool) -> Task:
+    s = checked.statement
+    needs = tuple(task for e, _ in checked.verdicts for task in measurements_of(e.statement, e.kind, full))
+    return Task("writing formulas", s.paper, "explorer", explored, (s.id, bool(needs), full), needs)
 
-    grids  the horizontal values of curves, each with its number; this bound's are added
-    """
-    s, claim = checked.statement, claim_of(checked.statement)
-    paper, start = s.paper, sliders(s)
+
+def explored(id_: str, run: bool, full: bool, *found: xr.Dataset) -> tuple[dict[str, Any], list[Curve]]:
+    """A bound for the explorer, and the curves of its arenas if they were run; `found` are their measurements."""
+    statement = catalogue.find(id_)
+    recall(found, papers.arenas(statement.paper), full)
+    return bound_data(statement), curves(statement, full) if run else []
+
+
+def bound_data(s: Statement) -> dict[str, Any]:
+    """A bound for the explorer, without verdict and curves; its functions take the symbols' values by name."""
+    claim, paper, start = claim_of(s), s.paper, sliders(s)
     names = [x.symbol.name for x in start]
     defined = definition(claim)
     return {
         "paper": paper,
         "place": s.place,
-        "status": str(checked.status),
         "corrects": s.corrects,
         "correctedBy": catalogue.corrected_by(s.id),
         "quantity": s.id if isinstance(claim, Relations) else plain(claim.quantity),
@@ -321,7 +348,6 @@ def bound_data(checked: Checked, grids: dict[tuple[float, ...], int], full: bool
             }
             for c in s.when
         ],
-        "curves": [_curve(curve, names, grids) for curve in curves(s, full)],
     }
 
 

@@ -1,0 +1,57 @@
+"""The figures as tasks: drawn beside each other, or taken from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+import xarray as xr
+
+from bounds.trials.arena import recall
+from fedtheory.site.build import smaller
+from fedtheory.tasks import Progress, Task, Workshop
+from fedtheory.verification import measurement
+from figures import gallery
+from theory import catalogue
+
+SMALL = "small.png"  # the figure of the site, among a figure's files
+
+
+def drawn(paper: str, name: str, full: bool, *found: xr.Dataset) -> dict[str, bytes]:
+    """A figure's files by their endings; `found` are the measurements of its arenas."""
+    (picture,) = (p for p in gallery.pictures(paper) if p.name == name)
+    recall(found, picture.arenas(), full)
+    files = gallery.rendered(picture, full)
+    return {**files, SMALL: smaller(files["png"])}
+
+
+def draw_all(
+    chosen: Sequence[gallery.Picture],
+    folder: Path,
+    full: bool = False,
+    progress: Progress | None = None,
+    workshop: Workshop | None = None,
+) -> dict[str, bytes]:
+    """Write the figures into the folder as PNG, SVG and CSV; returns the PNG files of the site by the figures' names."""
+    found = (workshop or Workshop()).do(tasks_of(chosen, full), progress)
+    by_name = dict(zip([p.name for p in chosen], found, strict=True))
+    for name, files in by_name.items():
+        gallery.write_files(name, {ending: files[ending] for ending in files if ending != SMALL}, folder)
+    return {name: files[SMALL] for name, files in by_name.items()}
+
+
+def tasks_of(chosen: Iterable[gallery.Picture], full: bool) -> list[Task]:
+    """The tasks to draw these figures."""
+    papers = {picture.name: name for name in catalogue.papers() for picture in gallery.pictures(name)}
+    return [_task(papers[picture.name], picture.name, full) for picture in chosen]
+
+
+@cache
+def _task(paper: str, name: str, full: bool) -> Task:
+    (picture,) = (p for p in gallery.pictures(paper) if p.name == name)
+    needs = tuple(measurement(arena.label, None, full) for arena in picture.arenas())
+    return Task("drawing figures", paper, "figure", drawn, (paper, name, full), needs)
+
+
+__all__ = ["SMALL", "draw_all", "drawn", "tasks_of"]

@@ -1,0 +1,175 @@
+"""The store: results of earlier runs, in the user's cache folder.
+
+A result is kept with everything that it was made from: the task's name, the versions of Python and of all installed
+packages, the processor, and the content of every file that the process which made it had read by then: our modules, a
+user's own, data.  It is given out only if all of these are the same now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import platform
+import sqlite3
+import sys
+import sysconfig
+import time
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import distributions
+from importlib.util import find_spec
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any
+
+import diskcache
+from platformdirs import user_cache_dir
+
+ROOT = Path(__file__).parents[1]
+OURS = ("theory", "simulations", "bounds", "figures", "fedtheory")
+_SIZE = 2**30  # bytes; what was not used for longest goes first
+_VARIANTS = 4  # of one result: for as many states of the code, such as branches
+_MARGIN = 100_000_000  # nanoseconds: the clock of a file system is coarse
+_SWITCHES = ("OPENBLAS_", "NPY_", "MKL_", "PYTHONHASHSEED", "FEDTHEORY_")
+_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_WRITES = os.O_WRONLY | os.O_CREAT
+_SYSTEM = ("/proc/", "/sys/", "/dev/")
+
+Files = Mapping[str, str]  # name -> digest of its content
+_opened: set[str] = set()
+
+
+def folder() -> Path:
+    """The store's folder: FEDTHEORY_STORE, or `fedtheory` in the user's cache folder."""
+    return Path(os.environ.get("FEDTHEORY_STORE") or user_cache_dir("fedtheory", appauthor=False))
+
+
+class Store:
+    """Results by the name of their task.  Raises OSError if the folder cannot be used."""
+
+    def __init__(self, where: Path | None = None, fresh: bool = False) -> None:
+        """`fresh` keeps results and gives none out."""
+        self.fresh = fresh
+        try:
+            self._kept = diskcache.Cache(
+                str(where or folder()), size_limit=_SIZE, eviction_policy="least-recently-used"
+            )
+        except sqlite3.Error as error:
+            raise OSError(f"{where or folder()}: cannot be used as the store of results ({error})") from None
+        self._digests: dict[str, str] = {}
+
+    def find(self, name: str) -> tuple[Any] | None:
+        """The result of a task, in a tuple; None if there is none for the files and libraries as they are now."""
+        for files, result in [] if self.fresh else self._kept.get(_key(name), []):
+            if all(self._digest(file) == content for file, content in files.items()):
+                return (pickle.loads(result),)
+        return None
+
+    def keep(self, name: str, result: Any, files: Files) -> None:
+        """Keep a result that was made from these files."""
+        others = [kept for kept in self._kept.get(_key(name), []) if kept[0] != files]
+        self._kept[_key(name)] = [(files, pickle.dumps(result)), *others][:_VARIANTS]
+
+    def _digest(self, file: str) -> str:
+        if file not in self._digests:
+            self._digests[file] = digest(file)
+        return self._digests[file]
+
+
+def _key(name: str) -> str:
+    return hashlib.sha256(f"{environment()}\n{name}".encode()).hexdigest()
+
+
+@cache
+def environment() -> str:
+    """What all results depend on besides files: Python, installed packages, the processor, switches, our modules' names."""
+    installed = sorted(f"{d.metadata['Name']}=={d.version}" for d in distributions())
+    switches = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith(_SWITCHES))
+    return repr((sys.version, platform.platform(), _processor(), installed, switches, _modules()))
+
+
+def _modules() -> list[str]:
+    """The modules of our packages, and of others' papers beside them: whether one is there changes what a paper has."""
+    specs = [spec for name in OURS if (spec := find_spec(name))]
+    places = [Path(place) for spec in specs for place in spec.submodule_search_locations or ()]
+    return sorted(f"{place.name}/{path.relative_to(place)}" for place in places for path in place.rglob("*.py"))
+
+
+def _processor() -> str:
+    """The processor's instructions where the system tells them."""
+    told = Path("/proc/cpuinfo")
+    if not told.exists():
+        return platform.processor()
+    return next((line for line in told.read_text().splitlines() if line.startswith(("flags", "Features"))), "")
+
+
+# ---------------------------------------------------------------------------------------------- in a worker process
+
+
+def watch() -> None:
+    """From now on, note the files that this process reads."""
+
+    def note(event: str, given: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(given[0], str) and not given[2] & _WRITES:
+            _opened.add(os.path.abspath(given[0]))
+
+    sys.addaudithook(note)
+
+
+def files_read(since: int) -> Files | None:
+    """The files that this process has read, with their contents; None if one was changed since then or is gone.
+
+    since  a time before this process began, in nanoseconds: an older file is still as it was read
+    """
+    modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    loaded = {os.path.abspath(file) for file in modules if file}
+    found = {}
+    for file in sorted(loaded | _opened):
+        if not _is_input(file):
+            continue
+        try:
+            status = os.stat(file)
+        except OSError:
+            return None
+        if not S_ISREG(status.st_mode):
+            continue
+        if max(status.st_ctime_ns, status.st_mtime_ns) > since - _MARGIN:
+            return None
+        found[_short(file)] = _content(file, status.st_mtime_ns)
+    return found
+
+
+def _is_input(file: str) -> bool:
+    """Whether a file is an input that no version of a package covers."""
+    if file.startswith(_SYSTEM) or file.endswith(".pyc"):  # compiled modules: their source counts
+        return False
+    ours = file.startswith(tuple(str(ROOT / name) + os.sep for name in OURS))
+    return ours or not file.startswith(_LIBRARIES)
+
+
+def _short(file: str) -> str:
+    """A file below our packages' folder by its path from there: clones share results."""
+    path = Path(file)
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else file
+
+
+@cache
+def _content(file: str, changed: int) -> str:
+    return digest(file)
+
+
+def digest(file: str) -> str:
+    """The digest of a file's content, of an absolute path or one from our packages' folder; empty if it cannot be read."""
+    try:
+        return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def now() -> int:
+    """The time in nanoseconds."""
+    return time.time_ns()
+
+
+__all__ = ["OURS", "ROOT", "Store", "digest", "environment", "files_read", "folder", "now", "watch"]

@@ -1,0 +1,220 @@
+"""Tasks: calls that do not wait for each other.  They run in worker processes, or their results come from the store.
+
+A worker imports the modules of one paper, so that a change of one paper leaves the results of the others valid.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from loky import ProcessPoolExecutor, cpu_count
+from loky.process_executor import TerminatedWorkerError
+
+from fedtheory.store import Files, Store, files_read, now, watch
+
+Progress = Callable[[str, int, int], None]  # receives the stage, the count done and the total
+
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_FEW = 8  # so few tasks are done here: starting worker processes takes longer
+_AHEAD = 2  # tasks that a worker has at a time, so that it never waits for the next
+_TIMES = 2  # a task whose worker dies is tried so often
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A call whose result depends only on its arguments, on the code and on the libraries.
+
+    stage      the word for its progress bar
+    paper      whose modules it needs
+    kind       of evidence, or `figure` ...: its row in a profile
+    work       a module's function; it is called with the arguments, then with the results of `needs`
+    arguments  texts, numbers and truth values: they tell tasks of the same function apart
+    kept       whether the store keeps its result
+    """
+
+    stage: str
+    paper: str
+    kind: str
+    work: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    needs: tuple[Task, ...] = ()
+    kept: bool = True
+
+    @property
+    def name(self) -> str:
+        """The function and its arguments: unique."""
+        return f"{self.work.__module__}.{self.work.__qualname__}{self.arguments!r}"
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a task took: CPU seconds; None where its result came from the store."""
+
+    task: Task
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where tasks are done.
+
+    store    gives and keeps results; None: all are computed
+    results  of the tasks so far
+    spent    a line for each of them
+    """
+
+    store: Store | None = None
+    results: dict[Task, Any] = field(default_factory=dict)
+    spent: list[Spent] = field(default_factory=list)
+
+    def do(self, tasks: Sequence[Task], tell: Progress | None = None) -> list[Any]:
+        """The tasks' results; a task is done once.  Raises what a task raises."""
+        stored: list[Task] = []
+        left: dict[Task, None] = {}
+        self._look(tasks, stored, left)
+        counts = _Counts([*stored, *left], tell or (lambda *_: None))
+        for task in stored:
+            counts.done(task)
+            self.spent.append(Spent(task, None))
+        for task, result, seconds, files in _done(list(left), self.results):
+            self.results[task] = result
+            counts.done(task)
+            self.spent.append(Spent(task, seconds))
+            if self.store and task.kept and files is not None:
+                self.store.keep(task.name, result, files)
+        return [self.results[task] for task in tasks]
+
+    def _look(self, tasks: Iterable[Task], stored: list[Task], left: dict[Task, None]) -> None:
+        """Look the tasks up in the store; those that are left, each after those that it needs, join `left`."""
+        for task in tasks:
+            if task in self.results or task in left:
+                continue
+            found = self.store.find(task.name) if self.store and task.kept else None
+            if found is not None:
+                (self.results[task],) = found
+                stored.append(task)
+            else:
+                self._look(task.needs, stored, left)
+                left[task] = None
+
+
+@dataclass
+class _Counts:
+    tasks: Sequence[Task]
+    tell: Progress
+    so_far: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.all = Counter(task.stage for task in self.tasks)
+
+    def done(self, task: Task) -> None:
+        self.so_far[task.stage] += 1
+        self.tell(task.stage, self.so_far[task.stage], self.all[task.stage])
+
+
+Done = tuple[Task, Any, float, Files | None]  # with the result, CPU seconds and the files that were read
+
+
+def _done(tasks: Sequence[Task], results: dict[Task, Any]) -> Iterable[Done]:
+    """Do the tasks, each after those that it needs; `results` has the results so far."""
+    if len(tasks) > _FEW and cpu_count() > 1:
+        yield from _Workers(list(tasks), results).done()
+        return
+    for task in tasks:
+        yield task, *_call(task.work, (*task.arguments, *(results[n] for n in task.needs)), None)
+
+
+def _call(work: Callable[..., Any], arguments: tuple[Any, ...], since: int | None) -> tuple[Any, float, Files | None]:
+    """The result, its CPU seconds, and the files read if the process has noted them since before it began."""
+    start = time.process_time()
+    result = work(*arguments)
+    return result, time.process_time() - start, None if since is None else files_read(since)
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A process for one paper."""
+
+    paper: str
+    since: int = field(default_factory=now)
+
+    def __post_init__(self) -> None:
+        self.pool = ProcessPoolExecutor(max_workers=1, initializer=watch, env=_ONE_THREAD)
+
+    def submit(self, task: Task, results: dict[Task, Any]) -> Future[Any]:
+        return self.pool.submit(_call, task.work, (*task.arguments, *(results[n] for n in task.needs)), self.since)
+
+
+@dataclass
+class _Workers:
+    """As many processes as the machine has cores, each with the tasks of one paper until there are no more."""
+
+    waiting: list[Task]
+    results: dict[Task, Any]
+    workers: list[_Worker] = field(default_factory=list)
+    running: dict[Future[Any], tuple[Task, _Worker]] = field(default_factory=dict)
+    died: Counter[Task] = field(default_factory=Counter)
+
+    def done(self) -> Iterable[Done]:
+        try:
+            while self.waiting or self.running:
+                self._start()
+                for future in wait(self.running, return_when=FIRST_COMPLETED).done:
+                    task, worker = self.running.pop(future)
+                    try:
+                        found = future.result()
+                    except TerminatedWorkerError:
+                        self._again(task, worker)
+                        continue
+                    yield task, *found
+        finally:
+            for worker in self.workers:
+                worker.pool.shutdown(wait=False, kill_workers=True)
+
+    def _start(self) -> None:
+        """Give tasks to the workers, and begin workers as long as there are cores and tasks for them."""
+        load = Counter(worker for _, worker in self.running.values())
+        for worker in list(self.workers):
+            while load[worker] < _AHEAD and (task := self._next_of(worker.paper)) is not None:
+                self._give(task, worker)
+                load[worker] += 1
+            if not load[worker] and not any(t.paper == worker.paper for t in self.waiting):
+                worker.pool.shutdown(wait=False)
+                self.workers.remove(worker)
+        while len(self.workers) < cpu_count() and (task := self._next()) is not None:
+            worker = _Worker(task.paper)
+            self.workers.append(worker)
+            self._give(task, worker)
+
+    def _give(self, task: Task, worker: _Worker) -> None:
+        self.waiting.remove(task)
+        self.running[worker.submit(task, self.results)] = task, worker
+
+    def _ready(self, task: Task) -> bool:
+        return all(needed in self.results for needed in task.needs)
+
+    def _next_of(self, paper: str) -> Task | None:
+        return next((t for t in self.waiting if t.paper == paper and self._ready(t)), None)
+
+    def _next(self) -> Task | None:
+        """The next task of the paper that has most tasks for each worker."""
+        ready = [t for t in self.waiting if self._ready(t)]
+        left = Counter(t.paper for t in ready)
+        share = {paper: n / (1 + sum(w.paper == paper for w in self.workers)) for paper, n in left.items()}
+        return max(ready, key=lambda t: share[t.paper], default=None)
+
+    def _again(self, task: Task, worker: _Worker) -> None:
+        """Do a task again whose worker has died.  Raises RuntimeError if that happened before."""
+        self.died[task] += 1
+        if self.died[task] == _TIMES:
+            raise RuntimeError(f"{task.name}: its process died {_TIMES} times; expected enough memory for it")
+        self.workers.remove(worker)
+        self.waiting.insert(0, task)
+
+
+__all__ = ["Progress", "Spent", "Task", "Workshop"]
