@@ -14,7 +14,7 @@ from sympy.printing.jscode import JavascriptCodePrinter
 
 from bounds import papers
 from bounds.evaluation import closed, evaluate, in_domain, parameters
-from bounds.trials.arena import Arena, confront, constants_of, step_symbol, with_lengths
+from bounds.trials.arena import Arena, confront, step_symbol, with_lengths
 from theory.statement import Statement, Symbol
 
 
@@ -168,7 +168,7 @@ def _of_arena(arena: Arena, statement: Statement, full: bool) -> list[Curve]:
     for i, step in enumerate(data[name].values):
         at = data.isel({name: i})
         at = at.isel(R=at.admissible.values & np.isfinite(at.high.values))
-        values = with_lengths(statement, {name: float(step), **constants_of(arena), "R": at.R.values.astype(float)})
+        values = with_lengths(statement, {name: float(step), **data.attrs["constants"], "R": at.R.values.astype(float)})
         along = {symbol: x.tolist() for symbol in wanted if np.ndim(x := values[symbol])}
         if at.R.size:
             symbols = {symbol: float(values[symbol]) for symbol in wanted if symbol not in along}

@@ -26,13 +26,14 @@ from typing import Any
 import diskcache
 from platformdirs import user_cache_dir
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 OURS = ("theory", "simulations", "bounds", "figures", "fedtheory")
 _SIZE = 2**30  # bytes; what was not used for longest goes first
 _VARIANTS = 4  # of one result: for as many states of the code, such as branches
 _MARGIN = 100_000_000  # nanoseconds: the clock of a file system is coarse
 _SWITCHES = ("OPENBLAS_", "NPY_", "MKL_", "PYTHONHASHSEED", "FEDTHEORY_")
-_LIBRARIES = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_PLACES = ("stdlib", "platstdlib", "purelib", "platlib")
+_LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _PLACES})
 _WRITES = os.O_WRONLY | os.O_CREAT
 _SYSTEM = ("/proc/", "/sys/", "/dev/")
 
@@ -118,34 +119,32 @@ def watch() -> None:
 
 
 def files_read(since: int) -> Files | None:
-    """The files that this process has read, with their contents; None if one was changed since then or is gone.
+    """The files that this process has read, with their contents; None if one may have changed since it was read.
 
-    since  a time before this process began, in nanoseconds: an older file is still as it was read
+    since  a time before this process began, in nanoseconds: a file that is older is still as it was read
     """
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    loaded = {os.path.abspath(file) for file in modules if file}
     found = {}
-    for file in sorted(loaded | _opened):
-        if not _is_input(file):
-            continue
+    for file in sorted({own for file in (*modules, *_opened) if file and (own := _input(file))}):
         try:
             status = os.stat(file)
         except OSError:
-            return None
-        if not S_ISREG(status.st_mode):
+            found[_short(file)] = ""  # looked for and not there
             continue
         if max(status.st_ctime_ns, status.st_mtime_ns) > since - _MARGIN:
             return None
-        found[_short(file)] = _content(file, status.st_mtime_ns)
+        if S_ISREG(status.st_mode):
+            found[_short(file)] = _content(file, status.st_mtime_ns)
     return found
 
 
-def _is_input(file: str) -> bool:
-    """Whether a file is an input that no version of a package covers."""
-    if file.startswith(_SYSTEM) or file.endswith(".pyc"):  # compiled modules: their source counts
-        return False
-    ours = file.startswith(tuple(str(ROOT / name) + os.sep for name in OURS))
-    return ours or not file.startswith(_LIBRARIES)
+@cache
+def _input(file: str) -> str:
+    """The whole path of a file that is an input; empty for one that the version of a package covers, or the system's."""
+    real = os.path.realpath(file)
+    ours = real.startswith(tuple(str(ROOT / name) + os.sep for name in OURS))
+    covered = real.startswith((*_LIBRARIES, *_SYSTEM)) and not ours
+    return "" if covered or real.endswith(".pyc") else real  # of a compiled module the source counts
 
 
 def _short(file: str) -> str:

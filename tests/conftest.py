@@ -1,10 +1,21 @@
-"""The order of the files, so that the longest does not begin last."""
+"""The order of the files, and a store of results of the session's own: nothing is taken from earlier runs."""
 
 from __future__ import annotations
+
+import os
+import tempfile
 
 import pytest
 
 LONGEST = "test_paper_check.py"  # verifies all four papers, twice
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The workers of pytest-xdist have the environment of the process that starts them."""
+    if not hasattr(config, "workerinput"):
+        kept = tempfile.TemporaryDirectory(prefix="fedtheory-tests-")
+        config.add_cleanup(kept.cleanup)
+        os.environ["FEDTHEORY_STORE"] = kept.name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

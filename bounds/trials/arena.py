@@ -308,8 +308,8 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
     """Run the arena: mean and confidence interval of the bounded quantity over (step size, R), a point where exact.
 
     The step size has the name of the statement's symbol.  `full` takes five times the seeds.  Variables mean, low, high;
-    attributes as `simulations.run`, with the number of seeds, 0 where the expectation is exact.  Once all runs of a step
-    size have diverged, all three are infinite; where only some have, low is 0.
+    attributes as `simulations.run`, with the number of seeds, 0 where the expectation is exact, and the bound's `constants`
+    (`constants_of`).  Once all runs of a step size have diverged, all three are infinite; where only some have, low is 0.
     """
     statement = arena.stated
     claim = catalogue.find(arena.statement).claim
@@ -355,7 +355,8 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
         interval = interval.map(lambda v: v.copy(data=np.minimum.accumulate(v.values, axis=-1)))
     interval = interval.rename(round="R", step_size=name).assign_coords({name: steps})
     interval = interval.sel(R=[r for r in grid if r >= 1])
-    interval.attrs = {**data.attrs, "arena": arena.label, "seeds": 0 if exact else seeds}
+    found = {"arena": arena.label, "seeds": 0 if exact else seeds, "constants": constants_of(arena)}
+    interval.attrs = {**data.attrs, **found}
     return interval
 
 
@@ -378,7 +379,7 @@ def confront(arena: Arena, statement: Statement, full: bool = False) -> xr.Datas
         raise ValueError(f"{statement.id}: a bound on {quantity}; expected one on {recorded}, which the arena measures")
     name = step_symbol(arena.stated)
     R, steps = measured.R.values.astype(float), measured[name].values
-    bound = bound_at(statement, steps[:, None], R[None], **constants_of(arena))
+    bound = bound_at(statement, steps[:, None], R[None], **measured.attrs["constants"])
     dims, shape = (name, "R"), (len(steps), len(R))
     values, inside = (np.broadcast_to(v, shape) for v in (bound.value, bound.admissible))
     each = np.stack([np.broadcast_to(v, shape) for v in bound.terms.values()])

@@ -27,8 +27,8 @@ from bounds.trials.arena import (
     functions,
     judge,
     measure,
-    measure_all,
     measured_afresh,
+    recall,
 )
 from bounds.trials.arena_search import judge as judge_search, tightest
 from simulations.algorithms.sfl import PFL, SFL
@@ -236,19 +236,14 @@ def test_a_minimum_over_rounds_never_rises(problem) -> None:
     assert (data.low <= data["mean"]).all() and (data["mean"] <= data.high).all()
 
 
-@pytest.mark.slow  # starts worker processes
-def test_side_by_side_is_bit_equal_to_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measurements_of_other_processes_are_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = [replace(NOISY, rounds=30), replace(EXACT, rounds=30)]
     monkeypatch.setattr(arenas, "_MEASURED", {})
-    done: list[int] = []
-    measure_all(pair, done=done.append)
-    assert done == [1, 2]
-    for arena in pair:
-        together = measure(arena)
-        assert together is measure(arena)  # kept
-        assert together.identical(measured_afresh(arena))
-    measure_all(pair, done=done.append)
-    assert done == [1, 2]  # nothing was left to do
+    first, second = (measured_afresh(arena) for arena in pair)
+    recall([second], pair, False)
+    assert measure(pair[1]) is second and measure(pair[1], full=True) is not second
+    assert measure(pair[0]) is not first and measure(pair[0]) is measure(pair[0])
+    assert measure(pair[0]).identical(first)
 
 
 def test_full_takes_five_times_the_seeds() -> None:
@@ -377,7 +372,6 @@ def test_every_arena_refutes_what_is_sharper_than_it_allows(id_: str, every: int
 @pytest.mark.parametrize("id_", PER_ETA)
 def test_every_bound_is_refuted_by_runs_when_sharpened(id_: str) -> None:
     own = [a for a in ARENAS if a.statement == id_ and a.kind == "run"]
-    measure_all(own)
     assert judge(own, catalogue.find(id_)).status is Status.HOLDS
     assert judge(own, scaled(own[0], 0.9 / slack(own))).status is Status.REFUTED
 

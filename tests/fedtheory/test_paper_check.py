@@ -10,11 +10,14 @@ import pytest
 
 from fedtheory.paper_check import generate
 from fedtheory.site import build
-from fedtheory.verification import Checked, evidence, seen_to_fail, side_by_side, verify
+from fedtheory.site.build import smaller
+from fedtheory.tasks import Workshop
+from fedtheory.verification import Checked, evidence, seen_to_fail, verify
 from theory import catalogue
 from theory.statement import Evidence, Status, Verdict
 
 ROOT = Path(__file__).parents[2]
+WORKSHOP = Workshop()
 
 # Its symbols are not those of its assumptions; assumptions that say too little, or that most compressors do not meet; a
 # remark about an algorithm that no theorem covers
@@ -30,13 +33,13 @@ READ_OTHERWISE = "fedcom.corE8.early_bracket"
 @cache
 def everything() -> list[Checked]:
     """All statements put to all their evidence at default scale, once for this file."""
-    return verify([s.id for s in catalogue.statements()])
+    return verify([s.id for s in catalogue.statements()], workshop=WORKSHOP)
 
 
 @cache
 def seen() -> dict[tuple[str, str], str | None]:
     """What every piece of evidence was seen to refute."""
-    return seen_to_fail(everything())
+    return seen_to_fail(everything(), workshop=WORKSHOP)
 
 
 def test_committed_file_is_current() -> None:
@@ -44,7 +47,8 @@ def test_committed_file_is_current() -> None:
 
 
 def test_the_site_is_small_and_every_link_leads_somewhere(tmp_path: Path) -> None:
-    written = build(tmp_path, everything(), ROOT / "figures" / "drawn")
+    drawn = {path.stem: smaller(path.read_bytes()) for path in (ROOT / "figures" / "drawn").glob("*.png")}
+    written = build(tmp_path, everything(), drawn, workshop=WORKSHOP)
     assert sum(p.stat().st_size for p in written) < 10_000_000
     pages = {p.name: p.read_text() for p in written if p.suffix == ".html"}
     anchors = {name: set(re.findall(r' id="([^"]+)"', text)) for name, text in pages.items()}
@@ -135,18 +139,6 @@ def test_a_proof_is_worth_no_more_than_what_it_uses() -> None:
                 assert worth <= {Status.PROVED, Status.DEFINITION}, (c.statement.id, e.kind)
     (ledger,) = [v for e, v in known["sfl.thm1.nonconvex"].verdicts if e.kind == "ledger"]
     assert ledger.status is Status.BROKEN and "sfl.eq54" in ledger.says
-
-
-def test_side_by_side_keeps_the_order() -> None:
-    items = [e for e in evidence("sfl") if e.kind in ("units", "moments")][:12]
-    done: list[int] = []
-    found = side_by_side(name, items, [(i,) for i in range(12)], done.append)
-    assert found == [f"{e.statement} {e.kind} {i}" for i, e in enumerate(items)]
-    assert done == list(range(1, 13))
-
-
-def name(statement: str, kind: str, number: int) -> str:
-    return f"{statement} {kind} {number}"
 
 
 def fake(kind: str, status: Status) -> tuple[Evidence, Verdict]:

@@ -1,0 +1,200 @@
+"""Tasks in worker processes and their store: the same results, each task once, and no result that is out of date."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fedtheory import store
+from fedtheory.store import Store
+from fedtheory.tasks import Task, Workshop
+
+ROOT = Path(__file__).parents[2]
+
+
+def told(paper: str, number: int, *found: str) -> str:
+    return f"{paper} {number}{''.join(f' ({f})' for f in found)}"
+
+
+def fails(number: int) -> None:
+    raise ValueError(f"no {number}")
+
+
+def ends(folder: str) -> int:
+    """The process dies, the first time."""
+    first = Path(folder, "died")
+    if not first.exists():
+        first.touch()
+        os._exit(1)
+    return 7
+
+
+def numbered(n: int, papers: tuple[str, ...] = ("one", "two")) -> list[Task]:
+    first = [Task("first", paper, "kind", told, (paper, 0)) for paper in papers]
+    return [Task("then", p.paper, "kind", told, (p.paper, i), (p,)) for i in range(1, n + 1) for p in first]
+
+
+def expected(made: list[Task]) -> list[str]:
+    return [f"{t.paper} {t.arguments[1]} ({t.paper} 0)" for t in made]
+
+
+@pytest.mark.parametrize("n", [2, 20])
+def test_results_come_in_order_and_needed_tasks_are_done_first_and_once(n: int) -> None:
+    made, done = numbered(n), []
+    where = Workshop()
+    assert where.do(made, lambda *now: done.append(now)) == expected(made)
+    assert sorted(done) == [("first", 1, 2), ("first", 2, 2), *(("then", i, 2 * n) for i in range(1, 2 * n + 1))]
+    assert len(where.spent) == 2 * n + 2 and all(s.seconds is not None for s in where.spent)
+    assert where.do(made) == expected(made) and len(where.spent) == 2 * n + 2, "no task is done twice"
+
+
+@pytest.mark.parametrize("n", [1, 20])
+def test_what_a_task_raises_is_raised(n: int) -> None:
+    with pytest.raises(ValueError, match="no 3"):
+        Workshop().do([*numbered(n), Task("then", "one", "kind", fails, (3,))])
+
+
+@pytest.mark.slow
+def test_a_task_whose_process_dies_is_done_again(tmp_path: Path) -> None:
+    dying = Task("then", "one", "kind", ends, (str(tmp_path),))
+    made = numbered(10)
+    *others, last = Workshop().do([*made, dying])
+    assert others == expected(made) and last == 7
+
+
+# The store
+
+PROBE = """
+import json, sys
+from fedtheory.store import Store
+from fedtheory.tasks import Workshop
+from fedtheory.verification import verify
+where = Workshop(Store(fresh="fresh" in sys.argv))
+ids = ["three_point", "eq16", "eq17", "eq18", "eq19", "lemma3.mean", "lemma3.swr"]
+ids = [f"sfl.{i}" for i in ids]
+ids += [f"fedcom.{i}" for i in ("asm2.independent", "asm2", "thmE4.items", "thmE4.items.corrected")]
+checked = verify(ids, workshop=where)
+computed = {s.task.paper for s in where.spent if s.seconds is not None}
+stored = {s.task.paper for s in where.spent if s.seconds is None}
+verdicts = {c.statement.id: [(e.kind, v.status, v.says) for e, v in c.verdicts] for c in checked}
+print(json.dumps([verdicts, sorted(computed), sorted(stored)]))
+"""
+BOTH = ["fedcom", "sfl"]
+
+
+class Copy:
+    """A copy of our packages with a store of its own, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in store.OURS:
+            shutil.copytree(
+                ROOT / name, folder / name, ignore=shutil.ignore_patterns("drawn", "trained", "__pycache__")
+            )
+
+    def run(self, *arguments: str) -> tuple[dict[str, list[list[str]]], list[str], list[str]]:
+        """The verdicts, the papers of which something was computed, and those of which something was in the store."""
+        variables = {"PYTHONPATH": str(self.folder), "FEDTHEORY_STORE": str(self.folder / "store")}
+        command = [sys.executable, "-c", PROBE, *arguments]
+        done = subprocess.run(
+            command, env=os.environ | variables, cwd=self.folder, capture_output=True, text=True, check=True
+        )
+        return tuple(json.loads(done.stdout))  # type: ignore[return-value]
+
+    def change(self, file: str, old: str, new: str) -> str:
+        """Replace a text that occurs once; returns the file's content before."""
+        path = self.folder / file
+        before = path.read_text()
+        assert before.count(old) == 1
+        path.write_text(before.replace(old, new))
+        return before
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    made = Copy(tmp_path_factory.mktemp("copy"))
+    time.sleep(0.2)  # what was written just before a process began may have been written after it began
+    return made
+
+
+@pytest.mark.slow
+def test_a_second_run_takes_all_from_the_store(copy: Copy) -> None:
+    verdicts, computed, _ = copy.run()
+    assert computed == BOTH
+    assert copy.run() == (verdicts, [], BOTH)
+
+
+CHANGES = [  # a file, a change of it, the papers that are computed again, a statement and its verdict then
+    ("theory/sfl/setting.py", "L / 2 * Norm(x - y) ** 2", "L / 3 * Norm(x - y) ** 2", ["sfl"], ("sfl.eq16", "broken")),
+    (
+        "theory/sfl/lemmas.py",
+        "_sampling = [implied(n >= 2,",
+        "_sampling = [implied(n >= 3,",
+        ["sfl"],
+        ("sfl.lemma3.mean", "proved"),
+    ),
+    ("theory/proofs/vectors.py", "from __future__", "# another line\nfrom __future__", BOTH, ("sfl.eq16", "proved")),
+    ("theory/fedbat/lemmas.py", "from __future__", "# another line\nfrom __future__", [], ("sfl.eq16", "proved")),
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "papers", "verdict"), CHANGES, ids=["constant", "condition", "code", "other"]
+)
+def test_a_change_computes_again_what_depends_on_it(copy: Copy, file, old, new, papers, verdict) -> None:
+    copy.run()
+    before = copy.change(file, old, new)
+    time.sleep(0.2)
+    verdicts, computed, stored = copy.run()
+    (copy.folder / file).write_text(before)
+    assert computed == papers and stored == [p for p in BOTH if p not in papers]
+    statement, status = verdict
+    assert status in [s for _, s, _ in verdicts[statement]]
+    assert copy.run()[1] == [], "the results of the code as it was before are still there"
+
+
+@pytest.mark.slow
+def test_another_version_of_a_library_computes_all_again(copy: Copy) -> None:
+    verdicts, *_ = copy.run()
+    library = copy.folder / "other-1.0.dist-info"
+    library.mkdir()
+    (library / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    assert copy.run() == (verdicts, BOTH, [])
+    (library / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.1\n")
+    assert copy.run() == (verdicts, BOTH, [])
+    shutil.rmtree(library)
+    assert copy.run("fresh") == (verdicts, BOTH, [])
+    assert copy.run() == (verdicts, [], BOTH)
+
+
+def test_a_file_that_may_have_changed_since_it_was_read_keeps_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = tmp_path / "data.txt"
+    read.write_text("1")
+    monkeypatch.setattr(store, "_opened", {str(read), str(tmp_path / "absent.txt")})
+    assert store.files_read(store.now()) is None
+    later = store.now() + 10**9
+    found = store.files_read(later)
+    assert (
+        found is not None and found[str(read)] == store.digest(str(read)) and found[str(tmp_path / "absent.txt")] == ""
+    )
+    kept = Store(tmp_path / "store")
+    kept.keep("a task", 5, found)
+    assert Store(tmp_path / "store").find("a task") == (5,)
+    assert Store(tmp_path / "store", fresh=True).find("a task") is None
+    (tmp_path / "absent.txt").write_text("now it is there")
+    assert Store(tmp_path / "store").find("a task") is None
+
+
+def test_a_folder_that_cannot_be_used_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        Store(tmp_path / "file")
