@@ -41,7 +41,14 @@ app = typer.Typer(
 _RESULTS = {"checking statements": "verdicts", "running arenas": "measurements", "drawing figures": "figures"}
 
 # Packages that only an extra installs, with that extra
-EXTRAS = {"torch": "networks", "z3": "proofs", "cvxpy": "proofs", "clarabel": "proofs", "marimo": "course"}
+EXTRAS = {
+    "torch": "networks",
+    "z3": "proofs",
+    "cvxpy": "proofs",
+    "clarabel": "proofs",
+    "marimo": "course",
+    "distributed": "cluster",
+}
 
 Ids = Annotated[list[str] | None, typer.Argument(help="statement ids; all if none is given", metavar="[ID]...")]
 Id = Annotated[str, typer.Argument(help="statement id, such as sfl.thm1.strongly_convex", metavar="ID")]
@@ -53,6 +60,10 @@ AsJson = Annotated[
     bool, typer.Option("--json", help='machine-readable output; numbers that are not finite as "inf", "-inf", "nan"')
 ]
 Full = Annotated[bool, typer.Option("--full", help="deeper searches, larger families, more seeds")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", help="address of a Dask scheduler whose workers do the work", metavar="ADDRESS"),
+]
 Fresh = Annotated[bool, typer.Option("--fresh", help="compute everything: use no result of an earlier run")]
 
 
@@ -79,16 +90,16 @@ def progress() -> Iterator[Any]:
         yield tell
 
 
-def workshop(fresh: bool) -> Workshop:
-    """Where the work is done: in processes of this machine, with the store of results if it can be used."""
+def workshop(fresh: bool, scheduler: str | None) -> Workshop:
+    """Where the work is done, with the store of results if it can be used."""
     from fedtheory.store import Store
     from fedtheory.tasks import Workshop
 
     try:
-        return Workshop(Store(fresh=fresh))
+        return Workshop(Store(fresh=fresh), scheduler)
     except OSError as error:
         print(f"fedtheory: no results are kept: {error}", file=sys.stderr)
-        return Workshop()
+        return Workshop(None, scheduler)
 
 
 def print_stored(where: Workshop) -> None:
@@ -319,6 +330,7 @@ def verify(
         bool, typer.Option("--expect-clean", help="exit 1 when a verdict differs from what the paper claims")
     ] = False,
     fresh: Fresh = False,
+    scheduler: Scheduler = None,
 ) -> None:
     """Run all evidence for the statements; print the verdicts, with a witness for each refuted statement."""
     from fedtheory.score import scores
@@ -332,7 +344,7 @@ def verify(
         raise ValueError("give ids or --paper, not both")
     if mutate and data is not None:
         raise ValueError("give --data or --mutate, not both: --mutate is about the evidence that counts without --data")
-    where = workshop(fresh)
+    where = workshop(fresh, scheduler)
     with progress() as tell:
         checked = check(chosen, full, tell, where) if data is None else verify_on(data, chosen, full, tell, where)
         seen = seen_to_fail(checked, tell, where) if mutate else {}
@@ -430,6 +442,7 @@ def figures_command(
     full: Full = False,
     out: Annotated[Path, typer.Option(help="folder to write to")] = Path("figures/drawn"),
     fresh: Fresh = False,
+    scheduler: Scheduler = None,
     only_list: Annotated[bool, typer.Option("--list", help="list the figures instead")] = False,
 ) -> None:
     """Draw figures: PNG, SVG and a CSV of the drawn numbers."""
@@ -444,7 +457,7 @@ def figures_command(
         return
     chosen = [gallery.find(n) for n in names] if names else gallery.pictures()
     with progress() as tell:
-        draw_all(chosen, out, full, tell, workshop(fresh))
+        draw_all(chosen, out, full, tell, workshop(fresh, scheduler))
     console().print(f"{len(chosen)} figures in {out}")
 
 
@@ -460,14 +473,17 @@ def simulate_command(
     values: Values = None,
     out: Annotated[Path | None, typer.Option(help="write every recorded number to this CSV file")] = None,
     as_json: AsJson = False,
+    scheduler: Scheduler = None,
 ) -> None:
     """Run an algorithm.  Arguments, as name=value: eta, rounds, seeds, x0; the algorithm's settings (K, S; tau, gamma,
     compressor=RandK:2 ...); the problem's settings (d, M, L, mu ...; on data loss=sigmoid, label=3,
     regularisation=1e-4L ...)."""
     from fedtheory import simulate
+    from fedtheory.tasks import Workshop
 
+    given = dict(a.partition("=")[::2] for a in values or [])
     with progress() as tell:
-        data = simulate.simulate(problem, algorithm, dict(a.partition("=")[::2] for a in values or []), tell)
+        data = simulate.simulate(problem, algorithm, given, tell, Workshop(None, scheduler))
     if out is not None:
         simulate.write_csv(data, out)
     if as_json:
@@ -501,10 +517,12 @@ def train_command(
     resume: Annotated[bool, typer.Option("--resume", help="continue an interrupted training")] = False,
     checkpoint: Annotated[float, typer.Option("--checkpoint", help="seconds between checkpoints")] = 30.0,
     runs: Runs = Path("runs"),
+    scheduler: Scheduler = None,
 ) -> None:
     """Train networks, measure and draw: every table and figure of the papers with networks is a preset."""
     from bounds import presets
     from fedtheory import tables, training
+    from fedtheory.tasks import Workshop
 
     if only_list or what is None:
         table = Table("preset", "cells", "says", box=None, pad_edge=False)
@@ -519,8 +537,13 @@ def train_command(
     if what.endswith(".toml"):
         setup = tables.changed(training.read_setup(Path(what)), **changes)
         folder = runs / Path(what).stem
-        with training_progress() as tell:
-            rows = training.train(setup, folder, resume, tell(Path(what).stem), checkpoint)
+        if scheduler is None:
+            with training_progress() as tell:
+                training.train(setup, folder, resume, tell(Path(what).stem), checkpoint)
+        else:
+            with progress() as tell:
+                training.train_there({folder: setup}, Workshop(None, scheduler), resume, tell)
+        rows = training.history(folder)
         tables.draw_curves("curves", Path(what).stem, {setup.algorithm["name"]: rows}, folder)
         tables.print_history(rows, console())
         console().print(f"written: {folder}")
@@ -530,8 +553,13 @@ def train_command(
         preset = presets.quick(preset)
     preset = tables.chosen(preset, cells)
     folder = runs / tables.slug(what + (", quick" if quick else ""))
-    with training_progress() as tell:
-        tables.train_preset(preset, folder, resume, tell, checkpoint, **changes)
+    if scheduler is None:
+        with training_progress() as tell:
+            tables.train_preset(preset, folder, resume, tell, checkpoint, **changes)
+    else:
+        setups = zip((folder / cell.name for cell in preset.cells), tables.setups_of(preset, **changes), strict=True)
+        with progress() as tell:
+            training.train_there(dict(setups), Workshop(None, scheduler), resume, tell)
     drawn = tables.draw(preset, folder)
     tables.print_found(preset, folder, console())
     console().print(f"{len(preset.cells)} trainings and {len(drawn) // 3} figures in {folder}")
@@ -587,11 +615,12 @@ def paper_check_command(
     full: Full = False,
     out: Annotated[Path, typer.Option(help="file to write")] = Path("paper_check.md"),
     fresh: Fresh = False,
+    scheduler: Scheduler = None,
 ) -> None:
     """Run all evidence for every statement and write paper_check.md."""
     from fedtheory.paper_check import write_whole
 
-    where = workshop(fresh)
+    where = workshop(fresh, scheduler)
     with progress() as tell:
         checked = write_whole(out, full, tell, where)
     print_summary(checked)
@@ -604,6 +633,7 @@ def report(
     full: Full = False,
     site: Annotated[Path, typer.Option(help="folder into which the site is written")] = Path("site"),
     fresh: Fresh = False,
+    scheduler: Scheduler = None,
     profile: Annotated[bool, typer.Option("--profile", help="print the CPU seconds by paper and kind of task")] = False,
 ) -> None:
     """The main job: write the paper check, all figures and the site; print the counts of verdicts and the files."""
@@ -614,7 +644,7 @@ def report(
     from figures import gallery
     from theory import catalogue
 
-    out, drawn, where = Path("paper_check.md"), Path("figures/drawn"), workshop(fresh)
+    out, drawn, where = Path("paper_check.md"), Path("figures/drawn"), workshop(fresh, scheduler)
     with progress() as tell:
         pictures = gallery.pictures()
         evidence = pieces([s.id for s in catalogue.statements()], full)
@@ -651,7 +681,7 @@ def main() -> None:
             raise
         print(f"fedtheory: this needs {missing}: expected pip install 'fedtheory[{EXTRAS[missing]}]'", file=sys.stderr)
         sys.exit(2)
-    except (ValueError, UnknownName, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+    except (ValueError, UnknownName, OSError) as error:
         print(f"fedtheory: {error}", file=sys.stderr)
         sys.exit(2)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fedtheory.arguments import number
+from fedtheory.tasks import Progress, Task, Workshop
 from figures.files import write
 from simulations import data, run
 from simulations.algorithms import registry
@@ -61,10 +63,45 @@ def _whole(given: dict[str, str], name: str) -> int:
     return int(value)
 
 
+_TOGETHER = {"step sizes": 4, "seeds": 16}  # run as one array; the parts, and so the numbers, are the same everywhere
+
+
 def simulate(
-    problem: str, algorithm: str, given: dict[str, str], tell: Callable[[str, int, int], None] | None = None
+    problem: str,
+    algorithm: str,
+    given: Mapping[str, str],
+    tell: Progress | None = None,
+    workshop: Workshop | None = None,
 ) -> xr.Dataset:
-    """Run an algorithm; `given` has the run's and the problem's parameters as text.  Raises ValueError, UnknownName."""
+    """Run an algorithm; `given` has the run's and the problem's parameters as text.
+
+    Many seeds and step sizes are run in parts, which the workshop does beside each other.
+
+    Raises ValueError, UnknownName.
+    """
+    settings = RUN | dict(given)
+    steps, n = settings["eta"].split(","), _whole(settings, "seeds")
+    seeds = [range(i, min(i + _TOGETHER["seeds"], n)) for i in range(0, max(n, 1), _TOGETHER["seeds"])]
+    etas = [",".join(steps[i : i + _TOGETHER["step sizes"]]) for i in range(0, len(steps), _TOGETHER["step sizes"])]
+    parts = [(problem, algorithm, {**given, "eta": eta}, own) for eta in etas for own in seeds]
+    if len(parts) == 1:
+        return _part(*parts[0], tell)
+    found = (workshop or Workshop()).do(
+        [Task("simulating", "", "run", _part, part, kept=False) for part in parts], tell
+    )
+    rows = [found[i : i + len(seeds)] for i in range(0, len(found), len(seeds))]
+    joined = [xr.concat(row, "seed", combine_attrs="override") for row in rows]
+    whole = xr.concat(joined, "step_size", combine_attrs="override")
+    chosen = json.loads(whole.attrs["algorithm"]) | {"eta": whole.step_size.values.tolist()}
+    weights = [w for row in rows for w in json.loads(row[0].attrs["average"])]
+    told = {"algorithm": json.dumps(chosen), "average": json.dumps(weights), "seeds": str(whole.seed.values.tolist())}
+    return whole.assign_attrs(told)
+
+
+def _part(
+    problem: str, algorithm: str, given: Mapping[str, str], seeds: range, tell: Progress | None = None
+) -> xr.Dataset:
+    """The run of these seeds at the step sizes given, as one array."""
     if algorithm not in registry():
         raise unknown_name("algorithm", algorithm, list(registry()))
     build = registry()[algorithm]
@@ -108,7 +145,7 @@ def simulate(
         built,
         chosen,
         rounds=rounds,
-        seeds=range(_whole(settings, "seeds")),
+        seeds=seeds,
         x0=_real(settings, "x0"),
         at=shown,
         record=tuple(_SHOWN if built.constants.entries["x_star"].value is not None else _WITHOUT_MINIMUM),

@@ -11,13 +11,14 @@ import hashlib
 import os
 import pickle
 import platform
+import re
 import sqlite3
 import sys
 import sysconfig
 import time
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import distributions
+from importlib.metadata import distributions, requires, version
 from importlib.util import find_spec
 from pathlib import Path
 from stat import S_ISREG
@@ -88,6 +89,16 @@ def environment() -> str:
     installed = sorted(f"{d.metadata['Name']}=={d.version}" for d in distributions())
     switches = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith(_SWITCHES))
     return repr((sys.version, platform.platform(), _processor(), installed, switches, _modules()))
+
+
+@cache
+def code() -> str:
+    """A digest of our modules and of the versions of the libraries that they need: the same where numbers are the same."""
+    ours = sorted(path for name in OURS for path in (ROOT / name).rglob("*.py"))
+    needed = [line for line in requires("fedtheory") or () if "extra ==" not in line]
+    versions = [f"{name}=={version(name)}" for line in needed if (name := re.split(r"[^\w.-]", line)[0])]
+    contents = [f"{path.relative_to(ROOT)} {digest(str(path))}" for path in ours]
+    return hashlib.sha256("\n".join([sys.version, *versions, *contents]).encode()).hexdigest()
 
 
 def _modules() -> list[str]:
@@ -171,4 +182,4 @@ def now() -> int:
     return time.time_ns()
 
 
-__all__ = ["OURS", "ROOT", "Store", "digest", "environment", "files_read", "folder", "now", "watch"]
+__all__ = ["OURS", "ROOT", "Store", "code", "digest", "environment", "files_read", "folder", "now", "watch"]

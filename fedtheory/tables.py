@@ -140,10 +140,15 @@ def train_preset(
     **changes: Any,
 ) -> None:
     """Train every cell into its own folder.  Changes: data, device, rounds, seeds, as in `changed`."""
-    setups = [changed(cell.setup, **{"seeds": tuple(range(preset.seeds)), **changes}) for cell in preset.cells]
+    setups = setups_of(preset, **changes)
     for number, (cell, setup) in enumerate(zip(preset.cells, setups, strict=True), 1):
         what = f"{number} of {len(setups)}: {cell.method} {cell.column}"
         training.train(setup, folder / cell.name, resume, tell(what), checkpoint)
+
+
+def setups_of(preset: Preset, **changes: Any) -> list[Setup]:
+    """The set-ups of a preset's cells, with changes as in `changed`."""
+    return [changed(cell.setup, **{"seeds": tuple(range(preset.seeds)), **changes}) for cell in preset.cells]
 
 
 def changed(

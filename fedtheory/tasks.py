@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from loky import ProcessPoolExecutor, cpu_count
 from loky.process_executor import TerminatedWorkerError
 
-from fedtheory.store import Files, Store, files_read, now, watch
+from fedtheory.store import Files, Store, code, files_read, now, watch
 
 Progress = Callable[[str, int, int], None]  # receives the stage, the count done and the total
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _FEW = 8  # so few tasks are done here: starting worker processes takes longer
 _AHEAD = 2  # tasks that a worker has at a time, so that it never waits for the next
+_PATIENCE = 10  # seconds for a scheduler to answer
 _TIMES = 2  # a task whose worker dies is tried so often
 
 
@@ -35,6 +36,7 @@ class Task:
     work       a module's function; it is called with the arguments, then with the results of `needs`
     arguments  texts, numbers and truth values: they tell tasks of the same function apart
     kept       whether the store keeps its result
+    gpu        whether a Dask worker needs the resource GPU for it
     """
 
     stage: str
@@ -44,6 +46,7 @@ class Task:
     arguments: tuple[Any, ...]
     needs: tuple[Task, ...] = ()
     kept: bool = True
+    gpu: bool = False
 
     @property
     def name(self) -> str:
@@ -63,17 +66,27 @@ class Spent:
 class Workshop:
     """Where tasks are done.
 
-    store    gives and keeps results; None: all are computed
-    results  of the tasks so far
-    spent    a line for each of them
+    store      gives and keeps results; None: all are computed
+    scheduler  the address of a Dask scheduler, whose workers do the tasks; None: processes of this machine
+    results    of the tasks so far
+    spent      a line for each of them
+
+    What a scheduler's workers compute is not kept: which files they read is not known here.
     """
 
     store: Store | None = None
+    scheduler: str | None = None
     results: dict[Task, Any] = field(default_factory=dict)
     spent: list[Spent] = field(default_factory=list)
 
     def do(self, tasks: Sequence[Task], tell: Progress | None = None) -> list[Any]:
-        """The tasks' results; a task is done once.  Raises what a task raises."""
+        """The tasks' results; a task is done once.  Raises what a task raises, and OSError for no such scheduler."""
+        for _ in self.each(tasks, tell):
+            pass
+        return [self.results[task] for task in tasks]
+
+    def each(self, tasks: Sequence[Task], tell: Progress | None = None) -> Iterator[Task]:
+        """The tasks, and those that they need, as soon as each is done.  Raises as `do` does."""
         stored: list[Task] = []
         left: dict[Task, None] = {}
         self._look(tasks, stored, left)
@@ -81,13 +94,16 @@ class Workshop:
         for task in stored:
             counts.done(task)
             self.spent.append(Spent(task, None))
-        for task, result, seconds, files in _done(list(left), self.results):
+            yield task
+        waiting = list(left)
+        done = _here(waiting, self.results) if self.scheduler is None else _there(self.scheduler, waiting, self.results)
+        for task, result, seconds, files in done:
             self.results[task] = result
             counts.done(task)
             self.spent.append(Spent(task, seconds))
             if self.store and task.kept and files is not None:
                 self.store.keep(task.name, result, files)
-        return [self.results[task] for task in tasks]
+            yield task
 
     def _look(self, tasks: Iterable[Task], stored: list[Task], left: dict[Task, None]) -> None:
         """Look the tasks up in the store; those that are left, each after those that it needs, join `left`."""
@@ -120,13 +136,17 @@ class _Counts:
 Done = tuple[Task, Any, float, Files | None]  # with the result, CPU seconds and the files that were read
 
 
-def _done(tasks: Sequence[Task], results: dict[Task, Any]) -> Iterable[Done]:
-    """Do the tasks, each after those that it needs; `results` has the results so far."""
+def _here(tasks: Sequence[Task], results: dict[Task, Any]) -> Iterator[Done]:
+    """Do the tasks on this machine, each after those that it needs; `results` has the results so far."""
     if len(tasks) > _FEW and cpu_count() > 1:
         yield from _Workers(list(tasks), results).done()
         return
     for task in tasks:
-        yield task, *_call(task.work, (*task.arguments, *(results[n] for n in task.needs)), None)
+        yield task, *_call(task.work, _arguments(task, results), None)
+
+
+def _arguments(task: Task, results: Mapping[Task, Any]) -> tuple[Any, ...]:
+    return (*task.arguments, *(results[needed] for needed in task.needs))
 
 
 def _call(work: Callable[..., Any], arguments: tuple[Any, ...], since: int | None) -> tuple[Any, float, Files | None]:
@@ -134,6 +154,56 @@ def _call(work: Callable[..., Any], arguments: tuple[Any, ...], since: int | Non
     start = time.process_time()
     result = work(*arguments)
     return result, time.process_time() - start, None if since is None else files_read(since)
+
+
+# ------------------------------------------------------------------------------------------------ on a cluster
+
+
+def _there(address: str, tasks: Sequence[Task], results: Mapping[Task, Any]) -> Iterator[Done]:
+    """Do the tasks on the workers of a Dask scheduler.  What a dying worker was doing, and had done, others do again."""
+    from distributed import Client, as_completed
+
+    try:
+        client = Client(address, timeout=_PATIENCE)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise OSError(
+            f"no Dask scheduler answers at {address} ({error}): expected its address, such as tcp://host:8786"
+        ) from None
+    with client:
+        futures: dict[Task, Any] = {}
+        for number, task in enumerate(tasks):
+            needs = [futures[n] if n in futures else _Answer(results[n], 0.0) for n in task.needs]
+            futures[task] = client.submit(
+                _remotely, task.work, task.arguments, code(), *needs, pure=False, priority=-number,
+                resources={"GPU": 1} if task.gpu else {},
+            )  # fmt: skip
+        of = {future.key: task for task, future in futures.items()}
+        for future in as_completed(list(futures.values())):
+            yield of[future.key], *future.result(), None
+
+
+class _Answer(NamedTuple):
+    result: Any
+    seconds: float
+
+
+def _remotely(work: Callable[..., Any], arguments: tuple[Any, ...], expected: str, *needs: _Answer) -> _Answer:
+    """On a Dask worker: the result and its CPU seconds.  Raises RuntimeError for a worker that could give others."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    if worker.state.nthreads != 1:
+        raise RuntimeError(
+            f"the Dask worker {worker.address} has {worker.state.nthreads} threads: expected --nthreads 1"
+        )
+    if code() != expected:
+        raise RuntimeError(
+            f"the Dask worker {worker.address} has other code of fedtheory, or other libraries, than here"
+        )
+    return _Answer(*_call(work, (*arguments, *(answer.result for answer in needs)), None)[:2])
+
+
+# ---------------------------------------------------------------------------------------------- on this machine
 
 
 @dataclass(eq=False)
@@ -147,7 +217,7 @@ class _Worker:
         self.pool = ProcessPoolExecutor(max_workers=1, initializer=watch, env=_ONE_THREAD)
 
     def submit(self, task: Task, results: dict[Task, Any]) -> Future[Any]:
-        return self.pool.submit(_call, task.work, (*task.arguments, *(results[n] for n in task.needs)), self.since)
+        return self.pool.submit(_call, task.work, _arguments(task, results), self.since)
 
 
 @dataclass
@@ -160,7 +230,7 @@ class _Workers:
     running: dict[Future[Any], tuple[Task, _Worker]] = field(default_factory=dict)
     died: Counter[Task] = field(default_factory=Counter)
 
-    def done(self) -> Iterable[Done]:
+    def done(self) -> Iterator[Done]:
         try:
             while self.waiting or self.running:
                 self._start()

@@ -8,6 +8,7 @@ FOLDER/seed-0.npz         the run state until the seed is done, then the model
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -20,6 +21,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ from numpy.typing import NDArray
 
 from bounds.communication import Cost, cost
 from bounds.presets import summary
+from fedtheory.tasks import Progress, Task, Workshop
 from figures.files import write
 from simulations.engine import RunState, requested
 from simulations.networks.problem import Network, available, fastest, threads_of
@@ -71,19 +74,12 @@ def train(
     if done(setup, found):
         return found
     available(setup.network.get("device", "cpu"))
-    if len(found) and not resume:
-        raise ValueError(
-            f"{folder} holds this training, interrupted after round {int(found['round'].iloc[-1])} of seed "
-            f"{int(found['seed'].iloc[-1])}: expected --resume, or another folder"
-        )
+    _is_new(folder, found, resume)
     problem, method = setup.problem(), setup.method()
     requested(problem, method, setup.rounds, 0.0, setup.record, None, 1.0)  # refuses before anything is written
     spent = cost(method, problem)
-    if "batching" not in setup.network or setup.threads is None:
-        way, threads = fastest(problem, 1 if getattr(method, "sequential", False) else spent.clients)
-        way = setup.network.get("batching", way)
-        setup = replace(setup, network={**setup.network, "batching": way}, threads=setup.threads or threads)
-        problem = replace(problem, batching=way)
+    setup = _batched(setup, problem, method)
+    problem = replace(problem, batching=setup.network["batching"])
     if not (folder / "setup.toml").exists():
         here = environment(setup, problem) | {"participants": spent.clients}
         write(folder / "environment.json", json.dumps(here, indent=2).encode())
@@ -95,6 +91,89 @@ def train(
                 continue
             found = _train_seed(setup, problem, method, seed, spent, folder, found, tell, checkpoint)
     return found
+
+
+def _is_new(folder: Path, found: pd.DataFrame, resume: bool) -> None:
+    """Raises ValueError for an interrupted training that is not to be continued."""
+    if len(found) and not resume:
+        raise ValueError(
+            f"{folder} holds this training, interrupted after round {int(found['round'].iloc[-1])} of seed "
+            f"{int(found['seed'].iloc[-1])}: expected --resume, or another folder"
+        )
+
+
+def _batched(setup: Setup, problem: Network, method: Any) -> Setup:
+    """The set-up with batching and threads; those that it leaves open are chosen by a short trial."""
+    if "batching" in setup.network and setup.threads is not None:
+        return setup
+    way, threads = fastest(problem, 1 if getattr(method, "sequential", False) else cost(method, problem).clients)
+    network = {"batching": way, **setup.network}
+    return replace(setup, network=network, threads=setup.threads or threads)
+
+
+# ------------------------------------------------------------------------------------------------ on a cluster
+
+
+def train_there(
+    setups: Mapping[Path, Setup], workshop: Workshop, resume: bool = False, progress: Progress | None = None
+) -> None:
+    """Train into these folders on the workers of a Dask scheduler, a task for each seed; a folder is as `train` leaves it.
+
+    A seed's results are written as soon as they come.  A worker sees the images at the paths that the set-ups name, and
+    there are no checkpoints: of a training whose worker dies another one does the seed again.  Set-ups for a GPU go to
+    workers with the Dask resource GPU.
+
+    Raises ValueError as `train`, and what a worker raises.
+    """
+    of: dict[Task, tuple[Path, Setup, int]] = {}
+    for folder, asked in setups.items():
+        setup = _settled(asked, folder)
+        found = history(folder)
+        if done(setup, found):
+            continue
+        _is_new(folder, found, resume)
+        gpu, text = setup.network.get("device", "cpu").startswith("cuda"), as_toml(setup)
+        first = Task("choosing batches", "", "training", batched, (text,), kept=False, gpu=gpu)
+        for seed in setup.seeds:
+            if not len(found) or not _over(setup, found[found["seed"] == seed]):
+                task = Task("training", "", "training", seed_apart, (seed,), (first,), kept=False, gpu=gpu)
+                of[task] = folder, setup, seed
+    for task in workshop.each(list(of), progress):
+        if task in of:
+            folder, setup, seed = of[task]
+            _take(folder, setup, seed, workshop.results.pop(task))
+
+
+def batched(text: str) -> str:
+    """The set-up of a TOML text with batching and threads, as a TOML text."""
+    setup = from_table(tomllib.loads(text))
+    available(setup.network.get("device", "cpu"))
+    return as_toml(_batched(setup, setup.problem(), setup.method()))
+
+
+def seed_apart(seed: int, text: str) -> dict[str, bytes]:
+    """Train one seed of the set-up of a TOML text; returns the files of its folder."""
+    setup = from_table(tomllib.loads(text))
+    with TemporaryDirectory(prefix="fedtheory-") as name:
+        folder = Path(name, "training")
+        train(replace(setup, seeds=(seed,)), folder)
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    return files | {"setup.toml": text.encode()}
+
+
+def _take(folder: Path, setup: Setup, seed: int, files: Mapping[str, bytes]) -> None:
+    """Put a seed, trained elsewhere, into the training's folder."""
+    for name in ("environment.json", "setup.toml", f"seed-{seed}.npz"):  # in this order, see `train`
+        if name.startswith("seed") or not (folder / name).exists():
+            write(folder / name, files[name])
+    before, new = history(folder), pd.read_csv(io.BytesIO(files["history.csv"]))
+    rows = pd.concat([before[before["seed"] != seed], new], ignore_index=True) if len(before) else new
+    order = {s: i for i, s in enumerate(setup.seeds)}
+    rows = rows.sort_values("seed", key=lambda column: column.map(order), kind="stable")
+    write(folder / "history.csv", rows.to_csv(index=False, lineterminator="\n").encode())
+
+
+# ------------------------------------------------------------------------------------------------ a seed
 
 
 def _train_seed(

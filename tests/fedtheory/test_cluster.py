@@ -1,0 +1,109 @@
+"""The work on a Dask scheduler with two workers: the numbers of one machine, also when a worker is killed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from distributed import LocalCluster
+from test_training import SETUP, numbers
+
+from fedtheory import tasks, training
+from fedtheory.drawing import draw_all
+from fedtheory.simulate import simulate
+from fedtheory.tasks import Task, Workshop
+from fedtheory.verification import verify
+from figures import gallery
+
+NAMES = ("history.csv", "seed-0.npz", "seed-3.npz", "setup.toml", "environment.json")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
+        yield cluster.scheduler_address
+
+
+def noted(folder: str, number: int, *found: int) -> int:
+    """Leave a mark for each time that it is done; number 7 kills its process the first time."""
+    marks = Path(folder, str(number))
+    marks.mkdir(exist_ok=True)
+    first = not any(marks.iterdir())
+    (marks / str(time.time_ns())).touch()
+    if number == 7 and first:
+        os._exit(1)
+    time.sleep(0.02)
+    return number + 100 * sum(found)
+
+
+def test_a_killed_worker_loses_nothing_and_no_result_comes_twice(address: str, tmp_path: Path) -> None:
+    first = [Task("first", "", "kind", noted, (str(tmp_path), n)) for n in (1, 2)]
+    then = [Task("then", "", "kind", noted, (str(tmp_path), n), (first[n % 2],)) for n in range(3, 30)]
+    where, told = Workshop(scheduler=address), []
+    done = list(where.each(then, lambda *now: told.append(now)))
+    assert sorted(map(id, done)) == sorted(map(id, [*first, *then]))
+    assert [where.results[task] for task in then] == [n + 100 * (2 if n % 2 else 1) for n in range(3, 30)]
+    assert [now for now in told if now[0] == "then"] == [("then", i, 27) for i in range(1, 28)]
+    assert len(list((tmp_path / "7").iterdir())) >= 2, "it was done again"
+
+
+def test_workers_that_could_give_other_numbers_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "code", lambda: "another")
+    with pytest.raises(RuntimeError, match="has other code of fedtheory"):
+        Workshop(scheduler=address).do([Task("first", "", "kind", noted, ("", 1))])
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
+        pytest.raises(RuntimeError, match="has 2 threads: expected --nthreads 1"),
+    ):
+        Workshop(scheduler=cluster.scheduler_address).do([Task("first", "", "kind", noted, ("", 1))])
+
+
+def test_no_scheduler_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_PATIENCE", 0.2)
+    with pytest.raises(OSError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9 .*: expected its address"):
+        Workshop(scheduler="tcp://127.0.0.1:9").do([Task("first", "", "kind", noted, ("", 1))])
+
+
+@pytest.mark.slow
+def test_verdicts_figures_and_simulations_are_those_of_one_machine(address: str, tmp_path: Path) -> None:
+    ids = ["sfl.eq16", "sfl.eq42"]
+    assert repr(verify(ids, workshop=Workshop(scheduler=address))) == repr(verify(ids))
+    chosen = [gallery.find(name) for name in ("sfl_eq42_bound_against_run", "fedbat_bias_of_signs")]
+    draw_all(chosen, tmp_path / "here")
+    draw_all(chosen, tmp_path / "there", workshop=Workshop(scheduler=address))
+    here, there = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("here", "there"))
+    assert len(here) == 6 and here == there
+    given = {"eta": "0.1,0.2,0.3,0.4,0.5", "rounds": "20", "seeds": "40", "sigma": "1", "K": "3"}
+    one = simulate("quadratic", "SFL", given)
+    assert one.identical(simulate("quadratic", "SFL", given, workshop=Workshop(scheduler=address)))
+    assert one.sizes == {"step_size": 5, "seed": 40, "round": 21} and not one.isnull().any().to_array().any()
+
+
+@pytest.mark.slow
+def test_a_training_comes_back_whole(address: str, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    training.train(SETUP, here)
+    where = Workshop(scheduler=address)
+    training.train_there({there: SETUP}, where)
+    assert sorted(p.name for p in there.iterdir()) == sorted(NAMES)
+    assert numbers(training.history(there)).equals(numbers(training.history(here)))
+    assert (there / "setup.toml").read_text() == (here / "setup.toml").read_text()
+    for seed in SETUP.seeds:
+        one, two = (np.load(folder / f"seed-{seed}.npz") for folder in (here, there))
+        assert one.files == two.files and all(np.array_equal(one[name], two[name]) for name in one.files)
+    before = {name: (there / name).stat().st_mtime_ns for name in NAMES}
+    training.train_there({there: SETUP}, where)
+    assert before == {name: (there / name).stat().st_mtime_ns for name in NAMES}, "nothing is trained twice"
+    # One seed is missing: only it is trained
+    rows = training.history(there)
+    rows[rows["seed"] == 3].to_csv(there / "history.csv", index=False, lineterminator="\n")
+    (there / "seed-0.npz").unlink()
+    with pytest.raises(ValueError, match="expected --resume"):
+        training.train_there({there: SETUP}, where)
+    training.train_there({there: SETUP}, where, resume=True)
+    assert numbers(training.history(there)).equals(numbers(training.history(here)))
+    assert (there / "seed-3.npz").stat().st_mtime_ns == before["seed-3.npz"]
