@@ -6,6 +6,7 @@ A worker imports the modules of one paper, so that a change of one paper leaves 
 from __future__ import annotations
 
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -16,6 +17,9 @@ from loky import ProcessPoolExecutor, cpu_count
 from loky.process_executor import TerminatedWorkerError
 
 from fedtheory.store import Files, Store, code, files_read, now, watch
+
+# loky replaces a worker process that has grown; nothing is lost by it
+warnings.filterwarnings("ignore", message="A worker (was restarted|stopped) while some jobs", category=UserWarning)
 
 Progress = Callable[[str, int, int], None]  # receives the stage, the count done and the total
 
