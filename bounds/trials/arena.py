@@ -341,27 +341,34 @@ def measured_afresh(arena: Arena, full: bool = False) -> xr.Dataset:
         at=grid if quantity.over == "last" else None,
         average=weight_ratio(statement, steps, **values),
     )
-    series = data[recorded]
+    series = data[recorded].values
     if quantity.over == "mean":
-        series = series.copy(data=mean_before(series.values))
-    diverged = series.isnull()
-    if exact:
-        mean, half = series, 0.0
-    else:
-        with np.errstate(over="ignore", invalid="ignore"):  # runs that diverge are infinite, as documented
-            mean = series.mean("seed", skipna=False)
-            from scipy.stats import t as student
-
-            half = student.ppf((1 + CONFIDENCE) / 2, seeds - 1) * series.std("seed", ddof=1) / np.sqrt(seeds)
-    interval = xr.Dataset({"mean": mean, "low": mean - half, "high": mean + half}).fillna(np.inf)
+        series = mean_before(series)
+    bounds = (series, series, series) if exact else interval_of(series)
+    limits = [np.where(np.isnan(values), np.inf, values) for values in bounds]
     if not exact:
-        interval["low"] = interval.low.where(diverged.all("seed") | ~diverged.any("seed"), 0.0)
+        diverged = np.isnan(series)
+        limits[1] = np.where(diverged.all(1) | ~diverged.any(1), limits[1], 0.0)
     if quantity.over == "smallest":  # smallest so far: a refutation needs the intervals of all rounds above the bound
-        interval = interval.map(lambda v: v.copy(data=np.minimum.accumulate(v.values, axis=-1)))
-    interval = interval.rename(round="R", step_size=name).assign_coords({name: steps})
-    interval = interval.sel(R=[r for r in grid if r >= 1])
-    interval.attrs = {**data.attrs, "arena": arena.label, "seeds": 0 if exact else seeds}
-    return interval
+        limits = [np.minimum.accumulate(values, axis=-1) for values in limits]
+    tests = grid[grid >= 1]
+    columns = np.searchsorted(data["round"].values, tests)
+    return xr.Dataset(
+        {of: ((name, "R"), values[:, columns]) for of, values in zip(("mean", "low", "high"), limits, strict=True)},
+        coords={name: steps, "R": tests},
+        attrs={**data.attrs, "arena": arena.label, "seeds": 0 if exact else seeds},
+    )
+
+
+def interval_of(series: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The mean over seeds and its confidence interval: (E, N, rounds) -> three times (E, rounds); NaN where a seed is."""
+    from scipy.special import stdtrit  # Student's quantiles; scipy.stats would take a second to import
+
+    seeds = series.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):  # runs that diverge are infinite
+        mean = series.mean(1)
+        half = stdtrit(seeds - 1, (1 + CONFIDENCE) / 2) * series.std(1, ddof=1) / np.sqrt(seeds)
+        return mean, mean - half, mean + half
 
 
 def mean_before(series: np.ndarray) -> np.ndarray:

@@ -121,6 +121,16 @@ class Quadratic:
         return float(np.abs(self.H).max()) or 1.0, float(np.abs(self.b).max()) or 1.0
 
     @cached_property
+    def _eigenvalues(self) -> Array:
+        """Those of all H_m, (M, d)."""
+        return np.asarray(np.linalg.eigvalsh(self.H), dtype=float)
+
+    @property
+    def least_curvature(self) -> float:
+        """The smallest eigenvalue over all clients, of either sign."""
+        return float(self._eigenvalues.min())
+
+    @cached_property
     def _minimum(self) -> tuple[Certified, Certified]:
         """x_star and F_star."""
         found = self._minimiser(*self.mean)
@@ -231,8 +241,7 @@ class Quadratic:
     @cached_property
     def constants(self) -> Constants:
         """Exact, from eigenvalues and closed forms."""
-        eigenvalues = np.linalg.eigvalsh(self.H)
-        L, least = float(np.abs(eigenvalues).max()), float(eigenvalues.min())
+        L, least = float(np.abs(self._eigenvalues).max()), self.least_curvature
         x_star, F_star = self._minimum
         beta, zeta = self.heterogeneity()
         if x_star.value is None:

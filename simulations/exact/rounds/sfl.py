@@ -59,8 +59,9 @@ def one_round(
 
     If any of H, b, x, x_star is an array of objects (Fractions), all numbers are read and returned as Fractions.
 
-    Returns numbers by name, each computed when it is first read; sums run over all steps (m, k), m = 1..S, k = 0..K-1; pi_m is the m-th client of the order,
-    g its stochastic gradient, x+ the end of the round; expectations are over the order and the noise:
+    Returns numbers by name, each computed when it is first read; sums run over all steps (m, k), m = 1..S, k = 0..K-1;
+    pi_m is the m-th client of the order, g its stochastic gradient, x+ the end of the round; expectations are over the
+    order and the noise:
 
     dist2*, dist2_next*   ||x - x_star||^2, E||x+ - x_star||^2
     D_F*                  F(x) - F(x_star) - <grad F(x_star), x - x_star>
