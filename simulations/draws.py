@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -104,21 +105,26 @@ def _uniform_there(keys: Keys, count: int, place: Any) -> Any:
 
 
 class Local:
-    """The draws of the participating clients in one round, keys (N, *clients), step by step.
+    """The draws of the participating clients in one round, step by step; `keys` computes their keys (N, *clients).
 
     `steps` is the largest number of steps that will be asked for; it changes no number.  Small draws are made for several
     steps at once: the same numbers, fewer array operations.  `place` is the torch device of the uniform numbers; None:
     numpy arrays.
     """
 
-    def __init__(self, keys: Keys, steps: int = _AT_ONCE, place: Any = None) -> None:
-        self.keys = keys
+    def __init__(self, keys: Callable[[], Keys], steps: int = _AT_ONCE, place: Any = None) -> None:
+        self._keys = keys
         self.steps = steps
         self.place = place
         self._orders: dict[int, NDArray[np.int64]] = {}
         self._ahead: tuple[Any, int, NDArray[Any]] | None = None
         self._converted: tuple[NDArray[np.int64], int, int, NDArray[Any]] | None = None
         self._looked_up: tuple[NDArray[np.int64], Any] | None = None
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Those of the streams, computed when the first number is drawn: many gradients need none."""
+        return self._keys()
 
     def step(self, k: int) -> Draw:
         """The draw at local step k."""
@@ -258,5 +264,8 @@ class Draws:
         )
 
     def _local(self, purpose: Purpose, client: NDArray[np.int64], steps: int, place: Any = None) -> Local:
-        per_round = _fold(self.keys[purpose], self.round)
-        return Local(_fold(per_round.reshape(-1, *[1] * (client.ndim - 1)), client), steps, place)
+        def keys() -> Keys:
+            per_round = _fold(self.keys[purpose], self.round)
+            return _fold(per_round.reshape(-1, *[1] * (client.ndim - 1)), client)
+
+        return Local(keys, steps, place)

@@ -272,15 +272,16 @@ class Logistic:
 
     def value(self, x: Array) -> Array:
         """F(x): (..., d) -> (...)."""
-        _, T, w = self._pooled
-        z = self._all_scores(x)
+        A, T, w = self._pooled
+        penalty = self.regularisation / 2 * (x**2).sum(-1)
         if self.columns == 1:
-            loss = (np.logaddexp(0.0, z) - T[:, None] * z)[..., 0]
-        else:
-            own = np.take_along_axis(z, T.argmax(-1)[:, None, None], axis=-1)
-            highest = z.max(-1, keepdims=True)
-            loss = (np.log(np.exp(z - highest).sum(-1, keepdims=True)) + highest - own)[..., 0]
-        return (w[:, 0] @ loss).reshape(x.shape[:-1]) + self.regularisation / 2 * (x**2).sum(-1)
+            z = A @ x[..., None]
+            return (np.logaddexp(0.0, z) - T * z)[..., 0] @ w[:, 0] + penalty
+        z = self._all_scores(x)
+        own = np.take_along_axis(z, T.argmax(-1)[:, None, None], axis=-1)
+        highest = z.max(-1, keepdims=True)
+        loss = (np.log(np.exp(z - highest).sum(-1, keepdims=True)) + highest - own)[..., 0]
+        return np.asarray((w[:, 0] @ loss).reshape(x.shape[:-1]) + penalty)
 
     def full_gradient(self, x: Array) -> Array:
         """Gradient of F: (..., d) -> (..., d)."""

@@ -80,7 +80,9 @@ class Quadratic:
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """H_m x + b_m + noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
         H, b = draw.once(client, lambda: (self.H[client], self.b[client]))
-        if client.shape[0] == 1 and client.ndim == 2:  # the same clients in every run: one matrix product each
+        if self.d == 1:
+            g = x * H[..., 0]
+        elif client.shape[0] == 1 and client.ndim == 2:  # the same clients in every run: one matrix product each
             flat = x.reshape(-1, *x.shape[-2:]).swapaxes(0, 1)  # (S, E N, d)
             g = np.matmul(flat, H[0]).swapaxes(0, 1).reshape(x.shape)
         else:
