@@ -63,7 +63,7 @@ def admissible_interval(id_: str, name: str | None = None, /, **values: float) -
     name = name or step_size_of(statement)
     step = next(s.sympy for s in statement.parameters if s.name == name)
     low, high = 0.0, float("inf")
-    at = {s.sympy: sympy.nsimplify(values[s.name], rational=True) for s in statement.parameters if s.name in values}
+    at = {s.sympy: _rational(values[s.name]) for s in statement.parameters if s.name in values}
     for i, condition in enumerate(statement.statement.when):
         if step not in condition.relation.free_symbols:
             continue  # checked by evaluate at the chosen step size
@@ -76,11 +76,42 @@ def admissible_interval(id_: str, name: str | None = None, /, **values: float) -
             if relation is sympy.false:
                 raise ConditionViolated(f"{id_}: {condition} is violated for every {name}")
             continue
-        where = sympy.solve_univariate_inequality(relation, step, relational=False, domain=_POSITIVE)
-        low, high = max(low, float(where.inf)), min(high, float(where.sup))
+        least, most = _solved(relation, condition.relation, step, at)
+        low, high = max(low, least), min(high, most)
     if low > high * (1 + 1e-12):
         raise ConditionViolated(f"{id_}: no {name} is admissible, it would have to lie in [{low:g}, {high:g}]")
     return low, high
+
+
+@cache
+def _rational(value: float) -> sympy.Rational:
+    """A number as a simple fraction."""
+    return sympy.nsimplify(value, rational=True)
+
+
+def _solved(
+    relation: Relational, general: Relational, step: sympy.Symbol, at: Mapping[sympy.Symbol, sympy.Rational]
+) -> tuple[float, float]:
+    """The smallest and largest step size > 0 with a linear condition, given with numbers and in general; exact."""
+    parts = _parts(general, step) if general.rel_op in ("<=", "<", ">=", ">") else ()
+    slope, rest, denominator = (part.subs(at) for part in parts) if parts else [sympy.nan] * 3
+    if not (slope.is_number and rest.is_number and slope.is_nonzero and denominator.is_positive and step.is_positive):
+        where = sympy.solve_univariate_inequality(relation, step, relational=False, domain=_POSITIVE)
+        return float(where.inf), float(where.sup)
+    root = float(-rest / slope)
+    if slope.is_negative:
+        return max(root, 0.0), float("inf")
+    return (0.0, root) if root > 0 else (float("inf"), -float("inf"))
+
+
+@cache
+def _parts(relation: Relational, step: sympy.Symbol) -> tuple[sympy.Expr, sympy.Expr, sympy.Expr]:
+    """(a, c, q) of a linear condition (a step + c) / q <= 0 (or < 0), up to a power of the step size."""
+    sides = relation.lhs - relation.rhs if relation.rel_op in ("<=", "<") else relation.rhs - relation.lhs
+    numerator, denominator = sympy.fraction(sympy.together(sides))
+    polynomial = sympy.Poly(numerator, step)
+    lowest = min(powers[0] for powers in polynomial.monoms())
+    return polynomial.nth(lowest + 1), polynomial.nth(lowest), denominator
 
 
 def largest_step(statement: Compiled, name: str, values: Mapping[str, float]) -> float:

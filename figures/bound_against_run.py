@@ -198,11 +198,11 @@ def _corrected(arena: Arena, step: float, full: bool) -> tuple[Arena, xr.Dataset
     It is the corrected form's own arena of the same name, which may have a corrected algorithm; else the printed one's.
     None if the corrected form does not admit this learning rate, and if it corrects only the assumptions.
     """
-    ours = [s for s in catalogue.statements() if s.corrects == arena.statement and s.id.endswith(".corrected")]
+    printed = catalogue.find(arena.statement)
+    ours = [id_ for id_ in catalogue.corrected_by(printed.id) if id_.endswith(".corrected")]
     if not ours:
         return None
-    (statement,) = ours
-    printed = catalogue.find(arena.statement)
+    (statement,) = map(catalogue.find, ours)
     if (statement.claim, statement.where) == (printed.claim, printed.where):
         return None
     named = [a for a in papers.arenas(statement.paper) if (a.statement, a.name) == (statement.id, arena.name)]

@@ -13,8 +13,9 @@ import sympy
 import xarray as xr
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
+from numpy.typing import NDArray
 
-from bounds.trials.arena import Arena, confront
+from bounds.trials.arena import Arena, tightest_ratio
 from figures import bound_against_run
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 from figures.runs import BAND, Rows, best_of_grid, curve, some
@@ -525,18 +526,18 @@ def admitted(id_: str, eta: Array, gamma: Array, **symbols: float) -> list[tuple
 def contraction_limit(algorithm: Callable[..., Any], eta: Array, low: float, high: float, Q: Compressor) -> Array:
     """For each eta the gamma up to which second moments contract, by bisection; 0 if they do not even at the lowest."""
 
-    def contracts(step: float, gamma: float) -> bool:
-        return bool(spectral_radius(pair(), algorithm(TAU, step, gamma, compressor=Q))[0] < 1)
+    def contracts(which: NDArray[np.int64], gamma: float) -> NDArray[np.bool_]:
+        return np.asarray(spectral_radius(pair(), algorithm(TAU, eta[which].tolist(), gamma, compressor=Q)) < 1)
 
-    limits = np.zeros(len(eta))
-    for i, step in enumerate(eta.tolist()):
-        below, above = low, high
-        if contracts(step, low):
-            while above > 1.02 * below:
-                middle = float(np.sqrt(below * above))
-                below, above = (middle, above) if contracts(step, middle) else (below, middle)
-            limits[i] = below
-    return limits
+    starts = contracts(np.arange(len(eta)), low)
+    below, above = np.full(len(eta), low), np.full(len(eta), high)
+    while (wide := starts & (above > 1.02 * below)).any():
+        middle = np.sqrt(below * above)
+        for gamma in np.unique(middle[wide]).tolist():  # many eta halve the same interval
+            these = np.flatnonzero(wide & (middle == gamma))
+            inside = contracts(these, gamma)
+            below[these[inside]], above[these[~inside]] = gamma, gamma
+    return np.where(starts, below, 0.0)
 
 
 def conditions(full: bool = False) -> Drawn:
@@ -608,14 +609,9 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
 
     At most four.  The tightest and the loosest are chosen among the longest on quadratics with more clients.
     """
-
-    def smallest(arena: Arena) -> float:
-        held = confront(arena, catalogue.find(arena.statement), full)
-        return float((held.bound / held["mean"]).where(held.admissible).min())
-
     made = [a for a in arenas if a.name.startswith("two ")]
     exact = [a for a in arenas if a.kind == "moments" and a not in made]
-    ratios = {a.name: smallest(a) for a in exact if a.rounds == max(e.rounds for e in exact)}
+    ratios = {a.name: tightest_ratio(a, full) for a in exact if a.rounds == max(e.rounds for e in exact)}
     holds = sorted((a for a in exact if ratios.get(a.name, 0.0) >= 1), key=lambda a: ratios[a.name])
     runs = [a for a in arenas if a.kind == "run"]
     return [*(made or holds[-1:]), *([] if len(made) > 1 else holds[:1]), *runs][:4]

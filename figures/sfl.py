@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, StrMetho
 
 from bounds import evaluate, tune
 from bounds.sfl import ARENAS
-from bounds.trials.arena import Arena, confront
+from bounds.trials.arena import Arena, tightest_ratio
 from figures import bound_against_run
 from figures.gallery import BLACK, BLUE, RED, Drawn, Picture, canvas, count_axis
 from simulations import data, partitions, run, start
@@ -261,12 +262,7 @@ def worst_mean(a: float, b: float, c: float, gamma: float, r0: float, rounds: in
 
 def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
     """The tightest and the loosest arena on quadratics, by their smallest ratio; all arenas on logistic regression."""
-
-    def smallest(arena: Arena) -> float:
-        data = confront(arena, catalogue.find(arena.statement), full)
-        return float((data.bound / data["mean"]).where(data.admissible).min())
-
-    exact = sorted((a for a in arenas if a.kind == "moments"), key=smallest)
+    exact = sorted((a for a in arenas if a.kind == "moments"), key=partial(tightest_ratio, full=full))
     return [*dict.fromkeys([exact[0], exact[-1]]), *(a for a in arenas if a.kind == "run")]
 
 

@@ -7,6 +7,8 @@ in which a9a, w8a and mushrooms are published.
 import hashlib
 import zlib
 from dataclasses import dataclass, replace
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -122,19 +124,25 @@ def two_classes(dataset: Dataset) -> Dataset:
     return dataset if dataset.classes == 2 else one_against_rest(dataset, 0)
 
 
-def _embedded(name: str) -> Dataset:
-    # scikit-learn takes a second to import; simulations of quadratics should not wait for it.
-    import sklearn
-    from sklearn.datasets import load_breast_cancer, load_digits
+def packaged(name: str) -> tuple[np.ndarray, np.ndarray, str]:
+    """A data set in scikit-learn's package: features (n, p), labels (n,), and the source.
 
+    The table is read without scikit-learn, which takes a second to import.
+    """
+    spec = find_spec("sklearn")
+    assert spec is not None and spec.origin is not None
+    file, header = {"breast_cancer": ("breast_cancer.csv", 1), "digits": ("digits.csv.gz", 0)}[name]
+    rows = np.loadtxt(Path(spec.origin).parent / "datasets" / "data" / file, delimiter=",", skiprows=header)
+    return rows[:, :-1], rows[:, -1].astype(np.int64), f"scikit-learn {version('scikit-learn')}, load_{name}()"
+
+
+def _embedded(name: str) -> Dataset:
+    raw, labels, source = packaged(name)
     if name == "breast_cancer":
-        raw, labels = load_breast_cancer(return_X_y=True)
         features, done = (raw - raw.mean(axis=0)) / raw.std(axis=0), "each column standardised to mean 0, variance 1"
     else:
-        raw, labels = load_digits(return_X_y=True)
         features, done = raw / 16, "pixels 0..16 divided by 16"
-    provenance = f"scikit-learn {sklearn.__version__}, load_{name}(), {len(labels)} rows; {done}"
-    return Dataset(name, features, labels.astype(np.int64), len(np.unique(labels)), provenance)
+    return Dataset(name, features, labels, len(np.unique(labels)), f"{source}, {len(labels)} rows; {done}")
 
 
 def _libsvm(path: Path) -> Dataset:

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -104,20 +105,26 @@ def _uniform_there(keys: Keys, count: int, place: Any) -> Any:
 
 
 class Local:
-    """The draws of the participating clients in one round, keys (N, *clients), step by step.
+    """The draws of the participating clients in one round, step by step; `keys` computes their keys (N, *clients).
 
     `steps` is the largest number of steps that will be asked for; it changes no number.  Small draws are made for several
     steps at once: the same numbers, fewer array operations.  `place` is the torch device of the uniform numbers; None:
     numpy arrays.
     """
 
-    def __init__(self, keys: Keys, steps: int = _AT_ONCE, place: Any = None) -> None:
-        self.keys = keys
+    def __init__(self, keys: Callable[[], Keys], steps: int = _AT_ONCE, place: Any = None) -> None:
+        self._keys = keys
         self.steps = steps
         self.place = place
         self._orders: dict[int, NDArray[np.int64]] = {}
         self._ahead: tuple[Any, int, NDArray[Any]] | None = None
+        self._converted: tuple[NDArray[np.int64], int, int, NDArray[Any]] | None = None
         self._looked_up: tuple[NDArray[np.int64], Any] | None = None
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Those of the streams, computed when the first number is drawn: many gradients need none."""
+        return self._keys()
 
     def step(self, k: int) -> Draw:
         """The draw at local step k."""
@@ -140,14 +147,32 @@ class Local:
 
     def numbers(self, k: int, count: int, transform: Callable[[Keys], NDArray[Any]]) -> NDArray[Any]:
         """transform(the `count` words of step k): (N, *clients, ...)."""
-        goes = math.ceil(self.steps * self.keys.size * count / _AT_ONCE)
-        steps = math.ceil(self.steps / max(1, goes))
-        first = k - k % steps
+        first = self._first(k, count)
         if self._ahead is None or self._ahead[:2] != ((transform, count), first):
-            which = np.arange(first, first + steps).reshape(-1, *[1] * self.keys.ndim)
+            which = np.arange(first, first + self._together(count)).reshape(-1, *[1] * self.keys.ndim)
             words = _words(_fold(self.keys, which), count)
             self._ahead = ((transform, count), first, transform(words))
         return self._ahead[2][k - first]
+
+    def converted(
+        self, k: int, count: int, client: NDArray[np.int64], convert: Callable[[NDArray[np.float64]], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """convert(`count` uniform numbers) at step k; `convert` is the same as long as `client` is the same array."""
+        first = self._first(k, count)
+        if self._converted is None or self._converted[0] is not client or self._converted[1:3] != (count, first):
+            self.numbers(first, count, _uniform)
+            assert self._ahead is not None
+            self._converted = (client, count, first, convert(self._ahead[2]))
+        return self._converted[3][k - first]
+
+    def _together(self, count: int) -> int:
+        """The number of steps for which `count` numbers each are made at once."""
+        goes = math.ceil(self.steps * self.keys.size * count / _AT_ONCE)
+        return math.ceil(self.steps / max(1, goes))
+
+    def _first(self, k: int, count: int) -> int:
+        """The first of the steps that are made together with step k."""
+        return k - k % self._together(count)
 
 
 class Draw(NamedTuple):
@@ -177,6 +202,15 @@ class Draw(NamedTuple):
             there: NDArray[np.float64] = _uniform_there(_fold(self.local.keys, self.step), count, self.local.place)
             return there
         return self.local.numbers(self.step, count, _uniform)
+
+    def ahead(
+        self, client: NDArray[np.int64], count: int, convert: Callable[[NDArray[np.float64]], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """convert(uniform numbers (..., N, *clients, count)), made for several steps at once, at this step.
+
+        `convert` must be the same function as long as `client` is the same array.
+        """
+        return self.local.converted(self.step, count, client, convert)
 
     def in_turn(self, sizes: NDArray[np.integer], count: int) -> NDArray[np.int64]:
         """`count` of the integers 0 ... size - 1 of every client: (N, *clients, count); sizes broadcasts to the keys.
@@ -230,5 +264,8 @@ class Draws:
         )
 
     def _local(self, purpose: Purpose, client: NDArray[np.int64], steps: int, place: Any = None) -> Local:
-        per_round = _fold(self.keys[purpose], self.round)
-        return Local(_fold(per_round.reshape(-1, *[1] * (client.ndim - 1)), client), steps, place)
+        def keys() -> Keys:
+            per_round = _fold(self.keys[purpose], self.round)
+            return _fold(per_round.reshape(-1, *[1] * (client.ndim - 1)), client)
+
+        return Local(keys, steps, place)

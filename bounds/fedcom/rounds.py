@@ -135,8 +135,8 @@ def _base(statement: Statement) -> str:
 # The symbols of an instance
 
 
-@lru_cache(maxsize=20_000)
-def measured(run: Run) -> tuple[dict[str, Any], ...]:
+@lru_cache(maxsize=2_000)
+def measured(run: Run) -> tuple[Mapping[str, Any], ...]:
     """`compressed_rounds`, cached."""
     return compressed_rounds(run)
 
@@ -187,6 +187,7 @@ def cases(run: Run, to: CompressedForm, further: bool = False) -> Iterator[Occur
     if not by_round and not admitted(run, run.R, to):
         return
     known = rescaled(constants(run), to.factors)
+    wanted = frozenset[str]().union(*(claim.symbols for claim in claims))
     for r, row in enumerate(measured(run)):
         if not to.rounds(r) or (by_round and not admitted(run, r + 1, to)):
             continue
@@ -195,11 +196,11 @@ def cases(run: Run, to: CompressedForm, further: bool = False) -> Iterator[Occur
             places = row["drift"]
         elif to.symbols & set(_OF_CLIENTS):
             places = row["drift_sum"]
-        values = row | known | {"R": Fraction(r + 1)}
+        values = {name: row[name] for name in wanted if name in row} | known | {"R": Fraction(r + 1)}
         for place in places:
             if place:
-                values |= {name: row[name][place] for name in _OF_STEPS if len(place) == 2}
-                values |= {name: row[name][place[:1]] for name in _OF_CLIENTS if name in row}
+                values |= {name: row[name][place] for name in wanted.intersection(_OF_STEPS)}
+                values |= {name: row[name][place[:1]] for name in wanted.intersection(_OF_CLIENTS) if name in row}
             where = {"r": r, **dict(zip(("j", "c"), place, strict=False))}
             yield from (Occurrence(balance(claim, values), where) for claim in claims)
 

@@ -116,6 +116,13 @@ class Instance:
         """(1/M) sum ||grad F_m(0)||^2 (Assumption 3b)."""
         return (np.asarray(self.b) ** 2).sum() / self.M
 
+    @cached_property
+    def _deviations(self) -> tuple[Numbers, Numbers]:
+        """The means of G_m G_m and of G_m b_m, with G_m = H_m - H: (d, d), (d,)."""
+        G: Numbers = np.asarray(self.H) - self.mean
+        both = [(g @ g, g @ v) for g, v in zip(G, np.asarray(self.b), strict=True)]
+        return sum(square for square, _ in both) / self.M, sum(mixed for _, mixed in both) / self.M
+
     def zeta_sq(self, beta: Fraction) -> Fraction | None:
         """The smallest zeta^2 of Assumption 3a for this beta, or None where beta is too small for any, or F_m bent.
 
@@ -124,10 +131,8 @@ class Instance:
         """
         if self.bend:
             return None
-        b: Numbers = np.asarray(self.b)
-        G: Numbers = np.asarray(self.H) - self.mean
-        P, q = sum(g @ g for g in G) / self.M, sum(g @ v for g, v in zip(G, b, strict=True)) / self.M
-        if not G.any():
+        P, q = self._deviations
+        if not P.any():
             return self.zeta_star_sq
         A = beta**2 * self.mean @ self.mean - P
         if not (A.trace() > 0 and determinant(A) > 0):
@@ -177,7 +182,7 @@ def root(q: Fraction) -> Fraction:
     return Fraction(isqrt(q.numerator * q.denominator * 1_000_000), fine)
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=5_000)
 def measured(instance: Instance, eta: Fraction, sequential: bool) -> Mapping[str, Any]:
     """The result of `simulations.exact.rounds.sfl` for an instance; cached."""
     given: Any = instance  # numpy's types know no fractions
@@ -355,8 +360,9 @@ def cases(round: Round, to: RoundForm, further: bool = False) -> Iterator[Occurr
         return
     found = measured(instance, eta, to.sequential)
     placed = [name for name in _PLACED if name in to.symbols]
+    known |= {name: found[name] for name in to.symbols if name in found and name not in placed}
     for place in found[placed[0]] if placed else [()]:
-        values = {**found, **known, **{name: found[name][place] for name in placed}}
+        values = known | {name: found[name][place] for name in placed}
         where = dict(zip(("m", "k"), place, strict=False))
         yield from (Occurrence(balance(claim, values), where) for claim in to.inequalities)
 

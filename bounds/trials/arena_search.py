@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ class Candidate:
     sigma: float
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def problem(self) -> Quadratic:
         """The quadratic, rounded to three decimals, so that it can be written down."""
         H = self.eigenvalues[..., None]
@@ -207,7 +207,7 @@ def varied(rng: np.random.Generator, candidate: Candidate, width: float, least: 
 def _tightest_points(compiled: Compiled, family: Family, candidate: Candidate) -> Iterator[Tightest]:
     """The step size and R with the smallest ratio; none where the problem or every step size is outside the conditions."""
     statement, problem = compiled.statement, candidate.problem
-    if problem.constants["curvature"] < min(family.least, 0):
+    if problem.least_curvature < min(family.least, 0):
         return  # rounding to three decimals has made a convex client concave
     try:
         for arena in as_stated(statement, family.arena(statement.id, candidate)):

@@ -196,18 +196,17 @@ def _dataset(
     bad = np.asarray(bad.any(0))
     diverged_at = np.where(bad.any(-1), bad.argmax(-1), -1)
     late = (diverged_at[:, None] >= 0) & (np.arange(rounds + 1) >= diverged_at[:, None])
-    data = xr.Dataset(
-        {
-            name: (
-                ("step_size", "round"),
-                np.where(late, np.nan, series[name])[:, kept],
-                {"units": records[name][0], "long_name": f"expectation of {records[name][1]}"},
-            )
-            for name in record
-        },
+    quantities = {
+        name: (
+            ("step_size", "round"),
+            np.where(late, np.nan, series[name])[:, kept],
+            {"units": records[name][0], "long_name": f"expectation of {records[name][1]}"},
+        )
+        for name in record
+    }
+    status = np.where(diverged_at >= 0, "diverged", "ran")
+    return xr.Dataset(
+        {**quantities, "status": ("step_size", status), "diverged_at": ("step_size", diverged_at)},
         coords={"step_size": eta, "round": kept},
+        attrs=provenance(problem, algorithm, rounds, asked),
     )
-    data["status"] = ("step_size", np.where(diverged_at >= 0, "diverged", "ran"))
-    data["diverged_at"] = ("step_size", diverged_at)
-    data.attrs = provenance(problem, algorithm, rounds, asked)
-    return data

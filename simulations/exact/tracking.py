@@ -44,7 +44,7 @@ RECORDS = engine.RECORDS | {
 _SUPPORTED = (FedCOM, FedPAQ, FedCOMGATE, FedGATE, SCAFFOLD, DIANA)  # these classes, without their subclasses
 _MOST_SAMPLES = 3000  # sets of participating clients
 _MOST_STATES = 64  # entries of z, for the eigenvalues of the recursion of their second moments
-_AT_ONCE = 64  # second moments whose images are computed in one go
+_AT_ONCE = 64  # rounds, or images of second moments, that are computed in one go
 _ROUNDING = 1e-10  # relative: singular values below it count as zero
 
 
@@ -220,6 +220,11 @@ class Recursion:
         return self.first[..., None] * self.X
 
     @cached_property
+    def masked(self) -> Array:
+        """The noise of the messages after an independent mask with the same mean, (E, B, N, N)."""
+        return _outer(self.first, self.first) * self.noise
+
+    @cached_property
     def sent(self) -> Array:
         """(E or 1, 1, n, N): what x_hat adds to z."""
         return _stretched(self.mean[..., self.mean.shape[-2] :], self.p)[:, None]
@@ -233,7 +238,7 @@ class Recursion:
         """Mean (..., E, B, n) and covariance (..., E, B, n, n) of z after the round from those before it."""
         x = _times(self.X, mean) + self.slope
         second = self.X @ covariance @ self.X.swapaxes(-1, -2) + self.noise + _outer(x, x)
-        own = self.spread * second + _outer(self.first, self.first) * self.noise  # the mean of Cov[x_hat] given z
+        own = self.spread * second + self.masked  # the mean of Cov[x_hat] given z
         after = self.through @ covariance @ self.through.swapaxes(-1, -2) + self.sent @ own @ self.sent.swapaxes(-1, -2)
         if self.varied is not None:
             u = np.concatenate([mean, self.first * x], axis=-1)
@@ -445,17 +450,23 @@ def _series(run: _Run, sigma2: float, rounds: int, names: Sequence[str], ratio: 
     asked = asked.reshape(E, B, len(names), (1 + n) ** 2)
     p = run.blocks.start.shape[1]
     series = np.full((len(names), E, rounds + 1), np.nan)
+    weights = np.ones((E, rounds + 1))
+    for r in range(rounds if "gap_average" in names else 0):
+        weights[:, r + 1] = 1 + ratio * weights[:, r]
     mean, covariance = run.start, np.zeros((E, B, n, n))
-    units, weights = run.units, np.ones(E)
-    for r in range(rounds + 1):
-        if "gap_average" in names:
-            units = run.units.copy()
-            units[..., n - p :] /= weights[:, None, None]
-            weights = 1 + ratio * weights
-        second = second_moment(units * mean, units[..., :, None] * covariance * units[..., None, :])
-        series[..., r] = (asked @ second.reshape(E, B, -1, 1)).sum(1)[..., 0].T
-        if r < rounds:
+    for first in range(0, rounds + 1, _AT_ONCE):
+        some = slice(first, min(first + _AT_ONCE, rounds + 1))
+        states = []
+        for _ in range(some.start, some.stop):
+            states.append((mean, covariance))
             mean, covariance = run.recursion.after(mean, covariance)
+        means, covariances = (np.stack(parts) for parts in zip(*states, strict=True))
+        units = np.repeat(run.units[None], len(means), axis=0)
+        if "gap_average" in names:
+            units[..., n - p :] /= weights[:, some].T[:, :, None, None]
+        second = second_moment(units * means, units[..., :, None] * covariances * units[..., None, :])
+        found = (asked @ second.reshape(-1, E, B, (1 + n) ** 2, 1)).sum(2)[..., 0]  # (rounds, E, names)
+        series[..., some] = np.moveaxis(found, (0, 1, 2), (2, 1, 0))
     return dict(zip(names, series, strict=True))
 
 

@@ -19,6 +19,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from simulations.data import packaged
+
 EMBEDDED = ("digits", "generated")
 EMNIST_CLASSES = {"byclass": 62, "bymerge": 47, "balanced": 47, "letters": 26, "digits": 10, "mnist": 10}
 CINIC_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -255,18 +257,14 @@ def _parts(images: np.ndarray) -> Iterator[slice]:
 
 
 def _digits() -> Images:
-    import sklearn
-    from sklearn.datasets import load_digits
-
-    raw = load_digits()
-    labels = raw.target.astype(np.int64)
-    pixels = (raw.images[:, None] / 16).astype(np.float32)
+    raw, labels, source = packaged("digits")
+    pixels = (raw.reshape(-1, 1, 8, 8) / 16).astype(np.float32)
     test = np.zeros(len(labels), dtype=bool)
     for c in range(10):
         members = np.flatnonzero(labels == c)
         test[members[len(members) - len(members) // 5 :]] = True
     provenance = (
-        f"scikit-learn {sklearn.__version__}, load_digits(), {(~test).sum()} training and {test.sum()} test images, "
+        f"{source}, {(~test).sum()} training and {test.sum()} test images, "
         "the last fifth of each class; pixels 0..16 divided by 16"
     )
     return Images("digits", pixels[~test], labels[~test], pixels[test], labels[test], 10, provenance)

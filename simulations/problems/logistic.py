@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from simulations.constants import Certified, Constants
 from simulations.data import Dataset
@@ -41,7 +41,19 @@ class Shards:
         """
         if batch is None:
             return draw.once(client, lambda: self.take(client, None))
-        return self.take(client, draw.integers(self.sizes[client], batch))
+        rows = draw.ahead(client, batch, lambda uniform: self._rows(client, uniform))
+        return (*self._taken(rows), np.full((1, 1), 1 / batch))
+
+    def _rows(self, client: NDArray[np.int64], uniform: Array) -> NDArray[np.int64]:
+        """Places among all padded samples, from uniform numbers (..., samples)."""
+        within = (uniform * self.sizes[client][..., None]).astype(np.int64)
+        within += (client * self.features.shape[1])[..., None]
+        return within
+
+    def _taken(self, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Features and targets at these places among all padded samples."""
+        features, targets = (part.reshape(-1, part.shape[-1]) for part in (self.features, self.targets))
+        return features.take(rows, axis=0), targets.take(rows, axis=0)
 
     def take(self, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> tuple[Array, Array, Array]:
         """Features, targets, sample weights of the samples `rows`, each (N or 1, *clients, samples, .); None: of all.
@@ -52,9 +64,7 @@ class Shards:
             features, targets, weights = (of_clients(p, client) for p in (self.features, self.targets, self.weights))
             return features, targets, weights
         rows = rows + (client * self.features.shape[1])[..., None]
-        flat = (part.reshape(-1, part.shape[-1]) for part in (self.features, self.targets))
-        features, targets = (np.take(part, rows, axis=0) for part in flat)
-        return features, targets, np.full((1, 1), 1 / rows.shape[-1])
+        return (*self._taken(rows), np.full((1, 1), 1 / rows.shape[-1]))
 
 
 def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
@@ -254,21 +264,32 @@ class Logistic:
     def _pooled(self) -> tuple[Array, Array, Array]:
         return pooled(self.shards, self.weights)
 
+    def _all_scores(self, x: Array) -> Array:
+        """The scores of all samples at all points: x (..., d) -> (n, points, C).  One product is faster than many small."""
+        side_by_side = x.reshape(-1, x.shape[-1] // self.columns, self.columns).swapaxes(0, 1)
+        A = self._pooled[0]
+        return (A @ side_by_side.reshape(A.shape[1], -1)).reshape(len(A), -1, self.columns)
+
     def value(self, x: Array) -> Array:
         """F(x): (..., d) -> (...)."""
         A, T, w = self._pooled
-        z = A @ x.reshape(*x.shape[:-1], -1, self.columns)
+        penalty = self.regularisation / 2 * (x**2).sum(-1)
         if self.columns == 1:
-            loss = (np.logaddexp(0.0, z) - T * z)[..., 0]
-        else:
-            loss = logsumexp(z, axis=-1) - (T * z).sum(-1)
-        return loss @ w[:, 0] + self.regularisation / 2 * (x**2).sum(-1)
+            z = A @ x[..., None]
+            return (np.logaddexp(0.0, z) - T * z)[..., 0] @ w[:, 0] + penalty
+        z = self._all_scores(x)
+        own = np.take_along_axis(z, T.argmax(-1)[:, None, None], axis=-1)
+        highest = z.max(-1, keepdims=True)
+        loss = (np.log(np.exp(z - highest).sum(-1, keepdims=True)) + highest - own)[..., 0]
+        return np.asarray((w[:, 0] @ loss).reshape(x.shape[:-1]) + penalty)
 
     def full_gradient(self, x: Array) -> Array:
         """Gradient of F: (..., d) -> (..., d)."""
         A, T, w = self._pooled
-        r = self._residual(A @ x.reshape(*x.shape[:-1], -1, self.columns), T) * w
-        return (A.T @ r).reshape(x.shape) + self.regularisation * x
+        r = self._residual(self._all_scores(x), T[:, None])
+        r *= w[:, None]
+        side_by_side = (A.T @ r.reshape(len(A), -1)).reshape(A.shape[1], -1, self.columns)
+        return side_by_side.swapaxes(0, 1).reshape(x.shape) + self.regularisation * x
 
     def hessian(self, x: Array) -> Array:
         """Hessian of F: (d,) -> (d, d)."""

@@ -80,7 +80,9 @@ class Quadratic:
     def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
         """H_m x + b_m + noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
         H, b = draw.once(client, lambda: (self.H[client], self.b[client]))
-        if client.shape[0] == 1 and client.ndim == 2:  # the same clients in every run: one matrix product each
+        if self.d == 1:
+            g = x * H[..., 0]
+        elif client.shape[0] == 1 and client.ndim == 2:  # the same clients in every run: one matrix product each
             flat = x.reshape(-1, *x.shape[-2:]).swapaxes(0, 1)  # (S, E N, d)
             g = np.matmul(flat, H[0]).swapaxes(0, 1).reshape(x.shape)
         else:
@@ -119,6 +121,16 @@ class Quadratic:
     def _scale(self) -> tuple[float, float]:
         """The largest entries of the H_m and of the b_m; rounding tolerances are relative to them."""
         return float(np.abs(self.H).max()) or 1.0, float(np.abs(self.b).max()) or 1.0
+
+    @cached_property
+    def _eigenvalues(self) -> Array:
+        """Those of all H_m, (M, d)."""
+        return np.asarray(np.linalg.eigvalsh(self.H), dtype=float)
+
+    @property
+    def least_curvature(self) -> float:
+        """The smallest eigenvalue over all clients, of either sign."""
+        return float(self._eigenvalues.min())
 
     @cached_property
     def _minimum(self) -> tuple[Certified, Certified]:
@@ -231,8 +243,7 @@ class Quadratic:
     @cached_property
     def constants(self) -> Constants:
         """Exact, from eigenvalues and closed forms."""
-        eigenvalues = np.linalg.eigvalsh(self.H)
-        L, least = float(np.abs(eigenvalues).max()), float(eigenvalues.min())
+        L, least = float(np.abs(self._eigenvalues).max()), self.least_curvature
         x_star, F_star = self._minimum
         beta, zeta = self.heterogeneity()
         if x_star.value is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import sympy
@@ -168,8 +168,14 @@ def _coefficients(e: sympy.Expr, atoms: Sequence[sympy.Symbol]) -> dict[sympy.Ex
     found = {}
     for powers, coefficient in poly.terms():
         monomial = sympy.Mul(*(a**p for a, p in zip(atoms, powers, strict=True)))
-        found[monomial] = sympy.factor(coefficient)
+        found[monomial] = _factored(coefficient)
     return found
+
+
+@lru_cache(maxsize=4096)
+def _factored(e: sympy.Expr) -> sympy.Expr:
+    """An expression factored; cached, because a derived coefficient is often the claimed one."""
+    return sympy.factor(e)
 
 
 def _room(conditions: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) -> float:
@@ -178,9 +184,13 @@ def _room(conditions: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) 
     Found by bisection between 1 and 16; 16 means at least 16.
     """
     low, high = sympy.Integer(1), sympy.Integer(16)
-    negative = implied(conditions, at_most(printed, 0))
+    ratio = printed / mine
+    signed = ratio.is_Rational and (mine.is_positive or mine.is_negative)  # then z3 need not be asked
+    negative = not signed and implied(conditions, at_most(printed, 0))
 
     def holds(factor: sympy.Rational) -> bool:
+        if signed:
+            return bool(factor <= ratio if mine.is_positive else factor * ratio <= 1)
         tighter = printed * factor if negative else printed / factor
         return implied(conditions, at_least(tighter, mine))
 

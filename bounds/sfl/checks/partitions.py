@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 from sympy.core.relational import Relational
 
 from bounds.sfl.checks.figures import settings_of
@@ -107,7 +107,7 @@ def _off(formula: Relational, own: Sequence[Values]) -> dict[str, float] | None:
     half = 0.0
     if isinstance(formula.lhs, Expectation):
         each = [value_at(formula.lhs.args[0], {**values, "p_c": c["p_c"]}) for c in own]
-        half = float(student.ppf((1 + CONFIDENCE) / 2, len(own) - 1) * np.std(each, ddof=1) / np.sqrt(len(own)))
+        half = float(stdtrit(len(own) - 1, (1 + CONFIDENCE) / 2) * np.std(each, ddof=1) / np.sqrt(len(own)))
     if abs(left - right) <= half + TOLERANCE:
         return None
     return {"left": float(left), "right": float(right), "half-width": half}
@@ -160,7 +160,7 @@ def allocation(statement: Statement, full: bool = False) -> Verdict:
     if (owners.sum(axis=1) != C).any() or (owners.sum(axis=2) == 0).any():
         return Verdict(Status.REFUTED, "a client without C classes, or a class without owner", witness=dict(settings))
     share = owners.mean(axis=0)
-    half = student.ppf((1 + CONFIDENCE ** (1 / share.size)) / 2, seeds - 1) * np.sqrt(
+    half = stdtrit(seeds - 1, (1 + CONFIDENCE ** (1 / share.size)) / 2) * np.sqrt(
         C / classes * (1 - C / classes) / seeds
     )
     if np.abs(share - C / classes).max() > half:

@@ -16,8 +16,9 @@ random number is a linear form of their indicators.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import accumulate, product
 from math import prod
 from typing import Any
@@ -356,8 +357,10 @@ def _moments(run: Run, law: _Law, clients: Sequence[_Client]) -> Moments:
 # The quantities of the statements
 
 
-def compressed_rounds(run: Run) -> tuple[dict[str, Any], ...]:
-    """Rounds r = 0 ... R-1 of a run: the quantities of the statements by name, E over all randomness.
+def compressed_rounds(run: Run) -> tuple[Mapping[str, Any], ...]:
+    """Rounds r = 0 ... R-1 of a run: the quantities of the statements by name, each computed when it is first read.
+
+    E is over all randomness.
 
     g_j^(c) = grad f_j(w_j^(c)), a tilde marks a stochastic gradient, g^(r) = grad f(w^(r)), means are over clients, sums
     over c = 0 ... tau-1.
@@ -389,79 +392,155 @@ def compressed_rounds(run: Run) -> tuple[dict[str, Any], ...]:
 
     Quantities per client are mappings from (j,), per client and step from (j, c); j = 1 ... m, c = 0 ... tau-1.
     """
-    state = _begin(run)
-    clients = [_client(run, state, j) for j in range(run.m)]
-    found: list[dict[str, Any]] = []
-    start, now = _start(run, state, clients), _of_state(run, state)
+    rounds = [_Round(run)]
+    for _ in range(run.R):
+        rounds.append(_Round(run, rounds[-1]))
+    start = _of_start(run, rounds[0])
+    rows: list[_Row] = []
     for r in range(run.R):
-        later = _after(run, state, clients)
-        after = _of_state(run, later)
-        values = start | _of_round(run, state, clients, first=r == 0) | now
-        names = {"tracking_sq": "tracking_next", "gap_r": "gap_next"}
-        values |= {name: after[of] for of, name in names.items() if of in after}
-        values["descent"] = after["value"] - now["value"]
-        del values["value"]
-        found.append(values | _of_two_rounds(values, found[-1] if found else None))
-        state, now = later, after
-        clients = [_client(run, state, j) for j in range(run.m)]
-    return tuple(row | _totals(run, found[: r + 1]) for r, row in enumerate(found))
+        rows.append(_Row(_of_round(run, rounds[r], rounds[r + 1])))
+        rows[r].add(start if r == 0 else {name: partial(_read, rows[0], name) for name in start})
+        rows[r].add(_of_two_rounds(run, rounds[r], rows[r - 1]) if r else {})
+        rows[r].add(_totals(run, rows[:]))
+    return tuple(rows)
 
 
-def _of_state(run: Run, state: _State) -> dict[str, Fraction]:
-    """The quantities of the state before a round: grad_sq, tracking_sq, gap_r if it exists, and E f(w) as `value`."""
-    full, square = state.full_gradient(run, state.w), state.law.square
-    errors = (_sum((1, state.delta[j]), (1, full), (-1, state.gradient(run, j, state.w))) for j in range(run.m))
-    value = state.value(run)
-    known = {"grad_sq": square(full), "tracking_sq": sum(map(square, errors), _ZERO) / run.m, "value": value}
-    return known if run.minimum is None else known | {"gap_r": value - run.minimum}
+class _Row(Mapping[str, Any]):
+    """Quantities by name, computed when they are first read by functions of the row."""
+
+    def __init__(self, how: _How) -> None:
+        self.how = dict(how)
+        self.known: dict[str, Any] = {}
+
+    def add(self, how: _How) -> None:
+        """Further quantities, and others for some."""
+        self.how.update(how)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.known:
+            self.known[name] = self.how[name](self)
+        return self.known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.how
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.how)
+
+    def __len__(self) -> int:
+        return len(self.how)
 
 
-def _of_round(run: Run, state: _State, clients: Sequence[_Client], first: bool) -> dict[str, Any]:
-    """The quantities of one round; some also need the gradients and noises of the round before."""
-    m, law, square = run.m, state.law, state.law.square
-    full = state.full_gradient(run, state.w)
-    stochastic = [client.stochastic for client in clients]
-    tracked_message_sq = _mean_square(run, law, [client.message for client in clients])
-    drift = {
-        (j, c): square(_sum((1, point), (-1, state.w)))
-        for j, client in enumerate(clients, 1)
-        for c, point in enumerate(client.points)
-    }
-    drift_sum = {(j,): sum(drift[j, c] for c in range(run.tau)) for j in range(1, m + 1)}
-    grad_sq_sum = {(j,): sum(map(square, client.gradients)) for j, client in enumerate(clients, 1)}
-    values: dict[str, Any] = {
-        "message_sq": _mean_square(run, law, stochastic),
-        "tracked_message_sq": tracked_message_sq,
-        "next_move_sq": (run.eta * run.gamma) ** 2 * tracked_message_sq,
-        "inner": law.product(full, _mean(stochastic)),
-        "grad_sq_sum": grad_sq_sum,
-        "grad_sq_sum_mean": sum(grad_sq_sum.values()) / m,
-        "mean_grad_sq_sum": sum(square(_mean(step)) for step in zip(*(c.gradients for c in clients), strict=True)),
+_How = Mapping[str, Callable[[_Row], Any]]
+
+
+class _Round:
+    """A round; its state, clients and numbers are computed when they are first used."""
+
+    def __init__(self, run: Run, before: _Round | None = None) -> None:
+        self.run, self.before = run, before
+
+    @cached_property
+    def state(self) -> _State:
+        """The state before the round."""
+        return _begin(self.run) if self.before is None else _after(self.run, self.before.state, self.before.clients)
+
+    @cached_property
+    def clients(self) -> list[_Client]:
+        """The clients' local steps."""
+        return [_client(self.run, self.state, j) for j in range(self.run.m)]
+
+    @cached_property
+    def stochastic(self) -> list[Form]:
+        """The sums of the clients' stochastic gradients."""
+        return [client.stochastic for client in self.clients]
+
+    @cached_property
+    def full(self) -> Form:
+        """grad f(w)."""
+        return self.state.full_gradient(self.run, self.state.w)
+
+    @cached_property
+    def value(self) -> Fraction:
+        """E f(w)."""
+        return self.state.value(self.run)
+
+    @cached_property
+    def grad_sq(self) -> Fraction:
+        """E||grad f(w)||^2."""
+        return self.square(self.full)
+
+    @cached_property
+    def tracking_sq(self) -> Fraction:
+        """mean E||delta_j - (grad f_j - grad f)(w)||^2."""
+        state = self.state
+        own = [state.gradient(self.run, j, state.w) for j in range(self.run.m)]
+        errors = [_sum((1, delta), (1, self.full), (-1, g)) for delta, g in zip(state.delta, own, strict=True)]
+        return sum(map(self.square, errors), _ZERO) / self.run.m
+
+    def square(self, form: Form) -> Fraction:
+        """E[form^2]."""
+        return self.state.law.square(form)
+
+    def mean_square(self, messages: Sequence[Form]) -> Fraction:
+        """E||(1/m) sum_j Q(x_j)||^2."""
+        return _mean_square(self.run, self.state.law, messages)
+
+
+def _of_round(run: Run, now: _Round, later: _Round) -> _How:
+    """The quantities of a round that every round has; direction_sq is that of the first round."""
+    m, square = run.m, now.square
+
+    def drift(row: _Row) -> Any:
+        return {
+            (j, c): square(_sum((1, point), (-1, now.state.w)))
+            for j, client in enumerate(now.clients, 1)
+            for c, point in enumerate(client.points)
+        }
+
+    how: dict[str, Callable[[_Row], Any]] = {
+        "message_sq": lambda row: now.mean_square(now.stochastic),
+        "tracked_message_sq": lambda row: now.mean_square([client.message for client in now.clients]),
+        "next_move_sq": lambda row: (run.eta * run.gamma) ** 2 * row["tracked_message_sq"],
+        "inner": lambda row: now.state.law.product(now.full, _mean(now.stochastic)),
+        "grad_sq_sum": lambda row: {(j,): sum(map(square, c.gradients)) for j, c in enumerate(now.clients, 1)},
+        "grad_sq_sum_mean": lambda row: sum(row["grad_sq_sum"].values()) / m,
+        "mean_grad_sq_sum": lambda row: sum(
+            square(_mean(step)) for step in zip(*(c.gradients for c in now.clients), strict=True)
+        ),
         "drift": drift,
-        "drift_sum": drift_sum,
-        "drift_mean": sum(drift_sum.values()) / m,
+        "drift_sum": lambda row: {(j,): sum(row["drift"][j, c] for c in range(run.tau)) for j in range(1, m + 1)},
+        "drift_mean": lambda row: sum(row["drift_sum"].values()) / m,
+        "direction_sq": lambda row: sum(map(square, now.stochastic)) / m,
+        "grad_sq": lambda row: now.grad_sq,
+        "tracking_sq": lambda row: now.tracking_sq,
+        "tracking_next": lambda row: later.tracking_sq,
+        "descent": lambda row: later.value - now.value,
+        "mean_grad_sq_prev": lambda row: _ZERO,
     }
-    if first:
-        return values | {"direction_sq": sum(map(square, stochastic)) / m}
+    least = run.minimum
+    if least is not None:
+        how |= {"gap_r": lambda row: now.value - least, "gap_next": lambda row: later.value - least}
+    return how
+
+
+def _of_two_rounds(run: Run, now: _Round, before: _Row) -> _How:
+    """The quantities of a round that need the round before."""
+    m, square = run.m, now.square
 
     def relative(sums: Sequence[Form], j: int) -> Form:
         """(1/m) sum_i s_i - s_j for the sums s over the round before."""
         return {} if m == 1 else _sum((1, _mean(sums)), (-1, sums[j]))
 
-    gradients = [_sum((1, client.g_sum), (1, relative(state.g, j))) for j, client in enumerate(clients)]
-    noises = [_sum((1, client.noise), (1, relative(state.n, j))) for j, client in enumerate(clients)]
-    directions = [_sum((1, g), (1, n)) for g, n in zip(gradients, noises, strict=True)]
-    return values | {
-        "direction_sq": sum(map(square, directions)) / m,
-        "tracked_grad_sq": {(j,): square(g) for j, g in enumerate(gradients, 1)},
-        "noise_sq": 2 * sum(map(square, noises)) / m,
-    }
+    def gradients() -> list[Form]:
+        return [_sum((1, c.g_sum), (1, relative(now.state.g, j))) for j, c in enumerate(now.clients)]
 
+    def noises() -> list[Form]:
+        return [_sum((1, c.noise), (1, relative(now.state.n, j))) for j, c in enumerate(now.clients)]
 
-def _of_two_rounds(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The quantities of the round before that statements about this round use."""
-    if before is None:
-        return {"mean_grad_sq_prev": _ZERO}
+    def direction_sq(row: _Row) -> Any:
+        return sum(square(_sum((1, g), (1, n))) for g, n in zip(gradients(), noises(), strict=True)) / m
+
     names = {
         "mean_grad_sq_prev": "mean_grad_sq_sum",
         "drift_sum_prev": "drift_sum",
@@ -469,48 +548,67 @@ def _of_two_rounds(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> 
         "grad_sq_prev": "grad_sq",
         "move_sq": "next_move_sq",
     }
-    return {name: before[of] for name, of in names.items()}
-
-
-def _start(run: Run, state: _State, clients: Sequence[_Client]) -> dict[str, Any]:
-    """The quantities of the first round, under their names in all rounds."""
-    m, square = run.m, state.law.square
-    full = state.full_gradient(run, state.w)
-    apart = [[_sum((1, g), (-1, full)) for g in client.gradients] for client in clients]
-    partial = [list(accumulate(steps, lambda one, two: _sum((1, one), (1, two)))) for steps in apart]
-    values: dict[str, Any] = {
-        "drift_start": sum(square(_sum((1, p), (-1, state.w))) for client in clients for p in client.points) / m,
-        "grad_sq_start": square(full),
-        "start_sum": sum(square(sums[-1]) for sums in partial) / m,
-        "start_partial": sum(square(form) for sums in partial for form in sums) / m,
-        "het_start": sum(square(steps[0]) for steps in apart) / m,
+    return {
+        "direction_sq": direction_sq,
+        "tracked_grad_sq": lambda row: {(j,): square(g) for j, g in enumerate(gradients(), 1)},
+        "noise_sq": lambda row: 2 * sum(map(square, noises())) / m,
+        **{name: partial(_read, before, of) for name, of in names.items()},
     }
-    if run.minimum is not None:
-        values["f_gap"] = state.value(run) - run.minimum
+
+
+def _read(other: _Row, name: str, row: _Row) -> Any:
+    """A quantity of another row."""
+    return other[name]
+
+
+def _of_start(run: Run, first: _Round) -> _How:
+    """The quantities of the first round, under their names in all rounds."""
+    m, square = run.m, first.square
+
+    def apart() -> list[list[Form]]:
+        return [[_sum((1, g), (-1, first.full)) for g in client.gradients] for client in first.clients]
+
+    def partial_sums() -> list[list[Form]]:
+        return [list(accumulate(steps, lambda one, two: _sum((1, one), (1, two)))) for steps in apart()]
+
+    def drift_start(row: _Row) -> Any:
+        points = [point for client in first.clients for point in client.points]
+        return sum(square(_sum((1, point), (-1, first.state.w))) for point in points) / m
+
+    how: dict[str, Callable[[_Row], Any]] = {
+        "drift_start": drift_start,
+        "grad_sq_start": lambda row: first.grad_sq,
+        "start_sum": lambda row: sum(square(sums[-1]) for sums in partial_sums()) / m,
+        "start_partial": lambda row: sum(square(form) for sums in partial_sums() for form in sums) / m,
+        "het_start": lambda row: sum(square(steps[0]) for steps in apart()) / m,
+    }
+    least = run.minimum
+    if least is not None:
+        how["f_gap"] = lambda row: first.value - least
     lowest = [one for one in run.minima if one is not None]
     if len(lowest) == m:
-        values["fj_gap_mean"] = state.value(run) - sum(lowest, _ZERO) / m
+        how["fj_gap_mean"] = lambda row: first.value - sum(lowest, _ZERO) / m
     if min(run.curvatures) > 0:
         curved = [(h if b >= 0 else right, b) for h, right, b in zip(run.h, run.right, run.b, strict=True)]
-        values["dist_sq_mean"] = sum((run.w0 + b / h) ** 2 for h, b in curved) / m
-    return values
+        how["dist_sq_mean"] = lambda row: sum((run.w0 + b / h) ** 2 for h, b in curved) / m
+    return how
 
 
-def _totals(run: Run, rows: Sequence[Mapping[str, Any]]) -> dict[str, Fraction]:
+def _totals(run: Run, rows: Sequence[_Row]) -> _How:
     """Sums over the rounds so far."""
 
-    def total(name: str, of: Iterable[Mapping[str, Any]] = rows) -> Fraction:
+    def total(name: str, of: Iterable[_Row] = rows) -> Fraction:
         return sum((row[name] for row in of), _ZERO)
 
-    known = {
-        "drift_total": total("drift_mean"),
-        "direction_total": run.tau * total("direction_sq"),
-        "move_total": run.tau**2 * total("next_move_sq", rows[:-1]),
-        "grad_sq_total": run.tau * total("grad_sq"),
-        "mean_grad_sq_total": total("mean_grad_sq_sum", rows[:-1]),
-        "avg_grad_sq": total("grad_sq") / len(rows),
+    how: dict[str, Callable[[_Row], Any]] = {
+        "drift_total": lambda row: total("drift_mean"),
+        "direction_total": lambda row: run.tau * total("direction_sq"),
+        "move_total": lambda row: run.tau**2 * total("next_move_sq", rows[:-1]),
+        "grad_sq_total": lambda row: run.tau * total("grad_sq"),
+        "mean_grad_sq_total": lambda row: total("mean_grad_sq_sum", rows[:-1]),
+        "avg_grad_sq": lambda row: total("grad_sq") / len(rows),
     }
-    return known | ({"gap_last": rows[-1]["gap_next"]} if "gap_next" in rows[-1] else {})
+    return how | ({"gap_last": lambda row: row["gap_next"]} if "gap_next" in rows[-1] else {})
 
 
 __all__ = ["Run", "compressed_rounds", "minimum"]

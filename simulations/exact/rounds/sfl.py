@@ -7,7 +7,8 @@ runs on floats and on fractions; with fractions every result is exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import permutations, product
@@ -58,8 +59,9 @@ def one_round(
 
     If any of H, b, x, x_star is an array of objects (Fractions), all numbers are read and returned as Fractions.
 
-    Returns numbers by name; sums run over all steps (m, k), m = 1..S, k = 0..K-1; pi_m is the m-th client of the order,
-    g its stochastic gradient, x+ the end of the round; expectations are over the order and the noise:
+    Returns numbers by name, each computed when it is first read; sums run over all steps (m, k), m = 1..S, k = 0..K-1;
+    pi_m is the m-th client of the order, g its stochastic gradient, x+ the end of the round; expectations are over the
+    order and the noise:
 
     dist2*, dist2_next*   ||x - x_star||^2, E||x+ - x_star||^2
     D_F*                  F(x) - F(x_star) - <grad F(x_star), x - x_star>
@@ -93,16 +95,7 @@ def one_round(
     bends = given[6] if bend is not None else None
     round_ = _Round(*given[:4], eta=rate, sigma2=variance, K=K, S=S, sequential=sequential, bend=bends)
     round_.check(0 if exact else 1e-9, stationary=x_star is not None)
-    zero, orders = 0 * rate, list(permutations(range(len(given[0])), S))
-    found: dict[str, Any] = {}
-    for order in orders:
-        for (name, *place), value in round_.measured(order):
-            if name in _ABOUT_STAR and x_star is None:
-                continue
-            key: Any = tuple(place) or name
-            kept: dict[Any, Any] = found.setdefault(name, {}) if place else found
-            kept[key] = kept.get(key, zero) + (zero + value) / len(orders)
-    return found
+    return _Expectations(round_, x_star is not None)
 
 
 def _numbers(*given: Any) -> tuple[bool, list[Numbers]]:
@@ -181,33 +174,55 @@ class _Round:
         clients = range(len(self.H))
         return sum((self.gradient(m, y) + self.constant(self.b[m])) * y / 2 for m in clients) / len(clients)
 
+    def orders(self) -> Counter[tuple[int, ...]]:
+        """The ordered samples of S clients, each with its number; equal clients count as the first of them."""
+        first: dict[Any, int] = {}
+        parts = (self.H, self.b) if self.bend is None else (self.H, self.b, self.bend)
+        functions = (
+            tuple(number for part in parts for number in np.ravel(part[m]).tolist()) for m in range(len(self.H))
+        )
+        alike = [first.setdefault(function, m) for m, function in enumerate(functions)]
+        return Counter(tuple(alike[m] for m in order) for order in permutations(range(len(self.H)), self.S))
+
     @cached_property
-    def signs(self) -> Numbers:
-        """The signs of the noise, (S K, 2^(S K))."""
-        return np.array(list(product((1, -1), repeat=self.S * self.K)), dtype=int).T
+    def blank(self) -> Numbers:
+        """The constant 0 as a form; without noise a form is a single column."""
+        d, steps = len(self.x), self.S * self.K if self.sigma2 else 0
+        columns = 2**steps if self.bend is not None else 1 + steps * d
+        return np.repeat(0 * self.x[:, None], columns, axis=1)
 
     def constant(self, v: Numbers) -> Numbers:
         """The constant v (d,) as a form."""
-        if self.bend is not None:
-            return np.repeat(v[:, None], 2 ** (self.S * self.K), axis=1)
-        return np.concatenate([v[:, None], 0 * np.repeat(v[:, None], self.S * self.K * len(v), axis=1)], axis=1)
+        form = self.blank.copy()
+        form[:, slice(None) if self.bend is not None else slice(1)] = v[:, None]
+        return form
 
-    def noise(self, j: int) -> Numbers:
-        """xi_j as a form."""
-        d = len(self.x)
-        form = self.constant(0 * self.x)
+    @cached_property
+    def noises(self) -> list[Numbers]:
+        """xi_j as forms, for every local step j of a round."""
+        if not self.sigma2:
+            return [self.blank] * (self.S * self.K)
         if self.bend is not None:
             sigma = self.sigma2**0.5 if isinstance(self.sigma2, float) else square_root(self.sigma2, "sigma2")
-            return form + self.signs[j] * sigma
-        form[:, 1 + j * d : 1 + (j + 1) * d] += np.eye(d, dtype=int)
-        return form
+            signs = np.array(list(product((1, -1), repeat=self.S * self.K)), dtype=int).T
+            return [self.blank + own * sigma for own in signs]
+        d = len(self.x)
+        return [self.blank + np.eye(d, self.blank.shape[1], 1 + j * d, dtype=int) for j in range(self.S * self.K)]
+
+    @cached_property
+    def fixed(self) -> tuple[list[Numbers], list[Numbers]]:
+        """The gradients of all clients at x and at x_star, as forms."""
+        at_x, at_star = ([self.gradient(m, at) for m in range(len(self.H))] for at in (self.x, self.x_star))
+        return [self.constant(g) for g in at_x], [self.constant(g) for g in at_star]
 
     def inner(self, one: Numbers, two: Numbers) -> Any:
         """E<one, two> of two forms."""
-        products = one * two
         if self.bend is not None:
-            return products.sum() / products.size
-        return products[:, 0].sum() + self.sigma2 / len(self.x) * products[:, 1:].sum()
+            return one[0] @ two[0] / one.size
+        fixed = one[:, 0] @ two[:, 0]
+        if one.shape[1] == 1:
+            return fixed
+        return fixed + self.sigma2 / len(self.x) * (one[:, 1:].ravel() @ two[:, 1:].ravel())
 
     def gap(self) -> Any:
         """With bends: F(x) - F(x_star)."""
@@ -220,7 +235,7 @@ class _Round:
 
     def total(self, forms: Iterable[Numbers]) -> Numbers:
         """The sum of the forms."""
-        return sum(forms, self.constant(0 * self.x))
+        return sum(forms, self.blank)
 
     def walk(self, order: Sequence[int]) -> tuple[list[_Step], Numbers]:
         """The local steps of a round, in their order, and x+."""
@@ -229,56 +244,105 @@ class _Round:
         ends = [start]
         for m, client in enumerate(order, 1):
             local = ends[-1] if self.sequential else start
-            at_x, at_star = (self.constant(self.gradient(client, at)) for at in (self.x, self.x_star))
+            at_x, at_star = self.fixed[0][client], self.fixed[1][client]
             for k in range(self.K):
-                gradient, noise = self.gradient(client, local), self.noise(len(steps))
+                gradient, noise = self.gradient(client, local), self.noises[len(steps)]
                 steps.append(_Step((m, k), local, gradient, noise, at_x, at_star))
                 local = local - self.eta * (gradient + noise)
             ends.append(local)
         return steps, ends[-1] if self.sequential else self.total(ends[1:]) / self.S
 
-    def measured(self, order: Sequence[int]) -> Iterable[tuple[tuple[Any, ...], Any]]:
-        """The quantities of `one_round`, for one order: ((name,), number) or ((name, m, k), number)."""
+    def quantities(self, order: Sequence[int]) -> dict[str, Callable[[], Any]]:
+        """The quantities of `one_round` by name, for one order: functions that compute a number or a mapping."""
         steps, end = self.walk(order)
         square, inner, total = self.square, self.inner, self.total
-        clients = range(len(self.H))
         mean_H = self.H.sum(0) / len(self.H)
-        start = self.constant(self.x)
-        full = self.constant(np.stack([self.gradient(m, self.x) for m in clients]).sum(0) / len(self.H))
+        start, full = self.constant(self.x), total(self.fixed[0]) / len(self.H)
         away, change = self.constant(self.x - self.x_star), end - start
-        drift = [square(s.point - start) for s in steps]
-        noise = [square(s.noise) for s in steps]
-        move = [square(s.gradient - s.at_x) for s in steps]
-        bias = [square(s.at_x - s.at_star) for s in steps]
 
-        yield ("dist2",), square(away)
-        yield ("dist2_next",), square(away + change)
-        yield ("D_F",), self.gap() if self.bend is not None else inner(away, mean_H @ away) / 2
-        yield ("grad_sq",), square(full)
-        if self.bend is not None:
-            yield ("descent",), (self.value(end) - self.value(start)).sum() / end.size
-        else:
-            yield ("descent",), inner(full, change) + inner(change, mean_H @ change) / 2
-        yield ("E_r" if self.sequential else "Ecal_r",), sum(drift) / (1 if self.sequential else self.S)
-        yield ("inner_sum",), inner(away, total(s.gradient for s in steps))
-        yield ("cross_sum",), inner(full, total(s.gradient for s in steps))
-        yield ("local_grad_sq",), sum(square(s.gradient) for s in steps)
-        yield ("mean_grad_sq",), square(total(s.gradient for s in steps))
-        yield ("step_sq",), square(total(s.gradient + s.noise for s in steps))
-        yield ("noise_sq",), square(total(s.noise for s in steps))
-        yield ("move_sq",), square(total(s.gradient - s.at_x for s in steps))
-        yield ("tracked_sq",), square(total(full + s.gradient - s.at_x for s in steps))
-        yield ("bias_sq",), square(total(s.at_x - s.at_star for s in steps))
-        yield ("star_sq",), square(total(s.at_star for s in steps))
-        for place, step in enumerate(steps):
-            m, k = step.place
-            first = 0 if self.sequential else place - k
-            before = slice(first, place)
-            yield ("drift_mk", m, k), drift[place]
-            yield ("B_mk", m, k), place - first
-            yield ("noise_upto", m, k), sum(noise[before])
-            yield ("move_upto", m, k), sum(move[before])
-            yield ("bias_upto", m, k), sum(bias[before])
-            yield ("star_upto", m, k), square(total(s.at_star for s in steps[before]))
-            yield ("T_1", m, k), square(total(s.at_x - full for s in steps[before]))
-            yield ("client_bias_sq", m, k), bias[place]
+        def placed(value: Callable[[_Step, Sequence[_Step]], Any]) -> dict[tuple[int, int], Any]:
+            """The value at each step, from it and from the steps that lead to it."""
+            first = [0 if self.sequential else place - step.place[1] for place, step in enumerate(steps)]
+            return {step.place: value(step, steps[first[place] : place]) for place, step in enumerate(steps)}
+
+        def drift() -> Any:
+            return sum(square(s.point - start) for s in steps) / (1 if self.sequential else self.S)
+
+        def gap() -> Any:
+            return self.gap() if self.bend is not None else inner(away, mean_H @ away) / 2
+
+        def descent() -> Any:
+            if self.bend is not None:
+                return (self.value(end) - self.value(start)).sum() / end.size
+            return inner(full, change) + inner(change, mean_H @ change) / 2
+
+        def move(step: _Step) -> Any:
+            return square(step.gradient - step.at_x)
+
+        def bias(step: _Step) -> Any:
+            return square(step.at_x - step.at_star)
+
+        return {
+            "dist2": lambda: square(away),
+            "dist2_next": lambda: square(away + change),
+            "D_F": gap,
+            "grad_sq": lambda: square(full),
+            "descent": descent,
+            "E_r" if self.sequential else "Ecal_r": drift,
+            "inner_sum": lambda: inner(away, total(s.gradient for s in steps)),
+            "cross_sum": lambda: inner(full, total(s.gradient for s in steps)),
+            "local_grad_sq": lambda: sum(square(s.gradient) for s in steps),
+            "mean_grad_sq": lambda: square(total(s.gradient for s in steps)),
+            "step_sq": lambda: square(total(s.gradient + s.noise for s in steps)),
+            "noise_sq": lambda: square(total(s.noise for s in steps)),
+            "move_sq": lambda: square(total(s.gradient - s.at_x for s in steps)),
+            "tracked_sq": lambda: square(total(full + s.gradient - s.at_x for s in steps)),
+            "bias_sq": lambda: square(total(s.at_x - s.at_star for s in steps)),
+            "star_sq": lambda: square(total(s.at_star for s in steps)),
+            "drift_mk": lambda: placed(lambda step, before: square(step.point - start)),
+            "B_mk": lambda: placed(lambda step, before: len(before)),
+            "noise_upto": lambda: placed(lambda step, before: sum(square(s.noise) for s in before)),
+            "move_upto": lambda: placed(lambda step, before: sum(map(move, before))),
+            "bias_upto": lambda: placed(lambda step, before: sum(map(bias, before))),
+            "star_upto": lambda: placed(lambda step, before: square(total(s.at_star for s in before))),
+            "T_1": lambda: placed(lambda step, before: square(total(s.at_x - full for s in before))),
+            "client_bias_sq": lambda: placed(lambda step, before: bias(step)),
+        }
+
+
+class _Expectations(Mapping[str, Any]):
+    """The quantities of `one_round` by name, over all orders; each is computed once, when it is first read.
+
+    about_star  whether there are those about x_star
+    """
+
+    def __init__(self, round_: _Round, about_star: bool) -> None:
+        self.zero, orders = 0 * round_.eta, round_.orders()
+        self.shares = [(self.zero + times) / sum(orders.values()) for times in orders.values()]
+        self.by_order = [round_.quantities(order) for order in orders]
+        self.names = frozenset(name for name in self.by_order[0] if about_star or name not in _ABOUT_STAR)
+        self.known: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.names:
+            raise KeyError(name)
+        if name not in self.known:
+            values = [quantities[name]() for quantities in self.by_order]
+            self.known[name] = (
+                {place: self._mean([value[place] for value in values]) for place in values[0]}
+                if isinstance(values[0], dict)
+                else self._mean(values)
+            )
+        return self.known[name]
+
+    def _mean(self, values: Sequence[Any]) -> Any:
+        return sum((share * value for share, value in zip(self.shares, values, strict=True)), self.zero)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)

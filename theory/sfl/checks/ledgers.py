@@ -6,6 +6,7 @@ A proof is a function of an `Argument`: it gets its premises from the argument, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import sympy
@@ -667,9 +668,14 @@ def lemma4_sums(p: Argument) -> None:
 def _lemma4_left(p: Argument) -> Fact:
     p.written_out("lemma4.lhs")
     term = p.claim("lemma4.term", under=[at_most(m, S), at_most(k, K - 1)])
-    inner_ = sympy.summation(sympy.expand(term.value), (k, 0, K - 1))
-    total = sympy.simplify(sympy.summation(inner_, (m, 1, S)))
-    return p.by_hand("summed over m and k", partial_sums, term.sign, total, term)
+    return p.by_hand("summed over m and k", partial_sums, term.sign, _summed(term.value), term)
+
+
+@cache
+def _summed(e: sympy.Expr) -> sympy.Expr:
+    """An expression summed over k = 0 ... K-1 and m = 1 ... S, in closed form."""
+    over_steps = sympy.summation(sympy.expand(e), (k, 0, K - 1))
+    return sympy.simplify(sympy.summation(over_steps, (m, 1, S)))
 
 
 def lemma4(p: Argument) -> None:
