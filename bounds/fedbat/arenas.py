@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from scipy.stats import t as student
@@ -96,11 +96,13 @@ def dealt_out(dataset: str, convex: bool, weighed: bool) -> Problem:
 
 # ------------------------------------------------------------------------------------------------- symbols of the run
 
+
 def largest_gradient(arena: Arena) -> float:
     """G, at the step size that the theorem fixes; see the head of this module."""
     steps, _ = steps_of(arena)
     algorithm = cast(FedBAT, arena.algorithm(eta=tuple(steps.tolist())))
-    return _largest_gradient(build(arena.problem), algorithm, arena.rounds, arena.x0, arena.seeds)
+    problem: Any = build(arena.problem)
+    return _largest_gradient(problem, algorithm, arena.rounds, arena.x0, arena.seeds)
 
 
 @cache  # a printed statement and its corrected form may have the same run

@@ -50,8 +50,9 @@ def run(
     """Run FedBAT with all clients training in every round, and measure at every local step.
 
     Returns a Dataset over (step_size, seed) with what is recorded of `grad_sq_steps` (round) and `client_grad_sq` (step,
-    client).  The first is the mean over a round's steps t of ||grad F(wbar_t)||^2, wbar_t the mean of all clients' parameters; NaN at the
-    last iterate, which starts no round.  The second is ||g_t^k||^2.  The attributes are those of `simulations.run`.
+    client).  The first is the mean over a round's steps t of ||grad F(wbar_t)||^2, wbar_t the mean of all clients'
+    parameters; NaN at the last iterate, which starts no round.  The second is ||g_t^k||^2.  The attributes are those of
+    `simulations.run`.
 
     Raises ValueError for an algorithm in which only some clients train (`active` "sampled", K < N), or whose steps are
     not those of SGD (a learned step size), and where `simulations.run` does.
