@@ -403,9 +403,9 @@ def best_eta(rho: float, phi: float) -> float:
 
 
 @cache
-def finals(rho: float, phi: float, eta: float, seeds: range) -> Array:
-    """The final gaps by seed; not finite if a run diverges."""
-    return np.asarray(gaps(fedbat_with(rho, phi), [eta], seeds, (0, ROUNDS)).gap.isel(step_size=0, round=-1))
+def finals(rho: float, phi: float, etas: tuple[float, ...], seeds: range) -> Array:
+    """The final gaps by learning rate and seed; not finite if a run diverges."""
+    return np.asarray(gaps(fedbat_with(rho, phi), etas, seeds, (0, ROUNDS)).gap.isel(round=-1))
 
 
 def start_gap() -> float:
@@ -423,8 +423,9 @@ def ablations(full: bool = False) -> Drawn:
             curve_of = []
             for value in values:
                 rho, phi = (value if name == symbol else given[name] for name in ("rho", "phi"))
-                eta = default if kind == "fixed" or not phi else best_eta(rho, phi)  # phi = 0: no eta moves it
-                last = finals(rho, phi, eta, seeds)
+                etas = (default, best_eta(rho, phi) if phi else default)  # phi = 0: no eta moves it
+                which = int(kind == "tuned")
+                eta, last = etas[which], finals(rho, phi, etas, seeds)[which]
                 lost = int((~np.isfinite(last)).sum())
                 mean, low, high = (0.0,) * 3 if lost else (last.mean(), last.min(), last.max())
                 rows.append({"symbol": symbol, "value": value, "eta_is": kind, "eta": eta, "lost": lost, "mean": mean,

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, numpy as of_numpy
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
@@ -24,7 +24,7 @@ def is_tensor(x: Any) -> bool:
 
 def namespace(x: Any) -> Any:
     """The functions for arrays like x, by the names of the array standard."""
-    return array_namespace(x)
+    return of_numpy if isinstance(x, np.ndarray) else array_namespace(x)
 
 
 def known(x: Any) -> Any:

@@ -219,6 +219,8 @@ _OF_MEANS = ("G_mean_sq", "C_r_of_means")
 
 def expected(at: Instance) -> dict[str, Fraction]:
     """The quantities of the round, averaged over the states before it; none where these are not known."""
+    if not at.rounds:
+        return dict(measured(at.start))
     states = at.states
     rows = [(measured(state), chance) for state, chance in states.items()]
     if len(rows) <= 1:
@@ -230,11 +232,14 @@ def expected(at: Instance) -> dict[str, Fraction]:
 def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence]:
     """The inequalities in numbers; none outside conditions and assumptions, or where a symbol has no value."""
     r, claims = at.start, to.also if further else to.inequalities
-    if not (claims and begins(r, to) and fits(r, to) and admitted(r, to)):
+    if not (claims and begins(r, to) and fits(r, to)):
         return []
-    values = rescaled(constants(r), to.factors) | expected(at)
+    values = rescaled(constants(r), to.factors)
+    if not all(condition.holds(values) for condition in to.conditions):
+        return []
+    values |= expected(at)
     values |= {symbol: values[name] for symbol, name in to.reading.items() if name in values}
-    if not to.symbols - {"sigma", "G"} <= set(values):
+    if not to.symbols - {"sigma", "G"} <= values.keys():
         return []
     assert all(condition.holds(values) for condition in to.implied), r
     return [Occurrence(balance(claim, values), {}) for claim in claims]
@@ -365,6 +370,13 @@ def _bent(r: BlockRound) -> Iterator[BlockRound]:
         yield replace(bent, x=(Fraction(0),), v=(Fraction(0),), b=slopes)
 
 
+@cache
+def _all_shapes(full: bool) -> tuple[BlockRound, ...]:
+    """The family without its step sizes: quadratics, then the functions that are not quadratic."""
+    straight = tuple(_shapes(full))
+    return straight + tuple(bent for one in straight for bent in _bent(one))
+
+
 _SHARES = (Fraction(1), Fraction(1, 8), Fraction(1, 64))  # of the largest admissible step
 _OF_ANY = (Fraction(1, 4096), Fraction(1, 64), Fraction(1, 8), Fraction(1))  # where no condition limits the step
 _FINEST = 41_472  # 2^9 3^4: step sizes to try are multiples of 1/(beta T _FINEST)
@@ -380,12 +392,20 @@ def largest_step(r: BlockRound, to: BlockForm) -> Fraction | None:
 
     It assumes that conditions that admit a step admit all smaller ones.
     """
-    known, most = rescaled(constants(r), to.factors), 64 * _FINEST
-    unit = _largest(r) / most
+    return _largest_step(_largest(r), to.conditions, tuple(rescaled(dict(r.known), to.factors).items()))
+
+
+@lru_cache(maxsize=20_000)
+def _largest_step(
+    largest: Fraction, conditions: tuple[Condition, ...], known: tuple[tuple[str, Fraction], ...]
+) -> Fraction | None:
+    """`largest_step`, from the largest eta to try and the constants: many rounds have the same ones."""
+    most = 64 * _FINEST
+    unit = largest / most
 
     def admits(count: int) -> bool:
-        at = known | {"eta": count * unit}
-        return all(condition.holds(at) for condition in to.conditions)
+        at = {**dict(known), "eta": count * unit}
+        return all(condition.holds(at) for condition in conditions)
 
     if admits(most):
         return most * unit
@@ -398,13 +418,12 @@ def largest_step(r: BlockRound, to: BlockForm) -> Fraction | None:
 
 def family(to: BlockForm, full: bool) -> Iterator[BlockRound]:
     """The exact instances of a statement, from simple to complicated; all meet its conditions and assumptions."""
-    straight = list(_shapes(full))
-    for shape in (*straight, *(bent for one in straight for bent in _bent(one))):
+    for shape in _all_shapes(full):
         largest = largest_step(shape, to) if fits(shape, to) else None
         if largest is not None:
             shares = _OF_ANY if largest == _largest(shape) else _SHARES[: 3 if full else 2]
             for share in shares[1:2] if shape.bend and not full else shares:
-                yield replace(shape, eta=share * largest)
+                yield shape.with_step(share * largest)
 
 
 def instances(to: BlockForm, full: bool) -> Iterator[Instance]:
@@ -483,7 +502,7 @@ def _other(r: BlockRound, to: BlockForm, random: Random) -> BlockRound | None:
     if "share" not in chosen and admitted(other, to):
         return other
     largest = largest_step(other, to)
-    return None if largest is None else replace(other, eta=random.choice(_GRID["share"]) * largest)
+    return None if largest is None else other.with_step(random.choice(_GRID["share"]) * largest)
 
 
 _SIMPLE: Mapping[str, tuple[Fraction, ...]] = {

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import sympy
 
+from simulations.exact.rational import Fraction
 from theory import catalogue
 from theory.statement import Bound, Evidence, Relations, Statement, Status, Verdict
 
@@ -82,6 +83,13 @@ class Moments:
     S: Fraction
 
 
+@cache
+def _ends(start: Start, eta: Fraction, rounds: int, shrink: Fraction) -> tuple[Moments, Moments, Fraction]:
+    """The moments after the first round and after all, and the mean of E x^2 before the rounds."""
+    runs = _followed(start, eta, rounds, shrink)
+    return runs[1], runs[-1], sum((m.xx for m in runs[:-1]), _ZERO) / rounds
+
+
 def _followed(start: Start, eta: Fraction, rounds: int, shrink: Fraction) -> list[Moments]:
     """The moments before round 0, 1 ... rounds.
 
@@ -107,7 +115,7 @@ def _followed(start: Start, eta: Fraction, rounds: int, shrink: Fraction) -> lis
 
 
 def _number(value: Fraction) -> sympy.Rational:
-    return sympy.Rational(value.numerator, value.denominator)
+    return sympy.Rational(int(value.numerator), int(value.denominator))
 
 
 def _fraction(e: Any) -> Fraction:
@@ -151,14 +159,13 @@ def symbols(statement: Statement, start: Start) -> Mapping[str, Any]:
         ratio = where["w_r"].subs(table["r"].sympy, 1) / where["w_r"].subs(table["r"].sympy, 0)
         ratio = ratio.subs({s.sympy: known[n] for n, s in table.items() if n in known})
         shrink = 1 / _fraction(sympy.simplify(ratio))
-    runs = _followed(start, eta, rounds, shrink)
-    last, one = runs[-1], runs[1]
+    one, last, mean_square = _ends(start, eta, rounds, shrink)
     weight = sum((shrink**r for r in range(rounds + 1)), Fraction(0)) if shrink != 1 else Fraction(rounds + 1)
     step = _number(eta)
     square = (start.x + start.offset) ** 2 + start.variance
     known |= {
         "eta": step, "R": rounds, "gap_xbar": _number(last.SS / weight**2 / 2),
-        "avg_grad_sq": _number(sum((m.xx for m in runs[:-1]), Fraction(0)) / rounds),
+        "avg_grad_sq": _number(mean_square),
         "G_sq": _number(square), "dist_sq": _number((start.x + (alpha - 1) * start.v) ** 2),
         "dist_next": _number(one.xx + 2 * (alpha - 1) * one.xv + (alpha - 1) ** 2 * one.vv),
         "gap_x_prev": _number((start.x - start.v) ** 2 / 2), "v_sq": _number(start.v**2),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import inf, lcm
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -73,9 +74,9 @@ def exact(expression: sympy.Expr) -> Function:
     if any(not power.exp.is_integer for power in e.atoms(sympy.Pow)):
         raise ValueError(f"{expression}: expected no root, and even powers of {', '.join(SQUARED)}")
     symbols = sorted(e.free_symbols, key=str)
-    function = sympy.lambdify(symbols, e, modules=[{"Fraction": Fraction}], printer=_ExactPrinter)
+    function = sympy.lambdify(symbols, e, modules=[{"Fraction": cache(Fraction)}], printer=_ExactPrinter)
     names = [s.name for s in symbols]
-    return lambda values: function(*(values[name] for name in names))
+    return lambda values: function(*map(values.__getitem__, names))
 
 
 class Condition(NamedTuple):

@@ -252,6 +252,8 @@ class Executor:
 
     def index(self, e: Expression, at: At) -> int:
         """An expression as an integer.  Raises Undefined."""
+        if isinstance(e, Name) and e.name in at:
+            return at[e.name]
         return int(self.of(e, at))
 
     def holds(self, test: Test, at: At) -> bool:

@@ -169,10 +169,14 @@ class FedBAT:
                 initial = layers.mean(abs(m))
             # lines 18 and 20, (14), with (8), (9) and (10)
             alpha, zeta = self._alpha(layers, m, initial, exponent), coins.step(s).uniform(problem.d)
-            mhat = binarise(m, layers.spread(alpha), zeta)
+            of_entry = layers.spread(alpha)
+            mhat = binarise(m, of_entry, zeta)
             watch(w + mhat)
             g = problem.gradient(w + mhat, clients, draw.step(s))
-            by_m, by_alpha = derivatives(m, layers.spread(alpha), zeta)
+            if self.step_size == "max":  # (8) is 1: no entry is larger than alpha, which is not learned
+                m = m - rate * g
+                continue
+            by_m, by_alpha = derivatives(m, of_entry, zeta)
             m = m - rate * (g * by_m)
             exponent = exponent - rate * self.rho * alpha * layers.sum(g * by_alpha)
         if self.warm_up == self.tau:  # line 22 of the corrected listing

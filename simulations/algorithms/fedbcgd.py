@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal, Protocol, cast, get_args
 
 import numpy as np
@@ -36,7 +36,7 @@ from simulations.algorithms.base import (
 )
 from simulations.algorithms.fedcom import UNCOMPRESSED, check_S, encode, sampled
 from simulations.arrays import descended, known_as, like, namespace
-from simulations.compressors import Compressor, TopK
+from simulations.compressors import Compressor, Identity, TopK
 from simulations.draws import Draw, Draws
 from simulations.problems import Array, Problem
 
@@ -74,6 +74,16 @@ def parameter_blocks(d: int, N: int, sizes: tuple[int, ...] | None = None, share
     ends = np.cumsum(sizes).tolist()
     blocks = {f"block {j + 1}": slice(end - size, end) for j, (size, end) in enumerate(zip(sizes, ends, strict=True))}
     return blocks | ({"share": slice(rest, d)} if share else {})
+
+
+@lru_cache(maxsize=64)  # the same in every round
+def _of_coordinates(d: int, N: int, sizes: tuple[int, ...] | None, share: int) -> NDArray[np.int64]:
+    """The number of each coordinate's block, 0 ... N - 1, or N for the shared block: (d,), not to be written to."""
+    found = np.full(d, N)
+    for j, part in enumerate(list(parameter_blocks(d, N, sizes, share).values())[:N]):
+        found[part] = j
+    found.flags.writeable = False
+    return found
 
 
 # ----------------------------------------------------------------------------------------- in common
@@ -212,9 +222,9 @@ class Blocks(LocalSGD):
         clients, block = draws.order(problem.M, S), (np.arange(S) // self.K)[None]
         if problem.M == S:
             clients, block = everyone(problem), np.argsort(clients, axis=1) // self.K
-        of_coordinate = np.full(problem.d, self.N)  # N: the shared block
-        for j, part in enumerate(list(self.blocks(problem).values())[: self.N]):
-            of_coordinate[part] = j
+        of_coordinate = _of_coordinates(
+            problem.d, self.N, None if self.sizes is None else tuple(self.sizes), self.share
+        )
         return clients, (block[..., None] == of_coordinate) | (of_coordinate == self.N)
 
     def message(
@@ -230,11 +240,12 @@ class Blocks(LocalSGD):
 
         first  number of the first slice's coins: different messages of a round need different coins
         """
-        xp = namespace(change)
-        out = xp.empty_like(change)
-        coins = draws.codes(clients, shared=self.compressor.shared).local
-        for number, part in enumerate(self.blocks(problem).values()):
-            out[..., part] = self.compressor(change[..., part], coins.step(first + number))
+        xp, out = namespace(change), change
+        if not isinstance(self.compressor, Identity):
+            out = xp.empty_like(change)
+            coins = draws.codes(clients, shared=self.compressor.shared).local
+            for number, part in enumerate(self.blocks(problem).values()):
+                out[..., part] = self.compressor(change[..., part], coins.step(first + number))
         return xp.where(known_as(own, change), out, 0.0)
 
     def weighted(self, message: Array, block: float, share: float) -> Array:

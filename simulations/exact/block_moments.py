@@ -15,8 +15,9 @@ relative accuracy near the optimum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, repeat
 
 import numpy as np
 import xarray as xr
@@ -42,6 +43,7 @@ RECORDS = tracking.RECORDS | {
 
 _SUPPORTED = (FedBCGD, FedBCGDPlus, FedAvgM)  # these classes, without their subclasses
 _MOST_STATES = 64  # entries of z, for the eigenvalues of the recursion of their second moments
+_PART = 128  # rounds that are computed and recorded together
 _ROUNDING = 1e-10  # relative: singular values below it count as zero
 
 
@@ -63,17 +65,32 @@ class Recursion:
     off: Array
     noise: Array
 
-    def after(self, mean: Array, covariance: Array) -> tuple[Array, Array]:
-        """Mean (E, B, n) and covariance (E, B, n, n) of z after the round from those before it."""
-        A, shape = self.through[..., 1:], self.through.shape
-        second = second_moment(mean, covariance)
-        rows = self.off.reshape(*shape[:2], -1, shape[-1])  # two large products for all deviations together
-        images, wide = ((rows @ second).reshape(*shape[:3], -1), self.off.reshape(*shape[:3], -1))
-        varied = images @ wide.swapaxes(-1, -2)
-        return (
-            (A @ mean[..., None])[..., 0] + self.through[..., 0],
-            A @ covariance @ A.swapaxes(-1, -2) + varied + self.noise,
-        )
+    def states(self, mean: Array, rounds: int) -> Iterator[tuple[Array, Array]]:
+        """Mean (C, E, B, n) and covariance (C, E, B, n, n) of z, from a start with this mean (E, B, n), in parts.
+
+        A part has C <= 128 consecutive rounds; rounds + 1 in all.
+
+        The mean needs no covariance.  So it comes first, then what the mean and the noise add to the covariance, for all
+        rounds of a part at once; only the maps of the covariance itself go round by round.
+        """
+        E, B, n = mean.shape
+        linear, constant = self.through[..., 1:], self.through[..., :1]
+        maps = np.concatenate([linear[..., None, :], self.off[..., 1:]], axis=3)  # all act on the covariance alike
+        rows, wide = maps.reshape(E, B, -1, n), maps.reshape(E, B, n, -1).swapaxes(-1, -2)
+        column, covariance = mean[..., None], np.zeros((E, B, n, n))
+        for first in range(0, rounds + 1, _PART):
+            count = min(_PART, rounds + 1 - first)
+            columns, covariances = np.empty((count, E, B, n, 1)), np.empty((count, E, B, n, n))
+            for at in range(count):
+                columns[at] = column
+                column = linear @ column + constant
+            moved = self.off[..., 1:].reshape(E, B, -1, n) @ columns + self.off[..., 0].reshape(E, B, -1, 1)
+            moved = moved.reshape(count, E, B, n, -1)
+            added = moved @ moved.swapaxes(-1, -2) + self.noise
+            for at in range(count):
+                covariances[at] = covariance
+                covariance = (rows @ covariance).reshape(wide.swapaxes(-1, -2).shape) @ wide + added[at]
+            yield columns[..., 0], covariances
 
     def summing(self, rows: Array, ratio: Array) -> Recursion:
         """The recursion with m more entries u: the next u is ratio u + rows z with the next z; rows (m, n), ratio (E,)."""
@@ -401,21 +418,21 @@ def _series(run: _Run, sigma2: float, rounds: int, names: Sequence[str], ratio: 
         recursion = recursion.summing(np.pad(rows, [(0, 0), (0, mean.shape[-1] - n)]), ratio)
         mean = np.concatenate([mean, run.start @ rows.T], axis=-1)
         units = np.concatenate([units, units[..., :p]], axis=-1)
-    covariance, weights = np.zeros((*mean.shape, mean.shape[-1])), np.ones(E)
+    weights = np.array(list(accumulate(repeat(ratio, rounds), lambda w, q: 1 + q * w, initial=np.ones(E))))
     series = {name: np.full((E, rounds + 1), np.nan) for name in names}
-    for r in range(rounds + 1):
-        scale = units.copy()
-        scale[..., n:] /= weights[:, None, None]  # a sum is the average times the sum of the weights
-        second = second_moment(scale * mean, scale[..., :, None] * covariance * scale[..., None, :])
-        of_z = second[..., : 1 + n, : 1 + n].reshape(E, B, -1, 1)
-        for name, values in zip(plain, (asked @ of_z).sum(1)[..., 0].T, strict=True):
-            series[name][:, r] = values
+    first = 0
+    for means, covariances in recursion.states(mean, rounds):
+        part = slice(first, first := first + len(means))
+        scale = np.repeat(units[None], len(means), axis=0)
+        scale[..., n:] /= weights[part, :, None, None]  # a sum is the average times the sum of the weights
+        second = second_moment(scale * means, scale[..., :, None] * covariances * scale[..., None, :])
+        of_z = second[..., : 1 + n, : 1 + n].reshape(*second.shape[:3], -1, 1)
+        for name, values in zip(plain, (asked @ of_z).sum(2)[..., 0].T, strict=True):
+            series[name][:, part] = values
         for i, name in enumerate(averages):
             some = [0, *range(1 + n + i * p, 1 + n + (i + 1) * p)]
-            series[name][:, r] = (gap @ second[..., some, :][..., some].reshape(E, B, -1, 1)).sum((1, 2, 3))
-        weights = 1 + ratio * weights
-        if r < rounds:
-            mean, covariance = recursion.after(mean, covariance)
+            of_sum = second[..., some, :][..., some].reshape(*second.shape[:3], -1, 1)
+            series[name][:, part] = (gap @ of_sum).sum((2, 3, 4)).T
     return series
 
 

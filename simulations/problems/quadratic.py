@@ -196,15 +196,7 @@ class Quadratic:
         `beta=None` takes twice the smallest possible beta^2 (zero stays zero).  Where no zeta exists for this beta,
         the certificate says so.
         """
-        H, b = self.mean
-        G, c = self.H - H, self.b - b
-        if self.weights is not None:  # scaled, so that plain means of squares over clients are the weighted ones
-            scale = np.sqrt(self.M * self.weights)
-            G, c = scale[:, None, None] * G, scale[:, None] * c
-        P = np.einsum("mij,mik->jk", G, G) / self.M
-        q = np.einsum("mij,mi->j", G, c) / self.M
-        s = (c**2).sum() / self.M
-        least = self._least_beta2(G)
+        (H, b), (P, q, s, least) = self.mean, self._deviations
         if beta is None:
             beta2 = 2 * least
         elif not beta >= 0:
@@ -226,6 +218,18 @@ class Quadratic:
             return Certified(float(np.sqrt(beta2)), why), Certified(None, why)
         zeta2 = s - beta2 * b @ b + (w[~null] ** 2 / values[~null]).sum()
         return Certified(float(np.sqrt(beta2)), how), Certified(float(np.sqrt(max(zeta2, 0.0))), how)
+
+    @cached_property
+    def _deviations(self) -> tuple[Array, Array, float, float]:
+        """P (d, d), q (d,) and s of `heterogeneity`, and the smallest beta^2 there."""
+        H, b = self.mean
+        G, c = self.H - H, self.b - b
+        if self.weights is not None:  # scaled, so that plain means of squares over clients are the weighted ones
+            scale = np.sqrt(self.M * self.weights)
+            G, c = scale[:, None, None] * G, scale[:, None] * c
+        P = np.einsum("mij,mik->jk", G, G) / self.M
+        q = np.einsum("mij,mi->j", G, c) / self.M
+        return P, q, (c**2).sum() / self.M, self._least_beta2(G)
 
     def _least_beta2(self, G: Array) -> float:
         """The smallest beta^2 with beta^2 H H >= (1/M) sum G_m'G_m (infinite when some G_m is not zero where H is)."""

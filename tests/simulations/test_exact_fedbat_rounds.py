@@ -389,7 +389,7 @@ def leaves(w: tuple[Fraction, ...]) -> Leaves:
 def test_one_binarisation(w: Point) -> None:
     """Probabilities of sum 1, no outcome twice, the right mean, the squared error d max^2 - ||w||^2."""
     found = leaves(w)
-    found.binarise("Y", "W", "W0", 0)
+    found.split({"Y": found.binarised("W", "W0", 0)})
     outcomes = [tuple(v) for v in found.known["Y"]]
     assert found.probability.sum() == 1 and min(found.probability) > 0
     assert len(set(outcomes)) == len(outcomes) == 2 ** sum(abs(v) < max(map(abs, w)) for v in w)
@@ -402,16 +402,16 @@ def test_one_binarisation(w: Point) -> None:
 def test_nothing_becomes_nothing() -> None:
     """S(0) = 0: one outcome, whose probability is 1."""
     found = leaves((F(0), F(0)))
-    found.binarise("Y", "W", "W0", 0)
+    found.split({"Y": found.binarised("W", "W0", 0)})
     assert found.known["Y"].tolist() == [[0, 0]] and found.probability.tolist() == [1]
 
 
 def test_probabilities_through_a_round() -> None:
     found = leaves((F(1), F(2)))
     third = found.probability / 3
-    found.split("coin", [(third, found.probability), (2 * third, -found.probability), (0 * third, 0 * third)])
+    found.split({"coin": [(third, found.probability), (2 * third, -found.probability), (0 * third, 0 * third)]})
     assert found.known["coin"].tolist() == [1, -1] and found.probability.tolist() == [F(1, 3), F(2, 3)]
-    found.binarise("Y", "W", "W0", 0)
+    found.split({"Y": found.binarised("W", "W0", 0)})
     assert found.probability.sum() == 1 and len(found.known["coin"]) == len(found.known["Y"]) == 4
     assert found.mean(found.known["coin"]) == F(-1, 3)
 

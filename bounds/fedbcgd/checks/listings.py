@@ -36,6 +36,7 @@ from bounds.trials.problems import Client, logistic
 from simulations.algorithms.base import Memory
 from simulations.algorithms.fedbcgd import ABLATIONS, FedBCGD
 from simulations.draws import Draws
+from simulations.exact import rational
 from simulations.problems import Array
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import generate
@@ -167,7 +168,7 @@ class Exact:
     @property
     def start(self) -> Vector:
         """x^0."""
-        return np.array([Fraction(2)] * self.d, dtype=object)
+        return np.array([rational.Fraction(2)] * self.d, dtype=object)
 
     def sample(self, r: int, S: int) -> tuple[int, ...]:
         """The clients 1..M of a round, in their order."""
@@ -184,10 +185,11 @@ class Exact:
 
     def machine(self, listing: Listing) -> Machine:
         """The listing, executed.  Raises Undefined or Unreadable."""
-        constants = {name: getattr(self, name) for name in ("N", "K", "T", "eta", "lam")}
+        constants: dict[str, Any] = {name: getattr(self, name) for name in ("N", "K", "T")}
         constants |= {"M": len(self.clients), "R": self.rounds - 1}
+        constants |= {name: rational.Fraction(getattr(self, name)) for name in ("eta", "lam")}
         machine = Machine(
-            constants=constants, start=self.start, oracle=self.gradient, number=Fraction,
+            constants=constants, start=self.start, oracle=self.gradient, number=rational.Fraction,
             blocks=slices(self.d, self.N, None, self.share), sample=self.sample,
         )  # fmt: skip
         return machine.run(listing)

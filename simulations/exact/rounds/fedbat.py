@@ -21,6 +21,7 @@ from simulations.exact.rational import Fraction
 
 Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
 Vectors = tuple[tuple[Any, ...], ...]  # (N, d)
+Branches = Sequence[tuple[Numbers, Numbers]]  # an event: each branch's probability (n,) and value (n, ...)
 
 
 @dataclass(frozen=True)
@@ -95,21 +96,27 @@ class Leaves:
     probability: Numbers
     known: dict[str, Numbers] = field(default_factory=dict)
 
-    def split(self, name: str, branches: Sequence[tuple[Numbers, Numbers]]) -> None:
-        """Split every outcome into branches, each with a probability (n,) and a value of `name` (n, ...)."""
-        chances = np.concatenate([self.probability * chance for chance, _ in branches])
-        kept = np.array([bool(c) for c in chances])
-        self.known = {n: np.concatenate([v] * len(branches))[kept] for n, v in self.known.items()}
-        self.known[name] = np.concatenate([value for _, value in branches])[kept]
-        self.probability = chances[kept]
+    def split(self, events: Mapping[str, Branches]) -> None:
+        """Split every outcome by independent events: each sets the value of its name."""
+        before = np.arange(len(self.probability))  # of each outcome so far, that which it was split from
+        rows: dict[str, NDArray[np.int64]] = {}  # and its rows in the events' values
+        values = {name: np.concatenate([value for _, value in branches]) for name, branches in events.items()}
+        for name, branches in events.items():
+            chances = np.concatenate([chance for chance, _ in branches])
+            row = (before + len(branches[0][0]) * np.arange(len(branches))[:, None]).ravel()
+            own = np.tile(np.arange(len(before)), len(branches))
+            kept = chances.astype(bool)[row]
+            row, own = row[kept], own[kept]
+            self.probability, before = self.probability[own] * chances[row], before[own]
+            rows = {n: v[own] for n, v in rows.items()} | {name: row}
+        self.known = {n: v[before] for n, v in self.known.items()} | {n: values[n][rows[n]] for n in events}
 
     def mean(self, value: Numbers) -> Any:
-        """The expectation of value (n, ...)."""
-        weights = self.probability.reshape(-1, *[1] * (value.ndim - 1))
-        return (weights * value).sum(0)
+        """The expectation of value, (n,) or (n, m)."""
+        return np.dot(self.probability, value)
 
-    def binarise(self, name: str, vectors: str, centre: str, client: int) -> None:
-        """S_m of a client's vector: split by the outcomes of all its entries."""
+    def binarised(self, vectors: str, centre: str, client: int) -> Branches:
+        """S_m of a client's vector: all outcomes of its entries."""
         m = self.known[vectors][:, client] - self.known[centre]
         alpha = np.abs(m).max(-1)
         moved = np.array([bool(a) for a in alpha])
@@ -126,7 +133,7 @@ class Leaves:
                 chance = np.where(moved, chance, chance * 0)
             value = self.known[centre] + alpha[:, None] * np.array(signs)
             branches.append((chance, value))
-        self.split(name, branches)
+        return branches
 
 
 def _sq(v: Numbers) -> Numbers:
@@ -139,9 +146,21 @@ def _positive(v: Numbers) -> Numbers:
     return np.where(v > 0, v, v * 0)
 
 
-def _lowest(h: Numbers, b: Numbers, bend: Numbers) -> Numbers:
-    """The minimiser of h w^2/2 + b w + bend max(w, 0)^2/2 for positive curvatures; it is negative if b > 0."""
-    return -b / (h + np.where(b > 0, bend * 0, bend))
+def _value(h: Numbers, b: Numbers, bend: Numbers | None, w: Numbers) -> Numbers:
+    """h w^2/2 + b w + bend max(w, 0)^2/2, summed over the entries."""
+    values = (h * w / 2 + b) * w
+    return (values if bend is None else values + bend * _positive(w) ** 2 / 2).sum(-1)
+
+
+def _slope(h: Numbers, b: Numbers, bend: Numbers | None, w: Numbers) -> Numbers:
+    """The derivative of the same, entry by entry."""
+    slopes = h * w + b
+    return slopes if bend is None else slopes + bend * _positive(w)
+
+
+def _lowest(h: Numbers, b: Numbers, bend: Numbers | None) -> Numbers:
+    """The minimiser of the same for positive curvatures; it is negative if b > 0."""
+    return -b / (h if bend is None else h + np.where(b > 0, bend * 0, bend))
 
 
 def _array(values: Any, exact: bool) -> Numbers:
@@ -152,47 +171,48 @@ def _array(values: Any, exact: bool) -> Numbers:
 class _Clients:
     """The clients' functions F_k(w), with their shares p (N,) and their sum F.
 
-    h, b, bend  (N, d), as in `Run`;  H, B, Bend  (d,), those of F
+    h, b, bend  (N, d), as in `Run`;  H, B, Bend  (d,), those of F;  bend and Bend are None without bends
     star        the minimiser of F, None where there is none
     least       (N,), the minima of the F_k, None where some F_k has none
     """
 
     h: Numbers
     b: Numbers
-    bend: Numbers
+    bend: Numbers | None
     p: Numbers
     H: Numbers
     B: Numbers
-    Bend: Numbers
+    Bend: Numbers | None
     star: Numbers | None
     least: Numbers | None
 
     @classmethod
     def of(cls, run: Run) -> _Clients:
         h, b, p = (_array(v, run.exact) for v in (run.h, run.b, run.p))
-        bend = _array(run.bend, run.exact) if run.bend else 0 * h
-        H, B, Bend = ((p[:, None] * v).sum(0) for v in (h, b, bend))
+        bend = _array(run.bend, run.exact) if run.bend else None
+        H, B = ((p[:, None] * v).sum(0) for v in (h, b))
+        Bend = None if bend is None else (p[:, None] * bend).sum(0)
         found = cls(h, b, bend, p, H, B, Bend, None, None)
-        curved = all(bool(v > 0) for v in (*H, *(H + Bend)))
+        curved = all(bool(v > 0) for v in (*H, *(() if Bend is None else H + Bend)))
         strong = all(bool(v > 0) for v in run.curvatures)
         least = found.values(_lowest(h, b, bend)[None])[0] if strong else None
         return replace(found, star=_lowest(H, B, Bend) if curved else None, least=least)
 
     def values(self, at: Numbers) -> Numbers:
         """F_k at the clients' own points (n, N, d): (n, N)."""
-        return ((self.h * at / 2 + self.b) * at + self.bend * _positive(at) ** 2 / 2).sum(-1)
+        return _value(self.h, self.b, self.bend, at)
 
     def gradients(self, at: Numbers) -> Numbers:
         """grad F_k at the clients' own points (n, N, d): (n, N, d)."""
-        return self.h * at + self.b + self.bend * _positive(at)
+        return _slope(self.h, self.b, self.bend, at)
 
     def overall(self, at: Numbers) -> Numbers:
         """F at (n, d): (n,)."""
-        return ((self.H * at / 2 + self.B) * at + self.Bend * _positive(at) ** 2 / 2).sum(-1)
+        return _value(self.H, self.B, self.Bend, at)
 
     def gradient(self, at: Numbers) -> Numbers:
         """grad F at (n, d): (n, d)."""
-        return self.H * at + self.B + self.Bend * _positive(at)
+        return _slope(self.H, self.B, self.Bend, at)
 
     def mean(self, vectors: Numbers) -> Numbers:
         """sum_k p_k of (n, N, d): (n, d)."""
@@ -298,9 +318,10 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
     _begin_round(leaves)
     rows: list[dict[str, Any]] = []
     for t in range(run.steps):
+        events: dict[str, Branches] = {}
         for k in range(N):
-            leaves.binarise(f"X{k}", "W", "W0", k)
-            leaves.split(f"sign{k}", _signs(leaves, noisy[k]))
+            events |= {f"X{k}": leaves.binarised("W", "W0", k), f"sign{k}": _signs(leaves, noisy[k])}
+        leaves.split(events)
         X = np.stack([leaves.known.pop(f"X{k}") for k in range(N)], 1)
         sign = np.stack([leaves.known.pop(f"sign{k}") for k in range(N)], 1)[..., None]
         known, eta, first = leaves.known, run.rates[t], t - t % run.tau
@@ -335,7 +356,7 @@ def _begin_round(leaves: Leaves) -> None:
     leaves.known |= {"moves": zeros, "moves_w": zeros, "sq": zeros[..., 0], "sq_w": zeros[..., 0]}
 
 
-def _signs(leaves: Leaves, noisy: bool) -> list[tuple[Numbers, Numbers]]:
+def _signs(leaves: Leaves, noisy: bool) -> Branches:
     """+1 or -1 with probability 1/2 each; 0 where there is no noise."""
     always = leaves.probability * 0 + 1
     return [(always / 2, always), (always / 2, -always)] if noisy else [(always, 0 * always)]
@@ -344,8 +365,8 @@ def _signs(leaves: Leaves, noisy: bool) -> list[tuple[Numbers, Numbers]]:
 def _synchronise(leaves: Leaves, run: Run, clients: _Clients) -> dict[str, Any]:
     """(19) or (53): W and W0 become the new model.  Returns the lemmas' quantities."""
     N, p = run.N, clients.p
-    for k in range(N):
-        leaves.binarise(f"Y{k}", "V", "W0", k)
+    leaves.known = {name: leaves.known[name] for name in ("V", "W0")}
+    leaves.split({f"Y{k}": leaves.binarised("V", "W0", k) for k in range(N)})
     leaves.known["Y"] = np.stack([leaves.known.pop(f"Y{k}") for k in range(N)], 1)
     E, V, Y, W0 = leaves.mean, leaves.known["V"], leaves.known["Y"], leaves.known["W0"]
     v_bar = clients.mean(V)
@@ -359,7 +380,7 @@ def _synchronise(leaves: Leaves, run: Run, clients: _Clients) -> dict[str, Any]:
         samples = list(combinations(range(N), run.K))
         chance = (leaves.probability * 0 + 1) / len(samples)
         shares = [np.array([int(k in sample) for k in range(N)]) for sample in samples]
-        leaves.split("sample", [(chance, np.repeat(share[None], len(chance), 0)) for share in shares])
+        leaves.split({"sample": [(chance, np.repeat(share[None], len(chance), 0)) for share in shares]})
         E, V, Y = leaves.mean, leaves.known["V"], leaves.known["Y"]
         drawn = leaves.known.pop("sample")[..., None]
         v_bar = clients.mean(V)
@@ -369,7 +390,6 @@ def _synchronise(leaves: Leaves, run: Run, clients: _Clients) -> dict[str, Any]:
             "A_1_parts": E((drawn[..., 0] * _sq(Y - V)).sum(1)) / run.K**2,
         }  # fmt: skip
     row |= {"jump_sq": E(_sq(new - v_bar)), "w_mean": list(E(new)), "v_mean": list(E(v_bar))}
-    del leaves.known["Y"], leaves.known["V"]
-    leaves.known["W"], leaves.known["W0"] = clients.everywhere(new), new
+    leaves.known = {"W": clients.everywhere(new), "W0": new}
     _begin_round(leaves)
     return row

@@ -16,10 +16,12 @@ noise cancels; c_i becomes grad f_i(x) on the block that client i has sent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, product
+from operator import mul
 
 from simulations.exact.rational import Fraction, square_root
 
@@ -31,7 +33,7 @@ _ZERO = Fraction(0)
 
 
 def _dot(u: Vector, v: Vector) -> Fraction:
-    return sum((a * b for a, b in zip(u, v, strict=True)), _ZERO)
+    return sum(map(mul, u, v), _ZERO)
 
 
 def _square(v: Vector) -> Fraction:
@@ -40,29 +42,29 @@ def _square(v: Vector) -> Fraction:
 
 def _plus(u: Vector, v: Vector, factor: Fraction | int = 1) -> Vector:
     """u + factor v."""
-    return tuple(a + factor * b for a, b in zip(u, v, strict=True))
+    return tuple([a + factor * b for a, b in zip(u, v, strict=True)])
 
 
 def _mean(vectors: Sequence[Vector]) -> Vector:
-    return tuple(sum(entries, _ZERO) / len(vectors) for entries in zip(*vectors, strict=True))
+    return tuple([sum(entries, _ZERO) / len(vectors) for entries in zip(*vectors, strict=True)])
 
 
 def _apply(A: Matrix, v: Vector) -> Vector:
-    return tuple(_dot(row, v) for row in A)
+    return tuple([_dot(row, v) for row in A])
 
 
 def _product(A: Matrix, B: Matrix) -> Matrix:
     """Of symmetric matrices."""
-    return tuple(tuple(_dot(row, column) for column in B) for row in A)
+    return tuple([tuple([_dot(row, column) for column in B]) for row in A])
 
 
 def _trace(A: Matrix) -> Fraction:
-    return sum((A[c][c] for c in range(len(A))), _ZERO)
+    return sum([row[c] for c, row in enumerate(A)], _ZERO)
 
 
 def _combined(A: Matrix, B: Matrix, factor: Fraction | int = 1) -> Matrix:
     """A + factor B."""
-    return tuple(_plus(u, v, factor) for u, v in zip(A, B, strict=True))
+    return tuple([_plus(u, v, factor) for u, v in zip(A, B, strict=True)])
 
 
 def _unit(d: int) -> Matrix:
@@ -135,6 +137,14 @@ class BlockRound:
                 f"sigma^2 = {self.sigma_sq}, eta = {self.eta}, lam = {self.lam}: expected >= 0, > 0, in [0, 1)"
             )
 
+    def with_step(self, eta: Fraction) -> BlockRound:
+        """The same round with another step size; keeps what is known of the problem.  Raises ValueError for eta <= 0."""
+        if eta <= 0:
+            raise ValueError(f"eta = {eta}: expected > 0")
+        other = copy(self)
+        object.__setattr__(other, "eta", eta)
+        return other
+
     @property
     def d(self) -> int:
         """The dimension."""
@@ -144,6 +154,11 @@ class BlockRound:
     def M(self) -> int:
         """Number of clients."""
         return len(self.H)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether noise enters the round: that of FedBCGD+ cancels."""
+        return bool(self.sigma_sq) and not self.points
 
     @property
     def sigma(self) -> Fraction:
@@ -160,7 +175,7 @@ class BlockRound:
         """The curvatures of all f_i."""
         return tuple(value for H in self.H for value in curvatures(H)) + self.right
 
-    @property
+    @cached_property
     def alike(self) -> bool:
         """Whether all f_i have the same curvatures."""
         return len(set(self.H)) == 1 and len(set(self.bend)) <= 1
@@ -170,12 +185,12 @@ class BlockRound:
         """The largest absolute curvature of any f_i."""
         return max(map(abs, self.spectrum))
 
-    @property
+    @cached_property
     def mu(self) -> Fraction:
         """The smallest curvature of any f_i, of either sign."""
         return min(self.spectrum)
 
-    @property
+    @cached_property
     def alpha(self) -> Fraction:
         """1/(1 - lam)."""
         return 1 / (1 - self.lam)
@@ -185,7 +200,7 @@ class BlockRound:
         """lam/(1 - lam)."""
         return self.lam * self.alpha
 
-    @property
+    @cached_property
     def z(self) -> Vector:
         """The auxiliary iterate."""
         return _plus(self.x, self.v, self.gamma)
@@ -214,10 +229,21 @@ class BlockRound:
             return (H[0][1] * b[1] - H[1][1] * b[0]) / determinant, (H[0][1] * b[0] - H[0][0] * b[1]) / determinant
         return None
 
-    @property
+    @cached_property
     def mean_bend(self) -> Fraction:
         """The extra curvature of f for x > 0."""
         return sum(self.bend, _ZERO) / self.M
+
+    @cached_property
+    def known(self) -> Mapping[str, Fraction]:
+        """`constants`, without eta."""
+        found = {name: Fraction(getattr(self, name)) for name in ("M", "N", "K", "T", "beta", "sigma_sq", "lam")}
+        found |= {"S": Fraction(self.N * self.K), "alpha": self.alpha, "gamma": self.gamma}
+        if self.mu > 0:
+            found["mu"] = self.mu
+        if self.alike:
+            found["G_squared"] = sum((_square(_plus(b, self.mean_b, -1)) for b in self.b), _ZERO) / self.M
+        return found
 
     def block(self, coordinate: int) -> int:
         """The block that a coordinate belongs to."""
@@ -239,7 +265,7 @@ class BlockRound:
 
 
 def _positive(y: Vector) -> Vector:
-    return tuple(max(entry, _ZERO) for entry in y)
+    return tuple([max(entry, _ZERO) for entry in y])
 
 
 def curvatures_positive(H: Matrix) -> bool:
@@ -253,13 +279,7 @@ def constants(r: BlockRound) -> dict[str, Fraction]:
     mu is missing if an f_i is not strongly convex.  G_squared, the smallest G^2 of Assumption 4, is missing if the
     curvatures of the f_i differ, because then no G exists.
     """
-    known = {name: Fraction(getattr(r, name)) for name in ("M", "N", "K", "T", "beta", "sigma_sq", "eta", "lam")}
-    known |= {"S": Fraction(r.N * r.K), "alpha": r.alpha, "gamma": r.gamma}
-    if r.mu > 0:
-        known["mu"] = r.mu
-    if r.alike:
-        known["G_squared"] = sum((_square(_plus(b, r.mean_b, -1)) for b in r.b), _ZERO) / r.M
-    return known
+    return {**r.known, "eta": r.eta}
 
 
 # A client's round
@@ -270,7 +290,7 @@ class _Client:
     """A client's local steps.
 
     means       E y, for the points y of the T gradients
-    spreads     covariances of these points
+    spreads     covariances of these points; () for a quadratic without noise
     gradients   E grad f_i(y)
     grad_sq     the sum of E||grad f_i(y)||^2
     direction   mean of the sum of its T steps s
@@ -298,7 +318,7 @@ def _straight(r: BlockRound, i: int, shift: Vector) -> _Client:
     """On a quadratic: everything follows from the mean point, and from the effect of a step on earlier noise."""
     unit = _unit(r.d)
     A = _combined(unit, r.H[i], -r.eta)
-    noise = _ZERO if r.points else r.sigma_sq / r.d
+    noise = r.sigma_sq / r.d if r.noisy else _ZERO
     zero, curved = _combined(unit, unit, -1), _product(r.H[i], r.H[i])
     y, total = r.x, tuple(0 * entry for entry in r.x)
     # After t steps y has the noise -eta (A^(t-1) xi_1 + ... + xi_t); the s add up to (x - y)/eta
@@ -306,12 +326,13 @@ def _straight(r: BlockRound, i: int, shift: Vector) -> _Client:
     means, spreads, gradients = [], [], []
     for _ in range(r.T):
         means.append(y)
-        spreads.append(_combined(zero, squares, r.eta**2 * noise))
         gradients.append(r.gradient(i, y))
-        grad_sq += _square(gradients[-1]) + _trace(_product(curved, spreads[-1]))
+        grad_sq += _square(gradients[-1])
         step = _plus(gradients[-1], shift)
         y, total = _plus(y, step, -r.eta), _plus(total, step)
         if noise:
+            spreads.append(_combined(zero, squares, r.eta**2 * noise))
+            grad_sq += _trace(_product(curved, spreads[-1]))
             squares = _combined(squares, _product(power, power))
             without = _combined(power, unit, -1)
             sum_noise += noise * _trace(_product(without, without))
@@ -322,9 +343,8 @@ def _straight(r: BlockRound, i: int, shift: Vector) -> _Client:
 
 def _bent(r: BlockRound, i: int, shift: Vector) -> _Client:
     """On a function whose curvature changes at 0: enumerates the outcomes of the noise."""
-    noisy = bool(r.sigma_sq) and not r.points
     points, gradients, directions = [], [], []  # of each outcome
-    for noises in product((-r.sigma, r.sigma) if noisy else (_ZERO,), repeat=r.T):
+    for noises in product((-r.sigma, r.sigma) if r.noisy else (_ZERO,), repeat=r.T):
         y, path, slopes, total = r.x, [], [], tuple(0 * entry for entry in r.x)
         for noise in noises:
             path.append(y)
@@ -460,9 +480,11 @@ def _assigned(
     controls: Sequence[Vector],
 ) -> tuple[Vector, dict[str, Fraction]]:
     """E G, and the quantities of the round, for one assignment of clients to blocks."""
-    G = _sent(r, groups, [one.direction for one in clients])
-    covariance = _sent_covariance(r, groups, [one.covariance for one in clients])
-    noise, step = _trace(covariance), r.alpha * r.eta
+    G, step = _sent(r, groups, [one.direction for one in clients]), r.alpha * r.eta
+    noise = curved = _ZERO
+    if r.noisy:
+        covariance = _sent_covariance(r, groups, [one.covariance for one in clients])
+        noise, curved = _trace(covariance), _trace(_product(r.mean_H, covariance))
     v_next, z_next = _plus(tuple(r.lam * v for v in r.v), G, -r.eta), _plus(r.z, G, -step)
     row = {
         "block_sample_sq": _square(_sent(r, groups, at_x)),
@@ -473,7 +495,7 @@ def _assigned(
         sent = [_mean(several) for several in product(*(clients[i].directions for i in groups[0]))]
         row["gap_next"] = sum((r.value(_plus(r.z, one, -step)) for one in sent), _ZERO) / len(sent)
     else:
-        row["gap_next"] = r.value(z_next) + step**2 / 2 * _trace(_product(r.mean_H, covariance))
+        row["gap_next"] = r.value(z_next) + step**2 / 2 * curved
     if r.x_star is not None:
         row["dist_next"] = _square(_plus(z_next, r.x_star, -1)) + step**2 * noise
     if r.points:
@@ -508,7 +530,7 @@ def advanced(r: BlockRound) -> dict[BlockRound, Fraction] | None:
 
     Also None for control variates with several blocks: then a c_i is not a gradient at a single point.
     """
-    if (r.points and r.N > 1) or (r.sigma_sq and not r.points):
+    if (r.points and r.N > 1) or r.noisy:
         return None
     clients = range(r.M)
     at_x = [r.gradient(i, r.x) for i in clients]
