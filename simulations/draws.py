@@ -118,7 +118,7 @@ class Local:
         self.place = place
         self._orders: dict[int, NDArray[np.int64]] = {}
         self._ahead: tuple[Any, int, NDArray[Any]] | None = None
-        self._converted: tuple[NDArray[np.int64], int, int, NDArray[Any]] | None = None
+        self._places: tuple[NDArray[np.int64], int, NDArray[np.int64]] | None = None
         self._looked_up: tuple[NDArray[np.int64], Any] | None = None
 
     @cached_property
@@ -147,32 +147,28 @@ class Local:
 
     def numbers(self, k: int, count: int, transform: Callable[[Keys], NDArray[Any]]) -> NDArray[Any]:
         """transform(the `count` words of step k): (N, *clients, ...)."""
-        first = self._first(k, count)
-        if self._ahead is None or self._ahead[:2] != ((transform, count), first):
-            which = np.arange(first, first + self._together(count)).reshape(-1, *[1] * self.keys.ndim)
+        held = self._ahead
+        if held is None or held[0] != (transform, count) or not 0 <= k - held[1] < len(held[2]):
+            goes = math.ceil(self.steps * self.keys.size * count / _AT_ONCE)
+            steps = math.ceil(self.steps / max(1, goes))
+            first = k - k % steps
+            which = np.arange(first, first + steps).reshape(-1, *[1] * self.keys.ndim)
             words = _words(_fold(self.keys, which), count)
-            self._ahead = ((transform, count), first, transform(words))
-        return self._ahead[2][k - first]
+            held = self._ahead = ((transform, count), first, transform(words))
+        return held[2][k - held[1]]
 
-    def converted(
-        self, k: int, count: int, client: NDArray[np.int64], convert: Callable[[NDArray[np.float64]], NDArray[Any]]
-    ) -> NDArray[Any]:
-        """convert(`count` uniform numbers) at step k; `convert` is the same as long as `client` is the same array."""
-        first = self._first(k, count)
-        if self._converted is None or self._converted[0] is not client or self._converted[1:3] != (count, first):
-            self.numbers(first, count, _uniform)
+    def places(
+        self, k: int, client: NDArray[np.int64], sizes: NDArray[np.int64], stride: int, count: int
+    ) -> NDArray[np.int64]:
+        """As `Draw.places` at step k, for several steps at once; cached while `client` is the same array."""
+        held = self._places
+        if held is None or held[0] is not client or not 0 <= k - held[1] < len(held[2]):
+            self.numbers(k, count, _uniform)
             assert self._ahead is not None
-            self._converted = (client, count, first, convert(self._ahead[2]))
-        return self._converted[3][k - first]
-
-    def _together(self, count: int) -> int:
-        """The number of steps for which `count` numbers each are made at once."""
-        goes = math.ceil(self.steps * self.keys.size * count / _AT_ONCE)
-        return math.ceil(self.steps / max(1, goes))
-
-    def _first(self, k: int, count: int) -> int:
-        """The first of the steps that are made together with step k."""
-        return k - k % self._together(count)
+            _, first, uniform = self._ahead
+            within = (uniform * sizes[client][..., None]).astype(np.int64)
+            held = self._places = (client, first, within + (client * stride)[..., None])
+        return held[2][k - held[1]]
 
 
 class Draw(NamedTuple):
@@ -203,14 +199,12 @@ class Draw(NamedTuple):
             return there
         return self.local.numbers(self.step, count, _uniform)
 
-    def ahead(
-        self, client: NDArray[np.int64], count: int, convert: Callable[[NDArray[np.float64]], NDArray[Any]]
-    ) -> NDArray[Any]:
-        """convert(uniform numbers (..., N, *clients, count)), made for several steps at once, at this step.
+    def places(self, client: NDArray[np.int64], sizes: NDArray[np.int64], stride: int, count: int) -> NDArray[np.int64]:
+        """Mini-batches as rows of a table in which client m's samples are rows stride m ... stride m + sizes[m] - 1.
 
-        `convert` must be the same function as long as `client` is the same array.
+        Drawn with replacement, from the words of `integers`: (N, *clients, count).
         """
-        return self.local.converted(self.step, count, client, convert)
+        return self.local.places(self.step, client, sizes, stride, count)
 
     def in_turn(self, sizes: NDArray[np.integer], count: int) -> NDArray[np.int64]:
         """`count` of the integers 0 ... size - 1 of every client: (N, *clients, count); sizes broadcasts to the keys.

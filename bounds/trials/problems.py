@@ -128,6 +128,10 @@ class Every:
         """The mini-batches, (batches, count)."""
         return self.rows
 
+    def places(self, client: NDArray[np.int64], sizes: NDArray[np.int64], stride: int, count: int) -> NDArray[np.int64]:
+        """The mini-batches of one client, as rows of the table of all, (batches, count)."""
+        return self.rows + (client * stride)[..., None]
+
     def normal(self, d: int) -> NDArray[np.int64]:
         """The points +-1 in every coordinate, (2^d, d): mean 0 and covariance I, as the normal law has."""
         return self.rows

@@ -12,7 +12,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.arrays import at, like, namespace, smallest
+from simulations.arrays import at, is_tensor, like, namespace, smallest
 from simulations.compressors.base import (
     EVERYWHERE,
     EXACT,
@@ -252,6 +252,19 @@ class Sparsifier(_Toss):
         return spread(wire, wire.numbers(d, 1) == 1 if mask is None else mask)
 
 
+def _largest(x: Array, k: int) -> Array:
+    """Which coordinates are the k largest in modulus, ties to the lower index, NaN last: (..., d) -> bools (..., d).
+
+    Several times as fast as sorting.
+    """
+    d = x.shape[-1]
+    sizes = np.where(np.isnan(x), -1.0, abs(x))
+    least = np.partition(sizes, d - k, axis=-1)[..., d - k, None]
+    larger, tied = sizes > least, sizes == least
+    room = k - larger.sum(-1, keepdims=True)
+    return np.asarray(larger | (tied & (np.cumsum(tied, -1) <= room)))
+
+
 @dataclass(frozen=True)
 class TopK(Compressor):
     """The k coordinates largest in modulus, ties to the lower index; biased.
@@ -270,6 +283,8 @@ class TopK(Compressor):
     def __call__(self, x: Array, draw: Draw | None = None) -> Array:
         """The k largest; a coordinate that is not finite stays so, whether kept or not."""
         k = at_most(self.k, x.shape[-1])
+        if not is_tensor(x):
+            return _largest(x, k) * x
         return at(namespace(x).argsort(-abs(x), axis=-1, stable=True)[..., :k], 1.0, x) * x
 
     def error(self, x: Array) -> Array:

@@ -41,14 +41,8 @@ class Shards:
         """
         if batch is None:
             return draw.once(client, lambda: self.take(client, None))
-        rows = draw.ahead(client, batch, lambda uniform: self._rows(client, uniform))
+        rows = draw.places(client, self.sizes, self.features.shape[1], batch)
         return (*self._taken(rows), np.full((1, 1), 1 / batch))
-
-    def _rows(self, client: NDArray[np.int64], uniform: Array) -> NDArray[np.int64]:
-        """Places among all padded samples, from uniform numbers (..., samples)."""
-        within = (uniform * self.sizes[client][..., None]).astype(np.int64)
-        within += (client * self.features.shape[1])[..., None]
-        return within
 
     def _taken(self, rows: NDArray[np.int64]) -> tuple[Array, Array]:
         """Features and targets at these places among all padded samples."""

@@ -111,6 +111,15 @@ class Leaves:
             rows = {n: v[own] for n, v in rows.items()} | {name: row}
         self.known = {n: v[before] for n, v in self.known.items()} | {n: values[n][rows[n]] for n in events}
 
+    def merge(self, name: str) -> None:
+        """Outcomes with the same value of `name` become one; the other values are forgotten."""
+        values = self.known[name]
+        rows: dict[tuple[Any, ...], int] = {}
+        row = [rows.setdefault(tuple(value), len(rows)) for value in values.tolist()]
+        probability = np.zeros(len(rows), dtype=values.dtype)
+        np.add.at(probability, row, self.probability)
+        self.probability, self.known = probability, {name: _array(list(rows), values.dtype == object)}
+
     def mean(self, value: Numbers) -> Any:
         """The expectation of value, (n,) or (n, m)."""
         return np.dot(self.probability, value)
@@ -390,6 +399,8 @@ def _synchronise(leaves: Leaves, run: Run, clients: _Clients) -> dict[str, Any]:
             "A_1_parts": E((drawn[..., 0] * _sq(Y - V)).sum(1)) / run.K**2,
         }  # fmt: skip
     row |= {"jump_sq": E(_sq(new - v_bar)), "w_mean": list(E(new)), "v_mean": list(E(v_bar))}
-    leaves.known = {"W": clients.everywhere(new), "W0": new}
+    leaves.known = {"W0": new}
+    leaves.merge("W0")
+    leaves.known["W"] = clients.everywhere(leaves.known["W0"])
     _begin_round(leaves)
     return row
