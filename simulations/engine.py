@@ -34,6 +34,7 @@ RECORDS = {
     ),
     "value": ("[F]", "F(x_r)"),
 }
+_IN_CACHE = 2**17  # numbers: a megabyte
 _MOST_WRITTEN = 10_000  # a starting point with more coordinates is recorded by its hash
 # only for problems with a test set
 TESTED = {
@@ -146,22 +147,37 @@ def run(
     Raises ValueError for a malformed request, or a problem that weighs its clients and an algorithm that does not;
     NoSuchConstant when a recorded quantity needs a constant that the problem does not have.
     """
-    running = RunState(
-        problem,
-        algorithm,
-        rounds=rounds,
-        seeds=seeds,
-        x0=x0,
-        orders=orders,
-        record=record,
-        at=at,
-        average=average,
-        decay=decay,
-    )
-    while running.advance():
-        if progress is not None:
-            progress(running.round)
-    return running.dataset()
+    every = list(seeds)
+    together = max(1, len(every) if orders is not None else _together(problem, algorithm, len(every)))
+    parts = []
+    for first in range(0, max(1, len(every)), together):
+        running = RunState(
+            problem,
+            algorithm,
+            rounds=rounds,
+            seeds=every[first : first + together],
+            x0=x0,
+            orders=orders,
+            record=record,
+            at=at,
+            average=average,
+            decay=decay,
+        )
+        while running.advance():
+            if progress is not None:
+                progress((first * rounds + len(running.seeds) * running.round) // len(every))
+        parts.append(running.dataset())
+    if len(parts) == 1:
+        return parts[0]
+    return xr.concat(parts, "seed", combine_attrs="override").assign_attrs(seeds=str(np.asarray(every).tolist()))
+
+
+def _together(problem: Problem, algorithm: Algorithm, seeds: int) -> int:
+    """The number of seeds to run as one array: as many as a processor's cache holds the numbers of, if that is known."""
+    numbers = getattr(problem, "numbers", None)
+    if numbers is None:
+        return seeds
+    return max(1, _IN_CACHE // numbers(algorithm.participants(problem), np.size(algorithm.eta)))
 
 
 class RunState:

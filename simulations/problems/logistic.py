@@ -138,10 +138,11 @@ def one_hot(labels: NDArray[np.int64], classes: int) -> Array:
 
 def softmax(z: Array) -> Array:
     """exp(z) / sum exp(z) along the last axis; fast, because it runs at every local step."""
-    z = z - z.max(-1, keepdims=True)
-    np.exp(z, out=z)
-    z /= z.sum(-1, keepdims=True)
-    return z
+    first = np.array(z.reshape(-1, z.shape[-1]).T, order="C")  # numpy is slow along a short last axis
+    first -= first.max(0)
+    np.exp(first, out=first)
+    first /= first.sum(0)
+    return np.ascontiguousarray(first.T).reshape(z.shape)
 
 
 def of_clients(parts: Array, client: NDArray[np.int64]) -> Array:
@@ -248,6 +249,11 @@ class Logistic:
     def local_gradient(self, x: Array, client: NDArray[np.int64]) -> Array:
         """Exact gradients of F_client: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
         return self.sample_gradient(x, client, None)
+
+    def numbers(self, clients: int, steps: int) -> int:
+        """How many numbers a local step of one seed needs, with so many clients and step sizes: samples and models."""
+        samples = int(self.sizes.max()) if self.batch is None else self.batch
+        return clients * (samples * self.dataset.features.shape[1] + 2 * steps * self.d)
 
     def _mean_gradient(self, x: Array, A: Array, T: Array, weights: Array) -> Array:
         W = x.reshape(*x.shape[:-1], -1, self.columns)
