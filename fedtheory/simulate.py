@@ -84,11 +84,10 @@ def simulate(
     seeds = [range(i, min(i + _TOGETHER["seeds"], n)) for i in range(0, max(n, 1), _TOGETHER["seeds"])]
     etas = [",".join(steps[i : i + _TOGETHER["step sizes"]]) for i in range(0, len(steps), _TOGETHER["step sizes"])]
     parts = [(problem, algorithm, {**given, "eta": eta}, own) for eta in etas for own in seeds]
-    if len(parts) == 1:
+    where = workshop or Workshop()
+    if len(parts) == 1 and where.scheduler is None:
         return _part(*parts[0], tell)
-    found = (workshop or Workshop()).do(
-        [Task("simulating", "", "run", _part, part, kept=False) for part in parts], tell
-    )
+    found = where.do([Task("simulating", "", "run", _part, part, kept=False) for part in parts], tell)
     rows = [found[i : i + len(seeds)] for i in range(0, len(found), len(seeds))]
     joined = [xr.concat(row, "seed", combine_attrs="override") for row in rows]
     whole = xr.concat(joined, "step_size", combine_attrs="override")
