@@ -82,7 +82,13 @@ def test_a_paper_with_its_statements_alone_works(house, tmp_path) -> None:
         (tmp_path / "house" / part).unlink()
     done = fedtheory(tmp_path / "house", "verify", "--paper", "sgd")
     assert done.returncode == 0 and "sgd.thm: open" in done.stdout, done.stderr
-    for command in (["show", "sgd.thm"], ["list", "--paper", "sgd"], ["bound", "sgd.thm"], ["figures"], ["glossary"]):
+    for command in (
+        ["show", "sgd.thm"],
+        ["list", "--paper", "sgd"],
+        ["bound", "sgd.thm"],
+        ["figures", "--list"],
+        ["glossary"],
+    ):
         done = fedtheory(tmp_path / "house", *command)
         assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode == (2 if command[0] == "bound" else 0), done.stderr

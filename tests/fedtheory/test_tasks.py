@@ -145,8 +145,11 @@ CHANGES = [  # a file, a change of it, the papers that are computed again, a sta
 ]
 
 
+SLOW = [pytest.param(*change, marks=pytest.mark.slow) for change in CHANGES[1:]]
+
+
 @pytest.mark.parametrize(
-    ("file", "old", "new", "papers", "verdict"), CHANGES, ids=["constant", "condition", "code", "other"]
+    ("file", "old", "new", "papers", "verdict"), [CHANGES[0], *SLOW], ids=["constant", "condition", "code", "other"]
 )
 def test_a_change_computes_again_what_depends_on_it(copy: Copy, file, old, new, papers, verdict) -> None:
     copy.run()
