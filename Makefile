@@ -40,6 +40,7 @@ benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.compression
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.start
+	$(BIN)/python -m benchmarks.report
 	$(BIN)/python -m benchmarks.networks
 
 $(READY): pyproject.toml constraints.txt
