@@ -27,7 +27,7 @@ def main() -> None:
         folder = Path(name)
         for package in OURS:
             shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("drawn", "__pycache__"))
-        time.sleep(1)  # the store keeps nothing that was made from files as young as the process
+        time.sleep(3)  # the store keeps nothing that was made from files as young as the process
         variables = {"PYTHONPATH": str(folder), "FEDTHEORY_STORE": str(folder / "store")}
 
         def main_job() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
         times = {"report, from nothing": seconds(main_job), "again, nothing changed": seconds(main_job)}
         with (folder / CHANGED).open("a") as file:
             file.write("# one more line\n")
-        time.sleep(1)
+        time.sleep(3)
         times["again, one paper changed"] = seconds(main_job)
     report("report", "the paper check, all figures and the site; all cores", times, "report, from nothing")
 

@@ -15,7 +15,6 @@ import re
 import sqlite3
 import sys
 import sysconfig
-import time
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import distributions, requires, version
@@ -31,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OURS = ("theory", "simulations", "bounds", "figures", "fedtheory")
 _SIZE = 2**30  # bytes; what was not used for longest goes first
 _VARIANTS = 4  # of one result: for as many states of the code, such as branches
-_MARGIN = 100_000_000  # nanoseconds: the clock of a file system is coarse
+_MARGIN = 2_000_000_000  # nanoseconds: some file systems count in steps of two seconds
 _SWITCHES = ("OPENBLAS_", "NPY_", "MKL_", "PYTHONHASHSEED", "FEDTHEORY_")
 _PLACES = ("stdlib", "platstdlib", "purelib", "platlib")
 _LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _PLACES})
@@ -61,11 +60,11 @@ class Store:
             raise OSError(f"{where or folder()}: cannot be used as the store of results ({error})") from None
         self._digests: dict[str, str] = {}
 
-    def find(self, name: str) -> tuple[Any] | None:
-        """The result of a task, in a tuple; None if there is none for the files and libraries as they are now."""
+    def find(self, name: str) -> tuple[Any, Files] | None:
+        """The result of a task and the files that it was made from; None if there is none for things as they are now."""
         for files, result in [] if self.fresh else self._kept.get(_key(name), []):
             if all(self._digest(file) == content for file, content in files.items()):
-                return (pickle.loads(result),)
+                return pickle.loads(result), files
         return None
 
     def keep(self, name: str, result: Any, files: Files) -> None:
@@ -177,9 +176,4 @@ def digest(file: str) -> str:
         return ""
 
 
-def now() -> int:
-    """The time in nanoseconds."""
-    return time.time_ns()
-
-
-__all__ = ["OURS", "ROOT", "Store", "code", "digest", "environment", "files_read", "folder", "now", "watch"]
+__all__ = ["OURS", "ROOT", "Store", "code", "digest", "environment", "files_read", "folder", "watch"]

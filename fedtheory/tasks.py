@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from loky import ProcessPoolExecutor, cpu_count
 from loky.process_executor import TerminatedWorkerError
 
-from fedtheory.store import Files, Store, code, files_read, now, watch
+from fedtheory.store import Files, Store, code, files_read, watch
 
 # loky replaces a worker process that has grown; nothing is lost by it
 warnings.filterwarnings("ignore", message="A worker (was restarted|stopped) while some jobs", category=UserWarning)
@@ -38,7 +38,7 @@ class Task:
     paper      whose modules it needs
     kind       of evidence, or `figure` ...: its row in a profile
     work       a module's function; it is called with the arguments, then with the results of `needs`
-    arguments  texts, numbers and truth values: they tell tasks of the same function apart
+    arguments  of a task whose result is kept, texts, numbers and truth values: they tell tasks of one function apart
     kept       whether the store keeps its result
     gpu        whether a Dask worker needs the resource GPU for it
     """
@@ -73,6 +73,7 @@ class Workshop:
     store      gives and keeps results; None: all are computed
     scheduler  the address of a Dask scheduler, whose workers do the tasks; None: processes of this machine
     results    of the tasks so far
+    files      that each of them was made from, those of the tasks that it needs included; None: not known
     spent      a line for each of them
 
     What a scheduler's workers compute is not kept: which files they read is not known here.
@@ -81,6 +82,7 @@ class Workshop:
     store: Store | None = None
     scheduler: str | None = None
     results: dict[Task, Any] = field(default_factory=dict)
+    files: dict[Task, Files | None] = field(default_factory=dict)
     spent: list[Spent] = field(default_factory=list)
 
     def do(self, tasks: Sequence[Task], tell: Progress | None = None) -> list[Any]:
@@ -105,8 +107,9 @@ class Workshop:
             self.results[task] = result
             counts.done(task)
             self.spent.append(Spent(task, seconds))
-            if self.store and task.kept and files is not None:
-                self.store.keep(task.name, result, files)
+            self.files[task] = _united([files, *(self.files[needed] for needed in task.needs)])
+            if self.store and task.kept and (made_from := self.files[task]) is not None:
+                self.store.keep(task.name, result, made_from)
             yield task
 
     def _look(self, tasks: Iterable[Task], stored: list[Task], left: dict[Task, None]) -> None:
@@ -116,11 +119,21 @@ class Workshop:
                 continue
             found = self.store.find(task.name) if self.store and task.kept else None
             if found is not None:
-                (self.results[task],) = found
+                self.results[task], self.files[task] = found
                 stored.append(task)
             else:
                 self._look(task.needs, stored, left)
                 left[task] = None
+
+
+def _united(several: Sequence[Files | None]) -> Files | None:
+    """All of the files; None if some are not known, or were read in two states."""
+    found: dict[str, str] = {}
+    for files in several:
+        if files is None or any(found.get(name, content) != content for name, content in files.items()):
+            return None
+        found |= files
+    return found
 
 
 @dataclass
@@ -165,7 +178,7 @@ def _call(work: Callable[..., Any], arguments: tuple[Any, ...], since: int | Non
 
 def _there(address: str, tasks: Sequence[Task], results: Mapping[Task, Any]) -> Iterator[Done]:
     """Do the tasks on the workers of a Dask scheduler.  What a dying worker was doing, and had done, others do again."""
-    from distributed import Client, as_completed
+    from distributed import Client, KilledWorker, as_completed
 
     try:
         client = Client(address, timeout=_PATIENCE)
@@ -183,7 +196,11 @@ def _there(address: str, tasks: Sequence[Task], results: Mapping[Task, Any]) -> 
             )  # fmt: skip
         of = {future.key: task for task, future in futures.items()}
         for future in as_completed(list(futures.values())):
-            yield of[future.key], *future.result(), None
+            task = of[future.key]
+            try:
+                yield task, *future.result(), None
+            except KilledWorker as error:
+                raise ChildProcessError(f"{task.name}: {error}") from None
 
 
 class _Answer(NamedTuple):
@@ -192,18 +209,14 @@ class _Answer(NamedTuple):
 
 
 def _remotely(work: Callable[..., Any], arguments: tuple[Any, ...], expected: str, *needs: _Answer) -> _Answer:
-    """On a Dask worker: the result and its CPU seconds.  Raises RuntimeError for a worker that could give others."""
+    """On a Dask worker: the result and its CPU seconds.  Raises ValueError for a worker that could give others."""
     from distributed import get_worker
 
     worker = get_worker()
     if worker.state.nthreads != 1:
-        raise RuntimeError(
-            f"the Dask worker {worker.address} has {worker.state.nthreads} threads: expected --nthreads 1"
-        )
+        raise ValueError(f"the Dask worker {worker.address} has {worker.state.nthreads} threads: expected --nthreads 1")
     if code() != expected:
-        raise RuntimeError(
-            f"the Dask worker {worker.address} has other code of fedtheory, or other libraries, than here"
-        )
+        raise ValueError(f"the Dask worker {worker.address} has other code of fedtheory, or other libraries, than here")
     return _Answer(*_call(work, (*arguments, *(answer.result for answer in needs)), None)[:2])
 
 
@@ -215,7 +228,7 @@ class _Worker:
     """A process for one paper."""
 
     paper: str
-    since: int = field(default_factory=now)
+    since: int = field(default_factory=time.time_ns)
 
     def __post_init__(self) -> None:
         self.pool = ProcessPoolExecutor(max_workers=1, initializer=watch, env=_ONE_THREAD)
@@ -254,20 +267,26 @@ class _Workers:
         """Give tasks to the workers, and begin workers as long as there are cores and tasks for them."""
         load = Counter(worker for _, worker in self.running.values())
         for worker in list(self.workers):
-            while load[worker] < _AHEAD and (task := self._next_of(worker.paper)) is not None:
+            while (
+                worker in self.workers and load[worker] < _AHEAD and (task := self._next_of(worker.paper)) is not None
+            ):
                 self._give(task, worker)
                 load[worker] += 1
-            if not load[worker] and not any(t.paper == worker.paper for t in self.waiting):
+            if worker in self.workers and not load[worker] and not any(t.paper == worker.paper for t in self.waiting):
                 worker.pool.shutdown(wait=False)
                 self.workers.remove(worker)
         while len(self.workers) < cpu_count() and (task := self._next()) is not None:
-            worker = _Worker(task.paper)
-            self.workers.append(worker)
-            self._give(task, worker)
+            self.workers.append(_Worker(task.paper))
+            self._give(task, self.workers[-1])
 
     def _give(self, task: Task, worker: _Worker) -> None:
+        try:
+            future = worker.submit(task, self.results)
+        except TerminatedWorkerError:  # it has died since; the task goes on waiting
+            self.workers.remove(worker)
+            return
         self.waiting.remove(task)
-        self.running[worker.submit(task, self.results)] = task, worker
+        self.running[future] = task, worker
 
     def _ready(self, task: Task) -> bool:
         return all(needed in self.results for needed in task.needs)
@@ -283,11 +302,12 @@ class _Workers:
         return max(ready, key=lambda t: share[t.paper], default=None)
 
     def _again(self, task: Task, worker: _Worker) -> None:
-        """Do a task again whose worker has died.  Raises RuntimeError if that happened before."""
+        """Do a task again whose worker has died.  Raises ChildProcessError if that happened before."""
         self.died[task] += 1
         if self.died[task] == _TIMES:
-            raise RuntimeError(f"{task.name}: its process died {_TIMES} times; expected enough memory for it")
-        self.workers.remove(worker)
+            raise ChildProcessError(f"{task.name}: its process died {_TIMES} times; expected enough memory for it")
+        if worker in self.workers:  # the other task that it had may have come here first
+            self.workers.remove(worker)
         self.waiting.insert(0, task)
 
 

@@ -34,7 +34,7 @@ RECORDS = {
     ),
     "value": ("[F]", "F(x_r)"),
 }
-_IN_CACHE = 2**18  # numbers: a megabyte
+_IN_CACHE = 2**18  # numbers: two megabytes
 _MOST_WRITTEN = 10_000  # a starting point with more coordinates is recorded by its hash
 # only for problems with a test set
 TESTED = {

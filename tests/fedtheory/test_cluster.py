@@ -53,11 +53,11 @@ def test_a_killed_worker_loses_nothing_and_no_result_comes_twice(address: str, t
 
 def test_workers_that_could_give_other_numbers_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "code", lambda: "another")
-    with pytest.raises(RuntimeError, match="has other code of fedtheory"):
+    with pytest.raises(ValueError, match="has other code of fedtheory"):
         Workshop(scheduler=address).do([Task("first", "", "kind", noted, ("", 1))])
     with (
         LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
-        pytest.raises(RuntimeError, match="has 2 threads: expected --nthreads 1"),
+        pytest.raises(ValueError, match="has 2 threads: expected --nthreads 1"),
     ):
         Workshop(scheduler=cluster.scheduler_address).do([Task("first", "", "kind", noted, ("", 1))])
 

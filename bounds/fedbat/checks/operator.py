@@ -200,7 +200,7 @@ def squared(statement: Statement, full: bool = False) -> Verdict:
         known = {"d": Fraction(len(x)), "x_max": max(map(abs, x)), "x_sq": abs(Vector(x)) ** 2, "error_sq": mean}
         cases.append(Case(f"x = {Vector(x)}", known))
         worst = max(worst, mean / known["x_sq"] / (len(x) - 1) if len(x) > 1 and any(x) else Fraction(0))
-    verdict = compared(statement.claim, cases, f"{POINTS}")
+    verdict = compared(statement.claim, cases, POINTS)
     return replace(verdict, says=f"{verdict.says}; at most {worst} (d - 1) ||x||^2")
 
 

@@ -320,7 +320,7 @@ class _Expectations(Mapping[str, Any]):
         self.zero, orders = 0 * round_.eta, round_.orders()
         self.shares = [(self.zero + times) / sum(orders.values()) for times in orders.values()]
         self.by_order = [round_.quantities(order) for order in orders]
-        self.names = frozenset(name for name in self.by_order[0] if about_star or name not in _ABOUT_STAR)
+        self.names = [name for name in self.by_order[0] if about_star or name not in _ABOUT_STAR]
         self.known: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
