@@ -1,14 +1,17 @@
-"""What searches share: constants that a statement does not assume."""
+"""What checks share: constants that a statement does not assume, and claims over cases."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
 
+import sympy
+
 from bounds.fedbat.rounds import ROUNDS
+from bounds.trials.cases import Case, Vector, compared
 from bounds.trials.claims import rescaled, unassumed
 from theory import catalogue
-from theory.statement import Status
+from theory.statement import Relations, Status
 
 
 def test_only_constants_that_nothing_gives_are_free() -> None:
@@ -31,3 +34,14 @@ def test_a_square_goes_with_its_root() -> None:
     factors = {"L": Fraction(2), "sigma": Fraction(1, 2), "q": Fraction(2), "mu": Fraction(7)}
     assert rescaled(known, factors) == {"L": 6, "sigma_sq": 1, "q": 1.0}
     assert known["L"] == 3
+
+
+def test_a_comparison_is_exact_only_without_floats() -> None:
+    x, y = sympy.symbols("x y")
+    claim = Relations((sympy.Le(x, y),))
+    exact, floats = Case("", {"x": Fraction(1, 3), "y": Fraction(1, 2)}), Case("", {"x": 0.25, "y": Fraction(1, 2)})
+    assert "2 exact comparisons" in compared(claim, [exact, exact], "").says
+    assert "2 comparisons in floating point" in compared(claim, [exact, floats], "").says
+    equal = Relations((sympy.Eq(x, y),))
+    vectors = Case("", {"x": Vector((Fraction(1), Fraction(0))), "y": Vector((Fraction(1), Fraction(0)))})
+    assert "1 exact comparisons" in compared(equal, [vectors], "").says
