@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from simulations.constants import Certified, Constants
@@ -283,47 +282,53 @@ class Logistic:
         loss = (np.log(np.exp(z - highest).sum(-1, keepdims=True)) + highest - own)[..., 0]
         return np.asarray((w[:, 0] @ loss).reshape(x.shape[:-1]) + penalty)
 
+    def _summed(self, r: Array, shape: tuple[int, ...]) -> Array:
+        """Weighted sums over all samples of a_i r_i': (n, points, C) -> `shape`, which is (..., d)."""
+        A, _, w = self._pooled
+        side_by_side = (A.T @ (r * w[:, None]).reshape(len(A), -1)).reshape(A.shape[1], -1, self.columns)
+        return side_by_side.swapaxes(0, 1).reshape(shape)
+
     def full_gradient(self, x: Array) -> Array:
         """Gradient of F: (..., d) -> (..., d)."""
-        A, T, w = self._pooled
-        r = self._residual(self._all_scores(x), T[:, None])
-        r *= w[:, None]
-        side_by_side = (A.T @ r.reshape(len(A), -1)).reshape(A.shape[1], -1, self.columns)
-        return side_by_side.swapaxes(0, 1).reshape(x.shape) + self.regularisation * x
+        targets = self._pooled[1][:, None]
+        return self._summed(self._residual(self._all_scores(x), targets), x.shape) + self.regularisation * x
+
+    def _residual_along(self, z: Array, targets: Array, dz: Array) -> Array:
+        """Derivative of the residuals at the scores z (n, 1, C) along dz (n, points, C)."""
+        if self.columns == 1:
+            return expit(z) * expit(-z) * dz
+        q = softmax(z)
+        return q * (dz - (q * dz).sum(-1, keepdims=True))
+
+    def hessian_times(self, x: Array, v: Array) -> Array:
+        """The Hessian of F at x (d,), times each of the vectors v (..., d) -> (..., d)."""
+        targets = self._pooled[1][:, None]
+        dr = self._residual_along(self._all_scores(x), targets, self._all_scores(v))
+        return self._summed(dr, v.shape) + self.regularisation * v
 
     def hessian(self, x: Array) -> Array:
         """Hessian of F: (d,) -> (d, d)."""
-        A, _, w = self._pooled
-        z = A @ x.reshape(-1, self.columns)
-        p, C = A.shape[1], self.columns
-        if C == 1:
-            curvature = expit(z) * expit(-z) * w
-            H = A.T @ (curvature * A)
-        else:
-            q = softmax(z)
-            H = np.zeros((p, C, p, C))
-            for c in range(C):
-                for k in range(c, C):
-                    weight = w[:, 0] * q[:, c] * ((c == k) - q[:, k])
-                    H[:, c, :, k] = H[:, k, :, c] = A.T @ (weight[:, None] * A)
-            H = H.reshape(p * C, p * C)
-        return H + self.regularisation * np.eye(p * C)
+        return self.hessian_times(x, np.eye(self.d))
 
     @cached_property
     def _minimiser(self) -> tuple[Array, float]:
-        """x_star by Newton's method with step halving, and the norm of the gradient there."""
+        """x_star by Newton's method with conjugate gradients and step halving, and the norm of the gradient there."""
+        from scipy.sparse.linalg import LinearOperator, cg
+
         x = np.zeros(self.d)
         value, g = float(self.value(x)), self.full_gradient(x)
         for _ in range(100):
-            if np.linalg.norm(g) <= 1e-12:
+            norm = float(np.linalg.norm(g))
+            if norm <= 1e-12:
                 break
-            step = cho_solve(cho_factor(self.hessian(x)), g)
+            H = LinearOperator((self.d, self.d), matvec=partial(self.hessian_times, x), dtype=float)
+            step, _ = cg(H, g, rtol=min(0.1, np.sqrt(norm)))  # ever more accurate, so that the steps converge fast
             length = 1.0
             while float(self.value(x - length * step)) > value + 1e-14 * abs(value) and length > 1e-6:
                 length /= 2
             new = x - length * step
             g_new = self.full_gradient(new)
-            if length == 1.0 and np.linalg.norm(g_new) >= np.linalg.norm(g) and np.linalg.norm(g) < 1e-10:
+            if length == 1.0 and np.linalg.norm(g_new) >= norm and norm < 1e-10:
                 break  # rounding errors dominate
             x, value, g = new, float(self.value(new)), g_new
         return x, float(np.linalg.norm(g))

@@ -58,11 +58,9 @@ class SigmoidERM(Logistic):
         loss = expit((1 - 2 * T) * (A @ x[..., None]))[..., 0]
         return loss @ w[:, 0] + self.regularisation / 2 * (x**2).sum(-1)
 
-    def hessian(self, x: Array) -> Array:
-        """Hessian of F: (d,) -> (d, d)."""
-        A, T, w = self._pooled
-        s = expit((1 - 2 * T) * (A @ x[:, None]))
-        return A.T @ (w * s * (1 - s) * (1 - 2 * s) * A) + self.regularisation * np.eye(self.d)
+    def _residual_along(self, z: Array, targets: Array, dz: Array) -> Array:
+        s = expit((1 - 2 * targets) * z)
+        return s * (1 - s) * (1 - 2 * s) * dz
 
     def client_values(self, x: Array) -> Array:
         """All F_m at one point (d,): (M,)."""
