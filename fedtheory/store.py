@@ -15,10 +15,9 @@ import re
 import sqlite3
 import sys
 import sysconfig
-from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import distributions, requires, version
-from importlib.util import find_spec
+from importlib.util import find_spec, source_from_cache
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -37,8 +36,9 @@ _LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name
 _WRITES = os.O_WRONLY | os.O_CREAT
 _SYSTEM = ("/proc/", "/sys/", "/dev/")
 
-Files = Mapping[str, str]  # name -> digest of its content
-_opened: set[str] = set()
+Files = frozenset[tuple[str, str]]  # names, each with the digest of its content
+_opened: set[str] = set()  # since they were last told
+_told: set[str] = set()  # the modules whose files have been told
 
 
 def folder() -> Path:
@@ -59,23 +59,41 @@ class Store:
         except sqlite3.Error as error:
             raise OSError(f"{where or folder()}: cannot be used as the store of results ({error})") from None
         self._digests: dict[str, str] = {}
+        self._states: dict[str, Files | None] = {}
 
     def find(self, name: str) -> tuple[Any, Files] | None:
         """The result of a task and the files that it was made from; None if there is none for things as they are now."""
-        for files, result in [] if self.fresh else self._kept.get(_key(name), []):
-            if all(self._digest(file) == content for file, content in files.items()):
+        for state, result in [] if self.fresh else self._kept.get(_key(name), []):
+            if (files := self._as_now(state)) is not None:
                 return pickle.loads(result), files
         return None
 
     def keep(self, name: str, result: Any, files: Files) -> None:
         """Keep a result that was made from these files."""
-        others = [kept for kept in self._kept.get(_key(name), []) if kept[0] != files]
-        self._kept[_key(name)] = [(files, pickle.dumps(result)), *others][:_VARIANTS]
+        state = _state(files)
+        if self._states.get(state) is None:
+            self._kept[state] = files
+            self._states[state] = files
+        others = [kept for kept in self._kept.get(_key(name), []) if kept[0] != state]
+        self._kept[_key(name)] = [(state, pickle.dumps(result)), *others][:_VARIANTS]
+
+    def _as_now(self, state: str) -> Files | None:
+        """The files of this state, which many results share; None if one of them is different now."""
+        if state not in self._states:
+            files = self._kept.get(state)
+            same = files is not None and all(self._digest(file) == content for file, content in files)
+            self._states[state] = files if same else None
+        return self._states[state]
 
     def _digest(self, file: str) -> str:
         if file not in self._digests:
             self._digests[file] = digest(file)
         return self._digests[file]
+
+
+@cache
+def _state(files: Files) -> str:
+    return hashlib.sha256(repr(sorted(files)).encode()).hexdigest()
 
 
 def _key(name: str) -> str:
@@ -129,23 +147,27 @@ def watch() -> None:
 
 
 def files_read(since: int) -> Files | None:
-    """The files that this process has read, with their contents; None if one may have changed since it was read.
+    """The files that this process has read since it was last asked, with their contents; None if one may have changed.
 
     since  a time before this process began, in nanoseconds: a file that is older is still as it was read
     """
-    modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    found = {}
-    for file in sorted({own for file in (*modules, *_opened) if file and (own := _input(file))}):
+    modules = sys.modules.keys() - _told
+    _told.update(modules)
+    opened = _opened.copy()
+    _opened.difference_update(opened)
+    sources = [getattr(sys.modules[name], "__file__", None) for name in modules]
+    found = set()
+    for file in {own for file in (*sources, *opened) if file and (own := _input(file))}:
         try:
             status = os.stat(file)
         except OSError:
-            found[_short(file)] = ""  # looked for and not there
+            found.add((_short(file), ""))  # looked for and not there
             continue
         if max(status.st_ctime_ns, status.st_mtime_ns) > since - _MARGIN:
             return None
         if S_ISREG(status.st_mode):
-            found[_short(file)] = _content(file, status.st_mtime_ns)
-    return found
+            found.add((_short(file), _content(file, status.st_mtime_ns)))
+    return frozenset(found)
 
 
 @cache
@@ -153,10 +175,13 @@ def _input(file: str) -> str:
     """The whole path of a file that is an input; empty for one that the version of a package covers, or the system's."""
     real = os.path.realpath(file)
     ours = real.startswith(tuple(str(ROOT / name) + os.sep for name in OURS))
-    covered = real.startswith((*_LIBRARIES, *_SYSTEM)) and not ours
-    return "" if covered or real.endswith(".pyc") else real  # of a compiled module the source counts
+    if real.startswith((*_LIBRARIES, *_SYSTEM)) and not ours:
+        return ""
+    compiled = real.endswith(".pyc") and Path(real).parent.name == "__pycache__"
+    return source_from_cache(real) if compiled else real
 
 
+@cache
 def _short(file: str) -> str:
     """A file below our packages' folder by its path from there: clones share results."""
     path = Path(file)

@@ -5,6 +5,7 @@ A worker imports the modules of one paper, so that a change of one paper leaves 
 
 from __future__ import annotations
 
+import gc
 import time
 import warnings
 from collections import Counter
@@ -23,7 +24,10 @@ warnings.filterwarnings("ignore", message="A worker (was restarted|stopped) whil
 
 Progress = Callable[[str, int, int], None]  # receives the stage, the count done and the total
 
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_SWITCHES = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "LOKY_MAX_MEMORY_LEAK_SIZE": "1e9",  # bytes; a process that grows by more is replaced, and imports all again
+}
 _FEW = 8  # so few tasks are done here: starting worker processes takes longer
 _AHEAD = 2  # tasks that a worker has at a time, so that it never waits for the next
 _PATIENCE = 10  # seconds for a scheduler to answer
@@ -128,12 +132,10 @@ class Workshop:
 
 def _united(several: Sequence[Files | None]) -> Files | None:
     """All of the files; None if some are not known, or were read in two states."""
-    found: dict[str, str] = {}
-    for files in several:
-        if files is None or any(found.get(name, content) != content for name, content in files.items()):
-            return None
-        found |= files
-    return found
+    known = [files for files in several if files is not None]
+    found: Files = frozenset().union(*known)
+    twice = len(found) != len(dict(found))
+    return None if twice or len(known) < len(several) else found
 
 
 @dataclass
@@ -167,7 +169,7 @@ def _arguments(task: Task, results: Mapping[Task, Any]) -> tuple[Any, ...]:
 
 
 def _call(work: Callable[..., Any], arguments: tuple[Any, ...], since: int | None) -> tuple[Any, float, Files | None]:
-    """The result, its CPU seconds, and the files read if the process has noted them since before it began."""
+    """The result, its CPU seconds, and the files read since the last call if the process notes them."""
     start = time.process_time()
     result = work(*arguments)
     return result, time.process_time() - start, None if since is None else files_read(since)
@@ -223,15 +225,22 @@ def _remotely(work: Callable[..., Any], arguments: tuple[Any, ...], expected: st
 # ---------------------------------------------------------------------------------------------- on this machine
 
 
+def _begun() -> None:
+    """At the start of a process: its many small objects of sympy live long, so that seldom looking for waste pays."""
+    gc.set_threshold(20_000, 20, 100)
+    watch()
+
+
 @dataclass(eq=False)
 class _Worker:
     """A process for one paper."""
 
     paper: str
     since: int = field(default_factory=time.time_ns)
+    files: Files | None = frozenset()  # that it has read so far
 
     def __post_init__(self) -> None:
-        self.pool = ProcessPoolExecutor(max_workers=1, initializer=watch, env=_ONE_THREAD)
+        self.pool = ProcessPoolExecutor(max_workers=1, initializer=_begun, env=_SWITCHES)
 
     def submit(self, task: Task, results: dict[Task, Any]) -> Future[Any]:
         return self.pool.submit(_call, task.work, _arguments(task, results), self.since)
@@ -251,14 +260,16 @@ class _Workers:
         try:
             while self.waiting or self.running:
                 self._start()
-                for future in wait(self.running, return_when=FIRST_COMPLETED).done:
+                done = wait(self.running, return_when=FIRST_COMPLETED).done
+                for future in [given for given in self.running if given in done]:  # as the worker did them
                     task, worker = self.running.pop(future)
                     try:
-                        found = future.result()
+                        result, seconds, files = future.result()
                     except TerminatedWorkerError:
                         self._again(task, worker)
                         continue
-                    yield task, *found
+                    worker.files = _united([worker.files, files])
+                    yield task, result, seconds, worker.files
         finally:
             for worker in self.workers:
                 worker.pool.shutdown(wait=False, kill_workers=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtheory import store
+from fedtheory import store, tasks
 from fedtheory.store import Store
 from fedtheory.tasks import Task, Workshop
 
@@ -182,18 +182,27 @@ def test_a_file_that_may_have_changed_since_it_was_read_keeps_nothing(
 ) -> None:
     read = tmp_path / "data.txt"
     read.write_text("1")
-    monkeypatch.setattr(store, "_opened", {str(read), str(tmp_path / "absent.txt")})
-    assert store.files_read(time.time_ns()) is None
+    absent = tmp_path / "absent.txt"
     later = time.time_ns() + 10**10
-    found = store.files_read(later)
-    assert (
-        found is not None and found[str(read)] == store.digest(str(read)) and found[str(tmp_path / "absent.txt")] == ""
-    )
+
+    def files(since: int = later) -> store.Files | None:
+        """After both files were opened."""
+        monkeypatch.setattr(store, "_opened", {str(read), str(absent)})
+        return store.files_read(since)
+
+    assert files(time.time_ns()) is None
+    found = files()
+    assert found is not None and {(str(read), store.digest(str(read))), (str(absent), "")} <= found
+    assert store.files_read(later) == frozenset(), "nothing was read since"
+    read.write_text("2")
+    changed = files()
+    assert changed is not None and tasks._united([found, changed]) is None
+    read.write_text("1")
     kept = Store(tmp_path / "store")
     kept.keep("a task", 5, found)
     assert Store(tmp_path / "store").find("a task") == (5, found)
     assert Store(tmp_path / "store", fresh=True).find("a task") is None
-    (tmp_path / "absent.txt").write_text("now it is there")
+    absent.write_text("now it is there")
     assert Store(tmp_path / "store").find("a task") is None
 
 
