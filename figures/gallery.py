@@ -14,6 +14,7 @@ from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
@@ -130,6 +131,7 @@ def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:
 def canvas(rows: int, columns: int, width: float = 3.2, height: float = 2.6, **options: Any) -> tuple[Canvas, Any]:
     """A figure with a grid of axes, not attached to any window: (figure, axes array of shape (rows, columns))."""
     figure = Canvas(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(figure)  # one renderer measures the texts of all passes; else each parses all formulas anew
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     return figure, axes
 
