@@ -440,7 +440,16 @@ def test_conditions_that_cannot_be_met() -> None:
     assert ROUNDS.check(within("lemma3.corrected", eta_later <= eta_t)).status is Status.HOLDS
 
 
-@pytest.mark.parametrize("name", ["lemma1", "lemma4.corrected", "eq46", "lemma6.corrected", "eq71.corrected"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "lemma1",
+        *(
+            pytest.param(n, marks=pytest.mark.slow)
+            for n in ("lemma4.corrected", "eq46", "lemma6.corrected", "eq71.corrected")
+        ),
+    ],
+)
 def test_the_search_does_not_depend_on_what_was_asked_before(name: str) -> None:
     statement = find(name)
     first = ROUNDS.check(statement)

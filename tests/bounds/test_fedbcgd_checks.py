@@ -73,6 +73,7 @@ def test_one_piece_a_statement_and_kind() -> None:
     assert all(isinstance(e, Evidence) and catalogue.find(e.statement) for e in evidence())
 
 
+@pytest.mark.slow  # `test_paper_check` compares the same verdicts with paper_check.md
 @pytest.mark.parametrize("key", KEYS)
 def test_the_verdict(key: tuple[str, str]) -> None:
     proved = Status.PROVED if key[1] == "derivation" else Status.HOLDS

@@ -45,6 +45,7 @@ def verdict(statement: Statement) -> Verdict:
     return EVIDENCE[statement.id].check(statement, False)
 
 
+@pytest.mark.slow  # `test_paper_check` compares the same verdicts with paper_check.md
 @pytest.mark.parametrize("id_", EVIDENCE)
 def test_the_verdict(id_: str) -> None:
     expected = Status.REFUTED if id_ in REFUTED else Status.PROVED if id_ in PROVED else Status.HOLDS

@@ -16,6 +16,8 @@ from bounds.evaluation import Value, evaluate, has_terms, in_domain
 from bounds.sfl import ARENAS
 from bounds.trials.arena import confront
 from fedtheory.site import build
+from fedtheory.store import Store
+from fedtheory.tasks import Workshop
 from fedtheory.verification import Checked, verify
 from tests.fedtheory.browser import chromium
 from theory import catalogue
@@ -37,10 +39,11 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, most of its statements not put to any evidence."""
-    known = {c.statement.id: c for c in verify(VERIFIED)}
+    workshop = Workshop(Store())
+    known = {c.statement.id: c for c in verify(VERIFIED, workshop=workshop)}
     out: Path = tmp_path_factory.mktemp("site")
     drawn = {path.stem: path.read_bytes() for path in (ROOT / "figures" / "drawn").glob("*.png")}
-    build(out, [known.get(s.id, Checked(s, ())) for s in catalogue.statements()], drawn)
+    build(out, [known.get(s.id, Checked(s, ())) for s in catalogue.statements()], drawn, workshop=workshop)
     return out
 
 

@@ -8,12 +8,18 @@ import pytest
 
 from fedtheory import score
 from fedtheory.score import Score, known, scores, totals
+from fedtheory.store import Store
+from fedtheory.tasks import Workshop
 from fedtheory.verification import Checked, evidence, verify
 from theory import catalogue
 from theory.proofs.mutation import mutations, noticed
 from theory.statement import Bound, Evidence, Premise, Statement, Status, Verdict
 
 SOME = ("sfl.lemma3.swor", "fedcom.lemmaF5", "fedbcgd.lemma10", "fedbat.eq61")
+
+
+def verified(*ids: str) -> list[Checked]:
+    return verify(ids, workshop=Workshop(Store()))
 
 
 def check(statement: Statement, full: bool = False) -> Verdict:
@@ -69,24 +75,24 @@ def test_evidence_that_cannot_read_a_change_does_not_confirm_it() -> None:
 
 
 def test_what_is_refuted_has_no_score() -> None:
-    assert scores(verify(["sfl.lemma9"])) == {}
+    assert scores(verified("sfl.lemma9")) == {}
 
 
 @pytest.mark.parametrize("id_", SOME)
 def test_the_stored_scores_are_those_of_today(id_: str) -> None:
-    (checked,) = verify([id_])
+    (checked,) = verified(id_)
     assert known([checked]) == scores([checked])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("paper", catalogue.papers())
 def test_all_stored_proofs_have_the_score_of_today(paper: str) -> None:
-    checked = [c for c in verify([s.id for s in catalogue.statements(paper)]) if c.status is Status.PROVED]
+    checked = [c for c in verified(*(s.id for s in catalogue.statements(paper))) if c.status is Status.PROVED]
     assert known(checked) == scores(checked)
 
 
 def test_a_score_counts_for_its_statement_and_verdicts_alone() -> None:
-    (checked,) = verify(["sfl.lemma6"])
+    (checked,) = verified("sfl.lemma6")
     assert known([checked])
     changed = next(c.statement for c in mutations(checked.statement))
     assert not known([Checked(changed, checked.verdicts)])
@@ -136,7 +142,7 @@ def test_every_change_of_lemma_6_is_noticed() -> None:
 def test_a_proof_with_more_than_is_listed_counts_for_more_than_instances() -> None:
     """fedbcgd.lemma6 is proved where clients draw independently: a change that breaks the proof is noticed, though no
     instance is against it."""
-    (checked,) = verify(["fedbcgd.lemma6"])
+    (checked,) = verified("fedbcgd.lemma6")
     repair = next(v for e, v in checked.verdicts if e.kind == "repair")
     assert checked.status is repair.status is Status.HOLDS
     assert repair.says.startswith("proved with fedbcgd.assumption3.independent, which it does not list")

@@ -75,6 +75,9 @@ FAIL: dict[str, tuple[float, str, dict]] = {
 }
 
 
+QUICK = ("SFL", "SSL", "FedCOMGATE", "FedBCGD", "FedBAT")  # of each paper its own
+
+
 def running(name: str, eta: float, rounds: int, more: dict) -> RunState:
     takes = settings_of(name)
     settings = {s: v for s, v in COMMON.items() if s in takes} | more
@@ -104,7 +107,9 @@ def test_every_algorithm_is_here():
     assert sorted(TRAIN | FAIL) == sorted(ALGORITHMS)
 
 
-@pytest.mark.parametrize("name", TRAIN)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in TRAIN]
+)
 def test_it_learns(name):
     eta, rounds, level, more = TRAIN[name]
     found = running(name, eta, rounds, more)

@@ -30,7 +30,13 @@ def harsh(statement: Statement) -> Iterator[tuple[str, Statement]]:
         yield "assumptions", replace(statement, assumes=())
 
 
-@pytest.mark.parametrize("evidence", PROOFS, ids=lambda e: f"{e.statement}-{e.kind}")
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        pytest.param(e, marks=[pytest.mark.slow] if i % 4 else [], id=f"{e.statement}-{e.kind}")
+        for i, e in enumerate(PROOFS)
+    ],
+)
 def test_no_proof_survives_a_harsh_change(evidence: Evidence) -> None:
     statement = catalogue.find(evidence.statement)
     for part, changed in harsh(statement):
