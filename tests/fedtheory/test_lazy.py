@@ -47,7 +47,7 @@ def loaded(command: str) -> set[str]:
             ["theory.sfl", "bounds.evaluation"],
             [*OTHERS, "theory.sfl.checks", "bounds.trials", "simulations", "z3", "scipy"],
         ),
-        ("verify sfl.lemma5", ["theory.sfl.checks", "bounds.sfl"], [*OTHERS, "torch", "matplotlib"]),
+        ("verify sfl.lemma13", ["theory.sfl.checks", "bounds.sfl"], [*OTHERS, "torch", "matplotlib"]),
     ],
 )
 def test_what_a_command_loads(command: str, needed: list[str], needless: list[str]) -> None:

@@ -96,7 +96,7 @@ def test_a_wheel_works_in_an_empty_folder(tmp_path: Path) -> None:
     for command, says in (
         ("list --paper sfl", "sfl.thm1"),
         ("bound sfl.thm1.strongly_convex mu=1 L=1 M=4 K=2 R=1000 sigma=1 zeta_star=1 D=1 eta_tilde=0.01", "noise"),
-        ("verify sfl.lemma5", "sfl.lemma5"),
+        ("verify sfl.lemma13", "sfl.lemma13"),
         ("simulate quadratic SFL eta=0.1 K=2 rounds=5", "F gap"),
     ):
         done = python(script, *command.split(), cwd=empty, path=installed)

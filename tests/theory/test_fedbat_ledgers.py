@@ -179,6 +179,7 @@ def turned(statement: Statement) -> Iterator[tuple[str, Statement]]:
 AS_STRONG = {("eq70", "claim 1, relation 0"), ("eq70.corrected", "claim 1, relation 0")}
 
 
+@pytest.mark.slow  # every change of a proof's statement is in test_every_proof.py
 @pytest.mark.parametrize("name", PROVED)
 def test_the_quantity_is_read(name: str) -> None:
     for what, changed in larger(find(name)):
@@ -227,6 +228,7 @@ SPARE = {
 }
 
 
+@pytest.mark.slow  # every change of a proof's statement is in test_every_proof.py
 @pytest.mark.parametrize("name", [name for name in PROVED if find(name).when])
 def test_the_conditions_are_read(name: str) -> None:
     statement = find(name)
@@ -359,6 +361,7 @@ def test_a_line_in_between_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- Every constant is needed ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # every change of a proof's statement is in test_every_proof.py
 @pytest.mark.parametrize("name", [name for name in PROVED if isinstance(find(name).claim, Bound)])
 def test_every_constant_is_needed(name: str) -> None:
     """A hundredth less of a term is too little; a hundredth more of one with a minus sign, too much; neither of equals."""
