@@ -121,11 +121,11 @@ def synchronise(device: str) -> None:
 
 def works(model: str, shape: tuple[int, int, int], clients: int, device: str) -> dict[str, Callable[[], None]]:
     """The ways of doing a round, by name."""
-    nets = {way: network(model, shape, clients, device, batching=way) for way in ("loop", "vmap")}
+    nets = {way: network(model, shape, clients, device, batching=way) for way in ("loop", "stacked")}
     return {
         "naive loop": naive(nets["loop"]),
         "loop": engine(nets["loop"]),
-        "vmap": engine(nets["vmap"]),
+        "stacked": engine(nets["stacked"]),
         "one large batch": ceiling(nets["loop"]),
     }
 
@@ -153,7 +153,7 @@ def agreement(device: str) -> dict[str, float]:
             setup = Setup(
                 data={"name": "digits", "partition": "exdir", "clients": 6, "C": 3, "alpha": 1.0},
                 network={"model": "small CNN", "batch": 8, "precision": "float64", "device": where, **cut}
-                | {"batching": "loop" if where == "cpu" else "vmap"},
+                | {"batching": "loop" if where == "cpu" else "stacked"},
                 algorithm={"name": name, "eta": 0.05, **settings},
                 rounds=3,
             )
@@ -212,7 +212,7 @@ def comparisons(device: str, out: Path, small: bool) -> dict[str, Any]:
     for label, (data, net, algorithm) in runs.items():
         setup = Setup(
             data=data,
-            network={"batch": 20, "device": device, "batching": "vmap", **net},
+            network={"batch": 20, "device": device, "batching": "stacked", **net},
             algorithm=algorithm,
             rounds=rounds,
             every=max(1, rounds // 20),

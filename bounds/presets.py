@@ -111,7 +111,7 @@ def _small(setup: Setup) -> Setup:
     network = {k: v for k, v in setup.network.items() if k not in ("device", "norm")} | {
         "model": model if model.startswith(("logistic", "MLP")) else "small CNN",
         "batch": min(setup.network.get("batch") or QUICK_BATCH, QUICK_BATCH),
-        "batching": "loop" if alone else "vmap",  # no trial: with one thread these are faster
+        "batching": "loop" if alone else "stacked",  # no trial: with one thread these are faster
     }
     data = {k: v for k, v in setup.data.items() if k in ("partition", "C", "alpha", "shards_per_client")} | {
         "name": "digits",

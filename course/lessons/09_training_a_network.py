@@ -82,7 +82,7 @@ def _(mo):
 def _(Path, Setup, cache, tempfile, training):
     ROUNDS, CLIENTS, PARTICIPANTS, STEPS = 8, 10, 5, 5
 
-    def setup_of(algorithm, seeds=(0, 1, 2), rounds=ROUNDS, way="vmap", precision="float32", **data):
+    def setup_of(algorithm, seeds=(0, 1, 2), rounds=ROUNDS, way="stacked", precision="float32", **data):
         """A training: all that is needed to repeat it."""
         dealt = {"partition": "exdir", "C": 2, "alpha": 10.0} if "partition" not in data else {}
         return Setup(
@@ -119,7 +119,7 @@ def _(Path, Setup, cache, tempfile, training):
 
     def way_of(name):
         """Clients one after another are faster one by one, clients side by side stacked."""
-        return "loop" if name == "SFL" else "vmap"
+        return "loop" if name == "SFL" else "stacked"
 
     return (
         CLIENTS,

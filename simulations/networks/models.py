@@ -1,7 +1,7 @@
 """The networks of the papers' experiments, in plain torch: named stages, parameters in forward order, no values inside.
 
 `build` gives a network as a Sequential of named stages on the meta device.  It is used through
-`torch.func.functional_call`, alone or under `torch.func.vmap` over stacked parameters; `initial` gives its starting point.
+`torch.func.functional_call`, alone, or stacked (`stacked`, `torch.func.vmap`); `initial` gives its starting point.
 The output of each stage is the input of the next, so the network can be cut after any stage but the last (`cuts`).
 `layers` are its tensors as slices of the d coordinates, `blocks` the parameter blocks that FedBCGD's tables print.
 
@@ -159,7 +159,7 @@ def blocks(name: str, module: nn.Module) -> tuple[tuple[int, ...], int]:
 # ----------------------------------------------------------------------------------------- layers
 
 
-class _Sum(nn.Module):
+class Sum(nn.Module):
     """path(x) + shortcut(x)."""
 
     def __init__(self, path: nn.Module, shortcut: nn.Module) -> None:
@@ -167,6 +167,7 @@ class _Sum(nn.Module):
         self.path, self.shortcut = path, shortcut
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, ...) -> (B, ...)."""
         found: Tensor = self.path(x) + self.shortcut(x)
         return found
 
@@ -262,7 +263,9 @@ def _plain(
         norm = normalise(int(word))
         conv = nn.Conv2d(channels, int(word), kernel, padding=padding, bias=not norm)
         pool = {"pool": nn.MaxPool2d(2)} if after == "|" else {}
-        stages[f"conv{len(stages) + 1}"] = _sequence(conv=conv, **norm, relu=nn.ReLU(), **pool)
+        stages[f"conv{len(stages) + 1}"] = _sequence(
+            conv=conv, **norm, **pool, relu=nn.ReLU()
+        )  # pooling first, of which ReLU makes no difference, is faster
         channels, sides = int(word), [(side + 2 * padding - kernel + 1) // (1 + len(pool)) for side in sides]
     widths = (channels * sides[0] * sides[1], *hidden)
     for number, (inputs, width) in enumerate(pairwise(widths), 1):
@@ -292,7 +295,7 @@ def _residual(
             second=_sequence(**conv(width, width)),
         )
         shortcut = _sequence(**conv(channels, width, kernel=1, stride=2)) if grows else nn.Identity()
-        stages[f"block{number}"] = _sequence(sum=_Sum(path, shortcut), relu=nn.ReLU())
+        stages[f"block{number}"] = _sequence(sum=Sum(path, shortcut), relu=nn.ReLU())
         channels = width
     stages["classifier"] = _sequence(
         mean=nn.AdaptiveAvgPool2d(1), flatten=nn.Flatten(), linear=nn.Linear(channels, classes, bias=bias)
@@ -316,8 +319,8 @@ def _vision_transformer(
     for number in range(1, depth + 1):
         perceptron = {"widen": nn.Linear(width, 4 * width), "gelu": nn.GELU(), "narrow": nn.Linear(4 * width, width)}
         stages[f"encoder{number}"] = _sequence(
-            attention=_Sum(_sequence(norm=layer_norm(), heads=_Attention(width, heads)), nn.Identity()),
-            perceptron=_Sum(_sequence(norm=layer_norm(), **perceptron), nn.Identity()),
+            attention=Sum(_sequence(norm=layer_norm(), heads=_Attention(width, heads)), nn.Identity()),
+            perceptron=Sum(_sequence(norm=layer_norm(), **perceptron), nn.Identity()),
         )
     stages["classifier"] = _sequence(norm=layer_norm(), token=_ClassToken(), linear=nn.Linear(width, classes))
     return stages

@@ -4,8 +4,8 @@ x holds all parameters of the network in one vector, in forward order; `blocks` 
 no certified constants.
 
 There are two ways to compute the gradients of many models at once, one model for each client; they agree up to rounding.
-"vmap" stacks the models, and convolutions become grouped ones; "loop" takes one after another, without copies.  Small
-networks are faster stacked, larger ones on a CPU one by one; `fastest` measures it.
+"stacked" computes with all models together, and convolutions become grouped ones; "loop" takes one after another, without
+copies.  Small networks are faster stacked, larger ones on a CPU one by one; `fastest` measures it.
 
 Batch normalisation has no state here.  A gradient normalises by its own mini-batch, as in training.  F and its gradient
 take each client's samples in fixed batches of at most 1000 and normalise by these.  For the test set the statistics
@@ -35,10 +35,11 @@ from simulations.constants import Certified, Constants
 from simulations.draws import Draw, Draws
 from simulations.networks import models
 from simulations.networks.images import Images, channel_statistics
+from simulations.networks.stacked import can_stack, outputs
 from simulations.partitions import Partition
 from simulations.problems.logistic import weights_of
 
-Batching = Literal["vmap", "loop"]
+Batching = Literal["stacked", "loop"]
 Order = Literal["replacement", "epochs"]
 Precision = Literal["float32", "float64"]
 
@@ -330,17 +331,27 @@ class Network:
         at = np.broadcast_to(self._table[client[..., None], rows], (*x.shape[:-1], rows.shape[-1]))
         images, labels = self._look_up(at.reshape(-1, rows.shape[-1]))
         flat = x.reshape(-1, self.d)
-        if self.batching == "vmap":
+        if self.batching == "stacked" and can_stack(self._module):
+            several = [part.split(self._at_once(rows.shape[-1])) for part in (flat, images, labels)]
+            g = torch.cat([self._stacked_gradient(*parts) for parts in zip(*several, strict=True)])
+        elif self.batching == "stacked":
 
             def loss(one: Tensor, X: Tensor, Y: Tensor) -> Tensor:
                 return cross_entropy(self._apply(self._module, one, X), Y)
 
-            g: Tensor = self._each(grad(loss), flat, images, labels)
+            g = self._each(grad(loss), flat, images, labels)
         else:
             g = torch.empty_like(flat)
             for out, one, X, Y in zip(g, flat, images, labels, strict=True):
                 self._backward(cross_entropy(self._placed(one)(X), Y), out)
         return g.reshape(x.shape)
+
+    def _stacked_gradient(self, flat: Tensor, images: Tensor, labels: Tensor) -> Tensor:
+        """Each model's gradient on its images: flat (models, d), images (models, B, C, H, W), labels (models, B)."""
+        flat = flat.detach().requires_grad_()
+        z = outputs(self._module, self._parameters(self._module, flat), images)
+        loss = cross_entropy(z.flatten(0, 1), labels.flatten(), reduction="sum") / labels.shape[1]
+        return torch.autograd.grad(loss, flat)[0]
 
     def _decayed(self, g: Tensor, x: Tensor) -> Tensor:
         return g.add_(x, alpha=self.weight_decay) if self.weight_decay else g
@@ -365,11 +376,12 @@ class Network:
                 yield *self._look_up(some), like(shares, self.example)
 
     def _parameters(self, module: nn.Module, flat: Tensor) -> dict[str, Tensor]:
+        """The parameters of a model (d,), or of several (models, d), by name."""
         if module not in self._layouts:
             self._layouts[module] = models.layout(module)
         shapes = self._layouts[module]
-        parts = flat.split([shape.numel() for shape in shapes.values()])
-        return {name: part.view(shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+        parts = flat.split([shape.numel() for shape in shapes.values()], dim=-1)
+        return {name: part.unflatten(-1, shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
     def _apply(self, module: nn.Module, flat: Tensor, X: Tensor) -> Tensor:
         out: Tensor = functional_call(module, self._parameters(module, flat), (X,))
@@ -405,11 +417,14 @@ class Network:
             total += part
         return total
 
+    def _at_once(self, images: int) -> int:
+        """How many models are stacked, with so many images each."""
+        return max(1, _STACKED // max(1, images))
+
     def _each(self, function: Callable[..., Any], *stacked: Tensor) -> Any:
         """The function applied along the first axis of the tensors, results stacked."""
-        if self.batching == "vmap":
-            at_once = max(1, _STACKED // max(1, stacked[-1].shape[1]))
-            return vmap(function, chunk_size=at_once)(*stacked)
+        if self.batching == "stacked":
+            return vmap(function, chunk_size=self._at_once(stacked[-1].shape[1]))(*stacked)
         results = [function(*one) for one in zip(*stacked, strict=True)]
         if isinstance(results[0], tuple):
             return tuple(torch.stack(parts) for parts in zip(*results, strict=True))

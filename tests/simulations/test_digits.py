@@ -84,7 +84,7 @@ def running(name: str, eta: float, rounds: int, more: dict) -> RunState:
     settings = settings if name != "SSL" else {s: v for s, v in settings.items() if s != "tau"}
     setup = Setup(
         data={"name": "digits", "partition": "dirichlet", "clients": 10, "alpha": 1.0},
-        network={"model": "small CNN", "batch": 16, "batching": "vmap"}
+        network={"model": "small CNN", "batch": 16, "batching": "stacked"}
         | ({"cut_after": "conv1"} if name in ("SSL", "SplitFed") else {}),
         algorithm={"name": name, "eta": eta, **settings},
         rounds=rounds,

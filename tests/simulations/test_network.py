@@ -140,7 +140,7 @@ def at(net: Network, clients: np.ndarray, seeds: int = 2) -> torch.Tensor:
     return torch.tensor(net.start(2) + 0.01 * noise)
 
 
-@pytest.mark.parametrize("batching", ["loop", "vmap"])
+@pytest.mark.parametrize("batching", ["loop", "stacked"])
 def test_gradient_is_that_of_the_drawn_images(batching):
     net = network("MLP", batching=batching)
     clients = np.array([[0, 3, 4]])
@@ -191,14 +191,17 @@ def test_clipping_and_weight_decay():
     )
 
 
-@pytest.mark.parametrize("model", ["logistic", "MLP", "small CNN"])
-def test_ways_of_batching_agree(model):
-    net = network(model)
+@pytest.mark.parametrize(
+    ("model", "norm"),
+    [("logistic", None), ("MLP", None), ("small CNN", None), ("small CNN", "batch"), ("small ViT", None)],
+)
+def test_ways_of_batching_agree(model, norm):
+    net = network(model, norm=norm)
     clients, draw = np.arange(5)[None], Draws.of_seeds(np.array([0, 1]), 0).of(np.arange(5)[None]).step(0)
     x = at(net, clients)
-    loop, stacked = (replace(net, batching=b).gradient(x, clients, draw) for b in ("loop", "vmap"))
+    loop, stacked = (replace(net, batching=b).gradient(x, clients, draw) for b in ("loop", "stacked"))
     torch.testing.assert_close(loop, stacked, rtol=1e-9, atol=1e-12)
-    assert fastest(net, 3) in (("loop", 1), ("vmap", 1))
+    assert fastest(net, 3) in (("loop", 1), ("stacked", 1))
 
 
 def test_local_epochs_read_every_image_once():
@@ -260,7 +263,7 @@ def test_value_with_batch_normalisation_is_by_client():
 
 
 @pytest.mark.parametrize(("whole", "split"), [(SFL, SSL), (PFL, SplitFed)])
-@pytest.mark.parametrize("batching", ["loop", "vmap"])
+@pytest.mark.parametrize("batching", ["loop", "stacked"])
 def test_a_model_cut_in_two_learns_as_the_whole_does(whole, split, batching):
     net = network("small CNN", weight_decay=0.01, batching=batching)
     stage, *_ = models.cuts(net._module)
