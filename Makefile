@@ -42,6 +42,7 @@ benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.start
 	$(BIN)/python -m benchmarks.report
 	$(BIN)/python -m benchmarks.networks
+	$(BIN)/python -m benchmarks.sweep
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fedtheory needs Python 3.11 or newer, this is " + sys.version.split()[0])'

@@ -197,12 +197,16 @@ def _there(address: str, tasks: Sequence[Task], results: Mapping[Task, Any]) -> 
                 resources={"GPU": 1} if task.gpu else {},
             )  # fmt: skip
         of = {future.key: task for task, future in futures.items()}
+        needed = {need for task in tasks for need in task.needs}
         for future in as_completed(list(futures.values())):
             task = of[future.key]
             try:
-                yield task, *future.result(), None
+                answer = future.result()
             except KilledWorker as error:
                 raise ChildProcessError(f"{task.name}: {error}") from None
+            if task not in needed:
+                future.release()  # its worker has the memory back
+            yield task, *answer, None
 
 
 class _Answer(NamedTuple):

@@ -332,8 +332,9 @@ class Network:
         images, labels = self._look_up(at.reshape(-1, rows.shape[-1]))
         flat = x.reshape(-1, self.d)
         if self.batching == "stacked" and can_stack(self._module):
-            several = [part.split(self._at_once(rows.shape[-1])) for part in (flat, images, labels)]
-            g = torch.cat([self._stacked_gradient(*parts) for parts in zip(*several, strict=True)])
+            g = torch.empty_like(flat)
+            for parts in zip(*(t.split(self._at_once(rows.shape[-1])) for t in (flat, images, labels, g)), strict=True):
+                self._together(*parts)
         elif self.batching == "stacked":
 
             def loss(one: Tensor, X: Tensor, Y: Tensor) -> Tensor:
@@ -346,12 +347,13 @@ class Network:
                 self._backward(cross_entropy(self._placed(one)(X), Y), out)
         return g.reshape(x.shape)
 
-    def _stacked_gradient(self, flat: Tensor, images: Tensor, labels: Tensor) -> Tensor:
-        """Each model's gradient on its images: flat (models, d), images (models, B, C, H, W), labels (models, B)."""
-        flat = flat.detach().requires_grad_()
-        z = outputs(self._module, self._parameters(self._module, flat), images)
+    def _together(self, flat: Tensor, images: Tensor, labels: Tensor, out: Tensor) -> None:
+        """Writes each model's gradient into out (models, d): images (models, B, C, H, W), labels (models, B)."""
+        parameters = self._parameters(self._module, flat.detach())
+        own = [part.requires_grad_() for part in parameters.values()]
+        z = outputs(self._module, parameters, images)
         loss = cross_entropy(z.flatten(0, 1), labels.flatten(), reduction="sum") / labels.shape[1]
-        return torch.autograd.grad(loss, flat)[0]
+        torch.cat([g.flatten(1) for g in torch.autograd.grad(loss, own)], dim=1, out=out)
 
     def _decayed(self, g: Tensor, x: Tensor) -> Tensor:
         return g.add_(x, alpha=self.weight_decay) if self.weight_decay else g

@@ -61,7 +61,7 @@ def _through(layer: nn.Module, name: str, of: Mapping[str, Tensor], x: Tensor, m
         case nn.Flatten():
             return x if x.ndim == 3 else x.unflatten(1, (models, -1)).transpose(0, 1).flatten(2)
         case nn.Linear():
-            products = x @ of[f"{name}weight"].transpose(1, 2)
+            products = (of[f"{name}weight"] @ x.transpose(1, 2)).transpose(1, 2)  # so that its gradient is contiguous
             return products if layer.bias is None else products + of[f"{name}bias"][:, None]
         case _:
             found: Tensor = layer(x)

@@ -6,10 +6,11 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 from test_training import SETUP, numbers
 
 from fedtheory import tasks, training
@@ -49,6 +50,21 @@ def test_a_killed_worker_loses_nothing_and_no_result_comes_twice(address: str, t
     assert [where.results[task] for task in then] == [n + 100 * (2 if n % 2 else 1) for n in range(3, 30)]
     assert [now for now in told if now[0] == "then"] == [("then", i, 27) for i in range(1, 28)]
     assert len(list((tmp_path / "7").iterdir())) >= 2, "it was done again"
+
+
+def test_workers_do_not_keep_what_nobody_needs(address: str, tmp_path: Path) -> None:
+    made = [Task("first", "", "kind", noted, (str(tmp_path), n)) for n in range(100, 130)]
+    with Client(address) as client:
+        for done, _ in enumerate(Workshop(scheduler=address).each(made), 1):
+            if done == len(made):
+                deadline = time.monotonic() + 20
+                while (kept := client.run_on_scheduler(known_tasks)) > 1:
+                    assert time.monotonic() < deadline, kept
+                    time.sleep(0.05)
+
+
+def known_tasks(dask_scheduler: Any) -> int:
+    return len(dask_scheduler.tasks)
 
 
 def test_workers_that_could_give_other_numbers_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
