@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 from typer.exceptions import Abort, TyperException
 
 from fedtheory.arguments import Lists, numbers
@@ -68,8 +69,8 @@ Fresh = Annotated[bool, typer.Option("--fresh", help="compute everything: use no
 
 
 def console() -> Console:
-    """Standard output; in a pipe without colours and 160 columns wide."""
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    """Standard output; in a pipe without colours and 160 columns wide.  Brackets are text, as in a dimension [F]."""
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False, markup=False)
 
 
 @contextmanager
@@ -377,7 +378,18 @@ def verify(
         print_verdicts(checked, seen, changed)
         if data is not None:
             console().print(f"by runs on {data} alone; without --data all evidence counts")
+    end_with_errors(checked)
     if expect_clean and any(c.status in (Status.REFUTED, Status.VACUOUS) for c in checked):
+        raise typer.Exit(1)
+
+
+def end_with_errors(checked: list[Any]) -> None:
+    """Where checks ended in exceptions, say so on standard error and exit with status 1."""
+    from fedtheory.verification import errors
+
+    if found := list(dict.fromkeys(errors(checked))):
+        for says in found:
+            print(f"fedtheory: {says}", file=sys.stderr)
         raise typer.Exit(1)
 
 
@@ -389,16 +401,16 @@ def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None
     for c in checked:
         numbers = {"slack": c.slack, "room": c.room}
         told = "".join(f"  {name} {number:.3g}" for name, number in numbers.items() if number is not None)
-        out.print(f"{c.statement.id}: [bold]{c.status}[/bold]{told}")
+        out.print(Text.assemble(f"{c.statement.id}: ", (str(c.status), "bold"), told))
         for e, v in c.verdicts:
-            out.print(f"    {e.kind}: {v.status}. {v.says}", markup=False, soft_wrap=True)
+            out.print(f"    {e.kind}: {v.status}. {v.says}", soft_wrap=True)
             for name, value in v.witness.items():
-                out.print(f"        {name} = {value}", markup=False, soft_wrap=True)
+                out.print(f"        {name} = {value}", soft_wrap=True)
             for title, names in premises(v).items():
-                out.print(f"        {title}: {'; '.join(names)}", markup=False, soft_wrap=True)
+                out.print(f"        {title}: {'; '.join(names)}", soft_wrap=True)
             if (c.statement.id, e.kind) in seen:
                 what = seen[c.statement.id, e.kind] or "nothing: it refutes none of the changed claims"
-                out.print(f"        seen to fail: {what}", markup=False, soft_wrap=True)
+                out.print(f"        seen to fail: {what}", soft_wrap=True)
         if c.statement.id in changed:
             print_changes(changed[c.statement.id])
     print_summary(checked)
@@ -418,19 +430,19 @@ def print_changes(score: Score) -> None:
         ("not needed", "; ".join(score.needless)),
     ):
         if says:
-            out.print(f"        {title}: {says}", markup=False, soft_wrap=True)
+            out.print(f"        {title}: {says}", soft_wrap=True)
 
 
 def print_summary(checked: list[Any]) -> None:
     """Print how many statements of each paper have each verdict."""
     from fedtheory.verification import count
-    from theory.statement import Status
 
-    table = Table("paper", *[str(s) for s in Status], "all", box=None, pad_edge=False)
+    columns = list(count(checked))
+    table = Table("paper", *map(str, columns), "all", box=None, pad_edge=False)
     for name in dict.fromkeys(c.statement.paper for c in checked):
         own = [c for c in checked if c.statement.paper == name]
         totals = count(own)
-        table.add_row(name, *[str(totals[s]) for s in Status], str(len(own)))
+        table.add_row(name, *[str(totals.get(s, 0)) for s in columns], str(len(own)))
     console().print(table)
 
 
@@ -626,6 +638,7 @@ def paper_check_command(
     print_summary(checked)
     print_stored(where)
     console().print(f"written: {out}")
+    end_with_errors(checked)
 
 
 @app.command()
@@ -662,10 +675,11 @@ def report(
     console().print(table)
     if profile:
         print_profile(where)
+    end_with_errors(checked)
 
 
 def main() -> None:
-    """Entry point: exit status 0 done, 1 a verdict differs and --expect-clean was given, 2 bad usage (one line)."""
+    """Entry point: exit status 0 done, 2 bad usage (one line); 1 a check ended in an exception, or --expect-clean."""
     gc.set_threshold(50_000)  # a paper is many small objects that stay: looking through them again and again takes time
     try:
         status = app(standalone_mode=False)

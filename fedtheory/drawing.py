@@ -11,18 +11,24 @@ import xarray as xr
 from bounds.trials.arena import recall
 from fedtheory.site.build import smaller
 from fedtheory.tasks import Progress, Task, Workshop
-from fedtheory.verification import measurement
+from fedtheory.verification import failed, measurement
 from figures import gallery
 from theory import catalogue
+from theory.statement import Verdict
 
 SMALL = "small.png"  # the figure of the site, among a figure's files
 
 
-def drawn(paper: str, name: str, full: bool, *found: xr.Dataset) -> dict[str, bytes]:
-    """A figure's files by their endings; `found` are the measurements of its arenas."""
+def drawn(paper: str, name: str, full: bool, *found: xr.Dataset | Verdict) -> dict[str, bytes] | Verdict:
+    """A figure's files by their endings, or the error that drawing it ended in; `found` are its arenas' measurements."""
     (picture,) = (p for p in gallery.pictures(paper) if p.name == name)
-    recall(found, picture.arenas(), full)
-    files = gallery.rendered(picture, full)
+    if errors := [one for one in found if isinstance(one, Verdict)]:
+        return errors[0]
+    try:
+        recall([one for one in found if not isinstance(one, Verdict)], picture.arenas(), full)
+        files = gallery.rendered(picture, full)
+    except Exception as error:
+        return failed(error, f"figure {name}")
     return {**files, SMALL: smaller(files["png"])}
 
 
@@ -33,12 +39,19 @@ def draw_all(
     progress: Progress | None = None,
     workshop: Workshop | None = None,
 ) -> dict[str, bytes]:
-    """Write the figures into the folder as PNG, SVG and CSV; returns the PNG files of the site by the figures' names."""
+    """Write the figures into the folder as PNG, SVG and CSV; returns the PNG files of the site by the figures' names.
+
+    Raises ValueError, after all other figures are written, for those that ended in an exception.
+    """
     found = (workshop or Workshop()).do(tasks_of(chosen, full), progress)
     by_name = dict(zip([p.name for p in chosen], found, strict=True))
-    for name, files in by_name.items():
+    errors = {files.says: None for files in by_name.values() if isinstance(files, Verdict)}
+    whole = {name: files for name, files in by_name.items() if not isinstance(files, Verdict)}
+    for name, files in whole.items():
         gallery.write_files(name, {ending: files[ending] for ending in files if ending != SMALL}, folder)
-    return {name: files[SMALL] for name, files in by_name.items()}
+    if errors:
+        raise ValueError("; ".join(errors))
+    return {name: files[SMALL] for name, files in whole.items()}
 
 
 def tasks_of(chosen: Iterable[gallery.Picture], full: bool) -> list[Task]:

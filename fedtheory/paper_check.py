@@ -132,13 +132,14 @@ def _summary(printed: Sequence[Checked], corrected: Sequence[Checked]) -> str:
         for e, v in c.verdicts:
             row = kinds.setdefault(e.kind, dict.fromkeys(Status, 0))
             row[v.status] += 1
-    head = "| | " + " | ".join(Status) + " | all |\n|---|" + "---:|" * (len(Status) + 1)
+    columns = list(count([*printed, *corrected]))
+    head = "| | " + " | ".join(columns) + " | all |\n|---|" + "---:|" * (len(columns) + 1)
     rows = []
     for name, some in (("printed statements", printed), ("corrected statements", corrected)):
         totals = count(some)
-        rows.append(f"| {name} | {' | '.join(str(totals[s]) for s in Status)} | {len(some)} |")
+        rows.append(f"| {name} | {' | '.join(str(totals.get(s, 0)) for s in columns)} | {len(some)} |")
     rows += [
-        f"| evidence: {kind} | {' | '.join(str(row[s]) for s in Status)} | {sum(row.values())} |"
+        f"| evidence: {kind} | {' | '.join(str(row[s]) for s in columns)} | {sum(row.values())} |"
         for kind, row in sorted(kinds.items())
     ]
     return "\n".join([head, *rows]) + "\n"

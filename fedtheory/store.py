@@ -32,7 +32,7 @@ _VARIANTS = 4  # of one result: for as many states of the code, such as branches
 _MARGIN = 2_000_000_000  # nanoseconds: some file systems count in steps of two seconds
 _SWITCHES = ("OPENBLAS_", "NPY_", "MKL_", "PYTHONHASHSEED", "FEDTHEORY_")
 _PLACES = ("stdlib", "platstdlib", "purelib", "platlib")
-_LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _PLACES})
+LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _PLACES})
 _WRITES = os.O_WRONLY | os.O_CREAT
 _SYSTEM = ("/proc/", "/sys/", "/dev/")
 
@@ -175,7 +175,7 @@ def _input(file: str) -> str:
     """The whole path of a file that is an input; empty for one that the version of a package covers, or the system's."""
     real = os.path.realpath(file)
     ours = real.startswith(tuple(str(ROOT / name) + os.sep for name in OURS))
-    if real.startswith((*_LIBRARIES, *_SYSTEM)) and not ours:
+    if real.startswith((*LIBRARIES, *_SYSTEM)) and not ours:
         return ""
     compiled = real.endswith(".pyc") and Path(real).parent.name == "__pycache__"
     return source_from_cache(real) if compiled else real
@@ -201,4 +201,4 @@ def digest(file: str) -> str:
         return ""
 
 
-__all__ = ["OURS", "ROOT", "Store", "code", "digest", "environment", "files_read", "folder", "watch"]
+__all__ = ["LIBRARIES", "OURS", "ROOT", "Store", "code", "digest", "environment", "files_read", "folder", "watch"]

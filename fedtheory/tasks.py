@@ -74,7 +74,7 @@ class Spent:
 class Workshop:
     """Where tasks are done.
 
-    store      gives and keeps results; None: all are computed
+    store      gives and keeps results, but for those that say that they `failed`; None: all are computed
     scheduler  the address of a Dask scheduler, whose workers do the tasks; None: processes of this machine
     results    of the tasks so far
     files      that each of them was made from, those of the tasks that it needs included; None: not known
@@ -112,7 +112,8 @@ class Workshop:
             counts.done(task)
             self.spent.append(Spent(task, seconds))
             self.files[task] = _united([files, *(self.files[needed] for needed in task.needs)])
-            if self.store and task.kept and (made_from := self.files[task]) is not None:
+            made_from = self.files[task]
+            if self.store and task.kept and made_from is not None and not getattr(result, "failed", False):
                 self.store.keep(task.name, result, made_from)
             yield task
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from traceback import extract_tb
 
 import xarray as xr
 
 from bounds import papers
 from bounds.trials.arena import Arena, arena_evidence, measured_afresh, recall
+from fedtheory.store import LIBRARIES
 from fedtheory.tasks import Progress, Task, Workshop
 from theory import catalogue
 from theory.proofs import mutation
@@ -27,11 +31,12 @@ class Checked:
     def status(self) -> Status:
         """One verdict for the statement: the strongest that its evidence gives.
 
-        refuted if any evidence refutes it; proved by any evidence but equal units; holds if other evidence holds;
-        broken if there is only a proof that fails; open otherwise.  A definition or an assumption can only be refuted.
+        refuted if any evidence refutes it; error if any evidence ended in an exception; proved by any evidence but equal
+        units; holds if other evidence holds; broken if there is only a proof that fails; open otherwise.  A definition or
+        an assumption can only be refuted.
         """
         found = [v.status for e, v in self.verdicts if not (e.kind == "units" and v.status is Status.PROVED)]
-        ranking = [Status.REFUTED, Status.VACUOUS]
+        ranking = [Status.REFUTED, Status.ERROR, Status.VACUOUS]
         if self.statement.kind not in NO_CLAIM:
             ranking += [Status.PROVED, Status.HOLDS, Status.BROKEN, Status.ANALOGUE]
         nothing = self.statement.kind in (*NO_CLAIM, *OFTEN_NO_CLAIM)
@@ -85,9 +90,26 @@ def _of_evidence(paper: str, dataset: str | None = None) -> dict[tuple[str, str]
     return found
 
 
-def measured(label: str, dataset: str | None, full: bool) -> xr.Dataset:
-    """The measurement of an arena, by its label.  Raises KeyError for an unknown one."""
-    return measured_afresh(_arenas(catalogue.find(label.partition(":")[0]).paper, dataset)[label], full)
+def measured(label: str, dataset: str | None, full: bool) -> xr.Dataset | Verdict:
+    """The measurement of an arena, by its label; the verdict `error` if that ends in an exception.
+
+    Raises KeyError for an unknown label.
+    """
+    arena = _arenas(catalogue.find(label.partition(":")[0]).paper, dataset)[label]
+    try:
+        return measured_afresh(arena, full)
+    except Exception as error:
+        return failed(error, f"arena {label!r}")
+
+
+def failed(error: Exception, what: str) -> Verdict:
+    """The verdict on a check that ended in an exception, in one line.  Raises a missing module: the user's to install."""
+    if isinstance(error, ImportError):
+        raise error
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    frames = extract_tb(error.__traceback__)
+    own = [f for f in frames if not f.filename.startswith(LIBRARIES)] or frames
+    return Verdict(Status.ERROR, f"{what}: {said[:200]} ({Path(own[-1].filename).name}, line {own[-1].lineno})")
 
 
 @cache
@@ -98,12 +120,17 @@ def measurement(label: str, dataset: str | None = None, full: bool = False) -> T
     return Task("running arenas", paper, kind, measured, (label, dataset, full), kept=dataset is None)
 
 
-def verdict(id_: str, kind: str, full: bool, dataset: str | None = None, *found: xr.Dataset) -> Verdict:
-    """The verdict of a piece of evidence; `found` are the measurements of its arenas."""
+def verdict(id_: str, kind: str, full: bool, dataset: str | None = None, *found: xr.Dataset | Verdict) -> Verdict:
+    """The verdict of a piece of evidence, `error` if it ends in an exception; `found` are its arenas' measurements."""
     statement = catalogue.find(id_)
-    recall(found, _arenas(statement.paper, dataset).values(), full)
+    if errors := [one for one in found if isinstance(one, Verdict)]:
+        return errors[0]
+    recall([one for one in found if not isinstance(one, Verdict)], _arenas(statement.paper, dataset).values(), full)
     own = _by_name(statement.paper) if dataset is None else _on_data(statement.paper, dataset)
-    return own[id_, kind].check(statement, full)
+    try:
+        return own[id_, kind].check(statement, full)
+    except Exception as error:
+        return failed(error, f"{id_}, {kind}")
 
 
 @cache
@@ -124,10 +151,12 @@ def _task(id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None) 
     return Task("checking statements", paper, kind, verdict, (id_, kind, full, dataset), needs, kept=dataset is None)
 
 
-def seen(id_: str, kind: str, verdict: Verdict, *found: xr.Dataset) -> str | None:
+def seen(id_: str, kind: str, verdict: Verdict, *found: xr.Dataset | Verdict) -> str | None:
     """The change that a piece of evidence was seen to refute, or None; `found` are the measurements of its arenas."""
     statement = catalogue.find(id_)
-    recall(found, _arenas(statement.paper).values(), False)
+    if verdict.failed:
+        return None
+    recall([one for one in found if not isinstance(one, Verdict)], _arenas(statement.paper).values(), False)
     return mutation.seen_to_fail(_by_name(statement.paper)[id_, kind], statement, verdict)
 
 
@@ -231,16 +260,21 @@ def _given(verdict: Verdict, used: Checked) -> Verdict:
     if used.status in (Status.PROVED, Status.DEFINITION):
         return verdict
     fails = used.status in (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
-    status = Status.BROKEN if fails else used.status
+    status = Status.BROKEN if fails else Status.OPEN if used.status is Status.ERROR else used.status
     says = f"rests on {used.statement.id}, which is {used.status}"
     witness = {"rests on": used.statement.id} if fails else {}
     return Verdict(status, says, witness=witness, premises=verdict.premises)
 
 
-def count(checked: Iterable[Checked]) -> dict[Status, int]:
-    """How many statements have each verdict."""
-    statuses = [c.status for c in checked]
-    return {status: statuses.count(status) for status in Status}
+def count(checked: Sequence[Checked]) -> dict[Status, int]:
+    """How many statements have each verdict; without `error` where no check failed."""
+    found, failures = Counter(c.status for c in checked), errors(checked)
+    return {status: found[status] for status in Status if failures or status is not Status.ERROR}
+
+
+def errors(checked: Iterable[Checked]) -> list[str]:
+    """What the checks say that ended in an exception."""
+    return [v.says for c in checked for _, v in c.verdicts if v.failed]
 
 
 def seen_to_fail(

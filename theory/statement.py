@@ -43,6 +43,7 @@ class Status(StrEnum):
     ANALOGUE = "analogue"  # an experiment of ours beside a printed one: it decides nothing about the printed one
     DEFINITION = "definition"  # it claims nothing: there is nothing to decide
     OPEN = "open"  # not decided
+    ERROR = "error"  # the check ended in an exception: something is to be mended before anything is said
 
 
 # Kinds that set something down and claim nothing.  Evidence can refute such a statement (a definition that defines
@@ -345,6 +346,11 @@ class Verdict:
     slack: float | None = None
     witness: Mapping[str, Any] = field(default_factory=dict)
     premises: tuple[Premise, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the check ended in an exception."""
+        return self.status is Status.ERROR
 
     @property
     def uses(self) -> tuple[str, ...]:

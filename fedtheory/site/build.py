@@ -40,6 +40,7 @@ from theory.statement import (
     Statement,
     Status,
     Symbol,
+    Verdict,
     Words,
 )
 
@@ -82,7 +83,7 @@ def build(
         for name, paper in catalogue.papers().items()
         if any(v.statement.paper == name for v in views)
     ]
-    common = {"papers": papers, "statuses": list(Status), "kinds": kinds(views)}
+    common = {"papers": papers, "statuses": list(count(checked)), "kinds": kinds(views)}
     pages = {"index.html": page("index.html", **common, views=views)}
     for paper in papers:
         own = common | {"kinds": kinds(paper.views)}
@@ -184,7 +185,7 @@ class PaperView:
         found = []
         for title, ours in (("printed", False), ("corrected", True)):
             own = [v for v in self.views if bool(v.statement.corrects) == ours]
-            found.append((title, own, count(v.checked for v in own)))
+            found.append((title, own, count([v.checked for v in own])))
         return found
 
     @property
@@ -309,11 +310,12 @@ def _task(checked: Checked, full: bool) -> Task:
     return Task("writing formulas", s.paper, "explorer", explored, (s.id, bool(needs), full), needs)
 
 
-def explored(id_: str, run: bool, full: bool, *found: xr.Dataset) -> tuple[dict[str, Any], list[Curve]]:
-    """A bound for the explorer, and the curves of its arenas if they were run; `found` are their measurements."""
+def explored(id_: str, run: bool, full: bool, *found: xr.Dataset | Verdict) -> tuple[dict[str, Any], list[Curve]]:
+    """A bound for the explorer, and the curves of its arenas if all were measured; `found` are their measurements."""
     statement = catalogue.find(id_)
-    recall(found, papers.arenas(statement.paper), full)
-    return bound_data(statement), curves(statement, full) if run else []
+    measured = [one for one in found if not isinstance(one, Verdict)]
+    recall(measured, papers.arenas(statement.paper), full)
+    return bound_data(statement), curves(statement, full) if run and len(measured) == len(found) else []
 
 
 def bound_data(s: Statement) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 import sympy
 
-from fedtheory import cli
+from bounds.sfl import ARENAS
+from fedtheory import cli, verification
 from fedtheory.show import as_json, as_text
 from fedtheory.simulate import simulate
-from fedtheory.verification import Checked
+from fedtheory.verification import Checked, verify
 from simulations import run
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.data import load, one_against_rest, scaled
@@ -361,3 +363,49 @@ def test_settings_of_block_algorithms_as_text() -> None:
     little, much = (simulate("breast_cancer", "FedDC", given | {"alpha": alpha}) for alpha in ("0", "5"))
     assert little.attrs["problem"] == much.attrs["problem"] and not little.equals(much)
     assert simulate("breast_cancer", "FedDC", given).attrs["problem"] == little.attrs["problem"]
+
+
+def breaks(statement: Any, full: bool = False) -> Verdict:
+    raise KeyError("no such\nkey")
+
+
+def test_an_exception_in_a_check_is_its_verdict_and_the_rest_goes_on(call, monkeypatch) -> None:
+    kept = [e for e in verification.evidence("sfl") if e.statement == "sfl.lemma1" and e.kind == "units"]
+    broken = Evidence("sfl.lemma1", "search", breaks)
+    by_name = {(e.statement, e.kind): e for e in (*kept, broken)}
+    monkeypatch.setattr(verification, "_by_name", lambda paper: by_name)
+    status, out, err = call("verify", "sfl.lemma1")
+    said = "sfl.lemma1, search: KeyError: 'no such\\nkey' (test_cli.py, line "
+    assert status == 1 and err.startswith(f"fedtheory: {said}") and err.count("\n") == 1
+    assert "sfl.lemma1: error" in out and "units: proved" in out and f"search: error. {said}" in out
+    assert [line.split()[-2:] for line in out.splitlines() if line.startswith("paper ")] == [["error", "all"]]
+    (checked,) = verify(["sfl.lemma1"])
+    assert verification.seen_to_fail([checked])["sfl.lemma1", "search"] is None
+
+
+def test_an_arena_that_fails_is_the_verdict_of_its_evidence(monkeypatch) -> None:
+    arena = replace(ARENAS[0], problem=lambda: breaks(None))
+    failed = Verdict(Status.ERROR, "the arena failed")
+    assert verification.verdict("sfl.lemma1", "units", False, None, failed) is failed
+    monkeypatch.setattr(verification, "_arenas", lambda paper, dataset=None: {arena.label: arena})
+    found = verification.measured(arena.label, None, False)
+    assert isinstance(found, Verdict) and found.says.startswith(f"arena {arena.label!r}: KeyError")
+
+
+def test_a_missing_package_is_no_verdict() -> None:
+    with pytest.raises(ModuleNotFoundError):
+        verification.failed(ModuleNotFoundError("z3", name="z3"), "x")
+
+
+def test_what_rests_on_a_failed_check_is_open() -> None:
+    proof = Evidence("sfl.lemma5", "ledger", breaks, uses=("sfl.lemma1",))
+    verdicts = {
+        "sfl.lemma5": [(proof, Verdict(Status.PROVED, ""))],
+        "sfl.lemma1": [(Evidence("sfl.lemma1", "search", breaks), Verdict(Status.ERROR, ""))],
+    }
+    assert verification._settle("sfl.lemma5", verdicts, {}).status is Status.OPEN
+
+
+def test_brackets_are_text(call) -> None:
+    _, out, _ = call("glossary", "L")
+    assert out.count("[F]/[x]**2") == 4

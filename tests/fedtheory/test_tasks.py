@@ -15,6 +15,7 @@ import pytest
 from fedtheory import store, tasks
 from fedtheory.store import Store
 from fedtheory.tasks import Task, Workshop
+from theory.statement import Status, Verdict
 
 ROOT = Path(__file__).parents[2]
 
@@ -228,6 +229,20 @@ def test_a_result_depends_on_the_files_of_the_tasks_that_it_needs(tmp_path: Path
     file.write_text("after")
     second, computed = results()
     assert second[0] == "two 0 (after)" and computed == [True] * 10
+
+
+def outcome(paper: str, number: int) -> Verdict:
+    return Verdict(Status.ERROR if number == 3 else Status.HOLDS, f"{number}")
+
+
+def test_a_check_that_failed_is_not_kept(tmp_path: Path) -> None:
+    def computed() -> list[int]:
+        where = Workshop(Store(tmp_path / "store"))
+        where.do([Task("first", "one", "kind", outcome, ("one", i)) for i in range(9)])
+        return sorted(spent.task.arguments[1] for spent in where.spent if spent.seconds is not None)
+
+    assert computed() == [*range(9)]
+    assert computed() == [3]
 
 
 def test_a_folder_that_cannot_be_used_is_one_clear_error(tmp_path: Path) -> None:

@@ -119,3 +119,13 @@ def test_lemma2_needs_half_of_L_plus_mu(share) -> None:
 
 def test_convex_condition_is_the_subgradient_inequality() -> None:
     assert convex(X, Y) == sympy.expand(X.value - Y.value - Y.gradient * (x - y))
+
+
+def test_forms_without_function_values() -> None:
+    """Young's inequality, from nothing and from one hypothesis; a false form is refuted."""
+    young = sympy.expand((x - y) ** 2)
+    assert certify(young, {}, {}).status is Status.PROVED
+    assert certify(2 * young, {"young": young}, {}).status is Status.PROVED
+    assert certify(young - x**2, {}, {}).status is Status.REFUTED
+    found = worst_case(x**2, {"larger": y**2 - x**2}, y**2)
+    assert found is not None and found.value == pytest.approx(1)

@@ -153,6 +153,8 @@ def certificate(claim: sympy.Expr, hypotheses: Mapping[str, sympy.Expr]) -> Cert
     """
     import cvxpy
 
+    if not hypotheses:  # then the claim itself is the form
+        return Certificate({}, 0.0)
     vectors, values = unknowns([claim, *hypotheses.values()])
     target = _split(claim, vectors, values)
     parts = [_split(h, vectors, values) for h in hypotheses.values()]
@@ -161,7 +163,7 @@ def certificate(claim: sympy.Expr, hypotheses: Mapping[str, sympy.Expr]) -> Cert
     gram, linear, constant = (
         target[part] - sum(weights[i] * h[part] for i, h in enumerate(parts)) for part in range(3)
     )
-    constraints = [gram == form, linear == 0, constant >= 0]
+    constraints = [gram == form, constant >= 0, *([linear == 0] if values else [])]
     problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(weights)), constraints)
     if not _solved(problem) or weights.value is None:
         return None
@@ -178,11 +180,11 @@ def worst_case(objective: sympy.Expr, hypotheses: Mapping[str, sympy.Expr], norm
 
     vectors, values = unknowns([objective, normalised, *hypotheses.values()])
     gram = cvxpy.Variable((len(vectors), len(vectors)), PSD=True)
-    value = cvxpy.Variable(len(values))
+    value = cvxpy.Variable(len(values)) if values else None
 
     def at(e: sympy.Expr) -> cvxpy.Expression:
         g, v, c = _split(e, vectors, values)
-        return cvxpy.trace(g @ gram) + v @ value + c
+        return cvxpy.trace(g @ gram) + (0 if value is None else v @ value) + c
 
     conditions = [at(h) >= 0 for h in hypotheses.values()]
     problem = cvxpy.Problem(cvxpy.Maximize(at(objective)), [*conditions, at(normalised) <= 1])
@@ -228,11 +230,17 @@ def certify(
         if exact is None or exact.status is Status.PROVED:
             used = ", ".join(f"{m} x {name}" for name, m in multipliers.items() if m)
             form = "0" if rest == 0 else sympy.factor(rest)
-            return Verdict(Status.PROVED, f"every dimension: claim = {used} + form, form = {form} >= 0")
+            return Verdict(
+                Status.PROVED, f"every dimension: claim = {used + ' + ' if used else ''}form, form = {form} >= 0"
+            )
     against = decide([*conditions, *(h >= 0 for h in hypotheses.values())], claim >= 0)
     if against.status is Status.REFUTED:
         witness = {s.name: str(v) for s, v in against.model.items()}
         return Verdict(Status.REFUTED, "fails for a function on the real line, by interpolation", witness=witness)
+    if found is not None:
+        rounded = ", ".join(f"{m:.6g} x {name}" for name, m in found.multipliers.items())
+        why = f"multipliers ({rounded}; residual {found.residual:.1e}), but none that are exact once rounded"
+        return Verdict(Status.OPEN, f"{why}, and no counter-example on the real line")
     return Verdict(Status.OPEN, "no multipliers, and no counter-example on the real line")
 
 
