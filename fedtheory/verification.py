@@ -77,8 +77,13 @@ def _by_name(paper: str) -> dict[tuple[str, str], Evidence]:
 
 @cache
 def _arenas(paper: str, dataset: str | None = None) -> dict[str, Arena]:
-    """A paper's arenas, or those on a data set, by their labels."""
-    return {a.label: a for a in (papers.arenas(paper) if dataset is None else papers.on_data(paper, dataset))}
+    """A paper's arenas, or those on a data set, by their labels.  Raises ValueError for a name that is there twice."""
+    found: dict[str, Arena] = {}
+    for arena in papers.arenas(paper) if dataset is None else papers.on_data(paper, dataset):
+        if arena.label in found:
+            raise ValueError(f"two arenas of {arena.statement} are called {arena.name!r}: expected different names")
+        found[arena.label] = arena
+    return found
 
 
 @cache

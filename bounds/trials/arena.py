@@ -6,6 +6,7 @@ An arena is measured once.  Then a statement's claim, printed or sharpened, is c
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -75,10 +76,10 @@ class Arena:
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        """All fields without the functions, of which another process has its own copies."""
-        made = settings_of(self.algorithm)
+        """All that its measurement depends on: two arenas with the same settings share one."""
         defined = repr(definitions(self.changed)) if self.changed else ""
-        return self.label, repr(made), self.x0, self.rounds, self.seeds, self.fractions, self.given, defined
+        made = _told_apart(self.problem), _told_apart(self.algorithm)
+        return self.label, *made, self.x0, self.rounds, self.seeds, self.fractions, self.given, defined
 
     @property
     def label(self) -> str:
@@ -90,6 +91,16 @@ class Arena:
         """`moments`, exact expectation, on quadratics; `run`, Monte Carlo, elsewhere."""
         exact = has_expectation(build(self.problem), self.algorithm(eta=1.0), self.rounds)
         return "moments" if exact else "run"
+
+
+def _told_apart(made: Callable[..., Any]) -> Any:
+    """A function by itself, a partial by its function and the content of its arguments."""
+    if not isinstance(made, partial):
+        return made
+    try:
+        return made.func, pickle.dumps((made.args, made.keywords))
+    except (pickle.PicklingError, AttributeError, TypeError):  # an argument is a function without a name
+        return made
 
 
 def settings_of(algorithm: Callable[..., Algorithm]) -> dict[str, Any]:

@@ -246,6 +246,20 @@ def test_measurements_of_other_processes_are_taken_over(monkeypatch: pytest.Monk
     assert measure(pair[0]).identical(first)
 
 
+def test_another_problem_or_algorithm_under_the_same_name_is_measured_anew() -> None:
+    def arena(slopes: tuple[float, float]) -> Arena:
+        return replace(EXACT, rounds=30, problem=partial(from_functions, (1.0, 0.5), slopes))
+
+    near = arena((1.0, -2.0))
+    start = measure(near)["mean"].values[0, 0]
+    assert measure(arena((100.0, -200.0)))["mean"].values[0, 0] > 100 * start
+    far = replace(near, problem=lambda: from_functions((1.0, 0.5), (100.0, -200.0)))
+    assert measure(far)["mean"].values[0, 0] > 100 * start
+    sequential = replace(near, algorithm=partial(SFL, K=2))
+    assert measure(sequential)["mean"].values[0, 0] != start
+    assert measure(arena((1.0, -2.0))) is measure(near)
+
+
 def test_full_takes_five_times_the_seeds() -> None:
     short = replace(NOISY, rounds=21)
     assert measured_afresh(short, full=True).attrs["seeds"] == 5 * measured_afresh(short).attrs["seeds"]
