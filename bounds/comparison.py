@@ -10,7 +10,8 @@ import sympy
 from bounds.evaluation import claim_of, compiled, evaluate
 from bounds.orders import exponent
 from theory import catalogue
-from theory.statement import Bound, Relations
+from theory.concepts import same
+from theory.statement import Bound, Order, Relations, Statement
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def compare(first: str, second: str, **values: float) -> Comparison:
 
     The step size is a shared symbol (eta_tilde): at equal eta_tilde the learning rates eta differ.
     Raises UnknownName; ValueError when one has no terms, when an explicit bound meets an order, when they bound
-    different quantities, or for bad parameters.
+    different quantities, when a letter means different things in their papers, or for bad parameters.
     """
     one, two = catalogue.find(first), catalogue.find(second)
     a, b = claim_of(one), claim_of(two)
@@ -52,6 +53,13 @@ def compare(first: str, second: str, **values: float) -> Comparison:
         raise ValueError(f"{first} and {second}: an explicit bound and an order do not compare; expected two alike")
     if a.quantity != b.quantity:
         raise ValueError(f"{first} bounds {a.quantity}, {second} bounds {b.quantity}: expected the same quantity")
+    letters, theirs = catalogue.symbols(one), catalogue.symbols(two)
+    for name in sorted(_letters(one, a) & _letters(two, b)):
+        if not same(letters[name], theirs[name]):
+            raise ValueError(
+                f"{name} is {letters[name].meaning!r} in {first} and {theirs[name].meaning!r} in {second}: "
+                "expected letters that mean the same"
+            )
     left, right = ({t.name: t.value for t in claim.terms} for claim in (a, b))
     shared = [name for name in left if name in right]
     ratios = {name: sympy.simplify(left[name] / right[name]) for name in shared}
@@ -80,6 +88,12 @@ def compare(first: str, second: str, **values: float) -> Comparison:
         numbers,
         crossings,
     )
+
+
+def _letters(statement: Statement, claim: Bound | Order) -> set[str]:
+    """The letters of the quantity, the terms and, of an explicit bound, the parameters."""
+    own = {s.name for e in (claim.quantity, *(t.value for t in claim.terms)) for s in e.free_symbols}
+    return own | ({s.name for s in compiled(statement.id).parameters} if isinstance(claim, Bound) else set())
 
 
 def _dominant(terms: dict[str, sympy.Expr]) -> list[str]:

@@ -40,11 +40,6 @@ def quantities(paper: str) -> Mapping[str, Quantity]:
     return dict(_part(paper, "QUANTITIES", {}))
 
 
-def at_start(paper: str) -> Mapping[str, str]:
-    """The paper's symbols of the starting point besides the common ones."""
-    return dict(_part(paper, "AT_START", {}))
-
-
 def presets(paper: str) -> Mapping[str, Callable[[], Preset]]:
     """The paper's experiments with networks."""
     if not find_spec(f"bounds.{paper}") or not find_spec(f"bounds.{paper}.presets"):
@@ -52,4 +47,4 @@ def presets(paper: str) -> Mapping[str, Callable[[], Preset]]:
     return dict(importlib.import_module(f"bounds.{paper}.presets").PRESETS)
 
 
-__all__ = ["arenas", "at_start", "evidence", "on_data", "presets", "quantities"]
+__all__ = ["arenas", "evidence", "on_data", "presets", "quantities"]

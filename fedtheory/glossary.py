@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from theory import catalogue
+from theory.concepts import same
 from theory.statement import Symbol
 
 
@@ -25,8 +26,9 @@ def glossary(asked: str | None = None) -> dict[str, dict[str, Symbol]]:
 
 
 def apart(papers: dict[str, Symbol]) -> bool:
-    """Whether papers mean different quantities by a symbol: the meanings or the dimensions differ."""
-    return len({(symbol.meaning.casefold(), symbol.dimension) for symbol in papers.values()}) > 1
+    """Whether papers mean different quantities by a symbol."""
+    first, *others = papers.values()
+    return not all(same(first, other) for other in others)
 
 
 def rows(asked: str | None = None, shared: bool = False) -> list[dict[str, Any]]:

@@ -23,13 +23,9 @@ from typing import Any, Literal
 import sympy
 from sympy.core.relational import Relational
 
+from theory.concepts import CONCEPTS, NUMBER as NUMBER, F as F, X as X
 from theory.listing import Listing
 from theory.properties import Properties
-
-# The two dimensions: X is that of the parameters x, F is that of the objective F(x).
-X = sympy.Symbol("[x]", positive=True)
-F = sympy.Symbol("[F]", positive=True)
-NUMBER = sympy.Integer(1)
 
 
 class Status(StrEnum):
@@ -91,7 +87,8 @@ Kind = Literal[
 class Symbol:
     """A symbol of a paper: ASCII name, LaTeX, meaning, dimension.
 
-    `dimension` is a monomial in `X` and `F` (``F / X**2`` for a smoothness constant), or `NUMBER`.
+    `dimension` is a monomial in `X` and `F` (``F / X**2`` for a smoothness constant), or `NUMBER`.  `concept` is the
+    quantity of `CONCEPTS` that it is a letter for; None: the paper's own.
     """
 
     name: str
@@ -99,6 +96,7 @@ class Symbol:
     meaning: str
     dimension: sympy.Expr
     sympy: sympy.Symbol
+    concept: str | None = None
 
     @property
     def domain(self) -> str:
@@ -466,13 +464,34 @@ class Paper:
         self.errata: list[Erratum] = []
 
     def symbol(
-        self, name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **assumptions: bool
+        self,
+        name: str,
+        latex: str,
+        meaning: str,
+        dimension: sympy.Expr = NUMBER,
+        *,
+        concept: str | None = None,
+        **assumptions: bool,
     ) -> sympy.Symbol:
-        """Declare a symbol, once; the units check of every statement with this symbol uses its dimension."""
+        """Declare a symbol, once; the units check of every statement with this symbol uses its dimension.
+
+        concept  the quantity of `CONCEPTS` that it is a letter for.  By it a problem's certified constant, a number of the
+                 start or a measured quantity is found, and papers are compared
+
+        Raises ValueError for a second declaration, an unknown concept and one of another dimension.
+        """
         if name in self.symbols:
             raise ValueError(f"symbol {name!r} is declared twice in {self.name}")
+        if concept is not None and concept not in CONCEPTS:
+            raise ValueError(
+                f"{name} of {self.name}: unknown concept {concept!r}; expected one of {', '.join(CONCEPTS)}"
+            )
+        if concept is not None and sympy.simplify(CONCEPTS[concept] / dimension) != 1:
+            raise ValueError(
+                f"{name} of {self.name} has dimension {dimension}: expected {CONCEPTS[concept]}, that of {concept!r}"
+            )
         s = sympy.Symbol(name, real=True, **assumptions)
-        self.symbols[name] = Symbol(name, latex, meaning, sympy.sympify(dimension), s)
+        self.symbols[name] = Symbol(name, latex, meaning, sympy.sympify(dimension), s, concept)
         return s
 
     def say(

@@ -15,9 +15,8 @@ QUANTITIES = {
         local_steps.run,
     ),
 }
-AT_START = {"f_gap": "A"}
 
-__all__ = ["ARENAS", "AT_START", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
+__all__ = ["ARENAS", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:

@@ -8,13 +8,13 @@ from bounds.trials.quantities import Quantity
 from theory.statement import Evidence
 
 QUANTITIES = {
+    "gap_xbar": Quantity("gap_average", r"$\mathbb{E}[f(\bar x^R)-f(x^*)]$  (units of $f$)"),
     "avg_grad_sq": Quantity(
         "grad_sq", r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(x^r)\|^2$  (units of $f^2/x^2$)", "mean"
     ),
 }
-AT_START = {"F": "A"}
 
-__all__ = ["ARENAS", "AT_START", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
+__all__ = ["ARENAS", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:

@@ -6,9 +6,7 @@ from bounds.trials.arena import arena_evidence
 from bounds.trials.arena_search import search_evidence
 from theory.statement import Evidence
 
-AT_START = {"f_gap": "A"}
-
-__all__ = ["ARENAS", "AT_START", "SEARCHED", "evidence", "on_data"]
+__all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:

@@ -19,7 +19,7 @@ import xarray as xr
 
 from bounds.evaluation import Compiled, Value, compile_statement, compiled, evaluate, parameters
 from bounds.trials.claims import rescaled, unassumed
-from bounds.trials.quantities import at_start, bounded, quantities
+from bounds.trials.quantities import at_start, bounded, constants, of_clients, quantities
 from bounds.tuning import admissible_interval
 from simulations import NoSuchConstant, expectation, has_expectation, start
 from simulations.algorithms.base import Algorithm
@@ -137,8 +137,9 @@ def known(
     problem; defined by the statement; for kappa the condition number of the function that the clients step on.
     Raises NoSuchConstant when it is none of these.
     """
-    own, chosen, defined = algorithm.symbols(problem), dict(given), definitions(statement)
-    beginning = at_start(statement.paper)
+    own, chosen, defined = letters_of(statement.paper, algorithm, problem), dict(given), definitions(statement)
+    beginning, of_each, certified = (what(statement.paper) for what in (at_start, of_clients, constants))
+    concepts = {s.name: s.concept for s in catalogue.symbols(statement).values()}
     if wanted is None:
         others = ("R", step_symbol(statement), *_lengths(statement))
         wanted = [s.name for s in parameters(statement) if s.name not in others]
@@ -157,25 +158,36 @@ def known(
             return float(own[name])
         if name in beginning:
             return float(start(problem, x0)[beginning[name]])
-        if name in _OF_CLIENTS:
-            return float(start_of_clients(problem, x0)[name])
-        if name in problem.constants.entries:
-            return float(problem.constants[name])
+        if name in of_each:
+            return float(start_of_clients(problem, x0)[of_each[name]])
+        if name in certified:
+            return float(problem.constants[certified[name]])
         if name in defined:
             value = defined[name].subs({s: number(s.name) for s in defined[name].free_symbols})
             if not value.is_finite:
                 raise NoSuchConstant(f"{name} = {defined[name]} of {statement.id} is not finite on {problem.name}")
             return float(value)
-        if name == "kappa" and has_penalty(statement):
+        if concepts.get(name) == "condition number" and has_penalty(statement):
             return 1 + number("L") / number("phi")
-        if name == "kappa":
+        if concepts.get(name) == "condition number":
             return number("L") / number("mu")
         raise NoSuchConstant(
-            f"{statement.id} needs {name}: expected it among the symbols of {type(algorithm).__name__}, the constants of "
-            f"{problem.name}, or the symbols given"
+            f"{statement.id} needs {name}: expected it among the symbols of {type(algorithm).__name__}, given in the arena, "
+            f"or declared with a concept that {problem.name} knows"
         )
 
     return {name: number(name) for name in wanted}
+
+
+def letters_of(paper: str, algorithm: Algorithm, problem: Problem) -> dict[str, float]:
+    """The numbers of an algorithm by a paper's letters: those of its own paper as they are, else by their concepts."""
+    found, home = algorithm.symbols(problem), type(algorithm).__module__.rpartition(".")[2]
+    if home == paper or home not in catalogue.papers():
+        return dict(found)
+    theirs = {name: s.concept for name, s in catalogue.paper(home).symbols.items()}
+    by_concept = {theirs[name]: value for name, value in found.items() if theirs.get(name)}
+    ours = catalogue.paper(paper).symbols.values()
+    return {s.name: by_concept[s.concept] for s in ours if s.concept in by_concept}
 
 
 def definitions(statement: Statement) -> dict[str, sympy.Expr]:

@@ -1,20 +1,23 @@
-"""The quantities of bounds on whole runs: the name by which a run records each, and its label in a figure.
+"""What the letters of a paper are in a run: the quantities that its bounds are about, and numbers of problem and start.
 
-A paper adds its own quantities, or relabels one in its own symbols, by `QUANTITIES` in bounds/PAPER.  Its `AT_START` says
-which of its symbols are numbers of the starting point.
+A letter is found by its concept (`theory.concepts`), never by itself: another paper's beta is another quantity.  A paper
+adds quantities of its own, or relabels one in its own letters, by `QUANTITIES` in bounds/PAPER.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import xarray as xr
 
 from bounds import papers
 from simulations import run
+from theory import catalogue
 from theory.statement import Bound
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,29 +36,68 @@ class Quantity:
     run: Callable[..., xr.Dataset] = run
 
 
+# Concept -> quantity, label with F and x
 QUANTITIES: Mapping[str, Quantity] = {
-    "gap": Quantity("gap_average", r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)"),
-    "gap_xbar": Quantity("gap_average", r"$\mathbb{E}[f(\bar x^R)-f(x^*)]$  (units of $f$)"),
-    "gap_last": Quantity("gap", r"$\mathbb{E}[f(w^{(R)})-f(w^{(*)})]$  (units of $f$)"),
-    "min_grad_sq": Quantity(
+    "gap of the average": Quantity("gap_average", r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)"),
+    "gap of the last iterate": Quantity("gap", r"$\mathbb{E}[f(w^{(R)})-f(w^{(*)})]$  (units of $f$)"),
+    "smallest squared gradient": Quantity(
         "grad_sq", r"$\min_{r\leq R}\,\mathbb{E}\|\nabla F(x^{(r)})\|^2$  (units of $F^2/x^2$)", "smallest"
     ),
-    "avg_grad_sq": Quantity(
+    "mean squared gradient": Quantity(
         "grad_sq", r"$\frac{1}{R}\sum_{r<R}\mathbb{E}\|\nabla f(w^{(r)})\|^2$  (units of $f^2/w^2$)", "mean"
     ),
 }
-# Symbols of the starting point: symbol -> the name that `simulations.start` gives it
-AT_START: Mapping[str, str] = {name: name for name in ("D", "d0", "A", "w0_norm", "w_star_norm")}
+# Concept -> the name that `simulations.start` gives it
+_AT_START = {
+    "initial distance": "D",
+    "squared initial distance": "d0",
+    "initial gap": "A",
+    "norm of the start": "w0_norm",
+    "norm of the minimiser": "w_star_norm",
+}
+# Concept -> the name that `start_of_clients` gives it
+_OF_CLIENTS = {
+    "heterogeneity at the start": "het_start",
+    "gaps of the clients at the start": "fj_gap_mean",
+    "squared distances to the clients' minimisers": "dist_sq_mean",
+    "gap between the minimum and those of the clients": "Gamma",
+}
+# Concept -> the certified constant of a problem
+_CONSTANTS = {
+    "smoothness": "L",
+    "strong convexity": "mu",
+    "gradient noise": "sigma",
+    "heterogeneity at the optimum": "zeta_star",
+    "relative heterogeneity": "beta",
+    "absolute heterogeneity": "zeta",
+    "heterogeneity everywhere": "G",
+}
+
+
+def _by_letter(paper: str, of: Mapping[str, T]) -> dict[str, T]:
+    """What the paper's letters stand for, by their concepts."""
+    symbols = catalogue.paper(paper).symbols.values()
+    return {s.name: of[s.concept] for s in symbols if s.concept is not None and s.concept in of}
 
 
 def quantities(paper: str) -> Mapping[str, Quantity]:
-    """The quantities common to all papers, and the paper's own."""
-    return {**QUANTITIES, **papers.quantities(paper)}
+    """The quantities that the paper's bounds are about, by its letters: the common ones, and the paper's own."""
+    return {**_by_letter(paper, QUANTITIES), **papers.quantities(paper)}
 
 
 def at_start(paper: str) -> Mapping[str, str]:
-    """The symbols of the starting point in a paper."""
-    return {**AT_START, **papers.at_start(paper)}
+    """The paper's letters for numbers of the starting point, with their names in `simulations.start`."""
+    return _by_letter(paper, _AT_START)
+
+
+def of_clients(paper: str) -> Mapping[str, str]:
+    """The paper's letters for numbers of the clients at the start, with their names in `start_of_clients`."""
+    return _by_letter(paper, _OF_CLIENTS)
+
+
+def constants(paper: str) -> Mapping[str, str]:
+    """The paper's letters for certified constants of a problem, with their names there."""
+    return _by_letter(paper, _CONSTANTS)
 
 
 def bounded(paper: str, claim: Bound) -> tuple[str, float]:
@@ -70,4 +112,4 @@ def bounded(paper: str, claim: Bound) -> tuple[str, float]:
     return str(name), float(factor)
 
 
-__all__ = ["Quantity", "at_start", "bounded", "quantities"]
+__all__ = ["Quantity", "at_start", "bounded", "constants", "of_clients", "quantities"]

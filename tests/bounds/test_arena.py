@@ -26,11 +26,14 @@ from bounds.trials.arena import (
     described,
     functions,
     judge,
+    known,
     measure,
     measured_afresh,
     recall,
 )
 from bounds.trials.arena_search import judge as judge_search, tightest
+from bounds.trials.quantities import quantities
+from simulations import start
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.constants import NoSuchConstant
 from simulations.problems import Problem
@@ -38,7 +41,7 @@ from simulations.problems.quadratic import Quadratic, from_functions, generate
 from simulations.problems.sigmoid import SigmoidERM
 from theory import catalogue
 from theory.printing import plain
-from theory.statement import Bound, Condition, Statement, Status
+from theory.statement import Bound, Condition, F, Paper, Statement, Status, X, at_most
 
 
 def quiet() -> Problem:
@@ -258,6 +261,33 @@ def test_another_problem_or_algorithm_under_the_same_name_is_measured_anew() -> 
     sequential = replace(near, algorithm=partial(SFL, K=2))
     assert measure(sequential)["mean"].values[0, 0] != start
     assert measure(arena((1.0, -2.0))) is measure(near)
+
+
+def test_a_letter_is_known_by_its_concept_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another paper's beta is its smoothness, its zeta nothing that a problem knows, its K the number of clients."""
+    mine = Paper("mine", "Mine", "nobody")
+    letters = {
+        "beta": mine.symbol("beta", "b", "smoothness", F / X**2, concept="smoothness"),
+        "zeta": mine.symbol("zeta", "z", "a distance", X),
+        "K": mine.symbol("K", "K", "number of clients", concept="clients"),
+        "tau": mine.symbol("tau", "t", "number of local steps", concept="local steps"),
+        "A": mine.symbol("A", "A", "initial distance", X, concept="initial distance"),
+    }
+    gap = mine.symbol("gap", "g", "gap", F, concept="gap of the last iterate")
+    statement = mine.say("theorem", "thm", "Theorem 1", at_most(gap, one=letters["beta"] * letters["A"] ** 2))
+    known_papers = catalogue.papers()
+    monkeypatch.setattr(catalogue, "paper", {**known_papers, "mine": mine}.__getitem__)
+    problem, algorithm = noisy(), SFL(K=3, eta=0.1)
+
+    def number(name: str) -> float:
+        return known(statement, problem, 1.0, algorithm, wanted=[name])[name]
+
+    assert number("beta") == problem.constants["L"] != problem.constants["beta"]
+    assert number("K") == 4 and number("tau") == 3
+    assert number("A") == start(problem, 1.0)["D"]
+    with pytest.raises(NoSuchConstant, match=r"mine.thm needs zeta: .* or declared with a concept"):
+        number("zeta")
+    assert quantities("mine")["gap"].recorded == "gap"
 
 
 def test_full_takes_five_times_the_seeds() -> None:

@@ -396,3 +396,10 @@ def test_an_explicit_bound_is_taken_at_a_fixed_step_size() -> None:
     assert found.exponents["noise"] == {"R": 0, "K": -1, "M": -1}
     with pytest.raises(ValueError, match="it has no terms"):
         rates("sfl.alg1")
+
+
+def test_letters_that_mean_different_things_do_not_compare() -> None:
+    with pytest.raises(ValueError, match="q is 'compression variance factor .* and 'variance of the binarisation"):
+        compare("fedcom.thmD7.corrected", "fedbat.thm1.from_start")
+    with pytest.raises(ValueError, match="gamma is 'global learning rate'"):
+        compare("fedcom.thmD4.corrected", "fedbcgd.thm1.nonconvex.corrected")

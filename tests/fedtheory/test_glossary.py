@@ -29,3 +29,9 @@ def test_one_symbol_means_different_things() -> None:
 def test_an_unknown_symbol() -> None:
     with pytest.raises(UnknownName, match="unknown symbol 'etaa'; did you mean eta"):
         glossary("etaa")
+
+
+def test_symbols_are_told_apart_by_their_concepts() -> None:
+    smoothness = {paper: symbol for paper, symbol in glossary("L")["L"].items() if paper != "fedbcgd"}
+    assert len(smoothness) == 3 and not apart(smoothness) and apart(glossary("L")["L"])
+    assert apart(glossary("beta")["beta"]) and apart(glossary("q")["q"]) and not apart(glossary("sigma")["sigma"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import fsum
+from typing import Any
 
 import sympy
 
@@ -37,15 +38,15 @@ _positive = {"positive": True}
 _amount = {"nonnegative": True}
 
 
-def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **domain: bool) -> sympy.Symbol:
-    return fedbat.symbol(name, latex, meaning, dimension, **domain)
+def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **more: Any) -> sympy.Symbol:
+    return fedbat.symbol(name, latex, meaning, dimension, **more)
 
 
 # Counts
-N = _symbol("N", "N", "number of clients", **_count)
-K = _symbol("K", "K", "number of clients sampled in a round", **_count)
-R = _symbol("R", "R", "number of rounds", **_count)
-tau = _symbol("tau", r"\tau", "number of local steps in a round", **_count)
+N = _symbol("N", "N", "number of clients", concept="clients", **_count)
+K = _symbol("K", "K", "number of clients sampled in a round", concept="sampled clients", **_count)
+R = _symbol("R", "R", "number of rounds", concept="rounds", **_count)
+tau = _symbol("tau", r"\tau", "number of local steps in a round", concept="local steps", **_count)
 T = _symbol("T", "T", "number of steps in all, R tau", **_count)
 d = _symbol("d", "d", "dimension", **_count)
 d_l = _symbol("d_l", "d_l", "number of entries of a layer", **_count)
@@ -57,18 +58,39 @@ n = _symbol("n", "n", "index of a round", **_count)
 n_last = _symbol("n_last", "n_R", "index of the last synchronisation", **_count)
 
 # Constants of the problem, of the operator and of the run
-L = _symbol("L", "L", "smoothness constant of every F_k (Assumption 1)", F / X**2, **_positive)
-mu = _symbol("mu", r"\mu", "strong convexity constant of every F_k (Assumption 2)", F / X**2, **_positive)
-kappa = _symbol("kappa", r"\kappa", "condition number L / mu", **_positive)
-sigma = _symbol("sigma", r"\sigma", "bound on the noise of stochastic gradients (Assumption 3)", F / X, **_amount)
+L = _symbol("L", "L", "smoothness constant of every F_k (Assumption 1)", F / X**2, concept="smoothness", **_positive)
+mu = _symbol(
+    "mu",
+    r"\mu",
+    "strong convexity constant of every F_k (Assumption 2)",
+    F / X**2,
+    concept="strong convexity",
+    **_positive,
+)
+kappa = _symbol("kappa", r"\kappa", "condition number L / mu", concept="condition number", **_positive)
+sigma = _symbol(
+    "sigma",
+    r"\sigma",
+    "bound on the noise of stochastic gradients (Assumption 3)",
+    F / X,
+    concept="gradient noise",
+    **_amount,
+)
 G = _symbol("G", "G", "bound on stochastic gradients (Assumption 4)", F / X, **_amount)
 q = _symbol("q", "q", "variance of the binarisation (Assumption 5)", **_amount)
-Gamma = _symbol("Gamma", r"\Gamma", "heterogeneity F* - sum_k p_k F_k*", F, **_amount)
+Gamma = _symbol(
+    "Gamma",
+    r"\Gamma",
+    "heterogeneity F* - sum_k p_k F_k*",
+    F,
+    concept="gap between the minimum and those of the clients",
+    **_amount,
+)
 p = _symbol("p", "p", "the clients' shares of the data, p[1] ... p[N], of sum 1", **_amount)
 p_k = _symbol("p_k", "p_k", "client k's share of the data", **_amount)
 p_prime = _symbol("p_prime", "p'", "the shares among the sampled clients, of sum 1", **_amount)
 p_sq = _symbol("p_sq", r"(\sum_kp_k^2)", "sum of the squared shares; 1/N for equal shares", **_positive)
-eta = _symbol("eta", r"\eta", "learning rate", X**2 / F, **_positive)
+eta = _symbol("eta", r"\eta", "learning rate", X**2 / F, concept="learning rate", **_positive)
 eta_t = _symbol("eta_t", r"\eta_t", "learning rate of step t", X**2 / F, **_positive)
 eta_first = _symbol("eta_first", r"\eta_1", "learning rate of step 1", X**2 / F, **_positive)
 eta_later = _symbol("eta_later", r"\eta_{t+\tau}", "learning rate a round later", X**2 / F, **_positive)
@@ -80,11 +102,18 @@ gamma_t = _symbol("gamma_t", r"\gamma_t", "2 eta_t (1 - 2 L eta_t)", X**2 / F, *
 B = _symbol("B", "B", "constant of the recursion", F**2 / X**2, **_amount)
 rho = _symbol("rho", r"\rho", "coefficient of the learnable step size", **_amount)
 phi = _symbol("phi", r"\phi", "share of the local steps before binarisation", **_amount)
-f_gap = _symbol("f_gap", r"(F(\mathbf{w}_0)-F^*)", "initial gap", F, **_amount)
+f_gap = _symbol("f_gap", r"(F(\mathbf{w}_0)-F^*)", "initial gap", F, concept="initial gap", **_amount)
 dist0_sq = _symbol(
     "dist0_sq", r"\mathbb{E}\|\mathbf{w}_1-\mathbf{w}^*\|^2", "squared distance after step 0", X**2, **_amount
 )
-d0 = _symbol("d0", r"\|\mathbf{w}_0-\mathbf{w}^*\|^2", "squared distance of the start", X**2, **_amount)
+d0 = _symbol(
+    "d0",
+    r"\|\mathbf{w}_0-\mathbf{w}^*\|^2",
+    "squared distance of the start",
+    X**2,
+    concept="squared initial distance",
+    **_amount,
+)
 
 # The operator, on one number x or on a vector
 x = _symbol("x", "x", "a number to be binarised", X)
@@ -171,8 +200,10 @@ g_bar = _symbol("g_bar", r"\bar{\mathbf{g}}_t", "mean of the clients' gradients 
 _g2, _x2 = F**2 / X**2, X**2
 
 
-def _quantity(name: str, latex: str, meaning: str, dimension: sympy.Expr, **domain: bool) -> sympy.Symbol:
-    return _symbol(name, latex, meaning, dimension, **(domain or _amount))
+def _quantity(
+    name: str, latex: str, meaning: str, dimension: sympy.Expr, concept: str | None = None, **domain: bool
+) -> sympy.Symbol:
+    return _symbol(name, latex, meaning, dimension, concept=concept, **(domain or _amount))
 
 
 _real = {"real": True}
@@ -184,7 +215,9 @@ def _signed(name: str, latex: str, meaning: str, dimension: sympy.Expr) -> sympy
     return _symbol(name, latex, meaning, dimension)
 
 
-gap_last = _quantity("gap_last", rf"{_E}[F(\mathbf{{w}}_T)]-F^*", "expected gap after T steps", F)
+gap_last = _quantity(
+    "gap_last", rf"{_E}[F(\mathbf{{w}}_T)]-F^*", "expected gap after T steps", F, concept="gap of the last iterate"
+)
 gap_t = _quantity("gap_t", rf"{_E}[F(\bar{{\mathbf{{w}}}}_t)]-F^*", "expected gap of the mean parameters at step t", F)
 avg_step_grad_sq = _quantity(
     "avg_step_grad_sq",

@@ -10,6 +10,8 @@ that uses a symbol in another meaning says so (`reads`).
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy
 
 from theory.statement import NUMBER, F as _F, Paper, X
@@ -29,17 +31,17 @@ _g = _F / X  # gradients
 _g2 = _g**2
 
 
-def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **domain: bool) -> sympy.Symbol:
-    return fedbcgd.symbol(name, latex, meaning, dimension, **domain)
+def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **more: Any) -> sympy.Symbol:
+    return fedbcgd.symbol(name, latex, meaning, dimension, **more)
 
 
 # Counts
-M = _symbol("M", "M", "number of clients", **_count)
+M = _symbol("M", "M", "number of clients", concept="clients", **_count)
 N = _symbol("N", "N", "number of parameter blocks", **_count)
 K = _symbol("K", "K", "clients per block", **_count)
-S = _symbol("S", "S", "sampled clients, S = N K", **_count)
-T = _symbol("T", "T", "local steps in a round", **_count)
-R = _symbol("R", "R", "number of communication rounds", **_count)
+S = _symbol("S", "S", "sampled clients, S = N K", concept="sampled clients", **_count)
+T = _symbol("T", "T", "local steps in a round", concept="local steps", **_count)
+R = _symbol("R", "R", "number of communication rounds", concept="rounds", **_count)
 d = _symbol("d", "d", "number of parameters", **_count)
 n_i = _symbol("n_i", "n_i", "number of samples of client i", **_count)
 i = _symbol("i", "i", "index of a client", **_count)
@@ -51,22 +53,33 @@ s = _symbol("s", "s", "index of an earlier round", **_index)
 tau = _symbol("tau", r"\tau", "number of vectors", **_count)
 
 # Constants of the problem and of the run
-beta = _symbol("beta", r"\beta", "smoothness constant", _F / X**2, **_positive)
-mu = _symbol("mu", r"\mu", "strong convexity constant", _F / X**2, **_positive)
-sigma = _symbol("sigma", r"\sigma", "bound on the standard deviation of stochastic gradients", _g, **_amount)
-G = _symbol("G", "G", "bound on the heterogeneity of gradients (not squared)", _g, **_amount)
+beta = _symbol("beta", r"\beta", "smoothness constant", _F / X**2, concept="smoothness", **_positive)
+mu = _symbol("mu", r"\mu", "strong convexity constant", _F / X**2, concept="strong convexity", **_positive)
+sigma = _symbol(
+    "sigma",
+    r"\sigma",
+    "bound on the standard deviation of stochastic gradients",
+    _g,
+    concept="gradient noise",
+    **_amount,
+)
+G = _symbol(
+    "G", "G", "bound on the heterogeneity of gradients (not squared)", _g, concept="heterogeneity everywhere", **_amount
+)
 lam = _symbol("lam", r"\lambda", "server momentum, 0 <= lambda < 1", **_amount)
 alpha = _symbol("alpha", r"\alpha", "1/(1-lambda)", **_positive)
 gamma = _symbol("gamma", r"\gamma", "lambda/(1-lambda)", **_amount)
-eta = _symbol("eta", r"\eta", "local step size", X**2 / _F, **_positive)
-eta_tilde = _symbol("eta_tilde", r"\tilde\eta", "effective step size", X**2 / _F, **_positive)
+eta = _symbol("eta", r"\eta", "local step size", X**2 / _F, concept="learning rate", **_positive)
+eta_tilde = _symbol(
+    "eta_tilde", r"\tilde\eta", "effective step size", X**2 / _F, concept="effective learning rate", **_positive
+)
 eta_max = _symbol("eta_max", r"\eta_{\max}", "largest step size", X**2 / _F, **_positive)
 a = _symbol("a", "a", "a constant to be chosen", **_positive)
 eps = _symbol("eps", r"\epsilon", "target accuracy", _F, **_positive)
 eps_grad = _symbol("eps_grad", r"\epsilon", "target accuracy for a squared gradient", _g2, **_positive)
-d0 = _symbol("d0", "d_0", "||x^0 - x*||^2", X**2, **_amount)
+d0 = _symbol("d0", "d_0", "||x^0 - x*||^2", X**2, concept="squared initial distance", **_amount)
 D_tilde = _symbol("D_tilde", r"\tilde D", "initial distance with control variates, Theorem 2", X, **_amount)
-F = _symbol("F", "F", "f(x^0) - f(x*)", _F, **_amount)
+F = _symbol("F", "F", "f(x^0) - f(x*)", _F, concept="initial gap", **_amount)
 Com = _symbol("Com", r"\mathrm{Com}", "communication: rounds times floats sent per round", **_amount)
 decay = _symbol("decay", r"\mathrm{rate}", "exponent per round of a linear rate", **_positive)
 
@@ -121,13 +134,17 @@ local_sum = _symbol("local_sum", r"\sum_t\nabla_{(j)}f_{k,j}(y_{k,j}^{r,t};\zeta
 
 
 # Quantities that the statements bound.  E is over all randomness.
-def _quantity(name: str, latex: str, meaning: str, dimension: sympy.Expr) -> sympy.Symbol:
-    return _symbol(name, latex, meaning, dimension, **_amount)
+def _quantity(name: str, latex: str, meaning: str, dimension: sympy.Expr, **more: Any) -> sympy.Symbol:
+    return _symbol(name, latex, meaning, dimension, **_amount, **more)
 
 
 gap_bar = _quantity("gap_bar", r"\mathbb{E}[f(\bar z^R)]-f(x^*)", "expected gap of the output", _F)
 gap_xbar = _quantity(
-    "gap_xbar", r"\mathbb{E}[f(\bar x^R)]-f(x^*)", "expected gap of the weighted average of x^0 ... x^R", _F
+    "gap_xbar",
+    r"\mathbb{E}[f(\bar x^R)]-f(x^*)",
+    "expected gap of the weighted average of x^0 ... x^R",
+    _F,
+    concept="gap of the average",
 )
 avg_grad_sq_later = _quantity(
     "avg_grad_sq_later",
@@ -140,6 +157,7 @@ avg_grad_sq = _quantity(
     r"\frac1R\sum_{r<R}\mathbb{E}\|\nabla f(x^r)\|^2",
     "average of the squared gradient norms of rounds 0 ... R-1",
     _g2,
+    concept="mean squared gradient",
 )
 grad_sq_bar = _quantity("grad_sq_bar", r"\mathbb{E}\|\nabla f(\bar z^R)\|^2", "squared gradient of the output", _g2)
 gap = _quantity("gap", r"f(z^r)-f(x^*)", "gap at the auxiliary iterate", _F)

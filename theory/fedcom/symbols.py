@@ -6,6 +6,8 @@ writes p for the number of clients, the rest of the paper m; here it is m throug
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy
 
 from theory.statement import NUMBER, F, Paper, X
@@ -23,47 +25,70 @@ _amount = {"nonnegative": True}
 _index = {"integer": True, "nonnegative": True}
 
 
-def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **domain: bool) -> sympy.Symbol:
-    return fedcom.symbol(name, latex, meaning, dimension, **domain)
+def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **more: Any) -> sympy.Symbol:
+    return fedcom.symbol(name, latex, meaning, dimension, **more)
 
 
 # Counts
-m = _symbol("m", "m", "number of clients (p in Section F)", **_count)
-tau = _symbol("tau", r"\tau", "number of local steps in a round", **_count)
-R = _symbol("R", "R", "number of communication rounds", **_count)
+m = _symbol("m", "m", "number of clients (p in Section F)", concept="clients", **_count)
+tau = _symbol("tau", r"\tau", "number of local steps in a round", concept="local steps", **_count)
+R = _symbol("R", "R", "number of communication rounds", concept="rounds", **_count)
 n = _symbol("n", "n", "largest number of samples of a client (finite sums)", **_count)
 j = _symbol("j", "j", "index of a client", **_count)
 c = _symbol("c", "c", "index of a local step", **_index)
 
 # Constants of the problem, of the compressor and of the run
-L = _symbol("L", "L", "smoothness constant of every f_j (Assumption 1)", F / X**2, **_positive)
-mu = _symbol("mu", r"\mu", "PL or strong convexity constant (Assumptions 6, 7)", F / X**2, **_positive)
-kappa = _symbol("kappa", r"\kappa", "condition number L / mu", **_positive)
-sigma = _symbol("sigma", r"\sigma", "bound on the standard deviation of stochastic gradients", F / X, **_amount)
+L = _symbol("L", "L", "smoothness constant of every f_j (Assumption 1)", F / X**2, concept="smoothness", **_positive)
+mu = _symbol(
+    "mu",
+    r"\mu",
+    "PL or strong convexity constant (Assumptions 6, 7)",
+    F / X**2,
+    concept="strong convexity",
+    **_positive,
+)
+kappa = _symbol("kappa", r"\kappa", "condition number L / mu", concept="condition number", **_positive)
+sigma = _symbol(
+    "sigma",
+    r"\sigma",
+    "bound on the standard deviation of stochastic gradients",
+    F / X,
+    concept="gradient noise",
+    **_amount,
+)
 q = _symbol("q", "q", "compression variance factor (Assumption 2)", **_amount)
 G_q = _symbol("G_q", "G_q", "heterogeneity of compression (Assumption 5)", F**2 / X**2, **_amount)
-eta = _symbol("eta", r"\eta", "local learning rate", X**2 / F, **_positive)
+eta = _symbol("eta", r"\eta", "local learning rate", X**2 / F, concept="learning rate", **_positive)
 gamma = _symbol("gamma", r"\gamma", "global learning rate", **_positive)
 phi = _symbol("phi", r"\phi", "regularisation: f(w) + (phi/2) ||w||^2", F / X**2, **_positive)
 epsilon = _symbol("epsilon", r"\epsilon", "target accuracy", **_positive)
-f_gap = _symbol("f_gap", r"(f(w^{(0)})-f(w^{(*)}))", "initial gap", F, **_amount)
+f_gap = _symbol("f_gap", r"(f(w^{(0)})-f(w^{(*)}))", "initial gap", F, concept="initial gap", **_amount)
 fj_gap_mean = _symbol(
-    "fj_gap_mean", r"\frac1m\sum_j[f_j(w_j^{(0)})-f_j(w_j^{(*)})]", "mean initial gap of the clients", F, **_amount
+    "fj_gap_mean",
+    r"\frac1m\sum_j[f_j(w_j^{(0)})-f_j(w_j^{(*)})]",
+    "mean initial gap of the clients",
+    F,
+    concept="gaps of the clients at the start",
+    **_amount,
 )
 dist_sq_mean = _symbol(
     "dist_sq_mean",
     r"\frac1m\sum_j\|w_j^{(0,0)}-w_j^{(*)}\|^2",
     "mean squared initial distance to the clients' own minimisers",
     X**2,
+    concept="squared distances to the clients' minimisers",
     **_amount,
 )
-w_star_norm = _symbol("w_star_norm", r"\|w^{(*)}\|", "norm of the minimiser", X, **_amount)
-w0_norm = _symbol("w0_norm", r"\|w^{(0)}\|", "norm of the start", X, **_amount)
+w_star_norm = _symbol(
+    "w_star_norm", r"\|w^{(*)}\|", "norm of the minimiser", X, concept="norm of the minimiser", **_amount
+)
+w0_norm = _symbol("w0_norm", r"\|w^{(0)}\|", "norm of the start", X, concept="norm of the start", **_amount)
 het_start = _symbol(
     "het_start",
     r"\frac1m\sum_j\|\nabla f_j(w^{(0)})-\nabla f(w^{(0)})\|^2",
     "heterogeneity of the gradients at the start",
     F**2 / X**2,
+    concept="heterogeneity at the start",
     **_amount,
 )
 
@@ -101,8 +126,8 @@ d_ij = _symbol("d_ij", "d_{ij}", "cosine similarity of two clients' gradients")
 _g2 = F**2 / X**2
 
 
-def _quantity(name: str, latex: str, meaning: str, dimension: sympy.Expr) -> sympy.Symbol:
-    return _symbol(name, latex, meaning, dimension, **_amount)
+def _quantity(name: str, latex: str, meaning: str, dimension: sympy.Expr, **more: Any) -> sympy.Symbol:
+    return _symbol(name, latex, meaning, dimension, **_amount, **more)
 
 
 avg_grad_sq = _quantity(
@@ -110,8 +135,15 @@ avg_grad_sq = _quantity(
     r"\frac1R\sum_{r<R}\mathbb{E}\|\nabla f(w^{(r)})\|^2",
     "average of the squared gradient norms of rounds 0 ... R-1",
     _g2,
+    concept="mean squared gradient",
 )
-gap_last = _quantity("gap_last", r"\mathbb{E}[f(w^{(R)})-f(w^{(*)})]", "expected gap after R rounds", F)
+gap_last = _quantity(
+    "gap_last",
+    r"\mathbb{E}[f(w^{(R)})-f(w^{(*)})]",
+    "expected gap after R rounds",
+    F,
+    concept="gap of the last iterate",
+)
 gap_r = _quantity("gap_r", r"\mathbb{E}[f(w^{(r)})-f(w^{(*)})]", "expected gap before round r", F)
 grad_sq = _quantity("grad_sq", r"\mathbb{E}\|\nabla f(w^{(r)})\|^2", "expected squared gradient norm", _g2)
 inner = _symbol(

@@ -5,6 +5,8 @@ One declaration per symbol: ASCII name, LaTeX, meaning, dimension.  X is the dim
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy
 
 from theory.statement import NUMBER, F, Paper, X
@@ -21,30 +23,61 @@ _positive = {"positive": True}
 _amount = {"nonnegative": True}
 
 
-def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **domain: bool) -> sympy.Symbol:
-    return sfl.symbol(name, latex, meaning, dimension, **domain)
+def _symbol(name: str, latex: str, meaning: str, dimension: sympy.Expr = NUMBER, **more: Any) -> sympy.Symbol:
+    return sfl.symbol(name, latex, meaning, dimension, **more)
 
 
 # Counts (Table 5)
-M = _symbol("M", "M", "number of clients", **_count)
-S = _symbol("S", "S", "number of participating clients, sampled without replacement each round", **_count)
-K = _symbol("K", "K", "number of local steps", **_count)
-R = _symbol("R", "R", "number of training rounds", **_count)
+M = _symbol("M", "M", "number of clients", concept="clients", **_count)
+S = _symbol(
+    "S",
+    "S",
+    "number of participating clients, sampled without replacement each round",
+    concept="sampled clients",
+    **_count,
+)
+K = _symbol("K", "K", "number of local steps", concept="local steps", **_count)
+R = _symbol("R", "R", "number of training rounds", concept="rounds", **_count)
 m = _symbol("m", "m", "index of a client in the order of the round", **_count)
 k = _symbol("k", "k", "index of a local step", integer=True, nonnegative=True)
 
 # Constants of the problem and of the run
-L = _symbol("L", "L", "smoothness constant of every F_m (Assumption 1)", F / X**2, **_positive)
-mu = _symbol("mu", r"\mu", "strong convexity constant of every F_m; 0 in the convex case", F / X**2, **_amount)
-sigma = _symbol("sigma", r"\sigma", "bound on the standard deviation of stochastic gradients", F / X, **_amount)
+L = _symbol("L", "L", "smoothness constant of every F_m (Assumption 1)", F / X**2, concept="smoothness", **_positive)
+mu = _symbol(
+    "mu",
+    r"\mu",
+    "strong convexity constant of every F_m; 0 in the convex case",
+    F / X**2,
+    concept="strong convexity",
+    **_amount,
+)
+sigma = _symbol(
+    "sigma",
+    r"\sigma",
+    "bound on the standard deviation of stochastic gradients",
+    F / X,
+    concept="gradient noise",
+    **_amount,
+)
 sigma_star = _symbol("sigma_star", r"\sigma_*", "standard deviation of stochastic gradients at x*", F / X, **_amount)
-beta = _symbol("beta", r"\beta", "relative heterogeneity (Assumption 3a)", **_amount)
-zeta = _symbol("zeta", r"\zeta", "absolute heterogeneity (Assumption 3a)", F / X, **_amount)
-zeta_star = _symbol("zeta_star", r"\zeta_*", "heterogeneity at the optimum (Assumption 3b)", F / X, **_amount)
-D = _symbol("D", "D", "||x0 - x*||, initial distance", X, **_amount)
-A = _symbol("A", "A", "F(x0) - F*, initial gap", F, **_amount)
-eta = _symbol("eta", r"\eta", "learning rate", X**2 / F, **_positive)
-eta_tilde = _symbol("eta_tilde", r"\tilde\eta", "effective learning rate", X**2 / F, **_positive)
+beta = _symbol("beta", r"\beta", "relative heterogeneity (Assumption 3a)", concept="relative heterogeneity", **_amount)
+zeta = _symbol(
+    "zeta", r"\zeta", "absolute heterogeneity (Assumption 3a)", F / X, concept="absolute heterogeneity", **_amount
+)
+zeta_star = _symbol(
+    "zeta_star",
+    r"\zeta_*",
+    "heterogeneity at the optimum (Assumption 3b)",
+    F / X,
+    concept="heterogeneity at the optimum",
+    **_amount,
+)
+D = _symbol("D", "D", "||x0 - x*||, initial distance", X, concept="initial distance", **_amount)
+A = _symbol("A", "A", "F(x0) - F*, initial gap", F, concept="initial gap", **_amount)
+eta = _symbol("eta", r"\eta", "learning rate", X**2 / F, concept="learning rate", **_positive)
+eta_tilde = _symbol(
+    "eta_tilde", r"\tilde\eta", "effective learning rate", X**2 / F, concept="effective learning rate", **_positive
+)
 delta = _symbol("delta", r"\delta", "Hessian heterogeneity, max ||hess F_m - hess F||", F / X**2, **_amount)
 
 # Vectors and functions that appear in identities; sampled units are gradients where Lemmas 3 and 4 are applied
@@ -92,7 +125,14 @@ Psi_T = _symbol("Psi_T", r"\Psi_T", "(b / W_T) sum of s_t w_t", F, **_amount)
 middle = _symbol("middle", r"\mathrm{middle}", "the middle expression of (38)", F, **_amount)
 
 # Quantities: what the statements bound
-gap = _symbol("gap", r"\mathbb{E}[F(\bar x^{(R)})-F(x^*)]", "expected gap of the weighted average", F, **_amount)
+gap = _symbol(
+    "gap",
+    r"\mathbb{E}[F(\bar x^{(R)})-F(x^*)]",
+    "expected gap of the weighted average",
+    F,
+    concept="gap of the average",
+    **_amount,
+)
 gap_mean = _symbol(
     "gap_mean",
     r"W_R^{-1}\sum_{r\le R} w_r\mathbb{E}[F(x^{(r)})-F(x^*)]",
@@ -105,6 +145,7 @@ min_grad_sq = _symbol(
     r"\min_{0\le r\le R}\mathbb{E}\|\nabla F(x^{(r)})\|^2",
     "smallest expected squared gradient norm",
     F**2 / X**2,
+    concept="smallest squared gradient",
     **_amount,
 )
 last_dist2 = _symbol(

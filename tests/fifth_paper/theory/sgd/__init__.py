@@ -20,15 +20,19 @@ paper = Paper("sgd", "Stochastic gradient descent, a page of a textbook", "nobod
 
 # its symbols
 _amount, _positive = {"nonnegative": True}, {"positive": True}
-R = paper.symbol("R", "R", "number of steps", integer=True, positive=True)
-L = paper.symbol("L", "L", "smoothness constant", F / X**2, **_positive)
-mu = paper.symbol("mu", r"\mu", "strong convexity constant", F / X**2, **_positive)
-sigma = paper.symbol("sigma", r"\sigma", "bound on the deviation of the stochastic gradients", F / X, **_amount)
-eta = paper.symbol("eta", r"\eta", "learning rate", X**2 / F, **_positive)
-D = paper.symbol("D", "D", "||x_0 - x*||", X, **_amount)
+R = paper.symbol("R", "R", "number of steps", concept="rounds", integer=True, positive=True)
+L = paper.symbol("L", "L", "smoothness constant", F / X**2, concept="smoothness", **_positive)
+mu = paper.symbol("mu", r"\mu", "strong convexity constant", F / X**2, concept="strong convexity", **_positive)
+sigma = paper.symbol(
+    "sigma", r"\sigma", "bound on the deviation of the stochastic gradients", F / X, concept="gradient noise", **_amount
+)
+eta = paper.symbol("eta", r"\eta", "learning rate", X**2 / F, concept="learning rate", **_positive)
+D = paper.symbol("D", "D", "||x_0 - x*||", X, concept="initial distance", **_amount)
 dist2 = paper.symbol("dist2", r"\|x_r-x^*\|^2", "squared distance before a step", X**2, **_amount)
 dist2_next = paper.symbol("dist2_next", r"\mathbb{E}\|x_{r+1}-x^*\|^2", "and after it", X**2, **_amount)
-gap_last = paper.symbol("gap_last", r"\mathbb{E}[F(x_R)]-F(x^*)", "gap of the last iterate", F, **_amount)
+gap_last = paper.symbol(
+    "gap_last", r"\mathbb{E}[F(x_R)]-F(x^*)", "gap of the last iterate", F, concept="gap of the last iterate", **_amount
+)
 gap_mean = paper.symbol(
     "gap_mean", r"\frac1R\sum_{r<R}\mathbb{E}[F(x_r)]-F(x^*)", "mean gap of the iterates", F, **_amount
 )
