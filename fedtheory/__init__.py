@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bounds import compare, evaluate, tune
+    from bounds.trials.arena import constants_for
     from fedtheory.verification import verify
     from simulations import expectation, run
     from theory.catalogue import find, statements
@@ -42,6 +43,7 @@ _WHERE = {
     "evaluate": "bounds.evaluation",
     "tune": "bounds.tuning",
     "compare": "bounds.comparison",
+    "constants_for": "bounds.trials.arena",
     "verify": "fedtheory.verification",
     "run": "simulations.engine",
     "expectation": "simulations.exact",
@@ -64,6 +66,6 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "algorithms", "compare", "compressors", "evaluate", "expectation", "find", "problems", "run", "statements", "tune",
-    "verify",
+    "algorithms", "compare", "compressors", "constants_for", "evaluate", "expectation", "find", "problems", "run",
+    "statements", "tune", "verify",
 ]  # fmt: skip

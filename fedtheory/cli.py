@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 app = typer.Typer(
-    help="Verify the convergence theory of federated optimisation: statements, checks, runs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -149,6 +148,24 @@ def _plain_json(value: Any) -> Any:
         return [_plain_json(one) for one in value]
     is_plain = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value))
     return value if is_plain else str(value)
+
+
+def print_version(asked: bool) -> None:
+    """Print the version and end."""
+    if asked:
+        from importlib.metadata import version
+
+        print(f"fedtheory {version('fedtheory')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    """Verify the convergence theory of federated optimisation: statements, checks, runs."""
 
 
 @app.command("list")
@@ -327,6 +344,10 @@ def verify(
     mutate: Annotated[
         bool, typer.Option("--mutate", help="change the statements and show which changes the evidence notices")
     ] = False,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option("--evidence", help="only this kind, such as ledger; may be given several times", metavar="KIND"),
+    ] = None,
     expect_clean: Annotated[
         bool, typer.Option("--expect-clean", help="exit 1 when a verdict differs from what the paper claims")
     ] = False,
@@ -345,9 +366,14 @@ def verify(
         raise ValueError("give ids or --paper, not both")
     if mutate and data is not None:
         raise ValueError("give --data or --mutate, not both: --mutate is about the evidence that counts without --data")
+    if kinds and data is not None:
+        raise ValueError("give --data or --evidence, not both: on data there are runs alone")
     where = workshop(fresh, scheduler)
     with progress() as tell:
-        checked = check(chosen, full, tell, where) if data is None else verify_on(data, chosen, full, tell, where)
+        if data is None:
+            checked = check(chosen, full, tell, where, kinds or ())
+        else:
+            checked = verify_on(data, chosen, full, tell, where)
         seen = seen_to_fail(checked, tell, where) if mutate else {}
         changed = scores(checked, tell, where) if mutate else {}
     if as_json:
@@ -378,6 +404,8 @@ def verify(
         print_verdicts(checked, seen, changed)
         if data is not None:
             console().print(f"by runs on {data} alone; without --data all evidence counts")
+        if kinds:
+            console().print(f"by {', '.join(kinds)} alone; without --evidence all evidence counts")
     end_with_errors(checked)
     if expect_clean and any(c.status in (Status.REFUTED, Status.VACUOUS) for c in checked):
         raise typer.Exit(1)

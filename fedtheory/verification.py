@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from traceback import extract_tb
+from typing import get_args
 
 import xarray as xr
 
@@ -166,24 +167,52 @@ def seen(id_: str, kind: str, verdict: Verdict, *found: xr.Dataset | Verdict) ->
 
 
 def verify(
-    ids: Sequence[str], full: bool = False, progress: Progress | None = None, workshop: Workshop | None = None
+    ids: Sequence[str],
+    full: bool = False,
+    progress: Progress | None = None,
+    workshop: Workshop | None = None,
+    kinds: Collection[str] = (),
 ) -> list[Checked]:
     """Run all evidence for the statements, in the given order.  The statements that their proofs use are checked too.
 
-    Raises UnknownName for an unknown id.
+    kinds  if given, only evidence of these kinds is shown and counts; what a proof uses is put to all evidence
+
+    Raises UnknownName for an unknown id or kind; ValueError if no statement has evidence of these kinds.
     """
     asked = list(dict.fromkeys(catalogue.find(id_).id for id_ in ids))
+    for kind in kinds:
+        if kind not in get_args(EvidenceKind):
+            raise catalogue.unknown("kind of evidence", kind, list(get_args(EvidenceKind)))
     done_by = workshop or Workshop()
-    verdicts: dict[str, list[tuple[Evidence, Verdict]]] = {}
-    wave = asked
+    shown = _checked(asked, full, progress, done_by, kinds)
+    if kinds and not any(shown.values()):
+        there = ", ".join(dict.fromkeys(e.kind for own in pieces(asked, full).values() for e, _ in own)) or "none"
+        raise ValueError(
+            f"no evidence of kind {', '.join(kinds)} for {asked[0]}: expected one of those there are, {there}"
+        )
+    verdicts = {} if kinds else dict(shown)
+    wave = _used(shown, verdicts)
     while wave:  # a proof records the statements that it uses; these are checked next
-        verdicts |= _checked(wave, full, progress, done_by)
-        uses = (u for id_ in wave for e, v in verdicts[id_] for u in (*e.uses, *v.uses, *v.follows))
-        wave = [u for u in dict.fromkeys(uses) if u not in verdicts]
+        found = _checked(wave, full, progress, done_by)
+        verdicts |= found
+        wave = _used(found, verdicts)
     settled: dict[str, Checked] = {}
-    for id_ in verdicts:
-        _settle(id_, verdicts, settled)
-    return [settled[id_] for id_ in asked]
+    whole = shown | verdicts
+    for id_ in whole:
+        _settle(id_, whole, settled)
+    return [_of_kinds(settled[id_], kinds) for id_ in asked]
+
+
+def _used(
+    found: Mapping[str, Sequence[tuple[Evidence, Verdict]]], known: Mapping[str, Sequence[tuple[Evidence, Verdict]]]
+) -> list[str]:
+    """The statements that these verdicts use, but for the known ones."""
+    pairs = [pair for own in found.values() for pair in own]
+    return [u for u in dict.fromkeys(u for e, v in pairs for u in (*e.uses, *v.uses, *v.follows)) if u not in known]
+
+
+def _of_kinds(checked: Checked, kinds: Collection[str]) -> Checked:
+    return replace(checked, verdicts=tuple(p for p in checked.verdicts if p[0].kind in kinds)) if kinds else checked
 
 
 def pieces(ids: Iterable[str], full: bool = False) -> dict[str, list[tuple[Evidence, Task]]]:
@@ -197,10 +226,13 @@ def pieces(ids: Iterable[str], full: bool = False) -> dict[str, list[tuple[Evide
 
 
 def _checked(
-    ids: Sequence[str], full: bool, tell: Progress | None, workshop: Workshop
+    ids: Sequence[str], full: bool, tell: Progress | None, workshop: Workshop, kinds: Collection[str] = ()
 ) -> dict[str, list[tuple[Evidence, Verdict]]]:
-    """The verdicts of all evidence of these statements."""
-    known = pieces(ids, full)
+    """The verdicts of all evidence of these statements, or of these kinds."""
+    known = {
+        id_: [(item, task) for item, task in own if not kinds or item.kind in kinds]
+        for id_, own in pieces(ids, full).items()
+    }
     to_do = [task for own in known.values() for _, task in own]
     found = dict(zip(to_do, workshop.do(to_do, tell), strict=True))
     return {id_: [(item, found[task]) for item, task in own] for id_, own in known.items()}

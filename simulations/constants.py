@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 
 class NoSuchConstant(KeyError, ValueError):
     """The constant does not exist for this problem; says why."""
@@ -45,6 +47,17 @@ class Constants(Mapping[str, Any]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __str__(self) -> str:
+        """A line for each constant: name, number, how it is known or why it does not exist."""
+        width = max(map(len, self.entries), default=0)
+        return "\n".join(f"{name:<{width}}  {_told(e.value):<12}  {e.how}" for name, e in self.entries.items())
+
     def how(self, name: str) -> str:
         """How the constant is known, or why it does not exist."""
         return self.entries[name].how
+
+
+def _told(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.6g}" if np.ndim(value) == 0 else f"{np.size(value)} numbers"

@@ -123,6 +123,19 @@ def constants_of(arena: Arena) -> dict[str, float]:
     return known(arena.stated, build(arena.problem), arena.x0, arena.algorithm(eta=1.0), given)
 
 
+def constants_for(
+    id_: str, problem: Problem, algorithm: Algorithm, x0: float = 1.0, **given: float | str
+) -> dict[str, float]:
+    """The parameters of a bound other than R and the step size, by the constants of a problem: for `evaluate`.
+
+    x0     start: a number for all coordinates
+    given  symbols that neither problem nor algorithm knows: a number, or the name of a certified constant
+
+    Raises UnknownName; NoSuchConstant where there is no number for a symbol.
+    """
+    return known(catalogue.find(id_), problem, x0, algorithm, tuple(given.items()))
+
+
 def known(
     statement: Statement,
     problem: Problem,
@@ -172,8 +185,8 @@ def known(
         if concepts.get(name) == "condition number":
             return number("L") / number("mu")
         raise NoSuchConstant(
-            f"{statement.id} needs {name}: expected it among the symbols of {type(algorithm).__name__}, given in the arena, "
-            f"or declared with a concept that {problem.name} knows"
+            f"{statement.id} needs {name}: expected it among the symbols of {type(algorithm).__name__}, or declared "
+            f"with a concept that {problem.name} knows, or given"
         )
 
     return {name: number(name) for name in wanted}

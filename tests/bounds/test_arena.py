@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import sympy
 
-from bounds import ConditionViolated
+from bounds import ConditionViolated, evaluate
 from bounds.fedbcgd.arenas import on
 from bounds.sfl import ARENAS, SEARCHED, evidence
 from bounds.sfl.arenas import searched
@@ -22,6 +22,7 @@ from bounds.trials.arena import (
     at_same_rate,
     build,
     confront,
+    constants_for,
     constants_of,
     described,
     functions,
@@ -288,6 +289,16 @@ def test_a_letter_is_known_by_its_concept_alone(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(NoSuchConstant, match=r"mine.thm needs zeta: .* or declared with a concept"):
         number("zeta")
     assert quantities("mine")["gap"].recorded == "gap"
+
+
+def test_the_constants_for_a_bound_are_all_but_its_rounds_and_step() -> None:
+    problem = noisy()
+    found = constants_for("sfl.thm1.strongly_convex", problem, SFL(K=3, eta=0.1), x0=2.0)
+    assert evaluate("sfl.thm1.strongly_convex", R=500, eta_tilde=0.05, **found).value > 0
+    assert found["L"] == problem.constants["L"] and found["K"] == 3 and found["D"] == start(problem, 2.0)["D"]
+    with pytest.raises(NoSuchConstant, match="needs q: expected it among the symbols of SFL, .* or given"):
+        constants_for("fedcom.thmE6", problem, SFL(K=3, eta=0.1))
+    assert constants_for("sfl.thm1.strongly_convex", problem, SFL(K=3, eta=0.1), mu="mu_pl", L=7.0)["L"] == 7.0
 
 
 def test_full_takes_five_times_the_seeds() -> None:

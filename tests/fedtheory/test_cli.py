@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -409,3 +410,27 @@ def test_what_rests_on_a_failed_check_is_open() -> None:
 def test_brackets_are_text(call) -> None:
     _, out, _ = call("glossary", "L")
     assert out.count("[F]/[x]**2") == 4
+
+
+def test_the_version(call) -> None:
+    status, out, _ = call("--version")
+    assert status == 0 and out == f"fedtheory {version('fedtheory')}\n"
+
+
+def test_evidence_of_one_kind(call) -> None:
+    status, out, _ = call("verify", "sfl.lemma9", "--evidence", "units")
+    assert status == 0 and "sfl.lemma9: open" in out and "    search:" not in out
+    assert out.endswith("by units alone; without --evidence all evidence counts\n")
+    # what the proof rests on is put to all evidence, also where it is asked for itself
+    by_ledger = {c.statement.id: c for c in verify(["sfl.lemma4", "sfl.lemma4.lhs"], kinds=["ledger"])}
+    assert by_ledger["sfl.lemma4"].status is Status.PROVED
+    assert {e.kind for c in by_ledger.values() for e, _ in c.verdicts} == {"ledger"}
+    (alone,) = verify(["sfl.lemma4"], kinds=["enumeration"])
+    assert alone.status is Status.HOLDS and [e.kind for e, _ in alone.verdicts] == ["enumeration"]
+    for arguments, said in (
+        (("--evidence", "legder"), "unknown kind of evidence 'legder'; did you mean ledger"),
+        (("--evidence", "run"), "no evidence of kind run for sfl.lemma9: expected one of those there are, "),
+        (("--evidence", "run", "--data", "digits"), "give --data or --evidence"),
+    ):
+        status, _, err = call("verify", "sfl.lemma9", *arguments)
+        assert status == 2 and said in err and err.count("\n") == 1

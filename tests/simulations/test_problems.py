@@ -49,6 +49,19 @@ def test_constants_are_a_mapping() -> None:
         constants["nu"]
 
 
+def test_constants_print_as_a_table() -> None:
+    entries = {
+        "L": Certified(2.0, "eigenvalue"),
+        "mu_pl": Certified(None, "flat"),
+        "x_star": Certified(np.ones(3), "solved"),
+    }
+    assert [line.split() for line in str(Constants(entries)).splitlines()] == [
+        ["L", "2", "eigenvalue"],
+        ["mu_pl", "none", "flat"],
+        ["x_star", "3", "numbers", "solved"],
+    ]
+
+
 # ------------------------------------------------------------------------------------------------ quadratics
 
 
