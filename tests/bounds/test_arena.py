@@ -130,7 +130,7 @@ def test_the_witness_has_every_number_and_they_are_the_problem_s() -> None:
 def test_gamma_is_known() -> None:
     """min F - sum p_m min F_m: of x^2 + 2x and 2x^2 - 4x, with 1/4 and 3/4."""
     problem = replace(from_functions([1.0, 2.0], [2.0, -4.0]), weights=np.array([0.25, 0.75]))
-    found = arenas.known(catalogue.find("sfl.thm1.strongly_convex"), problem, 1.0, PFL(2, 0.1), wanted=("Gamma",))
+    found = arenas.known(catalogue.find("fedbat.thm1"), problem, 1.0, PFL(2, 0.1), wanted=("Gamma",))
     assert found == {"Gamma": pytest.approx(7 / 4 - 25 / 28)}
 
 

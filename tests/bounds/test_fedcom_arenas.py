@@ -225,7 +225,7 @@ def test_given_symbols_are_numbers_or_certified_constants() -> None:
         known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm)
     assert known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm, (("mu", "mu_pl"),))["mu"] == 0.5
     assert known(catalogue.find("fedcom.thmD7"), singular, 1.0, algorithm, (("mu", 0.25),))["mu"] == 0.25
-    with pytest.raises(NoSuchConstant, match="fedcom.thmE4 needs G_q: expected it among the symbols of FedCOM, the"):
+    with pytest.raises(NoSuchConstant, match="fedcom.thmE4 needs G_q: expected it among the symbols of FedCOM, or"):
         known(catalogue.find("fedcom.thmE4"), singular, 1.0, algorithm)
 
 
