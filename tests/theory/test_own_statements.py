@@ -11,8 +11,10 @@ from bounds.orders import rates_at
 from fedtheory.show import as_json, as_text
 from theory import catalogue
 from theory.printing import claim_latex
-from theory.proofs import units
-from theory.statement import F, Order, Paper, Rate, Rates, Status, X, at_least, at_most, lower_order, soft_order
+from theory.proofs import orders, units
+from theory.proofs.argument import Argument, Language, as_evidence
+from theory.proofs.mutation import claims_no_more, mutations
+from theory.statement import F, Order, Paper, Rate, Rates, Status, Term, X, at_least, at_most, lower_order, soft_order
 
 
 @pytest.fixture
@@ -58,6 +60,27 @@ def test_lower_bounds_and_lower_orders(paper: Paper) -> None:
     assert "= Ω of" in as_text(order)
     assert {units.check(s).status for s in (order, bound)} == {Status.PROVED}
     assert soft_order(gap, only=D).letter == "Õ" and soft_order(gap, only=D).latex == r"\tilde{\mathcal{O}}"
+
+
+def test_a_lower_order_is_proved_from_a_lower_bound_and_its_direction_counts(paper: Paper) -> None:
+    L, D, R, _eta, gap, _ = letters(paper)
+    paper.say("bound", "least", "here", at_least(gap, first=L * D**2 / R))
+    order = paper.say("order", "omega", "here", lower_order(gap, only=L * D**2 / R**2))
+
+    def proof(p: Argument) -> None:
+        fact = p.claim("least")
+        orders.conclude(p, Order(fact.quantity, (Term("first", fact.value),), lower=True))
+
+    evidence = as_evidence("omega", "ledger", proof, Language({}, {}, ()), "mine")
+    assert evidence.check(order, False).status is Status.PROVED
+    larger = order.with_claim(lower_order(gap, only=L * D**2))
+    assert evidence.check(larger, False).status in (Status.REFUTED, Status.BROKEN)
+    (turned,) = [c for c in mutations(order) if c.part == "direction"]
+    assert isinstance(turned.statement.claim, Order) and turned.what == "O for Ω"
+    assert not claims_no_more(order, turned.statement)
+    assert evidence.check(turned.statement, False).status is Status.BROKEN
+    assert claims_no_more(order, order.with_claim(lower_order(gap, only=L * D**2 / R**3)))
+    assert not claims_no_more(order, larger)
 
 
 def test_a_sharper_form_of_one_s_own(paper: Paper) -> None:

@@ -131,6 +131,8 @@ def _of_claim(statement: Statement) -> Iterator[Change]:
                 yield Change("constant", f"{term.name} with 20 times the exponent", changed)
         if claim.polylog:
             yield Change("order", "O for O~", statement.with_claim(replace(claim, polylog=False)))
+        other = replace(claim, lower=not claim.lower)
+        yield Change("direction", f"{other.letter} for {claim.letter}", statement.with_claim(other))
         counts = sorted((s for s in claim.value.free_symbols if s.is_integer), key=str)
         for count in counts[:1]:
             larger = replace(claim, quantity=count * claim.quantity)
@@ -562,11 +564,13 @@ def _weaker_claim(before: Claim, after: Claim, conditions: list[Any]) -> bool:
             return True
         return _follows(conditions, at_least(sign * sympy.expand(sympy.Add(*differences)), 0))
     if isinstance(before, Order) and isinstance(after, Order) and before.quantity == after.quantity:
-        same = before.polylog == after.polylog
-        new = {t.name: t.value for t in after.terms}
-        return same and all(
-            _nonnegative(new.get(t.name, sympy.Integer(0)) - t.value, conditions) or cover(t.value, after, conditions)
-            for t in before.terms
+        if (before.polylog, before.lower) != (after.polylog, after.lower):
+            return False
+        smaller, larger = (after, before) if before.lower else (before, after)
+        known = {t.name: t.value for t in larger.terms}
+        return all(
+            _nonnegative(known.get(t.name, sympy.Integer(0)) - t.value, conditions) or cover(t.value, larger, conditions)
+            for t in smaller.terms
         )
     if isinstance(before, Relations) and isinstance(after, Relations):
         return _all_follow(before.relations, after.relations, conditions)

@@ -32,7 +32,9 @@ def covered(terms: list[sympy.Expr], claim: Order, conditions: list[sympy.Basic]
 
 
 def conclude(p: Argument, derived: Order, part: int = 0) -> None:
-    """Check that the claimed order follows: same quantity, every term covered, logarithms hidden only if O~ is claimed.
+    """Check that the claimed order follows: same quantity, logarithms hidden only if O~ is claimed, every term covered.
+
+    An O covers the terms of the derived order; an Omega is covered by them.
 
     `derived` has `polylog` if its terms leave out logarithms.
     """
@@ -47,10 +49,11 @@ def conclude(p: Argument, derived: Order, part: int = 0) -> None:
         p.fail("the order", f"it claims {claimed.letter}, the derived order is {derived.letter}")
     if derived.polylog and not claimed.polylog:
         p.fail("the order", "the derived order leaves out logarithms, which O may not")
-    terms = [t.value for t in derived.terms if t.value != 0]
     printed = replace(claimed, terms=tuple(Term(t.name, p.read(t.value)) for t in claimed.terms))
+    smaller, larger = (printed, derived) if claimed.lower else (derived, printed)
+    terms = [t.value for t in smaller.terms if t.value != 0]
     # Leave out the conditions of the current case: they are not needed here, and slow z3 down much
-    covered(terms, printed, [c for c in p.conditions if c not in p.case_conditions], p)
+    covered(terms, larger, [c for c in p.conditions if c not in p.case_conditions], p)
 
 
 def claim(p: Argument, name: str) -> Order:

@@ -108,8 +108,8 @@ def rates(suffix: str = "") -> Proof:
     def proof(p: Argument) -> None:
         for name, part in (("thm1", 0), ("thm2", 0), ("thm3", 1)):
             fact, goal = p.claim(f"{name}{suffix}"), p.goals[part]
-            if not isinstance(goal, Order) or goal.quantity != fact.quantity or fact.sign == ">=":
-                p.fail(name, f"it is about {fact.quantity} {fact.sign} ..., the claim is about another quantity")
+            if not isinstance(goal, Order) or goal.lower or goal.quantity != fact.quantity or fact.sign == ">=":
+                p.fail(name, f"it bounds {fact.quantity} {fact.sign} ..., the claim says another thing")
                 continue
             slowest = sympy.Add(*(term.value for term in goal.terms)).subs(T, R * tau)
             p.step(f"{name}: its order in R, all else fixed", partial(_of_order, fact.value, slowest))
