@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -26,9 +27,12 @@ LESSONS = Path(__file__).parent / "lessons"
 Version = Literal["student", "teacher"]
 
 
-def sources() -> list[Path]:
-    """The lessons, in order."""
-    return sorted(LESSONS.glob("[0-9][0-9]_*.py"))
+def sources(only: Sequence[int] = ()) -> list[Path]:
+    """The lessons in order; only those of these numbers, if any are given.  Raises ValueError for a number of none."""
+    found = {int(path.name[:2]): path for path in sorted(LESSONS.glob("[0-9][0-9]_*.py"))}
+    if lost := [n for n in only if n not in found]:
+        raise ValueError(f"lesson {lost[0]} does not exist; expected one of {', '.join(map(str, found))}")
+    return [path for n, path in found.items() if n in only or not only]
 
 
 def version(source: str, which: Version) -> str:
@@ -56,10 +60,10 @@ def version(source: str, which: Version) -> str:
     return "\n".join(kept) + "\n"
 
 
-def build(out: Path, html: bool = False) -> list[Path]:
-    """Write all lessons, student/NAME.py and teacher/NAME.py, each also run and exported to HTML where asked."""
+def build(out: Path, html: bool = False, only: Sequence[int] = ()) -> list[Path]:
+    """Write the lessons, student/NAME.py and teacher/NAME.py, each also run and exported to HTML where asked."""
     written = []
-    for source in sources():
+    for source in sources(only):
         for which in ("student", "teacher"):
             path = out / which / source.name
             write(path, version(source.read_text(), which).encode())
@@ -90,6 +94,12 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("course/built"), help="folder to write to")
     parser.add_argument("--html", action="store_true", help="run each lesson and export it to HTML too")
+    parser.add_argument(
+        "--only", type=int, nargs="+", default=(), metavar="N", help="only the lessons of these numbers"
+    )
     given = parser.parse_args()
-    written = build(given.out, given.html)
+    try:
+        written = build(given.out, given.html, given.only)
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
     print(f"{len(written)} files in {given.out}/student and {given.out}/teacher")
