@@ -143,7 +143,7 @@ def _numerically(statement: Compiled, condition: int, name: str, values: Mapping
 
     def holds(step: NDArray[np.float64]) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):  # far outside, numbers overflow: the condition does not hold there
-            ordered = [step if n == name else float(values.get(n, 1.0)) for n in names]
+            ordered = [step if n == name else np.float64(values.get(n, 1.0)) for n in names]
             return np.broadcast_to(HOLDS[which.relation.rel_op](left(*ordered), right(*ordered)), step.shape)
 
     steps = _EVERY_SIZE

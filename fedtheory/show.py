@@ -44,6 +44,7 @@ def as_text(statement: Statement, proofs: bool = False) -> str:
         ("corrects", (statement.corrects,) if statement.corrects else ()),
         ("sharpens", (statement.sharpens,) if statement.sharpens else ()),
         ("corrected by", catalogue.corrected_by(statement.id)),
+        ("sharpened by", catalogue.sharpened_by(statement.id)),
     ):
         if ids:
             parts += ["", f"{title}: {', '.join(ids)}"]
@@ -160,6 +161,7 @@ def as_json(statement: Statement) -> dict[str, object]:
         "corrects": statement.corrects,
         "sharpens": statement.sharpens,
         "corrected_by": catalogue.corrected_by(statement.id),
+        "sharpened_by": catalogue.sharpened_by(statement.id),
         "errata": [asdict(erratum) for erratum in catalogue.errata(statement.id)],
         "note": statement.note,
     }

@@ -147,6 +147,7 @@ def simulate(asked: Asked, tell: Progress | None = None, workshop: Workshop | No
     n = _whole(settings, "seeds", 1)
     affordable(f"seeds={brief(n)}", numbers=float(n) * len(_SHOWN) * 200 * len(asked.algorithms))
     rounds = _whole(settings, "rounds", 1)
+    affordable(f"rounds={brief(rounds)}", steps=float(rounds))
     problem = problem_of(asked)
     if asked.best and not settings["eta"]:
         L = problem.constants.entries["L"].value or 1.0

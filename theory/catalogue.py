@@ -79,6 +79,11 @@ def corrected_by(id_: str) -> list[str]:
     return [s.id for s in statements(find(id_).paper) if s.corrects == id_]
 
 
+def sharpened_by(id_: str) -> list[str]:
+    """Ids of the sharper forms of this printed statement."""
+    return [s.id for s in statements(find(id_).paper) if s.sharpens == id_]
+
+
 def properties(statement: Statement) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
     """The properties that a statement assumes, or that its paper's setting provides, with their constants."""
     assumed = [find(id_) for id_ in statement.assumes]
@@ -128,5 +133,5 @@ def _checks(paper_name: str) -> ModuleType | None:
 
 __all__ = [
     "UnknownName", "corrected_by", "errata", "evidence", "find", "names", "paper", "papers", "properties", "reasons",
-    "statements", "symbols", "unassumed", "unknown", "used_by",
+    "sharpened_by", "statements", "symbols", "unassumed", "unknown", "used_by",
 ]  # fmt: skip

@@ -321,9 +321,14 @@ class Statement:
         return self.id.split(".", 1)[0]
 
     @property
+    def form(self) -> Form:
+        """Printed, or ours: a corrected or a sharper form of a printed one."""
+        return "sharper" if self.sharpens else "corrected" if self.corrects else "printed"
+
+    @property
     def ours(self) -> bool:
-        """Whether it is not printed: it corrects or sharpens a printed one."""
-        return bool(self.corrects or self.sharpens)
+        """Whether it is not printed."""
+        return self.form != "printed"
 
     @property
     def symbols(self) -> set[sympy.Symbol]:
@@ -396,6 +401,7 @@ class Evidence:
     uses: tuple[str, ...] = ()
 
 
+Form = Literal["printed", "corrected", "sharper"]
 Severity = Literal[
     "breaks the statement",
     "breaks the proof",
@@ -599,8 +605,8 @@ class Paper:
         self.statements[new.id] = replace(new, corrects=f"{self.name}.{name}")
         return self.statements[new.id]
 
-    def sharpen(self, name: str, claim: Claim | None = None, suffix: str = "sharpened", **changed: Any) -> Statement:
-        """Declare a sharper form of a printed statement, as `name.sharpened`: better constants, or fewer conditions.
+    def sharpen(self, name: str, claim: Claim | None = None, suffix: str = "sharp", **changed: Any) -> Statement:
+        """Declare a sharper form of a printed statement, as `name.sharp`: better constants, or fewer conditions.
 
         changed  as for `correct`
         """

@@ -31,6 +31,7 @@ from theory.statement import (
     Bound,
     Claim,
     Erratum,
+    Form,
     Order,
     Paper,
     Rates,
@@ -180,11 +181,11 @@ class PaperView:
 
     @property
     def groups(self) -> list[tuple[str, list[View], dict[Status, int]]]:
-        """Printed and corrected statements, with their counts of verdicts."""
+        """Printed, corrected and sharper statements, with their counts of verdicts."""
         found = []
-        for title, ours in (("printed", False), ("corrected", True)):
-            own = [v for v in self.views if v.statement.ours == ours]
-            found.append((title, own, count([v.checked for v in own])))
+        for form in get_args(Form):
+            own = [v for v in self.views if v.statement.form == form]
+            found.append((form, own, count([v.checked for v in own])))
         return found
 
     @property
@@ -200,6 +201,7 @@ def view(checked: Checked, figures: list[gallery.Picture]) -> View:
         ("corrects", [s.corrects] if s.corrects else []),
         ("sharpens", [s.sharpens] if s.sharpens else []),
         ("corrected by", catalogue.corrected_by(s.id)),
+        ("sharpened by", catalogue.sharpened_by(s.id)),
         ("assumes", list(s.assumes)),
         ("rests on", list(s.rests_on)),
         ("used by", catalogue.used_by(s.id)),
@@ -325,8 +327,8 @@ def bound_data(s: Statement) -> dict[str, Any]:
     return {
         "paper": paper,
         "place": s.place,
-        "corrects": s.corrects,
-        "correctedBy": catalogue.corrected_by(s.id),
+        "forms": [id_ for id_ in (s.corrects, s.sharpens) if id_]
+        + [*catalogue.corrected_by(s.id), *catalogue.sharpened_by(s.id)],
         "quantity": s.id if isinstance(claim, Relations) else plain(claim.quantity),
         "left": "" if isinstance(claim, Relations) else mathml(latex(paper, claim.quantity)),
         "relations": [mathml(latex(paper, r)) for r in claim.relations] if isinstance(claim, Relations) else [],

@@ -45,7 +45,7 @@ class Quadratic:
             raise ValueError(f"H {H.shape} and b {b.shape}: expected (M, d, d) and (M, d), M >= 1, d >= 1")
         if not np.allclose(H, H.swapaxes(1, 2), rtol=0, atol=_ROUNDING * np.abs(H).max()):
             raise ValueError("H is not symmetric: expected symmetric matrices H_m")
-        number("sigma", self.sigma, ">= 0")
+        object.__setattr__(self, "sigma", number("sigma", self.sigma, ">= 0"))
         largest = max(np.abs(H).max(), np.abs(b).max(), self.sigma)
         if largest > LARGEST:
             raise ValueError(f"H, b or sigma as large as {largest:g}: expected at most {LARGEST:g}, squares overflow")
@@ -312,11 +312,9 @@ def generate(
 
     Raises ValueError naming the request that cannot be met.
     """
-    for label, count, least in (("d", d, 1), ("M", M, 1), ("seed", seed, 0)):
-        whole(label, count, least)
-    for label, value in {"L": L, "mu": mu, "zeta_star": zeta_star, "delta": delta}.items():
-        number(label, value)
-    affordable(f"{M} quadratics in {d} coordinates", numbers=4.0 * M * d * d)
+    d, M, seed = whole("d", d, 1), whole("M", M, 1), whole("seed", seed, 0)
+    L, mu, zeta_star, delta = number("L", L), number("mu", mu), number("zeta_star", zeta_star), number("delta", delta)
+    affordable(f"{M} quadratics in {d} coordinates", numbers=4.0 * M * d**2, arithmetic=0.1 * M * d**3)
     if L <= 0 or mu > L or zeta_star < 0 or delta < 0:
         raise ValueError(f"L={L}, mu={mu}, zeta_star={zeta_star}, delta={delta}: expected L > 0, mu <= L, rest >= 0")
     if -mu > L:

@@ -55,9 +55,11 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
     names = [s.name for s in statement.parameters if s.name != _step(id_)]
     values: dict[str, Any] = {}
     counts = _counts(draw)
-    if id_ == "sfl.thm2.nonconvex":
-        counts["S"] = counts["M"]
     relations = [c.relation for c in catalogue.find(id_).when]
+    if any(
+        r.rel_op == "==" and {str(side) for side in r.args} == {"S", "M"} for r in relations
+    ):  # all clients take part
+        counts["S"] = counts["M"]
     asked = {r.lhs for r in relations if r.rel_op == ">" and r.rhs == 0}  # symbols that a condition asks to be positive
     for s in statement.parameters:
         if s.name in counts:
@@ -78,7 +80,7 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
     if id_ == "sfl.lemma7.tuning":
         values["c"] = draw(st.floats(1e-2, 1e2))
     if id_.startswith(("sfl.lemma7.eq38.", "sfl.lemma7.eq39.")):  # their condition on T leaves a step size
-        values["T"] = ceil(values.get("d", 1.0) / (2 * values["a"])) + counts["T"]
+        values["T"] = ceil(values.get("d", 1.0) / values["a"]) + counts["T"]
     if id_ == "sfl.lemma7.eq39.cubic":
         values["c1"] = draw(st.floats(1e-2, 1e2))
     if "R" in names:

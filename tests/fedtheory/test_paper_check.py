@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -15,7 +16,7 @@ from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.verification import Checked, evidence, seen_to_fail, verify
 from theory import catalogue
-from theory.statement import Evidence, Status, Verdict
+from theory.statement import Evidence, Form, Status, Verdict
 
 ROOT = Path(__file__).parents[2]
 WORKSHOP = Workshop(Store())  # of this session alone
@@ -82,9 +83,9 @@ def test_every_statement_has_a_row_and_every_link_a_file() -> None:
     assert rows == [
         s.id
         for paper in catalogue.papers()
-        for ours in (False, True)
+        for form in get_args(Form)
         for s in catalogue.statements(paper)
-        if bool(s.corrects) == ours
+        if s.form == form
     ]
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert links and all((ROOT / link).is_file() for link in links)
@@ -97,14 +98,16 @@ def test_counts_in_the_summary_are_those_of_the_rows() -> None:
     _, *papers = re.split(r"^## ", (ROOT / "paper_check.md").read_text(), flags=re.M)
     assert len(papers) == len(catalogue.papers())
     for text in papers:
-        _, printed, corrected = re.split(r"^### (?:All printed|Corrected and completed) statements$", text, flags=re.M)
-        for name, rows in (("printed", printed), ("corrected", corrected)):
+        titles = r"^### (?:All printed|Corrected and completed|Sharper) statements$"
+        _, *tables = re.split(titles, text, flags=re.M)
+        for name, rows in zip(get_args(Form), tables, strict=False):
             line = re.search(rf"^\| {name} statements \|(.*)\|$", text, flags=re.M)
             assert line is not None
             verdicts = [status for status in Status if status is not Status.ERROR]  # no check fails
             by_row = [len(re.findall(rf"\| \*\*{status}\*\* \|", rows)) for status in verdicts]
             assert [int(n) for n in line.group(1).split("|")] == [*by_row, sum(by_row)]
-        assert "### Open, and why" in corrected
+        assert len(tables) == 2 + any(s.sharpens for s in catalogue.statements(re.search(r"`(\w+)`", text)[1]))
+        assert "### Open, and why" in tables[-1]
 
 
 def test_errata_say_no_more_than_was_found() -> None:

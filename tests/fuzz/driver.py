@@ -4,7 +4,6 @@ A case ends with a right answer and status 0, or with status 2 and one line of a
 says what was expected.  It takes at most 20 seconds, and memory stays within the limit that the tests set.
 
 FUZZ_SEED  another sequence of cases (0)
-FUZZ_MORE  a factor on the number of cases (1)
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,10 +25,10 @@ from hypothesis import HealthCheck, given, seed, settings, strategies as st
 from fedtheory import cli, tables
 
 SECONDS, GIBIBYTES = 20, 0.5  # limits of a case; what a run may hold, by FEDTHEORY_MEMORY
+MORE = 4 * 2**30  # bytes of address space that a case may ask for on top
 LONGEST = 300  # characters of an error
 _SEED = int(os.environ.get("FUZZ_SEED", "0"))
 _FEW, _CHUNKS, _MANY = 300, 10, 2000  # cases in `make test`; chunks of cases in `make test-full`
-_PART = int(float(os.environ.get("FUZZ_MORE", "1")) * 1)
 
 NASTY = [
     *("", " ", "nan", "inf", "-inf", "-1", "0", "-0", "1e308", "1e-308", "1e400", "1e-400", "1/0", "0/0", "1/3", "abc"),
@@ -82,17 +82,21 @@ class Answer:
 
 
 @contextlib.contextmanager
-def in_time() -> Iterator[None]:
-    """Fails after 20 seconds."""
+def within_limits() -> Iterator[None]:
+    """Fails after 20 seconds, and where more memory than the limit is asked for."""
 
     def late(*_: Any) -> None:
         raise TimeoutError(f"more than {SECONDS} s")
 
     before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    own, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MORE, hard))
     try:
         yield
     finally:
+        resource.setrlimit(resource.RLIMIT_AS, (own, hard))
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
@@ -103,7 +107,7 @@ def fedtheory(*arguments: str) -> Answer:
     sys.argv = ["fedtheory", *arguments]
     try:
         with (
-            in_time(),
+            within_limits(),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
             pytest.raises(SystemExit) as end,
@@ -130,12 +134,13 @@ def assert_error(text: str) -> None:
     """Asserts that the text is an error in one line that says what was expected."""
     assert len(text) + len("fedtheory: ") <= LONGEST, (len(text), text)
     assert text.splitlines() == [text], repr(text)
+    assert "not enough memory" not in text, "memory was asked for, and not refused in advance"
     assert any(words in text for words in ("expected", "did you mean", "See fedtheory --help", "is violated")), text
 
 
 def refused_or(call: Callable[[], Any]) -> Any:
     """The result of a call of the Python interface; None where it refuses with a sensible ValueError or KeyError."""
-    with in_time():
+    with within_limits():
         try:
             return call()
         except (ValueError, KeyError) as error:

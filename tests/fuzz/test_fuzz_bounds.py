@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import sympy
 from driver import NASTY, cases, counts, fedtheory, mostly, reals
 from hypothesis import strategies as st
@@ -80,7 +81,7 @@ def commands(draw: Any) -> list[str]:
 def right(words: list[str]) -> None:
     """The command's answer; a value of `bound` is compared with sympy's to 20 digits."""
     answer = fedtheory(*words)
-    if words[0] != "bound" or answer.status or "--json" not in words:
+    if words[0] != "bound" or answer.status or "--json" not in words or "--help" in words:
         return
     told = json.loads(answer.out)
     statement = catalogue.find(told["id"])
@@ -94,7 +95,7 @@ def right(words: list[str]) -> None:
             continue
         exact = sympy.N(closed(expression).subs(values), 30)
         ours = float(told["value"] if name == "value" else told["terms"][name])
-        if not (exact.is_Float or exact.is_Rational):
+        if not (exact.is_Float or exact.is_Rational) or (told["violations"] and np.isnan(ours)):
             continue  # outside its conditions
         if abs(exact) > 1e308:
             assert abs(ours) > 1e307, (name, exact, ours)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from driver import NASTY, cases, in_time, refused_or
+from driver import NASTY, cases, refused_or, within_limits
 from hypothesis import strategies as st
 
 from simulations import data
@@ -185,7 +185,7 @@ def images_are_refused(case: tuple[str, bytes]) -> None:
         file.unlink()
     for other in (wanted, "test_batch", "test_32x32.mat", "train-labels-idx1-ubyte", "batches.meta"):
         (folder / other).write_bytes(content)
-    with in_time():
+    with within_limits():
         try:
             images.load(name, folder)
         except ValueError as error:

@@ -116,7 +116,7 @@ def right(words: list[str]) -> None:
     files()
     answer = fedtheory(*words)
     assert not list(Path(".").rglob("*.partial"))
-    if answer.status == 0 and "--json" in words and "--best" not in words:
+    if answer.status == 0 and "--json" in words and not {"--best", "--help"} & {*words}:
         against_a_loop(words, answer)
 
 

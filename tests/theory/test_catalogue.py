@@ -58,11 +58,11 @@ def test_the_ids_are_those_of_the_inventory(paper: str) -> None:
     inventory = (Path(__file__).parents[1] / "data" / f"{paper}_ids.txt").read_text().split()
     own = catalogue.statements(paper)
     assert len(set(inventory)) == len(inventory)
-    assert {s.id for s in own if not s.corrects} - SECOND_VERSIONS - NOT_IN_THE_INVENTORY == set(inventory)
+    assert {s.id for s in own if not s.ours} - SECOND_VERSIONS - NOT_IN_THE_INVENTORY == set(inventory)
     assert all(
-        s.corrects in {*inventory, *NOT_IN_THE_INVENTORY} and s.id.startswith(f"{s.corrects}.")
+        of in {*inventory, *NOT_IN_THE_INVENTORY} and s.id.startswith(f"{of}.")
         for s in own
-        if s.corrects
+        if (of := s.corrects or s.sharpens)
     )
 
 

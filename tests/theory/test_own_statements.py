@@ -87,7 +87,7 @@ def test_a_sharper_form_of_one_s_own(paper: Paper) -> None:
     L, D, R, eta, gap, _ = letters(paper)
     printed = paper.say("theorem", "thm", "here", at_most(gap, only=3 * L * D**2 / R), when=[eta <= 1 / L])
     ours = paper.sharpen("thm", at_most(gap, only=L * D**2 / (2 * R)), note="by a better lemma")
-    assert ours.id == "mine.thm.sharpened" and ours.sharpens == printed.id and ours.when == printed.when
+    assert ours.id == "mine.thm.sharp" and ours.sharpens == printed.id and ours.when == printed.when
     assert ours.ours and not printed.ours and not ours.corrects
     assert "sharpens: mine.thm" in as_text(ours) and as_json(ours)["sharpens"] == "mine.thm"
     with pytest.raises(ValueError, match="declared twice"):

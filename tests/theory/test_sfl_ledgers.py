@@ -60,7 +60,7 @@ def test_what_is_proved_and_where_printed_proofs_break(evidence: Evidence) -> No
 
 def test_every_corrected_bound_has_a_proof() -> None:
     proved = {e.statement for e in PROOFS}
-    bounds = {s.id for s in catalogue.statements("sfl") if s.corrects and isinstance(s.claim, Bound)}
+    bounds = {s.id for s in catalogue.statements("sfl") if s.ours and isinstance(s.claim, Bound)}
     assert bounds - proved == {"sfl.lemma7.cubic"}  # what Lemma 7 supposes
 
 

@@ -77,6 +77,19 @@ def value(function: sympy.Symbol, at: sympy.Expr) -> sympy.Symbol:
     return found
 
 
+def before(e: sympy.Expr, *families: Family) -> sympy.Expr:
+    """For each step of the families, the sum of a vector over the steps before it, in the order in which they are taken.
+
+    Linear in the vectors; a vector that is the same in all steps counts as often as there are steps before.  Raises
+    ValueError for a product of vectors.
+    """
+    names = ",".join(family.name for family in families)
+    members = sorted(vectors_in(e), key=str)
+    if sympy.expand(e) != 0 and any(sum(powers) != 1 for powers, _ in sympy.Poly(sympy.expand(e), *members).terms()):
+        raise ValueError(f"{e}: expected a linear combination of vectors")
+    return sympy.expand(e.xreplace({s: sympy.Symbol(f"before({s.name})<{names}>", real=True) for s in members}))
+
+
 @dataclass(frozen=True)
 class Family:
     """Clients or local steps that vectors run over.

@@ -569,7 +569,8 @@ def _weaker_claim(before: Claim, after: Claim, conditions: list[Any]) -> bool:
         smaller, larger = (after, before) if before.lower else (before, after)
         known = {t.name: t.value for t in larger.terms}
         return all(
-            _nonnegative(known.get(t.name, sympy.Integer(0)) - t.value, conditions) or cover(t.value, larger, conditions)
+            _nonnegative(known.get(t.name, sympy.Integer(0)) - t.value, conditions)
+            or cover(t.value, larger, conditions)
             for t in smaller.terms
         )
     if isinstance(before, Relations) and isinstance(after, Relations):

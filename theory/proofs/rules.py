@@ -16,7 +16,7 @@ import sympy
 from sympy.logic.boolalg import Boolean
 
 from theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
-from theory.proofs.forms import TAG, Family, families_of, gradient, names_in, renamed, tagged, value, vectors_in
+from theory.proofs.forms import TAG, Family, before, families_of, gradient, names_in, renamed, tagged, value, vectors_in
 from theory.properties import Property
 from theory.statement import Status
 
@@ -1389,6 +1389,212 @@ BALANCED = Rule(
     _balanced,
     _prove_balanced,
     (Property.ZERO_TRACKINGS,),
+    equality=True,
+)
+
+
+# Steps one after another: the sum of the steps so far
+
+
+def _summed(e: sympy.Expr, steps: tuple[Family, ...]) -> sympy.Expr:
+    for family in reversed(steps):
+        e = family.sum(sympy.expand(e))
+    return e
+
+
+def _in_order(a: sympy.Expr, b: sympy.Expr, *steps: Family) -> sympy.Expr:
+    pairs = _summed(a * b + a * before(b, *steps) + b * before(a, *steps), steps)
+    return sympy.expand(_summed(a, steps) * _summed(b, steps) - pairs)
+
+
+def _prove_in_order() -> Decision:
+    """By induction over the steps: with P and Q the sums before, one more step adds <a, b> + <a, Q> + <b, P>."""
+    P, Q, a, b, pairs = sympy.symbols("P Q a b pairs", real=True)
+    return _identity((P + a) * (Q + b) - (pairs + a * b + a * Q + b * P), P * Q - pairs)
+
+
+IN_ORDER = Rule(
+    "sums step by step",
+    "<sum a_t, sum b_t> = sum <a_t, b_t> + sum <a_t, b_0 + ... + b_(t-1)> + sum <b_t, a_0 + ... + a_(t-1)>",
+    _in_order,
+    _prove_in_order,
+    equality=True,
+)
+
+
+def _sums_before(v: sympy.Expr, *steps: Family) -> sympy.Expr:
+    n = sympy.Mul(*(family.mass for family in steps))
+    return sympy.expand(n * (n - 1) / 2 * _summed(v**2, steps) - _summed(before(v, *steps) ** 2, steps))
+
+
+def _prove_sums_before() -> Decision:
+    """By induction over the n steps: the next sum is one of n vectors, with Jensen."""
+    n, squares, more, so_far, following = sympy.symbols("n squares more so_far following", nonnegative=True)
+    jensen, hypothesis = at_most(following, n * squares), at_most(so_far, n * (n - 1) / 2 * squares)
+    return decide([jensen, hypothesis], at_most(so_far + following, (n + 1) * n / 2 * (squares + more)))
+
+
+SUMS_BEFORE = Rule(
+    "sums of the steps so far",
+    "sum_t ||v_0 + ... + v_(t-1)||^2 <= n (n - 1) / 2 times sum_t ||v_t||^2 for n steps",
+    _sums_before,
+    _prove_sums_before,
+)
+
+
+def _noise_before(sigma: sympy.Expr, noise: Noise, *steps: Family) -> sympy.Expr:
+    n = sympy.Mul(*(family.mass for family in steps))
+    return n * (n - 1) / 2 * sigma**2 - _summed(before(noise.vector, *steps) ** 2, steps)
+
+
+def _prove_noise_before() -> Decision:
+    """By induction over the n steps: the sum before the next one has n noises, each of mean zero given those before it."""
+    n, sigma = sympy.symbols("n sigma", nonnegative=True)
+    found = _prove_successive()
+    if found.status is not Status.PROVED:
+        return found
+    return _identity(n * (n - 1) / 2 * sigma**2 + n * sigma**2, (n + 1) * n / 2 * sigma**2)
+
+
+NOISE_BEFORE = Rule(
+    "noise so far",
+    "sum_t E||noise_0 + ... + noise_(t-1)||^2 <= n (n - 1) / 2 sigma^2 for n steps one after another",
+    lambda sigma, *rest: _noise_before(sigma, *rest),
+    _prove_noise_before,
+    (Property.VARIANCE, Property.UNBIASED),
+)
+
+
+def _same_in_all(v: sympy.Expr, steps: Family) -> None:
+    """Raises ValueError for a vector that is another one in each step."""
+    if any(steps.name in families_of(s) for s in vectors_in(v)):
+        raise ValueError(f"{v}: expected a vector that is the same in all steps {steps.name}")
+
+
+def _copies(a: sympy.Expr, b: sympy.Expr, steps: Family) -> sympy.Expr:
+    for v in (a, b):
+        _same_in_all(v, steps)
+    K = steps.mass
+    return sympy.expand(steps.sum(a * before(b, steps)) - K * (K - 1) / 2 * a * b)
+
+
+def _copies_squared(b: sympy.Expr, steps: Family) -> sympy.Expr:
+    _same_in_all(b, steps)
+    K = steps.mass
+    return sympy.expand(K * (K - 1) * (2 * K - 1) / 6 * b**2 - steps.sum(before(b, steps) ** 2))
+
+
+def _prove_copies() -> Decision:
+    """k copies before step k: the sums of k and of k^2 over k = 0 ... K - 1."""
+    K, k = sympy.symbols("K k", integer=True, positive=True)
+    pairs = _identity(sympy.summation(k, (k, 0, K - 1)), K * (K - 1) / 2)
+    squares = _identity(sympy.summation(k**2, (k, 0, K - 1)), K * (K - 1) * (2 * K - 1) / 6)
+    return pairs if pairs.status is not Status.PROVED else squares
+
+
+COPIES = Rule(
+    "copies so far",
+    "sum over k of <a, k b> = K (K - 1) / 2 <a, b>",
+    _copies,
+    _prove_copies,
+    equality=True,
+)
+COPIES_SQUARED = Rule(
+    "copies so far, squared",
+    "sum over k of ||k b||^2 = K (K - 1) (2 K - 1) / 6 ||b||^2",
+    _copies_squared,
+    _prove_copies,
+    equality=True,
+)
+
+
+def _noise_apart(a: sympy.Expr, noise: sympy.Expr, clients: Family, steps: Family) -> sympy.Expr:
+    apart = clients.sum(sympy.expand(steps.sum(a) * steps.sum(noise)))
+    return sympy.expand(_summed(a, (clients, steps)) * _summed(noise, (clients, steps)) - apart)
+
+
+def _prove_noise_apart() -> Decision:
+    """For two clients i != j, E<a_i, n_j> = <a_i, E n_j> = 0, given client i's own steps and the start of the round."""
+    a1, a2, n1, n2 = sympy.symbols("a1 a2 n1 n2", real=True)
+    terms = sympy.Poly(sympy.expand((a1 + a2) * (n1 + n2)), a1, a2, n1, n2).terms()
+    kept = sympy.Add(*(c * sympy.Mul(*(s**q for s, q in zip((a1, a2, n1, n2), powers, strict=True)))
+                       for powers, c in terms if powers in ((1, 0, 1, 0), (0, 1, 0, 1))))  # fmt: skip
+    return _identity(kept, a1 * n1 + a2 * n2)
+
+
+NOISE_APART = Rule(
+    "noise of other clients",
+    "E<sum_m a_m, sum_m n_m> = sum_m E<a_m, n_m> for a_m from client m's own steps and its noise n_m, in parallel",
+    _noise_apart,
+    _prove_noise_apart,
+    (Property.UNBIASED, Property.INDEPENDENT_NOISE),
+    equality=True,
+)
+
+
+def _of_the_client(v: sympy.Expr, clients: Family) -> None:
+    """Raises ValueError for a vector that a client does not have at the start of the round."""
+    if any(families_of(s) - {clients.name} for s in vectors_in(v)):
+        raise ValueError(f"{v}: expected a vector that a client has at the start of the round")
+
+
+def _pairs_in_order(a: sympy.Expr, b: sympy.Expr, clients: Family, steps: Family) -> sympy.Expr:
+    for v in (a, b):
+        _of_the_client(v, clients)
+    K, both = steps.mass, clients.sum(sympy.expand(a * b))
+    half = K**2 * clients.sum(a) * clients.sum(b) / 2 - K * both / 2
+    return sympy.expand(_summed(a * before(b, clients, steps), (clients, steps)) - half)
+
+
+def _prove_pairs_in_order() -> Decision:
+    """Two clients come in either order equally often, with K^2 pairs of steps; a client has K (K - 1) / 2 pairs itself."""
+    K, apart, same = sympy.symbols("K apart same", real=True)  # sums of <a_i, b_j> over i != j, and over i = j
+    return _identity(
+        K**2 * apart / 2 + K * (K - 1) / 2 * same,
+        K**2 * (apart + same) / 2 - K * same / 2,
+    )
+
+
+PAIRS_IN_ORDER = Rule(
+    "clients in random order",
+    "sum over the steps of <a_m, K (b_1 + ... + b_(m-1)) + k b_m> = K^2 <sum a, sum b> / 2 - K sum <a_m, b_m> / 2",
+    _pairs_in_order,
+    _prove_pairs_in_order,
+    (Property.SAMPLING,),
+    equality=True,
+)
+
+
+def _partial_sums(b: sympy.Expr, clients: Family, steps: Family) -> sympy.Expr:
+    _of_the_client(b, clients)
+    S, K = clients.mass, steps.mass
+    squares = K * (S * K**2 + 1) / 6 * clients.sum(sympy.expand(b**2))
+    whole = K**2 * (2 * K * S - K - 3) / 6 * clients.sum(b) ** 2
+    return sympy.expand(squares + whole - _summed(before(b, clients, steps) ** 2, (clients, steps)))
+
+
+def _prove_partial_sums() -> Decision:
+    """(m - 1) K + k vectors before step (m, k): their squares and pairs, summed over m = 1 ... S and k = 0 ... K - 1."""
+    S, K, m, k = sympy.symbols("S K m k", integer=True, positive=True)
+    squares, whole = sympy.symbols("squares whole", real=True)
+
+    def total(square: sympy.Expr, pair: sympy.Expr) -> sympy.Expr:
+        term = K**2 * ((m - 1) * square + (m - 1) * (m - 2) * pair) + 2 * K * k * (m - 1) * pair + k**2 * square
+        return sympy.summation(sympy.summation(sympy.expand(term), (k, 0, K - 1)), (m, 1, S))
+
+    closed = K * (S * K**2 + 1) / 6 * squares + K**2 * (2 * K * S - K - 3) / 6 * whole
+    several = _identity(total(squares / S, (whole - squares) / (S * (S - 1))), closed)
+    one = _identity(total(squares, sympy.Integer(0)).subs(S, 1), closed.subs({S: 1, whole: squares}))
+    return several if several.status is not Status.PROVED else one
+
+
+PARTIAL_SUMS = Rule(
+    "partial sums in random order",
+    "sum over the steps of ||K (b_1 + ... + b_(m-1)) + k b_m||^2 = K (S K^2 + 1) / 6 sum ||b_m||^2 "
+    "+ K^2 (2 K S - K - 3) / 6 ||sum b_m||^2",
+    _partial_sums,
+    _prove_partial_sums,
+    (Property.SAMPLING,),
     equality=True,
 )
 

@@ -219,11 +219,21 @@ def at_start(p: Argument, quantity: sympy.Expr) -> sympy.Expr:
     return before.subs(dict(p.language.start), simultaneous=True)
 
 
-def contracted(p: Argument, mean: Fact, total: sympy.Symbol, q: sympy.Expr, count: sympy.Expr, times: int = 2) -> Fact:
+def contracted(
+    p: Argument,
+    mean: Fact,
+    total: sympy.Symbol,
+    q: sympy.Expr,
+    count: sympy.Expr,
+    times: sympy.Rational | int = 2,
+    least: sympy.Rational | None = None,
+) -> Fact:
     """A telescoped bound with weights w_t = (1-q)^-(t+1), t = 0 ... count-1, and their sum `total` bounded from below.
 
-    The sum is (1 - P)/(q P) with P = (1-q)^count <= exp(-q count), which is <= 1 - 1/times if q count >= 1/(times - 1).
-    So 1/total <= times q exp(-q count).
+    The sum is (1 - P)/(q P) with P = (1-q)^count <= exp(-q count), which is <= 1 - 1/times if q count >= least and
+    exp(-least) <= 1 - 1/times.  So 1/total <= times q exp(-q count).
+
+    least  1/(times - 1) unless told
     """
     u, P, decay, x = sympy.symbols("u P decay x", positive=True)
     n = sympy.Symbol("n", integer=True, nonnegative=True)
@@ -234,7 +244,8 @@ def contracted(p: Argument, mean: Fact, total: sympy.Symbol, q: sympy.Expr, coun
     if sympy.expand(below.slack - (sympy.exp(-q) - (1 - q))) != 0:
         p.fail("1 - u <= exp(-u)", "the rule does not say so")
     p.require("0 < q < 1", [sympy.Gt(q, 0, evaluate=False), sympy.Gt(1 - q, 0, evaluate=False)])
-    least, most = sympy.Rational(1, times - 1), 1 - sympy.Rational(1, times)
+    times = sympy.sympify(times)
+    least, most = 1 / (times - 1) if least is None else least, 1 - 1 / times
     p.require(f"q times the rounds is at least {least}", at_least(q * count, least))
     p.step(f"exp(-{least}) <= {most}", lambda: everywhere(sympy.exp(-x) <= most + 0 * x, x, least, least))
     known = [at_most(P, decay), at_most(decay, most)]

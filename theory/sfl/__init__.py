@@ -12,6 +12,7 @@ from theory.sfl import (  # noqa: F401, I001
     quadratics,
     experiments,
     corrected,
+    sharp,
     errata,
 )
 from theory.sfl.symbols import sfl as paper

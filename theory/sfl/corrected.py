@@ -52,14 +52,14 @@ sfl.correct(
 # Lemma 7, with its condition on T, and with the gamma^3 term of its applications
 
 _long = 1 / (2 * a * gamma) <= T + 1
-_contracting = [
+contracting = [
     gamma <= 1 / d,
     a <= d,
     implied(a > 0, "implied by the condition on T"),
     implied(a * gamma < 1, "implied: the weights (1 - a gamma)^-(t+1) are finite"),
 ]
 
-sfl.correct("lemma7.eq38", when=[*_contracting, _long], note="For every such gamma, with the condition on T.")
+sfl.correct("lemma7.eq38", when=[*contracting, _long], note="For every such gamma, with the condition on T.")
 lemma7_cubic = sfl.correct(
     "lemma7",
     at_most(
@@ -76,7 +76,7 @@ sfl.correct(
     ),
     suffix="cubic",
     assumes=[lemma7_cubic],
-    when=[*_contracting, _long],
+    when=[*contracting, _long],
     where={},
     rests_on=["lemma7.cubic", "lemma7.WT"],
     note="Lemma 7 with c = c1 + c2 gamma.",

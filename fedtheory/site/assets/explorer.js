@@ -371,7 +371,7 @@
     state.values = { ...Object.fromEntries(bound.symbols.map((l) => [l.name, l.start])), ...values };
     at("bound").value = id;
     const alike = Object.entries(bounds).filter(([other, b]) => other !== id && b.paper === bound.paper && b.quantity === bound.quantity);
-    const twins = new Set([bound.corrects, ...bound.correctedBy]);
+    const twins = new Set(bound.forms);
     alike.sort(([a], [b]) => Number(twins.has(b)) - Number(twins.has(a)));
     const none = alike.length ? "none" : "none: no other bound on this quantity";
     at("second").replaceChildren(option("", none), ...alike.map(([other, b]) => option(other, `${other.slice(bound.paper.length + 1)} (${b.status})${twins.has(other) ? " its other form" : ""}`)));

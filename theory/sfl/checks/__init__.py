@@ -12,7 +12,7 @@ from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, units
 from theory.proofs.enumeration import Truth
 from theory.proofs.ledger import bound_of
-from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, tables
+from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables
 from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
@@ -55,7 +55,7 @@ def evidence() -> Iterator[Evidence]:
     for statement in catalogue.statements("sfl"):
         if statement.kind == "problem":
             yield Evidence(statement.id, "derivation", group_constants)
-    for part in (certificates, ledgers, orders, counterexamples, claims, tables):
+    for part in (certificates, ledgers, sharp, orders, counterexamples, claims, tables):
         yield from part.evidence()
 
 

@@ -605,8 +605,11 @@ def as_sequence(p: Argument, recursion: Fact) -> tuple[Fact, tuple[sympy.Symbol,
     return p.put(gap_next, recursion), (F_gap_next, F_gap), grad_sq
 
 
-def by_lemma(recursion: str, conclusion: str) -> Proof:
-    """A bound from its recursion by Lemma 7 (with the gamma^3 term) or Lemma 8, T = R, divided by b."""
+def by_lemma(recursion: str, conclusion: str, everyone: bool = False) -> Proof:
+    """A bound from its recursion by Lemma 7 (with the gamma^3 term) or Lemma 8, T = R, divided by b.
+
+    everyone  whether the recursion is about S of M clients, and the bound about all of them
+    """
 
     def proof(p: Argument) -> None:
         applied = p.statement.applies
@@ -615,7 +618,8 @@ def by_lemma(recursion: str, conclusion: str) -> Proof:
         if c in at:
             at[c1] = at.pop(c)
         contraction = at.get(a, sympy.Integer(0))
-        fact = p.claim(recursion, {mu: sympy.Integer(0)} if contraction == 0 and p.speaks_of(recursion, mu) else {})
+        convex = {mu: sympy.Integer(0)} if contraction == 0 and p.speaks_of(recursion, mu) else {}
+        fact = p.claim(recursion, convex | ({S: M} if everyone else {}))
         fact, state, of = as_sequence(p, fact)
         if p.start_of(state[1]) != at[r0]:
             p.fail("the start", f"the lemma starts from {at[r0]}, a run starts from {p.start_of(state[1])}")

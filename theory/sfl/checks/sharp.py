@@ -1,0 +1,442 @@
+"""Our proofs of sharper theorems: all M clients in every round.
+
+They keep what the printed proofs drop: both Bregman divergences of a local step, the mean over the random order at every
+position, and each noise beside its own trajectory.  Both algorithms are treated at once: they differ in the steps that come
+before a step, and in the weight of a step in the new model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import sympy
+from sympy import Rational
+
+from theory.proofs import rules
+from theory.proofs.argument import Argument, Fact, Proof, as_evidence
+from theory.proofs.forms import Family, before, gradient, value
+from theory.proofs.rules import Instance, Noise
+from theory.proofs.sequences import contracted, telescope
+from theory.sfl.checks.ledgers import by_lemma, psi
+from theory.sfl.checks.quantities import LANGUAGE, I, Steps, global_grad, x, x_next, x_star
+from theory.sfl.symbols import (
+    D_F,
+    W_T,
+    E_r,
+    F_fun,
+    K,
+    L,
+    M,
+    S,
+    T,
+    a,
+    beta,
+    descent,
+    dist2,
+    dist2_next,
+    eta,
+    gamma,
+    grad_sq,
+    mu,
+    r0,
+    r_next,
+    r_t,
+    s_t,
+    sigma,
+    zeta,
+    zeta_star,
+)
+from theory.statement import Evidence
+
+C = Family("C", M)  # all clients
+ROUND = Steps((C,), (C, I))
+N = M * K  # steps of a round
+_0, _1 = sympy.Integer(0), sympy.Integer(1)
+
+# The gradients of a step: as sampled, at the step's point, at the start of the round, at the optimum
+g, local, start, star = ROUND.stochastic, ROUND.local, ROUND.at_start, ROUND.at_optimum
+noise, far = ROUND.noise.vector, x - x_star
+u, v, w = local - star, start - star, start - local
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the clients work: one after another in random order, or in parallel.
+
+    algorithm  its name in the paper
+    order      the families whose steps come one after another
+    weight     of a step in the new model: x+ = x - weight * eta * (sum of all steps)
+    """
+
+    algorithm: str
+    order: tuple[Family, ...]
+    weight: sympy.Expr
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether the clients work one after another."""
+        return C in self.order
+
+    @property
+    def count(self) -> sympy.Expr:
+        """The number of steps that come one after another."""
+        return sympy.Mul(*(family.mass for family in self.order))
+
+    def so_far(self, e: sympy.Expr) -> sympy.Expr:
+        """The sum over the steps before this one."""
+        return before(e, *self.order)
+
+    def each(self, one: Instance) -> Instance:
+        """An instance about steps in their order, for all steps of the round."""
+        return one if self.in_turn else one.over(C)
+
+    def after(self, p: Argument, e: sympy.Expr) -> dict[sympy.Expr, sympy.Expr]:
+        """What the algorithm makes of x, with the learning rate e."""
+        return {x_next: p.follow(self.algorithm)[x_next].xreplace({eta: e}), eta: e}
+
+    def moved(self, p: Argument, of: Callable[[sympy.Expr], sympy.Expr]) -> Instance:
+        """A form of a step's point: x minus the learning rate times the steps before."""
+        return p.made(self.algorithm, ROUND.point, of, I, C)
+
+    def fresh(self, p: Argument, known: sympy.Expr) -> Instance:
+        """<noise of a step, known> = 0: the noise is drawn after the steps before it."""
+        earlier = set().union(*(self.so_far(e).free_symbols for e in (start, star, local, g)))
+        return p.by(rules.FRESH, Noise(noise, ROUND.noise.known | earlier), known).over(I, C)
+
+    def fresh_so_far(self, p: Argument, known: sympy.Expr) -> Instance:
+        """<noise of the steps before, known> = 0: it is drawn after the order and the start of the round."""
+        given = {x, x_star, start, star} | self.so_far(start).free_symbols | self.so_far(star).free_symbols
+        return p.by(rules.FRESH, Noise(self.so_far(noise), frozenset(given)), known).over(I, C)
+
+    def uncorrelated(self, p: Argument) -> list[Instance]:
+        """||sum of all noise||^2 <= N sigma^2."""
+        rule = rules.SUCCESSIVE if self.in_turn else rules.INDEPENDENT
+        return [p.by(rule, ROUND.noise, I, C), p.by(rules.VARIANCE, ROUND.noise).over(I, C)]
+
+    def beside_noise(self, p: Argument) -> list[Instance]:
+        """<sum of the local gradients, sum of the noise> = sum of <local gradient, noise of the steps before>."""
+        apart = [] if self.in_turn else [p.by(rules.NOISE_APART, local, noise, C, I)]
+        in_order = self.each(p.by(rules.IN_ORDER, local, noise, *self.order))
+        return [*apart, in_order, self.fresh(p, local + self.so_far(local))]
+
+    def pairs(self, p: Argument, a: sympy.Expr, b: sympy.Expr) -> Instance:
+        """Sum of <a, b so far> for vectors that a client has at the start of the round, in its exact mean."""
+        return p.by(rules.PAIRS_IN_ORDER, a, b, C, I) if self.in_turn else p.by(rules.COPIES, a, b, I).over(C)
+
+    @property
+    def shares(self) -> tuple[sympy.Expr, sympy.Expr]:
+        """The factors of sum ||b_m||^2 and ||sum b_m||^2 in the sum of ||b so far||^2."""
+        if self.in_turn:
+            return K * (M * K**2 + 1) / 6, K**2 * (2 * K * M - K - 3) / 6
+        return K * (K - 1) * (2 * K - 1) / 6, sympy.S.Zero
+
+    def squares(self, p: Argument, b: sympy.Expr) -> Instance:
+        """Minus the sum of ||b so far||^2, for such a vector."""
+        return p.by(rules.PARTIAL_SUMS, b, C, I) if self.in_turn else p.by(rules.COPIES_SQUARED, b, I).over(C)
+
+
+SFL, PFL = Way("alg1", (C, I), sympy.S.One), Way("alg2", (I,), 1 / M)
+EVERYONE = replace(
+    LANGUAGE,
+    means={**LANGUAGE.means, E_r: ROUND.sum((ROUND.point - x) ** 2)},
+    algorithms={
+        way.algorithm: {x_next: x - way.weight * eta * ROUND.sum(g), ROUND.point: x - eta * way.so_far(g)}
+        for way in (SFL, PFL)
+    },
+)
+
+# Parts that several proofs share
+
+
+def rate(p: Argument) -> sympy.Expr:
+    """The learning rate in the statement's step size; all clients must take part in every round."""
+    p.require("all clients take part", sympy.Eq(S, M, evaluate=False))
+    return p.read(eta)
+
+
+def times(factor: sympy.Expr, instances: list[Instance]) -> list[Instance]:
+    """Every instance with a further factor."""
+    return [factor * one for one in instances]
+
+
+def balanced(p: Argument, known: sympy.Expr) -> list[Instance]:
+    """- <sum of the clients' gradients at x*, known> = 0."""
+    mean = p.by(rules.GRADIENT_OF_MEAN, ROUND.function, F_fun, x_star, C, known)
+    return [M * mean, -M * p.by(rules.STATIONARY, F_fun, x_star, known)]
+
+
+def alike(p: Argument, factor: sympy.Expr) -> list[Instance]:
+    """- factor * (sum of the clients' squared gradients at x*) is at least - factor * M zeta_*^2."""
+    optimum = gradient(F_fun, x_star)
+    return [
+        -factor * p.by(rules.SECOND_MOMENT, star, optimum, C),
+        -factor * M * p.by(rules.STATIONARY, F_fun, x_star, optimum),
+        factor * M * p.by(rules.HETEROGENEITY_AT_OPTIMUM, star),
+    ]
+
+
+def partial_sums(p: Argument, way: Way, factor: sympy.Expr) -> list[Instance]:
+    """- factor * (sum of the squared partial sums of the gradients at x*), in its exact mean, by zeta_*."""
+    own, whole = way.shares
+    rest = times(factor * whole, balanced(p, C.sum(star))) if whole != 0 else []
+    return [factor * way.squares(p, star), *rest, *alike(p, factor * own)]
+
+
+def gaps(p: Argument) -> list[Instance]:
+    """Sum over the clients of F_m(x) - F_m(x*) = M (F(x) - F(x*))."""
+    at = [p.by(rules.SAMPLED, value(ROUND.function, y), value(F_fun, y), C, sympy.S.One) for y in (x, x_star)]
+    return [at[0], -1 * at[1]]
+
+
+def expanded(p: Argument, way: Way, e: sympy.Expr) -> list[Instance]:
+    """||x+ - x*||^2: noise has mean zero, counts once, and stays beside the local gradients of later steps."""
+    f = way.weight * e
+    return [
+        2 * f * way.fresh(p, far),
+        *times(-2 * f**2, way.beside_noise(p)),
+        *times(f**2, way.uncorrelated(p)),
+        *times(f**2, balanced(p, K * (ROUND.sum(local) + ROUND.sum(u)))),
+        f**2 * p.by(rules.JENSEN_OVER, u, I, C),
+    ]
+
+
+def divergences(p: Argument, way: Way, e: sympy.Expr, curved: sympy.Expr = sympy.S.Zero) -> list[Instance]:
+    """From <grad F_i(x_t), x_t - x*> to F_i(x) - F_i(x*), with both Bregman divergences at x_t; then the clients' mean.
+
+    What is left of the noise stands beside w: 2 (1 - weight) <w, noise so far>.
+
+    curved  the share of the divergence to x* that goes to (mu / 2) ||x_t - x*||^2
+    """
+    to_optimum = [(1 - curved) * p.by(rules.COCOERCIVE, ROUND.function, x_star, ROUND.point).over(I, C)]
+    if curved:
+        to_optimum.append(curved * p.by(rules.TANGENT, ROUND.function, x_star, ROUND.point).over(I, C))
+    from_start = p.by(rules.COCOERCIVE, ROUND.function, ROUND.point, x).over(I, C)
+    known = -way.weight * e * way.fresh_so_far(p, start)
+    stationary = N * p.by(rules.STATIONARY, F_fun, x_star, far)
+    moved = way.moved(p, lambda y: w * y)
+    return times(2 * way.weight * e, [*to_optimum, from_start, moved, *times(K, gaps(p)), stationary, known])
+
+
+# One round, convex
+
+
+def exact_round(least: Rational, c: Rational) -> Proof:
+    """One round of SFL for convex functions: the quadratic form in u and w that is left has its exact minimum.
+
+    least  lower bound on what is left of ||u_t||^2 after Jensen and Young, in units of eta / L
+    c      the share of ||w_t||^2 that Young takes
+    """
+
+    def proof(p: Argument) -> None:
+        e = rate(p)
+        A, rest = least + 1 - c, 1 - c
+        left = 1 - e * L * N - (e * L) ** 2 * N * (N - 1) / (2 * c)
+        U, V = SFL.so_far(u), SFL.so_far(star)
+        because = [
+            *expanded(p, SFL, e),
+            *divergences(p, SFL, e),
+            # 2 <w, U>
+            e**2 * p.by(rules.YOUNG, w, U, c / (e * L)).over(I, C),
+            e**3 * L / c * p.by(rules.SUMS_BEFORE, u, C, I),
+            e / L * (left - least) * p.by(rules.SQUARE, u).over(I, C),
+            # least ||v - w||^2 + rest ||w||^2 - 2 e L <w, V>: over w, then over each client's v
+            e / L * A * p.by(rules.SQUARE, w - (least * v + e * L * V) / A).over(I, C),
+            -2 * e**2 * least / A * SFL.pairs(p, v, star),
+            *times(e**2 * K**2 * least / A, balanced(p, C.sum(v))),
+            e / L * K * least * rest / A * p.by(rules.SQUARE, v + e * L / (2 * rest) * star).over(C),
+            *alike(p, e**3 * L * K * least / (4 * rest * A)),
+            *partial_sums(p, SFL, e**3 * L / A),
+        ]
+        drift = (SFL.shares[0] + K * least / (4 * rest)) / A
+        bound = dist2 - 2 * e * N * D_F + e**2 * N * sigma**2 + e**3 * L * drift * M * zeta_star**2
+        p.conclude(p.have("one round", dist2_next, "<=", bound, *because, after=SFL.after(p, e)))
+
+    return proof
+
+
+def young_round(
+    way: Way,
+    rho: Rational,
+    of_noise: Rational = _1,
+    curved: Rational = _0,
+    traded: Rational = _0,
+) -> Proof:
+    """One round for convex or mu-strongly convex functions, with Young's inequality for what is left.
+
+    rho       its weight for the gradients at x*
+    of_noise  its weight for the noise so far; not used where the clients work in turn
+    curved    the share of the divergence to x* that becomes (mu / 2) ||x_t - x*||^2
+    traded    how much of the progress 2 eta_tilde D_F becomes contraction, by D_F >= (mu / 2) ||x - x*||^2
+    """
+
+    def proof(p: Argument) -> None:
+        p.conclude(_young_round(p, way, rho, of_noise, curved, traded))
+
+    return proof
+
+
+def _young_round(p: Argument, way: Way, rho: Rational, of_noise: Rational, curved: Rational, traded: Rational) -> Fact:
+    e = rate(p)
+    f, h, q = way.weight * e, e * L * way.count, 1 - way.weight
+    U, V, Z = way.so_far(u), way.so_far(star), way.so_far(noise)
+    of_u = 1 + 1 / rho + (1 / of_noise if q else 0)
+    near, mixed = f * curved * mu, f * e**2 * (L - curved * mu)
+    left = 1 - curved - h - h**2 * (1 - 1 / way.count) / 2 * of_u
+    because = [
+        *expanded(p, way, e),
+        *divergences(p, way, e, curved),
+        # 2 <w, U + V + q Z> <= ||w||^2 / (e L) + e L ||U + V + q Z||^2
+        f * e * p.by(rules.YOUNG, w, U + V + q * Z, 1 / (e * L)).over(I, C),
+        -2 * f * e**2 * L * q * way.fresh_so_far(p, V),
+        mixed * p.by(rules.YOUNG, U, V, 1 / rho).over(I, C),
+        f * e**2 * L * of_u * way.each(p.by(rules.SUMS_BEFORE, u, *way.order)),
+        f / L * left * p.by(rules.SQUARE, u).over(I, C),
+        *partial_sums(p, way, mixed * (1 + rho)),
+    ]
+    drift = way.shares[0] * M * zeta_star**2
+    bound = dist2 - 2 * f * N * D_F + f**2 * N * sigma**2 + mixed * (1 + rho) * drift
+    if q:
+        of_z = f * e**2 * L * q**2 * (1 + of_noise)
+        because += [
+            f * e**2 * L * p.by(rules.YOUNG, U, q * Z, 1 / of_noise).over(I, C),
+            of_z * p.by(rules.NOISE_BEFORE, ROUND.noise, I).over(C),
+        ]
+        bound += of_z * N * (K - 1) / 2 * sigma**2
+    if curved:
+        # ||x_t - x*||^2 = ||x - x* - e (U + V)||^2 + e^2 (||U + Z||^2 - ||U||^2): the noise costs nothing
+        because += [
+            near * way.moved(p, lambda y: (y - x_star) ** 2),
+            near * way.fresh_so_far(p, 2 * e**2 * V - 2 * e * far),
+            near * e**2 * p.by(rules.SQUARE, U + Z).over(I, C),
+            near * e * p.by(rules.YOUNG, far, U, rho / e).over(I, C),
+            -2 * near * e * way.pairs(p, far, star),
+            *times(near * e * K * (way.count - 1), balanced(p, far)),
+        ]
+        bound -= near * (1 - rho) * N * dist2
+    fact = p.have("one round", dist2_next, "<=", bound, *because, after=way.after(p, e))
+    if not traded:
+        return fact
+    tangent = p.by(rules.TANGENT, ROUND.function, x, x_star).over(C)
+    mean = p.by(rules.GRADIENT_OF_MEAN, ROUND.function, F_fun, x_star, C, far)
+    growth = times(1 / M, [tangent, *times(-1, gaps(p)), -M * mean])
+    grows = p.have("the gap grows", sympy.S.Zero, "<=", D_F - mu / 2 * dist2, *growth)
+    return p.added(fact, grows, traded * f * N)
+
+
+def decayed(factor: Rational, least: Rational) -> Proof:
+    """Lemma 7 with its weights' sum W_T >= (1 - exp(-least)) exp(a gamma (T+1)) / (a gamma), a gamma (T+1) >= least."""
+
+    def proof(p: Argument) -> None:
+        mean = telescope(p, p.claim("lemma7.cubic"), (r_next, r_t), s_t, r0, W_T)
+        p.conclude(psi(p, contracted(p, mean, W_T, a * gamma, T + 1, factor, least)))
+
+    return proof
+
+
+# One round, non-convex
+
+
+def nonconvex_round(way: Way, tau: Rational, beside: Rational, theta: Rational, share: Rational) -> Proof:
+    """One round without convexity.
+
+    tau     weight of Young's inequality between grad F(x) and the mean change of the local gradients
+    beside  its weight between this change and the noise so far
+    theta   its weight between the drift and the gradients at the start of the round
+    share   the largest part of the drift that returns in its own bound
+    """
+
+    def proof(p: Argument) -> None:
+        e = rate(p)
+        p.conclude(p.put(_descent(p, way, e, tau, beside), _drift(p, way, e, theta, share)))
+
+    return proof
+
+
+def _mean_gradient(p: Argument, known: sympy.Expr) -> Instance:
+    """<grad F(x) - mean of the clients' gradients at x, known> = 0."""
+    return p.by(rules.GRADIENT_OF_MEAN, ROUND.function, F_fun, x, C, known)
+
+
+def _descent(p: Argument, way: Way, e: sympy.Expr, tau: Rational, beside: Rational) -> Fact:
+    """(16) for F along the mean of the local gradients, which is grad F(x) and their mean change; the noise counts once."""
+    f, moved = way.weight * e, ROUND.sum(w)
+    h, change = f * L * N, ROUND.sum(local) - N * global_grad
+    of_square = f * (1 - h) / (2 * tau * N) + L * f**2 / 2
+    noisy = f**3 * L**2 / (2 * beside)
+    of_drift = N * of_square + f * beside / 2
+    because = [
+        p.by(rules.DESCENT_OF_MEAN, F_fun, x_next, x),
+        f * way.fresh(p, global_grad),
+        *times(f**2 * L / 2, way.uncorrelated(p)),
+        # the noise beside the local gradients: only their change counts
+        *times(-(f**2) * L, way.beside_noise(p)),
+        -(f**2) * L * way.fresh_so_far(p, start),
+        f**2 * L / 2 * p.by(rules.YOUNG, -w, way.so_far(noise), beside / (f * L)).over(I, C),
+        noisy * way.each(p.by(rules.NOISE_BEFORE, ROUND.noise, *way.order)),
+        # the sum of the local gradients is N grad F(x) + change, and change = -(sum of w)
+        f / 2 * (1 - h) * p.by(rules.YOUNG, -global_grad, change, tau * N),
+        N * of_square * _mean_gradient(p, change - moved),
+        of_square * p.by(rules.JENSEN_OVER, w, I, C),
+        of_drift * p.by(rules.LIPSCHITZ, ROUND.function, ROUND.point, x).over(I, C),
+    ]
+    kept = f * N * (1 - h / 2 - (1 - h) * tau / 2)
+    errors = (L * f**2 / 2 * N + noisy * N * (way.count - 1) / 2) * sigma**2
+    bound = -kept * grad_sq + errors + of_drift * L**2 * E_r
+    return p.have("(16) for F", descent, "<=", bound, *because, after=way.after(p, e))
+
+
+def _drift(p: Argument, way: Way, e: sympy.Expr, theta: Rational, share: Rational) -> Fact:
+    """The drift by itself, by the gradients at the start of the round in their exact mean, and by the noise."""
+    P, Z, W = way.so_far(start), way.so_far(noise), way.so_far(w)
+    own, whole = way.shares
+    returned = way.count * (way.count - 1) / 2
+    mean = [whole * M * _mean_gradient(p, C.sum(start) + M * global_grad)] if whole != 0 else []
+    at_start = [
+        way.squares(p, start),
+        -own * p.by(rules.SECOND_MOMENT, start, global_grad, C),
+        *mean,
+        own * M * p.by(rules.HETEROGENEITY, start, global_grad),
+        way.each(p.by(rules.NOISE_BEFORE, ROUND.noise, *way.order)),
+        -2 * way.fresh_so_far(p, P),
+    ]
+    because = [
+        -1 * way.moved(p, lambda y: (y - x) ** 2),
+        e**2 * p.by(rules.YOUNG, -W, P + Z, 1 / theta).over(I, C),
+        *times(e**2 * (1 + theta), at_start),
+        e**2 * (1 + 1 / theta) * way.each(p.by(rules.SUMS_BEFORE, w, *way.order)),
+        e**2 * (1 + 1 / theta) * returned * p.by(rules.LIPSCHITZ, ROUND.function, ROUND.point, x).over(I, C),
+    ]
+    spread = own * M * (beta**2 * grad_sq + zeta**2) + (own * M + whole * M**2) * grad_sq
+    noisy = N * (way.count - 1) / 2 * sigma**2
+    bound = e**2 * ((1 + 1 / theta) * returned * L**2 * E_r + (1 + theta) * (spread + noisy))
+    return p.solved("E_r", p.have("the drift", E_r, "<=", bound, *because, after={eta: e}), share)
+
+
+_WEIGHTS = (Rational(1, 3), Rational(1, 2), Rational(2, 15), Rational(17, 144))
+PROOFS: dict[str, Proof] = {
+    "lemma7.eq38.sharp": decayed(Rational(318, 125), Rational(1, 2)),
+    "lemma7.eq38.faster": decayed(Rational(1306, 825), sympy.S.One),
+    "step.sc_recursion.sharp": young_round(SFL, Rational(5, 106), curved=Rational(21, 40)),
+    "step.sc_recursion.faster": young_round(SFL, Rational(1, 11), curved=Rational(2, 3), traded=Rational(26, 33)),
+    "step.gc_recursion.sharp": exact_round(Rational(2, 3), Rational(1, 12)),
+    "step.eq54_recursion.sharp": nonconvex_round(SFL, *_WEIGHTS),
+    "eq70.sharp": young_round(PFL, Rational(1, 10), Rational(1, 9), Rational(5, 9)),
+    "eq70.faster": young_round(PFL, Rational(1, 10), Rational(2, 9), Rational(50, 81), Rational(8, 9)),
+    "eq70.sharp.general_convex": young_round(PFL, Rational(2, 59), Rational(2, 59)),
+    "step.eq80_recursion.sharp": nonconvex_round(PFL, *_WEIGHTS),
+    "thm1.strongly_convex.sharp": by_lemma("step.sc_recursion.sharp", "lemma7.eq38.sharp", everyone=True),
+    "thm1.strongly_convex.faster": by_lemma("step.sc_recursion.faster", "lemma7.eq38.faster", everyone=True),
+    "thm1.general_convex.sharp": by_lemma("step.gc_recursion.sharp", "lemma8.eq44", everyone=True),
+    "thm1.nonconvex.sharp": by_lemma("step.eq54_recursion.sharp", "lemma8.eq44", everyone=True),
+    "thm2.strongly_convex.sharp": by_lemma("eq70.sharp", "lemma7.eq38.sharp", everyone=True),
+    "thm2.strongly_convex.faster": by_lemma("eq70.faster", "lemma7.eq38.faster", everyone=True),
+    "thm2.general_convex.sharp": by_lemma("eq70.sharp.general_convex", "lemma8.eq44", everyone=True),
+    "thm2.nonconvex.sharp": by_lemma("step.eq80_recursion.sharp", "lemma8.eq44", everyone=True),
+}
+
+
+def evidence() -> Iterator[Evidence]:
+    """Every proof as evidence."""
+    for name, proof in PROOFS.items():
+        yield as_evidence(name, "repair", proof, EVERYONE, "sfl")
