@@ -145,7 +145,7 @@ def _refuse(shape: Sequence[int], counts: Mapping[str, int], noise: float) -> No
         whole("generated: a size in shape", size)
     for name, n in counts.items():
         whole(f"generated: {name}", n, _LEAST[name])
-    number("generated: noise", noise, ">= 0")
+    number("generated: noise", noise, "in [0, 1e30]")
     C, H, W = shape
     size = C * H * W * (counts["train"] + counts["test"])  # bytes
     affordable(

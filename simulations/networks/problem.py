@@ -87,9 +87,9 @@ class Network:
 
     def __post_init__(self) -> None:
         check_batch(self.batch)
-        object.__setattr__(self, "weight_decay", number("weight_decay", self.weight_decay, ">= 0"))
+        object.__setattr__(self, "weight_decay", number("weight_decay", self.weight_decay, "in [0, 1e30]"))
         if self.clip is not None:
-            object.__setattr__(self, "clip", number("clip", self.clip, "> 0"))
+            object.__setattr__(self, "clip", number("clip", self.clip, "in (0, 1e30]"))
         one_of("order", self.order, Order)
         one_of("precision", self.precision, Precision)
         one_of("batching", self.batching, Batching)

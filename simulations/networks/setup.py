@@ -35,7 +35,7 @@ from typing import Any, cast
 
 from simulations.algorithms import registry
 from simulations.algorithms.base import Algorithm
-from simulations.checked import brief, number, whole
+from simulations.checked import affordable, brief, number, whole
 from simulations.compressors import from_text
 from simulations.networks import images
 from simulations.networks.images import Images
@@ -83,13 +83,16 @@ class Setup:
         for name in ("rounds", "every"):
             whole(name, getattr(self, name))
         if self.threads is not None:
-            whole("threads", self.threads)
+            whole("threads", self.threads, most=4096)
         if not self.seeds:
             raise ValueError("seeds = []: expected different whole numbers >= 0")
         for seed in self.seeds:
             whole("seeds", seed, 0, most=_LARGEST_SEED)
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds = {brief(list(self.seeds))}: expected different whole numbers >= 0")
+        rows = float(self.rounds) / self.every * len(self.seeds)
+        what = f"rounds = {brief(self.rounds)}, measured every {brief(self.every)}"
+        affordable(what, numbers=32 * rows, steps=float(self.rounds) * len(self.seeds))
         number("decay", self.decay, "in (0, 1]")
         if not self.record or not all(isinstance(name, str) and name in RECORDED for name in self.record):
             raise ValueError(f"record = {brief(list(self.record))}: expected some of {', '.join(RECORDED)}")

@@ -83,9 +83,9 @@ def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
 
 
 def check_batch(batch: int | None) -> None:
-    """Raises ValueError unless the size of a mini-batch is a whole number >= 1, or None for exact gradients."""
+    """Raises ValueError unless the size of a mini-batch is a whole number in [1, 10^9], or None for exact gradients."""
     if batch is not None:
-        whole("batch", batch)
+        whole("batch", batch, most=10**9)
 
 
 def weights_of(given: Any, sizes: NDArray[np.int64]) -> Array | None:
