@@ -199,7 +199,7 @@ def _minimise(id_: str, name: str, low: float, high: float, values: dict[str, fl
     from scipy.optimize import minimize_scalar
 
     top = high if np.isfinite(high) else max(low, 1.0) * 1e12
-    bottom = max(low, top * 1e-15)
+    bottom = low or top * 1e-60
     grid = np.geomspace(bottom, top, 2001)
     grid[0], grid[-1] = bottom, top
     scan = evaluate(id_, strict=False, **{**values, name: grid}).value

@@ -128,7 +128,7 @@ def generate(checked: Sequence[Checked]) -> str:
                 _table("Sharper statements", sharper, figures, scores),
                 _left_open(printed),
             ]
-    return "\n".join(parts).rstrip() + "\n"
+    return "\n".join(part for part in parts if part).rstrip() + "\n"
 
 
 def _summary(by_form: Mapping[str, Sequence[Checked]]) -> str:

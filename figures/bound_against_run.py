@@ -13,7 +13,7 @@ import xarray as xr
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from bounds import papers
-from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, confront, step_symbol
+from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, bound_at, confront, constants_of, step_symbol
 from bounds.trials.quantities import quantities
 from figures.gallery import (
     BLACK,
@@ -53,6 +53,7 @@ _STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta", "eta_t": r"\eta_0"}  # of 
 
 
 _CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.4}
+_PRINTED = {"color": GREY, "ls": "-", "lw": 1.4}
 
 
 def term_colours(bound: Bound) -> dict[str, str]:
@@ -67,7 +68,7 @@ def term_colours(bound: Bound) -> dict[str, str]:
 def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     """One column per arena, at the step size where the bound is tightest: bound, terms, measurement, and their ratio.
 
-    A printed bound that has a corrected form is shown with it, at the same learning rate.
+    A printed bound that has a corrected form is shown with it, at the same learning rate; a sharper one with the printed.
     """
     statement = catalogue.find(statement_id)
     claim = statement.claim
@@ -94,6 +95,10 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         below.plot(at.R, at.bound / at["mean"], color=BLACK)
         below.axhline(1, color=RED, lw=0.8, ls=":")
         rows += _rows(arena, at)
+        printed = _printed(arena, at)
+        if printed is not None:
+            above.plot(at.R, printed, **_PRINTED, label="printed bound")
+            below.plot(at.R, printed / at["mean"], **_PRINTED)
         twin = _corrected(arena, float(at[name]), full)
         if twin is not None:
             corrected, its_own = twin
@@ -176,8 +181,10 @@ def y_label(paper: str, quantity: str) -> str:
 
 def _says(statement_id: str) -> str:
     statement = catalogue.find(statement_id)
-    form = f", corrected{', from the start' * statement_id.endswith('.from_start')}" if statement.corrects else ""
-    return f"{statement.place}{form}: bound against run"
+    forms = {"printed": "", "corrected": ", corrected", "sharper": ", sharper"}
+    form = forms[statement.form] + ", from the start" * statement_id.endswith(".from_start")
+    faster = ", at twice the rate" * statement_id.endswith(".faster")
+    return f"{statement.place}{form}{faster}: bound against run"
 
 
 def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
@@ -190,6 +197,15 @@ def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
         {**told, "R": int(R), **{name: float(values[i]) for name, values in numbers.items()}}
         for i, R in enumerate(at.R.values)
     ]
+
+
+def _printed(arena: Arena, at: xr.Dataset) -> np.ndarray | None:
+    """The printed bound that a sharper one sharpens, at the same step size and R; None for any other bound."""
+    if not catalogue.find(arena.statement).sharpens:
+        return None
+    printed = replace(arena, statement=catalogue.find(arena.statement).sharpens)
+    step = np.array(float(at[step_symbol(printed.stated)]))
+    return np.asarray(bound_at(printed.stated, step, at.R.values, **constants_of(printed)).value)
 
 
 def _corrected(arena: Arena, step: float, full: bool) -> tuple[Arena, xr.Dataset] | None:

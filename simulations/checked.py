@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _LONGEST = 60  # characters of a value in an error
+_LARGEST = 2**63 - 1  # of a whole number: larger ones fit in no array
 _SECONDS_A_STEP, _NUMBERS_A_SECOND = 2e-5, 5e7  # of a run on one core; for estimates
 
 _DOMAINS: dict[str, Callable[[float], bool]] = {
@@ -58,10 +59,13 @@ def reason(error: BaseException) -> str:
 
 
 def whole(name: str, value: Any, least: int = 1, what: str = "a whole number", most: int | None = None) -> int:
-    """The value as an int.  Raises ValueError unless it is a whole number in [least, most]; True is none."""
+    """The value as an int.  Raises ValueError unless it is a whole number in [least, most]; True is none.
+
+    most  2^63 - 1 unless told
+    """
     right = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
-    if not right or (most is not None and int(value) > most):
-        upper = "" if most is None else f" and <= {most}"
+    if not right or int(value) > (_LARGEST if most is None else most):
+        upper = f" and <= {most or _LARGEST}" if right or most is not None else ""
         raise ValueError(f"{name} = {brief(value)}: expected {what} >= {least}{upper}")
     return int(value)
 

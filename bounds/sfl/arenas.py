@@ -15,8 +15,10 @@ from bounds.trials.arena import Arena, bound_at
 from bounds.trials.arena_search import Candidate, Family, quadratic, varied
 from simulations import data, partitions
 from simulations.algorithms.sfl import PFL, SFL
+from simulations.functions import huber
 from simulations.problems import Problem
 from simulations.problems.logistic import Logistic
+from simulations.problems.own import OfFunctions
 from simulations.problems.quadratic import from_functions, generate
 from theory import catalogue
 from theory.statement import Bound
@@ -56,6 +58,11 @@ QUADRATICS: dict[str, list[tuple[str, Callable[[], Problem], int]]] = {
 def two_opposed() -> Problem:
     """Table 2, Group 2: x^2/2 + x and x^2/2 - x."""
     return from_functions([0.5, 0.5], [1.0, -1.0], name="Table 2, Group 2")
+
+
+def alike_huber() -> Problem:
+    """Two equal clients with the Huber loss, whose gradient does not shrink with the distance: the first term is tight."""
+    return OfFunctions((huber(1),) * 2)
 
 
 def regression(dataset: str) -> Problem:
@@ -170,6 +177,15 @@ def _on_quadratics(case: str) -> Iterator[Arena]:
             yield Arena(id_, f"{name}, K 5, 3 of 10", problem, partial(algorithm, K=5, S=3), rounds)
 
 
+def _at_the_edge() -> Iterator[Arena]:
+    """Huber clients from where they are still on the slope after R rounds of the largest step size: D = R/(6L) + 1/L."""
+    rounds = 300
+    for case in ("general_convex", "nonconvex"):
+        for id_, algorithm in (_FULL[case] | _SHARP[case]).items():
+            start = rounds / 6 + 1.0
+            yield Arena(id_, "two alike, Huber loss", alike_huber, partial(algorithm, K=1), rounds, start, 2, (1.0,))
+
+
 def on_data(dataset: str) -> list[Arena]:
     """Every bound on logistic regression on a data set by name or path, all ten clients or 3 of them."""
     found = []
@@ -187,6 +203,7 @@ def on_data(dataset: str) -> list[Arena]:
 ARENAS = [
     *_refuting(),
     *(arena for case in QUADRATICS for arena in _on_quadratics(case)),
+    *_at_the_edge(),
     *on_data("breast_cancer"),
     # ten classes are slow
     *(replace(a, rounds=a.rounds * 2 // 3, seeds=5) for a in on_data("digits") if "of 10" not in a.name),

@@ -29,7 +29,8 @@ class OfFunctions:
     weights    p (M,); None: all equal, p_m = 1/M
     vouched    constants of F that you vouch for, by name: zeta_star, beta, zeta, G, F_star, x_star, mu_pl
 
-    L, mu and the curvature come from the functions.  Where mu > 0, the minimiser is computed.  Every constant says how it
+    L, mu and the curvature come from the functions.  Where all functions have the same minimiser it is
+    that of F; else, where mu > 0, it is computed.  Every constant says how it
     is known.  Functions are called point by point, so large runs are slow.
 
     Raises ValueError for no functions, functions of different d, a negative sigma, other names, or a vouched F_star
@@ -128,6 +129,15 @@ class OfFunctions:
         """How a constant is known that comes from the functions."""
         return f"{how}; vouched for, not certified" if any(f.vouched for f in self.functions) else how
 
+    @property
+    def _common_minimiser(self) -> Array | None:
+        """A point that all functions name as their minimiser, where each attains its minimum."""
+        points = [f.minimiser for f in self.functions]
+        first = points[0]
+        same = first is not None and all(p is not None and np.array_equal(p, first) for p in points)
+        attained = all(f.minimum is not None for f in self.functions)
+        return first if same and attained else None
+
     @cached_property
     def _minimiser(self) -> tuple[Array, float]:
         """x_star by Nesterov's method for strongly convex functions, and the norm of the gradient there."""
@@ -161,7 +171,11 @@ class OfFunctions:
         entries["curvature"] = known(mu, lowest)
         entries["sigma"] = Certified(self.sigma, "the law of the noise")
         not_known = Certified(None, "not known for functions of your own: expected it among `vouched`")
-        if mu > 0:
+        common = self._common_minimiser
+        if common is not None:
+            entries["x_star"] = known(common, "the minimiser of every function")
+            entries["F_star"] = known(float(self.value(common)), "F at the minimiser of every function")
+        elif mu > 0:
             x_star, residual = self._minimiser
             how = f"Nesterov's method, ||grad F(x_star)|| = {residual:.1e}, so ||error|| <= {residual / mu:.1e}"
             entries["x_star"] = known(x_star, how)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.checked import affordable, brief, number, reals, whole
+from simulations.checked import affordable, number, reals, whole
 from simulations.constants import Certified, Constants, NoSuchConstant
 from simulations.draws import Draw
 from simulations.problems import LARGEST, Array, checked_weights, mean_over_clients
@@ -314,8 +314,7 @@ def generate(
     """
     d, M, seed = whole("d", d, 1), whole("M", M, 1), whole("seed", seed, 0)
     L, mu, zeta_star, delta = number("L", L), number("mu", mu), number("zeta_star", zeta_star), number("delta", delta)
-    m, n = (float(min(count, 10**30)) for count in (M, d))  # a longer whole number is no float
-    affordable(f"{brief(M)} quadratics in {brief(d)} coordinates", numbers=4 * m * n**2, arithmetic=m * n**3 / 10)
+    affordable(f"{M} quadratics in {d} coordinates", numbers=4.0 * M * d**2, arithmetic=0.1 * M * d**3)
     if L <= 0 or mu > L or zeta_star < 0 or delta < 0:
         raise ValueError(f"L={L}, mu={mu}, zeta_star={zeta_star}, delta={delta}: expected L > 0, mu <= L, rest >= 0")
     if -mu > L:

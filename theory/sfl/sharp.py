@@ -17,7 +17,7 @@ from theory.sfl.sequential import curved, r, w_r
 from theory.sfl.symbols import *
 from theory.statement import Application, Condition, Statement, at_most
 
-_1, _half, _third = sympy.Integer(1), Rational(1, 2), Rational(1, 3)
+_1, _half = sympy.Integer(1), Rational(1, 2)
 _small: list[Condition | sympy.Basic] = [eta_tilde <= 1 / (6 * L)]
 _everyone = sympy.Eq(S, M)
 
@@ -75,6 +75,7 @@ class _Round:
             name: factor * eta_tilde ** (power - 1) / self.progress for name, (power, factor) in self.errors.items()
         }
         by_power = [sympy.Add(*(f for p, f in self.errors.values() if p == power)) for power in (2, 3)]
+        weights = {} if quantity == min_grad_sq else {w_r: (1 - self.rate * eta_tilde) ** (-(r + 1))}
         at = {"b": self.progress, "c2": by_power[1], "d": d, "r0": start, "T": R}
         at |= {"a": self.rate, "c": by_power[0]} if self.rate else {"c1": by_power[0]}
         sfl.sharpen(
@@ -82,7 +83,7 @@ class _Round:
             at_most(quantity, optimisation=optimisation, **errors),
             self.suffix,
             when=[c for c in sfl.statements[f"sfl.{self.theorem}"].when if S not in c.relation.free_symbols],
-            where={eta_tilde: self.eta_of, w_r: (1 - self.rate * eta_tilde) ** (-(r + 1))},
+            where={eta_tilde: self.eta_of} | weights,
             rests_on=[f"{self.step}.{self._suffix}", lemma],
             applies=Application(
                 *(("sfl.lemma7", at, "sfl.lemma7.eq39") if self.rate else ("sfl.lemma8", at, "sfl.lemma8.eq45"))
