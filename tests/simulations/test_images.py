@@ -674,8 +674,8 @@ def test_generated_is_learnable_but_not_trivially() -> None:
         (dict(seed=-1), "seed = -1: expected a whole number >= 0"),
         (dict(seed=None), "seed = None: expected a whole number >= 0"),
         (dict(prototypes=0), "prototypes = 0: expected a whole number >= 1"),
-        (dict(noise=-0.1), "noise = -0.1: expected a finite number >= 0"),
-        (dict(noise=np.nan), "noise = nan: expected a finite number"),
+        (dict(noise=-0.1), "noise = -0.1: expected a number in [0, 1e30]"),
+        (dict(noise=np.nan), "noise = nan: expected a number in [0, 1e30]"),
     ],
 )
 def test_generated_refuses(settings: dict, message: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import sympy
-from sympy import Rational, exp
+from sympy import Rational, exp, factor_terms
 
 from theory.sfl.corrected import contracting, lemma7_cubic
 from theory.sfl.sequential import curved, r, w_r
@@ -46,7 +46,7 @@ class _Round:
     ) -> Statement:
         """The recursion as a statement."""
         kept = {"contraction" if self.rate else "previous": (1 - self.rate * eta_tilde) * before} if before else {}
-        errors = {name: factor * eta_tilde**power for name, (power, factor) in self.errors.items()}
+        errors = {name: factor_terms(factor * eta_tilde**power) for name, (power, factor) in self.errors.items()}
         return sfl.sharpen(
             self.step,
             at_most(after, **kept, progress=-self.progress * eta_tilde * measure, **errors),
@@ -72,7 +72,8 @@ class _Round:
         d             1 / the largest step size
         """
         errors = {
-            name: factor * eta_tilde ** (power - 1) / self.progress for name, (power, factor) in self.errors.items()
+            name: factor_terms(factor * eta_tilde ** (power - 1) / self.progress)
+            for name, (power, factor) in self.errors.items()
         }
         by_power = [sympy.Add(*(f for p, f in self.errors.values() if p == power)) for power in (2, 3)]
         weights = {} if quantity == min_grad_sq else {w_r: (1 - self.rate * eta_tilde) ** (-(r + 1))}
