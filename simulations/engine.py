@@ -96,6 +96,7 @@ def requested(
     check_problem(problem)
     check_algorithm(algorithm)
     rounds = whole("rounds", rounds)
+    affordable(f"{rounds} rounds", steps=rounds)
     eta = step_sizes(algorithm.eta)
     S = algorithm.participants(problem)
     refuse_weights(problem, algorithm)
