@@ -244,12 +244,13 @@ def _sharper(sharper: Sequence[Checked], own: Sequence[Checked]) -> str:
     known = {c.statement.id: c for c in own}
     lines = [
         "### Sharper than printed\n",
-        "Theorems of ours with better constants, each with its own proof: all clients in every round, step sizes up to",
-        "the printed limit. *Slack* is the smallest bound/measured here, for each. *None left*: the term is not needed.\n",
-        "| printed | slack | ours | verdict | slack | printed over ours, term by term |",
+        "Bounds of ours with better constants, each with its own proof, for step sizes up to the printed limit. A bound",
+        "that is false as printed is compared in its corrected form. *Slack* is the smallest bound/measured here, for each.",
+        "*None left*: the term is not needed.\n",
+        "| printed or corrected | slack | ours | verdict | slack | its terms over ours |",
         "|---|---:|---|---|---:|---|",
     ]
-    for c in (c for c in sharper if c.statement.kind == "theorem"):
+    for c in (c for c in sharper if c.statement.kind in ("theorem", "bound")):
         printed = known[c.statement.sharpens]
         before, after = ("" if number is None else significant(number) for number in (printed.slack, c.slack))
         ours = f"`{c.statement.id}` | **{c.status}** | {after}"
@@ -258,12 +259,12 @@ def _sharper(sharper: Sequence[Checked], own: Sequence[Checked]) -> str:
 
 
 def _gained(printed: Statement, ours: Statement) -> str:
-    """The printed terms over ours, by name; all with M clients in every round."""
+    """The terms of the one over ours, by name; with S = M where ours is about all clients."""
     before, after = printed.claim, ours.claim
     if not (isinstance(before, Bound) and isinstance(after, Bound)):
         return ""
     known = {s.name: s.sympy for s in catalogue.symbols(printed).values()}
-    everyone = {known["S"]: known["M"]} if {"S", "M"} <= known.keys() else {}
+    everyone = {known["S"]: known["M"]} if "S" in known and known["S"] not in after.value.free_symbols else {}
     terms, found = {t.name: t.value for t in after.terms}, []
     for term in before.terms:
         value = term.value.subs(everyone)

@@ -606,7 +606,7 @@ class Paper:
         return self.statements[new.id]
 
     def sharpen(self, name: str, claim: Claim | None = None, suffix: str = "sharp", **changed: Any) -> Statement:
-        """Declare a sharper form of a printed statement, as `name.sharp`: better constants, or fewer conditions.
+        """Declare a sharper form of a statement, printed or corrected, as `name.sharp`: better constants, fewer conditions.
 
         changed  as for `correct`
         """

@@ -90,8 +90,18 @@ _SHARP: _Bounds = {
     for case in QUADRATICS
 }
 _PARTIAL: _Bounds = {
-    "strongly_convex": {"sfl.eq42.corrected": SFL, "sfl.eq71": PFL},
-    "general_convex": {"sfl.eq46.corrected": SFL, "sfl.eq73": PFL},
+    "strongly_convex": {
+        "sfl.eq42.corrected": SFL,
+        "sfl.eq42.corrected.sharp": SFL,
+        "sfl.eq71": PFL,
+        "sfl.eq71.sharp": PFL,
+    },
+    "general_convex": {
+        "sfl.eq46.corrected": SFL,
+        "sfl.eq46.corrected.sharp": SFL,
+        "sfl.eq73": PFL,
+        "sfl.eq73.sharp": PFL,
+    },
     "nonconvex": {"sfl.eq54.corrected": SFL, "sfl.eq80.corrected": PFL},
 }
 _WRONG: _Bounds = {

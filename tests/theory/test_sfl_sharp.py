@@ -121,9 +121,10 @@ def test_a_round_with_any_better_constant_is_broken(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in OWN if name.startswith(("step", "eq70"))])
-def test_all_clients_must_take_part(name: str) -> None:
+def test_the_clients_that_take_part_count(name: str) -> None:
+    """Without S = M, or without S <= M for those of S of M clients, no proof stands."""
     statement = catalogue.find(f"sfl.{name}")
-    kept = tuple(c for c in statement.when if S not in c.relation.free_symbols)
+    kept = tuple(c for c in statement.when if not c.relation.has(S))
     assert len(kept) == len(statement.when) - 1
     assert put(name, replace(statement, when=kept)) is Status.BROKEN
 
