@@ -53,7 +53,7 @@ _STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta", "eta_t": r"\eta_0"}  # of 
 
 
 _CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.4}
-_PRINTED = {"color": GREY, "ls": "-", "lw": 1.4}
+_LOOSER = {"color": GREY, "ls": "-", "lw": 1.4}
 
 
 def term_colours(bound: Bound) -> dict[str, str]:
@@ -68,7 +68,8 @@ def term_colours(bound: Bound) -> dict[str, str]:
 def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     """One column per arena, at the step size where the bound is tightest: bound, terms, measurement, and their ratio.
 
-    A printed bound that has a corrected form is shown with it, at the same learning rate; a sharper one with the printed.
+    A printed bound that has a corrected form is shown with it, at the same learning rate; a sharper one with the one that
+    it sharpens.
     """
     statement = catalogue.find(statement_id)
     claim = statement.claim
@@ -95,10 +96,11 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
         below.plot(at.R, at.bound / at["mean"], color=BLACK)
         below.axhline(1, color=RED, lw=0.8, ls=":")
         rows += _rows(arena, at)
-        printed = _printed(arena, at)
-        if printed is not None:
-            above.plot(at.R, printed, **_PRINTED, label="printed bound")
-            below.plot(at.R, printed / at["mean"], **_PRINTED)
+        if statement.sharpens:
+            looser = catalogue.find(statement.sharpens)
+            values = _at_these_steps(replace(arena, statement=looser.id), at)
+            above.plot(at.R, values, **_LOOSER, label=f"{looser.form} bound")
+            below.plot(at.R, values / at["mean"], **_LOOSER)
         twin = _corrected(arena, float(at[name]), full)
         if twin is not None:
             corrected, its_own = twin
@@ -199,13 +201,10 @@ def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
     ]
 
 
-def _printed(arena: Arena, at: xr.Dataset) -> np.ndarray | None:
-    """The printed bound that a sharper one sharpens, at the same step size and R; None for any other bound."""
-    if not catalogue.find(arena.statement).sharpens:
-        return None
-    printed = replace(arena, statement=catalogue.find(arena.statement).sharpens)
-    step = np.array(float(at[step_symbol(printed.stated)]))
-    return np.asarray(bound_at(printed.stated, step, at.R.values, **constants_of(printed)).value)
+def _at_these_steps(arena: Arena, at: xr.Dataset) -> np.ndarray:
+    """The bound of an arena at the step size and R of another one's data."""
+    step = np.array(float(at[step_symbol(arena.stated)]))
+    return np.asarray(bound_at(arena.stated, step, at.R.values, **constants_of(arena)).value)
 
 
 def _corrected(arena: Arena, step: float, full: bool) -> tuple[Arena, xr.Dataset] | None:
