@@ -247,14 +247,14 @@ def _sharper(sharper: Sequence[Checked], own: Sequence[Checked]) -> str:
         "Bounds of ours with better constants, each with its own proof, for step sizes up to the printed limit. A bound",
         "that is false as printed is compared in its corrected form. *Slack* is the smallest bound/measured here, for each.",
         "*None left*: the term is not needed.\n",
-        "| printed or corrected | slack | ours | verdict | slack | its terms over ours |",
-        "|---|---:|---|---|---:|---|",
+        "| slack | printed or corrected | slack | ours | verdict | its terms over ours |",
+        "|---:|---|---:|---|---|---|",
     ]
     for c in (c for c in sharper if c.statement.kind in ("theorem", "bound")):
         printed = known[c.statement.sharpens]
         before, after = ("" if number is None else significant(number) for number in (printed.slack, c.slack))
-        ours = f"`{c.statement.id}` | **{c.status}** | {after}"
-        lines.append(f"| `{printed.statement.id}` | {before} | {ours} | {_gained(printed.statement, c.statement)} |")
+        ours = f"{after} | `{c.statement.id}` | **{c.status}**"
+        lines.append(f"| {before} | `{printed.statement.id}` | {ours} | {_gained(printed.statement, c.statement)} |")
     return "\n".join(lines) + "\n" if sharper else ""
 
 

@@ -151,7 +151,7 @@ def simulate(asked: Asked, tell: Progress | None = None, workshop: Workshop | No
     problem = problem_of(asked)
     if asked.best and not settings["eta"]:
         L = problem.constants.entries["L"].value or 1.0
-        steps = [repr(float(share / L)) for share in GRID]
+        steps = [f"{share / L:.12g}" for share in GRID]  # L may differ in its last digits from machine to machine
     elif settings["eta"]:
         steps = settings["eta"].split(",")
         if len({number("eta", step) for step in steps}) < len(steps):
