@@ -73,7 +73,10 @@ def admissible_interval(id_: str, name: str | None = None, /, **values: float) -
             least, most = _numerically(statement, i, name, values)
             low, high = max(low, least), min(high, most)
             continue
-        relation = condition.relation.subs(at)
+        try:
+            relation = condition.relation.subs(at)
+        except TypeError:  # sympy does not compare with NaN
+            raise ConditionViolated(f"{id_}: {condition} is violated for every {name}: it divides 0 by 0") from None
         if relation in (sympy.true, sympy.false):
             if relation is sympy.false:
                 raise ConditionViolated(f"{id_}: {condition} is violated for every {name}")
