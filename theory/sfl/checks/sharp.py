@@ -137,7 +137,6 @@ class Way:
 SFL, PFL = Way("alg1", (C, I), sympy.S.One), Way("alg2", (I,), 1 / S)
 OURS = replace(
     LANGUAGE,
-    means={**LANGUAGE.means, E_r: ALL.sum((ALL.point - x) ** 2)},
     algorithms={
         way.algorithm: {x_next: x - way.weight * eta * ALL.sum(g), ALL.point: x - eta * way.so_far(g)}
         for way in (SFL, PFL)
@@ -159,6 +158,7 @@ def times(factor: sympy.Expr, instances: list[Instance]) -> list[Instance]:
 
 def balanced(p: Argument, known: sympy.Expr) -> list[Instance]:
     """- <sum of all clients' gradients at x*, known> = 0."""
+    everyone(p)
     mean = p.by(rules.GRADIENT_OF_MEAN, ALL.function, F_fun, x_star, C, known)
     return [S * mean, -S * p.by(rules.STATIONARY, F_fun, x_star, known)]
 
@@ -246,7 +246,6 @@ def exact_round(least: Rational, c: Rational) -> Proof:
     """
 
     def proof(p: Argument) -> None:
-        everyone(p)
         e, A, rest = p.read(eta), least + 1 - c, 1 - c
         left = 1 - e * L * N - (e * L) ** 2 * N * (N - 1) / (2 * c)
         U, V = SFL.so_far(u), SFL.so_far(star)
@@ -292,8 +291,6 @@ def young_round(
     """
 
     def proof(p: Argument) -> None:
-        if not theta:
-            everyone(p)
         fact = _young_round(p, way, rho, of_noise, curved, theta)
         p.conclude(p.added(fact, _growth(p), traded * way.weight * p.read(eta) * N) if traded else fact)
 
@@ -375,7 +372,6 @@ def nonconvex_round(way: Way, tau: Rational, beside: Rational, theta: Rational, 
     """
 
     def proof(p: Argument) -> None:
-        everyone(p)
         e = p.read(eta)
         p.conclude(p.put(_descent(p, way, e, tau, beside), _drift(p, way, e, theta, share)))
 
@@ -383,7 +379,8 @@ def nonconvex_round(way: Way, tau: Rational, beside: Rational, theta: Rational, 
 
 
 def _mean_gradient(p: Argument, known: sympy.Expr) -> Instance:
-    """<grad F(x) - mean of the clients' gradients at x, known> = 0."""
+    """<grad F(x) - mean of all clients' gradients at x, known> = 0."""
+    everyone(p)
     return p.by(rules.GRADIENT_OF_MEAN, ALL.function, F_fun, x, C, known)
 
 
