@@ -217,7 +217,7 @@ def _number(
         found = np.broadcast_to(np.asarray(function(*at), float), shape)
     if not shape and beyond:
         values = {s: sympy.Rational(float(a)) for s, a in zip(symbols, at, strict=True)}
-        exact = sympy.N(closed(expression).subs(values), 20)
+        exact = closed(expression).evalf(20, subs=values)
         number = _double(exact) if exact.is_Float or exact.is_Rational else 0.0
         return np.asarray(number) if abs(number) >= np.finfo(float).tiny else found
     if "overflow" in beyond and found.size <= _MOST_POINTWISE:
