@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
+import mpmath
 import numpy as np
 import sympy
 from numpy.typing import NDArray
@@ -128,6 +129,7 @@ def compile_statement(statement: Statement) -> Compiled:
     )
 
 
+_DIGITS = 700  # more than the doubles span
 _MOST_POINTWISE = 5000  # points of an array that are evaluated one by one where doubles overflow
 # Conditions are checked up to rounding: 1/(6L) computed by the caller must not fail eta_tilde <= 1/(6L).
 ROUNDING = 1e-12
@@ -208,7 +210,7 @@ def _number(
 ) -> NDArray[np.float64]:
     """A compiled expression at these numbers, one for each symbol.
 
-    Where doubles overflow on the way, or for single numbers underflow, the expression is evaluated to 20 digits: the
+    Where doubles overflow on the way, or for single numbers underflow, the expression is evaluated with mpmath: the
     result can be of ordinary size, as in a / (b c) with b c = 1e310.
     """
     beyond: list[str] = []
@@ -216,9 +218,7 @@ def _number(
     with np.errstate(**how, call=lambda kind, _: beyond.append(kind)):  # type: ignore[arg-type]
         found = np.broadcast_to(np.asarray(function(*at), float), shape)
     if not shape and beyond:
-        values = {s: sympy.Rational(float(a)) for s, a in zip(symbols, at, strict=True)}
-        exact = closed(expression).evalf(20, subs=values)
-        number = _double(exact) if exact.is_Float or exact.is_Rational else 0.0
+        number = _in_digits(expression, symbols, at)
         return np.asarray(number) if abs(number) >= np.finfo(float).tiny else found
     if "overflow" in beyond and found.size <= _MOST_POINTWISE:
         flat = [np.broadcast_to(a, shape).ravel() for a in at]
@@ -227,12 +227,19 @@ def _number(
     return found
 
 
-def _double(value: sympy.Expr) -> float:
-    """The nearest double; infinite beyond the largest."""
-    try:
-        return float(value)
-    except OverflowError:
-        return float(np.inf if value > 0 else -np.inf)
+def _in_digits(expression: sympy.Expr, symbols: Sequence[sympy.Symbol], at: Sequence[NDArray[np.float64]]) -> float:
+    """The nearest double to an expression at these numbers; infinite beyond the largest, 0 where it is not defined."""
+    with mpmath.workdps(_DIGITS):
+        try:
+            found = sympy.lambdify(symbols, closed(expression), "mpmath")(*(mpmath.mpf(float(a)) for a in at))
+        except ZeroDivisionError:
+            return 0.0
+        if not isinstance(found, mpmath.mpf):
+            return 0.0
+        try:
+            return float(found)
+        except OverflowError:
+            return float(np.inf if found > 0 else -np.inf)
 
 
 def _of_lists(statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:

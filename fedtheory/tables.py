@@ -55,6 +55,10 @@ def on(setup: Setup, data: str | None) -> Setup:
             f"{name} is read from files: expected --data FOLDER, or --data generated for generated images of that size"
         )
     if data == "generated":
+        if name not in SIZES:
+            raise ValueError(
+                f"data.name = {name!r}: no size is known for generated images; expected {', '.join(SIZES)}"
+            )
         shape, classes, train, test = SIZES[name]
         stand_in = {"name": "generated", "shape": list(shape), "classes": classes, "train": train, "test": test}
         return replace(setup, data={k: v for k, v in setup.data.items() if k not in ("name", "path")} | stand_in)

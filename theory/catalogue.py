@@ -79,6 +79,12 @@ def corrected_by(id_: str) -> list[str]:
     return [s.id for s in statements(find(id_).paper) if s.corrects == id_]
 
 
+def as_printed(statement: Statement) -> str:
+    """The id of the printed statement of which this one is a form: itself, or what it corrects or sharpens."""
+    of = statement.corrects or statement.sharpens
+    return as_printed(find(of)) if of else statement.id
+
+
 def sharpened_by(id_: str) -> list[str]:
     """Ids of the sharper forms of this printed statement."""
     return [s.id for s in statements(find(id_).paper) if s.sharpens == id_]

@@ -69,7 +69,7 @@ def form_of(statement: Statement) -> list[BinarisedForm]:
     Raises ValueError for a statement that is neither one of `PRINTED` nor corrects one, for a claim that is no bound or
     relation, and for roots that do not cancel.
     """
-    name = (statement.corrects or statement.id).removeprefix("fedbat.")
+    name = catalogue.as_printed(statement).removeprefix("fedbat.")
     if name not in PRINTED:
         raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
     where, given = dict(statement.where), catalogue.properties(statement)

@@ -22,8 +22,10 @@ from bounds.trials.arena_search import Candidate, Family, quadratic, varied
 from bounds.tuning import largest_step
 from simulations import data, partitions
 from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from simulations.functions import huber
 from simulations.problems import Problem
 from simulations.problems.logistic import Logistic, lightly_regularised
+from simulations.problems.own import OfFunctions
 from simulations.problems.quadratic import generate
 from simulations.problems.sigmoid import SigmoidERM
 
@@ -120,6 +122,9 @@ TRIALS: dict[str, Trial] = {
     "fedbcgd.thm1.strongly_convex.corrected": Trial(FedBCGD, _SHIFTED, 0.02, _LINEAR, _SIMILAR),
     "fedbcgd.thm1.general_convex.corrected": Trial(FedBCGD, _SHIFTED | _FLAT, 0.0, 300, _SIMILAR),
     "fedbcgd.thm1.nonconvex.corrected": Trial(FedBCGD, _SHIFTED | _FLAT, -1.0, 300, _SIMILAR),
+    "fedbcgd.thm1.strongly_convex.corrected.sharp": Trial(FedBCGD, _SHIFTED, 0.02, _LINEAR, _SIMILAR),
+    "fedbcgd.thm1.general_convex.corrected.sharp": Trial(FedBCGD, _SHIFTED | _FLAT, 0.0, 300, _SIMILAR),
+    "fedbcgd.thm1.nonconvex.corrected.sharp": Trial(FedBCGD, _SHIFTED | _FLAT, -1.0, 300, _SIMILAR),
     "fedbcgd.thm2.strongly_convex.corrected": Trial(
         FedBCGDPlus, _UNLIKE, 0.02, _LINEAR_PLUS, (*_SMOOTH, ("C_0", "grads_at_star"))
     ),
@@ -144,6 +149,19 @@ def _on_quadratics(id_: str, case: Trial) -> Iterator[Arena]:
             rounds=case.rounds,
             given=case.given,
         )
+
+
+def _at_the_edge() -> Iterator[Arena]:
+    """Huber clients from where they are still on the slope after R rounds of the largest step size, 4 eta_tilde = 1/(8 L).
+
+    In the non-convex case, 1/(6 L).
+    """
+    rounds, problem = 300, partial(OfFunctions, (huber(1),) * 2)
+    for case, least in (("general_convex", 8), ("nonconvex", 6)):
+        for form in ("", ".sharp"):
+            id_ = f"fedbcgd.thm1.{case}.corrected{form}"
+            algorithm, start = partial(FedBCGD, T=1, N=1, K=2, lam=0.0), rounds / least + 1.0
+            yield Arena(id_, "two alike, Huber loss", problem, algorithm, rounds, start, 2, (1.0,), _SIMILAR)
 
 
 def on_data(dataset: str) -> list[Arena]:
@@ -176,6 +194,7 @@ def on_data(dataset: str) -> list[Arena]:
 
 ARENAS = [
     *(arena for id_, case in TRIALS.items() for arena in _on_quadratics(id_, case)),
+    *_at_the_edge(),
     *(arena for dataset in data.EMBEDDED for arena in on_data(dataset)),
 ]
 

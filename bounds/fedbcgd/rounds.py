@@ -111,9 +111,9 @@ def form_of(statement: Statement) -> tuple[BlockForm, ...]:
     <=, >= and =, symbols without a value in a round, and roots that do not cancel.
     """
     name = statement.id.removeprefix("fedbcgd.")
-    base = (statement.corrects or statement.id).removeprefix("fedbcgd.")
+    base = catalogue.as_printed(statement).removeprefix("fedbcgd.")
     if base not in (*SAMPLING, *FEDBCGD, *FEDBCGD_PLUS, *EITHER):
-        raise ValueError(f"{statement.id}: expected a statement about one round, or what corrects it")
+        raise ValueError(f"{statement.id}: expected a form of a statement about one round")
     plus = (True,) if base in FEDBCGD_PLUS else (False, True) if base in EITHER else (False,)
     (symbol,) = [s.sympy for s in catalogue.paper("fedbcgd").symbols.values() if s.name == "a"]
     has_a = any(symbol in e.free_symbols for e in formulas(statement.claim))
@@ -146,8 +146,8 @@ def form_of(statement: Statement) -> tuple[BlockForm, ...]:
                 convex=Property.CONVEX in given,
                 alike=Property.DISSIMILARITY in given,
                 a=a,
-                printed=not statement.corrects,
-                at_start=not statement.corrects and base in _BEGUN,
+                printed=not statement.ours,
+                at_start=not statement.ours and base in _BEGUN,
             )
         )
     return tuple(found)
@@ -601,11 +601,12 @@ def _shown(value: Any) -> Any:
 
 
 def evidence() -> list[Evidence]:
-    """Evidence for every printed statement about one round and its corrections: `enumeration` for those about samples."""
+    """Evidence for every form of every statement about one round: `enumeration` for those about samples."""
     found = []
     for name in (*SAMPLING, *FEDBCGD, *EITHER, *FEDBCGD_PLUS):
         id_ = f"fedbcgd.{name}"
-        for one in (id_, *catalogue.corrected_by(id_)):
+        corrected = catalogue.corrected_by(id_)
+        for one in (id_, *corrected, *(sharper for c in corrected for sharper in catalogue.sharpened_by(c))):
             if one.removeprefix("fedbcgd.") in _NOT_ONE_ROUND:
                 continue
             found.append(Evidence(one, "enumeration" if name in SAMPLING else "search", ROUNDS.check))

@@ -232,7 +232,8 @@ def independent(statement: Statement, full: bool = False) -> Verdict:
 USED = (
     "thm1.strongly_convex.corrected", "thm1.general_convex.corrected", "thm1.nonconvex.corrected", "thm1.step48.corrected",
     "thm1.step61.corrected", "thm2.strongly_convex.corrected", "thm2.general_convex.corrected", "thm2.nonconvex.corrected",
-    "lemma11.corrected", "lemma11.nonconvex",
+    "lemma11.corrected", "lemma11.nonconvex", "thm1.strongly_convex.corrected.sharp", "thm1.general_convex.corrected.sharp",
+    "thm1.nonconvex.corrected.sharp",
 )  # fmt: skip
 
 

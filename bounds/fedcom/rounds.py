@@ -79,7 +79,7 @@ def form_of(statement: Statement) -> list[CompressedForm]:
     Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition with
     another sign, for symbols without a value in a run, and for roots that squaring does not remove.
     """
-    base = _base(statement)
+    base = catalogue.as_printed(statement)
     name = base.removeprefix("fedcom.")
     if name not in PRINTED:
         raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
@@ -112,7 +112,7 @@ def form_of(statement: Statement) -> list[CompressedForm]:
         conditions=tuple(map(condition, relations)),
         symbols=frozenset(symbols),
         section=section,
-        damped=section == "E" and bool(statement.corrects),
+        damped=section == "E" and statement.ours,
         rounds=(lambda r: r == 0) if name in _FIRST else (lambda r: r >= 1) if name in _LATER else (lambda r: True),
         convexity=frozenset(convexity),
     )
@@ -125,11 +125,6 @@ def known_symbols() -> frozenset[str]:
     (zero, one) = Fraction(0), Fraction(1)
     rows = compressed_rounds(Run((one,), (zero,), one, one, one, True, 1, one, R=2))
     return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
-
-
-def _base(statement: Statement) -> str:
-    """Id of the printed statement: its own, or that of the statement that it corrects."""
-    return statement.corrects or statement.id
 
 
 # The symbols of an instance

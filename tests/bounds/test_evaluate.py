@@ -212,3 +212,17 @@ def test_both_kinds_of_relations_with_parts_were_seen() -> None:
         *(f"fedbcgd.thm2.strongly_convex.exponent{form}" for form in ("", ".proof")),
         *(f"fedcom.cond{number}" for number in (21, 61, 78)),
     }
+
+
+def test_doubles_that_overflow_on_the_way_do_no_harm() -> None:
+    """D^2 = 1e320 and eta_tilde R = 1e320 leave 1 of the first term; a division by zero stays what doubles make of it."""
+    values = {"L": 1e-170, "M": 1, "K": 1, "sigma": 0, "zeta_star": 0, "D": 1e160, "R": 1e160, "eta_tilde": 1e160}
+    found = evaluate("sfl.thm1.general_convex", **values)
+    assert found.terms["optimisation"] == pytest.approx(3, rel=1e-12)
+    small = evaluate("sfl.thm1.general_convex.sharp", **(values | {"D": 1e-170}))
+    assert small.terms["optimisation"] == 0
+    divided = evaluate("sfl.lemma7.tuning", strict=False, a=1, c=1, d=1, r0=1, T=0)
+    assert divided.violations and not divided.admissible
+    beyond = dict(M=1, N=1, K=1, T=1e308, R=1, beta=1, sigma=1e-6, G=1, alpha=1, d0=1, eta_tilde=1e-60)
+    noise = evaluate("fedbcgd.thm1.general_convex", **beyond).terms["noise"]
+    assert noise == pytest.approx(32**0.5 * 1e-160, rel=1e-12)

@@ -34,7 +34,7 @@ def test_all_bounds_on_whole_runs_can_be_tuned() -> None:
     corrected = {f"sfl.eq{n}.corrected" for n in (42, 46, 54, 80)}
     cases = {f"fedbcgd.thm1.{c}" for c in ("strongly_convex", "general_convex", "nonconvex")}
     blocks = cases | {f"{c}.proof" for c in cases} | {f"{c}.corrected" for c in cases} | {"fedbcgd.thm1.step66"}
-    blocks |= {c.replace("thm1", "thm2") + ".corrected" for c in cases}
+    blocks |= {c.replace("thm1", "thm2") + ".corrected" for c in cases} | {f"{c}.corrected.sharp" for c in cases}
     assert set(TUNABLE) == theorems | {f"sfl.eq{n}" for n in (42, 46, 54, 71, 73, 80)} | corrected | blocks
 
 

@@ -11,6 +11,7 @@ from theory.fedbcgd import (  # noqa: F401, I001
     comparison,
     experiments,
     corrected,
+    sharp,
     errata,
 )
 from theory.fedbcgd.symbols import fedbcgd as paper

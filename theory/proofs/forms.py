@@ -52,7 +52,7 @@ def renamed(e: sympy.Expr, old: Family, new: Family) -> sympy.Expr:
 def names_in(e: sympy.Expr) -> set[str]:
     """The names in the vectors and function values of a form, without families, sums and gradients."""
     words = {word for s in vectors_in(e) for word in _WORD.findall(TAG.sub("", s.name))}
-    return {word for word in words if word != "grad" and not word.startswith("sum_")}
+    return {word for word in words if word not in ("grad", "before") and not word.startswith("sum_")}
 
 
 def vectors_in(e: sympy.Expr) -> set[sympy.Symbol]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, tables, tuning
+from theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, sharp, tables, tuning
 from theory.proofs import units
 from theory.statement import Evidence
 
@@ -28,5 +28,5 @@ OPEN = {
 def evidence() -> Iterator[Evidence]:
     """Units for every statement with formulas; ledgers, derivations and counter-examples if they apply."""
     yield from units.evidence("fedbcgd")
-    for part in (ledgers, tuning, facts, claims, counterexamples, tables):
+    for part in (ledgers, sharp, tuning, facts, claims, counterexamples, tables):
         yield from part.evidence()

@@ -88,7 +88,7 @@ from theory.properties import Property
 from theory.statement import Evidence
 
 _half = Rational(1, 2)
-_by_alpha = {lam: 1 - 1 / alpha}  # lambda of a round, in statements with alpha
+by_alpha = {lam: 1 - 1 / alpha}  # lambda of a round, in statements with alpha
 
 
 def gradients_at_x(p: Argument) -> Fact:
@@ -102,14 +102,14 @@ def gradients_at_x(p: Argument) -> Fact:
 
 def one_round(p: Argument, inner_product: Fact) -> Fact:
     """FedBCGD: (46), (47), (48) and the drift."""
-    fact = p.put(p.claim("thm1.step46.corrected", _by_alpha), inner_product, p.claim("thm1.step48.corrected"))
+    fact = p.put(p.claim("thm1.step46.corrected", by_alpha), inner_product, p.claim("thm1.step48.corrected"))
     drift = p.put(p.claim("lemma5.corrected"), p.put(gradients_at_x(p), rounds.gradient_and_gap(p)))
     return p.put(fact, drift)
 
 
 def one_round_plus(p: Argument, square: Fact, drift: Fact) -> Fact:
     """FedBCGD+: (46), (47), Lemma 11 and Lemma 13."""
-    fact = p.claim("thm1.step46.corrected", _by_alpha)
+    fact = p.claim("thm1.step46.corrected", by_alpha)
     return p.put(fact, rounds.inner_product(p, FEDBCGD_PLUS), square, drift)
 
 
@@ -195,9 +195,9 @@ def dimensionless(p: Argument, at: Symbols, back: Symbols) -> None:
 def nonconvex(p: Argument) -> None:
     """f(z^r) + weight ||v^r||^2 falls; with this weight the momentum drops out."""
     dimensionless(p, {}, {})
-    fact = p.put(p.claim("thm1.step55", _by_alpha), p.claim("thm1.step56.corrected"))
+    fact = p.put(p.claim("thm1.step55", by_alpha), p.claim("thm1.step56.corrected"))
     weight = alpha * sympy.expand(fact.value).coeff(v_sq)
-    fact = p.put(p.shifted(fact, weight * v_next_sq), p.claim("thm1.step59.corrected", _by_alpha))
+    fact = p.put(p.shifted(fact, weight * v_next_sq), p.claim("thm1.step59.corrected", by_alpha))
     drift = p.put(p.claim("lemma5.corrected"), gradients_at_x(p))
     fact = p.put(fact, p.claim("thm1.step61.corrected"), drift)
     rest = sympy.expand(fact.value)
@@ -224,7 +224,7 @@ def lemma18(p: Argument) -> None:
 
 def summed(p: Argument) -> None:
     """The corrected Lemma 18, telescoped."""
-    mean = whole_run(p, p.claim("lemma18.corrected", _by_alpha), grad_sq_x, sympy.Integer(1), R)
+    mean = whole_run(p, p.claim("lemma18.corrected", by_alpha), grad_sq_x, sympy.Integer(1), R)
     p.conclude(p.average(mean, grad_sq_x, sympy.Integer(1)))
 
 
@@ -316,7 +316,7 @@ def collected(p: Argument) -> None:
 
 def step66(p: Argument) -> None:
     """(66): the coefficient of the squared gradients is >= alpha eta T/4, even without the momentum; a = 1/(4T)."""
-    fact = p.put(p.claim("thm1.step55", _by_alpha), p.claim("thm1.step56", {a: 1 / (4 * T)}))
+    fact = p.put(p.claim("thm1.step55", by_alpha), p.claim("thm1.step56", {a: 1 / (4 * T)}))
     drift = p.put(p.claim("lemma5"), twice_heterogeneous(p))
     fact = p.put(fact, p.claim("thm1.step61"), drift)
     progress = -sympy.expand(fact.value).coeff(grad_sq_x) / eta_tilde
@@ -332,7 +332,7 @@ def twice_heterogeneous(p: Argument) -> Fact:
 
 def lemma15_printed(p: Argument) -> None:
     """(94) to (98): (76), Lemmas 11 to 14 as printed; the gap of the round before replaces the gap of the round."""
-    fact = p.put(p.claim("thm2.step76", _by_alpha), p.claim("lemma12"), p.claim("lemma11"))
+    fact = p.put(p.claim("thm2.step76", by_alpha), p.claim("lemma12"), p.claim("lemma11"))
     drifts = p.have("(74)", drift_z, "=", M * T * E_r)
     drift, lagging = p.claim("lemma13"), p.claim("lemma14")
     p.conclude(with_gap_and_lag(p, p.put(fact, drifts, drift), p.goal().quantity, lagging))
@@ -348,7 +348,7 @@ def lemma17_printed(p: Argument) -> None:
 def lemma18_printed(p: Argument) -> None:
     """(122) to (127) with a = 2/3, Lemmas 16 and 17 as printed."""
     drift, lagging = p.claim("lemma16"), p.claim("lemma17.proof", {a: Rational(2, 3)})
-    fact = p.put(p.claim("thm1.step55", _by_alpha), p.claim("thm1.step56", {a: 1 / T}))
+    fact = p.put(p.claim("thm1.step55", by_alpha), p.claim("thm1.step56", {a: 1 / T}))
     besides = sympy.expand(p.goal().quantity - gap)
     p.conclude(p.put(p.shifted(fact, besides), lagging, drift))
 
