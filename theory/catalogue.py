@@ -90,6 +90,11 @@ def sharpened_by(id_: str) -> list[str]:
     return [s.id for s in statements(find(id_).paper) if s.sharpens == id_]
 
 
+def forms(id_: str) -> list[str]:
+    """Ids of a printed statement and of all its forms: corrected, sharper, and sharper than corrected."""
+    return [id_, *(form for one in (*corrected_by(id_), *sharpened_by(id_)) for form in forms(one))]
+
+
 def properties(statement: Statement) -> dict[StrEnum, tuple[sympy.Expr, ...]]:
     """The properties that a statement assumes, or that its paper's setting provides, with their constants."""
     assumed = [find(id_) for id_ in statement.assumes]

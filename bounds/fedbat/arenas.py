@@ -163,11 +163,14 @@ TRIALS: dict[str, Trial] = {
     "fedbat.thm1": Trial(False, True, "printed", _FIRST),
     "fedbat.thm1.corrected": Trial(False, True, "printed", _FIRST),
     "fedbat.thm1.from_start": Trial(False, True, "theorem", _RUN),
+    "fedbat.thm1.from_start.sharp": Trial(False, True, "theorem", _RUN),
     "fedbat.thm2": Trial(True, True, "printed", _FIRST),
     "fedbat.thm2.corrected": Trial(True, True, "printed", _FIRST),
     "fedbat.thm2.from_start": Trial(True, True, "theorem", _RUN),
+    "fedbat.thm2.from_start.sharp": Trial(True, True, "theorem", _RUN),
     "fedbat.thm3": Trial(True, False, None, _RUN),
     "fedbat.thm3.corrected": Trial(True, False, None, _RUN),
+    "fedbat.thm3.corrected.sharp": Trial(True, False, None, _RUN),
 }
 
 

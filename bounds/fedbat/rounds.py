@@ -310,11 +310,10 @@ ROUNDS = Rounds(
 
 
 def evidence() -> list[Evidence]:
-    """Evidence of kind `search` for every printed lemma and line, and for its corrections."""
+    """Evidence of kind `search` for every form of every lemma and line."""
     found = []
     for name in PRINTED:
-        id_ = f"fedbat.{name}"
-        found += [Evidence(one, "search", ROUNDS.check) for one in (id_, *catalogue.corrected_by(id_))]
+        found += [Evidence(one, "search", ROUNDS.check) for one in catalogue.forms(f"fedbat.{name}")]
     return found
 
 

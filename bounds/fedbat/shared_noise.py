@@ -124,7 +124,10 @@ def independent(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.HOLDS, f"met by {LAWS[0].says} of {CLIENTS} clients{apart}")
 
 
-USED = ("lemma2.corrected", "eq44.corrected", "thm1.corrected", "thm1.from_start", "thm2.corrected", "thm2.from_start")
+USED = (
+    "lemma2.corrected", "eq44.corrected", "thm1.corrected", "thm1.from_start", "thm1.from_start.sharp", "thm2.corrected",
+    "thm2.from_start", "thm2.from_start.sharp",
+)  # fmt: skip
 
 
 def evidence() -> list[Evidence]:

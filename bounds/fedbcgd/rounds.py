@@ -604,9 +604,7 @@ def evidence() -> list[Evidence]:
     """Evidence for every form of every statement about one round: `enumeration` for those about samples."""
     found = []
     for name in (*SAMPLING, *FEDBCGD, *EITHER, *FEDBCGD_PLUS):
-        id_ = f"fedbcgd.{name}"
-        corrected = catalogue.corrected_by(id_)
-        for one in (id_, *corrected, *(sharper for c in corrected for sharper in catalogue.sharpened_by(c))):
+        for one in catalogue.forms(f"fedbcgd.{name}"):
             if one.removeprefix("fedbcgd.") in _NOT_ONE_ROUND:
                 continue
             found.append(Evidence(one, "enumeration" if name in SAMPLING else "search", ROUNDS.check))

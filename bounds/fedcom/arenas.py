@@ -152,9 +152,11 @@ _PL, _CONVEX, _ROUGH = 0.02, 0.0, -1.0
 TRIALS: dict[str, Trial] = {
     "fedcom.thmD4": Trial(FedCOM, _CONVEX),
     "fedcom.thmD4.corrected": Trial(FedCOM, _CONVEX),
+    "fedcom.thmD4.corrected.sharp": Trial(FedCOM, _CONVEX),
     "fedcom.corD6": Trial(FedCOM, _CONVEX, gammas=(1.0,), qs=("0",)),
     "fedcom.thmD7": Trial(FedCOM, _PL, given=_polyak),
     "fedcom.thmD7.corrected": Trial(FedCOM, _PL, given=_polyak),
+    "fedcom.thmD7.corrected.sharp": Trial(FedCOM, _PL, given=_polyak),
     "fedcom.corD8": Trial(FedCOM, _PL, gammas=(float(CLIENTS),), given=_polyak),
     "fedcom.thmD9": Trial(FedCOM, _CONVEX),
     "fedcom.thmD9.corrected": Trial(FedCOM, _CONVEX, given=_regularised),

@@ -442,11 +442,10 @@ ROUNDS = Rounds(
 
 
 def evidence() -> list[Evidence]:
-    """Evidence of kind `search` for every printed lemma, and for corrections of it whose symbols have values in a run."""
+    """Evidence of kind `search` for every form of every lemma whose symbols have values in a run."""
     found = []
     for name in PRINTED:
-        id_ = f"fedcom.{name}"
-        for one in (id_, *catalogue.corrected_by(id_)):
+        for one in catalogue.forms(f"fedcom.{name}"):
             claim = catalogue.find(one).claim
             if isinstance(claim, Bound | Relations) and symbols_of(claim, catalogue.find(one).where) <= known_symbols():
                 found.append(Evidence(one, "search", ROUNDS.check))

@@ -237,7 +237,7 @@ def test_images_that_are_read_need_a_folder():
     with pytest.raises(ValueError, match="cifar-10 is read from files: expected --data FOLDER"):
         tables.on(setup, None)
     with pytest.raises(ValueError, match="data.name = 'mine': no size is known for generated images; expected mnist"):
-        tables.on(replace(SETUP, data={"name": "mine"}), "generated")
+        tables.on(replace(SETUP, data={"name": "mine", "clients": 10}), "generated")
     assert tables.on(setup, "pictures").data["path"] == "pictures"
     stand_in = tables.on(setup, "generated").data
     assert stand_in["name"] == "generated" and stand_in["shape"] == [3, 32, 32] and stand_in["clients"] == 10

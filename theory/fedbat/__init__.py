@@ -11,6 +11,7 @@ from theory.fedbat import (  # noqa: F401, I001
     nonconvex,
     experiments,
     corrected,
+    sharp,
     errata,
 )
 from theory.fedbat.symbols import fedbat as paper

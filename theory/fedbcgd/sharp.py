@@ -5,6 +5,8 @@ The constants are ours; the paper claims nothing of this.  The step sizes are th
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy
 from sympy import Rational, exp, factor_terms
 
@@ -38,7 +40,7 @@ def _times(factor: sympy.Expr, terms: dict[str, sympy.Expr]) -> dict[str, sympy.
     return {name: factor_terms(factor * term) for name, term in terms.items()}
 
 
-def _recursion(suffix: str, rate: sympy.Expr, weight: sympy.Expr, progress: sympy.Expr, **changed: object) -> Statement:
+def _recursion(suffix: str, rate: sympy.Expr, weight: sympy.Expr, progress: sympy.Expr, **changed: Any) -> Statement:
     """The distance and the weighted gap a round later; without a rate both are kept."""
     return fedbcgd.sharpen(
         "thm1.step50.corrected",

@@ -10,6 +10,7 @@ from theory.fedcom import (  # noqa: F401, I001
     deferred,
     comparison,
     corrected,
+    sharp,
     errata,
 )
 from theory.fedcom.symbols import fedcom as paper

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedbat.checks import claims, ledgers, operator, tables
+from theory.fedbat.checks import claims, ledgers, operator, sharp, tables
 from theory.proofs import units
 from theory.statement import Evidence
 
@@ -15,5 +15,5 @@ OPEN = tables.OPEN
 def evidence() -> Iterator[Evidence]:
     """Units for every statement with formulas; ledgers, derivations and counter-examples if they apply."""
     yield from units.evidence("fedbat")
-    for part in (ledgers, operator, claims, tables):
+    for part in (ledgers, sharp, operator, claims, tables):
         yield from part.evidence()

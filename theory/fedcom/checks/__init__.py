@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedcom.checks import claims
+from theory.fedcom.checks import claims, sharp
 from theory.proofs import units
 from theory.statement import Evidence
 
@@ -19,3 +19,4 @@ def evidence() -> Iterator[Evidence]:
     """Units for every statement with formulas; ledgers, derivations and counter-examples if they apply."""
     yield from units.evidence("fedcom")
     yield from claims.evidence()
+    yield from sharp.evidence()
