@@ -7,7 +7,7 @@ rate.  Theorems 1 and 2 are about all clients; (42), (46), (71), (73) are about 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy
 from sympy import Rational, exp, factor_terms
@@ -18,7 +18,11 @@ from theory.sfl.symbols import *
 from theory.statement import Application, Condition, Statement, at_most
 
 _0, _1, _half = sympy.Integer(0), sympy.Integer(1), Rational(1, 2)
-_small: list[Condition | sympy.Basic] = [eta_tilde <= 1 / (6 * L)]
+
+
+def _limits(condition: Condition) -> bool:
+    """Whether a condition bounds the step size from above."""
+    return condition.relation.lhs == eta_tilde and isinstance(condition.relation, sympy.Le)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class _Round:
     progress  see above
     rate      see above
     of_some   whether S of M clients take part; else S = M
+    limit     1 / the largest step size
     """
 
     theorem: str
@@ -41,8 +46,9 @@ class _Round:
     eta_of: sympy.Expr
     errors: Mapping[str, tuple[int, sympy.Expr]]
     progress: sympy.Expr
-    rate: sympy.Expr = sympy.S.Zero
-    of_some: bool = False
+    rate: sympy.Expr
+    of_some: bool
+    limit: sympy.Expr
 
     @property
     def recursion(self) -> str:
@@ -67,14 +73,11 @@ class _Round:
             rests_on=["alg2" if self.step in ("eq70", "step.eq80_recursion") else "alg1"],
         )
 
-    def lead(
-        self, quantity: sympy.Expr, optimisation: sympy.Expr, start: sympy.Expr, lemma: str, d: sympy.Expr
-    ) -> None:
+    def lead(self, quantity: sympy.Expr, optimisation: sympy.Expr, start: sympy.Expr, lemma: str) -> None:
         """The theorem, by Lemma 7 or 8.
 
         optimisation  its first term
         start         the state at the start
-        d             1 / the largest step size
         """
         clients = {} if self.of_some else {S: M}
         errors = {
@@ -83,9 +86,10 @@ class _Round:
         }
         c2, c3 = (sympy.Add(*(f for p, f in self.errors.values() if p == power)).subs(clients) for power in (2, 3))
         weights = {} if quantity == min_grad_sq else {w_r: (1 - self.rate * eta_tilde) ** (-(r + 1))}
-        at = {"b": self.progress, "c2": c3, "d": d, "r0": start, "T": R}
+        at = {"b": self.progress, "c2": c3, "d": self.limit, "r0": start, "T": R}
         at |= {"a": self.rate, "c": c2} if self.rate else {"c1": c2}
-        when = sfl.statements[f"sfl.{self.theorem}"].when
+        printed = sfl.statements[f"sfl.{self.theorem}"].when
+        when = [replace(c, relation=eta_tilde <= 1 / self.limit) if _limits(c) else c for c in printed]
         sfl.sharpen(
             self.theorem,
             at_most(quantity, optimisation=optimisation, **errors),
@@ -135,82 +139,155 @@ def _errors(
     return {name: (power, factor) for name, (power, factor) in named.items() if factor != 0}
 
 
-def _general_convex(theorem: str, step: str, eta_of: sympy.Expr, errors: _Errors) -> None:
-    one = _Round(theorem, step, "sharp", eta_of, errors, sympy.Integer(2), of_some="sampling" in errors)
-    one.state(dist2_next, dist2, D_F, _small)
-    one.lead(gap, D**2 / (2 * eta_tilde * (R + 1)), D**2, "lemma8.eq44", 6 * L)
+# The free choices of a proof, such as the weights of Young's inequality, and the errors that they lead to
 
-
-def _strongly_convex(
-    theorem: str,
-    step: str,
-    eta_of: sympy.Expr,
-    errors: _Errors,
-    suffix: str = "sharp",
-    rate: sympy.Expr = _half,
-    progress: sympy.Expr = 4 * _half,
-) -> None:
-    one = _Round(theorem, step, suffix, eta_of, errors, progress, rate * mu, "sampling" in errors)
-    one.state(dist2_next, dist2, D_F, [*_small, curved])
-    first = _TIMES[suffix][0] * rate / progress * mu * D**2
-    one.lead(gap, first * exp(-rate * mu * eta_tilde * (R + 1)), D**2, f"lemma7.eq38.{suffix}", 6 * L)
-
-
-def _nonconvex(theorem: str, step: str, eta_of: sympy.Expr, noise_drift: sympy.Expr, drift: sympy.Expr) -> None:
-    errors = _errors(L**2 * sigma**2 * noise_drift, L**2 * zeta**2 * drift, noise=L / 2)
-    one = _Round(theorem, step, "sharp", eta_of, errors, Rational(3, 4))
-    one.state(descent, None, grad_sq, [eta_tilde <= 1 / (6 * L * (beta + 1))])
-    one.lead(min_grad_sq, A / (one.progress * eta_tilde * (R + 1)), A, "lemma8.eq44", 6 * L * (beta + 1))
-
-
-# SFL.  Printed: 3, 12, 18, 18 (9/2 for 3 if strongly convex), and 3, 3, 27/8, 27/8; 12 for the sampling of clients
-
-_in_turn, _k = S * K * eta, 1 / (S * K**2)
+_in_turn, _parallel = S * K * eta, K * eta  # eta_tilde
+_k = 1 / (S * K**2)
 _of_order = (1 + _k) / S  # what the mean over the random orders leaves of 3 / S, for all clients
 _of_sample = _of_order + (M - S) / (M - 1) * (2 - 1 / S - 3 / (S * K)) / S  # and for S of M
+_of_steps = (1 - 1 / K) * (1 - 1 / (2 * K))  # none for one local step
+_apart = (1 - 1 / S) ** 2 * (1 - 1 / K) / K
 _drift = L * zeta_star**2
 
-_strongly_convex(
-    "thm1.strongly_convex", "step.sc_recursion", _in_turn, _errors(_0, Rational(37, 212) * _of_order * _drift)
-)
-_strongly_convex(
-    "thm1.strongly_convex", "step.sc_recursion", _in_turn, _errors(_0, Rational(2, 11) * _of_order * _drift),
-    "faster", _1, Rational(40, 33),
-)  # fmt: skip
-_strongly_convex(
-    "eq42.corrected", "step.sc_recursion", _in_turn,
-    _errors(_0, Rational(5, 28) * _of_sample * _drift, 3 * left_out * zeta_star**2),
-)  # fmt: skip
-_general_convex(
-    "thm1.general_convex", "step.gc_recursion", _in_turn,
-    _errors(_0, (Rational(2, 19) + Rational(46, 209) * _k) * _drift / S),
-)  # fmt: skip
-_general_convex(
-    "eq46.corrected", "step.gc_recursion.corrected", _in_turn,
-    _errors(_0, Rational(4, 23) * _of_sample * _drift, Rational(4, 3) * left_out * zeta_star**2),
-)  # fmt: skip
-_nonconvex("thm1.nonconvex", "step.eq54_recursion", _in_turn, Rational(13, 8) / (S * K), Rational(3, 8) * _of_order)
 
-# PFL.  Printed: 3, 12, 18, 12 (9/2 for 3 if strongly convex), and 3, 3, 27/8, 9/4; 12 for the sampling of clients
+@dataclass(frozen=True)
+class Young:
+    """Weights of Young's inequality in a round for convex functions; see `checks.sharp.young_round`."""
 
-_parallel = K * eta
-_of_steps = (1 - 1 / K) * (1 - 1 / (2 * K))  # none for one local step
+    rho: sympy.Expr
+    of_noise: sympy.Expr = _1
+    curved: sympy.Expr = _0
+    traded: sympy.Expr = _0
+    theta: sympy.Expr = _0
 
+    def errors(self, eta_of: sympy.Expr) -> _Errors:
+        """The errors of a round."""
+        sampling = (1 + 1 / self.theta) * left_out * zeta_star**2 if self.theta != 0 else _0
+        if eta_of == _in_turn:
+            order = _of_sample if self.theta != 0 else _of_order
+            return _errors(_0, (1 + self.rho) / 6 * order * _drift, sampling)
+        noise_drift = (1 + self.of_noise) / 2 * _apart * L * sigma**2
+        return _errors(noise_drift, (1 + self.rho) / 3 * _of_steps * _drift, sampling)
 
-def _both(of_noise: Rational, rho: Rational, sampling: sympy.Expr = _0) -> _Errors:
-    """The errors of a round, from the weights of Young's inequality."""
-    noise_drift = (1 + of_noise) / 2 * (1 - 1 / S) ** 2 * (1 - 1 / K) / K * L * sigma**2
-    return _errors(noise_drift, (1 + rho) / 3 * _of_steps * _drift, sampling * left_out * zeta_star**2)
+    @property
+    def progress(self) -> sympy.Expr:
+        """The factor of eta_tilde D_F."""
+        return 2 - self.traded
 
 
-_strongly_convex("thm2.strongly_convex", "eq70", _parallel, _both(Rational(1, 9), Rational(1, 10)))
-_strongly_convex(
-    "thm2.strongly_convex", "eq70", _parallel, _both(Rational(2, 9), Rational(1, 10)), "faster", _1, Rational(10, 9)
-)
-_strongly_convex("eq71", "eq70", _parallel, _both(Rational(1, 3), Rational(1, 10), sympy.Integer(3)))
-_general_convex("thm2.general_convex", "eq70", _parallel, _both(Rational(2, 59), Rational(2, 59)))
-_general_convex("eq73", "eq70", _parallel, _both(Rational(2, 23), Rational(2, 23), Rational(4, 3)))
-_nonconvex(
-    "thm2.nonconvex", "step.eq80_recursion", _parallel,
-    (Rational(9, 8) + 1 / (2 * S**2)) * (1 - 1 / K) / K, Rational(3, 4) * _of_steps,
-)  # fmt: skip
+@dataclass(frozen=True)
+class Exact:
+    """What is left of ||u_t||^2, and the share of ||w_t||^2 that Young takes; see `checks.sharp.exact_round`."""
+
+    least: sympy.Expr
+    c: sympy.Expr
+
+    def errors(self, eta_of: sympy.Expr) -> _Errors:
+        """The errors of a round."""
+        return _errors(
+            _0, ((1 + _k) / 6 + _k * self.least / (4 * (1 - self.c))) / (self.least + 1 - self.c) * _drift / S
+        )
+
+    @property
+    def progress(self) -> sympy.Expr:
+        """The factor of eta_tilde D_F."""
+        return 2 * _1
+
+
+@dataclass(frozen=True)
+class Rough:
+    """Weights in a round for non-convex functions, see `checks.sharp.nonconvex_round`, and what they lead to at most.
+
+    progress       factor of eta_tilde ||grad F||^2
+    noise_drift    before sigma^2; for PFL it is that of a client's own noise, and `beside`'s part comes on top
+    heterogeneity  before zeta^2
+    """
+
+    tau: sympy.Expr
+    beside: sympy.Expr
+    theta: sympy.Expr
+    share: sympy.Expr
+    progress: sympy.Expr
+    noise_drift: sympy.Expr
+    heterogeneity: sympy.Expr
+
+    def errors(self, eta_of: sympy.Expr) -> _Errors:
+        """The errors of a round."""
+        noise_drift, spread = self.noise_drift / (S * K), self.heterogeneity * _of_order
+        if eta_of == _parallel:
+            noise_drift = (self.noise_drift + 1 / (4 * self.beside * S**2)) * (1 - 1 / K) / K
+            spread = self.heterogeneity * _of_steps
+        return _errors(L**2 * sigma**2 * noise_drift, L**2 * zeta**2 * spread, noise=L / 2)
+
+
+Choices = Young | Exact | Rough
+
+# recursion -> its choices; those of the ids in the catalogue
+_tenth, _third, _three = Rational(1, 10), Rational(1, 3), sympy.Integer(3)
+CHOICES: dict[str, Choices] = {
+    "step.sc_recursion.sharp": Young(Rational(5, 106), curved=Rational(21, 40)),
+    "step.sc_recursion.faster": Young(Rational(1, 11), curved=Rational(2, 3), traded=Rational(26, 33)),
+    "step.sc_recursion.sharp.sampled": Young(Rational(1, 14), curved=Rational(27, 50), theta=_half),
+    "step.gc_recursion.sharp": Exact(Rational(2, 3), Rational(1, 12)),
+    "step.gc_recursion.corrected.sharp.sampled": Young(Rational(1, 23), theta=_three),
+    "step.eq54_recursion.sharp": Rough(
+        _third, _half, Rational(2, 15), Rational(17, 144), Rational(3, 4), Rational(13, 8), Rational(3, 8)
+    ),
+    "eq70.sharp": Young(_tenth, Rational(1, 9), Rational(5, 9)),
+    "eq70.faster": Young(_tenth, Rational(2, 9), Rational(50, 81), Rational(8, 9)),
+    "eq70.sharp.sampled": Young(_tenth, _third, Rational(5, 9), theta=_half),
+    "eq70.sharp.general_convex": Young(Rational(2, 59), Rational(2, 59)),
+    "eq70.sharp.general_convex.sampled": Young(Rational(2, 23), Rational(2, 23), theta=_three),
+    "step.eq80_recursion.sharp": Rough(
+        _third, _half, Rational(2, 15), Rational(17, 144), Rational(3, 4), Rational(9, 8), Rational(3, 4)
+    ),
+}
+
+
+def declare(theorem: str, suffix: str = "sharp", choices: Choices | None = None, span: sympy.Expr = _1) -> None:
+    """Declare a theorem and the recursion that leads to it.
+
+    theorem  a printed or corrected theorem that has a sharper form
+    suffix   of both
+    choices  of the proof; those of the catalogue unless told
+    span     the largest step size over the printed one
+    """
+    step, eta_of, case = _LEADING[theorem]
+    of_some = theorem.startswith("eq")
+    rate = {"strongly_convex": _1 if suffix.startswith("faster") else _half}.get(case, _0)
+    limit = 6 * L * (beta + 1 if case == "nonconvex" else 1) / span
+    name = f"{step}.{suffix}{'.general_convex' * (step == 'eq70' and not rate)}{'.sampled' * of_some}"
+    choices = CHOICES[name] if choices is None else choices
+    one = _Round(theorem, step, suffix, eta_of, choices.errors(eta_of), choices.progress, rate * mu, of_some, limit)
+    allowed: list[Condition | sympy.Basic] = [eta_tilde <= 1 / limit]
+    if case == "nonconvex":
+        one.state(descent, None, grad_sq, allowed)
+        one.lead(min_grad_sq, A / (one.progress * eta_tilde * (R + 1)), A, "lemma8.eq44")
+    elif case == "general_convex":
+        one.state(dist2_next, dist2, D_F, allowed)
+        one.lead(gap, D**2 / (one.progress * eta_tilde * (R + 1)), D**2, "lemma8.eq44")
+    else:
+        one.state(dist2_next, dist2, D_F, [*allowed, curved])
+        lemma = "faster" if rate == 1 else "sharp"
+        first = _TIMES[lemma][0] * rate / one.progress * mu * D**2
+        one.lead(gap, first * exp(-rate * mu * eta_tilde * (R + 1)), D**2, f"lemma7.eq38.{lemma}")
+
+
+# theorem -> recursion, eta_tilde, case.  Printed in SFL: 3, 12, 18, 18 (9/2 for 3 if strongly convex), and 3, 3, 27/8, 27/8
+# if non-convex; in PFL: 3, 12, 18, 12, and 3, 3, 27/8, 9/4; in both 12 for the sampling of clients
+_LEADING = {
+    "thm1.strongly_convex": ("step.sc_recursion", _in_turn, "strongly_convex"),
+    "eq42.corrected": ("step.sc_recursion", _in_turn, "strongly_convex"),
+    "thm1.general_convex": ("step.gc_recursion", _in_turn, "general_convex"),
+    "eq46.corrected": ("step.gc_recursion.corrected", _in_turn, "general_convex"),
+    "thm1.nonconvex": ("step.eq54_recursion", _in_turn, "nonconvex"),
+    "thm2.strongly_convex": ("eq70", _parallel, "strongly_convex"),
+    "eq71": ("eq70", _parallel, "strongly_convex"),
+    "thm2.general_convex": ("eq70", _parallel, "general_convex"),
+    "eq73": ("eq70", _parallel, "general_convex"),
+    "thm2.nonconvex": ("step.eq80_recursion", _parallel, "nonconvex"),
+}
+for _theorem in _LEADING:
+    declare(_theorem)
+    if _theorem in ("thm1.strongly_convex", "thm2.strongly_convex"):
+        declare(_theorem, "faster")

@@ -8,7 +8,7 @@ before a step, and in the weight of a step in the new model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import sympy
 from sympy import Rational
@@ -20,6 +20,7 @@ from theory.proofs.rules import Instance, Noise
 from theory.proofs.sequences import contracted, telescope
 from theory.sfl.checks.ledgers import by_lemma, psi
 from theory.sfl.checks.quantities import ALL, LANGUAGE, C, I, global_grad, x, x_next, x_star
+from theory.sfl.sharp import CHOICES, Choices, Exact, Young
 from theory.sfl.symbols import (
     D_F,
     W_T,
@@ -439,22 +440,18 @@ def _drift(p: Argument, way: Way, e: sympy.Expr, theta: Rational, share: Rationa
     return p.solved("E_r", p.have("the drift", E_r, "<=", bound, *because, after={eta: e}), share)
 
 
-_WEIGHTS = (Rational(1, 3), Rational(1, 2), Rational(2, 15), Rational(17, 144))
-_TENTH, _THIRD, _HALF = Rational(1, 10), Rational(1, 3), Rational(1, 2)
-_ROUNDS: dict[str, Proof] = {
-    "step.sc_recursion.sharp": young_round(SFL, Rational(5, 106), curved=Rational(21, 40)),
-    "step.sc_recursion.faster": young_round(SFL, Rational(1, 11), curved=Rational(2, 3), traded=Rational(26, 33)),
-    "step.sc_recursion.sharp.sampled": young_round(SFL, Rational(1, 14), curved=Rational(27, 50), theta=_HALF),
-    "step.gc_recursion.sharp": exact_round(Rational(2, 3), Rational(1, 12)),
-    "step.gc_recursion.corrected.sharp.sampled": young_round(SFL, Rational(1, 23), theta=sympy.Integer(3)),
-    "step.eq54_recursion.sharp": nonconvex_round(SFL, *_WEIGHTS),
-    "eq70.sharp": young_round(PFL, _TENTH, Rational(1, 9), Rational(5, 9)),
-    "eq70.faster": young_round(PFL, _TENTH, Rational(2, 9), Rational(50, 81), Rational(8, 9)),
-    "eq70.sharp.sampled": young_round(PFL, _TENTH, _THIRD, Rational(5, 9), theta=_HALF),
-    "eq70.sharp.general_convex": young_round(PFL, Rational(2, 59), Rational(2, 59)),
-    "eq70.sharp.general_convex.sampled": young_round(PFL, Rational(2, 23), Rational(2, 23), theta=sympy.Integer(3)),
-    "step.eq80_recursion.sharp": nonconvex_round(PFL, *_WEIGHTS),
-}
+def of_round(name: str, choices: Choices) -> Proof:
+    """The proof of a recursion, by its name, with these choices."""
+    way = PFL if name.startswith(("eq70", "step.eq80")) else SFL
+    if isinstance(choices, Exact):
+        return exact_round(choices.least, choices.c)
+    if isinstance(choices, Young):
+        return young_round(way, *astuple(choices))
+    return nonconvex_round(way, choices.tau, choices.beside, choices.theta, choices.share)
+
+
+_HALF = Rational(1, 2)
+_ROUNDS: dict[str, Proof] = {name: of_round(name, choices) for name, choices in CHOICES.items()}
 _LEMMAS = {
     "lemma7.eq38.sharp": decayed(Rational(318, 125), _HALF),
     "lemma7.eq38.faster": decayed(Rational(1306, 825), _1),
