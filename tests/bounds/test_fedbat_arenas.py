@@ -57,7 +57,7 @@ def test_the_learning_rate_is_that_of_the_theorem(id_: str) -> None:
         assert rates == pytest.approx([1 / (L * np.sqrt(arena.rounds * tau))] * 4)
     else:
         mu = problem.constants["mu"]
-        gamma = max(8 * L / mu, tau) - (0 if id_.endswith("from_start") else 1)
+        gamma = max(8 * L / mu, tau) - (0 if "from_start" in id_ else 1)
         assert rates == pytest.approx([2 / (mu * (gamma + t)) for t in range(4)])
 
 

@@ -57,6 +57,13 @@ def test_apply_refuses_what_it_cannot_replace(value, bound) -> None:
         Ledger([]).apply("x", value, a, bound)
 
 
+def test_solve_needs_a_share_below_one() -> None:
+    """From a <= 2 a + b nothing follows for a; dividing by 1 - 2 would give a <= -b."""
+    ledger = Ledger([])
+    ledger.solve("a", 2 * a + b, a, Rational(2))
+    assert ledger.verdict().status is Status.BROKEN
+
+
 def test_solve_moves_a_share_to_the_left() -> None:
     ledger = Ledger(SMALL)
     assert sympy.expand(ledger.solve("a", 2 * h**2 * a + b, a, Rational(1, 18)) - 18 * b / 17) == 0

@@ -101,7 +101,8 @@ class Ledger:
     def solve(self, name: str, value: sympy.Expr, atom: sympy.Symbol, share: sympy.Rational) -> sympy.Expr:
         """From atom <= c atom + rest with c at most `share` < 1: atom <= rest / (1 - share)."""
         factor = sympy.expand(value).coeff(atom)
-        self.require(f"{name}: at most {share} of {atom} on the right", [at_least(factor, 0), at_most(factor, share)])
+        below = [at_least(factor, 0), at_most(factor, share), sympy.Lt(share, 1, evaluate=False)]
+        self.require(f"{name}: at most {share} < 1 of {atom} on the right", below)
         return sympy.expand(value - factor * atom) / (1 - share)
 
     def at_most(

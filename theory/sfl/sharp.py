@@ -244,15 +244,17 @@ CHOICES: dict[str, Choices] = {
 }
 
 
-def declare(theorem: str, suffix: str = "sharp", choices: Choices | None = None, span: sympy.Expr = _1) -> None:
-    """Declare a theorem and the recursion that leads to it.
+def declare(
+    theorem: str, suffix: str = "sharp", choices: Choices | None = None, span: sympy.Expr = _1
+) -> tuple[str, str]:
+    """Declare a theorem and the recursion that leads to it; returns the ids of the recursion and of the theorem.
 
     theorem  a printed or corrected theorem that has a sharper form
     suffix   of both
     choices  of the proof; those of the catalogue unless told
     span     the largest step size over the printed one
     """
-    step, eta_of, case = _LEADING[theorem]
+    step, eta_of, case = LEADING[theorem]
     of_some = theorem.startswith("eq")
     rate = {"strongly_convex": _1 if suffix.startswith("faster") else _half}.get(case, _0)
     limit = 6 * L * (beta + 1 if case == "nonconvex" else 1) / span
@@ -271,11 +273,12 @@ def declare(theorem: str, suffix: str = "sharp", choices: Choices | None = None,
         lemma = "faster" if rate == 1 else "sharp"
         first = _TIMES[lemma][0] * rate / one.progress * mu * D**2
         one.lead(gap, first * exp(-rate * mu * eta_tilde * (R + 1)), D**2, f"lemma7.eq38.{lemma}")
+    return f"sfl.{name}", f"sfl.{theorem}.{suffix}"
 
 
 # theorem -> recursion, eta_tilde, case.  Printed in SFL: 3, 12, 18, 18 (9/2 for 3 if strongly convex), and 3, 3, 27/8, 27/8
 # if non-convex; in PFL: 3, 12, 18, 12, and 3, 3, 27/8, 9/4; in both 12 for the sampling of clients
-_LEADING = {
+LEADING = {
     "thm1.strongly_convex": ("step.sc_recursion", _in_turn, "strongly_convex"),
     "eq42.corrected": ("step.sc_recursion", _in_turn, "strongly_convex"),
     "thm1.general_convex": ("step.gc_recursion", _in_turn, "general_convex"),
@@ -287,7 +290,7 @@ _LEADING = {
     "eq73": ("eq70", _parallel, "general_convex"),
     "thm2.nonconvex": ("step.eq80_recursion", _parallel, "nonconvex"),
 }
-for _theorem in _LEADING:
+for _theorem in LEADING:
     declare(_theorem)
     if _theorem in ("thm1.strongly_convex", "thm2.strongly_convex"):
         declare(_theorem, "faster")

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, replace
+from functools import partial
+from itertools import product
 
+import numpy as np
 import sympy
+from numpy.typing import NDArray
 from sympy import Rational
 
 from theory.proofs import rules
@@ -18,9 +22,10 @@ from theory.proofs.argument import Argument, Fact, Proof, as_evidence
 from theory.proofs.forms import Family, before, gradient, value
 from theory.proofs.rules import Instance, Noise
 from theory.proofs.sequences import contracted, telescope
+from theory.proofs.sharpening import Points, Sharpening
 from theory.sfl.checks.ledgers import by_lemma, psi
 from theory.sfl.checks.quantities import ALL, LANGUAGE, C, I, global_grad, x, x_next, x_star
-from theory.sfl.sharp import CHOICES, Choices, Exact, Young
+from theory.sfl.sharp import CHOICES, LEADING, Choices, Exact, Rough, Young, declare
 from theory.sfl.symbols import (
     D_F,
     W_T,
@@ -37,6 +42,7 @@ from theory.sfl.symbols import (
     dist2,
     dist2_next,
     eta,
+    eta_tilde,
     gamma,
     grad_sq,
     mu,
@@ -475,6 +481,102 @@ PROOFS: dict[str, Proof] = {
     **_LEMMAS,
     **_ROUNDS,
     **{name: by_lemma(*source, everyone=name.startswith("thm")) for name, source in _THEOREMS.items()},
+}
+
+
+# The free choices, to be optimised
+
+
+def _points(case: str, of_some: bool) -> Callable[[float], Points]:
+    """Numbers of clients and steps, curvatures and step sizes; first those at which the constants are compared."""
+
+    def points(span: float) -> Points:
+        first = [(5 if of_some else 10, 10, 5, 0.01, 1.0, 1.0)]
+        clients = [(s, m) for s, m in product((1, 2, 3, 1000), (2, 3, 1000)) if s <= m and (of_some or s == m)]
+        clients += [] if of_some else [(1, 1)]
+        rest = product(clients, (1, 2, 1000), (1e-3, 1.0), (0.0, 1.0, 10.0), (1.0, 0.5, 0.01))
+        rows = first + [(s, m, k, mu_, beta_, share) for (s, m), k, mu_, beta_, share in rest]
+        own = dict(zip(("S", "M", "K", "mu", "beta", "share"), np.array(rows).T, strict=True))
+        largest = span / 6 / (own["beta"] + 1 if case == "nonconvex" else 1)
+        return {**own, "L": np.ones(len(rows)), "eta_tilde": largest * own.pop("share")}
+
+    return points
+
+
+def _settled(parallel: bool, choices: Choices, fact: Fact, points: Points) -> Choices:
+    """For non-convex functions, the numbers that the other choices lead to, rounded to the safe side."""
+    if not isinstance(choices, Rough):
+        return choices
+    eta_of, spread = K * eta if parallel else S * K * eta, L**2 * eta_tilde**3
+
+    def ratio(amount: sympy.Expr, less: sympy.Expr, shape: sympy.Expr) -> NDArray[np.float64]:
+        """(coefficient - less) / shape at the points where the shape is not 0."""
+        above, below = fact.value.coeff(amount) - less, shape
+        symbols = sorted(above.free_symbols | below.free_symbols, key=str)
+        made = sympy.lambdify(symbols, (above, below), "numpy")
+        a, b = (np.broadcast_to(e, points["K"].shape) for e in made(*(points[s.name] for s in symbols)))
+        return a[b != 0] / b[b != 0]
+
+    def up(x: float, parts: int = 48) -> sympy.Rational:
+        return Rational(int(np.ceil(x * parts - 1e-9)), parts)
+
+    none = replace(choices, noise_drift=_0, heterogeneity=_0)
+    drift = none.errors(eta_of).get("noise_drift", (3, _0))[1] / (L**2 * sigma**2)
+    (_, noisy), (_, apart) = (
+        replace(none, noise_drift=_1, heterogeneity=_1).errors(eta_of)[n] for n in ("noise_drift", "heterogeneity")
+    )
+    own_noise = L / 2 * eta_tilde**2 / (S * K) + spread * drift
+    return replace(
+        choices,
+        progress=-up(-float(np.min(ratio(grad_sq, _0, -eta_tilde)))),
+        noise_drift=up(float(np.max(ratio(sigma**2, own_noise, spread * (noisy / (L**2 * sigma**2) - drift))))),
+        heterogeneity=up(float(np.max(ratio(zeta**2, _0, spread * apart / (L**2 * zeta**2))))),
+    )
+
+
+def _sharpening(theorem: str, suffix: str = "sharp") -> Sharpening:
+    step, _, case = LEADING[theorem]
+    of_some, rate = theorem.startswith("eq"), {"sharp": _HALF, "faster": _1}[suffix]
+    name = f"{step}.{suffix}{'.general_convex' * (case == 'general_convex' and step == 'eq70')}{'.sampled' * of_some}"
+    choices = CHOICES[name]
+    parallel = step in ("eq70", "step.eq80_recursion")
+    free: tuple[str, ...] = ("least", "c")
+    if isinstance(choices, Young):
+        given = ("of_noise",) * parallel + tuple(n for n in ("curved", "traded", "theta") if getattr(choices, n) != 0)
+        free = ("rho", *given)
+    if isinstance(choices, Rough):
+        free = ("tau", "beside", "theta", "share")
+    lemma = f"lemma7.eq38.{suffix}" if case == "strongly_convex" else "lemma8.eq44"
+    return Sharpening(
+        theorem=f"sfl.{theorem}.{suffix}",
+        step=f"sfl.{name}",
+        choices=choices,
+        free=free,
+        proof=partial(of_round, name),
+        language=OURS,
+        points=_points(case, of_some),
+        before=(dist2, rate * mu * eta_tilde) if case == "strongly_convex" else None,
+        progress=grad_sq if case == "nonconvex" else D_F,
+        amounts=(sigma**2, zeta**2 if case == "nonconvex" else zeta_star**2),
+        settled=partial(_settled, parallel),
+        declare=partial(declare, theorem),
+        proofs=lambda own, theorem_, chosen: {
+            own: (of_round(name, chosen), OURS),
+            theorem_: (by_lemma(own.removeprefix("sfl."), lemma, everyone=not of_some), OURS),
+        },
+    )
+
+
+SHARPENINGS = {
+    one.theorem: one
+    for one in (
+        *(_sharpening(theorem) for theorem in LEADING),
+        *(
+            _sharpening(theorem, "faster")
+            for theorem, (_, _, case) in LEADING.items()
+            if theorem.startswith("thm") and case == "strongly_convex"
+        ),
+    )
 }
 
 
