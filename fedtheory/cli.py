@@ -534,6 +534,65 @@ def compare_two(first: str, second: str, values: dict[str, float], as_json: bool
             console().print("  and they cross along no parameter, a factor 10^4 up and down")
 
 
+@app.command("sharpen")
+def sharpen_command(
+    id_: Annotated[str, typer.Argument(help="id of a theorem that has a sharper form, or of that form", metavar="ID")],
+    span: Annotated[
+        str, typer.Option(help="step sizes up to this multiple of the printed limit, such as 2 or 1/2")
+    ] = "1",
+    trade_off: Annotated[
+        Path | None, typer.Option(help="draw the constants over the largest step size to this PNG or SVG file")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """A theorem with the best constants that its proof gives: optimised, rounded to fractions, and proved.
+
+    The free choices are Young's weights and the shares of its non-negative terms."""
+    from bounds import sharpening as own
+    from theory.printing import plain
+
+    one = own.family_of(id_)
+    if trade_off is not None:
+        from figures.files import writable
+
+        writable(trade_off, ("png", "svg"))
+    found = own.answer(one, own.span_of(span))
+    sharpened, catalogued = found.sharpens, found.catalogued
+    if trade_off is not None:
+        from figures.gallery import save_as
+        from figures.trade_off import draw
+
+        with progress() as tell:
+            points = own.trade_off(one, lambda done: tell("step sizes", done, len(own.SPANS)))
+        save_as(lambda: draw([points]), trade_off)
+    if as_json:
+        print_json(
+            {
+                "sharpens": sharpened,
+                "when": [str(c) for c in found.found.theorem.when],
+                "terms": {r.term: plain(r.value) for r in found.rows},
+                "times_smaller": {r.term: r.over for r in found.rows},
+                "choices": {name: str(value) for name, value in found.found.choices.items()},
+                "verdicts": [{"status": v.status, "says": v.says} for v in found.found.verdicts],
+                "runs": None if found.runs is None else {"status": found.runs.status, "says": found.runs.says},
+            }
+        )
+        return
+    print(f"{sharpened}, sharpened, when {'; '.join(str(c) for c in found.found.theorem.when)}")
+    table = Table("term", "bound", f"{sharpened} / this", f"{catalogued} / this", box=None, pad_edge=False)
+    for row in found.rows:
+        cells = [f"{row.over[id_]:.4g}" if id_ in row.over else "" for id_ in (sharpened, catalogued)]
+        table.add_row(row.term, plain(row.value), *cells)
+    console().print(table)
+    print("choices: " + ", ".join(f"{name} = {value}" for name, value in found.found.choices.items()))
+    for verdict in found.found.verdicts:
+        print(f"{verdict.status}: {verdict.says}")
+    if found.runs is not None:
+        print(f"{found.runs.status}: {found.runs.says}")
+    if trade_off is not None:
+        print(f"drawn to {trade_off}")
+
+
 @app.command()
 def verify(
     ids: Ids = None,

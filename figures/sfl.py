@@ -11,10 +11,10 @@ import pandas as pd
 import xarray as xr
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
-from bounds import evaluate, tune
+from bounds import evaluate, sharpening, tune
 from bounds.sfl import ARENAS
 from bounds.trials.arena import Arena, tightest_ratio
-from figures import bound_against_run
+from figures import bound_against_run, trade_off
 from figures.gallery import BLACK, BLUE, RED, Drawn, Picture, canvas, count_axis
 from simulations import data, partitions, run, start
 from simulations.algorithms.sfl import PFL, SFL
@@ -266,6 +266,12 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
     return [*dict.fromkeys([exact[0], exact[-1]]), *(a for a in arenas if a.kind == "run")]
 
 
+def _sharpened(full: bool) -> Drawn:
+    return trade_off.draw([sharpening.trade_off(sharpening.family_of(id_)) for id_ in _SHARPENED])
+
+
+_SHARPENED = ("sfl.thm1.general_convex", "sfl.thm2.general_convex")
+
 FIGURES = [
     Picture("sfl_fig1_distance_on_quadratics", "Figure 1 regenerated", figure_1, ("sfl.fig1",)),
     Picture("sfl_fig7_distance_on_quadratics", "Figure 7 regenerated", figure_7, ("sfl.fig7",)),
@@ -283,6 +289,12 @@ FIGURES = [
         "Lemma 7, (38): printed and corrected, against the worst sequence",
         lemma_7,
         ("sfl.lemma7.eq38", "sfl.lemma7.eq38.corrected"),
+    ),
+    Picture(
+        "sfl_sharper_constants_over_step_sizes",
+        "The constants of the sharpened theorems against the largest step size",
+        _sharpened,
+        _SHARPENED,
     ),
     *bound_against_run.pictures(dict.fromkeys(a.statement for a in ARENAS), _shown),
 ]

@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 import sympy
 
@@ -134,6 +135,11 @@ def reasons(paper_name: str) -> Mapping[str, str]:
     return dict(getattr(_checks(paper_name), "OPEN", {}))
 
 
+def sharpenings(paper_name: str) -> Mapping[str, Any]:
+    """The sharper theorems of a paper whose proofs have free choices, by id: see `theory.proofs.sharpening`."""
+    return dict(getattr(_checks(paper_name), "SHARPENINGS", {}))
+
+
 def _checks(paper_name: str) -> ModuleType | None:
     """The checks of a paper, which may be missing."""
     name = paper(paper_name).name
@@ -143,6 +149,6 @@ def _checks(paper_name: str) -> ModuleType | None:
 
 
 __all__ = [
-    "UnknownName", "corrected_by", "errata", "evidence", "find", "names", "paper", "papers", "properties", "reasons",
-    "sharpened_by", "statements", "symbols", "unassumed", "unknown", "used_by",
+    "UnknownName", "as_printed", "corrected_by", "errata", "evidence", "find", "forms", "names", "paper", "papers",
+    "properties", "reasons", "sharpened_by", "sharpenings", "statements", "symbols", "unassumed", "unknown", "used_by",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ is read with these fractions, and decided exactly.  Only this second reading cou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import product
@@ -31,6 +32,10 @@ _CLOSE = 0.01  # how far the fractions may be from the optimum, in the sum of th
 _NEAREST = 6  # fractions tried for each choice
 _DENOMINATORS = (6, 12, 24, 60, 120, 400)
 _ROOM = 1e-9  # relative to the terms of a condition: the optimum lies on the edge, and doubles round
+
+
+class NoChoices(ValueError):
+    """No free choices prove the theorem for this range of step sizes."""
 
 
 class Sketch(Argument):
@@ -154,7 +159,7 @@ def _cost(reading: _Reading, x: Sequence[float]) -> float:
 def optimised(one: Sharpening, span: float = 1.0) -> Iterator[Any]:
     """Choices for step sizes up to `span` times the printed limit, with fractions of growing denominators.
 
-    The first are within 1 % of the best constants on the grid.  Raises ValueError if no choices are admissible there.
+    The first are within 1 % of the best constants on the grid.  Raises NoChoices if none are admissible there.
     """
     points = one.points(span)
     reading = _read(one, points)
@@ -163,7 +168,7 @@ def optimised(one: Sharpening, span: float = 1.0) -> Iterator[Any]:
         lambda u: _cost(reading, np.exp(u)), bounds, seed=0, tol=1e-10, maxiter=400, popsize=20
     )
     if found.fun >= 100:
-        raise ValueError(f"{one.theorem}: no choices prove it for step sizes up to {span:g} times the printed limit")
+        raise NoChoices(f"{one.theorem}: no choices prove it for step sizes up to {span:g} times the printed limit")
     best = np.exp(found.x)
     last = None
     for denominator in _DENOMINATORS:
@@ -195,29 +200,44 @@ def _fractions(x: float, denominator: int) -> set[Fraction]:
 class Sharpened:
     """A theorem with optimised choices, and its proofs.
 
-    theorem   its id, now in the catalogue
+    theorem   the statement
     choices   of its proof
-    verdicts  of the recursion and of the theorem, by id
+    verdicts  of the recursion and of the theorem
     """
 
-    theorem: str
+    theorem: Statement
     choices: Mapping[str, sympy.Rational]
-    verdicts: Mapping[str, Verdict]
+    verdicts: tuple[Verdict, ...]
 
 
-def sharpen(one: Sharpening, span: sympy.Rational = sympy.S.One) -> Sharpened:
+@contextmanager
+def sharpened(one: Sharpening, span: sympy.Rational = sympy.S.One) -> Iterator[Sharpened]:
     """The theorem with the best constants for step sizes up to `span` times the printed limit, proved.
 
-    Its id ends with the span.  Raises ValueError if no choices are admissible, or if no fractions near the best are.
+    Within the context it is in the catalogue.  Raises NoChoices if none are admissible, or no fractions near the best.
     """
-    for n, choices in enumerate(optimised(one, float(span))):
-        suffix = f"{one.theorem.rsplit('.', 1)[1]}.{'up_to_' + str(span).replace('/', '_')}{f'.{n}' * (n > 0)}"
-        step, theorem = one.declare(suffix, choices, span)
-        verdicts = {}
-        for id_, (proof, language) in one.proofs(step, theorem, choices).items():
-            argument = Argument(catalogue.find(id_), language)
-            proof(argument)
-            verdicts[id_] = argument.verdict()
-        if all(v.status is Status.PROVED for v in verdicts.values()):
-            return Sharpened(theorem, {f.name: getattr(choices, f.name) for f in fields(choices)}, verdicts)
-    raise ValueError(f"{one.theorem}: no fractions near the best choices prove it")
+    suffix = f"{one.theorem.rsplit('.', 1)[1]}.up_to_{str(span).replace('/', '_')}"
+    for choices in optimised(one, float(span)):
+        with _declared(one, suffix, choices, span) as (step, theorem):
+            verdicts = []
+            for id_, (proof, language) in one.proofs(step, theorem, choices).items():
+                argument = Argument(catalogue.find(id_), language)
+                proof(argument)
+                verdicts.append(argument.verdict())
+            if all(v.status is Status.PROVED for v in verdicts):
+                chosen = {f.name: getattr(choices, f.name) for f in fields(choices)}
+                yield Sharpened(catalogue.find(theorem), chosen, tuple(verdicts))
+                return
+    raise NoChoices(f"{one.theorem}: no fractions near the best choices prove it")
+
+
+@contextmanager
+def _declared(one: Sharpening, suffix: str, choices: Any, span: sympy.Rational) -> Iterator[tuple[str, str]]:
+    """The ids of recursion and theorem, which are in the catalogue as long as the proofs need them."""
+    statements = catalogue.paper(catalogue.find(one.theorem).paper).statements
+    step, theorem = one.declare(suffix, choices, span)
+    try:
+        yield step, theorem
+    finally:
+        for id_ in (step, theorem):
+            del statements[id_]

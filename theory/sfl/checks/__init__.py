@@ -33,6 +33,9 @@ OPEN = {
 }
 
 
+SHARPENINGS = sharp.SHARPENINGS
+
+
 def evidence() -> Iterator[Evidence]:
     """Units for every statement with formulas; enumeration and derivation if they apply."""
     yield from units.evidence("sfl")

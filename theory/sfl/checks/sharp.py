@@ -492,9 +492,9 @@ def _points(case: str, of_some: bool) -> Callable[[float], Points]:
 
     def points(span: float) -> Points:
         first = [(5 if of_some else 10, 10, 5, 0.01, 1.0, 1.0)]
-        clients = [(s, m) for s, m in product((1, 2, 3, 1000), (2, 3, 1000)) if s <= m and (of_some or s == m)]
+        clients = [(s, m) for s, m in product((1, 2, 3, 1e9), (2, 3, 1e9)) if s <= m and (of_some or s == m)]
         clients += [] if of_some else [(1, 1)]
-        rest = product(clients, (1, 2, 1000), (1e-3, 1.0), (0.0, 1.0, 10.0), (1.0, 0.5, 0.01))
+        rest = product(clients, (1, 2, 1e9), (1e-3, 1.0), (0.0, 1.0, 10.0), (1.0, 0.5, 0.01))
         rows = first + [(s, m, k, mu_, beta_, share) for (s, m), k, mu_, beta_, share in rest]
         own = dict(zip(("S", "M", "K", "mu", "beta", "share"), np.array(rows).T, strict=True))
         largest = span / 6 / (own["beta"] + 1 if case == "nonconvex" else 1)
