@@ -549,6 +549,7 @@ def sharpen_command(
 
     The free choices are Young's weights and the shares of its non-negative terms."""
     from bounds import sharpening as own
+    from theory import catalogue
     from theory.printing import plain
 
     one = own.family_of(id_)
@@ -579,7 +580,8 @@ def sharpen_command(
         )
         return
     print(f"{sharpened}, sharpened, when {'; '.join(str(c) for c in found.found.theorem.when)}")
-    table = Table("term", "bound", f"{sharpened} / this", f"{catalogued} / this", box=None, pad_edge=False)
+    form = catalogue.find(sharpened).form
+    table = Table("term", "bound", f"{form} / this", "in the catalogue / this", box=None, pad_edge=False)
     for row in found.rows:
         cells = [f"{row.over[id_]:.4g}" if id_ in row.over else "" for id_ in (sharpened, catalogued)]
         table.add_row(row.term, plain(row.value), *cells)

@@ -5,95 +5,104 @@ The constants are ours; the paper claims nothing of this.  The step sizes are th
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import sympy
-from sympy import Rational, exp, factor_terms
+from sympy import Expr, Rational, exp, factor_terms
 
-from theory.fedbcgd.corrected import _clients, _curved, _limit1, _quarter, spread
+from theory.fedbcgd.corrected import _clients, _curved, _quarter, spread
 from theory.fedbcgd.setting import alike, at_rest, convex, independent, smooth_clients, strongly_convex, unbiased
 from theory.fedbcgd.symbols import *
-from theory.statement import Statement, at_most
+from theory.statement import at_most
 
 _setting = [smooth_clients, unbiased, independent, alike]
 _no_first_step, _of_steps = 1 - 1 / T, (1 - 1 / T) * (1 - 1 / (2 * T))  # a round of one step has no drift
+_rate = 2 * mu * eta_tilde / alpha
 
 
-def _noises(sampling: Rational, noise_drift: Rational, heterogeneity: Rational) -> dict[str, sympy.Expr]:
-    """The errors of a round over its progress 8 eta_tilde, from the constants of Young's inequality."""
-    return {
-        "sampling": 2 * sampling * spread * eta_tilde * G**2,
-        "noise": 2 * eta_tilde * sigma**2 / (T * K),
-        "heterogeneity": Rational(8, 3) * heterogeneity * _of_steps * beta * eta_tilde**2 / alpha * G**2,
-        "noise_drift": 4
-        * noise_drift
-        * (1 - 1 / K) ** 2
-        * _no_first_step
-        * beta
-        * eta_tilde**2
-        / (alpha * T)
-        * sigma**2,
-    }
+@dataclass(frozen=True)
+class Young:
+    """Weights of Young's inequality in a round for convex functions; see `checks.sharp.convex_round`."""
+
+    phi: Expr
+    rho: Expr
+    of_noise: Expr
+    curved: Expr = sympy.S.Zero
+
+    @property
+    def noises(self) -> dict[str, Expr]:
+        """The errors of a round over the progress 8 eta_tilde."""
+        drift = beta * eta_tilde**2 / alpha
+        noise_drift = 4 * (1 + self.of_noise) * (1 - 1 / K) ** 2 * _no_first_step * drift / T * sigma**2
+        return {
+            "sampling": 2 * (1 + 1 / self.phi) * spread * eta_tilde * G**2,
+            "noise": 2 * eta_tilde * sigma**2 / (T * K),
+            "heterogeneity": Rational(8, 3) * (1 + self.rho) * _of_steps * drift * G**2,
+            "noise_drift": noise_drift,
+        }
 
 
-def _times(factor: sympy.Expr, terms: dict[str, sympy.Expr]) -> dict[str, sympy.Expr]:
+def _times(factor: Expr, terms: dict[str, Expr]) -> dict[str, Expr]:
     return {name: factor_terms(factor * term) for name, term in terms.items()}
 
 
-def _recursion(suffix: str, rate: sympy.Expr, weight: sympy.Expr, progress: sympy.Expr, **changed: Any) -> Statement:
-    """The distance and the weighted gap a round later; without a rate both are kept."""
-    return fedbcgd.sharpen(
+CHOICES = {
+    "strongly_convex": Young(Rational(3, 2), Rational(1, 10), Rational(1, 5), Rational(5, 9)),
+    "general_convex": Young(sympy.Integer(5), Rational(2, 31), Rational(2, 31)),
+}
+
+
+def declare(
+    case: str, suffix: str = "sharp", choices: Young | None = None, span: Expr = sympy.S.One
+) -> tuple[str, str]:
+    """Declare Theorem 1 for a case, and the recursion that leads to it; returns the ids of both.
+
+    suffix   of both
+    choices  of the proof; those of the catalogue unless told
+    span     the largest step size over the printed one
+    """
+    strongly, noises = case == "strongly_convex", (choices or CHOICES[case]).noises
+    limit = [eta_tilde <= span / (32 * beta)]
+    # The weighted gap of the round before must contract like the distance.  It takes a part of the progress.
+    most = span / 16 if strongly else sympy.S.Zero  # of the rate
+    rate = _rate if strongly else sympy.S.Zero
+    weight, kept = 8 * eta_tilde * gamma * (1 + rate / (1 - most)), 8 * (1 - 2 * most) / (1 - most)
+    when = [*limit, *(_curved if strongly else _clients)]
+    assumes = [strongly_convex if strongly else convex, *_setting]
+    step = fedbcgd.sharpen(
         "thm1.step50.corrected",
         at_most(
             dist_next + weight * gap_x,
             before=(1 - rate) * dist_sq,
             gap_before=(1 - rate) * weight * gap_x_prev,
-            progress=-progress * eta_tilde * gap_x,
-            **_times(8 * eta_tilde, _convex if rate == 0 else _curved_noises),
+            progress=-kept * eta_tilde * gap_x,
+            **_times(8 * eta_tilde, noises),
         ),
-        suffix,
+        suffix if strongly else f"{suffix}.{case}",
+        when=when,
+        where=_quarter,
+        assumes=assumes,
         rests_on=["thm1.step46.corrected", "alg1.corrected"],
-        **changed,
     )
+    first = (d0 + 8 * eta_tilde * gamma * F) / (kept * eta_tilde * (R + 1))
+    if strongly:
+        start = d0 + 8 / (1 - most) * eta_tilde * gamma * F
+        first = Rational(2612, 825) / kept * mu / alpha * start * exp(-_rate * (R + 1))
+        when = [*limit, 1 / _rate <= R + 1, *_curved]
+    theorem = fedbcgd.sharpen(
+        f"thm1.{case}.corrected",
+        at_most(gap_xbar, optimisation=first, **_times(8 / kept, noises)),
+        suffix,
+        when=when,
+        where={**_quarter, w_r: (1 - rate) ** (-(r + 1))},
+        assumes=[*assumes, at_rest],
+        rests_on=[step.id.removeprefix("fedbcgd.")],
+    )
+    return step.id, theorem.id
 
 
-_rate = 2 * mu * eta_tilde / alpha
-_weight = 8 * eta_tilde * gamma * (1 + Rational(16, 15) * _rate)
-_kept = Rational(112, 15)  # of the progress 8 eta_tilde, once the weighted gap of the round before contracts
-_convex = _noises(Rational(6, 5), Rational(33, 31), Rational(33, 31))
-_curved_noises = _noises(Rational(5, 3), Rational(6, 5), Rational(11, 10))
-
-_recursion(
-    "sharp", _rate, _weight, _kept, when=[*_limit1, *_curved], where=_quarter, assumes=[strongly_convex, *_setting]
-)
-_recursion(
-    "sharp.general_convex", sympy.S.Zero, 8 * eta_tilde * gamma, sympy.Integer(8),
-    when=[*_limit1, *_clients], where=_quarter, assumes=[convex, *_setting],
-)  # fmt: skip
-fedbcgd.sharpen(
-    "thm1.strongly_convex.corrected",
-    at_most(
-        gap_xbar,
-        optimisation=Rational(17, 40)
-        * mu
-        / alpha
-        * (d0 + Rational(128, 15) * eta_tilde * gamma * F)
-        * exp(-_rate * (R + 1)),
-        **_times(8 / _kept, _curved_noises),
-    ),
-    when=[*_limit1, 1 / _rate <= R + 1, *_curved],
-    where={**_quarter, w_r: (1 - _rate) ** (-(r + 1))},
-    assumes=[strongly_convex, *_setting, at_rest],
-    rests_on=["thm1.step50.corrected.sharp"],
-)
-fedbcgd.sharpen(
-    "thm1.general_convex.corrected",
-    at_most(gap_xbar, optimisation=(d0 + 8 * eta_tilde * gamma * F) / (8 * eta_tilde * (R + 1)), **_convex),
-    when=[*_limit1, *_clients],
-    where={**_quarter, w_r: 1},
-    assumes=[convex, *_setting, at_rest],
-    rests_on=["thm1.step50.corrected.sharp.general_convex"],
-)
+for _case in CHOICES:
+    declare(_case)
 _momentum = 1 + 8 * beta * eta_tilde * gamma**2
 fedbcgd.sharpen(
     "thm1.nonconvex.corrected",

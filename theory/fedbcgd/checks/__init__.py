@@ -25,6 +25,9 @@ OPEN = {
 }
 
 
+SHARPENINGS = sharp.SHARPENINGS
+
+
 def evidence() -> Iterator[Evidence]:
     """Units for every statement with formulas; ledgers, derivations and counter-examples if they apply."""
     yield from units.evidence("fedbcgd")

@@ -7,8 +7,11 @@ server has momentum: the step of z^r is alpha eta, a local step only eta, so the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import astuple, replace
+from functools import partial
+from itertools import product
 
+import numpy as np
 import sympy
 from sympy import Rational
 
@@ -30,6 +33,7 @@ from theory.fedbcgd.checks.quantities import (
     z,
 )
 from theory.fedbcgd.checks.rounds import FEDBCGD, times
+from theory.fedbcgd.sharp import CHOICES, Young, declare
 from theory.fedbcgd.symbols import (
     G,
     G_sq,
@@ -64,6 +68,7 @@ from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_ou
 from theory.proofs.forms import before, gradient
 from theory.proofs.rules import Instance, Noise
 from theory.proofs.sequences import contracted
+from theory.proofs.sharpening import Points, Sharpening
 from theory.statement import Evidence
 
 _half = Rational(1, 2)
@@ -348,13 +353,62 @@ def nonconvex(p: Argument) -> None:
     p.conclude(p.average(mean, grad_sq_x, sympy.Integer(1)))
 
 
+def of_case(case: str, choices: Young) -> Proof:
+    """The proof of the recursion for a case, with these choices."""
+    return recursion(*astuple(choices))
+
+
+def of_theorem(case: str, step: str) -> Proof:
+    """The proof of Theorem 1 for a case, from its recursion."""
+    name = step.removeprefix("fedbcgd.")
+    return decayed(name, Rational(1306, 825)) if case == "strongly_convex" else averaged(name)
+
+
+_STEPS = {
+    "strongly_convex": "thm1.step50.corrected.sharp",
+    "general_convex": "thm1.step50.corrected.sharp.general_convex",
+}
 PROOFS: dict[str, Proof] = {
-    "thm1.step50.corrected.sharp": recursion(Rational(3, 2), Rational(1, 10), Rational(1, 5), curved=Rational(5, 9)),
-    "thm1.step50.corrected.sharp.general_convex": recursion(sympy.Integer(5), Rational(2, 31), Rational(2, 31)),
-    "thm1.strongly_convex.corrected.sharp": decayed("thm1.step50.corrected.sharp", Rational(1306, 825)),
-    "thm1.general_convex.corrected.sharp": averaged("thm1.step50.corrected.sharp.general_convex"),
+    **{_STEPS[case]: of_case(case, choices) for case, choices in CHOICES.items()},
+    **{f"thm1.{case}.corrected.sharp": of_theorem(case, step) for case, step in _STEPS.items()},
     "thm1.nonconvex.corrected.sharp": nonconvex,
 }
+
+
+def _points(span: float) -> Points:
+    """Numbers of clients and steps, momentum, curvatures and step sizes; first those at which constants are compared."""
+    first = [(10, 2, 5, 2.0, 0.01, 1.0)]
+    clients = [(m, k) for m, k in product((2, 3, 1e9), (1, 2, 1e9)) if k <= m]
+    rest = product(clients, (1, 2, 1e9), (1.0, 2.0, 1e3), (1e-6, 1.0), (1.0, 0.5, 0.01))
+    rows = first + [(m, k, t, a, mu_, share) for (m, k), t, a, mu_, share in rest]
+    own = dict(zip(("M", "K", "T", "alpha", "mu", "share"), np.array(rows).T, strict=True))
+    steps = span / 32 * own.pop("share")
+    return {**own, "gamma": own["alpha"] - 1, "beta": np.ones(len(rows)), "eta_tilde": steps}
+
+
+def _sharpening(case: str) -> Sharpening:
+    strongly = case == "strongly_convex"
+    return Sharpening(
+        theorem=f"fedbcgd.thm1.{case}.corrected.sharp",
+        step=f"fedbcgd.{_STEPS[case]}",
+        choices=CHOICES[case],
+        free=("phi", "rho", "of_noise", "curved")[: 3 + strongly],
+        proof=partial(of_case, case),
+        language=OURS,
+        points=_points,
+        before=(dist_sq, 2 * mu * eta_tilde / alpha) if strongly else None,
+        progress=gap_x,
+        amounts=(sigma**2, G**2),
+        settled=lambda choices, fact, points: choices,
+        declare=partial(declare, case),
+        proofs=lambda step, theorem, chosen: {
+            step: (of_case(case, chosen), OURS),
+            theorem: (of_theorem(case, step), OURS),
+        },
+    )
+
+
+SHARPENINGS = {one.theorem: one for one in map(_sharpening, CHOICES)}
 
 
 def evidence() -> Iterator[Evidence]:
