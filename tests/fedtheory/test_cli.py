@@ -110,6 +110,15 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
         (["tune", THEOREM, *[v.replace("R=100", "R=10") for v in VALUES]], "no eta_tilde is admissible"),
         (["tune", "fedcom.cond61", "L=1", "gamma=1", "tau=2", "q=1"], "is a definition: expected a bound"),
         (["compare", THEOREM, "sfl.thm1.nonconvex"], "expected the same quantity"),
+        (["sharpen", "sfl.thm9"], "unknown statement 'sfl.thm9'"),
+        (
+            ["sharpen", "sfl.lemma4"],
+            "sfl.lemma4: no proof of a sharper form has free choices; expected a theorem such as",
+        ),
+        (["sharpen", THEOREM, "--span", "0"], "--span 0: expected a number from 1/1000 to 1000"),
+        (["sharpen", THEOREM, "--span", "1/0"], "--span 1/0: expected a number > 0, such as 2 or 1/2"),
+        (["sharpen", "sfl.thm1.general_convex", "--span", "9"], "no choices prove it for step sizes up to 9 times the"),
+        (["sharpen", "sfl.thm1.general_convex", "--trade-off", "x.pdf"], "x.pdf"),
         (["figures", "sfl_fig2"], "unknown figure"),
         (["verify", "sfl.thm1", "--json"], "unknown statement"),
         (["verify", "sfl.eq12", "--paper", "sfl"], "ids and --paper: expected one of them"),
@@ -176,6 +185,25 @@ def test_compare(call) -> None:
     assert status == 0 and "3/(2*M)" in out and "M > 3/2" in out
     status, out, _ = call("compare", THEOREM, "sfl.thm2.strongly_convex", "--json")
     assert json.loads(out)["ratios"]["heterogeneity"] == "3/(2*M)"
+
+
+def test_sharpen_optimises_proves_and_draws(call, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("bounds.sharpening.SPANS", (sympy.Rational(1, 2), sympy.Integer(1), sympy.Integer(9)))
+    file = tmp_path / "range.svg"
+    status, out, _ = call("sharpen", "sfl.thm2.general_convex", "--span", "0.5", "--json", "--trade-off", str(file))
+    found = json.loads(out)
+    assert status == 0 and found["sharpens"] == "sfl.thm2.general_convex"
+    assert found["when"] == ["eta_tilde <= 1/(12*L)"] and [v["status"] for v in found["verdicts"]] == [
+        "proved",
+        "proved",
+    ]
+    assert (
+        found["runs"]["status"] == "holds" and found["times_smaller"]["optimisation"]["sfl.thm2.general_convex"] > 5.9
+    )
+    drawn = file.with_suffix(".csv").read_text().splitlines()
+    assert file.exists() and len(drawn) == 1 + 2 * 4  # no choices for a span of 9
+    status, out, _ = call("sharpen", "sfl.thm2.general_convex.sharp")
+    assert status == 0 and "eta_tilde <= 1/(6*L)" in out and out.count("proved: ") == 2
 
 
 def test_verify_tells_witness_and_status(call) -> None:

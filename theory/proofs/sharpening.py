@@ -173,7 +173,7 @@ def optimised(one: Sharpening, span: float = 1.0) -> Iterator[Any]:
     last = None
     for denominator in _DENOMINATORS:
         near = [_fractions(float(x), denominator) for x in best]
-        cost, choice = min(((_cost(reading, [float(f) for f in each]), each) for each in product(*near)), key=_first)
+        cost, choice = min(((_cost(reading, [float(f) for f in each]), each) for each in product(*near)), key=_simplest)
         if cost >= 100 or choice == last or (cost > found.fun + _CLOSE and denominator != _DENOMINATORS[-1]):
             continue
         last = choice
@@ -183,8 +183,10 @@ def optimised(one: Sharpening, span: float = 1.0) -> Iterator[Any]:
         yield one.settled(replace(one.choices, **exact), fact, points)
 
 
-def _first(pair: tuple[float, Any]) -> float:
-    return pair[0]
+def _simplest(pair: tuple[float, tuple[Fraction, ...]]) -> tuple[float, int, tuple[Fraction, ...]]:
+    """The smaller cost first; where it is the same to three digits, the smaller denominators."""
+    cost, choice = pair
+    return round(cost, 3), sum(f.denominator for f in choice), choice
 
 
 def _fractions(x: float, denominator: int) -> set[Fraction]:
