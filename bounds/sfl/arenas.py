@@ -102,7 +102,12 @@ _PARTIAL: _Bounds = {
         "sfl.eq73": PFL,
         "sfl.eq73.sharp": PFL,
     },
-    "nonconvex": {"sfl.eq54.corrected": SFL, "sfl.eq80.corrected": PFL},
+    "nonconvex": {
+        "sfl.eq54.corrected": SFL,
+        "sfl.eq54.corrected.sharp": SFL,
+        "sfl.eq80.corrected": PFL,
+        "sfl.eq80.corrected.sharp": PFL,
+    },
 }
 _WRONG: _Bounds = {
     "strongly_convex": {"sfl.eq42": SFL},

@@ -49,13 +49,14 @@ SEQUENTIAL = (
     "step.eq54_recursion", "step.eq54_recursion.corrected",
     "step.sc_recursion.sharp", "step.sc_recursion.faster", "step.sc_recursion.sharp.sampled",
     "step.gc_recursion.sharp", "step.gc_recursion.corrected.sharp.sampled", "step.eq54_recursion.sharp",
+    "step.eq54_recursion.corrected.sharp.sampled",
 )  # fmt: skip
 PARALLEL = (
     "lemma11", "lemma12", "eq70",
     "lemma13", "lemma13.corrected", "lemma14.corrected",
     "step.eq80_recursion", "step.eq80_recursion.corrected",
     "eq70.sharp", "eq70.faster", "eq70.sharp.sampled", "eq70.sharp.general_convex", "eq70.sharp.general_convex.sampled",
-    "step.eq80_recursion.sharp",
+    "step.eq80_recursion.sharp", "step.eq80_recursion.corrected.sharp.sampled",
 )  # fmt: skip
 
 # Instances

@@ -214,9 +214,7 @@ PER_ETA = {  # eta_tilde / eta: M K, S K, K with M = 4, S = 2, K = 3
 }
 GROWING = {"sfl.thm1.strongly_convex", "sfl.thm2.strongly_convex", "sfl.eq42", "sfl.eq42.corrected", "sfl.eq71"}
 FALSE = {"sfl.eq42", "sfl.eq46", "sfl.eq54", "sfl.eq80"}
-PER_ETA |= {
-    f"{id_}.sharp": own for id_, own in PER_ETA.items() if id_ not in FALSE and "54" not in id_ and "80" not in id_
-}
+PER_ETA |= {f"{id_}.sharp": own for id_, own in PER_ETA.items() if id_ not in FALSE}
 FASTER = {f"sfl.thm{t}.strongly_convex.faster" for t in (1, 2)}
 PER_ETA |= {id_: PER_ETA[id_.removesuffix(".faster")] for id_ in sorted(FASTER)}
 GROWING |= {f"{id_}.sharp" for id_ in GROWING} | FASTER

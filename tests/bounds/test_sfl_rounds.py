@@ -348,5 +348,5 @@ def test_equalities() -> None:
 
 def test_evidence_is_known_to_the_paper() -> None:
     known = [e.statement for e in sfl.evidence() if e.check == ROUNDS.check]
-    assert known == [f"sfl.{name}" for name in IDS] and len(set(known)) == 45
+    assert known == [f"sfl.{name}" for name in IDS] and len(set(known)) == 47
     assert {e.kind for e in exactly.evidence()} == {"search"}

@@ -29,7 +29,10 @@ ROUGH: dict[str, Any] = dict(L=2.0, beta=0.5, sigma=0.5, zeta=1.0, A=3.0, M=10, 
 
 def test_all_bounds_on_whole_runs_can_be_tuned() -> None:
     theorems = {f"sfl.thm{t}.{c}" for t in (1, 2) for c in ("strongly_convex", "general_convex", "nonconvex")}
-    theorems |= {f"{t}.sharp" for t in (*theorems, *(f"sfl.eq{n}" for n in ("42.corrected", "46.corrected", 71, 73)))}
+    theorems |= {
+        f"{t}.sharp"
+        for t in (*theorems, *(f"sfl.eq{n}" for n in (*(f"{n}.corrected" for n in (42, 46, 54, 80)), 71, 73)))
+    }
     theorems |= {f"sfl.thm{t}.strongly_convex.faster" for t in (1, 2)}
     corrected = {f"sfl.eq{n}.corrected" for n in (42, 46, 54, 80)}
     cases = {f"fedbcgd.thm1.{c}" for c in ("strongly_convex", "general_convex", "nonconvex")}
