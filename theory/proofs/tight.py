@@ -1,0 +1,330 @@
+"""The best possible constant of an inequality: a semidefinite programme, and a bracket that is verified exactly.
+
+Performance estimation (Drori, Teboulle 2014; Taylor, Hendrickx, Glineur 2017): over all functions of the class, in every
+dimension, the largest value of a quadratic form at finitely many points is a semidefinite programme in their Gram matrix.
+Clarabel solves it in floating point.  From its solutions we round
+
+    from below   a Gram matrix with function values: an instance, by interpolation
+    from above   multipliers of the interpolation conditions: a proof
+
+to fractions, and check both exactly.  Only the checks count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from theory.proofs.vectors import unknowns
+
+Matrix = list[list[Fraction]]
+_MIXED = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far an instance, or a constant, moves to the inside
+_PARTS = 2**40  # fractions have this denominator
+_TRACE = 1e6  # of a Gram matrix that is looked for
+
+
+class Unbounded(ValueError):
+    """No constant is enough: without the amount, the rest of the inequality is false."""
+
+
+class NotSolved(ValueError):
+    """The solver did not solve the programme."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A quadratic form in vectors, linear in function values, with exact coefficients."""
+
+    gram: Matrix
+    linear: list[Fraction]
+
+    @property
+    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same in floating point."""
+        return np.array(self.gram, float), np.array(self.linear, float)
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """The best constant is between `lower` and `upper`.
+
+    gram, values   the instance: inner products of the vectors, function values; its ratio is `lower`
+    multipliers    of the conditions: with them, `upper` times the amount minus the objective is a sum of squares
+    """
+
+    lower: Fraction
+    upper: Fraction
+    vectors: tuple[str, ...]
+    gram: tuple[tuple[Fraction, ...], ...]
+    values: Mapping[str, Fraction]
+    multipliers: Mapping[str, Fraction]
+
+
+@dataclass(frozen=True)
+class Programme:
+    """The largest `objective` where `amount` is 1 and all conditions are >= 0; forms with rational coefficients."""
+
+    objective: sympy.Expr
+    amount: sympy.Expr
+    conditions: Mapping[str, sympy.Expr]
+
+    def exact(self) -> tuple[list[sympy.Symbol], list[sympy.Symbol], Form, Form, dict[str, Form]]:
+        """(vectors, function values, objective, amount, conditions)."""
+        vectors, values = unknowns([self.objective, self.amount, *self.conditions.values()])
+        of = {name: _form(e, vectors, values) for name, e in self.conditions.items()}
+        return vectors, values, *(_form(e, vectors, values) for e in (self.objective, self.amount)), of
+
+
+def _form(e: sympy.Expr, vectors: Sequence[sympy.Symbol], values: Sequence[sympy.Symbol]) -> Form:
+    gram = [[Fraction(0)] * len(vectors) for _ in vectors]
+    linear = [Fraction(0)] * len(values)
+    if e == 0:
+        return Form(gram, linear)
+    for powers, coefficient in sympy.Poly(e, *vectors, *values).terms():
+        used = [i for i, p in enumerate(powers) for _ in range(p)]
+        c = Fraction(int(coefficient.p), int(coefficient.q))
+        if len(used) == 1 and used[0] >= len(vectors):
+            linear[used[0] - len(vectors)] += c
+        elif len(used) == 2 and max(used) < len(vectors):
+            i, j = used
+            gram[i][j] += c / 2
+            gram[j][i] += c / 2
+        else:
+            raise ValueError(f"{e}: expected a form in {[v.name for v in vectors]} plus function values")
+    return Form(gram, linear)
+
+
+# Exact checks
+
+
+def positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
+    """Whether a symmetric matrix of fractions is positive semidefinite, by elimination."""
+    rest = [list(row) for row in matrix]
+    while rest:
+        pivot, row = rest[0][0], rest[0]
+        if pivot < 0 or (pivot == 0 and any(row)):
+            return False
+        below = [r[1:] for r in rest[1:]]
+        if pivot > 0:
+            for i, r in enumerate(rest[1:]):
+                if r[0]:
+                    factor = r[0] / pivot
+                    below[i] = [a - factor * b for a, b in zip(below[i], row[1:], strict=True)]
+        rest = below
+    return True
+
+
+def _at(form: Form, gram: Sequence[Sequence[Fraction]], values: Sequence[Fraction]) -> Fraction:
+    products = (a * b for own, other in zip(form.gram, gram, strict=True) for a, b in zip(own, other, strict=True) if a)
+    return sum(products, Fraction(0)) + sum((a * b for a, b in zip(form.linear, values, strict=True) if a), Fraction(0))
+
+
+def verified_instance(programme: Programme, bracket: Bracket) -> Fraction:
+    """The ratio of the bracket's instance, computed exactly.  Raises ValueError if it is no instance of the class."""
+    vectors, values, objective, amount, conditions = programme.exact()
+    if tuple(v.name for v in vectors) != bracket.vectors or {v.name for v in values} != set(bracket.values):
+        raise ValueError("the instance has other vectors or function values than the programme")
+    own = [bracket.values[v.name] for v in values]
+    for name, form in conditions.items():
+        if _at(form, bracket.gram, own) < 0:
+            raise ValueError(f"the instance does not satisfy {name}")
+    if not positive_semidefinite(bracket.gram):
+        raise ValueError("the instance's Gram matrix is not positive semidefinite")
+    least = _at(amount, bracket.gram, own)
+    if least <= 0:
+        raise ValueError(f"the instance's amount is {least}: expected > 0")
+    return _at(objective, bracket.gram, own) / least
+
+
+def verified_proof(programme: Programme, bracket: Bracket) -> bool:
+    """Whether upper * amount - objective is a combination of the conditions plus a sum of squares, checked exactly."""
+    vectors, values, objective, amount, conditions = programme.exact()
+    if set(bracket.multipliers) != set(conditions) or min(bracket.multipliers.values(), default=Fraction(0)) < 0:
+        return False
+    parts = [(bracket.upper, amount), (Fraction(-1), objective)]
+    parts += [(-bracket.multipliers[name], form) for name, form in conditions.items()]
+    rest = _sum(parts, len(vectors), len(values))
+    return not any(rest.linear) and positive_semidefinite(rest.gram)
+
+
+def _sum(parts: Sequence[tuple[Fraction, Form]], n: int, m: int) -> Form:
+    gram, linear = [[Fraction(0)] * n for _ in range(n)], [Fraction(0)] * m
+    for factor, form in parts:
+        if factor:
+            for i in range(n):
+                for j in range(n):
+                    if form.gram[i][j]:
+                        gram[i][j] += factor * form.gram[i][j]
+            for i in range(m):
+                linear[i] += factor * form.linear[i]
+    return Form(gram, linear)
+
+
+# The programmes
+
+
+def tight(programme: Programme) -> Bracket:
+    """The best constant, bracketed.
+
+    Raises Unbounded if there is none; NotSolved if the solver fails, or its solutions do not survive the rounding.
+    """
+    vectors, values, objective, amount, conditions = programme.exact()
+    best, gram, own = _worst(objective, amount, conditions, len(vectors), len(values))
+    instance = _instance(objective, amount, conditions, gram, own)
+    multipliers, upper = _proof(objective, amount, conditions, best)
+    if instance is None or multipliers is None:
+        side = "instance" if instance is None else "proof"
+        raise NotSolved(f"the best constant is about {best:.6g}, but no {side} survives the rounding to fractions")
+    ratio, fractions, numbers = instance
+    return Bracket(
+        ratio,
+        upper,
+        tuple(v.name for v in vectors),
+        tuple(map(tuple, fractions)),
+        dict(zip((v.name for v in values), numbers, strict=True)),
+        dict(zip(conditions, multipliers, strict=True)),
+    )
+
+
+def _solve(problem: Any) -> None:
+    import cvxpy
+
+    try:
+        problem.solve(solver=cvxpy.CLARABEL)
+    except cvxpy.SolverError as error:
+        raise NotSolved(f"Clarabel: {error}") from None
+    if problem.status in ("unbounded", "unbounded_inaccurate"):
+        raise Unbounded("no constant is enough: without this term, the rest of the inequality is false")
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise NotSolved(f"Clarabel: {problem.status}")
+
+
+def _worst(
+    objective: Form, amount: Form, conditions: Mapping[str, Form], n: int, m: int
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """The programme in floating point: (the constant, Gram matrix, function values)."""
+    import cvxpy
+
+    gram, values = cvxpy.Variable((n, n), PSD=True), cvxpy.Variable(m)
+
+    def at(form: Form) -> Any:
+        g, v = form.floats
+        return cvxpy.trace(g @ gram) + v @ values
+
+    problem = cvxpy.Problem(cvxpy.Maximize(at(objective)), [at(amount) == 1, *(at(h) >= 0 for h in conditions.values())])
+    _solve(problem)
+    return float(problem.value), np.asarray(gram.value), np.asarray(values.value)
+
+
+def _inside(amount: Form, conditions: Mapping[str, Form], n: int, m: int) -> tuple[NDArray[np.float64], Any]:
+    """A point well inside all conditions, with amount 1."""
+    import cvxpy
+
+    gram, values, room = cvxpy.Variable((n, n), PSD=True), cvxpy.Variable(m), cvxpy.Variable()
+
+    def at(form: Form) -> Any:
+        g, v = form.floats
+        return cvxpy.trace(g @ gram) + v @ values
+
+    own = [at(h) >= room for h in conditions.values()]
+    limits = [gram >> room * np.eye(n), at(amount) == 1, cvxpy.trace(gram) <= _TRACE, room <= 1]
+    _solve(cvxpy.Problem(cvxpy.Maximize(room), [*own, *limits]))
+    return np.asarray(gram.value), np.asarray(values.value)
+
+
+def _instance(
+    objective: Form, amount: Form, conditions: Mapping[str, Form], gram: NDArray[np.float64], own: NDArray[np.float64]
+) -> tuple[Fraction, Matrix, list[Fraction]] | None:
+    """A solution moved to the inside until its fractions are an instance: (ratio, Gram matrix, function values)."""
+    inner, inner_own = _inside(amount, conditions, len(gram), len(own))
+    for share in _MIXED:
+        mixed = (1 - share) * (gram + gram.T) / 2 + share * (inner + inner.T) / 2
+        fractions = [[_fraction(x) for x in row] for row in mixed]
+        numbers = [_fraction(x) for x in (1 - share) * own + share * inner_own]
+        least = _at(amount, fractions, numbers)
+        inside = all(_at(form, fractions, numbers) >= 0 for form in conditions.values())
+        if inside and least > 0 and positive_semidefinite(fractions):
+            return _at(objective, fractions, numbers) / least, fractions, numbers
+    return None
+
+
+def _proof(
+    objective: Form, amount: Form, conditions: Mapping[str, Form], best: float
+) -> tuple[list[Fraction] | None, Fraction]:
+    """Multipliers for a constant a little above the best one, well inside, rounded: (multipliers, the constant)."""
+    import cvxpy
+
+    n, m = len(objective.gram), len(objective.linear)
+    forms = list(conditions.values())
+    # what stands before the function values must vanish exactly
+    equations = [[form.linear[i] for form in forms] for i in range(m)]
+    for share in _MIXED:
+        upper = _fraction(best + share * max(abs(best), 1e-3))
+        weights, room = cvxpy.Variable(len(forms)), cvxpy.Variable()
+        wanted = [upper * a - b for a, b in zip(amount.linear, objective.linear, strict=True)]
+        g = float(upper) * amount.floats[0] - objective.floats[0]
+        rest = g - sum(weights[i] * form.floats[0] for i, form in enumerate(forms))
+        linear = np.array(equations, float) @ weights == np.array(wanted, float) if m else weights >= 0
+        limits = [weights >= room, rest >> room * np.eye(n), linear, room <= 1, weights <= _TRACE]
+        problem = cvxpy.Problem(cvxpy.Maximize(room), limits)
+        try:
+            _solve(problem)
+        except NotSolved:
+            continue
+        if weights.value is None or room.value is None or room.value <= 0:
+            continue
+        found = _corrected([_fraction(x) for x in np.atleast_1d(weights.value)], equations, wanted)
+        if found is None or min(found, default=Fraction(0)) < 0:
+            continue
+        left = _sum([(upper, amount), (Fraction(-1), objective), *((-w, f) for w, f in zip(found, forms, strict=True))], n, m)
+        if not any(left.linear) and positive_semidefinite(left.gram):
+            return found, upper
+    return None, Fraction(0)
+
+
+def _corrected(weights: list[Fraction], equations: Matrix, wanted: list[Fraction]) -> list[Fraction] | None:
+    """The weights, changed as little as needed to satisfy the equations exactly; None if these contradict each other."""
+    rows = [row for row in equations if any(row)]
+    targets = [b - sum(a * w for a, w in zip(row, weights, strict=True)) for row, b in zip(equations, wanted, strict=True)]
+    missing = [t for row, t in zip(equations, targets, strict=True) if any(row)]
+    if any(t for row, t in zip(equations, targets, strict=True) if not any(row)):
+        return None
+    # normal equations A A' y = missing, by elimination
+    system = [[sum(a * b for a, b in zip(r, s, strict=True)) for s in rows] + [t] for r, t in zip(rows, missing, strict=True)]
+    solved = _eliminated(system)
+    if solved is None:
+        return None
+    return [w + sum(y * row[i] for y, row in zip(solved, rows, strict=True)) for i, w in enumerate(weights)]
+
+
+def _eliminated(system: Matrix) -> list[Fraction] | None:
+    """A solution of a square system, augmented by its right side; free unknowns are 0."""
+    n, pivots, row = len(system), [], 0
+    for column in range(n):
+        pick = next((i for i in range(row, n) if system[i][column]), None)
+        if pick is None:
+            continue
+        system[row], system[pick] = system[pick], system[row]
+        system[row] = [a / system[row][column] for a in system[row]]
+        for i in range(n):
+            if i != row and system[i][column]:
+                factor = system[i][column]
+                system[i] = [a - factor * b for a, b in zip(system[i], system[row], strict=True)]
+        pivots.append(column)
+        row += 1
+    if any(r[n] for r in system[row:]):
+        return None
+    found = [Fraction(0)] * n
+    for i, column in enumerate(pivots):
+        found[column] = system[i][n]
+    return found
+
+
+def _fraction(x: float) -> Fraction:
+    return Fraction(round(float(x) * _PARTS), _PARTS)
