@@ -1,1 +1,1 @@
-"""The course: ten lessons as marimo notebooks, and what they share."""
+"""The course: eleven lessons as marimo notebooks, and what they share."""
