@@ -246,7 +246,7 @@ def _sharper(sharper: Sequence[Checked], own: Sequence[Checked]) -> str:
         "### Sharper than printed\n",
         "Bounds of ours with better constants, each with its own proof, for step sizes up to the printed limit. A bound",
         "that is false as printed is compared in its corrected form. *Slack* is the smallest bound/measured here, for each.",
-        "*None left*: the term is not needed.\n",
+        "*None left*: the term is not needed.  We do not claim that these theorems are new.\n",
         "| slack | printed or corrected | slack | ours | verdict | its terms over ours |",
         "|---:|---|---:|---|---|---|",
     ]
@@ -258,19 +258,24 @@ def _sharper(sharper: Sequence[Checked], own: Sequence[Checked]) -> str:
     return "\n".join(lines) + "\n" if sharper else ""
 
 
+_LONG = 40  # operations of a ratio, which then says less than the two terms
+
+
 def _gained(printed: Statement, ours: Statement) -> str:
     """The terms of the one over ours, by name; with S = M where ours is about all clients."""
     before, after = printed.claim, ours.claim
     if not (isinstance(before, Bound) and isinstance(after, Bound)):
         return ""
     known = {s.name: s.sympy for s in catalogue.symbols(printed).values()}
-    everyone = {known["S"]: known["M"]} if "S" in known and known["S"] not in after.value.free_symbols else {}
+    takes_all = {"S", "M"} <= known.keys() and known["S"] not in after.value.free_symbols
+    everyone = {known["S"]: known["M"]} if takes_all else {}
     terms, found = {t.name: t.value for t in after.terms}, []
     for term in before.terms:
         value = term.value.subs(everyone)
         if term.name in terms and value != 0:
             ratio = sympy.factor(sympy.simplify(value / terms[term.name]))
-            found.append(f"{term.name} $`{latex(printed.paper, ratio)}`$")
+            long = ratio.count_ops() > _LONG
+            found.append(f"{term.name}: see both" if long else f"{term.name} $`{latex(printed.paper, ratio)}`$")
         elif value != 0:
             found.append(f"{term.name}: none left")
     return ", ".join(found)

@@ -553,7 +553,9 @@ def _among(arena: Arena) -> bool:
 
 
 FIGURES = [
-    *bound_against_run.pictures([f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start")], _shown, _among),
+    *bound_against_run.pictures(
+        [f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start", ".from_start.sharp")], _shown, _among
+    ),
     Picture(
         "fedbat_thm3_over_run_lengths",
         "Theorem 3, printed and corrected, over run lengths",

@@ -761,5 +761,7 @@ FIGURES = [
         communication,
         (*(f"fedbcgd.{id_}{form}" for id_ in MAIN for form in ("", ".corrected")), "fedbcgd.claim.factor_1_over_N"),
     ),
-    *bound_against_run.pictures([f"fedbcgd.{theorem}.corrected" for theorem in THEOREMS], _shown, _among),
+    *bound_against_run.pictures(
+        [form for theorem in THEOREMS for form in catalogue.forms(f"fedbcgd.{theorem}.corrected")], _shown, _among
+    ),
 ]  # fmt: skip

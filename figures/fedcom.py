@@ -636,6 +636,6 @@ FIGURES = [
         ("fedcom.cond21", "fedcom.cond61", "fedcom.cond78"),
     ),
     *bound_against_run.pictures(
-        [f"fedcom.{theorem}{form}" for theorem in THEOREMS for form in ("", ".corrected")], _shown
+        [form for theorem in THEOREMS for form in catalogue.forms(f"fedcom.{theorem}")], _shown
     ),
 ]

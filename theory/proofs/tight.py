@@ -78,7 +78,8 @@ class Programme:
         """(vectors, function values, objective, amount, conditions)."""
         vectors, values = unknowns([self.objective, self.amount, *self.conditions.values()])
         of = {name: _form(e, vectors, values) for name, e in self.conditions.items()}
-        return vectors, values, *(_form(e, vectors, values) for e in (self.objective, self.amount)), of
+        objective, amount = (_form(e, vectors, values) for e in (self.objective, self.amount))
+        return vectors, values, objective, amount, of
 
 
 def _form(e: sympy.Expr, vectors: Sequence[sympy.Symbol], values: Sequence[sympy.Symbol]) -> Form:
@@ -217,7 +218,9 @@ def _worst(
         g, v = form.floats
         return cvxpy.trace(g @ gram) + v @ values
 
-    problem = cvxpy.Problem(cvxpy.Maximize(at(objective)), [at(amount) == 1, *(at(h) >= 0 for h in conditions.values())])
+    problem = cvxpy.Problem(
+        cvxpy.Maximize(at(objective)), [at(amount) == 1, *(at(h) >= 0 for h in conditions.values())]
+    )
     _solve(problem)
     return float(problem.value), np.asarray(gram.value), np.asarray(values.value)
 
@@ -282,7 +285,8 @@ def _proof(
         found = _corrected([_fraction(x) for x in np.atleast_1d(weights.value)], equations, wanted)
         if found is None or min(found, default=Fraction(0)) < 0:
             continue
-        left = _sum([(upper, amount), (Fraction(-1), objective), *((-w, f) for w, f in zip(found, forms, strict=True))], n, m)
+        used = [(-w, form) for w, form in zip(found, forms, strict=True)]
+        left = _sum([(upper, amount), (Fraction(-1), objective), *used], n, m)
         if not any(left.linear) and positive_semidefinite(left.gram):
             return found, upper
     return None, Fraction(0)
@@ -291,16 +295,19 @@ def _proof(
 def _corrected(weights: list[Fraction], equations: Matrix, wanted: list[Fraction]) -> list[Fraction] | None:
     """The weights, changed as little as needed to satisfy the equations exactly; None if these contradict each other."""
     rows = [row for row in equations if any(row)]
-    targets = [b - sum(a * w for a, w in zip(row, weights, strict=True)) for row, b in zip(equations, wanted, strict=True)]
+    reached = [sum((a * w for a, w in zip(row, weights, strict=True)), Fraction(0)) for row in equations]
+    targets = [b - a for a, b in zip(reached, wanted, strict=True)]
     missing = [t for row, t in zip(equations, targets, strict=True) if any(row)]
     if any(t for row, t in zip(equations, targets, strict=True) if not any(row)):
         return None
     # normal equations A A' y = missing, by elimination
-    system = [[sum(a * b for a, b in zip(r, s, strict=True)) for s in rows] + [t] for r, t in zip(rows, missing, strict=True)]
+    products = [[sum((a * b for a, b in zip(r, s, strict=True)), Fraction(0)) for s in rows] for r in rows]
+    system = [[*row, t] for row, t in zip(products, missing, strict=True)]
     solved = _eliminated(system)
     if solved is None:
         return None
-    return [w + sum(y * row[i] for y, row in zip(solved, rows, strict=True)) for i, w in enumerate(weights)]
+    moves = [sum((y * row[i] for y, row in zip(solved, rows, strict=True)), Fraction(0)) for i in range(len(weights))]
+    return [w + move for w, move in zip(weights, moves, strict=True)]
 
 
 def _eliminated(system: Matrix) -> list[Fraction] | None:
