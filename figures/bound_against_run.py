@@ -184,7 +184,7 @@ def y_label(paper: str, quantity: str) -> str:
 def _says(statement_id: str) -> str:
     statement = catalogue.find(statement_id)
     forms = {"printed": "", "corrected": ", corrected", "sharper": ", sharper"}
-    form = forms[statement.form] + ", from the start" * statement_id.endswith(".from_start")
+    form = forms[statement.form] + ", from the start" * (".from_start" in statement_id)
     faster = ", at twice the rate" * statement_id.endswith(".faster")
     return f"{statement.place}{form}{faster}: bound against run"
 
