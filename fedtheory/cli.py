@@ -596,6 +596,65 @@ def sharpen_command(
 
 
 @app.command()
+def tight(
+    id_: Annotated[str, typer.Argument(help="id of an inequality about one round", metavar="ID")],
+    words: Annotated[list[str], typer.Argument(help="M=2 K=1 L=1 eta_tilde=1/6 ...", metavar="NAME=VALUE...")],
+    as_json: AsJson = False,
+) -> None:
+    """The best constant of each term of an inequality about one round, over all functions in every dimension.
+
+    A semidefinite programme (Clarabel), and a bracket that is checked exactly: an instance from below, multipliers from
+    above. One term at a time, with the other terms as they are; without noise."""
+    from fractions import Fraction
+
+    from theory import catalogue
+    from theory.proofs.tight import NotSolved, Unbounded, tight as solve
+
+    statement, numbers = catalogue.find(id_), {}
+    for word in words:
+        name, _, text = word.partition("=")
+        try:
+            numbers[name] = Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            raise ValueError(f"{word}: expected NAME=VALUE with a fraction, such as eta_tilde=1/6") from None
+    found: dict[str, tuple[Any, int] | str] = {}
+    programmes = catalogue.programmes(statement, numbers)
+    with progress() as tell:
+        for done, (term, (programme, sign)) in enumerate(programmes.items(), start=1):
+            try:
+                found[term] = solve(programme), sign
+            except (NotSolved, Unbounded) as error:
+                found[term] = str(error)
+            tell("terms", done, len(programmes))
+    ends = {
+        t: tuple(sorted((o[1] * o[0].lower, o[1] * o[0].upper))) for t, o in found.items() if not isinstance(o, str)
+    }
+    if as_json:
+        print_json(
+            {
+                term: own
+                if isinstance(own, str)
+                else {
+                    "best_over_stated": [str(end) for end in ends[term]],
+                    "multipliers": {n: str(m) for n, m in own[0].multipliers.items() if m},
+                    "gram": {"vectors": own[0].vectors, "rows": [[str(x) for x in row] for row in own[0].gram]},
+                    "values": {n: str(v) for n, v in own[0].values.items()},
+                }
+                for term, own in found.items()
+            }
+        )
+        return
+    table = Table("term", "best / stated, at least", "at most", "", box=None, pad_edge=False)
+    for term, own in found.items():
+        if isinstance(own, str):
+            table.add_row(term, "", "", own)
+        else:
+            low, high = (float(end) for end in ends[term])
+            table.add_row(term, f"{low:.3g}", f"{high:.3g}", "may be larger" if own[1] < 0 else "may be smaller")
+    console().print(table)
+
+
+@app.command()
 def verify(
     ids: Ids = None,
     paper: PaperName = None,

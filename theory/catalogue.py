@@ -140,6 +140,17 @@ def sharpenings(paper_name: str) -> Mapping[str, Any]:
     return dict(getattr(_checks(paper_name), "SHARPENINGS", {}))
 
 
+def programmes(statement: Statement, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """The programmes for the best constants of a statement about one round: see `theory.proofs.tight`.
+
+    Raises ValueError for other statements, and for numbers that are missing or outside the conditions.
+    """
+    made = getattr(_checks(statement.paper), "programmes", None)
+    if made is None:
+        raise ValueError(f"{statement.id}: expected a statement of the sfl paper about one round, such as sfl.lemma6")
+    return dict(made(statement, numbers))
+
+
 def _checks(paper_name: str) -> ModuleType | None:
     """The checks of a paper, which may be missing."""
     name = paper(paper_name).name
@@ -150,5 +161,6 @@ def _checks(paper_name: str) -> ModuleType | None:
 
 __all__ = [
     "UnknownName", "as_printed", "corrected_by", "errata", "evidence", "find", "forms", "names", "paper", "papers",
-    "properties", "reasons", "sharpened_by", "sharpenings", "statements", "symbols", "unassumed", "unknown", "used_by",
+    "programmes", "properties", "reasons", "sharpened_by", "sharpenings", "statements", "symbols", "unassumed", "unknown",
+    "used_by",
 ]  # fmt: skip

@@ -119,6 +119,10 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
         (["sharpen", THEOREM, "--span", "1/0"], "--span 1/0: expected a number > 0, such as 2 or 1/2"),
         (["sharpen", "sfl.thm1.general_convex", "--span", "9"], "no choices prove it for step sizes up to 9 times the"),
         (["sharpen", "sfl.thm1.general_convex", "--trade-off", "x.pdf"], "x.pdf"),
+        (["tight", "sfl.lemma6", "M=2"], "missing K, L, eta or eta_tilde"),
+        (["tight", "sfl.lemma6", "M=x"], "M=x: expected NAME=VALUE with a fraction"),
+        (["tight", "sfl.lemma6", "M=2", "K=1", "L=1", "eta_tilde=1/2"], "eta <= 1/(6*K*L*S) is violated at"),
+        (["tight", "fedcom.lemmaD1", "M=2"], "expected a statement of the sfl paper about one round"),
         (["figures", "sfl_fig2"], "unknown figure"),
         (["verify", "sfl.thm1", "--json"], "unknown statement"),
         (["verify", "sfl.eq12", "--paper", "sfl"], "ids and --paper: expected one of them"),
@@ -204,6 +208,15 @@ def test_sharpen_optimises_proves_and_draws(call, tmp_path, monkeypatch) -> None
     assert file.exists() and len(drawn) == 1 + 2 * 4  # no choices for a span of 9
     status, out, _ = call("sharpen", "sfl.thm2.general_convex.sharp")
     assert status == 0 and "eta_tilde <= 1/(6*L)" in out and out.count("proved: ") == 2
+
+
+def test_tight_brackets_every_term(call) -> None:
+    status, out, _ = call("tight", "sfl.lemma6", "M=2", "K=1", "L=1", "eta=1/12", "--json")
+    found = json.loads(out)
+    assert status == 0 and set(found) == {"heterogeneity", "gap"}  # no noise
+    low, high = (float(sympy.Rational(end)) for end in found["heterogeneity"]["best_over_stated"])
+    assert 0.1212 <= low <= high <= 0.1213 and found["heterogeneity"]["multipliers"]
+    assert "may be smaller" in call("tight", "sfl.lemma6", "M=2", "K=1", "L=1", "eta_tilde=1/6")[1]
 
 
 def test_verify_tells_witness_and_status(call) -> None:

@@ -12,7 +12,8 @@ to fractions, and check both exactly.  Only the checks count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,7 +25,8 @@ from numpy.typing import NDArray
 from theory.proofs.vectors import unknowns
 
 Matrix = list[list[Fraction]]
-_MIXED = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far an instance, or a constant, moves to the inside
+_MARGINS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how far an instance is inside the conditions
+_ABOVE = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far a proved constant is above the best one
 _PARTS = 2**40  # fractions have this denominator
 _TRACE = 1e6  # of a Gram matrix that is looked for
 
@@ -176,8 +178,8 @@ def tight(programme: Programme) -> Bracket:
     Raises Unbounded if there is none; NotSolved if the solver fails, or its solutions do not survive the rounding.
     """
     vectors, values, objective, amount, conditions = programme.exact()
-    best, gram, own = _worst(objective, amount, conditions, len(vectors), len(values))
-    instance = _instance(objective, amount, conditions, gram, own)
+    best, _, _ = _worst(objective, amount, conditions)
+    instance = _instance(objective, amount, conditions)
     multipliers, upper = _proof(objective, amount, conditions, best)
     if instance is None or multipliers is None:
         side = "instance" if instance is None else "proof"
@@ -197,7 +199,9 @@ def _solve(problem: Any) -> None:
     import cvxpy
 
     try:
-        problem.solve(solver=cvxpy.CLARABEL)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the status says the same
+            problem.solve(solver=cvxpy.CLARABEL)
     except cvxpy.SolverError as error:
         raise NotSolved(f"Clarabel: {error}") from None
     if problem.status in ("unbounded", "unbounded_inaccurate"):
@@ -206,55 +210,81 @@ def _solve(problem: Any) -> None:
         raise NotSolved(f"Clarabel: {problem.status}")
 
 
+def _loose(forms: Sequence[Form]) -> list[int]:
+    """Vectors without a square in any form: their inner products are free, as their length can be as large as needed."""
+    return [i for i in range(len(forms[0].gram)) if not any(form.gram[i][i] for form in forms)]
+
+
+def _variables(forms: Sequence[Form]) -> tuple[Any, Any, Any, Callable[[Form], Any]]:
+    """(Gram matrix of the vectors with a square, all inner products, function values, the value of a form)."""
+    import cvxpy
+
+    n, m, loose = len(forms[0].gram), len(forms[0].linear), _loose(forms)
+    kept = [i for i in range(n) if i not in loose]
+    gram, values = cvxpy.Variable((len(kept), len(kept)), PSD=True), cvxpy.Variable(max(m, 1))
+    across = cvxpy.Variable((max(len(loose), 1), n))
+    into = np.eye(n)[kept]
+    whole = into.T @ gram @ into
+    if loose:
+        of_loose = np.eye(n)[loose]
+        whole = whole + of_loose.T @ across + across.T @ of_loose
+
+    def at(form: Form) -> Any:
+        g, v = form.floats
+        return cvxpy.trace(g @ whole) + (v @ values if m else 0)
+
+    return gram, whole, values, at
+
+
 def _worst(
-    objective: Form, amount: Form, conditions: Mapping[str, Form], n: int, m: int
+    objective: Form, amount: Form, conditions: Mapping[str, Form], margin: float = 0.0
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """The programme in floating point: (the constant, Gram matrix, function values)."""
+    """The programme in floating point: (the constant, inner products, function values).
+
+    margin  how far inside all conditions the solution must be, relative to an amount of 1
+    """
     import cvxpy
 
-    gram, values = cvxpy.Variable((n, n), PSD=True), cvxpy.Variable(m)
-
-    def at(form: Form) -> Any:
-        g, v = form.floats
-        return cvxpy.trace(g @ gram) + v @ values
-
-    problem = cvxpy.Problem(
-        cvxpy.Maximize(at(objective)), [at(amount) == 1, *(at(h) >= 0 for h in conditions.values())]
-    )
+    gram, whole, values, at = _variables([objective, amount, *conditions.values()])
+    limits = [at(amount) == 1, *(at(h) >= margin for h in conditions.values())]
+    if margin:
+        limits += [gram >> margin * np.eye(gram.shape[0])]
+    problem = cvxpy.Problem(cvxpy.Maximize(at(objective)), limits)
     _solve(problem)
-    return float(problem.value), np.asarray(gram.value), np.asarray(values.value)
-
-
-def _inside(amount: Form, conditions: Mapping[str, Form], n: int, m: int) -> tuple[NDArray[np.float64], Any]:
-    """A point well inside all conditions, with amount 1."""
-    import cvxpy
-
-    gram, values, room = cvxpy.Variable((n, n), PSD=True), cvxpy.Variable(m), cvxpy.Variable()
-
-    def at(form: Form) -> Any:
-        g, v = form.floats
-        return cvxpy.trace(g @ gram) + v @ values
-
-    own = [at(h) >= room for h in conditions.values()]
-    limits = [gram >> room * np.eye(n), at(amount) == 1, cvxpy.trace(gram) <= _TRACE, room <= 1]
-    _solve(cvxpy.Problem(cvxpy.Maximize(room), [*own, *limits]))
-    return np.asarray(gram.value), np.asarray(values.value)
+    return float(problem.value), np.asarray(whole.value), np.asarray(values.value)
 
 
 def _instance(
-    objective: Form, amount: Form, conditions: Mapping[str, Form], gram: NDArray[np.float64], own: NDArray[np.float64]
+    objective: Form, amount: Form, conditions: Mapping[str, Form]
 ) -> tuple[Fraction, Matrix, list[Fraction]] | None:
-    """A solution moved to the inside until its fractions are an instance: (ratio, Gram matrix, function values)."""
-    inner, inner_own = _inside(amount, conditions, len(gram), len(own))
-    for share in _MIXED:
-        mixed = (1 - share) * (gram + gram.T) / 2 + share * (inner + inner.T) / 2
-        fractions = [[_fraction(x) for x in row] for row in mixed]
-        numbers = [_fraction(x) for x in (1 - share) * own + share * inner_own]
+    """The best solution a little inside the conditions whose fractions are an instance: (ratio, Gram matrix, values)."""
+    loose = _loose([objective, amount, *conditions.values()])
+    for margin in _MARGINS:
+        try:
+            _, gram, own = _worst(objective, amount, conditions, margin)
+        except NotSolved:
+            continue
+        fractions = [[_fraction(x) for x in row] for row in (gram + gram.T) / 2]
+        numbers = [_fraction(x) for x in own][: len(objective.linear)]
+        for i in loose:  # no form contains its square
+            fractions[i][i] = _long_enough(fractions, i)
         least = _at(amount, fractions, numbers)
         inside = all(_at(form, fractions, numbers) >= 0 for form in conditions.values())
         if inside and least > 0 and positive_semidefinite(fractions):
             return _at(objective, fractions, numbers) / least, fractions, numbers
     return None
+
+
+def _long_enough(gram: Matrix, i: int) -> Fraction:
+    """A square of vector i with which the Gram matrix is positive semidefinite; 0 if there is none."""
+    length = Fraction(1)
+    for _ in range(60):
+        tried = [list(row) for row in gram]
+        tried[i][i] = length
+        if positive_semidefinite(tried):
+            return length
+        length *= 4
+    return Fraction(0)
 
 
 def _proof(
@@ -265,16 +295,25 @@ def _proof(
 
     n, m = len(objective.gram), len(objective.linear)
     forms = list(conditions.values())
-    # what stands before the function values must vanish exactly
+    # what stands before the function values, and before the products with vectors without a square, must vanish exactly
+    loose = _loose([objective, amount, *forms])
+    kept = [i for i in range(n) if i not in loose]
+    pairs = [(i, j) for i in loose for j in range(n) if j > i or j not in loose]
     equations = [[form.linear[i] for form in forms] for i in range(m)]
-    for share in _MIXED:
+    equations += [[form.gram[i][j] for form in forms] for i, j in pairs]
+    for share in _ABOVE:
         upper = _fraction(best + share * max(abs(best), 1e-3))
         weights, room = cvxpy.Variable(len(forms)), cvxpy.Variable()
         wanted = [upper * a - b for a, b in zip(amount.linear, objective.linear, strict=True)]
+        wanted += [upper * amount.gram[i][j] - objective.gram[i][j] for i, j in pairs]
         g = float(upper) * amount.floats[0] - objective.floats[0]
-        rest = g - sum(weights[i] * form.floats[0] for i, form in enumerate(forms))
-        linear = np.array(equations, float) @ weights == np.array(wanted, float) if m else weights >= 0
-        limits = [weights >= room, rest >> room * np.eye(n), linear, room <= 1, weights <= _TRACE]
+        rest = (g - sum(weights[i] * form.floats[0] for i, form in enumerate(forms)))[np.ix_(kept, kept)]
+        rows = [i for i, row in enumerate(equations) if any(row)]
+        linear = np.array([equations[i] for i in rows], float) @ weights == np.array([wanted[i] for i in rows], float)
+        none = _forced(equations, wanted)
+        free = [i for i in range(len(forms)) if i not in none]
+        limits = [weights[free] >= room, rest >> room * np.eye(len(kept)), linear, room <= 1, weights <= _TRACE]
+        limits += [weights[sorted(none)] == 0] if none else []
         problem = cvxpy.Problem(cvxpy.Maximize(room), limits)
         try:
             _solve(problem)
@@ -282,7 +321,10 @@ def _proof(
             continue
         if weights.value is None or room.value is None or room.value <= 0:
             continue
-        found = _corrected([_fraction(x) for x in np.atleast_1d(weights.value)], equations, wanted)
+        rounded = [Fraction(0) if i in none else _fraction(x) for i, x in enumerate(np.atleast_1d(weights.value))]
+        found = _corrected(
+            rounded, [[Fraction(0) if i in none else a for i, a in enumerate(r)] for r in equations], wanted
+        )
         if found is None or min(found, default=Fraction(0)) < 0:
             continue
         used = [(-w, form) for w, form in zip(found, forms, strict=True)]
@@ -290,6 +332,20 @@ def _proof(
         if not any(left.linear) and positive_semidefinite(left.gram):
             return found, upper
     return None, Fraction(0)
+
+
+def _forced(equations: Matrix, wanted: Sequence[Fraction]) -> set[int]:
+    """Multipliers >= 0 that must be 0: an equation with the right side 0 has them all with one sign."""
+    none: set[int] = set()
+    while True:
+        found = set(none)
+        for row, target in zip(equations, wanted, strict=True):
+            left = {i: a for i, a in enumerate(row) if a and i not in none}
+            if left and target == 0 and (min(left.values()) > 0 or max(left.values()) < 0):
+                found |= left.keys()
+        if found == none:
+            return none
+        none = found
 
 
 def _corrected(weights: list[Fraction], equations: Matrix, wanted: list[Fraction]) -> list[Fraction] | None:

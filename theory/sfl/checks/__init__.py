@@ -12,7 +12,7 @@ from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, units
 from theory.proofs.enumeration import Truth
 from theory.proofs.ledger import bound_of
-from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables
+from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables, tight
 from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
@@ -34,6 +34,7 @@ OPEN = {
 
 
 SHARPENINGS = sharp.SHARPENINGS
+programmes = tight.programmes
 
 
 def evidence() -> Iterator[Evidence]:
