@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import sympy
 from numpy.typing import NDArray
-from scipy.optimize import differential_evolution
 from sympy.logic.boolalg import Boolean
 
 from theory import catalogue
@@ -161,6 +160,8 @@ def optimised(one: Sharpening, span: float = 1.0) -> Iterator[Any]:
 
     The first are within 1 % of the best constants on the grid.  Raises NoChoices if none are admissible there.
     """
+    from scipy.optimize import differential_evolution  # takes a moment to load, and no proof needs it
+
     points = one.points(span)
     reading = _read(one, points)
     bounds = [(np.log(_LEAST), np.log(_MOST))] * len(one.free)
