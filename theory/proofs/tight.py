@@ -28,7 +28,8 @@ Matrix = list[list[Fraction]]
 _MARGINS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how far an instance is inside the conditions
 _ABOVE = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far a proved constant is above the best one
 _PARTS = 2**40  # fractions have this denominator
-_TRACE = 1e6  # of a Gram matrix that is looked for
+_TRACE = 1e6  # of multipliers that are looked for
+_TINY = 1e-6  # of multipliers, relative to the largest
 
 
 class Unbounded(ValueError):
@@ -291,47 +292,71 @@ def _proof(
     objective: Form, amount: Form, conditions: Mapping[str, Form], best: float
 ) -> tuple[list[Fraction] | None, Fraction]:
     """Multipliers for a constant a little above the best one, well inside, rounded: (multipliers, the constant)."""
-    import cvxpy
-
     n, m = len(objective.gram), len(objective.linear)
     forms = list(conditions.values())
     # what stands before the function values, and before the products with vectors without a square, must vanish exactly
     loose = _loose([objective, amount, *forms])
-    kept = [i for i in range(n) if i not in loose]
     pairs = [(i, j) for i in loose for j in range(n) if j > i or j not in loose]
     equations = [[form.linear[i] for form in forms] for i in range(m)]
     equations += [[form.gram[i][j] for form in forms] for i, j in pairs]
     for share in _ABOVE:
         upper = _fraction(best + share * max(abs(best), 1e-3))
-        weights, room = cvxpy.Variable(len(forms)), cvxpy.Variable()
         wanted = [upper * a - b for a, b in zip(amount.linear, objective.linear, strict=True)]
         wanted += [upper * amount.gram[i][j] - objective.gram[i][j] for i, j in pairs]
         g = float(upper) * amount.floats[0] - objective.floats[0]
-        rest = (g - sum(weights[i] * form.floats[0] for i, form in enumerate(forms)))[np.ix_(kept, kept)]
-        rows = [i for i, row in enumerate(equations) if any(row)]
-        linear = np.array([equations[i] for i in rows], float) @ weights == np.array([wanted[i] for i in rows], float)
-        none = _forced(equations, wanted)
-        free = [i for i in range(len(forms)) if i not in none]
-        limits = [weights[free] >= room, rest >> room * np.eye(len(kept)), linear, room <= 1, weights <= _TRACE]
-        limits += [weights[sorted(none)] == 0] if none else []
-        problem = cvxpy.Problem(cvxpy.Maximize(room), limits)
-        try:
-            _solve(problem)
-        except NotSolved:
-            continue
-        if weights.value is None or room.value is None or room.value <= 0:
-            continue
-        rounded = [Fraction(0) if i in none else _fraction(x) for i, x in enumerate(np.atleast_1d(weights.value))]
-        found = _corrected(
-            rounded, [[Fraction(0) if i in none else a for i, a in enumerate(r)] for r in equations], wanted
-        )
-        if found is None or min(found, default=Fraction(0)) < 0:
-            continue
-        used = [(-w, form) for w, form in zip(found, forms, strict=True)]
-        left = _sum([(upper, amount), (Fraction(-1), objective), *used], n, m)
-        if not any(left.linear) and positive_semidefinite(left.gram):
-            return found, upper
+        forced = _forced(equations, wanted)
+        # where other terms are as small as can be, more multipliers must be 0: those that the solver finds tiny
+        weights = _multipliers(g, forms, loose, equations, wanted, forced, own=False)
+        tiny = set() if weights is None else {i for i, x in enumerate(weights) if x <= _TINY * max(weights)}
+        for none in (forced, forced | tiny):
+            weights = _multipliers(g, forms, loose, equations, wanted, none, own=True)
+            if weights is None:
+                continue
+            rounded = [Fraction(0) if i in none else _fraction(x) for i, x in enumerate(weights)]
+            left = [[Fraction(0) if i in none else a for i, a in enumerate(row)] for row in equations]
+            found = _corrected(rounded, left, wanted)
+            if found is None or min(found, default=Fraction(0)) < 0:
+                continue
+            used = [(-w, form) for w, form in zip(found, forms, strict=True)]
+            rest = _sum([(upper, amount), (Fraction(-1), objective), *used], n, m)
+            if not any(rest.linear) and positive_semidefinite(rest.gram):
+                return found, upper
     return None, Fraction(0)
+
+
+def _multipliers(
+    target: NDArray[np.float64],
+    forms: Sequence[Form],
+    loose: Sequence[int],
+    equations: Matrix,
+    wanted: Sequence[Fraction],
+    none: set[int],
+    own: bool,
+) -> list[float] | None:
+    """Multipliers that leave a form as far inside the positive semidefinite ones as possible; None if there are none.
+
+    target  the form of which they take multiples of the others
+    none    those that are 0
+    own     whether the others must be inside, too, and not only >= 0
+    """
+    import cvxpy
+
+    kept = [i for i in range(len(target)) if i not in loose]
+    weights, room = cvxpy.Variable(len(forms)), cvxpy.Variable()
+    rest = (target - sum(weights[i] * form.floats[0] for i, form in enumerate(forms)))[np.ix_(kept, kept)]
+    rows = [i for i, row in enumerate(equations) if any(row)]
+    limits = [rest >> room * np.eye(len(kept)), room <= 1, weights <= _TRACE]
+    limits += [np.array([equations[i] for i in rows], float) @ weights == np.array([wanted[i] for i in rows], float)]
+    free = [i for i in range(len(forms)) if i not in none]
+    limits += [weights[free] >= (room if own else 0)]
+    limits += [weights[sorted(none)] == 0] if none else []
+    try:
+        _solve(cvxpy.Problem(cvxpy.Maximize(room), limits))
+    except NotSolved:
+        return None
+    if weights.value is None or room.value is None or room.value <= 0:
+        return None
+    return [float(x) for x in np.atleast_1d(weights.value)]
 
 
 def _forced(equations: Matrix, wanted: Sequence[Fraction]) -> set[int]:
