@@ -557,7 +557,9 @@ def sharpen_command(
         from figures.files import writable
 
         writable(trade_off, ("png", "svg"))
-    found = own.answer(one, own.span_of(span))
+    with progress() as tell:
+        tell("the best constants", 0, 1)
+        found = own.answer(one, own.span_of(span))
     sharpened, catalogued = found.sharpens, found.catalogued
     if trade_off is not None:
         from figures.gallery import save_as
