@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import sympy
 import xarray as xr
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
@@ -54,6 +55,7 @@ _STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta", "eta_t": r"\eta_0"}  # of 
 
 _CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.4}
 _LOOSER = {"color": GREY, "ls": "-", "lw": 1.4}
+_LEAST = {"color": PURPLE, "ls": "-", "lw": 1.2}
 
 
 def term_colours(bound: Bound) -> dict[str, str]:
@@ -101,6 +103,9 @@ def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
             values = _at_these_steps(replace(arena, statement=looser.id), at)
             above.plot(at.R, values, **_LOOSER, label=f"{looser.form} bound")
             below.plot(at.R, values / at["mean"], **_LOOSER)
+        least = catalogue.least(statement)
+        if least is not None:
+            above.plot(at.R, _value(least, arena, at), **_LEAST, label="no bound can be lower")
         twin = _corrected(arena, float(at[name]), full)
         if twin is not None:
             corrected, its_own = twin
@@ -199,6 +204,14 @@ def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
         {**told, "R": int(R), **{name: float(values[i]) for name, values in numbers.items()}}
         for i, R in enumerate(at.R.values)
     ]
+
+
+def _value(e: sympy.Expr, arena: Arena, at: xr.Dataset) -> np.ndarray:
+    """An expression in the arena's constants, its step size and R, for every R."""
+    name = step_symbol(arena.stated)
+    known = {**constants_of(arena), name: float(at[name]), "R": at.R.values}
+    symbols = sorted(e.free_symbols, key=str)
+    return np.broadcast_to(sympy.lambdify(symbols, e, "numpy")(*(known[s.name] for s in symbols)), at.R.shape)
 
 
 def _at_these_steps(arena: Arena, at: xr.Dataset) -> np.ndarray:

@@ -140,6 +140,12 @@ def sharpenings(paper_name: str) -> Mapping[str, Any]:
     return dict(getattr(_checks(paper_name), "SHARPENINGS", {}))
 
 
+def least(statement: Statement) -> sympy.Expr | None:
+    """What no bound on the statement's quantity can be below, in its symbols; None if its paper's checks give none."""
+    found: Mapping[str, sympy.Expr] = getattr(_checks(statement.paper), "LEAST", {})
+    return found.get(statement.id)
+
+
 def programmes(statement: Statement, numbers: Mapping[str, Any]) -> dict[str, Any]:
     """The programmes for the best constants of a statement about one round: see `theory.proofs.tight`.
 
@@ -160,7 +166,7 @@ def _checks(paper_name: str) -> ModuleType | None:
 
 
 __all__ = [
-    "UnknownName", "as_printed", "corrected_by", "errata", "evidence", "find", "forms", "names", "paper", "papers",
+    "UnknownName", "as_printed", "corrected_by", "errata", "evidence", "find", "forms", "least", "names", "paper", "papers",
     "programmes", "properties", "reasons", "sharpened_by", "sharpenings", "statements", "symbols", "unassumed", "unknown",
     "used_by",
 ]  # fmt: skip

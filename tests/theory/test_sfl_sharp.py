@@ -15,6 +15,7 @@ from theory import catalogue
 from theory.proofs import rules
 from theory.proofs.forms import Family, before, vector
 from theory.sfl.checks import sharp
+from theory.sfl.sharp import LEAST
 from theory.sfl.symbols import K, M, R, S, eta_tilde
 from theory.statement import Bound, Statement, Status
 
@@ -143,3 +144,43 @@ def test_no_term_is_larger_than_the_printed_one(theorem: str, case: str) -> None
         at = symbols | {M: clients, K: steps, R: rounds}
         for name, value in after.items():
             assert value.subs(at) < before_[name].subs(at) or value.subs(at) == 0
+
+
+# What no bound can be below
+
+
+def huber(start: Fraction, rate: Fraction, rounds: int) -> tuple[list[Fraction], list[Fraction]]:
+    """(iterates, gradients) of gradient descent on the Huber loss of curvature 1 and slope 1."""
+    iterates, gradients, y = [], [], start
+    for _ in range(rounds + 1):
+        iterates.append(y)
+        gradients.append(max(min(y, Fraction(1)), Fraction(-1)))
+        y -= rate * gradients[-1]
+    return iterates, gradients
+
+
+@pytest.mark.parametrize("rounds", [1, 4, 60])
+def test_identical_huber_clients_attain_what_no_bound_can_be_below(rounds: int) -> None:
+    """Identical clients with one step make a gradient step of length eta_tilde in a round; L = 1, slope 1."""
+    rate = Fraction(1, 6)
+    start = rate * (rounds + 1) + 1
+    iterates, _ = huber(start, rate, rounds)
+    mean = sum(iterates, Fraction(0)) / len(iterates)
+    gap = mean - Fraction(1, 2) if mean >= 1 else mean**2 / 2
+    at = {"L": 1, "D": start, "R": rounds, "eta_tilde": rate}
+    least = value(LEAST["sfl.thm1.general_convex"], at)
+    bound = value(catalogue.find("sfl.thm1.general_convex.sharp").claim, at)
+    assert least <= gap <= bound and gap - least <= least / rounds
+    start = rate * rounds + 1
+    _, gradients = huber(start, rate, rounds)
+    at = {"L": 1, "A": start - Fraction(1, 2), "R": rounds, "eta_tilde": rate}
+    assert value(LEAST["sfl.thm2.nonconvex"], at) == min(g**2 for g in gradients) == 1
+    assert value(catalogue.find("sfl.thm2.nonconvex.sharp").claim, at) >= 1
+
+
+def value(of: sympy.Basic | object, at: dict[str, Fraction | int]) -> Rational:
+    """A formula, or a bound, at these numbers; noise and heterogeneity are 0, of one client."""
+    e = of.value if isinstance(of, Bound) else of
+    assert isinstance(e, sympy.Expr)
+    rest = {"sigma": 0, "zeta": 0, "zeta_star": 0, "M": 1, "K": 1, "beta": 0}
+    return Rational(e.subs({s: Rational((at | rest)[s.name]) for s in e.free_symbols}))

@@ -321,3 +321,15 @@ for _theorem in LEADING:
     declare(_theorem)
     if _theorem in ("thm1.strongly_convex", "thm2.strongly_convex"):
         declare(_theorem, "faster")
+
+
+# What no bound on all L-smooth functions can be below, by identical clients with the Huber loss: quadratic up to slope G/L
+# from the minimiser, and of slope G beyond.  With G = D / (eta_tilde (R+1) + 1/L) all iterates are on the slope, and so is
+# their mean; with G^2 = A / (eta_tilde R + 1/(2L)) all gradients have the norm G.
+_convex_least, _rough_least = D**2 / (2 * (eta_tilde * (R + 1) + 1 / L)), A / (eta_tilde * R + 1 / (2 * L))
+LEAST = {
+    f"sfl.{theorem}.{case}{form}": least
+    for theorem in ("thm1", "thm2")
+    for case, least in (("general_convex", _convex_least), ("nonconvex", _rough_least))
+    for form in ("", ".sharp")
+}
