@@ -180,7 +180,7 @@ def test_numbers_that_do_not_fit_are_named() -> None:
         ({"M": 2, "K": 1, "L": 1, "eta": 1}, "is violated at"),
         ({"M": 2, "K": 1, "L": 1, "eta": Rational(1, 12), "beta": 1}, "not needed: beta"),
         ({"M": 2, "K": 1, "L": -1, "eta": Rational(1, 12)}, "L = -1: expected"),
-        ({"M": 9, "K": 1, "L": 1, "eta": Rational(1, 1000)}, "local steps in all orders: expected 60 at most"),
+        ({"M": 9, "K": 1, "L": 1, "eta": Rational(1, 1000)}, "local steps in all orders: expected 40 at most"),
     ):
         with pytest.raises(ValueError, match=said):
             catalogue.programmes(statement, numbers)

@@ -100,7 +100,7 @@ def one_round(parallel: bool, clients: int, some: int, steps: int, rate: sympy.R
     return Round(tuple(map(tuple, own)), means)
 
 
-_MOST = 60  # points of all clients: a programme of this size takes minutes
+_MOST = 40  # local steps in all orders: 36 take half a minute for each term
 
 
 def _numbers(statement: Statement, numbers: Mapping[str, sympy.Rational]) -> dict[sympy.Expr, sympy.Expr]:
