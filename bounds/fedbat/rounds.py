@@ -66,12 +66,12 @@ _MINIMA = {"Gamma", "local_gap", "local_gap_bar", "star_own", "star_gap", "globa
 def form_of(statement: Statement) -> list[BinarisedForm]:
     """A statement with its definitions substituted; several forms where a constant is unassumed.
 
-    Raises ValueError for a statement that is neither one of `PRINTED` nor corrects one, for a claim that is no bound or
+    Raises ValueError for a statement that is no form of one of `PRINTED`, for a claim that is no bound or
     relation, and for roots that do not cancel.
     """
     name = catalogue.as_printed(statement).removeprefix("fedbat.")
     if name not in PRINTED:
-        raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
+        raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or a form of one")
     where, given = dict(statement.where), catalogue.properties(statement)
     claims = tuple(inequalities(statement.claim, where))
     also = tuple(one for claim in statement.also for one in inequalities(claim, where))

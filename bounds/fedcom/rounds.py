@@ -82,7 +82,7 @@ def form_of(statement: Statement) -> list[CompressedForm]:
     base = catalogue.as_printed(statement)
     name = base.removeprefix("fedcom.")
     if name not in PRINTED:
-        raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or what corrects it")
+        raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or a form of one")
     where, given = dict(statement.where), catalogue.properties(statement)
     relations = [defined(c.relation, where) for c in statement.when]
     symbols = symbols_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}

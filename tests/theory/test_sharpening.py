@@ -56,11 +56,10 @@ def test_the_optimum_is_no_worse_than_the_catalogue_s(theorem: str) -> None:
     def product(statement: str) -> float:
         claim = catalogue.find(statement).claim
         assert isinstance(claim, Bound)
-        at = {s: first.get(s.name, 1) for s in claim.value.free_symbols}
-        sigma, apart = (next(s for s in one.amounts[i].free_symbols) for i in (0, 1))
-        found = [claim.value.subs({s: v for s, v in at.items() if s not in (sigma, apart)}) for _ in (0, 1)]
-        factors = [sympy.expand(found[0]).coeff(a) for a in one.amounts]
-        rest = sympy.expand(found[0]).subs({sigma: 0, apart: 0})
+        letters = set().union(*(amount.free_symbols for amount in one.amounts))
+        at = {s: first.get(s.name, 1) for s in claim.value.free_symbols - letters}
+        value = sympy.expand(claim.value.subs(at))
+        factors, rest = [value.coeff(amount) for amount in one.amounts], value.subs(dict.fromkeys(letters, 0))
         return float(np.sum([np.log(float(e)) for e in (*factors, rest)]))
 
     with sharpened(one) as found:

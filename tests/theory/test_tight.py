@@ -125,12 +125,11 @@ def test_the_quantities_of_a_round_are_those_of_a_run(parallel: bool, clients: i
                     n = next(i for i, own in enumerate(found.points) if p in own)
                     at[p.gradient] = Rational(h[n]) * p.x.subs(at) + Rational(b[n])
                 assert pending
-            for symbol, value in ((point.gradient, h[m] * Fraction(str(y.subs(at))) + b[m]),):
-                if isinstance(symbol, sympy.Symbol):
-                    at[symbol] = Rational(value)
+            own = Fraction(str(y.subs(at)))
+            if isinstance(point.gradient, sympy.Symbol):
+                at[point.gradient] = Rational(h[m] * own + b[m])
             if isinstance(point.value, sympy.Symbol):
-                y_ = Fraction(str(y.subs(at)))
-                at[point.value] = Rational(h[m] * y_**2 / 2 + b[m] * y_)
+                at[point.value] = Rational(h[m] * own**2 / 2 + b[m] * own)
     ends, drifts = [], []
     for order in permutations(range(clients), some):
         y, walked, moved = start, Fraction(0), Fraction(0)

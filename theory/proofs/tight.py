@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 import sympy
 from numpy.typing import NDArray
+from sympy import QQ
+from sympy.polys.matrices import DomainMatrix
 
 from theory.proofs.vectors import unknowns
 
@@ -392,25 +394,16 @@ def _corrected(weights: list[Fraction], equations: Matrix, wanted: list[Fraction
 
 
 def _eliminated(system: Matrix) -> list[Fraction] | None:
-    """A solution of a square system, augmented by its right side; free unknowns are 0."""
-    n, pivots, row = len(system), [], 0
-    for column in range(n):
-        pick = next((i for i in range(row, n) if system[i][column]), None)
-        if pick is None:
-            continue
-        system[row], system[pick] = system[pick], system[row]
-        system[row] = [a / system[row][column] for a in system[row]]
-        for i in range(n):
-            if i != row and system[i][column]:
-                factor = system[i][column]
-                system[i] = [a - factor * b for a, b in zip(system[i], system[row], strict=True)]
-        pivots.append(column)
-        row += 1
-    if any(r[n] for r in system[row:]):
+    """A solution of a square system, augmented by its right side; free unknowns are 0, and None if there is none."""
+    n = len(system)
+    rows = [[QQ(x.numerator, x.denominator) for x in row] for row in system]
+    reduced, pivots = DomainMatrix(rows, (n, n + 1), QQ).rref()
+    if n in pivots:
         return None
     found = [Fraction(0)] * n
     for i, column in enumerate(pivots):
-        found[column] = system[i][n]
+        x = reduced[i, n].element
+        found[column] = Fraction(int(x.numerator), int(x.denominator))
     return found
 
 

@@ -66,9 +66,8 @@ class _Round:
 
     @property
     def recursion(self) -> str:
-        """Name of the recursion: one printed recursion leads to several theorems."""
-        general = ".general_convex" * (self.step == "eq70" and not self.rate)
-        return f"{self.step}.{self.suffix}{general}{'.sampled' * self.of_some}"
+        """Its name."""
+        return recursion_of(self.theorem, self.suffix)
 
     def state(
         self, after: sympy.Expr, before: sympy.Expr | None, measure: sympy.Expr, when: list[Condition]
@@ -282,7 +281,7 @@ def declare(
     step, eta_of, case = LEADING[theorem]
     of_some = theorem.startswith("eq")
     rate = {"strongly_convex": _1 if suffix.startswith("faster") else _half}.get(case, _0)
-    name = f"{step}.{suffix}{'.general_convex' * (step == 'eq70' and not rate)}{'.sampled' * of_some}"
+    name = recursion_of(theorem, suffix)
     choices = CHOICES[name] if choices is None else choices
     one = _Round(theorem, step, suffix, eta_of, choices.errors(eta_of), choices.progress, rate * mu, of_some, span)
     printed = sfl.statements[f"sfl.{theorem}"]
@@ -299,6 +298,13 @@ def declare(
         first = _TIMES[lemma][0] * rate / one.progress * mu * D**2
         one.lead(gap, first * exp(-rate * mu * eta_tilde * (R + 1)), D**2, f"lemma7.eq38.{lemma}")
     return f"sfl.{name}", f"sfl.{theorem}.{suffix}"
+
+
+def recursion_of(theorem: str, suffix: str) -> str:
+    """Name of the recursion that leads to a theorem; one printed recursion leads to several theorems."""
+    step, _, case = LEADING[theorem]
+    general = ".general_convex" * (step == "eq70" and case == "general_convex")
+    return f"{step}.{suffix}{general}{'.sampled' * theorem.startswith('eq')}"
 
 
 # theorem -> recursion, eta_tilde, case.  Printed in SFL: 3, 12, 18, 18 (9/2 for 3 if strongly convex), and 3, 3, 27/8, 27/8

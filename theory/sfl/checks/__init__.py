@@ -12,8 +12,8 @@ from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, units
 from theory.proofs.enumeration import Truth
 from theory.proofs.ledger import bound_of
+from theory.sfl import sharp as sharper
 from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables, tight
-from theory.sfl.sharp import LEAST as LEAST_OF_HUBER
 from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
@@ -36,7 +36,7 @@ OPEN = {
 
 SHARPENINGS = sharp.SHARPENINGS
 programmes = tight.programmes
-LEAST = LEAST_OF_HUBER
+LEAST = sharper.LEAST
 
 
 def evidence() -> Iterator[Evidence]:

@@ -26,7 +26,7 @@ from theory.proofs.sequences import contracted, telescope
 from theory.proofs.sharpening import Points, Sharpening
 from theory.sfl.checks.ledgers import by_lemma, psi
 from theory.sfl.checks.quantities import ALL, LANGUAGE, C, I, global_grad, x, x_next, x_star
-from theory.sfl.sharp import CHOICES, LEADING, Choices, Exact, Rough, Young, declare
+from theory.sfl.sharp import CHOICES, LEADING, Choices, Exact, Rough, Young, declare, recursion_of
 from theory.sfl.symbols import (
     D_F,
     W_T,
@@ -578,9 +578,9 @@ def _settled(parallel: bool, choices: Choices, fact: Fact, points: Points) -> Ch
 
 
 def _sharpening(theorem: str, suffix: str = "sharp") -> Sharpening:
-    step, _, case = LEADING[theorem]
+    _, _, case = LEADING[theorem]
     of_some, rate = theorem.startswith("eq"), {"sharp": _HALF, "faster": _1}[suffix]
-    name = f"{step}.{suffix}{'.general_convex' * (case == 'general_convex' and step == 'eq70')}{'.sampled' * of_some}"
+    name = recursion_of(theorem, suffix)
     choices = CHOICES[name]
     parallel, applied = LEADING[theorem][1] == K * eta, catalogue.find(f"sfl.{theorem}").applies
     assert applied is not None

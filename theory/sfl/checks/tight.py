@@ -126,7 +126,8 @@ def _numbers(statement: Statement, numbers: Mapping[str, sympy.Rational]) -> dic
             raise ValueError(f"{id_}: {symbol} = {value}: expected {symbols[str(symbol)].domain}")
     at[sigma] = sympy.S.Zero
     parallel = id_.removeprefix("sfl.") in PARALLEL
-    factor = at[K] * (1 if parallel else at[S])
+    # the statement's own definition; a lemma in eta has none, and eta_tilde is what it is in the theorem
+    factor = statement.where.get(eta_tilde, K * eta if parallel else S * K * eta).subs(at) / at.get(eta, eta)
     at |= {eta_tilde: factor * at[eta]} if eta in at else {eta: at[eta_tilde] / factor}
     for condition in statement.when:
         holds = condition.relation.subs(at)
