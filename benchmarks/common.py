@@ -43,12 +43,13 @@ def report(name: str, what: str, medians: dict[str, float], baseline: str) -> No
     for key, value in medians.items():
         note = "baseline" if key == baseline else f"{ratios[key]:.2g} times as fast"
         print(f"  {key:<28} {value:10.4f} s   {note}")
+    store(name, {"what": what, "baseline": baseline, "seconds": medians, "times_faster": ratios})
+
+
+def store(name: str, entry: dict[str, Any]) -> None:
+    """Keep an entry in results.json, with the machine on which it was measured."""
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    known[name] = {
-        "what": what,
-        "baseline": baseline,
-        "seconds": medians,
-        "times_faster": ratios,
+    known[name] = entry | {
         "threads": 1,
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",

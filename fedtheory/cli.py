@@ -606,11 +606,13 @@ def tight(
     """The best constant of each term of an inequality about one round, over all functions in every dimension.
 
     A semidefinite programme (Clarabel), and a bracket that is checked exactly: an instance from below, multipliers from
-    above. One term at a time, with the other terms as they are; without noise."""
+    above. One term at a time, with the other terms as they are; then all terms of the larger side at once. Noise is +n or -n
+    with equal chances, for any vector n."""
     from fractions import Fraction
 
     from theory import catalogue
-    from theory.proofs.tight import NotSolved, Unbounded, tight as solve
+    from theory.proofs import scenes
+    from theory.proofs.tight import NotSolved, Unbounded
 
     statement, numbers = catalogue.find(id_), {}
     for word in words:
@@ -619,41 +621,48 @@ def tight(
             numbers[name] = Fraction(text)
         except (ValueError, ZeroDivisionError):
             raise ValueError(f"{word}: expected NAME=VALUE with a fraction, such as eta_tilde=1/6") from None
-    found: dict[str, tuple[Any, int] | str] = {}
-    programmes = catalogue.programmes(statement, numbers)
+    every = [
+        (case, term, search)
+        for case in scenes.cases_at(statement, catalogue.rounds(statement), numbers)
+        for term, search in scenes.searches(statement, case).items()
+    ]
+    found: list[tuple[scenes.Case, str, scenes.Search, scenes.Best | str]] = []
     with progress() as tell:
-        for done, (term, (programme, sign)) in enumerate(programmes.items(), start=1):
+        for done, (case, term, search) in enumerate(every, start=1):
             try:
-                found[term] = solve(programme), sign
+                found.append((case, term, search, scenes.best(search, statement.paper)))
             except (NotSolved, Unbounded) as error:
-                found[term] = str(error)
-            tell("terms", done, len(programmes))
-    ends = {
-        t: tuple(sorted((o[1] * o[0].lower, o[1] * o[0].upper))) for t, o in found.items() if not isinstance(o, str)
-    }
+                found.append((case, term, search, str(error)))
+            tell("terms", done, len(every))
     if as_json:
-        print_json(
-            {
-                term: own
-                if isinstance(own, str)
-                else {
-                    "best_over_stated": [str(end) for end in ends[term]],
-                    "multipliers": {n: str(m) for n, m in own[0].multipliers.items() if m},
-                    "gram": {"vectors": own[0].vectors, "rows": [[str(x) for x in row] for row in own[0].gram]},
-                    "values": {n: str(v) for n, v in own[0].values.items()},
-                }
-                for term, own in found.items()
-            }
-        )
+        print_json([_bracket(*one, statement.paper) for one in found])
         return
     table = Table("term", "best / stated, at least", "at most", "", box=None, pad_edge=False)
-    for term, own in found.items():
+    for case, term, search, own in found:
+        place = "".join(f", {symbol} = {value}" for symbol, value in case.scene.place.items())
         if isinstance(own, str):
-            table.add_row(term, "", "", own)
+            table.add_row(term + place, "", "", own)
         else:
-            low, high = (float(end) for end in ends[term])
-            table.add_row(term, f"{low:.3g}", f"{high:.3g}", "may be larger" if own[1] < 0 else "may be smaller")
+            side = "may be larger" if search.sign < 0 else "may be smaller" if own.most < 0.9995 else ""
+            table.add_row(term + place, f"{float(own.least):.3g}", f"{float(own.most):.3g}", side)
     console().print(table)
+
+
+def _bracket(case: Any, term: str, search: Any, found: Any, paper: str) -> dict[str, Any]:
+    """A term's best constant as JSON, with its instance and its proof."""
+    from theory.proofs.scenes import bracket
+
+    shown = {"term": term, "numbers": {str(symbol): str(value) for symbol, value in case.scene.place.items()}}
+    if isinstance(found, str):
+        return shown | {"not_found": found}
+    below, above = (bracket(programme, paper) for programme in (search.below, search.above))
+    rows = [[str(x) for x in row] for row in below.instance.gram]
+    return shown | {
+        "best_over_stated": [str(found.least), str(found.most)],
+        "multipliers": {n: str(m) for n, m in above.multipliers.items()},
+        "gram": {"vectors": below.instance.vectors, "rows": rows},
+        "values": {n: str(v) for n, v in below.instance.values.items()},
+    }
 
 
 @app.command()

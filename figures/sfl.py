@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import sympy
 import xarray as xr
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, StrMethodFormatter
-from sympy import Rational
 
 from bounds import evaluate, sharpening, tune
 from bounds.sfl import ARENAS
@@ -24,7 +23,8 @@ from simulations.exact.moments import expectation
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from theory import catalogue
 from theory.notation import Value
-from theory.proofs.tight import Programme, tight
+from theory.proofs import scenes
+from theory.proofs.tight import Programme
 from theory.statement import Bound, Relations
 
 # Figures 1 and 7.  The grid and the number of seeds are printed (Figure 7); start and length are in the authors' code.
@@ -281,7 +281,13 @@ _TIGHT = (
     ("sfl.lemma12", "gap", ""),
     ("sfl.eq70", "heterogeneity", "sfl.eq70.sharp"),
 )
-_NUMBERS = {"M": 2, "K": 2, "L": 1, "eta_tilde": Rational(1, 6)}  # and mu = 1/10 where it is contracted
+_NUMBERS = {
+    "M": Fraction(2),
+    "K": Fraction(2),
+    "L": Fraction(1),
+    "eta_tilde": Fraction(1, 6),
+    "sigma": Fraction(0),
+}  # and mu = 1/10 where it is contracted
 
 
 def tight_constants(full: bool) -> Drawn:
@@ -293,18 +299,19 @@ def tight_constants(full: bool) -> Drawn:
             claim = statement.claim
             assert isinstance(claim, Bound)
             contracts = any(s.name == "mu" for s in claim.value.free_symbols)
-            numbers = _NUMBERS | ({"mu": Rational(1, 10)} if contracts else {})
-            programme, _ = catalogue.programmes(statement, numbers)[term]
-            found = tight(programme)
-            amount = _coefficient(programme)
+            numbers = _NUMBERS | ({"mu": Fraction(1, 10)} if contracts else {})
+            (case,) = scenes.cases_at(statement, catalogue.rounds(statement), numbers)
+            search = scenes.searches(statement, case)[term]
+            found = scenes.best(search, statement.paper)
+            amount = _coefficient(search.above)
             rows.append(
                 {
                     "printed": id_,
                     "statement": form,
                     "term": term,
                     "stated": amount,
-                    "at_least": float(found.lower) * amount,
-                    "at_most": float(found.upper) * amount,
+                    "at_least": float(found.least) * amount,
+                    "at_most": float(found.most) * amount,
                 }
             )
     table = pd.DataFrame(rows)
@@ -335,7 +342,7 @@ def tight_constants(full: bool) -> Drawn:
 
 def _coefficient(programme: Programme) -> float:
     """The factor of the quantity in a term: that of its first monomial, which is the same in all forms of a statement."""
-    return float(sympy.Poly(programme.amount).coeffs()[0])
+    return float(next(iter([*programme.amount.numbers.values(), *programme.amount.products.values()])))
 
 
 def _sharpened(full: bool) -> Drawn:

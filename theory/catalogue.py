@@ -146,15 +146,15 @@ def least(statement: Statement) -> sympy.Expr | None:
     return found.get(statement.id)
 
 
-def programmes(statement: Statement, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """The programmes for the best constants of a statement about one round: see `theory.proofs.tight`.
+def rounds(statement: Statement) -> Any:
+    """The rounds in vectors of the statement's paper: see `theory.proofs.scenes.Rounds`.
 
-    Raises ValueError for other statements, and for numbers that are missing or outside the conditions.
+    Raises ValueError for a paper that has none.
     """
-    made = getattr(_checks(statement.paper), "programmes", None)
-    if made is None:
-        raise ValueError(f"{statement.id}: expected a statement of the sfl paper about one round, such as sfl.lemma6")
-    return dict(made(statement, numbers))
+    found = getattr(_checks(statement.paper), "ROUNDS", None)
+    if found is None:
+        raise ValueError(f"{statement.id}: expected a statement about a round, such as sfl.lemma6")
+    return found
 
 
 def _checks(paper_name: str) -> ModuleType | None:
@@ -167,6 +167,6 @@ def _checks(paper_name: str) -> ModuleType | None:
 
 __all__ = [
     "UnknownName", "as_printed", "corrected_by", "errata", "evidence", "find", "forms", "least", "names", "paper", "papers",
-    "programmes", "properties", "reasons", "sharpened_by", "sharpenings", "statements", "symbols", "unassumed", "unknown",
+    "properties", "reasons", "rounds", "sharpened_by", "sharpenings", "statements", "symbols", "unassumed", "unknown",
     "used_by",
 ]  # fmt: skip

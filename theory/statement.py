@@ -57,6 +57,7 @@ EvidenceKind = Literal[
     "repair",
     "counterexample",
     "search",
+    "worst_case",
     "moments",
     "run",
 ]
@@ -361,6 +362,7 @@ class Verdict:
     says      one line: what was checked, on which family
     witness   for `refuted`: the instance and the two numbers
     premises  for a proof: all recorded premises
+    best      for a worst case: numbers -> term -> the factor by which it may be multiplied, from below and from above
     """
 
     status: Status
@@ -368,6 +370,7 @@ class Verdict:
     slack: float | None = None
     witness: Mapping[str, Any] = field(default_factory=dict)
     premises: tuple[Premise, ...] = ()
+    best: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:

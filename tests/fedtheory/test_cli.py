@@ -122,7 +122,7 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
         (["tight", "sfl.lemma6", "M=2"], "missing K, L, eta or eta_tilde"),
         (["tight", "sfl.lemma6", "M=x"], "M=x: expected NAME=VALUE with a fraction"),
         (["tight", "sfl.lemma6", "M=2", "K=1", "L=1", "eta_tilde=1/2"], "eta <= 1/(6*K*L*S) is violated at"),
-        (["tight", "fedcom.lemmaD1", "M=2"], "expected a statement of the sfl paper about one round"),
+        (["tight", "fedcom.lemmaD1", "M=2"], "expected a statement about a round, such as sfl.lemma6"),
         (["figures", "sfl_fig2"], "unknown figure"),
         (["verify", "sfl.thm1", "--json"], "unknown statement"),
         (["verify", "sfl.eq12", "--paper", "sfl"], "ids and --paper: expected one of them"),
@@ -212,8 +212,8 @@ def test_sharpen_optimises_proves_and_draws(call, tmp_path, monkeypatch) -> None
 
 def test_tight_brackets_every_term(call) -> None:
     status, out, _ = call("tight", "sfl.lemma6", "M=2", "K=1", "L=1", "eta=1/12", "--json")
-    found = json.loads(out)
-    assert status == 0 and set(found) == {"heterogeneity", "gap"}  # no noise
+    found = {one["term"]: one for one in json.loads(out)}
+    assert status == 0 and set(found) == {"all terms", "noise", "heterogeneity", "gap"}
     low, high = (float(sympy.Rational(end)) for end in found["heterogeneity"]["best_over_stated"])
     assert 0.1212 <= low <= high <= 0.1213 and found["heterogeneity"]["multipliers"]
     assert "may be smaller" in call("tight", "sfl.lemma6", "M=2", "K=1", "L=1", "eta_tilde=1/6")[1]

@@ -1,4 +1,4 @@
-"""Best constants by semidefinite programmes: closed forms, the exact checks of both sides, and rounds of SFL and PFL."""
+"""Best constants by semidefinite programmes: closed forms, and the exact checks of both sides."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 import sympy
 from sympy import Rational
 
-from theory import catalogue
+from tests.theory.brackets import holds
 from theory.proofs.tight import (
-    Bracket,
     Programme,
     Unbounded,
+    checked,
     positive_semidefinite,
+    quadratic,
     tight,
     verified_instance,
     verified_proof,
+    violation,
 )
-from theory.proofs.vectors import Point, smooth_convex
-from theory.sfl.checks.tight import one_round
-from theory.sfl.symbols import D_F, E_r, dist2_next
+from theory.proofs.vectors import Point, convex, smooth_convex
 
 
 def descent(steps: int, rate: Rational, mu: sympy.Expr = sympy.S.Zero) -> Programme:
@@ -38,15 +38,7 @@ def descent(steps: int, rate: Rational, mu: sympy.Expr = sympy.S.Zero) -> Progra
         for j, b in enumerate(points)
         if i != j
     }
-    return Programme(points[-1].value, start**2, pairs)
-
-
-def holds(programme: Programme, found: Bracket, value: float, within: float = 1e-4) -> None:
-    """Both sides are verified, close, and on either side of the value."""
-    assert verified_proof(programme, found) and verified_instance(programme, found) == found.lower
-    assert found.lower <= found.upper
-    assert float(found.lower) <= value * (1 + 1e-12) and float(found.upper) >= value * (1 - 1e-12)
-    assert float(found.upper - found.lower) <= within * abs(value)
+    return Programme.of(points[-1].value, start**2, pairs)
 
 
 @pytest.mark.parametrize("rate", [Rational(1), Rational(1, 2)])
@@ -62,14 +54,71 @@ def test_the_contraction_of_a_gradient_step_is_that_of_the_worst_quadratic() -> 
     for rate, value in ((Rational(1), 0.81), (Rational(19, 10), 0.81), (Rational(1, 2), 0.9025)):
         made = descent(0, rate, Rational(1, 10))
         x, g = sympy.symbols("x g0", real=True)
-        programme = replace(made, objective=sympy.expand((x - rate * g) ** 2))
+        programme = replace(made, objective=quadratic((x - rate * g) ** 2))
         holds(programme, tight(programme), value)
+
+
+def test_two_opposite_conditions_are_an_equality() -> None:
+    """A Polyak step, gamma ||g||^2 = 2 (f - f*): Barré, Taylor, d'Aspremont (2020), Proposition 1."""
+    rate, mu = Rational(3, 2), Rational(1, 10)
+    made = descent(0, rate, mu)
+    x, g, f = sympy.symbols("x g0 f0", real=True)
+    polyak = rate * g**2 - 2 * f
+    pair = {"up": polyak, "down": -polyak}
+    for equality in (pair, pair | {"again": polyak}, pair | {"nothing": sympy.S.Zero}):
+        forms = {name: quadratic(e) for name, e in equality.items()}
+        programme = Programme(quadratic((x - rate * g) ** 2), quadratic(x**2), {**made.conditions, **forms})
+        holds(programme, tight(programme), float((rate - 1) * (1 - rate * mu) / (rate * (1 + mu) - 1)))
+
+
+def test_operators_have_no_function_values() -> None:
+    """The resolvent of a monotone operator does not expand."""
+    x, g = sympy.symbols("x g", real=True)
+    programme = Programme.of(sympy.expand((x - g) ** 2), x**2, {"monotone": sympy.expand((x - g) * g)})
+    holds(programme, tight(programme), 1.0)
+
+
+def test_what_no_condition_bounds_does_not_spoil_the_proof() -> None:
+    """Two steps of the proximal gradient method: nothing bounds the gradient at x* of the smooth term."""
+    x, star, mu = sympy.Symbol("x", real=True), sympy.Symbol("star", real=True), Rational(1, 7)
+    smooth, rough = [Point(sympy.S.Zero, sympy.S.Zero, star)], [Point(sympy.S.Zero, sympy.S.Zero, -star)]
+    at: sympy.Expr = x
+    for i in range(2):
+        f, g, h, s = sympy.symbols(f"f{i} g{i} h{i} s{i}", real=True)
+        smooth.append(Point(at, f, g))
+        at = sympy.expand(at - g - s)
+        rough.append(Point(at, h, s))
+    conditions = {f"f: {n}": smooth_convex(a, b, sympy.S.One, mu) for n, (a, b) in enumerate(permutations(smooth, 2))}
+    conditions |= {f"h: {n}": convex(a, b) for n, (a, b) in enumerate(permutations(rough, 2))}
+    programme = Programme.of(sympy.expand(at**2), x**2, conditions)
+    holds(programme, tight(programme), float((1 - mu) ** 4))
 
 
 def test_without_an_amount_there_is_no_constant() -> None:
     programme = descent(1, Rational(1))
     with pytest.raises(Unbounded, match="no constant is enough"):
-        tight(replace(programme, amount=sympy.Symbol("g0", real=True) ** 2))
+        tight(replace(programme, amount=quadratic(sympy.Symbol("g0", real=True) ** 2)))
+
+
+def test_a_violation_is_an_instance() -> None:
+    """Half of the best constant is too small, and nothing at all, too."""
+    programme = descent(1, Rational(1))
+    for amount in (programme.amount * Fraction(1, 12), programme.amount * 0):
+        tried = replace(programme, amount=amount)
+        found = violation(tried)
+        assert found is not None
+        checked(found, tried)
+        assert found.at(tried.objective) > found.at(tried.amount)
+    assert violation(replace(programme, amount=programme.amount * Fraction(1, 5))) is None
+
+
+def test_without_an_amount_the_objective_is_at_most_zero_or_there_is_no_bracket() -> None:
+    programme = descent(1, Rational(1))
+    nothing = replace(programme, objective=-programme.objective, amount=programme.amount * 0)
+    found = tight(nothing)
+    assert verified_proof(nothing, found) and (found.lower, found.upper) == (0, 1)
+    with pytest.raises(Unbounded, match="nothing stands on the larger side"):
+        tight(replace(programme, amount=programme.amount * 0))
 
 
 def test_what_is_changed_is_not_verified() -> None:
@@ -80,11 +129,12 @@ def test_what_is_changed_is_not_verified() -> None:
     assert not verified_proof(programme, replace(found, multipliers={**found.multipliers, name: -multiplier}))
     assert not verified_proof(programme, replace(found, upper=found.lower * Fraction(99, 100)))
     assert not verified_proof(replace(programme, objective=2 * programme.objective), found)
+    higher = {n: v + 1 for n, v in found.instance.values.items()}
     with pytest.raises(ValueError, match="does not satisfy|not positive semidefinite"):
-        verified_instance(programme, replace(found, values={n: v + 1 for n, v in found.values.items()}))
-    flat = tuple(tuple(-x for x in row) for row in found.gram)
+        verified_instance(programme, replace(found, instance=replace(found.instance, values=higher)))
+    flat = tuple(tuple(-x for x in row) for row in found.instance.gram)
     with pytest.raises(ValueError, match="does not satisfy|not positive semidefinite"):
-        verified_instance(programme, replace(found, gram=flat))
+        verified_instance(programme, replace(found, instance=replace(found.instance, gram=flat)))
     with pytest.raises(ValueError, match="other vectors"):
         verified_instance(descent(1, Rational(1)), found)
 
@@ -99,89 +149,3 @@ def test_positive_semidefinite_is_decided_exactly() -> None:
         ([[2, -1, 0], [-1, 2, -1], [0, -1, 2]], True),
     ):
         assert positive_semidefinite([[Fraction(x) for x in row] for row in matrix]) is expected
-
-
-# Rounds
-
-
-@pytest.mark.parametrize("parallel", [False, True])
-@pytest.mark.parametrize(("clients", "some", "steps"), [(2, 2, 2), (3, 2, 1)])
-def test_the_quantities_of_a_round_are_those_of_a_run(parallel: bool, clients: int, some: int, steps: int) -> None:
-    """On parabolas h_m y^2/2 + b_m y with minimiser 0 of the mean, all orders one by one."""
-    rate, start = Fraction(1, 7), Fraction(3)
-    h, b = [Fraction(1), Fraction(1, 2), Fraction(1, 3)][:clients], [Fraction(2), Fraction(-1), Fraction(-1)][:clients]
-    b[-1] -= sum(b)
-    found = one_round(parallel, clients, some, steps, Rational(rate.numerator, rate.denominator))
-    at: dict[sympy.Symbol, sympy.Rational] = {sympy.Symbol("x", real=True): sympy.Rational(3)}
-    for m, points in enumerate(found.points):
-        for point in points:
-            y = point.x
-            while y.free_symbols - at.keys():  # gradients at earlier points
-                earlier = [
-                    p for own in found.points for p in own if p.gradient in y.free_symbols and p.gradient not in at
-                ]
-                pending = [p for p in earlier if not p.x.free_symbols - at.keys()]
-                for p in pending:
-                    n = next(i for i, own in enumerate(found.points) if p in own)
-                    at[p.gradient] = Rational(h[n]) * p.x.subs(at) + Rational(b[n])
-                assert pending
-            own = Fraction(str(y.subs(at)))
-            if isinstance(point.gradient, sympy.Symbol):
-                at[point.gradient] = Rational(h[m] * own + b[m])
-            if isinstance(point.value, sympy.Symbol):
-                at[point.value] = Rational(h[m] * own**2 / 2 + b[m] * own)
-    ends, drifts = [], []
-    for order in permutations(range(clients), some):
-        y, walked, moved = start, Fraction(0), Fraction(0)
-        for m in order:
-            own = start if parallel else y
-            for _ in range(steps):
-                walked += (own - start) ** 2
-                own -= rate * (h[m] * own + b[m])
-            moved += own - start
-            y = own
-        ends.append(start + moved / some if parallel else y)
-        drifts.append(walked / some if parallel else walked)
-    mean = sum((e**2 for e in ends), Fraction(0)) / len(ends)
-    assert found.means[dist2_next].subs(at) == Rational(mean)
-    drift = next(form for quantity, form in found.means.items() if "E" in str(quantity) and quantity not in (D_F,))
-    assert drift.subs(at) == Rational(sum(drifts, Fraction(0)) / len(drifts))
-    assert E_r in found.means or parallel
-
-
-def best(id_: str, term: str, **numbers: str) -> tuple[float, float]:
-    """The bracket for a term's best constant over the stated one, verified."""
-    made = catalogue.programmes(catalogue.find(id_), {n: Rational(v) for n, v in numbers.items()})
-    programme, sign = made[term]
-    found = tight(programme)
-    assert verified_proof(programme, found) and verified_instance(programme, found) == found.lower
-    low, high = sorted((sign * float(found.lower), sign * float(found.upper)))
-    return low, high
-
-
-def test_the_best_constants_of_printed_inequalities() -> None:
-    """(41): 0.130 where 6 is printed, for two clients and one step; Lemma 6: 0.273 for 9/4; the progress times 6."""
-    two = {"M": "2", "K": "1", "L": "1"}
-    low, high = best("sfl.step.gc_recursion", "heterogeneity", **two, eta_tilde="1/6")
-    assert 0.130 <= 6 * low <= 6 * high <= 0.131
-    low, high = best("sfl.lemma6", "heterogeneity", **two, eta_tilde="1/6")
-    assert 0.272 <= 9 / 4 * low <= 9 / 4 * high <= 0.273
-    low, high = best("sfl.step.gc_recursion", "progress", **two, eta_tilde="1/6")
-    assert 5.999 <= low <= high <= 6.001  # b = 2 for 1/3, as in the sharper theorem
-    low, high = best("sfl.step.gc_recursion.sharp", "progress", **two, eta_tilde="1/6")
-    assert 0.999 <= low <= high <= 1.001  # which cannot be improved
-
-
-def test_numbers_that_do_not_fit_are_named() -> None:
-    statement = catalogue.find("sfl.lemma6")
-    for numbers, said in (
-        ({"M": 2}, "missing K, L, eta or eta_tilde"),
-        ({"M": 2, "K": 1, "L": 1, "eta": 1}, "is violated at"),
-        ({"M": 2, "K": 1, "L": 1, "eta": Rational(1, 12), "beta": 1}, "not needed: beta"),
-        ({"M": 2, "K": 1, "L": -1, "eta": Rational(1, 12)}, "L = -1: expected"),
-        ({"M": 9, "K": 1, "L": 1, "eta": Rational(1, 1000)}, "local steps in all orders: expected 40 at most"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            catalogue.programmes(statement, numbers)
-    with pytest.raises(ValueError, match="expected a statement of the sfl paper about one round"):
-        catalogue.programmes(catalogue.find("fedcom.lemmaD1"), {})

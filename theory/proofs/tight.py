@@ -13,9 +13,10 @@ to fractions, and check both exactly.  Only the checks count.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,17 @@ from numpy.typing import NDArray
 from sympy import QQ
 from sympy.polys.matrices import DomainMatrix
 
-from theory.proofs.vectors import unknowns
+from theory.proofs.gram import Quadratic, summed
 
 Matrix = list[list[Fraction]]
 _MARGINS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how far an instance is inside the conditions
 _ABOVE = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far a proved constant is above the best one
 _PARTS = 2**40  # fractions have this denominator
 _TRACE = 1e6  # of multipliers that are looked for
-_TINY = 1e-6  # of multipliers, relative to the largest
+_TINY = 1e-6  # of multipliers, relative to the largest; of an amount
+_SMALL = 1e-4  # of eigenvalues, in a trace of 1
+_FAR = 10.0  # function values of an instance, in a trace of 1
+_SIMPLE = (36, 1000)  # largest denominators of directions that are guessed
 
 
 class Unbounded(ValueError):
@@ -43,67 +47,90 @@ class NotSolved(ValueError):
 
 
 @dataclass(frozen=True)
-class Form:
-    """A quadratic form in vectors, linear in function values, with exact coefficients."""
+class Instance:
+    """Inner products of the vectors, as a Gram matrix, and function values: by interpolation, functions of the class."""
 
-    gram: Matrix
-    linear: list[Fraction]
+    vectors: tuple[str, ...]
+    gram: tuple[tuple[Fraction, ...], ...]
+    values: Mapping[str, Fraction]
 
-    @property
-    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same in floating point."""
-        return np.array(self.gram, float), np.array(self.linear, float)
+    def at(self, form: Quadratic) -> Fraction:
+        """The value of a quadratic form.  Raises KeyError for other vectors or function values."""
+        place = self._place
+        products = (c * self.gram[place[a]][place[b]] for (a, b), c in form.products.items())
+        return sum(products, Fraction(0)) + sum((c * self.values[n] for n, c in form.numbers.items()), Fraction(0))
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.vectors)}
 
 
 @dataclass(frozen=True)
 class Bracket:
     """The best constant is between `lower` and `upper`.
 
-    gram, values   the instance: inner products of the vectors, function values; its ratio is `lower`
-    multipliers    of the conditions: with them, `upper` times the amount minus the objective is a sum of squares
+    instance     its ratio is `lower`
+    multipliers  of the conditions: with them, `upper` times the amount minus the objective is a sum of squares
     """
 
     lower: Fraction
     upper: Fraction
-    vectors: tuple[str, ...]
-    gram: tuple[tuple[Fraction, ...], ...]
-    values: Mapping[str, Fraction]
+    instance: Instance
     multipliers: Mapping[str, Fraction]
+
+
+def quadratic(e: sympy.Expr) -> Quadratic:
+    """A polynomial with rational coefficients as a form: symbols in products are vectors, the others function values.
+
+    Raises ValueError for other terms than products of two symbols and single symbols.
+    """
+    products: dict[tuple[str, str], Fraction] = {}
+    numbers: dict[str, Fraction] = {}
+    symbols = sorted(e.free_symbols, key=str)
+    names = [s.name for s in symbols]
+    for powers, coefficient in sympy.Poly(e, *symbols).terms() if symbols else []:
+        used = [name for name, p in zip(names, powers, strict=True) for _ in range(p)]
+        if len(used) not in (1, 2):
+            raise ValueError(f"{e}: expected a form in vectors plus function values")
+        c = Fraction(int(coefficient.p), int(coefficient.q))
+        if len(used) == 1:
+            numbers[used[0]] = c
+        else:
+            products[min(used), max(used)] = c
+    if both := numbers.keys() & {name for pair in products for name in pair}:
+        raise ValueError(f"{e}: {', '.join(sorted(both))}: expected either vectors or function values")
+    return Quadratic(products, numbers)
 
 
 @dataclass(frozen=True)
 class Programme:
-    """The largest `objective` where `amount` is 1 and all conditions are >= 0; forms with rational coefficients."""
+    """The largest `objective` where `amount` is 1 and all conditions are >= 0."""
 
-    objective: sympy.Expr
-    amount: sympy.Expr
-    conditions: Mapping[str, sympy.Expr]
+    objective: Quadratic
+    amount: Quadratic
+    conditions: Mapping[str, Quadratic]
 
-    def exact(self) -> tuple[list[sympy.Symbol], list[sympy.Symbol], Form, Form, dict[str, Form]]:
-        """(vectors, function values, objective, amount, conditions)."""
-        vectors, values = unknowns([self.objective, self.amount, *self.conditions.values()])
-        of = {name: _form(e, vectors, values) for name, e in self.conditions.items()}
-        objective, amount = (_form(e, vectors, values) for e in (self.objective, self.amount))
-        return vectors, values, objective, amount, of
+    @staticmethod
+    def of(objective: sympy.Expr, amount: sympy.Expr, conditions: Mapping[str, sympy.Expr]) -> Programme:
+        """The same from polynomials: see `quadratic`."""
+        return Programme(
+            quadratic(objective), quadratic(amount), {name: quadratic(e) for name, e in conditions.items()}
+        )
 
+    @cached_property
+    def forms(self) -> list[Quadratic]:
+        """Objective, amount and conditions."""
+        return [self.objective, self.amount, *self.conditions.values()]
 
-def _form(e: sympy.Expr, vectors: Sequence[sympy.Symbol], values: Sequence[sympy.Symbol]) -> Form:
-    gram = [[Fraction(0)] * len(vectors) for _ in vectors]
-    linear = [Fraction(0)] * len(values)
-    if e == 0:
-        return Form(gram, linear)
-    for powers, coefficient in sympy.Poly(e, *vectors, *values).terms():
-        used = [i for i, p in enumerate(powers) for _ in range(p)]
-        c = Fraction(int(coefficient.p), int(coefficient.q))
-        if len(used) == 1 and used[0] >= len(vectors):
-            linear[used[0] - len(vectors)] += c
-        elif len(used) == 2 and max(used) < len(vectors):
-            i, j = used
-            gram[i][j] += c / 2
-            gram[j][i] += c / 2
-        else:
-            raise ValueError(f"{e}: expected a form in {[v.name for v in vectors]} plus function values")
-    return Form(gram, linear)
+    @cached_property
+    def vectors(self) -> tuple[str, ...]:
+        """The names of the vectors."""
+        return tuple(sorted({name for form in self.forms for pair in form.products for name in pair}))
+
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """The names of the function values."""
+        return tuple(sorted({name for form in self.forms for name in form.numbers}))
 
 
 # Exact checks
@@ -126,242 +153,418 @@ def positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
     return True
 
 
-def _at(form: Form, gram: Sequence[Sequence[Fraction]], values: Sequence[Fraction]) -> Fraction:
-    products = (a * b for own, other in zip(form.gram, gram, strict=True) for a, b in zip(own, other, strict=True) if a)
-    return sum(products, Fraction(0)) + sum((a * b for a, b in zip(form.linear, values, strict=True) if a), Fraction(0))
+def checked(instance: Instance, programme: Programme) -> None:
+    """Raises ValueError unless the instance is one of the programme's class, exactly."""
+    if instance.vectors != programme.vectors or tuple(instance.values) != programme.values:
+        raise ValueError("the instance has other vectors or function values than the programme")
+    for name, form in programme.conditions.items():
+        if instance.at(form) < 0:
+            raise ValueError(f"the instance does not satisfy {name}")
+    if not positive_semidefinite(instance.gram):
+        raise ValueError("the instance's Gram matrix is not positive semidefinite")
 
 
 def verified_instance(programme: Programme, bracket: Bracket) -> Fraction:
     """The ratio of the bracket's instance, computed exactly.  Raises ValueError if it is no instance of the class."""
-    vectors, values, objective, amount, conditions = programme.exact()
-    if tuple(v.name for v in vectors) != bracket.vectors or {v.name for v in values} != set(bracket.values):
-        raise ValueError("the instance has other vectors or function values than the programme")
-    own = [bracket.values[v.name] for v in values]
-    for name, form in conditions.items():
-        if _at(form, bracket.gram, own) < 0:
-            raise ValueError(f"the instance does not satisfy {name}")
-    if not positive_semidefinite(bracket.gram):
-        raise ValueError("the instance's Gram matrix is not positive semidefinite")
-    least = _at(amount, bracket.gram, own)
+    checked(bracket.instance, programme)
+    if not programme.amount:
+        return Fraction(0)
+    least = bracket.instance.at(programme.amount)
     if least <= 0:
         raise ValueError(f"the instance's amount is {least}: expected > 0")
-    return _at(objective, bracket.gram, own) / least
+    return bracket.instance.at(programme.objective) / least
 
 
 def verified_proof(programme: Programme, bracket: Bracket) -> bool:
     """Whether upper * amount - objective is a combination of the conditions plus a sum of squares, checked exactly."""
-    vectors, values, objective, amount, conditions = programme.exact()
-    if set(bracket.multipliers) != set(conditions) or min(bracket.multipliers.values(), default=Fraction(0)) < 0:
+    used = bracket.multipliers
+    if not used.keys() <= programme.conditions.keys() or min(used.values(), default=Fraction(0)) < 0:
         return False
-    parts = [(bracket.upper, amount), (Fraction(-1), objective)]
-    parts += [(-bracket.multipliers[name], form) for name, form in conditions.items()]
-    rest = _sum(parts, len(vectors), len(values))
-    return not any(rest.linear) and positive_semidefinite(rest.gram)
+    parts = [programme.amount * bracket.upper, -programme.objective]
+    return _is_square(summed([*parts, *(programme.conditions[name] * -x for name, x in used.items())]))
 
 
-def _sum(parts: Sequence[tuple[Fraction, Form]], n: int, m: int) -> Form:
-    gram, linear = [[Fraction(0)] * n for _ in range(n)], [Fraction(0)] * m
-    for factor, form in parts:
-        if factor:
-            for i in range(n):
-                for j in range(n):
-                    if form.gram[i][j]:
-                        gram[i][j] += factor * form.gram[i][j]
-            for i in range(m):
-                linear[i] += factor * form.linear[i]
-    return Form(gram, linear)
+def _is_square(form: Quadratic) -> bool:
+    """Whether a form is >= 0 for all vectors of any dimension, and all function values."""
+    names = sorted({name for pair in form.products for name in pair})
+    return not form.numbers and positive_semidefinite(_matrix(form, names))
+
+
+def _matrix(form: Quadratic, names: Sequence[str]) -> Matrix:
+    place = {name: i for i, name in enumerate(names)}
+    found = [[Fraction(0)] * len(names) for _ in names]
+    for (a, b), c in form.products.items():
+        i, j = place[a], place[b]
+        found[i][j] += c / 2
+        found[j][i] += c / 2
+    return found
 
 
 # The programmes
 
 
 def tight(programme: Programme) -> Bracket:
-    """The best constant, bracketed.
+    """The best constant, bracketed; without an amount, between 0 and 1 if the objective is at most 0.
 
     Raises Unbounded if there is none; NotSolved if the solver fails, or its solutions do not survive the rounding.
     """
-    vectors, values, objective, amount, conditions = programme.exact()
-    best, _, _ = _worst(objective, amount, conditions)
-    instance = _instance(objective, amount, conditions)
-    multipliers, upper = _proof(objective, amount, conditions, best)
-    if instance is None or multipliers is None:
-        side = "instance" if instance is None else "proof"
-        raise NotSolved(f"the best constant is about {best:.6g}, but no {side} survives the rounding to fractions")
-    ratio, fractions, numbers = instance
-    return Bracket(
-        ratio,
-        upper,
-        tuple(v.name for v in vectors),
-        tuple(map(tuple, fractions)),
-        dict(zip((v.name for v in values), numbers, strict=True)),
-        dict(zip(conditions, multipliers, strict=True)),
-    )
+    dense = _Dense(programme)
+    if not programme.amount:
+        only = dense.proof(1.0)
+        if only is None:
+            raise Unbounded("nothing stands on the larger side, and the smaller one may be positive")
+        zero = Fraction(0)
+        rows = tuple((zero,) * len(dense.vectors) for _ in dense.vectors)
+        nothing = Instance(dense.vectors, rows, dict.fromkeys(dense.values, zero))
+        return Bracket(zero, Fraction(1), nothing, {n: x for n, x in only[0].items() if x})
+    best = dense.largest()
+    instance = dense.instance()
+    if instance is None:
+        raise NotSolved(f"the best constant is about {best:.6g}, but no instance survives the rounding to fractions")
+    proof = dense.proof(best)
+    if proof is None:
+        raise NotSolved(f"the best constant is about {best:.6g}, but no proof survives the rounding to fractions")
+    lower = instance.at(programme.objective) / instance.at(programme.amount)
+    return Bracket(lower, proof[1], instance, {n: x for n, x in proof[0].items() if x})
+
+
+def violation(programme: Programme) -> Instance | None:
+    """An instance with objective > amount, checked exactly; None if the solver finds none."""
+    import cvxpy
+
+    dense = _Dense(programme)
+    for margin in _MARGINS:
+        gram, whole, values = dense.variables()
+        forms = dense.at(whole, values)
+        limits = [cvxpy.trace(gram) <= 1, cvxpy.abs(values) <= _FAR, gram >> margin * np.eye(len(dense.kept))]
+        problem = cvxpy.Problem(cvxpy.Maximize(forms[0] - forms[1]), [*limits, *dense.inside(whole, values, margin)])
+        try:
+            _solve(problem)
+        except (NotSolved, Unbounded):
+            continue
+        found = dense.rounded(np.asarray(whole.value), np.asarray(values.value))
+        if found is not None and found.at(programme.objective) > found.at(programme.amount):
+            return found
+    return None
 
 
 def _solve(problem: Any) -> None:
     import cvxpy
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the status says the same
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the status says the same
+        try:
             problem.solve(solver=cvxpy.CLARABEL)
-    except cvxpy.SolverError as error:
-        raise NotSolved(f"Clarabel: {error}") from None
+        except cvxpy.SolverError:  # sometimes its scaling is to blame
+            try:
+                problem.solve(solver=cvxpy.CLARABEL, equilibrate_enable=False)
+            except cvxpy.SolverError as error:
+                raise NotSolved(f"Clarabel: {error}") from None
     if problem.status in ("unbounded", "unbounded_inaccurate"):
         raise Unbounded("no constant is enough: without this term, the rest of the inequality is false")
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise NotSolved(f"Clarabel: {problem.status}")
 
 
-def _loose(forms: Sequence[Form]) -> list[int]:
-    """Vectors without a square in any form: their inner products are free, as their length can be as large as needed."""
-    return [i for i in range(len(forms[0].gram)) if not any(form.gram[i][i] for form in forms)]
+class _Dense:
+    """A programme in floating point: every form as a row over the entries of the Gram matrix, then over the values."""
 
+    def __init__(self, programme: Programme) -> None:
+        self.programme = programme
+        self.vectors, self.values = programme.vectors, programme.values
+        n, m, forms = len(self.vectors), len(self.values), programme.forms
+        place = {name: i for i, name in enumerate(self.vectors)}
+        at = {name: i for i, name in enumerate(self.values)}
+        self.grams, self.linear = np.zeros((len(forms), n, n)), np.zeros((len(forms), max(m, 1)))
+        for row, form in enumerate(forms):
+            for (a, b), c in form.products.items():
+                self.grams[row, place[a], place[b]] += float(c) / 2
+                self.grams[row, place[b], place[a]] += float(c) / 2
+            for name, c in form.numbers.items():
+                self.linear[row, at[name]] += float(c)
+        self.equal, self.others = _equalities(forms)
+        # vectors without a square in any form: their inner products are free, as their length can be as large as needed
+        squared = {a for form in forms for a, b in form.products if a == b}
+        self.loose = [i for i, name in enumerate(self.vectors) if name not in squared]
+        self.kept = [i for i in range(n) if i not in self.loose]
 
-def _variables(forms: Sequence[Form]) -> tuple[Any, Any, Any, Callable[[Form], Any]]:
-    """(Gram matrix of the vectors with a square, all inner products, function values, the value of a form)."""
-    import cvxpy
+    def variables(self) -> tuple[Any, Any, Any]:
+        """(Gram matrix of the vectors with a square, all inner products, function values)."""
+        import cvxpy
 
-    n, m, loose = len(forms[0].gram), len(forms[0].linear), _loose(forms)
-    kept = [i for i in range(n) if i not in loose]
-    gram, values = cvxpy.Variable((len(kept), len(kept)), PSD=True), cvxpy.Variable(max(m, 1))
-    across = cvxpy.Variable((max(len(loose), 1), n))
-    into = np.eye(n)[kept]
-    whole = into.T @ gram @ into
-    if loose:
-        of_loose = np.eye(n)[loose]
-        whole = whole + of_loose.T @ across + across.T @ of_loose
+        n = len(self.vectors)
+        gram, values = cvxpy.Variable((len(self.kept),) * 2, PSD=True), cvxpy.Variable(self.linear.shape[1])
+        into = np.eye(n)[self.kept]
+        whole = into.T @ gram @ into
+        if self.loose:
+            across, of_loose = cvxpy.Variable((len(self.loose), n)), np.eye(n)[self.loose]
+            whole = whole + of_loose.T @ across + across.T @ of_loose
+        return gram, whole, values
 
-    def at(form: Form) -> Any:
-        g, v = form.floats
-        return cvxpy.trace(g @ whole) + (v @ values if m else 0)
+    def at(self, whole: Any, values: Any) -> Any:
+        """The values of all forms."""
+        import cvxpy
 
-    return gram, whole, values, at
+        return self.grams.reshape(len(self.grams), -1) @ cvxpy.vec(whole, order="C") + self.linear @ values
 
+    def inside(self, whole: Any, values: Any, margin: float = 0.0) -> list[Any]:
+        """All conditions, with room to spare; equalities have none."""
+        forms = self.at(whole, values)
+        limits = [forms[self.equal] == 0] if self.equal else []
+        return limits + ([forms[self.others] >= margin] if self.others else [])
 
-def _worst(
-    objective: Form, amount: Form, conditions: Mapping[str, Form], margin: float = 0.0
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """The programme in floating point: (the constant, inner products, function values).
+    def largest(self, margin: float = 0.0) -> float:
+        """The constant; the solution is kept."""
+        import cvxpy
 
-    margin  how far inside all conditions the solution must be, relative to an amount of 1
-    """
-    import cvxpy
+        gram, whole, values = self.variables()
+        forms = self.at(whole, values)
+        limits = [forms[1] == 1, *self.inside(whole, values, margin)]
+        limits += [gram >> margin * np.eye(len(self.kept))] if margin else []
+        problem = cvxpy.Problem(cvxpy.Maximize(forms[0]), limits)
+        _solve(problem)
+        self.solution = np.asarray(whole.value), np.asarray(values.value)
+        return float(problem.value)
 
-    gram, whole, values, at = _variables([objective, amount, *conditions.values()])
-    limits = [at(amount) == 1, *(at(h) >= margin for h in conditions.values())]
-    if margin:
-        limits += [gram >> margin * np.eye(gram.shape[0])]
-    problem = cvxpy.Problem(cvxpy.Maximize(at(objective)), limits)
-    _solve(problem)
-    return float(problem.value), np.asarray(whole.value), np.asarray(values.value)
-
-
-def _instance(
-    objective: Form, amount: Form, conditions: Mapping[str, Form]
-) -> tuple[Fraction, Matrix, list[Fraction]] | None:
-    """The best solution a little inside the conditions whose fractions are an instance: (ratio, Gram matrix, values)."""
-    loose = _loose([objective, amount, *conditions.values()])
-    for margin in _MARGINS:
-        try:
-            _, gram, own = _worst(objective, amount, conditions, margin)
-        except NotSolved:
-            continue
+    def rounded(self, gram: NDArray[np.float64], values: NDArray[np.float64]) -> Instance | None:
+        """A solution in fractions; None if it is no instance of the class."""
         fractions = [[_fraction(x) for x in row] for row in (gram + gram.T) / 2]
-        numbers = [_fraction(x) for x in own][: len(objective.linear)]
-        for i in loose:  # no form contains its square
-            fractions[i][i] = _long_enough(fractions, i)
-        least = _at(amount, fractions, numbers)
-        inside = all(_at(form, fractions, numbers) >= 0 for form in conditions.values())
-        if inside and least > 0 and positive_semidefinite(fractions):
-            return _at(objective, fractions, numbers) / least, fractions, numbers
-    return None
+        own = {name: _fraction(x) for name, x in zip(self.values, values, strict=False)}
+        if self.equal:
+            fractions, own = self._satisfying(fractions, own)
+        _long_enough(fractions, self.loose)  # no form contains their squares
+        found = Instance(self.vectors, tuple(map(tuple, fractions)), own)
+        try:
+            checked(found, self.programme)
+        except ValueError:
+            return None
+        return found
 
+    def _satisfying(self, gram: Matrix, values: dict[str, Fraction]) -> tuple[Matrix, dict[str, Fraction]]:
+        """Inner products and function values, changed as little as needed to make the equalities hold exactly."""
+        forms, zero = [self.programme.forms[i] for i in self.equal], Fraction(0)
+        pairs = [(a, b) for i, a in enumerate(self.vectors) for b in self.vectors[i:]]
+        rows = [
+            [form.products.get(pair, zero) for pair in pairs] + [form.numbers.get(n, zero) for n in values]
+            for form in forms
+        ]
+        place = {name: i for i, name in enumerate(self.vectors)}
+        near = [*(gram[place[a]][place[b]] for a, b in pairs), *values.values()]
+        found = _corrected(near, rows, [zero] * len(rows))
+        assert found is not None  # zeros make every form 0
+        at = dict(zip(pairs, found, strict=False))
+        matrix = [[at[min(a, b), max(a, b)] for b in self.vectors] for a in self.vectors]
+        return matrix, dict(zip(values, found[len(pairs) :], strict=True))
 
-def _long_enough(gram: Matrix, i: int) -> Fraction:
-    """A square of vector i with which the Gram matrix is positive semidefinite; 0 if there is none."""
-    length = Fraction(1)
-    for _ in range(60):
-        tried = [list(row) for row in gram]
-        tried[i][i] = length
-        if positive_semidefinite(tried):
-            return length
-        length *= 4
-    return Fraction(0)
-
-
-def _proof(
-    objective: Form, amount: Form, conditions: Mapping[str, Form], best: float
-) -> tuple[list[Fraction] | None, Fraction]:
-    """Multipliers for a constant a little above the best one, well inside, rounded: (multipliers, the constant)."""
-    n, m = len(objective.gram), len(objective.linear)
-    forms = list(conditions.values())
-    # what stands before the function values, and before the products with vectors without a square, must vanish exactly
-    loose = _loose([objective, amount, *forms])
-    pairs = [(i, j) for i in loose for j in range(n) if j > i or j not in loose]
-    equations = [[form.linear[i] for form in forms] for i in range(m)]
-    equations += [[form.gram[i][j] for form in forms] for i, j in pairs]
-    for share in _ABOVE:
-        upper = _fraction(best + share * max(abs(best), 1e-3))
-        wanted = [upper * a - b for a, b in zip(amount.linear, objective.linear, strict=True)]
-        wanted += [upper * amount.gram[i][j] - objective.gram[i][j] for i, j in pairs]
-        g = float(upper) * amount.floats[0] - objective.floats[0]
-        forced = _forced(equations, wanted)
-        # where other terms are as small as can be, more multipliers must be 0: those that the solver finds tiny
-        weights = _multipliers(g, forms, loose, equations, wanted, forced, own=False)
-        tiny = set() if weights is None else {i for i, x in enumerate(weights) if x <= _TINY * max(weights)}
-        for none in (forced, forced | tiny):
-            weights = _multipliers(g, forms, loose, equations, wanted, none, own=True)
-            if weights is None:
+    def instance(self) -> Instance | None:
+        """The best solution a little inside the conditions whose fractions are an instance."""
+        for margin in _MARGINS:
+            try:
+                self.largest(margin)
+            except NotSolved:
                 continue
-            rounded = [Fraction(0) if i in none else _fraction(x) for i, x in enumerate(weights)]
-            left = [[Fraction(0) if i in none else a for i, a in enumerate(row)] for row in equations]
-            found = _corrected(rounded, left, wanted)
-            if found is None or min(found, default=Fraction(0)) < 0:
-                continue
-            used = [(-w, form) for w, form in zip(found, forms, strict=True)]
-            rest = _sum([(upper, amount), (Fraction(-1), objective), *used], n, m)
-            if not any(rest.linear) and positive_semidefinite(rest.gram):
-                return found, upper
-    return None, Fraction(0)
+            found = self.rounded(*self.solution)
+            if found is not None and found.at(self.programme.amount) > 0:
+                return found
+        return None
+
+    def proof(self, best: float) -> tuple[dict[str, Fraction], Fraction] | None:
+        """Multipliers for a constant a little above the best one, well inside, rounded; and the constant."""
+        shares = [best + share * max(abs(best), 1e-3) for share in _ABOVE]
+        uppers = ([Fraction(1)] if abs(best - 1) < _ABOVE[3] else []) + [_fraction(x) for x in shares]
+        for known in (False, True):
+            for upper in uppers:
+                for face in self.tight_faces if known and upper == 1 else self.faces if known else [_Face()]:
+                    found = _Dual(self, upper, face).multipliers()
+                    if found is not None:
+                        return found, upper
+        return None
+
+    @cached_property
+    def faces(self) -> list[_Face]:
+        """What all proofs of constants above the best one have in common."""
+        return self._faces(optimal=False)
+
+    @cached_property
+    def tight_faces(self) -> list[_Face]:
+        """What all proofs of the constant 1 have in common, where it is the best one."""
+        return self._faces(optimal=True)
+
+    def _faces(self, optimal: bool) -> list[_Face]:
+        """What all proofs have in common: see `_Face`.
+
+        An instance without an amount, whose objective is 0, has 0 on either side of a proof: on its Gram matrix the sum of
+        squares is 0, and each multiplier of a condition with room to spare is 0, too.  So does one whose objective is the
+        amount, where the constant is 1 (`optimal`).
+        """
+        import cvxpy
+
+        gram, whole, values = self.variables()
+        forms = self.at(whole, values)
+        limits = [cvxpy.trace(gram) == 1, *self.inside(whole, values)]
+        far = forms[1] - forms[0] if optimal else forms[1]
+        problem = cvxpy.Problem(cvxpy.Minimize(far), limits if optimal else [*limits, forms[0] >= 0])
+        try:
+            _solve(problem)
+        except (NotSolved, Unbounded):
+            return []
+        if problem.value > _TINY:
+            return []
+        sizes, directions = np.linalg.eigh(gram.value)
+        rows = np.zeros((int(np.sum(sizes > _SMALL)), len(self.vectors)))
+        rows[:, self.kept] = directions.T[sizes > _SMALL]
+        indices: list[int] = []
+        for k, row in enumerate(rows):
+            indices.append(int(np.argmax(np.abs(row))))
+            row /= row[indices[-1]]
+            for other in [*range(k), *range(k + 1, len(rows))]:
+                rows[other] -= rows[other, indices[-1]] * row
+        none = frozenset(i for i, x in enumerate(forms.value[2:]) if x > _SMALL)
+        found = []
+        for largest in _SIMPLE:
+            simple = [[Fraction(float(x)).limit_denominator(largest) for x in row] for row in rows]
+            kernel = dict(zip(indices, simple, strict=True))
+            found += [_Face(kernel, none), _Face(kernel)]
+        return found
 
 
-def _multipliers(
-    target: NDArray[np.float64],
-    forms: Sequence[Form],
-    loose: Sequence[int],
-    equations: Matrix,
-    wanted: Sequence[Fraction],
-    none: set[int],
-    own: bool,
-) -> list[float] | None:
-    """Multipliers that leave a form as far inside the positive semidefinite ones as possible; None if there are none.
+@dataclass(frozen=True)
+class _Face:
+    """What is known of the sum of squares of every proof.
 
-    target  the form of which they take multiples of the others
-    none    those that are 0
-    own     whether the others must be inside, too, and not only >= 0
+    kernel  vectors at which it is 0, by an index at which it is then looked at no more
+    none    multipliers that are 0
     """
-    import cvxpy
 
-    kept = [i for i in range(len(target)) if i not in loose]
-    weights, room = cvxpy.Variable(len(forms)), cvxpy.Variable()
-    rest = (target - sum(weights[i] * form.floats[0] for i, form in enumerate(forms)))[np.ix_(kept, kept)]
-    rows = [i for i, row in enumerate(equations) if any(row)]
-    limits = [rest >> room * np.eye(len(kept)), room <= 1, weights <= _TRACE]
-    limits += [np.array([equations[i] for i in rows], float) @ weights == np.array([wanted[i] for i in rows], float)]
-    free = [i for i in range(len(forms)) if i not in none]
-    limits += [weights[free] >= (room if own else 0)]
-    limits += [weights[sorted(none)] == 0] if none else []
-    try:
-        _solve(cvxpy.Problem(cvxpy.Maximize(room), limits))
-    except NotSolved:
+    kernel: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)
+    none: frozenset[int] = frozenset()
+
+
+class _Dual:
+    """The multipliers with which upper * amount - objective is a combination of the conditions plus a sum of squares."""
+
+    def __init__(self, dense: _Dense, upper: Fraction, face: _Face) -> None:
+        self.dense, self.upper = dense, upper
+        programme = dense.programme
+        self.goal = summed([programme.amount * upper, -programme.objective])
+        self.forms = list(programme.conditions.values())
+        self.kept = [i for i in dense.kept if i not in face.kernel]
+        # what stands before function values, before products with vectors without a square, and what the kernel makes 0,
+        # must vanish exactly
+        loose = {dense.vectors[i] for i in dense.loose}
+        pairs = sorted({pair for form in programme.forms for pair in form.products if loose & set(pair)})
+        zero = Fraction(0)
+
+        def row(form: Quadratic) -> list[Fraction]:
+            found = [form.numbers.get(n, zero) for n in dense.values] + [form.products.get(p, zero) for p in pairs]
+            matrix = _matrix(form, dense.vectors) if face.kernel else []
+            for z in face.kernel.values():
+                found += [sum((a * b for a, b in zip(r, z, strict=True) if a and b), zero) for r in matrix]
+            return found
+
+        rows = [list(column) for column in zip(*map(row, self.forms), strict=True)] if self.forms else []
+        wanted = row(self.goal)
+        chosen = _independent(rows) if face.kernel else range(len(rows))
+        self.equations, self.wanted = [rows[i] for i in chosen], [wanted[i] for i in chosen]
+        self.none = face.none | _forced(self.equations, self.wanted)
+
+    def multipliers(self) -> dict[str, Fraction] | None:
+        """The multipliers as fractions; None if none survive the rounding."""
+        if not self.forms or not self.goal:
+            return {} if _is_square(self.goal) else None
+        # where other terms are as small as can be, more multipliers must be 0: those that the solver finds tiny
+        least = self._solved(self.none, own=False)
+        tiny = self.none if least is None else self.none | {i for i, x in enumerate(least) if x <= _TINY * max(least)}
+        for none, weights in ((self.none, None), (tiny, None), (tiny, least)):
+            found = self._rounded(none, self._solved(none, own=True) if weights is None else weights)
+            if found is not None:
+                return found
         return None
-    if weights.value is None or room.value is None or room.value <= 0:
-        return None
-    return [float(x) for x in np.atleast_1d(weights.value)]
+
+    def _rounded(self, none: frozenset[int], weights: list[float] | None) -> dict[str, Fraction] | None:
+        """The multipliers in fractions, so that all equations hold; None if they are no proof."""
+        if weights is None:
+            return None
+        zero = Fraction(0)
+        left = [[zero if i in none else a for i, a in enumerate(row)] for row in self.equations]
+        near = [zero if i in none else _fraction(x) for i, x in enumerate(weights)]
+        found = _corrected(near, left, self.wanted)
+        if found is None or min(found) < 0:
+            return None
+        used = (form * -x for x, form in zip(found, self.forms, strict=True) if x)
+        if not _is_square(summed([self.goal, *used])):
+            return None
+        return dict(zip(self.dense.programme.conditions, found, strict=True))
+
+    def _solved(self, none: frozenset[int], own: bool) -> list[float] | None:
+        """Multipliers that leave a sum of squares, as far inside as possible; None if there are none.
+
+        none  those that are 0
+        own   whether the others must be inside, too, and not only >= 0
+        """
+        import cvxpy
+
+        dense = self.dense
+        grams = dense.grams[np.ix_(range(len(dense.grams)), self.kept, self.kept)]
+        count, size = len(grams) - 2, len(self.kept)
+        weights, room = cvxpy.Variable(count), cvxpy.Variable()
+        limits = [room <= 1, weights <= _TRACE]
+        if size:
+            used = cvxpy.reshape(grams[2:].reshape(count, -1).T @ weights, (size, size), order="C")
+            rest = float(self.upper) * grams[1] - grams[0] - used
+            limits.append((rest + rest.T) / 2 >> room * np.eye(size))
+        rows = [i for i, row in enumerate(self.equations) if any(row)]
+        if rows:
+            left, right = ([x[i] for i in rows] for x in (self.equations, self.wanted))
+            limits.append(np.array(left, float) @ weights == np.array(right, float))
+        free = [i for i in range(count) if i not in none]
+        limits += [weights[free] >= (room if own else 0)] if free else []
+        limits += [weights[sorted(none)] == 0] if none else []
+        try:
+            _solve(cvxpy.Problem(cvxpy.Maximize(room), limits))
+        except (NotSolved, Unbounded):
+            return None
+        if weights.value is None or room.value is None or room.value <= 0:
+            return None
+        return [float(x) for x in np.atleast_1d(weights.value)]
 
 
-def _forced(equations: Matrix, wanted: Sequence[Fraction]) -> set[int]:
+def _equalities(forms: Sequence[Quadratic]) -> tuple[list[int], list[int]]:
+    """The conditions whose opposite is one too, once each; and the other conditions: by their places among the forms."""
+    known = {_parts_of(form) for form in forms[2:]}
+    equal, others, seen = [], [], set()
+    for i, form in enumerate(forms[2:], start=2):
+        own, opposite = _parts_of(form), _parts_of(-form)
+        if opposite not in known:
+            others.append(i)
+        elif opposite not in seen:
+            equal.append(i)
+            seen.add(own)
+    return equal, others
+
+
+def _parts_of(form: Quadratic) -> frozenset[tuple[Any, Fraction]]:
+    return frozenset([*form.products.items(), *form.numbers.items()])
+
+
+def _independent(rows: Matrix) -> list[int]:
+    """The first rows of which all others are combinations: the solver fails where equations say the same twice."""
+    columns = [[QQ(x.numerator, x.denominator) for x in column] for column in zip(*rows, strict=True)]
+    return list(DomainMatrix(columns, (len(columns), len(rows)), QQ).rref()[1])
+
+
+def _long_enough(gram: Matrix, loose: Sequence[int]) -> None:
+    """Give some vectors squares with which the Gram matrix is positive semidefinite, if there are any."""
+    length = Fraction(1)
+    for _ in range(60 if loose else 0):
+        for i in loose:
+            gram[i][i] = length
+        if positive_semidefinite(gram):
+            return
+        length *= 4
+
+
+def _forced(equations: Matrix, wanted: Sequence[Fraction]) -> frozenset[int]:
     """Multipliers >= 0 that must be 0: an equation with the right side 0 has them all with one sign."""
     none: set[int] = set()
     while True:
@@ -371,20 +574,20 @@ def _forced(equations: Matrix, wanted: Sequence[Fraction]) -> set[int]:
             if left and target == 0 and (min(left.values()) > 0 or max(left.values()) < 0):
                 found |= left.keys()
         if found == none:
-            return none
+            return frozenset(none)
         none = found
 
 
 def _corrected(weights: list[Fraction], equations: Matrix, wanted: list[Fraction]) -> list[Fraction] | None:
     """The weights, changed as little as needed to satisfy the equations exactly; None if these contradict each other."""
     rows = [row for row in equations if any(row)]
-    reached = [sum((a * w for a, w in zip(row, weights, strict=True)), Fraction(0)) for row in equations]
+    reached = [sum((a * w for a, w in zip(row, weights, strict=True) if a), Fraction(0)) for row in equations]
     targets = [b - a for a, b in zip(reached, wanted, strict=True)]
     missing = [t for row, t in zip(equations, targets, strict=True) if any(row)]
     if any(t for row, t in zip(equations, targets, strict=True) if not any(row)):
         return None
     # normal equations A A' y = missing, by elimination
-    products = [[sum((a * b for a, b in zip(r, s, strict=True)), Fraction(0)) for s in rows] for r in rows]
+    products = [[sum((a * b for a, b in zip(r, s, strict=True) if a and b), Fraction(0)) for s in rows] for r in rows]
     system = [[*row, t] for row, t in zip(products, missing, strict=True)]
     solved = _eliminated(system)
     if solved is None:

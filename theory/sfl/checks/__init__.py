@@ -35,7 +35,7 @@ OPEN = {
 
 
 SHARPENINGS = sharp.SHARPENINGS
-programmes = tight.programmes
+ROUNDS = tight.ROUNDS
 LEAST = sharper.LEAST
 
 

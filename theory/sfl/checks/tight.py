@@ -1,177 +1,359 @@
-"""One round of SFL or PFL as a semidefinite programme: the best constants of its inequalities, without noise.
+"""Rounds of SFL and PFL in vectors: worst cases of the inequalities about one round, and of whole runs of a round or two.
 
-A round has finitely many points in finitely many orders of the clients: all of them are enumerated, and expectations are
-exact means.  Every client's function is any L-smooth and mu-strongly convex function, by interpolation at its points; x* is
-0, where the clients' gradients sum to zero.  zeta_*^2 is their mean square there, which is the least that is allowed.
+All orders of the clients are enumerated; x* is 0, where the clients' gradients sum to zero if it is a minimiser.
+Assumption 3a is about all points: at x it is necessary, and clients whose gradients differ by constants satisfy it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import combinations, permutations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations, permutations, product
 
 import sympy
 
 from theory import catalogue
-from theory.proofs.tight import Programme
-from theory.proofs.vectors import Point, smooth_convex
-from theory.sfl.symbols import D_F, E_r, Ecal_r, K, L, M, S, dist2, dist2_next, eta, eta_tilde, mu, sigma, zeta_star
-from theory.statement import Bound, Statement
+from theory.proofs.gram import NOTHING, ZERO, Quadratic, Vector, mean, number, summed, total, vector
+from theory.proofs.scenes import (
+    Function,
+    FunctionClass,
+    Numbers,
+    Point,
+    Rounds,
+    Scene,
+    Tilted,
+    exact,
+    mean_of,
+)
+from theory.properties import Properties, Property
+from theory.sfl.corrected import tracked_sq
+from theory.sfl.symbols import (
+    D_F,
+    T_1,
+    B_mk,
+    E_r,
+    Ecal_r,
+    K,
+    L,
+    M,
+    S,
+    beta,
+    bias_sq,
+    bias_upto,
+    client_bias_sq,
+    cross_sum,
+    descent,
+    dist2,
+    dist2_next,
+    drift_mk,
+    eta,
+    eta_tilde,
+    grad_sq,
+    inner_sum,
+    k,
+    local_grad_sq,
+    m,
+    mean_grad_sq,
+    move_sq,
+    move_upto,
+    mu,
+    noise_sq,
+    noise_upto,
+    sigma,
+    star_sq,
+    star_upto,
+    step_sq,
+    zeta,
+    zeta_star,
+)  # fmt: skip
+from theory.statement import Statement
 
-_SQUARE = sympy.Symbol("zeta_star^2", nonnegative=True)
 SEQUENTIAL = (
-    "lemma5", "lemma6", "eq41", "step.sc_recursion", "step.gc_recursion", "step.gc_recursion.corrected",
-    "step.sc_recursion.sharp", "step.sc_recursion.faster", "step.sc_recursion.sharp.sampled", "step.gc_recursion.sharp",
-    "step.gc_recursion.corrected.sharp.sampled", "eq41.corrected",
+    "step.eq28", "step.eq29", "step.eq30", "step.eq32", "lemma5", "step.eq35", "step.eq36", "lemma6",
+    "step.sc_recursion", "eq41", "eq41.corrected", "step.gc_recursion", "step.gc_recursion.corrected",
+    "step.eq49", "step.eq50", "step.eq50.corrected", "step.eq51", "step.eq51.corrected", "lemma9", "lemma9.corrected",
+    "step.eq53", "lemma10", "step.eq54_recursion", "step.eq54_recursion.corrected",
+    "step.sc_recursion.sharp", "step.sc_recursion.faster", "step.sc_recursion.sharp.sampled",
+    "step.gc_recursion.sharp", "step.gc_recursion.corrected.sharp.sampled", "step.eq54_recursion.sharp",
+    "step.eq54_recursion.corrected.sharp.sampled",
 )  # fmt: skip
 PARALLEL = (
-    "lemma11", "lemma12", "eq70", "eq70.sharp", "eq70.faster", "eq70.sharp.sampled", "eq70.sharp.general_convex",
-    "eq70.sharp.general_convex.sampled",
+    "lemma11", "lemma12", "eq70", "lemma13", "lemma13.corrected", "lemma14.corrected",
+    "step.eq80_recursion", "step.eq80_recursion.corrected",
+    "eq70.sharp", "eq70.faster", "eq70.sharp.sampled", "eq70.sharp.general_convex", "eq70.sharp.general_convex.sampled",
+    "step.eq80_recursion.sharp", "step.eq80_recursion.corrected.sharp.sampled",
 )  # fmt: skip
+# Quantities of single local steps
+_PLACED = (drift_mk, B_mk, noise_upto, move_upto, bias_upto, star_upto, T_1)
 
 
 @dataclass(frozen=True)
-class Round:
-    """All points of one round, by client, and the quantities as exact means over samples and orders."""
+class Step:
+    """A local step of client pi_m: its place (m, k), the client's function, x, the point of the step, and the noise."""
 
-    points: tuple[tuple[Point, ...], ...]
-    means: Mapping[sympy.Symbol, sympy.Expr]
+    place: tuple[int, int]
+    client: Function | Tilted
+    x: Vector
+    point: Point
+    noise: Vector
 
+    @property
+    def stochastic(self) -> Vector:
+        """The stochastic gradient."""
+        return self.point.gradient + self.noise
 
-def _points(clients: int) -> tuple[sympy.Symbol, list[list[Point]]]:
-    """x, and each client's points x* = 0 and x."""
-    x = sympy.Symbol("x", real=True)
-    stars = [sympy.Symbol(f"g{m}(x*)", real=True) for m in range(clients - 1)]
-    found = []
-    for m, star in enumerate([*stars, -sympy.Add(*stars)]):
-        at_x = Point(x, sympy.Symbol(f"f{m}(x)", real=True), sympy.Symbol(f"g{m}(x)", real=True))
-        found.append([Point(sympy.S.Zero, sympy.S.Zero, star), at_x])
-    return x, found
+    @property
+    def at_x(self) -> Vector:
+        """The client's gradient at x."""
+        return self.client.at(self.x).gradient
 
-
-def _walk(own: list[Point], m: int, name: str, start: sympy.Expr, steps: int, rate: sympy.Expr) -> list[Point]:
-    """The points of a client's local steps from a start; new points join the client's own."""
-    at, found = start, []
-    for k in range(steps):
-        point = next((p for p in own if p.x == at), None)
-        if point is None:
-            label = f"{m}({name}{k})"
-            point = Point(at, sympy.Symbol(f"f{label}", real=True), sympy.Symbol(f"g{label}", real=True))
-            own.append(point)
-        found.append(point)
-        at = sympy.expand(at - rate * point.gradient)
-    return found
+    @property
+    def at_star(self) -> Vector:
+        """The client's gradient at x*."""
+        return self.client.at(NOTHING).gradient
 
 
-def _mean(forms: list[sympy.Expr]) -> sympy.Expr:
-    return sympy.expand(sympy.Add(*forms) / len(forms))
+@dataclass(frozen=True)
+class Outcome:
+    """A round with one sample of the clients and one outcome of the noise."""
+
+    steps: tuple[Step, ...]
+    end: Vector
 
 
-def one_round(parallel: bool, clients: int, some: int, steps: int, rate: sympy.Rational) -> Round:
-    """The round with learning rate `rate`."""
-    x, own = _points(clients)
-    ends, drifts = [], []
-    if parallel:
-        walks = [_walk(own[m], m, "", x, steps, rate) for m in range(clients)]
-        for chosen in combinations(range(clients), some):
-            ends.append(x - rate / some * sympy.Add(*(p.gradient for m in chosen for p in walks[m])))
-        drifts = [sympy.Add(*((p.x - x) ** 2 for p in walk)) for walk in walks]
-    else:
-        known: dict[tuple[int, ...], tuple[list[Point], sympy.Expr]] = {(): ([], x)}
-        for order in permutations(range(clients), some):
-            for i in range(1, some + 1):
-                if order[:i] not in known:
-                    before, at = known[order[: i - 1]]
-                    name = "".join(map(str, order[: i - 1])) + ";"
-                    walk = _walk(own[order[i - 1]], order[i - 1], name, at, steps, rate)
-                    end = sympy.expand(at - rate * sympy.Add(*(p.gradient for p in walk)))
-                    known[order[:i]] = ([*before, *walk], end)
-            walked, end = known[order]
-            ends.append(end)
-            drifts.append(sympy.Add(*((p.x - x) ** 2 for p in walked)))
-    means = {
-        dist2: x**2,
-        dist2_next: _mean([end**2 for end in ends]),
-        D_F: _mean([points[1].value for points in own]),
-        (Ecal_r if parallel else E_r): _mean(drifts),
-        _SQUARE: _mean([points[0].gradient ** 2 for points in own]),
+@dataclass(frozen=True)
+class Setting:
+    """What the clients are: their functions, x, and what the assumptions say of the noise.
+
+    noise  of mean zero with bounded variance; apart: independent across clients
+    """
+
+    clients: Sequence[Function | Tilted]
+    x: Vector
+    K: int
+    S: int
+    eta: Fraction
+    given: Properties
+    noisy: bool
+
+    def outcomes(self, parallel: bool) -> Iterator[Outcome]:
+        """All outcomes, with equal chances."""
+        count = self.K * self.S if self.noisy else 0
+        samples = combinations if parallel else permutations
+        for order in samples(range(len(self.clients)), self.S):
+            for signs in product((1, -1), repeat=count):
+                yield self._outcome(order, signs, parallel)
+
+    def _outcome(self, order: Sequence[int], signs: Sequence[int], parallel: bool) -> Outcome:
+        steps, ends = [], [self.x]
+        apart = Property.INDEPENDENT_NOISE in self.given
+        for place, client in enumerate(order):
+            function = self.clients[client]
+            at = self.x if parallel else ends[-1]
+            for step in range(self.K):
+                noise = NOTHING
+                if self.noisy:
+                    own = signs[place * self.K : (place + 1) * self.K] if apart or not parallel else signs[: self.K]
+                    past = own[:step] if parallel else signs[: place * self.K + step]
+                    name = f"{client}" if parallel else "".join(map(str, order[: place + 1]))
+                    noise = self.noise(f"{name}:{step}:{''.join('+' if s > 0 else '-' for s in past)}", own[step])
+                steps.append(Step((place + 1, step), function, self.x, function.at(at), noise))
+                at = at - steps[-1].stochastic * self.eta
+            ends.append(at)
+        end = total(ends[1:]) / self.S if parallel else ends[-1]
+        return Outcome(tuple(steps), end)
+
+    def noise(self, name: str, sign: int) -> Vector:
+        """The noise of a step: +n or -n, plus a bias where the noise is not unbiased."""
+        bias = NOTHING if Property.UNBIASED in self.given else vector(f"bias({name})")
+        return vector(f"n({name})") * sign + bias
+
+
+def _clients(count: int, given: Properties, tilted: bool) -> tuple[list[Function | Tilted], list[Function]]:
+    """The clients' functions with the gradients at x* = 0, and the functions that must be of the class."""
+    slopes = [vector(f"g{m}*") for m in range(count - 1)]
+    slopes.append(-total(slopes))
+    if tilted:
+        base = Function("")
+        if Property.MINIMISER in given:
+            base.put(NOTHING, NOTHING)
+        return [Tilted(base, slope) for slope in slopes], [base]
+    functions = [Function(f"{m}.") for m in range(count)]
+    if Property.MINIMISER in given:
+        for function, slope in zip(functions, slopes, strict=True):
+            function.put(NOTHING, slope)
+    return list(functions), functions
+
+
+def scenes(statement: Statement, at: Numbers) -> list[Scene]:
+    """A statement's round; for a statement about local steps one scene for each of them."""
+    given = catalogue.properties(statement)
+    found = _scenes(statement, at, given, tilted=False)
+    if Property.HETEROGENEITY not in given:
+        return found
+    within = _scenes(statement, at, given, tilted=True)
+    return [replace(scene, within=inner) for scene, inner in zip(found, within, strict=True)]
+
+
+def _scenes(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> list[Scene]:
+    parallel = statement.id.removeprefix("sfl.") in PARALLEL
+    clients, functions = _clients(int(at[M]), given, tilted)
+    setting = Setting(clients, vector("x"), int(at[K]), int(at[S]), exact(eta, at), given, noisy=at[sigma] != 0)
+    outcomes = list(setting.outcomes(parallel))
+    wanted = statement.symbols | {s for e in statement.where.values() for s in e.free_symbols}
+    means = _means(setting, outcomes, parallel, wanted)
+    places = [step.place for step in outcomes[0].steps] if wanted & set(_PLACED) else []
+    of_steps = [_of_step(setting, outcomes, parallel, place, wanted) for place in places]
+    conditions = _assumed(setting, outcomes, at, tilted)  # at the points of all quantities
+    conditions |= {name: form for f in functions for name, form in f.conditions(FunctionClass.of(given, at)).items()}
+    if not places:
+        return [Scene(means, conditions, functions)]
+    return [Scene(means | own, conditions, functions, place=numbers) for own, numbers in of_steps]
+
+
+def _means(
+    setting: Setting, outcomes: Sequence[Outcome], parallel: bool, wanted: set[sympy.Symbol]
+) -> dict[sympy.Expr, Quadratic]:
+    """The quantities of a round that are wanted, and the squares of the constants."""
+    x, clients = setting.x, setting.clients
+    full = mean_of(clients, x)
+    steps = [outcome.steps for outcome in outcomes]
+
+    def norm(vectors: Callable[[Step], Vector]) -> Callable[[], Quadratic]:
+        """E||sum over all steps||^2."""
+        return lambda: mean(total(map(vectors, own)).square for own in steps)
+
+    def along(other: Vector) -> Callable[[], Quadratic]:
+        """E<sum of the local gradients, other>."""
+        return lambda: mean(total(s.point.gradient for s in own) @ other for own in steps)
+
+    def every(form: Callable[[Step], Quadratic]) -> Callable[[], Quadratic]:
+        """E of the sum over all steps."""
+        return lambda: mean(summed(map(form, own)) for own in steps)
+
+    found: dict[sympy.Symbol, Callable[[], Quadratic]] = {
+        dist2: lambda: x.square,
+        dist2_next: lambda: mean(o.end.square for o in outcomes),
+        D_F: lambda: full.value - mean_of(clients, NOTHING).value,
+        grad_sq: lambda: full.gradient.square,
+        descent: lambda: mean(mean_of(clients, o.end).value for o in outcomes) - full.value,
+        E_r: every(lambda s: (s.point.x - x).square),
+        Ecal_r: every(lambda s: (s.point.x - x).square / setting.S),
+        inner_sum: along(x),
+        cross_sum: along(full.gradient),
+        local_grad_sq: every(lambda s: s.point.gradient.square),
+        mean_grad_sq: norm(lambda s: s.point.gradient),
+        step_sq: norm(lambda s: s.stochastic),
+        noise_sq: norm(lambda s: s.noise),
+        move_sq: norm(lambda s: s.point.gradient - s.at_x),
+        tracked_sq: norm(lambda s: full.gradient + s.point.gradient - s.at_x),
+        bias_sq: norm(lambda s: s.at_x - s.at_star),
+        star_sq: norm(lambda s: s.at_star),
+        client_bias_sq: lambda: mean((c.at(x).gradient - c.at(NOTHING).gradient).square for c in clients),
     }
-    return Round(tuple(map(tuple, own)), means)
+    constants = {symbol**2: number(f"{symbol}^2") for symbol in (sigma, zeta, zeta_star)}
+    return {symbol: make() for symbol, make in found.items() if symbol in wanted} | constants
 
 
-_MOST = 40  # local steps in all orders: 36 take half a minute for each term
+def _of_step(
+    setting: Setting, outcomes: Sequence[Outcome], parallel: bool, place: tuple[int, int], wanted: set[sympy.Symbol]
+) -> tuple[dict[sympy.Expr, Quadratic], dict[sympy.Symbol, sympy.Integer]]:
+    """The quantities of a local step, and its numbers; "upto" runs over the steps that lead to it."""
+    steps = [next(s for s in outcome.steps if s.place == place) for outcome in outcomes]
+    before = [[s for s in o.steps if s.place < place and (s.place[0] == place[0] or not parallel)] for o in outcomes]
+    full = mean_of(setting.clients, setting.x).gradient
+    found: dict[sympy.Symbol, Callable[[], Quadratic]] = {
+        drift_mk: lambda: mean((s.point.x - setting.x).square for s in steps),
+        noise_upto: lambda: mean(summed(s.noise.square for s in own) for own in before),
+        move_upto: lambda: mean(summed((s.point.gradient - s.at_x).square for s in own) for own in before),
+        bias_upto: lambda: mean(summed((s.at_x - s.at_star).square for s in own) for own in before),
+        star_upto: lambda: mean(total(s.at_star for s in own).square for own in before),
+        T_1: lambda: mean(total(s.at_x - full for s in own).square for own in before),
+    }
+    numbers = {m: place[0], k: place[1], B_mk: len(before[0])}
+    means = {symbol: make() for symbol, make in found.items() if symbol in wanted}
+    return means, {symbol: sympy.Integer(value) for symbol, value in numbers.items()}
 
 
-def _numbers(statement: Statement, numbers: Mapping[str, sympy.Rational]) -> dict[sympy.Expr, sympy.Expr]:
-    """The symbols' values; both step sizes, from the one that is given; S = M unless told.
+def _assumed(setting: Setting, outcomes: Sequence[Outcome], at: Numbers, tilted: bool) -> dict[str, Quadratic]:
+    """What the assumptions say of noise and heterogeneity, as forms >= 0."""
+    given, clients = setting.given, setting.clients
+    found = {f"{symbol}^2 >= 0": number(f"{symbol}^2") for symbol in (sigma, zeta, zeta_star)}
+    if Property.VARIANCE in given:
+        (most,) = given[Property.VARIANCE]
+        for name in {n for o in outcomes for s in o.steps for n in s.noise.parts if n.startswith("n(")}:
+            found[f"variance of {name}"] = number(f"{most}^2") - vector(name).square
+    if Property.HETEROGENEITY_AT_OPTIMUM in given and Property.MINIMISER in given:
+        (most,) = given[Property.HETEROGENEITY_AT_OPTIMUM]
+        found["heterogeneity at x*"] = number(f"{most}^2") - mean(c.at(NOTHING).gradient.square for c in clients)
+    if Property.HETEROGENEITY in given:
+        factor, most = given[Property.HETEROGENEITY]
+        full = mean_of(clients, setting.x).gradient
+        apart = mean((c.at(setting.x).gradient - full).square for c in clients)
+        # gradients that differ by constants differ by as much where grad F = 0
+        room = ZERO if tilted else full.square * exact(factor, at) ** 2
+        found["heterogeneity at x"] = number(f"{most}^2") + room - apart
+    return dict(sorted(found.items()))
 
-    Raises ValueError for missing or unknown names, and for numbers outside the domains or the conditions.
+
+def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
+    """The symbols' values; both step sizes, from the one that is given; S = M, beta = 0 and with noise unless told.
+
+    Raises ValueError for missing or unknown names, and for numbers outside the domains.
     """
     id_, symbols = statement.id, {s.name: s for s in catalogue.symbols(statement).values()}
-    needed = {"M", "K", "L"} | ({"mu"} if mu in statement.claim.value.free_symbols else set())  # type: ignore[union-attr]
-    steps = {"eta", "eta_tilde"} & numbers.keys()
-    missing = sorted(needed - numbers.keys()) + ([] if steps else ["eta or eta_tilde"])
-    unknown = sorted(numbers.keys() - needed - {"S", "eta", "eta_tilde", "mu"})
+    used = {s.name for s in statement.symbols} | {s.name for e in statement.where.values() for s in e.free_symbols}
+    needed = {"M", "K", "L"} | ({"mu"} & used)
+    steps = {"eta", "eta_tilde"} & given.keys()
+    missing = sorted(needed - given.keys()) + ([] if steps else ["eta or eta_tilde"])
+    unknown = sorted(given.keys() - needed - {"S", "eta", "eta_tilde", "mu", "beta", "sigma"})
     if missing or unknown or len(steps) == 2:
         wrong = f"missing {', '.join(missing)}" if missing else f"not needed: {', '.join(unknown or sorted(steps))}"
         raise ValueError(
-            f"{id_}: {wrong}; expected M, K, L, one of eta and eta_tilde, S, and mu where it is contracted"
+            f"{id_}: {wrong}; expected M, K, L, one of eta and eta_tilde, and perhaps S, mu, beta, sigma=0"
         )
-    at: dict[sympy.Expr, sympy.Expr] = {symbols[n].sympy: sympy.Rational(v) for n, v in numbers.items()}
+    at: dict[sympy.Symbol, sympy.Rational] = {
+        symbols[n].sympy: sympy.Rational(v.numerator, v.denominator) for n, v in given.items()
+    }
     at.setdefault(S, at[M])
+    at.setdefault(beta, sympy.S.Zero)
+    at.setdefault(mu, sympy.S.Zero)
     for symbol, value in at.items():
         whole = symbol.is_integer and not value.is_integer
-        if whole or value < 0 or (value == 0 and symbol != mu):
+        if whole or value < 0 or (value == 0 and symbol.name in ("M", "K", "S", "L", "eta", "eta_tilde")):
             raise ValueError(f"{id_}: {symbol} = {value}: expected {symbols[str(symbol)].domain}")
-    at[sigma] = sympy.S.Zero
+    if at.get(sigma, 0) != 0:
+        raise ValueError(f"{id_}: sigma = {at[sigma]}: expected 0, for no noise, or no sigma")
+    if at[S] > at[M] or at[mu] >= at[L]:
+        raise ValueError(f"{id_}: S = {at[S]}, M = {at[M]}, mu = {at[mu]}, L = {at[L]}: expected S <= M and mu < L")
     parallel = id_.removeprefix("sfl.") in PARALLEL
     # the statement's own definition; a lemma in eta has none, and eta_tilde is what it is in the theorem
     factor = statement.where.get(eta_tilde, K * eta if parallel else S * K * eta).subs(at) / at.get(eta, eta)
     at |= {eta_tilde: factor * at[eta]} if eta in at else {eta: at[eta_tilde] / factor}
-    for condition in statement.when:
-        holds = condition.relation.subs(at)
-        if holds != sympy.true:
-            shown = ", ".join(f"{s} = {at[s]}" for s in sorted(condition.relation.free_symbols, key=str) if s in at)
-            raise ValueError(f"{id_}: {condition} is violated at {shown}")
-    steps_ = at[K] * (at[M] if parallel else at[M] * sympy.binomial(at[M], at[S]) * sympy.factorial(at[S]))
-    if steps_ > _MOST:
-        raise ValueError(f"{id_}: {steps_} local steps in all orders: expected {_MOST} at most, with smaller M, S or K")
-    return at
+    outcomes = 1 if at.get(sigma) == 0 else 2 ** (at[S] * at[K])
+    orders = sympy.binomial(at[M], at[S]) * (1 if parallel else sympy.factorial(at[S]))
+    if (most := orders * outcomes * at[S] * at[K]) > _MOST:
+        raise ValueError(f"{id_}: {most} local steps in all outcomes: expected {_MOST} at most, with smaller numbers")
+    return {sigma: sigma} | at
 
 
-def programmes(statement: Statement, numbers: Mapping[str, sympy.Rational]) -> dict[str, tuple[Programme, int]]:
-    """For each term of a bound, the programme for its best constant with the other terms as they are, and its sign.
+_MOST = 64
 
-    numbers  L, mu, M, S, K and the step size, by name; without noise
 
-    The largest value of the programme is the best factor of the term; of a term with the sign -1 it is minus that.
-    Raises ValueError for a statement that is not about one round, missing numbers, and numbers outside the conditions.
-    """
-    name = statement.id.removeprefix("sfl.")
-    if name not in (*SEQUENTIAL, *PARALLEL):
-        raise ValueError(f"{statement.id}: expected one of {', '.join(f'sfl.{n}' for n in (*SEQUENTIAL, *PARALLEL))}")
-    claim = statement.claim
-    assert isinstance(claim, Bound)
-    at = _numbers(statement, numbers)
-    found = one_round(name in PARALLEL, int(at[M]), int(at[S]), int(at[K]), at[eta])
-    pairs = {
-        f"f{m}: {i}, {j}": smooth_convex(a, b, at[L], at.get(mu, sympy.S.Zero))
-        for m, points in enumerate(found.points)
-        for i, a in enumerate(points)
-        for j, b in enumerate(points)
-        if i != j
-    }
+def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
+    """Two clients: with a step each and noise, all of them or one a round; with two steps each.  In full, more clients."""
+    contracted = any(s.name == "mu" for s in statement.symbols)
+    common = {"L": Fraction(1)} | ({"mu": Fraction(1, 10)} if contracted else {})
+    counts = [(2, 2, 1, True), (2, 1, 1, True), (2, 2, 2, False)]
+    counts += [(3, 3, 1, False), (3, 2, 1, False), (2, 2, 4, False)] if full else []
+    names = ("M", "S", "K")
+    return [
+        {name: Fraction(count) for name, count in zip(names, (M, S, K), strict=True)}
+        | common
+        | ({} if noisy else {"sigma": Fraction(0)})
+        for M, S, K, noisy in counts
+    ]
 
-    def form(e: sympy.Expr) -> sympy.Expr:
-        return sympy.expand(e.subs(at).subs(zeta_star, sympy.sqrt(_SQUARE)).subs(found.means))
 
-    terms = {t.name: form(t.value) for t in claim.terms}
-    falling = {t.name for t in claim.terms if t.value.is_nonpositive}  # such as progress
-    quantity, made = form(claim.quantity), {}
-    for term, own in terms.items():
-        if own == 0:
-            continue  # noise
-        rest = sympy.expand(quantity - sympy.Add(*(other for n, other in terms.items() if n != term)))
-        made[term] = Programme(rest, -own if term in falling else own, pairs), -1 if term in falling else 1
-    return made
+ROUNDS = Rounds((*SEQUENTIAL, *PARALLEL), complete, scenes, ("eta_tilde", "eta"), tried)

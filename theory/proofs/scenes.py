@@ -1,0 +1,509 @@
+"""Worst cases of inequalities about a round, over all functions of the class in every dimension.
+
+A paper enumerates the outcomes of a round for small counts: samples and orders of the clients, and noise that is +n or -n
+with equal chances, for any vector n.  In each outcome points and gradients are vectors.  The paper's quantities are then
+exact means of quadratic forms, and its assumptions are inequalities between such forms (`Scene`).  Here a statement
+becomes semidefinite programmes (`theory.proofs.tight`), and their exact brackets a verdict.
+
+Brackets that were found earlier are kept in files, and are verified again whenever they are used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import sympy
+
+from theory.proofs.gram import Quadratic, Vector, number, summed, total, vector
+from theory.proofs.tight import (
+    Bracket,
+    Instance,
+    NotSolved,
+    Programme,
+    Unbounded,
+    tight,
+    verified_instance,
+    verified_proof,
+    violation,
+)
+from theory.properties import Properties, Property
+from theory.statement import Bound, Evidence, Statement, Status, Verdict, defined
+
+Numbers = Mapping[sympy.Symbol, sympy.Rational]
+
+# Functions
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point, with a function's value and gradient there."""
+
+    x: Vector
+    value: Quadratic
+    gradient: Vector
+
+
+@dataclass(frozen=True)
+class FunctionClass:
+    """L-smooth (None: not), mu-strongly convex (None: not convex); one-sided if only smooth from above."""
+
+    L: Fraction | None
+    mu: Fraction | None
+    one_sided: bool = False
+
+    @staticmethod
+    def of(given: Properties, at: Numbers) -> FunctionClass:
+        """What the properties say of each client's function."""
+
+        def constant(name: Property) -> Fraction | None:
+            return exact(given[name][0], at) if name in given else None
+
+        convex = Fraction(0) if Property.CONVEX in given else None
+        mu = constant(Property.STRONGLY_CONVEX) if Property.STRONGLY_CONVEX in given else convex
+        L, above = constant(Property.SMOOTH), constant(Property.SMOOTH_ABOVE)
+        # a convex function that is smooth from above is two-sided smooth
+        return FunctionClass(above if L is None else L, mu, one_sided=L is None and mu is None)
+
+    def condition(self, i: Point, j: Point) -> Quadratic | None:
+        """What is >= 0 for the function's values and gradients at two points; sufficient, if for all pairs, both ways."""
+        L, mu = self.L, self.mu
+        if L is not None and self.one_sided:
+            move = j.x - i.x
+            return i.value + i.gradient @ move + move.square * (L / 2) - j.value
+        step, change = i.x - j.x, i.gradient - j.gradient
+        above = i.value - j.value - j.gradient @ step
+        if L is None:
+            return None if mu is None else above - step.square * (mu / 2)
+        if mu is None:
+            mu = -L
+        room = change.square / L + step.square * mu - (change @ step) * (2 * mu / L)
+        return above - room / (2 * (1 - mu / L))
+
+
+class Function:
+    """A function, known where its value and gradient were asked."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.points: dict[Vector, Point] = {}
+
+    def at(self, x: Vector) -> Point:
+        """The function at a point; the same point gives the same value and gradient."""
+        if x not in self.points:
+            label = f"{self.name}{len(self.points)}"
+            self.points[x] = Point(x, number(f"f{label}"), vector(f"g{label}"))
+        return self.points[x]
+
+    def put(self, x: Vector, gradient: Vector, value: Quadratic | None = None) -> Point:
+        """Fix the gradient at a point."""
+        self.points[x] = Point(x, number(f"f{self.name}{len(self.points)}") if value is None else value, gradient)
+        return self.points[x]
+
+    def conditions(self, of: FunctionClass) -> dict[str, Quadratic]:
+        """What is >= 0 for a function of the class."""
+        found = {}
+        for (a, i), (b, j) in (
+            (a, b) for a in enumerate(self.points.values()) for b in enumerate(self.points.values())
+        ):
+            condition = of.condition(i, j) if a != b else None
+            if condition:
+                found[f"f{self.name}: {a}, {b}"] = condition
+        return found
+
+
+class Tilted:
+    """A function plus a linear one: the clients of a class in which all gradients differ by constants."""
+
+    def __init__(self, base: Function, slope: Vector) -> None:
+        self.base, self.slope = base, slope
+
+    def at(self, x: Vector) -> Point:
+        """The function at a point."""
+        point = self.base.at(x)
+        return Point(x, point.value + self.slope @ x, point.gradient + self.slope)
+
+
+def mean_of(clients: Sequence[Function | Tilted], x: Vector) -> Point:
+    """F, the mean of the clients' functions, at a point."""
+    points = [client.at(x) for client in clients]
+    return Point(x, summed(p.value for p in points) / len(points), total(p.gradient for p in points) / len(points))
+
+
+# Scenes
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A round in vectors.
+
+    means       monomials in the paper's symbols, such as dist2 or sigma^2, as forms: exact means over all outcomes
+    conditions  what is >= 0 by the assumptions
+    functions   the clients' functions
+    within      the same for a smaller class, if the conditions are necessary, but perhaps not sufficient
+    place       numbers of the local step that the statement is about
+    """
+
+    means: Mapping[sympy.Expr, Quadratic]
+    conditions: Mapping[str, Quadratic]
+    functions: Sequence[Function] = ()
+    within: Scene | None = None
+    place: Numbers = field(default_factory=dict)
+
+    def form(self, e: sympy.Expr, at: Numbers) -> dict[sympy.Expr, tuple[Fraction, Quadratic]]:
+        """The monomials of an expression, each with its coefficient and its form.  Raises ValueError for unknown ones."""
+        found = {}
+        for monomial, coefficient in sympy.expand(e.subs(dict(at) | dict(self.place))).as_coefficients_dict().items():
+            if coefficient == 0:
+                continue
+            if monomial not in self.means:
+                raise ValueError(f"{monomial}: expected one of {', '.join(sorted(map(str, self.means)))}")
+            found[monomial] = Fraction(int(coefficient.p), int(coefficient.q)), self.means[monomial]
+        return found
+
+
+def exact(e: Any, at: Numbers) -> Fraction:
+    """An expression as a fraction.  Raises ValueError where it has none."""
+    value = sympy.sympify(e).subs(at)
+    if not value.is_Rational:
+        raise ValueError(f"{e} = {value}: expected a fraction")
+    return Fraction(int(value.p), int(value.q))
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What a paper supplies.
+
+    names    of its statements about a round, without the paper's short name
+    complete all numbers, from those that are given; raises ValueError for numbers that do not fit
+    scenes   the round of a statement: one scene, or one for each local step
+    steps    names of step sizes; the candidates below are those of the first
+    tried    counts and constants to try, more of them for a full check; each with the largest step size of the candidates
+             that the conditions admit
+    """
+
+    names: tuple[str, ...]
+    complete: Callable[[Statement, Mapping[str, Fraction]], Numbers]
+    scenes: Callable[[Statement, Numbers], Sequence[Scene]]
+    steps: tuple[str, ...]
+    tried: Callable[[Statement, bool], Sequence[Mapping[str, Fraction]]]
+
+
+_STEPS = tuple(
+    Fraction(1, d)
+    for d in (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32, 36, 48, 64, 72, 81, 96, 128, 144, 192, 256, 384, 512)
+)
+_LONG_STEPS = (Fraction(64), Fraction(8), Fraction(4), Fraction(2))  # where a condition limits the step
+
+
+@dataclass(frozen=True)
+class Case:
+    """A statement in numbers, about one scene.
+
+    numbers  those that are named in words
+    """
+
+    numbers: Mapping[str, Fraction]
+    at: Numbers
+    scene: Scene
+
+    @property
+    def told(self) -> str:
+        """The numbers."""
+        numbers = {**self.numbers, **{str(symbol): value for symbol, value in self.scene.place.items()}}
+        return ", ".join(f"{name} = {value}" for name, value in numbers.items())
+
+
+def admitted(statement: Statement, at: Numbers) -> str | None:
+    """The first condition that the numbers violate, in words; None if there is none."""
+    for condition in statement.when:
+        if defined(condition.relation, statement.where).subs(at) != sympy.true:
+            shown = ", ".join(f"{s} = {at[s]}" for s in sorted(condition.relation.free_symbols, key=str) if s in at)
+            return f"{condition} is violated at {shown}"
+    return None
+
+
+def cases(statement: Statement, rounds: Rounds, full: bool = False) -> Iterator[Case]:
+    """The statement at the numbers to try, each with the largest step size of the candidates that its conditions admit."""
+    limited = any(s.name in rounds.steps for c in statement.when for s in c.relation.free_symbols)
+    for given in rounds.tried(statement, full):
+        for step in (*_LONG_STEPS, *_STEPS) if limited else _STEPS:
+            numbers = dict(given) | {rounds.steps[0]: step}
+            try:
+                at = rounds.complete(statement, numbers)
+            except ValueError:
+                continue
+            if admitted(statement, at) is None:
+                yield from (Case(numbers, at, scene) for scene in rounds.scenes(statement, at))
+                break
+
+
+def cases_at(statement: Statement, rounds: Rounds, numbers: Mapping[str, Fraction]) -> list[Case]:
+    """The statement at these numbers.
+
+    Raises ValueError for another statement, for numbers that are missing or do not fit, and for violated conditions.
+    """
+    paper, _, name = statement.id.partition(".")
+    if name not in rounds.names:
+        raise ValueError(f"{statement.id}: expected one of {', '.join(f'{paper}.{n}' for n in rounds.names)}")
+    at = rounds.complete(statement, numbers)
+    if violated := admitted(statement, at):
+        raise ValueError(f"{statement.id}: {violated}")
+    return [Case(numbers, at, scene) for scene in rounds.scenes(statement, at)]
+
+
+# Programmes
+
+
+@dataclass(frozen=True)
+class Search:
+    """The programmes for the best factor of one or all terms, with the others as they are.
+
+    above  every instance of the class is one of this programme, so that a proof is about the class
+    below  every instance of this programme is one of the class
+    sign   -1 for a term on the smaller side: then the best factor is minus the largest value
+    """
+
+    above: Programme
+    below: Programme
+    sign: int = 1
+
+
+ALL, REVERSED = "all terms", ", reversed"  # of the larger side, multiplied by one factor; in the other direction
+_DIRECTIONS = {"<=": (1,), ">=": (-1,), "=": (1, -1)}
+
+
+def searches(statement: Statement, case: Case) -> dict[str, Search]:
+    """For all terms of the larger side at once, then for each term of a bound.
+
+    Raises ValueError for another claim, and for symbols that have no value in the round.
+    """
+    claim = statement.claim
+    if not isinstance(claim, Bound):
+        raise ValueError(f"{statement.id}: expected a bound")
+    found = {}
+    for direction in _DIRECTIONS[claim.sign]:
+        above = below = _programmes(statement, claim, case.at, case.scene, direction)
+        if case.scene.within is not None:
+            below = _programmes(statement, claim, case.at, case.scene.within, direction)
+        for name, (programme, sign) in above.items():
+            if not (programme.objective if name == ALL else programme.amount):
+                continue  # nothing to bound, or a term that is 0 here
+            label = name + REVERSED if direction < 0 and claim.sign == "=" else name
+            found[label] = Search(programme, below[name][0], sign)
+    return found
+
+
+def _programmes(
+    statement: Statement, claim: Bound, at: Numbers, scene: Scene, direction: int
+) -> dict[str, tuple[Programme, int]]:
+    """`searches` in one scene, of direction * (quantity - sum of terms) <= 0."""
+    parts = {"": scene.form(defined(claim.quantity, statement.where), at)}
+    for term in claim.terms:
+        own = scene.form(defined(term.value, statement.where), at)
+        parts[term.name] = {monomial: (-coefficient, form) for monomial, (coefficient, form) in own.items()}
+    need: list[Quadratic] = []
+    room: list[Quadratic] = []
+    for own in parts.values():
+        for monomial, (coefficient, form) in own.items():
+            helps = direction * coefficient < 0 and monomial.is_nonnegative
+            (room if helps else need).append(form * (abs(coefficient) if helps else direction * coefficient))
+    whole = summed([*need, *(-form for form in room)])
+    found = {ALL: (Programme(summed(need), summed(room), scene.conditions), 1)}
+    for name, own in parts.items():
+        signs = {direction * coefficient > 0 for coefficient, _ in own.values()}
+        if name and len(signs) == 1 and all(monomial.is_nonnegative for monomial in own) and claim.sign != "=":
+            amount = summed(form * abs(coefficient) for coefficient, form in own.values())
+            larger = signs == {False}
+            found[name] = (
+                Programme(whole + amount if larger else whole - amount, amount, scene.conditions),
+                (1 if larger else -1),
+            )
+    return found
+
+
+# Brackets that were found earlier
+
+
+_FILES = Path(__file__).parent / "brackets"
+_PARTS = 2**40
+
+
+def key(programme: Programme) -> str:
+    """The name of a programme: a digest of its forms."""
+
+    def told(form: Quadratic) -> str:
+        products = sorted((*pair, str(c)) for pair, c in form.products.items())
+        return f"{products} {sorted((n, str(c)) for n, c in form.numbers.items())}"
+
+    text = "\n".join([*map(told, (programme.objective, programme.amount)), *map(told, programme.conditions.values())])
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+@cache
+def _kept(paper: str) -> dict[str, Any]:
+    file = _FILES / f"{paper}.json"
+    found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    return found
+
+
+def written(found: Bracket, programme: Programme) -> dict[str, Any]:
+    """A bracket as JSON; what is below the diagonal of the Gram matrix is left out."""
+
+    def parts(x: Fraction) -> int:
+        whole = x * _PARTS
+        assert whole.denominator == 1  # by the rounding
+        return whole.numerator
+
+    names = list(programme.conditions)
+    return {
+        "upper": str(found.upper),
+        "gram": [parts(x) for i, row in enumerate(found.instance.gram) for x in row[i:]],
+        "values": [parts(x) for x in found.instance.values.values()],
+        "multipliers": {str(names.index(name)): str(x) for name, x in found.multipliers.items()},
+    }
+
+
+def read(kept: Mapping[str, Any], programme: Programme) -> Bracket:
+    """A bracket from JSON, with its lower end computed from its instance.  Raises ValueError if it is none."""
+    n, entries = len(programme.vectors), iter(kept["gram"])
+    gram = [[Fraction(0)] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i, n):
+            gram[i][j] = gram[j][i] = Fraction(next(entries), _PARTS)
+    values = {name: Fraction(x, _PARTS) for name, x in zip(programme.values, kept["values"], strict=True)}
+    names = list(programme.conditions)
+    multipliers = {names[int(i)]: Fraction(x) for i, x in kept["multipliers"].items()}
+    instance = Instance(programme.vectors, tuple(map(tuple, gram)), values)
+    found = Bracket(Fraction(0), Fraction(kept["upper"]), instance, multipliers)
+    found = replace(found, lower=verified_instance(programme, found))
+    if not verified_proof(programme, found):
+        raise ValueError("the multipliers prove another inequality")
+    return found
+
+
+def bracket(programme: Programme, paper: str) -> Bracket:
+    """The best constant: as it was found earlier, if that is verified, else solved now.
+
+    Raises Unbounded and NotSolved as `tight` does.
+    """
+    kept = _kept(paper).get(key(programme))
+    return tight(programme) if kept is None else read(kept, programme)
+
+
+# Verdicts
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best factor of a term is between `least` and `most`; `sign` is -1 for a term that may be larger."""
+
+    least: Fraction
+    most: Fraction
+    sign: int
+
+    @property
+    def proves(self) -> bool:
+        """Whether the factor 1 is proved."""
+        return self.most <= 1 if self.sign > 0 else self.least >= 1
+
+    @property
+    def refutes(self) -> bool:
+        """Whether an instance refutes the factor 1."""
+        return self.least > 1 if self.sign > 0 else self.most < 1
+
+
+def best(search: Search, paper: str) -> Best:
+    """The best factor.  Raises Unbounded if no factor is enough; NotSolved if an end is not known."""
+    if search.above is search.below:
+        found = bracket(search.above, paper)
+        ends = found.lower, found.upper
+    else:
+        ends = bracket(search.below, paper).lower, bracket(search.above, paper).upper
+    low, high = sorted(search.sign * end for end in ends)
+    return Best(low, high, search.sign)
+
+
+def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
+    """The check of evidence of kind `worst_case`."""
+
+    def checked(statement: Statement, full: bool = False) -> Verdict:
+        told: list[str] = []
+        largest = Fraction(0)  # of the best factors of all terms
+        constants: dict[str, dict[str, tuple[float, float]]] = {}
+        for case in cases(statement, rounds, full):
+            missing: list[str] = []
+            proved: set[bool] = set()  # by direction
+            every = searches(statement, case)
+            for name, search in every.items():
+                found: Best | None = None
+                try:
+                    found = best(search, statement.paper)
+                except Unbounded:
+                    pass  # then `found` stays None
+                except NotSolved as error:
+                    missing.append(f"{name} at {case.told}: {error}")
+                    if not name.startswith(ALL) or violation(search.below) is None:
+                        continue
+                if (found is None and name.startswith(ALL)) or (found is not None and found.refutes):
+                    return _refuted(
+                        statement, case, search, found, every[ALL + (REVERSED if name.endswith(REVERSED) else "")]
+                    )
+                if found is None:
+                    continue
+                if found.proves:
+                    proved.add(name.endswith(REVERSED))
+                if name.startswith(ALL):
+                    largest = max(largest, found.least)
+                constants.setdefault(case.told, {})[name] = float(found.least), float(found.most)
+            # a direction in which nothing stands on the smaller side has no search
+            if not proved >= {name.endswith(REVERSED) for name in every if name.startswith(ALL)}:
+                why = missing[0] if missing else f"at {case.told}: a larger constant is proved, the stated one is not"
+                return Verdict(Status.OPEN, why, best=constants)
+            told.append(case.told)
+        if not told:
+            return Verdict(Status.OPEN, "no numbers to try meet the conditions")
+        return Verdict(
+            Status.HOLDS,
+            f"for all functions of the class in every dimension, at {'; '.join(dict.fromkeys(told))}",
+            slack=float(1 / largest) if largest else None,
+            best=constants,
+        )
+
+    return checked
+
+
+def _refuted(statement: Statement, case: Case, search: Search, found: Best | None, whole: Search) -> Verdict:
+    """The verdict, with an instance whose left side is larger than its right side; `whole` is the search for all terms."""
+    if found is None:
+        instance = violation(whole.below)
+        if instance is None:
+            return Verdict(Status.OPEN, f"no factor seems to be enough at {case.told}, but no instance was found")
+    else:
+        instance = bracket(search.below, statement.paper).instance
+    left, right = instance.at(whole.below.objective), instance.at(whole.below.amount)
+    if left <= right:
+        raise ValueError(f"{statement.id} at {case.told}: the instance does not refute it")
+    pairs = {
+        f"<{a}, {b}>": str(instance.gram[i][j])
+        for i, a in enumerate(instance.vectors)
+        for j, b in enumerate(instance.vectors)
+        if i <= j and instance.gram[i][j]
+    }
+    witness: dict[str, Any] = {**{n: str(v) for n, v in case.numbers.items()}, "left": str(left), "right": str(right)}
+    witness |= {"values": {n: str(v) for n, v in instance.values.items()}, "inner products": pairs}
+    says = f"at {case.told}: left side {float(left):.6g}, right side {float(right):.6g}, for functions of the class"
+    return Verdict(Status.REFUTED, says, slack=float(right / left) if left > 0 else None, witness=witness)
+
+
+def evidence(paper: str, rounds: Rounds) -> Iterator[Evidence]:
+    """Evidence of kind `worst_case` for every statement about a round."""
+    checked = check(rounds)
+    for name in rounds.names:
+        yield Evidence(f"{paper}.{name}", "worst_case", checked)
