@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: report test test-full install lint score chromium course benchmarks clean
+.PHONY: report test test-full install lint score brackets chromium course benchmarks clean
 
 report: $(READY)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
@@ -26,6 +26,9 @@ lint: $(READY)
 
 score: $(READY)  ## compute the missing scores (changes that the evidence notices): about an hour for all
 	$(BIN)/python -m fedtheory.score
+
+brackets: $(READY)  ## solve the missing programmes for best constants: about ten minutes for all
+	$(BIN)/python -m fedtheory.brackets
 
 chromium:  ## the browser that the browser tests need, from Debian's packages
 	$(if $(filter 0,$(shell id -u)),,sudo) sh -c 'apt-get update -qq && apt-get install -y -qq chromium'

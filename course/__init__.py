@@ -1,1 +1,1 @@
-"""The course: eleven lessons as marimo notebooks, and what they share."""
+"""The course: twelve lessons as marimo notebooks, and what they share."""

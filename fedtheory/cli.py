@@ -623,7 +623,7 @@ def tight(
             raise ValueError(f"{word}: expected NAME=VALUE with a fraction, such as eta_tilde=1/6") from None
     every = [
         (case, term, search)
-        for case in scenes.cases_at(statement, catalogue.rounds(statement), numbers)
+        for case in scenes.cases_at(statement, numbers)
         for term, search in scenes.searches(statement, case).items()
     ]
     found: list[tuple[scenes.Case, str, scenes.Search, scenes.Best | str]] = []
@@ -649,20 +649,26 @@ def tight(
 
 
 def _bracket(case: Any, term: str, search: Any, found: Any, paper: str) -> dict[str, Any]:
-    """A term's best constant as JSON, with its instance and its proof."""
-    from theory.proofs.scenes import bracket
+    """A term's best constant as JSON, with its instance and its proof; without one, an instance that refutes the whole."""
+    from theory.proofs import scenes
 
     shown = {"term": term, "numbers": {str(symbol): str(value) for symbol, value in case.scene.place.items()}}
     if isinstance(found, str):
-        return shown | {"not_found": found}
-    below, above = (bracket(programme, paper) for programme in (search.below, search.above))
-    rows = [[str(x) for x in row] for row in below.instance.gram]
+        instance = scenes.violated(search.below, paper) if term == scenes.ALL else None
+        return shown | {"not_found": found} | ({} if instance is None else {"refuted_by": _instance(instance)})
+    below, above = (scenes.bracket(programme, paper) for programme in (search.below, search.above))
     return shown | {
         "best_over_stated": [str(found.least), str(found.most)],
         "multipliers": {n: str(m) for n, m in above.multipliers.items()},
-        "gram": {"vectors": below.instance.vectors, "rows": rows},
-        "values": {n: str(v) for n, v in below.instance.values.items()},
+        **_instance(below.instance),
     }
+
+
+def _instance(instance: Any) -> dict[str, Any]:
+    """An instance as JSON: the Gram matrix of its vectors, and its function values."""
+    rows = [[str(x) for x in row] for row in instance.gram]
+    values = {n: str(v) for n, v in instance.values.items()}
+    return {"gram": {"vectors": instance.vectors, "rows": rows}, "values": values}
 
 
 @app.command()

@@ -37,7 +37,9 @@ samples. *derivation*: exact algebra. *certificate*: multipliers of a semidefini
 for every function of a class in every dimension. *ledger*: the printed proof (for a corrected statement: its own proof),
 step by step from catalogue claims to printed constants; z3 decides each step exactly. *repair*: our proof, if the printed
 one breaks or if the statement lists too little. *counterexample*: a constructed instance, evaluated exactly. *search*:
-exact instances of one round or of a whole run, and a search for the worst instance. *moments*: the exact expectation of
+exact instances of one round or of a whole run, and a search for the worst instance. *worst_case*: an inequality about a
+round at named small counts and one step size, for all functions of the class in every dimension; a semidefinite programme,
+with multipliers or an instance that are verified exactly. *moments*: the exact expectation of
 whole runs on quadratics. *run*: Monte Carlo inside the theorem's conditions with certified constants, 99.9 % confidence
 intervals.
 
@@ -71,6 +73,7 @@ _STRONGEST = (
     "enumeration",
     "moments",
     "search",
+    "worst_case",
     "derivation",
     "certificate",
     "units",
@@ -87,10 +90,13 @@ def significant(number: float) -> str:
 def formula(checked: Checked) -> str:
     """The claim in one line, safe inside a Markdown table: its formula if it has one, else its words."""
     mathematics = claim_latex(checked.statement)
-    if mathematics:
-        safe = mathematics.replace(r"\|", r"\Vert ").replace("|", r"\vert ")
-        return f"$`{safe}`$"
-    return cell(claim_words(checked.statement))
+    return in_cell(mathematics) if mathematics else cell(claim_words(checked.statement))
+
+
+def in_cell(mathematics: str) -> str:
+    """LaTeX for a table cell: no pipes."""
+    safe = mathematics.replace(r"\|", r"\Vert ").replace("|", r"\vert ")
+    return f"$`{safe}`$"
 
 
 def cell(text: str) -> str:
@@ -123,6 +129,7 @@ def generate(checked: Sequence[Checked]) -> str:
                 _errata(paper, own),
                 _refuted(printed),
                 _sharper(sharper, own),
+                _best_constants(own),
                 _table("All printed statements", printed, figures, scores),
                 _table("Corrected and completed statements", corrected, figures, scores),
                 _table("Sharper statements", sharper, figures, scores),
@@ -256,6 +263,76 @@ def _sharper(sharper: Sequence[Checked], own: Sequence[Checked]) -> str:
         ours = f"{after} | `{c.statement.id}` | **{c.status}**"
         lines.append(f"| {before} | `{printed.statement.id}` | {ours} | {_gained(printed.statement, c.statement)} |")
     return "\n".join(lines) + "\n" if sharper else ""
+
+
+def _best_constants(own: Sequence[Checked]) -> str:
+    """How far each term of each inequality about a round can be improved, printed statements and ours."""
+    lines = [
+        "### Best constants\n",
+        "Inequalities about a round, over all functions of the class in every dimension, at the numbers of the last column.",
+        "*Best*: the factor by which a term may be multiplied while the others stay as they are: from below by an instance,",
+        "from above by a proof, both verified exactly.  Below 1 a term may be smaller; above 1, one that is subtracted may",
+        "be larger; 1: its constant cannot be improved; 0: it is not needed there.  Of several numbers we show those that",
+        "leave the least room, so that no constant for all of them is better.  Noise has two equally likely values.  Of a",
+        "sharper form the third column has the term over that of the statement above.\n",
+        "| statement | term | | best, at least | at most | at |",
+        "|---|---|---|---:|---:|---|",
+    ]
+    known, head = {c.statement.id: c for c in own}, len(lines)
+    for c in (c for c in _beside(own) if isinstance(c.statement.claim, Bound) and c.statement.claim.sign != "="):
+        for term, (told, (least, most)) in least_room(c).items():
+            value = _stated(c.statement, known, term)
+            ends = " | ".join(best_text(end) for end in (least, most))
+            lines.append(f"| `{c.statement.id}` | {term} | {value} | {ends} | {told} |")
+    return "\n".join(lines) + "\n" if len(lines) > head else ""
+
+
+def _beside(own: Sequence[Checked]) -> list[Checked]:
+    """The statements, each followed by its sharper forms."""
+    sharper = {form: [c for c in own if c.statement.sharpens == form] for form in {c.statement.sharpens for c in own}}
+    first = [c for c in own if not c.statement.sharpens]
+    return [one for c in first for one in (c, *sharper.get(c.statement.id, []))]
+
+
+def least_room(checked: Checked) -> dict[str, tuple[str, tuple[float, float]]]:
+    """term -> the numbers at which its best factor is closest to what is stated, and the factor's two ends."""
+    every: dict[str, list[tuple[str, tuple[float, float]]]] = {}
+    for _, verdict in checked.verdicts:
+        for told, terms in verdict.best.items():
+            for term, ends in terms.items():
+                every.setdefault(term, []).append((told, ends))
+    # a term that is subtracted may be larger, and is closest where its factor is smallest
+    return {
+        term: (min if any(ends[0] > 1.001 for _, ends in several) else max)(several, key=lambda one: one[1][0])
+        for term, several in every.items()
+    }
+
+
+def best_text(end: float) -> str:
+    """A factor, to three digits; 0 where the term is not needed."""
+    return "0" if end < 5e-4 else significant(end)
+
+
+def _stated(statement: Statement, known: Mapping[str, Checked], term: str) -> str:
+    """A term of a sharper form over the printed one; of a printed statement, the term."""
+    own = _terms_of(statement).get(term)
+    if own is None:
+        return ""
+    if not statement.sharpens:
+        return in_cell(latex(statement.paper, own))
+    before = _terms_of(known[statement.sharpens].statement).get(term)
+    symbols = {one.name: one.sympy for one in catalogue.symbols(statement).values()}
+    takes_all = {"S", "M"} <= symbols.keys() and symbols["S"] not in own.free_symbols
+    everyone = {symbols["S"]: symbols["M"]} if takes_all else {}
+    if not before or (before := before.subs(everyone)) == 0:
+        return in_cell(latex(statement.paper, own))
+    ratio = sympy.factor(sympy.simplify(own.subs(everyone) / before))
+    long = ratio.count_ops() > _LONG
+    return in_cell(latex(statement.paper, own if long else ratio)) + ("" if long else " of it")
+
+
+def _terms_of(statement: Statement) -> dict[str, sympy.Expr]:
+    return {t.name: t.value for t in statement.claim.terms} if isinstance(statement.claim, Bound) else {}
 
 
 _LONG = 40  # operations of a ratio, which then says less than the two terms

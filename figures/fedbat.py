@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from bounds.fedbat.arenas import ARENAS, TRIALS
 from bounds.fedbat.local_steps import Meter
 from bounds.trials.arena import CONFIDENCE, Arena, build, confront, constants_of
-from figures import bound_against_run
+from figures import best_constants, bound_against_run
 from figures.bound_against_run import term_colours, titled, y_label
 from figures.gallery import (
     BLACK,
@@ -553,6 +553,7 @@ def _among(arena: Arena) -> bool:
 
 
 FIGURES = [
+    best_constants.picture("fedbat"),
     *bound_against_run.pictures(
         [f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start", ".from_start.sharp")], _shown, _among
     ),

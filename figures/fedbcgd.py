@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bounds.trials.arena import Arena, bound_at, confront
-from figures import bound_against_run
+from figures import best_constants, bound_against_run
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas, count_axis
 from figures.runs import BAND, Rows, best_of_grid, curve, some
 from simulations import data, expectation, partitions, run
@@ -722,6 +722,7 @@ def _lam(arena: Arena) -> float:
 
 
 FIGURES = [
+    best_constants.picture("fedbcgd"),
     Picture(
         "fedbcgd_printed_theorems_crossing",
         "Theorems 1 and 2 as printed, against lower bounds for all step sizes, momenta and weights",

@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodF
 from numpy.typing import NDArray
 
 from bounds.trials.arena import Arena, tightest_ratio
-from figures import bound_against_run
+from figures import best_constants, bound_against_run
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 from figures.runs import BAND, Rows, best_of_grid, curve, some
 from simulations import data, expectation, partitions, run
@@ -618,6 +618,7 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
 
 
 FIGURES = [
+    best_constants.picture("fedcom"),
     Picture("fedcom_bits_by_compressor", "Gap against bits: FedCOM and FedCOMGATE with every compressor", compressors),
     Picture("fedcom_bits_by_method", "Gap against bits: FedCOMGATE and its baselines", systems),
     Picture("fedcom_fig9_q_and_tau", "Figure 9: q at fixed tau, tau at fixed q", q_and_tau, ("fedcom.fig9",)),

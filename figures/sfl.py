@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -15,17 +14,15 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, StrMetho
 from bounds import evaluate, sharpening, tune
 from bounds.sfl import ARENAS
 from bounds.trials.arena import Arena, tightest_ratio
-from figures import bound_against_run, trade_off
-from figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas, count_axis
+from figures import best_constants, bound_against_run, trade_off
+from figures.gallery import BLACK, BLUE, RED, Drawn, Picture, canvas, count_axis
 from simulations import data, partitions, run, start
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.exact.moments import expectation
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from theory import catalogue
 from theory.notation import Value
-from theory.proofs import scenes
-from theory.proofs.tight import Programme
-from theory.statement import Bound, Relations
+from theory.statement import Relations
 
 # Figures 1 and 7.  The grid and the number of seeds are printed (Figure 7); start and length are in the authors' code.
 GRID = (0.003, 0.006, 0.01, 0.03, 0.06, 0.1, 0.3, 0.6)
@@ -269,82 +266,6 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
     return [*dict.fromkeys([exact[0], exact[-1]]), *(a for a in arenas if a.kind == "run")]
 
 
-# Inequalities of a round: a term as printed, then as in the sharper form
-_TIGHT = (
-    ("sfl.lemma5", "drift", ""),
-    ("sfl.lemma6", "heterogeneity", ""),
-    ("sfl.lemma6", "gap", ""),
-    ("sfl.step.sc_recursion", "heterogeneity", "sfl.step.sc_recursion.sharp"),
-    ("sfl.step.gc_recursion", "heterogeneity", "sfl.step.gc_recursion.sharp"),
-    ("sfl.lemma11", "drift", ""),
-    ("sfl.lemma12", "heterogeneity", ""),
-    ("sfl.lemma12", "gap", ""),
-    ("sfl.eq70", "heterogeneity", "sfl.eq70.sharp"),
-)
-_NUMBERS = {
-    "M": Fraction(2),
-    "K": Fraction(2),
-    "L": Fraction(1),
-    "eta_tilde": Fraction(1, 6),
-    "sigma": Fraction(0),
-}  # and mu = 1/10 where it is contracted
-
-
-def tight_constants(full: bool) -> Drawn:
-    """The constants as printed, in the sharper forms, and the best ones with the other terms as they are."""
-    rows = []
-    for id_, term, sharper in _TIGHT:
-        for form in (id_, sharper) if sharper else (id_,):
-            statement = catalogue.find(form)
-            claim = statement.claim
-            assert isinstance(claim, Bound)
-            contracts = any(s.name == "mu" for s in claim.value.free_symbols)
-            numbers = _NUMBERS | ({"mu": Fraction(1, 10)} if contracts else {})
-            (case,) = scenes.cases_at(statement, catalogue.rounds(statement), numbers)
-            search = scenes.searches(statement, case)[term]
-            found = scenes.best(search, statement.paper)
-            amount = _coefficient(search.above)
-            rows.append(
-                {
-                    "printed": id_,
-                    "statement": form,
-                    "term": term,
-                    "stated": amount,
-                    "at_least": float(found.least) * amount,
-                    "at_most": float(found.most) * amount,
-                }
-            )
-    table = pd.DataFrame(rows)
-    first = table.drop_duplicates(["printed", "term"]).set_index(["printed", "term"]).stated
-    for name in ("stated", "at_least", "at_most"):
-        table[name] /= [first[row.printed, row.term] for row in table.itertuples()]
-    figure, axes = canvas(1, 1, width=7.2, height=4.2)
-    axis = axes[0, 0]
-    places = [-i for i in range(len(table))]
-    own = [row.statement == row.printed for row in table.itertuples()]
-    for shown, colour, label in ((True, BLACK, "as printed"), (False, BLUE, "sharper form")):
-        at = [p for p, printed in zip(places, own, strict=True) if printed is shown]
-        axis.plot(table.stated[[o is shown for o in own]], at, "o", color=colour, label=label)
-    axis.hlines(places, table.at_least, table.stated, color=GREY, lw=0.8)
-    axis.plot(table.at_least, places, "|", ms=11, color=RED, label="best possible: an instance from below ...")
-    axis.plot(table.at_most, places, "x", ms=6, color=RED, label="... and a proof from above")
-    axis.set_yticks(
-        places, [f"{row.statement.removeprefix('sfl.')}: {row.term}" for row in table.itertuples()], fontsize=8
-    )
-    axis.set(xscale="log", xlabel="constant / printed constant")
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
-    figure.suptitle(
-        r"One round of two clients with two steps each, $\tilde\eta=1/(6L)$, $\mu=L/10$ or 0: the best constants",
-        fontsize=10,
-    )
-    return Drawn(figure, table)
-
-
-def _coefficient(programme: Programme) -> float:
-    """The factor of the quantity in a term: that of its first monomial, which is the same in all forms of a statement."""
-    return float(next(iter([*programme.amount.numbers.values(), *programme.amount.products.values()])))
-
-
 def _sharpened(full: bool) -> Drawn:
     return trade_off.draw([sharpening.trade_off(sharpening.family_of(id_)) for id_ in _SHARPENED])
 
@@ -352,6 +273,7 @@ def _sharpened(full: bool) -> Drawn:
 _SHARPENED = ("sfl.thm1.general_convex", "sfl.thm2.general_convex")
 
 FIGURES = [
+    best_constants.picture("sfl"),
     Picture("sfl_fig1_distance_on_quadratics", "Figure 1 regenerated", figure_1, ("sfl.fig1",)),
     Picture("sfl_fig7_distance_on_quadratics", "Figure 7 regenerated", figure_7, ("sfl.fig7",)),
     Picture(
@@ -374,12 +296,6 @@ FIGURES = [
         "The constants of the sharpened theorems against the largest step size",
         _sharpened,
         _SHARPENED,
-    ),
-    Picture(
-        "sfl_best_constants_of_a_round",
-        "Constants of inequalities about one round: printed, sharper, best possible",
-        tight_constants,
-        tuple(dict.fromkeys(i for id_, _, sharper in _TIGHT for i in (id_, sharper) if i)),
     ),
     *bound_against_run.pictures(dict.fromkeys(a.statement for a in ARENAS), _shown),
 ]

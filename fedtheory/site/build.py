@@ -114,6 +114,7 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters["significant"] = paper_check.significant
+    made.filters["best_text"] = paper_check.best_text
     made.filters["value_text"] = paper_check.value_text
     made.filters["premises"] = premises
     return made

@@ -122,7 +122,7 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
         (["tight", "sfl.lemma6", "M=2"], "missing K, L, eta or eta_tilde"),
         (["tight", "sfl.lemma6", "M=x"], "M=x: expected NAME=VALUE with a fraction"),
         (["tight", "sfl.lemma6", "M=2", "K=1", "L=1", "eta_tilde=1/2"], "eta <= 1/(6*K*L*S) is violated at"),
-        (["tight", "fedcom.lemmaD1", "M=2"], "expected a statement about a round, such as sfl.lemma6"),
+        (["tight", "fedcom.thmD4", "m=2"], "fedcom.thmD4: expected one of fedcom.lemmaD1, fedcom.lemmaD1.proof"),
         (["figures", "sfl_fig2"], "unknown figure"),
         (["verify", "sfl.thm1", "--json"], "unknown statement"),
         (["verify", "sfl.eq12", "--paper", "sfl"], "ids and --paper: expected one of them"),

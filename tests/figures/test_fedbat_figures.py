@@ -54,7 +54,7 @@ def test_figure(name: str, drawn) -> None:
 def test_names_and_statements() -> None:
     ids = {s for p in fedbat.FIGURES if p.name in BOUNDS for s in p.statements}
     assert ids == {f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start", ".from_start.sharp")}
-    assert len({p.name for p in fedbat.FIGURES}) == len(fedbat.FIGURES) == 11
+    assert len({p.name for p in fedbat.FIGURES}) == len(fedbat.FIGURES) == 12
     for picture in fedbat.FIGURES:
         assert picture.name.startswith("fedbat_")
         assert picture.statements and all(catalogue.find(s) for s in picture.statements)

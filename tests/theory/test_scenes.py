@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -11,7 +13,14 @@ import numpy as np
 import pytest
 import sympy
 
-from simulations.exact.rounds import sfl as exact_sfl
+from fedtheory import cli
+from fedtheory.brackets import needed
+from simulations.exact.rounds import (
+    fedbat as exact_fedbat,
+    fedbcgd as exact_fedbcgd,
+    fedcom as exact_fedcom,
+    sfl as exact_sfl,
+)
 from theory import catalogue
 from theory.proofs import scenes
 from theory.proofs.gram import Quadratic, Vector
@@ -37,7 +46,8 @@ def known(scene: Scene, clients: Clients, given: dict[str, Fraction], noise: Fra
     points = [(function.name, point) for function in scene.functions for point in function.points.values()]
     forms = (*scene.means.values(), *scene.conditions.values())
     names = {n for _, p in points for n in p.x.parts} | {n for form in forms for pair in form.products for n in pair}
-    at = dict(given) | {n: noise if n.startswith("n(") else Fraction(0) for n in names if n.startswith(("n(", "bias("))}
+    drawn = {n: noise if n.startswith("n(") else Fraction(0) for n in names if n.startswith(("n(", "bias(", "e("))}
+    at = drawn | dict(given)
 
     def number(v: Vector) -> Fraction | None:
         return sum((c * at[n] for n, c in v.parts.items()), Fraction(0)) if v.parts.keys() <= at.keys() else None
@@ -78,7 +88,7 @@ def test_the_quantities_of_a_round_of_sfl_are_those_of_a_run(name: str, S: int, 
     clients[1] = (*clients[1][:2], -clients[0][2])
     if K * S > 2:
         clients = [(h, Fraction(0), b) for h, _, b in clients]
-    rounds, start, sigma = catalogue.rounds(statement), Fraction(3, 2), Fraction(1, 3)
+    rounds, start, sigma = catalogue.rounds(statement.paper), Fraction(3, 2), Fraction(1, 3)
     numbers = {"M": 2, "S": S, "K": K, "L": 1, "eta": STEP} | ({"sigma": 0} if K * S > 2 else {})
     at = rounds.complete(statement, {n: Fraction(v) for n, v in numbers.items()})
     h, bend, b = (np.array([client[i] for client in clients], dtype=object) for i in range(3))
@@ -105,7 +115,7 @@ def test_the_quantities_of_a_round_of_sfl_are_those_of_a_run(name: str, S: int, 
 def test_runs_satisfy_the_conditions_of_a_scene(name: str) -> None:
     """A run of the class satisfies all conditions; one with too large curvatures does not."""
     statement = catalogue.find(f"sfl.{name}")
-    rounds, start = catalogue.rounds(statement), Fraction(3, 2)
+    rounds, start = catalogue.rounds(statement.paper), Fraction(3, 2)
     numbers = {n: Fraction(v) for n, v in {"M": 2, "K": 1, "L": 1, "eta": Fraction(1, 12)}.items()}
     (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
     sigma = Fraction(1, 5)
@@ -120,13 +130,129 @@ def test_runs_satisfy_the_conditions_of_a_scene(name: str) -> None:
         assert all(evaluated(form, at) >= 0 for form in scene.conditions.values()) is inside
 
 
+# FedBCGD, FedCOM, FedBAT
+
+
+def compared(scene: Scene, at: dict[str, Fraction], exact: Any, least: int = 3) -> None:
+    """The quantities of a scene are those of a run."""
+    constants = {"G_q"}  # given by an assumption, as sigma^2
+    symbols = [one for one in scene.means if isinstance(one, sympy.Symbol) and one.name not in constants]
+    for symbol in symbols:
+        assert evaluated(scene.means[symbol], at) == exact[symbol.name], symbol
+    assert len(symbols) >= least
+
+
+BENT = ((Fraction(1), Fraction(-1, 2), Fraction(2)), (Fraction(1, 2), Fraction(1, 4), Fraction(-2)))
+
+
+@pytest.mark.parametrize("K", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "T", "noisy"),
+    [
+        ("thm1.step50.corrected", 1, True), ("thm1.step48.corrected", 2, True), ("thm1.step47.corrected", 2, False),
+        ("lemma15.corrected", 2, False), ("lemma18.corrected", 2, False), ("lemma14.corrected", 1, False),
+        ("lemma4.part1", 1, False),
+    ],
+)  # fmt: skip
+def test_the_quantities_of_a_round_of_fedbcgd_are_those_of_a_run(name: str, T: int, noisy: bool, K: int) -> None:
+    statement, F = catalogue.find(f"fedbcgd.{name}"), Fraction
+    rounds, x, v, eta, lam, sigma = catalogue.rounds("fedbcgd"), F(3, 2), F(1, 4), F(1, 7), F(1, 3), F(1, 2)
+    points = (F(-1), F(2)) if name in ("lemma15.corrected", "lemma18.corrected", "lemma14.corrected") else ()
+    run = exact_fedbcgd.BlockRound(
+        H=tuple(((h,),) for h, _, _ in BENT), b=tuple((b,) for _, _, b in BENT), beta=F(4), x=(x,), v=(v,),
+        points=tuple((a,) for a in points), sigma_sq=sigma**2 if noisy else F(0), N=1, K=K, T=T, eta=eta, lam=lam,
+        bend=tuple(bend for _, bend, _ in BENT),
+    )  # fmt: skip
+    numbers = {"M": F(2), "K": F(K), "T": F(T), "beta": F(4), "eta": eta, "lam": lam} | (
+        {} if noisy else {"sigma": F(0)}
+    )
+    (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
+    given = {"x": x, "v": v, "g0*": BENT[0][2]} | {f"c{i}": slope(BENT[i], a) for i, a in enumerate(points)}
+    clients = {f"{i}.": client for i, client in enumerate(BENT)}
+    compared(scene, known(scene, clients, given, sigma), exact_fedbcgd.block_round(run))
+
+
+@pytest.mark.parametrize("name", ["lemmaD2.corrected", "lemmaD3.summed", "lemmaE2.corrected"])
+@pytest.mark.parametrize("tau", [1, 2])
+def test_the_quantities_of_a_round_of_fedcom_are_those_of_a_run(name: str, tau: int) -> None:
+    """Without gradient tracking, as in the first round."""
+    statement, F = catalogue.find(f"fedcom.{name}"), Fraction
+    rounds, w, eta, sigma = catalogue.rounds("fedcom"), F(1, 4), F(1, 5), F(1, 2)
+    alike = name.startswith("lemmaD")
+    clients = (BENT[0], BENT[0]) if alike else BENT
+    run = exact_fedcom.Run(
+        h=tuple(h for h, _, _ in clients), b=tuple(b for _, _, b in clients), w0=w, sigma_sq=sigma**2, q=F(1), shared=False,
+        tau=tau, eta=eta, alpha=F(0), bend=tuple(bend for _, bend, _ in clients),
+    )  # fmt: skip
+    numbers = {"m": F(2), "tau": F(tau), "L": F(1), "q": F(1), "eta": eta}
+    (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
+    own = {"": clients[0]} if alike else {f"{j}.": client for j, client in enumerate(clients)}
+    at = known(scene, own, {"w": w, "d0": F(0)}, sigma)
+    compared(scene, at, exact_fedcom.compressed_rounds(run)[0], least=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "tau", "K"),
+    [("eq38.corrected", 2, 2), ("eq57.corrected.sharp", 1, 1), ("eq71.corrected.sharp", 1, 2), ("eq79.corrected", 2, 2),
+     ("eq64.corrected", 2, 1), ("eq46.corrected", 2, 2), ("eq47.corrected", 2, 2)],
+)  # fmt: skip
+def test_the_quantities_of_a_step_of_fedbat_are_those_of_a_run(name: str, tau: int, K: int) -> None:
+    """In one coordinate, where the binarisation is exact; at the last step of a round."""
+    statement, F = catalogue.find(f"fedbat.{name}"), Fraction
+    rounds, w, eta, sigma = catalogue.rounds("fedbat"), F(3, 2), F(1, 5), F(1, 2) if tau == 1 else F(0)
+    sampled = name in ("eq57.corrected.sharp", "eq64.corrected", "eq71.corrected.sharp")
+    run = exact_fedbat.Run(
+        h=tuple((h,) for h, _, _ in BENT), b=tuple((b,) for _, _, b in BENT), p=(F(1, 2), F(1, 2)), w0=(w,),
+        rates=(eta,) * (2 * tau), tau=tau, steps=tau, noise=(((sigma,),) * 2, ((F(0),),) * 2), K=K if sampled else None,
+        bend=tuple((bend,) for _, bend, _ in BENT),
+    )  # fmt: skip
+    numbers = {"N": F(2), "K": F(K), "tau": F(tau), "L": F(1), "q": F(0), "eta_t": eta} | (
+        {"sigma": F(0)} if tau > 1 else {}
+    )
+    (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
+    own = {f"{k}.": client for k, client in enumerate(BENT)}
+    at = known(scene, own, {"w": w, "g0*": BENT[0][2]}, sigma)
+    for k, (h, bend, b) in enumerate(BENT):  # the lowest points
+        lowest = -b / h if -b / h <= 0 else -b / (h + bend)
+        at |= {f"f{k}*": value(BENT[k], lowest), f"w{k}*": lowest}
+    row = exact_fedbat.follow(run)[-1]
+    exact = {name: one[0] if isinstance(one, list) else one for name, one in row.items()}
+    compared(scene, at, exact, least=1)
+
+
+def test_all_brackets_of_a_report_are_kept() -> None:
+    """A report solves nothing: the files have a bracket for every programme, or say that there is none."""
+    for paper in catalogue.names():
+        kept = scenes.kept(paper)
+        missing = [what for what, programme in needed(paper) if scenes.key(programme) not in kept]
+        assert not missing, missing
+        assert not kept or {scenes.key(programme) for _, programme in needed(paper)} >= {
+            key for key in kept if not key.startswith(scenes.VIOLATION)
+        }
+
+
+def test_a_kept_bracket_that_is_changed_is_refused() -> None:
+    statement = catalogue.find("sfl.lemma6")
+    case = next(scenes.cases(statement, catalogue.rounds("sfl")))
+    programme = scenes.searches(statement, case)["heterogeneity"].above
+    told = scenes.kept("sfl")[scenes.key(programme)]
+    assert scenes.read(told, programme).upper == Fraction(told["upper"])
+    for changed in (
+        {"upper": "1/100"},
+        {"multipliers": dict.fromkeys(told["multipliers"], "0")},
+        {"gram": [-x for x in told["gram"]]},
+    ):
+        with pytest.raises(ValueError, match=r"prove another|does not satisfy|not positive semidefinite|expected > 0"):
+            scenes.read(told | changed, programme)
+
+
 # Known constants
 
 
 def best(id_: str, term: str, **numbers: str) -> Best:
     """The best factor of a term, solved now."""
     statement = catalogue.find(id_)
-    (case,) = scenes.cases_at(statement, catalogue.rounds(statement), {n: Fraction(v) for n, v in numbers.items()})
+    (case,) = scenes.cases_at(statement, {n: Fraction(v) for n, v in numbers.items()})
     return scenes.best(scenes.searches(statement, case)[term], "nowhere")
 
 
@@ -160,7 +286,7 @@ def test_the_contraction_three_halves_holds_for_two_clients_with_a_step_each(fac
     """In place of the printed 1/2; twice mu eta_tilde is too much."""
     statement = contracting(factor)
     numbers = {"M": 2, "K": 1, "L": 1, "mu": Fraction(1, 10), "eta_tilde": Fraction(1, 6), "sigma": 0}
-    (case,) = scenes.cases_at(statement, catalogue.rounds(statement), {n: Fraction(v) for n, v in numbers.items()})
+    (case,) = scenes.cases_at(statement, {n: Fraction(v) for n, v in numbers.items()})
     found = scenes.best(scenes.searches(statement, case)[ALL], "nowhere")
     assert found.proves is expected and found.refutes is not expected
 
@@ -169,7 +295,7 @@ def test_the_contraction_three_halves_holds_for_two_clients_with_a_step_each(fac
 
 
 def verdict(statement: Statement) -> Any:
-    return scenes.check(catalogue.rounds(statement))(statement, False)
+    return scenes.check(catalogue.rounds(statement.paper))(statement, False)
 
 
 def test_a_verdict_depends_on_every_part_of_a_statement() -> None:
@@ -200,20 +326,21 @@ def test_a_larger_step_refutes_a_recursion() -> None:
     assert verdict(replace(statement, when=(longer, *others))).status is Status.REFUTED
 
 
-def test_a_witness_is_an_instance() -> None:
-    """Its Gram matrix is positive semidefinite, and its left side is larger than its right side."""
-    lemma = catalogue.find("sfl.lemma6")
-    found = verdict(lemma.with_claim(lemma.claim.scaled(Fraction(1, 10))))
-    witness = found.witness
-    assert Fraction(witness["left"]) > Fraction(witness["right"])
-    names = sorted({name for pair in witness["inner products"] for name in pair[1:-1].split(", ")})
-    entry = lambda a, b: Fraction(witness["inner products"].get(f"<{min(a, b)}, {max(a, b)}>", 0))  # noqa: E731
-    assert positive_semidefinite([[entry(a, b) for b in names] for a in names])
+def test_a_witness_can_be_run_again(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command of a witness prints functions; their Gram matrix is positive semidefinite."""
+    found = verdict(catalogue.find("sfl.lemma9")).witness
+    assert Fraction(found["left"]) > Fraction(found["right"])
+    _, command, _ = found["functions"].split("`")
+    monkeypatch.setattr(sys, "argv", command.split())
+    with pytest.raises(SystemExit):
+        cli.main()
+    told = json.loads(capsys.readouterr().out)
+    rows = next(one["refuted_by"]["gram"]["rows"] for one in told if one["term"] == ALL)
+    assert positive_semidefinite([[Fraction(x) for x in row] for row in rows])
 
 
 def test_numbers_that_do_not_fit_are_named() -> None:
     statement = catalogue.find("sfl.lemma6")
-    rounds = catalogue.rounds(statement)
     for numbers, said in (
         ({"M": 2}, "missing K, L, eta or eta_tilde"),
         ({"M": 2, "K": 1, "L": 1, "eta": 1}, "is violated at"),
@@ -224,9 +351,9 @@ def test_numbers_that_do_not_fit_are_named() -> None:
         ({"M": 9, "K": 1, "L": 1, "eta": Fraction(1, 1000)}, "local steps in all outcomes: expected 64 at most"),
     ):
         with pytest.raises(ValueError, match=said):
-            scenes.cases_at(statement, rounds, {n: Fraction(v) for n, v in numbers.items()})
+            scenes.cases_at(statement, {n: Fraction(v) for n, v in numbers.items()})
     with pytest.raises(ValueError, match=r"sfl.lemma4: expected one of sfl.step.eq28"):
-        scenes.cases_at(catalogue.find("sfl.lemma4"), rounds, {})
+        scenes.cases_at(catalogue.find("sfl.lemma4"), {})
 
 
 def test_vectors_and_forms_add_up() -> None:

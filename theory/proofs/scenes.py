@@ -21,6 +21,7 @@ from typing import Any
 
 import sympy
 
+from theory import catalogue
 from theory.proofs.gram import Quadratic, Vector, number, summed, total, vector
 from theory.proofs.tight import (
     Bracket,
@@ -28,6 +29,7 @@ from theory.proofs.tight import (
     NotSolved,
     Programme,
     Unbounded,
+    checked as verify,
     tight,
     verified_instance,
     verified_proof,
@@ -183,7 +185,7 @@ class Rounds:
     names    of its statements about a round, without the paper's short name
     complete all numbers, from those that are given; raises ValueError for numbers that do not fit
     scenes   the round of a statement: one scene, or one for each local step
-    steps    names of step sizes; the candidates below are those of the first
+    step     name of the step size to which the candidates below are put
     tried    counts and constants to try, more of them for a full check; each with the largest step size of the candidates
              that the conditions admit
     """
@@ -191,15 +193,15 @@ class Rounds:
     names: tuple[str, ...]
     complete: Callable[[Statement, Mapping[str, Fraction]], Numbers]
     scenes: Callable[[Statement, Numbers], Sequence[Scene]]
-    steps: tuple[str, ...]
+    step: str
     tried: Callable[[Statement, bool], Sequence[Mapping[str, Fraction]]]
 
 
-_STEPS = tuple(
+# If no condition limits the step size, it is 1
+_STEPS = tuple(Fraction(n) for n in (64, 8, 4, 2)) + tuple(
     Fraction(1, d)
     for d in (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32, 36, 48, 64, 72, 81, 96, 128, 144, 192, 256, 384, 512)
 )
-_LONG_STEPS = (Fraction(64), Fraction(8), Fraction(4), Fraction(2))  # where a condition limits the step
 
 
 @dataclass(frozen=True)
@@ -223,39 +225,63 @@ class Case:
 def admitted(statement: Statement, at: Numbers) -> str | None:
     """The first condition that the numbers violate, in words; None if there is none."""
     for condition in statement.when:
-        if defined(condition.relation, statement.where).subs(at) != sympy.true:
-            shown = ", ".join(f"{s} = {at[s]}" for s in sorted(condition.relation.free_symbols, key=str) if s in at)
-            return f"{condition} is violated at {shown}"
+        relation = defined(condition.relation, statement.where)
+        if relation.free_symbols <= at.keys():
+            values = [side.subs(at) for side in (relation.lhs, relation.rhs)]
+            if not all(value.is_real for value in values) or relation.func(*values) != sympy.true:
+                shown = ", ".join(f"{s} = {at[s]}" for s in sorted(relation.free_symbols, key=str))
+                return f"{condition} is violated at {shown}"
     return None
+
+
+def _about_quantities(statement: Statement, at: Numbers, scene: Scene) -> Scene:
+    """The scene with the conditions that are about quantities of the round."""
+    within = None if scene.within is None else _about_quantities(statement, at, scene.within)
+    found = dict(scene.conditions)
+    for condition in statement.when:
+        relation = defined(condition.relation, statement.where)
+        if not relation.free_symbols <= at.keys():
+            room = relation.gts - relation.lts  # ValueError, as for a claim, if it has no value in the round
+            found[str(condition)] = summed(form * c for c, form in scene.form(room, at).values())
+    return replace(scene, conditions=found, within=within)
 
 
 def cases(statement: Statement, rounds: Rounds, full: bool = False) -> Iterator[Case]:
     """The statement at the numbers to try, each with the largest step size of the candidates that its conditions admit."""
-    limited = any(s.name in rounds.steps for c in statement.when for s in c.relation.free_symbols)
     for given in rounds.tried(statement, full):
-        for step in (*_LONG_STEPS, *_STEPS) if limited else _STEPS:
-            numbers = dict(given) | {rounds.steps[0]: step}
+
+        def at(step: Fraction, given: Mapping[str, Fraction] = given) -> Numbers | None:
             try:
-                at = rounds.complete(statement, numbers)
+                found = rounds.complete(statement, dict(given) | {rounds.step: step})
             except ValueError:
-                continue
-            if admitted(statement, at) is None:
-                yield from (Case(numbers, at, scene) for scene in rounds.scenes(statement, at))
+                return None
+            return None if admitted(statement, found) else found
+
+        candidates = _STEPS[_STEPS.index(1) :] if at(_STEPS[0]) else _STEPS
+        for step in candidates:
+            found = at(step)
+            if found is not None:
+                numbers = dict(given) | {rounds.step: step}
+                for scene in rounds.scenes(statement, found):
+                    yield Case(numbers, found, _about_quantities(statement, found, scene))
                 break
 
 
-def cases_at(statement: Statement, rounds: Rounds, numbers: Mapping[str, Fraction]) -> list[Case]:
+def cases_at(statement: Statement, numbers: Mapping[str, Fraction]) -> list[Case]:
     """The statement at these numbers.
 
     Raises ValueError for another statement, for numbers that are missing or do not fit, and for violated conditions.
     """
     paper, _, name = statement.id.partition(".")
+    rounds = catalogue.rounds(paper)
+    if rounds is None:
+        raise ValueError(f"{statement.id}: expected a statement about a round, such as sfl.lemma6")
     if name not in rounds.names:
         raise ValueError(f"{statement.id}: expected one of {', '.join(f'{paper}.{n}' for n in rounds.names)}")
     at = rounds.complete(statement, numbers)
     if violated := admitted(statement, at):
         raise ValueError(f"{statement.id}: {violated}")
-    return [Case(numbers, at, scene) for scene in rounds.scenes(statement, at)]
+    return [Case(numbers, at, _about_quantities(statement, at, scene)) for scene in rounds.scenes(statement, at)]
 
 
 # Programmes
@@ -331,8 +357,13 @@ def _programmes(
 # Brackets that were found earlier
 
 
-_FILES = Path(__file__).parent / "brackets"
 _PARTS = 2**40
+UNBOUNDED, NOT_SOLVED, VIOLATION = "unbounded", "not solved", "violation of "
+
+
+def file_of(paper: str) -> Path:
+    """The file of a paper's brackets, which may be missing."""
+    return Path(__file__).parents[1] / paper / "checks" / "brackets.json"
 
 
 def key(programme: Programme) -> str:
@@ -347,41 +378,48 @@ def key(programme: Programme) -> str:
 
 
 @cache
-def _kept(paper: str) -> dict[str, Any]:
-    file = _FILES / f"{paper}.json"
+def kept(paper: str) -> dict[str, Any]:
+    """The brackets in a paper's file, by the keys of their programmes."""
+    file = file_of(paper)
     found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     return found
 
 
-def written(found: Bracket, programme: Programme) -> dict[str, Any]:
-    """A bracket as JSON; what is below the diagonal of the Gram matrix is left out."""
+def written_instance(found: Instance) -> dict[str, Any]:
+    """An instance as JSON; what is below the diagonal of the Gram matrix is left out."""
 
     def parts(x: Fraction) -> int:
         whole = x * _PARTS
         assert whole.denominator == 1  # by the rounding
         return whole.numerator
 
+    gram = [parts(x) for i, row in enumerate(found.gram) for x in row[i:]]
+    return {"gram": gram, "values": [parts(x) for x in found.values.values()]}
+
+
+def written(found: Bracket, programme: Programme) -> dict[str, Any]:
+    """A bracket as JSON."""
     names = list(programme.conditions)
-    return {
-        "upper": str(found.upper),
-        "gram": [parts(x) for i, row in enumerate(found.instance.gram) for x in row[i:]],
-        "values": [parts(x) for x in found.instance.values.values()],
-        "multipliers": {str(names.index(name)): str(x) for name, x in found.multipliers.items()},
-    }
+    multipliers = {str(names.index(name)): str(x) for name, x in found.multipliers.items()}
+    return {"upper": str(found.upper), "multipliers": multipliers} | written_instance(found.instance)
 
 
-def read(kept: Mapping[str, Any], programme: Programme) -> Bracket:
-    """A bracket from JSON, with its lower end computed from its instance.  Raises ValueError if it is none."""
-    n, entries = len(programme.vectors), iter(kept["gram"])
+def read_instance(told: Mapping[str, Any], programme: Programme) -> Instance:
+    """An instance from JSON."""
+    n, entries = len(programme.vectors), iter(told["gram"])
     gram = [[Fraction(0)] * n for _ in range(n)]
     for i in range(n):
         for j in range(i, n):
             gram[i][j] = gram[j][i] = Fraction(next(entries), _PARTS)
-    values = {name: Fraction(x, _PARTS) for name, x in zip(programme.values, kept["values"], strict=True)}
+    values = {name: Fraction(x, _PARTS) for name, x in zip(programme.values, told["values"], strict=True)}
+    return Instance(programme.vectors, tuple(map(tuple, gram)), values)
+
+
+def read(told: Mapping[str, Any], programme: Programme) -> Bracket:
+    """A bracket from JSON, with its lower end computed from its instance.  Raises ValueError if it is none."""
     names = list(programme.conditions)
-    multipliers = {names[int(i)]: Fraction(x) for i, x in kept["multipliers"].items()}
-    instance = Instance(programme.vectors, tuple(map(tuple, gram)), values)
-    found = Bracket(Fraction(0), Fraction(kept["upper"]), instance, multipliers)
+    multipliers = {names[int(i)]: Fraction(x) for i, x in told["multipliers"].items()}
+    found = Bracket(Fraction(0), Fraction(told["upper"]), read_instance(told, programme), multipliers)
     found = replace(found, lower=verified_instance(programme, found))
     if not verified_proof(programme, found):
         raise ValueError("the multipliers prove another inequality")
@@ -391,10 +429,24 @@ def read(kept: Mapping[str, Any], programme: Programme) -> Bracket:
 def bracket(programme: Programme, paper: str) -> Bracket:
     """The best constant: as it was found earlier, if that is verified, else solved now.
 
-    Raises Unbounded and NotSolved as `tight` does.
+    Raises Unbounded and NotSolved as `tight` does, also for programmes that are known to end so.
     """
-    kept = _kept(paper).get(key(programme))
-    return tight(programme) if kept is None else read(kept, programme)
+    known = kept(paper).get(key(programme), "")
+    if known == UNBOUNDED:
+        raise Unbounded("no constant is enough: without this term, the rest of the inequality is false")
+    if known == NOT_SOLVED:
+        raise NotSolved("the solver found no bracket that survives the rounding to fractions")
+    return read(known, programme) if known else tight(programme)
+
+
+def violated(programme: Programme, paper: str) -> Instance | None:
+    """An instance with objective > amount: as it was found earlier, if that is verified, else looked for now."""
+    known = kept(paper).get(VIOLATION + key(programme))
+    if known is None:
+        return violation(programme)
+    found = read_instance(known, programme)
+    verify(found, programme)
+    return found if found.at(programme.objective) > found.at(programme.amount) else None
 
 
 # Verdicts
@@ -449,7 +501,7 @@ def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
                     pass  # then `found` stays None
                 except NotSolved as error:
                     missing.append(f"{name} at {case.told}: {error}")
-                    if not name.startswith(ALL) or violation(search.below) is None:
+                    if not name.startswith(ALL) or violated(search.below, statement.paper) is None:
                         continue
                 if (found is None and name.startswith(ALL)) or (found is not None and found.refutes):
                     return _refuted(
@@ -469,9 +521,10 @@ def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
             told.append(case.told)
         if not told:
             return Verdict(Status.OPEN, "no numbers to try meet the conditions")
+        where = "; ".join(dict.fromkeys(told))
         return Verdict(
             Status.HOLDS,
-            f"for all functions of the class in every dimension, at {'; '.join(dict.fromkeys(told))}",
+            f"for all functions of the class in every dimension, and noise of two values, at {where}",
             slack=float(1 / largest) if largest else None,
             best=constants,
         )
@@ -482,7 +535,7 @@ def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
 def _refuted(statement: Statement, case: Case, search: Search, found: Best | None, whole: Search) -> Verdict:
     """The verdict, with an instance whose left side is larger than its right side; `whole` is the search for all terms."""
     if found is None:
-        instance = violation(whole.below)
+        instance = violated(whole.below, statement.paper)
         if instance is None:
             return Verdict(Status.OPEN, f"no factor seems to be enough at {case.told}, but no instance was found")
     else:
@@ -490,16 +543,12 @@ def _refuted(statement: Statement, case: Case, search: Search, found: Best | Non
     left, right = instance.at(whole.below.objective), instance.at(whole.below.amount)
     if left <= right:
         raise ValueError(f"{statement.id} at {case.told}: the instance does not refute it")
-    pairs = {
-        f"<{a}, {b}>": str(instance.gram[i][j])
-        for i, a in enumerate(instance.vectors)
-        for j, b in enumerate(instance.vectors)
-        if i <= j and instance.gram[i][j]
-    }
-    witness: dict[str, Any] = {**{n: str(v) for n, v in case.numbers.items()}, "left": str(left), "right": str(right)}
-    witness |= {"values": {n: str(v) for n, v in instance.values.items()}, "inner products": pairs}
+    numbers = {name: str(value) for name, value in case.numbers.items()}
+    again = " ".join(["fedtheory tight", statement.id, *(f"{n}={v}" for n, v in numbers.items()), "--json"])
+    witness = {**numbers, "left": str(left), "right": str(right), "functions": f"as `{again}` prints them"}
     says = f"at {case.told}: left side {float(left):.6g}, right side {float(right):.6g}, for functions of the class"
-    return Verdict(Status.REFUTED, says, slack=float(right / left) if left > 0 else None, witness=witness)
+    slack = float(1 / found.least) if found is not None and search is whole else None
+    return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
 
 
 def evidence(paper: str, rounds: Rounds) -> Iterator[Evidence]:

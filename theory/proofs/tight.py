@@ -13,10 +13,11 @@ to fractions, and check both exactly.  Only the checks count.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,14 @@ from theory.proofs.gram import Quadratic, summed
 
 Matrix = list[list[Fraction]]
 _MARGINS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how far an instance is inside the conditions
+_CLOSE = 1e-3  # relative difference between the ends of a bracket
+_SHARES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # of the centre in an instance
 _ABOVE = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far a proved constant is above the best one
 _PARTS = 2**40  # fractions have this denominator
 _TRACE = 1e6  # of multipliers that are looked for
 _TINY = 1e-6  # of multipliers, relative to the largest; of an amount
 _SMALL = 1e-4  # of eigenvalues, in a trace of 1
-_FAR = 10.0  # function values of an instance, in a trace of 1
+_FAR = 10.0  # function values and inner products of an instance, in a trace of 1
 _SIMPLE = (36, 1000)  # largest denominators of directions that are guessed
 
 
@@ -218,7 +221,7 @@ def tight(programme: Programme) -> Bracket:
         nothing = Instance(dense.vectors, rows, dict.fromkeys(dense.values, zero))
         return Bracket(zero, Fraction(1), nothing, {n: x for n, x in only[0].items() if x})
     best = dense.largest()
-    instance = dense.instance()
+    instance = dense.instance(best)
     if instance is None:
         raise NotSolved(f"the best constant is about {best:.6g}, but no instance survives the rounding to fractions")
     proof = dense.proof(best)
@@ -233,19 +236,20 @@ def violation(programme: Programme) -> Instance | None:
     import cvxpy
 
     dense = _Dense(programme)
-    for margin in _MARGINS:
-        gram, whole, values = dense.variables()
-        forms = dense.at(whole, values)
-        limits = [cvxpy.trace(gram) <= 1, cvxpy.abs(values) <= _FAR, gram >> margin * np.eye(len(dense.kept))]
-        problem = cvxpy.Problem(cvxpy.Maximize(forms[0] - forms[1]), [*limits, *dense.inside(whole, values, margin)])
-        try:
-            _solve(problem)
-        except (NotSolved, Unbounded):
-            continue
-        found = dense.rounded(np.asarray(whole.value), np.asarray(values.value))
-        if found is not None and found.at(programme.objective) > found.at(programme.amount):
-            return found
-    return None
+    gram, whole, values = dense.variables()
+    forms = dense.at(whole, values)
+    limits = [cvxpy.trace(gram) <= 1, cvxpy.abs(values) <= _FAR, cvxpy.abs(whole) <= _FAR, *dense.inside(whole, values)]
+    gain = dense.scale[0] * forms[0] - dense.scale[1] * forms[1]
+    try:
+        _solve(cvxpy.Problem(cvxpy.Maximize(gain), limits))
+        near = dense.near(np.asarray(whole.value), np.asarray(values.value))
+        return next((one for one in near if one.at(programme.objective) > one.at(programme.amount)), None)
+    except (NotSolved, Unbounded):
+        return None
+
+
+# Sometimes the solver's scaling of the problem, or its regularisation, is to blame for a failure
+_SETTINGS: tuple[dict[str, Any], ...] = ({}, {"equilibrate_enable": False}, {"static_regularization_constant": 1e-6})
 
 
 def _solve(problem: Any) -> None:
@@ -253,13 +257,14 @@ def _solve(problem: Any) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the status says the same
-        try:
-            problem.solve(solver=cvxpy.CLARABEL)
-        except cvxpy.SolverError:  # sometimes its scaling is to blame
+        for settings in _SETTINGS:
             try:
-                problem.solve(solver=cvxpy.CLARABEL, equilibrate_enable=False)
+                problem.solve(solver=cvxpy.CLARABEL, **settings)
+                break
             except cvxpy.SolverError as error:
-                raise NotSolved(f"Clarabel: {error}") from None
+                failure = str(error)
+        else:
+            raise NotSolved(f"Clarabel: {failure}")
     if problem.status in ("unbounded", "unbounded_inaccurate"):
         raise Unbounded("no constant is enough: without this term, the rest of the inequality is false")
     if problem.status not in ("optimal", "optimal_inaccurate"):
@@ -282,10 +287,14 @@ class _Dense:
                 self.grams[row, place[b], place[a]] += float(c) / 2
             for name, c in form.numbers.items():
                 self.linear[row, at[name]] += float(c)
+        # every form with a largest coefficient of 1
+        self.scale = [max((abs(float(c)) for c in _parts_of(form).values()), default=0.0) or 1.0 for form in forms]
+        self.grams /= np.array(self.scale)[:, None, None]
+        self.linear /= np.array(self.scale)[:, None]
         self.equal, self.others = _equalities(forms)
         # vectors without a square in any form: their inner products are free, as their length can be as large as needed
         squared = {a for form in forms for a, b in form.products if a == b}
-        self.loose = [i for i, name in enumerate(self.vectors) if name not in squared]
+        self.loose = [i for i, name in enumerate(self.vectors) if name not in squared] if squared else []
         self.kept = [i for i in range(n) if i not in self.loose]
 
     def variables(self) -> tuple[Any, Any, Any]:
@@ -307,7 +316,7 @@ class _Dense:
 
         return self.grams.reshape(len(self.grams), -1) @ cvxpy.vec(whole, order="C") + self.linear @ values
 
-    def inside(self, whole: Any, values: Any, margin: float = 0.0) -> list[Any]:
+    def inside(self, whole: Any, values: Any, margin: Any = 0.0) -> list[Any]:
         """All conditions, with room to spare; equalities have none."""
         forms = self.at(whole, values)
         limits = [forms[self.equal] == 0] if self.equal else []
@@ -319,12 +328,24 @@ class _Dense:
 
         gram, whole, values = self.variables()
         forms = self.at(whole, values)
-        limits = [forms[1] == 1, *self.inside(whole, values, margin)]
+        limits = [forms[1] == 1 / self.scale[1], *self.inside(whole, values, margin)]
         limits += [gram >> margin * np.eye(len(self.kept))] if margin else []
         problem = cvxpy.Problem(cvxpy.Maximize(forms[0]), limits)
         _solve(problem)
         self.solution = np.asarray(whole.value), np.asarray(values.value)
-        return float(problem.value)
+        return float(problem.value) * self.scale[0]
+
+    @cached_property
+    def centre(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """An instance of trace 1 as far inside the conditions as possible.  Raises NotSolved where the solver fails."""
+        import cvxpy
+
+        gram, whole, values = self.variables()
+        room = cvxpy.Variable()
+        limits = [cvxpy.trace(gram) == 1, gram >> room * np.eye(len(self.kept)), *self.inside(whole, values, room)]
+        limits += [cvxpy.abs(values) <= _FAR, cvxpy.abs(whole) <= _FAR]
+        _solve(cvxpy.Problem(cvxpy.Maximize(room), limits))
+        return np.asarray(whole.value), np.asarray(values.value)
 
     def rounded(self, gram: NDArray[np.float64], values: NDArray[np.float64]) -> Instance | None:
         """A solution in fractions; None if it is no instance of the class."""
@@ -356,54 +377,68 @@ class _Dense:
         matrix = [[at[min(a, b), max(a, b)] for b in self.vectors] for a in self.vectors]
         return matrix, dict(zip(values, found[len(pairs) :], strict=True))
 
-    def instance(self) -> Instance | None:
-        """The best solution a little inside the conditions whose fractions are an instance."""
+    def near(self, gram: NDArray[np.float64], values: NDArray[np.float64]) -> Iterator[Instance]:
+        """Instances near a solution, the nearest first: all instances are a cone, so that the centre may be added."""
+        size = max(1.0, float(np.trace(gram[np.ix_(self.kept, self.kept)])))
+        for share in _SHARES:
+            found = self.rounded(gram + share * size * self.centre[0], values + share * size * self.centre[1])
+            if found is not None:
+                yield found
+
+    def _rated(self, instance: Instance | None) -> list[tuple[Fraction, Instance]]:
+        """An instance with its ratio; none if it has no amount."""
+        amount = Fraction(0) if instance is None else instance.at(self.programme.amount)
+        return [(instance.at(self.programme.objective) / amount, instance)] if instance and amount > 0 else []
+
+    def instance(self, best: float) -> Instance | None:
+        """An instance near the solution; if its ratio is far from the best one, others a little inside the conditions."""
+        found = next(filter(None, map(self._rated, self.near(*self.solution))), [])
         for margin in _MARGINS:
+            if found and best - max(ratio for ratio, _ in found) <= _CLOSE * max(abs(best), _CLOSE):
+                break
             try:
                 self.largest(margin)
             except NotSolved:
                 continue
-            found = self.rounded(*self.solution)
-            if found is not None and found.at(self.programme.amount) > 0:
-                return found
-        return None
+            found = [*found, *self._rated(self.rounded(*self.solution))]
+        return max(found, key=lambda pair: pair[0])[1] if found else None
 
     def proof(self, best: float) -> tuple[dict[str, Fraction], Fraction] | None:
         """Multipliers for a constant a little above the best one, well inside, rounded; and the constant."""
-        shares = [best + share * max(abs(best), 1e-3) for share in _ABOVE]
-        uppers = ([Fraction(1)] if abs(best - 1) < _ABOVE[3] else []) + [_fraction(x) for x in shares]
-        for known in (False, True):
-            for upper in uppers:
-                for face in self.tight_faces if known and upper == 1 else self.faces if known else [_Face()]:
-                    found = _Dual(self, upper, face).multipliers()
-                    if found is not None:
-                        return found, upper
+        whole = round(best)  # often the constant is a whole number, and may be proved itself
+        near = [Fraction(whole)] if abs(best - whole) < _ABOVE[3] else []
+        shares = [_fraction(best + share * max(abs(best), 1e-3)) for share in _ABOVE]
+        shares += [_fraction(best + more) for more in (1e-4, 1e-3) if abs(best) < more]
+        attempts = [(upper, _Face()) for upper in near]
+        attempts += [(upper, face) for upper in near for face in self._faces(upper)]
+        attempts += [(upper, _Face()) for upper in shares]
+        for upper, face in attempts:
+            found = _Dual(self, upper, face).multipliers()
+            if found is not None:
+                return found, upper
+        for upper, face in product(shares, self._faces(None)):
+            found = _Dual(self, upper, face).multipliers()
+            if found is not None:
+                return found, upper
         return None
 
-    @cached_property
-    def faces(self) -> list[_Face]:
-        """What all proofs of constants above the best one have in common."""
-        return self._faces(optimal=False)
-
-    @cached_property
-    def tight_faces(self) -> list[_Face]:
-        """What all proofs of the constant 1 have in common, where it is the best one."""
-        return self._faces(optimal=True)
-
-    def _faces(self, optimal: bool) -> list[_Face]:
-        """What all proofs have in common: see `_Face`.
+    def _faces(self, constant: Fraction | None) -> list[_Face]:
+        """What all proofs of a constant have in common, where it is the best one; of None, those of larger constants.
 
         An instance without an amount, whose objective is 0, has 0 on either side of a proof: on its Gram matrix the sum of
         squares is 0, and each multiplier of a condition with room to spare is 0, too.  So does one whose objective is the
-        amount, where the constant is 1 (`optimal`).
+        best constant times the amount.
         """
         import cvxpy
 
         gram, whole, values = self.variables()
         forms = self.at(whole, values)
         limits = [cvxpy.trace(gram) == 1, *self.inside(whole, values)]
-        far = forms[1] - forms[0] if optimal else forms[1]
-        problem = cvxpy.Problem(cvxpy.Minimize(far), limits if optimal else [*limits, forms[0] >= 0])
+        if constant is None:
+            far, limits = forms[1], [*limits, forms[0] >= 0]
+        else:
+            far = float(constant) * self.scale[1] / self.scale[0] * forms[1] - forms[0]
+        problem = cvxpy.Problem(cvxpy.Minimize(far), limits)
         try:
             _solve(problem)
         except (NotSolved, Unbounded):
@@ -507,16 +542,17 @@ class _Dual:
         dense = self.dense
         grams = dense.grams[np.ix_(range(len(dense.grams)), self.kept, self.kept)]
         count, size = len(grams) - 2, len(self.kept)
+        scale = np.array(dense.scale[2:]) / dense.scale[0]  # of multipliers of scaled forms
         weights, room = cvxpy.Variable(count), cvxpy.Variable()
         limits = [room <= 1, weights <= _TRACE]
         if size:
             used = cvxpy.reshape(grams[2:].reshape(count, -1).T @ weights, (size, size), order="C")
-            rest = float(self.upper) * grams[1] - grams[0] - used
+            rest = float(self.upper) * dense.scale[1] / dense.scale[0] * grams[1] - grams[0] - used
             limits.append((rest + rest.T) / 2 >> room * np.eye(size))
         rows = [i for i, row in enumerate(self.equations) if any(row)]
         if rows:
             left, right = ([x[i] for i in rows] for x in (self.equations, self.wanted))
-            limits.append(np.array(left, float) @ weights == np.array(right, float))
+            limits.append(np.array(left, float) / dense.scale[2:] @ weights == np.array(right, float) / dense.scale[0])
         free = [i for i in range(count) if i not in none]
         limits += [weights[free] >= (room if own else 0)] if free else []
         limits += [weights[sorted(none)] == 0] if none else []
@@ -526,15 +562,15 @@ class _Dual:
             return None
         if weights.value is None or room.value is None or room.value <= 0:
             return None
-        return [float(x) for x in np.atleast_1d(weights.value)]
+        return [float(x) for x in np.atleast_1d(weights.value) / scale]
 
 
 def _equalities(forms: Sequence[Quadratic]) -> tuple[list[int], list[int]]:
     """The conditions whose opposite is one too, once each; and the other conditions: by their places among the forms."""
-    known = {_parts_of(form) for form in forms[2:]}
+    known = {frozenset(_parts_of(form).items()) for form in forms[2:]}
     equal, others, seen = [], [], set()
     for i, form in enumerate(forms[2:], start=2):
-        own, opposite = _parts_of(form), _parts_of(-form)
+        own, opposite = (frozenset(_parts_of(one).items()) for one in (form, -form))
         if opposite not in known:
             others.append(i)
         elif opposite not in seen:
@@ -543,8 +579,8 @@ def _equalities(forms: Sequence[Quadratic]) -> tuple[list[int], list[int]]:
     return equal, others
 
 
-def _parts_of(form: Quadratic) -> frozenset[tuple[Any, Fraction]]:
-    return frozenset([*form.products.items(), *form.numbers.items()])
+def _parts_of(form: Quadratic) -> dict[Any, Fraction]:
+    return {**form.products, **form.numbers}
 
 
 def _independent(rows: Matrix) -> list[int]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedbat.checks import claims, ledgers, operator, sharp, tables
-from theory.proofs import units
+from theory.fedbat.checks import claims, ledgers, operator, sharp, tables, tight
+from theory.proofs import scenes, units
 from theory.statement import Evidence
 
 # Reasons why no check here decides a statement, unless its kind already says so
 OPEN = tables.OPEN
+ROUNDS = tight.ROUNDS
 
 
 def evidence() -> Iterator[Evidence]:
@@ -17,3 +18,4 @@ def evidence() -> Iterator[Evidence]:
     yield from units.evidence("fedbat")
     for part in (ledgers, sharp, operator, claims, tables):
         yield from part.evidence()
+    yield from scenes.evidence("fedbat", ROUNDS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, sharp, tables, tuning
-from theory.proofs import units
+from theory.fedbcgd.checks import claims, counterexamples, facts, ledgers, sharp, tables, tight, tuning
+from theory.proofs import scenes, units
 from theory.statement import Evidence
 
 # Reasons why no check here decides a statement, unless its kind already says so
@@ -26,6 +26,7 @@ OPEN = {
 
 
 SHARPENINGS = sharp.SHARPENINGS
+ROUNDS = tight.ROUNDS
 
 
 def evidence() -> Iterator[Evidence]:
@@ -33,3 +34,4 @@ def evidence() -> Iterator[Evidence]:
     yield from units.evidence("fedbcgd")
     for part in (ledgers, sharp, tuning, facts, claims, counterexamples, tables):
         yield from part.evidence()
+    yield from scenes.evidence("fedbcgd", ROUNDS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theory.fedcom.checks import claims, sharp
-from theory.proofs import units
+from theory.fedcom.checks import claims, sharp, tight
+from theory.proofs import scenes, units
 from theory.statement import Evidence
 
 # Reasons why no check here decides a statement, unless its kind already says so
@@ -13,6 +13,7 @@ OPEN = {
     "fedcom.tab5.vrdiana": "a result of another paper [21] on finite sums, quoted",
     "fedcom.tab6.vrdiana": "a result of another paper [21] on finite sums, quoted",
 }
+ROUNDS = tight.ROUNDS
 
 
 def evidence() -> Iterator[Evidence]:
@@ -20,3 +21,4 @@ def evidence() -> Iterator[Evidence]:
     yield from units.evidence("fedcom")
     yield from claims.evidence()
     yield from sharp.evidence()
+    yield from scenes.evidence("fedcom", ROUNDS)

@@ -9,7 +9,7 @@ from sympy.core.relational import Relational
 
 from theory import catalogue
 from theory.notation import Bregman, Grad, Inner, Value
-from theory.proofs import enumeration, units
+from theory.proofs import enumeration, scenes, units
 from theory.proofs.enumeration import Truth
 from theory.proofs.ledger import bound_of
 from theory.sfl import sharp as sharper
@@ -63,6 +63,7 @@ def evidence() -> Iterator[Evidence]:
             yield Evidence(statement.id, "derivation", group_constants)
     for part in (certificates, ledgers, sharp, orders, counterexamples, claims, tables):
         yield from part.evidence()
+    yield from scenes.evidence("sfl", ROUNDS)
 
 
 def three_point(statement: Statement, full: bool = False) -> Verdict:

@@ -31,12 +31,15 @@ from theory.sfl.corrected import tracked_sq
 from theory.sfl.symbols import (
     D_F,
     T_1,
+    A,
     B_mk,
+    D,
     E_r,
     Ecal_r,
     K,
     L,
     M,
+    R,
     S,
     beta,
     bias_sq,
@@ -49,12 +52,14 @@ from theory.sfl.symbols import (
     drift_mk,
     eta,
     eta_tilde,
+    gap,
     grad_sq,
     inner_sum,
     k,
     local_grad_sq,
     m,
     mean_grad_sq,
+    min_grad_sq,
     move_sq,
     move_upto,
     mu,
@@ -84,6 +89,9 @@ PARALLEL = (
     "eq70.sharp", "eq70.faster", "eq70.sharp.sampled", "eq70.sharp.general_convex", "eq70.sharp.general_convex.sampled",
     "step.eq80_recursion.sharp", "step.eq80_recursion.corrected.sharp.sampled",
 )  # fmt: skip
+# Whole runs, in the general convex and the non-convex case
+SEQUENTIAL_RUNS = ("thm1.general_convex", "thm1.general_convex.sharp", "thm1.nonconvex", "thm1.nonconvex.sharp")
+PARALLEL_RUNS = ("thm2.general_convex", "thm2.general_convex.sharp", "thm2.nonconvex", "thm2.nonconvex.sharp")
 # Quantities of single local steps
 _PLACED = (drift_mk, B_mk, noise_upto, move_upto, bias_upto, star_upto, T_1)
 
@@ -174,30 +182,33 @@ def _clients(count: int, given: Properties, tilted: bool) -> tuple[list[Function
     """The clients' functions with the gradients at x* = 0, and the functions that must be of the class."""
     slopes = [vector(f"g{m}*") for m in range(count - 1)]
     slopes.append(-total(slopes))
+    # a minimiser of functions that are not convex may be as far away as it likes
+    stationary = Property.MINIMISER in given and Property.CONVEX in given
     if tilted:
         base = Function("")
-        if Property.MINIMISER in given:
+        if stationary:
             base.put(NOTHING, NOTHING)
         return [Tilted(base, slope) for slope in slopes], [base]
     functions = [Function(f"{m}.") for m in range(count)]
-    if Property.MINIMISER in given:
+    if stationary:
         for function, slope in zip(functions, slopes, strict=True):
             function.put(NOTHING, slope)
     return list(functions), functions
 
 
 def scenes(statement: Statement, at: Numbers) -> list[Scene]:
-    """A statement's round; for a statement about local steps one scene for each of them."""
+    """A statement's round, for a statement about local steps one scene for each of them; or the run of a theorem."""
     given = catalogue.properties(statement)
-    found = _scenes(statement, at, given, tilted=False)
+    made = _run if _name(statement) in (*SEQUENTIAL_RUNS, *PARALLEL_RUNS) else _scenes
+    found = made(statement, at, given, False)
     if Property.HETEROGENEITY not in given:
         return found
-    within = _scenes(statement, at, given, tilted=True)
+    within = made(statement, at, given, True)
     return [replace(scene, within=inner) for scene, inner in zip(found, within, strict=True)]
 
 
 def _scenes(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> list[Scene]:
-    parallel = statement.id.removeprefix("sfl.") in PARALLEL
+    parallel = _name(statement) in PARALLEL
     clients, functions = _clients(int(at[M]), given, tilted)
     setting = Setting(clients, vector("x"), int(at[K]), int(at[S]), exact(eta, at), given, noisy=at[sigma] != 0)
     outcomes = list(setting.outcomes(parallel))
@@ -210,6 +221,37 @@ def _scenes(statement: Statement, at: Numbers, given: Properties, tilted: bool) 
     if not places:
         return [Scene(means, conditions, functions)]
     return [Scene(means | own, conditions, functions, place=numbers) for own, numbers in of_steps]
+
+
+def _name(statement: Statement) -> str:
+    return statement.id.removeprefix("sfl.")
+
+
+def _run(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> list[Scene]:
+    """R rounds without noise: the mean gap of all iterates, or the least squared gradient."""
+    clients, functions = _clients(int(at[M]), given, tilted)
+    setting = Setting(clients, vector("x"), int(at[K]), int(at[S]), exact(eta, at), given, noisy=False)
+    parallel = _name(statement) in PARALLEL_RUNS
+    runs = [[setting.x]]
+    for _ in range(int(at[R])):
+        runs = [[*run, o.end] for run in runs for o in replace(setting, x=run[-1]).outcomes(parallel)]
+    means = {D**2: setting.x.square} | {symbol**2: number(f"{symbol}^2") for symbol in (sigma, zeta, zeta_star)}
+    conditions: dict[str, Quadratic] = {}
+    of = FunctionClass.of(given, at)
+    if gap in statement.symbols:
+        means[gap] = mean(mean_of(clients, x).value for run in runs for x in run) - mean_of(clients, NOTHING).value
+    else:
+        least, lowest = number("least"), number("F*")
+        means |= {min_grad_sq: least, A: mean_of(clients, setting.x).value - lowest}
+        for r in range(int(at[R]) + 1):
+            conditions[f"least <= {r}"] = mean(mean_of(clients, run[r]).gradient.square for run in runs) - least
+        known = [x for x in functions[0].points if all(x in function.points for function in functions)]
+        for i, point in enumerate(mean_of(clients, x) for x in known):
+            below = point.value - lowest
+            conditions[f"F* below {i}"] = below if of.L is None else below - point.gradient.square / (2 * of.L)
+    conditions |= _assumed(setting, [], at, tilted)
+    conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
+    return [Scene(means, conditions, functions)]
 
 
 def _means(
@@ -235,7 +277,7 @@ def _means(
     found: dict[sympy.Symbol, Callable[[], Quadratic]] = {
         dist2: lambda: x.square,
         dist2_next: lambda: mean(o.end.square for o in outcomes),
-        D_F: lambda: full.value - mean_of(clients, NOTHING).value,
+        D_F: lambda: full.value - mean_of(clients, NOTHING).value - mean_of(clients, NOTHING).gradient @ x,
         grad_sq: lambda: full.gradient.square,
         descent: lambda: mean(mean_of(clients, o.end).value for o in outcomes) - full.value,
         E_r: every(lambda s: (s.point.x - x).square),
@@ -284,7 +326,7 @@ def _assumed(setting: Setting, outcomes: Sequence[Outcome], at: Numbers, tilted:
         (most,) = given[Property.VARIANCE]
         for name in {n for o in outcomes for s in o.steps for n in s.noise.parts if n.startswith("n(")}:
             found[f"variance of {name}"] = number(f"{most}^2") - vector(name).square
-    if Property.HETEROGENEITY_AT_OPTIMUM in given and Property.MINIMISER in given:
+    if {Property.HETEROGENEITY_AT_OPTIMUM, Property.MINIMISER, Property.CONVEX} <= given.keys():
         (most,) = given[Property.HETEROGENEITY_AT_OPTIMUM]
         found["heterogeneity at x*"] = number(f"{most}^2") - mean(c.at(NOTHING).gradient.square for c in clients)
     if Property.HETEROGENEITY in given:
@@ -304,7 +346,7 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     """
     id_, symbols = statement.id, {s.name: s for s in catalogue.symbols(statement).values()}
     used = {s.name for s in statement.symbols} | {s.name for e in statement.where.values() for s in e.free_symbols}
-    needed = {"M", "K", "L"} | ({"mu"} & used)
+    needed = {"M", "K", "L"} | ({"mu", "R"} & used)
     steps = {"eta", "eta_tilde"} & given.keys()
     missing = sorted(needed - given.keys()) + ([] if steps else ["eta or eta_tilde"])
     unknown = sorted(given.keys() - needed - {"S", "eta", "eta_tilde", "mu", "beta", "sigma"})
@@ -321,19 +363,21 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     at.setdefault(mu, sympy.S.Zero)
     for symbol, value in at.items():
         whole = symbol.is_integer and not value.is_integer
-        if whole or value < 0 or (value == 0 and symbol.name in ("M", "K", "S", "L", "eta", "eta_tilde")):
+        if whole or value < 0 or (value == 0 and symbol.name in ("M", "K", "S", "R", "L", "eta", "eta_tilde")):
             raise ValueError(f"{id_}: {symbol} = {value}: expected {symbols[str(symbol)].domain}")
+    if R in at and sigma not in at:
+        raise ValueError(f"{id_}: expected sigma=0: whole runs are without noise")
     if at.get(sigma, 0) != 0:
         raise ValueError(f"{id_}: sigma = {at[sigma]}: expected 0, for no noise, or no sigma")
     if at[S] > at[M] or at[mu] >= at[L]:
         raise ValueError(f"{id_}: S = {at[S]}, M = {at[M]}, mu = {at[mu]}, L = {at[L]}: expected S <= M and mu < L")
-    parallel = id_.removeprefix("sfl.") in PARALLEL
+    parallel = _name(statement) in (*PARALLEL, *PARALLEL_RUNS)
     # the statement's own definition; a lemma in eta has none, and eta_tilde is what it is in the theorem
     factor = statement.where.get(eta_tilde, K * eta if parallel else S * K * eta).subs(at) / at.get(eta, eta)
     at |= {eta_tilde: factor * at[eta]} if eta in at else {eta: at[eta_tilde] / factor}
     outcomes = 1 if at.get(sigma) == 0 else 2 ** (at[S] * at[K])
     orders = sympy.binomial(at[M], at[S]) * (1 if parallel else sympy.factorial(at[S]))
-    if (most := orders * outcomes * at[S] * at[K]) > _MOST:
+    if (most := orders ** at.get(R, 1) * outcomes * at[S] * at[K]) > _MOST:
         raise ValueError(f"{id_}: {most} local steps in all outcomes: expected {_MOST} at most, with smaller numbers")
     return {sigma: sigma} | at
 
@@ -346,8 +390,14 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     contracted = any(s.name == "mu" for s in statement.symbols)
     common = {"L": Fraction(1)} | ({"mu": Fraction(1, 10)} if contracted else {})
     counts = [(2, 2, 1, True), (2, 1, 1, True), (2, 2, 2, False)]
+    if any(s.name == "descent" for s in statement.symbols):  # each outcome is another point
+        counts = [(2, 2, 1, False), (2, 1, 1, True), (1, 1, 2, True), (2, 2, 2, False)]
     counts += [(3, 3, 1, False), (3, 2, 1, False), (2, 2, 4, False)] if full else []
     names = ("M", "S", "K")
+    if _name(statement) in (*SEQUENTIAL_RUNS, *PARALLEL_RUNS):
+        runs = [(1, 1), (2, 1), (1, 2)] + ([(3, 1), (2, 2)] if full else [])
+        numbers = [{"M": 2, "K": steps, "R": rounds, "sigma": 0} for rounds, steps in runs]
+        return [{name: Fraction(n) for name, n in own.items()} | common for own in numbers]
     return [
         {name: Fraction(count) for name, count in zip(names, (M, S, K), strict=True)}
         | common
@@ -356,4 +406,4 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     ]
 
 
-ROUNDS = Rounds((*SEQUENTIAL, *PARALLEL), complete, scenes, ("eta_tilde", "eta"), tried)
+ROUNDS = Rounds((*SEQUENTIAL, *PARALLEL, *SEQUENTIAL_RUNS, *PARALLEL_RUNS), complete, scenes, "eta_tilde", tried)

@@ -1,0 +1,74 @@
+"""The files of brackets of best constants: solve what is missing, leave out what no statement needs any more.
+
+    python -m fedtheory.brackets [PAPER ...]
+
+A report reads these brackets and verifies them exactly, which is fast; what is not in a file it solves.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from theory import catalogue
+from theory.proofs import scenes
+from theory.proofs.tight import NotSolved, Programme, Unbounded, tight
+
+
+def needed(paper: str) -> Iterator[tuple[str, Programme]]:
+    """The programmes of a paper's evidence of kind `worst_case`, with what they are about."""
+    rounds = catalogue.rounds(paper)
+    for name in rounds.names if rounds else ():
+        statement = catalogue.find(f"{paper}.{name}")
+        for case in scenes.cases(statement, rounds):
+            for term, search in scenes.searches(statement, case).items():
+                yield f"{statement.id}, {case.told}: {term}", search.above
+                if search.below is not search.above:
+                    yield f"{statement.id}, {case.told}: {term}", search.below
+
+
+def write(paper: str, progress: Any = None) -> None:
+    """Write a paper's file: the brackets that are verified, and new ones for the programmes that are missing."""
+    before, told = scenes.kept(paper), list(needed(paper))
+    found: dict[str, Any] = {}
+    for done, (what, programme) in enumerate(told, start=1):
+        key = scenes.key(programme)
+        if key not in found:
+            try:
+                if isinstance(before.get(key), dict):
+                    scenes.read(before[key], programme)
+                    found[key] = before[key]
+                else:
+                    found[key] = scenes.written(tight(programme), programme)
+            except Unbounded:
+                found[key] = scenes.UNBOUNDED
+            except NotSolved as error:
+                found[key] = scenes.NOT_SOLVED
+                print(f"{what}: {error}", file=sys.stderr)
+            if not isinstance(found[key], dict) and what.endswith(scenes.ALL):
+                refuting = scenes.violated(programme, paper)
+                if refuting is not None:
+                    found[scenes.VIOLATION + key] = scenes.written_instance(refuting)
+        if progress is not None:
+            progress(paper, done, len(told))
+    lines = [f"{json.dumps(key)}: {json.dumps(found[key], separators=(',', ':'))}" for key in sorted(found)]
+    file = scenes.file_of(paper)
+    partly = file.with_suffix(".part")
+    partly.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    partly.replace(file)
+    print(f"written: {file}, {len(found)} brackets")
+
+
+def main() -> None:
+    """Write the files of the papers named on the command line, or of all."""
+    from fedtheory.cli import progress
+
+    with progress() as tell:
+        for paper in sys.argv[1:] or catalogue.names():
+            write(catalogue.paper(paper).name, tell)
+
+
+if __name__ == "__main__":
+    main()
