@@ -83,10 +83,8 @@ def draw(paper: str) -> Drawn:
 
 def picture(paper: str) -> Picture:
     """The picture of a paper."""
-    ids = tuple(f"{paper}.{name}" for name in catalogue.rounds(paper).names)
     return Picture(
         f"{paper}_best_constants",
         "Best constants of inequalities about a round: stated, sharper, and what is possible",
         lambda full: draw(paper),
-        ids,
     )

@@ -111,6 +111,24 @@ def test_the_quantities_of_a_round_of_sfl_are_those_of_a_run(name: str, S: int, 
         assert seen >= 2
 
 
+def test_the_gap_of_a_run_is_that_of_the_average_iterate() -> None:
+    """Not the mean of the gaps, which is larger."""
+    statement, start, rate = catalogue.find("sfl.thm1.general_convex"), Fraction(3, 2), Fraction(1, 20)
+    numbers = {"M": 2, "K": 1, "R": 1, "L": 1, "eta": rate, "sigma": 0}
+    rounds = catalogue.rounds("sfl")
+    (scene,) = rounds.scenes(statement, rounds.complete(statement, {n: Fraction(v) for n, v in numbers.items()}))
+    clients = [(Fraction(1), Fraction(0), Fraction(2)), (Fraction(1, 2), Fraction(0), Fraction(-2))]
+    at = known(scene, {f"{i}.": one for i, one in enumerate(clients)}, {"x": start, "g0*": Fraction(2)}, Fraction(0))
+    gaps = []
+    for order in ((0, 1), (1, 0)):
+        y = start
+        for client in order:
+            y -= rate * slope(clients[client], y)
+        gaps.append(sum(value(client, (start + y) / 2) for client in clients) / 2)
+    (form,) = (form for symbol, form in scene.means.items() if str(symbol) == "gap")
+    assert evaluated(form, at) == sum(gaps) / 2
+
+
 @pytest.mark.parametrize("name", ["lemma6", "lemma10"])
 def test_runs_satisfy_the_conditions_of_a_scene(name: str) -> None:
     """A run of the class satisfies all conditions; one with too large curvatures does not."""
@@ -211,10 +229,11 @@ def test_the_quantities_of_a_step_of_fedbat_are_those_of_a_run(name: str, tau: i
     )
     (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
     own = {f"{k}.": client for k, client in enumerate(BENT)}
-    at = known(scene, own, {"w": w, "g0*": BENT[0][2]}, sigma)
+    given = {"w": w, "g0*": BENT[0][2]}
     for k, (h, bend, b) in enumerate(BENT):  # the lowest points
         lowest = -b / h if -b / h <= 0 else -b / (h + bend)
-        at |= {f"f{k}*": value(BENT[k], lowest), f"w{k}*": lowest}
+        given |= {f"f{k}*": value(BENT[k], lowest), f"w{k}*": lowest}
+    at = known(scene, own, given, sigma)
     row = exact_fedbat.follow(run)[-1]
     exact = {name: one[0] if isinstance(one, list) else one for name, one in row.items()}
     compared(scene, at, exact, least=1)
@@ -354,6 +373,21 @@ def test_numbers_that_do_not_fit_are_named() -> None:
             scenes.cases_at(statement, {n: Fraction(v) for n, v in numbers.items()})
     with pytest.raises(ValueError, match=r"sfl.lemma4: expected one of sfl.step.eq28"):
         scenes.cases_at(catalogue.find("sfl.lemma4"), {})
+
+
+def test_what_is_said_of_the_setting_is_part_of_the_verdict() -> None:
+    for id_, said in (("fedbat.lemma4.corrected", "equal shares"), ("fedbcgd.lemma6.corrected", "one block")):
+        assert said in verdict(catalogue.find(id_)).says
+
+
+def test_a_run_has_no_lower_bounds_and_fedbcgd_plus_no_noise_of_several_steps() -> None:
+    theorem = catalogue.find("sfl.thm1.nonconvex")
+    terms = {t.name: t.value for t in theorem.claim.terms}
+    with pytest.raises(ValueError, match="expected an upper bound"):
+        verdict(theorem.with_claim(at_least(theorem.claim.quantity, **terms)))
+    numbers = {"M": 2, "K": 2, "T": 2, "beta": 1, "eta": Fraction(1, 4)}
+    with pytest.raises(ValueError, match="expected sigma=0 with several steps"):
+        scenes.cases_at(catalogue.find("fedbcgd.lemma13.corrected"), {n: Fraction(v) for n, v in numbers.items()})
 
 
 def test_vectors_and_forms_add_up() -> None:

@@ -188,6 +188,7 @@ class Rounds:
     step     name of the step size to which the candidates below are put
     tried    counts and constants to try, more of them for a full check; each with the largest step size of the candidates
              that the conditions admit
+    setting  what all scenes have in common and the statements do not say, in words
     """
 
     names: tuple[str, ...]
@@ -195,6 +196,7 @@ class Rounds:
     scenes: Callable[[Statement, Numbers], Sequence[Scene]]
     step: str
     tried: Callable[[Statement, bool], Sequence[Mapping[str, Fraction]]]
+    setting: str
 
 
 # If no condition limits the step size, it is 1
@@ -241,6 +243,8 @@ def _about_quantities(statement: Statement, at: Numbers, scene: Scene) -> Scene:
     for condition in statement.when:
         relation = defined(condition.relation, statement.where)
         if not relation.free_symbols <= at.keys():
+            if not isinstance(relation, sympy.Le | sympy.Lt | sympy.Ge | sympy.Gt):
+                raise ValueError(f"{condition}: expected an inequality between quantities of the round")
             room = relation.gts - relation.lts  # ValueError, as for a claim, if it has no value in the round
             found[str(condition)] = summed(form * c for c, form in scene.form(room, at).values())
     return replace(scene, conditions=found, within=within)
@@ -407,6 +411,8 @@ def written(found: Bracket, programme: Programme) -> dict[str, Any]:
 def read_instance(told: Mapping[str, Any], programme: Programme) -> Instance:
     """An instance from JSON."""
     n, entries = len(programme.vectors), iter(told["gram"])
+    if len(told["gram"]) != n * (n + 1) // 2:
+        raise ValueError(f"{len(told['gram'])} inner products of {n} vectors: expected {n * (n + 1) // 2}")
     gram = [[Fraction(0)] * n for _ in range(n)]
     for i in range(n):
         for j in range(i, n):
@@ -487,6 +493,7 @@ def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
 
     def checked(statement: Statement, full: bool = False) -> Verdict:
         told: list[str] = []
+        undecided: list[str] = []
         largest = Fraction(0)  # of the best factors of all terms
         constants: dict[str, dict[str, tuple[float, float]]] = {}
         for case in cases(statement, rounds, full):
@@ -515,16 +522,21 @@ def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
                     largest = max(largest, found.least)
                 constants.setdefault(case.told, {})[name] = float(found.least), float(found.most)
             # a direction in which nothing stands on the smaller side has no search
-            if not proved >= {name.endswith(REVERSED) for name in every if name.startswith(ALL)}:
-                why = missing[0] if missing else f"at {case.told}: a larger constant is proved, the stated one is not"
-                return Verdict(Status.OPEN, why, best=constants)
-            told.append(case.told)
+            if proved >= {name.endswith(REVERSED) for name in every if name.startswith(ALL)}:
+                told.append(case.told)
+            else:
+                undecided.append(
+                    missing[0] if missing else f"{case.told}: a larger constant is proved, the stated one is not"
+                )
+        where, left = ("; ".join(dict.fromkeys(several)) for several in (told, undecided))
         if not told:
-            return Verdict(Status.OPEN, "no numbers to try meet the conditions")
-        where = "; ".join(dict.fromkeys(told))
+            return Verdict(
+                Status.OPEN, f"not decided: {left}" if left else "no numbers to try meet the conditions", best=constants
+            )
         return Verdict(
             Status.HOLDS,
-            f"for all functions of the class in every dimension, and noise of two values, at {where}",
+            f"for all functions of the class in every dimension ({rounds.setting}), at {where}"
+            + (f"; not decided: {left}" if left else ""),
             slack=float(1 / largest) if largest else None,
             best=constants,
         )

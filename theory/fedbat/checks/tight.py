@@ -148,13 +148,13 @@ def _own(k: int) -> Quadratic:
 def _lowest(
     functions: Sequence[Function], of: FunctionClass, means: Mapping[sympy.Expr, Quadratic]
 ) -> dict[str, Quadratic]:
-    """What the clients' minima are: at a minimiser of a strongly convex function, else below all values."""
+    """What the clients' minima are: at a minimiser of a convex function, else below all values."""
     used = {name for form in means.values() for name in form.numbers}
     found = {}
     for k, function in enumerate(functions):
         if f"f{k}*" not in used:
             continue
-        if of.mu:
+        if of.mu is not None:
             function.put(vector(f"w{k}*"), NOTHING, _own(k))
             continue
         for i, point in enumerate(list(function.points.values())):
@@ -315,4 +315,6 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     ]
 
 
-ROUNDS = Rounds(NAMES, complete, scenes, "eta_t", tried)
+ROUNDS = Rounds(
+    NAMES, complete, scenes, "eta_t", tried, "noise and binarisation of two values, equal shares, a constant rate"
+)

@@ -256,6 +256,10 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
         raise ValueError(f"{statement.id}: expected K <= M, 0 <= lam < 1, 0 <= mu < beta and a step size > 0")
     if numbers.get("sigma", 0) != 0:
         raise ValueError(f"{statement.id}: sigma = {numbers['sigma']}: expected 0, for no noise, or no sigma")
+    if statement.id.removeprefix("fedbcgd.") in FEDBCGD_PLUS and numbers["T"] > 1 and "sigma" not in given:
+        raise ValueError(
+            f"{statement.id}: expected sigma=0 with several steps: then the noise of FedBCGD+ does not cancel"
+        )
     outcomes = 1 if "sigma" in given else 2 ** int(numbers["M"] * numbers["T"])
     if outcomes * numbers["T"] > _MOST:
         raise ValueError(f"{statement.id}: {outcomes} outcomes: expected fewer, with smaller M or T, or sigma=0")
@@ -294,4 +298,6 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     ]
 
 
-ROUNDS = Rounds((*SAMPLING, *FEDBCGD, *FEDBCGD_PLUS), complete, scenes, "eta_tilde", tried)
+ROUNDS = Rounds(
+    (*SAMPLING, *FEDBCGD, *FEDBCGD_PLUS), complete, scenes, "eta_tilde", tried, "noise of two values, one block"
+)

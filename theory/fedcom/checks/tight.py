@@ -213,4 +213,4 @@ def tried(statement: Statement, full: bool) -> list[dict[str, Fraction]]:
     ]
 
 
-ROUNDS = Rounds((*FEDCOM, *FEDCOMGATE), complete, scenes, "eta", tried)
+ROUNDS = Rounds((*FEDCOM, *FEDCOMGATE), complete, scenes, "eta", tried, "noise and compressors of two values")
