@@ -57,7 +57,9 @@ def test_names_and_statements() -> None:
     assert len({p.name for p in fedbat.FIGURES}) == len(fedbat.FIGURES) == 12
     for picture in fedbat.FIGURES:
         assert picture.name.startswith("fedbat_")
-        assert picture.statements and all(catalogue.find(s) for s in picture.statements)
+        # that of the best constants is about the whole paper
+        assert bool(picture.statements) is not picture.name.endswith("_best_constants")
+        assert all(catalogue.find(s) for s in picture.statements)
 
 
 # ------------------------------------------------------------------------------------------------ Theorems 1 and 2
