@@ -606,7 +606,7 @@ def tight(
     """The best constant of each term of an inequality about one round, over all functions in every dimension.
 
     A semidefinite programme (Clarabel), and a bracket that is checked exactly: an instance from below, multipliers from
-    above. One term at a time, with the other terms as they are; then all terms of the larger side at once. Noise is +n or -n
+    above. First all terms of the larger side at once, then one at a time, with the others as they are. Noise is +n or -n
     with equal chances, for any vector n."""
     from fractions import Fraction
 

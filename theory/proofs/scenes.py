@@ -24,6 +24,7 @@ import sympy
 from theory import catalogue
 from theory.proofs.gram import Quadratic, Vector, number, summed, total, vector
 from theory.proofs.tight import (
+    PARTS,
     Bracket,
     Instance,
     NotSolved,
@@ -69,7 +70,9 @@ class FunctionClass:
 
         convex = Fraction(0) if Property.CONVEX in given else None
         mu = constant(Property.STRONGLY_CONVEX) if Property.STRONGLY_CONVEX in given else convex
-        L, above = constant(Property.SMOOTH), constant(Property.SMOOTH_ABOVE)
+        # the mean of functions that are smooth on every mini-batch is smooth
+        L = constant(Property.SMOOTH) if Property.SMOOTH in given else constant(Property.SMOOTH_SAMPLES)
+        above = constant(Property.SMOOTH_ABOVE)
         # a convex function that is smooth from above is two-sided smooth
         return FunctionClass(above if L is None else L, mu, one_sided=L is None and mu is None)
 
@@ -361,7 +364,6 @@ def _programmes(
 # Brackets that were found earlier
 
 
-_PARTS = 2**40
 UNBOUNDED, NOT_SOLVED, VIOLATION = "unbounded", "not solved", "violation of "
 
 
@@ -393,7 +395,7 @@ def written_instance(found: Instance) -> dict[str, Any]:
     """An instance as JSON; what is below the diagonal of the Gram matrix is left out."""
 
     def parts(x: Fraction) -> int:
-        whole = x * _PARTS
+        whole = x * PARTS
         assert whole.denominator == 1  # by the rounding
         return whole.numerator
 
@@ -416,8 +418,8 @@ def read_instance(told: Mapping[str, Any], programme: Programme) -> Instance:
     gram = [[Fraction(0)] * n for _ in range(n)]
     for i in range(n):
         for j in range(i, n):
-            gram[i][j] = gram[j][i] = Fraction(next(entries), _PARTS)
-    values = {name: Fraction(x, _PARTS) for name, x in zip(programme.values, told["values"], strict=True)}
+            gram[i][j] = gram[j][i] = Fraction(next(entries), PARTS)
+    values = {name: Fraction(x, PARTS) for name, x in zip(programme.values, told["values"], strict=True)}
     return Instance(programme.vectors, tuple(map(tuple, gram)), values)
 
 

@@ -33,7 +33,7 @@ _MARGINS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how far an instance is inside the c
 _CLOSE = 1e-3  # relative difference between the ends of a bracket
 _SHARES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # of the centre in an instance
 _ABOVE = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far a proved constant is above the best one
-_PARTS = 2**40  # fractions have this denominator
+PARTS = 2**40  # fractions have this denominator
 _TRACE = 1e6  # of multipliers that are looked for
 _TINY = 1e-6  # of multipliers, relative to the largest; of an amount
 _SMALL = 1e-4  # of eigenvalues, in a trace of 1
@@ -647,4 +647,4 @@ def _eliminated(system: Matrix) -> list[Fraction] | None:
 
 
 def _fraction(x: float) -> Fraction:
-    return Fraction(round(float(x) * _PARTS), _PARTS)
+    return Fraction(round(float(x) * PARTS), PARTS)

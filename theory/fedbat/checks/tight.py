@@ -64,16 +64,15 @@ class Setting:
     eta: Fraction
     q: Fraction
     before: int
+    tau: int
     noisy: bool
     functions: Sequence[Function]
     assumed: dict[str, Quadratic] = field(default_factory=dict)
 
     def outcomes(self) -> list[tuple[Client, ...]]:
         """The clients in all outcomes, with equal chances."""
-        coins = 1 + self.before + (self.before + 1) * self.noisy
         apart = {"e": Property.INDEPENDENT_COMPRESSORS in self.given, "n": Property.INDEPENDENT_NOISE in self.given}
         kinds = (["n"] * self.noisy + (["e", "n"] if self.noisy else ["e"]) * self.before) + ["e"]
-        assert len(kinds) == coins
         clients = range(len(self.functions))
         free = [[(0 if not apart[kind] else k, i) for i, kind in enumerate(kinds)] for k in clients]
         names = sorted({name for own in free for name in own})
@@ -129,10 +128,9 @@ def scenes(statement: Statement, at: Numbers) -> list[Scene]:
     slopes = [vector(f"g{k}*") for k in range(count - 1)]
     for function, slope in zip(functions, [*slopes, -total(slopes)], strict=True):
         function.put(NOTHING, slope)
-    setting = Setting(given, exact(s.eta_t, at), exact(s.q, at), before, at[s.sigma] != 0, functions)
+    setting = Setting(given, exact(s.eta_t, at), exact(s.q, at), before, int(at[s.tau]), at[s.sigma] != 0, functions)
     outcomes = setting.outcomes()
-    synchronises = at[s.t] - at[s.t_0] + 1 == at[s.tau]
-    means = _means(statement, setting, outcomes, int(at[s.K]), synchronises)
+    means = _means(statement, setting, outcomes, int(at[s.K]))
     of = FunctionClass.of(given, at)
     conditions = {"sigma^2 >= 0": number("sigma^2"), "G^2 >= 0": number("G^2"), **setting.assumed}
     conditions |= _lowest(functions, of, means)
@@ -164,7 +162,7 @@ def _lowest(
 
 
 def _means(
-    statement: Statement, setting: Setting, outcomes: Sequence[tuple[Client, ...]], sampled: int, synchronises: bool
+    statement: Statement, setting: Setting, outcomes: Sequence[tuple[Client, ...]], sampled: int
 ) -> dict[sympy.Expr, Quadratic]:
     """The quantities of a step that the statement is about, and the squares of the constants."""
     functions, start, eta = setting.functions, vector("w"), setting.eta
@@ -184,7 +182,7 @@ def _means(
 
     def next_ones(clients: tuple[Client, ...]) -> list[Vector]:
         """The next model, in all samples of the clients."""
-        if not synchronises:
+        if setting.before + 1 < setting.tau:
             return [v(clients)]
         return [total(c.sent for c in some) / sampled for some in combinations(clients, sampled)]
 
@@ -222,7 +220,9 @@ def _means(
         s.moved_k_sq: lambda: mean((c.w - start).square for c in one),
         s.steps_sum: lambda: mean(total(c.steps).square for c in one),
         s.steps_sq: lambda: mean(summed(u.square for u in c.steps) for c in one),
-        s.steps_mean: lambda: mean(summed(u.square for u in c.steps) for cs in outcomes for c in cs) * setting.before,
+        s.steps_mean: lambda: (
+            mean(summed(u.square for u in c.steps) for cs in outcomes for c in cs) * (setting.tau - 1)
+        ),
         s.jump_sq: onward(lambda w_next, clients: (w_next - v(clients)).square),
         s.jump_parts: over(lambda clients: summed((c.sent - c.v).square for c in clients) / count**2),
         s.v_moved: over(lambda clients: summed((c.v - start).square for c in clients) / count**2),
@@ -248,9 +248,8 @@ def _means(
         s.inner_bar: over(lambda cs: mean(c.function.at(w(cs)).gradient @ (c.x - w(cs)) for c in cs)),
         s.inner_grad: over(lambda c: at_bar(c).gradient @ g(c)),
     }
-    wanted = statement.symbols | {x for e in statement.where.values() for x in e.free_symbols}
     constants = {s.sigma**2: number("sigma^2"), s.G**2: number("G^2")}
-    return {symbol: make() for symbol, make in found.items() if symbol in wanted} | constants
+    return {symbol: make() for symbol, make in found.items() if symbol in statement.symbols} | constants
 
 
 _NEEDED = ("N", "tau", "L", "q")

@@ -138,10 +138,7 @@ def _scene(statement: Statement, at: Numbers, given: Properties, tilted: bool) -
         full = mean_of(clients, setting.x).gradient
         apart = mean((client.at(setting.x).gradient - full).square for client in clients)
         conditions["dissimilarity at x"] = number("G^2") - apart
-    smooth = given if Property.SMOOTH in given or Property.SMOOTH_SAMPLES not in given else {
-        **given, Property.SMOOTH: given[Property.SMOOTH_SAMPLES]
-    }  # fmt: skip
-    of = FunctionClass.of(smooth, at)
+    of = FunctionClass.of(given, at)
     if of.mu is None:
         conditions |= _lowest(clients, functions, of)
     conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
@@ -228,9 +225,8 @@ def _means(
         s.lag: lambda: mean((c - g).square for c, g in zip(variates, at_x, strict=True)),
         s.lag_next: renewed(lambda k, new, g: (new - clients[k].at(x + moved(g)).gradient).square),
     }
-    wanted = statement.symbols | {one for e in statement.where.values() for one in e.free_symbols}
     constants = {s.sigma**2: number("sigma^2"), s.G**2: number("G^2")}
-    return {symbol: make() for symbol, make in found.items() if symbol in wanted} | constants
+    return {symbol: make() for symbol, make in found.items() if symbol in statement.symbols} | constants
 
 
 def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:

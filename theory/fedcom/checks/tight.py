@@ -172,9 +172,8 @@ def _means(
         s.drift_mean: each(lambda p: (p.x - start).square),
         s.tracking_sq: lambda: mean(apart(j).square for j in range(count)),
     }
-    wanted = statement.symbols | {one for e in statement.where.values() for one in e.free_symbols}
     constants = {s.sigma**2: number("sigma^2"), s.G_q: number("G_q")}
-    return {symbol: make() for symbol, make in found.items() if symbol in wanted} | constants
+    return {symbol: make() for symbol, make in found.items() if symbol in statement.symbols} | constants
 
 
 def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:

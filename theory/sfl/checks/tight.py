@@ -212,10 +212,9 @@ def _scenes(statement: Statement, at: Numbers, given: Properties, tilted: bool) 
     clients, functions = _clients(int(at[M]), given, tilted)
     setting = Setting(clients, vector("x"), int(at[K]), int(at[S]), exact(eta, at), given, noisy=at[sigma] != 0)
     outcomes = list(setting.outcomes(parallel))
-    wanted = statement.symbols | {s for e in statement.where.values() for s in e.free_symbols}
-    means = _means(setting, outcomes, parallel, wanted)
-    places = [step.place for step in outcomes[0].steps] if wanted & set(_PLACED) else []
-    of_steps = [_of_step(setting, outcomes, parallel, place, wanted) for place in places]
+    means = _means(setting, outcomes, parallel, statement.symbols)
+    places = [step.place for step in outcomes[0].steps] if statement.symbols & set(_PLACED) else []
+    of_steps = [_of_step(setting, outcomes, parallel, place, statement.symbols) for place in places]
     conditions = _assumed(setting, outcomes, at, tilted)  # at the points of all quantities
     conditions |= {name: form for f in functions for name, form in f.conditions(FunctionClass.of(given, at)).items()}
     if not places:
@@ -351,8 +350,7 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     Raises ValueError for missing or unknown names, and for numbers outside the domains.
     """
     id_, symbols = statement.id, {s.name: s for s in catalogue.symbols(statement).values()}
-    used = {s.name for s in statement.symbols} | {s.name for e in statement.where.values() for s in e.free_symbols}
-    needed = {"M", "K", "L"} | ({"mu", "R"} & used)
+    needed = {"M", "K", "L"} | ({"mu", "R"} & {s.name for s in statement.symbols})
     steps = {"eta", "eta_tilde"} & given.keys()
     missing = sorted(needed - given.keys()) + ([] if steps else ["eta or eta_tilde"])
     unknown = sorted(given.keys() - needed - {"S", "eta", "eta_tilde", "mu", "beta", "sigma"})
