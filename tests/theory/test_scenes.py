@@ -390,6 +390,13 @@ def test_a_run_has_no_lower_bounds_and_fedbcgd_plus_no_noise_of_several_steps() 
         scenes.cases_at(catalogue.find("fedbcgd.lemma13.corrected"), {n: Fraction(v) for n, v in numbers.items()})
 
 
+def test_the_constant_of_an_assumption_is_read() -> None:
+    sigma = catalogue.symbols(catalogue.find("sfl.lemma6"))["sigma"].sympy
+    assert scenes.squared(3 * sigma / 2) == scenes.squared(sigma) * Fraction(9, 4)
+    with pytest.raises(ValueError, match="expected a symbol, or a multiple"):
+        scenes.squared(sigma + 1)
+
+
 def test_vectors_and_forms_add_up() -> None:
     from theory.proofs.gram import mean, number, summed, total, vector
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
@@ -139,6 +139,32 @@ def mean_of(clients: Sequence[Function | Tilted], x: Vector) -> Point:
     """F, the mean of the clients' functions, at a point."""
     points = [client.at(x) for client in clients]
     return Point(x, summed(p.value for p in points) / len(points), total(p.gradient for p in points) / len(points))
+
+
+def squared(constant: sympy.Expr) -> Quadratic:
+    """The square of an assumption's constant, such as sigma or a multiple of it, in the unknown number sigma^2."""
+    factor, symbol = constant.as_coeff_Mul()
+    if not symbol.is_Symbol or not factor.is_Rational:
+        raise ValueError(f"{constant}: expected a symbol, or a multiple of one")
+    return number(f"{symbol}^2") * Fraction(int(factor.p), int(factor.q)) ** 2
+
+
+def bounded_below(points: Iterable[Point], lowest: Quadratic, of: FunctionClass, name: str) -> dict[str, Quadratic]:
+    """That a function of the class is nowhere below a number: by a gradient step further down, where it is smooth."""
+    found = {}
+    for i, point in enumerate(points):
+        room = point.value - lowest
+        if of.L is not None:
+            room = room - point.gradient.square / (2 * of.L)
+        if room:
+            found[f"{name} below {i}"] = room
+    return found
+
+
+def known_by_all(clients: Sequence[Function | Tilted], functions: Sequence[Function]) -> list[Point]:
+    """F at the points where all clients' functions were asked."""
+    common = [x for x in functions[0].points if all(x in function.points for function in functions)]
+    return [mean_of(clients, x) for x in common]
 
 
 # Scenes

@@ -17,7 +17,18 @@ import sympy
 from theory import catalogue
 from theory.fedbat import symbols as s
 from theory.proofs.gram import NOTHING, Quadratic, Vector, mean, number, summed, total, vector
-from theory.proofs.scenes import Function, FunctionClass, Numbers, Point, Rounds, Scene, exact, mean_of
+from theory.proofs.scenes import (
+    Function,
+    FunctionClass,
+    Numbers,
+    Point,
+    Rounds,
+    Scene,
+    bounded_below,
+    exact,
+    mean_of,
+    squared,
+)
 from theory.properties import Properties, Property
 from theory.statement import Statement
 
@@ -104,9 +115,11 @@ class Setting:
                 name, noise = drawn("n")
                 g, size = g + noise, size + vector(name).square
                 if Property.VARIANCE in self.given:
-                    self.assumed[f"variance of {name}"] = number("sigma^2") - vector(name).square
+                    self.assumed[f"variance of {name}"] = squared(*self.given[Property.VARIANCE]) - vector(name).square
             if Property.BOUNDED_GRADIENT in self.given:
-                self.assumed[f"size of {k} at {sorted(x.parts.items())}"] = number("G^2") - size
+                self.assumed[f"size of {k} at {sorted(x.parts.items())}"] = (
+                    squared(*self.given[Property.BOUNDED_GRADIENT]) - size
+                )
             steps.append(g * self.eta)
             if j < self.before:
                 w = w - steps[-1]
@@ -148,16 +161,14 @@ def _lowest(
 ) -> dict[str, Quadratic]:
     """What the clients' minima are: at a minimiser of a convex function, else below all values."""
     used = {name for form in means.values() for name in form.numbers}
-    found = {}
+    found: dict[str, Quadratic] = {}
     for k, function in enumerate(functions):
         if f"f{k}*" not in used:
             continue
         if of.mu is not None:
             function.put(vector(f"w{k}*"), NOTHING, _own(k))
             continue
-        for i, point in enumerate(list(function.points.values())):
-            below = point.value - _own(k)
-            found[f"f{k}* below {i}"] = below if of.L is None else below - point.gradient.square / (2 * of.L)
+        found |= bounded_below(function.points.values(), _own(k), of, f"f{k}*")
     return found
 
 

@@ -18,7 +18,20 @@ import sympy
 from theory import catalogue
 from theory.fedbcgd import symbols as s
 from theory.proofs.gram import NOTHING, Quadratic, Vector, mean, number, summed, total, vector
-from theory.proofs.scenes import Function, FunctionClass, Numbers, Point, Rounds, Scene, Tilted, exact, mean_of
+from theory.proofs.scenes import (
+    Function,
+    FunctionClass,
+    Numbers,
+    Point,
+    Rounds,
+    Scene,
+    Tilted,
+    bounded_below,
+    exact,
+    known_by_all,
+    mean_of,
+    squared,
+)
 from theory.properties import Properties, Property
 from theory.statement import Statement
 
@@ -107,7 +120,7 @@ class Setting:
                 bias = NOTHING if Property.UNBIASED in self.given else vector(f"bias {name}")
                 step = step + vector(name) * signs[t] + bias
                 if Property.VARIANCE in self.given:
-                    self.assumed[f"variance of {name}"] = number("sigma^2") - vector(name).square
+                    self.assumed[f"variance of {name}"] = squared(*self.given[Property.VARIANCE]) - vector(name).square
             y, sent = y - step * self.eta, sent + step
         return Client(self.clients[k], tuple(points), sent)
 
@@ -137,24 +150,13 @@ def _scene(statement: Statement, at: Numbers, given: Properties, tilted: bool) -
     if Property.DISSIMILARITY in given:
         full = mean_of(clients, setting.x).gradient
         apart = mean((client.at(setting.x).gradient - full).square for client in clients)
-        conditions["dissimilarity at x"] = number("G^2") - apart
+        conditions["dissimilarity at x"] = squared(*given[Property.DISSIMILARITY]) - apart
     of = FunctionClass.of(given, at)
-    if of.mu is None:
-        conditions |= _lowest(clients, functions, of)
+    if of.mu is None:  # x* is a minimiser of f although the clients are not convex
+        least = mean_of(clients, NOTHING).value
+        conditions |= bounded_below(known_by_all(clients, functions), least, of, "f(x*)")
     conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
     return Scene(means, conditions, functions)
-
-
-def _lowest(
-    clients: Sequence[Function | Tilted], functions: Sequence[Function], of: FunctionClass
-) -> dict[str, Quadratic]:
-    """That x* is a minimiser of f, where the clients are not convex: at all points where all of them are known."""
-    least, found = mean_of(clients, NOTHING).value, {}
-    common = [x for x in functions[0].points if all(x in function.points for function in functions)]
-    for i, point in enumerate(mean_of(clients, x) for x in common):
-        below = point.value - least
-        found[f"f(x*) below {i}"] = below if of.L is None else below - point.gradient.square / (2 * of.L)
-    return {name: form for name, form in found.items() if form}
 
 
 def _means(

@@ -16,7 +16,7 @@ import sympy
 from theory import catalogue
 from theory.fedcom import symbols as s
 from theory.proofs.gram import NOTHING, Quadratic, Vector, mean, number, summed, total, vector
-from theory.proofs.scenes import Function, FunctionClass, Numbers, Point, Rounds, Scene, exact, mean_of
+from theory.proofs.scenes import Function, FunctionClass, Numbers, Point, Rounds, Scene, exact, mean_of, squared
 from theory.properties import Properties, Property
 from theory.statement import Statement
 
@@ -84,7 +84,7 @@ class Setting:
                 bias = NOTHING if Property.UNBIASED in self.given else vector(f"bias {name}")
                 step = step + vector(name) * signs[c] + bias
                 if Property.VARIANCE in self.given:
-                    self.assumed[f"variance of {name}"] = number("sigma^2") - vector(name).square
+                    self.assumed[f"variance of {name}"] = squared(*self.given[Property.VARIANCE]) - vector(name).square
             moved = moved + step
             w = w - (step - self.tracking(j)) * self.eta
         return Client(tuple(points), moved, moved - self.tracking(j) * self.tau)

@@ -23,8 +23,11 @@ from theory.proofs.scenes import (
     Rounds,
     Scene,
     Tilted,
+    bounded_below,
     exact,
+    known_by_all,
     mean_of,
+    squared,
 )
 from theory.properties import Properties, Property
 from theory.sfl.corrected import tracked_sq
@@ -250,10 +253,7 @@ def _run(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> 
         means |= {min_grad_sq: least, A: mean_of(clients, setting.x).value - lowest}
         for r in range(int(at[R]) + 1):
             conditions[f"least <= {r}"] = mean(mean_of(clients, run[r]).gradient.square for run in runs) - least
-        known = [x for x in functions[0].points if all(x in function.points for function in functions)]
-        for i, point in enumerate(mean_of(clients, x) for x in known):
-            below = point.value - lowest
-            conditions[f"F* below {i}"] = below if of.L is None else below - point.gradient.square / (2 * of.L)
+        conditions |= bounded_below(known_by_all(clients, functions), lowest, of, "F*")
     conditions |= _assumed(setting, [], at, tilted)
     conditions |= {name: form for f in functions for name, form in f.conditions(of).items()}
     return [Scene(means, conditions, functions)]
@@ -330,17 +330,17 @@ def _assumed(setting: Setting, outcomes: Sequence[Outcome], at: Numbers, tilted:
     if Property.VARIANCE in given:
         (most,) = given[Property.VARIANCE]
         for name in {n for o in outcomes for s in o.steps for n in s.noise.parts if n.startswith("n(")}:
-            found[f"variance of {name}"] = number(f"{most}^2") - vector(name).square
+            found[f"variance of {name}"] = squared(most) - vector(name).square
     if {Property.HETEROGENEITY_AT_OPTIMUM, Property.MINIMISER, Property.CONVEX} <= given.keys():
         (most,) = given[Property.HETEROGENEITY_AT_OPTIMUM]
-        found["heterogeneity at x*"] = number(f"{most}^2") - mean(c.at(NOTHING).gradient.square for c in clients)
+        found["heterogeneity at x*"] = squared(most) - mean(c.at(NOTHING).gradient.square for c in clients)
     if Property.HETEROGENEITY in given:
         factor, most = given[Property.HETEROGENEITY]
         full = mean_of(clients, setting.x).gradient
         apart = mean((c.at(setting.x).gradient - full).square for c in clients)
         # gradients that differ by constants differ by as much where grad F = 0
         room = ZERO if tilted else full.square * exact(factor, at) ** 2
-        found["heterogeneity at x"] = number(f"{most}^2") + room - apart
+        found["heterogeneity at x"] = squared(most) + room - apart
     return dict(sorted(found.items()))
 
 
