@@ -228,6 +228,28 @@ class Rounds:
     setting: str
 
 
+def fitting(
+    statement: Statement,
+    given: Mapping[str, Fraction],
+    needed: Iterable[str],
+    steps: Sequence[str],
+    others: Iterable[str],
+) -> None:
+    """Check the names of numbers, one of several step sizes, and that sigma is left out or 0, which means no noise.
+
+    Raises ValueError for names that are missing or not needed, and for another sigma.
+    """
+    chosen, optional = [name for name in steps if name in given], [*others, "sigma"]
+    missing = sorted(set(needed) - given.keys()) + ([] if chosen else [" or ".join(steps)])
+    unknown = sorted(given.keys() - {*needed, *steps, *optional}) or (chosen if len(chosen) > 1 else [])
+    if missing or unknown:
+        wrong = f"missing {', '.join(missing)}" if missing else f"not needed: {', '.join(unknown)}"
+        expected = f"{', '.join(sorted(needed))}, {' or '.join(steps)}, and perhaps {', '.join(optional)}=0"
+        raise ValueError(f"{statement.id}: {wrong}; expected {expected}")
+    if given.get("sigma", 0) != 0:
+        raise ValueError(f"{statement.id}: sigma = {given['sigma']}: expected 0, for no noise, or no sigma")
+
+
 # If no condition limits the step size, it is 1
 _STEPS = tuple(Fraction(n) for n in (64, 8, 4, 2)) + tuple(
     Fraction(1, d)

@@ -26,6 +26,7 @@ from theory.proofs.scenes import (
     Scene,
     bounded_below,
     exact,
+    fitting,
     mean_of,
     squared,
 )
@@ -263,34 +264,21 @@ def _means(
     return {symbol: make() for symbol, make in found.items() if symbol in statement.symbols} | constants
 
 
-_NEEDED = ("N", "tau", "L", "q")
-_OTHERS = ("K", "mu", "sigma", "before")
-
-
 def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     """The symbols' values: the learning rate is constant, K = N, with noise, at the round's last step unless told.
 
     Raises ValueError for missing or unknown names, and for numbers outside the domains.
     """
-    steps = {"eta", "eta_t"} & given.keys()
-    missing = sorted(set(_NEEDED) - given.keys()) + ([] if steps else ["eta_t"])
-    unknown = sorted(given.keys() - {*_NEEDED, *_OTHERS, "eta", "eta_t"})
-    if missing or unknown or len(steps) == 2:
-        wrong = f"missing {', '.join(missing)}" if missing else f"not needed: {', '.join(unknown or sorted(steps))}"
-        raise ValueError(
-            f"{statement.id}: {wrong}; expected N, tau, L, q, one of eta and eta_t, perhaps K, mu, before, sigma=0"
-        )
+    fitting(statement, given, ("N", "tau", "L", "q"), ("eta", "eta_t"), ("K", "mu", "before"))
     numbers = {"K": given["N"], "mu": Fraction(0), "before": given["tau"] - 1} | dict(given)
     count, sampled, tau, before = (numbers[name] for name in ("N", "K", "tau", "before"))
     counts = {"N": count, "K": sampled, "tau": tau, "before": before + 1}
     for name, value in counts.items():
         if value.denominator != 1 or value < 1:
             raise ValueError(f"{statement.id}: {name} = {numbers[name]}: expected a whole number")
-    rate, L, mu = given.get("eta", given.get("eta_t", Fraction(0))), given["L"], numbers["mu"]
+    rate, L, mu = given["eta" if "eta" in given else "eta_t"], given["L"], numbers["mu"]
     if sampled > count or before >= tau or min(rate, L) <= 0 or given["q"] < 0 or not 0 <= mu < L:
         raise ValueError(f"{statement.id}: expected K <= N, before < tau, eta > 0, L > 0, q >= 0 and 0 <= mu < L")
-    if numbers.get("sigma", 0) != 0:
-        raise ValueError(f"{statement.id}: sigma = {numbers['sigma']}: expected 0, for no noise, or no sigma")
     coins = 2 ** int(count * (1 + before + (before + 1) * ("sigma" not in given)))
     if coins > _MOST:
         raise ValueError(

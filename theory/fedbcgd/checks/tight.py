@@ -28,6 +28,7 @@ from theory.proofs.scenes import (
     Tilted,
     bounded_below,
     exact,
+    fitting,
     known_by_all,
     mean_of,
     squared,
@@ -236,24 +237,15 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
 
     Raises ValueError for missing or unknown names, and for numbers outside the domains.
     """
-    steps = {"eta", "eta_tilde"} & given.keys()
-    needed, others = {"M", "K", "T", "beta"}, {"lam", "mu", "sigma", "eta", "eta_tilde"}
-    missing = sorted(needed - given.keys()) + ([] if steps else ["eta or eta_tilde"])
-    unknown = sorted(given.keys() - needed - others)
-    if missing or unknown or len(steps) == 2:
-        wrong = f"missing {', '.join(missing)}" if missing else f"not needed: {', '.join(unknown or sorted(steps))}"
-        raise ValueError(
-            f"{statement.id}: {wrong}; expected M, K, T, beta, one of eta and eta_tilde, perhaps lam, mu, sigma=0"
-        )
+    fitting(statement, given, ("M", "K", "T", "beta"), ("eta", "eta_tilde"), ("lam", "mu"))
     numbers = {"lam": Fraction(0), "mu": Fraction(0)} | dict(given)
     for name in ("M", "K", "T"):
         if numbers[name].denominator != 1 or numbers[name] < 1:
             raise ValueError(f"{statement.id}: {name} = {numbers[name]}: expected a whole number >= 1")
-    lam, mu, beta = (numbers[name] for name in ("lam", "mu", "beta"))
-    if numbers["K"] > numbers["M"] or not 0 <= lam < 1 or not 0 <= mu < beta or min(numbers[one] for one in steps) <= 0:
+    lam, mu, beta = (numbers[one] for one in ("lam", "mu", "beta"))
+    name = "eta" if "eta" in given else "eta_tilde"
+    if numbers["K"] > numbers["M"] or not 0 <= lam < 1 or not 0 <= mu < beta or numbers[name] <= 0:
         raise ValueError(f"{statement.id}: expected K <= M, 0 <= lam < 1, 0 <= mu < beta and a step size > 0")
-    if numbers.get("sigma", 0) != 0:
-        raise ValueError(f"{statement.id}: sigma = {numbers['sigma']}: expected 0, for no noise, or no sigma")
     if statement.id.removeprefix("fedbcgd.") in FEDBCGD_PLUS and numbers["T"] > 1 and "sigma" not in given:
         raise ValueError(
             f"{statement.id}: expected sigma=0 with several steps: then the noise of FedBCGD+ does not cancel"
@@ -264,7 +256,6 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     values = {s.M: numbers["M"], s.K: numbers["K"], s.T: numbers["T"], s.beta: beta, s.lam: lam, s.mu: mu}
     values |= {s.N: Fraction(1), s.S: numbers["K"], s.alpha: 1 / (1 - lam), s.gamma: lam / (1 - lam)}
     at = {symbol: sympy.Rational(value.numerator, value.denominator) for symbol, value in values.items()}
-    (name,) = steps
     step = sympy.Rational(numbers[name].numerator, numbers[name].denominator)
     factor = statement.where.get(s.eta_tilde, s.T * s.alpha * s.eta).subs(at) / s.eta
     at |= {s.eta: step, s.eta_tilde: factor * step} if name == "eta" else {s.eta: step / factor, s.eta_tilde: step}

@@ -16,7 +16,18 @@ import sympy
 from theory import catalogue
 from theory.fedcom import symbols as s
 from theory.proofs.gram import NOTHING, Quadratic, Vector, mean, number, summed, total, vector
-from theory.proofs.scenes import Function, FunctionClass, Numbers, Point, Rounds, Scene, exact, mean_of, squared
+from theory.proofs.scenes import (
+    Function,
+    FunctionClass,
+    Numbers,
+    Point,
+    Rounds,
+    Scene,
+    exact,
+    fitting,
+    mean_of,
+    squared,
+)
 from theory.properties import Properties, Property
 from theory.statement import Statement
 
@@ -181,16 +192,12 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
 
     Raises ValueError for missing or unknown names, and for numbers outside the domains.
     """
-    needed = {"m", "tau", "L", "q", "eta"}
-    missing, unknown = sorted(needed - given.keys()), sorted(given.keys() - needed - {"sigma"})
-    if missing or unknown:
-        wrong = f"missing {', '.join(missing)}" if missing else f"not needed: {', '.join(unknown)}"
-        raise ValueError(f"{statement.id}: {wrong}; expected m, tau, L, q, eta, and perhaps sigma=0")
+    fitting(statement, given, ("m", "tau", "L", "q"), ("eta",), ())
     for name in ("m", "tau"):
         if given[name].denominator != 1 or given[name] < 1:
             raise ValueError(f"{statement.id}: {name} = {given[name]}: expected a whole number >= 1")
-    if min(given["L"], given["eta"]) <= 0 or given["q"] < 0 or given.get("sigma", 0) != 0:
-        raise ValueError(f"{statement.id}: expected L > 0, eta > 0, q >= 0, and sigma 0, for no noise, or no sigma")
+    if min(given["L"], given["eta"]) <= 0 or given["q"] < 0:
+        raise ValueError(f"{statement.id}: expected L > 0, eta > 0 and q >= 0")
     coins = 1 if "sigma" in given else 2 ** int(given["m"] * given["tau"])
     if coins * given["tau"] > _MOST:
         raise ValueError(f"{statement.id}: {coins} outcomes: expected fewer, with smaller m or tau, or sigma=0")

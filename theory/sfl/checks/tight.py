@@ -25,6 +25,7 @@ from theory.proofs.scenes import (
     Tilted,
     bounded_below,
     exact,
+    fitting,
     known_by_all,
     mean_of,
     squared,
@@ -351,14 +352,7 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     """
     id_, symbols = statement.id, {s.name: s for s in catalogue.symbols(statement).values()}
     needed = {"M", "K", "L"} | ({"mu", "R"} & {s.name for s in statement.symbols})
-    steps = {"eta", "eta_tilde"} & given.keys()
-    missing = sorted(needed - given.keys()) + ([] if steps else ["eta or eta_tilde"])
-    unknown = sorted(given.keys() - needed - {"S", "eta", "eta_tilde", "mu", "beta", "sigma"})
-    if missing or unknown or len(steps) == 2:
-        wrong = f"missing {', '.join(missing)}" if missing else f"not needed: {', '.join(unknown or sorted(steps))}"
-        raise ValueError(
-            f"{id_}: {wrong}; expected M, K, L, one of eta and eta_tilde, and perhaps S, mu, beta, sigma=0"
-        )
+    fitting(statement, given, needed, ("eta", "eta_tilde"), ("S", "mu", "beta"))
     at: dict[sympy.Symbol, sympy.Rational] = {
         symbols[n].sympy: sympy.Rational(v.numerator, v.denominator) for n, v in given.items()
     }
@@ -371,8 +365,6 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
             raise ValueError(f"{id_}: {symbol} = {value}: expected {symbols[str(symbol)].domain}")
     if R in at and sigma not in at:
         raise ValueError(f"{id_}: expected sigma=0: whole runs are without noise")
-    if at.get(sigma, 0) != 0:
-        raise ValueError(f"{id_}: sigma = {at[sigma]}: expected 0, for no noise, or no sigma")
     if at[S] > at[M] or at[mu] >= at[L]:
         raise ValueError(f"{id_}: S = {at[S]}, M = {at[M]}, mu = {at[mu]}, L = {at[L]}: expected S <= M and mu < L")
     parallel = _name(statement) in (*PARALLEL, *PARALLEL_RUNS)
