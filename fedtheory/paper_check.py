@@ -273,8 +273,8 @@ def _best_constants(own: Sequence[Checked]) -> str:
         "*Best*: the factor by which a term may be multiplied while the others stay as they are: from below by an instance,",
         "from above by a proof, both verified exactly.  Below 1 a term may be smaller; above 1, one that is subtracted may",
         "be larger; 1: its constant cannot be improved; 0: it is not needed there.  Of several numbers we show those that",
-        "leave the least room, so that no constant for all of them is better.  Noise has two equally likely values.  Of a",
-        "sharper form the third column has the term over that of the statement above.\n",
+        "leave the least room, so that no constant for all of them is better.  Noise, compressors and binarisation have two",
+        "equally likely values.  Of a sharper form the third column has the term over that of the statement above.\n",
         "| statement | term | | best, at least | at most | at |",
         "|---|---|---|---:|---:|---|",
     ]

@@ -99,11 +99,12 @@ class Setting:
         coins = iter(enumerate(signs))
 
         def drawn(kind: str) -> tuple[str, Vector]:
-            """A vector of mean zero, which may depend on the client's signs so far."""
+            """A vector of mean zero, if that is assumed, which may depend on the client's signs so far."""
             i, sign = next(coins)
             assert kinds[i] == kind
             name = f"{kind}({k}:{''.join('+' if one > 0 else '-' for one in signs[:i])})"
-            return name, vector(name) * sign
+            centred = Property.UNBIASED if kind == "n" else Property.UNBIASED_BINARISATION
+            return name, vector(name) * sign + (NOTHING if centred in self.given else vector(f"bias {name}"))
 
         function, start = self.functions[k], vector("w")
         w, steps = start, []
