@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
+import sympy
 
 from figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas
 from theory import catalogue
@@ -18,12 +19,17 @@ _EXACT = 1e-3  # a factor as near to 1: the constant cannot be improved
 
 
 def _factor(statement: Statement, case: scenes.Case, term: str) -> float | None:
-    """The coefficient of a term's quantity at a case's numbers; None without such a term, or where it is 0."""
+    """The coefficient of a term's quantity at a case's numbers; None without such a term, or where it is 0.
+
+    Also None for a term of a sharper form that is about a quantity without a mean in the case's scene.
+    """
     claim = statement.claim
     assert isinstance(claim, Bound)
-    own = next((t.value for t in claim.terms if t.name == term), None)
-    parts = {} if own is None else case.scene.form(scenes.defined(own, statement.where), case.at)
-    return float(sum(abs(coefficient) for coefficient, _ in parts.values())) if parts else None
+    own = next((t.value for t in claim.terms if t.name == term), sympy.S.Zero)
+    value = sympy.expand(scenes.defined(own, statement.where).subs(dict(case.at) | dict(case.scene.place)))
+    if not value.as_coefficients_dict().keys() <= case.scene.means.keys():
+        return None
+    return float(sum(abs(coefficient) for coefficient, _ in case.scene.form(value, case.at).values())) or None
 
 
 def _rows(paper: str) -> Iterator[dict[str, Any]]:
@@ -46,7 +52,7 @@ def _rows(paper: str) -> Iterator[dict[str, Any]]:
                     continue
                 refuted |= best.refutes
                 own = _factor(statement, case, term)
-                if own is None or abs(float(best.least) - 1) < _EXACT or best.most < _NOTHING:
+                if own is None:
                     continue
                 ours = [x for one in sharper if (x := _factor(one, case, term)) is not None]
                 ends = {"at_least": float(best.least), "at_most": float(best.most), "sign": search.sign}
@@ -55,7 +61,9 @@ def _rows(paper: str) -> Iterator[dict[str, Any]]:
         if refuted:
             continue
         for several in found.values():
-            yield max(several, key=lambda row: row["sign"] * row["at_least"])
+            tightest = max(several, key=lambda row: row["sign"] * row["at_least"])
+            if abs(tightest["at_least"] - 1) >= _EXACT and tightest["at_most"] >= _NOTHING:
+                yield tightest
 
 
 def draw(paper: str) -> Drawn:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from well_drawn import is_labelled, is_well_drawn
 
@@ -151,3 +154,22 @@ def test_a_bound_of_more_terms_than_colours_is_told() -> None:
     more = replace(claim, terms=[replace(claim.terms[0], name=f"term {i}") for i in range(9)])
     with pytest.raises(ValueError, match="9 terms, expected no more than there are colours"):
         bound_against_run.term_colours(more)
+
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("paper", ["sfl", "fedcom", "fedbcgd", "fedbat"])
+def test_the_best_constants_are_those_of_the_table(paper: str) -> None:
+    """The drawn factors leave the least room of several numbers; a term that cannot be improved is not drawn."""
+    table = {}
+    for line in (REPOSITORY / "paper_check.md").read_text().splitlines():
+        cells = [one.strip() for one in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if len(cells) == 6 and cells[0].startswith(f"`{paper}."):
+            table[cells[0].strip("`"), cells[1]] = float(cells[3]), float(cells[4])
+    drawn = pd.read_csv(REPOSITORY / f"figures/drawn/{paper}_best_constants.csv")
+    assert len(drawn) > 10
+    for row in drawn.itertuples():
+        # the table has three digits
+        assert (row.at_least, row.at_most) == pytest.approx(table[row.statement, row.term], rel=6e-3, abs=5e-4)
+        assert abs(row.at_least - 1) >= 1e-3
