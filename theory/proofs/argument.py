@@ -26,7 +26,7 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from theory import catalogue
-from theory.proofs.arithmetic import Decision, at_least, at_most, decide
+from theory.proofs.arithmetic import Decision, at_least, at_most, decide, note
 from theory.proofs.forms import Family, replaced
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
@@ -58,19 +58,92 @@ _FLIPPED: dict[Sign, Sign] = {"<=": ">=", ">=": "<=", "=": "="}
 class Fact:
     """quantity `sign` value, under the statement's conditions and in its symbols.
 
-    by  the argument that derived it; an argument does not accept facts that it did not derive
+    by   the argument that derived it; an argument does not accept facts that it did not derive
+    how  how it was derived
     """
 
     quantity: sympy.Expr
     sign: Sign
     value: sympy.Expr
     by: object = field(default=None, compare=False, repr=False)
+    how: Derivation | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def slack(self) -> sympy.Expr:
+        """What is >= 0, or = 0 for an equality."""
+        return self.quantity - self.value if self.sign == ">=" else self.value - self.quantity
 
     @property
     def relation(self) -> Relational:
         """The same as an unevaluated sympy relation."""
         relations = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
         return relations[self.sign](self.quantity, self.value, evaluate=False)
+
+
+@dataclass(frozen=True)
+class Summand:
+    """A part of a derivation's slack: a factor >= 0 (any factor for an equality) times what is >= 0.
+
+    of       a fact, an instance of a rule, or an expression that is >= 0
+    because  the relation that a step has shown, if it is not `times >= 0`; `times` is the difference of its sides
+    """
+
+    times: sympy.Expr
+    of: Fact | Instance | sympy.Expr
+    because: Relational | None = None
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The slack is exactly the sum of these parts."""
+
+    parts: tuple[Summand, ...]
+
+
+@dataclass(frozen=True)
+class OfForms:
+    """The same for forms: the slack of what the quantities mean is the sum of these parts.
+
+    after  the values that an algorithm gives the vectors
+    """
+
+    parts: tuple[Summand, ...]
+    after: Symbols = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Said:
+    """A claim of another statement, or a condition of the statement itself, by its id or its words."""
+
+    source: str
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """An inference in words, from these facts."""
+
+    reason: str
+    of: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The relation itself is a step, from the conditions and from what else is given."""
+
+    given: tuple[Boolean, ...]
+
+
+Derivation = Combined | OfForms | Said | Inferred | Decided
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A claim of the statement as concluded: which of several, under which conditions, and from which fact."""
+
+    part: int
+    conditions: tuple[Boolean, ...]
+    claim: Fact
+    fact: Fact | None
 
 
 # For these properties a larger constant says more; for all others it says less
@@ -164,6 +237,7 @@ class Argument(Ledger):
         self.premises: dict[Premise, None] = {}
         self.goals = parts(statement)
         self._concluded: set[int] = set()
+        self.conclusions: list[Conclusion] = []
         self._names: dict[sympy.Expr, sympy.Expr] = {}
         self._case: dict[sympy.Expr, sympy.Expr] = {}
         self._view: Symbols = _NONE
@@ -171,6 +245,7 @@ class Argument(Ledger):
         read = [self.read(c) for c in self._own_conditions()]
         # Leave out a hypothesis that polynomial arithmetic cannot read: fewer hypotheses prove the claim just as well
         self.conditions = [c for c in read if c != sympy.true and not c.has(sympy.exp, sympy.log)]
+        note(self)
 
     # Symbols
 
@@ -335,7 +410,9 @@ class Argument(Ledger):
         else:
             found = self.source(name, at, given, under)
         fact = facts(found)[part]
-        return self._fact(self._inward(fact.quantity, found, at), fact.sign, self._inward(fact.value, found, at))
+        sides = (self._inward(e, found, at) for e in (fact.quantity, fact.value))
+        quantity, value = sides
+        return self._fact(quantity, fact.sign, value, Said(found.id))
 
     @cached_property
     def _assumed(self) -> set[str]:
@@ -409,9 +486,10 @@ class Argument(Ledger):
         for condition in self.conditions:
             if isinstance(condition, sympy.Le | sympy.Ge) and quantity in condition.args:
                 sign: Sign = "<=" if condition.lts == quantity else ">="
-                return self._fact(quantity, sign, condition.gts if sign == "<=" else condition.lts)
+                value = condition.gts if sign == "<=" else condition.lts
+                return self._fact(quantity, sign, value, Said(str(condition)))
         self.fail(f"the condition on {quantity}", f"{self.statement.id} has none")
-        return self._fact(quantity, "=", quantity)
+        return self._fact(quantity, "=", quantity, Combined(()))
 
     # Steps
 
@@ -431,10 +509,11 @@ class Argument(Ledger):
         under  what earlier steps have shown; used for the signs of the factors
         """
         self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after, under)
-        return self._fact(quantity, sign, value)
+        parts = tuple(Summand(one.times, one) for one in because)
+        return self._fact(quantity, sign, value, OfForms(parts, after))
 
-    def _fact(self, quantity: sympy.Expr, sign: Sign, value: sympy.Expr) -> Fact:
-        return Fact(quantity, sign, sympy.sympify(value), by=self)
+    def _fact(self, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, how: Derivation) -> Fact:
+        return Fact(quantity, sign, sympy.sympify(value), by=self, how=how)
 
     def by_hand(self, reason: str, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, *of: Fact) -> Fact:
         """A fact that follows from the steps so far, and from other facts, by an inference in words.
@@ -443,7 +522,7 @@ class Argument(Ledger):
         """
         self._record("inference", reason)
         self._derived(*of)
-        return self._fact(quantity, sign, value)
+        return self._fact(quantity, sign, value, Inferred(reason, of))
 
     def _derived(self, *several: Fact) -> None:
         for fact in several:
@@ -454,7 +533,10 @@ class Argument(Ledger):
         """Conclude the claim (or one of several): `read` turns its sides into forms; the instances add up to its slack."""
         goal = self.goal(part)
         self.done(part)
-        self._follows("the claim", read(goal.quantity), goal.sign, read(goal.value), because)
+        quantity, value = read(goal.quantity), read(goal.value)
+        self._follows("the claim", quantity, goal.sign, value, because)
+        claim = self._fact(quantity, goal.sign, value, OfForms(tuple(Summand(one.times, one) for one in because)))
+        self.conclusions.append(Conclusion(part, tuple(self.conditions), claim, None))
 
     def _follows(
         self,
@@ -488,17 +570,16 @@ class Argument(Ledger):
     def every(self, fact: Fact) -> Instance:
         """A fact about any client, step or round, as an instance that can be summed over them."""
         self._derived(fact)
-        slack = fact.quantity - fact.value if fact.sign == ">=" else fact.value - fact.quantity
-        return Instance(f"bound on {fact.quantity}", self.meaning(slack), fact.sign == "=")
+        return Instance(f"bound on {fact.quantity}", self.meaning(fact.slack), fact.sign == "=", of=fact)
 
     def relaxed(self, name: str, fact: Fact, value: sympy.Expr) -> Fact:
         """Replace an upper bound by a value that is no smaller in the coefficient of any amount."""
         if fact.sign == ">=":
             self.fail(name, f"{fact.quantity} is bounded from below")
         derived, looser = spread_out(fact.value), spread_out(value)
-        self.at_most(name, derived, looser, self._amounts(derived, looser), measured=False)
+        room = self.at_most(name, derived, looser, self._amounts(derived, looser), measured=False)
         self._derived(fact)
-        return self._fact(fact.quantity, "<=", looser)
+        return self._fact(fact.quantity, "<=", looser, Combined((Summand(sympy.S.One, fact), *_summands(room))))
 
     def added(self, one: Fact, other: Fact, times: sympy.Expr = sympy.S.One) -> Fact:
         """A fact plus `times` >= 0 times another fact of the same direction."""
@@ -507,7 +588,8 @@ class Argument(Ledger):
         sign = more.sign if one.sign == "=" else one.sign
         if more.sign not in (sign, "="):
             self.fail(f"{one.quantity} and {other.quantity}", f"bounded by {one.sign} and by {other.sign}")
-        return self._fact(spread_out(one.quantity + more.quantity), sign, spread_out(one.value + more.value))
+        how = Combined((_towards(sign, sympy.S.One, one), _towards(sign, sympy.S.One, more)))
+        return self._fact(spread_out(one.quantity + more.quantity), sign, spread_out(one.value + more.value), how)
 
     def meaning(self, e: sympy.Expr) -> sympy.Expr:
         """An expression as a form: every quantity replaced by its meaning."""
@@ -516,6 +598,7 @@ class Argument(Ledger):
     def put(self, fact: Fact, *others: Fact) -> Fact:
         """The fact with the quantities of the other facts replaced by their bounds, one after another."""
         self._derived(fact, *others)
+        parts = [(sympy.S.One, fact)]
         for other in others:
             atom = self._atom(other.quantity)
             own = sympy.simplify(other.quantity / atom)
@@ -534,8 +617,9 @@ class Argument(Ledger):
                     self.require(f"{name}: it enters with a factor <= 0", at_most(times, 0))
                 elif not times.is_nonnegative:
                     self.require(f"{name}: it enters with a factor >= 0", at_least(times, 0))
+            parts.append((-times if {fact.sign, other.sign} == {"<=", ">="} else times, other))
             fact = replace(fact, value=spread_out(rest + times * other.value))
-        return fact
+        return replace(fact, how=Combined(tuple(_towards(fact.sign, times, one) for times, one in parts)))
 
     def _atom(self, quantity: sympy.Expr) -> sympy.Symbol:
         atoms = quantity.free_symbols & set(self.language.amounts)
@@ -548,18 +632,19 @@ class Argument(Ledger):
         if fact.sign != "=" and not factor.is_nonnegative:
             self.require(f"{factor} >= 0", at_least(factor, 0))
         self._derived(fact)
-        return self._fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value))
+        how = Combined((Summand(factor, fact),))
+        return self._fact(factor * fact.quantity, fact.sign, spread_out(factor * fact.value), how)
 
     def shifted(self, fact: Fact, by: sympy.Expr) -> Fact:
         """Add the same amount to both sides."""
         self._derived(fact)
-        return self._fact(fact.quantity + by, fact.sign, fact.value + by)
+        return self._fact(fact.quantity + by, fact.sign, fact.value + by, Combined((Summand(sympy.S.One, fact),)))
 
     def weakened(self, fact: Fact, sign: Sign) -> Fact:
         """An equality as an inequality."""
         if fact.sign not in ("=", sign):
             self.fail(f"{fact.quantity} {sign} ...", f"what is derived says {fact.sign}")
-        return replace(fact, sign=sign)
+        return replace(fact, sign=sign, how=Combined((_towards(sign, sympy.S.One, fact),)))
 
     def chained(self, *links: Fact) -> Fact:
         """From a <= b, b <= c, ... to a <= the last value; each link is about the value of the link before."""
@@ -569,7 +654,9 @@ class Argument(Ledger):
             self.equal(f"the next line is about {whole.value}", whole.value, link.quantity)
             if "=" not in (whole.sign, link.sign) and whole.sign != link.sign:
                 self.fail("a chain of lines", f"{whole.sign} is followed by {link.sign}")
-            whole = self._fact(whole.quantity, link.sign if whole.sign == "=" else whole.sign, link.value)
+            sign = link.sign if whole.sign == "=" else whole.sign
+            how = Combined((_towards(sign, sympy.S.One, whole), _towards(sign, sympy.S.One, link)))
+            whole = self._fact(whole.quantity, sign, link.value, how)
         return whole
 
     def as_rule(self, name: str, fact: Fact, forms: Symbols) -> Instance:
@@ -580,7 +667,7 @@ class Argument(Ledger):
         """
         self._derived(fact)
         left, right = (spread_out(replaced(e, forms)) for e in (fact.quantity, fact.value))
-        return Instance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=")
+        return Instance(name, left - right if fact.sign == ">=" else right - left, fact.sign == "=", of=fact)
 
     def largest(self, symbol: sympy.Symbol, maximum: sympy.Expr) -> None:
         """Use a symbol for a maximum, here and in the claim; the symbol is at least each argument of the maximum."""
@@ -729,27 +816,32 @@ class Argument(Ledger):
             return mean
         if self.language.least.get(quantity) == of:
             self._record("rule", "the smallest is at most the mean")
-            return replace(mean, quantity=quantity)
+            return replace(mean, quantity=quantity, how=Inferred("the smallest is at most the mean", (mean,)))
         if self.language.mean.get(quantity) == of:
             self.equal("the mean over the rounds: equal weights", weight, sympy.Integer(1))
-            return replace(mean, quantity=quantity)
+            return replace(mean, quantity=quantity, how=Inferred("the mean over the rounds: equal weights", (mean,)))
         if self.language.average.get(quantity) != of:
             self.fail("the mean over the rounds", f"{quantity} is not a mean of {of}")
             return mean
-        self._record("rule", "Jensen for the weighted average of the iterates")
-        self._constants("Jensen for the weighted average of the iterates", Property.CONVEX_MEAN)
+        jensen = "Jensen for the weighted average of the iterates"
+        self._record("rule", jensen)
+        self._constants(jensen, Property.CONVEX_MEAN)
         defined = [e for symbol, e in self.statement.where.items() if symbol.name == "w_r"]
         for own in defined:
             self.equal("the averaging weights", own, weight)
         if not defined and isinstance(self.goals[0], Fact):  # an order claims only that weights exist
             self.fail("the averaging weights", "the statement does not define them")
-        return replace(mean, quantity=quantity)
+        return replace(mean, quantity=quantity, how=Inferred(jensen, (mean,)))
 
     def solved(self, name: str, fact: Fact, share: sympy.Rational) -> Fact:
         """From q <= c q + rest with c at most `share` < 1: q <= rest / (1 - share)."""
         if fact.sign != "<=":
             self.fail(name, f"{fact.quantity} {fact.sign} ... is no upper bound")
-        return replace(fact, value=self.solve(name, fact.value, self._atom(fact.quantity), share))
+        atom = self._atom(fact.quantity)
+        own, factor = fact.quantity / atom, spread_out(fact.value).coeff(atom)
+        kept = at_least(share * own / (1 - share), factor / (1 - share))
+        how = Combined((Summand(1 / (1 - share), fact), Summand(kept.lhs - kept.rhs, atom, kept)))
+        return replace(fact, value=self.solve(name, fact.value, atom, share), how=how)
 
     # The claim
 
@@ -758,11 +850,12 @@ class Argument(Ledger):
         goal = self.goal(part)
         self._concluded.add(part)
         self._derived(fact)
-        fact = Fact(fact.quantity.xreplace(self._names), fact.sign, fact.value.xreplace(self._names))
         quantity, value = (self.read(e).xreplace(self._names) for e in (goal.quantity, goal.value))
         claimed = Fact(quantity, goal.sign, value)
-        derived = Fact(replaced(fact.quantity, self._step_size), fact.sign, replaced(fact.value, self._step_size))
-        self.compare("the claim", derived, claimed, measured=True)
+        named = _rewritten(fact, lambda e: e.xreplace(self._names))
+        derived = _rewritten(named, lambda e: replaced(e, self._step_size))
+        how = Combined(self.compare("the claim", derived, claimed, measured=True))
+        self.conclusions.append(Conclusion(part, tuple(self.conditions), replace(claimed, by=self, how=how), fact))
 
     def goal(self, part: int = 0) -> Fact:
         """The claim of the statement, or one of several claims.  Raises ValueError for an order or rates."""
@@ -774,15 +867,15 @@ class Argument(Ledger):
     def loosened(self, name: str, fact: Fact, claimed: Fact) -> Fact:
         """A weaker fact that follows from a fact."""
         self._derived(fact)
-        self.compare(name, fact, claimed)
-        return self._fact(claimed.quantity, claimed.sign, claimed.value)
+        how = Combined(self.compare(name, fact, claimed))
+        return self._fact(claimed.quantity, claimed.sign, claimed.value, how)
 
     def established(self, part: int) -> Fact:
         """One of several claims, already concluded by this proof, as a fact for the next claims."""
         if part not in self._concluded:
             self.fail("a premise", f"part {part + 1} of the claim is not concluded yet")
         goal = self.goal(part)
-        return self._fact(self.read(goal.quantity), goal.sign, self.read(goal.value))
+        return self._fact(self.read(goal.quantity), goal.sign, self.read(goal.value), Inferred("", ()))
 
     def done(self, part: int = 0) -> None:
         """Record that the steps so far have decided the claim (or one of several) in `goals`."""
@@ -796,57 +889,72 @@ class Argument(Ledger):
             self.fail(f"{goal.quantity} {goal.sign} {goal.value}", "it divides by zero")
             return
         self.require(f"{goal.quantity} {goal.sign} {goal.value}", relation, *given)
+        claim = self._fact(self.read(goal.quantity), goal.sign, self.read(goal.value), Decided(given))
+        self.conclusions.append(Conclusion(part, (*self.conditions, *given), claim, None))
         self.done(part)
 
-    def compare(self, name: str, fact: Fact, claimed: Fact, measured: bool = False) -> None:
-        """Check that `claimed` follows from `fact`; `measured` if the room in its constants is of interest."""
+    def compare(self, name: str, fact: Fact, claimed: Fact, measured: bool = False) -> tuple[Summand, ...]:
+        """Check that `claimed` follows from `fact`; `measured` if the room in its constants is of interest.
+
+        Returns the parts of the slack of `claimed`; none if the check fails.
+        """
+        whole = fact
         fact, claimed = (
             Fact(one.quantity.xreplace(self._names), one.sign, one.value.xreplace(self._names))
             for one in (fact, claimed)
         )
         if fact.sign not in (claimed.sign, "="):
             self.fail(name, f"it says {claimed.sign}, what is derived says {fact.sign}")
-            return
+            return ()
         factor = sympy.simplify(claimed.quantity / fact.quantity) if fact.quantity != 0 else sympy.nan
         if factor.free_symbols & set(self.language.amounts) or factor in (sympy.nan, sympy.zoo):
             self.fail(name, f"it is about {claimed.quantity}, what is derived is about {fact.quantity}")
-            return
+            return ()
         if fact.sign != "=" and not factor.is_nonnegative:
             self.require(f"{name}: about {factor} times what is derived", at_least(factor, 0))
         derived, value = factor * fact.value, claimed.value
+        parts = [_towards(claimed.sign, factor, whole)]
         if claimed.sign == "<=":
-            derived, value = self._one_power(name, *self._one_decay(name, derived, value))
+            for one_symbol in (self._one_decay, self._one_power):
+                derived, value, more = one_symbol(name, derived, value)
+                parts += more
         derived = spread_out(derived)
         if claimed.sign == "=":
             self.equal(name, derived, value)
         elif claimed.sign == "<=":
-            self.at_most(name, derived, value, self._amounts(derived, value), measured)
+            parts += _summands(self.at_most(name, derived, value, self._amounts(derived, value), measured))
         else:
-            self.at_most(name, value, derived, self._amounts(derived, value), measured=False)
+            parts += _summands(self.at_most(name, value, derived, self._amounts(derived, value), measured=False))
+        decays = claimed.value.atoms(sympy.exp) or {a for a in claimed.value.atoms(sympy.Pow) if a.exp.is_Symbol}
+        back = {DECAY: next(iter(decays), DECAY)}
+        return tuple(replace(p, of=p.of.xreplace(back)) if isinstance(p.of, sympy.Expr) else p for p in parts)
 
-    def _one_decay(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    def _one_decay(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> _Symbolised:
         """Both sides with one symbol for the claimed exponential and all derived ones, whose exponents are no larger."""
         mine, theirs = (sorted(e.atoms(sympy.exp), key=str) for e in (derived, value))
         if not mine or len(theirs) != 1:
-            return derived, value
+            return derived, value, []
+        parts = []
         for ours in mine:
             self.require(f"{name}: exponent", at_most(ours.args[0], theirs[0].args[0]))
             coefficient = spread_out(derived.xreplace({ours: DECAY})).coeff(DECAY)
             if not coefficient.is_nonnegative:
                 self.require(f"{name}: before the exponential", at_least(coefficient, 0))
-        return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY})
+            parts.append(Summand(coefficient, theirs[0] - ours))
+        return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY}), parts
 
-    def _one_power(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    def _one_power(self, name: str, derived: sympy.Expr, value: sympy.Expr) -> _Symbolised:
         """Both sides with one symbol for the claimed power of a count and all derived ones, whose bases are no larger."""
         mine, theirs = (
             sorted((a for a in e.atoms(sympy.Pow) if a.exp.is_positive and a.exp.is_Symbol), key=str)
             for e in (derived, value)
         )
+        parts: list[Summand] = []
         if not mine:
-            return derived, value
+            return derived, value, parts
         if len(theirs) != 1 or DECAY in value.free_symbols:
             self.fail(name, f"the claim does not have the power {mine[0]}")
-            return derived, value
+            return derived, value, parts
         for ours in mine:
             if ours == theirs[0]:
                 continue
@@ -856,7 +964,8 @@ class Argument(Ledger):
             coefficient = spread_out(derived.xreplace({ours: DECAY})).coeff(DECAY)
             if not coefficient.is_nonnegative:
                 self.require(f"{name}: before the power", at_least(coefficient, 0))
-        return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY})
+            parts.append(Summand(coefficient, theirs[0] - ours))
+        return derived.xreplace(dict.fromkeys(mine, DECAY)), value.xreplace({theirs[0]: DECAY}), parts
 
     def _amounts(self, *expressions: sympy.Expr) -> list[sympy.Symbol]:
         found = set().union(*(e.free_symbols for e in expressions))
@@ -869,6 +978,26 @@ class Argument(Ledger):
         if found.status is Status.PROVED and left:
             found = Verdict(Status.OPEN, f"part {min(left) + 1} of the claim is not concluded")
         return replace(found, premises=tuple(sorted(self.premises)))
+
+
+_Symbolised = tuple[sympy.Expr, sympy.Expr, list[Summand]]  # two sides with a new symbol; what the slack loses by it
+
+
+def _rewritten(fact: Fact, read: Callable[[sympy.Expr], sympy.Expr]) -> Fact:
+    """A fact in other symbols for the same numbers."""
+    quantity, value = read(fact.quantity), read(fact.value)
+    if (quantity, value) == (fact.quantity, fact.value):
+        return fact
+    return replace(fact, quantity=quantity, value=value, how=Combined((Summand(sympy.S.One, fact),)))
+
+
+def _towards(sign: Sign, times: sympy.Expr, fact: Fact) -> Summand:
+    """A fact as a part of the slack of a relation with this sign."""
+    return Summand(-times if sign == ">=" and fact.sign == "=" else times, fact)
+
+
+def _summands(room: Sequence[tuple[sympy.Expr, sympy.Expr, sympy.Expr]]) -> list[Summand]:
+    return [Summand(a - b, monomial, at_least(a, b)) for a, b, monomial in room if a != b]
 
 
 def _vanishes(rest: sympy.Expr) -> Decision:

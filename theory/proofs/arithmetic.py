@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -23,6 +25,7 @@ import z3
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean, BooleanAtom
 
+from theory.proofs import sequents
 from theory.statement import Status
 
 _EFFORT = 20_000_000  # z3's own count of elementary steps, the same on every machine; about ten seconds
@@ -56,13 +59,56 @@ class NotPolynomial(ValueError):
     """An expression that polynomial arithmetic cannot read."""
 
 
+@dataclass(frozen=True)
+class Question:
+    """What `decide` was asked, and its answer."""
+
+    hypotheses: tuple[Boolean, ...]
+    claims: tuple[Boolean, ...]
+    decision: Decision
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was asked, and which proofs were made, while something was checked."""
+
+    questions: list[Question] = field(default_factory=list)
+    ledgers: list[Any] = field(default_factory=list)
+
+
+_recording: ContextVar[Recording | None] = ContextVar("_recording", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[Recording]:
+    """Inside, every question to `decide`, and every ledger, is added to the recording that this yields."""
+    found = Recording()
+    before = _recording.set(found)
+    try:
+        yield found
+    finally:
+        _recording.reset(before)
+
+
+def note(ledger: Any) -> None:
+    """Add a ledger to the recording, if there is one."""
+    recording = _recording.get()
+    if recording is not None:
+        recording.ledgers.append(ledger)
+
+
 def decide(hypotheses: Iterable[Boolean], claim: Boolean | Sequence[Boolean], effort: int = _EFFORT) -> Decision:
     """Do the hypotheses, and the domains of the symbols, imply the claim (or all of several)?
 
     Raises NotPolynomial for exp, log or symbolic exponents.
     """
-    claims = [claim] if isinstance(claim, Boolean) else list(claim)
-    return _decide(frozenset(_flat(hypotheses)), tuple(_flat(claims)), effort)
+    given = tuple(hypotheses)
+    claims = (claim,) if isinstance(claim, Boolean) else tuple(claim)
+    decision = _decide(frozenset(_flat(given)), tuple(_flat(claims)), effort)
+    recording = _recording.get()
+    if recording is not None:
+        recording.questions.append(Question(given, claims, decision))
+    return decision
 
 
 @lru_cache(maxsize=4096)
@@ -131,23 +177,21 @@ def _flat(relations: Iterable[Boolean]) -> Iterator[Boolean]:
 
 
 def _is_counterexample(given: Sequence[Boolean], claim: Boolean, model: Mapping[sympy.Symbol, sympy.Rational]) -> bool:
-    """Whether, exactly, the domains and hypotheses hold and the claim does not."""
+    """Whether, exactly and in fractions, the domains and hypotheses hold and the claim does not."""
+    names = sequents.names_of(model)
+    values = {names[s]: Fraction(int(v.p), int(v.q)) for s, v in model.items()}
+
+    def at(one: Boolean) -> bool | None:
+        return sequents.holds(sequents.relation(one, names), values)
+
     domains = all(_in_domain(s, v) for s, v in model.items())
-    return domains and all(_holds(h, model) is True for h in given) and _holds(claim, model) is False
+    return domains and all(at(h) is True for h in given) and at(claim) is False
 
 
 def _in_domain(symbol: sympy.Symbol, value: sympy.Rational) -> bool:
     if symbol.is_integer and not value.is_integer:
         return False
     return not ((symbol.is_positive and value <= 0) or (symbol.is_nonnegative and value < 0))
-
-
-def _holds(relation: Boolean, model: Mapping[sympy.Symbol, sympy.Rational]) -> bool | None:
-    at = relation.subs(dict(model))
-    if isinstance(at, BooleanAtom):
-        return bool(at)
-    decided = sympy.simplify(at)
-    return bool(decided) if isinstance(decided, BooleanAtom) else None
 
 
 @lru_cache(maxsize=16_384)

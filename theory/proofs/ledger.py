@@ -112,11 +112,14 @@ class Ledger:
         claimed: sympy.Expr,
         atoms: Sequence[sympy.Symbol],
         measured: bool = True,
-    ) -> None:
+    ) -> list[tuple[sympy.Expr, sympy.Expr, sympy.Expr]]:
         """Add steps: derived <= claimed, coefficient by coefficient, for all values of the atoms with their signs.
 
         measured   whether to measure the room in the constants
+
+        Returns (claimed coefficient, derived coefficient, monomial) for each monomial in the atoms.
         """
+        room = []
         ours, theirs = (_coefficients(e, atoms) for e in (derived, claimed))
         for monomial in sorted(ours.keys() | theirs.keys(), key=str):
             mine, printed = ours.get(monomial, sympy.Integer(0)), theirs.get(monomial, sympy.Integer(0))
@@ -125,6 +128,8 @@ class Ledger:
             self.step(f"{name}: coefficient of {monomial}", partial(self._compare, compared, mine, printed))
             if measured and mine != 0 and not signed:
                 self._compared[str(monomial)] = mine, printed
+            room.append((printed, mine, monomial))
+        return room
 
     def _compare(self, claim: Sequence[Boolean], mine: sympy.Expr, printed: sympy.Expr) -> Decision:
         decision = self.by_z3(self.conditions, claim)

@@ -23,12 +23,16 @@ from theory.statement import Status
 
 @dataclass(frozen=True)
 class Instance:
-    """A rule at some vectors: `slack` is >= 0, or = 0 for an equality; a proof uses it with the factor `times`."""
+    """A rule at some vectors: `slack` is >= 0, or = 0 for an equality; a proof uses it with the factor `times`.
+
+    of  the fact about any member of a family that this is an instance of, if it is not a rule
+    """
 
     rule: str
     slack: sympy.Expr
     equality: bool
     times: sympy.Expr = sympy.S.One
+    of: Any = None
 
     def __rmul__(self, factor: Any) -> Instance:
         return replace(self, times=self.times * sympy.sympify(factor))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import sympy
 from sympy.logic.boolalg import Boolean
@@ -156,7 +157,7 @@ def over_steps(p: Argument, fact: Fact, index: sympy.Symbol, steps: Family) -> I
     varying = sympy.expand(one.slack - constant)
     if any(steps.name in families_of(s) for s in varying.free_symbols):
         p.fail("summed over the steps", f"{varying} has a factor {index} before a vector of one step")
-    return Instance(one.rule, spread_out(steps.sum(constant) + powers(p, varying, index, steps.mass)), one.equality)
+    return replace(one, slack=spread_out(steps.sum(constant) + powers(p, varying, index, steps.mass)))
 
 
 def induction(

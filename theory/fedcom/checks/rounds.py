@@ -463,7 +463,7 @@ def lemmaF2_repaired(p: Argument) -> None:
     noises = NOW.noises + mean(BEFORE.noises) - BEFORE.noises
     parts, squares = five_parts(p)
     six = p.by(rules.JENSEN, noises, *parts).over(C)
-    of_clients = tuple(one.times * rules.Instance(one.rule, C.sum(one.slack), one.equality) for one in squares)
+    of_clients = tuple(one.over(C) for one in squares)
     because = (six, *times(sympy.Integer(6), (*noises_of_directions(p), *of_clients)))
     bound = 6 * (2 * tau * sigma**2 + of_five_parts(drift_mean, drift_mean_prev))
     made = directed(p, "thmE4.items.corrected", noises + sympy.Add(*parts))

@@ -1,0 +1,228 @@
+"""Why a step holds, as a certificate that is cheap to check: identities between polynomials.
+
+Every relation left <= right of a step is cleared: right - left = n f with a polynomial n and a visibly positive f.  So the
+step says: if these n are >= 0, so is that one.  A certificate assumes the opposite of the claim and lists products of
+what is then >= 0 (variables, cleared hypotheses, squares, the opposite of the claim) which, with the numbers in front of
+them, add up to 0 identically, although one of them is positive.  That cannot be.
+
+Example: x - y >= 0 and x, y > 0 give x**2 - y**2 >= 0, since
+
+    1 * (y**2 - x**2) + 1 * x * (x - y) + 1 * y * (x - y) = 0     with y**2 - x**2 > 0, the opposite of the claim.
+
+theory.proofs.search finds certificates, Coq checks them (theory.proofs.coq), and `identities` lists what there is to check.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from theory.proofs.reduction import Step, leaves, opened
+from theory.proofs.sequents import Sequent, parsed
+
+Says = Literal["<", "<=", "=", "!="]  # how zero stands to a polynomial
+
+
+@dataclass(frozen=True)
+class Term:
+    """A number times factors.  The number is not negative, except before an equation.
+
+    factors   "x" or "x**2" (a variable), "x - 1" (of a count), "#3" (the polynomial of a fact), "#" (the opposite of what
+              is to be shown), or "(x - y)**2"
+    """
+
+    number: str
+    factors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Clear:
+    """A hypothesis left <= right has right - left = polynomial * positive.
+
+    So zero stands to the polynomial as left to right.
+    """
+
+    says: Says
+    polynomial: str
+    positive: str
+    hypothesis: str
+
+
+@dataclass(frozen=True)
+class Combine:
+    """0 < or <= polynomial: these terms, with "#" for minus the polynomial, add up to 0."""
+
+    says: Says
+    polynomial: str
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Divide:
+    """A hypothesis d != 0 has d = divisor * quotient, so the divisor is not 0.
+
+    Then 0 < divisor if it is visibly >= 0, else 0 < divisor**2; `polynomial` is the one of the two.
+    """
+
+    polynomial: str
+    divisor: str
+    quotient: str
+    hypothesis: str
+
+
+Fact = Clear | Combine | Divide
+
+
+@dataclass(frozen=True)
+class Goal:
+    """How a goal is proved.
+
+    by      given (it is a hypothesis), same (both sides are the same text), linear (by linear arithmetic from the
+            hypotheses as they are), or clear: right - left = polynomial * positive
+    terms   of a cleared goal, as for Combine; for an equation first 0 <= polynomial, then 0 <= -polynomial; none if the
+            polynomial is a number
+    """
+
+    by: Literal["given", "same", "linear", "clear"]
+    polynomial: str = ""
+    positive: str = ""
+    terms: tuple[tuple[Term, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Why one of the steps holds to which a step is reduced: facts in order, with their numbers, then the goals."""
+
+    facts: tuple[tuple[int, Fact], ...]
+    goals: tuple[Goal, ...]
+
+
+Certificate = tuple[Leaf, ...]  # one for each step that is left after all moves (theory.proofs.reduction)
+
+
+# What there is to check
+
+
+def sides(relation: str) -> tuple[ast.expr, ast.cmpop, ast.expr]:
+    """Left side, operator and right side of a relation."""
+    tree = parsed(relation)
+    assert isinstance(tree, ast.Compare)
+    return tree.left, tree.ops[0], tree.comparators[0]
+
+
+def says(relation: str) -> Says:
+    """How zero stands to right - left of left <= right, or to left - right of left >= right."""
+    match sides(relation)[1]:
+        case ast.LtE() | ast.GtE():
+            return "<="
+        case ast.Lt() | ast.Gt():
+            return "<"
+        case ast.Eq():
+            return "="
+    return "!="
+
+
+def stated(fact: Fact) -> Says:
+    """How zero stands to the polynomial of a fact."""
+    return "<" if isinstance(fact, Divide) else fact.says
+
+
+def difference(relation: str) -> str:
+    """right - left of left <= right, left - right of left >= right, as text."""
+    left, operator, right = sides(relation)
+    first, last = (right, left) if isinstance(operator, ast.GtE | ast.Gt) else (left, right)
+    return f"{ast.unparse(last)} - ({ast.unparse(first)})"
+
+
+def identities(sequent: Sequent, certificate: Certificate) -> list[str]:
+    """The equations that a certificate rests on; each holds identically, wherever its divisors are not zero."""
+    pairs = zip(leaves(opened(sequent)), certificate, strict=True)
+    return [one for step, leaf in pairs for one in _identities(step, leaf)]
+
+
+def _identities(step: Step, leaf: Leaf) -> Iterator[str]:
+    polynomials = {number: fact.polynomial for number, fact in leaf.facts}
+    hypotheses = hypotheses_of(step)
+    for _, fact in leaf.facts:
+        match fact:
+            case Clear():
+                yield f"{difference(hypotheses[fact.hypothesis])} == ({fact.polynomial}) * ({fact.positive})"
+            case Combine():
+                yield _sum(fact.polynomial, fact.terms, polynomials)
+            case Divide():
+                yield f"{difference(hypotheses[fact.hypothesis])} == -({fact.divisor}) * ({fact.quotient})"
+    for relation, goal in zip(step.goals, leaf.goals, strict=True):
+        if goal.by == "clear":
+            yield f"{difference(relation)} == ({goal.polynomial}) * ({goal.positive})"
+        for sign, terms in zip(("", "-"), goal.terms, strict=False):
+            yield _sum(f"{sign}({goal.polynomial})", terms, polynomials)
+
+
+def hypotheses_of(step: Step) -> dict[str, str]:
+    """The hypotheses of a step by name, and its goals, which may be used once they are proved."""
+    return {**dict(step.hypotheses), **{f"goal_{i}": goal for i, goal in enumerate(step.goals)}}
+
+
+def _sum(polynomial: str, terms: Sequence[Term], polynomials: Mapping[int, str]) -> str:
+    def factor(text: str) -> str:
+        if text == "#":
+            return f"(-({polynomial}))"
+        return f"({polynomials[int(text[1:])] if text.startswith('#') else text})"
+
+    return " + ".join(" * ".join([f"({term.number})", *map(factor, term.factors)]) for term in terms) + " == 0"
+
+
+# Certificates as JSON
+
+
+_KINDS: dict[str, Any] = {"clear": Clear, "combine": Combine, "divide": Divide}
+
+
+def read(path: Path) -> dict[str, Certificate]:
+    """The certificates of a file, by the digest of their sequents; none if there is no such file."""
+    return {digest: _unpacked(each) for digest, each in json.loads(path.read_text()).items()} if path.exists() else {}
+
+
+def write(path: Path, certificates: Mapping[str, Certificate]) -> None:
+    """Write certificates to a file, one to a line."""
+    lines = (f'"{digest}": {json.dumps(_packed(each))}' for digest, each in sorted(certificates.items()))
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _packed(certificate: Certificate) -> list[Any]:
+    def terms(each: Sequence[Term]) -> list[list[str]]:
+        return [[term.number, *term.factors] for term in each]
+
+    def fact(each: Fact) -> list[Any]:
+        name = next(name for name, kind in _KINDS.items() if isinstance(each, kind))
+        values = [getattr(each, field.name) for field in fields(each)]
+        return [name, *(terms(value) if isinstance(value, tuple) else value for value in values)]
+
+    def goal(each: Goal) -> list[Any]:
+        cleared = [each.polynomial, each.positive, *map(terms, each.terms)] if each.by == "clear" else []
+        return [each.by, *cleared]
+
+    return [
+        [[[number, *fact(each)] for number, each in leaf.facts], [goal(each) for each in leaf.goals]]
+        for leaf in certificate
+    ]
+
+
+def _unpacked(data: list[Any]) -> Certificate:
+    def terms(each: list[list[str]]) -> tuple[Term, ...]:
+        return tuple(Term(number, tuple(factors)) for number, *factors in each)
+
+    def fact(name: str, *values: Any) -> Fact:
+        return _KINDS[name](*(terms(value) if isinstance(value, list) else value for value in values))
+
+    def goal(by: Any, polynomial: str = "", positive: str = "", *sums: list[list[str]]) -> Goal:
+        return Goal(by, polynomial, positive, tuple(map(terms, sums)))
+
+    return tuple(
+        Leaf(tuple((number, fact(*each)) for number, *each in facts), tuple(goal(*each) for each in goals))
+        for facts, goals in data
+    )
