@@ -105,10 +105,12 @@ class OfForms:
     """The same for forms: the slack of what the quantities mean is the sum of these parts.
 
     after  the values that an algorithm gives the vectors
+    under  what earlier steps have shown; used for the signs of the factors
     """
 
     parts: tuple[Summand, ...]
     after: Symbols = field(default_factory=dict)
+    under: tuple[Boolean, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -510,7 +512,7 @@ class Argument(Ledger):
         """
         self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after, under)
         parts = tuple(Summand(one.times, one) for one in because)
-        return self._fact(quantity, sign, value, OfForms(parts, after))
+        return self._fact(quantity, sign, value, OfForms(parts, after, tuple(under)))
 
     def _fact(self, quantity: sympy.Expr, sign: Sign, value: sympy.Expr, how: Derivation) -> Fact:
         return Fact(quantity, sign, sympy.sympify(value), by=self, how=how)

@@ -31,7 +31,7 @@ from theory.proofs.certificates import (
     sides,
     stated,
 )
-from theory.proofs.reduction import Move, Root, Solve, Split, Step, move, opened
+from theory.proofs.reduction import Move, Root, Solve, Split, Step, move, opened, plain
 from theory.proofs.sequents import Domain, Sequent, parsed
 
 PRELUDE = "Require Import Reals Lra fedtheory.\nOpen Scope R_scope.\n"
@@ -42,9 +42,11 @@ _TAKEN = re.compile(
     r"|Definition|Fixpoint|Lemma|Proof|Prop|Qed|SProp|Set|Theorem|Type|nat|le|lt|ge|gt|fst|snd|sum"
     r"|R|Rmax|Rmin|Rabs|sqrt|Rsqr|INR|IZR|PI|exp|ln|sin|cos|tan|up|pow|O|S|N|Z|Q|I|E|C"
     r"|(at|positive|given|guard|case|root|square|fact|nonzero|goal|term)_\w*|opposite|solved"
+    r"|(domain|whole|condition|definition|defined|meaning|algorithm|claim|rule|inference|step|part)_\w*|identity"
 )
 _RELATIONS = {ast.LtE: "<=", ast.Lt: "<", ast.GtE: ">=", ast.Gt: ">", ast.Eq: "=", ast.NotEq: "<>"}
 _LEMMAS = {"<=": "le", "<": "lt", ">=": "ge", ">": "gt", "=": "eq", "<>": "ne"}
+_FUNCTIONS = {"abs": "Rabs", "exp": "exp", "log": "ln"}
 _SUM, _PRODUCT, _POWER, _CALL, _ATOM = range(5)  # how tightly the last operation of a text binds
 
 
@@ -71,19 +73,20 @@ def statement(sequent: Sequent) -> str:
     step = opened(sequent)
     named = names(name for name, _ in step.variables)
     above = [f"forall {' '.join(named.values())} : R,"] if named else []
-    domains = [bound for name, domain in step.variables if (bound := _bound(named[name], domain))]
-    given = [_relation(relation, named) for _, relation in step.hypotheses]
-    goal = " /\\ ".join(_relation(goal, named) for goal in step.goals)
+    domains = [limit for name, domain in step.variables if (limit := bound(named[name], domain))]
+    given = [relation(each, named) for _, each in step.hypotheses]
+    goal = " /\\ ".join(relation(goal, named) for goal in step.goals)
     return "\n".join([*above, *(f"  {each} ->" for each in (*domains, *given)), f"  {goal}"])
 
 
-def _bound(name: str, domain: Domain) -> str:
+def bound(name: str, domain: Domain) -> str:
+    """What the domain of a variable says about it; nothing for a real."""
     return {"count": f"1 <= {name}", "positive": f"0 < {name}", "nonnegative": f"0 <= {name}", "real": ""}[domain]
 
 
-def _relation(text: str, named: Mapping[str, str]) -> str:
+def relation(text: str, named: Mapping[str, str]) -> str:
     """A relation in Coq."""
-    tree = parsed(text)
+    tree = parsed(plain(text))
     if isinstance(tree, ast.Constant):
         return str(tree.value)
     assert isinstance(tree, ast.Compare)
@@ -94,6 +97,12 @@ def _relation(text: str, named: Mapping[str, str]) -> str:
 def _operator(relation: str) -> str:
     tree = parsed(relation)
     return _RELATIONS[type(tree.ops[0])] if isinstance(tree, ast.Compare) else ""
+
+
+def term(text: str, named: Mapping[str, str]) -> str:
+    """An expression in Coq, in parentheses unless it is an atom."""
+    written, binds = _written(parsed(plain(text)), named)
+    return written if binds == _ATOM else f"({written})"
 
 
 def _written(tree: ast.expr, named: Mapping[str, str]) -> tuple[str, int]:
@@ -120,9 +129,45 @@ def _written(tree: ast.expr, named: Mapping[str, str]) -> tuple[str, int]:
             return f"sqrt {at(base, _ATOM)}", _CALL
         case ast.Call(func=ast.Name(id="max" | "min" as name), args=[left, right]):
             return f"R{name} {at(left, _ATOM)} {at(right, _ATOM)}", _CALL
-        case ast.Call(func=ast.Name(id="abs"), args=[inside]):
-            return f"Rabs {at(inside, _ATOM)}", _CALL
-    raise ValueError(f"{ast.unparse(tree)}: expected sums, products, square roots, min, max and abs")
+        case ast.Call(func=ast.Name(id="abs" | "exp" | "log" as name), args=[inside]):
+            return f"{_FUNCTIONS[name]} {at(inside, _ATOM)}", _CALL
+        case ast.Call(func=ast.Name(id="pow"), args=[base, exponent]):
+            exponent_ = _exponent(exponent, named)
+            raised = f"{at(base, _ATOM)} ^ {exponent_.removeprefix('-')}"
+            return (f"/ {raised}", _PRODUCT) if exponent_.startswith("-") else (raised, _POWER)
+    raise ValueError(f"{ast.unparse(tree)}: expected sums, products, square roots, min, max, abs, exp, log and powers")
+
+
+def _exponent(tree: ast.expr, named: Mapping[str, str]) -> str:
+    """A whole number, or whole numbers times counts, with a minus in front if it is negative."""
+    counts, numbers = [], []
+
+    def read(part: ast.expr, sign: int) -> None:
+        match part:
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as operator, right=right):
+                read(left, sign)
+                read(right, sign if isinstance(operator, ast.Add) else -sign)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                read(operand, -sign)
+            case ast.Name(id=name):
+                counts.append((sign, f"{whole(named[name])}"))
+            case ast.Constant(value=int(number)):
+                numbers.append((sign, str(number)))
+            case _:
+                raise ValueError(f"{ast.unparse(tree)}: expected a sum of counts and whole numbers in the exponent")
+
+    read(tree, 1)
+    signs = {sign for sign, _ in (*counts, *numbers)}
+    if len(signs) != 1:
+        raise ValueError(f"{ast.unparse(tree)}: expected parts of one sign in the exponent")
+    texts = [text for _, text in (*numbers, *counts)]
+    total = texts[0] if len(texts) == 1 else f"({' + '.join(texts)})"
+    return ("" if signs == {1} else "-") + total
+
+
+def whole(name: str) -> str:
+    """The natural number that a count in an exponent is, in Coq."""
+    return f"whole_{name}"
 
 
 # Proofs

@@ -25,6 +25,9 @@ Ltac signs :=
     | |- 0 < _ - _ => lra
     | |- 0 <= _ - _ => lra
     | |- 0 <= sqrt _ => apply sqrt_pos
+    | |- 0 < sqrt _ => apply sqrt_lt_R0; signs
+    | |- 0 < exp _ => apply exp_pos
+    | |- 0 <= exp _ => apply Rlt_le, exp_pos
     | |- 0 < IZR _ => number
     | |- 0 <= IZR _ => number
     | |- 0 <= _ => apply Rlt_le; assumption
@@ -42,7 +45,8 @@ Ltac nonzero :=
   [ assumption
   | apply Rgt_not_eq; unfold Rgt; pos
   | match goal with D : _ <> 0 |- _ => let N := fresh in intro N; apply D; solve [lra | rewrite N; ring] end
-  | let N := fresh in intro N; lra ].
+  | let N := fresh in intro N; lra
+  | match goal with D : _ <> 0 |- _ => let N := fresh in intro N; apply D; solve [nra] end ].
 
 Ltac identity := first [ring | field; nonzero].
 
@@ -116,3 +120,58 @@ Proof.
 Qed.
 Lemma abs_case (P : R -> Prop) a : (0 <= a -> P a) -> (a <= 0 -> P (- a)) -> P (Rabs a).
 Proof. intros H G. unfold Rabs. destruct (Rcase_abs a); [apply G | apply H]; lra. Qed.
+
+(* ---- Facts of a proof: the slack of each is a sum of parts that are >= 0, or = 0 for an equation ---- *)
+
+Lemma by_slack_le q v s : v - q = s -> 0 <= s -> q <= v.
+Proof. lra. Qed.
+Lemma by_slack_ge q v s : q - v = s -> 0 <= s -> q >= v.
+Proof. lra. Qed.
+Lemma by_slack_eq q v s : v - q = s -> s = 0 -> q = v.
+Proof. lra. Qed.
+
+Lemma part_le l q v : 0 <= l -> q <= v -> 0 <= l * (v - q).
+Proof. intros; apply Rmult_le_pos; lra. Qed.
+Lemma part_ge l q v : 0 <= l -> q >= v -> 0 <= l * (q - v).
+Proof. intros; apply Rmult_le_pos; lra. Qed.
+Lemma part_equal l q v : q = v -> l * (v - q) = 0.
+Proof. intros ->; ring. Qed.
+Lemma part_zero l e : e = 0 -> l * e = 0.
+Proof. intros ->; ring. Qed.
+Lemma part_none l e : l = 0 -> l * e = 0.
+Proof. intros ->; ring. Qed.
+Lemma part_least l e : 0 <= l -> 0 <= e -> 0 <= l * e.
+Proof. apply Rmult_le_pos. Qed.
+Lemma zero_least e : e = 0 -> 0 <= e.
+Proof. lra. Qed.
+Lemma at_least_zero e : e >= 0 -> 0 <= e.
+Proof. lra. Qed.
+Lemma not_less a b : a >= b -> 0 <= a - b.
+Proof. lra. Qed.
+Lemma both a b : a >= b -> a <= b -> a - b = 0.
+Proof. lra. Qed.
+Lemma sum_zero a b : a = 0 -> b = 0 -> a + b = 0.
+Proof. lra. Qed.
+
+Lemma exp_grows a b : a <= b -> 0 <= exp b - exp a.
+Proof. intros [H | ->]; [apply exp_increasing in H; lra | lra]. Qed.
+Lemma power_grows a b n : 0 <= a -> a <= b -> 0 <= b ^ n - a ^ n.
+Proof. intros A H. assert (a ^ n <= b ^ n) by (apply pow_incr; lra). lra. Qed.
+
+Ltac all_least :=
+  lazymatch goal with
+  | |- 0 <= _ + _ => apply Rplus_le_le_0_compat; all_least
+  | |- 0 <= 0 => apply Rle_refl
+  | |- _ => assumption
+  end.
+Ltac all_zero :=
+  lazymatch goal with
+  | |- _ + _ = 0 => apply sum_zero; all_zero
+  | |- 0 = 0 => reflexivity
+  | |- _ => assumption
+  end.
+
+(* A step of a proof, whose last claim is the one that is needed: the others are guards. *)
+Ltac by_step s :=
+  first [eapply s | eapply proj2; eapply s | eapply proj2; eapply proj2; eapply s];
+  first [assumption | solve [pos]].

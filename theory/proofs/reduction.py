@@ -10,7 +10,7 @@ Each move is one tactic in Coq.  Both the search for certificates and the proof 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Literal, get_args
@@ -73,16 +73,16 @@ def opened(sequent: Sequent) -> Step:
     Raises ValueError for roots other than square roots, and for exp, log and powers whose exponent is no number.
     """
     domains = dict(sequent.variables)
-    given = [_plain(each) for each in sequent.given]
-    claim = _plain(sequent.claim)
-    known = _hidden([one for each in given for one in guards(each)], domains, given)
-    goals = _hidden(guards(claim), domains, [*given, *known])
+    given = [_algebraic(each) for each in sequent.given]
+    claim = _algebraic(sequent.claim)
+    known = hidden([one for each in given for one in guards(each)], domains, given)
+    goals = hidden(guards(claim), domains, [*given, *known])
     named = [(f"guard_{i}", each) for i, each in enumerate(known)] + [(f"given_{i}", e) for i, e in enumerate(given)]
     return Step(sequent.variables, tuple(named), (*goals, claim))
 
 
-def _hidden(texts: list[str], domains: Mapping[str, Domain], known: list[str]) -> list[str]:
-    """Those of the guards that are neither visible from the domains nor known, once each."""
+def hidden(texts: Iterable[str], domains: Mapping[str, Domain], known: Sequence[str] = ()) -> list[str]:
+    """Those of these guards that are neither visible from the domains nor known, once each."""
     found: dict[str, None] = {}
     for text in texts:
         tree = parsed(text)
@@ -116,6 +116,10 @@ def visible(tree: ast.expr, domains: Mapping[str, Domain]) -> Sign | None:
             return _least(visible(left, domains), visible(right, domains), some=name == "max")
         case ast.Call(func=ast.Name(id="abs"), args=[inside]):
             return visible(inside, domains) or "nonnegative"
+        case ast.Call(func=ast.Name(id="exp")):
+            return "positive"
+        case ast.Call(func=ast.Name(id="pow"), args=[base, _]):
+            return visible(base, domains)
     return None
 
 
@@ -243,8 +247,11 @@ def _replaced(step: Step, old: str, new: str) -> Step:
     return Step(step.variables, hypotheses, tuple(_mapped(text, change) for text in step.goals))
 
 
-def _plain(text: str) -> str:
-    """A relation whose minima and maxima have two arguments and whose roots are powers of square roots."""
+def plain(text: str) -> str:
+    """A relation or expression whose minima and maxima have two arguments and whose roots are powers of square roots.
+
+    Raises ValueError for other roots.
+    """
 
     def change(node: ast.expr) -> ast.expr:
         match node:
@@ -256,11 +263,21 @@ def _plain(text: str) -> str:
             case ast.Call(func=ast.Name(id="root"), args=[base, ast.Constant(value=p), ast.Constant(value=2)]):
                 square_root = ast.Call(node.func, [base, ast.Constant(1), ast.Constant(2)], [])
                 return square_root if p == 1 else ast.BinOp(square_root, ast.Pow(), ast.Constant(p))
-            case ast.Call(func=ast.Name(id=name)) if name != "abs":
-                raise ValueError(f"{ast.unparse(node)}: expected square roots, min, max and abs")
+            case ast.Call(func=ast.Name(id="root")):
+                raise ValueError(f"{ast.unparse(node)}: expected square roots")
         return node
 
     return _mapped(text, change)
+
+
+def _algebraic(text: str) -> str:
+    """The same, without exp, log, and powers whose exponent is no number.  Raises ValueError if it has one."""
+    found = plain(text)
+    calls = [node for node in ast.walk(parsed(found)) if isinstance(node, ast.Call)]
+    for call in calls:
+        if _is_call(call, ("exp", "log", "pow")):
+            raise ValueError(f"{ast.unparse(call)}: expected square roots, min, max and abs")
+    return found
 
 
 def _mapped(text: str, change: Callable[[ast.expr], ast.expr]) -> str:
