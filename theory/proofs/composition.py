@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 import sympy
@@ -31,7 +32,7 @@ from theory.proofs.argument import (
 )
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.forms import replaced, vectors_in
-from theory.proofs.reduction import hidden
+from theory.proofs.reduction import hidden, visible
 from theory.proofs.rules import Instance
 from theory.proofs.sequents import (
     Domain,
@@ -41,6 +42,7 @@ from theory.proofs.sequents import (
     guards,
     names_in,
     names_of,
+    parsed,
     relation,
     sequents,
 )
@@ -245,12 +247,19 @@ class _Section:
     def _text(self, e: sympy.Expr) -> str:
         return self._seen(expression(self._scalar(e), self.names))
 
+    def _sides(self, fact: Fact) -> tuple[str, str]:
+        """The sides of a fact as text; but for the claim of the theorem, divisors are products."""
+        sides = (fact.quantity, fact.value)
+        if fact is not self.conclusion.claim:
+            sides = (_over_products(fact.quantity), _over_products(fact.value))
+        return self._text(sides[0]), self._text(sides[1])
+
     def _relation(self, r: Boolean) -> str:
         return self._seen(relation(r, self.names))
 
     def _fact(self, fact: Fact) -> str:
-        sign = "==" if fact.sign == "=" else fact.sign
-        return f"{self._text(fact.quantity)} {sign} {self._text(fact.value)}"
+        quantity, value = self._sides(fact)
+        return f"{quantity} {'==' if fact.sign == '=' else fact.sign} {value}"
 
     def _seen(self, text: str) -> str:
         """The same text; what it divides by becomes a lemma or a hypothesis."""
@@ -349,10 +358,10 @@ class _Section:
 
     def _part(self, one: Summand) -> _Part:
         """A part of a slack."""
-        factor = self._term(one.times)
+        factor = self._term(_over_products(one.times))
         if isinstance(one.of, Fact):
             name = self._prove(one.of)
-            quantity, value = self._term(one.of.quantity), self._term(one.of.value)
+            quantity, value = (coq.term(side, self.named) for side in self._sides(one.of))
             if one.of.sign == "=":
                 return _Part(f"{factor} * ({value} - {quantity})", f"apply part_equal; exact {name}", True)
             larger, smaller = (value, quantity) if one.of.sign == "<=" else (quantity, value)
@@ -369,7 +378,7 @@ class _Section:
             proof = f"apply part_none; apply both; [{self._shown(one.because)} | {self._shown(below)}]"
             return _Part(f"{factor} * {term}", proof, True)
         growth = self._grows(one.of)
-        term, sign = growth or (term, "pos" if positive else self._not_negative(one.of))
+        term, sign = growth or (term, self._not_negative(one.of))
         return _Part(f"{factor} * {term}", f"apply part_least; [{self._factor(one)} | {sign}]", False)
 
     def _grows(self, e: sympy.Expr) -> tuple[str, str] | None:
@@ -385,13 +394,15 @@ class _Section:
         return None
 
     def _not_negative(self, e: sympy.Expr, under: Sequence[Boolean] = ()) -> str:
+        if visible(parsed(self._text(e)), self.domains):
+            return "pos"
         return f"apply at_least_zero; {self._shown(at_least(e, 0), under)}"
 
     def _factor(self, one: Summand, under: Sequence[Boolean] = ()) -> str:
-        """The proof that a factor is >= 0."""
+        """The proof that a factor is >= 0; that of counts less a number is a step, too."""
         if one.because is not None:
             return f"apply not_less; {self._shown(one.because)}"
-        return "pos" if one.times.is_nonnegative else self._not_negative(one.times, under)
+        return self._not_negative(one.times, under)
 
     def _shown(self, claim: Boolean, under: Sequence[Boolean] = ()) -> str:
         """A proof of a relation from the conditions, by a step from elsewhere."""
@@ -408,7 +419,7 @@ class _Section:
 
     def _sum(self, fact: Fact, parts: list[_Part], meanings: Sequence[str] = ()) -> str:
         """A lemma by an identity: the slack is the sum of its parts."""
-        quantity, value = self._term(fact.quantity), self._term(fact.value)
+        quantity, value = (coq.term(side, self.named) for side in self._sides(fact))
         left, right = (quantity, value) if fact.sign == ">=" else (value, quantity)
         total = " + ".join(part.term for part in parts) or "0"
         identity = f"assert (identity : {left} - {right} = {total})."
@@ -417,6 +428,8 @@ class _Section:
         divides = "/" in identity or any(
             "/" in one.says[0] for one in self.hypotheses.values() if one.name in rewriting
         )
+        for base in sorted(set(re.findall(r"sqrt (\w+)", identity))):
+            rewrites += f"root_of {base}; "
         proof = [identity, f"{{ {rewrites}{'field; nonzero' if divides else 'ring'}. }}"]
         zero = fact.sign == "="
         for number, part in enumerate(parts, 1):
@@ -441,6 +454,22 @@ class _Part:
     term: str
     proof: str
     zero: bool
+
+
+@lru_cache(maxsize=4096)
+def _over_products(e: sympy.Expr) -> sympy.Expr:
+    """A sum whose divisors are products of simple factors: Coq's `field` does not factor, and would multiply all out."""
+    return sympy.Add(*(_over_product(part) for part in sympy.Add.make_args(e)))
+
+
+@lru_cache(maxsize=16384)
+def _over_product(part: sympy.Expr) -> sympy.Expr:
+    above, below = sympy.fraction(part)
+    if not isinstance(below, sympy.Add) and not any(isinstance(a, sympy.Add | sympy.Pow) for a in below.args):
+        return part
+    above, below = sympy.fraction(above / sympy.factor(sympy.together(below)))
+    number, factors = below.as_coeff_Mul()  # sympy would multiply the number into a sum
+    return above / number / factors
 
 
 def _is_norm(quantity: sympy.Symbol, fact: Fact) -> bool:

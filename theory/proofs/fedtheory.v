@@ -175,3 +175,12 @@ Ltac all_zero :=
 Ltac by_step s :=
   first [eapply s | eapply proj2; eapply s | eapply proj2; eapply proj2; eapply s];
   first [assumption | solve [pos]].
+
+(* In an identity, a variable whose root occurs is the square of a new variable. *)
+Ltac root_of a :=
+  repeat match goal with H := _ |- _ => clearbody H end;
+  let E := fresh in
+  let r := fresh "r" in
+  assert (E : a = (sqrt a) ^ 2) by (symmetry; apply pow2_sqrt; pos);
+  try assert (0 < sqrt a) by pos;
+  remember (sqrt a) as r; try rewrite E.
