@@ -249,9 +249,9 @@ class _Section:
 
     def _sides(self, fact: Fact) -> tuple[str, str]:
         """The sides of a fact as text; but for the claim of the theorem, divisors are products."""
-        sides = (fact.quantity, fact.value)
+        sides = tuple(e.xreplace(self.argument._names) for e in (fact.quantity, fact.value))
         if fact is not self.conclusion.claim:
-            sides = (_over_products(fact.quantity), _over_products(fact.value))
+            sides = tuple(map(_over_products, sides))
         return self._text(sides[0]), self._text(sides[1])
 
     def _relation(self, r: Boolean) -> str:
@@ -430,7 +430,7 @@ class _Section:
         )
         for base in sorted(set(re.findall(r"sqrt (\w+)", identity))):
             rewrites += f"root_of {base}; "
-        proof = [identity, f"{{ {rewrites}{'field; nonzero' if divides else 'ring'}. }}"]
+        proof = [identity, f"{{ {rewrites}{self._by_inverses(identity) if divides else 'ring'}. }}"]
         zero = fact.sign == "="
         for number, part in enumerate(parts, 1):
             use = part.proof if zero or not part.zero else f"apply zero_least; {part.proof}"
@@ -439,6 +439,14 @@ class _Section:
         rule = {"<=": "by_slack_le", ">=": "by_slack_ge", "=": "by_slack_eq"}[fact.sign]
         proof.append(f"apply ({rule} _ _ _ identity); {'all_zero' if zero else 'all_least'}.")
         return self._lemma(fact, proof)
+
+    def _by_inverses(self, identity: str) -> str:
+        """A tactic that takes x * / x = 1 for variables, and only if that is not enough multiplies all divisors out."""
+        signed = [own for name, own in self.named.items() if self.domains[name] in ("count", "positive")]
+        divisors = sorted(_divisors(identity) & set(signed))
+        inverses = "".join(f"pose proof (Rinv_r {x} ltac:(nonzero)) as inverse_{x}; " for x in divisors)
+        equations = f" [{' '.join(f'inverse_{x}' for x in divisors)}]" if divisors else ""
+        return f"first [{inverses}inverses; ring{equations} | field; nonzero]"
 
     def _equations(self) -> list[str]:
         """The hypotheses that say what a symbol is: definitions, and conditions of this form."""
@@ -456,20 +464,30 @@ class _Part:
     zero: bool
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def _over_products(e: sympy.Expr) -> sympy.Expr:
-    """A sum whose divisors are products of simple factors: Coq's `field` does not factor, and would multiply all out."""
-    return sympy.Add(*(_over_product(part) for part in sympy.Add.make_args(e)))
+    """The same, with divisors that are products of simple factors: Coq's `field` would multiply other divisors out."""
+    if isinstance(e, sympy.Pow) and isinstance(e.base, sympy.Add) and e.exp.is_Integer and e.exp < 0:
+        # the number apart: sympy would multiply it into a sum
+        number, product = sympy.factor(sympy.together(e.base)).as_coeff_Mul()
+        return number**e.exp * product**e.exp
+    if isinstance(e, sympy.Add | sympy.Mul):
+        return e.func(*map(_over_products, e.args))
+    return e
 
 
-@lru_cache(maxsize=16384)
-def _over_product(part: sympy.Expr) -> sympy.Expr:
-    above, below = sympy.fraction(part)
-    if not isinstance(below, sympy.Add) and not any(isinstance(a, sympy.Add | sympy.Pow) for a in below.args):
-        return part
-    above, below = sympy.fraction(above / sympy.factor(sympy.together(below)))
-    number, factors = below.as_coeff_Mul()  # sympy would multiply the number into a sum
-    return above / number / factors
+def _divisors(text: str) -> set[str]:
+    """The variables, in Coq, that are a divisor or a factor of one."""
+    found: set[str] = set()
+    for match in re.finditer(r"/ (\w+|\()", text):
+        depth, end = 0, match.start(1)
+        for end in range(match.start(1), len(text)):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            if depth == 0 and not text[end].isalnum() and text[end] != "_":
+                break
+        inside = text[match.start(1) : end].strip("() ")
+        found |= {factor.split(" ^ ")[0].strip("()") for factor in inside.split(" * ")}
+    return found
 
 
 def _is_norm(quantity: sympy.Symbol, fact: Fact) -> bool:

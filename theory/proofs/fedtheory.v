@@ -48,6 +48,9 @@ Ltac nonzero :=
   | let N := fresh in intro N; lra
   | match goal with D : _ <> 0 |- _ => let N := fresh in intro N; apply D; solve [nra] end ].
 
+(* Inverses of products as products of inverses: many identities then hold between polynomials in variables and inverses. *)
+Ltac inverses := unfold Rdiv; rewrite ?Rinv_mult, ?pow_inv.
+
 Ltac identity := first [ring | field; nonzero].
 
 Lemma count_positive x : 1 <= x -> 0 < x.
