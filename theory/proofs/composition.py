@@ -179,7 +179,7 @@ class _Section:
 
     def _expressions(self, fact: Fact) -> Iterator[sympy.Expr]:
         """Everything that the lemma about a fact will contain."""
-        yield from map(self._scalar, (fact.quantity, fact.value))
+        yield from map(self._scalar, self._named(fact))
         if isinstance(fact.how, Combined | OfForms):
             for part in fact.how.parts:
                 yield part.times
@@ -247,9 +247,13 @@ class _Section:
     def _text(self, e: sympy.Expr) -> str:
         return self._seen(expression(self._scalar(e), self.names))
 
+    def _named(self, fact: Fact) -> tuple[sympy.Expr, ...]:
+        """The sides of a fact, with the symbols that the proof uses for expressions."""
+        return tuple(e.xreplace(self.argument._names) for e in (fact.quantity, fact.value))
+
     def _sides(self, fact: Fact) -> tuple[str, str]:
         """The sides of a fact as text; but for the claim of the theorem, divisors are products."""
-        sides = tuple(e.xreplace(self.argument._names) for e in (fact.quantity, fact.value))
+        sides = self._named(fact)
         if fact is not self.conclusion.claim:
             sides = tuple(map(_over_products, sides))
         return self._text(sides[0]), self._text(sides[1])
@@ -351,7 +355,7 @@ class _Section:
             name = f"({self._assume('member', one.of.rule, self._fact(one.of.of), said)} {known})"
         else:
             name = self._assume("claim" if _is_id(one.of.rule) else "rule", one.of.rule, said)
-        factor, term = self._term(one.times), coq.term(slack, self.named)
+        factor, term = self._term(_over_products(one.times)), coq.term(slack, self.named)
         if one.of.equality:
             return _Part(f"{factor} * {term}", f"apply part_zero; exact {name}", True)
         return _Part(f"{factor} * {term}", f"apply part_least; [{self._factor(one, under)} | exact {name}]", False)
@@ -402,7 +406,7 @@ class _Section:
         """The proof that a factor is >= 0; that of counts less a number is a step, too."""
         if one.because is not None:
             return f"apply not_less; {self._shown(one.because)}"
-        return self._not_negative(one.times, under)
+        return self._not_negative(_over_products(one.times), under)
 
     def _shown(self, claim: Boolean, under: Sequence[Boolean] = ()) -> str:
         """A proof of a relation from the conditions, by a step from elsewhere."""
