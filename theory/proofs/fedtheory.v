@@ -6,6 +6,9 @@ Open Scope R_scope.
 
 Ltac number := first [apply (IZR_lt 0); reflexivity | apply (IZR_le 0); discriminate].
 
+Lemma square_positive x : x ^ 2 <> 0 -> 0 < x ^ 2.
+Proof. intro H. destruct (pow2_ge_0 x) as [P | Z]; [exact P | congruence]. Qed.
+
 (* Positive (<) or not negative (<=), from the parts of an expression and from what is known of them. *)
 Ltac signs :=
   first
@@ -14,7 +17,7 @@ Ltac signs :=
     | |- 0 < _ * _ => apply Rmult_lt_0_compat; signs
     | |- 0 < _ / _ => apply Rdiv_lt_0_compat; signs
     | |- 0 < / _ => apply Rinv_0_lt_compat; signs
-    | |- 0 < _ ^ _ => apply pow_lt; signs
+    | |- 0 < _ ^ _ => first [apply pow_lt; signs | apply square_positive; assumption]
     | |- 0 < _ + _ =>
         first [apply Rplus_lt_le_0_compat; [signs | signs] | apply Rplus_le_lt_0_compat; [signs | signs] | lra]
     | |- 0 <= _ * _ => apply Rmult_le_pos; signs
