@@ -78,6 +78,7 @@ class Theorem:
     steps       name of a lemma -> the step that the section takes from elsewhere
     guards      what must be shown so that an expression is defined, as steps; without a certificate it is a hypothesis
     text        the section in Coq, from its variables to the theorem
+    declared    the names in Coq of its variables, and of what it says of their domains
     """
 
     name: str
@@ -87,6 +88,7 @@ class Theorem:
     steps: dict[str, Sequent]
     guards: tuple[Sequent, ...]
     text: str
+    declared: frozenset[str]
 
 
 def theorems(argument: Argument, name: str, known: Collection[str] = ()) -> list[Theorem]:
@@ -140,10 +142,13 @@ class _Section:
         words = set(re.findall(r"[^\W\d]\w*", "\n".join(body)))
         used = {name for name, own in self.named.items() if {own, coq.whole(own)} & words}
         variables = tuple((name, where) for name, where in self.domains.items() if name in used)
-        lines = [f"Section {self.name}.", "", *self._declared(variables, words), *body]
-        lines += [f"Print Assumptions {self.name}_claim.", f"End {self.name}.", ""]
+        above = list(self._declared(variables, words))
+        lines = [f"Section {self.name}.", "", *above, *body]
+        lines += [f'Goal True. idtac "theorem {self.name}". exact I. Qed.', f"Print Assumptions {self.name}_claim."]
+        lines += [f"End {self.name}.", ""]
+        declared = frozenset(re.findall(r"(?:Variable|Hypothesis|Let) (\w+)", "\n".join(above)))
         hypotheses, guards_ = tuple(self.hypotheses.values()), tuple(self.guards.values())
-        return Theorem(self.name, variables, hypotheses, claim, self.steps, guards_, "\n".join(lines))
+        return Theorem(self.name, variables, hypotheses, claim, self.steps, guards_, "\n".join(lines), declared)
 
     def _declared(self, variables: tuple[tuple[str, Domain], ...], words: set[str]) -> Iterator[str]:
         meanings = {symbol: monomial for monomial, symbol in self.scalars.items()}

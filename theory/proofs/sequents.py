@@ -201,7 +201,7 @@ Range = tuple[Fraction, Fraction]  # both ends are the number itself where no ro
 def holds(text: str, values: Mapping[str, Fraction]) -> bool | None:
     """Whether a relation holds for these numbers, exactly; None if it is not defined or cannot be decided.
 
-    Raises ValueError for powers whose exponent is no number.
+    Raises ValueError for a power whose exponent is no whole number.
     """
     tree = parsed(text)
     if isinstance(tree, ast.Constant):
@@ -257,10 +257,7 @@ def _range(tree: ast.expr, values: Mapping[str, Fraction], bits: int) -> Range:
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             return _product(at(left), at(right))
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            low, high = at(right)
-            if low <= 0 <= high:
-                raise ZeroDivisionError
-            return _product(at(left), (1 / high, 1 / low))
+            return _product(at(left), _inverse(at(right)))
         case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))):
             return _power(at(left), power)
         case ast.Call(func=ast.Name(id="max"), args=args):
@@ -277,6 +274,12 @@ def _range(tree: ast.expr, values: Mapping[str, Fraction], bits: int) -> Range:
             if low < 0:
                 raise ZeroDivisionError  # not defined, or not known to be
             return _power((_root(low, q, bits)[0], _root(high, q, bits)[1]), p)
+        case ast.Call(func=ast.Name(id="pow"), args=[inside, exponent]):
+            low, high = at(exponent)
+            if low != high or low.denominator != 1:
+                raise ValueError(f"{ast.unparse(tree)}: expected a whole number in the exponent")
+            raised = _power(at(inside), abs(low.numerator))
+            return raised if low >= 0 else _inverse(raised)
         case ast.Call(func=ast.Name(id="exp"), args=[inside]):
             low, high = at(inside)
             return _enclosed("exp", low, bits)[0], _enclosed("exp", high, bits)[1]
@@ -293,6 +296,13 @@ def _range(tree: ast.expr, values: Mapping[str, Fraction], bits: int) -> Range:
 def _product(one: Range, other: Range) -> Range:
     ends = [a * b for a in one for b in other]
     return min(ends), max(ends)
+
+
+def _inverse(divisor: Range) -> Range:
+    low, high = divisor
+    if low <= 0 <= high:
+        raise ZeroDivisionError
+    return 1 / high, 1 / low
 
 
 def _power(base: Range, power: int) -> Range:
