@@ -46,6 +46,7 @@ _RESULTS = {"checking statements": "verdicts", "running arenas": "measurements",
 EXTRAS = {
     "torch": "networks",
     "z3": "proofs",
+    "cvc5": "proofs",
     "cvxpy": "proofs",
     "clarabel": "proofs",
     "marimo": "course",
