@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: report test test-full install lint score brackets chromium course benchmarks clean
+.PHONY: report test test-full install lint score brackets coq chromium course benchmarks clean
 
 report: $(READY)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
@@ -29,6 +29,10 @@ score: $(READY)  ## compute the missing scores (changes that the evidence notice
 
 brackets: $(READY)  ## solve the missing programmes for best constants: about ten minutes for all
 	$(BIN)/python -m fedtheory.brackets
+
+coq: $(READY)  ## every step of every proof through Coq's kernel: about four minutes; coqc from Debian's packages if missing
+	command -v coqc >/dev/null || $(if $(filter 0,$(shell id -u)),,sudo) sh -c 'apt-get update -qq && apt-get install -y -qq coq'
+	$(BIN)/python -m fedtheory.coq
 
 chromium:  ## the browser that the browser tests need, from Debian's packages
 	$(if $(filter 0,$(shell id -u)),,sudo) sh -c 'apt-get update -qq && apt-get install -y -qq chromium'

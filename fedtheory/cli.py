@@ -38,6 +38,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+exports = typer.Typer(no_args_is_help=True)
+app.add_typer(exports, name="export", help="Write the proofs for other programs.")
+
 _LONGEST_ERROR = 300  # characters
 # Stage of the work -> the word for its results
 _RESULTS = {"checking statements": "verdicts", "running arenas": "measurements", "drawing figures": "figures"}
@@ -46,6 +49,7 @@ _RESULTS = {"checking statements": "verdicts", "running arenas": "measurements",
 EXTRAS = {
     "torch": "networks",
     "z3": "proofs",
+    "cvc5": "proofs",
     "cvxpy": "proofs",
     "clarabel": "proofs",
     "marimo": "course",
@@ -1042,6 +1046,31 @@ def paper_check_command(
     print_stored(where)
     console().print(f"written: {out}")
     end_with_errors(checked)
+
+
+@exports.callback()
+def exports_callback() -> None:
+    """Write the proofs for other programs."""
+
+
+@exports.command("coq")
+def export_coq_command(
+    folder: Annotated[Path, typer.Argument(help="folder to write to", metavar="FOLDER")],
+    paper: PaperName = None,
+    fresh: Fresh = False,
+    scheduler: Scheduler = None,
+) -> None:
+    """Write every step of the proofs as a lemma for Coq, each with a proof that its kernel checks: a file for each paper."""
+    from fedtheory import coq
+    from theory import catalogue
+
+    papers = [catalogue.paper(paper).name] if paper is not None else list(catalogue.names())
+    with progress() as tell:
+        told = coq.export(folder, papers, tell, workshop(fresh, scheduler))
+    for line in told:
+        console().print(line)
+    files = " && ".join(f'coqc -Q . "" {name}' for name in ("fedtheory.v", *(f"{name}.v" for name in papers)))
+    console().print(f"written: {folder}; to check them: cd {folder} && {files}", soft_wrap=True)
 
 
 @app.command()

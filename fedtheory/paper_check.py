@@ -8,6 +8,7 @@ from typing import get_args
 
 import sympy
 
+from fedtheory.agreed import agreed, opinions
 from fedtheory.score import MEASURED, SCORED, Score, known, totals
 from fedtheory.tasks import Progress, Workshop
 from fedtheory.verification import Checked, count, verify
@@ -55,6 +56,7 @@ experiments, are counted separately: another measurement is not another claim.
 
 **Slack**: the factor by which the claim could be tightened before one of the instances here refutes it (below 1: refuted).
 **Room**: the factor by which its tightest constant could be improved before its proof breaks.
+**Who agrees**: who has proved the steps of its proofs, each from the step's text: z3, cvc5, Coq's kernel. The text is ours.
 """
 
 # Kinds with nothing to decide, and why; `OPEN` in a paper's checks has the reasons for single statements
@@ -116,7 +118,7 @@ def generate(checked: Sequence[Checked]) -> str:
     """The whole file for these statements (whole papers, in catalogue order)."""
     figures = {id_: p.name for p in gallery.pictures() for id_ in p.statements}
     scores = known(checked)
-    parts = [_HEAD]
+    parts = [_HEAD, _agreement(checked)]
     for paper in catalogue.papers().values():
         own = [c for c in checked if c.statement.paper == paper.name]
         if own:
@@ -136,6 +138,25 @@ def generate(checked: Sequence[Checked]) -> str:
                 _left_open(printed),
             ]
     return "\n".join(part for part in parts if part).rstrip() + "\n"
+
+
+def _agreement(checked: Sequence[Checked]) -> str:
+    """How many steps of proofs z3 decides, and who agrees, for each paper and for all."""
+    lines = [
+        "## Who agrees\n",
+        "The different steps of the proofs that z3 has decided. cvc5 decides each again in every verification, from text;",
+        "a contradiction would be the verdict *error*. Coq's kernel has checked a proof of each (`make coq`).\n",
+        "| paper | steps decided by z3 | cvc5 agrees | Coq's kernel agrees | steps without |",
+        "|---|---:|---:|---:|---|",
+    ]
+    by_paper = {f"`{name}`": [c for c in checked if c.statement.paper == name] for name in catalogue.papers()}
+    for name, own in {**by_paper, "all": list(checked)}.items():
+        found = agreed(own)
+        ids = {"cvc5": found.without_cvc5, "Coq": found.without_coq} if name != "all" else {}
+        without = "; ".join(f"{who}: {', '.join(f'`{id_}`' for id_ in which)}" for who, which in ids.items() if which)
+        if found.steps:
+            lines.append(f"| {name} | {found.steps} | {found.cvc5} | {found.coq} | {without} |")
+    return "\n".join(lines) + "\n"
 
 
 def _summary(by_form: Mapping[str, Sequence[Checked]]) -> str:
@@ -388,8 +409,8 @@ def _table(title: str, own: Sequence[Checked], figures: Mapping[str, str], score
         return ""
     lines = [
         f"### {title}\n",
-        "| id | place | says | evidence | verdict | slack | room | not noticed | figure |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| id | place | says | evidence | verdict | slack | room | who agrees | not noticed | figure |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for c in own:
         evidence = "; ".join(f"{e.kind}: {v.status}" for e, v in c.verdicts) or "none"
@@ -404,6 +425,7 @@ def _table(title: str, own: Sequence[Checked], figures: Mapping[str, str], score
             f"**{c.status}**",
             slack,
             room,
+            opinions(c),
             not_noticed(scores.get(c.statement.id)),
             link,
         )

@@ -18,6 +18,8 @@ from fedtheory.store import LIBRARIES
 from fedtheory.tasks import Progress, Task, Workshop
 from theory import catalogue
 from theory.proofs import mutation
+from theory.proofs.agreement import Disagreement, agreement
+from theory.proofs.arithmetic import recorded
 from theory.statement import NO_CLAIM, OFTEN_NO_CLAIM, Evidence, EvidenceKind, Statement, Status, Verdict
 
 
@@ -133,15 +135,24 @@ def measurement(label: str, dataset: str | None = None, full: bool = False) -> T
 
 
 def verdict(id_: str, kind: str, full: bool, dataset: str | None = None, *found: xr.Dataset | Verdict) -> Verdict:
-    """The verdict of a piece of evidence, `error` if it ends in an exception; `found` are its arenas' measurements."""
+    """The verdict of a piece of evidence; `found` are the measurements of its arenas.
+
+    `error` if the check ends in an exception, or if cvc5 contradicts z3 about a step.
+    """
     statement = catalogue.find(id_)
     if error := taken_over(found, _arenas(statement.paper, dataset).values(), full):
         return error
     own = _by_name(statement.paper) if dataset is None else _on_data(statement.paper, dataset)
     try:
-        return own[id_, kind].check(statement, full)
+        with recorded() as recording:
+            result = own[id_, kind].check(statement, full)
+        agreed = agreement(recording.questions)
+    except Disagreement as disagreement:
+        return Verdict(Status.ERROR, f"{id_}, {kind}: {disagreement}")
     except Exception as exception:
         return failed(exception, f"{id_}, {kind}")
+    steps, undecided = tuple(s.digest for s in agreed.steps), tuple(map(str, agreed.undecided))
+    return replace(result, steps=steps, undecided=undecided)
 
 
 @cache
@@ -284,7 +295,7 @@ def _settle(
             if used in (*above, id_):
                 path = (*above, id_)
                 circle = " -> ".join((*path[path.index(used) :], used))
-                worth.append(Verdict(Status.BROKEN, f"the proof is circular: {circle}", premises=verdict.premises))
+                worth.append(_worth(verdict, Status.BROKEN, f"the proof is circular: {circle}", {}))
             else:
                 worth.append(_given(verdict, _settle(used, verdicts, settled, (*above, id_))))
         for followed in verdict.follows if goes_through else ():
@@ -304,7 +315,12 @@ def _given(verdict: Verdict, used: Checked) -> Verdict:
     status = Status.BROKEN if fails else Status.OPEN if used.status is Status.ERROR else used.status
     says = f"rests on {used.statement.id}, which is {used.status}"
     witness = {"rests on": used.statement.id} if fails else {}
-    return Verdict(status, says, witness=witness, premises=verdict.premises)
+    return _worth(verdict, status, says, witness)
+
+
+def _worth(verdict: Verdict, status: Status, says: str, witness: Mapping[str, str]) -> Verdict:
+    """The verdict of a proof that is worth no more than this."""
+    return replace(verdict, status=status, says=says, slack=None, witness=witness, best={})
 
 
 def count(checked: Sequence[Checked]) -> dict[Status, int]:

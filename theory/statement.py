@@ -363,6 +363,8 @@ class Verdict:
     witness   for `refuted`: the instance and the two numbers
     premises  for a proof: all recorded premises
     best      for a worst case: numbers -> term -> the factor by which it may be multiplied, from below and from above
+    steps     digests of the different steps that z3 has proved, in order; cvc5 has proved them too, from their text ...
+    undecided ... but for these steps, as text, on which it gave up
     """
 
     status: Status
@@ -371,6 +373,8 @@ class Verdict:
     witness: Mapping[str, Any] = field(default_factory=dict)
     premises: tuple[Premise, ...] = ()
     best: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:

@@ -19,6 +19,7 @@ from bounds import papers
 from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
 from bounds.evaluation import ROUNDING, claim_of, definition, has_terms
 from fedtheory import glossary, paper_check
+from fedtheory.agreed import Agreed, agreed, opinions
 from fedtheory.show import premises
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Checked, count, measurements_of, taken_over
@@ -164,6 +165,11 @@ class View:
         return has_terms(self.statement)
 
     @property
+    def opinions(self) -> str:
+        """Who agrees on its proofs."""
+        return opinions(self.checked)
+
+    @property
     def searched(self) -> str:
         """The text in which a page's search looks."""
         s = self.statement
@@ -188,6 +194,11 @@ class PaperView:
             own = [v for v in self.views if v.statement.form == form]
             found.append((form, own, count([v.checked for v in own])))
         return found
+
+    @property
+    def agreed(self) -> Agreed:
+        """Who agrees on all steps of its proofs."""
+        return agreed([v.checked for v in self.views])
 
     @property
     def status(self) -> dict[str, Status]:

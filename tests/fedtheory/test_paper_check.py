@@ -9,6 +9,8 @@ from typing import get_args
 
 import pytest
 
+from fedtheory.agreed import agreed
+from fedtheory.coq import WITHOUT
 from fedtheory.paper_check import generate
 from fedtheory.site import build
 from fedtheory.site.build import smaller
@@ -40,6 +42,12 @@ def everything() -> list[Checked]:
 
 def test_committed_file_is_current() -> None:
     assert (ROOT / "paper_check.md").read_text() == generate(everything()), "run `fedtheory paper-check`, commit"
+
+
+def test_coq_has_accepted_the_steps_of_all_proofs() -> None:
+    found = agreed(everything())
+    assert found.steps > 1500 and found.coq >= 0.99 * found.steps
+    assert set(found.without_coq) == set(WITHOUT), "run `make coq`, commit"
 
 
 def test_the_site_is_small_and_every_link_leads_somewhere(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import sympy
 from hypothesis import given, settings, strategies as st
 from sympy import Max, Min, Rational, Symbol, exp, log, sqrt
 
-from theory.proofs.arithmetic import NotPolynomial, decide, everywhere, implied
+from theory.proofs.arithmetic import NotPolynomial, decide, everywhere, implied, note, recorded
 from theory.statement import Status
 
 x, y = (Symbol(name, real=True) for name in "xy")
@@ -113,3 +113,25 @@ def test_everywhere_proves_refutes_and_gives_up() -> None:
     assert everywhere(exp(-x) > 1 - x, x, 0, 1, pieces=50).status is Status.OPEN  # equal at 0
     with pytest.raises(ValueError, match="expected an inequality in x alone"):
         everywhere(x <= y, x, 0, 1)
+
+
+def test_questions_are_recorded_with_their_answers() -> None:
+    decide([], p > 0)
+    note("before")
+    with recorded() as outer:
+        decide([p <= 1], [p <= 2, p <= 3])
+        with recorded() as inner:
+            decide([], p > 1)
+            decide([], p > 1)  # z3 is not asked twice, but the question was
+            note("inside")
+        with pytest.raises(NotPolynomial):
+            decide([], exp(p) > 0)
+        implied([], p > 0)
+    decide([], p > 2)
+    note("after")
+    assert [(one.hypotheses, one.claims) for one in outer.questions] == [((p <= 1,), (p <= 2, p <= 3))]
+    assert [one.decision.status for one in inner.questions] == [Status.REFUTED, Status.REFUTED]
+    assert (outer.ledgers, inner.ledgers) == ([], ["inside"])
+    with recorded() as empty:
+        pass
+    assert not empty.questions and not empty.ledgers

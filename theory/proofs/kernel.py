@@ -11,7 +11,7 @@ from pathlib import Path
 
 from theory.proofs.coq import PRELUDE
 
-_LIBRARY = Path(__file__).with_name("fedtheory.v")
+LIBRARY = Path(__file__).with_name("fedtheory.v")
 _TOGETHER = 50  # lemmas in a file: loading the reals takes as long as a few lemmas
 _SECONDS = 120  # for a file; a lemma takes about 0.05
 
@@ -26,8 +26,8 @@ def refused(lemmas: Mapping[str, str], folder: Path) -> dict[str, str]:
 
     Raises FileNotFoundError without coqc, and RuntimeError if it does not accept fedtheory.v.
     """
-    (folder / _LIBRARY.name).write_text(_LIBRARY.read_text())
-    says = _compiled(folder / _LIBRARY.name)
+    (folder / LIBRARY.name).write_text(LIBRARY.read_text())
+    says = _compiled(folder / LIBRARY.name)
     if says:
         raise RuntimeError(says)
     names = list(lemmas)

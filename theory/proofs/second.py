@@ -6,21 +6,24 @@ variable t >= 0 with t^q = a.
 
 cvc5 can hang inside one operation on polynomials, where none of its own limits is looked at.  So it works in a second
 process, which the system ends when a question has used up its processor time.  That time is far above what any answer
-has needed, and other work on the machine does not count.
+has needed, and other work on the machine does not count.  The system (Linux) also ends it with the process that asks.
 """
 
 from __future__ import annotations
 
 import ast
 import atexit
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import lru_cache, reduce
+from threading import Lock
 from typing import Any, Literal
 
 import cvc5
@@ -32,7 +35,7 @@ Opinion = Literal["agrees", "disagrees", "gives up"]
 
 # Coverings alone are the fastest, but cannot lift some polynomials; what they cannot decide, linear lemmas help with
 _ATTEMPTS: tuple[Mapping[str, str], ...] = ({"nl-cov": "true", "nl-ext": "none"}, {"rlimit-per": "1000000"})
-_SECONDS = 10  # of processor time for a question; the slowest answer for the papers takes about one
+_SECONDS = 30  # of processor time for a question; the slowest answer for the papers takes about seven
 
 _UNKNOWN, _NONNEGATIVE, _POSITIVE = range(3)  # what is known of a sign; the smaller the less
 _SIGNS: Mapping[Domain, int] = {
@@ -282,18 +285,22 @@ def _satisfiable(sequent: Sequent) -> bool | None:
 
 _QUESTIONS = {"proves": _proves, "satisfiable": _satisfiable}
 _process: list[subprocess.Popen[str]] = []  # the one that is running, if any
+_one_at_a_time = Lock()
+_END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
+@lru_cache(maxsize=4096)
 def _asked(question: str, sequent: Sequent) -> bool | None:
     """The answer of the second process; None if it came to an end over this question."""
-    process = _running()
-    assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(json.dumps([question, sequent.variables, sequent.given, sequent.claim]) + "\n")
-    process.stdin.flush()
-    answer = process.stdout.readline()
-    if not answer:
-        _stop()
-        return None
+    with _one_at_a_time:
+        process = _running()
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps([question, sequent.variables, sequent.given, sequent.claim]) + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        if not answer:
+            _stop()
+            return None
     found = json.loads(answer)
     if isinstance(found, str):
         raise ValueError(found)
@@ -301,8 +308,10 @@ def _asked(question: str, sequent: Sequent) -> bool | None:
 
 
 def _running() -> subprocess.Popen[str]:
+    if _process and _process[0].poll() is not None:  # Linux ends it with the thread that has started it, too
+        _stop()
     if not _process:
-        command = [sys.executable, "-c", "from theory.proofs import second; second.serve()"]
+        command = [sys.executable, "-c", f"from theory.proofs import second; second.serve({os.getpid()}, {_SECONDS})"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
         pipe = subprocess.PIPE
         _process.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment))
@@ -317,15 +326,20 @@ def _stop() -> None:
         process.communicate()
 
 
-def serve() -> None:
-    """Answer the questions on standard input, one a line; the system ends this process when one takes too long."""
+def serve(parent: int, seconds: int) -> None:
+    """Answer the parent's questions on standard input, one a line; the system ends this process if one takes too long."""
     import resource  # not on every system; nothing else here needs it
 
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before that
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says what an interrupt means
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for line in sys.stdin:
         used = resource.getrusage(resource.RUSAGE_SELF)
         _, most = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + _SECONDS, most))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + seconds, most))
         question, variables, given, claim = json.loads(line)
         sequent = Sequent(tuple((name, domain) for name, domain in variables), tuple(given), claim)
         try:

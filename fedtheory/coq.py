@@ -1,0 +1,231 @@
+"""The steps of all proofs in Coq: their certificates, their files, and the record of what Coq's kernel accepts.
+
+    python -m fedtheory.coq [PAPER ...]
+
+finds missing certificates (theory/PAPER/checks/steps.json), has coqc compile all of them, and writes what was accepted to
+theory/PAPER/checks/coq.json.  Whoever changes a proof runs it again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fedtheory.tasks import Progress, Task, Workshop
+from figures.files import whole, writable, write
+from outside import packages
+from theory import catalogue
+from theory.proofs import kernel, scenes
+from theory.proofs.agreement import proved_by
+from theory.proofs.arithmetic import recorded
+from theory.proofs.certificates import Certificate, read, write as write_certificates
+from theory.proofs.coq import lemma
+from theory.proofs.search import certificate
+from theory.proofs.sequents import Sequent
+from theory.statement import EvidenceKind
+
+KINDS: tuple[EvidenceKind, ...] = ("ledger", "repair", "derivation", "certificate", "counterexample")  # these ask z3
+# Steps of these proofs have no certificate: the search finds no products that add up
+WITHOUT = ("fedcom.corE10.corrected", "fedcom.rem7", "fedcom.rem8.corrected")
+
+Steps = Mapping[Sequent, Sequence[str]]  # each with the ids of the statements whose proofs use it
+
+
+@dataclass(frozen=True)
+class Record:
+    """What Coq's kernel has accepted of a paper.
+
+    steps     digests of steps
+    theorems  id of a statement -> what its theorem in Coq rests on
+    """
+
+    steps: frozenset[str] = frozenset()
+    theorems: Mapping[str, Any] = field(default_factory=dict)
+
+
+def record_of(paper: str) -> Record:
+    """A paper's record; an empty one if it has none."""
+    file = _file(paper, "coq.json")
+    return _read(file) if file.exists() else Record()
+
+
+@cache
+def _read(file: Path) -> Record:
+    data = json.loads(file.read_text())
+    return Record(frozenset(data["steps"]), data["theorems"])
+
+
+def _file(paper: str, name: str) -> Path:
+    return scenes.file_of(paper).with_name(name)
+
+
+# The steps and their certificates
+
+
+def steps_of(
+    papers: Sequence[str], tell: Progress | None = None, workshop: Workshop | None = None
+) -> dict[str, dict[Sequent, list[str]]]:
+    """The different steps that z3 proves in the proofs of each paper, in order."""
+    tasks = {
+        (e.statement, e.kind): Task("collecting steps", paper, e.kind, collected, (e.statement, e.kind))
+        for paper in papers
+        for e in catalogue.evidence(paper)
+        if e.kind in KINDS
+    }
+    found: dict[str, dict[Sequent, list[str]]] = {paper: {} for paper in papers}
+    for task, steps in zip(tasks.values(), (workshop or Workshop()).do(list(tasks.values()), tell), strict=True):
+        for step in steps:
+            users = found[task.paper].setdefault(step, [])
+            if task.arguments[0] not in users:
+                users.append(task.arguments[0])
+    return found
+
+
+def collected(id_: str, kind: str) -> tuple[Sequent, ...]:
+    """The different steps that z3 proves when a piece of evidence is checked."""
+    statement = catalogue.find(id_)
+    (own,) = (e for e in catalogue.evidence(statement.paper) if (e.statement, e.kind) == (id_, kind))
+    with recorded() as recording:
+        own.check(statement, False)
+    return tuple(dict.fromkeys(step for question in recording.questions for step in proved_by(question)))
+
+
+def certificates(paper: str, steps: Steps, tell: Progress | None = None) -> dict[str, Certificate]:
+    """The paper's certificates by the digests of their steps: those on file, and new ones for the steps without."""
+    found = read(_file(paper, "steps.json"))
+    missing = [step for step in steps if step.digest not in found]
+    for done, step in enumerate(missing, start=1):
+        if (new := _certificate(step)) is not None:
+            found[step.digest] = new
+        if tell:
+            tell("finding certificates", done, len(missing))
+    return found
+
+
+def _certificate(step: Sequent) -> Certificate | None:
+    try:
+        return certificate(step)
+    except ValueError:  # Coq is not told of roots other than square roots, nor of exp and log
+        return None
+
+
+# Files
+
+
+def name_of(step: Sequent) -> str:
+    """The name of a step's lemma."""
+    return f"step_{step.digest}"
+
+
+def lemmas(steps: Steps, certificates: Mapping[str, Certificate]) -> dict[str, str]:
+    """The lemmas of the steps that have certificates, by name; above each, the statements whose proofs use it."""
+    return {
+        name_of(step): f"(* {', '.join(users)} *)\n{lemma(name_of(step), step, certificates[step.digest])}"
+        for step, users in steps.items()
+        if step.digest in certificates
+    }
+
+
+def text(paper: str, steps: Steps, certificates: Mapping[str, Certificate]) -> str:
+    """The whole file of a paper."""
+    title = f"(* {catalogue.paper(paper).title}: the steps of the proofs of its statements. *)\n"
+    return title + kernel.document(lemmas(steps, certificates))
+
+
+def export(
+    folder: Path, papers: Sequence[str], tell: Progress | None = None, workshop: Workshop | None = None
+) -> list[str]:
+    """Write fedtheory.v, a file for each paper, and a _CoqProject; returns a line for each paper.
+
+    Raises ValueError if the folder cannot be used.
+    """
+    for name in (kernel.LIBRARY.name, *(f"{paper}.v" for paper in papers), "_CoqProject"):
+        writable(folder / name)
+    every = steps_of(papers, tell, workshop)
+    texts, told = {kernel.LIBRARY.name: kernel.LIBRARY.read_text()}, []
+    for paper, steps in every.items():
+        found = certificates(paper, steps, tell)
+        texts[f"{paper}.v"] = text(paper, steps, found)
+        told.append(f"{paper}.v: {sum(step.digest in found for step in steps)} of {len(steps)} steps")
+    texts["_CoqProject"] = "\n".join(['-Q . ""', *texts]) + "\n"
+    for name, content in texts.items():
+        write(folder / name, content.encode())
+    return told
+
+
+# The record
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A step that Coq's kernel has not accepted, and the statements whose proofs use it.
+
+    refused  what coqc says against it; empty: it has no certificate
+    """
+
+    step: Sequent
+    users: tuple[str, ...]
+    refused: str
+
+    def __str__(self) -> str:
+        why = f"refused: {' '.join(self.refused.split())}" if self.refused else "no certificate"
+        return f"{name_of(self.step)} ({', '.join(self.users)}): {why}"
+
+    @property
+    def known(self) -> bool:
+        """Whether it is one of those that are known to be without a certificate."""
+        return not self.refused and set(self.users) <= set(WITHOUT)
+
+
+def accept(paper: str, steps: Steps, tell: Progress | None = None) -> list[Missing]:
+    """Find missing certificates, compile all, write both files of a paper.  Returns the steps that are not accepted.
+
+    Raises FileNotFoundError without coqc.
+    """
+    found = certificates(paper, steps, tell)
+    with whole(_file(paper, "steps.json")) as partial:
+        write_certificates(partial, found)
+    with TemporaryDirectory() as folder:
+        refused = kernel.refused(lemmas(steps, found), Path(folder))
+    missing = [
+        Missing(step, tuple(users), refused.get(name_of(step), ""))
+        for step, users in steps.items()
+        if step.digest not in found or name_of(step) in refused
+    ]
+    accepted = {step.digest for step in steps} - {one.step.digest for one in missing}
+    lines = ",\n".join(f'"{digest}"' for digest in sorted(accepted))
+    theorems = json.dumps(record_of(paper).theorems, indent=1, sort_keys=True)
+    write(_file(paper, "coq.json"), f'{{"steps": [\n{lines}\n],\n"theorems": {theorems}}}\n'.encode())
+    return missing
+
+
+def main() -> None:
+    """Do this for the papers named on the command line, or for all here; exit status 1 for a step that is newly missing."""
+    from fedtheory.cli import progress, workshop
+
+    if which("coqc") is None:
+        sys.exit("coqc is not installed: expected Coq, as `make coq` installs it")
+    papers = [catalogue.paper(name).name for name in sys.argv[1:] or catalogue.names() if name not in packages()]
+    missing: dict[str, list[Missing]] = {}
+    with progress() as tell:
+        every = steps_of(papers, tell, workshop(False, None))
+        for paper, steps in every.items():
+            missing[paper] = accept(paper, steps, tell)
+            tell("compiling papers", len(missing), len(every))
+    for paper, several in missing.items():
+        print(f"{paper}: Coq's kernel accepts {len(every[paper]) - len(several)} of {len(every[paper])} steps")
+        for one in several:
+            print(f"    without {one}")
+    if not all(one.known for several in missing.values() for one in several):
+        sys.exit("more steps are without than WITHOUT lists: expected a certificate that Coq accepts for each")
+
+
+if __name__ == "__main__":
+    main()

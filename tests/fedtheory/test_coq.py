@@ -1,0 +1,153 @@
+"""The record of what Coq's kernel accepts, the files for Coq, and who agrees on the steps of proofs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fedtheory import agreed, coq
+from fedtheory.verification import Checked
+from theory import catalogue
+from theory.proofs import kernel
+from theory.proofs.certificates import read
+from theory.proofs.search import certificate
+from theory.proofs.sequents import Sequent
+from theory.statement import Evidence, EvidenceKind, Status, Verdict
+
+ROOT = Path(__file__).parents[2]
+PAPERS = ("fedbat", "fedbcgd", "fedcom", "sfl")
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
+
+TRUE = Sequent((("x", "positive"), ("y", "positive")), ("x <= y",), "x**2 <= y**2")
+OTHER = Sequent((("x", "count"),), (), "1 / x <= 1")
+HARD = Sequent((("x", "positive"),), (), "root(x, 1, 3) > 0")  # Coq is told of no cube roots
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_recorded_step_has_a_certificate(paper) -> None:
+    folder = ROOT / "theory" / paper / "checks"
+    assert json.loads((folder / "coq.json").read_text()).keys() == {"steps", "theorems"}
+    recorded = coq.record_of(paper).steps
+    assert len(recorded) > 300 and recorded <= read(folder / "steps.json").keys()
+
+
+def test_a_paper_without_a_record_has_an_empty_one() -> None:
+    assert coq.record_of("nothing") == coq.Record(frozenset(), {})
+
+
+def test_steps_of_a_paper_are_collected_with_the_statements_that_use_them(monkeypatch) -> None:
+    some = [e for e in catalogue.evidence("sfl") if e.statement in ("sfl.lemma9.corrected", "sfl.lemma5")]
+    monkeypatch.setattr(catalogue, "evidence", lambda paper: some)
+    steps = coq.steps_of(["sfl"])["sfl"]
+    assert {id_ for users in steps.values() for id_ in users} == {"sfl.lemma9.corrected", "sfl.lemma5"}
+    assert {step.digest for step in steps} <= coq.record_of("sfl").steps
+
+
+def test_the_text_of_a_paper_has_each_step_with_a_certificate_below_the_statements_that_use_it() -> None:
+    steps = {TRUE: ["sfl.lemma5", "sfl.lemma9"], HARD: ["sfl.lemma5"], OTHER: ["sfl.eq54"]}
+    found = coq.certificates("nothing", steps)
+    assert found.keys() == {TRUE.digest, OTHER.digest}
+    text = coq.text("sfl", steps, found)
+    assert re.findall(r"^Lemma (\w+)", text, re.M) == [coq.name_of(TRUE), coq.name_of(OTHER)]
+    assert f"(* sfl.lemma5, sfl.lemma9 *)\nLemma step_{TRUE.digest} : forall x y : R," in text
+    assert "Require Import Reals" in text and not re.search(r"Admitted|Axiom|Parameter|admit", text)
+
+
+def test_missing_steps_are_named_and_the_known_ones_are_told_apart() -> None:
+    known, new = coq.WITHOUT[0], "sfl.lemma5"
+    assert coq.Missing(HARD, (known,), "").known
+    assert not coq.Missing(HARD, (new,), "").known
+    assert not coq.Missing(HARD, (known, new), "").known
+    assert not coq.Missing(TRUE, (known,), "Error:\nno").known
+    assert str(coq.Missing(TRUE, (known,), "Error:\n  no")) == f"step_{TRUE.digest} ({known}): refused: Error: no"
+    assert str(coq.Missing(HARD, (new,), "")) == f"step_{HARD.digest} ({new}): no certificate"
+
+
+@needs_coq
+def test_what_coq_accepts_is_recorded_and_what_it_refuses_is_named(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(coq, "_file", lambda paper, name: tmp_path / name)
+    lying = Sequent(OTHER.variables, (), "x <= 1")
+    steps = {TRUE: ["sfl.lemma5"], lying: ["sfl.eq54"], HARD: ["sfl.lemma9"]}
+    own, others = certificate(TRUE), certificate(OTHER)
+    coq.write_certificates(tmp_path / "steps.json", {TRUE.digest: own, lying.digest: others})
+    missing = coq.accept("sfl", steps)
+    assert [(one.step, bool(one.refused), one.known) for one in missing] == [(lying, True, False), (HARD, False, False)]
+    assert coq.record_of("sfl") == coq.Record(frozenset({TRUE.digest}), {})
+    assert read(tmp_path / "steps.json").keys() == {TRUE.digest, lying.digest}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["coq.json", "steps.json"]
+
+
+# The command
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "fedtheory.cli", *words], capture_output=True, text=True, cwd=ROOT)
+
+
+def test_bad_input_is_one_line(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    for words, says in (
+        ([str(tmp_path / "file")], "expected a file that can be written"),
+        ([str(tmp_path), "--paper", "sfll"], "unknown paper"),
+        ([], "Missing argument"),
+    ):
+        done = command("export", "coq", *words)
+        assert (done.returncode, done.stdout) == (2, "") and says in done.stderr and done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@needs_coq
+@pytest.mark.slow
+def test_coq_compiles_all_that_is_exported(tmp_path) -> None:
+    done = command("export", "coq", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    names = (tmp_path / "_CoqProject").read_text().split()[3:]
+    assert names == [kernel.LIBRARY.name, *(f"{paper}.v" for paper in PAPERS)]
+    assert {path.name for path in tmp_path.iterdir()} == {"_CoqProject", *names}
+    for name in names:
+        text = (tmp_path / name).read_text()
+        assert not re.search(r"\b(Admitted|Axiom|Parameter|Conjecture|admit|Abort)\b", text), name
+        ran = subprocess.run(["coqc", "-Q", ".", "", name], cwd=tmp_path, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr
+        if name != kernel.LIBRARY.name:
+            lemmas = set(re.findall(r"^Lemma step_(\w+)", text, re.M))
+            assert lemmas >= coq.record_of(name.removesuffix(".v")).steps and text.count("Qed.") >= len(lemmas)
+
+
+# Who agrees
+
+
+def checked(id_: str, *verdicts: tuple[EvidenceKind, Verdict]) -> Checked:
+    return Checked(
+        catalogue.find(id_), tuple((Evidence(id_, kind, lambda s, f: verdict), verdict) for kind, verdict in verdicts)
+    )
+
+
+def test_who_agrees_in_words(monkeypatch) -> None:
+    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc")))
+    proved = Verdict(Status.PROVED, "", steps=("a", "b"))
+    broken = Verdict(Status.BROKEN, "", steps=("d",))
+    assert agreed.opinions(checked("sfl.lemma5", ("ledger", proved))) == "z3, cvc5, Coq"
+    assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken), ("repair", proved))) == "z3, cvc5, Coq"
+    assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken))) == ""
+    assert agreed.opinions(checked("sfl.lemma5", ("units", Verdict(Status.PROVED, "")))) == ""
+    part = Verdict(Status.HOLDS, "", steps=("a", "d"), undecided=("x real: nothing => x <= 1",))
+    assert agreed.opinions(checked("sfl.lemma5", ("ledger", part))) == "z3; cvc5: 1 of 2 steps; Coq: 1 of 2 steps"
+
+
+def test_who_agrees_in_numbers(monkeypatch) -> None:
+    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc")))
+    found = agreed.agreed(
+        [
+            checked("sfl.lemma5", ("ledger", Verdict(Status.PROVED, "", steps=("a", "b")))),
+            checked("sfl.lemma9", ("ledger", Verdict(Status.BROKEN, "", steps=("b", "d"), undecided=("the step",)))),
+            checked("sfl.eq54"),
+        ]
+    )
+    assert found == agreed.Agreed(3, 2, 2, ("sfl.lemma9",), ("sfl.lemma9",))
