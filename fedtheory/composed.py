@@ -1,0 +1,71 @@
+"""The conclusions of all proofs as theorems in Coq, with what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fedtheory.tasks import Progress, Task, Workshop
+from theory import catalogue
+from theory.proofs import certificates, scenes
+from theory.proofs.argument import Argument
+from theory.proofs.arithmetic import recorded
+from theory.proofs.composition import Theorem, theorems
+from theory.statement import EvidenceKind, Premise, Status
+
+KINDS: tuple[EvidenceKind, ...] = ("ledger", "repair", "derivation", "certificate")
+COMPARED = ("claim", "rule", "algorithm", "inference")  # kinds of premises that a theorem has as hypotheses
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A proof as theorems.
+
+    theorems  one for each conclusion
+    premises  what the proof recorded
+    without   why a conclusion is no theorem; empty if all are
+    """
+
+    statement: str
+    kind: EvidenceKind
+    theorems: tuple[Theorem, ...]
+    premises: tuple[Premise, ...]
+    without: str
+
+
+def composed_of(
+    papers: Sequence[str], tell: Progress | None = None, workshop: Workshop | None = None
+) -> dict[str, list[Composed]]:
+    """The proofs of each paper as theorems, in order; without proofs that prove nothing."""
+    tasks = [
+        Task("composing theorems", paper, e.kind, composed, (e.statement, e.kind), kept=False)
+        for paper in papers
+        for e in catalogue.evidence(paper)
+        if e.kind in KINDS
+    ]
+    found: dict[str, list[Composed]] = {paper: [] for paper in papers}
+    for task, one in zip(tasks, (workshop or Workshop()).do(tasks, tell), strict=True):
+        if one is not None:
+            found[task.paper].append(one)
+    return found
+
+
+def composed(id_: str, kind: EvidenceKind) -> Composed | None:
+    """A piece of evidence as theorems; None if it is no proof of the statement."""
+    statement = catalogue.find(id_)
+    (own,) = (e for e in catalogue.evidence(statement.paper) if (e.statement, e.kind) == (id_, kind))
+    with recorded() as recording:
+        verdict = own.check(statement, False)
+    arguments = [one for one in recording.ledgers if isinstance(one, Argument)]
+    if verdict.status not in (Status.PROVED, Status.HOLDS) or not arguments:
+        return None
+    argument = arguments[-1]
+    known = certificates.read(scenes.file_of(statement.paper).with_name("steps.json"))
+    name = id_.replace(".", "_") + ("" if kind == "ledger" else f"_{kind}")
+    left = len(argument.goals) - len({one.part for one in argument.conclusions})
+    try:
+        found = tuple(theorems(argument, name, known))
+    except ValueError as error:
+        return Composed(id_, kind, (), verdict.premises, str(error))
+    without = f"{left} of {len(argument.goals)} claims are orders, rates, or decided in another way" if left else ""
+    return Composed(id_, kind, found, verdict.premises, without)
