@@ -109,6 +109,14 @@ def test_coq_accepts_steps_and_refuses_them_with_another_number(tmp_path):
 
 @needs_coq
 @pytest.mark.slow
+def test_a_variable_may_have_two_equations(tmp_path):
+    given = ("a == 1 / (1 - b)", "c == -1 + a", "c == b / (1 - b)")
+    step = Sequent((("a", "positive"), ("b", "nonnegative"), ("c", "nonnegative")), given, "c == b / (1 - b)")
+    assert refused({"both": lemma("both", step, certificate(step))}, tmp_path) == {}
+
+
+@needs_coq
+@pytest.mark.slow
 def test_a_lemma_that_is_refused_hides_no_other(tmp_path):
     lemmas = {
         "first": "Lemma first : 1 <= 2.\nProof. lra. Qed.\n",

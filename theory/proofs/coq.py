@@ -237,9 +237,10 @@ def _introduced(step: Step, original: Sequence[tuple[str, Domain]], roots: Seque
 
 def _solved(step: Step, after: Move | None, leaves: Iterator[Leaf], named: Mapping[str, str]) -> Iterator[str]:
     while isinstance(after, Solve):
-        # a new hypothesis that is solved for the variable, since subst takes any that it finds
+        # a new hypothesis that is solved for the variable, on top, since subst takes the first that it finds
         value, variable = _written(parsed(after.value), named)[0], named[after.variable]
-        yield f"assert (solved : {variable} = {value}) by linear; clear {after.hypothesis}; subst {variable}."
+        yield f"assert (solved : {variable} = {value}) by linear; clear {after.hypothesis}."
+        yield f"move solved at top; subst {variable}."
         step = after.step
         after = move(step)
     yield from _leaf(step, next(leaves), named)
