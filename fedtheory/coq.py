@@ -1,4 +1,4 @@
-"""The steps of all proofs in Coq: their certificates, their files, and the record of what Coq's kernel accepts.
+"""The steps and theorems of all proofs in Coq: their files, and the record of what Coq's kernel accepts.
 
     python -m fedtheory.coq [PAPER ...]
 
@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from fedtheory.composed import Composed, composed_of
 from fedtheory.tasks import Progress, Task, Workshop
 from figures.files import whole, writable, write
 from outside import packages
 from theory import catalogue
-from theory.proofs import kernel, scenes
+from theory.proofs import kernel, premises, scenes
 from theory.proofs.agreement import proved_by
 from theory.proofs.arithmetic import recorded
 from theory.proofs.certificates import Certificate, read, write as write_certificates
+from theory.proofs.composition import Theorem
 from theory.proofs.coq import lemma
 from theory.proofs.search import certificate
 from theory.proofs.sequents import Sequent
@@ -133,10 +136,26 @@ def lemmas(steps: Steps, certificates: Mapping[str, Certificate]) -> dict[str, s
     }
 
 
-def text(paper: str, steps: Steps, certificates: Mapping[str, Certificate]) -> str:
+def text(paper: str, steps: Steps, certificates: Mapping[str, Certificate], proofs: Sequence[Composed] = ()) -> str:
     """The whole file of a paper."""
-    title = f"(* {catalogue.paper(paper).title}: the steps of the proofs of its statements. *)\n"
-    return title + kernel.document(lemmas(steps, certificates))
+    title = f"(* {catalogue.paper(paper).title}: the steps of the proofs of its statements, and these as theorems. *)\n"
+    return title + kernel.document({**lemmas(steps, certificates), **_texts(proofs)})
+
+
+def _texts(proofs: Sequence[Composed]) -> dict[str, str]:
+    return {one.name: f"(* {proof.statement} *)\n{one.text}" for proof in proofs for one in proof.theorems}
+
+
+def with_those_of_theorems(steps: Steps, proofs: Sequence[Composed], guards: bool = False) -> Steps:
+    """The steps, and those that theorems use besides: signs, and with `guards` that what they divide by is not zero."""
+    found = {step: list(users) for step, users in steps.items()}
+    for proof in proofs:
+        for theorem in proof.theorems:
+            for step in (*theorem.steps.values(), *(theorem.guards if guards else ())):
+                users = found.setdefault(step, [])
+                if proof.statement not in users:
+                    users.append(proof.statement)
+    return found
 
 
 def export(
@@ -148,12 +167,14 @@ def export(
     """
     for name in (kernel.LIBRARY.name, *(f"{paper}.v" for paper in papers), "_CoqProject"):
         writable(folder / name)
-    every = steps_of(papers, tell, workshop)
+    every, proofs = steps_of(papers, tell, workshop), composed_of(papers, tell, workshop)
     texts, told = {kernel.LIBRARY.name: kernel.LIBRARY.read_text()}, []
-    for paper, steps in every.items():
+    for paper, own in every.items():
+        steps = with_those_of_theorems(own, proofs[paper])
         found = certificates(paper, steps, tell)
-        texts[f"{paper}.v"] = text(paper, steps, found)
-        told.append(f"{paper}.v: {sum(step.digest in found for step in steps)} of {len(steps)} steps")
+        texts[f"{paper}.v"] = text(paper, steps, found, proofs[paper])
+        there = sum(step.digest in found for step in own)
+        told.append(f"{paper}.v: {there} of {len(own)} steps, {len(_texts(proofs[paper]))} theorems")
     texts["_CoqProject"] = "\n".join(['-Q . ""', *texts]) + "\n"
     for name, content in texts.items():
         write(folder / name, content.encode())
@@ -184,26 +205,76 @@ class Missing:
         return not self.refused and set(self.users) <= set(WITHOUT)
 
 
-def accept(paper: str, steps: Steps, tell: Progress | None = None) -> list[Missing]:
-    """Find missing certificates, compile all, write both files of a paper.  Returns the steps that are not accepted.
+@dataclass(frozen=True)
+class Refused:
+    """A theorem that Coq's kernel has not accepted, or that rests on something else than its hypotheses."""
+
+    name: str
+    says: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {' '.join(self.says.split())}"
+
+
+def accept(
+    paper: str, steps: Steps, proofs: Sequence[Composed], tell: Progress | None = None
+) -> list[Missing | Refused]:
+    """Find missing certificates, compile all, write both files of a paper.  Returns what is not accepted.
 
     Raises FileNotFoundError without coqc.
     """
-    found = certificates(paper, steps, tell)
+    wanted = with_those_of_theorems(steps, proofs)
+    found = certificates(paper, wanted, tell)
+    _keep(paper, {step.digest: found[step.digest] for step in wanted if step.digest in found})
+    with TemporaryDirectory() as folder:
+        answer = kernel.answer(lemmas(wanted, found), Path(folder), _texts(proofs))
+    missing: list[Missing | Refused] = [
+        Missing(step, tuple(users), answer.refused.get(name_of(step), ""))
+        for step, users in wanted.items()
+        if step.digest not in found or name_of(step) in answer.refused
+    ]
+    accepted = [s for s in wanted if s.digest in found and name_of(s) not in answer.refused]
+    assumed, theorems = premises.printed(answer.printed), {}
+    for proof in proofs:
+        for one in proof.theorems:
+            says = answer.refused.get(one.name) or _unlisted(one, assumed[one.name])
+            if says:
+                missing.append(Refused(one.name, says))
+            else:
+                theorems[one.name] = _record(proof, one, assumed[one.name])
+    lines = ",\n".join(f'"{digest}"' for digest in sorted(step.digest for step in accepted))
+    kept = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in sorted(theorems.items()))
+    content = f'{{"steps": [\n{lines}\n],\n"theorems": {{\n{kept}\n}}}}\n'
+    write(_file(paper, "coq.json"), content.encode())
+    return missing
+
+
+def _keep(paper: str, found: Mapping[str, Certificate]) -> None:
     with whole(_file(paper, "steps.json")) as partial:
         write_certificates(partial, found)
-    with TemporaryDirectory() as folder:
-        refused = kernel.refused(lemmas(steps, found), Path(folder))
-    missing = [
-        Missing(step, tuple(users), refused.get(name_of(step), ""))
-        for step, users in steps.items()
-        if step.digest not in found or name_of(step) in refused
-    ]
-    accepted = {step.digest for step in steps} - {one.step.digest for one in missing}
-    lines = ",\n".join(f'"{digest}"' for digest in sorted(accepted))
-    theorems = json.dumps(record_of(paper).theorems, indent=1, sort_keys=True)
-    write(_file(paper, "coq.json"), f'{{"steps": [\n{lines}\n],\n"theorems": {theorems}}}\n'.encode())
-    return missing
+
+
+def _unlisted(theorem: Theorem, assumed: Iterable[str]) -> str:
+    """What a theorem rests on that is no hypothesis of it, in words; empty if there is nothing."""
+    found = premises.unlisted(theorem, assumed)
+    return f"rests on {', '.join(sorted(found))}" if found else ""
+
+
+def _record(proof: Composed, theorem: Theorem, assumed: Iterable[str]) -> dict[str, Any]:
+    """What is kept of a theorem: a digest of its text, the premises that it rests on, numbers for which they hold."""
+    numbers = premises.instance(theorem)
+    return {
+        "statement": proof.statement,
+        "kind": proof.kind,
+        "digest": digest(theorem),
+        "premises": sorted(premises.premises(theorem, assumed)),
+        "instance": numbers and {name: str(value) for name, value in numbers.items()},
+    }
+
+
+def digest(theorem: Theorem) -> str:
+    """A short name for exactly this theorem and its proof."""
+    return sha256(theorem.text.encode()).hexdigest()[:16]
 
 
 def main() -> None:
@@ -213,18 +284,35 @@ def main() -> None:
     if which("coqc") is None:
         sys.exit("coqc is not installed: expected Coq, as `make coq` installs it")
     papers = [catalogue.paper(name).name for name in sys.argv[1:] or catalogue.names() if name not in packages()]
-    missing: dict[str, list[Missing]] = {}
+    missing: dict[str, list[Missing | Refused]] = {}
     with progress() as tell:
-        every = steps_of(papers, tell, workshop(False, None))
+        work = workshop(False, None)
+        every = steps_of(papers, tell, work)
+        proofs = composed_of(papers, tell, work)
+        learnt = [_learnt(paper, with_those_of_theorems(every[paper], proofs[paper], True), tell) for paper in papers]
+        if any(learnt):
+            proofs = composed_of(papers, tell, work)  # what has a certificate now is a hypothesis no more
         for paper, steps in every.items():
-            missing[paper] = accept(paper, steps, tell)
+            missing[paper] = accept(paper, steps, proofs[paper], tell)
             tell("compiling papers", len(missing), len(every))
     for paper, several in missing.items():
-        print(f"{paper}: Coq's kernel accepts {len(every[paper]) - len(several)} of {len(every[paper])} steps")
+        without = {one.step for one in several if isinstance(one, Missing)}
+        steps, theorems = every[paper], len(_texts(proofs[paper]))
+        refused = [one for one in several if isinstance(one, Refused)]
+        print(f"{paper}: Coq's kernel accepts {len(steps.keys() - without)} of {len(steps)} steps", end=", ")
+        print(f"{theorems - len(refused)} of {theorems} theorems")
         for one in several:
             print(f"    without {one}")
-    if not all(one.known for several in missing.values() for one in several):
-        sys.exit("more steps are without than WITHOUT lists: expected a certificate that Coq accepts for each")
+    if not all(isinstance(one, Missing) and one.known for several in missing.values() for one in several):
+        sys.exit("more is without than WITHOUT lists: expected a certificate and a proof that Coq accepts for each")
+
+
+def _learnt(paper: str, steps: Steps, tell: Progress | None) -> bool:
+    """Find and keep missing certificates; whether there are new ones."""
+    before = read(_file(paper, "steps.json"))
+    found = certificates(paper, steps, tell)
+    _keep(paper, found)
+    return found.keys() > before.keys()
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def test_what_coq_accepts_is_recorded_and_what_it_refuses_is_named(tmp_path, mon
     steps = {TRUE: ["sfl.lemma5"], lying: ["sfl.eq54"], HARD: ["sfl.lemma9"]}
     own, others = certificate(TRUE), certificate(OTHER)
     coq.write_certificates(tmp_path / "steps.json", {TRUE.digest: own, lying.digest: others})
-    missing = coq.accept("sfl", steps)
+    missing = coq.accept("sfl", steps, [])
     assert [(one.step, bool(one.refused), one.known) for one in missing] == [(lying, True, False), (HARD, False, False)]
     assert coq.record_of("sfl") == coq.Record(frozenset({TRUE.digest}), {})
     assert read(tmp_path / "steps.json").keys() == {TRUE.digest, lying.digest}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from theory.proofs.coq import lemma, names, proof, statement
-from theory.proofs.kernel import refused
+from theory.proofs.kernel import answer
 from theory.proofs.search import certificate
 from theory.proofs.sequents import Sequent
 
@@ -102,9 +102,9 @@ def test_coq_accepts_steps_and_refuses_them_with_another_number(tmp_path):
         same_proof[name] = f"Lemma {name} : {statement(changed)}.\n{proof(one, kept)}\n"
         arithmetic[name] = f"Lemma {name} : {statement(changed)}.\nProof. intros. timeout 2 first [lra | nra]. Qed.\n"
     assert len(STEPS) >= 50
-    assert refused(accepted, tmp_path) == {}
-    assert refused(same_proof, tmp_path).keys() == same_proof.keys()
-    assert refused(arithmetic, tmp_path).keys() == arithmetic.keys()
+    assert answer(accepted, tmp_path).refused == {}
+    assert answer(same_proof, tmp_path).refused.keys() == same_proof.keys()
+    assert answer(arithmetic, tmp_path).refused.keys() == arithmetic.keys()
 
 
 @needs_coq
@@ -112,7 +112,7 @@ def test_coq_accepts_steps_and_refuses_them_with_another_number(tmp_path):
 def test_a_variable_may_have_two_equations(tmp_path):
     given = ("a == 1 / (1 - b)", "c == -1 + a", "c == b / (1 - b)")
     step = Sequent((("a", "positive"), ("b", "nonnegative"), ("c", "nonnegative")), given, "c == b / (1 - b)")
-    assert refused({"both": lemma("both", step, certificate(step))}, tmp_path) == {}
+    assert answer({"both": lemma("both", step, certificate(step))}, tmp_path).refused == {}
 
 
 @needs_coq
@@ -124,4 +124,4 @@ def test_a_lemma_that_is_refused_hides_no_other(tmp_path):
         "third": "Lemma third : 3 <= 1.\nProof. lra. Qed.\n",
         "fourth": "Lemma fourth : 3 <= 4.\nProof. lra. Qed.\n",
     }
-    assert refused(lemmas, tmp_path).keys() == {"second", "third"}
+    assert answer(lemmas, tmp_path).refused.keys() == {"second", "third"}

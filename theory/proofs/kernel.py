@@ -7,61 +7,84 @@ import re
 import subprocess
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from theory.proofs.coq import PRELUDE
 
 LIBRARY = Path(__file__).with_name("fedtheory.v")
-_TOGETHER = 50  # lemmas in a file: loading the reals takes as long as a few lemmas
+_STEPS, _THEOREMS = 50, 10  # in a file: loading the reals takes as long as a few lemmas
 _SECONDS = 600  # for a file; most lemmas take about 0.05, the slowest (fedcom.corD5.corrected) two minutes
 
 
-def document(lemmas: Mapping[str, str]) -> str:
+@dataclass(frozen=True)
+class Answer:
+    """What coqc says of lemmas: against which of them, by name, and what it prints of the others."""
+
+    refused: Mapping[str, str]
+    printed: str
+
+
+def document(lemmas: Mapping[str, str], above: str = PRELUDE) -> str:
     """A file for Coq with these lemmas."""
-    return "\n".join([PRELUDE, *lemmas.values()])
+    return "\n".join([above, *lemmas.values()])
 
 
-def refused(lemmas: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The lemmas, by name, that coqc does not accept, and what it says; the folder is for its files.
+def answer(steps: Mapping[str, str], folder: Path, theorems: Mapping[str, str] | None = None) -> Answer:
+    """What coqc says of steps, and of theorems that use them; the folder is for its files.
 
     Raises FileNotFoundError without coqc, and RuntimeError if it does not accept fedtheory.v.
     """
     (folder / LIBRARY.name).write_text(LIBRARY.read_text())
-    says = _compiled(folder / LIBRARY.name)
+    _, says = _compiled(folder / LIBRARY.name)
     if says:
         raise RuntimeError(says)
+    below = _answers(steps, folder, "steps", PRELUDE, _STEPS)
+    files = " ".join(sorted(file.stem for file in folder.glob("steps_*.vo")))
+    above = f"{PRELUDE}Require Import {files}.\n" if files else PRELUDE
+    found = _answers(theorems or {}, folder, "theorems", above, _THEOREMS)
+    return Answer({**below.refused, **found.refused}, found.printed)
+
+
+def _answers(lemmas: Mapping[str, str], folder: Path, name: str, above: str, together: int) -> Answer:
+    """The same for lemmas, so many of them in a file that begins with `above`."""
     names = list(lemmas)
-    parts = [names[start : start + _TOGETHER] for start in range(0, len(names), _TOGETHER)]
+    parts = [names[start : start + together] for start in range(0, len(names), together)]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         jobs = [
-            threads.submit(_refused, {name: lemmas[name] for name in part}, folder / f"part_{number}.v")
+            threads.submit(_answer, {name: lemmas[name] for name in part}, folder / f"{name}_{number}.v", above)
             for number, part in enumerate(parts)
         ]
-        return {name: says for job in jobs for name, says in job.result().items()}
+        found = [job.result() for job in jobs]
+    return Answer({k: v for one in found for k, v in one.refused.items()}, "".join(one.printed for one in found))
 
 
-def _refused(lemmas: dict[str, str], path: Path) -> dict[str, str]:
+def _answer(lemmas: dict[str, str], path: Path, above: str) -> Answer:
     """The same for one file: without each lemma that is refused, it is compiled again, until all of it is accepted."""
     found: dict[str, str] = {}
+    printed = ""
     while left := {name: text for name, text in lemmas.items() if name not in found}:
-        path.write_text(document(left))
-        says = _compiled(path)
+        path.write_text(document(left, above))
+        output, says = _compiled(path)
         if not says:
-            break
+            return Answer(found, printed + output)
         line = re.search(r"line (\d+)", says)
         if line:
-            found[_at_line(left, int(line[1]))] = says
+            found[_at_line(left, int(line[1]), above)] = says
         elif len(left) == 1:
             found |= dict.fromkeys(left, says)
         else:  # it ran out of time, one does not know where
             for name, text in left.items():
-                found |= _refused({name: text}, path)
-    return found
+                one = _answer({name: text}, path, above)
+                found |= one.refused
+                printed += one.printed
+            return Answer(found, printed)
+    return Answer(found, printed)
 
 
-def _at_line(lemmas: Mapping[str, str], line: int) -> str:
+def _at_line(lemmas: Mapping[str, str], line: int, above: str) -> str:
     """The lemma at this line of their document."""
-    passed = PRELUDE.count("\n") + 1
+    passed = above.count("\n") + 1
     for name, text in lemmas.items():
         passed += text.count("\n") + 1
         if line < passed + 1:
@@ -69,11 +92,11 @@ def _at_line(lemmas: Mapping[str, str], line: int) -> str:
     raise ValueError(f"line {line} of {passed}")
 
 
-def _compiled(path: Path) -> str:
-    """What coqc says against a file; nothing if it accepts it."""
+def _compiled(path: Path) -> tuple[str, str]:
+    """What coqc prints for a file, and what it says against it; nothing if it accepts it."""
     try:
         command = ["coqc", "-Q", ".", "", path.name]
         done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, timeout=_SECONDS)
     except subprocess.TimeoutExpired:
-        return f"not done in {_SECONDS} seconds"
-    return "" if done.returncode == 0 else done.stderr or "coqc failed"
+        return "", f"not done in {_SECONDS} seconds"
+    return done.stdout, "" if done.returncode == 0 else done.stderr or "coqc failed"

@@ -20,6 +20,7 @@ OF_REALS = frozenset(
     {
         "ClassicalDedekindReals.sig_forall_dec",
         "ClassicalDedekindReals.sig_not_dec",
+        "Classical_Prop.classic",
         "FunctionalExtensionality.functional_extensionality_dep",
     }
 )
