@@ -240,6 +240,7 @@ class Argument(Ledger):
         self.goals = parts(statement)
         self._concluded: set[int] = set()
         self.conclusions: list[Conclusion] = []
+        self.followed: dict[str, Symbols] = {}  # id of an algorithm -> the values that it gives
         self._names: dict[sympy.Expr, sympy.Expr] = {}
         self._case: dict[sympy.Expr, sympy.Expr] = {}
         self._view: Symbols = _NONE
@@ -451,7 +452,8 @@ class Argument(Ledger):
         self._as_written(found, algorithm)
         for provided in found.gives:
             self._constants(f"the algorithm {found.id}", provided)
-        return self.language.algorithms[algorithm]
+        self.followed[found.id] = self.language.algorithms[algorithm]
+        return self.followed[found.id]
 
     def _as_written(self, found: Statement, name: str) -> None:
         """Check that a text has not changed since we wrote its form."""
@@ -510,6 +512,8 @@ class Argument(Ledger):
         after  the values that an algorithm gives the vectors in the quantities' meanings
         under  what earlier steps have shown; used for the signs of the factors
         """
+        for shown in under:
+            self._record("inference", f"{shown}, by the steps before")
         self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after, under)
         parts = tuple(Summand(one.times, one) for one in because)
         return self._fact(quantity, sign, value, OfForms(parts, after, tuple(under)))

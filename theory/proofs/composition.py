@@ -193,27 +193,25 @@ class _Section:
         if isinstance(fact.how, OfForms):
             for one in fact.how.under:
                 yield from one.args
-            for part in fact.how.parts:
-                assert isinstance(part.of, Instance)
-                yield self._form(part.of.slack, fact.how.after)
-            for quantity in self._with_meaning(fact):
-                e = quantity**2 if _is_norm(quantity, fact) else quantity
-                yield self._form(self.argument.meaning(e), fact.how.after)
-            for monomial in self._changed(fact, fact.how.after):
-                yield self._form(monomial, fact.how.after)
+            yield from map(self._scalar, self._forms(fact, fact.how))
+            for monomial in self._changed(fact, fact.how):
+                yield self._scalar(spread_out(replaced(monomial, fact.how.after)))
 
     def _with_meaning(self, fact: Fact) -> list[sympy.Symbol]:
         means = self.argument.language.means
         return sorted((fact.quantity.free_symbols | fact.value.free_symbols) & set(means), key=str)
 
-    def _changed(self, fact: Fact, after: Symbols) -> list[sympy.Expr]:
-        """The products of vectors in a fact to which the algorithm gives another value."""
-        symbols = (self._scalar(fact.quantity).free_symbols | self._scalar(fact.value).free_symbols) if after else set()
-        return [m for m, scalar in self.scalars.items() if scalar in symbols and replaced(m, after) != m]
+    def _changed(self, fact: Fact, how: OfForms) -> list[sympy.Expr]:
+        """The products of vectors in a derivation to which the algorithm gives another value."""
+        symbols = {s for e in self._forms(fact, how) for s in self._scalar(e).free_symbols} if how.after else set()
+        return [m for m, scalar in list(self.scalars.items()) if scalar in symbols and replaced(m, how.after) != m]
 
-    def _form(self, form: sympy.Expr, after: Symbols) -> sympy.Expr:
-        """A form, with the values that an algorithm gives its vectors, in scalar symbols."""
-        return self._scalar(spread_out(replaced(form, after)))
+    def _forms(self, fact: Fact, how: OfForms) -> Iterator[sympy.Expr]:
+        """The forms that a derivation is about."""
+        yield from (fact.quantity, fact.value)
+        yield from (one.of.slack for one in how.parts if isinstance(one.of, Instance))
+        for quantity in self._with_meaning(fact):
+            yield self.argument.meaning(quantity**2 if _is_norm(quantity, fact) else quantity)
 
     def _scalar(self, e: sympy.Expr) -> sympy.Expr:
         """An expression with a scalar symbol for each mean of an inner product, and for each function value."""
@@ -324,10 +322,10 @@ class _Section:
                 return self._sum(fact, [self._part(one) for one in parts])
             case OfForms(parts, after, under):
                 for one in under:
-                    self._assume("inference", "shown by the steps before", self._relation(one))
-                meanings = [self._meaning(quantity, fact, after) for quantity in self._with_meaning(fact)]
-                meanings += [self._value(monomial, after) for monomial in self._changed(fact, after)]
-                return self._sum(fact, [self._instance(one, after, under) for one in parts], meanings)
+                    self._assume("inference", f"{one}, by the steps before", self._relation(one))
+                meanings = [self._meaning(quantity, fact) for quantity in self._with_meaning(fact)]
+                meanings += [self._value(monomial, after) for monomial in self._changed(fact, fact.how)]
+                return self._sum(fact, [self._instance(one, under) for one in parts], meanings)
             case Decided():
                 return self._lemma(fact, [f"{self._shown(fact.relation)}."])
         raise ValueError(f"{fact.quantity} {fact.sign} ...: derived in no recorded way")
@@ -337,23 +335,25 @@ class _Section:
         self.lemmas.append("\n".join([f"Lemma {name} : {self._coq(self._fact(fact))}.", "Proof.", *proof, "Qed.", ""]))
         return name
 
-    def _meaning(self, quantity: sympy.Symbol, fact: Fact, after: Symbols) -> str:
+    def _meaning(self, quantity: sympy.Symbol, fact: Fact) -> str:
         """What a quantity stands for; a norm stands for a vector, and its square for a mean."""
-        meaning = self.argument.meaning(quantity)
-        kind: Kind = "algorithm" if meaning.free_symbols & set(after) else "meaning"
         e = quantity**2 if _is_norm(quantity, fact) else quantity
-        form = self._form(self.argument.meaning(e), after)
-        return self._assume(kind, str(e), f"{self._text(e)} == {self._text(form)}")
+        form = self._scalar(self.argument.meaning(e))
+        return self._assume("meaning", str(e), f"{self._text(e)} == {self._text(form)}")
 
     def _value(self, monomial: sympy.Expr, after: Symbols) -> str:
         """The value that the algorithm gives a product of vectors."""
-        value = self._text(self._form(monomial, after))
-        return self._assume("algorithm", str(monomial), f"{self._text(monomial)} == {value}")
+        followed = [
+            id_ for id_, symbols in self.argument.followed.items() if dict(symbols).items() >= dict(after).items()
+        ]
+        value = self._text(self._scalar(spread_out(replaced(monomial, after))))
+        said = f"{self._text(monomial)} == {value}"
+        return self._assume("algorithm", followed[0] if followed else "values of vectors", said)
 
-    def _instance(self, one: Summand, after: Symbols, under: Sequence[Boolean]) -> _Part:
+    def _instance(self, one: Summand, under: Sequence[Boolean]) -> _Part:
         """A rule, or a fact about each member of a family, as a part of a slack."""
         assert isinstance(one.of, Instance)
-        slack = self._text(self._form(one.of.slack, after))
+        slack = self._text(one.of.slack)
         said = f"{slack} == 0" if one.of.equality else f"0 <= {slack}"
         if one.of.of is not None:
             known = self._prove(one.of.of)
