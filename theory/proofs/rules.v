@@ -1,0 +1,383 @@
+(* The inference rules of the proofs (rules.py, sequences.py), each as a lemma with its proof.
+
+   A space of vectors is all that has an inner product: R^d, or the random vectors with E<x, y>, for which a vector that is
+   never drawn twice alike may still have E<x, x> = 0.  So no two vectors need be equal: rules only speak of products. *)
+Require Import Reals Lra Lia Arith.
+Open Scope R_scope.
+
+(* ---- Finite sums: f 0 + ... + f (n - 1) ---- *)
+
+Fixpoint sum (n : nat) (f : nat -> R) : R :=
+  match n with
+  | O => 0
+  | S m => sum m f + f m
+  end.
+
+Lemma sum_next n f : sum (S n) f = sum n f + f n.
+Proof. reflexivity. Qed.
+Lemma sum_ext n f g : (forall i, (i < n)%nat -> f i = g i) -> sum n f = sum n g.
+Proof. induction n; simpl; intro H; [reflexivity |]. rewrite IHn, H; auto with arith. Qed.
+Lemma sum_add n f g : sum n (fun i => f i + g i) = sum n f + sum n g.
+Proof. induction n; simpl; [lra |]. rewrite IHn; ring. Qed.
+Lemma sum_scale n a f : sum n (fun i => a * f i) = a * sum n f.
+Proof. induction n; simpl; [lra |]. rewrite IHn; ring. Qed.
+Lemma sum_sub n f g : sum n (fun i => f i - g i) = sum n f - sum n g.
+Proof. induction n; simpl; [lra |]. rewrite IHn; ring. Qed.
+Lemma sum_const n c : sum n (fun _ => c) = INR n * c.
+Proof. induction n; [simpl; lra |]. rewrite sum_next, IHn, S_INR; ring. Qed.
+Lemma sum_le n f g : (forall i, (i < n)%nat -> f i <= g i) -> sum n f <= sum n g.
+Proof.
+  induction n; simpl; intro H; [lra |].
+  apply Rplus_le_compat; [apply IHn |]; intros; apply H; lia.
+Qed.
+Lemma sum_least n f : (forall i, (i < n)%nat -> 0 <= f i) -> 0 <= sum n f.
+Proof. intro H. replace 0 with (sum n (fun _ => 0)); [now apply sum_le | rewrite sum_const; ring]. Qed.
+Lemma sum_split m n f : sum (m + n) f = sum m f + sum n (fun i => f (m + i)%nat).
+Proof. induction n; simpl; [rewrite Nat.add_0_r; lra |]. rewrite Nat.add_succ_r; simpl. rewrite IHn; ring. Qed.
+Lemma sum_first n f : sum (S n) f = f O + sum n (fun i => f (S i)).
+Proof. change (S n) with (1 + n)%nat. rewrite sum_split. simpl; ring. Qed.
+(* SUMS_COMMUTE *)
+Lemma sums_commute m n f : sum m (fun i => sum n (f i)) = sum n (fun j => sum m (fun i => f i j)).
+Proof. induction m; simpl; [rewrite sum_const; ring |]. rewrite IHm, <- sum_add. reflexivity. Qed.
+(* TELESCOPED, for numbers *)
+Lemma telescoping n f : sum n (fun t => f (S t) - f t) = f n - f O.
+Proof. induction n; simpl; [ring |]. rewrite IHn; ring. Qed.
+Lemma sum_product m n f g : sum m f * sum n g = sum m (fun i => sum n (fun j => f i * g j)).
+Proof.
+  rewrite Rmult_comm, <- sum_scale. apply sum_ext; intros. rewrite sum_scale; ring.
+Qed.
+
+(* over_steps: the sums of k and of k^2 over k = 0 ... n - 1 *)
+Lemma sum_of_counts n : sum n INR = INR n * (INR n - 1) / 2.
+Proof. induction n; [simpl; lra |]. rewrite sum_next, IHn, S_INR; field. Qed.
+Lemma sum_of_squares n : sum n (fun k => INR k ^ 2) = INR n * (INR n - 1) * (2 * INR n - 1) / 6.
+Proof. induction n; [simpl; lra |]. rewrite sum_next, IHn, S_INR; field. Qed.
+Lemma sum_of_powers n a b c :
+  sum n (fun k => a + b * INR k + c * INR k ^ 2)
+  = a * INR n + b * (INR n * (INR n - 1) / 2) + c * (INR n * (INR n - 1) * (2 * INR n - 1) / 6).
+Proof.
+  rewrite !sum_add, sum_const, (sum_scale n b INR), (sum_scale n c (fun k => INR k ^ 2)), sum_of_counts, sum_of_squares.
+  ring.
+Qed.
+
+(* PART, for numbers: what is kept of a sum of parts >= 0 *)
+Lemma part_of_sum n keep f :
+  (forall i, (i < n)%nat -> 0 <= f i) -> sum n (fun i => if keep i : bool then f i else 0) <= sum n f.
+Proof. intro H. apply sum_le; intros i I. destruct (keep i); [lra | auto]. Qed.
+Lemma sum_only n i f : (i < n)%nat -> sum n (fun j => if (i =? j)%nat then f j else 0) = f i.
+Proof.
+  induction n; intro I; [lia |]. simpl. destruct (Nat.eqb_spec i n) as [-> | N].
+  - rewrite (sum_ext n _ (fun _ => 0)); [rewrite sum_const; ring |].
+    intros j J. destruct (Nat.eqb_spec n j); [lia | reflexivity].
+  - rewrite IHn; [ring | lia].
+Qed.
+Lemma one_of_sum n i f : (forall j, (j < n)%nat -> 0 <= f j) -> (i < n)%nat -> f i <= sum n f.
+Proof. intros H I. rewrite <- (sum_only n i f I). now apply part_of_sum. Qed.
+
+(* All ordered pairs i <> j *)
+Definition pairs n (f : nat -> nat -> R) : R := sum n (fun i => sum n (fun j => if (i =? j)%nat then 0 else f i j)).
+Lemma pairs_and_squares n f : pairs n f = sum n (fun i => sum n (f i)) - sum n (fun i => f i i).
+Proof.
+  unfold pairs. rewrite <- sum_sub. apply sum_ext; intros i I.
+  rewrite <- (sum_only n i (f i) I), <- sum_sub. apply sum_ext; intros j _. destruct (i =? j)%nat; ring.
+Qed.
+Lemma pairs_ext n f g :
+  (forall i j, (i < n)%nat -> (j < n)%nat -> i <> j -> f i j = g i j) -> pairs n f = pairs n g.
+Proof.
+  intro H. apply sum_ext; intros i I. apply sum_ext; intros j J.
+  destruct (Nat.eqb_spec i j); [reflexivity | auto].
+Qed.
+Lemma pairs_const n c : pairs n (fun _ _ => c) = INR n * (INR n - 1) * c.
+Proof.
+  rewrite pairs_and_squares, (sum_ext n _ (fun _ => INR n * c)), !sum_const; [ring |].
+  intros; apply sum_const.
+Qed.
+
+(* ---- Vectors ---- *)
+
+Record Inner := {
+  carrier :> Type;
+  zero : carrier;
+  add : carrier -> carrier -> carrier;
+  scale : R -> carrier -> carrier;
+  ip : carrier -> carrier -> R;
+  ip_sym : forall x y, ip x y = ip y x;
+  ip_zero : forall z, ip zero z = 0;
+  ip_add : forall x y z, ip (add x y) z = ip x z + ip y z;
+  ip_scale : forall a x z, ip (scale a x) z = a * ip x z;
+  ip_pos : forall x, 0 <= ip x x
+}.
+Arguments zero {_}.
+Arguments add {_}.
+Arguments scale {_}.
+Arguments ip {_}.
+Arguments ip_sym {_}.
+Arguments ip_zero {_}.
+Arguments ip_add {_}.
+Arguments ip_scale {_}.
+Arguments ip_pos {_}.
+
+Definition sub {V : Inner} (x y : V) : V := add x (scale (-1) y).
+Definition sq {V : Inner} (x : V) : R := ip x x.
+Fixpoint vsum {V : Inner} (n : nat) (x : nat -> V) : V :=
+  match n with
+  | O => zero
+  | S m => add (vsum m x) (x m)
+  end.
+
+(* There are such spaces: the numbers, and functions of finitely many outcomes, with their mean product. *)
+Definition numbers : Inner.
+Proof.
+  refine {| carrier := R; zero := 0; add := Rplus; scale := Rmult; ip := Rmult |}; intros; try ring.
+  apply Rle_0_sqr.
+Defined.
+Definition random (n : nat) (p : nat -> R) (P : forall w, 0 <= p w) (V : Inner) : Inner.
+Proof.
+  refine {| carrier := nat -> V;
+            zero := fun _ => zero;
+            add := fun x y w => add (x w) (y w);
+            scale := fun a x w => scale a (x w);
+            ip := fun x y => sum n (fun w => p w * ip (x w) (y w)) |}; intros.
+  - apply sum_ext; intros; now rewrite ip_sym.
+  - rewrite (sum_ext n _ (fun _ => 0)); [rewrite sum_const; ring | intros; rewrite ip_zero; ring].
+  - rewrite <- sum_add. apply sum_ext; intros; rewrite ip_add; ring.
+  - rewrite <- sum_scale. apply sum_ext; intros; rewrite ip_scale; ring.
+  - apply sum_least; intros; apply Rmult_le_pos; [apply P | apply ip_pos].
+Defined.
+
+Section Vectors.
+Context {V : Inner}.
+Implicit Types (x y z u v : V) (a : R).
+
+Lemma ip_zero_r z : ip z zero = 0.
+Proof. rewrite ip_sym; apply ip_zero. Qed.
+Lemma ip_add_r x y z : ip z (add x y) = ip z x + ip z y.
+Proof. rewrite ip_sym, ip_add, (ip_sym x), (ip_sym y); reflexivity. Qed.
+Lemma ip_scale_r a x z : ip z (scale a x) = a * ip z x.
+Proof. rewrite ip_sym, ip_scale, (ip_sym x); reflexivity. Qed.
+Lemma ip_sub x y z : ip (sub x y) z = ip x z - ip y z.
+Proof. unfold sub. rewrite ip_add, ip_scale; ring. Qed.
+Lemma ip_sub_r x y z : ip z (sub x y) = ip z x - ip z y.
+Proof. rewrite ip_sym, ip_sub, (ip_sym x), (ip_sym y); reflexivity. Qed.
+Lemma ip_vsum n (x : nat -> V) z : ip (vsum n x) z = sum n (fun i => ip (x i) z).
+Proof. induction n; simpl; [apply ip_zero |]. rewrite ip_add, IHn; reflexivity. Qed.
+Lemma ip_vsum_r n (x : nat -> V) z : ip z (vsum n x) = sum n (fun i => ip z (x i)).
+Proof. rewrite ip_sym, ip_vsum. apply sum_ext; intros; apply ip_sym. Qed.
+Lemma ip_vsums m n (x y : nat -> V) : ip (vsum m x) (vsum n y) = sum m (fun i => sum n (fun j => ip (x i) (y j))).
+Proof. rewrite ip_vsum. apply sum_ext; intros; apply ip_vsum_r. Qed.
+End Vectors.
+
+Ltac products := unfold sq; repeat rewrite ?ip_add, ?ip_add_r, ?ip_sub, ?ip_sub_r, ?ip_scale, ?ip_scale_r, ?ip_zero, ?ip_zero_r.
+(* the same, also in what is known *)
+Ltac products_in H :=
+  unfold sq in H;
+  repeat rewrite ?ip_add, ?ip_add_r, ?ip_sub, ?ip_sub_r, ?ip_scale, ?ip_scale_r, ?ip_zero, ?ip_zero_r in H.
+
+Section Sums.
+Context {V : Inner}.
+Implicit Types (x y z u v : V) (a : R).
+
+(* SQUARE *)
+Lemma square v : 0 <= sq v.
+Proof. apply ip_pos. Qed.
+(* YOUNG *)
+Lemma young s u v : 0 < s -> 2 * ip u v <= s * sq u + sq v / s.
+Proof.
+  intro H. pose proof (ip_pos (sub (scale s u) v)) as P. products_in P. rewrite (ip_sym v u) in P.
+  apply Rmult_le_reg_l with s; [assumption |]. unfold sq.
+  replace (s * (s * ip u u + ip v v / s)) with (s * (s * ip u u) + ip v v) by (field; lra). lra.
+Qed.
+(* YOUNG, as a bound on a sum *)
+Lemma young_sum s u v : 0 < s -> sq (add u v) <= (1 + s) * sq u + (1 + 1 / s) * sq v.
+Proof.
+  intro H. pose proof (young s u v H) as Y. unfold sq in *. products. rewrite (ip_sym v u).
+  replace ((1 + s) * ip u u + (1 + 1 / s) * ip v v) with (ip u u + ip v v + (s * ip u u + ip v v / s)) by (field; lra).
+  lra.
+Qed.
+Lemma cauchy_schwarz u v : ip u v ^ 2 <= sq u * sq v.
+Proof.
+  assert (P : forall t, 0 <= sq u - 2 * t * ip u v + t * t * sq v).
+  { intro t. pose proof (ip_pos (sub u (scale t v))) as P. products_in P. unfold sq. rewrite (ip_sym v u) in P. lra. }
+  pose proof (square u) as U. pose proof (square v) as [W | W].
+  - specialize (P (ip u v / sq v)).
+    replace (sq u - 2 * (ip u v / sq v) * ip u v + ip u v / sq v * (ip u v / sq v) * sq v)
+      with ((sq u * sq v - ip u v ^ 2) * / sq v) in P by (field; lra).
+    apply Rnot_lt_le; intro N. assert (0 < / sq v) by (now apply Rinv_0_lt_compat).
+    assert (0 < (ip u v ^ 2 - sq u * sq v) * / sq v) by (apply Rmult_lt_0_compat; lra). lra.
+  - rewrite <- W in *. assert (Z : ip u v = 0).
+    { destruct (Req_dec (ip u v) 0) as [E | N]; [exact E | exfalso].
+      specialize (P ((sq u + 1) / (2 * ip u v))).
+      replace (2 * ((sq u + 1) / (2 * ip u v)) * ip u v) with (sq u + 1) in P by (field; exact N). lra. }
+    rewrite Z; lra.
+Qed.
+(* the same without a square: a bound on each length bounds the product *)
+Lemma cauchy_schwarz_bound u v a b : 0 <= a -> 0 <= b -> sq u <= a ^ 2 -> sq v <= b ^ 2 -> ip u v <= a * b.
+Proof.
+  intros A B U W. apply Rnot_lt_le; intro N. pose proof (cauchy_schwarz u v) as C.
+  assert (0 <= a * b) by (now apply Rmult_le_pos).
+  assert (sq u * sq v <= a ^ 2 * b ^ 2) by (apply Rmult_le_compat; try assumption; apply square).
+  assert ((a * b) ^ 2 < ip u v ^ 2) by (rewrite <- !Rsqr_pow2; apply Rsqr_incrst_1; lra).
+  replace ((a * b) ^ 2) with (a ^ 2 * b ^ 2) in * by ring. lra.
+Qed.
+
+(* JENSEN and JENSEN_OVER *)
+Lemma jensen n (v : nat -> V) : sq (vsum n v) <= INR n * sum n (fun i => sq (v i)).
+Proof.
+  induction n; [simpl; products; lra |].
+  simpl vsum; rewrite sum_next, S_INR. destruct n as [| n].
+  - simpl. products. lra.
+  - assert (P : 0 < INR (S n)) by (apply lt_0_INR; lia).
+    pose proof (young_sum (1 / INR (S n)) (vsum (S n) v) (v (S n))) as Y.
+    replace (1 + 1 / (1 / INR (S n))) with (INR (S n) + 1) in Y by (field; lra).
+    assert (Q : 0 < 1 / INR (S n)) by (apply Rdiv_lt_0_compat; lra). specialize (Y Q).
+    assert ((1 + 1 / INR (S n)) * sq (vsum (S n) v) <= (1 + 1 / INR (S n)) * (INR (S n) * sum (S n) (fun i => sq (v i))))
+      by (apply Rmult_le_compat_l; lra).
+    replace ((1 + 1 / INR (S n)) * (INR (S n) * sum (S n) (fun i => sq (v i))))
+      with ((INR (S n) + 1) * sum (S n) (fun i => sq (v i))) in * by (field; lra).
+    lra.
+Qed.
+(* JENSEN_OVER, for a family with weights *)
+Lemma jensen_weighted n w (v : nat -> V) :
+  (forall i, (i < n)%nat -> 0 <= w i) ->
+  sq (vsum n (fun i => scale (w i) (v i))) <= sum n w * sum n (fun i => w i * sq (v i)).
+Proof.
+  intro W. assert (P : 0 <= sum n (fun i => sum n (fun j => w i * w j * sq (sub (v i) (v j))))).
+  { apply sum_least; intros i I. apply sum_least; intros j J.
+    apply Rmult_le_pos; [apply Rmult_le_pos; auto | apply square]. }
+  assert (E : sum n (fun i => sum n (fun j => w i * w j * sq (sub (v i) (v j))))
+    = 2 * (sum n w * sum n (fun i => w i * sq (v i))) - 2 * sq (vsum n (fun i => scale (w i) (v i)))).
+  { unfold sq at 3. rewrite ip_vsums.
+    rewrite (sum_ext n _ (fun i =>
+      sum n w * (w i * sq (v i)) + w i * sum n (fun j => w j * sq (v j))
+      - 2 * sum n (fun j => ip (scale (w i) (v i)) (scale (w j) (v j))))).
+    - rewrite sum_sub, sum_add, !sum_scale.
+      rewrite (sum_ext n (fun i => w i * sum n (fun j => w j * sq (v j)))
+        (fun i => sum n (fun j => w j * sq (v j)) * w i)) by (intros; ring).
+      rewrite sum_scale. ring.
+    - intros i I. rewrite (sum_ext n _ (fun j =>
+        (w i * sq (v i)) * w j + w i * (w j * sq (v j)) - 2 * ip (scale (w i) (v i)) (scale (w j) (v j)))).
+      + rewrite sum_sub, sum_add, !sum_scale. ring.
+      + intros j J. products. rewrite (ip_sym (v j) (v i)). ring. }
+  lra.
+Qed.
+(* PART *)
+Lemma part n keep (v : nat -> V) :
+  sum n (fun i => if keep i : bool then sq (v i) else 0) <= sum n (fun i => sq (v i)).
+Proof. apply part_of_sum; intros; apply square. Qed.
+Lemma one_square n i (v : nat -> V) : (i < n)%nat -> sq (v i) <= sum n (fun j => sq (v j)).
+Proof. apply (one_of_sum n i (fun j => sq (v j))); intros; apply square. Qed.
+(* JENSEN_PART *)
+Lemma jensen_part n (keep : nat -> bool) (v : nat -> V) :
+  sq (vsum n (fun i => if keep i then v i else zero)) <= INR n * sum n (fun i => sq (v i)).
+Proof.
+  eapply Rle_trans; [apply jensen |]. apply Rmult_le_compat_l; [apply pos_INR |].
+  apply sum_le; intros i I. destruct (keep i); [lra | products; apply square].
+Qed.
+(* TELESCOPED *)
+Lemma telescoped n (x : nat -> V) z : ip (vsum n (fun t => sub (x (S t)) (x t))) z = ip (sub (x n) (x O)) z.
+Proof.
+  rewrite ip_vsum, ip_sub, <- (telescoping n (fun t => ip (x t) z)). apply sum_ext; intros; apply ip_sub.
+Qed.
+
+(* SECOND_MOMENT: the mean of squares is the square of the mean and the variance *)
+Lemma second_moment n (v : nat -> V) m :
+  (forall z, ip (vsum n v) z = INR n * ip m z) ->
+  sum n (fun i => sq (sub (v i) m)) = sum n (fun i => sq (v i)) - INR n * sq m.
+Proof.
+  intro M. rewrite (sum_ext n _ (fun i => sq (v i) - 2 * ip (v i) m + sq m)).
+  - rewrite sum_add, sum_sub, sum_const, sum_scale, <- ip_vsum, M. unfold sq. ring.
+  - intros. products. rewrite (ip_sym m). ring.
+Qed.
+
+(* ---- Sums of random vectors: E<v_i, v_j> is a product, too ---- *)
+
+Lemma square_of_sum n (v : nat -> V) :
+  sq (vsum n v) = sum n (fun i => sq (v i)) + pairs n (fun i j => ip (v i) (v j)).
+Proof. unfold sq at 1. rewrite ip_vsums, pairs_and_squares. unfold sq. ring. Qed.
+(* INDEPENDENT, CLIENTS_APART, COMPRESSED_APART: no two of them are correlated *)
+Lemma independent n (v : nat -> V) :
+  (forall i j, (i < n)%nat -> (j < n)%nat -> i <> j -> ip (v i) (v j) = 0) ->
+  sq (vsum n v) = sum n (fun i => sq (v i)).
+Proof. intro H. rewrite square_of_sum, (pairs_ext n _ (fun _ _ => 0) H), pairs_const. ring. Qed.
+(* INDEPENDENT_WEIGHTED, INDEPENDENT_BINARISATION *)
+Lemma independent_weighted n p (v : nat -> V) :
+  (forall i j, (i < n)%nat -> (j < n)%nat -> i <> j -> ip (v i) (v j) = 0) ->
+  sq (vsum n (fun i => scale (p i) (v i))) = sum n (fun i => p i ^ 2 * sq (v i)).
+Proof.
+  intro H. rewrite independent.
+  - apply sum_ext; intros; products; ring.
+  - intros. products. rewrite H by assumption. ring.
+Qed.
+(* SUCCESSIVE: each has mean zero given those before it *)
+Lemma successive n (v : nat -> V) :
+  (forall i, (i < n)%nat -> ip (v i) (vsum i v) = 0) -> sq (vsum n v) = sum n (fun i => sq (v i)).
+Proof.
+  induction n; intro H; simpl; products; [reflexivity |].
+  rewrite (ip_sym (vsum n v) (v n)), H by lia. unfold sq in IHn. rewrite IHn by (intros; apply H; lia). ring.
+Qed.
+(* INDEPENDENT_WEIGHTED, one after another *)
+Lemma successive_weighted n p (v : nat -> V) :
+  (forall i j, (j < i < n)%nat -> ip (v i) (v j) = 0) ->
+  sq (vsum n (fun i => scale (p i) (v i))) = sum n (fun i => p i ^ 2 * sq (v i)).
+Proof.
+  intro H. apply independent_weighted. intros i j I J N.
+  destruct (Nat.lt_gt_cases i j) as [L _]. destruct (L N); [rewrite ip_sym |]; apply H; lia.
+Qed.
+(* NOISE_APART *)
+Lemma noise_apart n (a e : nat -> V) :
+  (forall i j, (i < n)%nat -> (j < n)%nat -> i <> j -> ip (a i) (e j) = 0) ->
+  ip (vsum n a) (vsum n e) = sum n (fun i => ip (a i) (e i)).
+Proof.
+  intro H. pose proof (pairs_and_squares n (fun i j => ip (a i) (e j))) as P.
+  rewrite (pairs_ext n _ (fun _ _ => 0) H), pairs_const in P. rewrite ip_vsums. lra.
+Qed.
+(* VARIANCE and SUCCESSIVE together *)
+Lemma successive_bounded n (v : nat -> V) s :
+  (forall i, (i < n)%nat -> ip (v i) (vsum i v) = 0) -> (forall i, (i < n)%nat -> sq (v i) <= s) ->
+  sq (vsum n v) <= INR n * s.
+Proof. intros H B. rewrite (successive n v H), <- sum_const. now apply sum_le. Qed.
+(* SILENT *)
+Lemma silent u v : sq u <= 0 -> ip u v = 0.
+Proof.
+  intro H. pose proof (cauchy_schwarz u v) as C. pose proof (square u).
+  replace (sq u) with 0 in C by lra. replace (0 * sq v) with 0 in C by ring.
+  destruct (Req_dec (ip u v) 0) as [E | N]; [exact E | exfalso].
+  apply Rsqr_pos_lt in N. unfold Rsqr in N. lra.
+Qed.
+
+(* ---- Steps one after another ---- *)
+
+(* IN_ORDER *)
+Lemma in_order n (a b : nat -> V) :
+  ip (vsum n a) (vsum n b)
+  = sum n (fun t => ip (a t) (b t)) + sum n (fun t => ip (a t) (vsum t b)) + sum n (fun t => ip (b t) (vsum t a)).
+Proof. induction n; simpl; products; [ring |]. rewrite IHn, (ip_sym (vsum n a) (b n)). ring. Qed.
+(* SUMS_BEFORE *)
+Lemma sums_before n (v : nat -> V) :
+  sum n (fun t => sq (vsum t v)) <= INR n * (INR n - 1) / 2 * sum n (fun t => sq (v t)).
+Proof.
+  induction n; [simpl; lra |]. rewrite !sum_next, S_INR. pose proof (jensen n v) as J.
+  pose proof (pos_INR n). assert (0 <= INR n * (INR n + 1) / 2 * sq (v n)).
+  { apply Rmult_le_pos; [| apply square]. unfold Rdiv. repeat apply Rmult_le_pos; lra. }
+  nra.
+Qed.
+(* NOISE_BEFORE *)
+Lemma noise_before n (v : nat -> V) s :
+  (forall i, (i < n)%nat -> ip (v i) (vsum i v) = 0) -> (forall i, (i < n)%nat -> sq (v i) <= s) ->
+  sum n (fun t => sq (vsum t v)) <= INR n * (INR n - 1) / 2 * s.
+Proof.
+  intros H B. rewrite <- sum_of_counts, Rmult_comm, <- sum_scale.
+  apply sum_le; intros t T. rewrite Rmult_comm. apply successive_bounded; intros; [apply H | apply B]; lia.
+Qed.
+(* COPIES *)
+Lemma copies n (a b : V) : sum n (fun k => ip a (scale (INR k) b)) = INR n * (INR n - 1) / 2 * ip a b.
+Proof.
+  rewrite <- sum_of_counts, (Rmult_comm _ (ip a b)), <- (sum_scale n _ INR). apply sum_ext; intros; products; ring.
+Qed.
+(* COPIES_SQUARED *)
+Lemma copies_squared n (b : V) :
+  sum n (fun k => sq (scale (INR k) b)) = INR n * (INR n - 1) * (2 * INR n - 1) / 6 * sq b.
+Proof.
+  rewrite <- sum_of_squares, (Rmult_comm _ (sq b)), <- (sum_scale n _ (fun k => INR k ^ 2)). apply sum_ext; intros; products; ring.
+Qed.
+End Sums.
