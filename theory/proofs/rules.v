@@ -381,3 +381,148 @@ Proof.
   rewrite <- sum_of_squares, (Rmult_comm _ (sq b)), <- (sum_scale n _ (fun k => INR k ^ 2)). apply sum_ext; intros; products; ring.
 Qed.
 End Sums.
+
+(* ---- Samples: y_p, a random vector, is the p-th client that is drawn, and W the space of the clients' own vectors ---- *)
+
+Section Samples.
+Context {V W : Inner}.
+
+(* second moments a of each draw, and b of any two *)
+Lemma exchangeable_sum n (y : nat -> V) a b :
+  (forall p, (p < n)%nat -> sq (y p) = a) ->
+  (forall p q, (p < n)%nat -> (q < n)%nat -> p <> q -> ip (y p) (y q) = b) ->
+  sq (vsum n y) = INR n * a + INR n * (INR n - 1) * b.
+Proof.
+  intros A B. rewrite square_of_sum, (sum_ext n _ (fun _ => a) A), (pairs_ext n _ (fun _ _ => b) B), sum_const, pairs_const.
+  reflexivity.
+Qed.
+Lemma exchangeable_mean n (y : nat -> V) a b :
+  (0 < n)%nat ->
+  (forall p, (p < n)%nat -> sq (y p) = a) ->
+  (forall p q, (p < n)%nat -> (q < n)%nat -> p <> q -> ip (y p) (y q) = b) ->
+  sq (scale (/ INR n) (vsum n y)) = (a + (INR n - 1) * b) / INR n.
+Proof.
+  intros N A B. apply lt_0_INR in N. products. fold (sq (vsum n y)). rewrite (exchangeable_sum n y a b A B). field. lra.
+Qed.
+(* WITH_REPLACEMENT *)
+Lemma with_replacement n (y : nat -> V) v :
+  (forall p, (p < n)%nat -> sq (y p) = v) ->
+  (forall p q, (p < n)%nat -> (q < n)%nat -> p <> q -> ip (y p) (y q) = 0) ->
+  sq (vsum n y) = INR n * v.
+Proof. intros A B. rewrite (exchangeable_sum n y v 0 A B). ring. Qed.
+
+(* PAIR_OF_SAMPLE: the deviations of all clients sum to zero, so two of them have a mean product < 0 *)
+Lemma all_pairs m (d : nat -> W) :
+  (forall z, ip (vsum m d) z = 0) -> pairs m (fun i j => ip (d i) (d j)) = - sum m (fun i => sq (d i)).
+Proof. intro Z. pose proof (square_of_sum m d) as S. unfold sq at 1 in S. rewrite Z in S. lra. Qed.
+Lemma pair_of_sample m (d : nat -> W) :
+  (1 < m)%nat -> (forall z, ip (vsum m d) z = 0) ->
+  / (INR m * (INR m - 1)) * pairs m (fun i j => ip (d i) (d j))
+  = - (/ (INR m - 1) * (/ INR m * sum m (fun i => sq (d i)))).
+Proof.
+  intros M Z. apply lt_INR in M. simpl in M. rewrite (all_pairs m d Z). field. lra.
+Qed.
+Lemma deviations_sum_to_zero m (x : nat -> W) mean :
+  (forall z, ip (vsum m x) z = INR m * ip mean z) -> forall z, ip (vsum m (fun i => sub (x i) mean)) z = 0.
+Proof.
+  intros E z. rewrite ip_vsum, (sum_ext m _ (fun i => ip (x i) z - ip mean z)) by (intros; apply ip_sub).
+  rewrite sum_sub, sum_const, <- ip_vsum, E. ring.
+Qed.
+(* WITHOUT_REPLACEMENT, CLIENTS_WITHOUT_REPLACEMENT *)
+Lemma without_replacement s m (y : nat -> V) v :
+  (1 < m)%nat ->
+  (forall p, (p < s)%nat -> sq (y p) = v) ->
+  (forall p q, (p < s)%nat -> (q < s)%nat -> p <> q -> ip (y p) (y q) = - (v / (INR m - 1))) ->
+  sq (vsum s y) = INR s * (INR m - INR s) / (INR m - 1) * v.
+Proof. intros M A B. apply lt_INR in M. simpl in M. rewrite (exchangeable_sum s y _ _ A B). field. lra. Qed.
+(* SAMPLE_OF: a draw is any client, and two draws any two *)
+Lemma sample_of s m (y : nat -> V) (d : nat -> W) :
+  (1 < m)%nat ->
+  (forall z, ip (vsum m d) z = 0) ->
+  (forall p, (p < s)%nat -> sq (y p) = / INR m * sum m (fun i => sq (d i))) ->
+  (forall p q, (p < s)%nat -> (q < s)%nat -> p <> q ->
+    ip (y p) (y q) = / (INR m * (INR m - 1)) * pairs m (fun i j => ip (d i) (d j))) ->
+  sq (vsum s y) = INR s * (INR m - INR s) / (INR m - 1) * (sum m (fun i => sq (d i)) / INR m).
+Proof.
+  intros M Z A B. unfold Rdiv at 2. rewrite (Rmult_comm (sum m _)). apply (without_replacement s m y _ M A).
+  intros p q P Q N. rewrite (B p q P Q N), (pair_of_sample m d M Z). unfold Rdiv. ring.
+Qed.
+(* ... and for the mean of the sample *)
+Lemma mean_of_sample_of s m (y : nat -> V) (d : nat -> W) :
+  (0 < s)%nat -> (1 < m)%nat ->
+  (forall z, ip (vsum m d) z = 0) ->
+  (forall p, (p < s)%nat -> sq (y p) = / INR m * sum m (fun i => sq (d i))) ->
+  (forall p q, (p < s)%nat -> (q < s)%nat -> p <> q ->
+    ip (y p) (y q) = / (INR m * (INR m - 1)) * pairs m (fun i j => ip (d i) (d j))) ->
+  sq (scale (/ INR s) (vsum s y)) = (INR m - INR s) / (INR s * (INR m - 1)) * (sum m (fun i => sq (d i)) / INR m).
+Proof.
+  intros P M Z A B. pose proof (sample_of s m y d M Z A B) as E. apply lt_0_INR in P. apply lt_INR in M. simpl in M.
+  unfold sq at 1. rewrite ip_scale, ip_scale_r. fold (sq (vsum s y)). rewrite E. field. lra.
+Qed.
+(* EXCHANGEABLE, APART: each client is drawn with the same chance, and k of the m are drawn, so that chance is k/m *)
+Lemma apart k m chance (h : nat -> R) :
+  (0 < m)%nat -> (forall i, (i < m)%nat -> chance i = chance O) -> sum m chance = k ->
+  sum m (fun i => chance i * h i) = k / INR m * sum m h.
+Proof.
+  intros M A K. apply lt_0_INR in M. rewrite (sum_ext m chance (fun _ => chance O) A), sum_const in K.
+  rewrite (sum_ext m _ (fun i => chance O * h i)) by (intros; now rewrite A).
+  rewrite sum_scale, <- K. field. lra.
+Qed.
+(* BLOCK_VARIANCE: two clients are drawn together with the same chance, and a sample of k has k (k - 1) pairs *)
+Lemma block_variance k m one two (v : nat -> W) :
+  (1 < m)%nat -> INR m * one = k -> INR m * (INR m - 1) * two = k * (k - 1) ->
+  sum m (fun i => one * sq (v i)) + pairs m (fun i j => two * ip (v i) (v j))
+  = k * (k - 1) / (INR m * (INR m - 1)) * sq (vsum m v)
+    + k * (INR m - k) / (INR m * (INR m - 1)) * sum m (fun i => sq (v i)).
+Proof.
+  intros M A B. apply lt_INR in M. simpl in M.
+  replace one with (k / INR m) by (rewrite <- A; field; lra).
+  replace two with (k * (k - 1) / (INR m * (INR m - 1))) by (rewrite <- B; field; lra).
+  rewrite sum_scale, pairs_and_squares. unfold sq at 2. rewrite ip_vsums. unfold sq.
+  rewrite (sum_ext m (fun i => sum m _)
+    (fun i => k * (k - 1) / (INR m * (INR m - 1)) * sum m (fun j => ip (v i) (v j)))) by (intros; apply sum_scale).
+  rewrite (sum_scale m _ (fun i => sum m (fun j => ip (v i) (v j)))),
+    (sum_scale m (k * (k - 1) / (INR m * (INR m - 1))) (fun i => ip (v i) (v i))).
+  field. lra.
+Qed.
+(* PAIRS_IN_ORDER *)
+Lemma pairs_in_order s k (a b : nat -> V) apart same :
+  (forall p, (p < s)%nat -> ip (a p) (b p) = same) ->
+  (forall p q, (p < s)%nat -> (q < s)%nat -> p <> q -> ip (a p) (b q) = apart) ->
+  sum s (fun p => sum k (fun i => ip (a p) (add (scale (INR k) (vsum p b)) (scale (INR i) (b p)))))
+  = INR k ^ 2 * ip (vsum s a) (vsum s b) / 2 - INR k * sum s (fun p => ip (a p) (b p)) / 2.
+Proof.
+  intros A B. rewrite ip_vsums, <- (Rplus_0_r (sum s (fun i => sum s _))).
+  rewrite <- (Rplus_opp_r (sum s (fun p => ip (a p) (b p)))), <- Rplus_assoc, Rplus_comm, <- Rplus_assoc.
+  rewrite (Rplus_comm (- _)). fold (sum s (fun i => sum s (fun j => ip (a i) (b j))) - sum s (fun p => ip (a p) (b p))).
+  rewrite <- (pairs_and_squares s (fun i j => ip (a i) (b j))), (pairs_ext s _ (fun _ _ => apart) B), pairs_const.
+  rewrite (sum_ext s (fun p => ip (a p) (b p)) (fun _ => same) A), sum_const.
+  rewrite (sum_ext s _ (fun p => INR k ^ 2 * apart * INR p + INR k * (INR k - 1) / 2 * same)).
+  - rewrite sum_add, (sum_scale s _ INR), sum_const, sum_of_counts. field.
+  - intros p P. rewrite (sum_ext k _ (fun i => INR k * (INR p * apart) + same * INR i)).
+    + rewrite sum_add, sum_const, (sum_scale k _ INR), sum_of_counts. field.
+    + intros i _. products. rewrite A, ip_vsum_r, (sum_ext p _ (fun _ => apart)), sum_const; [ring | | assumption].
+      intros; apply B; lia.
+Qed.
+(* PARTIAL_SUMS *)
+Lemma partial_sums s k (b : nat -> V) each two :
+  (forall p, (p < s)%nat -> sq (b p) = each) ->
+  (forall p q, (p < s)%nat -> (q < s)%nat -> p <> q -> ip (b p) (b q) = two) ->
+  sum s (fun p => sum k (fun i => sq (add (scale (INR k) (vsum p b)) (scale (INR i) (b p)))))
+  = INR k * (INR s * INR k ^ 2 + 1) / 6 * sum s (fun p => sq (b p))
+    + INR k ^ 2 * (2 * INR k * INR s - INR k - 3) / 6 * sq (vsum s b).
+Proof.
+  intros A B. rewrite (exchangeable_sum s b each two A B), (sum_ext s (fun p => sq (b p)) (fun _ => each) A), sum_const.
+  rewrite (sum_ext s _ (fun p =>
+    INR k * (INR k - 1) * (2 * INR k - 1) / 6 * each
+    + (INR k ^ 3 * (each - two) + 2 * INR k * (INR k * (INR k - 1) / 2) * two) * INR p + INR k ^ 3 * two * INR p ^ 2)).
+  - rewrite sum_of_powers. field.
+  - intros p P. rewrite (sum_ext k _ (fun i =>
+      INR k ^ 2 * (INR p * each + INR p * (INR p - 1) * two) + 2 * INR k * INR p * two * INR i + each * INR i ^ 2)).
+    + rewrite sum_of_powers. field.
+    + intros i _. rewrite <- (exchangeable_sum p b each two) by (intros; try apply A; try apply B; lia).
+      rewrite <- (A p P). unfold sq. products.
+      rewrite (ip_sym (b p) (vsum p b)), !ip_vsum, (sum_ext p (fun j => ip (b j) (b p)) (fun _ => two)), sum_const; [ring |].
+      intros; apply B; lia.
+Qed.
+End Samples.
