@@ -526,3 +526,211 @@ Proof.
       intros; apply B; lia.
 Qed.
 End Samples.
+
+(* ---- Functions: f x is a value, g x the gradient ---- *)
+
+Section Functions.
+Context {V : Inner}.
+Variables (f : V -> R) (g : V -> V).
+Implicit Types (x y z u v : V).
+
+(* the meaning of DESCENT, TANGENT, CONVEX, LIPSCHITZ, BELOW *)
+Definition smooth_above L := forall x y, f y <= f x + ip (g x) (sub y x) + L / 2 * sq (sub y x).
+Definition tangent mu := forall x y, f y >= f x + ip (g x) (sub y x) + mu / 2 * sq (sub y x).
+Definition lipschitz L := forall x y, sq (sub (g y) (g x)) <= L ^ 2 * sq (sub y x).
+Definition below lowest := forall x, lowest <= f x.
+
+(* what a step against a direction gains *)
+Lemma step_gains L c x v :
+  smooth_above L -> f (sub x (scale c v)) <= f x - c * ip (g x) v + L / 2 * (c ^ 2 * sq v).
+Proof.
+  intro H. specialize (H x (sub x (scale c v))). products_in H. unfold sq. rewrite (ip_sym v x) in H. lra.
+Qed.
+(* COCOERCIVE *)
+Lemma cocoercive L x y :
+  0 < L -> smooth_above L -> tangent 0 -> f y >= f x + ip (g x) (sub y x) + sq (sub (g y) (g x)) / (2 * L).
+Proof.
+  intros P H T. pose proof (step_gains L (/ L) y (sub (g y) (g x)) H) as D.
+  specialize (T x (sub y (scale (/ L) (sub (g y) (g x))))). unfold sq in *. products_in D. products_in T. products.
+  rewrite (ip_sym (g x) (g y)) in *.
+  set (a := ip (g y) (g y)) in *; set (b := ip (g y) (g x)) in *; set (c := ip (g x) (g x)) in *.
+  replace (L / 2 * ((/ L) ^ 2 * (a - b - (b - c)))) with ((a - b - (b - c)) / (2 * L)) in D by (field; lra).
+  replace (/ L * (a - b)) with (2 * ((a - b) / (2 * L))) in D by (field; lra).
+  replace (/ L * (b - c)) with (2 * ((b - c) / (2 * L))) in T by (field; lra).
+  replace ((a - b - (b - c)) / (2 * L)) with ((a - b) / (2 * L) - (b - c) / (2 * L)) in * by (field; lra).
+  lra.
+Qed.
+(* COCOERCIVE_PAIR *)
+Lemma cocoercive_pair L x y :
+  0 < L -> smooth_above L -> tangent 0 -> ip (sub (g y) (g x)) (sub y x) >= sq (sub (g y) (g x)) / L.
+Proof.
+  intros P H T. pose proof (cocoercive L x y P H T) as A. pose proof (cocoercive L y x P H T) as B.
+  unfold sq in *. products_in A. products_in B. products. rewrite (ip_sym (g x) (g y)) in *.
+  set (a := ip (g y) (g y)) in *; set (b := ip (g y) (g x)) in *; set (c := ip (g x) (g x)) in *.
+  replace ((a - b - (b - c)) / L) with (2 * ((a - b - (b - c)) / (2 * L))) by (field; lra).
+  replace ((c - b - (b - a)) / (2 * L)) with ((a - b - (b - c)) / (2 * L)) in B by (field; lra). lra.
+Qed.
+(* MONOTONE *)
+Lemma monotone mu x y : tangent mu -> ip (sub (g y) (g x)) (sub y x) >= mu * sq (sub y x).
+Proof.
+  intro T. pose proof (T x y) as A. pose proof (T y x) as B. products_in A. products_in B. products.
+  rewrite (ip_sym x y) in *. lra.
+Qed.
+(* PERTURBED *)
+Lemma perturbed mu L x y z :
+  0 <= mu -> smooth_above L -> tangent mu ->
+  ip (g x) (sub z y) >= f z - f y + mu / 4 * sq (sub y z) - L * sq (sub z x).
+Proof.
+  intros P H T. pose proof (H x z) as D. pose proof (T x y) as A. pose proof (T x z) as B.
+  pose proof (square (add (sub y (scale 2 x)) z)) as Q. apply (Rmult_le_compat_l (mu / 4)) in Q; [| lra].
+  products_in D. products_in A. products_in B. products_in Q. products.
+  rewrite (ip_sym x y), (ip_sym z y), (ip_sym z x) in *. lra.
+Qed.
+(* SMALL_GRADIENT, GRADIENT_AND_GAP *)
+Lemma small_gradient L lowest x :
+  0 < L -> smooth_above L -> below lowest -> sq (g x) <= 2 * L * (f x - lowest).
+Proof.
+  intros P H B. pose proof (step_gains L (/ L) x (g x) H) as D. specialize (B (sub x (scale (/ L) (g x)))).
+  fold (sq (g x)) in D.
+  replace (f x - / L * sq (g x) + L / 2 * ((/ L) ^ 2 * sq (g x))) with (f x - sq (g x) * / (2 * L)) in D by (field; lra).
+  replace (sq (g x)) with (2 * L * (sq (g x) * / (2 * L))) by (field; lra). apply Rmult_le_compat_l; lra.
+Qed.
+(* STRONGLY_POLYAK, at every point, so also for an infimum *)
+Lemma strongly_polyak mu x y : 0 < mu -> tangent mu -> sq (g x) >= 2 * mu * (f x - f y).
+Proof.
+  intros P T. specialize (T x y). pose proof (square (add (g x) (scale mu (sub y x)))) as Q.
+  unfold sq in *. products_in T. products_in Q.
+  rewrite (ip_sym x (g x)), (ip_sym y (g x)), (ip_sym x y) in *. nra.
+Qed.
+Lemma strongly_polyak_infimum mu x lowest :
+  0 < mu -> tangent mu -> (forall e, 0 < e -> exists y, f y < lowest + e) -> sq (g x) >= 2 * mu * (f x - lowest).
+Proof.
+  intros P T I. apply Rnot_lt_ge; intro N. destruct (I ((2 * mu * (f x - lowest) - sq (g x)) / (2 * mu))) as [y Y].
+  - apply Rdiv_lt_0_compat; lra.
+  - pose proof (strongly_polyak mu x y P T) as S.
+    apply (Rmult_lt_compat_l (2 * mu)) in Y; [| lra].
+    replace (2 * mu * (lowest + (2 * mu * (f x - lowest) - sq (g x)) / (2 * mu)))
+      with (2 * mu * f x - sq (g x)) in Y by (field; lra).
+    lra.
+Qed.
+(* STATIONARY: where a smooth function is smallest, its gradient is zero *)
+Lemma stationary L x v : 0 < L -> smooth_above L -> below (f x) -> ip (g x) v = 0.
+Proof. intros P H B. apply silent. pose proof (small_gradient L (f x) x P H B). lra. Qed.
+(* Jensen for the weighted average of the iterates *)
+Lemma jensen_of_function n w (x : nat -> V) m :
+  (forall i, (i < n)%nat -> 0 <= w i) -> sum n w = 1 -> tangent 0 ->
+  (forall z, ip (vsum n (fun i => scale (w i) (x i))) z = ip m z) ->
+  f m <= sum n (fun i => w i * f (x i)).
+Proof.
+  intros P W T M. assert (Z : sum n (fun i => w i * ip (g m) (sub (x i) m)) = 0).
+  { rewrite (sum_ext n _ (fun i => ip (scale (w i) (x i)) (g m) - ip m (g m) * w i)).
+    - rewrite sum_sub, <- ip_vsum, M, sum_scale, W. ring.
+    - intros. products. rewrite (ip_sym (g m) (x i)), (ip_sym (g m) m). ring. }
+  replace (f m) with (sum n (fun i => w i * (f m + ip (g m) (sub (x i) m)))).
+  - apply sum_le; intros i I. apply Rmult_le_compat_l; [auto |]. specialize (T m (x i)). lra.
+  - rewrite (sum_ext n _ (fun i => f m * w i + w i * ip (g m) (sub (x i) m))) by (intros; ring).
+    rewrite sum_add, Z, sum_scale, W. ring.
+Qed.
+(* PENALISED_SMOOTH *)
+Lemma penalised_smooth L phi x y :
+  0 <= L -> 0 < phi -> lipschitz L ->
+  sq (add (sub (g y) (g x)) (scale phi (sub y x))) <= (L + phi) ^ 2 * sq (sub y x).
+Proof.
+  intros L0 P H. specialize (H x y). set (u := sub (g y) (g x)) in *; set (d := sub y x) in *.
+  assert (C : ip u d <= L * sq d).
+  { pose proof (square d). pose proof (sqrt_sqrt (sq d) H0) as E.
+    replace (L * sq d) with (L * sqrt (sq d) * sqrt (sq d)) by (rewrite <- E at 3; ring).
+    apply cauchy_schwarz_bound; try apply Rmult_le_pos; try apply sqrt_pos; try assumption.
+    - replace ((L * sqrt (sq d)) ^ 2) with (L ^ 2 * (sqrt (sq d) * sqrt (sq d))) by ring. now rewrite E.
+    - simpl. rewrite Rmult_1_r, E. lra. }
+  unfold sq in *. products. rewrite (ip_sym d u). apply (Rmult_le_compat_l (2 * phi)) in C; lra.
+Qed.
+(* SMOOTH_DESCENT: along the way from x to y, the gradient is the slope *)
+Lemma smooth_descent L x y :
+  0 <= L -> lipschitz L ->
+  (forall t, derivable_pt_lim (fun s => f (add x (scale s (sub y x)))) t (ip (g (add x (scale t (sub y x)))) (sub y x))) ->
+  f (add x (scale 0 (sub y x))) = f x -> f (add x (scale 1 (sub y x))) = f y ->
+  f y <= f x + ip (g x) (sub y x) + L / 2 * sq (sub y x).
+Proof.
+  intros L0 H D E0 E1. set (d := sub y x) in *. set (at_ := fun t => add x (scale t d)).
+  set (h := fun t => f (at_ t) - t * ip (g x) d - t ^ 2 * (L / 2 * sq d)).
+  set (h' := fun t => ip (g (at_ t)) d - 1 * ip (g x) d - 2 * t * (L / 2 * sq d)).
+  assert (Dh : forall t, derivable_pt_lim h t (h' t)).
+  { intro t. unfold h, h'.
+    apply (derivable_pt_lim_minus (fun t => f (at_ t) - t * ip (g x) d) (fun t => t ^ 2 * (L / 2 * sq d))).
+    - apply (derivable_pt_lim_minus (fun t => f (at_ t)) (fun t => t * ip (g x) d)); [apply D |].
+      replace (1 * ip (g x) d) with (1 * ip (g x) d + id t * 0) by (unfold id; ring).
+      apply (derivable_pt_lim_mult id (fct_cte (ip (g x) d))); [apply derivable_pt_lim_id | apply derivable_pt_lim_const].
+    - replace (2 * t * (L / 2 * sq d)) with (INR 2 * t ^ pred 2 * (L / 2 * sq d) + t ^ 2 * 0) by (simpl; ring).
+      apply (derivable_pt_lim_mult (fun t => t ^ 2) (fct_cte (L / 2 * sq d)));
+        [apply derivable_pt_lim_pow | apply derivable_pt_lim_const]. }
+  destruct (MVT_cor2 h h' 0 1 Rlt_0_1 (fun c _ => Dh c)) as [c [E [C0 C1]]].
+  assert (N : h' c <= 0).
+  { unfold h'. enough (ip (sub (g (at_ c)) (g x)) d <= L * c * sq d) as B by (products_in B; unfold sq; lra).
+    pose proof (square d) as Q. pose proof (sqrt_sqrt (sq d) Q) as R.
+    replace (L * c * sq d) with (L * c * sqrt (sq d) * sqrt (sq d)) by (rewrite <- R at 3; ring).
+    apply cauchy_schwarz_bound; try apply sqrt_pos.
+    - repeat apply Rmult_le_pos; try apply sqrt_pos; lra.
+    - replace ((L * c * sqrt (sq d)) ^ 2) with (L ^ 2 * (c * c * (sqrt (sq d) * sqrt (sq d)))) by ring. rewrite R.
+      eapply Rle_trans; [apply H |]. apply Rmult_le_compat_l; [apply pow2_ge_0 |].
+      unfold at_. products. apply Req_le. ring.
+    - simpl. rewrite Rmult_1_r, R. lra. }
+  unfold h in E. unfold at_ in E. rewrite E0, E1 in E. lra.
+Qed.
+End Functions.
+
+(* PENALISED_POLYAK: with the penalty, a convex function is strongly convex *)
+Lemma penalised_tangent {V : Inner} (f : V -> R) (g : V -> V) phi :
+  tangent f g 0 -> tangent (fun x => f x + phi / 2 * sq x) (fun x => add (g x) (scale phi x)) phi.
+Proof.
+  intros T x y. specialize (T x y). unfold sq in *. products_in T. products.
+  rewrite (ip_sym x y) in *. lra.
+Qed.
+Lemma penalised_polyak {V : Inner} (f : V -> R) (g : V -> V) phi x y :
+  0 < phi -> tangent f g 0 ->
+  sq (add (g x) (scale phi x)) >= 2 * phi * (f x + phi / 2 * sq x - (f y + phi / 2 * sq y)).
+Proof. intros P T. exact (strongly_polyak _ _ phi x y P (penalised_tangent f g phi T)). Qed.
+(* DESCENT_OF_MEAN: the clients' inequalities added up *)
+Lemma descent_of_mean {V : Inner} n p (f : nat -> V -> R) (g : nat -> V -> V) L :
+  (forall i, (i < n)%nat -> 0 <= p i) -> sum n p = 1 -> (forall i, (i < n)%nat -> smooth_above (f i) (g i) L) ->
+  smooth_above (fun x => sum n (fun i => p i * f i x)) (fun x => vsum n (fun i => scale (p i) (g i x))) L.
+Proof.
+  intros P W H x y. rewrite ip_vsum, <- sum_add.
+  replace (L / 2 * sq (sub y x)) with (sum n (fun i => L / 2 * sq (sub y x) * p i)) by (rewrite sum_scale, W; ring).
+  rewrite <- sum_add. apply sum_le; intros i I. rewrite ip_scale. specialize (H i I x y).
+  apply (Rmult_le_compat_l (p i)) in H; [lra | auto].
+Qed.
+(* BOUNDED_STEP *)
+Lemma bounded_step {V : Inner} (g : V) eta rate G :
+  0 <= eta -> eta <= rate -> sq g <= G ^ 2 -> sq (scale eta g) <= rate ^ 2 * G ^ 2.
+Proof.
+  intros A B H. unfold sq. rewrite ip_scale, ip_scale_r, <- Rmult_assoc. fold (sq g).
+  apply Rmult_le_compat; [apply Rmult_le_pos; lra | apply square | | exact H].
+  simpl. rewrite Rmult_1_r. apply Rmult_le_compat; lra.
+Qed.
+(* RENEWED: only the sampled members change *)
+Lemma renewed n (drawn : nat -> bool) (old new : nat -> R) :
+  sum n (fun i => if drawn i then new i else old i) - sum n old
+  = sum n (fun i => if drawn i then new i - old i else 0).
+Proof. rewrite <- sum_sub. apply sum_ext; intros. destruct (drawn i); ring. Qed.
+(* CONTROLLED, BALANCED: what is the mean of the clients' at the start, and moves as they do, stays their mean *)
+Lemma controlled {V : Inner} n (c : nat -> V) (own change : nat -> nat -> V) z :
+  (0 < n)%nat ->
+  ip (c O) z = ip (vsum n (own O)) z / INR n ->
+  (forall t i, (i < n)%nat -> ip (own (S t) i) z = ip (own t i) z + ip (change t i) z) ->
+  (forall t, ip (c (S t)) z = ip (c t) z + ip (vsum n (change t)) z / INR n) ->
+  forall t, ip (c t) z = ip (vsum n (own t)) z / INR n.
+Proof.
+  intros N Z O C t. apply lt_0_INR in N. induction t; [exact Z |]. rewrite C, IHt.
+  rewrite !ip_vsum, (sum_ext n (fun i => ip (own (S t) i) z) _ (O t)), sum_add. field. lra.
+Qed.
+Lemma balanced {V : Inner} n (track u : nat -> nat -> V) a z :
+  (0 < n)%nat ->
+  ip (vsum n (track O)) z = 0 ->
+  (forall t i, (i < n)%nat ->
+    ip (track (S t) i) z = ip (track t i) z + a * (ip (u t i) z - ip (vsum n (u t)) z / INR n)) ->
+  forall t, ip (vsum n (track t)) z = 0.
+Proof.
+  intros N Z H t. apply lt_0_INR in N. induction t; [exact Z |].
+  rewrite ip_vsum, (sum_ext n _ _ (H t)), sum_add, <- ip_vsum, IHt, sum_scale, sum_sub, sum_const, <- ip_vsum. field. lra.
+Qed.
