@@ -414,7 +414,7 @@ Proof. intros A B. rewrite (exchangeable_sum n y v 0 A B). ring. Qed.
 (* PAIR_OF_SAMPLE: the deviations of all clients sum to zero, so two of them have a mean product < 0 *)
 Lemma all_pairs m (d : nat -> W) :
   (forall z, ip (vsum m d) z = 0) -> pairs m (fun i j => ip (d i) (d j)) = - sum m (fun i => sq (d i)).
-Proof. intro Z. pose proof (square_of_sum m d) as S. unfold sq at 1 in S. rewrite Z in S. lra. Qed.
+Proof. intro Z. pose proof (square_of_sum m d) as B. unfold sq at 1 in B. rewrite Z in B. lra. Qed.
 Lemma pair_of_sample m (d : nat -> W) :
   (1 < m)%nat -> (forall z, ip (vsum m d) z = 0) ->
   / (INR m * (INR m - 1)) * pairs m (fun i j => ip (d i) (d j))
@@ -607,7 +607,7 @@ Lemma strongly_polyak_infimum mu x lowest :
 Proof.
   intros P T I. apply Rnot_lt_ge; intro N. destruct (I ((2 * mu * (f x - lowest) - sq (g x)) / (2 * mu))) as [y Y].
   - apply Rdiv_lt_0_compat; lra.
-  - pose proof (strongly_polyak mu x y P T) as S.
+  - pose proof (strongly_polyak mu x y P T) as B.
     apply (Rmult_lt_compat_l (2 * mu)) in Y; [| lra].
     replace (2 * mu * (lowest + (2 * mu * (f x - lowest) - sq (g x)) / (2 * mu)))
       with (2 * mu * f x - sq (g x)) in Y by (field; lra).
@@ -733,4 +733,257 @@ Lemma balanced {V : Inner} n (track u : nat -> nat -> V) a z :
 Proof.
   intros N Z H t. apply lt_0_INR in N. induction t; [exact Z |].
   rewrite ip_vsum, (sum_ext n _ _ (H t)), sum_add, <- ip_vsum, IHt, sum_scale, sum_sub, sum_const, <- ip_vsum. field. lra.
+Qed.
+
+(* ---- Numbers ---- *)
+
+(* ONE_MINUS *)
+Lemma one_minus u : 1 - u <= exp (- u).
+Proof. pose proof (exp_ineq1_le (- u)). lra. Qed.
+Lemma exp_grows a b : a <= b -> exp a <= exp b.
+Proof. intros [H | ->]; [apply exp_increasing in H; lra | lra]. Qed.
+Lemma exp_times a n : exp a ^ n = exp (a * INR n).
+Proof.
+  induction n; [simpl; now rewrite Rmult_0_r, exp_0 |].
+  rewrite S_INR, Rmult_plus_distr_l, Rmult_1_r, exp_plus, <- IHn. simpl; ring.
+Qed.
+(* decayed *)
+Lemma decayed u n : 0 <= 1 - u -> (1 - u) ^ n <= exp (- u * INR n).
+Proof. intro H. rewrite <- exp_times. apply pow_incr. split; [exact H | apply one_minus]. Qed.
+(* exp (- least) <= 1 - 1 / times, as `contracted` needs it *)
+Lemma decayed_enough times : 1 < times -> exp (- (1 / (times - 1))) <= 1 - 1 / times.
+Proof.
+  intro H. pose proof (exp_ineq1_le (1 / (times - 1))) as E. rewrite exp_Ropp.
+  assert (0 < 1 / (times - 1)) by (apply Rdiv_lt_0_compat; lra).
+  replace (1 - 1 / times) with (/ (1 + 1 / (times - 1))) by (field; lra). apply Rinv_le_contravar; lra.
+Qed.
+Lemma solved q c share rest : 0 <= q -> share < 1 -> c <= share -> q <= c * q + rest -> q <= rest / (1 - share).
+Proof.
+  intros Q S C H. apply (Rmult_le_compat_r q) in C; [| exact Q].
+  apply Rmult_le_reg_l with (1 - share); [lra |].
+  replace ((1 - share) * (rest / (1 - share))) with rest by (field; lra). lra.
+Qed.
+
+(* ---- Sequences: from a round to a run ---- *)
+
+(* induction *)
+Lemma induction_over_steps first (a bound : nat -> R) :
+  a first <= bound first -> (forall t, (first <= t)%nat -> a t <= bound t -> a (S t) <= bound (S t)) ->
+  forall t, (first <= t)%nat -> a t <= bound t.
+Proof. intros B H t T. induction T; auto. Qed.
+
+Lemma geometric q n : q <> 1 -> sum n (fun i => q ^ i) = (1 - q ^ n) / (1 - q).
+Proof. intro N. induction n; [simpl; field; lra |]. rewrite sum_next, IHn. simpl. field. lra. Qed.
+
+(* lasting: the state after n rounds *)
+Lemma contraction q c (a : nat -> R) n :
+  0 <= q -> (forall t, (t < n)%nat -> a (S t) <= q * a t + c) -> a n <= q ^ n * a O + c * sum n (fun i => q ^ i).
+Proof.
+  intros Q. induction n; intro H; [simpl; lra |].
+  assert (I : a n <= q ^ n * a O + c * sum n (fun i => q ^ i)) by (apply IHn; intros; apply H; lia).
+  eapply Rle_trans; [apply H; lia |]. rewrite sum_first.
+  rewrite (sum_ext n (fun i => q ^ S i) (fun i => q * q ^ i)) by reflexivity.
+  rewrite (sum_scale n q (fun i => q ^ i)). apply (Rmult_le_compat_l q) in I; [simpl; lra | exact Q].
+Qed.
+Lemma contraction_closed q c (a : nat -> R) n :
+  0 <= q -> q <> 1 -> (forall t, (t < n)%nat -> a (S t) <= q * a t + c) ->
+  a n <= q ^ n * a O + c * ((1 - q ^ n) / (1 - q)).
+Proof. intros Q N H. rewrite <- (geometric q n N). now apply contraction. Qed.
+Lemma lasting q c (a : nat -> R) n :
+  0 <= q < 1 -> 0 <= c -> (forall t, (t < n)%nat -> a (S t) <= q * a t + c) -> a n <= q ^ n * a O + c / (1 - q).
+Proof.
+  intros [Q Q1] C H. eapply Rle_trans; [apply (contraction_closed q c a n); try assumption; lra |].
+  assert (0 <= q ^ n) by (now apply pow_le). assert (0 <= c / (1 - q)) by (apply Rle_mult_inv_pos; lra).
+  replace (c * ((1 - q ^ n) / (1 - q))) with (c / (1 - q) - q ^ n * (c / (1 - q))) by (field; lra).
+  assert (0 <= q ^ n * (c / (1 - q))) by (now apply Rmult_le_pos). lra.
+Qed.
+(* lasting, then decayed *)
+Lemma lasting_decayed u c (a : nat -> R) n :
+  0 < u <= 1 -> 0 <= c -> 0 <= a O -> (forall t, (t < n)%nat -> a (S t) <= (1 - u) * a t + c) ->
+  a n <= exp (- u * INR n) * a O + c / u.
+Proof.
+  intros U C A H. pose proof (lasting (1 - u) c a n ltac:(lra) C H) as L.
+  replace (1 - (1 - u)) with u in L by ring. pose proof (decayed u n ltac:(lra)) as D.
+  apply (Rmult_le_compat_r (a O)) in D; lra.
+Qed.
+(* within *)
+Lemma within q c (a : nat -> R) n :
+  0 <= q < 1 -> 0 <= c -> 0 <= a O -> (forall t, (t < n)%nat -> a (S t) <= q * a t + c) -> a n <= a O + c / (1 - q).
+Proof.
+  intros Q C A H. eapply Rle_trans; [apply (lasting q c a n Q C H) |]. apply Rplus_le_compat_r.
+  assert (q ^ n <= 1) by (rewrite <- (pow1 n); apply pow_incr; lra).
+  apply (Rmult_le_compat_r (a O)) in H0; lra.
+Qed.
+(* gathered: each part returns at most rho times its weight *)
+Lemma gathered n rho w c (after before : nat -> R) rest :
+  (forall i, (i < n)%nat -> 0 <= before i) -> (forall i, (i < n)%nat -> c i <= rho * w i) ->
+  sum n (fun i => w i * after i) <= sum n (fun i => c i * before i) + rest ->
+  sum n (fun i => w i * after i) <= rho * sum n (fun i => w i * before i) + rest.
+Proof.
+  intros B C H. eapply Rle_trans; [exact H |]. apply Rplus_le_compat_r. rewrite <- sum_scale.
+  apply sum_le; intros i I. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; auto.
+Qed.
+
+(* averaged: the states cancel, except the first and the last *)
+Lemma added_up (a g c : nat -> R) P n :
+  (forall t, (t < n)%nat -> a (S t) <= a t - P * g t + c t) -> P * sum n g <= a O - a n + sum n c.
+Proof.
+  intro H. rewrite <- sum_scale. replace (a O - a n) with (- sum n (fun t => a (S t) - a t)) by (rewrite telescoping; ring).
+  enough (sum n (fun t => P * g t) + sum n (fun t => a (S t) - a t) <= sum n c) by lra.
+  rewrite <- sum_add. apply sum_le; intros t T. specialize (H t T). lra.
+Qed.
+Lemma averaged (a g : nat -> R) P c n :
+  (0 < n)%nat -> 0 < P -> 0 <= a n -> (forall t, (t < n)%nat -> a (S t) <= a t - P * g t + c) ->
+  sum n g / INR n <= (a O / INR n + c) / P.
+Proof.
+  intros N P0 A H. pose proof (added_up a g (fun _ => c) P n H) as B. rewrite sum_const in B. apply lt_0_INR in N.
+  apply Rmult_le_reg_l with (INR n * P); [now apply Rmult_lt_0_compat |].
+  replace (INR n * P * (sum n g / INR n)) with (P * sum n g) by (field; lra).
+  replace (INR n * P * ((a O / INR n + c) / P)) with (a O + INR n * c) by (field; lra). lra.
+Qed.
+(* telescope: a recursion times its weights; W (t + 1) is the weight of round t *)
+Lemma weighted (a g c rho W : nat -> R) P n :
+  (forall t, (t < n)%nat -> 0 <= W (S t)) -> (forall t, (t < n)%nat -> W (S t) * rho t = W t) ->
+  (forall t, (t < n)%nat -> a (S t) <= rho t * a t - P * g t + c t) ->
+  P * sum n (fun t => W (S t) * g t) + W n * a n <= W O * a O + sum n (fun t => W (S t) * c t).
+Proof.
+  intros W0 E H. pose proof (added_up (fun t => W t * a t) (fun t => W (S t) * g t) (fun t => W (S t) * c t) P n) as B.
+  enough (P * sum n (fun t => W (S t) * g t) <= W O * a O - W n * a n + sum n (fun t => W (S t) * c t)) by lra.
+  apply B. intros t T. specialize (H t T). apply (Rmult_le_compat_l (W (S t))) in H; [| auto].
+  rewrite <- (E t T). lra.
+Qed.
+Lemma power_weight rho t : 0 < rho -> / rho ^ S t * rho = / rho ^ t.
+Proof. intro H. simpl. field. split; [apply pow_nonzero |]; lra. Qed.
+Lemma telescope (a g : nat -> R) rho P c n :
+  (0 < n)%nat -> 0 < rho -> 0 < P -> 0 <= a n ->
+  (forall t, (t < n)%nat -> a (S t) <= rho * a t - P * g t + c) ->
+  let w t := / rho ^ S t in
+  sum n (fun t => w t * g t) / sum n w <= (a O / sum n w + c) / P.
+Proof.
+  intros N R P0 A H w. assert (W : forall t, 0 < / rho ^ t) by (intro; apply Rinv_0_lt_compat; now apply pow_lt).
+  assert (T : 0 < sum n w).
+  { eapply Rlt_le_trans; [exact (W 1%nat) |]. apply (one_of_sum n 0 w); [intros; apply Rlt_le, W | exact N]. }
+  assert (B : P * sum n (fun t => w t * g t) + / rho ^ n * a n <= a O + c * sum n w).
+  { replace (a O + c * sum n w) with (/ rho ^ 0 * a O + sum n (fun t => w t * c)).
+    - apply (weighted a g (fun _ => c) (fun _ => rho) (fun t => / rho ^ t) P n); [| | exact H].
+      + intros; apply Rlt_le, W.
+      + intros; now apply power_weight.
+    - rewrite pow_O, Rinv_1, Rmult_1_l, <- sum_scale. f_equal. apply sum_ext; intros; ring. }
+  assert (0 <= / rho ^ n * a n) by (apply Rmult_le_pos; [apply Rlt_le, W | exact A]).
+  apply Rmult_le_reg_l with (sum n w * P); [now apply Rmult_lt_0_compat |].
+  replace (sum n w * P * (sum n (fun t => w t * g t) / sum n w)) with (P * sum n (fun t => w t * g t)) by (field; lra).
+  replace (sum n w * P * ((a O / sum n w + c) / P)) with (a O + c * sum n w) by (field; lra). lra.
+Qed.
+(* telescope, with the last state kept: all weights are 1 *)
+Lemma telescope_kept (a g : nat -> R) P c n :
+  (0 < n)%nat -> 0 < P -> (forall t, (t < n)%nat -> a (S t) <= a t - P * g t + c) ->
+  sum n g / INR n <= ((a O - a n) / INR n + c) / P.
+Proof.
+  intros N P0 H. pose proof (averaged (fun t => a t - a n) g P c n N P0) as A. apply A; [lra |].
+  intros t T. specialize (H t T). lra.
+Qed.
+(* contracted: the sum of the weights (1 - u)^-(t+1), and what the start counts for *)
+Lemma sum_of_weights u n : 0 < u < 1 -> sum n (fun t => / (1 - u) ^ S t) = (/ (1 - u) ^ n - 1) / u.
+Proof.
+  intro U. assert (N : forall k, (1 - u) ^ k <> 0) by (intro; apply pow_nonzero; lra).
+  induction n; [simpl; field; lra |]. rewrite sum_next, IHn. simpl. field. repeat split; auto; lra.
+Qed.
+Lemma contracted u n times start rest q :
+  0 < u < 1 -> 1 < times -> 1 / (times - 1) <= u * INR n -> 0 <= start ->
+  q <= start / sum n (fun t => / (1 - u) ^ S t) + rest -> q <= times * u * start * exp (- u * INR n) + rest.
+Proof.
+  intros U T E A H. eapply Rle_trans; [exact H |]. apply Rplus_le_compat_r. rewrite (sum_of_weights u n U).
+  pose proof (decayed u n ltac:(lra)) as D. set (p := (1 - u) ^ n) in *.
+  assert (P : 0 < p) by (apply pow_lt; lra).
+  assert (B : exp (- u * INR n) <= 1 - 1 / times).
+  { eapply Rle_trans; [| exact (decayed_enough times T)]. apply exp_grows. lra. }
+  set (e := exp (- u * INR n)) in *. assert (I : 0 < 1 / times) by (apply Rdiv_lt_0_compat; lra).
+  replace (start / ((/ p - 1) / u)) with (u * start * (p * / (1 - p))) by (field; lra).
+  replace (times * u * start * e) with (u * start * (e * times)) by ring.
+  apply Rmult_le_compat_l; [apply Rmult_le_pos; lra |].
+  apply Rmult_le_compat; [lra | apply Rlt_le, Rinv_0_lt_compat; lra | lra |].
+  replace times with (/ (1 / times)) by (field; lra). apply Rinv_le_contravar; lra.
+Qed.
+
+(* ---- Means over the rounds ---- *)
+
+(* the smallest is at most the mean *)
+Lemma smallest_of_weighted n w g least :
+  (forall t, (t < n)%nat -> 0 <= w t) -> 0 < sum n w -> (forall t, (t < n)%nat -> least <= g t) ->
+  least <= sum n (fun t => w t * g t) / sum n w.
+Proof.
+  intros W T H. apply Rmult_le_reg_l with (sum n w); [exact T |].
+  replace (sum n w * (sum n (fun t => w t * g t) / sum n w)) with (sum n (fun t => w t * g t)) by (field; lra).
+  rewrite Rmult_comm, <- sum_scale. apply sum_le; intros t I. rewrite Rmult_comm. apply Rmult_le_compat_l; auto.
+Qed.
+Lemma smallest n g least : (0 < n)%nat -> (forall t, (t < n)%nat -> least <= g t) -> least <= sum n g / INR n.
+Proof.
+  intros N H. apply lt_0_INR in N. apply Rmult_le_reg_l with (INR n); [exact N |].
+  replace (INR n * (sum n g / INR n)) with (sum n g) by (field; lra). rewrite <- sum_const. now apply sum_le.
+Qed.
+(* ... and there is one *)
+Lemma smallest_exists n g : exists t, (t <= n)%nat /\ forall s, (s <= n)%nat -> g t <= g s.
+Proof.
+  induction n as [| n [t [T H]]].
+  - exists O. split; [lia |]. intros s I. replace s with O by lia. lra.
+  - destruct (Rle_lt_dec (g t) (g (S n))) as [L | L].
+    + exists t. split; [lia |]. intros s I. destruct (Nat.eq_dec s (S n)) as [-> |]; [exact L | apply H; lia].
+    + exists (S n). split; [lia |]. intros s I. destruct (Nat.eq_dec s (S n)) as [-> |]; [lra |].
+      assert (g t <= g s) by (apply H; lia). lra.
+Qed.
+(* the mean over the rounds: equal weights *)
+Lemma mean_of_equal_weights n w g :
+  w <> 0 -> sum n (fun t => w * g t) / sum n (fun _ => w) = sum n g / INR n.
+Proof.
+  intro N. destruct n; [simpl; unfold Rdiv; ring |].
+  assert (0 < INR (S n)) by (apply lt_0_INR; lia). rewrite sum_scale, sum_const. field. lra.
+Qed.
+(* Jensen for the weighted average of the iterates, with weights of any sum *)
+Lemma jensen_of_average {V : Inner} (f : V -> R) g n w (x : nat -> V) m :
+  (forall t, (t < n)%nat -> 0 <= w t) -> 0 < sum n w -> tangent f g 0 ->
+  (forall z, ip m z = ip (vsum n (fun t => scale (w t) (x t))) z / sum n w) ->
+  f m <= sum n (fun t => w t * f (x t)) / sum n w.
+Proof.
+  intros W T F M. unfold Rdiv. rewrite Rmult_comm, <- sum_scale.
+  rewrite (sum_ext n _ (fun t => (/ sum n w * w t) * f (x t))) by (intros; ring).
+  apply (jensen_of_function f g); [| | exact F |].
+  - intros. apply Rmult_le_pos; [apply Rlt_le, Rinv_0_lt_compat; exact T | auto].
+  - rewrite sum_scale. field. lra.
+  - intro z. rewrite M, !ip_vsum. unfold Rdiv. rewrite Rmult_comm, <- sum_scale.
+    apply sum_ext; intros; products; ring.
+Qed.
+
+(* ---- Discounted sums ---- *)
+
+(* the rounds before, by induction: a momentum is at most a factor times the discounted sum *)
+Lemma discounted lam share (v d g : nat -> R) :
+  0 <= lam -> v O <= share * d O -> (forall t, v (S t) <= lam * v t + share * g t) ->
+  (forall t, d (S t) = lam * d t + g t) -> forall t, v t <= share * d t.
+Proof.
+  intros L Z H D t. induction t; [exact Z |]. rewrite D. eapply Rle_trans; [apply H |].
+  apply (Rmult_le_compat_l lam) in IHt; lra.
+Qed.
+Lemma discounted_recursion lam (d g : nat -> R) n :
+  0 <= lam < 1 -> 0 <= d n -> (forall t, (t < n)%nat -> d (S t) <= lam * d t + g t) ->
+  sum n (fun t => d (S t)) <= (lam * d O + sum n g) / (1 - lam).
+Proof.
+  intros L D H. apply Rmult_le_reg_l with (1 - lam); [lra |].
+  replace ((1 - lam) * ((lam * d O + sum n g) / (1 - lam))) with (lam * d O + sum n g) by (field; lra).
+  pose proof (sum_le n (fun t => d (S t)) (fun t => lam * d t + g t) H) as B. rewrite sum_add, sum_scale in B.
+  pose proof (telescoping n d) as T. rewrite sum_sub in T.
+  apply (Rmult_le_compat_l lam) in D; [| lra].
+  assert (lam * sum n d = lam * (sum n (fun t => d (S t)) - d n + d O)) by (f_equal; lra). lra.
+Qed.
+Lemma discounted_sums lam g n :
+  0 <= lam < 1 -> (forall i, (i < n)%nat -> 0 <= g i) ->
+  sum n (fun t => sum (S t) (fun i => lam ^ (t - i) * g i)) <= 1 / (1 - lam) * sum n g.
+Proof.
+  intros L G. set (d := fun t => sum t (fun i => lam ^ (pred t - i) * g i)).
+  assert (D : forall t, (t <= n)%nat -> 0 <= d t).
+  { intros t T. apply sum_least; intros i I. apply Rmult_le_pos; [apply pow_le; lra | apply G; lia]. }
+  replace (1 / (1 - lam) * sum n g) with ((lam * d O + sum n g) / (1 - lam)) by (unfold d; simpl; field; lra).
+  apply (discounted_recursion lam d g n L (D n (le_n n))).
+  intros t T. unfold d. rewrite sum_next, <- sum_scale, Nat.sub_diag. simpl pred.
+  apply Req_le. rewrite pow_O, Rmult_1_l. f_equal. apply sum_ext; intros i I.
+  replace (t - i)%nat with (S (pred t - i)) by lia. simpl; ring.
 Qed.
