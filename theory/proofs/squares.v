@@ -117,14 +117,14 @@ Definition inside (n m : nat) (f : form) : bool :=
 (* the row minus b times s *)
 Fixpoint minus (r : list Q) (b : Q) (s : list Q) : list Q :=
   match r, s with
-  | a :: r, c :: s => (if is_zero c then a else plus a (- times b c)) :: minus r b s
+  | a :: r, c :: s => (if is_zero c then a else plus a (- (b * c))) :: minus r b s
   | _, _ => []
   end.
 (* the rows minus ||s_1 x_1 + ...||^2 / (4 p) *)
 Fixpoint lower (q : Q) (s : list Q) (rows : list row) : list row :=
   match s, rows with
   | a :: s, (c, r) :: rows =>
-      (if is_zero a then (c, r) else (plus c (- times (times a a) q), minus r (times (times 2 a) q) s)) :: lower q s rows
+      (if is_zero a then (c, r) else let b := times a q in (plus c (- (a * b)), minus r (2 * b) s)) :: lower q s rows
   | _, _ => []
   end.
 Fixpoint squares (fuel : nat) (rows : list row) : bool :=
@@ -251,7 +251,7 @@ Lemma minus_comb r b : forall s xs z, length r = length s ->
 Proof.
   induction r; intros [| c s] xs z H; try discriminate; [destruct xs; simpl; products; ring |].
   destruct xs as [| x xs]; simpl; products; [ring |]. rewrite IHr by (simpl in H; lia).
-  destruct (is_zero c) eqn:Z; [rewrite (zero_ok _ Z); ring |]. rewrite plus_ok, Q2R_opp, times_ok. ring.
+  destruct (is_zero c) eqn:Z; [rewrite (zero_ok _ Z); ring |]. rewrite plus_ok, Q2R_opp, Q2R_mult. ring.
 Qed.
 Lemma Q2R_2 : Q2R 2 = 2.
 Proof. unfold Q2R; simpl. field. Qed.
@@ -264,7 +264,7 @@ Proof.
     destruct (IHn s rows xs H L X) as [S T]. simpl. destruct (is_zero a) eqn:Z.
     + split; [simpl; auto |]. simpl. rewrite T. unfold sq. products. rewrite (zero_ok _ Z). ring.
     + split; [simpl; rewrite minus_length; auto; congruence |]. simpl.
-      rewrite T, plus_ok, Q2R_opp, minus_comb, !times_ok, Q2R_2 by congruence. unfold sq. products.
+      rewrite T, plus_ok, Q2R_opp, minus_comb, !Q2R_mult, !times_ok, Q2R_2 by congruence. unfold sq. products.
       rewrite (ip_sym x (comb s xs)). ring.
 Qed.
 Lemma squares_ok fuel : forall n rows xs,
