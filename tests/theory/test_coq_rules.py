@@ -1,0 +1,237 @@
+"""The rules, best constants and means over samples in Coq: what it accepts, what this rests on, and what it refuses."""
+
+import inspect
+import random
+import re
+import shutil
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from sympy import Rational
+
+from fedtheory.brackets import needed
+from theory import catalogue
+from theory.proofs import enumerations, rules, scenes, sequences, squares
+from theory.proofs.library import FILES, against, prepared
+from theory.proofs.tight import Bracket, Programme, quadratic
+from theory.sfl.checks.samples import lemmas
+from theory.statement import Bound
+
+LIBRARY = {name: (Path(rules.__file__).with_name(name)).read_text() for name in FILES}
+RULES = LIBRARY["rules.v"]
+AXIOMS = {  # what Coq's own real numbers rest on
+    "ClassicalDedekindReals.sig_not_dec",
+    "ClassicalDedekindReals.sig_forall_dec",
+    "FunctionalExtensionality.functional_extensionality_dep",
+    "Classical_Prop.classic",
+}
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("library")
+    prepared(found)
+    return found
+
+
+def said_of(folder, text, name="some"):
+    return against(text, folder / f"{name}.v")
+
+
+# Rules
+
+
+def test_every_rule_with_a_proof_is_named_by_a_lemma():
+    named = set(re.findall(r"\b[A-Z_]{4,}\b", " ".join(re.findall(r"\(\*(.*?)\*\)", RULES, re.DOTALL))))
+    proved = {
+        name
+        for name, rule in vars(rules).items()
+        if isinstance(rule, rules.Rule) and rule.prove.__name__ != "_means"
+    }  # fmt: skip
+    assert len(proved) > 40 and not proved - named
+
+
+def test_every_way_from_a_round_to_a_run_is_named_by_a_lemma():
+    no_inferences = {"at_start"}  # it only writes out a quantity
+    public = {
+        name
+        for name, found in vars(sequences).items()
+        if inspect.isfunction(found) and found.__module__ == sequences.__name__ and not name.startswith("_")
+    }
+    assert len(public) > 8
+    assert {name for name in public - no_inferences if not re.search(rf"\(\* [^*]*\b{name}\b", RULES)} == set()
+
+
+def test_nothing_is_admitted():
+    for text in LIBRARY.values():
+        assert not re.search(r"\b(Admitted|admit|Axiom|Axioms|Parameter|Conjecture|Hypothesis|Abort)\b", text)
+
+
+@needs_coq
+@pytest.mark.slow
+def test_all_lemmas_rest_on_the_axioms_of_the_real_numbers_only(folder):
+    said = []
+    for name, text in LIBRARY.items():
+        module = name.removesuffix(".v")
+        proved = re.findall(r"^(?:Lemma|Theorem) (\w+)", text, re.MULTILINE)
+        assert len(proved) >= 4
+        text = f"Require Import {module}.\n" + "".join(f"Print Assumptions {module}.{one}.\n" for one in proved)
+        said.append(printed(folder, text))
+    found = set(re.findall(r"^([\w.]+)\s*:", "\n".join(said), re.MULTILINE)) - {"Axioms"}
+    assert found and found <= AXIOMS
+
+
+def printed(folder, text):
+    """What coqc prints for a file."""
+    import subprocess
+
+    (folder / "printed.v").write_text(text)
+    done = subprocess.run(["coqc", "-Q", ".", "", "printed.v"], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+# A number in the statement of a lemma, and another one
+CHANGED = {
+    "sum_of_squares": ("(2 * INR n - 1) / 6.\nProof. induction", "(2 * INR n - 1) / 5.\nProof. induction"),
+    "young": ("2 * ip u v <= s * sq u + sq v / s.", "3 * ip u v <= s * sq u + sq v / s."),
+    "cauchy_schwarz": ("ip u v ^ 2 <= sq u * sq v.", "2 * ip u v ^ 2 <= sq u * sq v."),
+    "jensen": ("<= INR n * sum n (fun i => sq (v i)).\nProof.\n  induction n; [simpl; products",
+               "<= (INR n - 1) * sum n (fun i => sq (v i)).\nProof.\n  induction n; [simpl; products"),
+    "second_moment": ("= sum n (fun i => sq (v i)) - INR n * sq m.", "= sum n (fun i => sq (v i)) + INR n * sq m."),
+    "successive": ("-> sq (vsum n v) = sum n (fun i => sq (v i)).\nProof.\n  induction",
+                   "-> sq (vsum n v) = 2 * sum n (fun i => sq (v i)).\nProof.\n  induction"),
+    "sums_before": ("INR n * (INR n - 1) / 2 * sum n (fun t => sq (v t)).",
+                    "INR n * (INR n - 1) / 3 * sum n (fun t => sq (v t))."),
+    "sample_of": ("= INR s * (INR m - INR s) / (INR m - 1) * (sum m", "= INR s * (INR m - INR s) / INR m * (sum m"),
+    "partial_sums": ("* (2 * INR k * INR s - INR k - 3) / 6", "* (2 * INR k * INR s - INR k - 2) / 6"),
+    "cocoercive": ("+ sq (sub (g y) (g x)) / (2 * L).", "+ sq (sub (g y) (g x)) / L."),
+    "small_gradient": ("sq (g x) <= 2 * L * (f x - lowest).", "sq (g x) <= 1 * L * (f x - lowest)."),
+    "decayed": ("(1 - u) ^ n <= exp (- u * INR n).", "(1 - u) ^ n <= exp (- 2 * u * INR n)."),
+    "averaged": ("sum n g / INR n <= (a O / INR n + c) / P.", "sum n g / INR n <= (a O / INR n + c) / (2 * P)."),
+    "telescope": ("/ sum n w <= (a O / sum n w + c) / P.", "/ sum n w <= (a O / sum n w - c) / P."),
+    "contracted": ("q <= times * u * start * exp (- u * INR n) + rest.",
+                   "q <= u * start * exp (- u * INR n) + rest."),
+    "discounted_sums": ("<= 1 / (1 - lam) * sum n g.", "<= 1 * sum n g."),
+}  # fmt: skip
+
+
+@needs_coq
+@pytest.mark.slow
+def test_another_number_in_a_rule_is_refused(tmp_path):
+    for name, (number, other) in CHANGED.items():
+        assert RULES.count(number) == 1, name
+        says = against(RULES.replace(number, other), tmp_path / "rules.v")
+        line = int(re.search(r"line (\d+)", says)[1])
+        before = "\n".join(RULES.splitlines()[:line])
+        assert re.findall(r"^Lemma (\w+)", before, re.MULTILINE)[-1] == name, says
+
+
+# Best constants
+
+
+def brackets(paper, count):
+    """Some of a paper's brackets, with their programmes."""
+    kept = scenes.kept(paper)
+    known = {scenes.key(one): one for _, one in needed(paper)}
+    keys = sorted(key for key in known if isinstance(kept.get(key), dict) and kept[key]["multipliers"])
+    return [(known[key], scenes.read(kept[key], known[key])) for key in random.Random(1).sample(keys, count)]
+
+
+def small():
+    """||x||^2 where <x, y> >= 1/2 ||x||^2: at most 4 times ||y||^2."""
+    symbols = {name: Rational(0) for name in ()}
+    import sympy
+
+    x, y, f = sympy.symbols("x y f")
+    programme = Programme(
+        quadratic(x**2 + f), quadratic(y**2), {"angle": quadratic(x * y - x**2 / 2), "value": quadratic(-f)}
+    )
+    multipliers = {"angle": Fraction(4), "value": Fraction(1), **symbols}
+    instance = None
+    return programme, Bracket(Fraction(4), Fraction(4), instance, multipliers)
+
+
+def test_a_bracket_is_stated_with_its_conditions_written_out():
+    programme, bracket = small()
+    assert squares.statement(programme, bracket.upper, list(programme.conditions)).splitlines() == [
+        "forall (V : Inner) (v_x v_y : V) (n_f : R),",
+        "  0 <= -1 / 2 * ip v_x v_x + 1 * ip v_x v_y ->",
+        "  0 <= -1 * n_f ->",
+        "  1 * ip v_x v_x + 1 * n_f <= 4 * (1 * ip v_y v_y)",
+    ]
+
+
+@needs_coq
+@pytest.mark.slow
+def test_a_small_bracket_is_accepted_and_refused_with_another_number(folder):
+    programme, bracket = small()
+    lemma = squares.PRELUDE + squares.lemma("small", programme, bracket)
+    assert said_of(folder, lemma) == ""
+    for other in (
+        replace(bracket, upper=Fraction(39, 10)),
+        replace(bracket, multipliers=bracket.multipliers | {"angle": Fraction(41, 10)}),
+        replace(bracket, multipliers=bracket.multipliers | {"value": Fraction(2)}),
+        replace(bracket, multipliers={"angle": Fraction(4)}),
+    ):
+        assert said_of(folder, squares.PRELUDE + squares.lemma("small", programme, other))
+    negative = Programme(quadratic(-programme_form("f")), programme.amount, {"value": quadratic(programme_form("f"))})
+    proof = Bracket(Fraction(0), Fraction(1), None, {"value": Fraction(-1)})
+    assert said_of(folder, squares.PRELUDE + squares.lemma("small", negative, proof))
+    assert said_of(folder, lemma.replace("4 * (1 * ip v_y v_y)", "3 * (1 * ip v_y v_y)"))
+    assert said_of(folder, lemma.replace("0 <= -1 * n_f", "0 <= 1 * n_f"))
+
+
+def programme_form(name):
+    import sympy
+
+    return sympy.Symbol(name)
+
+
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", catalogue.names())
+def test_brackets_are_accepted_and_refused_with_a_smaller_constant(folder, paper):
+    accepted, refused = [], 0
+    for number, (programme, bracket) in enumerate(brackets(paper, 8)):
+        accepted.append(squares.lemma(f"bracket_{number}", programme, bracket))
+        if number < 2:
+            low = bracket.lower - Fraction(1, 1000)
+            text = squares.lemma("too_small", programme, replace(bracket, upper=low))
+            refused += bool(said_of(folder, squares.PRELUDE + text))
+    assert said_of(folder, squares.PRELUDE + "\n".join(accepted)) == ""
+    assert refused == 2
+
+
+# Means over samples
+
+
+@needs_coq
+@pytest.mark.slow
+def test_means_over_samples_are_what_the_paper_says(folder):
+    found = lemmas()
+    assert len(found) > 150
+    assert said_of(folder, enumerations.PRELUDE + "\n".join(found.values())) == ""
+
+
+@needs_coq
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("id_", "mean", "units", "at", "other"),
+    [
+        ("lemma3.swr", enumerations.of_mean(3, 2, True), "n", {"n": 3, "s": 2}, Rational(99, 100)),
+        ("lemma3.swor", enumerations.of_mean(4, 2, False), "n", {"n": 4, "s": 2}, Rational(101, 100)),
+        ("lemma3.cov", enumerations.of_pair(4), "n", {"n": 4}, Rational(-1)),
+        ("lemma4.term", enumerations.of_step(4, 2, 3, 1), "M", {"M": 4, "K": 2, "m": 3, "k": 1}, Rational(99, 100)),
+        ("lemma4", enumerations.of_steps(3, 2, 2), "M", {"M": 3, "S": 2, "K": 2}, Rational(1, 4)),
+    ],
+)
+def test_another_number_in_a_mean_is_refused(folder, id_, mean, units, at, other):
+    statement = catalogue.find(f"sfl.{id_}")
+    assert isinstance(statement.claim, Bound)
+    printed_ = enumerations.lemma("printed", mean, units, statement, at)
+    changed = enumerations.lemma("changed", mean, units, statement.with_claim(statement.claim.scaled(other)), at)
+    assert said_of(folder, enumerations.PRELUDE + printed_) == ""
+    assert said_of(folder, enumerations.PRELUDE + changed)
