@@ -4,18 +4,20 @@ import inspect
 import random
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import sympy
 from sympy import Rational
 
 from fedtheory.brackets import needed
 from theory import catalogue
 from theory.proofs import enumerations, rules, scenes, sequences, squares
 from theory.proofs.library import FILES, against, prepared
-from theory.proofs.tight import Bracket, Programme, quadratic
+from theory.proofs.tight import Bracket, Instance, Programme, quadratic
 from theory.sfl.checks.samples import lemmas
 from theory.statement import Bound
 
@@ -27,6 +29,7 @@ AXIOMS = {  # what Coq's own real numbers rest on
     "FunctionalExtensionality.functional_extensionality_dep",
     "Classical_Prop.classic",
 }
+x, y, f = sympy.symbols("x y f")
 needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
 
 
@@ -73,21 +76,18 @@ def test_nothing_is_admitted():
 @needs_coq
 @pytest.mark.slow
 def test_all_lemmas_rest_on_the_axioms_of_the_real_numbers_only(folder):
-    said = []
-    for name, text in LIBRARY.items():
-        module = name.removesuffix(".v")
-        proved = re.findall(r"^(?:Lemma|Theorem) (\w+)", text, re.MULTILINE)
-        assert len(proved) >= 4
-        text = f"Require Import {module}.\n" + "".join(f"Print Assumptions {module}.{one}.\n" for one in proved)
-        said.append(printed(folder, text))
-    found = set(re.findall(r"^([\w.]+)\s*:", "\n".join(said), re.MULTILINE)) - {"Axioms"}
+    modules = {name.removesuffix(".v"): text for name, text in LIBRARY.items()}
+    every = [
+        f"@{m}.{one}" for m, text in modules.items() for one in re.findall(r"^(?:Lemma|Theorem) (\w+)", text, re.M)
+    ]
+    assert len(every) > 150
+    text = f"Require Import {' '.join(modules)}.\nDefinition every := ({', '.join(every)}).\nPrint Assumptions every.\n"
+    found = set(re.findall(r"^([\w.]+)\s*:", printed(folder, text), re.MULTILINE)) - {"Axioms"}
     assert found and found <= AXIOMS
 
 
 def printed(folder, text):
     """What coqc prints for a file."""
-    import subprocess
-
     (folder / "printed.v").write_text(text)
     done = subprocess.run(["coqc", "-Q", ".", "", "printed.v"], cwd=folder, capture_output=True, text=True, check=True)
     return done.stdout
@@ -141,17 +141,15 @@ def brackets(paper, count):
 
 
 def small():
-    """||x||^2 where <x, y> >= 1/2 ||x||^2: at most 4 times ||y||^2."""
-    symbols = {name: Rational(0) for name in ()}
-    import sympy
+    """||x||^2 + f where <x, y> >= ||x||^2 / 2 and f <= 0: at most 4 ||y||^2."""
+    conditions = {"angle": quadratic(x * y - x**2 / 2), "value": quadratic(-f)}
+    return Programme(quadratic(x**2 + f), quadratic(y**2), conditions), proved(4, angle=4, value=1)
 
-    x, y, f = sympy.symbols("x y f")
-    programme = Programme(
-        quadratic(x**2 + f), quadratic(y**2), {"angle": quadratic(x * y - x**2 / 2), "value": quadratic(-f)}
-    )
-    multipliers = {"angle": Fraction(4), "value": Fraction(1), **symbols}
-    instance = None
-    return programme, Bracket(Fraction(4), Fraction(4), instance, multipliers)
+
+def proved(upper, **multipliers):
+    """A bracket without an instance."""
+    nothing = Instance((), (), {})
+    return Bracket(Fraction(0), Fraction(upper), nothing, {name: Fraction(m) for name, m in multipliers.items()})
 
 
 def test_a_bracket_is_stated_with_its_conditions_written_out():
@@ -171,23 +169,35 @@ def test_a_small_bracket_is_accepted_and_refused_with_another_number(folder):
     lemma = squares.PRELUDE + squares.lemma("small", programme, bracket)
     assert said_of(folder, lemma) == ""
     for other in (
-        replace(bracket, upper=Fraction(39, 10)),
-        replace(bracket, multipliers=bracket.multipliers | {"angle": Fraction(41, 10)}),
-        replace(bracket, multipliers=bracket.multipliers | {"value": Fraction(2)}),
-        replace(bracket, multipliers={"angle": Fraction(4)}),
+        proved(Fraction(39, 10), angle=4, value=1),
+        proved(4, angle=Fraction(41, 10), value=1),
+        proved(4, angle=4, value=2),
+        proved(4, angle=4),
     ):
         assert said_of(folder, squares.PRELUDE + squares.lemma("small", programme, other))
-    negative = Programme(quadratic(-programme_form("f")), programme.amount, {"value": quadratic(programme_form("f"))})
-    proof = Bracket(Fraction(0), Fraction(1), None, {"value": Fraction(-1)})
-    assert said_of(folder, squares.PRELUDE + squares.lemma("small", negative, proof))
+    with_negative = Programme(quadratic(-f), quadratic(y**2), {"value": quadratic(f)})
+    assert said_of(folder, squares.PRELUDE + squares.lemma("small", with_negative, proved(1, value=-1)))
     assert said_of(folder, lemma.replace("4 * (1 * ip v_y v_y)", "3 * (1 * ip v_y v_y)"))
     assert said_of(folder, lemma.replace("0 <= -1 * n_f", "0 <= 1 * n_f"))
 
 
-def programme_form(name):
-    import sympy
-
-    return sympy.Symbol(name)
+@needs_coq
+@pytest.mark.slow
+def test_roots_that_are_told_are_checked(folder):
+    """||x_1 + ... + x_9||^2 <= 9 (||x_1||^2 + ... + ||x_9||^2), and with 19/2, where the form is positive definite."""
+    xs = sympy.symbols("x_0:9")
+    amount = quadratic(sympy.Add(*(v**2 for v in xs)))
+    programme = Programme(quadratic((sympy.Add(*xs) ** 2).expand()), amount, {})
+    lemma = squares.lemma("nine", programme, proved(Fraction(19, 2)))
+    assert "map inject_Z" in lemma
+    assert said_of(folder, squares.PRELUDE + lemma) == ""
+    again = squares.lemma("nine", programme, proved(9))  # singular: left to elimination
+    assert "map inject_Z" not in again
+    assert said_of(folder, squares.PRELUDE + again) == ""
+    smaller = lemma.replace("<= 19 / 2 *", "<= 17 / 2 *").replace("(19 # 2)%Q", "(17 # 2)%Q")
+    assert said_of(folder, squares.PRELUDE + smaller)
+    assert said_of(folder, squares.PRELUDE + re.sub(r"\(1 # (\d+)\)%Q \(map", r"(2 # \1)%Q (map", lemma))
+    assert said_of(folder, squares.PRELUDE + re.sub(r"\(1 # (\d+)\)%Q \(map", r"(-1 # \1)%Q (map", lemma))
 
 
 @needs_coq

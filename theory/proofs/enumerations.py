@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from theory.proofs import coq
 from theory.statement import Bound, Statement
 
-
 PRELUDE = """\
 Require Import Reals List ZArith rules enumerations.
 Import ListNotations.

@@ -5,6 +5,9 @@
 The lemma has the conditions with a multiplier, each written out, as a form in inner products and function values.  Its
 proof computes in Coq what `tight.verified_proof` computes here: upper * amount - objective is the sum of the conditions
 times their multipliers, and a form that is a sum of squares (`by_squares` in squares.v says why this is enough).
+
+Elimination in exact fractions takes Coq long for large matrices.  Where the matrix is positive definite it is told the
+roots instead: a rounded Cholesky factor, with which the rest of the form is dominated by its diagonal.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from theory.proofs.gram import Quadratic
+import numpy as np
+
+from theory.proofs.gram import Quadratic, summed
 from theory.proofs.tight import Bracket, Programme
 
 PRELUDE = """\
@@ -22,6 +27,9 @@ Require Import Reals List QArith rules squares.
 Import ListNotations.
 Open Scope R_scope.
 """
+_SMALL = 8  # vectors; then elimination is fast
+_BITS = (16, 24, 32, 40, 48)  # of the entries of roots
+_NOTHING = 1e-12  # of eigenvalues, relative to the largest entry
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,9 @@ class _Places:
 def lemma(name: str, programme: Programme, bracket: Bracket) -> str:
     """The upper end of a bracket as a lemma, with its proof."""
     used = {condition: x for condition, x in bracket.multipliers.items() if x}
-    return f"Lemma {name} : {statement(programme, bracket.upper, list(used))}.\n{proof(programme, bracket.upper, used)}\n"
+    return (
+        f"Lemma {name} : {statement(programme, bracket.upper, list(used))}.\n{proof(programme, bracket.upper, used)}\n"
+    )
 
 
 def statement(programme: Programme, upper: Fraction, used: Iterable[str]) -> str:
@@ -79,12 +89,66 @@ def proof(programme: Programme, upper: Fraction, multipliers: Mapping[str, Fract
             f"intros {names}.",
             f"apply (by_squares (V := V) {_listed(at.vectors.values())} {_listed(at.numbers.values())}",
             f"  {_fraction(upper)} {at.data(programme.amount)} {at.data(programme.objective)}",
-            f"  {_listed(used)}).",
+            f"  {_listed(used)}",
+            f"  {_roots(programme, upper, multipliers)}).",
             "- vm_cast_no_check (eq_refl true).",
             f"- exact {proved}.",
             "Qed.",
         ]
     )
+
+
+def _roots(programme: Programme, upper: Fraction, multipliers: Mapping[str, Fraction]) -> str:
+    """A factor q, and integer vectors whose squares times q are nearly the form; none where elimination is to do it."""
+    parts = [programme.amount * upper, -programme.objective]
+    form = summed([*parts, *(programme.conditions[c] * -x for c, x in multipliers.items())])
+    n, place = len(programme.vectors), {name: i for i, name in enumerate(programme.vectors)}
+    exact = [[Fraction(0)] * n for _ in range(n)]
+    for (a, b), c in form.products.items():
+        i, j = sorted((place[a], place[b]))
+        exact[i][j] = c
+    found = _factor(exact) if n > _SMALL else None
+    if found is None:
+        return "0%Q []"
+    bits, factor = found
+    rows = (_listed(f"{x}" for x in row) for row in factor)
+    return f"(1 # {4**bits})%Q (map (map inject_Z) [{'; '.join(f'{row}%Z' for row in rows)}])"
+
+
+def _factor(exact: Sequence[Sequence[Fraction]]) -> tuple[int, list[list[int]]] | None:
+    """Bits, and a Cholesky factor times 2^bits, rounded, that leaves a rest which its diagonal dominates; or None.
+
+    exact  the upper triangle, with the whole coefficients of products
+    """
+    n = len(exact)
+    upper = np.array(exact, dtype=float)
+    symmetric = (upper + upper.T) / 2
+    least = float(np.linalg.eigvalsh(symmetric)[0])
+    if least <= _NOTHING * float(np.abs(symmetric).max()):
+        return None
+    root = np.linalg.cholesky(symmetric - least / 2 * np.eye(n)).T
+    for bits in _BITS:
+        factor = [[round(x * 2**bits) for x in row] for row in root.tolist()]
+        if _dominant(exact, bits, factor):
+            return bits, factor
+    return None
+
+
+def _dominant(exact: Sequence[Sequence[Fraction]], bits: int, factor: Sequence[Sequence[int]]) -> bool:
+    n = len(exact)
+
+    def rest(i: int, j: int) -> Fraction:
+        product = sum(row[i] * row[j] for row in factor[: i + 1])
+        return exact[i][j] - (1 if i == j else 2) * Fraction(product, 4**bits)
+
+    left = [[rest(i, j) for j in range(i, n)] for i in range(n)]
+    off = [Fraction(0)] * n
+    for i in range(n):
+        for j in range(i + 1, n):
+            size = abs(left[i][j - i]) / 2
+            off[i] += size
+            off[j] += size
+    return all(left[i][0] >= off[i] for i in range(n))
 
 
 def _places(programme: Programme) -> _Places:
