@@ -40,8 +40,16 @@ def folder(tmp_path_factory):
     return found
 
 
-def said_of(folder, text, name="some"):
-    return against(text, folder / f"{name}.v")
+def accepts(folder, prelude, lemma):
+    return against(f"{prelude}\n{lemma}", folder / "some.v") == ""
+
+
+# why: the check computes to false; the claim, or a condition, is another one; no linear combination of what is known
+_WHY = re.compile(r'expected to have type\s+"(proves|given)|Unable to unify|Cannot find witness')
+
+
+def refuses(folder, prelude, lemma):
+    return bool(_WHY.search(against(f"{prelude}\n{lemma}", folder / "some.v")))
 
 
 # Rules
@@ -166,19 +174,19 @@ def test_a_bracket_is_stated_with_its_conditions_written_out():
 @pytest.mark.slow
 def test_a_small_bracket_is_accepted_and_refused_with_another_number(folder):
     programme, bracket = small()
-    lemma = squares.PRELUDE + squares.lemma("small", programme, bracket)
-    assert said_of(folder, lemma) == ""
+    lemma = squares.lemma("small", programme, bracket)
+    assert accepts(folder, squares.PRELUDE, lemma)
     for other in (
         proved(Fraction(39, 10), angle=4, value=1),
         proved(4, angle=Fraction(41, 10), value=1),
         proved(4, angle=4, value=2),
         proved(4, angle=4),
     ):
-        assert said_of(folder, squares.PRELUDE + squares.lemma("small", programme, other))
+        assert refuses(folder, squares.PRELUDE, squares.lemma("small", programme, other))
     with_negative = Programme(quadratic(-f), quadratic(y**2), {"value": quadratic(f)})
-    assert said_of(folder, squares.PRELUDE + squares.lemma("small", with_negative, proved(1, value=-1)))
-    assert said_of(folder, lemma.replace("4 * (1 * ip v_y v_y)", "3 * (1 * ip v_y v_y)"))
-    assert said_of(folder, lemma.replace("0 <= -1 * n_f", "0 <= 1 * n_f"))
+    assert refuses(folder, squares.PRELUDE, squares.lemma("small", with_negative, proved(1, value=-1)))
+    assert refuses(folder, squares.PRELUDE, lemma.replace("4 * (1 * ip v_y v_y)", "3 * (1 * ip v_y v_y)"))
+    assert refuses(folder, squares.PRELUDE, lemma.replace("0 <= -1 * n_f", "0 <= 1 * n_f"))
 
 
 @needs_coq
@@ -190,14 +198,14 @@ def test_roots_that_are_told_are_checked(folder):
     programme = Programme(quadratic((sympy.Add(*xs) ** 2).expand()), amount, {})
     lemma = squares.lemma("nine", programme, proved(Fraction(19, 2)))
     assert "map inject_Z" in lemma
-    assert said_of(folder, squares.PRELUDE + lemma) == ""
+    assert accepts(folder, squares.PRELUDE, lemma)
     again = squares.lemma("nine", programme, proved(9))  # singular: left to elimination
     assert "map inject_Z" not in again
-    assert said_of(folder, squares.PRELUDE + again) == ""
+    assert accepts(folder, squares.PRELUDE, again)
     smaller = lemma.replace("<= 19 / 2 *", "<= 17 / 2 *").replace("(19 # 2)%Q", "(17 # 2)%Q")
-    assert said_of(folder, squares.PRELUDE + smaller)
-    assert said_of(folder, squares.PRELUDE + re.sub(r"\(1 # (\d+)\)%Q \(map", r"(2 # \1)%Q (map", lemma))
-    assert said_of(folder, squares.PRELUDE + re.sub(r"\(1 # (\d+)\)%Q \(map", r"(-1 # \1)%Q (map", lemma))
+    assert refuses(folder, squares.PRELUDE, smaller)
+    assert refuses(folder, squares.PRELUDE, re.sub(r"\(1 # (\d+)\)%Q \(map", r"(2 # \1)%Q (map", lemma))
+    assert refuses(folder, squares.PRELUDE, re.sub(r"\(1 # (\d+)\)%Q \(map", r"(-1 # \1)%Q (map", lemma))
 
 
 @needs_coq
@@ -210,8 +218,8 @@ def test_brackets_are_accepted_and_refused_with_a_smaller_constant(folder, paper
         if number < 2:
             low = bracket.lower - Fraction(1, 1000)
             text = squares.lemma("too_small", programme, replace(bracket, upper=low))
-            refused += bool(said_of(folder, squares.PRELUDE + text))
-    assert said_of(folder, squares.PRELUDE + "\n".join(accepted)) == ""
+            refused += refuses(folder, squares.PRELUDE, text)
+    assert accepts(folder, squares.PRELUDE, "\n".join(accepted))
     assert refused == 2
 
 
@@ -223,7 +231,7 @@ def test_brackets_are_accepted_and_refused_with_a_smaller_constant(folder, paper
 def test_means_over_samples_are_what_the_paper_says(folder):
     found = lemmas()
     assert len(found) > 150
-    assert said_of(folder, enumerations.PRELUDE + "\n".join(found.values())) == ""
+    assert accepts(folder, enumerations.PRELUDE, "\n".join(found.values()))
 
 
 @needs_coq
@@ -237,11 +245,12 @@ def test_means_over_samples_are_what_the_paper_says(folder):
         ("lemma4.term", enumerations.of_step(4, 2, 3, 1), "M", {"M": 4, "K": 2, "m": 3, "k": 1}, Rational(99, 100)),
         ("lemma4", enumerations.of_steps(3, 2, 2), "M", {"M": 3, "S": 2, "K": 2}, Rational(1, 4)),
     ],
+    ids=["swr", "swor", "cov", "term", "sums"],
 )
 def test_another_number_in_a_mean_is_refused(folder, id_, mean, units, at, other):
     statement = catalogue.find(f"sfl.{id_}")
     assert isinstance(statement.claim, Bound)
     printed_ = enumerations.lemma("printed", mean, units, statement, at)
     changed = enumerations.lemma("changed", mean, units, statement.with_claim(statement.claim.scaled(other)), at)
-    assert said_of(folder, enumerations.PRELUDE + printed_) == ""
-    assert said_of(folder, enumerations.PRELUDE + changed)
+    assert accepts(folder, enumerations.PRELUDE, printed_)
+    assert refuses(folder, enumerations.PRELUDE, changed)
