@@ -1,7 +1,7 @@
 (* The inference rules of the proofs (rules.py, sequences.py), each as a lemma with its proof.
 
-   A space of vectors is all that has an inner product: R^d, or the random vectors with E<x, y>, for which a vector that is
-   never drawn twice alike may still have E<x, x> = 0.  So no two vectors need be equal: rules only speak of products. *)
+   A space of vectors is whatever has an inner product: R^d, or random vectors with E<x, y>.  There <x, x> = 0 may hold for
+   a vector that is not zero everywhere, so no lemma needs two vectors to be equal: they speak of products only. *)
 Require Import Reals Lra Lia Arith.
 Open Scope R_scope.
 
@@ -58,6 +58,18 @@ Lemma sum_of_powers n a b c :
 Proof.
   rewrite !sum_add, sum_const, (sum_scale n b INR), (sum_scale n c (fun k => INR k ^ 2)), sum_of_counts, sum_of_squares.
   ring.
+Qed.
+
+(* powers, "summed over the steps": a bound on each step, added up *)
+Lemma summed n q a b c :
+  (forall k, (k < n)%nat -> q k <= a + b * INR k + c * INR k ^ 2) ->
+  sum n q
+  <= a * INR n + b * (INR n * (INR n - 1) / 2) + c * (INR n * (INR n - 1) * (2 * INR n - 1) / 6).
+Proof. intro H. rewrite <- sum_of_powers. now apply sum_le. Qed.
+(* "added up over the rounds": m rounds of n steps *)
+Lemma sum_by_rounds m n f : sum (m * n) f = sum m (fun r => sum n (fun k => f (r * n + k)%nat)).
+Proof.
+  induction m; [reflexivity |]. rewrite sum_next, <- IHm, <- sum_split. f_equal. lia.
 Qed.
 
 (* PART, for numbers: what is kept of a sum of parts >= 0 *)
@@ -194,6 +206,7 @@ Proof.
   replace ((1 + s) * ip u u + (1 + 1 / s) * ip v v) with (ip u u + ip v v + (s * ip u u + ip v v / s)) by (field; lra).
   lra.
 Qed.
+(* what SILENT, PENALISED_SMOOTH and SMOOTH_DESCENT rest on *)
 Lemma cauchy_schwarz u v : ip u v ^ 2 <= sq u * sq v.
 Proof.
   assert (P : forall t, 0 <= sq u - 2 * t * ip u v + t * t * sq v).
@@ -396,6 +409,7 @@ Proof.
   intros A B. rewrite square_of_sum, (sum_ext n _ (fun _ => a) A), (pairs_ext n _ (fun _ _ => b) B), sum_const, pairs_const.
   reflexivity.
 Qed.
+(* ... and their mean *)
 Lemma exchangeable_mean n (y : nat -> V) a b :
   (0 < n)%nat ->
   (forall p, (p < n)%nat -> sq (y p) = a) ->
@@ -411,10 +425,11 @@ Lemma with_replacement n (y : nat -> V) v :
   sq (vsum n y) = INR n * v.
 Proof. intros A B. rewrite (exchangeable_sum n y v 0 A B). ring. Qed.
 
-(* PAIR_OF_SAMPLE: the deviations of all clients sum to zero, so two of them have a mean product < 0 *)
+(* the deviations of all clients sum to zero, so two of them have a mean product <= 0 *)
 Lemma all_pairs m (d : nat -> W) :
   (forall z, ip (vsum m d) z = 0) -> pairs m (fun i j => ip (d i) (d j)) = - sum m (fun i => sq (d i)).
 Proof. intro Z. pose proof (square_of_sum m d) as B. unfold sq at 1 in B. rewrite Z in B. lra. Qed.
+(* PAIR_OF_SAMPLE: the mean over all ordered pairs *)
 Lemma pair_of_sample m (d : nat -> W) :
   (1 < m)%nat -> (forall z, ip (vsum m d) z = 0) ->
   / (INR m * (INR m - 1)) * pairs m (fun i j => ip (d i) (d j))
@@ -602,6 +617,7 @@ Proof.
   unfold sq in *. products_in T. products_in Q.
   rewrite (ip_sym x (g x)), (ip_sym y (g x)), (ip_sym x y) in *. nra.
 Qed.
+(* STRONGLY_POLYAK, POLYAK, for the infimum *)
 Lemma strongly_polyak_infimum mu x lowest :
   0 < mu -> tangent mu -> (forall e, 0 < e -> exists y, f y < lowest + e) -> sq (g x) >= 2 * mu * (f x - lowest).
 Proof.
@@ -686,6 +702,7 @@ Proof.
   intros T x y. specialize (T x y). unfold sq in *. products_in T. products.
   rewrite (ip_sym x y) in *. lra.
 Qed.
+(* PENALISED_POLYAK, its inequality *)
 Lemma penalised_polyak {V : Inner} (f : V -> R) (g : V -> V) phi x y :
   0 < phi -> tangent f g 0 ->
   sq (add (g x) (scale phi x)) >= 2 * phi * (f x + phi / 2 * sq x - (f y + phi / 2 * sq y)).
@@ -713,7 +730,7 @@ Lemma renewed n (drawn : nat -> bool) (old new : nat -> R) :
   sum n (fun i => if drawn i then new i else old i) - sum n old
   = sum n (fun i => if drawn i then new i - old i else 0).
 Proof. rewrite <- sum_sub. apply sum_ext; intros. destruct (drawn i); ring. Qed.
-(* CONTROLLED, BALANCED: what is the mean of the clients' at the start, and moves as they do, stays their mean *)
+(* CONTROLLED: what is the mean of the clients' at the start, and moves as they do, stays their mean *)
 Lemma controlled {V : Inner} n (c : nat -> V) (own change : nat -> nat -> V) z :
   (0 < n)%nat ->
   ip (c O) z = ip (vsum n (own O)) z / INR n ->
@@ -724,6 +741,7 @@ Proof.
   intros N Z O C t. apply lt_0_INR in N. induction t; [exact Z |]. rewrite C, IHt.
   rewrite !ip_vsum, (sum_ext n (fun i => ip (own (S t) i) z) _ (O t)), sum_add. field. lra.
 Qed.
+(* BALANCED: trackings that start with the sum zero, and move by deviations from their mean *)
 Lemma balanced {V : Inner} n (track u : nat -> nat -> V) a z :
   (0 < n)%nat ->
   ip (vsum n (track O)) z = 0 ->
@@ -740,6 +758,7 @@ Qed.
 (* ONE_MINUS *)
 Lemma one_minus u : 1 - u <= exp (- u).
 Proof. pose proof (exp_ineq1_le (- u)). lra. Qed.
+(* what `decayed` and `contracted` say of exp *)
 Lemma exp_grows a b : a <= b -> exp a <= exp b.
 Proof. intros [H | ->]; [apply exp_increasing in H; lra | lra]. Qed.
 Lemma exp_times a n : exp a ^ n = exp (a * INR n).
@@ -757,11 +776,20 @@ Proof.
   assert (0 < 1 / (times - 1)) by (apply Rdiv_lt_0_compat; lra).
   replace (1 - 1 / times) with (/ (1 + 1 / (times - 1))) by (field; lra). apply Rinv_le_contravar; lra.
 Qed.
+(* solved *)
 Lemma solved q c share rest : 0 <= q -> share < 1 -> c <= share -> q <= c * q + rest -> q <= rest / (1 - share).
 Proof.
   intros Q S C H. apply (Rmult_le_compat_r q) in C; [| exact Q].
   apply Rmult_le_reg_l with (1 - share); [lra |].
   replace ((1 - share) * (rest / (1 - share))) with rest by (field; lra). lra.
+Qed.
+
+(* "the gap on the left": its factor is at least f *)
+Lemma gap_on_the_left gap bracket f q rest :
+  0 <= gap -> 0 < f -> f <= bracket -> q <= rest - bracket * gap -> gap <= (rest - q) / f.
+Proof.
+  intros G F B H. apply (Rmult_le_compat_r gap) in B; [| exact G]. apply Rmult_le_reg_l with f; [exact F |].
+  replace (f * ((rest - q) / f)) with (rest - q) by (field; lra). lra.
 Qed.
 
 (* ---- Sequences: from a round to a run ---- *)
@@ -775,7 +803,7 @@ Proof. intros B H t T. induction T; auto. Qed.
 Lemma geometric q n : q <> 1 -> sum n (fun i => q ^ i) = (1 - q ^ n) / (1 - q).
 Proof. intro N. induction n; [simpl; field; lra |]. rewrite sum_next, IHn. simpl. field. lra. Qed.
 
-(* lasting: the state after n rounds *)
+(* lasting: the state after n rounds, with the powers written out *)
 Lemma contraction q c (a : nat -> R) n :
   0 <= q -> (forall t, (t < n)%nat -> a (S t) <= q * a t + c) -> a n <= q ^ n * a O + c * sum n (fun i => q ^ i).
 Proof.
@@ -789,6 +817,7 @@ Lemma contraction_closed q c (a : nat -> R) n :
   0 <= q -> q <> 1 -> (forall t, (t < n)%nat -> a (S t) <= q * a t + c) ->
   a n <= q ^ n * a O + c * ((1 - q ^ n) / (1 - q)).
 Proof. intros Q N H. rewrite <- (geometric q n N). now apply contraction. Qed.
+(* lasting, with the sum of all powers instead *)
 Lemma lasting q c (a : nat -> R) n :
   0 <= q < 1 -> 0 <= c -> (forall t, (t < n)%nat -> a (S t) <= q * a t + c) -> a n <= q ^ n * a O + c / (1 - q).
 Proof.
@@ -824,7 +853,7 @@ Proof.
   apply sum_le; intros i I. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; auto.
 Qed.
 
-(* averaged: the states cancel, except the first and the last *)
+(* averaged, with what each round adds: the states cancel, except the first and the last *)
 Lemma added_up (a g c : nat -> R) P n :
   (forall t, (t < n)%nat -> a (S t) <= a t - P * g t + c t) -> P * sum n g <= a O - a n + sum n c.
 Proof.
@@ -832,6 +861,7 @@ Proof.
   enough (sum n (fun t => P * g t) + sum n (fun t => a (S t) - a t) <= sum n c) by lra.
   rewrite <- sum_add. apply sum_le; intros t T. specialize (H t T). lra.
 Qed.
+(* averaged: the last state is dropped *)
 Lemma averaged (a g : nat -> R) P c n :
   (0 < n)%nat -> 0 < P -> 0 <= a n -> (forall t, (t < n)%nat -> a (S t) <= a t - P * g t + c) ->
   sum n g / INR n <= (a O / INR n + c) / P.
@@ -841,7 +871,7 @@ Proof.
   replace (INR n * P * (sum n g / INR n)) with (P * sum n g) by (field; lra).
   replace (INR n * P * ((a O / INR n + c) / P)) with (a O + INR n * c) by (field; lra). lra.
 Qed.
-(* telescope: a recursion times its weights; W (t + 1) is the weight of round t *)
+(* a recursion times its weights, which may be any; W (t + 1) is the weight of round t *)
 Lemma weighted (a g c rho W : nat -> R) P n :
   (forall t, (t < n)%nat -> 0 <= W (S t)) -> (forall t, (t < n)%nat -> W (S t) * rho t = W t) ->
   (forall t, (t < n)%nat -> a (S t) <= rho t * a t - P * g t + c t) ->
@@ -854,6 +884,7 @@ Proof.
 Qed.
 Lemma power_weight rho t : 0 < rho -> / rho ^ S t * rho = / rho ^ t.
 Proof. intro H. simpl. field. split; [apply pow_nonzero |]; lra. Qed.
+(* telescope: the last state is dropped *)
 Lemma telescope (a g : nat -> R) rho P c n :
   (0 < n)%nat -> 0 < rho -> 0 < P -> 0 <= a n ->
   (forall t, (t < n)%nat -> a (S t) <= rho * a t - P * g t + c) ->
@@ -882,12 +913,13 @@ Proof.
   intros N P0 H. pose proof (averaged (fun t => a t - a n) g P c n N P0) as A. apply A; [lra |].
   intros t T. specialize (H t T). lra.
 Qed.
-(* contracted: the sum of the weights (1 - u)^-(t+1), and what the start counts for *)
+(* contracted, the closed form: the sum of the weights (1 - u)^-(t+1) *)
 Lemma sum_of_weights u n : 0 < u < 1 -> sum n (fun t => / (1 - u) ^ S t) = (/ (1 - u) ^ n - 1) / u.
 Proof.
   intro U. assert (N : forall k, (1 - u) ^ k <> 0) by (intro; apply pow_nonzero; lra).
   induction n; [simpl; field; lra |]. rewrite sum_next, IHn. simpl. field. repeat split; auto; lra.
 Qed.
+(* contracted: what the start counts for *)
 Lemma contracted u n times start rest q :
   0 < u < 1 -> 1 < times -> 1 / (times - 1) <= u * INR n -> 0 <= start ->
   q <= start / sum n (fun t => / (1 - u) ^ S t) + rest -> q <= times * u * start * exp (- u * INR n) + rest.
@@ -907,7 +939,7 @@ Qed.
 
 (* ---- Means over the rounds ---- *)
 
-(* the smallest is at most the mean *)
+(* the smallest is at most the mean, with weights *)
 Lemma smallest_of_weighted n w g least :
   (forall t, (t < n)%nat -> 0 <= w t) -> 0 < sum n w -> (forall t, (t < n)%nat -> least <= g t) ->
   least <= sum n (fun t => w t * g t) / sum n w.
@@ -916,6 +948,7 @@ Proof.
   replace (sum n w * (sum n (fun t => w t * g t) / sum n w)) with (sum n (fun t => w t * g t)) by (field; lra).
   rewrite Rmult_comm, <- sum_scale. apply sum_le; intros t I. rewrite Rmult_comm. apply Rmult_le_compat_l; auto.
 Qed.
+(* the smallest is at most the mean, equal weights *)
 Lemma smallest n g least : (0 < n)%nat -> (forall t, (t < n)%nat -> least <= g t) -> least <= sum n g / INR n.
 Proof.
   intros N H. apply lt_0_INR in N. apply Rmult_le_reg_l with (INR n); [exact N |].
@@ -930,6 +963,12 @@ Proof.
     + exists t. split; [lia |]. intros s I. destruct (Nat.eq_dec s (S n)) as [-> |]; [exact L | apply H; lia].
     + exists (S n). split; [lia |]. intros s I. destruct (Nat.eq_dec s (S n)) as [-> |]; [lra |].
       assert (g t <= g s) by (apply H; lia). lra.
+Qed.
+(* "v is that maximum" *)
+Lemma largest_exists n g : exists t, (t <= n)%nat /\ forall s, (s <= n)%nat -> g s <= g t.
+Proof.
+  destruct (smallest_exists n (fun t => - g t)) as [t [T H]]. exists t. split; [exact T |].
+  intros s I. specialize (H s I). simpl in H. lra.
 Qed.
 (* the mean over the rounds: equal weights *)
 Lemma mean_of_equal_weights n w g :
@@ -963,6 +1002,7 @@ Proof.
   intros L Z H D t. induction t; [exact Z |]. rewrite D. eapply Rle_trans; [apply H |].
   apply (Rmult_le_compat_l lam) in IHt; lra.
 Qed.
+(* the sum over all rounds of a sequence that forgets *)
 Lemma discounted_recursion lam (d g : nat -> R) n :
   0 <= lam < 1 -> 0 <= d n -> (forall t, (t < n)%nat -> d (S t) <= lam * d t + g t) ->
   sum n (fun t => d (S t)) <= (lam * d O + sum n g) / (1 - lam).
@@ -974,6 +1014,7 @@ Proof.
   apply (Rmult_le_compat_l lam) in D; [| lra].
   assert (lam * sum n d = lam * (sum n (fun t => d (S t)) - d n + d O)) by (f_equal; lra). lra.
 Qed.
+(* ... and of discounted sums: 1 / (1 - lambda) times the sum *)
 Lemma discounted_sums lam g n :
   0 <= lam < 1 -> (forall i, (i < n)%nat -> 0 <= g i) ->
   sum n (fun t => sum (S t) (fun i => lam ^ (t - i) * g i)) <= 1 / (1 - lam) * sum n g.
