@@ -12,9 +12,11 @@ In Coq 1 / 0 is some number and sqrt (-1) is 0; with the guards this does no har
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from theory.proofs.certificates import (
     Certificate,
@@ -46,6 +48,7 @@ _TAKEN = re.compile(
 )
 _RELATIONS = {ast.LtE: "<=", ast.Lt: "<", ast.GtE: ">=", ast.Gt: ">", ast.Eq: "=", ast.NotEq: "<>"}
 _LEMMAS = {"<=": "le", "<": "lt", ">=": "ge", ">": "gt", "=": "eq", "<>": "ne"}
+_FEW = 60  # products that linear arithmetic adds up; beyond these it is slow
 _FUNCTIONS = {"abs": "Rabs", "exp": "exp", "log": "ln"}
 _SUM, _PRODUCT, _POWER, _CALL, _ATOM = range(5)  # how tightly the last operation of a text binds
 
@@ -330,26 +333,48 @@ class _Leaf:
             yield f"let E := fresh in assert (E : {divisor} = {whole}) by identity; rewrite E; clear E."
 
     def combined(self, stands: Says, terms: Sequence[Term]) -> Iterator[str]:
-        """The opposite is assumed, each product stated, and linear arithmetic finds that together they exclude it."""
+        """The opposite is assumed and each product stated; added up they are 0, and yet one of them is positive."""
         yield f"apply opposite_{_LEMMAS[stands]}; intro opposite."
-        products = [self.product(term, stands) for term in terms if term.factors]
-        for i, each in enumerate(products):
+        products = [(term.number, *self.product(term, stands)) for term in terms if term.factors]
+        for i, (_, each, _) in enumerate(products):
             yield f"pose proof {each} as term_{i}."
-        yield f"clear - {' '.join(f'term_{i}' for i in range(len(products)))}; lra."
+        if len(products) <= _FEW:
+            yield f"clear - {' '.join(f'term_{i}' for i in range(len(products)))}; lra."
+        else:
+            yield from self.added_up(products, [term.number for term in terms if not term.factors])
 
-    def product(self, term: Term, stands: Says) -> str:
-        """A proof that the product of the factors is positive, not negative, or zero."""
+    def added_up(self, products: Sequence[tuple[str, str, Says]], numbers: Sequence[str]) -> Iterator[str]:
+        """The same without linear arithmetic, which would be slow: the sum is written out, and `ring` finds that it is 0."""
+        # in whole numbers, which `ring` knows
+        least = math.lcm(*(Fraction(number).denominator for number in (*numbers, *(one for one, *_ in products))))
+        rules = {"<": "scaled_lt", "<=": "scaled_le", "=": "scaled_eq"}
+        scaled: list[tuple[str, Says]] = [
+            (f"({rules[says]} ({Fraction(number) * least}) _ {'' if says == '=' else 'ltac:(lra) '}term_{i})", says)
+            for i, (number, _, says) in enumerate(products)
+        ]
+        scaled += [(f"(ltac:(lra) : 0 < {Fraction(number) * least})", "<") for number in numbers]
+        first = next(one for one in scaled if one[1] == "<")
+        rest = ""
+        for proof, sign in (one for one in scaled if one is not first):
+            weak = f"(Rlt_le _ _ {proof})" if sign == "<" else proof
+            rest = f"(Rplus_le_le_0_compat _ _ {weak} {rest})" if rest else weak
+        yield f"pose proof (Rplus_lt_le_0_compat _ _ {first[0]} {rest}) as total."
+        yield "lazymatch type of total with 0 < ?s => replace s with 0 in total by ring end."
+        yield "exact (Rlt_irrefl _ total)."
+
+    def product(self, term: Term, stands: Says) -> tuple[str, Says]:
+        """A proof that the product of the factors is positive, not negative, or zero, and which of these."""
         for each in term.factors:
             if self.is_equation(each):
                 others = " * ".join(self.argument(other) for other in term.factors if other != each) or "1"
-                return f"(zero_product ({others}) _ fact_{_number(each)})"
+                return f"(zero_product ({others}) _ fact_{_number(each)})", "="
         proofs = [self.factor(each, stands) for each in term.factors]
         strict = all(strict for _, strict in proofs)
         whole = ""
         for text, positive in reversed(proofs):
             each = f"(Rlt_le _ _ {text})" if positive and not strict else text
             whole = f"({'Rmult_lt_0_compat' if strict else 'Rmult_le_pos'} _ _ {each} {whole})" if whole else each
-        return whole
+        return whole, "<" if strict else "<="
 
     def is_equation(self, factor: str) -> bool:
         return factor.startswith("#") and factor != "#" and stated(self.facts[_number(factor)]) == "="

@@ -103,6 +103,13 @@ Proof. intro H. apply Rnot_lt_le; intro N. apply H; lra. Qed.
 Lemma opposite_lt n : (0 <= - n -> False) -> 0 < n.
 Proof. intro H. apply Rnot_le_lt; intro N. apply H; lra. Qed.
 
+Lemma scaled_lt c p : 0 < c -> 0 < p -> 0 < c * p.
+Proof. apply Rmult_lt_0_compat. Qed.
+Lemma scaled_le c p : 0 < c -> 0 <= p -> 0 <= c * p.
+Proof. intros; apply Rmult_le_pos; lra. Qed.
+Lemma scaled_eq c p : p = 0 -> 0 <= c * p.
+Proof. intros ->. rewrite Rmult_0_r. apply Rle_refl. Qed.
+
 Lemma zero_product m n : n = 0 -> m * n = 0.
 Proof. intro H. rewrite H. ring. Qed.
 Lemma even_power x k : 0 <= x ^ (2 * k).

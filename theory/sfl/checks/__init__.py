@@ -118,10 +118,25 @@ def unbiased_mean(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.HOLDS, f"exact over all samples with and without replacement, {cases} cases, n = 2..{most}")
 
 
+def with_replacement_family(full: bool) -> list[tuple[int, int]]:
+    """(n, s) of all cases of (22)."""
+    most, limit = (6, 5) if full else (5, 4)
+    return [(n, s) for n in range(2, most + 1) for s in range(1, limit + 1)]
+
+
+def without_replacement_family(full: bool) -> list[tuple[int, int]]:
+    """(n, s) of all cases of (23)."""
+    return list(enumeration.grid(7 if full else 6))
+
+
+def covariance_family(full: bool) -> range:
+    """n of all cases of (24)."""
+    return range(2, 13 if full else 9)
+
+
 def variance_with_replacement(statement: Statement, full: bool = False) -> Verdict:
     """(22) by enumeration of all samples."""
-    most, limit = (6, 5) if full else (5, 4)
-    pairs = [(n, s) for n in range(2, most + 1) for s in range(1, limit + 1)]
+    pairs = with_replacement_family(full)
     cases = [Truth({"n": n, "s": s}, enumeration.sample_mean_variance(n, s, replacement=True)) for n, s in pairs]
     cases = [Truth({"zeta": 0, "n": 1, "s": 1}, sympy.Integer(0)), *cases]
     return enumeration.compare(statement, var_swr, cases)
@@ -131,14 +146,14 @@ def variance_without_replacement(statement: Statement, full: bool = False) -> Ve
     """(23) by enumeration of all samples."""
     cases = [
         Truth({"n": n, "s": s}, enumeration.sample_mean_variance(n, s, replacement=False))
-        for n, s in enumeration.grid(7 if full else 6)
+        for n, s in without_replacement_family(full)
     ]
     return enumeration.compare(statement, var_swor, [Truth({"zeta": 0, "n": 1, "s": 1}, sympy.Integer(0)), *cases])
 
 
 def covariance(statement: Statement, full: bool = False) -> Verdict:
     """(24) by enumeration of all pairs."""
-    cases = [Truth({"n": n}, enumeration.sample_covariance(n)) for n in range(2, 13 if full else 9)]
+    cases = [Truth({"n": n}, enumeration.sample_covariance(n)) for n in covariance_family(full)]
     return enumeration.compare(statement, cov_pq, [Truth({"zeta": 0, "n": 1}, sympy.Integer(0)), *cases])
 
 
@@ -163,14 +178,15 @@ def ratio_for_large_n(statement: Statement, full: bool = False) -> Verdict:
     )
 
 
-def _lemma4_family(full: bool) -> list[tuple[int, int, int]]:
+def lemma4_family(full: bool) -> list[tuple[int, int, int]]:
+    """(M, S, K) of all cases of Lemma 4."""
     most, steps = (6, 4) if full else (5, 3)
     return [(M, S, K) for M in range(2, most + 1) for S in range(1, M + 1) for K in range(1, steps + 1)]
 
 
 def partial_sums(statement: Statement, full: bool = False) -> Verdict:
     """Lemma 4: compares its left side, by enumeration of all ordered samples, with the statement's right side."""
-    cases = [Truth({"M": M, "S": S, "K": K}, enumeration.partial_sums(M, S, K)) for M, S, K in _lemma4_family(full)]
+    cases = [Truth({"M": M, "S": S, "K": K}, enumeration.partial_sums(M, S, K)) for M, S, K in lemma4_family(full)]
     alone = [Truth({"zeta": 0, "M": 1, "S": 1, "K": K}, sympy.Integer(0)) for K in (1, 2)]
     return enumeration.compare(statement, partial_sums_, [*alone, *cases])
 
@@ -179,7 +195,7 @@ def partial_sum(statement: Statement, full: bool = False) -> Verdict:
     """One (m, k) of Lemma 4's left side, by enumeration."""
     cases = [
         Truth({"M": M, "S": S, "K": K, "m": m, "k": k}, enumeration.partial_sum(M, K, m, k))
-        for M, S, K in _lemma4_family(full)
+        for M, S, K in lemma4_family(full)
         for m in range(1, S + 1)
         for k in range(K)
     ]

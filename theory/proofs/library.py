@@ -1,0 +1,29 @@
+"""The library of rules for Coq, and files that rest on it: what coqc says against them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
+FILES = ("rules.v", "squares.v", "enumerations.v")  # each rests on those before it
+_SECONDS = 300  # for a file
+
+
+def prepared(folder: Path) -> None:
+    """Compile the library into a folder.  Raises RuntimeError if coqc does not accept it, FileNotFoundError without coqc."""
+    for name in FILES:
+        says = against((_FOLDER / name).read_text(), folder / name)
+        if says:
+            raise RuntimeError(f"{name}: {says}")
+
+
+def against(text: str, path: Path) -> str:
+    """What coqc says against a file with this text, in a folder with the library; nothing if it accepts it."""
+    path.write_text(text)
+    try:
+        command = ["coqc", "-Q", ".", "", path.name]
+        done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, timeout=_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"not done in {_SECONDS} seconds"
+    return "" if done.returncode == 0 else done.stderr or "coqc failed"
