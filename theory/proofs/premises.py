@@ -54,18 +54,56 @@ def unlisted(theorem: Theorem, assumed: Iterable[str]) -> set[str]:
 def instance(theorem: Theorem) -> dict[str, Fraction] | None:
     """Numbers for which all hypotheses of a theorem hold, exactly; None if none are found.
 
-    z3 proposes numbers, and fractions check them.  First everything that may be zero is zero.
+    z3 proposes numbers, and fractions check them.  Counts in exponents are 1, and first everything that may be zero is zero.
     """
     domains = dict(theorem.variables)
-    symbols = {name: _symbol(name, where) for name, where in domains.items()}
     said = [one.says[-1] for one in theorem.hypotheses]
+    symbols = {name: _symbol(name, where) for name, where in domains.items()}
+    raised = {name for text in said for name in _in_exponents(parsed(text))}
+    values: dict[str, sympy.Expr] = {**symbols, **dict.fromkeys(raised, sympy.Integer(1))}
+    read = [one for text in said if (one := _relation(text, values)) is not None]
+    meaning = _definitions(read)
+    free = [s for name, s in symbols.items() if s not in meaning and name not in raised]
+    given = [_with_meaning(one, meaning) for one in read if one.lhs not in meaning or one.rhs != meaning[one.lhs]]
+    given += [_in_domain(s, e) for s, e in meaning.items() if s.is_nonnegative]
     for zero in (("real", "nonnegative"), ("real",), ()):
-        given = [_relation(text, symbols) for text in said]
-        given += [sympy.Eq(symbols[name], 0, evaluate=False) for name in symbols if domains[name] in zero]
-        values = _solution([one for one in given if one is not None], symbols)
-        if values is not None and all(_holds(one.says, values) for one in theorem.hypotheses):
-            return values
+        none = [sympy.Eq(s, 0, evaluate=False) for s in free if domains[s.name] in zero]
+        found = _solution([*given, *none], free)
+        if found is not None:
+            found |= {s: e.subs(found) for s, e in meaning.items()}
+            found |= {symbols[name]: sympy.Integer(1) for name in raised}
+            if all(value.is_Rational for value in found.values()):
+                numbers = {s.name: Fraction(int(value.p), int(value.q)) for s, value in found.items()}
+                if all(_holds(one.says, numbers) for one in theorem.hypotheses):
+                    return numbers
     return None
+
+
+def _definitions(read: Iterable[Boolean]) -> dict[sympy.Symbol, sympy.Expr]:
+    """What variables are by equations x == e, in other variables."""
+    found: dict[sympy.Symbol, sympy.Expr] = {}
+    for one in read:
+        if isinstance(one, sympy.Eq) and one.lhs.is_Symbol and one.lhs not in found:
+            meaning = one.rhs.subs(found)
+            if one.lhs not in meaning.free_symbols:
+                found = {s: e.subs(one.lhs, meaning) for s, e in found.items()} | {one.lhs: meaning}
+    return found
+
+
+def _with_meaning(one: Boolean, meaning: Mapping[sympy.Symbol, sympy.Expr]) -> Boolean:
+    return one.func(one.lhs.subs(meaning), one.rhs.subs(meaning), evaluate=False)
+
+
+def _in_domain(symbol: sympy.Symbol, value: sympy.Expr) -> Boolean:
+    relation = sympy.Gt if symbol.is_positive else sympy.Ge
+    return relation(value, 0, evaluate=False)
+
+
+def _in_exponents(tree: ast.expr) -> set[str]:
+    """The variables in exponents."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    exponents = [call.args[1] for call in calls if call.func.id == "pow"]  # type: ignore[attr-defined]
+    return {node.id for each in exponents for node in ast.walk(each) if isinstance(node, ast.Name)}
 
 
 def _holds(says: tuple[str, ...], values: Mapping[str, Fraction]) -> bool:
@@ -74,16 +112,13 @@ def _holds(says: tuple[str, ...], values: Mapping[str, Fraction]) -> bool:
     return holds(claim, values) is True or any(holds(each, values) is False for each in given)
 
 
-def _solution(given: list[Boolean], symbols: Mapping[str, sympy.Symbol]) -> dict[str, Fraction] | None:
+def _solution(given: list[Boolean], symbols: Iterable[sympy.Symbol]) -> dict[sympy.Symbol, sympy.Rational] | None:
     """Numbers for which all of this holds: those against a claim that is false."""
     try:
         found = decide(given, sympy.Lt(1, 0, evaluate=False))
     except NotPolynomial:
         return None
-    if found.status is not Status.REFUTED:
-        return None
-    values = {name: found.model.get(symbol, _usual(symbol)) for name, symbol in symbols.items()}
-    return {name: Fraction(int(value.p), int(value.q)) for name, value in values.items()}
+    return {s: found.model.get(s, _usual(s)) for s in symbols} if found.status is Status.REFUTED else None
 
 
 def _usual(symbol: sympy.Symbol) -> sympy.Integer:
@@ -100,13 +135,13 @@ def _symbol(name: str, where: Domain) -> sympy.Symbol:
     return sympy.Symbol(name, **assumed[where])
 
 
-def _relation(text: str, symbols: Mapping[str, sympy.Symbol]) -> Boolean | None:
-    """A relation as sympy's object; None for exp, log, and a power whose exponent is no number: z3 cannot read them."""
+def _relation(text: str, symbols: Mapping[str, sympy.Expr]) -> Boolean | None:
+    """A relation as sympy's object; None for exp and log: z3 cannot read them."""
     tree = parsed(text)
     if not isinstance(tree, ast.Compare):
         return None
     calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    if calls & {"exp", "log", "pow"}:
+    if calls & {"exp", "log"}:
         return None
     left, right = (_expression(side, symbols) for side in (tree.left, tree.comparators[0]))
     relations = {
@@ -120,9 +155,10 @@ def _relation(text: str, symbols: Mapping[str, sympy.Symbol]) -> Boolean | None:
     return relations[type(tree.ops[0])](left, right, evaluate=False)
 
 
-def _expression(tree: ast.expr, symbols: Mapping[str, sympy.Symbol]) -> sympy.Expr:
+def _expression(tree: ast.expr, symbols: Mapping[str, sympy.Expr]) -> sympy.Expr:
     functions = {
         "root": lambda base, p, q: base ** sympy.Rational(int(p), int(q)),
+        "pow": sympy.Pow,
         "max": sympy.Max,
         "min": sympy.Min,
         "abs": sympy.Abs,
