@@ -432,10 +432,10 @@ class _Section:
         left, right = (quantity, value) if fact.sign == ">=" else (value, quantity)
         total = " + ".join(part.term for part in parts) or "0"
         identity = f"assert (identity : {left} - {right} = {total})."
-        rewriting = [*meanings, *self._equations()]
-        rewrites = f"rewrite ?{', ?'.join(rewriting)}; " if rewriting else ""
+        rewriting = [*(f"?{name}" for name in meanings), *self._meanings()]
+        rewrites = f"rewrite {', '.join(rewriting)}; " if rewriting else ""
         divides = "/" in identity or any(
-            "/" in one.says[0] for one in self.hypotheses.values() if one.name in rewriting
+            "/" in one.says[0] for one in self.hypotheses.values() if f"?{one.name}" in rewriting
         )
         for base in sorted(set(re.findall(r"sqrt (\w+)", identity))):
             rewrites += f"root_of {base}; "
@@ -450,18 +450,22 @@ class _Section:
         return self._lemma(fact, proof)
 
     def _by_inverses(self, identity: str) -> str:
-        """A tactic that takes x * / x = 1 for variables, and only if that is not enough multiplies all divisors out."""
-        signed = [own for name, own in self.named.items() if self.domains[name] in ("count", "positive")]
-        divisors = sorted(_divisors(identity) & set(signed))
-        inverses = "".join(f"pose proof (Rinv_r {x} ltac:(nonzero)) as inverse_{x}; " for x in divisors)
-        equations = f" [{' '.join(f'inverse_{x}' for x in divisors)}]" if divisors else ""
-        return f"first [{inverses}inverses; ring{equations} | field; nonzero]"
+        """A tactic that takes inverses of divisors as variables, and only if that is not enough multiplies all out."""
+        signed = {own for name, own in self.named.items() if self.domains[name] in ("count", "positive")}
+        divisors = _divisors(identity)
+        known = _equations({d for d in divisors if d in signed or " " in d})
+        said = {d: f"inverse_{number}" for number, d in enumerate(known, 1) if known[d]}
+        poses = "".join(f"assert ({said[d]} : {known[d]}) by (field; nonzero); " for d in said)
+        poses += "inverses; " + "".join(f"inverse_of ({d}) {said.get(d, '')}".rstrip() + "; " for d in known)
+        equations = f" [{' '.join(said.values())}]" if said else ""
+        return f"first [{poses}field{equations}; nonzero | field; nonzero]"
 
-    def _equations(self) -> list[str]:
-        """The hypotheses that say what a symbol is: definitions, and conditions of this form."""
+    def _meanings(self) -> list[str]:
+        """Rewriting by the hypotheses that say what a symbol is; a symbol for a part of the proof stays."""
         says = re.compile(r"\w+ == ")
-        known = self.hypotheses.values()
-        return [one.name for one in known if one.kind in ("definition", "condition") and says.match(one.says[0])]
+        known = [one for kind in ("definition", "condition") for one in self.hypotheses.values() if one.kind == kind]
+        named = set(map(str, self.argument._names.values()))
+        return [f"{'<- ' * (one.stands_for in named)}?{one.name}" for one in known if says.match(one.says[0])]
 
 
 @dataclass(frozen=True)
@@ -486,17 +490,59 @@ def _over_products(e: sympy.Expr) -> sympy.Expr:
 
 
 def _divisors(text: str) -> set[str]:
-    """The variables, in Coq, that are a divisor or a factor of one."""
+    """The factors of what a text in Coq divides by: variables, and sums without their parentheses."""
     found: set[str] = set()
-    for match in re.finditer(r"/ (\w+|\()", text):
-        depth, end = 0, match.start(1)
-        for end in range(match.start(1), len(text)):
-            depth += {"(": 1, ")": -1}.get(text[end], 0)
-            if depth == 0 and not text[end].isalnum() and text[end] != "_":
-                break
-        inside = text[match.start(1) : end].strip("() ")
-        found |= {factor.split(" ^ ")[0].strip("()") for factor in inside.split(" * ")}
+    for match in re.finditer(r"/ ", text):
+        group = _group(text[match.end() :])
+        product = group.startswith("(") and group.endswith(")")
+        for factor in _apart(group[1:-1], "*") if product else [group]:
+            base = factor.split(" ^ ")[0] if not factor.startswith("(") else _group(factor)
+            found |= {base.removeprefix("(").removesuffix(")")}
+    return {each for each in found if not each.isdigit()}
+
+
+def _group(text: str) -> str:
+    """The variable, the number or the parentheses that a text begins with."""
+    depth = 0
+    for end, c in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(c, 0)
+        if depth < 0 or depth == 0 and c == " ":
+            return text[:end]
+        if depth == 0 and c == ")":
+            return text[: end + 1]
+    return text
+
+
+def _apart(text: str, operator: str) -> list[str]:
+    """The operands of an operator, outside of parentheses."""
+    depth, parts = 0, [""]
+    for word in text.split(" "):
+        if depth == 0 and word == operator:
+            parts.append("")
+        else:
+            parts[-1] += f" {word}"
+        depth += word.count("(") - word.count(")")
+    return [part.strip() for part in parts]
+
+
+def _equations(divisors: Collection[str]) -> dict[str, str]:
+    """For each divisor d an equation x / d = 1 - (d - x) / d, for a product x in d that is in no other; or nothing.
+
+    `field` uses it from left to right, so two divisors must not have the same x.
+    """
+    found: dict[str, str] = {}
+    for divisor in sorted(divisors, key=lambda d: (" " not in d, d)):  # sums first: they may contain the others
+        summands = _summands(divisor)
+        others = {s for d in divisors if d != divisor for s in _summands(d)} if len(summands) > 1 else set()
+        first = next((s for s in summands if not re.search(r"[-/(]", s) and not s.isdigit() and s not in others), None)
+        rest = " + ".join(s for s in summands if s != first)
+        less = f" - ({rest}) * / ({divisor})" if rest else ""
+        found[divisor] = f"{first} * / ({divisor}) = 1{less}" if first else ""
     return found
+
+
+def _summands(text: str) -> list[str]:
+    return _apart(text.replace(" - ", " + - "), "+")
 
 
 def _is_norm(quantity: sympy.Symbol, fact: Fact) -> bool:

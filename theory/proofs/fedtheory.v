@@ -46,13 +46,16 @@ Ltac nonzero :=
   repeat split;
   first
   [ assumption
+  | match goal with D : _ <> 0 |- _ => let N := fresh in intro N; apply D; rewrite N; ring end
   | apply Rgt_not_eq; unfold Rgt; pos
-  | match goal with D : _ <> 0 |- _ => let N := fresh in intro N; apply D; solve [lra | rewrite N; ring] end
+  | match goal with D : _ <> 0 |- _ => let N := fresh in intro N; apply D; lra end
   | let N := fresh in intro N; lra
   | match goal with D : _ <> 0 |- _ => let N := fresh in intro N; apply D; solve [nra] end ].
 
 (* Inverses of products as products of inverses: many identities then hold between polynomials in variables and inverses. *)
-Ltac inverses := unfold Rdiv; rewrite ?Rinv_mult, ?pow_inv.
+Ltac inverses := unfold Rdiv; rewrite ?Rinv_mult, <- ?pow_inv.
+Tactic Notation "inverse_of" constr(d) := generalize (/ d); intro.
+Tactic Notation "inverse_of" constr(d) hyp(E) := revert E; generalize (/ d); intros ? E.
 
 Ltac identity := first [ring | field; nonzero].
 
