@@ -30,7 +30,7 @@ score: $(READY)  ## compute the missing scores (changes that the evidence notice
 brackets: $(READY)  ## solve the missing programmes for best constants: about ten minutes for all
 	$(BIN)/python -m fedtheory.brackets
 
-coq: $(READY)  ## every step of every proof through Coq's kernel: about six minutes; coqc from Debian's packages if missing
+coq: $(READY)  ## every step of every proof, and every theorem, through Coq's kernel: about seven minutes; coqc from Debian's packages if missing
 	command -v coqc >/dev/null || $(if $(filter 0,$(shell id -u)),,sudo) sh -c 'apt-get update -qq && apt-get install -y -qq coq'
 	$(BIN)/python -m fedtheory.coq
 

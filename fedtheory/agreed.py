@@ -1,8 +1,8 @@
-"""Who agrees on the steps of proofs: z3, cvc5, and Coq's kernel as it is on record."""
+"""Who agrees on proofs: z3, cvc5, and Coq's kernel as it is on record; what the proofs rest on as theorems in Coq."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fedtheory.coq import record_of
@@ -14,12 +14,14 @@ from theory.statement import Status, Verdict
 class Agreed:
     """The different steps that z3 has proved, and how many of them cvc5 and Coq's kernel have proved too.
 
+    theorems  how many conclusions of proofs are theorems in Coq
     without_cvc5, without_coq  ids of the statements whose proofs have other steps
     """
 
     steps: int
     cvc5: int
     coq: int
+    theorems: int
     without_cvc5: tuple[str, ...]
     without_coq: tuple[str, ...]
 
@@ -27,7 +29,8 @@ class Agreed:
         said = {"cvc5": self.cvc5, "Coq": self.coq}
         all_ = ["z3", *(name for name, count in said.items() if count == self.steps)]
         some = [f"{name}: {count} of {self.steps} steps" for name, count in said.items() if count < self.steps]
-        return "; ".join([", ".join(all_), *some])
+        composed = ["theorem in Coq" if self.theorems == 1 else f"{self.theorems} theorems in Coq"]
+        return "; ".join([", ".join(all_), *some, *(composed if self.theorems else ())])
 
 
 def agreed(checked: Sequence[Checked]) -> Agreed:
@@ -41,10 +44,45 @@ def opinions(checked: Checked) -> str:
     return str(_agreed((checked.statement.id, checked.statement.paper, v) for v in shown)) if shown else ""
 
 
+@dataclass(frozen=True)
+class InCoq:
+    """A proof as theorems that Coq's kernel has accepted.
+
+    names     of the theorems
+    rests_on  kind of premise -> what `Print Assumptions` prints
+    instance  whether numbers are known for which all hypotheses hold, for each theorem
+    """
+
+    statement: str
+    kind: str
+    names: tuple[str, ...]
+    rests_on: Mapping[str, tuple[str, ...]]
+    instance: bool
+
+
+SHOWN = {"claim": "claims", "rule": "rules", "algorithm": "algorithms", "inference": "inferences in words"}
+
+
+def in_coq(checked: Checked) -> list[InCoq]:
+    """The proofs of a statement as theorems in Coq, as far as Coq has accepted what these proofs conclude now."""
+    found = []
+    for e, v in checked.verdicts:
+        theirs = record_of(checked.statement.paper).theorems.items()
+        own = {n: o for n, o in theirs if (o.statement, o.kind) == (e.statement, e.kind) and o.digest in v.theorems}
+        if own and v.status in (Status.PROVED, Status.HOLDS):
+            premises = {premise for one in own.values() for premise in one.premises}
+            rests_on = {t: tuple(sorted(said for k, said in premises if k == kind)) for kind, t in SHOWN.items()}
+            shown = {title: names for title, names in rests_on.items() if names}
+            instance = all(one.instance is not None for one in own.values())
+            found.append(InCoq(e.statement, e.kind, tuple(own), shown, instance))
+    return found
+
+
 def _agreed(verdicts: Iterable[tuple[str, str, Verdict]]) -> Agreed:
     steps: set[str] = set()
     accepted: set[str] = set()
     undecided: set[str] = set()
+    theorems: set[tuple[str, str]] = set()
     without_cvc5: dict[str, None] = {}
     without_coq: dict[str, None] = {}
     for id_, paper, verdict in verdicts:
@@ -53,8 +91,12 @@ def _agreed(verdicts: Iterable[tuple[str, str, Verdict]]) -> Agreed:
         steps |= own
         accepted |= there
         undecided |= set(verdict.undecided)
+        there_as = {one.digest for one in record_of(paper).theorems.values() if one.statement == id_}
+        theorems |= {(id_, digest) for digest in there_as & set(verdict.theorems)}
         if verdict.undecided:
             without_cvc5[id_] = None
         if there < own:
             without_coq[id_] = None
-    return Agreed(len(steps), len(steps) - len(undecided), len(accepted), tuple(without_cvc5), tuple(without_coq))
+    return Agreed(
+        len(steps), len(steps) - len(undecided), len(accepted), len(theorems), tuple(without_cvc5), tuple(without_coq)
+    )

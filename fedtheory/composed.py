@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from fedtheory.tasks import Progress, Task, Workshop
 from theory import catalogue
 from theory.proofs import certificates, scenes
 from theory.proofs.argument import Argument
-from theory.proofs.arithmetic import recorded
+from theory.proofs.arithmetic import Recording, recorded
 from theory.proofs.composition import Theorem, theorems
-from theory.statement import EvidenceKind, Premise, Status
+from theory.statement import EvidenceKind, Premise, Status, Verdict
 
 KINDS: tuple[EvidenceKind, ...] = ("ledger", "repair", "derivation", "certificate")
 COMPARED = ("claim", "rule", "algorithm", "inference")  # kinds of premises that a theorem has as hypotheses
@@ -56,16 +56,28 @@ def composed(id_: str, kind: EvidenceKind) -> Composed | None:
     (own,) = (e for e in catalogue.evidence(statement.paper) if (e.statement, e.kind) == (id_, kind))
     with recorded() as recording:
         verdict = own.check(statement, False)
+    known = certificates.read(scenes.file_of(statement.paper).with_name("steps.json"))
+    return proved(id_, kind, verdict, recording, known)
+
+
+def proved(
+    id_: str, kind: EvidenceKind, verdict: Verdict, recording: Recording, known: Collection[str] = ()
+) -> Composed | None:
+    """What a check has proved, and recorded, as theorems; None if that is no proof of the statement.
+
+    known   digests of steps that have a certificate; they make fewer hypotheses about divisors
+    """
     arguments = [one for one in recording.ledgers if isinstance(one, Argument)]
-    if verdict.status not in (Status.PROVED, Status.HOLDS) or not arguments:
+    if verdict.status not in (Status.PROVED, Status.HOLDS) or not arguments or kind not in KINDS:
         return None
     argument = arguments[-1]
-    known = certificates.read(scenes.file_of(statement.paper).with_name("steps.json"))
     name = id_.replace(".", "_") + ("" if kind == "ledger" else f"_{kind}")
-    left = len(argument.goals) - len({one.part for one in argument.conclusions})
     try:
         found = tuple(theorems(argument, name, known))
     except ValueError as error:
         return Composed(id_, kind, (), verdict.premises, str(error))
-    without = f"{left} of {len(argument.goals)} claims are orders, rates, or decided in another way" if left else ""
+    left = len(argument.goals) - len({one.part for one in argument.conclusions})
+    without = "" if found else "its claim is in words"
+    if left:
+        without = f"{left} of {len(argument.goals)} claims are orders, rates, or decided in another way"
     return Composed(id_, kind, found, verdict.premises, without)

@@ -1,9 +1,10 @@
 """The steps and theorems of all proofs in Coq: their files, and the record of what Coq's kernel accepts.
 
-    python -m fedtheory.coq [PAPER ...]
+    python -m fedtheory.coq [--constants] [PAPER ...]
 
 finds missing certificates (theory/PAPER/checks/steps.json), has coqc compile all of them, and writes what was accepted to
-theory/PAPER/checks/coq.json.  Whoever changes a proof runs it again.
+theory/PAPER/checks/coq.json.  Whoever changes a proof runs it again.  With --constants it does this for the best constants,
+which takes longer.
 """
 
 from __future__ import annotations
@@ -11,20 +12,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from shutil import which
 from tempfile import TemporaryDirectory
-from typing import Any
 
+from fedtheory.brackets import needed
 from fedtheory.composed import Composed, composed_of
 from fedtheory.tasks import Progress, Task, Workshop
 from figures.files import whole, writable, write
 from outside import packages
 from theory import catalogue
-from theory.proofs import kernel, premises, scenes
+from theory.proofs import kernel, library, premises, scenes, squares
 from theory.proofs.agreement import proved_by
 from theory.proofs.arithmetic import recorded
 from theory.proofs.certificates import Certificate, read, write as write_certificates
@@ -38,19 +38,40 @@ KINDS: tuple[EvidenceKind, ...] = ("ledger", "repair", "derivation", "certificat
 # Steps of these proofs have no certificate: the search finds no products that add up
 WITHOUT = ("fedcom.corE10.corrected", "fedcom.rem7", "fedcom.rem8.corrected")
 
+_CONSTANTS = 10  # in a file: most take less than a second, the largest some ten
+
 Steps = Mapping[Sequent, Sequence[str]]  # each with the ids of the statements whose proofs use it
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A theorem that Coq's kernel has accepted.
+
+    statement, kind  the proof that it is
+    digest    of what it says
+    premises  kind and name of each hypothesis that `Print Assumptions` prints for it
+    instance  numbers, as text, for which all of its hypotheses hold; None if none are found
+    """
+
+    statement: str
+    kind: EvidenceKind
+    digest: str
+    premises: tuple[tuple[str, str], ...]
+    instance: Mapping[str, str] | None
 
 
 @dataclass(frozen=True)
 class Record:
     """What Coq's kernel has accepted of a paper.
 
-    steps     digests of steps
-    theorems  id of a statement -> what its theorem in Coq rests on
+    steps      digests of steps
+    theorems   by their names in Coq
+    constants  key of the programme of a best constant -> the upper end of its bracket
     """
 
     steps: frozenset[str] = frozenset()
-    theorems: Mapping[str, Any] = field(default_factory=dict)
+    theorems: Mapping[str, Accepted] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)
 
 
 def record_of(paper: str) -> Record:
@@ -62,7 +83,24 @@ def record_of(paper: str) -> Record:
 @cache
 def _read(file: Path) -> Record:
     data = json.loads(file.read_text())
-    return Record(frozenset(data["steps"]), data["theorems"])
+    theorems = {
+        name: Accepted(**{**one, "premises": tuple((kind, said) for kind, said in one["premises"])})
+        for name, one in data["theorems"].items()
+    }
+    return Record(frozenset(data["steps"]), theorems, data["constants"])
+
+
+def _write(paper: str, record: Record) -> None:
+    parts = {
+        "steps": ("[]", [json.dumps(digest) for digest in sorted(record.steps)]),
+        "theorems": ("{}", [f'"{name}": {json.dumps(asdict(one))}' for name, one in sorted(record.theorems.items())]),
+        "constants": ("{}", [f'"{key}": "{upper}"' for key, upper in sorted(record.constants.items())]),
+    }
+    lines = ",\n".join(
+        f'"{name}": {ends[0]}\n' + ",\n".join(own) + f"\n{ends[1]}" for name, (ends, own) in parts.items()
+    )
+    write(_file(paper, "coq.json"), f"{{{lines}}}\n".encode())
+    _read.cache_clear()
 
 
 def _file(paper: str, name: str) -> Path:
@@ -161,14 +199,18 @@ def with_those_of_theorems(steps: Steps, proofs: Sequence[Composed], guards: boo
 def export(
     folder: Path, papers: Sequence[str], tell: Progress | None = None, workshop: Workshop | None = None
 ) -> list[str]:
-    """Write fedtheory.v, a file for each paper, and a _CoqProject; returns a line for each paper.
+    """Write our libraries, a file for each paper, and a _CoqProject; returns a line for each paper.
 
     Raises ValueError if the folder cannot be used.
     """
-    for name in (kernel.LIBRARY.name, *(f"{paper}.v" for paper in papers), "_CoqProject"):
+    for name in (
+        *(f.name for f in (kernel.LIBRARY, *library.FILES)),
+        *(f"{paper}.v" for paper in papers),
+        "_CoqProject",
+    ):
         writable(folder / name)
     every, proofs = steps_of(papers, tell, workshop), composed_of(papers, tell, workshop)
-    texts, told = {kernel.LIBRARY.name: kernel.LIBRARY.read_text()}, []
+    texts, told = {file.name: file.read_text() for file in (kernel.LIBRARY, *library.FILES)}, []
     for paper, own in every.items():
         steps = with_those_of_theorems(own, proofs[paper])
         found = certificates(paper, steps, tell)
@@ -234,19 +276,35 @@ def accept(
         if step.digest not in found or name_of(step) in answer.refused
     ]
     accepted = [s for s in wanted if s.digest in found and name_of(s) not in answer.refused]
-    assumed, theorems = premises.printed(answer.printed), {}
+    assumed, theorems = premises.printed(answer.printed), dict[str, Accepted]()
     for proof in proofs:
         for one in proof.theorems:
             says = answer.refused.get(one.name) or _unlisted(one, assumed[one.name])
             if says:
                 missing.append(Refused(one.name, says))
             else:
-                theorems[one.name] = _record(proof, one, assumed[one.name])
-    lines = ",\n".join(f'"{digest}"' for digest in sorted(step.digest for step in accepted))
-    kept = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in sorted(theorems.items()))
-    content = f'{{"steps": [\n{lines}\n],\n"theorems": {{\n{kept}\n}}}}\n'
-    write(_file(paper, "coq.json"), content.encode())
+                theorems[one.name] = _accepted(proof, one, assumed[one.name])
+    _write(paper, replace(record_of(paper), steps=frozenset(s.digest for s in accepted), theorems=theorems))
     return missing
+
+
+def accept_constants(paper: str, tell: Progress | None = None) -> dict[str, str]:
+    """Have Coq check the brackets of a paper's best constants, and write what it accepts.  Returns what it refuses.
+
+    Raises FileNotFoundError without coqc.
+    """
+    kept, uppers, lemmas = scenes.kept(paper), dict[str, str](), dict[str, str]()
+    for _, programme in needed(paper):
+        key = scenes.key(programme)
+        if isinstance(kept.get(key), dict) and key not in uppers:
+            uppers[key] = kept[key]["upper"]
+            lemmas[f"constant_{key}"] = squares.lemma(f"constant_{key}", programme, scenes.read(kept[key], programme))
+    with TemporaryDirectory() as folder:
+        library.prepared(Path(folder))
+        refused = kernel.answers(lemmas, Path(folder), "constants", squares.PRELUDE, _CONSTANTS, tell).refused
+    accepted = {key: upper for key, upper in uppers.items() if f"constant_{key}" not in refused}
+    _write(paper, replace(record_of(paper), constants=accepted))
+    return dict(refused)
 
 
 def _keep(paper: str, found: Mapping[str, Certificate]) -> None:
@@ -260,21 +318,11 @@ def _unlisted(theorem: Theorem, assumed: Iterable[str]) -> str:
     return f"rests on {', '.join(sorted(found))}" if found else ""
 
 
-def _record(proof: Composed, theorem: Theorem, assumed: Iterable[str]) -> dict[str, Any]:
-    """What is kept of a theorem: a digest of its text, the premises that it rests on, numbers for which they hold."""
+def _accepted(proof: Composed, theorem: Theorem, assumed: Iterable[str]) -> Accepted:
     numbers = premises.instance(theorem)
-    return {
-        "statement": proof.statement,
-        "kind": proof.kind,
-        "digest": digest(theorem),
-        "premises": sorted(premises.premises(theorem, assumed)),
-        "instance": numbers and {name: str(value) for name, value in numbers.items()},
-    }
-
-
-def digest(theorem: Theorem) -> str:
-    """A short name for exactly this theorem and its proof."""
-    return sha256(theorem.text.encode()).hexdigest()[:16]
+    instance = None if numbers is None else {name: str(value) for name, value in numbers.items()}
+    rests_on = tuple(sorted(premises.premises(theorem, assumed)))
+    return Accepted(proof.statement, proof.kind, theorem.digest, rests_on, instance)
 
 
 def main() -> None:
@@ -283,7 +331,10 @@ def main() -> None:
 
     if which("coqc") is None:
         sys.exit("coqc is not installed: expected Coq, as `make coq` installs it")
-    papers = [catalogue.paper(name).name for name in sys.argv[1:] or catalogue.names() if name not in packages()]
+    named = [word for word in sys.argv[1:] if word != "--constants"]
+    papers = [catalogue.paper(name).name for name in named or catalogue.names() if name not in packages()]
+    if "--constants" in sys.argv:
+        return _constants(papers)
     missing: dict[str, list[Missing | Refused]] = {}
     with progress() as tell:
         work = workshop(False, None)
@@ -305,6 +356,20 @@ def main() -> None:
             print(f"    without {one}")
     if not all(isinstance(one, Missing) and one.known for several in missing.values() for one in several):
         sys.exit("more is without than WITHOUT lists: expected a certificate and a proof that Coq accepts for each")
+
+
+def _constants(papers: Sequence[str]) -> None:
+    from fedtheory.cli import progress
+
+    refused: dict[str, str] = {}
+    with progress() as tell:
+        for paper in papers:
+            refused |= accept_constants(paper, tell)
+            print(f"{paper}: Coq's kernel accepts {len(record_of(paper).constants)} best constants")
+    for name, says in refused.items():
+        print(f"    refused {name}: {' '.join(says.split())}")
+    if refused:
+        sys.exit("expected a proof that Coq accepts for each best constant")
 
 
 def _learnt(paper: str, steps: Steps, tell: Progress | None) -> bool:

@@ -8,7 +8,7 @@ from typing import get_args
 
 import sympy
 
-from fedtheory.agreed import agreed, opinions
+from fedtheory.agreed import agreed, in_coq, opinions
 from fedtheory.score import MEASURED, SCORED, Score, known, totals
 from fedtheory.tasks import Progress, Workshop
 from fedtheory.verification import Checked, count, verify
@@ -132,6 +132,7 @@ def generate(checked: Sequence[Checked]) -> str:
                 _refuted(printed),
                 _sharper(sharper, own),
                 _best_constants(own),
+                _in_coq(own),
                 _table("All printed statements", printed, figures, scores),
                 _table("Corrected and completed statements", corrected, figures, scores),
                 _table("Sharper statements", sharper, figures, scores),
@@ -145,9 +146,10 @@ def _agreement(checked: Sequence[Checked]) -> str:
     lines = [
         "## Who agrees\n",
         "The different steps of the proofs that z3 has decided. cvc5 decides each again in every verification, from text;",
-        "a contradiction would be the verdict *error*. Coq's kernel has checked a proof of each (`make coq`).\n",
-        "| paper | steps decided by z3 | cvc5 agrees | Coq's kernel agrees | steps without |",
-        "|---|---:|---:|---:|---|",
+        "a contradiction would be the verdict *error*. Coq's kernel has checked proofs of steps, and of theorems that chain",
+        "them from premises to conclusions (`make coq`). *Theorems in Coq* lists, for each paper, what they rest on.\n",
+        "| paper | steps decided by z3 | cvc5 agrees | Coq's kernel agrees | theorems in Coq | steps without |",
+        "|---|---:|---:|---:|---:|---|",
     ]
     by_paper = {f"`{name}`": [c for c in checked if c.statement.paper == name] for name in catalogue.papers()}
     for name, own in {**by_paper, "all": list(checked)}.items():
@@ -155,8 +157,26 @@ def _agreement(checked: Sequence[Checked]) -> str:
         ids = {"cvc5": found.without_cvc5, "Coq": found.without_coq} if name != "all" else {}
         without = "; ".join(f"{who}: {', '.join(f'`{id_}`' for id_ in which)}" for who, which in ids.items() if which)
         if found.steps:
-            lines.append(f"| {name} | {found.steps} | {found.cvc5} | {found.coq} | {without} |")
+            lines.append(f"| {name} | {found.steps} | {found.cvc5} | {found.coq} | {found.theorems} | {without} |")
     return "\n".join(lines) + "\n"
+
+
+def _in_coq(own: Sequence[Checked]) -> str:
+    """What the theorems in Coq rest on."""
+    found = [one for c in own for one in in_coq(c)]
+    lines = [
+        "### Theorems in Coq\n",
+        "Each conclusion of these proofs is a theorem in Coq. Its hypotheses are the conditions and definitions of its",
+        "statement, and what `Print Assumptions` prints here. *Instance*: numbers for which all hypotheses hold, exactly.\n",
+        "| id | proof | theorems | rests on | instance |",
+        "|---|---|---:|---|---|",
+    ]
+    for one in found:
+        rests_on = "; ".join(f"{title}: {', '.join(names)}" for title, names in one.rests_on.items()) or "nothing else"
+        rests_on = rests_on.replace("|", "\\|")
+        known = "yes" if one.instance else "none known"
+        lines.append(f"| `{one.statement}` | {one.kind} | {len(one.names)} | {rests_on} | {known} |")
+    return "\n".join(lines) + "\n" if found else ""
 
 
 def _summary(by_form: Mapping[str, Sequence[Checked]]) -> str:

@@ -14,6 +14,7 @@ import xarray as xr
 
 from bounds import papers
 from bounds.trials.arena import Arena, arena_evidence, measured_afresh, recall
+from fedtheory.composed import proved
 from fedtheory.store import LIBRARIES
 from fedtheory.tasks import Progress, Task, Workshop
 from theory import catalogue
@@ -134,7 +135,9 @@ def measurement(label: str, dataset: str | None = None, full: bool = False) -> T
     return Task("running arenas", paper, kind, measured, (label, dataset, full), kept=dataset is None)
 
 
-def verdict(id_: str, kind: str, full: bool, dataset: str | None = None, *found: xr.Dataset | Verdict) -> Verdict:
+def verdict(
+    id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None, *found: xr.Dataset | Verdict
+) -> Verdict:
     """The verdict of a piece of evidence; `found` are the measurements of its arenas.
 
     `error` if the check ends in an exception, or if cvc5 contradicts z3 about a step.
@@ -147,12 +150,14 @@ def verdict(id_: str, kind: str, full: bool, dataset: str | None = None, *found:
         with recorded() as recording:
             result = own[id_, kind].check(statement, full)
         agreed = agreement(recording.questions)
+        composed = proved(id_, kind, result, recording)
     except Disagreement as disagreement:
         return Verdict(Status.ERROR, f"{id_}, {kind}: {disagreement}")
     except Exception as exception:
         return failed(exception, f"{id_}, {kind}")
     steps, undecided = tuple(s.digest for s in agreed.steps), tuple(map(str, agreed.undecided))
-    return replace(result, steps=steps, undecided=undecided)
+    theorems = tuple(one.digest for one in composed.theorems) if composed else ()
+    return replace(result, steps=steps, undecided=undecided, theorems=theorems)
 
 
 @cache

@@ -365,6 +365,7 @@ class Verdict:
     best      for a worst case: numbers -> term -> the factor by which it may be multiplied, from below and from above
     steps     digests of the different steps that z3 has proved, in order; cvc5 has proved them too, from their text ...
     undecided ... but for these steps, as text, on which it gave up
+    theorems  digests of the theorems that the proof is in Coq
     """
 
     status: Status
@@ -375,6 +376,7 @@ class Verdict:
     best: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
+    theorems: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:

@@ -19,7 +19,7 @@ from bounds import papers
 from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
 from bounds.evaluation import ROUNDING, claim_of, definition, has_terms
 from fedtheory import glossary, paper_check
-from fedtheory.agreed import Agreed, agreed, opinions
+from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
 from fedtheory.show import premises
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Checked, count, measurements_of, taken_over
@@ -168,6 +168,11 @@ class View:
     def opinions(self) -> str:
         """Who agrees on its proofs."""
         return opinions(self.checked)
+
+    @property
+    def in_coq(self) -> list[InCoq]:
+        """Its proofs as theorems in Coq."""
+        return in_coq(self.checked)
 
     @property
     def searched(self) -> str:

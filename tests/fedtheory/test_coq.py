@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from fedtheory import agreed, coq
 from fedtheory.verification import Checked
 from theory import catalogue
-from theory.proofs import kernel
+from theory.proofs import kernel, library, premises, scenes
 from theory.proofs.certificates import read
 from theory.proofs.search import certificate
 from theory.proofs.sequents import Sequent
@@ -32,13 +34,19 @@ HARD = Sequent((("x", "positive"),), (), "root(x, 1, 3) > 0")  # Coq is told of 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_recorded_step_has_a_certificate(paper) -> None:
     folder = ROOT / "theory" / paper / "checks"
-    assert json.loads((folder / "coq.json").read_text()).keys() == {"steps", "theorems"}
+    assert json.loads((folder / "coq.json").read_text()).keys() == {"steps", "theorems", "constants"}
     recorded = coq.record_of(paper).steps
     assert len(recorded) > 300 and recorded <= read(folder / "steps.json").keys()
 
 
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_best_constant_on_file_is_recorded(paper) -> None:
+    kept = {key: one["upper"] for key, one in scenes.kept(paper).items() if isinstance(one, dict) and "upper" in one}
+    assert coq.record_of(paper).constants == kept != {}
+
+
 def test_a_paper_without_a_record_has_an_empty_one() -> None:
-    assert coq.record_of("nothing") == coq.Record(frozenset(), {})
+    assert coq.record_of("nothing") == coq.Record(frozenset(), {}, {})
 
 
 def test_steps_of_a_paper_are_collected_with_the_statements_that_use_them(monkeypatch) -> None:
@@ -83,6 +91,24 @@ def test_what_coq_accepts_is_recorded_and_what_it_refuses_is_named(tmp_path, mon
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coq.json", "steps.json"]
 
 
+@needs_coq
+def test_best_constants_that_coq_accepts_are_recorded_beside_the_steps(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(coq, "_file", lambda paper, name: tmp_path / name)
+    coq._write("fedcom", coq.Record(frozenset({"a"})))
+    own = sorted(coq.needed("fedcom"), key=lambda one: len(one[1].vectors))[:2]
+    monkeypatch.setattr(coq, "needed", lambda paper: own)
+    keys = {scenes.key(programme) for _, programme in own}
+    assert coq.accept_constants("fedcom") == {}
+    found = coq.record_of("fedcom")
+    assert found.steps == {"a"} and found.constants.keys() == keys
+    lemma = coq.squares.lemma
+    monkeypatch.setattr(
+        coq.squares, "lemma", lambda name, p, b: lemma(name, p, replace(b, upper=b.lower - Fraction(1, 1000)))
+    )
+    assert coq.accept_constants("fedcom").keys() == {f"constant_{key}" for key in keys}
+    assert coq.record_of("fedcom").constants == {}
+
+
 # The command
 
 
@@ -108,16 +134,20 @@ def test_coq_compiles_all_that_is_exported(tmp_path) -> None:
     done = command("export", "coq", str(tmp_path))
     assert done.returncode == 0, done.stderr
     names = (tmp_path / "_CoqProject").read_text().split()[3:]
-    assert names == [kernel.LIBRARY.name, *(f"{paper}.v" for paper in PAPERS)]
+    libraries = [kernel.LIBRARY.name, *(file.name for file in library.FILES)]
+    assert names == [*libraries, *(f"{paper}.v" for paper in PAPERS)]
     assert {path.name for path in tmp_path.iterdir()} == {"_CoqProject", *names}
     for name in names:
         text = (tmp_path / name).read_text()
         assert not re.search(r"\b(Admitted|Axiom|Parameter|Conjecture|admit|Abort)\b", text), name
         ran = subprocess.run(["coqc", "-Q", ".", "", name], cwd=tmp_path, capture_output=True, text=True)
         assert ran.returncode == 0, ran.stderr
-        if name != kernel.LIBRARY.name:
+        if name not in libraries:
+            record = coq.record_of(name.removesuffix(".v"))
             lemmas = set(re.findall(r"^Lemma step_(\w+)", text, re.M))
-            assert lemmas >= coq.record_of(name.removesuffix(".v")).steps and text.count("Qed.") >= len(lemmas)
+            assert lemmas >= record.steps and text.count("Qed.") >= len(lemmas)
+            assert set(re.findall(r"^Theorem (\w+)_claim", text, re.M)) == record.theorems.keys()
+            assert premises.printed(ran.stdout).keys() == record.theorems.keys()
 
 
 # Who agrees
@@ -129,11 +159,21 @@ def checked(id_: str, *verdicts: tuple[EvidenceKind, Verdict]) -> Checked:
     )
 
 
+THEOREMS = {
+    "sfl_lemma5_1": coq.Accepted("sfl.lemma5", "ledger", "e", (("claim", "sfl.eq1"), ("rule", "Young")), {"x": "1"}),
+    "sfl_lemma5_2": coq.Accepted("sfl.lemma5", "ledger", "g", (("meaning", "x"), ("rule", "Jensen")), None),
+    "sfl_lemma9": coq.Accepted("sfl.lemma9", "ledger", "h", (), {}),
+}
+
+
 def test_who_agrees_in_words(monkeypatch) -> None:
-    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc")))
+    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc"), THEOREMS))
     proved = Verdict(Status.PROVED, "", steps=("a", "b"))
     broken = Verdict(Status.BROKEN, "", steps=("d",))
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", proved))) == "z3, cvc5, Coq"
+    one = replace(proved, theorems=("e", "f"))
+    assert agreed.opinions(checked("sfl.lemma5", ("ledger", one))) == "z3, cvc5, Coq; theorem in Coq"
+    assert agreed.opinions(checked("sfl.lemma9", ("ledger", one))) == "z3, cvc5, Coq"
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken), ("repair", proved))) == "z3, cvc5, Coq"
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken))) == ""
     assert agreed.opinions(checked("sfl.lemma5", ("units", Verdict(Status.PROVED, "")))) == ""
@@ -150,4 +190,17 @@ def test_who_agrees_in_numbers(monkeypatch) -> None:
             checked("sfl.eq54"),
         ]
     )
-    assert found == agreed.Agreed(3, 2, 2, ("sfl.lemma9",), ("sfl.lemma9",))
+    assert found == agreed.Agreed(3, 2, 2, 0, ("sfl.lemma9",), ("sfl.lemma9",))
+
+
+def test_what_theorems_rest_on(monkeypatch) -> None:
+    monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc"), THEOREMS))
+    proved = Verdict(Status.PROVED, "", theorems=("e", "g"))
+    (found,) = agreed.in_coq(checked("sfl.lemma5", ("ledger", proved)))
+    assert (found.names, found.instance) == (("sfl_lemma5_1", "sfl_lemma5_2"), False)
+    assert found.rests_on == {"claims": ("sfl.eq1",), "rules": ("Jensen", "Young")}
+    (found,) = agreed.in_coq(checked("sfl.lemma5", ("ledger", replace(proved, theorems=("e",)))))
+    assert (found.names, found.instance) == (("sfl_lemma5_1",), True)
+    assert agreed.in_coq(checked("sfl.lemma5", ("repair", proved))) == []
+    assert agreed.in_coq(checked("sfl.lemma5", ("ledger", replace(proved, status=Status.BROKEN)))) == []
+    assert agreed.agreed([checked("sfl.lemma5", ("ledger", proved))]).theorems == 2

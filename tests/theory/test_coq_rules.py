@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 import sympy
@@ -21,7 +20,7 @@ from theory.proofs.tight import Bracket, Instance, Programme, quadratic
 from theory.sfl.checks.samples import lemmas
 from theory.statement import Bound
 
-LIBRARY = {name: (Path(rules.__file__).with_name(name)).read_text() for name in FILES}
+LIBRARY = {file.name: file.read_text() for file in FILES}
 RULES = LIBRARY["rules.v"]
 AXIOMS = {  # what Coq's own real numbers rest on
     "ClassicalDedekindReals.sig_not_dec",

@@ -14,7 +14,7 @@ the first one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -115,17 +115,22 @@ class OfForms:
 
 @dataclass(frozen=True)
 class Said:
-    """A claim of another statement, or a condition of the statement itself, by its id or its words."""
+    """A claim of another statement, or a condition of the statement itself, by its id or its words.
+
+    of  what the other statement supposes, such as a recursion, and facts under which its conditions hold
+    """
 
     source: str
+    of: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True)
 class Inferred:
-    """An inference in words, from these facts."""
+    """An inference in words, or a rule by its name, from these facts."""
 
     reason: str
     of: tuple[Fact, ...]
+    kind: Literal["inference", "rule"] = "inference"
 
 
 @dataclass(frozen=True)
@@ -240,7 +245,7 @@ class Argument(Ledger):
         self.goals = parts(statement)
         self._concluded: set[int] = set()
         self.conclusions: list[Conclusion] = []
-        self.followed: dict[str, Symbols] = {}  # id of an algorithm -> the values that it gives
+        self.followed: dict[str, Symbols] = {}  # id of an algorithm, or a claim -> the values that it gives vectors
         self._names: dict[sympy.Expr, sympy.Expr] = {}
         self._case: dict[sympy.Expr, sympy.Expr] = {}
         self._view: Symbols = _NONE
@@ -341,6 +346,12 @@ class Argument(Ledger):
         given  name of a supposition -> the fact that shows it, for what the statement supposes about sequences
         under  what holds for the symbols that replace its own, or that it is summed over
         """
+        return self._source(name, at, given, under)[0]
+
+    def _source(
+        self, name: str, at: Symbols, given: Mapping[str, Fact], under: Sequence[Boolean]
+    ) -> tuple[Statement, tuple[Fact, ...]]:
+        """The same, and what the statement supposes about sequences, as derived from `given`."""
         found = catalogue.find(f"{self.statement.paper}.{name}")
         self._record("claim", found.id)
         if found.id == self.statement.id:
@@ -359,9 +370,10 @@ class Argument(Ledger):
                     self.require(f"{found.id}: '{needed}' with {theirs}", weaker)
         if found.kind == "assumption" and not found.gives and found.id not in self.statement.assumes:
             self.fail(found.id, f"is an assumption that {self.statement.id} does not make")
+        suppositions: list[Fact] = []
         for supposed in map(catalogue.find, found.assumes):
             if not supposed.gives:
-                self._suppose(found, supposed, at, given)
+                suppositions += self._suppose(found, supposed, at, given)
         for symbol in [s for s in found.where if s in self.statement.where and s not in at]:
             self.equal(f"{found.id}: definition of {symbol}", self._inward(symbol, found, at), self.read(symbol))
         for symbol, value in at.items():
@@ -370,10 +382,12 @@ class Argument(Ledger):
             relation = self._inward(condition.relation, found, at)
             if relation != sympy.true:
                 self.require(f"{found.id}: condition {condition}", relation, *under)
-        return found
+        return found, tuple(suppositions)
 
-    def _suppose(self, source: Statement, supposed: Statement, at: Symbols, given: Mapping[str, Fact]) -> None:
-        """Check what a source supposes and no property says, such as a recursion: by a fact, or as our own assumption."""
+    def _suppose(
+        self, source: Statement, supposed: Statement, at: Symbols, given: Mapping[str, Fact]
+    ) -> Iterator[Fact]:
+        """What a source supposes and no property says, such as a recursion: from a given fact, or as our own assumption."""
         name = supposed.id.removeprefix(f"{supposed.paper}.")
         if name in given:
             self._derived(given[name])
@@ -382,7 +396,10 @@ class Argument(Ledger):
             for part in facts(supposed):
                 sides = (self._inward(e, defined, at) for e in (part.quantity, part.value))
                 quantity, value = sides
-                self.compare(f"{source.id}: {supposed.id}", given[name], Fact(quantity, part.sign, value))
+                how = Combined(
+                    self.compare(f"{source.id}: {supposed.id}", given[name], Fact(quantity, part.sign, value))
+                )
+                yield self._fact(quantity, part.sign, value, how)
         elif supposed.id not in self.statement.assumes:
             self.fail(f"{source.id}: its assumptions", f"assumes {supposed.id}, which {self.statement.id} does not")
 
@@ -404,18 +421,25 @@ class Argument(Ledger):
         at: Symbols = _NONE,
         part: int = 0,
         given: Mapping[str, Fact] = _NO_FACTS,
-        under: Sequence[Boolean] = (),
+        under: Sequence[Boolean | Fact] = (),
     ) -> Fact:
-        """A claim of another statement, in this statement's symbols; the arguments are those of `source`."""
+        """A claim of another statement, in this statement's symbols; the arguments are those of `source`.
+
+        Of what holds `under`, facts are premises of the claim.
+        """
+        shown = tuple(one for one in under if isinstance(one, Fact))
+        self._derived(*shown)
+        supposed: tuple[Fact, ...] = ()
         if name in self._assumed:
             found = catalogue.find(f"{self.statement.paper}.{name}")
             self._record("claim", found.id)
         else:
-            found = self.source(name, at, given, under)
+            relations = [one.relation if isinstance(one, Fact) else one for one in under]
+            found, supposed = self._source(name, at, given, relations)
         fact = facts(found)[part]
         sides = (self._inward(e, found, at) for e in (fact.quantity, fact.value))
         quantity, value = sides
-        return self._fact(quantity, fact.sign, value, Said(found.id))
+        return self._fact(quantity, fact.sign, value, Said(found.id, (*supposed, *shown)))
 
     @cached_property
     def _assumed(self) -> set[str]:
@@ -455,6 +479,11 @@ class Argument(Ledger):
         self.followed[found.id] = self.language.algorithms[algorithm]
         return self.followed[found.id]
 
+    def values(self, claim: str, symbols: Symbols) -> Symbols:
+        """The values of vectors by the equation of another statement, already a premise."""
+        self.followed[f"{self.statement.paper}.{claim}"] = symbols
+        return symbols
+
     def _as_written(self, found: Statement, name: str) -> None:
         """Check that a text has not changed since we wrote its form."""
         if self.language.written.get(name) != digest(found):
@@ -470,7 +499,7 @@ class Argument(Ledger):
         slack = of(vector) - of(self.follow(algorithm)[vector])
         for family in families:
             slack = family.sum(sympy.expand(slack))
-        return Instance(algorithm, spread_out(slack), equality=True)
+        return Instance(f"{self.statement.paper}.{algorithm}", spread_out(slack), equality=True)
 
     def written_out(self, name: str) -> None:
         """Record another statement as a premise; the next step writes it out by hand."""
@@ -822,9 +851,10 @@ class Argument(Ledger):
             return mean
         if self.language.least.get(quantity) == of:
             self._record("rule", "the smallest is at most the mean")
-            return replace(mean, quantity=quantity, how=Inferred("the smallest is at most the mean", (mean,)))
+            return replace(mean, quantity=quantity, how=Inferred("the smallest is at most the mean", (mean,), "rule"))
         if self.language.mean.get(quantity) == of:
             self.equal("the mean over the rounds: equal weights", weight, sympy.Integer(1))
+            self._record("inference", "the mean over the rounds: equal weights")
             return replace(mean, quantity=quantity, how=Inferred("the mean over the rounds: equal weights", (mean,)))
         if self.language.average.get(quantity) != of:
             self.fail("the mean over the rounds", f"{quantity} is not a mean of {of}")
@@ -837,7 +867,7 @@ class Argument(Ledger):
             self.equal("the averaging weights", own, weight)
         if not defined and isinstance(self.goals[0], Fact):  # an order claims only that weights exist
             self.fail("the averaging weights", "the statement does not define them")
-        return replace(mean, quantity=quantity, how=Inferred(jensen, (mean,)))
+        return replace(mean, quantity=quantity, how=Inferred(jensen, (mean,), "rule"))
 
     def solved(self, name: str, fact: Fact, share: sympy.Rational) -> Fact:
         """From q <= c q + rest with c at most `share` < 1: q <= rest / (1 - share)."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any, Literal
 
 import sympy
@@ -89,6 +90,12 @@ class Theorem:
     guards: tuple[Sequent, ...]
     text: str
     declared: frozenset[str]
+
+    @property
+    def digest(self) -> str:
+        """A short name for what the theorem says: its variables, its hypotheses but for divisors, and its claim."""
+        said = sorted((one.kind, one.stands_for, one.says) for one in self.hypotheses if one.kind != "defined")
+        return sha256(repr((self.variables, said, self.claim)).encode()).hexdigest()[:16]
 
 
 def theorems(argument: Argument, name: str, known: Collection[str] = ()) -> list[Theorem]:
@@ -312,12 +319,10 @@ class _Section:
 
     def _derived(self, fact: Fact) -> str:
         match fact.how:
-            case Said(source):
-                return self._assume("claim" if _is_id(source) else "condition", source, self._fact(fact))
-            case Inferred(reason, of):
-                known = [self._prove(one) for one in of]
-                name = self._assume("inference", reason, *map(self._fact, of), self._fact(fact))
-                return f"({name} {' '.join(known)})" if known else name
+            case Said(source, of):
+                return self._from(of, self._kind_of(source) or "condition", source, fact)
+            case Inferred(reason, of, kind):
+                return self._from(of, kind, reason, fact)
             case Combined(parts):
                 return self._sum(fact, [self._part(one) for one in parts])
             case OfForms(parts, after, under):
@@ -329,6 +334,17 @@ class _Section:
             case Decided():
                 return self._lemma(fact, [f"{self._shown(fact.relation)}."])
         raise ValueError(f"{fact.quantity} {fact.sign} ...: derived in no recorded way")
+
+    def _from(self, of: Sequence[Fact], kind: Kind, stands_for: str, fact: Fact) -> str:
+        """A hypothesis by which a fact follows from others, applied to these."""
+        known = [self._prove(one) for one in of]
+        name = self._assume(kind, stands_for, *map(self._fact, of), self._fact(fact))
+        return f"({name} {' '.join(known)})" if known else name
+
+    def _kind_of(self, source: str) -> Kind | None:
+        """The kind of a premise that has the id of a statement; None for other premises."""
+        kinds: set[Kind] = {p.kind for p in self.argument.premises if p.name == source}  # type: ignore[misc]
+        return next((kind for kind in _NAMED if kind in kinds and _is_id(source)), None)
 
     def _lemma(self, fact: Fact, proof: list[str]) -> str:
         name = f"{self.name}_fact{len(self.lemmas) + 1}"
@@ -342,13 +358,15 @@ class _Section:
         return self._assume("meaning", str(e), f"{self._text(e)} == {self._text(form)}")
 
     def _value(self, monomial: sympy.Expr, after: Symbols) -> str:
-        """The value that the algorithm gives a product of vectors."""
-        followed = [
-            id_ for id_, symbols in self.argument.followed.items() if dict(symbols).items() >= dict(after).items()
-        ]
+        """The value that an algorithm, or the equation of a statement, gives a product of vectors."""
+        given = {v: value for v, value in after.items() if v in vectors_in(monomial)}
+        (by, *_) = (
+            id_
+            for id_, symbols in self.argument.followed.items()
+            if all(v in symbols and replaced(symbols[v], after) == replaced(e, after) for v, e in given.items())
+        )
         value = self._text(self._scalar(spread_out(replaced(monomial, after))))
-        said = f"{self._text(monomial)} == {value}"
-        return self._assume("algorithm", followed[0] if followed else "values of vectors", said)
+        return self._assume(self._kind_of(by) or "rule", by, f"{self._text(monomial)} == {value}")
 
     def _instance(self, one: Summand, under: Sequence[Boolean]) -> _Part:
         """A rule, or a fact about each member of a family, as a part of a slack."""
@@ -359,7 +377,7 @@ class _Section:
             known = self._prove(one.of.of)
             name = f"({self._assume('member', one.of.rule, self._fact(one.of.of), said)} {known})"
         else:
-            name = self._assume("claim" if _is_id(one.of.rule) else "rule", one.of.rule, said)
+            name = self._assume(self._kind_of(one.of.rule) or "rule", one.of.rule, said)
         factor, term = self._term(_over_products(one.times)), coq.term(slack, self.named)
         if one.of.equality:
             return _Part(f"{factor} * {term}", f"apply part_zero; exact {name}", True)
@@ -494,8 +512,8 @@ def _divisors(text: str) -> set[str]:
     found: set[str] = set()
     for match in re.finditer(r"/ ", text):
         group = _group(text[match.end() :])
-        product = group.startswith("(") and group.endswith(")")
-        for factor in _apart(group[1:-1], "*") if product else [group]:
+        inside = group[1:-1] if group.startswith("(") and group.endswith(")") else group
+        for factor in _apart(inside, "*") if len(_summands(inside)) == 1 else [f"({inside})"]:
             base = factor.split(" ^ ")[0] if not factor.startswith("(") else _group(factor)
             found |= {base.removeprefix("(").removesuffix(")")}
     return {each for each in found if not each.isdigit()}
@@ -506,7 +524,7 @@ def _group(text: str) -> str:
     depth = 0
     for end, c in enumerate(text):
         depth += {"(": 1, ")": -1}.get(c, 0)
-        if depth < 0 or depth == 0 and c == " ":
+        if depth < 0 or (depth == 0 and c == " "):
             return text[:end]
         if depth == 0 and c == ")":
             return text[: end + 1]
@@ -552,7 +570,6 @@ def _is_norm(quantity: sympy.Symbol, fact: Fact) -> bool:
 
 
 def _is_id(source: str) -> bool:
-    """Whether a premise is the claim of a statement."""
     return re.fullmatch(r"\w+\.[\w.]+", source) is not None
 
 
@@ -572,7 +589,7 @@ def _facts(fact: Fact) -> Iterator[Fact]:
                     of: Any = part.of.of if isinstance(part.of, Instance) else part.of
                     if isinstance(of, Fact):
                         waiting.append(of)
-            case Inferred(_, of):
+            case Said(_, of) | Inferred(_, of):
                 waiting += of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,15 +39,22 @@ def answer(steps: Mapping[str, str], folder: Path, theorems: Mapping[str, str] |
     _, says = _compiled(folder / LIBRARY.name)
     if says:
         raise RuntimeError(says)
-    below = _answers(steps, folder, "steps", PRELUDE, _STEPS)
+    below = answers(steps, folder, "steps", PRELUDE, _STEPS)
     files = " ".join(sorted(file.stem for file in folder.glob("steps_*.vo")))
     above = f"{PRELUDE}Require Import {files}.\n" if files else PRELUDE
-    found = _answers(theorems or {}, folder, "theorems", above, _THEOREMS)
+    found = answers(theorems or {}, folder, "theorems", above, _THEOREMS)
     return Answer({**below.refused, **found.refused}, found.printed)
 
 
-def _answers(lemmas: Mapping[str, str], folder: Path, name: str, above: str, together: int) -> Answer:
-    """The same for lemmas, so many of them in a file that begins with `above`."""
+def answers(
+    lemmas: Mapping[str, str],
+    folder: Path,
+    name: str,
+    above: str,
+    together: int,
+    tell: Callable[[str, int, int], None] | None = None,
+) -> Answer:
+    """The same for lemmas, so many of them in a file that begins with `above`; `tell` hears of files that are done."""
     names = list(lemmas)
     parts = [names[start : start + together] for start in range(0, len(names), together)]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
@@ -55,7 +62,11 @@ def _answers(lemmas: Mapping[str, str], folder: Path, name: str, above: str, tog
             threads.submit(_answer, {name: lemmas[name] for name in part}, folder / f"{name}_{number}.v", above)
             for number, part in enumerate(parts)
         ]
-        found = [job.result() for job in jobs]
+        found = []
+        for job in jobs:
+            found.append(job.result())
+            if tell:
+                tell(f"compiling {name}", len(found), len(jobs))
     return Answer({k: v for one in found for k, v in one.refused.items()}, "".join(one.printed for one in found))
 
 

@@ -6,16 +6,16 @@ import subprocess
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent
-FILES = ("rules.v", "squares.v", "enumerations.v")  # each rests on those before it
+FILES = tuple(_FOLDER / name for name in ("rules.v", "squares.v", "enumerations.v"))  # each rests on those before it
 _SECONDS = 300  # for a file
 
 
 def prepared(folder: Path) -> None:
     """Compile the library into a folder.  Raises RuntimeError if coqc does not accept it, FileNotFoundError without coqc."""
-    for name in FILES:
-        says = against((_FOLDER / name).read_text(), folder / name)
+    for file in FILES:
+        says = against(file.read_text(), folder / file.name)
         if says:
-            raise RuntimeError(f"{name}: {says}")
+            raise RuntimeError(f"{file.name}: {says}")
 
 
 def against(text: str, path: Path) -> str:

@@ -134,19 +134,27 @@ def within(p: Argument, recursion: Fact, state: sympy.Symbol, keeps: sympy.Expr)
     return p.by_hand("induction over the rounds", state, "<=", bound, recursion)
 
 
+def below_exponential(p: Argument, u: sympy.Expr) -> Fact:
+    """1 - u <= exp(-u)."""
+    rule = p.by(ONE_MINUS, u)
+    (exponential,) = rule.slack.atoms(sympy.exp)
+    return p.have("1 - u <= exp(-u)", 1 - u, "<=", exponential, rule)
+
+
 def decayed(p: Argument, fact: Fact, rounds: sympy.Symbol) -> Fact:
     """Replace the only power of R in an upper bound by (1 - u)^R <= exp(-u R)."""
     value = spread_out(fact.value)
     (power,) = (a for a in value.atoms(sympy.Pow) if a.exp == rounds)
     u = sympy.simplify(1 - power.base)
-    p.by(ONE_MINUS, u)
+    below = below_exponential(p, u)
     p.require("1 - u >= 0, so the power keeps the order", at_least(power.base, 0))
     coefficient = value.coeff(power)
     if fact.sign not in ("<=", "="):
         p.fail("(1 - u)^R <= exp(-u R)", f"the fact is no upper bound: {fact}")
     if not coefficient.is_nonnegative:
         p.require("before the power", at_least(coefficient, 0))
-    return p.by_hand("(1 - u)^R <= exp(-u R)", fact.quantity, "<=", value.subs(power, sympy.exp(-u * rounds)), fact)
+    bound = value.subs(power, sympy.exp(-u * rounds))
+    return p.by_hand("(1 - u)^R <= exp(-u R)", fact.quantity, "<=", bound, fact, below)
 
 
 def over_steps(p: Argument, fact: Fact, index: sympy.Symbol, steps: Family) -> Instance:
@@ -241,9 +249,7 @@ def contracted(
     closed = ((1 - u) ** (-n) - 1) / u
     p.equal("the weights' sum, 0 rounds", closed.subs(n, 0), sympy.Integer(0))
     p.equal("the weights' sum, one more", closed.subs(n, n + 1), closed + (1 - u) ** (-(n + 1)))
-    below = p.by(ONE_MINUS, q)
-    if sympy.expand(below.slack - (sympy.exp(-q) - (1 - q))) != 0:
-        p.fail("1 - u <= exp(-u)", "the rule does not say so")
+    below = below_exponential(p, q)
     p.require("0 < q < 1", [sympy.Gt(q, 0, evaluate=False), sympy.Gt(1 - q, 0, evaluate=False)])
     times = sympy.sympify(times)
     least, most = 1 / (times - 1) if least is None else least, 1 - 1 / times
@@ -256,4 +262,4 @@ def contracted(
     p.require("the start counts with a factor >= 0", at_least(of_start, 0))
     rest = sympy.expand(value - of_start / total)
     bound = sympy.expand(times * q * of_start) * sympy.exp(-q * count) + rest
-    return p.by_hand("the weights' sum by its closed form", mean.quantity, mean.sign, bound, mean)
+    return p.by_hand("the weights' sum by its closed form", mean.quantity, mean.sign, bound, mean, below)

@@ -33,6 +33,7 @@ from theory.fedbat.checks.steps import (
     alike,
     binarised_parts,
     conclude_jump,
+    conclude_step,
     drawn,
     eq24,
     eq31,
@@ -57,7 +58,6 @@ from theory.fedbat.checks.steps import (
     mean_of_sample,
     rewritten,
     shown,
-    synchronised,
     update,
 )
 from theory.fedbat.symbols import (
@@ -167,7 +167,7 @@ def eq30(p: Argument) -> None:
         return p.chained(recursion, *lines)
 
     distance = induction(p, (Delta_next, Delta_t), bound, (t, 1), Delta_1, next_step)
-    fact = p.claim("eq28", {gamma: shift}, under=[distance.relation])
+    fact = p.claim("eq28", {gamma: shift}, under=[distance])
     p.conclude(p.put(fact, p.by_hand("v is that maximum", v, maximum.sign, maximum.value, maximum)))
 
 
@@ -238,7 +238,7 @@ def lemma5(p: Argument) -> None:
     mean_zero = p.by(rules.BINARISED, SAMPLED.sent, any_vector).over(SAMPLED.family)
     sampled = mean_of_sample(p, any_vector)
     because = tuple(1 / K * one for one in (mean_zero, *sampled))
-    p.conclude(synchronised(p, "(60)", w_mean, v_mean, *(-1 * one for one in because), by="d1.update.corrected"))
+    conclude_step(p, "(60)", w_mean, v_mean, *(-1 * one for one in because), by="d1.update.corrected")
 
 
 def eq56(p: Argument) -> None:
@@ -246,7 +246,7 @@ def eq56(p: Argument) -> None:
     mean_zero = p.by(rules.BINARISED, SAMPLED.sent, v_bar - w_star).over(SAMPLED.family)
     sampled = mean_of_sample(p, v_bar - w_star)
     because = tuple(-2 / K * one for one in (mean_zero, *sampled))
-    p.conclude(synchronised(p, "(56)", Delta_next, jump_sq + v_dist, *because, by="d1.update.corrected"))
+    conclude_step(p, "(56)", Delta_next, jump_sq + v_dist, *because, by="d1.update.corrected")
 
 
 def eq57(*lemmas: str) -> Proof:
@@ -335,10 +335,8 @@ def eq75(p: Argument) -> None:
     smooth = p.at("eq74", {SYMBOLS["w_bar_next"]: w_next, SYMBOLS["v_bar"]: v_bar})
     mean_zero = p.by(rules.BINARISED, SAMPLED.sent, grad_v).over(SAMPLED.family)
     because = (smooth, *(-1 / K * one for one in (mean_zero, *mean_of_sample(p, grad_v))))
-    fact = synchronised(
-        p, "(74), Lemma 5", F_bar_next, F_v + L / 2 * jump_sq, *because, by="d1.update.corrected", sign="<="
-    )
-    p.conclude(fact)
+    bound = F_v + L / 2 * jump_sq
+    conclude_step(p, "(74), Lemma 5", F_bar_next, bound, *because, by="d1.update.corrected", sign="<=")
 
 
 def eq76(p: Argument) -> None:

@@ -12,7 +12,7 @@ import sympy
 
 from theory.fedbat.checks.ledgers import largest, smooth_at_minimum
 from theory.fedbat.checks.quantities import BEFORE, EVERY, LANGUAGE, lowest, w_0, w_bar
-from theory.fedbat.checks.steps import alike, falling, rewritten, update
+from theory.fedbat.checks.steps import alike, falling, rewritten, unmoved, update
 from theory.fedbat.symbols import (
     F_0,
     F_T,
@@ -76,12 +76,14 @@ def descent(p: Argument) -> None:
     p.conclude(p.put(p.claim("eq70.corrected"), *facts))
 
 
-def of_run(p: Argument, step: sympy.Expr, jump: Fact) -> sympy.Expr:
-    """The sum over all steps of a run: of `step`, a polynomial in t - t_0, and of a jump at the end of every round."""
+def of_run(p: Argument, step: sympy.Expr, jump: Fact) -> tuple[sympy.Expr, Fact]:
+    """The sum over all steps of a run: of `step`, a polynomial in t - t_0, and of a jump at the end of every round.
+
+    Also the fact that there is no jump at other steps.
+    """
     p.equal("the last step ends a round", p.read(T), R * tau)
-    p.have("no jump between synchronisations", jump_sq, "=", sympy.Integer(0), after=p.follow("c1.sync"))
     so_far = sympy.Symbol("s", integer=True, nonnegative=True)
-    return R * (powers(p, step.subs(t, t_0 + so_far), so_far, tau) + jump.value)
+    return R * (powers(p, step.subs(t, t_0 + so_far), so_far, tau) + jump.value), unmoved(p)
 
 
 _REASON = "added up over the rounds: each has the steps t - t_0 = 0 ... tau-1, and a jump at its end"
@@ -112,10 +114,11 @@ def decreasing(source: str, of_jump: str) -> Proof:
         jumps = p.scaled(p.claim(of_jump, at, under=under), weight)
         value = 16 / mu**2 * sympy.simplify(jumps.value / (weight * first**2))
         jump = p.relaxed("a jump times its weight", jumps, value)
-        total = weight.subs(t, -1) * d0 + of_run(p, step, jump)
+        all_steps, no_jump = of_run(p, step, jump)
+        total = weight.subs(t, -1) * d0 + all_steps
         last = weight.subs(t, p.read(T) - 1)
         p.require("the last weight is positive", sympy.Gt(last, 0))
-        distance = p.by_hand(_REASON, Delta_t, "<=", total / last, weighted, jump)
+        distance = p.by_hand(_REASON, Delta_t, "<=", total / last, weighted, jump, no_jump)
         server = p.have("w_T is the mean of the clients' parameters", gap_last, "=", gap_t)
         p.conclude(p.put(server, p.put(smooth_at_minimum(p), distance)))
 
@@ -133,9 +136,10 @@ def nonconvex(p: Argument) -> None:
     step = spread_out(value - F_bar + progress * grad_sq - before * jump_sq)
     same = {eta_t: p.read(eta), eta_start: p.read(eta), eta_later: p.read(eta)}
     jump = p.scaled(p.claim("lemma6.corrected", same, under=under), before)
-    mean = (F_0 - F_T + of_run(p, step, jump)) / (p.read(T) * progress)
+    all_steps, no_jump = of_run(p, step, jump)
+    mean = (F_0 - F_T + all_steps) / (p.read(T) * progress)
     p.require("there is progress", sympy.Gt(progress, 0))
-    fact = p.average(p.by_hand(_REASON, grad_sq, "<=", mean, recursion, jump), grad_sq, sympy.Integer(1))
+    fact = p.average(p.by_hand(_REASON, grad_sq, "<=", mean, recursion, jump, no_jump), grad_sq, sympy.Integer(1))
     above = p.by(rules.BELOW, F_fun, vector("w_T"), lowest)
     p.conclude(p.put(fact, p.have("F(w_T) >= F*", -F_T, "<=", f_gap - F_0, above)))
 

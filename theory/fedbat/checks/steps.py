@@ -74,7 +74,7 @@ from theory.fedbat.symbols import (
     x_star_sq,
 )
 from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, spread_out
+from theory.proofs.argument import Argument, Fact, Proof, Sign, spread_out
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.forms import Family, gradient, vector
 from theory.proofs.vectors import quadratic_form
@@ -98,19 +98,23 @@ def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> rules.Instanc
     return p.at(name, {**OF_CLIENT, SYMBOLS["x_k"]: x}).over(EVERY.family)
 
 
-def synchronised(
-    p: Argument, name: str, quantity: sympy.Expr, value: sympy.Expr, *because: rules.Instance, by: str, sign: str = "="
-) -> Fact:
+def conclude_step(
+    p: Argument, name: str, quantity: sympy.Expr, value: sympy.Expr, *because: rules.Instance, by: str, sign: Sign = "="
+) -> None:
     """A line about a synchronisation step, and about any other step, where wbar_{t+1} is vbar_{t+1}."""
-    p.have(f"{name}, between synchronisations", quantity, sign, value, after=p.follow("c1.sync"))  # type: ignore[arg-type]
-    return p.have(name, quantity, sign, value, *because, after=p.follow(by))  # type: ignore[arg-type]
+    p.conclude(p.have(name, quantity, sign, value, *because, after=p.follow(by)))
+    p.conclude(p.have(f"{name}, between synchronisations", quantity, sign, value, after=p.follow("c1.sync")))
 
 
 def conclude_jump(p: Argument, fact: Fact) -> None:
     """A bound on the jump at a synchronisation step; at any other step there is no jump."""
-    none = p.have("no jump between synchronisations", jump_sq, "=", sympy.Integer(0), after=p.follow("c1.sync"))
-    p.compare("between synchronisations", none, Fact(jump_sq, "<=", fact.value))
     p.conclude(fact)
+    p.conclude(p.loosened("between synchronisations", unmoved(p), Fact(jump_sq, "<=", fact.value)))
+
+
+def unmoved(p: Argument) -> Fact:
+    """There is no jump between synchronisations."""
+    return p.have("no jump between synchronisations", jump_sq, "=", sympy.Integer(0), after=p.follow("c1.sync"))
 
 
 def falling(p: Argument) -> None:
@@ -163,7 +167,7 @@ def rewritten(source: str, *others: str) -> Proof:
 def eq24(p: Argument) -> None:
     """(24): given their inputs, the clients' binarisation errors have mean zero."""
     mean_zero = -2 * p.by(rules.BINARISED, EVERY.sent, v_bar - w_star).over(EVERY.family)
-    p.conclude(synchronised(p, "(24)", Delta_next, jump_sq + v_dist, mean_zero, by="c1.update"))
+    conclude_step(p, "(24)", Delta_next, jump_sq + v_dist, mean_zero, by="c1.update")
 
 
 def eq31(p: Argument) -> None:

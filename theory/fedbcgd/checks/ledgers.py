@@ -260,9 +260,10 @@ def discounted(p: Argument) -> None:
     """
     p.needs(Property.AT_REST)
     share_ = eta**2 / (1 - lam)
-    before = p.by_hand("the rounds before, by induction", v_sq, "<=", share_ * G_discounted)
+    moved_on = p.claim("thm1.step59.corrected")
+    before = p.by_hand("the rounds before, by induction", v_sq, "<=", share_ * G_discounted, moved_on)
     after = Fact(v_next_sq, "<=", share_ * (lam * G_discounted + G_sq))
-    p.loosened("from round to round", p.put(p.claim("thm1.step59.corrected"), before), after)
+    p.loosened("from round to round", p.put(moved_on, before), after)
     moved = p.have("z^r - x^r = gamma v^r", zx_sq, "=", gamma**2 * v_sq)
     p.conclude(p.put(replace(moved, value=p.read(moved.value)), before))
 

@@ -353,7 +353,7 @@ def lemma10(p: Argument) -> Symbols:
     """z^{r+1} = z^r - eta G^r/(1 - lambda), for the gamma of Lemma 10."""
     relation, where = p.relation("lemma10"), catalogue.find("fedbcgd.lemma10").where
     p.require("the gamma of z^r", sympy.Eq(gamma, where[gamma], evaluate=False))
-    return {z_next: relation.rhs.subs(z_r, z)}
+    return p.values("lemma10", {z_next: relation.rhs.subs(z_r, z)})
 
 
 def combined(p: Argument) -> None:

@@ -17,7 +17,7 @@ from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_ou
 from theory.proofs.arithmetic import at_least, at_most, everywhere
 from theory.proofs.forms import gradient, value
 from theory.proofs.ledger import powers
-from theory.proofs.sequences import telescope
+from theory.proofs.sequences import below_exponential, telescope
 from theory.properties import Property
 from theory.sfl.checks.quantities import (
     ALL,
@@ -488,14 +488,12 @@ def weights(p: Argument) -> None:
     p.equal("W_0 = w_0", W.subs(T, 0), 1 / (1 - v))
     p.equal("W_{T+1} = W_T + w_{T+1}", W.subs(T, T + 1), W + (1 - v) ** (-(T + 2)))
     p.conclude(p.by_hand("W_T by induction", W_T, "=", closed), part=0)
-    below = p.by(rules.ONE_MINUS, u)
+    below = below_exponential(p, u)
     p.require(
         "1 - a gamma > 0: the weights are finite, and the power keeps the order", sympy.Gt(1 - u, 0, evaluate=False)
     )
-    if sympy.expand(below.slack - (exp(-u) - (1 - u))) != 0:
-        p.fail("1 - u <= exp(-u)", "the rule does not say so")
     P, decay, root = p.named(P=power, q=exp(-u * (T + 1)), root=exp(-Rational(1, 2)))
-    p.conclude(p.by_hand("(1 - u)^n <= exp(-u n) for 1 - u >= 0", P, "<=", decay), part=1)
+    p.conclude(p.by_hand("(1 - u)^n <= exp(-u n) for 1 - u >= 0", P, "<=", decay, below), part=1)
     p.require("the exponent", at_most(-u * (T + 1), -Rational(1, 2)))
     p.conclude(p.by_hand("exp grows", decay, "<=", root), part=2)
     y = sympy.Symbol("y", real=True)

@@ -1,0 +1,205 @@
+"""Proofs as theorems in Coq: what they rest on is what their proofs record, it can hold, and the record is of today."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from fedtheory import coq
+from fedtheory.composed import COMPARED, Composed, composed, composed_of
+from fedtheory.verification import verdict
+from theory.proofs import certificates, kernel, premises
+from theory.proofs.composition import Hypothesis, Theorem
+from theory.proofs.sequents import holds
+
+PAPERS = ("fedbat", "fedbcgd", "fedcom", "sfl")
+needs_coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed")
+
+# What proofs record and theorems do not have as hypotheses, and why
+ONLY_RECORDED = {
+    # by what a quantity means: the text of these definitions is written as a form, which is a hypothesis `meaning`
+    ("claim", "sfl.eq33"),
+    ("claim", "sfl.eq68"),
+    ("claim", "sfl.lemma4.lhs"),
+    # because a rule, or a claim, may be applied only then
+    ("algorithm", "sfl.alg1"),
+    ("algorithm", "fedbcgd.alg3.corrected"),
+    ("inference", "the conditions on the learning rate hold at every step"),
+    ("rule", "Polyak-Lojasiewicz with the penalty"),
+    ("rule", "smooth with the penalty"),
+    # sets constants of heterogeneity to 0 where there is one client
+    ("rule", "one client is like two copies of it, of which each round samples one"),
+}
+# A definition is an irrational number, exp(-1/2) or a logarithm
+WITHOUT_INSTANCE = {"sfl_lemma7_WT_2", "sfl_lemma7_WT_3", "sfl_lemma7_WT_4", "sfl_lemma7_tuning"}
+SOME = (("fedcom.lemmaD3.corrected", "ledger"), ("fedbat.eq31", "ledger"), ("sfl.thm1.strongly_convex.sharp", "repair"))
+
+
+@pytest.fixture(scope="module", params=PAPERS)
+def paper(request) -> tuple[str, list[Composed]]:
+    return request.param, composed_of([request.param])[request.param]
+
+
+def pairs(hypotheses) -> set[tuple[str, str]]:
+    return {(one.kind, one.stands_for) for one in hypotheses if one.kind in COMPARED}
+
+
+@pytest.mark.slow
+def test_coq_has_accepted_every_theorem_of_today(paper) -> None:
+    name, found = paper
+    own = {one.name: (proof.statement, proof.kind, one.digest) for proof in found for one in proof.theorems}
+    there = {n: (one.statement, one.kind, one.digest) for n, one in coq.record_of(name).theorems.items()}
+    assert own == there
+
+
+@pytest.mark.slow
+def test_theorems_rest_on_what_their_proofs_record(paper) -> None:
+    name, found = paper
+    record = coq.record_of(name).theorems
+    for proof in found:
+        printed = {p for one in proof.theorems for p in record[one.name].premises if p[0] in COMPARED}
+        recorded = {(p.kind, p.name) for p in proof.premises if p.kind in COMPARED}
+        assert printed <= recorded, proof.statement
+        if not proof.without:
+            assert recorded - printed <= ONLY_RECORDED, proof.statement
+
+
+@pytest.mark.slow
+def test_what_theorems_assume_can_hold(paper) -> None:
+    name, found = paper
+    record = coq.record_of(name).theorems
+    for theorem in (one for proof in found for one in proof.theorems):
+        instance = record[theorem.name].instance
+        if theorem.name in WITHOUT_INSTANCE:
+            assert instance is None
+            continue
+        assert instance is not None, theorem.name
+        numbers = {variable: Fraction(value) for variable, value in instance.items()}
+        assert numbers.keys() == dict(theorem.variables).keys()
+        for variable, domain in theorem.variables:
+            least = {"count": 1, "nonnegative": 0, "positive": 0, "real": numbers[variable]}[domain]
+            assert numbers[variable] >= least and (domain != "positive" or numbers[variable] > 0), theorem.name
+            assert domain != "count" or numbers[variable].denominator == 1, theorem.name
+        for one in theorem.hypotheses:
+            *given, said = (holds(text, numbers) for text in one.says)
+            assert said is True or False in given, (theorem.name, one)
+
+
+@pytest.mark.slow
+def test_statements_that_are_no_theorems_say_why(paper) -> None:
+    _, found = paper
+    for proof in found:
+        assert proof.theorems or proof.without, proof.statement
+        assert not proof.without or re.search("orders, rates|in words|Sum", proof.without), proof.without
+
+
+@pytest.mark.parametrize(("id_", "kind"), SOME)
+def test_a_verdict_names_the_theorems_that_its_proof_is(id_, kind) -> None:
+    proof = composed(id_, kind)
+    found = verdict(id_, kind, False)
+    assert proof is not None and found.theorems == tuple(one.digest for one in proof.theorems) != ()
+
+
+def test_other_evidence_is_no_theorem() -> None:
+    assert composed("sfl.thm1.strongly_convex", "units") is None
+    assert verdict("sfl.lemma9", "units", False).theorems == ()
+
+
+def test_a_theorem_says_what_its_statement_says() -> None:
+    (theorem,) = composed("fedcom.lemmaD3.corrected", "ledger").theorems
+    assert theorem.claim == "drift <= 2 * grad_sq_sum * tau * eta**2 + 2 * tau * sigma**2 * eta**2"
+    assert pairs(theorem.hypotheses) == {
+        ("algorithm", "fedcom.alg1"),
+        *(("rule", f"Jensen{of}") for of in ("", " for part of a family")),
+        *(("rule", name) for name in ("successive noise", "part of a sum", "bounded variance")),
+    }
+
+
+def changed(theorem: Theorem, **parts) -> str:
+    return replace(theorem, **parts).digest
+
+
+def test_the_digest_depends_on_variables_hypotheses_and_claim_but_not_on_divisors() -> None:
+    (theorem,) = composed("fedcom.lemmaD3.corrected", "ledger").theorems
+    first, *others = theorem.hypotheses
+    assert changed(theorem, claim=theorem.claim + " + 1") != theorem.digest
+    assert changed(theorem, hypotheses=tuple(others)) != theorem.digest
+    assert changed(theorem, hypotheses=(replace(first, says=(first.says[0] + " + 1",)), *others)) != theorem.digest
+    assert changed(theorem, variables=theorem.variables[1:]) != theorem.digest
+    divisor = Hypothesis("defined_1", "defined", "x != 0", ("x != 0",))
+    assert changed(theorem, hypotheses=(divisor, *theorem.hypotheses)) == theorem.digest
+    assert changed(theorem, name="another", text="") == theorem.digest
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_record() -> None:
+    records = [coq.record_of(name) for name in PAPERS]
+    theorems = [one for record in records for one in record.theorems.values()]
+    text = " ".join((Path(__file__).parents[2] / "README.md").read_text().split())
+    assert f"{len(theorems)} in all" in text
+    assert f"For {sum(one.instance is not None for one in theorems)} of the theorems there are numbers" in text
+    assert len(WITHOUT_INSTANCE) == 4 and "four have an irrational definition" in text
+    assert len(ONLY_RECORDED) == 9 and "lists nine exceptions" in text
+    assert len(coq.WITHOUT) == 3 and "For the other three steps" in text
+
+
+# In Coq
+
+
+def answer(proof: Composed, folder: Path, edit=lambda text: text) -> kernel.Answer:
+    known = certificates.read(coq._file(proof.statement.split(".")[0], "steps.json"))
+    steps = coq.with_those_of_theorems({}, [proof])
+    theorems = {one.name: edit(one.text) for one in proof.theorems}
+    return kernel.answer(coq.lemmas(steps, known), folder, theorems)
+
+
+@needs_coq
+@pytest.mark.parametrize(("id_", "kind"), SOME)
+def test_coq_prints_the_premises_of_a_theorem(id_, kind, tmp_path) -> None:
+    proof = composed(id_, kind)
+    found = answer(proof, tmp_path)
+    assert found.refused == {}
+    for one in proof.theorems:
+        assumed = premises.printed(found.printed)[one.name]
+        assert premises.unlisted(one, assumed) == set()
+        on_record = set(coq.record_of(id_.split(".")[0]).theorems[one.name].premises)
+        assert premises.premises(one, assumed) == on_record
+        assert {p for p in on_record if p[0] in COMPARED} <= pairs(one.hypotheses)
+
+
+@needs_coq
+@pytest.mark.parametrize(("id_", "kind"), SOME)
+def test_coq_refuses_a_theorem_with_another_number(id_, kind, tmp_path) -> None:
+    """The claim and the identity behind it with another right side: it no longer adds up."""
+    proof = composed(id_, kind)
+
+    def smaller(text: str) -> str:
+        quantity, sign, value = re.search(r"_claim : (\w+) (<=|=) (.*)\.\nProof", text).groups()
+        less = f"(2 / 3) * ({value}) - 1"
+        above, last = text.rsplit("Lemma ", 1)
+        edited = last.replace(f"{sign} {value}.", f"{sign} {less}.").replace(
+            f"({value}) - {quantity} =", f"({less}) - {quantity} ="
+        )
+        assert edited.count(less) == 3
+        return f"{above}Lemma {edited}"
+
+    found = answer(proof, tmp_path, smaller)
+    assert found.refused.keys() == {one.name for one in proof.theorems}
+    assert all(re.search("ring|field|No applicable tactic", says) for says in found.refused.values()), found.refused
+
+
+@needs_coq
+@pytest.mark.parametrize(("id_", "kind"), SOME)
+def test_coq_refuses_a_theorem_without_one_of_its_premises(id_, kind, tmp_path) -> None:
+    proof = composed(id_, kind)
+    (theorem, *_) = proof.theorems
+    named = [one for one in theorem.hypotheses if one.kind in ("claim", "rule", "algorithm", "inference")]
+    for one in named[:2]:
+        without = re.sub(rf"^Hypothesis {one.name} : .*\.$", "", theorem.text, flags=re.M)
+        assert without != theorem.text
+        found = answer(replace(proof, theorems=(replace(theorem, text=without),)), tmp_path)
+        assert found.refused.keys() == {theorem.name}
