@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fedtheory.coq import record_of
 from fedtheory.verification import Checked
+from theory.proofs import scenes
 from theory.statement import Status, Verdict
 
 
@@ -42,6 +43,15 @@ def opinions(checked: Checked) -> str:
     """Who agrees on the proofs of a statement, in words; empty if no step of them was put to z3."""
     shown = [v for _, v in checked.verdicts if v.steps and v.status in (Status.PROVED, Status.HOLDS)]
     return str(_agreed((checked.statement.id, checked.statement.paper, v) for v in shown)) if shown else ""
+
+
+def constants(papers: Iterable[str]) -> tuple[int, int]:
+    """Of how many best constants Coq's kernel has accepted the proof, and how many are on file."""
+    counts = []
+    for paper in papers:
+        kept = {k: one["upper"] for k, one in scenes.kept(paper).items() if isinstance(one, dict) and "upper" in one}
+        counts.append((len(kept.items() & record_of(paper).constants.items()), len(kept)))
+    return sum(accepted for accepted, _ in counts), sum(on_file for _, on_file in counts)
 
 
 @dataclass(frozen=True)

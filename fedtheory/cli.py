@@ -699,6 +699,7 @@ def verify(
     scheduler: Scheduler = None,
 ) -> None:
     """Run all evidence for the statements; print the verdicts, with a witness for each refuted statement."""
+    from fedtheory.agreed import in_coq
     from fedtheory.score import scores
     from fedtheory.show import premises
     from fedtheory.verification import seen_to_fail, verify as check, verify_on
@@ -737,6 +738,7 @@ def verify(
                             "says": v.says,
                             "witness": dict(v.witness),
                             "premises": premises(v),
+                            "in_coq": [asdict(one) for one in in_coq(c) if one.kind == e.kind],
                             **({"seen_to_fail": seen[c.statement.id, e.kind]} if mutate else {}),
                         }
                         for e, v in c.verdicts
@@ -769,6 +771,7 @@ def end_with_errors(checked: list[Any]) -> None:
 
 def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None], changed: Mapping[str, Any]) -> None:
     """Print the evidence with its witnesses; if known, a changed claim that it refutes, and the noticed changes."""
+    from fedtheory.agreed import in_coq
     from fedtheory.show import premises
 
     out = console()
@@ -782,6 +785,9 @@ def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None
                 out.print(f"        {name} = {value}", soft_wrap=True)
             for title, names in premises(v).items():
                 out.print(f"        {title}: {'; '.join(names)}", soft_wrap=True)
+            for one in in_coq(c):
+                if one.kind == e.kind:
+                    out.print(f"        in Coq: {'; '.join(one.names)}", soft_wrap=True)
             if (c.statement.id, e.kind) in seen:
                 what = seen[c.statement.id, e.kind] or "nothing: it refutes none of the changed claims"
                 out.print(f"        seen to fail: {what}", soft_wrap=True)

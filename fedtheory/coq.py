@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from fedtheory.brackets import needed
 from fedtheory.composed import Composed, composed_of
 from fedtheory.tasks import Progress, Task, Workshop
+from fedtheory.verification import evidence, measurements_of
 from figures.files import whole, writable, write
 from outside import packages
 from theory import catalogue
@@ -34,9 +35,10 @@ from theory.proofs.search import certificate
 from theory.proofs.sequents import Sequent
 from theory.statement import EvidenceKind
 
-KINDS: tuple[EvidenceKind, ...] = ("ledger", "repair", "derivation", "certificate", "counterexample")  # these ask z3
-# Steps of these proofs have no certificate: the search finds no products that add up
-WITHOUT = ("fedcom.corE10.corrected", "fedcom.rem7", "fedcom.rem8.corrected")
+# These ask z3; of runs, those without an arena
+KINDS: tuple[EvidenceKind, ...] = ("ledger", "repair", "derivation", "certificate", "counterexample", "run")
+# Steps of these proofs have no certificate: the search finds no products that add up; fig3 has cube roots
+WITHOUT = ("fedcom.corE10.corrected", "fedcom.rem7", "fedcom.rem8.corrected", "sfl.fig3")
 
 _CONSTANTS = 10  # in a file: most take less than a second, the largest some ten
 
@@ -117,8 +119,8 @@ def steps_of(
     tasks = {
         (e.statement, e.kind): Task("collecting steps", paper, e.kind, collected, (e.statement, e.kind))
         for paper in papers
-        for e in catalogue.evidence(paper)
-        if e.kind in KINDS
+        for e in evidence(paper)
+        if e.kind in KINDS and not measurements_of(e.statement, e.kind, False)
     }
     found: dict[str, dict[Sequent, list[str]]] = {paper: {} for paper in papers}
     for task, steps in zip(tasks.values(), (workshop or Workshop()).do(list(tasks.values()), tell), strict=True):
@@ -132,7 +134,7 @@ def steps_of(
 def collected(id_: str, kind: str) -> tuple[Sequent, ...]:
     """The different steps that z3 proves when a piece of evidence is checked."""
     statement = catalogue.find(id_)
-    (own,) = (e for e in catalogue.evidence(statement.paper) if (e.statement, e.kind) == (id_, kind))
+    (own,) = (e for e in evidence(statement.paper) if (e.statement, e.kind) == (id_, kind))
     with recorded() as recording:
         own.check(statement, False)
     return tuple(dict.fromkeys(step for question in recording.questions for step in proved_by(question)))

@@ -8,7 +8,7 @@ from typing import get_args
 
 import sympy
 
-from fedtheory.agreed import agreed, in_coq, opinions
+from fedtheory.agreed import agreed, constants, in_coq, opinions
 from fedtheory.score import MEASURED, SCORED, Score, known, totals
 from fedtheory.tasks import Progress, Workshop
 from fedtheory.verification import Checked, count, verify
@@ -147,17 +147,20 @@ def _agreement(checked: Sequence[Checked]) -> str:
         "## Who agrees\n",
         "The different steps of the proofs that z3 has decided. cvc5 decides each again in every verification, from text;",
         "a contradiction would be the verdict *error*. Coq's kernel has checked proofs of steps, and of theorems that chain",
-        "them from premises to conclusions (`make coq`). *Theorems in Coq* lists, for each paper, what they rest on.\n",
-        "| paper | steps decided by z3 | cvc5 agrees | Coq's kernel agrees | theorems in Coq | steps without |",
-        "|---|---:|---:|---:|---:|---|",
+        "them from premises to conclusions (`make coq`). *Theorems in Coq* lists, for each paper, what they rest on.",
+        "*Best constants*: of how many, as sums of squares, Coq's kernel has checked the proof.\n",
+        "| paper | steps by z3 | cvc5 agrees | Coq agrees | theorems in Coq | best constants in Coq | steps without |",
+        "|---|---:|---:|---:|---:|---:|---|",
     ]
     by_paper = {f"`{name}`": [c for c in checked if c.statement.paper == name] for name in catalogue.papers()}
     for name, own in {**by_paper, "all": list(checked)}.items():
         found = agreed(own)
+        accepted, on_file = constants({c.statement.paper for c in own})
         ids = {"cvc5": found.without_cvc5, "Coq": found.without_coq} if name != "all" else {}
         without = "; ".join(f"{who}: {', '.join(f'`{id_}`' for id_ in which)}" for who, which in ids.items() if which)
+        counts = f"{found.steps} | {found.cvc5} | {found.coq} | {found.theorems} | {accepted} of {on_file}"
         if found.steps:
-            lines.append(f"| {name} | {found.steps} | {found.cvc5} | {found.coq} | {found.theorems} | {without} |")
+            lines.append(f"| {name} | {counts} | {without} |")
     return "\n".join(lines) + "\n"
 
 

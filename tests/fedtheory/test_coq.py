@@ -43,6 +43,7 @@ def test_every_recorded_step_has_a_certificate(paper) -> None:
 def test_every_best_constant_on_file_is_recorded(paper) -> None:
     kept = {key: one["upper"] for key, one in scenes.kept(paper).items() if isinstance(one, dict) and "upper" in one}
     assert coq.record_of(paper).constants == kept != {}
+    assert agreed.constants([paper]) == (len(kept), len(kept))
 
 
 def test_a_paper_without_a_record_has_an_empty_one() -> None:
@@ -50,8 +51,8 @@ def test_a_paper_without_a_record_has_an_empty_one() -> None:
 
 
 def test_steps_of_a_paper_are_collected_with_the_statements_that_use_them(monkeypatch) -> None:
-    some = [e for e in catalogue.evidence("sfl") if e.statement in ("sfl.lemma9.corrected", "sfl.lemma5")]
-    monkeypatch.setattr(catalogue, "evidence", lambda paper: some)
+    some = [e for e in coq.evidence("sfl") if e.statement in ("sfl.lemma9.corrected", "sfl.lemma5")]
+    monkeypatch.setattr(coq, "evidence", lambda paper: some)
     steps = coq.steps_of(["sfl"])["sfl"]
     assert {id_ for users in steps.values() for id_ in users} == {"sfl.lemma9.corrected", "sfl.lemma5"}
     assert {step.digest for step in steps} <= coq.record_of("sfl").steps
