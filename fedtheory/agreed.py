@@ -92,7 +92,7 @@ def _agreed(verdicts: Iterable[tuple[str, str, Verdict]]) -> Agreed:
     steps: set[str] = set()
     accepted: set[str] = set()
     undecided: set[str] = set()
-    theorems: set[tuple[str, str]] = set()
+    theorems: set[str] = set()
     without_cvc5: dict[str, None] = {}
     without_coq: dict[str, None] = {}
     for id_, paper, verdict in verdicts:
@@ -101,8 +101,8 @@ def _agreed(verdicts: Iterable[tuple[str, str, Verdict]]) -> Agreed:
         steps |= own
         accepted |= there
         undecided |= set(verdict.undecided)
-        there_as = {one.digest for one in record_of(paper).theorems.values() if one.statement == id_}
-        theorems |= {(id_, digest) for digest in there_as & set(verdict.theorems)}
+        proofs = record_of(paper).theorems.items()
+        theorems |= {name for name, one in proofs if one.statement == id_ and one.digest in verdict.theorems}
         if verdict.undecided:
             without_cvc5[id_] = None
         if there < own:
