@@ -755,7 +755,7 @@ Qed.
 
 (* ---- Numbers ---- *)
 
-(* ONE_MINUS *)
+(* ONE_MINUS, below_exponential *)
 Lemma one_minus u : 1 - u <= exp (- u).
 Proof. pose proof (exp_ineq1_le (- u)). lra. Qed.
 (* what `decayed` and `contracted` say of exp *)
