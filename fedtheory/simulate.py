@@ -333,7 +333,7 @@ def parameters(build: Callable[..., Algorithm]) -> dict[str, Callable[[str, str]
     return {
         field.name: _reader(str(kinds[field.name]))
         for field in fields(cast(Any, algorithm))
-        if field.name != "eta" and field.name not in fixed
+        if field.init and field.name != "eta" and field.name not in fixed
     }
 
 

@@ -26,6 +26,7 @@ _DOMAINS: dict[str, Callable[[float], bool]] = {
     "in (0, 1]": lambda v: 0 < v <= 1,
     "in [0, 1)": lambda v: 0 <= v < 1,
     "in (0, 1)": lambda v: 0 < v < 1,
+    "in (0, 1/2)": lambda v: 0 < v < 0.5,
     "in [0, 1]": lambda v: 0 <= v <= 1,
     "in [0, 1e30]": lambda v: 0 <= v <= 1e30,  # single precision ends at 3e38
     "in (0, 1e30]": lambda v: 0 < v <= 1e30,

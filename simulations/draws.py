@@ -251,6 +251,10 @@ class Draws:
         """The draws of the clients (N, ...) or, shared by all seeds, (1, ...), for up to `steps` local steps."""
         return self._local(Purpose.SAMPLE, client, steps)
 
+    def coins(self, client: NDArray[np.int64], steps: int = _AT_ONCE) -> Local:
+        """Coins of the clients (N or 1, S) for up to `steps` local steps, independent of the samples; `codes` are step 0."""
+        return self._local(Purpose.CODE, client + 1, steps, self.place)
+
     def codes(self, client: NDArray[np.int64], shared: bool = False) -> Draw:
         """The coins of the compressors of the clients (N or 1, S); `shared`: one column, the same coins for all."""
         return self._local(Purpose.CODE, np.zeros_like(client[..., :1]) if shared else client + 1, 1, self.place).step(

@@ -20,15 +20,16 @@ all clients alike, and are refused where a problem has weights.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.arrays import full, is_tensor, like, namespace
+from simulations.arrays import descended, full, is_tensor, like, namespace
 from simulations.checked import brief, step_sizes, whole
-from simulations.draws import Draws
+from simulations.draws import Draw, Draws
 from simulations.problems import Array, Problem
 
 FLOAT = 32  # bits of a number that is not compressed
@@ -186,3 +187,45 @@ def with_clients(every: Array, clients: NDArray[np.int64], new: Array) -> Array:
     every = every if is_tensor(every) else every.copy()
     every[:, np.arange(every.shape[1])[:, None], clients] = like(new, every)
     return every
+
+
+# Steps that several algorithms share
+
+Direction = Callable[[Array, Draw], Array]  # what a step subtracts, times eta: from y (E, N, S, d) and its draw
+
+
+def local_steps(
+    x: Array, eta: Array, clients: NDArray[np.int64], draws: Draws, T: int, watch: Watch, direction: Direction
+) -> Array:
+    """y (E, N, S, d): T times y = y - eta direction(y, draw) at the clients (1, M) or (N, S), from x (E, N, d)."""
+    draw, eta = draws.of(clients, T), eta[..., None]
+    y = to_clients(x, clients.shape[1])
+    for t in range(T):
+        watch(y)
+        y = descended(y, eta, direction(y, draw.step(t)))
+    return y
+
+
+def at_both(problem: Problem, y: Array, z: Array, clients: NDArray[np.int64], draw: Draw) -> tuple[Array, Array]:
+    """The clients' stochastic gradients at y and at z (E, N, S, d), both with the same draw."""
+    g = problem.gradient(namespace(y).concat([y, z]), clients, draw)
+    return g[: len(y)], g[len(y) :]
+
+
+def gradients(problem: Problem, clients: NDArray[np.int64]) -> Direction:
+    """The direction of plain SGD: the clients' stochastic gradients."""
+    return lambda y, draw: problem.gradient(y, clients, draw)
+
+
+class ExactGradients(Problem, Protocol):
+    """A problem that also offers the exact gradients of the F_m, whatever noise its `gradient` has."""
+
+    def local_gradient(self, x: Array, client: NDArray[np.int64]) -> Array:
+        """Exact gradients of F_client at x: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
+
+
+def exact(problem: Problem) -> ExactGradients:
+    """The problem with exact local gradients.  Raises ValueError when it offers none."""
+    if not hasattr(problem, "local_gradient"):
+        raise ValueError(f"no local_gradient in {problem.name}: expected a problem with exact gradients of its clients")
+    return cast(ExactGradients, problem)

@@ -2,7 +2,10 @@
 
 `FedProx`: Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith, "Federated Optimization in Heterogeneous Networks" (MLSys 2020),
 Algorithm 2.  `FedNova`: Wang, Liu, Liang, Joshi and Poor, "Tackling the Objective Inconsistency Problem in Heterogeneous
-Federated Optimization" (NeurIPS 2020), Algorithm 1.
+Federated Optimization" (NeurIPS 2020), Algorithm 1.  `FedDyn`: Acar, Zhao, Matas, Mattina, Whatmough and Saligrama,
+"Federated Learning Based on Dynamic Regularization" (ICLR 2021), Algorithm 1.  `Scaffnew`: Mishchenko, Malinovsky, Stich and
+Richtarik, "ProxSkip: Yes! Local Gradient Steps Provably Lead to Communication Acceleration! Finally!" (ICML 2022),
+Algorithm 2.
 """
 
 from __future__ import annotations
@@ -21,14 +24,19 @@ from simulations.algorithms.base import (
     Memory,
     Watch,
     aggregated,
+    at_clients,
     check_S,
+    everyone,
+    kept,
+    local_steps,
     participating,
     sampled,
     to_clients,
+    with_clients,
 )
 from simulations.arrays import known_as, like, namespace
 from simulations.checked import brief, number, step_sizes, whole
-from simulations.draws import Draws
+from simulations.draws import Draw, Draws
 from simulations.problems import Array, Problem
 
 
@@ -144,4 +152,102 @@ class FedNova:
         return float(FLOAT * problem.d)
 
 
-ALGORITHMS: dict[str, Callable[..., Algorithm]] = {"FedProx": FedProx, "FedNova": FedNova}
+@dataclass(frozen=True)
+class FedDyn(LocalSteps):
+    """Clients keep the gradient h_m of their own function, and step against F_m(y) - <h_m, y> + (alpha/2) ||y - x||^2.
+
+    The paper lets a client minimise this function; here it takes K steps of SGD.
+
+    alpha  > 0
+
+    `memory["h_m"]` (E, N, M, d) are the clients' gradients, `memory["h"]` (E, N, d) is their mean; both start at 0.
+    """
+
+    alpha: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number("alpha", self.alpha, "> 0")
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """x (E, N, d) -> x (E, N, d)."""
+        clients = participating(problem, draws, self.participants(problem))
+        every_h, at_x = kept(memory, "h_m", x, problem.M), to_clients(x, clients.shape[1])
+        h_m = at_clients(every_h, clients, x)
+
+        def direction(y: Array, draw: Draw) -> Array:
+            return problem.gradient(y, clients, draw) - h_m + self.alpha * (y - at_x)
+
+        y = local_steps(x, eta, clients, draws, self.K, watch, direction)
+        # client m: h_m = h_m - alpha (y_m - x); server: h = h - (alpha/M) sum over participants of y_m - x
+        moved = y - at_x
+        memory["h_m"] = with_clients(every_h, clients, h_m - self.alpha * moved)
+        memory["h"] = kept(memory, "h", x) - self.alpha / problem.M * moved.sum(axis=2)
+        return y.mean(axis=2) - memory["h"] / self.alpha
+
+    def symbols(self, problem: Problem) -> dict[str, float]:
+        """M, S, K and alpha."""
+        return {**super().symbols(problem), "alpha": float(self.alpha)}
+
+
+@dataclass(frozen=True)
+class Scaffnew:
+    """ProxSkip for federated learning: after each local step all clients average with probability p, by one coin.
+
+    A round ends with the averaging, so it has a random number of local steps, 1/p in the mean.  Client m steps against
+    g_m(y) - h_m, and after the averaging h_m = h_m + (p/eta) (x - y_m).
+
+    p  in (0, 1]
+
+    `memory["h_m"]` (E, N, M, d) are the control variates; they start at 0, and their sum stays 0.  Raises ValueError for
+    another p, or an eta that is not a positive finite number (or several of them).
+    """
+
+    p: float
+    eta: Any
+
+    def __post_init__(self) -> None:
+        number("p", self.p, "in (0, 1]")
+        step_sizes(self.eta)
+
+    def participants(self, problem: Problem) -> int:
+        """All M clients."""
+        return problem.M
+
+    def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
+        """x (E, N, d) -> x (E, N, d)."""
+        clients, xp, eta = everyone(problem), namespace(x), eta[..., None]
+        # the number of steps, geometric, from the draw of client M, which does not exist: (N, 1)
+        coin = draws.of(np.full((1, 1), problem.M), 1).step(0).uniform(1)[..., 0]
+        steps = np.ones(coin.shape) if self.p == 1 else 1 + np.floor(np.log1p(-coin) / np.log1p(-self.p))
+        draw, y = draws.of(clients, int(steps.max())), to_clients(x, problem.M)
+        every_h = kept(memory, "h_m", x, problem.M)
+        h_m = at_clients(every_h, clients, x)
+        for k in range(int(steps.max())):
+            active = k < steps
+            watch(y, active)
+            g = problem.gradient(y, clients, draw.step(k)) - h_m
+            y = xp.where(known_as(active[..., None], x), y - eta * g, y)
+        mean = y.mean(axis=2)
+        memory["h_m"] = with_clients(every_h, clients, h_m + self.p / eta * (mean[:, :, None] - y))
+        return mean
+
+    def symbols(self, problem: Problem) -> dict[str, float]:
+        """M, S, p, and K = 1/p, the mean number of local steps."""
+        return {"M": float(problem.M), "S": float(problem.M), "p": float(self.p), "K": 1 / self.p}
+
+    def uplink_bits(self, problem: Problem) -> float:
+        """The model."""
+        return float(FLOAT * problem.d)
+
+    def downlink_bits(self, problem: Problem) -> float:
+        """The model."""
+        return float(FLOAT * problem.d)
+
+
+ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
+    "FedProx": FedProx,
+    "FedNova": FedNova,
+    "FedDyn": FedDyn,
+    "Scaffnew": Scaffnew,
+}

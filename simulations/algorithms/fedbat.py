@@ -26,11 +26,13 @@ from simulations.algorithms.base import (
     aggregated,
     at_clients,
     everyone,
+    gradients,
+    local_steps,
     participating,
     sampled,
     to_clients,
 )
-from simulations.algorithms.fedbcgd import Sampling, gradients, local_steps, with_error_memory
+from simulations.algorithms.fedbcgd import Sampling, with_error_memory
 from simulations.algorithms.fedcom import UNCOMPRESSED, FedPAQ
 from simulations.arrays import like, namespace, runs, spread
 from simulations.binarisation import binarise, derivatives, step_size, wire_bits

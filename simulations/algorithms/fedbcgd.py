@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Literal, Protocol, cast
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +27,21 @@ from simulations.algorithms.base import (
     Memory,
     Watch,
     aggregated,
+    at_both,
     at_clients,
     check_S,
     everyone,
+    exact,
+    gradients,
     kept,
+    local_steps,
     participating,
     sampled,
     to_clients,
     with_clients,
 )
 from simulations.algorithms.fedcom import UNCOMPRESSED, encode
-from simulations.arrays import descended, known_as, like, namespace
+from simulations.arrays import known_as, like, namespace
 from simulations.checked import number, one_of, step_sizes, truth, whole
 from simulations.compressors import Compressor, Identity, TopK
 from simulations.draws import Draw, Draws
@@ -676,31 +680,6 @@ ALGORITHMS: dict[str, Callable[..., Algorithm]] = {
 
 # ----------------------------------------------------------------------------------------------- steps
 
-Direction = Callable[[Array, Draw], Array]  # what a step subtracts, times eta: from y (E, N, S, d) and its draw
-
-
-def local_steps(
-    x: Array, eta: Array, clients: NDArray[np.int64], draws: Draws, T: int, watch: Watch, direction: Direction
-) -> Array:
-    """y (E, N, S, d): T times y = y - eta direction(y, draw) at the clients (1, M) or (N, S), from x (E, N, d)."""
-    draw, eta = draws.of(clients, T), eta[..., None]
-    y = to_clients(x, clients.shape[1])
-    for t in range(T):
-        watch(y)
-        y = descended(y, eta, direction(y, draw.step(t)))
-    return y
-
-
-def at_both(problem: Problem, y: Array, z: Array, clients: NDArray[np.int64], draw: Draw) -> tuple[Array, Array]:
-    """The clients' stochastic gradients at y and at z (E, N, S, d), both with the same draw."""
-    g = problem.gradient(namespace(y).concat([y, z]), clients, draw)
-    return g[: len(y)], g[len(y) :]
-
-
-def gradients(problem: Problem, clients: NDArray[np.int64]) -> Direction:
-    """The direction of plain SGD: the clients' stochastic gradients."""
-    return lambda y, draw: problem.gradient(y, clients, draw)
-
 
 def with_error_memory(
     algorithm: Sampling,
@@ -727,20 +706,6 @@ def mean_change(algorithm: Sampling, problem: Problem, x: Array, eta: Array, dra
     """Delta (E, N, d): the mean of y - x over the participants, after T steps of SGD each, as in FedAvg."""
     clients = participating(problem, draws, algorithm.participants(problem))
     return local_steps(x, eta, clients, draws, algorithm.T, watch, gradients(problem, clients)).mean(axis=2) - x
-
-
-class ExactGradients(Problem, Protocol):
-    """A problem that also offers the exact gradients of the F_m, whatever noise its `gradient` has."""
-
-    def local_gradient(self, x: Array, client: NDArray[np.int64]) -> Array:
-        """Exact gradients of F_client at x: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
-
-
-def exact(problem: Problem) -> ExactGradients:
-    """The problem with exact local gradients.  Raises ValueError when it offers none."""
-    if not hasattr(problem, "local_gradient"):
-        raise ValueError(f"no local_gradient in {problem.name}: expected a problem with exact gradients of its clients")
-    return cast(ExactGradients, problem)
 
 
 # -------------------------------------------------------------------------------------------- settings

@@ -23,7 +23,16 @@ from scipy.linalg import helmert, orth
 
 from simulations import engine
 from simulations.algorithms.base import Algorithm
-from simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ, damping_of
+from simulations.algorithms.fedcom import (
+    DIANA,
+    SCAFFOLD,
+    UNCOMPRESSED,
+    FedCOM,
+    FedCOMGATE,
+    FedGATE,
+    FedPAQ,
+    damping_of,
+)
 from simulations.compressors import Compressor
 from simulations.engine import Request
 from simulations.exact.blocks import Blocks, LocalSteps, mean_square, second_moment, whole_run
@@ -42,6 +51,7 @@ RECORDS = engine.RECORDS | {
 }
 
 _SUPPORTED = (FedCOM, FedPAQ, FedCOMGATE, FedGATE, SCAFFOLD, DIANA)  # these classes, without their subclasses
+_MASKS = "expected a random mask, one of Identity, RandK, Bernoulli, Sparsifier"
 _MOST_SAMPLES = 3000  # sets of participating clients
 _MOST_STATES = 64  # entries of z, for the eigenvalues of the recursion of their second moments
 _AT_ONCE = 64  # rounds, or images of second moments, that are computed in one go
@@ -103,11 +113,14 @@ class Scheme:
 
 
 def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
-    """Why there is no recursion: a problem that is no Quadratic, or an algorithm that is not in `Tracking`."""
+    """Why there is no recursion: a problem that is no Quadratic, another algorithm, a compressor that is no random mask."""
     if not isinstance(getattr(problem, "plain", problem), Quadratic):
         return f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion"
-    expected = ", ".join(kind.__name__ for kind in _SUPPORTED)
-    return None if type(algorithm) in _SUPPORTED else f"{type(algorithm).__name__}: expected one of {expected}"
+    if type(algorithm) not in _SUPPORTED:
+        expected = ", ".join(kind.__name__ for kind in _SUPPORTED)
+        return f"{type(algorithm).__name__}: expected one of {expected}"
+    compressor: Compressor = getattr(algorithm, "compressor", UNCOMPRESSED)
+    return f"{compressor}: {_MASKS}" if compressor.moments(problem.d) is None else None
 
 
 def scheme(problem: Quadratic, algorithm: Tracking) -> Scheme:
@@ -393,7 +406,7 @@ def _blocks(problem: Quadratic, compressor: Compressor, x0: Array) -> tuple[Bloc
     """
     moments = compressor.moments(problem.d)
     if moments is None:
-        raise ValueError(f"{compressor}: expected a random mask, one of Identity, RandK, Bernoulli, Sparsifier")
+        raise ValueError(f"{compressor}: {_MASKS}")
     first, second = moments
     blocks = Blocks.of(problem, x0, turned=bool((second == second[0, 0]).all() and (first == first[0]).all()))
     if blocks.start.shape[1] == 1:

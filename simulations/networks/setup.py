@@ -185,7 +185,8 @@ def settings_of(algorithm: str, source: str | None = None) -> dict[str, bool]:
     build = builders(source)[algorithm]
     fixed = build.keywords if isinstance(build, partial) else {}
     kind = cast(Any, build.func if isinstance(build, partial) else build)
-    return {f.name: f.default is MISSING and f.default_factory is MISSING for f in fields(kind) if f.name not in fixed}
+    own = [f for f in fields(kind) if f.init and f.name not in fixed]
+    return {f.name: f.default is MISSING and f.default_factory is MISSING for f in own}
 
 
 @cache

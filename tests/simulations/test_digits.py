@@ -67,6 +67,22 @@ TRAIN: dict[str, tuple[float, int, float, dict]] = {
     "BiFL": (0.2, 80, 1.4, {}),
     "FedProx": (0.3, 20, 0.4, {}),
     "FedNova": (0.3, 20, 0.4, {"tau": (2, 8, 5, 5, 2, 8, 5, 5, 2, 8)}),
+    "FedDyn": (0.1, 20, 0.3, {}),
+    "Scaffnew": (0.1, 20, 0.5, {"p": 0.2}),
+    "Minibatch SGD": (0.3, 40, 0.8, {}),
+    "SGD-RR": (0.05, 20, 0.8, {}),
+    "SGD": (0.1, 40, 0.4, {}),
+    "CyCP": (0.1, 20, 0.7, {"groups": 5, "S": 2}),
+    "AmplifiedFedAvg": (0.1, 20, 0.7, {"groups": 5, "S": 2, "amplification": 1.5}),
+    "RCP": (0.1, 20, 0.6, {"S": 5}),
+    "CE-LSGD": (0.1, 40, 0.6, {}),
+    "BVR-L-SGD": (0.1, 40, 0.4, {"S": 10}),
+    "Mime": (0.1, 20, 1.4, {}),
+    "MimeLite": (0.1, 20, 1.4, {}),
+    "STEM": (0.1, 20, 0.6, {"S": 10}),
+    "FedPM": (3000.0, 40, 2.2, {}),  # weights of 0.05: scores move by 1e-5 of a gradient
+    "FedBCD": (0.1, 40, 0.4, {"Q": 5}),
+    "FedBCD, sequential": (0.1, 40, 0.3, {"Q": 5}),
 }
 # What goes wrong on networks as it does on quadratics (paper_check.md): it runs away, or it stays near where it began
 FAIL: dict[str, tuple[float, str, dict]] = {

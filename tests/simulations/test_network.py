@@ -64,6 +64,17 @@ SETTINGS = {  # besides eta; what is not here keeps its default, or is 2
     "N": 2,
     "share": 10,
     "lam": 0.5,
+    "p": 0.5,
+    "Q": 2,
+}
+
+
+BY_NAME: dict[str, dict] = {  # of 5 clients
+    "CyCP": {"groups": 5, "S": 1},
+    "AmplifiedFedAvg": {"groups": 5, "S": 1},
+    "RCP": {"S": 1},
+    "BVR-L-SGD": {"S": 5},
+    "STEM": {"S": 5},
 }
 
 
@@ -75,7 +86,7 @@ def built(name: str):
     own = {p: SETTINGS[p] for p in takes & set(SETTINGS)}
     if "GATE" in name:
         own.pop("k", None)
-    return build(eta=0.05, **own)
+    return build(eta=0.05, **own | BY_NAME.get(name, {}))
 
 
 @pytest.mark.parametrize("name", sorted(registry()))

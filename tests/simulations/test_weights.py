@@ -250,7 +250,7 @@ def test_bad_weights(build: Callable[..., Any], weights: Any) -> None:
 def built(name: str, **given: Any) -> Any:
     """An algorithm by name, its settings as small as they can be."""
     build = registry()[name]
-    for settings in ({"tau": 2}, {"T": 2}, {"K": 2}, {"T": 2, "N": 2, "K": 1}, {}):
+    for settings in ({"tau": 2}, {"T": 2}, {"K": 2}, {"T": 2, "N": 2, "K": 1}, {"Q": 2}, {"p": 0.5}, {}):
         try:
             return build(eta=0.05, **settings, **given)
         except TypeError:
@@ -271,6 +271,10 @@ WEIGH = {
         "BiFL",
         "FedProx",
         "FedNova",
+        "Minibatch SGD",
+        "SGD",
+        "FedBCD",
+        "FedBCD, sequential",
     ),
     *("BiFL-Full", "SignSGD", "Noisy-SignSGD", "Stoc-SignSGD", "Stoc-SignSGD, Euclidean norm"),
     *(f"FedPAQ, {b} bits" for b in range(2, 9)),
