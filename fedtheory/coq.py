@@ -25,6 +25,7 @@ from fedtheory.verification import evidence, measurements_of
 from figures.files import whole, writable, write
 from outside import packages
 from theory import catalogue
+from theory.names import UnknownName
 from theory.proofs import kernel, library, premises, scenes, squares
 from theory.proofs.agreement import proved_by
 from theory.proofs.arithmetic import recorded
@@ -334,7 +335,10 @@ def main() -> None:
     if which("coqc") is None:
         sys.exit("coqc is not installed: expected Coq, as `make coq` installs it")
     named = [word for word in sys.argv[1:] if word != "--constants"]
-    papers = [catalogue.paper(name).name for name in named or catalogue.names() if name not in packages()]
+    try:
+        papers = [catalogue.paper(name).name for name in named or catalogue.names() if name not in packages()]
+    except UnknownName as unknown:
+        sys.exit(str(unknown))
     if "--constants" in sys.argv:
         return _constants(papers)
     missing: dict[str, list[Missing | Refused]] = {}

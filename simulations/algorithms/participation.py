@@ -103,7 +103,7 @@ class RCP(LocalSteps):
     """FedAvg in which a random partition of the clients into cohorts of S takes turns; then there is a new partition.
 
     M/S rounds are a meta-epoch, in which each client takes part once.  In the paper a client makes one pass over its own
-    data in random order: a problem with `order = "reshuffled"` batches and K = samples / batch does so.
+    data in random order: so does a network with `order = "epochs"`, if K mini-batches are all of a client's data.
 
     S  clients of a cohort, a divisor of M; None: all
     """

@@ -360,13 +360,14 @@ class _Section:
     def _value(self, monomial: sympy.Expr, after: Symbols) -> str:
         """The value that an algorithm, or the equation of a statement, gives a product of vectors."""
         given = {v: value for v, value in after.items() if v in vectors_in(monomial)}
-        (by, *_) = (
-            id_
-            for id_, symbols in self.argument.followed.items()
-            if all(v in symbols and replaced(symbols[v], after) == replaced(e, after) for v, e in given.items())
-        )
-        value = self._text(self._scalar(spread_out(replaced(monomial, after))))
-        return self._assume(self._kind_of(by) or "rule", by, f"{self._text(monomial)} == {value}")
+        for by, symbols in self.argument.followed.items():
+            kind = self._kind_of(by)
+            if kind and all(
+                v in symbols and replaced(symbols[v], after) == replaced(e, after) for v, e in given.items()
+            ):
+                value = self._text(self._scalar(spread_out(replaced(monomial, after))))
+                return self._assume(kind, by, f"{self._text(monomial)} == {value}")
+        raise ValueError(f"{monomial}: expected values from a recorded algorithm or claim, got {after}")
 
     def _instance(self, one: Summand, under: Sequence[Boolean]) -> _Part:
         """A rule, or a fact about each member of a family, as a part of a slack."""

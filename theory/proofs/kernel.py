@@ -36,7 +36,7 @@ def answer(steps: Mapping[str, str], folder: Path, theorems: Mapping[str, str] |
     Raises FileNotFoundError without coqc, and RuntimeError if it does not accept fedtheory.v.
     """
     (folder / LIBRARY.name).write_text(LIBRARY.read_text())
-    _, says = _compiled(folder / LIBRARY.name)
+    _, says = compiled(folder / LIBRARY.name)
     if says:
         raise RuntimeError(says)
     below = answers(steps, folder, "steps", PRELUDE, _STEPS)
@@ -76,7 +76,7 @@ def _answer(lemmas: dict[str, str], path: Path, above: str) -> Answer:
     printed = ""
     while left := {name: text for name, text in lemmas.items() if name not in found}:
         path.write_text(document(left, above))
-        output, says = _compiled(path)
+        output, says = compiled(path)
         if not says:
             return Answer(found, printed + output)
         line = re.search(r"line (\d+)", says)
@@ -103,7 +103,7 @@ def _at_line(lemmas: Mapping[str, str], line: int, above: str) -> str:
     raise ValueError(f"line {line} of {passed}")
 
 
-def _compiled(path: Path) -> tuple[str, str]:
+def compiled(path: Path) -> tuple[str, str]:
     """What coqc prints for a file, and what it says against it; nothing if it accepts it."""
     try:
         command = ["coqc", "-Q", ".", "", path.name]
