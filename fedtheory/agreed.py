@@ -70,7 +70,15 @@ class InCoq:
     instance: bool
 
 
-SHOWN = {"claim": "claims", "rule": "rules", "algorithm": "algorithms", "inference": "inferences in words"}
+SHOWN = {
+    "claim": "claims",
+    "rule": "rules",
+    "algorithm": "algorithms",
+    "inference": "inferences in words",
+    "member": "sums over a family",
+    "meaning": "meanings",
+    "defined": "divisors",
+}
 
 
 def in_coq(checked: Checked) -> list[InCoq]:

@@ -170,7 +170,9 @@ def _in_coq(own: Sequence[Checked]) -> str:
     lines = [
         "### Theorems in Coq\n",
         "Each conclusion of these proofs is a theorem in Coq. Its hypotheses are the conditions and definitions of its",
-        "statement, and what `Print Assumptions` prints here. *Instance*: numbers for which all hypotheses hold, exactly.\n",
+        "statement, and what `Print Assumptions` prints here. *Sums over a family*: what holds for each client or step,",
+        "summed over them. *Meanings*: quantities as means of products of vectors. *Instance*: numbers for which all",
+        "hypotheses hold, exactly.\n",
         "| id | proof | theorems | rests on | instance |",
         "|---|---|---:|---|---|",
     ]
