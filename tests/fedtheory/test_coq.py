@@ -199,7 +199,7 @@ def test_what_theorems_rest_on(monkeypatch) -> None:
     proved = Verdict(Status.PROVED, "", theorems=("e", "g"))
     (found,) = agreed.in_coq(checked("sfl.lemma5", ("ledger", proved)))
     assert (found.names, found.instance) == (("sfl_lemma5_1", "sfl_lemma5_2"), False)
-    assert found.rests_on == {"claims": ("sfl.eq1",), "rules": ("Jensen", "Young")}
+    assert found.rests_on == {"claims": ("sfl.eq1",), "rules": ("Jensen", "Young"), "meanings": ("x",)}
     (found,) = agreed.in_coq(checked("sfl.lemma5", ("ledger", replace(proved, theorems=("e",)))))
     assert (found.names, found.instance) == (("sfl_lemma5_1",), True)
     assert agreed.in_coq(checked("sfl.lemma5", ("repair", proved))) == []
