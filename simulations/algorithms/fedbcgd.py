@@ -485,6 +485,7 @@ class FedDC(Sampling):
     at 0.  Raises ValueError also for an alpha that is not a number >= 0.
     """
 
+    exact: ClassVar[str] = "exact.linear"
     alpha: float = 0.01
 
     def __post_init__(self) -> None:
@@ -536,6 +537,8 @@ class FedLin(LocalSGD):
     A round raises ValueError for a problem that offers no `local_gradient`.
     """
 
+    exact: ClassVar[str] = "exact.linear"
+
     def uplink_bits(self, problem: Problem) -> float:
         """The gradient at x^r and the model."""
         return 2 * super().uplink_bits(problem)
@@ -576,6 +579,7 @@ class SLocalGD(LocalSGD):
     another q, and in a round for a problem that offers no `local_gradient`.
     """
 
+    exact: ClassVar[str] = "exact.linear"
     q: float = 1.0
 
     def __post_init__(self) -> None:

@@ -110,8 +110,8 @@ def test_sgd_rr_is_sfl_with_one_local_step() -> None:
 
 @pytest.mark.parametrize(
     "algorithm",
-    [MinibatchSGD(K, ETA), MinibatchSGD(K, ETA, S=2), SGDRR(ETA), CentralSGD(1, ETA)],
-    ids=["all", "sampled", "rr", "central"],
+    [MinibatchSGD(K, ETA), MinibatchSGD(K, ETA, S=2), SGDRR(ETA), CentralSGD(1, ETA), CentralSGD(3, ETA)],
+    ids=["all", "sampled", "rr", "central", "central, K = 3"],
 )
 def test_the_mean_of_many_runs_is_the_exact_expectation(algorithm: Any) -> None:
     assert has_expectation(NOISY, algorithm, 5)
@@ -121,10 +121,18 @@ def test_the_mean_of_many_runs_is_the_exact_expectation(algorithm: Any) -> None:
 
 
 def test_what_has_no_exact_expectation() -> None:
-    assert not has_expectation(NOISY, CentralSGD(2, ETA), 5)
     assert not has_expectation(WEIGHED, MinibatchSGD(2, ETA), 5)
-    with pytest.raises(ValueError, match="K = 2: expected K = 1"):
-        expectation(NOISY, CentralSGD(2, ETA), rounds=5)
+    with pytest.raises(ValueError, match="drift, gap_average of SGD with K = 2: expected K = 1"):
+        expectation(NOISY, CentralSGD(2, ETA), rounds=5, record=("gap", "gap_average", "drift"))
+
+
+def test_rounds_of_central_sgd_are_every_kth_step() -> None:
+    given = {"x0": 1.0, "record": ("gap", "dist2")}
+    rounds = expectation(NOISY, CentralSGD(3, [ETA, 9.0]), rounds=400, at=[0, 2, 400], **given)
+    steps = expectation(NOISY, CentralSGD(1, [ETA, 9.0]), rounds=1200, at=[0, 6, 1200], **given)
+    np.testing.assert_array_equal(rounds.gap, steps.gap)
+    assert rounds["round"].values.tolist() == [0, 2, 400]
+    assert [rounds.diverged_at[i] for i in (0, 1)] == [-1, -(-int(steps.diverged_at[1]) // 3)]
 
 
 def test_central_sgd_takes_clients_by_their_weights() -> None:
