@@ -1,0 +1,120 @@
+"""Quadratics with kinks in the gradient: the functions on which lower bounds of local methods are attained.
+
+On quadratics the mean of a local step is a step from the mean.  A kink breaks this: noise, or the order of the clients,
+biases the next gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simulations.checked import number, reals
+from simulations.constants import Certified, Constants
+from simulations.draws import Draw
+from simulations.problems import Array
+from simulations.problems.quadratic import Quadratic
+
+
+@dataclass(frozen=True, eq=False)
+class Kinked:
+    """F_m(x) = the quadratic's F_m(x) + (curvature / 2) sum_j min(0, a_j'x)^2, the same kinks for all clients.
+
+    directions  (J, d), the a_j
+    curvature   >= 0
+
+    The quadratic's noise and weights are those of the problem.  Raises ValueError for directions of another shape, or
+    where the quadratic has no minimiser with all a_j'x >= 0: there it is a minimiser of F, with the same value.
+    """
+
+    plain: Quadratic
+    directions: ArrayLike
+    curvature: float
+
+    def __post_init__(self) -> None:
+        a = reals("directions", self.directions)
+        if a.ndim != 2 or a.shape[1] != self.d:
+            raise ValueError(f"directions of shape {a.shape}: expected (J, {self.d})")
+        object.__setattr__(self, "directions", a)
+        number("curvature", self.curvature, ">= 0")
+        x_star = self.plain.constants.get("x_star")
+        if x_star is None or (a @ x_star < -1e-12 * np.abs(a).max(initial=0.0) * np.abs(x_star).max(initial=0.0)).any():
+            raise ValueError(f"{self.plain.name}: expected a minimiser x_star with all a_j'x_star >= 0")
+
+    @property
+    def name(self) -> str:
+        """The quadratic's name, and the number of kinks."""
+        return f"{self.plain.name}, {len(self._a)} kinks of curvature {self.curvature:g}"
+
+    @property
+    def M(self) -> int:
+        """Number of clients."""
+        return self.plain.M
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates."""
+        return self.plain.d
+
+    @property
+    def weights(self) -> Array | None:
+        """Those of the quadratic."""
+        return self.plain.weights
+
+    @property
+    def blocks(self) -> Mapping[str, slice]:
+        """One block: all coordinates."""
+        return self.plain.blocks
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """The quadratic's, with the kinks."""
+        kinks = {"directions": self._a.tolist(), "kink_curvature": float(self.curvature)}
+        return {**self.plain.provenance, "problem": "kinked", "name": self.name, **kinks}
+
+    @property
+    def _a(self) -> Array:
+        return np.asarray(self.directions)
+
+    def _below(self, x: Array) -> Array:
+        """min(0, a_j'x): (..., d) -> (..., J)."""
+        return np.minimum(x @ self._a.T, 0.0)
+
+    def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
+        """grad F_m at x + noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
+        return self.plain.gradient(x, client, draw) + self.curvature * self._below(x) @ self._a
+
+    def local_gradient(self, x: Array, client: NDArray[np.int64]) -> Array:
+        """grad F_m at x without noise: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
+        return self.plain.local_gradient(x, client) + self.curvature * self._below(x) @ self._a
+
+    def value(self, x: Array) -> Array:
+        """F(x): (..., d) -> (...)."""
+        return self.plain.value(x) + self.curvature / 2 * (self._below(x) ** 2).sum(-1)
+
+    def full_gradient(self, x: Array) -> Array:
+        """Gradient of F: (..., d) -> (..., d)."""
+        return self.plain.full_gradient(x) + self.curvature * self._below(x) @ self._a
+
+    @cached_property
+    def constants(self) -> Constants:
+        """Those of the quadratic, with a larger L; the clients differ as there, because they share the kinks."""
+        own, G = dict(self.plain.constants.entries), self.plain.heterogeneity(0.0)
+        largest = float(np.linalg.eigvalsh(self._a.T @ self._a)[-1]) if self._a.size else 0.0
+        L = own["L"].value + self.curvature * largest
+        lower = "that of the quadratic, a lower bound: kinks add curvature"
+        own |= {
+            "L": Certified(L, "that of the quadratic plus the largest of the kinks, an upper bound"),
+            "beta": Certified(*((0.0, G[0].how) if G[1].value is not None else (None, G[1].how))),
+            "zeta": G[1],
+        }
+        own |= {name: Certified(own[name].value, lower) for name in ("mu", "mu_pl", "curvature") if own[name].value}
+        return Constants(own)
+
+
+__all__ = ["Kinked"]
