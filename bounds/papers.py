@@ -11,6 +11,7 @@ import outside
 
 if TYPE_CHECKING:
     from bounds.presets import Preset
+    from bounds.slopes import Experiment
     from bounds.trials.arena import Arena
     from bounds.trials.quantities import Quantity
     from theory.statement import Evidence
@@ -39,6 +40,11 @@ def evidence(paper: str) -> list[Evidence]:
     return list(_part(paper, "evidence", tuple)())
 
 
+def experiments(paper: str) -> list[Experiment]:
+    """The paper's experiments on how rounds scale."""
+    return list(_part(paper, "EXPERIMENTS", ()))
+
+
 def quantities(paper: str) -> Mapping[str, Quantity]:
     """The paper's quantities besides the common ones."""
     return dict(_part(paper, "QUANTITIES", {}))
@@ -53,4 +59,4 @@ def presets(paper: str) -> Mapping[str, Callable[[], Preset]]:
     return dict(importlib.import_module(f"bounds.{paper}.presets").PRESETS)
 
 
-__all__ = ["arenas", "evidence", "on_data", "presets", "quantities"]
+__all__ = ["arenas", "evidence", "experiments", "on_data", "presets", "quantities"]

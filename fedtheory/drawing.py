@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-import xarray as xr
-
 from fedtheory.site.build import smaller
 from fedtheory.tasks import Progress, Task, Workshop
-from fedtheory.verification import failed, measurement, taken_over
+from fedtheory.verification import Found, counting, failed, measurement, taken_over
 from figures import gallery
 from theory import catalogue
 from theory.statement import Verdict
@@ -18,8 +16,8 @@ from theory.statement import Verdict
 SMALL = "small.png"  # the figure of the site, among a figure's files
 
 
-def drawn(paper: str, name: str, full: bool, *found: xr.Dataset | Verdict) -> dict[str, bytes] | Verdict:
-    """A figure's files by their endings, or the error that drawing it ended in; `found` are its arenas' measurements."""
+def drawn(paper: str, name: str, full: bool, *found: Found) -> dict[str, bytes] | Verdict:
+    """A figure's files by their endings, or the error that drawing it ended in; `found` is what it needs."""
     (picture,) = (p for p in gallery.pictures(paper) if p.name == name)
     if error := taken_over(found, picture.arenas(), full):
         return error
@@ -62,6 +60,7 @@ def tasks_of(chosen: Iterable[gallery.Picture], full: bool) -> list[Task]:
 def _task(paper: str, name: str, full: bool) -> Task:
     (picture,) = (p for p in gallery.pictures(paper) if p.name == name)
     needs = tuple(measurement(arena.label, None, full) for arena in picture.arenas())
+    needs += tuple(map(counting, picture.experiments()))
     return Task("drawing figures", paper, "figure", drawn, (paper, name, full), needs)
 
 

@@ -28,8 +28,8 @@ scale. Re-run one statement with `fedtheory verify ID`, read it with `fedtheory 
 **Verdicts.** *proved*: for every instance of the hypotheses, exactly. *holds*: only on a stated, finite family (all
 samples up to a size, or the named instances or arenas); or by a proof that assumes more than is listed or proved, and
 names what it assumes. *refuted*: with a witness that can be re-run. *broken*: a proof fails at a named step; this decides
-nothing about its statement. *vacuous*: the conditions cannot be met. *analogue*: an experiment of ours on other data
-beside a printed one; it decides nothing about the printed one. *definition*: a definition, an assumption, a picture: it
+nothing about its statement. *vacuous*: the conditions cannot be met. *analogue*: an experiment of ours beside a
+printed result, which decides nothing about it. *definition*: a definition, an assumption, a picture: it
 claims nothing, so there is nothing to decide. *open*: no evidence here decides it; equal units alone decide nothing. A
 proof is worth no more than the statements that it assumes.
 
@@ -42,7 +42,8 @@ exact instances of one round or of a whole run, and a search for the worst insta
 round at named small counts and one step size, for all functions of the class in every dimension; a semidefinite programme,
 with multipliers or an instance that are verified exactly. *moments*: the exact expectation of
 whole runs on quadratics. *run*: Monte Carlo inside the theorem's conditions with certified constants, 99.9 % confidence
-intervals.
+intervals. *slopes*: how the rounds to an accuracy grow with each constant, on a problem where one term of a printed rate is
+large, beside the exponents of the rate: always an analogue.
 
 Evidence that cannot fail is no evidence: the tests demand that every piece refutes some changed claim (`make test` of
 every third statement, `make test-full` of all). A verdict should also depend on every part of its statement. So each

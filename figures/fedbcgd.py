@@ -13,8 +13,9 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from bounds.fedbcgd import rate_table
 from bounds.trials.arena import Arena, bound_at, confront
-from figures import best_constants, bound_against_run
+from figures import best_constants, bound_against_run, rate_tables
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas, count_axis
 from figures.runs import BAND, Rows, best_of_grid, curve, some
 from simulations import data, expectation, partitions, run
@@ -723,6 +724,7 @@ def _lam(arena: Arena) -> float:
 
 FIGURES = [
     best_constants.picture("fedbcgd"),
+    rate_tables.picture("fedbcgd_table1_as_an_experiment", "fedbcgd.table1", rate_table.EXPERIMENTS, rate_table.MISSING),
     Picture(
         "fedbcgd_printed_theorems_crossing",
         "Theorems 1 and 2 as printed, against lower bounds for all step sizes, momenta and weights",

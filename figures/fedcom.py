@@ -15,8 +15,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
+from bounds.fedcom import rate_table
 from bounds.trials.arena import Arena, tightest_ratio
-from figures import best_constants, bound_against_run
+from figures import best_constants, bound_against_run, rate_tables
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 from figures.runs import BAND, Rows, best_of_grid, curve, some
 from simulations import data, expectation, partitions, run
@@ -619,6 +620,8 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
 
 FIGURES = [
     best_constants.picture("fedcom"),
+    rate_tables.picture("fedcom_table5_as_an_experiment", "fedcom.tab5", rate_table.EXPERIMENTS, rate_table.MISSING),
+    rate_tables.picture("fedcom_table6_as_an_experiment", "fedcom.tab6", rate_table.EXPERIMENTS, rate_table.MISSING),
     Picture("fedcom_bits_by_compressor", "Gap against bits: FedCOM and FedCOMGATE with every compressor", compressors),
     Picture("fedcom_bits_by_method", "Gap against bits: FedCOMGATE and its baselines", systems),
     Picture("fedcom_fig9_q_and_tau", "Figure 9: q at fixed tau, tau at fixed q", q_and_tau, ("fedcom.fig9",)),

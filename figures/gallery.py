@@ -19,6 +19,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 import outside
+from bounds.slopes import Experiment
 from bounds.trials.arena import Arena
 from figures.files import write
 from theory import catalogue
@@ -71,7 +72,7 @@ class Picture:
 
     draw        full -> the figure
     statements  the ids that it speaks about
-    arenas      the arenas whose measurements it needs, as a function
+    arenas      the arenas whose measurements it needs, as a function; experiments  those whose slopes it needs
     """
 
     name: str
@@ -79,6 +80,7 @@ class Picture:
     draw: Callable[[bool], Drawn]
     statements: tuple[str, ...] = ()
     arenas: Callable[[], Sequence[Arena]] = tuple
+    experiments: Callable[[], Sequence[Experiment]] = tuple
 
 
 def pictures(paper: str | None = None) -> list[Picture]:

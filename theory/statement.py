@@ -60,6 +60,7 @@ EvidenceKind = Literal[
     "worst_case",
     "moments",
     "run",
+    "slopes",
 ]
 
 Kind = Literal[

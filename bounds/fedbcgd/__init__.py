@@ -1,7 +1,9 @@
 """The FedBCGD paper in numbers: its bounds in arenas, one round in fractions, its listings, assumptions and figures."""
 
+from bounds import slopes
 from bounds.fedbcgd import checks, rounds, whole_runs
 from bounds.fedbcgd.arenas import ARENAS, SEARCHED, on_data
+from bounds.fedbcgd.rate_table import EXPERIMENTS, MISSING
 from bounds.trials.arena import arena_evidence
 from bounds.trials.arena_search import search_evidence
 from bounds.trials.quantities import Quantity
@@ -14,7 +16,7 @@ QUANTITIES = {
     ),
 }
 
-__all__ = ["ARENAS", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
+__all__ = ["ARENAS", "EXPERIMENTS", "QUANTITIES", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:
@@ -25,4 +27,5 @@ def evidence() -> list[Evidence]:
         *rounds.evidence(),
         *whole_runs.evidence(),
         *checks.evidence(),
+        *slopes.evidence(EXPERIMENTS, MISSING),
     ]

@@ -1,12 +1,14 @@
 """The FedCOM paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
+from bounds import slopes
 from bounds.fedcom import checks, rates, rounds
 from bounds.fedcom.arenas import ARENAS, SEARCHED, on_data
+from bounds.fedcom.rate_table import EXPERIMENTS, MISSING
 from bounds.trials.arena import arena_evidence
 from bounds.trials.arena_search import search_evidence
 from theory.statement import Evidence
 
-__all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
+__all__ = ["ARENAS", "EXPERIMENTS", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:
@@ -17,4 +19,5 @@ def evidence() -> list[Evidence]:
         *rounds.evidence(),
         *checks.evidence(),
         *rates.evidence(),
+        *slopes.evidence(EXPERIMENTS, MISSING),
     ]

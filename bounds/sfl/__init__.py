@@ -1,12 +1,14 @@
 """The SFL paper in numbers: its bounds in arenas, its one-round statements on exact instances, its claims in checks."""
 
+from bounds import slopes
 from bounds.sfl import checks, counterexamples, decimals, rounds
 from bounds.sfl.arenas import ARENAS, SEARCHED, on_data
+from bounds.sfl.rate_table import EXPERIMENTS, MISSING
 from bounds.trials.arena import arena_evidence
 from bounds.trials.arena_search import search_evidence
 from theory.statement import Evidence
 
-__all__ = ["ARENAS", "SEARCHED", "evidence", "on_data"]
+__all__ = ["ARENAS", "EXPERIMENTS", "SEARCHED", "evidence", "on_data"]
 
 
 def evidence() -> list[Evidence]:
@@ -18,4 +20,5 @@ def evidence() -> list[Evidence]:
         *checks.evidence(),
         *counterexamples.evidence(),
         *decimals.evidence(),
+        *slopes.evidence(EXPERIMENTS, MISSING),
     ]

@@ -1,4 +1,4 @@
-"""The pages of the site: an overview, one page for each paper, the bound explorer and the glossary; their figures."""
+"""The pages of the site: an overview, a page for each paper, the bound explorer, who wins where, the glossary; figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
 from fedtheory.show import premises
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Checked, count, measurements_of, taken_over
-from figures import gallery
+from figures import gallery, winners
 from figures.files import write
 from theory import catalogue
 from theory.listing import Listing
@@ -79,17 +79,20 @@ def build(
         PaperView(
             paper,
             [v for v in views if v.statement.paper == name],
-            [p for p in gallery.pictures(name) if p.name in shown],
+            [p for p in gallery.pictures(name) if p.name in shown and p not in winners.PICTURES],
         )
         for name, paper in catalogue.papers().items()
         if any(v.statement.paper == name for v in views)
     ]
-    common = {"papers": papers, "statuses": list(count(checked)), "kinds": kinds(views)}
+    maps = [p for p in winners.PICTURES if p.name in shown]
+    common = {"papers": papers, "maps": maps, "statuses": list(count(checked)), "kinds": kinds(views)}
     pages = {"index.html": page("index.html", **common, views=views)}
     for paper in papers:
         own = common | {"kinds": kinds(paper.views)}
         pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper, severities=SEVERITIES)
     pages["explorer.html"] = page("explorer.html", **common)
+    if maps:
+        pages["winners.html"] = page("winners.html", **common)
     pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
     assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
     assets["assets/bounds.js"] = explorer_data(checked, full, progress, workshop).encode()

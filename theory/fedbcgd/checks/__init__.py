@@ -16,12 +16,6 @@ OPEN = {
     "fedbcgd.claim.alpha_server_step": "a comparison in words: in Lemma 10 alpha stands where a server step size would",
     "fedbcgd.fig3": "test accuracy of networks, which need to be trained; the picture is not in the scan",
     "fedbcgd.fig6": "test accuracy of ViT-Base, which needs to be trained; the picture is not in the scan",
-    "fedbcgd.table1.scaffold": "a result of another paper, quoted",
-    "fedbcgd.table1.fedavg": "a result of another paper, quoted",
-    "fedbcgd.table1.fedlin": "a result of another paper, quoted",
-    "fedbcgd.table1.s_local_gd": "a result of another paper, quoted",
-    "fedbcgd.table1.ce_lsgd": "a result of another paper, quoted",
-    "fedbcgd.table1.bvr_l_sgd": "a result of another paper, quoted",
 }
 
 

@@ -8,11 +8,6 @@ from theory.fedcom.checks import claims, sharp, tight
 from theory.proofs import scenes, units
 from theory.statement import Evidence
 
-# Reasons why no check here decides a statement, unless its kind already says so
-OPEN = {
-    "fedcom.tab5.vrdiana": "a result of another paper [21] on finite sums, quoted",
-    "fedcom.tab6.vrdiana": "a result of another paper [21] on finite sums, quoted",
-}
 ROUNDS = tight.ROUNDS
 
 

@@ -1,0 +1,107 @@
+"""Maps of the winner: which method has the smallest expected gap, and which method the bounds put first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.patches import Patch
+
+from bounds.winners import METHODS, Budget, Setting, predicted, smallest_gaps
+from figures.gallery import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
+
+BUDGETS = (Budget(50), Budget(200), Budget(50, in_bits=True), Budget(200, in_bits=True))
+KAPPAS = (2.0, 10.0)
+# what varies along x and y, with its values
+MAPS: dict[str, dict[str, tuple[float, ...]]] = {
+    "noise": {"zeta": (0.03, 0.1, 0.3, 1.0, 3.0), "sigma": (0.03, 0.1, 0.3, 1.0, 3.0)},
+    "curvature": {"delta": (0.0, 0.2, 0.4, 0.6, 0.8), "K": (1, 2, 4, 8, 16)},
+}
+_AXES = {
+    "zeta": r"heterogeneity at the optimum $\zeta_*$",
+    "sigma": r"noise $\sigma$",
+    "delta": r"heterogeneity of curvature $\delta$",
+    "K": "local steps $K$",
+}
+_COLOURS = dict(zip(METHODS, (RED, BLUE, GREEN, ORANGE, GREY, SKY, PURPLE), strict=True))
+
+
+def _rows(which: str) -> Iterator[dict[str, Any]]:
+    """For each cell and budget every method's gap and bound."""
+    (x, xs), (y, ys) = MAPS[which].items()
+    for kappa, a, b in product(KAPPAS, xs, ys):
+        varied: dict[str, Any] = {"kappa": kappa, x: a, y: int(b) if y == "K" else b}
+        setting = Setting(**varied)
+        gaps = {name: smallest_gaps(name, setting, BUDGETS) for name in METHODS}
+        for i, budget in enumerate(BUDGETS):
+            for name in METHODS:
+                bound = predicted(name, setting, budget)
+                yield {
+                    "kappa": kappa, x: a, y: b, "budget": str(budget), "method": name, "gap": gaps[name][i],
+                    "bound": np.nan if bound is None else bound,
+                }  # fmt: skip
+
+
+def first(table: pd.DataFrame, value: str) -> tuple[str, float] | None:
+    """The method with the smallest value, and the factor to the next; None where there are no values."""
+    found = table.set_index("method")[value].dropna().sort_values()
+    return (
+        None
+        if found.empty
+        else (str(found.index[0]), float(found.iloc[1] / found.iloc[0]) if len(found) > 1 else np.inf)
+    )
+
+
+def draw(which: str, full: bool = False) -> Drawn:
+    """Four budgets by two condition numbers; for each a map of the measured winners, and of the predicted ones."""
+    data = pd.DataFrame(_rows(which))
+    (x, xs), (y, ys) = MAPS[which].items()
+    figure, axes = canvas(len(BUDGETS), 2 * len(KAPPAS), width=2.3, height=2.1, sharex=True, sharey=True)
+    same = spoken = cells = 0
+    for (i, budget), (j, kappa) in product(enumerate(BUDGETS), enumerate(KAPPAS)):
+        own = data[(data.budget == str(budget)) & (data.kappa == kappa)]
+        winners = {cell: [first(table, value) for value in ("gap", "bound")] for cell, table in own.groupby([x, y])}
+        cells += len(winners)
+        spoken += sum(bound is not None for _, bound in winners.values())
+        same += sum(bound is not None and gap is not None and gap[0] == bound[0] for gap, bound in winners.values())
+        for k, title in enumerate(("measured", "predicted by the bounds")):
+            axis = axes[i, 2 * j + k]
+            for (a, b), pair in winners.items():
+                column, row = xs.index(a), ys.index(b)
+                if (found := pair[k]) is None:
+                    axis.text(column, row, "–", ha="center", va="center", color=GREY)
+                    continue
+                name, margin = found
+                axis.fill_between([column - 0.48, column + 0.48], row - 0.48, row + 0.48, color=_COLOURS[name],
+                                  alpha=0.25 + 0.6 * min(np.log(margin) / np.log(3), 1.0), lw=0)  # fmt: skip
+                told = "" if margin == np.inf else f"{margin:.2f}" if margin < 10 else f"{margin:.0f}"
+                axis.text(column, row, told, ha="center", va="center", fontsize=6)
+            axis.set(xlim=(-0.5, len(xs) - 0.5), ylim=(-0.5, len(ys) - 0.5))
+            axis.set_xticks(range(len(xs)), [f"{v:g}" for v in xs], fontsize=7)
+            axis.set_yticks(range(len(ys)), [f"{v:g}" for v in ys], fontsize=7)
+            axis.grid(False)
+            if i == 0:
+                axis.set_title(rf"$\kappa$ = {kappa:g}, {title}", fontsize=8.5)
+            if i == len(BUDGETS) - 1:
+                axis.set_xlabel(_AXES[x], fontsize=7.5)
+        axes[i, 0].set_ylabel(f"{budget}\n{_AXES[y]}", fontsize=7.5)
+    figure.legend([Patch(color=c) for c in _COLOURS.values()], _COLOURS, loc="outside lower center", ncols=len(METHODS),
+                  fontsize=7.5)  # fmt: skip
+    figure.suptitle(
+        "The method with the smallest gap at its own best step size; in a cell the factor to the next one.\n"
+        f"The bounds speak in {spoken} of {cells} cells, and name the same method in {same}.",
+        fontsize=9.5,
+    )
+    return Drawn(figure, data)
+
+
+PICTURES = [
+    Picture("who_wins_noise", "Who wins: heterogeneity at the optimum against noise", partial(draw, "noise")),
+    Picture(
+        "who_wins_curvature", "Who wins: heterogeneity of curvature against local steps", partial(draw, "curvature")
+    ),
+]

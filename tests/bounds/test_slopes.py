@@ -1,0 +1,138 @@
+"""Printed exponents, the fewest rounds to an accuracy, and the tables of rates as experiments."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy
+
+from bounds import papers, slopes
+from bounds.fedbcgd import rate_table as fedbcgd
+from bounds.fedcom import rate_table as fedcom
+from bounds.sfl import rate_table as sfl
+from bounds.slopes import Slope, Trial, in_words, least_rounds, rounds, term
+from simulations.algorithms.sfl import PFL
+from simulations.problems.kinked import Kinked
+from simulations.problems.quadratic import Quadratic
+from theory import catalogue
+from theory.statement import Order, Status, Term, Words
+
+TABLES = {"sfl": sfl, "fedbcgd": fedbcgd, "fedcom": fedcom}
+DRAWN = Path(__file__).parents[2] / "figures" / "drawn"
+LINE = Quadratic(np.ones((2, 1, 1)), np.zeros((2, 1)))
+
+
+def of(row: str, formula: slopes.Formula, along: str, points: tuple[float, ...], **base: float) -> float:
+    return round(slopes.printed(formula(catalogue.find(row)), base, along, points), 6)
+
+
+@pytest.mark.parametrize(
+    ("row", "formula", "exponents"),
+    [
+        ("sfl.table1.pfl_thm2", term("noise"), {"eps": -1, "K": -1, "M": -1, "kappa": 1}),
+        ("sfl.table1.pfl_thm2", term("noise_drift"), {"eps": -0.5, "K": -0.5, "M": 0, "kappa": 1}),
+        ("sfl.table1.sfl_thm1", term("heterogeneity"), {"eps": -0.5, "K": 0, "M": -0.5, "kappa": 1}),
+        ("sfl.table1.sfl_thm1", term("optimisation"), {"eps": 0, "K": 0, "M": 0, "kappa": 1}),
+        ("fedbcgd.table1.fedavg", term("noise", 1), {"eps": -2, "T": -1, "S": -1}),
+        ("fedbcgd.table1.fedbcgdplus", term("optimisation"), {"kappa": 0.5}),
+        ("fedbcgd.table1.ce_lsgd", in_words(0), {"eps": -1.5}),
+        ("fedcom.tab6.fedcomgate", rounds("nonconvex"), {"eps": -1, "m": 0}),
+    ],
+)  # fmt: skip
+def test_printed_exponents(row: str, formula: slopes.Formula, exponents: dict[str, float]) -> None:
+    for along, exponent in exponents.items():
+        assert of(row, formula, along, (1.0, 2.0, 4.0)) == pytest.approx(exponent), along
+
+
+def test_printed_exponents_of_sums_are_those_over_the_points() -> None:
+    """kappa + kappa q/m + q."""
+    exponent = of("fedcom.tab5.diana", rounds("strongly convex"), "q", (2.0, 4.0), kappa=3.0, m=1.0)
+    assert exponent == pytest.approx(np.log2((3 + 12 + 4) / (3 + 6 + 2)), abs=1e-6)
+
+
+def test_other_printed_exponents_are_told() -> None:
+    """The check reads the statement: a changed exponent is no longer the measured one."""
+    row = catalogue.find("fedbcgd.table1.fedlin")
+    own = [e for e in fedbcgd.EXPERIMENTS if row.id in e.rows]
+    assert isinstance(row.claim, Order)
+    (only,) = row.claim.terms
+    mu = next(s for s in only.value.free_symbols if s.name == "mu")
+    changed = replace(row, claim=replace(row.claim, terms=(Term(only.name, only.value / mu),)), also=())
+    here, there = (slopes.check(s, experiments=own, missing={}) for s in (row, changed))
+    assert here.status is there.status is Status.ANALOGUE
+    assert "optimisation, kappa" in there.witness and "optimisation, kappa" not in here.witness
+    assert "(printed 2)" in there.says
+
+
+def test_least_rounds_of_gradient_descent() -> None:
+    """F = x^2/2 and x' = (1 - eta)^K x: one round at eta = 1; with eta <= 1/2, K = 2 and 4^-r the rounds are known."""
+    trial = Trial(LINE, lambda eta: PFL(2, eta), 1.0, 0.5 * 2.0**-20, 1.0)
+    assert least_rounds(trial) <= 1
+    slow = replace(trial, algorithm=lambda eta: PFL(2, np.minimum(eta, 0.5)))
+    assert least_rounds(slow) == pytest.approx(5.0, rel=1e-6)  # the gap falls by 2^-4 a round
+
+
+def test_an_accuracy_must_last() -> None:
+    """Where an iterate jumps over the minimiser, only the last passage counts."""
+    series = np.array([[4.0, 0.5, 2.0, 0.5, 0.25, 0.1, 0.1, 0.1, 0.1]])
+    assert slopes._reached(series, 1.0) == pytest.approx(2 + np.log(2) / np.log(4))
+    assert slopes._reached(series[:, :4], 1.0) == np.inf  # not seen for as long again
+    assert slopes._reached(series, 5.0) == 0
+
+
+def test_a_slope_and_its_interval() -> None:
+    slope = Slope("eps", (1.0, 2.0, 4.0), (8.0, 4.0, 1.0))
+    assert slope.interval == pytest.approx((-2.0, -1.0)) and slope.exponent == pytest.approx(-1.5)
+    assert slope.agrees(-1.0) and slope.agrees(-2.05) and not slope.agrees(-0.85)
+
+
+def test_the_problems_of_the_tables() -> None:
+    """Their constants are as the modules say: L = 1, mu = 1/kappa."""
+    assert np.linalg.eigvalsh(slopes.twins(4, 20.0).mean[0])[0] == pytest.approx(1 / 20)
+    for problem in (sfl.alike(4, 20.0), fedbcgd.alike(4, 20.0), fedcom.quadratic(4, 20.0, tilt=0.5)):
+        values = np.linalg.eigvalsh(problem.mean[0])
+        assert values[0] == pytest.approx(1 / 20) and problem.constants["L"] <= 1 + 1e-12
+    for problem in (slopes.twins(4, 20.0, zeta=3.0), sfl.kinked(4, 20.0, zeta=3.0), fedbcgd.opposite(4, 20.0)):
+        assert problem.constants["x_star"] == pytest.approx(0, abs=1e-12)
+    assert isinstance(sfl.kinked(4, 20.0), Kinked)
+
+
+@pytest.mark.parametrize("paper", TABLES)
+def test_every_part_of_every_row_has_an_experiment_or_a_reason(paper: str) -> None:
+    table = TABLES[paper]
+    prefix = {"sfl": ("sfl.table1.",), "fedbcgd": ("fedbcgd.table1.",), "fedcom": ("fedcom.tab5.", "fedcom.tab6.")}
+    own = [s for s in catalogue.statements(paper) if s.id.startswith(prefix[paper]) and s.form == "printed"]
+    assert len(own) > 4
+    for statement in own:
+        parts = [e.part for e in table.EXPERIMENTS if statement.id in e.rows]
+        parts += [part for row, part in table.MISSING if row == statement.id]
+        assert parts, statement.id
+        if isinstance(statement.claim, Words):
+            continue
+        orders = [c for c in (statement.claim, *statement.also) if isinstance(c, Order)]
+        for case, order in zip(("", ", not convex"), orders, strict=False):
+            for one in order.terms:
+                assert any(part.startswith(one.name) and ("not convex" in part) == bool(case) for part in parts), one
+    assert len({e.name for e in table.EXPERIMENTS}) == len(table.EXPERIMENTS)
+    assert papers.experiments(paper) == table.EXPERIMENTS
+
+
+@pytest.mark.parametrize("figure", sorted(DRAWN.glob("*_as_an_experiment.csv")), ids=lambda path: path.stem)
+def test_where_exponents_differ_a_reason_is_given(figure: Path) -> None:
+    with figure.open() as file:
+        cells = list(csv.DictReader(file))
+    assert len(cells) > 30
+    for cell in cells:
+        assert (cell["agrees"] == "True") == (not cell["why"]), cell
+        low, high, printed = (float(cell[name]) for name in ("low", "high", "printed"))
+        assert (cell["agrees"] == "True") == (low - 0.1 <= printed <= high + 0.1)
+
+
+def test_no_experiment_hides_a_logarithm() -> None:
+    """Logarithms count as 1 in printed exponents, and nothing else does."""
+    eps, kappa = sympy.symbols("eps kappa", positive=True)
+    assert slopes.printed(kappa * sympy.log(1 / eps), {"kappa": 2.0}, "eps", (1e-3, 1e-2)) == pytest.approx(0)
