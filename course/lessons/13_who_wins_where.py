@@ -57,7 +57,7 @@ def _(mo):
     mo.md(r"""
     ## One family of problems
 
-    Eight clients have quadratics in 16 coordinates. The curvatures of $F$ lie between $1/\kappa$ and 1 (divided by $1+\delta$,
+    Four clients have quadratics in 16 coordinates. The curvatures of $F$ lie between $1/\kappa$ and 1 (divided by $1+\delta$,
     so that $L=1$ for every client). Along each coordinate half of the clients are curved by the factor $1+\delta$, the others
     by $1-\delta$. At the minimiser of $F$ the clients' gradients have the size $\zeta_*$. Gradients have noise $\sigma$. In a
     round a client computes $K$ stochastic gradients. The start has the gap 1.
@@ -125,10 +125,10 @@ def effective(M, K, eta):
 @app.cell(hide_code=True)
 def _(METHODS, check, np):
     def _theirs(M, K, eta):
-        # the method divides the effective step size by M K; M = 8 on this family
+        # the method divides the effective step size by M K; M = 4 on this family
         return eta / float(METHODS["SFL"].build(K, np.array([eta])).eta[0]) * eta
 
-    answer_1 = check("13.1", effective, _theirs, at=[(8, 2, 0.1), (8, 5, 0.01), (8, 1, 0.5)])
+    answer_1 = check("13.1", effective, _theirs, at=[(4, 2, 0.1), (4, 5, 0.01), (4, 1, 0.5)])
     answer_1
     return (answer_1,)
 
@@ -328,7 +328,7 @@ def _(check):
     def _first(L, mu):
         def speaks(R):
             try:
-                tune("sfl.thm1.strongly_convex", M=8, K=8, R=R, L=L, mu=mu, sigma=1.0, zeta_star=1.0, D=1.0)
+                tune("sfl.thm1.strongly_convex", M=4, K=8, R=R, L=L, mu=mu, sigma=1.0, zeta_star=1.0, D=1.0)
             except ConditionViolated:
                 return False
             return True
@@ -348,7 +348,7 @@ def _(Budget, Setting, mo, predicted, smallest_gaps):
         for name in ("SFL", "PFL", "Minibatch SGD", "FedCOMGATE", "FedBCGD")
     }
     mo.md(
-        "At $\\kappa=2$, $\\delta=0$, $\\zeta_*=\\sigma=0.1$, $K=8$, after 200 rounds, the bound is so many times the gap:\n\n"
+        "At $\\kappa=2$, $\\delta=0$, $\\zeta_*=\\sigma=0.1$, $K=4$, after 200 rounds, the bound is so many times the gap:\n\n"
         + "| method | bound / gap |\n|:--|--:|\n"
         + "\n".join(f"| {name} | {value:.3g} |" for name, value in slack.items())
     )

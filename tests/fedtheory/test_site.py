@@ -125,8 +125,18 @@ def test_missing_figures_are_left_out(tmp_path: Path) -> None:
     written = build(tmp_path / "site", unchecked("sfl"), {})
     assert not (tmp_path / "site" / "figures").exists()
     assert "<img" not in (tmp_path / "site" / "sfl.html").read_text()
+    assert not (tmp_path / "site" / "winners.html").exists()
     assert written[0].name == "index.html" and all(p.is_file() for p in written)
     assert not list((tmp_path / "site").rglob("*.partial"))
+
+
+def test_the_maps_of_winners_have_a_page_of_their_own(tmp_path: Path) -> None:
+    picture = (DRAWN / "who_wins_noise.png").read_bytes()
+    build(tmp_path / "site", unchecked("sfl"), {"who_wins_noise": picture})
+    shown = (tmp_path / "site" / "winners.html").read_text()
+    assert 'src="figures/who_wins_noise.png"' in shown and "who_wins_curvature" not in shown
+    assert "who_wins_noise" not in (tmp_path / "site" / "sfl.html").read_text()
+    assert 'href="winners.html"' in (tmp_path / "site" / "index.html").read_text()
 
 
 def test_the_report_ends_with_the_site(

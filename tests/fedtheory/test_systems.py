@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from fedtheory.cli import app
 from simulations import has_expectation
 from simulations.algorithms import registry
 from simulations.algorithms.base import FLOAT
@@ -35,8 +37,11 @@ NAMES = sorted({name.split(",")[0] for name in registry(networks=True)})
 ON_ANY = [name for name in NAMES if name in registry()]
 
 
+SETTINGS = ({"tau": 2}, {"T": 2}, {"K": 2}, {"T": 2, "N": 2, "K": 1}, {"Q": 2}, {"p": 0.5}, {}, {"k": 2, "T": 2})
+
+
 def built(build: Callable[..., Any]) -> Any:
-    for settings in ({"tau": 2}, {"T": 2}, {"K": 2}, {"T": 2, "N": 2, "K": 1}, {"Q": 2}, {"p": 0.5}, {}):
+    for settings in SETTINGS:
         try:
             return build(eta=0.05, **settings)
         except TypeError:
@@ -49,6 +54,22 @@ def test_every_system_has_a_row_without_an_empty_cell() -> None:
     for name, cells in ROWS.items():
         source, sends, _, exact, statements = cells
         assert all((source, sends, exact, statements)), name
+
+
+@pytest.mark.parametrize("name", ON_ANY)
+def test_every_system_runs_in_simulate(name: str) -> None:
+    problem = "breast_cancer" if name == "VRDIANA" else "quadratic"
+    outputs = []
+    for settings in SETTINGS:
+        given = [f"{key}={value}" for key, value in settings.items()]
+        command = ["simulate", problem, name, *given, "eta=0.05", "rounds=2", "seeds=2", "M=4"]
+        done = CliRunner().invoke(app, command)
+        outputs.append(done.output)
+        if done.exit_code == 0:
+            break
+    else:
+        raise AssertionError(outputs)
+    assert "F gap" in done.output
 
 
 def test_every_statement_is_there() -> None:
