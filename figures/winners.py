@@ -27,6 +27,7 @@ _AXES = {
     "delta": r"heterogeneity of curvature $\delta$",
     "K": "local steps $K$",
 }
+_MARGINS, _SHADES = (1.05, 1.5), (0.25, 0.5, 0.85)  # up to each margin a paler shade
 _COLOURS = dict(zip(METHODS, (RED, BLUE, GREEN, ORANGE, GREY, SKY, PURPLE), strict=True))
 
 
@@ -84,7 +85,7 @@ def draw(which: str, full: bool = False) -> Drawn:
                     continue
                 name, margin = found
                 axis.fill_between([column - 0.48, column + 0.48], row - 0.48, row + 0.48, color=_COLOURS[name],
-                                  alpha=0.25 + 0.6 * min(np.log(margin) / np.log(3), 1.0), lw=0)  # fmt: skip
+                                  alpha=_SHADES[np.searchsorted(_MARGINS, margin)], lw=0)  # fmt: skip
                 told = "only" if margin == np.inf else f"{margin:.2f}" if margin < 10 else f"{margin:.0f}"
                 axis.text(column, row, told, ha="center", va="center", fontsize=6)
             axis.set(xlim=(-0.5, len(xs) - 0.5), ylim=(-0.5, len(ys) - 0.5))
@@ -96,8 +97,8 @@ def draw(which: str, full: bool = False) -> Drawn:
             if i == len(BUDGETS) - 1:
                 axis.set_xlabel(_AXES[x], fontsize=7.5)
         axes[i, 0].set_ylabel(f"{budget}\n{_AXES[y]}", fontsize=7.5)
-    figure.legend([Patch(color=c) for c in _COLOURS.values()], _COLOURS, loc="outside lower center", ncols=len(METHODS),
-                  fontsize=7.5)  # fmt: skip
+    patches = [Patch(color=colour, alpha=_SHADES[-1], lw=0) for colour in _COLOURS.values()]
+    figure.legend(patches, _COLOURS, loc="outside lower center", ncols=len(METHODS), fontsize=7.5)
     figure.suptitle(
         "The method with the smallest gap at its own best step size; in a cell the factor to the next one.\n"
         f"Bounds speak in {spoken} of {cells}; the method that they name is within 10 % of the smallest gap in {near}.",

@@ -128,7 +128,9 @@ def smaller(figure: bytes) -> bytes:
     """A figure's PNG file in few colours: a third of the size, without a visible loss."""
     buffer = io.BytesIO()
     with Image.open(io.BytesIO(figure)) as image:
-        image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
+        # median cut, the default, loses the colours of small areas, such as those of a legend
+        few = image.convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
 
 
