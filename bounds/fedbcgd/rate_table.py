@@ -227,7 +227,7 @@ EXPERIMENTS = [
          eps=_EPS, T=(2, 4, 8), S=(4, 8, 16), N=(1, 2, 4), kappa=(10, 20, 40)),
     _row("fedbcgd", "noise, of G", term("noise"), _APART,
          convex(fedbcgd, alike, zeta=0.4), {**_BLOCKS, "M": 48},
-         {"T": "local steps do not average over clients; nor does the proof's term with G^2 have a T"},
+         {"T": "local steps do not average over clients: the term with G^2 of the corrected theorem has no T"},
          eps=_EPS, T=(2, 4, 8), S=(4, 8, 16), N=(1, 2, 4), kappa=(10, 20, 40)),
     _row("fedbcgd", "drift", term("drift"), f"{_TWINS}; different minimisers",
          convex(fedbcgd, _twins, zeta=1.0),
