@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from bounds.evaluation import ConditionViolated
+from bounds.trials.arena import constants_for
 from bounds.tuning import tune
-from simulations import NoSuchConstant, expectation, has_expectation, run, start
+from simulations import NoSuchConstant, expectation, has_expectation, run
 from simulations.algorithms.base import FLOAT, Algorithm
 from simulations.algorithms.fedbat import FedBAT
 from simulations.algorithms.fedbcgd import FedBCGD
@@ -23,8 +24,8 @@ from simulations.algorithms.fedcom import SCAFFOLD, FedCOMGATE
 from simulations.algorithms.minibatch import MinibatchSGD
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.compressors import RandK
-from simulations.problems import Array, start_of_clients
-from simulations.problems.quadratic import Quadratic
+from simulations.problems import Array
+from simulations.problems.quadratic import Quadratic, diagonal
 
 CLIENTS, COORDINATES = 4, 16
 _KEPT = 4  # coordinates that FedCOMGATE sends: q = 3
@@ -62,8 +63,7 @@ class Setting:
         half = np.repeat([1.0, -1.0], CLIENTS // 2)
         sign = np.stack([rng.permutation(half) for _ in range(COORDINATES)], axis=1)
         curvature = np.geomspace(1 / self.kappa, 1, COORDINATES) / (1 + self.delta) * (1 + self.delta * sign)
-        H = np.stack([np.diag(row) for row in curvature])
-        return Quadratic(H, self.zeta / np.sqrt(COORDINATES) * sign, self.sigma, "a point of the map")
+        return diagonal(curvature, self.zeta / np.sqrt(COORDINATES) * sign, self.sigma, "a point of the map")
 
     @property
     def x0(self) -> Array:
@@ -84,46 +84,35 @@ class Method:
     theorem: Callable[[Setting, int], float] | None = None
 
 
-def _sfl(setting: Setting, rounds: int, id_: str, K: int | None = None) -> float:
-    """Theorems 1 and 2 of SFL; with K = 1 for minibatch SGD, whose noise is that of the mean of K gradients."""
-    sigma = setting.sigma if K is None else setting.sigma / setting.K**0.5
-    problem = replace(setting.problem, sigma=sigma)
-    values = {name: problem.constants[name] for name in ("L", "mu", "sigma", "zeta_star")}
-    values |= {"D": start(problem, setting.x0)["D"], "M": CLIENTS, "K": K or setting.K, "R": rounds}
-    return float(tune(id_, **values).best.value)
+def _best_bound(id_: str, name: str, **given: float | str) -> Callable[[Setting, int], float]:
+    """(setting, rounds) -> the smallest value of the bound `id_` on the method, over the step size."""
+
+    def smallest(setting: Setting, rounds: int) -> float:
+        algorithm = METHODS[name].build(setting.K, np.ones(1))
+        values = constants_for(id_, setting.problem, algorithm, setting.x0, **given)
+        return float(tune(id_, R=rounds, **values).best.value)
+
+    return smallest
 
 
-def _fedcomgate(setting: Setting, rounds: int) -> float:
-    """Theorem E.6, corrected, with global step size 1; one mask for all clients, so G_q = 0."""
-    problem = setting.problem
-    known = start(problem, setting.x0)
-    values = {name: problem.constants[name] for name in ("L", "mu", "sigma")}
-    values |= {"m": CLIENTS, "tau": setting.K, "R": rounds, "q": COORDINATES / _KEPT - 1, "G_q": 0.0}
-    values |= {"f_gap": known["A"], "het_start": start_of_clients(problem, setting.x0)["het_start"]}
-    return float(tune("fedcom.thmE6.corrected", gamma=1.0, **values).best.value)
-
-
-def _fedbcgd(setting: Setting, rounds: int) -> float:
-    """Theorem 1, corrected, without momentum.  Raises NoSuchConstant where curvatures differ: no G bounds the deviations."""
-    problem = setting.problem
-    known, own = start(problem, setting.x0), problem.constants
-    return float(
-        tune(
-            "fedbcgd.thm1.strongly_convex.corrected",
-            M=CLIENTS, N=_BLOCKS, K=CLIENTS // _BLOCKS, T=setting.K, R=rounds, beta=own["L"], mu=own["mu"],
-            sigma=own["sigma"], G=own["G"], alpha=1.0, gamma=0.0, d0=known["D"], F=known["A"],
-        ).best.value
-    )  # fmt: skip
+def _minibatch(setting: Setting, rounds: int) -> float:
+    """A step with the mean of K gradients is PFL with one local step and less noise."""
+    averaged = replace(setting, sigma=setting.sigma / setting.K**0.5, K=1)
+    return _best_bound("sfl.thm2.strongly_convex", "PFL")(averaged, rounds)
 
 
 METHODS: Mapping[str, Method] = {
-    "SFL": Method(lambda K, eta: SFL(K, eta / (CLIENTS * K)), lambda s, R: _sfl(s, R, "sfl.thm1.strongly_convex")),
-    "PFL": Method(lambda K, eta: PFL(K, eta / K), lambda s, R: _sfl(s, R, "sfl.thm2.strongly_convex")),
-    "Minibatch SGD": Method(MinibatchSGD, lambda s, R: _sfl(s, R, "sfl.thm2.strongly_convex", K=1)),
-    "FedCOMGATE": Method(
-        lambda K, eta: FedCOMGATE(K, eta / K, 1.0, RandK(_KEPT, shared=True), damping=None), _fedcomgate
+    "SFL": Method(lambda K, eta: SFL(K, eta / (CLIENTS * K)), _best_bound("sfl.thm1.strongly_convex", "SFL")),
+    "PFL": Method(lambda K, eta: PFL(K, eta / K), _best_bound("sfl.thm2.strongly_convex", "PFL")),
+    "Minibatch SGD": Method(MinibatchSGD, _minibatch),
+    "FedCOMGATE": Method(  # one mask for all clients, so G_q = 0
+        lambda K, eta: FedCOMGATE(K, eta / K, 1.0, RandK(_KEPT, shared=True), damping=None),
+        _best_bound("fedcom.thmE6.corrected", "FedCOMGATE", G_q=0.0, mu="mu_pl"),
     ),
-    "FedBCGD": Method(lambda K, eta: FedBCGD(K, eta / K, _BLOCKS, CLIENTS // _BLOCKS), _fedbcgd),
+    "FedBCGD": Method(  # where curvatures differ there is no prediction: no G bounds the deviations
+        lambda K, eta: FedBCGD(K, eta / K, _BLOCKS, CLIENTS // _BLOCKS),
+        _best_bound("fedbcgd.thm1.strongly_convex.corrected", "FedBCGD", G="G"),
+    ),
     "SCAFFOLD": Method(lambda K, eta: SCAFFOLD(K, eta / K)),
     "FedBAT": Method(lambda K, eta: FedBAT(K, eta / K)),
 }
@@ -159,21 +148,22 @@ def smallest_gaps(name: str, setting: Setting, budgets: tuple[Budget, ...]) -> t
     for finer in (0.0, *_FINER) if name != "FedBAT" else (0.0,):
         if finer:
             steps = np.unique(np.outer(at, 2.0 ** (finer * np.arange(-3, 4))))
-        gaps = np.where(np.isnan(found := _gaps(method, setting, steps, rounds)), np.inf, found)
-        at = np.where(gaps.min(0) < best, steps[gaps.argmin(0)], at)
-        best = np.minimum(best, gaps.min(0))
+        found = gaps_at(method, setting, steps, rounds)
+        found[np.isnan(found)] = np.inf
+        at = np.where(found.min(0) < best, steps[found.argmin(0)], at)
+        best = np.minimum(best, found.min(0))
     return tuple(best.tolist())
 
 
-def _gaps(method: Method, setting: Setting, eta: Array, rounds: list[int]) -> Array:
-    """Gaps (E, budgets); NaN where a run diverges."""
+def gaps_at(method: Method, setting: Setting, eta: Array, rounds: list[int]) -> Array:
+    """E[F(x_R) - F_star] at effective step sizes eta (E,) and numbers of rounds: (E, rounds); NaN where a run diverges."""
     problem, algorithm = setting.problem, method.build(setting.K, eta)
     given: dict[str, Any] = {"rounds": max(rounds), "x0": setting.x0, "record": ("gap",), "at": sorted(set(rounds))}
     if has_expectation(problem, algorithm, max(rounds)):
-        found = expectation(problem, algorithm, **given).gap
+        series = expectation(problem, algorithm, **given).gap
     else:
-        found = run(problem, algorithm, seeds=range(_SEEDS), **given).gap.mean("seed", skipna=False)
-    return np.asarray(found.sel(round=rounds))
+        series = run(problem, algorithm, seeds=range(_SEEDS), **given).gap.mean("seed", skipna=False)
+    return np.array(series.sel(round=rounds))
 
 
 def predicted(name: str, setting: Setting, budget: Budget) -> float | None:
@@ -187,4 +177,4 @@ def predicted(name: str, setting: Setting, budget: Budget) -> float | None:
         return None
 
 
-__all__ = ["METHODS", "Budget", "Method", "Setting", "predicted", "smallest_gaps"]
+__all__ = ["METHODS", "Budget", "Method", "Setting", "gaps_at", "predicted", "smallest_gaps"]

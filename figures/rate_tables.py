@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from bounds.slopes import Experiment, slopes, two
+from bounds.slopes import Experiment, hundredths, slopes
 from figures.gallery import BLACK, GREY, Drawn, Picture, canvas
 from theory import catalogue
 
@@ -98,9 +98,9 @@ def draw(
                                   color=_SAME if cell.agrees else _OTHER, lw=0)  # fmt: skip
                 mark = f"$^{{{notes[cell.why]}}}$" if cell.why else ""
                 axis.text(left + 0.1, line + 0.5, f"{cell.printed:.2g}", va="center", fontsize=8, color=GREY)
-                axis.text(left + 0.62, line + 0.36, f"{two(cell.measured)}{mark}", ha="center", va="center",
+                axis.text(left + 0.62, line + 0.36, f"{hundredths(cell.measured)}{mark}", ha="center", va="center",
                           fontsize=8, color=BLACK)  # fmt: skip
-                axis.text(left + 0.62, line + 0.74, f"[{two(cell.low)}, {two(cell.high)}]", ha="center",
+                axis.text(left + 0.62, line + 0.74, f"[{hundredths(cell.low)}, {hundredths(cell.high)}]", ha="center",
                           va="center", fontsize=5.4, color=GREY)  # fmt: skip
             line += 1
     figure.text(0.01, -0.005, told, va="top", fontsize=6.5, color=BLACK)

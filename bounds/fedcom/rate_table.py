@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from bounds.slopes import Experiment, Formula, Trial, gradients, least_rounds, rounds
+from bounds.trials.valleys import signs, start
 from simulations.algorithms.base import Algorithm
 from simulations.algorithms.fedcom import DIANA, VRDIANA, FedCOM, FedCOMGATE
 from simulations.compressors import Bernoulli
@@ -20,7 +21,7 @@ from simulations.data import Dataset
 from simulations.partitions import iid
 from simulations.problems import Array
 from simulations.problems.logistic import Logistic
-from simulations.problems.quadratic import Quadratic
+from simulations.problems.quadratic import Quadratic, diagonal
 
 _FAR = 100.0  # (F(x_0) - F_star) / epsilon
 _FLATTEST = {True: (3.0, 5.4, 9.0), False: (0.7, 1.4, 2.5)}  # mu over epsilon: convex, and not convex
@@ -28,9 +29,9 @@ _FLATTEST = {True: (3.0, 5.4, 9.0), False: (0.7, 1.4, 2.5)}  # mu over epsilon: 
 
 def quadratic(m: int, kappa: float, sigma: float = 0.0, tilt: float = 0.0) -> Quadratic:
     """Curvatures 1/kappa and 1 less `tilt` of them at half of the clients, more at the others; minimiser 0 for all."""
-    sign = np.where(np.arange(m) % 2 == 0, -1.0, 1.0) if m > 1 else np.zeros(1)
+    sign = -signs(m) if m > 1 else np.zeros(1)
     diagonals = np.array([1 / kappa, 1 / (1 + tilt)]) * (1 + tilt * np.outer(sign, [1.0, 1.0]))
-    return Quadratic(np.stack([np.diag(row) for row in diagonals]), np.zeros((m, 2)), sigma)
+    return diagonal(diagonals, sigma=sigma)
 
 
 def _methods(name: str, tau: int, q: float) -> Callable[[Array], Algorithm]:
@@ -49,8 +50,8 @@ def strongly_convex(name: str, tau: int = 1, **constants: float) -> Callable[...
 
     def count(eps: float, kappa: float, q: float, m: float) -> float:
         problem = quadratic(int(m), kappa, **constants)
-        start = np.sqrt(2 * _FAR * eps * np.array([0.9 * kappa, 0.1]))
-        return tau * least_rounds(Trial(problem, _methods(name, tau, q), start, eps, 1 / tau, span=(-10, 1)))
+        x0 = start(problem, _FAR * eps)
+        return tau * least_rounds(Trial(problem, _methods(name, tau, q), x0, eps, 1 / tau, span=(-10, 3)))
 
     return count
 
@@ -62,9 +63,9 @@ def flat(name: str, convex: bool, tau: int = 1, **constants: float) -> Callable[
         counts = []
         for flatness in _FLATTEST[convex]:
             kappa = 1 / (flatness * eps)
-            start = np.array([1.0 if convex else np.sqrt(2 * kappa), 1e-2])
-            trial = Trial(quadratic(int(m), kappa, **constants), _methods(name, tau, q), start, eps, 1 / tau,
-                          "gap" if convex else "grad_sq", span=(-10, 1))  # fmt: skip
+            x0 = np.array([1.0 if convex else np.sqrt(2 * kappa), 1e-2])
+            trial = Trial(quadratic(int(m), kappa, **constants), _methods(name, tau, q), x0, eps, 1 / tau,
+                          "gap" if convex else "grad_sq", span=(-10, 3))  # fmt: skip
             counts.append(least_rounds(trial))
         return tau * max(counts)
 
@@ -76,11 +77,11 @@ def finite_sum(n: float, kappa: float, q: float, m: float, share: float) -> floa
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, int(m * n))
     features = rng.choice([-1.0, 1.0], (len(labels), 2)) * [1.0, 1 / np.sqrt(kappa)]
-    signs = Dataset("random signs", features, labels, 2, "drawn with seed 0")
-    problem = Logistic(signs, iid(labels, int(m), 0), 0.05 / kappa)
-    start = problem.constants["x_star"] + np.array([0.3, np.sqrt(kappa)])
-    accuracy = share * float(problem.value(start) - problem.constants["F_star"])
-    return least_rounds(Trial(problem, _methods("VRDIANA", 1, q), start, accuracy, 4.0, span=(-7, 0), seeds=10))
+    random = Dataset("random signs", features, labels, 2, "drawn with seed 0")
+    problem = Logistic(random, iid(labels, int(m), 0), 0.05 / kappa)
+    x0 = problem.constants["x_star"] + np.array([0.3, np.sqrt(kappa)])
+    accuracy = share * float(problem.value(x0) - problem.constants["F_star"])
+    return least_rounds(Trial(problem, _methods("VRDIANA", 1, q), x0, accuracy, 4.0, span=(-7, 3), seeds=10))
 
 
 # ---------------------------------------------------------------------------------------------------------- experiments
@@ -88,7 +89,7 @@ def finite_sum(n: float, kappa: float, q: float, m: float, share: float) -> floa
 _STEEP = {"eps": 1e-3, "kappa": 20, "q": 7, "m": 2}
 _FLAT = {"eps": 2.5e-3, "q": 7, "m": 2}
 _ALONG = {"kappa": (20, 40, 80), "q": (7, 15, 31), "m": (1, 2, 4)}
-_ALONG_FLAT = {"eps": (1e-2, 5e-3, 2.5e-3), "q": (7, 15, 31), "m": (1, 2, 4)}
+_ALONG_FLAT = {"eps": (5e-3, 2.5e-3, 1.25e-3), "q": (7, 15, 31), "m": (1, 2, 4)}
 _NOISY = {"eps": (4e-3, 2e-3, 1e-3), "kappa": (10, 20, 40), "q": (3, 7, 15), "m": (1, 2, 4)}
 _NOISY_FLAT = {"eps": (2e-2, 1e-2, 5e-3), "q": (3, 7, 15), "m": (1, 2, 4)}
 _FLATTER = {"eps": (4e-2, 2e-2, 1e-2), "m": (1, 2, 4)}
@@ -126,27 +127,28 @@ EXPERIMENTS = [
     _row(_VRDIANA, "rounds, strongly convex, many samples", rounds(_SC), "logistic regression on random signs",
          finite_sum, {"n": 64, "kappa": 1, "q": 0, "m": 4, "share": 1e-4}, {"n": (32, 64, 128)}),
     _row(_VRDIANA, "rounds, strongly convex, flat", rounds(_SC), "logistic regression on random signs",
-         finite_sum, {**_SAMPLES, "n": 4}, {"kappa": (40, 80, 160)}),
+         finite_sum, {**_SAMPLES, "n": 4}, {"kappa": (80, 160, 320)}),
     _row(_COM, "rounds, strongly convex", rounds(_SC), _ALIKE, strongly_convex("FedCOM"), _STEEP, _ALONG),
     _row(_COM, "gradients, strongly convex", gradients(_SC), f"{_ALIKE}, with noise",
-         strongly_convex("FedCOM", 4, sigma=0.3), _STEEP, _NOISY, m=_MORE_STEPS),
+         strongly_convex("FedCOM", 4, sigma=0.3), _STEEP, _NOISY, q=_MORE_STEPS, m=_MORE_STEPS),
     _row(_COM, "rounds, convex", rounds("convex"), _ALIKE, flat("FedCOM", True), _FLAT, _ALONG_FLAT),
     _row(_COM, "gradients, convex", gradients("convex"), f"{_ALIKE}, with noise", flat("FedCOM", True, 4, sigma=0.3),
-         {**_FLAT, "eps": 5e-3}, _NOISY_FLAT, eps=_FEWER, m=_MORE_STEPS),
+         {**_FLAT, "eps": 5e-3}, _NOISY_FLAT, eps=_FEWER, q=_MORE_STEPS,
+         m=_MORE_STEPS),
     _row(_COM, "rounds, not convex", rounds("nonconvex"), _ALIKE, flat("FedCOM", False), _FLAT, _ALONG_FLAT,
          q=_WITH_Q, m=_WITH_Q),
     _row(_COM, "gradients, not convex", gradients("nonconvex"), f"{_ALIKE}, with noise",
          flat("FedCOM", False, 4, sigma=0.9), {**_FLAT, "eps": 1e-2}, _FLATTER),
     _row(_GATE, "rounds, strongly convex", rounds(_SC), f"{_TILTED}; damped", strongly_convex("FedCOMGATE", tilt=0.5),
-         _STEEP, _ALONG),
+         _STEEP, _ALONG, m=_CLIENTS),
     _row(_GATE, "gradients, strongly convex", gradients(_SC), f"{_ALIKE}, with noise; damped",
          strongly_convex("FedCOMGATE", 4, sigma=0.3), _STEEP, {**_NOISY, **_TRACKED}),
     _row(_GATE, "rounds, convex", rounds("convex"), f"{_TILTED}; damped", flat("FedCOMGATE", True, tilt=0.5),
-         _FLAT, _ALONG_FLAT),
+         _FLAT, _ALONG_FLAT, m=_CLIENTS),
     _row(_GATE, "gradients, convex", gradients("convex"), f"{_ALIKE}, with noise; damped",
          flat("FedCOMGATE", True, 4, sigma=0.3), {**_FLAT, "eps": 5e-3}, {**_NOISY_FLAT, **_TRACKED}, eps=_FEWER),
     _row(_GATE, "rounds, not convex", rounds("nonconvex"), f"{_TILTED}; damped",
-         flat("FedCOMGATE", False, tilt=0.5), _FLAT, _ALONG_FLAT),
+         flat("FedCOMGATE", False, tilt=0.5), _FLAT, _ALONG_FLAT, m=_CLIENTS),
     _row(_GATE, "gradients, not convex", gradients("nonconvex"), f"{_ALIKE}, with noise; damped",
          flat("FedCOMGATE", False, 4, sigma=0.9), {**_FLAT, "eps": 1e-2},
          {**_FLATTER, **_TRACKED}),

@@ -11,7 +11,7 @@ import sympy
 from simulations.algorithms.fedcom import DIANA
 from simulations.compressors import RandK
 from simulations.exact.tracking import spectral_radius
-from simulations.problems.quadratic import Quadratic
+from simulations.problems.quadratic import diagonal
 from theory import catalogue
 from theory.statement import Evidence, Rates, Statement, Status, Verdict
 
@@ -30,7 +30,7 @@ def rounds_needed(clients: int, kappa: int, d: int, kept: int) -> float:
     tilt = np.linspace(-1, 1, clients)[:, None] if clients > 1 else np.zeros((1, 1))
     curvatures = np.clip(spread * (1 + tilt / 2), 1 / kappa, 1)
     slopes = tilt * np.ones(d)
-    problem = Quadratic(np.stack([np.diag(row) for row in curvatures]), slopes - slopes.mean(0))
+    problem = diagonal(curvatures, slopes - slopes.mean(0))
     radius = spectral_radius(problem, DIANA(eta=_STEPS.tolist(), compressor=RandK(kept)))
     best = float(np.min(radius))
     return float("inf") if best >= 1 else 1 / -float(np.log(best))

@@ -9,8 +9,7 @@ def _():
     import marimo as mo
     import numpy as np
 
-    from bounds import winners
-    from bounds.winners import METHODS, Budget, Setting, predicted, smallest_gaps
+    from bounds.winners import METHODS, Budget, Setting, gaps_at, predicted, smallest_gaps
     from course.lesson import check, choice, drawn, statement
     from figures.winners import first
     from simulations import expectation
@@ -28,12 +27,12 @@ def _():
         drawn,
         expectation,
         first,
+        gaps_at,
         mo,
         np,
         predicted,
         smallest_gaps,
         statement,
-        winners,
     )
 
 
@@ -80,14 +79,14 @@ def _(mo):
 
 
 @app.cell(hide_code=True)
-def _(METHODS, Setting, drawn, mo, np, pick_K, pick_R, pick_delta, pick_kappa, pick_sigma, pick_zeta, winners):
+def _(METHODS, Setting, drawn, gaps_at, mo, np, pick_K, pick_R, pick_delta, pick_kappa, pick_sigma, pick_zeta):
     chosen = Setting(pick_kappa.value, pick_zeta.value, pick_delta.value, pick_sigma.value, pick_K.value)
     _eta = 2.0 ** np.arange(-9.0, 2.5, 0.5)
 
     def _draw(axis):
         for name, method in METHODS.items():
             if name != "FedBAT":
-                axis.plot(_eta, winners._gaps(method, chosen, _eta, [pick_R.value])[:, 0], ".-", label=name)
+                axis.plot(_eta, gaps_at(method, chosen, _eta, [pick_R.value])[:, 0], ".-", label=name)
         axis.set(xscale="log", yscale="log", ylim=(None, 2), xlabel="effective step size", ylabel="expected gap")
         axis.legend(fontsize=7)
 
@@ -175,8 +174,8 @@ def _(mo):
     mo.md(r"""
     The floor of this formula is about $\eta\sigma^2/(4MK)$, whatever $h$ is. A smaller step size lowers the floor and slows the
     first term. So the best step size balances the two, and after $R$ rounds the noise leaves about $\sigma^2\log R/(MKR)$. All
-    unbiased methods that use $MK$ gradients a round have this part. *They differ in the rest.* That is why so many cells of the
-    map below are pale.
+    methods that average $MK$ uncompressed gradients a round have this part. *They differ in the rest.* That is why so many cells
+    of the map below are pale.
 
     **Exercise 13.3.** Which of these methods has a gap that *heterogeneity at the optimum* does not change, when all clients take
     part and there is no noise? Test it with the sliders.

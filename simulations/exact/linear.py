@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, permutations
-from math import ceil, comb, factorial, lcm, log, perm
+from itertools import combinations, islice, permutations
+from math import ceil, lcm, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from simulations.problems import Array, Problem
 from simulations.problems.quadratic import Quadratic
 
 _MOST = 3000  # choices of clients, or numbers of local steps, in a round
+_TOO_MANY = f"more than {_MOST} choices in a round, which would all be visited: expected fewer clients or local steps"
 _OWN = "a client draws uniform numbers of its own: expected an algorithm with linear rounds"
 _REST = 1e-13  # probability of the longest rounds of Scaffnew, which count as a little shorter
 
@@ -53,38 +54,16 @@ class Choice(NamedTuple):
     coin: float = 0.0
 
 
-def _count(problem: Problem, algorithm: Algorithm) -> int:
-    """The number of choices."""
-    M, S = problem.M, algorithm.participants(problem)
-    match algorithm:
-        case Scaffnew():
-            return 1 if algorithm.p == 1 else ceil(log(_REST) / np.log1p(-algorithm.p))
-        case SLocalGD():
-            return 1 if algorithm.q == 1 else 2
-        case CyCP():
-            return comb(M // algorithm.groups, S)
-        case CELSGD():
-            return comb(M, S) * S
-        case BVRLSGD():
-            return M
-        case RCP():
-            return factorial(M) // factorial(S) ** (M // S)
-    return perm(M, S) if getattr(algorithm, "sequential", False) else comb(M, S)
-
-
 def _choices(problem: Problem, algorithm: Algorithm) -> list[Choice]:
-    """All choices: sets of clients, where their order does not matter; for some algorithms the order, or a coin."""
+    """All choices: sets of clients, where their order does not matter; for some algorithms the order, or a coin.
+
+    Raises ValueError where there are more than 3000.
+    """
     M, S = problem.M, algorithm.participants(problem)
     orders: Iterable[tuple[int, ...]]
     match algorithm:
         case Scaffnew():
-            p, count = algorithm.p, _count(problem, algorithm)
-            if count == 1:
-                return [Choice(1.0)]
-            chances = p * (1 - p) ** np.arange(count)
-            chances[-1] += 1 - chances.sum()
-            middle = -np.expm1((np.arange(count) + 0.5) * np.log1p(-p))  # of the coins with this number of steps
-            return [Choice(float(chance), (), float(coin)) for chance, coin in zip(chances, middle, strict=True)]
+            return _numbers_of_steps(algorithm.p)
         case SLocalGD():
             q = algorithm.q
             return [Choice(1.0)] if q == 1 else [Choice(q, (), q / 2), Choice(1 - q, (), (1 + q) / 2)]
@@ -101,7 +80,24 @@ def _choices(problem: Problem, algorithm: Algorithm) -> list[Choice]:
             orders = permutations(range(M), S)
         case _:
             orders = combinations(range(M), S)
-    return [Choice(1 / _count(problem, algorithm), order) for order in orders]
+    first = list(islice(orders, _MOST + 1))
+    if len(first) > _MOST:
+        raise ValueError(_TOO_MANY)
+    return [Choice(1 / len(first), order) for order in first]
+
+
+def _numbers_of_steps(p: float) -> list[Choice]:
+    """The coins of Scaffnew, one for each number of local steps."""
+    if p == 1:
+        return [Choice(1.0)]
+    count = log(_REST) / np.log1p(-p)
+    if count > _MOST:
+        raise ValueError(_TOO_MANY)
+    steps = np.arange(ceil(count))
+    chances = p * (1 - p) ** steps
+    chances[-1] += 1 - chances.sum()
+    middle = -np.expm1((steps + 0.5) * np.log1p(-p))  # of the coins with this number of steps
+    return [Choice(float(chance), (), float(coin)) for chance, coin in zip(chances, middle, strict=True)]
 
 
 def _cohorts(clients: tuple[int, ...], S: int) -> Iterator[tuple[int, ...]]:
@@ -309,8 +305,11 @@ def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
     """Why there is no recursion: a problem that is no Quadratic, or too many choices of clients."""
     if not isinstance(problem, Quadratic):
         return f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion"
-    count = _count(problem, algorithm)
-    return f"{count} choices in a round: expected at most {_MOST}, all are visited" if count > _MOST else None
+    try:
+        _choices(problem, algorithm)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def expectation(

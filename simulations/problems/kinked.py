@@ -19,10 +19,11 @@ from simulations.constants import Certified, Constants
 from simulations.draws import Draw
 from simulations.problems import Array
 from simulations.problems.quadratic import Quadratic
+from simulations.problems.wrapped import Wrapped
 
 
 @dataclass(frozen=True, eq=False)
-class Kinked:
+class Kinked(Wrapped):
     """F_m(x) = the quadratic's F_m(x) + (curvature / 2) sum_j min(0, a_j'x)^2, the same kinks for all clients.
 
     directions  (J, d), the a_j
@@ -50,26 +51,6 @@ class Kinked:
     def name(self) -> str:
         """The quadratic's name, and the number of kinks."""
         return f"{self.plain.name}, {len(self._a)} kinks of curvature {self.curvature:g}"
-
-    @property
-    def M(self) -> int:
-        """Number of clients."""
-        return self.plain.M
-
-    @property
-    def d(self) -> int:
-        """Number of coordinates."""
-        return self.plain.d
-
-    @property
-    def weights(self) -> Array | None:
-        """Those of the quadratic."""
-        return self.plain.weights
-
-    @property
-    def blocks(self) -> Mapping[str, slice]:
-        """One block: all coordinates."""
-        return self.plain.blocks
 
     @property
     def provenance(self) -> Mapping[str, Any]:

@@ -289,6 +289,14 @@ def from_functions(curvature: Sequence[float], slope: Sequence[float], sigma: fl
     return Quadratic(H, np.asarray(slope, dtype=float)[:, None], sigma, name or "quadratics in one dimension")
 
 
+def diagonal(curvatures: ArrayLike, slopes: ArrayLike = 0.0, sigma: float = 0.0, name: str = "") -> Quadratic:
+    """F_m(x) = sum_i curvature_mi x_i^2 / 2 + slope_mi x_i: curvatures (M, d), slopes (M, d) or a number for all."""
+    h = np.asarray(curvatures, dtype=float)
+    return Quadratic(
+        h[..., None] * np.eye(h.shape[-1]), np.broadcast_to(slopes, h.shape).copy(), sigma, name or "diagonal"
+    )
+
+
 def generate(
     d: int,
     M: int,
@@ -353,4 +361,4 @@ def generate(
     return Quadratic(H, b, sigma, name)
 
 
-__all__ = ["NoSuchConstant", "Quadratic", "from_functions", "generate"]
+__all__ = ["NoSuchConstant", "Quadratic", "diagonal", "from_functions", "generate"]

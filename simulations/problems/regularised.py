@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from simulations.checked import number
 from simulations.constants import Constants
 from simulations.draws import Draw
-from simulations.problems import Array, Problem
+from simulations.problems import Array
+from simulations.problems.wrapped import Wrapped
 
 
 @dataclass(frozen=True, eq=False)
-class Regularised:
+class Regularised(Wrapped):
     """Clients step on F_m(x) + (phi/2) ||x||^2; values, full gradients and constants are those of F.
 
     Raises ValueError for a phi that is no finite number >= 0.
     """
 
-    plain: Problem
     phi: float
 
     def __post_init__(self) -> None:
@@ -32,26 +32,6 @@ class Regularised:
     def name(self) -> str:
         """The problem's name, and phi."""
         return f"{self.plain.name}, regularised by {self.phi:g}"
-
-    @property
-    def M(self) -> int:
-        """Number of clients."""
-        return self.plain.M
-
-    @property
-    def d(self) -> int:
-        """Number of coordinates."""
-        return self.plain.d
-
-    @property
-    def weights(self) -> Array | None:
-        """The problem's weights; the penalty is the same for all clients."""
-        return self.plain.weights
-
-    @property
-    def blocks(self) -> Mapping[str, slice]:
-        """The problem's blocks."""
-        return self.plain.blocks
 
     @property
     def constants(self) -> Constants:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bounds.tuning import tune
 from bounds.winners import METHODS, Budget, Setting, predicted, smallest_gaps
 from figures.winners import first
 from simulations import expectation
@@ -63,6 +64,20 @@ def test_predictions_are_bounds_and_only_where_a_theorem_speaks() -> None:
     assert predicted("FedBCGD", PLAIN, budget) is None  # curvatures differ: there is no G
     assert predicted("SFL", alike, Budget(11)) is None  # R < 6 L / mu
     assert predicted("SFL", alike, Budget(12)) is not None
+
+
+def test_a_prediction_is_the_theorem_with_the_constants_of_the_problem() -> None:
+    """d0 of FedBCGD is a square, D of SFL is none."""
+    setting, budget = Setting(2.0, 0.3, 0.0, 0.1), Budget(100)
+    dist2 = float((setting.x0**2).sum())
+    own: dict[str, float] = {"M": 4, "R": 100, "mu": 0.5, "sigma": 0.1}
+    sfl = tune("sfl.thm1.strongly_convex", **own, K=4, L=1, zeta_star=0.3, D=dist2**0.5)
+    minibatch = tune("sfl.thm2.strongly_convex", **{**own, "sigma": 0.05}, K=1, L=1, zeta_star=0.3, D=dist2**0.5)
+    fedbcgd = tune(
+        "fedbcgd.thm1.strongly_convex.corrected", **own, N=2, K=2, T=4, beta=1, G=0.3, alpha=1, gamma=0, d0=dist2, F=1
+    )
+    for name, tuned in (("SFL", sfl), ("Minibatch SGD", minibatch), ("FedBCGD", fedbcgd)):
+        assert predicted(name, setting, budget) == pytest.approx(float(tuned.best.value)), name
 
 
 def test_the_winner_and_its_margin() -> None:
