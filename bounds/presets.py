@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bounds import papers
-from simulations.networks.setup import Setup, settings_of
+from simulations.networks.setup import Setup, settings_of, steps_of
 from theory import catalogue
 
 
@@ -85,7 +85,6 @@ def preset(name: str) -> Preset:
 QUICK_ROUNDS, QUICK_EVERY, QUICK_STEPS, QUICK_BATCH, QUICK_CLIENTS, QUICK_PARTICIPANTS = 20, 2, 5, 16, 20, 5
 QUICK_CELLS = 16  # with more, one seed; with more than twice as many, half of the rounds
 QUICK_KEPT = 40  # divisor of the number of coordinates that are kept
-_STEPS = ("T", "tau", "K")  # names of local steps; the first that an algorithm has means local steps
 
 
 def quick(whole: Preset) -> Preset:
@@ -121,7 +120,7 @@ def _small(setup: Setup) -> Setup:
         data["C"] = min(data["C"], 5)
     algorithm = dict(setup.algorithm)
     own = settings_of(algorithm["name"])
-    steps = next(name for name in _STEPS if name in own)
+    steps = steps_of(algorithm["name"])
     algorithm[steps] = min(algorithm.get(steps, QUICK_STEPS), QUICK_STEPS)
     if "N" in own:
         algorithm |= {"K": 1, "sizes": None, "share": min(algorithm.get("share", 0), 330)}

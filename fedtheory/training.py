@@ -92,7 +92,8 @@ def train(
         return found
     available(setup.network.get("device", "cpu"))
     _is_new(folder, found, resume)
-    problem, method = setup.problem(), setup.method()
+    problem = setup.problem()
+    method = setup.method(problem)
     spent = cost(method, problem)
     setup = _batched(setup, problem, method)
     problem = replace(problem, batching=setup.network["batching"])
@@ -201,7 +202,8 @@ def batched(text: str) -> str:
     """The set-up of a TOML text with batching and threads, as a TOML text."""
     setup = from_table(tomllib.loads(text))
     available(setup.network.get("device", "cpu"))
-    return as_toml(_batched(setup, setup.problem(), setup.method()))
+    problem = setup.problem()
+    return as_toml(_batched(setup, problem, setup.method(problem)))
 
 
 def seed_apart(seed: int, text: str) -> dict[str, bytes]:
@@ -242,7 +244,7 @@ def _train_seed(
     begin: Callable[[], None],
 ) -> pd.DataFrame:
     """One seed, from its checkpoint if there is one; returns the history with it.  Calls `begin` before it first writes."""
-    at = sorted({*range(0, setup.rounds + 1, setup.every), setup.rounds})
+    at = setup.measured
     running = RunState(
         problem,
         method,

@@ -27,6 +27,7 @@ Found = TypeVar("Found")
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _TO_UNIT = np.float32(2.0**-24)
 _EPOCHS = 2**40  # the sub-stream of a round's first order; no local step has so large a number
+_APART = 2**41  # that of the first local step's numbers beside the sample
 _AT_ONCE = 8192  # words drawn in one go, small enough for the cache of one core
 
 
@@ -206,18 +207,27 @@ class Draw(NamedTuple):
         """
         return self.local.places(self.step, client, sizes, stride, count)
 
-    def in_turn(self, sizes: NDArray[np.integer], count: int) -> NDArray[np.int64]:
+    def beside(self, count: int) -> NDArray[np.float64]:
+        """Uniform numbers in [0, 1), independent of those of the other methods: (N, *clients, count)."""
+        return _uniform(_words(_fold(self.local.keys, _APART + self.step), count))
+
+    def in_turn(self, sizes: NDArray[np.integer], count: int, ends: bool = False) -> NDArray[np.int64]:
         """`count` of the integers 0 ... size - 1 of every client: (N, *clients, count); sizes broadcasts to the keys.
 
         Local epochs without replacement: random orders of all these integers, one after another, new ones every round.
         Step k takes positions k count ... (k + 1) count - 1.
+
+        ends  an epoch ends with a batch of what is left of it; the batch is filled up with -1
         """
-        sizes = np.broadcast_to(np.asarray(sizes), self.local.keys.shape)
+        sizes = np.broadcast_to(np.asarray(sizes), self.local.keys.shape)[..., None]
+        epoch_takes = -(-sizes // count) * count if ends else sizes
         places = np.arange(self.step * count, (self.step + 1) * count)
-        epochs, within = places // sizes[..., None], places % sizes[..., None]
-        out = np.empty(epochs.shape, np.int64)
+        epochs, within = places // epoch_takes, places % epoch_takes
+        out = np.full(epochs.shape, -1)
         for epoch in range(int(epochs.min()), int(epochs.max()) + 1):
-            np.copyto(out, np.take_along_axis(self.local.shuffled(sizes, epoch), within, -1), where=epochs == epoch)
+            order = self.local.shuffled(sizes[..., 0], epoch)
+            taken = np.take_along_axis(order, np.minimum(within, sizes - 1), -1)
+            np.copyto(out, taken, where=(epochs == epoch) & (within < sizes))
         return out
 
 

@@ -6,6 +6,9 @@ Extended Dirichlet partition, which combines them.
 
 `dirichlet`, `quantity` and `exdir` choose a table of proportions (classes, M), round it to whole samples, and deal each
 class out at random in these numbers. They use no rejection sampling, so every step ends, whatever the arguments.
+
+`dirichlet_equal` gives all clients the same number of samples (FedBCGD). Three more follow authors' codes, where these
+differ from their papers: `dirichlet_capped` and `quantity_in_turn` (FedBAT), `exdir_capped` (SFL).
 """
 
 import inspect
@@ -15,6 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulations.checked import number, whole
+
+_TURNS = 20  # of `dirichlet_equal`
+_ATTEMPTS, _LEAST = 1000, 10  # draws, and samples of a client, where all is drawn again
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +203,142 @@ def exdir(labels: np.ndarray, M: int, C: int, alpha: float, seed: int) -> Partit
     return Partition(_deal_to_owners(labels, sizes, owners, proportions, method, rng), method, owners, proportions)
 
 
+def dirichlet_equal(labels: np.ndarray, M: int, alpha: float, seed: int) -> Partition:
+    """Each client draws the shares of its classes, q_m ~ Dir(alpha * 1), and all clients get the same number of samples.
+
+    The samples are dealt out in 20 turns, in each to the clients in a new random order. A class that is used up is left
+    out of the shares from then on; so the last turns depart from them, for all clients alike. The clients' sizes differ by
+    at most one.
+
+    Args:
+        labels: (n,) int, the class of each sample, 0, 1, ...
+        M: number of clients.
+        alpha: concentration, > 0; small is heterogeneous, large is homogeneous.
+        seed: seed of the generator.
+
+    Raises:
+        ValueError: M < 1, M > n, alpha not positive, or alpha times the number of classes not finite.
+    """
+    left = _sizes(labels, M)
+    _check_alpha(alpha, max(M, len(left)))
+    rng = _generator(seed)
+    shares = rng.dirichlet(np.full(len(left), float(alpha)), size=M)
+    counts = np.zeros((len(left), M), np.int64)
+    goal = np.full(M, len(labels) // M)
+    goal[rng.permutation(M)[: len(labels) % M]] += 1
+    for turn in range(1, _TURNS + 1):
+        for m in rng.permutation(M):
+            while (need := goal[m] * turn // _TURNS - counts[:, m].sum()) > 0:
+                wanted = shares[m] * (left > 0)
+                wanted = wanted / wanted.sum() if wanted.sum() > 0 else left / left.sum()
+                dealt = np.minimum(rng.multinomial(need, wanted), left)
+                counts[:, m] += dealt
+                left = left - dealt
+    clients = _deal(labels, counts, rng)
+    return Partition(clients, f"Dir({alpha}) with equal sizes, {M} clients, seed {seed}")
+
+
+def dirichlet_capped(labels: np.ndarray, M: int, alpha: float, seed: int) -> Partition:
+    """As in FedBAT's code: a client that has n / M samples gets no more of the next classes; at least 10 for everyone.
+
+    Classes in turn, p_c ~ Dir(alpha * 1) over the clients that have less than n / M samples; all is drawn again until
+    every client has 10 samples.
+
+    Args:
+        labels: (n,) int, the class of each sample, 0, 1, ...
+        M: number of clients.
+        alpha: concentration, > 0.
+        seed: seed of the generator.
+
+    Raises:
+        ValueError: M < 1, M > n, alpha not positive, alpha * M not finite, or a client with fewer than 10 samples in each
+            of 1000 attempts.
+    """
+    sizes = _sizes(labels, M)
+    _check_alpha(alpha, M)
+    owners = np.ones((len(sizes), M), bool)
+    return _capped(labels, sizes, owners, alpha, f"Dir({alpha}), capped, {M} clients, seed {seed}", _generator(seed))
+
+
+def exdir_capped(labels: np.ndarray, M: int, C: int, alpha: float, seed: int) -> Partition:
+    """`exdir` as in the SFL paper's code: with the cap and the least size of `dirichlet_capped`.
+
+    Each client draws C classes, again until every class has a fifth of the mean number of owners. What rounding leaves of
+    a class goes to its last owner. A client may be left without one of its C classes.
+
+    Args:
+        labels: (n,) int, the class of each sample, 0, 1, ...
+        M: number of clients.
+        C: number of classes of each client.
+        alpha: concentration, > 0.
+        seed: seed of the generator.
+
+    Raises:
+        ValueError: as `dirichlet_capped`; C < 1, or C > classes; or no allocation of classes in 1000 attempts.
+    """
+    sizes = _sizes(labels, M)
+    _check_alpha(alpha, M)
+    if whole("C", C, what="a number of classes a client") > len(sizes):
+        raise ValueError(f"C = {C} classes a client out of {len(sizes)} classes; expected 1 <= C <= {len(sizes)}")
+    rng, method = _generator(seed), f"ExDir({C}, {alpha}), capped, {M} clients, seed {seed}"
+    least = max(C * M // len(sizes) // 5, 1)
+    for _ in range(_ATTEMPTS):
+        owners = np.zeros((len(sizes), M), bool)
+        owners[rng.permuted(np.tile(np.arange(len(sizes)), (M, 1)), axis=1)[:, :C], np.arange(M)[:, None]] = True
+        if owners.sum(axis=1).min() >= least:
+            return _capped(labels, sizes, owners, alpha, method, rng)
+    raise ValueError(
+        f"{method}: in {_ATTEMPTS} attempts some class had fewer than {least} owners; expected more clients"
+    )
+
+
+def quantity_in_turn(labels: np.ndarray, M: int, C: int, seed: int) -> Partition:
+    """`quantity` as in FedBAT's code: client after client gets the C classes that have the fewest owners so far.
+
+    Args:
+        labels: (n,) int, the class of each sample, 0, 1, ...
+        M: number of clients.
+        C: number of classes of each client.
+        seed: seed of the generator, for the samples; the classes are not random.
+
+    Raises:
+        ValueError: M < 1, M > n, C < 1, C > classes, M * C < classes, or a class with fewer samples than owners.
+    """
+    sizes = _sizes(labels, M)
+    if not whole("C", C, what="a number of classes a client") <= len(sizes) <= M * C:
+        raise ValueError(f"C = {C} of {len(sizes)} classes for M = {M} clients; expected C <= classes <= M * C")
+    owners = np.zeros((len(sizes), M), bool)
+    for m in range(M):
+        owners[np.argsort(owners.sum(axis=1), kind="stable")[:C], m] = True
+    rng, method = _generator(seed), f"Quantity({C}) in turn, {M} clients, seed {seed}"
+    proportions = owners / owners.sum(axis=1, keepdims=True)
+    return Partition(_deal_to_owners(labels, sizes, owners, proportions, method, rng), method, owners, proportions)
+
+
+def _capped(
+    labels: np.ndarray, sizes: np.ndarray, owners: np.ndarray, alpha: float, method: str, rng: np.random.Generator
+) -> Partition:
+    """Classes in turn to those of their owners who have less than n / M samples, until all clients have 10."""
+    M = owners.shape[1]
+    for _ in range(_ATTEMPTS):
+        counts = np.zeros(owners.shape, np.int64)
+        for c, size in enumerate(sizes):
+            open_to = owners[c] & (counts.sum(axis=0) < len(labels) / M)
+            shares = rng.dirichlet(np.full(M, float(alpha))) * open_to
+            if shares.sum() == 0:
+                break
+            ends = np.cumsum(shares / shares.sum()) * size
+            counts[c] = np.diff(ends.astype(np.int64), prepend=0)
+            counts[c, np.flatnonzero(owners[c])[-1]] += size - counts[c].sum()
+        else:
+            if counts.sum(axis=0).min() >= _LEAST:
+                return Partition(_deal(labels, counts, rng), method, owners)
+    raise ValueError(
+        f"{method}: in {_ATTEMPTS} attempts some client had fewer than {_LEAST} samples; expected fewer clients, or a "
+        "larger alpha"
+    )
+
+
 def _generator(seed: int) -> np.random.Generator:
     # default_rng(None) would draw a seed from the operating system
     return np.random.default_rng(whole("seed", seed, 0))
@@ -311,7 +453,18 @@ def as_given(clients: np.ndarray) -> Partition:
 
 
 PARTITIONS: Mapping[str, Callable[..., Partition]] = {
-    way.__name__: way for way in (iid, dirichlet, exdir, quantity, shards)
+    way.__name__: way
+    for way in (
+        iid,
+        dirichlet,
+        exdir,
+        quantity,
+        shards,
+        dirichlet_equal,
+        dirichlet_capped,
+        exdir_capped,
+        quantity_in_turn,
+    )
 }
 
 

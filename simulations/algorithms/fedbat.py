@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulations.algorithms.base import (
     FLOAT,
@@ -34,7 +35,7 @@ from simulations.algorithms.base import (
 )
 from simulations.algorithms.fedbcgd import Sampling, with_error_memory
 from simulations.algorithms.fedcom import UNCOMPRESSED, FedPAQ
-from simulations.arrays import like, namespace, runs, spread
+from simulations.arrays import known_as, like, namespace, runs, spread
 from simulations.binarisation import binarise, derivatives, step_size, wire_bits
 from simulations.checked import number, one_of, step_sizes, whole
 from simulations.compressors import QSGD, MaxSign, NoisySign, Sign, StochasticSign, TopK
@@ -65,13 +66,17 @@ class FedBAT:
                "theorem": max(8 L/mu, tau); both with the certified constants of the problem
     least      the least number of full-precision steps.  0: Algorithm 1 as printed; 1: corrected, so that it moves with
                phi = 0 and with tau = 1.  Where all tau steps are such, alpha' is the mean size of m after them
+    clamp      (least, largest) alpha, as in the authors' code; alpha_e does not move where alpha would lie outside.  None:
+               none, as printed
+    full       layers with one of these words in their name are trained and sent without binarisation, such as "norm"
     active     "sampled": only the sampled clients train; "all": every client trains, as Appendix D.1 analyses it, but only
                the updates of the same sample are used.  Draws depend on the client, so the model is the same
 
-    The layers are the problem's blocks.  Raises ValueError for a tau or K that is not a whole number >= 1, an eta that is
+    Where the problem gives clients their own numbers of local steps, floor(phi tau) is of these.  The layers are the
+    problem's blocks.  Raises ValueError for a tau or K that is not a whole number >= 1, an eta that is
     not a positive finite number (or several), a phi outside [0, 1), a negative rho, a gamma that is not positive and
-    finite, a least that is not a whole number >= 0, and other words.  With gamma "printed" or "theorem" a round raises
-    NoSuchConstant where the problem has no L or mu.
+    finite, a least that is not a whole number >= 0, a clamp that is not 0 <= least <= largest, and other words.  With
+    gamma "printed" or "theorem" a round raises NoSuchConstant where the problem has no L or mu.
     """
 
     exact: ClassVar[str] = "exact.enumerated"
@@ -84,8 +89,11 @@ class FedBAT:
     sent: Sent = "all"
     gamma: float | Gamma | None = None
     least: int = 0
+    clamp: tuple[float, float] | None = None
+    full: tuple[str, ...] = ()
     active: Active = "sampled"
     weighs: ClassVar[bool] = True
+    own_steps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole("tau", self.tau)
@@ -102,11 +110,16 @@ class FedBAT:
         one_of("sent", self.sent, Sent)
         whole("least", self.least, 0)
         one_of("active", self.active, Active)
+        if self.clamp is not None and not (len(self.clamp) == 2 and 0 <= self.clamp[0] <= self.clamp[1] < np.inf):
+            raise ValueError(f"clamp = {self.clamp}: expected two finite numbers, 0 <= least <= largest")
 
     @property
     def warm_up(self) -> int:
         """max(least, floor(phi tau)), at most tau; a rounding error does not change the floor."""
-        return min(self.tau, max(self.least, int(np.floor(self.phi * self.tau + 1e-9))))
+        return int(self._warm_up_of(np.array(self.tau)))
+
+    def _warm_up_of(self, tau: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.minimum(tau, np.maximum(self.least, np.floor(self.phi * tau + 1e-9).astype(int)))
 
     def participants(self, problem: Problem) -> int:
         """K, by default all.  Raises ValueError when that is more than there are."""
@@ -134,8 +147,13 @@ class FedBAT:
         return eta if gamma is None else eta * gamma / (gamma + t)
 
     def uplink_bits(self, problem: Problem) -> float:
-        """A step size in float32 for each layer, and a bit for each coordinate."""
-        return float(wire_bits(problem.blocks))
+        """A step size in float32 for each layer, and a bit for each coordinate; float32 for layers in `full`."""
+        whole = {name: part for name, part in problem.blocks.items() if self._is_full(name)}
+        coded = {name: part for name, part in problem.blocks.items() if name not in whole}
+        return float(wire_bits(coded) + FLOAT * sum(part.stop - part.start for part in whole.values()))
+
+    def _is_full(self, layer: str) -> bool:
+        return any(word in layer for word in self.full)
 
     def downlink_bits(self, problem: Problem) -> float:
         """The model."""
@@ -149,34 +167,44 @@ class FedBAT:
         layers = Layers(problem)
         # lines 11 and 12
         w = to_clients(x, clients.shape[1])
-        m = mhat = namespace(w).zeros_like(w)
+        xp = namespace(w)
+        m = mhat = xp.zeros_like(w)
         initial = exponent = layers.mean(m)
+        own = getattr(problem, "steps", None)  # (M,)
+        warm_up: Any = self.warm_up if own is None else self._warm_up_of(np.minimum(own, self.tau)[clients])[..., None]
+        unbinarised = layers.spread_names(self._is_full) if self.full else False
         for s in range(self.tau):
             rate = self.rates(problem, eta, draws.round * self.tau + s)
-            if s < self.warm_up:  # line 15, (12)
+            if np.all(s < warm_up):  # line 15, (12)
                 watch(w + m)
                 m = m - rate * problem.gradient(w + m, clients, draw.step(s))
                 continue
-            if s == self.warm_up:  # line 17, (13)
-                initial = layers.mean(abs(m))
+            if np.any(s == warm_up):  # line 17, (13)
+                initial = _where(s == warm_up, layers.mean(abs(m)), initial)
             # lines 18 and 20, (14), with (8), (9) and (10)
             alpha, zeta = self._alpha(layers, m, initial, exponent), coins.step(s).uniform(problem.d)
             of_entry = layers.spread(alpha)
-            mhat = binarise(m, of_entry, zeta)
+            plain = (s < warm_up) | unbinarised
+            mhat = _where(plain, m, binarise(m, of_entry, zeta))
             watch(w + mhat)
             g = problem.gradient(w + mhat, clients, draw.step(s))
             if self.step_size == "max":  # (8) is 1: no entry is larger than alpha, which is not learned
                 m = m - rate * g
                 continue
             by_m, by_alpha = derivatives(m, of_entry, zeta)
-            m = m - rate * (g * by_m)
-            exponent = exponent - rate * self.rho * alpha * layers.sum(g * by_alpha)
-        if self.warm_up == self.tau:  # line 22 of the corrected listing
-            initial = layers.mean(abs(m))
+            m = m - rate * (g * _where(plain, xp.ones_like(g), by_m))
+            slope = layers.sum(g * _where(plain, xp.zeros_like(g), by_alpha))
+            if self.clamp is not None:
+                free = step_size(initial, self.rho, exponent)
+                slope = slope * xp.astype((free >= self.clamp[0]) & (free <= self.clamp[1]), slope.dtype)
+            exponent = exponent - rate * self.rho * alpha * slope
+        if np.any(self.tau == warm_up):  # line 22 of the corrected listing
+            initial = _where(self.tau == warm_up, layers.mean(abs(m)), initial)
         # lines 23 and 24
         if self.sent == "all":
             alpha = layers.spread(self._alpha(layers, m, initial, exponent))
-            mhat = binarise(m, alpha, coins.step(self.tau).uniform(problem.d))
+            sent = binarise(m, alpha, coins.step(self.tau).uniform(problem.d))
+            mhat = _where(unbinarised, m, sent)
         # line 7, (11)
         return x + aggregated(problem, chosen, mhat if clients is chosen else at_clients(mhat, chosen, x))
 
@@ -184,7 +212,8 @@ class FedBAT:
         """The step sizes, (E, N, K, layers)."""
         if self.step_size == "max":
             return layers.largest(abs(m))
-        return step_size(initial, self.rho, exponent)
+        alpha = step_size(initial, self.rho, exponent)
+        return alpha if self.clamp is None else namespace(alpha).clip(alpha, *self.clamp)
 
 
 @dataclass(frozen=True)
@@ -196,6 +225,7 @@ class EFSignSGD(Sampling):
     """
 
     weighs: ClassVar[bool] = True
+    own_steps: ClassVar[bool] = True
 
     def uplink_bits(self, problem: Problem) -> float:
         """A step size, and a bit for each coordinate."""
@@ -224,6 +254,7 @@ class ZeroFL(Sampling):
 
     sparsity: float = 0.97
     weighs: ClassVar[bool] = True
+    own_steps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -308,10 +339,19 @@ class BiFL(Sampling):
         return aggregated(problem, clients, self.binarised(problem, v) if self.upload == "binarised" else v)
 
 
+def _where(truths: Any, a: Array, b: Array) -> Array:
+    """a where the truths hold, b elsewhere; without work where they are all the same."""
+    if np.all(truths):
+        return a
+    found: Array = namespace(a).where(known_as(truths, a), a, b) if np.any(truths) else b
+    return found
+
+
 class Layers:
     """The problem's blocks as segments of the last axis."""
 
     def __init__(self, problem: Problem) -> None:
+        self.names = list(problem.blocks)
         self.starts = [part.start for part in problem.blocks.values()]
         self.sizes = np.array([part.stop - part.start for part in problem.blocks.values()])
 
@@ -326,6 +366,10 @@ class Layers:
     def largest(self, v: Array) -> Array:
         """(..., d) -> (..., layers)."""
         return runs(v, self.starts, "max")
+
+    def spread_names(self, chosen: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """Whether each coordinate is in a layer of a chosen name, (d,)."""
+        return np.repeat([chosen(name) for name in self.names], self.sizes)
 
     def spread(self, v: Array) -> Array:
         """Repeats the number of each layer for each of its coordinates: (..., layers) -> (..., d)."""

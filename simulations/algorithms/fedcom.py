@@ -319,6 +319,7 @@ class FedPAQ(Compressing):
     S: int | None = None
     gamma: ClassVar[float] = 1.0
     weighs: ClassVar[bool] = True
+    own_steps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,7 +12,7 @@ import pickle
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -235,6 +235,20 @@ def generated(
     )
     images, test_images = drawn(train_rng, labels), drawn(test_rng, test_labels)
     return Images("generated", images, labels, test_images, test_labels, classes, provenance)
+
+
+def one_against_rest(images: Images, label: int) -> Images:
+    """The same images in two classes: 1 for those of this label, 0 for all others.
+
+    Raises ValueError for a label that no training image has, or all have.
+    """
+    whole("against", label, 0, most=images.classes - 1)
+    ours, ours_test = (np.asarray(of == label, np.int64) for of in (images.labels, images.test_labels))
+    if ours.min() == ours.max():
+        raise ValueError(f"against = {label}: {images.name} has {ours.sum()} such images, expected some and others")
+    provenance = f"{images.provenance}; class {label} against the others"
+    name = f"{images.name}, {label} against the rest"
+    return replace(images, name=name, labels=ours, test_labels=ours_test, classes=2, provenance=provenance)
 
 
 def channel_statistics(images: Images) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ FedBCGD, supplement 6.6, Tables 1 to 5   LeNet-5, VGG-11, ResNet-18, VGG-19 and 
     Nothing on normalisation, so VGG has none, as first published; the authors' code runs ResNet-18 with norm="batch".
 FedBAT, Appendix A.1, Table 4   "CNN" and "ResNet-10": batch normalisation and ReLU.  The inputs of the printed linear
     layers, 256 from 28x28 and 1024 from 32x32 pixels, require four 2x2 poolings.  As in the authors' code no layer has a
-    bias; ResNet-10 is as wide as printed, half as wide as in that code.
+    bias; ResNet-10 is as wide as printed, half as wide as in that code, which "ResNet-10, wide" is.
 
 A convolution has a bias, except in residual networks and before a normalisation, which has its own.  "small CNN" (for
 images like the 8x8 ones of scikit-learn's digits) and "small ViT" are ours, for quick runs.
@@ -38,6 +38,7 @@ from simulations.checked import brief, one_of, whole
 
 Shape = tuple[int, int, int]  # channels, height, width of an image
 Norm = Literal["batch", "group", "none"]
+Weights = Literal["torch", "he", "0.01"]  # at the start, see `initial`
 Stages = OrderedDict[str, nn.Module]
 Normalise = Callable[[int], dict[str, nn.Module]]  # channels -> the layer that normalises them, if any
 
@@ -97,19 +98,22 @@ def cuts(module: nn.Module) -> tuple[str, ...]:
     return tuple(name for name, _ in module.named_children())[:-1]
 
 
-def initial(module: nn.Module, seed: int, he: bool = False) -> Tensor:
+def initial(module: nn.Module, seed: int, weights: Weights = "torch") -> Tensor:
     """The starting point (d,) of the seed, float64 on the CPU, from a generator of its own.
 
-    By default as in torch: weights and biases of linear and convolutional layers uniform in +-1/sqrt(fan_in), those of
-    normalisations 1 and 0, class token and positions normal with deviation 0.02.
+    Weights and biases of normalisations are 1 and 0, class token and positions normal with deviation 0.02.  Those of linear
+    and convolutional layers:
 
-    he  as VGG's authors and users do, for plain nets so deep that with the default the signal vanishes: weights of
-        convolutions normal with variance 2/fan_out (He et al. 2015), of linear layers normal with deviation 0.01, biases 0
+    "torch"  as torch does, uniform in +-1/sqrt(fan_in)
+    "he"     as VGG's authors and users do, for plain nets so deep that otherwise the signal vanishes: weights of
+             convolutions normal with variance 2/fan_out (He et al. 2015), of linear layers normal with deviation 0.01,
+             biases 0
+    "0.01"   as FedBAT's code does, weights normal with deviation 0.01, biases 0
     """
     generator = torch.Generator("cpu").manual_seed(seed)
     return torch.cat(
         [
-            _first(layer, name, parameter, generator, he)
+            _first(layer, name, parameter, generator, weights)
             for layer in module.modules()
             for name, parameter in layer.named_parameters(recurse=False)
         ]
@@ -225,7 +229,7 @@ def _normalisation(norm: Norm, running: bool, channels: int) -> dict[str, nn.Mod
     return {}
 
 
-def _first(layer: nn.Module, name: str, parameter: Tensor, generator: torch.Generator, he: bool) -> Tensor:
+def _first(layer: nn.Module, name: str, parameter: Tensor, generator: torch.Generator, weights: Weights) -> Tensor:
     """The starting values (size,) of one parameter of a layer."""
     size = parameter.numel()
 
@@ -233,9 +237,11 @@ def _first(layer: nn.Module, name: str, parameter: Tensor, generator: torch.Gene
         return deviation * torch.randn(size, generator=generator, dtype=torch.float64, device="cpu")
 
     if isinstance(layer, nn.Linear | nn.Conv2d):
-        if he and name == "weight":
-            return normal((2 / parameter[:, 0].numel()) ** 0.5 if isinstance(layer, nn.Conv2d) else 0.01)
-        if he:
+        if weights != "torch" and name == "weight":
+            return normal(
+                (2 / parameter[:, 0].numel()) ** 0.5 if weights == "he" and isinstance(layer, nn.Conv2d) else 0.01
+            )
+        if weights != "torch":
             return torch.zeros(size, dtype=torch.float64)
         bound = layer.weight[0].numel() ** -0.5
         return (2 * torch.rand(size, generator=generator, dtype=torch.float64, device="cpu") - 1) * bound
@@ -336,22 +342,27 @@ class Architecture:
     stages: Callable[[Shape, int, Normalise], Stages]
     norm: Norm = "none"
     least: int = 1
-    he: bool = False  # see `initial`
+    weights: Weights = "torch"
 
 
 _5x5 = partial(_plain, kernel=5)
 
 ARCHITECTURES: dict[str, Architecture] = {
     "logistic": Architecture(_plain),
+    "logistic, no bias": Architecture(partial(_plain, bias=False)),
     "MLP": Architecture(partial(_plain, hidden=(200, 200))),
     "MLP, SFL": Architecture(partial(_plain, hidden=(64,))),
     "LeNet-5": Architecture(partial(_5x5, convolutions="64 | 64 |", padding=0, hidden=(384, 192)), least=16),
     "LeNet-5, SFL": Architecture(partial(_5x5, convolutions="6 | 16 |", padding=0, hidden=(120, 84)), least=16),
     "CNN": Architecture(partial(_plain, convolutions="32 | 64 | 128 | 256 |", bias=False), "batch", least=16),
     "CNN, SFL": Architecture(partial(_5x5, convolutions="32 | 32 |", padding=2, hidden=(128,)), least=4),
-    "VGG-9": Architecture(partial(_plain, convolutions="32 | 64 | 128 128 | 256 256 | 256 256 |"), least=32, he=True),
+    "VGG-9": Architecture(
+        partial(_plain, convolutions="32 | 64 | 128 128 | 256 256 | 256 256 |"), least=32, weights="he"
+    ),
     "VGG-11": Architecture(  # the printed 2048 inputs need 2x2 pixels: no pooling after the last convolution
-        partial(_plain, convolutions="64 | 128 | 256 256 | 512 512 | 512 512", hidden=(2048, 1024)), least=16, he=True
+        partial(_plain, convolutions="64 | 128 | 256 256 | 512 512 | 512 512", hidden=(2048, 1024)),
+        least=16,
+        weights="he",
     ),
     "VGG-19": Architecture(
         partial(
@@ -360,9 +371,10 @@ ARCHITECTURES: dict[str, Architecture] = {
             hidden=(512, 256),
         ),
         least=16,
-        he=True,
+        weights="he",
     ),
     "ResNet-10": Architecture(partial(_residual, widths=(32, 64, 128, 256), bias=False), "batch"),
+    "ResNet-10, wide": Architecture(partial(_residual, widths=(64, 128, 256, 512), bias=False), "batch"),
     "ResNet-18": Architecture(partial(_residual, widths=(64, 64, 128, 128, 256, 256, 512, 512))),
     "ViT": Architecture(partial(_vision_transformer, side=224, patch=16, width=768, depth=12, heads=12)),
     "small CNN": Architecture(partial(_plain, convolutions="16 | 32 |"), least=4),

@@ -28,10 +28,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vjp, vmap
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, interpolate, pad, softplus
 
 from simulations.arrays import like
-from simulations.checked import brief, number, one_of, reason
+from simulations.checked import brief, number, one_of, reason, whole
 from simulations.constants import Certified, Constants
 from simulations.draws import Draw, Draws
 from simulations.networks import models
@@ -41,7 +41,8 @@ from simulations.partitions import Partition
 from simulations.problems.logistic import check_batch, weights_of
 
 Batching = Literal["stacked", "loop"]
-Order = Literal["replacement", "epochs"]
+Order = Literal["replacement", "epochs", "whole epochs"]
+Loss = Literal["cross-entropy", "logistic", "sigmoid"]
 Precision = Literal["float32", "float64"]
 
 _AT_ONCE = 1000  # images passed through a network at once where no batch is prescribed
@@ -51,21 +52,33 @@ _NEVER_ZERO = 1e-6  # torch adds this to a norm before it clips
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """F = sum_m p_m F_m, F_m the mean cross-entropy of the network over client m's images + (weight_decay/2) ||x||^2.
+    """F = sum_m p_m F_m, F_m the mean loss of the network over client m's images + (weight_decay/2) ||x||^2.
 
     model         one of `models.ARCHITECTURES`
     norm          "batch", "group" or "none"; None: as in the model's paper
     batch         images in a mini-batch; None: exact gradients
     order         "replacement": a mini-batch is drawn with replacement, as in the theory; "epochs": clients read their
-                  images in random order, all of them before any again, a new order every round
+                  images in random order, all of them before any again, a new order every round; "whole epochs": as
+                  "epochs", and what is left at the end of an epoch is a smaller batch, as in torch's DataLoader
+    local_epochs  a client takes as many local steps as this number of epochs has with its own images; later gradients
+                  are 0.  None: as many as the algorithm says
+    enlarge       (side, window): images are resized to side x side pixels (bilinear).  A mini-batch reads a random part of
+                  window x window of each, all else the middle one.  None: images as they are
+    crop          pixels of zeros around an image, before a part of its own size is cut out at random; 0: no cropping
+    flip          whether an image is mirrored, left to right, with probability 1/2
     weight_decay  weight_decay x is added to a gradient, after clipping
     clip          the largest norm of a mini-batch's gradient; larger gradients are scaled down to it.  None: no clipping.
                   Exact gradients are never clipped
-    weights       p (M,), or "sizes"; None: all clients equal
+    loss          "cross-entropy"; for images of two classes and a network with one output z also "logistic",
+                  log(1 + exp(-b z)), and "sigmoid", 1/(1 + exp(b z)): b = 1 for class 1, b = -1 for class 0
+    weights       p (M,); "sizes", by numbers of images; "batches", by numbers of batches; None: all clients equal
+    initial       the weights at the start: "torch", "he" or "0.01", see `models.initial`; None: the model's own choice
     cut_after     the stage after which split learning cuts the network in two; None: it is not cut
     device        torch's name of the device
     precision     of all numbers
     batching      see above
+
+    Mini-batches are cropped and mirrored; exact gradients, F and the test set are not.
 
     Raises ValueError for other settings, a missing device, a partition that does not deal out all images or leaves a
     client without images, and where `models.build` does.
@@ -79,7 +92,13 @@ class Network:
     order: Order = "replacement"
     weight_decay: float = 0.0
     clip: float | None = None
+    local_epochs: int | None = None
+    enlarge: tuple[int, int] | None = None
+    crop: int = 0
+    flip: bool = False
+    loss: Loss = "cross-entropy"
     weights: Any = None
+    initial: models.Weights | None = None
     cut_after: str | None = None
     device: str = "cpu"
     precision: Precision = "float32"
@@ -91,6 +110,26 @@ class Network:
         if self.clip is not None:
             object.__setattr__(self, "clip", number("clip", self.clip, "in (0, 1e30]"))
         one_of("order", self.order, Order)
+        one_of("loss", self.loss, Loss)
+        if self.loss != "cross-entropy" and self.data.classes != 2:
+            raise ValueError(f"loss = {self.loss!r}: {self.data.name} has {self.data.classes} classes, expected 2")
+        whole("crop", self.crop, 0, most=min(self.data.shape[1:]))
+        if self.initial is not None:
+            one_of("initial", self.initial, models.Weights)
+        if self.enlarge is not None and not (
+            len(self.enlarge) == 2 and whole("enlarge", self.enlarge[1]) <= whole("enlarge", self.enlarge[0], most=4096)
+        ):
+            raise ValueError(f"enlarge = {self.enlarge}: expected (side, window), window <= side")
+        if self.enlarge is not None and self.crop:
+            raise ValueError("crop and enlarge: expected one of them, for both cut out a part")
+        if not isinstance(self.flip, bool):
+            raise ValueError(f"flip = {brief(self.flip)}: expected true or false")
+        if self.local_epochs is not None:
+            whole("local_epochs", self.local_epochs)
+            if self.batch is None or self.order == "replacement":
+                raise ValueError("local_epochs: expected a batch, and order = 'epochs' or 'whole epochs'")
+        if self.cut_after is not None and (self.order == "whole epochs" or self.local_epochs is not None):
+            raise ValueError("cut_after: expected batches of one size, and the same number of steps for all clients")
         one_of("precision", self.precision, Precision)
         one_of("batching", self.batching, Batching)
         available(self.device)
@@ -103,7 +142,11 @@ class Network:
         if (self.sizes == 0).any():
             empty = np.flatnonzero(self.sizes == 0).tolist()
             raise ValueError(f"clients {empty} of {self.partition.method} have no images: expected at least one each")
-        object.__setattr__(self, "weights", weights_of(self.weights, self.sizes))
+        counted = self.sizes
+        if isinstance(self.weights, str) and self.weights == "batches":
+            counted = -(-self.sizes // int(self.batch or 1))
+            object.__setattr__(self, "weights", "sizes")
+        object.__setattr__(self, "weights", weights_of(self.weights, counted))
         stages = models.cuts(self._module)
         if self.cut_after is not None and self.cut_after not in stages:
             raise ValueError(f"cut_after = {self.cut_after!r}: expected one of {', '.join(stages)}, or None")
@@ -120,6 +163,13 @@ class Network:
     def sizes(self) -> NDArray[np.int64]:
         """Number of images of each client, (M,)."""
         return np.array([len(rows) for rows in self.partition.clients])
+
+    @cached_property
+    def steps(self) -> NDArray[np.int64] | None:
+        """The clients' numbers of local steps, (M,), where `local_epochs` sets them."""
+        if self.local_epochs is None:
+            return None
+        return local_steps(self.sizes, int(self.batch or 1), self.local_epochs, self.order)
 
     @property
     def M(self) -> int:
@@ -162,6 +212,12 @@ class Network:
             "order": self.order,
             "weight_decay": float(self.weight_decay),
             "clip": None if self.clip is None else float(self.clip),
+            "local_epochs": None if self.local_epochs is None else int(self.local_epochs),
+            "enlarge": None if self.enlarge is None else list(self.enlarge),
+            "crop": int(self.crop),
+            "flip": self.flip,
+            "loss": self.loss,
+            "initial": self.initial,
             "cut_after": self.cut_after,
             "device": self.device,
             "precision": self.precision,
@@ -171,7 +227,7 @@ class Network:
 
     def start(self, seed: int) -> NDArray[np.float64]:
         """The starting point of that seed: (d,)."""
-        return models.initial(self._module, seed, models.ARCHITECTURES[self.model].he).numpy()
+        return models.initial(self._module, seed, self.initial or models.ARCHITECTURES[self.model].weights).numpy()
 
     # ---------------------------------------------------------------------------------- values and gradients
 
@@ -179,9 +235,12 @@ class Network:
         """Stochastic gradients: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
         if self.batch is None:
             return self.local_gradient(x, client)
-        g = self._mean_gradient(x, client, self._read(client, draw))
+        rows = self._read(client, draw)
+        g = self._mean_gradient(x, client, rows, self._moves(client, draw))
         if self.clip is not None:
             g *= (self.clip / (torch.linalg.vector_norm(g, dim=-1, keepdim=True) + _NEVER_ZERO)).clamp(max=1)
+        if self.weight_decay and self.steps is not None:
+            return g.add_(x * like(rows[..., :1] >= 0, x), alpha=self.weight_decay)
         return self._decayed(g, x)
 
     def sample_gradient(self, x: Any, client: NDArray[np.int64], rows: NDArray[np.int64] | None) -> Any:
@@ -214,12 +273,13 @@ class Network:
         return torch.stack(values).reshape(x.shape[:-1])
 
     def test_value(self, x: Any) -> Any:
-        """Mean cross-entropy on the test set: (..., d) -> (...)."""
-        return self._on_test_set(x, lambda z, Y: cross_entropy(z, Y, reduction="sum"))
+        """Mean loss on the test set: (..., d) -> (...)."""
+        return self._on_test_set(x, lambda z, Y: self._losses(z, Y).sum())
 
     def accuracy(self, x: Any) -> Any:
         """Share of the test set that is classified correctly: (..., d) -> (...)."""
-        return self._on_test_set(x, lambda z, Y: (z.argmax(-1) == Y).sum())
+        one = self.loss != "cross-entropy"
+        return self._on_test_set(x, lambda z, Y: ((z[:, 0] > 0 if one else z.argmax(-1)) == Y).sum())
 
     # ------------------------------------------------------------------------------------------ cut in two
 
@@ -232,12 +292,12 @@ class Network:
     def activations(self) -> int:
         """Numbers in the cut layer for one image."""
         with torch.device("meta"):
-            return self._parts[0](torch.empty(2, *self.data.shape))[0].numel()
+            return self._parts[0](torch.empty(2, *self.shape))[0].numel()
 
     def batch_of(self, client: NDArray[np.int64], draw: Draw) -> tuple[Any, Any, Any]:
         """The clients' samples at this step: images (N or 1, *clients, B, C, H, W), labels, and None for weights."""
-        rows = self._read(client, draw)
-        return *self._look_up(self._table[client[..., None], rows]), None
+        rows = self._table[client[..., None], self._read(client, draw)]
+        return *self._look_up(rows, self._moves(client, draw)), None
 
     def smashed(self, x_client: Any, features: Any) -> Any:
         """Forward pass of the client: activations of the cut layer (E, N, *clients, B, ...)."""
@@ -248,7 +308,7 @@ class Network:
         """Forward and backward pass of the server: gradients in its own parameters and in the activations."""
 
         def one(x: Tensor, A: Tensor, Y: Tensor) -> Tensor:
-            return cross_entropy(self._apply(self._parts[1], x, A), Y)
+            return self._losses(self._apply(self._parts[1], x, A), Y).mean()
 
         g_s, g_A = self._each_part(grad(one, argnums=(0, 1)), x_server, activations, targets[None])
         return g_s + self.weight_decay * x_server, g_A
@@ -263,9 +323,19 @@ class Network:
 
     # ---------------------------------------------------------------------------------------------- inside
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Channels, height and width of the network's input."""
+        C, H, W = self.data.shape
+        return (C, H, W) if self.enlarge is None else (C, self.enlarge[1], self.enlarge[1])
+
+    @property
+    def _outputs(self) -> int:
+        return self.data.classes if self.loss == "cross-entropy" else 1
+
     @cached_property
     def _module(self) -> nn.Sequential:
-        return models.build(self.model, self.data.shape, self.data.classes, self.norm)
+        return models.build(self.model, self.shape, self._outputs, self.norm)
 
     @cached_property
     def _layouts(self) -> dict[nn.Module, dict[str, torch.Size]]:
@@ -282,9 +352,7 @@ class Network:
         """The network that gathers statistics and the one that uses them; None where it has none."""
         if not any(isinstance(layer, nn.BatchNorm2d) for layer in self._module.modules()):
             return None
-        gather, use = (
-            models.build(self.model, self.data.shape, self.data.classes, self.norm, running=True) for _ in range(2)
-        )
+        gather, use = (models.build(self.model, self.shape, self._outputs, self.norm, running=True) for _ in range(2))
         return gather, use.eval()
 
     @cached_property
@@ -309,48 +377,112 @@ class Network:
         return mean, std
 
     def _standardised(self, images: Tensor) -> Tensor:
-        """The network's input: channels with mean 0 and deviation 1 over the training set."""
+        """Channels with mean 0 and deviation 1 over the training set."""
         mean, std = self._statistics
         pixels = images.to(mean.dtype)
         return ((pixels / 255 if images.dtype == torch.uint8 else pixels) - mean) / std
 
-    def _look_up(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+    def _input(self, images: Tensor, moves: NDArray[np.float64] | None = None) -> Tensor:
+        """The network's input from images (..., C, H, W); moves (..., 3), uniform numbers, cut out and mirror."""
+        flat = images.reshape(-1, *self.data.shape)
+        if self.enlarge is not None:
+            resized = interpolate(self._standardised(flat), (self.enlarge[0],) * 2, mode="bilinear", antialias=True)
+            middle = np.full((len(flat), 3), 0.5)
+            out = self._cut(resized, middle if moves is None else moves)
+        elif moves is not None:
+            out = self._standardised(self._cut(pad(flat, (self.crop,) * 4), moves))
+        else:
+            out = self._standardised(flat)
+        return out.reshape(*images.shape[:-3], *self.shape)
+
+    def _cut(self, images: Tensor, moves: NDArray[np.float64]) -> Tensor:
+        """Parts of the input's size, mirrored where the third number is below 1/2: (images, C, H, W)."""
+        _, H, W = self.shape
+        down, right, mirror = torch.tensor(moves.reshape(-1, 3), device=self.device).T
+        at = torch.arange(max(len(images), H, W), device=self.device)
+        row = (down * (images.shape[2] - H + 1)).long()[:, None] + at[:H]
+        column = (right * (images.shape[3] - W + 1)).long()[:, None] + at[:W]
+        if self.flip:
+            column = torch.where(mirror[:, None] < 0.5, column.flip(-1), column)
+        return images[at[: len(images), None, None], :, row[:, :, None], column[:, None]].permute(0, 3, 1, 2)
+
+    def _look_up(self, rows: NDArray[np.int64], moves: NDArray[np.float64] | None = None) -> tuple[Tensor, Tensor]:
+        """The network's input (*rows, C, H, W) and labels."""
         images, labels, *_ = self._stored
         at = torch.tensor(rows, device=self.device)
-        return self._standardised(images[at]), labels[at]
+        return self._input(images[at], moves), labels[at]
+
+    def _moves(self, client: NDArray[np.int64], draw: Draw) -> NDArray[np.float64] | None:
+        """The uniform numbers (N, *clients, batch, 3) by which images are cropped and mirrored; None: they are not."""
+        if not (self.crop or self.flip or self.enlarge):
+            return None
+        numbers = draw.beside(3 * int(self.batch or 0))
+        return numbers.reshape(*numbers.shape[:-1], -1, 3)
 
     def _read(self, client: NDArray[np.int64], draw: Draw) -> NDArray[np.int64]:
+        """The rows of a mini-batch among the client's own, (N, *clients, batch); -1 where there is none any more."""
         sizes, batch = self.sizes[client], int(self.batch or 0)
-        return draw.integers(sizes, batch) if self.order == "replacement" else draw.in_turn(sizes, batch)
+        if self.order == "replacement":
+            return draw.integers(sizes, batch)
+        rows = draw.in_turn(sizes, batch, ends=self.order == "whole epochs")
+        return rows if self.steps is None else np.where(draw.step < self.steps[client][..., None], rows, -1)
 
-    def _mean_gradient(self, x: Tensor, client: NDArray[np.int64], rows: NDArray[np.int64]) -> Tensor:
-        """Mean gradient of the cross-entropy over the images `rows` (N or 1, *clients, images): the shape of x."""
-
-        at = np.broadcast_to(self._table[client[..., None], rows], (*x.shape[:-1], rows.shape[-1]))
-        images, labels = self._look_up(at.reshape(-1, rows.shape[-1]))
+    def _mean_gradient(
+        self,
+        x: Tensor,
+        client: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        moves: NDArray[np.float64] | None = None,
+    ) -> Tensor:
+        """Mean gradient of the loss over the images `rows` (N or 1, *clients, images), -1 for none: the shape of x."""
+        batch = rows.shape[-1]
+        at = np.broadcast_to(self._table[client[..., None], rows], (*x.shape[:-1], batch)).reshape(-1, batch)
+        there = np.broadcast_to(rows >= 0, (*x.shape[:-1], batch)).reshape(-1, batch).sum(-1)
+        if moves is not None:
+            moves = np.broadcast_to(moves, (*x.shape[:-1], batch, 3)).reshape(-1, batch, 3)
         flat = x.reshape(-1, self.d)
+        if (there == batch).all():
+            return self._at_images(flat, *self._look_up(at, moves)).reshape(x.shape)
+        g = torch.zeros_like(flat)
+        for count in set(there.tolist()) - {0}:  # models with batches of one size together
+            which = np.flatnonzero(there == count)
+            some = None if moves is None else moves[which, :count]
+            g[which] = self._at_images(flat[which], *self._look_up(at[which, :count], some))
+        return g.reshape(x.shape)
+
+    def _at_images(self, flat: Tensor, images: Tensor, labels: Tensor) -> Tensor:
+        """The mean gradients of models (models, d), each over its own images (models, B, C, H, W)."""
         if self.batching == "stacked" and can_stack(self._module):
             g = torch.empty_like(flat)
-            for parts in zip(*(t.split(self._at_once(rows.shape[-1])) for t in (flat, images, labels, g)), strict=True):
+            for parts in zip(
+                *(t.split(self._at_once(labels.shape[1])) for t in (flat, images, labels, g)), strict=True
+            ):
                 self._together(*parts)
         elif self.batching == "stacked":
 
             def loss(one: Tensor, X: Tensor, Y: Tensor) -> Tensor:
-                return cross_entropy(self._apply(self._module, one, X), Y)
+                return self._losses(self._apply(self._module, one, X), Y).mean()
 
             g = self._each(grad(loss), flat, images, labels)
         else:
             g = torch.empty_like(flat)
             for out, one, X, Y in zip(g, flat, images, labels, strict=True):
-                self._backward(cross_entropy(self._placed(one)(X), Y), out)
-        return g.reshape(x.shape)
+                self._backward(self._losses(self._placed(one)(X), Y).mean(), out)
+        return g
+
+    def _losses(self, z: Tensor, Y: Tensor) -> Tensor:
+        """The losses (B,) of outputs (B, outputs) for labels (B,)."""
+        if self.loss == "cross-entropy":
+            return cross_entropy(z, Y, reduction="none")
+        margin = (2 * Y - 1) * z[:, 0]
+        return softplus(-margin) if self.loss == "logistic" else torch.sigmoid(-margin)
 
     def _together(self, flat: Tensor, images: Tensor, labels: Tensor, out: Tensor) -> None:
         """Writes each model's gradient into out (models, d): images (models, B, C, H, W), labels (models, B)."""
         parameters = self._parameters(self._module, flat.detach())
         own = [part.requires_grad_() for part in parameters.values()]
         z = outputs(self._module, parameters, images)
-        loss = cross_entropy(z.flatten(0, 1), labels.flatten(), reduction="sum") / labels.shape[1]
+        loss = self._losses(z.flatten(0, 1), labels.flatten()).sum() / labels.shape[1]
         torch.cat([g.flatten(1) for g in torch.autograd.grad(loss, own)], dim=1, out=out)
 
     def _decayed(self, g: Tensor, x: Tensor) -> Tensor:
@@ -362,12 +494,12 @@ class Network:
         With batch normalisation a batch is from one client; else batches mix clients, which is faster.
         """
         if client is not None:
-            whole = [(self.partition.clients[client], 1.0)]
+            shared = [(self.partition.clients[client], 1.0)]
         else:
             p = np.full(self.M, 1 / self.M) if self.weights is None else self.weights
-            whole = list(zip(self.partition.clients, p, strict=True))
-        counts = [np.full(len(rows), share / len(rows)) for rows, share in whole]
-        pools = [(np.asarray(rows), count) for (rows, _), count in zip(whole, counts, strict=True)]
+            shared = list(zip(self.partition.clients, p, strict=True))
+        counts = [np.full(len(rows), share / len(rows)) for rows, share in shared]
+        pools = [(np.asarray(rows), count) for (rows, _), count in zip(shared, counts, strict=True)]
         if self._running is None:
             pools = [(np.concatenate([rows for rows, _ in pools]), np.concatenate(counts))]
         for rows, count in pools:
@@ -391,7 +523,7 @@ class Network:
     def _working(self) -> tuple[nn.Module, list[nn.Parameter]]:
         """A network with real parameters, for `_placed`, and these parameters."""
         empty = self.example
-        module = models.build(self.model, self.data.shape, self.data.classes, self.norm).to_empty(device=empty.device)
+        module = models.build(self.model, self.shape, self._outputs, self.norm).to_empty(device=empty.device)
         module = module.to(empty.dtype)
         return module, list(module.parameters())
 
@@ -407,7 +539,7 @@ class Network:
         torch.cat([g.flatten() for g in torch.autograd.grad(loss, self._working[1])], out=out)
 
     def _loss(self, flat: Tensor, X: Tensor, Y: Tensor, counts: Tensor) -> Tensor:
-        return cross_entropy(self._placed(flat)(X), Y, reduction="none") @ counts
+        return self._losses(self._placed(flat)(X), Y) @ counts
 
     def _whole(self, flat: Tensor, passes: Iterator[tuple[Tensor, Tensor, Tensor]]) -> Tensor:
         """An exact gradient at one model (d,)."""
@@ -458,9 +590,15 @@ class Network:
                         functional_call(gather, {**self._parameters(gather, flat), **extra}, (X,))
                 state = {**self._parameters(module, flat), **extra}
                 parts = zip(images.split(_AT_ONCE), labels.split(_AT_ONCE), strict=True)
-                total = sum(score(functional_call(module, state, (self._standardised(X),)), Y) for X, Y in parts)
+                total = sum(score(functional_call(module, state, (self._input(X),)), Y) for X, Y in parts)
                 scores.append(like(total, self.example) / len(labels))
         return torch.stack(scores).reshape(x.shape[:-1]).to(x.dtype)
+
+
+def local_steps(sizes: NDArray[np.int64], batch: int, epochs: int, order: Order) -> NDArray[np.int64]:
+    """The local steps (M,) of that number of epochs, for clients with these numbers of images."""
+    steps: NDArray[np.int64] = -(-sizes // batch) * epochs if order == "whole epochs" else -(-epochs * sizes // batch)
+    return steps
 
 
 def available(device: str) -> None:

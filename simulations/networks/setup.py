@@ -3,10 +3,12 @@
 rounds = 100
 seeds = [0, 1, 2]
 every = 10                   # rounds between measurements
+tail = 40                    # of the last 40 rounds all are measured
 record = ["value", "test_value", "accuracy"]
 
 [data]
 name = "generated"           # see simulations.networks.images; the settings of `generated` stand here too
+against = 0                  # only where there are to be two classes: class 0, which becomes 1, against all others
 partition = "exdir"          # see simulations.partitions, with clients, seed and its own settings
 clients = 100
 C = 1
@@ -31,7 +33,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from simulations.algorithms import registry
 from simulations.algorithms.base import Algorithm
@@ -45,6 +47,7 @@ from simulations.partitions import PARTITIONS, partition_settings
 
 ALGORITHMS: Mapping[str, Callable[..., Algorithm]] = registry(networks=True)
 _OF_IMAGES = ("name", "path", *inspect.signature(images.generated).parameters)
+_STEPS = ("T", "tau", "K")  # names of local steps; the first that an algorithm has means local steps
 _LARGEST_SEED = 2**63 - 1
 RECORDED = ("value", "grad_sq", "test_value", "accuracy")
 
@@ -54,14 +57,17 @@ class Setup:
     """A training.
 
     data       name, and for a set read from files its path; partition, clients, partition_seed (0) and the partition's
-               settings; for generated images their settings
+               settings; for generated images their settings; `against`, for two classes: this one and all others, which are
+               dealt out to the clients by their own classes
     network    the settings of `Network`
     algorithm  its name, eta, and its other settings by name; compressors as text, such as "QSGD(s=7)"; `from`, the Python
-               file of an algorithm of the user's own
+               file of an algorithm of the user's own.  Where the network has `local_epochs`, the number of local steps is
+               that of the largest client, and is not given
     rounds     number of rounds
     seeds      one run each; the seed determines the starting point and all draws
     decay      factor on eta after every round
     every      rounds between measurements; the last round is measured too
+    tail       of this many last rounds all are measured
     record     the measured quantities: some of value, grad_sq, test_value, accuracy
     threads    of torch on a CPU; None: by a short trial, as is `batching` where the network does not set it
 
@@ -76,12 +82,14 @@ class Setup:
     seeds: tuple[int, ...] = (0,)
     decay: float = 1.0
     every: int = 1
+    tail: int = 0
     record: tuple[str, ...] = field(default=("value", "test_value", "accuracy"))
     threads: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("rounds", "every"):
             whole(name, getattr(self, name))
+        whole("tail", self.tail, 0)
         if self.threads is not None:
             whole("threads", self.threads, most=4096)
         if not self.seeds:
@@ -90,7 +98,7 @@ class Setup:
             whole("seeds", seed, 0, most=_LARGEST_SEED)
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds = {brief(list(self.seeds))}: expected different whole numbers >= 0")
-        rows = float(self.rounds) / self.every * len(self.seeds)
+        rows = (float(self.rounds) / self.every + min(self.tail, self.rounds)) * len(self.seeds)
         what = f"rounds = {brief(self.rounds)}, measured every {brief(self.every)}"
         affordable(what, numbers=32 * rows, steps=float(self.rounds) * len(self.seeds))
         number("decay", self.decay, "in (0, 1]")
@@ -109,7 +117,7 @@ class Setup:
         if way not in PARTITIONS:
             raise ValueError(f"partition = {brief(way)!r}: expected one of {', '.join(PARTITIONS)}")
         dealt = (*partition_settings(way), "partition", "clients", "partition_seed")
-        _check("data", self.data, (*_OF_IMAGES, *dealt), ("name", "clients", *partition_settings(way)))
+        _check("data", self.data, (*_OF_IMAGES, "against", *dealt), ("name", "clients", *partition_settings(way)))
         own = [f.name for f in fields(Network) if f.name not in ("data", "partition")]
         _check("network", self.network, own, ("model",))
         _check("algorithm", self.algorithm, ("name",), ("name", "eta"), some=False)
@@ -120,9 +128,29 @@ class Setup:
             raise ValueError(f"eta = {brief(self.algorithm['eta'])}: expected one number; others are other trainings")
         number("eta", self.algorithm["eta"], "> 0")
         settings = settings_of(self.algorithm["name"], self.algorithm.get("from"))
+        steps = self._steps
+        if steps is not None:
+            settings.pop(steps)
         _check(
             "algorithm", self.algorithm, ("name", "from", *settings), [s for s, needed in settings.items() if needed]
         )
+
+    @property
+    def _steps(self) -> str | None:
+        """The algorithm's name of its local steps, where the network has `local_epochs`.  Raises ValueError."""
+        if self.network.get("local_epochs") is None:
+            return None
+        kind = kind_of(self.algorithm["name"], self.algorithm.get("from"))
+        if not getattr(kind, "own_steps", False):
+            fit = [name for name in ALGORITHMS if getattr(kind_of(name), "own_steps", False)]
+            raise ValueError(f"local_epochs with {self.algorithm['name']}: expected one of {', '.join(fit)}")
+        return steps_of(self.algorithm["name"], self.algorithm.get("from"))
+
+    @property
+    def measured(self) -> list[int]:
+        """The rounds that are measured."""
+        tail = range(max(0, self.rounds - self.tail + 1), self.rounds + 1)
+        return sorted({*range(0, self.rounds + 1, self.every), *tail, self.rounds})
 
     def problem(self) -> Network:
         """The network on its images, dealt out to clients."""
@@ -131,15 +159,20 @@ class Setup:
         pictures = _load(tuple((name, _frozen(self.data[name])) for name in _OF_IMAGES if name in self.data))
         seed = self.data.get("partition_seed", 0)
         dealt = PARTITIONS[way](pictures.labels, M=self.data["clients"], seed=seed, **own)
+        if "against" in self.data:
+            pictures = images.one_against_rest(pictures, self.data["against"])
         return Network(pictures, dealt, **{name: _frozen(value) for name, value in self.network.items()})
 
-    def method(self) -> Algorithm:
-        """The algorithm with its settings."""
+    def method(self, problem: Network | None = None) -> Algorithm:
+        """The algorithm with its settings; for the problem, where `local_epochs` set the number of steps."""
         settings = {name: _frozen(value) for name, value in self.algorithm.items() if name not in ("name", "from")}
         if "compressor" in settings:
             if not isinstance(settings["compressor"], str):
                 raise ValueError(f'compressor = {brief(settings["compressor"])}: expected a text, such as "QSGD(s=7)"')
             settings["compressor"] = from_text(settings["compressor"])
+        if self._steps is not None:
+            own = (problem or self.problem()).steps
+            settings[self._steps] = 1 if own is None else int(own.max())
         with self.blamed():
             return builders(self.algorithm.get("from"))[self.algorithm["name"]](**settings)
 
@@ -180,11 +213,23 @@ def builders(source: str | None = None) -> Mapping[str, Callable[..., Algorithm]
     return {**ALGORITHMS, **mine}
 
 
+def kind_of(algorithm: str, source: str | None = None) -> Any:
+    """The class of the algorithm of that name."""
+    build = builders(source)[algorithm]
+    return build.func if isinstance(build, partial) else build
+
+
+def steps_of(algorithm: str, source: str | None = None) -> str:
+    """The name of the setting that is the number of local steps."""
+    own = settings_of(algorithm, source)
+    return next(name for name in _STEPS if name in own)
+
+
 def settings_of(algorithm: str, source: str | None = None) -> dict[str, bool]:
     """The settings of the algorithm of that name; True for those that must be given."""
     build = builders(source)[algorithm]
     fixed = build.keywords if isinstance(build, partial) else {}
-    kind = cast(Any, build.func if isinstance(build, partial) else build)
+    kind = kind_of(algorithm, source)
     own = [f for f in fields(kind) if f.init and f.name not in fixed]
     return {f.name: f.default is MISSING and f.default_factory is MISSING for f in own}
 

@@ -32,6 +32,7 @@ torch.set_num_threads(1)  # small problems, beside other test processes
 CIFAR, MNIST, DIGITS = (3, 32, 32), (1, 28, 28), (1, 8, 8)
 SMALL: dict[str, Shape] = {  # small enough for quick gradients
     "logistic": DIGITS,
+    "logistic, no bias": DIGITS,
     "MLP": DIGITS,
     "MLP, SFL": DIGITS,
     "LeNet-5": (2, 16, 17),
@@ -42,12 +43,13 @@ SMALL: dict[str, Shape] = {  # small enough for quick gradients
     "VGG-11": (3, 16, 16),
     "VGG-19": (3, 16, 16),
     "ResNet-10": (3, 8, 9),
+    "ResNet-10, wide": (3, 8, 9),
     "ResNet-18": (3, 8, 8),
     "small CNN": DIGITS,
     "small ViT": DIGITS,
 }
 LARGE = ("VGG-11", "VGG-19", "ResNet-18")
-CONVOLUTIONAL = [name for name in SMALL if name not in ("logistic", "MLP", "MLP, SFL", "small ViT")]
+CONVOLUTIONAL = [name for name in SMALL if not name.startswith(("logistic", "MLP")) and name != "small ViT"]
 
 
 def count(module: nn.Module) -> int:
@@ -102,6 +104,7 @@ TOKENS = conv(3, 768, 16) + 768 + 197 * 768
 
 BY_HAND: list[tuple[str, Shape, int, Norm | None, int]] = [
     ("logistic", MNIST, 10, None, full(784, 10)),
+    ("logistic, no bias", MNIST, 1, None, 784),
     ("MLP", MNIST, 10, None, full(784, 200, 200, 10)),
     ("MLP, SFL", MNIST, 10, None, full(784, 64, 10)),
     ("LeNet-5", CIFAR, 10, None, conv(3, 64, 5) + conv(64, 64, 5) + full(64 * 5 * 5, 384, 192, 10)),
@@ -128,6 +131,15 @@ BY_HAND: list[tuple[str, Shape, int, Norm | None, int]] = [
         sum(normed(*io) for io in pairwise((3, 32, 32, 32, 64, 64, 128, 128, 256, 256)))
         + sum(normed(*io) for io in ((32, 64, 1), (64, 128, 1), (128, 256, 1)))
         + 256 * 100,
+    ),
+    (
+        "ResNet-10, wide",
+        CIFAR,
+        100,
+        None,
+        sum(normed(*io) for io in pairwise((3, 64, 64, 64, 128, 128, 256, 256, 512, 512)))
+        + sum(normed(*io) for io in SHORTCUTS)
+        + 512 * 100,
     ),
     ("ResNet-18", CIFAR, 10, None, sum(bare(*io) for io in (*pairwise(RESIDUAL), *SHORTCUTS)) + full(512, 10)),
     ("ResNet-18", CIFAR, 10, "batch", sum(normed(*io) for io in (*pairwise(RESIDUAL), *SHORTCUTS)) + full(512, 10)),
@@ -379,7 +391,7 @@ def test_the_vision_transformer_resizes() -> None:
 
 def test_the_papers_own_normalisation() -> None:
     kinds = {name: {type(m) for m in build(name, shape, 4).modules()} for name, shape in SMALL.items()}
-    assert {name for name, kind in kinds.items() if nn.BatchNorm2d in kind} == {"CNN", "ResNet-10"}
+    assert {name for name, kind in kinds.items() if nn.BatchNorm2d in kind} == {"CNN", "ResNet-10", "ResNet-10, wide"}
     assert not any(nn.GroupNorm in kind for kind in kinds.values())
     assert not any(issubclass(m, nn.Dropout) for kind in kinds.values() for m in kind)
 
@@ -509,7 +521,7 @@ def test_the_least_size(name: str) -> None:
 
 
 def test_refused() -> None:
-    with pytest.raises(ValueError, match="unknown network 'VGG': expected one of logistic, MLP, .*VGG-9.*small ViT"):
+    with pytest.raises(ValueError, match="unknown network 'VGG': expected one of logistic, .*MLP, .*VGG-9.*small ViT"):
         build("VGG", CIFAR, 10)
     with pytest.raises(ValueError, match="norm = 'layer': expected one of 'batch', 'group', 'none'"):
         build("CNN", CIFAR, 10, "layer")  # type: ignore[arg-type]

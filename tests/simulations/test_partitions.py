@@ -12,7 +12,18 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import beta, norm  # type: ignore[import-untyped]
 
-from simulations.partitions import Partition, dirichlet, exdir, iid, quantity, shards
+from simulations.partitions import (
+    Partition,
+    dirichlet,
+    dirichlet_capped,
+    dirichlet_equal,
+    exdir,
+    exdir_capped,
+    iid,
+    quantity,
+    quantity_in_turn,
+    shards,
+)
 
 ERROR = 1e-3
 MNIST = np.repeat(np.arange(10), [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949])  # the training set
@@ -330,3 +341,73 @@ def test_each_sample_is_dealt_to_each_client_equally_often(name: str) -> None:
     first = np.mean([np.isin(np.arange(8), deal(seed).clients[0]) for seed in seeds], axis=0)
     tolerance = norm.isf(ERROR / (2 * len(labels))) * 0.5 / np.sqrt(len(seeds))
     assert np.abs(first - 0.5).max() <= tolerance
+
+
+# ------------------------------------------------------------------------------------------------ as codes deal out
+
+
+@given(labellings(), st.integers(1, 30), ALPHAS, SEEDS)
+def test_equal_sizes(labels: np.ndarray, M: int, alpha: float, seed: int) -> None:
+    M = min(M, len(labels))
+    partition = dirichlet_equal(labels, M, alpha, seed)
+    sizes = check_partition(partition, labels, M).sum(axis=0)
+    assert sizes.max() - sizes.min() <= 1
+    again = dirichlet_equal(labels, M, alpha, seed)
+    assert all((a == b).all() for a, b in zip(partition.clients, again.clients, strict=True))
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.6, 6.0])
+def test_the_shares_of_equal_sizes_are_those_of_dirichlet(alpha: float) -> None:
+    """Var q = (C - 1) / (C^2 (C alpha + 1)), less what the last turns take away: within 30 %, which tells alphas apart."""
+    labels = np.arange(10_000) % 10
+    shares = np.concatenate(
+        [dirichlet_equal(labels, 50, alpha, seed).counts(labels) / 200 for seed in range(20)], axis=1
+    )
+
+    def variance(alpha: float) -> float:
+        return 9 / (100 * (10 * alpha + 1))
+
+    own = float(shares.var()) - (1 / 200) * float((shares * (1 - shares)).mean())  # less the noise of counting
+    assert 0.7 < own / variance(alpha) < 1.05
+    assert not 0.7 < own / variance(alpha / 2) < 1.05
+
+
+def test_capped_partitions() -> None:
+    """Everyone has 10; nobody who had n / M samples got another class."""
+    labels = np.arange(3000) % 10
+    for partition in (dirichlet_capped(labels, 30, 0.3, 3), exdir_capped(labels, 30, 2, 10.0, 3)):
+        counts = check_partition(partition, labels, 30)
+        assert counts.sum(axis=0).min() >= 10
+        for c in range(1, 10):
+            full = counts[:c].sum(axis=0) >= 100
+            last = partition.owners[c].nonzero()[0][-1]
+            assert (counts[c, full & (np.arange(30) != last)] == 0).all()
+    assert (dirichlet_capped(labels, 30, 0.3, 3).counts(labels)[:8].sum(axis=0) >= 100).any()  # so something is tested
+    assert ((counts > 0).sum(axis=0) <= 2).all() and (counts[~partition.owners] == 0).all()
+    uncapped = dirichlet(labels, 30, 0.3, 3).counts(labels)
+    assert any((uncapped[c, uncapped[:c].sum(axis=0) >= 100] > 0).any() for c in range(1, 10))
+
+
+def test_classes_in_turn() -> None:
+    labels = np.arange(3000) % 10
+    partition = quantity_in_turn(labels, 30, 3, 0)
+    check_owned(partition, labels, 30, 3)
+    assert (partition.owners.sum(axis=1) == 9).all()
+    assert (quantity(labels, 30, 3, 0).owners.sum(axis=1) != 9).any()
+    assert (partition.owners == quantity_in_turn(labels, 30, 3, 1).owners).all()
+
+
+@pytest.mark.parametrize(
+    ("deal", "message"),
+    [
+        (lambda y: dirichlet_capped(y, 19, 0.01, 0), "in 1000 attempts some client had fewer than 10 samples"),
+        (lambda y: exdir_capped(y, 2, 1, 1.0, 0), "in 1000 attempts some class had fewer than 1 owners"),
+        (lambda y: exdir_capped(y, 4, 9, 1.0, 0), "C = 9 classes a client out of 4 classes"),
+        (lambda y: quantity_in_turn(y, 3, 1, 0), "C = 1 of 4 classes for M = 3 clients; expected C <= classes <= M"),
+        (lambda y: dirichlet_equal(y, 4, -1.0, 0), "alpha = -1.0"),
+        (lambda y: dirichlet_equal(y, 201, 1.0, 0), "M = 201 clients for n = 200 samples"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_dealt_out(deal, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        deal(np.arange(200) % 4)

@@ -1,0 +1,385 @@
+"""As the authors' codes train networks: crops, flips, smaller last batches, local epochs, other losses, clamps of alpha."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy, interpolate
+
+from simulations import partitions, run
+from simulations.algorithms.fedbat import FedBAT
+from simulations.algorithms.fedcom import FedPAQ
+from simulations.arrays import on_host
+from simulations.binarisation import binarise, derivatives, step_size
+from simulations.data import Dataset
+from simulations.draws import Draws
+from simulations.engine import RunState
+from simulations.networks import images
+from simulations.networks.problem import Network
+from simulations.networks.setup import Setup, from_table
+from simulations.problems.logistic import Logistic
+from simulations.problems.sigmoid import SigmoidERM
+
+torch.set_num_threads(1)
+
+CLIENTS = np.arange(5)[None]
+
+
+def little(shape: tuple[int, int, int] = (1, 8, 8), classes: int = 4) -> images.Images:
+    return images.generated(shape, classes=classes, train=120, test=40, seed=0)
+
+
+def network(model: str = "logistic", data: images.Images | None = None, **settings) -> Network:
+    data = data or little()
+    dealt = partitions.dirichlet(data.labels, 5, 1.0, seed=1)
+    return Network(data, dealt, model, **{"batch": 7, "precision": "float64", **settings})
+
+
+def drawn(step: int = 0, seeds: tuple[int, ...] = (0, 9), round: int = 3):
+    return Draws.of_seeds(np.array(seeds), round).of(CLIENTS).step(step)
+
+
+def at(net: Network, seeds: int = 2) -> torch.Tensor:
+    rng = np.random.default_rng(0)
+    return torch.tensor(net.start(0) + 0.1 * rng.standard_normal((1, seeds, 5, net.d)))
+
+
+# ------------------------------------------------------------------------------------------------ crops and flips
+
+
+def by_hand(image: np.ndarray, crop: int, flip: bool, numbers: np.ndarray) -> np.ndarray:
+    """(C, H, W): surrounded by zeros, a window of its size, and its mirror image."""
+    _, H, W = image.shape
+    wide = np.pad(image, ((0, 0), (crop, crop), (crop, crop)))
+    down, right = (int(u * (2 * crop + 1)) for u in numbers[:2])
+    window = wide[:, down : down + H, right : right + W]
+    return window[:, :, ::-1] if flip and numbers[2] < 0.5 else window
+
+
+@pytest.mark.parametrize(("crop", "flip"), [(2, True), (3, False), (0, True)])
+@pytest.mark.parametrize("shape", [(1, 8, 8), (3, 8, 12)])
+def test_crops_and_flips(crop: int, flip: bool, shape: tuple[int, int, int]) -> None:
+    net = network(data=little(shape), crop=crop, flip=flip)
+    draw = drawn()
+    rows = net._table[CLIENTS[..., None], net._read(CLIENTS, draw)]
+    got, labels = net._look_up(rows, net._moves(CLIENTS, draw))
+    numbers = draw.beside(21).reshape(2, 5, 7, 3)
+    assert (labels.numpy() == net.data.labels[rows]).all()
+    moved = 0
+    for place in np.ndindex(2, 5, 7):
+        image = net.data.images[rows[place]]
+        expected = by_hand(image, crop, flip, numbers[place])
+        moved += (expected != image).any()
+        torch.testing.assert_close(got[place], net._standardised(torch.tensor(expected.copy())))
+    assert moved > 20
+
+
+def test_a_crop_does_not_depend_on_who_else_runs() -> None:
+    net = network(crop=2, flip=True)
+    x = at(net)
+    both, alone = net.gradient(x, CLIENTS, drawn()), net.gradient(x[:, 1:], CLIENTS, drawn(seeds=(9,)))
+    torch.testing.assert_close(both[:, 1:], alone, rtol=0, atol=0)
+    some = net.gradient(x[:, :, 3:], CLIENTS[:, 3:], Draws.of_seeds(np.array([0, 9]), 3).of(CLIENTS[:, 3:]).step(0))
+    torch.testing.assert_close(both[:, :, 3:], some)
+
+
+def test_crops_leave_the_sample_and_exact_gradients_alone() -> None:
+    plain, moved = network(), network(crop=2, flip=True)
+    assert (plain._read(CLIENTS, drawn()) == moved._read(CLIENTS, drawn())).all()
+    x = at(plain)
+    assert (plain.gradient(x, CLIENTS, drawn()) != moved.gradient(x, CLIENTS, drawn())).any()
+    for exact in ("local_gradient", "full_gradient", "value", "test_value"):
+        own = (x, CLIENTS) if exact == "local_gradient" else (x[0, 0],)
+        torch.testing.assert_close(getattr(plain, exact)(*own), getattr(moved, exact)(*own), rtol=0, atol=0)
+
+
+def test_crops_are_uniform() -> None:
+    """2 x 5 x 200 x 7 draws of 5 places: each about a fifth, by a test at 10^-6."""
+    net = network(crop=2, flip=True)
+    numbers = np.concatenate([net._moves(CLIENTS, drawn(k)).reshape(-1, 3) for k in range(200)])
+    counts = np.stack([np.bincount((5 * numbers[:, i]).astype(int), minlength=5) for i in (0, 1)])
+    expected = len(numbers) / 5
+    assert ((counts - expected) ** 2 / expected).sum(1).max() < 33.4  # 4 degrees of freedom
+    assert abs((numbers[:, 2] < 0.5).mean() - 0.5) < 4.9 * 0.5 / np.sqrt(len(numbers))
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_enlarged_images(flip: bool) -> None:
+    """A part of the enlarged image for mini-batches, the middle for all else."""
+    data = little((3, 8, 12))
+    net = network("small CNN", data, enlarge=(20, 16), flip=flip)
+    assert net.shape == (3, 16, 16) and net._module(torch.empty(2, 3, 16, 16, device="meta")).shape == (2, 4)
+    draw = drawn()
+    rows = net._table[CLIENTS[..., None], net._read(CLIENTS, draw)]
+    got, _ = net._look_up(rows, net._moves(CLIENTS, draw))
+    numbers = draw.beside(21).reshape(2, 5, 7, 3)
+    for place in [(0, 0, 0), (1, 4, 6), (1, 2, 3)]:
+        image = net._standardised(torch.tensor(data.images[rows[place]]))[None]
+        wide = interpolate(image, (20, 20), mode="bilinear", antialias=True)[0]
+        down, right = (int(5 * u) for u in numbers[place][:2])
+        part = wide[:, down : down + 16, right : right + 16]
+        torch.testing.assert_close(got[place], part.flip(-1) if flip and numbers[place][2] < 0.5 else part)
+    middle, _ = net._look_up(rows[1, 4, 6])
+    torch.testing.assert_close(
+        middle, interpolate(net._standardised(torch.tensor(data.images[rows[1, 4, 6]]))[None], (20, 20), mode="bilinear",
+                            antialias=True)[0, :, 2:18, 2:18])  # fmt: skip
+    assert 0 <= float(net.accuracy(torch.tensor(net.start(0)))) <= 1
+
+
+# ------------------------------------------------------------------------------------------------ epochs
+
+
+def test_whole_epochs_end_with_what_is_left() -> None:
+    net = network(order="whole epochs")
+    local = Draws.of_seeds(np.array([0, 9]), 3).of(CLIENTS)
+    for m, size in enumerate(net.sizes):
+        steps = -(-size // 7)
+        for epoch in range(2):
+            read = np.concatenate([net._read(CLIENTS, local.step(epoch * steps + k))[1, m] for k in range(steps)])
+            assert (np.sort(read[read >= 0]) == np.arange(size)).all()
+            assert (read[:size] >= 0).all() and (read[size:] == -1).all()
+
+
+@pytest.mark.parametrize(("model", "norm"), [("logistic", None), ("small CNN", None), ("CNN", "batch")])
+@pytest.mark.parametrize("batching", ["loop", "stacked"])
+def test_gradients_of_smaller_batches(model: str, norm: str | None, batching: str) -> None:
+    """Of each client by autograd, on the images that are left."""
+    data = little((1, 32, 32) if model == "CNN" else (1, 8, 8))
+    net = network(model, data, order="whole epochs", batching=batching, norm=norm, weight_decay=0.1, clip=1.5)
+    local, x, seen = Draws.of_seeds(np.array([0, 9]), 3).of(CLIENTS), at(net), set()
+    for k in (0, int(net.sizes.min() // 7)):
+        rows = net._read(CLIENTS, local.step(k))
+        got = net.gradient(x, CLIENTS, local.step(k))
+        for n, m in np.ndindex(2, 5):
+            own = net._table[m, rows[n, m][rows[n, m] >= 0]]
+            seen.add(len(own))
+            X, Y = net._look_up(own)
+            flat = x[0, n, m].clone().requires_grad_()
+            (g,) = torch.autograd.grad(cross_entropy(net._apply(net._module, flat, X), Y), flat)
+            norm_of = torch.linalg.vector_norm(g)
+            expected = g * (1.5 / (norm_of + 1e-6)).clamp(max=1) + 0.1 * x[0, n, m]
+            torch.testing.assert_close(got[0, n, m], expected, rtol=1e-8, atol=1e-10)
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize("order", ["epochs", "whole epochs"])
+def test_clients_stop_after_their_own_epochs(order: str) -> None:
+    """FedAvg, against a loop over clients with their own numbers of steps."""
+    net = network(order=order, local_epochs=2, weight_decay=0.01, crop=1)
+    assert net.steps is not None
+    by_rule = -(-net.sizes // 7) * 2 if order == "whole epochs" else -(-2 * net.sizes // 7)
+    assert (net.steps == by_rule).all() and len(set(by_rule)) > 1
+    tau, x0 = int(net.steps.max()), net.start(0)
+    ends = run(net, FedPAQ(tau, 0.1), rounds=1, seeds=[4], x0=x0, record=("value",))
+    unbound = replace(net, local_epochs=None)
+    after = []
+    for m in range(5):
+        one = np.array([[m]])
+        local, y = Draws.of_seeds(np.array([4]), 0).of(one), torch.tensor(x0)[None, None, None]
+        for k in range(int(by_rule[m])):
+            y = y - 0.1 * unbound.gradient(y, one, local.step(k))
+        after.append(y[0, 0, 0])
+        assert (net.gradient(y, one, local.step(int(by_rule[m]))) == 0).all()
+    expected = net.value(sum(after) / 5)
+    assert ends.value.isel(round=-1).item() == pytest.approx(float(expected), rel=1e-9)
+
+
+# ------------------------------------------------------------------------------------------------ losses
+
+
+@pytest.mark.parametrize(("loss", "kind"), [("logistic", Logistic), ("sigmoid", SigmoidERM)])
+@pytest.mark.parametrize("batching", ["loop", "stacked"])
+def test_losses_of_two_classes(loss: str, kind: type, batching: str) -> None:
+    """(129) and (130) of FedBCGD's supplement, against the problems of that name."""
+    data = images.one_against_rest(little(), 2)
+    dealt = partitions.iid(data.labels, 5, 0)
+    net = Network(data, dealt, "logistic, no bias", loss=loss, batch=None, precision="float64", weight_decay=0.01,
+                  batching=batching)  # fmt: skip
+    features = net._look_up(np.arange(120))[0].flatten(1).numpy()
+    other = kind(Dataset("the same", features, data.labels, 2, "by hand"), dealt, 0.01)
+    x = np.random.default_rng(1).standard_normal((1, 2, 5, 64)) / 8
+    np.testing.assert_allclose(net.value(torch.tensor(x[0, 0])), other.value(x[0, 0]), rtol=1e-9)
+    np.testing.assert_allclose(net.full_gradient(torch.tensor(x[0, 0])), other.full_gradient(x[0, 0]), atol=1e-10)
+    np.testing.assert_allclose(
+        net.local_gradient(torch.tensor(x), CLIENTS), other.local_gradient(x, CLIENTS), atol=1e-10
+    )
+    drawing = replace(net, batch=6)
+    rows = dealt.clients[3][drawing._read(CLIENTS, drawn())[1, 3]]
+    g = drawing.gradient(torch.tensor(x), CLIENTS, drawn())[0, 1, 3].numpy()
+    b, z = 2 * data.labels[rows] - 1, features[rows] @ x[0, 1, 3]
+    s = 1 / (1 + np.exp(b * z))
+    slope = -b * s if loss == "logistic" else -b * s * (1 - s)
+    np.testing.assert_allclose(g, (slope[:, None] * features[rows]).mean(0) + 0.01 * x[0, 1, 3], atol=1e-10)
+    right = (
+        (net._standardised(torch.tensor(data.test_images)).flatten(1).numpy() @ x[0, 0, 0]) > 0
+    ) == data.test_labels
+    assert float(net.accuracy(torch.tensor(x[0, 0, 0]))) == pytest.approx(right.mean())
+
+
+def test_one_class_against_the_rest() -> None:
+    data = little()
+    two = images.one_against_rest(data, 3)
+    assert two.classes == 2 and (two.labels == (data.labels == 3)).all() and (two.images == data.images).all()
+    assert "class 3 against the others" in two.provenance
+    with pytest.raises(ValueError, match="against = 4: expected a whole number >= 0 and <= 3"):
+        images.one_against_rest(data, 4)
+    with pytest.raises(ValueError, match="has 0 such images, expected some and others"):
+        images.one_against_rest(replace(data, labels=data.labels % 3), 3)
+
+
+def test_a_set_up_against_the_rest() -> None:
+    """The clients' images are dealt out by their own classes."""
+    table = {
+        "data": {"name": "digits", "clients": 4, "partition": "quantity", "C": 3, "against": 0},
+        "network": {"model": "logistic, no bias", "loss": "sigmoid", "batch": 5},
+        "algorithm": {"name": "PFL", "K": 2, "eta": 0.1},
+        "rounds": 1,
+    }
+    net = from_table(table).problem()
+    own = from_table({**table, "data": {k: v for k, v in table["data"].items() if k != "against"},
+                      "network": {"model": "logistic", "batch": 5}}).problem()  # fmt: skip
+    assert all((a == b).all() for a, b in zip(net.partition.clients, own.partition.clients, strict=True))
+    assert net.d == 64 and set(net.data.labels) == {0, 1}
+
+
+# ------------------------------------------------------------------------------------------------ FedBAT
+
+
+def after_a_round(net: Network, algorithm: Any, x0: np.ndarray, seed: int = 0) -> np.ndarray:
+    running = RunState(net, algorithm, rounds=1, seeds=[seed], x0=x0, record=(), at=[1])
+    running.advance()
+    return on_host(running.x)[0, 0]
+
+
+@pytest.mark.parametrize("which", ["argmin", "argmax"])
+def test_every_client_has_its_own_plain_steps(which: str) -> None:
+    """One client, step by step: half of its own steps are plain, and after the last it stays where it is."""
+    net = network(order="whole epochs", local_epochs=2, batch=10)
+    assert net.steps is not None
+    client = int(getattr(net.steps, which)())
+    steps, tau = int(net.steps[client]), int(net.steps.max())
+    assert (steps < tau) == (which == "argmin") and steps >= 2
+    seed = next(s for s in range(99) if Draws.of_seeds(np.array([s]), 0).order(5, 1)[0, 0] == client)
+    x0, one = net.start(0), np.array([[client]])
+    got = after_a_round(net, FedBAT(tau, 0.5, K=1, rho=2.0), x0, seed) - x0
+    draws = Draws.of_seeds(np.array([seed]), 0)
+    local, coins = draws.of(one), draws.codes(one).local
+    w, d = torch.tensor(x0)[None, None, None], net.d
+    m, exponent = np.zeros(d), np.zeros(2)
+    parts = list(net.blocks.values())
+
+    def spread(v: np.ndarray) -> np.ndarray:
+        return np.repeat(v, [part.stop - part.start for part in parts])
+
+    for k in range(tau):
+        if k == steps // 2:
+            initial = np.array([np.abs(m[part]).mean() for part in parts])
+        if k < steps // 2:
+            if k < steps:
+                m = m - 0.5 * net.gradient(w + torch.tensor(m), one, local.step(k)).numpy()[0, 0, 0]
+            continue
+        alpha, zeta = step_size(initial, 2.0, exponent), coins.step(k).uniform(d)[0, 0]
+        if k >= steps:
+            continue
+        g = net.gradient(w + torch.tensor(binarise(m, spread(alpha), zeta)), one, local.step(k)).numpy()[0, 0, 0]
+        by_m, by_alpha = derivatives(m, spread(alpha), zeta)
+        m = m - 0.5 * g * by_m
+        exponent = exponent - 0.5 * 2.0 * alpha * np.array([(g * by_alpha)[part].sum() for part in parts])
+    alpha = spread(step_size(initial, 2.0, exponent))
+    np.testing.assert_allclose(got, binarise(m, alpha, coins.step(tau).uniform(d)[0, 0]), atol=1e-12)
+    assert np.abs(got).min() > 1e-6
+
+
+def test_the_clamp_of_alpha() -> None:
+    net = network(order="epochs")
+    x0 = net.start(0)
+    for clamp in ((0.0, 1e-4), (0.3, 0.3)):
+        moved = after_a_round(net, FedBAT(4, 0.5, K=1, clamp=clamp), x0) - x0
+        assert np.abs(moved) == pytest.approx(clamp[1], abs=1e-12)
+    free, wide = (after_a_round(net, FedBAT(4, 0.5, clamp=clamp), x0) for clamp in (None, (0.0, 1e6)))
+    np.testing.assert_array_equal(free, wide)
+    with pytest.raises(ValueError, match=r"clamp = \(2, 1\): expected two finite numbers, 0 <= least <= largest"):
+        FedBAT(4, 0.5, clamp=(2, 1))
+
+
+def test_layers_that_are_not_binarised() -> None:
+    net = network(order="epochs")
+    x0 = net.start(0)
+    assert list(net.blocks) == ["classifier.linear.weight", "classifier.linear.bias"]
+    moved = after_a_round(net, FedBAT(4, 0.5, K=1, full=("bias",)), x0) - x0
+    weight, bias = (moved[part] for part in net.blocks.values())
+    assert len({round(float(a), 12) for a in np.abs(weight)}) == 1 < len({round(float(a), 12) for a in np.abs(bias)})
+    assert FedBAT(4, 0.5, full=("bias",)).uplink_bits(net) == 32 + weight.size + 32 * bias.size
+    whole, plain = FedBAT(4, 0.5, full=("classifier",)), FedPAQ(4, 0.5)
+    np.testing.assert_allclose(after_a_round(net, whole, x0), after_a_round(net, plain, x0), rtol=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------ set-ups
+
+
+TABLE = {
+    "data": {"name": "digits", "clients": 10, "partition": "dirichlet", "alpha": 0.5},
+    "network": {"model": "logistic", "batch": 20, "order": "whole epochs", "local_epochs": 2},
+    "algorithm": {"name": "FedAvg", "eta": 0.1},
+    "rounds": 30,
+    "every": 7,
+    "tail": 4,
+}
+
+
+def test_local_epochs_set_the_steps() -> None:
+    setup = from_table(TABLE)
+    net = setup.problem()
+    method = setup.method(net)
+    assert method.tau == setup.method().tau == net.steps.max() > net.steps.min()
+    assert from_table(setup.table()) == setup
+    assert setup.measured == [0, 7, 14, 21, 27, 28, 29, 30]
+    for algorithm, message in (
+        ({"name": "FedAvg", "eta": 0.1, "tau": 5}, "algorithm: tau unknown"),
+        ({"name": "SCAFFOLD", "eta": 0.1}, "local_epochs with SCAFFOLD: expected one of .*FedPAQ"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            from_table({**TABLE, "algorithm": algorithm})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"crop": -1}, "crop = -1"),
+        ({"crop": 9}, "crop = 9"),
+        ({"flip": 1}, "flip = 1: expected true or false"),
+        ({"enlarge": (8, 9)}, r"enlarge = \(8, 9\): expected \(side, window\), window <= side"),
+        ({"enlarge": (16, 8), "crop": 2}, "crop and enlarge: expected one of them"),
+        ({"initial": "zeros"}, "initial = 'zeros'"),
+        ({"loss": "hinge"}, "loss = 'hinge'"),
+        ({"loss": "sigmoid"}, "loss = 'sigmoid': generated has 4 classes, expected 2"),
+        ({"local_epochs": 0}, "local_epochs = 0"),
+        ({"local_epochs": 2}, "local_epochs: expected a batch, and order"),
+        ({"model": "small CNN", "cut_after": "conv1", "order": "whole epochs"}, "cut_after: expected batches of one size"),
+    ],
+)  # fmt: skip
+def test_refused(settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        network(**settings)
+
+
+def test_weights_by_batches_and_small_starts() -> None:
+    net = network(weights="batches", batch=7, initial="0.01", model="small CNN")
+    batches = -(-net.sizes // 7)
+    assert net.weights == pytest.approx(batches / batches.sum())
+    own = {name: net.start(3)[part] for name, part in net.blocks.items()}
+    assert all((own[name] == 0).all() for name in own if name.endswith("bias"))
+    weights = np.concatenate([own[name] for name in own if name.endswith("weight")])
+    assert abs(weights.std() / 0.01 - 1) < 5 / np.sqrt(2 * len(weights)) and abs(weights.mean()) < 5e-2 / np.sqrt(
+        len(weights)
+    )
+    assert (net.start(3) != replace(net, initial=None).start(3)).any()
+
+
+def test_the_tail_is_checked() -> None:
+    with pytest.raises(ValueError, match="tail = -1"):
+        Setup(**{**TABLE, "tail": -1})
