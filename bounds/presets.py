@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from bounds import papers
 from simulations.networks.setup import Setup, settings_of, steps_of
@@ -39,6 +39,16 @@ class Cell:
         return "".join(c if c.isalnum() or c in "+-.=" else "_" for c in plain)
 
 
+class Departure(NamedTuple):
+    """Where the trainings of a preset differ from the paper, and why they must."""
+
+    what: str
+    why: str
+
+
+Accuracy = Literal["late", "late, by seed", "best"]
+
+
 @dataclass(frozen=True)
 class Preset:
     """A printed table or figure with networks.
@@ -46,22 +56,42 @@ class Preset:
     id        of the statement
     says      a description in one line
     cells     all its trainings
-    seeds     number of runs that are averaged
-    last      number of last rounds whose measurements are averaged to the printed accuracy
-    departs   where these trainings differ from the paper, and our choice where the paper does not say
+    seeds     number of runs
+    last      number of last rounds whose accuracies are averaged; below 1: their share of the cell's rounds
+    accuracy  "late": mean and deviation are over the seeds and the last rounds together; "late, by seed": over the seeds,
+              of each the mean over the last rounds; "best": over the seeds, of each the best round
+    choices   what the paper leaves open, and what is chosen here
+    departs   where these trainings differ from the paper, or from its authors' code where they follow that
     """
 
     id: str
     says: str
     cells: tuple[Cell, ...]
     seeds: int
-    last: int
-    departs: tuple[str, ...]
+    last: float
+    choices: tuple[str, ...]
+    departs: tuple[Departure, ...] = ()
+    accuracy: Accuracy = "late, by seed"
+
+    def averaged(self, rounds: int) -> int:
+        """The number of last rounds that are averaged, of a training of so many."""
+        return int(self.last) if self.last >= 1 else max(1, round(self.last * rounds))
 
     def __post_init__(self) -> None:
         names = [cell.name for cell in self.cells]
+        for cell in self.cells:
+            late = set(range(cell.setup.rounds - self.averaged(cell.setup.rounds) + 1, cell.setup.rounds + 1))
+            if not late & set(cell.setup.measured):
+                raise ValueError(f"{self.id}, {cell.name}: no round of the last ones is measured")
         if len(set(names)) < len(names):
             raise ValueError(f"{self.id}: two cells of one name among {names}, expected different ones")
+
+
+def with_tails(build: Callable[[], Preset]) -> Preset:
+    """The built preset; in each training all rounds are measured that are averaged at its end."""
+    preset = build()
+    cells = (replace(cell, setup=replace(cell.setup, tail=preset.averaged(cell.setup.rounds))) for cell in preset.cells)
+    return replace(preset, cells=tuple(cells))
 
 
 def presets() -> Mapping[str, Callable[[], Preset]]:
@@ -105,14 +135,17 @@ def quick(whole: Preset) -> Preset:
     return replace(whole, cells=kept, seeds=seeds, last=2 * QUICK_EVERY)
 
 
+_AS_PUBLISHED = ("device", "norm", "crop", "flip", "enlarge", "local_epochs")  # settings for images of their own size
+
+
 def _small(setup: Setup) -> Setup:
     model, alone = setup.network["model"], setup.algorithm["name"] == "SFL"
-    network = {k: v for k, v in setup.network.items() if k not in ("device", "norm")} | {
+    network = {k: v for k, v in setup.network.items() if k not in _AS_PUBLISHED} | {
         "model": model if model.startswith(("logistic", "MLP")) else "small CNN",
         "batch": min(setup.network.get("batch") or QUICK_BATCH, QUICK_BATCH),
         "batching": "loop" if alone else "stacked",  # no trial: with one thread these are faster
     }
-    data = {k: v for k, v in setup.data.items() if k in ("partition", "C", "alpha", "shards_per_client")} | {
+    data = {k: v for k, v in setup.data.items() if k in ("partition", "C", "alpha", "against")} | {
         "name": "digits",
         "clients": min(setup.data["clients"], QUICK_CLIENTS),
     }
@@ -138,7 +171,14 @@ def _small(setup: Setup) -> Setup:
         )
     algorithm = {k: v for k, v in algorithm.items() if v is not None}
     return replace(
-        setup, data=data, network=network, algorithm=algorithm, rounds=QUICK_ROUNDS, every=QUICK_EVERY, threads=1
+        setup,
+        data=data,
+        network=network,
+        algorithm=algorithm,
+        rounds=QUICK_ROUNDS,
+        every=QUICK_EVERY,
+        tail=0,
+        threads=1,
     )
 
 

@@ -7,43 +7,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from math import ceil
 from typing import Any, cast
 
-from bounds.presets import Cell, Preset
+from bounds.presets import Cell, Departure, Preset
 from simulations.networks.setup import Setup, settings_of
 from theory import catalogue
 from theory.statement import Record
 
 Row = Mapping[str, Any]
 
-DATA = {  # name, and images in the training set
-    "FMNIST": ("fashion-mnist", 60_000),
-    "SVHN": ("svhn", 73_257),
-    "CIFAR-10": ("cifar-10", 50_000),
-    "CIFAR-100": ("cifar-100", 50_000),
-}
+DATA = {"FMNIST": "fashion-mnist", "SVHN": "svhn", "CIFAR-10": "cifar-10", "CIFAR-100": "cifar-100"}
 METHODS = {f"FedPAQ [{b}-bit]": f"FedPAQ, {b} bits" for b in (3, 4)}  # methods with another name in the registry
 RECORD = ("value", "test_value", "accuracy")
 EVERY = 2
 
 COMMON = (
-    "10 local epochs become local steps: as many as cover the mean number of images of a client, the same for all clients",
-    "channels are standardised over the training set; torch's own initialisation; neither is printed",
+    "an epoch ends with a smaller batch, as in the authors' code; not printed",
+    "channels are standardised over the training set; not printed",
     "strides, padding and pooling of the networks are not printed: see simulations.networks.models",
+)
+CHOICES = (
+    *COMMON,
     "the source of batch normalisation's statistics in a test is not printed: the clients' images, passed through the "
     "tested model",
-    "the weights and biases of batch normalisation are binarised and pruned as other layers are",
-)
-DEPARTS = (
-    *COMMON,
-    "one partition for all seeds, its seed not printed; classes are dealt out without keeping the clients' sizes alike, "
-    "those of Non-IID-2 in equal parts to their owners",
-    "no data augmentation is printed, and none used; weight decay and momentum are not printed: none",
+    "how the parameters of batch normalisation are sent is not printed: binarised and pruned as other layers are",
+    "the seed of the partition is not printed: one partition for all seeds; nor whether clients' sizes are kept alike: they "
+    "are not, and the classes of Non-IID-2 are dealt out in equal parts to their owners",
+    "neither data augmentation nor weight decay nor momentum is printed: none; torch's own initialisation",
     "the round of the accuracy is not printed: the last",
 )
-BASELINES = "ZeroFL also leaves out small activations in SWAT's backward pass; here it does not, see its docstring"
+SWAT = Departure(
+    "ZeroFL leaves out no small activations in SWAT's backward pass",
+    "a problem gives gradients at weights, not the backward pass of its layers",
+)
 BIFL = "where BiFL leaves something open, see its docstring; its server's model is tested as it is, not binarised"
+STATISTICS = Departure(
+    "the statistics of batch normalisation in a test are those of the clients' images in the tested model",
+    "the code averages running statistics; here a model is its parameters, so that theory and code have the same x",
+)
 
 
 def _record(name: str) -> Record:
@@ -60,14 +61,13 @@ def _partition(row: Row) -> dict[str, Any]:
     return {"partition": "quantity", "C": _record("data.noniid2").settings["labels of a client"][row["dataset"]]}
 
 
-def _algorithm(row: Row, steps: int) -> dict[str, Any]:
-    """The algorithm's table: its name, and its settings by the algorithm's own names."""
+def _algorithm(row: Row) -> dict[str, Any]:
+    """The algorithm's table: its name, and its settings by the algorithm's own names; local epochs are the network's."""
     hyper = _record("hyper").settings
     name = METHODS.get(row["method"], row["method"].partition(" (")[0])
     own = settings_of(name)
     return {
         "name": name,
-        "T" if "T" in own else "tau": steps,
         "S" if "S" in own else "K": hyper["participants"],
         "eta": hyper["learning rate"],
         **{symbol: row.get(symbol, hyper[symbol]) for symbol in ("rho", "phi") if symbol in own},
@@ -85,22 +85,34 @@ def _setup(row: Row, record: tuple[str, ...] = RECORD, released: bool = False) -
     """The training of a printed cell: method, dataset, clients, partition, and rho or phi."""
     hyper = _record("hyper").settings
     (model,) = [r["model"] for r in _record("data.sets").table if r["dataset"] == row["dataset"]]
-    name, images = DATA[row["dataset"]]
-    batches = images / row["clients"] / hyper["batch"]
-    epochs = hyper["local epochs"]
+    network = {
+        "model": model,
+        "batch": hyper["batch"],
+        "order": "whole epochs",
+        "local_epochs": hyper["local epochs"],
+        "weights": "sizes",
+    }
+    data = {"name": DATA[row["dataset"]], "clients": row["clients"], **_partition(row)}
+    algorithm = _algorithm(row)
+    if released:
+        data |= {"partition": _CAPPED[data["partition"]], "partition_seed": 1234}
+        network |= {"weights": "batches", "initial": "0.01", "model": _WIDE.get(model, model)}
+        if row["dataset"].startswith("CIFAR"):
+            network |= {"crop": 4, "flip": True}
+        if algorithm["name"] == "FedBAT":
+            algorithm |= {"clamp": (0.0005, 0.05), "full": ("norm",)}
     return Setup(
-        data={
-            "name": name,
-            "clients": row["clients"],
-            **_partition(row),
-            **({"partition_seed": 1234} if released else {}),
-        },
-        network={"model": model, "batch": hyper["batch"], "order": "epochs", "weights": "sizes"},
-        algorithm=_algorithm(row, epochs * ceil(batches) if released else ceil(epochs * batches)),
+        data=data,
+        network=network,
+        algorithm=algorithm,
         rounds=hyper["rounds"][model],
-        every=EVERY,
+        every=1 if released else EVERY,
         record=record,
     )
+
+
+_CAPPED = {"iid": "iid", "dirichlet": "dirichlet_capped", "quantity": "quantity_in_turn"}
+_WIDE = {"ResNet-10": "ResNet-10, wide"}
 
 
 def _cells(rows: Iterable[Row], **more: Any) -> tuple[Cell, ...]:
@@ -119,7 +131,9 @@ def _cells(rows: Iterable[Row], **more: Any) -> tuple[Cell, ...]:
 
 
 def _preset(id: str, says: str, cells: tuple[Cell, ...], *more: str) -> Preset:
-    return Preset(f"fedbat.{id}", says, cells, _record("hyper").settings["runs"], last=1, departs=(*DEPARTS, *more))
+    departs = (SWAT,) if any(cell.setup.algorithm["name"] == "ZeroFL" for cell in cells) else ()
+    runs = _record("hyper").settings["runs"]
+    return Preset(f"fedbat.{id}", says, cells, runs, last=1, choices=(*CHOICES, *more), departs=departs)
 
 
 def _table(id: str, says: str, *more: str) -> Preset:
@@ -136,7 +150,7 @@ def _curves(id: str, says: str, *more: str, **measured: Any) -> Preset:
         and row["clients"] == drawn["clients"]
         and row["method"] in drawn["methods"]
     ]
-    return _preset(id, says, _cells(rows, **measured), BASELINES, "the numbers are those of Table 1", *more)
+    return _preset(id, says, _cells(rows, **measured), "the numbers are those of Table 1", *more)
 
 
 def _released() -> Preset:
@@ -147,23 +161,21 @@ def _released() -> Preset:
         _cells(rows, released=True),
         _record("hyper").settings["runs"],
         last=1,
-        departs=(
+        choices=(
             *COMMON,
-            "follows github.com/Leopold1423/fedbat-icml24: an epoch ends with a smaller batch, here with a full one; the "
-            "seed of the partitions is 1234; no weight decay, no momentum",
-            "not followed: step sizes kept in [0.0005, 0.05], which FedBAT here has no setting for",
-            "not followed: its ResNet-10 is twice as wide as printed; layers of batch normalisation are not binarised, and "
-            "their statistics averaged",
-            "not followed: clients weigh by numbers of batches, here by numbers of images",
-            "not followed: Dirichlet draws that give no more to a client that has its share, and at least 10 images to "
-            "everyone; labels of Non-IID-2 dealt out in turn",
-            "not followed: random crops and flips of CIFAR; it reports the best round, here it is the last",
+            "follows github.com/Leopold1423/fedbat-icml24: the seed of the partitions is 1234, Dirichlet draws give no more "
+            "to a client that has its share, and at least 10 images to everyone, labels of Non-IID-2 are dealt out in turn; "
+            "clients weigh by numbers of batches; random crops and flips of CIFAR; weights start normal with deviation "
+            "0.01; ResNet-10 is twice as wide as printed; alpha is kept in [0.0005, 0.05]; layers of batch normalisation "
+            "are not binarised; no weight decay, no momentum; the accuracy is that of the best round",
         ),
+        departs=(STATISTICS,),
+        accuracy="best",
     )
 
 
 PRESETS: dict[str, Callable[[], Preset]] = {
-    "fedbat.table1": partial(_table, "table1", "four data sets, 30 and 100 clients, all methods", BASELINES),
+    "fedbat.table1": partial(_table, "table1", "four data sets, 30 and 100 clients, all methods"),
     "fedbat.table1, as released": _released,
     "fedbat.table2": partial(_table, "table2", "FedBAT by rho, 100 clients, Non-IID-2"),
     "fedbat.table3": partial(_table, "table3", "FedBAT by phi, 100 clients, Non-IID-2"),
@@ -179,7 +191,7 @@ PRESETS: dict[str, Callable[[], Preset]] = {
         _curves,
         "fig2",
         "CIFAR-100, 100 clients, all methods along the rounds",
-        "the gradient norm is not in the figure",
+        "the gradient norm is measured too, which is not in the figure",
         record=("value", "grad_sq", "test_value", "accuracy"),
     ),
     "fedbat.fig3": partial(_curves, "fig3", "FMNIST, SVHN and CIFAR-10, 100 clients, all methods along the rounds"),

@@ -15,7 +15,7 @@ from functools import cache, partial
 from math import isinf
 from typing import Any, cast
 
-from bounds.presets import Cell, Preset
+from bounds.presets import Cell, Departure, Preset, with_tails
 from simulations.networks.setup import Setup
 from theory import catalogue
 from theory.statement import Record
@@ -48,24 +48,26 @@ EVERY = 10
 
 COMMON = (
     "channels are standardised over the training set; not printed",
-    "one partition for all seeds, its seed not printed; what ExDir leaves open is decided as in simulations.partitions",
+    "the seed of the partition is not printed: one partition for all seeds",
     "only the names of the networks are printed: the authors' layers, without the dropout of their MLP; torch's own "
     "initialisation, for VGG-9 He's",
-    "seeds are 0, 1, 2 ...; the paper prints one, 1234",
+    "of the seeds the paper prints one, 1234: here they are 0, 1, 2 ...",
 )
-DEPARTS = (
+CHOICES = (
     "how mini-batches are drawn is not printed: with replacement, as in the theory",
     "no data augmentation is printed, and none used",
     *COMMON,
-    f"accuracy is measured every {EVERY} rounds: of the last 40 rounds 4 times, of the last 100 ten times",
+    "what ExDir leaves open is decided as in simulations.partitions",
 )
 CHOSEN = "learning rates: Table 9, the best of Table 10, or, in nine settings, those of the authors' repository"
-SPREAD = "the printed deviation is over seeds and last rounds together, ours over the seeds' means"
 RELEASED = (
-    "follows github.com/liyipeng00/convergence: PFL weighs clients by their numbers of images, each round reads images "
-    "without replacement, accuracy is measured every 4 rounds",
-    "not followed: random crops and flips of CIFAR-10, smaller last batches of an epoch, and its ExDir, which gives no more "
-    "images to a client that has its share, at least 10 to everyone, and what is left of a class to its last owner",
+    "follows github.com/liyipeng00/convergence: PFL weighs clients by their numbers of images; a round reads images without "
+    "replacement, in epochs that end with a smaller batch; random crops and flips of CIFAR-10; ExDir with its cap and least "
+    "size; accuracy is measured every 4 rounds",
+)
+FILES = Departure(
+    "the repository's partitions are files; here the same rule draws others",
+    "they belong to its numbering of the images, and the preset should also run on other images",
 )
 
 
@@ -196,7 +198,7 @@ def _fig2() -> Preset:
         _search(search, rows, record=("value", "grad_sq", "test_value", "accuracy")),
         seeds=1,
         last=search.settings["last rounds averaged"],
-        departs=(*DEPARTS, "the numbers of the bars are those of Table 10", "the gradient norm is not in the figure"),
+        choices=(*CHOICES, "the numbers of the bars are those of Table 10", "the gradient norm is not in the figure"),
     )
 
 
@@ -220,8 +222,8 @@ def _fig3() -> Preset:
         cells,
         seeds=_record("nn.setup").settings["random seeds"],
         last=about["last"],
-        departs=(
-            *DEPARTS,
+        choices=(
+            *CHOICES,
             "model, data set, rounds and learning rate of the two plots are not printed: VGG-9 on CIFAR-10, which the "
             "authors' repository ran with K = 1 too, one plot for each C, the learning rate of K = 5 throughout",
         ),
@@ -240,16 +242,21 @@ def _table3(released: bool = False) -> Preset:
         cells,
         seeds=record.settings["random seeds"],
         last=record.settings["last rounds averaged"],
-        departs=(*((*RELEASED, *COMMON) if released else DEPARTS), CHOSEN, SPREAD),
+        choices=(*((*RELEASED, *COMMON) if released else CHOICES), CHOSEN),
+        departs=(FILES,) if released else (),
+        accuracy="late",
     )
 
 
 def _as_released(setup: Setup) -> Setup:
-    network, algorithm = {**setup.network, "order": "epochs"}, dict(setup.algorithm)
+    network, algorithm = {**setup.network, "order": "whole epochs"}, dict(setup.algorithm)
+    if setup.data["name"] == "cifar-10":
+        network |= {"crop": 4, "flip": True}
     if algorithm["name"] == "PFL":
         network |= {"weights": "sizes"}
         algorithm |= {"name": "FedAvg", "tau": algorithm.pop("K")}
-    return replace(setup, network=network, algorithm=algorithm, every=4)
+    data = {**setup.data, "partition": "exdir_capped"}
+    return replace(setup, data=data, network=network, algorithm=algorithm, every=4)
 
 
 def _table7() -> Preset:
@@ -260,7 +267,7 @@ def _table7() -> Preset:
         _search(record, (_in_full(record, row) for row in record.table)),
         seeds=1,
         last=record.settings["last rounds averaged"],
-        departs=(*DEPARTS, "the number of seeds is not printed: one, as in the grid search"),
+        choices=(*CHOICES, "the number of seeds is not printed: one, as in the grid search"),
     )
 
 
@@ -272,7 +279,7 @@ def _table8(id: str, run: str) -> Preset:
         _clipped(run),
         seeds=1,
         last=settings["last rounds averaged"],
-        departs=(*DEPARTS, "the number of seeds is not printed: one, as in the grid search"),
+        choices=(*CHOICES, "the number of seeds is not printed: one, as in the grid search"),
     )
 
 
@@ -283,7 +290,7 @@ def _table9(id: str) -> Preset:
         _candidates(),
         seeds=1,
         last=_record("table8").settings["long run"]["last rounds averaged"],
-        departs=(*DEPARTS, "how many rounds are averaged is not printed: as in the long run of Table 8"),
+        choices=(*CHOICES, "how many rounds are averaged is not printed: as in the long run of Table 8"),
     )
 
 
@@ -295,7 +302,7 @@ def _table10(id: str) -> Preset:
         _search(record, record.table),
         seeds=1,
         last=record.settings["last rounds averaged"],
-        departs=(*DEPARTS, "digits that the scan of Table 10 leaves in doubt are its best reading"),
+        choices=(*CHOICES, "digits that the scan of Table 10 leaves in doubt are its best reading"),
     )
 
 
@@ -309,11 +316,12 @@ def _table11(id: str, datasets: tuple[str, ...]) -> Preset:
         _best([row for row in _record("table11").table if row["dataset"] in datasets], settings["rounds"]),
         seeds=settings["random seeds"],
         last=last,
-        departs=(*DEPARTS, CHOSEN, SPREAD),
+        choices=(*CHOICES, CHOSEN),
+        accuracy="late",
     )
 
 
-PRESETS: dict[str, Callable[[], Preset]] = {
+_BUILD: dict[str, Callable[[], Preset]] = {
     "sfl.fig2": _fig2,
     "sfl.fig3": _fig3,
     "sfl.table3": _table3,
@@ -331,3 +339,4 @@ PRESETS: dict[str, Callable[[], Preset]] = {
     "sfl.fig16": partial(_table11, "sfl.fig16", LARGE),
     "sfl.fig16, Figures 13 and 14": partial(_table11, "sfl.fig16", SMALL),
 }
+PRESETS: dict[str, Callable[[], Preset]] = {name: partial(with_tails, build) for name, build in _BUILD.items()}

@@ -922,7 +922,9 @@ def _(mo, name, preset, quick, training):
     mo.md(
         f"**{_whole.id}**: {_whole.says}. {len(_whole.cells)} trainings, {_whole.seeds} seed{'s' * (_whole.seeds > 1)} each. The first: {_cell.method}, "
         f"{_cell.column}; printed: {_printed}.\n\n**Departs from the paper:**\n\n"
-        + "\n".join(f"- {one}" for one in _whole.departs)
+        + "\n".join(
+            f"- {one}" for one in (*_whole.choices, *(f"{what}, because {why}" for what, why in _whole.departs))
+        )
         + f"\n\n**With `--quick`** the first training differs in {len(training.differences(_cell.setup, _same.setup))} settings besides, among them\n\n"
         + "\n".join(f"- `{one}`" for one in training.differences(_cell.setup, _same.setup)[:8])
     )

@@ -312,6 +312,7 @@ class BiFL(Sampling):
 
     upload: Upload = "binarised"
     weighs: ClassVar[bool] = True
+    own_steps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import torch
 
-from bounds.presets import Cell
+from bounds.presets import Cell, Preset, with_tails
 from fedtheory import tables, training
 from simulations.compressors import from_text
 from simulations.networks.problem import Network
@@ -258,13 +258,32 @@ def test_what_a_history_comes_to():
         }
     )
     setup = replace(SETUP, rounds=10)
-    got = tables.found(Cell("a", "b", setup, target=55.0), setup, rows, last=6, d=5, participants=2)
+    preset = Preset("an id", "two late rounds", (Cell("a", "b", setup, target=55.0),), 3, last=6, choices=())
+    got = tables.found(preset, preset.cells[0], setup, rows, d=5, participants=2)
     assert (got.seeds, got.diverged) == (3, 1)
     assert got.accuracy == pytest.approx((60 + 75) / 2) and got.std == pytest.approx(np.std([60, 75], ddof=1))
     assert got.loss == pytest.approx(0.6) and got.rate == pytest.approx(10.0)
     assert got.floats == pytest.approx(320 / (2 * 32 * 5))
-    never = tables.found(Cell("a", "b", setup, target=99.0), setup, rows, last=6, d=5, participants=2)
+    never = tables.found(preset, Cell("a", "b", setup, target=99.0), setup, rows, d=5, participants=2)
     assert np.isinf(never.floats)
+    for other, accuracies in (
+        (replace(preset, accuracy="late"), [50, 70, 60, 90]),
+        (replace(preset, accuracy="best", last=1), [70, 90]),
+        (replace(preset, last=0.1), [70, 90]),  # a tenth of the rounds is one
+    ):
+        got = tables.found(other, other.cells[0], setup, rows, d=5, participants=2)
+        assert (got.accuracy, got.std) == pytest.approx((np.mean(accuracies), np.std(accuracies, ddof=1)))
+
+
+def test_what_is_averaged_is_measured():
+    """SETUP measures every third round, and the last."""
+    cells = (Cell("a", "b", replace(SETUP, rounds=100, every=30)),)
+    preset = Preset("an id", "the last tenth", cells, 1, last=0.1, choices=())
+    assert cells[0].setup.measured == [0, 30, 60, 90, 100]
+    (tailed,) = with_tails(lambda: preset).cells
+    assert tailed.setup.measured == [0, 30, 60, *range(90, 101)]
+    late = replace(SETUP, rounds=7, every=2, tail=3)
+    assert late.measured == [0, 2, 4, 5, 6, 7]
 
 
 def test_order_of_methods():
