@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bounds.fedbcgd import rate_table
 from bounds.trials.arena import Arena, bound_at, confront
-from figures import best_constants, bound_against_run, rate_tables
+from figures import best_constants, bound_against_run, rate_tables, unstable
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas, count_axis
 from figures.runs import BAND, Rows, best_of_grid, curve, some
 from simulations import data, expectation, partitions, run
@@ -764,6 +764,7 @@ FIGURES = [
         communication,
         (*(f"fedbcgd.{id_}{form}" for id_ in MAIN for form in ("", ".corrected")), "fedbcgd.claim.factor_1_over_N"),
     ),
+    *unstable.PICTURES,
     *bound_against_run.pictures(
         [form for theorem in THEOREMS for form in catalogue.forms(f"fedbcgd.{theorem}.corrected")], _shown, _among
     ),
