@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, StrMetho
 from bounds import evaluate, sharpening, tune
 from bounds.sfl import ARENAS, rate_table
 from bounds.trials.arena import Arena, tightest_ratio
-from figures import best_constants, bound_against_run, rate_tables, trade_off, winners
+from figures import beside_networks, best_constants, bound_against_run, rate_tables, trade_off, winners
 from figures.gallery import BLACK, BLUE, RED, Drawn, Picture, canvas, count_axis
 from simulations import data, partitions, run, start
 from simulations.algorithms.sfl import PFL, SFL
@@ -275,6 +275,7 @@ _SHARPENED = ("sfl.thm1.general_convex", "sfl.thm2.general_convex")
 FIGURES = [
     best_constants.picture("sfl"),
     *winners.PICTURES,
+    *beside_networks.PICTURES,
     rate_tables.picture("sfl_table1_as_an_experiment", "sfl.table1", rate_table.EXPERIMENTS, rate_table.MISSING),
     Picture("sfl_fig1_distance_on_quadratics", "Figure 1 regenerated", figure_1, ("sfl.fig1",)),
     Picture("sfl_fig7_distance_on_quadratics", "Figure 7 regenerated", figure_7, ("sfl.fig7",)),

@@ -23,7 +23,7 @@ from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
 from fedtheory.show import premises
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Checked, count, measurements_of, taken_over
-from figures import gallery, winners
+from figures import beside_networks, gallery, winners
 from figures.files import write
 from theory import catalogue
 from theory.listing import Listing
@@ -75,17 +75,25 @@ def build(
     for done, c in enumerate(checked, 1):
         views.append(view(c, about.get(c.statement.id, [])))
         tell("writing pages", done, len(checked))
+    elsewhere = (*winners.PICTURES, *beside_networks.PICTURES)  # of all papers, on pages of their own
     papers = [
         PaperView(
             paper,
             [v for v in views if v.statement.paper == name],
-            [p for p in gallery.pictures(name) if p.name in shown and p not in winners.PICTURES],
+            [p for p in gallery.pictures(name) if p.name in shown and p not in elsewhere],
         )
         for name, paper in catalogue.papers().items()
         if any(v.statement.paper == name for v in views)
     ]
     maps = [p for p in winners.PICTURES if p.name in shown]
-    common = {"papers": papers, "maps": maps, "statuses": list(count(checked)), "kinds": kinds(views)}
+    networks = [p for p in beside_networks.PICTURES if p.name in shown]
+    common = {
+        "papers": papers,
+        "maps": maps,
+        "networks": networks,
+        "statuses": list(count(checked)),
+        "kinds": kinds(views),
+    }
     pages = {"index.html": page("index.html", **common, views=views)}
     for paper in papers:
         own = common | {"kinds": kinds(paper.views)}
@@ -93,6 +101,8 @@ def build(
     pages["explorer.html"] = page("explorer.html", **common)
     if maps:
         pages["winners.html"] = page("winners.html", **common)
+    if networks:
+        pages["networks.html"] = page("networks.html", **common)
     pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
     assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
     assets["assets/bounds.js"] = explorer_data(checked, full, progress, workshop).encode()

@@ -139,6 +139,17 @@ def test_the_maps_of_winners_have_a_page_of_their_own(tmp_path: Path) -> None:
     assert 'href="winners.html"' in (tmp_path / "site" / "index.html").read_text()
 
 
+def test_networks_have_a_page_of_their_own(tmp_path: Path) -> None:
+    picture = (DRAWN / "theory_beside_networks.png").read_bytes()
+    build(tmp_path / "site", unchecked("sfl"), {"theory_beside_networks": picture})
+    shown = (tmp_path / "site" / "networks.html").read_text()
+    assert (
+        'src="figures/theory_beside_networks.png"' in shown and "<strong>The constants are estimates.</strong>" in shown
+    )
+    assert "theory_beside_networks" not in (tmp_path / "site" / "sfl.html").read_text()
+    assert 'href="networks.html"' in (tmp_path / "site" / "index.html").read_text()
+
+
 def test_the_report_ends_with_the_site(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

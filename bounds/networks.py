@@ -1,0 +1,198 @@
+"""What the theorems say of a network: bounds with estimated constants, beside trainings of the small CNN on digits.
+
+No constant of a network's loss is certified, and smoothness does not even hold everywhere.  So this is no check: the
+numbers in the bounds are estimates at a few points of the training, and the result says how far the theorems are from
+practice.  Two trainings stand beside each bound: one with a step size that trains well, which no theorem admits, and one
+with the step size at which the bound is smallest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bounds.evaluation import Value, evaluate, parameters
+from bounds.trials.arena import fixes_step, known, learning_rate, with_lengths
+from bounds.trials.quantities import bounded, quantities
+from bounds.tuning import tune
+from simulations import partitions
+from simulations.algorithms.base import Algorithm
+from simulations.algorithms.fedbat import FedBAT
+from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
+from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
+from simulations.algorithms.sfl import PFL, SFL
+from simulations.arrays import on_host
+from simulations.compressors import RandK
+from simulations.constants import Certified, Constants
+from simulations.draws import Draw
+from simulations.engine import RunState
+from simulations.networks import images
+from simulations.networks.estimates import Estimates, estimates
+from simulations.networks.problem import Network, threads_of
+from simulations.problems import Array
+from simulations.problems.wrapped import Wrapped
+from theory import catalogue
+from theory.statement import Bound
+
+CLIENTS, STEPS, ROUNDS, BATCH = 6, 5, 60, 10
+_KEPT = 1500  # coordinates of 6090 that are sent: q is about 3
+_BLOCKS = 2
+_AT = (0, 20, ROUNDS)  # rounds at which the constants are estimated
+_EVERY = 4  # rounds between measurements of the gradient
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method and its theorem for functions that are not convex.
+
+    algorithm  of a step size
+    practised  a step size of 0.01, 0.03, 0.1 and 0.3 that trains well
+    given      letters of the theorem that are estimates, or numbers
+    fails      an assumption of the theorem that does not hold here
+    """
+
+    statement: str
+    algorithm: Callable[[Any], Algorithm]
+    practised: float = 0.1
+    given: Mapping[str, str | float] = field(default_factory=dict)
+    fails: str = ""
+
+
+METHODS: Mapping[str, Method] = {
+    "SFL": Method("sfl.thm1.nonconvex", lambda eta: SFL(STEPS, eta), 0.03),
+    "PFL": Method("sfl.thm2.nonconvex", lambda eta: PFL(STEPS, eta)),
+    "FedBCGD": Method("fedbcgd.thm1.nonconvex.corrected", lambda eta: FedBCGD(STEPS, eta, _BLOCKS, CLIENTS // _BLOCKS)),
+    "FedBCGD+": Method(
+        "fedbcgd.thm2.nonconvex.corrected",
+        lambda eta: FedBCGDPlus(STEPS, eta, _BLOCKS, CLIENTS // _BLOCKS),
+        given={"lag_0": "grads"},
+    ),
+    "FedCOM": Method(
+        "fedcom.thmD4.corrected", lambda eta: FedCOM(STEPS, eta, 1.0, RandK(_KEPT)), fails="clients have the same F_m"
+    ),
+    "FedCOMGATE": Method(
+        "fedcom.thmE4.corrected",
+        lambda eta: FedCOMGATE(STEPS, eta, 1.0, RandK(_KEPT, shared=True), damping=None),
+        given={"G_q": 0.0, "het_start": "het_start"},
+    ),
+    "FedBAT": Method(
+        "fedbat.thm3.corrected", lambda eta: FedBAT(STEPS, eta, phi=0.0, step_size="max"), given={"G": "G"}
+    ),
+}
+
+
+@cache
+def network() -> Network:
+    """The small CNN on digits, 6 clients with classes from a Dirichlet distribution, alpha = 1."""
+    digits = images.load("digits")
+    dealt = partitions.dirichlet_equal(digits.labels, CLIENTS, 1.0, 0)
+    return Network(digits, dealt, "small CNN", batch=BATCH, precision="float64", batching="stacked")
+
+
+@dataclass(frozen=True, eq=False)
+class Estimated(Wrapped):
+    """The network with the largest of some estimates as its constants, and 0 as the infimum of its loss."""
+
+    own: Mapping[str, float]
+
+    @property
+    def name(self) -> str:
+        """The network's."""
+        return f"{self.plain.name}, with estimated constants"
+
+    @property
+    def constants(self) -> Constants:
+        """Estimates in place of certified constants; F_star = 0 is a lower bound, so the initial gap is an upper one."""
+        how = "an estimate, the largest at a few points of a training"
+        found = {name: Certified(self.own[name], how) for name in ("L", "sigma", "zeta")}
+        found |= {"beta": Certified(0.0, "all heterogeneity is in zeta"), "G": found["zeta"]}
+        found |= {"F_star": Certified(0.0, "the loss is positive"), "x_star": Certified(None, "unknown")}
+        return Constants(found)
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """The network's, and the estimates."""
+        return {**self.plain.provenance, "estimates": dict(self.own)}
+
+    def gradient(self, x: Array, client: NDArray[np.int64], draw: Draw) -> Array:
+        """The network's stochastic gradients."""
+        return self.plain.gradient(x, client, draw)
+
+    def value(self, x: Array) -> Array:
+        """F(x)."""
+        return np.asarray(self.plain.value(x))
+
+    def full_gradient(self, x: Array) -> Array:
+        """Gradient of F."""
+        return self.plain.full_gradient(x)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A theorem beside a network.
+
+    at          round -> the estimates there, of the training with the practised step size
+    practised   the mean squared gradient norm of that training, or its smallest, as the theorem has it
+    admitted    the same with the step size `eta` of the smallest bound
+    bound       the smallest bound, with its terms
+    """
+
+    at: Mapping[int, Estimates]
+    practised: float
+    eta: float
+    admitted: float
+    bound: Value
+
+
+def beside(name: str) -> Beside:
+    """Train twice, estimate, and evaluate the method's theorem."""
+    with threads_of(1):  # so small a network is faster with one
+        return _beside(METHODS[name])
+
+
+def _beside(method: Method) -> Beside:
+    net = network()
+    x0 = net.start(0)
+    at, practised = _trained(method, method.practised)
+    largest = {f.name: max(getattr(one, f.name) for one in at.values()) for f in fields(Estimates)}
+    first = at[0]
+    numbers = largest | {"het_start": first.zeta**2, "grads": first.grads}
+    statement = catalogue.find(method.statement)
+    given = tuple((letter, numbers[v] if isinstance(v, str) else v) for letter, v in method.given.items())
+    values = known(statement, Estimated(net, largest), x0, method.algorithm(1.0), given) | {"R": float(ROUNDS)}
+    if fixes_step(statement):  # eta = 1/(L sqrt(T)), T all local steps
+        eta = 1 / (values["L"] * np.sqrt(ROUNDS * STEPS))
+        everything = with_lengths(statement, values)
+        bound = evaluate(method.statement, **{s.name: everything[s.name] for s in parameters(statement)})
+    else:
+        tuned = tune(method.statement, **values)
+        own = method.algorithm(1.0).symbols(net)
+        bound, eta = tuned.best, float(learning_rate(statement, np.array(tuned.step_size), **(own | values)))
+    _, admitted = _trained(method, eta, estimate=False)
+    return Beside(at, practised, eta, admitted, bound)
+
+
+def _trained(method: Method, eta: float, estimate: bool = True) -> tuple[dict[int, Estimates], float]:
+    """A training: estimates at some rounds, and the mean squared gradient norm, or the smallest, as the theorem has it."""
+    net = network()
+    algorithm, at = method.algorithm(eta), [*range(0, ROUNDS, _EVERY), ROUNDS]
+    running = RunState(net, algorithm, rounds=ROUNDS, seeds=[0], x0=net.start(0), record=("grad_sq",), at=at)
+    found: dict[int, Estimates] = {}
+    while True:
+        if estimate and running.round in _AT:
+            found[running.round] = estimates(net, on_host(running.x)[0, 0])
+        if not running.advance():
+            break
+    series = running.dataset().grad_sq.values.ravel()
+    statement = catalogue.find(method.statement)
+    name, factor = bounded(statement.paper, cast(Bound, statement.claim))
+    over = quantities(statement.paper)[name].over
+    return found, factor * float(series.min() if over == "smallest" else series[:-1].mean())
+
+
+__all__ = ["METHODS", "Beside", "Estimated", "Method", "beside", "network"]

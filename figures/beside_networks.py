@@ -1,0 +1,88 @@
+"""How far the theorems are from networks: bounds with estimated constants, beside trainings of a small CNN."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bounds.networks import CLIENTS, METHODS, ROUNDS, STEPS, beside
+from figures.gallery import GREEN, GREY, ORANGE, RED, Drawn, Picture, canvas
+
+_NUMBERS = ("L", "sigma", "zeta", "G")
+
+
+def _rows() -> Iterator[dict[str, Any]]:
+    for name, method in METHODS.items():
+        found = beside(name)
+        for r, at in found.at.items():
+            for number in _NUMBERS:
+                yield {"method": name, "what": f"{number} in round {r}, an estimate", "value": getattr(at, number)}
+        for term, value in found.bound.terms.items():
+            yield {"method": name, "what": f"term of the bound: {term}", "value": float(value)}
+        for what, value in (
+            ("gradient, practised step size", found.practised),
+            ("gradient, step size of the theorem", found.admitted),
+            ("bound", float(found.bound.value)),
+            ("practised step size", method.practised),
+            ("step size of the theorem", found.eta),
+        ):
+            yield {"method": name, "what": what, "value": value}
+
+
+def draw(full: bool = False) -> Drawn:
+    """Left the gradients and the bounds, right the step sizes."""
+    data = pd.DataFrame(_rows())
+    numbers = data.pivot(index="method", columns="what", values="value")
+    figure, ((left, right),) = canvas(1, 2, width=4.6, height=3.4, sharey=True)
+    for row, name in enumerate(METHODS):
+        own = numbers.loc[name]
+        bound, trained, admitted = (
+            own[what] for what in ("bound", "gradient, practised step size", "gradient, step size of the theorem")
+        )
+        left.plot([trained, bound], [row, row], color=GREY, lw=0.8)
+        for value, colour, marker in ((trained, GREEN, "o"), (admitted, ORANGE, "s"), (bound, RED, "D")):
+            left.plot(value, row, marker, color=colour)
+        told = f"{bound / admitted:.0f} ×" if bound / admitted < 1000 else f"{bound / admitted:.0e} ×"
+        left.annotate(told, (bound, row), (6, -3), textcoords="offset points", fontsize=7, color=RED)
+        steps = own["practised step size"], own["step size of the theorem"]
+        right.plot(steps, [row, row], color=GREY, lw=0.8)
+        for value, colour, marker in zip(steps, (GREEN, ORANGE), "os", strict=True):
+            right.plot(value, row, marker, color=colour)
+        right.annotate(
+            f"{steps[0] / steps[1]:.0f} ×", (float(np.sqrt(steps[0] * steps[1])), row), (0, 4),
+            textcoords="offset points", fontsize=7, ha="center",
+        )  # fmt: skip
+    labels = [f"{name}{'*' if method.fails else ''}" for name, method in METHODS.items()]
+    left.set_yticks(range(len(labels)), labels)
+    left.invert_yaxis()
+    left.set(xscale="log", xlabel="squared gradient norm, as the theorem bounds it", xlim=(5e-4, 1e5))
+    right.set(xscale="log", xlabel="step size of a client")
+    for marker, colour, label in (
+        ("o", GREEN, "measured, a step size that trains well"),
+        ("s", ORANGE, "measured, the theorem's step size"),
+        ("D", RED, "the theorem's bound, with the factor to what is measured"),
+    ):
+        left.plot([], [], marker, color=colour, label=label)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=7.5)
+    fails = "; ".join(
+        f"*assumes that {method.fails}, which is not so here" for method in METHODS.values() if method.fails
+    )
+    figure.suptitle(
+        "Bounds with estimated constants, beside a small CNN on digits\n"
+        f"{CLIENTS} clients, {ROUNDS} rounds of {STEPS} local steps.  {fails}",
+        fontsize=9.5,
+    )
+    return Drawn(figure, data)
+
+
+PICTURES = [
+    Picture(
+        "theory_beside_networks",
+        "How far the theorems are from networks: bounds with estimated constants beside trainings",
+        draw,
+        tuple(method.statement for method in METHODS.values()),
+    )
+]

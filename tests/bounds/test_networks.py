@@ -1,0 +1,54 @@
+"""Theorems beside a network: the right numbers in the right theorem, and what is measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bounds import networks
+from bounds.evaluation import evaluate
+from bounds.tuning import tune
+from simulations import run
+from simulations.algorithms.sfl import PFL
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five rounds."""
+    monkeypatch.setattr(networks, "ROUNDS", 5)
+    monkeypatch.setattr(networks, "_AT", (0, 5))
+    monkeypatch.setattr(networks, "_EVERY", 2)
+
+
+@pytest.mark.parametrize("name", ["PFL", "SFL", "FedBCGD+", "FedBAT"])
+def test_the_bound_has_the_largest_estimates(short: None, name: str) -> None:
+    found, net = networks.beside(name), networks.network()
+    L, sigma, zeta, G = (max(getattr(at, n) for at in found.at.values()) for n in ("L", "sigma", "zeta", "G"))
+    first = found.at[0]
+    A, M, K = first.value, 6, 5
+    if name == "FedBAT":
+        T = 5 * K
+        assert found.eta == pytest.approx(1 / (L * T**0.5))
+        q = (max(part.stop - part.start for part in net.blocks.values()) - 1) ** 0.5
+        expected = evaluate("fedbat.thm3.corrected", G=G, K=M, N=M, L=L, T=T, f_gap=A, q=q, sigma=sigma, tau=K).value
+    elif name == "FedBCGD+":
+        tuned = tune("fedbcgd.thm2.nonconvex.corrected", F=A, K=3, M=M, N=2, R=5, alpha=1, gamma=0, beta=L,
+                     lag_0=first.grads)  # fmt: skip
+        expected = tuned.best.value
+        assert found.eta == pytest.approx(tuned.step_size / K)
+    else:
+        number, moves = (1, M * K) if name == "SFL" else (2, K)
+        more = {} if name == "SFL" else {"S": M}
+        tuned = tune(f"sfl.thm{number}.nonconvex", A=A, K=K, L=L, M=M, R=5, beta=0, sigma=sigma, zeta=zeta, **more)
+        expected = tuned.best.value
+        assert found.eta == pytest.approx(tuned.step_size / moves)
+    assert float(found.bound.value) == pytest.approx(float(expected))
+
+
+def test_what_is_measured(short: None) -> None:
+    """PFL: the smallest squared gradient norm of the measured rounds."""
+    net, found = networks.network(), networks.beside("PFL")
+    data = run(net, PFL(5, 0.1), rounds=5, seeds=[0], x0=net.start(0), record=("grad_sq",), at=[0, 2, 4, 5])
+    assert found.practised == pytest.approx(float(data.grad_sq.min()), rel=1e-9)
+    assert found.at[0].grad_sq == pytest.approx(float(data.grad_sq.values.ravel()[0]), rel=1e-9)
+    assert np.isfinite(found.admitted) and found.admitted != found.practised
