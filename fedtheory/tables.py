@@ -211,9 +211,14 @@ def print_found(preset: Preset, folder: Path, out: Console) -> int:
     with_floats = any(cell.target is not None for cell, *_ in cells)
     head = ["method", "column", "printed %", "here %", *(["printed floats/d", "here"] if with_floats else [])]
     table = Table(*head, "loss", "seeds", "Mbit up", "client steps/s", box=None, pad_edge=False)
-    for cell, _, _, got in cells:
+    for cell, setup, _, got in cells:
         printed = cell.printed
-        row = [cell.method, cell.column, _accuracy(printed.get("accuracy"), printed.get("std"))]
+        others = printed and setup.data["name"] in images.EMBEDDED  # than the published images
+        row = [
+            cell.method,
+            cell.column + (" (*)" if others else ""),
+            _accuracy(printed.get("accuracy"), printed.get("std")),
+        ]
         row.append("diverged" if got.diverged == got.seeds else _accuracy(got.accuracy, got.std))
         if with_floats:
             row += [_number(printed.get("floats")), _number(got.floats)]
@@ -221,6 +226,8 @@ def print_found(preset: Preset, folder: Path, out: Console) -> int:
         out_row = [*row, f"{got.loss:.4g}", seeds, f"{got.bits_up / 1e6:.4g}", f"{got.rate:.0f}"]
         table.add_row(*out_row)
     out.print(table)
+    if any(cell.printed and setup.data["name"] in images.EMBEDDED for cell, setup, _, _ in cells):
+        out.print("(*) other images than in print: our numbers and the printed ones cannot be compared")
     for words in sorted({in_words(setup) for _, setup, _, _ in cells}):
         out.print(f"trained here: {words}")
     return len(cells)

@@ -36,10 +36,6 @@ CHOICES = (
     "neither data augmentation nor weight decay nor momentum is printed: none; torch's own initialisation",
     "the round of the accuracy is not printed: the last",
 )
-SWAT = Departure(
-    "ZeroFL leaves out no small activations in SWAT's backward pass",
-    "a problem gives gradients at weights, not the backward pass of its layers",
-)
 BIFL = "where BiFL leaves something open, see its docstring; its server's model is tested as it is, not binarised"
 STATISTICS = Departure(
     "the statistics of batch normalisation in a test are those of the clients' images in the tested model",
@@ -131,9 +127,7 @@ def _cells(rows: Iterable[Row], **more: Any) -> tuple[Cell, ...]:
 
 
 def _preset(id: str, says: str, cells: tuple[Cell, ...], *more: str) -> Preset:
-    departs = (SWAT,) if any(cell.setup.algorithm["name"] == "ZeroFL" for cell in cells) else ()
-    runs = _record("hyper").settings["runs"]
-    return Preset(f"fedbat.{id}", says, cells, runs, last=1, choices=(*CHOICES, *more), departs=departs)
+    return Preset(f"fedbat.{id}", says, cells, _record("hyper").settings["runs"], last=1, choices=(*CHOICES, *more))
 
 
 def _table(id: str, says: str, *more: str) -> Preset:

@@ -55,7 +55,7 @@ PLAIN = "no data augmentation is printed, and none used"
 RATE = "the learning rate chosen from the printed set is not printed: 0.1, for ViT 0.03, for all methods but FedBCGD+"
 OF_PLUS = (
     "FedBCGD+ has the learning rate 0.01, and no momentum, as none is printed for it: with 0.1 it is unstable, see the "
-    "figure fedbcgdplus_unstable"
+    "figure fedbcgd_plus_unstable"
 )
 MOMENTUM = (
     "the momentum chosen from the printed set is not printed: 0.8, the best of Figure 7, for all methods that have one"

@@ -241,11 +241,11 @@ class ZeroFL(Sampling):
     """ZeroFL (Qiu et al. 2022), as Appendix A.2 of the paper has it: SWAT in local training, and a pruned update.
 
     T local steps at S clients, by default all.  SWAT (Raihan and Aamodt 2020): a step takes the gradient with all but
-    the largest weights of each layer set to 0, and moves all weights along it.  SWAT also drops small activations in the
-    backward pass; this needs the inside of a network, and is not done here.  A client sends the largest entries of its
-    update and forgets the others.
+    the largest weights of each layer set to 0, and moves all weights along it; in the backward pass the weights of a layer
+    read only the largest activations before it, where the problem has layers (`thin_gradient`).  A client sends the
+    largest entries of its update and forgets the others.
 
-    sparsity  share that is left out of the weights and of the update, in [0, 1): of d_l entries ceil((1 - sparsity) d_l)
+    sparsity  share that is left out of weights, activations and update, in [0, 1): of d_l entries ceil((1 - sparsity) d_l)
               stay, at least one, ties to the lower index
 
     The paper does not say whether updates are pruned layer by layer.  Here they are, as the weights in SWAT.  The layers
@@ -285,10 +285,14 @@ class ZeroFL(Sampling):
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
         """w (E, N, d) -> w (E, N, d)."""
         clients = participating(problem, draws, self.participants(problem))
-        gradient = gradients(problem, clients)
+        thin = getattr(problem, "thin_gradient", None)
 
         def direction(w: Array, draw: Draw) -> Array:
-            return gradient(self.pruned(problem, w), draw)
+            sparse = self.pruned(problem, w)
+            if thin is None:
+                return problem.gradient(sparse, clients, draw)
+            g: Array = thin(sparse, clients, draw, 1 - self.sparsity)
+            return g
 
         w = local_steps(x, eta, clients, draws, self.T, watch, direction)
         return x + aggregated(problem, clients, self.pruned(problem, w - x[:, :, None]))

@@ -233,10 +233,21 @@ class Network:
 
     def gradient(self, x: Any, client: NDArray[np.int64], draw: Draw) -> Any:
         """Stochastic gradients: x (E, N, *clients, d), client (N or 1, *clients) -> the shape of x."""
+        return self.thin_gradient(x, client, draw, 1.0)
+
+    def thin_gradient(self, x: Any, client: NDArray[np.int64], draw: Draw, kept: float) -> Any:
+        """`gradient`, in which the weights of a layer read only this share of its inputs, the largest ones (SWAT).
+
+        Exact gradients read all.  Raises ValueError for a network with other layers than `stacked` knows.
+        """
         if self.batch is None:
             return self.local_gradient(x, client)
+        if kept < 1 and not can_stack(self._module):
+            raise ValueError(
+                f"{self.model}: inputs of its layers cannot be left out, expected a network of convolutions"
+            )
         rows = self._read(client, draw)
-        g = self._mean_gradient(x, client, rows, self._moves(client, draw))
+        g = self._mean_gradient(x, client, rows, self._moves(client, draw), kept)
         if self.clip is not None:
             g *= (self.clip / (torch.linalg.vector_norm(g, dim=-1, keepdim=True) + _NEVER_ZERO)).clamp(max=1)
         if self.weight_decay and self.steps is not None:
@@ -433,6 +444,7 @@ class Network:
         client: NDArray[np.int64],
         rows: NDArray[np.int64],
         moves: NDArray[np.float64] | None = None,
+        kept: float = 1.0,
     ) -> Tensor:
         """Mean gradient of the loss over the images `rows` (N or 1, *clients, images), -1 for none: the shape of x."""
         batch = rows.shape[-1]
@@ -442,22 +454,22 @@ class Network:
             moves = np.broadcast_to(moves, (*x.shape[:-1], batch, 3)).reshape(-1, batch, 3)
         flat = x.reshape(-1, self.d)
         if (there == batch).all():
-            return self._at_images(flat, *self._look_up(at, moves)).reshape(x.shape)
+            return self._at_images(flat, *self._look_up(at, moves), kept).reshape(x.shape)
         g = torch.zeros_like(flat)
         for count in set(there.tolist()) - {0}:  # models with batches of one size together
             which = np.flatnonzero(there == count)
             some = None if moves is None else moves[which, :count]
-            g[which] = self._at_images(flat[which], *self._look_up(at[which, :count], some))
+            g[which] = self._at_images(flat[which], *self._look_up(at[which, :count], some), kept)
         return g.reshape(x.shape)
 
-    def _at_images(self, flat: Tensor, images: Tensor, labels: Tensor) -> Tensor:
+    def _at_images(self, flat: Tensor, images: Tensor, labels: Tensor, kept: float = 1.0) -> Tensor:
         """The mean gradients of models (models, d), each over its own images (models, B, C, H, W)."""
-        if self.batching == "stacked" and can_stack(self._module):
+        if kept < 1 or (self.batching == "stacked" and can_stack(self._module)):
             g = torch.empty_like(flat)
-            for parts in zip(
-                *(t.split(self._at_once(labels.shape[1])) for t in (flat, images, labels, g)), strict=True
-            ):
-                self._together(*parts)
+            together = self._at_once(labels.shape[1]) if self.batching == "stacked" else 1
+            parts = (t.split(together) for t in (flat, images, labels, g))
+            for some, X, Y, out in zip(*parts, strict=True):
+                self._together(some, X, Y, out, kept)
         elif self.batching == "stacked":
 
             def loss(one: Tensor, X: Tensor, Y: Tensor) -> Tensor:
@@ -477,11 +489,11 @@ class Network:
         margin = (2 * Y - 1) * z[:, 0]
         return softplus(-margin) if self.loss == "logistic" else torch.sigmoid(-margin)
 
-    def _together(self, flat: Tensor, images: Tensor, labels: Tensor, out: Tensor) -> None:
+    def _together(self, flat: Tensor, images: Tensor, labels: Tensor, out: Tensor, kept: float) -> None:
         """Writes each model's gradient into out (models, d): images (models, B, C, H, W), labels (models, B)."""
         parameters = self._parameters(self._module, flat.detach())
         own = [part.requires_grad_() for part in parameters.values()]
-        z = outputs(self._module, parameters, images)
+        z = outputs(self._module, parameters, images, kept)
         loss = self._losses(z.flatten(0, 1), labels.flatten()).sum() / labels.shape[1]
         torch.cat([g.flatten(1) for g in torch.autograd.grad(loss, own)], dim=1, out=out)
 

@@ -6,7 +6,8 @@ rows are (models, B, width).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -25,17 +26,21 @@ def can_stack(module: nn.Module) -> bool:
     return all(isinstance(layer, _LAYERS) for layer in module.modules())
 
 
-def outputs(module: nn.Module, parameters: Mapping[str, Tensor], images: Tensor) -> Tensor:
+def outputs(module: nn.Module, parameters: Mapping[str, Tensor], images: Tensor, kept: float = 1.0) -> Tensor:
     """The outputs of each model for its images: (models, B, C, H, W) -> (models, B, classes).
 
     parameters  by their names in the network, (models, *shape); batch normalisation uses each model's own batch
+    kept        share of the inputs of a convolutional or linear layer, the largest ones of each model, that the gradient in
+                its weights reads; the outputs and the gradients in the inputs are the same for all
     """
     models = len(images)
     side_by_side = images.transpose(0, 1).flatten(1, 2).contiguous(memory_format=torch.channels_last)
-    return _through(module, "", parameters, side_by_side, models)
+    return _through(module, "", parameters, side_by_side, models, kept)
 
 
-def _through(layer: nn.Module, name: str, of: Mapping[str, Tensor], x: Tensor, models: int) -> Tensor:
+def _through(
+    layer: nn.Module, name: str, of: Mapping[str, Tensor], x: Tensor, models: int, kept: float = 1.0
+) -> Tensor:
     def own(parameter: str) -> Tensor | None:
         """A parameter of the layer, the models' one after another along the first axis."""
         found = of.get(f"{name}{parameter}")
@@ -44,17 +49,25 @@ def _through(layer: nn.Module, name: str, of: Mapping[str, Tensor], x: Tensor, m
     match layer:
         case nn.Sequential():
             for child, part in layer.named_children():
-                x = _through(part, f"{name}{child}.", of, x, models)
+                x = _through(part, f"{name}{child}.", of, x, models, kept)
             return x
         case Sum():
             path, shortcut = (
-                _through(part, f"{name}{child}.", of, x, models) for child, part in layer.named_children()
+                _through(part, f"{name}{child}.", of, x, models, kept) for child, part in layer.named_children()
             )
             return path + shortcut
         case nn.Conv2d():
             weight = of[f"{name}weight"].flatten(0, 1)
-            groups = models * layer.groups
-            return F.conv2d(x, weight, own("bias"), layer.stride, layer.padding, layer.dilation, groups)
+            groups, bias = models * layer.groups, own("bias")
+
+            def convolved(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+                return F.conv2d(x, w, b, layer.stride, layer.padding, layer.dilation, groups)
+
+            if kept == 1:
+                return convolved(x, weight, bias)
+            per_model = x.detach().unflatten(1, (models, -1)).transpose(0, 1)
+            z = _read_in_part(convolved, x, _largest(per_model, kept).transpose(0, 1).flatten(1, 2), weight)
+            return z if bias is None else z + bias[:, None, None]
         case nn.BatchNorm2d():
             return F.batch_norm(x, None, None, own("weight"), own("bias"), training=True, eps=layer.eps)
         case nn.GroupNorm():
@@ -62,11 +75,30 @@ def _through(layer: nn.Module, name: str, of: Mapping[str, Tensor], x: Tensor, m
         case nn.Flatten():
             return x if x.ndim == 3 else x.unflatten(1, (models, -1)).transpose(0, 1).flatten(2)
         case nn.Linear():
-            products = (of[f"{name}weight"] @ x.transpose(1, 2)).transpose(1, 2)  # so that its gradient is contiguous
+
+            def product(x: Tensor, w: Tensor) -> Tensor:
+                return (w @ x.transpose(1, 2)).transpose(1, 2)  # so that its gradient is contiguous
+
+            w = of[f"{name}weight"]
+            products = product(x, w) if kept == 1 else _read_in_part(product, x, _largest(x.detach(), kept), w)
             return products if layer.bias is None else products + of[f"{name}bias"][:, None]
         case _:
-            found: Tensor = layer(x)
-            return found
+            result: Tensor = layer(x)
+            return result
+
+
+def _largest(x: Tensor, kept: float) -> Tensor:
+    """The largest entries of each model's inputs (models, ...), a share of them, and 0 elsewhere."""
+    sizes = x.flatten(1).abs()
+    least = sizes.topk(max(1, math.ceil(kept * sizes.shape[1] - 1e-9)), dim=1).values[:, -1]
+    return torch.where(x.abs() >= least.reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
+
+
+def _read_in_part(apply: Callable[[Tensor, Tensor], Tensor], x: Tensor, largest: Tensor, weight: Tensor) -> Tensor:
+    """apply(x, weight), whose gradient in the weight is that of apply(largest, weight)."""
+    part = apply(largest, weight)
+    whole: Tensor = apply(x, weight.detach())
+    return whole + (part - part.detach())
 
 
 __all__ = ["can_stack", "outputs"]

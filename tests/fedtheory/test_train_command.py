@@ -93,6 +93,8 @@ def test_a_preset_in_small_beside_the_printed_numbers(call):
     methods = {line.split()[0]: line for line in lines if line.startswith(("PFL", "SFL"))}
     assert "67.61 ± 4.02" in methods["PFL"] and "78.43 ± 2.46" in methods["SFL"]  # printed for CIFAR-10, VGG-9
     assert "order of two methods in one column as printed: 1 of 1 pairs" in out or "0 of 1 pairs" in out
+    assert "C=1, K=5 (*)" in methods["PFL"] and "(*) other images than in print: our numbers" in out
+    assert "what the paper leaves open, and what is chosen here" in out and "where the trainings depart" not in out
     for difference in (
         "data.name: cifar-10, digits",
         "network.model: VGG-9, small CNN",

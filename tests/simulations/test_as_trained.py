@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +12,14 @@ import torch
 from torch.nn.functional import cross_entropy, interpolate
 
 from simulations import partitions, run
-from simulations.algorithms.fedbat import FedBAT
+from simulations.algorithms.fedbat import FedBAT, ZeroFL
 from simulations.algorithms.fedcom import FedPAQ
 from simulations.arrays import on_host
 from simulations.binarisation import binarise, derivatives, step_size
 from simulations.data import Dataset
 from simulations.draws import Draws
 from simulations.engine import RunState
-from simulations.networks import images
+from simulations.networks import images, models
 from simulations.networks.problem import Network
 from simulations.networks.setup import Setup, from_table
 from simulations.problems.logistic import Logistic
@@ -186,6 +187,69 @@ def test_clients_stop_after_their_own_epochs(order: str) -> None:
         assert (net.gradient(y, one, local.step(int(by_rule[m]))) == 0).all()
     expected = net.value(sum(after) / 5)
     assert ends.value.isel(round=-1).item() == pytest.approx(float(expected), rel=1e-9)
+
+
+# ------------------------------------------------------------------------------------------------ SWAT
+
+
+@pytest.mark.parametrize(
+    ("model", "norm"), [("logistic", None), ("small CNN", None), ("CNN", "batch"), ("ResNet-10", None)]
+)
+@pytest.mark.parametrize("batching", ["loop", "stacked"])
+def test_weights_that_read_the_largest_activations(model: str, norm: str | None, batching: str) -> None:
+    """One client at a time, with convolutions and linear layers whose backward pass prunes what it has saved."""
+    data = little((1, 32, 32)) if model == "CNN" else little((3, 8, 8) if model == "ResNet-10" else (1, 8, 8))
+    net = network(model, data, norm=norm, batching=batching)
+    x = at(net)
+    got = net.thin_gradient(x, CLIENTS, drawn(), 0.2)
+    full = net.gradient(x, CLIENTS, drawn())
+    torch.testing.assert_close(net.thin_gradient(x, CLIENTS, drawn(), 1.0), full, rtol=0, atol=0)
+    assert (got != full).any()
+    rows = net._read(CLIENTS, drawn())
+    module = models.build(model, net.shape, 4, norm).to_empty(device="cpu").double()
+    ran: list[tuple[Any, torch.Tensor, torch.Tensor]] = []  # layer, its pruned input, its output
+
+    def keep(layer: torch.nn.Module, inputs: tuple[torch.Tensor, ...], out: torch.Tensor) -> None:
+        value = inputs[0].detach()
+        least = value.flatten().abs().sort(descending=True).values[math.ceil(0.2 * value.numel() - 1e-9) - 1]
+        out.retain_grad()
+        ran.append((layer, torch.where(value.abs() >= least, value, 0.0), out))
+
+    for layer in module.modules():
+        if isinstance(layer, torch.nn.Conv2d | torch.nn.Linear):
+            layer.register_forward_hook(keep)
+    for n, m in ((0, 0), (1, 3)):
+        ran.clear()
+        torch.nn.utils.vector_to_parameters(x[0, n, m], module.parameters())
+        X, Y = net._look_up(net._table[m, rows[n, m]])
+        module.zero_grad()
+        cross_entropy(module(X), Y).backward()
+        for layer, part, out in ran:
+            if isinstance(layer, torch.nn.Linear):
+                layer.weight.grad = out.grad.T @ part
+            else:
+                layer.weight.grad = torch.nn.grad.conv2d_weight(
+                    part, layer.weight.shape, out.grad, layer.stride, layer.padding
+                )
+        expected = torch.cat([p.grad.flatten() for p in module.parameters()])
+        torch.testing.assert_close(got[0, n, m], expected, rtol=1e-8, atol=1e-10)
+
+
+def test_layers_that_cannot_be_read_in_part() -> None:
+    net = network("small ViT", little((1, 8, 8)))
+    with pytest.raises(ValueError, match="small ViT: inputs of its layers cannot be left out"):
+        net.thin_gradient(at(net), CLIENTS, drawn(), 0.5)
+
+
+def test_zerofl_reads_the_largest_activations() -> None:
+    """One step of ZeroFL, and the thin gradient at the pruned weights."""
+    net, algorithm = network("small CNN", order="epochs"), ZeroFL(1, 0.5, sparsity=0.6)
+    x0 = net.start(0)
+    moved = after_a_round(net, algorithm, x0) - x0
+    w = algorithm.pruned(net, torch.tensor(x0).expand(1, 1, 5, net.d))
+    draw = Draws.of_seeds(np.array([0]), 0).of(CLIENTS).step(0)
+    step = algorithm.pruned(net, -0.5 * net.thin_gradient(w, CLIENTS, draw, 0.4)).mean(2)[0, 0]
+    np.testing.assert_allclose(moved, step.numpy(), atol=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------ losses

@@ -49,7 +49,7 @@ class InNumpy:
 
     def __getattr__(self, name: str):
         found = getattr(self.inside, name)
-        if name not in ("gradient", "sample_gradient", "local_gradient", "value", "full_gradient"):
+        if name not in ("gradient", "thin_gradient", "sample_gradient", "local_gradient", "value", "full_gradient"):
             return found
         return lambda x, *rest: found(torch.tensor(x), *rest).numpy()
 
