@@ -723,6 +723,7 @@ def _lam(arena: Arena) -> float:
 
 
 FIGURES = [
+    *unstable.PICTURES,
     best_constants.picture("fedbcgd"),
     rate_tables.picture("fedbcgd_table1_as_an_experiment", "fedbcgd.table1", rate_table.EXPERIMENTS, rate_table.MISSING),
     Picture(
@@ -764,7 +765,6 @@ FIGURES = [
         communication,
         (*(f"fedbcgd.{id_}{form}" for id_ in MAIN for form in ("", ".corrected")), "fedbcgd.claim.factor_1_over_N"),
     ),
-    *unstable.PICTURES,
     *bound_against_run.pictures(
         [form for theorem in THEOREMS for form in catalogue.forms(f"fedbcgd.{theorem}.corrected")], _shown, _among
     ),

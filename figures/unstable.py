@@ -76,5 +76,6 @@ PICTURES = [
         "fedbcgd_plus_unstable",
         "FedBCGD+ on networks: unstable with blocks and many local steps, and what helps",
         unstable,
+        ("fedbcgd.alg3", "fedbcgd.alg3.corrected", "fedbcgd.table1.fedbcgdplus"),
     )
 ]
