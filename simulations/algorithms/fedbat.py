@@ -37,7 +37,7 @@ from simulations.algorithms.fedbcgd import Sampling, with_error_memory
 from simulations.algorithms.fedcom import UNCOMPRESSED, FedPAQ
 from simulations.arrays import known_as, like, namespace, runs, spread
 from simulations.binarisation import binarise, derivatives, step_size, wire_bits
-from simulations.checked import number, one_of, step_sizes, whole
+from simulations.checked import brief, number, one_of, reals, step_sizes, whole
 from simulations.compressors import QSGD, MaxSign, NoisySign, Sign, StochasticSign, TopK
 from simulations.draws import Draw, Draws
 from simulations.problems import Array, Problem
@@ -110,8 +110,14 @@ class FedBAT:
         one_of("sent", self.sent, Sent)
         whole("least", self.least, 0)
         one_of("active", self.active, Active)
-        if self.clamp is not None and not (len(self.clamp) == 2 and 0 <= self.clamp[0] <= self.clamp[1] < np.inf):
-            raise ValueError(f"clamp = {self.clamp}: expected two finite numbers, 0 <= least <= largest")
+        if self.clamp is not None:
+            ends = reals("clamp", self.clamp, "two finite numbers, 0 <= least <= largest")
+            if ends.shape != (2,) or not 0 <= ends[0] <= ends[1]:
+                raise ValueError(f"clamp = {brief(self.clamp)}: expected two finite numbers, 0 <= least <= largest")
+            if self.step_size == "max":
+                raise ValueError("clamp with step_size = 'max': expected 'learned', only such alphas are clamped")
+        if not isinstance(self.full, tuple | list) or not all(isinstance(word, str) and word for word in self.full):
+            raise ValueError(f"full = {brief(self.full)}: expected a list of words in the names of layers")
 
     @property
     def warm_up(self) -> int:

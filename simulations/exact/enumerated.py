@@ -44,8 +44,9 @@ def why_not(problem: Problem, algorithm: Any, rounds: int) -> str | None:
         or algorithm.step_size != "max"
         or algorithm.warm_up
         or algorithm.sent != "all"
+        or algorithm.full
     ):
-        return f"{algorithm}: expected FedBAT with step_size 'max', phi = 0 and sent 'all'"
+        return f"{algorithm}: expected FedBAT with step_size 'max', phi = 0 and sent 'all', all layers binarised"
     if not isinstance(problem, Quadratic) or problem.sigma or any(np.any(np.diag(np.diag(H)) != H) for H in problem.H):
         return f"{problem.name}: expected a quadratic without noise, its matrices diagonal"
     if outcomes(problem, algorithm, rounds) > MOST:

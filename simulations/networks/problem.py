@@ -116,10 +116,11 @@ class Network:
         whole("crop", self.crop, 0, most=min(self.data.shape[1:]))
         if self.initial is not None:
             one_of("initial", self.initial, models.Weights)
-        if self.enlarge is not None and not (
-            len(self.enlarge) == 2 and whole("enlarge", self.enlarge[1]) <= whole("enlarge", self.enlarge[0], most=4096)
-        ):
-            raise ValueError(f"enlarge = {self.enlarge}: expected (side, window), window <= side")
+        if self.enlarge is not None:
+            pair = isinstance(self.enlarge, tuple | list) and len(self.enlarge) == 2
+            side, window = (whole("enlarge", size, most=4096) for size in self.enlarge) if pair else (0, 1)
+            if window > side:
+                raise ValueError(f"enlarge = {brief(self.enlarge)}: expected (side, window), window <= side")
         if self.enlarge is not None and self.crop:
             raise ValueError("crop and enlarge: expected one of them, for both cut out a part")
         if not isinstance(self.flip, bool):

@@ -19,10 +19,12 @@ from simulations.binarisation import binarise, derivatives, step_size
 from simulations.data import Dataset
 from simulations.draws import Draws
 from simulations.engine import RunState
+from simulations.exact.enumerated import why_not
 from simulations.networks import images, models
 from simulations.networks.problem import Network
 from simulations.networks.setup import Setup, from_table
 from simulations.problems.logistic import Logistic
+from simulations.problems.quadratic import generate
 from simulations.problems.sigmoid import SigmoidERM
 
 torch.set_num_threads(1)
@@ -370,6 +372,26 @@ def test_the_clamp_of_alpha() -> None:
         FedBAT(4, 0.5, clamp=(2, 1))
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"clamp": 0.5}, "clamp = 0.5: expected two finite numbers"),
+        ({"clamp": (0.1, np.inf)}, r"clamp\[1\] = inf: expected two finite numbers"),
+        ({"clamp": (0.1, 0.2), "step_size": "max"}, "clamp with step_size = 'max'"),
+        ({"full": "norm"}, "full = '?norm'?: expected a list of words"),
+    ],
+)
+def test_refused_by_fedbat(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FedBAT(4, 0.5, **settings)
+
+
+def test_no_exact_expectation_without_binarisation() -> None:
+    problem = generate(d=2, M=2, L=1.0, mu=0.5, delta=0.0)
+    analysed = FedBAT(1, 0.1, phi=0.0, step_size="max")
+    assert "all layers binarised" in str(why_not(problem, replace(analysed, full=("x",)), 1))
+
+
 def test_layers_that_are_not_binarised() -> None:
     net = network(order="epochs")
     x0 = net.start(0)
@@ -417,6 +439,7 @@ def test_local_epochs_set_the_steps() -> None:
         ({"crop": 9}, "crop = 9"),
         ({"flip": 1}, "flip = 1: expected true or false"),
         ({"enlarge": (8, 9)}, r"enlarge = \(8, 9\): expected \(side, window\), window <= side"),
+        ({"enlarge": 16}, "enlarge = 16: expected"),
         ({"enlarge": (16, 8), "crop": 2}, "crop and enlarge: expected one of them"),
         ({"initial": "zeros"}, "initial = 'zeros'"),
         ({"loss": "hinge"}, "loss = 'hinge'"),
