@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bounds.evaluation import Value, evaluate, parameters
-from bounds.trials.arena import fixes_step, known, learning_rate, with_lengths
+from bounds.trials.arena import definitions, fixes_step, known, learning_rate, step_symbol, with_lengths
 from bounds.trials.quantities import bounded, quantities
 from bounds.tuning import tune
 from simulations import partitions
@@ -165,9 +165,10 @@ def _beside(method: Method) -> Beside:
     statement = catalogue.find(method.statement)
     given = tuple((letter, numbers[v] if isinstance(v, str) else v) for letter, v in method.given.items())
     values = known(statement, Estimated(net, largest), x0, method.algorithm(1.0), given) | {"R": float(ROUNDS)}
-    if fixes_step(statement):  # eta = 1/(L sqrt(T)), T all local steps
-        eta = 1 / (values["L"] * np.sqrt(ROUNDS * STEPS))
+    if fixes_step(statement):
         everything = with_lengths(statement, values)
+        fixed = definitions(statement)[step_symbol(statement)]
+        eta = float(fixed.subs({s: everything[s.name] for s in fixed.free_symbols}))
         bound = evaluate(method.statement, **{s.name: everything[s.name] for s in parameters(statement)})
     else:
         tuned = tune(method.statement, **values)

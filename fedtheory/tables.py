@@ -208,15 +208,15 @@ def draw_curves(name: str, title: str, histories: Mapping[str, pd.DataFrame], fo
 def print_found(preset: Preset, folder: Path, out: Console) -> int:
     """Print our numbers beside the printed ones; returns the number of cells."""
     cells = list(of_cells(preset, folder))
+    others = [bool(cell.printed) and setup.data["name"] in images.EMBEDDED for cell, setup, _, _ in cells]
     with_floats = any(cell.target is not None for cell, *_ in cells)
     head = ["method", "column", "printed %", "here %", *(["printed floats/d", "here"] if with_floats else [])]
     table = Table(*head, "loss", "seeds", "Mbit up", "client steps/s", box=None, pad_edge=False)
-    for cell, setup, _, got in cells:
+    for (cell, _, _, got), other in zip(cells, others, strict=True):
         printed = cell.printed
-        others = printed and setup.data["name"] in images.EMBEDDED  # than the published images
         row = [
             cell.method,
-            cell.column + (" (*)" if others else ""),
+            cell.column + (" (*)" if other else ""),
             _accuracy(printed.get("accuracy"), printed.get("std")),
         ]
         row.append("diverged" if got.diverged == got.seeds else _accuracy(got.accuracy, got.std))
@@ -226,7 +226,7 @@ def print_found(preset: Preset, folder: Path, out: Console) -> int:
         out_row = [*row, f"{got.loss:.4g}", seeds, f"{got.bits_up / 1e6:.4g}", f"{got.rate:.0f}"]
         table.add_row(*out_row)
     out.print(table)
-    if any(cell.printed and setup.data["name"] in images.EMBEDDED for cell, setup, _, _ in cells):
+    if any(others):
         out.print("(*) other images than in print: our numbers and the printed ones cannot be compared")
     for words in sorted({in_words(setup) for _, setup, _, _ in cells}):
         out.print(f"trained here: {words}")

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.algorithms.base import Algorithm, Memory, Watch, check_algorithm, refuse_weights
+from simulations.algorithms.base import Algorithm, Memory, Watch, check_algorithm, refuse_misfits
 from simulations.arrays import is_tensor, known_as, like, on_host
 from simulations.checked import affordable, brief, listed, number, reals, step_sizes, whole
 from simulations.constants import NoSuchConstant
@@ -99,7 +99,7 @@ def requested(
     affordable(f"{rounds} rounds", steps=rounds)
     eta = step_sizes(algorithm.eta)
     S = algorithm.participants(problem)
-    refuse_weights(problem, algorithm)
+    refuse_misfits(problem, algorithm)
     start = starting_point(problem, x0)
     ratio = reals("average", average, "a weight ratio in (0, 1]")
     if ratio.shape not in ((), (1,), eta.shape) or not ((ratio > 0) & (ratio <= 1)).all():

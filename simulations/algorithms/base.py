@@ -15,7 +15,8 @@ An algorithm whose whole runs have an exact expectation has `exact`, the name of
 `simulations.exact`.
 
 An algorithm whose server weighs the clients as the problem does, by `aggregated`, has `weighs = True`.  The others count
-all clients alike, and are refused where a problem has weights.
+all clients alike, and are refused where a problem has weights.  An algorithm whose clients stay where they are once their
+gradients are 0 has `own_steps = True`.  The others are refused where a problem gives clients their own numbers of steps.
 """
 
 from __future__ import annotations
@@ -72,8 +73,13 @@ def check_algorithm(given: Any) -> None:
         raise ValueError(f"algorithm = {brief(given)}: expected an algorithm, such as those of fedtheory.algorithms")
 
 
-def refuse_weights(problem: Problem, algorithm: Algorithm) -> None:
-    """Raises ValueError where the problem weighs its clients and the algorithm does not."""
+def refuse_misfits(problem: Problem, algorithm: Algorithm) -> None:
+    """Raises ValueError where the problem weighs its clients, or gives each its own steps, and the algorithm does not."""
+    if getattr(problem, "steps", None) is not None and not getattr(algorithm, "own_steps", False):
+        raise ValueError(
+            f"{type(algorithm).__name__} has one number of local steps, {problem.name} one for each client: expected no "
+            "local_epochs, or an algorithm whose clients may stop early"
+        )
     if problem.weights is not None and not getattr(algorithm, "weighs", False):
         raise ValueError(
             f"{type(algorithm).__name__} counts all clients alike, {problem.name} weighs them: expected no weights, or "

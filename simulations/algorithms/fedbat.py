@@ -198,8 +198,8 @@ class FedBAT:
                 m = m - rate * g
                 continue
             by_m, by_alpha = derivatives(m, of_entry, zeta)
-            m = m - rate * (g * _where(plain, xp.ones_like(g), by_m))
-            slope = layers.sum(g * _where(plain, xp.zeros_like(g), by_alpha))
+            m = m - rate * (g * _where(plain, 1.0, by_m))
+            slope = layers.sum(g * _where(plain, 0.0, by_alpha))
             if self.clamp is not None:
                 free = step_size(initial, self.rho, exponent)
                 slope = slope * xp.astype((free >= self.clamp[0]) & (free <= self.clamp[1]), slope.dtype)
@@ -350,11 +350,9 @@ class BiFL(Sampling):
         return aggregated(problem, clients, self.binarised(problem, v) if self.upload == "binarised" else v)
 
 
-def _where(truths: Any, a: Array, b: Array) -> Array:
-    """a where the truths hold, b elsewhere; without work where they are all the same."""
-    if np.all(truths):
-        return a
-    found: Array = namespace(a).where(known_as(truths, a), a, b) if np.any(truths) else b
+def _where(truths: Any, a: Any, b: Array) -> Array:
+    """a, an array or a number, where the truths hold, and the array b elsewhere; without work where none holds."""
+    found: Array = namespace(b).where(known_as(truths, b), a, b) if np.any(truths) else b
     return found
 
 

@@ -143,11 +143,9 @@ class Network:
         if (self.sizes == 0).any():
             empty = np.flatnonzero(self.sizes == 0).tolist()
             raise ValueError(f"clients {empty} of {self.partition.method} have no images: expected at least one each")
-        counted = self.sizes
-        if isinstance(self.weights, str) and self.weights == "batches":
-            counted = -(-self.sizes // int(self.batch or 1))
-            object.__setattr__(self, "weights", "sizes")
-        object.__setattr__(self, "weights", weights_of(self.weights, counted))
+        batches = isinstance(self.weights, str) and self.weights == "batches"
+        counted = -(-self.sizes // int(self.batch or 1)) if batches else self.sizes
+        object.__setattr__(self, "weights", weights_of("sizes" if batches else self.weights, counted))
         stages = models.cuts(self._module)
         if self.cut_after is not None and self.cut_after not in stages:
             raise ValueError(f"cut_after = {self.cut_after!r}: expected one of {', '.join(stages)}, or None")

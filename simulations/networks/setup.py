@@ -33,7 +33,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from simulations.algorithms import registry
 from simulations.algorithms.base import Algorithm
@@ -171,8 +173,7 @@ class Setup:
                 raise ValueError(f'compressor = {brief(settings["compressor"])}: expected a text, such as "QSGD(s=7)"')
             settings["compressor"] = from_text(settings["compressor"])
         if self._steps is not None:
-            own = (problem or self.problem()).steps
-            settings[self._steps] = 1 if own is None else int(own.max())
+            settings[self._steps] = int(np.max(cast(Any, (problem or self.problem()).steps)))
         with self.blamed():
             return builders(self.algorithm.get("from"))[self.algorithm["name"]](**settings)
 

@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy, interpolate
 
 from simulations import partitions, run
 from simulations.algorithms.fedbat import FedBAT, ZeroFL
-from simulations.algorithms.fedcom import FedPAQ
+from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from simulations.arrays import on_host
 from simulations.binarisation import binarise, derivatives, step_size
 from simulations.data import Dataset
@@ -252,6 +252,12 @@ def test_zerofl_reads_the_largest_activations() -> None:
     draw = Draws.of_seeds(np.array([0]), 0).of(CLIENTS).step(0)
     step = algorithm.pruned(net, -0.5 * net.thin_gradient(w, CLIENTS, draw, 0.4)).mean(2)[0, 0]
     np.testing.assert_allclose(moved, step.numpy(), atol=1e-12)
+
+
+def test_only_some_algorithms_let_clients_stop() -> None:
+    net = network(order="epochs", local_epochs=1)
+    with pytest.raises(ValueError, match="SCAFFOLD has one number of local steps, .*one for each client"):
+        run(net, SCAFFOLD(2, 0.1), rounds=1, x0=net.start(0), record=())
 
 
 # ------------------------------------------------------------------------------------------------ losses
