@@ -59,6 +59,7 @@ CHOICES = (
     *COMMON,
     "what ExDir leaves open is decided as in simulations.partitions",
 )
+GRADIENT = "the gradient norm is measured too, which is not in the figure"
 CHOSEN = "learning rates: Table 9, the best of Table 10, or, in nine settings, those of the authors' repository"
 RELEASED = (
     "follows github.com/liyipeng00/convergence: PFL weighs clients by their numbers of images; a round reads images without "
@@ -198,7 +199,7 @@ def _fig2() -> Preset:
         _search(search, rows, record=("value", "grad_sq", "test_value", "accuracy")),
         seeds=1,
         last=search.settings["last rounds averaged"],
-        choices=(*CHOICES, "the numbers of the bars are those of Table 10", "the gradient norm is not in the figure"),
+        choices=(*CHOICES, "the numbers of the bars are those of Table 10", GRADIENT),
     )
 
 
