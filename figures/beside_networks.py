@@ -63,7 +63,7 @@ def draw(full: bool = False) -> Drawn:
     for marker, colour, label in (
         ("o", GREEN, "measured, a step size that trains well"),
         ("s", ORANGE, "measured, the theorem's step size"),
-        ("D", RED, "the theorem's bound, with the factor to what is measured"),
+        ("D", RED, "the theorem's bound, with its factor to the square"),
     ):
         left.plot([], [], marker, color=colour, label=label)
     figure.legend(loc="outside lower center", ncols=3, fontsize=7.5)

@@ -61,7 +61,7 @@ def unstable(full: bool = False) -> Drawn:
     for label, (_, colour) in _TRAINED.items():
         own = data[(data.panel == "network") & (data.curve == label)]
         right.plot(own.x, own.y, color=colour, label=label)
-    right.set(yscale="log", xlabel="round", ylabel="training loss", ylim=(0.01, 60))
+    right.set(yscale="log", xlabel="round", ylabel="training loss", ylim=(0.003, 60))
     right.set_title("a small CNN on digits, 10 of 100 clients a round")
     right.legend(title="step size 0.03, T = 10, unless said", loc="lower left", fontsize=7, title_fontsize=7)
     figure.suptitle(
