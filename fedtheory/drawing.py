@@ -34,8 +34,8 @@ def draw_all(
     full: bool = False,
     progress: Progress | None = None,
     workshop: Workshop | None = None,
-) -> dict[str, bytes]:
-    """Write the figures into the folder as PNG, SVG and CSV; returns the PNG files of the site by the figures' names.
+) -> dict[str, dict[str, bytes]]:
+    """Write the figures into the folder as PNG, SVG and CSV; returns the site's "png" and "csv" files by the names.
 
     Raises ValueError, after all other figures are written, for those that ended in an exception.
     """
@@ -47,7 +47,7 @@ def draw_all(
         gallery.write_files(name, {ending: files[ending] for ending in files if ending != SMALL}, folder)
     if errors:
         raise ValueError("; ".join(errors))
-    return {name: files[SMALL] for name, files in whole.items()}
+    return {name: {"png": files[SMALL], "csv": files["csv"]} for name, files in whole.items()}
 
 
 def tasks_of(chosen: Iterable[gallery.Picture], full: bool) -> list[Task]:

@@ -21,7 +21,16 @@ from theory import catalogue
 from theory.proofs import mutation
 from theory.proofs.agreement import Disagreement, agreement
 from theory.proofs.arithmetic import recorded
-from theory.statement import NO_CLAIM, OFTEN_NO_CLAIM, Evidence, EvidenceKind, Statement, Status, Verdict
+from theory.statement import (
+    NO_CLAIM,
+    OFTEN_NO_CLAIM,
+    Evidence,
+    EvidenceKind,
+    Severity,
+    Statement,
+    Status,
+    Verdict,
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,17 @@ class Checked:
         return next((s for s in ranking if s in found), Status.DEFINITION if nothing else Status.OPEN)
 
     @property
+    def severity(self) -> Severity | None:
+        """How grave it is that it is refuted: the gravest severity of its errata.  None if it is not, or has no erratum."""
+        return catalogue.severity(self.statement.id) if self.status is Status.REFUTED else None
+
+    @property
+    def against(self) -> list[tuple[Evidence, Verdict]]:
+        """The evidence that refutes it, the strongest first."""
+        found = [(e, v) for e, v in self.verdicts if v.status is Status.REFUTED]
+        return sorted(found, key=lambda pair: _STRONGEST.index(pair[0].kind))
+
+    @property
     def slack(self) -> float | None:
         """The smallest slack: the factor by which the claim can be tightened before an instance refutes it."""
         return min((v.slack for e, v in self.verdicts if v.slack is not None and e.kind not in _PROOFS), default=None)
@@ -58,6 +78,18 @@ class Checked:
 
 
 _PROOFS = ("ledger", "repair")
+_STRONGEST = (
+    "counterexample",
+    "enumeration",
+    "moments",
+    "search",
+    "worst_case",
+    "derivation",
+    "certificate",
+    "units",
+    "run",
+    "ledger",
+)
 
 
 def evidence(paper: str) -> list[Evidence]:
@@ -362,6 +394,12 @@ def count(checked: Sequence[Checked]) -> dict[Status, int]:
     """How many statements have each verdict; without `error` where no check failed."""
     found, failures = Counter(c.status for c in checked), errors(checked)
     return {status: found[status] for status in Status if failures or status is not Status.ERROR}
+
+
+def by_severity(checked: Iterable[Checked]) -> dict[Severity | None, int]:
+    """How many refuted statements have each severity, the gravest first; None: those without an erratum."""
+    found = Counter(c.severity for c in checked if c.status is Status.REFUTED)
+    return {severity: found[severity] for severity in (*get_args(Severity), None) if found[severity]}
 
 
 def errors(checked: Iterable[Checked]) -> list[str]:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import sympy
 
@@ -21,7 +21,7 @@ import outside
 import theory
 from theory.names import UnknownName, unknown
 from theory.properties import Properties, united
-from theory.statement import Erratum, Evidence, Paper, Statement, Symbol
+from theory.statement import Erratum, Evidence, Paper, Severity, Statement, Symbol
 
 
 def names() -> tuple[str, ...]:
@@ -35,8 +35,9 @@ def _here() -> tuple[str, ...]:
 
 
 def papers() -> dict[str, Paper]:
-    """All papers by short name, in the order of `names`."""
-    return {name: paper(name) for name in names()}
+    """All papers by short name, in the order of their publication; those without a date last, in the order of `names`."""
+    loaded = sorted(map(paper, names()), key=lambda p: p.published or "9999")
+    return {p.name: p for p in loaded}
 
 
 @cache
@@ -117,6 +118,11 @@ def unassumed(statement: Statement) -> set[sympy.Symbol]:
 def errata(id_: str) -> list[Erratum]:
     """The errata about this statement."""
     return [e for e in paper(find(id_).paper).errata if e.statement == id_]
+
+
+def severity(id_: str) -> Severity | None:
+    """The gravest severity of the errata about this statement; None if there is no erratum."""
+    return min((e.severity for e in errata(id_)), key=get_args(Severity).index, default=None)
 
 
 def symbols(statement: Statement) -> dict[str, Symbol]:

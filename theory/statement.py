@@ -439,6 +439,24 @@ class Erratum:
     corrected: str = ""
 
 
+@dataclass(frozen=True)
+class Finding:
+    """What a reader of the paper should know first, in words.  Its verdict and witness are computed, not written here.
+
+    statement  id of the refuted statement
+    title      the finding in one line
+    says       what is wrong
+    matters    why it matters, and what is true instead
+    figure     name of the figure that shows it
+    """
+
+    statement: str
+    title: str
+    says: str
+    matters: str
+    figure: str
+
+
 def _conditions(when: Iterable[Relational | Condition]) -> tuple[Condition, ...]:
     conditions = tuple(c if isinstance(c, Condition) else Condition(c) for c in when)
     for c in conditions:
@@ -512,6 +530,7 @@ class Paper:
 
     step_sizes  the symbols of its step sizes; the first one that a bound contains is the one to tune
     lists       symbols that stand for a list of numbers
+    published   year and month, such as "2024-07"; unknown: ""
     """
 
     def __init__(
@@ -521,13 +540,16 @@ class Paper:
         citation: str,
         step_sizes: Sequence[str] = (),
         lists: Mapping[str, ListOf] | None = None,
+        published: str = "",
     ) -> None:
         self.name, self.title, self.citation, self.step_sizes = name, title, citation, tuple(step_sizes)
+        self.published = published
         self.lists = dict(lists or {})
         self.background: tuple[Statement, ...] = ()  # what its setting and algorithms provide to every statement
         self.symbols: dict[str, Symbol] = {}
         self.statements: dict[str, Statement] = {}
         self.errata: list[Erratum] = []
+        self.findings: list[Finding] = []
 
     def symbol(
         self,
@@ -641,3 +663,10 @@ class Paper:
         if missing:
             raise ValueError(f"erratum about {missing}: expected statements that have been declared")
         self.errata.append(Erratum(ids[0], severity, printed, true, ids[1]))
+
+    def finding(self, name: str, title: str, says: str, matters: str, figure: str) -> None:
+        """Declare a finding; `name` is an id without the paper's short name.  Raises ValueError if it has no erratum."""
+        id_ = f"{self.name}.{name}"
+        if all(e.statement != id_ for e in self.errata):
+            raise ValueError(f"finding about {id_}: expected a statement with an erratum")
+        self.findings.append(Finding(id_, title, says, matters, figure))

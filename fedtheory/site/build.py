@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -18,20 +19,24 @@ from PIL import Image
 from bounds import papers
 from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
 from bounds.evaluation import ROUNDING, claim_of, definition, has_terms
-from fedtheory import glossary, paper_check
+from fedtheory import glossary, texts
 from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
+from fedtheory.sharper import gains
 from fedtheory.show import premises
+from fedtheory.site import formulas
+from fedtheory.site.typeset import typeset
 from fedtheory.tasks import Progress, Task, Workshop
-from fedtheory.verification import Checked, count, measurements_of, taken_over
+from fedtheory.verification import Checked, by_severity, count, measurements_of, taken_over
 from figures import beside_networks, gallery, winners
 from figures.files import write
 from theory import catalogue
 from theory.listing import Listing
-from theory.printing import latex, mathml, named_latex, plain, rate_latex
+from theory.printing import latex, mathml, plain, rate_latex
 from theory.statement import (
     Bound,
     Claim,
     Erratum,
+    Finding,
     Form,
     Order,
     Paper,
@@ -48,12 +53,28 @@ from theory.statement import (
 _HERE = Path(__file__).parent
 _COLOURS = 128  # in a figure of the site
 SEVERITIES = get_args(Severity)
+_SEVERITY_SAYS = {
+    "breaks the statement": "false: what is true differs in substance",
+    "breaks the proof": "only the proof fails",
+    "missing hypothesis": "true under an assumption that the paper does not list",
+    "constant": "true with another constant",
+    "misprint": "a slip: what is meant is clear",
+    None: "no erratum yet",
+}
+_NO_RUN = {  # why no run is drawn beside a refuted bound, by the kind of evidence that refutes it
+    "units": "Its two sides differ in dimension: no numbers are needed.",
+    "derivation": "Exact algebra refutes it: no run is needed.",
+    "counterexample": "The witness is a single instance, in fractions or by an argument, not a run over rounds.",
+    "enumeration": "The witness is a mean over all samples, not a run over rounds.",
+    "search": "The witness is an exact instance of a round, which gives other quantities than this bound's symbols.",
+    "worst_case": "The witness is an exact instance of a round, which gives other quantities than this bound's symbols.",
+}
 
 
 def build(
     out: Path,
     checked: Sequence[Checked],
-    figures: Mapping[str, bytes],
+    figures: Mapping[str, Mapping[str, bytes]],
     full: bool = False,
     progress: Progress | None = None,
     workshop: Workshop | None = None,
@@ -61,7 +82,7 @@ def build(
     """Write the site into the folder `out`; returns the files written, `index.html` first.
 
     checked  the statements with their verdicts, in catalogue order
-    figures  the figures' PNG files by their names; other figures are left out
+    figures  the figures' files, "png" and "csv", by their names; other figures are left out
 
     Every file is written whole or not at all.
     """
@@ -87,18 +108,27 @@ def build(
     ]
     maps = [p for p in winners.PICTURES if p.name in shown]
     networks = [p for p in beside_networks.PICTURES if p.name in shown]
+    by_id = {v.statement.id: v for v in views}
+    printed = [c for c in checked if c.statement.form == "printed"]
+    findings = [
+        FindingView(f, p.paper, by_id[f.statement], shown.get(f.figure)) for p in papers for f in p.paper.findings
+    ]
     common = {
         "papers": papers,
+        "sharper": any(c.statement.form == "sharper" for c in checked),
         "maps": maps,
         "networks": networks,
         "statuses": list(count(checked)),
         "kinds": kinds(views),
     }
-    pages = {"index.html": page("index.html", **common, views=views)}
+    first = {"printed": printed, "refuted": by_severity(printed), "findings": findings, "severity_says": _SEVERITY_SAYS}
+    pages = {"index.html": page("index.html", **common, **first, views=views)}
     for paper in papers:
         own = common | {"kinds": kinds(paper.views)}
         pages[f"{paper.paper.name}.html"] = page("paper.html", **own, paper=paper, severities=SEVERITIES)
     pages["explorer.html"] = page("explorer.html", **common)
+    if common["sharper"]:
+        pages["sharper.html"] = page("sharper.html", **common)
     if maps:
         pages["winners.html"] = page("winners.html", **common)
     if networks:
@@ -106,7 +136,7 @@ def build(
     pages["glossary.html"] = page("glossary.html", **common, rows=symbols())
     assets: dict[str, bytes] = {f"assets/{p.name}": p.read_bytes() for p in sorted((_HERE / "assets").iterdir())}
     assets["assets/bounds.js"] = explorer_data(checked, full, progress, workshop).encode()
-    assets |= {f"figures/{name}.png": figures[name] for name in shown}
+    assets |= {f"figures/{name}.{ending}": content for name in shown for ending, content in figures[name].items()}
     contents = {name: text.encode() for name, text in pages.items()} | assets
     for name, content in contents.items():
         write(out / name, content)
@@ -127,10 +157,12 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["significant"] = paper_check.significant
-    made.filters["best_text"] = paper_check.best_text
-    made.filters["value_text"] = paper_check.value_text
+    made.filters["significant"] = texts.significant
+    made.filters["best_text"] = texts.best_text
+    made.filters["value_text"] = texts.value_text
     made.filters["premises"] = premises
+    made.filters["typeset"] = typeset
+    made.filters["first_of"] = texts.first_of
     return made
 
 
@@ -148,7 +180,8 @@ def smaller(figure: bytes) -> bytes:
 class Part:
     """A piece of a claim as it is shown.
 
-    kind     formula (MathML), words (text), listing (numbered lines), settings (pairs), claims (texts), table (header, rows)
+    kind     formula (pieces of MathML), words (text), listing (numbered lines), settings (pairs), claims (texts),
+             table (header, rows)
     content  as the kind says
     """
 
@@ -180,6 +213,11 @@ class View:
         return has_terms(self.statement)
 
     @property
+    def corrected(self) -> list[str]:
+        """Ids of its corrected forms."""
+        return catalogue.corrected_by(self.statement.id)
+
+    @property
     def opinions(self) -> str:
         """Who agrees on its proofs."""
         return opinions(self.checked)
@@ -196,6 +234,16 @@ class View:
         words = [str(p.content) for p in self.parts if p.kind == "words"]
         told = [text for e in self.errata for text in (e.printed, e.true)]
         return " ".join([s.id, s.kind, s.place, *words, s.note, *told]).lower()
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """A finding with the paper and statement that it is about, and its figure if it was drawn."""
+
+    finding: Finding
+    paper: Paper
+    view: View
+    figure: gallery.Picture | None
 
 
 @dataclass(frozen=True)
@@ -219,6 +267,29 @@ class PaperView:
     def agreed(self) -> Agreed:
         """Who agrees on all steps of its proofs."""
         return agreed([v.checked for v in self.views])
+
+    @property
+    def sharper(self) -> list[tuple[Checked, Checked, list[tuple[str, str]]]]:
+        """The bounds that have sharper forms, these, and the gains by terms, as MathML or words."""
+        known = {v.statement.id: v.checked for v in self.views}
+        found = []
+        for ours in (
+            v.checked for v in self.views if v.statement.sharpens and v.statement.kind in ("theorem", "bound")
+        ):
+            before = known[ours.statement.sharpens]
+            terms = gains(before.statement, ours.statement).items()
+            shown = [
+                (name.replace("_", " "), mathml(latex(self.paper.name, one)) if isinstance(one, sympy.Expr) else one)
+                for name, one in terms
+            ]
+            found.append((before, ours, shown))
+        return found
+
+    @property
+    def errata(self) -> dict[Severity, int]:
+        """How many errata have each severity."""
+        found = [e.severity for e in self.paper.errata]
+        return {severity: found.count(severity) for severity in SEVERITIES if severity in found}
 
     @property
     def status(self) -> dict[str, Status]:
@@ -246,39 +317,35 @@ def view(checked: Checked, figures: list[gallery.Picture]) -> View:
         [(title, ids) for title, ids in links if ids],
         catalogue.errata(s.id),
         figures,
-        paper_check.why_open(s) if checked.status is Status.OPEN else "",
+        texts.why_open(s) if checked.status is Status.OPEN else "",
     )
 
 
 def parts(claim: Claim, paper: str) -> list[Part]:
     """A claim, piece by piece."""
 
-    def formulas(texts: Sequence[str]) -> list[Part]:
-        return [Part("formula", mathml(text, display=True)) for text in texts]
+    def formula(pieces: Sequence[str]) -> Part:
+        return Part("formula", [mathml(piece, display=True) for piece in pieces])
 
     if isinstance(claim, Bound | Order):
-        return formulas([named_latex(paper, claim)])
+        return [formula(formulas.of_bound(paper, claim))]
     if isinstance(claim, Relations):
         words = [Part("words", claim.words)] if claim.words else []
-        return formulas([latex(paper, r) for r in claim.relations]) + words
+        return [*(formula(formulas.of_relation(paper, r)) for r in claim.relations), *words]
     if isinstance(claim, Words):
-        return [Part("words", claim.text), *formulas([latex(paper, f) for f in claim.formulas])]
+        return [Part("words", claim.text), *(formula(formulas.of_relation(paper, f)) for f in claim.formulas)]
     if isinstance(claim, Rates):
-        return formulas([rate_latex(paper, rate) for rate in claim.rates])
+        return [formula([rate_latex(paper, rate)]) for rate in claim.rates]
     if isinstance(claim, Listing):
         return [Part("listing", [(line.number, str(line)) for line in claim.lines])]
     found = []
     if claim.settings:
-        found.append(
-            Part("settings", {name: paper_check.value_text(value, str) for name, value in claim.settings.items()})
-        )
+        found.append(Part("settings", {name: texts.value_text(value, str) for name, value in claim.settings.items()}))
     if claim.claims:
         found.append(Part("claims", claim.claims))
     if claim.table:
         columns = list(dict.fromkeys(name for row in claim.table for name in row))
-        rows = [
-            ["" if row.get(c) is None else paper_check.value_text(row[c], str) for c in columns] for row in claim.table
-        ]
+        rows = [["" if row.get(c) is None else texts.value_text(row[c], str) for c in columns] for row in claim.table]
         found.append(Part("table", (columns, rows)))
     return found
 
@@ -311,6 +378,8 @@ def explorer_data(
     bounds = {
         c.statement.id: {
             "status": str(c.status),
+            "severity": c.severity or "",
+            "witness": witness(c, [name for name, *_ in formulas["sliders"]]),
             **formulas,
             "curves": [_curve(curve, [name for name, *_ in formulas["sliders"]], grids) for curve in measured],
         }
@@ -318,6 +387,35 @@ def explorer_data(
     }
     data = {"rounding": ROUNDING, "papers": papers, "bounds": bounds, "grids": [[*map(_count, g)] for g in grids]}
     return f'"use strict";\nwindow.FEDTHEORY={script(data)};\n'
+
+
+def witness(checked: Checked, names: Sequence[str]) -> dict[str, Any] | None:
+    """What refutes a statement, for the explorer; None if nothing does.
+
+    at, left, right  an exact instance: symbols of the bound with their values, and its two sides; null where none is known
+    """
+    if not checked.against:
+        return None
+    evidence, found = checked.against[0]
+    instances = (v.witness for _, v in checked.against if {"left", "right"} <= v.witness.keys())
+    known = next(({name: _as_number(value) for name, value in w.items()} for w in instances), {})
+    return {
+        "kind": evidence.kind,
+        "says": typeset(texts.first_of(found.says)),
+        "why": _NO_RUN.get(evidence.kind, ""),
+        "values": [[typeset(name), typeset(texts.value_text(value))] for name, value in found.witness.items()],
+        "at": {name: known[name] for name in names if known.get(name) is not None},
+        "left": known.get("left"),
+        "right": known.get("right"),
+    }
+
+
+def _as_number(value: object) -> float | None:
+    """A number, or a fraction as text, as a float; None if it is neither."""
+    try:
+        return float(Fraction(str(value)))
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 @dataclass(frozen=True)

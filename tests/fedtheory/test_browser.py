@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from bounds.browser import curves, sliders, tied, with_tied
@@ -42,7 +43,8 @@ def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     workshop = Workshop(Store())
     known = {c.statement.id: c for c in verify(VERIFIED, workshop=workshop)}
     out: Path = tmp_path_factory.mktemp("site")
-    drawn = {path.stem: path.read_bytes() for path in (ROOT / "figures" / "drawn").glob("*.png")}
+    pngs = (ROOT / "figures" / "drawn").glob("*.png")
+    drawn = {path.stem: {"png": path.read_bytes(), "csv": path.with_suffix(".csv").read_bytes()} for path in pngs}
     build(out, [known.get(s.id, Checked(s, ())) for s in catalogue.statements()], drawn, workshop=workshop)
     return out
 
@@ -218,10 +220,12 @@ def test_a_violated_condition_is_named_and_a_bad_number_refused(page: Page, site
     page.wait_for_selector('[data-fails="eta_tilde <= 1/(6*L)"]')
     expect(page.locator("#conditions")).to_contain_text("Outside its conditions: 1 of 3 fail")
     page.locator("#n-eta_tilde").fill("-1")
-    assert page.evaluate("document.getElementById('n-eta_tilde').validationMessage") == "expected a number above 0"
+    expect(page.locator("#e-eta_tilde")).to_have_text("expected a number above 0; the chart keeps 0.5")
     assert page.evaluate("explorer.state.values.eta_tilde") == 0.5
     page.locator("#n-K").fill("2.5")
-    assert page.evaluate("document.getElementById('n-K').validationMessage") == "expected a whole number above 0"
+    expect(page.locator("#e-K")).to_contain_text("expected a whole number above 0")
+    page.locator("#n-K").fill("2")
+    expect(page.locator("#e-K")).to_be_empty()
     page.locator("#reset").click()
     assert page.locator("[data-fails]").count() == 0
 
@@ -244,6 +248,58 @@ def test_a_second_bound_stands_beside(page: Page, site: Path) -> None:
     assert "second=sfl.eq54.corrected" in page.url  # a link to just this can be sent
 
 
+def test_a_refuted_bound_opens_at_its_witness_beside_its_corrected_form(page: Page, site: Path) -> None:
+    statement = catalogue.find("sfl.eq54")
+    explore(page, site, statement.id)
+    assert page.locator("#second").input_value() == "sfl.eq54.corrected"
+    values = page.evaluate("explorer.state.values")
+    ((x, measured),) = curve(page, "refuted here")
+    assert x == values[page.evaluate("explorer.state.along")]
+    own = [s.symbol.name for s in sliders(statement)]
+    ours = evaluate(statement.id, **{name: values[name] for name in own})  # strict: inside its conditions
+    assert ours.value is not None and measured > ours.value
+    corrected = [s.symbol.name for s in sliders(catalogue.find("sfl.eq54.corrected"))]
+    beside = evaluate("sfl.eq54.corrected", strict=False, **{name: values[name] for name in corrected})
+    assert beside.value is not None and measured < beside.value
+    # it is the farthest point of all runs above the bound
+    ratios = []
+    for arena in MEASURED:
+        data = confront(arena, statement)
+        ratios.append(float((data.low / data.bound).where(data.admissible).max()))
+    assert measured / ours.value == pytest.approx(max(ratios), rel=1e-4)
+    expect(page.locator("#witness")).to_contain_text("Refuted by")
+    page.locator("#n-L").fill("3")  # elsewhere nothing is marked, and a button leads back
+    assert "refuted here" not in labels(page)
+    page.locator("#to-witness").click()
+    assert "refuted here" in labels(page)
+
+
+def test_a_refuted_bound_without_a_run_says_why(page: Page, site: Path) -> None:
+    explore(page, site, "sfl.lemma9")
+    expect(page.locator("#witness")).to_contain_text("left side 1/72, right side 0")
+    expect(page.locator("#witness")).to_contain_text("The witness is an exact instance")
+    assert page.locator("#witness .witness dt").count() > 5
+    explore(page, site, THEOREM)
+    assert page.locator("#witness").is_hidden()
+
+
+def test_an_order_names_its_unknown_constant(page: Page, site: Path) -> None:
+    explore(page, site, "sfl.eq55", over="R")
+    expect(page.locator("#says")).to_contain_text("At most C · ")
+    expect(page.locator("#says")).to_contain_text("for a constant C that the statement does not name")
+    assert labels(page)[0] == "sum, times an unknown constant"
+
+
+def test_terms_are_stacked_on_a_linear_axis_and_lines_beside_a_run(page: Page, site: Path) -> None:
+    explore(page, site, "sfl.thm1.strongly_convex", over="R")
+    assert page.locator("#stacked").is_checked() and not page.locator("#log").is_checked()
+    assert page.evaluate("explorer.chart().options.scales.y.type") == "linear"
+    explore(page, site, "sfl.eq54")
+    assert page.locator("#log").is_checked() and not page.locator("#stacked").is_checked()
+    page.locator("#stacked").check()
+    assert "stacked=1" in page.url
+
+
 def test_measured_curves_are_laid_over_at_the_symbols_of_their_run(page: Page, site: Path) -> None:
     statement = catalogue.find("sfl.eq54")
     explore(page, site, statement.id)  # opens with the first run
@@ -262,6 +318,20 @@ def test_measured_curves_are_laid_over_at_the_symbols_of_their_run(page: Page, s
     page.locator("#curve").select_option(str(random))
     low, high = curve(page, "99.9 % interval"), curve(page, "")
     assert all(a <= b for (_, a), (_, b) in zip(low, high, strict=True) if a is not None)
+
+
+def test_the_search_puts_the_best_first_and_stands_in_the_address(page: Page, site: Path) -> None:
+    page.goto((site / "index.html").as_uri())
+    page.locator("#f-text").fill("lemma9")
+    assert shown(page)[0] == "sfl.lemma9"  # before those that only speak of it
+    assert len(shown(page)) > 2
+    again = page.url
+    assert again.endswith("#text=lemma9")
+    page.goto("about:blank")
+    page.goto(again)
+    assert shown(page)[0] == "sfl.lemma9"
+    page.locator("#f-text").fill("")
+    assert shown(page) == [s.id for s in catalogue.statements()]  # in the papers' order again
 
 
 def shown(page: Page) -> list[str]:
@@ -336,3 +406,58 @@ def test_the_keyboard_reaches_everything(page: Page, site: Path) -> None:
 def test_an_unknown_bound_in_the_address_is_said_to_be_unknown(page: Page, site: Path) -> None:
     explore(page, site, "sfl.no_such")
     expect(page.locator("#says")).to_have_text("There is no bound sfl.no_such; this is another one.")
+
+
+PAGES = ("index", "fedcom", "explorer", "sharper", "winners", "glossary")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious(page: Page, site: Path, name: str, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto((site / f"{name}.html").as_uri())
+    page.add_style_tag(content="* { content-visibility: visible !important }")
+    found = Axe().run(page, options={"resultTypes": ["violations"]})
+    serious = [v for v in found.response["violations"] if v["impact"] in ("serious", "critical")]
+    assert [(v["id"], v["nodes"][0]["html"][:200]) for v in serious] == []
+
+
+def test_the_dark_page_is_dark_and_its_figures_are_not(page: Page, site: Path) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto((site / "index.html").as_uri())
+    background = "getComputedStyle(document.querySelector('{}')).backgroundColor"
+    assert page.evaluate(background.format("body")) == "rgb(23, 24, 26)"
+    assert page.evaluate(background.format("figure img")) == "rgb(255, 255, 255)"
+
+
+def test_on_a_phone_a_table_shows_every_cell(page: Page, site: Path) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    for name, table in (("glossary", "table.stack"), ("sfl", "table.errata")):
+        page.goto((site / f"{name}.html").as_uri())
+        page.add_style_tag(content="* { content-visibility: visible !important }")
+        out = page.evaluate(
+            "selector => [...document.querySelectorAll(`${selector} td`)].filter(td => td.textContent.trim() "
+            "&& (td.getBoundingClientRect().right > innerWidth || td.getBoundingClientRect().width < 20)).length",
+            table,
+        )
+        assert out == 0, name
+
+
+def test_in_print_the_glossary_keeps_its_columns(page: Page, site: Path) -> None:
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 1000})  # A4 at 96 dots per inch, without margins
+    page.goto((site / "glossary.html").as_uri())
+    right = page.evaluate(
+        "Math.max(...[...document.querySelectorAll('td')].map(td => td.getBoundingClientRect().right))"
+    )
+    assert right <= 700
+    assert page.locator("nav").first.is_hidden()
+
+
+def test_the_first_screen_has_the_findings(page: Page, site: Path) -> None:
+    page.goto((site / "index.html").as_uri())
+    findings = [f for paper in catalogue.papers().values() for f in paper.findings]
+    assert page.locator(".finding h3").count() == len(findings) >= 4
+    for finding in findings:
+        assert (site / "figures" / f"{finding.figure}.png").is_file(), finding.figure
+    expect(page.locator(".finding").nth(1)).to_contain_text("exact expectation")

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from theory import catalogue
+
 ROOT = Path(__file__).parents[2]
 NARROW = ("AVX512", "X86_V4")  # beginnings of numpy's names for the instructions of wide processors
 
@@ -31,4 +33,6 @@ def test_the_same_paper_check(variables: dict[str, str], tmp_path: Path) -> None
     out = tmp_path / "paper_check.md"
     command = [sys.executable, "-m", "fedtheory.cli", "paper-check", "--fresh", "--out", str(out)]
     subprocess.run(command, env=os.environ | variables, cwd=ROOT, check=True, capture_output=True)
-    assert out.read_bytes() == (ROOT / "paper_check.md").read_bytes()
+    details = [f"paper_check/{paper}.md" for paper in catalogue.papers()]
+    for name in ("paper_check.md", *details):
+        assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes(), name

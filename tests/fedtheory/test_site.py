@@ -132,7 +132,7 @@ def test_missing_figures_are_left_out(tmp_path: Path) -> None:
 
 def test_the_maps_of_winners_have_a_page_of_their_own(tmp_path: Path) -> None:
     picture = (DRAWN / "who_wins_noise.png").read_bytes()
-    build(tmp_path / "site", unchecked("sfl"), {"who_wins_noise": picture})
+    build(tmp_path / "site", unchecked("sfl"), {"who_wins_noise": {"png": picture, "csv": b"x\n"}})
     shown = (tmp_path / "site" / "winners.html").read_text()
     assert 'src="figures/who_wins_noise.png"' in shown and "who_wins_curvature" not in shown
     assert "who_wins_noise" not in (tmp_path / "site" / "sfl.html").read_text()
@@ -141,7 +141,7 @@ def test_the_maps_of_winners_have_a_page_of_their_own(tmp_path: Path) -> None:
 
 def test_networks_have_a_page_of_their_own(tmp_path: Path) -> None:
     picture = (DRAWN / "theory_beside_networks.png").read_bytes()
-    build(tmp_path / "site", unchecked("sfl"), {"theory_beside_networks": picture})
+    build(tmp_path / "site", unchecked("sfl"), {"theory_beside_networks": {"png": picture, "csv": b"x\n"}})
     shown = (tmp_path / "site" / "networks.html").read_text()
     assert (
         'src="figures/theory_beside_networks.png"' in shown and "<strong>The constants are estimates.</strong>" in shown

@@ -163,7 +163,7 @@ REPOSITORY = Path(__file__).parents[2]
 def test_the_best_constants_are_those_of_the_table(paper: str) -> None:
     """The drawn factors leave the least room of several numbers; a term that cannot be improved is not drawn."""
     table = {}
-    for line in (REPOSITORY / "paper_check.md").read_text().splitlines():
+    for line in (REPOSITORY / "paper_check" / f"{paper}.md").read_text().splitlines():
         cells = [one.strip() for one in re.split(r"(?<!\\)\|", line)[1:-1]]
         if len(cells) == 6 and cells[0].startswith(f"`{paper}."):
             table[cells[0].strip("`"), cells[1]] = float(cells[3]), float(cells[4])

@@ -293,3 +293,17 @@ fedbat.erratum(
 )
 fedbat.erratum("lemma5", "misprint", "E_{S_t} in (60)", "The sample is S_{t+1}.")
 fedbat.erratum("remark3", "misprint", "alpha_i^{t,s} = ||m_i^{t,s}||_inf", "alpha_{t,s}^k = ||m_{t,s}^k||_inf.")
+
+# What a reader should know first
+
+fedbat.finding(
+    "alg1",
+    "With phi = 0, as in its theorems, FedBAT does not move",
+    "The theorems take phi = 0, and in each step the largest entry of the update as the step size of the "
+    "binarisation. Algorithm 1 learns this step size instead. With phi = 0 it starts from an update that is still 0: "
+    "the step size stays 0, and so does the update.",
+    "No theorem of the paper is about the printed algorithm. With one local step first, it trains. The corrected "
+    "Theorems 1 to 3 are proved for the step size of the analysis; for a learned one the binarisation is biased, and "
+    "no proof is known.",
+    "fedbat_algorithm1_printed_and_corrected",
+)

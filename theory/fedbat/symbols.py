@@ -29,6 +29,7 @@ fedbat = Paper(
     "Shiwei Li, Wenchao Xu, Haozhao Wang, Xing Tang, Yining Qi, Shijie Xu, Weihong Luo, Yuhua Li, Xiuqiang He and Ruixuan "
     "Li, ICML 2024",
     step_sizes=("eta",),
+    published="2024-07",
     lists={"p": ListOf("p_sq", squared_shares, "N")},
 )
 

@@ -517,3 +517,15 @@ fedbcgd.erratum(
     "d_0 > 0: at d_0 = 0 the bound is 0, even with noise, and no step size reaches it.",
     "lemma8.corrected",
 )
+
+# What a reader should know first
+
+fedbcgd.finding(
+    "alg3",
+    "Two wrong signs keep FedBCGD+ away from the minimiser",
+    "Line 13 of FedBCGD+ adds what it should subtract. At the minimiser x* a client then takes the step -2 eta grad "
+    "f_i(x*) and not 0, and the noise of its gradient is doubled and not cancelled.",
+    "Control variates are there to remove exactly these two errors. With both signs changed FedBCGD+ reaches the "
+    "minimiser, and its theorems are proved with other constants.",
+    "fedbcgd_algorithm3_printed_and_corrected",
+)

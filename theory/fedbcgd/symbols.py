@@ -21,6 +21,7 @@ fedbcgd = Paper(
     "FedBCGD: Communication-Efficient Accelerated Block Coordinate Gradient Descent for Federated Learning",
     "Liu et al., ACM Multimedia 2024, supplementary materials",
     step_sizes=("eta_tilde", "eta"),
+    published="2024-10",
 )
 
 _count = {"integer": True, "positive": True}

@@ -356,6 +356,25 @@ for _name, _printed, _true in (
     ("thmE4.items", "(64), first line: (1/tau) (1/m) sum_j delta_j", "(1/m) sum_j delta_j, which is 0 all the same"),
     ("thmE4.items", "item 4: sum up to r; item 8: R >= 1", "up to r-1; r >= 1"),
     ("alg1", "(24): lower limit 'c=0, r'", "c=0"),
-    ("corE8", "(89): the bracket closed after the third term", "after the eighth"),
 ):
     fedcom.erratum(_name, "misprint", _printed, _true)
+fedcom.erratum(
+    "corE8.early_bracket",
+    "misprint",
+    "(89): the bracket closed after the third term",
+    "after the eighth",
+    "corE8.corrected",
+)
+
+# What a reader should know first
+
+fedcom.finding(
+    "thmE4",
+    "FedCOMGATE diverges under strong compression",
+    "Theorem E.4 promises convergence for every compressor. But each round multiplies the error of the gradient "
+    "tracking by the compressor's variance factor q. With q > 1, as when fewer than half of the coordinates are sent, "
+    "the error grows without bound.",
+    "Strong compression is what the method is for. If the tracking takes steps damped by 1/(1+q), it converges for "
+    "every q, and the theorem is proved with other constants.",
+    "fedcom_thmE4_bound_against_run",
+)

@@ -17,6 +17,7 @@ fedcom = Paper(
     "Federated Learning with Compression: Unified Analysis and Sharp Guarantees (supplement)",
     "Farzin Haddadpour, Mohammad Mahdi Kamani, Aryan Mokhtari and Mehrdad Mahdavi, AISTATS 2021",
     step_sizes=("eta", "gamma"),
+    published="2021-04",
 )
 
 _count = {"integer": True, "positive": True}

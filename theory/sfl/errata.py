@@ -213,3 +213,16 @@ for _name in ("quad.table2.g3", "quad.table6.d13_z1", "quad.table6.d13_z10", "qu
     )
 for _name, _printed, _true, _corrected in _MISPRINTS:
     sfl.erratum(_name, "misprint", _printed, _true, _corrected)
+
+# What a reader should know first
+
+sfl.finding(
+    "eq54",
+    "Sampled clients cost a term that (54) leaves out",
+    "Equation (54) bounds the gradient of sequential federated learning when S of M clients take part in a round. It "
+    "has no term for the choice of these clients: its proof compares the gradients of two different functions as if "
+    "they were one.",
+    "Practice samples clients. By the printed rate (55), without noise the error falls like R^(-2/3); in truth "
+    "heterogeneous clients act like noise, and it falls like R^(-1/2). With the missing term the bound is proved.",
+    "sfl_eq54_bound_against_run",
+)

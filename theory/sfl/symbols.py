@@ -16,6 +16,7 @@ sfl = Paper(
     "Convergence Analysis of Sequential Federated Learning on Heterogeneous Data",
     "Yipeng Li and Xinchen Lyu, NeurIPS 2023",
     step_sizes=("eta_tilde", "eta", "gamma"),
+    published="2023-12",
 )
 
 _count = {"integer": True, "positive": True}

@@ -13,7 +13,7 @@
     }
   }
   const at = (id) => document.getElementById(id);
-  const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#8b5e3c", "#999999", "#404080", "#7fbf3f"];
+  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const STEPS = 1000; // of a slider
   const POINTS = 160; // of a curve
   const SIGNS = { "<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "=", "=": "=", order: "= O of" };
@@ -24,7 +24,7 @@
     ">": (a, b) => a > b,
     "==": (a, b) => Math.abs(a - b) <= rounding * Math.abs(b),
   };
-  const state = { id: "", second: "", along: "", curve: -1, values: {} };
+  const state = { id: "", second: "", along: "", curve: -1, values: {}, witness: null }; // witness: values and the left side there
   let chart = null;
 
   // What the mathematics says
@@ -50,6 +50,37 @@
   // Parts of relations are no summands: a definition has a value of its own, a condition has none
   const addsUp = (bound) => bound.sign !== "parts";
   const hasValue = (bound) => addsUp(bound) || bound.defined !== null;
+  const isOrder = (bound) => bound.sign === "order";
+
+  // Where a run is farthest above a refuted bound; with seeds, the lower end of its interval.  Null if no run is above it
+
+  function crossing(id) {
+    const bound = bounds[id];
+    let worst = null;
+    if (bound.status !== "refuted" || !addsUp(bound) || isOrder(bound)) return null;
+    bound.curves.forEach((c, number) => {
+      const values = { ...startOf(bound), ...c.symbols };
+      (c.seeds ? c.low : c.mean).forEach((measured, i) => {
+        for (const [name, xs] of Object.entries(c.along)) values[name] = xs[i];
+        const found = evaluate(id, values);
+        const ratio = measured / found.value;
+        if (found.admissible && ratio > 1 && ratio > (worst?.ratio ?? 1)) worst = { curve: number, index: i, ratio, value: found.value, measured: c.mean[i] };
+      });
+    });
+    return worst;
+  }
+
+  const startOf = (bound) => Object.fromEntries(bound.symbols.map((l) => [l.name, l.start]));
+
+  // The exact instance that refutes a bound, if it gives every symbol of the bound, and its right side is this bound's
+
+  function instance(id) {
+    const bound = bounds[id];
+    const w = bound.witness;
+    if (!w || w.left === null || !addsUp(bound) || !bound.symbols.every((l) => Object.hasOwn(w.at, l.name))) return null;
+    const value = evaluate(id, w.at).value;
+    return Math.abs(value - w.right) <= 1e-6 * Math.abs(w.right) + 1e-12 && w.left > value ? { values: w.at, measured: w.left, value } : null;
+  }
 
   function inDomain(symbol, x) {
     if (!Number.isFinite(x) || (symbol.integer && x !== Math.round(x))) return false;
@@ -82,8 +113,8 @@
     return symbol.integer ? [...new Set(found.map(Math.round).filter((x) => x >= 1))] : found;
   }
 
-  const shown = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e6 ? String(Number(x.toPrecision(6))) : x.toExponential(4).replace("e+", "e"));
-  const short = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? String(Number(x.toPrecision(3))) : x.toExponential(1).replace("e+", "e").replace(".0e", "e"));
+  const shown = (x) => (Number.isNaN(x) ? "no number" : !Number.isFinite(x) ? (x > 0 ? "infinite" : "minus infinity") : x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e6 ? String(Number(x.toPrecision(6))) : x.toExponential(4).replace("e+", "e"));
+  const short = (x) => (!Number.isFinite(x) ? shown(x) : x === 0 ? "0" : Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? String(Number(x.toPrecision(3))) : x.toExponential(1).replace("e+", "e").replace(".0e", "e"));
   const written = (x) => Number(x.toPrecision(6)); // in a field; the state keeps all digits
   const named = (name) => name.replaceAll("_", " ");
   const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
@@ -96,7 +127,7 @@
       const { ctx, chartArea: area, scales } = c;
       const { xs, inside } = c.$fed ?? { xs: [], inside: [] };
       ctx.save();
-      ctx.fillStyle = "#00000018";
+      ctx.fillStyle = "#80808030";
       let from = null;
       const edge = (i) => (i <= 0 ? area.left : i >= xs.length ? area.right : (scales.x.getPixelForValue(xs[i - 1]) + scales.x.getPixelForValue(xs[i])) / 2);
       for (let i = 0; i <= xs.length; i++) {
@@ -109,7 +140,7 @@
       }
       const x = scales.x.getPixelForValue(c.$fed?.now ?? NaN);
       if (x >= area.left && x <= area.right) {
-        ctx.strokeStyle = "#595959";
+        ctx.strokeStyle = style("--soft");
         ctx.setLineDash([4, 3]);
         ctx.beginPath();
         ctx.moveTo(x, area.top);
@@ -135,21 +166,25 @@
     const negative = addsUp(bound) && first.some((f) => f.terms.some((t) => t < 0));
     const stacked = at("stacked").checked && addsUp(bound) && !negative;
     const dotted = (results) => ({ segment: { borderDash: (c) => (results[c.p0DataIndex].admissible ? undefined : [2, 4]) } });
-    const sets = hasValue(bound) ? [line(addsUp(bound) ? "bound (sum)" : "value", xs, first.map((f) => f.value), "#000000", { borderWidth: 2.4, order: 1, ...dotted(first) })] : [];
+    const sets = hasValue(bound) ? [line(isOrder(bound) ? "sum, times an unknown constant" : addsUp(bound) ? "bound (sum)" : "value", xs, first.map((f) => f.value), style("--ink"), { borderWidth: 2.4, order: 1, ...dotted(first) })] : [];
     if (state.second) {
       const second = xs.map((x) => evaluate(state.second, { ...state.values, [state.along]: x }));
-      sets.push(line(state.second, xs, second.map((f) => f.value), "#D55E00", { borderWidth: 2.4, order: 1, ...dotted(second) }));
+      sets.push(line(state.second, xs, second.map((f) => f.value), style("--soft"), { borderWidth: 2.4, borderDash: [8, 3, 2, 3], order: 1 }));
     }
     const measured = measuredAlong();
     if (measured) {
       const mx = measured.along[state.along];
       const what = measured.seeds ? `measured, mean of ${measured.seeds} seeds` : "measured, exact expectation";
       const dots = mx.length < 3 ? { pointRadius: 4 } : {};
-      sets.push(line(what, mx, measured.mean, "#7a0177", { borderWidth: 2.4, borderDash: [7, 3], order: 0, ...dots }));
+      sets.push(line(what, mx, measured.mean, style("--measured"), { borderWidth: 2.4, borderDash: [7, 3], order: 0, ...dots }));
       if (measured.seeds) {
-        sets.push(line("99.9 % interval", mx, measured.low, "#7a017700", { backgroundColor: "#7a017733", fill: "+1", order: 2, borderWidth: 0 }));
-        sets.push(line("", mx, measured.high, "#7a017700", { borderWidth: 0, order: 2 }));
+        sets.push(line("99.9 % interval", mx, measured.low, "#00000000", { backgroundColor: "#d55e0033", fill: "+1", order: 2, borderWidth: 0 }));
+        sets.push(line("", mx, measured.high, "#00000000", { borderWidth: 0, order: 2 }));
       }
+    }
+    if (state.witness && Math.abs(state.witness.values[state.along] - state.values[state.along]) <= 1e-9 * Math.abs(state.values[state.along])) {
+      const mark = { showLine: false, pointStyle: "circle", pointRadius: 8, borderWidth: 3, backgroundColor: "#00000000", order: -1 };
+      sets.push({ ...line("refuted here", [state.values[state.along]], [state.witness.measured], style("--fails")), ...mark });
     }
     // Where a fill's lower edge would leave a logarithmic axis it runs along the bottom instead
     const sums = [...first.map((f) => f.value), ...(measured ? measured.mean : [])].filter((y) => y > 0 && Number.isFinite(y));
@@ -158,7 +193,7 @@
     let below = xs.map(() => 0);
     bound.terms.forEach((term, i) => {
       const own = first.map((f) => f.terms[i]);
-      const colour = COLOURS[i % COLOURS.length];
+      const colour = term.colour;
       if (stacked) {
         below = below.map((b, j) => b + own[j]);
         const fill = { fill: i ? "-1" : "start", backgroundColor: `${colour}73`, borderWidth: 0.8, order: 5 };
@@ -167,6 +202,8 @@
         sets.push(line(named(term.name), xs, own, colour, { borderDash: [[6, 3], [2, 2], [9, 3, 2, 3], [12, 3]][i % 4], order: 4 }));
       }
     });
+    window.Chart.defaults.color = style("--soft");
+    window.Chart.defaults.borderColor = style("--line");
     const options = {
       animation: false,
       responsive: true,
@@ -174,7 +211,7 @@
       interaction: { mode: "nearest", axis: "x", intersect: false },
       scales: {
         x: { type: "logarithmic", min: xs[0], max: xs[xs.length - 1], title: { display: true, text: `${state.along}: ${symbol.meaning}` }, ticks: { callback: tick, maxRotation: 0 } },
-        y: { type: log ? "logarithmic" : "linear", min: least, title: { display: true, text: bound.quantity === state.id ? "value" : `bound on ${bound.quantity}` }, ticks: { callback: log ? tick : (x) => short(x) } },
+        y: { type: log ? "logarithmic" : "linear", min: least, title: { display: true, text: bound.quantity === state.id ? "value" : isOrder(bound) ? `${bound.quantity}, up to a constant` : `bound on ${bound.quantity}` }, ticks: { callback: log ? tick : (x) => short(x) } },
       },
       plugins: {
         legend: { position: "bottom", labels: { usePointStyle: true, boxWidth: 22, boxHeight: 8, filter: (item) => item.text !== "" } },
@@ -201,7 +238,7 @@
 
   // The value in a line, or the parts of a condition
   function told(bound, found, number) {
-    return hasValue(bound) ? number(found.value) : bound.terms.map((term, i) => `${named(term.name)} ${number(found.terms[i])}`).join(", ");
+    return hasValue(bound) ? (isOrder(bound) ? `C · ${number(found.value)}` : number(found.value)) : bound.terms.map((term, i) => `${named(term.name)} ${number(found.terms[i])}`).join(", ");
   }
 
   // Marks of a logarithmic axis: powers of ten, and 2 and 5 times them where there are few
@@ -226,14 +263,14 @@
     const found = evaluate(state.id, state.values);
     const second = state.second ? evaluate(state.second, state.values) : null;
     const other = second ? Object.fromEntries(bounds[state.second].terms.map((t, i) => [t.name, second.terms[i]])) : {};
-    const rows = bound.terms.map((term, i) => row(named(term.name), term.math, found.terms[i], other[term.name], found.value, COLOURS[i % COLOURS.length], term.name));
+    const rows = bound.terms.map((term, i) => row(named(term.name), term.math, found.terms[i], other[term.name], found.value, term.colour, term.name));
     const own = new Set(bound.terms.map((t) => t.name));
     if (second) {
       bounds[state.second].terms.forEach((term, i) => {
         if (!own.has(term.name)) rows.push(row(named(term.name), term.math, undefined, second.terms[i], found.value, "", term.name));
       });
     }
-    if (hasValue(bound)) rows.push(row(`<b>${addsUp(bound) ? "sum" : "value"}</b>`, "", found.value, second?.value, found.value, "", "sum"));
+    if (hasValue(bound)) rows.push(row(`<b>${isOrder(bound) ? "sum, times C" : addsUp(bound) ? "sum" : "value"}</b>`, "", found.value, second?.value, found.value, "", "sum"));
     at("terms").innerHTML =
       `<thead><tr><th scope="col">term</th><th scope="col"></th><th scope="col" class="num">value</th><th scope="col" class="num">share</th>` +
       (second ? `<th scope="col" class="num">beside it</th><th scope="col" class="num">first / second</th>` : "") +
@@ -251,13 +288,44 @@
           : `<p>All ${found.conditions.length} conditions hold.</p>`) + `<ul class="conditions">${list.join("")}</ul>`;
     const values = Object.entries(withTied(bound, state.values)).filter(([n]) => bound.symbols.some((l) => l.name === n) || bound.tied.some((l) => l.name === n));
     at("command").textContent = `fedtheory bound ${state.id} ${values.map(([n, x]) => `${n}=${x}`).join(" ")}${failing.length ? " --lenient" : ""}`;
-    at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. ${addsUp(bound) ? "Sum" : hasValue(bound) ? "Value" : "Parts"} <b>${told(bound, found, shown)}</b>` +
+    at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. ${isOrder(bound) ? "At most" : addsUp(bound) ? "Sum" : hasValue(bound) ? "Value" : "Parts"} <b>${told(bound, found, shown)}</b>${isOrder(bound) ? " for a constant C that the statement does not name" : ""}` +
       (second ? `, beside it <b>${shown(second.value)}</b> <span class="badge ${bounds[state.second].status}">${bounds[state.second].status}</span>` : "");
     for (const symbol of bound.tied) {
       const cell = at(`tied-${symbol.name}`);
       if (cell) cell.textContent = shown(symbol.f(state.values));
     }
     curveNote();
+    refutation();
+  }
+
+  // What refutes the bound, and whether it can be drawn
+
+  function refutation() {
+    const bound = bounds[state.id];
+    const w = bound.witness;
+    at("witness").hidden = !w;
+    if (!w) return;
+    const back = state.crossing ? `<button type="button" id="to-witness">Go to the witness</button>` : "";
+    const drawn = state.crossing
+      ? `The mark in the chart shows where: measured ${shown(state.crossing.measured)}, bound ${shown(state.crossing.value)}.`
+      : bound.curves.length
+        ? "The runs here do not cross it: the witness is another instance."
+        : w.why;
+    at("witness").innerHTML = `<p><b class="fails">Refuted</b> by ${escaped(w.kind)}${bound.severity ? ` (${bound.severity})` : ""}: ${w.says}. ${drawn} ${back}</p>` +
+      `<details><summary>The whole witness</summary><dl class="witness">${w.values.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join("")}</dl></details>`;
+    at("to-witness")?.addEventListener("click", () => { toWitness(); show(); });
+  }
+
+  function toWitness() {
+    const found = state.crossing;
+    if (found.values) {
+      Object.assign(state.values, found.values);
+    } else {
+      chooseCurve(found.curve);
+      for (const [name, xs] of Object.entries(curve().along)) state.values[name] = xs[found.index];
+    }
+    state.witness = { values: { ...state.values }, measured: found.measured };
+    fill();
   }
 
   function source(c) {
@@ -302,14 +370,15 @@
       part.innerHTML =
         `<label for="n-${symbol.name}">${symbol.math} <span class="meaning">${escaped(symbol.meaning)}</span></label>` +
         `<input type="range" id="r-${symbol.name}" min="0" max="${STEPS}" step="1" aria-label="${escaped(symbol.name)}">` +
-        `<input type="number" id="n-${symbol.name}" step="any" inputmode="decimal">`;
+        `<input type="number" id="n-${symbol.name}" step="any" inputmode="decimal" aria-describedby="e-${symbol.name}">` +
+        `<span class="error" id="e-${symbol.name}" role="alert"></span>`;
       box.append(part);
       const [range, number] = [part.querySelector("[type=range]"), part.querySelector("[type=number]")];
       range.addEventListener("input", () => set(symbol, fromSlider(symbol, Number(range.value)), number));
       number.addEventListener("input", () => {
         const x = number.value.trim() === "" ? NaN : Number(number.value);
         const good = inDomain(symbol, x);
-        number.setCustomValidity(good ? "" : `expected ${symbol.integer ? "a whole number" : "a number"}${{ positive: " above 0", zero: " of at least 0", none: "" }[symbol.least]}`);
+        complain(symbol, good ? "" : `expected ${symbol.integer ? "a whole number" : "a number"}${{ positive: " above 0", zero: " of at least 0", none: "" }[symbol.least]}`);
         if (good) set(symbol, x, range);
       });
     }
@@ -330,11 +399,17 @@
     }
   }
 
+  function complain(symbol, what) {
+    at(`n-${symbol.name}`).setCustomValidity(what);
+    at(`n-${symbol.name}`).setAttribute("aria-invalid", String(what !== ""));
+    at(`e-${symbol.name}`).textContent = what && `${what}; the chart keeps ${shown(state.values[symbol.name])}`;
+  }
+
   let waiting = false;
   function set(symbol, x, twin) {
     state.values[symbol.name] = x;
     twin.value = twin.type === "range" ? toSlider(symbol, x) : written(x);
-    at(`n-${symbol.name}`).setCustomValidity("");
+    complain(symbol, "");
     at(`r-${symbol.name}`).setAttribute("aria-valuetext", shown(x));
     if (!waiting) {
       waiting = true;
@@ -367,8 +442,9 @@
   function chooseBound(id, values = null) {
     const bound = bounds[id];
     if (at("paper").value !== bound.paper || !at("bound").options.length) choosePaper(bound.paper);
-    Object.assign(state, { id, second: "", curve: -1, along: bound.along });
-    state.values = { ...Object.fromEntries(bound.symbols.map((l) => [l.name, l.start])), ...values };
+    Object.assign(state, { id, second: "", curve: -1, along: bound.along, witness: null, crossing: crossing(id) ?? instance(id) });
+    state.values = { ...startOf(bound), ...values };
+    scales();
     at("bound").value = id;
     const alike = Object.entries(bounds).filter(([other, b]) => other !== id && b.paper === bound.paper && b.quantity === bound.quantity);
     const twins = new Set(bound.forms);
@@ -376,10 +452,10 @@
     const none = alike.length ? "none" : "none: no other bound on this quantity";
     at("second").replaceChildren(option("", none), ...alike.map(([other, b]) => option(other, `${other.slice(bound.paper.length + 1)} (${b.status})${twins.has(other) ? " its other form" : ""}`)));
     const runs = bound.curves.map((c, i) => option(i, c.arena + (c.step in c.symbols ? `, ${c.step} = ${short(c.symbols[c.step])}` : "")));
-    at("curve").replaceChildren(option(-1, runs.length ? "none" : "none was made"), ...runs);
+    at("curve").replaceChildren(option(-1, runs.length ? "none" : "there is none"), ...runs);
     at("curve").disabled = !runs.length;
     at("second").disabled = !alike.length;
-    at("formula").innerHTML = addsUp(bound) ? `${bound.left} ${SIGNS[bound.sign]} ${bound.terms.map((t) => t.math).join(" + ")}` : bound.relations.join(", ");
+    at("formula").innerHTML = addsUp(bound) ? `${bound.left} ${SIGNS[bound.sign]} ${bound.terms.map((t) => `<span>${t.math}</span>`).join(" + ")}` : bound.relations.join(", ");
     axes();
     controls();
   }
@@ -399,9 +475,16 @@
     controls();
   }
 
+  // Terms that add up are stacked on a linear axis; beside a run they are lines on a logarithmic one
+  function scales() {
+    at("stacked").checked = state.curve < 0;
+    at("log").checked = state.curve >= 0;
+  }
+
   function chooseCurve(index) {
     state.curve = index;
     at("curve").value = index;
+    scales();
     const c = curve();
     if (!c) return;
     Object.assign(state.values, c.symbols);
@@ -419,6 +502,8 @@
     if (state.second) told.set("second", state.second);
     if (state.curve >= 0) told.set("run", state.curve);
     told.set("over", state.along);
+    if (at("stacked").checked !== state.curve < 0) told.set("stacked", Number(at("stacked").checked));
+    if (at("log").checked !== state.curve >= 0) told.set("log", Number(at("log").checked));
     for (const symbol of symbols()) told.set(`_${symbol.name}`, state.values[symbol.name]);
     const hash = `#${told}`;
     if (hash !== location.hash) history.replaceState(null, "", hash);
@@ -429,6 +514,7 @@
     const id = asked.get("id");
     chooseBound(Object.hasOwn(bounds, id ?? "") ? id : Object.hasOwn(bounds, "sfl.thm1.strongly_convex") ? "sfl.thm1.strongly_convex" : Object.keys(bounds)[0]);
     if (asked.get("second") && [...at("second").options].some((o) => o.value === asked.get("second"))) chooseSecond(asked.get("second"));
+    const opened = !["over", "run", "second"].some((name) => asked.has(name)); // without settings of its own
     const run = Number(asked.get("run") ?? (asked.has("over") || !curves().length ? -1 : 0));
     if (run >= 0 && run < curves().length) chooseCurve(run);
     for (const symbol of symbols()) {
@@ -436,6 +522,8 @@
       if (inDomain(symbol, x)) state.values[symbol.name] = x;
     }
     if (symbols().some((l) => l.name === asked.get("over"))) state.along = at("along").value = asked.get("over");
+    for (const box of ["stacked", "log"]) if (asked.has(box)) at(box).checked = asked.get(box) === "1";
+    if (opened) open();
     fill();
     show();
     if (id && !Object.hasOwn(bounds, id)) at("says").textContent = `There is no bound ${id}; this is another one.`;
@@ -443,16 +531,24 @@
 
   const curves = () => bounds[state.id].curves;
 
+  // A bound as it is first shown: a refuted one at its witness, beside its corrected form; else with its first run
+  function open() {
+    const twin = bounds[state.id].status === "refuted" && bounds[state.id].forms.find((form) => [...at("second").options].some((o) => o.value === form));
+    if (curves().length) chooseCurve(0);
+    if (twin) chooseSecond(twin);
+    if (state.crossing) toWitness();
+  }
+
   at("paper").replaceChildren(...Object.keys(papers).map((name) => option(name, name)));
   at("paper").addEventListener("change", () => {
     choosePaper(at("paper").value);
     chooseBound(at("bound").value);
-    if (curves().length) chooseCurve(0);
+    open();
     show();
   });
   at("bound").addEventListener("change", () => {
     chooseBound(at("bound").value);
-    if (curves().length) chooseCurve(0);
+    open();
     show();
   });
   at("second").addEventListener("change", () => { chooseSecond(at("second").value); show(); });
@@ -466,8 +562,10 @@
     if (second) chooseSecond(second);
     if (run >= 0) chooseCurve(run);
     state.along = at("along").value = along;
+    fill();
     show();
   });
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
   window.addEventListener("hashchange", fromAddress);
   fromAddress();
   window.explorer = { state, evaluate, chart: () => chart };

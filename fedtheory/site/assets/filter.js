@@ -1,49 +1,73 @@
 "use strict";
-// Hides the statements that the form does not ask for.  `#verdict=refuted&kind=lemma` in the address fills in the form.
+// Shows the statements that the form asks for, the best matches of the search first.  The form stands in the address, as in
+// `#verdict=refuted&kind=lemma&text=sampling`, so that a link can be sent.
 (() => {
   const form = document.querySelector(".filters");
   const items = [...document.querySelectorAll("[data-item]")];
+  const parent = items[0]?.parentElement;
+  const end = items.at(-1)?.nextSibling ?? null; // what follows the statements
   const at = (id) => document.getElementById(id);
   const boxes = [...form.querySelectorAll("input[name=verdict]")];
   const selects = ["paper", "kind", "form"].filter((name) => at(`f-${name}`));
+  const asked = () => at("f-text").value.toLowerCase().split(/\s+/).filter(Boolean);
+
+  // How well a statement fits a word: its id, its place, any of its words; 0 if not at all
+  function rank(item, word) {
+    const { id, place, text } = item.dataset;
+    if (id === word || id.split(".").includes(word)) return 8;
+    if (id.includes(word)) return 4;
+    if (place.includes(word)) return 2;
+    return text.includes(word) ? 1 : 0;
+  }
 
   function apply() {
-    const words = at("f-text").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = asked();
     const verdicts = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
-    let shown = 0;
+    const ranks = new Map();
     for (const item of items) {
       const data = item.dataset;
-      const fits =
-        verdicts.has(data.verdict) &&
-        selects.every((name) => !at(`f-${name}`).value || at(`f-${name}`).value === data[name]) &&
-        words.every((word) => data.text.includes(word));
+      const by = words.map((word) => rank(item, word));
+      const fits = verdicts.has(data.verdict) && selects.every((name) => !at(`f-${name}`).value || at(`f-${name}`).value === data[name]) && by.every((r) => r > 0);
       item.hidden = !fits;
-      shown += fits;
+      ranks.set(item, fits ? by.reduce((a, b) => a + b, 0) : -1);
     }
-    at("f-count").textContent = `${shown} of ${items.length} statements`;
+    const order = words.length ? [...items].sort((a, b) => ranks.get(b) - ranks.get(a)) : items;
+    const now = [...parent.children].filter((child) => ranks.has(child));
+    if (order.some((item, i) => now[i] !== item)) for (const item of order) parent.insertBefore(item, end);
+    const shown = items.filter((item) => !item.hidden).length;
+    at("f-count").textContent = `${shown} of ${items.length} statements${words.length ? ", the best matches first" : ""}`;
     at("f-none").hidden = shown > 0;
   }
 
+  function address() {
+    const told = new URLSearchParams();
+    for (const name of selects) if (at(`f-${name}`).value) told.set(name, at(`f-${name}`).value);
+    if (asked().length) told.set("text", at("f-text").value);
+    const checked = boxes.filter((box) => box.checked).map((box) => box.value);
+    if (checked.length < boxes.length) told.set("verdict", checked.join(","));
+    history.replaceState(null, "", `${location.pathname}${location.search}${String(told) ? `#${told}` : ""}`);
+  }
+
   function fromAddress() {
-    const hash = decodeURIComponent(location.hash.slice(1));
+    const hash = location.hash.slice(1);
     if (hash.includes("=")) {
-      form.reset();
-      const asked = new URLSearchParams(hash);
-      for (const name of selects) at(`f-${name}`).value = asked.get(name) ?? "";
-      at("f-text").value = asked.get("text") ?? "";
-      if (asked.has("verdict")) for (const box of boxes) box.checked = box.value === asked.get("verdict");
+      const wanted = new URLSearchParams(hash);
+      for (const name of selects) at(`f-${name}`).value = wanted.get(name) ?? "";
+      at("f-text").value = wanted.get("text") ?? "";
+      const verdicts = wanted.get("verdict")?.split(",");
+      for (const box of boxes) box.checked = !verdicts || verdicts.includes(box.value);
       apply();
       form.scrollIntoView();
-    } else if (hash && document.getElementById(hash)?.hidden) {
+    } else if (hash && at(decodeURIComponent(hash))?.hidden) {
       form.reset(); // a link to a statement that the form had hidden
       apply();
-      document.getElementById(hash).scrollIntoView();
+      at(decodeURIComponent(hash)).scrollIntoView();
     }
   }
 
-  form.addEventListener("input", apply);
+  form.addEventListener("input", () => { apply(); address(); });
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(apply));
+  form.addEventListener("reset", () => setTimeout(() => { apply(); address(); }));
   at("f-clear").addEventListener("click", () => form.reset());
   window.addEventListener("hashchange", fromAddress);
   apply();

@@ -1,0 +1,48 @@
+"""How much sharper our bounds are than the printed ones, and how far the best constants are, term by term."""
+
+from __future__ import annotations
+
+import sympy
+
+from fedtheory.verification import Checked
+from theory import catalogue
+from theory.statement import Bound, Statement
+
+LONG = 40  # operations of a ratio, which then says less than the two terms
+
+
+def gains(printed: Statement, ours: Statement) -> dict[str, sympy.Expr | str]:
+    """Each printed term over ours, by name; in words where ours has none, or where the ratio is long.
+
+    With S = M where ours is about all clients.  Empty if one of the two is no bound.
+    """
+    before, after = printed.claim, ours.claim
+    if not (isinstance(before, Bound) and isinstance(after, Bound)):
+        return {}
+    known = {s.name: s.sympy for s in catalogue.symbols(printed).values()}
+    takes_all = {"S", "M"} <= known.keys() and known["S"] not in after.value.free_symbols
+    everyone = {known["S"]: known["M"]} if takes_all else {}
+    terms = {t.name: t.value for t in after.terms}
+    found: dict[str, sympy.Expr | str] = {}
+    for term in before.terms:
+        value = term.value.subs(everyone)
+        if term.name in terms and value != 0:
+            ratio = sympy.factor(sympy.simplify(value / terms[term.name]))
+            found[term.name] = "see both" if ratio.count_ops() > LONG else ratio
+        elif value != 0:
+            found[term.name] = "none left"
+    return found
+
+
+def least_room(checked: Checked) -> dict[str, tuple[str, tuple[float, float]]]:
+    """term -> the numbers at which its best factor is closest to what is stated, and the factor's two ends."""
+    every: dict[str, list[tuple[str, tuple[float, float]]]] = {}
+    for _, found in checked.verdicts:
+        for told, terms in found.best.items():
+            for term, ends in terms.items():
+                every.setdefault(term, []).append((told, ends))
+    # a term that is subtracted may be larger, and is closest where its factor is smallest
+    return {
+        term: (min if any(ends[0] > 1.001 for _, ends in several) else max)(several, key=lambda one: one[1][0])
+        for term, several in every.items()
+    }

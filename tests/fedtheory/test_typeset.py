@@ -1,0 +1,72 @@
+"""Plain-text mathematics becomes HTML; words, ids and commands stay as they are."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fedtheory.site.typeset import typeset
+from theory import catalogue
+
+
+@pytest.mark.parametrize(
+    ("plain", "html"),
+    [
+        ("eta_tilde <= 1/(6 L)", "<i>η̃</i> ≤ 1/(6 <i>L</i>)"),
+        ("||x^0 - x*||^2", "‖<i>x</i><sup>0</sup> − <i>x</i>*‖<sup>2</sup>"),
+        ("grad F_k(w_t^k)", "∇<i>F</i><sub><i>k</i></sub>(<i>w</i><sub><i>t</i></sub><sup><i>k</i></sup>)"),
+        ("R^(-2/3)", "<i>R</i><sup>−2/3</sup>"),
+        ("(1 - mu eta)^{1-r}", "(1 − <i>μ</i> <i>η</i>)<sup>1-<i>r</i></sup>"),
+        ("1/(2*L*tau)", "1/(2\u202f<i>L</i>\u202f<i>τ</i>)"),  # narrow spaces that do not break
+        ("sum_k p_k, a sum of squares", "Σ<sub><i>k</i></sub> <i>p</i><sub><i>k</i></sub>, a sum of squares"),
+        ("alpha' = ||m||_inf", "<i>α</i>′ = ‖<i>m</i>‖<sub>∞</sub>"),
+        ("xbar_t is a mean, that is all", "<i>x̄</i><sub><i>t</i></sub> is a mean, that is all"),
+        ("sqrt(d - 1)", "√(<i>d</i> − 1)"),
+        ("E||g||^2", "𝔼‖<i>g</i>‖<sup>2</sup>"),
+    ],
+)
+def test_mathematics_becomes_readable(plain: str, html: str) -> None:
+    assert typeset(plain) == html
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Theorem E.4 and Corollary E.8 (89)",
+        "fedtheory verify sfl.lemma9.corrected",
+        "a client's gradient at what I call a point",
+        "well-known, non-convex: 5x5 kernels of conv3-64",
+    ],
+)
+def test_words_stay_as_they_are(words: str) -> None:
+    assert typeset(words) == words
+
+
+def test_everything_is_escaped() -> None:
+    assert typeset('<b> & "x"') == "&lt;<i>b</i>&gt; &amp; &#34;<i>x</i>&#34;"
+
+
+TAGS = re.compile(r"</?(i|su[bp])>")
+
+
+@given(st.text(st.sampled_from("xMa eta_tilde^2{}()|<>=*-'/.&;0b"), max_size=60))
+def test_no_text_breaks_the_page(text: str) -> None:
+    """Only our tags are in it, and each that opens closes again."""
+    html = typeset(text)
+    assert "<" not in TAGS.sub("", html)
+    open_tags: list[str] = []
+    for tag in TAGS.finditer(html):
+        if tag[0].startswith("</"):
+            assert open_tags.pop() == tag[1]
+        else:
+            open_tags.append(tag[1])
+    assert open_tags == []
+
+
+def test_the_errata_have_no_names_of_greek_letters_left() -> None:
+    for paper in catalogue.papers().values():
+        for e in paper.errata:
+            for text in (e.printed, e.true):
+                assert not re.search(r"(?<![\w.])(eta|sigma|beta|mu|tau)(?![\w.])", typeset(text)), text
