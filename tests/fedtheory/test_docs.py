@@ -1,0 +1,87 @@
+"""The documentation as `make docs` builds it: complete, and without anything that a network would have to bring."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import fedtheory
+from fedtheory import cli
+
+ROOT = Path(__file__).parents[2]
+
+
+def commands() -> dict[str, Any]:
+    """All commands by name, those of a group by both words."""
+    found: dict[str, Any] = {}
+    for name, one in vars(typer.main.get_command(cli.app))["commands"].items():
+        inner = vars(one).get("commands")
+        found |= {name: one} if inner is None else {f"{name} {below}": of for below, of in inner.items()}
+    return found
+
+
+COMMANDS = commands()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs")
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--quiet",
+        "--strict",
+        "-f",
+        "docs/mkdocs.yml",
+        "-d",
+        str(folder),
+    ]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_the_pages_have_every_command_with_every_option(built: Path) -> None:
+    page = (built / "commands.html").read_text()
+    sections = {s.split('"')[0]: s for s in page.split('<h3 id="')[1:]}
+    for name, one in COMMANDS.items():
+        for parameter in one.params:
+            option = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
+            assert not option or f"<code>{option}" in sections[name.replace(" ", "-")], (name, option)
+    assert set(sections) == {"options-of-all-commands", *(name.replace(" ", "-") for name in COMMANDS)}
+
+
+def test_the_pages_have_every_public_name(built: Path) -> None:
+    page = (built / "api.html").read_text()
+    for name in set(fedtheory.__all__) - {"problems", "algorithms", "compressors"}:
+        assert re.search(rf'<h3 id="[\w.]+\.{name}"', page), name
+
+
+def test_the_pages_have_every_algorithm_and_compressor(built: Path) -> None:
+    page = (built / "names.html").read_text()
+    for name in (*fedtheory.problems, *fedtheory.algorithms, *fedtheory.compressors):
+        assert f"<code>{name}</code>" in page, name
+
+
+def test_the_pages_load_nothing_from_elsewhere(built: Path) -> None:
+    pages = [path for path in built.glob("*.html") if path.name != "404.html"]  # that is of a server
+    assert len(pages) > 15
+    for path in pages:
+        loaded = re.findall(r'<(?:script|img|iframe)\b[^>]* src="?([^"> ]+)', path.read_text())
+        loaded += re.findall(r'<link\b[^>]* href="?([^"> ]+)', path.read_text())
+        assert loaded and all("//" not in one and (built / one).exists() for one in loaded), path.name
+
+
+def test_links_to_files_of_the_repository_lead_somewhere(built: Path) -> None:
+    found = {link for path in built.glob("*.html") for link in re.findall(r'href="(\.\./[^"#]+)', path.read_text())}
+    assert found and all((ROOT / "docs" / "built" / link).resolve().exists() for link in found)
