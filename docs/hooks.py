@@ -59,6 +59,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return _DIRECTIVE.sub(replaced, own)
 
 
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The page as HTML, with short pieces of code that no line breaks, as it would after the hyphens of an option."""
+    return re.sub(r"<code>([^<]{1,30})</code>", r'<code class="short">\1</code>', html)
+
+
 def part(file: str, heading: str = "") -> str:
     """A file of the repository, or the section below one of its headings."""
     text = (ROOT / file).read_text()

@@ -141,7 +141,10 @@ def test_the_numbers_of_the_documentation_are_those_of_the_record() -> None:
     theorems = [one for record in records for one in record.theorems.values()]
     root = Path(__file__).parents[2]
     text = " ".join((root / "docs" / "pages" / "trust.md").read_text().split())
-    assert f"{len(theorems)} in all" in text and f"the {len(theorems)} theorems" in (root / "README.md").read_text()
+    assert (
+        f"{len(theorems)} in all" in text
+        and f" {len(theorems)} theorems that chain them" in (root / "README.md").read_text()
+    )
     assert f"For {sum(one.instance is not None for one in theorems)} of the theorems there are numbers" in text
     assert len(WITHOUT_INSTANCE) == 4 and "four have an irrational definition" in text
     assert len(ONLY_RECORDED) == 9 and "lists nine exceptions" in text
