@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import fedtheory
+from tests.fedtheory.browser import chromium
 from tests.fedtheory.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -66,3 +67,18 @@ def test_the_pages_load_nothing_from_elsewhere(built: Path) -> None:
 def test_links_to_files_of_the_repository_lead_somewhere(built: Path) -> None:
     found = {link for path in built.glob("*.html") for link in re.findall(r'href="(\.\./[^"#]+)', path.read_text())}
     assert found and all((ROOT / "docs" / "built" / link).resolve().exists() for link in found)
+
+
+def test_the_search_works_in_a_page_opened_from_the_folder(built: Path) -> None:
+    wrong: list[str] = []
+    with chromium() as browser:
+        page = browser.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: wrong.extend([] if request.url.startswith("file:") else [request.url]))
+        page.goto((built / "index.html").as_uri())
+        page.click(".md-search__input")
+        page.keyboard.type("trade-off")
+        link = page.locator(".md-search-result__link", has_text="sharpen").first
+        link.wait_for(timeout=60_000)
+        assert (link.get_attribute("href") or "").partition("?")[0].endswith("commands.html")
+    assert wrong == []
