@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: report test test-full install lint score brackets coq chromium course benchmarks clean
+.PHONY: report test test-full install lint score brackets coq chromium course docs benchmarks clean
 
 report: $(READY)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
@@ -39,6 +39,9 @@ chromium:  ## the browser that the browser tests need, from Debian's packages
 
 course: $(READY)  ## the lessons for students and for teachers
 	$(BIN)/python -m course
+
+docs: $(READY)  ## the documentation: open docs/built/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/mkdocs.yml
 
 benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.quadratics

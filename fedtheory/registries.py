@@ -17,6 +17,7 @@ from simulations.problems.sigmoid import SigmoidERM
 
 
 def _network(**settings: Any) -> Problem:
+    """A neural network as a problem (needs torch), with the settings of `simulations.networks.problem.Network`."""
     from simulations.networks.problem import Network
 
     return Network(**settings)

@@ -1,4 +1,4 @@
-"""The README's page of usage: every command prints what the page says it prints."""
+"""README.md and the documentation: every example prints what its page says, and every name on a page exists."""
 
 from __future__ import annotations
 
@@ -7,20 +7,30 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import get_args
 
 import pytest
+import typer
 
 import fedtheory
 from fedtheory import cli
+from tests.fedtheory.commands import COMMANDS
+from theory import catalogue
+from theory.statement import EvidenceKind
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+PAGES = {path.name: path.read_text() for path in sorted((ROOT / "docs" / "pages").glob("*.md"))}
+ALL = {"README.md": README, **PAGES}
 
 
-def examples() -> list[tuple[str, str]]:
+def examples(page: str) -> list[tuple[str, str]]:
     """The indented `$ fedtheory ...` commands and the output printed below each."""
     found, command, output = [], None, []
-    for line in [*README.splitlines(), "end"]:
+    for line in [*page.splitlines(), "end"]:
         start = re.match(r"    \$ (fedtheory .*)", line)
         if command is not None and (start or not (line.startswith("    ") or not line)):
             found.append((command, "\n".join(output).rstrip()))
@@ -32,16 +42,23 @@ def examples() -> list[tuple[str, str]]:
     return found
 
 
-EXAMPLES = [(command, output) for command, output in examples() if output]
+EXAMPLES = [(name, *example) for name, page in ALL.items() for example in examples(page)]
 
 
-def test_the_page_has_examples() -> None:
-    assert {command.split()[1] for command, _ in EXAMPLES} >= {"show", "bound", "tune", "compare", "verify", "simulate"}
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 250
 
 
-@pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
+def test_the_pages_have_examples() -> None:
+    commands = {command.split()[1] for _, command, _ in EXAMPLES}
+    assert commands >= {"show", "bound", "tune", "compare", "verify", "tight", "sharpen", "simulate", "glossary"}
+    assert len({command for _, command, _ in EXAMPLES}) == len(EXAMPLES), "an example stands on two pages"
+    assert all(output for _, _, output in EXAMPLES)
+
+
+@pytest.mark.parametrize(("page", "command", "output"), EXAMPLES, ids=[f"{page}: {cmd}" for page, cmd, _ in EXAMPLES])
 def test_command_prints_what_the_page_says(
-    command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: str, command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In this process, which spares the imports; `test_cli` runs the installed command."""
     monkeypatch.setattr(sys, "argv", shlex.split(command))
@@ -51,7 +68,64 @@ def test_command_prints_what_the_page_says(
     assert "\n".join(line.rstrip() for line in (out + err).rstrip().splitlines()) == output
 
 
-OWN, ALGORITHM, RUN, NAMES, LEMMA = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+# Commands that are only named: they and their options exist
+
+
+def called() -> Iterator[tuple[str, list[str]]]:
+    """Each `fedtheory ...` in code, as words, with the name of its page."""
+    for name, page in ALL.items():
+        prose = re.sub(r"^(```.*?^```|    .*?)$", "", page, flags=re.MULTILINE | re.DOTALL)
+        lines = re.findall(r"^    (?:\$ )?(fedtheory .*)$", page, re.MULTILINE)
+        for line in [*lines, *re.findall(r"`(fedtheory [^`]+)`", prose.replace("\n", " "))]:
+            yield name, shlex.split(re.split(r"  +", line)[0], comments=True)[1:]
+
+
+CALLED = list(called())
+
+
+def test_every_command_on_a_page_exists_with_its_options() -> None:
+    assert len(CALLED) > 40
+    shared = {o for p in typer.main.get_command(cli.app).params for o in p.opts} | {"--help"}
+    for page, words in CALLED:
+        while words and words[0] == "--path":
+            words = words[2:]
+        if words[0] in {"COMMAND", *shared}:
+            continue
+        name = " ".join(words[:2]) if words[0] == "export" else words[0]
+        assert name in COMMANDS, (page, words)
+        known = {option for parameter in COMMANDS[name].params for option in parameter.opts} | {"--help"}
+        assert {word for word in words if word.startswith("--")} <= known, (page, words)
+
+
+def test_every_statement_on_a_page_exists() -> None:
+    ids = {
+        id_
+        for page in ALL.values()
+        for id_ in re.findall(r"(?<![\w./])((?:sfl|fedcom|fedbcgd|fedbat)\.\w[\w.]*\w)\b", page)
+    }
+    others = {"sfl.quad.table2.g2"}  # a problem
+    assert len(ids) > 15
+    assert all(catalogue.find(id_) for id_ in ids - others)
+
+
+def test_the_kinds_of_evidence_are_all_there() -> None:
+    assert re.findall(r"^\| `(\w+)` \|", PAGES["verify.md"], re.MULTILINE) == list(get_args(EvidenceKind))
+
+
+# Python
+
+
+def python(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+
+(OWN,) = python(README)
+(ALGORITHM,) = python(PAGES["own.md"])
+NAMES, RUN, LEMMA = python(PAGES["python.md"])
+
+
+def test_no_other_page_has_python() -> None:
+    assert {name for name, page in ALL.items() if python(page)} == {"README.md", "own.md", "python.md"}
 
 
 def test_python_snippet_runs_and_the_bound_holds() -> None:
@@ -68,10 +142,8 @@ def test_every_public_name_has_an_example_that_runs() -> None:
 def test_own_problem_and_algorithm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     printed = subprocess.run([sys.executable, "-c", OWN], capture_output=True, text=True, check=True).stdout
     assert "vouched for, not certified" in printed.splitlines()[0] and "bound/measured" in printed.splitlines()[-1]
-    imports = "from dataclasses import dataclass\n"
-    imports += "from simulations.algorithms.base import LocalSteps, participating, to_clients\n\n\n"
     monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text(imports + ALGORITHM)
+    Path("mine.py").write_text(ALGORITHM)
     words = ["quadratic", "MyProx", "FedProx", "K=5", "prox=0.5", "eta=0.1", "rounds=5", "seeds=2", "--json"]
     command = [sys.executable, "-m", "fedtheory.cli", "simulate", *words, "--from", "mine.py"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -90,3 +162,17 @@ def test_own_lemma(claim: str, passes: bool, tmp_path: Path) -> None:
     )
     assert done.returncode == (0 if passes else 1), done.stdout
     assert passes or ("is false" in done.stdout and "quadratic" in done.stdout), done.stdout
+
+
+# What the tests leave out
+
+
+def test_the_readme_lists_the_files_with_slow_tests() -> None:
+    listed = README[README.index("## What the tests leave out") : README.index("## Speed")]
+    patterns = re.findall(r"`(tests/[\w/*.]+\.py)`", listed)
+    files = [path for path in (ROOT / "tests").rglob("test_*.py") if re.search(r"mark\.slow\b", path.read_text())]
+    assert len(files) > 30
+    for path in files:
+        name = path.relative_to(ROOT).as_posix()
+        assert any(fnmatch(name, one) for one in patterns), name
+    assert all(list(ROOT.glob(one)) for one in patterns)

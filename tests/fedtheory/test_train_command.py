@@ -125,9 +125,9 @@ def test_list(call):
     assert status == 0 and "sfl.table3" in out and "fedbat.table1" in out
 
 
-def test_the_set_up_of_the_readme_trains(call):
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    (toml,) = re.findall(r"```toml\n(.*?)```", readme, re.DOTALL)
+def test_the_set_up_of_the_documentation_trains(call):
+    page = (Path(__file__).parents[2] / "docs" / "pages" / "networks.md").read_text()
+    (toml,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     Path("mine.toml").write_text(toml)
     status, _, err = call("train", "mine.toml", "--seeds", "1")
     assert status == 0, err

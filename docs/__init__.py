@@ -1,0 +1,1 @@
+"""The documentation: `make docs` builds `pages/` into `built/`."""
