@@ -68,8 +68,8 @@ def check(
         return Answer(exercise, "open", "Not answered yet.")
 
     def wrong(says: str, arguments: tuple[Any, ...] = ()) -> Answer:
-        place = f"At ({', '.join(map(_shown, arguments))}): " if arguments else ""
-        return Answer(exercise, "wrong", f"{place}{says} **Hint.** {hint}")
+        told = f"At ({', '.join(map(_shown, arguments))}): {says}" if arguments else says[0].upper() + says[1:]
+        return Answer(exercise, "wrong", f"{told} **Hint.** {hint}")
 
     if not callable(answer):
         if any(at):

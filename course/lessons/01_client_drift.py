@@ -74,8 +74,8 @@ def _(mo):
     Client $m$ has the function $F_m(x)=\tfrac{h_m}{2}(x-a_m)^2$: it wants the model to be $a_m$, its *wish*, and $h_m$ says how
     much a distance from there costs it. The federation wants the minimiser $x^*$ of the mean $F=\tfrac12(F_1+F_2)$.
 
-    In a round of parallel federated learning (PFL, also known as FedAvg) each client starts from the common model, takes $K$
-    gradient steps of size $\eta$ on its own function, and the server averages what comes back.
+    Parallel federated learning (PFL, also known as FedAvg) works in rounds. Each client starts from the common model and takes $K$
+    gradient steps of size $\eta$ on its own function. Then the server averages the clients' models.
     """)
     return
 
@@ -265,10 +265,9 @@ def _(sympy):
     e, k, s, t, u, v = sympy.symbols("eta K h_1 h_2 a_1 a_2", positive=True)
     q = [(1 - e * c) ** k for c in (s, t)]
     x_infinity = ((1 - q[0]) * u + (1 - q[1]) * v) / (2 - q[0] - q[1])
-    right_place = (s * u + t * v) / (s + t)
     first_order = sympy.factor(sympy.limit(sympy.diff(x_infinity, e), e, 0))
     first_order
-    return e, first_order, k, q, right_place, s, t, u, v, x_infinity
+    return e, first_order, k, q, s, t, u, v, x_infinity
 
 
 @app.cell(hide_code=True)
@@ -479,9 +478,9 @@ def _(mo):
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
-    *Solution.* Equal curvatures, different wishes, such as $h_1=h_2=1$, $a_1=-1$, $a_2=1$: PFL then comes to $x^*$ exactly,
-    since its weights are right, while SFL ends each round near the wish of the client that happened to be last. The random
-    order leaves a distance of the order of the step size that does not go away. With curvatures that differ the comparison
+    *Solution.* Equal curvatures, different wishes, such as $h_1=h_2=1$, $a_1=-1$, $a_2=1$. PFL comes to $x^*$ exactly, since its
+    weights are right. SFL ends each round nearer to the wish of the last client. The random order leaves a distance of the order
+    of the step size, which does not go away. With curvatures that differ the comparison
     depends on them: PFL has a systematic error, SFL mostly a random one.
     """)
     # end

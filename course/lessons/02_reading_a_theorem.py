@@ -70,9 +70,9 @@ def _(mo, how_to_answer):
 
     - which numbers a theorem needs, and who knows them: the problem, the algorithm, or the start;
     - for which step sizes and for how many rounds it says anything at all;
-    - how the step size trades its terms against each other, and how many rounds bring it down to $\varepsilon$;
-    - what a corollary in $\mathcal{O}$ has thrown away;
-    - what becomes of a theorem when a constant, a term or a condition is left out, and which check notices.
+    - how the step size balances its terms, and how many rounds it needs to $\varepsilon$;
+    - what a corollary in $\mathcal{O}$ does not say any more;
+    - what happens to a theorem without one of its constants, terms or conditions, and which check notices.
 
     The theorem is Theorem 1 of the paper on sequential federated learning (SFL): the model goes through all $M$ clients in a
     random order, and each takes $K$ steps of SGD.
@@ -594,9 +594,9 @@ def _(mo, np, ratios, run_lengths):
     mo.md(rf"""
     In the general convex case the ratio is {_general[-1]:.3g} at the right end and tends to the 12 that you saw: a constant. In
     the strongly convex case it goes on growing, to {_strong[-1]:.0f}, by {_per_decade:.0f} for each factor of ten in $R$ at the
-    right end. This is why: at $\tilde\eta=2c/(\mu R)$ the first term is $\tfrac92\mu D^2e^{{-c}}$ and the noise term is $24\,c$ times
-    the printed one; to make $e^{{-c}}$ fall like $1/R$, $c$ must grow like $\ln R$, and $24\ln 10\approx55$. That is the logarithm
-    that $\tilde{{\mathcal O}}$ hides. A factor of {_strong[-1]:.0f} on a bound that falls like $1/R$ is about that many times
+    right end. This is why: at $\tilde\eta=2c/(\mu R)$ the first term is $\tfrac92\mu D^2e^{{-c}}$, and the noise term is $24\,c$
+    times the printed one. If $e^{{-c}}$ falls like $1/R$, then $c$ grows like $\ln R$, and $24\ln 10\approx55$. The
+    $\tilde{{\mathcal O}}$ hides this logarithm. A factor of {_strong[-1]:.0f} on a bound that falls like $1/R$ is about that many times
     more rounds.
     """)
     return
@@ -906,8 +906,8 @@ def _(mo):
 
     ## The non-convex case, and a corollary that lost too much
 
-    The non-convex bound is about the smallest $\mathbb E\|\nabla F(x^{(r)})\|^2$ so far, and its step size is limited by
-    $1/(6L(\beta+1))$. Tuning turns $3A/(\tilde\eta R)$ at that limit into $18L(\beta+1)A/R$. The corollary prints $L\beta A/R$.
+    The non-convex bound is about the smallest $\mathbb E\|\nabla F(x^{(r)})\|^2$ so far, and the condition is
+    $\tilde\eta\le1/(6L(\beta+1))$. Tuning turns $3A/(\tilde\eta R)$ at that limit into $18L(\beta+1)A/R$. The corollary prints $L\beta A/R$.
     """)
     return
 

@@ -779,10 +779,10 @@ def _(mo):
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
-    *Solution.* What the descent of $F$ needs is only the *mean* over the round of the clients' gradients: at $S=M$ every client takes
-    part once, in whatever order, and the mean of $\nabla F_{\pi_m}(x)$ is $\nabla F(x)$ exactly, so the comparison can be made client by
-    client with the same function. At $S<M$ the mean over the sample differs from $\nabla F$ at random, with variance
-    $\frac{M-S}{S(M-1)}$ times the heterogeneity (Lemma 3), and that is the term that is missing.
+    *Solution.* The descent of $F$ needs only the *mean* of the clients' gradients over the round. At $S=M$ every client takes part
+    once, in any order, and the mean of $\nabla F_{\pi_m}(x)$ is exactly $\nabla F(x)$. So one can compare client by client, with the
+    same function. At $S<M$ the mean over the sample differs from $\nabla F$ at random, with variance $\frac{M-S}{S(M-1)}$ times the
+    heterogeneity (Lemma 3). This is the missing term.
     """)
     # end
     return

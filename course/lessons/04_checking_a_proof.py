@@ -204,8 +204,8 @@ def _(mo):
     ## z3: implications between polynomials
 
     Many steps of a proof only say that one coefficient is at most another one, under the conditions on the step size. That
-    is an implication between polynomial inequalities in real numbers, and such implications can be *decided* (Tarski); the
-    solver z3 does it. `decide(hypotheses, claim)` asks z3 for numbers that meet the hypotheses and violate the claim. If none
+    is an implication between polynomial inequalities in real numbers, and such implications can be *decided* (Tarski).
+    The solver z3 does it. `decide(hypotheses, claim)` asks z3 for numbers that meet the hypotheses and violate the claim. If none
     exist, the claim is **proved**. If some exist, it is **refuted**, and they are shown, as fractions that sympy has checked.
 
     Take one gradient step $x^+=x-\eta g$ on an $L$-smooth function. The descent lemma gives
@@ -738,7 +738,7 @@ def _(mo):
     mo.md(r"""
     ## All smooth convex functions at once: Gram matrices and an SDP
 
-    $\langle\nabla h(x)-\nabla h(y),\,x-y\rangle\ge\frac1L\|\nabla h(x)-\nabla h(y)\|^2$ speaks about every $L$-smooth convex
+    $\langle\nabla h(x)-\nabla h(y),\,x-y\rangle\ge\frac1L\|\nabla h(x)-\nabla h(y)\|^2$ is a claim about every $L$-smooth convex
     $h$ in every dimension. How can a machine check all of these? In three steps:
 
     1. *Interpolation.* The inequality sees $h$ at two points only: $x,y$, values $h_x,h_y$, gradients $g_x,g_y$. A smooth convex
@@ -1067,10 +1067,10 @@ def _(mo):
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
-    *Solution.* No: the claim is an upper bound, all of its terms are non-negative, and a larger upper bound is a weaker claim
-    that is true because the printed one is. Whoever wants them refused must claim more, for instance that the constants are
-    the smallest possible ones. A check that refuses nothing is empty: it would have passed the erratum too. One that
-    refuses everything, also what follows from the printed claim, does not test the claim but compares texts.
+    *Solution.* No: the claim is an upper bound with non-negative terms. A larger upper bound is a weaker claim, and it is true
+    because the printed one is. To refuse it, one must claim more, for instance that the constants are the smallest possible ones.
+    A check that refuses nothing is empty: it passes every erratum. A check that refuses everything, also what follows from the
+    printed claim, does not test the claim. It compares texts.
     """)
     # end
     return
@@ -1119,7 +1119,7 @@ def _(after, answer_11, mo):
     **To take away.** (1) Units cost nothing and see no numbers. (2) z3 decides polynomial implications for all reals. It
     takes counts for reals and refuses exp and log. Look for contradictory hypotheses first. (3) A ledger says at which step a proof breaks and how much room
     its constants have; it proves no more than its premises. (4) "There is" must be refuted for every choice. (5) Interpolation
-    and an SDP settle two-point inequalities for all functions of a class; the proof is the exact identity with rounded
+    and an SDP decide two-point inequalities for all functions of a class; the proof is the exact identity with rounded
     multipliers, not the solver's answer. (6) Enumeration is exact on its family: choose a family on which an error would show.
     (7) Trust a check only after you have seen it fail.
     """),

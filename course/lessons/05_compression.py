@@ -95,7 +95,7 @@ def _(mo, how_to_answer):
     - say what compression costs in step size, and what goes wrong when a paper does not ask for independence;
     - explain for which compressors gradient tracking diverges, and repair it;
     - explain why a biased compressor can diverge, and how an error memory repairs it;
-    - compare algorithms where it counts, by the bits that they send.
+    - compare algorithms by the bits that they send.
 
     ## A message and its law
 
@@ -944,11 +944,11 @@ def _(mo):
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
-    *Solution.* An error bound on each message says nothing about the sum of the errors: unbiased errors have mean zero and average out,
-    those of `TopK` are a function of the gradient and can all point the same way, as here, where every client drops the two coordinates that would
-    have outvoted the third. The proof uses $\mathbb E\langle\nabla f,\frac1m\sum_jQ(g_j)\rangle=\|\nabla f\|^2$, which is unbiasedness; for
-    `TopK` this inner product is negative at $x=t(1,1,1)$. A memory repairs it because what was dropped is sent later, so that the sum over
-    rounds of what is sent follows the sum of what should have been sent.
+    *Solution.* An error bound on each message says nothing about the sum of the errors. Unbiased errors have mean zero and average
+    out. Those of `TopK` are a function of the gradient and can all point the same way. Here every client drops the two coordinates
+    that would outvote the third. The proof uses $\mathbb E\langle\nabla f,\frac1m\sum_jQ(g_j)\rangle=\|\nabla f\|^2$, which is unbiasedness; for
+    `TopK` this inner product is negative at $x=t(1,1,1)$. A memory repairs it: the client sends later what it dropped. So over the rounds the
+    sum of what is sent follows the sum of the updates.
     """)
     # end
     return

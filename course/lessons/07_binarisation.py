@@ -742,8 +742,8 @@ def _(after, answer_6, mo):
             mo.md(r"""
     ## An algorithm that does not move
 
-    Algorithm 1: $\lfloor\phi\tau\rfloor$ plain steps from $m=0$; then $\alpha'=\|m\|_1/d$, (13), and all further steps at $\mathcal S(m,\alpha)$,
-    $\alpha=\alpha'e^{\rho\alpha_e}$, (10), and $\alpha_e$ is learned, from 0 on. The theorems are about $\phi=0$.
+    Algorithm 1 makes $\lfloor\phi\tau\rfloor$ plain steps from $m=0$. Then it sets $\alpha'=\|m\|_1/d$, (13). It takes all further
+    gradients at $\mathcal S(m,\alpha)$ with $\alpha=\alpha'e^{\rho\alpha_e}$, (10), and learns $\alpha_e$, from 0 on. The theorems are about $\phi=0$.
     """),
         ]
     )
@@ -1061,10 +1061,10 @@ def _(mo):
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
-    *Solution.* With a fixed $\alpha$ a client moves every entry by $\pm\alpha$, however large or small its update was; $\eta$ changes the sizes
-    of the updates, which are thrown away, and their signs only a little. In EF-SignSGD the step size goes with the update. Adding up
-    $e_{r+1}=m_r+e_r-\text{sent}_r$ from $e_0=0$ telescopes to $\sum_r\text{sent}_r=\sum_r m_r-e_R$: what is lost in a round is sent later, and as long
-    as $e_R$ stays bounded the error does not add up. What is sent is biased in every single round, and yet right on the whole.
+    *Solution.* With a fixed $\alpha$ a client moves every entry by $\pm\alpha$, however large its update was. The learning rate changes
+    the sizes of the updates, which are not sent, and their signs only a little. In EF-SignSGD the step size follows the update. The
+    sum of $e_{r+1}=m_r+e_r-\text{sent}_r$ from $e_0=0$ on telescopes to $\sum_r\text{sent}_r=\sum_r m_r-e_R$. What is lost in a
+    round is sent later. While $e_R$ stays bounded, the error does not add up: each round is biased, and the sum is nearly right.
     """)
     # end
     return

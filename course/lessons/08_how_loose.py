@@ -435,7 +435,7 @@ def _(mo, per_cent, put, scaled, sympy, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    In between, the proof is broken and nobody here knows a counter-example. `search` comes nearer than `moments` (compare their
+    In between, the proof is broken and we know no counter-example. `search` comes nearer than `moments` (compare their
     slacks at 100 per cent), because it looks for bad problems.
 
     **Exercise 8.5.** The largest whole number of per cent at which `search` refutes the bound.
@@ -812,9 +812,9 @@ def _(mo):
     # solution
     mo.md(r"""
     *Solution.* What follows: the constants cannot all be divided by more than 5, because the divided bound would fail in the arena
-    where the 5 was found. What does not follow: that division by 5 is true, since the arenas are finitely many, on chosen
-    problems, step sizes and rounds, and the worst problem need not be among them. Nor does it say which constant is
-    large: a slack of 5 reached where the start dominates leaves the noise term untested, which may be loose by 50 or be exact.
+    where the 5 was found. What does not follow: that the divided bound is true. There are finitely many arenas, on
+    chosen problems, step sizes and rounds, and the worst problem need not be among them. Nor does it say which constant is too
+    large. If the start dominates where the slack is 5, the noise term is untested: it may be loose by 50, or exact.
     """)
     # end
     return

@@ -825,7 +825,7 @@ def _(BLUE, GREY, ORANGE, drawn, mo, np, running):
                 "Slopes seed by seed: "
                 + "; ".join(f"{name} " + ", ".join(f"{s:.2f}" for s in values) for name, values in _slopes.items())
                 + f". From {len(running('PFL')[0])} measured rounds each. The mean is over measured rounds only, round 0 with them; the theorem "
-                "speaks of all rounds, of an expectation, of all clients in every round ($S=M$, here 5 of 10), and of step sizes "
+                "is about all rounds, an expectation, all clients in every round ($S=M$, here 5 of 10), and step sizes "
                 r"$\tilde\eta\le\frac{1}{6L(\beta+1)}$, where nobody knows $L$. So a positive slope, where there is one, contradicts nothing either: the "
                 "norm may grow at first, and the conditions may not hold."
             ),
@@ -1002,7 +1002,7 @@ def _(mo):
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
-    *Solution.* Other images and another network: an accuracy on digits says nothing about one on CIFAR-10. Another method: SFL is held against
+    *Solution.* Other images and another network: an accuracy on digits says nothing about one on CIFAR-10. Another method: the friend compares SFL with
     PFL. Other numbers of rounds, clients and seeds, so not even the order of the methods need be the same. And a printed mean and deviation over
     seeds *and* last rounds is not what a few seeds give here. What could be said: in how many pairs of methods the order is the printed one, with the
     list of departures beside it.

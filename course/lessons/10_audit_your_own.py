@@ -842,7 +842,7 @@ def _(L, a_right, c_right, eta, power, printed_page, sympy):
 @app.cell
 def _(Evidence, by_induction, check_units, in_arenas, instances_of_step, ledger_of_step, ours):
     def evidence_of(page):
-        """Which instrument tests which statement; at most one piece of a kind for each."""
+        """Which evidence tests which statement; at most one piece of a kind for each."""
         for name in ("one_step", "one_step.corrected", "thm", "thm.corrected"):
             yield Evidence(f"page.{name}", "units", lambda statement, full: check_units(page, statement))
             if name.startswith("one_step"):
@@ -1021,8 +1021,8 @@ def _(by_induction, changed_step, check, premises, replace, with_noise):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 10.10.** For each of the three errors: which instruments saw it, and which could not have seen it, and why? One
-    sentence each.
+    **Exercise 10.10.** For each of the three errors: which checks saw it, and which could not see it, and why? One sentence
+    each.
     """)
     return
 
@@ -1032,8 +1032,8 @@ def _(mo):
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
-    *Solution.* The lost power of $\eta$: units, at once, and the ledger, whose witness has $\eta>1$. Instances and runs can miss it, since for $\eta<1$ the misprinted term $\eta\sigma^2$ is larger than
-    $\eta^2\sigma^2$ and the bound only weaker; whether $\eta<1$ depends on the units that one measures in. The condition $2/L$:
+    *Solution.* The lost power of $\eta$: units, at once, and the ledger, whose witness has $\eta>1$. Instances and runs can miss it: for $\eta<1$ the misprinted term $\eta\sigma^2$ is larger than $\eta^2\sigma^2$, and the
+    bound is only weaker. Whether $\eta<1$ depends on the units. The condition $2/L$:
     the ledger breaks and a parabola refutes it; units cannot, $2/L$ has the right dimension. The constant $\frac14$: the induction breaks and runs
     with $\kappa$ near 1 refute it; units see no numbers, and runs with $\kappa\ge2$ alone hold.
     """)

@@ -261,12 +261,12 @@ def test_a_function_that_stops_is_told_in_words() -> None:
     def unknown() -> NoReturn:
         raise KeyError("z")
 
-    assert "your function stopped with `KeyError: 'z'`" in check("0.1", unknown, 1.0, at=[()], hint="?").says
+    assert "Your function stopped with `KeyError: 'z'`" in check("0.1", unknown, 1.0, at=[()], hint="?").says
 
 
 def test_long_answers_are_shown_short() -> None:
     assert len(check("0.1", list(range(1000)), 1.0, hint="One number.").says) < 200
-    assert "you have `0.333333`" in check("0.1", Fraction(10**5000, 3 * 10**5000 + 1), 1.0, hint="?").says
+    assert "You have `0.333333`" in check("0.1", Fraction(10**5000, 3 * 10**5000 + 1), 1.0, hint="?").says
 
 
 def test_what_tells_an_answer_is_folded_until_it_is_right() -> None:
