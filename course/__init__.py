@@ -1,1 +1,1 @@
-"""The course: twelve lessons as marimo notebooks, and what they share."""
+"""The course: lessons as marimo notebooks, and what they share."""

@@ -15,16 +15,23 @@ The teacher's version is the source without these marks.
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
+
+import marimo
 
 from figures.files import write
 
 LESSONS = Path(__file__).parent / "lessons"
+NETWORK = f"https://cdn.jsdelivr.net/npm/@marimo-team/frontend@{marimo.__version__}/dist"
+SETTINGS = ("pyproject.toml", "lessons.css")  # how marimo shows the lessons beside which they stand
 Version = Literal["student", "teacher"]
+VERSIONS: tuple[Version, ...] = get_args(Version)
 
 
 def sources(only: Sequence[int] = ()) -> list[Path]:
@@ -60,31 +67,50 @@ def version(source: str, which: Version) -> str:
     return "\n".join(kept) + "\n"
 
 
-def build(out: Path, html: bool = False, only: Sequence[int] = ()) -> list[Path]:
-    """Write the lessons, student/NAME.py and teacher/NAME.py, each also run and exported to HTML where asked."""
+def build(out: Path, html: bool = False, only: Sequence[int] = (), offline: bool = False) -> list[Path]:
+    """Write the lessons, student/NAME.py and teacher/NAME.py, each also run and exported to HTML where asked.
+
+    offline  put marimo's front end beside the pages, which otherwise load it from the network
+    """
     written = []
-    for source in sources(only):
-        for which in ("student", "teacher"):
-            path = out / which / source.name
-            write(path, version(source.read_text(), which).encode())
-            written.append(path)
-            if html:
-                page = path.with_suffix(".html")
-                command = [
-                    sys.executable,
-                    "-m",
-                    "marimo",
-                    "--quiet",
-                    "--yes",
-                    "export",
-                    "html",
-                    str(path),
-                    "-o",
-                    str(page),
-                ]
-                subprocess.run(command, check=True)
-                written.append(page)
+    for which, name in product(VERSIONS, SETTINGS):
+        write(out / which / name, (LESSONS / name).read_bytes())
+    if html and offline:
+        shutil.copytree(Path(marimo.__file__).parent / "_static", out / "marimo", dirs_exist_ok=True)
+    for source, which in product(sources(only), VERSIONS):
+        path = out / which / source.name
+        write(path, version(source.read_text(), which).encode())
+        written.append(path)
+        if html:
+            written.append(exported(path, "../marimo" if offline else NETWORK))
     return written
+
+
+def exported(path: Path, front_end: str = NETWORK) -> Path:
+    """Run a lesson and write it as HTML beside it; the page loads marimo's front end from there.
+
+    Raises ValueError if the page does not name the place of the front end, as after a change of marimo.
+    """
+    page = path.with_suffix(".html")
+    command = [
+        sys.executable,
+        "-m",
+        "marimo",
+        "--quiet",
+        "--yes",
+        "export",
+        "html",
+        str(path),
+        "-o",
+        str(page),
+        "--force",
+    ]
+    subprocess.run(command, check=True)
+    text = page.read_text()
+    if NETWORK not in text:
+        raise ValueError(f"{page} does not load its front end from {NETWORK}; expected it there")
+    write(page, text.replace(NETWORK, front_end).encode())
+    return page
 
 
 def main() -> None:
@@ -95,11 +121,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("course/built"), help="folder to write to")
     parser.add_argument("--html", action="store_true", help="run each lesson and export it to HTML too")
     parser.add_argument(
+        "--offline",
+        action="store_true",
+        help="with --html: put marimo's front end beside the pages, for `python -m http.server` without a network",
+    )
+    parser.add_argument(
         "--only", type=int, nargs="+", default=(), metavar="N", help="only the lessons of these numbers"
     )
     given = parser.parse_args()
+    if given.offline and not given.html:
+        parser.error("--offline is about the pages of --html; expected both")
     try:
-        written = build(given.out, given.html, given.only)
+        written = build(given.out, given.html, given.only, given.offline)
     except (ValueError, OSError) as error:
         parser.error(str(error))
     print(f"{len(written)} files in {given.out}/student and {given.out}/teacher")

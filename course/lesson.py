@@ -1,10 +1,12 @@
-"""What the lessons share: statements on the page, claims put to their evidence, answers checked."""
+"""What the lessons share: statements on the page, claims put to their evidence, answers checked, hints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from html import escape
+from textwrap import shorten
 from types import EllipsisType
 from typing import Any, Literal
 
@@ -47,31 +49,43 @@ def check(
     answer: Any,
     expected: Any,
     *,
+    hint: str,
     at: Sequence[tuple[Any, ...]] = (),
     tolerance: float = 1e-9,
 ) -> Answer:
-    """An answer against what is expected.
+    """An answer against what is expected.  What a wrong answer is told has the hint in it, and never the solution.
 
     answer     `...` or None while nothing has been answered; else a number, an array, a text, a truth value, a sympy
-               expression, or a function, which is called `at` each tuple of arguments
+               expression, or a function, which is called `at` each tuple of arguments.  A number may be a fraction, a
+               sympy number, a text such as "1/45", an array of one element, or rounded to three digits or more
     expected   the same, or a function of the same arguments, such as a simulation that the answer has to predict
+    hint       words that help and do not tell the answer
     tolerance  relative and absolute, of numbers
     """
+    if callable(answer) and not at:
+        raise ValueError(f"exercise {exercise} is a function: expected points to call it at")
     if _is_open(answer):
         return Answer(exercise, "open", "Not answered yet.")
+
+    def wrong(says: str, arguments: tuple[Any, ...] = ()) -> Answer:
+        told = f"At ({', '.join(map(_shown, arguments))}): {says}" if arguments else says[0].upper() + says[1:]
+        return Answer(exercise, "wrong", f"{told} **Hint.** {hint}")
+
     if not callable(answer):
-        says = _differs(answer, expected(*at[0]) if callable(expected) else expected, tolerance)
-        return Answer(exercise, "wrong" if says else "right", says or "Checked by machine.")
-    if not at:
-        raise ValueError(f"exercise {exercise} is a function: expected points to call it at")
+        if any(at):
+            return wrong(f"`{_shown(answer)}` is no function.")
+        fault = _fault(answer, expected(*at[0]) if callable(expected) else expected, tolerance, roundings=True)
+        return wrong(fault) if fault else Answer(exercise, "right", "Checked by machine.")
     for arguments in at:
-        found = answer(*arguments)
+        try:
+            found = answer(*arguments)
+        except Exception as error:  # whatever a student's function does, the lesson goes on
+            return wrong(f"your function stopped with `{type(error).__name__}: {error}`.", arguments)
         if _is_open(found):
             return Answer(exercise, "open", "Not answered yet.")
         wanted = expected(*arguments) if callable(expected) else expected
-        if says := _differs(found, wanted, tolerance):
-            called = ", ".join(map(_shown, arguments))
-            return Answer(exercise, "wrong", f"At ({called}): {says}")
+        if fault := _fault(found, wanted, tolerance):
+            return wrong(fault, arguments)
     return Answer(exercise, "right", f"Checked at {len(at)} point{'s' * (len(at) > 1)}.")
 
 
@@ -79,36 +93,111 @@ def _is_open(answer: Any) -> bool:
     return answer is None or isinstance(answer, EllipsisType)
 
 
-def _differs(found: Any, expected: Any, tolerance: float) -> str:
-    """What is wrong with it; empty when nothing is."""
-    if isinstance(expected, sympy.Basic) and not isinstance(expected, sympy.Number):
-        try:
-            same = sympy.simplify(sympy.sympify(found) - expected) == 0
-        except (sympy.SympifyError, TypeError):
-            same = False
-        return "" if same else f"`{found}` is not equal to what is expected."
-    if isinstance(expected, str | bool) or expected is None:
-        return "" if found == expected else f"`{found}` is not what is expected."
+def _fault(found: Any, expected: Any, tolerance: float, roundings: bool = False) -> str:
+    """What is wrong with it, and no word about what would be right; empty when nothing is.
+
+    roundings   whether a number may be rounded.  A constant that somebody types may; what a formula gives may not,
+                for there a small difference is another formula
+    """
+    if isinstance(expected, sympy.Basic) and not expected.is_number:
+        return "" if _same_expression(found, expected) else _not_right(found)
+    if isinstance(expected, str):
+        return "" if isinstance(found, str) and _bare(found) == _bare(expected) else _not_right(found)
+    if isinstance(expected, bool) or expected is None:
+        return "" if np.ndim(found) == 0 and found == expected else _not_right(found)
     try:
-        a, b = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
+        a, b = _numbers(found), _numbers(expected)
     except (TypeError, ValueError):
-        return f"`{found}` is no number; expected one."
+        return f"`{_shown(found)}` is no number, and a number is expected."
     if a.shape != b.shape:
-        return f"the shape is {a.shape}, expected {b.shape}."
-    if np.allclose(a, b, rtol=tolerance, atol=tolerance):
-        return ""
-    return f"you have {_shown(found)}, what is measured is {_shown(expected)}."
+        expected_shape = f"an array of the shape {b.shape}" if b.shape else "one number"
+        return f"your answer has the shape {a.shape}, and {expected_shape} is expected."
+    right = np.isclose(a, b, rtol=tolerance, atol=tolerance)
+    if roundings:
+        right |= np.vectorize(_is_rounding, otypes=[bool])(a, b)
+    return "" if right.all() else _not_right(found)
+
+
+def _not_right(found: Any) -> str:
+    return f"you have `{_shown(found)}`, which is not right."
+
+
+def _same_expression(found: Any, expected: sympy.Basic) -> bool:
+    """Whether they are equal; a text, or symbols of the same names with other assumptions, will do."""
+    own = {str(symbol): symbol for symbol in expected.free_symbols}
+    try:
+        given = sympy.sympify(found, locals=own)
+        given = given.subs({symbol: own.get(str(symbol), symbol) for symbol in given.free_symbols})
+        return bool(sympy.simplify(given - expected) == 0)
+    except (sympy.SympifyError, TypeError, AttributeError):
+        return False
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def _numbers(value: Any) -> np.ndarray:
+    """Numbers, also from texts and fractions, without axes of length one.  Raises TypeError or ValueError."""
+    if isinstance(value, str):
+        try:
+            value = sympy.sympify(value)
+        except (AttributeError, TypeError) as error:
+            raise ValueError(f"{value!r} is no number") from error
+    if isinstance(value, list | tuple | sympy.Tuple):
+        value = [_numbers(one) for one in value]
+    return np.squeeze(np.asarray(value, dtype=float))
+
+
+def _is_rounding(found: float, expected: float) -> bool:
+    """Whether `expected`, no whole number, is `found` when rounded to three significant digits or more."""
+    if not np.isfinite(expected) or float(expected).is_integer():
+        return False
+    return any(np.isclose(found, float(f"{expected:.{digits}g}"), rtol=1e-12, atol=0) for digits in range(3, 16))
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return np.array2string(value, precision=4, threshold=8)
-    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+    if isinstance(value, Fraction) and value.denominator > 10**9:  # of thousands of digits, if it comes from a long run
+        value = float(value)
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else shorten(str(value), 80, placeholder=" ...")
 
 
 def choice(question: str, options: Iterable[str], value: str | None = None) -> mo.ui.radio:
     """A question with one right answer, none chosen yet; `value` is that of the teacher's version."""
     return mo.ui.radio(options=list(options), value=value, label=question)
+
+
+def how_to_answer() -> mo.Html:
+    """What a student does to answer, in the first text of each lesson; an app has no cells to answer in, and says so."""
+    if mo.app_meta().mode == "run":
+        return mo.callout(
+            mo.md(
+                "**This is the lesson as an app.** Sliders and figures work here, but exercises that ask for code have "
+                "nowhere to answer. To answer them, stop the app and open the same file with `marimo edit FILE`."
+            ),
+            "warn",
+        )
+    return mo.callout(
+        mo.md(
+            "**How to answer.** Open the lesson with `marimo edit FILE`. Below an exercise stands a cell with `...` in it. "
+            "Replace the `...` by your answer and run the cell (Ctrl+Enter, or the button at its right). The box below the "
+            "cell then says *right* or *wrong*, with a hint. Numbers may be fractions, such as `1/3`, or rounded to three "
+            "digits. Some exercises ask for a few sentences: double-click the text below them and write. No machine "
+            "checks these."
+        )
+    )
+
+
+def after(answer: Answer, *parts: Any) -> mo.Html:
+    """What tells the answer of an exercise, texts or anything else: folded until the answer is right."""
+    shown = mo.vstack([mo.md(part) if isinstance(part, str) else part for part in parts])
+    if answer.standing == "right":
+        return shown
+    return mo.accordion(
+        {f"What follows tells the answer of Exercise {answer.exercise}. Try it first, then open this.": shown}
+    )
 
 
 def statement(id_: str) -> mo.Html:

@@ -10,7 +10,7 @@ def _():
     import numpy as np
     import sympy
 
-    from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
+    from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from simulations import expectation, run
     from simulations.algorithms.sfl import PFL, SFL
@@ -39,12 +39,16 @@ def _():
         statement,
         sympy,
         told,
+        after,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 1. Heterogeneity and client drift, on one number
 
     **About 75 minutes.** You need derivatives, geometric sums and a little Python. Afterwards you can say
@@ -55,7 +59,10 @@ def _(mo):
     - what a lemma on "client drift" claims, and how to find out whether its constants could be smaller.
 
     Everything that the papers do with $d$ coordinates and $M$ clients is here already with one coordinate and two clients.
-    """)
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -64,11 +71,11 @@ def _(mo):
     mo.md(r"""
     ## Two clients
 
-    Client $m$ has the function $F_m(x)=\tfrac{h_m}{2}(x-a_m)^2$: it would like the model to be $a_m$, and $h_m$ says how
-    much it minds. The federation wants the minimiser $x^*$ of the mean $F=\tfrac12(F_1+F_2)$.
+    Client $m$ has the function $F_m(x)=\tfrac{h_m}{2}(x-a_m)^2$: it wants the model to be $a_m$, its *wish*, and $h_m$ says how
+    much a distance from there costs it. The federation wants the minimiser $x^*$ of the mean $F=\tfrac12(F_1+F_2)$.
 
-    In a round of parallel federated learning (PFL, also known as FedAvg) each client starts from the common model, takes $K$
-    gradient steps of size $\eta$ on its own function, and the server averages what comes back.
+    Parallel federated learning (PFL, also known as FedAvg) works in rounds. Each client starts from the common model and takes $K$
+    gradient steps of size $\eta$ on its own function. Then the server averages the clients' models.
     """)
     return
 
@@ -100,12 +107,22 @@ def _(K, a1, a2, eta, h1, h2, np):
             path.append(path[-1] - eta.value * gradient(m, path[-1]))
         return np.array(path)
 
-    x_star = (h * a).sum() / h.sum()
-    return a, h, local_path, x_star
+    return a, h, local_path
 
 
 @app.cell(hide_code=True)
-def _(BLACK, BLUE, GREEN, K, ORANGE, drawn, h, a, local_path, np, x_star):
+def _(Quadratic, np):
+    def certified_minimiser(h, a):
+        """The minimiser that the simulator certifies."""
+        return float(np.ravel(Quadratic(h[:, None, None], -(h * a)[:, None]).constants["x_star"])[0])
+
+    return (certified_minimiser,)
+
+
+@app.cell(hide_code=True)
+def _(BLACK, BLUE, GREEN, K, ORANGE, drawn, h, a, certified_minimiser, local_path, np):
+    x_star = certified_minimiser(h, a)
+
     def _draw(axes):
         left, right = axes
         x = np.linspace(-3, 3, 200)
@@ -128,14 +145,14 @@ def _(BLACK, BLUE, GREEN, K, ORANGE, drawn, h, a, local_path, np, x_star):
         right.legend()
 
     drawn(_draw, width=9, columns=2)
-    return
+    return (x_star,)
 
 
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Move the sliders. Look for two settings in which the average (green) comes to $x^*$ (dotted), and for one in which it stays
-    away for good, whatever the number of rounds. That distance is what "client drift" costs.
+    Move the sliders. Find two settings in which the average (green) comes to $x^*$ (dotted). Find one in which it stays away,
+    however many rounds there are. That distance is the price of "client drift".
 
     **Exercise 1.1.** Where is $x^*$? Write it as a function of the arrays `h` and `a`.
     """)
@@ -154,13 +171,15 @@ def _():
 
 
 @app.cell(hide_code=True)
-def _(Quadratic, check, minimiser, np):
-    def _certified(h, a):
-        """The minimiser that the simulator certifies."""
-        return Quadratic(h[:, None, None], -(h * a)[:, None]).constants["x_star"]
-
+def _(certified_minimiser, check, minimiser, np):
     _points = [(np.array([2.0, 0.5]), np.array([-1.0, 1.0])), (np.array([1.0, 3.0, 0.2]), np.array([0.0, 2.0, -5.0]))]
-    answer_1 = check("1.1", minimiser, lambda h, a: float(np.ravel(_certified(h, a))[0]), at=_points)
+    answer_1 = check(
+        "1.1",
+        minimiser,
+        certified_minimiser,
+        at=_points,
+        hint=r"Set the derivative of the mean of the $F_m$ to zero: $\sum_m h_m(x-a_m)=0$. Then solve for $x$.",
+    )
     answer_1
     return (answer_1,)
 
@@ -174,10 +193,10 @@ def _(mo):
 
     $$x - \eta h (x-a) - a = (1-\eta h)(x-a),$$
 
-    so a step multiplies the distance to $a$ by $1-\eta h$, and $K$ steps by its $K$-th power. That is the whole mechanism.
+    so a step multiplies the distance to $a$ by $1-\eta h$, and $K$ steps multiply it by the $K$-th power. Nothing else happens.
 
-    **Exercise 1.2.** The model after $K$ local steps of one client, without a loop. Your formula is held against the
-    simulator, which does loop.
+    **Exercise 1.2.** The model after $K$ local steps of one client, without a loop. The check compares your
+    formula with the simulator, which does loop.
     """)
     return
 
@@ -203,25 +222,40 @@ def _(PFL, Quadratic, after_local_steps, check, np, run):
         return a + np.sign(x - a) * np.sign(1 - eta * h) ** K * distance
 
     _points = [(2.0, 1.0, -1.0, 0.1, 1), (2.0, 0.5, 1.0, 0.3, 7), (-4.0, 2.0, 0.0, 0.2, 3), (1.0, 2.0, 0.0, 0.8, 3)]
-    answer_2 = check("1.2", after_local_steps, _simulated, at=_points, tolerance=1e-7)
+    answer_2 = check(
+        "1.2",
+        after_local_steps,
+        _simulated,
+        at=_points,
+        tolerance=1e-7,
+        hint="Compute the distance to $a$ first: the text says what one step does to it. Then add $a$ again.",
+    )
     answer_2
     return (answer_2,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(after, answer_1, mo):
+    mo.vstack(
+        [
+            mo.md(r"""
     ## Where averaging ends
 
     A round of PFL takes $x$ to $\frac12\sum_m \bigl(a_m + q_m (x-a_m)\bigr)$ with $q_m=(1-\eta h_m)^K$. Its fixed point solves
     $\sum_m (1-q_m)(x-a_m)=0$:
 
-    $$x_\infty=\frac{\sum_m (1-q_m)\,a_m}{\sum_m (1-q_m)},\qquad x^*=\frac{\sum_m h_m\,a_m}{\sum_m h_m}.$$
-
-    Both are weighted means of the clients' wishes. The right weights are the curvatures $h_m$; PFL uses $1-(1-\eta h_m)^K$,
-    which is $\eta K h_m$ to first order, and saturates at 1: a client with large curvature has said all it has to say after a
-    few steps, so the others gain weight.
-    """)
+    $$x_\infty=\frac{\sum_m (1-q_m)\,a_m}{\sum_m (1-q_m)}.$$
+    """),
+            after(
+                answer_1,
+                r"""
+    Both $x_\infty$ and $x^*$ are weighted means of the clients' wishes. The right weights are the curvatures $h_m$. PFL uses
+    $1-(1-\eta h_m)^K$ instead. To first order this is $\eta K h_m$, but it is never more than 1. A client with a large
+    curvature comes to its wish after a few steps. More steps do not raise its weight, and the weights of the others go on growing.
+    """,
+            ),
+        ]
+    )
     return
 
 
@@ -231,21 +265,20 @@ def _(sympy):
     e, k, s, t, u, v = sympy.symbols("eta K h_1 h_2 a_1 a_2", positive=True)
     q = [(1 - e * c) ** k for c in (s, t)]
     x_infinity = ((1 - q[0]) * u + (1 - q[1]) * v) / (2 - q[0] - q[1])
-    right_place = (s * u + t * v) / (s + t)
     first_order = sympy.factor(sympy.limit(sympy.diff(x_infinity, e), e, 0))
     first_order
-    return e, first_order, k, q, right_place, s, t, u, v, x_infinity
+    return e, first_order, k, q, s, t, u, v, x_infinity
 
 
 @app.cell(hide_code=True)
-def _(first_order, mo, sympy):
+def _(e, first_order, mo, sympy):
     mo.md(rf"""
-    So $x_\infty - x^* = \eta \cdot {sympy.latex(first_order)} + O(\eta^2)$. Read it aloud: no drift with one local step
-    ($K=1$), none for equal curvatures, none for equal wishes; and else a drift that grows with $\eta$ and with $K-1$.
+    So $x_\infty - x^* = {sympy.latex(e * first_order)} + O(\eta^2)$. Read it aloud. There is no drift with one local step
+    ($K=1$), for equal curvatures, or for equal wishes. In all other cases the drift grows with $\eta$ and with $K-1$.
 
-    **Exercise 1.3.** At which effective step size $\tilde\eta=K\eta$ does the drift of exactly first order not depend on $K$ for
-    large $K$? Rewrite the first-order drift with $\eta=\tilde\eta/K$, let $K\to\infty$, and give the limit for
-    $h_1=2$, $h_2=1$, $a_1=-1$, $a_2=1$, $\tilde\eta=0.1$ as a number.
+    **Exercise 1.3.** Keep the effective step size $\tilde\eta=K\eta$ fixed, and let $K$ grow. Does the first-order drift
+    disappear? Write it with $\eta=\tilde\eta/K$ and let $K\to\infty$. Give the limit as a number, for $h_1=2$, $h_2=1$,
+    $a_1=-1$, $a_2=1$, $\tilde\eta=0.1$.
     """)
     return
 
@@ -265,7 +298,10 @@ def _(check, e, first_order, k, limit_of_drift, s, sympy, t, u, v):
     _drift = (e * first_order).subs({s: 2, t: 1, u: -1, v: 1})
     _scale = sympy.Symbol("scale", positive=True)
     answer_3 = check(
-        "1.3", limit_of_drift, float(sympy.limit(_drift.subs(e, _scale / k), k, sympy.oo).subs(_scale, 0.1))
+        "1.3",
+        limit_of_drift,
+        float(sympy.limit(_drift.subs(e, _scale / k), k, sympy.oo).subs(_scale, 0.1)),
+        hint=r"$\eta(K-1)$ becomes $\tilde\eta(K-1)/K$. What is the limit of $(K-1)/K$? Put the numbers in afterwards, and mind the signs.",
     )
     answer_3
     return (answer_3,)
@@ -274,8 +310,8 @@ def _(check, e, first_order, k, limit_of_drift, s, sympy, t, u, v):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The closed form lets us draw the drift over all step sizes. $\tilde\eta=K\eta$ is kept on the horizontal axis, so that every
-    curve does about the same work per round.
+    With the closed form we can draw the drift over all step sizes. The horizontal axis has $\tilde\eta=K\eta$, so that all curves
+    make about the same progress in a round.
     """)
     return
 
@@ -298,13 +334,17 @@ def _(BLACK, BLUE, GREEN, ORANGE, a, drawn, h, np, x_star):
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(check, choice, mo):
     question_4 = choice(
-        "**Exercise 1.4.** Both clients have the same curvature, and wishes that are far apart. How far does PFL end from $x^*$?",
-        ["in proportion to the distance of the wishes", "nowhere: it comes to $x^*$", "it depends on K"],
+        "**Exercise 1.4.** Both clients have the same curvature, and their wishes are far apart. Where does PFL end?",
+        [
+            "away from x*, in proportion to the distance of the wishes",
+            "at x*",
+            "away from x*, by a distance that depends on K",
+        ],
         # solution
-        value="nowhere: it comes to $x^*$",
+        value="at x*",
         # end
     )
     mo.vstack([question_4])
@@ -322,29 +362,45 @@ def _(PFL, Quadratic, check, expectation, np, question_4):
     def _measured():
         near, far, longer = _end(1.0, 5), _end(10.0, 5), _end(1.0, 20)
         if max(near, far, longer) < 1e-6:
-            return "nowhere: it comes to $x^*$"
-        return "it depends on K" if abs(longer - near) > 1e-6 else "in proportion to the distance of the wishes"
+            return "at x*"
+        if abs(longer - near) > 1e-6:
+            return "away from x*, by a distance that depends on K"
+        return "away from x*, in proportion to the distance of the wishes"
 
-    answer_4 = check("1.4", question_4.value, lambda: _measured(), at=[()])
+    answer_4 = check(
+        "1.4",
+        question_4.value,
+        lambda: _measured(),
+        at=[()],
+        hint="Look at the weights $1-q_m$ when $h_1=h_2$, or set both curvatures equal with the sliders and move the wishes apart.",
+    )
     answer_4
     return (answer_4,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
-    Exercise 1.4 is worth a moment: *heterogeneity alone does not cause drift*. Different gradients at $x^*$ (what papers
-    measure by $\zeta_*$) do no harm to these quadratics while the curvatures agree. A bound that has only $\zeta_*$ in it
-    cannot see that; the papers' second measure, the distance $\delta$ of the Hessians, can.
-
+def _(after, answer_4, mo):
+    mo.vstack(
+        [
+            after(
+                answer_4,
+                r"""
+    Stop at Exercise 1.4 for a moment: *different wishes alone do not cause drift*. Papers measure by $\zeta_*$ how much the
+    clients' gradients differ at $x^*$. This difference does no harm to these quadratics while the curvatures agree. A bound
+    that contains only $\zeta_*$ cannot see that. The papers' second measure can: the distance $\delta$ of the Hessians.
+    """,
+            ),
+            mo.md(r"""
     ## One after another
 
-    Sequential federated learning (SFL) hands the model from client to client: the round takes $x$ through
-    $a_1+q_1(x-a_1)$ and then $a_2+q_2(\cdot-a_2)$. With a fixed order there is a fixed point again, but another one for each
-    order. With a random order in each round there is none: the model keeps moving.
+    Sequential federated learning (SFL) hands the model from client to client. A round takes $x$ to $y=a_1+q_1(x-a_1)$ and then
+    to $a_2+q_2(y-a_2)$. With a fixed order there is a fixed point again, another one for each order. With a random order in
+    each round there is none: the model keeps moving.
 
-    **Exercise 1.5.** The fixed point of SFL at the end of a round, for the order 1, 2. Your formula is held against 400 rounds.
-    """)
+    **Exercise 1.5.** The fixed point of SFL at the end of a round, for the order 1, 2. The check runs 400 rounds.
+    """),
+        ]
+    )
     return
 
 
@@ -368,7 +424,13 @@ def _(check, sequential_fixed_point):
             x = a2 + q2 * (x - a2)
         return x
 
-    answer_5 = check("1.5", sequential_fixed_point, _repeated, at=[(0.5, 0.9, -1.0, 1.0), (0.2, 0.3, 4.0, 0.0)])
+    answer_5 = check(
+        "1.5",
+        sequential_fixed_point,
+        _repeated,
+        at=[(0.5, 0.9, -1.0, 1.0), (0.2, 0.3, 4.0, 0.0)],
+        hint="Call the fixed point $x$: the model after both clients is $x$ again. This is one linear equation for $x$.",
+    )
     answer_5
     return (answer_5,)
 
@@ -405,8 +467,8 @@ def _(BLUE, ORANGE, both, drawn, np):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 1.6.** Find by the sliders at the top a federation in which PFL ends nearer to $x^*$ than SFL at these step
-    sizes, and explain it in two sentences.
+    **Exercise 1.6.** Use the sliders at the top. Find a federation in which PFL ends nearer to $x^*$ than SFL at these step
+    sizes. Explain it in two sentences.
     """)
     return
 
@@ -416,9 +478,9 @@ def _(mo):
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
-    *Solution.* Equal curvatures, different wishes, such as $h_1=h_2=1$, $a_1=-1$, $a_2=1$: PFL then comes to $x^*$ exactly,
-    since its weights are right, while SFL ends each round near the wish of the client that happened to be last. The random
-    order leaves a distance of the order of the step size that does not go away. With curvatures that differ the comparison
+    *Solution.* Equal curvatures, different wishes, such as $h_1=h_2=1$, $a_1=-1$, $a_2=1$. PFL comes to $x^*$ exactly, since its
+    weights are right. SFL ends each round nearer to the wish of the last client. The random order leaves a distance of the order
+    of the step size, which does not go away. With curvatures that differ the comparison
     depends on them: PFL has a systematic error, SFL mostly a random one.
     """)
     # end
@@ -432,7 +494,7 @@ def _(mo, statement):
             mo.md(r"""
     ## What the paper says
 
-    The proof for PFL bounds the drift within one round, before anything is averaged: the quantity
+    The proof for PFL bounds the drift within one round, before the server averages. It is the quantity
 
     $$\mathcal{E}_r=\frac1M\sum_{m}\sum_{k}\mathbb{E}\|x_{m,k}^{(r)}-x^{(r)}\|^2 .$$
 
@@ -447,8 +509,8 @@ def _(mo, statement):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Three causes of drift, one term each: noise, the clients' gradients at $x^*$, and the distance of the model from $x^*$. For our
-    federation the left side is a number that can be computed exactly.
+    Drift has three causes, one term each: noise, the clients' gradients at $x^*$, and the distance of the model from $x^*$. For our
+    federation we can compute the left side exactly.
 
     **Exercise 1.7.** $\mathcal{E}_r$ for one round of PFL without noise, from $x$, by the closed form of Exercise 1.2 (or by a
     loop), for arrays `h`, `a`.
@@ -477,7 +539,11 @@ def _(PFL, Quadratic, check, np, round_drift, run):
 
     _two = np.array([2.0, 0.5]), np.array([-1.0, 1.0])
     answer_7 = check(
-        "1.7", round_drift, _simulated, at=[(2.5, *_two, 0.1, 4), (0.0, *_two, 0.05, 2), (1.0, *_two, 0.2, 1)]
+        "1.7",
+        round_drift,
+        _simulated,
+        at=[(2.5, *_two, 0.1, 4), (0.0, *_two, 0.05, 2), (1.0, *_two, 0.2, 1)],
+        hint=r"The distance of $x_{m,k}$ from $a_m$ is $(1-\eta h_m)^k(x-a_m)$. The drift needs its distance from $x$. Sum over $k=0,\dots,K-1$; take the mean over the clients.",
     )
     answer_7
     return (answer_7,)
@@ -488,9 +554,9 @@ def _(mo):
     mo.md(r"""
     ## Break it
 
-    The lemma is checked by machine in two ways. Its *ledger* replays the printed proof, each inequality decided exactly by an
-    SMT solver. Its *search* evaluates both sides exactly on hundreds of small federations and looks for one where the left
-    side is larger. A check that cannot fail says nothing, so make it fail: multiply one term by a factor below 1.
+    The lemma is checked by machine in two ways. Its *ledger* replays the printed proof, and an SMT solver decides each
+    inequality exactly. Its *search* computes both sides exactly on hundreds of small federations and looks for one where the
+    left side is larger. A check that cannot fail says nothing. So make it fail: multiply one term by a factor below 1.
     """)
     return
 
@@ -516,11 +582,12 @@ def _(factor, mo, put, scaled, sympy, term, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Two things to notice. The ledger says *broken*, not *refuted*: that a proof fails does not make its statement false. Only the
-    search, which has a federation in its hand, may say that. And there is a range of factors in which the ledger breaks while
-    the search still finds nothing: there nobody here knows.
+    Notice two things. The ledger says *broken*, not *refuted*: when a proof fails, its statement may still be true. Only the
+    search may say *refuted*, because it shows a federation that contradicts the statement. And for some factors the ledger
+    breaks while the search finds nothing. For these nobody knows yet.
 
-    **Exercise 1.8.** With all terms scaled alike, down to which factor (in steps of 0.05, from 1) does the *proof* go through?
+    **Exercise 1.8.** Scale all terms by the same factor, from 1 down in steps of 0.05. What is the last factor for which the
+    *proof* goes through?
     """)
     return
 
@@ -543,7 +610,13 @@ def _(check, put, scaled, smallest_factor, sympy):
                 return (hundredths + 5) / 100
         return 0.05
 
-    answer_8 = check("1.8", smallest_factor, lambda: _smallest(), at=[()])
+    answer_8 = check(
+        "1.8",
+        smallest_factor,
+        lambda: _smallest(),
+        at=[()],
+        hint="Choose all terms above and move the slider down from 1, one position at a time. Look only at the box of the ledger.",
+    )
     answer_8
     return (answer_8,)
 
@@ -556,13 +629,13 @@ def _(mo, regenerated):
     ## The paper's picture
 
     Figure 1 of the paper compares SFL and PFL on ten federations like ours, in one coordinate, with prescribed $\delta$ and
-    $\zeta_*$. This is the figure of `fedtheory figures sfl_fig1_distance_on_quadratics`, drawn now, with the table's functions.
+    $\zeta_*$. This is the figure of `fedtheory figures sfl_fig1_distance_on_quadratics`, drawn now.
     """),
             regenerated("sfl_fig1_distance_on_quadratics"),
             mo.md(r"""
     **To take away.** (1) Local steps multiply distances by $(1-\eta h)^K$. (2) Averaging gives wrong weights where
     curvatures differ; the error is of first order in $\eta(K-1)$. (3) A random order replaces the systematic error by a random
-    one. (4) "Drift" in a lemma is something within one round; a theorem has to add it up over rounds, which is lesson 2.
+    one. (4) In a lemma, "drift" happens within one round. A theorem has to add it up over rounds: see lesson 2.
     """),
         ]
     )

@@ -14,7 +14,7 @@ def _():
     from scipy.optimize import brentq
 
     from bounds import compare, evaluate, tune
-    from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
+    from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from figures.sfl import group
     from simulations import expectation
@@ -51,12 +51,16 @@ def _():
         sympy,
         told,
         tune,
+        after,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 3. Sequential against parallel
 
     **About 85 minutes.** You need lessons 1 and 2. Afterwards you can say
@@ -64,9 +68,12 @@ def _(mo):
     - how two bounds are compared term by term, and what such a comparison decides;
     - what changes when one counts time instead of rounds;
     - on which problems sequential federated learning (SFL) beats parallel (PFL), and why the bounds do not show it;
-    - which claims of the paper do not survive, and what should stand there;
+    - which claims of the paper are false, and what should stand there;
     - how to check a counter-example by hand, with fractions.
-    """)
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -105,11 +112,11 @@ def _(compare, mo, sympy):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Two terms are equal and two are smaller for SFL, by a factor that does not depend on the problem. So there is a crossing in
-    $M$, and none in $\sigma$, $\zeta_*$, $L$, $K$ or $R$.
+    Two terms are equal. Two are smaller for SFL, by a factor that does not depend on the problem. So the two bounds cross in $M$,
+    and not in $\sigma$, $\zeta_*$, $L$, $K$ or $R$.
 
-    **Exercise 3.1.** From which number of clients on is the bound of Theorem 1 the smaller one, with noise or without, as long as
-    there is heterogeneity? A whole number. `compare` looks for the crossing numerically.
+    **Exercise 3.1.** Let there be heterogeneity. From which number of clients on is the bound of Theorem 1 the smaller one, with
+    noise and without? A whole number. `compare` looks for the crossing numerically.
     """)
     return
 
@@ -134,7 +141,13 @@ def _(check, clients_from, compare):
             )
         return max(found)
 
-    answer_1 = check("3.1", clients_from, lambda: _crossing(), at=[()])
+    answer_1 = check(
+        "3.1",
+        clients_from,
+        lambda: _crossing(),
+        at=[()],
+        hint="Two terms are smaller in Theorem 1 under the conditions in the table. Which of the two conditions asks for more clients? Round up.",
+    )
     answer_1
     return (answer_1,)
 
@@ -195,9 +208,10 @@ def _(BLUE, K, M, RED, drawn, evaluate, in_time, np, sigma, zeta):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The advantage of SFL comes and goes with $R$. While the start decides, the two are nearly equal; for very many rounds the noise
-    decides, $\sigma D/\sqrt{MKR}$, and they are nearly equal again. In between it is heterogeneity (and noise within the round). Here is its size when $\sigma=0$: with
-    $a=3D^2/R$ and a heterogeneity term $c\,\tilde\eta^2$ the minimum over $\tilde\eta$ is
+    The advantage of SFL comes and goes with $R$. For few rounds the term of the start is the largest, and the two bounds are
+    nearly equal. For very many rounds it is the noise, $\sigma D/\sqrt{MKR}$, and they are nearly equal again. In between,
+    heterogeneity (and noise within the round) makes the difference. How large is it when $\sigma=0$? Write $a=3D^2/R$, and
+    $c\,\tilde\eta^2$ for the heterogeneity term. The minimum over $\tilde\eta$ is
     """)
     return
 
@@ -215,10 +229,10 @@ def _(sympy):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    so only the cube root of $c$ counts, and $R$ enters as $R^{-2/3}$.
+    So $c$ enters as its cube root, and $R$ as $R^{-2/3}$.
 
-    **Exercise 3.2.** The ratio of the tuned bounds, PFL over SFL, for $\sigma=0$ and $R\to\infty$, as a function of $M$; and the same
-    ratio when time is counted, that is with $MR$ rounds for PFL. Return both. They are held against `tune` at $R=10^6$.
+    **Exercise 3.2.** The ratio of the tuned bounds, PFL over SFL, for $\sigma=0$ and $R\to\infty$, as a function of $M$. Then
+    the same ratio in time, with $MR$ rounds for PFL. Return both. The check runs `tune` at $R=10^6$.
     """)
     return
 
@@ -244,23 +258,38 @@ def _(check, limits, tune):
         sequential = best("thm1", 10**6)
         return best("thm2", 10**6) / sequential, best("thm2", M * 10**6) / sequential
 
-    answer_2 = check("3.2", limits, _tuned, at=[(2,), (10,), (60,)], tolerance=1e-4)
+    answer_2 = check(
+        "3.2",
+        limits,
+        _tuned,
+        at=[(2,), (10,), (60,)],
+        tolerance=1e-4,
+        hint="The first terms are equal, so only the heterogeneity terms differ. Take the cube root of their quotient. In time PFL has $MR$ rounds, and $R$ enters as $R^{-2/3}$.",
+    )
     answer_2
     return (answer_2,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
-    In rounds SFL's bound is better by about $M^{1/3}$; in time it is worse by about $M^{1/3}$. "Which is better" needs the unit
-    before it needs a theorem.
-
+def _(after, answer_2, mo):
+    mo.vstack(
+        [
+            after(
+                answer_2,
+                r"""
+    In rounds SFL's bound is better by about $M^{1/3}$. In time it is worse by about $M^{1/3}$. So ask for the unit first: rounds
+    or time?
+    """,
+            ),
+            mo.md(r"""
     ## What the runs say
 
-    A smaller upper bound is no smaller error. On quadratics we can have the error itself: `expectation` computes
+    A smaller upper bound does not mean a smaller error. On quadratics we can compute the error itself: `expectation` gives
     $\mathbb E\|x^{(r)}-x^*\|^2$ exactly, over all orders of the clients. Both algorithms run on the four groups of the paper's
     Table 2, from $x^{(0)}=10$, each with the best of eight learning rates.
-    """)
+    """),
+        ]
+    )
     return
 
 
@@ -307,9 +336,10 @@ def _(BLUE, PFL, RED, SFL, drawn, expectation, group, np, steps_K, which):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    In Group 2 the clients have the same curvature and opposed slopes. PFL does not suffer at all, SFL does, while the bounds say
-    that it should be the other way round. In Groups 3 and 4, with $K\ge2$, it is. Let us compute Group 2, with slope $\pm\zeta$. A client's $K$ steps
-    take $x$ to $a+q(x-a)$ with $q=(1-\eta)^K$ and $a=\mp\zeta$ (lesson 1). By machine, one round of SFL over both orders:
+    In Group 2 the clients have the same curvature and opposite slopes. This harms SFL and not PFL. The bounds suggest the
+    opposite. In Groups 3 and 4, with $K\ge2$, the runs agree with them. Let us compute Group 2, with slopes $\pm\zeta$. A client's
+    $K$ steps take $x$ to $a+q(x-a)$ with $q=(1-\eta)^K$ and $a=\mp\zeta$ (lesson 1). sympy computes one round of SFL over both
+    orders:
     """)
     return
 
@@ -321,9 +351,9 @@ def _(sympy):
     def client(x, wish):
         return wish + q * (x - wish)
 
-    after = [client(client(x, -z), z), client(client(x, z), -z)]  # the two orders
-    mean = sympy.factor(sum(after) / 2)
-    second_moment = sympy.expand(sum(y**2 for y in after) / 2)
+    ends = [client(client(x, -z), z), client(client(x, z), -z)]  # the two orders
+    mean = sympy.factor(sum(ends) / 2)
+    second_moment = sympy.expand(sum(y**2 for y in ends) / 2)
     variance = sympy.factor(second_moment - mean**2)
     return mean, variance
 
@@ -331,11 +361,11 @@ def _(sympy):
 @app.cell(hide_code=True)
 def _(mean, mo, sympy, variance):
     mo.md(rf"""
-    The mean is ${sympy.latex(mean)}$: no systematic error. Each round adds a variance of ${sympy.latex(variance)}$, from the
-    order alone.
+    The mean is ${sympy.latex(mean)}$: no systematic error. Each round adds the variance ${sympy.latex(variance)}$, and it
+    comes from the order alone.
 
-    **Exercise 3.3.** So $\mathbb E x^2$ settles where the shrinking and this variance balance. Give the limit as a function of
-    $\eta$, $K$, $\zeta$. It is held against the exact expectation after 4000 rounds.
+    **Exercise 3.3.** A round shrinks $\mathbb E x^2$ and adds this variance. In the limit the two balance. Give the limit as a
+    function of $\eta$, $K$, $\zeta$. The check computes the exact expectation after 4000 rounds.
     """)
     return
 
@@ -359,7 +389,14 @@ def _(SFL, check, expectation, from_functions, settled):
         data = expectation(two, SFL(K=K, eta=eta), rounds=4000, x0=1.0, record=("dist2",), at=[4000])
         return float(data.dist2.values.ravel()[-1])
 
-    answer_3 = check("3.3", settled, _exact, at=[(0.1, 1, 1.0), (0.1, 4, 2.0), (0.02, 3, 0.5)], tolerance=1e-7)
+    answer_3 = check(
+        "3.3",
+        settled,
+        _exact,
+        at=[(0.1, 1, 1.0), (0.1, 4, 2.0), (0.02, 3, 0.5)],
+        tolerance=1e-7,
+        hint=r"Solve $v=q^4v+\text{variance}$ for $v$, with $q=(1-\eta)^K$: two clients with $K$ steps each multiply $x$ by $q^2$.",
+    )
     answer_3
     return (answer_3,)
 
@@ -367,8 +404,8 @@ def _(SFL, check, expectation, from_functions, settled):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    For small steps this is about $\tfrac14(K\eta)^3\zeta^2$: it falls with the step size, but for a given number of rounds it cannot
-    be made arbitrarily small, since the start must be forgotten too.
+    For small steps this is about $\tfrac14(K\eta)^3\zeta^2$: it falls with the step size. But with a given number of rounds we
+    cannot choose any small step size, because the start must be forgotten, too.
 
     ## The heterogeneity that the bounds do not see
 
@@ -426,8 +463,8 @@ def _(BLUE, PFL, RED, SFL, best_distance, drawn, horizon, local, np, slope):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 3.4.** At which $\delta$ do the two methods end equally near, for $\zeta_*=1$, $K=5$, $R=100$? Two digits; read it
-    off, or use `advantage` in a cell of your own. The check finds the root.
+    **Exercise 3.4.** Take $\zeta_*=1$, $K=5$, $R=100$. At which $\delta$ do the two methods end at the same distance? Two digits. Read
+    it off the figure, or use `advantage` in a cell of your own. The check finds the root.
     """)
     return
 
@@ -444,7 +481,12 @@ def _():
 @app.cell(hide_code=True)
 def _(advantage, brentq, check, equal_at):
     answer_4 = check(
-        "3.4", equal_at, lambda: brentq(lambda d: advantage(d, 1.0, 5, 100), 0.01, 0.9), at=[()], tolerance=5e-3
+        "3.4",
+        equal_at,
+        lambda: brentq(lambda d: advantage(d, 1.0, 5, 100), 0.01, 0.9),
+        at=[()],
+        tolerance=5e-3,
+        hint="Call `advantage(delta, 1.0, 5, 100)` for some values of `delta`. Its sign changes where the two are equal. Halve the interval.",
     )
     answer_4
     return (answer_4,)
@@ -455,7 +497,7 @@ def _(mo, statement):
     mo.vstack(
         [
             mo.md(r"""
-    The paper says so itself, as a limitation:
+    The paper itself names this limitation:
     """),
             statement("sfl.claim.limitation"),
             mo.md(r"""
@@ -484,8 +526,8 @@ def _(mo):
     mo.md(r"""
     ## What became of the claims
 
-    Section 3 of the paper draws conclusions from the theorems. Choose one; its statement and every kind of evidence but `units`
-    follow, computed now.
+    Section 3 of the paper draws conclusions from the theorems. Choose one. Below you see its statement and its evidence (without
+    `units`), computed now.
     """)
     return
 
@@ -517,15 +559,15 @@ def _(claim, mo, put, statement, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    - *SFL is better by $1/M$* is proved, and the verdict adds what was proved: a statement about two printed orders.
-    - *Worse than Minibatch SGD* fails without noise and heterogeneity: SGD's row has $LD^2e^{-\mu R/L}$ where the others have
+    - *SFL is better by $1/M$* is proved. The verdict says what exactly: a statement about two printed orders.
+    - *Worse than Minibatch SGD* is false without noise and heterogeneity: SGD's row has $LD^2e^{-\mu R/L}$ where the others have
       $\mu D^2e^{-\mu R/L}$.
-    - *Rates for large $R$* is refuted at $\sigma=0$ only, where the "first term" is zero: a hypothesis is missing, not the idea.
+    - *Rates for large $R$* is refuted at $\sigma=0$ only, where the "first term" is zero. The idea is right, a hypothesis is missing.
     - *Table 1* prints $e^{-\mu R/L}$ where Corollary 1 has $e^{-\mu R/(12L)}$. A factor in an exponent is not an absolute constant.
 
-    **Exercise 3.6.** See the last one for yourself. One client, $F=x^2/2$ ($\mu=L=1$), $K=1$, no noise, and the largest admissible
-    $\tilde\eta=\tfrac16$. By what factor does the quotient of the gap of the last model and the printed $\mu D^2e^{-\mu R/L}$ grow
-    from one round to the next? (The average of the rounds' models, which the theorem speaks of, is farther away still.)
+    **Exercise 3.6.** Check the last one. One client, $F=x^2/2$ ($\mu=L=1$), $K=1$, no noise, and the largest admissible step size
+    $\tilde\eta=\tfrac16$. Divide the gap of the last model by the printed $\mu D^2e^{-\mu R/L}$. By what factor does this quotient
+    grow from one round to the next? (The theorem is about the average of the rounds' models. That is farther away still.)
     """)
     return
 
@@ -546,7 +588,14 @@ def _(SFL, check, expectation, from_functions, growth, np):
         quotient = data.gap.values[0] / np.exp(-data["round"].values)
         return float(quotient[-1] / quotient[-2])
 
-    answer_6 = check("3.6", growth, lambda: _measured(), at=[()], tolerance=1e-4)
+    answer_6 = check(
+        "3.6",
+        growth,
+        lambda: _measured(),
+        at=[()],
+        tolerance=1e-4,
+        hint=r"In one round the model shrinks by $1-\tilde\eta$, so the gap by its square. The printed term shrinks by $1/e$.",
+    )
     answer_6
     return (answer_6,)
 
@@ -558,8 +607,8 @@ def _(mo, put, statement, told):
             mo.md(r"""
     ## Partial participation: a theorem without its sampling term
 
-    In practice only $S$ of $M$ clients take part in a round. The appendix proves a bound for that, and Theorem 1 is its case
-    $S=M$. Here is the non-convex one, with what exact runs say about it:
+    In practice only $S$ of $M$ clients take part in a round. The appendix has a bound for that, and Theorem 1 is its case $S=M$.
+    Here is the non-convex one, and what exact runs say about it:
     """),
             statement("sfl.eq54"),
             told(put("sfl.eq54", "moments"), "moments"),
@@ -571,12 +620,12 @@ def _(mo, put, statement, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Refuted, with a witness small enough for paper: $F_1=\tfrac12x^2+x$, $F_2=\tfrac12x^2-x$, one client drawn per round ($S=1$),
+    It is refuted, and the witness is small enough for paper: $F_1=\tfrac12x^2+x$, $F_2=\tfrac12x^2-x$, one client drawn per round ($S=1$),
     one step ($K=1$), so $\tilde\eta=\eta$. One round takes $x$ to $(1-\eta)x\mp\eta$, each sign with probability $\tfrac12$. And
     $\nabla F(x)=x$, so the left side is $\min_r\mathbb E x_r^2$. Here $L=\zeta=1$, $\beta=\sigma=0$ and $A=\tfrac12x_0^2$.
 
-    **Exercise 3.7.** The function $r\mapsto\mathbb E x_r^2$. It is held against the exact expectation, as a fraction: use only
-    $+,-,\times,/$ and whole powers, and it will work with `Fraction` too.
+    **Exercise 3.7.** The function $r\mapsto\mathbb E x_r^2$. The check computes the exact expectation and calls
+    your function with fractions. Use only $+,-,\times,/$ and whole powers.
     """)
     return
 
@@ -605,7 +654,13 @@ def _(Fraction, SFL, check, expectation, from_functions, second_moment_after):
         (7, Fraction(1, 60), Fraction(2)),
         (4000, Fraction(1, 60), Fraction(1, 5)),
     ]
-    answer_7 = check("3.7", second_moment_after, _simulated, at=_points)
+    answer_7 = check(
+        "3.7",
+        second_moment_after,
+        _simulated,
+        at=_points,
+        hint=r"Let $v_r=\mathbb E x_r^2$. One round gives $v_{r+1}=(1-\eta)^2v_r+\eta^2$, since the mean of $\mp\eta$ is zero. Sum the geometric series.",
+    )
     answer_7
     return (answer_7,)
 
@@ -648,8 +703,8 @@ def _(BLACK, GREEN, RED, SFL, drawn, evaluate, expectation, from_functions, log_
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 3.8.** The witness has $\tilde\eta=\tfrac1{60}$. At which $R$ is the printed bound exceeded for the first time? Use your
-    function and fractions, or a loop. (With this start $\mathbb E x_r^2$ falls, so the minimum over rounds is the last.)
+    **Exercise 3.8.** The witness has $\tilde\eta=\tfrac1{60}$. Which $R$ is the first at which the exact value is above the printed bound? Use
+    your function and fractions, or a loop. (With this start $\mathbb E x_r^2$ falls, so the minimum over rounds is the last.)
     """)
     return
 
@@ -680,7 +735,13 @@ def _(SFL, check, evaluate, expectation, first_R, from_functions, np):
         symbols = {"L": 1.0, "sigma": 0.0, "zeta": 1.0, "beta": 0.0, "A": 0.02, "M": 2, "S": 1, "K": 1}
         return int(rounds[measured > evaluate("sfl.eq54", R=rounds, eta_tilde=1 / 60, **symbols).value][0])
 
-    answer_8 = check("3.8", first_R, lambda: _crossed(), at=[()])
+    answer_8 = check(
+        "3.8",
+        first_R,
+        lambda: _crossed(),
+        at=[()],
+        hint=r"With these numbers the printed bound is $3A/(\tilde\eta R)+\tfrac{27}8\tilde\eta^2$. Compare it with your function for $R=1,2,\dots$ and stop at the first $R$ where yours is larger.",
+    )
     answer_8
     return (answer_8,)
 
@@ -700,13 +761,13 @@ def _(mo, put, told):
             told(put("sfl.lemma9", "search"), "Lemma 9, exact search"),
             mo.md(r"""
     Read the first two with care. *Proved* here means: this step follows **from what it rests on**. (54) follows from its recursion,
-    the recursion from Lemma 9, Lemma 9 from (50). The fault is in (50), and everything above inherits it; `fedtheory verify
+    the recursion from Lemma 9, Lemma 9 from (50). The error is in (50), and everything above inherits it. `fedtheory verify
     sfl.eq54` follows the chain and says *broken*. Step (50) uses smoothness, "Asm. 1", over
     $\|\nabla F_{\pi_m}(x_{m,k})-\nabla F(x)\|\le L\|x_{m,k}-x\|$. Smoothness compares *one* function at two points. Here are two
     functions. At $m=1$, $k=0$ the two points coincide, the right side is 0, and the left side is the heterogeneity.
 
-    **Exercise 3.9.** Theorem 1, non-convex, is (54) at $S=M$, and the catalogue does prove it, by a repaired proof. Why does $S=M$ rescue
-    it, and why not $S<M$? Two sentences.
+    **Exercise 3.9.** Theorem 1, non-convex, is (54) at $S=M$, and the catalogue proves it, by a repaired proof. Why is it
+    true for $S=M$, and not for $S<M$? Two sentences.
     """),
         ]
     )
@@ -718,10 +779,10 @@ def _(mo):
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
-    *Solution.* What the descent of $F$ needs is only the *mean* over the round of the clients' gradients: at $S=M$ every client takes
-    part once, in whatever order, and the mean of $\nabla F_{\pi_m}(x)$ is $\nabla F(x)$ exactly, so the comparison can be made client by
-    client with the same function. At $S<M$ the mean over the sample differs from $\nabla F$ at random, with variance
-    $\frac{M-S}{S(M-1)}$ times the heterogeneity (Lemma 3), and that is the term that is missing.
+    *Solution.* The descent of $F$ needs only the *mean* of the clients' gradients over the round. At $S=M$ every client takes part
+    once, in any order, and the mean of $\nabla F_{\pi_m}(x)$ is exactly $\nabla F(x)$. So one can compare client by client, with the
+    same function. At $S<M$ the mean over the sample differs from $\nabla F$ at random, with variance $\frac{M-S}{S(M-1)}$ times the
+    heterogeneity (Lemma 3). This is the missing term.
     """)
     # end
     return
@@ -732,9 +793,9 @@ def _(mo, put, told):
     mo.vstack(
         [
             mo.md(r"""
-    The convex bounds (42) and (46) do have the sampling term, and are refuted for another reason: they define $\tilde\eta=MK\eta$
-    where $SK\eta$ is meant, and so claim the progress of $M$ clients for the work of $S$. Ten equal clients are enough, without
-    noise and heterogeneity:
+    The convex bounds (42) and (46) do have the sampling term. They are refuted for another reason: they define
+    $\tilde\eta=MK\eta$ in place of $SK\eta$. So they claim the progress of $M$ clients for the work of $S$. Ten equal clients
+    without noise and heterogeneity are enough:
     """),
             told(put("sfl.eq42", "moments"), "(42), moments"),
         ]
@@ -742,7 +803,7 @@ def _(mo, put, told):
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_10 = choice(
         "**Exercise 3.10.** In this witness one of ten equal clients takes one step a round, and $\\tilde\\eta=\\tfrac16$ by the printed "
@@ -764,7 +825,12 @@ def _(Fraction, catalogue, check, question_10, sympy):
     _eta = sympy.solve(
         sympy.Eq(_of.subs({_symbols["M"]: 10, _symbols["K"]: 1}), sympy.Rational(1, 6)), _symbols["eta"]
     )[0]
-    answer_10 = check("3.10", question_10.value, str(Fraction(int(_eta.p), int(_eta.q))))
+    answer_10 = check(
+        "3.10",
+        question_10.value,
+        str(Fraction(int(_eta.p), int(_eta.q))),
+        hint=r"The printed definition is $\tilde\eta=MK\eta$. Here $M=10$ clients exist and $K=1$. Solve for $\eta$.",
+    )
     answer_10
     return (answer_10,)
 
@@ -774,7 +840,7 @@ def _(mo):
     mo.md(r"""
     ## Break the corrected statement
 
-    Is the new constant, $\tfrac92$ before $L\tilde\eta\frac{M-S}{S(M-1)}\zeta^2$, any good? Make it smaller.
+    The new constant is $\tfrac92$, before $L\tilde\eta\frac{M-S}{S(M-1)}\zeta^2$. Can it be smaller? Try.
     """)
     return
 
@@ -797,7 +863,7 @@ def _(kept, mo, put, scaled, told):
 def _(mo):
     mo.md(r"""
     **Exercise 3.11.** Write $c$ for the constant $\tfrac92$. Keep the two opposed quadratics with $S=K=1$, let $R\to\infty$ and then
-    $\tilde\eta\to0$. Which $c$ do they refute? Give the smallest one that survives. (Exercise 3.7 has the left side.)
+    $\tilde\eta\to0$. Which $c$ do they refute? Give the smallest $c$ that they do not refute. (Exercise 3.7 has the left side.)
     """)
     return
 
@@ -825,27 +891,38 @@ def _(catalogue, check, smallest_c, sympy):
         )
         return float(sympy.limit((settled - rest) / (terms["sampling"] / sympy.Rational(9, 2)), step, 0))
 
-    answer_11 = check("3.11", smallest_c, lambda: _from_the_statement(), at=[()])
+    answer_11 = check(
+        "3.11",
+        smallest_c,
+        lambda: _from_the_statement(),
+        at=[()],
+        hint=r"For $R\to\infty$ the left side tends to $\eta/(2-\eta)$, and the sampling term is $c\,\eta$ here, because $\frac{M-S}{S(M-1)}=1$. Divide both by $\eta$ and let $\eta\to0$.",
+    )
     answer_11
     return (answer_11,)
 
 
 @app.cell(hide_code=True)
-def _(mo, regenerated):
+def _(after, answer_11, mo, regenerated):
     mo.vstack(
         [
+            after(
+                answer_11,
+                r"""
+    So this family refutes every $c<\tfrac12$, and the proof gives $c=\tfrac92$. What is between them, a factor of nine, is open.
+    """,
+            ),
             mo.md(r"""
-    So this family refutes every $c<\tfrac12$, the proof gives $c=\tfrac92$, and between them nobody here knows: a factor of nine.
-
     The figure is `fedtheory figures sfl_eq54_bound_against_run`, drawn now: the printed bound (54) in its arenas, the corrected one
     beside it.
     """),
             regenerated("sfl_eq54_bound_against_run"),
             mo.md(r"""
-    **To take away.** (1) Bounds of two methods compare bounds. Which method is better needs runs, or a lower bound. (2) Say whether
-    you count rounds, time, or bits. (3) What hurts PFL on quadratics is the distance of the Hessians, $\delta$; the theorems here see only
-    $\zeta_*$. (4) A proof is a chain: one inequality between two different functions, and everything that rests on it is
-    undecided, true in one case ($S=M$) and false in the next. (5) A witness that fits on paper is worth more than a large
+    **To take away.** (1) To compare bounds is not to compare methods. Which method is better? For that you need runs, or a lower
+    bound. (2) Say whether
+    you count rounds, time, or bits. (3) On quadratics the distance $\delta$ of the Hessians harms PFL. The theorems
+    here see only $\zeta_*$. (4) A proof is a chain. One step is wrong here, and nothing that rests on it is proved:
+    it is true in one case ($S=M$) and false in the next. (5) A witness that fits on paper is worth more than a large
     simulation.
     """),
         ]

@@ -14,7 +14,7 @@ def _():
     import sympy
     from sympy import Ge, Le, Rational
 
-    from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
+    from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
     from fedtheory.verification import Checked, evidence
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from theory import catalogue
@@ -81,24 +81,28 @@ def _():
         told,
         units,
         worst_case,
+        after,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 4. Checking a proof by machine: ledger, z3, SDP
 
-    **About 90 minutes.** You need lesson 1, smooth and convex functions, and what a positive semidefinite matrix is.
+    **About 120 minutes.** You need lesson 1, smooth and convex functions, and what a positive semidefinite matrix is.
     Afterwards you can
 
-    - use the five instruments of this house (units, z3, ledgers, semidefinite programmes, exact enumeration) and say what
-      each of them can and cannot decide;
+    - use five ways to check a proof (units, z3, ledgers, semidefinite programmes, exact enumeration) and say what each of
+      them can and cannot decide;
     - write a short proof as a ledger, and find the step at which it breaks;
-    - tell *broken* from *refuted*, *holds* from *proved*, and see through *vacuous*;
+    - tell *broken* from *refuted*, *holds* from *proved*, and recognise *vacuous*;
     - test a check: change the claim until it fails.
 
-    | verdict | is said when |
+    | verdict | when |
     |:---|:---|
     | **proved** | for every instance of the hypotheses, exactly |
     | **holds** | on a stated, finite family of instances, and no more; or by a proof that takes more for granted than is listed |
@@ -106,7 +110,10 @@ def _(mo):
     | **broken** | a proof fails at a named step; its statement is not decided by that |
     | **vacuous** | nothing meets the hypotheses, so that every claim would follow |
     | **open** | nothing has decided it |
-    """)
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -117,10 +124,10 @@ def _(mo):
 
     $\mathbf x$ is measured in some unit $X$, $F(\mathbf x)$ in some unit $F$. A gradient then has the dimension $F/X$, a
     smoothness constant $L$ has $F/X^2$, a learning rate $X^2/F$. Every term of a bound must have the dimension of its left
-    side. Whoever loses a factor $L$ or an exponent in a long proof has a good chance to be caught by that alone.
+    side. This alone finds many lost factors $L$ and many wrong exponents.
 
     Theorem E.4 of the paper on compression, `fedcom.thmE4`, bounds a mean of squared gradient norms by nine terms. Here they
-    are, as printed, with their dimensions, computed from those of the symbols.
+    are, as printed. Their dimensions are computed from those of the symbols.
     """)
     return
 
@@ -177,7 +184,13 @@ def _(catalogue, check, power_of_L, replace, units):
                 return power
         return None
 
-    answer_1 = check("4.1", power_of_L, lambda: _fitting(), at=[()])
+    answer_1 = check(
+        "4.1",
+        power_of_L,
+        lambda: _fitting(),
+        at=[()],
+        hint=r"Write the dimension of each factor: $\sigma$ is $F/X$, the rest of the term as printed in the table. The left side is $F^2/X^2$. Which power of $L$, with $F/X^2$, makes them equal?",
+    )
     answer_1
     return (answer_1,)
 
@@ -191,9 +204,9 @@ def _(mo):
     ## z3: implications between polynomials
 
     Many steps of a proof only say that one coefficient is at most another one, under the conditions on the step size. That
-    is an implication between polynomial inequalities in real numbers, and such implications can be *decided* (Tarski); the
-    solver z3 does it. `decide(hypotheses, claim)` asks z3 for numbers that meet the hypotheses and violate the claim. None
-    exist: **proved**. Some do: **refuted**, and they are shown, as fractions that sympy has checked.
+    is an implication between polynomial inequalities in real numbers, and such implications can be *decided* (Tarski).
+    The solver z3 does it. `decide(hypotheses, claim)` asks z3 for numbers that meet the hypotheses and violate the claim. If none
+    exist, the claim is **proved**. If some exist, it is **refuted**, and they are shown, as fractions that sympy has checked.
 
     Take one gradient step $x^+=x-\eta g$ on an $L$-smooth function. The descent lemma gives
     $F(x^+)\le F(x)-\eta\|g\|^2+\tfrac L2\eta^2\|g\|^2$. Papers then write: *for $\eta\le c/L$ this is at most*
@@ -250,8 +263,7 @@ def _(mo):
     mo.md(r"""
     Every mark is a decision about *all* $\eta$, $L$ and $\|g\|$ at once, not a sample.
 
-    **Exercise 4.2.** Which is the largest $a$ that may be claimed, as a function of $c$? Your formula is held against a
-    bisection in which z3 decides each time.
+    **Exercise 4.2.** Which is the largest true $a$, as a function of $c$? The check bisects, and z3 decides each time.
     """)
     return
 
@@ -280,7 +292,14 @@ def _(Rational, check, descent, implied, largest_decrease):
     def _bisected(c):
         return last_true(lambda a: implied(*descent(Rational(str(c)), a)), -1, 2)
 
-    answer_2 = check("4.2", largest_decrease, _bisected, at=[(0.5,), (1.0,), (1.7,)], tolerance=1.5e-2)
+    answer_2 = check(
+        "4.2",
+        largest_decrease,
+        _bisected,
+        at=[(0.5,), (1.0,), (1.7,)],
+        tolerance=1.5e-2,
+        hint=r"Divide the claim by $\eta\|g\|^2$: $1-\tfrac L2\eta\ge a$. For which admissible $\eta$ is the left side smallest?",
+    )
     answer_2
     return answer_2, last_true
 
@@ -293,9 +312,9 @@ def _(mo):
     - **Whole numbers.** That a count such as $K$ or $M$ is an integer makes the problem undecidable in general. Here integers
       are relaxed to reals $\ge1$. What is proved for those holds for the integers; a counter-model counts only if its integers
       are integers.
-    - **Exponentials and logarithms.** They are no polynomials and are refused. A fact about them is proved apart, by interval
-      arithmetic or a derivative, and then named as a hypothesis.
-    - **Contradictory hypotheses.** From those everything follows. They are looked for first: **vacuous**.
+    - **Exponentials and logarithms.** They are no polynomials, and `decide` refuses them. A fact about them is proved separately,
+      by interval arithmetic or a derivative, and then named as a hypothesis.
+    - **Contradictory hypotheses.** From those everything follows. `decide` looks for them first and says **vacuous**.
     """)
     return
 
@@ -324,7 +343,7 @@ def _(NotPolynomial, Rational, as_verdict, decide, eta, everywhere, mo, sympy, t
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_3 = choice(
         r"**Exercise 4.3.** $n\ge1$ is an integer. The claim is $(n-1)(n-2)\ge0$. What does `decide([], (n-1)*(n-2) >= 0)` say?",
@@ -340,20 +359,31 @@ def _(choice, mo):
 @app.cell(hide_code=True)
 def _(check, decide, question_3, sympy):
     _n = sympy.Symbol("n", integer=True, positive=True)
-    answer_3 = check("4.3", question_3.value, str(decide([], (_n - 1) * (_n - 2) >= 0).status))
+    answer_3 = check(
+        "4.3",
+        question_3.value,
+        str(decide([], (_n - 1) * (_n - 2) >= 0).status),
+        hint="Read the first point of the list above: what does the solver do with integers, and when does a counter-model count? Try the claim at $n=3/2$.",
+    )
     answer_3
     return (answer_3,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
-    The claim is true for every integer and false for $n=3/2$. An instrument that takes integers for reals has no means to
-    tell, and must not pretend.
-
+def _(after, answer_3, mo):
+    mo.vstack(
+        [
+            after(
+                answer_3,
+                r"""
+    The claim is true for every integer and false for $n=3/2$. `decide` takes integers for reals. So it cannot tell, and it says
+    so.
+    """,
+            ),
+            mo.md(r"""
     ## A ledger: a proof as steps, each decided
 
-    A convergence proof moves sums of a few quantities about: $\|x-x^*\|^2$, $F(x)-F(x^*)$, $\|g\|^2$, $\sigma^2$. Call them
+    A convergence proof works with sums of a few quantities: $\|x-x^*\|^2$, $F(x)-F(x^*)$, $\|g\|^2$, $\sigma^2$. Call them
     *atoms*. A ledger keeps the coefficient of every atom. A step replaces an atom by a bound on it; at the end the derived
     coefficients must be at most the claimed ones, and z3 decides each.
 
@@ -364,7 +394,9 @@ def _(mo):
     2. *Strong convexity*: $\langle g,x-x^*\rangle\ge F(x)-F(x^*)+\tfrac\mu2\|x-x^*\|^2$.
     3. *Smoothness*: $\|g\|^2\le 2L\,(F(x)-F(x^*))$.
     4. *Collect*: the sum is at most $(1-a\,\eta\mu)\|x-x^*\|^2-b\,\eta\,(F(x)-F(x^*))$.
-    """)
+    """),
+        ]
+    )
     return
 
 
@@ -394,7 +426,7 @@ def _(L, Ledger, at_most, eta, mu, sympy):
 def _(derived, dist2, gap, mo, sympy):
     _names = {dist2: r"\|x-x^*\|^2", gap: r"\bigl(F(x)-F(x^*)\bigr)"}
     mo.md(rf"""
-    That is what the first three steps derive: ${sympy.latex(derived, symbol_names=_names)}$.
+    The first three steps derive ${sympy.latex(derived, symbol_names=_names)}$.
     Now claim something and see whether the last step goes through. The dropdown changes a *premise*.
     """)
     return
@@ -436,14 +468,14 @@ def _(Rational, a_ledger, b_ledger, c_ledger, mo, one_step, premise, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Steps 2 and 3 only substitute: the signs of the coefficients are known, and nothing is left to decide. Once a step has
-    failed, later ones are not decided. *Room* is the factor by which a coefficient could be tightened before
-    the step breaks (between 1 and 16; 16 means at least that). Choose the false premise and $c=0.5$, $a=1$, $b=1.5$: the
-    ledger goes through, and the instance shows that the claim is false. **A ledger proves no more than its premises**. That is why each ledger of the catalogue names the statements it uses, and
-    why a proof that rests on a refuted statement is counted as broken.
+    Steps 2 and 3 only substitute. The signs of the coefficients are known, so there is nothing to decide. After a step that
+    fails, later steps are not decided. *Room* is the factor by which a coefficient could be tighter before the step breaks
+    (between 1 and 16; 16 means 16 or more). Choose the false premise and $c=0.5$, $a=1$, $b=1.5$. The ledger goes through, and
+    the instance shows that the claim is false. **A ledger proves no more than its premises**. That is why each ledger of the
+    catalogue names the statements that it uses, and why a proof that rests on a refuted statement counts as broken.
 
-    **Exercise 4.4.** With $a=1$ and the true premise: which is the largest $b$ for which this proof goes through, as a
-    function of $c$?
+    **Exercise 4.4.** Take $a=1$ and the true premise. Which is the largest $b$ for which this proof goes through, as a function
+    of $c$?
     """)
     return
 
@@ -468,7 +500,14 @@ def _(Rational, check, largest_progress, last_true, one_step):
 
         return last_true(goes_through, -1, 2)
 
-    answer_4 = check("4.4", largest_progress, _bisected, at=[(0.25,), (0.5,), (1.25,)], tolerance=1.5e-2)
+    answer_4 = check(
+        "4.4",
+        largest_progress,
+        _bisected,
+        at=[(0.25,), (0.5,), (1.25,)],
+        tolerance=1.5e-2,
+        hint=r"The gap has the coefficient $-2\eta+2L\eta^2$. It must be at most $-b\,\eta$ for every admissible $\eta$.",
+    )
     answer_4
     return (answer_4,)
 
@@ -480,8 +519,8 @@ def _(mo, statement):
             mo.md(r"""
     ## A ledger of the catalogue
 
-    Lemma 5 of the paper on sequential federated learning is the same proof, grown up: $S$ of $M$ clients, $K$ noisy local
-    steps each. Expand, Lemma 2 for the inner products, four terms for the squared norm.
+    Lemma 5 of the paper on sequential federated learning has the same kind of proof, for $S$ of $M$ clients with $K$ noisy local
+    steps each. It expands, uses Lemma 2 for the inner products, and splits the squared norm in four terms.
     """),
             statement("sfl.lemma5"),
         ]
@@ -515,13 +554,13 @@ def _(Condition, Rational, bar, catalogue, mo, part, put, replace, scaled, times
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Read what the ledger says: which atom's coefficient fails, what was claimed and what was derived, and numbers for which
-    they are in the wrong order. That is a witness against the *proof*. The search has exact instances of the *statement*: small
-    federations of quadratics. With the drift term times 0.9 the proof breaks and no instance refutes the lemma;
+    The ledger says which atom's coefficient fails, what was claimed, what was derived, and for which numbers the derived one is
+    larger. These numbers are a witness against the *proof*. The search has exact instances of the *statement*: small federations
+    of quadratics. With the drift term times 0.9 the proof breaks and no instance refutes the lemma;
     with the contraction times 0.9 one does.
 
-    **Exercise 4.5.** The printed condition has $c=6$. Which is the smallest whole number $c$ with which the printed proof,
-    all terms unchanged, goes through?
+    **Exercise 4.5.** The printed condition has $c=6$. Leave all terms unchanged. Which is the smallest whole number $c$ for which
+    the printed proof goes through?
     """)
     return
 
@@ -545,7 +584,13 @@ def _(Argument, LANGUAGE, catalogue, check, lemma5, smallest_c, with_condition):
                 return c + 1
         return 1
 
-    answer_5 = check("4.5", smallest_c, lambda: _smallest(), at=[()])
+    answer_5 = check(
+        "4.5",
+        smallest_c,
+        lambda: _smallest(),
+        at=[()],
+        hint="Move the slider of the condition with all factors at 1, and look at the box of the ledger only. Is there any room left in the printed condition?",
+    )
     answer_5
     return (answer_5,)
 
@@ -555,13 +600,13 @@ def _(mo):
     mo.md(r"""
     ## The order of the quantifiers
 
-    z3 here decides "for all". Theorems also say "there is": a step size, a constant, weights. Then the order counts. Take a bound of
-    a shape that is common in these papers,
+    Here z3 decides "for all". Theorems also say "there is": a step size, a constant, weights. Then the order counts. Take a bound
+    of a common form,
 
     $$b(\eta,R)=\frac{D^2}{\eta R}+\eta\sigma^2 .$$
 
     - *For every $R$ there is an $\eta$* with $b(\eta,R)\le 2D\sigma/\sqrt R$. True: $\eta=D/(\sigma\sqrt R)$.
-    - *There is an $\eta$ such that for every $R$* the same holds. False: the opponent moves second, and takes a large $R$.
+    - *There is an $\eta$ such that for every $R$* the same holds. False: first $\eta$ is fixed, and then $R$ may be as large as you like.
     """)
     return
 
@@ -640,7 +685,13 @@ def _(check, refuting_rounds):
             return None
         return bool(R > 0 and D**2 / (eta * R) + eta * sigma**2 > 3 * D * sigma / R**0.5)
 
-    answer_6 = check("4.6", _refutes, True, at=[(0.1, 1.0, 1.0), (5.0, 1.0, 2.0), (1e-3, 3.0, 0.5)])
+    answer_6 = check(
+        "4.6",
+        _refutes,
+        True,
+        at=[(0.1, 1.0, 1.0), (5.0, 1.0, 2.0), (1e-3, 3.0, 0.5)],
+        hint=r"Let $u=\eta\sigma\sqrt R/D$. The claim becomes $\tfrac1u+u\le3$. Choose a $u$ that breaks it, and solve for $R$.",
+    )
     answer_6
     return (answer_6,)
 
@@ -650,7 +701,7 @@ def _(mo, statement):
     mo.vstack(
         [
             mo.md(r"""
-    The papers have the same trap. Lemma 7 turns a recursion into a rate, *for some* $\gamma\le1/d$:
+    The papers make the same error. Lemma 7 turns a recursion into a rate, *for some* $\gamma\le1/d$:
     """),
             statement("sfl.lemma7.eq38"),
             mo.md(r"""
@@ -687,8 +738,8 @@ def _(mo):
     mo.md(r"""
     ## All smooth convex functions at once: Gram matrices and an SDP
 
-    $\langle\nabla h(x)-\nabla h(y),\,x-y\rangle\ge\frac1L\|\nabla h(x)-\nabla h(y)\|^2$ speaks about every $L$-smooth convex
-    $h$ in every dimension. How can a machine go through all of these? In three steps:
+    $\langle\nabla h(x)-\nabla h(y),\,x-y\rangle\ge\frac1L\|\nabla h(x)-\nabla h(y)\|^2$ is a claim about every $L$-smooth convex
+    $h$ in every dimension. How can a machine check all of these? In three steps:
 
     1. *Interpolation.* The inequality sees $h$ at two points only: $x,y$, values $h_x,h_y$, gradients $g_x,g_y$. A smooth convex
        function with these data exists exactly when
@@ -698,8 +749,8 @@ def _(mo):
     3. *Multipliers.* If claim $=\lambda_1\cdot$condition$_1+\lambda_2\cdot$condition$_2$ + (a form that is $\ge0$) with
        $\lambda_i\ge0$, the claim is proved. Finding the $\lambda_i$ is a semidefinite programme.
 
-    The solver works in floating point, so its answer is only a hint: the $\lambda_i$ are rounded to fractions and the
-    identity is decided exactly. If no $\lambda$ is found, z3 looks for a counter-example on the real line.
+    The solver works in floating point, so its answer is only a guess. We round the $\lambda_i$ to fractions and decide the
+    identity exactly. If no $\lambda$ is found, z3 looks for a counter-example on the real line.
     """)
     return
 
@@ -748,15 +799,15 @@ def _(Rational, certified, family, inequality, sharper, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Sharpen each inequality by a little: with 1.05 (for the upper bound 0.95) it is refuted, and the witness is a pair of
-    points with values and gradients that some smooth convex function has. Drop convexity: the two lower bounds fall at every factor
-    on the slider, the upper one stays.
+    Sharpen each inequality by a little. With 1.05 (for the upper bound 0.95) it is refuted. The witness is a pair of points, with
+    values and gradients that some smooth convex function has. Then drop convexity: the two lower bounds are refuted at every
+    factor on the slider, the upper bound stays true.
 
-    The same programme also *finds* constants: it maximises the left side. How much can one gradient step contract, at worst,
-    on a $\mu$-strongly convex and $L$-smooth function?
+    The same programme also *finds* constants: it maximises the left side. How much does one gradient step contract in the worst
+    case, on a $\mu$-strongly convex and $L$-smooth function?
 
-    **Exercise 4.7.** Guess $\max_F\|x-\eta\nabla F(x)-x^*\|^2/\|x-x^*\|^2$ for $0<\eta\le2/L$. (Look at quadratics.) Your formula
-    is held against the SDP over all functions of the class.
+    **Exercise 4.7.** Guess $\max_F\|x-\eta\nabla F(x)-x^*\|^2/\|x-x^*\|^2$ for $0<\eta\le2/L$. (Look at quadratics.) The check
+    solves the SDP over all functions of the class.
     """)
     return
 
@@ -790,7 +841,12 @@ def _(Point, Rational, check, point, smooth_convex, sympy, worst_case, worst_con
         return float("nan") if found is None else found.value
 
     answer_7 = check(
-        "4.7", worst_contraction, by_sdp, at=[(0.5, 0.2, 1.0), (1.8, 0.2, 1.0), (0.3, 1.0, 4.0)], tolerance=1e-4
+        "4.7",
+        worst_contraction,
+        by_sdp,
+        at=[(0.5, 0.2, 1.0), (1.8, 0.2, 1.0), (0.3, 1.0, 4.0)],
+        tolerance=1e-4,
+        hint=r"On $\tfrac h2x^2$ a step multiplies the distance by $1-\eta h$. Which $h$ between $\mu$ and $L$ makes its square largest? There are two candidates.",
     )
     answer_7
     return answer_7, by_sdp
@@ -830,18 +886,19 @@ def _(BLACK, BLUE, GREY, ORANGE, by_sdp, drawn, np):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The ledger's $1-\eta\mu$ is true and not sharp: between it and the dots is what the proof gives away, by using strong
-    convexity and smoothness one after the other instead of together. The SDP certifies two-point inequalities; a whole
-    theorem over $R$ rounds, with sampling and noise, needs the ledger.
+    The ledger's $1-\eta\mu$ is true and not sharp. The proof uses strong convexity and smoothness one after the other, not
+    together, and loses the difference between the line and the dots. The SDP certifies two-point inequalities. A whole theorem
+    over $R$ rounds, with sampling and noise, needs the ledger.
 
     ## Exact enumeration: sampling lemmas
 
-    $S$ of $M$ clients are drawn without replacement. An expectation over that is a finite sum: go through all samples, in
-    fractions. What comes out is a quadratic form in the population, so that one computation settles all populations in all
+    $S$ of $M$ clients are drawn without replacement. An expectation over the samples is a finite sum: go through all of
+    them, in fractions. The result is a quadratic form in the population. So one computation is a proof for all populations in all
     dimensions, for this $n$ and $s$.
 
     **Exercise 4.8.** The mean over all ordered samples of `s` different elements of $(\text{mean of the sample}-\bar x)^2$, for a
-    list of numbers. `permutations(population, s)` has all of them. It is held against the printed (23), which is an equality.
+    list of numbers. `permutations(population, s)` has all of them. The check compares it with the printed (23), which is
+    an equality.
     """)
     return
 
@@ -866,7 +923,13 @@ def _(catalogue, check, enumeration, np, sample_variance):
         of_one = float(enumeration.substitute(claim.value, {"n": len(population), "s": s, "zeta": 1}))
         return of_one * np.var(population)
 
-    answer_8 = check("4.8", sample_variance, _printed, at=[([0, 1, 5], 2), ([3, 3, -1, 7, 0], 3), ([2, 9, 4], 3)])
+    answer_8 = check(
+        "4.8",
+        sample_variance,
+        _printed,
+        at=[([0, 1, 5], 2), ([3, 3, -1, 7, 0], 3), ([2, 9, 4], 3)],
+        hint="Go through `permutations(population, s)`, take each sample's mean less the mean of the population, square it, and divide the sum by the number of samples.",
+    )
     answer_8
     return (answer_8,)
 
@@ -919,10 +982,11 @@ def _(BLACK, GREEN, RED, catalogue, clients, drawn, enumeration, np, share):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The line is refuted: it is printed as an equality and is none. Lemma 4, which it leads to, is true. An error in a proof and an error in a result are different things.
+    The line is refuted: it is printed as an equality, and the two sides differ. Lemma 4, which it leads to, is true. An error in
+    a proof is not yet an error in a result.
 
     **Exercise 4.9.** A referee tests the line by enumeration, for all $S\le M\le5$, but only for $K=1,\dots,K_{\max}$. From which
-    $K_{\max}$ on is the error found? The ledger's message above says why.
+    $K_{\max}$ on does the referee find the error? The ledger's message above says why.
     """)
     return
 
@@ -948,7 +1012,13 @@ def _(catalogue, check, enumeration, k_max):
                         return K
         return None
 
-    answer_9 = check("4.9", k_max, lambda: _found(), at=[()])
+    answer_9 = check(
+        "4.9",
+        k_max,
+        lambda: _found(),
+        at=[()],
+        hint="The two sides differ in a polynomial in $K$. The ledger's message has the difference; for which small $K$ is it zero?",
+    )
     answer_9
     return (answer_9,)
 
@@ -958,8 +1028,8 @@ def _(mo):
     mo.md(r"""
     ## Check the check: mutation
 
-    A check that passes says something only if it could fail. `fedtheory verify ID --mutate` changes the claim in the ways
-    in which papers go wrong, and shows which change each piece of evidence refused. Here is that for (30), the step of Lemma 5
+    A check that cannot fail says nothing. `fedtheory verify ID --mutate` changes the claim in the ways
+    in which papers go wrong, and shows which changes each piece of evidence refuses. Here it is for (30), the step of Lemma 5
     that splits a sum in four, by its units and by its ledger.
     """)
     return
@@ -997,20 +1067,20 @@ def _(mo):
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
-    *Solution.* No: the claim is an upper bound, all of its terms are non-negative, and a larger upper bound is a weaker claim
-    that is true because the printed one is. Whoever wants them refused must claim more, for instance that the constants are
-    the smallest possible ones. A check that refuses nothing is empty: it would have passed the erratum too. One that
-    refuses everything, also what follows from the printed claim, does not test the claim but compares texts.
+    *Solution.* No: the claim is an upper bound with non-negative terms. A larger upper bound is a weaker claim, and it is true
+    because the printed one is. To refuse it, one must claim more, for instance that the constants are the smallest possible ones.
+    A check that refuses nothing is empty: it passes every erratum. A check that refuses everything, also what follows from the
+    printed claim, does not test the claim. It compares texts.
     """)
     # end
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_11 = choice(
         "**Exercise 4.11.** Lemma 5 with its sampling term times 1/2: the ledger is *broken*, the search *holds* on all its "
-        "instances. What does the house say of that statement?",
+        "instances. Which verdict does the catalogue give to that statement?",
         ["proved", "holds", "broken", "refuted", "open"],
         # solution
         value="holds",
@@ -1025,23 +1095,36 @@ def _(Checked, Rational, check, evidence, put, question_11, scaled):
     _changed = scaled("sfl.lemma5", Rational(1, 2), "sampling")
     _own = [e for e in evidence("sfl") if e.statement == "sfl.lemma5"]
     _verdicts = tuple((e, put("sfl.lemma5", e.kind, _changed)) for e in _own)
-    answer_11 = check("4.11", question_11.value, str(Checked(_changed, _verdicts).status))
+    answer_11 = check(
+        "4.11",
+        question_11.value,
+        str(Checked(_changed, _verdicts).status),
+        hint="Put the two verdicts in the order of the table at the top of the lesson. One of them decides nothing about the statement.",
+    )
     answer_11
     return (answer_11,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
-    A statement gets the strongest word that its evidence gives. Had it nothing but the broken ledger, that would be *broken*.
-
-    **To take away.** (1) Units cost nothing and see no numbers. (2) z3 decides polynomial implications for all reals; counts
-    are relaxed, exp and log are refused, contradictions are looked for. (3) A ledger says at which step a proof breaks and how much room
+def _(after, answer_11, mo):
+    mo.vstack(
+        [
+            after(
+                answer_11,
+                r"""
+    A statement gets the strongest verdict that its evidence gives. With nothing but the broken ledger it would be *broken*.
+    """,
+            ),
+            mo.md(r"""
+    **To take away.** (1) Units cost nothing and see no numbers. (2) z3 decides polynomial implications for all reals. It
+    takes counts for reals and refuses exp and log. Look for contradictory hypotheses first. (3) A ledger says at which step a proof breaks and how much room
     its constants have; it proves no more than its premises. (4) "There is" must be refuted for every choice. (5) Interpolation
-    and an SDP settle two-point inequalities for all functions of a class; the proof is the exact identity with rounded
-    multipliers, not the solver's answer. (6) Enumeration is exact on its family: choose the family so that an error can show.
+    and an SDP decide two-point inequalities for all functions of a class; the proof is the exact identity with rounded
+    multipliers, not the solver's answer. (6) Enumeration is exact on its family: choose a family on which an error would show.
     (7) Trust a check only after you have seen it fail.
-    """)
+    """),
+        ]
+    )
     return
 
 

@@ -13,7 +13,7 @@ def _():
     import numpy as np
     import sympy
 
-    from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
+    from course.lesson import check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
     from figures.fedcom import admits, quadratics, with_q
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
     from simulations import expectation, run
@@ -78,27 +78,33 @@ def _():
         sympy,
         told,
         with_q,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 5. Compression and unbiasedness, and when it diverges
 
     **About 90 minutes.** You need lesson 1 and second moments. Afterwards you can
 
     - compute the mean, the variance factor $q$ and the bits of a compressor from its law;
-    - say what compression costs in step size, and what a missing word on independence breaks;
-    - explain why gradient tracking diverges for $q>1$, and repair it;
-    - explain why a biased compressor can diverge, and what an error memory does about it;
-    - compare algorithms where it counts, by the bits that they send.
+    - say what compression costs in step size, and what goes wrong when a paper does not ask for independence;
+    - explain for which compressors gradient tracking diverges, and repair it;
+    - explain why a biased compressor can diverge, and how an error memory repairs it;
+    - compare algorithms by the bits that they send.
 
     ## A message and its law
 
-    A client has a vector $x\in\mathbb R^d$ to send and sends a random $Q(x)$ that needs fewer bits. Two numbers decide what
-    that does to an algorithm: the mean of $Q(x)$, and $\mathbb E\|Q(x)-x\|^2$. The paper on compression assumes:
-    """)
+    A client has a vector $x\in\mathbb R^d$ to send and sends a random $Q(x)$ that needs fewer bits. Two numbers describe its
+    effect on an algorithm: the mean of $Q(x)$, and $\mathbb E\|Q(x)-x\|^2$. The paper on compression assumes:
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -188,7 +194,7 @@ def _(mo):
     mo.md(r"""
     $q$ is the largest relative error over *all* $x$. Change $x$ and see for which compressors the error depends on it.
 
-    A derivation: `RandK(k)` keeps $k$ of $d$ coordinates, chosen uniformly, and multiplies them by $c$. It is
+    Let us derive one. `RandK(k)` keeps $k$ of $d$ coordinates, chosen uniformly, and multiplies them by $c$. So
     $Q(x)_i=m_i x_i$, where $m_i$ is $c$ with probability $k/d$ and else 0. Unbiased means $\mathbb E\,m_i=ck/d=1$, so $c=d/k$. Then
     $\mathbb E\|Q(x)-x\|^2=\sum_i x_i^2\,\mathbb E(m_i-1)^2$, the same multiple of every $x_i^2$.
     """)
@@ -207,7 +213,7 @@ def _(sympy):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 5.1.** Simplify it by hand: $q$ of `RandK(k)` in $\mathbb R^d$. It is held against the law, outcome by outcome.
+    **Exercise 5.1.** Simplify it by hand: $q$ of `RandK(k)` in $\mathbb R^d$. The check uses the law, outcome by outcome.
     """)
     return
 
@@ -230,12 +236,13 @@ def _(RandK, check, mean_and_error, q_of_rand_k):
         q_of_rand_k,
         lambda d, k: float(mean_and_error(RandK(k), range(1, d + 1))[1]),
         at=[(3, 1), (5, 2), (6, 3), (4, 4)],
+        hint=r"$m_i-1$ is $\tfrac dk-1$ with probability $\tfrac kd$, and $-1$ otherwise. Write the mean of its square and bring it to a common denominator.",
     )
     answer_1
     return (answer_1,)
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_2 = choice(
         "**Exercise 5.2.** Which of these meets the first line of Assumption 2, $\\mathbb E\\,Q(x)=x$ for every $x$?",
@@ -255,7 +262,12 @@ def _(check, kinds, mean_and_error, messages, question_2):
         for name in ("TopK(1)", "Sign", "Rounding(1)", "MaxSign")
         if all(mean_and_error(kinds[name], x)[0] == x for x in messages.values())
     ]
-    answer_2 = check("5.2", question_2.value, ", ".join(_unbiased))
+    answer_2 = check(
+        "5.2",
+        question_2.value,
+        ", ".join(_unbiased),
+        hint="Choose each of the four in the dropdown at the top, and read *unbiased here* or *biased* for all four messages. One message with *biased* is enough.",
+    )
     answer_2
     return (answer_2,)
 
@@ -294,7 +306,13 @@ def _(RandK, bits_of_rand_k, check, math, np):
             return None
         return RandK(k).bits(d)
 
-    answer_3 = check("5.3", bits_of_rand_k, _on_the_wire, at=[(20, 2), (16, 1), (17, 1), (1000, 100)])
+    answer_3 = check(
+        "5.3",
+        bits_of_rand_k,
+        _on_the_wire,
+        at=[(20, 2), (16, 1), (17, 1), (1000, 100)],
+        hint=r"For each of the $k$ coordinates the client sends a number and an index. An index has $\lceil\log_2 d\rceil$ bits.",
+    )
     answer_3
     return (answer_3,)
 
@@ -349,7 +367,7 @@ def _(Dithering, QSGD, RandK, dimension, mo):
     mo.md(
         f"Fewer bits mean a larger $q$. The fewest bits with $q<1$, for $d={_d}$, as a share of $32\\,d$: "
         + ", ".join(f"{name} {share:.2g}" for name, share in _shares.items())
-        + ". The line $q=1$ will matter below."
+        + "."
     )
     return
 
@@ -366,7 +384,7 @@ def _(mo):
     $$\mathbb E\,|w^+|^2=(1-s)^2w^2+s^2\operatorname{Var}\Bigl(\tfrac1m\sum_jQ_j(w)\Bigr).$$
 
     **Exercise 5.4.** The factor $\mathbb E|w^+|^2/|w|^2$, when the variance of each $Q_j(w)$ is $q\,w^2$: for clients that toss
-    their own coins, and for clients that all use the same coins (`shared`). It is held against the exact expectation of a run.
+    their own coins, and for clients that all use the same coins (`shared`). The check computes the exact expectation of a run.
     """)
     return
 
@@ -396,6 +414,7 @@ def _(FedCOM, Quadratic, Sparsifier, check, expectation, factor, np):
         factor,
         measured_factor,
         at=[(0.3, 3.0, 4, False), (0.3, 3.0, 4, True), (1.2, 1.0, 2, False), (0.5, 0.0, 3, True)],
+        hint="The variance of a mean of $m$ independent terms is a $1/m$ of the variance of one. What is it when all terms are equal? Only this part changes.",
     )
     answer_4
     return answer_4, measured_factor
@@ -441,9 +460,9 @@ def _(mo, statement):
     """),
             statement("fedcom.cond21"),
             mo.md(r"""
-    With own coins everything in the band contracts. With shared coins ($q=19$, $m=20$ shows it best) the factor exceeds 1 inside the
-    band: the variance of the mean is $q$, not $q/m$. Assumption 2 as printed does not say that clients' coins are
-    independent, and the theorems of Section D need it. That erratum is a *missing hypothesis*.
+    With own coins everything in the band contracts. With shared coins (try $q=19$, $m=20$) the factor is above 1 inside the band.
+    Assumption 2 as printed does not say that clients' coins are independent. The theorems of Section D need it. That erratum is
+    a *missing hypothesis*.
 
     **Exercise 5.5.** The largest $x=L\eta\tau$ that (21) admits at $\gamma=1$, as a function of $q$ and $m$.
     """),
@@ -475,7 +494,14 @@ def _(admits, check, largest_admitted):
             low, high = (middle, high) if inside else (low, middle)
         return low
 
-    answer_5 = check("5.5", largest_admitted, _bisected, at=[(0.0, 1.0), (3.0, 2.0), (50.0, 10.0)], tolerance=1e-6)
+    answer_5 = check(
+        "5.5",
+        largest_admitted,
+        _bisected,
+        at=[(0.0, 1.0), (3.0, 2.0), (50.0, 10.0)],
+        tolerance=1e-6,
+        hint=r"Put $\gamma=1$ and $x=L\eta\tau$ into (21). It becomes $x^2+(1+\tfrac qm)x\le1$. Take the positive root.",
+    )
     answer_5
     return (answer_5,)
 
@@ -520,18 +546,18 @@ def _(mo, put, scaled, sympy, term_D7, times_D7, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Careful with the first box. It decides the theorem's own steps; the lemmas that it uses are taken for granted, and two of them are refuted,
-    so the catalogue counts the whole proof as *broken*, while the statement *holds* on every instance that was tried.
+    Read the first box with care. It decides the theorem's own steps and takes the lemmas for granted. Two of these lemmas are
+    refuted. So the catalogue counts the whole proof as *broken*, while the statement *holds* on every instance that was tried.
     (`fedtheory verify fedcom.thmD7` says so; `fedcom.thmD7.corrected` has a slightly larger noise term and a proof.)
 
-    ## Different clients: gradient tracking, and a line at $q=1$
+    ## Different clients: gradient tracking
 
-    Unequal clients drift (lesson 1). FedCOMGATE (Algorithm 2) keeps at each client a vector $\delta_j$ that is taken off its
-    gradients; ideally $\delta_j=\nabla f_j-\nabla f$. It learns $\delta_j$ from what has been sent anyway:
+    Unequal clients drift (lesson 1). In FedCOMGATE (Algorithm 2) each client keeps a vector $\delta_j$ and subtracts it from its
+    gradients; ideally $\delta_j=\nabla f_j-\nabla f$. It learns $\delta_j$ from the messages that are sent anyway:
     $\delta_j\leftarrow\delta_j+\tfrac1\tau(Q_j-\tfrac1m\sum_iQ_i)$.
 
     Let $\eta\to0$, so that the model stands still, let $\tau=1$, and let the coins be shared, so that $Q$ is linear. The message is
-    $Q(\nabla f_j-\delta_j)$, and the error $e_j=(\nabla f_j-\nabla f)-\delta_j$ of the tracking obeys
+    $Q(\nabla f_j-\delta_j)$. Call $e_j=(\nabla f_j-\nabla f)-\delta_j$ the tracking error. It follows
 
     $$e_j\leftarrow e_j-\alpha\,Q(e_j),\qquad \alpha=1\text{ as printed.}$$
     """)
@@ -550,12 +576,12 @@ def _(sympy):
 @app.cell(hide_code=True)
 def _(alpha, mo, q_sym, sympy, tracking_factor):
     mo.md(rf"""
-    With $\alpha=1$ that is ${sympy.latex(sympy.simplify(tracking_factor.subs(alpha, 1)))}$: the error of the tracking is multiplied by $q$ in
-    every round. As a function of $\alpha$ it is a parabola with the second derivative
-    ${sympy.latex(sympy.factor(sympy.diff(tracking_factor, alpha, 2)))}$, so there is a best $\alpha$, for every $q$.
+    This is the factor of $\mathbb E\|e_j\|^2$ per round. With $\alpha=1$ it is
+    ${sympy.latex(sympy.simplify(tracking_factor.subs(alpha, 1)))}$. As a function of $\alpha$ it is a parabola with the second
+    derivative ${sympy.latex(sympy.factor(sympy.diff(tracking_factor, alpha, 2)))}$, so there is a best $\alpha$ for every $q$.
 
-    **Exercise 5.6.** Give the best $\alpha$, as a function of $q$. It is held against the law of a compressor with that $q$, where
-    $\alpha$ is found from $\mathbb E\langle e,Q(e)\rangle$ and $\mathbb E\|Q(e)\|^2$, exactly.
+    **Exercise 5.6.** Give the best $\alpha$, as a function of $q$. The check takes the law of a compressor with that $q$ and computes
+    $\alpha$ exactly, from $\mathbb E\langle e,Q(e)\rangle$ and $\mathbb E\|Q(e)\|^2$.
     """)
     return
 
@@ -579,7 +605,13 @@ def _(Fraction, Sparsifier, best_damping, check):
         along = sum(p * sum(a * b for a, b in zip(e, out, strict=True)) for p, out in law)
         return float(along / sum(p * sum(v * v for v in out) for p, out in law))
 
-    answer_6 = check("5.6", best_damping, _from_law, at=[(1,), (3,), (9,)])
+    answer_6 = check(
+        "5.6",
+        best_damping,
+        _from_law,
+        at=[(1,), (3,), (9,)],
+        hint=r"Set the derivative of the expression above with respect to $\alpha$ to zero.",
+    )
     answer_6
     return (answer_6,)
 
@@ -597,7 +629,7 @@ def _(mo):
 @app.cell(hide_code=True)
 def _(mo):
     variant = mo.ui.dropdown(
-        ["as printed", "damped by 1/(1+q)", "sign of (63)", "divisor 1/m, half of the clients"],
+        ["as printed", "damped by the best alpha", "sign of (63)", "divisor 1/m, half of the clients"],
         value="as printed",
         label="FedCOMGATE",
     )
@@ -613,7 +645,7 @@ def _(FedCOMGATE, eta_gate, expectation, q_gate, quadratics, spectral_radius, va
         """Algorithm 2 in one of its forms, with a compressor of variance factor q and shared coins."""
         changed = {
             "as printed": {},
-            "damped by 1/(1+q)": {"damping": None},
+            "damped by the best alpha": {"damping": None},
             "sign of (63)": {"sign": -1},
             "divisor 1/m, half of the clients": {"divisor": "clients", "k": 0.5},
         }[variant]
@@ -630,7 +662,7 @@ def _(BLUE, GREY, RED, drawn, exact, gate, np, q_gate, quadratics, radius, spect
     _qs = np.linspace(0, 4, 17)
     _radii = {
         name: [float(spectral_radius(quadratics(), gate(name, float(q), 0.05))[0]) for q in _qs]
-        for name in ("as printed", "damped by 1/(1+q)")
+        for name in ("as printed", "damped by the best alpha")
     }
 
     def _draw(axes):
@@ -657,8 +689,8 @@ def _(BLUE, GREY, RED, drawn, exact, gate, np, q_gate, quadratics, radius, spect
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 5.7.** From which $q$ on does the printed algorithm diverge here, at small step sizes? Predict it from the recursion of $e_j$; the check finds
-    by bisection where the spectral radius at $\eta=0.05$ passes 1, and allows 5 %.
+    **Exercise 5.7.** From which $q$ on does the printed algorithm diverge here, at small step sizes? Predict it from the recursion
+    of $e_j$. The check bisects for the $q$ at which the spectral radius at $\eta=0.05$ passes 1, and allows 5 %.
     """)
     return
 
@@ -682,7 +714,14 @@ def _(check, critical_q, gate, quadratics, spectral_radius):
             low, high = (middle, high) if stable else (low, middle)
         return low
 
-    answer_7 = check("5.7", critical_q, lambda: _crossing(), at=[()], tolerance=0.05)
+    answer_7 = check(
+        "5.7",
+        critical_q,
+        lambda: _crossing(),
+        at=[()],
+        tolerance=0.05,
+        hint="Without damping the expected squared error is multiplied by the same factor in each round. When does it stop shrinking?",
+    )
     answer_7
     return (answer_7,)
 
@@ -690,8 +729,8 @@ def _(check, critical_q, gate, quadratics, spectral_radius):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The paper's Theorem E.6 speaks about every $q$ under its condition (78). It is refuted, by an exact expectation inside the
-    condition; with the damped algorithm there is a corrected theorem, with a proof. Choose, and sharpen the corrected one.
+    The paper's Theorem E.6 covers every $q$ under its condition (78). An exact expectation inside the condition refutes it. For the
+    damped algorithm there is a corrected theorem, with a proof. Choose one, and sharpen the corrected one.
     """)
     return
 
@@ -732,11 +771,11 @@ def _(mo, put, told):
             told(put("fedcom.thmE4.items", "derivation"), "fedcom.thmE4.items, with (63)"),
             mo.md(r"""
     Algorithm 4 lets $|S|=km$ clients take part and still divides by $m$. Then
-    $\frac1m\sum_j\delta_j=c\,(w^{(0)}-w^{(r)})$ with $c=\frac{1-k}{\eta\gamma\tau}$, and the model rests where that is the gradient: it
-    is held back at its starting point.
+    $\frac1m\sum_j\delta_j=c\,(w^{(0)}-w^{(r)})$ with $c=\frac{1-k}{\eta\gamma\tau}$, and the model rests where this is equal to the gradient. It
+    stays near its starting point.
 
     **Exercise 5.8.** Two clients $\tfrac h2(w\mp a)^2$, so $f'(w)=hw$. Where does the printed algorithm rest, from $w^{(0)}=w_0$, for
-    $k=\tfrac12$? Your formula is held against 400 rounds of it.
+    $k=\tfrac12$? The check runs 400 rounds.
     """),
         ]
     )
@@ -764,7 +803,12 @@ def _(FedCOMGATE, Quadratic, check, np, resting_point, run):
         return float(np.sqrt(data.dist2.isel(round=-1).item()))  # the minimiser is 0
 
     answer_8 = check(
-        "5.8", resting_point, _rested, at=[(1.0, 2.0, 0.2, 1.0, 2), (0.5, 3.0, 0.1, 1.0, 3)], tolerance=1e-5
+        "5.8",
+        resting_point,
+        _rested,
+        at=[(1.0, 2.0, 0.2, 1.0, 2), (0.5, 3.0, 0.1, 1.0, 3)],
+        tolerance=1e-5,
+        hint=r"The model rests where $h\,w=c\,(w_0-w)$ with $c=(1-k)/(\eta\gamma\tau)$. Solve for $w$.",
     )
     answer_8
     return (answer_8,)
@@ -798,10 +842,10 @@ def _(client_gradients, mo, sympy, t):
     mo.md(rf"""
     That is $\nabla f_1=\tfrac t2{_half[0]}$, $\nabla f_2=\tfrac t2{_half[1]}$, $\nabla f_3=\tfrac t2{_half[2]}$.
     Every client's largest coordinate has the wrong sign. The mean of the three gradients is
-    ${sympy.latex(_mean)}\,(1,1,1)$: a step against it goes towards 0. What `TopK(1)` sends has another mean.
+    ${sympy.latex(_mean)}\,(1,1,1)$: a step against it goes towards 0. The messages of `TopK(1)` have another mean.
 
-    **Exercise 5.9.** By which factor does a step of size $\eta$ multiply $x=t(1,1,1)$ when the gradients go through `TopK(1)`? It is
-    held against a run of FedCOM with $\tau=1$.
+    **Exercise 5.9.** By which factor does a step of size $\eta$ multiply $x=t(1,1,1)$ when `TopK(1)` compresses the gradients?
+    The check runs FedCOM with $\tau=1$.
     """)
     return
 
@@ -831,7 +875,13 @@ def _(FedCOM, TopK, check, growth, np, run, three):
         squares = data.dist2.values.ravel()
         return float(np.sqrt(squares[-1] / squares[-2]))
 
-    answer_9 = check("5.9", growth, _grown, at=[(0.01,), (0.002,), (0.3,)])
+    answer_9 = check(
+        "5.9",
+        growth,
+        _grown,
+        at=[(0.01,), (0.002,), (0.3,)],
+        hint="At $x=t(1,1,1)$ each coordinate is sent by exactly one of the three clients. Read its value off the gradients above, divide by 3, and make the step.",
+    )
     answer_9
     return (answer_9,)
 
@@ -839,11 +889,11 @@ def _(FedCOM, TopK, check, growth, np, run, three):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    It grows for *every* $\eta>0$, however small: not a matter of step sizes. Unbiased `RandK(1)`, with the same number of bits, is
-    noisier in each step and converges.
+    It grows for *every* $\eta>0$, however small. Unbiased `RandK(1)` sends the same number of bits. It is noisier in each step and
+    converges.
 
-    An *error memory* repairs the bias: what a message left out is kept and added to the next one,
-    $\nu_j\leftarrow\nu_j+u_j-\text{sent}_j$. Nothing is lost, only late. (The paper's rule (9) takes $\frac1m u_j-\text{mean sent}$ instead; it
+    An *error memory* repairs the bias. A client keeps what a message left out and adds it to the next one,
+    $\nu_j\leftarrow\nu_j+u_j-\text{sent}_j$. Nothing is lost, it only comes late. (The paper's rule (9) takes $\frac1m u_j-\text{mean sent}$ instead; it
     is one of the four errors in the figure above.)
     """)
     return
@@ -883,8 +933,8 @@ def _(BLACK, BLUE, FedCOM, GREEN, Identity, RED, RandK, SparseFedCOMGATE, TopK, 
 def _(mo):
     mo.md(r"""
     **Exercise 5.10.** `RandK(1)` has $q=2$ here and `TopK(1)` loses at most $1-\tfrac13$ of the squared norm, whichever vector it gets. So `TopK(1)`
-    is the better compressor of one vector. Explain in three sentences why it nevertheless diverges, and which line of the
-    proof for unbiased compressors fails.
+    is the better compressor of one vector. Explain in three sentences why it diverges nevertheless. Which line of the proof for
+    unbiased compressors fails?
     """)
     return
 
@@ -894,11 +944,11 @@ def _(mo):
     # student: mo.md("*Write your explanation here.*")
     # solution
     mo.md(r"""
-    *Solution.* An error bound on each message says nothing about the sum of the errors: unbiased errors have mean zero and average out,
-    those of `TopK` are a function of the gradient and can all point the same way, as here, where every client drops the two coordinates that would
-    have outvoted the third. The proof uses $\mathbb E\langle\nabla f,\frac1m\sum_jQ(g_j)\rangle=\|\nabla f\|^2$, which is unbiasedness; for
-    `TopK` this inner product is negative at $x=t(1,1,1)$. A memory repairs it because what was dropped is sent later, so that the sum over
-    rounds of what is sent follows the sum of what should have been sent.
+    *Solution.* An error bound on each message says nothing about the sum of the errors. Unbiased errors have mean zero and average
+    out. Those of `TopK` are a function of the gradient and can all point the same way. Here every client drops the two coordinates
+    that would outvote the third. The proof uses $\mathbb E\langle\nabla f,\frac1m\sum_jQ(g_j)\rangle=\|\nabla f\|^2$, which is unbiasedness; for
+    `TopK` this inner product is negative at $x=t(1,1,1)$. A memory repairs it: the client sends later what it dropped. So over the rounds the
+    sum of what is sent follows the sum of the updates.
     """)
     # end
     return
@@ -909,8 +959,8 @@ def _(mo):
     mo.md(r"""
     ## Gap against bits
 
-    Rounds are not what is paid for. Ten different clients in 20 dimensions, the damped FedCOMGATE, one budget of bits sent by
-    each client; for each compressor the best step size of a grid (the smallest gap at the end of the budget).
+    Bits cost, not rounds. Ten different clients in 20 dimensions run the damped FedCOMGATE, and each client may send the same
+    number of bits. Each compressor has the best step size of a grid (the smallest gap at the end of the budget).
     """)
     return
 
@@ -978,15 +1028,15 @@ def _(mo, raced):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Compare "none" with "sigma = 1". Without noise a compressor is judged by how fast it is; with noise a curve comes to a
-    floor, which a smaller step size would lower at the price of speed. The price of a message on the way down, uncompressed here, is not in the picture.
-    Compression does not always pay: what a message saves in bits it may lose in step size, as $q$ says.
+    Compare "none" with "sigma = 1". Without noise only the speed counts. With noise each curve comes to a floor; a smaller step size
+    lowers the floor and costs speed. The messages from the server, uncompressed here, are not in the picture. Compression does
+    not always pay: a compressor with a large $q$ saves bits and needs a small step size.
 
-    **To take away.** (1) A compressor is a law: mean, $q$ and bits follow from it. (2) FedCOM contracts by
-    $(1-s)^2+s^2q/m$; the $1/m$ needs independent coins. (3) Tracking from compressed messages multiplies its error by
-    $(1-\alpha)^2+\alpha^2q$: undamped it needs $q<1$ at small step sizes, with $\alpha=1/(1+q)$ none. (4) Whether an algorithm is stable can be computed
-    exactly, by a spectral radius. (5) A biased compressor can be better for every single message and diverge for their mean; a memory of what was left
-    out repairs that. (6) Compare by bits, not by rounds.
+    **To take away.** (1) A compressor is a law: mean, $q$ and bits follow from it. (2) The mean over $m$
+    clients reduces the noise of compression only if their coins are independent. (3) Tracking from compressed messages needs a
+    small $q$ or the right damping. (4) A spectral radius says exactly whether an algorithm is stable
+    on quadratics. (5) A biased compressor can be better for every single message and diverge for their mean; a memory of what was left
+    out repairs this. (6) Compare by bits, not by rounds.
     """)
     return
 

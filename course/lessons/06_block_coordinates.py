@@ -17,7 +17,7 @@ def _():
     from bounds import evaluate
     from bounds.communication import cost, to_target
     from bounds.fedbcgd.checks.listings import one_by_one
-    from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
+    from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED
     from simulations import expectation, start
     from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
@@ -61,24 +61,31 @@ def _():
         sympy,
         to_target,
         told,
+        after,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 6. Block coordinates, momentum, control variates, and what one wrong sign does
 
-    **About 90 minutes.** You need lesson 1, eigenvalues of a $2\times2$ matrix, and variances. Afterwards you can say
+    **About 120 minutes.** You need lesson 1, eigenvalues of a $2\times2$ matrix, and variances. Afterwards you can say
 
-    - what a round does in which each client sends only one block of the coordinates, in closed form and in expectation;
-    - what a server's momentum is worth, what it is not, and how fast it can be at best;
-    - why control variates remove the spread that blocks bring in, and what happens when their signs are wrong;
-    - how to tell a listing that cannot work from a lemma that is false and from a proof that has a gap;
-    - how to count what blocks save, in floats until a target rather than floats per round.
+    - what a round does when each client sends only one block of the coordinates, in closed form and in expectation;
+    - what a server's momentum can do, what it cannot do, and how fast it can be at best;
+    - why control variates remove the noise that blocks add, and what happens when their signs are wrong;
+    - how to tell a listing that cannot work, a lemma that is false, and a proof that has a gap;
+    - how to count what blocks save: in floats to a target, not in floats per round.
 
-    The paper is FedBCGD (Liu et al., ACM Multimedia 2024). All expectations below are exact: no seeds, no error bars.
-    """)
+    The paper is FedBCGD (Liu et al., ACM Multimedia 2024). All expectations below are exact. There are no seeds and no error bars.
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -159,8 +166,8 @@ def _(BLACK, BLUE, GREEN, GREY, H, ORANGE, T, a, drawn, eta, np, pair, x0, x_sta
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Change the pair of clients. The next model (green) jumps about the mean of all four (grey), although nobody has drawn a
-    mini-batch: *the division into client blocks is a source of noise of its own*, also where all clients take part.
+    Change the pair of clients. The next model (green) jumps around the mean of all four (grey), although nobody has drawn a
+    mini-batch. *The division into client blocks adds noise*, even when all clients take part.
 
     **Exercise 6.1.** One round in closed form. A local step takes $x-a_i$ to $(I-\eta H_i)(x-a_i)$. `clients` is the order, the
     first $K$ of it send the coordinates of `blocks[0]`, the next $K$ those of `blocks[1]`, and so on.
@@ -206,6 +213,7 @@ def _(RunState, FedBCGD, H, a, after_round, check, federation_of, x0):
             (x0, H, a, 0.1, 1, (1, 3), _blocks),
             (x0, H, a, 0.3, 7, (0, 1, 2, 3), [slice(0, 2)]),
         ],
+        hint=r"Raise $I-\eta H_i$ to the power $T$, apply it to $x-a_i$, add $a_i$. Then take, block by block, the mean over the $K$ clients of that block.",
     )
     answer_1
     return (answer_1,)
@@ -218,7 +226,7 @@ def _(mo):
 
     Client $i$'s change of coordinate $l$ is a number $g_i$. Which clients send it is random: $K$ of $M$ without replacement.
     The mean over all assignments is $\bar g=\frac1M\sum_i g_i$, whatever $K$, so *in expectation a round in blocks is a round of
-    FedAvg with all clients*. The variance is another matter. By machine, in fractions, over all orders of four clients with $g=(3,-1,0,2)$:
+    FedAvg with all clients*. The variance is different. Here it is in fractions, over all orders of four clients with $g=(3,-1,0,2)$:
     """)
     return
 
@@ -244,8 +252,8 @@ def _(Fraction, mo, permutations):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 6.2.** Derive the variance from $P(i)=\frac KM$ and $P(i,l)=\frac{K(K-1)}{M(M-1)}$, the probabilities that one
-    client, or two, are drawn. Give it as a function of $K$, $M$ and the clients' own
+    **Exercise 6.2.** Derive the variance. One client is drawn with probability $P(i)=\frac KM$, two clients together with
+    $P(i,l)=\frac{K(K-1)}{M(M-1)}$. Give it as a function of $K$, $M$ and the clients' own
     $\mathit{spread}=\frac1M\sum_i (g_i-\bar g)^2$.
     """)
     return
@@ -276,6 +284,7 @@ def _(check, spread_by_enumeration, variance_of_block):
         lambda K, M: variance_of_block(K, M, _spread(M)),
         lambda K, M: float(spread_by_enumeration(_numbers[M], K)[1]),
         at=[(1, 4), (2, 4), (3, 4), (4, 4), (1, 2), (2, 5)],
+        hint=r"Let $d_i=g_i-\bar g$; these sum to zero, so $\sum_{l\ne i}d_id_l=-d_i^2$. Write the square of the mean with indicators of being drawn, and use $P(i)$ and $P(i,l)$.",
     )
     answer_2
     return (answer_2,)
@@ -288,13 +297,13 @@ def _(mo, put, statement, told):
             mo.md(r"""
     ### Break it: a lemma on the sample
 
-    The paper's Lemma 4 has this fact in another form. As printed it is false, and two clients are enough to see it:
+    The paper's Lemma 4 says the same in another form. As printed it is false, and two clients are enough to see it:
     """),
             statement("fedbcgd.lemma4.part1"),
             told(put("fedbcgd.lemma4.part1", "enumeration"), "the printed lemma"),
             mo.md(r"""
     Where it goes wrong: the last line but one of the proof drops $\frac{M}{M-1}$, which is 2 for two clients. The corrected lemma
-    says $=$. Multiply its second term by a factor, or leave it alone, and put it to every instance:
+    is an equality. Multiply its second term by a factor, and check it on all instances:
     """),
         ]
     )
@@ -352,7 +361,13 @@ def _(FedBCGD, check, cost, generate, uplink):
         """What the algorithm's own count of bits says."""
         return cost(FedBCGD(T=1, eta=0.1, N=N, K=1, share=share), generate(d, 6, L=1.0, mu=0.5)).floats(d)
 
-    answer_3 = check("6.3", uplink, _counted, at=[(12, 1, 0), (12, 4, 0), (12, 2, 2), (10, 3, 1)])
+    answer_3 = check(
+        "6.3",
+        uplink,
+        _counted,
+        at=[(12, 1, 0), (12, 4, 0), (12, 2, 2), (10, 3, 1)],
+        hint="Only $d$ less the shared coordinates are divided among the blocks. The shared ones are sent by everyone. At the end divide by $d$.",
+    )
     answer_3
     return (answer_3,)
 
@@ -366,8 +381,9 @@ def _(mo):
 
     $$v^{r+1}=\lambda v^r+(\hat x-x^r),\qquad x^{r+1}=x^r+v^{r+1},$$
 
-    and the paper writes $\alpha=\frac1{1-\lambda}$. Where the change $\hat x-x^r=-\eta G$ stays the same, the velocity tends to
-    $\alpha$ times the change, so the *effective* step is $\alpha\eta$. Lemma 10 makes it exact for an auxiliary point. By machine:
+    and the paper writes $\alpha=\frac1{1-\lambda}$. If the change $\hat x-x^r=-\eta G$ stays the same, the velocity tends to
+    $\alpha$ times the change, so the *effective* step is $\alpha\eta$. For an auxiliary point Lemma 10 says this exactly. sympy
+    computes its step:
     """)
     return
 
@@ -389,7 +405,7 @@ def _(mo, put, told):
         [
             mo.md(r"""
     The point $z^r=x^r+\frac{\lambda}{1-\lambda}v^r$ makes plain steps of size $\alpha\eta$, *along the gradient at $x^r$, not at
-    $z^r$*. In this sense the paper says that "the momentum parameter alpha is equivalent to the server step size, and a
+    $z^r$*. So the paper says that "the momentum parameter alpha is equivalent to the server step size, and a
     larger server step size can accelerate convergence". The models $x^r$ themselves differ. On $f=x^2/2$ with $\alpha=2$ and
     $\eta=\frac12$, momentum goes from 1 to $\frac12$ and then to 0; a server step of 2 is at 0 after one round.
     """),
@@ -457,11 +473,11 @@ def _(BLACK, BLUE, GREY, ORANGE, drawn, lam, momentum_matrix, np, p):
 def _(mo):
     mo.md(r"""
     For small $p$ momentum helps, a server step of $\alpha$ helps more until it diverges at $\alpha p>2$; for large $p$ momentum harms.
-    On the right each curve with $\lambda>0$ has a flat bottom: the best that momentum can do.
+    On the right each curve with $\lambda>0$ has a flat bottom. Momentum cannot be faster than that.
 
     **Exercise 6.4.** The factor per round in the long run is the larger modulus of the two eigenvalues. What is the smallest it
-    can be, over all $p$, for a given $\lambda$? Use that the product of the eigenvalues is the determinant. Your function is held
-    against a search over $p$.
+    can be, over all $p$, for a given $\lambda$? Use that the product of the eigenvalues is the determinant. The check
+    searches over $p$.
     """)
     return
 
@@ -484,35 +500,48 @@ def _(best_factor, check, momentum_matrix, np):
         grid = np.linspace(0.0005, 0.9995, 1999)
         return min(float(np.abs(np.linalg.eigvals(momentum_matrix(lam, p))).max()) for p in grid)
 
-    answer_4 = check("6.4", best_factor, _searched, at=[(0.25,), (0.5,), (0.81,), (0.9,)], tolerance=1e-6)
+    answer_4 = check(
+        "6.4",
+        best_factor,
+        _searched,
+        at=[(0.25,), (0.5,), (0.81,), (0.9,)],
+        tolerance=1e-6,
+        hint="The determinant of the matrix does not depend on $p$. If the product of two numbers is given, when is the larger modulus smallest?",
+    )
     answer_4
     return (answer_4,)
 
 
 @app.cell(hide_code=True)
-def _(mo, np, put, statement, told):
+def _(after, answer_4, mo, np, put, statement, told):
     mo.vstack(
         [
-            mo.md(rf"""
+            after(
+                answer_4,
+                rf"""
     So with $\lambda=0.9$ no round removes, in the long run, more than {100 * (1 - np.sqrt(0.9)):.1f} % of the distance, whatever
-    the step size: *large momentum sets a limit to the speed*, of the order $\frac1\alpha$. Theorem 1 as printed has it the other way
-    round. Its first term falls like $\exp(-\alpha\mu R/\beta)$, $\alpha$ times faster with momentum:
+    the step size.
+    """,
+            ),
+            mo.md(r"""
+    *Large momentum limits the speed*, to the order $\frac1\alpha$. Theorem 1 as printed claims the opposite. Its first term falls
+    like $\exp(-\alpha\mu R/\beta)$, $\alpha$ times faster with momentum:
     """),
             statement("fedbcgd.thm1.strongly_convex"),
             told(put("fedbcgd.thm1.strongly_convex", "counterexample"), "as printed"),
             mo.md(r"""
     In the corrected theorem the exponent is $-2\mu\tilde\eta R/\alpha$ with $\tilde\eta=\alpha\eta T/4\le\frac1{32\beta}$: the
-    condition bounds $\alpha\eta T$, so that a bound that is *proved* gets $\alpha$ times slower, not faster. That is a statement about the
-    bound. A run may gain from momentum, as the left plot shows for small $p$.
+    condition limits $\alpha\eta T$. So the *proved* bound gets $\alpha$ times slower, not faster. This is about the bound. A run may
+    gain from momentum, as the left plot shows for small $p$.
 
     ## The listing
 
     Algorithm 1, lines 20 to 25, computes $\hat x_{(j)}$, then $v=\lambda v+\hat x_{(j)}-x_{(j)}$, and then $x_{(j)}=\hat x_{(j)}+v$.
-    The mean has made its step already; adding $v$ makes it again. In the shared block, line 23, the velocity's change is printed
-    $x_s^{r-1}-x_s^{r-1}$, which is 0: the shared block has no momentum at all.
+    The mean has made its step already, and $v$ makes it again. In the shared block, line 23, the change of the velocity is printed
+    as $x_s^{r-1}-x_s^{r-1}$. This is 0, so the shared block has no momentum at all.
 
-    **Exercise 6.5.** Let the change $\hat x-x$ be 1 in every round. How far does the model move per round in the long run, by the
-    printed lines, as a function of $\lambda$? (By $x=x+v$ it would be $\alpha$.)
+    **Exercise 6.5.** Let the change $\hat x-x$ be 1 in every round. How far does the model move per round in the long run,
+    by the printed lines? Give a function of $\lambda$. (With $x=x+v$ it would be $\alpha$.)
     """),
         ]
     )
@@ -539,12 +568,19 @@ def _(FedBCGD, check, np, printed_move):
             before, x = x, algorithm.moved(x, np.ones((1, 1, 1)), memory)
         return float((x - before).item())
 
-    answer_5 = check("6.5", printed_move, _simulated, at=[(0.0,), (0.5,), (0.9,)], tolerance=1e-6)
+    answer_5 = check(
+        "6.5",
+        printed_move,
+        _simulated,
+        at=[(0.0,), (0.5,), (0.9,)],
+        tolerance=1e-6,
+        hint=r"The velocity tends to its limit $v=\lambda v+1$. By the printed lines the model moves by this and by the change itself.",
+    )
     answer_5
     return (answer_5,)
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_6 = choice(
         "**Exercise 6.6.** Line 14 sends $x^{(r,T)}$, and the loop $t=1,\\dots,T$ starts from $x^{(r,1)}=x^r$ and sets "
@@ -570,7 +606,12 @@ def _(FedBCGD, check, expectation, federation, np, question_6, x0):
             return "nothing moves"
         return "FedAvgM" if np.allclose(printed, distances()) else "something else"
 
-    answer_6 = check("6.6", question_6.value, _seen())
+    answer_6 = check(
+        "6.6",
+        question_6.value,
+        _seen(),
+        hint="Which model does a client send after a loop with one step: that before the step, or that after it? Look at the indices.",
+    )
     answer_6
     return (answer_6,)
 
@@ -580,8 +621,9 @@ def _(mo, put, regenerated, told):
     mo.vstack(
         [
             mo.md(r"""
-    The catalogue runs the printed *lines*, read by a small interpreter, in fractions, and compares with FedAvgM, which the paper
-    says FedBCGD is for one block. Then the corrected lines. This is the figure `fedbcgd_algorithm1_printed_and_corrected`:
+    A small interpreter runs the printed *lines*, in fractions. The paper says that FedBCGD with one block is FedAvgM, so the
+    catalogue compares the two. Then it runs the corrected lines. This is the figure
+    `fedbcgd_algorithm1_printed_and_corrected`:
     """),
             told(put("fedbcgd.alg1.corrected", "counterexample"), "corrected lines"),
             mo.accordion(
@@ -598,9 +640,9 @@ def _(mo):
     mo.md(r"""
     ## Control variates
 
-    At $x^*$ the clients' gradients do not vanish, only their mean does. Two things follow: local steps drift (lesson 1), and a
-    round in blocks is noisy (above). FedBCGD+ subtracts from each client what it is known to be off by. Client $i$ keeps $c_i$, an
-    old gradient of its own, the server their mean $c$, and a local step goes against
+    At $x^*$ the clients' gradients do not vanish, only their mean does. So local steps drift (lesson 1), and a round in
+    blocks is noisy (above). FedBCGD+ corrects each client. Client $i$ keeps $c_i$, an old gradient of its own, and the server
+    keeps the mean $c$ of the $c_i$. A local step goes against
 
     $$\underbrace{g_i(y)}_{\text{mini-batch, at }y}+s_c\,(c-c_i)+s_v\bigl(\nabla f_i(x^r)-\underbrace{g_i(x^r)}_{\text{same mini-batch, at }x^r}\bigr)$$
 
@@ -629,7 +671,7 @@ def _(sympy):
 
 @app.cell
 def _(Grad, catalogue, eta_s, g, mo, sympy, xi):
-    # The same from the statement itself: (4) as the catalogue has it, at rest
+    # The step at rest from the statement itself, (4) of the catalogue
     def step_of(relation):
         symbol = {name: s.sympy for name, s in catalogue.paper("fedbcgd").symbols.items()}
         known = {
@@ -650,7 +692,12 @@ def _(Grad, catalogue, eta_s, g, mo, sympy, xi):
 
 @app.cell(hide_code=True)
 def _(catalogue, check, step_at_rest, step_of):
-    answer_7 = check("6.7", step_at_rest, step_of(catalogue.find("fedbcgd.eq4").claim.relations[0]))
+    answer_7 = check(
+        "6.7",
+        step_at_rest,
+        step_of(catalogue.find("fedbcgd.eq4").claim.relations[0]),
+        hint=r"Put everything into the printed line: both mini-batch gradients are $g+\xi$, both exact gradients and $c_i$ are $g$, and $c=0$.",
+    )
     answer_7
     return (answer_7,)
 
@@ -658,11 +705,11 @@ def _(catalogue, check, step_at_rest, step_of):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    What does that cost? Start *at* $x^*$ with the right control variates and make one round: by how much does $\mathbb E\|x-x^*\|^2$
-    exceed that of plain FedBCGD, which has no control variates?
+    What is the price? Start *at* $x^*$ with the right control variates and make one round. Compare $\mathbb E\|x-x^*\|^2$ with that of
+    plain FedBCGD, which has no control variates.
 
-    **Exercise 6.8.** The quotient of the two, with the printed $s_c=-1$, exact gradients and $T=1$. Compare the vectors that the
-    clients of a block send.
+    **Exercise 6.8.** The quotient of the two, printed FedBCGD+ over plain FedBCGD, for $s_c=-1$, exact gradients and $T=1$.
+    Compare the vectors that the clients of a block send.
     """)
     return
 
@@ -684,7 +731,13 @@ def _(FedBCGD, FedBCGDPlus, check, expectation, federation, quotient, x_star):
         )
 
     _wrong = FedBCGDPlus(T=1, eta=0.1, N=2, K=2, begin="gradients", control="printed")
-    answer_8 = check("6.8", quotient, _left(_wrong) / _left(FedBCGD(T=1, eta=0.1, N=2, K=2)), tolerance=1e-6)
+    answer_8 = check(
+        "6.8",
+        quotient,
+        _left(_wrong) / _left(FedBCGD(T=1, eta=0.1, N=2, K=2)),
+        tolerance=1e-6,
+        hint=r"At $x^*$ a plain client sends $-\eta\nabla f_i(x^*)$. What does a client send whose control variate is added instead of subtracted? Variances go with the square.",
+    )
     answer_8
     return (answer_8,)
 
@@ -694,9 +747,9 @@ def _(mo):
     mo.md(r"""
     ### Break it: signs, and who remembers what
 
-    Choose the signs, what a client keeps, and how noisy its gradients are. The plot is the exact expectation over all
-    divisions into client blocks and all noise, on the four clients above with $N=K=2$, $T=4$, $\eta=0.05$. The boxes put the
-    *statement* with these signs to its derivation.
+    Choose the signs, what a client keeps, and how noisy its gradients are. The plot shows the exact expectation over all
+    divisions into client blocks and all noise, on the four clients above with $N=K=2$, $T=4$, $\eta=0.05$. The box below checks
+    the *statement* with these signs.
     """)
     return
 
@@ -789,11 +842,11 @@ def _(Grad, catalogue, mo, put, replace, s_c, s_v, sympy, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Set both signs to $+1$ and $\sigma$ to 1: nothing changes with $\sigma$, since this noise is the same at $y$ and at $x^r$ and
-    cancels exactly. That is particular to additive noise; with mini-batches only the part that does not depend on the point goes.
+    Set both signs to $+1$ and $\sigma$ to 1. Nothing changes with $\sigma$: this noise is the same at $y$ and at $x^r$, and cancels
+    exactly. This is special to additive noise. With mini-batches only the part that does not depend on the point cancels.
 
     **Exercise 6.9.** Set both signs to $+1$ and let clients keep the whole $c_i$, as lines 15 and 17 say. The result is worse
-    than with wrong signs. Explain in two or three sentences. (What is $c$, and what should it be?)
+    than with wrong signs. Explain this in two or three sentences. (What is $c$, and what should it be?)
     """)
     return
 
@@ -816,7 +869,7 @@ def _(mo):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The catalogue does the same with the *lines*. The corrected listing comes to $x^*$ on small instances in fractions, and keeps
+    The catalogue does the same with the *lines*, in fractions, on small instances. The corrected listing comes to $x^*$ and keeps
     $c=\frac1M\sum_i c_i$. Put one printed line back and see which of the two fails:
     """)
     return
@@ -849,7 +902,7 @@ def _(catalogue, line, listings, put, told):
 def _(mo, regenerated):
     mo.vstack(
         [
-            mo.md("All of it in one picture, `fedbcgd_algorithm3_printed_and_corrected`, drawn now:"),
+            mo.md("All of this in one figure, `fedbcgd_algorithm3_printed_and_corrected`, drawn now:"),
             regenerated("fedbcgd_algorithm3_printed_and_corrected"),
         ]
     )
@@ -863,11 +916,11 @@ def _(mo, statement):
             mo.md(r"""
     ## A lemma that is false, a proof that has a gap
 
-    The non-convex case keeps account of how old the points are at which the $c_i$ were taken: $\Xi_r=\frac1{TM}\sum\mathbb E\|\alpha_i-z^r\|^2$.
+    The proof for non-convex functions measures how old the $c_i$ are. Let $\alpha_i$ be the point at which $c_i$ was taken: $\Xi_r=\frac1{TM}\sum\mathbb E\|\alpha_i-z^r\|^2$.
     """),
             statement("fedbcgd.lemma17"),
             mo.md(r"""
-    Take $M$ clients that are all alike, $f_i=x^2/2$, $\beta=1$, $T=N=K=1$, no momentum, all $c_i$ up to date at $x^r=1$. Before the
+    Take $M$ equal clients, $f_i=x^2/2$, $\beta=1$, $T=N=K=1$, no momentum, all $c_i$ up to date at $x^r=1$. Before the
     round there is no lag and no drift: $\Xi_{r-1}=\mathcal E_r=0$, $\|\nabla f\|^2=1$. The round moves $x$ by $\tilde\eta$, and *every*
     $\alpha_i$, sampled or not, is then one step behind: $\Xi_r=\tilde\eta^2$. The printed condition allows $\tilde\eta=\frac1{24}(S/N)^a=\frac1{24}$.
 
@@ -909,7 +962,12 @@ def _(check, evaluate, np, put, smallest_M):
         return float(M[np.flatnonzero(found.value * (1 + 1e-9) < (1 / 24) ** 2)[0]])
 
     assert _smallest(1.0) == int(put("fedbcgd.lemma17", "counterexample").witness["M"])
-    answer_10 = check("6.10", smallest_M, _smallest(0.75))
+    answer_10 = check(
+        "6.10",
+        smallest_M,
+        _smallest(0.75),
+        hint=r"The left side is $\tilde\eta^2$ with the largest admissible $\tilde\eta$. The right side shrinks with $M$. Write the inequality for $a=\tfrac34$, and find the first whole $M$ that breaks it.",
+    )
     answer_10
     return (answer_10,)
 
@@ -917,8 +975,8 @@ def _(check, evaluate, np, put, smallest_M):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The *proof* uses another condition, $\tilde\eta\le\frac1{24\beta}(K/M)^a$. Is the lemma true with it? Put the three versions
-    to what there is:
+    The *proof* uses another condition, $\tilde\eta\le\frac1{24\beta}(K/M)^a$. Is the lemma true with it? Choose a version and its
+    evidence:
     """)
     return
 
@@ -948,14 +1006,14 @@ def _(put, told, version):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Three standings that are easy to mix up. As *stated* the lemma is refuted: there is an instance. As *proved*, the proof is
-    broken at a named step: the clients that are sampled make the step, so sample and step are not independent. But no instance is known
-    that contradicts it: the search holds on what it looked at, which proves nothing. And what is proved is a *different* lemma,
-    about gradients instead of points, good enough for a theorem with $M/K$ where the paper has $(M/K)^{2/3}$.
+    Do not mix up three findings. As *stated*, the lemma is refuted: there is an instance. As *proved*, the proof is broken at a
+    named step: the sampled clients make the step, so sample and step are not independent. But nobody knows an instance that
+    contradicts it. The search found none, and that proves nothing. What is proved is a *different* lemma, about gradients
+    instead of points. It is enough for a theorem with $M/K$ where the paper has $(M/K)^{2/3}$.
 
     ## The corrected theorem and its evidence
 
-    Theorem 2 for strongly convex functions, with $c_i^0=0$. Factors below 1 sharpen it. The plot has the bound and exact
+    Theorem 2 for strongly convex functions, with $c_i^0=0$. Factors below 1 sharpen it. The plot shows the bound and exact
     expectations for $M=4$, $N=2$, $K=1$, $T=5$, at the largest $\tilde\eta$ that the conditions allow, which is the same for both $\lambda$.
     """)
     return
@@ -1026,7 +1084,7 @@ def _(BLUE, ORANGE, bound_and_run, drawn, mo, put, scaled, sharper, sympy, told)
             drawn(_draw),
             mo.md(
                 f"The smallest quotient of bound and run in this plot is {_least:.3g}: these runs would refute the bound only "
-                f"below a factor {1 / _least:.2g}, while the proof has no room in all of its constants."
+                f"below a factor {1 / _least:.2g}. The proof breaks much earlier."
             ),
         ]
     )
@@ -1041,12 +1099,12 @@ def _(mo, put, told):
     ## What blocks save
 
     "The communication complexities of our algorithms are a factor $1/N$ lower than those of existing methods", says the
-    abstract. A client sends $1/N$ of the floats per round, but with $S$ clients fixed only $K=S/N$ of them work on a coordinate. By
-    the paper's own Table 1:
+    abstract. A client sends $1/N$ of the floats per round. But with $S$ clients only $K=S/N$ of them work on a coordinate. From the
+    paper's own Table 1:
     """),
             told(put("fedbcgd.claim.factor_1_over_N", "derivation"), "the factor 1/N"),
             mo.md(r"""
-    Now by exact runs. Four clients, all of them in every round, $d=4$, $T=5$, each method at the best of 14 step sizes for the
+    Now exact runs. Four clients, all of them in every round, $d=4$, $T=5$. Each method has the best of 14 step sizes for the
     target. Floats are the uplink of one client in units of $d$.
     """),
         ]
@@ -1137,31 +1195,39 @@ def _(floats_to):
 @app.cell(hide_code=True)
 def _(check, floats_to, times):
     _by = floats_to(1e-2, 1.0)
-    answer_11 = check("6.11", times, _by["FedBCGD", 4] / _by["FedBCGD", 1], tolerance=0.05)
+    answer_11 = check(
+        "6.11",
+        times,
+        _by["FedBCGD", 4] / _by["FedBCGD", 1],
+        tolerance=0.05,
+        hint=r"Call `floats_to` with the target first, then $\zeta_*$, and divide the entry for four blocks by the entry for one.",
+    )
     answer_11
     return (answer_11,)
 
 
 @app.cell(hide_code=True)
-def _(floats_to, mo):
+def _(after, answer_11, floats_to):
     _like, _unlike = floats_to(1e-1, 0.0), floats_to(1e-2, 1.0)
-    mo.md(rf"""
+    after(
+        answer_11,
+        rf"""
     For clients that agree at $x^*$ ($\zeta_*=0$) and a loose target, four blocks need
     {_like["FedBCGD", 4] / _like["FedBCGD", 1]:.2g} times the floats of one; for $\zeta_*=1$ and the target $10^{{-2}}$ FedBCGD needs
     {_unlike["FedBCGD", 4] / _unlike["FedBCGD", 1]:.3g} times as many and FedBCGD+ {_unlike["FedBCGDPlus", 4] / _unlike["FedBCGDPlus", 1]:.3g}
-    times. So the factor is a property of the problem and the target, not of the method. No number here speaks of networks.
-    """)
+    times. So the factor is a property of the problem and the target, not of the method. None of these numbers is about networks.
+    """,
+    )
     return
 
 
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **To take away.** (1) In expectation a block round is FedAvg's; the division into client blocks adds a variance
-    $\frac{M-K}{K(M-1)}$ times the spread of the clients. (2) The server's momentum makes effective steps of $\alpha\eta$, but its factor per
-    round is never below $\sqrt\lambda$: a factor $\alpha$ in the exponent cannot be had. (3) Control variates take the spread away at
-    $x^*$; with the wrong sign they double it, four times the variance. (4) The invariant $c=\frac1M\sum c_i$ is worth as much as the
-    signs. (5) A refuted statement, a broken proof and a proved other statement are three different findings. (6) Floats per round are
+    **To take away.** (1) In expectation a block round is a round of FedAvg. The division into client blocks adds a variance,
+    in proportion to the spread of the clients. (2) The server's momentum makes effective steps of $\alpha\eta$. But $\lambda$ limits
+    the speed: no method of this kind gains a factor $\alpha$ in the exponent. (3) Control variates remove the spread at $x^*$.
+    With the wrong sign they enlarge it. (4) The invariant $c=\frac1M\sum c_i$ is as important as the signs. (5) A refuted statement, a broken proof and a proved other statement are three different findings. (6) Floats per round are
     not floats to a target.
     """)
     return

@@ -17,7 +17,7 @@ def _():
     import torch
 
     from bounds import evaluate
-    from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
+    from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
     from simulations import run
     from simulations.algorithms.fedbat import EFSignSGD, FedBAT
@@ -71,31 +71,38 @@ def _():
         told,
         torch,
         wire_bits,
+        after,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 7. Binarisation and straight-through gradients
 
-    **About 80 minutes.** You need expectations of two-valued random numbers, the chain rule, a little Python. Afterwards you can say
+    **About 90 minutes.** You need expectations of two-valued random numbers, the chain rule, a little Python. Afterwards you can say
 
     - what a random sign with a step size sends, and when its mean is what it should be;
-    - which step size makes the error least, and why that one makes the operator biased;
-    - what a "straight-through" derivative is, what it is the mean of, and what it is not the derivative of;
-    - what an assumption on a compressor hides: a constant that grows with the dimension, and a case in which there is none;
-    - why an algorithm can pass for correct and not move at all;
+    - which step size has the least error, and why the operator is biased with it;
+    - what a "straight-through" derivative is, and of what it is not the derivative;
+    - what an assumption on a compressor hides: a constant that grows with the dimension, and a case without any constant;
+    - why an algorithm can look correct and not move at all;
     - how to compare methods by bits instead of by rounds.
 
-    The paper is FedBAT, "Communication-Efficient Federated Learning via Learnable Binarization". A client has trained and wants to
-    send its update $m\in\mathbb R^d$ with *one bit an entry*, and one number, the step size $\alpha$, a layer.
+    The paper is FedBAT, "Communication-Efficient Federated Learning via Learnable Binarization". A client has trained. It sends its
+    update $m\in\mathbb R^d$ with *one bit for each entry*, and one number for each layer, the step size $\alpha$.
 
     ## The operator
 
-    $\mathcal S(x,\alpha)$ is $\alpha$ or $-\alpha$: entries beyond $[-\alpha,\alpha]$ become its nearer end; an entry within becomes
-    $\alpha$ with probability $\frac{\alpha+x}{2\alpha}$, else $-\alpha$.
-    """)
+    $\mathcal S(x,\alpha)$ is $\alpha$ or $-\alpha$. An entry outside $[-\alpha,\alpha]$ becomes the nearer end. An entry inside becomes
+    $\alpha$ with probability $\frac{\alpha+x}{2\alpha}$, and $-\alpha$ otherwise.
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -136,7 +143,7 @@ def _(BLACK, BLUE, GREY, ORANGE, RED, alpha, drawn, error, np):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 7.1.** The mean and the variance of $\mathcal S(x,\alpha)$, for *every* $x$ and $\alpha>0$. Held against the exact law,
+    **Exercise 7.1.** The mean and the variance of $\mathcal S(x,\alpha)$, for *every* $x$ and $\alpha>0$. The check uses the exact law,
     in fractions. (`law` gives all outcomes with their probabilities.)
     """)
     return
@@ -166,22 +173,31 @@ def _(Fraction, check, law, mean_and_variance):
         mean_and_variance,
         _by_law,
         at=[(0.5, 1.0), (0.0, 1.0), (-0.75, 1.0), (1.5, 1.0), (-2.0, 0.25), (0.25, 0.25)],
+        hint=r"Treat $|x|\le\alpha$ and $|x|>\alpha$ apart. The square of what is sent is always $\alpha^2$, so the variance follows from the mean.",
     )
     answer_1
     return (answer_1,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
-    So $\mathcal S$ is unbiased where $|x|\le\alpha$ and *only* there. To have all entries unbiased, $\alpha\ge\|x\|_\infty$ is needed; but the
+def _(after, answer_1, mo):
+    mo.vstack(
+        [
+            after(
+                answer_1,
+                r"""
+    So $\mathcal S$ is unbiased where $|x|\le\alpha$, and *only* there. For all entries this needs $\alpha\ge\|x\|_\infty$. But the
     error of each entry, $\alpha^2-x^2$, grows with $\alpha$.
-
+    """,
+            ),
+            mo.md(r"""
     ## The step size of least error
 
-    For one entry of size $s=|x|$ the error is $\alpha^2-s^2$ where $\alpha\ge s$, and $(s-\alpha)^2$ where $\alpha<s$. Its derivative in
-    $\alpha$, by machine:
-    """)
+    For one entry of size $s=|x|$ the error is $\alpha^2-s^2$ where $\alpha\ge s$, and $(s-\alpha)^2$ where $\alpha<s$. Its
+    derivative in $\alpha$, by sympy:
+    """),
+        ]
+    )
     return
 
 
@@ -197,8 +213,8 @@ def _(mo, sympy):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Summed over the entries: $2\bigl(d\,\alpha-\sum_{|x_i|>\alpha}|x_i|\bigr)$, which only grows with $\alpha$. The least error is where it
-    changes sign. Below, the entries are drawn from a law of your choice.
+    The sum over the entries is $2\bigl(d\,\alpha-\sum_{|x_i|>\alpha}|x_i|\bigr)$. It only grows with $\alpha$, so the error is least
+    where it changes sign. Choose a law for the entries.
     """)
     return
 
@@ -253,11 +269,12 @@ def _(BLACK, BLUE, GREEN, ORANGE, drawn, error, least_error, mean_size, np, upda
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The dotted line is what sending nothing would cost. A step size of $\|x\|_\infty$, which makes $\mathcal S$ unbiased, costs
-    $d\|x\|_\infty^2-\|x\|^2$, more than that unless $\|x\|^2\ge\tfrac d2\|x\|_\infty^2$. The least error costs less, always: at $\alpha=0$ the error is
-    $\|x\|^2$, and its slope $-2\|x\|_1$. And it is biased unless all entries have the same size.
+    The dotted line is the error of a client that sends nothing. The step size $\|x\|_\infty$ makes $\mathcal S$ unbiased. Its error is
+    $d\|x\|_\infty^2-\|x\|^2$, above the dotted line unless $\|x\|^2\ge\tfrac d2\|x\|_\infty^2$. The least error is always below the line:
+    at $\alpha=0$ the error is $\|x\|^2$, and its slope $-2\|x\|_1$. But there $\mathcal S$ is biased, unless all entries have the same
+    size.
 
-    **Exercise 7.2.** The step size of least error, by your own hand (not by `least_error`, which is what it is held against).
+    **Exercise 7.2.** Write the step size of least error yourself. (The check uses `least_error`.)
     """)
     return
 
@@ -281,7 +298,13 @@ def _(np):
 @app.cell(hide_code=True)
 def _(best_step, check, least_error, update_of):
     _kinds = ("normal", "all alike", "one entry, the rest 0", "heavy tails")
-    answer_2 = check("7.2", best_step, least_error, at=[(update_of(kind, d),) for kind in _kinds for d in (3, 20, 101)])
+    answer_2 = check(
+        "7.2",
+        best_step,
+        least_error,
+        at=[(update_of(kind, d),) for kind in _kinds for d in (3, 20, 101)],
+        hint=r"Sort the sizes. If exactly the $k$ largest are above $\alpha$, the slope vanishes at their sum over $d$. It can also jump over 0 at one of the sizes. Compute the error at all of these candidates.",
+    )
     answer_2
     return (answer_2,)
 
@@ -293,11 +316,11 @@ def _(mo, statement):
             mo.md(r"""
     ## What an assumption hides
 
-    The theorems of the paper have a constant $q$ in them. It comes from Assumption 5, and from the remark that $\mathcal S$ satisfies it:
+    The theorems of the paper contain a constant $q$. It comes from Assumption 5, and from the remark that $\mathcal S$ satisfies it:
     """),
             statement("fedbat.assump5.claim"),
             mo.md(r"""
-    With a step size of its own, $\mathcal S(0)=\pm\alpha$. The left side is then $\alpha\sqrt d$, the right side is 0.
+    If $\alpha$ does not depend on $x$, then $\mathcal S(0)=\pm\alpha$. The left side is $\alpha\sqrt d$, and the right side is 0.
     """),
         ]
     )
@@ -306,15 +329,15 @@ def _(mo, statement):
 
 @app.cell(hide_code=True)
 def _(put, told):
-    told(put("fedbat.assump5.claim", "counterexample"), "as printed, with a step size of its own")
+    told(put("fedbat.assump5.claim", "counterexample"), "as printed, with a step size that does not depend on x")
     return
 
 
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The analysis sets $\alpha=\|x\|_\infty$ in each step; then there is a $q$. The error is $d\,\|x\|_\infty^2-\|x\|^2$ (the catalogue has
-    this as `fedbat.assump5.sq_error`, which is our addition: the paper does not work it out).
+    The analysis sets $\alpha=\|x\|_\infty$ in each step. Then there is a $q$. The error is $d\,\|x\|_\infty^2-\|x\|^2$. (The catalogue
+    has this as `fedbat.assump5.sq_error`. The paper does not compute it.)
 
     **Exercise 7.3.** The least $q$ with $\mathbb E\|\mathcal S(x)-x\|^2\le q^2\|x\|^2$ for all $x\in\mathbb R^d$, and an $x$ that needs it.
     """)
@@ -355,22 +378,38 @@ def _(check, error, least_q, np, worst_x):
         largest = max(map(_ratio, [*rng.normal(size=(500, d)), *sparse]))
         return largest, largest
 
-    answer_3 = check("7.3", lambda d: _both(d), _searched, at=[(2,), (5,), (40,)])
+    answer_3 = check(
+        "7.3",
+        lambda d: _both(d),
+        _searched,
+        at=[(2,), (5,), (40,)],
+        hint=r"Divide the error $d\|x\|_\infty^2-\|x\|^2$ by $\|x\|^2$. How small can $\|x\|^2$ be when $\|x\|_\infty$ is given? The function returns $q$, not its square.",
+    )
     answer_3
     return (answer_3,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
-    So in Theorems 1 to 3 a dimension is hidden: $q^2=d-1$. Break the claim: put a smaller $q$ to all outcomes at rational points.
-    """)
+def _(after, answer_3, mo):
+    mo.vstack(
+        [
+            after(
+                answer_3,
+                r"""
+    So Theorems 1 to 3 hide a dimension: $q^2=d-1$.
+    """,
+            ),
+            mo.md(r"""
+    Break the claim. Choose a smaller $q$; the machine checks it on all outcomes at rational points.
+    """),
+        ]
+    )
     return
 
 
 @app.cell(hide_code=True)
 def _(mo):
-    smaller = mo.ui.dropdown(["1", "9/10", "1/2", "1/10"], value="9/10", label=r"$q=\sqrt{d-1}$ times")
+    smaller = mo.ui.dropdown(["1", "9/10", "1/2", "1/10"], value="9/10", label="the $q$ of Exercise 7.3 times")
     smaller
     return (smaller,)
 
@@ -382,7 +421,7 @@ def _(catalogue, put, replace, smaller, sympy, told):
     _changed = _relation.func(_relation.lhs, sympy.Rational(smaller.value) * _relation.rhs)
     told(
         put(_found.id, "enumeration", _found.with_claim(replace(_found.claim, relations=(_changed,)))),
-        f"Assumption 5 with q = {smaller.value} sqrt(d - 1)",
+        f"Assumption 5 with {smaller.value} of this q",
     )
     return
 
@@ -398,7 +437,7 @@ def _(BLACK, BLUE, GREEN, ORANGE, drawn, error, evaluate, least_error, np):
 
     def _draw(axes):
         left, right = axes
-        left.plot(_d, _d - 1, color=BLACK, label=r"the worst update, $d-1$")
+        left.plot(_d, _d - 1, color=BLACK, label="the worst update")
         left.plot(
             _d, [_relative(x, np.abs(x).max()) for x in _normal], color=BLUE, label=r"normal, $\alpha=\|x\|_\infty$"
         )
@@ -425,9 +464,9 @@ def _(BLACK, BLUE, GREEN, ORANGE, drawn, error, evaluate, least_error, np):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Right: the corrected Theorem 1 with $q^2=d-1$ and all other symbols fixed ($L=1$, $\mu=0.1$, $\sigma=0.2$, $G=1$, $\Gamma=0.1$,
-    $\tau=5$, $N=10$). Its noise grows like $d$. Left: on normal updates $\|x\|_\infty$ costs far less than the worst, though more and more. The
-    least error stays below 1, but no theorem of the paper covers it, since all of them rest on $\mathbb E\,\mathcal S(x)=x$.
+    Right: the corrected Theorem 1 with the $q$ of Exercise 7.3 and all other symbols fixed ($L=1$, $\mu=0.1$, $\sigma=0.2$, $G=1$, $\Gamma=0.1$,
+    $\tau=5$, $N=10$). The bound grows with $d$. Left: on normal updates the error with $\|x\|_\infty$ is far below the worst, but it
+    grows, too. The least error stays below 1. No theorem of the paper covers it, since all of them use $\mathbb E\,\mathcal S(x)=x$.
 
     ## Straight through
 
@@ -436,7 +475,7 @@ def _(mo):
 
     $$\mathcal S'(x,\alpha)=\alpha\Bigl(2\Bigl\lfloor\frac{\alpha+x}{2\alpha}+\zeta\Bigr\rfloor-1\Bigr),\qquad \zeta\sim U(0,1),$$
 
-    as if the floor had the derivative 1, "straight through". By machine: a function `f` with $f'=1$ in place of the floor.
+    as if the floor had the derivative 1, "straight through". sympy does it with a function `f` with $f'=1$ in place of the floor.
     """)
     return
 
@@ -465,10 +504,10 @@ def _(mo, sympy):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Beyond $[-\alpha,\alpha]$ nothing is random: there $\mathcal S=\pm\alpha$.
+    Outside $[-\alpha,\alpha]$ nothing is random: there $\mathcal S=\pm\alpha$.
 
-    **Exercise 7.4.** $\partial\mathcal S/\partial\alpha$, entry by entry, for arrays `x` and `zeta` and a number or array `alpha`. It is held
-    against torch's autograd through the operator that trains networks.
+    **Exercise 7.4.** $\partial\mathcal S/\partial\alpha$, entry by entry, for arrays `x` and `zeta` and a number or array `alpha`. The check
+    uses torch's autograd, through the operator that trains networks.
     """)
     return
 
@@ -505,7 +544,14 @@ def _(by_alpha, by_autograd, check, np):
         for step in (0.3, 1.0, 2.5)
         for _ in range(20)
     ]
-    answer_4 = check("7.4", by_alpha, lambda *p: by_autograd(*p)[1], at=_points, tolerance=1e-12)
+    answer_4 = check(
+        "7.4",
+        by_alpha,
+        lambda *p: by_autograd(*p)[1],
+        at=_points,
+        tolerance=1e-12,
+        hint=r"Inside $[-\alpha,\alpha]$ use the formula above with the floor. Outside, $\mathcal S$ is $\alpha$ or $-\alpha$: what is its derivative in $\alpha$?",
+    )
     answer_4
     return (answer_4,)
 
@@ -530,8 +576,8 @@ def _(mo):
     mo.md(r"""
     ### Break it
 
-    Change the middle line of (9) and put it to the catalogue's derivation (by machine, for all $x,\alpha,\zeta$), and to
-    its enumeration (the simulator and torch, exactly, at grid points).
+    Change the middle line of (9). The catalogue checks it in two ways: its derivation for all $x,\alpha,\zeta$, by algebra, and its
+    enumeration with the simulator and torch, exactly, at grid points.
     """)
     return
 
@@ -612,7 +658,12 @@ def _(a, alpha_s, h, sympy, x):
 
 @app.cell(hide_code=True)
 def _(by_straight_through, check, mean_of_step, sympy):
-    answer_5 = check("7.5", mean_of_step, sympy.simplify(by_straight_through["alpha"]))
+    answer_5 = check(
+        "7.5",
+        mean_of_step,
+        sympy.simplify(by_straight_through["alpha"]),
+        hint=r"Add the two outcomes, each with its probability $\frac{\alpha\pm x}{2\alpha}$. The part with $a$ has the mean of $\partial\mathcal S/\partial\alpha$ as a factor: compute that first.",
+    )
     answer_5
     return (answer_5,)
 
@@ -627,8 +678,8 @@ def _(answer_5, by_calculus, by_straight_through, mo, sympy):
         for symbol, name in (("x", "$x$"), ("alpha", r"$\alpha$"))
     )
     mo.md(
-        "*The table comes with your answer to Exercise 7.5.*"
-        if answer_5.standing == "open"
+        "*The table appears when Exercise 7.5 is right.*"
+        if answer_5.standing != "right"
         else "| derivative in | mean of the straight-through step | derivative of the expected loss |\n|---|---|---|\n"
         + _rows
         + "\n\nThey differ in both. What follows is Exercise 7.6."
@@ -636,7 +687,7 @@ def _(answer_5, by_calculus, by_straight_through, mo, sympy):
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_6 = choice(
         "**Exercise 7.6.** Where does gradient descent take $x$ in the mean, with $\\alpha$ fixed and $0<a<\\alpha$: (i) by straight-through steps, "
@@ -666,23 +717,36 @@ def _(a, alpha_s, by_calculus, by_straight_through, check, h, question_6, x):
 
     _by = _ends(by_straight_through["x"]), _ends(by_calculus["x"])
     _said = f"both {_by[0]}" if _by[0] == _by[1] else f"(i) {_by[0]}, (ii) {_by[1]}"
-    answer_6 = check("7.6", question_6.value, _said)
+    answer_6 = check(
+        "7.6",
+        question_6.value,
+        _said,
+        hint="Look at the signs in the row of $x$ in the table: where does each of the two slopes vanish, and on which side does it push?",
+    )
     answer_6
     return (answer_6,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
-    So the straight-through step is *not* an unbiased gradient of the expected loss, and on this example that is a good thing: in $x$
-    it is the gradient at the update itself, as if nothing were binarised. For $\alpha$ it is too small by the factor $1-x^2/\alpha^2$.
-    Both are facts about one entry and a quadratic, no more.
-
+def _(after, answer_6, mo):
+    mo.vstack(
+        [
+            after(
+                answer_6,
+                r"""
+    So the straight-through step is *not* an unbiased gradient of the expected loss. On this example that is good: in $x$ it is the
+    gradient at the update itself, as if nothing were binarised. For $\alpha$ it is too small by the factor $1-x^2/\alpha^2$. Both are
+    facts about one entry and a quadratic, no more.
+    """,
+            ),
+            mo.md(r"""
     ## An algorithm that does not move
 
-    Algorithm 1: $\lfloor\phi\tau\rfloor$ plain steps from $m=0$; then $\alpha'=\|m\|_1/d$, (13), and all further steps at $\mathcal S(m,\alpha)$,
-    $\alpha=\alpha'e^{\rho\alpha_e}$, (10), with $\alpha_e$ learned from 0 on. The theorems speak of $\phi=0$.
-    """)
+    Algorithm 1 makes $\lfloor\phi\tau\rfloor$ plain steps from $m=0$. Then it sets $\alpha'=\|m\|_1/d$, (13). It takes all further
+    gradients at $\mathcal S(m,\alpha)$ with $\alpha=\alpha'e^{\rho\alpha_e}$, (10), and learns $\alpha_e$, from 0 on. The theorems are about $\phi=0$.
+    """),
+        ]
+    )
     return
 
 
@@ -736,7 +800,7 @@ def _(mo):
     mo.md(r"""
     Lines are means, bands the smallest and largest of four seeds.
 
-    **Exercise 7.7.** For which $\phi$ and $\tau$ does the model of Algorithm 1 move at all? `True` or `False`.
+    **Exercise 7.7.** Does the model of Algorithm 1 move at all, for these $\phi$ and $\tau$? Return `True` or `False`.
     """)
     return
 
@@ -759,7 +823,13 @@ def _(FedBAT, check, moves, np, problem, run):
         data = run(problem, FedBAT(tau, 0.05, phi=phi, rho=1.0), rounds=3, seeds=[0, 1], record=("gap",))
         return bool(np.ptp(data.gap.values) > 0)
 
-    answer_7 = check("7.7", moves, _moved, at=[(0.0, 5), (0.5, 1), (0.5, 2), (0.1, 5), (0.2, 5), (0.9, 1), (0.3, 10)])
+    answer_7 = check(
+        "7.7",
+        moves,
+        _moved,
+        at=[(0.0, 5), (0.5, 1), (0.5, 2), (0.1, 5), (0.2, 5), (0.9, 1), (0.3, 10)],
+        hint=r"Algorithm 1 makes $\lfloor\phi\tau\rfloor$ plain steps. What is $\alpha'$ when $m=0$, and can $\alpha=\alpha'e^{\rho\alpha_e}$ recover from it?",
+    )
     answer_7
     return (answer_7,)
 
@@ -768,19 +838,19 @@ def _(FedBAT, check, moves, np, problem, run):
 def _(mo, put, told):
     mo.vstack(
         [
-            mo.md("The catalogue runs Algorithm 1 by hand, with coins of its own, and the corrected lines beside it:"),
+            mo.md("The catalogue runs Algorithm 1 line by line, and the corrected lines beside it:"),
             told(put("fedbat.alg1", "counterexample"), "Algorithm 1 as printed"),
             told(put("fedbat.alg1.corrected", "counterexample"), "corrected"),
             mo.md(r"""
-    (10) is there "to restrict the value of $\alpha$ to be positive", and does so. But (14) prints a step of $\alpha$, not of $\alpha_e$,
-    which can make $\alpha$ negative:
+    (10) is there "to restrict the value of $\alpha$ to be positive", and does so. But (14) prints a step of $\alpha$, not of $\alpha_e$.
+    This can make $\alpha$ negative:
     """),
             told(put("fedbat.eq10", "derivation"), "(10)"),
             told(put("fedbat.eq14", "counterexample"), "(14)"),
             mo.md(r"""
-    By the chain rule a step of $\alpha_e$ multiplies $\alpha$ by $\exp(-\rho^2\eta\,\alpha\,\partial F/\partial\alpha)$. That exponent has no
-    dimension only because $\rho^2$ takes up what is left: how fast $\alpha$ is learned depends on the scale of the loss. The paper's default
-    for its networks is $\rho=6$; try it in the comparison below.
+    By the chain rule a step of $\alpha_e$ multiplies $\alpha$ by $\exp(-\rho^2\eta\,\alpha\,\partial F/\partial\alpha)$. So the scale of
+    the loss decides how fast $\alpha$ is learned, and $\rho^2$ must have a dimension. The paper's default for its networks is
+    $\rho=6$. Try it in the comparison below.
     """),
         ]
     )
@@ -794,8 +864,8 @@ def _(mo, regenerated):
             mo.md(r"""
     ## Bias, method by method
 
-    The figure `fedbat_bias_of_signs`, drawn now: what several methods of signs send for one entry $x$ of $m=(x,1,-\tfrac12,\tfrac14)$. Only
-    $\alpha=\|m\|_\infty$ has the dashed line for its mean.
+    The figure `fedbat_bias_of_signs`, drawn now: what several methods of signs send for one entry $x$ of $m=(x,1,-\tfrac12,\tfrac14)$. The
+    dashed line is $x$ itself. Only $\alpha=\|m\|_\infty$ has this mean.
     """),
             regenerated("fedbat_bias_of_signs"),
             mo.md(r"""
@@ -804,7 +874,7 @@ def _(mo, regenerated):
     SignSGD sends $\alpha\,\mathrm{sign}(m)$ with a fixed $\alpha$. EF-SignSGD sends $\|m+e\|_1/d\cdot\mathrm{sign}(m+e)$ and keeps what it did not send,
     $e\leftarrow m+e-\text{sent}$.
 
-    **Exercise 7.8.** The bits that a client sends in a round for $d$ entries in `layers` layers, one number of 32 bits a layer.
+    **Exercise 7.8.** How many bits does a client send in a round, for $d$ entries in `layers` layers? A layer's number has 32 bits.
     """),
         ]
     )
@@ -828,7 +898,13 @@ def _(bits, check, np, pairwise, wire_bits):
         ends = np.linspace(0, d, layers + 1).astype(int)
         return wire_bits({str(i): slice(int(a), int(b)) for i, (a, b) in enumerate(pairwise(ends))})
 
-    answer_8 = check("7.8", bits, _counted, at=[(20, 1), (20, 4), (1000, 3)])
+    answer_8 = check(
+        "7.8",
+        bits,
+        _counted,
+        at=[(20, 1), (20, 4), (1000, 3)],
+        hint="One sign for each entry, and one number for each layer.",
+    )
     answer_8
     return (answer_8,)
 
@@ -836,9 +912,9 @@ def _(bits, check, np, pairwise, wire_bits):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Now the methods on the small problem above, $\tau=5$, all 8 clients. Each is run at six learning rates (SignSGD and Stoc-SignSGD at
-    four step sizes $\alpha$ besides); the best by the mean gap after 150 rounds *on other seeds* (10 to 13) is drawn, on seeds 0 to 5.
-    Where the best learning rate is the smallest or largest of the six, 0.01 or 0.4, a longer grid might do better.
+    Now the methods on the small problem above, $\tau=5$, all 8 clients. Each runs at six learning rates (SignSGD and Stoc-SignSGD also at
+    four step sizes $\alpha$). We choose the best by the mean gap after 150 rounds *on other seeds* (10 to 13) and draw it on seeds 0
+    to 5. If the best learning rate is an end of the grid, 0.01 or 0.4, a longer grid may give a better one.
     """)
     return
 
@@ -942,7 +1018,7 @@ def _(
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_9 = choice(
         "**Exercise 7.9.** SignSGD with $\\alpha=0.01$: by which factor does its mean gap after 150 rounds change over the six learning "
@@ -961,7 +1037,12 @@ def _(check, question_9, results):
     _ends = results["SignSGD"][2][1]  # alpha = 0.01
     _ratio = _ends.max() / _ends.min()
     _names = ((1.1, "less than 1.1"), (15, "about 6"), (100, "about 40, as the learning rates"))
-    answer_9 = check("7.9", question_9.value, next((name for limit, name in _names if _ratio < limit), "more than 100"))
+    answer_9 = check(
+        "7.9",
+        question_9.value,
+        next((name for limit, name in _names if _ratio < limit), "more than 100"),
+        hint=r"With a fixed $\alpha$, which parts of an update does a client still send: its sizes, or only its signs? What does the learning rate change?",
+    )
     answer_9
     return (answer_9,)
 
@@ -969,8 +1050,8 @@ def _(check, question_9, results):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 7.10.** Explain 7.9 in one or two sentences, and what EF-SignSGD does about it. Show by adding up its rounds that after $R$
-    rounds $\sum_r \text{sent}_r=\sum_r m_r-e_R$.
+    **Exercise 7.10.** Explain 7.9 in one or two sentences. How does EF-SignSGD repair it? Add up its rounds and show that after $R$ rounds
+    $\sum_r \text{sent}_r=\sum_r m_r-e_R$.
     """)
     return
 
@@ -980,10 +1061,10 @@ def _(mo):
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
-    *Solution.* With a fixed $\alpha$ a client moves every entry by $\pm\alpha$, however large or small its update was; $\eta$ changes the sizes
-    of the updates, which are thrown away, and their signs only a little. In EF-SignSGD the step size goes with the update. Adding up
-    $e_{r+1}=m_r+e_r-\text{sent}_r$ from $e_0=0$ telescopes to $\sum_r\text{sent}_r=\sum_r m_r-e_R$: what is lost in a round is sent later, and as long
-    as $e_R$ stays bounded the error does not add up. What is sent is biased in every single round, and yet right on the whole.
+    *Solution.* With a fixed $\alpha$ a client moves every entry by $\pm\alpha$, however large its update was. The learning rate changes
+    the sizes of the updates, which are not sent, and their signs only a little. In EF-SignSGD the step size follows the update. The
+    sum of $e_{r+1}=m_r+e_r-\text{sent}_r$ from $e_0=0$ on telescopes to $\sum_r\text{sent}_r=\sum_r m_r-e_R$. What is lost in a
+    round is sent later. While $e_R$ stays bounded, the error does not add up: each round is biased, and the sum is nearly right.
     """)
     # end
     return
@@ -992,8 +1073,8 @@ def _(mo):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 7.11.** EF-SignSGD for one client and updates $m_0,\dots,m_{R-1}$, the rows of an array: what it still owes, $e_R$, and
-    the sum of what it sent. The sign of 0 counts as 1.
+    **Exercise 7.11.** EF-SignSGD for one client and updates $m_0,\dots,m_{R-1}$, the rows of an array: what it still has to send, $e_R$,
+    and the sum of what it sent. The sign of 0 counts as 1.
     """)
     return
 
@@ -1026,7 +1107,11 @@ def _(Sign, check, np, owed_and_sent):
 
     _rng = np.random.default_rng(5)
     answer_11 = check(
-        "7.11", owed_and_sent, _by_compressor, at=[(_rng.normal(size=(R, d)),) for R, d in ((1, 3), (4, 2), (30, 5))]
+        "7.11",
+        owed_and_sent,
+        _by_compressor,
+        at=[(_rng.normal(size=(R, d)),) for R, d in ((1, 3), (4, 2), (30, 5))],
+        hint="In each round: add what is left to the update, send the mean absolute value times the signs, and keep the difference. Treat the sign of 0 as 1.",
     )
     answer_11
     return (answer_11,)
@@ -1040,8 +1125,9 @@ def _(mo, statement):
             mo.md(r"""
     ## What can be proved
 
-    Theorem 1 needs $\mathbb E\,\mathcal S(x)=x$, which a learned $\alpha$ has not. With $\alpha=\|m\|_\infty$, with Assumptions 3 to 5 asked for at the *binarised*
-    parameters (where the gradients are taken), and with the learning rate of a round's first step in the lemmas, it goes through:
+    Theorem 1 needs $\mathbb E\,\mathcal S(x)=x$. With a learned $\alpha$ this is false. Three changes make the proof go through:
+    $\alpha=\|m\|_\infty$; Assumptions 3 to 5 at the *binarised* parameters, where the gradients are taken; and in the lemmas the
+    learning rate of a round's first step:
     """),
             statement("fedbat.thm1.corrected"),
             factor,
@@ -1064,14 +1150,15 @@ def _(factor, mo, put, scaled, sympy, told):
                 f"our proof, all terms times {factor.value:g}",
             ),
             mo.md(r"""
-    The printed proof is *broken*, at a condition on learning rates that fails at $t=0$ where $\tau\ge8\kappa$; the printed statement is
-    *not* refuted by that, and no run here refutes it.
+    The printed proof is *broken*: a condition on learning rates fails at $t=0$ when $\tau\ge8\kappa$. This does *not* refute the
+    printed statement, and no run here refutes it.
 
-    **To take away.** (1) $\mathcal S(x,\alpha)$ is unbiased exactly where $|x|\le\alpha$; the error is $\alpha^2-x^2$ there. (2) The unbiased
-    choice $\|x\|_\infty$ costs up to $d-1$ times $\|x\|^2$; the choice of least error costs less than $\|x\|^2$, and is biased unless all entries are of one size. (3) Straight-through derivatives are
-    not derivatives of the expected loss, not even in the mean. (4) A listing should be run at the settings of its own theorem: $\phi=0$. (5) A biased
-    operator with a memory did better here than an unbiased one without. (6) Compare by bits, tune every method, and on
-    other seeds than those you show; six seeds on one quadratic say nothing of networks.
+    **To take away.** (1) The step size $\alpha$ trades bias against error. (2) The unbiased choice $\|x\|_\infty$ has an error that can
+    grow with the dimension. The choice of least error costs less than $\|x\|^2$, and is biased unless all entries have the same
+    size. (3) Straight-through derivatives are not derivatives of the expected loss, not even in the mean. (4) Run a listing at the
+    settings of its own theorem: $\phi=0$. (5) A biased operator with a memory did better here than an unbiased one without.
+    (6) Compare by bits. Tune every method, on other seeds than those you show. Six seeds on one quadratic say nothing about
+    networks.
     """),
         ]
     )

@@ -19,7 +19,7 @@ def _():
     from bounds.sfl import ARENAS, SEARCHED
     from bounds.trials.arena import confront, judge, step_symbol
     from bounds.trials.arena_search import tightest
-    from course.lesson import check, choice, drawn, put, regenerated, scaled, statement, told
+    from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, scaled, statement, told
     from figures.fedbat import arena_in, gaussian_error, relative_errors
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from simulations import expectation, run, start
@@ -66,22 +66,29 @@ def _():
         sympy,
         tightest,
         told,
+        after,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 8. How loose are bounds
 
     **About 85 minutes.** You need lessons 1 and 2, variances, and what a confidence interval is. Afterwards you can say
 
     - how the expectation of a whole run is computed exactly, and what averaging over seeds costs instead;
     - what *slack* is, how it is measured, and what its size does and does not mean;
-    - where, in one bound, the factors go: at the start, in the noise, in the average;
-    - how to look for the problem on which a bound is tightest, and why "typical" depends on who draws;
-    - how a worst case over vectors brings the dimension into a bound, and what is met instead.
-    """)
+    - where a bound loses its factors: at the start, in the noise, in the average;
+    - how to look for the problem on which a bound is tightest, and why "typical" depends on who draws the problems;
+    - how a worst case over vectors brings the dimension into a bound, and what happens in runs.
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -95,8 +102,8 @@ def _(mo):
 
     $$\mathbb E x_{r+1}^2=(1-\eta h)^2\,\mathbb E x_r^2+\eta^2\sigma^2 .$$
 
-    No seeds are needed: $\mathbb E x_r^2$ obeys a recursion of its own. With $M$ clients in random order and $d$ coordinates it is the
-    same with matrices; that is what `expectation` does. Solved by machine:
+    We need no seeds: $\mathbb E x_r^2$ follows its own recursion. With $M$ clients in random order and $d$ coordinates it is the same
+    with matrices. `expectation` does this. sympy solves the recursion:
     """)
     return
 
@@ -139,7 +146,13 @@ def _(SFL, check, expectation, floor, from_functions):
         data = expectation(one, SFL(K=1, eta=eta), rounds=5000, x0=1.0, record=("gap",), at=[5000])
         return float(data.gap.values.ravel()[0])
 
-    answer_1 = check("8.1", floor, _exact, at=[(0.1, 1.0, 1.0), (0.5, 2.0, 0.3), (0.05, 0.5, 2.0)])
+    answer_1 = check(
+        "8.1",
+        floor,
+        _exact,
+        at=[(0.1, 1.0, 1.0), (0.5, 2.0, 0.3), (0.05, 0.5, 2.0)],
+        hint=r"In the limit $v=\rho v+s$. Solve for $v$, put in $\rho$ and $s$, and multiply by $h/2$. One factor $h$ cancels.",
+    )
     answer_1
     return (answer_1,)
 
@@ -149,7 +162,7 @@ def _(mo):
     mo.md(r"""
     ## What seeds cost
 
-    Whoever has no exact expectation averages over $n$ seeds, and reports an interval: mean $\pm\;t\cdot$ standard deviation
+    Without an exact expectation one averages over $n$ seeds and reports an interval: mean $\pm\;t\cdot$ standard deviation
     $/\sqrt n$. Here for $h=\sigma=1$, $\eta=0.1$, from $x_0=1$.
     """)
     return
@@ -194,7 +207,7 @@ def _(BLACK, RED, SFL, drawn, expectation, first, noisy, np, run, seeds, student
 def _(mo):
     mo.md(r"""
     **Exercise 8.2.** On the floor $x$ is normally distributed, so the standard deviation of $x^2$ is $\sqrt2$ times its mean. How many
-    seeds are needed until the half-width of the 99.9 % interval is 1 % of the mean? (The normal quantile is 3.29.) The check
+    seeds do you need for a half-width of the 99.9 % interval of 1 % of the mean? (The normal quantile is 3.29.) The check
     measures the standard deviation on 20 000 seeds and allows 5 %.
     """)
     return
@@ -222,12 +235,18 @@ def _(SFL, noisy, run):
 def _(check, many, seeds_needed, student_t):
     _quantile = student_t.ppf(0.9995, len(many) - 1)
     _expected = (_quantile * many.std(ddof=1) / many.mean() / 0.01) ** 2
-    answer_2 = check("8.2", seeds_needed, float(_expected), tolerance=0.05)
+    answer_2 = check(
+        "8.2",
+        seeds_needed,
+        float(_expected),
+        tolerance=0.05,
+        hint=r"The half-width is $3.29\cdot\text{standard deviation}/\sqrt n$. Set it equal to one per cent of the mean and solve for $n$.",
+    )
     answer_2
     return (answer_2,)
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_3 = choice(
         "**Exercise 8.3.** Cut the 20 000 runs into 1000 groups of 20 and make a 90 % interval from each. How many of the intervals "
@@ -261,11 +280,12 @@ def _(check, intervals_that_contain, mo, question_3):
         "8.3",
         question_3.value,
         "fewer than 880" if _inside < 880 else "880 to 920" if _inside <= 920 else "more than 920",
+        hint="The interval assumes a normal law. The gap is a square: most values are small, a few are very large. Does the mean of 20 values see the large ones?",
     )
     _told = f"{_inside} contain it; {_above} lie above it, {_below} below it. The interval assumes a normal law; the gap is a "
     mo.vstack(
         [answer_3, mo.md(_told + "square, with a long tail to the right, which 20 seeds often miss.")]
-    ) if answer_3.standing != "open" else answer_3
+    ) if answer_3.standing == "right" else answer_3
     return (answer_3,)
 
 
@@ -273,13 +293,13 @@ def _(check, intervals_that_contain, mo, question_3):
 def _(mo):
     mo.md(r"""
     So a run that stays below a bound "within the interval" is weak evidence, and a refutation needs the *lower* end above the
-    bound. Where the expectation is exact there is no such doubt.
+    bound. With an exact expectation there is no such doubt.
 
     ## Slack
 
     An **arena** is a problem with certified constants, an algorithm, the theorem's own step sizes and weights, and a number of
-    rounds. There the bound and what it bounds are both numbers. The smallest quotient *bound / measured* inside the conditions is
-    the **slack**: the bound could be divided by it, and this arena would not notice.
+    rounds. There we can compute both sides of the bound. The smallest quotient *bound / measured* inside the conditions is the
+    **slack**: divide the bound by it, and it still holds in this arena.
     """)
     return
 
@@ -344,12 +364,12 @@ def _(arena, confronted, mo, step_symbol):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Try several. At the end of a run the quotient has run away. It is smallest early (for strongly convex functions at the first $R$
-    that is admissible), and for SFL mostly where the term of the start is the largest.
+    Try several. At the end of a run the quotient is very large. It is smallest early (for strongly convex functions at the first
+    admissible $R$), and for SFL mostly where the term of the start is the largest.
 
     **Exercise 8.4.** Write `slack` for data like these: a dataset with variables `bound`, `low` (the lower end of what was
-    measured) and `admissible`, over step sizes and rounds. Points with `low` $\le0$ say nothing. Your function is held against the
-    product's own, on three arenas.
+    measured) and `admissible`, over step sizes and rounds. Points with `low` $\le0$ say nothing. The check compares your
+    function with that of `fedtheory`, on three arenas.
     """)
     return
 
@@ -377,7 +397,13 @@ def _(by_label, catalogue, check, confront, judge, slack):
     def _products(label):
         return judge([_of[label]], catalogue.find(_of[label].statement)).slack
 
-    answer_4 = check("8.4", _own, _products, at=[(label,) for label in _of])
+    answer_4 = check(
+        "8.4",
+        _own,
+        _products,
+        at=[(label,) for label in _of],
+        hint="Select the points that are admissible and have `low` above 0. Take the smallest quotient `bound / low` of these.",
+    )
     answer_4
     return (answer_4,)
 
@@ -387,14 +413,14 @@ def _(mo):
     mo.md(r"""
     ## Sharpen a bound until it breaks
 
-    Multiply the whole bound by a factor. Down to one over the slack nothing is refuted; just below, something is.
+    Multiply the whole bound by a factor. Down to 1/slack nothing refutes it. Just below, something does.
     """)
     return
 
 
 @app.cell(hide_code=True)
 def _(mo):
-    per_cent = mo.ui.slider(2, 100, 1, value=6, label="general convex bound times (per cent)", show_value=True)
+    per_cent = mo.ui.slider(2, 100, 1, value=50, label="general convex bound times (per cent)", show_value=True)
     per_cent
     return (per_cent,)
 
@@ -409,8 +435,8 @@ def _(mo, per_cent, put, scaled, sympy, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    In between, the proof is broken and no counter-example is known here. `search` comes nearer than `moments` (at 100 per cent
-    compare their slacks): it goes looking.
+    In between, the proof is broken and we know no counter-example. `search` comes nearer than `moments` (compare their
+    slacks at 100 per cent), because it looks for bad problems.
 
     **Exercise 8.5.** The largest whole number of per cent at which `search` refutes the bound.
     """)
@@ -436,7 +462,13 @@ def _(check, put, refuted_at, scaled, sympy):
                 found = per_cent
         return found
 
-    answer_5 = check("8.5", refuted_at, lambda: _largest(), at=[()])
+    answer_5 = check(
+        "8.5",
+        refuted_at,
+        lambda: _largest(),
+        at=[()],
+        hint="At 100 per cent read the slack of `search`. Below which factor is a bound with this slack refuted? Then test the two whole numbers around it.",
+    )
     answer_5
     return (answer_5,)
 
@@ -452,8 +484,8 @@ def _(mo):
 
     $$\frac{\text{bound}}{\text{measured}}=\frac{3D^2/(\tilde\eta R)}{\frac h2D^2(1-e^{-z})^2/z^2}=\frac{6z}{(1-e^{-z})^2}.$$
 
-    **Exercise 8.6.** What is the smallest value of this quotient over all $z>0$, to three digits? Compare it with the slack that
-    the search found. The check runs gradient descent with $\tilde\eta=0.0005$ and looks for the tightest $R$.
+    **Exercise 8.6.** What is the smallest value of this quotient over all $z>0$? Three digits. Compare it with the slack of the
+    search. The check runs gradient descent with $\tilde\eta=0.0005$ and looks for the tightest $R$.
     """)
     return
 
@@ -478,21 +510,36 @@ def _(SFL, check, evaluate, expectation, from_functions, np, smallest_quotient):
         bound = evaluate("sfl.thm1.general_convex", L=1, sigma=0, zeta_star=0, D=1, M=1, K=1, R=R, eta_tilde=step).value
         return float((bound / data.gap_average.values[0][1:]).min())
 
-    answer_6 = check("8.6", smallest_quotient, lambda: _measured(), at=[()], tolerance=2e-3)
+    answer_6 = check(
+        "8.6",
+        smallest_quotient,
+        lambda: _measured(),
+        at=[()],
+        tolerance=2e-3,
+        hint="Set the derivative of $6z/(1-e^{-z})^2$ to zero: this gives $e^z=1+2z$. Or minimise numerically, with $z$ between 0.1 and 5.",
+    )
     answer_6
     return (answer_6,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
-    So the slack near 14.4 of this theorem is the price of the *start* on quadratics. It says nothing of the other terms.
-
+def _(after, answer_6, mo):
+    mo.vstack(
+        [
+            after(
+                answer_6,
+                r"""
+    So this theorem's slack near 14.4 is the price of the *start* on quadratics. It says nothing about the other terms.
+    """,
+            ),
+            mo.md(r"""
     ## Where the factors go, 2: the noise
 
     **Exercise 8.7.** On the floor of Exercise 8.1 ($M=K=1$, so $\tilde\eta=\eta$) divide the printed noise term $12\tilde\eta\sigma^2$
     by the gap of the last model. Give the quotient as a function of $\eta$ and $h$.
-    """)
+    """),
+        ]
+    )
     return
 
 
@@ -524,20 +571,28 @@ def _(SFL, catalogue, check, expectation, from_functions, noise_quotient):
         )
         return printed / float(data.gap.values.ravel()[0])
 
-    answer_7 = check("8.7", noise_quotient, _exact, at=[(0.1, 1.0), (0.02, 1.0), (0.1, 0.5)])
+    answer_7 = check(
+        "8.7",
+        noise_quotient,
+        _exact,
+        at=[(0.1, 1.0), (0.02, 1.0), (0.1, 0.5)],
+        hint=r"Use your floor of Exercise 8.1 as the denominator; $\eta$ and $\sigma$ cancel in part.",
+    )
     answer_7
     return (answer_7,)
 
 
 @app.cell(hide_code=True)
-def _(mo, statement):
+def _(after, answer_7, mo, statement):
     mo.vstack(
         [
             mo.md(r"""
-    That is 48 for small steps. One can say exactly where it went. The proof works with this recursion for the distance:
+    We can say exactly where this factor comes from. The proof works with this recursion for the distance:
     """),
             statement("sfl.eq41.corrected"),
-            mo.md(r"""
+            after(
+                answer_7,
+                r"""
     With all clients the sampling term is 0. On our quadratic, with $M=K=1$ and writing $D_F$ for the gap, the truth is
     $\mathbb E x_{r+1}^2=\mathbb Ex_r^2-4\eta(1-\tfrac{\eta h}2)\,D_F+\eta^2\sigma^2$. The recursion has $-\tfrac13\tilde\eta\,D_F$ and
     $4\tilde\eta^2\sigma^2$ instead:
@@ -547,13 +602,15 @@ def _(mo, statement):
     | progress | $\tfrac13\tilde\eta D_F$ | $4\tilde\eta D_F$ | 12 |
     | noise | $4\tilde\eta^2\sigma^2$ | $\tilde\eta^2\sigma^2$ | 4 |
 
-    $12\times4=48$. The 4 of the noise is Jensen's inequality, used to split a square into four parts. Of the 12, a factor of 2 is no
-    waste of the proof: for quadratics $\langle\nabla F(x),x-x^*\rangle$ is twice the gap, for general convex functions it may be
-    just the gap.
-
+    $12\times4=48$, which is your quotient for small steps. The 4 of the noise is Jensen's inequality, which splits a square in four
+    parts. Of the 12, the proof does not lose a factor of 2: for quadratics $\langle\nabla F(x),x-x^*\rangle$ is twice the gap, but for
+    general convex functions it may be just the gap.
+    """,
+            ),
+            mo.md(r"""
     ## Where the factors go, 3: the average
 
-    The theorem is about the average model. Averaging reduces noise; the proof does not use it. It bounds the mean of the gaps, and
+    The theorem is about the average model. Averaging reduces noise, but the proof does not use this. It bounds the mean of the gaps, and
     passes to the gap of the mean by Jensen's inequality.
     """),
         ]
@@ -614,7 +671,14 @@ def _(SFL, check, evaluate, expectation, noisy, np, per_doubling):
         ratio = bound / data.gap_average.values[0]
         return float(ratio[1] / ratio[0])
 
-    answer_8 = check("8.8", per_doubling, lambda: _measured(), at=[()], tolerance=1e-2)
+    answer_8 = check(
+        "8.8",
+        per_doubling,
+        lambda: _measured(),
+        at=[()],
+        tolerance=1e-2,
+        hint="At a fixed step size the bound tends to its noise terms and stays there. How does the variance of an average fall with $R$?",
+    )
     answer_8
     return (answer_8,)
 
@@ -622,13 +686,13 @@ def _(SFL, check, evaluate, expectation, noisy, np, per_doubling):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    So one can make the quotient as large as one likes by running long enough. A plot in which a bound lies a million times above
-    a run may show a long run, and no fault of the proof.
+    So a long enough run makes the quotient as large as you like. If a plot shows a bound a million times above a run, the run may
+    be long. The proof need not be bad.
 
     ## Worst and typical
 
-    Draw quadratics at random and look at the quotient, once at its smallest over the run and the step sizes, once at the end of the
-    run with the largest admissible step size.
+    Draw quadratics at random and look at the quotient in two places: at its smallest over the run and the step sizes, and at the
+    end of the run with the largest admissible step size.
     """)
     return
 
@@ -691,12 +755,12 @@ def _(at_the_end, mo, np, smallest):
     mo.md(rf"""
     The smallest quotient of all is {smallest.min():.3g}, and the median of the smallest ones {np.median(smallest):.3g}. At the end of
     the run the median is {_half:.3g}, and a quarter of the federations lies below {_quarter:.3g}. Move the slider: the orange
-    histogram follows, the blue one hardly does. What is "typical" depends on the law from which problems are drawn, and on the
-    length of the run, and so on whoever made the experiment. A worst-case statement is about the left end of the blue one.
+    histogram follows, the blue one hardly does. What is "typical" depends on the law of the problems and on the length of the
+    run. Both are choices of the experimenter. A worst-case statement is about the left end of the blue histogram.
 
     ## Looking for the worst
 
-    `tightest` draws small quadratics and then varies the best six in three widths. Its numbers are fixed, so it finds the same
+    `tightest` draws small quadratics and then varies the best six in three widths. Its seeds are fixed, so it finds the same
     every time. Give it more tries.
     """)
     return
@@ -733,11 +797,11 @@ def _(SEARCHED, catalogue, effort, mo, np, replace, target, tightest):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    A search gives an *upper* bound on what can be gained: if it finds 6, the bound as a whole cannot be divided by more than 6,
-    whatever proof is used. It never shows that they *can* be improved: the worst problem may be no quadratic, or have more coordinates.
+    A search limits what any proof can gain: if it finds 6, no proof can divide the whole bound by more than 6. It never shows that
+    a better proof exists: the worst problem may be no quadratic, or have more coordinates.
 
-    **Exercise 8.9.** A colleague measures a slack of 5 in all arenas and writes: "The theorem's constants can be divided by 5." Write
-    down what follows and what does not, in three sentences.
+    **Exercise 8.9.** A colleague measures a slack of 5 in all arenas and writes: "The theorem's constants can be divided by 5." What
+    follows, and what does not? Three sentences.
     """)
     return
 
@@ -748,9 +812,9 @@ def _(mo):
     # solution
     mo.md(r"""
     *Solution.* What follows: the constants cannot all be divided by more than 5, because the divided bound would fail in the arena
-    where the 5 was found. What does not follow: that division by 5 is true, since the arenas are finitely many, on chosen
-    problems, step sizes and rounds, and the worst problem need not be among them. Nor does it say which constant is
-    large: a slack of 5 reached where the start dominates leaves the noise term untested, which may be loose by 50 or be exact.
+    where the 5 was found. What does not follow: that the divided bound is true. There are finitely many arenas, on
+    chosen problems, step sizes and rounds, and the worst problem need not be among them. Nor does it say which constant is too
+    large. If the start dominates where the slack is 5, the noise term is untested: it may be loose by 50, or exact.
     """)
     # end
     return
@@ -763,13 +827,13 @@ def _(mo, statement):
             mo.md(r"""
     ## A bound that grows with the dimension
 
-    FedBAT sends each update $m\in\mathbb R^d$ as signs times a step size $\alpha$, at random and without bias. Its Theorem 1 needs a
+    FedBAT sends each update $m\in\mathbb R^d$ as random signs times a step size $\alpha$, without bias. Its Theorem 1 needs a
     constant $q$ with $\mathbb E\|S(m)-m\|^2\le q^2\|m\|^2$. In its corrected form, from the start:
     """),
             statement("fedbat.thm1.from_start"),
             mo.md(r"""
-    Every coordinate is sent as $\pm\alpha$ with mean $m_i$, which needs $\alpha\ge\max_i|m_i|$. Then the error in one coordinate is
-    $\alpha^2-m_i^2$.
+    It sends each coordinate as $\pm\alpha$ with mean $m_i$. This needs $\alpha\ge\max_i|m_i|$. The expected squared error of one
+    coordinate is $\alpha^2-m_i^2$.
 
     **Exercise 8.10.** With $\alpha=\max_i|m_i|$, write $\mathbb E\|S(m)-m\|^2/\|m\|^2$ as a function of the array $m$. For which $m$ is it
     largest, for which smallest?
@@ -801,18 +865,29 @@ def _(check, np, relative_error, relative_errors):
         relative_error,
         _product,
         at=[(np.eye(8)[0],), (np.ones(8),), (_rng.standard_normal(50),), (np.array([3.0, -4.0]),)],
+        hint=r"Sum $\alpha^2-m_i^2$ over the coordinates, with $\alpha=\max_i|m_i|$, and divide by $\sum_i m_i^2$.",
     )
     answer_10
     return (answer_10,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(after, answer_10, mo):
+    mo.vstack(
+        [
+            after(
+                answer_10,
+                r"""
     A vector with one entry has the error $d-1$, a vector of equal sizes has none. The theorem must take the worst, $q^2=d-1$. Most
-    vectors are neither. Below, FedBAT as its theorem analyses it, four clients, 60 rounds, 24 seeds, with the
-    99.9 % interval; on the right the worst factor beside that of a standard normal $m$.
-    """)
+    vectors are neither.
+    """,
+            ),
+            mo.md(r"""
+    Left: FedBAT as its theorem analyses it, four clients, 60 rounds, 24 seeds, with the 99.9 % interval. Right: the worst factor,
+    and that of a standard normal $m$.
+    """),
+        ]
+    )
     return
 
 
@@ -831,7 +906,7 @@ def _(BLACK, BLUE, RED, dimensions, drawn, ends, gaussian, np):
         left, right = axes
         mean = np.array([float(e["mean"]) for e in ends])
         low, high = (np.array([float(e[name]) for e in ends]) for name in ("low", "high"))
-        left.plot(dimensions, [float(e.bound) for e in ends], ".-", color=BLACK, label="bound, $q^2=d-1$")
+        left.plot(dimensions, [float(e.bound) for e in ends], ".-", color=BLACK, label="bound")
         left.errorbar(
             dimensions,
             mean,
@@ -843,7 +918,7 @@ def _(BLACK, BLUE, RED, dimensions, drawn, ends, gaussian, np):
             label="measured",
         )
         left.set_ylabel("gap of the last model (units of $F$)")
-        right.plot(dimensions, np.array(dimensions) - 1, ".-", color=BLACK, label="worst $m$: $d-1$")
+        right.plot(dimensions, np.array(dimensions) - 1, ".-", color=BLACK, label="worst $m$")
         right.plot(dimensions, gaussian, "o--", ms=3, color=BLUE, label="normal $m$, in the mean")
         right.set_ylabel(r"$\mathbb{E}\|S(m)-m\|^2\,/\,\|m\|^2$")
         for axis in axes:
@@ -863,10 +938,10 @@ def _(dimensions, ends, gaussian, mo):
     From $d={dimensions[0]}$ to $d={dimensions[-1]}$ the worst factor grows from {dimensions[0] - 1} to {dimensions[-1] - 1}, that of
     normal vectors from {gaussian[0]:.2g} to {gaussian[-1]:.2g}. The bound grows {_bound_grows:.3g} times, the measured gap about
     {_gap_grows:.2g} times (by its interval at $d={dimensions[0]}$ alone, between {_least:.1g} and {_most:.2g} times). So the dimension
-    accounts for a factor of about {_bound_grows / _gap_grows:.1g} of the looseness at $d={dimensions[-1]}$. Most of it, a factor of
-    about {round(float(_first.bound / _first["mean"]), -2):.0f}, is there at $d={dimensions[0]}$ already and has other causes. One
-    has to divide before one blames. (`fedtheory figures fedbat_dimension` draws this up to $d=512$, in under a minute, with the
-    factors of the updates that the runs meet: they are close to those of normal vectors.)
+    explains a factor of about {_bound_grows / _gap_grows:.1g} of the looseness at $d={dimensions[-1]}$. Most of it, a factor of
+    about {round(float(_first.bound / _first["mean"]), -2):.0f}, is there at $d={dimensions[0]}$ already and has other causes. Divide
+    before you name a cause. (`fedtheory figures fedbat_dimension` draws this up to $d=512$, in under a minute. It also shows
+    the factors of the updates in the runs: they are close to those of normal vectors.)
     """)
     return
 
@@ -885,9 +960,9 @@ def _(mo, regenerated):
             regenerated("sfl_slopes_in_R_K_M"),
             mo.md(r"""
     **To take away.** (1) On quadratics the expectation of a run is exact; elsewhere report an interval, and remember that it too
-    is approximate. (2) Slack is a minimum over arenas: it limits what can be gained and promises nothing. (3) Ask *which term*
+    is approximate. (2) Slack is a minimum over arenas. It limits what a better proof can gain, and does not promise one. (3) Ask *which term*
     was tested: the start, the noise and the average have quotients of their own, the last one without limit. (4) "Typical" is a
-    statement about a law of problems. (5) A worst case over vectors, as in $q^2=d-1$, may be far from anything that occurs.
+    statement about a law of problems. (5) A worst case over vectors may be far from anything that occurs.
     """),
         ]
     )

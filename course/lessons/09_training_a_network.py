@@ -18,7 +18,7 @@ def _():
     from scipy import stats
 
     from bounds.presets import preset, quick
-    from course.lesson import check, choice, drawn, put, scaled, statement, told
+    from course.lesson import check, choice, drawn, how_to_answer, put, scaled, statement, told
     from fedtheory import training
     from figures.gallery import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
     from figures.training import averaged, over_seeds
@@ -56,25 +56,31 @@ def _():
         told,
         torch,
         training,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 9. Federated training of a network, bits against accuracy
 
     **About 80 minutes.** You need lessons 1 and 7, confidence intervals, and a little Python. Afterwards you can say
 
     - what "heterogeneous" means for a partition of images, in labels and in gradients;
-    - what has to be written down so that a training can be repeated, and what changes its numbers;
-    - how sure three seeds make you of anything;
+    - what you must write down so that others can repeat a training, and what changes its numbers;
+    - what three seeds prove, and what they do not;
     - how to compare methods by bits, and which quantities of a theorem a network does not give you;
-    - what a table of accuracies can and cannot be held against.
+    - what you can compare with a printed table of accuracies, and what not.
 
     Everything here runs on scikit-learn's digits (8 by 8 pixels) with a network of about six thousand parameters, for a few
-    rounds. That is enough to learn how it is done. It is *not* enough to say which method is better.
-    """)
+    rounds. That is enough to learn the method. It is *not* enough to say which algorithm is better.
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -137,9 +143,9 @@ def _(mo):
     mo.md(r"""
     ## Who holds which images
 
-    A partition deals the images out to $M$ clients. IID: at random. Dirichlet: the shares of each class over the clients are drawn
-    from $\mathrm{Dir}(\alpha)$, small $\alpha$ is uneven. ExDir($C$, $\alpha$): each client gets $C$ classes first, then shares of them by
-    $\mathrm{Dir}(\alpha)$.
+    A partition deals the images out to $M$ clients. IID: at random. Dirichlet: the clients' shares of each class come from
+    $\mathrm{Dir}(\alpha)$; a small $\alpha$ gives uneven shares. ExDir($C$, $\alpha$): each client first gets $C$ classes, then shares of
+    them by $\mathrm{Dir}(\alpha)$.
     """)
     return
 
@@ -190,8 +196,9 @@ def _(C, alpha, drawn, mo, np, problem_of, way):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 9.1.** A number for it: of a client with label shares $p$, where all images together have $\bar p$, the distance
-    $\tfrac12\sum_l|p_l-\bar p_l|$; and of a partition the mean over the clients, each counting once. From the table of counts, labels by clients.
+    **Exercise 9.1.** Let us measure this. A client has the label shares $p$; all images together have $\bar p$. The client's distance
+    is $\tfrac12\sum_l|p_l-\bar p_l|$. The number of the partition is the mean over the clients, with equal weights. Compute it from
+    the table of counts (rows: labels, columns: clients).
     """)
     return
 
@@ -224,7 +231,13 @@ def _(check, label_distance, np, problem_of):
             problem_of("exdir", C=5),
         )
     ]
-    answer_1 = check("9.1", label_distance, _overlap, at=[(table,) for table in _tables])
+    answer_1 = check(
+        "9.1",
+        label_distance,
+        _overlap,
+        at=[(table,) for table in _tables],
+        hint="Divide each column by its sum, and the sums of the rows by the sum of all. Take absolute differences, sum over the labels, halve, and take the mean over the clients.",
+    )
     answer_1
     return (answer_1,)
 
@@ -232,8 +245,8 @@ def _(check, label_distance, np, problem_of):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Theorems do not speak of labels. They speak of gradients: $\zeta^2(x)=\frac1M\sum_m\|\nabla F_m(x)-\nabla F(x)\|^2$, and ask for a bound
-    of it over *all* $x$, which nobody has for a network. At one $x$ it can be computed.
+    Theorems are not about labels. They are about gradients, $\zeta^2(x)=\frac1M\sum_m\|\nabla F_m(x)-\nabla F(x)\|^2$, and ask for a
+    bound on it over *all* $x$. For a network nobody has such a bound. At one $x$ we can compute it.
 
     **Exercise 9.2.** $\zeta^2$ and $\|\nabla F\|^2$ from the clients' exact gradients, an array $(M,d)$; $F$ is the mean of the $F_m$.
     """)
@@ -280,7 +293,14 @@ def _(at_start, check, spread_and_gradient):
         whole = float((g.mean(0) ** 2).sum())
         return float((g**2).sum(1).mean() - whole), whole
 
-    answer_2 = check("9.2", spread_and_gradient, _by_squares, at=[(g,) for g in at_start.values()], tolerance=1e-7)
+    answer_2 = check(
+        "9.2",
+        spread_and_gradient,
+        _by_squares,
+        at=[(g,) for g in at_start.values()],
+        tolerance=1e-7,
+        hint=r"$\nabla F$ is the mean over the clients, the first axis. $\zeta^2$ is a mean over clients of squared norms, so sum over the second axis first.",
+    )
     answer_2
     return (answer_2,)
 
@@ -315,7 +335,7 @@ def _(mo):
     mo.md(r"""
     ## A training is a text
 
-    This is one, all of it. `fedtheory train FILE` runs it; so does `training.train` below, into a temporary folder.
+    This is a complete training. `fedtheory train FILE` runs it. `training.train` below does the same in a temporary folder.
     """)
     return
 
@@ -336,8 +356,9 @@ def _(METHODS, setup_of, trained, way_of):
 @app.cell(hide_code=True)
 def _(PARTICIPANTS, ROUNDS, mo, partitions):
     mo.md(rf"""
-    **Exercise 9.3.** How many bits do all clients of FedBAT send together until its last row? {ROUNDS} rounds, {PARTICIPANTS} clients a round,
-    $d={partitions["iid"].d}$ parameters in {len(partitions["iid"].blocks)} tensors, a bit a parameter and a number of 32 bits a tensor.
+    **Exercise 9.3.** How many bits do all clients of FedBAT together send up to its last row? {ROUNDS} rounds, {PARTICIPANTS} clients per
+    round, $d={partitions["iid"].d}$ parameters in {len(partitions["iid"].blocks)} tensors. One bit per parameter, and a number of
+    32 bits per tensor.
     """)
     return
 
@@ -353,7 +374,12 @@ def _():
 
 @app.cell(hide_code=True)
 def _(all_bits, check, histories):
-    answer_3 = check("9.3", all_bits, float(histories["FedBAT"]["bits_up"].max()))
+    answer_3 = check(
+        "9.3",
+        all_bits,
+        float(histories["FedBAT"]["bits_up"].max()),
+        hint="First the bits of one message: all parameters, then the numbers of all tensors. Then count the messages: rounds times clients.",
+    )
     answer_3
     return (answer_3,)
 
@@ -363,8 +389,8 @@ def _(mo):
     mo.md(r"""
     ## Side by side or one after another
 
-    PFL lets 5 clients train side by side and averages; SFL hands the model from one to the next. Both take the same number of local steps
-    in a round and send the same. ExDir, two labels a client.
+    In PFL 5 clients train side by side, and the server averages. In SFL they hand the model from one to the next. Both make the same
+    number of local steps in a round and send the same amount. The partition is ExDir with two labels per client.
     """)
     return
 
@@ -409,8 +435,8 @@ def _(histories, mo):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    A seed decides on the starting point, on who takes part and on all mini-batches. PFL and SFL with the same seed start at the same
-    point, so their *differences*, seed by seed, are what to look at. Three differences are few: the 95 % interval is their mean
+    A seed decides the starting point, who takes part, and all mini-batches. PFL and SFL with the same seed start at the same point.
+    So look at their *differences*, seed by seed. Three differences are few. The 95 % interval is their mean
     $\pm\,t\,s/\sqrt3$ with the 97.5 % quantile $t$ of Student's distribution with 2 degrees of freedom, about 4.3.
 
     **Exercise 9.4.** The half width of that interval, for an array of differences of any length. `stats.t.ppf(q, n)` is the quantile.
@@ -438,13 +464,17 @@ def _(check, final, half_width, np, stats):
 
     lead = (final["SFL"]["accuracy"] - final["PFL"]["accuracy"]).to_numpy()
     answer_4 = check(
-        "9.4", half_width, _by_scipy, at=[(lead,), (np.array([1.0, 2.0, 4.0, 3.0]),), (np.array([0.0, 1.0]),)]
+        "9.4",
+        half_width,
+        _by_scipy,
+        at=[(lead,), (np.array([1.0, 2.0, 4.0, 3.0]),), (np.array([0.0, 1.0]),)],
+        hint=r"Use the standard deviation with $n-1$ in its denominator (`ddof=1`), divide by $\sqrt n$, and multiply by the quantile for $n-1$ degrees of freedom.",
     )
     answer_4
     return answer_4, lead
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_5 = choice(
         "**Exercise 9.5.** The lead in accuracy of FedPAQ with 4 bits over PFL after the last round: does its 95 % interval from these three seeds "
@@ -463,21 +493,24 @@ def _(check, final, np, question_5, stats):
     _lead = (final["FedPAQ, 4 bits"]["accuracy"] - final["PFL"]["accuracy"]).to_numpy()
     _low, _high = stats.t.interval(0.95, 2, np.mean(_lead), stats.sem(_lead))
     answer_5 = check(
-        "9.5", question_5.value, "it lies above 0" if _low > 0 else "it lies below 0" if _high < 0 else "it contains 0"
+        "9.5",
+        question_5.value,
+        "it lies above 0" if _low > 0 else "it lies below 0" if _high < 0 else "it contains 0",
+        hint="Compute the three differences from the table, their mean, and your half-width. Which of the two numbers is larger in absolute value?",
     )
     answer_5
     return (answer_5,)
 
 
 @app.cell(hide_code=True)
-def _(answer_4, lead, mo, np, stats):
+def _(answer_4, lead, mo, np, stats, answer_5):
     _low, _high = stats.t.interval(0.95, 2, np.mean(lead), stats.sem(lead))
     mo.md(
-        "That an interval contains 0 does not show that two methods are alike: it may only be wide.\n\n*An interval for SFL against PFL comes with your answer to Exercise 9.4.*"
-        if answer_4.standing == "open"
-        else f"That an interval contains 0 does not show that two methods are alike: it may only be wide. SFL leads PFL by {100 * lead.mean():.1f} points; the interval from three seeds is {100 * _low:.1f} to {100 * _high:.1f} points. "
-        "It speaks of seeds only: with one partition, one learning rate each, one network, one data set, one number of rounds. None of "
-        "those has been varied, and any of them may turn the comparison round."
+        "*An interval for SFL against PFL appears when Exercises 9.4 and 9.5 are right.*"
+        if not answer_4.standing == answer_5.standing == "right"
+        else f"If an interval contains 0, the two methods need not be equal: it may only be wide. SFL leads PFL by {100 * lead.mean():.1f} points; the interval from three seeds is {100 * _low:.1f} to {100 * _high:.1f} points. "
+        "It is about seeds only: one partition, one learning rate each, one network, one data set, one number of rounds. We varied none of "
+        "them, and each may turn the comparison round."
     )
     return
 
@@ -487,10 +520,10 @@ def _(mo):
     mo.md(r"""
     ### Learning rates
 
-    The learning rates above are the best of 0.03, 0.1 and 0.3 by *training loss* after the last round with *another* seed (10), one run each. The
-    button repeats the search (some ten seconds). Two cautions: the best of three by one seed is a weak choice; and where the best is
-    the end of the grid, 0.3, a longer grid might do better. Choosing by test accuracy would be choosing by the very data on which the methods
-    are then compared.
+    The learning rates above are the best of 0.03, 0.1 and 0.3, by *training loss* after the last round with *another* seed (10), one
+    run each. The button repeats the search (some ten seconds). Two warnings. The best of three by one seed is a weak choice. And if
+    the best is the end of the grid, 0.3, a longer grid may give a better one. Do not choose by test accuracy: you compare the
+    methods on the same data afterwards.
     """)
     return
 
@@ -524,7 +557,7 @@ def _(mo):
     mo.md(r"""
     ## By bits
 
-    The same five trainings, against what all clients have sent together.
+    The same five trainings, drawn over the bits that all clients have sent together.
     """)
     return
 
@@ -555,10 +588,10 @@ def _(BLUE, GREEN, METHODS, ORANGE, PURPLE, RED, drawn, histories, over_seeds):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Lines are means of three seeds, bands from the least to the largest.
+    Lines are means of three seeds, bands go from the smallest to the largest.
 
-    **Exercise 9.6.** From a history (a pandas table with `seed`, `round`, `accuracy`, `bits_up`) and a target: the bits at the first measured round at
-    which the *mean* accuracy over the seeds is at least the target; `np.inf` where there is none.
+    **Exercise 9.6.** Given are a history (a pandas table with `seed`, `round`, `accuracy`, `bits_up`) and a target. Find the first
+    measured round at which the *mean* accuracy over the seeds is at least the target. Return its bits, or `np.inf` if there is none.
     """)
     return
 
@@ -598,6 +631,7 @@ def _(bits_to, check, histories, np, pd):
         bits_to,
         _by_hand,
         at=[(_made, 0.5), (_made, 0.9), *((rows, target) for rows in histories.values() for target in (0.2, 0.4))],
+        hint="Group the history by `round` and take means over the seeds. Keep the rounds at or above the target; the first of them has the bits.",
     )
     answer_6
     return (answer_6,)
@@ -617,8 +651,8 @@ def _(answer_6, bits_to, histories, mo, np, target):
         return f"| {name} | {'not reached' if np.isinf(bits) else f'{bits / 1e6:.3g}'} |"
 
     mo.md(
-        "*The table comes with your answer to Exercise 9.6.*"
-        if answer_6.standing == "open"
+        "*The table appears when Exercise 9.6 is right.*"
+        if answer_6.standing != "right"
         else f"| method | Mbit to {target.value} % |\n|---|---|\n"
         + "\n".join(_row(name, rows) for name, rows in histories.items())
     )
@@ -632,10 +666,10 @@ def _(ROUNDS, final, mo, np, stats):
     _low, _high = stats.t.interval(0.95, 2, np.mean(_lead), stats.sem(_lead))
     mo.md(rf"""
     FedBAT has {_bat:.1f} % on the mean of three seeds and EF-SignSGD {_ef:.1f} %; the 95 % interval of the difference, paired by seeds, is
-    {100 * _low:.1f} to {100 * _high:.1f} points. On the quadratic of lesson 7, EF-SignSGD ended with the smaller gap. Neither picture is "the" comparison: another
-    problem, another $\rho$, {ROUNDS} rounds in place of 150.
+    {100 * _low:.1f} to {100 * _high:.1f} points. On the quadratic of lesson 7, EF-SignSGD ended with the smaller gap. Neither picture is "the" comparison: this
+    one has another problem, another $\rho$, and {ROUNDS} rounds in place of 150.
 
-    ## What of a theorem can be compared
+    ## What a training can tell about a theorem
 
     Theorem 2 of the SFL paper, for functions that need not be convex, bounds the least of the squared gradient norms so far:
     """)
@@ -658,8 +692,8 @@ def _(NoSuchConstant, mo, shown, statement):
                 + "\n".join(f"- {_asked(symbol)}" for symbol in ("L", "zeta", "F_star"))
             ),
             mo.md(r"""
-    So no number of the right side is known, and no run of this network can refute the bound. What remains is its *shape*: how it falls
-    with $R$. Write $\frac{a}{\eta R}+b\,\eta+c\,\eta^2$ for it. First the step size that is best for a given $R$, without drift ($c=0$):
+    So we know no number of the right side, and no run of this network can refute the bound. What remains is its *shape*: how it falls
+    with $R$. Write it as $\frac{a}{\eta R}+b\,\eta+c\,\eta^2$. First find the best step size for a given $R$, without drift ($c=0$):
     """),
         ]
     )
@@ -681,7 +715,8 @@ def _(mo):
     mo.md(r"""
     This is where $1/\sqrt R$ comes from: from a *different step size for each $R$*.
 
-    **Exercise 9.7.** (i) With exact gradients, $b=0$: the power of $R$ with which the bound falls at the best step size. (ii) At a *fixed* $\eta$: the slope
+    **Exercise 9.7.** (i) With exact gradients $b=0$. With which power of $R$ does the bound fall at the best step size? Give the
+    exponent. (ii) At a *fixed* $\eta$: the slope
     $\frac{\mathrm d\log(\text{bound})}{\mathrm d\log R}$, as a sympy expression in `a, b, c, eta, R`.
     """)
     return
@@ -703,8 +738,18 @@ def _(R, b, bound, check, eta, power_without_noise, slope_at_fixed_step, sympy):
     _best = next(root for root in sympy.solve(sympy.diff(_bound, eta), eta) if root.is_positive)
     _value = sympy.powsimp(sympy.simplify(_bound.subs(eta, _best)), force=True)
     _power = sympy.simplify(R * sympy.diff(_value, R) / _value)
-    _first = check("9.7", power_without_noise, float(_power))
-    _second = check("9.7", slope_at_fixed_step, sympy.simplify(R * sympy.diff(bound, R) / bound))
+    _first = check(
+        "9.7",
+        power_without_noise,
+        float(_power),
+        hint=r"(i) Set the derivative of $\frac{a}{\eta R}+c\,\eta^2$ to zero, put the step size back, and read off the exponent of $R$. (ii) $\frac{\mathrm d\log B}{\mathrm d\log R}=\frac RB\frac{\mathrm dB}{\mathrm dR}$, and only one term of $B$ contains $R$.",
+    )
+    _second = check(
+        "9.7",
+        slope_at_fixed_step,
+        sympy.simplify(R * sympy.diff(bound, R) / bound),
+        hint=r"(i) Set the derivative of $\frac{a}{\eta R}+c\,\eta^2$ to zero, put the step size back, and read off the exponent of $R$. (ii) $\frac{\mathrm d\log B}{\mathrm d\log R}=\frac RB\frac{\mathrm dB}{\mathrm dR}$, and only one term of $B$ contains $R$.",
+    )
     answer_7 = _first if _first.standing != "right" else _second
     answer_7
     return (answer_7,)
@@ -713,10 +758,10 @@ def _(R, b, bound, check, eta, power_without_noise, slope_at_fixed_step, sympy):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Read (ii): at a fixed step size the bound itself has every slope between $-1$ (few rounds) and $0$ (many). A measured slope in that range
-    contradicts nothing, one of $-\frac12$ confirms nothing. And a slope below $-1$ would not contradict a *bound* either.
+    Read (ii): at a fixed step size the bound itself has every slope between $-1$ (few rounds) and $0$ (many). A measured slope in that
+    range contradicts nothing, and a slope of $-\frac12$ confirms nothing. A slope below $-1$ does not contradict a *bound* either.
 
-    **Exercise 9.8.** Measure one all the same: the least-squares slope of $\log y$ over $\log R$, for arrays.
+    **Exercise 9.8.** Measure a slope nevertheless: the least-squares slope of $\log y$ over $\log R$, for arrays.
     """)
     return
 
@@ -744,7 +789,13 @@ def _(averaged, check, histories, log_slope, np):
 
     _points = [(np.array([1.0, 2.0, 4.0]), np.array([3.0, 1.0, 0.5]))]
     _points += [(running(name)[0], y) for name in ("PFL", "SFL") for y in running(name)[1]]
-    answer_8 = check("9.8", log_slope, lambda R, y: float(np.polyfit(np.log(R), np.log(y), 1)[0]), at=_points)
+    answer_8 = check(
+        "9.8",
+        log_slope,
+        lambda R, y: float(np.polyfit(np.log(R), np.log(y), 1)[0]),
+        at=_points,
+        hint=r"Subtract the means from $\log R$ and from $\log y$. The slope is the sum of their products over the sum of squares of the first.",
+    )
     answer_8
     return answer_8, running
 
@@ -774,7 +825,7 @@ def _(BLUE, GREY, ORANGE, drawn, mo, np, running):
                 "Slopes seed by seed: "
                 + "; ".join(f"{name} " + ", ".join(f"{s:.2f}" for s in values) for name, values in _slopes.items())
                 + f". From {len(running('PFL')[0])} measured rounds each. The mean is over measured rounds only, round 0 with them; the theorem "
-                "speaks of all rounds, of an expectation, of all clients in every round ($S=M$, here 5 of 10), and of step sizes "
+                "is about all rounds, an expectation, all clients in every round ($S=M$, here 5 of 10), and step sizes "
                 r"$\tilde\eta\le\frac{1}{6L(\beta+1)}$, where nobody knows $L$. So a positive slope, where there is one, contradicts nothing either: the "
                 "norm may grow at first, and the conditions may not hold."
             ),
@@ -788,8 +839,8 @@ def _(mo):
     mo.md(r"""
     ### Break it
 
-    What a run of a network cannot do, a proof and exact quadratics can. Multiply a term of the theorem by a factor below 1: the ledger replays the printed
-    proof, the search looks at small quadratics with certified constants.
+    A run of a network cannot test this theorem. A proof and exact quadratics can. Multiply a term by a factor below 1. The ledger
+    replays the printed proof, and the search tries small quadratics with certified constants.
     """)
     return
 
@@ -816,13 +867,13 @@ def _(factor, mo, put, scaled, sympy, term, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Where the ledger is *broken* and the search *holds*, the claim is neither proved nor refuted here. "Slack" is the smallest quotient of
-    bound and value that the search has met.
+    If the ledger is *broken* and the search *holds*, the claim is neither proved nor refuted here. "Slack" is the smallest quotient of
+    bound and value in the search.
 
     ## The same numbers again
 
-    A seed's trajectory depends on the set-up and the seed and on nothing else. Check it: seeds 4 and 5 together against seed 5 alone, two
-    rounds of PFL; then the same in double precision; then with another partition seed.
+    A seed's trajectory should depend on the set-up and the seed, and on nothing else. Check it with two rounds of PFL: seeds 4 and 5
+    together against seed 5 alone; then in double precision; then with another partition seed.
     """)
     return
 
@@ -844,7 +895,7 @@ def _(METHODS, np, setup_of, trained):
     return (largest,)
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_9 = choice(
         "**Exercise 9.9.** Which of the three changes the numbers of seed 5?",
@@ -874,7 +925,12 @@ def _(check, largest, question_9):
         if 0 < _way < 1e-3
         else "only the partition seed"
     )
-    answer_9 = check("9.9", question_9.value, _said)
+    answer_9 = check(
+        "9.9",
+        question_9.value,
+        _said,
+        hint="A seed draws its own random numbers, whoever runs beside it. Which changes alter the data, and which alter how numbers are rounded?",
+    )
     answer_9
     return (answer_9,)
 
@@ -882,8 +938,8 @@ def _(check, largest, question_9):
 @app.cell(hide_code=True)
 def _(answer_9, largest, mo):
     mo.md(
-        "*The differences come with your answer.*"
-        if answer_9.standing == "open"
+        "*The differences appear when Exercise 9.9 is right.*"
+        if answer_9.standing != "right"
         else "Largest difference in training loss:\n\n| change | difference |\n|---|---|\n"
         + "\n".join(f"| {name} | {value:.2g} |" for name, value in largest.items())
         + "\n\nA last digit in single precision may also depend on the order in which a library adds up, and training can make it "
@@ -897,8 +953,9 @@ def _(mo):
     mo.md(r"""
     ## Printed tables, and their departures
 
-    Every printed table with networks is a preset: its trainings, the printed numbers, and a list of where our trainings depart from what the paper
-    says, or where it does not say and what we took. `fedtheory table NAME` shows them beside each other once they have run.
+    Every printed table with networks is a preset: its trainings, the printed numbers, and a list of departures. A departure says
+    where our trainings differ from the paper, or what we chose where the paper says nothing. `fedtheory table NAME` shows printed and
+    own numbers side by side, after the trainings have run.
     """)
     return
 
@@ -934,8 +991,8 @@ def _(mo, name, preset, quick, training):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 9.10.** A friend trains `sfl.table3 --quick` on digits, gets 85 % for SFL where the paper prints about 68 % for PFL on CIFAR-10,
-    and says "reproduced, and better". Name three things that are wrong with that.
+    **Exercise 9.10.** A friend trains `sfl.table3 --quick` on digits, and gets 85 % for SFL. The paper prints about 68 % for PFL on
+    CIFAR-10. The friend says "reproduced, and better". Name three errors.
     """)
     return
 
@@ -945,7 +1002,7 @@ def _(mo):
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
-    *Solution.* Other images and another network: an accuracy on digits says nothing about one on CIFAR-10. Another method: SFL is held against
+    *Solution.* Other images and another network: an accuracy on digits says nothing about one on CIFAR-10. Another method: the friend compares SFL with
     PFL. Other numbers of rounds, clients and seeds, so not even the order of the methods need be the same. And a printed mean and deviation over
     seeds *and* last rounds is not what a few seeds give here. What could be said: in how many pairs of methods the order is the printed one, with the
     list of departures beside it.
@@ -959,17 +1016,17 @@ def _(mo):
     mo.md(r"""
     ## What to distrust
 
-    - A single seed; and a band over seeds that stands for all other choices too.
-    - A best learning rate at the end of its grid; learning rates chosen on the test set; one grid for all methods.
-    - Accuracy per round, where methods send unequal amounts, and bits per round, where they need unequal numbers of rounds.
-    - Bits up, where a method sends more down: here all of these send the whole model down, in full.
-    - A slope called a rate. A theorem that is "confirmed" by a plot.
+    - A single seed. A band over seeds that hides all other choices.
+    - A best learning rate at the end of its grid. Learning rates chosen on the test set. One grid for all methods.
+    - Accuracy per round, when methods send different amounts. Bits per round, when they need different numbers of rounds.
+    - Bits up, when a method sends more down. (Here all methods send the whole model down, in full.)
+    - A slope with the name of a rate. A plot that "confirms" a theorem.
     - A table without its departures.
 
     **To take away.** (1) Heterogeneity of labels and of gradients are two things; theorems use the second, and only as a bound over all $x$. (2) A training is
-    a text plus a seed; everything else should be shown not to matter. (3) Pair by seeds, and give an interval. (4) Of a theorem only the shape is
-    left with a network, and at a fixed step size that shape has every slope from $-1$ to $0$. (5) To refute a bound one needs its constants: quadratics
-    have them, networks do not.
+    a text plus a seed; show that nothing else matters. (3) Pair by seeds, and give an interval. (4) With a network you can test only the
+    shape of a theorem, and at a fixed step size this shape has every slope from $-1$ to $0$. (5) To refute a bound you need its
+    constants: quadratics have them, networks do not.
     """)
     return
 

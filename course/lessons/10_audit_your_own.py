@@ -19,7 +19,7 @@ def _():
     from sympy import Le, Rational
 
     import course.lesson
-    from course.lesson import check, choice, drawn, told
+    from course.lesson import check, choice, drawn, how_to_answer, told
     from fedtheory.verification import Checked
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from simulations import expectation, run
@@ -77,23 +77,26 @@ def _():
         tempfile,
         told,
         units,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 10. Project: audit a theorem of your own
 
-    **About 90 minutes, then the project.** You need lesson 4 (ledgers, units, verdicts) and a theorem that you care about. Afterwards you
+    **About 120 minutes, then the project.** You need lesson 4 (ledgers, units, verdicts) and a theorem that you care about. Afterwards you
     can
 
     - write a page of a paper as data: symbols with dimensions, statements, conditions;
     - write evidence that can fail: units, a ledger, instances, runs;
-    - find out which errors which instrument sees, and which arena hides one;
+    - find out which check sees which errors, and which arena hides one;
     - hand in errata with witnesses, and corrected statements with proofs.
 
-    We do it once together, on a page of a textbook. **It has three errors.** You are going to find them, each with another instrument.
+    We do it once together, on a page of a textbook. **It has three errors.** You will find each of them with another check.
 
     > *Page 1.* $F$ is $L$-smooth and $\mu$-strongly convex. SGD takes $x_{r+1}=x_r-\eta g_r$ with $\mathbb E\,g_r=\nabla F(x_r)$ and
     > $\mathbb E\|g_r-\nabla F(x_r)\|^2\le\sigma^2$; $D=\|x_0-x^*\|$.
@@ -102,7 +105,10 @@ def _(mo):
     >
     > *Page 2, Theorem.* Let $\eta\le 1/L$. Then
     > $\mathbb E F(x_R)-F(x^*)\le\frac L2(1-\eta\mu)^R D^2+\frac{L\eta\sigma^2}{4\mu}$.
-    """)
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -111,8 +117,8 @@ def _(mo):
     mo.md(r"""
     ## Step 1: symbols
 
-    Every symbol gets a name, a meaning and a dimension, a monomial in $X$ (that of $x$) and $F$ (that of $F(x)$). That takes
-    ten minutes for a paper and is the only source of the units check.
+    Every symbol gets a name, a meaning and a dimension. A dimension is a monomial in $X$ (that of $x$) and $F$ (that of $F(x)$). This
+    takes ten minutes for a paper. The units check needs nothing else.
 
     **Exercises 10.1 and 10.2.** The dimensions of $\eta$ and of $\sigma$, written with `X` and `F`. (A smoothness constant has `F / X**2`.)
     """)
@@ -132,9 +138,18 @@ def _(F, X):
 
 @app.cell(hide_code=True)
 def _(F, X, check, dimension_of_eta, dimension_of_sigma, mo):
-    _gradient = F / X
-    answer_1 = check("10.1", dimension_of_eta, X / _gradient)
-    answer_2 = check("10.2", dimension_of_sigma, _gradient)
+    answer_1 = check(
+        "10.1",
+        dimension_of_eta,
+        X / (F / X),
+        hint=r"$\eta$ times a gradient is a step, and a step has the dimension of $x$. A gradient is a value divided by a length.",
+    )
+    answer_2 = check(
+        "10.2",
+        dimension_of_sigma,
+        F / X,
+        hint=r"$\sigma^2$ bounds the squared length of a difference of gradients. Which dimension has a gradient?",
+    )
     mo.vstack([answer_1, answer_2])
     return answer_1, answer_2
 
@@ -142,7 +157,7 @@ def _(F, X, check, dimension_of_eta, dimension_of_sigma, mo):
 @app.cell
 def _(F, Le, NUMBER, Paper, Words, X, at_most, dimension_of_eta, dimension_of_sigma, implied):
     def printed_page():
-        """The page as a paper of its own, and its symbols; nobody but this notebook knows it."""
+        """The page as a paper, with its symbols; it is in this notebook only."""
         page = Paper("page", "A page of a textbook", "nobody, for this course", step_sizes=("eta",))
         dims = [NUMBER if d is ... else d for d in (dimension_of_eta, dimension_of_sigma)]
 
@@ -190,12 +205,12 @@ def _(mo):
     mo.md(r"""
     ## Step 2: statements, exactly as printed
 
-    Above, `page.say(kind, name, place, claim, when=..., assumes=..., rests_on=...)`. Three rules. **Transcribe, do not repair**: an error that you
-    mend silently is lost. **Name the terms**: a verdict that says "noise" is worth more than "the third summand". **Write every
-    condition**, and mark those that you add as `implied`.
+    Above, `page.say(kind, name, place, claim, when=..., assumes=..., rests_on=...)`. There are three rules. **Transcribe, do not repair**: an error that
+    you mend silently is lost. **Name the terms**: a verdict about "noise" says more than one about "the third summand". **Write
+    every condition**, and mark those that you add as `implied`.
 
-    In the house these lines stand in `theory/NAME/__init__.py` and the catalogue finds them. Here the paper stays in the notebook;
-    what the catalogue would do is done in a few lines of our own.
+    In the toolkit these lines stand in `theory/NAME/`, and the catalogue finds them. Here the paper stays in the notebook, and a few
+    lines of our own replace the catalogue.
 
     ## Step 3: units
     """)
@@ -231,7 +246,7 @@ def _(check_units, dimension_of_eta, dimension_of_sigma, mo, printed, told):
             for name in ("one_step", "thm")
         ]
         if ... not in (dimension_of_eta, dimension_of_sigma)
-        else [mo.md("*The verdicts stand here as soon as Exercises 10.1 and 10.2 are answered.*")]
+        else [mo.md("*The verdicts appear when you have answered Exercises 10.1 and 10.2.*")]
     )
     return
 
@@ -239,7 +254,7 @@ def _(check_units, dimension_of_eta, dimension_of_sigma, mo, printed, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    With the right dimensions the theorem passes and (1) does not. That is the first error: in (1) the noise has lost something.
+    With the right dimensions the theorem passes and (1) does not. This is the first error: the noise term of (1) lacks something.
 
     **Exercise 10.3.** With which power of $\eta$ does the noise term of (1) have the dimension of its left side?
     """)
@@ -269,7 +284,13 @@ def _(F, X, check, check_units, symbols, power, printed, replace):
                 return p
         return None
 
-    answer_3 = check("10.3", power, lambda: _fitting(), at=[()])
+    answer_3 = check(
+        "10.3",
+        power,
+        lambda: _fitting(),
+        at=[()],
+        hint=r"The left side has $X^2$, and $\sigma^2$ has $F^2/X^2$. Count how often you need the dimension of $\eta$.",
+    )
     answer_3
     return (answer_3,)
 
@@ -279,8 +300,8 @@ def _(mo):
     mo.md(r"""
     ## Step 4: evidence that can fail
 
-    A piece of evidence is a function `check(statement, full) -> Verdict` that computes its verdict **from the claim that it is handed**,
-    never from what we know the claim to be. For (1) we write two. The *ledger* is our proof (lesson 4):
+    A piece of evidence is a function `check(statement, full) -> Verdict`. It computes its verdict **from the claim that it is handed**,
+    never from what we know about the claim. For (1) we write two. The *ledger* is our proof (lesson 4):
 
     1. expand $\|x-\eta g-x^*\|^2$ and take the expectation: $\|x-x^*\|^2-2\eta\langle\nabla F,x-x^*\rangle+\eta^2\|\nabla F\|^2+\eta^2\,\mathbb E\|g-\nabla F\|^2$;
     2. strong convexity: $\langle\nabla F,x-x^*\rangle\ge F(x)-F(x^*)+\frac\mu2\|x-x^*\|^2$;
@@ -349,7 +370,7 @@ def _(Ledger, Rational, Status, Verdict, at_most, symbols, sympy):
 @app.cell(hide_code=True)
 def _(mo):
     c_limit = mo.ui.slider(0.25, 2.5, 0.25, value=2.0, label=r"condition $\eta\le c/L$: $c$", show_value=True)
-    p_noise = mo.ui.slider(1, 3, 1, value=2, label=r"noise $\eta^p\sigma^2$: $p$", show_value=True)
+    p_noise = mo.ui.slider(1, 3, 1, value=1, label=r"noise $\eta^p\sigma^2$: $p$", show_value=True)
     k_shrink = mo.ui.slider(0.5, 2.0, 0.25, value=1.0, label=r"contraction $1-a\,\eta\mu$: $a$", show_value=True)
     mo.hstack([c_limit, p_noise, k_shrink], justify="start", wrap=True)
     return c_limit, k_shrink, p_noise
@@ -383,10 +404,10 @@ def _(check_units, instances_of_step, ledger_of_step, mo, printed, step_tried, t
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    The sliders start at the printed condition $c=2$ with the power mended. That is the second error: the ledger is broken, which decides nothing, *and* an instance
-    refutes the statement, which does.
+    The sliders start at the printed (1). Set $p$ to your answer of Exercise 10.3. Now the units are right, and there is a second error:
+    the ledger is broken, which decides nothing, *and* an instance refutes the statement, which does.
 
-    **Exercise 10.4.** The largest $c$ for which (1), mended, is true for all $\mu\le L$ (with $a=1$).
+    **Exercise 10.4.** Take this mended power and $a=1$. Which is the largest $c$ for which (1) is true for all $\mu\le L$?
     """)
     return
 
@@ -408,21 +429,28 @@ def _(Rational, c_right, changed_step, check, instances_of_step, ledger_of_step)
         above = instances_of_step(changed_step(Rational(max(proved) + 1, 8), 2, 1))
         return max(proved) / 8 if above.status == "refuted" else None
 
-    answer_4 = check("10.4", c_right, lambda: _last(), at=[()])
+    answer_4 = check(
+        "10.4",
+        c_right,
+        lambda: _last(),
+        at=[()],
+        hint=r"Look at the gap's coefficient in the ledger, $-2\eta+2L\eta^2$: for which $\eta$ is it at most zero? Then try a slightly larger $c$ and look at the instances.",
+    )
+    mended_step = changed_step(1, 2, 1)  # (1) as it should be
     answer_4
-    return (answer_4,)
+    return answer_4, mended_step
 
 
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Here the proof's limit and the truth's limit agree, so the corrected condition cannot be improved. Often they do not, and
-    then the honest word for what lies between is *open*.
+    Here the proof and the instances have the same limit, so nobody can improve the corrected condition. Often the limits differ. Then
+    what lies between them is *open*.
 
     ## Step 5: the theorem, by induction
 
-    $F(x)-F(x^*)\le\frac L2\|x-x^*\|^2$, so it is enough that $B_R=\frac2L\cdot$bound$(R)$ bounds the squared distance: $B_0\ge D^2$, and
-    $B_{R+1}\ge(1-\eta\mu)B_R+\eta^2\sigma^2$. Follow it for a noise term $a\,L\eta\sigma^2/\mu$ with a free $a$:
+    $F(x)-F(x^*)\le\frac L2\|x-x^*\|^2$, so it is enough that $B_R=\frac2L\cdot$bound$(R)$ bounds the squared distance. We need $B_0\ge D^2$ and
+    $B_{R+1}\ge(1-\eta\mu)B_R+\eta^2\sigma^2$. Take a noise term $a\,L\eta\sigma^2/\mu$ with a free $a$:
     """)
     return
 
@@ -457,12 +485,15 @@ def _():
 
 
 @app.cell
-def _(L, Status, Verdict, changed_step, decide, dist2, symbols, premises, sympy):
+def _(L, Status, Verdict, decide, dist2, mended_step, symbols, premises, sympy):
     def by_induction(statement, full=False):
         """bound(0) >= (L/2) D^2, and a step of the corrected (1) leads from bound(R) below bound(R + 1)."""
         R, D = symbols["R"], symbols["D"]
-        used, given = changed_step(1, 2, 1), [c.relation for c in statement.when]
-        asked = premises(used)
+        used, given = mended_step, [c.relation for c in statement.when]
+        try:
+            asked = premises(used)
+        except Exception as error:
+            return Verdict(Status.BROKEN, f"premises(used) stopped with {type(error).__name__}: {error}")
         for condition in () if asked is ... else asked:
             if decide(given, condition).status is not Status.PROVED:
                 return Verdict(Status.BROKEN, f"(1) is used, and its condition {condition} does not follow")
@@ -496,7 +527,14 @@ def _(Rational, a_right, by_induction, check, printed):
             low, high = (low, middle) if by_induction(with_noise(middle)).status == "proved" else (middle, high)
         return float(high)
 
-    answer_5 = check("10.5", a_right, lambda: _smallest(), at=[()], tolerance=1e-3)
+    answer_5 = check(
+        "10.5",
+        a_right,
+        lambda: _smallest(),
+        at=[()],
+        tolerance=1e-3,
+        hint=r"The expression above is $\eta^2\sigma^2$ times something with $a$. When does the sign of this factor change?",
+    )
     answer_5
     return answer_5, with_noise
 
@@ -507,14 +545,14 @@ def _(by_induction, mo, printed, told):
         [
             told(by_induction(printed.statements["page.thm"]), "the theorem as printed, by induction"),
             mo.md(r"""
-    *Broken*, so far: our proof does not give $\frac14$. Perhaps a better one would. To refute the theorem somebody has to run SGD.
+    It is *broken* so far: our proof does not give $\frac14$. Perhaps a better one does. To refute the theorem we have to run SGD.
 
     ## Step 6: the algorithm, and runs
 
-    An algorithm of the house is a frozen dataclass with a `round`: it gets $x$ of shape (step sizes, seeds, $d$), a problem with a gradient oracle, and draws
-    that depend on seed, round, client and step only. This is SGD, for one client; its heart is missing.
+    An algorithm is a frozen dataclass with a `round`. The round gets $x$ of shape (step sizes, seeds, $d$), a problem with a gradient
+    oracle, and draws that depend on seed, round, client and step only. This is SGD for one client. Its step is missing.
 
-    **Exercise 10.6.** Write one step. It is held against the house's PFL with one client and one local step, seed by seed.
+    **Exercise 10.6.** Write one step. The check runs `fedtheory`'s PFL with one client and one local step, seed by seed.
     """),
         ]
     )
@@ -566,6 +604,7 @@ def _(PFL, Quadratic, SGD, check, np, run, sgd_step):
         lambda eta: ... if sgd_step(1.0, eta, 1.0) is ... else _gaps(SGD(eta=eta)),
         lambda eta: _gaps(PFL(K=1, eta=eta)),
         at=[(0.1,), (0.8,)],
+        hint="The page itself has the step: from $x_r$ to $x_{r+1}$.",
     )
     answer_6
     return (answer_6,)
@@ -574,9 +613,9 @@ def _(PFL, Quadratic, SGD, check, np, run, sgd_step):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    On quadratics no seeds are needed: the expected gap after each step is a number that `expectation` computes exactly. The *arena* is a quadratic with
-    curvatures $L=1$ and $1/\kappa$ and noise of variance $\sigma^2=1$; all constants are certified, none is fitted. The evidence holds the claim against it at
-    the largest admissible step size and at fractions of it.
+    On quadratics we need no seeds: `expectation` computes the expected gap after each step exactly. The *arena* is a quadratic with
+    curvatures $L=1$ and $1/\kappa$ and noise of variance $\sigma^2=1$. All constants are certified, none is fitted. The evidence
+    compares the claim with the run, at the largest admissible step size and at fractions of it.
     """)
     return
 
@@ -706,12 +745,12 @@ def _(in_arenas, kappa_ui, printed, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    At $\kappa=3$ the printed theorem *holds*. Move $\kappa$ down: it is refuted. The third error is a constant that well-meant
-    experiments on ill-conditioned problems do not see, because there the bound is loose for another reason.
+    At $\kappa=3$ the printed theorem *holds*. Move $\kappa$ down, and it is refuted. The third error is a constant. Experiments on
+    ill-conditioned problems do not see it, because there the bound is loose for another reason.
 
     **Exercise 10.7.** At $\eta=1/L$ and after many steps the run stays at
-    $\frac{\eta\sigma^2}{4}\bigl(\frac1{2-1}+\frac1{2-1/\kappa}\bigr)$ (a geometric sum in each of the two coordinates, half of the variance in each). Up to which $\kappa$
-    does this arena refute $a=\frac14$? Your number is held against a bisection over arenas.
+    $\frac{\eta\sigma^2}{4}\bigl(\frac1{2-1}+\frac1{2-1/\kappa}\bigr)$ (a geometric sum in each of the two coordinates, half of the variance in each). Up to
+    which $\kappa$ does this arena refute $a=\frac14$? The check bisects over arenas.
     """)
     return
 
@@ -735,7 +774,14 @@ def _(check, in_arenas, largest_kappa, printed):
             low, high = (middle, high) if refuted else (low, middle)
         return low
 
-    answer_7 = check("10.7", largest_kappa, lambda: _bisected(), at=[()], tolerance=2e-3)
+    answer_7 = check(
+        "10.7",
+        largest_kappa,
+        lambda: _bisected(),
+        at=[()],
+        tolerance=2e-3,
+        hint=r"Set the run's limit equal to the printed noise term at $\eta=1/L$, with $L=\sigma=1$ and $\mu=1/\kappa$. This becomes a quadratic equation for $\kappa$; take the root above 1.",
+    )
     answer_7
     return (answer_7,)
 
@@ -743,13 +789,13 @@ def _(check, in_arenas, largest_kappa, printed):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Choose arenas where a bound is tight**, not where the algorithm is interesting. In the house a *search* looks for such
-    instances by itself (`bounds/trials/arena_search.py`).
+    **Choose arenas where a bound is tight**, not where the algorithm is interesting. In the toolkit a *search* looks for
+    such instances by itself (`bounds/trials/arena_search.py`).
 
     ## Step 7: errata and corrected statements
 
-    The printed statements stay. Each error gets an `erratum` (place, severity, what is printed, what should stand there), each false
-    statement a corrected one, which is ours and has its own proof. The severities of the house: *breaks the statement*, *breaks the proof*, *missing
+    The printed statements stay. Each error gets an `erratum`: place, severity, what is printed, what should stand there. Each false
+    statement gets a corrected one, which is ours and has its own proof. The severities are *breaks the statement*, *breaks the proof*, *missing
     hypothesis*, *constant*, *misprint*.
     """)
     return
@@ -796,7 +842,7 @@ def _(L, a_right, c_right, eta, power, printed_page, sympy):
 @app.cell
 def _(Evidence, by_induction, check_units, in_arenas, instances_of_step, ledger_of_step, ours):
     def evidence_of(page):
-        """Which instrument tests which statement; at most one piece of a kind for each."""
+        """Which evidence tests which statement; at most one piece of a kind for each."""
         for name in ("one_step", "one_step.corrected", "thm", "thm.corrected"):
             yield Evidence(f"page.{name}", "units", lambda statement, full: check_units(page, statement))
             if name.startswith("one_step"):
@@ -841,7 +887,8 @@ def _(mo):
     mo.md(r"""
     ## Step 8: see every check fail
 
-    Change the claims in the ways in which papers go wrong, and watch each piece of evidence. One that refuses no change tests nothing.
+    Change the claims in the ways in which papers go wrong, and watch each piece of evidence. Evidence that refuses no change tests
+    nothing.
     """)
     return
 
@@ -886,7 +933,7 @@ def _(L, changes, mo, our_evidence, ours):
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_8 = choice(
         "**Exercise 10.8.** The corrected theorem with its noise term times 1/2. Which evidence by runs refuses it?",
@@ -901,28 +948,34 @@ def _(choice, mo):
 
 @app.cell(hide_code=True)
 def _(Rational, check, in_arenas, question_8, with_noise):
-    _halved = with_noise(Rational(1, 4))  # the corrected theorem has 1/2
-    _refuses = {kappas: in_arenas(*kappas)(_halved).status == "refuted" for kappas in ((3.0, 10.0), (1.0, 3.0))}
     _says = {
         (True, True): "both",
         (False, False): "neither",
         (True, False): "arenas with kappa = 3 and 10",
         (False, True): "arenas with kappa = 1 and 3",
     }
-    answer_8 = check("10.8", question_8.value, _says[tuple(_refuses.values())])
+    _halved = with_noise(Rational(1, 4))  # the corrected theorem has 1/2
+    _refuses = {kappas: in_arenas(*kappas)(_halved).status == "refuted" for kappas in ((3.0, 10.0), (1.0, 3.0))}
+    answer_8 = check(
+        "10.8",
+        question_8.value,
+        _says[tuple(_refuses.values())],
+        hint="Half of the corrected constant is the printed one. On which condition numbers did the printed one fail?",
+    )
     answer_8
     return (answer_8,)
 
 
 @app.cell(hide_code=True)
 def _(L, Rational, by_induction, changes, in_arenas, mo, told, with_noise):
-    _theorem = with_noise(Rational(1, 2))
-    _mutant = dict(changes(_theorem, L))["without eta <= 1/L"]
+    _left_out = "without eta <= 1/L"
+    _mutant = dict(changes(with_noise(Rational(1, 2)), L))[_left_out]
     mo.vstack(
         [
             mo.md(r"""
-    Look at the row *without eta <= 1/L* of the theorem. This is how a hole in a check is found: as first written, `by_induction` never asked whether
-    the conditions of (1), which it uses, follow from those of the theorem. Without the condition on $\eta$ it then says *proved*, and the runs say *refuted*. Both cannot be right.
+    Look at the row *without eta <= 1/L* of the theorem. The proof uses (1). Unless it asks whether the conditions of (1) follow from
+    those of the theorem, it says *proved* without the condition on $\eta$, and the runs say *refuted*. Both cannot be right. So
+    there is a hole in the check, and mutation has found it.
     """),
             told(by_induction(_mutant), "derivation, with your premises"),
             told(in_arenas(1.0, 3.0)(_mutant), "moments"),
@@ -958,7 +1011,9 @@ def _(by_induction, changed_step, check, premises, replace, with_noise):
             for changed in (theorem, replace(theorem, when=theorem.when[1:]), replace(theorem, when=steps))
         ] == ["proved", "broken", "broken"]
 
-    answer_9 = check("10.9", _refuses, True, at=[()])
+    answer_9 = check(
+        "10.9", _refuses, True, at=[()], hint="Go through the conditions of `used` and collect the relation of each."
+    )
     answer_9
     return (answer_9,)
 
@@ -966,8 +1021,8 @@ def _(by_induction, changed_step, check, premises, replace, with_noise):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 10.10.** For each of the three errors: which instruments saw it, and which could not have seen it, and why? One
-    sentence each.
+    **Exercise 10.10.** For each of the three errors: which checks saw it, and which could not see it, and why? One sentence
+    each.
     """)
     return
 
@@ -977,8 +1032,8 @@ def _(mo):
     # student: mo.md("*Write your answer here.*")
     # solution
     mo.md(r"""
-    *Solution.* The lost power of $\eta$: units, at once, and the ledger, whose witness has $\eta>1$. Instances and runs can miss it, since for $\eta<1$ the misprinted term $\eta\sigma^2$ is larger than
-    $\eta^2\sigma^2$ and the bound only weaker; whether $\eta<1$ depends on the units that one measures in. The condition $2/L$:
+    *Solution.* The lost power of $\eta$: units, at once, and the ledger, whose witness has $\eta>1$. Instances and runs can miss it: for $\eta<1$ the misprinted term $\eta\sigma^2$ is larger than $\eta^2\sigma^2$, and the
+    bound is only weaker. Whether $\eta<1$ depends on the units. The condition $2/L$:
     the ledger breaks and a parabola refutes it; units cannot, $2/L$ has the right dimension. The constant $\frac14$: the induction breaks and runs
     with $\kappa$ near 1 refute it; units see no numbers, and runs with $\kappa\ge2$ alone hold.
     """)
@@ -989,9 +1044,10 @@ def _(mo):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    ## In the house
+    ## In the toolkit
 
-    The same page, without its errors, is what `fedtheory new-paper` writes: a paper of your own, to fill in. Open its files; then let the house verify it, with `--mutate`.
+    `fedtheory new-paper` writes the same page, without its errors, as a paper for you to fill in. Open its files. Then let
+    `fedtheory` verify it, with `--mutate`.
     """)
     return
 
@@ -1028,8 +1084,8 @@ def _(mo):
     mo.md(r"""
     ## Your project
 
-    Choose one or two pages: a theorem with its lemma, explicit constants, at most ten symbols. Fill the template in the next cell; the
-    table below it is computed from what you have.
+    Choose one or two pages: a theorem with its lemma, explicit constants, at most ten symbols. Fill in the template in the next cell.
+    The table below it shows what is still missing.
     """)
     return
 
@@ -1136,7 +1192,7 @@ def _(mo):
     | symbols and units | 10 | dimensions from meanings, not fitted to make the units come out |
     | proofs | 20 | a ledger from stated premises; each premise proved, or named as taken for granted |
     | instances and runs | 20 | certified constants, inside the conditions, where the bound is tight; seeds or exact expectation said |
-    | evidence can fail | 10 | each piece refuses a changed claim; those that survive are explained |
+    | evidence can fail | 10 | each piece refuses a changed claim; changes that none refuses are explained |
     | errata | 10 | a witness that anyone can recompute; *broken* and *refuted* are told apart; severity fits |
     | report | 10 | two pages: what was claimed, what was found, what stays open and why |
 
@@ -1144,7 +1200,7 @@ def _(mo):
     needs fewer), the output of `fedtheory verify --paper NAME --mutate`, and the report.
 
     **To take away.** (1) Transcribe first, judge later. (2) Evidence computes its verdict from the claim it is handed. (3) Units, proofs and runs see different
-    errors; none of them sees all. (4) A bound is tested where it is tight. (5) A proof that breaks asks a question, a witness answers one. (6) An audit
+    errors; none of them sees all. (4) A bound is tested where it is tight. (5) A broken proof leaves the question open, a witness closes it. (6) An audit
     ends with statements that stand, not with a list of faults.
     """)
     return

@@ -16,7 +16,7 @@ def _():
 
     from bounds.sfl import ARENAS
     from bounds.trials.arena import confront
-    from course.lesson import check, choice, drawn, put, regenerated, statement, told
+    from course.lesson import after, check, choice, drawn, how_to_answer, put, regenerated, statement, told
     from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED
     from simulations import expectation
     from simulations.algorithms.sfl import SFL
@@ -76,22 +76,29 @@ def _():
         told,
         worst_case,
         young_round,
+        after,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 11. How a constant is lost: from a two-point inequality to a theorem
 
-    **About 90 minutes.** You need lessons 2 and 4, and Exercise 8.4 helps. Afterwards you can
+    **About 150 minutes.** You need lessons 2 and 4, and Exercise 8.4 helps. Afterwards you can
 
-    - name five places where a convergence proof gives a factor away, and say what each of them costs;
-    - use the inequality that holds between two points of a smooth convex function, and see what plain convexity drops;
+    - name five places where a convergence proof loses a factor, and say how much each of them costs;
+    - use the inequality between two points of a smooth convex function, and see what plain convexity drops;
     - follow one theorem from its printed constants to constants that are up to hundreds of times smaller;
-    - choose the free weights of a proof, and see what a larger range of step sizes costs;
-    - say how much could still be gained, and where.
-    """)
+    - choose the free weights of a proof, and see the price of a larger range of step sizes;
+    - say where a better proof could still gain, and how much.
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -142,7 +149,7 @@ def _(SHARP, latex, mo, printed, put, quotients, sharp, told):
             told(put(SHARP, "repair"), "the proof of the theorem, from one round"),
             told(put("sfl.step.gc_recursion.sharp", "repair"), "the proof of one round"),
             mo.md(r"""
-    Both proofs were checked just now, step by step. The third term is gone: nothing of it is left to bound.
+    The machine has checked both proofs just now, step by step. The third term is gone: the sharper theorem does not need it.
 
     **Exercise 11.1.** The quotient of the two heterogeneity terms, printed over sharper, for $M$ clients and $K$ local steps.
     """),
@@ -165,7 +172,13 @@ def _(PRINTED, catalogue, check, quotients):
         symbols = catalogue.symbols(catalogue.find(PRINTED))
         return float(quotients["heterogeneity"].subs({symbols["M"].sympy: M, symbols["K"].sympy: K}))
 
-    answer_1 = check("11.1", heterogeneity_quotient, _of_statements, at=[(2, 1), (10, 5), (1000, 1)])
+    answer_1 = check(
+        "11.1",
+        heterogeneity_quotient,
+        _of_statements,
+        at=[(2, 1), (10, 5), (1000, 1)],
+        hint=r"Divide the printed heterogeneity term by the sharper one; both are displayed above. $L$, $\tilde\eta$ and $\zeta_*$ cancel, $M$ and $K$ do not.",
+    )
     answer_1
     return (answer_1,)
 
@@ -203,7 +216,7 @@ def _(BLACK, BLUE, PRINTED, RED, SHARP, drawn, mo, regenerated, runs, slack):
             mo.md(rf"""
     Are the smaller constants still larger than needed? On two clients with the same **Huber loss** the sharper bound comes within
     {100 * (slack[SHARP] - 1):.1f} % of the run. The printed bound stays {slack[PRINTED]:.2f} times above it. These clients have no noise and
-    no heterogeneity, so that they test the first term only. They show that $\tfrac12$ cannot be improved there.
+    no heterogeneity, so they test the first term only. They show that its constant $\tfrac12$ is the best.
 
     Quadratics do not show this. Their gradient shrinks with the distance, and a run on them is faster than the bound allows for.
     Lesson 8 asked for the problem on which a bound is tightest. For the first term it is this one.
@@ -325,7 +338,7 @@ def _(Verdict, mo, rules, told):
     """),
             told(as_verdict(rules.COCOERCIVE.prove()), "the sum of the two is the two-point inequality"),
             mo.md(r"""
-    (Lesson 4 puts a factor before the last term. Any factor above 1 is refuted.)
+    (Lesson 4 puts a factor before the last term. Every factor above 1 is refuted.)
 
     **Exercise 11.2.** For $f(x)=\tfrac h2x^2$ with $h\le L$: which share of $D_f(y,x)$ does the last term have?
     """),
@@ -348,7 +361,13 @@ def _(check):
         whole = h / 2 * y**2 - h / 2 * x**2 - h * x * (y - x)
         return (h * y - h * x) ** 2 / (2 * L) / whole
 
-    answer_2 = check("11.2", share_kept, _measured, at=[(1.0, 1.0), (0.25, 1.0), (3.0, 4.0)])
+    answer_2 = check(
+        "11.2",
+        share_kept,
+        _measured,
+        at=[(1.0, 1.0), (0.25, 1.0), (3.0, 4.0)],
+        hint=r"Write both with $y-x$: $D_f(y,x)=\tfrac h2(y-x)^2$, and the difference of the gradients is $h(y-x)$. Divide.",
+    )
     answer_2
     return (answer_2,)
 
@@ -449,8 +468,8 @@ def _(mo, statement):
             statement("sfl.step.eq30"),
             mo.md(r"""
     **Exercise 11.3.** Of $n$ terms, $m<n$ are noise terms: independent of each other, with mean zero given all others. Their own
-    squares get the factor 1. Which factor do the other terms need? Your answer is held against the largest eigenvalue of
-    a matrix of ones.
+    squares get the factor 1. Which factor do the other terms need? The check computes the largest
+    eigenvalue of a matrix of ones.
     """),
         ]
     )
@@ -472,6 +491,7 @@ def _(check, np):
         factor_of_others,
         lambda n, m: float(np.linalg.eigvalsh(np.ones((n - m, n - m))).max()),
         at=[(4, 1), (4, 0), (7, 3)],
+        hint="The noise terms have mean zero given the others, so they leave the square of the sum. How many terms are left for Jensen?",
     )
     answer_3
     return (answer_3,)
@@ -543,8 +563,8 @@ def _(mo):
     With the divergence dropped, the whole of $J\eta^2\|g\|^2$ comes out of the progress: $b=2-2Jh$. At $h=\tfrac16$ and $J=4$ only a
     third of the 2 is left.
 
-    **Exercise 11.4.** With the divergence kept: the largest $b$ as a function of $h$ and $J$. Your formula is held against a bisection
-    in which z3 decides.
+    **Exercise 11.4.** With the divergence kept: the largest $b$ as a function of $h$ and $J$. The check bisects, and z3
+    decides each time.
     """)
     return
 
@@ -569,7 +589,12 @@ def _(Rational, check, implied, one_step):
         return float(low)
 
     answer_4 = check(
-        "11.4", progress_kept, _bisected, at=[(1 / 6, 1), (1 / 6, 4), (1 / 3, 4), (1 / 2, 3)], tolerance=0.01
+        "11.4",
+        progress_kept,
+        _bisected,
+        at=[(1 / 6, 1), (1 / 6, 4), (1 / 3, 4), (1 / 2, 3)],
+        tolerance=0.01,
+        hint=r"With the divergence kept, $\|g\|^2$ has the factor $J\eta^2-\eta/L$. If it is not positive, drop it. If it is positive, use $\|g\|^2\le2L$ times the gap. Take the worst $\eta$.",
     )
     answer_4
     return (answer_4,)
@@ -578,8 +603,8 @@ def _(Rational, check, implied, one_step):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    At $h=\tfrac16$ Jensen's 4 costs the progress nothing at all, as soon as the divergence is kept. Two losses are not
-    independent: whoever mends one of them may find that the other has gone too. Remember this for the table below.
+    At $h=\tfrac16$ Jensen's 4 costs no progress at all, if you keep the divergence. The two losses are not independent: mend one of
+    them, and the other may disappear, too. Remember this for the table below.
 
     ### (c) Young with a fixed weight
 
@@ -654,8 +679,8 @@ def _(
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    **Exercise 11.5.** The best weight, as a function of the bounds $A$ on $\|u\|^2$ and $B$ on $\|v\|^2$. It is held against a
-    minimiser.
+    **Exercise 11.5.** The best weight, as a function of the bounds $A$ on $\|u\|^2$ and $B$ on $\|v\|^2$. The check
+    minimises numerically.
     """)
     return
 
@@ -674,7 +699,14 @@ def _(check, minimize_scalar, np, young):
         found = minimize_scalar(lambda t: young(np.exp(t), A, B), bounds=(-8, 8), options={"xatol": 1e-10})
         return float(np.exp(found.x))
 
-    answer_5 = check("11.5", best_weight, _minimised, at=[(1.0, 1.0), (0.03, 1.0), (5.0, 0.2)], tolerance=1e-3)
+    answer_5 = check(
+        "11.5",
+        best_weight,
+        _minimised,
+        at=[(1.0, 1.0), (0.03, 1.0), (5.0, 0.2)],
+        tolerance=1e-3,
+        hint=r"Differentiate $(1+\tfrac1a)A+(1+a)B$ in $a$ and set the derivative to zero.",
+    )
     answer_5
     return (answer_5,)
 
@@ -801,6 +833,7 @@ def _(check, noise_terms):
         pair_of_noise,
         lambda h, eta, sigma: noise_terms(lambda x: h * x, 0.7, eta, 2, sigma)[0] / (2 * eta**2),
         at=[(1.0, 0.1, 1.0), (0.5, 0.3, 2.0), (2.0, 0.05, 0.4)],
+        hint=r"$x_1=x-\eta(hx+\xi_0)$, so which part of $u_1=h\,x_1$ contains $\xi_0$? Multiply by $\xi_0$ and take the mean.",
     )
     answer_6
     return (answer_6,)
@@ -903,7 +936,8 @@ def _(
 def _(mo):
     mo.md(r"""
     **Exercise 11.7.** The exact sum of $\mathbb E\|S_t\|^2$ over the $MK$ steps of a round with all clients, in units of $\zeta_*^2$, as a function
-    of $M$ and $K$. (For $K=1$, $\mathbb E\|S_t\|^2=\frac{t(M-t)}{M-1}\zeta_*^2$. The sum is a product of four factors.) It is held against all orders.
+    of $M$ and $K$. (For $K=1$, $\mathbb E\|S_t\|^2=\frac{t(M-t)}{M-1}\zeta_*^2$. The sum is a product of four factors.) The check goes through all
+    orders.
     """)
     return
 
@@ -923,16 +957,23 @@ def _(check, squares_so_far):
         exact_sum,
         lambda M, K: float(sum(squares_so_far(M, K)[:-1])),
         at=[(2, 1), (4, 1), (2, 3), (4, 2), (5, 3)],
+        hint="Split $S_t$ into whole clients and the part of the current one, use the variance of sampling without replacement, and sum. Or fit the four factors to the exact sums under the figure.",
     )
     answer_7
     return (answer_7,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(after, answer_7, mo):
+    mo.vstack(
+        [
+            after(
+                answer_7,
+                r"""
     With $\kappa=1/(MK^2)$ the exact sum is $\frac{1+\kappa}6K^3M^2\zeta_*^2$, where the lemma has $\frac12$.
-
+    """,
+            ),
+            mo.md(r"""
     ## From the printed theorem to the sharper one
 
     A recursion $\mathbb E\|x^+-x^*\|^2\le\|x-x^*\|^2-b\,\tilde\eta\,(F(x)-F(x^*))+c_2'\,\dots+c_3'\,\dots+c_4'\,\dots$ becomes a theorem with the constants
@@ -940,8 +981,10 @@ def _(mo):
 
     The printed proof has three parts. Lemma 5 bounds one round by the drift of the local models, Lemma 6 bounds the drift, and the
     recursion puts the second into the first. The drift has a part of $F(x)-F(x^*)$ in it, which comes out of the progress. The numbers,
-    read from the catalogue:
-    """)
+    from the catalogue:
+    """),
+        ]
+    )
     return
 
 
@@ -1034,7 +1077,7 @@ def _(
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Here are the losses of the printed proof, one a row, with the factor that each step gives away. Mend them.
+    Here are the losses of the printed proof, one in each row, with the factor that each step loses. Mend them.
     """)
     return
 
@@ -1185,9 +1228,8 @@ def _(
       $1+{sympy.latex(_weight)}$ times that, {100 * float(_weight):.2g} % more.
     - The factors are not independent, as Exercise 11.4 showed. Mend the steps in another order and they change.
 
-    **Exercise 11.8.** Suppose that someone mends the first row *alone*: $b$ starts from ${our_b}$ in place of ${sympy.latex(first)}$, the
-    drift takes the same part as before, and the author again keeps only three quarters of what is left. By which factor do all constants
-    shrink? (The table says {our_b / first} for this row.)
+    **Exercise 11.8.** Mend the first row *alone*: $b$ starts from ${our_b}$ in place of ${sympy.latex(first)}$. The drift takes the same
+    part as before, and the author again keeps only three quarters of the rest. By which factor do all constants shrink? (The table says {our_b / first} for this row.)
     """
     )
     return
@@ -1214,7 +1256,12 @@ def _(
     progress_left,
 ):
     _kept = printed_b / progress_left(first, drift_factor)
-    answer_8 = check("11.8", mended_alone, float(_kept * progress_left(our_b, drift_factor) / printed_b))
+    answer_8 = check(
+        "11.8",
+        mended_alone,
+        float(_kept * progress_left(our_b, drift_factor) / printed_b),
+        hint="First compute what the drift takes: the difference of the first two rows of the table of progress. Subtract it from the new start, keep three quarters, and compare with the printed $b$.",
+    )
     answer_8
     return (answer_8,)
 
@@ -1232,7 +1279,7 @@ def _(mo, statement):
             statement("sfl.eq70.sharp.general_convex"),
             mo.md(r"""
     Its proof has two weights: $\rho$ splits the heterogeneity from the rest of the drift, $\nu$ splits the noise from it. Choose them,
-    and the machine puts the proof with *your* weights to the recursion as it stands there.
+    and the machine checks whether the proof with *your* weights proves the recursion above.
     """),
         ]
     )
@@ -1289,7 +1336,8 @@ def _(mo):
     Weights that are too *small* break the step 'a square': the proof needs more of $\|u_t\|^2$ than the two-point inequality has brought in.
     So the smallest weights that pass that step give the best constants. There the two compete: a smaller $\rho$ needs a larger $\nu$.
 
-    Which weights pass? The same proof can be read with *symbols* for its weights. Nothing is decided then, but what the proof needs is written down:
+    Which weights pass? Read the same proof with *symbols* for its weights. Then the machine decides nothing, but it writes down what
+    the proof needs:
     """)
     return
 
@@ -1310,8 +1358,8 @@ def _(mo):
     This must be at least 0 for all $K\ge1$ and all step sizes in the range. It is worst for $K\to\infty$ and the largest step size.
 
     **Exercise 11.9.** Let both weights be equal, $\rho=\nu$, and let the step sizes go up to $s$ times the printed limit, $\tilde\eta\le s/(6L)$.
-    The smallest weight with which the proof goes through, as a function of $s$. It is held against a bisection in which z3 decides the
-    expression above.
+    Which is the smallest weight for which the proof goes through, as a function of $s$? The check bisects, and z3 decides the expression
+    above each time.
     """)
     return
 
@@ -1340,7 +1388,14 @@ def _(Rational, check, implied, needed, nu, rho):
             low, high = (low, middle) if passes(middle, s) else (middle, high)
         return float(high)
 
-    answer_9 = check("11.9", smallest_weight, _bisected, at=[(0.5,), (1.0,), (2.0,), (4.0,)], tolerance=5e-3)
+    answer_9 = check(
+        "11.9",
+        smallest_weight,
+        _bisected,
+        at=[(0.5,), (1.0,), (2.0,), (4.0,)],
+        tolerance=5e-3,
+        hint=r"Let $K\to\infty$ and put $h=s/6$: the expression becomes $1-h-\tfrac{h^2}2(1+\tfrac2\rho)\ge0$. Solve for $\rho$.",
+    )
     answer_9
     return (answer_9,)
 
@@ -1348,9 +1403,9 @@ def _(Rational, check, implied, needed, nu, rho):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Your formula has a pole: from $s=6(\sqrt3-1)$ on, no weight will do. `fedtheory sharpen` does all this for every theorem that has
+    For large $s$ no weight is large enough: your formula has a pole. `fedtheory sharpen` does all this for every theorem that has
     a sharper form. It reads the proof with symbols, looks for the best weights on a grid of $M,K,\tilde\eta$, rounds them to fractions, and
-    then has the proof with these fractions decided exactly. Only this last step counts as proof. Choose the range:
+    then decides the proof with these fractions exactly. Only this last step counts as proof. Choose the range:
     """)
     return
 
@@ -1467,7 +1522,8 @@ def _(mo):
     A smaller constant is refuted by one run. So runs bound what any proof can reach. Back to sequential learning, all
     constants at $\tilde\eta=1/(6L)$.
 
-    - **Start.** Huber clients, from where they are just still on the slope after $R$ rounds. The constant that this run needs, over $R$:
+    - **Start.** Huber clients. They start so far out that after $R$ rounds they are only just on the slope. The constant that this run
+      needs, for some $R$:
     """)
     return
 
@@ -1575,7 +1631,7 @@ def _(
 def _(mo):
     mo.md(r"""
     **Exercise 11.10.** Which clip needs the largest constant? For $p\le\tfrac12L\eta\zeta$ the run rests at $x=p/L-\eta\zeta$, on the clipped side,
-    where $\varphi(x)=-px-p^2/(2L)$. Maximise this over $p$ and answer in units of $L\eta\zeta$. It is held against the runs, within 0.05.
+    where $\varphi(x)=-px-p^2/(2L)$. Maximise this over $p$ and answer in units of $L\eta\zeta$. The check compares with the runs and allows 0.05.
     """)
     return
 
@@ -1593,7 +1649,13 @@ def _():
 def _(best_clip, check, heterogeneity_needed, np):
     _tried = np.arange(0.2, 0.5, 0.02)
     _best = float(_tried[np.argmax([heterogeneity_needed(float(c)) for c in _tried])])
-    answer_10 = check("11.10", best_clip, _best, tolerance=0.035)
+    answer_10 = check(
+        "11.10",
+        best_clip,
+        _best,
+        tolerance=0.035,
+        hint=r"In units of $L\eta\zeta$, with clip $c$, the rest is at $c-1$. Put this into $-px-p^2/(2L)$: a parabola in $c$. Where is its top?",
+    )
     answer_10
     return (answer_10,)
 
@@ -1602,8 +1664,8 @@ def _(best_clip, check, heterogeneity_needed, np):
 def _(mo):
     mo.md(r"""
     From above there is another limit: the best inequality about *one round*. For two clients and one local step a semidefinite
-    programme goes through all smooth convex functions in all dimensions (lesson 4) and finds the smallest $c_4'$ that is true with progress $b$.
-    What counts for the theorem is $c_4'/b$. (One round means: all that is known at its start is the distance to $x^*$.)
+    programme covers all smooth convex functions in all dimensions (lesson 4). It finds the smallest $c_4'$ that is true with
+    progress $b$. The theorem has $c_4'/b$. (One round means: at its start we know only the distance to $x^*$.)
     """)
     return
 
@@ -1652,8 +1714,8 @@ def _(PRINTED, Rational, coefficient, mo, needed_by_clip, one_round, sharp):
         + "\n".join(_shown)
         + rf"""
 
-    The small printed $b=\tfrac13$ buys almost nothing: $c_4'$ hardly falls, and $c_4'/b$ rises. And $b=2$ is the end. Above it there is no constant
-    at all: Huber clients far out lose $2\tilde\eta(F(x)-F(x^*))$ in a round, up to terms that do not grow with the distance. Now put the numbers for $M=2$, $K=1$ in a row:
+    The small printed $b=\tfrac13$ gains almost nothing: $c_4'$ hardly falls, and $c_4'/b$ rises. The largest possible $b$ is 2. Above it
+    there is no constant at all: Huber clients far out lose $2\tilde\eta(F(x)-F(x^*))$ in a round, up to terms that do not grow with the distance. Now put the numbers for $M=2$, $K=1$ in a row:
 
     | the constant $c_4$ | | times the next |
     |:---|---:|---:|
@@ -1666,10 +1728,10 @@ def _(PRINTED, Rational, coefficient, mo, needed_by_clip, one_round, sharp):
     Read the last column as a list of what is left.
 
     - **In the lemmas**: a better proof of one round can gain a factor {proved_c4 / _sdp:.3g} and no more.
-    - **In the chaining**: the worst round cannot be repeated, for a round that loses much ends at a better place. A proof that adds up rounds
-      one by one does not see this. A proof over several rounds can gain at most a
+    - **Over several rounds**: the worst round does not repeat, because a round that loses much ends at a better place. A proof that adds
+      up rounds one by one does not see this. A proof over several rounds can gain at most a
       further {_sdp / _run:.3g}, or less if there are worse runs than ours.
-    - **In the assumption**: whoever assumes more, say quadratics, may gain a further {_run / _quadratic:.3g}. $L$-smoothness alone does not give it.
+    - **In the assumption**: for quadratics alone a proof may gain a further {_run / _quadratic:.3g}. $L$-smoothness does not give it.
     """
     )
     return
@@ -1702,7 +1764,12 @@ def _(Rational, check, needed_by_clip, one_round, question_11):
             return "it may be right: it needs a proof over several rounds"
         return "it may be right: a better lemma about one round is enough"
 
-    answer_11 = check("11.11", question_11.value, _judged(0.03))
+    answer_11 = check(
+        "11.11",
+        question_11.value,
+        _judged(0.03),
+        hint="Compare 0.03 with the rows of the last table. Which of them are proved from below by a run?",
+    )
     answer_11
     return (answer_11,)
 
@@ -1713,7 +1780,7 @@ def _(mo):
     **To take away.** (1) Compare constants after division by the progress $b$: whatever makes $b$ small makes all terms large. (2) Keep every
     non-negative term until the end; the two-point inequality has one that plain convexity lacks. (3) Never split noise from what it moves. (4) A lemma that
     covers all cases has the constant of the worst case. (5) Weights are parameters: leave them open, and choose them last. (6) A factor in a table of
-    losses depends on what has been mended before. (7) A run below the bound says that something is left; only a run, or a worst case, says where.
+    losses depends on what has been mended before. (7) A gap between run and bound shows that there may be something to gain. Only better runs, or a worst case, show where.
     """)
     return
 
@@ -1747,7 +1814,7 @@ def _(
         answer_11,
     ]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
-    return
+    return (answers,)
 
 
 if __name__ == "__main__":

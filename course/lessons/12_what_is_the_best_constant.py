@@ -17,7 +17,7 @@ def _():
     from scipy.optimize import minimize_scalar
     from sympy import Rational
 
-    from course.lesson import check, choice, drawn, statement, told
+    from course.lesson import check, choice, drawn, how_to_answer, statement, told
     from figures.gallery import BLACK, BLUE, GREY, ORANGE, RED, SKY
     from theory import catalogue
     from theory.proofs.arithmetic import implied
@@ -70,21 +70,27 @@ def _():
         vector,
         verified_instance,
         verified_proof,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 12. What is the best constant? From a two-point inequality to a tight lemma and its worst function
 
-    **About 90 minutes.** You need lessons 4 and 11. Afterwards you can
+    **About 150 minutes.** You need lessons 4 and 11. Afterwards you can
 
     - say which inequalities between finitely many points hold for all smooth convex functions, and why there are no others;
-    - write the worst case of an algorithm as a semidefinite programme, and read a proof and a worst function off its solution;
+    - write the worst case of an algorithm as a semidefinite programme, and read a proof and a worst function from its solution;
     - find the best constant of a lemma about one round, guess a formula for it, and prove the formula;
     - say what a tight constant does not tell you.
-    """)
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -106,9 +112,9 @@ def _(mo, statement):
             mo.md(r"""
     How small can these two constants be, if all other terms stay as they are? A *run* gives a lower bound: a constant is too
     small if one run breaks the inequality. Lesson 8 looked for such runs. A *proof* gives an upper bound. Lesson 11 looked
-    for better proofs. In both lessons a gap was left between the two.
+    for better proofs. In both lessons a gap remained between the two.
 
-    For an inequality about one round the gap closes. Two clients, one local step, no noise, all clients take part:
+    For an inequality about one round there is no gap. Two clients, one local step, no noise, all clients take part:
     """),
         ]
     )
@@ -186,10 +192,10 @@ def _(mo):
 
     $$f(x)\;\ge\; f(y)+\langle\nabla f(y),\,x-y\rangle+\frac1{2L}\|\nabla f(x)-\nabla f(y)\|^2 .$$
 
-    Call this the condition $(x,y)$. It is *necessary*. It is also **sufficient**: suppose that somebody gives you points
-    $x_i$, numbers $f_i$ and vectors $g_i$. If the inequality holds for every ordered pair of them, there is a convex
-    $L$-smooth function with $f(x_i)=f_i$ and $\nabla f(x_i)=g_i$ (Taylor, Hendrickx, Glineur 2017). That is why one speaks of
-    *interpolation conditions*. No other inequality about these points is needed: all others follow from these.
+    Call this the condition $(x,y)$. It is *necessary*. It is also **sufficient**. Take any points $x_i$, numbers $f_i$
+    and vectors $g_i$. If the inequality holds for every ordered pair of them, there is a convex
+    $L$-smooth function with $f(x_i)=f_i$ and $\nabla f(x_i)=g_i$ (Taylor, Hendrickx, Glineur 2017). That is why they are called
+    *interpolation conditions*. We need no other inequality about these points: all others follow from these.
 
     Try it on the line, with $L=1$. One point is the minimiser $x^*=0$, with $f(x^*)=0$. The other is $x=1$. Choose the slope
     and the value there.
@@ -314,12 +320,11 @@ def _(BLACK, BLUE, RED, SKY, drawn, mo, np, slope_g, smallest, value_f):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    On the line, every inequality between two points is a statement about such a region. Its lower boundary is one that proofs
-    use all the time.
+    On the line, every inequality between two points is a statement about such a region. Proofs often use its lower boundary.
 
     **Exercise 12.1.** The smallest $c$ in $\|\nabla f(x)\|^2\le c\,(f(x)-f(x^*))$ for all convex $L$-smooth functions, as a
-    function of $L$. Which of the two conditions proves it? For which function are both sides equal? Your formula is held
-    against the machine.
+    function of $L$. Which of the two conditions proves it? For which function are both sides equal? The check
+    solves the programme.
     """)
     return
 
@@ -346,7 +351,14 @@ def _(Point, Programme, check, smooth_convex, sympy, tight):
         _, f, g, conditions = two_points(L)
         return float(tight(Programme.of(g**2, f, conditions)).upper)
 
-    answer_1 = check("12.1", gradient_constant, _best, at=[(1.0,), (0.5,), (3.0,)], tolerance=1e-4)
+    answer_1 = check(
+        "12.1",
+        gradient_constant,
+        _best,
+        at=[(1.0,), (0.5,), (3.0,)],
+        tolerance=1e-4,
+        hint=r"Write the two conditions with $\nabla f(x^*)=0$. One of them bounds $f(x)-f(x^*)$ from below by a multiple of $\|\nabla f(x)\|^2$.",
+    )
     answer_1
     return answer_1, two_points
 
@@ -379,7 +391,14 @@ def _(Programme, check, tight, two_points):
         x, _, g, conditions = two_points(L)
         return float(tight(Programme.of(g**2, g * x, conditions)).upper)
 
-    answer_2 = check("12.2", product_constant, _best, at=[(1.0,), (0.5,), (3.0,)], tolerance=1e-4)
+    answer_2 = check(
+        "12.2",
+        product_constant,
+        _best,
+        at=[(1.0,), (0.5,), (3.0,)],
+        tolerance=1e-4,
+        hint="Add the conditions $(x,x^*)$ and $(x^*,x)$: the values cancel. The sum is smaller than what the chain of two inequalities gives.",
+    )
     answer_2
     return (answer_2,)
 
@@ -388,7 +407,7 @@ def _(Programme, check, tight, two_points):
 def _(mo):
     mo.md(r"""
     Two tight inequalities, one after the other, need not give a tight one. A function that makes the first an equality does
-    not make the second one so. A best constant must be asked for the *whole* inequality, with all conditions at once. The
+    not make the second one so. Ask for the best constant of the *whole* inequality, with all conditions at once. The
     machine does that.
 
     ## One gradient step
@@ -439,7 +458,7 @@ def _(ends, found_no_step, mo, no_step, verified_instance, verified_proof):
       {verified_proof(no_step, found_no_step)}.
 
     **Exercise 12.3.** Write the programme for one step, $f(x_1)-f(x^*)$ against $\|x_0-x^*\|^2$, for $L=1$. `gamma` is a
-    fraction. Its bracket is held against that of our programme.
+    fraction. The check compares its bracket with that of our programme.
     """)
     return
 
@@ -499,6 +518,7 @@ def _(
         lambda gamma: float(tight(descent(gamma)).upper),
         at=[(Rational(1, 2),), (Rational(1),), (Rational(7, 4),)],
         tolerance=1e-4,
+        hint="Take symbols for $x$, $f_0$, $g_0$, $f_1$, $g_1$. The third point is `Point(x - gamma * g0, f1, g1)`. Name the six ordered pairs of points and call `smooth_convex(p, q, sympy.S.One)` for each.",
     )
     answer_3
     return answer_3, conditions_of_step, descent, f_0, f_1, g_0, g_1, x_0
@@ -561,8 +581,8 @@ def _(Rational, descent, tight):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    These are no nice numbers. There are many proofs, and the solver takes one in the middle of them. Leave conditions out,
-    and fewer proofs remain.
+    These are no simple numbers. There are many proofs, and the solver takes one in the middle of them. Leave conditions out, and
+    fewer proofs remain.
     """)
     return
 
@@ -638,7 +658,13 @@ def _(
         allowed = all_six.upper * Fraction(10001, 10000)
         return "enough" if found.upper <= allowed else f"not enough: they allow {float(found.lower):.4f}"
 
-    answer_4 = check("12.4", _is_enough(enough), "enough")
+    answer_4 = check(
+        "12.4",
+        lambda: _is_enough(enough),
+        "enough",
+        at=[()],
+        hint="Take out one condition at a time with the boxes above and watch the constant. Which pair between the two last points have you not used together?",
+    )
     answer_4
     return (answer_4,)
 
@@ -758,7 +784,11 @@ def _(check, g_0, g_1, gamma_s, rest, sympy, x_0):
     _factor = sympy.simplify((rest - _first) / (g_0 - g_1) ** 2)
 
     answer_5 = check(
-        "12.5", second_square, lambda gamma: float(_factor.subs(gamma_s, gamma)), at=[(0.5,), (1.0,), (1.5,), (1.9,)]
+        "12.5",
+        second_square,
+        lambda gamma: float(_factor.subs(gamma_s, gamma)),
+        at=[(0.5,), (1.0,), (1.5,), (1.9,)],
+        hint=r"Subtract the first square from the collected rest and look at the coefficient of $\|g_0\|^2$. It is a proof as long as $q(\gamma)$ is not negative.",
     )
     answer_5
     return (answer_5,)
@@ -855,8 +885,8 @@ def _(
     function with two sides does as well.
 
     **Exercise 12.6.** Do it without the machine. Huber's function with kink $\tau$ is $x^2/2$ for $|x|\le\tau$, and
-    $\tau|x|-\tau^2/2$ further out. Start at $x_0=1$ and take one step $\gamma$. For which $\tau$ is $f(x_1)$ largest? Your
-    formula is held against runs. It is for step sizes below $\tfrac32$, where Huber's function is worst.
+    $\tau|x|-\tau^2/2$ further out. Start at $x_0=1$ and take one step $\gamma$. For which $\tau$ is $f(x_1)$ largest? The check
+    makes runs, for step sizes below $\tfrac32$, where Huber's function is worst.
     """),
         ]
     )
@@ -882,7 +912,14 @@ def _(check, minimize_scalar):
         found = minimize_scalar(lambda t: -_after_step(t, gamma), bounds=(0.01, 0.99), method="bounded")
         return float(found.x)
 
-    answer_6 = check("12.6", worst_kink, _worst, at=[(0.5,), (1.0,), (1.25,)], tolerance=1e-3)
+    answer_6 = check(
+        "12.6",
+        worst_kink,
+        _worst,
+        at=[(0.5,), (1.0,), (1.25,)],
+        tolerance=1e-3,
+        hint=r"At first $x_1=1-\gamma\tau$ is still on the straight part, so $f(x_1)=\tau(1-\gamma\tau)-\tau^2/2$. Where is this parabola in $\tau$ largest?",
+    )
     answer_6
     return (answer_6,)
 
@@ -954,7 +991,7 @@ def _(by_gap, ends, mo):
     **Exercise 12.7.** Find the formula. Split $\nabla F_m(x)=\nabla F_m(x^*)+u_m$, and use Young's inequality with a weight
     $a$ (lesson 11): $\|\nabla F_m(x)\|^2\le(1+\tfrac1a)\|\nabla F_m(x^*)\|^2+(1+a)\|u_m\|^2$. The mean of $\|u_m\|^2$ is at
     most $2L$ times the gap. The lemma allows $8G\,L\eta^2$ times the gap, and $4c\,\eta^2\zeta_*^2$. Which $c$ is the
-    smallest? It is held against brackets.
+    smallest? The check computes brackets.
     """
     )
     return
@@ -977,6 +1014,7 @@ def _(Fraction, check, lemma_6, tight):
         lambda G: float(tight(lemma_6(Fraction(G))).upper),
         at=[(1.0,), (1.5,), (3.0,), (8.0,)],
         tolerance=1e-4,
+        hint=r"The gap must fit: choose $a$ so that $(1+a)$ times $2$ is $8G$. Then the factor of $\zeta_*^2$, divided by 4, is what you want.",
     )
     answer_7
     return (answer_7,)
@@ -991,8 +1029,8 @@ def _(mo):
     client now: $x^*$, $x$ and the client's own $y$. That gives twelve conditions in six vectors. Nobody has to write them:
     `searches` makes the programme from the statement in the catalogue, and `tight` has bracketed it in the first table.
 
-    Is that bracket believable? Take its instance, factor the Gram matrix, build the two clients' functions by our formula,
-    and run the round on them. This code knows nothing of the programme: it asks the two functions for gradients.
+    Can we believe this bracket? Take its instance, factor the Gram matrix, build the two clients' functions by our formula, and run
+    the round on them. This code does not use the programme: it only asks the two functions for gradients.
     """)
     return
 
@@ -1272,7 +1310,7 @@ def _(mo):
     mo.md(r"""
     **Exercise 12.8.** The best half-width for $R\to\infty$, in units of $\eta\zeta$, as a function of $h=L\tilde\eta$. (With
     $\delta=L(\eta\zeta-w)$ the round adds $(2\eta\delta\,w+\eta^2\delta^2)/(1+w^2/R^2)$ to $\|x\|^2$: the first part along
-    $r$, the second along $t$. Check it.) It is held against runs from far out.
+    $r$, the second along $t$. Check it.) The check makes runs from far out.
     """)
     return
 
@@ -1294,7 +1332,14 @@ def _(check, minimize_scalar, needed_by_wedge):
         )
         return float(found.x)
 
-    answer_8 = check("12.8", best_half_width, _worst, at=[(1 / 6,), (0.5,), (1.0,), (1.5,)], tolerance=2e-3)
+    answer_8 = check(
+        "12.8",
+        best_half_width,
+        _worst,
+        at=[(1 / 6,), (0.5,), (1.0,), (1.5,)],
+        tolerance=2e-3,
+        hint=r"For $R\to\infty$ the denominator is 1. With $L=\zeta=1$ and $w$ in units of $\eta$ the sum is proportional to $2w(1-w)+\eta(1-w)^2$. Set its derivative in $w$ to zero, and use $\eta=h/2$.",
+    )
     answer_8
     return (answer_8,)
 
@@ -1346,7 +1391,7 @@ def _(BLUE, RECURSION, by_step, coefficient, drawn, ends, mo, np):
                 )
                 + r"""
 
-    **Exercise 12.9.** Guess the formula $c(h)$. It is held against brackets, also at other step sizes.
+    **Exercise 12.9.** Guess the formula $c(h)$. The check computes brackets, also at other step sizes.
     """
             ),
         ]
@@ -1368,7 +1413,14 @@ def _(Fraction, RECURSION, check, coefficient, programme_of, tight):
         found = tight(programme_of(RECURSION, "heterogeneity", eta_tilde=Fraction(h).limit_denominator(100)))
         return float(coefficient(RECURSION, "heterogeneity")) * float(found.lower + found.upper) / 2
 
-    answer_9 = check("12.9", recursion_constant, _measured, at=[(1 / 6,), (0.5,), (1.0,), (1.9,)], tolerance=2e-4)
+    answer_9 = check(
+        "12.9",
+        recursion_constant,
+        _measured,
+        at=[(1 / 6,), (0.5,), (1.0,), (1.9,)],
+        tolerance=2e-4,
+        hint="Look at the right figure: $1/c$ lies on a straight line. Read off two of its points.",
+    )
     answer_9
     return (answer_9,)
 
@@ -1469,12 +1521,17 @@ def _(Point, b, check, eta, of_x_and_star, smooth_convex, sympy):
     _unknown = sympy.Symbol("m")
     _left, _values, _ = rest_of_round(_unknown)
     (fitting,) = sympy.solve(_left.coeff(_values[1]), _unknown)
-    answer_10 = check("12.10", of_x_and_star, fitting)
+    answer_10 = check(
+        "12.10",
+        of_x_and_star,
+        fitting,
+        hint=r"Collect the terms with the value of client 1 at $x$: from the gap, from $(x^*,x)$ with its multiplier $\eta$, and from $(x,x^*)$. Their sum must vanish; $\tilde\eta=2\eta$.",
+    )
     answer_10
     return answer_10, fitting, rest_of_round
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(b, eta, fitting, implied, rest_of_round, sympy):
     # The rest, with the multiplier that fits, is a sum of four squares
     left_of_round, _, (_s, _a, _a_y, _p, _p_y) = rest_of_round(fitting)
@@ -1639,8 +1696,8 @@ def _(Status, Verdict, contraction_a, judged, told):
 def _(mo):
     mo.md(r"""
     $\tfrac32$ holds, and 2 does not. **Exercise 12.11.** Find the largest $a$, as a function of $\mu$ and $\tilde\eta$ (for
-    $L=1$). A run gives a formula: both clients have $F_m(x)=\tfrac\mu2x^2$. It is held against the best contraction of the
-    machine, over all functions.
+    $L=1$). A run gives a formula: both clients have $F_m(x)=\tfrac\mu2x^2$. The check computes the best contraction over
+    all functions.
     """)
     return
 
@@ -1663,7 +1720,12 @@ def _(Fraction, STRONG, check, programme_of, tight):
         return (1 - float(found.lower + found.upper) / 2 * (1 - m / 2)) / m
 
     answer_11 = check(
-        "12.11", largest_contraction, _measured, at=[(0.1, 1 / 6), (0.5, 1 / 6), (0.3, 1 / 10)], tolerance=1e-3
+        "12.11",
+        largest_contraction,
+        _measured,
+        at=[(0.1, 1 / 6), (0.5, 1 / 6), (0.3, 1 / 10)],
+        tolerance=1e-3,
+        hint=r"On this run both clients shrink $x$ by $1-\eta\mu$, with $\eta=\tilde\eta/2$, so the squared distance by its fourth power. The progress term takes $\tfrac13\tilde\eta$ times the gap $\tfrac\mu2\|x\|^2$. Solve for $a$.",
     )
     answer_11
     return (answer_11,)
@@ -1730,7 +1792,12 @@ def _(RECURSION, choice, coefficient, ends, mo, of_recursion):
 
 @app.cell(hide_code=True)
 def _(check, question_12):
-    answer_12 = check("12.12", question_12.value, "(41) for all M, K and step sizes needs at least this constant")
+    answer_12 = check(
+        "12.12",
+        question_12.value,
+        "(41) for all M, K and step sizes needs at least this constant",
+        hint="A statement for all $M$, $K$ and step sizes contains this case. Does one case bound the constant for all from above or from below?",
+    )
     answer_12
     return (answer_12,)
 
@@ -1743,7 +1810,7 @@ def _(mo):
     function, its dual solution is a proof. Round both to fractions and check them: only the checks count. (4) A chain of
     tight inequalities need not be tight. (5) There are many proofs: leave conditions out until the multipliers are simple.
     (6) The best constant may be a supremum that no function attains. (7) A formula is guessed from numbers and proved with
-    symbols. (8) Ask which inequality to make tight, before you make it tight.
+    symbols. (8) First choose the inequality, then make it tight.
     """)
     return
 
@@ -1779,7 +1846,7 @@ def _(
         answer_12,
     ]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
-    return
+    return (answers,)
 
 
 if __name__ == "__main__":

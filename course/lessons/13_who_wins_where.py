@@ -10,7 +10,7 @@ def _():
     import numpy as np
 
     from bounds.winners import METHODS, Budget, Setting, gaps_at, predicted, smallest_gaps
-    from course.lesson import check, choice, drawn, statement
+    from course.lesson import after, check, choice, drawn, how_to_answer, statement
     from figures.winners import first
     from simulations import expectation
     from simulations.algorithms.minibatch import MinibatchSGD
@@ -33,21 +33,28 @@ def _():
         predicted,
         smallest_gaps,
         statement,
+        after,
+        how_to_answer,
     )
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(mo, how_to_answer):
+    mo.vstack(
+        [
+            mo.md(r"""
     # 13. Who wins where? Seven methods at their best step sizes, and what their bounds say
 
     **About 60 minutes.** You need lessons 2, 3 and 5. Afterwards you can
 
     - compare methods fairly: the same problem, the same budget, each method at its own best step size;
-    - say which part of a gap is optimisation, noise, or the clients' drift;
+    - say which part of a gap comes from optimisation, from noise, or from the clients' drift;
     - turn a budget in bits into rounds;
-    - explain why the method with the smallest bound is rarely the method with the smallest gap.
-    """)
+    - explain why the method with the smallest bound need not have the smallest gap.
+    """),
+            how_to_answer(),
+        ]
+    )
     return
 
 
@@ -95,8 +102,8 @@ def _(METHODS, Setting, drawn, gaps_at, mo, np, pick_K, pick_R, pick_delta, pick
             drawn(_draw, width=7, height=3.6),
             mo.md(r"""
     The *effective step size* is the step size times the number of local steps that follow one another in a round: one for
-    minibatch SGD, $K$ for PFL, more for SFL. All curves fall like gradient descent on the left. Then each method meets its own
-    floor: noise, drift, or the edge of stability. FedBAT is left out here, because it has no exact expectation.
+    minibatch SGD, $K$ for PFL, more for SFL. All curves fall like gradient descent on the left. Then each method comes to its own
+    floor: noise, drift, or the limit of stability. FedBAT is left out here, because it has no exact expectation.
     """),
         ]
     )
@@ -127,7 +134,13 @@ def _(METHODS, check, np):
         # the method divides the effective step size by M K; M = 4 on this family
         return eta / float(METHODS["SFL"].build(K, np.array([eta])).eta[0]) * eta
 
-    answer_1 = check("13.1", effective, _theirs, at=[(4, 2, 0.1), (4, 5, 0.01), (4, 1, 0.5)])
+    answer_1 = check(
+        "13.1",
+        effective,
+        _theirs,
+        at=[(4, 2, 0.1), (4, 5, 0.01), (4, 1, 0.5)],
+        hint="In SFL the clients train one after another. How many gradient steps follow one another in a round?",
+    )
     answer_1
     return (answer_1,)
 
@@ -163,7 +176,11 @@ def _(MinibatchSGD, Quadratic, check, expectation, np):
         return expectation(problem, MinibatchSGD(K, eta), rounds=R, x0=1.0, record=("gap",), at=[R]).gap.item()
 
     answer_2 = check(
-        "13.2", gap_of_minibatch, _exact, at=[(1, 0.5, 0.3, 4, 2, 3), (0.2, 1.0, 1.0, 2, 5, 40), (1, 0.1, 0, 2, 1, 7)]
+        "13.2",
+        gap_of_minibatch,
+        _exact,
+        at=[(1, 0.5, 0.3, 4, 2, 3), (0.2, 1.0, 1.0, 2, 5, 40), (1, 0.1, 0, 2, 1, 7)],
+        hint=r"$\mathbb Ex^2$ becomes $a\,\mathbb Ex^2+\eta^2\sigma^2/(MK)$ in a round, from 1. Sum the geometric series, and multiply by $h/2$.",
     )
     answer_2
     return (answer_2,)
@@ -174,19 +191,19 @@ def _(mo):
     mo.md(r"""
     The floor of this formula is about $\eta\sigma^2/(4MK)$, whatever $h$ is. A smaller step size lowers the floor and slows the
     first term. So the best step size balances the two, and after $R$ rounds the noise leaves about $\sigma^2\log R/(MKR)$. All
-    methods that average $MK$ uncompressed gradients a round have this part. *They differ in the rest.* That is why so many cells
-    of the map below are pale.
+    methods that average $MK$ uncompressed gradients a round have this part. *They differ in the rest.* That is why the gaps of
+    several methods are nearly equal in the tables below.
 
-    **Exercise 13.3.** Which of these methods has a gap that *heterogeneity at the optimum* does not change, when all clients take
-    part and there is no noise? Test it with the sliders.
+    Now let all clients take part, without noise. For one of three methods *heterogeneity at the optimum* does not change the gap.
+    Test it with the sliders.
     """)
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_3 = choice(
-        "**Exercise 13.3.** It does not matter to",
+        "**Exercise 13.3.** For which method does it not change the gap?",
         ["PFL", "SFL", "minibatch SGD"],
         # solution
         value="minibatch SGD",
@@ -205,7 +222,12 @@ def _(Budget, Setting, check, np, question_3, smallest_gaps):
         return not np.isclose(*gaps, rtol=1e-6)
 
     _same = [told for told, name in _names.items() if not _changes(name)]
-    answer_3 = check("13.3", question_3.value, _same[0] if len(_same) == 1 else None)
+    answer_3 = check(
+        "13.3",
+        question_3.value,
+        _same[0] if len(_same) == 1 else None,
+        hint=r"Set $\sigma$ to its smallest value and move $\zeta_*$. Which method takes all its gradients at the same point, so that only their mean counts?",
+    )
     answer_3
     return (answer_3,)
 
@@ -263,7 +285,7 @@ def _(mo):
     round. FedCOMGATE sends 4 of 16 coordinates, FedBCGD a block of 8, SCAFFOLD 32 numbers, FedBAT a bit for each weight and a
     few for the step size.
 
-    **Exercise 13.4.** The whole rounds that a method with this many bits a round has, when PFL has $R$.
+    **Exercise 13.4.** PFL has $R$ rounds. How many whole rounds has a method that sends `bits` bits a round?
     """)
     return
 
@@ -284,6 +306,7 @@ def _(Budget, METHODS, Setting, check):
         rounds_for_bits,
         lambda R, bits: Budget(R, in_bits=True).rounds_of(_by_bits[bits], Setting()),
         at=[(R, bits) for R in (50, 200) for bits in _by_bits],
+        hint=r"PFL sends $16\cdot32$ bits a round. Divide the budget of $R$ such rounds by `bits`, and round down.",
     )
     answer_4
     return (answer_4,)
@@ -300,8 +323,8 @@ def _(mo, statement):
     """),
             statement("sfl.thm1.strongly_convex"),
             mo.md(r"""
-    **Exercise 13.5.** The smallest number of rounds at which this theorem admits a step size at all, as a function of $L$ and
-    $\mu$ (a whole number).
+    **Exercise 13.5.** The smallest whole number of rounds for which this theorem admits a step size at all, as a function of $L$
+    and $\mu$.
     """),
         ]
     )
@@ -334,7 +357,13 @@ def _(check):
 
         return next(R for R in range(1, 1000) if speaks(R))
 
-    answer_5 = check("13.5", rounds_needed, _first, at=[(1, 0.5), (1, 0.125), (2, 0.25)])
+    answer_5 = check(
+        "13.5",
+        rounds_needed,
+        _first,
+        at=[(1, 0.5), (1, 0.125), (2, 0.25)],
+        hint=r"The conditions leave the step sizes from $1/(\mu R)$ to $1/(6L)$. When is this interval not empty?",
+    )
     answer_5
     return (answer_5,)
 
@@ -357,18 +386,18 @@ def _(Budget, Setting, mo, predicted, smallest_gaps):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    Each theorem loses another factor. It comes from the proof: the largest step size that the proof allows ($1/(6L)$ here,
-    $1/(32\beta)$ there), the constants before the terms, the average of the iterates or the last one. None of this is a property
-    of the method.
+    Each theorem loses another factor. Reasons are the largest step size that the proof allows ($1/(6L)$ here, $1/(32\beta)$ there),
+    the constants before the terms, and the left side: an average of the iterates, or the last one. These are properties of the
+    proof, not of the method.
 
-    **Exercise 13.6.** The method of this table with the *loosest* bound (its name as in the table).
+    **Exercise 13.6.** Which method of this table has the *loosest* bound? Write its name as in the table.
     """)
     return
 
 
 @app.cell
 def _():
-    loosest = ...
+    # student: loosest = ...  # your turn: a text
     # solution
     # read off the table: FedBCGD, FedCOMGATE, ...; or let the machine look
     from bounds.winners import Budget as _Budget, Setting as _Setting, predicted as _p, smallest_gaps as _g
@@ -383,12 +412,17 @@ def _():
 
 @app.cell(hide_code=True)
 def _(check, loosest, slack):
-    answer_6 = check("13.6", loosest, max(slack, key=slack.get))
+    answer_6 = check(
+        "13.6",
+        loosest,
+        max(slack, key=slack.get),
+        hint="The loosest bound has the largest quotient in the table above.",
+    )
     answer_6
     return (answer_6,)
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(choice, mo):
     question_7 = choice(
         "**Exercise 13.7.** Two methods have the bounds $A$ and $B$ at the same budget, $A<B$. What follows for their gaps on "
@@ -424,17 +458,32 @@ def _(Budget, Setting, check, first, np, predicted, question_7, smallest_gaps):
         "13.7",
         question_7.value,
         "each gap is at most its bound, and nothing follows about their order" if _held and _gap != _bound else None,
+        hint="A bound says how large a gap can be at most. Does it say how small the gap is? Look at the two tables under *The same budget*.",
     )
     answer_7
     return (answer_7,)
 
 
 @app.cell(hide_code=True)
-def _(mo):
-    mo.md(r"""
+def _(after, answer_7, mo):
+    mo.vstack(
+        [
+            after(
+                answer_7,
+                r"""
     Even on the worst problem nothing follows: a bound may be loose for one method and tight for the other. Only tight worst
-    cases compare methods (lesson 12). The page *who wins* of the site has the maps over many settings.
-    """)
+    cases compare methods (lesson 12).
+    """,
+            ),
+            mo.md(r"""
+    The page *who wins* of the site has maps over many settings.
+
+    **To take away.** (1) Compare methods on the same problem, with the same budget, each at its own best step size. (2) The noise
+    that averaging leaves is common to many methods; look at the rest. (3) A budget in bits is another comparison than one in
+    rounds. (4) The ratio of bound and gap is a property of the proof. (5) Bounds order bounds, not methods.
+    """),
+        ]
+    )
     return
 
 
@@ -442,7 +491,7 @@ def _(mo):
 def _(answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7, mo):
     answers = [answer_1, answer_2, answer_3, answer_4, answer_5, answer_6, answer_7]
     mo.md("**Your exercises:** " + ", ".join(f"{a.exercise} {a.standing}" for a in answers))
-    return
+    return (answers,)
 
 
 if __name__ == "__main__":
