@@ -93,6 +93,7 @@ def picture(paper: str) -> Picture:
     """The picture of a paper."""
     return Picture(
         f"{paper}_best_constants",
-        "Best constants of inequalities about a round: stated, sharper, and what is possible",
+        "Each line is a term of an inequality about a round. Its best constant lies between the bar (an instance) and "
+        "the cross (a proof); the stated one is the black dot.",
         lambda full: draw(paper),
     )

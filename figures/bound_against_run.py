@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,136 +17,201 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from bounds import papers
 from bounds.trials.arena import CONFIDENCE, Arena, at_same_rate, bound_at, confront, constants_of, step_symbol
 from bounds.trials.quantities import quantities
-from figures.gallery import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    YELLOW,
-    Drawn,
-    Picture,
-    canvas,
-    count_axis,
-    mathematics,
+from figures.gallery import RED, Drawn, Picture, canvas, count_axis, mathematics
+from figures.styles import (
+    BOUNDS,
+    CORRECTED,
+    INTERVAL,
+    LEAST,
+    MEASURED,
+    MEASURED_CORRECTED,
+    MOST_CURVES,
+    TERM,
+    runs_off,
+    term_colours,
 )
+from simulations.problems import Array
 from theory import catalogue
-from theory.statement import Bound
+from theory.statement import Bound, Statement
 
-_TERM_COLOURS = {
-    "optimisation": BLUE,
-    "noise": GREEN,
-    "sampling": PURPLE,
-    "noise_drift": SKY,
-    "drift": SKY,
-    "heterogeneity": ORANGE,
-    "lag": ORANGE,
-    "start": BLUE,
-    "divergence": ORANGE,
-}
-_OTHER_TERMS = (YELLOW, PURPLE, "#8b5e3c", GREY, "#404080", "#7fbf3f")  # in this order
 _TITLE = 44  # characters in a line
-_ROUNDING = 1e-20  # relative to the bound: a term that is never larger is not drawn
-_DEEPEST = 1e-80  # relative to the highest value in a panel: below it a bound is cut off
+_SEEN = 0.01  # of the bound: a term that is never a larger part of it is not drawn
+_ABOVE = 1e3  # times the largest bound: what is measured is cut off there
+_DEEPEST = 1e-9  # times the highest value in a panel: what is below is cut off
+_LEAST_RATIO, _LARGEST_RATIO = 1e-3, 1e7  # bound / measured: cut off outside
 _STEPS = {"eta_tilde": r"\tilde\eta", "eta": r"\eta", "eta_t": r"\eta_0"}  # of decreasing step sizes the first
 
+# Printed bounds that a run in their figure is above.  The tests compare the figures' numbers with this list.
+CROSSED = frozenset(
+    {
+        "fedcom.thmD9",
+        "fedcom.thmE4",
+        "fedcom.thmE6",
+        "fedcom.thmE9",
+        "sfl.eq42",
+        "sfl.eq46",
+        "sfl.eq54",
+        "sfl.eq80",
+    }
+)
 
-_CORRECTED = {"color": BLACK, "ls": (0, (5, 1, 1, 1)), "lw": 1.4}
-_LOOSER = {"color": GREY, "ls": "-", "lw": 1.4}
-_LEAST = {"color": PURPLE, "ls": "-", "lw": 1.2}
 
+@dataclass(frozen=True)
+class _Curve:
+    """A bound, or what is measured, in a panel.
 
-def term_colours(bound: Bound) -> dict[str, str]:
-    """A colour for each term, no two alike.  Raises ValueError for a bound of more terms than there are colours."""
-    left = iter([c for c in _OTHER_TERMS if c not in [_TERM_COLOURS.get(t.name) for t in bound.terms]])
-    try:
-        return {t.name: _TERM_COLOURS.get(t.name) or next(left) for t in bound.terms}
-    except StopIteration:
-        raise ValueError(f"{len(bound.terms)} terms, expected no more than there are colours for") from None
+    ratio  to what is measured; None: not drawn
+    """
+
+    label: str
+    R: Array
+    values: Array
+    style: Mapping[str, Any]
+    ratio: Array | None = None
 
 
 def draw(statement_id: str, arenas: list[Arena], full: bool = False) -> Drawn:
     """One column per arena, at the step size where the bound is tightest: bound, terms, measurement, and their ratio.
 
     A printed bound that has a corrected form is shown with it, at the same learning rate; a sharper one with the one that
-    it sharpens.
+    it sharpens.  Of the terms the largest are drawn, so that a panel has no more than `MOST_CURVES` curves.
     """
     statement = catalogue.find(statement_id)
     claim = statement.claim
     assert isinstance(claim, Bound)
-    colours = term_colours(claim)
+    colours = term_colours([t.name for t in claim.terms])
     figure, axes = canvas(2, len(arenas), sharex="col", height_ratios=[3, 1.3])
     rows: list[dict[str, object]] = []
-    for column, arena in enumerate(arenas):
-        data = confront(arena, statement, full)
-        name = step_symbol(arena.stated)
-        step = int(np.nanargmin((data.bound / data["mean"]).where(data.admissible).min("R").values))
-        at = data.isel({name: step})
-        at = at.isel(R=at.admissible.values & np.isfinite(at.high.values))  # before any divergence
-        above, below = axes[0, column], axes[1, column]
-        for term in at.term.values:
-            values = at.terms.sel(term=term)
-            if values.max() <= _ROUNDING * at.bound.max():
-                continue
-            above.plot(at.R, values, "--", lw=1, color=colours[str(term)], label=str(term))
-        above.plot(at.R, at.bound, color=BLACK, lw=1.8, label="bound (sum)")
-        unseen = max(1e-300, float(at["mean"].min()) / 1000)  # below the panel
-        above.fill_between(at.R, at.low.clip(min=unseen), at.high, color=RED, alpha=0.25, lw=0)
-        above.plot(at.R, at["mean"], color=RED, label="measured")
-        below.plot(at.R, at.bound / at["mean"], color=BLACK)
-        below.axhline(1, color=RED, lw=0.8, ls=":")
+    unseen = 0.0  # the largest part of a bound that a term without a curve has
+    for (above, below), arena in zip(axes.T, arenas, strict=True):
+        at, exact = _tightest(arena, statement, full)
         rows += _rows(arena, at)
-        if statement.sharpens:
-            looser = catalogue.find(statement.sharpens)
-            values = _at_these_steps(replace(arena, statement=looser.id), at)
-            above.plot(at.R, values, **_LOOSER, label=f"{looser.form} bound")
-            below.plot(at.R, values / at["mean"], **_LOOSER)
-        least = catalogue.least(statement)
-        if least is not None:
-            above.plot(at.R, _value(least, arena, at), **_LEAST, label="no bound can be lower")
-        twin = _corrected(arena, float(at[name]), full)
-        if twin is not None:
-            corrected, its_own = twin
-            above.plot(its_own.R, its_own.bound, **_CORRECTED, label="corrected")
-            if not _same_quantity(at, its_own):
-                above.plot(its_own.R, its_own["mean"], ":", color=RED, label="measured, corrected form")
-            below.plot(its_own.R, its_own.bound / its_own["mean"], **_CORRECTED)
-            rows += _rows(corrected, its_own)
-        largest = at.terms.max("R").values  # every term is visible somewhere
-        top = max(at.bound.max(), at["mean"].max())
-        floor = (
-            min(at["mean"].min(), *largest[largest > _ROUNDING * float(top)], max(at.bound.min(), top * _DEEPEST)) * 3
-        )
-        measured = (
-            f"{seeds} seeds, {CONFIDENCE:.1%} interval" if (seeds := data.attrs["seeds"]) else "exact expectation"
-        )
-        above.set(xscale="log", yscale="log", ylim=(floor / 10, None))
-        above.set_title(
-            f"{titled(arena.name)}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {measured}",
-            fontsize=9,
-        )
-        below.set(xscale="log", yscale="log", xlabel="rounds R")
-        for axis in (above, below):
-            low, high = axis.get_ylim()
-            if high > 100 * low:  # enough decades: no minor marks
-                axis.yaxis.set_minor_locator(NullLocator())
-            elif axis is below:
-                axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-                axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-                axis.yaxis.set_minor_locator(NullLocator())
-            count_axis(axis.xaxis, at.R.values.max(), at.R.values.min())
+        bounds, measured, more = _curves(statement, arena, at, full)
+        rows += more
+        room = MOST_CURVES - len(bounds) - len(measured)
+        terms = _main_terms(at, room)
+        unseen = max(unseen, *(share for name, share in _shares(at).items() if name not in terms), 0.0)
+        _upper(above, at, bounds, measured, {name: colours[name] for name in terms}, exact)
+        _lower(below, bounds)
+        how = "exact expectation" if exact else f"{at.attrs['seeds']} seeds"
+        name = step_symbol(arena.stated)
+        title = f"{titled(arena.name)}\n" + rf"${_STEPS[name]}$ = {float(at[name]):.3g}, {how}"
+        if _corrected_form(statement) and not more:
+            title += "\n(the corrected theorem does not admit it)"
+        above.set_title(title, fontsize=9)
+        count_axis(below.xaxis, at.R.values.max(), at.R.values.min())
     axes[0, 0].set_ylabel(y_label(statement.paper, claim.quantity.name))
     axes[1, 0].set_ylabel("bound / measured")
     shown = {label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     shown = {term: shown[term] for term in colours if term in shown} | shown  # the terms first, in their own order
     in_one_row = len(shown) <= 2 * len(arenas) + 1
     columns = len(shown) if in_one_row else (len(shown) + 1) // 2
-    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=columns)
-    figure.suptitle(_says(statement_id))
+    left_out = f"terms that are not drawn in a panel are at most {_percent(unseen)} of its bound" if unseen else None
+    figure.legend(
+        shown.values(), shown.keys(), loc="outside lower center", ncols=columns, title=left_out, title_fontsize=7.5
+    )
+    figure.suptitle(_title_of(statement))
     return Drawn(figure, pd.DataFrame(rows).fillna(0.0))  # a term that one form of the bound does not have
+
+
+def _tightest(arena: Arena, statement: Statement, full: bool) -> tuple[xr.Dataset, bool]:
+    """The measurement with the bound at the step size where it is tightest, before any divergence; whether it is exact."""
+    data = confront(arena, statement, full)
+    step = int(np.nanargmin((data.bound / data["mean"]).where(data.admissible).min("R").values))
+    at = data.isel({step_symbol(arena.stated): step})
+    return at.isel(R=at.admissible.values & np.isfinite(at.high.values)), not data.attrs["seeds"]
+
+
+def _curves(
+    statement: Statement, arena: Arena, at: xr.Dataset, full: bool
+) -> tuple[list[_Curve], list[_Curve], list[dict[str, object]]]:
+    """The bounds of a panel, the own one first; what is measured; the numbers of the corrected form."""
+    R, mean = at.R.values, at["mean"].values
+    bounds = [_Curve(f"{statement.form} bound", R, at.bound.values, BOUNDS[statement.form], at.bound.values / mean)]
+    measured = [_Curve("measured", R, mean, MEASURED)]
+    rows: list[dict[str, object]] = []
+    if statement.sharpens:
+        looser = catalogue.find(statement.sharpens)
+        values = _at_these_steps(replace(arena, statement=looser.id), at)
+        bounds.append(_Curve(f"{looser.form} bound", R, values, BOUNDS[looser.form], values / mean))
+    least = catalogue.least(statement)
+    if least is not None:
+        bounds.append(_Curve("no bound can be lower", R, _value(least, arena, at), LEAST))
+    form = _corrected_form(statement)
+    if form and (twin := _corrected(arena, form, float(at[step_symbol(arena.stated)]), full)):
+        corrected, its_own = twin
+        own_R, values, its_mean = its_own.R.values, its_own.bound.values, its_own["mean"].values
+        bounds.append(_Curve("corrected bound", own_R, values, CORRECTED, values / its_mean))
+        if not _same_quantity(at, its_own):
+            measured.append(_Curve("measured, corrected form", own_R, its_mean, MEASURED_CORRECTED))
+        rows = _rows(corrected, its_own)
+    return bounds, measured, rows
+
+
+def _shares(at: xr.Dataset) -> dict[str, float]:
+    """The largest part of the bound that each term is, over R; largest first."""
+    found = {str(t): float((at.terms.sel(term=t) / at.bound).max()) for t in at.term.values}
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _main_terms(at: xr.Dataset, room: int) -> list[str]:
+    """At most `room` terms, those that are the largest part of the bound somewhere; none that cannot be seen in it."""
+    return [name for name, share in _shares(at).items() if share > _SEEN][:room]
+
+
+def _percent(share: float) -> str:
+    """A share, rounded up to what can be said with two digits: '0.3 %', '12 %'."""
+    unit = 10.0 ** (np.floor(np.log10(100 * share)) - 1)
+    return f"{np.ceil(100 * share / unit) * unit:.2g} %"
+
+
+def _upper(
+    axis: Any, at: xr.Dataset, bounds: list[_Curve], measured: list[_Curve], terms: Mapping[str, str], exact: bool
+) -> None:
+    """Bounds, the terms of the first one, and what is measured with its interval; what leaves the panel is marked."""
+    lines = [*bounds, *measured]
+    for curve in lines:
+        axis.plot(curve.R, curve.values, label=curve.label, **curve.style)
+    for name, colour in terms.items():
+        axis.plot(at.R, at.terms.sel(term=name), color=colour, label=name, **TERM, zorder=3)  # seen on top of the sum
+    most = max(float(c.values.max()) for c in bounds)
+    top = max(most, min(max(float(c.values.max()) for c in measured), _ABOVE * most))
+    largest = [float(at.terms.sel(term=name).max()) for name in terms]  # every drawn term is visible somewhere
+    bottom = max(min(*largest, *(float(c.values.min()) for c in lines)), top * _DEEPEST)
+    if not exact:
+        unseen = max(1e-300, bottom / 1000)  # below the panel
+        label = f"{CONFIDENCE:.1%} interval"
+        axis.fill_between(at.R, at.low.clip(min=unseen), at.high, label=label, **INTERVAL)
+    axis.set(xscale="log", yscale="log", ylim=(bottom / 2, top * 2))
+    _few_marks(axis.yaxis)
+    for curve in lines:
+        grows = curve in measured and curve.values[-1] == curve.values.max()
+        runs_off(axis, curve.R, curve.values, curve.style["color"], "diverges" if grows else "")
+
+
+def _lower(axis: Any, bounds: list[_Curve]) -> None:
+    """The bounds over what is measured: 1 where they meet."""
+    drawn = [c for c in bounds if c.ratio is not None]
+    ratios = np.concatenate([[1.0], *(c.ratio for c in drawn if c.ratio is not None)])
+    low, high = max(float(ratios.min()), _LEAST_RATIO), min(float(ratios.max()), _LARGEST_RATIO)
+    axis.axhline(1, color=RED, lw=0.8, ls=":")
+    axis.set(xscale="log", yscale="log", xlabel="rounds R", ylim=(low / 1.3, high * 1.3))
+    for curve in drawn:
+        assert curve.ratio is not None
+        axis.plot(curve.R, curve.ratio, **curve.style)
+        runs_off(axis, curve.R, curve.ratio, curve.style["color"], "")
+    _few_marks(axis.yaxis, plain=True)
+
+
+def _few_marks(axis: Any, plain: bool = False) -> None:
+    """No minor marks; less than two decades in plain numbers, if so wanted."""
+    low, high = axis.get_view_interval()
+    if high > 100 * low:
+        axis.set_minor_locator(NullLocator())
+    elif plain:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_locator(NullLocator())
 
 
 Shown = Callable[[Sequence[Arena], bool], list[Arena]]  # a statement's arenas, full -> those to draw
@@ -157,7 +223,7 @@ def pictures(ids: Iterable[str], shown: Shown, among: Among = lambda arena: True
     return [
         Picture(
             id_.replace(".", "_") + "_bound_against_run",
-            _says(id_),
+            _says(catalogue.find(id_)),
             partial(_drawn, id_, shown, among),
             (id_,),
             partial(_measured, id_, among),
@@ -186,12 +252,35 @@ def y_label(paper: str, quantity: str) -> str:
     return quantities(paper)[quantity].label
 
 
-def _says(statement_id: str) -> str:
-    statement = catalogue.find(statement_id)
+def _title_of(statement: Statement) -> str:
     forms = {"printed": "", "corrected": ", corrected", "sharper": ", sharper"}
-    form = forms[statement.form] + ", from the start" * (".from_start" in statement_id)
-    faster = ", at twice the rate" * statement_id.endswith(".faster")
+    form = forms[statement.form] + ", from the start" * (".from_start" in statement.id)
+    faster = ", at twice the rate" * statement.id.endswith(".faster")
     return f"{statement.place}{form}{faster}: bound against run"
+
+
+_LOOKS = {
+    "printed": "printed bound (black, solid)",
+    "corrected": "corrected bound (blue, dash-dotted)",
+    "sharper": "sharper bound (purple, dashed)",
+}
+
+
+def _says(statement: Statement) -> str:
+    """What to see: the tests compare it with the figure's numbers."""
+    own = _LOOKS[statement.form]
+    if statement.id in CROSSED:
+        told = f"{_title_of(statement).partition(':')[0]}: what is measured (vermilion) rises above the {own}."
+    else:
+        told = (
+            f"{_title_of(statement).partition(':')[0]}: what is measured (vermilion) stays below the {own} in every panel; "
+            "the lower row shows by which factor."
+        )
+    if statement.sharpens:
+        told += f" The {_LOOKS[catalogue.find(statement.sharpens).form]} is the one that it sharpens."
+    elif _corrected_form(statement) is not None:
+        told += f" The {_LOOKS['corrected']} is drawn where it admits the step size, and nothing measured is above it."
+    return told
 
 
 def _rows(arena: Arena, at: xr.Dataset) -> list[dict[str, object]]:
@@ -220,19 +309,21 @@ def _at_these_steps(arena: Arena, at: xr.Dataset) -> np.ndarray:
     return np.asarray(bound_at(arena.stated, step, at.R.values, **constants_of(arena)).value)
 
 
-def _corrected(arena: Arena, step: float, full: bool) -> tuple[Arena, xr.Dataset] | None:
-    """The arena of the corrected form of a printed bound, at the same learning rate, with its data.
-
-    It is the corrected form's own arena of the same name, which may have a corrected algorithm; else the printed one's.
-    None if the corrected form does not admit this learning rate, and if it corrects only the assumptions.
-    """
-    printed = catalogue.find(arena.statement)
+def _corrected_form(printed: Statement) -> Statement | None:
+    """The corrected form of a printed bound; None without one, and if it corrects only the assumptions."""
     ours = [id_ for id_ in catalogue.corrected_by(printed.id) if id_.endswith(".corrected")]
     if not ours:
         return None
-    (statement,) = map(catalogue.find, ours)
-    if (statement.claim, statement.where) == (printed.claim, printed.where):
-        return None
+    (found,) = map(catalogue.find, ours)
+    return None if (found.claim, found.where) == (printed.claim, printed.where) else found
+
+
+def _corrected(arena: Arena, statement: Statement, step: float, full: bool) -> tuple[Arena, xr.Dataset] | None:
+    """The arena of the corrected form of a bound, at the same learning rate, with its data.
+
+    It is the corrected form's own arena of the same name, which may have a corrected algorithm; else the printed one's.
+    None if the corrected form does not admit this learning rate.
+    """
     named = [a for a in papers.arenas(statement.paper) if (a.statement, a.name) == (statement.id, arena.name)]
     twin = at_same_rate(arena, step, (*named, replace(arena, statement=statement.id))[0])
     if twin is None:

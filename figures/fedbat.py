@@ -18,7 +18,7 @@ from bounds.fedbat.arenas import ARENAS, TRIALS
 from bounds.fedbat.local_steps import Meter
 from bounds.trials.arena import CONFIDENCE, Arena, build, confront, constants_of
 from figures import best_constants, bound_against_run
-from figures.bound_against_run import term_colours, titled, y_label
+from figures.bound_against_run import titled, y_label
 from figures.gallery import (
     BLACK,
     BLUE,
@@ -34,6 +34,7 @@ from figures.gallery import (
     count_axis,
 )
 from figures.runs import Rows, best_of_grid, curve, some
+from figures.styles import CORRECTED, MEASURED, PRINTED, TERM, term_colours
 from simulations import data, partitions, run
 from simulations.algorithms.base import Algorithm, Memory
 from simulations.algorithms.fedbat import BiFL, EFSignSGD, FedBAT, ZeroFL
@@ -75,7 +76,7 @@ def lengths(full: bool = False) -> Drawn:
     """Theorem 3: its learning rate depends on the length T of the run, so every T is a separate run."""
     printed, corrected = (catalogue.find(id_) for id_ in ("fedbat.thm3", "fedbat.thm3.corrected"))
     assert isinstance(printed.claim, Bound)
-    colours = term_colours(printed.claim)
+    colours = term_colours([t.name for t in printed.claim.terms])
     figure, axes = canvas(2, len(PANELS), width=3.6, sharex="col", height_ratios=[3, 1.3])
     rows: Rows = []
     for column, (name, rounds) in enumerate(PANELS):
@@ -89,13 +90,13 @@ def lengths(full: bool = False) -> Drawn:
         tau = int(arena.algorithm(eta=1.0).symbols(build(arena.problem))["tau"])
         T = own.R.values * tau
         for term in own.term.values:
-            above.plot(T, own.terms.sel(term=term), "--", lw=1, color=colours[str(term)], label=str(term))
-        above.plot(T, own.bound, ".-", color=BLACK, lw=1.8, label="bound (sum)")
-        above.plot(T, ours.bound, ".", color=BLACK, ls=(0, (5, 1, 1, 1)), label="corrected")
+            above.plot(T, own.terms.sel(term=term), color=colours[str(term)], label=str(term), **TERM, zorder=3)
+        above.plot(T, own.bound, ".", label="printed bound", **PRINTED)
+        above.plot(T, ours.bound, ".", label="corrected bound", **CORRECTED)
         interval = np.stack([own["mean"] - own.low, own.high - own["mean"]])
-        above.errorbar(T, own["mean"], interval, fmt="o-", ms=3, capsize=2, lw=1, color=RED, label="measured")
-        for held, style in ((own, {"ls": "-", "lw": 1.4}), (ours, {"ls": (0, (5, 1, 1, 1)), "lw": 1.4})):
-            below.plot(T, held.bound / held["mean"], ".", color=BLACK, **style)
+        above.errorbar(T, own["mean"], interval, fmt="o", ms=3, capsize=2, label="measured", **MEASURED)
+        for held, style in ((own, PRINTED), (ours, CORRECTED)):
+            below.plot(T, held.bound / held["mean"], ".", **style)
         below.axhline(1, color=RED, lw=0.8, ls=":")
         seeds = confront(ends[0], printed, full).attrs["seeds"]
         how = f"{seeds} seeds, {_INTERVAL}" if seeds else "exact expectation"
@@ -220,7 +221,7 @@ def dimension(full: bool = False) -> Drawn:
             row |= {f"{name}_mean": values.mean(), f"{name}_low": low, f"{name}_high": high}
         rows.append(row)
     of = pd.DataFrame(rows)
-    left.plot(of.d, of.bound, ".-", color=BLACK, label=r"bound, $q=\sqrt{d-1}$")
+    left.plot(of.d, of.bound, ".", label=r"printed bound, $q=\sqrt{d-1}$", **PRINTED)
     interval = np.stack([of["mean"] - of.low, of.high - of["mean"]])
     left.errorbar(of.d, of["mean"], interval, fmt="o-", ms=3, capsize=2, color=RED, label=f"measured, {_INTERVAL}")
     left.set_ylabel(y_label("fedbat", "gap_last"))
@@ -297,8 +298,8 @@ def fedbat_with(rho: float | None = None, phi: float | None = None, **other: Any
 def methods() -> dict[str, tuple[dict[str, Made], str, str]]:
     """Method -> its forms by the label of the settings that are tuned beside eta, colour, dashes."""
     of_bits: dict[str, tuple[dict[str, Made], str, str]] = {
-        f"FedPAQ, {b} bits": ({"": partial(FedPAQ, TAU, S=SAMPLED, compressor=QSGD(2 ** (b - 1) - 1))}, GREY, dash)
-        for b, dash in ((2, ":"), (4, "-."), (8, "--"))
+        f"FedPAQ, {b} bits": ({"": partial(FedPAQ, TAU, S=SAMPLED, compressor=QSGD(2 ** (b - 1) - 1))}, colour, "-")
+        for b, colour in ((2, ORANGE), (4, GREEN), (8, PURPLE))
     }
     return {
         "FedAvg": ({"": partial(FedPAQ, TAU, S=SAMPLED)}, GREY, "-"),
@@ -307,12 +308,21 @@ def methods() -> dict[str, tuple[dict[str, Made], str, str]]:
         "EF-SignSGD": ({"": partial(EFSignSGD, TAU, S=SAMPLED)}, SKY, "-"),
         "Noisy-SignSGD": (_signs(NoisySign, noisy=True), GREEN, "-"),
         "Stoc-SignSGD": (_signs(MaxSign), PURPLE, "-"),
-        "Stoc-SignSGD, Euclidean norm": (_signs(StochasticSign), PURPLE, "--"),
-        "ZeroFL": ({"": partial(ZeroFL, TAU, S=SAMPLED)}, ORANGE, "-"),
-        "BiFL": ({"": partial(BiFL, TAU, S=SAMPLED)}, ORANGE, "--"),
+        "Stoc-SignSGD, Euclidean norm": (_signs(StochasticSign), ORANGE, "-"),
+        "ZeroFL": ({"": partial(ZeroFL, TAU, S=SAMPLED)}, GREEN, "-"),
+        "BiFL": ({"": partial(BiFL, TAU, S=SAMPLED)}, ORANGE, "-"),
         "FedBAT": ({"": fedbat_with()}, RED, "-"),
-        "FedBAT as analysed": ({"": fedbat_with(phi=0.0, step_size="max")}, RED, "--"),
+        "FedBAT as analysed": ({"": fedbat_with(phi=0.0, step_size="max")}, BLACK, "--"),
     }
+
+
+BESIDE: dict[str, tuple[str, ...]] = {  # column of panels -> its methods
+    "without signs": ("FedAvg", "FedPAQ, 8 bits", "FedPAQ, 4 bits", "FedPAQ, 2 bits", "FedBAT", "FedBAT as analysed"),
+    "signs of the update": (
+        "SignSGD", "EF-SignSGD", "Noisy-SignSGD", "Stoc-SignSGD", "Stoc-SignSGD, Euclidean norm", "FedBAT",
+    ),
+    "sparse, or binary while training": ("FedAvg", "ZeroFL", "BiFL", "FedBAT", "FedBAT as analysed"),
+}  # fmt: skip
 
 
 def gaps(made: Made, eta: Sequence[float], seeds: Sequence[int], at: Sequence[int]) -> xr.Dataset:
@@ -343,8 +353,9 @@ def drawn_seeds(full: bool) -> range:
 
 def signs(full: bool = False) -> Drawn:
     """The gap of the methods that the paper compares, over rounds and over bits, each at its best settings."""
-    figure, axes = canvas(1, 2, width=6.0, height=5.2, sharey=True)
-    problem, seeds, rows = digits(), drawn_seeds(full), []
+    figure, axes = canvas(2, len(BESIDE), width=4.2, height=3.1, sharey=True)
+    problem, seeds = digits(), drawn_seeds(full)
+    rows: Rows = []
     ends: dict[str, tuple[float, float, float]] = {}  # mean, least, most at the end
     for name, (forms, colour, dash) in methods().items():
         form, eta = tuned(name)
@@ -352,22 +363,24 @@ def signs(full: bool = False) -> Drawn:
         bits = float(forms[form](1.0).uplink_bits(problem))
         last = best.isel(round=-1)
         ends[name] = float(last.mean()), float(last.min()), float(last.max())
-        label = rf"{ends[name][0]:.2g}: {name}{form}, $\eta$ = {eta:g}"
-        style = {"color": colour, "ls": dash, "lw": 2.4 if colour == RED else 1.3, "label": label}
-        for axis, over, scale in ((axes[0, 0], "rounds", 1.0), (axes[0, 1], "bits", bits / 1000)):
+        style = {"color": colour, "ls": dash, "lw": 2.4 if name == "FedBAT" else 1.4, "label": name}
+        for line, over, scale in ((axes[0], "rounds", 1.0), (axes[1], "bits", bits / 1000)):
             series = best if over == "rounds" else best.isel(round=slice(1, None))
             told: dict[str, object] = {"panel": over, "method": name, "form": form.strip(", ").replace("$", "")}
             told |= {"eta": eta, "bits_a_round": bits}
-            rows += curve(axis, series["round"].values * scale, series, told, **style)
-    axes[0, 0].set(yscale="log", xlabel="round", xlim=(0, ROUNDS), title="over rounds")
-    axes[0, 1].set(
-        xscale="log", xlabel="uplink bits of a client that always takes part, cumulative (kbit)", title="over bits"
-    )
-    axes[0, 1].xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes[0, 0].set_ylabel(_GAP)
-    lines = dict(zip(methods(), axes[0, 0].get_lines(), strict=True))
-    figure.legend(handles=[lines[n] for n in sorted(ends, key=lambda n: ends[n])], loc="outside lower center", ncols=3,
-                  title=f"mean gap after {ROUNDS} rounds: method", title_fontsize=8)  # fmt: skip
+            panels = [axis for axis, own in zip(line, BESIDE.values(), strict=True) if name in own]
+            drawn = [curve(axis, series["round"].values * scale, series, told, **style) for axis in panels]
+            rows += drawn[0]
+    for axis, title in zip(axes[0], BESIDE, strict=True):
+        axis.set(yscale="log", xlabel="round", xlim=(0, ROUNDS), title=title)
+    for axis in axes[1]:
+        axis.set(
+            xscale="log", xlabel="uplink bits of a client that always takes part, cumulative (kbit)", xlim=(0.1, 300)
+        )
+        axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+    for axis in axes[:, 0]:
+        axis.set_ylabel(_GAP)
     figure.suptitle(
         f"Digit 0 against the rest, logistic regression, {CLIENTS} clients with {LABELS} digits each, {SAMPLED} a round, "
         rf"$\tau$ = {TAU}, mini-batches of 8"
@@ -431,13 +444,15 @@ def ablations(full: bool = False) -> Drawn:
                 rows.append({"symbol": symbol, "value": value, "eta_is": kind, "eta": eta, "lost": lost, "mean": mean,
                              "min": low, "max": high})  # fmt: skip
                 if lost:
-                    axis.plot([value], [_LOST], "x", color=colour, label=f"{lost} of {len(seeds)} runs lost")
+                    axis.plot([value], [_LOST], "x", color=colour, label="_lost")
+                    axis.annotate(f"{lost} of {len(seeds)} runs lost ", (value, _LOST), ha="right", va="center", fontsize=7,
+                                  color=colour, xytext=(-6, 0), textcoords="offset points")  # fmt: skip
                 elif phi:
                     curve_of.append((value, mean, low, high))
                 else:
-                    axis.plot(
-                        [value], [mean], "*", ms=11, color=BLACK, label=r"$\phi$ = 0: nothing moves" * (kind == "tuned")
-                    )
+                    axis.plot([value], [mean], "*", ms=11, color=BLACK, label="_still")
+                    axis.annotate(r"$\phi$ = 0: nothing moves" * (kind == "tuned"), (value, mean), (0, -14),
+                                  textcoords="offset points", fontsize=7)  # fmt: skip
                 if kind == "tuned" and phi:
                     axis.annotate(f"{eta:g}", (value, mean), (0, -12), textcoords="offset points", ha="center",
                                   fontsize=7, color=colour)  # fmt: skip
@@ -504,7 +519,7 @@ def bias(full: bool = False) -> Drawn:
     """What the sign methods send for one entry of an update: exact mean, standard deviation and error."""
     figure, axes = canvas(1, 3, width=3.7, height=3.2)
     rows = []
-    axes[0, 0].plot(_X, _X, color=BLACK, ls=(0, (4, 3)), lw=1, label="unbiased", zorder=5)
+    axes[0, 0].annotate("unbiased: mean = x", (1.2, 1.2), (-6, 4), textcoords="offset points", ha="right", fontsize=8)
     for name, ((mean, deviation), colour, dash) in by_method(_X).items():
         root = np.sqrt((mean - _X) ** 2 + deviation**2)
         for axis, values in zip(axes[0], (mean, deviation, root), strict=True):
@@ -523,7 +538,7 @@ def bias(full: bool = False) -> Drawn:
         axis.set(title=title, xlabel="entry x of the update  (units of $m$)")
     axes[0, 0].set_ylabel("the number sent for it  (units of $m$)")
     handles = dict(zip(*reversed(axes[0, 0].get_legend_handles_labels()), strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
     others = ", ".join(f"{v:g}" for v in OTHERS)
     figure.suptitle(
         f"One entry of $m=(x,\\,{others})$, exact; step size of the signs {STEP:g}, noise $\\sigma$ = {STEP:g}"
@@ -559,25 +574,29 @@ FIGURES = [
     ),
     Picture(
         "fedbat_thm3_over_run_lengths",
-        "Theorem 3, printed and corrected, over run lengths",
+        "The corrected bound (blue, dash-dotted) is below the printed one (black), and what is measured (vermilion) is"
+        " below both. Each point is a run of its own length.",
         lengths,
         ("fedbat.thm3", "fedbat.thm3.corrected"),
     ),
     Picture(
         "fedbat_dimension",
-        "Theorem 1 and its runs over the dimension",
+        "Left: the bound grows much faster with the dimension than what is measured. Right: the updates of the runs "
+        "are like Gaussian ones (dashed), far from the worst case (black) that the bound pays for.",
         dimension,
         (_FROM_START, "fedbat.assump5.error", "fedbat.assump5.sq_error", "fedbat.remark2", "fedbat.remark3"),
     ),
     Picture(
         "fedbat_signs_against_bits",
-        "Gap over rounds and bits: FedBAT and its baselines",
+        "FedBAT (thick) is in every panel; the title says which sign methods end below it, and which above. Below: the same "
+        "runs over the bits sent.",
         signs,
         ("fedbat.claim.speed", "fedbat.claim.baselines", "fedbat.claim.fedpaq", "fedbat.claim.bifl", "fedbat.remark3"),
     ),
     Picture(
         "fedbat_rho_and_phi",
-        "Tables 2 and 3 on a small problem: FedBAT over rho and phi",
+        "How the final gap depends on rho and phi, at one learning rate (blue) and at one tuned for each (vermilion; "
+        "the numbers are the learning rates). For phi = 0 nothing moves, by (13).",
         ablations,
         (
             "fedbat.claim.rho",
@@ -590,7 +609,8 @@ FIGURES = [
     ),
     Picture(
         "fedbat_bias_of_signs",
-        "What each sign method sends for one entry of an update",
+        "Only FedBAT with the largest step size is unbiased (left). It pays with the largest standard deviation around"
+        " x = 0 (middle).",
         bias,
         ("fedbat.baseline.bias_claim", "fedbat.setting_theory", "fedbat.eq6", "fedbat.baseline.signsgd",
          "fedbat.baseline.noisy_signsgd", "fedbat.baseline.stoc_signsgd"),

@@ -117,6 +117,9 @@ def picture(
     """The picture of a table, whose rows have ids that begin with `table`."""
     ids = tuple(dict.fromkeys(row for e in experiments for row in e.rows if row.startswith(table)))
     number = table.removeprefix(table.rstrip("0123456789"))
-    says = f"Table {number} as an experiment: printed and measured exponents"
+    says = (
+        f"Table {number} as an experiment. Green: the measured exponent agrees with the printed one (grey); orange: it does "
+        "not, and the note says why."
+    )
     own = [e for e in experiments if any(row.startswith(table) for row in e.rows)]
     return Picture(name, says, partial(draw, table, own, missing), ids, experiments=lambda: own)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator, StrMethodFormatter
 
 from bounds import evaluate, sharpening, tune
 from bounds.sfl import ARENAS, rate_table
 from bounds.trials.arena import Arena, tightest_ratio
 from figures import beside_networks, best_constants, bound_against_run, rate_tables, trade_off, winners
-from figures.gallery import BLACK, BLUE, RED, Drawn, Picture, canvas, count_axis
+from figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas, count_axis
+from figures.styles import CORRECTED, MEASURED, PRINTED
 from simulations import data, partitions, run, start
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.exact.moments import expectation
@@ -29,10 +30,7 @@ GRID = (0.003, 0.006, 0.01, 0.03, 0.06, 0.1, 0.3, 0.6)
 X0, ROUNDS, SEEDS = 10.0, 500, range(5)
 SHOWN = sorted({*range(21), *range(20, ROUNDS + 1, 5)})  # rounds that are drawn
 RESOLUTION = 1e-4  # the authors keep four decimals: distances below count as equal when step sizes are compared
-_DISTANCES = (
-    "best step size of the grid; thick: exact root of E$|x^{(r)}-x^*|^2$; thin, in the band: mean, minimum and maximum "
-    "of 5 seeds"
-)
+_DISTANCES = r"exact root of E$|x^{(r)}-x^*|^2$ at the best step size $\eta$ of the grid"
 METHODS: dict[str, Callable[..., SFL | PFL]] = {"PFL": PFL, "SFL": SFL}
 
 
@@ -70,17 +68,25 @@ def exact_distance(statement_id: str, K: int, method: str, eta: float) -> xr.Dat
     return np.sqrt(runs.dist2.isel(step_size=0).clip(min=0.0))
 
 
-def _distance_panel(axis: Any, statement_id: str, title: str, shown: int = ROUNDS) -> list[dict[str, object]]:
+def _distance_panel(
+    axis: Any, statement_id: str, title: str, fast: bool, bands: bool = False
+) -> list[dict[str, object]]:
+    """Draw both methods with few and many local steps; the title says the step sizes.  Returns the numbers.
+
+    fast   a method is at the optimum within a few rounds, which only a logarithmic axis shows
+    bands  draw the least and the largest distance of the seeds too
+    """
     rows: list[dict[str, object]] = []
+    steps: dict[str, list[str]] = {}
     for method, colour in (("PFL", BLUE), ("SFL", RED)):
         for K, style in ((2, "-"), (10, "--")):
             eta, distance = best_runs(statement_id, K, method)
+            steps.setdefault(method, []).append(f"{eta:g}")
             mean, low, high = distance.mean("seed"), distance.min("seed"), distance.max("seed")
             exact = exact_distance(statement_id, K, method, eta)
-            label = f"{method}, K={K}, $\\eta$={eta:g}"
-            axis.plot(SHOWN, exact, color=colour, ls=style, label=label)
-            axis.plot(SHOWN, mean, color=colour, lw=0.5, alpha=0.7)
-            axis.fill_between(SHOWN, low, high, color=colour, alpha=0.15, lw=0)
+            axis.plot(SHOWN, exact, color=colour, ls=style, label=f"{method}, K = {K}")
+            if bands:
+                axis.fill_between(SHOWN, low, high, color=colour, alpha=0.15, lw=0)
             for r, a, b, c, e in zip(SHOWN, mean.values, low.values, high.values, exact.values, strict=True):
                 rows.append(
                     {
@@ -95,37 +101,48 @@ def _distance_panel(axis: Any, statement_id: str, title: str, shown: int = ROUND
                         "exact_rms": e,
                     }
                 )
-    axis.set(yscale="log", ylim=(RESOLUTION / 3, 30), title=title, xlabel="round r")
-    axis.set_xlim(0, shown)
-    axis.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    axis.legend(loc="upper right", fontsize=6.5)
+    told = "; ".join(f"{method} {', '.join(each)}" for method, each in steps.items())
+    axis.set(yscale="log", xlim=(0, ROUNDS), ylim=(RESOLUTION, 3 * X0), xlabel="round r")
+    axis.set_title(f"{title}\n$\\eta$: {told}", fontsize=9)
+    if fast:
+        axis.set(xscale="log", xlim=(1, ROUNDS))
+        count_axis(axis.xaxis, ROUNDS)
+    axis.yaxis.set_minor_locator(NullLocator())
     return rows
+
+
+def _one_legend(figure: Any, axis: Any) -> None:
+    """The legend of a figure whose panels have the same curves: below them, in one row."""
+    handles, labels = axis.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
 
 
 def figure_1(full: bool = False) -> Drawn:
     """Figure 1: distance to the optimum on the four groups of Table 2."""
-    figure, axes = canvas(1, 4, sharey=True)
+    figure, axes = canvas(1, 4, height=2.9, sharey=True)
     rows = []
     for number, axis in enumerate(axes[0], 1):
         id_ = f"sfl.quad.table2.g{number}"
         problem = group(id_).constants
-        title = f"Group {number}: $\\zeta_*$={problem['zeta_star']:g}, $\\delta$={problem['delta']:.2g}"
-        rows += _distance_panel(axis, id_, title, shown=20 if number == 1 else ROUNDS)
+        title = rf"group {number}: $\zeta_*$ = {problem['zeta_star']:g}, $\delta$ = {problem['delta']:.2g}"
+        rows += _distance_panel(axis, id_, title, fast=problem["delta"] == 0, bands=True)
     axes[0, 0].set_ylabel(r"distance $|x^{(r)}-x^*|$, units of $x$")
-    figure.suptitle(f"Figure 1 regenerated: {_DISTANCES}")
+    _one_legend(figure, axes[0, 0])
+    figure.suptitle(f"Figure 1 regenerated: {_DISTANCES}; bands: minimum and maximum of 5 seeds")
     return Drawn(figure, pd.DataFrame(rows))
 
 
 def figure_7(full: bool = False) -> Drawn:
     """Figure 7: distance to the optimum on the nine groups of Table 6."""
-    figure, axes = canvas(3, 3, sharex=True)
+    figure, axes = canvas(3, 3, height=2.4, sharey=True)
     rows = []
     for i, (key, name) in enumerate((("d0", "0"), ("d13", "1/3"), ("d1", "1"))):
         for j, zeta in enumerate((1, 10, 100)):
-            title = rf"$\delta$={name}, $\zeta_*$={zeta}"
-            rows += _distance_panel(axes[i, j], f"sfl.quad.table6.{key}_z{zeta}", title)
-            axes[i, j].set(ylim=(RESOLUTION / 3, 300), xlabel="round r" if i == 2 else "")
-        axes[i, 0].set_ylabel(r"distance $|x^{(r)}-x^*|$, units of $x$")
+            title = rf"$\delta$ = {name}, $\zeta_*$ = {zeta}"
+            rows += _distance_panel(axes[i, j], f"sfl.quad.table6.{key}_z{zeta}", title, fast=name == "0")
+            axes[i, j].set_xlabel("round r" if i == 2 else "")
+        axes[i, 0].set_ylabel(r"$|x^{(r)}-x^*|$, units of $x$")
+    _one_legend(figure, axes[0, 0])
     figure.suptitle(f"Figure 7 regenerated: {_DISTANCES}")
     return Drawn(figure, pd.DataFrame(rows))
 
@@ -170,26 +187,42 @@ def slopes(full: bool = False) -> Drawn:
             points = [_tuned_point(theorem, algorithm, {**base, count: value}) for value in values]
             bound, exact = (np.array([p[key] for p in points]) for key in ("bound", "exact"))
             slope = [np.polyfit(np.log(values), np.log(series), 1)[0] for series in (bound, exact)]
-            axis.plot(values, bound, "--", color=colour, marker="o", ms=3, label=f"{name} bound, slope {slope[0]:.2f}")
-            axis.plot(values, exact, color=colour, marker="s", ms=3, label=f"{name} exact, slope {slope[1]:.2f}")
+            axis.plot(values, bound, "--", color=colour, marker="o", ms=3, label=f"{name}: bound")
+            axis.plot(values, exact, color=colour, marker="s", ms=3, label=f"{name}: exact")
             rows += [
                 {"method": name, "along": count, "at": v, **p, "bound_slope": slope[0], "exact_slope": slope[1]}
                 for v, p in zip(values, points, strict=True)
             ]
+        _slopes_beside(axis)
         fixed = ", ".join(f"{n}={v}" for n, v in base.items() if n != count)
         reference = rows[-len(values)]["bound"] * (np.array(values) / values[0]) ** -1.0
-        axis.plot(values, reference / 4, ":", color=BLACK, lw=1, label="slope -1")
+        axis.plot(values, reference / 20, ":", color=BLACK, lw=1, label="slope $-1$")
         axis.set(xscale="log", yscale="log", xlabel={"R": "rounds R", "K": "local steps K", "M": "clients M"}[count])
+        axis.set_ylim(axis.get_ylim()[0] / 2)  # for the slope below the lowest curve
         axis.set_title(f"along {count} ({fixed})")
         axis.xaxis.set_major_locator(FixedLocator(values))
         axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axis.xaxis.set_minor_formatter(NullFormatter())
-        axis.legend(fontsize=6.5, loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+    _one_legend(figure, axes[0, 0])
     axes[0, 0].set_ylabel(r"$\mathbb{E}[F(\bar x^{(R)})-F(x^*)]$  (units of $F$)")
     figure.suptitle(
-        "Scaling at the tuned step size: quadratics, d = 5, $L$ = 1, $\\mu$ = 0.1, $\\sigma$ = 2, $\\zeta_*$ = 0.5"
+        "Scaling at the tuned step size, the fitted slopes beside the curves: quadratics, d = 5, $L$ = 1, $\\mu$ = 0.1, "
+        "$\\sigma$ = 2, $\\zeta_*$ = 0.5"
     )
     return Drawn(figure, pd.DataFrame(rows))
+
+
+def _slopes_beside(axis: Any) -> None:
+    """Write the fitted slope of each curve at its end; of two that end near each other one is written higher."""
+    curves = [np.asarray(line.get_xydata(), dtype=float) for line in axis.get_lines()]
+    ends = sorted(zip(curves, axis.get_lines(), strict=True), key=lambda pair: float(pair[0][-1, 1]))
+    for i, (points, line) in enumerate(ends):
+        x, y = np.log(points).T
+        slope = np.polyfit(x, y, 1)[0]
+        axis.annotate(f"{slope:.2f}", points[-1], (6, 3 if i % 2 else -8), textcoords="offset points", fontsize=7.5,
+                      color=line.get_color())  # fmt: skip
+    left, right = curves[0][[0, -1], 0]
+    axis.set_xlim(left / 1.15, right * (right / left) ** 0.15)
 
 
 def _tuned_point(theorem: str, algorithm: Callable[..., SFL | PFL], counts: dict[str, int]) -> dict[str, float]:
@@ -225,16 +258,16 @@ def lemma_7(full: bool = False) -> Drawn:
         corrected = evaluate("sfl.lemma7.eq38.corrected", strict=False, a=a, c=c, d=1.0, gamma=gamma, T=T, r0=r0)
         speaks = corrected.admissible
         above, below = axes[:, column]
-        above.plot(T + 1, worst, color=RED, label=r"largest $\Psi_T$ of all sequences")
-        above.plot(T + 1, printed.value, "--", color=BLACK, label="(38) as printed, for every T")
-        above.plot((T + 1)[speaks], corrected.value[speaks], color=BLACK, lw=2.2, label="corrected: with its condition")
-        below.plot(T + 1, printed.value / worst, "--", color=BLACK)
-        below.plot((T + 1)[speaks], (corrected.value / worst)[speaks], color=BLACK, lw=2.2)
+        above.plot(T + 1, worst, label=r"largest $\Psi_T$ of all sequences", **MEASURED)
+        above.plot(T + 1, printed.value, label="(38) as printed, for every T", **PRINTED)
+        above.plot((T + 1)[speaks], corrected.value[speaks], label="(38) corrected, with its condition", **CORRECTED)
+        below.plot(T + 1, printed.value / worst, **PRINTED)
+        below.plot((T + 1)[speaks], (corrected.value / worst)[speaks], **CORRECTED)
         below.axhline(1, color=RED, lw=0.8, ls=":")
         below.set(yscale="log", xlabel="T + 1")
         for axis in (above, below):
             axis.set_xscale("log")
-            axis.axvline(needed, color=BLUE, lw=0.8, ls=":", label=r"$T+1=1/(2a\gamma)$" if axis is above else None)
+            axis.axvline(needed, color=GREY, lw=0.8, ls=":", label=r"$T+1=1/(2a\gamma)$" if axis is above else None)
             count_axis(axis.xaxis, 400)
         above.set(yscale="log", title=f"$a$ = {a:g}, $\\gamma$ = {gamma:g}, $r_0$ = {r0:g}, $c$ = {c:g}")
         rows += [
@@ -277,26 +310,45 @@ FIGURES = [
     *winners.PICTURES,
     *beside_networks.PICTURES,
     rate_tables.picture("sfl_table1_as_an_experiment", "sfl.table1", rate_table.EXPERIMENTS, rate_table.MISSING),
-    Picture("sfl_fig1_distance_on_quadratics", "Figure 1 regenerated", figure_1, ("sfl.fig1",)),
-    Picture("sfl_fig7_distance_on_quadratics", "Figure 7 regenerated", figure_7, ("sfl.fig7",)),
     Picture(
-        "sfl_fig8_exdir_partitions", "Partitions by ExDir(C, alpha), as in Figure 8", exdir, ("sfl.fig8", "sfl.exdir")
+        "sfl_fig1_distance_on_quadratics",
+        "In group 2, with equal Hessians, PFL reaches the optimum within a few rounds and SFL stops at a distance. In "
+        "groups 3 and 4 SFL with K = 10 ends nearer than PFL with K = 10.",
+        figure_1,
+        ("sfl.fig1",),
+    ),
+    Picture(
+        "sfl_fig7_distance_on_quadratics",
+        "Top row, equal Hessians: PFL reaches the optimum within a few rounds and SFL stops at a distance. Elsewhere "
+        "SFL with K = 10 ends nearer than PFL with K = 10.",
+        figure_7,
+        ("sfl.fig7",),
+    ),
+    Picture(
+        "sfl_fig8_exdir_partitions",
+        "How many samples of a label each client has. From top to bottom a client has more labels; from left to right the "
+        "numbers of samples are less even.",
+        exdir,
+        ("sfl.fig8", "sfl.exdir"),
     ),
     Picture(
         "sfl_slopes_in_R_K_M",
-        "Scaling of bound and run in R, K and M",
+        "Compare the slopes of bounds (dashed) and exact gaps (solid). The bounds are more than 100 times the gaps, "
+        "and fall less steeply along K and M.",
         slopes,
         ("sfl.cor1.strongly_convex", "sfl.cor2.strongly_convex"),
     ),
     Picture(
         "sfl_lemma7_against_worst_sequence",
-        "Lemma 7, (38): printed and corrected, against the worst sequence",
+        "For few steps (38) as printed (black) is below the largest mean that the recursion allows (vermilion). With its "
+        "condition on T (blue) it is above.",
         lemma_7,
         ("sfl.lemma7.eq38", "sfl.lemma7.eq38.corrected"),
     ),
     Picture(
         "sfl_sharper_constants_over_step_sizes",
-        "The constants of the sharpened theorems against the largest step size",
+        "How many times smaller each term is than in the printed theorem. To the right the sharpened theorem admits "
+        "larger step sizes, at the price of its constants.",
         _sharpened,
         _SHARPENED,
     ),

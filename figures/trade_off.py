@@ -9,21 +9,21 @@ import pandas as pd
 from matplotlib.ticker import NullLocator
 
 from bounds.sharpening import Answer
-from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, RED, Drawn, canvas
-
-_COLOURS = {"optimisation": BLUE, "noise": RED, "noise_drift": GREEN, "heterogeneity": ORANGE, "sampling": BLACK}
+from figures.gallery import GREY, Drawn, canvas
+from figures.styles import term_colours
 
 
 def draw(panels: Sequence[Sequence[Answer]]) -> Drawn:
     """How many times smaller each term is than in the theorem that is sharpened; one panel for each theorem."""
     figure, axes = canvas(1, len(panels), width=5.4, height=3.4, sharey=True)
     rows = []
+    colours = term_colours(list(dict.fromkeys(row.term for answers in panels for a in answers for row in a.rows)))
     for axis, answers in zip(axes[0], panels, strict=True):
         of = answers[0].sharpens
         spans = [float(a.span) for a in answers]
         for term in dict.fromkeys(row.term for a in answers for row in a.rows):
             own = [(float(a.span), r.over[of]) for a in answers for r in a.rows if r.term == term and of in r.over]
-            axis.plot(*zip(*own, strict=True), "o-", ms=4, lw=1.2, color=_COLOURS.get(term, GREY), label=term)
+            axis.plot(*zip(*own, strict=True), "o-", ms=4, lw=1.2, color=colours[term], label=term)
             rows += [{"theorem": of, "term": term, "span": span, "times_smaller": ratio} for span, ratio in own]
         axis.axhline(1, color=GREY, lw=0.8)
         axis.axvline(1, color=GREY, lw=0.8, ls=":")

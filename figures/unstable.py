@@ -74,7 +74,8 @@ def unstable(full: bool = False) -> Drawn:
 PICTURES = [
     Picture(
         "fedbcgd_plus_unstable",
-        "FedBCGD+ on networks: unstable with blocks and many local steps, and what helps",
+        "Left: with two blocks the largest stable step size falls with the local steps, from T = 2 on; without blocks "
+        "it stays at 1/L or above. Right: trainings of a small network.",
         unstable,
         ("fedbcgd.alg3", "fedbcgd.alg3.corrected", "fedbcgd.table1.fedbcgdplus"),
     )

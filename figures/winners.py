@@ -108,8 +108,16 @@ def draw(which: str, full: bool = False) -> Drawn:
 
 
 PICTURES = [
-    Picture("who_wins_noise", "Who wins: heterogeneity at the optimum against noise", partial(draw, "noise")),
     Picture(
-        "who_wins_curvature", "Who wins: heterogeneity of curvature against local steps", partial(draw, "curvature")
+        "who_wins_noise",
+        "Compare each measured map with the one that the bounds predict, beside it. Over heterogeneity at the optimum "
+        "and noise.",
+        partial(draw, "noise"),
+    ),
+    Picture(
+        "who_wins_curvature",
+        "Compare each measured map with the one that the bounds predict, beside it. Over heterogeneity of curvature "
+        "and local steps.",
+        partial(draw, "curvature"),
     ),
 ]

@@ -53,7 +53,7 @@ def test_bits_by_compressor(drawn) -> None:
     assert data.compressor.nunique() == 11
     ends = data.groupby(["panel", "compressor"]).last()
     start = data[data["round"] == 0]["mean"].max()
-    q = {Q.name: Q.q(30).value for Q, _, _ in fedcom.COMPRESSORS}
+    q = {Q.name: Q.q(30).value for group in fedcom.COMPRESSORS.values() for Q, _ in group.values()}
     for panel, compressor in ends.index:
         undamped = "printed" in panel and (q[compressor] or 0) >= 1
         assert ends.loc[(panel, compressor)].converges == (0 if undamped else 1)
@@ -145,7 +145,7 @@ def test_sparsification(drawn) -> None:
     assert corrected[1.0] < printed[1.0] / 3 and corrected[0.5] < printed[0.5] / 3
     alone = last.loc["rule alone"]["mean"]
     assert alone[0.1] > 10 * alone[0.5] and last.loc["rule alone", 0.1].converges == 0, "with the tracking undamped"
-    assert corrected[0.1] < printed[0.1] and last.loc["corrected", 0.1].converges == 1
+    assert corrected[0.1] < printed[0.1] and (last.loc["corrected"].converges == 1).all()
 
 
 def test_cond78_admits_where_the_algorithm_diverges() -> None:

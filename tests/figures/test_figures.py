@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,16 +10,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 from well_drawn import is_labelled, is_well_drawn
 
 from bounds.fedcom.arenas import ARENAS as FEDCOM
-from figures import bound_against_run, gallery
-from figures.sfl import ROUNDS, best_runs, exact_distance, group, worst_mean
+from figures import bound_against_run, gallery, styles
+from figures.sfl import RESOLUTION, ROUNDS, best_runs, exact_distance, group, worst_mean
 from theory import catalogue
 
+REPOSITORY = Path(__file__).parents[2]
 NAMES = [p.name for p in gallery.pictures()]  # the other papers' are looked at in files of their own
 QUICK = {
     "sfl_fig1_distance_on_quadratics",
+    "sfl_fig7_distance_on_quadratics",
     "sfl_fig8_exdir_partitions",
     "sfl_lemma7_against_worst_sequence",
     "sfl_eq54_bound_against_run",
@@ -37,9 +41,10 @@ def test_a_refuted_bound_is_crossed_and_its_correction_is_not(number: int, drawn
     what = drawn(f"sfl_eq{number}_bound_against_run")[0]
     above = what.canvas.axes[0]
     labels = [line.get_label() for line in above.get_lines()]
-    assert {"bound (sum)", "measured", "corrected"} <= set(labels)
+    assert {"printed bound", "measured", "corrected bound"} <= set(labels)
     assert ("measured, corrected form" in labels) == (number == 42)  # the others average alike
-    assert above.collections, "no band"
+    for axis in what.canvas.axes[: len(what.canvas.axes) // 2]:
+        assert bool(axis.collections) == ("seeds" in axis.get_title()), "a band where there are seeds"
     data = what.data
     assert (data.low <= data["mean"]).all() and (data["mean"] <= data.high).all()
     terms = data.columns.difference(["statement", "arena", "eta_tilde", "R", "mean", "low", "high", "bound"])
@@ -68,7 +73,7 @@ def test_arenas_of_the_last_iterate_and_of_averages_are_drawn(id_: str, name: st
         above.get_ylabel()
     )
     assert r"$\eta$ =" in above.get_title() and "tilde" not in above.get_title()
-    assert ("corrected" in [line.get_label() for line in above.get_lines()]) == (id_ == "fedcom.thmD7")
+    assert ("corrected bound" in [line.get_label() for line in above.get_lines()]) == (id_ == "fedcom.thmD7")
     assert "eta" in what.data and np.isfinite(what.data.select_dtypes("number").to_numpy()).all()
     first = what.data[what.data.statement == id_]
     assert (first["mean"] > first.bound).iloc[-1] == (id_ == "fedcom.thmE4")
@@ -144,19 +149,121 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch) -> None:
 def test_no_two_terms_of_a_bound_share_a_colour(picture) -> None:
     (id_,) = picture.statements
     claim = catalogue.find(id_).claim
-    colours = bound_against_run.term_colours(claim)
-    assert list(colours) == [term.name for term in claim.terms]
-    assert len(set(colours.values())) == len(colours)
+    names = [term.name for term in claim.terms]
+    colours = styles.term_colours(names)
+    assert list(colours) == names and len(set(colours.values())) == len(names)
+    assert not set(colours.values()) & {role["color"] for role in (*styles.BOUNDS.values(), styles.MEASURED)}
 
 
 def test_a_bound_of_more_terms_than_colours_is_told() -> None:
-    claim = catalogue.find("fedcom.thmE9").claim
-    more = replace(claim, terms=[replace(claim.terms[0], name=f"term {i}") for i in range(9)])
-    with pytest.raises(ValueError, match="9 terms, expected no more than there are colours"):
-        bound_against_run.term_colours(more)
+    with pytest.raises(ValueError, match="11 terms, expected no more than there are colours"):
+        styles.term_colours([f"term {i}" for i in range(11)])
 
 
-REPOSITORY = Path(__file__).parents[2]
+def test_the_same_term_has_the_same_colour_in_every_order() -> None:
+    one, other = (styles.term_colours(names) for names in (["noise", "drift", "x"], ["x", "drift", "noise"]))
+    assert one["noise"] == other["noise"] and one["drift"] == other["drift"]
+
+
+# What a colour becomes for a reader without one kind of cones (Machado, Oliveira, Fernandes 2009), in linear RGB
+EYES = {
+    "usual": np.eye(3),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+}
+NOTICEABLE = 2.3  # in CIE Lab
+
+
+def lab(colour: str, eye: np.ndarray) -> np.ndarray:
+    rgb = np.array(to_rgb(colour))
+    linear = np.clip(eye @ np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4), 0, 1)
+    to_xyz = np.array(
+        [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+    )
+    x, y, z = np.cbrt(to_xyz @ linear / [0.95047, 1, 1.08883])
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_colour_blind_readers_tell_the_curves_apart(eye: str) -> None:
+    """Bounds, measurement and terms: the nearest two colours are several times the noticeable difference apart."""
+    terms = list(styles.term_colours([f"term {i}" for i in range(10)]).values())
+    roles = [role["color"] for role in (*styles.BOUNDS.values(), styles.MEASURED)]
+    apart = [
+        np.linalg.norm(lab(a, EYES[eye]) - lab(b, EYES[eye])) for a, b in itertools.combinations([*roles, *terms], 2)
+    ]
+    assert min(apart) > 6 * NOTICEABLE
+
+
+def test_the_roles_differ_in_colour_and_in_dashes() -> None:
+    looks = [*styles.BOUNDS.values(), styles.LEAST, styles.MEASURED_CORRECTED]
+    assert len({str(look["ls"]) for look in looks}) == len(looks)
+    assert len({look["color"] for look in styles.BOUNDS.values()} | {styles.MEASURED["color"]}) == 4
+
+
+def test_a_curve_that_leaves_the_panel_is_marked_there() -> None:
+    _, axes = gallery.canvas(1, 1)
+    axis = axes[0, 0]
+    axis.set(xscale="log", yscale="log", xlim=(1, 1e4), ylim=(1, 1e4))
+    for x, y, at in (
+        (np.array([10.0, 1e3]), np.array([1e2, 1e6]), (0.5, 0.97)),
+        (np.array([1.0, 1e4]), np.array([1e2, 1e-2]), (0.5, 0.03)),
+    ):
+        styles.runs_off(axis, x, y, "red")
+        (mark,) = axis.get_lines()[-1:]
+        assert mark.get_xydata()[0] == pytest.approx(at)
+    assert [text.get_text() for text in axis.texts] == ["diverges\n($10^{6}$ at the end)"]
+    styles.runs_off(axis, np.array([1.0, 10.0, 100.0]), np.array([1e2, 1e5, 1e3]), "red")
+    assert len(axis.get_lines()) == 2, "a curve that comes back is not marked"
+
+
+@pytest.mark.parametrize(
+    "picture", [p for p in gallery.pictures() if p.name.endswith("_bound_against_run")], ids=lambda p: p.name
+)
+def test_what_a_caption_says_of_a_bound_is_so_in_the_numbers(picture) -> None:
+    """Of the committed numbers: which bounds are crossed, and that no corrected or sharper one is."""
+    (id_,) = picture.statements
+    data = pd.read_csv(REPOSITORY / f"figures/drawn/{picture.name}.csv")
+    crossed = set(data[data.low > data.bound * (1 + 1e-9)].statement)
+    assert crossed == {id_} & bound_against_run.CROSSED
+    assert ("rises above" if crossed else "stays below") in picture.says
+    if "stays below" in picture.says:
+        assert (data[data.statement == id_]["mean"] <= data[data.statement == id_].bound * (1 + 1e-9)).all()
+
+
+def test_what_is_said_of_distances(drawn) -> None:
+    """Figures 1 and 7: equal Hessians; and SFL against PFL with many local steps."""
+    for name in ("sfl_fig1_distance_on_quadratics", "sfl_fig7_distance_on_quadratics"):
+        data = drawn(name)[0].data
+        ends = data[data["round"] == ROUNDS].set_index(["group", "method", "K"]).exact_rms
+        soon = data[data["round"] == 20].set_index(["group", "method", "K"]).exact_rms
+        for group_ in data.group.unique():
+            if group_.endswith("g1"):
+                continue
+            if group_.endswith("g2") or ".d0_" in group_:
+                assert (soon[group_, "PFL"] < RESOLUTION).all() and (ends[group_, "SFL"] > 5 * RESOLUTION).all()
+            else:
+                assert ends[group_, "SFL", 10] < ends[group_, "PFL", 10]
+
+
+@pytest.mark.slow
+def test_what_is_said_of_slopes(drawn) -> None:
+    data = drawn("sfl_slopes_in_R_K_M")[0].data
+    assert (data.bound > 100 * data.exact).all()
+    of = data[data.along.isin(["K", "M"])]
+    assert (of.bound_slope > of.exact_slope).all()
+
+
+def test_what_is_said_of_stable_step_sizes() -> None:
+    data = pd.read_csv(REPOSITORY / "figures/drawn/fedbcgd_plus_unstable.csv")
+    steps = data[data.panel == "quadratic"].pivot(index="x", columns="curve", values="y")
+    assert (steps["no blocks, K = 1"] >= 1).all()
+    for K in (1, 4):
+        assert (np.diff(steps[f"2 blocks, K = {K}"].loc[2:]) < 0).all()
 
 
 @pytest.mark.parametrize("paper", ["sfl", "fedcom", "fedbcgd", "fedbat"])
