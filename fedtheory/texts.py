@@ -77,3 +77,11 @@ def verdict(checked: Checked) -> str:
 def first_of(says: str) -> str:
     """What a verdict says first: a counterexample can list several instances, by semicolons."""
     return says.split("; ")[0].rstrip(".")
+
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def number_word(number: int) -> str:
+    """A small number as a word."""
+    return _NUMBERS[number] if number < len(_NUMBERS) else str(number)

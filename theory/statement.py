@@ -531,6 +531,7 @@ class Paper:
     step_sizes  the symbols of its step sizes; the first one that a bound contains is the one to tune
     lists       symbols that stand for a list of numbers
     published   year and month, such as "2024-07"; unknown: ""
+    url         where it can be read
     """
 
     def __init__(
@@ -541,9 +542,10 @@ class Paper:
         step_sizes: Sequence[str] = (),
         lists: Mapping[str, ListOf] | None = None,
         published: str = "",
+        url: str = "",
     ) -> None:
         self.name, self.title, self.citation, self.step_sizes = name, title, citation, tuple(step_sizes)
-        self.published = published
+        self.published, self.url = published, url
         self.lists = dict(lists or {})
         self.background: tuple[Statement, ...] = ()  # what its setting and algorithms provide to every statement
         self.symbols: dict[str, Symbol] = {}

@@ -29,9 +29,10 @@ from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Checked, by_severity, count, measurements_of, taken_over
 from figures import beside_networks, gallery, winners
 from figures.files import write
+from figures.styles import term_colours
 from theory import catalogue
 from theory.listing import Listing
-from theory.printing import latex, mathml, plain, rate_latex
+from theory.printing import latex, mathml, plain, rate_latex, unicode
 from theory.statement import (
     Bound,
     Claim,
@@ -121,7 +122,13 @@ def build(
         "statuses": list(count(checked)),
         "kinds": kinds(views),
     }
-    first = {"printed": printed, "refuted": by_severity(printed), "findings": findings, "severity_says": _SEVERITY_SAYS}
+    first = {
+        "number": texts.number_word(len(papers)),
+        "printed": printed,
+        "refuted": by_severity(printed),
+        "findings": findings,
+        "severity_says": _SEVERITY_SAYS,
+    }
     pages = {"index.html": page("index.html", **common, **first, views=views)}
     for paper in papers:
         own = common | {"kinds": kinds(paper.views)}
@@ -214,8 +221,9 @@ class View:
 
     @property
     def corrected(self) -> list[str]:
-        """Ids of its corrected forms."""
-        return catalogue.corrected_by(self.statement.id)
+        """Ids of its corrected form, or of what completes it."""
+        found = catalogue.corrected_by(self.statement.id)
+        return [id_ for id_ in found if id_.endswith(".corrected")] or found
 
     @property
     def opinions(self) -> str:
@@ -454,12 +462,16 @@ def bound_data(s: Statement) -> dict[str, Any]:
     claim, paper, start = claim_of(s), s.paper, sliders(s)
     names = [x.symbol.name for x in start]
     defined = definition(claim)
+    colours = term_colours([t.name for t in claim.terms])
     return {
         "paper": paper,
         "place": s.place,
         "forms": [id_ for id_ in (s.corrects, s.sharpens) if id_]
         + [*catalogue.corrected_by(s.id), *catalogue.sharpened_by(s.id)],
         "quantity": s.id if isinstance(claim, Relations) else plain(claim.quantity),
+        "label": ""
+        if isinstance(claim, Relations)
+        else _in_a_line(unicode(paper, claim.quantity), plain(claim.quantity)),
         "left": "" if isinstance(claim, Relations) else mathml(latex(paper, claim.quantity)),
         "relations": [mathml(latex(paper, r)) for r in claim.relations] if isinstance(claim, Relations) else [],
         "defined": None if defined is None else Code(javascript(defined)),
@@ -468,7 +480,13 @@ def bound_data(s: Statement) -> dict[str, Any]:
         "along": next((n for n in (*LENGTHS, *names) if n in names), ""),
         "tied": {name: Code(javascript(e)) for name, e in tied(s).items()},
         "terms": [
-            {"name": t.name, "math": mathml(latex(paper, t.value)), "f": Code(javascript(t.value))} for t in claim.terms
+            {
+                "name": t.name,
+                "math": mathml(latex(paper, t.value)),
+                "f": Code(javascript(t.value)),
+                "colour": colours[t.name],
+            }
+            for t in claim.terms
         ],
         "conditions": [
             {
@@ -482,6 +500,11 @@ def bound_data(s: Statement) -> dict[str, Any]:
             for c in s.when
         ],
     }
+
+
+def _in_a_line(text: str, otherwise: str) -> str:
+    """The text if it is one line, else the other one."""
+    return otherwise if "\n" in text.strip() else text.strip()
 
 
 def _symbol(symbol: Symbol) -> dict[str, Any]:

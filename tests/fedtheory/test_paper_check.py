@@ -17,7 +17,7 @@ from fedtheory.site.build import smaller
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.texts import cell, value_text
-from fedtheory.verification import Checked, evidence, seen_to_fail, verify
+from fedtheory.verification import Checked, by_severity, evidence, seen_to_fail, verify
 from figures import gallery
 from theory import catalogue
 from theory.statement import Evidence, Form, Severity, Status, Verdict
@@ -69,7 +69,7 @@ def test_the_site_is_small_and_every_link_leads_somewhere(tmp_path: Path) -> Non
         path.stem: {"png": smaller(path.read_bytes()), "csv": path.with_suffix(".csv").read_bytes()} for path in pngs
     }
     written = build(tmp_path, everything(), drawn, workshop=WORKSHOP)
-    assert sum(p.stat().st_size for p in written) < 14_000_000
+    assert sum(p.stat().st_size for p in written) < 20_000_000
     pages = {p.name: p.read_text() for p in written if p.suffix == ".html"}
     anchors = {name: set(re.findall(r' id="([^"]+)"', text)) for name, text in pages.items()}
     for name, text in pages.items():
@@ -153,6 +153,21 @@ def test_counts_in_the_summary_are_those_of_the_rows() -> None:
         assert (statements, refuted) == (len(by_form["printed"]), by_form["printed"].count("refuted"))
         assert sum(severities) == refuted
         assert len(re.findall(r"^- `.*`fedtheory verify ", own, flags=re.M)) == refuted
+
+
+def test_the_readme_begins_with_these_counts() -> None:
+    readme = " ".join((ROOT / "README.md").read_text().split("## Start")[0].split())
+    printed = [c for c in everything() if c.statement.form == "printed"]
+    for paper in catalogue.papers().values():
+        own = [c for c in printed if c.statement.paper == paper.name]
+        found = by_severity(own)
+        assert f"({paper.url})" in readme
+        assert f"| {len(own)} | {sum(found.values())} | {found['breaks the statement']} |" in readme
+        assert all(f"`fedtheory verify {finding.statement}`" in readme for finding in paper.findings)
+    every = by_severity(printed)
+    others = f"lack a hypothesis ({every['missing hypothesis']}), are wrong by a constant ({every['constant']})"
+    assert f"{others}, or are misprints ({every['misprint']})" in readme
+    assert every.keys() == {"breaks the statement", "missing hypothesis", "constant", "misprint"}
 
 
 def test_no_witness_is_cut_off() -> None:

@@ -30,6 +30,7 @@ fedbat = Paper(
     "Li, ICML 2024",
     step_sizes=("eta",),
     published="2024-07",
+    url="https://arxiv.org/abs/2408.03215",
     lists={"p": ListOf("p_sq", squared_shares, "N")},
 )
 

@@ -22,6 +22,7 @@ fedbcgd = Paper(
     "Liu et al., ACM Multimedia 2024, supplementary materials",
     step_sizes=("eta_tilde", "eta"),
     published="2024-10",
+    url="https://doi.org/10.1145/3664647.3681094",
 )
 
 _count = {"integer": True, "positive": True}

@@ -28,6 +28,7 @@ _clients = [*sampled, _momentum]
 _curved = [*_clients, implied(mu <= beta, "implied: f is beta-smooth and mu-strongly convex")]
 _quarter = {eta_tilde: alpha * eta * T / 4}
 _whole = {eta_tilde: alpha * eta * T}
+_together = implied(equal(S, N * K), "implied: S = N K clients are sampled")
 _convex = [strongly_convex, smooth, unbiased, smooth_samples]
 _exists = "It holds for some weights w_r and local step sizes eta."
 _D = (
@@ -59,7 +60,7 @@ fedbcgd.say(
     "thm2.strongly_convex",
     "Section 2, Theorem 2, case 1, (15)",
     _linear(M / (30 * K)),
-    when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= S / (15 * mu * N), *_curved],
+    when=[eta_tilde <= 1 / (81 * beta), eta_tilde <= S / (15 * mu * N), _together, *_curved],
     where=_quarter,
     assumes=_convex,
     rests_on=["lemma15", "lemma7", "thm2.strongly_convex.exponent"],
@@ -307,7 +308,13 @@ for _version, _where, _share in (
             gradient=1 / (48 * beta**2) * (K / M) ** (2 * a - 1) * grad_sq,
             drift=Rational(97, 48) * (K / M) ** (2 * a - 1) * E_r,
         ),
-        when=[eta_tilde <= 1 / (24 * beta) * _share**a, a >= _half, a <= 1, *sampled],
+        when=[
+            eta_tilde <= 1 / (24 * beta) * _share**a,
+            a >= _half,
+            a <= 1,
+            *sampled,
+            *([_together] if _share == S / N else []),
+        ],
         where=_whole,
         assumes=[smooth, unbiased, alike],
         rests_on=["lemma16"],

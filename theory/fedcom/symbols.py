@@ -18,6 +18,7 @@ fedcom = Paper(
     "Farzin Haddadpour, Mohammad Mahdi Kamani, Aryan Mokhtari and Mehrdad Mahdavi, AISTATS 2021",
     step_sizes=("eta", "gamma"),
     published="2021-04",
+    url="https://arxiv.org/abs/2007.01154",
 )
 
 _count = {"integer": True, "positive": True}

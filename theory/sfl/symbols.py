@@ -17,6 +17,7 @@ sfl = Paper(
     "Yipeng Li and Xinchen Lyu, NeurIPS 2023",
     step_sizes=("eta_tilde", "eta", "gamma"),
     published="2023-12",
+    url="https://arxiv.org/abs/2311.03154",
 )
 
 _count = {"integer": True, "positive": True}

@@ -169,21 +169,21 @@
     const sets = hasValue(bound) ? [line(isOrder(bound) ? "sum, times an unknown constant" : addsUp(bound) ? "bound (sum)" : "value", xs, first.map((f) => f.value), style("--ink"), { borderWidth: 2.4, order: 1, ...dotted(first) })] : [];
     if (state.second) {
       const second = xs.map((x) => evaluate(state.second, { ...state.values, [state.along]: x }));
-      sets.push(line(state.second, xs, second.map((f) => f.value), style("--soft"), { borderWidth: 2.4, borderDash: [8, 3, 2, 3], order: 1 }));
+      sets.push(line(state.second, xs, second.map((f) => f.value), style("--corrected"), { borderWidth: 2.4, borderDash: [8, 3, 2, 3], order: 1 }));
     }
     const measured = measuredAlong();
     if (measured) {
       const mx = measured.along[state.along];
       const what = measured.seeds ? `measured, mean of ${measured.seeds} seeds` : "measured, exact expectation";
       const dots = mx.length < 3 ? { pointRadius: 4 } : {};
-      sets.push(line(what, mx, measured.mean, style("--measured"), { borderWidth: 2.4, borderDash: [7, 3], order: 0, ...dots }));
+      sets.push(line(what, mx, measured.mean, style("--measured"), { borderWidth: 2.4, order: 0, ...dots }));
       if (measured.seeds) {
         sets.push(line("99.9 % interval", mx, measured.low, "#00000000", { backgroundColor: "#d55e0033", fill: "+1", order: 2, borderWidth: 0 }));
         sets.push(line("", mx, measured.high, "#00000000", { borderWidth: 0, order: 2 }));
       }
     }
     if (state.witness && Math.abs(state.witness.values[state.along] - state.values[state.along]) <= 1e-9 * Math.abs(state.values[state.along])) {
-      const mark = { showLine: false, pointStyle: "circle", pointRadius: 8, borderWidth: 3, backgroundColor: "#00000000", order: -1 };
+      const mark = { showLine: false, clip: false, pointStyle: "circle", pointRadius: 8, borderWidth: 3, backgroundColor: "#00000000", order: -1 };
       sets.push({ ...line("refuted here", [state.values[state.along]], [state.witness.measured], style("--fails")), ...mark });
     }
     // Where a fill's lower edge would leave a logarithmic axis it runs along the bottom instead
@@ -211,7 +211,7 @@
       interaction: { mode: "nearest", axis: "x", intersect: false },
       scales: {
         x: { type: "logarithmic", min: xs[0], max: xs[xs.length - 1], title: { display: true, text: `${state.along}: ${symbol.meaning}` }, ticks: { callback: tick, maxRotation: 0 } },
-        y: { type: log ? "logarithmic" : "linear", min: least, title: { display: true, text: bound.quantity === state.id ? "value" : isOrder(bound) ? `${bound.quantity}, up to a constant` : `bound on ${bound.quantity}` }, ticks: { callback: log ? tick : (x) => short(x) } },
+        y: { type: log ? "logarithmic" : "linear", min: least, title: { display: true, text: bound.label === "" ? "value" : isOrder(bound) ? `${bound.label}, up to a constant` : `bound on ${bound.label}` }, ticks: { callback: log ? tick : (x) => short(x) } },
       },
       plugins: {
         legend: { position: "bottom", labels: { usePointStyle: true, boxWidth: 22, boxHeight: 8, filter: (item) => item.text !== "" } },
@@ -287,7 +287,7 @@
           ? `<p><b class="fails">Outside its conditions: ${failing.length} of ${found.conditions.length} fail.</b> The numbers below are not claimed.</p>`
           : `<p>All ${found.conditions.length} conditions hold.</p>`) + `<ul class="conditions">${list.join("")}</ul>`;
     const values = Object.entries(withTied(bound, state.values)).filter(([n]) => bound.symbols.some((l) => l.name === n) || bound.tied.some((l) => l.name === n));
-    at("command").textContent = `fedtheory bound ${state.id} ${values.map(([n, x]) => `${n}=${x}`).join(" ")}${failing.length ? " --lenient" : ""}`;
+    at("command").textContent = `fedtheory bound ${state.id} ${values.map(([n, x]) => `${n}=${Number(x.toPrecision(12))}`).join(" ")}${failing.length ? " --lenient" : ""}`;
     at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. ${isOrder(bound) ? "At most" : addsUp(bound) ? "Sum" : hasValue(bound) ? "Value" : "Parts"} <b>${told(bound, found, shown)}</b>${isOrder(bound) ? " for a constant C that the statement does not name" : ""}` +
       (second ? `, beside it <b>${shown(second.value)}</b> <span class="badge ${bounds[state.second].status}">${bounds[state.second].status}</span>` : "");
     for (const symbol of bound.tied) {
