@@ -8,7 +8,7 @@ from sympy.core.relational import Relational
 from theory.printing import latex
 from theory.statement import Bound, Order
 
-_SIGNS = {"<=": r"\le", ">=": r"\ge", "=": "=", "==": "=", "<": "<", ">": ">", "!=": r"\ne"}
+_SIGNS = {"<=": r"\leq", ">=": r"\geq", "=": "=", "==": "=", "<": "<", ">": ">", "!=": r"\neq"}
 _LONG = 60  # characters of LaTeX: shorter sums stay in one piece
 
 

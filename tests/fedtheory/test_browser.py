@@ -269,7 +269,7 @@ def test_a_refuted_bound_opens_at_its_witness_beside_its_corrected_form(page: Pa
     assert measured / ours.value == pytest.approx(max(ratios), rel=1e-4)
     expect(page.locator("#witness")).to_contain_text("Refuted by")
     page.locator("#n-L").fill("3")  # elsewhere nothing is marked, and a button leads back
-    assert "refuted here" not in labels(page)
+    page.wait_for_function("!explorer.chart().data.datasets.some(d => d.label === 'refuted here')")
     page.locator("#to-witness").click()
     assert "refuted here" in labels(page)
 
@@ -302,8 +302,9 @@ def test_terms_are_stacked_on_a_linear_axis_and_lines_beside_a_run(page: Page, s
 
 def test_measured_curves_are_laid_over_at_the_symbols_of_their_run(page: Page, site: Path) -> None:
     statement = catalogue.find("sfl.eq54")
-    explore(page, site, statement.id)  # opens with the first run
+    explore(page, site, statement.id)
     assert page.locator("#curve option").count() == 1 + len(curves(statement))
+    page.locator("#curve").select_option("0")
     at = confront(MEASURED[0], statement).isel({"eta_tilde": 0})
     label = page.evaluate("explorer.chart().data.datasets.map(d => d.label).find(l => l.startsWith('measured'))")
     measured = curve(page, label)
@@ -417,7 +418,7 @@ def test_axe_finds_nothing_serious(page: Page, site: Path, name: str, scheme: An
     page.emulate_media(color_scheme=scheme)
     page.goto((site / f"{name}.html").as_uri())
     page.add_style_tag(content="* { content-visibility: visible !important }")
-    found = Axe().run(page, options={"resultTypes": ["violations"]})
+    found = Axe().run(page, options={"resultTypes": ["violations"], "preload": False})
     serious = [v for v in found.response["violations"] if v["impact"] in ("serious", "critical")]
     assert [(v["id"], v["nodes"][0]["html"][:200]) for v in serious] == []
 

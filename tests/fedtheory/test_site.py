@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,12 +16,13 @@ from bounds.browser import curves, javascript, sliders, tied, with_tied
 from bounds.evaluation import evaluate, has_terms
 from bounds.sfl import ARENAS
 from fedtheory import cli, paper_check, verification
+from fedtheory.site import formulas
 from fedtheory.site.build import Code, PaperView, build, explorer_data, page, script, smaller, view
 from fedtheory.verification import Checked
 from figures import gallery
 from theory import catalogue
 from theory.printing import latex, mathml
-from theory.statement import Paper, Statement
+from theory.statement import Bound, Order, Paper, Relations, Statement
 
 ROOT = Path(__file__).parents[2]
 DRAWN = ROOT / "figures" / "drawn"
@@ -54,10 +56,30 @@ def test_every_formula_is_mathml_that_parses() -> None:
         for c in s.when:
             ElementTree.fromstring(mathml(latex(s.paper, c.relation)))
         for part in view(Checked(s, ()), []).parts:
-            if part.kind == "formula":
-                ElementTree.fromstring(part.content)
-                assert "\\" not in part.content, s.id  # no command is left over
-                assert 'mathvariant="bold-italic"' not in part.content
+            for piece in part.content if part.kind == "formula" else ():
+                ElementTree.fromstring(piece)
+                assert "\\" not in piece, s.id  # no command is left over
+                assert 'mathvariant="bold-italic"' not in piece
+
+
+def test_the_pieces_of_a_formula_are_all_of_it() -> None:
+    """Every term of a bound is in one piece, with its name; a long relation is cut between terms, and nothing is lost."""
+    bounds = relations = 0
+    for s in catalogue.statements():
+        if isinstance(s.claim, Bound | Order):
+            left, *terms = formulas.of_bound(s.paper, s.claim)
+            assert left == latex(s.paper, s.claim.quantity)
+            assert len(terms) == len(s.claim.terms)
+            for piece, term in zip(terms, s.claim.terms, strict=True):
+                text = latex(s.paper, term.value)
+                assert text.removeprefix("-") in piece and term.name.replace("_", " ") in piece
+            bounds += 1
+        for r in s.claim.relations if isinstance(s.claim, Relations) else ():
+            pieces = formulas.of_relation(s.paper, r)
+            characters = (sorted(re.sub(r"[+ ]", "", text)) for text in ("".join(pieces), latex(s.paper, r)))
+            assert next(characters) == next(characters), s.id
+            relations += len(pieces) > 1
+    assert bounds > 200 and relations > 50
 
 
 def test_mathml_keeps_what_html_reserves() -> None:

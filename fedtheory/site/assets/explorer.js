@@ -182,9 +182,10 @@
         sets.push(line("", mx, measured.high, "#00000000", { borderWidth: 0, order: 2 }));
       }
     }
-    if (state.witness && Math.abs(state.witness.values[state.along] - state.values[state.along]) <= 1e-9 * Math.abs(state.values[state.along])) {
+    const same = (name) => Math.abs(state.witness.values[name] - state.values[name]) <= 1e-9 * Math.abs(state.values[name]);
+    if (state.witness && bound.symbols.every((l) => l.name === state.along || same(l.name))) {
       const mark = { showLine: false, clip: false, pointStyle: "circle", pointRadius: 8, borderWidth: 3, backgroundColor: "#00000000", order: -1 };
-      sets.push({ ...line("refuted here", [state.values[state.along]], [state.witness.measured], style("--fails")), ...mark });
+      sets.push({ ...line("refuted here", [state.witness.values[state.along]], [state.witness.measured], style("--fails")), ...mark });
     }
     // Where a fill's lower edge would leave a logarithmic axis it runs along the bottom instead
     const sums = [...first.map((f) => f.value), ...(measured ? measured.mean : [])].filter((y) => y > 0 && Number.isFinite(y));

@@ -35,7 +35,7 @@
     const now = [...parent.children].filter((child) => ranks.has(child));
     if (order.some((item, i) => now[i] !== item)) for (const item of order) parent.insertBefore(item, end);
     const shown = items.filter((item) => !item.hidden).length;
-    at("f-count").textContent = `${shown} of ${items.length} statements${words.length ? ", the best matches first" : ""}`;
+    at("f-count").textContent = `${shown} of ${items.length} statements${words.length && shown > 1 ? ", the best matches first" : ""}`;
     at("f-none").hidden = shown > 0;
   }
 
