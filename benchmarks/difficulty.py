@@ -4,9 +4,10 @@
     python -m benchmarks.difficulty mnist ...  only these; the results go into benchmarks/results.json
 
 For each data set, `REFERENCES` names the smallest network with which one of the four papers trains it, and the best accuracy
-printed for that network.  Here the same network is trained centrally (EPOCHS epochs of Adam, batches of 100, the step size
-falls from 0.001 to 0 as a cosine) on as many generated images of the same shape.  The search is for the noise with which it
-reaches the printed accuracy on as many test images; everything else stays as in `simulations.networks.images.generated`.
+printed for that network.  Here the same network is trained centrally (EPOCHS epochs of Adam, at most STEPS steps, batches of
+100, the step size falls from 0.001 to 0 as a cosine) on as many generated images of the same shape.  The search is for the
+noise with which it reaches the printed accuracy, on at most TESTED test images; everything else stays as in
+`simulations.networks.images.generated`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ REFERENCES = {
     "cifar-100": ("LeNet-5", 55.7, "fedbcgd.table2: FedBCGD"),
     "cinic-10": ("VGG-9", 60.82, "sfl.table3: SFL, C=2, K=5"),
 }
-EPOCHS, BATCH, RATE = 3, 100, 1e-3
+EPOCHS, STEPS, TESTED, BATCH, RATE = 3, 1800, 10_000, 100, 1e-3
 EASY, HARD, EVALUATIONS = 1 / 16, 4.0, 4
 STDERR = Console(stderr=True)
 
@@ -51,12 +52,13 @@ def central_accuracy(model: str, data: images.Images, epochs: int = EPOCHS, tell
 
     module = models.build(model, data.shape, data.classes).to_empty(device="cpu")
     nn.utils.vector_to_parameters(models.initial(module, seed=0).float(), module.parameters())
-    steps = epochs * (len(data.images) // BATCH)
+    in_epoch = len(data.images) // BATCH
+    steps = min(STEPS, epochs * in_epoch)
     optimiser = torch.optim.Adam(module.parameters(), lr=RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     rng = np.random.default_rng(0)
-    orders = np.concatenate([rng.permutation(len(data.images))[: steps // epochs * BATCH] for _ in range(epochs)])
-    bar = track(orders.reshape(steps, BATCH), tell, console=STDERR, transient=True, disable=not STDERR.is_terminal)
+    orders = np.concatenate([rng.permutation(len(data.images))[: in_epoch * BATCH] for _ in range(epochs)])
+    bar = track(orders.reshape(-1, BATCH)[:steps], tell, console=STDERR, transient=True, disable=not STDERR.is_terminal)
     for rows in bar:
         optimiser.zero_grad()
         cross_entropy(module(pixels(data.images[rows])), torch.from_numpy(data.labels[rows])).backward()
@@ -92,7 +94,7 @@ def sought(accuracy: Callable[[float], float], target: float) -> tuple[float, di
 def accuracy(name: str, noise: float) -> float:
     """Test accuracy of a data set's reference network on generated images with this noise, in percent."""
     shape, classes, train, test, _ = SIZES[name]
-    data = images.generated(shape, classes, train, test, seed=0, noise=noise)
+    data = images.generated(shape, classes, train, min(test, TESTED), seed=0, noise=noise)
     found = central_accuracy(REFERENCES[name][0], data, tell=f"{name}, noise {noise:.3g}")
     print(f"{name}: noise {noise:.3g}, accuracy {found:.2f} %", flush=True)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -13,9 +14,11 @@ import pandas as pd
 import pytest
 import torch
 
+from benchmarks import difficulty
 from bounds.presets import Cell, Preset, with_tails
 from fedtheory import tables, training
 from simulations.compressors import from_text
+from simulations.networks import images
 from simulations.networks.problem import Network
 from simulations.networks.setup import Setup, from_table
 
@@ -242,6 +245,37 @@ def test_images_that_are_read_need_a_folder():
     stand_in = tables.on(setup, "generated").data
     assert stand_in["name"] == "generated" and stand_in["shape"] == [3, 32, 32] and stand_in["clients"] == 10
     assert tables.on(SETUP, "pictures") == SETUP
+
+
+def test_generated_images_are_as_hard_as_the_published_ones() -> None:
+    """The noise is the measured one, and that of a data set without a reference is another one's."""
+    measured = json.loads((Path(__file__).parents[2] / "benchmarks" / "results.json").read_text())
+    for name, (model, printed, _) in difficulty.REFERENCES.items():
+        *_, noise = tables.SIZES[name]
+        found = measured[f"difficulty, {name}"]
+        assert (found["model"], found["printed"], found["noise"]) == (model, printed, noise), name
+        assert min(found["tried"].values()) < printed < max(found["tried"].values())
+    alike = {"emnist": "mnist", "emnist-byclass": "mnist", "emnist-digits": "mnist", "tiny-imagenet": "cifar-100"}
+    alike["cinic-10-enlarged"] = "cinic-10"
+    assert tables.SIZES.keys() == {*difficulty.REFERENCES, *alike}
+    assert all(tables.SIZES[name][-1] == tables.SIZES[as_][-1] for name, as_ in alike.items())
+    stand_in = tables.on(replace(SETUP, data={"name": "mnist", "clients": 10}), "generated")
+    assert stand_in.data["noise"] == tables.SIZES["mnist"][-1]
+
+
+def test_the_noise_of_an_accuracy_is_sought_between_two_others() -> None:
+    noise, tried = difficulty.sought(lambda noise: 100 / (1 + noise), 50)
+    assert noise == pytest.approx(1, rel=0.02) and len(tried) == difficulty.EVALUATIONS
+    with pytest.raises(ValueError, match="accuracy 99.9 %: not between the tried ones"):
+        difficulty.sought(lambda noise: 100 / (1 + noise), 99.9)
+
+
+def test_harder_images_are_learned_less_well() -> None:
+    easy, hard = (
+        difficulty.central_accuracy("MLP, SFL", images.generated((1, 8, 8), 4, 1000, 400, noise=noise), epochs=40)
+        for noise in (0.1, 3.0)
+    )
+    assert easy > hard + 20
 
 
 def test_what_a_history_comes_to():
