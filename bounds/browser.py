@@ -60,6 +60,7 @@ _USUAL = {
 LENGTHS = ("R", "T")  # lengths of a run
 _DRAWS = 10_000  # random points to search for a start inside the conditions
 _DECADES = 4  # on either side of the usual value
+_EDGE = 1e-3  # how far a slider stays from a limit that is excluded, relative to it
 
 
 def tied(statement: Statement) -> dict[str, sympy.Expr]:
@@ -89,7 +90,7 @@ def sliders(statement: Statement) -> list[Slider]:
     logarithms, among random ones, the same at every call.
     """
     symbols = [s for s in parameters(statement) if s.name not in tied(statement)]
-    ends = [_ends(s) for s in symbols]
+    ends = [_ends(s, statement) for s in symbols]
     start = np.array([[_usual(s) for s in symbols]])
     if not _admitted(statement, symbols, start)[0]:
         points = _around(symbols, ends)
@@ -104,10 +105,17 @@ def _usual(symbol: Symbol) -> float:
     return _USUAL.get(symbol.name, 4.0 if symbol.sympy.is_integer else 1.0)
 
 
-def _ends(symbol: Symbol) -> tuple[float, float]:
+def _ends(symbol: Symbol, statement: Statement) -> tuple[float, float]:
+    """The range of a symbol's slider, within the conditions that are about this symbol alone, such as alpha >= 1."""
+    low, high = _usual(symbol) / 10**_DECADES, _usual(symbol) * 10 ** (_DECADES - 1)
     if symbol.sympy.is_integer:
-        return 1.0, 1e6 if symbol.name in LENGTHS else 1e3
-    return _usual(symbol) / 10**_DECADES, _usual(symbol) * 10 ** (_DECADES - 1)
+        low, high = 1.0, 1e6 if symbol.name in LENGTHS else 1e3
+    for relation in (c.relation.canonical for c in statement.when):
+        if relation.lhs == symbol.sympy and relation.rhs.is_number and (number := float(relation.rhs)) > 0:
+            inside = {">=": 1.0, ">": 1 + _EDGE, "<=": 1.0, "<": 1 - _EDGE}.get(relation.rel_op, 1.0) * number
+            low = max(low, inside) if relation.rel_op in (">=", ">") else low
+            high = min(high, inside) if relation.rel_op in ("<=", "<") else high
+    return low, high
 
 
 def _around(symbols: Sequence[Symbol], ends: Sequence[tuple[float, float]]) -> np.ndarray:

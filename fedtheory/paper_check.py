@@ -290,7 +290,7 @@ def _sharper(paper: Paper, sharper: Sequence[Checked], own: Sequence[Checked]) -
         ours = f"{after} | `{c.statement.id}` | **{c.status}**"
         terms = ", ".join(
             f"{name} $`{latex(paper.name, gain)}`$" if isinstance(gain, sympy.Expr) else f"{name}: {gain}"
-            for name, gain in gains(printed.statement, c.statement).items()
+            for name, gain in gains(c.statement.id).items()
         )
         lines.append(f"| {before} | `{printed.statement.id}` | {ours} | {terms} |")
     return "\n".join(lines) + "\n" if sharper else ""

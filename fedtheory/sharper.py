@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import sympy
 
 from fedtheory.verification import Checked
 from theory import catalogue
-from theory.statement import Bound, Statement
+from theory.statement import Bound
 
 LONG = 40  # operations of a ratio, which then says less than the two terms
 
 
-def gains(printed: Statement, ours: Statement) -> dict[str, sympy.Expr | str]:
-    """Each printed term over ours, by name; in words where ours has none, or where the ratio is long.
+@cache
+def gains(id_: str) -> dict[str, sympy.Expr | str]:
+    """Each term of what a sharper bound sharpens over its own, by name; in words if it has none, or the ratio is long.
 
-    With S = M where ours is about all clients.  Empty if one of the two is no bound.
+    With S = M where the sharper one is about all clients.  Empty if one of the two is no bound.
     """
+    ours = catalogue.find(id_)
+    printed = catalogue.find(ours.sharpens)
     before, after = printed.claim, ours.claim
     if not (isinstance(before, Bound) and isinstance(after, Bound)):
         return {}

@@ -285,7 +285,7 @@ class PaperView:
             v.checked for v in self.views if v.statement.sharpens and v.statement.kind in ("theorem", "bound")
         ):
             before = known[ours.statement.sharpens]
-            terms = gains(before.statement, ours.statement).items()
+            terms = gains(ours.statement.id).items()
             shown = [
                 (name.replace("_", " "), mathml(latex(self.paper.name, one)) if isinstance(one, sympy.Expr) else one)
                 for name, one in terms
@@ -512,6 +512,7 @@ def _symbol(symbol: Symbol) -> dict[str, Any]:
     return {
         "math": mathml(symbol.latex),
         "meaning": symbol.meaning,
+        "told": typeset(symbol.meaning),
         "integer": bool(domain.is_integer),
         "least": "positive" if domain.is_positive else "zero" if domain.is_nonnegative else "none",
     }

@@ -96,6 +96,10 @@ def test_sliders_start_inside_the_conditions(statement: Statement) -> None:
     assert all(s.low <= s.start <= s.high for s in found)
     assert not {s.symbol.name for s in found} & set(tied(statement))
     assert sliders(statement) == found  # the same at every call
+    for slider in found:  # no slider leaves a condition that is about its symbol alone
+        alone = [c.relation for c in statement.when if c.relation.free_symbols == {slider.symbol.sympy}]
+        assert all(r.subs(slider.symbol.sympy, end) for r in alone for end in (slider.low, slider.high))
+        assert slider.low <= slider.start <= slider.high
 
 
 def test_curves_lie_inside_the_conditions() -> None:

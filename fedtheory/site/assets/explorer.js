@@ -16,6 +16,7 @@
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const STEPS = 1000; // of a slider
   const POINTS = 160; // of a curve
+  const FAR = 100; // times the bound
   const SIGNS = { "<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "=", "=": "=", order: "= O of" };
   const HOLDS = {
     "<=": (a, b) => a <= b + rounding * Math.abs(b),
@@ -52,7 +53,8 @@
   const hasValue = (bound) => addsUp(bound) || bound.defined !== null;
   const isOrder = (bound) => bound.sign === "order";
 
-  // Where a run is farthest above a refuted bound; with seeds, the lower end of its interval.  Null if no run is above it
+  // Where a run is farthest above a refuted bound, but no more than FAR times, so that a chart can show both; with seeds, the
+  // lower end of its interval.  Null if no run is above it
 
   function crossing(id) {
     const bound = bounds[id];
@@ -64,7 +66,8 @@
         for (const [name, xs] of Object.entries(c.along)) values[name] = xs[i];
         const found = evaluate(id, values);
         const ratio = measured / found.value;
-        if (found.admissible && ratio > 1 && ratio > (worst?.ratio ?? 1)) worst = { curve: number, index: i, ratio, value: found.value, measured: c.mean[i] };
+        const better = !worst || (ratio > worst.ratio && ratio <= FAR) || (worst.ratio > FAR && ratio < worst.ratio);
+        if (found.admissible && ratio > 1 && better) worst = { curve: number, index: i, ratio, value: found.value, measured: c.mean[i] };
       });
     });
     return worst;
@@ -169,12 +172,12 @@
     const sets = hasValue(bound) ? [line(isOrder(bound) ? "sum, times an unknown constant" : addsUp(bound) ? "bound (sum)" : "value", xs, first.map((f) => f.value), style("--ink"), { borderWidth: 2.4, order: 1, ...dotted(first) })] : [];
     if (state.second) {
       const second = xs.map((x) => evaluate(state.second, { ...state.values, [state.along]: x }));
-      sets.push(line(state.second, xs, second.map((f) => f.value), style("--corrected"), { borderWidth: 2.4, borderDash: [8, 3, 2, 3], order: 1 }));
+      sets.push(line(state.second, xs, second.map((f) => f.value), style("--corrected"), { borderWidth: 2.4, borderDash: [8, 3, 2, 3], order: 1, ...dotted(second) }));
     }
     const measured = measuredAlong();
+    const what = !measured ? "" : measured.seeds ? `measured, mean of ${measured.seeds} seeds` : "measured, exact expectation";
     if (measured) {
       const mx = measured.along[state.along];
-      const what = measured.seeds ? `measured, mean of ${measured.seeds} seeds` : "measured, exact expectation";
       const dots = mx.length < 3 ? { pointRadius: 4 } : {};
       sets.push(line(what, mx, measured.mean, style("--measured"), { borderWidth: 2.4, order: 0, ...dots }));
       if (measured.seeds) {
@@ -190,6 +193,9 @@
     // Where a fill's lower edge would leave a logarithmic axis it runs along the bottom instead
     const sums = [...first.map((f) => f.value), ...(measured ? measured.mean : [])].filter((y) => y > 0 && Number.isFinite(y));
     const log = at("log").checked;
+    const bounded = sets.filter((s) => s.label !== what).flatMap((s) => s.data).map((p) => p.y).filter((y) => y > 0 && Number.isFinite(y));
+    const most = log && measured && bounded.length ? FAR * Math.max(...bounded) : Infinity;
+    const cut = measured && Math.max(...measured.mean) > most; // a run that diverges leaves the chart
     const least = log && stacked && sums.length ? Math.min(...sums) / 5 : undefined;
     let below = xs.map(() => 0);
     bound.terms.forEach((term, i) => {
@@ -212,7 +218,7 @@
       interaction: { mode: "nearest", axis: "x", intersect: false },
       scales: {
         x: { type: "logarithmic", min: xs[0], max: xs[xs.length - 1], title: { display: true, text: `${state.along}: ${symbol.meaning}` }, ticks: { callback: tick, maxRotation: 0 } },
-        y: { type: log ? "logarithmic" : "linear", min: least, title: { display: true, text: bound.label === "" ? "value" : isOrder(bound) ? `${bound.label}, up to a constant` : `bound on ${bound.label}` }, ticks: { callback: log ? tick : (x) => short(x) } },
+        y: { type: log ? "logarithmic" : "linear", min: least, max: cut ? most : undefined, title: { display: true, text: bound.label === "" ? "value" : isOrder(bound) ? `${bound.label}, up to a constant` : `bound on ${bound.label}` }, ticks: { callback: log ? tick : (x) => short(x) } },
       },
       plugins: {
         legend: { position: "bottom", labels: { usePointStyle: true, boxWidth: 22, boxHeight: 8, filter: (item) => item.text !== "" } },
@@ -290,7 +296,7 @@
     const values = Object.entries(withTied(bound, state.values)).filter(([n]) => bound.symbols.some((l) => l.name === n) || bound.tied.some((l) => l.name === n));
     at("command").textContent = `fedtheory bound ${state.id} ${values.map(([n, x]) => `${n}=${Number(x.toPrecision(12))}`).join(" ")}${failing.length ? " --lenient" : ""}`;
     at("says").innerHTML = `<a href="${bound.paper}.html#${state.id}"><code>${state.id}</code></a> <span class="badge ${bound.status}">${bound.status}</span> ${escaped(bound.place)}. ${isOrder(bound) ? "At most" : addsUp(bound) ? "Sum" : hasValue(bound) ? "Value" : "Parts"} <b>${told(bound, found, shown)}</b>${isOrder(bound) ? " for a constant C that the statement does not name" : ""}` +
-      (second ? `, beside it <b>${shown(second.value)}</b> <span class="badge ${bounds[state.second].status}">${bounds[state.second].status}</span>` : "");
+      (second ? `, beside it <b>${shown(second.value)}</b> <span class="badge ${bounds[state.second].status}">${bounds[state.second].status}</span>${second.admissible ? "" : ` <span class="fails">outside its conditions</span>`}` : "");
     for (const symbol of bound.tied) {
       const cell = at(`tied-${symbol.name}`);
       if (cell) cell.textContent = shown(symbol.f(state.values));
@@ -312,7 +318,9 @@
       : bound.curves.length
         ? "The runs here do not cross it: the witness is another instance."
         : w.why;
-    at("witness").innerHTML = `<p><b class="fails">Refuted</b> by ${escaped(w.kind)}${bound.severity ? ` (${bound.severity})` : ""}: ${w.says}. ${drawn} ${back}</p>` +
+    const beside = state.second && state.witness && evaluate(state.second, state.values);
+    const other = beside && beside.admissible && beside.value < state.witness.measured ? "The form beside it is about another algorithm or quantity: this run does not test it." : "";
+    at("witness").innerHTML = `<p><b class="fails">Refuted</b> by ${escaped(w.kind)}${bound.severity ? ` (${bound.severity})` : ""}: ${w.says}. ${drawn} ${other} ${back}</p>` +
       `<details><summary>The whole witness</summary><dl class="witness">${w.values.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join("")}</dl></details>`;
     at("to-witness")?.addEventListener("click", () => { toWitness(); show(); });
   }
@@ -369,7 +377,7 @@
       const part = document.createElement("div");
       part.className = "symbol";
       part.innerHTML =
-        `<label for="n-${symbol.name}">${symbol.math} <span class="meaning">${escaped(symbol.meaning)}</span></label>` +
+        `<label for="n-${symbol.name}">${symbol.math} <span class="meaning">${symbol.told}</span></label>` +
         `<input type="range" id="r-${symbol.name}" min="0" max="${STEPS}" step="1" aria-label="${escaped(symbol.name)}">` +
         `<input type="number" id="n-${symbol.name}" step="any" inputmode="decimal" aria-describedby="e-${symbol.name}">` +
         `<span class="error" id="e-${symbol.name}" role="alert"></span>`;
@@ -386,7 +394,7 @@
     for (const symbol of bounds[state.id].tied) {
       const part = document.createElement("div");
       part.className = "symbol";
-      part.innerHTML = `<span>${symbol.math} <span class="meaning">${escaped(symbol.meaning)}, given by the conditions</span></span><output id="tied-${symbol.name}"></output>`;
+      part.innerHTML = `<span>${symbol.math} <span class="meaning">${symbol.told}, given by the conditions</span></span><output id="tied-${symbol.name}"></output>`;
       box.append(part);
     }
     fill();
