@@ -54,7 +54,7 @@ def test_figure(name: str, drawn) -> None:
 def test_names_and_statements() -> None:
     ids = {s for p in fedbat.FIGURES if p.name in BOUNDS for s in p.statements}
     assert ids == {f"fedbat.thm{n}{form}" for n in (1, 2) for form in ("", ".from_start", ".from_start.sharp")}
-    assert len({p.name for p in fedbat.FIGURES}) == len(fedbat.FIGURES) == 12
+    assert len({p.name for p in fedbat.FIGURES}) == len(fedbat.FIGURES) == 13
     for picture in fedbat.FIGURES:
         assert picture.name.startswith("fedbat_")
         # that of the best constants is about the whole paper
@@ -370,3 +370,14 @@ def test_noisy_signs_are_those_of_a_normal_noise() -> None:
     sampled = 0.5 * np.sign(x + 0.2 * np.random.default_rng(0).standard_normal(200_000))
     assert mean[0] == pytest.approx(sampled.mean(), abs=0.004)
     assert deviation[0] == pytest.approx(sampled.std(), abs=0.004)
+
+
+def test_algorithm_1_stays_at_its_start_where_phi_tau_is_below_one() -> None:
+    rows = fedbat.algorithm1().data.set_index(["tau", "phi", "form", "round"])["mean"]
+    for tau, phi in ((5, 0.0), (1, 0.5), (5, 0.5)):
+        printed, corrected = rows[tau, phi, "printed"], rows[tau, phi, "corrected"]
+        assert corrected.iloc[-1] < 0.3 * corrected.iloc[0]
+        if int(phi * tau) == 0:
+            assert (printed == printed.iloc[0]).all()
+        else:
+            np.testing.assert_array_equal(printed, corrected)
