@@ -373,7 +373,7 @@ def test_noisy_signs_are_those_of_a_normal_noise() -> None:
 
 
 def test_algorithm_1_stays_at_its_start_where_phi_tau_is_below_one() -> None:
-    rows = fedbat.algorithm1().data.set_index(["tau", "phi", "form", "round"])["mean"]
+    rows = fedbat.algorithm1().data.set_index(["tau", "phi", "form", "round"])["mean"].sort_index()
     for tau, phi in ((5, 0.0), (1, 0.5), (5, 0.5)):
         printed, corrected = rows[tau, phi, "printed"], rows[tau, phi, "corrected"]
         assert corrected.iloc[-1] < 0.3 * corrected.iloc[0]
