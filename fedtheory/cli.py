@@ -614,9 +614,10 @@ def tight(
 ) -> None:
     """Find the best constant of each term of an inequality about one round, for all functions in every dimension.
 
-    A semidefinite programme (Clarabel) finds a bracket, which is checked exactly: an instance from below, multipliers from
-    above. First it takes all terms of the larger side together, then one at a time while the others stay as they are.
-    Noise is +n or -n with equal probability, for any vector n."""
+    A semidefinite programme (Clarabel) finds a bracket, which is checked exactly:
+    an instance from below, multipliers from above. First it takes all terms of
+    the larger side together, then one at a time while the others stay as they
+    are. Noise is +n or -n with equal probability, for any vector n."""
     from fractions import Fraction
 
     from theory import catalogue
