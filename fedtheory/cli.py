@@ -56,21 +56,21 @@ EXTRAS = {
     "distributed": "cluster",
 }
 
-Ids = Annotated[list[str] | None, typer.Argument(help="statement ids; all if none is given", metavar="[ID]...")]
-Id = Annotated[str, typer.Argument(help="statement id, such as sfl.thm1.strongly_convex", metavar="ID")]
+Ids = Annotated[list[str] | None, typer.Argument(help="ids of statements (default: all)", metavar="[ID]...")]
+Id = Annotated[str, typer.Argument(help="id of a statement, such as sfl.thm1.strongly_convex", metavar="ID")]
 Values = Annotated[
     list[str] | None, typer.Argument(help="parameters, such as L=1 eta_tilde=1/6", metavar="[NAME=VALUE]...")
 ]
 PaperName = Annotated[str | None, typer.Option("--paper", help="only this paper", metavar="P")]
 AsJson = Annotated[
-    bool, typer.Option("--json", help='machine-readable output; numbers that are not finite as "inf", "-inf", "nan"')
+    bool, typer.Option("--json", help='print JSON; numbers that are not finite are "inf", "-inf", "nan"')
 ]
-Full = Annotated[bool, typer.Option("--full", help="deeper searches, larger families, more seeds")]
+Full = Annotated[bool, typer.Option("--full", help="search deeper, on larger families and with more seeds")]
 Scheduler = Annotated[
     str | None,
     typer.Option("--scheduler", help="address of a Dask scheduler whose workers do the work", metavar="ADDRESS"),
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="compute everything: use no result of an earlier run")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="compute everything again: use no result of an earlier run")]
 
 
 def console() -> Console:
@@ -104,7 +104,7 @@ def workshop(fresh: bool, scheduler: str | None) -> Workshop:
     try:
         return Workshop(Store(fresh=fresh), scheduler)
     except OSError as error:
-        print(f"fedtheory: no results are kept: {error}", file=sys.stderr)
+        print(f"fedtheory: cannot keep results: {error}", file=sys.stderr)
         return Workshop(None, scheduler)
 
 
@@ -114,7 +114,7 @@ def print_stored(where: Workshop) -> None:
         Counter(s.task.stage for s in where.spent if s.seconds is None or not only) for only in (True, False)
     )
     told = [f"{stored[stage]} of {all_[stage]} {_RESULTS[stage]}" for stage in _RESULTS if all_[stage]]
-    console().print(f"from earlier runs: {', '.join(told)}; --fresh computes all")
+    console().print(f"from earlier runs: {', '.join(told)}; --fresh computes all again")
 
 
 def print_profile(where: Workshop) -> None:
@@ -185,10 +185,10 @@ def options(
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="print the version")
     ] = False,
     path: Annotated[
-        str | None, typer.Option("--path", help="a folder with papers of your own, see new-paper", metavar="FOLDER")
+        str | None, typer.Option("--path", help="folder with papers of your own (see new-paper)", metavar="FOLDER")
     ] = None,
 ) -> None:
-    """Verify the convergence theory of federated optimisation: statements, checks, runs."""
+    """Verify the convergence theory of federated optimisation: statements, evidence, runs."""
     if path is not None:
         import outside
 
@@ -200,14 +200,14 @@ def options(
 @app.command("new-paper")
 def new_paper_command(
     name: Annotated[str, typer.Argument(help="short name of the paper, such as scaffold", metavar="NAME")],
-    path: Annotated[Path, typer.Option(help="folder into which the paper's folder is written")] = Path("."),
+    path: Annotated[Path, typer.Option(help="folder in which the paper gets a folder of its own")] = Path("."),
 ) -> None:
     """Write a paper of your own: statements, checks, algorithm, arenas, figure, tests.  It works at once."""
     from fedtheory.new_paper import write_paper
 
     for file in write_paper(name, path):
         console().print(str(file))
-    console().print("'FILL IN' in them says what to write.  Commands for it, and then all others:")
+    console().print("'FILL IN' in these files says what to write.  First commands to try:")
     for command in (f"verify --paper {name} --mutate", f"figures {name}_theorem", f"show {name}.thm"):
         console().print(f"    fedtheory --path {path} {command}")
     console().print(f"    pytest {path / name}")
@@ -232,11 +232,11 @@ def list_command(paper: PaperName = None, as_json: AsJson = False) -> None:
 @app.command()
 def show(
     id_: Id,
-    as_latex: Annotated[bool, typer.Option("--latex", help="LaTeX")] = False,
-    proofs: Annotated[bool, typer.Option("--proofs", help="also run its proofs, and show what they rest on")] = False,
+    as_latex: Annotated[bool, typer.Option("--latex", help="print LaTeX")] = False,
+    proofs: Annotated[bool, typer.Option("--proofs", help="also run its proofs, and show their premises")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show a statement: its mathematics, conditions, terms, place, what it rests on and what uses it."""
+    """Show a statement: its formula, conditions and symbols, its place, the statements that it rests on or that use it."""
     from fedtheory import show as render
     from theory import catalogue
 
@@ -250,11 +250,11 @@ def show(
 
 @app.command("glossary")
 def glossary_command(
-    symbol: Annotated[str | None, typer.Argument(help="a symbol, such as K; all if none is given")] = None,
+    symbol: Annotated[str | None, typer.Argument(help="a symbol, such as K (default: all)")] = None,
     shared: Annotated[bool, typer.Option("--shared", help="only symbols that several papers use")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The symbols of all papers side by side: the same symbol can mean different things."""
+    """Show the symbols of all papers side by side: a symbol can have a different meaning in each paper."""
     from fedtheory.glossary import rows
 
     found = rows(symbol, shared)
@@ -272,9 +272,9 @@ def bound(
     id_: Id,
     values: Values = None,
     as_json: AsJson = False,
-    lenient: Annotated[bool, typer.Option("--lenient", help="evaluate outside the conditions too")] = False,
+    lenient: Annotated[bool, typer.Option("--lenient", help="evaluate the bound outside its conditions too")] = False,
 ) -> None:
-    """Evaluate a bound: value, terms, violated conditions (these are an error without --lenient or --json)."""
+    """Evaluate a bound: its terms, its value, the violated conditions (an error without --lenient or --json)."""
     from bounds.evaluation import adds_up, claim_of, evaluate
     from bounds.orders import rates_at
     from theory import catalogue
@@ -314,19 +314,19 @@ def tune(
     id_: Id,
     values: Values = None,
     epsilon: Annotated[
-        float | None, typer.Option(help="instead: the rounds that bring the bound down to this value")
+        float | None, typer.Option(help="instead: find the number of rounds that bring the bound down to this value")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The best admissible constant step size of a bound, beside the closed-form choice of the proof.
+    """Find the best admissible constant step size of a bound, beside the closed-form choice of the proof.
 
-    With a range, such as R=10..10000, a row for each of its points."""
+    With a range, such as R=10..10000, print a row for each of its points."""
     from bounds import ConditionViolated, rounds_to, tune as best
 
     given, along = parameters_given([id_], values)
     if epsilon is not None:
         if along is not None:
-            raise ValueError(f"{along.name} has a range: expected a number, as --epsilon asks for rounds")
+            raise ValueError(f"{along.name} has a range: expected a number, because --epsilon asks for rounds")
         R = rounds_to(epsilon, id_, **given)
         if as_json:
             print_json({"id": id_, "epsilon": epsilon, "R": R})
@@ -402,14 +402,17 @@ def compare(
     ],
     tuned: Annotated[bool, typer.Option("--tuned", help="each bound at its own best admissible step size")] = False,
     over: Annotated[
-        str | None, typer.Option("--over", help="along this symbol, by R=10..10000; R alone from 1 to a million")
+        str | None,
+        typer.Option(
+            "--over", help="compare over this symbol, with its range as R=10..10000; R alone goes from 1 to a million"
+        ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="draw them along the symbol to this PNG or SVG file")] = None,
+    plot: Annotated[Path | None, typer.Option(help="draw the bounds over the symbol into this PNG or SVG file")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two bounds: ratio term by term, where the first is smaller, dominant terms, crossings.
+    """Compare two bounds: the ratio of each term, when the first is smaller, dominant terms, crossings.
 
-    With --tuned or --over, two or more: their values, and where which one is the smallest."""
+    With --tuned or --over, compare two or more: their values, and where each of them is the smallest."""
     ids = [word for word in words if "=" not in word]
     if len(ids) < 2:
         raise ValueError(f"{len(ids)} bounds: expected the ids of two or more, before the parameters")
@@ -427,7 +430,7 @@ def compare(
         from figures.files import writable
 
         if not name:
-            raise ValueError("--plot without --over: expected the symbol along which to draw, such as --over R")
+            raise ValueError("--plot without --over: expected the symbol over which to draw, such as --over R")
         writable(plot, ("png", "svg"))
     compare_along(ids, name, given or (Range("R", 1, 1e6) if name else None), values, tuned, plot, as_json)
 
@@ -447,12 +450,12 @@ def compare_along(
     if given is None:  # one point, of any parameter that all know
         shared = [n for n in values if all(n in {s.name for s in parameters_of(id_)} for id_ in ids)]
         if not shared:
-            raise ValueError(f"no parameters: expected those of {', '.join(ids)} as NAME=VALUE, but for the step size")
+            raise ValueError(f"no parameters: expected those of {', '.join(ids)} as NAME=VALUE, except the step size")
         name, rest = shared[0], {n: v for n, v in values.items() if n != shared[0]}
         found = along(ids, name, [values[name]], tuned, **rest)
     else:
         if name in values:
-            raise ValueError(f"{name} = {values[name]:g}: expected a range, {name}=LOW..HIGH, as it is given by --over")
+            raise ValueError(f"{name} = {values[name]:g}: expected a range, {name}=LOW..HIGH, because of --over")
         found = along(ids, name, given.points(61), tuned, **values)
     if plot is not None:
         from figures.compared import draw
@@ -533,25 +536,25 @@ def compare_two(first: str, second: str, values: dict[str, float], as_json: bool
         smaller = "they are equal" if c.values[0] == c.values[1] else f"{smaller} smaller"
         console().print(f"here: first {c.values[0]:.6g}, second {c.values[1]:.6g}; {smaller}")
         for name, points in c.crossings.items():
-            console().print(f"  along {name} the two bounds cross at {', '.join(f'{p:.4g}' for p in points)}")
+            console().print(f"  over {name} the two bounds cross at {', '.join(f'{p:.4g}' for p in points)}")
         if not c.crossings:
-            console().print("  and they cross along no parameter, a factor 10^4 up and down")
+            console().print("  they do not cross if one parameter changes by a factor of up to 10^4, up or down")
 
 
 @app.command("sharpen")
 def sharpen_command(
     id_: Annotated[str, typer.Argument(help="id of a theorem that has a sharper form, or of that form", metavar="ID")],
     span: Annotated[
-        str, typer.Option(help="step sizes up to this multiple of the printed limit, such as 2 or 1/2")
+        str, typer.Option(help="allow step sizes up to this multiple of the printed limit, such as 2 or 1/2")
     ] = "1",
     trade_off: Annotated[
-        Path | None, typer.Option(help="draw the constants over the largest step size to this PNG or SVG file")
+        Path | None, typer.Option(help="draw the constants against the largest step size into this PNG or SVG file")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """A theorem with the best constants that its proof gives: optimised, rounded to fractions, and proved.
+    """Find the best constants that the proof of a theorem gives: optimise, round to fractions, prove.
 
-    The free choices are Young's weights and the shares of its non-negative terms."""
+    The free choices of a proof are the weights in Young's inequality and the shares of its non-negative terms."""
     from bounds import sharpening as own
     from theory import catalogue
     from theory.printing import plain
@@ -604,14 +607,17 @@ def sharpen_command(
 @app.command()
 def tight(
     id_: Annotated[str, typer.Argument(help="id of an inequality about one round", metavar="ID")],
-    words: Annotated[list[str], typer.Argument(help="M=2 K=1 L=1 eta_tilde=1/6 ...", metavar="NAME=VALUE...")],
+    words: Annotated[
+        list[str], typer.Argument(help="numbers, such as M=2 K=1 L=1 eta_tilde=1/6", metavar="NAME=VALUE...")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """The best constant of each term of an inequality about one round, over all functions in every dimension.
+    """Find the best constant of each term of an inequality about one round, for all functions in every dimension.
 
-    A semidefinite programme (Clarabel), and a bracket that is checked exactly: an instance from below, multipliers from
-    above. First all terms of the larger side at once, then one at a time, with the others as they are. Noise is +n or -n
-    with equal chances, for any vector n."""
+    A semidefinite programme (Clarabel) finds a bracket, which is checked exactly:
+    an instance from below, multipliers from above. First it takes all terms of
+    the larger side together, then one at a time while the others stay as they
+    are. Noise is +n or -n with equal probability, for any vector n."""
     from fractions import Fraction
 
     from theory import catalogue
@@ -686,14 +692,14 @@ def verify(
         typer.Option(help="instead: compare the bounds with runs on breast_cancer, digits or a LIBSVM file"),
     ] = None,
     mutate: Annotated[
-        bool, typer.Option("--mutate", help="change the statements and show which changes the evidence notices")
+        bool, typer.Option("--mutate", help="change the statements, and show which changes the evidence notices")
     ] = False,
     kinds: Annotated[
         list[str] | None,
         typer.Option("--evidence", help="only this kind, such as ledger; may be given several times", metavar="KIND"),
     ] = None,
     expect_clean: Annotated[
-        bool, typer.Option("--expect-clean", help="exit 1 when a verdict differs from what the paper claims")
+        bool, typer.Option("--expect-clean", help="exit status 1 if a statement is refuted or vacuous")
     ] = False,
     fresh: Fresh = False,
     scheduler: Scheduler = None,
@@ -711,10 +717,10 @@ def verify(
         raise ValueError("ids and --paper: expected one of them")
     if mutate and data is not None:
         raise ValueError(
-            "--data and --mutate: expected one of them, as --mutate is about the evidence that counts without --data"
+            "--data and --mutate: expected one of them, because --mutate tests the evidence that counts without --data"
         )
     if kinds and data is not None:
-        raise ValueError("--data and --evidence: expected one of them, as on data there are runs alone")
+        raise ValueError("--data and --evidence: expected one of them, because --data uses runs only")
     where = workshop(fresh, scheduler)
     with progress() as tell:
         if data is None:
@@ -829,15 +835,15 @@ def print_summary(checked: list[Any]) -> None:
 @app.command("figures")
 def figures_command(
     names: Annotated[
-        list[str] | None, typer.Argument(help="figures; all if none is given", metavar="[NAME]...")
+        list[str] | None, typer.Argument(help="names of figures (default: all)", metavar="[NAME]...")
     ] = None,
     full: Full = False,
-    out: Annotated[Path, typer.Option(help="folder to write to")] = Path("figures/drawn"),
+    out: Annotated[Path, typer.Option(help="folder for the figures")] = Path("figures/drawn"),
     fresh: Fresh = False,
     scheduler: Scheduler = None,
     only_list: Annotated[bool, typer.Option("--list", help="list the figures instead")] = False,
 ) -> None:
-    """Draw figures: PNG, SVG and a CSV of the drawn numbers."""
+    """Draw figures as PNG and SVG, with the drawn numbers as CSV."""
     from fedtheory.drawing import draw_all
     from figures import gallery
 
@@ -854,7 +860,7 @@ def figures_command(
 
 
 From = Annotated[
-    str | None, typer.Option("--from", help="a Python file with algorithms and problems of your own", metavar="FILE.py")
+    str | None, typer.Option("--from", help="Python file with algorithms and problems of your own", metavar="FILE.py")
 ]
 
 
@@ -863,31 +869,31 @@ def simulate_command(
     problem: Annotated[
         str,
         typer.Argument(
-            help="quadratic, sfl.quad.table2.g3 (a group), breast_cancer, digits, a LIBSVM, CSV or NPZ file, or a name "
-            "of --from"
+            help="quadratic, a group of a paper such as sfl.quad.table2.g3, breast_cancer, digits, a LIBSVM, CSV or NPZ "
+            "file, or a problem in the file of --from"
         ),
     ],
     words: Annotated[
         list[str],
         typer.Argument(
-            help="algorithms: SFL, PFL, 'FedCOMGATE, damped' ...; and parameters",
+            help="algorithms, such as SFL, PFL, 'FedCOMGATE, damped'; and parameters",
             metavar="ALGORITHM... [NAME=VALUE]...",
         ),
     ],
     best: Annotated[
-        bool, typer.Option("--best", help="take each algorithm's best step size of eta=..., by default of a grid")
+        bool, typer.Option("--best", help="run each algorithm at its best step size, of eta=... or of a grid")
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="draw all of it to this PNG or SVG file, and its numbers to CSV")
+        Path | None, typer.Option(help="draw the runs into this PNG or SVG file, and write the numbers as CSV")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="write every recorded number to this CSV file")] = None,
     source: From = None,
     as_json: AsJson = False,
     scheduler: Scheduler = None,
 ) -> None:
-    """Run algorithms.  Parameters, as name=value: eta, rounds, seeds, x0; the algorithms' settings (K, S; tau, gamma,
-    compressor=RandK:2 ...), ALGORITHM:NAME=VALUE for one of them; the problem's settings (d, M, L, mu ...; on data
-    loss=sigmoid or squared, label=3, regularisation=1e-4L ...; of a CSV file target=COLUMN, client=COLUMN)."""
+    """Run algorithms.  Parameters are NAME=VALUE: eta, rounds, seeds, x0; the settings of the algorithms (K, S, tau, gamma,
+    compressor=RandK:2 ...), or of one of them as ALGORITHM:NAME=VALUE; the settings of the problem (d, M, L, mu ...; for
+    data loss=sigmoid or squared, label=3, regularisation=1e-4L ...; for a CSV file target=COLUMN, client=COLUMN)."""
     from fedtheory import simulate
     from fedtheory.tasks import Workshop
     from figures.files import writable, write
@@ -910,7 +916,9 @@ def simulate_command(
         simulate.print_table(found, simulate.problem_of(asked), console())
 
 
-Quick = Annotated[bool, typer.Option("--quick", help="small: digits, small networks, 20 rounds; a minute on a CPU")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="a small version: digits, small networks, 20 rounds; about a minute on a CPU")
+]
 Cells = Annotated[
     list[str] | None,
     typer.Option("--cells", help="only cells with this text in their name; may be given several times"),
@@ -927,10 +935,11 @@ def train_command(
     quick: Quick = False,
     cells: Cells = None,
     data: Annotated[
-        str | None, typer.Option("--data", help="folder of the images; 'generated' for generated images of that size")
+        str | None,
+        typer.Option("--data", help="folder of the images; or 'generated', for generated images of the same size"),
     ] = None,
     device: Annotated[str | None, typer.Option("--device", help="cpu or cuda")] = None,
-    rounds: Annotated[int | None, typer.Option("--rounds", help="rounds, instead of the set-up's")] = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", help="number of rounds, instead of the set-up's")] = None,
     seeds: Annotated[str | None, typer.Option("--seeds", help="number of seeds (3) or a list of seeds (0,5,7)")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="continue an interrupted training")] = False,
     checkpoint: Annotated[float, typer.Option("--checkpoint", help="seconds between checkpoints")] = 30.0,
@@ -938,7 +947,7 @@ def train_command(
     source: From = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Train networks, measure and draw: every table and figure of the papers with networks is a preset."""
+    """Train networks, measure and draw: every table and figure of the papers that shows networks has a preset."""
     from bounds import presets
     from fedtheory import tables, training
     from fedtheory.tasks import Workshop
@@ -957,7 +966,9 @@ def train_command(
     if what.endswith(".toml"):
         name = Path(what).stem
         if Path(what).suffix != ".toml" or name.strip(".") == "":
-            raise ValueError(f"{brief(what)}: expected a file with a name before .toml, which is that of its folder")
+            raise ValueError(
+                f"{brief(what)}: expected a name before .toml, because the folder of the training has this name"
+            )
         setup = tables.changed(training.read_setup(Path(what), source), **changes)
         folder = runs / name
         if scheduler is None:
@@ -972,7 +983,7 @@ def train_command(
         console().print(f"written: {folder}")
         return
     if source is not None:
-        raise ValueError("--from with a preset: expected it with a TOML file, whose algorithm it holds")
+        raise ValueError("--from with a preset: expected --from with a TOML file that names the algorithm in it")
     preset = presets.preset(what)
     if quick:
         preset = presets.quick(preset)
@@ -997,7 +1008,7 @@ def table_command(
     cells: Cells = None,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Our numbers beside the printed ones, and the settings in which our trainings differ."""
+    """Print our numbers beside the printed ones, and the settings in which our trainings differ."""
     from bounds import presets
     from fedtheory import tables
 
@@ -1042,7 +1053,7 @@ def paper_check_command(
     fresh: Fresh = False,
     scheduler: Scheduler = None,
 ) -> None:
-    """Run all evidence for every statement and write paper_check.md."""
+    """Run all evidence for every statement; write paper_check.md, and a folder with its details beside it."""
     from fedtheory.paper_check import write_whole
 
     where = workshop(fresh, scheduler)
@@ -1061,12 +1072,12 @@ def exports_callback() -> None:
 
 @exports.command("coq")
 def export_coq_command(
-    folder: Annotated[Path, typer.Argument(help="folder to write to", metavar="FOLDER")],
+    folder: Annotated[Path, typer.Argument(help="folder for the files", metavar="FOLDER")],
     paper: PaperName = None,
     fresh: Fresh = False,
     scheduler: Scheduler = None,
 ) -> None:
-    """Write every step of the proofs as a lemma for Coq, each with a proof that its kernel checks: a file for each paper."""
+    """Write each step of the proofs as a lemma for Coq, with a proof that its kernel can check: one file for each paper."""
     from fedtheory import coq
     from theory import catalogue
 
@@ -1076,18 +1087,18 @@ def export_coq_command(
     for line in told:
         console().print(line)
     files = " && ".join(f'coqc -Q . "" {name}' for name in ("fedtheory.v", *(f"{name}.v" for name in papers)))
-    console().print(f"written: {folder}; to check them: cd {folder} && {files}", soft_wrap=True)
+    console().print(f"written: {folder}; to check the files: cd {folder} && {files}", soft_wrap=True)
 
 
 @app.command()
 def report(
     full: Full = False,
-    site: Annotated[Path, typer.Option(help="folder into which the site is written")] = Path("site"),
+    site: Annotated[Path, typer.Option(help="folder for the site")] = Path("site"),
     fresh: Fresh = False,
     scheduler: Scheduler = None,
     profile: Annotated[bool, typer.Option("--profile", help="print the CPU seconds by paper and kind of task")] = False,
 ) -> None:
-    """The main job: write the paper check, all figures and the site; print the counts of verdicts and the files."""
+    """The main job: write the paper check, all figures and the site; print the number of statements with each verdict."""
     from fedtheory.drawing import draw_all, tasks_of
     from fedtheory.paper_check import write_whole
     from fedtheory.site import build
@@ -1109,7 +1120,7 @@ def report(
     table = Table("result", "where", box=None, pad_edge=False)
     table.add_row("verdict, evidence and slack of every statement; errata", str(out))
     table.add_row(f"{len(pictures)} figures as PNG and SVG, with their data as CSV", f"{drawn}/")
-    table.add_row("the same as a site, with the bound explorer: open it in a browser, no server needed", str(pages[0]))
+    table.add_row("the same as a site, with the bound explorer: open it in a browser (no server)", str(pages[0]))
     console().print(table)
     if profile:
         print_profile(where)

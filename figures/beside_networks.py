@@ -81,8 +81,8 @@ def draw(full: bool = False) -> Drawn:
 PICTURES = [
     Picture(
         "theory_beside_networks",
-        "How far the theorems are from networks: red diamonds are the bounds with estimated constants, orange squares "
-        "what a run at the theorem's step size measures; the factor between them is beside the diamond.",
+        "Red diamonds: the bounds with estimated constants. Orange squares: the measured value of a run at the theorem's "
+        "step size. The number beside a diamond is the factor between the two.",
         draw,
     )
 ]

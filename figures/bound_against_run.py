@@ -58,7 +58,7 @@ CROSSED = frozenset(
 
 @dataclass(frozen=True)
 class _Curve:
-    """A bound, or what is measured, in a panel.
+    """A bound, or a measured curve, in a panel.
 
     ratio  to what is measured; None: not drawn
     """
@@ -270,16 +270,16 @@ def _says(statement: Statement) -> str:
     """What to see: the tests compare it with the figure's numbers."""
     own = _LOOKS[statement.form]
     if statement.id in CROSSED:
-        told = f"{_title_of(statement).partition(':')[0]}: what is measured (vermilion) rises above the {own}."
+        told = f"{_title_of(statement).partition(':')[0]}: the measured curve (vermilion) rises above the {own}."
     else:
         told = (
-            f"{_title_of(statement).partition(':')[0]}: what is measured (vermilion) stays below the {own} in every panel; "
-            "the lower row shows by which factor."
+            f"{_title_of(statement).partition(':')[0]}: the measured curve (vermilion) stays below the {own} in every "
+            "panel; the lower row shows the factor between them."
         )
     if statement.sharpens:
-        told += f" The {_LOOKS[catalogue.find(statement.sharpens).form]} is the one that it sharpens."
+        told += f" The {_LOOKS[catalogue.find(statement.sharpens).form]} is the bound that it sharpens."
     elif _corrected_form(statement) is not None:
-        told += f" The {_LOOKS['corrected']} is drawn where it admits the step size, and nothing measured is above it."
+        told += f" The {_LOOKS['corrected']} is drawn where it admits the step size; no measured curve rises above it."
     return told
 
 

@@ -595,14 +595,14 @@ FIGURES = [
     ),
     Picture(
         "fedbat_thm3_over_run_lengths",
-        "The corrected bound (blue, dash-dotted) is below the printed one (black), and what is measured (vermilion) is"
-        " below both. Each point is a run of its own length.",
+        "The corrected bound (blue, dash-dotted) is below the printed one (black), and the measured values (vermilion) "
+        "are below both. Each point is a run of its own length.",
         lengths,
         ("fedbat.thm3", "fedbat.thm3.corrected"),
     ),
     Picture(
         "fedbat_dimension",
-        "Left: the bound grows much faster with the dimension than what is measured. Right: the updates of the runs "
+        "Left: the bound grows much faster with the dimension than the measured value. Right: the updates of the runs "
         "are like Gaussian ones (dashed), far from the worst case (black) that the bound pays for.",
         dimension,
         (_FROM_START, "fedbat.assump5.error", "fedbat.assump5.sq_error", "fedbat.remark2", "fedbat.remark3"),

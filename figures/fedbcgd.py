@@ -757,8 +757,8 @@ FIGURES = [
     rate_tables.picture("fedbcgd_table1_as_an_experiment", "fedbcgd.table1", rate_table.EXPERIMENTS, rate_table.MISSING),
     Picture(
         "fedbcgd_printed_theorems_crossing",
-        "Each printed theorem falls below what no step size, momentum and averaging weights can beat (grey, dotted), "
-        "where it is red. The corrected ones (blue, dash-dotted) stay above.",
+        "Grey, dotted: a value that no step size, momentum and averaging weights can beat. Each printed theorem falls "
+        "below it where it is red. The corrected theorems (blue, dash-dotted) stay above.",
         crossing,
         tuple(f"fedbcgd.{theorem}{form}" for theorem in THEOREMS for form in ("", ".corrected")),
     ),
@@ -792,8 +792,8 @@ FIGURES = [
     ),
     Picture(
         "fedbcgd_fig7_momentum",
-        "At its own best step size (middle) no momentum wins much: after 100 rounds the gaps differ by less than a factor "
-        "of 2.",
+        "If each momentum has its own best step size (middle), none is much better: after 100 rounds the gaps differ by "
+        "less than a factor of 2.",
         momentum,
         ("fedbcgd.fig7",),
     ),
@@ -806,9 +806,8 @@ FIGURES = [
     ),
     Picture(
         "fedbcgd_bounds_blocks",
-        "The paper claims that N blocks divide the uplink by N (dotted). The corrected theorems (blue) say more uplink"
-        " than the printed ones (black) in three of four cases, and for Theorem 2, non-convex, that blocks save "
-        "nothing.",
+        "The paper claims that N blocks divide the uplink by N (dotted). By the corrected theorems (blue) the uplink is "
+        "larger than by the printed ones (black) in three of four cases; for Theorem 2, non-convex, blocks save nothing.",
         communication,
         (*(f"fedbcgd.{id_}{form}" for id_ in MAIN for form in ("", ".corrected")), "fedbcgd.claim.factor_1_over_N"),
     ),

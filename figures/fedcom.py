@@ -654,8 +654,8 @@ FIGURES = [
     ),
     Picture(
         "fedcom_algorithms_printed_and_corrected",
-        "As printed (black) Algorithm 4 rests where no minimiser is, (63) diverges, and the memory of (9) slows the "
-        "run down. Corrected (blue) all converge. Below right: tracking as printed (solid) fails for q above 1.",
+        "As printed (black) Algorithm 4 stops at a point that is no minimiser, (63) diverges, and the memory of (9) slows "
+        "the run down. Corrected (blue) all converge. Below right: tracking as printed (solid) fails for q above 1.",
         algorithms,
         ("fedcom.alg2", "fedcom.alg4", "fedcom.alg5", "fedcom.thmE4.items"),
     ),

@@ -110,14 +110,14 @@ def draw(which: str, full: bool = False) -> Drawn:
 PICTURES = [
     Picture(
         "who_wins_noise",
-        "Compare each measured map with the one that the bounds predict, beside it. Over heterogeneity at the optimum "
-        "and noise.",
+        "Compare each measured map with the map on its right, which the bounds predict. The axes are heterogeneity at the "
+        "optimum and noise.",
         partial(draw, "noise"),
     ),
     Picture(
         "who_wins_curvature",
-        "Compare each measured map with the one that the bounds predict, beside it. Over heterogeneity of curvature "
-        "and local steps.",
+        "Compare each measured map with the map on its right, which the bounds predict. The axes are heterogeneity of "
+        "curvature and local steps.",
         partial(draw, "curvature"),
     ),
 ]
