@@ -3,8 +3,8 @@
     python -m benchmarks.difficulty            every data set with a printed accuracy: two hours on one core
     python -m benchmarks.difficulty mnist ...  only these; the results go into benchmarks/results.json
 
-For each data set, `REFERENCES` names the smallest network with which one of the four papers trains it, and the best accuracy
-printed for that network.  Here the same network is trained centrally (EPOCHS epochs of Adam, at most STEPS steps, batches of
+For each data set, `references` finds the best accuracy that the four papers print for a small convolutional network (SMALL).
+Here the same network is trained centrally (EPOCHS epochs of Adam, at most STEPS steps, batches of
 100, the step size falls from 0.001 to 0 as a cosine) on as many generated images of the same shape.  The search is for the
 noise with which it reaches the printed accuracy, on at most TESTED test images; everything else stays as in
 `simulations.networks.images.generated`.
@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from functools import partial
+from dataclasses import asdict, dataclass
+from functools import cache, partial
 
 from benchmarks.common import store
 
@@ -26,21 +27,39 @@ from rich.progress import track
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from bounds import presets
 from fedtheory.tables import SIZES
 from simulations.networks import images, models
 
-# Data set: the network, the best accuracy printed for it in percent, and where it is printed.
-REFERENCES = {
-    "mnist": ("LeNet-5, SFL", 99.17, "sfl.table10: SFL, C=2, K=20"),
-    "fashion-mnist": ("CNN", 92.5, "fedbat.table1: FedAvg, 30 clients, IID"),
-    "svhn": ("CNN", 92.9, "fedbat.table1: FedBAT, 30 clients, IID"),
-    "cifar-10": ("LeNet-5", 84.7, "fedbcgd.table3: FedBCGD"),
-    "cifar-100": ("LeNet-5", 55.7, "fedbcgd.table2: FedBCGD"),
-    "cinic-10": ("VGG-9", 60.82, "sfl.table3: SFL, C=2, K=5"),
-}
+SMALL = ("LeNet-5", "LeNet-5, SFL", "CNN", "CNN, SFL", "VGG-9")  # convolutional networks
 EPOCHS, STEPS, TESTED, BATCH, RATE = 3, 1800, 10_000, 100, 1e-3
 EASY, HARD, EVALUATIONS = 1 / 16, 4.0, 4
 STDERR = Console(stderr=True)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The best accuracy printed for a small network on a data set, in percent, and where it is printed."""
+
+    model: str
+    printed: float
+    where: str
+
+
+@cache
+def references() -> dict[str, Reference]:
+    """The reference of each data set that has one, from the printed numbers of all presets."""
+    found: dict[str, Reference] = {}
+    for preset in (build() for build in presets.presets().values()):
+        for cell in preset.cells:
+            name, model, printed = (
+                cell.setup.data["name"],
+                cell.setup.network["model"],
+                cell.printed.get("accuracy", 0.0),
+            )
+            if model in SMALL and name in SIZES and printed > (found[name].printed if name in found else 0.0):
+                found[name] = Reference(model, printed, f"{preset.id}: {cell.method}, {cell.column}")
+    return found
 
 
 def central_accuracy(model: str, data: images.Images, epochs: int = EPOCHS, tell: str = "") -> float:
@@ -77,7 +96,7 @@ def sought(accuracy: Callable[[float], float], target: float) -> tuple[float, di
     """The noise with that accuracy, and the accuracy at every noise that was tried.
 
     By bisection, then by linear interpolation between the two nearest, both in the logarithm of the noise.  Raises
-    ValueError if the noise is not between EASY and HARD as far as tried.
+    ValueError if all noises that were tried give a larger accuracy, or all a smaller one.
     """
     low, high = math.log(EASY), math.log(HARD)
     tried: dict[float, float] = {}
@@ -86,7 +105,7 @@ def sought(accuracy: Callable[[float], float], target: float) -> tuple[float, di
         tried[middle] = accuracy(math.exp(middle))
         low, high = (middle, high) if tried[middle] > target else (low, middle)
     if low not in tried or high not in tried:
-        raise ValueError(f"accuracy {target} %: not between the tried ones, {tried}")
+        raise ValueError(f"accuracy {target} %: not between the tried ones, {', '.join(map(str, tried.values()))}")
     share = (tried[low] - target) / (tried[low] - tried[high])
     return math.exp(low + share * (high - low)), {math.exp(noise): got for noise, got in tried.items()}
 
@@ -95,19 +114,21 @@ def accuracy(name: str, noise: float) -> float:
     """Test accuracy of a data set's reference network on generated images with this noise, in percent."""
     shape, classes, train, test, _ = SIZES[name]
     data = images.generated(shape, classes, train, min(test, TESTED), seed=0, noise=noise)
-    found = central_accuracy(REFERENCES[name][0], data, tell=f"{name}, noise {noise:.3g}")
+    found = central_accuracy(references()[name].model, data, tell=f"{name}, noise {noise:.3g}")
     print(f"{name}: noise {noise:.3g}, accuracy {found:.2f} %", flush=True)
     return found
 
 
 def main(names: list[str]) -> None:
     """Seek the noise for the data sets."""
-    for name in names or REFERENCES:
-        model, target, where = REFERENCES[name]
-        noise, tried = sought(partial(accuracy, name), target)
-        print(f"{name}: noise {noise:.2g} for {model} at {target} % ({where})", flush=True)
-        entry = {"model": model, "printed": target, "where": where, "noise": float(f"{noise:.2g}")}
-        store(f"difficulty, {name}", entry | {"tried": {f"{n:.3g}": round(a, 2) for n, a in tried.items()}})
+    for name in names or references():
+        of = references()[name]
+        noise, tried = sought(partial(accuracy, name), of.printed)
+        print(f"{name}: noise {noise:.2g} for {of.model} at {of.printed} % ({of.where})", flush=True)
+        store(
+            f"difficulty, {name}",
+            asdict(of) | {"noise": float(f"{noise:.2g}"), "tried": {f"{n:.3g}": round(a, 2) for n, a in tried.items()}},
+        )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ Each runs in a process of its own, which ends after LIMIT seconds.  The time is 
 from __future__ import annotations
 
 import multiprocessing
-import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -46,12 +45,12 @@ def main(names: list[str]) -> None:
         process = multiprocessing.Process(target=first_rounds, args=(name, answer))
         process.start()
         process.join(LIMIT)
-        if process.is_alive():
+        late = process.is_alive()
+        if late:
             process.kill()
             process.join()
         whole = presets.preset(name)
         if answer.empty():
-            late = process.exitcode == -signal.SIGKILL
             found[name] = {"seconds a round": f"more than {LIMIT / ROUNDS:g}" if late else "failed"}
         else:
             seconds = answer.get()

@@ -14,7 +14,7 @@ from fedtheory.paper_details import details
 from fedtheory.score import known as scores_of
 from fedtheory.sharper import gains
 from fedtheory.tasks import Progress, Workshop
-from fedtheory.texts import cell, first_of, number_word, significant, value_text, verdict, why_open
+from fedtheory.texts import SEVERITY_SAYS, cell, first_of, number_word, significant, value_text, verdict, why_open
 from fedtheory.verification import Checked, by_severity, count, verify
 from figures import gallery
 from figures.files import write
@@ -58,10 +58,6 @@ experiments, are counted separately: another measurement is not another claim.
 
 **Slack**: the factor by which the claim could be tightened before one of the instances here refutes it (below 1: refuted).
 **Room**: the factor by which its tightest constant could be improved before its proof breaks.
-**Severity**, of a refuted statement: the gravest of its errata. *breaks the statement*: it is false, and what is true
-differs in substance. *missing hypothesis*: it is true under an assumption that the paper does not list. *constant*: it is
-true with another constant. *misprint*: a slip; what is meant is clear. (An erratum that *breaks the proof* does not refute
-the statement.)
 """
 
 
@@ -83,7 +79,9 @@ def generate(checked: Sequence[Checked]) -> dict[str, str]:
     about = {c.statement.paper for c in checked}
     chosen = [paper for name, paper in catalogue.papers().items() if name in about]
     by_paper = {p: [c for c in checked if c.statement.paper == p.name] for p in chosen}
-    parts = [_first(by_paper), *(_about(paper, own) for paper, own in by_paper.items()), _agreement(checked), _WORDS]
+    severities = "; ".join(f"*{name}*: {says}" for name, says in SEVERITY_SAYS.items())
+    words = f"{_WORDS}**Severity**, of a refuted statement: the gravest of its errata. {severities}.\n"
+    parts = [_first(by_paper), *(_about(paper, own) for paper, own in by_paper.items()), _agreement(checked), words]
     texts = {"paper_check.md": "\n".join(parts).rstrip() + "\n"}
     return texts | {f"paper_check/{p.name}.md": details(p, own, figures, scores) for p, own in by_paper.items()}
 
@@ -114,7 +112,8 @@ def _first(by_paper: Mapping[Paper, Sequence[Checked]]) -> str:
         "## What to know first\n",
     ]
     known = {c.statement.id: c for c in every}
-    for number, (paper, one) in enumerate(((p, f) for p in by_paper for f in p.findings), 1):
+    borne_out = [(paper, one) for paper in by_paper for one in paper.findings if known[one.statement].against]
+    for number, (paper, one) in enumerate(borne_out, 1):
         witness = known[one.statement].against[0][1]
         lines += [
             f"**{number}. {one.title}** (`{one.statement}`). {one.says} {one.matters}\n",

@@ -22,8 +22,8 @@ from simulations.networks import images
 from simulations.networks.setup import Setup
 
 # Published data sets: image shape, classes, training and test images, and the noise of generated images that replace them.
-# The noise is the one with which the smallest network that a paper trains on the data set, trained centrally, is as accurate
-# as printed (`python -m benchmarks.difficulty`).  For EMNIST no paper prints an accuracy: the noise is MNIST's.  For Tiny
+# With this noise the best small convolutional network of the papers on the data set, trained centrally, is as accurate as
+# printed (`python -m benchmarks.difficulty`).  For EMNIST no paper prints an accuracy: the noise is MNIST's.  For Tiny
 # ImageNet the only printed network is a pretrained ViT: the noise is that of CIFAR-100.
 SIZES = {
     "mnist": ((1, 28, 28), 10, 60_000, 10_000, 0.15),

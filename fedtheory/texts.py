@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fedtheory.verification import Checked
 from theory import catalogue
 from theory.printing import claim_latex, claim_words
-from theory.statement import Statement
+from theory.statement import Severity, Statement
 
 # Kinds with nothing to decide, and why; `OPEN` in a paper's checks has the reasons for single statements
 _NOTHING_TO_DECIDE = {
@@ -18,6 +18,16 @@ _NOTHING_TO_DECIDE = {
     "partition": "a description",
     "experiment": "settings of an experiment",
     "figure": "a figure without data in the text",
+}
+
+
+# What an erratum of each severity says of its statement
+SEVERITY_SAYS: dict[Severity, str] = {
+    "breaks the statement": "it is false, and what is true differs in substance",
+    "breaks the proof": "only its proof fails",
+    "missing hypothesis": "it is true under an assumption that the paper does not list",
+    "constant": "it is true with another constant",
+    "misprint": "a slip; what is meant is clear",
 }
 
 

@@ -681,6 +681,8 @@ FIGURES = [
         ("fedcom.cond21", "fedcom.cond61", "fedcom.cond78"),
     ),
     *bound_against_run.pictures(
-        [form for theorem in THEOREMS for form in catalogue.forms(f"fedcom.{theorem}")], _shown
+        [form for theorem in THEOREMS for form in catalogue.forms(f"fedcom.{theorem}")],
+        _shown,
+        crossed=[f"fedcom.{theorem}" for theorem in ("thmD9", "thmE4", "thmE6", "thmE9")],
     ),
 ]

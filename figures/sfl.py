@@ -352,5 +352,7 @@ FIGURES = [
         _sharpened,
         _SHARPENED,
     ),
-    *bound_against_run.pictures(dict.fromkeys(a.statement for a in ARENAS), _shown),
+    *bound_against_run.pictures(
+        dict.fromkeys(a.statement for a in ARENAS), _shown, crossed=[f"sfl.eq{n}" for n in (42, 46, 54, 80)]
+    ),
 ]

@@ -284,7 +284,7 @@ def plain(expression: sympy.Basic) -> str:
     return str(_Plain().doprint(expression))
 
 
-_SIGNS = {"<=": r"\le", ">=": r"\ge", "=": "="}
+SIGNS = {"<=": r"\le", ">=": r"\ge", "=": "="}  # of a bound
 
 
 def claim_latex(statement: Statement) -> str:
@@ -295,7 +295,7 @@ def claim_latex(statement: Statement) -> str:
 
 def _latex_of(claim: Claim, paper: str) -> str:
     if isinstance(claim, Bound):
-        return f"{latex(paper, claim.quantity)} {_SIGNS[claim.sign]} {_sum(paper, claim)}"
+        return f"{latex(paper, claim.quantity)} {SIGNS[claim.sign]} {_sum(paper, claim)}"
     if isinstance(claim, Order):
         return rf"{latex(paper, claim.quantity)} = {claim.latex}\left({_sum(paper, claim)}\right)"
     if isinstance(claim, Relations):
@@ -330,9 +330,14 @@ def _sum(paper: str, claim: Bound | Order) -> str:
 def named_latex(paper: str, claim: Bound | Order) -> str:
     """A bound or an order in LaTeX, each term with a brace and its name below."""
     if isinstance(claim, Bound):
-        sign, left, right = _SIGNS[claim.sign], "", ""
+        sign, left, right = SIGNS[claim.sign], "", ""
     else:
         sign, left, right = "=", rf"{claim.latex}\left(", r"\right)"
+    return f"{latex(paper, claim.quantity)} {sign} {left}{' '.join(named_terms(paper, claim))}{right}"
+
+
+def named_terms(paper: str, claim: Bound | Order) -> list[str]:
+    """The terms of a bound or an order in LaTeX, each with its sign, a brace and its name below."""
     pieces: list[str] = []
     for term in claim.terms:
         text = latex(paper, term.value)
@@ -341,7 +346,7 @@ def named_latex(paper: str, claim: Bound | Order) -> str:
             rf"\underbrace{{{text.removeprefix('-') if minus else text}}}_{{\text{{{term.name.replace('_', ' ')}}}}}"
         )
         pieces.append(f"{'-' if minus else '+' if pieces else ''} {braced}")
-    return f"{latex(paper, claim.quantity)} {sign} {left}{' '.join(pieces)}{right}"
+    return pieces
 
 
 _BOLD_ITALIC = re.compile(r'<mi mathvariant="bold-italic">([A-Za-z])</mi>')

@@ -6,7 +6,6 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -54,14 +53,6 @@ from theory.statement import (
 _HERE = Path(__file__).parent
 _COLOURS = 128  # in a figure of the site
 SEVERITIES = get_args(Severity)
-_SEVERITY_SAYS = {
-    "breaks the statement": "false: what is true differs in substance",
-    "breaks the proof": "only the proof fails",
-    "missing hypothesis": "true under an assumption that the paper does not list",
-    "constant": "true with another constant",
-    "misprint": "a slip: what is meant is clear",
-    None: "no erratum yet",
-}
 _NO_RUN = {  # why no run is drawn beside a refuted bound, by the kind of evidence that refutes it
     "units": "Its two sides differ in dimension: no numbers are needed.",
     "derivation": "Exact algebra refutes it: no run is needed.",
@@ -112,7 +103,10 @@ def build(
     by_id = {v.statement.id: v for v in views}
     printed = [c for c in checked if c.statement.form == "printed"]
     findings = [
-        FindingView(f, p.paper, by_id[f.statement], shown.get(f.figure)) for p in papers for f in p.paper.findings
+        FindingView(f, p.paper, by_id[f.statement], shown.get(f.figure))
+        for p in papers
+        for f in p.paper.findings
+        if by_id[f.statement].checked.against
     ]
     common = {
         "papers": papers,
@@ -127,7 +121,7 @@ def build(
         "printed": printed,
         "refuted": by_severity(printed),
         "findings": findings,
-        "severity_says": _SEVERITY_SAYS,
+        "severity_says": texts.SEVERITY_SAYS,
     }
     pages = {"index.html": page("index.html", **common, **first, views=views)}
     for paper in papers:
@@ -246,7 +240,7 @@ class View:
 
 @dataclass(frozen=True)
 class FindingView:
-    """A finding with the paper and statement that it is about, and its figure if it was drawn."""
+    """A finding that the evidence bears out, with its paper and statement, and its figure if it was drawn."""
 
     finding: Finding
     paper: Paper
@@ -387,7 +381,7 @@ def explorer_data(
         c.statement.id: {
             "status": str(c.status),
             "severity": c.severity or "",
-            "witness": witness(c, [name for name, *_ in formulas["sliders"]]),
+            "witness": witness(c),
             **formulas,
             "curves": [_curve(curve, [name for name, *_ in formulas["sliders"]], grids) for curve in measured],
         }
@@ -397,33 +391,17 @@ def explorer_data(
     return f'"use strict";\nwindow.FEDTHEORY={script(data)};\n'
 
 
-def witness(checked: Checked, names: Sequence[str]) -> dict[str, Any] | None:
-    """What refutes a statement, for the explorer; None if nothing does.
-
-    at, left, right  an exact instance: symbols of the bound with their values, and its two sides; null where none is known
-    """
+def witness(checked: Checked) -> dict[str, Any] | None:
+    """What refutes a statement, for the explorer, and why no run is drawn where none crosses it; None if nothing does."""
     if not checked.against:
         return None
     evidence, found = checked.against[0]
-    instances = (v.witness for _, v in checked.against if {"left", "right"} <= v.witness.keys())
-    known = next(({name: _as_number(value) for name, value in w.items()} for w in instances), {})
     return {
         "kind": evidence.kind,
         "says": typeset(texts.first_of(found.says)),
         "why": _NO_RUN.get(evidence.kind, ""),
         "values": [[typeset(name), typeset(texts.value_text(value))] for name, value in found.witness.items()],
-        "at": {name: known[name] for name in names if known.get(name) is not None},
-        "left": known.get("left"),
-        "right": known.get("right"),
     }
-
-
-def _as_number(value: object) -> float | None:
-    """A number, or a fraction as text, as a float; None if it is neither."""
-    try:
-        return float(Fraction(str(value)))
-    except (ValueError, ZeroDivisionError):
-        return None
 
 
 @dataclass(frozen=True)

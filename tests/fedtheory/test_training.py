@@ -250,14 +250,14 @@ def test_images_that_are_read_need_a_folder():
 def test_generated_images_are_as_hard_as_the_published_ones() -> None:
     """The noise is the measured one, and that of a data set without a reference is another one's."""
     measured = json.loads((Path(__file__).parents[2] / "benchmarks" / "results.json").read_text())
-    for name, (model, printed, _) in difficulty.REFERENCES.items():
+    for name, of in difficulty.references().items():
         *_, noise = tables.SIZES[name]
         found = measured[f"difficulty, {name}"]
-        assert (found["model"], found["printed"], found["noise"]) == (model, printed, noise), name
-        assert min(found["tried"].values()) < printed < max(found["tried"].values())
+        assert (found["model"], found["printed"], found["noise"]) == (of.model, of.printed, noise), name
+        assert min(found["tried"].values()) < of.printed < max(found["tried"].values())
     alike = {"emnist": "mnist", "emnist-byclass": "mnist", "emnist-digits": "mnist", "tiny-imagenet": "cifar-100"}
     alike["cinic-10-enlarged"] = "cinic-10"
-    assert tables.SIZES.keys() == {*difficulty.REFERENCES, *alike}
+    assert tables.SIZES.keys() == {*difficulty.references(), *alike}
     assert all(tables.SIZES[name][-1] == tables.SIZES[as_][-1] for name, as_ in alike.items())
     stand_in = tables.on(replace(SETUP, data={"name": "mnist", "clients": 10}), "generated")
     assert stand_in.data["noise"] == tables.SIZES["mnist"][-1]

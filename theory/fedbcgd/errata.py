@@ -522,10 +522,11 @@ fedbcgd.erratum(
 
 fedbcgd.finding(
     "alg3",
-    "Two wrong signs keep FedBCGD+ away from the minimiser",
-    "Line 13 of FedBCGD+ adds what it should subtract. At the minimiser x* a client then takes the step -2 eta grad "
-    "f_i(x*) and not 0, and the noise of its gradient is doubled and not cancelled.",
-    "Control variates are there to remove exactly these two errors. With both signs changed FedBCGD+ reaches the "
-    "minimiser, and its theorems are proved with other constants.",
+    "FedBCGD+ as printed does not reach the minimiser",
+    "Line 13 of FedBCGD+ has wrong signs: at the minimiser x* a client takes the step -2 eta grad f_i(x*) and not 0. And "
+    "a client keeps its new control variate also on blocks that it did not send. In the corrected listing the wrong sign "
+    "of the control variates alone, or this alone, keeps the method away from x*.",
+    "Control variates are there to reach x* although the clients differ. On the quadratics of the figure the corrected "
+    "listing does, and its theorems are proved, with other constants.",
     "fedbcgd_algorithm3_printed_and_corrected",
 )

@@ -75,15 +75,6 @@
 
   const startOf = (bound) => Object.fromEntries(bound.symbols.map((l) => [l.name, l.start]));
 
-  // The exact instance that refutes a bound, if it gives every symbol of the bound, and its right side is this bound's
-
-  function instance(id) {
-    const bound = bounds[id];
-    const w = bound.witness;
-    if (!w || w.left === null || !addsUp(bound) || !bound.symbols.every((l) => Object.hasOwn(w.at, l.name))) return null;
-    const value = evaluate(id, w.at).value;
-    return Math.abs(value - w.right) <= 1e-6 * Math.abs(w.right) + 1e-12 && w.left > value ? { values: w.at, measured: w.left, value } : null;
-  }
 
   function inDomain(symbol, x) {
     if (!Number.isFinite(x) || (symbol.integer && x !== Math.round(x))) return false;
@@ -327,12 +318,8 @@
 
   function toWitness() {
     const found = state.crossing;
-    if (found.values) {
-      Object.assign(state.values, found.values);
-    } else {
-      chooseCurve(found.curve);
-      for (const [name, xs] of Object.entries(curve().along)) state.values[name] = xs[found.index];
-    }
+    chooseCurve(found.curve);
+    for (const [name, xs] of Object.entries(curve().along)) state.values[name] = xs[found.index];
     state.witness = { values: { ...state.values }, measured: found.measured };
     fill();
   }
@@ -451,7 +438,7 @@
   function chooseBound(id, values = null) {
     const bound = bounds[id];
     if (at("paper").value !== bound.paper || !at("bound").options.length) choosePaper(bound.paper);
-    Object.assign(state, { id, second: "", curve: -1, along: bound.along, witness: null, crossing: crossing(id) ?? instance(id) });
+    Object.assign(state, { id, second: "", curve: -1, along: bound.along, witness: null, crossing: crossing(id) });
     state.values = { ...startOf(bound), ...values };
     scales();
     at("bound").value = id;
