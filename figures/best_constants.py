@@ -82,11 +82,13 @@ def draw(paper: str) -> Drawn:
     labels = [f"{row.statement.partition('.')[2]}: {row.term}" for row in table.itertuples()]
     axis.set_yticks(places, labels, fontsize=7)
     axis.set_ylim(-len(table) + 0.3, 0.7)
-    axis.set(xscale="log", xlabel="constant / stated constant")
+    axis.set(xscale="log", xlabel="constant / stated constant", ylabel="term of an inequality")
     axis.grid(axis="x", alpha=0.3)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     figure.suptitle(f"{paper}: terms of inequalities about a round that may be improved", fontsize=10)
-    return Drawn(figure, table.drop(columns="sign"))
+    marks = ["sharper", "at_least", "at_most"]  # a row for each mark, so that a term without a sharper form has two
+    long = table.melt(["statement", "term", "at"], marks, "mark", "factor").dropna(subset="factor")
+    return Drawn(figure, long)
 
 
 def picture(paper: str) -> Picture:
