@@ -266,10 +266,10 @@ def _refuted(own: Sequence[Checked]) -> str:
 def _witness(c: Checked) -> str:
     (e, v), *others = c.against
     witness = "; ".join(f"{k} = {value_text(value)}" for k, value in v.witness.items())
-    also = f" Also by {', '.join(e.kind for e, _ in others)}." if others else ""
+    also = f", also by {', '.join(other.kind for other, _ in others)}" if others else ""
     return (
-        f"- `{c.statement.id}` ({c.statement.place}), by {e.kind}: {cell(v.says)}. "
-        f"Witness: {cell(witness)}.{also} `fedtheory verify {c.statement.id}`"
+        f"- **`{c.statement.id}`** ({c.statement.place}), by {e.kind}{also}: {cell(v.says)}. "
+        f"`fedtheory verify {c.statement.id}`\n  - Witness: {cell(witness)}."
     )
 
 

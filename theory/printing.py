@@ -8,6 +8,7 @@ from functools import cache
 
 import sympy
 from latex2mathml.converter import convert
+from sympy.core.relational import Relational
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.pretty.stringpict import prettyForm, stringPict
@@ -274,6 +275,13 @@ class _Plain(StrPrinter):
 
     def _print_Inner(self, e: sympy.Expr) -> str:
         return f"<{self._print(e.args[0])}, {self._print(e.args[1])}>"
+
+    def _print_Relational(self, e: Relational) -> str:
+        return f"{self._print(e.lhs)} {'=' if e.rel_op == '==' else e.rel_op} {self._print(e.rhs)}"
+
+    def _print_Sum(self, e: sympy.Sum) -> str:
+        ranges = ", ".join(f"{index} = {low}..{high}" for index, low, high in e.limits)
+        return f"sum({self._print(e.function)}, {ranges})"
 
     def _print_Bregman(self, e: sympy.Expr) -> str:
         return f"D_{e.args[0]}({self._print(e.args[1])}, {self._print(e.args[2])})"

@@ -242,7 +242,9 @@ def check(statement: Statement, full: bool = False) -> Verdict:
                     "G": str(row["G"]), "relation": says, "left": str(left), "right": str(right),
                 }  # fmt: skip
                 numbers = f"left side {_short(left)}, right side {_short(right)}"
-                return Verdict(Status.REFUTED, f"smooth from above only, step {t}: {numbers}, exactly", witness=witness)
+                return Verdict(
+                    Status.REFUTED, f"smooth from above only, step {t}: {numbers}, in exact arithmetic", witness=witness
+                )
     if not inside:
         return Verdict(Status.OPEN, "no run meets the conditions and the assumptions")
     return Verdict(Status.HOLDS, f"at every step of {len(inside)} of {len(FAMILY)} runs, in fractions")

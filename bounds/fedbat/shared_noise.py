@@ -109,7 +109,9 @@ def check(statement: Statement, full: bool = False) -> Verdict:
             "F_k": "w^2/2", "w_0": 0, "N": CLIENTS, "tau": 1, "T": STEPS, "noise": f"+-1, {law.says}",
             "relation": says, "left": str(left), "right": str(right),
         }  # fmt: skip
-        return Verdict(Status.REFUTED, f"{CLIENTS} clients, {STEPS} steps, {numbers}, exactly", witness=witness)
+        return Verdict(
+            Status.REFUTED, f"{CLIENTS} clients, {STEPS} steps, {numbers}, in exact arithmetic", witness=witness
+        )
     return Verdict(Status.HOLDS, f"{CLIENTS} clients, {STEPS} steps, in fractions; {'; '.join(told)}")
 
 

@@ -56,7 +56,8 @@ def one_curved_client(statement: Statement, full: bool = False) -> Verdict:
             left, right = found.quantity, found.minus + found.plus
             return Verdict(
                 Status.REFUTED,
-                f"F_1 = x^2/2, nine clients 0, x = 1: left side {float(left):.4g}, right side {float(right):.4g}, exactly",
+                f"F_1 = x^2/2, nine clients 0, x = 1: in exact arithmetic left side {float(left):.4g}, right side "
+                f"{float(right):.4g}",
                 slack=float(1 / found.ratio),
                 witness={
                     "F_1": "x^2/2", "F_2 ... F_10": "0", "x": 1, "M": 10, "S": 1, "K": 10, "eta": str(eta), "sigma": 0,

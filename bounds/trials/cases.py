@@ -12,6 +12,7 @@ import numpy as np
 import sympy
 from sympy.core.relational import Relational
 
+from theory.printing import plain
 from theory.proofs.instances import TOLERANCE, Law, Sides, interpret, sides
 from theory.statement import Bound, Claim, Relations, Status, Verdict, Words
 
@@ -173,7 +174,7 @@ def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
             if not _true(relation, left, right):
                 shown = {n: told(v) for n, v in case.values.items() if not isinstance(v, Operator)}
                 witness = {"where": case.where, **shown, "left": told(left), "right": told(right)}
-                return Verdict(Status.REFUTED, f"{case.where}: {relation} is false", witness=witness)
+                return Verdict(Status.REFUTED, f"{case.where}: {plain(relation)} is false", witness=witness)
             small, large = (right, left) if isinstance(relation, sympy.Ge) else (left, right)
             if isinstance(relation, sympy.Le | sympy.Ge) and large:
                 tightest = max(tightest, float(small / large))

@@ -159,7 +159,9 @@ class Rounds(Generic[Instance, OfPaper]):
             found = next(self._violations(self.simpler(instance, form), form, further), None)
         balance = case.balance
         left, right = balance.quantity, balance.minus + balance.plus
-        says = f"{self.described(instance, case)}: left side {shown(left)}, right side {shown(right)}, exactly"
+        says = (
+            f"{self.described(instance, case)}: left side {shown(left)}, right side {shown(right)}, in exact arithmetic"
+        )
         witness = {**self.witness(instance, form), **case.place, **not_assumed(form.factors)}
         witness |= {"relation": balance.says, "left": str(left), "right": str(right)}
         bounded = not balance.equality and 0 < balance.ratio < inf

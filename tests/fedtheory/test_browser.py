@@ -374,7 +374,7 @@ def test_an_overview_bar_leads_to_the_statements_it_counts(page: Page, site: Pat
 def test_a_refuted_statement_tells_its_witness_and_leads_to_the_explorer(page: Page, site: Path) -> None:
     page.goto((site / "sfl.html").as_uri() + "#sfl.lemma9")
     article = page.locator('[id="sfl.lemma9"]')
-    expect(article).to_contain_text("left side 1/72, right side 0, exactly")
+    expect(article).to_contain_text("left side 1/72, right side 0, in exact arithmetic")
     expect(article.locator(".witness").last).to_contain_text("1/72")
     assert article.locator("math").count() >= 3
     article.get_by_role("link", name="sfl.lemma9.corrected").first.click()

@@ -125,7 +125,7 @@ def test_every_relation_is_turned_to_left_at_most_right() -> None:
     assert [side.equality for side in found] == [False, False, True, False, False]
     assert str(found[0]) == "L <= 2*mu: 4.0 <= 2.0 is false"
     assert str(found[1]) == "L >= 2*mu: 2.0 <= 4.0 is true"
-    assert str(found[2]) == "L == 4*mu: 4.0 = 4.0 is true"
+    assert str(found[2]) == "L = 4*mu: 4.0 = 4.0 is true"
 
 
 @pytest.mark.parametrize(("factor", "holds"), [(1, [True]), (Rational(1, 3), [False])])

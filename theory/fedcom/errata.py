@@ -70,7 +70,7 @@ fedcom.erratum(
 fedcom.erratum(
     "lemmaD1.proof",
     "breaks the statement",
-    "(16)",
+    "(16): (q/m+1) tau before the gradients, (q+1) tau before the noise",
     "As for Lemma D.1.  Besides, it needs the clients' compressors to be independent, which Assumption 2 does not say: with "
     "shared coins the variance of the mean is q, not q/m.",
     "lemmaD1.corrected",
@@ -79,28 +79,28 @@ fedcom.erratum(
     "lemmaD3",
     "breaks the statement",
     "(19) at every local step",
-    "The same correlation.  True with the factor 2 at a single step, and with the printed constants for the sum over the "
-    "round.",
+    "The same correlation as in Lemma D.1.  True with the factor 2 at a single step, and with the printed constants for "
+    "the sum over the round.",
     "lemmaD3.corrected",
 )
 fedcom.erratum(
     "lemmaE1",
     "breaks the statement",
-    "(50)",
-    "The same correlation, in the mean over clients.  True with the factor 2 before noise and gradients.",
+    "(50): the factor q+1 before noise and gradients",
+    "The same correlation as in Lemma D.1, in the mean over clients.  True with the factor 2 before noise and gradients.",
     "lemmaE1.corrected",
 )
 fedcom.erratum(
     "lemmaF6",
     "breaks the statement",
-    "(113)",
+    "(113): the factor q+1 before noise and gradients",
     "Lemma E.1 summed over the rounds; corrected with it.",
     "lemmaF6.corrected",
 )
 fedcom.erratum(
     "lemmaE3",
     "breaks the statement",
-    "(60)",
+    "(60), as a bound on the drift of FedCOMGATE",
     "It bounds the drift of the expected directions (65), not of the algorithm's directions: the algorithm's trackings "
     "contain the compression errors of all rounds.  Replaced by a drift bound in terms of the tracking error, and a "
     "recursion for this error.",
@@ -109,7 +109,7 @@ fedcom.erratum(
 fedcom.erratum(
     "lemmaE7",
     "breaks the statement",
-    "(80)",
+    "(80), as a bound on the drift of FedCOMGATE",
     "As for Lemma E.3.  Besides, the drift of the round before, which Lemma F.2 has, is missing; and the equality in the "
     "middle has the sum over the whole round instead of the sum up to step c.",
     "lemmaE7.corrected",
@@ -117,7 +117,7 @@ fedcom.erratum(
 fedcom.erratum(
     "lemmaF1",
     "breaks the statement",
-    "(97)",
+    "(97), as a bound on the drift of FedCOMGATE",
     "As for Lemma E.3; the expression in the middle lacks eta^2.",
     "lemmaF1.corrected",
 )

@@ -25,6 +25,7 @@ import z3
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean, BooleanAtom
 
+from theory.printing import plain
 from theory.proofs import sequents
 from theory.statement import Status
 
@@ -142,7 +143,7 @@ def _decide(hypotheses: frozenset[Boolean], claims: tuple[Boolean, ...], effort:
             return Decision(
                 Status.OPEN, f"{one} fails for reals; no rational (and, for counts, integer) model was found"
             )
-        return Decision(Status.REFUTED, f"{one} fails", rational)
+        return Decision(Status.REFUTED, f"{plain(one)} fails", rational)
     if satisfiable == z3.unknown:
         return Decision(Status.OPEN, "z3 could not tell whether the hypotheses can be met")
     return Decision(Status.PROVED, "decided by z3, integers relaxed to reals")
@@ -351,7 +352,7 @@ def everywhere(claim: Relational, variable: sympy.Symbol, low: Any, high: Any, p
         middle = (a + b) / 2
         at_middle = _interval(sides, mpmath.iv.mpf(str(middle.p)) / middle.q)
         if at_middle.b < 0:
-            return Decision(Status.REFUTED, f"{claim} fails", {variable: middle})
+            return Decision(Status.REFUTED, f"{plain(claim)} fails", {variable: middle})
         if a == b:
             return Decision(Status.OPEN, f"{claim} not decided at {a}")
         waiting += [(a, middle), (middle, b)]

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
 from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
+from theory.printing import plain
 from theory.statement import Bound, Claim, Relations, Statement
 
 Values = Mapping[str, Any]
@@ -278,7 +279,7 @@ def sides(
         raise ValueError(f"a claim of kind {type(claim).__name__} has no sides; expected Bound or Relations")
     reading, found = _reader(values, law), []
     for left, sign, right in relations:
-        says, equality = f"{left} {sign} {right}", sign in ("=", "==")
+        says, equality = f"{plain(left)} {sign} {plain(right)}", sign == "="
         a, b = (reading(side.xreplace(dict(where or {}))) for side in (left, right))
         if not equality and np.ndim((a - b).value):
             raise ValueError(f"{says}: vectors have no order, expected numbers on both sides")
@@ -311,7 +312,7 @@ def conditions(statement: Statement, values: Values) -> list[Sides]:
 def _parts(relation: sympy.Basic) -> tuple[sympy.Expr, str, sympy.Expr]:
     if not isinstance(relation, Relational) or isinstance(relation, sympy.Ne):
         raise ValueError(f"{relation}: expected a relation with one of the signs =, <=, >=, <, >")
-    return relation.lhs, relation.rel_op, relation.rhs
+    return relation.lhs, "=" if isinstance(relation, sympy.Eq) else relation.rel_op, relation.rhs
 
 
 __all__ = [

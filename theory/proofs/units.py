@@ -118,9 +118,11 @@ def check(statement: Statement, full: bool = False) -> Verdict:
             same(sides, symbols)
         except UnitsError as error:
             return Verdict(
-                Status.REFUTED, "two sides differ in dimension", witness={"where": what, "mismatch": str(error)}
+                Status.REFUTED,
+                f"the dimensions differ in the {what}: {error}",
+                witness={"where": what, "mismatch": str(error)},
             )
-    return Verdict(Status.PROVED, f"all {len(pairs)} formulas have equal dimensions on both sides (X, F)")
+    return Verdict(Status.PROVED, f"{len(pairs)} formula{'s' * (len(pairs) > 1)} with equal dimensions on both sides")
 
 
 def _one(_: sympy.Expr) -> sympy.Expr:

@@ -32,6 +32,7 @@ from simulations.binarisation import binarise, derivatives, wire_bits
 from simulations.compressors import Sign
 from simulations.problems import Array
 from theory import catalogue
+from theory.printing import plain
 from theory.proofs.instances import sides
 from theory.statement import Record, Relations, Statement, Status, Verdict
 
@@ -220,7 +221,7 @@ def _learning(run: Replay, round: Round, stated: Sequence[Relational]) -> Iterat
             }  # fmt: skip
             values["S_s"] = Operator(partial(_with_learned, values, following[part]))
             for relation in stated:
-                yield f"{run}, round {round.r}, step {s}, layer {name}: {relation}", settle(relation, values)
+                yield f"{run}, round {round.r}, step {s}, layer {name}: {plain(relation)}", settle(relation, values)
             m[part], alpha[layer] = values["m_next"], values["alpha_next"]
 
 
@@ -277,7 +278,7 @@ def updates(statement: Statement, full: bool = False, *, family: Callable[[], Se
                 count += 1
                 apart = settle(relation, values)
                 if not apart <= ROUNDING:
-                    says = f"{where}: {relation} is false, apart by {apart:.3g}"
+                    says = f"{where}: {plain(relation)} is false, apart by {apart:.3g}"
                     witness = {"problem": run.problem.provenance, "start": run.start.tolist(), "where": where,
                                "eta": run.eta, "relation": str(relation), "apart": apart}  # fmt: skip
                     return Verdict(Status.REFUTED, says, witness=witness)

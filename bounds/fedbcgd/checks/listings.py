@@ -44,6 +44,7 @@ from theory import catalogue
 from theory.fedbcgd import algorithms
 from theory.listing import Listing
 from theory.notation import Expectation, Grad
+from theory.printing import plain
 from theory.proofs.instances import interpret, sides
 from theory.properties import Property
 from theory.statement import Record, Relations, Statement, Status, Verdict, Words
@@ -738,7 +739,7 @@ def virtual_gradient(statement: Statement, full: bool = False) -> Verdict:
                 if left != right:
                     witness = {**outcome.run.told(), "block": j + 1, "left": str(left), "right": str(right)}
                     where = f"N = {N}, K = {K}, block {j + 1}"
-                    return Verdict(Status.REFUTED, f"{where}: {relation} is false", witness=witness)
+                    return Verdict(Status.REFUTED, f"{where}: {plain(relation)} is false", witness=witness)
     printed = next(_outcomes(1, 2, "fedbcgd.alg1"))
     step, known = printed.run.start[0] - printed.x_next[0], printed.block(0)
     return Verdict(

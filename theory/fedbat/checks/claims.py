@@ -29,6 +29,7 @@ from theory.fedbat.symbols import (
     q,
     tau,
 )
+from theory.printing import plain
 from theory.proofs.argument import Argument, Proof, as_evidence
 from theory.proofs.arithmetic import Decision, decide
 from theory.proofs.ledger import bound_of
@@ -74,7 +75,7 @@ def every_round(statement: Statement, full: bool = False) -> Verdict:
     given = [definition.lhs <= definition.rhs, definition.lhs >= definition.rhs]
     found = decide(given, claim)
     witness = {s.name: str(v) for s, v in found.model.items()}
-    return Verdict(found.status, f"{found.says}, given {definition}", witness=witness)
+    return Verdict(found.status, f"{found.says}, given {plain(definition)}", witness=witness)
 
 
 def remark1(p: Argument) -> None:
@@ -163,7 +164,7 @@ def gradients_elsewhere(statement: Statement, full: bool = False) -> Verdict:
                 }
                 told = {n: str(v) for n, v in at.items() if n not in ("M", "eta_later", "eta_start")}
                 witness = {**gradients, **told, "left": str(left), "right": str(right)}
-                says = f"gradients at w_t at most 1, at x_1 of size {size}: {claim.quantity.name} = {left}, claimed {right}"
+                says = f"gradients at w_t at most 1, at x_1 of size {size}: left side {left}, right side {right}"
                 return Verdict(Status.REFUTED, says, float(right / left), witness)
     return Verdict(Status.HOLDS, "gradients at x_1 up to 12 times those at the w_t")
 

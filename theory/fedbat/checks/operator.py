@@ -238,7 +238,11 @@ def own_step_size(statement: Statement, full: bool = False) -> Verdict:
     found = decide([], relation.func(left, right, evaluate=False))
     if found.status is Status.REFUTED:
         witness = {"d": 2, "x": "(0, 0)", "alpha": 1, "left": str(left), "right": str(right), "q": "any"}
-        return Verdict(Status.REFUTED, f"x = 0, alpha = 1: {left} is at most {right} for no q", witness=witness)
+        return Verdict(
+            Status.REFUTED,
+            f"x = 0, alpha = 1: the left side is {left}, the right side {right} for every q",
+            witness=witness,
+        )
     return Verdict(Status.HOLDS, "at x = 0 and alpha = 1")
 
 

@@ -12,6 +12,7 @@ from sympy.logic.boolalg import Boolean
 from theory import catalogue
 from theory.fedbcgd.symbols import *
 from theory.notation import Expectation, Grad, Norm
+from theory.printing import plain
 from theory.proofs.arithmetic import decide
 from theory.proofs.ledger import conditions_of
 from theory.proofs.vectors import certify, convex, difference, point
@@ -32,7 +33,7 @@ def _every(statement: Statement) -> Iterator[Any]:
 
 
 def _said(relation: Any, found: Status, model: Mapping[Any, Any]) -> Verdict:
-    return Verdict(found, f"{relation} fails", witness={str(s): str(v) for s, v in model.items()})
+    return Verdict(found, f"{plain(relation)} fails", witness={str(s): str(v) for s, v in model.items()})
 
 
 def perturbed(statement: Statement, full: bool = False) -> Verdict:
@@ -199,8 +200,9 @@ def one_lag(statement: Statement, full: bool = False) -> Verdict:
                 (at,) = {g.args[1] for g in gradients}
                 numbers[str(at)] = (0 - {"z_r": 1, "x_star": 0}.get(str(at), 1)) ** 2
     if len(set(numbers.values())) > 1:
-        return Verdict(Status.REFUTED, "C_r is two quantities", witness={"f": "x^2/2", "c": 0, "z^r": 1, **numbers})
-    return Verdict(Status.HOLDS, "one quantity")
+        says = f"C_r has two definitions: {' and '.join(f'{v} with gradients at {at}' for at, v in numbers.items())}"
+        return Verdict(Status.REFUTED, says, witness={"f": "x^2/2", "c": 0, "z^r": 1, **numbers})
+    return Verdict(Status.HOLDS, "all gradients in the definitions of C_r are taken at the same point")
 
 
 def evidence() -> Iterator[Evidence]:

@@ -194,9 +194,13 @@ def one_round(statement: Statement, full: bool = False) -> Verdict:
             left, right = (_mean_free(side).subs(symbols, simultaneous=True) for side in relation.args)
             rest = sympy.expand(left - right)
             if rest != 0:
-                failing[f"{relation.lhs} = {relation.rhs}"] = f"the sides differ by {sympy.factor(rest)}"
+                failing[f"{relation.lhs} = {relation.rhs}"] = str(sympy.factor(rest))
     if failing:
-        return Verdict(Status.REFUTED, f"{len(failing)} relations fail", witness=failing)
+        return Verdict(
+            Status.REFUTED,
+            f"{len(failing)} relations fail: {', '.join(failing)}",
+            witness={f"left - right of ({r})": d for r, d in failing.items()},
+        )
     says = "linear identities in the gradients, trackings and step sizes of a round"
     if isinstance(statement.claim, Listing):
         return Verdict(Status.HOLDS, f"the relations printed beside the lines: {says}")

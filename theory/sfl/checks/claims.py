@@ -159,7 +159,7 @@ def step_range(statement: Statement, full: bool = False) -> Verdict:
         given += [links.pop(0), catalogue.symbols(statement)["beta"].sympy > 0]
     found = decide(given, links)
     witness = {str(symbol): str(value) for symbol, value in found.model.items()}
-    return Verdict(found.status, f"{' and '.join(map(str, links))}: {found.says}", witness=witness)
+    return Verdict(found.status, found.says, witness=witness)
 
 
 _CLAIMS: list[tuple[str, Callable[[Statement, bool], Verdict], tuple[str, ...]]] = [
