@@ -23,7 +23,7 @@ from fedtheory.agreed import Agreed, InCoq, agreed, in_coq, opinions
 from fedtheory.sharper import gains
 from fedtheory.show import premises
 from fedtheory.site import formulas
-from fedtheory.site.typeset import typeset
+from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Checked, by_severity, count, measurements_of, taken_over
 from figures import beside_networks, gallery, winners
@@ -164,6 +164,7 @@ def _templates() -> jinja2.Environment:
     made.filters["premises"] = premises
     made.filters["typeset"] = typeset
     made.filters["first_of"] = texts.first_of
+    made.filters["breakable"] = breakable
     return made
 
 

@@ -38,6 +38,11 @@ _TIMES = re.compile(r"(?<=[\w)>])\*(?=[\w(<])")
 _MINUS = re.compile(r"(?<=[\w)>‖*] )-(?= [\w(<√∇‖])|(?<=[)>])-(?=[\d<(√])|(?<=[\s(=,>])-(?=[\d<√])")
 
 
+def breakable(id_: str) -> Markup:
+    """The id of a statement, with places where a line may end: after its dots and underscores."""
+    return Markup(re.sub(r"(?<=[._])", "<wbr>", str(escape(id_))))
+
+
 def typeset(text: str) -> Markup:
     """The text as HTML, escaped, with Greek letters, indices, powers and signs; words and ids stay as they are.
 

@@ -211,7 +211,7 @@ def test_a_replay_is_the_run() -> None:
 def test_what_the_printed_updates_say_wrongly(id_: str) -> None:
     """(53) in its first form; that gbar_t is a gradient of F at one client's point."""
     says = printed((f"fedbat.{id_}", "run")).says
-    assert ("v_old_i" if id_ == "d1.update" else "Grad(F, x_k)") in says
+    assert ("v_old_i" if id_ == "d1.update" else "grad F(x_k)") in says
     assert printed((f"fedbat.{id_}.corrected", "run")).status is Status.HOLDS
 
 

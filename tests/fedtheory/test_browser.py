@@ -177,7 +177,10 @@ def test_a_definition_is_drawn_as_what_it_defines(page: Page, site: Path) -> Non
 
 
 def test_a_condition_is_drawn_by_its_sides_alone(page: Page, site: Path) -> None:
+    """What does not add up has no shares, and cannot be stacked."""
     explore(page, site, "fedcom.cond61", over="eta")
+    expect(page.locator("#stacked")).to_be_disabled()
+    expect(page.locator("#terms")).not_to_contain_text("share")
     assert labels(page) == ["first", "second"] and page.locator("[data-term=sum]").count() == 0
     expect(page.locator("#says")).to_contain_text("Parts first")
     page.locator("#chart").hover()
@@ -190,8 +193,7 @@ def test_a_slider_moves_the_curve_by_keyboard(page: Page, site: Path) -> None:
     page.locator("#r-sigma").focus()
     for _ in range(30):
         page.keyboard.press("ArrowRight")
-    page.wait_for_function("start => explorer.state.values.sigma !== start", arg=1)
-    page.wait_for_function("old => explorer.chart().data.datasets[0].data[0].y !== old", arg=before[0][1])
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")  # drawn once a frame
     values = page.evaluate("explorer.state.values")
     after = curve(page, "bound (sum)")
     assert after != before and values["sigma"] > 1
@@ -293,6 +295,7 @@ def test_an_order_names_its_unknown_constant(page: Page, site: Path) -> None:
 def test_terms_are_stacked_on_a_linear_axis_and_lines_beside_a_run(page: Page, site: Path) -> None:
     explore(page, site, "sfl.thm1.strongly_convex", over="R")
     assert page.locator("#stacked").is_checked() and not page.locator("#log").is_checked()
+    expect(page.locator("#terms")).to_contain_text("share")
     assert page.evaluate("explorer.chart().options.scales.y.type") == "linear"
     explore(page, site, "sfl.eq54")
     assert page.locator("#log").is_checked() and not page.locator("#stacked").is_checked()

@@ -155,7 +155,7 @@ def test_counts_in_the_summary_are_those_of_the_rows() -> None:
         statements, refuted, *severities = (int(n) for n in line[1].split("|"))
         assert (statements, refuted) == (len(by_form["printed"]), by_form["printed"].count("refuted"))
         assert sum(severities) == refuted
-        assert len(re.findall(r"^- `.*`fedtheory verify ", own, flags=re.M)) == refuted
+        assert len(re.findall(r"^- \*\*`.*`fedtheory verify ", own, flags=re.M)) == refuted
 
 
 def test_the_readme_begins_with_these_counts() -> None:
@@ -177,9 +177,11 @@ def test_no_witness_is_cut_off() -> None:
     text = (ROOT / "paper_check.md").read_text()
     for c in everything():
         if c.status is Status.REFUTED and c.statement.form == "printed":
-            (line,) = re.findall(rf"^- `{re.escape(c.statement.id)}` .*$", text, flags=re.M)
+            (witness,) = re.findall(
+                rf"^- \*\*`{re.escape(c.statement.id)}`\*\* .*\n  - Witness: (.*)\.$", text, flags=re.M
+            )
             _, strongest = c.against[0]
-            assert all(cell(f"{name} = {value_text(value)}") in line for name, value in strongest.witness.items())
+            assert all(cell(f"{name} = {value_text(value)}") in witness for name, value in strongest.witness.items())
 
 
 def test_every_refuted_statement_has_a_severity() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from fedtheory.site.typeset import typeset
+from fedtheory.site.typeset import breakable, typeset
 from theory import catalogue
 
 
@@ -70,3 +70,8 @@ def test_the_errata_have_no_names_of_greek_letters_left() -> None:
         for e in paper.errata:
             for text in (e.printed, e.true):
                 assert not re.search(r"(?<![\w.])(eta|sigma|beta|mu|tau)(?![\w.])", typeset(text)), text
+
+
+def test_an_id_breaks_after_dots_and_underscores_only() -> None:
+    assert breakable("sfl.step.eq54_recursion") == "sfl.<wbr>step.<wbr>eq54_<wbr>recursion"
+    assert breakable("a<b") == "a&lt;b"

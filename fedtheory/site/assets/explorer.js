@@ -270,7 +270,7 @@
     }
     if (hasValue(bound)) rows.push(row(`<b>${isOrder(bound) ? "sum, times C" : addsUp(bound) ? "sum" : "value"}</b>`, "", found.value, second?.value, found.value, "", "sum"));
     at("terms").innerHTML =
-      `<thead><tr><th scope="col">term</th><th scope="col"></th><th scope="col" class="num">value</th><th scope="col" class="num">share</th>` +
+      `<thead><tr><th scope="col">term</th><th scope="col"></th><th scope="col" class="num">value</th><th scope="col" class="num">${addsUp(bound) ? "share" : ""}</th>` +
       (second ? `<th scope="col" class="num">beside it</th><th scope="col" class="num">first / second</th>` : "") +
       `</tr></thead><tbody>${rows.join("")}</tbody>`;
     const failing = found.conditions.filter((c) => !c.holds);
@@ -472,8 +472,13 @@
   }
 
   // Terms that add up are stacked on a linear axis; beside a run they are lines on a logarithmic one
+  function stacksAtFirst() {
+    return state.curve < 0 && addsUp(bounds[state.id]);
+  }
+
   function scales() {
-    at("stacked").checked = state.curve < 0;
+    at("stacked").disabled = !addsUp(bounds[state.id]);
+    at("stacked").checked = stacksAtFirst();
     at("log").checked = state.curve >= 0;
   }
 
@@ -498,7 +503,7 @@
     if (state.second) told.set("second", state.second);
     if (state.curve >= 0) told.set("run", state.curve);
     told.set("over", state.along);
-    if (at("stacked").checked !== state.curve < 0) told.set("stacked", Number(at("stacked").checked));
+    if (at("stacked").checked !== stacksAtFirst()) told.set("stacked", Number(at("stacked").checked));
     if (at("log").checked !== state.curve >= 0) told.set("log", Number(at("log").checked));
     for (const symbol of symbols()) told.set(`_${symbol.name}`, state.values[symbol.name]);
     const hash = `#${told}`;
