@@ -280,7 +280,7 @@ class _Plain(StrPrinter):
         return f"{self._print(e.lhs)} {'=' if e.rel_op == '==' else e.rel_op} {self._print(e.rhs)}"
 
     def _print_Sum(self, e: sympy.Sum) -> str:
-        ranges = ", ".join(f"{index} = {low}..{high}" for index, low, high in e.limits)
+        ranges = ", ".join(f"{index} = {self._print(low)}..{self._print(high)}" for index, low, high in e.limits)
         return f"sum({self._print(e.function)}, {ranges})"
 
     def _print_Bregman(self, e: sympy.Expr) -> str:

@@ -122,7 +122,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
                 f"the dimensions differ in the {what}: {error}",
                 witness={"where": what, "mismatch": str(error)},
             )
-    return Verdict(Status.PROVED, f"{len(pairs)} formula{'s' * (len(pairs) > 1)} with equal dimensions on both sides")
+    return Verdict(Status.PROVED, f"{len(pairs)} formula{'s' * (len(pairs) != 1)} with equal dimensions on both sides")
 
 
 def _one(_: sympy.Expr) -> sympy.Expr:

@@ -280,7 +280,7 @@ def updates(statement: Statement, full: bool = False, *, family: Callable[[], Se
                 if not apart <= ROUNDING:
                     says = f"{where}: {plain(relation)} is false, apart by {apart:.3g}"
                     witness = {"problem": run.problem.provenance, "start": run.start.tolist(), "where": where,
-                               "eta": run.eta, "relation": str(relation), "apart": apart}  # fmt: skip
+                               "eta": run.eta, "relation": plain(relation), "apart": apart}  # fmt: skip
                     return Verdict(Status.REFUTED, says, witness=witness)
     return Verdict(
         Status.HOLDS,

@@ -525,7 +525,7 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
     says = []
     for update in updates:
         if update.lhs not in (c_next, c_shared_next):
-            return Verdict(Status.REFUTED, f"{update}: no update of c", witness={"relation": str(update)})
+            return Verdict(Status.REFUTED, f"{plain(update)}: no update of c", witness={"relation": plain(update)})
         which = 0 if update.lhs == c_next else 1
         failing: dict[bool, list[Round]] = {}
         for keep in (True, False):
@@ -537,14 +537,14 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
                     failing[keep].append(one)
         told = {keep: ", ".join(sorted({f"({o.N}, {len(o.block)})" for o in bad})) for keep, bad in failing.items()}
         sentence = (
-            f"{update}: if whole c_i are kept it breaks (72) for (N, K) = {told[True] or 'none'}; if only sent parts are, "
-            f"for {told[False] or 'none'}"
+            f"{plain(update)}: if whole c_i are kept it breaks (72) for (N, K) = {told[True] or 'none'}; if only sent parts "
+            f"are, for {told[False] or 'none'}"
         )
         says.append(sentence)
         if failing[whole]:
             one = failing[whole][0]
             kept = [entry[which] for entry in one.kept(whole)]
-            wrong[str(update)] = {
+            wrong[plain(update)] = {
                 **{name: str(value) for name, value in one.symbols().items()}, "sampled": one.S,
                 "sends the block": one.block,
                 "c after the round": str(interpret(update.rhs, one.symbols(), (), _number)), "c_i": [str(a) for a in kept],

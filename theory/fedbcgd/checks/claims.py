@@ -94,7 +94,9 @@ def factor_one_over_N(statement: Statement, full: bool = False) -> Verdict:
                 wrong[f"{own} / {other}, {name}"] = f"{ratio}, claimed {factor.subs(chosen)}"
     if wrong:
         return Verdict(
-            Status.REFUTED, f"by Table 1: {'; '.join(f'{pair}: {q}' for pair, q in wrong.items())}", witness=wrong
+            Status.REFUTED,
+            f"other quotients in Table 1: {'; '.join(f'{pair}: {q}' for pair, q in wrong.items())}",
+            witness=wrong,
         )
     return Verdict(Status.HOLDS, f"every term of the rows differs by the factor {factor}")
 

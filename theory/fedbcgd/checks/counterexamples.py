@@ -84,7 +84,7 @@ def whatever_the_steps(statement: Statement, full: bool = False) -> Verdict:
                     "symbols": {name: str(value) for name, value in symbols.items()},
                     "bound": float(bound), "least value over all step sizes and weights": str(least),
                 }  # fmt: skip
-                says = f"after one round the left side is at least {least} for every step size, the bound {float(bound):.3g}"
+                says = f"left side at least {least} after a round, for all step sizes and weights; bound {float(bound):.3g}"
                 return Verdict(Status.REFUTED, says, 0.0, witness)
             tightest = min(tightest, bound / (mpmath.mpf(least.p) / least.q))
     says = f"{len(_ALIKE)} quadratics, one round: the bound is {float(tightest):.3g} times the least value, or more"
@@ -136,7 +136,10 @@ def unseen_client(statement: Statement, full: bool = False) -> Verdict:
         **{f"log10(left/printed) at M = 10^{k}": float(r) for k, r in zip(_SIZES, ratios, strict=True)},
     }  # fmt: skip
     if growth[0] >= 1 and growth[1] >= 2 * growth[0] * mpmath.mpf("0.9"):
-        says = "if a client is never sampled, left side / printed order grows without bound in M, for all step sizes"
+        says = (
+            "with probability 1/4 or more a client is never sampled: left side / printed order grows without bound in M, "
+            "for all step sizes"
+        )
         return Verdict(Status.REFUTED, says, 0.0, witness)
     return Verdict(
         Status.HOLDS, f"left/printed does not grow with M: log10 {', '.join(f'{float(r):.3g}' for r in ratios)}"

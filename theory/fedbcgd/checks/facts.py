@@ -138,7 +138,7 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
         left, right = (side.subs(after, simultaneous=True).subs(gamma, factor) for side in relation.args)
         rest = sympy.simplify(left - right)
         if rest != 0:
-            failing[str(relation)] = f"the sides differ by {sympy.factor(rest)}"
+            failing[f"left - right of ({plain(relation)})"] = str(sympy.factor(rest))
     if failing:
         return Verdict(Status.REFUTED, f"{len(failing)} relations contradict lines 12, 20 and 21", witness=failing)
     return Verdict(Status.PROVED, "linear identities in the iterates and the virtual gradient")

@@ -19,6 +19,7 @@ from theory.fedcom.checks.quantities import LANGUAGE
 from theory.fedcom.symbols import *
 from theory.listing import Listing
 from theory.notation import Expectation, Inner
+from theory.printing import plain
 from theory.proofs.argument import Proof, as_evidence, with_more_assumed
 from theory.proofs.arithmetic import decide
 from theory.statement import Evidence, Rate, Rates, Relations, Statement, Status, Verdict, Words
@@ -194,7 +195,7 @@ def one_round(statement: Statement, full: bool = False) -> Verdict:
             left, right = (_mean_free(side).subs(symbols, simultaneous=True) for side in relation.args)
             rest = sympy.expand(left - right)
             if rest != 0:
-                failing[f"{relation.lhs} = {relation.rhs}"] = str(sympy.factor(rest))
+                failing[plain(relation)] = str(sympy.factor(rest))
     if failing:
         return Verdict(
             Status.REFUTED,
