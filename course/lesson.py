@@ -249,7 +249,13 @@ def scaled(id_: str, factor: Any, term: str | None = None) -> Statement:
 
 def told(verdict: Verdict, title: str = "") -> mo.Html:
     """A verdict in a box: what was checked, and the witness where there is one."""
-    kinds: dict[str, Any] = {"proved": "success", "holds": "success", "refuted": "danger", "broken": "danger"}
+    kinds: dict[str, Any] = {
+        "proved": "success",
+        "conditional": "success",
+        "tested": "success",
+        "refuted": "danger",
+        "broken": "danger",
+    }
     pairs = "".join(
         f"<span><code>{escape(name)}</code> = {escape(value_text(value))}</span>"
         for name, value in verdict.witness.items()

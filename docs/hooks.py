@@ -7,6 +7,7 @@ A line of a page can be one of
     {{ command NAME }}               a command of `fedtheory`: what it does, its arguments and options
     {{ names REGISTRY }}             the problems, algorithms or compressors with their settings
     {{ presets }}                    the experiments with networks
+    {{ readings }}                   what the standard of charity reads into statements
 
 Links and images are written as they are right in the file that holds them, so that they work where the file is read as
 it is.  Here they are made to work in the built pages.
@@ -32,6 +33,8 @@ from bounds import presets
 from docs.docstrings import escaped
 from fedtheory import registries
 from fedtheory.cli import app
+from theory import catalogue
+from theory.readings import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = "docs/pages"
@@ -44,7 +47,12 @@ _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """The page with its directives replaced, and with links and images that work in the built pages."""
-    shown = {"command": command, "names": names, "presets": lambda _: all_presets()}
+    shown = {
+        "command": command,
+        "names": names,
+        "presets": lambda _: all_presets(),
+        "readings": lambda _: all_readings(),
+    }
 
     def replaced(found: re.Match[str]) -> str:
         what, of = found.groups()
@@ -180,6 +188,18 @@ def settings(build: Callable[..., Any]) -> str:
         shown = "..." if repr(default).startswith("<") else repr(default)
         found.append(name if default is inspect.Parameter.empty else f"{name}={shown}")
     return ", ".join(found)
+
+
+def all_readings() -> str:
+    """A table of the rules of charity, each with the assumptions that it adds to statements of each paper."""
+    rows = ["| rule | adds | to statements that list |", "|---|---|---|"]
+    for rule, says in RULES.items():
+        for reading in (r for paper in catalogue.papers().values() for r in paper.readings if r.rule == rule):
+            listed = ", ".join(f"`{id_}`" for id_ in sorted(reading.beside)) or "anything"
+            unless = "".join(f", but not `{id_}`" for id_ in sorted(reading.unless))
+            place = f", in {reading.within}" if reading.within else ""
+            rows.append(f"| {says} | `{reading.adds}` | {listed}{unless}{place} |")
+    return "\n".join(rows)
 
 
 def all_presets() -> str:

@@ -41,7 +41,7 @@ def agreed(checked: Sequence[Checked]) -> Agreed:
 
 def opinions(checked: Checked) -> str:
     """Who agrees on the proofs of a statement, in words; empty if no step of them was put to z3."""
-    shown = [v for _, v in checked.verdicts if v.steps and v.status in (Status.PROVED, Status.HOLDS)]
+    shown = [v for _, v in checked.verdicts if v.steps and v.status in (Status.PROVED, Status.CONDITIONAL)]
     return str(_agreed((checked.statement.id, checked.statement.paper, v) for v in shown)) if shown else ""
 
 
@@ -87,7 +87,7 @@ def in_coq(checked: Checked) -> list[InCoq]:
     for e, v in checked.verdicts:
         theirs = record_of(checked.statement.paper).theorems.items()
         own = {n: o for n, o in theirs if (o.statement, o.kind) == (e.statement, e.kind) and o.digest in v.theorems}
-        if own and v.status in (Status.PROVED, Status.HOLDS):
+        if own and v.status in (Status.PROVED, Status.CONDITIONAL):
             premises = {premise for one in own.values() for premise in one.premises}
             rests_on = {t: tuple(sorted(said for k, said in premises if k == kind)) for kind, t in SHOWN.items()}
             shown = {title: names for title, names in rests_on.items() if names}

@@ -735,6 +735,8 @@ def verify(
                 {
                     "id": c.statement.id,
                     "verdict": c.status,
+                    "headline": c.headline,
+                    "added": c.added,
                     "slack": c.slack,
                     "evidence": [
                         {
@@ -784,9 +786,13 @@ def print_verdicts(checked: list[Any], seen: Mapping[tuple[str, str], str | None
     for c in checked:
         numbers = {"slack": c.slack, "room": c.room}
         told = "".join(f"  {name} {number:.3g}" for name, number in numbers.items() if number is not None)
-        out.print(Text.assemble(f"{c.statement.id}: ", (str(c.status), "bold"), told))
+        rest = c.headline.removeprefix(c.status)
+        out.print(Text.assemble(f"{c.statement.id}: ", (str(c.status), "bold"), rest, told), soft_wrap=True)
         for e, v in c.verdicts:
-            out.print(f"    {e.kind}: {v.status}. {v.says}", soft_wrap=True)
+            added = f" with {', '.join(v.added)}" if v.added else ""
+            out.print(f"    {e.kind}: {v.status}{added}. {v.says}", soft_wrap=True)
+            if v.without:
+                out.print(f"        without: refuted. {v.without}", soft_wrap=True)
             for name, value in v.witness.items():
                 out.print(f"        {name} = {value}", soft_wrap=True)
             for title, names in premises(v).items():

@@ -11,6 +11,7 @@ from theory.proofs import certificates, scenes
 from theory.proofs.argument import Argument
 from theory.proofs.arithmetic import Recording, recorded
 from theory.proofs.composition import Theorem, theorems
+from theory.readings import judge
 from theory.statement import EvidenceKind, Premise, Status, Verdict
 
 KINDS: tuple[EvidenceKind, ...] = ("ledger", "repair", "derivation", "certificate")
@@ -55,7 +56,7 @@ def composed(id_: str, kind: EvidenceKind) -> Composed | None:
     statement = catalogue.find(id_)
     (own,) = (e for e in catalogue.evidence(statement.paper) if (e.statement, e.kind) == (id_, kind))
     with recorded() as recording:
-        verdict = own.check(statement, False)
+        verdict = judge(own, statement)
     known = certificates.read(scenes.file_of(statement.paper).with_name("steps.json"))
     return proved(id_, kind, verdict, recording, known)
 
@@ -68,7 +69,7 @@ def proved(
     known   digests of steps that have a certificate; they make fewer hypotheses about divisors
     """
     arguments = [one for one in recording.ledgers if isinstance(one, Argument)]
-    if verdict.status not in (Status.PROVED, Status.HOLDS) or not arguments or kind not in KINDS:
+    if verdict.status not in (Status.PROVED, Status.CONDITIONAL) or not arguments or kind not in KINDS:
         return None
     argument = arguments[-1]
     name = id_.replace(".", "_") + ("" if kind == "ledger" else f"_{kind}")

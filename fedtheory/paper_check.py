@@ -26,9 +26,10 @@ FIGURES = "figures/drawn"
 
 _WORDS = """## What the words mean
 
-**Verdicts.** *proved*: for every instance of the hypotheses, exactly. *holds*: only on a stated, finite family (all
-samples up to a size, or the named instances or arenas); or by a proof that assumes more than is listed or proved, and
-names what it assumes. *refuted*: with a witness that can be re-run. *broken*: a proof fails at a named step; this decides
+**Verdicts.** *proved*: for every instance of the hypotheses, exactly. *conditional*: proved if
+something is added that the paper does not list; what, stands beside the verdict ([the standard of
+charity](docs/pages/charity.md)). *tested*: no violation in a stated, finite family (all samples up to a size, or the named
+instances or arenas). *refuted*: with a witness that can be re-run. *broken*: a proof fails at a named step; this decides
 nothing about its statement. *vacuous*: the conditions cannot be met. *analogue*: an experiment of ours beside a
 printed result, which decides nothing about it. *definition*: a definition, an assumption, a picture: it
 claims nothing, so there is nothing to decide. *open*: no evidence here decides it; equal units alone decide nothing. A
@@ -48,11 +49,12 @@ large, beside the exponents of the rate: always an analogue.
 
 Evidence that cannot fail is no evidence: the tests demand that every piece refutes some changed claim (`make test` of
 every third statement, `make test-full` of all). A verdict should also depend on every part of its statement. So each
-statement that is proved or holds is changed, one part at a time, and its evidence runs again; the table of each paper
-counts the changes that the evidence *notices*. Not counted: changes that
-z3 shows to be weaker; sharper bounds within the room of the proof; conditions and assumptions that the proof does not use;
-for a statement that only holds, conditions that follow from its other parts. *Not noticed* lists the other changes. If a
-statement only holds, a constant can change within its slack without notice. Measured numbers, in tables and settings of
+statement that is proved, conditional or tested is changed, one part at a time, and its evidence runs again; the table of
+each paper counts the changes that the evidence *notices*: nothing speaks for the changed statement any more, or something
+against it. Not counted: changes that z3 shows to be weaker; sharper bounds within the room of the proof; conditions and
+assumptions that the proof does not use; for a statement that is only tested, conditions that follow from its other parts.
+*Not noticed* lists the other changes. If a statement is only tested, a constant can change within its slack without
+notice. Measured numbers, in tables and settings of
 experiments, are counted separately: another measurement is not another claim.
 `fedtheory verify ID --mutate` computes all this again for one statement.
 

@@ -14,7 +14,7 @@ from fedtheory.texts import best_text, cell, formula, in_cell, short, significan
 from fedtheory.verification import Checked
 from theory import catalogue
 from theory.printing import latex
-from theory.statement import Bound, Form, Paper, Statement, Status
+from theory.statement import Bound, Form, Paper, Statement
 
 _TITLES = ("Printed statements", "Corrected and completed statements", "Sharper statements")
 
@@ -69,14 +69,14 @@ def _noticed(checked: Sequence[Checked], scores: Mapping[str, Score]) -> str:
     """How many changes of statements are noticed, by part."""
     chosen = [c.statement.id for c in checked if c.status in SCORED]
     own = [scores[id_] for id_ in chosen if id_ in scores]
-    by_verdict = [totals(s for s in own if s.verdict is verdict) for verdict in (Status.PROVED, Status.HOLDS)]
+    by_verdict = [totals(s for s in own if s.verdict is verdict) for verdict in SCORED]
     parts = list(dict.fromkeys(part for found in by_verdict for part in found if part not in ("all", MEASURED)))
     missing = len(chosen) - len(own)
     told = f" ({missing} of {len(chosen)} statements are not scored yet: `make score`)" if missing else ""
     lines = [
         f"## Changes noticed{told}\n",
-        "| part changed | of proved statements | of those that hold |",
-        "|---|---:|---:|",
+        f"| part changed | {' | '.join(f'of {verdict} statements' for verdict in SCORED)} |",
+        f"|---|{'---:|' * len(SCORED)}",
     ]
     for part, name in (*((p, p) for p in parts), ("all", "**all parts**"), (MEASURED, "measured numbers")):
         cells = (_share(*found.get(part, (0, 0))) for found in by_verdict)

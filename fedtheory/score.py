@@ -1,7 +1,7 @@
 """The score of a statement: how many changes of it its evidence notices, counted by part.
 
-It shows on which parts the verdict depends.  After a change that is not noticed the statement is still proved, or still
-holds; such changes are listed.  All scores take about an hour, so they are stored in `score.json`.  An entry counts as
+It shows on which parts the verdict depends.  After a change that is not noticed the statement is still proved, conditional
+or tested; such changes are listed.  All scores take about an hour, so they are stored in `score.json`.  An entry counts as
 long as its statement and verdicts stay the same.  `python -m fedtheory.score` computes the missing entries.
 """
 
@@ -23,15 +23,15 @@ from theory.proofs.mutation import Part, noticed
 from theory.statement import Evidence, Status, Verdict
 
 FILE = Path(__file__).with_name("score.json")
-SCORED = (Status.PROVED, Status.HOLDS)
+SCORED = (Status.PROVED, Status.CONDITIONAL, Status.TESTED)
 
 
 @dataclass(frozen=True)
 class Score:
-    """The score of one statement that is proved or holds.
+    """The score of one statement that is proved, conditional or tested.
 
     key       hash of the statement and its verdicts
-    verdict   proved or holds
+    verdict   proved, conditional or tested
     parts     part -> (changes noticed, changes), without the changes in `needless`
     by        kind of evidence -> number of changes that it was seen to notice
     missed    the changes that no evidence notices
@@ -80,7 +80,7 @@ def _score(id_: str, verdicts: Sequence[tuple[str, Verdict]]) -> Score:
 def scores(
     checked: Iterable[Checked], tell: Progress | None = None, workshop: Workshop | None = None
 ) -> dict[str, Score]:
-    """The scores of the statements that are proved or hold."""
+    """The scores of the statements that are proved, conditional or tested."""
     chosen = {c.statement.id: c for c in checked if c.status in SCORED}
     tasks = [
         Task(

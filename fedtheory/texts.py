@@ -80,8 +80,8 @@ def why_open(statement: Statement) -> str:
 
 
 def verdict(checked: Checked) -> str:
-    """The verdict in bold; of a refuted statement with its severity."""
-    return f"**{checked.status}**" + (f", {checked.severity}" if checked.severity else "")
+    """The headline, with the verdict in bold."""
+    return cell(f"**{checked.status}**{checked.headline.removeprefix(checked.status)}")
 
 
 def first_of(says: str) -> str:

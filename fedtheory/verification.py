@@ -21,6 +21,7 @@ from theory import catalogue
 from theory.proofs import mutation
 from theory.proofs.agreement import Disagreement, agreement
 from theory.proofs.arithmetic import recorded
+from theory.readings import additions, judge
 from theory.statement import (
     NO_CLAIM,
     OFTEN_NO_CLAIM,
@@ -44,16 +45,59 @@ class Checked:
     def status(self) -> Status:
         """One verdict for the statement: the strongest that its evidence gives.
 
-        refuted if any evidence refutes it; error if any evidence ended in an exception; proved by any evidence but equal
-        units; holds if other evidence holds; broken if there is only a proof that fails; open otherwise.  A definition or
-        an assumption can only be refuted.
+        error if evidence ended in an exception, or if a proof and an instance contradict each other; refuted if any
+        evidence refutes it; proved or conditional by a proof (equal units are none); tested by other evidence; broken if
+        there is only a proof that fails; open otherwise.  A definition or an assumption can only be refuted.
         """
-        found = [v.status for e, v in self.verdicts if not (e.kind == "units" and v.status is Status.PROVED)]
+        if self.contradiction:
+            return Status.ERROR
+        decided = [v.status for e, v in self.verdicts if not (e.kind == "units" and v.status is Status.PROVED)]
         ranking = [Status.REFUTED, Status.ERROR, Status.VACUOUS]
         if self.statement.kind not in NO_CLAIM:
-            ranking += [Status.PROVED, Status.HOLDS, Status.BROKEN, Status.ANALOGUE]
+            ranking += [Status.PROVED, Status.CONDITIONAL, Status.TESTED, Status.BROKEN, Status.ANALOGUE]
         nothing = self.statement.kind in (*NO_CLAIM, *OFTEN_NO_CLAIM)
-        return next((s for s in ranking if s in found), Status.DEFINITION if nothing else Status.OPEN)
+        return next((s for s in ranking if s in decided), Status.DEFINITION if nothing else Status.OPEN)
+
+    @property
+    def contradiction(self) -> str:
+        """A proof and an instance that contradict each other, in words; empty if none do.
+
+        An instance contradicts a proof from the listed assumptions if it violates the statement as it is listed, and a
+        proof with additions if it violates the statement read with charity.  Then proof, form or instance is wrong.
+        """
+        read = set(additions(self.statement))
+        for proof, one in self.verdicts:
+            if proof.kind in _DEDUCTIONS and one.status in (Status.PROVED, Status.CONDITIONAL) and read >= {*one.added}:
+                for instance, other in self.verdicts:
+                    listed = other.without if one.status is Status.PROVED else ""
+                    if instance.kind in _INSTANCES and (listed or other.status is Status.REFUTED):
+                        says = listed or other.says
+                        return f"{self.statement.id}: {proof.kind} proves it, {instance.kind} refutes it: {says}"
+        return ""
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """What must be added to the statement for its verdict: ids, see `Verdict.added`."""
+        return next((v.added for _, v in self.verdicts if v.status is self.status), ())
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line: by which evidence, what it depends on, and which proofs fail."""
+        words = [str(self.status)]
+        if self.status is Status.ERROR:
+            words += [f": {self.contradiction}"] if self.contradiction else []
+        elif self.status is Status.TESTED:
+            kinds = (e.kind.replace("_", " ") for e, v in self.verdicts if v.status is Status.TESTED)
+            words += [f" by {', '.join(kinds)}"]
+        if self.severity:
+            words += [f", {self.severity}"]
+        if self.added:
+            words += [f"{' on' if self.status is Status.CONDITIONAL else ', with'} {', '.join(self.added)}"]
+        if self.status is not Status.REFUTED:
+            broken = (v for e, v in self.verdicts if v.status is Status.BROKEN)
+            steps = dict.fromkeys(str(v.witness.get("step") or v.says) for v in broken)
+            words += [f"; proof broken at '{step}'" for step in steps]
+        return "".join(words)
 
     @property
     def severity(self) -> Severity | None:
@@ -78,6 +122,8 @@ class Checked:
 
 
 _PROOFS = ("ledger", "repair")
+_DEDUCTIONS = (*_PROOFS, "derivation", "certificate")
+_INSTANCES = ("counterexample", "enumeration", "moments", "search", "worst_case", "run")
 _STRONGEST = (
     "counterexample",
     "enumeration",
@@ -208,7 +254,7 @@ def verdict(id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None
     own = _by_name(statement.paper) if dataset is None else _on_data(statement.paper, dataset)
     try:
         with recorded() as recording:
-            result = own[id_, kind].check(statement, full)
+            result = judge(own[id_, kind], statement, full)
         agreed = agreement(recording.questions)
         composed = proved(id_, kind, result, recording)
     except Disagreement as disagreement:
@@ -354,40 +400,44 @@ def _settle(
     """
     if id_ in settled:
         return settled[id_]
-    own = []
+    statement, own = catalogue.find(id_), []
     for item, verdict in verdicts[id_]:
-        worth = [verdict]
-        goes_through = verdict.status is Status.PROVED or bool(verdict.status is Status.HOLDS and verdict.premises)
-        for used in dict.fromkeys((*item.uses, *verdict.uses)) if goes_through else ():
-            if used in (*above, id_):
-                path = (*above, id_)
-                circle = " -> ".join((*path[path.index(used) :], used))
-                worth.append(_worth(verdict, Status.BROKEN, f"the proof is circular: {circle}", {}))
-            else:
-                worth.append(_given(verdict, _settle(used, verdicts, settled, (*above, id_))))
-        for followed in verdict.follows if goes_through else ():
-            what = _given(verdict, _settle(followed, verdicts, settled, (*above, id_)))
-            worth += [what] if what.status is Status.BROKEN else []
-        verdict = min(worth, key=lambda v: (v.status is not Status.BROKEN, v.status is Status.PROVED))
+        if verdict.status in (Status.PROVED, Status.CONDITIONAL):
+            for used in dict.fromkeys((*item.uses, *verdict.uses, *verdict.follows)):
+                if used not in (*above, id_):
+                    one = _settle(used, verdicts, settled, (*above, id_))
+                    verdict = _limited(verdict, statement.assumes, one, only_breaks=used in verdict.follows)
+                elif used not in verdict.follows:
+                    path = (*above, id_)
+                    verdict = _failed(verdict, f"circular: {' -> '.join((*path[path.index(used) :], used))}")
         own.append((item, verdict))
-    settled[id_] = Checked(catalogue.find(id_), tuple(own))
+    settled[id_] = Checked(statement, tuple(own))
     return settled[id_]
 
 
-def _given(verdict: Verdict, used: Checked) -> Verdict:
-    """The verdict of a proof, given the verdict on a statement that it uses."""
-    if used.status in (Status.PROVED, Status.DEFINITION):
+def _limited(verdict: Verdict, assumes: Collection[str], used: Checked, only_breaks: bool) -> Verdict:
+    """The verdict of a proof, which is worth no more than a statement that it uses.
+
+    assumes      what the proved statement lists: it needs no addition of that
+    only_breaks  whether the proof only follows it, as an algorithm or a definition: then it can break the proof, no more
+    """
+    if verdict.status is Status.BROKEN:
         return verdict
-    fails = used.status in (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
-    status = Status.BROKEN if fails else Status.OPEN if used.status is Status.ERROR else used.status
-    says = f"rests on {used.statement.id}, which is {used.status}"
-    witness = {"rests on": used.statement.id} if fails else {}
-    return _worth(verdict, status, says, witness)
+    if used.status in (Status.REFUTED, Status.BROKEN, Status.VACUOUS):
+        return _failed(verdict, f"rests on {used.statement.id}, which is {used.status}")
+    if only_breaks or used.status in (Status.PROVED, Status.DEFINITION):
+        return verdict
+    if used.status not in (Status.CONDITIONAL, Status.TESTED):
+        says = f"rests on {used.statement.id}, which is {used.status}"
+        return replace(verdict, status=Status.OPEN, says=says, slack=None, best={}, added=())
+    more = used.added if used.status is Status.CONDITIONAL else (used.statement.id,)
+    added = tuple(dict.fromkeys((*verdict.added, *(one for one in more if one not in assumes))))
+    return replace(verdict, status=Status.CONDITIONAL, added=added) if added else verdict
 
 
-def _worth(verdict: Verdict, status: Status, says: str, witness: Mapping[str, str]) -> Verdict:
-    """The verdict of a proof that is worth no more than this."""
-    return replace(verdict, status=status, says=says, slack=None, witness=witness, best={})
+def _failed(verdict: Verdict, step: str) -> Verdict:
+    """The verdict of a proof that fails at this step."""
+    return replace(verdict, status=Status.BROKEN, says=step, slack=None, witness={"step": step}, best={}, added=())
 
 
 def count(checked: Sequence[Checked]) -> dict[Status, int]:
@@ -403,8 +453,8 @@ def by_severity(checked: Iterable[Checked]) -> dict[Severity | None, int]:
 
 
 def errors(checked: Iterable[Checked]) -> list[str]:
-    """What the checks say that ended in an exception."""
-    return [v.says for c in checked for _, v in c.verdicts if v.failed]
+    """What the checks say that ended in an exception, and the proofs and instances that contradict each other."""
+    return [says for c in checked for says in (*(v.says for _, v in c.verdicts if v.failed), c.contradiction) if says]
 
 
 def seen_to_fail(

@@ -32,7 +32,8 @@ class Status(StrEnum):
     """What a check has shown."""
 
     PROVED = "proved"  # for every instance of the hypotheses
-    HOLDS = "holds"  # on a stated, finite family; or by a proof that assumes more than is listed or proved, and says so
+    CONDITIONAL = "conditional"  # proved if something is added that the paper does not list; it is named
+    TESTED = "tested"  # no violation in a stated, finite family
     REFUTED = "refuted"  # with a witness that anyone can re-run
     BROKEN = "broken"  # a proof fails at a named step, with a witness; this does not decide the statement
     VACUOUS = "vacuous"  # the conditions cannot be met
@@ -359,6 +360,9 @@ class Premise:
 class Verdict:
     """The outcome of one check.
 
+    added     ids of what must be added to the statement: assumptions that the paper does not list, but that the standard
+              of charity reads into it (`theory.readings`), or statements that are not proved
+    without   what refutes the statement as it is listed, without what is added; empty if nothing does
     slack     the factor by which the claim can be tightened before this check refutes it (None: not measured)
     says      one line: what was checked, on which family
     witness   for `refuted`: the instance and the two numbers
@@ -378,6 +382,8 @@ class Verdict:
     steps: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     theorems: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    without: str = ""
 
     @property
     def failed(self) -> bool:
@@ -409,6 +415,33 @@ class Evidence:
     kind: EvidenceKind
     check: Callable[[Statement, bool], Verdict]
     uses: tuple[str, ...] = ()
+
+
+Charity = Literal["draws", "compressors", "meaning", "points", "section", "start"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An assumption that a paper does not list, but that the standard of charity reads into some of its statements.
+
+    rule    the rule of the standard, of `theory.readings.RULES`
+    adds    id of the assumption
+    beside  ids of assumptions: it is read into statements that list one of them; empty: into all statements
+    unless  ids of assumptions: it is not read into statements that list one of them
+    within  it is read into statements at places that begin so
+    """
+
+    rule: Charity
+    adds: str
+    beside: frozenset[str]
+    unless: frozenset[str]
+    within: str
+
+    def into(self, statement: Statement) -> bool:
+        """Whether it is read into this statement, which does not list it."""
+        listed = set(statement.assumes)
+        beside = not self.beside or bool(self.beside & listed)
+        return beside and not (self.unless | {self.adds}) & listed and statement.place.startswith(self.within)
 
 
 Form = Literal["printed", "corrected", "sharper"]
@@ -548,6 +581,7 @@ class Paper:
         self.published, self.url = published, url
         self.lists = dict(lists or {})
         self.background: tuple[Statement, ...] = ()  # what its setting and algorithms provide to every statement
+        self.readings: list[Reading] = []  # what charity reads into its statements
         self.symbols: dict[str, Symbol] = {}
         self.statements: dict[str, Statement] = {}
         self.errata: list[Erratum] = []
@@ -657,6 +691,18 @@ class Paper:
         new = self.say(kind, f"{name}.{suffix}", printed.place, claim or printed.claim, **given)
         unchanged = {field: getattr(printed, field) for field in ("assumes", "rests_on") if field not in changed}
         return replace(new, **unchanged)
+
+    def read(
+        self,
+        rule: Charity,
+        adds: Statement,
+        beside: Iterable[Statement] = (),
+        unless: Iterable[Statement] = (),
+        within: str = "",
+    ) -> None:
+        """Declare an assumption that charity reads into statements of this paper; see `Reading`."""
+        listed, other = (frozenset(s.id for s in some) for some in (beside, unless))
+        self.readings.append(Reading(rule, adds.id, listed, other, within))
 
     def erratum(self, name: str, severity: Severity, printed: str, true: str, corrected: str = "") -> None:
         """Declare an error; `name` and `corrected` are ids without the paper's short name."""

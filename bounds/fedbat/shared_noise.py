@@ -112,7 +112,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(
             Status.REFUTED, f"{CLIENTS} clients, {STEPS} steps, {numbers}, in exact arithmetic", witness=witness
         )
-    return Verdict(Status.HOLDS, f"{CLIENTS} clients, {STEPS} steps, in fractions; {'; '.join(told)}")
+    return Verdict(Status.TESTED, f"{CLIENTS} clients, {STEPS} steps, in fractions; {'; '.join(told)}")
 
 
 def independent(statement: Statement, full: bool = False) -> Verdict:
@@ -123,7 +123,7 @@ def independent(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.REFUTED, "independent noise does not meet it", witness=witness)
     _, left, right, common = _sides(statement, LAWS[1])
     apart = "" if common else f", by {LAWS[1].says} not: {left} against {right}"
-    return Verdict(Status.HOLDS, f"met by {LAWS[0].says} of {CLIENTS} clients{apart}")
+    return Verdict(Status.TESTED, f"met by {LAWS[0].says} of {CLIENTS} clients{apart}")
 
 
 USED = (

@@ -214,7 +214,7 @@ def check(statement: Statement, full: bool = False) -> Verdict:
             "left": f"{float(left):.12g}", "right": f"{float(right):.12g}",
         }  # fmt: skip
         return Verdict(Status.REFUTED, f"{numbers}, from fractions", witness=witness)
-    return Verdict(Status.HOLDS, f"f_i = x^2/2, in fractions; {'; '.join(told)}")
+    return Verdict(Status.TESTED, f"f_i = x^2/2, in fractions; {'; '.join(told)}")
 
 
 def independent(statement: Statement, full: bool = False) -> Verdict:
@@ -226,7 +226,7 @@ def independent(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.REFUTED, "independent noise does not meet it", witness=witness)
     _, left, right, other = _sides(statement, common)
     apart = "" if other else f", by {common.says} not: {left} against {right}"
-    return Verdict(Status.HOLDS, f"met by {own.says} of {CLIENTS} clients{apart}")
+    return Verdict(Status.TESTED, f"met by {own.says} of {CLIENTS} clients{apart}")
 
 
 USED = (

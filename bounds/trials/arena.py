@@ -645,7 +645,7 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
         f"{how}: {len(arenas)} arena{'s' * (len(arenas) > 1)}, bound/measured {tightest[0]:.3g} ({tightest[2]}) "
         f"to {loosest[1]:.3g} ({loosest[2]}){_on_trust(arenas)}"
     )
-    return Verdict(Status.HOLDS, says, slack=slack if np.isfinite(slack) else None)
+    return Verdict(Status.TESTED, says, slack=slack if np.isfinite(slack) else None)
 
 
 def _on_trust(arenas: Sequence[Arena]) -> str:

@@ -132,7 +132,7 @@ def met(claim: Claim, cases: Iterable[Case], family: str, within: float = TOLERA
                 return failed(case.where, side, numbers)
             tightest = max(tightest, 0.0 if side.equality else side.ratio)
     sharp = f"; left/right at most {tightest:.6g}" if tightest else f", equal within {within:g}"
-    return Verdict(Status.HOLDS, f"{family}, {count} comparisons{sharp}", slack=1 / tightest if tightest else None)
+    return Verdict(Status.TESTED, f"{family}, {count} comparisons{sharp}", slack=1 / tightest if tightest else None)
 
 
 def failed(where: str, side: Sides, also: Mapping[str, Any] | None = None) -> Verdict:
@@ -180,7 +180,7 @@ def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
                 tightest = max(tightest, float(small / large))
     kind = "exact comparisons" if exact else "comparisons in floating point"
     sharp = f"; left/right at most {tightest:.6g}" if tightest else ""
-    return Verdict(Status.HOLDS, f"{family}, {count} {kind}{sharp}", slack=1 / tightest if tightest else None)
+    return Verdict(Status.TESTED, f"{family}, {count} {kind}{sharp}", slack=1 / tightest if tightest else None)
 
 
 __all__ = ["ROUNDING", "Case", "Operator", "Root", "Vector", "compared", "failed", "fraction", "met", "number",

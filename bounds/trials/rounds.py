@@ -129,7 +129,7 @@ class Rounds(Generic[Instance, OfPaper]):
             f"exact on {len(seen)} instances ({self.searched}), and in a search of {changes} more from each of the {starts} "
             "worst"
         )
-        return Verdict(Status.HOLDS, says, slack=float(1 / largest) if largest else None)
+        return Verdict(Status.TESTED, says, slack=float(1 / largest) if largest else None)
 
     def tightest(self, instance: Instance, form: OfPaper) -> Balance | None:
         """The inequality of the claim that is closest to failing; None outside conditions and assumptions."""

@@ -99,13 +99,14 @@ def _(mo, how_to_answer):
     - use five ways to check a proof (units, z3, ledgers, semidefinite programmes, exact enumeration) and say what each of
       them can and cannot decide;
     - write a short proof as a ledger, and find the step at which it breaks;
-    - tell *broken* from *refuted*, *holds* from *proved*, and recognise *vacuous*;
+    - tell *broken* from *refuted*, *tested* from *proved*, and recognise *vacuous*;
     - test a check: change the claim until it fails.
 
     | verdict | when |
     |:---|:---|
     | **proved** | for every instance of the hypotheses, exactly |
-    | **holds** | on a stated, finite family of instances, and no more; or by a proof that takes more for granted than is listed |
+    | **conditional** | proved if something is added that the paper does not list; it is named |
+    | **tested** | no violation in a stated, finite family of instances, and no more |
     | **refuted** | there is a witness: an instance with the hypotheses and without the claim |
     | **broken** | a proof fails at a named step; its statement is not decided by that |
     | **vacuous** | nothing meets the hypotheses, so that every claim would follow |
@@ -1079,11 +1080,11 @@ def _(mo):
 @app.cell(hide_code=True)
 def _(choice, mo):
     question_11 = choice(
-        "**Exercise 4.11.** Lemma 5 with its sampling term times 1/2: the ledger is *broken*, the search *holds* on all its "
-        "instances. Which verdict does the catalogue give to that statement?",
-        ["proved", "holds", "broken", "refuted", "open"],
+        "**Exercise 4.11.** Lemma 5 with its sampling term times 1/2: the ledger is *broken*, the search finds no violation "
+        "on its instances. Which verdict does the catalogue give to that statement?",
+        ["proved", "tested", "broken", "refuted", "open"],
         # solution
-        value="holds",
+        value="tested",
         # end
     )
     mo.vstack([question_11])

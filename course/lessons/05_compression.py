@@ -547,7 +547,7 @@ def _(mo, put, scaled, sympy, term_D7, times_D7, told):
 def _(mo):
     mo.md(r"""
     Read the first box with care. It decides the theorem's own steps and takes the lemmas for granted. Two of these lemmas are
-    refuted. So the catalogue counts the whole proof as *broken*, while the statement *holds* on every instance that was tried.
+    refuted. So the catalogue counts the whole proof as *broken*, while the statement is *tested*: it holds on every instance that was tried.
     (`fedtheory verify fedcom.thmD7` says so; `fedcom.thmD7.corrected` has a slightly larger noise term and a proof.)
 
     ## Different clients: gradient tracking

@@ -867,7 +867,7 @@ def _(factor, mo, put, scaled, sympy, term, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    If the ledger is *broken* and the search *holds*, the claim is neither proved nor refuted here. "Slack" is the smallest quotient of
+    If the ledger is *broken* and the search says *tested*, the claim is neither proved nor refuted here. "Slack" is the smallest quotient of
     bound and value in the search.
 
     ## The same numbers again

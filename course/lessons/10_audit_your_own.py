@@ -362,7 +362,7 @@ def _(Ledger, Rational, Status, Verdict, at_most, symbols, sympy):
                                 f"E|x+|^2 = {true}, claimed at most {claimed}",
                                 witness={**witness, "true": str(true), "claimed": str(claimed)},
                             )
-        return Verdict(Status.HOLDS, f"exact on {tried} parabolas and step sizes")
+        return Verdict(Status.TESTED, f"exact on {tried} parabolas and step sizes")
 
     return L, dist2, eta, instances_of_step, largest_step, ledger_of_step, mu, sigma
 
@@ -681,7 +681,7 @@ def _(
                         )
                     smallest = min(smallest, float(ratio[worst]))
             return Verdict(
-                Status.HOLDS, f"exact expectation, kappa {', '.join(f'{k:g}' for k in kappas)}", slack=smallest
+                Status.TESTED, f"exact expectation, kappa {', '.join(f'{k:g}' for k in kappas)}", slack=smallest
             )
 
         return check
@@ -745,7 +745,7 @@ def _(in_arenas, kappa_ui, printed, told):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    At $\kappa=3$ the printed theorem *holds*. Move $\kappa$ down, and it is refuted. The third error is a constant. Experiments on
+    At $\kappa=3$ the printed theorem is *tested*, and nothing is found. Move $\kappa$ down, and it is refuted. The third error is a constant. Experiments on
     ill-conditioned problems do not see it, because there the bound is loose for another reason.
 
     **Exercise 10.7.** At $\eta=1/L$ and after many steps the run stays at

@@ -1681,7 +1681,7 @@ def _(ALL, Rational, at_most, best, case_of, catalogue, searches):
 @app.cell(hide_code=True)
 def _(Status, Verdict, contraction_a, judged, told):
     _found = judged(contraction_a.value)
-    _status = Status.HOLDS if _found.proves else Status.REFUTED if _found.refutes else Status.OPEN
+    _status = Status.TESTED if _found.proves else Status.REFUTED if _found.refutes else Status.OPEN
     told(
         Verdict(
             _status,

@@ -97,8 +97,8 @@ def slack(own: list[Arena]) -> float:
 
 def test_a_true_bound_holds_up_to_its_slack() -> None:
     found = judge([EXACT], printed(EXACT)[0])
-    assert found.status is Status.HOLDS and found.slack == pytest.approx(slack([EXACT]), rel=1e-12) and found.slack > 1
-    assert judge([EXACT], scaled(EXACT, 1.0001 / found.slack)).status is Status.HOLDS
+    assert found.status is Status.TESTED and found.slack == pytest.approx(slack([EXACT]), rel=1e-12) and found.slack > 1
+    assert judge([EXACT], scaled(EXACT, 1.0001 / found.slack)).status is Status.TESTED
     assert judge([EXACT], scaled(EXACT, 0.9999 / found.slack)).status is Status.REFUTED
 
 
@@ -149,7 +149,7 @@ def test_without_admissible_points_it_is_vacuous() -> None:
     found = judge([EXACT], impossible)
     assert found.status is Status.VACUOUS and "four quiet clients" in found.says
     possible = replace(statement, when=(*statement.when, Condition(symbols["eta_tilde"] <= 1 / (2 * symbols["L"]))))
-    assert judge([EXACT], possible).status is Status.HOLDS
+    assert judge([EXACT], possible).status is Status.TESTED
 
 
 def test_an_arena_with_too_few_rounds_cannot_be_built() -> None:
@@ -165,7 +165,7 @@ def test_an_interval_across_the_bound_leaves_it_open() -> None:
     assert 0 < low < high
     found = judge([NOISY], scaled(NOISY, float(low + high) / 2))
     assert found.status is Status.OPEN and "four noisy clients" in found.says
-    assert judge([NOISY], scaled(NOISY, float(high) * 1.001)).status is Status.HOLDS
+    assert judge([NOISY], scaled(NOISY, float(high) * 1.001)).status is Status.TESTED
     assert judge([NOISY], scaled(NOISY, float(low) * 0.999)).status is Status.REFUTED
 
 
@@ -189,7 +189,7 @@ def test_an_exact_expectation_lies_in_the_intervals_and_has_none_itself() -> Non
 
 def test_rounding_is_allowed_in_favour_of_the_bound_and_no_more() -> None:
     room = slack([EXACT])
-    assert judge([EXACT], scaled(EXACT, (1 - 0.9e-9) / room)).status is Status.HOLDS
+    assert judge([EXACT], scaled(EXACT, (1 - 0.9e-9) / room)).status is Status.TESTED
     assert judge([EXACT], scaled(EXACT, (1 - 1.1e-9) / room)).status is Status.REFUTED
     assert "rounding 1e-09 allowed" in judge([EXACT], printed(EXACT)[0]).says
 
@@ -328,7 +328,7 @@ def test_evidence_is_one_per_statement_and_kind_and_judges_what_it_is_given() ->
         EXACT.statement, "moments", EXACT.statement, "run",
     )  # fmt: skip
     for one in (exact, of_runs):
-        assert one.check(printed(EXACT)[0], False).status is Status.HOLDS
+        assert one.check(printed(EXACT)[0], False).status is Status.TESTED
     assert exact.check(scaled(EXACT, 0.5 / slack([EXACT, other])), False).status is Status.REFUTED
 
 
@@ -375,9 +375,9 @@ def refuted(id_: str) -> dict[str, Any]:
     """The witness against a printed bound, by exact expectation."""
     found = judge(exact_arenas(id_), catalogue.find(id_))
     assert found.status is Status.REFUTED and found.slack is not None and found.slack < 1
-    assert judge(exact_arenas(f"{id_}.corrected"), catalogue.find(f"{id_}.corrected")).status is Status.HOLDS
+    assert judge(exact_arenas(f"{id_}.corrected"), catalogue.find(f"{id_}.corrected")).status is Status.TESTED
     (same,) = [a for a in exact_arenas(f"{id_}.corrected") if a.name == found.witness["arena"]]
-    assert judge([same], catalogue.find(f"{id_}.corrected")).status is Status.HOLDS
+    assert judge([same], catalogue.find(f"{id_}.corrected")).status is Status.TESTED
     return dict(found.witness)
 
 
@@ -426,14 +426,14 @@ def test_every_arena_refutes_what_is_sharper_than_it_allows(id_: str, every: int
     for arena, measured in ratios.items():
         assert judge([arena], scaled(arena, 0.9999 / measured)).status is Status.REFUTED, arena.label
     tightest_arena = min(ratios, key=ratios.__getitem__)
-    assert judge(list(ratios), scaled(tightest_arena, 1.0001 / ratios[tightest_arena])).status is Status.HOLDS
+    assert judge(list(ratios), scaled(tightest_arena, 1.0001 / ratios[tightest_arena])).status is Status.TESTED
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("id_", PER_ETA)
 def test_every_bound_is_refuted_by_runs_when_sharpened(id_: str) -> None:
     own = [a for a in ARENAS if a.statement == id_ and a.kind == "run"]
-    assert judge(own, catalogue.find(id_)).status is Status.HOLDS
+    assert judge(own, catalogue.find(id_)).status is Status.TESTED
     assert judge(own, scaled(own[0], 0.9 / slack(own))).status is Status.REFUTED
 
 
@@ -447,7 +447,7 @@ def test_a_search_finds_arenas_tighter_than_ours_and_refutes_what_is_sharper(id_
     claim = statement.claim
     assert isinstance(claim, Bound)
     found = search.check(statement, False)
-    assert found.status is Status.HOLDS and found.slack is not None
+    assert found.status is Status.TESTED and found.slack is not None
     assert 1 < found.slack < slack(exact_arenas(id_))
     sharper = statement.with_claim(claim.scaled(sympy.Rational(0.9999 / found.slack)))
     refuted = search.check(sharper, False)
@@ -468,7 +468,7 @@ def test_a_search_counts_no_point_outside_the_conditions() -> None:
     assert found is not None and found.R >= 32 and found.ratio > 1.005 * early.ratio
     assert isinstance(late.claim, Bound)
     between = sympy.Rational(2 / (early.ratio + found.ratio))
-    for claimed, status in ((statement, Status.REFUTED), (late, Status.HOLDS)):
+    for claimed, status in ((statement, Status.REFUTED), (late, Status.TESTED)):
         sharper = claimed.with_claim(late.claim.scaled(between))
         assert judge_search(tightest(sharper, family), sharper).status is status
     never = replace(statement, when=(*statement.when, Condition(R >= 65)))
@@ -499,7 +499,7 @@ def test_left_side_and_direction_are_read(kind: str) -> None:
     (item,) = [e for e in evidence() if (e.statement, e.kind) == (statement.id, kind)]
     claim = statement.claim
     assert isinstance(claim, Bound)
-    assert item.check(statement, False).status is Status.HOLDS
+    assert item.check(statement, False).status is Status.TESTED
     for changed in (
         replace(claim, quantity=1000 * claim.quantity),
         replace(claim, sign=">="),

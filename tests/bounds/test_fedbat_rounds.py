@@ -82,8 +82,8 @@ def test_what_is_checked() -> None:
 @pytest.mark.parametrize("id_", IDS)
 def test_verdicts(id_: str) -> None:
     found, name = verdict(id_), id_.removeprefix("fedbat.")
-    assert found.status is (Status.REFUTED if name in FALSE else Status.HOLDS)
-    if found.status is Status.HOLDS:
+    assert found.status is (Status.REFUTED if name in FALSE else Status.TESTED)
+    if found.status is Status.TESTED:
         claim = catalogue.find(id_).claim
         equality = claim.sign == "=" if isinstance(claim, Bound) else name == "lemma5"
         assert found.slack == 1 if equality else found.slack is not None and found.slack >= 1
@@ -437,7 +437,7 @@ def test_settings() -> None:
 
 def test_conditions_that_cannot_be_met() -> None:
     assert ROUNDS.check(within("lemma3.corrected", tau >= 100)).status is Status.OPEN
-    assert ROUNDS.check(within("lemma3.corrected", eta_later <= eta_t)).status is Status.HOLDS
+    assert ROUNDS.check(within("lemma3.corrected", eta_later <= eta_t)).status is Status.TESTED
 
 
 @pytest.mark.parametrize(
@@ -471,18 +471,18 @@ def test_relations_of_every_kind() -> None:
     def status(*relations: Any) -> Status:
         return ROUNDS.check(statement.with_claim(Relations(relations))).status
 
-    assert status(Le(gbar_sq, g_sq)) is Status.HOLDS and status(Ge(g_sq, gbar_sq)) is Status.HOLDS
+    assert status(Le(gbar_sq, g_sq)) is Status.TESTED and status(Ge(g_sq, gbar_sq)) is Status.TESTED
     assert status(Ge(gbar_sq, g_sq)) is Status.REFUTED and status(Eq(g_sq, gbar_sq)) is Status.REFUTED
     assert status(Le(gbar_sq, g_sq), Le(2 * g_sq, g_sq, evaluate=False)) is Status.REFUTED
     assert status(Le(gbar_sq, G**2)) is Status.REFUTED  # at w_t^k, and no more than that
     corrected = replace(statement, assumes=("fedbat.assump4.corrected",))
-    assert ROUNDS.check(corrected.with_claim(Relations((Le(gbar_sq, G**2),)))).status is Status.HOLDS
+    assert ROUNDS.check(corrected.with_claim(Relations((Le(gbar_sq, G**2),)))).status is Status.TESTED
 
 
 def test_a_claim_besides_is_looked_at() -> None:
     statement = find("lemma1")
     true, false = (Relations((r,)) for r in (Le(gbar_sq, g_sq), Le(Delta_next, Delta_t)))
-    assert ROUNDS.check(replace(statement, also=(true,))).status is Status.HOLDS
+    assert ROUNDS.check(replace(statement, also=(true,))).status is Status.TESTED
     found = ROUNDS.check(replace(statement, also=(true, false)))
     assert found.status is Status.REFUTED and found.witness["relation"] == str(false.relations[0])
 
@@ -501,4 +501,4 @@ def test_what_cannot_be_checked() -> None:
 def test_in_full(id_: str) -> None:
     # smooth from above only, as (78) and (79): a longer search finds them out
     false = id_ in ("fedbat.lemma7", "fedbat.eq80", "fedbat.eq82")
-    assert ROUNDS.check(catalogue.find(id_), full=True).status is (Status.REFUTED if false else Status.HOLDS)
+    assert ROUNDS.check(catalogue.find(id_), full=True).status is (Status.REFUTED if false else Status.TESTED)

@@ -76,7 +76,7 @@ def test_one_piece_a_statement_and_kind() -> None:
 @pytest.mark.slow  # `test_paper_check` compares the same verdicts with paper_check.md
 @pytest.mark.parametrize("key", KEYS)
 def test_the_verdict(key: tuple[str, str]) -> None:
-    proved = Status.PROVED if key[1] == "derivation" else Status.HOLDS
+    proved = Status.PROVED if key[1] == "derivation" else Status.TESTED
     expected = Status.REFUTED if key in REFUTED else Status.ANALOGUE if key in BESIDE else proved
     assert printed(key).status is expected, printed(key).says
     assert key in BESIDE or bool(printed(key).witness) == (key in REFUTED)
@@ -146,10 +146,10 @@ _ends = [a.x_kj.block(part)[a.r, a.T + 1] for part in (a.j, "s")]
         ("alg1", Line(20, 2, _mean, let(v_j[a.r], a.eta * v_j[a.r - 1] + _move)), Status.REFUTED),
         ("alg1", Line(20, 2, let(x_j[a.r], 1 / a.N * Total(a.k, a.K, a.x_kj.block(a.j)[a.r, a.T])),
                       let(v_j[a.r], a.lam * v_j[a.r - 1])), Status.REFUTED),
-        ("alg1", Line(20, 2, _mean, let(v_j[a.r], _move + a.lam * v_j[a.r - 1])), Status.HOLDS),
+        ("alg1", Line(20, 2, _mean, let(v_j[a.r], _move + a.lam * v_j[a.r - 1])), Status.TESTED),
         ("alg1", a.ALG1_CORRECTED[21], Status.REFUTED),
         ("alg1.corrected", a.ALG1[21], Status.REFUTED),
-        ("alg1.corrected", Line(21, 2, let(x_j[a.r], v_j[a.r] + x_j[a.r - 1])), Status.HOLDS),
+        ("alg1.corrected", Line(21, 2, let(x_j[a.r], v_j[a.r] + x_j[a.r - 1])), Status.TESTED),
         ("alg1", Line(24, 1, a.ALG1[24].steps[0], let(a.x[a.r], Joined(x_j[a.r], v_s[a.r]))), Status.REFUTED),
         ("alg1", Line(25, 1, let(a.v[a.r], Joined(x_j[a.r], v_s[a.r]))), Status.REFUTED),
         ("alg1", Line(25, 1, do("", "v^r is put together")), Status.OPEN),
@@ -159,7 +159,7 @@ _ends = [a.x_kj.block(part)[a.r, a.T + 1] for part in (a.j, "s")]
         ("alg3", a.ALG3_CORRECTED[31], Status.REFUTED),
         ("alg3.corrected", a.ALG3[31], Status.REFUTED),
         ("alg3.corrected", a.ALG3[17], Status.REFUTED),
-        ("alg3.corrected", Line(17, 3, *a.ALG3_CORRECTED[17].steps[::-1]), Status.HOLDS),
+        ("alg3.corrected", Line(17, 3, *a.ALG3_CORRECTED[17].steps[::-1]), Status.TESTED),
     ],
     ids=str,
 )  # fmt: skip
@@ -299,7 +299,7 @@ def test_which_line_of_algorithm_3_does_what() -> None:
 
 def test_one_block_is_fedavgm_as_corrected_only() -> None:
     words = find("n1_degenerates")
-    assert verdict(replace(words, rests_on=("fedbcgd.alg1.corrected",)), "counterexample").status is Status.HOLDS
+    assert verdict(replace(words, rests_on=("fedbcgd.alg1.corrected",)), "counterexample").status is Status.TESTED
     assert isinstance(words.claim, Words)
     for number in (2, 7):
         two = replace(words.claim, formulas=(Eq(N, number),))
@@ -340,7 +340,7 @@ def test_eq6_relation_by_relation() -> None:
     first, second = claim_of("eq6").relations
     corrected = find("eq6.corrected")
     words = claim_of("eq6.corrected").words
-    for relation, status in ((first, Status.HOLDS), (second, Status.REFUTED)):
+    for relation, status in ((first, Status.TESTED), (second, Status.REFUTED)):
         assert verdict(corrected.with_claim(Relations((relation,), words)), "enumeration").status is status
     by_K = Relations((Eq(c_next, c + K * (first.rhs - c)),), words)
     assert verdict(corrected.with_claim(by_K), "enumeration").status is Status.REFUTED
@@ -363,7 +363,7 @@ def test_the_virtual_gradient_is_a_mean_over_the_clients_of_a_block() -> None:
         (first, second, Eq(third.lhs, K * third.rhs)),
     ):
         assert verdict(relations("virtual_gradient", *wrong), "enumeration").status is Status.REFUTED
-    assert verdict(relations("virtual_gradient", first, second), "enumeration").status is Status.HOLDS
+    assert verdict(relations("virtual_gradient", first, second), "enumeration").status is Status.TESTED
 
 
 @pytest.mark.parametrize("key", VARIANT, ids=" ".join)

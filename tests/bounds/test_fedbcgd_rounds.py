@@ -105,8 +105,8 @@ def test_readings_are_of_symbols_and_quantities() -> None:
 @pytest.mark.parametrize("id_", IDS)
 def test_verdicts(id_: str) -> None:
     found = verdict(id_)
-    assert found.status is (Status.HOLDS if id_ in HOLDING else Status.REFUTED)
-    if found.status is Status.HOLDS:
+    assert found.status is (Status.TESTED if id_ in HOLDING else Status.REFUTED)
+    if found.status is Status.TESTED:
         assert found.slack is not None and found.slack >= 1 and "exact on" in found.says
 
 
@@ -134,7 +134,7 @@ def test_sharper_than_the_slack_is_false(id_: str) -> None:
 def test_without_momentum(name: str) -> None:
     """Where z^r is x^r, most hold; others fail where the step is large, which they allow, or by a factor 1/M."""
     found = ROUNDS.check(within(name, Le(lam, 0)))
-    assert found.status is (Status.HOLDS if name in SAVED else Status.REFUTED)
+    assert found.status is (Status.TESTED if name in SAVED else Status.REFUTED)
 
 
 # --- Witnesses -------------------------------------------------------------------------------------------------------
@@ -352,14 +352,14 @@ def test_conditions_of_every_kind() -> None:
     (to,) = form_of(third)
     assert all((r.eta * r.beta) ** 3 <= Fraction(r.K, r.M) ** 2 for r in family(to, False))
     assert ROUNDS.check(within("lemma14.corrected", lam < 0)).status is Status.OPEN
-    assert ROUNDS.check(within("lemma14.corrected", M > 2)).status is Status.HOLDS
-    assert ROUNDS.check(within("lemma14.corrected", Eq(K, M))).status is Status.HOLDS
+    assert ROUNDS.check(within("lemma14.corrected", M > 2)).status is Status.TESTED
+    assert ROUNDS.check(within("lemma14.corrected", Eq(K, M))).status is Status.TESTED
 
 
 def test_a_further_claim_is_looked_at_last() -> None:
     statement = find("lemma14.corrected")
     true = Relations((Ge(2 * gap, gap, evaluate=False),))
-    assert ROUNDS.check(replace(statement, also=(true,))).status is Status.HOLDS
+    assert ROUNDS.check(replace(statement, also=(true,))).status is Status.TESTED
     found = ROUNDS.check(replace(statement, also=(true, Relations((Le(v_sq, v_next_sq),)))))
     assert found.status is Status.REFUTED and found.witness["relation"] == "v_sq <= v_next_sq"
 
@@ -383,4 +383,4 @@ def test_what_cannot_be_checked() -> None:
     "name", ["thm1.step50.corrected", "lemma15.corrected", "lemma17.corrected", "lemma18.corrected"]
 )
 def test_in_full(name: str) -> None:
-    assert ROUNDS.check(find(name), full=True).status is Status.HOLDS
+    assert ROUNDS.check(find(name), full=True).status is Status.TESTED

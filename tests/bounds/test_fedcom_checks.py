@@ -77,7 +77,7 @@ def test_one_piece_a_statement_and_kind() -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_the_verdict(key: tuple[str, str]) -> None:
     otherwise = {**dict.fromkeys(REFUTED, Status.REFUTED), **dict.fromkeys(ON_OTHER_DATA, Status.ANALOGUE)}
-    assert printed(key).status is otherwise.get(key, Status.HOLDS), printed(key).says
+    assert printed(key).status is otherwise.get(key, Status.TESTED), printed(key).says
     assert bool(printed(key).witness) == (key in REFUTED or key[0] == "fedcom.fig8")
 
 
@@ -116,12 +116,12 @@ _difference = Delta_j[r] - Delta[r]
     [
         ("fedcom.alg1", Line(3, 2, let(w_j[0, r], w[r + 1])), Status.REFUTED),
         ("fedcom.alg1", sent(Delta_j[r], progress / eta, 6), Status.REFUTED),
-        ("fedcom.alg1", sent(Delta_j[r], Q(progress) / eta, 6), Status.HOLDS),
+        ("fedcom.alg1", sent(Delta_j[r], Q(progress) / eta, 6), Status.TESTED),
         ("fedcom.alg1", Line(7, 1, let(w[r + 1], w[r] - gamma * mean(Delta_j[r]))), Status.REFUTED),
         ("fedcom.alg1", Line(7, 1, do("", "w^(r+1) is w^(r) after a step")), Status.OPEN),
         ("fedcom.alg2", Line(10, 2, let(delta_j[r + 1], 1 / tau * _difference)), Status.REFUTED),
         ("fedcom.alg2.corrected", tracking(1 / tau, _difference, 10), Status.REFUTED),
-        ("fedcom.alg2", tracking(1 / tau, _difference, 10), Status.HOLDS),
+        ("fedcom.alg2", tracking(1 / tau, _difference, 10), Status.TESTED),
         ("fedcom.alg4", ALG4_MEAN_OF_SAMPLED[9], Status.REFUTED),
         ("fedcom.alg4.corrected", ALG4[9], Status.REFUTED),
         ("fedcom.alg5", ALG5_DAMPED[12], Status.REFUTED),
@@ -224,12 +224,12 @@ def test_the_corrected_line_in_the_printed_listing_passes(printed_id: str, numbe
     claim = catalogue.find(f"{printed_id}.corrected").claim
     assert isinstance(claim, Listing)
     repaired = with_line(printed_id, claim[number])
-    assert verdict(repaired, "counterexample").status is Status.HOLDS
+    assert verdict(repaired, "counterexample").status is Status.TESTED
 
 
 def test_a_listing_with_half_a_step_of_the_tracking_still_comes_to_the_minimiser() -> None:
     damped = with_line("fedcom.alg4.corrected", tracking(1 / (2 * tau), _difference, 11))
-    assert verdict(damped, "counterexample").status is Status.HOLDS
+    assert verdict(damped, "counterexample").status is Status.TESTED
     still = with_line("fedcom.alg4.corrected", Line(12, 1, let(w[r + 1], w[r])))
     assert verdict(still, "counterexample").status is Status.REFUTED
 
@@ -244,10 +244,10 @@ def test_the_witness_of_algorithm_5() -> None:
 def test_tracking_by_ones_own_progress_needs_no_damping() -> None:
     """Line 11 with the message for the client's own progress, undamped, diverges; with either cure it converges."""
     own = catalogue.find("fedcom.alg5.own")
-    assert verdict(own, "run").status is Status.HOLDS
+    assert verdict(own, "run").status is Status.TESTED
     assert verdict(with_line("fedcom.alg5.own", ALG5[11]), "run").status is Status.REFUTED
     damped = catalogue.find("fedcom.alg5.corrected").claim
-    assert verdict(own.with_claim(damped), "run").status is Status.HOLDS
+    assert verdict(own.with_claim(damped), "run").status is Status.TESTED
 
 
 def test_top_1_of_four_coordinates_blows_up_the_tracking() -> None:

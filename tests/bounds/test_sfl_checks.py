@@ -48,7 +48,7 @@ def verdict(statement: Statement) -> Verdict:
 @pytest.mark.slow  # `test_paper_check` compares the same verdicts with paper_check.md
 @pytest.mark.parametrize("id_", EVIDENCE)
 def test_the_verdict(id_: str) -> None:
-    expected = Status.REFUTED if id_ in REFUTED else Status.PROVED if id_ in PROVED else Status.HOLDS
+    expected = Status.REFUTED if id_ in REFUTED else Status.PROVED if id_ in PROVED else Status.TESTED
     assert printed(id_).status is expected, printed(id_).says
     assert bool(printed(id_).witness) == (expected is Status.REFUTED)
 
@@ -69,7 +69,7 @@ def test_no_smaller_constant_would_do(id_: str) -> None:
 
 @pytest.mark.parametrize(("id_", "output"), [("sfl.alg1", 8), ("sfl.alg2", 7)])
 def test_only_the_output_can_be_changed_in_a_listing(id_: str, output: int) -> None:
-    undetected = [what for what, changed in mutations(catalogue.find(id_)) if verdict(changed).status is Status.HOLDS]
+    undetected = [what for what, changed in mutations(catalogue.find(id_)) if verdict(changed).status is Status.TESTED]
     assert undetected == [f"without line {output}"]
 
 
@@ -92,7 +92,7 @@ _mean = 1 / M * Total(m, M, x_m[r, K])
         ("sfl.alg1", Line(6, 3, do("", "x_{{m,k+1}} is x_{{m,k}} after a step")), Status.OPEN),
         ("sfl.alg2", Line(3, 2, SEQUENTIAL[4].steps[0]), Status.REFUTED),
         ("sfl.alg2", Line(6, 1, let(x[r + 1], Total(m, M, x_m[r, K]))), Status.REFUTED),
-        ("sfl.alg2", Line(6, 1, let(x[r + 1], x[r] + _mean - x[r])), Status.HOLDS),
+        ("sfl.alg2", Line(6, 1, let(x[r + 1], x[r] + _mean - x[r])), Status.TESTED),
     ],
     ids=str,
 )
@@ -151,7 +151,7 @@ def test_settings_that_cannot_be_run_decide_nothing() -> None:
     assert verdict(with_setting("sfl.fig1", "K", (0,))).status is Status.OPEN
 
 
-@pytest.mark.parametrize(("clients", "status"), [(10, Status.HOLDS), (11, Status.REFUTED), (9, Status.REFUTED)])
+@pytest.mark.parametrize(("clients", "status"), [(10, Status.TESTED), (11, Status.REFUTED), (9, Status.REFUTED)])
 def test_one_result_needs_as_many_clients_as_labels(clients: int, status: Status) -> None:
     assert verdict(with_setting("sfl.fig8", "clients in the first row", clients)).status is status
 

@@ -59,8 +59,8 @@ def divided(statement: Statement, factor: Any) -> Statement:
 @pytest.mark.parametrize("name", IDS)
 def test_verdicts(name: str) -> None:
     found = verdict(name)
-    assert found.status is (Status.REFUTED if name in FALSE else Status.HOLDS)
-    if found.status is Status.HOLDS:
+    assert found.status is (Status.REFUTED if name in FALSE else Status.TESTED)
+    if found.status is Status.TESTED:
         assert found.slack is not None and found.slack >= 1 and "exact on" in found.says
         assert (found.slack == pytest.approx(1, abs=1e-9)) is (name in TIGHT)
 
@@ -74,7 +74,7 @@ def test_sharpened_claims_are_refuted(name: str) -> None:
     assert sharpened.status is Status.REFUTED
     holds_by_hand(divided(statement, round(slack * 1.002, 6)), sharpened, expected=False)
     if slack > 1.01:
-        assert ROUNDS.check(divided(statement, round(slack * 0.998, 6))).status is Status.HOLDS
+        assert ROUNDS.check(divided(statement, round(slack * 0.998, 6))).status is Status.TESTED
 
 
 @pytest.mark.parametrize("name", [n for n in IDS if n.endswith(".corrected") and "sampling" in str(bound(n).terms)])
@@ -90,7 +90,7 @@ def test_false_for_sampled_clients_only(name: str) -> None:
     assert verdict(name).witness["S"] < verdict(name).witness["M"]
     statement = catalogue.find(f"sfl.{name}")
     everyone = replace(statement, when=(*statement.when, Condition(catalogue.symbols(statement)["M"].sympy <= S)))
-    assert ROUNDS.check(everyone).status is Status.HOLDS
+    assert ROUNDS.check(everyone).status is Status.TESTED
 
 
 # --- Witnesses -------------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def test_the_same_verdict_twice() -> None:
 def test_verdicts_in_full(name: str) -> None:
     found = ROUNDS.check(catalogue.find(f"sfl.{name}"), full=True)
     assert found.status is verdict(name).status
-    if found.slack is not None and found.status is Status.HOLDS:
+    if found.slack is not None and found.status is Status.TESTED:
         assert 1 <= found.slack <= verdict(name).slack + 1e-2
 
 
@@ -330,7 +330,7 @@ def test_refusals(attempt: Callable[[], Any], message: str) -> None:
 
 
 def test_the_direction_is_read() -> None:
-    assert ROUNDS.check(EQ49).status is Status.HOLDS
+    assert ROUNDS.check(EQ49).status is Status.TESTED
     assert ROUNDS.check(EQ49.with_claim(replace(bound("step.eq49"), sign=">="))).status is Status.REFUTED
     assert ROUNDS.check(EQ49.with_claim(replace(bound("step.eq49"), sign="="))).status is Status.REFUTED
 
@@ -342,7 +342,7 @@ def test_nothing_to_check_is_open() -> None:
 
 def test_equalities() -> None:
     assert ROUNDS.check(EQ28.with_claim(bound("step.eq28").scaled(Rational(9, 10), "step"))).status is Status.REFUTED
-    assert ROUNDS.check(EQ28.with_claim(equal_to(grad_sq, itself=grad_sq))).status is Status.HOLDS
+    assert ROUNDS.check(EQ28.with_claim(equal_to(grad_sq, itself=grad_sq))).status is Status.TESTED
     assert ROUNDS.check(EQ28.with_claim(at_most(grad_sq, nothing=0))).status is Status.REFUTED
 
 

@@ -350,7 +350,7 @@ def test_filters_leave_what_they_say(page: Page, site: Path) -> None:
     page.locator("#f-paper").select_option("sfl")
     page.locator("#f-kind").select_option("lemma")
     assert shown(page) == [s.id for s in catalogue.statements("sfl") if s.kind == "lemma"]
-    for verdict in ("proved", "holds", "broken", "vacuous", "analogue", "definition", "open"):
+    for verdict in ("proved", "conditional", "tested", "broken", "vacuous", "analogue", "definition", "open"):
         page.locator(f"input[value={verdict}]").uncheck()
     assert shown(page) == ["sfl.lemma9"]
     page.locator("#f-text").fill("no such words")

@@ -202,7 +202,7 @@ def test_sharpen_optimises_proves_and_draws(call, tmp_path, monkeypatch) -> None
         "proved",
     ]
     assert (
-        found["runs"]["status"] == "holds" and found["times_smaller"]["optimisation"]["sfl.thm2.general_convex"] > 5.9
+        found["runs"]["status"] == "tested" and found["times_smaller"]["optimisation"]["sfl.thm2.general_convex"] > 5.9
     )
     drawn = file.with_suffix(".csv").read_text().splitlines()
     assert file.exists() and len(drawn) == 1 + 2 * 4  # no choices for a span of 9
@@ -364,7 +364,7 @@ def test_verify_on_a_file_of_ones_own(call, tmp_path) -> None:
     assert status == 0 and [c["id"] for c in found] == ids[:3]
     for c in found:
         (only,) = c["evidence"]
-        assert only["kind"] == "run" and only["verdict"] == "holds" and "mine.libsvm" in only["says"]
+        assert only["kind"] == "run" and only["verdict"] == "tested" and "mine.libsvm" in only["says"]
         assert c["slack"] > 1
     _, out, _ = call("verify", "sfl.thm2.nonconvex", "--data", str(path))
     assert "by runs on" in out and "alone" in out
@@ -473,7 +473,7 @@ def test_evidence_of_one_kind(call) -> None:
     assert by_ledger["sfl.lemma4"].status is Status.PROVED
     assert {e.kind for c in by_ledger.values() for e, _ in c.verdicts} == {"ledger"}
     (alone,) = verify(["sfl.lemma4"], kinds=["enumeration"])
-    assert alone.status is Status.HOLDS and [e.kind for e, _ in alone.verdicts] == ["enumeration"]
+    assert alone.status is Status.TESTED and [e.kind for e, _ in alone.verdicts] == ["enumeration"]
     for arguments, said in (
         (("--evidence", "legder"), "unknown kind of evidence 'legder'; did you mean ledger"),
         (("--evidence", "run"), "no evidence of kind run for sfl.lemma9: expected one of those there are, "),

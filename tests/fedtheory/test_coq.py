@@ -178,7 +178,7 @@ def test_who_agrees_in_words(monkeypatch) -> None:
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken), ("repair", proved))) == "z3, cvc5, Coq"
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken))) == ""
     assert agreed.opinions(checked("sfl.lemma5", ("units", Verdict(Status.PROVED, "")))) == ""
-    part = Verdict(Status.HOLDS, "", steps=("a", "d"), undecided=("x real: nothing => x <= 1",))
+    part = Verdict(Status.TESTED, "", steps=("a", "d"), undecided=("x real: nothing => x <= 1",))
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", part))) == "z3; cvc5: 1 of 2 steps; Coq: 1 of 2 steps"
 
 

@@ -218,7 +218,7 @@ def test_errata_say_no_more_than_was_found() -> None:
         elif e.severity != "misprint" and e.statement not in (*NOT_DECIDED, *READ_INTO):
             assert printed.status is Status.REFUTED, e.statement
         if e.corrected:
-            sound = (Status.PROVED, Status.HOLDS, Status.DEFINITION)  # a corrected assumption claims nothing
+            sound = (Status.PROVED, Status.TESTED, Status.DEFINITION)  # a corrected assumption claims nothing
             assert known[e.corrected].status in sound, e.corrected
 
 
@@ -247,14 +247,14 @@ def fake(kind: str, status: Status) -> tuple[Evidence, Verdict]:
     [
         ([], Status.OPEN),
         ([("units", Status.PROVED)], Status.OPEN),
-        ([("units", Status.PROVED), ("run", Status.HOLDS)], Status.HOLDS),
-        ([("derivation", Status.PROVED), ("run", Status.HOLDS)], Status.PROVED),
+        ([("units", Status.PROVED), ("run", Status.TESTED)], Status.TESTED),
+        ([("derivation", Status.PROVED), ("run", Status.TESTED)], Status.PROVED),
         ([("derivation", Status.PROVED), ("run", Status.REFUTED)], Status.REFUTED),
-        ([("units", Status.REFUTED), ("enumeration", Status.HOLDS)], Status.REFUTED),
+        ([("units", Status.REFUTED), ("enumeration", Status.TESTED)], Status.REFUTED),
         ([("run", Status.VACUOUS)], Status.VACUOUS),
         ([("ledger", Status.BROKEN)], Status.BROKEN),
         ([("ledger", Status.BROKEN), ("repair", Status.PROVED)], Status.PROVED),
-        ([("ledger", Status.BROKEN), ("moments", Status.HOLDS)], Status.HOLDS),
+        ([("ledger", Status.BROKEN), ("moments", Status.TESTED)], Status.TESTED),
         ([("ledger", Status.BROKEN), ("moments", Status.REFUTED)], Status.REFUTED),
         ([("run", Status.OPEN)], Status.OPEN),
     ],
@@ -267,7 +267,7 @@ def test_one_verdict_from_many(verdicts, expected) -> None:
 def test_no_statement_claims_more_than_its_evidence() -> None:
     for c in everything():
         shown = {v.status for e, v in c.verdicts if e.kind != "units"}
-        if c.status in (Status.PROVED, Status.HOLDS):
+        if c.status in (Status.PROVED, Status.TESTED):
             assert c.status in shown and Status.REFUTED not in shown
         for e, v in c.verdicts:
             assert v.status not in (Status.REFUTED, Status.BROKEN) or v.witness, f"{c.statement.id} without a witness"

@@ -101,7 +101,7 @@ def test_a_score_counts_for_its_statement_and_verdicts_alone() -> None:
 
 
 def test_totals_leave_measured_numbers_out() -> None:
-    one = Score("", Status.HOLDS, {"constant": (3, 4), "numbers": (0, 9)}, {}, (), ())
+    one = Score("", Status.TESTED, {"constant": (3, 4), "numbers": (0, 9)}, {}, (), ())
     assert totals([one, one]) == {"constant": (6, 8), "numbers": (0, 18), "all": (6, 8)}
 
 
@@ -128,7 +128,7 @@ def test_proofs_depend_on_the_whole_statement() -> None:
 
 
 def test_statements_that_hold_depend_on_most_of_what_they_say() -> None:
-    seen, of = totals(s for s in score._stored().values() if s.verdict is Status.HOLDS)["all"]
+    seen, of = totals(s for s in score._stored().values() if s.verdict is Status.TESTED)["all"]
     assert of > 1000 and seen >= 0.9 * of
 
 
@@ -144,10 +144,10 @@ def test_a_proof_with_more_than_is_listed_counts_for_more_than_instances() -> No
     instance is against it."""
     (checked,) = verified("fedbcgd.lemma6")
     repair = next(v for e, v in checked.verdicts if e.kind == "repair")
-    assert checked.status is repair.status is Status.HOLDS
+    assert checked.status is repair.status is Status.TESTED
     assert repair.says.startswith("proved with fedbcgd.assumption3.independent, which it does not list")
     found = noticed(checked.statement, checked.verdicts)
     assert not [n.change.what for n in found if n.still and not n.needless]
     (small,) = [n for n in found if n.change.what == "noise: N and K exchanged"]
     search = next(e for e, _ in checked.verdicts if e.kind == "search")
-    assert search.check(small.change.statement, False).status is Status.HOLDS and small.by == ("repair",)
+    assert search.check(small.change.statement, False).status is Status.TESTED and small.by == ("repair",)

@@ -232,7 +232,7 @@ def test_a_result_depends_on_the_files_of_the_tasks_that_it_needs(tmp_path: Path
 
 
 def outcome(paper: str, number: int) -> Verdict:
-    return Verdict(Status.ERROR if number == 3 else Status.HOLDS, f"{number}")
+    return Verdict(Status.ERROR if number == 3 else Status.TESTED, f"{number}")
 
 
 def test_a_check_that_failed_is_not_kept(tmp_path: Path) -> None:

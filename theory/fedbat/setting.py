@@ -321,6 +321,12 @@ binarised_sq_x = fedbat.correct(
     gives={Property.BINARISATION: (q,), Property.INDEPENDENT_COMPRESSORS: ()},
 )
 
+fedbat.read("meaning", lipschitz, beside=[smooth])
+fedbat.read("points", noisy_x, beside=[noisy])
+fedbat.read("points", bounded_x, beside=[bounded])
+fedbat.read("draws", independent, beside=[noisy, noisy_x])
+fedbat.read("meaning", binarised_sq_x, beside=[binarised])
+
 # ---------------------------------------------------------------------------- Sections 1, 5.1, A.2, B.1: baselines
 
 fedbat.say(

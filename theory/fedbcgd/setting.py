@@ -266,3 +266,7 @@ fedbcgd.say(
     Words("When the number of blocks is 1, FedBCGD degenerates into the FedAvgM algorithm.", (equal(N, 1),)),
     rests_on=["alg1"],
 )
+
+fedbcgd.read("draws", independent, beside=[unbiased])
+fedbcgd.read("start", at_rest)
+fedbcgd.read("start", controlled)

@@ -224,3 +224,8 @@ fedcom.say(
     "the update by the round of its result; here it goes from r to r+1.  The last relation is (25) with the step as defined "
     "after (24), w^(r+1) = w^(r) - gamma * g_Q.",
 )
+
+fedcom.read("compressors", independent, beside=[compressed], unless=[gap_of_compression])
+fedcom.read("section", homogeneous, beside=[smooth], unless=[heterogeneous], within="Section D")
+fedcom.read("section", heterogeneous, beside=[smooth], unless=[homogeneous], within="Section E")
+fedcom.read("section", heterogeneous, beside=[smooth], unless=[homogeneous], within="Section F")

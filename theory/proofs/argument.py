@@ -1046,31 +1046,14 @@ def _vanishes(rest: sympy.Expr) -> Decision:
 Proof = Callable[[Argument], None]
 
 
-def with_more_assumed(name: str, corrected: str, proof: Proof, language: Language, paper: str) -> Evidence:
-    """Evidence for a printed statement by the proof of its correction, which claims the same but lists more assumptions.
-
-    The verdict is `holds` and names these assumptions.  The printed statement is not proved by that; charity keeps it
-    from being refuted.
-    """
-    own, other = (catalogue.find(f"{paper}.{one}") for one in (name, corrected))
-
-    def dropped(assumption: str, statement: Statement) -> bool:
-        """Whether the statement has lost this assumption, or the one that it corrects."""
-        origin = {assumption, catalogue.find(assumption).corrects} & set(own.assumes)
-        return bool(origin) and not origin & set(statement.assumes)
-
-    def check(statement: Statement, full: bool) -> Verdict:
-        listed = [a for a in other.assumes if not dropped(a, statement)]
-        others = [a for a in statement.assumes if a not in own.assumes]
-        argument = Argument(replace(statement, assumes=(*listed, *others)), language)
-        proof(argument)
-        found = argument.verdict()
-        if found.status is not Status.PROVED:
-            return found
-        more = ", ".join(a for a in listed if a not in statement.assumes)
-        return replace(found, status=Status.HOLDS, says=f"proved with {more}, which it does not list: {found.says}")
-
-    return Evidence(own.id, "repair", check)
+def for_printed(proofs: Mapping[str, Proof], language: Language, paper: str) -> Iterator[Evidence]:
+    """Proofs of corrected forms that only assume more, as evidence for the printed statements."""
+    for name, proof in proofs.items():
+        corrected = catalogue.find(f"{paper}.{name}")
+        printed = catalogue.find(corrected.corrects) if corrected.corrects else corrected
+        same = all(getattr(printed, part) == getattr(corrected, part) for part in ("claim", "also", "when", "where"))
+        if printed is not corrected and same:
+            yield as_evidence(printed.id.partition(".")[2], "repair", proof, language, paper)
 
 
 def as_evidence(name: str, kind: EvidenceKind, proof: Proof, language: Language, paper: str) -> Evidence:

@@ -91,6 +91,14 @@ def recorded() -> Iterator[Recording]:
         _recording.reset(before)
 
 
+def adopt(recording: Recording) -> None:
+    """Add what one recording has to the recording around it, if there is one."""
+    around = _recording.get()
+    if around is not None:
+        around.questions.extend(recording.questions)
+        around.ledgers.extend(recording.ledgers)
+
+
 def note(ledger: Any) -> None:
     """Add a ledger to the recording, if there is one."""
     recording = _recording.get()

@@ -127,7 +127,7 @@ def compare(statement: Statement, of: sympy.Symbol, cases: Sequence[Truth], zeta
         for name in cases[-1].values
     )
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"exact over all samples, every population in every dimension; {family}",
         slack=1.0 if claim.sign == "=" else None if slack is None else float(slack),
     )
@@ -180,7 +180,7 @@ def check_population(statement: Statement, full: bool = False) -> Verdict:
                 return Verdict(
                     Status.REFUTED, f"fails for n = {n}: {relation}", witness={"n": n, "where": str(relation)}
                 )
-    return Verdict(Status.HOLDS, f"exact for every population in every dimension, n = 1..{sizes[-1]}")
+    return Verdict(Status.TESTED, f"exact for every population in every dimension, n = 1..{sizes[-1]}")
 
 
 def check_law(statement: Statement, full: bool = False) -> Verdict:
@@ -196,7 +196,7 @@ def check_law(statement: Statement, full: bool = False) -> Verdict:
         for relation in claim.relations:
             if not decide(relation, {}, law, points):
                 return Verdict(Status.REFUTED, f"fails on {n} points: {relation}", witness={"points": n})
-    return Verdict(Status.HOLDS, f"exact for every law on at most {most} points, in every dimension")
+    return Verdict(Status.TESTED, f"exact for every law on at most {most} points, in every dimension")
 
 
 def sign_tree(depth: int) -> tuple[Law, list[sympy.Symbol]]:
@@ -240,4 +240,4 @@ def check_martingale(statement: Statement, full: bool = False) -> Verdict:
                     f"fails on a tree of depth {depth}: {relation}",
                     witness={"depth": depth, "left": str(sides[0]), "right": str(sides[1])},
                 )
-    return Verdict(Status.HOLDS, f"exact on all trees of adapted +-1 noise of depth at most {deepest}, every scale")
+    return Verdict(Status.TESTED, f"exact on all trees of adapted +-1 noise of depth at most {deepest}, every scale")

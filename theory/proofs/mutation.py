@@ -437,15 +437,12 @@ def _aimed(evidence: Evidence, statement: Statement, verdict: Verdict) -> Iterat
 # How much of a statement its verdict depends on
 
 # Strength of a verdict: proved; proved up to a premise that is not proved or a hypothesis that is not listed; on instances
+_STRENGTH = {Status.PROVED: 3, Status.CONDITIONAL: 2, Status.TESTED: 1}
 _PROOF, _CONDITIONAL, _INSTANCES = 3, 2, 1
 
 
 def _strength(verdict: Verdict | None) -> int:
-    if verdict is None or verdict.status not in (Status.PROVED, Status.HOLDS):
-        return 0
-    if verdict.status is Status.PROVED:
-        return _PROOF
-    return _CONDITIONAL if verdict.premises else _INSTANCES
+    return 0 if verdict is None else _STRENGTH.get(verdict.status, 0)
 
 
 @dataclass(frozen=True)
@@ -454,7 +451,8 @@ class Noticed:
 
     by        the kinds of evidence that notice it: they refute the changed statement, or prove only the printed one, or
               cannot read the changed one (then the text says so)
-    still     proved or holds if the verdict is as good as before; None if the change is noticed
+    still     what the evidence says of the changed statement: proved, conditional or tested; None if nothing speaks for it
+              any more, or something against it: then the change is noticed
     needless  whether the change leaves out a condition or an assumption that a recorded proof does not need
     """
 
@@ -465,10 +463,10 @@ class Noticed:
 
 
 def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> list[Noticed]:
-    """Run the evidence of a statement that is proved or holds on every mutation of it.
+    """Run the evidence of a statement that is proved, conditional or tested on every mutation of it.
 
     Leaves out changes that claim no more, and bounds that are sharper by no more than the room in the proof's constants.
-    Proofs run first; evidence that cannot change the result any more does not run.
+    A change after which the statement is tested counts as not noticed, also where it was proved: it may be false.
 
     found  the evidence, with its verdicts on the unchanged statement
     """
@@ -480,7 +478,7 @@ def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> 
     )
     changes = mutations(statement) if best else ()
     return [
-        _put(change, asked, best)
+        _put(change, asked)
         for change in changes
         if not (change.sharper and change.sharper <= room)
         and not (change.implied and best == _INSTANCES)  # an instance meets it anyway
@@ -488,13 +486,11 @@ def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> 
     ]
 
 
-def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]], best: int) -> Noticed:
-    """Run the evidence, in this order, on a change until the result is clear."""
+def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> Noticed:
+    """Run the evidence, in this order, on a change until something speaks against it."""
     by: list[str] = []
-    standing, recorded = 0, False
+    standing, recorded = None, False
     for evidence, before in asked:
-        if standing < best and _strength(before) < best and by:
-            break  # no proof is left, and weaker evidence cannot replace it
         after = _verdict(evidence, change.statement)
         if after is None:
             by.append(f"{evidence.kind}, which cannot read it")
@@ -502,13 +498,12 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]], best: int) -
             by.append(evidence.kind)
         if after is not None and after.status in (Status.REFUTED, Status.VACUOUS):
             return Noticed(change, tuple(by), None)
-        if evidence.kind != "units":
-            standing = max(standing, _strength(after))
+        if evidence.kind != "units" and after is not None:
+            standing = max((standing, after), key=_strength)
             recorded |= bool(before.premises) and _strength(after) >= _CONDITIONAL
-    if standing < best:
-        return Noticed(change, tuple(by), None)
-    needless = recorded and change.part in ("condition", "assumption")
-    return Noticed(change, tuple(by), Status.PROVED if best == _PROOF else Status.HOLDS, needless)
+    still = standing.status if standing is not None and _strength(standing) else None
+    needless = recorded and still is not None and change.part in ("condition", "assumption")
+    return Noticed(change, tuple(by), still, needless)
 
 
 def _verdict(evidence: Evidence, changed: Statement) -> Verdict | None:

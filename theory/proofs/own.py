@@ -77,7 +77,7 @@ def on_cases(
         slack = min(slack, right / left if left > 0 else np.inf)
     if not tried:
         return Verdict(Status.VACUOUS, "no case meets the conditions")
-    return Verdict(Status.HOLDS, f"on {tried} cases", slack=float(slack) if np.isfinite(slack) else None)
+    return Verdict(Status.TESTED, f"on {tried} cases", slack=float(slack) if np.isfinite(slack) else None)
 
 
 def for_functions(

@@ -584,7 +584,7 @@ def check(rounds: Rounds) -> Callable[[Statement, bool], Verdict]:
                 Status.OPEN, f"not decided: {left}" if left else "no numbers to try meet the conditions", best=constants
             )
         return Verdict(
-            Status.HOLDS,
+            Status.TESTED,
             f"for all functions of the class in every dimension ({rounds.setting}), at {where}"
             + (f"; not decided: {left}" if left else ""),
             slack=float(1 / largest) if largest else None,

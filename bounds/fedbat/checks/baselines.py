@@ -81,7 +81,7 @@ def noisy(statement: Statement, full: bool = False) -> Verdict:
     )  # fmt: skip
     family = "simulations.compressors.NoisySign, sigma = 0.01, 0.1, 1, m_i to 4 sigma"
     verdict = met(statement.claim, places, family, ROUNDING)
-    if verdict.status is not Status.HOLDS:
+    if verdict.status is not Status.TESTED:
         return verdict
     Q, count = _compressor("Noisy-SignSGD"), 20_000
     assert isinstance(Q, NoisySign)
@@ -113,7 +113,7 @@ def stochastic(statement: Statement, full: bool = False) -> Verdict:
     """Stoc-SignSGD: the exact laws with both norms; with the Euclidean norm, how close the probabilities are to 1/2."""
     family = "the laws of StochasticSign, with the Euclidean norm, and MaxSign, with ||m||_inf"
     verdict = compared(statement.claim, _chances(), family)
-    if verdict.status is not Status.HOLDS:
+    if verdict.status is not Status.TESTED:
         return verdict
     rng, told = np.random.default_rng(0), []
     for d in (10**2, 10**4, 10**6):

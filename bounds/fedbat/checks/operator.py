@@ -88,7 +88,7 @@ def stochastic(statement: Statement, full: bool = False) -> Verdict:
         known = {"x": x, "alpha": alpha, "zeta": zeta, "S_noisy": _in_floats(x, alpha, zeta)}
         cases.append(Case(f"x = {x}, alpha = {alpha}, zeta = {zeta}", known))
     verdict = compared(statement.claim, cases, f"simulations.binarisation.binarise, {_GRID}, where |x| <= alpha")
-    if verdict.status is not Status.HOLDS:
+    if verdict.status is not Status.TESTED:
         return verdict
     for alpha, j in product(_STEPS, range(-4, 5)):
         x = Fraction(j, 4) * alpha
@@ -132,7 +132,7 @@ def initial(statement: Statement, full: bool = False) -> Verdict:
         for m in _UPDATES
     ]  # fmt: skip
     verdict = compared(statement.claim, cases, f"simulations.binarisation.mean_size at {len(cases)} layers")
-    if verdict.status is not Status.HOLDS:
+    if verdict.status is not Status.TESTED:
         return verdict
     tried = 0
     for m, case in zip(_UPDATES, cases, strict=True):
@@ -223,7 +223,7 @@ def restarted(statement: Statement, full: bool = False) -> Verdict:
             drawn.append((chance, {"S": S, "S_m": S_m}))
         cases.append(Case(f"w - wbar_0 = {Vector(x)}", known, drawn))
     first = compared(Relations((definition,)), defined, "")
-    return first if first.status is not Status.HOLDS else compared(others, cases, f"{POINTS}, q^2 = d - 1")
+    return first if first.status is not Status.TESTED else compared(others, cases, f"{POINTS}, q^2 = d - 1")
 
 
 def _elsewhere(v: Vector) -> Vector:
@@ -236,7 +236,7 @@ def _elsewhere(v: Vector) -> Vector:
 def assumed(statement: Statement, full: bool = False) -> Verdict:
     """Assumption 5 as printed; its first moment does not bound the second."""
     verdict = largest(statement)
-    if verdict.status is not Status.HOLDS:
+    if verdict.status is not Status.TESTED:
         return verdict
     x = (Fraction(1), Fraction(1, 2))
     first = sum(p * Fraction(str(float(abs(out - Vector(x))))) for p, out in outcomes(x))
@@ -315,7 +315,7 @@ def learned(statement: Statement, full: bool = False) -> Verdict:
     mean = sum((p * out[0] for p, out in law(x2, alpha)), Fraction(0))
     shrunk = ", ".join(f"{np.median(g):.3g} in d = {d}" for d, g in gains.items() if d > 1)
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"simulations.binarisation.least_error on normal and structured x in one to a hundred dimensions, {count} "
         f"comparisons: for normal x the error with ||x||_inf is (median) {shrunk} times the least error; the least error is "
         f"at most {worst:.6g} (1 - 1/d) ||x||^2, that with ||x||_inf (d - 1) ||x||^2.  But the alpha of least error makes S "
@@ -347,7 +347,7 @@ def biased(statement: Statement, full: bool = False) -> Verdict:
             known = {"alpha": alpha, "m": vector}
             cases.append(Case(f"m = {vector}, alpha = {alpha}", known, [(Fraction(1), {"sign_m": signs})]))
     verdict = compared(statement.claim, cases, f"at {places - equal} of {places} pairs of m and alpha")
-    if verdict.status is not Status.HOLDS:
+    if verdict.status is not Status.TESTED:
         return verdict
     return replace(verdict, says=f"{verdict.says}; at the other {equal}, where all |m_i| = alpha, they are equal")
 

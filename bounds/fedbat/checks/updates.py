@@ -71,7 +71,7 @@ SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
 def aggregated(statement: Statement, full: bool = False) -> Verdict:
     """(2); and each client's exact weight in the mean over the samples."""
     verdict = averaged(statement)
-    if verdict.status is not Status.HOLDS:
+    if verdict.status is not Status.TESTED:
         return verdict
     told = "; ".join(f"({', '.join(map(str, counted(statement, K)))}) with K = {K}" for K in (1, 2, 3))
     return Verdict(
@@ -112,7 +112,7 @@ def signs(statement: Statement, full: bool = False) -> Verdict:
     """(3), and the factor saved on the wire."""
     family = f"FedAvg with signs, alpha = 0.01, 3 local steps on noisy quadratics, {_WHOM}"
     verdict = met(statement.claim, _signs(), family, ROUNDING)
-    if verdict.status is not Status.HOLDS:
+    if verdict.status is not Status.TESTED:
         return verdict
     layers, d = _cnn()
     return Verdict(
@@ -190,7 +190,7 @@ def aware(statement: Statement, full: bool = False) -> Verdict:
                 if not apart <= ROUNDING:
                     return Verdict(Status.REFUTED, f"{where} is false", witness={"where": where, "apart": apart})
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"FedBAT, 1 of 4 clients a round, equal and unequal weights, tau = 3, 5, rho = 0, 2, 6, three layers, noisy "
         f"quadratics: every mhat of {len(runs)} runs is S(m, alpha) with the m and the alpha of the relations, "
         f"{count} comparisons",
@@ -283,7 +283,7 @@ def updates(statement: Statement, full: bool = False, *, family: Callable[[], Se
                                "eta": run.eta, "relation": plain(relation), "apart": apart}  # fmt: skip
                     return Verdict(Status.REFUTED, says, witness=witness)
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"{len(runs)} runs of FedBAT with phi = 0 and alpha = ||m||_inf in each of three layers, {_told(runs)}: every x_t^k "
         f"with a gradient and every model agrees with the relations, {count} relations",
     )
@@ -324,7 +324,7 @@ def _recursion(
 def nonconvex(statement: Statement, full: bool = False) -> Verdict:
     """(66) to (68), and the further relations about gbar_t."""
     verdict = updates(statement, family=appendix_e)
-    if verdict.status is not Status.HOLDS or not statement.also:
+    if verdict.status is not Status.TESTED or not statement.also:
         return verdict
     for run in appendix_e():
         for case in _virtual(run):
@@ -384,7 +384,7 @@ def schemes(statement: Statement, full: bool = False) -> Verdict:
                 if not (np.asarray(side.left) == side.right).all():
                     return failed(f"{runs[0]}, round {one.r}", side)
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"FedBAT with all of 4 clients active and with only the 1, 2 or 3 sampled, equal and unequal weights, with noise, "
         f"learned step sizes and ||m||_inf: the same w, bit for bit, after each of {rounds} rounds.  Not the same work: the "
         "other clients train without effect",

@@ -451,7 +451,7 @@ def logreg(statement: Statement, full: bool = False) -> Verdict:
             Status.REFUTED, "curvature outside [reg, L + reg]", witness={"least": least, "largest": largest, "L": L}
         )
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"{problem.name}, {len(problem.dataset.labels)} samples, four points: formula and implementation agree; L = "
         f"{L:.4g}, a quarter of the largest eigenvalue of A'A/n, proved; the Hessian's eigenvalues at these points lie in "
         f"[{least:.3g}, {largest:.3g}], within [reg, L + reg] as proved, the largest at x = 0; the condition "
@@ -478,7 +478,7 @@ def sigmoid_erm(statement: Statement, full: bool = False) -> Verdict:
     if not (least < 0 and max(-least, largest) <= L):
         return Verdict(Status.REFUTED, "convex, or not smooth", witness={"least": least, "largest": largest, "L": L})
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"{problem.name}, {signed['samples']} samples, four points: both formulas agree with the implementation; the "
         f"Hessian's least eigenvalue is {least:.3g}: not convex, with the regularisation {problem.regularisation:.3g}; the "
         f"largest is {largest:.3g}, within L = {L:.4g}, proved by |s''| <= 1/(6 sqrt 3)",

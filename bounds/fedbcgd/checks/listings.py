@@ -113,7 +113,7 @@ def listing(statement: Statement, full: bool, *, build: Build) -> Verdict:
                        f"{name} of {type(algorithm).__name__}": expected.tolist()}  # fmt: skip
             return Verdict(Status.REFUTED, f"{run}: {name} differs in round {r - 1}", witness=witness)
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"the lines, executed on {len(replays())} runs of {replays()[0].rounds} rounds on noisy quadratics (d = 5, blocks "
         f"of unequal size, a shared block or none, 2 to 4 of 3 or 4 clients, T = 1 to 3, lam = {replays()[0].lam:g}), give "
         f"{' and '.join(['x', *remembered])} of simulations.algorithms.fedbcgd.{type(algorithm).__name__} with the same "
@@ -288,7 +288,7 @@ def _degenerate(claim: Listing, runs: Sequence[Exact]) -> Verdict:
     if wrong:
         return Verdict(Status.REFUTED, f"in fractions, against FedAvgM: {'.  '.join(says)}", witness=wrong)
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"in fractions, x of every round is that of FedAvgM, {runs[0].rounds} rounds of each of {'; '.join(map(str, runs))}",
     )
 
@@ -389,7 +389,7 @@ def tracking(statement: Statement, full: bool = False) -> Verdict:
         return stopped(statement.id, error)
     wrong = {str(run): {**run.told(), "found": what} for run, well, what in found if not well}
     if not wrong:
-        return Verdict(Status.HOLDS, f"in fractions: {'; '.join(f'{run}: {what}' for run, _, what in found)}")
+        return Verdict(Status.TESTED, f"in fractions: {'; '.join(f'{run}: {what}' for run, _, what in found)}")
     says = "; ".join(f"{run}: {what}" for run, well, what in found if not well)
     if not statement.corrects and statement.claim == catalogue.find(statement.id).claim:
         corrected = lines_of(f"{statement.id}.corrected")
@@ -552,7 +552,7 @@ def invariant(statement: Statement, full: bool = False) -> Verdict:
             }  # fmt: skip
     keeps = "whole c_i (lines 15, 17)" if whole else "only sent parts of c_i"
     head = f"over all {len(rounds())} samples and divisions of 4 clients, N, K = 1, 2, if a client keeps {keeps}"
-    return Verdict(Status.REFUTED if wrong else Status.HOLDS, f"{head}: {'.  '.join(says)}", witness=wrong)
+    return Verdict(Status.REFUTED if wrong else Status.TESTED, f"{head}: {'.  '.join(says)}", witness=wrong)
 
 
 def _watched(run: Replay, algorithm: FedBCGD) -> Iterator[tuple[int, Array, list[Array]]]:
@@ -588,7 +588,7 @@ def local_step(statement: Statement, full: bool = False) -> Verdict:
                                 Status.REFUTED, f"{run}, client {client}: {side.says} is false", witness=witness
                             )
     return Verdict(
-        Status.HOLDS, f"FedBCGD on noisy quadratics, clients' models between local steps: {count} comparisons"
+        Status.TESTED, f"FedBCGD on noisy quadratics, clients' models between local steps: {count} comparisons"
     )
 
 
@@ -624,7 +624,7 @@ def blocks(statement: Statement, full: bool = False) -> Verdict:
             return Verdict(Status.REFUTED, f"{where}: no partition, or unequal frequencies", witness=witness)
         orders_seen += len(orders)
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"FedBCGD with {len(shapes)} choices of M, N, K and blocks, all {orders_seen} ordered samples: S = N K, every "
         "sampled client in one client block of K, each of the M clients equally often in each; each coordinate in one block",
     )
@@ -678,7 +678,7 @@ def problem(statement: Statement, full: bool = False) -> Verdict:
                     return Verdict(
                         Status.REFUTED, f"{found.name}, client {m + 1}: {side.says} is false", witness=witness
                     )
-    return Verdict(Status.HOLDS, f"{found.name}, three points, {count} comparisons")
+    return Verdict(Status.TESTED, f"{found.name}, three points, {count} comparisons")
 
 
 @dataclass(frozen=True)
@@ -743,7 +743,7 @@ def virtual_gradient(statement: Statement, full: bool = False) -> Verdict:
     printed = next(_outcomes(1, 2, "fedbcgd.alg1"))
     step, known = printed.run.start[0] - printed.x_next[0], printed.block(0)
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"in fractions, one round of the corrected lines with lam = 0 on three parabolas with two-point noise, T = 2, every "
         f"sample, division and noise for (N, K) = (2, 1), (1, 2), (3, 1): {count} comparisons.  As printed, with K = 2, a "
         f"round moves x by {-step}, not by -eta G^r = {-known['eta'] * known['G_r']}",
@@ -794,7 +794,7 @@ def variant(statement: Statement, full: bool = False) -> Verdict:
             return Verdict(Status.REFUTED, f"{run}: not as the caption says", witness={"found": found, "said": said})
     plain = " and FedBCGD itself" if named[1] == "share_momentum" else ""
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"FedBCGD with {dict(settings)} is the ablation {named[1]}{plain} on {len(compared)} noisy quadratics, 3 rounds; a "
         f"client {'never moves' if settings['freeze'] else 'also moves'} blocks that it does not send",
     )

@@ -130,7 +130,7 @@ def listing(
     whom = "1 of 2, 2 of 3, 2 of 4 clients a round" if sampled else "2 to 4 clients, all of them"
     also = f"; the relations printed about it hold too, {relations} comparisons" if relations else ""
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"the lines, executed on {len(compared)} runs of {compared[0].rounds} rounds on noisy quadratics ({whom}, tau = 1 "
         f"to 3, Q one of {', '.join(Q.name for Q in compressors)}), give {' and '.join(['w', *remember])} of "
         f"simulations.algorithms.fedcom.{type(build(compared[0])).__name__} with the same draws{also}",
@@ -180,7 +180,7 @@ def option(statement: Statement, full: bool, *, which: str) -> Verdict:
                         return Verdict(Status.REFUTED, f"{run}, round {r}: {side.says} is false", witness=witness)
     who = "every client's copy" if which == "I" else "the server's model"
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"FedGATE, Option {which}, on {len(replays((Identity(),)))} noisy quadratics: {who} follows the relation in every "
         f"round, {count} comparisons; the two options' models differ by {apart:.1g} at most",
     )
@@ -298,7 +298,7 @@ def sampling(statement: Statement, full: bool = False) -> Verdict:
             else f"{run}: every delta_j stays {'0' if not any(map(any, deltas)) else 'of mean 0'}, so nothing is tracked"
         )
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"in fractions, the mean of the delta_j is 0 in every round; {'; '.join(found)}; samples by seed 0",
     )
 
@@ -355,7 +355,7 @@ def nothing_left_out(statement: Statement, full: bool = False) -> Verdict:
                 )
                 return Verdict(Status.REFUTED, says, witness=witness)
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"in fractions, with Q(x) = x: every memory stays 0 and w^(r) is that of Algorithm 3 in {WHOLE[0].rounds} rounds on "
         f"{' and '.join(map(str, WHOLE))}",
     )
@@ -405,7 +405,7 @@ def comes_to_minimiser(statement: Statement, full: bool = False) -> Verdict:
             witness = {"k": k, "of": 6, "tau": 2, "m": 3, "first distance": found[0], "last distance": found[-1]}
             return Verdict(Status.REFUTED, f"top_{k} of 6: does not come to the minimiser", witness=witness)
         shown.append(f"top_{k} {found[0]:.2g} to {found[-1]:.1g} in {len(found) - 1} rounds")
-    return Verdict(Status.HOLDS, f"three quadratics in R^6, tau = 2, distances to the minimiser: {'; '.join(shown)}")
+    return Verdict(Status.TESTED, f"three quadratics in R^6, tau = 2, distances to the minimiser: {'; '.join(shown)}")
 
 
 def tracking_errors(claim: Listing, d: int, k: int, rounds: int) -> list[Fraction]:

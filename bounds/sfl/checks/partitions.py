@@ -96,7 +96,7 @@ def partitioned(statement: Statement, full: bool, *, deal: Callable[[int], Dealt
                 shown = {name: np.asarray(v).tolist() for name, v in symbols.items()}
                 return Verdict(Status.REFUTED, str(side), witness=shown)
     statistics = f"; mean and variance inside {intervals} intervals of {CONFIDENCE:.1%}" if intervals else ""
-    return Verdict(Status.HOLDS, f"{family}, {len(dealt)} seeds, {len(classes)} classes dealt out{statistics}")
+    return Verdict(Status.TESTED, f"{family}, {len(dealt)} seeds, {len(classes)} classes dealt out{statistics}")
 
 
 def _off(formula: Relational, own: Sequence[Values]) -> dict[str, float] | None:
@@ -140,7 +140,7 @@ def first_row(statement: Statement, full: bool = False) -> Verdict:
         return Verdict(Status.REFUTED, f"{len(renamed)} results in 50 seeds, up to the clients' names", witness=witness)
     named = len({owners.tobytes() for owners in found})
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"first row, 50 seeds: every label goes whole to one client, so one result up to the clients' names, and {named} "
         "different ones with them; this assumes that every label has an owner, which the text does not "
         "say: otherwise two clients may draw the same label. The other rows: no alpha is in the text; not decided",
@@ -168,7 +168,7 @@ def allocation(statement: Statement, full: bool = False) -> Verdict:
             Status.REFUTED, "a client owns a class too often or too seldom", witness={"share": share.tolist()}
         )
     return Verdict(
-        Status.HOLDS,
+        Status.TESTED,
         f"{seeds} seeds: each of {clients} clients owns {C} of {classes} classes, each class has an owner, and each client "
         f"owns each class in {C / classes:g} of the seeds, within {half:.2g}",
     )

@@ -112,7 +112,7 @@ from theory.fedbat.symbols import (
     w_mean,
 )
 from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out, with_more_assumed
+from theory.proofs.argument import Argument, Fact, Proof, as_evidence, for_printed, spread_out
 from theory.proofs.arithmetic import at_least
 from theory.proofs.forms import gradient, vector
 from theory.proofs.sequences import induction, telescope
@@ -524,8 +524,6 @@ PROOFS: dict[str, Proof] = {
 
 # Our proofs of statements with a broken printed proof
 REPAIRS: dict[str, Proof] = {"eq42": eq42("eq38.corrected", "eq41.corrected")}
-# Statements that hold as printed under assumptions that are not printed
-READ_INTO = ("thm1", "thm2")
 
 
 def evidence() -> Iterator[Evidence]:
@@ -534,5 +532,4 @@ def evidence() -> Iterator[Evidence]:
         yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbat")
     for name, proof in REPAIRS.items():
         yield as_evidence(name, "repair", proof, LANGUAGE, "fedbat")
-    for name in READ_INTO:
-        yield with_more_assumed(name, f"{name}.corrected", PROOFS[f"{name}.corrected"], LANGUAGE, "fedbat")
+    yield from for_printed({**PROOFS, **REPAIRS}, LANGUAGE, "fedbat")

@@ -81,7 +81,7 @@ from theory.fedbcgd.symbols import (
     zx_sq,
 )
 from theory.proofs import rules
-from theory.proofs.argument import Argument, Fact, Proof, Symbols, as_evidence, facts, with_more_assumed
+from theory.proofs.argument import Argument, Fact, Proof, Symbols, as_evidence, facts, for_printed
 from theory.proofs.arithmetic import at_least, at_most
 from theory.proofs.sequences import at_start, contracted, gathered, telescope
 from theory.properties import Property
@@ -438,5 +438,4 @@ def evidence() -> Iterator[Evidence]:
         yield as_evidence(name, "ledger", proof, LANGUAGE, "fedbcgd")
     for name, proof in REPAIRS.items():
         yield as_evidence(name, "repair", proof, LANGUAGE, "fedbcgd")
-    for name in ("lemma6", "lemma12"):
-        yield with_more_assumed(name, f"{name}.corrected", REPAIRS[f"{name}.corrected"], LANGUAGE, "fedbcgd")
+    yield from for_printed({**PROOFS, **REPAIRS}, LANGUAGE, "fedbcgd")

@@ -55,7 +55,7 @@ def _verdict(family: str, witness: Witness) -> Verdict:
     if witness:
         count = "1 mismatch" if len(witness) == 1 else f"{len(witness)} mismatches"
         return Verdict(Status.REFUTED, f"{family}: {count}", witness=witness)
-    return Verdict(Status.HOLDS, family)
+    return Verdict(Status.TESTED, family)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
