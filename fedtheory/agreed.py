@@ -1,4 +1,4 @@
-"""Who agrees on proofs: z3, cvc5, and Coq's kernel as it is on record; what the proofs rest on as theorems in Coq."""
+"""Why the steps of proofs hold: a certificate, z3, Coq's kernel as it is on record; what proofs rest on as theorems in Coq."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from theory.statement import Status, Verdict
 
 @dataclass(frozen=True)
 class Agreed:
-    """The different steps that z3 has proved, and how many of them cvc5 and Coq's kernel have proved too.
+    """The different steps of proofs, and for how many of them there is more than z3's word.
 
-    theorems  how many conclusions of proofs are theorems in Coq
-    without_cvc5, without_coq  ids of the statements whose proofs have other steps
+    certified  by how many a certificate was checked in exact arithmetic
+    coq        how many Coq's kernel has accepted
+    theorems   how many conclusions of proofs are theorems in Coq
+    without_certificate, without_coq  ids of the statements whose proofs have other steps
     """
 
     steps: int
-    cvc5: int
+    certified: int
     coq: int
     theorems: int
-    without_cvc5: tuple[str, ...]
+    without_certificate: tuple[str, ...]
     without_coq: tuple[str, ...]
 
     def __str__(self) -> str:
-        said = {"cvc5": self.cvc5, "Coq": self.coq}
-        all_ = ["z3", *(name for name, count in said.items() if count == self.steps)]
+        said = {"certificate": self.certified, "Coq": self.coq}
+        all_ = [name for name, count in said.items() if count == self.steps]
         some = [f"{name}: {count} of {self.steps} steps" for name, count in said.items() if count < self.steps]
+        some += ["z3 alone: the others"] if self.certified < self.steps else []
         composed = ["theorem in Coq" if self.theorems == 1 else f"{self.theorems} theorems in Coq"]
-        return "; ".join([", ".join(all_), *some, *(composed if self.theorems else ())])
+        return "; ".join([*([", ".join(all_)] if all_ else []), *some, *(composed if self.theorems else ())])
 
 
 def agreed(checked: Sequence[Checked]) -> Agreed:
@@ -99,22 +102,21 @@ def in_coq(checked: Checked) -> list[InCoq]:
 def _agreed(verdicts: Iterable[tuple[str, str, Verdict]]) -> Agreed:
     steps: set[str] = set()
     accepted: set[str] = set()
-    undecided: set[str] = set()
+    uncertified: set[str] = set()
     theorems: set[str] = set()
-    without_cvc5: dict[str, None] = {}
+    without_certificate: dict[str, None] = {}
     without_coq: dict[str, None] = {}
     for id_, paper, verdict in verdicts:
         own = set(verdict.steps)
         there = own & record_of(paper).steps
         steps |= own
         accepted |= there
-        undecided |= set(verdict.undecided)
+        uncertified |= set(verdict.uncertified)
         proofs = record_of(paper).theorems.items()
         theorems |= {name for name, one in proofs if one.statement == id_ and one.digest in verdict.theorems}
-        if verdict.undecided:
-            without_cvc5[id_] = None
+        if verdict.uncertified:
+            without_certificate[id_] = None
         if there < own:
             without_coq[id_] = None
-    return Agreed(
-        len(steps), len(steps) - len(undecided), len(accepted), len(theorems), tuple(without_cvc5), tuple(without_coq)
-    )
+    proved = len(steps) - len(uncertified)
+    return Agreed(len(steps), proved, len(accepted), len(theorems), tuple(without_certificate), tuple(without_coq))

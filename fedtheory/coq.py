@@ -27,13 +27,13 @@ from outside import packages
 from theory import catalogue
 from theory.names import UnknownName
 from theory.proofs import kernel, library, premises, scenes, squares
-from theory.proofs.agreement import proved_by
 from theory.proofs.arithmetic import recorded
 from theory.proofs.certificates import Certificate, read, write as write_certificates
 from theory.proofs.composition import Theorem
 from theory.proofs.coq import lemma
 from theory.proofs.search import certificate
 from theory.proofs.sequents import Sequent
+from theory.readings import judge
 from theory.statement import EvidenceKind
 
 # These ask z3; of runs, those without an arena
@@ -137,8 +137,8 @@ def collected(id_: str, kind: str) -> tuple[Sequent, ...]:
     statement = catalogue.find(id_)
     (own,) = (e for e in evidence(statement.paper) if (e.statement, e.kind) == (id_, kind))
     with recorded() as recording:
-        own.check(statement, False)
-    return tuple(dict.fromkeys(step for question in recording.questions for step in proved_by(question)))
+        judge(own, statement)
+    return recording.steps
 
 
 def certificates(paper: str, steps: Steps, tell: Progress | None = None) -> dict[str, Certificate]:

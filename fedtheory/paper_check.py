@@ -179,20 +179,21 @@ def _agreement(checked: Sequence[Checked]) -> str:
     """How many steps of proofs z3 decides, and who agrees, for each paper and for all."""
     lines = [
         "## Who agrees on the proofs\n",
-        "The different steps of the proofs that z3 has decided. cvc5 decides each again in every verification, from text;",
-        "a contradiction would be the verdict *error*. Coq's kernel has checked proofs of steps, and of theorems that chain",
-        "them from premises to conclusions (`make coq`). *Theorems in Coq* lists, for each paper, what they rest on.",
+        "The different steps of the proofs. A step with a *certificate* is an identity of polynomials, checked in exact",
+        "arithmetic in every verification; for the others you trust z3. Coq's kernel has checked proofs of steps, and of",
+        "theorems that chain them from premises to conclusions (`make coq`); what a theorem says, and what not:",
+        "[Whom do you have to trust?](docs/pages/trust.md) *Theorems in Coq* lists, for each paper, what they rest on.",
         "*Best constants*: of how many, as sums of squares, Coq's kernel has checked the proof.\n",
-        "| paper | steps by z3 | cvc5 agrees | Coq agrees | theorems in Coq | best constants in Coq | steps without |",
+        "| paper | steps | with a certificate | accepted by Coq | theorems in Coq | best constants in Coq | steps without |",
         "|---|---:|---:|---:|---:|---:|---|",
     ]
     by_paper = {f"`{name}`": [c for c in checked if c.statement.paper == name] for name in catalogue.papers()}
     for name, own in {**by_paper, "all": list(checked)}.items():
         found = agreed(own)
         accepted, on_file = constants({c.statement.paper for c in own})
-        ids = {"cvc5": found.without_cvc5, "Coq": found.without_coq} if name != "all" else {}
+        ids = {"certificate": found.without_certificate, "Coq": found.without_coq} if name != "all" else {}
         without = "; ".join(f"{who}: {', '.join(f'`{id_}`' for id_ in which)}" for who, which in ids.items() if which)
-        counts = f"{found.steps} | {found.cvc5} | {found.coq} | {found.theorems} | {accepted} of {on_file}"
+        counts = f"{found.steps} | {found.certified} | {found.coq} | {found.theorems} | {accepted} of {on_file}"
         if found.steps:
             lines.append(f"| {name} | {counts} | {without} |")
     return "\n".join(lines) + "\n"

@@ -368,8 +368,8 @@ class Verdict:
     witness   for `refuted`: the instance and the two numbers
     premises  for a proof: all recorded premises
     best      for a worst case: numbers -> term -> the factor by which it may be multiplied, from below and from above
-    steps     digests of the different steps that z3 has proved, in order; cvc5 has proved them too, from their text ...
-    undecided ... but for these steps, as text, on which it gave up
+    steps     digests of the different steps of a proof, in order; each has a certificate ...
+    uncertified  ... but for these steps, as text, which rest on z3 alone
     theorems  digests of the theorems that the proof is in Coq
     """
 
@@ -380,7 +380,7 @@ class Verdict:
     premises: tuple[Premise, ...] = ()
     best: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
-    undecided: tuple[str, ...] = ()
+    uncertified: tuple[str, ...] = ()
     theorems: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     without: str = ""

@@ -81,10 +81,10 @@ Fact = Clear | Combine | Divide
 class Goal:
     """How a goal is proved.
 
-    by      given (it is a hypothesis), same (both sides are the same text), linear (by linear arithmetic from the
-            hypotheses as they are), or clear: right - left = polynomial * positive
+    by      given (it is a hypothesis), same (both sides are the same text), linear (a sum of hypotheses as they
+            are), or clear: right - left = polynomial * positive
     terms   of a cleared goal, as for Combine; for an equation first 0 <= polynomial, then 0 <= -polynomial; none if the
-            polynomial is a number
+            polynomial is a number.  Of a linear goal: numbers times hypotheses or variables, by name, whose sum it is
     """
 
     by: Literal["given", "same", "linear", "clear"]
@@ -184,7 +184,8 @@ _KINDS: dict[str, Any] = {"clear": Clear, "combine": Combine, "divide": Divide}
 
 def read(path: Path) -> dict[str, Certificate]:
     """The certificates of a file, by the digest of their sequents; none if there is no such file."""
-    return {digest: _unpacked(each) for digest, each in json.loads(path.read_text()).items()} if path.exists() else {}
+    packed = json.loads(path.read_text()) if path.exists() else {}
+    return {digest: unpacked(each) for digest, each in packed.items() if each is not None}
 
 
 def write(path: Path, certificates: Mapping[str, Certificate]) -> None:
@@ -203,8 +204,8 @@ def _packed(certificate: Certificate) -> list[Any]:
         return [name, *(terms(value) if isinstance(value, tuple) else value for value in values)]
 
     def goal(each: Goal) -> list[Any]:
-        cleared = [each.polynomial, each.positive, *map(terms, each.terms)] if each.by == "clear" else []
-        return [each.by, *cleared]
+        cleared = [each.polynomial, each.positive] if each.by == "clear" else []
+        return [each.by, *cleared, *map(terms, each.terms)]
 
     return [
         [[[number, *fact(each)] for number, each in leaf.facts], [goal(each) for each in leaf.goals]]
@@ -212,15 +213,18 @@ def _packed(certificate: Certificate) -> list[Any]:
     ]
 
 
-def _unpacked(data: list[Any]) -> Certificate:
+def unpacked(data: list[Any]) -> Certificate:
+    """A certificate from its JSON."""
+
     def terms(each: list[list[str]]) -> tuple[Term, ...]:
         return tuple(Term(number, tuple(factors)) for number, *factors in each)
 
     def fact(name: str, *values: Any) -> Fact:
         return _KINDS[name](*(terms(value) if isinstance(value, list) else value for value in values))
 
-    def goal(by: Any, polynomial: str = "", positive: str = "", *sums: list[list[str]]) -> Goal:
-        return Goal(by, polynomial, positive, tuple(map(terms, sums)))
+    def goal(by: Any, *values: Any) -> Goal:
+        texts, sums = values[: 2 * (by == "clear")], values[2 * (by == "clear") :]
+        return Goal(by, *texts, terms=tuple(map(terms, sums)))
 
     return tuple(
         Leaf(tuple((number, fact(*each)) for number, *each in facts), tuple(goal(*each) for each in goals))

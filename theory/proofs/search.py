@@ -50,14 +50,14 @@ def missing(sequents: Iterable[Sequent], known: Mapping[str, Certificate]) -> di
     return {digest: each for digest, each in found.items() if each is not None}
 
 
-def certificate(sequent: Sequent) -> Certificate | None:
-    """A certificate, or None if none is found.
+def certificate(sequent: Sequent, efforts: Sequence[_Effort] | None = None) -> Certificate | None:
+    """A certificate, or None if none is found with these efforts (default: all).
 
     Raises ValueError for roots other than square roots, and for exp, log and powers whose exponent is no number.
     """
     found = []
     for step in leaves(opened(sequent)):
-        leaf = _Search(step).leaf()
+        leaf = _Search(step, efforts or _EFFORTS).leaf()
         if leaf is None:
             return None
         found.append(leaf)
@@ -203,11 +203,14 @@ _EFFORTS = (
 )
 
 
+SHORT = _EFFORTS[:7]  # for a step that is met while a proof is checked: a second or two
+
+
 class _Search:
     """What is known about the polynomials of a step, and how its goals follow."""
 
-    def __init__(self, step: Step) -> None:
-        self.step = step
+    def __init__(self, step: Step, efforts: Sequence[_Effort]) -> None:
+        self.step, self.efforts = step, efforts
         self.given = dict(step.hypotheses)  # with the goals that are proved
         self.ring = _Ring(step)
         self.facts: list[tuple[Fact, _Known]] = []
@@ -235,8 +238,8 @@ class _Search:
         left, operator, right = sides(relation)
         if isinstance(operator, ast.LtE | ast.GtE | ast.Eq) and ast.unparse(left) == ast.unparse(right):
             return Goal("same"), frozenset()
-        if _is_linear(self.step, relation):
-            return Goal("linear"), frozenset()
+        if (sums := _linear(self.step, relation)) is not None:
+            return Goal("linear", terms=sums), frozenset()
         self.clear_hypotheses()
         for p in self.divisors(relation):
             self.learn(p)
@@ -378,12 +381,12 @@ class _Search:
         return False
 
     def combined(
-        self, polynomial: Polynomial, kind: Says, efforts: Sequence[_Effort] = _EFFORTS
+        self, polynomial: Polynomial, kind: Says, efforts: Sequence[_Effort] = ()
     ) -> tuple[tuple[Term, ...], frozenset[int]] | None:
         """Terms that show 0 < or <= polynomial, and the facts that they rest on; None if none are found."""
         known = [*self.ring.counts, *(each for _, each in self.facts)]
         opposite = _Known("#", -polynomial, "<=" if kind == "<" else "<")
-        for effort in efforts:
+        for effort in efforts or self.efforts:
             products = _products(self.ring, known, opposite, effort)
             numbers = _added_up(products)
             if numbers is None:
@@ -399,10 +402,13 @@ def _is_true(stands: Says, number: Any) -> bool:
     return bool({"<": number > 0, "<=": number >= 0, "=": number == 0, "!=": number != 0}[stands])
 
 
-def _is_linear(step: Step, goal: str) -> bool:
-    """Whether the goal follows by adding up hypotheses, with every product and inverse as if it were a variable."""
-    relations = [each for _, each in step.hypotheses if says(each) != "!="]
-    nodes = [node for each in (*relations, goal) for node in ast.walk(parsed(each))]
+def _linear(step: Step, goal: str) -> tuple[tuple[Term, ...], ...] | None:
+    """How the goal follows by adding up hypotheses, with every product and inverse as if it were a variable.
+
+    For an equation in both directions; the factor of a term names a hypothesis or a variable.  None if it does not.
+    """
+    relations = {name: each for name, each in step.hypotheses if says(each) != "!="}
+    nodes = [node for each in (*relations.values(), goal) for node in ast.walk(parsed(each))]
     divisors = [node.right for node in nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)]
     inverses = dict.fromkeys(f"1 / ({ast.unparse(each)})" for each in divisors if not isinstance(each, ast.Constant))
     atoms = [*(name for name, _ in step.variables), *inverses]
@@ -415,19 +421,29 @@ def _is_linear(step: Step, goal: str) -> bool:
                 return top / whole(number)
         return top * values[f"1 / ({ast.unparse(below)})"]
 
-    def added(relation: str) -> _Product:
+    def added(token: str, relation: str) -> _Product:
         fraction = _evaluated(parsed(difference(relation)), values, whole, divided)
-        return _Product((), (), fraction.numer / fraction.denom.LC, says(relation), says(relation) == "<")
+        polynomial = fraction.numer / fraction.denom.LC
+        return _Product((), (token,), polynomial, says(relation), says(relation) == "<")
 
-    bounds = {"count": "1 <= {}", "positive": "0 < {}", "nonnegative": "0 <= {}"}
-    domains = [bounds[domain].format(name) for name, domain in step.variables if domain != "real"]
-    known = [each for each in map(added, ["0 < 1", *domains, *relations]) if each.polynomial]
-    stands, n = says(goal), added(goal).polynomial
-    if stands == "!=" or not n:
-        return stands in ("<=", "=")
+    bounds = {"count": ("{} - 1", "1 <= {}"), "positive": ("{}", "0 < {}"), "nonnegative": ("{}", "0 <= {}")}
+    domains = [tuple(part.format(name) for part in bounds[own]) for name, own in step.variables if own != "real"]
+    every = [added(*each) for each in (("1", "0 < 1"), *domains, *relations.items())]
+    known = [each for each in every if each.polynomial]
+    stands, n = says(goal), added("", goal).polynomial
+    if stands == "!=":
+        return None
     weak: Says = "<=" if stands == "<" else "<"
-    opposites = [_Product((), (), -each, weak, weak == "<") for each in ((n, -n) if stands == "=" else (n,))]
-    return all(_added_up([*known, each]) is not None for each in opposites)
+    sums = []
+    for one in (n, -n) if stands == "=" else (n,):
+        products = [*known, _Product((), ("#",), -one, weak, weak == "<")]
+        numbers = _added_up(products) if one else [Fraction(0)] * len(products)
+        if numbers is None or (not one and stands == "<"):
+            return None
+        opposite = numbers[-1] or Fraction(1)
+        used = zip(numbers[:-1], known, strict=True)
+        sums.append(tuple(Term(str(number / opposite), each.tokens) for number, each in used if number))
+    return tuple(sums)
 
 
 # Products that may take part

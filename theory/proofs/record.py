@@ -1,0 +1,46 @@
+"""The certificates on record, by the digests of their steps, and those that are searched at once for new steps."""
+
+from __future__ import annotations
+
+import json
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import theory
+from theory.proofs import search
+from theory.proofs.certificates import Certificate, unpacked
+from theory.proofs.checker import accepts
+from theory.proofs.sequents import Sequent
+
+
+@cache
+def _packed() -> dict[str, Any]:
+    """The certificates of all papers as JSON; None for a step that was searched in vain."""
+    files = sorted(Path(theory.__path__[0]).glob("*/checks/steps.json"))
+    return {digest: one for path in files for digest, one in json.loads(path.read_text()).items()}
+
+
+@lru_cache(maxsize=16_384)
+def certified(step: Sequent) -> bool:
+    """Whether the certificate on record proves a step."""
+    packed = _packed().get(step.digest)
+    return packed is not None and accepts(step, unpacked(packed))
+
+
+@lru_cache(maxsize=1024)
+def searched(step: Sequent) -> Certificate | None:
+    """A certificate for a step that is not on record, by a short search; None if it finds none.
+
+    None at once for a step that a long search has given up, which is on record too.
+    """
+    if step.digest in _packed():
+        return None
+    try:
+        certificate = search.certificate(step, search.SHORT)
+    except ValueError:  # exp, log, a root other than square roots, a symbol as exponent
+        return None
+    return certificate if certificate is not None and accepts(step, certificate) else None
+
+
+__all__ = ["certified", "searched"]
