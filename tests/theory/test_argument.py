@@ -17,7 +17,22 @@ from theory.proofs.rules import FRESH, JENSEN, JENSEN_OVER, LIPSCHITZ, RULES, SU
 from theory.properties import Property, closed, united
 from theory.sfl.checks.ledgers import PROOFS, biased
 from theory.sfl.checks.quantities import ALL, LANGUAGE, C, I, x, x_star
-from theory.sfl.symbols import E_r, K, L, S, dist2, dist2_next, eta, inner_sum, noise_sq, sigma, step_sq
+from theory.sfl.symbols import (
+    E_r,
+    K,
+    L,
+    M,
+    S,
+    dist2,
+    dist2_next,
+    eta,
+    eta_tilde,
+    inner_sum,
+    mu,
+    noise_sq,
+    sigma,
+    step_sq,
+)
 from theory.statement import Bound, Status, Verdict
 
 
@@ -203,6 +218,30 @@ def test_premises_are_recorded() -> None:
     assert found.uses == ("sfl.step.eq28", "sfl.step.eq29", "sfl.step.eq32")
     kinds = {p.kind for p in found.premises}
     assert kinds == {"claim", "condition", "property"}
+
+
+def test_a_counter_model_satisfies_the_definitions() -> None:
+    """eta_tilde = M K eta: without it, eta could be anything."""
+    statement = catalogue.find("sfl.step.gc_recursion")
+
+    def asked(claim: sympy.Basic) -> Argument:
+        found = Argument(statement, LANGUAGE)
+        found.require("a step size", claim)
+        return found
+
+    proved, refuted, none = (
+        asked(c)
+        for c in (
+            at_most(M * K * L * eta, Rational(1, 6)),
+            at_most(M * K * L * eta, Rational(1, 7)),
+            mu * eta_tilde <= 1,
+        )
+    )
+    assert proved.steps[0].decision.status is Status.PROVED
+    assert sympy.Eq(eta_tilde, M * K * eta, evaluate=False) in proved.conditions
+    model = refuted.steps[0].decision.model
+    assert refuted.conditions == none.conditions and (eta_tilde - M * K * eta).subs(model) == 0
+    assert set(none.steps[0].decision.model) == {eta_tilde, mu, L, M, S}  # no definition is needed
 
 
 def test_conditions_are_unevaluated_for_z3() -> None:

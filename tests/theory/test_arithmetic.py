@@ -7,7 +7,10 @@ import sympy
 from hypothesis import given, settings, strategies as st
 from sympy import Max, Min, Rational, Symbol, exp, log, sqrt
 
-from theory.proofs.arithmetic import NotPolynomial, decide, everywhere, implied, note, recorded
+from theory.proofs import second
+from theory.proofs.arithmetic import NotPolynomial, at_least, at_most, decide, everywhere, implied, note, recorded
+from theory.proofs.search import certificate
+from theory.proofs.sequents import sequents
 from theory.statement import Status
 
 x, y = (Symbol(name, real=True) for name in "xy")
@@ -61,6 +64,74 @@ def test_refuted_with_a_model_that_anyone_can_check(hypotheses, claim) -> None:
     assert claim.subs(found.model) == sympy.false
 
 
+HALF = Rational(1, 2)
+LESS = at_most(1 - p * q, sqrt(1 - p * q))
+NESTED = at_least(sqrt(sqrt(x) - 1), 0)
+# a claim is false where it is not defined, also where a part cancels or where a maximum would hide it
+DEFINED = [
+    ([], [at_least(sqrt(x), 0)], {x: -1}),
+    ([], [at_least(sqrt(x), 0), at_least(x, 0)], {x: -1}),  # no claim may use what an earlier one is about
+    ([], [at_least(sqrt(p), 0), at_least(sqrt(x), 0)], {x: -1, p: 1}),
+    ([x >= 0], [at_least(sqrt(x), 0)], None),
+    ([], [at_least(sqrt(x), -1)], {x: -1}),
+    ([], [at_most(sqrt(x), sqrt(x))], {x: -1}),
+    ([], [LESS], {p: 1, q: 2}),
+    ([p * q <= 1], [LESS], None),
+    ([], [at_least(1 / sqrt(x), 0)], {x: 0}),
+    ([x >= 0], [at_least(1 / sqrt(x), 0)], {x: 0}),
+    ([x > 0], [at_least(1 / sqrt(x), 0)], None),
+    ([], [NESTED], {x: -1}),
+    ([x >= 0], [NESTED], {x: HALF}),
+    ([x >= 1], [NESTED], None),
+    ([], [at_least(x**THIRD, -5)], {x: -1}),
+    ([], [at_most(1 / x, 1 / x)], {x: 0}),
+    ([], [at_most(1 / (x - 1), 1 / (x - 1))], {x: 1}),
+    ([x >= 2], [at_most(1 / (x - 1), 1)], None),
+    ([], [at_least(1 / (1 + 1 / a), 0)], {a: 0}),
+    ([a > 0], [at_least(1 / (1 + 1 / a), 0)], None),
+    ([], [at_least(x**-2, 0)], {x: 0}),
+    ([], [at_most(1 / (x**2 + 1), 1)], None),
+    ([], [at_least(Max(sqrt(x), 0), 0)], {x: -1}),
+    ([], [at_most(Min(sqrt(x), -1), 0)], {x: -1}),
+    ([], [at_least(Max(1 / x, 0), 0)], {x: 0}),
+    ([x >= 0], [at_least(Max(sqrt(x), x), x)], None),
+    ([], [at_least(abs(1 / x), 0)], {x: 0}),
+    ([sympy.Ne(x, 0)], [at_least(abs(1 / x), 0)], None),
+    ([], [at_least(sqrt(abs(x)), 0)], None),
+    ([sqrt(x) <= 1], [at_least(x, 0)], None),  # a hypothesis says that it is defined
+    ([1 / x <= 1], [sympy.Ne(x, 0)], None),
+    ([], [at_most(log(x), 1 + log(x))], {x: 0}),
+    ([x > 0], [at_most(log(x), 1 + log(x))], None),
+    ([], [at_most(p**x, p**x)], None),
+    ([], [at_most(x**n, x**n)], None),
+]
+
+
+@pytest.mark.parametrize(("hypotheses", "claims", "model"), DEFINED, ids=str)
+def test_a_claim_must_be_defined(hypotheses, claims, model) -> None:
+    """z3, cvc5 and the certificates agree."""
+    found = decide(hypotheses, claims)
+    assert (found.status, found.model) == ((Status.PROVED, {}) if model is None else (Status.REFUTED, model))
+    assert all(implied(hypotheses, claim) for claim in claims) is (model is None)
+    if not any(
+        isinstance(part, sympy.log) or not part.exp.is_number for part in sympy.And(*claims).atoms(log, sympy.Pow)
+    ):
+        steps = sequents(hypotheses, claims)
+        assert all(second.proves(step) for step in steps) is (model is None)
+        assert model is None or not all(map(certified, steps))
+
+
+def certified(step) -> bool:
+    try:
+        return certificate(step) is not None
+    except ValueError:  # a root of what is not known to be >= 0
+        return False
+
+
+def test_that_a_claim_is_not_defined_for_reals_says_nothing_about_integers() -> None:
+    assert decide([n**2 >= 2, n**2 <= 3], at_least(sqrt(1 - n), 0)).status is Status.OPEN
+
+
 def test_models_are_small_numbers() -> None:
     assert decide([], x <= 0).model == {x: 1}
     assert decide([x >= 7], x <= 9).model == {x: 10}
@@ -85,10 +156,12 @@ def test_gives_up_rather_than_guess() -> None:
     assert decide([], hard, effort=1).status is Status.OPEN
 
 
-@pytest.mark.parametrize("e", [exp(x), log(p), x**y, p**q])
+@pytest.mark.parametrize(
+    "e", [exp(x), log(p), x**y, p**q, 1 / x**n, Max(), Min(), sympy.Piecewise((sqrt(x), x > 0), (0, True))]
+)
 def test_what_is_not_polynomial_is_refused(e) -> None:
     with pytest.raises(NotPolynomial, match="expected sums, products, rational powers"):
-        decide([], e <= 1)
+        decide([], at_most(e, 1))
 
 
 def test_what_is_no_relation_is_refused() -> None:
@@ -111,6 +184,9 @@ def test_everywhere_proves_refutes_and_gives_up() -> None:
     found = everywhere(exp(-x) <= Rational(1, 2) + 0 * x, x, 0, 2)
     assert found.status is Status.REFUTED and exp(-found.model[x]) > Rational(1, 2)
     assert everywhere(exp(-x) > 1 - x, x, 0, 1, pieces=50).status is Status.OPEN  # equal at 0
+    for undefined, pole in ((at_least(1 / x, -9), 0), (at_most(log(x), log(x)), 0), (at_most(1 / (x - 1) ** 2, 99), 1)):
+        assert everywhere(undefined, x, pole - 1, pole + 1).model == {x: pole}
+    assert everywhere(at_least(1 / x, Rational(1, 2)), x, 0, 1).status is not Status.PROVED
     with pytest.raises(ValueError, match="expected an inequality in x alone"):
         everywhere(x <= y, x, 0, 1)
 

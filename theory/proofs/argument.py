@@ -14,7 +14,7 @@ the first one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -26,7 +26,7 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from theory import catalogue
-from theory.proofs.arithmetic import Decision, at_least, at_most, decide, note
+from theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, note
 from theory.proofs.forms import Family, replaced
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
@@ -817,8 +817,33 @@ class Argument(Ledger):
             found = super().by_z3(rational, [self.in_view(c) for c in claims])
             if found.status is Status.PROVED:
                 return found
-            return decide(given, claim, effort=_FEWER)
+            return self.decided_by_z3(given, claim, _FEWER)
         return super().by_z3(given, claim)
+
+    def decided_by_z3(
+        self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean], effort: int = EFFORT
+    ) -> Decision:
+        """By z3; a counter-model must also satisfy the statement's definitions, which become conditions if that helps."""
+        found = super().decided_by_z3(given, claim, effort)
+        defined = self._definitions_of(found.model)
+        try:
+            if decide([one.subs(found.model) for one in defined], []).status is not Status.VACUOUS:
+                return found
+            found = decide([*given, *defined], claim, effort)
+        except NotPolynomial:
+            return found
+        if found.status is Status.PROVED:
+            self.conditions = [*self.conditions, *defined]
+        return found
+
+    def _definitions_of(self, symbols: Iterable[sympy.Symbol]) -> list[Boolean]:
+        """What the statement's definitions say of these symbols, and of those by which they are defined."""
+        where, waiting, found = self.statement.where, list(symbols), {}
+        for symbol in waiting:
+            if symbol in where and symbol not in found and not where[symbol].has(sympy.exp, sympy.log):
+                found[symbol] = replaced(sympy.Eq(symbol, where[symbol], evaluate=False), self._case)
+                waiting += where[symbol].free_symbols
+        return list(found.values())
 
     def speaks_of(self, name: str, symbol: sympy.Symbol) -> bool:
         """Whether a statement's claim contains a symbol."""

@@ -2,9 +2,10 @@
 
 Integers are relaxed to reals (>= 1 when positive).  A proof for the reals also holds for the integers; a counter-model
 counts only if its values for integer symbols are integers.  A hypothesis with a division also says that the divisor is
-not zero.  A claim with a division or a root is proved only with a proof that the divisor is not zero and the radicand not
-negative.  `at_most` and `at_least` build relations that sympy does not evaluate, so that z3 gets all of them.  Roots,
-minima, maxima and absolute values are encoded exactly.  exp and log are not polynomial and are refused: put the fact
+not zero.  A claim with a division, a root or a logarithm is proved only with a proof that it is defined: first that each
+divisor is not zero and each radicand not negative, from the inside to the outside, and only then what follows from that.
+`at_most` and `at_least` build relations that sympy does not evaluate, so that z3 gets all of them.  Roots, minima, maxima
+and absolute values are encoded exactly.  exp and log are not polynomial and are refused, unless they cancel: put the fact
 about them in as a hypothesis, and prove it by `everywhere`.
 """
 
@@ -14,7 +15,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -29,7 +30,8 @@ from theory.printing import plain
 from theory.proofs import sequents
 from theory.statement import Status
 
-_EFFORT = 20_000_000  # z3's own count of elementary steps, the same on every machine; about ten seconds
+EFFORT = 20_000_000  # z3's own count of elementary steps, the same on every machine; about ten seconds
+_REFUSED = "{} is not polynomial: expected sums, products, rational powers, min, max of symbols"
 _PATIENCE = 30_000  # milliseconds: in a long step z3 does not check its count; a problem that times out is open
 
 
@@ -106,7 +108,7 @@ def note(ledger: Any) -> None:
         recording.ledgers.append(ledger)
 
 
-def decide(hypotheses: Iterable[Boolean], claim: Boolean | Sequence[Boolean], effort: int = _EFFORT) -> Decision:
+def decide(hypotheses: Iterable[Boolean], claim: Boolean | Sequence[Boolean], effort: int = EFFORT) -> Decision:
     """Do the hypotheses, and the domains of the symbols, imply the claim (or all of several)?
 
     Raises NotPolynomial for exp, log or symbolic exponents.
@@ -133,31 +135,28 @@ def _decide(hypotheses: frozenset[Boolean], claims: tuple[Boolean, ...], effort:
     if satisfiable == z3.unsat:
         return Decision(Status.VACUOUS, "the hypotheses exclude each other")
     for one in claims:
-        goal, guards = problem.goal(one)
-        met = [guard for _, guard in guards]
-        found, model = problem.solve(effort, z3.Not(goal), *met)
-        if found == z3.unsat:
-            for says, guard in guards:
-                found, model = problem.solve(effort, z3.Not(guard))
-                if found != z3.unsat:
-                    rational = model and problem.simplest(effort, model, z3.Not(guard))
-                    status = Status.REFUTED if found == z3.sat and rational else Status.OPEN
-                    return Decision(status, f"{one} needs {says}, which does not follow", rational or {})
-            continue
-        if found == z3.unknown or model is None:
-            return Decision(Status.OPEN, f"z3 gave up on {one}")
-        rational = problem.simplest(effort, model, z3.Not(goal), *met)
-        if rational is None or not _is_counterexample(given, one, rational):
-            return Decision(
-                Status.OPEN, f"{one} fails for reals; no rational (and, for counts, integer) model was found"
-            )
-        return Decision(Status.REFUTED, f"{plain(one)} fails", rational)
+        *guards, goal = problem.questions(one)
+        for question in (goal, *guards):
+            found, model = problem.solve(effort, *question.against)
+            if found == z3.unsat:
+                continue
+            rational = None if model is None else problem.simplest(effort, model, *question.against)
+            refuted = rational is not None and _is_counterexample(given, question.relation, rational)
+            if question is not goal:
+                says = f"{one} needs {_written(question.relation)}, which does not follow"
+            elif refuted:
+                says = f"{plain(one)} fails"
+            elif model is None:
+                says = f"z3 gave up on {one}"
+            else:
+                says = f"{one} fails for reals; no rational (and, for counts, integer) model was found"
+            return Decision(Status.REFUTED, says, rational or {}) if refuted else Decision(Status.OPEN, says)
     if satisfiable == z3.unknown:
         return Decision(Status.OPEN, "z3 could not tell whether the hypotheses can be met")
     return Decision(Status.PROVED, "decided by z3, integers relaxed to reals")
 
 
-def implied(hypotheses: Iterable[Boolean], claim: Boolean, effort: int = _EFFORT) -> bool:
+def implied(hypotheses: Iterable[Boolean], claim: Boolean, effort: int = EFFORT) -> bool:
     """Whether z3 finds that the hypotheses imply the claim; it does not look for a counter-model."""
     if claim in (sympy.true, sympy.false):
         return bool(claim)
@@ -170,8 +169,7 @@ def _implied(hypotheses: frozenset[Boolean], claim: Boolean, effort: int) -> boo
     problem = _Problem(sorted(set().union(*(r.free_symbols for r in (*given, claim))), key=str))
     for h in given:
         problem.assume(h)
-    goal, guards = problem.goal(claim)
-    return all(problem.solve(effort, z3.Not(one))[0] == z3.unsat for one in (*(g for _, g in guards), goal))
+    return all(problem.solve(effort, *one.against)[0] == z3.unsat for one in problem.questions(claim))
 
 
 def _flat(relations: Iterable[Boolean]) -> Iterator[Boolean]:
@@ -210,14 +208,51 @@ def _over_factors(e: sympy.Expr) -> tuple[sympy.Expr, tuple[sympy.Expr, ...]]:
     return numerator, sympy.Mul.make_args(sympy.factor(denominator))
 
 
+@lru_cache(maxsize=16_384)
+def _guards(e: sympy.Basic) -> tuple[Relational, ...]:
+    """When an expression or a relation is defined, as it is written; each guard comes after those of its own parts.
+
+    Guards that the signs of the symbols show are left out.  Raises NotPolynomial where no relations say it.
+    """
+    found = [guard for part in e.args for guard in _guards(part)]
+    match e:
+        case sympy.Pow(base=base, exp=power) if power.is_integer:
+            if not power.is_nonnegative and not base.is_nonzero:
+                factors = (factor.as_base_exp()[0] for factor in _over_factors(1 / base)[1])
+                found += [sympy.Ne(f, 0, evaluate=False) for f in factors if not (f.is_positive or f.is_negative)]
+        case sympy.Pow(base=base, exp=power) if power.is_positive and power.is_rational:
+            if not base.is_nonnegative:
+                found.append(at_least(base, 0))
+        case sympy.Pow(base=inside, exp=sympy.Rational()) | sympy.log(args=[inside]):
+            if not inside.is_positive:
+                found.append(sympy.Gt(inside, 0, evaluate=False))
+        case sympy.Pow(base=base) if base.is_positive:
+            pass
+        case sympy.Pow() | sympy.Piecewise():
+            raise NotPolynomial(_REFUSED.format(e))
+    return tuple(dict.fromkeys(found))
+
+
+def _written(guard: Relational) -> str:
+    return f"{guard.lhs} {guard.rel_op} {guard.rhs}"
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A relation, and the formulas that hold together exactly where it is defined and fails."""
+
+    relation: Boolean
+    against: tuple[Any, ...]
+
+
 class _Problem:
     """A z3 problem over sympy symbols; roots become auxiliary variables with their defining equations."""
 
     def __init__(self, symbols: Sequence[sympy.Symbol]) -> None:
         self.reals = {s: z3.Real(s.name) for s in symbols}
         self.constraints: list[Any] = []
-        self._guards: list[tuple[str, Any]] = []  # what must hold so that the expressions are defined
         self._roots: dict[sympy.Expr, Any] = {}
+        self._defined: list[Any] = []  # equations of roots that are new; they say that the radicands are not negative
         for s, real in self.reals.items():
             if s.is_integer and s.is_positive:
                 self.constraints.append(real >= 1)
@@ -228,17 +263,27 @@ class _Problem:
 
     def assume(self, relation: Boolean) -> None:
         """Add a hypothesis, and with it that its divisors are not zero and its radicands not negative."""
-        formula, guards = self.goal(relation)
-        self.constraints += [formula, *(guard for _, guard in guards)]
+        formulas = [self._formula(each) for each in (relation, *_guards(relation))]
+        self.constraints += [*self._defined, *formulas]
+        self._defined = []
 
-    def goal(self, relation: Boolean) -> tuple[Any, list[tuple[str, Any]]]:
-        """A relation, and the conditions under which it is defined, in words and as formulas."""
-        self._guards = []
-        formula = self._formula(relation)
-        return formula, self._guards
+    def questions(self, relation: Boolean) -> list[_Question]:
+        """The guards of a claim, one after the other, and then the claim; nothing of them stays in the problem.
+
+        Each may use the guards before it, and the equations of roots whose radicands these are about.
+        """
+        roots = dict(self._roots)
+        found: list[_Question] = []
+        met: list[Any] = []
+        for each in (*_guards(relation), relation):
+            formula = self._formula(each)
+            found.append(_Question(each, (*self._defined, z3.Not(formula), *met)))
+            met.append(formula)
+        self._roots, self._defined = roots, []
+        return found
 
     def _formula(self, relation: Boolean) -> Any:
-        """A relation without denominators: lhs - rhs = p/q becomes p q against 0, with q != 0 as a guard."""
+        """A relation without denominators, where it is defined: lhs - rhs = p/q becomes p q against 0."""
         if isinstance(relation, BooleanAtom):
             return z3.BoolVal(bool(relation))
         if not isinstance(relation, Relational):
@@ -246,21 +291,18 @@ class _Problem:
         numerator, factors = _over_factors(relation.lhs - relation.rhs)
         sign = sympy.Integer(1)
         for part in factors:
-            if part.is_positive:
-                continue
+            base, exponent = part.as_base_exp()
             if part.is_negative:
                 sign = -sign
-                continue
-            base, exponent = part.as_base_exp()
-            self._guards.append((f"{base} != 0", self.real(base) != 0))
-            sign *= base if exponent % 2 else 1
+            elif not (part.is_positive or exponent.is_even or exponent.is_integer is False):  # a root is positive
+                sign *= base if exponent.is_odd else part
         left = self.real(numerator * sign)
         operator = {"<=": left <= 0, "<": left < 0, ">=": left >= 0, ">": left > 0, "==": left == 0, "!=": left != 0}
         return operator[relation.rel_op]
 
     def real(self, e: sympy.Expr) -> Any:
-        """A sympy expression as a z3 real."""
-        if isinstance(e, sympy.Symbol):
+        """A sympy expression as a z3 real, where it is defined."""
+        if e in self.reals:
             return self.reals[e]
         if isinstance(e, sympy.Rational):
             return z3.RealVal(f"{e.p}/{e.q}")
@@ -269,15 +311,11 @@ class _Problem:
         if isinstance(e, sympy.Mul):
             return z3.Product([self.real(a) for a in e.args])
         if isinstance(e, sympy.Pow) and isinstance(e.exp, sympy.Rational):
-            if e.exp.is_integer:
-                base = self.real(e.base)
-                power = z3.Product([base] * abs(int(e.exp)))
-                if e.exp > 0:
-                    return power
-                if not e.base.is_nonzero:
-                    self._guards.append((f"{e.base} != 0", base != 0))
-                return 1 / power
-            return self._root(e)
+            if not e.exp.is_integer:
+                return self._root(e)
+            base = self.real(e.base)
+            power = z3.Product([base] * abs(int(e.exp)))
+            return power if e.exp > 0 else 1 / power
         if isinstance(e, sympy.Max | sympy.Min):
             first, *others = (self.real(a) for a in e.args)
             for other in others:
@@ -286,7 +324,7 @@ class _Problem:
         if isinstance(e, sympy.Abs):
             inside = self.real(e.args[0])
             return z3.If(inside >= 0, inside, -inside)
-        raise NotPolynomial(f"{e} is not polynomial: expected sums, products, rational powers, min, max of symbols")
+        raise NotPolynomial(_REFUSED.format(e))
 
     def _root(self, e: sympy.Pow) -> Any:
         """base^(p/q) as t >= 0 with t^q = base^p, for base >= 0."""
@@ -296,9 +334,7 @@ class _Problem:
             p, q, base = e.exp.p, e.exp.q, self.real(e.base)
             power = z3.Product([base] * abs(p))
             root = z3.Product([t] * q)
-            if not e.base.is_nonnegative:
-                self._guards.append((f"{e.base} >= 0", base >= 0))
-            self.constraints += [t >= 0, root == power if p > 0 else root * power == 1]
+            self._defined += [t >= 0, root == power if p > 0 else root * power == 1]
         return self._roots[e]
 
     def solve(self, effort: int, *more: Any) -> tuple[Any, Any]:
@@ -343,9 +379,18 @@ def everywhere(claim: Relational, variable: sympy.Symbol, low: Any, high: Any, p
 
     The relation must be strict or have room: if the two sides meet, bisection does not end and the answer is `open`.
     """
-    sides = claim.lhs - claim.rhs if claim.rel_op in (">=", ">") else claim.rhs - claim.lhs
-    if claim.rel_op not in ("<=", "<", ">=", ">") or sides.free_symbols - {variable}:
+    if claim.rel_op not in ("<=", "<", ">=", ">") or claim.free_symbols - {variable}:
         raise ValueError(f"{claim}: expected an inequality in {variable} alone")
+    for guard in _guards(claim):
+        decision = _everywhere(guard, variable, low, high, pieces)
+        if decision.status is not Status.PROVED:
+            return replace(decision, says=f"{claim} needs {_written(guard)}: {decision.says}")
+    return _everywhere(claim, variable, low, high, pieces)
+
+
+def _everywhere(claim: Relational, variable: sympy.Symbol, low: Any, high: Any, pieces: int) -> Decision:
+    """The same for a relation that is defined everywhere; it may also be !=."""
+    sides = claim.rhs - claim.lhs if claim.rel_op in ("<=", "<") else claim.lhs - claim.rhs
     waiting = [(sympy.Rational(low), sympy.Rational(high))]
     done = 0
     while waiting:
@@ -355,11 +400,10 @@ def everywhere(claim: Relational, variable: sympy.Symbol, low: Any, high: Any, p
             return Decision(Status.OPEN, f"{claim} not decided with {pieces} intervals")
         ends = (mpmath.iv.mpf(str(a.p)) / a.q, mpmath.iv.mpf(str(b.p)) / b.q)
         value = _interval(sides, mpmath.iv.mpf([ends[0].a, ends[1].b]))
-        if value.a > 0 or (value.a >= 0 and claim.rel_op in ("<=", ">=")):
+        if value.a > 0 or (value.a >= 0 and claim.rel_op in ("<=", ">=")) or (value.b < 0 and claim.rel_op == "!="):
             continue
         middle = (a + b) / 2
-        at_middle = _interval(sides, mpmath.iv.mpf(str(middle.p)) / middle.q)
-        if at_middle.b < 0:
+        if _is_counterexample([], claim, {variable: middle}):
             return Decision(Status.REFUTED, f"{plain(claim)} fails", {variable: middle})
         if a == b:
             return Decision(Status.OPEN, f"{claim} not decided at {a}")
@@ -393,5 +437,5 @@ def _interval(e: sympy.Expr, at: Any) -> Any:
     if isinstance(e, sympy.exp):
         return mpmath.iv.exp(parts[0])
     if isinstance(e, sympy.log):
-        return mpmath.iv.log(parts[0])
+        return mpmath.iv.log(parts[0]) if parts[0].a > 0 else mpmath.iv.mpf(["-inf", "inf"])
     raise ValueError(f"{e}: expected sums, products, whole powers, exp and log")

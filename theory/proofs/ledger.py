@@ -16,7 +16,7 @@ from typing import Any
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.proofs.arithmetic import Decision, NotPolynomial, at_least, at_most, decide, implied
+from theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, implied
 from theory.statement import Bound, Statement, Status, Verdict
 
 _ROUNDS = 12  # of bisection for the room in a constant: gives the factor to about one part in 2000
@@ -57,8 +57,14 @@ class Ledger:
         self.step(name, lambda: self.by_z3([*self.conditions, *given], claim))
 
     def by_z3(self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean]) -> Decision:
-        """Decide by z3."""
-        return decide(given, claim)
+        """Decide by z3, perhaps in other symbols."""
+        return self.decided_by_z3(given, claim)
+
+    def decided_by_z3(
+        self, given: Sequence[Boolean], claim: Boolean | Sequence[Boolean], effort: int = EFFORT
+    ) -> Decision:
+        """Decide by z3, in these symbols."""
+        return decide(given, claim, effort)
 
     def in_view(self, e: sympy.Expr) -> sympy.Expr:
         """An expression in the symbols that z3 gets."""
@@ -74,7 +80,7 @@ class Ledger:
             return Decision(Status.PROVED, "identity")
         if rest.has(sympy.exp, sympy.log):
             return _differs(rest)
-        decision = decide(self.conditions, [at_most(rest, 0), at_least(rest, 0)])
+        decision = self.decided_by_z3(self.conditions, [at_most(rest, 0), at_least(rest, 0)])
         if decision.status is Status.PROVED:
             return Decision(Status.PROVED, "equal under the conditions")
         return Decision(decision.status, f"the sides differ by {sympy.factor(rest)}", decision.model)
