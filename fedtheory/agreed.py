@@ -1,4 +1,4 @@
-"""Why the steps of proofs hold: a certificate, z3, Coq's kernel as it is on record; what proofs rest on as theorems in Coq."""
+"""Why steps of proofs hold: a certificate, z3, Coq's kernel as it is on record; what proofs rest on as theorems in Coq."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Agreed:
 
     certified  by how many a certificate was checked in exact arithmetic
     coq        how many Coq's kernel has accepted
-    theorems   how many conclusions of proofs are theorems in Coq
+    theorems   how many conclusions of proofs that stand are theorems in Coq
     without_certificate, without_coq  ids of the statements whose proofs have other steps
     """
 
@@ -113,7 +113,8 @@ def _agreed(verdicts: Iterable[tuple[str, str, Verdict]]) -> Agreed:
         accepted |= there
         uncertified |= set(verdict.uncertified)
         proofs = record_of(paper).theorems.items()
-        theorems |= {name for name, one in proofs if one.statement == id_ and one.digest in verdict.theorems}
+        if verdict.status in (Status.PROVED, Status.CONDITIONAL):
+            theorems |= {name for name, one in proofs if one.statement == id_ and one.digest in verdict.theorems}
         if verdict.uncertified:
             without_certificate[id_] = None
         if there < own:

@@ -171,15 +171,18 @@ def test_who_agrees_in_words(monkeypatch) -> None:
     monkeypatch.setattr(agreed, "record_of", lambda paper: coq.Record(frozenset("abc"), THEOREMS))
     proved = Verdict(Status.PROVED, "", steps=("a", "b"))
     broken = Verdict(Status.BROKEN, "", steps=("d",))
-    assert agreed.opinions(checked("sfl.lemma5", ("ledger", proved))) == "z3, cvc5, Coq"
+    assert agreed.opinions(checked("sfl.lemma5", ("ledger", proved))) == "certificate, Coq"
     one = replace(proved, theorems=("e", "f"))
-    assert agreed.opinions(checked("sfl.lemma5", ("ledger", one))) == "z3, cvc5, Coq; theorem in Coq"
-    assert agreed.opinions(checked("sfl.lemma9", ("ledger", one))) == "z3, cvc5, Coq"
-    assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken), ("repair", proved))) == "z3, cvc5, Coq"
+    assert agreed.opinions(checked("sfl.lemma5", ("ledger", one))) == "certificate, Coq; theorem in Coq"
+    assert agreed.opinions(checked("sfl.lemma9", ("ledger", one))) == "certificate, Coq"
+    assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken), ("repair", proved))) == "certificate, Coq"
     assert agreed.opinions(checked("sfl.lemma5", ("ledger", broken))) == ""
     assert agreed.opinions(checked("sfl.lemma5", ("units", Verdict(Status.PROVED, "")))) == ""
-    part = Verdict(Status.TESTED, "", steps=("a", "d"), undecided=("x real: nothing => x <= 1",))
-    assert agreed.opinions(checked("sfl.lemma5", ("ledger", part))) == "z3; cvc5: 1 of 2 steps; Coq: 1 of 2 steps"
+    part = Verdict(Status.CONDITIONAL, "", steps=("a", "d"), uncertified=("x real: nothing => x <= 1",))
+    assert (
+        agreed.opinions(checked("sfl.lemma5", ("ledger", part)))
+        == "certificate: 1 of 2 steps; Coq: 1 of 2 steps; z3 alone: the others"
+    )
 
 
 def test_who_agrees_in_numbers(monkeypatch) -> None:
@@ -187,7 +190,7 @@ def test_who_agrees_in_numbers(monkeypatch) -> None:
     found = agreed.agreed(
         [
             checked("sfl.lemma5", ("ledger", Verdict(Status.PROVED, "", steps=("a", "b")))),
-            checked("sfl.lemma9", ("ledger", Verdict(Status.BROKEN, "", steps=("b", "d"), undecided=("the step",)))),
+            checked("sfl.lemma9", ("ledger", Verdict(Status.BROKEN, "", steps=("b", "d"), uncertified=("the step",)))),
             checked("sfl.eq54"),
         ]
     )

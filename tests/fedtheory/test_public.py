@@ -59,7 +59,7 @@ def test_a_module_that_hides_ours_is_named(name: str, tmp_path: Path) -> None:
     ("missing", "command"),
     [
         ("z3", "verify sfl.lemma5"),
-        ("cvc5", "verify sfl.lemma5"),
+        ("flint", "verify sfl.lemma5"),
         ("cvxpy", "verify fedbcgd.lemma1"),
         ("torch", "train sfl.table3 --quick --rounds 1"),
     ],

@@ -27,7 +27,8 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from theory.printing import plain
-from theory.proofs import sequents
+from theory.proofs import record, sequents
+from theory.proofs.sequents import Sequent
 from theory.statement import Status
 
 EFFORT = 20_000_000  # z3's own count of elementary steps, the same on every machine; about ten seconds
@@ -78,6 +79,18 @@ class Recording:
     questions: list[Question] = field(default_factory=list)
     ledgers: list[Any] = field(default_factory=list)
 
+    @property
+    def steps(self) -> tuple[Sequent, ...]:
+        """The different steps that were proved, in order; none for a claim that was true before anything was asked."""
+        proved = (q for q in self.questions if q.decision.status is Status.PROVED)
+        steps = (step for q in proved for step in sequents.sequents(q.hypotheses, q.claims))
+        return tuple(dict.fromkeys(step for step in steps if step.claim != "True"))
+
+    @property
+    def uncertified(self) -> tuple[Sequent, ...]:
+        """The steps that rest on z3 alone: without a certificate on record, and a short search finds none."""
+        return tuple(step for step in self.steps if not record.certified(step) and record.searched(step) is None)
+
 
 _recording: ContextVar[Recording | None] = ContextVar("_recording", default=None)
 
@@ -127,13 +140,12 @@ def _decide(hypotheses: frozenset[Boolean], claims: tuple[Boolean, ...], effort:
     given = sorted(hypotheses, key=str)
     if any(h == sympy.false for h in given):
         return Decision(Status.VACUOUS, "a hypothesis is false")
-    symbols = sorted(set().union(*(r.free_symbols for r in (*given, *claims))), key=str)
-    problem = _Problem(symbols)
-    for h in given:
-        problem.assume(h)
-    satisfiable, _ = problem.solve(effort)
+    satisfiable = _satisfiable(hypotheses, effort)
     if satisfiable == z3.unsat:
         return Decision(Status.VACUOUS, "the hypotheses exclude each other")
+    if satisfiable == z3.sat and _certified(given, claims):
+        return Decision(Status.PROVED, "decided by certificates, integers relaxed to reals")
+    problem = _problem(given, claims)
     for one in claims:
         *guards, goal = problem.questions(one)
         for question in (goal, *guards):
@@ -156,6 +168,29 @@ def _decide(hypotheses: frozenset[Boolean], claims: tuple[Boolean, ...], effort:
     return Decision(Status.PROVED, "decided by z3, integers relaxed to reals")
 
 
+def _certified(given: Sequence[Boolean], claims: Sequence[Boolean]) -> bool:
+    """Whether certificates on record prove all claims."""
+    try:
+        steps = sequents.sequents(given, claims)
+    except ValueError:  # the text has no form for it
+        return False
+    return all(step.claim == "True" or record.certified(step) for step in steps)
+
+
+@lru_cache(maxsize=4096)
+def _satisfiable(hypotheses: frozenset[Boolean], effort: int) -> Any:
+    """z3's answer whether the hypotheses can be met."""
+    return _problem(sorted(hypotheses, key=str), ()).solve(effort)[0]
+
+
+def _problem(given: Sequence[Boolean], claims: Sequence[Boolean]) -> _Problem:
+    """The problem of these hypotheses, in the symbols of the claims, too."""
+    problem = _Problem(sorted(set().union(*(r.free_symbols for r in (*given, *claims))), key=str))
+    for h in given:
+        problem.assume(h)
+    return problem
+
+
 def implied(hypotheses: Iterable[Boolean], claim: Boolean, effort: int = EFFORT) -> bool:
     """Whether z3 finds that the hypotheses imply the claim; it does not look for a counter-model."""
     if claim in (sympy.true, sympy.false):
@@ -166,9 +201,7 @@ def implied(hypotheses: Iterable[Boolean], claim: Boolean, effort: int = EFFORT)
 @lru_cache(maxsize=4096)
 def _implied(hypotheses: frozenset[Boolean], claim: Boolean, effort: int) -> bool:
     given = sorted(hypotheses, key=str)
-    problem = _Problem(sorted(set().union(*(r.free_symbols for r in (*given, claim))), key=str))
-    for h in given:
-        problem.assume(h)
+    problem = _problem(given, (claim,))
     return all(problem.solve(effort, *one.against)[0] == z3.unsat for one in problem.questions(claim))
 
 

@@ -9,20 +9,21 @@ Example: x - y >= 0 and x, y > 0 give x**2 - y**2 >= 0, since
 
     1 * (y**2 - x**2) + 1 * x * (x - y) + 1 * y * (x - y) = 0     with y**2 - x**2 > 0, the opposite of the claim.
 
-theory.proofs.search finds certificates, Coq checks them (theory.proofs.coq), and `identities` lists what there is to check.
+`theory.proofs.search` finds certificates, `theory.proofs.checker` checks them in exact arithmetic, and so does Coq
+(`theory.proofs.coq`).
 """
 
 from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from theory.proofs.reduction import Step, leaves, opened
-from theory.proofs.sequents import Sequent, parsed
+from theory.proofs.reduction import Step
+from theory.proofs.sequents import parsed
 
 Says = Literal["<", "<=", "=", "!="]  # how zero stands to a polynomial
 
@@ -138,42 +139,9 @@ def difference(relation: str) -> str:
     return f"{ast.unparse(last)} - ({ast.unparse(first)})"
 
 
-def identities(sequent: Sequent, certificate: Certificate) -> list[str]:
-    """The equations that a certificate rests on; each holds identically, wherever its divisors are not zero."""
-    pairs = zip(leaves(opened(sequent)), certificate, strict=True)
-    return [one for step, leaf in pairs for one in _identities(step, leaf)]
-
-
-def _identities(step: Step, leaf: Leaf) -> Iterator[str]:
-    polynomials = {number: fact.polynomial for number, fact in leaf.facts}
-    hypotheses = hypotheses_of(step)
-    for _, fact in leaf.facts:
-        match fact:
-            case Clear():
-                yield f"{difference(hypotheses[fact.hypothesis])} == ({fact.polynomial}) * ({fact.positive})"
-            case Combine():
-                yield _sum(fact.polynomial, fact.terms, polynomials)
-            case Divide():
-                yield f"{difference(hypotheses[fact.hypothesis])} == -({fact.divisor}) * ({fact.quotient})"
-    for relation, goal in zip(step.goals, leaf.goals, strict=True):
-        if goal.by == "clear":
-            yield f"{difference(relation)} == ({goal.polynomial}) * ({goal.positive})"
-        for sign, terms in zip(("", "-"), goal.terms, strict=False):
-            yield _sum(f"{sign}({goal.polynomial})", terms, polynomials)
-
-
 def hypotheses_of(step: Step) -> dict[str, str]:
     """The hypotheses of a step by name, and its goals, which may be used once they are proved."""
     return {**dict(step.hypotheses), **{f"goal_{i}": goal for i, goal in enumerate(step.goals)}}
-
-
-def _sum(polynomial: str, terms: Sequence[Term], polynomials: Mapping[int, str]) -> str:
-    def factor(text: str) -> str:
-        if text == "#":
-            return f"(-({polynomial}))"
-        return f"({polynomials[int(text[1:])] if text.startswith('#') else text})"
-
-    return " + ".join(" * ".join([f"({term.number})", *map(factor, term.factors)]) for term in terms) + " == 0"
 
 
 # Certificates as JSON
@@ -223,8 +191,8 @@ def unpacked(data: list[Any]) -> Certificate:
         return _KINDS[name](*(terms(value) if isinstance(value, list) else value for value in values))
 
     def goal(by: Any, *values: Any) -> Goal:
-        texts, sums = values[: 2 * (by == "clear")], values[2 * (by == "clear") :]
-        return Goal(by, *texts, terms=tuple(map(terms, sums)))
+        polynomial, positive, *sums = values if by == "clear" else ("", "", *values)
+        return Goal(by, polynomial, positive, tuple(map(terms, sums)))
 
     return tuple(
         Leaf(tuple((number, fact(*each)) for number, *each in facts), tuple(goal(*each) for each in goals))

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import theory
-from theory.proofs import search
 from theory.proofs.certificates import Certificate, unpacked
-from theory.proofs.checker import accepts
+from theory.proofs.checker import Wrong, check
 from theory.proofs.sequents import Sequent
 
 
@@ -19,6 +18,15 @@ def _packed() -> dict[str, Any]:
     """The certificates of all papers as JSON; None for a step that was searched in vain."""
     files = sorted(Path(theory.__path__[0]).glob("*/checks/steps.json"))
     return {digest: one for path in files for digest, one in json.loads(path.read_text()).items()}
+
+
+def accepts(step: Sequent, certificate: Certificate) -> bool:
+    """Whether a certificate proves a step."""
+    try:
+        check(step, certificate)
+    except (Wrong, ValueError, LookupError, ZeroDivisionError):
+        return False
+    return True
 
 
 @lru_cache(maxsize=16_384)
@@ -34,6 +42,8 @@ def searched(step: Sequent) -> Certificate | None:
 
     None at once for a step that a long search has given up, which is on record too.
     """
+    from theory.proofs import search  # scipy, which a step on record does not need
+
     if step.digest in _packed():
         return None
     try:
@@ -43,4 +53,4 @@ def searched(step: Sequent) -> Certificate | None:
     return certificate if certificate is not None and accepts(step, certificate) else None
 
 
-__all__ = ["certified", "searched"]
+__all__ = ["accepts", "certified", "searched"]

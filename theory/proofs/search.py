@@ -43,13 +43,6 @@ Polynomial = Any  # of sympy's ring of polynomials with rational coefficients
 Monomial = tuple[int, ...]  # the powers of the variables
 
 
-def missing(sequents: Iterable[Sequent], known: Mapping[str, Certificate]) -> dict[str, Certificate]:
-    """The certificates, by digest, of those sequents that are not known; without those for which none is found."""
-    new = {each.digest: each for each in sequents if each.digest not in known}
-    found = {digest: certificate(each) for digest, each in new.items()}
-    return {digest: each for digest, each in found.items() if each is not None}
-
-
 def certificate(sequent: Sequent, efforts: Sequence[_Effort] | None = None) -> Certificate | None:
     """A certificate, or None if none is found with these efforts (default: all).
 
