@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,20 @@ def on_data(paper: str, dataset: str) -> list[Arena]:
 
 
 def evidence(paper: str) -> list[Evidence]:
-    """The paper's evidence on this floor."""
-    return list(_part(paper, "evidence", tuple)())
+    """The paper's evidence on this floor; of a paper outside, its listings against its algorithms, too."""
+    return [*_part(paper, "evidence", tuple)(), *(_listings(paper) if paper in outside.packages() else ())]
+
+
+def _listings(paper: str) -> Iterator[Evidence]:
+    from bounds.trials.listings import round_or_lines
+    from theory import catalogue
+    from theory.listing import Listing
+    from theory.statement import Evidence
+
+    algorithms = getattr(outside.load(paper, "algorithms"), "ALGORITHMS", {})
+    for statement in catalogue.statements(paper):
+        if isinstance(statement.claim, Listing):
+            yield Evidence(statement.id, "run", partial(round_or_lines, algorithms=algorithms))
 
 
 def experiments(paper: str) -> list[Experiment]:

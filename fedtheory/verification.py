@@ -54,7 +54,8 @@ class Checked:
         ranking = [Status.REFUTED, Status.ERROR, Status.VACUOUS]
         if self.statement.kind not in NO_CLAIM:
             ranking += [Status.PROVED, Status.CONDITIONAL, Status.TESTED, Status.BROKEN, Status.ANALOGUE]
-        nothing = self.statement.kind in (*NO_CLAIM, *OFTEN_NO_CLAIM)
+        often = self.statement.kind in OFTEN_NO_CLAIM and Status.OPEN not in decided
+        nothing = self.statement.kind in NO_CLAIM or often
         return next((s for s in ranking if s in decided), Status.DEFINITION if nothing else Status.OPEN)
 
     @property
@@ -66,12 +67,13 @@ class Checked:
         """
         read = set(additions(self.statement))
         for proof, one in self.verdicts:
-            if proof.kind in _DEDUCTIONS and one.status in (Status.PROVED, Status.CONDITIONAL) and read >= {*one.added}:
+            supposed = [id_ for id_ in one.added if id_ not in read and catalogue.find(id_).kind != "algorithm"]
+            if proof.kind in _DEDUCTIONS and one.status in (Status.PROVED, Status.CONDITIONAL) and not supposed:
                 for instance, other in self.verdicts:
                     listed = other.without if one.status is Status.PROVED else ""
                     if instance.kind in _INSTANCES and (listed or other.status is Status.REFUTED):
                         says = listed or other.says
-                        return f"{self.statement.id}: {proof.kind} proves it, {instance.kind} refutes it: {says}"
+                        return f"{proof.kind} proves it, {instance.kind} refutes it: {says}"
         return ""
 
     @property
@@ -402,7 +404,7 @@ def _settle(
             for used in dict.fromkeys((*item.uses, *verdict.uses, *verdict.follows)):
                 if used not in (*above, id_):
                     one = _settle(used, verdicts, settled, (*above, id_))
-                    verdict = _limited(verdict, statement.assumes, one, only_breaks=used in verdict.follows)
+                    verdict = _limited(verdict, statement.assumes, one, used in verdict.follows)
                 elif used not in verdict.follows:
                     path = (*above, id_)
                     verdict = _failed(verdict, f"circular: {' -> '.join((*path[path.index(used) :], used))}")
@@ -411,24 +413,28 @@ def _settle(
     return settled[id_]
 
 
-def _limited(verdict: Verdict, assumes: Collection[str], used: Checked, only_breaks: bool) -> Verdict:
+def _limited(verdict: Verdict, assumes: Collection[str], used: Checked, follows: bool) -> Verdict:
     """The verdict of a proof, which is worth no more than a statement that it uses.
 
-    assumes      what the proved statement lists: it needs no addition of that
-    only_breaks  whether the proof only follows it, as an algorithm or a definition: then it can break the proof, no more
+    assumes  what the proved statement lists: it needs no addition of that
+    follows  whether the proof follows it, as an algorithm or a definition: then it need not be proved, but an algorithm
+             must be compared with code
     """
-    if verdict.status is Status.BROKEN:
+    tested = (Status.CONDITIONAL, Status.TESTED)
+    if verdict.status is Status.BROKEN or used.status in (
+        Status.PROVED,
+        Status.DEFINITION,
+        *(tested if follows else ()),
+    ):
         return verdict
     if used.status in (Status.REFUTED, Status.BROKEN, Status.VACUOUS):
         return _failed(verdict, f"rests on {used.statement.id}, which is {used.status}")
-    if only_breaks or used.status in (Status.PROVED, Status.DEFINITION):
-        return verdict
-    if used.status not in (Status.CONDITIONAL, Status.TESTED):
-        says = f"rests on {used.statement.id}, which is {used.status}"
-        return replace(verdict, status=Status.OPEN, says=says, slack=None, best={}, added=())
-    more = used.added if used.status is Status.CONDITIONAL else (used.statement.id,)
-    added = tuple(dict.fromkeys((*verdict.added, *(one for one in more if one not in assumes))))
-    return replace(verdict, status=Status.CONDITIONAL, added=added) if added else verdict
+    if used.status in tested or (follows and used.status is Status.OPEN):
+        more = used.added if used.status is Status.CONDITIONAL else (used.statement.id,)
+        added = tuple(dict.fromkeys((*verdict.added, *(one for one in more if one not in assumes))))
+        return replace(verdict, status=Status.CONDITIONAL, added=added) if added else verdict
+    says = f"rests on {used.statement.id}, which is {used.status}"
+    return replace(verdict, status=Status.OPEN, says=says, slack=None, best={}, added=())
 
 
 def _failed(verdict: Verdict, step: str) -> Verdict:
@@ -450,7 +456,11 @@ def by_severity(checked: Iterable[Checked]) -> dict[Severity | None, int]:
 
 def errors(checked: Iterable[Checked]) -> list[str]:
     """What the checks say that ended in an exception, and the proofs and instances that contradict each other."""
-    return [says for c in checked for says in (*(v.says for _, v in c.verdicts if v.failed), c.contradiction) if says]
+    says: list[str] = []
+    for c in checked:
+        says += [v.says for _, v in c.verdicts if v.failed]
+        says += [f"{c.statement.id}: {c.contradiction}"] if c.contradiction else []
+    return says
 
 
 def seen_to_fail(

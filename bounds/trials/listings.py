@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from math import floor
 from operator import add, mul, sub, truediv
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from simulations.algorithms.base import Memory
 from simulations.draws import Draws
 from simulations.problems import Array, Problem
+from simulations.problems.quadratic import Quadratic, generate
 from theory.listing import (
     Call,
     Cases,
@@ -40,7 +41,7 @@ from theory.listing import (
     Test,
     Total,
 )
-from theory.statement import Status, Verdict
+from theory.statement import Statement, Status, Verdict
 
 Vector = NDArray[Any]  # (d,), of floats or of fractions
 At = Mapping[str, int]  # the values of the loops' variables
@@ -345,6 +346,10 @@ class KnownDraws:
         who = np.array([client - 1])
         return np.asarray(self.problem.gradient(x[None, None], who, self.draws(r).of(who).step(step))[0, 0])
 
+    def exact(self, client: int, x: Any, r: int, step: Any) -> Array:
+        """The gradient of client 1..M at x."""
+        return np.asarray(cast(Quadratic, self.problem).local_gradient(x[None, None], np.array([client - 1]))[0, 0])
+
     def implemented(self, algorithm: Any) -> list[tuple[Array, Memory]]:
         """The model and the memory of an algorithm of `simulations`, before round 0 and after every round."""
         found: list[tuple[Array, Memory]] = [(self.start, {})]
@@ -400,3 +405,55 @@ def mean(numbers: Iterable[Any]) -> Any:
     """The exact mean of the numbers."""
     every = list(numbers)
     return sum(every) / Fraction(len(every))
+
+
+# ------------------------------------------------------------------------------- papers outside: a listing, a `round`
+
+
+_OF = {"rounds": 3, "clients": 3, "steps": 2}
+
+
+def round_or_lines(statement: Statement, full: bool, *, algorithms: Mapping[str, Any]) -> Verdict:
+    """The printed lines of a paper outside, executed on quadratics without noise, against the `round` of its algorithms.
+
+    tested if one algorithm makes the same models; error if none does: then the lines or the code are wrong.  open if a
+    line cannot be executed: then nobody has compared them.
+    """
+    claim = statement.claim
+    assert isinstance(claim, Listing)
+    run = KnownDraws(generate(2, _OF["clients"], L=1.0, mu=0.2, zeta_star=1.0, delta=0.3), rounds=_OF["rounds"])
+    model = _model(claim)
+    if model is None or not algorithms:
+        return Verdict(Status.OPEN, "no line sets the model of the next round, or the paper has no algorithm")
+    told = []
+    for name, algorithm in algorithms.items():
+        own = _instance(algorithm, run.eta)
+        constants = {"M": run.problem.M, "R": run.rounds, **{f.name: getattr(own, f.name) for f in fields(own)}}
+        constants |= {"S": own.participants(run.problem)}
+        start = {Place(model, 0, "", (0,)): run.start}
+        try:
+            machine = Executor(constants=constants, start=run.start, oracle=run.exact, values=start).run(claim)
+            printed = [machine.value(model, 0, r) for r in range(run.rounds + 1)]
+        except (Undefined, Unreadable) as error:
+            return Verdict(Status.OPEN, f"the lines are not compared with the code: {error}")
+        code = [x for x, _ in run.implemented(own)]
+        r = next(
+            (r for r, (a, b) in enumerate(zip(printed, code, strict=True)) if np.abs(a - b).max() > ROUNDING), None
+        )
+        if r is None:
+            return Verdict(Status.TESTED, f"the lines, executed on three quadratics, make the models of {name}")
+        told.append(f"after round {r} the lines have {model} = {printed[r]}, the round of {name} has {code[r]}")
+    return Verdict(Status.ERROR, f"{statement.id}: {'; '.join(told)}")
+
+
+def _model(listing: Listing) -> str | None:
+    """The last variable of the server that a line sets: the model of the next round."""
+    steps = (step for line in listing.lines for step in line.steps)
+    names = [s.target.variable.name for s in steps if isinstance(s, Let) and s.target.variable.client is None]
+    return names[-1] if names else None
+
+
+def _instance(algorithm: Any, eta: float) -> Any:
+    """An algorithm with two of everything that it needs, and this step size."""
+    needed = [f.name for f in fields(algorithm) if f.default is MISSING and f.default_factory is MISSING and f.init]
+    return algorithm(**{name: eta if name.startswith("eta") else _OF["steps"] for name in needed})

@@ -271,7 +271,7 @@ def fake(kind: str, status: Status) -> tuple[Evidence, Verdict]:
 def test_one_verdict_from_many(verdicts, expected) -> None:
     checked = Checked(catalogue.find("sfl.lemma4"), tuple(fake(*v) for v in verdicts))
     assert checked.status is expected
-    assert errors([checked]) == ([checked.contradiction] if expected is Status.ERROR else [])
+    assert errors([checked]) == ([f"sfl.lemma4: {checked.contradiction}"] if expected is Status.ERROR else [])
     assert checked.headline.startswith(str(expected))
 
 
