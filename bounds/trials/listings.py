@@ -425,7 +425,7 @@ def round_or_lines(statement: Statement, full: bool, *, algorithms: Mapping[str,
     model = _model(claim)
     if model is None or not algorithms:
         return Verdict(Status.OPEN, "no line sets the model of the next round, or the paper has no algorithm")
-    told = []
+    differs, unread = list[str](), list[str]()
     for name, algorithm in algorithms.items():
         own = _instance(algorithm, run.eta)
         constants = {"M": run.problem.M, "R": run.rounds, **{f.name: getattr(own, f.name) for f in fields(own)}}
@@ -435,15 +435,18 @@ def round_or_lines(statement: Statement, full: bool, *, algorithms: Mapping[str,
             machine = Executor(constants=constants, start=run.start, oracle=run.exact, values=start).run(claim)
             printed = [machine.value(model, 0, r) for r in range(run.rounds + 1)]
         except (Undefined, Unreadable) as error:
-            return Verdict(Status.OPEN, f"the lines are not compared with the code: {error}")
+            unread.append(f"the lines are not compared with {name}: {error}")
+            continue
         code = [x for x, _ in run.implemented(own)]
         r = next(
             (r for r, (a, b) in enumerate(zip(printed, code, strict=True)) if np.abs(a - b).max() > ROUNDING), None
         )
         if r is None:
             return Verdict(Status.TESTED, f"the lines, executed on three quadratics, make the models of {name}")
-        told.append(f"after round {r} the lines have {model} = {printed[r]}, the round of {name} has {code[r]}")
-    return Verdict(Status.ERROR, f"{statement.id}: {'; '.join(told)}")
+        differs.append(f"after round {r} the lines have {model} = {printed[r]}, the round of {name} has {code[r]}")
+    if unread:
+        return Verdict(Status.OPEN, "; ".join(unread))
+    return Verdict(Status.ERROR, f"{statement.id}: {'; '.join(differs)}")
 
 
 def _model(listing: Listing) -> str | None:
