@@ -454,6 +454,11 @@ def by_severity(checked: Iterable[Checked]) -> dict[Severity | None, int]:
     return {severity: found[severity] for severity in (*get_args(Severity), None) if found[severity]}
 
 
+def roots(checked: Iterable[Checked], severity: Severity) -> int:
+    """How many different errors are behind the refuted statements of a severity."""
+    return len({catalogue.root(c.statement.id) for c in checked if c.severity == severity})
+
+
 def errors(checked: Iterable[Checked]) -> list[str]:
     """What the checks say that ended in an exception, and the proofs and instances that contradict each other."""
     says: list[str] = []

@@ -125,6 +125,12 @@ def severity(id_: str) -> Severity | None:
     return min((e.severity for e in errata(id_)), key=get_args(Severity).index, default=None)
 
 
+def root(id_: str) -> str:
+    """The id of the statement at the root of a statement's gravest error: its own, or that of the one it follows from."""
+    gravest = next((e for e in errata(id_) if e.severity == severity(id_)), None)
+    return root(gravest.root) if gravest and gravest.root else id_
+
+
 def symbols(statement: Statement) -> dict[str, Symbol]:
     """The symbol table of the statement's paper, by ASCII name."""
     return paper(statement.paper).symbols
@@ -167,6 +173,6 @@ def _checks(paper_name: str) -> ModuleType | None:
 
 __all__ = [
     "UnknownName", "as_printed", "corrected_by", "errata", "evidence", "find", "forms", "least", "names", "paper", "papers",
-    "properties", "reasons", "rounds", "sharpened_by", "sharpenings", "statements", "symbols", "unassumed", "unknown",
+    "properties", "reasons", "root", "rounds", "sharpened_by", "sharpenings", "statements", "symbols", "unassumed", "unknown",
     "used_by",
 ]  # fmt: skip

@@ -463,6 +463,7 @@ class Erratum:
     printed    what the paper says
     true       what it should say, and why
     corrected  id of the corrected statement, if the catalogue has one
+    root       id of the statement whose error this is, too, or from which it follows; empty: an error of its own
     """
 
     statement: str
@@ -470,6 +471,7 @@ class Erratum:
     printed: str
     true: str
     corrected: str = ""
+    root: str = ""
 
 
 @dataclass(frozen=True)
@@ -704,13 +706,15 @@ class Paper:
         listed, other = (frozenset(s.id for s in some) for some in (beside, unless))
         self.readings.append(Reading(rule, adds.id, listed, other, within))
 
-    def erratum(self, name: str, severity: Severity, printed: str, true: str, corrected: str = "") -> None:
-        """Declare an error; `name` and `corrected` are ids without the paper's short name."""
-        ids = [f"{self.name}.{i}" if i else "" for i in (name, corrected)]
+    def erratum(
+        self, name: str, severity: Severity, printed: str, true: str, corrected: str = "", root: str = ""
+    ) -> None:
+        """Declare an error; `name`, `corrected` and `root` are ids without the paper's short name."""
+        ids = [f"{self.name}.{i}" if i else "" for i in (name, corrected, root)]
         missing = [i for i in ids if i and i not in self.statements]
         if missing:
             raise ValueError(f"erratum about {missing}: expected statements that have been declared")
-        self.errata.append(Erratum(ids[0], severity, printed, true, ids[1]))
+        self.errata.append(Erratum(ids[0], severity, printed, true, ids[1], ids[2]))
 
     def finding(self, name: str, title: str, says: str, matters: str, figure: str) -> None:
         """Declare a finding; `name` is an id without the paper's short name.  Raises ValueError if it has no erratum."""
