@@ -173,6 +173,6 @@ def _checks(paper_name: str) -> ModuleType | None:
 
 __all__ = [
     "UnknownName", "as_printed", "corrected_by", "errata", "evidence", "find", "forms", "least", "names", "paper", "papers",
-    "properties", "reasons", "root", "rounds", "sharpened_by", "sharpenings", "statements", "symbols", "unassumed", "unknown",
-    "used_by",
+    "properties", "reasons", "root", "rounds", "sharpened_by", "sharpenings", "statements", "symbols", "unassumed",
+    "unknown", "used_by",
 ]  # fmt: skip
