@@ -109,7 +109,7 @@ DEFINED = [
 
 @pytest.mark.parametrize(("hypotheses", "claims", "model"), DEFINED, ids=str)
 def test_a_claim_must_be_defined(hypotheses, claims, model) -> None:
-    """z3, cvc5 and the certificates agree."""
+    """z3 and the certificates agree."""
     found = decide(hypotheses, claims)
     assert (found.status, found.model) == ((Status.PROVED, {}) if model is None else (Status.REFUTED, model))
     assert all(implied(hypotheses, claim) for claim in claims) is (model is None)

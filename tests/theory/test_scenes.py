@@ -25,8 +25,8 @@ from theory import catalogue
 from theory.proofs import scenes
 from theory.proofs.gram import Quadratic, Vector
 from theory.proofs.scenes import ALL, Best, Scene
-from theory.proofs.tight import positive_semidefinite
-from theory.statement import Statement, Status, at_least, at_most
+from theory.proofs.tight import NotSolved, positive_semidefinite, verified_instance
+from theory.statement import F, Statement, Status, X, at_least, at_most
 
 Clients = dict[str, tuple[Fraction, Fraction, Fraction]]  # h, bend, b: h y^2/2 + bend max(y, 0)^2/2 + b y
 
@@ -288,6 +288,46 @@ def test_the_best_constants_of_printed_inequalities() -> None:
     assert 0.999 <= found.least <= found.most <= 1.001  # which cannot be improved
 
 
+@pytest.mark.parametrize("id_", ["sfl.eq41", "fedbat.lemma1"])
+def test_the_answer_is_the_same_in_all_units(id_: str) -> None:
+    """With any unit of the objective, and any of length: L = 1, 1000, 1/10^4, 10^400."""
+    statement = catalogue.find(id_)
+    paper, symbols = statement.paper, {s.name: s for s in catalogue.symbols(statement).values()}
+    numbers = next(scenes.cases(statement, catalogue.rounds(paper))).numbers
+    answers, unlike = [], set()
+    for objective, length in ((1, 1), (1000, 1), (1, 100), (10**400, 1)):
+        units = {F: Fraction(objective), X: Fraction(length)}
+        powers = {n: symbols[n].dimension.as_powers_dict() for n in numbers}
+        own = {n: v * units[F] ** int(powers[n][F]) * units[X] ** int(powers[n][X]) for n, v in numbers.items()}
+        (case,) = scenes.cases_at(statement, own)
+        every = scenes.searches(statement, case)
+        answers.append({term: scenes.best(search, paper) for term, search in every.items()})
+        found = scenes.bracket(every[ALL].below, paper)
+        assert verified_instance(every[ALL].below, found) == found.lower
+        unlike.add(found.instance.gram)
+    assert len(answers[0]) > 2 and all(one == answers[0] for one in answers)
+    assert len(unlike) > 2  # the instances are in the units of the question
+
+
+def test_what_depends_on_the_units_is_solved_as_it_stands() -> None:
+    """A term times L, which is 2 here: its best factor is half as large."""
+    statement = catalogue.find("sfl.step.gc_recursion")
+    L = catalogue.symbols(statement)["L"].sympy
+    numbers = {n: Fraction(v) for n, v in {"M": 2, "K": 1, "L": 2, "eta_tilde": "1/12", "sigma": 0}.items()}
+    found = []
+    for factor in (sympy.S.One, L):
+        claim = statement.claim.scaled(factor, "heterogeneity")
+        (case,) = scenes.cases_at(statement.with_claim(claim), numbers)
+        found.append(scenes.best(scenes.searches(statement.with_claim(claim), case)["heterogeneity"], "nowhere"))
+    right, wrong = found
+    assert wrong.least <= right.most / 2 and right.least / 2 <= wrong.most
+
+
+def test_numbers_that_floating_point_cannot_hold_are_not_solved() -> None:
+    with pytest.raises(NotSolved, match="too large or too small for the solver: expected 1e-100 to 1e100"):
+        best("sfl.step.gc_recursion", "progress", M="2", K="1", L="1", eta_tilde="1e-401", sigma="0")
+
+
 def contracting(factor: str) -> Statement:
     """(41) with another contraction, and without progress."""
     statement = catalogue.find("sfl.eq41")
@@ -368,6 +408,8 @@ def test_numbers_that_do_not_fit_are_named() -> None:
         ({"M": 2, "K": 1, "L": 1, "eta": Fraction(1, 12), "sigma": 2}, "sigma = 2: expected 0"),
         ({"M": 2, "S": 3, "K": 1, "L": 1, "eta": Fraction(1, 12)}, "expected S <= M and mu < L"),
         ({"M": 9, "K": 1, "L": 1, "eta": Fraction(1, 1000)}, "local steps in all outcomes: expected 64 at most"),
+        ({"M": 60, "K": 1, "L": 1, "eta": Fraction(1, 1000)}, "more than 1000000000 local steps in all outcomes"),
+        ({"M": 10**6, "K": 1, "L": 1, "eta": 1}, "1000000 clients, local steps or rounds: expected 64 at most"),
     ):
         with pytest.raises(ValueError, match=said):
             scenes.cases_at(statement, {n: Fraction(v) for n, v in numbers.items()})

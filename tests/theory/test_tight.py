@@ -12,6 +12,7 @@ from sympy import Rational
 
 from tests.theory.brackets import holds
 from theory.proofs.tight import (
+    NotSolved,
     Programme,
     Unbounded,
     checked,
@@ -98,6 +99,12 @@ def test_without_an_amount_there_is_no_constant() -> None:
     programme = descent(1, Rational(1))
     with pytest.raises(Unbounded, match="no constant is enough"):
         tight(replace(programme, amount=quadratic(sympy.Symbol("g0", real=True) ** 2)))
+
+
+def test_that_there_is_no_constant_is_shown_by_an_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("theory.proofs.tight.violation", lambda programme: None)
+    with pytest.raises(NotSolved, match="no instance that needs 1000"):
+        tight(replace(descent(1, Rational(1)), amount=quadratic(sympy.Symbol("g0", real=True) ** 2)))
 
 
 def test_a_violation_is_an_instance() -> None:

@@ -30,6 +30,7 @@ from theory.proofs.tight import (
     NotSolved,
     Programme,
     Unbounded,
+    Units,
     checked as verify,
     tight,
     verified_instance,
@@ -37,7 +38,7 @@ from theory.proofs.tight import (
     violation,
 )
 from theory.properties import Properties, Property
-from theory.statement import Bound, Evidence, Statement, Status, Verdict, defined
+from theory.statement import Bound, Evidence, F, Statement, Status, Verdict, defined
 
 Numbers = Mapping[sympy.Symbol, sympy.Rational]
 
@@ -250,6 +251,18 @@ def fitting(
         raise ValueError(f"{statement.id}: sigma = {given['sigma']}: expected 0, for no noise, or no sigma")
 
 
+def enumerable(statement: Statement, what: str, count: Any, most: int) -> None:
+    """Raises ValueError if there are more outcomes, or parts of them, than can be enumerated."""
+    if count > most:
+        shown = count if count < _COUNTABLE else f"more than {_COUNTABLE}"
+        raise ValueError(f"{statement.id}: {shown} {what}: expected {most} at most, with smaller numbers")
+
+
+def tosses(number: Any) -> int:
+    """The outcomes of so many coins, or a number that is too large as well."""
+    return 2 ** int(min(number, 64))
+
+
 # If no condition limits the step size, it is 1
 _STEPS = tuple(Fraction(n) for n in (64, 8, 4, 2)) + tuple(
     Fraction(1, d)
@@ -257,16 +270,23 @@ _STEPS = tuple(Fraction(n) for n in (64, 8, 4, 2)) + tuple(
 )
 
 
+_COUNTABLE = 10**9
+
+
 @dataclass(frozen=True)
 class Case:
     """A statement in numbers, about one scene.
 
     numbers  those that are named in words
+    solved   the same in the units in which the smoothness constant is 1, if they are others
+    factor   the smoothness constant
     """
 
     numbers: Mapping[str, Fraction]
     at: Numbers
     scene: Scene
+    solved: Case | None = None
+    factor: Fraction = Fraction(1)
 
     @property
     def told(self) -> str:
@@ -336,7 +356,26 @@ def cases_at(statement: Statement, numbers: Mapping[str, Fraction]) -> list[Case
     at = rounds.complete(statement, numbers)
     if violated := admitted(statement, at):
         raise ValueError(f"{statement.id}: {violated}")
+    found = _cases(statement, numbers, at, rounds)
+    factor, other = _with_smoothness_one(statement, at)
+    if factor == 1:
+        return found
+    solved = _cases(statement, numbers, other, rounds)
+    return [replace(case, solved=same, factor=factor) for case, same in zip(found, solved, strict=True)]
+
+
+def _cases(statement: Statement, numbers: Mapping[str, Fraction], at: Numbers, rounds: Rounds) -> list[Case]:
     return [Case(numbers, at, _about_quantities(statement, at, scene)) for scene in rounds.scenes(statement, at)]
+
+
+def _with_smoothness_one(statement: Statement, at: Numbers) -> tuple[Fraction, Numbers]:
+    """The smoothness constant, and the numbers in units of the objective in which it is 1; 1 and the same without one."""
+    symbols = {one.name: one for one in catalogue.symbols(statement).values()}
+    factor = next((value for s, value in at.items() if symbols[s.name].concept == "smoothness"), sympy.S.One)
+    other = {
+        s: v / factor ** symbols[s.name].dimension.as_powers_dict()[F] if v.is_Rational else v for s, v in at.items()
+    }
+    return exact(factor, {}), other
 
 
 # Programmes
@@ -355,6 +394,13 @@ class Search:
     below: Programme
     sign: int = 1
 
+    def in_units_of(self, other: Search, factor: Fraction) -> Search:
+        """The same, to be solved in the units of another search."""
+        above = replace(self.above, solved=Units(other.above, factor))
+        if self.below is self.above:
+            return replace(self, above=above, below=above)
+        return replace(self, above=above, below=replace(self.below, solved=Units(other.below, factor)))
+
 
 ALL, REVERSED = "all terms", ", reversed"  # of the larger side, multiplied by one factor; in the other direction
 _DIRECTIONS = {"<=": (1,), ">=": (-1,), "=": (1, -1)}
@@ -365,6 +411,9 @@ def searches(statement: Statement, case: Case) -> dict[str, Search]:
 
     Raises ValueError for another claim, and for symbols that have no value in the round.
     """
+    if case.solved is not None:
+        plain, solved = (searches(statement, one) for one in (replace(case, solved=None), case.solved))
+        return {name: one.in_units_of(solved[name], case.factor) for name, one in plain.items()}
     claim = statement.claim
     if not isinstance(claim, Bound):
         raise ValueError(f"{statement.id}: expected a bound")
@@ -487,6 +536,10 @@ def bracket(programme: Programme, paper: str) -> Bracket:
 
     Raises Unbounded and NotSolved as `tight` does, also for programmes that are known to end so.
     """
+    if programme.solved is not None:
+        found = programme.solved.bracket(bracket(programme.solved.programme, paper), programme)
+        if found is not None:
+            return found
     known = kept(paper).get(key(programme), "")
     if known == UNBOUNDED:
         raise Unbounded("no constant is enough: without this term, the rest of the inequality is false")
@@ -497,6 +550,11 @@ def bracket(programme: Programme, paper: str) -> Bracket:
 
 def violated(programme: Programme, paper: str) -> Instance | None:
     """An instance with objective > amount: as it was found earlier, if that is verified, else looked for now."""
+    if programme.solved is not None:
+        there = violated(programme.solved.programme, paper)
+        here = None if there is None else programme.solved.instance(there, programme)
+        if here is not None:
+            return here
     known = kept(paper).get(VIOLATION + key(programme))
     if known is None:
         return violation(programme)

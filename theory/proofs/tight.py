@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -33,6 +33,10 @@ _MARGINS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)  # how far an instance is inside the c
 _CLOSE = 1e-3  # relative difference between the ends of a bracket
 _SHARES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # of the centre in an instance
 _ABOVE = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # how far a proved constant is above the best one
+_DIGITS = 100  # of coefficients: their products must be floating point numbers, too
+_SIZES = Fraction(1, 10**_DIGITS), Fraction(10**_DIGITS)
+_POWERS = 12  # of a change of units in a coefficient, at most
+_ENOUGH = 1000  # a constant; where an instance needs a larger one, and the solver finds none, there is none
 PARTS = 2**40  # fractions have this denominator
 _TRACE = 1e6  # of multipliers that are looked for
 _TINY = 1e-6  # of multipliers, relative to the largest; of an amount
@@ -107,11 +111,15 @@ def quadratic(e: sympy.Expr) -> Quadratic:
 
 @dataclass(frozen=True)
 class Programme:
-    """The largest `objective` where `amount` is 1 and all conditions are >= 0."""
+    """The largest `objective` where `amount` is 1 and all conditions are >= 0.
+
+    solved  the same in the units in which it is solved, if they are others
+    """
 
     objective: Quadratic
     amount: Quadratic
     conditions: Mapping[str, Quadratic]
+    solved: Units | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def of(objective: sympy.Expr, amount: sympy.Expr, conditions: Mapping[str, sympy.Expr]) -> Programme:
@@ -134,6 +142,72 @@ class Programme:
     def values(self) -> tuple[str, ...]:
         """The names of the function values."""
         return tuple(sorted({name for form in self.forms for name in form.numbers}))
+
+
+@dataclass(frozen=True)
+class Units:
+    """A programme in other units: its vectors, function values and forms are there `factor` to some power times smaller."""
+
+    programme: Programme
+    factor: Fraction
+
+    def bracket(self, found: Bracket, wanted: Programme) -> Bracket | None:
+        """A bracket of this programme in the units of the wanted one, checked exactly; None if it is none there."""
+        sizes, instance = self._sizes(wanted), self.instance(found.instance, wanted)
+        if sizes is None or instance is None:
+            return None
+        of_objective, _, *of_conditions = sizes[1]
+        of = {name: of_objective / size for name, size in zip(wanted.conditions, of_conditions, strict=True)}
+        other = replace(found, instance=instance, multipliers={n: x * of[n] for n, x in found.multipliers.items()})
+        same = verified_proof(wanted, other) and verified_instance(wanted, other) == found.lower
+        return other if same else None
+
+    def instance(self, found: Instance, wanted: Programme) -> Instance | None:
+        """An instance in the units of the wanted programme, checked exactly; None if it is none there."""
+        sizes = self._sizes(wanted)
+        if sizes is None:
+            return None
+        of, _ = sizes
+        rows = zip(found.vectors, found.gram, strict=True)
+        gram = tuple(tuple(x * of[a] * of[b] for x, b in zip(row, found.vectors, strict=True)) for a, row in rows)
+        other = Instance(found.vectors, gram, {name: x * of[name] for name, x in found.values.items()})
+        try:
+            checked(other, wanted)
+        except ValueError:
+            return None
+        return other
+
+    def _sizes(self, wanted: Programme) -> tuple[dict[str, Fraction], list[Fraction]] | None:
+        """How much larger the vectors and function values, and the forms, of the wanted programme are.
+
+        None if the coefficients are not those of one programme in two units.
+        """
+        exponents = {self.factor**n: n for n in range(-_POWERS, _POWERS + 1)}
+        # the free unknowns are the last ones: a vector is 1 there, and whole powers follow
+        names = (*wanted.values, *wanted.vectors)
+        forms: list[list[list[Fraction]]] = []  # for each coefficient: how often it has each name, and an exponent
+        for own, other in zip(self.programme.forms, wanted.forms, strict=True):
+            here, there = _parts_of(own), _parts_of(other)
+            if here.keys() != there.keys() or any(here[part] / there[part] not in exponents for part in there):
+                return None
+            forms.append(
+                [
+                    [*(Fraction((part if isinstance(part, tuple) else (part,)).count(n)) for n in names), power]
+                    for part, power in ((part, Fraction(exponents[here[part] / there[part]])) for part in there)
+                ]
+            )
+        # all parts of a form are of one size, and so are the objective and the amount
+        together = [[*forms[0], *forms[1]], *forms[2:]]
+        rows = {tuple(a - b for a, b in zip(row, form[0], strict=True)) for form in together for row in form}
+        found = _eliminated([list(row) for row in sorted(rows)])
+        if found is None or any(x.denominator != 1 for x in found):
+            return None
+        of_names = {name: self.factor ** int(x) for name, x in zip(names, found, strict=True)}
+        solution = [*found, Fraction(-1)]
+        of_forms = [
+            sum((a * x for a, x in zip(form[0], solution, strict=True)), Fraction(0)) if form else 0 for form in forms
+        ]
+        return of_names, [self.factor ** int(x) for x in of_forms]
 
 
 # Exact checks
@@ -209,7 +283,8 @@ def _matrix(form: Quadratic, names: Sequence[str]) -> Matrix:
 def tight(programme: Programme) -> Bracket:
     """The best constant, bracketed; without an amount, between 0 and 1 if the objective is at most 0.
 
-    Raises Unbounded if there is none; NotSolved if the solver fails, or its solutions do not survive the rounding.
+    Raises Unbounded if there is none, as far as an instance can show it; NotSolved if the solver fails, or its solutions
+    do not survive the rounding.
     """
     dense = _Dense(programme)
     if not programme.amount:
@@ -220,13 +295,18 @@ def tight(programme: Programme) -> Bracket:
         rows = tuple((zero,) * len(dense.vectors) for _ in dense.vectors)
         nothing = Instance(dense.vectors, rows, dict.fromkeys(dense.values, zero))
         return Bracket(zero, Fraction(1), nothing, {n: x for n, x in only[0].items() if x})
-    best = dense.largest()
+    try:
+        best = dense.largest()
+    except Unbounded:
+        if violation(replace(programme, amount=programme.amount * _ENOUGH)) is None:
+            raise NotSolved(f"the solver finds no best constant, and no instance that needs {_ENOUGH}") from None
+        raise
     instance = dense.instance(best)
     if instance is None:
-        raise NotSolved(f"the best constant is about {best:.6g}, but no instance survives the rounding to fractions")
+        raise NotSolved("no instance that the solver found survives the rounding to fractions")
     proof = dense.proof(best)
     if proof is None:
-        raise NotSolved(f"the best constant is about {best:.6g}, but no proof survives the rounding to fractions")
+        raise NotSolved("no proof that the solver found survives the rounding to fractions")
     lower = instance.at(programme.objective) / instance.at(programme.amount)
     return Bracket(lower, proof[1], instance, {n: x for n, x in proof[0].items() if x})
 
@@ -264,11 +344,11 @@ def _solve(problem: Any) -> None:
             except cvxpy.SolverError as error:
                 failure = str(error)
         else:
-            raise NotSolved(f"Clarabel: {failure}")
+            raise NotSolved(f"the solver found no solution (Clarabel: {failure})")
     if problem.status in ("unbounded", "unbounded_inaccurate"):
         raise Unbounded("no constant is enough: without this term, the rest of the inequality is false")
     if problem.status not in ("optimal", "optimal_inaccurate"):
-        raise NotSolved(f"Clarabel: {problem.status}")
+        raise NotSolved(f"the solver found no solution (Clarabel: {problem.status})")
 
 
 class _Dense:
@@ -283,12 +363,12 @@ class _Dense:
         self.grams, self.linear = np.zeros((len(forms), n, n)), np.zeros((len(forms), max(m, 1)))
         for row, form in enumerate(forms):
             for (a, b), c in form.products.items():
-                self.grams[row, place[a], place[b]] += float(c) / 2
-                self.grams[row, place[b], place[a]] += float(c) / 2
+                self.grams[row, place[a], place[b]] += _float(c) / 2
+                self.grams[row, place[b], place[a]] += _float(c) / 2
             for name, c in form.numbers.items():
-                self.linear[row, at[name]] += float(c)
+                self.linear[row, at[name]] += _float(c)
         # every form with a largest coefficient of 1
-        self.scale = [max((abs(float(c)) for c in _parts_of(form).values()), default=0.0) or 1.0 for form in forms]
+        self.scale = [max((abs(_float(c)) for c in _parts_of(form).values()), default=0.0) or 1.0 for form in forms]
         self.grams /= np.array(self.scale)[:, None, None]
         self.linear /= np.array(self.scale)[:, None]
         self.equal, self.others = _equalities(forms)
@@ -633,17 +713,24 @@ def _corrected(weights: list[Fraction], equations: Matrix, wanted: list[Fraction
 
 
 def _eliminated(system: Matrix) -> list[Fraction] | None:
-    """A solution of a square system, augmented by its right side; free unknowns are 0, and None if there is none."""
-    n = len(system)
+    """A solution of a system, augmented by its right side; free unknowns are 0, and None if there is none."""
+    unknowns = len(system[0]) - 1 if system else 0
     rows = [[QQ(x.numerator, x.denominator) for x in row] for row in system]
-    reduced, pivots = DomainMatrix(rows, (n, n + 1), QQ).rref()
-    if n in pivots:
+    reduced, pivots = DomainMatrix(rows, (len(system), unknowns + 1), QQ).rref()
+    if unknowns in pivots:
         return None
-    found = [Fraction(0)] * n
+    found = [Fraction(0)] * unknowns
     for i, column in enumerate(pivots):
-        x = reduced[i, n].element
+        x = reduced[i, unknowns].element
         found[column] = Fraction(int(x.numerator), int(x.denominator))
     return found
+
+
+def _float(x: Fraction) -> float:
+    """A fraction in floating point.  Raises NotSolved for one that the solver cannot work with."""
+    if x and not _SIZES[0] < abs(x) < _SIZES[1]:
+        raise NotSolved(f"a coefficient is too large or too small for the solver: expected 1e-{_DIGITS} to 1e{_DIGITS}")
+    return float(x)
 
 
 def _fraction(x: float) -> Fraction:

@@ -25,10 +25,12 @@ from theory.proofs.scenes import (
     Rounds,
     Scene,
     bounded_below,
+    enumerable,
     exact,
     fitting,
     mean_of,
     squared,
+    tosses,
 )
 from theory.properties import Properties, Property
 from theory.statement import Statement
@@ -280,11 +282,8 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     rate, L, mu = given["eta" if "eta" in given else "eta_t"], given["L"], numbers["mu"]
     if sampled > count or before >= tau or min(rate, L) <= 0 or given["q"] < 0 or not 0 <= mu < L:
         raise ValueError(f"{statement.id}: expected K <= N, before < tau, eta > 0, L > 0, q >= 0 and 0 <= mu < L")
-    coins = 2 ** int(count * (1 + before + (before + 1) * ("sigma" not in given)))
-    if coins > _MOST:
-        raise ValueError(
-            f"{statement.id}: {coins} outcomes: expected {_MOST} at most, with smaller N or tau, or sigma=0"
-        )
+    outcomes = tosses(count * (1 + before + (before + 1) * ("sigma" not in given)))
+    enumerable(statement, "outcomes of the noise and the binarisation", outcomes, _MOST)
     at = {
         s.N: count, s.K: sampled, s.tau: tau, s.t: before, s.t_0: Fraction(0), s.L: L, s.mu: mu, s.q: given["q"],
         s.p_sq: 1 / count, s.eta: rate, s.eta_t: rate, s.eta_start: rate, s.eta_later: rate,

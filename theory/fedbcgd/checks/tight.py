@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
+from math import comb
 
 import sympy
 
@@ -27,11 +28,13 @@ from theory.proofs.scenes import (
     Scene,
     Tilted,
     bounded_below,
+    enumerable,
     exact,
     fitting,
     known_by_all,
     mean_of,
     squared,
+    tosses,
 )
 from theory.properties import Properties, Property
 from theory.statement import Statement
@@ -250,9 +253,11 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
         raise ValueError(
             f"{statement.id}: expected sigma=0 with several steps: then the noise of FedBCGD+ does not cancel"
         )
-    outcomes = 1 if "sigma" in given else 2 ** int(numbers["M"] * numbers["T"])
-    if outcomes * numbers["T"] > _MOST:
-        raise ValueError(f"{statement.id}: {outcomes} outcomes: expected fewer, with smaller M or T, or sigma=0")
+    steps = numbers["M"] * numbers["T"]
+    enumerable(statement, "local steps", steps, _MOST)
+    enumerable(statement, "groups of clients", comb(int(numbers["M"]), int(numbers["K"])), _MOST**2)
+    outcomes = 1 if "sigma" in given else tosses(steps)
+    enumerable(statement, "local steps in all outcomes of the noise", outcomes * numbers["T"], _MOST)
     values = {s.M: numbers["M"], s.K: numbers["K"], s.T: numbers["T"], s.beta: beta, s.lam: lam, s.mu: mu}
     values |= {s.N: Fraction(1), s.S: numbers["K"], s.alpha: 1 / (1 - lam), s.gamma: lam / (1 - lam)}
     at = {symbol: sympy.Rational(value.numerator, value.denominator) for symbol, value in values.items()}

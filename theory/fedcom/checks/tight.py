@@ -23,10 +23,12 @@ from theory.proofs.scenes import (
     Point,
     Rounds,
     Scene,
+    enumerable,
     exact,
     fitting,
     mean_of,
     squared,
+    tosses,
 )
 from theory.properties import Properties, Property
 from theory.statement import Statement
@@ -198,9 +200,11 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
             raise ValueError(f"{statement.id}: {name} = {given[name]}: expected a whole number >= 1")
     if min(given["L"], given["eta"]) <= 0 or given["q"] < 0:
         raise ValueError(f"{statement.id}: expected L > 0, eta > 0 and q >= 0")
-    coins = 1 if "sigma" in given else 2 ** int(given["m"] * given["tau"])
-    if coins * given["tau"] > _MOST:
-        raise ValueError(f"{statement.id}: {coins} outcomes: expected fewer, with smaller m or tau, or sigma=0")
+    steps = given["m"] * given["tau"]
+    enumerable(statement, "local steps", steps, _MOST)
+    enumerable(statement, "outcomes of the compressors", tosses(given["m"]), _MOST**2)
+    outcomes = 1 if "sigma" in given else tosses(steps)
+    enumerable(statement, "local steps in all outcomes of the noise", outcomes * given["tau"], _MOST)
     symbols = {one.name: one for one in (s.m, s.tau, s.L, s.q, s.eta)}
     at = {symbols[n]: sympy.Rational(v.numerator, v.denominator) for n, v in given.items() if n in symbols}
     return at | {s.sigma: sympy.S.Zero if "sigma" in given else s.sigma}

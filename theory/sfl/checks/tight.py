@@ -24,11 +24,13 @@ from theory.proofs.scenes import (
     Scene,
     Tilted,
     bounded_below,
+    enumerable,
     exact,
     fitting,
     known_by_all,
     mean_of,
     squared,
+    tosses,
 )
 from theory.properties import Properties, Property
 from theory.sfl.corrected import tracked_sq
@@ -371,10 +373,11 @@ def complete(statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
     # the statement's own definition; a lemma in eta has none, and eta_tilde is what it is in the theorem
     factor = statement.where.get(eta_tilde, K * eta if parallel else S * K * eta).subs(at) / at.get(eta, eta)
     at |= {eta_tilde: factor * at[eta]} if eta in at else {eta: at[eta_tilde] / factor}
-    outcomes = 1 if at.get(sigma) == 0 else 2 ** (at[S] * at[K])
+    enumerable(statement, "clients, local steps or rounds", max(at[M], at[K], at.get(R, 1)), _MOST)
+    outcomes = 1 if at.get(sigma) == 0 else tosses(at[S] * at[K])
     orders = sympy.binomial(at[M], at[S]) * (1 if parallel else sympy.factorial(at[S]))
-    if (most := orders ** at.get(R, 1) * outcomes * at[S] * at[K]) > _MOST:
-        raise ValueError(f"{id_}: {most} local steps in all outcomes: expected {_MOST} at most, with smaller numbers")
+    steps = orders ** at.get(R, 1) * outcomes * at[S] * at[K]
+    enumerable(statement, "local steps in all outcomes", steps, _MOST)
     return {sigma: sigma} | at
 
 
