@@ -161,6 +161,7 @@ def _sections(paper: Paper, own: Sequence[Checked]) -> dict[str, str]:
     printed = [c for c in own if c.statement.form == "printed"]
     return {
         "Refuted as printed": _refuted(printed),
+        "Read with charity": _with_additions(printed),
         "Errata": _errata(paper, own),
         "Sharper than printed": _sharper(paper, [c for c in own if c.statement.form == "sharper"], own),
         "All verdicts": _verdicts(own),
@@ -277,6 +278,16 @@ def _witness(c: Checked) -> str:
         f"- **`{c.statement.id}`** ({c.statement.place}), by {e.kind}{also}: {cell(v.says)}. "
         f"`fedtheory verify {c.statement.id}`\n  - Witness: {cell(witness)}."
     )
+
+
+def _with_additions(own: Sequence[Checked]) -> str:
+    """The statements whose verdict needs an addition, and what refutes them as they are listed."""
+    lines = []
+    for c in (c for c in own if c.added):
+        against = next((f" As listed: {cell(first_of(v.without))}." for _, v in c.verdicts if v.without), "")
+        lines.append(f"- `{c.statement.id}` ({c.statement.place}): {verdict(c)}.{against}")
+    head = "What these statements do not list, the [standard of charity](docs/pages/charity.md) reads into them.\n\n"
+    return head + "\n".join(lines) + "\n" if lines else ""
 
 
 def _sharper(paper: Paper, sharper: Sequence[Checked], own: Sequence[Checked]) -> str:
