@@ -190,16 +190,13 @@ class Units:
             here, there = _parts_of(own), _parts_of(other)
             if here.keys() != there.keys() or any(here[part] / there[part] not in exponents for part in there):
                 return None
-            forms.append(
-                [
-                    [*(Fraction((part if isinstance(part, tuple) else (part,)).count(n)) for n in names), power]
-                    for part, power in ((part, Fraction(exponents[here[part] / there[part]])) for part in there)
-                ]
-            )
+            rows = [[(part if isinstance(part, tuple) else (part,)).count(n) for n in names] for part in there]
+            powers = [exponents[here[part] / there[part]] for part in there]
+            forms.append([[*map(Fraction, row), Fraction(power)] for row, power in zip(rows, powers, strict=True)])
         # all parts of a form are of one size, and so are the objective and the amount
         together = [[*forms[0], *forms[1]], *forms[2:]]
-        rows = {tuple(a - b for a, b in zip(row, form[0], strict=True)) for form in together for row in form}
-        found = _eliminated([list(row) for row in sorted(rows)])
+        equations = {tuple(a - b for a, b in zip(row, form[0], strict=True)) for form in together for row in form}
+        found = _eliminated([list(one) for one in sorted(equations)])
         if found is None or any(x.denominator != 1 for x in found):
             return None
         of_names = {name: self.factor ** int(x) for name, x in zip(names, found, strict=True)}
