@@ -106,6 +106,12 @@ def test_killed_and_resumed(whole, tmp_path):
         assert (here["x"] == there["x"]).all()
 
 
+@pytest.mark.parametrize("checksum", [np.array(["a", "b"]), np.zeros((2, 2)), np.array("a")])
+def test_a_checkpoint_with_another_checksum(checksum):
+    with pytest.raises(ValueError, match=r"seed-0.npz: the checksum is not that of its arrays: expected"):
+        training._restore(None, {training._CHECKSUM: checksum, "round": np.zeros(3)}, Path("seed-0.npz"))
+
+
 def test_interrupted_by_hand(tmp_path):
     def tell(standing: training.Standing) -> None:
         if standing.round == 4:
