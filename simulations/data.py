@@ -99,6 +99,10 @@ class Dataset:
         ):
             refuse(f"clients are {brief(self.clients)}", "for each row one of 0..M-1, and each of these at least once")
 
+    def __repr__(self) -> str:
+        rows, columns = self.features.shape
+        return f"<Dataset: {self.name}, {rows} x {columns}, {self.classes} classes>"
+
 
 @dataclass(frozen=True, eq=False)
 class Table:

@@ -89,6 +89,9 @@ class Images:
                 where = tuple(int(i) for i in np.argwhere(~np.isfinite(images))[0])
                 refuse(f"{test}images[{', '.join(map(str, where))}] is {images[where]}", "finite numbers only")
 
+    def __repr__(self) -> str:
+        return f"<Images: {self.name}, {len(self.labels)} of shape {self.shape}, {self.classes} classes>"
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """(C, H, W): channels, height and width of an image."""

@@ -38,6 +38,7 @@ from simulations.networks import models
 from simulations.networks.images import Images, channel_statistics
 from simulations.networks.stacked import can_stack, outputs
 from simulations.partitions import Partition
+from simulations.problems import in_one_line
 from simulations.problems.logistic import check_batch, weights_of
 
 Batching = Literal["stacked", "loop"]
@@ -104,6 +105,8 @@ class Network:
     device: str = "cpu"
     precision: Precision = "float32"
     batching: Batching = "loop"
+
+    __repr__ = in_one_line
 
     def __post_init__(self) -> None:
         check_batch(self.batch)

@@ -90,6 +90,11 @@ def checked_weights(weights: ArrayLike | None, M: int) -> Array | None:
     return None if (p == p[0]).all() else p
 
 
+def in_one_line(problem: Problem) -> str:
+    """The `repr` of a problem: its kind, name and size."""
+    return f"<{type(problem).__name__}: {problem.name}; d = {problem.d}, M = {problem.M}>"
+
+
 def mean_over_clients(values: Array, weights: Array | None) -> Array:
     """sum_m p_m values_m: (M, ...) -> (...); without weights the plain mean."""
     return np.asarray(values.mean(0) if weights is None else np.tensordot(weights, values, 1))
