@@ -14,13 +14,13 @@ import pandas as pd
 import pytest
 import torch
 
-from benchmarks import difficulty
+from benchmarks import difficulty, networks
 from bounds.presets import Cell, Preset, with_tails
 from fedtheory import tables, training
 from simulations.compressors import from_text
 from simulations.networks import images
 from simulations.networks.problem import Network
-from simulations.networks.setup import Setup, from_table
+from simulations.networks.setup import ALGORITHMS, Setup, from_table
 
 torch.set_num_threads(1)
 
@@ -336,3 +336,13 @@ def test_order_of_methods():
     pairs = [(cell[0], got(1)), (cell[1], got(3)), (cell[2], got(2)), (other, got(0))]
     assert tables.order_kept(pairs) == (2, 3)
     assert tables.order_kept([(cell[0], got(1)), (cell[1], got(np.nan))]) == (0, 1)  # diverged: not more accurate
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_benchmark_of_networks_has_every_algorithm(name):
+    assert networks.begun(networks.small_training(name, "cpu", "loop")).advance()
+
+
+def test_the_benchmark_of_networks_does_rounds_in_every_way():
+    for one_round in networks.works("MLP", (1, 28, 28), 10, "cpu").values():
+        one_round()
