@@ -5,6 +5,7 @@
                                                                 algorithm against the CPU in float64, throughput, and
                                                                 three comparisons at a useful size; FOLDER/networks.json
                                                                 and the histories
+    python -m benchmarks.networks --small                       a small version of this on a CPU, as a test
 
 The naive loop copies the module and builds an optimiser and a DataLoader for each client and round.  The large batch has as
 many images as a round and one model for all clients: a comparison, and no limit, since stacked convolutions can be faster.
@@ -17,6 +18,7 @@ import copy
 import json
 import os
 import platform
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -105,10 +107,17 @@ def large_batch(net: Network) -> Callable[[], None]:
 
 def engine(net: Network) -> Callable[[], None]:
     """A round of PFL at all clients."""
-    running = RunState(net, PFL(K=STEPS, eta=0.01), rounds=10**6, x0=net.start(0), record=(), at=[0])
+
+    def begin() -> RunState:
+        return RunState(net, PFL(K=STEPS, eta=0.01), rounds=100, x0=net.start(0), record=(), at=[0])
+
+    running = begin()
 
     def one_round() -> None:
-        running.advance()
+        nonlocal running
+        if not running.advance():
+            running = begin()
+            running.advance()
         synchronise(net.device)
 
     return one_round
@@ -134,32 +143,47 @@ def works(model: str, shape: tuple[int, int, int], clients: int, device: str) ->
 # --------------------------------------------------------------------------------------------------- on a GPU
 
 
-def agreement(device: str) -> dict[str, float]:
-    """Every algorithm on a small network in float64: the largest relative difference to the CPU after three rounds.
+def small_training(name: str, device: str, batching: str) -> Setup:
+    """Three rounds of the algorithm of that name on a small network in float64."""
+    takes = settings_of(name)
+    own = {"S": 3, "k": 0.6, "p": 0.5, "Q": 2, "T": 2, "K": 2, "tau": 2, "N": 2, "compressor": "QSGD(s=3)"}
+    if name == "TopKFedAvg":
+        own["k"] = 100
+    elif "divisor" not in takes:  # k is no share of the clients
+        del own["k"]
+    if name == "SSL":  # the clients' own numbers of steps are K
+        del own["tau"]
+    if name in ("BVR-L-SGD", "STEM"):  # all clients take part
+        del own["S"]
+    cut = {"cut_after": "conv1"} if name in ("SSL", "SplitFed") else {}
+    return Setup(
+        data={"name": "digits", "partition": "exdir", "clients": 6, "C": 3, "alpha": 1.0},
+        network={
+            "model": "small CNN",
+            "batch": 8,
+            "precision": "float64",
+            "device": device,
+            "batching": batching,
+            **cut,
+        },
+        algorithm={"name": name, "eta": 0.05} | {s: v for s, v in own.items() if s in takes},
+        rounds=3,
+    )
 
-    On the CPU one model after another, on the device stacked.
-    """
+
+def begun(setup: Setup) -> RunState:
+    """The training before its first round."""
+    net = setup.problem()
+    return RunState(net, setup.method(), rounds=3, x0=net.start(0), record=(), at=[3])
+
+
+def agreement(device: str) -> dict[str, float]:
+    """Every algorithm: the largest relative difference after three rounds between the device, stacked, and the CPU."""
     found = {}
-    own = {"S": 3, "k": 0.6, "T": 2, "K": 2, "tau": 2, "N": 2, "compressor": "QSGD(s=3)"}
     for name in ALGORITHMS:
-        takes = settings_of(name)
-        cut = {"cut_after": "conv1"} if name in ("SSL", "SplitFed") else {}
-        settings = {s: v for s, v in own.items() if s in takes and (s != "k" or "divisor" in takes)}
-        if name == "TopKFedAvg":
-            settings["k"] = 100
-        if name == "SSL":  # the clients' own numbers of steps are K
-            del settings["tau"]
         ends = []
-        for where in ("cpu", device):
-            setup = Setup(
-                data={"name": "digits", "partition": "exdir", "clients": 6, "C": 3, "alpha": 1.0},
-                network={"model": "small CNN", "batch": 8, "precision": "float64", "device": where, **cut}
-                | {"batching": "loop" if where == "cpu" else "stacked"},
-                algorithm={"name": name, "eta": 0.05, **settings},
-                rounds=3,
-            )
-            net = setup.problem()
-            running = RunState(net, setup.method(), rounds=3, x0=net.start(0), record=(), at=[3])
+        for where, way in (("cpu", "loop"), (device, "stacked")):
+            running = begun(small_training(name, where, way))
             while running.advance():
                 pass
             ends.append(on_host(running.x))
@@ -238,6 +262,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--small", action="store_true", help="a small version of the GPU's programme, as a test")
     given = parser.parse_args()
+    if given.small and given.out is None:
+        given.out = Path(tempfile.mkdtemp())
     if given.out is None:
         torch.set_num_threads(1)
         for model, shape in ON_CPU.items():

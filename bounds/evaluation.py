@@ -219,7 +219,8 @@ def _number(
         found = np.broadcast_to(np.asarray(function(*at), float), shape)
     if not shape and beyond:
         number = _in_digits(expression, symbols, at)
-        return np.asarray(number) if abs(number) >= np.finfo(float).tiny else found
+        vanishes = abs(number) < np.finfo(float).tiny and np.isfinite(found)
+        return found if vanishes or np.isnan(number) else np.asarray(number)
     if "overflow" in beyond and found.size <= _MOST_POINTWISE:
         flat = [np.broadcast_to(a, shape).ravel() for a in at]
         points = [[np.asarray(a[i]) for a in flat] for i in range(found.size)]
@@ -228,14 +229,14 @@ def _number(
 
 
 def _in_digits(expression: sympy.Expr, symbols: Sequence[sympy.Symbol], at: Sequence[NDArray[np.float64]]) -> float:
-    """The nearest double to an expression at these numbers; infinite beyond the largest, 0 where it is not defined."""
+    """The nearest double to an expression at these numbers; infinite beyond the largest, NaN where it is not defined."""
     with mpmath.workdps(_DIGITS):
         try:
             found = sympy.lambdify(symbols, closed(expression), "mpmath")(*(mpmath.mpf(float(a)) for a in at))
         except ZeroDivisionError:
-            return 0.0
+            return np.nan
         if not isinstance(found, mpmath.mpf):
-            return 0.0
+            return np.nan
         try:
             return float(found)
         except OverflowError:

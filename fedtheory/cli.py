@@ -899,7 +899,8 @@ def simulate_command(
 ) -> None:
     """Run algorithms.  Parameters are NAME=VALUE: eta, rounds, seeds, x0; the settings of the algorithms (K, S, tau, gamma,
     compressor=RandK:2 ...), or of one of them as ALGORITHM:NAME=VALUE; the settings of the problem (d, M, L, mu ...; for
-    data loss=sigmoid or squared, label=3, regularisation=1e-4L ...; for a CSV file target=COLUMN, client=COLUMN)."""
+    data loss=sigmoid or squared, label=3, regularisation=1e-4L ...; for a CSV file target=COLUMN,
+    client=COLUMN, without=COLUMN)."""
     from fedtheory import simulate
     from fedtheory.tasks import Workshop
     from figures.files import writable, write

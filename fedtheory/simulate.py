@@ -55,6 +55,7 @@ DATA = {
     "loss": "logistic",
     "target": "",
     "client": "",
+    "without": "",
     "label": "",
     "regularisation": "0.01",
     "batch": "",
@@ -62,6 +63,7 @@ DATA = {
     "seed": "0",
 }
 LOSSES: dict[str, type[Logistic]] = {"logistic": Logistic, "sigmoid": SigmoidERM}
+_DEALING = ("M", "partition", "C", "alpha", "seed")
 GRID = tuple(2.0**k for k in range(-10, 4))  # step sizes of --best, in units of 1/L
 _TOGETHER = {"step sizes": 4, "seeds": 16}  # run as one array; the parts, and so the numbers, are the same everywhere
 
@@ -144,6 +146,10 @@ def simulate(asked: Asked, tell: Progress | None = None, workshop: Workshop | No
     Everything is checked before the first run begins.  Raises ValueError, UnknownName.
     """
     settings = RUN | dict(asked.given)
+    mine = own(asked.source)
+    if asked.source and asked.problem not in mine.problems and not set(asked.algorithms) & set(mine.algorithms):
+        names = ", ".join([*mine.algorithms, *mine.problems])
+        raise ValueError(f"from = {brief(asked.source)} is not used: expected one of {brief(names)} in the run")
     n = _whole(settings, "seeds", 1)
     affordable(f"seeds={brief(n)}", numbers=float(n) * len(_SHOWN) * 200 * len(asked.algorithms))
     rounds = _whole(settings, "rounds", 1)
@@ -261,6 +267,9 @@ def method_of(asked: Asked, name: str, steps: Sequence[str]) -> Algorithm:
         if (sign and (one not in takes or setting not in takes[one])) or (not sign and given not in allowed):
             expected = ", ".join(takes.get(one, allowed)) if sign else ", ".join(sorted(allowed))
             raise ValueError(f"unknown parameter {brief(given)}; expected {expected}")
+        takers = [n for n in takes if given in takes[n]]
+        if takers and all(f"{n}:{given}" in asked.given for n in takers):
+            raise ValueError(f"{brief(given)} has no effect beside {takers[0]}:{given}: expected one of them")
     build, its_own = known[name], takes[name]
     texts = {s: asked.given.get(f"{name}:{s}", asked.given.get(s, "")) for s in its_own}
     eta = [number("eta", text) for text in steps]
@@ -289,7 +298,8 @@ def _problem(
     takes = {s for n in algorithms if n in builders(source) for s in parameters(builders(source)[n])}
     defaults = _settings_of_problem(asked)
     # a name in both is the algorithm's
-    settings = defaults | {n: v for n, v in asked.given.items() if n in defaults and n not in takes}
+    chosen = {n: v for n, v in asked.given.items() if n in defaults and n not in takes}
+    settings = defaults | chosen
     mine = own(source).problems
     if name in mine:
         with _blamed(asked):
@@ -309,7 +319,7 @@ def _problem(
         from theory import catalogue
 
         return group(catalogue.find(name).id)
-    return _matrices(name) or _on_data(name, settings)
+    return _matrices(name) or _on_data(name, chosen)
 
 
 def _matrices(name: str) -> Quadratic | None:
@@ -371,47 +381,62 @@ def _needed(build: Callable[..., Algorithm], name: str) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _on_data(name: str, settings: Mapping[str, str]) -> Problem:
+def _on_data(name: str, chosen: Mapping[str, str]) -> Problem:
+    """The loss on the data set; chosen are the settings that are not the defaults of DATA."""
+    settings = DATA | dict(chosen)
     loss, regularisation, weights = settings["loss"], settings["regularisation"], settings["weights"] or None
     if loss not in (*LOSSES, "squared"):
         raise unknown_name("loss", loss, [*LOSSES, "squared"])
-    target, client = settings["target"] or None, settings["client"] or None
-    seed, batch = _whole(settings, "seed"), _whole(settings, "batch", 1) if settings["batch"] else None
+    columns = (settings["target"] or None, settings["client"] or None, [n for n in settings["without"].split(",") if n])
+    batch = _whole(settings, "batch", 1) if settings["batch"] else None
     if loss == "squared":
         if batch is not None or settings["label"]:
             raise ValueError("loss=squared: expected no batch (gradients are exact) and no label (targets are numbers)")
-        rows = data.table(name, target, client) if name not in data.EMBEDDED else None
+        if chosen.get("partition", "iid") != "iid":
+            raise ValueError("loss=squared: targets are numbers, expected partition=iid; the others deal out classes")
+        rows = data.table(name, *columns) if name not in data.EMBEDDED else None
         if rows is None:
             raise ValueError(f"loss=squared: {name} has classes, expected a file with numbers as targets")
         numbers = reals(f"targets of {rows.name}", rows.targets)
-        dealt = _dealt(settings, np.zeros(len(numbers), np.int64), rows.clients, seed)
+        dealt = _dealt(chosen, np.zeros(len(numbers), np.int64), rows.clients, "iid")
         largest = float(np.linalg.norm(rows.features, axis=1).max()) or 1.0
         ridge = number("regularisation", regularisation)
         return least_squares(rows.features / largest, numbers, dealt, ridge, weights, f"least squares, {rows.name}")
-    dataset = data.scaled(data.load(name, target, client))
+    dataset = data.scaled(data.load(name, *columns))
     if settings["label"]:
         dataset = data.one_against_rest(dataset, _whole(settings, "label"))
     if loss == "sigmoid" and dataset.classes > 2:
         raise ValueError(
             f"loss=sigmoid: {name} has {dataset.classes} classes; expected label=CLASS, for that class against the rest"
         )
-    partition = _dealt(settings, dataset.labels, dataset.clients, seed)
+    partition = _dealt(chosen, dataset.labels, dataset.clients)
     if regularisation.endswith("L"):
         share = number("regularisation", regularisation[:-1])
         return lightly_regularised(LOSSES[loss], dataset, partition, batch, share, weights)
     return LOSSES[loss](dataset, partition, number("regularisation", regularisation), batch, weights)
 
 
-def _dealt(settings: Mapping[str, str], labels: np.ndarray, clients: np.ndarray | None, seed: int) -> Partition:
-    """The samples dealt out as the file says, else by the partition of the settings."""
-    if clients is not None:
-        return as_given(clients)
+def _dealt(
+    chosen: Mapping[str, str], labels: np.ndarray, clients: np.ndarray | None, default: str = DATA["partition"]
+) -> Partition:
+    """The samples dealt out as the file says, else by the partition of the settings.
+
+    Raises ValueError, UnknownName, also for a setting of partitions that has no effect here.
+    """
+    settings = DATA | {"partition": default} | dict(chosen)
     method = settings["partition"]
     if method not in PARTITIONS:
         raise unknown_name("partition", method, list(PARTITIONS))
     # C: classes, or shards, per client
-    own = {n: _real(settings, n) if n == "alpha" else _whole(settings, "C") for n in partition_settings(method)}
-    return PARTITIONS[method](labels, M=_whole(settings, "M", 1), seed=seed, **own)
+    takes = {n: "alpha" if n == "alpha" else "C" for n in partition_settings(method)}
+    used = () if clients is not None else ("M", "partition", "seed", *takes.values())
+    if idle := [n for n in chosen if n in _DEALING and n not in used]:
+        why = f"partition={method} takes {', '.join(used)}" if used else "the file says which client has which row"
+        raise ValueError(f"{', '.join(idle)} would have no effect: {why}; expected no {', '.join(idle)}")
+    if clients is not None:
+        return as_given(clients)
+    own = {n: _real(settings, n) if name == "alpha" else _whole(settings, name) for n, name in takes.items()}
+    return PARTITIONS[method](labels, M=_whole(settings, "M", 1), seed=_whole(settings, "seed"), **own)
 
 
 def _shown(dataset: xr.Dataset) -> dict[str, str]:

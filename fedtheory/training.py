@@ -346,7 +346,7 @@ def _restore(running: RunState, state: Mapping[str, NDArray[Any]], kept: Path) -
     """Continue from a checkpoint; returns its marks.  Raises ValueError for one that is damaged or another run's."""
     own = {name: array for name, array in state.items() if name not in (_CHECKSUM, _ROWS)}
     expected = f"expected the checkpoint that the training wrote; without {kept.name} the seed is trained anew"
-    if state.get(_CHECKSUM) != checksum(own):
+    if str(state.get(_CHECKSUM)) != checksum(own):  # a text, whatever the array's shape
         raise ValueError(f"{kept}: the checksum is not that of its arrays: {expected}")
     try:
         running.restore({name: array for name, array in own.items() if not name.startswith("mark.")})

@@ -327,7 +327,7 @@ BESIDE: dict[str, tuple[str, ...]] = {  # column of panels -> its methods
 
 def gaps(made: Made, eta: Sequence[float], seeds: Sequence[int], at: Sequence[int]) -> xr.Dataset:
     """Runs on the digits with these learning rates."""
-    return run(digits(), made(list(eta)), rounds=max(at), seeds=seeds, record=("gap",), at=at)
+    return run(digits(), made(list(eta)), rounds=max(at), seeds=seeds, x0=0.0, record=("gap",), at=at)
 
 
 def last_of(runs: xr.Dataset) -> float:

@@ -68,7 +68,7 @@ def tuned(problem: Logistic, made: Made, rounds: int, seeds: int, name: str) -> 
 
     Its coordinate step_size is eta L.
     """
-    runs = run(problem, made(grid(problem)), rounds=rounds, seeds=range(seeds), record=(name,), at=some(rounds))
+    runs = run(problem, made(grid(problem)), rounds=rounds, seeds=range(seeds), x0=0.0, record=(name,), at=some(rounds))
     best, _ = best_of_grid(runs.assign_coords(step_size=list(STEPS)), name)
     return best[name]
 
@@ -466,7 +466,9 @@ def blocks(full: bool = False) -> Drawn:
             method = make(T=5, eta=grid(problem), N=N, K=S // N)  # type: ignore[call-arg]
             sent = floats(method, problem)
             rounds = int(BUDGET / sent + 1e-9)
-            runs = run(problem, method, rounds=rounds, seeds=range(seeds), record=("gap",), at=some(rounds, 200))
+            runs = run(
+                problem, method, rounds=rounds, seeds=range(seeds), x0=0.0, record=("gap",), at=some(rounds, 200)
+            )
             x = runs["round"].values * sent
             found = reached(x, runs.gap, target)
             best = int(found.mean(1).argmin())

@@ -112,7 +112,7 @@ def _within_budget(
     """The tuned gap of one algorithm against the bits that a client has sent; returns the numbers."""
     bits = algorithm.uplink_bits(problem)
     rounds = int(budget // bits)
-    runs = run(problem, algorithm, rounds=rounds, seeds=range(seeds), record=("gap",), at=some(rounds))
+    runs = run(problem, algorithm, rounds=rounds, seeds=range(seeds), x0=0.0, record=("gap",), at=some(rounds))
     best, converges = best_of_grid(runs)
     told: dict[str, object] = {
         "problem": problem.name,
@@ -238,7 +238,7 @@ def q_and_tau(full: bool = False) -> Drawn:
         return found.gap.isel(step_size=0).expand_dims("seed")
 
     def sampled(method: FedCOMGATE) -> xr.DataArray:
-        found = run(clients, method, rounds=120, seeds=range(seeds), record=("gap",), at=some(120, 100))
+        found = run(clients, method, rounds=120, seeds=range(seeds), x0=0.0, record=("gap",), at=some(120, 100))
         return found.gap.isel(step_size=0)
 
     rows = _along_q_and_tau(axes[0], "quadratics, exact expectation", 0.05, (1e-5, 1e3), expected)
@@ -465,7 +465,7 @@ def sparsification(full: bool = False) -> Drawn:
         for ratio, colour in zip(RATIOS, (BLACK, BLUE, GREEN, RED), strict=True):
             Q: Compressor = Identity() if ratio == 1 else TopK(kept_at(ratio, problem.d))
             method = MEMORIES[form](TAU, list(TOP_STEPS), compressor=Q)
-            runs = run(problem, method, rounds=rounds, seeds=range(seeds), record=("gap",), at=some(rounds, 20))
+            runs = run(problem, method, rounds=rounds, seeds=range(seeds), x0=0.0, record=("gap",), at=some(rounds, 20))
             best, converges = best_of_grid(runs)
             told: dict[str, object] = {"form": form, "C_r": ratio, "k": getattr(Q, "k", problem.d)}
             told |= {"eta": float(best.step_size), "bits_a_round": method.uplink_bits(problem)}

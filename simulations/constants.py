@@ -54,6 +54,8 @@ class Constants(Mapping[str, Any]):
         width = max(map(len, self.entries), default=0)
         return "\n".join(f"{name:<{width}}  {_told(e.value):<12}  {e.how}" for name, e in self.entries.items())
 
+    __repr__ = __str__
+
     @property
     def vouched(self) -> tuple[str, ...]:
         """The constants that rest on the word of the caller."""

@@ -2,19 +2,26 @@
 
 Two small data sets come with scikit-learn and need no file.  Any other is a file or arrays of one's own:
 
-    LIBSVM   plain, .gz or .bz2: the format in which a9a, w8a and mushrooms are published
-    CSV      name.csv, also .gz: a row for each sample; a first line without numbers has the columns' names
+    LIBSVM   plain, .gz, .bz2 or .xz: the format in which a9a, w8a and mushrooms are published
+    CSV      name.csv, packed or not: a row for each sample; a first line without numbers has the columns' names.  Where
+             that line has semicolons or tabs, they separate the columns, and numbers may have decimal commas
     NPZ      name.npz: arrays `features` (n, p), `labels` (n,) and, if they are known, `clients` (n,)
 """
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
+import lzma
+import re
 import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from errno import EISDIR
 from importlib.metadata import version
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -25,6 +32,19 @@ from numpy.typing import ArrayLike
 from simulations.checked import affordable, brief, reals, reason
 
 EMBEDDED = ("breast_cancer", "digits")
+_PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
+_BROKEN = (
+    ValueError,
+    OverflowError,
+    OSError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    MemoryError,
+)  # ValueError: pandas' too
+_ABSENT = {"NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?"}  # instead of a number
+_NUMBER = rb"(?:[-+.\deE]+|[-+]?(?:nan|inf))"
+_PAIRS = re.compile(rb"\s*(?:%b(?:\s+\d+:%b)*)?\s*(?:#.*)?" % (_NUMBER, _NUMBER))  # a line of a LIBSVM file
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +99,10 @@ class Dataset:
         ):
             refuse(f"clients are {brief(self.clients)}", "for each row one of 0..M-1, and each of these at least once")
 
+    def __repr__(self) -> str:
+        rows, columns = self.features.shape
+        return f"<Dataset: {self.name}, {rows} x {columns}, {self.classes} classes>"
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -91,7 +115,9 @@ class Table:
     clients: np.ndarray | None = None
 
 
-def load(name_or_path: str, target: str | None = None, client: str | None = None) -> Dataset:
+def load(
+    name_or_path: str, target: str | None = None, client: str | None = None, without: Sequence[str] = ()
+) -> Dataset:
     """Load an embedded data set by name, or a LIBSVM, CSV or NPZ file by path.
 
     Args:
@@ -100,6 +126,7 @@ def load(name_or_path: str, target: str | None = None, client: str | None = None
             module; its labels are renamed 0..C-1 in increasing order, so -1 and +1 become 0 and 1.
         target, client: of a CSV file the columns that hold the labels, by default the last, and the clients, by default
             none; a column's name, or its number from 0.
+        without: of a CSV file the columns that are left out.
 
     Returns:
         the `Dataset`; for a file, its provenance gives the file's size, number of rows and sha256.
@@ -109,10 +136,9 @@ def load(name_or_path: str, target: str | None = None, client: str | None = None
             reader's reason), no rows, NaN or infinite features, labels that are not integers, a single class.
     """
     if name_or_path in EMBEDDED:
-        if target is not None or client is not None:
-            raise ValueError(f"target or client for {name_or_path}: expected them for a CSV file only")
+        _refuse_columns(name_or_path, target, client, without)
         return _embedded(name_or_path)
-    return classified(table(name_or_path, target, client))
+    return classified(table(name_or_path, target, client, without))
 
 
 def from_arrays(features: ArrayLike, labels: ArrayLike, clients: ArrayLike | None = None, name: str = "own") -> Dataset:
@@ -166,7 +192,12 @@ def _column(what: str, given: Any, rows: int) -> np.ndarray:
     return found.astype(np.int64) if found.dtype.kind == "b" else found
 
 
-def table(path: str | Path, target: str | None = None, client: str | None = None) -> Table:
+def _refuse_columns(name: str, *columns: str | Sequence[str] | None) -> None:
+    if any(columns):
+        raise ValueError(f"target, client or without for {name}: expected them for a CSV file only")
+
+
+def table(path: str | Path, target: str | None = None, client: str | None = None, without: Sequence[str] = ()) -> Table:
     """The rows of a LIBSVM, CSV or NPZ file; see `load`.  Raises ValueError."""
     path = Path(path)
     if not is_file(path):
@@ -183,14 +214,18 @@ def table(path: str | Path, target: str | None = None, client: str | None = None
             f"no data set or file {brief(str(path))!r}: expected {', '.join(EMBEDDED)} or a LIBSVM, CSV or NPZ file; "
             f"the folder {brief(str(folder))!r} {f'holds {listing}' if there else 'holds no file'}"
         )
-    kind = path.name.removesuffix(".gz").rpartition(".")[2].lower()
-    if kind != "csv" and (target is not None or client is not None):
-        raise ValueError(f"target or client for {path.name}: expected them for a CSV file only")
+    kind = _plain(path).rpartition(".")[2].lower()
     content = path.read_bytes()
     digest = f"{len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}"
-    if kind == "csv":
-        return _csv(path, target, client, digest)
-    return _npz(path, digest) if kind == "npz" else _libsvm(path, digest)
+    if kind in ("csv", "tsv"):
+        return _csv(path, target, client, without, digest)
+    _refuse_columns(path.name, target, client, without)
+    if kind == "json":
+        raise ValueError(
+            f"{path.name} is a JSON file: expected a LIBSVM, CSV or NPZ file; as CSV a row for each sample, with a "
+            "column for its client (client=COLUMN)"
+        )
+    return _npz(path, digest) if kind == "npz" else _libsvm(path, content, digest)
 
 
 def is_file(path: Path) -> bool:
@@ -201,64 +236,95 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def _plain(path: Path) -> str:
+    """The file's name without the ending of a packed file."""
+    return path.stem if path.suffix in _PACKED else path.name
+
+
 def _short(path: Path) -> str:
-    name = path.name.removesuffix(".gz").removesuffix(".bz2")
-    return name.removesuffix(".libsvm").removesuffix(".txt").removesuffix(".csv").removesuffix(".npz")
+    return _plain(path).removesuffix(".libsvm").removesuffix(".txt").removesuffix(".csv").removesuffix(".npz")
 
 
-def _csv(path: Path, target: str | None, client: str | None, digest: str) -> Table:
+def _csv(path: Path, target: str | None, client: str | None, without: Sequence[str], digest: str) -> Table:
     import pandas as pd
 
-    wrong = f"cannot read {brief(str(path))!r} as a CSV file"
+    wrong, options = f"cannot read {brief(str(path))!r} as a CSV file", {"skipinitialspace": True, "na_values": [""]}
     try:
-        first = pd.read_csv(path, nrows=1, header=None, dtype=str, skipinitialspace=True)
-        named = not any(_is_number(cell) for cell in first.iloc[0])
-        rows = pd.read_csv(path, header=0 if named else None, skipinitialspace=True)
-    except (ValueError, OSError, EOFError, zlib.error, MemoryError) as error:  # ValueError: pandas' own errors too
-        raise ValueError(f"{wrong}: {reason(error)}; expected rows of numbers, with or without names above") from None
-    names = [str(column) for column in rows.columns]
-    rows.columns = pd.Index(names)
+        line = str(pd.read_csv(path, nrows=1, header=None, dtype=str, sep="\x1f", quoting=3).iloc[0, 0])
+        separator = next((sign for sign in ";\t" if sign in line), ",")
+        wrong += {",": "", ";": " with semicolons as separators", "\t": " with tabs as separators"}[separator]
+        options |= {"sep": separator, "keep_default_na": False, "low_memory": False}
+        first = pd.read_csv(path, nrows=100, header=None, dtype=str, **options)
+        titles = first.iloc[0].fillna("").tolist()
+        numbers = [cell for cell in titles if _is_number(cell.replace(",", "."))]
+        named = not numbers
+        if len(numbers) > 2 and numbers == [str(i) for i in range(len(numbers))]:  # pandas' names of nameless columns
+            raise ValueError("its first line counts from 0, as names or as numbers")
+        commas = separator != "," and first.apply(lambda own: own.str.fullmatch(r"-?\d+,\d+", na=False)).any(axis=None)
+        rows = pd.read_csv(path, header=0 if named else None, decimal="," if commas else ".", **options)
+    except _BROKEN as error:
+        raise ValueError(
+            f"{wrong}: {reason(error)}; expected rows of numbers, with or without a name for each column above"
+        ) from None
+    if not isinstance(rows.index, pd.RangeIndex):  # so pandas reads a row that is longer than the first line
+        raise ValueError(
+            f"{wrong}: {len(titles)} names above rows of {len(titles) + rows.index.nlevels} values; expected as many"
+        )
+    names = titles if named else [str(i) for i in range(len(titles))]
 
-    def column(what: str, name: str) -> str:
-        found = name if name in names else names[int(name)] if name.isdecimal() and int(name) < len(names) else None
-        if found is None:
+    def column(what: str, name: str) -> int:
+        if names.count(name) > 1:
+            raise ValueError(f"{what}={brief(name)}: {path.name} has several such columns, expected its number from 0")
+        found = names.index(name) if name in names else int(name) if name.isdecimal() else len(names)
+        if found >= len(names):
             raise ValueError(f"{what}={brief(name)}: expected a column of {path.name}: {brief(', '.join(names))}")
         return found
 
-    of_labels = column("target", target) if target is not None else names[-1]
+    left_out = {column("without", name) for name in without}
+    columns = [i for i in range(len(names)) if i not in left_out]
+    if named and (nameless := [i for i in columns if not names[i]]):
+        raise ValueError(f"{wrong}: column {nameless[0]} has no name; expected one, or without={nameless[0]}")
+    of_labels = column("target", target) if target is not None else columns[-1] if columns else -1
     of_clients = None if client is None else column("client", client)
     if of_clients == of_labels:
-        raise ValueError(f"target and client are both the column {brief(of_labels)!r}: expected two columns")
-    features = [name for name in names if name not in (of_labels, of_clients)]
+        raise ValueError(f"target and client are both the column {brief(names[of_labels])!r}: expected two columns")
+    if both := left_out & {of_labels, of_clients}:
+        raise ValueError(f"without={brief(names[both.pop()])!r}: expected no column of labels or clients")
+    features = [i for i in columns if i not in (of_labels, of_clients)]
     if not len(rows) or not features:
         raise ValueError(
-            f"{wrong}: {len(rows)} rows, {len(features)} columns of features; expected at least one of each"
+            f"{wrong}: {len(rows)} rows, {len(features)} columns of features; expected at least one of each, "
+            "separated by commas, semicolons or tabs"
         )
-    for name in names:
-        own = rows[name]
+    for i in columns:
+        own, name = rows.iloc[:, i], brief(names[i])
         if own.isna().any():
-            raise ValueError(
-                f"{wrong}: row {int(own.isna().argmax()) + 1} has no {brief(name)!r}; expected a value in every cell"
-            )
-        if name in features and own.dtype.kind not in "biuf":
-            bad = next((cell for cell in own if not _is_number(str(cell))), own.iloc[0])
-            raise ValueError(f"{wrong}: {brief(name)!r} is {brief(str(bad))!r} in a row; expected numbers as features")
+            row = int(own.isna().argmax()) + 1
+            raise ValueError(f"{wrong}: row {row} has no {name!r}; expected a value in every cell")
+        if own.dtype.kind in "biuf":
+            continue
+        words = own[pd.to_numeric(own, errors="coerce").isna()]
+        # "NA" is a name among names, and a missing number among numbers; a word above numbers is the column's name
+        above = not named and words.index.tolist() == [0]
+        if i in features or (len(words) < len(own) and (above or _ABSENT.issuperset(words))):
+            word, row = (words.iloc[0], words.index[0] + 1) if len(words) else (own.iloc[0], 1)
+            raise ValueError(f"{wrong}: {name!r} is {brief(str(word))!r} in row {row}; expected numbers in this column")
 
-    def array(name: str) -> np.ndarray:
-        own = rows[name]
+    def array(i: int) -> np.ndarray:
+        own = rows.iloc[:, i]
         return own.to_numpy() if own.dtype.kind in "biuf" else own.astype(str).to_numpy(str)
 
     owners = None if of_clients is None else array(of_clients)
-    provenance = f"CSV file {path}, {len(rows)} rows, {digest}; labels in {of_labels}"
-    return _table(_short(path), rows[features].to_numpy(float), array(of_labels), owners, provenance)
+    provenance = f"CSV file {path}, {len(rows)} rows, {digest}; labels in {names[of_labels]}"
+    provenance += "".join(f"; without {names[i] or i}" for i in sorted(left_out))
+    return _table(_short(path), rows.iloc[:, features].to_numpy(float), array(of_labels), owners, provenance)
 
 
 def _is_number(cell: object) -> bool:
     try:
-        float(str(cell))
+        return bool(np.isfinite(float(str(cell))))
     except ValueError:
         return False
-    return True
 
 
 def arrays_of(path: Path) -> dict[str, np.ndarray]:
@@ -348,14 +414,20 @@ def _embedded(name: str) -> Dataset:
     return Dataset(name, features, labels, len(np.unique(labels)), f"{source}, {len(labels)} rows; {done}")
 
 
-def _libsvm(path: Path, digest: str) -> Table:
+def _libsvm(path: Path, content: bytes, digest: str) -> Table:
     from sklearn.datasets import load_svmlight_file
 
     wrong = f"cannot read {brief(str(path))!r} as a LIBSVM file"
+    lines = b""
     try:
-        sparse, labels, queries = load_svmlight_file(str(path), query_id=True)
-    except (ValueError, OverflowError, OSError, EOFError, zlib.error, MemoryError) as error:
-        raise ValueError(f"{wrong}: {reason(error)}; expected lines 'label index:value ...'") from None
+        lines = re.sub(
+            rb":[ \t]+", b":", _PACKED.get(path.suffix, bytes)(content)
+        )  # LIBSVM skips blanks before a value
+        sparse, labels, queries = load_svmlight_file(BytesIO(lines), query_id=True)
+    except _BROKEN as error:
+        bad = next((i for i, line in enumerate(lines.splitlines(), 1) if not _PAIRS.fullmatch(line)), None)
+        where = "" if bad is None else f"line {bad}: "
+        raise ValueError(f"{wrong}: {where}{reason(error)}; expected lines 'label index:value ...'") from None
     if len(queries):
         raise ValueError(f"{wrong}: a row has a query, qid:{queries[0]}; expected labels and features alone")
     if not len(labels):

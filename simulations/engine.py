@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulations.algorithms.base import Algorithm, Memory, Watch, check_algorithm, refuse_misfits
 from simulations.arrays import is_tensor, known_as, like, on_host
-from simulations.checked import affordable, brief, listed, number, reals, step_sizes, whole
+from simulations.checked import affordable, brief, listed, number, reals, reason, step_sizes, whole
 from simulations.constants import NoSuchConstant
 from simulations.draws import Draws, Purpose, seed_keys
 from simulations.problems import Array, Problem, check_problem, example, starting_point, tested
@@ -160,7 +160,7 @@ def run(
     *,
     rounds: int,
     seeds: Iterable[int] = (0,),
-    x0: ArrayLike = 0.0,
+    x0: ArrayLike = 1.0,
     orders: ArrayLike | None = None,
     record: Sequence[str] = ("gap", "grad_sq", "dist2"),
     at: Iterable[int] | None = None,
@@ -171,7 +171,7 @@ def run(
     """Run `algorithm` on `problem` for `rounds` rounds from x0.
 
     seeds     one run each; adding seeds never changes the others
-    x0        (d,) or a number for all coordinates
+    x0        (d,) or a number for all coordinates; not 0 by default, the minimiser of many quadratics
     orders    integer array (round, position), or (seed, round, position): the clients' order, to replay a run
     record    which of gap, gap_average, grad_sq, dist2, drift, value; with a test set test_value, accuracy
     at        rounds at which to record (0 ... rounds); every round by default
@@ -184,10 +184,11 @@ def run(
     `diverged_at` (the first round whose iterate, its squared norm or a recorded quantity is not finite, -1 if none).
     Values before divergence are finite, later ones NaN.  The attributes hold what is needed to repeat the run.
 
-    Raises ValueError for a malformed request, or a problem that weighs its clients and an algorithm that does not;
-    NoSuchConstant when a recorded quantity needs a constant that the problem does not have.
+    Raises ValueError for a malformed request, a problem that weighs its clients and an algorithm that does not, or an
+    algorithm whose round does not return an array like x; NoSuchConstant when a recorded quantity needs a constant that the
+    problem does not have.
     """
-    every = checked_seeds(seeds).tolist()
+    every, rounds = checked_seeds(seeds).tolist(), whole("rounds", rounds)
     together = max(1, len(every) if orders is not None else _together(problem, algorithm, len(every)))
     parts = []
     for first in range(0, max(1, len(every)), together):
@@ -234,14 +235,14 @@ class RunState:
         *,
         rounds: int,
         seeds: Iterable[int] = (0,),
-        x0: ArrayLike = 0.0,
+        x0: ArrayLike = 1.0,
         orders: ArrayLike | None = None,
         record: Sequence[str] = ("gap", "grad_sq", "dist2"),
         at: Iterable[int] | None = None,
         average: ArrayLike = 1.0,
         decay: float = 1.0,
     ) -> None:
-        self.seeds = checked_seeds(seeds)
+        self.seeds, rounds = checked_seeds(seeds), whole("rounds", rounds)
         self.asked = asked = requested(problem, algorithm, rounds, x0, record, at, average)
         decay = number("decay", decay, "in (0, 1]")
         affordable_run(problem, algorithm, asked, rounds, len(self.seeds), len(record))
@@ -284,12 +285,45 @@ class RunState:
         eta = self._eta if self.decay == 1 else self._eta * self.decay**r
         # Divergence is a result here: overflow is caught by `_look`, not warned about.
         with np.errstate(over="ignore", invalid="ignore"):
-            self.x = self.algorithm.round(problem, x, eta, draws, watch, self.memory)
+            self.x = self._like_x(self.algorithm.round(problem, x, eta, draws, watch, self.memory), x)
             if "drift" in self.series and r in self._slot:
                 self.series["drift"][:, :, self._slot[r]] = drift
+            if r == 0:
+                self._try_other_seeds()
             self.round = r + 1
             self._look()
         return True
+
+    def _try_other_seeds(self) -> None:
+        """The first round with another number of seeds, if this one is also the number of clients.
+
+        Then a mean over seeds has the shape of a mean over clients.  Raises ValueError where the round cannot be done.
+        """
+        (E, N, d), S, M = self.x.shape, self.asked.S, self.problem.M
+        if N == 1 or N not in (S, M):
+            return
+        other = next(n for n in range(2, 7) if n not in (E, S, M, d))
+        x = like(np.broadcast_to(self.asked.x0, (E, other, d)).copy(), self.x)
+        keys = {purpose: seed_keys(np.arange(other), purpose) for purpose in Purpose}
+        draws = Draws(keys, 0, None if self._replay is None else self._replay[[0] * other, 0], self._place)
+        try:
+            new = self.algorithm.round(self.problem, x, self._eta, draws, lambda x_local, active=True: None, {})
+        except Exception as error:  # of any kind: the same round could be done with N seeds
+            raise ValueError(
+                f"{type(self.algorithm).__name__}.round fails with {other} seeds, but not with {N}, the number of clients: "
+                f"{reason(error)}; expected a mean over the axis of the clients, not over that of the seeds"
+            ) from error
+        self._like_x(new, x)
+
+    def _like_x(self, new: Any, x: Array) -> Array:
+        """What a round returned.  Raises ValueError unless it is an array like x (E, N, d)."""
+        if type(new) is not type(x) or new.shape != x.shape or new.dtype != x.dtype:
+            what = f"{new.dtype} array of shape {tuple(new.shape)}" if hasattr(new, "dtype") else brief(new)
+            raise ValueError(
+                f"{type(self.algorithm).__name__}.round returned {what}: expected the next x, a {x.dtype} array of shape "
+                f"(E, N, d) = {tuple(x.shape)}, for {x.shape[0]} step sizes and {x.shape[1]} seeds"
+            )
+        return new
 
     def _look(self) -> None:
         """Check x for divergence, and record the quantities at x."""
@@ -440,7 +474,10 @@ def _settings(value: Any) -> Any:
     """A field of an algorithm as JSON-able data: numbers and texts as they are, anything else by its name."""
     if value is None or isinstance(value, str | bool):
         return value
-    return value.name if hasattr(value, "name") else np.asarray(value).tolist()
+    if hasattr(value, "name"):
+        return value.name
+    numbers = np.asarray(value)
+    return repr(value) if numbers.dtype.kind == "O" else numbers.tolist()
 
 
 def _start(x0: Array) -> Any:

@@ -53,6 +53,9 @@ class Partition:
         if any((np.diff(client) <= 0).any() for client in self.clients):
             raise ValueError(f"{self.method}: a client's samples are not in increasing order, as expected")
 
+    def __repr__(self) -> str:
+        return f"<Partition: {self.method}>"
+
     def counts(self, labels: np.ndarray) -> np.ndarray:
         """How many samples of each class each client holds: the cells of the paper's Figure 8.
 

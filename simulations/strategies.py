@@ -43,24 +43,26 @@ def numbers() -> SearchStrategy[float]:
 
 
 def positive(most: float = LARGEST) -> SearchStrategy[float]:
-    """Numbers from 2^-6 to `most` (in half precision), for constants such as L, a step size or a weight.
+    """Numbers from 2^-6 to `most`, in half precision, for constants such as L, a step size or a weight.
 
     Raises ValueError for most < 2^-6.
     """
-    if not SMALLEST <= number("most", most) <= _HALF:
+    most = number("most", most)
+    if not SMALLEST <= most <= _HALF:
         raise ValueError(f"most = {most}: expected at least {SMALLEST}, at most {_HALF}")
-    return st.floats(SMALLEST, most, width=16)
+    half = np.float16(most)
+    return st.floats(SMALLEST, float(half if half <= most else np.nextafter(half, np.float16(0))), width=16)
 
 
 def vectors(d: int) -> SearchStrategy[Array]:
     """Points of R^d, (d,).  Raises ValueError for d < 1."""
-    _at_least_one(d=d)
+    (d,) = _at_least_one(d=d)
     return st.lists(numbers(), min_size=d, max_size=d).map(np.array)
 
 
 def populations(n: int, d: int) -> SearchStrategy[Array]:
     """Fixed vectors x_1 ... x_n of R^d, (n, d).  Raises ValueError for n < 1 or d < 1."""
-    _at_least_one(n=n, d=d)
+    n, d = _at_least_one(n=n, d=d)
     return st.lists(vectors(d), min_size=n, max_size=n).map(np.array)
 
 
@@ -72,7 +74,7 @@ def convex(d: int, L: float) -> SearchStrategy[Function]:
 
     Raises ValueError for d < 1 or L <= 0.
     """
-    _smoothness(d, L)
+    d, L = _smoothness(d, L)
     others = _convex_at_origin(d) | st.just(functions.softplus(d))
     return _moved(_quadratics(d, 0.0, L) | others.map(lambda h: _of_smoothness(h, L)))
 
@@ -82,7 +84,7 @@ def strongly_convex(d: int, L: float, mu: float) -> SearchStrategy[Function]:
 
     Raises ValueError for d < 1, L <= 0, mu <= 0 or mu > L.
     """
-    _smoothness(d, L)
+    (d, L), mu = _smoothness(d, L), number("mu", mu)
     if not 0 < mu <= L:
         raise ValueError(f"mu = {mu}, L = {L}: expected 0 < mu <= L")
     if mu == L:
@@ -96,7 +98,7 @@ def indefinite(d: int, L: float) -> SearchStrategy[Function]:
 
     Raises ValueError for d < 1 or L <= 0.
     """
-    _smoothness(d, L)
+    d, L = _smoothness(d, L)
     return _moved(_saddles(d, L) | _indefinite_at_origin(d).map(lambda h: _of_smoothness(h, L)))
 
 
@@ -194,12 +196,10 @@ def federations(M: int, d: int, L: float, mu: float = 0.0, sigma: float = 0.0) -
     unbounded below.  The certified constants (mu, zeta_star, beta, zeta, delta, F_star ...) are `problem.constants`.
     Raises ValueError for M < 1, d < 1, L <= 0, mu outside [-L, L], or sigma < 0.
     """
-    _at_least_one(M=M)
-    _smoothness(d, L)
+    (M,), (d, L) = _at_least_one(M=M), _smoothness(d, L)
+    mu, sigma = number("mu", mu), number("sigma", sigma, ">= 0")
     if not -L <= mu <= L:
         raise ValueError(f"mu = {mu}, L = {L}: expected -L <= mu <= L")
-    if not 0 <= sigma < np.inf:
-        raise ValueError(f"sigma = {sigma}: expected a finite number >= 0")
     return _federations(M, d, L, mu, sigma)
 
 
@@ -208,7 +208,7 @@ def samples(M: int, S: int) -> SearchStrategy[tuple[int, ...]]:
 
     Raises ValueError unless 1 <= S <= M.
     """
-    _at_least_one(M=M, S=S)
+    M, S = _at_least_one(M=M, S=S)
     if S > M:
         raise ValueError(f"S = {S}, M = {M}: expected S <= M, clients are sampled without replacement")
     return st.permutations(range(M)).map(lambda order: tuple(order[:S]))
@@ -219,7 +219,7 @@ def orders(M: int, S: int, rounds: int = 1) -> SearchStrategy[NDArray[np.int64]]
 
     Raises ValueError unless 1 <= S <= M and rounds >= 1.
     """
-    _at_least_one(rounds=rounds)
+    (rounds,) = _at_least_one(rounds=rounds)
     return st.lists(samples(M, S), min_size=rounds, max_size=rounds).map(lambda o: np.array(o, dtype=np.int64))
 
 
@@ -257,7 +257,7 @@ def noise_laws(d: int) -> SearchStrategy[Law]:
 
     The weights are small integers, and the last point balances the others.  Raises ValueError for d < 1.
     """
-    _at_least_one(d=d)
+    (d,) = _at_least_one(d=d)
     return _noise_laws(d)
 
 
@@ -303,7 +303,7 @@ def noise_trees(n: int, d: int) -> SearchStrategy[NoiseTree]:
     sigma^2 is the largest conditional variance.  Lemma 1, (20) of Li and Lyu (2023) is about such sequences.
     Raises ValueError for n < 1 or n > 12, or d < 1.
     """
-    _at_least_one(n=n, d=d)
+    n, d = _at_least_one(n=n, d=d)
     whole("n", n, most=_DEEPEST)
     return _noise_trees(n, d)
 
@@ -311,14 +311,13 @@ def noise_trees(n: int, d: int) -> SearchStrategy[NoiseTree]:
 # Requests
 
 
-def _at_least_one(**counts: int) -> None:
-    for name, count in counts.items():
-        whole(name, count, most=_LARGEST_SIZE)
+def _at_least_one(**counts: int) -> tuple[int, ...]:
+    return tuple(whole(name, count, most=_LARGEST_SIZE) for name, count in counts.items())
 
 
-def _smoothness(d: int, L: float) -> None:
-    _at_least_one(d=d)
-    number("L", L, "> 0")
+def _smoothness(d: int, L: float) -> tuple[int, float]:
+    (d,) = _at_least_one(d=d)
+    return d, number("L", L, "> 0")
 
 
 __all__ = [

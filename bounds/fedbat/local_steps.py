@@ -43,7 +43,7 @@ def run(
     *,
     rounds: int,
     seeds: Iterable[int],
-    x0: ArrayLike = 0.0,
+    x0: ArrayLike = 1.0,
     record: Sequence[str] = ("grad_sq_steps", "client_grad_sq"),
     **_: Any,
 ) -> xr.Dataset:

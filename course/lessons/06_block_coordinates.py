@@ -1053,6 +1053,7 @@ def _(FedBCGDPlus, evaluate, expectation, generate, np, start):
             federation_2,
             FedBCGDPlus(T=_T, eta=_eta_tilde / (_alpha * _T), N=_N, K=_K, lam=_lam),
             rounds=1500,
+            x0=0.0,
             record=("gap_average",),
             average=1 - _eta_tilde * _mu / (2 * _alpha),
             at=_R.astype(int),
@@ -1133,7 +1134,7 @@ def _(FedBCGD, FedBCGDPlus, cost, expectation, generate, np, to_target):
         for method in (FedBCGD, FedBCGDPlus):
             for N in (1, 2, 4):
                 algorithm = method(T=5, eta=np.geomspace(0.004, 0.4, 14).tolist(), N=N, K=4 // N)
-                data = expectation(problem, algorithm, rounds=150, record=("gap",))
+                data = expectation(problem, algorithm, rounds=150, x0=0.0, record=("gap",))
                 reached = to_target(data, algorithm, problem, target * float(data.gap[0, 0]))
                 rounds = min((one.rounds for one in reached if one), default=np.inf)
                 found[method.__name__, N] = rounds * cost(algorithm, problem).floats(4)

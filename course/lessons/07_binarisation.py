@@ -769,7 +769,7 @@ def _(generate, np):
 def _(BLUE, FedBAT, ORANGE, RED, drawn, np, phi, problem, rho, run, tau):
     def _gap(**settings):
         algorithm = FedBAT(tau.value, 0.05, phi=phi.value, rho=rho.value, **settings)
-        return run(problem, algorithm, rounds=60, seeds=range(4), record=("gap",)).gap.isel(step_size=0)
+        return run(problem, algorithm, rounds=60, seeds=range(4), x0=0.0, record=("gap",)).gap.isel(step_size=0)
 
     def _draw(axis):
         for label, settings, colour, dash in (
@@ -820,7 +820,7 @@ def _():
 @app.cell(hide_code=True)
 def _(FedBAT, check, moves, np, problem, run):
     def _moved(phi, tau):
-        data = run(problem, FedBAT(tau, 0.05, phi=phi, rho=1.0), rounds=3, seeds=[0, 1], record=("gap",))
+        data = run(problem, FedBAT(tau, 0.05, phi=phi, rho=1.0), rounds=3, seeds=[0, 1], x0=0.0, record=("gap",))
         return bool(np.ptp(data.gap.values) > 0)
 
     answer_7 = check(
@@ -943,12 +943,14 @@ def _(EFSignSGD, FedBAT, FedPAQ, MaxSign, QSGD, Sign, np, partial, problem, run)
         """(algorithm at its best setting, its gaps over (seed, round), the mean gap at the end for every setting)."""
         ends = []
         for form in forms:
-            last = run(problem, form(STEPS), rounds=ROUNDS, seeds=range(10, 14), record=("gap",), at=[ROUNDS]).gap
+            last = run(
+                problem, form(STEPS), rounds=ROUNDS, seeds=range(10, 14), x0=0.0, record=("gap",), at=[ROUNDS]
+            ).gap
             ends.append(last.mean("seed", skipna=False).fillna(np.inf).values[:, 0])
         ends = np.array(ends)
         which, eta = np.unravel_index(ends.argmin(), ends.shape)
         best = forms[which](STEPS[eta])
-        data = run(problem, best, rounds=ROUNDS, seeds=range(6), record=("gap",), at=range(0, ROUNDS + 1, 5))
+        data = run(problem, best, rounds=ROUNDS, seeds=range(6), x0=0.0, record=("gap",), at=range(0, ROUNDS + 1, 5))
         return best, data.gap.isel(step_size=0), ends
 
     results = {name: tuned(forms) for name, forms in FIXED.items()}

@@ -19,6 +19,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
+from simulations.checked import brief, reason
 from simulations.compressors.base import Compressor, Law, independent
 from simulations.compressors.levels import QSGD, Dithering, Rounding
 from simulations.compressors.masks import Bernoulli, Identity, RandK, Sparsifier, TopK
@@ -47,13 +48,15 @@ COMPRESSORS: dict[str, Callable[..., Compressor]] = {
 def from_text(text: str) -> Compressor:
     """A compressor by its expression, RandK(k=2, shared=True), or in short, RandK:2:shared; numbers may be fractions.
 
-    Raises ValueError that names the compressor's parameters.
+    Raises ValueError for what is no text; for a wrong one it names the compressor's parameters.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"compressor = {brief(text)}: expected a text, such as RandK:2:shared or QSGD(s=7)")
     name, sign, rest = re.fullmatch(r"\s*(\w*)\s*([(:]?)(.*?)\)?\s*", text, re.DOTALL).groups()  # type: ignore[union-attr]
     if name not in COMPRESSORS:
         near = get_close_matches(name, COMPRESSORS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(COMPRESSORS)}"
-        raise ValueError(f"unknown compressor {name!r}; {hint}")
+        raise ValueError(f"unknown compressor {brief(name)!r}; {hint}")
     parts = [part.strip() for part in rest.split(":" if sign == ":" else ",") if part.strip()]
     try:
         values = [_read(part.partition("=")[2]) if "=" in part else _read(part) for part in parts if part != "shared"]
@@ -63,9 +66,9 @@ def from_text(text: str) -> Compressor:
         return COMPRESSORS[name](*values[: len(values) - len(names)], **given, **shared)
     except (TypeError, ValueError, ZeroDivisionError) as error:
         symbols = ", ".join(inspect.signature(COMPRESSORS[name]).parameters) or "nothing"
-        told = "" if isinstance(error, TypeError) else f"{error}; "
+        told = "" if isinstance(error, TypeError) else f"{reason(error)}; "
         raise ValueError(
-            f"compressor {text!r}: {told}expected {name} with {symbols}, such as RandK:2:shared or QSGD(s=7)"
+            f"compressor {brief(text)!r}: {told}expected {name} with {symbols}, such as RandK:2:shared or QSGD(s=7)"
         ) from None
 
 

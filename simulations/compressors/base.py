@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import product
 from math import isqrt, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.arrays import namespace
-from simulations.checked import whole
+from simulations.arrays import is_tensor, namespace
+from simulations.checked import brief, listed, reals, whole
 from simulations.compressors.wire import Bits, Wire
 from simulations.constants import Certified
 from simulations.draws import Draw
@@ -49,9 +50,18 @@ class Compressor(ABC):
         Raises ValueError for other keys, or a d that the parameters do not allow.
         """
 
+    def error(self, x: ArrayLike) -> Array:
+        """E||Q(x) - x||^2 in closed form: (..., d) -> (...).  Raises ValueError for what are no finite real numbers."""
+        expected = "(..., d) finite real numbers, d >= 1"
+        known: Any = x if is_tensor(x) else reals("x", x, expected)
+        if known.ndim < 1 or not known.shape[-1]:
+            raise ValueError(f"x of shape {tuple(known.shape)}: expected {expected}")
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond doubles the error is infinite
+            return self._error(known)
+
     @abstractmethod
-    def error(self, x: Array) -> Array:
-        """E||Q(x) - x||^2 in closed form: (..., d) -> (...)."""
+    def _error(self, x: Array) -> Array:
+        """`error` of numbers."""
 
     @abstractmethod
     def contraction(self, d: int) -> Certified:
@@ -72,7 +82,8 @@ class Compressor(ABC):
     def law(self, x: Sequence[Fraction]) -> Law:
         """The law of Q(x): all outcomes of positive probability.
 
-        Raises ValueError for more than 4096 outcomes, or where the norm that Q sends is irrational.
+        Raises ValueError for what are no d >= 1 finite numbers, for more than 4096 outcomes, or where the norm that Q sends
+        is irrational.
         """
 
     def moments(self, d: int) -> tuple[Array, Array] | None:
@@ -86,14 +97,15 @@ class Compressor(ABC):
 
         Raises ValueError for a message that is no output of Q, or out of the range of float32.
         """
-        sent = np.asarray(message, dtype=float)
-        if sent.ndim != 1 or not sent.size or not np.isfinite(sent).all():
-            raise ValueError(f"message of shape {sent.shape}: expected (d,), d >= 1, of finite numbers")
+        expected = "(d,), d >= 1, of finite numbers"
+        sent = reals("message", message, expected)
+        if sent.ndim != 1 or not sent.size:
+            raise ValueError(f"message of shape {sent.shape}: expected {expected}")
         with np.errstate(over="ignore", invalid="ignore"):  # the comparison below finds numbers out of range
             data = np.packbits(self._write(sent, self._known(mask, sent.size))).tobytes()
             lost = np.abs(self.decode(data, sent.size, mask) - sent).max()
         if not lost <= 2.0**-23 * np.abs(sent).max() + 2.0**-149:
-            raise ValueError(f"message {sent}: expected an output of {self.name}, in the range of float32")
+            raise ValueError(f"message {brief(sent)}: expected an output of {self.name}, in the range of float32")
         return data
 
     def decode(self, data: bytes, d: int, mask: ArrayLike | None = None) -> Array:
@@ -176,9 +188,15 @@ def squares(x: Array) -> Array:
 
 
 def rational(x: Sequence[Fraction]) -> tuple[Fraction, ...]:
-    """x in fractions.  Raises ValueError for no coordinates."""
-    exact = tuple(Fraction(v) for v in x)
-    dimension(len(exact))
+    """x in fractions.  Raises ValueError for no coordinates, and for what are no finite real numbers."""
+    wrong = f"x = {brief(x)}: expected d >= 1 finite real numbers"
+    values = listed("x", x, "d >= 1 finite real numbers")
+    try:
+        exact = tuple(Fraction(v.item() if isinstance(v, np.generic) else v) for v in values)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise ValueError(wrong) from None
+    if not exact:
+        raise ValueError(wrong)
     return exact
 
 
@@ -187,7 +205,9 @@ def exact_euclidean(x: tuple[Fraction, ...]) -> Fraction:
     square = sum((v * v for v in x), Fraction(0))
     norm = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if norm * norm != square:
-        raise ValueError(f"x = ({', '.join(map(str, x))}): expected a rational norm, not sqrt({square})")
+        raise ValueError(
+            f"x = ({brief(', '.join(map(str, x)))}): expected a rational norm, not sqrt({brief(str(square))})"
+        )
     return norm
 
 

@@ -68,7 +68,7 @@ class _Levels(Compressor):
         up = self._coins(draw, x).uniform(x.shape[-1]) < t - low
         return self._value(norm, xp.copysign(low + up, x))
 
-    def error(self, x: Array) -> Array:
+    def _error(self, x: Array) -> Array:
         """(norm / s)^2 times the sum of (t_i - l)(l + 1 - t_i), l = floor(t_i)."""
         norm, t = self._levels(x)
         part = t - np.floor(t)
@@ -196,7 +196,7 @@ class Rounding(_Levels):
         (norm, t), xp = self._levels(x), namespace(x)
         return self._value(norm, xp.copysign(xp.round(t), x))
 
-    def error(self, x: Array) -> Array:
+    def _error(self, x: Array) -> Array:
         """||Q(x) - x||^2."""
         return squares(self(x) - x)
 

@@ -52,7 +52,7 @@ class Identity(Compressor):
         """x itself."""
         return x
 
-    def error(self, x: Array) -> Array:
+    def _error(self, x: Array) -> Array:
         """0."""
         return np.zeros(x.shape[:-1])
 
@@ -93,7 +93,7 @@ class _Mask(Compressor):
         """m x; a coordinate that is not finite stays so, whether kept or not."""
         return like(self.mask(self._coins(draw, x), x.shape[-1]), x) * x
 
-    def error(self, x: Array) -> Array:
+    def _error(self, x: Array) -> Array:
         """q ||x||^2."""
         squares: Array = self._q(x.shape[-1]) * (x**2).sum(-1)
         return squares
@@ -286,7 +286,7 @@ class TopK(Compressor):
             return _largest(x, k) * x
         return at(namespace(x).argsort(-abs(x), axis=-1, stable=True)[..., :k], 1.0, x) * x
 
-    def error(self, x: Array) -> Array:
+    def _error(self, x: Array) -> Array:
         """The sum of the squares that are left out."""
         return squares(self(x) - x)
 

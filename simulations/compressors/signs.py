@@ -68,7 +68,7 @@ class Signs(Compressor):
         up = self._coins(draw, x).uniform(x.shape[-1]) < self.up(x)
         return xp.where(xp.isnan(x), x, xp.where(up, alpha, -alpha))
 
-    def error(self, x: Array) -> Array:
+    def _error(self, x: Array) -> Array:
         """alpha^2 - 2 alpha x_i E[sign] + x_i^2, summed."""
         alpha = self.step(x)
         return (alpha**2 - 2 * alpha * x * (2 * self.up(x) - 1) + x**2).sum(-1)
@@ -172,9 +172,9 @@ class StochasticSign(_Proportional):
         """||x||."""
         return euclidean(x)
 
-    def error(self, x: Array) -> Array:
+    def _error(self, x: Array) -> Array:
         """alpha None: (d - 1) ||x||^2."""
-        return super().error(x) if self.alpha is not None else (x.shape[-1] - 1) * squares(x)
+        return super()._error(x) if self.alpha is not None else (x.shape[-1] - 1) * squares(x)
 
     def contraction(self, d: int) -> Certified:
         """alpha None: d - 1, as ||Q(x)||^2 is always d ||x||^2."""

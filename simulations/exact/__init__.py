@@ -15,7 +15,7 @@ from typing import Any
 import xarray as xr
 
 from simulations.algorithms.base import Algorithm, check_algorithm
-from simulations.checked import brief, listed
+from simulations.checked import brief, listed, whole
 from simulations.problems import Problem, check_problem
 
 
@@ -39,6 +39,8 @@ def expectation(problem: Problem, algorithm: Algorithm, **settings: Any) -> xr.D
         if not all(isinstance(name, str) for name in record):
             raise ValueError(f"record = {brief(record)}: expected a list of names, such as gap")
         settings["record"] = tuple(record)
+    if "rounds" in settings:
+        settings["rounds"] = whole("rounds", settings["rounds"])
     recursion = _recursion(algorithm)
     if recursion is None:
         raise ValueError(f"{type(algorithm).__name__} has no exact expectation: expected an algorithm that names one")

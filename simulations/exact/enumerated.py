@@ -86,7 +86,7 @@ def expectation(
     algorithm: FedBAT,
     *,
     rounds: int,
-    x0: ArrayLike = 0.0,
+    x0: ArrayLike = 1.0,
     record: Sequence[str] = ("gap", "grad_sq", "dist2"),
     at: Iterable[int] | None = None,
     average: ArrayLike = 1.0,

@@ -89,6 +89,9 @@ class Images:
                 where = tuple(int(i) for i in np.argwhere(~np.isfinite(images))[0])
                 refuse(f"{test}images[{', '.join(map(str, where))}] is {images[where]}", "finite numbers only")
 
+    def __repr__(self) -> str:
+        return f"<Images: {self.name}, {len(self.labels)} of shape {self.shape}, {self.classes} classes>"
+
     @property
     def shape(self) -> tuple[int, int, int]:
         """(C, H, W): channels, height and width of an image."""
@@ -131,7 +134,15 @@ def load(name: str, path: str | Path | None = None, **settings: Any) -> Images:
         return READERS[name](**settings)
     if path is None:
         raise ValueError(f"{name}: no path; expected the folder that holds its files, for nothing is downloaded")
-    return READERS[name](Path(path))
+    try:
+        folder = Path(path)
+        folder.stat()
+    except FileNotFoundError:  # the reader says what the folder should hold
+        pass
+    except (OSError, TypeError, ValueError) as error:  # such as a name that is too long, or with a null byte
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ValueError(f"{name}: path = {brief(path)}: {why}; expected the folder that holds its files") from None
+    return READERS[name](folder)
 
 
 _LEAST = {"classes": 2, "train": 1, "test": 1, "seed": 0, "prototypes": 1}

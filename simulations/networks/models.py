@@ -98,6 +98,21 @@ def cuts(module: nn.Module) -> tuple[str, ...]:
     return tuple(name for name, _ in module.named_children())[:-1]
 
 
+def least_batch(module: nn.Module, shape: Shape) -> int:
+    """The images that a batch needs: 2 where batch normalisation has maps of a single pixel, else 1."""
+    pixels: list[int] = []
+
+    def look(layer: nn.Module, inputs: tuple[Tensor]) -> None:
+        pixels.append(inputs[0][0, 0].numel())
+
+    hooks = [m.register_forward_pre_hook(look) for m in module.modules() if isinstance(m, nn.BatchNorm2d)]
+    with torch.device("meta"):
+        module(torch.empty(2, *shape))
+    for hook in hooks:
+        hook.remove()
+    return 2 if 1 in pixels else 1
+
+
 def initial(module: nn.Module, seed: int, weights: Weights = "torch") -> Tensor:
     """The starting point (d,) of the seed, float64 on the CPU, from a generator of its own.
 

@@ -38,6 +38,7 @@ from simulations.networks import models
 from simulations.networks.images import Images, channel_statistics
 from simulations.networks.stacked import can_stack, outputs
 from simulations.partitions import Partition
+from simulations.problems import in_one_line
 from simulations.problems.logistic import check_batch, weights_of
 
 Batching = Literal["stacked", "loop"]
@@ -80,8 +81,9 @@ class Network:
 
     Mini-batches are cropped and mirrored; exact gradients, F and the test set are not.
 
-    Raises ValueError for other settings, a missing device, a partition that does not deal out all images or leaves a
-    client without images, and where `models.build` does.
+    Raises ValueError for other settings, or settings of mini-batches without a batch; a missing device; a partition that
+    does not deal out all images or leaves a client without images; batches of one image where batch normalisation cannot
+    have them; and where `models.build` does.
     """
 
     data: Images
@@ -103,6 +105,8 @@ class Network:
     device: str = "cpu"
     precision: Precision = "float32"
     batching: Batching = "loop"
+
+    __repr__ = in_one_line
 
     def __post_init__(self) -> None:
         check_batch(self.batch)
@@ -131,6 +135,8 @@ class Network:
                 raise ValueError("local_epochs: expected a batch, and order = 'epochs' or 'whole epochs'")
         if self.cut_after is not None and (self.order == "whole epochs" or self.local_epochs is not None):
             raise ValueError("cut_after: expected batches of one size, and the same number of steps for all clients")
+        if self.batch is None and (self.order != "replacement" or self.clip is not None or self.crop or self.flip):
+            raise ValueError("order, clip, crop or flip without a batch: expected none of them, gradients are exact")
         one_of("precision", self.precision, Precision)
         one_of("batching", self.batching, Batching)
         available(self.device)
@@ -149,6 +155,13 @@ class Network:
         stages = models.cuts(self._module)
         if self.cut_after is not None and self.cut_after not in stages:
             raise ValueError(f"cut_after = {self.cut_after!r}: expected one of {', '.join(stages)}, or None")
+        left = self.sizes % int(self.batch or 1) == 1 if self.order == "whole epochs" else self.batch == 1
+        alone = np.flatnonzero((self.sizes == 1) | left)
+        if alone.size and models.least_batch(self._module, self.shape) > 1:
+            raise ValueError(
+                f"{self.model} with batch normalisation: clients {brief(alone.tolist())} have batches of one image, whose "
+                "maps of 1x1 pixels have no variance; expected norm = 'group' or 'none', larger batches or other clients"
+            )
 
     # ------------------------------------------------------------------------------------------- description
 

@@ -72,15 +72,27 @@ def example(problem: Problem) -> Any:
 def checked_weights(weights: ArrayLike | None, M: int) -> Array | None:
     """p (M,), the weight of each of M clients; None where all are equal, which computes plain means.
 
+    Numbers in single or half precision, whose sum is 1 only up to their rounding, are divided by their sum.
+
     Raises ValueError for anything but M positive numbers that sum to 1, up to rounding.
     """
     if weights is None:
         return None
     expected = f"M = {M} positive numbers that sum to 1"
     p = reals("weights", weights, expected)
-    if p.shape != (M,) or not (p > 0).all() or abs(p.sum() - 1) > _ROUNDING:
+    if p.shape != (M,) or not (p > 0).all():
         raise ValueError(f"weights = {brief(weights)}: expected {expected}")
+    kind = np.asarray(weights).dtype
+    coarse = kind.kind == "f" and kind.itemsize < p.itemsize
+    if abs(p.sum() - 1) > (np.finfo(kind).eps if coarse else _ROUNDING):
+        raise ValueError(f"weights = {brief(weights)} sum to {p.sum():.9g}: expected {expected}")
+    p = p / p.sum() if coarse else p
     return None if (p == p[0]).all() else p
+
+
+def in_one_line(problem: Problem) -> str:
+    """The `repr` of a problem: its kind, name and size."""
+    return f"<{type(problem).__name__}: {problem.name}; d = {problem.d}, M = {problem.M}>"
 
 
 def mean_over_clients(values: Array, weights: Array | None) -> Array:

@@ -16,7 +16,7 @@ from simulations.constants import Certified, Constants
 from simulations.data import Dataset
 from simulations.draws import Draw
 from simulations.partitions import Partition
-from simulations.problems import Array, checked_weights, mean_over_clients
+from simulations.problems import Array, checked_weights, in_one_line, mean_over_clients
 
 
 @dataclass(frozen=True)
@@ -178,6 +178,8 @@ class Logistic:
     regularisation: float
     batch: int | None = None
     weights: Any = None
+
+    __repr__ = in_one_line
 
     def __post_init__(self) -> None:
         number("regularisation", self.regularisation, "> 0")

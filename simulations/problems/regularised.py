@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simulations.checked import number
 from simulations.constants import Constants
 from simulations.draws import Draw
-from simulations.problems import Array
+from simulations.problems import Array, in_one_line
 from simulations.problems.wrapped import Wrapped
 
 
@@ -24,6 +24,8 @@ class Regularised(Wrapped):
     """
 
     phi: float
+
+    __repr__ = in_one_line
 
     def __post_init__(self) -> None:
         number("phi", self.phi, ">= 0")

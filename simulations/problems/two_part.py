@@ -23,7 +23,7 @@ from simulations.constants import Certified, Constants
 from simulations.data import Dataset
 from simulations.draws import Draw
 from simulations.partitions import Partition
-from simulations.problems import Array
+from simulations.problems import Array, in_one_line
 from simulations.problems.logistic import Shards, check_batch, deal, one_hot, pooled, softmax, weights_of
 
 
@@ -46,6 +46,8 @@ class TwoPart:
     regularisation: float = 0.0
     batch: int | None = None
     weights: Any = None
+
+    __repr__ = in_one_line
 
     def __post_init__(self) -> None:
         whole("hidden", self.hidden)

@@ -226,3 +226,6 @@ def test_doubles_that_overflow_on_the_way_do_no_harm() -> None:
     beyond = dict(M=1, N=1, K=1, T=1e308, R=1, beta=1, sigma=1e-6, G=1, alpha=1, d0=1, eta_tilde=1e-60)
     noise = evaluate("fedbcgd.thm1.general_convex", **beyond).terms["noise"]
     assert noise == pytest.approx(32**0.5 * 1e-160, rel=1e-12)
+    nothing = dict(N=10, K=2, tau=10, T=100, L=1e308, sigma=0, G=0, q=1, f_gap=0)  # 2 L is infinite, 2 L 0 is 0
+    for L in (1e308, [1e308, 1.0]):
+        assert np.all(evaluate("fedbat.thm3.corrected", **(nothing | {"L": L})).value == 0)

@@ -132,6 +132,11 @@ def test_a_lesson_comes_to_its_end_when_all_functions_of_a_student_stop(name: st
         assert one.standing == "open" or "function stopped with `ValueError: nothing works`" in one.says
 
 
+def test_rounding_down_is_not_rounding_up(tmp_path: Path) -> None:
+    found = answers("13_who_wins_where.py", "teacher", tmp_path, lambda source: source.replace("ceil(", "floor("))
+    assert [a.exercise for a in found if a.standing == "wrong"] == ["13.5"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_solutions_are_the_teachers_alone(name: str) -> None:
     source = (LESSONS / name).read_text()

@@ -320,7 +320,7 @@ def test_simulate_on_data_with_another_loss(call) -> None:
     three = one_against_rest(scaled(load("digits")), 3)
     problem = lightly_regularised(SigmoidERM, three, iid(three.labels, 4, 0))
     assert json.loads(found["settings"]["problem"]) == problem.provenance
-    meant = run(problem, FedBCGD(2, 0.5, 2, 2), rounds=20, seeds=range(2), record=("value",))
+    meant = run(problem, FedBCGD(2, 0.5, 2, 2), rounds=20, seeds=range(2), x0=0.0, record=("value",))
     last = found["summary"][-1]
     assert last["round"] == 20 and last["value"] == pytest.approx(float(meant.value[0, :, -1].mean()))
     assert "gap" not in last and "dist2" not in last

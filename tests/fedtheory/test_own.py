@@ -136,6 +136,29 @@ def test_least_squares_are_a_quadratic(call: Any) -> None:
     assert status == 2 and "loss=squared: expected no batch" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("rows.csv PFL client=who M=40 alpha=0.1", "M, alpha would have no effect: the file says which client"),
+        ("rows.npz PFL seed=3", "seed would have no effect: the file says which client"),
+        (
+            "breast_cancer PFL M=4 partition=iid alpha=0.1",
+            "alpha would have no effect: partition=iid takes M, partition",
+        ),
+        ("breast_cancer PFL M=4 partition=shards alpha=0.1", "alpha would have no effect: partition=shards takes M"),
+        ("rows.csv PFL loss=squared target=a without=who,y M=2 C=2", "C would have no effect: partition=iid"),
+        ("rows.csv PFL loss=squared target=a without=who,y M=2 partition=exdir", "expected partition=iid"),
+        ("quadratic PFL PFL:K=3", "K has no effect beside PFL:K"),
+        ("quadratic PFL --from mine.py", "from = mine.py is not used: expected one of "),
+    ],
+)
+def test_a_setting_without_effect_is_refused(words: str, reason: str, call: Any) -> None:
+    Path("rows.csv").write_text("a,b,who,y\n1,2,ann,0\n0,1,bob,1\n3,2,ann,1\n1,1,bob,0\n")
+    np.savez("rows.npz", features=ROWS, labels=LABELS, clients=WHO)
+    status, _, err = call("simulate", *words.split(), "K=2", "eta=0.1", "rounds=1", "seeds=1")
+    assert status == 2 and reason in err
+
+
 def test_matrices_from_a_file(call: Any) -> None:
     H, b = np.array([[[1.0]], [[3.0]]]), np.array([[1.0], [-1.0]])
     np.savez("mine.npz", H=H, b=b, sigma=0.5, weights=[0.25, 0.75])

@@ -14,13 +14,13 @@ import pandas as pd
 import pytest
 import torch
 
-from benchmarks import difficulty
+from benchmarks import difficulty, networks
 from bounds.presets import Cell, Preset, with_tails
 from fedtheory import tables, training
 from simulations.compressors import from_text
 from simulations.networks import images
 from simulations.networks.problem import Network
-from simulations.networks.setup import Setup, from_table
+from simulations.networks.setup import ALGORITHMS, Setup, from_table
 
 torch.set_num_threads(1)
 
@@ -104,6 +104,12 @@ def test_killed_and_resumed(whole, tmp_path):
     pd.testing.assert_frame_equal(numbers(found), numbers(training.history(whole)), check_exact=True)
     with np.load(folder / "seed-3.npz") as here, np.load(whole / "seed-3.npz") as there:
         assert (here["x"] == there["x"]).all()
+
+
+@pytest.mark.parametrize("checksum", [np.array(["a", "b"]), np.zeros((2, 2)), np.array("a")])
+def test_a_checkpoint_with_another_checksum(checksum):
+    with pytest.raises(ValueError, match=r"seed-0.npz: the checksum is not that of its arrays: expected"):
+        training._restore(None, {training._CHECKSUM: checksum, "round": np.zeros(3)}, Path("seed-0.npz"))
 
 
 def test_interrupted_by_hand(tmp_path):
@@ -330,3 +336,13 @@ def test_order_of_methods():
     pairs = [(cell[0], got(1)), (cell[1], got(3)), (cell[2], got(2)), (other, got(0))]
     assert tables.order_kept(pairs) == (2, 3)
     assert tables.order_kept([(cell[0], got(1)), (cell[1], got(np.nan))]) == (0, 1)  # diverged: not more accurate
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_benchmark_of_networks_has_every_algorithm(name):
+    assert networks.begun(networks.small_training(name, "cpu", "loop")).advance()
+
+
+def test_the_benchmark_of_networks_does_rounds_in_every_way():
+    for one_round in networks.works("MLP", (1, 28, 28), 10, "cpu").values():
+        one_round()

@@ -19,6 +19,18 @@ import fedtheory as ft
 from bounds import rounds_to
 from bounds.trials.arena import Arena, confront, judge
 from simulations import functions, partitions, start, strategies
+from simulations.compressors import (
+    QSGD,
+    Bernoulli,
+    Compressor,
+    Dithering,
+    Identity,
+    MaxSign,
+    RandK,
+    Sign,
+    TopK,
+    from_text,
+)
 from simulations.networks.models import ARCHITECTURES, build
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
@@ -126,9 +138,10 @@ PROBLEM = ft.problems["quadratic"](d=2, M=3, L=1.0, mu=0.1, zeta_star=1.0, delta
 SFL, GATE = ft.algorithms["SFL"](K=2, eta=0.1), ft.algorithms["FedCOMGATE"](tau=2, eta=0.1)
 NUMBERS = {"L": 1, "mu": 0.1, "sigma": 1, "zeta_star": 1, "D": 1, "M": 10, "K": 5, "R": 1000}
 BOUND = {n: among(v, float(v), np.float64(v)) for n, v in NUMBERS.items()}
+Q = (RandK(1), RandK(1, shared=True), TopK(1), QSGD(4), Identity(), Sign(), MaxSign(), Dithering(2), Bernoulli(0.5))
 STRONG, LABELS = "sfl.thm1.strongly_convex", np.arange(12) % 3
 RUN: dict[str, Among] = {
-    "rounds": among(1, 3, np.int64(2)),
+    "rounds": among(1, 3, np.int64(2), np.int8(3)),
     "x0": among(0.0, 1, np.ones(2), [1, 2]),
     "record": among(("gap",), ["grad_sq", "dist2"], (), ("drift", "value")),
     "at": among(None, [0, 1], [1], range(2)),
@@ -206,7 +219,16 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         (among(*ARCHITECTURES), among((1, 28, 28), (3, 32, 32)), among(10)),
         {"norm": among(None, "group", "none")},
     ),
-    "positive": ((among(1.0, 16.0),), {}),
+    "from_text": ((among("RandK:2", "QSGD(s=7)"),), {}),
+    "error": ((among(*Q),), {"x": among([1, 2], np.ones((2, 3)), [1e308, 1])}),
+    "law": ((among(*Q),), {"x": among([1, 2], [Fraction(1, 3), 0])}),
+    "encode": ((among(*Q),), {"message": among([1, 2], np.zeros(3)), "mask": among(None, [1, 0])}),
+    "positive": ((among(1.0, 16.0, 0.3),), {}),
+    "vectors": ((among(2),), {}),
+    "convex": ((among(1, 2), among(1.0, 2)), {}),
+    "strongly_convex": ((among(1, 2), among(1.0, 2)), {"mu": among(0.5, 1)}),
+    "federations": ((among(1, 2), among(1, 2)), {"L": among(1.0, 2), "mu": among(0.5, -1), "sigma": among(0.0, 1)}),
+    "orders": ((among(3), among(1, 2)), {"rounds": among(1, 2)}),
     "noise_trees": ((among(1, 3), among(1, 2)), {}),
     "find": ((among(STRONG),), {}),
     "statements": ((among("sfl"),), {}),
@@ -223,6 +245,23 @@ def arena(*args: Any, **settings: Any) -> Any:
     return judge([made], made.stated)
 
 
+STRATEGIES = (*("positive", "vectors", "convex", "strongly_convex", "federations", "orders", "noise_trees"),)
+
+
+def drawn(strategy: Any) -> Any:
+    """A strategy is made, and draws."""
+
+    def made(*args: Any, **settings: Any) -> None:
+        strategy(*args, **settings).validate()
+
+    return made
+
+
+def method(name: str) -> Any:
+    """A method of a compressor, if it is one."""
+    return lambda Q, **given: getattr(Q, name)(**given) if isinstance(Q, Compressor) else None
+
+
 FUNCTIONS: dict[str, Any] = {
     **{
         name: getattr(ft, name)
@@ -231,7 +270,9 @@ FUNCTIONS: dict[str, Any] = {
     **{name: ft.algorithms[name] for name in ("SFL", "FedNova", "FedCOMGATE", "FedBCGD", "FedBAT")},
     **{name: ft.compressors[name] for name in ("RandK", "QSGD")},
     **{name: getattr(partitions, name) for name in ("dirichlet", "exdir", "shards")},
-    **{name: getattr(strategies, name) for name in ("positive", "noise_trees")},
+    **{name: drawn(getattr(strategies, name)) for name in STRATEGIES},
+    **{name: method(name) for name in ("error", "law", "encode")},
+    "from_text": from_text,
     "quadratic": ft.problems["quadratic"],
     "functions": ft.problems["functions"],
     "matrices": Quadratic,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction as Fr
 from itertools import combinations_with_replacement, product
 from math import ceil, inf, nan, prod, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -254,7 +255,7 @@ def test_laws_that_cannot_be_listed() -> None:
         Sparsifier(0.5).law(ones(13))
     with pytest.raises(ValueError, match="at most 4096"):
         RandK(8).law(ones(16))
-    with pytest.raises(ValueError, match="d = 0"):
+    with pytest.raises(ValueError, match="expected d >= 1"):
         Identity().law([])
     assert len(Sparsifier(0.5).law(ones(12))) == 4096
 
@@ -702,3 +703,25 @@ def test_a_compressor_is_read_in_full_and_in_short(text: str, built: Compressor)
 def test_a_compressor_that_there_is_not_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         from_text(text)
+
+
+@pytest.mark.parametrize("odd", ["x", None, 3.0, 1j, [1j], ["a"], [np.inf, 1], [], [[1], [1, 2]], len], ids=repr)
+def test_what_is_no_vector_is_refused(odd: Any) -> None:
+    for Q in (Identity(), RandK(1), TopK(1), QSGD(4), Dithering(2), Sign(), StochasticSign()):
+        for ask in (Q.error, Q.law, Q.encode):
+            with pytest.raises(ValueError, match="expected") as caught:
+                ask(odd)
+            assert len(str(caught.value)) < 200
+
+
+def test_vectors_of_any_kind_of_numbers() -> None:
+    for Q in (Identity(), RandK(1), TopK(1), QSGD(4), Sign()):
+        assert Q.error([1, 2]) == Q.error(np.array([1.0, 2.0])) and Q.law(np.array([3, 4])) == Q.law([Fr(3), Fr(4)])
+    assert QSGD(4).error([1e308, 1]) == np.inf
+
+
+@pytest.mark.parametrize("text", [[1, 2], 0, None, "RandK:" + "9" * 5000, "x" * 5000, "TopK:" + "1/" * 5000])
+def test_a_text_that_is_no_compressor(text: Any) -> None:
+    with pytest.raises(ValueError, match=r"compressor.*(expected|k = a whole number)") as caught:
+        from_text(text)
+    assert len(str(caught.value)) < 300

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import hashlib
+import lzma
 import re
 from pathlib import Path
 
@@ -33,7 +34,9 @@ def test_digits_are_in_the_unit_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "pack"), [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress)], ids=["plain", "gz", "bz2"]
+    ("ending", "pack"),
+    [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)],
+    ids=["plain", "gz", "bz2", "xz"],
 )
 def test_libsvm_file(tmp_path: Path, ending: str, pack: type) -> None:
     path = tmp_path / f"tiny.libsvm{ending}"
@@ -58,7 +61,8 @@ def test_labels_are_renamed_in_increasing_order(tmp_path: Path) -> None:
     ("content", "reason"),
     [
         (b"one 1:1\n", "could not convert string to float"),
-        (b"1 1:1\n-1 x:1\n", "invalid literal"),
+        (b"1 1:1\n-1 x:1\n", "line 2: invalid literal"),
+        (b"# a: b\n\n1 1:1 # c\n-1 2: x\n", "line 4: could not convert"),
         (b"1 2:1 1:1\n", "sorted and unique"),
         (b"1 99999999999999999999:1\n", "too large"),
         (b"", "no rows"),
@@ -79,11 +83,73 @@ def test_malformed_file_is_refused_in_one_line(tmp_path: Path, content: bytes, r
     assert "malformed" in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("ending", [".gz", ".bz2"])
+def test_a_blank_before_a_value_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "blank").write_bytes(LIBSVM.replace(b"3:", b"3: "))
+    np.testing.assert_array_equal(load(str(tmp_path / "blank")).features, FEATURES)
+
+
+def csv(folder: Path, text: str) -> str:
+    (folder / "mine.csv").write_text(text)
+    return str(folder / "mine.csv")
+
+
+@pytest.mark.parametrize(
+    "text", ["a;b;y\n1,5;2;NA\n-1;0,5;EU\n", "a\tb\ty\n1.5\t2\tNA\n-1\t.5\tEU\n", "1,5;2;NA\n-1;,5;EU"]
+)
+def test_semicolons_and_tabs_separate_columns_and_na_is_a_name(tmp_path: Path, text: str) -> None:
+    found = load(csv(tmp_path, text))
+    np.testing.assert_array_equal(found.features, [[1.5, 2], [-1, 0.5]])
+    assert found.labels.tolist() == [1, 0] and "labels EU, NA" in found.provenance
+
+
+def test_columns_are_left_out(tmp_path: Path) -> None:
+    rows = [",a,a,y", "7,1,2,0", "8,3,4,1"]  # as pandas writes an index; two columns of a name
+    for without, features in ((["0"], [[1, 2], [3, 4]]), (["0", "2"], [[1], [3]])):
+        found = load(csv(tmp_path, "\n".join(rows)), without=without)
+        np.testing.assert_array_equal(found.features, features)
+    assert found.provenance.split("; ")[2:4] == ["without 0", "without a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (",a,y\n0,1,0\n1,2,1\n", "column 0 has no name; expected one, or without=0"),
+        ("a,y\n1,2,0\n3,4,1\n", "Expected 2 fields in line 2, saw 3"),
+        ("a,y\n" + 99 * "1,0\n" + "3,4,1\n", "Expected 2 fields in line 101, saw 3"),
+        ("a,y\n1,0\n2,NA\n3,1\n", "'y' is 'NA' in row 2; expected numbers"),
+        ("a,y\nNA,0\n2,1\n", "'a' is 'NA' in row 1; expected numbers"),
+        ("a,y\n1,0\n,1\n", "row 2 has no 'a'"),
+        ("0,1,2,y\n1,2,3,0\n4,5,6,1\n", "its first line counts from 0, as names or as numbers"),
+        ("2019,2020,y\n1,2,0\n4,5,1\n", "'2' is 'y' in row 1; expected numbers"),
+        ("a b y\n1 2 0\n3 4 1\n", "separated by commas, semicolons or tabs"),
+    ],
+)
+def test_a_csv_file_that_can_be_read_in_two_ways_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(reason)):
+        load(csv(tmp_path, text))
+
+
+def test_json_and_columns_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "leaf.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"JSON file.*as CSV a row for each sample.*client=COLUMN"):
+        load(str(tmp_path / "leaf.json"))
+    path = csv(tmp_path, "a,a,y\n1,2,0\n3,4,1\n")
+    for columns, reason in (
+        ({"target": "a"}, "several such columns, expected its number"),
+        ({"without": ["z"]}, "without=z: expected a column of mine.csv: a, a, y"),
+        ({"target": "y", "without": ["2"]}, "without='y': expected no column of labels or clients"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(reason)):
+            load(path, **columns)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="without for breast_cancer: expected them for a CSV file only"):
+        load("breast_cancer", without=["0"])
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
 @pytest.mark.parametrize("damage", [lambda packed: LIBSVM, lambda packed: packed[:-9], lambda packed: packed[:5]])
 def test_damaged_archive_is_refused(tmp_path: Path, ending: str, damage: type) -> None:
     path = tmp_path / f"damaged{ending}"
-    path.write_bytes(damage({".gz": gzip, ".bz2": bz2}[ending].compress(LIBSVM * 50)))
+    path.write_bytes(damage({".gz": gzip, ".bz2": bz2, ".xz": lzma}[ending].compress(LIBSVM * 50)))
     with pytest.raises(ValueError, match=r"cannot read .*damaged.* as a LIBSVM file: \S"):
         load(str(path))
 

@@ -1,7 +1,10 @@
 """The engine: what is recorded, what a seed's trajectory depends on (nothing else), divergence, provenance, refusals."""
 
+import importlib
+import inspect
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,10 @@ from hypothesis import given, settings, strategies as st
 from mpmath import mp, mpf
 from spy import Spy
 
-from simulations import NoSuchConstant, run
+from fedtheory.simulate import RUN
+from simulations import NoSuchConstant, expectation, run
+from simulations.algorithms import registry
+from simulations.algorithms.base import LocalSteps, participating, to_clients
 from simulations.algorithms.sfl import PFL, SFL, SSL, SplitFed
 from simulations.data import load
 from simulations.draws import Draws
@@ -429,3 +435,45 @@ def test_written_to_netcdf_and_read_back(tmp_path: Path) -> None:
 def test_malformed_requests(settings_: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         run(QUADRATIC, SFL(K=1, eta=[0.1, 0.2]), **{"rounds": 4} | settings_)
+
+
+@dataclass(frozen=True)
+class Returning(LocalSteps):
+    """What a round returns is a function of x (E, N, d) and of the clients' gradients (E, N, S, d)."""
+
+    what: Any = None
+
+    def round(self, problem: Any, x: Any, eta: Any, draws: Any, watch: Any, memory: Any) -> Any:
+        clients = participating(problem, draws, self.participants(problem))
+        return self.what(x, problem.gradient(to_clients(x, clients.shape[1]), clients, draws.of(clients, 1).step(0)))
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        (lambda x, g: None, r"Returning.round returned None: expected .* \(E, N, d\) = \(2, 4, 3\)"),
+        (lambda x, g: x[0], r"returned float64 array of shape \(4, 3\): expected"),
+        (lambda x, g: x.astype(np.float32), "returned float32 array"),
+        (lambda x, g: g.mean(1), r"returned float64 array of shape \(2, 4, 3\): expected .* = \(2, 5, 3\)"),
+        (lambda x, g: x - g.mean(1), "fails with 5 seeds, but not with 4, the number of clients"),
+    ],
+)
+def test_what_a_round_returns(what: Any, message: str) -> None:
+    four = generate(3, 4, L=1.0, mu=0.5, seed=0)
+    run(four, Returning(1, [0.1, 0.2], what=lambda x, g: x - g.mean(2)), rounds=1, seeds=range(4))
+    with pytest.raises(ValueError, match=message):
+        run(four, Returning(1, [0.1, 0.2], what=what), rounds=1, seeds=range(4))
+
+
+@pytest.mark.parametrize("count", [3, np.int8(3)])
+def test_everything_starts_at_one_unless_told(count: Any) -> None:
+    for algorithm in registry().values():
+        kind = algorithm.func if isinstance(algorithm, partial) else algorithm
+        if getattr(kind, "exact", None):
+            module = importlib.import_module(f"simulations.{kind.exact}")
+            default = inspect.signature(module.expectation).parameters.get("x0")
+            assert default is None or default.default == 1.0
+    plain, told = (run(QUADRATIC, PFL(2, 0.1), rounds=count, **x0) for x0 in ({}, {"x0": float(RUN["x0"])}))
+    assert plain.identical(told) and plain.gap[0, 0, 0] > 0.1
+    plain, told = (expectation(QUADRATIC, PFL(2, 0.1), rounds=count, **x0) for x0 in ({}, {"x0": 1.0}))
+    assert plain.identical(told)

@@ -144,6 +144,8 @@ def test_unknown_names_settings_and_paths(tmp_path: Path) -> None:
     refused("digits", tmp_path, "expected none, for these images are read from no file", str(tmp_path))
     refused("generated", tmp_path, "expected none, for these images are read from no file")
     refused("cifar-10", None, "cifar-10: no path; expected the folder", "nothing is downloaded")
+    for path, why in (("x" * 5000, "File name too long"), (5, "not int"), ("a\0b", "null byte")):
+        refused("cifar-10", path, "cifar-10: path = ", why, "expected the folder that holds its files")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", [name for name in READERS if name not in ("digits", "generated")])

@@ -206,7 +206,7 @@ def test_long_runs_where_nothing_is_random(algorithm: Any, ratio: float) -> None
 def test_near_the_optimum(algorithm: Any) -> None:
     """Noise-free and homogeneous, F = (x - 3)^2: the gap is 9 (1 - 2 eta)^(2 K r), to all digits down to 1e-250."""
     p = from_functions([1.0] * 3, [-6.0] * 3)
-    data = expectation(p, algorithm(K=2, eta=0.2, S=1), rounds=280)
+    data = expectation(p, algorithm(K=2, eta=0.2, S=1), rounds=280, x0=0.0)
     r = np.arange(281)
     assert data["gap"].min() < 1e-240
     np.testing.assert_allclose(data["gap"][0], 9 * 0.6 ** (4.0 * r), rtol=1e-11)

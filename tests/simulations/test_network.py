@@ -376,6 +376,8 @@ def test_a_restored_run_goes_on_as_if_nothing_had_happened():
         ({"cut_after": "nothing"}, "cut_after = 'nothing'"),
         ({"model": "LeNet-6"}, "unknown network 'LeNet-6'"),
         ({"weights": [0.5, 0.5]}, "weights = "),
+        ({"batch": None, "clip": 1.0}, "clip, crop or flip without a batch"),
+        ({"batch": None, "flip": True}, "clip, crop or flip without a batch"),
     ],
 )
 def test_refused(settings, message):
@@ -396,3 +398,20 @@ def test_refused_partitions():
     quadratic = generate(d=2, M=2, L=1, mu=0.5, zeta_star=1, delta=0, sigma=0, seed=0)
     with pytest.raises(ValueError, match="no test set"):
         run(quadratic, PFL(K=1, eta=0.1), rounds=1, record=("accuracy",))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "settings", "clients"),
+    [
+        ((1, 119), {"batch": 4}, r"\[0\]"),
+        ((60, 60), {"batch": 1}, r"\[0, 1\]"),
+        ((57, 63), {"batch": 4, "order": "whole epochs"}, r"\[0\]"),
+    ],
+)
+def test_batches_of_one_image_with_batch_normalisation(sizes, settings, clients):
+    data, first = little(), sizes[0]
+    dealt = partitions.Partition((np.arange(first), np.arange(first, 120)), "by hand")
+    with pytest.raises(ValueError, match=rf"clients {clients} have batches of one image.*norm = 'group'"):
+        Network(data, dealt, "ResNet-10", **settings)
+    Network(data, dealt, "ResNet-10", norm="group", **settings)
+    Network(little(shape=(1, 16, 16)), dealt, "ResNet-10", **settings)  # maps of 2x2 pixels

@@ -11,12 +11,14 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from simulations import Certified, Constants, NoSuchConstant, start
-from simulations.data import Dataset, load, scaled
+from simulations.data import Dataset, from_arrays, load, scaled
 from simulations.draws import Draw, Draws
 from simulations.partitions import Partition, dirichlet, iid
 from simulations.problems import start_of_clients
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, from_functions, generate
+from simulations.problems.regularised import Regularised
+from simulations.problems.sigmoid import SigmoidERM
 from simulations.problems.two_part import TwoPart
 
 torch.set_num_threads(1)  # these are small problems
@@ -700,3 +702,16 @@ def test_malformed_regularisation_and_width() -> None:
 def test_blocks_cover_all_coordinates() -> None:
     for p in [*PROBLEMS.values(), generate(3, 2, L=1, mu=0.5)]:
         assert [c for s in p.blocks.values() for c in range(p.d)[s]] == list(range(p.d))
+
+
+def test_problems_are_shown_in_one_line() -> None:
+    data = from_arrays(np.ones((60, 3)) * np.arange(60)[:, None], np.arange(60) % 2)
+    dealt = iid(data.labels, 4, 0)
+    plain = generate(20, 4, L=1.0, mu=0.1)
+    shown = (data, dealt, Logistic(data, dealt, 0.1), SigmoidERM(data, dealt, 0.1), plain, Regularised(plain, 0.1))
+    for one in shown:
+        assert repr(one).startswith(f"<{type(one).__name__}: ") and len(repr(one)) < 200 and "\n" not in repr(one)
+    assert repr(shown[2]).endswith("IID, 4 clients, seed 0, exact gradients; d = 3, M = 4>")
+    little = Quadratic(np.eye(1)[None] * 2, np.ones((1, 1)), 0.5, "little")  # a witness shows its numbers
+    assert repr(eval(repr(little))) == repr(little) == "Quadratic([[[2.0]]], [[1.0]], sigma=0.5, name='little')"
+    assert repr(plain.constants) == str(plain.constants) and "largest eigenvalue" in repr(plain.constants)

@@ -215,7 +215,9 @@ def test_a_run(batch: int | None) -> None:
     """Descends as L promises, on whole data sets; from a LIBSVM file as well."""
     for data in (scaled(CANCER), one_against_rest(DIGITS, 0)):
         p = lightly_regularised(SigmoidERM, data, dirichlet(data.labels, 10, 0.3, 0), batch)
-        out = run(p, PFL(K=3, eta=0.1 / p.constants["L"], S=5), rounds=40, seeds=range(3), record=("gap", "grad_sq"))
+        out = run(
+            p, PFL(K=3, eta=0.1 / p.constants["L"], S=5), rounds=40, seeds=range(3), x0=0.0, record=("gap", "grad_sq")
+        )
         assert (out["status"] == "ran").all() and out["gap"][0, :, 0].values == pytest.approx(0.5)
         assert (out["gap"][0, :, -1] < 0.45).all()
         assert json.loads(out.attrs["problem"])["problem"] == "sigmoid"
@@ -228,7 +230,7 @@ def test_a_libsvm_file(tmp_path) -> None:
     (tmp_path / "few.libsvm").write_text("\n".join(lines) + "\n")
     data = load(str(tmp_path / "few.libsvm"))
     p = SigmoidERM(data, iid(data.labels, 3, 0), 1e-3)
-    out = run(p, PFL(K=2, eta=1.0), rounds=50, record=("value",))
+    out = run(p, PFL(K=2, eta=1.0), rounds=50, x0=0.0, record=("value",))
     assert out["value"][0, 0, -1] < 0.3
 
 

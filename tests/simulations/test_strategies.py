@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -370,8 +371,34 @@ def test_noise_trees_are_adapted(n: int, d: int) -> None:
         (lambda: strategies.federations(1, 1, 1.0, sigma=-1.0), r"sigma = -1.0: expected a finite number >= 0"),
         (lambda: strategies.noise_laws(0), r"d = 0: expected a whole number >= 1"),
         (lambda: strategies.noise_trees(0, 1), r"n = 0: expected a whole number >= 1"),
+        (lambda: strategies.federations(1, 1, 1.0, mu="x"), r"mu = x: expected a number"),  # type: ignore[arg-type]
+        (lambda: strategies.strongly_convex(1, 1.0, None), r"mu = None: expected a number"),  # type: ignore[arg-type]
     ],
 )
 def test_strategies_refuse_the_impossible(attempt: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         attempt()
+
+
+def test_numbers_of_every_type_are_arguments() -> None:
+    third, three = Fraction(1, 3), np.int8(3)
+    made: list[Any] = [
+        strategies.positive(third),  # type: ignore[arg-type]  # not a number in half precision
+        strategies.vectors(three),  # type: ignore[arg-type]
+        strategies.convex(three, third),  # type: ignore[arg-type]
+        strategies.strongly_convex(three, 1.0, third),  # type: ignore[arg-type]
+        strategies.federations(three, three, np.float32(2), mu=third),  # type: ignore[arg-type]
+        strategies.orders(three, three, three),  # type: ignore[arg-type]
+        strategies.noise_trees(np.int8(2), three),  # type: ignore[arg-type]
+    ]
+    for strategy in made:
+        strategy.validate()
+    found: list[float] = []
+
+    @settings(max_examples=30, deadline=None, database=None)
+    @given(made[0])
+    def draw(number: float) -> None:
+        found.append(number)
+
+    draw()
+    assert max(found) <= third

@@ -23,7 +23,7 @@ from simulations.algorithms.sfl import PFL, SFL
 from simulations.compressors import QSGD
 from simulations.exact import tracking
 from simulations.partitions import Partition
-from simulations.problems import start_of_clients
+from simulations.problems import checked_weights, start_of_clients
 from simulations.problems.logistic import Logistic, lightly_regularised
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from simulations.problems.regularised import Regularised
@@ -239,9 +239,20 @@ def test_gamma() -> None:
 )
 def test_bad_weights(build: Callable[..., Any], weights: Any) -> None:
     with pytest.raises(
-        ValueError, match=r"^weights.* = .*: expected (M = 4 positive numbers that sum to 1|'sizes', or)"
+        ValueError, match=r"^weights.* = .*(sum to .*)?: expected (M = 4 positive numbers that sum to 1|'sizes', or)"
     ):
         build(weights=weights)
+
+
+def test_weights_in_single_precision() -> None:
+    exact, coarse = np.array([0.2, 0.3, 0.5]), np.array([0.2, 0.3, 0.5], np.float32)
+    found = checked_weights(coarse, 3)
+    assert found is not None and abs(found.sum() - 1) < 1e-15
+    np.testing.assert_allclose(found, exact, rtol=1e-7)
+    with pytest.raises(ValueError, match=r"weights = .* sum to 1\.00000002: expected M = 3 positive"):
+        checked_weights(exact * (1 + 2e-8), 3)
+    with pytest.raises(ValueError, match=r"sum to 1\.000001"):
+        checked_weights(np.array([0.2, 0.3, 0.500001], np.float32), 3)
 
 
 # ------------------------------------------------------------------------------------------------ algorithms

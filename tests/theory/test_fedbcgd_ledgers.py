@@ -311,7 +311,7 @@ def test_a_client_is_unseen_with_that_probability() -> None:
     """While the last client is not seen the model stays at 0: simulated with the corrected algorithm."""
     M, R = 5, 4
     problem = Quadratic(np.ones((M, 1, 1)), np.array([[0.0]] * (M - 1) + [[-float(M)]]))
-    data = run(problem, FedBCGDPlus(T=2, eta=0.3, N=1, K=1), rounds=R, seeds=range(4000), record=("gap",))
+    data = run(problem, FedBCGDPlus(T=2, eta=0.3, N=1, K=1), rounds=R, seeds=range(4000), x0=0.0, record=("gap",))
     still = float((data.gap.isel(step_size=0, round=R) == 0.5).mean())
     assert still == pytest.approx((1 - 1 / M) ** R, abs=0.03)
 

@@ -157,7 +157,7 @@ SAME = 0.02  # losses within this share of each other count as the same
 def _loss(problem: Logistic, algorithm: Any, rounds: int, seeds: Sequence[int] = (0,), every: int = 0) -> Array:
     """The loss (step size, round), mean over seeds: every `every` rounds, or the last; infinite after divergence."""
     at = range(0, rounds + 1, every) if every else [rounds]
-    found = run(problem, algorithm, rounds=rounds, seeds=seeds, record=("value",), at=at).value.values.mean(1)
+    found = run(problem, algorithm, rounds=rounds, seeds=seeds, x0=0.0, record=("value",), at=at).value.values.mean(1)
     return np.where(np.isnan(found), np.inf, found)
 
 
