@@ -16,9 +16,9 @@ import inspect
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from fractions import Fraction
 from typing import Any
 
+from simulations.checked import brief, fraction
 from simulations.compressors.base import Compressor, Law, independent
 from simulations.compressors.levels import QSGD, Dithering, Rounding
 from simulations.compressors.masks import Bernoulli, Identity, RandK, Sparsifier, TopK
@@ -65,7 +65,7 @@ def from_text(text: str) -> Compressor:
         symbols = ", ".join(inspect.signature(COMPRESSORS[name]).parameters) or "nothing"
         told = "" if isinstance(error, TypeError) else f"{error}; "
         raise ValueError(
-            f"compressor {text!r}: {told}expected {name} with {symbols}, such as RandK:2:shared or QSGD(s=7)"
+            f"compressor {brief(text)!r}: {told}expected {name} with {symbols}, such as RandK:2:shared or QSGD(s=7)"
         ) from None
 
 
@@ -73,7 +73,7 @@ def _read(text: str) -> Any:
     words = {"True": True, "False": False, "None": None}
     if text in words:
         return words[text]
-    number = Fraction(text.strip())
+    number = fraction(text.strip())
     return int(number) if number.denominator == 1 else float(number)
 
 
