@@ -363,7 +363,7 @@ def signs(full: bool = False) -> Drawn:
         bits = float(forms[form](1.0).uplink_bits(problem))
         last = best.isel(round=-1)
         ends[name] = float(last.mean()), float(last.min()), float(last.max())
-        style = {"color": colour, "ls": dash, "lw": 2.4 if name == "FedBAT" else 1.4, "label": name}
+        style: dict[str, Any] = {"color": colour, "ls": dash, "lw": 2.4 if name == "FedBAT" else 1.4, "label": name}
         for line, over, scale in ((axes[0], "rounds", 1.0), (axes[1], "bits", bits / 1000)):
             series = best if over == "rounds" else best.isel(round=slice(1, None))
             told: dict[str, object] = {"panel": over, "method": name, "form": form.strip(", ").replace("$", "")}

@@ -658,7 +658,12 @@ def baselines(full: bool = False) -> Drawn:
                     series, told = of[clients, method]
                     _, colour, dash = (SAMPLED if clients == "sampled" else EVERYONE)[method]
                     x = series["round"].values * (1.0 if over == "rounds" else told["floats_a_round"])
-                    style = {"color": colour, "ls": dash, "label": method, "lw": 2.2 if method == "FedBCGD" else 1.3}
+                    style: dict[str, Any] = {
+                        "color": colour,
+                        "ls": dash,
+                        "label": method,
+                        "lw": 2.2 if method == "FedBCGD" else 1.3,
+                    }
                     drawn[clients, method] = curve(axis, x, series, {**told, "panel": over}, **style)
                 far = rounds if over == "rounds" else rounds * 0.4
                 axis.set(yscale="log", ylim=limits, xlim=(0, far), xlabel="round r" if over == "rounds" else _FLOATS)
