@@ -12,7 +12,7 @@ from sympy import Rational
 from theory import catalogue
 from theory.proofs.argument import Argument, Fact, facts
 from theory.proofs.arithmetic import at_most
-from theory.proofs.forms import Family, families_of, gradient, vector, vectors_in
+from theory.proofs.forms import Family, Objective, families_of, gradient, vector, vectors_in
 from theory.proofs.rules import FRESH, JENSEN, JENSEN_OVER, LIPSCHITZ, RULES, SUCCESSIVE, VARIANCE, YOUNG, Noise
 from theory.properties import Property, closed, united
 from theory.sfl.checks.ledgers import PROOFS, biased
@@ -74,7 +74,7 @@ def test_a_noise_is_uncorrelated_with_the_past_alone() -> None:
 
 def test_sums_over_families_are_linear() -> None:
     u, w = vector("u", C, I), vector("w", C)
-    assert families_of(u) == {"C", "I"} and families_of(gradient(vector("F", C), x)) == {"C"}
+    assert families_of(u) == {C, I} and families_of(gradient(Objective("F").client("F_m", C), x)) == {C}
     assert sympy.expand(I.sum(2 * u + 3 * w) - 2 * I.sum(u) - 3 * K * w) == 0
     assert sympy.expand(C.sum(I.sum((u - x) ** 2)) - C.sum(I.sum(u**2)) + 2 * C.sum(I.sum(u)) * x - S * K * x**2) == 0
     assert vectors_in(eta * L * x) == {x}
@@ -199,7 +199,9 @@ def test_a_premise_typed_by_hand() -> None:
 
 def test_noise_that_is_not_named() -> None:
     with pytest.raises(ValueError, match="not known before"):
-        FRESH.slack(Noise(vector("g"), frozenset()), x)
+        FRESH(Noise(ALL.noise.vector, frozenset()), x)
+    with pytest.raises(ValueError, match="a StochasticGradient and its mean"):
+        Noise(vector("g"), frozenset())
 
 
 def test_a_split_that_forgets_a_case() -> None:

@@ -13,7 +13,7 @@ from sympy import Rational
 
 from theory import catalogue
 from theory.proofs import rules
-from theory.proofs.forms import Family, before, vector
+from theory.proofs.forms import Alone, Family, StochasticGradient, before, vector
 from theory.sfl.checks import sharp
 from theory.sfl.sharp import LEAST
 from theory.sfl.symbols import K, M, R, S, eta_tilde
@@ -78,12 +78,9 @@ def test_copies_and_noise_so_far() -> None:
     five, sigma = Family("I", sympy.Integer(5)), sympy.Symbol("sigma", positive=True)
     outcomes = [in_order(list(signs)) for signs in product((-1, 1), repeat=5)]
     mean = Fraction(sum(q**2 for found in outcomes for q in found), len(outcomes))
-    own = vector("n", five)
-    noise = rules.Noise(own, frozenset())
-    slack = rules.NOISE_BEFORE.slack(sigma, noise, five).subs(
-        {five.sum(before(own, five) ** 2): Rational(mean), sigma: 1}
-    )
-    assert slack == 0
+    noise = rules.Noise(StochasticGradient("n", Alone("h"), vector("y", five)).error, frozenset())
+    squares = five.sum(sympy.expand(before(noise.vector, five) ** 2))
+    assert sympy.expand(rules.NOISE_BEFORE(sigma, noise, five) + squares).subs(sigma, 1) == Rational(mean)
 
 
 def test_vectors_of_another_kind_are_refused() -> None:

@@ -27,7 +27,7 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from theory import catalogue
 from theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, note
-from theory.proofs.forms import Family, replaced
+from theory.proofs.forms import Family, Function, Sum, Value, nested, replaced
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
 from theory.proofs.vectors import difference
@@ -175,6 +175,7 @@ class Language:
     readings    name of a statement -> a symbol that it uses in another meaning -> the symbol for that meaning
     written     name of an algorithm or definition -> the `digest` of its text, from when we wrote its form here
     weighted    families with the clients' weights; the sum of the weights is the family's mass
+    vectors     symbol of the paper in vector notation -> the vector, the function or the form that it stands for
     """
 
     means: Symbols
@@ -190,6 +191,7 @@ class Language:
     readings: Mapping[str, Symbols] = field(default_factory=dict)
     written: Mapping[str, str] = field(default_factory=dict)
     weighted: tuple[Family, ...] = ()
+    vectors: Symbols = field(default_factory=dict)
 
 
 def digest(statement: Statement) -> str:
@@ -324,10 +326,12 @@ class Argument(Ledger):
         for needed in rule.needs:
             missing |= needed not in self.properties
             constants += self._constants(rule.name, needed)
-        for condition in rule.when(*arguments):
-            self.require(f"{rule.name}: {condition}", condition)
         slack = sympy.Integer(0)
         try:
+            if not missing:
+                rule.check(*constants, *arguments)
+            for condition in rule.when(*arguments):
+                self.require(f"{rule.name}: {condition}", condition)
             slack = slack if missing else spread_out(rule.slack(*constants, *arguments))
         except ValueError as outside:
             self.fail(rule.name, str(outside))
@@ -451,7 +455,11 @@ class Argument(Ledger):
         found = self.source(name)
         relation = facts(found)[part]
         assert isinstance(found.claim, Relations)
-        written = replaced(found.claim.relations[part], symbols)
+        for symbol, new in symbols.items():
+            own = self.language.vectors.get(symbol, new)
+            if isinstance(own, Function) and type(own) is not type(new):
+                self.fail(found.id, f"{new} for {symbol}: expected a {type(own).__qualname__}")
+        written = replaced(found.claim.relations[part], {**self.language.vectors, **symbols})
         return Instance(found.id, difference(written), relation.sign == "=")
 
     def relation(self, name: str, part: int = 0) -> Relational:
@@ -589,8 +597,8 @@ class Argument(Ledger):
             return spread_out(replaced(e, after))
 
         left, right = form(left), form(right)
-        names = {s.name for e in (left, right, *(one.slack for one in because)) for s in e.free_symbols}
-        if any(f"sum_{family.name}(" in each for family in self.language.weighted for each in names):
+        sums = {s.family for e in (left, right, *(i.slack for i in because)) for s in nested(e) if isinstance(s, Sum)}
+        if sums & set(self.language.weighted):
             self._constants(name, Property.WEIGHTS)
         slack = left - right if sign == ">=" else right - left
         for one in because:
@@ -853,7 +861,7 @@ class Argument(Ledger):
     def not_negative(self, quantity: sympy.Expr) -> None:
         """A quantity is >= 0 because it is a square or a gap to an infimum; for a gap the infimum must exist."""
         form = self.language.means.get(quantity, sympy.Integer(0))
-        if any(s.name.endswith("]") and not s.name.startswith(("grad ", "sum_")) for s in form.free_symbols):
+        if any(isinstance(s, Value) for s in form.free_symbols):
             attained = Property.MINIMISER in self.properties
             self.needs(Property.MINIMISER if attained else Property.BOUNDED_BELOW)
 

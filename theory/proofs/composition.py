@@ -222,8 +222,10 @@ class _Section:
 
     def _scalar(self, e: sympy.Expr) -> sympy.Expr:
         """An expression with a scalar symbol for each mean of an inner product, and for each function value."""
-        language = self.argument.language
-        vectors = sorted(vectors_in(e) - {*language.means, *language.amounts, *self.scalars.values()}, key=str)
+        known = {*self.argument.language.means, *self.argument.language.amounts, *self.scalars.values()}
+        # a number without a sign, such as a covariance, gets a symbol too
+        unsigned = (s for s in e.free_symbols if s.is_extended_nonnegative is None and s.is_integer is None)
+        vectors = sorted(set(unsigned) - known, key=str)
         if not vectors:
             return e
         total = sympy.Integer(0)

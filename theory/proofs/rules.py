@@ -7,16 +7,55 @@ the proof that uses the rule.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from inspect import Parameter, signature
+from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import sympy
 from sympy.logic.boolalg import Boolean
 
 from theory.proofs.arithmetic import Decision, at_least, at_most, below_exponential, decide
-from theory.proofs.forms import TAG, Family, before, families_of, gradient, names_in, renamed, tagged, value, vectors_in
+from theory.proofs.forms import (
+    Alone,
+    Before,
+    Binarised,
+    Client,
+    Compressed,
+    Draw,
+    Each,
+    Family,
+    Function,
+    Gradient,
+    Infimum,
+    Mean,
+    MeanAtStart,
+    Minimiser,
+    Objective,
+    PenalisedInfimum,
+    Random,
+    Renewed,
+    ServerVariate,
+    Spread,
+    Step,
+    StochasticGradient,
+    Sum,
+    Term,
+    Tracking,
+    Value,
+    Variate,
+    Vector,
+    bare,
+    before,
+    families_of,
+    gradient,
+    is_linear,
+    nested,
+    renamed,
+    tagged,
+    value,
+    vectors_in,
+)
 from theory.properties import Property
 from theory.statement import Status
 
@@ -53,13 +92,42 @@ def _always(*_: Any) -> tuple[Boolean, ...]:
     return ()
 
 
+# What the annotations of a rule's `slack` stand for, beside classes
+
+
+def _is_form(e: Any) -> bool:
+    symbols = e.free_symbols if isinstance(e, sympy.Expr) else {Function}
+    return not any(isinstance(s, Function) for s in symbols)
+
+
+def _is_number(e: Any) -> bool:
+    return _is_form(e) and not vectors_in(e)
+
+
+Number = Annotated[sympy.Expr, "a number", _is_number]
+Linear = Annotated[sympy.Expr, "a vector", is_linear]
+Form = Annotated[sympy.Expr, "a form", _is_form]  # numbers are forms, too
+
+
+def _having(*attributes: str) -> Callable[[Any], bool]:
+    return lambda one: not isinstance(one, Family) and all(hasattr(one, name) for name in attributes)
+
+
+Members = Annotated[Any, "clients or steps, with their sum", _having("sum")]
+Steps = Annotated[Any, "steps, with their sum and families", _having("sum", "families")]
+Group = Annotated[Any, "clients or steps, with their sum and mass", _having("sum", "mass")]
+Local = Annotated[Callable[[Any], Any], "a function of members", callable]  # -> a vector, or a noise, of each of them
+
+
 @dataclass(frozen=True)
 class Rule:
     """An inference rule.
 
+    slack     (constants of the properties in their order, vectors and functions) -> the form; its annotations say what its
+              arguments are, and a call of the rule refuses everything else
+    of        whose the functions are that `slack` leaves open: a client's, or the objective
     needs     the properties that it needs; their constants are the first arguments of `slack`
     when      (arguments of `slack` without the constants) -> conditions on the numbers among them
-    slack     (constants of the properties in their order, vectors and functions) -> the form
     equality  whether the form is = 0 instead of >= 0
     prove     decides it exactly; a rule that only writes out the meaning of a property is true by definition
     """
@@ -71,6 +139,30 @@ class Rule:
     needs: tuple[Property, ...] = ()
     equality: bool = False
     when: Callable[..., tuple[Boolean, ...]] = _always
+    of: type[Function] = Function
+
+    def __call__(self, *arguments: Any) -> sympy.Expr:
+        """The form.  Raises ValueError for arguments of another kind than the rule is about, or of other functions."""
+        self.check(*arguments)
+        return self.slack(*arguments)
+
+    def check(self, *arguments: Any) -> None:
+        """Raises ValueError for arguments of another kind than the rule is about."""
+        hints = get_type_hints(self.slack, include_extras=True)
+        for name, argument in signature(self.slack).bind(*arguments).arguments.items():
+            many = signature(self.slack).parameters[name].kind is Parameter.VAR_POSITIONAL
+            for one in argument if many else (argument,):
+                self._take(name, one, self.of if hints[name] is Function else hints[name])
+
+    def _take(self, name: str, argument: Any, kind: Any) -> None:
+        if get_origin(kind) is Annotated:
+            _, words, fits = get_args(kind)
+        else:
+            words = getattr(kind, "__qualname__", kind)
+            fits = lambda one: isinstance(one, kind)  # noqa: E731
+        if not fits(argument):
+            got = getattr(argument, "name", argument)
+            raise ValueError(f"{name}: expected {words}, got {got} ({type(argument).__qualname__})")
 
 
 _MEANING = Decision(Status.PROVED, "what the property means")
@@ -88,11 +180,11 @@ def _identity(left: sympy.Expr, right: sympy.Expr) -> Decision:
 # Sums of vectors
 
 
-def _jensen(*vectors: sympy.Expr) -> sympy.Expr:
+def _jensen(*vectors: Linear) -> sympy.Expr:
     return len(vectors) * sympy.Add(*(v**2 for v in vectors)) - sympy.Add(*vectors) ** 2
 
 
-def _jensen_over(v: sympy.Expr, *families: Family) -> sympy.Expr:
+def _jensen_over(v: Linear, *families: Family) -> sympy.Expr:
     squares, total, mass = v**2, v, sympy.Integer(1)
     for family in families:
         squares, total, mass = family.sum(squares), family.sum(total), mass * family.mass
@@ -112,7 +204,7 @@ JENSEN_OVER = Rule(
 )
 
 
-def _young(u: sympy.Expr, v: sympy.Expr, share: sympy.Expr) -> sympy.Expr:
+def _young(u: Linear, v: Linear, share: Number) -> sympy.Expr:
     return share * u**2 + v**2 / share - 2 * u * v
 
 
@@ -131,7 +223,7 @@ YOUNG = Rule(
 )
 
 
-def _square(v: sympy.Expr) -> sympy.Expr:
+def _square(v: Linear) -> sympy.Expr:
     return v**2
 
 
@@ -143,21 +235,26 @@ def _prove_square() -> Decision:
 SQUARE = Rule("a square", "||v||^2 >= 0", _square, _prove_square)
 
 
-Local = Callable[[Any], sympy.Expr]  # steps -> a vector of one of these local steps
+def _alike(of: Local, *members: Members) -> None:
+    """Raises ValueError unless `of` is the same vector of all these members, but for the families that it runs over."""
+    one, *others = map(of, members)
+    if not is_linear(one) or any(sympy.expand(bare(other) - bare(one)) != 0 for other in others):
+        raise ValueError(f"{', '.join(map(str, (one, *others)))}: expected the same vector")
 
 
-def _is_part(some: Any, every: Any) -> None:
-    """Raises ValueError unless the first families are parts of the second ones."""
+def _is_part(of: Local, some: Any, every: Any) -> None:
+    """Raises ValueError unless the first families are parts of the second ones, and `of` is the same vector of both."""
+    _alike(of, some, every)
     own, whole = set(some.families), set(every.families)
-    of = {family for part in own - whole for family in part.part_of}
-    if not own - whole or of != whole - own or not all(part.part_of for part in own - whole):
+    parts = {family for part in own - whole for family in part.part_of}
+    if not own - whole or parts != whole - own or not all(part.part_of for part in own - whole):
         names = [", ".join(family.name for family in one.families) for one in (some, every)]
         raise ValueError(f"the families {names[0]}: expected a part of {names[1]}")
 
 
-def _part(squared: Local, some: Any, every: Any) -> sympy.Expr:
-    _is_part(some, every)
-    return every.sum(squared(every) ** 2) - some.sum(squared(some) ** 2)
+def _part(of: Local, some: Steps, every: Steps) -> sympy.Expr:
+    _is_part(of, some, every)
+    return every.sum(of(every) ** 2) - some.sum(of(some) ** 2)
 
 
 def _prove_part() -> Decision:
@@ -170,23 +267,31 @@ PART = Rule("part of a sum", "a sum of squares over some of the steps is at most
 
 # Functions
 
-_AT = re.compile(r"(grad )?(\w+)\[(.*)\]")  # the value, or the gradient, of a function at a point
+
+def _of(function: Function, *points: Any) -> None:
+    """Raises ValueError unless these minimisers, or infima, are those of the function."""
+    for one in points:
+        if one.function != function:
+            raise ValueError(f"{one}, of the function {one.function}: expected that of {function}")
 
 
-def _at_minimiser(at: sympy.Expr) -> None:
-    """Raises ValueError for a point that does not have the name of a minimiser, such as x*."""
-    if not str(at).endswith(("*", "_star")):
-        raise ValueError(f"{at}: expected a minimiser, such as x*")
+def _mean_of_clients(member: Any, mean: Any, clients: Family | None = None) -> None:
+    """Raises ValueError unless `member` is a value or gradient of some F_m, and `mean` that of F at the same point.
 
-
-def _mean_of_clients(member: sympy.Expr, mean: sympy.Expr) -> None:
-    """Raises ValueError unless `member` is a value or gradient of some F_m, and `mean` that of F at the same point."""
-    own, whole = (_AT.fullmatch(TAG.sub("", str(e))) for e in (member, mean))
-    if own is None or whole is None or (own[1], own[3]) != (whole[1], whole[3]) or own[2] == whole[2]:
+    clients  the family of the clients, if the member runs over it
+    """
+    alike = type(member) is type(mean) and member.at == mean.at and isinstance(member.function, Client)
+    if not alike or member.function.mean != mean.function or (clients and clients not in member.families):
         raise ValueError(f"{mean}: expected the mean over the clients of {member}")
 
 
-def _lipschitz(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+def _are_clients(member: Client, mean: Objective, clients: Family | None = None) -> None:
+    """Raises ValueError unless the functions are those of clients, and their mean."""
+    if member.mean != mean or (clients and clients not in member.families):
+        raise ValueError(f"{mean}: expected the mean of the clients' functions {member}")
+
+
+def _lipschitz(L: Number, function: Function, y: Linear, x: Linear) -> sympy.Expr:
     return L**2 * (y - x) ** 2 - (gradient(function, y) - gradient(function, x)) ** 2
 
 
@@ -196,29 +301,32 @@ LIPSCHITZ = Rule(
     _lipschitz,
     _means,
     (Property.SMOOTH,),
+    of=Client,
 )
 
 
-def _descent(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+def _descent(L: Number, function: Function, y: Linear, x: Linear) -> sympy.Expr:
     linear = value(function, x) + gradient(function, x) * (y - x)
     return linear + L / 2 * (y - x) ** 2 - value(function, y)
 
 
-def _below(function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Expr) -> sympy.Expr:
+def _below(function: Function, x: Linear, lowest: Infimum) -> sympy.Expr:
+    _of(function, lowest)
     return value(function, x) - lowest
 
 
-BELOW = Rule("bounded below", "h(x) >= h_*", _below, _means, (Property.BOUNDED_BELOW,))
+BELOW = Rule("bounded below", "h(x) >= h_*", _below, _means, (Property.BOUNDED_BELOW,), of=Objective)
 DESCENT = Rule(
     "smooth from above",
     "F_m(y) <= F_m(x) + <grad F_m(x), y - x> + (L/2) ||y - x||^2",
     _descent,
     _means,
     (Property.SMOOTH_ABOVE,),
+    of=Client,
 )
 
 
-def _tangent(mu: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+def _tangent(mu: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
     return value(function, y) - value(function, x) - gradient(function, x) * (y - x) - mu / 2 * (y - x) ** 2
 
 
@@ -231,15 +339,15 @@ TANGENT = Rule(
 )
 
 
-def _cocoercive(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+def _cocoercive(L: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
     change = gradient(function, y) - gradient(function, x)
     return value(function, y) - value(function, x) - gradient(function, x) * (y - x) - change**2 / (2 * L)
 
 
 def _prove_cocoercive() -> Decision:
     """Convexity between x and z = y - (grad h(y) - grad h(x)) / L plus smoothness from above between y and z."""
-    L = sympy.Symbol("L", positive=True)
-    h, x, y = sympy.symbols("h x y", real=True)
+    L, h = sympy.Symbol("L", positive=True), Alone("h")
+    x, y = sympy.symbols("x y", real=True)
     z = y - (gradient(h, y) - gradient(h, x)) / L
     zero = sympy.Integer(0)
     # The value at z cancels: `point` gives it the same symbol in both inequalities
@@ -256,8 +364,8 @@ COCOERCIVE = Rule(
 )
 
 
-def _stationary(function: sympy.Symbol, x_star: sympy.Expr, v: sympy.Expr) -> sympy.Expr:
-    _at_minimiser(x_star)
+def _stationary(function: Objective, x_star: Minimiser, v: Linear) -> sympy.Expr:
+    _of(function, x_star)
     return gradient(function, x_star) * v
 
 
@@ -277,6 +385,7 @@ DESCENT_OF_MEAN = Rule(
     _descent,
     _means,
     (Property.SMOOTH_ABOVE, Property.WEIGHTS),
+    of=Objective,
 )
 
 
@@ -284,18 +393,53 @@ DESCENT_OF_MEAN = Rule(
 
 
 @dataclass(frozen=True)
-class Noise:
-    """The noise of a stochastic gradient, g - grad F_m(x): its vector, and the vectors known before it is drawn."""
+class Error:
+    """What a random vector is apart from its mean: the difference, and the vectors known before the vector is drawn.
+
+    vector  the difference, or its sum over the steps before
+    known   the vectors whose inner product with it has the mean zero
+
+    Raises ValueError if the vector is not such a difference, or if what is known depends on it.
+    """
 
     vector: sympy.Expr
-    known: frozenset[sympy.Symbol]
+    known: frozenset[Term]
+    source: ClassVar[type[Random]] = Random
+
+    def __post_init__(self) -> None:
+        so_far = [s for s in vectors_in(self.vector) if isinstance(s, Before)]
+        error = before(self.drawn.error, *so_far[0].parts[1:]) if so_far else self.drawn.error
+        if sympy.expand(self.vector - error) != 0:
+            raise ValueError(f"{self.vector}: expected {error}")
+        earlier = (MeanAtStart,) if so_far else (MeanAtStart, Before)
+        if bare(self.drawn) in (bare(s) for e in self.known for s in nested(e, *earlier)):
+            raise ValueError(f"{self.drawn}: not known before it is drawn")
+
+    @property
+    def drawn(self) -> Any:
+        """The random vector."""
+        found = [s.term if isinstance(s, Before) else s for s in vectors_in(self.vector)]
+        for one in found:
+            if isinstance(one, self.source):
+                return one
+        raise ValueError(f"{self.vector}: expected the difference of a {self.source.__qualname__} and its mean")
 
 
-def _fresh(noise: Noise, known: sympy.Expr) -> sympy.Expr:
-    unknown = vectors_in(known) - noise.known
+class Noise(Error):
+    """The noise of a stochastic gradient, g - grad F_m(x)."""
+
+    source = StochasticGradient
+
+
+def _uncorrelated_with(vector: sympy.Expr, known: frozenset[Term], v: sympy.Expr) -> sympy.Expr:
+    unknown = vectors_in(v) - known
     if unknown:
-        raise ValueError(f"{sorted(map(str, unknown))}: not known before the noise {noise.vector} is drawn")
-    return sympy.expand(noise.vector * known)
+        raise ValueError(f"{sorted(map(str, unknown))}: not known before the noise {vector} is drawn")
+    return sympy.expand(vector * v)
+
+
+def _fresh(noise: Noise, known: Linear) -> sympy.Expr:
+    return _uncorrelated_with(noise.vector, noise.known, known)
 
 
 FRESH = Rule(
@@ -308,16 +452,21 @@ FRESH = Rule(
 )
 
 
-def _variance(sigma: sympy.Expr, noise: Noise) -> sympy.Expr:
+def _variance(sigma: Number, noise: Noise) -> sympy.Expr:
     return sigma**2 - sympy.expand(noise.vector**2)
 
 
 VARIANCE = Rule("bounded variance", "E||noise||^2 <= sigma^2", _variance, _means, (Property.VARIANCE,))
 
 
+def _in_turn(steps: tuple[Family, ...]) -> None:
+    """Raises ValueError for members that work in parallel."""
+    if any(family.at_once for family in steps):
+        raise ValueError(f"{', '.join(family.name for family in steps)}: expected steps one after another")
+
+
 def _successive(noise: Noise, *families: Family) -> sympy.Expr:
-    if any(family.at_once for family in families):
-        raise ValueError(f"{', '.join(family.name for family in families)}: expected steps one after another")
+    _in_turn(families)
     return _uncorrelated(noise, *families)
 
 
@@ -336,7 +485,7 @@ def _prove_successive() -> Decision:
     return _identity(tower, past**2 + square)
 
 
-def _silent(sigma: sympy.Expr, noise: Noise, v: sympy.Expr, bound: sympy.Expr) -> sympy.Expr:
+def _silent(sigma: Number, noise: Noise, v: Linear, bound: Number) -> sympy.Expr:
     if bound != sigma:
         raise ValueError(f"{bound}: expected {sigma}, which bounds the noise")
     return sympy.expand(noise.vector * v)
@@ -379,13 +528,19 @@ INDEPENDENT = Rule(
 # Sampled clients, and how much clients differ
 
 
-def spread(member: sympy.Expr) -> sympy.Symbol:
-    """The variance, over all clients, of a vector that each client has."""
-    return sympy.Symbol(f"var({member})", nonnegative=True)
+spread = Spread
 
 
-def _sampled(member: sympy.Symbol, mean: sympy.Expr, clients: Family, known: sympy.Expr) -> sympy.Expr:
-    _mean_of_clients(member, mean)
+def _apart_from(clients: Family, known: sympy.Expr) -> None:
+    """Raises ValueError for a form that depends on which clients are sampled."""
+    for one in nested(known):
+        if clients in one.families or (isinstance(one, Sum) and one.family == clients):
+            raise ValueError(f"{known}: not known before the clients {clients.name} are sampled")
+
+
+def _sampled(member: Value | Gradient, mean: Value | Gradient, clients: Family, known: Form) -> sympy.Expr:
+    _mean_of_clients(member, mean, clients)
+    _apart_from(clients, known)
     return sympy.expand((clients.sum(member) - clients.mass * mean) * known)
 
 
@@ -399,7 +554,8 @@ SAMPLED = Rule(
 )
 
 
-def _mean_of_sample(member: sympy.Expr, some: Family, every: Family, known: sympy.Expr) -> sympy.Expr:
+def _mean_of_sample(member: Form, some: Family, every: Family, known: Form) -> sympy.Expr:
+    _apart_from(some, known)
     all_ = every.sum(sympy.expand(renamed(member, some, every)))
     return sympy.expand((some.sum(sympy.expand(member)) - some.mass / every.mass * all_) * known)
 
@@ -419,7 +575,7 @@ def _of_sample(member: sympy.Expr, mean: sympy.Expr, clients: Family, population
     return at_least(population, 2), at_most(clients.mass, population)
 
 
-def _without_replacement(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> sympy.Expr:
+def _deviation(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> sympy.Expr:
     S, M = clients.mass, population
     return S * (M - S) / (M - 1) * spread(member) - sympy.expand((clients.sum(member) - S * mean) ** 2)
 
@@ -432,7 +588,19 @@ def _prove_without_replacement() -> Decision:
     return _identity(S * variance + S * (S - 1) * pair, S * (M - S) / (M - 1) * variance)
 
 
-def _with_replacement(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> sympy.Expr:
+def _mean_of(member: sympy.Expr, mean: Mean) -> None:
+    """Raises ValueError unless `mean` is that of the vector."""
+    if mean.member != member:
+        raise ValueError(f"{mean}, the mean of {mean.member}: expected that of {member}")
+
+
+def _without_replacement(member: Linear, mean: Mean, clients: Family, population: Number) -> sympy.Expr:
+    _mean_of(member, mean)
+    return _deviation(member, mean, clients, population)
+
+
+def _with_replacement(member: Linear, mean: Mean, clients: Family, population: Number) -> sympy.Expr:
+    _mean_of(member, mean)
     S = clients.mass
     return S * spread(member) - sympy.expand((clients.sum(member) - S * mean) ** 2)
 
@@ -452,9 +620,10 @@ WITH_REPLACEMENT = Rule(
 )
 
 
-def _pair(
-    first: sympy.Expr, second: sympy.Expr, mean: sympy.Expr, member: sympy.Expr, population: sympy.Expr
-) -> sympy.Expr:
+def _pair(first: Draw, second: Draw, mean: Mean, member: Linear, population: Number) -> sympy.Expr:
+    _mean_of(member, mean)
+    if first == second or {first.member, second.member} != {member}:
+        raise ValueError(f"{first}, {second}: expected two different draws of {member}")
     return -spread(member) / (population - 1) - sympy.expand((first - mean) * (second - mean))
 
 
@@ -484,9 +653,9 @@ WITHOUT_REPLACEMENT = Rule(
 )
 
 
-def _of_clients(member: sympy.Expr, mean: sympy.Expr, clients: Family, population: sympy.Expr) -> sympy.Expr:
-    _mean_of_clients(member, mean)
-    return _without_replacement(member, mean, clients, population)
+def _of_clients(member: Gradient, mean: Gradient, clients: Family, population: Number) -> sympy.Expr:
+    _mean_of_clients(member, mean, clients)
+    return _deviation(member, mean, clients, population)
 
 
 CLIENTS_WITHOUT_REPLACEMENT = Rule(
@@ -500,9 +669,9 @@ CLIENTS_WITHOUT_REPLACEMENT = Rule(
 )
 
 
-def _exchangeable(of: Local, some: Any, every: Any) -> sympy.Expr:
+def _exchangeable(of: Local, some: Group, every: Group) -> sympy.Expr:
     for steps in (some, every):
-        later = {f for v in vectors_in(of(steps)) for f in families_of(v)} - {f.name for f in steps.clients}
+        later = {family for v in vectors_in(of(steps)) for family in v.families} - set(steps.clients)
         if later:
             raise ValueError(f"{of(steps)}: expected a vector that a client has at the start of the round")
     return some.sum(of(some)) - some.mass / every.mass * every.sum(of(every))
@@ -518,8 +687,8 @@ EXCHANGEABLE = Rule(
 )
 
 
-def _second_moment(member: sympy.Expr, mean: sympy.Expr, clients: Family) -> sympy.Expr:
-    _mean_of_clients(member, mean)
+def _second_moment(member: Gradient, mean: Gradient, clients: Family) -> sympy.Expr:
+    _mean_of_clients(member, mean, clients)
     return clients.sum(sympy.expand(member**2)) - clients.mass * (sympy.expand(mean**2) + spread(member))
 
 
@@ -540,22 +709,23 @@ SECOND_MOMENT = Rule(
 )
 
 
-def _alike(zeta_star: sympy.Expr, at_optimum: sympy.Expr) -> sympy.Expr:
-    found = _AT.fullmatch(TAG.sub("", str(at_optimum)))
-    _at_minimiser(found[3] if found else at_optimum)
+def _apart_at_optimum(zeta_star: Number, at_optimum: Gradient) -> sympy.Expr:
+    own = at_optimum.function
+    if not (isinstance(own, Client) and isinstance(at_optimum.at, Minimiser) and at_optimum.at.function == own.mean):
+        raise ValueError(f"{at_optimum}: expected the gradient of a client's function at a minimiser of their mean")
     return zeta_star**2 - spread(at_optimum)
 
 
 HETEROGENEITY_AT_OPTIMUM = Rule(
     "heterogeneity at the optimum",
     "the clients' gradients at x*, whose mean is 0, have a variance of at most zeta_*^2",
-    _alike,
+    _apart_at_optimum,
     _means,
     (Property.HETEROGENEITY_AT_OPTIMUM,),
 )
 
 
-def _bounded_spread(beta: sympy.Expr, zeta: sympy.Expr, member: sympy.Expr, mean: sympy.Expr) -> sympy.Expr:
+def _bounded_spread(beta: Number, zeta: Number, member: Gradient, mean: Gradient) -> sympy.Expr:
     _mean_of_clients(member, mean)
     return beta**2 * mean**2 + zeta**2 - spread(member)
 
@@ -572,14 +742,15 @@ HETEROGENEITY = Rule(
 # Clients with weights, and the mean of their functions
 
 
-def _weigh_one(clients: Family) -> None:
-    """Raises ValueError for clients whose weights do not sum to 1."""
+def _weigh_one(member: Client, mean: Objective, clients: Family) -> None:
+    """Raises ValueError for clients whose weights do not sum to 1, or whose functions have another mean."""
+    _are_clients(member, mean, clients)
     if clients.mass != 1:
         raise ValueError(f"the family {clients.name} of mass {clients.mass}: expected clients with weights of sum 1")
 
 
-def _mean_value(function: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr, clients: Family) -> sympy.Expr:
-    _weigh_one(clients)
+def _mean_value(function: Client, mean: Objective, at: Linear, clients: Family) -> sympy.Expr:
+    _weigh_one(function, mean, clients)
     return value(mean, at) - clients.sum(value(function, at))
 
 
@@ -593,10 +764,8 @@ MEAN_VALUE = Rule(
 )
 
 
-def _mean_gradient(
-    function: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr, clients: Family, v: sympy.Expr
-) -> sympy.Expr:
-    _weigh_one(clients)
+def _mean_gradient(function: Client, mean: Objective, at: Linear, clients: Family, v: Linear) -> sympy.Expr:
+    _weigh_one(function, mean, clients)
     return (gradient(mean, at) - clients.sum(gradient(function, at))) * v
 
 
@@ -610,24 +779,34 @@ MEAN_GRADIENT = Rule(
 )
 
 
-def _convex(function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+def _convex(function: Client, y: Linear, x: Linear) -> sympy.Expr:
     return _tangent(sympy.Integer(0), function, y, x)
 
 
 CONVEX = Rule("convex", "F_m(y) >= F_m(x) + <grad F_m(x), y - x>", _convex, _means, (Property.CONVEX,))
 
 
-def _attained(function: sympy.Symbol, x_star: sympy.Expr, lowest: sympy.Expr) -> sympy.Expr:
-    _at_minimiser(x_star)
+def _attained(function: Objective, x_star: Minimiser, lowest: Infimum) -> sympy.Expr:
+    _of(function, x_star)
     return _below(function, x_star, lowest)
 
 
-LOWEST_OF_CLIENT = Rule("a client's infimum", "F_m(y) >= F_m*", _below, _means, (Property.CLIENTS_BOUNDED_BELOW,))
+LOWEST_OF_CLIENT = Rule(
+    "a client's infimum", "F_m(y) >= F_m*", _below, _means, (Property.CLIENTS_BOUNDED_BELOW,), of=Client
+)
 ATTAINED = Rule("the minimum", "F(x*) = F*", _attained, _means, (Property.MINIMISER,), equality=True)
 
 
-def _weighted(of: Local, squares: Any, weighted: Any) -> sympy.Expr:
-    return squares.sum(sympy.expand(of(squares) ** 2)) - weighted.sum(of(weighted)) ** 2
+def _errors(kind: type[Error], of: Local, squares: Members, weighted: Members) -> sympy.Expr:
+    for members in (squares, weighted):
+        if not isinstance(of(members), kind):
+            raise ValueError(f"{of(members)}: expected the {kind.__qualname__} of a {kind.source.__qualname__}")
+    _alike(lambda members: of(members).vector, squares, weighted)
+    return squares.sum(sympy.expand(of(squares).vector ** 2)) - weighted.sum(of(weighted).vector) ** 2
+
+
+def _weighted_noise(of: Local, squares: Members, weighted: Members) -> sympy.Expr:
+    return _errors(Noise, of, squares, weighted)
 
 
 def _prove_weighted() -> Decision:
@@ -641,14 +820,15 @@ def _prove_weighted() -> Decision:
 INDEPENDENT_WEIGHTED = Rule(
     "independent noise, weighted",
     "E||sum p_m noise_m||^2 = sum p_m^2 E||noise_m||^2 over clients that work in parallel",
-    _weighted,
+    _weighted_noise,
     _prove_weighted,
     (Property.UNBIASED, Property.INDEPENDENT_NOISE),
     equality=True,
 )
 
 
-def _alike_clients(of: Local, every: Any, weighted: Any, known: sympy.Expr) -> sympy.Expr:
+def _alike_clients(of: Local, every: Group, weighted: Members, known: Linear) -> sympy.Expr:
+    _alike(of, every, weighted)
     return sympy.expand((every.sum(of(every)) - every.mass * weighted.sum(of(weighted))) * known)
 
 
@@ -662,7 +842,8 @@ EQUAL_SHARES = Rule(
 )
 
 
-def _sample_of(of: Local, sample: Any, population: Any) -> sympy.Expr:
+def _sample_of(of: Local, sample: Group, population: Group) -> sympy.Expr:
+    _alike(of, sample, population)
     S, M = sample.mass, population.mass
     mean = population.sum(of(population)) / M
     variance = population.sum(sympy.expand((of(population) - mean) ** 2)) / M
@@ -680,7 +861,7 @@ SAMPLE_OF = Rule(
 )
 
 
-def _bounded_step(G: sympy.Expr, step: sympy.Expr, rate: sympy.Expr) -> sympy.Expr:
+def _bounded_step(G: Number, step: Step, rate: Number) -> sympy.Expr:
     return rate**2 * G**2 - step**2
 
 
@@ -703,18 +884,32 @@ BOUNDED_STEP = Rule(
 # Binarisation: S(v) - v is a noise that is drawn after v
 
 
+class Rounding(Error):
+    """The error S(v) - v of a binarised vector."""
+
+    source = Binarised
+
+
+def _binarised(error: Rounding, known: Linear) -> sympy.Expr:
+    return _uncorrelated_with(error.vector, error.known, known)
+
+
 BINARISED = Rule(
     "binarisation of mean zero",
     "E<S(v) - v, u> = 0 for a vector u that is known before v is binarised",
-    _fresh,
+    _binarised,
     _means,
     (Property.UNBIASED_BINARISATION,),
     equality=True,
 )
 
 
-def _binarisation_error(q: sympy.Expr, error: Noise, binarised: sympy.Expr) -> sympy.Expr:
-    return q**2 * sympy.expand(binarised**2) - sympy.expand(error.vector**2)
+def _binarisation_error(q: Number, error: Rounding) -> sympy.Expr:
+    return q**2 * sympy.expand(error.drawn.binarised**2) - sympy.expand(error.vector**2)
+
+
+def _weighted_rounding(of: Local, squares: Members, weighted: Members) -> sympy.Expr:
+    return _errors(Rounding, of, squares, weighted)
 
 
 BINARISATION_ERROR = Rule(
@@ -727,7 +922,7 @@ BINARISATION_ERROR = Rule(
 INDEPENDENT_BINARISATION = Rule(
     "independent binarisation",
     "E||sum p_m (S(v_m) - v_m)||^2 = sum p_m^2 E||S(v_m) - v_m||^2, the clients' binarisations independent",
-    _weighted,
+    _weighted_rounding,
     _prove_weighted,
     (Property.UNBIASED_BINARISATION, Property.INDEPENDENT_COMPRESSORS),
     equality=True,
@@ -737,7 +932,8 @@ INDEPENDENT_BINARISATION = Rule(
 # The clients' functions and their mean; the mean can be smooth even if they are not
 
 
-def _sum_value(clients: Family, member: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr) -> sympy.Expr:
+def _sum_value(clients: Family, member: Client, mean: Objective, at: Linear) -> sympy.Expr:
+    _are_clients(member, mean, clients)
     return clients.sum(value(member, at)) - clients.mass * value(mean, at)
 
 
@@ -751,9 +947,8 @@ SUM_VALUE = Rule(
 )
 
 
-def _sum_gradient(
-    clients: Family, member: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr, v: sympy.Expr
-) -> sympy.Expr:
+def _sum_gradient(clients: Family, member: Client, mean: Objective, at: Linear, v: Linear) -> sympy.Expr:
+    _are_clients(member, mean, clients)
     return sympy.expand((clients.sum(gradient(member, at)) - clients.mass * gradient(mean, at)) * v)
 
 
@@ -767,7 +962,8 @@ SUM_GRADIENT = Rule(
 )
 
 
-def _dissimilar(G: sympy.Expr, clients: Family, member: sympy.Symbol, mean: sympy.Symbol, at: sympy.Expr) -> sympy.Expr:
+def _dissimilar(G: Number, clients: Family, member: Client, mean: Objective, at: Linear) -> sympy.Expr:
+    _are_clients(member, mean, clients)
     return clients.mass * G**2 - clients.sum(sympy.expand((gradient(member, at) - gradient(mean, at)) ** 2))
 
 
@@ -784,6 +980,7 @@ LIPSCHITZ_OF_MEAN = Rule(
     _lipschitz,
     _means,
     (Property.SMOOTH_MEAN,),
+    of=Objective,
 )
 
 
@@ -799,18 +996,19 @@ SMOOTH_DESCENT = Rule(
     _descent,
     _prove_descent,
     (Property.SMOOTH_MEAN,),
+    of=Objective,
 )
 
 
-def _gradient_and_gap(L: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, x_star: sympy.Expr) -> sympy.Expr:
-    _at_minimiser(x_star)
+def _gradient_and_gap(L: Number, function: Objective, x: Linear, x_star: Minimiser) -> sympy.Expr:
+    _of(function, x_star)
     return 2 * L * (value(function, x) - value(function, x_star)) - gradient(function, x) ** 2
 
 
 def _prove_gradient_and_gap() -> Decision:
     """Smoothness between x and y = x - grad h(x) / L, and h(x*) <= h(y)."""
-    L = sympy.Symbol("L", positive=True)
-    h, x, x_star = sympy.symbols("h x x_star", real=True)
+    L, h = sympy.Symbol("L", positive=True), Alone("h")
+    x, x_star = sympy.Symbol("x", real=True), Minimiser("x*", h)
     y = sympy.expand(x - gradient(h, x) / L)
     added = _descent(L, h, y, x) + value(h, y) - value(h, x_star)
     return _identity(sympy.expand(2 * L * added), _gradient_and_gap(L, h, x, x_star))
@@ -825,9 +1023,7 @@ GRADIENT_AND_GAP = Rule(
 )
 
 
-def _perturbed(
-    mu: sympy.Expr, L: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, y: sympy.Expr, z: sympy.Expr
-) -> sympy.Expr:
+def _perturbed(mu: Number, L: Number, function: Client, x: Linear, y: Linear, z: Linear) -> sympy.Expr:
     gap = value(function, z) - value(function, y)
     return gradient(function, x) * (z - y) - gap - mu / 4 * (y - z) ** 2 + L * (z - x) ** 2
 
@@ -835,7 +1031,7 @@ def _perturbed(
 def _prove_perturbed() -> Decision:
     """Strong convexity from x to y and to z, twice smoothness from above from x to z, and a square."""
     mu, L = sympy.symbols("mu L", nonnegative=True)
-    h, x, y, z = sympy.symbols("h x y z", real=True)
+    h, (x, y, z) = Alone("h"), sympy.symbols("x y z", real=True)
     added = _tangent(mu, h, y, x) + _tangent(mu, h, z, x) + 2 * _descent(L, h, z, x)
     return _identity(sympy.expand(added + mu / 4 * (y - 2 * x + z) ** 2), sympy.expand(_perturbed(mu, L, h, x, y, z)))
 
@@ -849,8 +1045,10 @@ PERTURBED = Rule(
 )
 
 
-def _smooth_samples(L: sympy.Expr, at_y: sympy.Expr, at_x: sympy.Expr, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
-    return L**2 * (y - x) ** 2 - (at_y - at_x) ** 2
+def _smooth_samples(L: Number, at_y: StochasticGradient, at_x: StochasticGradient) -> sympy.Expr:
+    if at_y.batch is None or (at_y.batch, at_y.function) != (at_x.batch, at_x.function):
+        raise ValueError(f"{at_y}, {at_x}: expected gradients of one function on one mini-batch")
+    return L**2 * (at_y.at - at_x.at) ** 2 - (at_y - at_x) ** 2
 
 
 SMOOTH_SAMPLE = Rule(
@@ -871,17 +1069,19 @@ class Sample:
 
     some   the family of the sampled clients of a block; its sums are sums of their blocks
     every  the family of all clients
-    known  the names of the vectors, functions and numbers that the sample is independent of
+    known  the vectors and functions that the sample is independent of, and so their gradients, values and sums
     """
 
     some: Family
     every: Family
-    known: frozenset[str]
+    known: frozenset[Vector | Function]
 
     def of_all(self, e: sympy.Expr) -> sympy.Expr:
         """The same form for all clients.  Raises ValueError if the form depends on the sample."""
-        unknown = names_in(e) - self.known
-        unknown |= {s.name for s in vectors_in(e) if s.name.startswith(f"sum_{self.some.name}(")}
+        known = set(map(bare, self.known))
+        parts = [s for s in nested(e, Random, Client) if not isinstance(s, Value | Gradient | Sum | Each)]
+        unknown = {s.name for s in parts if bare(s) not in known}
+        unknown |= {s.name for s in nested(e) if isinstance(s, Sum) and s.family == self.some}
         if unknown:
             raise ValueError(f"{sorted(unknown)}: not known before the sample is drawn")
         return renamed(e, self.some, self.every)
@@ -891,7 +1091,7 @@ class Sample:
         return renamed(e, self.every, self.some)
 
 
-def _apart_from_sample(sample: Sample, e: sympy.Expr) -> sympy.Expr:
+def _apart_from_sample(sample: Sample, e: Form) -> sympy.Expr:
     some, every = sample.some, sample.every
     return sympy.expand(some.sum(e) - some.mass / every.mass * every.sum(sample.of_all(e)))
 
@@ -913,7 +1113,7 @@ APART = Rule(
 )
 
 
-def _block_variance(sample: Sample, v: sympy.Expr) -> sympy.Expr:
+def _block_variance(sample: Sample, v: Linear) -> sympy.Expr:
     K, M, of_all = sample.some.mass, sample.every.mass, sample.of_all(v)
     pairs = K * (K - 1) / (M * (M - 1)) * sample.every.sum(of_all) ** 2
     singles = K * (M - K) / (M * (M - 1)) * sample.every.sum(sympy.expand(of_all**2))
@@ -940,9 +1140,9 @@ BLOCK_VARIANCE = Rule(
 )
 
 
-def _renewed(of: sympy.Expr, after: sympy.Symbol, before: sympy.Symbol, new: sympy.Expr, sample: Sample) -> sympy.Expr:
+def _renewed(of: Form, after: Renewed, new: Linear, sample: Sample) -> sympy.Expr:
     """of: a square that contains `after`, a vector of each client; new: the new value of a sampled block of `after`."""
-    old, member = of.subs(after, before), renamed(after, sample.every, sample.some)
+    old, member = of.subs(after, after.before), renamed(after, sample.every, sample.some)
     change = renamed(of, sample.every, sample.some).subs(member, new) - renamed(old, sample.every, sample.some)
     every = sample.every.sum(sympy.expand(of)) - sample.every.sum(sympy.expand(old))
     return sympy.expand(every - sample.some.sum(sympy.expand(change)))
@@ -963,7 +1163,9 @@ RENEWED = Rule(
 )
 
 
-def _controlled(clients: Family, member: sympy.Expr, server: sympy.Expr, v: sympy.Expr) -> sympy.Expr:
+def _controlled(clients: Family, member: Variate, server: ServerVariate, v: Linear) -> sympy.Expr:
+    if server.parts[1:] != (member, clients):
+        raise ValueError(f"{server}, of {server.member}: expected that of {member} of the clients {clients.name}")
     return sympy.expand((clients.sum(member) - clients.mass * server) * v)
 
 
@@ -987,7 +1189,7 @@ CONTROLLED = Rule(
 # Numbers
 
 
-def _one_minus(u: sympy.Expr) -> sympy.Expr:
+def _one_minus(u: Number) -> sympy.Expr:
     return sympy.exp(-u) - (1 - u)
 
 
@@ -997,14 +1199,14 @@ ONE_MINUS = Rule("1 - u <= exp(-u)", "for every u; to a power n >= 0 where 1 - u
 # Sums over clients, steps and rounds
 
 
-def _sums_commute(v: sympy.Expr, one: Family, other: Family, u: sympy.Expr) -> sympy.Expr:
+def _sums_commute(v: Form, one: Family, other: Family, u: Form) -> sympy.Expr:
     return (one.sum(other.sum(v)) - other.sum(one.sum(v))) * u
 
 
 def _prove_sums_commute() -> Decision:
     """By induction over the other family: one more member adds the same to both sides, because a sum is linear."""
     one = Family("A", sympy.Symbol("n", positive=True))
-    so_far, further = sympy.Symbol("s<A>", real=True), sympy.Symbol("v<A>", real=True)
+    so_far, further = Vector("s", one), Vector("v", one)
     return _identity(one.sum(so_far + further), one.sum(so_far) + one.sum(further))
 
 
@@ -1017,9 +1219,10 @@ SUMS_COMMUTE = Rule(
 )
 
 
-def _jensen_part(of: Local, some: Any, every: Any) -> sympy.Expr:
-    _is_part(some, every)
-    return every.mass * every.sum(sympy.expand(of(every) ** 2)) - some.sum(of(some)) ** 2
+def _jensen_part(of: Local, some: Steps, every: Steps) -> sympy.Expr:
+    _is_part(of, some, every)
+    n = sympy.Mul(*(family.mass for family in every.families))
+    return n * every.sum(sympy.expand(of(every) ** 2)) - some.sum(of(some)) ** 2
 
 
 def _prove_jensen_part() -> Decision:
@@ -1041,13 +1244,13 @@ class Rounds:
     """The rounds of a run, and its model before and after a round, before the first and after the last one."""
 
     family: Family
-    before: sympy.Symbol
-    after: sympy.Symbol
-    first: sympy.Symbol
-    last: sympy.Symbol
+    before: Vector
+    after: Vector
+    first: Vector
+    last: Vector
 
 
-def _telescoped(run: Rounds, of: Callable[[sympy.Symbol], sympy.Expr]) -> sympy.Expr:
+def _telescoped(run: Rounds, of: Local) -> sympy.Expr:
     one = sympy.expand(of(run.after) - of(run.before))
     return run.family.sum(tagged(one, run.family)) - of(run.last) + of(run.first)
 
@@ -1070,7 +1273,8 @@ TELESCOPED = Rule(
 # One function, and the mean of the clients' functions
 
 
-def _alike_function(own: sympy.Symbol, function: sympy.Symbol, x: sympy.Expr, v: sympy.Expr) -> sympy.Expr:
+def _alike_function(own: Client, function: Objective, x: Linear, v: Linear) -> sympy.Expr:
+    _are_clients(own, function)
     return sympy.expand((gradient(own, x) - gradient(function, x)) * v)
 
 
@@ -1084,9 +1288,8 @@ IDENTICAL = Rule(
 )
 
 
-def _gradient_of_mean(
-    own: sympy.Symbol, function: sympy.Symbol, x: sympy.Expr, clients: Family, v: sympy.Expr
-) -> sympy.Expr:
+def _gradient_of_mean(own: Client, function: Objective, x: Linear, clients: Family, v: Linear) -> sympy.Expr:
+    _are_clients(own, function, clients)
     return sympy.expand((gradient(function, x) - clients.sum(gradient(own, x)) / clients.mass) * v)
 
 
@@ -1100,14 +1303,15 @@ GRADIENT_OF_MEAN = Rule(
 )
 
 
-def _small_gradient(L: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+def _small_gradient(L: Number, function: Objective, x: Linear, lowest: Infimum) -> sympy.Expr:
+    _of(function, lowest)
     return 2 * L * (value(function, x) - lowest) - gradient(function, x) ** 2
 
 
 def _prove_small_gradient() -> Decision:
     """Smoothness from above between x and z = x - grad F(x) / L, and F(z) >= F*, times 2 L."""
-    L = sympy.Symbol("L", positive=True)
-    h, x, lowest = sympy.symbols("h x h*", real=True)
+    L, h = sympy.Symbol("L", positive=True), Alone("h")
+    x, lowest = sympy.Symbol("x", real=True), Infimum("h*", h)
     z = sympy.expand(x - gradient(h, x) / L)
     added = _descent(L, h, z, x) + _below(h, z, lowest)
     return _identity(sympy.expand(2 * L * added), sympy.expand(_small_gradient(L, h, x, lowest)))
@@ -1116,20 +1320,22 @@ def _prove_small_gradient() -> Decision:
 SMALL_GRADIENT = Rule(
     "gradient by the gap",
     "||grad F(x)||^2 <= 2 L (F(x) - F*), for F = sum p_m F_m smooth from above and bounded below",
-    lambda L, *rest: _small_gradient(L, *rest),
+    _small_gradient,
     _prove_small_gradient,
     (Property.SMOOTH_ABOVE, Property.WEIGHTS, Property.BOUNDED_BELOW),
 )
 
 
-def _polyak(mu: sympy.Expr, function: sympy.Symbol, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+def _polyak(mu: Number, function: Objective, x: Linear, lowest: Infimum) -> sympy.Expr:
+    _of(function, lowest)
     return gradient(function, x) ** 2 - 2 * mu * (value(function, x) - lowest)
 
 
 POLYAK = Rule("Polyak-Lojasiewicz", "||grad F(x)||^2 >= 2 mu (F(x) - F*)", _polyak, _means, (Property.POLYAK,))
 
 
-def _own_minimiser(mu: sympy.Expr, own: sympy.Symbol, x_own: sympy.Expr, v: sympy.Expr) -> sympy.Expr:
+def _own_minimiser(mu: Number, own: Client, x_own: Minimiser, v: Linear) -> sympy.Expr:
+    _of(own, x_own)
     if not mu.is_positive:
         raise ValueError(f"mu = {mu}: expected it positive, or a client's function may have no minimiser")
     return sympy.expand(gradient(own, x_own) * v)
@@ -1145,14 +1351,14 @@ OWN_MINIMISER = Rule(
 )
 
 
-def _monotone(mu: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+def _monotone(mu: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
     change = gradient(function, y) - gradient(function, x)
     return sympy.expand(change * (y - x) - mu * (y - x) ** 2)
 
 
 def _prove_monotone() -> Decision:
     """The sum of the two tangent inequalities."""
-    mu, h, x, y = sympy.symbols("mu h x y", real=True)
+    h, (mu, x, y) = Alone("h"), sympy.symbols("mu x y", real=True)
     return _identity(sympy.expand(_tangent(mu, h, y, x) + _tangent(mu, h, x, y)), _monotone(mu, h, y, x))
 
 
@@ -1165,22 +1371,22 @@ MONOTONE = Rule(
 )
 
 
-def _cocoercive_pair(L: sympy.Expr, function: sympy.Symbol, y: sympy.Expr, x: sympy.Expr) -> sympy.Expr:
+def _cocoercive_pair(L: Number, function: Client, y: Linear, x: Linear) -> sympy.Expr:
     change = gradient(function, y) - gradient(function, x)
     return sympy.expand(change * (y - x) - change**2 / L)
 
 
 def _prove_cocoercive_pair() -> Decision:
     """The sum of cocoercivity in both directions."""
-    L = sympy.Symbol("L", positive=True)
-    h, x, y = sympy.symbols("h x y", real=True)
+    L, h = sympy.Symbol("L", positive=True), Alone("h")
+    x, y = sympy.symbols("x y", real=True)
     return _identity(sympy.expand(_cocoercive(L, h, y, x) + _cocoercive(L, h, x, y)), _cocoercive_pair(L, h, y, x))
 
 
 COCOERCIVE_PAIR = Rule(
     "cocoercive, both ways",
     "<grad F_m(y) - grad F_m(x), y - x> >= ||grad F_m(y) - grad F_m(x)||^2 / L, convex and smooth from above",
-    lambda L, *rest: _cocoercive_pair(L, *rest),
+    _cocoercive_pair,
     _prove_cocoercive_pair,
     (Property.SMOOTH_ABOVE, Property.CONVEX),
 )
@@ -1189,7 +1395,14 @@ COCOERCIVE_PAIR = Rule(
 # A quadratic penalty: F + (phi/2) ||x||^2
 
 
-def _penalised_infimum(function: sympy.Symbol, x: sympy.Expr, phi: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+def _of_penalised(function: Objective, phi: sympy.Expr, lowest: PenalisedInfimum) -> None:
+    _of(function, lowest)
+    if lowest.penalty != phi:
+        raise ValueError(f"{lowest}, of the penalty {lowest.penalty}: expected {phi}")
+
+
+def _penalised_infimum(function: Objective, x: Linear, phi: Number, lowest: PenalisedInfimum) -> sympy.Expr:
+    _of_penalised(function, phi, lowest)
     return value(function, x) + phi / 2 * x**2 - lowest
 
 
@@ -1203,9 +1416,7 @@ PENALISED_INFIMUM = Rule(
 )
 
 
-def _penalised_smooth(
-    L: sympy.Expr, function: sympy.Symbol, phi: sympy.Expr, y: sympy.Expr, x: sympy.Expr
-) -> sympy.Expr:
+def _penalised_smooth(L: Number, function: Client, phi: Number, y: Linear, x: Linear) -> sympy.Expr:
     change = gradient(function, y) - gradient(function, x) + phi * (y - x)
     return sympy.expand((L + phi) ** 2 * (y - x) ** 2 - change**2)
 
@@ -1228,7 +1439,8 @@ PENALISED_SMOOTH = Rule(
 )
 
 
-def _penalised_polyak(function: sympy.Symbol, phi: sympy.Expr, x: sympy.Expr, lowest: sympy.Symbol) -> sympy.Expr:
+def _penalised_polyak(function: Objective, phi: Number, x: Linear, lowest: PenalisedInfimum) -> sympy.Expr:
+    _of_penalised(function, phi, lowest)
     slope = gradient(function, x) + phi * x
     return sympy.expand(slope**2 - 2 * phi * (value(function, x) + phi / 2 * x**2 - lowest))
 
@@ -1273,15 +1485,19 @@ STRONGLY_POLYAK = Rule(
 
 @dataclass(frozen=True)
 class Drawn:
-    """A client's random vector, its mean given the start of the round, and the vectors known at the start."""
+    """A client's mean of a random vector given the start of the round, and the vectors known at the start."""
 
-    vector: sympy.Expr
-    mean: sympy.Symbol
-    known: frozenset[sympy.Symbol]
+    mean: MeanAtStart
+    known: frozenset[Term]
+
+    @property
+    def error(self) -> sympy.Expr:
+        """The random vector minus its mean."""
+        return sympy.expand(self.mean.vector - self.mean)
 
 
-def _centred(drawn: Drawn, known: sympy.Expr) -> sympy.Expr:
-    return _fresh(Noise(drawn.vector - drawn.mean, drawn.known), known)
+def _centred(drawn: Drawn, known: Linear) -> sympy.Expr:
+    return _uncorrelated_with(drawn.error, drawn.known, known)
 
 
 CENTRED = Rule(
@@ -1294,8 +1510,7 @@ CENTRED = Rule(
 
 
 def _clients_apart(drawn: Drawn, clients: Family) -> sympy.Expr:
-    deviation = sympy.expand(drawn.vector - drawn.mean)
-    return clients.sum(sympy.expand(deviation**2)) - sympy.expand(clients.sum(deviation) ** 2)
+    return clients.sum(sympy.expand(drawn.error**2)) - sympy.expand(clients.sum(drawn.error) ** 2)
 
 
 CLIENTS_APART = Rule(
@@ -1311,17 +1526,24 @@ CLIENTS_APART = Rule(
 # Compression
 
 
-@dataclass(frozen=True)
-class Message:
-    """A compressed vector: as received, as sent, and the vectors known before the compressor draws its coins."""
+class Message(Error):
+    """The error Q(v) - v of a compressed vector; known are the vectors before the compressor draws its coins."""
 
-    received: sympy.Symbol
-    sent: sympy.Expr
-    known: frozenset[sympy.Symbol]
+    source = Compressed
+
+    @property
+    def received(self) -> Compressed:
+        """Q(v)."""
+        return self.drawn
+
+    @property
+    def sent(self) -> sympy.Expr:
+        """v."""
+        return self.received.mean
 
 
-def _decoded(q: sympy.Expr, message: Message, known: sympy.Expr) -> sympy.Expr:
-    return _fresh(Noise(message.received - message.sent, message.known), known)
+def _decoded(q: Number, message: Message, known: Linear) -> sympy.Expr:
+    return _uncorrelated_with(message.vector, message.known, known)
 
 
 DECODED = Rule(
@@ -1334,16 +1556,15 @@ DECODED = Rule(
 )
 
 
-def _compression(q: sympy.Expr, message: Message) -> sympy.Expr:
-    return sympy.expand(q * message.sent**2 - (message.received - message.sent) ** 2)
+def _compression(q: Number, message: Message) -> sympy.Expr:
+    return sympy.expand(q * message.sent**2 - message.vector**2)
 
 
 COMPRESSION = Rule("compression error", "E||Q(v) - v||^2 <= q ||v||^2", _compression, _means, (Property.COMPRESSOR,))
 
 
-def _compressed_apart(q: sympy.Expr, message: Message, clients: Family) -> sympy.Expr:
-    error = sympy.expand(message.received - message.sent)
-    return clients.sum(sympy.expand(error**2)) - sympy.expand(clients.sum(error) ** 2)
+def _compressed_apart(q: Number, message: Message, clients: Family) -> sympy.Expr:
+    return clients.sum(sympy.expand(message.vector**2)) - sympy.expand(clients.sum(message.vector) ** 2)
 
 
 COMPRESSED_APART = Rule(
@@ -1356,7 +1577,7 @@ COMPRESSED_APART = Rule(
 )
 
 
-def _drift_of_compression(G: sympy.Expr, message: Message, of_mean: Message, clients: Family) -> sympy.Expr:
+def _drift_of_compression(G: Number, message: Message, of_mean: Message, clients: Family) -> sympy.Expr:
     if sympy.expand(clients.sum(message.sent) / clients.mass - of_mean.sent) != 0:
         raise ValueError(f"{of_mean.sent}: expected the mean of {message.sent}")
     return G - (clients.sum(message.received) / clients.mass) ** 2 + of_mean.received**2
@@ -1374,14 +1595,14 @@ COMPRESSION_DRIFT = Rule(
 # Gradient tracking
 
 
-def _balanced(tracking: sympy.Symbol, clients: Family, v: sympy.Expr) -> sympy.Expr:
+def _balanced(tracking: Tracking, clients: Family, v: Linear) -> sympy.Expr:
     return sympy.expand(clients.sum(tracking) * v)
 
 
 def _prove_balanced() -> Decision:
     """Zero at the start; a round adds multiples of deviations from the clients' mean, and these sum to zero."""
     clients = Family("A", sympy.Symbol("n", positive=True))
-    tracking, message = sympy.Symbol("d<A>", real=True), sympy.Symbol("u<A>", real=True)
+    tracking, message = Tracking("d", clients), Vector("u", clients)
     a = sympy.Symbol("a", positive=True)
     moved = tracking + a * (message - clients.sum(message) / clients.mass)
     return _identity(clients.sum(sympy.expand(moved)), clients.sum(tracking))
@@ -1406,7 +1627,7 @@ def _summed(e: sympy.Expr, steps: tuple[Family, ...]) -> sympy.Expr:
     return e
 
 
-def _in_order(a: sympy.Expr, b: sympy.Expr, *steps: Family) -> sympy.Expr:
+def _in_order(a: Linear, b: Linear, *steps: Family) -> sympy.Expr:
     pairs = _summed(a * b + a * before(b, *steps) + b * before(a, *steps), steps)
     return sympy.expand(_summed(a, steps) * _summed(b, steps) - pairs)
 
@@ -1426,7 +1647,7 @@ IN_ORDER = Rule(
 )
 
 
-def _sums_before(v: sympy.Expr, *steps: Family) -> sympy.Expr:
+def _sums_before(v: Linear, *steps: Family) -> sympy.Expr:
     n = sympy.Mul(*(family.mass for family in steps))
     return sympy.expand(n * (n - 1) / 2 * _summed(v**2, steps) - _summed(before(v, *steps) ** 2, steps))
 
@@ -1446,7 +1667,8 @@ SUMS_BEFORE = Rule(
 )
 
 
-def _noise_before(sigma: sympy.Expr, noise: Noise, *steps: Family) -> sympy.Expr:
+def _noise_before(sigma: Number, noise: Noise, *steps: Family) -> sympy.Expr:
+    _in_turn(steps)
     n = sympy.Mul(*(family.mass for family in steps))
     return n * (n - 1) / 2 * sigma**2 - _summed(before(noise.vector, *steps) ** 2, steps)
 
@@ -1463,7 +1685,7 @@ def _prove_noise_before() -> Decision:
 NOISE_BEFORE = Rule(
     "noise so far",
     "sum_t E||noise_0 + ... + noise_(t-1)||^2 <= n (n - 1) / 2 sigma^2 for n steps one after another",
-    lambda sigma, *rest: _noise_before(sigma, *rest),
+    _noise_before,
     _prove_noise_before,
     (Property.VARIANCE, Property.UNBIASED),
 )
@@ -1471,18 +1693,18 @@ NOISE_BEFORE = Rule(
 
 def _same_in_all(v: sympy.Expr, steps: Family) -> None:
     """Raises ValueError for a vector that is another one in each step."""
-    if any(steps.name in families_of(s) for s in vectors_in(v)):
+    if any(steps in s.families for s in vectors_in(v)):
         raise ValueError(f"{v}: expected a vector that is the same in all steps {steps.name}")
 
 
-def _copies(a: sympy.Expr, b: sympy.Expr, steps: Family) -> sympy.Expr:
+def _copies(a: Linear, b: Linear, steps: Family) -> sympy.Expr:
     for v in (a, b):
         _same_in_all(v, steps)
     K = steps.mass
     return sympy.expand(steps.sum(a * before(b, steps)) - K * (K - 1) / 2 * a * b)
 
 
-def _copies_squared(b: sympy.Expr, steps: Family) -> sympy.Expr:
+def _copies_squared(b: Linear, steps: Family) -> sympy.Expr:
     _same_in_all(b, steps)
     K = steps.mass
     return sympy.expand(K * (K - 1) * (2 * K - 1) / 6 * b**2 - steps.sum(before(b, steps) ** 2))
@@ -1512,9 +1734,11 @@ COPIES_SQUARED = Rule(
 )
 
 
-def _noise_apart(a: sympy.Expr, noise: sympy.Expr, clients: Family, steps: Family) -> sympy.Expr:
-    apart = clients.sum(sympy.expand(steps.sum(a) * steps.sum(noise)))
-    return sympy.expand(_summed(a, (clients, steps)) * _summed(noise, (clients, steps)) - apart)
+def _noise_apart(a: Linear, noise: Noise, clients: Family, steps: Family) -> sympy.Expr:
+    if not all(clients in s.families for s in vectors_in(a)):
+        raise ValueError(f"{a}: expected a vector of the own steps of each client {clients.name}")
+    apart = clients.sum(sympy.expand(steps.sum(a) * steps.sum(noise.vector)))
+    return sympy.expand(_summed(a, (clients, steps)) * _summed(noise.vector, (clients, steps)) - apart)
 
 
 def _prove_noise_apart() -> Decision:
@@ -1538,11 +1762,11 @@ NOISE_APART = Rule(
 
 def _of_the_client(v: sympy.Expr, clients: Family) -> None:
     """Raises ValueError for a vector that a client does not have at the start of the round."""
-    if any(families_of(s) - {clients.name} for s in vectors_in(v)):
+    if any(families_of(s) - {clients} for s in vectors_in(v)):
         raise ValueError(f"{v}: expected a vector that a client has at the start of the round")
 
 
-def _pairs_in_order(a: sympy.Expr, b: sympy.Expr, clients: Family, steps: Family) -> sympy.Expr:
+def _pairs_in_order(a: Linear, b: Linear, clients: Family, steps: Family) -> sympy.Expr:
     for v in (a, b):
         _of_the_client(v, clients)
     K, both = steps.mass, clients.sum(sympy.expand(a * b))
@@ -1569,7 +1793,7 @@ PAIRS_IN_ORDER = Rule(
 )
 
 
-def _partial_sums(b: sympy.Expr, clients: Family, steps: Family) -> sympy.Expr:
+def _partial_sums(b: Linear, clients: Family, steps: Family) -> sympy.Expr:
     _of_the_client(b, clients)
     S, K = clients.mass, steps.mass
     squares = K * (S * K**2 + 1) / 6 * clients.sum(sympy.expand(b**2))

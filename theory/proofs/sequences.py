@@ -163,7 +163,7 @@ def over_steps(p: Argument, fact: Fact, index: sympy.Symbol, steps: Family) -> I
     slack = sympy.Poly(one.slack, index)
     constant = slack.coeff_monomial(1)
     varying = sympy.expand(one.slack - constant)
-    if any(steps.name in families_of(s) for s in varying.free_symbols):
+    if any(steps in families_of(s) for s in varying.free_symbols):
         p.fail("summed over the steps", f"{varying} has a factor {index} before a vector of one step")
     return replace(one, slack=spread_out(steps.sum(constant) + powers(p, varying, index, steps.mass)))
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 import sympy
 
 from theory.proofs.argument import Argument
+from theory.proofs.forms import Objective, PenalisedInfimum, vector
 from theory.proofs.rules import PENALISED_POLYAK, PENALISED_SMOOTH
 from theory.properties import Property, closed
 from theory.statement import Premise
@@ -39,9 +40,9 @@ def penalised(p: Argument, phi: sympy.Expr) -> Iterator[sympy.Expr]:
 
     The heterogeneity does not change, because the penalty is the same for all clients.
     """
-    y, x, lowest, own, mean = sympy.symbols("y x F~* F_m F", real=True)
-    p.by(PENALISED_SMOOTH, own, phi, y, x)
-    p.by(PENALISED_POLYAK, mean, phi, x, lowest)
+    F, y, x = Objective("F"), vector("y"), vector("x")
+    p.by(PENALISED_SMOOTH, F.client("F_m"), phi, y, x)
+    p.by(PENALISED_POLYAK, F, phi, x, PenalisedInfimum("F~*", F, phi))
     (L,) = p.needs(Property.SMOOTH) or (sympy.Integer(0),)
     p.require("the penalty is positive", sympy.Gt(phi, 0, evaluate=False))
     before = p.properties

@@ -23,6 +23,7 @@ from sympy.logic.boolalg import Boolean
 
 from theory.notation import Bregman, Grad, Inner, Norm, Value
 from theory.proofs.arithmetic import decide
+from theory.proofs.forms import Function, gradient, value
 from theory.statement import Status, Verdict
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Point:
 def point(function: sympy.Symbol, x: sympy.Expr) -> Point:
     """The point x of a function, with symbols for its value and gradient; the same x gives the same symbols."""
     x = sympy.expand(x)
+    if isinstance(function, Function):
+        return Point(x, value(function, x), gradient(function, x))
     name = f"{function.name}[{x}]"
     return Point(x, sympy.Symbol(f"{name}", real=True), sympy.Symbol(f"grad {name}", real=True))
 

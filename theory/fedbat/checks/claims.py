@@ -11,10 +11,9 @@ from sympy import Max, Rational
 
 from theory import catalogue
 from theory.fedbat.checks.operator import OPERATOR, Check, decided, relations_of
-from theory.fedbat.checks.quantities import EVERY, lowest, w_star
+from theory.fedbat.checks.quantities import EVERY, F_fun, lowest, w_star
 from theory.fedbat.symbols import (
     B,
-    F_fun,
     F_i_star,
     F_star,
     K,

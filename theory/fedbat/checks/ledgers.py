@@ -16,6 +16,7 @@ from theory.fedbat.checks.quantities import (
     LANGUAGE,
     SAMPLED,
     UP_TO,
+    F_fun,
     any_vector,
     g_bar,
     g_t,
@@ -29,6 +30,7 @@ from theory.fedbat.checks.quantities import (
     w_star,
 )
 from theory.fedbat.checks.steps import (
+    AT,
     SYMBOLS,
     alike,
     binarised_parts,
@@ -72,7 +74,6 @@ from theory.fedbat.symbols import (
     Delta_t,
     F_bar,
     F_bar_next,
-    F_fun,
     F_v,
     G,
     K,
@@ -274,7 +275,7 @@ def eq62(p: Argument) -> None:
     drawn(p)
     p.symbols_of("c1.t0")
     count = t + 1 - t_0
-    independent = p.by(rules.INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SAMPLED, SAMPLED)
+    independent = p.by(rules.INDEPENDENT_BINARISATION, lambda c: c.sent, SAMPLED, SAMPLED)
     parts = p.have("independent", A_bin, "=", A_1_parts, 1 / K**2 * independent)
     sampled = p.by(rules.MEAN_OF_SAMPLE, (SAMPLED.v - w_0) ** 2, SAMPLED.family, EACH.family, sympy.Integer(1))
     steps, bounded = update(p, EACH, UP_TO)
@@ -326,7 +327,7 @@ def lemma6(of_binarisation: str, of_sample: str) -> Proof:
 
 def eq74(p: Argument) -> None:
     """(74): F is smooth as a mean of smooth functions."""
-    shown(p, 0, p.by(rules.DESCENT_OF_MEAN, F_fun, SYMBOLS["w_bar_next"], SYMBOLS["v_bar"]))
+    shown(p, 0, p.by(rules.DESCENT_OF_MEAN, F_fun, AT["w_bar_next"], AT["v_bar"]))
 
 
 def eq75(p: Argument) -> None:
@@ -341,7 +342,7 @@ def eq75(p: Argument) -> None:
 
 def eq76(p: Argument) -> None:
     """(76): F is smooth as a mean of smooth functions."""
-    w, g = SYMBOLS["w_bar"], SYMBOLS["g_t"]
+    w, g = AT["w_bar"], AT["g_t"]
     shown(p, 0, p.by(rules.DESCENT_OF_MEAN, F_fun, w - eta * g, w))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy
 
+from theory.fedbat import symbols
 from theory.fedbat.symbols import (
     A_1,
     A_2,
@@ -25,7 +26,6 @@ from theory.fedbat.symbols import (
     Delta_t,
     F_bar,
     F_bar_next,
-    F_fun,
     F_v,
     G,
     Gamma,
@@ -82,17 +82,32 @@ from theory.fedbat.symbols import (
 )
 from theory.proofs.argument import Language
 from theory.proofs.arithmetic import at_most
-from theory.proofs.forms import Family, gradient, value, vector
-from theory.proofs.rules import Noise
+from theory.proofs.forms import (
+    Binarised,
+    Client,
+    Family,
+    Gradient,
+    Infimum,
+    Minimiser,
+    Objective,
+    Step,
+    StochasticGradient,
+    Vector,
+    gradient,
+    value,
+    vector,
+)
+from theory.proofs.rules import Noise, Rounding
 
 BEFORE, UP_TO = Family("J", t - t_0), Family("H", t + 1 - t_0)
 
-w_star = vector("w*")
+F_fun = Objective("F")
+w_star = Minimiser("w*", F_fun)
 w_0 = vector("wbar_t0")  # the global model of the round
 w_next = vector("wbar_next")  # wbar_{t+1}
 w_one = vector("w_k")  # the parameters of one client
 any_vector = vector("a")  # to say entry by entry that two means are equal
-lowest = vector("F*")
+lowest = Infimum("F*", F_fun)
 
 
 @dataclass(frozen=True)
@@ -111,59 +126,59 @@ class Clients:
         return self.family.mass
 
     @property
-    def function(self) -> sympy.Symbol:
+    def function(self) -> Client:
         """F_k."""
-        return vector("F_k", self.family)
+        return F_fun.client("F_k", self.family)
 
     @property
-    def lowest(self) -> sympy.Symbol:
+    def lowest(self) -> Infimum:
         """F_k^*."""
-        return vector("F_k*", self.family)
+        return Infimum("F_k*", self.function)
 
     @property
-    def w(self) -> sympy.Symbol:
+    def w(self) -> Vector:
         """w_t^k."""
         return vector("w", self.family)
 
     @property
-    def x(self) -> sympy.Symbol:
-        """x_t^k."""
-        return vector("x", self.family)
+    def x(self) -> Binarised:
+        """x_t^k: w_t^k, with the update since the round began binarised."""
+        return Binarised("x", self.w - w_0, self.w)
 
     @property
-    def v(self) -> sympy.Symbol:
+    def v(self) -> Vector:
         """v_{t+1}^k."""
         return vector("v", self.family)
 
     @property
-    def stochastic(self) -> sympy.Symbol:
+    def stochastic(self) -> StochasticGradient:
         """grad F_k(x_t^k, xi_t^k)."""
-        return vector("g", self.family)
+        return StochasticGradient("g", self.function, self.x)
 
     @property
-    def local(self) -> sympy.Symbol:
+    def local(self) -> Gradient:
         """grad F_k(x_t^k)."""
         return gradient(self.function, self.x)
 
-    def step(self, steps: Family) -> sympy.Symbol:
+    def step(self, steps: Family) -> Step:
         """eta_s grad F_k(x_s^k, xi_s^k) for the steps s of the round."""
-        return vector("u", self.family, steps)
+        return Step("u", self.family, steps)
 
     @property
     def noise(self) -> Noise:
         """The noise of the stochastic gradient, and the vectors known before its sample is drawn."""
-        return Noise(self.stochastic - self.local, frozenset({w_bar, w_star, g_bar, grad_bar, self.x, self.local}))
+        return Noise(self.stochastic.error, frozenset({w_bar, w_star, g_bar, grad_bar, self.x, self.local}))
 
     @property
-    def rounding(self) -> Noise:
+    def rounding(self) -> Rounding:
         """x_t^k - w_t^k, and the vectors known before the parameters are binarised."""
-        return Noise(self.x - self.w, frozenset({w_bar, w_star, w_0, self.w}))
+        return Rounding(self.x.error, frozenset({w_bar, w_star, w_0, self.w}))
 
     @property
-    def sent(self) -> Noise:
+    def sent(self) -> Rounding:
         """S_m(v_{t+1}^k) - v_{t+1}^k at a synchronisation step; known before it are the sample and the v."""
         known = {w_bar, w_star, w_0, v_bar, self.v, sum_of_sampled, grad_v, any_vector}
-        return Noise(vector("e", self.family), frozenset(known))
+        return Rounding(Binarised("e", self.v - w_0, sympy.S.Zero).error, frozenset(known))
 
 
 _clients = partial(Family, at_once=True)
@@ -173,6 +188,10 @@ EACH, SAMPLED = Clients(_clients("A", N)), Clients(_clients("P", K))
 w_bar, g_bar, g_t, v_bar = (EVERY.sum(e) for e in (EVERY.w, EVERY.local, EVERY.stochastic, EVERY.v))
 sum_of_sampled = SAMPLED.sum(SAMPLED.v)
 grad_bar, grad_v = gradient(F_fun, w_bar), gradient(F_fun, v_bar)
+_POINTS = {
+    one: vector(one.name) for one in (symbols.x_k, symbols.w_bar, symbols.w_bar_next, symbols.v_bar, symbols.g_t)
+}
+_one = F_fun.client(symbols.F_k.name)
 _F_bar, _F_v, _F_next = (value(F_fun, at) for at in (w_bar, v_bar, w_next))
 
 
@@ -211,8 +230,8 @@ _DISTANCES = {
     binarised_sq: EVERY.sum((EVERY.w - EVERY.x) ** 2),
     moved_sq: EVERY.sum((EVERY.w - w_0) ** 2),
     moved_k_sq: (w_one - w_0) ** 2,
-    steps_sum: BEFORE.sum(vector("u", BEFORE)) ** 2,
-    steps_sq: BEFORE.sum(vector("u", BEFORE) ** 2),
+    steps_sum: BEFORE.sum(Step("u", BEFORE)) ** 2,
+    steps_sq: BEFORE.sum(Step("u", BEFORE) ** 2),
     steps_mean: (tau - 1) * EVERY.sum(BEFORE.sum(EVERY.step(BEFORE) ** 2)),
     jump_sq: (w_next - v_bar) ** 2,
     jump_parts: SQUARED.sum(SQUARED.sent.vector**2),
@@ -252,7 +271,7 @@ _ALGORITHMS = {
     # with a constant learning rate; the value at vbar, with vbar written out
     "e1.update.corrected": {v_bar: w_bar - eta * g_t, _F_v: value(F_fun, w_bar - eta * g_t)},
     # the steps since the round began
-    "c1.t0": {w_one: w_0 - BEFORE.sum(vector("u", BEFORE))},
+    "c1.t0": {w_one: w_0 - BEFORE.sum(Step("u", BEFORE))},
 }
 
 
@@ -283,4 +302,11 @@ LANGUAGE = Language(
     weighted=(EVERY.family, SQUARED.family),
     definitions={"c1.t0": (at_most(t_0, t), at_most(t - t_0, tau - 1)), "d1.update.corrected": (at_most(K, N),)},
     written=_WRITTEN,
+    vectors={
+        **_POINTS,
+        symbols.w_star: Minimiser(symbols.w_star.name, F_fun),
+        symbols.F_fun: F_fun,
+        symbols.F_k: _one,
+        symbols.F_k_star: Infimum(symbols.F_k_star.name, _one),
+    },
 )

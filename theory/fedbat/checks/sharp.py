@@ -11,14 +11,13 @@ from collections.abc import Iterator
 import sympy
 
 from theory.fedbat.checks.ledgers import largest, smooth_at_minimum
-from theory.fedbat.checks.quantities import BEFORE, EVERY, LANGUAGE, lowest, w_0, w_bar
+from theory.fedbat.checks.quantities import BEFORE, EVERY, LANGUAGE, F_fun, lowest, w_0, w_bar
 from theory.fedbat.checks.steps import alike, falling, rewritten, unmoved, update
 from theory.fedbat.symbols import (
     F_0,
     F_T,
     Delta_t,
     F_bar,
-    F_fun,
     G,
     L,
     R,
@@ -55,7 +54,7 @@ def spread_so_far(p: Argument) -> None:
     falling(p)
     p.symbols_of("c1.t0")
     around = p.have("the mean is nearest", spread_w, "<=", moved_sq, p.by(rules.SQUARE, w_bar - w_0))
-    error = p.by(rules.BINARISATION_ERROR, EVERY.rounding, EVERY.w - w_0).over(EVERY.family)
+    error = p.by(rules.BINARISATION_ERROR, EVERY.rounding).over(EVERY.family)
     binarised = p.have("Assumption 5", binarised_sq, "<=", q**2 * moved_sq, error)
     steps, bounded = update(p, EVERY, BEFORE)
     bound = (t - t_0) ** 2 * eta_start**2 * G**2

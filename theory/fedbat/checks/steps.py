@@ -14,10 +14,12 @@ from theory.fedbat.checks.quantities import (
     BEFORE,
     EACH,
     EVERY,
+    LANGUAGE,
     SAMPLED,
     SQUARED,
     UP_TO,
     Clients,
+    F_fun,
     g_bar,
     lowest,
     one_step_on,
@@ -31,7 +33,6 @@ from theory.fedbat.symbols import (
     A_1,
     Delta_next,
     Delta_t,
-    F_fun,
     F_k,
     F_k_star,
     G,
@@ -76,12 +77,14 @@ from theory.fedbat.symbols import (
 from theory.proofs import rules
 from theory.proofs.argument import Argument, Fact, Proof, Sign, spread_out
 from theory.proofs.arithmetic import at_least, at_most
-from theory.proofs.forms import Family, gradient, vector
+from theory.proofs.forms import Family, Step, gradient, replaced
 from theory.proofs.vectors import quadratic_form
 from theory.properties import Property
 
-# the paper's symbols for the points in vector notation
+# the paper's symbols for the points in vector notation, and what they stand for
 SYMBOLS = {name: fedbat.symbols[name].sympy for name in ("x_k", "w_bar", "w_bar_next", "v_bar", "w_star", "g_t")}
+AT = {name: LANGUAGE.vectors[symbol] for name, symbol in SYMBOLS.items()}
+ONE, ONE_LOWEST = LANGUAGE.vectors[F_k], LANGUAGE.vectors[F_k_star]
 OF_CLIENT = {F_k: EVERY.function, F_k_star: EVERY.lowest, SYMBOLS["w_star"]: w_star, SYMBOLS["w_bar"]: w_bar}
 
 
@@ -90,7 +93,7 @@ OF_CLIENT = {F_k: EVERY.function, F_k_star: EVERY.lowest, SYMBOLS["w_star"]: w_s
 
 def shown(p: Argument, part: int, *because: rules.Instance) -> None:
     """Conclude the claim, or one of several, as printed, by rules."""
-    p.conclude_form(lambda e: p.meaning(quadratic_form(p.read(e))), *because, part=part)
+    p.conclude_form(lambda e: p.meaning(quadratic_form(replaced(p.read(e), LANGUAGE.vectors))), *because, part=part)
 
 
 def of_clients(p: Argument, name: str, x: sympy.Expr = EVERY.x) -> rules.Instance:
@@ -184,10 +187,10 @@ def eq32(p: Argument) -> None:
 def eq33(p: Argument) -> None:
     """(33): after a gradient step of size 1/L from x_t^k, F_k is still at least F_k^*."""
     (L_,) = p.needs(Property.SMOOTH_ABOVE) or (L,)
-    x = SYMBOLS["x_k"]
-    there = x - gradient(F_k, x) / L_
-    lower = 2 * L_ * p.by(rules.LOWEST_OF_CLIENT, F_k, there, F_k_star)
-    shown(p, 0, 2 * L_ * p.by(rules.DESCENT, F_k, there, x), lower)
+    x = AT["x_k"]
+    there = x - gradient(ONE, x) / L_
+    lower = 2 * L_ * p.by(rules.LOWEST_OF_CLIENT, ONE, there, ONE_LOWEST)
+    shown(p, 0, 2 * L_ * p.by(rules.DESCENT, ONE, there, x), lower)
 
 
 def eq34(p: Argument) -> None:
@@ -206,14 +209,14 @@ def eq35(p: Argument) -> None:
 
 def eq36(p: Argument) -> None:
     """(36): the square of wbar - x_t^k + eta_t grad F_k(x_t^k) is >= 0."""
-    x = SYMBOLS["x_k"]
-    young = p.by(rules.YOUNG, gradient(F_k, x), -(SYMBOLS["w_bar"] - x), eta_t)
+    x = AT["x_k"]
+    young = p.by(rules.YOUNG, gradient(ONE, x), -(AT["w_bar"] - x), eta_t)
     shown(p, 0, young)
 
 
 def eq37(p: Argument) -> None:
     """(37): strong convexity between x_t^k and w*."""
-    shown(p, 0, p.by(rules.TANGENT, F_k, SYMBOLS["w_star"], SYMBOLS["x_k"]))
+    shown(p, 0, p.by(rules.TANGENT, ONE, AT["w_star"], AT["x_k"]))
 
 
 def eq38(p: Argument) -> None:
@@ -283,7 +286,7 @@ def eq42(source: str, rest: str) -> Proof:
 
 def eq44(p: Argument) -> None:
     """(44): independent clients, and Assumption 3 at the points of the gradients."""
-    independent = p.by(rules.INDEPENDENT_WEIGHTED, lambda c: c.noise.vector, SQUARED, EVERY)
+    independent = p.by(rules.INDEPENDENT_WEIGHTED, lambda c: c.noise, SQUARED, EVERY)
     variance = p.by(rules.VARIANCE, SQUARED.noise).over(SQUARED.family)
     p.conclude(p.have("(44)", noise_sq, "<=", p_sq * sigma**2, independent, variance))
 
@@ -313,7 +316,7 @@ def eq46(p: Argument) -> None:
 def eq47(p: Argument) -> None:
     """(47): the client's update is the sum of its t - t_0 steps."""
     p.require("a number of steps", at_least(t - t_0, 0))
-    jensen = p.by(rules.JENSEN_OVER, vector("u", BEFORE), BEFORE)
+    jensen = p.by(rules.JENSEN_OVER, Step("u", BEFORE), BEFORE)
     update_ = p.have("its steps", moved_k_sq, "=", steps_sum, after=p.follow("c1.t0"))
     sum_ = p.have("Jensen", steps_sum, "<=", (t - t_0) * steps_sq, jensen)
     p.conclude(p.put(update_, sum_), part=0)
@@ -323,7 +326,7 @@ def eq47(p: Argument) -> None:
 
 def eq48(p: Argument) -> None:
     """(48): Assumption 5 for the clients' updates, and (46)."""
-    error = p.by(rules.BINARISATION_ERROR, EVERY.rounding, EVERY.w - w_0).over(EVERY.family)
+    error = p.by(rules.BINARISATION_ERROR, EVERY.rounding).over(EVERY.family)
     binarised = p.have("Assumption 5", binarised_sq, "<=", q**2 * moved_sq, error)
     moved = p.chained(p.claim("eq46.corrected", part=2), p.claim("eq46.corrected", part=3))
     p.conclude(p.put(binarised, moved), part=0)
@@ -332,14 +335,14 @@ def eq48(p: Argument) -> None:
 
 def binarised_parts(p: Argument, squares: Clients) -> rules.Instance:
     """Assumption 5 for the clients' messages."""
-    return p.by(rules.BINARISATION_ERROR, squares.sent, squares.v - w_0).over(squares.family)
+    return p.by(rules.BINARISATION_ERROR, squares.sent).over(squares.family)
 
 
 def eq50(p: Argument) -> None:
     """(50): independent binarisations, Assumption 5, and (47) for the whole round."""
     falling(p)
     p.symbols_of("c1.t0")
-    independent = p.by(rules.INDEPENDENT_BINARISATION, lambda c: c.sent.vector, SQUARED, EVERY)
+    independent = p.by(rules.INDEPENDENT_BINARISATION, lambda c: c.sent, SQUARED, EVERY)
     parts = p.have("independent", jump_sq, "=", jump_parts, independent, after=p.follow("c1.update"))
     error = p.have("Assumption 5", jump_parts, "<=", q**2 * v_moved, binarised_parts(p, SQUARED))
     steps, bounded = update(p, SQUARED, UP_TO)

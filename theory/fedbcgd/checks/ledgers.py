@@ -20,18 +20,19 @@ from theory.fedbcgd.checks.quantities import (
     SAMPLE,
     A,
     I,
-    alpha_i,
     alpha_next,
     at_x,
     each_local_sq,
     each_moved_sq,
     each_sq,
     every_sq,
+    f,
     kept_sq,
     share,
     state,
     state_next,
     step_sq,
+    x_r,
     z,
 )
 from theory.fedbcgd.checks.rounds import FEDBCGD, FEDBCGD_PLUS
@@ -59,7 +60,6 @@ from theory.fedbcgd.symbols import (
     eta,
     eta_max,
     eta_tilde,
-    f,
     gamma,
     gap,
     gap_next,
@@ -77,7 +77,6 @@ from theory.fedbcgd.symbols import (
     sigma,
     v_next_sq,
     v_sq,
-    x_r,
     zx_sq,
 )
 from theory.proofs import rules
@@ -341,7 +340,7 @@ def lemma15_printed(p: Argument) -> None:
 
 def lemma17_printed(p: Argument) -> None:
     """(119): for a sampled client alpha_i^r is z^{r-1}; (119) compares it with the model, which depends on the sample."""
-    renewed = -1 / M * p.by(rules.RENEWED, (alpha_next - rounds.z_next) ** 2, alpha_next, alpha_i, z, SAMPLE)
+    renewed = -1 / M * p.by(rules.RENEWED, (alpha_next - rounds.z_next) ** 2, alpha_next, z, SAMPLE)
     value = (1 - K / M) * kept_sq + K / M * step_sq
     p.conclude(p.have("the sampled clients are independent of z^r, (119)", Xi_r, "=", value, renewed))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy
 
+from theory.fedbcgd import symbols
 from theory.fedbcgd.symbols import (
     C_0,
     C_1,
@@ -22,7 +23,6 @@ from theory.fedbcgd.symbols import (
     G,
     G_discounted,
     G_mean_sq,
-    G_r,
     G_sq,
     K,
     M,
@@ -32,7 +32,6 @@ from theory.fedbcgd.symbols import (
     Xi_r,
     avg_grad_sq,
     block_sample_sq,
-    c,
     c1,
     c2,
     c_lemma,
@@ -42,7 +41,6 @@ from theory.fedbcgd.symbols import (
     drift_x,
     drift_z,
     eta,
-    f,
     gamma,
     gap,
     gap_next,
@@ -65,24 +63,36 @@ from theory.fedbcgd.symbols import (
     sample_sq,
     sigma,
     t,
-    v_next,
     v_next_sq,
-    v_r,
     v_sq,
-    x_next,
-    x_r,
-    x_star,
-    z_next,
-    z_r,
     zx_sq,
 )
 from theory.proofs.argument import Language
-from theory.proofs.forms import Family, gradient, value, vector
+from theory.proofs.forms import (
+    Client,
+    Family,
+    Gradient,
+    MiniBatch,
+    Minimiser,
+    Objective,
+    Renewed,
+    ServerVariate,
+    StochasticGradient,
+    Variate,
+    Vector,
+    gradient,
+    value,
+    vector,
+)
 from theory.proofs.rules import Noise, Sample
 
 A, C, I = Family("A", M, at_once=True), Family("C", K, at_once=True), Family("I", T)
 J = Family("J", t, (I,))  # the steps before step t
 
+f = Objective("f")
+x_r, x_next, x_star = vector("x_r"), vector("x_next"), Minimiser("x_star", f)
+v_r, v_next, z_next, G_r = vector("v_r"), vector("v_next"), vector("z_next"), vector("G_r")
+c = ServerVariate("c", Variate("c_i", A), A)
 z = x_r + gamma * v_r
 x_prev = x_r - v_r
 
@@ -112,49 +122,54 @@ class Steps:
         return e
 
     @property
-    def function(self) -> sympy.Symbol:
+    def function(self) -> Client:
         """f_i."""
-        return vector("f_i", self.client)
+        return f.client("f_i", self.client)
 
     @property
-    def point(self) -> sympy.Symbol:
+    def point(self) -> Vector:
         """y_i^{r,t}, the point of a local gradient."""
         return vector("y", self.client, *self.steps)
 
     @property
-    def stochastic(self) -> sympy.Symbol:
+    def batch(self) -> MiniBatch:
+        """zeta."""
+        return MiniBatch("zeta", self.families)
+
+    @property
+    def stochastic(self) -> StochasticGradient:
         """grad f_i(y_i^{r,t}; zeta)."""
-        return vector("g", self.client, *self.steps)
+        return self.batch.gradient("g", self.function, self.point)
 
     @property
-    def stochastic_at_start(self) -> sympy.Symbol:
+    def stochastic_at_start(self) -> StochasticGradient:
         """grad f_i(x^r; zeta), on the same mini-batch."""
-        return vector("g_x", self.client, *self.steps)
+        return self.batch.gradient("g_x", self.function, x_r)
 
     @property
-    def local(self) -> sympy.Symbol:
+    def local(self) -> Gradient:
         """grad f_i(y_i^{r,t})."""
         return gradient(self.function, self.point)
 
     @property
-    def at_start(self) -> sympy.Symbol:
+    def at_start(self) -> Gradient:
         """grad f_i(x^r)."""
         return gradient(self.function, x_r)
 
     @property
-    def at_optimum(self) -> sympy.Symbol:
+    def at_optimum(self) -> Gradient:
         """grad f_i(x*)."""
         return gradient(self.function, x_star)
 
     @property
-    def variate(self) -> sympy.Symbol:
+    def variate(self) -> Variate:
         """c_i."""
-        return vector("c_i", self.client)
+        return Variate("c_i", self.client)
 
     @property
-    def renewed(self) -> sympy.Symbol:
+    def renewed(self) -> Renewed:
         """c_i after the round."""
-        return vector("c_i_next", self.client)
+        return Renewed("c_i_next", self.variate)
 
     @property
     def tracked(self) -> sympy.Expr:
@@ -169,21 +184,22 @@ class Steps:
     @property
     def noise(self) -> Noise:
         """The noise at y_i^{r,t}, and the vectors known before it is drawn."""
-        return Noise(self.stochastic - self.local, frozenset({*self._known, self.point, self.local}))
+        return Noise(self.stochastic.error, frozenset({*self._known, self.point, self.local}))
 
     @property
     def noise_at_start(self) -> Noise:
         """The noise of the same mini-batch at x^r."""
-        return Noise(self.stochastic_at_start - self.at_start, frozenset(self._known))
+        return Noise(self.stochastic_at_start.error, frozenset(self._known))
 
     @property
-    def _known(self) -> set[sympy.Symbol]:
+    def _known(self) -> set[Any]:
         clients = {self.at_start, self.at_optimum, self.variate, self.client.sum(self.at_start)}
         return {x_r, v_r, x_star, c, gradient(f, x_r), gradient(f, z), *clients}
 
 
 ALL, SAMPLED, EARLIER = Steps(A, (I,)), Steps(C, (I,)), Steps(A, (J,))
-SAMPLE = Sample(C, A, frozenset({"x_r", "v_r", "x_star", "y", "g", "g_x", "f_i", "f", "c_i", "c", "gamma"}))
+_made = {ALL.point, ALL.stochastic, ALL.stochastic_at_start, ALL.function, ALL.variate}
+SAMPLE = Sample(C, A, frozenset({x_r, v_r, x_star, f, c, *_made}))
 
 at_z, at_x = gradient(f, z), gradient(f, x_r)
 y_at = vector("y_at", A)  # y_i after t local steps
@@ -203,7 +219,8 @@ each_sq = sympy.Symbol("each_sq", nonnegative=True)  # sum over the clients of |
 each_local_sq = sympy.Symbol("each_local_sq", nonnegative=True)  # the same for the local gradients
 each_moved_sq = sympy.Symbol("each_moved_sq", nonnegative=True)  # the same for their changes since the start
 every_sq = sympy.Symbol("every_sq", nonnegative=True)  # ||sum over all clients of the stochastic gradients||^2
-alpha_i, alpha_next = vector("alpha_i", A), vector("alpha_next", A)  # (108); z^{r-1} for a sampled client
+alpha_i = vector("alpha_i", A)
+alpha_next = Renewed("alpha_next", alpha_i)  # (108); z^{r-1} for a sampled client
 kept_sq = sympy.Symbol("kept_sq", nonnegative=True)  # (1/M) sum ||alpha_i - z^{r+1}||^2
 step_sq = sympy.Symbol("step_sq", nonnegative=True)  # ||z^r - z^{r+1}||^2
 
@@ -304,6 +321,5 @@ LANGUAGE = Language(
         "lemma18": {gap: gap_next, gap_prev: gap, grad_sq_prev: grad_sq_z},  # the round from z^{r-1} to z^r
     },
     written=_WRITTEN,
+    vectors={symbols.z_r: z, symbols.G_r: G_r},
 )
-
-__all__ = ["LANGUAGE", "Steps", "z_r"]

@@ -18,41 +18,47 @@ from theory.fedbcgd.checks.quantities import (
     SAMPLED,
     A,
     C,
+    G_r,
     I,
     J,
     at_x,
     at_z,
     bias_sq,
+    c,
     drift_at,
+    f,
     grad_sq_steps,
     mean_local,
     renewed_variate,
     server_sq,
     tracked_sq,
     turn_sq,
+    v_next,
+    v_r,
+    x_next,
     x_prev,
+    x_r,
+    x_star,
     y_at,
     z,
+    z_next,
 )
 from theory.fedbcgd.symbols import (
     C_prev,
     C_r,
     G,
     G_mean_sq,
-    G_r,
     G_sq,
     K,
     M,
     T,
     a,
     beta,
-    c,
     dist_next,
     dist_sq,
     drift_x,
     drift_z,
     eta,
-    f,
     gamma,
     gap,
     gap_next,
@@ -70,15 +76,8 @@ from theory.fedbcgd.symbols import (
     sample_sq,
     sigma,
     t,
-    v_next,
     v_next_sq,
-    v_r,
     v_sq,
-    x_next,
-    x_r,
-    x_star,
-    z_next,
-    z_r,
     zx_sq,
 )
 from theory.proofs import rules
@@ -353,7 +352,7 @@ def lemma10(p: Argument) -> Symbols:
     """z^{r+1} = z^r - eta G^r/(1 - lambda), for the gamma of Lemma 10."""
     relation, where = p.relation("lemma10"), catalogue.find("fedbcgd.lemma10").where
     p.require("the gamma of z^r", sympy.Eq(gamma, where[gamma], evaluate=False))
-    return p.values("lemma10", {z_next: relation.rhs.subs(z_r, z)})
+    return p.values("lemma10", {z_next: relation.rhs.subs(p.language.vectors)})
 
 
 def combined(p: Argument) -> None:
@@ -398,8 +397,7 @@ def steps_of_fedbcgd_plus(p: Argument) -> Fact:
     two = p.by(rules.JENSEN, changed, tracked).over(A)
     jensen = 2 * p.by(rules.JENSEN_OVER, EARLIER.changed, J).over(A)
     part = 2 * t * p.by(rules.PART, lambda s: s.changed, EARLIER, ALL)
-    args = (ALL.stochastic, ALL.stochastic_at_start, ALL.point, x_r)
-    smooth = 2 * t * p.by(rules.SMOOTH_SAMPLE, *args).over(I, A)
+    smooth = 2 * t * p.by(rules.SMOOTH_SAMPLE, ALL.stochastic, ALL.stochastic_at_start).over(I, A)
     because = (-1 * made, *times(eta**2, (two, jensen, part, smooth)))
     bound = 2 * eta**2 * (t * beta**2 * drift_x + t**2 * M * tracked_sq)
     return p.have("t steps", drift_at, "<=", bound, *because)
@@ -468,8 +466,8 @@ def lemma16(p: Argument) -> None:
 
 def sampled_changes(p: Argument) -> tuple[rules.Instance, ...]:
     """The sampled clients' changes on the same mini-batches: at most (T/M) beta^2 times the drift."""
-    args = (ALL.stochastic, ALL.stochastic_at_start, ALL.point, x_r)
-    return (*of_sample(p, SAMPLED.changed), T / M * p.by(rules.SMOOTH_SAMPLE, *args).over(I, A))
+    smooth = p.by(rules.SMOOTH_SAMPLE, ALL.stochastic, ALL.stochastic_at_start)
+    return (*of_sample(p, SAMPLED.changed), T / M * smooth.over(I, A))
 
 
 def lemma11(p: Argument) -> None:
@@ -480,8 +478,7 @@ def lemma11(p: Argument) -> None:
     four = T / K * p.by(rules.JENSEN, *parts).over(I, C)
     jensen = 1 / K**2 * p.by(rules.JENSEN_OVER, step, I, C)
     apart = [-4 * T / K * p.by(rules.APART, SAMPLE, square_) for square_ in of_parts]
-    args = (ALL.stochastic, ALL.stochastic_at_start, ALL.point, x_r)
-    smooth = 4 * T / M * p.by(rules.SMOOTH_SAMPLE, *args).over(I, A)
+    smooth = 4 * T / M * p.by(rules.SMOOTH_SAMPLE, ALL.stochastic, ALL.stochastic_at_start).over(I, A)
     bound = 4 * T * beta**2 / M * drift_x + 4 * T**2 * (bias_sq + C_prev + server_sq)
     fact = p.have("four parts", G_sq, "<=", bound, jensen, four, *apart, smooth, after=p.follow(FEDBCGD_PLUS))
     p.conclude(p.put(fact, gradients_of_clients(p), server(p)))
@@ -509,7 +506,7 @@ def renewed(p: Argument, of: sympy.Expr) -> tuple[rules.Instance, ...]:
     new = p.follow(FEDBCGD_PLUS)[renewed_variate]
     kept = SAMPLE.of_some(of.subs(renewed_variate, ALL.variate))
     change = SAMPLE.of_some(of).subs(SAMPLED.renewed, new) - kept
-    because = p.by(rules.RENEWED, of, renewed_variate, ALL.variate, new, SAMPLE)
+    because = p.by(rules.RENEWED, of, renewed_variate, new, SAMPLE)
     return -1 / M * because, -1 / M * p.by(rules.APART, SAMPLE, sympy.expand(change))
 
 

@@ -27,9 +27,12 @@ from theory.fedbcgd.checks.quantities import (
     I,
     at_x,
     at_z,
+    f,
     mean_local,
     turn_sq,
     x_prev,
+    x_r,
+    x_star,
     z,
 )
 from theory.fedbcgd.checks.rounds import FEDBCGD, times
@@ -47,7 +50,6 @@ from theory.fedbcgd.symbols import (
     drift_x,
     eta,
     eta_tilde,
-    f,
     gamma,
     gap,
     gap_x,
@@ -60,8 +62,6 @@ from theory.fedbcgd.symbols import (
     sigma,
     v_next_sq,
     v_sq,
-    x_r,
-    x_star,
 )
 from theory.proofs import rules
 from theory.proofs.argument import Argument, Fact, Proof, as_evidence, spread_out
@@ -122,7 +122,7 @@ def square_of(p: Argument, known: sympy.Expr) -> tuple[Instance, ...]:
     earlier = so_far(SAMPLED.stochastic).free_symbols | so_far(SAMPLED.local).free_symbols
     drawn = Noise(noise_sampled, SAMPLED.noise.known | earlier)
     beside = (
-        p.by(rules.NOISE_APART, SAMPLED.local, noise_sampled, C, I),
+        p.by(rules.NOISE_APART, SAMPLED.local, SAMPLED.noise, C, I),
         p.by(rules.IN_ORDER, SAMPLED.local, noise_sampled, I).over(C),
         p.by(rules.FRESH, drawn, SAMPLED.local + so_far(SAMPLED.local)).over(I, C),
         p.by(rules.APART, SAMPLE, I.sum(sympy.expand(SAMPLED.local * so_far(noise_sampled)))),

@@ -31,7 +31,6 @@ from theory.fedcom.symbols import (
     e_prev,
     e_prev2,
     eta,
-    f,
     f_gap,
     fj_gap_mean,
     gamma,
@@ -68,7 +67,24 @@ from theory.fedcom.symbols import (
     w_star_norm,
 )
 from theory.proofs.argument import Language
-from theory.proofs.forms import Family, gradient, tagged, value, vector, vectors_in
+from theory.proofs.forms import (
+    Compressed,
+    Family,
+    Gradient,
+    Infimum,
+    MeanAtStart,
+    Minimiser,
+    Objective,
+    PenalisedInfimum,
+    StochasticGradient,
+    Tracking,
+    Vector,
+    gradient,
+    tagged,
+    value,
+    vector,
+    vectors_in,
+)
 from theory.proofs.rules import Drawn, Message, Noise, Rounds
 
 C, I = Family("C", m, at_once=True), Family("I", tau)
@@ -76,10 +92,11 @@ J, UP_TO = Family("J", c, (I,)), Family("U", c + 1, (I,))  # the steps before st
 ROUNDS = Family("R", R)
 EARLIER = Family("E", R - 1, (ROUNDS,))
 
-f_own = vector("f_j", C)  # f_j
-lowest = vector("f*")  # inf f
-w_star = vector("w*")  # a minimiser of f
-w_own = vector("w_j*", C)  # the minimiser of f_j
+f = Objective("f")
+f_own = f.client("f_j", C)  # f_j
+lowest = Infimum("f*", f)  # inf f
+w_star = Minimiser("w*", f)  # a minimiser of f
+w_own = Minimiser("w_j*", f_own)  # the minimiser of f_j
 w_last = vector("w_R")  # w^(R)
 
 
@@ -113,32 +130,32 @@ class Round:
         return self.steps.mass
 
     @property
-    def w(self) -> sympy.Symbol:
+    def w(self) -> Vector:
         """w^(r)."""
         return vector(f"w{self.name}")
 
     @property
-    def point(self) -> sympy.Symbol:
+    def point(self) -> Vector:
         """w_j^(c,r)."""
         return vector(f"w_jc{self.name}", C, self.steps)
 
     @property
-    def stochastic(self) -> sympy.Symbol:
+    def stochastic(self) -> StochasticGradient:
         """The stochastic gradient at w_j^(c,r)."""
-        return vector(f"g{self.name}", C, self.steps)
+        return StochasticGradient(f"g{self.name}", f_own, self.point)
 
     @property
-    def local(self) -> sympy.Symbol:
+    def local(self) -> Gradient:
         """grad f_j(w_j^(c,r))."""
         return gradient(f_own, self.point)
 
     @property
-    def at_start(self) -> sympy.Symbol:
+    def at_start(self) -> Gradient:
         """grad f_j(w^(r))."""
         return gradient(f_own, self.w)
 
     @property
-    def glob(self) -> sympy.Symbol:
+    def glob(self) -> Gradient:
         """grad f(w^(r))."""
         return gradient(f, self.w)
 
@@ -164,14 +181,14 @@ class Round:
         if self.name == "":
             before = Round("_prev")
             known |= vectors_in(before.noises) | vectors_in(C.sum(before.noises))
-        return Noise(self.stochastic - self.local, frozenset(known))
+        return Noise(self.stochastic.error, frozenset(known))
 
 
 # A round, the round before, and the first
-delta = vector("delta", C)  # delta_j^(r)
-expected = vector("mean of g", C)  # mean of the sum of a client's stochastic gradients, given the start of the round
+delta = Tracking("delta", C)  # delta_j^(r)
 NOW, BEFORE, FIRST = Round(), Round("_prev"), Round("_0")
 UNTIL = Round(steps=J)  # the same round, up to step c
+expected = MeanAtStart("mean of g", NOW.moved)  # mean of the sum of a client's stochastic gradients
 w_next = vector("w_next")  # w^(r+1)
 RUN = Rounds(ROUNDS, NOW.w, w_next, FIRST.w, w_last)
 
@@ -179,11 +196,11 @@ RUN = Rounds(ROUNDS, NOW.w, w_next, FIRST.w, w_last)
 _computed = [NOW.moved, NOW.gradients, *(C.sum(e) for e in (NOW.moved, NOW.gradients))]
 _start = [NOW.w, NOW.glob, NOW.at_start, C.sum(NOW.at_start), delta, C.sum(delta), w_star]
 _known = frozenset([*_start, *_computed])
-DRAWN = Drawn(NOW.moved, expected, frozenset({NOW.w, NOW.glob, NOW.at_start, delta, expected, C.sum(expected)}))
-MESSAGE = Message(vector("Q(g)", C), NOW.moved, _known)
+DRAWN = Drawn(expected, frozenset({NOW.w, NOW.glob, NOW.at_start, delta, expected, C.sum(expected)}))
+MESSAGE = Message(Compressed("Q(g)", NOW.moved).error, _known)
 tracked = sympy.expand(NOW.moved - tau * delta)
-TRACKED = Message(vector("Q(d)", C), tracked, _known)
-OF_MEAN = Message(vector("Q(mean d)"), mean(tracked), _known)
+TRACKED = Message(Compressed("Q(d)", tracked).error, _known)
+OF_MEAN = Message(Compressed("Q(mean d)", mean(tracked)).error, _known)
 
 delta_next = vector("delta_next", C)
 error = sympy.expand(delta - NOW.at_start + NOW.glob)  # of the gradient tracking
@@ -200,7 +217,7 @@ own_dist_start = sympy.Symbol("||w_j^(0,0)-w_j^(*)||^2", nonnegative=True)
 start_grad_sq = grad_sq_start
 penalised_start = sympy.Symbol("penalised gap at the start", nonnegative=True)
 penalised_last = sympy.Symbol("penalised gap after R rounds", nonnegative=True)
-penalised_lowest = vector("f~*")
+penalised_lowest = PenalisedInfimum("f~*", f, phi)
 own_step = vector("w_jc+1_0", C, I)  # a local step further, in the first round
 
 

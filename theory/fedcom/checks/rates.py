@@ -71,7 +71,7 @@ def row(p: Argument, case: str) -> Iterator[None]:
         p.premises[Premise("property", f"{name} (the row '{case}')")] = None
         p.properties = {**p.properties, **closed({name: constants})}
     if case == "strongly convex" and p.statement.kind == "table":
-        p.by(STRONGLY_POLYAK, f, NOW.w, lowest)
+        p.by(STRONGLY_POLYAK, lowest.function, NOW.w, lowest)
         p.properties = {**p.properties, Property.POLYAK: (mu,)}
     yield
     p.properties = before

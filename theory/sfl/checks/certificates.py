@@ -16,15 +16,31 @@ from theory.notation import Expectation, Norm, Value
 from theory.proofs import rules
 from theory.proofs.argument import Argument, Language, Proof, as_evidence
 from theory.proofs.arithmetic import at_least
-from theory.proofs.forms import Family, gradient, value, vector
+from theory.proofs.forms import (
+    Alone,
+    Draw,
+    Family,
+    Infimum,
+    Mean,
+    StochasticGradient,
+    Vector,
+    gradient,
+    replaced,
+    value,
+    vector,
+)
 from theory.proofs.vectors import difference, point, quadratic_form, smooth_convex, worst_case
 from theory.sfl.symbols import L, cov_pq, h, h_star, mu, n, s, var_swor, var_swr, x, y, z, zeta
 from theory.statement import Evidence, Relations, Statement, Status, Verdict
 
 # The units of Lemma 3, and the sums of (13), (15) and Lemma 1
 SAMPLE, TERMS, LAW = Family("P", s), Family("i", n), Family("law", sympy.Integer(1))
-unit, mean = vector("unit", SAMPLE), vector("mean")
-first, second = vector("first"), vector("second")  # two different draws of one sample
+unit = vector("unit", SAMPLE)
+mean = Mean("mean", unit, SAMPLE)
+first, second = Draw("first", unit, SAMPLE), Draw("second", unit, SAMPLE)  # two different draws of one sample
+function, at_x, at_y, at_z = Alone(h.name), *(vector(point.name) for point in (x, y, z))
+lowest = Infimum(h_star.name, function)
+random = StochasticGradient("x_seq", function, vector("x", TERMS))  # a vector with its mean e, in Lemma 1
 LANGUAGE = Language(
     means={
         var_swr: (SAMPLE.sum(unit) / s - mean) ** 2,
@@ -34,7 +50,14 @@ LANGUAGE = Language(
     },
     algorithms={},
     amounts=(var_swr, var_swor, cov_pq, zeta),
+    vectors={h: function, h_star: lowest, x: at_x, y: at_y, z: at_z},
 )
+_INDEXED: dict[str, Vector] = {"x_seq": random, "e": random.mean}
+
+
+def read(e: sympy.Expr) -> sympy.Expr:
+    """Vector notation about a function as a form."""
+    return quadratic_form(replaced(e, LANGUAGE.vectors))
 
 
 def summed(e: sympy.Expr) -> sympy.Expr:
@@ -47,7 +70,7 @@ def summed(e: sympy.Expr) -> sympy.Expr:
             raise ValueError(f"{e}: expected a sum over i = 1..n")
         return TERMS.sum(summed(e.function))
     if isinstance(e, sympy.Indexed):
-        return vector(str(e.base), TERMS)
+        return _INDEXED.get(str(e.base), vector(str(e.base), TERMS))
     if isinstance(e, sympy.Pow) and isinstance(e.base, Norm) and e.exp == 2:
         return sympy.expand(summed(e.base.args[0]) ** 2)
     if e == x:
@@ -69,17 +92,17 @@ def convexity_of_square(p: Argument) -> None:
 
 def martingale(p: Argument) -> None:
     """Lemma 1: each term has mean zero given the terms before it, and a variance of at most sigma^2."""
-    noise = rules.Noise(vector("x_seq", TERMS) - vector("e", TERMS), frozenset())
+    noise = rules.Noise(random.error, frozenset())
     p.conclude_form(summed, p.by(rules.SUCCESSIVE, noise, TERMS), part=0)
     p.conclude_form(summed, p.by(rules.VARIANCE, noise).over(TERMS), part=1)
 
 
 def jensen(p: Argument) -> None:
     """(14): the average of the subgradient inequalities at the mean, in which the inner products cancel."""
-    at_mean = value(h, vector("mean"))
-    each = value(h, vector("x", TERMS))
+    at_mean = value(function, vector("mean"))
+    each = value(function, vector("x", TERMS))
 
-    def read(e: sympy.Expr) -> sympy.Expr:
+    def averaged(e: sympy.Expr) -> sympy.Expr:
         if isinstance(e, Value):
             at = summed(e.args[1])
             if at == vector("x", TERMS):
@@ -88,13 +111,13 @@ def jensen(p: Argument) -> None:
                 return at_mean
             raise ValueError(f"{e}: expected h at x_i or at the mean of the x_i")
         if isinstance(e, sympy.Sum):
-            return TERMS.sum(read(e.function))
-        return sympy.expand(e.func(*map(read, e.args))) if e.args else e
+            return TERMS.sum(averaged(e.function))
+        return sympy.expand(e.func(*map(averaged, e.args))) if e.args else e
 
-    tangent = p.by(rules.TANGENT, h, vector("x", TERMS), vector("mean")).over(TERMS)
+    tangent = p.by(rules.TANGENT, function, vector("x", TERMS), vector("mean")).over(TERMS)
     bare = tangent.slack.subs(vector("mean"), TERMS.sum(vector("x", TERMS)) / n)
     squares = p.by(rules.SQUARE, vector("x", TERMS) - TERMS.sum(vector("x", TERMS)) / n).over(TERMS)
-    p.conclude_form(read, 1 / n * replace(tangent, slack=sympy.expand(bare)), mu / (2 * n) * squares)
+    p.conclude_form(averaged, 1 / n * replace(tangent, slack=sympy.expand(bare)), mu / (2 * n) * squares)
 
 
 def sampling(p: Argument) -> None:
@@ -113,31 +136,33 @@ def covariance(p: Argument) -> None:
 
 def eq16(p: Argument) -> None:
     """(16): the meaning of smoothness from above."""
-    p.conclude_form(quadratic_form, p.by(rules.DESCENT, h, x, y))
+    p.conclude_form(read, p.by(rules.DESCENT, function, at_x, at_y))
 
 
 def eq17(p: Argument) -> None:
     """(17): a gradient step of size 1/L from x; there h is at least h_*."""
-    down = sympy.expand(x - gradient(h, x) / L)
-    p.conclude_form(quadratic_form, 2 * L * p.by(rules.DESCENT, h, down, x), 2 * L * p.by(rules.BELOW, h, down, h_star))
+    down = at_x - gradient(function, at_x) / L
+    smooth, below = p.by(rules.DESCENT, function, down, at_x), p.by(rules.BELOW, function, down, lowest)
+    p.conclude_form(read, 2 * L * smooth, 2 * L * below)
 
 
 def eq18(p: Argument) -> None:
     """(18)."""
-    p.conclude_form(quadratic_form, p.by(rules.COCOERCIVE, h, x, y))
+    p.conclude_form(read, p.by(rules.COCOERCIVE, function, at_x, at_y))
 
 
 def eq19(p: Argument) -> None:
     """(19): the meaning of strong convexity."""
-    p.conclude_form(quadratic_form, p.by(rules.TANGENT, h, x, y))
+    p.conclude_form(read, p.by(rules.TANGENT, function, at_x, at_y))
 
 
 def lemma2(p: Argument) -> None:
     """Lemma 2: (19) at (y, x), (16) at (z, x), and ||y - z||^2 <= 2 ||y - x||^2 + 2 ||x - z||^2."""
     p.require("mu <= L", at_least(L, mu))
-    triangle = mu / 4 * p.by(rules.JENSEN, y - x, x - z)
-    rest = (L - mu) / 2 * p.by(rules.SQUARE, z - x)
-    p.conclude_form(quadratic_form, p.by(rules.TANGENT, h, y, x), p.by(rules.DESCENT, h, z, x), triangle, rest)
+    triangle = mu / 4 * p.by(rules.JENSEN, at_y - at_x, at_x - at_z)
+    rest = (L - mu) / 2 * p.by(rules.SQUARE, at_z - at_x)
+    tangent, smooth = p.by(rules.TANGENT, function, at_y, at_x), p.by(rules.DESCENT, function, at_z, at_x)
+    p.conclude_form(read, tangent, smooth, triangle, rest)
 
 
 def coefficient_needed(relation: sympy.Basic, share: sympy.Rational) -> float:

@@ -12,7 +12,19 @@ from typing import Any
 import sympy
 
 from theory.proofs.argument import Language
-from theory.proofs.forms import Family, gradient, value, vector
+from theory.proofs.forms import (
+    Client,
+    Family,
+    Gradient,
+    Infimum,
+    Minimiser,
+    Objective,
+    StochasticGradient,
+    Vector,
+    gradient,
+    value,
+    vector,
+)
 from theory.proofs.rules import Noise, spread
 from theory.sfl.corrected import tracked_sq
 from theory.sfl.symbols import (
@@ -23,7 +35,6 @@ from theory.sfl.symbols import (
     D,
     E_r,
     Ecal_r,
-    F_fun,
     K,
     S,
     bias_sq,
@@ -40,6 +51,7 @@ from theory.sfl.symbols import (
     eta,
     gap,
     grad_sq,
+    h,
     inner_sum,
     k,
     local_grad_sq,
@@ -64,7 +76,8 @@ from theory.sfl.symbols import (
 C, I = Family("C", S), Family("I", K)
 U, J = Family("U", B_mk, (C, I)), Family("J", k, (I,))  # the steps of the round so far, and the client's own
 
-x, x_star = vector("x"), vector("x*")  # x^(r), and a minimiser
+F_fun = Objective("F")
+x, x_star = vector("x"), Minimiser("x*", F_fun)  # x^(r), and a minimiser
 x_next = vector("x_next")  # x^(r+1)
 x_at = vector("x_at")  # x_{m,k}, the iterate at one local step
 
@@ -93,32 +106,32 @@ class Steps:
         return sympy.Mul(*(family.mass for family in self.steps))
 
     @property
-    def function(self) -> sympy.Symbol:
+    def function(self) -> Client:
         """F_{pi_m}."""
-        return vector("F_pi", *self.clients)
+        return F_fun.client("F_pi", *self.clients)
 
     @property
-    def point(self) -> sympy.Symbol:
+    def point(self) -> Vector:
         """x_{m,k}."""
         return vector("x_mk", *self.steps)
 
     @property
-    def stochastic(self) -> sympy.Symbol:
+    def stochastic(self) -> StochasticGradient:
         """g_{pi_m,k}."""
-        return vector("g", *self.steps)
+        return StochasticGradient("g", self.function, self.point)
 
     @property
-    def local(self) -> sympy.Symbol:
+    def local(self) -> Gradient:
         """grad F_{pi_m}(x_{m,k})."""
         return gradient(self.function, self.point)
 
     @property
-    def at_start(self) -> sympy.Symbol:
+    def at_start(self) -> Gradient:
         """grad F_{pi_m}(x)."""
         return gradient(self.function, x)
 
     @property
-    def at_optimum(self) -> sympy.Symbol:
+    def at_optimum(self) -> Gradient:
         """grad F_{pi_m}(x*)."""
         return gradient(self.function, x_star)
 
@@ -126,7 +139,7 @@ class Steps:
     def noise(self) -> Noise:
         """g_{pi_m,k} - grad F_{pi_m}(x_{m,k}), and the vectors known before it is drawn."""
         known = {x, x_star, self.point, self.local, self.at_start, self.at_optimum, gradient(F_fun, x)}
-        return Noise(self.stochastic - self.local, frozenset(known))
+        return Noise(self.stochastic.error, frozenset(known))
 
 
 ALL = Steps((C,), (C, I))
@@ -138,7 +151,7 @@ at_x, at_optimum = spread(ALL.at_start), spread(ALL.at_optimum)  # variances ove
 
 # The gap to the infimum, which `descent` changes; non-negative if F is bounded below
 F_gap, F_gap_next = sympy.symbols("F_gap F_gap_next", nonnegative=True)
-lowest = vector("F*")
+lowest = Infimum("F*", F_fun)
 # The squared partial sum of the deviations from grad F(x*), and the drift of one client, summed over its steps
 star_apart, own_drift = sympy.symbols("star_apart own_drift", nonnegative=True)
 _WHOLE = Steps((), (I,))
@@ -193,4 +206,5 @@ LANGUAGE = Language(
     average={gap: D_F},
     least={min_grad_sq: grad_sq},
     written=_WRITTEN,
+    vectors={h: F_fun.client("h")},
 )

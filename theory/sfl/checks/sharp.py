@@ -25,13 +25,12 @@ from theory.proofs.rules import Instance, Noise
 from theory.proofs.sequences import contracted, telescope
 from theory.proofs.sharpening import Points, Sharpening
 from theory.sfl.checks.ledgers import by_lemma, psi
-from theory.sfl.checks.quantities import ALL, LANGUAGE, C, I, global_grad, x, x_next, x_star
+from theory.sfl.checks.quantities import ALL, LANGUAGE, C, F_fun, I, global_grad, x, x_next, x_star
 from theory.sfl.sharp import CHOICES, LEADING, Choices, Exact, Rough, Young, declare, recursion_of
 from theory.sfl.symbols import (
     D_F,
     W_T,
     E_r,
-    F_fun,
     K,
     L,
     M,
@@ -122,7 +121,7 @@ class Way:
 
     def beside_noise(self, p: Argument) -> list[Instance]:
         """<sum of the local gradients, sum of the noise> = sum of <local gradient, noise of the steps before>."""
-        apart = [] if self.in_turn else [p.by(rules.NOISE_APART, local, noise, C, I)]
+        apart = [] if self.in_turn else [p.by(rules.NOISE_APART, local, ALL.noise, C, I)]
         in_order = self.each(p.by(rules.IN_ORDER, local, noise, *self.order))
         return [*apart, in_order, self.fresh(p, local + self.so_far(local))]
 
