@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from figures import files
 from theory import catalogue
 from theory.proofs import scenes
 from theory.proofs.tight import NotSolved, Programme, Unbounded, tight
@@ -55,9 +56,7 @@ def write(paper: str, progress: Any = None) -> None:
             progress(paper, done, len(told))
     lines = [f"{json.dumps(key)}: {json.dumps(found[key], separators=(',', ':'))}" for key in sorted(found)]
     file = scenes.file_of(paper)
-    partly = file.with_suffix(".part")
-    partly.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    partly.replace(file)
+    files.write(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
     print(f"written: {file}, {len(found)} brackets")
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -193,8 +195,10 @@ def options(
         import outside
 
         # in the environment, so that worker processes know it too
-        others = os.environ.get(outside.VARIABLE, "").split(os.pathsep)
-        os.environ[outside.VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, others), os.path.abspath(path)]))
+        others, folder = os.environ.get(outside.VARIABLE, "").split(os.pathsep), os.path.abspath(path)
+        if os.pathsep in folder:
+            raise ValueError(f"--path {brief(folder)}: expected a folder without {os.pathsep!r} in its path")
+        os.environ[outside.VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, others), folder]))
 
 
 @app.command("new-paper")
@@ -404,7 +408,9 @@ def compare(
     over: Annotated[
         str | None,
         typer.Option(
-            "--over", help="compare over this symbol, with its range as R=10..10000; R alone goes from 1 to a million"
+            "--over",
+            help="compare over this symbol, with its range as R=10..10000; R alone goes from 1 to a million",
+            metavar="NAME[=LOW..HIGH]",
         ),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="draw the bounds over the symbol into this PNG or SVG file")] = None,
@@ -416,6 +422,8 @@ def compare(
     ids = [word for word in words if "=" not in word]
     if len(ids) < 2:
         raise ValueError(f"{len(ids)} bounds: expected the ids of two or more, before the parameters")
+    if over is not None and "=" in over:
+        words, over = [*words, over], over.partition("=")[0]
     values, given = parameters_given(ids, [word for word in words if "=" in word])
     if not (tuned or over or plot or given):
         if len(ids) > 2:
@@ -427,11 +435,11 @@ def compare(
         raise ValueError(f"--over {over}: expected its range too, such as {over}=0.1..10")
     name = over or (given.name if given else "")
     if plot is not None:
-        from figures.files import writable
+        from figures.gallery import saveable
 
         if not name:
             raise ValueError("--plot without --over: expected the symbol over which to draw, such as --over R")
-        writable(plot, ("png", "svg"))
+        saveable(plot)
     compare_along(ids, name, given or (Range("R", 1, 1e6) if name else None), values, tuned, plot, as_json)
 
 
@@ -561,9 +569,9 @@ def sharpen_command(
 
     one = own.family_of(id_)
     if trade_off is not None:
-        from figures.files import writable
+        from figures.gallery import saveable
 
-        writable(trade_off, ("png", "svg"))
+        saveable(trade_off)
     with progress() as tell:
         tell("the best constants", 0, 1)
         found = own.answer(one, own.span_of(span))
@@ -890,7 +898,7 @@ def simulate_command(
         bool, typer.Option("--best", help="run each algorithm at its best step size, of eta=... or of a grid")
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="draw the runs into this PNG or SVG file, and write the numbers as CSV")
+        Path | None, typer.Option(help="draw the runs into this PNG or SVG file, and write their numbers to FILE.csv")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="write every recorded number to this CSV file")] = None,
     source: From = None,
@@ -903,19 +911,29 @@ def simulate_command(
     client=COLUMN, without=COLUMN)."""
     from fedtheory import simulate
     from fedtheory.tasks import Workshop
-    from figures.files import writable, write
+    from figures.files import apart, writable, write
 
     asked = simulate.read(problem, words, source, best)
-    for path, endings in ((out, None), (plot, ("png", "svg"))):
-        if path is not None:
-            writable(path, endings)
+    written = {"--out": out, "--plot": plot}
+    if out is not None:
+        writable(out)
+    if plot is not None:
+        from figures.gallery import numbers_of, save_as, saveable
+
+        saveable(plot)
+        written["the numbers of --plot"] = numbers_of(plot)
+    apart(
+        written,
+        {
+            "the problem": Path(problem) if Path(problem).is_file() else None,
+            "--from": None if source is None else Path(source),
+        },
+    )
     with progress() as tell:
         found = simulate.simulate(asked, tell, Workshop(None, scheduler))
     if out is not None:
         write(out, simulate.csv(found))
     if plot is not None:
-        from figures.gallery import save_as
-
         save_as(lambda: simulate.plot(asked, found), plot)
     if as_json:
         print_json(simulate.as_json(found))
@@ -1106,21 +1124,23 @@ def report(
     profile: Annotated[bool, typer.Option("--profile", help="print the CPU seconds by paper and kind of task")] = False,
 ) -> None:
     """The main job: write the paper check, all figures and the site; print the number of statements with each verdict."""
-    from fedtheory.drawing import draw_all, tasks_of
-    from fedtheory.paper_check import write_whole
-    from fedtheory.site import build
+    from fedtheory import drawing, paper_check
+    from fedtheory.site import build, ready as site_ready
     from fedtheory.verification import pieces
     from figures import gallery
     from theory import catalogue
 
     out, drawn, where = Path("paper_check.md"), Path("figures/drawn"), workshop(fresh, scheduler)
+    pictures = gallery.pictures()
+    paper_check.ready(out)
+    drawing.ready(pictures, drawn)
+    site_ready(site)
     with progress() as tell:
-        pictures = gallery.pictures()
         evidence = pieces([s.id for s in catalogue.statements()], full)
         # All at once, so that no core waits for the end of a stage
-        where.do([*tasks_of(pictures, full), *(task for own in evidence.values() for _, task in own)], tell)
-        checked = write_whole(out, full, tell, where)
-        figures = draw_all(pictures, drawn, full, tell, where)
+        where.do([*drawing.tasks_of(pictures, full), *(task for own in evidence.values() for _, task in own)], tell)
+        checked = paper_check.write_whole(out, full, tell, where)
+        figures = drawing.draw_all(pictures, drawn, full, tell, where)
         pages = build(site, checked, figures, full, tell, where)
     print_summary(checked)
     print_stored(where)
@@ -1137,9 +1157,13 @@ def report(
 def main() -> None:
     """Entry point: exit status 0 done, 2 bad usage (one line); 1 a check ended in an exception, or --expect-clean."""
     gc.set_threshold(50_000)  # a paper is many small objects that stay: looking through them again and again takes time
+    sys.stderr = sys.stderr or StringIO()  # closed
+    if sys.stdout is None:
+        refuse("standard output is closed: expected it open, such as > /dev/null")
     try:
-        status = app(standalone_mode=False)
-        sys.exit(status if isinstance(status, int) else 0)
+        with ended_like_ctrl_c() as signals:
+            status = app(standalone_mode=False)
+        sys.exit(128 + signals[0] if signals else status if isinstance(status, int) else 0)
     except TyperException as error:
         refuse(f"{error.format_message()} See fedtheory --help.")
     except Abort:
@@ -1149,10 +1173,33 @@ def main() -> None:
         if missing not in EXTRAS:
             raise
         refuse(f"this needs {missing}: expected pip install 'fedtheory[{EXTRAS[missing]}]'")
+    except ImportError as error:  # such as of a library that finds no memory
+        refuse(f"{error}; expected a library that can be loaded, and memory for it")
     except MemoryError as error:
         refuse(f"not enough memory: {error or 'expected a smaller request'}")
+    except UnicodeEncodeError as error:
+        letter = error.object[error.start]
+        refuse(f"cannot print {letter!a} as {error.encoding}: expected UTF-8, such as by PYTHONIOENCODING=utf-8")
     except (ValueError, UnknownName, OSError) as error:
         refuse(str(error))
+
+
+@contextmanager
+def ended_like_ctrl_c() -> Iterator[list[int]]:
+    """SIGTERM and SIGHUP interrupt the work, so that worker processes end and a training keeps its rounds; yields which."""
+    received: list[int] = []
+
+    def interrupt(number: int, frame: object) -> NoReturn:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has one
+    before = {n: signal.signal(n, interrupt) for n in numbers if signal.getsignal(n) is signal.SIG_DFL}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def refuse(what: str) -> NoReturn:

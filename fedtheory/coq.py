@@ -211,7 +211,7 @@ def export(
         *(f"{paper}.v" for paper in papers),
         "_CoqProject",
     ):
-        writable(folder / name)
+        writable(folder / name, mark=kernel.LIBRARY.name if name == "_CoqProject" else "")
     every, proofs = steps_of(papers, tell, workshop), composed_of(papers, tell, workshop)
     texts, told = {file.name: file.read_text() for file in (kernel.LIBRARY, *library.FILES)}, []
     for paper, own in every.items():

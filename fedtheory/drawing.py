@@ -10,6 +10,7 @@ from fedtheory.site.build import smaller
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Found, counting, failed, measurement, taken_over
 from figures import gallery
+from figures.files import writable
 from theory import catalogue
 from theory.statement import Verdict
 
@@ -37,17 +38,26 @@ def draw_all(
 ) -> dict[str, dict[str, bytes]]:
     """Write the figures into the folder as PNG, SVG and CSV; returns the site's "png" and "csv" files by the names.
 
-    Raises ValueError, after all other figures are written, for those that ended in an exception.
+    Raises ValueError, before the work, where a file cannot be written; after all other figures are written, for those that
+    ended in an exception.
     """
+    ready(chosen, folder)
     found = (workshop or Workshop()).do(tasks_of(chosen, full), progress)
     by_name = dict(zip([p.name for p in chosen], found, strict=True))
     errors = {files.says: None for files in by_name.values() if isinstance(files, Verdict)}
     whole = {name: files for name, files in by_name.items() if not isinstance(files, Verdict)}
     for name, files in whole.items():
-        gallery.write_files(name, {ending: files[ending] for ending in files if ending != SMALL}, folder)
+        gallery.write_files(name, files, folder)
     if errors:
         raise ValueError("; ".join(errors))
     return {name: {"png": files[SMALL], "csv": files["csv"]} for name, files in whole.items()}
+
+
+def ready(chosen: Iterable[gallery.Picture], folder: Path) -> None:
+    """Raises ValueError where a figure's files cannot be written into the folder."""
+    for picture in chosen:
+        for path in gallery.files_in(folder, picture.name).values():
+            writable(path)
 
 
 def tasks_of(chosen: Iterable[gallery.Picture], full: bool) -> list[Task]:
@@ -64,4 +74,4 @@ def _task(paper: str, name: str, full: bool) -> Task:
     return Task("drawing figures", paper, "figure", drawn, (paper, name, full), needs)
 
 
-__all__ = ["SMALL", "draw_all", "drawn", "tasks_of"]
+__all__ = ["SMALL", "draw_all", "drawn", "ready", "tasks_of"]

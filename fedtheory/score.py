@@ -18,6 +18,7 @@ from typing import Any, get_args
 
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Checked, evidence, verify
+from figures.files import write
 from theory import catalogue
 from theory.proofs.mutation import Part, noticed
 from theory.statement import Evidence, Status, Verdict
@@ -143,9 +144,7 @@ def main() -> None:
         for some in batched([c for c in checked if c.statement.id not in found], 16):
             found |= scores(some, tell)
             ordered = {c.statement.id: asdict(found[c.statement.id]) for c in checked if c.statement.id in found}
-            partly = FILE.with_suffix(".part")
-            partly.write_text(json.dumps(ordered, indent=1) + "\n")
-            partly.replace(FILE)
+            write(FILE, (json.dumps(ordered, indent=1) + "\n").encode())
     print(f"written: {FILE}, {len(ordered)} statements")
 
 

@@ -26,6 +26,7 @@ import diskcache
 from platformdirs import user_cache_dir
 
 import outside
+from simulations.checked import reason
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = ("theory", "simulations", "bounds", "figures", "fedtheory", "outside")
@@ -37,6 +38,9 @@ _PLACES = ("stdlib", "platstdlib", "purelib", "platlib")
 LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _PLACES})
 _WRITES = os.O_WRONLY | os.O_CREAT
 _SYSTEM = ("/proc/", "/sys/", "/dev/")
+_DAMAGED = "the store of results in {} is damaged: what is lost is computed again; delete the folder to mend it"
+_NOT_KEPT = "no more results are kept in {}"
+_DIGEST = hashlib.sha256().digest_size
 
 Files = frozenset[tuple[str, str]]  # names, each with the digest of its content
 _opened: set[str] = set()  # since they were last told
@@ -49,23 +53,26 @@ def folder() -> Path:
 
 
 class Store:
-    """Results by the name of their task.  Raises OSError if the folder cannot be used."""
+    """Results by the name of their task.  Raises OSError if the folder cannot be used.
+
+    A damaged entry counts as none.  After one that cannot be kept, as on a full disk, no more are kept.  Both are said once,
+    on standard error.
+    """
 
     def __init__(self, where: Path | None = None, fresh: bool = False) -> None:
         """`fresh` keeps results and gives none out."""
-        self.fresh = fresh
+        self.fresh, self._where = fresh, where or folder()
         try:
-            self._kept = diskcache.Cache(
-                str(where or folder()), size_limit=_SIZE, eviction_policy="least-recently-used"
-            )
+            self._kept = diskcache.Cache(str(self._where), size_limit=_SIZE, eviction_policy="least-recently-used")
         except sqlite3.Error as error:
-            raise OSError(f"{where or folder()}: cannot be used as the store of results ({error})") from None
+            raise OSError(f"{self._where}: cannot be used as the store of results ({error})") from None
         self._digests: dict[str, str] = {}
         self._states: dict[str, Files | None] = {}
+        self._said: set[str] = set()
 
     def find(self, name: str) -> tuple[Any, Files] | None:
         """The result of a task and the files that it was made from; None if there is none for things as they are now."""
-        for state, result in [] if self.fresh else self._kept.get(_key(name), []):
+        for state, result in [] if self.fresh else self._read(_key(name)) or []:
             if (files := self._as_now(state)) is not None:
                 return pickle.loads(result), files
         return None
@@ -74,23 +81,52 @@ class Store:
         """Keep a result that was made from these files."""
         state = _state(files)
         if self._states.get(state) is None:
-            self._kept[state] = files
+            self._write(state, files)
             self._states[state] = files
-        others = [kept for kept in self._kept.get(_key(name), []) if kept[0] != state]
-        self._kept[_key(name)] = [(state, pickle.dumps(result)), *others][:_VARIANTS]
+        others = [kept for kept in self._read(_key(name)) or [] if kept[0] != state]
+        self._write(_key(name), [(state, pickle.dumps(result)), *others][:_VARIANTS])
 
     def _as_now(self, state: str) -> Files | None:
         """The files of this state, which many results share; None if one of them is different now."""
         if state not in self._states:
-            files = self._kept.get(state)
+            files = self._read(state)
             same = files is not None and all(self._digest(file) == content for file, content in files)
             self._states[state] = files if same else None
         return self._states[state]
+
+    def _read(self, key: str) -> Any:
+        """An entry; None where there is none, or where its bytes are not those that were written."""
+        try:
+            found = self._kept.get(key)
+            if found is None or found[:_DIGEST] == _signed(found[_DIGEST:])[:_DIGEST]:
+                return None if found is None else pickle.loads(found[_DIGEST:])
+            raise ValueError("an entry's checksum is another one")
+        except Exception as error:  # of damaged bytes, anything
+            self._say(_DAMAGED, error)
+        return None
+
+    def _write(self, key: str, value: Any) -> None:
+        try:
+            if _NOT_KEPT not in self._said:
+                self._kept[key] = _signed(pickle.dumps(value))
+        except (sqlite3.Error, OSError, diskcache.Timeout) as error:
+            self._say(_NOT_KEPT, error)
+
+    def _say(self, what: str, error: Exception) -> None:
+        """Say once in one line what is wrong with the store."""
+        if what not in self._said:
+            self._said.add(what)
+            print(f"fedtheory: {what.format(self._where)} ({reason(error)})", file=sys.stderr)
 
     def _digest(self, file: str) -> str:
         if file not in self._digests:
             self._digests[file] = digest(file)
         return self._digests[file]
+
+
+def _signed(content: bytes) -> bytes:
+    """The content after its checksum."""
+    return hashlib.sha256(content).digest() + content
 
 
 @cache

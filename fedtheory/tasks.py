@@ -6,12 +6,14 @@ A worker imports the modules of one paper, so that a change of one paper leaves 
 from __future__ import annotations
 
 import gc
+import os
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
+from threading import Thread
 from typing import Any, NamedTuple
 
 from loky import ProcessPoolExecutor, cpu_count
@@ -30,6 +32,7 @@ _SWITCHES = {
 }
 _FEW = 8  # so few tasks are done here: starting worker processes takes longer
 _AHEAD = 2  # tasks that a worker has at a time, so that it never waits for the next
+_LOOK = 1.0  # seconds after which a process looks again whether the one that began it is there
 _PATIENCE = 10  # seconds for a scheduler to answer
 _TIMES = 2  # a task whose worker dies is tried so often
 
@@ -232,10 +235,18 @@ def _remotely(work: Callable[..., Any], arguments: tuple[Any, ...], expected: st
 # ---------------------------------------------------------------------------------------------- on this machine
 
 
-def _begun() -> None:
+def _begun(parent: int) -> None:
     """At the start of a process.  Sympy's many small objects live long, so garbage is collected less often than usual."""
     gc.set_threshold(20_000, 20, 100)
+    Thread(target=_end_with, args=(parent,), daemon=True).start()
     watch()
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after the one that began it, which may have been killed and so cannot end it."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(1)
 
 
 @dataclass(eq=False)
@@ -247,7 +258,7 @@ class _Worker:
     files: Files | None = frozenset()  # that it has read so far
 
     def __post_init__(self) -> None:
-        self.pool = ProcessPoolExecutor(max_workers=1, initializer=_begun, env=_SWITCHES)
+        self.pool = ProcessPoolExecutor(max_workers=1, initializer=_begun, initargs=(os.getpid(),), env=_SWITCHES)
 
     def submit(self, task: Task, results: dict[Task, Any]) -> Future[Any]:
         return self.pool.submit(_call, task.work, _arguments(task, results), self.since)

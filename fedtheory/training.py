@@ -6,12 +6,12 @@ FOLDER/history.csv        one row for each seed and measured round
 FOLDER/seed-0.npz         the run state until the seed is done, then the model
 
 A checkpoint has a checksum of its arrays, and each seed-N.npz one of the seed's rows in history.csv: a file that was
-changed or damaged is not taken for the training's own.  While a training runs it holds a lock on its folder.
+changed or damaged is not taken for the training's own.  While a training runs it holds a lock on its folder; not on
+Windows.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import json
@@ -36,13 +36,18 @@ from numpy.typing import NDArray
 from bounds.communication import Cost, cost
 from bounds.presets import summary
 from fedtheory.tasks import Progress, Task, Workshop
-from figures.files import whole, write
+from figures.files import PARTIAL, whole, writable, write
 from simulations.checked import brief, number, reason
 from simulations.data import arrays_of
 from simulations.engine import RunState
 from simulations.networks.problem import Network, available, fastest, threads_of
 from simulations.networks.setup import Setup, from_table
 from simulations.own_file import digest_of
+
+try:
+    import fcntl
+except ImportError:  # Windows: a folder has no lock there
+    fcntl = None  # type: ignore[assignment]
 
 CHECKPOINT = 30.0  # seconds between checkpoints
 _FIRST = ("environment.json", "setup.toml")  # the first files of a training; one that was killed may have no others
@@ -126,16 +131,14 @@ def train(
 def locked(folder: Path) -> Iterator[None]:
     """Holds the folder, which is created if it is missing, for this process; the lock ends with the process.
 
-    Raises ValueError where another process holds it, or where the folder cannot be made.
+    Raises ValueError where another process holds it, or where the folder cannot be made or written into.
     """
     made = not folder.exists()
+    writable(folder / "setup.toml")
+    handle = None if fcntl is None else os.open(folder, os.O_RDONLY)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise ValueError(f"{brief(str(folder))}: {error.strerror}; expected a folder that can be made") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if handle is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(handle)
         raise ValueError(f"another process is training in {folder}: expected another folder, or its end") from None
@@ -144,7 +147,8 @@ def locked(folder: Path) -> Iterator[None]:
     finally:
         if made and not any(folder.iterdir()):
             folder.rmdir()
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
 
 
 def _is_new(folder: Path, found: pd.DataFrame, resume: bool) -> None:
@@ -186,6 +190,7 @@ def train_there(
         if done(setup, found):
             continue
         _is_new(folder, found, resume)
+        writable(folder / "setup.toml")
         gpu, text = setup.network.get("device", "cpu").startswith("cuda"), as_toml(setup)
         first = Task("choosing batches", "", "training", batched, (text,), kept=False, gpu=gpu)
         for seed in setup.seeds:
@@ -468,7 +473,7 @@ def _settled(setup: Setup, folder: Path) -> Setup:
         raise ValueError(f"{brief(str(folder))} is a file: expected an empty or new folder")
     there = trained(folder)
     if there is None:
-        if folder.exists() and any(p.name.removesuffix(".partial") not in _FIRST for p in folder.iterdir()):
+        if folder.exists() and not all(_is_first(p.name) for p in folder.iterdir()):
             raise ValueError(f"{folder} holds no training, but other files: expected an empty or new folder")
         return setup
     chosen = {"batching": there.network["batching"]} if "batching" in there.network else {}
@@ -477,6 +482,11 @@ def _settled(setup: Setup, folder: Path) -> Setup:
     if differing:
         raise ValueError(f"{folder} holds another set-up ({differing[0]} here): expected the same, or another folder")
     return wanted
+
+
+def _is_first(name: str) -> bool:
+    """Whether a file is one of the first of a training, whole or not."""
+    return name in _FIRST or (name.startswith(_FIRST) and name.endswith(PARTIAL))
 
 
 def differences(one: Setup, other: Setup) -> list[str]:

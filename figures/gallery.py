@@ -21,7 +21,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFor
 import outside
 from bounds.slopes import Experiment
 from bounds.trials.arena import Arena
-from figures.files import write
+from figures.files import writable, write
 from theory import catalogue
 
 # Okabe and Ito's palette: colour-blind readers can distinguish its colours, also in print.
@@ -121,11 +121,17 @@ def rendered(picture: Picture, full: bool = False) -> dict[str, bytes]:
     return files
 
 
+def files_in(folder: Path, name: str) -> dict[str, Path]:
+    """The files of a figure in the folder, by their endings: NAME.png, NAME.svg and NAME.csv."""
+    return {ending: folder / f"{name}.{ending}" for ending in ("png", "svg", "csv")}
+
+
 def write_files(name: str, files: Mapping[str, bytes], folder: Path) -> list[Path]:
-    """Write a figure's files into the folder as NAME.png, NAME.svg and NAME.csv; returns their paths."""
-    for ending, content in files.items():
-        write(folder / f"{name}.{ending}", content)
-    return [folder / f"{name}.{ending}" for ending in files]
+    """Write a figure's files into the folder; returns their paths."""
+    paths = files_in(folder, name)
+    for ending, path in paths.items():
+        write(path, files[ending])
+    return list(paths.values())
 
 
 def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:
@@ -133,11 +139,22 @@ def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:
     return write_files(picture.name, rendered(picture, full), folder)
 
 
+def numbers_of(path: Path) -> Path:
+    """The CSV file of a figure's numbers.  It has the figure's whole name: mine.csv beside mine.png is the user's own."""
+    return path.with_name(f"{path.name}.csv")
+
+
+def saveable(path: Path) -> None:
+    """Checks, before long work, that `save_as` can write the figure.  Raises ValueError."""
+    writable(path, ("png", "svg"))
+    writable(numbers_of(path))
+
+
 def save_as(draw: Callable[[], Drawn], path: Path) -> None:
-    """Write a figure to this PNG or SVG file, and its numbers to a CSV file beside it."""
+    """Write a figure to this PNG or SVG file, and its numbers beside it."""
     files = rendered(Picture(path.stem, "", lambda full: draw()))
-    for ending in (path.suffix.removeprefix(".").lower(), "csv"):
-        write(path.with_suffix(f".{ending}"), files[ending])
+    write(path, files[path.suffix.removeprefix(".").lower()])
+    write(numbers_of(path), files["csv"])
 
 
 def canvas(rows: int, columns: int, width: float = 3.2, height: float = 2.6, **options: Any) -> tuple[Canvas, Any]:

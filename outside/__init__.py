@@ -25,6 +25,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from keyword import iskeyword
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
@@ -69,7 +70,7 @@ def check_name(name: str) -> None:
     ours = {path.name for path in (_HERE / "theory").iterdir() if path.is_dir()} | set(TAKEN)
     if not (name.isidentifier() and name.isascii() and name == name.lower()) or len(name) > 40:
         raise ValueError(f"paper {name[:60]!r}: expected a short name of small letters, digits and _, such as scaffold")
-    if name in ours or name in sys.stdlib_module_names:
+    if name in ours or name in sys.stdlib_module_names or iskeyword(name):
         raise ValueError(f"paper {name!r}: expected another name, this one is taken")
 
 
@@ -82,7 +83,8 @@ def load(paper: str, part: str) -> ModuleType | None:
     if package is None:
         return None
     spec = find_spec(package)
-    with blaming(Path(spec.origin).parent if spec is not None and spec.origin else Path(package)):
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    with blaming(Path(places[0] if places else package).resolve()):
         name = f"{package}.{part}"
         return None if find_spec(name) is None else import_module(name)
 

@@ -149,7 +149,7 @@ def test_an_installed_paper_is_found_by_its_entry_point(papers: Path, tmp_path: 
     [
         ("mine", "expected a new folder"),
         ("sfl", "this one is taken"),
-        ("json", "this one is taken"),
+        *((name, "this one is taken") for name in ("json", "class", "numpy")),
         ("A b", "short name of small letters"),
     ],
 )
@@ -171,6 +171,23 @@ def test_a_paper_that_fails_is_named_with_its_line(part: str, papers: Path, tmp_
     assert f"{part}.py, line {line}: ZeroDivisionError: division by zero" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("raise RuntimeError('no')", "statements.py, line 1: RuntimeError: no; expected code that runs"),
+        ("raise SystemExit(7)", "statements.py, line 1: SystemExit: 7; expected code that runs"),
+        ("paper = 'mine'", "mine.statements: its `paper` is of type str: expected a Paper named 'mine'"),
+    ],
+)
+def test_a_file_alone_that_fails_is_one_line(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "statements.py").write_text(text)
+    done = fedtheory(tmp_path, "list", "--paper", "mine")
+    assert (done.returncode, done.stderr) == (2, f"fedtheory: {says}\n")
+
+
 def test_a_folder_that_is_none() -> None:
     done = python(HOUSE, "-m", "fedtheory.cli", "--path", "/no/such/folder", "list")
     assert done.returncode == 2 and "no folder '/no/such/folder'" in done.stderr
+    done = python(HOUSE, "-m", "fedtheory", "--path", "a:b", "list")
+    assert done.returncode == 2 and "expected a folder without ':' in its path" in done.stderr

@@ -45,7 +45,8 @@ def _loaded(name: str) -> Paper:
     module = outside.load(name, "statements") or importlib.import_module(f"theory.{name}")
     found = getattr(module, "paper", None)
     if not isinstance(found, Paper) or found.name != name:
-        raise TypeError(f"{module.__name__}: expected a module-level `paper`, a Paper named {name!r}, got {found!r}")
+        what = f"the Paper {found.name!r}" if isinstance(found, Paper) else f"of type {type(found).__name__}"
+        raise ValueError(f"{module.__name__}: its `paper` is {what}: expected a Paper named {name!r}")
     return found
 
 

@@ -1,5 +1,5 @@
 """The report as a static site: one folder that opens from the file system, without a network."""
 
-from fedtheory.site.build import build
+from fedtheory.site.build import build, ready
 
-__all__ = ["build"]
+__all__ = ["build", "ready"]

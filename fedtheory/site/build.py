@@ -27,7 +27,7 @@ from fedtheory.site.typeset import breakable, typeset
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Checked, by_severity, count, measurements_of, taken_over
 from figures import beside_networks, gallery, winners
-from figures.files import write
+from figures.files import writable, write
 from figures.styles import term_colours
 from theory import catalogue
 from theory.listing import Listing
@@ -142,6 +142,13 @@ def build(
     for name, content in contents.items():
         write(out / name, content)
     return [out / name for name in contents]
+
+
+def ready(out: Path) -> None:
+    """Raises ValueError where the site cannot be written into the folder."""
+    writable(out / "index.html", mark='content="fedtheory report"')
+    for folder in ("assets", "figures"):
+        writable(out / folder / "file")
 
 
 def page(template: str, **values: Any) -> str:

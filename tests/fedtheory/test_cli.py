@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -123,6 +124,10 @@ def test_bound_of_a_definition_and_of_a_condition(call) -> None:
         (["tight", "sfl.lemma6", "M=x"], "M=x: expected NAME=VALUE with a fraction"),
         (["tight", "sfl.lemma6", "M=2", "K=1", "L=1", "eta_tilde=1/2"], "eta <= 1/(6*K*L*S) is violated at"),
         (["tight", "fedcom.thmD4", "m=2"], "fedcom.thmD4: expected one of fedcom.lemmaD1, fedcom.lemmaD1.proof"),
+        (
+            ["compare", THEOREM, "sfl.thm2.strongly_convex", *VALUES, "--over", "L=1..2"],
+            "parameter L is given twice: expected it once",
+        ),
         (["figures", "sfl_fig2"], "unknown figure"),
         (["verify", "sfl.thm1", "--json"], "unknown statement"),
         (["verify", "sfl.eq12", "--paper", "sfl"], "ids and --paper: expected one of them"),
@@ -204,7 +209,7 @@ def test_sharpen_optimises_proves_and_draws(call, tmp_path, monkeypatch) -> None
     assert (
         found["runs"]["status"] == "tested" and found["times_smaller"]["optimisation"]["sfl.thm2.general_convex"] > 5.9
     )
-    drawn = file.with_suffix(".csv").read_text().splitlines()
+    drawn = Path(f"{file}.csv").read_text().splitlines()
     assert file.exists() and len(drawn) == 1 + 2 * 4  # no choices for a span of 9
     status, out, _ = call("sharpen", "sfl.thm2.general_convex.sharp")
     assert status == 0 and "eta_tilde <= 1/(6*L)" in out and out.count("proved: ") == 2
@@ -481,3 +486,27 @@ def test_evidence_of_one_kind(call) -> None:
     ):
         status, _, err = call("verify", "sfl.lemma9", *arguments)
         assert status == 2 and said in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "encoding", "says"),
+    [
+        ("list >&-", "utf-8", "standard output is closed: expected it open, such as > /dev/null"),
+        (
+            "show sfl.lemma3.swor",
+            "ascii",
+            "cannot print '\\u2016' as ascii: expected UTF-8, such as by PYTHONIOENCODING",
+        ),
+        ("train --list", "utf-8", ""),
+        ("table sfl.fig2", "utf-8", "no training of sfl.fig2 in runs/sfl.fig2: expected one"),
+    ],
+)
+def test_closed_output_another_encoding_and_no_locks(tmp_path: Path, words: str, encoding: str, says: str) -> None:
+    """On Windows there are no `fcntl` and no `resource`."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['fcntl'] = sys.modules['resource'] = None\n")
+    places = os.pathsep.join(map(str, (tmp_path, Path(__file__).parents[2])))
+    environment = os.environ | {"PYTHONPATH": places, "PYTHONIOENCODING": encoding}
+    command = f"'{sys.executable}' -m fedtheory {words}"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == (2 if says else 0), done.stderr
+    assert says in done.stderr and done.stderr.count("\n") == bool(says)

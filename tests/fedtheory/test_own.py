@@ -416,7 +416,7 @@ def test_nothing_is_written_for_a_training_that_is_refused(call: Any) -> None:
 def test_the_best_step_sizes_and_the_edge_of_the_grid(call: Any) -> None:
     words = ("quadratic", "SFL", "PFL", "K=2", "rounds=30", "seeds=2", "--best")
     status, out, err = call("simulate", *words, "--plot", "out/p.svg", "--json")
-    assert status == 0 and Path("out/p.svg").exists() and Path("out/p.csv").exists(), err
+    assert status == 0 and Path("out/p.svg").exists() and Path("out/p.svg.csv").exists(), err
     for found in json.loads(out):
         steps = found["tried"]
         assert len(steps) == 14 and steps[-1] == pytest.approx(8.0)
@@ -429,7 +429,7 @@ def test_the_best_step_sizes_and_the_edge_of_the_grid(call: Any) -> None:
         )
         final = every.gap.isel(round=-1).mean("seed", skipna=False)
         assert found["summary"][-1]["eta"] == float(final.step_size[int(final.fillna(np.inf).values.argmin())])
-    drawn = pd.read_csv("out/p.csv")
+    drawn = pd.read_csv("out/p.svg.csv")
     assert set(drawn["along"]) == {"rounds", "bits"} and drawn["algorithm"].nunique() == 2
     status, out, err = call("simulate", *words, "eta=0.001,0.002")
     assert status == 0 and "largest of 2" in out and "at an end of the step sizes: SFL, PFL" in out, err
@@ -441,7 +441,7 @@ def test_bounds_along_a_symbol(call: Any) -> None:
         ["L=1", "mu=0.1", "sigma=1", "zeta_star=1", "D=1", "M=10", "K=5"],
     )
     status, out, err = call("compare", *ids, *given, "--tuned", "--over", "R", "--plot", "c.png", "--json")
-    assert status == 0 and Path("c.png").exists() and Path("c.csv").exists(), err
+    assert status == 0 and Path("c.png").exists() and Path("c.png.csv").exists(), err
     found = json.loads(out)
     numbers = {w.partition("=")[0]: float(w.partition("=")[2]) for w in given}
     for i in (25, 40, -1):
@@ -451,7 +451,7 @@ def test_bounds_along_a_symbol(call: Any) -> None:
     assert found["smallest"][0]["bound"] == ids[0]
     status, out, _ = call("compare", *ids, *given, "eta_tilde=0.1", "R=200")
     assert "first 0.2" in out or "here: first" in out
-    status, out, _ = call("compare", *ids, *given, "R=1e3..1e5", "--tuned")
+    status, out, _ = call("compare", *ids, *given, "--over", "R=1e3..1e5", "--tuned")
     assert "the smallest at all 61 points, 1000 <= R <= 1e+05: sfl.thm1.strongly_convex" in out
     kappa = [w for w in given if not w.startswith("mu")]
     status, out, err = call("compare", *ids, *kappa, "R=1000", "kappa=2..50", "--tuned", "--json")

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
+import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -243,6 +248,77 @@ def test_a_check_that_failed_is_not_kept(tmp_path: Path) -> None:
 
     assert computed() == [*range(9)]
     assert computed() == [3]
+
+
+SLOW = """
+import os, time
+from dataclasses import dataclass
+from pathlib import Path
+from simulations.algorithms.sfl import PFL
+
+Path("pids").mkdir(exist_ok=True)
+Path("pids", str(os.getpid())).touch()
+
+@dataclass(frozen=True)
+class Slow(PFL):
+    def round(self, problem, x, eta, draws, watch, memory):
+        time.sleep(600)
+"""
+
+
+def runs(pid: str) -> bool:
+    try:
+        return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def until(true: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if true():
+            return
+        time.sleep(0.1)
+    raise AssertionError("not after a minute")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_processes_end_with_the_command_that_began_them(number: int, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SLOW)
+    words = ["simulate", "quadratic", "Slow", "--from", "mine.py", "K=1", "eta=0.1", "rounds=2", "seeds=200"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "LOKY_MAX_CPU_COUNT": "2"}
+    command = subprocess.Popen([sys.executable, "-m", "fedtheory", *words], cwd=tmp_path, env=environment)
+    pids = tmp_path / "pids"
+    until(lambda: pids.is_dir() and len(list(pids.iterdir())) >= 2)
+    command.send_signal(number)
+    assert command.wait(60) == (128 + number if number == signal.SIGTERM else -number)
+    until(lambda: not any(runs(path.name) for path in pids.iterdir()))
+
+
+def test_a_damaged_store_and_a_full_disk_lose_no_result(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Every value in the database is changed in one byte; then no file may grow any more, as on a full disk."""
+
+    def results() -> tuple[list[int], int, str]:
+        where = Workshop(Store(tmp_path))
+        found = where.do([Task("first", "one", "kind", int, (str(i),)) for i in range(9)])
+        return found, sum(spent.seconds is not None for spent in where.spent), capfd.readouterr().err
+
+    right = [*range(9)]
+    assert results() == (right, 9, "") and results() == (right, 0, "")
+    with closing(sqlite3.connect(tmp_path / "cache.db")) as database, database:
+        database.execute("update Cache set value = cast(substr(value, 1, length(value) - 3) || 'xyz' as blob)")
+    found, computed, said = results()
+    assert (found, computed) == (right, 9) and "is damaged: what is lost is computed again" in said
+    assert said.count("\n") == 1 and results() == (right, 0, "")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    kept = Store(tmp_path)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        for name in ("one", "two"):
+            kept.keep(name, "long" * 10_000, frozenset())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    said = capfd.readouterr().err
+    assert "no more results are kept in" in said and said.count("\n") == 1
 
 
 def test_a_folder_that_cannot_be_used_is_one_clear_error(tmp_path: Path) -> None:
