@@ -19,7 +19,7 @@ from rich.table import Table
 
 from fedtheory.arguments import number
 from fedtheory.tasks import Progress, Task, Workshop
-from figures.runs import best_of_grid
+from figures.runs import ROUNDING, best_of_grid
 from simulations import data, run
 from simulations.algorithms import registry
 from simulations.algorithms.base import Algorithm
@@ -101,12 +101,16 @@ class Asked:
 class Found:
     """The runs of an algorithm at one step size or several.
 
+    level  gaps up to it are rounding
     tried  the step sizes of which --best has taken the one in `runs`; empty without it
+    alike  how many of them end at the rounding level
     """
 
     algorithm: str
     runs: xr.Dataset
+    level: float = 0.0
     tried: tuple[float, ...] = ()
+    alike: int = 0
 
     @property
     def edge(self) -> str:
@@ -178,8 +182,11 @@ def simulate(asked: Asked, tell: Progress | None = None, workshop: Workshop | No
         runs = where.do([Task("simulating", "", "run", _part, part, kept=False) for part in parts], tell)
     each = len(etas) * len(seeds)
     found = [_joined(runs[i : i + each], len(seeds)) for i in range(0, len(runs), each)]
+    least = problem.constants.entries["F_star"].value
+    of_minimum = 0.0 if least is None else abs(float(least))
     return [
-        _best(name, own) if asked.best else Found(name, own) for name, own in zip(asked.algorithms, found, strict=True)
+        (_best if asked.best else Found)(name, own, _level(own, of_minimum))
+        for name, own in zip(asked.algorithms, found, strict=True)
     ]
 
 
@@ -197,11 +204,19 @@ def _joined(found: list[xr.Dataset], seeds: int) -> xr.Dataset:
     return everything.assign_attrs(told)
 
 
-def _best(name: str, runs: xr.Dataset) -> Found:
+def _level(runs: xr.Dataset, of_minimum: float) -> float:
+    """The largest gap, or difference of two values, that is rounding: of the largest gap, as the start may be the minimum."""
+    largest = abs(runs[next(iter(_shown(runs)))]).max(["seed", "round"])
+    return ROUNDING * max(of_minimum, float(largest.min()))
+
+
+def _best(name: str, runs: xr.Dataset, level: float) -> Found:
     """The step size with the smallest mean of the first shown quantity after the last round."""
-    chosen, _ = best_of_grid(runs, next(iter(_shown(runs))))
-    step = float(chosen.step_size)
-    return Found(name, runs.sel(step_size=[step]), tuple(runs.step_size.values.tolist()))
+    shown = next(iter(_shown(runs)))
+    chosen, _ = best_of_grid(runs, shown, level)
+    step, ends = float(chosen.step_size), runs[shown].isel(round=-1).mean("seed", skipna=False)
+    alike = int((ends <= level).sum()) if shown == "gap" else 0
+    return Found(name, runs.sel(step_size=[step]), level, tuple(runs.step_size.values.tolist()), alike)
 
 
 def _part(asked: Asked, name: str, steps: tuple[str, ...], seeds: range, tell: Progress | None = None) -> xr.Dataset:
@@ -443,8 +458,11 @@ def _shown(dataset: xr.Dataset) -> dict[str, str]:
     return _SHOWN if "gap" in dataset else _WITHOUT_MINIMUM
 
 
-def summary(dataset: xr.Dataset) -> list[dict[str, Any]]:
-    """One row for each step size at a few rounds: mean and standard deviation over the seeds that have not diverged."""
+def summary(dataset: xr.Dataset, level: float = 0.0) -> list[dict[str, Any]]:
+    """One row for each step size at a few rounds: mean and standard deviation over the seeds that have not diverged.
+
+    level  a negative gap up to it is rounding, and counts as 0
+    """
     rows = []
     shown = _shown(dataset)
     rounds = dataset["round"].values
@@ -456,6 +474,7 @@ def summary(dataset: xr.Dataset) -> list[dict[str, Any]]:
             row: dict[str, Any] = {"eta": float(step), "round": int(r), "diverged": diverged}
             for name in shown:
                 values = at[name].sel(round=r).values
+                values = np.where((name == "gap") & (-level <= values) & (values < 0), 0.0, values)
                 kept = values[np.isfinite(values)]
                 row[name] = float(kept.mean()) if len(kept) else None
                 with np.errstate(over="ignore"):  # squares of values just before divergence
@@ -477,7 +496,7 @@ def plot(asked: Asked, found: Sequence[Found]) -> Drawn:
         for step in one.runs.step_size.values:
             label = f"{one.algorithm}, $\\eta$ = {step:.3g}" + (f" ({one.edge} tried)" if one.edge else "")
             curves.append(Curve(label, one.runs.sel(step_size=step), spent.clients * spent.up))
-    return draw(curves, shortened(problem.name, 110))
+    return draw(curves, shortened(problem.name, 110), max(one.level for one in found))
 
 
 def print_table(found: Sequence[Found], problem: Problem, out: Console) -> None:
@@ -490,7 +509,7 @@ def print_table(found: Sequence[Found], problem: Problem, out: Console) -> None:
     several = len(found) > 1 or best
     table = Table(*["algorithm"] * several, *titles, *shown.values(), "diverged", box=None, pad_edge=False)
     for one in found:
-        rows = summary(one.runs)
+        rows = summary(one.runs, one.level)
         for row in rows[-1:] if best else rows:
             cells = [_cell(row[name], row[f"{name}_sd"]) for name in shown]
             tried = f"{one.edge or 'inside'} of {len(one.tried)}" if len(one.tried) > 1 else "the only one"
@@ -503,6 +522,12 @@ def print_table(found: Sequence[Found], problem: Problem, out: Console) -> None:
     edges = [one.algorithm for one in found if one.edge]
     if edges:
         out.print(f"at an end of the step sizes: {', '.join(edges)}; a better one may lie beyond, give eta=...")
+    for one in found:
+        if one.alike > 1:
+            out.print(
+                f"{one.algorithm}: {one.alike} step sizes end at a gap of at most {one.level:.2g}, which is rounding; "
+                "the best is the one that gets there first"
+            )
     vouched = sorted({name for one in found for name in json.loads(one.runs.attrs.get("vouched", "[]"))})
     if vouched:
         out.print(f"vouched for, not certified: {', '.join(vouched)}")
@@ -515,8 +540,8 @@ def _cell(mean: float | None, sd: float | None) -> str:
 def as_json(found: Sequence[Found]) -> Any:
     """Settings and summary: of one algorithm, or a list for several."""
     told = [
-        {"settings": dict(one.runs.attrs), "summary": summary(one.runs)}
-        | ({"tried": list(one.tried), "edge": one.edge or None} if one.tried else {})
+        {"settings": dict(one.runs.attrs), "summary": summary(one.runs, one.level)}
+        | ({"tried": list(one.tried), "edge": one.edge or None, "at_rounding": one.alike} if one.tried else {})
         for one in found
     ]
     return (

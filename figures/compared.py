@@ -24,8 +24,9 @@ def draw(found: Along, title: str) -> Drawn:
             axes[1, 0].plot(found.points, steps, **style)
         for x, value, step in zip(found.points, values, steps, strict=True):
             rows.append({"bound": id_, found.name: x, "value": value, "step_size": step})
-    for axis in axes[:, 0]:
-        axis.set(xscale="log", yscale="log")
+    for axis, drawn in zip(axes[:, 0], (found.values, found.steps), strict=False):
+        positive = any((np.asarray(values) > 0).any() for values in drawn.values())
+        axis.set(xscale="log", yscale="log" if positive else "linear")  # a bound can be 0 everywhere
     axes[0, 0].set_ylabel("bound")
     if found.steps:
         axes[1, 0].set_ylabel("its best step size")

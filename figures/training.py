@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
 from figures.gallery import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, canvas, count_axis
+from figures.runs import CUT, in_sight, until_above
 
 _COLOURS = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 _STYLES = ("-", "--", ":", "-.")
@@ -61,6 +62,8 @@ def curves(histories: Mapping[str, pd.DataFrame], title: str) -> Drawn:
                 of = of[of["count"] == of["count"].max()]
                 scale = 100 if name == "accuracy" else 1
                 logarithmic = name == "mean_grad_sq"
+                if name != "accuracy" and len(of) and (start := float(of["max"].iloc[0])) > 0:
+                    of = of[until_above(of["max"].to_numpy(), CUT * start)]
                 of = of[of["round"] > 0] if logarithmic else of
                 x = of[along] / (_UNITS[unit] if along == "bits_up" else 1)
                 mean, low, high = (scale * of[c] for c in ("mean", "min", "max"))
@@ -72,6 +75,10 @@ def curves(histories: Mapping[str, pd.DataFrame], title: str) -> Drawn:
                         ["label", "quantity", "along", along, "mean", "min", "max", "count"]
                     ].rename(columns={along: "x"})
                 )
+            if name in ("value", "test_value"):
+                means = [np.asarray(line.get_ydata(), dtype=float) for line in axis.get_lines()]
+                if starts := [own[0] for own in means if len(own)]:
+                    in_sight(axis, max(starts), np.concatenate(means))
             if name == "mean_grad_sq":
                 _with_slope(axis)
             elif along == "round":
