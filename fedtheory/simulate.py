@@ -205,9 +205,9 @@ def _joined(found: list[xr.Dataset], seeds: int) -> xr.Dataset:
 
 
 def _level(runs: xr.Dataset, of_minimum: float) -> float:
-    """The largest gap, or difference of two values, that is rounding: of the largest gap, as the start may be the minimum."""
-    largest = abs(runs[next(iter(_shown(runs)))]).max(["seed", "round"])
-    return ROUNDING * max(of_minimum, float(largest.min()))
+    """The largest gap, or difference of two values, that is rounding."""
+    start = runs[next(iter(_shown(runs)))].isel(round=0)
+    return ROUNDING * max(of_minimum, float(abs(start).max()))
 
 
 def _best(name: str, runs: xr.Dataset, level: float) -> Found:

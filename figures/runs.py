@@ -14,7 +14,7 @@ Rows = list[dict[str, object]]
 BAND = "line: mean, band: minimum and maximum of {} seeds"
 CUT = 1e4  # times its start: a curve leaves the panel there
 _LARGEST = 1e150  # that is drawn
-ROUNDING = 64 * float(np.finfo(float).eps)  # of F* and of the largest gap of a run: smaller gaps are rounding
+ROUNDING = 64 * float(np.finfo(float).eps)  # of F* and of the gap at the start: smaller gaps are rounding
 
 
 def until_above(values: Array, top: float) -> NDArray[np.bool_]:
