@@ -11,6 +11,7 @@ import sympy
 
 from bounds.papers import arenas
 from bounds.trials.arena import judge
+from simulations.checked import brief, fraction
 from theory import catalogue
 from theory.proofs.sharpening import NoChoices, Sharpened, Sharpening, sharpened
 from theory.statement import Bound, Statement, Verdict
@@ -37,11 +38,11 @@ def family_of(id_: str) -> Sharpening:
 def span_of(text: str) -> sympy.Rational:
     """How far the step sizes go, as a multiple of the printed limit: 2, 0.5 or 1/2.  Raises ValueError."""
     try:
-        span = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"--span {text}: expected a number > 0, such as 2 or 1/2") from None
+        span = fraction(text)
+    except ValueError:
+        raise ValueError(f"--span {brief(text)}: expected a number > 0, such as 2 or 1/2") from None
     if not 0 < span <= 1000 or span < Fraction(1, 1000):
-        raise ValueError(f"--span {text}: expected a number from 1/1000 to 1000")
+        raise ValueError(f"--span {brief(text)}: expected a number from 1/1000 to 1000")
     return sympy.Rational(span.numerator, span.denominator)
 
 

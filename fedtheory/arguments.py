@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.checked import brief
+from simulations.checked import brief, fraction
 
 if TYPE_CHECKING:
     from theory.statement import ListOf
@@ -85,7 +84,6 @@ def with_range(arguments: list[str] | None, lists: Lists | None = None) -> tuple
 def number(name: str, text: str) -> float:
     """A decimal number or a fraction.  Raises ValueError naming the parameter."""
     try:
-        top, _, bottom = text.partition("/")
-        return float(Fraction(top) / Fraction(bottom)) if bottom else float(text)
-    except (ValueError, ZeroDivisionError, OverflowError):
+        return float(fraction(text)) if "/" in text else float(text)
+    except (ValueError, OverflowError):
         raise ValueError(f"{brief(name)}={brief(text)}: expected a number, such as 0.1, 1e-3 or 1/6") from None

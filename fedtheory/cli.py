@@ -24,7 +24,7 @@ from rich.text import Text
 from typer.exceptions import Abort, TyperException
 
 from fedtheory.arguments import Range, with_range
-from simulations.checked import brief, number, shortened
+from simulations.checked import brief, fraction, number, shortened
 from theory.names import UnknownName
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ exports = typer.Typer(no_args_is_help=True)
 app.add_typer(exports, name="export", help="Write the proofs for other programs.")
 
 _LONGEST_ERROR = 300  # characters
+_LARGEST_COUNT = 64  # of clients or steps, in a round whose outcomes are listed
 # Stage of the work -> the word for its results
 _RESULTS = {"checking statements": "verdicts", "running arenas": "measurements", "drawing figures": "figures"}
 
@@ -626,19 +627,20 @@ def tight(
     an instance from below, multipliers from above. First it takes all terms of
     the larger side together, then one at a time while the others stay as they
     are. Noise is +n or -n with equal probability, for any vector n."""
-    from fractions import Fraction
-
     from theory import catalogue
     from theory.proofs import scenes
     from theory.proofs.tight import NotSolved, Unbounded
 
     statement, numbers = catalogue.find(id_), {}
+    counts = {name for name, symbol in catalogue.symbols(statement).items() if symbol.domain.startswith("integer")}
     for word in words:
         name, _, text = word.partition("=")
         try:
-            numbers[name] = Fraction(text)
-        except (ValueError, ZeroDivisionError):
-            raise ValueError(f"{word}: expected NAME=VALUE with a fraction, such as eta_tilde=1/6") from None
+            numbers[name] = fraction(text)
+        except ValueError:
+            raise ValueError(f"{brief(word)}: expected NAME=VALUE with a fraction, such as eta_tilde=1/6") from None
+        if name in counts and numbers[name] > _LARGEST_COUNT:
+            raise ValueError(f"{brief(word)}: expected at most {_LARGEST_COUNT}: all outcomes of a round are listed")
     every = [
         (case, term, search)
         for case in scenes.cases_at(statement, numbers)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, get_args
 
@@ -83,6 +85,22 @@ def number(name: str, value: Any, domain: str = "that is finite") -> float:
         finite = "" if "finite" in domain or domain.startswith("in") else "finite "
         raise ValueError(f"{name} = {brief(value)}: expected a {finite}number {domain}")
     return real
+
+
+def fraction(text: str) -> Fraction:
+    """The exact number of a decimal or a fraction, such as 0.1, 1e-3 or 1/6.
+
+    Raises ValueError for anything else, also for more than 100 characters or powers of ten beyond 300: exact numbers grow
+    with their exponents.
+    """
+    try:
+        parts = [Decimal(part) for part in text.split("/")]
+        if len(text) <= 100 and len(parts) <= 2 and all(abs(part.adjusted()) <= 300 for part in parts):
+            top, _, bottom = text.partition("/")
+            return Fraction(top) / Fraction(bottom or 1)
+    except (ArithmeticError, ValueError):
+        pass
+    raise ValueError(f"{brief(text)!r}: expected a number with an exponent of at most 300, such as 0.1, 1e-3 or 1/6")
 
 
 def listed(name: str, value: Any, expected: str) -> list[Any]:
@@ -175,6 +193,7 @@ def affordable(what: str, *, numbers: float = 0.0, steps: float = 0.0, arithmeti
 __all__ = [
     "affordable",
     "brief",
+    "fraction",
     "listed",
     "number",
     "one_of",

@@ -16,10 +16,9 @@ import inspect
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from fractions import Fraction
 from typing import Any
 
-from simulations.checked import brief, reason
+from simulations.checked import brief, fraction, reason
 from simulations.compressors.base import Compressor, Law, independent
 from simulations.compressors.levels import QSGD, Dithering, Rounding
 from simulations.compressors.masks import Bernoulli, Identity, RandK, Sparsifier, TopK
@@ -76,7 +75,7 @@ def _read(text: str) -> Any:
     words = {"True": True, "False": False, "None": None}
     if text in words:
         return words[text]
-    number = Fraction(text.strip())
+    number = fraction(text.strip())
     return int(number) if number.denominator == 1 else float(number)
 
 
