@@ -27,7 +27,7 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from theory import catalogue
 from theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, note
-from theory.proofs.forms import Family, Function, Sum, Value, nested, replaced
+from theory.proofs.forms import Family, Function, Infimum, Minimiser, Sum, Value, nested, replaced
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
 from theory.proofs.vectors import difference
@@ -455,11 +455,15 @@ class Argument(Ledger):
         found = self.source(name)
         relation = facts(found)[part]
         assert isinstance(found.claim, Relations)
-        for symbol, new in symbols.items():
-            own = self.language.vectors.get(symbol, new)
-            if isinstance(own, Function) and type(own) is not type(new):
+        stands = {**self.language.vectors, **symbols}
+        functions = {own: stands[symbol] for symbol, own in self.language.vectors.items() if isinstance(own, Function)}
+        for symbol, own in self.language.vectors.items():
+            new, of = stands[symbol], getattr(own, "function", own)
+            if isinstance(own, Function | Minimiser | Infimum) and type(own) is not type(new):
                 self.fail(found.id, f"{new} for {symbol}: expected a {type(own).__qualname__}")
-        written = replaced(found.claim.relations[part], {**self.language.vectors, **symbols})
+            elif isinstance(own, Minimiser | Infimum) and new.function != functions.get(of, of):
+                self.fail(found.id, f"{new} for {symbol}: expected that of {functions.get(of, of)}")
+        written = replaced(found.claim.relations[part], stands)
         return Instance(found.id, difference(written), relation.sign == "=")
 
     def relation(self, name: str, part: int = 0) -> Relational:

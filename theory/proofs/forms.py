@@ -24,12 +24,14 @@ class Family:
     mass     the number of members, or the sum of their weights
     part_of  the families of which this one is a part, as the steps so far are a part of all steps
     at_once  whether the members work in parallel, so that none comes after another
+    square_of  the family of the same members, of whose weights these are the squares
     """
 
     name: str
     mass: sympy.Expr
     part_of: tuple[Family, ...] = ()
     at_once: bool = False
+    square_of: Family | None = None
 
     def sum(self, e: sympy.Expr) -> sympy.Expr:
         """A vector, or a form, summed over the family; a part that does not depend on the family counts `mass` times.
@@ -89,8 +91,8 @@ class Typed(sympy.Symbol):
         bound = next(part for part in self.parts if isinstance(part, Family)) if self.binds else None
 
         def free(family: Family) -> tuple[Family, ...]:
-            if family != bound and bound in change(family):
-                raise ValueError(f"{self}: expected another family than {family.name} instead of {family.name}")
+            if bound and family != bound and bound in change(family):
+                raise ValueError(f"{self}: it sums over {bound.name}, which would also be instead of {family.name}")
             return (family,) if family == bound else change(family)
 
         return type(self)(*(one for part in self.parts for one in _changed(part, free)))

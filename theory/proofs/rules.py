@@ -96,12 +96,11 @@ def _always(*_: Any) -> tuple[Boolean, ...]:
 
 
 def _is_form(e: Any) -> bool:
-    symbols = e.free_symbols if isinstance(e, sympy.Expr) else {Function}
-    return not any(isinstance(s, Function) for s in symbols)
+    return isinstance(e, sympy.Expr) and not any(isinstance(s, Function) for s in e.free_symbols)
 
 
 def _is_number(e: Any) -> bool:
-    return _is_form(e) and not vectors_in(e)
+    return isinstance(e, int) or (_is_form(e) and not vectors_in(e))
 
 
 Number = Annotated[sympy.Expr, "a number", _is_number]
@@ -113,7 +112,7 @@ def _having(*attributes: str) -> Callable[[Any], bool]:
     return lambda one: not isinstance(one, Family) and all(hasattr(one, name) for name in attributes)
 
 
-Members = Annotated[Any, "clients or steps, with their sum", _having("sum")]
+Members = Annotated[Any, "clients, with their sum and family", _having("sum", "family")]
 Steps = Annotated[Any, "steps, with their sum and families", _having("sum", "families")]
 Group = Annotated[Any, "clients or steps, with their sum and mass", _having("sum", "mass")]
 Local = Annotated[Callable[[Any], Any], "a function of members", callable]  # -> a vector, or a noise, of each of them
@@ -158,7 +157,7 @@ class Rule:
         if get_origin(kind) is Annotated:
             _, words, fits = get_args(kind)
         else:
-            words = getattr(kind, "__qualname__", kind)
+            words = " or ".join(one.__qualname__ for one in get_args(kind) or (kind,))
             fits = lambda one: isinstance(one, kind)  # noqa: E731
         if not fits(argument):
             got = getattr(argument, "name", argument)
@@ -236,10 +235,10 @@ SQUARE = Rule("a square", "||v||^2 >= 0", _square, _prove_square)
 
 
 def _alike(of: Local, *members: Members) -> None:
-    """Raises ValueError unless `of` is the same vector of all these members, but for the families that it runs over."""
+    """Raises ValueError unless `of` is the same form of all these members, but for the families that it runs over."""
     one, *others = map(of, members)
-    if not is_linear(one) or any(sympy.expand(bare(other) - bare(one)) != 0 for other in others):
-        raise ValueError(f"{', '.join(map(str, (one, *others)))}: expected the same vector")
+    if any(sympy.expand(bare(other) - bare(one)) != 0 for other in others):
+        raise ValueError(f"{', '.join(map(str, (one, *others)))}: expected the same of both")
 
 
 def _is_part(of: Local, some: Any, every: Any) -> None:
@@ -283,6 +282,12 @@ def _mean_of_clients(member: Any, mean: Any, clients: Family | None = None) -> N
     alike = type(member) is type(mean) and member.at == mean.at and isinstance(member.function, Client)
     if not alike or member.function.mean != mean.function or (clients and clients not in member.families):
         raise ValueError(f"{mean}: expected the mean over the clients of {member}")
+
+
+def _of_each(v: sympy.Expr, clients: Family) -> None:
+    """Raises ValueError unless each client has its own vector."""
+    if not all(clients in s.families for s in vectors_in(v)):
+        raise ValueError(f"{v}: expected a vector of each client {clients.name}")
 
 
 def _are_clients(member: Client, mean: Objective, clients: Family | None = None) -> None:
@@ -452,7 +457,15 @@ FRESH = Rule(
 )
 
 
+def _each(error: Error, *families: Family) -> None:
+    """Raises ValueError unless the error is that of one draw, for each member of the families."""
+    if error.vector != error.drawn.error or set(families) - set(error.drawn.families):
+        names = ", ".join(family.name for family in families)
+        raise ValueError(f"{error.vector}: expected the error of one draw for each of the families {names}")
+
+
 def _variance(sigma: Number, noise: Noise) -> sympy.Expr:
+    _each(noise)
     return sigma**2 - sympy.expand(noise.vector**2)
 
 
@@ -471,6 +484,7 @@ def _successive(noise: Noise, *families: Family) -> sympy.Expr:
 
 
 def _uncorrelated(noise: Noise, *families: Family) -> sympy.Expr:
+    _each(noise, *families)
     squares, total = noise.vector**2, noise.vector
     for family in families:
         squares, total = family.sum(squares), family.sum(total)
@@ -533,14 +547,17 @@ spread = Spread
 
 def _apart_from(clients: Family, known: sympy.Expr) -> None:
     """Raises ValueError for a form that depends on which clients are sampled."""
-    for one in nested(known):
-        if clients in one.families or (isinstance(one, Sum) and one.family == clients):
-            raise ValueError(f"{known}: not known before the clients {clients.name} are sampled")
+    if _sums_over(clients, known) or any(clients in one.families for one in vectors_in(known)):
+        raise ValueError(f"{known}: not known before the clients {clients.name} are sampled")
+
+
+def _sums_over(family: Family, e: sympy.Expr) -> set[str]:
+    return {s.name for s in nested(e) if isinstance(s, Sum) and s.family == family}
 
 
 def _sampled(member: Value | Gradient, mean: Value | Gradient, clients: Family, known: Form) -> sympy.Expr:
     _mean_of_clients(member, mean, clients)
-    _apart_from(clients, known)
+    _apart_from(clients, known * member.at)
     return sympy.expand((clients.sum(member) - clients.mass * mean) * known)
 
 
@@ -556,6 +573,8 @@ SAMPLED = Rule(
 
 def _mean_of_sample(member: Form, some: Family, every: Family, known: Form) -> sympy.Expr:
     _apart_from(some, known)
+    if not any(some in s.families for s in vectors_in(member)) or _sums_over(some, member):
+        raise ValueError(f"{member}: expected a form of each sampled client {some.name}")
     all_ = every.sum(sympy.expand(renamed(member, some, every)))
     return sympy.expand((some.sum(sympy.expand(member)) - some.mass / every.mass * all_) * known)
 
@@ -588,19 +607,19 @@ def _prove_without_replacement() -> Decision:
     return _identity(S * variance + S * (S - 1) * pair, S * (M - S) / (M - 1) * variance)
 
 
-def _mean_of(member: sympy.Expr, mean: Mean) -> None:
-    """Raises ValueError unless `mean` is that of the vector."""
-    if mean.member != member:
+def _mean_of(member: Vector, mean: Mean | ServerVariate, clients: Family | None = None) -> None:
+    """Raises ValueError unless `mean` is that of the vector, over these clients."""
+    if mean.member != member or clients not in (None, mean.parts[2]):
         raise ValueError(f"{mean}, the mean of {mean.member}: expected that of {member}")
 
 
-def _without_replacement(member: Linear, mean: Mean, clients: Family, population: Number) -> sympy.Expr:
-    _mean_of(member, mean)
+def _without_replacement(member: Vector, mean: Mean, clients: Family, population: Number) -> sympy.Expr:
+    _mean_of(member, mean, clients)
     return _deviation(member, mean, clients, population)
 
 
-def _with_replacement(member: Linear, mean: Mean, clients: Family, population: Number) -> sympy.Expr:
-    _mean_of(member, mean)
+def _with_replacement(member: Vector, mean: Mean, clients: Family, population: Number) -> sympy.Expr:
+    _mean_of(member, mean, clients)
     S = clients.mass
     return S * spread(member) - sympy.expand((clients.sum(member) - S * mean) ** 2)
 
@@ -620,7 +639,7 @@ WITH_REPLACEMENT = Rule(
 )
 
 
-def _pair(first: Draw, second: Draw, mean: Mean, member: Linear, population: Number) -> sympy.Expr:
+def _pair(first: Draw, second: Draw, mean: Mean, member: Vector, population: Number) -> sympy.Expr:
     _mean_of(member, mean)
     if first == second or {first.member, second.member} != {member}:
         raise ValueError(f"{first}, {second}: expected two different draws of {member}")
@@ -670,6 +689,7 @@ CLIENTS_WITHOUT_REPLACEMENT = Rule(
 
 
 def _exchangeable(of: Local, some: Group, every: Group) -> sympy.Expr:
+    _alike(of, some, every)
     for steps in (some, every):
         later = {family for v in vectors_in(of(steps)) for family in v.families} - set(steps.clients)
         if later:
@@ -801,7 +821,11 @@ def _errors(kind: type[Error], of: Local, squares: Members, weighted: Members) -
     for members in (squares, weighted):
         if not isinstance(of(members), kind):
             raise ValueError(f"{of(members)}: expected the {kind.__qualname__} of a {kind.source.__qualname__}")
+        _each(of(members), members.family)
     _alike(lambda members: of(members).vector, squares, weighted)
+    own, whole = squares.family, weighted.family
+    if own.square_of != whole and (own != whole or whole.mass == 1):
+        raise ValueError(f"{own.name}: expected the family of the squared weights of {whole.name}")
     return squares.sum(sympy.expand(of(squares).vector ** 2)) - weighted.sum(of(weighted).vector) ** 2
 
 
@@ -1080,8 +1104,7 @@ class Sample:
         """The same form for all clients.  Raises ValueError if the form depends on the sample."""
         known = set(map(bare, self.known))
         parts = [s for s in nested(e, Random, Client) if not isinstance(s, Value | Gradient | Sum | Each)]
-        unknown = {s.name for s in parts if bare(s) not in known}
-        unknown |= {s.name for s in nested(e) if isinstance(s, Sum) and s.family == self.some}
+        unknown = {s.name for s in parts if bare(s) not in known} | _sums_over(self.some, e)
         if unknown:
             raise ValueError(f"{sorted(unknown)}: not known before the sample is drawn")
         return renamed(e, self.some, self.every)
@@ -1142,6 +1165,8 @@ BLOCK_VARIANCE = Rule(
 
 def _renewed(of: Form, after: Renewed, new: Linear, sample: Sample) -> sympy.Expr:
     """of: a square that contains `after`, a vector of each client; new: the new value of a sampled block of `after`."""
+    if sample.every not in after.families or any(after in nested(part) for one in vectors_in(of) for part in one.parts):
+        raise ValueError(f"{of}: expected a square of {after}, a vector of each client {sample.every.name}")
     old, member = of.subs(after, after.before), renamed(after, sample.every, sample.some)
     change = renamed(of, sample.every, sample.some).subs(member, new) - renamed(old, sample.every, sample.some)
     every = sample.every.sum(sympy.expand(of)) - sample.every.sum(sympy.expand(old))
@@ -1164,8 +1189,7 @@ RENEWED = Rule(
 
 
 def _controlled(clients: Family, member: Variate, server: ServerVariate, v: Linear) -> sympy.Expr:
-    if server.parts[1:] != (member, clients):
-        raise ValueError(f"{server}, of {server.member}: expected that of {member} of the clients {clients.name}")
+    _mean_of(member, server, clients)
     return sympy.expand((clients.sum(member) - clients.mass * server) * v)
 
 
@@ -1510,6 +1534,7 @@ CENTRED = Rule(
 
 
 def _clients_apart(drawn: Drawn, clients: Family) -> sympy.Expr:
+    _of_each(drawn.mean, clients)
     return clients.sum(sympy.expand(drawn.error**2)) - sympy.expand(clients.sum(drawn.error) ** 2)
 
 
@@ -1564,6 +1589,7 @@ COMPRESSION = Rule("compression error", "E||Q(v) - v||^2 <= q ||v||^2", _compres
 
 
 def _compressed_apart(q: Number, message: Message, clients: Family) -> sympy.Expr:
+    _each(message, clients)
     return clients.sum(sympy.expand(message.vector**2)) - sympy.expand(clients.sum(message.vector) ** 2)
 
 
@@ -1596,6 +1622,7 @@ COMPRESSION_DRIFT = Rule(
 
 
 def _balanced(tracking: Tracking, clients: Family, v: Linear) -> sympy.Expr:
+    _of_each(tracking, clients)
     return sympy.expand(clients.sum(tracking) * v)
 
 
@@ -1669,6 +1696,7 @@ SUMS_BEFORE = Rule(
 
 def _noise_before(sigma: Number, noise: Noise, *steps: Family) -> sympy.Expr:
     _in_turn(steps)
+    _each(noise, *steps)
     n = sympy.Mul(*(family.mass for family in steps))
     return n * (n - 1) / 2 * sigma**2 - _summed(before(noise.vector, *steps) ** 2, steps)
 
@@ -1735,8 +1763,8 @@ COPIES_SQUARED = Rule(
 
 
 def _noise_apart(a: Linear, noise: Noise, clients: Family, steps: Family) -> sympy.Expr:
-    if not all(clients in s.families for s in vectors_in(a)):
-        raise ValueError(f"{a}: expected a vector of the own steps of each client {clients.name}")
+    _of_each(a, clients)
+    _each(noise, clients, steps)
     apart = clients.sum(sympy.expand(steps.sum(a) * steps.sum(noise.vector)))
     return sympy.expand(_summed(a, (clients, steps)) * _summed(noise.vector, (clients, steps)) - apart)
 

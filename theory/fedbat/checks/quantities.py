@@ -182,7 +182,8 @@ class Clients:
 
 
 _clients = partial(Family, at_once=True)
-EVERY, SQUARED = Clients(_clients("C", sympy.Integer(1))), Clients(_clients("Q", p_sq))
+EVERY = Clients(_clients("C", sympy.Integer(1)))
+SQUARED = Clients(_clients("Q", p_sq, square_of=EVERY.family))
 EACH, SAMPLED = Clients(_clients("A", N)), Clients(_clients("P", K))
 
 w_bar, g_bar, g_t, v_bar = (EVERY.sum(e) for e in (EVERY.w, EVERY.local, EVERY.stochastic, EVERY.v))
