@@ -699,7 +699,9 @@ def verify(
     full: Full = False,
     data: Annotated[
         str | None,
-        typer.Option(help="instead: compare the bounds with runs on breast_cancer, digits or a LIBSVM file"),
+        typer.Option(
+            help="instead: compare the bounds with runs on breast_cancer, digits or a LIBSVM, CSV or NPZ file"
+        ),
     ] = None,
     mutate: Annotated[
         bool, typer.Option("--mutate", help="change the statements, and show which changes the evidence notices")

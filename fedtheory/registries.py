@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from simulations.algorithms import registry
 from simulations.algorithms.base import Algorithm
@@ -14,6 +14,7 @@ from simulations.problems.logistic import Logistic
 from simulations.problems.own import OfFunctions
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from simulations.problems.sigmoid import SigmoidERM
+from theory.names import unknown
 
 
 def _network(**settings: Any) -> Problem:
@@ -23,7 +24,21 @@ def _network(**settings: Any) -> Problem:
     return Network(**settings)
 
 
-problems: Mapping[str, Callable[..., Problem]] = {
+_T = TypeVar("_T")
+
+
+class _ByName(dict[str, _T]):
+    """What has a name; another name is an UnknownName with the nearest ones."""
+
+    def __init__(self, what: str, entries: Mapping[str, _T]) -> None:
+        super().__init__(entries)
+        self.what = what
+
+    def __missing__(self, name: object) -> NoReturn:
+        raise unknown(self.what, name, list(self))
+
+
+_PROBLEMS: Mapping[str, Callable[..., Problem]] = {
     "quadratic": generate,
     "quadratic, from matrices": Quadratic,
     "quadratic, one dimension": from_functions,
@@ -33,7 +48,8 @@ problems: Mapping[str, Callable[..., Problem]] = {
     "sigmoid": SigmoidERM,
     "network": _network,
 }
-algorithms: Mapping[str, Callable[..., Algorithm]] = registry()
-compressors: Mapping[str, Callable[..., Compressor]] = COMPRESSORS
+problems: Mapping[str, Callable[..., Problem]] = _ByName("problem", _PROBLEMS)
+algorithms: Mapping[str, Callable[..., Algorithm]] = _ByName("algorithm", registry())
+compressors: Mapping[str, Callable[..., Compressor]] = _ByName("compressor", COMPRESSORS)
 
 __all__ = ["algorithms", "compressors", "problems"]

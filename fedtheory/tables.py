@@ -48,11 +48,13 @@ def slug(name: str) -> str:
 def on(setup: Setup, data: str | None) -> Setup:
     """The set-up with images from the folder `data`; "generated": with generated ones of that size; None: unchanged.
 
-    Raises ValueError if images must be read from a file and no folder is given.
+    Raises ValueError for other data than images, and if they must be read from a file and no folder is given.
     """
     name = setup.data["name"]
     if name in images.EMBEDDED:
         return setup
+    if name not in images.READERS:
+        raise ValueError(f"data.name = {brief(name)!r}: expected images, one of {', '.join(images.READERS)}")
     if data is None and "path" not in setup.data:
         raise ValueError(
             f"{name} is read from files: expected --data FOLDER, or --data generated for generated images of that size"

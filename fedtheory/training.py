@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from errno import EINVAL
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -438,6 +439,8 @@ def read_setup(path: Path, source: str | None = None) -> Setup:
     source  the Python file of its algorithm, instead of the one that the set-up names relative to itself
     """
     try:
+        if path.exists() and not path.is_file():  # a pipe may have no end
+            raise OSError(EINVAL, "it is no file")
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         algorithm = table.get("algorithm")
         if source is not None and isinstance(algorithm, dict):

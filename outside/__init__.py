@@ -102,10 +102,9 @@ def blaming(place: Path) -> Iterator[None]:
         if not own:
             raise
         file, line = own[-1]
-        says = " ".join(str(error).split())[:150]
-        raise ValueError(
-            f"{file.name}, line {line}: {type(error).__name__}: {says}; expected code that runs"
-        ) from error
+        says = " ".join(str(error).split())
+        expected = "" if "expected" in says or "did you mean" in says else "; expected code that runs"
+        raise ValueError(f"{file.name}, line {line}: {type(error).__name__}: {says[:150]}{expected}") from error
 
 
 def home(module_name: str) -> str | None:

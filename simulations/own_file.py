@@ -7,6 +7,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
+from errno import EINVAL
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -43,8 +44,11 @@ def _module(path: Path, digest: str) -> ModuleType:
 
 def digest_of(path: str | Path) -> str:
     """The sha256 of the file.  Raises ValueError where there is none."""
+    path = Path(path)
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        if path.exists() and not path.is_file():  # a pipe may have no end
+            raise OSError(EINVAL, "it is no file")
+        return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise ValueError(
             f"from = {brief(str(path))}: {error.strerror}; expected a Python file, such as mine.py"

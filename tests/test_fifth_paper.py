@@ -171,12 +171,31 @@ def test_a_paper_that_fails_is_named_with_its_line(part: str, papers: Path, tmp_
     assert f"{part}.py, line {line}: ZeroDivisionError: division by zero" in done.stderr
 
 
+BEGUN = """from theory.statement import Paper, Words
+paper = Paper("mine", "title", "citation")
+paper.say("lemma", "descent", "", Words("."))
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("raise RuntimeError('no')", "statements.py, line 1: RuntimeError: no; expected code that runs"),
         ("raise SystemExit(7)", "statements.py, line 1: SystemExit: 7; expected code that runs"),
         ("paper = 'mine'", "mine.statements: its `paper` is of type str: expected a Paper named 'mine'"),
+        (
+            f"{BEGUN}paper.say('theorem', 'thm', '', Words('.'), rests_on=['decent'])",
+            "mine.thm rests on unknown statement 'mine.decent'; did you mean mine.descent or mine.thm?",
+        ),
+        (
+            f"{BEGUN}paper.say('theorem', 'thm', '', Words('.'), assumes=['descent'])",
+            "statements.py, line 4: ValueError: mine.thm assumes 'descent': expected a statement, as `paper.say` and "
+            "`catalogue.find` return it",
+        ),
+        (
+            f"{BEGUN}paper.symbol('L', 'L', 'smoothness', concept='smoothnes')",
+            "statements.py, line 4: ValueError: L of mine: unknown concept 'smoothnes'; did you mean smoothness?",
+        ),
     ],
 )
 def test_a_file_alone_that_fails_is_one_line(text: str, says: str, tmp_path: Path) -> None:

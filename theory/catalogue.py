@@ -47,6 +47,10 @@ def _loaded(name: str) -> Paper:
     if not isinstance(found, Paper) or found.name != name:
         what = f"the Paper {found.name!r}" if isinstance(found, Paper) else f"of type {type(found).__name__}"
         raise ValueError(f"{module.__name__}: its `paper` is {what}: expected a Paper named {name!r}")
+    for s in found.statements.values():
+        for id_ in s.rests_on:
+            if id_.startswith(f"{name}.") and id_ not in found.statements:
+                raise ValueError(f"{s.id} rests on {unknown('statement', id_, list(found.statements))}")
     return found
 
 

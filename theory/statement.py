@@ -25,6 +25,7 @@ from sympy.core.relational import Relational
 
 from theory.concepts import CONCEPTS, NUMBER as NUMBER, F as F, X as X
 from theory.listing import Listing
+from theory.names import unknown
 from theory.properties import Properties
 
 
@@ -609,9 +610,7 @@ class Paper:
         if name in self.symbols:
             raise ValueError(f"symbol {name!r} is declared twice in {self.name}")
         if concept is not None and concept not in CONCEPTS:
-            raise ValueError(
-                f"{name} of {self.name}: unknown concept {concept!r}; expected one of {', '.join(CONCEPTS)}"
-            )
+            raise ValueError(f"{name} of {self.name}: {unknown('concept', concept, list(CONCEPTS))}")
         if concept is not None and sympy.simplify(CONCEPTS[concept] / dimension) != 1:
             raise ValueError(
                 f"{name} of {self.name} has dimension {dimension}: expected {CONCEPTS[concept]}, that of {concept!r}"
@@ -643,9 +642,14 @@ class Paper:
         assumes   statements of this paper or of others
         rests_on  ids without the paper's short name, or statements of others, as `catalogue.find` gives them
 
-        Raises ValueError for a second declaration of a name.
+        Raises ValueError for a second declaration of a name, and where `assumes` has something else than statements.
         """
-        id_ = f"{self.name}.{name}"
+        id_, assumes = f"{self.name}.{name}", tuple(assumes)
+        for other in assumes:
+            if not isinstance(other, Statement):
+                raise ValueError(
+                    f"{id_} assumes {other!r}: expected a statement, as `paper.say` and `catalogue.find` return it"
+                )
         if id_ in self.statements:
             raise ValueError(f"statement {id_!r} is declared twice")
         statement = Statement(

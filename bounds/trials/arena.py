@@ -716,7 +716,7 @@ def exceeded(
         "R": R,
         "measured": measured,
         "printed_bound": bound,
-        "ratio": end / max(bound, float(np.finfo(float).tiny)),
+        **({"ratio": end / bound} if bound > 0 else {}),
     }
     if seeds:
         most = "least" if above else "most"
@@ -729,7 +729,7 @@ def exceeded(
         found += f" at R = {R}, infinite by R = {diverged}"
     says = f"{arena.name}: {found}, bound {bound:.3g}{_on_trust([arena])}"
     larger, smaller = (end, bound) if above else (bound, end)
-    slack = smaller / larger if larger > 0 else None
+    slack = smaller / larger if smaller > 0 else None
     return Verdict(Status.REFUTED, says, slack=slack, witness=witness)
 
 

@@ -176,7 +176,7 @@ def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
                 witness = {"where": case.where, **shown, "left": told(left), "right": told(right)}
                 return Verdict(Status.REFUTED, f"{case.where}: {plain(relation)} is false", witness=witness)
             small, large = (right, left) if isinstance(relation, sympy.Ge) else (left, right)
-            if isinstance(relation, sympy.Le | sympy.Ge) and large:
+            if isinstance(relation, sympy.Le | sympy.Ge) and float(large) > 0:
                 tightest = max(tightest, float(small / large))
     kind = "exact comparisons" if exact else "comparisons in floating point"
     sharp = f"; left/right at most {tightest:.6g}" if tightest else ""

@@ -100,6 +100,8 @@ def test_a_true_bound_holds_up_to_its_slack() -> None:
     assert found.status is Status.TESTED and found.slack == pytest.approx(slack([EXACT]), rel=1e-12) and found.slack > 1
     assert judge([EXACT], scaled(EXACT, 1.0001 / found.slack)).status is Status.TESTED
     assert judge([EXACT], scaled(EXACT, 0.9999 / found.slack)).status is Status.REFUTED
+    negative = judge([EXACT], scaled(EXACT, -1))
+    assert (negative.status, negative.slack) == (Status.REFUTED, None) and "ratio" not in negative.witness
 
 
 def test_the_witness_has_every_number_and_they_are_the_problem_s() -> None:

@@ -63,6 +63,8 @@ def test_a_figure_s_numbers_leave_other_files_alone(call: Any) -> None:
         ),
         (("report", "--site", "mine.md"), "mine.md/index.html: "),
         (("export", "coq", "mine.md"), "expected a file that can be written"),
+        (("simulate", "quadratic", "PFL", "--from", "pipe.toml"), "pipe.toml: it is no file; expected a Python file"),
+        (("train", "pipe.toml"), "pipe.toml: it is no file; expected a TOML file"),
         (("train", "mine.toml", "--runs", "mine.md"), "mine.md/mine/setup.toml: Not a directory; expected a file"),
     ],
 )
@@ -70,9 +72,10 @@ def test_what_cannot_be_written_is_refused_before_the_work(call: Any, monkeypatc
     def work(*_: Any, **__: Any) -> None:
         raise AssertionError("the work has begun")
 
-    for name in ("fedtheory.tasks.Workshop.each", "fedtheory.simulate.run", "fedtheory.simulate.simulate"):
+    for name in ("fedtheory.tasks.Workshop.each", "fedtheory.simulate.run"):
         monkeypatch.setattr(name, work)
     os.symlink("mine.csv", "link.csv")
+    os.mkfifo("pipe.toml")
     Path("mine.toml").write_text(TOML)
     status, out, err = call(*words)
     assert (status, out) == (2, "") and says in err and err.count("\n") == 1

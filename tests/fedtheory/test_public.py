@@ -11,6 +11,7 @@ import pytest
 
 import fedtheory
 from fedtheory.cli import EXTRAS
+from theory.names import UnknownName
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,6 +35,8 @@ def test_the_public_names_do_what_the_page_says() -> None:
     (checked,) = fedtheory.verify(["sfl.lemma1"])
     assert checked.statement.id == "sfl.lemma1"
     assert set(fedtheory.__all__) == set(dir(fedtheory)) and all(hasattr(fedtheory, name) for name in fedtheory.__all__)
+    with pytest.raises(UnknownName, match="unknown algorithm 'SFl'; did you mean SFL"):
+        fedtheory.algorithms["SFl"]
     with pytest.raises(AttributeError, match="expected one of Arena, algorithms"):
         fedtheory.nothing  # noqa: B018
 

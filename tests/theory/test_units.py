@@ -10,6 +10,7 @@ import sympy
 from sympy import Rational, Sum, exp, log, sqrt
 
 from theory import catalogue
+from theory.names import UnknownName
 from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
 from theory.proofs import units
 from theory.proofs.units import UnitsError, dimension
@@ -102,7 +103,7 @@ def test_a_mismatch_is_named(expression: sympy.Expr, message: str) -> None:
 def test_what_has_no_rule_is_refused() -> None:
     with pytest.raises(TypeError, match="no rule for the dimension of sin"):
         dimension(sympy.sin(beta), TABLE)
-    with pytest.raises(KeyError):
+    with pytest.raises(UnknownName, match="unknown symbol"):
         dimension(sympy.Symbol("undeclared"), TABLE)
 
 

@@ -15,6 +15,7 @@ from sympy.concrete.summations import Sum
 from sympy.core.relational import Relational
 
 from theory import catalogue
+from theory.names import unknown
 from theory.notation import Bregman, Expectation, Grad, Inner, Norm, Value
 from theory.printing import plain
 from theory.statement import NUMBER, Bound, Evidence, F, Order, Rates, Relations, Statement, Status, Symbol, Verdict, X
@@ -27,13 +28,14 @@ class UnitsError(ValueError):
 def dimension(expression: sympy.Expr, symbols: Mapping[str, Symbol]) -> sympy.Expr:
     """The dimension of an expression.
 
-    Raises UnitsError, with the parts that do not fit, and KeyError for an undeclared symbol.
+    Raises UnitsError, with the parts that do not fit, and UnknownName for an undeclared symbol.
     """
     e = expression
-    if isinstance(e, sympy.Symbol):
-        return symbols[e.name].dimension
-    if isinstance(e, sympy.Indexed):
-        return symbols[str(e.base)].dimension
+    if isinstance(e, sympy.Symbol | sympy.Indexed):
+        name = e.name if isinstance(e, sympy.Symbol) else str(e.base)
+        if name not in symbols:
+            raise unknown("symbol", name, list(symbols))
+        return symbols[name].dimension
     if e.is_number:
         return NUMBER
     parts = [a for a in e.args if isinstance(a, sympy.Expr)]
