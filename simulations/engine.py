@@ -170,7 +170,7 @@ def run(
 ) -> xr.Dataset:
     """Run `algorithm` on `problem` for `rounds` rounds from x0.
 
-    seeds     one run each; adding seeds never changes the others
+    seeds     one run each; adding seeds changes the others by rounding at most
     x0        (d,) or a number for all coordinates; not 0 by default, the minimiser of many quadratics
     orders    integer array (round, position), or (seed, round, position): the clients' order, to replay a run
     record    which of gap, gap_average, grad_sq, dist2, drift, value; with a test set test_value, accuracy
