@@ -689,7 +689,7 @@ def verify(
     full: Full = False,
     data: Annotated[
         str | None,
-        typer.Option(help="instead: compare the bounds with runs on breast_cancer, digits or a LIBSVM file"),
+        typer.Option(help="instead: compare the bounds with runs on breast_cancer, digits or a file"),
     ] = None,
     mutate: Annotated[
         bool, typer.Option("--mutate", help="change the statements, and show which changes the evidence notices")

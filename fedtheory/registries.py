@@ -14,6 +14,18 @@ from simulations.problems.logistic import Logistic
 from simulations.problems.own import OfFunctions
 from simulations.problems.quadratic import Quadratic, from_functions, generate
 from simulations.problems.sigmoid import SigmoidERM
+from theory.names import unknown
+
+
+class Named(dict[str, Any]):
+    """Builders by name.  An unknown name raises UnknownName, with the nearest known ones."""
+
+    def __init__(self, what: str, builders: Mapping[str, Callable[..., Any]]) -> None:
+        super().__init__(builders)
+        self._what = what
+
+    def __missing__(self, name: object) -> Any:
+        raise unknown(self._what, name, list(self))
 
 
 def _network(**settings: Any) -> Problem:
@@ -23,7 +35,7 @@ def _network(**settings: Any) -> Problem:
     return Network(**settings)
 
 
-problems: Mapping[str, Callable[..., Problem]] = {
+_PROBLEMS: Mapping[str, Callable[..., Problem]] = {
     "quadratic": generate,
     "quadratic, from matrices": Quadratic,
     "quadratic, one dimension": from_functions,
@@ -33,7 +45,8 @@ problems: Mapping[str, Callable[..., Problem]] = {
     "sigmoid": SigmoidERM,
     "network": _network,
 }
-algorithms: Mapping[str, Callable[..., Algorithm]] = registry()
-compressors: Mapping[str, Callable[..., Compressor]] = COMPRESSORS
+problems: Mapping[str, Callable[..., Problem]] = Named("problem", _PROBLEMS)
+algorithms: Mapping[str, Callable[..., Algorithm]] = Named("algorithm", registry())
+compressors: Mapping[str, Callable[..., Compressor]] = Named("compressor", COMPRESSORS)
 
 __all__ = ["algorithms", "compressors", "problems"]

@@ -48,12 +48,12 @@ def slug(name: str) -> str:
 def on(setup: Setup, data: str | None) -> Setup:
     """The set-up with images from the folder `data`; "generated": with generated ones of that size; None: unchanged.
 
-    Raises ValueError if images must be read from a file and no folder is given.
+    Raises ValueError if images must be read from a file and no folder is given, or the other way round.
     """
     name = setup.data["name"]
-    if name in images.EMBEDDED:
-        return setup
-    if data is None and "path" not in setup.data:
+    if name in images.EMBEDDED and data is not None:
+        raise ValueError(f"{name} is read from no file: expected no --data")
+    if name in images.READERS and name not in images.EMBEDDED and data is None and "path" not in setup.data:
         raise ValueError(
             f"{name} is read from files: expected --data FOLDER, or --data generated for generated images of that size"
         )

@@ -34,8 +34,15 @@ def test_the_public_names_do_what_the_page_says() -> None:
     (checked,) = fedtheory.verify(["sfl.lemma1"])
     assert checked.statement.id == "sfl.lemma1"
     assert set(fedtheory.__all__) == set(dir(fedtheory)) and all(hasattr(fedtheory, name) for name in fedtheory.__all__)
+    with pytest.raises(KeyError, match="unknown algorithm 'SFl'; did you mean SFL"):
+        fedtheory.algorithms["SFl"]
     with pytest.raises(AttributeError, match="expected one of Arena, algorithms"):
         fedtheory.nothing  # noqa: B018
+
+
+def test_the_package_runs_as_the_command() -> None:
+    done = python("import runpy; runpy.run_module('fedtheory', run_name='__main__')", "--version")
+    assert done.returncode == 0 and done.stdout.startswith("fedtheory ")
 
 
 def test_a_function_is_no_module_after_its_module_is_imported() -> None:
