@@ -250,7 +250,11 @@ def test_images_that_are_read_need_a_folder():
     assert tables.on(setup, "pictures").data["path"] == "pictures"
     stand_in = tables.on(setup, "generated").data
     assert stand_in["name"] == "generated" and stand_in["shape"] == [3, 32, 32] and stand_in["clients"] == 10
-    assert tables.on(SETUP, "pictures") == SETUP
+    assert tables.on(SETUP, None) == SETUP
+    with pytest.raises(ValueError, match="generated is read from no file: expected no --data"):
+        tables.on(SETUP, "pictures")
+    with pytest.raises(ValueError, match="no images 'mine.csv': expected one of digits, generated, mnist"):
+        tables.on(replace(SETUP, data={"name": "mine.csv", "clients": 10}), None).problem()
 
 
 def test_generated_images_are_as_hard_as_the_published_ones() -> None:
