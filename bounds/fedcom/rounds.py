@@ -45,7 +45,7 @@ from bounds.trials.claims import (
 )
 from bounds.trials.rounds import Form, Occurrence, Rounds
 from simulations.exact.rational import Fraction
-from simulations.exact.rounds.fedcom import Run, compressed_rounds
+from simulations.exact.rounds.fedcom import Run, compressed_rounds, compression_gap
 from theory import catalogue
 from theory.properties import Property
 from theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
@@ -147,7 +147,7 @@ def known_symbols() -> frozenset[str]:
 # The symbols of an instance
 
 
-@lru_cache(maxsize=2_000)
+@lru_cache(maxsize=20_000)
 def measured(run: Run) -> tuple[Mapping[str, Any], ...]:
     """`compressed_rounds`, cached."""
     return compressed_rounds(run)
@@ -161,7 +161,7 @@ def constants(run: Run, to: CompressedForm) -> dict[str, Fraction]:
     of_f = to.lacks(Property.STRONGLY_CONVEX) and not to.lacks(Property.POLYAK)
     mu = min(run.mean[:2]) if of_f or min(run.curvatures) <= 0 else min(run.curvatures)
     apart = to.tracks and not run.shared
-    G_q = max(row["compression_gap"] for row in measured(run)) if apart else Fraction(0)
+    G_q = compression_gap(run) if apart else Fraction(0)
     return {
         **{"m": Fraction(run.m), "tau": Fraction(run.tau), "L": Fraction(1), "G_q": G_q},
         **{"sigma_sq": run.sigma_sq, "q": run.q, "eta": run.eta, "gamma": run.gamma, "alpha": run.alpha},
@@ -399,7 +399,7 @@ def _ends(to: CompressedForm) -> Iterator[Run]:
 
 
 def ends(to: CompressedForm, full: bool = False) -> Iterator[Run]:
-    """`_ends`, at the largest step size that the conditions admit, long runs also at a small one; all meet the conditions."""
+    """`_ends`, at the largest step size that the conditions admit; long runs also at a small one."""
     for shape in _ends(to):
         largest = largest_step(shape, to) if fits(shape, to) else None
         if largest is not None:

@@ -291,19 +291,6 @@ def _mean_square(run: Run, law: _Law, messages: Sequence[Form]) -> Fraction:
     return plain + run.q * coins
 
 
-def _compression_gap(run: Run, state: _State, messages: Sequence[Form]) -> Fraction:
-    """The least G_q of Assumption 5 for these messages: the largest E||mean Q(x_j)||^2 - E||Q(mean x_j)||^2, or 0.
-
-    Raises ValueError for own coins on quadratics, where the messages have moments and no values: a bend of 0 helps.
-    """
-    if run.shared or not run.q or run.m == 1:
-        return _ZERO
-    if not run.bend:
-        raise ValueError(f"{run}: expected one coin for all clients, or a bend (0 for quadratics), to have G_q")
-    sent = [[x.get(key, _ZERO) for x in messages] for key in state.one]
-    return max(run.q * (sum(x * x for x in one) - sum(one) ** 2) / run.m**2 for one in [[_ZERO] * run.m, *sent])
-
-
 def _after(run: Run, state: _State, clients: Sequence[_Client]) -> _State:
     """The state before the next round."""
     return _outcomes(run, _next(run, state, clients)) if run.bend else _parts(run, _moments(run, state.law, clients))
@@ -395,7 +382,6 @@ def compressed_rounds(run: Run) -> tuple[Mapping[str, Any], ...]:
     direction_sq         mean E||sum_c dt_j^(c)||^2, with (65) for r >= 1, the stochastic gradients for r = 0
     next_move_sq         E||w^(r+1) - w^(r)||^2
     tracking_sq          mean E||delta_j^(r) - (grad f_j - grad f)(w^(r))||^2;  tracking_next: of round r+1
-    compression_gap      the least G_q of Assumption 5 for the messages of the round
     descent              E[f(w^(r+1)) - f(w^(r))]
     gap_r, gap_next      E f(w^(r)) - min f, E f(w^(r+1)) - min f; missing where f is not bounded below
     mean_grad_sq_prev    mean_grad_sq_sum of the round before, 0 for r = 0
@@ -423,6 +409,24 @@ def compressed_rounds(run: Run) -> tuple[Mapping[str, Any], ...]:
         rows[r].add(_of_two_rounds(run, rounds[r], rows[r - 1]) if r else {})
         rows[r].add(_totals(run, rows[:]))
     return tuple(rows)
+
+
+def compression_gap(run: Run) -> Fraction:
+    """The least G_q of Assumption 5: the largest E||mean Q(x_j)||^2 - E||Q(mean x_j)||^2 over all messages of the run, or 0.
+
+    Raises ValueError for own coins on quadratics, where the messages have moments and no values: a bend of 0 helps.
+    """
+    if run.shared or not run.q or run.m == 1:
+        return _ZERO
+    if not run.bend:
+        raise ValueError(f"{run}: expected one coin for all clients, or a bend (0 for quadratics), to have G_q")
+    now, gaps = _Round(run), [_ZERO]
+    for _ in range(run.R):
+        for key in now.state.one:
+            x = [client.message.get(key, _ZERO) for client in now.clients]
+            gaps.append(run.q * (sum((v * v for v in x), _ZERO) - sum(x, _ZERO) ** 2) / run.m**2)
+        now = _Round(run, now)
+    return max(gaps)
 
 
 class _Row(Mapping[str, Any]):
@@ -534,7 +538,6 @@ def _of_round(run: Run, now: _Round, later: _Round) -> _How:
         "direction_sq": lambda row: sum(map(square, now.stochastic)) / m,
         "grad_sq": lambda row: now.grad_sq,
         "tracking_sq": lambda row: now.tracking_sq,
-        "compression_gap": lambda row: _compression_gap(run, now.state, [c.message for c in now.clients]),
         "tracking_next": lambda row: later.tracking_sq,
         "descent": lambda row: later.value - now.value,
         "mean_grad_sq_prev": lambda row: _ZERO,
@@ -632,4 +635,4 @@ def _totals(run: Run, rows: Sequence[_Row]) -> _How:
     return how | ({"gap_last": lambda row: row["gap_next"]} if "gap_next" in rows[-1] else {})
 
 
-__all__ = ["Run", "compressed_rounds", "minimum"]
+__all__ = ["Run", "compressed_rounds", "compression_gap", "minimum"]
