@@ -41,7 +41,7 @@ Appendix = Literal["C", "D", "E"]
 _OF_ENTRIES = ("w_mean", "v_mean")
 _OF_CLIENTS = ("x_star_k", "spread_k", "moved_k_sq", "steps_sum", "steps_sum_w", "steps_sq", "steps_sq_w")
 _CONSTANTS = ("N", "K", "tau", "L", "mu", "p_sq", "q", "G", "sigma", "eta")
-_RATES = ("eta_t", "eta_start", "eta_later", "t", "t_0")
+_OF_STEP = ("eta_t", "eta_start", "eta_later", "t", "t_0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +63,9 @@ class BinarisedForm(Form):
     @property
     def bends(self) -> tuple[float, float]:
         """The least and the largest curvature that its assumptions allow, for L = 1."""
-        if self.lacks(Property.SMOOTH_ABOVE):
-            return -inf, inf
-        return -inf if self.lacks(Property.SMOOTH) else -1, 1
+        if not self.lacks(Property.SMOOTH):
+            return -1, 1
+        return -inf, inf if self.lacks(Property.SMOOTH_ABOVE) else 1
 
 
 _MINIMA = {"Gamma", "local_gap", "local_gap_bar", "star_own", "star_gap", "global_gap", "gap_t", "Delta_t", "Delta_next",
@@ -383,7 +383,7 @@ def searched(statement: Statement) -> bool:
     relations = [defined(c.relation, where) for c in statement.when]
     known = known_symbols(appendix)
     return (
-        bool(symbols - {*_CONSTANTS, *_RATES})
+        bool(symbols - {*_CONSTANTS, *_OF_STEP})
         and symbols | {s.name for r in relations for s in r.free_symbols} <= known
     )
 
