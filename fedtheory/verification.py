@@ -78,8 +78,13 @@ class Checked:
 
     @property
     def added(self) -> tuple[str, ...]:
-        """What must be added to the statement for its verdict: ids, see `Verdict.added`."""
-        return next((v.added for _, v in self.verdicts if v.status is self.status), ())
+        """What must be added to the statement for its verdict: ids, see `Verdict.added`.
+
+        One proof is enough, but all instances must be within what is added.
+        """
+        found = [v.added for _, v in self.verdicts if v.status is self.status]
+        used = found if self.status is Status.TESTED else found[:1]
+        return tuple(dict.fromkeys(one for added in used for one in added))
 
     @property
     def headline(self) -> str:
@@ -430,7 +435,7 @@ def _limited(verdict: Verdict, assumes: Collection[str], used: Checked, follows:
     if used.status in (Status.REFUTED, Status.BROKEN, Status.VACUOUS):
         return _failed(verdict, f"rests on {used.statement.id}, which is {used.status}")
     if used.status in tested or (follows and used.status is Status.OPEN):
-        more = used.added if used.status is Status.CONDITIONAL else (used.statement.id,)
+        more = used.added if used.status is Status.CONDITIONAL else (used.statement.id, *used.added)
         added = tuple(dict.fromkeys((*verdict.added, *(one for one in more if one not in assumes))))
         return replace(verdict, status=Status.CONDITIONAL, added=added) if added else verdict
     says = f"rests on {used.statement.id}, which is {used.status}"

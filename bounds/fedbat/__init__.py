@@ -1,6 +1,6 @@
 """The FedBAT paper in numbers: its bounds in arenas, its one-round statements on exact instances."""
 
-from bounds.fedbat import checks, local_steps, one_sided, rounds, shared_noise
+from bounds.fedbat import checks, local_steps, rounds, whole_runs
 from bounds.fedbat.arenas import ARENAS, SEARCHED, on_data
 from bounds.trials.arena import arena_evidence
 from bounds.trials.quantities import Quantity
@@ -24,7 +24,6 @@ def evidence() -> list[Evidence]:
     return [
         *arena_evidence(ARENAS),
         *rounds.evidence(),
-        *one_sided.evidence(),
-        *shared_noise.evidence(),
+        *whole_runs.evidence(),
         *checks.evidence(),
     ]

@@ -1,4 +1,4 @@
-"""Counter-examples to conclusions of the FedBAT paper from its Assumption 1, which bounds its functions from above only.
+"""Runs of FedBAT on functions as its Assumption 1 has them, which bounds them from above only.
 
 A function is smooth from above if its derivative nowhere rises faster than L.  The derivative may fall at any speed, so its
 values at two points say little about the points between: (78) fails, and with it Lemma 7 and Theorem 3.
@@ -10,17 +10,11 @@ minimum.  All numbers are fractions, and square roots are taken of squares only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Any
-
-import sympy
-
-from theory import catalogue
-from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
 
 F = Fraction
 _ZERO = F(0)
@@ -111,26 +105,6 @@ class Run:
         return tuple(c for f in self.clients for c in f.curvatures)
 
 
-def meets(run: Run, assumption: str) -> bool:
-    """Whether the run meets an assumption; G is the run's largest gradient, sigma = q = 0, and mu as in `symbols`.
-
-    Raises ValueError for an assumption that is not known here.
-    """
-    steepest = max(run.curvatures)
-    known = {
-        "fedbat.assump1": steepest <= run.L,
-        "fedbat.assump1.corrected": steepest <= run.L and min(run.curvatures) >= -run.L,
-        "fedbat.assump2": min(run.curvatures) > 0,
-        "fedbat.balanced": True,  # clients with equal weights, all drawn
-        **dict.fromkeys(("fedbat.assump3", "fedbat.assump3.corrected", "fedbat.assump3.independent"), True),
-        **dict.fromkeys(("fedbat.assump4", "fedbat.assump4.corrected"), True),
-        **dict.fromkeys(("fedbat.assump5", "fedbat.assump5.corrected"), True),
-    }
-    if assumption not in known:
-        raise ValueError(f"{assumption}: expected one of {', '.join(known)}")
-    return known[assumption]
-
-
 @cache
 def symbols(run: Run) -> tuple[Mapping[str, Fraction], ...]:
     """The symbols of the statements, step by step; each step also has the sums over the whole run."""
@@ -197,78 +171,10 @@ _ALIKE = Run((Kinked(((F(0), F(0)),), F(1), F(1)),), F(1), F(1, 2), 2, 4, F(1))
 FAMILY = (_PARTING, _CROSSING, _STEEP, _BOTH_SIDES, _ALIKE)
 
 
-def _claims(claim: Claim) -> Iterator[tuple[str, Any]]:
-    """Each inequality or equality with its text.  Raises ValueError for a claim of another kind."""
-    if isinstance(claim, Bound):
-        relation = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
-        yield f"{claim.quantity} {claim.sign} ...", relation(claim.quantity, claim.value, evaluate=False)
-    elif isinstance(claim, Relations):
-        yield from ((str(r), r) for r in claim.relations)
-    else:
-        raise ValueError(f"a claim of kind {type(claim).__name__}: expected Bound or Relations")
-
-
-def _at(e: Any, row: Mapping[str, Fraction]) -> Any:
-    """An expression or relation in numbers.  Raises ValueError for a symbol without a number."""
-    missing = {s.name for s in e.free_symbols} - set(row)
-    if missing:
-        raise ValueError(f"{e}: no number for {', '.join(sorted(missing))}")
-    return e.subs({s: sympy.Rational(row[s.name].numerator, row[s.name].denominator) for s in e.free_symbols})
-
-
-def admits(statement: Statement, run: Run) -> bool:
-    """Whether a run meets the statement's assumptions, conditions and definitions."""
-    row = symbols(run)[0]
-    return (
-        all(meets(run, a) for a in statement.assumes)
-        and all(_at(c.relation, row) == sympy.true for c in statement.when)
-        and all(_at(sympy.Eq(s, e, evaluate=False), row) == sympy.true for s, e in statement.where.items())
-    )
-
-
-def check(statement: Statement, full: bool = False) -> Verdict:
-    """The statement at every step of the runs that it admits."""
-    inside = [run for run in FAMILY if admits(statement, run)]
-    for run in inside:
-        for t, row in enumerate(symbols(run)):
-            for says, relation in (one for claim in (statement.claim, *statement.also) for one in _claims(claim)):
-                left, right = (_at(side, row) for side in relation.args)
-                if relation.func(left, right) == sympy.true:
-                    continue
-                told = {name: str(getattr(run, name)) for name in ("L", "eta", "tau", "T")}
-                witness = {
-                    **{f"F_{k}": _told(f) for k, f in enumerate(run.clients, 1)}, "w_0": str(run.start), **told, "t": t,
-                    "largest F''": str(max(run.curvatures)), "least F''": str(min(run.curvatures)),
-                    "G": str(row["G"]), "relation": says, "left": str(left), "right": str(right),
-                }  # fmt: skip
-                numbers = f"left side {_short(left)}, right side {_short(right)}"
-                return Verdict(
-                    Status.REFUTED, f"smooth from above only, step {t}: {numbers}, in exact arithmetic", witness=witness
-                )
-    if not inside:
-        return Verdict(Status.OPEN, "no run meets the conditions and the assumptions")
-    return Verdict(Status.TESTED, f"at every step of {len(inside)} of {len(FAMILY)} runs, in fractions")
-
-
-def _told(f: Kinked) -> str:
+def told(f: Kinked) -> str:
+    """A function in words."""
     corners = ", ".join(f"F'({x}) = {g}" for x, g in f.corners)
     return f"{corners}, linear between; F'' = {f.before} before, {f.after} after"
 
 
-def _short(number: Any) -> str:
-    """A number as text: exact if it is short."""
-    text = str(number)
-    return text if len(text) <= 20 else f"{float(number):.6g}"
-
-
-# Statements that use Assumption 1 without convexity, and need more than it says
-ONE_SIDED = ("lemma7", "thm3", "eq70", "eq71", "eq72", "eq73", "eq78", "eq79", "eq80", "eq82")
-
-
-def evidence() -> list[Evidence]:
-    """A counter-example for every statement that is false under the one-sided Assumption 1."""
-    known = catalogue.paper("fedbat").statements
-    return [Evidence(known[f"fedbat.{name}"].id, "counterexample", check) for name in ONE_SIDED]
-
-
-__all__ = ["FAMILY", "ONE_SIDED", "Kinked", "Run", "admits", "check", "evidence", "mean", "meets", "symbols"]
+__all__ = ["FAMILY", "Kinked", "Run", "mean", "symbols", "told"]

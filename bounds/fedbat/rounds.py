@@ -1,62 +1,71 @@
-"""The lemmas of FedBAT and the lines of their proofs, on exact instances, and a search for counter-examples.
+"""The statements of FedBAT about a step on exact instances, and a search for counter-examples.
 
 An instance is a run of the recursion that the paper analyses: one or two rounds on piecewise quadratics in one or two
 coordinates, with noise of two values.  Every symbol of a statement is then a fraction, by `simulations.exact.rounds.fedbat`.
 
 In d = 2 coordinates q = 1, in one q = 0: E||S(x) - x||^2 <= (d-1) ||x||^2, attained.  L is the largest curvature in
-modulus, mu the smallest.  G and sigma are the least that Assumptions 3 and 4 allow on the run: as printed, for gradients at
-w_t^k; for statements that assume the corrected forms, at x_t^k.
+modulus, mu the smallest.  All else follows from what the statement assumes (`catalogue.properties`): what it does not
+assume, some instances violate.
 
-Appendix C: all clients, any shares.  Appendix D: K of N clients, equal shares.  Appendix E: both, a constant learning rate,
-curvatures of either sign.
+    bounded variance, bounded gradient   at x_t^k, where gradients are taken; as printed, sigma and G are those at w_t^k
+    independent noise                    else one sign for all clients
+    independent compressors              else one zeta for all clients
+    two-sided smooth                     else curvatures below -L; if nothing bounds them from above, any curvatures
+    strongly convex                      else curvatures of either sign
+
+Appendix C: all clients, any shares.  Appendix D: K of N clients, equal shares.  Appendix E: both, a constant learning rate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import product
 from math import inf
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import sympy
 
-from bounds.trials.claims import balance, condition, inequalities, rescaled, unassumed
+from bounds.trials.claims import balance, condition, inequalities, rescaled, symbols_of, unassumed
 from bounds.trials.rounds import Form, Occurrence, Rounds
 from simulations.exact.rational import Fraction
 from simulations.exact.rounds.fedbat import Run, follow
 from theory import catalogue
 from theory.properties import Property
-from theory.statement import Evidence, Statement, defined
+from theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
 
 Appendix = Literal["C", "D", "E"]
-_D = ("lemma5", "lemma6", "eq56", "eq57", "eq61", "eq62", "eq63", "eq64")
-_E = ("lemma7", "eq70", "eq71", "eq75", "eq77", "eq78", "eq79", "eq80", "eq81", "eq82")
-_C = (
-    "lemma1", "lemma2", "lemma3", "lemma4", "eq24", "eq25", "eq31", "eq32", "eq34", "eq35", "eq38", "eq39", "eq40", "eq41",
-    "eq42", "eq44", "eq45", "eq46", "eq47", "eq48", "eq50",
-)  # fmt: skip
-PRINTED = (*_C, *_D, *_E)
 _OF_ENTRIES = ("w_mean", "v_mean")
 _OF_CLIENTS = ("x_star_k", "spread_k", "moved_k_sq", "steps_sum", "steps_sum_w", "steps_sq", "steps_sq_w")
 _CONSTANTS = ("N", "K", "tau", "L", "mu", "p_sq", "q", "G", "sigma", "eta")
+_OF_STEP = ("eta_t", "eta_start", "eta_later", "t", "t_0")
 
 
 @dataclass(frozen=True, kw_only=True)
 class BinarisedForm(Form):
     """A statement about a step, ready for numbers.
 
-    at_x        whether G and sigma are those at x_t^k
-    strong      whether every F_k is strongly convex
-    two_sided   whether no curvature is below -L
+    given    the properties that it assumes
+    strong   whether every F_k is strongly convex
     """
 
     appendix: Appendix
-    at_x: bool = False
+    given: frozenset[StrEnum] = frozenset()
     strong: bool
-    two_sided: bool
+
+    def lacks(self, *assumed: Property) -> bool:
+        """Whether the statement assumes none of these."""
+        return self.given.isdisjoint(assumed)
+
+    @property
+    def bends(self) -> tuple[float, float]:
+        """The least and the largest curvature that its assumptions allow, for L = 1."""
+        if not self.lacks(Property.SMOOTH):
+            return -1, 1
+        return -inf, inf if self.lacks(Property.SMOOTH_ABOVE) else 1
 
 
 _MINIMA = {"Gamma", "local_gap", "local_gap_bar", "star_own", "star_gap", "global_gap", "gap_t", "Delta_t", "Delta_next",
@@ -66,27 +75,30 @@ _MINIMA = {"Gamma", "local_gap", "local_gap_bar", "star_own", "star_gap", "globa
 def form_of(statement: Statement) -> list[BinarisedForm]:
     """A statement with its definitions substituted; several forms where a constant is unassumed.
 
-    Raises ValueError for a statement that is no form of one of `PRINTED`, for a claim that is no bound or
-    relation, and for roots that do not cancel.
+    Raises ValueError for a place outside the appendices, for a claim that is no bound or relation, and for roots that do not
+    cancel.
     """
-    name = catalogue.as_printed(statement).removeprefix("fedbat.")
-    if name not in PRINTED:
-        raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or a form of one")
-    where, given = dict(statement.where), catalogue.properties(statement)
+    appendix = _appendix(statement)
+    if appendix is None:
+        raise ValueError(f"{statement.id}, {statement.place}: expected a statement of Appendix C, D or E")
+    where, given = dict(statement.where), frozenset(catalogue.properties(statement))
     claims = tuple(inequalities(statement.claim, where))
     also = tuple(one for claim in statement.also for one in inequalities(claim, where))
     relations = [c for c in (defined(c.relation, where) for c in statement.when) if c != sympy.true]
-    appendix: Appendix = "D" if name in _D else "E" if name in _E else "C"
     form = BinarisedForm(
         inequalities=claims,
         also=also,
         conditions=tuple(map(condition, relations)),
         appendix=appendix,
-        at_x=bool({Property.VARIANCE, Property.BOUNDED_GRADIENT} & set(given)),
+        given=given,
         strong=Property.STRONGLY_CONVEX in given or any(one.symbols & _MINIMA for one in (*claims, *also)),
-        two_sided=Property.SMOOTH in given,
     )
     return [replace(form, factors=factors) for factors in unassumed(statement)]
+
+
+def _appendix(statement: Statement) -> Appendix | None:
+    """The appendix of a statement; None for one of another part of the paper."""
+    return next((one for one in get_args(Appendix) if statement.place.startswith(f"Appendix {one}")), None)
 
 
 # ------------------------------------------------------------------------------------------------------ an instance
@@ -108,8 +120,15 @@ def fits(run: Run, to: BinarisedForm) -> bool:
         "D": run.K is not None and alike,
         "E": alike and constant and (run.K is not None or run.N == 1),
     }[to.appendix]
-    least = -1 if to.two_sided else -inf
-    return setting and (min(curvatures) > 0 or not to.strong) and least <= min(curvatures) and max(curvatures) <= 1
+    least, most = to.bends
+    laws = ("noise" not in run.common or to.lacks(Property.INDEPENDENT_NOISE)) and (
+        "binarisation" not in run.common or to.lacks(Property.INDEPENDENT_COMPRESSORS)
+    )
+    return setting and laws and (min(curvatures) > 0 or not to.strong) and _within(curvatures, least, most)
+
+
+def _within(numbers: Sequence[Fraction], least: float, most: float) -> bool:
+    return least <= min(numbers) and max(numbers) <= most
 
 
 def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurrence]:
@@ -124,12 +143,18 @@ def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurr
         return
     rows = measured(run)
     curvatures = run.curvatures
-    where = "x" if to.at_x else "w"
+    G, sigma = (
+        "w" if to.lacks(assumed) and not to.lacks(elsewhere) else "x"
+        for assumed, elsewhere in (
+            (Property.BOUNDED_GRADIENT, Property.BOUNDED_GRADIENT_ELSEWHERE),
+            (Property.VARIANCE, Property.VARIANCE_ELSEWHERE),
+        )
+    )
     constants: dict[str, Any] = {
         "N": run.N, "K": run.N if run.K is None else run.K, "tau": run.tau, "L": run.h[0][0] * 0 + 1,
         "p_sq": sum(p * p for p in run.p), "q": run.d - 1, "eta": run.rates[0],
-        "G_squared": max(row[f"largest_{where}"] for row in rows),
-        "sigma_sq": max(row[f"noise_{where}_most"] for row in rows),
+        "G_squared": max(row[f"largest_{G}"] for row in rows),
+        "sigma_sq": max(row[f"noise_{sigma}_most"] for row in rows),
     }  # fmt: skip
     if min(curvatures) > 0:
         constants["mu"] = min(curvatures)
@@ -161,7 +186,7 @@ _SHARES: dict[int, list[tuple[int, ...]]] = {1: [(1,)], 2: [(1, 1), (1, 2), (1, 
 
 
 def _curvatures(to: BinarisedForm) -> tuple[Fraction, ...]:
-    return _CURVATURES if to.strong else _EITHER if to.two_sided else (*_EITHER, _F(-4))
+    return _CURVATURES if to.strong else _EITHER if to.bends[0] == -1 else (*_EITHER, _F(-4))
 
 
 def _drawn(random: Random, to: BinarisedForm) -> Run:
@@ -197,15 +222,43 @@ def _vectors(rows: list[list[Fraction]]) -> tuple[tuple[Fraction, ...], ...]:
 
 
 def family(to: BinarisedForm, full: bool) -> tuple[Run, ...]:
-    """Runs of the statement's setting."""
-    return drawn(to.appendix, to.strong, to.two_sided, 600 if full else 120)
+    """Runs of the statement's setting: random ones, and the ends of all ranges."""
+    random = drawn(to.appendix, to.strong, to.bends[0] == -1, 600 if full else 120)
+    return (*random, *(run for run in ends(to.appendix) if fits(run, to)))
+
+
+@cache
+def ends(appendix: Appendix) -> tuple[Run, ...]:
+    """Ends of the ranges, for one and two clients, and what all clients draw together; steep curvatures come last."""
+    found = []
+    for (N, K), d, tau in product(_SAMPLES[appendix], (1, 2), (1, 2)):
+        zeros, ones = ([[_F(v)] * d for _ in range(N)] for v in (0, 1))
+        beside, first = [_F(1), _F(0)][:d], [[_F(1), _F(1, 1000)][:d]] * N
+        apart = [[_F(1 - 2 * k)] * d for k in range(N)]
+        common: tuple[tuple[Any, ...], ...] = ((),) if N == 1 else ((), ("noise",), ("binarisation",))
+        for h, b, w0, size in (
+            (ones, zeros, [_F(0)] * d, zeros), (ones, zeros, [_F(0)] * d, ones), (ones, zeros, beside, zeros),
+            (first, zeros, [_F(1)] * d, zeros), (ones, apart, [_F(0)] * d, zeros),
+            ([[_F(1), _F(64)][:d]] * N, zeros, beside, zeros),
+        ):  # fmt: skip
+            run = Run(_vectors(h), _vectors(b), (_F(1, N),) * N, tuple(w0), (_F(1, 4),) * 2 * tau, tau, tau,
+                      (_vectors(size), _vectors(zeros)), K)  # fmt: skip
+            found += [replace(run, common=law) for law in common]
+    return tuple(found)
+
+
+_SAMPLES: dict[Appendix, list[tuple[int, int | None]]] = {
+    "C": [(1, None), (2, None)], "D": [(2, 1), (2, 2)], "E": [(1, None), (2, 2)],
+}  # fmt: skip
 
 
 @cache
 def drawn(appendix: Appendix, strong: bool, two_sided: bool, count: int) -> tuple[Run, ...]:
     """Random runs of a setting, the same for all its statements."""
     random = Random(f"{appendix}{strong}")
-    like = BinarisedForm(appendix=appendix, strong=strong, two_sided=two_sided)
+    like = BinarisedForm(
+        appendix=appendix, strong=strong, given=frozenset({Property.SMOOTH if two_sided else Property.SMOOTH_ABOVE})
+    )
     runs = [_drawn(random, like) for _ in range(count)]
     some = runs[: count // 6]
     bent = [_bent(run, like, random) for run in runs[: count // 2]]
@@ -251,13 +304,17 @@ def _simpler(run: Run, _: BinarisedForm) -> Iterator[Run]:
     if run.N > 1 and run.K is None:
         for i in range(run.N):
             noise = (run.noise[0][i : i + 1], run.noise[1][i : i + 1])
-            yield replace(run, h=run.h[i : i + 1], b=run.b[i : i + 1], p=(one,), noise=noise, bend=run.bend[i : i + 1])
+            yield replace(
+                run, common=(), h=run.h[i : i + 1], b=run.b[i : i + 1], p=(one,), noise=noise, bend=run.bend[i : i + 1]
+            )
     if run.bend:
         yield replace(run, bend=())
     for j in range(run.d) if run.d > 1 else ():
         h, b, c, s = (tuple(row[j : j + 1] for row in rows) for rows in (run.h, run.b, *run.noise))
         bend = tuple(row[j : j + 1] for row in run.bend)
         yield replace(run, h=h, b=b, w0=run.w0[j : j + 1], noise=(c, s), bend=bend)
+    if run.common:
+        yield replace(run, common=())
     nothing = _vectors([[zero] * run.d for _ in range(run.N)])
     if run.noise != (nothing, nothing):
         yield replace(run, noise=(nothing, nothing))
@@ -289,6 +346,7 @@ def _witness(run: Run, _: BinarisedForm) -> dict[str, Any]:
         "eta_0, eta_1 ...": _told(run.rates) if len(set(run.rates)) > 1 else str(run.rates[0]),
         "tau": run.tau, "steps": run.steps, "N": run.N, **({"K": run.K} if run.K else {}),
         **noise,
+        **({"drawn by all clients together": ", ".join(run.common)} if run.common else {}),
     }  # fmt: skip
 
 
@@ -309,12 +367,30 @@ ROUNDS = Rounds(
 )
 
 
+@cache
+def known_symbols(appendix: Appendix) -> frozenset[str]:
+    """The symbols that have a value in runs of an appendix."""
+    rows = (row for run in ends(appendix) for row in measured(run))
+    return frozenset({*_CONSTANTS, *(name for row in rows for name in row)})
+
+
+def searched(statement: Statement) -> bool:
+    """Whether the statement claims something about a step, and all its symbols have values in a run."""
+    claim, where, appendix = statement.claim, dict(statement.where), _appendix(statement)
+    if not isinstance(claim, Bound | Relations) or statement.kind in NO_CLAIM or appendix is None:
+        return False
+    symbols = symbols_of(claim, where)
+    relations = [defined(c.relation, where) for c in statement.when]
+    known = known_symbols(appendix)
+    return (
+        bool(symbols - {*_CONSTANTS, *_OF_STEP})
+        and symbols | {s.name for r in relations for s in r.free_symbols} <= known
+    )
+
+
 def evidence() -> list[Evidence]:
-    """Evidence of kind `search` for every form of every lemma and line."""
-    found = []
-    for name in PRINTED:
-        found += [Evidence(one, "search", ROUNDS.check) for one in catalogue.forms(f"fedbat.{name}")]
-    return found
+    """Evidence of kind `search` for every statement about a step whose symbols have values in a run, in all its forms."""
+    return [Evidence(one.id, "search", ROUNDS.check) for one in catalogue.statements("fedbat") if searched(one)]
 
 
-__all__ = ["PRINTED", "ROUNDS", "BinarisedForm", "cases", "evidence", "family", "form_of"]
+__all__ = ["ROUNDS", "BinarisedForm", "cases", "drawn", "ends", "evidence", "family", "fits", "form_of", "searched"]

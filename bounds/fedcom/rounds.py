@@ -1,30 +1,43 @@
-"""The lemmas of FedCOM and FedCOMGATE, decided on exact instances, and a search for counter-examples.
+"""The statements about rounds of FedCOM and FedCOMGATE on exact instances, and a search for counter-examples.
 
 An instance is a run of a few rounds in one dimension, on quadratics and on functions with another curvature right of 0.
 Every symbol of a statement is then a fraction, the expectations by `simulations.exact.rounds.fedcom`.  So a violated claim
 is a proof, and its witness can be checked by hand.
 
-Which runs.  Section D: FedCOM, equal clients, independent coins.  Sections E and F: FedCOMGATE, clients of any
-curvature, one coin for all, so that (1/m) sum_j Q(x_j) = Q((1/m) sum_j x_j) and Assumption 5 holds with G_q = 0.
-Corrected statements of E and F are about the damped gradient tracking, alpha = 1/(1+q), printed ones about alpha = 1.
-Curvatures lie in [-1, 1] and L = 1.  Some are negative.  This is allowed: noises and coins can be bounded, so a run stays
-in a bounded region, and outside it an L-smooth f can be continued so that it is bounded below.  Where a statement uses the
-minimum of f, Polyak-Lojasiewicz or strong convexity, f or the f_j have it themselves.
+Which runs.  Section D is about FedCOM, E and F are about FedCOMGATE.  All else follows from what the statement assumes
+(`catalogue.properties`): what it does not assume, some instances violate.
+
+    identical clients                   else different functions (FedCOM)
+    independent noise, unbiased noise   else one noise for all clients, gradients with the wrong sign
+    independent compressors             else one coin for all clients
+    damped tracking                     alpha = 1/(1+q); else alpha = 1 as printed, and for our statements both
+
+For FedCOMGATE, G_q of Assumption 5 is 0 for one coin for all clients, since (1/m) sum_j Q(x_j) = Q((1/m) sum_j x_j); for
+own coins it is the least that the messages of the run allow.  Curvatures lie in [-1, 1] and L = 1.  Some are negative.
+This is allowed: noises and coins can be bounded, so a run stays in a bounded region, and outside it an L-smooth f can be
+continued so that it is bounded below.  Where a statement uses the minimum of f, Polyak-Lojasiewicz or strong convexity,
+f or the f_j have it themselves.
+
+Lemmas have a large family (`ROUNDS`).  Theorems, whose whole runs `bounds.fedcom.arenas` measures, have the ends of all
+ranges and the instances that violate what is not assumed (`ENDS`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import product
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from bounds.trials.claims import (
+    Function,
     balance,
     before,
     condition,
+    exact,
     inequalities,
     rescaled,
     symbols_of,
@@ -32,26 +45,19 @@ from bounds.trials.claims import (
 )
 from bounds.trials.rounds import Form, Occurrence, Rounds
 from simulations.exact.rational import Fraction
-from simulations.exact.rounds.fedcom import Run, compressed_rounds
+from simulations.exact.rounds.fedcom import Run, compressed_rounds, compression_gap
 from theory import catalogue
 from theory.properties import Property
-from theory.statement import Bound, Evidence, Relations, Statement, defined
+from theory.statement import NO_CLAIM, Bound, Evidence, Relations, Statement, defined
 
-PRINTED = (
-    "lemmaD1", "lemmaD1.proof", "lemmaD2", "lemmaD3",
-    "lemmaE1", "lemmaE2", "lemmaE3", "thmE4.eq73", "lemmaE7",
-    "lemmaF1", "lemmaF2", "lemmaF3", "lemmaF4", "lemmaF5", "lemmaF6",
-)  # fmt: skip
 _FIRST = ("lemmaF5",)  # about round 0
 _LATER = ("lemmaF2", "lemmaF3", "lemmaF4")  # about rounds r >= 1
 
 # Symbols with a value in a run, besides those of `compressed_rounds`; sigma by its square
 _CONSTANTS = ("m", "tau", "R", "L", "mu", "kappa", "sigma", "q", "G_q", "eta", "gamma", "alpha")
+_OF_RUN = ("avg_grad_sq", "gap_last")  # quantities of theorems
 _OF_CLIENTS = ("grad_sq_sum", "drift_sum", "drift_sum_prev", "tracked_grad_sq")
 _OF_STEPS = ("drift",)
-
-Section = Literal["D", "E"]
-
 
 # Claims and conditions, compiled to exact arithmetic
 
@@ -60,17 +66,27 @@ Section = Literal["D", "E"]
 class CompressedForm(Form):
     """A statement about a few rounds, ready for numbers.
 
-    section       D or E (for E and F): which runs it is about
+    given         the properties that it assumes
+    tracks        whether it is about FedCOMGATE
     damped        whether it is about the damped gradient tracking
+    undamped      whether it is about the printed gradient tracking
+    step          its own learning rate, if it has one
     rounds        whether it is about a round r
     convexity     what it requires of the functions: "bounded" (f has a minimum), "all bounded" (every f_j has one), "PL",
                   "strong" (every f_j is strongly convex)
     """
 
-    section: Section
+    given: frozenset[StrEnum]
+    tracks: bool
     damped: bool
+    undamped: bool
     rounds: Callable[[int], bool]
     convexity: frozenset[str]
+    step: Function | None = None
+
+    def lacks(self, assumed: Property) -> bool:
+        """Whether the statement does not assume it."""
+        return assumed not in self.given
 
 
 def form_of(statement: Statement) -> list[CompressedForm]:
@@ -79,11 +95,8 @@ def form_of(statement: Statement) -> list[CompressedForm]:
     Raises ValueError for a claim that is neither Bound nor Relations of the signs <=, >= and =, for a condition with
     another sign, for symbols without a value in a run, and for roots that squaring does not remove.
     """
-    base = catalogue.as_printed(statement)
-    name = base.removeprefix("fedcom.")
-    if name not in PRINTED:
-        raise ValueError(f"{statement.id}: expected one of {', '.join(PRINTED)}, or a form of one")
-    where, given = dict(statement.where), catalogue.properties(statement)
+    name = catalogue.as_printed(statement).removeprefix("fedcom.")
+    where, given = dict(statement.where), frozenset(catalogue.properties(statement))
     relations = [defined(c.relation, where) for c in statement.when]
     symbols = symbols_of(statement.claim, where) | {s.name for r in relations for s in r.free_symbols}
     missing = symbols - known_symbols()
@@ -105,16 +118,20 @@ def form_of(statement: Statement) -> list[CompressedForm]:
         )
         if needed
     }
-    section: Section = "D" if name.startswith("lemmaD") else "E"
+    tracks = not statement.place.startswith("Section D")
+    step = next((defined(value, where) for symbol, value in where.items() if symbol.name == "eta"), None)
     form = CompressedForm(
         inequalities=tuple(inequalities(statement.claim, where)),
         also=tuple(further),
         conditions=tuple(map(condition, relations)),
-        symbols=frozenset(symbols),
-        section=section,
-        damped=section == "E" and statement.ours,
+        symbols=frozenset(symbols | (set() if step is None else {s.name for s in step.free_symbols})),
+        given=given,
+        tracks=tracks,
+        damped=tracks and (statement.ours or Property.DAMPED_TRACKING in given),
+        undamped=tracks and Property.DAMPED_TRACKING not in given,
         rounds=(lambda r: r == 0) if name in _FIRST else (lambda r: r >= 1) if name in _LATER else (lambda r: True),
         convexity=frozenset(convexity),
+        step=None if step is None else exact(step),
     )
     return [replace(form, factors=factors) for factors in unassumed(statement)]
 
@@ -130,20 +147,23 @@ def known_symbols() -> frozenset[str]:
 # The symbols of an instance
 
 
-@lru_cache(maxsize=2_000)
+@lru_cache(maxsize=20_000)
 def measured(run: Run) -> tuple[Mapping[str, Any], ...]:
     """`compressed_rounds`, cached."""
     return compressed_rounds(run)
 
 
-def constants(run: Run) -> dict[str, Fraction]:
+def constants(run: Run, to: CompressedForm) -> dict[str, Fraction]:
     """The symbols of the problem and of the settings; without R, see `admitted`.
 
-    mu is the smallest curvature, or, where only f is convex, that of f.
+    mu is the smallest curvature, or that of f, if only f is convex, or if it is the constant of Polyak-Lojasiewicz.
     """
-    mu = min(run.curvatures) if min(run.curvatures) > 0 else min(run.mean[:2])
+    of_f = to.lacks(Property.STRONGLY_CONVEX) and not to.lacks(Property.POLYAK)
+    mu = min(run.mean[:2]) if of_f or min(run.curvatures) <= 0 else min(run.curvatures)
+    apart = to.tracks and not run.shared
+    G_q = compression_gap(run) if apart else Fraction(0)
     return {
-        **{"m": Fraction(run.m), "tau": Fraction(run.tau), "L": Fraction(1), "G_q": Fraction(0)},
+        **{"m": Fraction(run.m), "tau": Fraction(run.tau), "L": Fraction(1), "G_q": G_q},
         **{"sigma_sq": run.sigma_sq, "q": run.q, "eta": run.eta, "gamma": run.gamma, "alpha": run.alpha},
         **({"mu": mu, "kappa": 1 / mu} if mu > 0 else {}),
     }
@@ -153,10 +173,22 @@ def fits(run: Run, to: CompressedForm) -> bool:
     """Whether the run has the statement's setting, and satisfies its assumptions."""
     if max(map(abs, run.curvatures)) > 1:
         return False
-    if to.section == "D":
-        setting = not run.shared and not run.alpha and len(set(zip(run.h, run.right, run.b, strict=True))) == 1
-    else:
-        setting = run.shared and run.alpha in ({1 / (1 + run.q)} if to.damped else {1})
+    alphas = {Fraction(0)}
+    if to.tracks:
+        alphas = {1 / (1 + run.q)} if to.damped else set()
+        alphas |= {Fraction(1)} if to.undamped else set()
+    equal = len(set(zip(run.h, run.right, run.b, strict=True))) == 1
+    coins = not run.shared or to.tracks or to.lacks(Property.INDEPENDENT_COMPRESSORS)
+    setting = (
+        run.alpha in alphas
+        and coins
+        and (not to.tracks or run.shared or run.m == 1 or bool(run.bend))
+        and (equal or to.lacks(Property.HOMOGENEOUS))
+        and (not run.common or to.lacks(Property.INDEPENDENT_NOISE))
+        and (run.turn == 1 or to.lacks(Property.UNBIASED))
+    )
+    if to.symbols & {*_OF_RUN}:  # a theorem without a letter for them, as Corollary D.6
+        setting &= (run.gamma == 1 or "gamma" in to.symbols) and (run.q == 0 or "q" in to.symbols)
     convex = (
         ("bounded" not in to.convexity or run.minimum is not None)
         and ("all bounded" not in to.convexity or None not in run.minima)
@@ -169,7 +201,9 @@ def fits(run: Run, to: CompressedForm) -> bool:
 
 def admitted(run: Run, R: int, to: CompressedForm) -> bool:
     """Whether all conditions hold for the first R rounds of the run, exactly."""
-    known = rescaled(constants(run), to.factors) | {"R": Fraction(R)}
+    known = rescaled(constants(run, to), to.factors) | {"R": Fraction(R)}
+    if to.step is not None and run.eta != to.step(known):
+        return False
     return all(condition.holds(known) for condition in to.conditions)
 
 
@@ -181,7 +215,7 @@ def cases(run: Run, to: CompressedForm, further: bool = False) -> Iterator[Occur
     by_round = "R" in to.symbols
     if not by_round and not admitted(run, run.R, to):
         return
-    known = rescaled(constants(run), to.factors)
+    known = rescaled(constants(run, to), to.factors)
     wanted = frozenset[str]().union(*(claim.symbols for claim in claims))
     for r, row in enumerate(measured(run)):
         if not to.rounds(r) or (by_round and not admitted(run, r + 1, to)):
@@ -206,16 +240,21 @@ _HALF, _QUARTER = Fraction(1, 2), Fraction(1, 4)
 # Step sizes to choose from where conditions limit them, in units of 1/(L tau), ascending
 _STEPS = tuple(
     sorted(
-        {Fraction(n, d) for d in range(1, 13) for n in range(1, 8 * d + 1)} | {Fraction(1, d) for d in range(13, 400)}
+        {Fraction(n, d) for d in range(1, 13) for n in range(1, 8 * d + 1)}
+        | {Fraction(1, d) for d in range(13, 400)}
+        | {Fraction(1, d * 10**k) for d in range(1, 10) for k in range(3, 16)}
     )
 )
 
 
 def largest_step(run: Run, to: CompressedForm) -> Fraction | None:
-    """The largest eta of `_STEPS` that the conditions admit, at most 8/(L tau); None where they admit none.
+    """The largest eta of `_STEPS` that the conditions admit, or the statement's own; None where they admit none.
 
     It assumes that conditions that admit a step admit all smaller ones.
     """
+    if to.step is not None:
+        own = to.step(rescaled(constants(run, to), to.factors) | {"R": Fraction(run.R)})
+        return own if admitted(replace(run, eta=own), run.R, to) else None
     low, high = 0, len(_STEPS)
     while low < high:
         middle = (low + high) // 2
@@ -257,6 +296,7 @@ _LONG: tuple[tuple[Any, ...], ...] = (
     ((1, 0), (1, -1), 0, 0, 2, 8, 1, 8),
     ((1, -_HALF), (1, -1), 0, 0, 4, 3, _QUARTER, 10),
     ((0, 0), (1, -1), 0, 0, 2, Fraction(3, 2), 1, 12),
+    ((1, _HALF), (1, -1), 0, 0, 2, 99, 2, 8),
 )
 # Symbols of sums over rounds, or of quantities that depend on earlier rounds
 _LASTING = {"R", "start_sum", "start_partial", "tracking_sq", "tracking_next"}
@@ -265,16 +305,16 @@ _LASTING = {"R", "start_sum", "start_partial", "tracking_sq", "tracking_next"}
 def _run(h: Any, b: Any, w0: Any, sigma_sq: Any, q: Any, tau: int, gamma: Any, R: int, to: CompressedForm) -> Run:
     """A run of the statement's setting; the caller must replace its step size."""
     q, one = Fraction(q), Fraction(1)
-    alpha = Fraction(0) if to.section == "D" else 1 / (1 + q) if to.damped else one
+    alpha = Fraction(0) if not to.tracks else 1 / (1 + q) if to.damped else one
     h, b = tuple(map(Fraction, h)), tuple(map(Fraction, b))
-    return Run(h, b, Fraction(w0), Fraction(sigma_sq), q, to.section == "E", tau, one, Fraction(gamma), alpha, R)
+    return Run(h, b, Fraction(w0), Fraction(sigma_sq), q, to.tracks, tau, one, Fraction(gamma), alpha, R)
 
 
 def _shapes(to: CompressedForm, full: bool) -> Iterator[Run]:
     """The family without its step sizes, from simple to complicated."""
     qs = (0, _HALF, 1, 3) if full else (0, 1, 3)
     gammas: tuple[Any, ...] = (1, 2, _QUARTER) if "gamma" in to.symbols else (1,)
-    if to.section == "D":
+    if not to.tracks:
         longer = (5, 8, 12) if "drift" in to.symbols else ()
         for m, tau in product((1, 2, 3), (1, 2, 3, 4, *longer)):
             if (m > 1 and tau > 4) or (m == 3 and tau != 2 and not full):
@@ -306,6 +346,68 @@ def _bent(run: Run) -> Iterator[Run]:
         yield replace(run, w0=Fraction(0), b=tuple(b / 8 if any(run.b) else Fraction(1, 8) for b in run.b))
 
 
+# Ends of the ranges: functions (curvature, slope, w0, sigma^2), and settings (clients, tau, q, gamma, R)
+_TINY, _HUGE = Fraction(1, 1000), Fraction(10**6)
+_PLAIN: tuple[tuple[Any, ...], ...] = (
+    (1, 0, 1, 0),
+    (1, 0, 0, 1),
+    (-1, 0, 1, 0),
+    (-1, 0, 0, 1),
+    (_TINY, 0, 1, 0),
+)
+_SETTINGS: tuple[tuple[Any, ...], ...] = (
+    (1, 1, 0, 1, 1),
+    (2, 1, 0, 2, 1),
+    (1, 2, 0, 1, 2),
+    (1, 1, 3, _QUARTER, 2),
+    (2, 1, 19, 2, 1),
+    (1, 1, 0, 1, 6),
+    (1, 12, 0, _HUGE, 1),
+    (2, 1, _HUGE, 5, 1),
+)
+# Two clients: curvatures, slopes
+_PAIRS: tuple[tuple[Any, ...], ...] = (((0, 0), (1, -1)), ((1, 1), (1, -1)), ((1, 2 * _TINY - 1), (0, 0)))
+
+
+def _ends(to: CompressedForm) -> Iterator[Run]:
+    """The ends of all ranges, and runs that violate what the statement does not assume; without their step sizes."""
+    for (h, b, w0, sigma_sq), (m, tau, q, gamma, R) in product(_PLAIN, _SETTINGS):
+        yield _run([h] * m, [b] * m, w0, sigma_sq, q, tau, gamma, R, to)
+    alone = _run([1], [0], 1, 0, 0, 1, 1, 1, to)
+    both = replace(alone, h=alone.h * 2, b=alone.b * 2)
+    if to.lacks(Property.UNBIASED):
+        yield replace(alone, turn=Fraction(-1))
+    if to.lacks(Property.INDEPENDENT_NOISE):
+        yield from (
+            replace(both, w0=w0, sigma_sq=1 - w0, common=True, tau=tau)
+            for w0 in map(Fraction, (0, 1))
+            for tau in (1, 2)
+        )
+    if not to.tracks and to.lacks(Property.INDEPENDENT_COMPRESSORS):
+        for m, q, gamma, R in ((20, 19, 1, 2), (20, 19, 20, 1)):
+            yield replace(_run([1] * m, [0] * m, 1, 0, q, 1, gamma, R, to), shared=True)
+    for (h, b), (_, tau, q, gamma, R) in (
+        product(_PAIRS, _SETTINGS) if to.tracks or to.lacks(Property.HOMOGENEOUS) else ()
+    ):
+        yield _run(h, b, 1, 0, q, tau, gamma, R, to)
+    if to.tracks:
+        for (h, b), q in product(_PAIRS, (1, 3)):  # own coins
+            yield replace(_run(h, b, 1, 0, q, 2, 5, 1, to), shared=False, bend=(Fraction(0),) * 2)
+    if to.undamped:
+        for h, b, w0, sigma_sq, tau, q, gamma, R in _LONG:
+            yield replace(_run(h, b, w0, sigma_sq, q, tau, gamma, R, to), alpha=Fraction(1))
+
+
+def ends(to: CompressedForm, full: bool = False) -> Iterator[Run]:
+    """`_ends`, at the largest step size that the conditions admit; long runs also at a small one."""
+    for shape in _ends(to):
+        largest = largest_step(shape, to) if fits(shape, to) else None
+        if largest is not None:
+            yield replace(shape, eta=largest)
+            if shape.R > 2 and to.step is None:
+                yield replace(shape, eta=largest / 100)
+
+
 _MOST = 16  # most outcomes of noises and coins to enumerate
 
 
@@ -329,12 +431,14 @@ def family(to: CompressedForm, full: bool) -> Iterator[Run]:
         several = full or (not shape.bend and (shape.R <= 4 or shape.sigma_sq))
         for share in _SHARES if several else _SHARES[:1]:
             yield replace(shape, eta=share * largest)
+    yield from ends(to)
 
 
 FAMILY = (
     "one-dimensional quadratics of either curvature and functions flatter right of 0, m = 1, 2, 3, tau = 1..4, q = 0..3, "
-    "largest step and smaller ones"
+    "largest step and smaller ones; ends of all ranges; what the statement does not assume is violated"
 )
+_ENDS = "one-dimensional quadratics, ends of all ranges, largest step; what the statement does not assume is violated"
 
 
 # The search
@@ -361,15 +465,14 @@ def _varied(run: Run, to: CompressedForm, random: Random) -> Run | None:
         if name in ("h", "b", "bend"):
             new = random.choice(_GRID[name])
             old, at = getattr(run, name), random.randrange(run.m)
-            changed[name] = (new,) * run.m if to.section == "D" else (*old[:at], new, *old[at + 1 :])
+            changed[name] = (new,) * run.m if not to.tracks else (*old[:at], new, *old[at + 1 :])
         elif name == "tau":
             most = 12 if "drift" in to.symbols else 6
             changed[name] = min(max(run.tau + random.choice((-1, 1)), 1), most)
         elif name != "share":
             changed[name] = random.choice(_GRID[name])
     other = replace(run, **changed)
-    if to.damped:
-        other = replace(other, alpha=1 / (1 + other.q))
+    other = _tracked(other, run, to)
     if other.bend and _outcomes(other) > _MOST:
         return None
     largest = largest_step(other, to) if fits(other, to) else None
@@ -392,7 +495,12 @@ _SIMPLER: Mapping[str, tuple[Fraction, ...]] = {
 def _simpler(run: Run, to: CompressedForm) -> Iterator[Run]:
     """Runs with one thing made simpler, the simplest first, of the statement's setting."""
     for simpler in _with_one_thing_simpler(run):
-        yield replace(simpler, alpha=1 / (1 + simpler.q)) if to.damped else simpler
+        yield _tracked(simpler, run, to)
+
+
+def _tracked(run: Run, before: Run, to: CompressedForm) -> Run:
+    """A changed run, damped as before."""
+    return replace(run, alpha=1 / (1 + run.q)) if to.damped and before.alpha == 1 / (1 + before.q) else run
 
 
 def _with_one_thing_simpler(run: Run) -> Iterator[Run]:
@@ -420,10 +528,12 @@ def _witness(run: Run, to: CompressedForm) -> dict[str, Any]:
     return {
         **{"h": [str(h) for h in run.h], "b": [str(b) for b in run.b], "w0": str(run.w0)},
         **({"bend": [str(more) for more in run.bend]} if run.bend else {}),
+        **({"noise": "one for all clients"} if run.common else {}),
+        **({"mean of a stochastic gradient": f"{run.turn} times the gradient"} if run.turn != 1 else {}),
         **{"L": "1", "sigma^2": str(run.sigma_sq), "q": str(run.q)},
         "coins": "one for all clients" if run.shared else "independent",
         **{"m": run.m, "tau": run.tau, "eta": str(run.eta), "gamma": str(run.gamma)},
-        **({"alpha": str(run.alpha)} if to.section == "E" else {}),
+        **({"alpha": str(run.alpha)} if to.tracks else {}),
         **({"R": run.R} if "R" in to.symbols else {}),
     }
 
@@ -441,15 +551,31 @@ ROUNDS = Rounds(
 )
 
 
+ENDS = replace(ROUNDS, family=ends, searched=_ENDS, effort=((1, 20), (6, 300)))
+
+
+def searched(statement: Statement) -> bool:
+    """Whether the statement claims something about rounds, and all its symbols have values in a run."""
+    claim, where = statement.claim, dict(statement.where)
+    if not isinstance(claim, Bound | Relations) or statement.kind in (*NO_CLAIM, "algorithm"):
+        return False
+    symbols = symbols_of(claim, where)
+    relations = [defined(c.relation, where) for c in statement.when]
+    return (
+        bool(symbols - {*_CONSTANTS})
+        and symbols | {s.name for r in relations for s in r.free_symbols} <= known_symbols()
+    )
+
+
 def evidence() -> list[Evidence]:
-    """Evidence of kind `search` for every form of every lemma whose symbols have values in a run."""
-    found = []
-    for name in PRINTED:
-        for one in catalogue.forms(f"fedcom.{name}"):
-            claim = catalogue.find(one).claim
-            if isinstance(claim, Bound | Relations) and symbols_of(claim, catalogue.find(one).where) <= known_symbols():
-                found.append(Evidence(one, "search", ROUNDS.check))
-    return found
+    """Evidence for every statement, in all its forms: of kind `search`, for theorems and corollaries `counterexample`."""
+    return [
+        Evidence(one.id, "counterexample", ENDS.check)
+        if one.kind in ("theorem", "corollary")
+        else Evidence(one.id, "search", ROUNDS.check)
+        for one in catalogue.statements("fedcom")
+        if searched(one)
+    ]
 
 
-__all__ = ["PRINTED", "ROUNDS", "CompressedForm", "cases", "evidence", "family", "form_of"]
+__all__ = ["ENDS", "ROUNDS", "CompressedForm", "cases", "ends", "evidence", "family", "form_of", "searched"]

@@ -34,6 +34,9 @@ class _ExactPrinter(LambdaPrinter):
 
     _print_Half = _print_Rational
 
+    def _print_exp(self, e: sympy.exp) -> str:
+        return f"exp({self._print(e.args[0])})"
+
 
 # Symbols given by their squares, which are rational; G_sq is another quantity of the paper that has a G
 SQUARED = {"sigma": "sigma_sq", "zeta": "zeta_sq", "zeta_star": "zeta_star_sq", "G": "G_squared"}
@@ -60,10 +63,24 @@ def rescaled(known: dict[str, Number], factors: Mapping[str, Fraction]) -> dict[
     return found
 
 
+def exp_above(x: Number) -> Number:
+    """exp(x) for x <= 0: a fraction above it by less than 1e-30 times x^40, so that a bound with it only gets larger.
+
+    Raises ValueError for x > 0.
+    """
+    if x > 0:
+        raise ValueError(f"exp({x}): expected an exponent <= 0")
+    power, total = Fraction(1), Fraction(1)
+    for n in range(1, 40):
+        power *= -x / n
+        total += power
+    return 1 / total
+
+
 def exact(expression: sympy.Expr) -> Function:
     """An expression as a function of its symbols' values by name; those of `SQUARED` enter by the names of their squares.
 
-    Raises ValueError for an expression with roots that do not cancel.
+    exp is rounded up a little (`exp_above`).  Raises ValueError for an expression with roots that do not cancel.
     """
     squares = {
         s: sympy.sqrt(sympy.Symbol(SQUARED[s.name], nonnegative=True))
@@ -74,7 +91,8 @@ def exact(expression: sympy.Expr) -> Function:
     if any(not power.exp.is_integer for power in e.atoms(sympy.Pow)):
         raise ValueError(f"{expression}: expected no root, and even powers of {', '.join(SQUARED)}")
     symbols = sorted(e.free_symbols, key=str)
-    function = sympy.lambdify(symbols, e, modules=[{"Fraction": cache(Fraction)}], printer=_ExactPrinter)
+    modules = [{"Fraction": cache(Fraction), "exp": exp_above}]
+    function = sympy.lambdify(symbols, e, modules=modules, printer=_ExactPrinter)
     names = [s.name for s in symbols]
     return lambda values: function(*map(values.__getitem__, names))
 

@@ -141,7 +141,11 @@ def by_hand(statement: Statement, found: Verdict) -> None:
 
 
 def exactly(value: Any) -> sympy.Expr:
-    return Rational(value.numerator, value.denominator) if isinstance(value, numbers.Rational) else sympy.sympify(value)
+    return (
+        Rational(int(value.numerator), int(value.denominator))
+        if isinstance(value, numbers.Rational)
+        else sympy.sympify(value)
+    )
 
 
 @pytest.mark.parametrize("id_", sorted(FALSE))

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,8 @@ RUNS = {
     "weighted": replace(TWO, p=(F(1, 6), F(5, 6)), rates=falling(HALF, 3, 5)),
     "noise": replace(TWO, noise=NOISE, p=(F(1, 3), F(2, 3)), steps=2),
     "noise of one client": replace(TWO, noise=(NOISE[0], vectors((0, 0), (0, 0))), steps=2),
+    "one noise for both": replace(TWO, noise=NOISE, p=(F(1, 3), F(2, 3)), steps=2, common=("noise",)),
+    "one zeta for both": replace(TWO, p=(F(1, 3), F(2, 3)), common=("binarisation",)),
     "one of two": replace(TWO, K=1),
     "one of two, noise": replace(TWO, K=1, noise=NOISE, steps=2),
     "both of two": replace(TWO, K=2, rates=falling(1, 2, 5)),
@@ -113,6 +116,30 @@ def jointly(options: list[list[tuple[Fraction, Any]]]) -> Iterator[tuple[Fractio
         yield chance, [value for _, value in chosen]
 
 
+def binarised(run: Run, w: Any, centre: Point) -> Iterator[tuple[Fraction, list[Point]]]:
+    """All clients' S_m: independent, or with one zeta in [0, 1) for each entry, by (6) and (7) between the jumps of S'."""
+    if "binarisation" not in run.common:
+        yield from jointly([binarisations(own, centre) for own in w])
+        return
+    m = [minus(own, centre) for own in w]
+    alpha = [max(map(abs, own)) for own in m]
+    jumps = [
+        sorted({F(0), F(1), *(1 - (a + own[i]) / (2 * a) for a, own in zip(alpha, m, strict=True) if a)})
+        for i in range(run.d)
+    ]
+    for pieces in product(*(list(pairwise(one)) for one in jumps)):
+        chance, points = F(1), []
+        for low, high in pieces:
+            chance *= high - low
+        for a, own in zip(alpha, m, strict=True):
+            signs = [
+                2 * floor((a + e) / (2 * a) + (low + high) / 2) - 1 if a else F(0)
+                for e, (low, high) in zip(own, pieces, strict=True)
+            ]
+            points.append(plus(centre, signs, a))
+        yield chance, points
+
+
 class Reference:
     """The means over all outcomes, by step and symbol; `total` the probability of all outcomes."""
 
@@ -163,8 +190,8 @@ class Reference:
             [(HALF, 1), (HALF, -1)] if any(run.noise[0][k]) or any(run.noise[1][k]) else [(F(1), 1)]
             for k in range(run.N)
         ]
-        for c, x in jointly([binarisations(w[k], centre) for k in range(run.N)]):
-            for s, xi in jointly(signs):
+        for c, x in binarised(run, w, centre):
+            for s, xi in [(HALF, [1] * run.N), (HALF, [-1] * run.N)] if "noise" in run.common else jointly(signs):
                 self.step(t, chance * c * s, w, centre, history, x, xi)
 
     def step(self, t: int, chance: Fraction, w: Any, centre: Point, history: Any, x: Any, xi: Any) -> None:
@@ -247,7 +274,7 @@ class Reference:
         self.add(t, chance, "v_spread", sum((sq(minus(a, v_bar)) for a in v), F(0)))
         self.add(t, chance, "v_mean", v_bar)
         samples = [None] if run.K is None else list(combinations(clients, run.K))
-        for c, y in jointly([binarisations(v[k], centre) for k in clients]):
+        for c, y in binarised(run, v, centre):
             errors = [minus(a, b) for a, b in zip(y, v, strict=True)]
             self.add(
                 t, chance * c, "jump_parts", sum((p * p * sq(e) for p, e in zip(run.p, errors, strict=True)), F(0))
@@ -389,21 +416,21 @@ def leaves(w: tuple[Fraction, ...]) -> Leaves:
 def test_one_binarisation(w: Point) -> None:
     """Probabilities of sum 1, no outcome twice, the right mean, the squared error d max^2 - ||w||^2."""
     found = leaves(w)
-    found.split({"Y": found.binarised("W", "W0", 0)})
-    outcomes = [tuple(v) for v in found.known["Y"]]
+    found.split({"Y": found.binarised("W", "W0", [0])})
+    outcomes = [tuple(v) for (v,) in found.known["Y"]]
     assert found.probability.sum() == 1 and min(found.probability) > 0
     assert len(set(outcomes)) == len(outcomes) == 2 ** sum(abs(v) < max(map(abs, w)) for v in w)
     assert dict(zip(outcomes, found.probability, strict=True)) == {y: c for c, y in binarisations(w, (F(0),) * len(w))}
-    assert tuple(found.mean(found.known["Y"])) == w
-    error = found.mean(((found.known["Y"] - found.known["W"][:, 0]) ** 2).sum(-1))
+    assert tuple(found.mean(found.known["Y"][:, 0])) == w
+    error = found.mean(((found.known["Y"] - found.known["W"]) ** 2)[:, 0].sum(-1))
     assert error == len(w) * max(map(abs, w)) ** 2 - sq(w)
 
 
 def test_nothing_becomes_nothing() -> None:
     """S(0) = 0: one outcome, whose probability is 1."""
     found = leaves((F(0), F(0)))
-    found.split({"Y": found.binarised("W", "W0", 0)})
-    assert found.known["Y"].tolist() == [[0, 0]] and found.probability.tolist() == [1]
+    found.split({"Y": found.binarised("W", "W0", [0])})
+    assert found.known["Y"].tolist() == [[[0, 0]]] and found.probability.tolist() == [1]
 
 
 def test_probabilities_through_a_round() -> None:
@@ -411,7 +438,7 @@ def test_probabilities_through_a_round() -> None:
     third = found.probability / 3
     found.split({"coin": [(third, found.probability), (2 * third, -found.probability), (0 * third, 0 * third)]})
     assert found.known["coin"].tolist() == [1, -1] and found.probability.tolist() == [F(1, 3), F(2, 3)]
-    found.split({"Y": found.binarised("W", "W0", 0)})
+    found.split({"Y": found.binarised("W", "W0", [0])})
     assert found.probability.sum() == 1 and len(found.known["coin"]) == len(found.known["Y"]) == 4
     assert found.mean(found.known["coin"]) == F(-1, 3)
 

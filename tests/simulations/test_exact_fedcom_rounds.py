@@ -50,6 +50,9 @@ RUNS = {
     "concave": a_run((-1, -HALF), (1, 1), 1, 1, HALF, False, 1, 2),
     "one client": a_run((1,), (1,), 2, 1, 1, False, 2, 3),
     "one client, many steps": a_run((-1,), (0,), 0, 1, 0, False, 4, 2),
+    "common noise": a_run((1, HALF), (1, -2), 1, 1, 1, False, 2, 2, common=True),
+    "bent, common noise": a_run((1, HALF), (1, -2), 1, 1, 1, True, 2, 2, common=True, bend=(-HALF, Fraction(1))),
+    "wrong sign": a_run((1, HALF), (1, -2), 1, 1, 1, True, 2, 2, turn=Fraction(-1)),
     "bent": a_run((1, HALF), (1, -2), 1, 1, 1, False, 2, 1, bend=(-HALF, Fraction(1))),
     "bent, two rounds, the same coin": a_run((1, HALF), (1, -1), 1, 4, 3, True, 1, 2, bend=(-HALF, HALF)),
     "bent, concave right of 0": a_run((1,), (0,), -1, 1, 3, True, 1, 3, bend=(Fraction(-3, 2),)),
@@ -67,13 +70,15 @@ def outcomes(run: Run) -> Iterator[tuple[Fraction, np.ndarray, np.ndarray]]:
     p = 1 / (1 + run.q)
     coins = ((p, 1 + run.q), (1 - p, Fraction(0))) if run.q else ((Fraction(1), Fraction(1)),)
     thrown = run.R if run.shared else run.R * run.m
-    for noise in product(signs, repeat=run.R * run.m * run.tau):
+    drawn = 1 if run.common else run.m
+    for noise in product(signs, repeat=run.R * drawn * run.tau):
         for coin in product(coins, repeat=thrown):
             chance = Fraction(1, len(signs) ** len(noise))
             for probability, _ in coin:
                 chance *= probability
             Z = np.array([z for _, z in coin], dtype=object).reshape(run.R, -1).repeat(run.m // (thrown // run.R), 1)
-            yield chance, np.array(noise, dtype=object).reshape(run.R, run.m, run.tau) * sigma, Z
+            xi = np.array(noise, dtype=object).reshape(run.R, drawn, run.tau).repeat(run.m // drawn, 1)
+            yield chance, xi * sigma, Z
 
 
 def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, Any]]:
@@ -97,7 +102,7 @@ def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, 
             g = slopes(local)
             points.append(local)
             gradients.append(g)
-            stochastic.append(g + noises[r, :, c])
+            stochastic.append(run.turn * g + noises[r, :, c])
             local = local - eta * (stochastic[-1] - delta)
         P, G, T = np.array(points), np.array(gradients), np.array(stochastic)  # (tau, m)
         message = coins[r] * (w - local) / eta
@@ -134,12 +139,13 @@ def replayed(run: Run, noises: np.ndarray, coins: np.ndarray) -> list[dict[Any, 
         else:
             w_before, G_before, T_before, drift_before = history[-1]
             shift = T_before.sum() / m - T_before.sum(0)
-            q["direction_sq"] = ((T.sum(0) + shift) ** 2).sum() / m
+            if run.turn == 1:
+                q["direction_sq"] = ((T.sum(0) + shift) ** 2).sum() / m
             tracked = (G + (G_before.sum() / m - G_before.sum(0)) / tau).sum(0)
             for j in range(m):
                 q["tracked_grad_sq", j + 1] = tracked[j] ** 2
                 q["drift_sum_prev", j + 1] = drift_before[j]
-            N, N_before = T - G, T_before - G_before
+            N, N_before = T - run.turn * G, T_before - run.turn * G_before
             q["noise_sq"] = 2 * ((N + (N_before.sum() / m - N_before.sum(0)) / tau).sum(0) ** 2).sum() / m
             q["move_sq"] = (w - w_before) ** 2
             q["grad_sq_prev"] = (slopes(w_before).sum() / m) ** 2
@@ -183,9 +189,9 @@ def test_against_all_outcomes(name: str) -> None:
                 assert flat[key] == mean, (r, key)
         assert values["descent"] == row["f_next"] - row["f"]
         before = expected[: r + 1]
-        totals = {
+        totals: dict[str, Any] = {
             "drift_total": sum(e["drift_mean"] for e in before),
-            "direction_total": run.tau * sum(e["direction_sq"] for e in before),
+            "direction_total": run.tau * sum(e.get("direction_sq", values["direction_sq"]) for e in before),
             "move_total": run.tau**2 * sum(e["move_sq"] for e in before[1:]),
             "grad_sq_total": run.tau * sum(e["grad_sq"] for e in before),
             "mean_grad_sq_total": sum(e["mean_grad_sq_sum"] for e in before[:-1]),

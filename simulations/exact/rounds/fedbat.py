@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ class Run:
     noise  c and s, (N, d) each: client k's gradient at w has the noise +-(c + s w), each sign with probability 1/2
     K      clients a round.  None: all, with weights p; else K of them, sampled without replacement, with equal weights
     bend   (N, d), or () for none: the curvature for w > 0 is h + bend, and F_k is no quadratic
+    common what all clients draw together: "noise" (one sign), "binarisation" (one zeta for each entry)
 
     Raises ValueError for shapes that do not fit, shares that are negative or not of sum 1, too few rates, and a K, tau or
     number of steps out of range.
@@ -50,6 +51,7 @@ class Run:
     noise: tuple[Vectors, Vectors]
     K: int | None = None
     bend: Vectors = ()
+    common: tuple[Literal["noise", "binarisation"], ...] = ()
 
     def __post_init__(self) -> None:
         given = {"h": self.h, "b": self.b, "noise[0]": self.noise[0], "noise[1]": self.noise[1]}
@@ -124,24 +126,21 @@ class Leaves:
         """The expectation of value, (n,) or (n, m)."""
         return np.dot(self.probability, value)
 
-    def binarised(self, vectors: str, centre: str, client: int) -> Branches:
-        """S_m of a client's vector: all outcomes of its entries."""
-        m = self.known[vectors][:, client] - self.known[centre]
+    def binarised(self, vectors: str, centre: str, clients: Sequence[int]) -> Branches:
+        """S_m of vectors of these clients, with one zeta for each entry: all outcomes, each (n, clients, d)."""
+        m = self.known[vectors][:, list(clients)] - self.known[centre][:, None]
         alpha = np.abs(m).max(-1)
-        moved = np.array([bool(a) for a in alpha])
-        safe = np.where(moved, alpha, 1)
-        up = (safe[:, None] + m) / (2 * safe[:, None])
+        moved = alpha.astype(bool)[..., None]
+        safe = np.where(moved[..., 0], alpha, 1)[..., None]
+        up = np.where(moved, (safe + m) / (2 * safe), m * 0 + 1)  # S(0) = 0: a single outcome
         branches = []
-        for signs in product((1, -1), repeat=m.shape[-1]):
-            chance = np.ones_like(alpha)
-            for i, sign in enumerate(signs):
-                chance = chance * (up[:, i] if sign > 0 else 1 - up[:, i])
-            if min(signs) > 0:
-                chance = np.where(moved, chance, chance * 0 + 1)  # S(0) = 0: a single outcome
-            else:
-                chance = np.where(moved, chance, chance * 0)
-            value = self.known[centre] + alpha[:, None] * np.array(signs)
-            branches.append((chance, value))
+        for flat in product((1, -1), repeat=m.shape[1] * m.shape[2]):
+            signs = np.array(flat).reshape(m.shape[1:])
+            # zeta leads to a plus where it is at most `up`
+            least = np.where(signs > 0, up, up * 0 + 1).min(1)
+            most = np.where(signs < 0, up, up * 0).max(1)
+            chance = _positive(least - most).prod(-1)
+            branches.append((chance, self.known[centre][:, None] + alpha[..., None] * signs))
         return branches
 
 
@@ -321,6 +320,8 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
     clients, N = _Clients.of(run), run.N
     c, s = (_array(v, run.exact) for v in run.noise)
     noisy = [any(map(bool, (*c[k], *s[k]))) for k in range(N)]
+    drawn = [any(noisy)] if "noise" in run.common else noisy
+    whose = _apart(run)
     leaves = Leaves(_array([Fraction(1) if run.exact else 1.0], run.exact))
     start = _array([run.w0], run.exact)
     leaves.known = {"W": clients.everywhere(start), "W0": start}
@@ -328,11 +329,11 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
     rows: list[dict[str, Any]] = []
     for t in range(run.steps):
         events: dict[str, Branches] = {}
-        for k in range(N):
-            events |= {f"X{k}": leaves.binarised("W", "W0", k), f"sign{k}": _signs(leaves, noisy[k])}
+        events |= {f"X{i}": leaves.binarised("W", "W0", own) for i, own in enumerate(whose)}
+        events |= {f"sign{k}": _signs(leaves, one) for k, one in enumerate(drawn)}
         leaves.split(events)
-        X = np.stack([leaves.known.pop(f"X{k}") for k in range(N)], 1)
-        sign = np.stack([leaves.known.pop(f"sign{k}") for k in range(N)], 1)[..., None]
+        X = np.concatenate([leaves.known.pop(f"X{i}") for i in range(len(whose))], 1)
+        sign = np.stack([leaves.known.pop(f"sign{k}") for k in range(len(drawn))], 1)[..., None]
         known, eta, first = leaves.known, run.rates[t], t - t % run.tau
         W = known["W"]
         step = _Step(clients, leaves, eta, W, known["W0"], X, sign * (c + s * X), sign * (c + s * W))
@@ -359,6 +360,11 @@ def follow(run: Run) -> tuple[Mapping[str, Any], ...]:
     return tuple(rows)
 
 
+def _apart(run: Run) -> list[Sequence[int]]:
+    """The clients in groups that binarise independently of each other."""
+    return [range(run.N)] if "binarisation" in run.common else [[k] for k in range(run.N)]
+
+
 def _begin_round(leaves: Leaves) -> None:
     """No steps have been taken since the last synchronisation."""
     zeros = leaves.known["W"] * 0
@@ -375,8 +381,9 @@ def _synchronise(leaves: Leaves, run: Run, clients: _Clients) -> dict[str, Any]:
     """(19) or (53): W and W0 become the new model.  Returns the lemmas' quantities."""
     N, p = run.N, clients.p
     leaves.known = {name: leaves.known[name] for name in ("V", "W0")}
-    leaves.split({f"Y{k}": leaves.binarised("V", "W0", k) for k in range(N)})
-    leaves.known["Y"] = np.stack([leaves.known.pop(f"Y{k}") for k in range(N)], 1)
+    whose = _apart(run)
+    leaves.split({f"Y{i}": leaves.binarised("V", "W0", own) for i, own in enumerate(whose)})
+    leaves.known["Y"] = np.concatenate([leaves.known.pop(f"Y{i}") for i in range(len(whose))], 1)
     E, V, Y, W0 = leaves.mean, leaves.known["V"], leaves.known["Y"], leaves.known["W0"]
     v_bar = clients.mean(V)
     row: dict[str, Any] = {

@@ -47,6 +47,8 @@ class Run:
     eta, gamma  local and global step size
     alpha       delta_j = delta_j + (alpha/tau) (Q(x_j) - mean of the messages): 1 as printed; 0 makes it FedCOM
     bend        f_j has the extra term bend_j max(w, 0)^2 / 2, one entry per client; () for quadratics
+    common      whether all clients have the same noise in a step; otherwise their noises are independent
+    turn        the mean of a stochastic gradient is turn times the gradient: 1 if it is unbiased
 
     Raises ValueError for counts below 1, no clients, a wrong number of slopes or bends, eta or gamma not positive, negative
     sigma_sq, q, alpha, or, with bends, a sigma_sq that is no square.
@@ -64,6 +66,8 @@ class Run:
     alpha: Fraction = Fraction(1)
     R: int = 1
     bend: tuple[Fraction, ...] = ()
+    common: bool = False
+    turn: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
         if not self.h or len(self.h) != len(self.b) or len(self.bend) not in (0, self.m):
@@ -210,7 +214,7 @@ def _parts(run: Run, moments: Moments) -> _State:
     def parts(name: str) -> tuple[Form, ...]:
         return tuple({(name, j, 0): Fraction(1)} for j in range(run.m))
 
-    noise = {(j, c): {("xi", j, c): Fraction(1)} for j in range(run.m) for c in range(run.tau)}
+    noise = {(j, c): {("xi", 0 if run.common else j, c): Fraction(1)} for j in range(run.m) for c in range(run.tau)}
     law = _Law(moments, run.sigma_sq)
     return _State(law, {ONE: Fraction(1)}, {W: Fraction(1)}, parts("delta"), parts("g"), parts("n"), noise)
 
@@ -220,7 +224,8 @@ _Outcome = tuple[Fraction, ...]  # w, then the delta_j, the g_j and the n_j
 
 def _outcomes(run: Run, states: Mapping[_Outcome, Fraction]) -> _State:
     """The state as several outcomes with these probabilities; a variable of the law is an outcome of state and noises."""
-    signs = list(product((-run.sigma, run.sigma) if run.sigma else (_ZERO,), repeat=run.m * run.tau))
+    drawn = run.tau if run.common else run.m * run.tau
+    signs = list(product((-run.sigma, run.sigma) if run.sigma else (_ZERO,), repeat=drawn))
     keys: list[Key] = [("outcome", i, 0) for i in range(len(states) * len(signs))]
     chances = [chance / len(signs) for chance in states.values() for _ in signs]
     rows = [(*state, *noises) for state in states for noises in signs]
@@ -231,7 +236,7 @@ def _outcomes(run: Run, states: Mapping[_Outcome, Fraction]) -> _State:
     m = run.m
     law = _Law({key: {key: chance} for key, chance in zip(keys, chances, strict=True)}, run.sigma_sq)
     delta, g, n = (tuple(form(1 + part * m + j) for j in range(m)) for part in range(3))
-    noise = {(j, c): form(1 + 3 * m + j * run.tau + c) for j in range(m) for c in range(run.tau)}
+    noise = {(j, c): form(1 + 3 * m + (0 if run.common else j * run.tau) + c) for j in range(m) for c in range(run.tau)}
     return _State(law, dict.fromkeys(keys, Fraction(1)), form(0), delta, g, n, noise)
 
 
@@ -249,7 +254,8 @@ class _Client:
     points     w_j^(c), c = 0 ... tau-1
     gradients  g_j^(c) = grad f_j(w_j^(c))
     g_sum      sum_c g_j^(c)
-    noise      sum_c of the noises, so that the stochastic gradients sum to g_sum + noise
+    noise      sum_c of the noises
+    stochastic sum_c of the stochastic gradients
     message    x_j = (w - w_j^(tau)) / eta, what the client compresses
     """
 
@@ -257,12 +263,8 @@ class _Client:
     gradients: tuple[Form, ...]
     g_sum: Form
     noise: Form
+    stochastic: Form
     message: Form
-
-    @property
-    def stochastic(self) -> Form:
-        """sum_c of the stochastic gradients."""
-        return _sum((1, self.g_sum), (1, self.noise))
 
 
 def _client(run: Run, state: _State, j: int) -> _Client:
@@ -272,10 +274,14 @@ def _client(run: Run, state: _State, j: int) -> _Client:
         gradient = state.gradient(run, j, local)
         points.append(local)
         gradients.append(gradient)
-        local = _sum((1, local), (-run.eta, gradient), (-run.eta, state.noise[j, c]), (run.eta, state.delta[j]))
+        local = _sum(
+            (1, local), (-run.eta * run.turn, gradient), (-run.eta, state.noise[j, c]), (run.eta, state.delta[j])
+        )
     noise = _sum(*((1, state.noise[j, c]) for c in range(run.tau)))
     message = _sum((1 / run.eta, state.w), (-1 / run.eta, local))
-    return _Client(tuple(points), tuple(gradients), _sum(*((1, g) for g in gradients)), noise, message)
+    g_sum = _sum(*((1, g) for g in gradients))
+    stochastic = _sum((run.turn, g_sum), (1, noise))
+    return _Client(tuple(points), tuple(gradients), g_sum, noise, stochastic, message)
 
 
 def _mean_square(run: Run, law: _Law, messages: Sequence[Form]) -> Fraction:
@@ -403,6 +409,24 @@ def compressed_rounds(run: Run) -> tuple[Mapping[str, Any], ...]:
         rows[r].add(_of_two_rounds(run, rounds[r], rows[r - 1]) if r else {})
         rows[r].add(_totals(run, rows[:]))
     return tuple(rows)
+
+
+def compression_gap(run: Run) -> Fraction:
+    """The least G_q of Assumption 5: the largest E||mean Q(x_j)||^2 - E||Q(mean x_j)||^2 over all messages of the run, or 0.
+
+    Raises ValueError for own coins on quadratics, where the messages have moments and no values: a bend of 0 helps.
+    """
+    if run.shared or not run.q or run.m == 1:
+        return _ZERO
+    if not run.bend:
+        raise ValueError(f"{run}: expected one coin for all clients, or a bend (0 for quadratics), to have G_q")
+    now, gaps = _Round(run), [_ZERO]
+    for _ in range(run.R):
+        for key in now.state.one:
+            x = [client.message.get(key, _ZERO) for client in now.clients]
+            gaps.append(run.q * (sum((v * v for v in x), _ZERO) - sum(x, _ZERO) ** 2) / run.m**2)
+        now = _Round(run, now)
+    return max(gaps)
 
 
 class _Row(Mapping[str, Any]):
@@ -611,4 +635,4 @@ def _totals(run: Run, rows: Sequence[_Row]) -> _How:
     return how | ({"gap_last": lambda row: row["gap_next"]} if "gap_next" in rows[-1] else {})
 
 
-__all__ = ["Run", "compressed_rounds", "minimum"]
+__all__ = ["Run", "compressed_rounds", "compression_gap", "minimum"]

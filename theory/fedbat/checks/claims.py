@@ -1,13 +1,12 @@
-"""Claims about the bounds: heterogeneity, constants, rates, and gradients at points where the algorithm takes none."""
+"""Claims about the bounds: heterogeneity, constants and rates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from functools import partial
 
 import sympy
-from sympy import Max, Rational
+from sympy import Max
 
 from theory import catalogue
 from theory.fedbat.checks.operator import OPERATOR, Check, decided, relations_of
@@ -129,49 +128,6 @@ def _of_order(value: sympy.Expr, order: sympy.Expr) -> Decision:
     return Decision(Status.PROVED, f"divided by the order it tends to {found}")
 
 
-def gradients_elsewhere(statement: Statement, full: bool = False) -> Verdict:
-    """Assumption 4 bounds gradients at w_t^k, but the algorithm takes them at x_t^k.
-
-    Two coordinates, so q = 1; identical clients, no noise, eta = 1.  The gradient is (1, 0) at w_0 = 0, (0, +-M) at
-    x_1 = (-1, +-1), and 0 at w_1 = (-1, 0) and at the client's later points.  Some smooth function has these gradients at
-    these points.  So G = 1, and a client's update after the second step is (-1, -+M); the signs of two clients are
-    independent.
-    """
-    for size in (1, 2, 4, 6, 12):
-        M2 = Fraction(size**2)
-        error, spread = M2 - 1, M2  # E||S(u) - u||^2 = 2 M^2 - (1 + M^2); sum_i ||v_i - vbar||^2 for two clients
-        for clients, sampled, steps, known in (
-            (1, 1, 3, {"spread_x": error, "binarised_sq": error, "spread_w": Fraction(0)}),
-            (1, 1, 2, {"jump_sq": error}),
-            (2, 1, 2, {"jump_sq": error + spread / 2, "A_bin": error, "A_2": spread / 2}),
-        ):
-            claim = bound_of(statement)
-            if claim.quantity.name not in known or (sampled < clients) != ("K" in _symbols(statement)):
-                continue
-            at = {"N": clients, "K": sampled, "tau": steps, "q": 1, "G": 1, "eta_t": 1, "eta_later": 1, "eta_start": 1,
-                  "p_sq": Fraction(1, clients), "M": size}  # fmt: skip
-            table = catalogue.symbols(statement)
-            right = Fraction(
-                str(claim.value.subs({table[n].sympy: Rational(str(v)) for n, v in at.items() if n in table}))
-            )
-            left = known[claim.quantity.name]
-            if left > right:
-                gradients = {
-                    "gradient at w_0 = 0": "(1, 0)",
-                    "at x_1 = (-1, +-1)": f"(0, +-{size})",
-                    "at the other w_t": "0",
-                }
-                told = {n: str(v) for n, v in at.items() if n not in ("M", "eta_later", "eta_start")}
-                witness = {**gradients, **told, "left": str(left), "right": str(right)}
-                says = f"gradients at w_t at most 1, at x_1 of size {size}: left side {left}, right side {right}"
-                return Verdict(Status.REFUTED, says, float(right / left), witness)
-    return Verdict(Status.TESTED, "gradients at x_1 up to 12 times those at the w_t")
-
-
-def _symbols(statement: Statement) -> set[str]:
-    return {s.name for s in bound_of(statement).value.free_symbols}
-
-
 def evidence() -> Iterator[Evidence]:
     """Derivations, orders and counter-examples about the claims."""
     derivations: Mapping[str, Check] = {
@@ -186,5 +142,3 @@ def evidence() -> Iterator[Evidence]:
         yield Evidence(f"fedbat.{name}", "derivation", check)
     yield as_evidence("remark2", "ledger", rates(), OPERATOR, "fedbat")
     yield as_evidence("remark2.corrected", "ledger", rates(".corrected"), OPERATOR, "fedbat")
-    for name in ("lemma3", "lemma4", "lemma6", "eq48", "eq50", "eq62", "eq64"):
-        yield Evidence(f"fedbat.{name}", "counterexample", gradients_elsewhere)
