@@ -2,6 +2,9 @@
 
 An instance is a federation of quadratics, a start and a round with its step size.  Every symbol of a statement is then a
 fraction: the constants of the problem by closed forms, the expectations by `simulations.exact.rounds.sfl`.
+
+The family has instances for what a statement does not assume: noise that all clients share, biased gradients, one fixed
+order of the clients.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from bounds.trials.claims import (
 )
 from bounds.trials.rounds import Form, Occurrence, Rounds
 from simulations.exact.rational import Fraction
-from simulations.exact.rounds.sfl import one_round
+from simulations.exact.rounds.sfl import LAWS, one_round
 from theory import catalogue
 from theory.properties import Properties, Property
 from theory.statement import Evidence, Statement, defined
@@ -70,6 +73,7 @@ class Instance:
     S, K      participating clients, local steps
     sigma_sq  variance of a stochastic gradient
     bend      in one coordinate: adds bend_m max(y, 0)^2 / 2 to F_m, so that it is not quadratic; () for none
+    law       of the noise and the order, one of `LAWS`
 
     Raises ValueError for shapes that do not fit, or slopes b_m that do not sum to 0.
     """
@@ -81,6 +85,7 @@ class Instance:
     K: int
     sigma_sq: Fraction
     bend: tuple[Fraction, ...] = ()
+    law: str = "independent"
 
     def __post_init__(self) -> None:
         H: Numbers = np.asarray(self.H)
@@ -162,6 +167,7 @@ class Instance:
             "x": str(self.x[0]) if one else [str(v) for v in self.x],
             "x_star": 0 if one else [0, 0],
             **{"M": self.M, "S": self.S, "K": self.K, "sigma^2": str(self.sigma_sq)},
+            **({"law": self.law} if self.law != LAWS[0] else {}),
         }
 
 
@@ -193,7 +199,7 @@ def measured(instance: Instance, eta: Fraction, sequential: bool) -> Mapping[str
     given: Any = instance  # numpy's types know no fractions
     return one_round(
         given.H, given.b, given.x, K=given.K, S=given.S, eta=eta, sigma2=given.sigma_sq, sequential=sequential,
-        x_star=[0 * v for v in given.x], bend=given.bend or None,
+        x_star=[0 * v for v in given.x], bend=given.bend or None, law=given.law,
     )  # fmt: skip
 
 
@@ -235,7 +241,17 @@ def instances() -> tuple[Instance, ...]:
         b = tuple(tuple(sign * Fraction(v) for v in slope) for sign in (1, -1))
         found[Instance(H, b, tuple(map(Fraction, start)), S, K, Fraction(sigma_sq))] = None
     found[_line([1] * 12, [0] * 12, 1, 1, 1, 0)] = None  # one of many equal clients
-    return (*found, *map(_bent, (i for i in found if len(i.x) == 1 and i.M <= 3 and i.S * i.K <= 2)))
+    straight = (*found, *map(_bent, (i for i in found if len(i.x) == 1 and i.M <= 3 and i.S * i.K <= 2)))
+    # Noise that many clients share is not divided by their number; errors that many steps repeat add up
+    long = [_line([1] * M, [0] * M, x, M, K, 1) for M, K in ((12, 1), (1, 20)) for x in (0, 2)]
+    return (*straight, *(replace(i, law=law) for i in (*straight, *long) for law in LAWS[1:] if _matters(law, i)))
+
+
+def _matters(law: str, instance: Instance) -> bool:
+    """Whether the law makes a difference."""
+    if law == "one order":
+        return len({*zip(instance.H, instance.b, instance.bend or instance.b, strict=True)}) > 1
+    return bool(instance.sigma_sq) and (law == "biased" or instance.S > 1)
 
 
 def _bent(instance: Instance) -> Instance:
@@ -245,7 +261,8 @@ def _bent(instance: Instance) -> Instance:
 
 FAMILY = (
     "quadratics in one dimension and (not commuting) in two, in one dimension functions flatter right of 0 too, M = 1, 2, "
-    "3, 12, S = 1..3, K = 1..3, convex or not as the assumptions allow"
+    "3, 12, S = 1..3, K = 1..3, convex or not as the assumptions allow; where they allow it noise that all clients share, "
+    "biased gradients, one order"
 )
 
 # Claims and conditions, compiled to exact arithmetic
@@ -343,8 +360,16 @@ def symbols(instance: Instance, beta: Fraction | None, factors: Mapping[str, Fra
     return rescaled(known, factors)
 
 
+def excluded_by(law: str, sequential: bool) -> Property | None:
+    """The property that the law does not have.  Noise that the next client repeats is no news to SFL: it is biased."""
+    shared = Property.UNBIASED if sequential else Property.INDEPENDENT_NOISE
+    return {"shared": shared, "biased": Property.UNBIASED, "one order": Property.SAMPLING}.get(law)
+
+
 def speaks_of(instance: Instance, to: RoundForm) -> bool:
     """Whether the instance has the statement's properties, and meets its conditions apart from those on the step."""
+    if excluded_by(instance.law, to.sequential) in to.given:
+        return False
     known = symbols(instance, None, to.factors)
     return instance.L > 0 and instance.fits(to.given) and all(condition.holds(known) for condition in to.conditions)
 
@@ -426,9 +451,6 @@ def _varied(round: Round, to: RoundForm, random: Random) -> Round | None:
         if name in ("S", "K"):
             count: dict[str, Any] = {name: max(getattr(instance, name) + random.choice((-1, 1)), 1)}
             instance = replace(instance, **count)
-            most = 4 if instance.bend else 6  # steps: with bends every outcome of the noise is enumerated
-            if instance.S > instance.M or perm(instance.M, instance.S) > _ORDERS or most < instance.S * instance.K:
-                return None
             continue
         value = random.choice(_GRID[name])
         if name == "share":
@@ -447,6 +469,9 @@ def _varied(round: Round, to: RoundForm, random: Random) -> Round | None:
         elif instance.M > 1:
             one, other = random.sample(range(instance.M), 2)
             instance = replace(instance, b=_moved(instance.b, one, other, random.randrange(len(instance.x)), value))
+    most = 4 if instance.bend else 6  # steps: with bends every outcome of the noise is enumerated
+    if instance.S > instance.M or perm(instance.M, instance.S) > _ORDERS or most < instance.S * instance.K:
+        return None
     changed = Round(instance, eta, beta)
     admitted = speaks_of(instance, to) and (beta is None or instance.zeta_sq(beta) is not None)
     return changed._replace(eta=share * _limit(changed, to)) if admitted else None
@@ -485,6 +510,8 @@ def _simpler(round: Round, to: RoundForm) -> Iterator[Round]:
 
 
 def _with_one_thing_simpler(instance: Instance) -> Iterator[Instance]:
+    if instance.law != LAWS[0]:
+        yield replace(instance, law=LAWS[0])
     for m, b in enumerate(instance.b if instance.M > instance.S else ()):
         if not any(b):
             left: dict[str, Any] = {
@@ -520,7 +547,8 @@ def _witness(round: Round, to: RoundForm) -> dict[str, Any]:
 def _described(round: Round, case: Occurrence) -> str:
     instance = round.instance
     kind = "functions that are no quadratics" if instance.bend else "quadratics"
-    return f"{instance.M} {kind}, S = {instance.S}, K = {instance.K}"
+    law = {"shared": ", one noise for all", "biased": ", biased gradients", "one order": ", in one fixed order"}
+    return f"{instance.M} {kind}, S = {instance.S}, K = {instance.K}{law.get(instance.law, '')}"
 
 
 ROUNDS = Rounds(

@@ -3,6 +3,9 @@
 Every ordered sample of the clients is enumerated.  On quadratics vectors are linear forms of the noise, which is never
 sampled; on functions whose curvature changes at 0, all outcomes of a two-valued noise are enumerated.  The same code
 runs on floats and on fractions; with fractions every result is exact.
+
+Laws of a round (`LAWS`): noise that is independent from step to step; `shared`: all clients draw the same; `biased`: every
+gradient has the error (sigma, 0, ...); `one order`: always the clients 1 ... S, in this order.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simulations.exact.rational import Fraction, square_root
+
+LAWS = ("independent", "shared", "biased", "one order")
 
 Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
 
@@ -47,15 +52,17 @@ def one_round(
     sequential: bool,
     x_star: ArrayLike | None = None,
     bend: ArrayLike | None = None,
+    law: str = "independent",
 ) -> Mapping[str, Any]:
     """Expectations over a round from x, of F_m(y) = y'H_m y / 2 + b_m'y with S of the M clients taking K steps each.
 
     H, b        (M, d, d) symmetric, (M, d)
     x, x_star   (d,); x_star must be a stationary point of F; None leaves out the quantities marked *
     eta         learning rate
-    sigma2      E||g - grad F_m||^2, spread evenly over the coordinates, independent from step to step
+    sigma2      E||g - grad F_m||^2, spread evenly over the coordinates
     sequential  SFL: a client begins at the end of the previous one; otherwise PFL: all begin at x, the ends are averaged
     bend        (M,), in one dimension: F_m(y) has the extra term bend_m max(y, 0)^2 / 2, and the noise is +-sigma
+    law         one of `LAWS`
 
     If any of H, b, x, x_star is an array of objects (Fractions), all numbers are read and returned as Fractions.
 
@@ -87,13 +94,13 @@ def one_round(
     T_1                    E||sum of (grad F_pi_i(x) - grad F(x))||^2, as above (53)
     client_bias_sq*        E||grad F_pi_m(x) - grad F_pi_m(x_star)||^2 (36), the same for all (m, k)
 
-    Raises ValueError for shapes or numbers that do not fit, an H_m that is not symmetric, floats among Fractions, or an
-    x_star that is not stationary.
+    Raises ValueError for shapes or numbers that do not fit, an H_m that is not symmetric, floats among Fractions, an
+    x_star that is not stationary, or another law.
     """
     exact, given = _numbers(H, b, x, x if x_star is None else x_star, eta, sigma2, *([] if bend is None else [bend]))
     rate, variance = given[4][()], given[5][()]
     bends = given[6] if bend is not None else None
-    round_ = _Round(*given[:4], eta=rate, sigma2=variance, K=K, S=S, sequential=sequential, bend=bends)
+    round_ = _Round(*given[:4], eta=rate, sigma2=variance, K=K, S=S, sequential=sequential, bend=bends, law=law)
     round_.check(0 if exact else 1e-9, stationary=x_star is not None)
     return _Expectations(round_, x_star is not None)
 
@@ -125,7 +132,7 @@ class _Step(NamedTuple):
 class _Round:
     """One round from x, in numbers of one type.
 
-    The S K noise vectors xi_j are independent, of mean 0 and covariance sigma2/d I.  A linear form v + sum_j C_j xi_j is
+    The S K noise vectors xi_j are independent, of mean 0 and covariance sigma2/d I, unless the law says otherwise.  A linear form v + sum_j C_j xi_j is
     an array (d, 1 + S K d): v beside C_1, C_2 ...  With bends a form is an array (1, 2^(S K)): its values in the equally
     likely outcomes of the signs.
     """
@@ -141,6 +148,7 @@ class _Round:
     S: int
     sequential: bool
     bend: Numbers | None = None
+    law: str = "independent"
 
     def check(self, tolerance: float, stationary: bool) -> None:
         """Raise ValueError for numbers or shapes that do not fit; `tolerance` is relative."""
@@ -153,6 +161,8 @@ class _Round:
             raise ValueError(f"S = {self.S}, K = {self.K}: expected 1 <= S <= {len(H)} clients and K >= 1 steps")
         if not (self.eta > 0 and self.sigma2 >= 0):
             raise ValueError(f"eta = {self.eta}, sigma2 = {self.sigma2}: expected numbers, eta > 0 and sigma2 >= 0")
+        if self.law not in LAWS:
+            raise ValueError(f"law = {self.law!r}: expected one of {', '.join(LAWS)}")
         if x_star.shape != x.shape:
             raise ValueError(f"x_star of shape {x_star.shape}: expected {x.shape}")
         if self.bend is not None and (H.shape[1] != 1 or self.bend.shape != H.shape[:1]):
@@ -176,18 +186,22 @@ class _Round:
 
     def orders(self) -> Counter[tuple[int, ...]]:
         """The ordered samples of S clients, each with its number; equal clients count as the first of them."""
+        if self.law == "one order":
+            return Counter([tuple(range(self.S))])
         first: dict[Any, int] = {}
         parts = (self.H, self.b) if self.bend is None else (self.H, self.b, self.bend)
         functions = (
             tuple(number for part in parts for number in np.ravel(part[m]).tolist()) for m in range(len(self.H))
         )
         alike = [first.setdefault(function, m) for m, function in enumerate(functions)]
+        if len({*alike}) == 1:
+            return Counter([(0,) * self.S])
         return Counter(tuple(alike[m] for m in order) for order in permutations(range(len(self.H)), self.S))
 
     @cached_property
     def blank(self) -> Numbers:
         """The constant 0 as a form; without noise a form is a single column."""
-        d, steps = len(self.x), self.S * self.K if self.sigma2 else 0
+        d, steps = len(self.x), self.S * self.K if self.sigma2 and self.law != "biased" else 0
         columns = 2**steps if self.bend is not None else 1 + steps * d
         return np.repeat(0 * self.x[:, None], columns, axis=1)
 
@@ -202,8 +216,22 @@ class _Round:
         """xi_j as forms, for every local step j of a round."""
         if not self.sigma2:
             return [self.blank] * (self.S * self.K)
+        if self.law == "shared":
+            return self.drawn[: self.K] * self.S
+        if self.law == "biased":
+            return [self.blank + self.constant(np.eye(1, len(self.x), dtype=int)[0] * self.sigma)] * (self.S * self.K)
+        return self.drawn
+
+    @property
+    def sigma(self) -> Any:
+        """The root of sigma2; ValueError for a fraction whose root is irrational."""
+        return self.sigma2**0.5 if isinstance(self.sigma2, float) else square_root(self.sigma2, "sigma2")
+
+    @cached_property
+    def drawn(self) -> list[Numbers]:
+        """Independent noise for every local step."""
         if self.bend is not None:
-            sigma = self.sigma2**0.5 if isinstance(self.sigma2, float) else square_root(self.sigma2, "sigma2")
+            sigma = self.sigma
             signs = np.array(list(product((1, -1), repeat=self.S * self.K)), dtype=int).T
             return [self.blank + own * sigma for own in signs]
         d = len(self.x)
