@@ -18,7 +18,7 @@ from theory.proofs.argument import Argument
 from theory.proofs.forms import Before, Family, Gradient, Objective, Term, Value, bare, before, gradient, value, vector
 from theory.proofs.rules import RULES, Noise, Rule
 from theory.sfl.checks import quantities as sfl
-from theory.sfl.symbols import grad_sq
+from theory.sfl.symbols import eta, grad_sq
 from theory.statement import Status, at_most
 
 NUMBER = sympy.Symbol("n", positive=True)
@@ -255,6 +255,14 @@ def test_a_gradient_is_not_zero_at_what_is_written_like_a_minimiser() -> None:
         zero = p.by(rules.STATIONARY, sfl.F_fun, point, sfl.global_grad)
         p.conclude(p.have("no gradient", grad_sq, "<=", sympy.Integer(0), -1 * zero))
         assert p.verdict().status is Status.BROKEN and p.verdict().witness["step"] == "stationary"
+
+
+def test_a_vector_has_a_value_only_by_a_recorded_algorithm_or_claim() -> None:
+    for after in ({sfl.global_grad: sympy.Integer(0)}, {sfl.x_next: sfl.x}, {eta: sympy.Integer(0)}):
+        p = Argument(catalogue.find("sfl.step.eq28"), sfl.LANGUAGE)
+        p.follow("alg1")
+        p.have("for nothing", grad_sq, ">=", grad_sq, after=after)
+        assert "no recorded algorithm, claim or definition" in p.verdict().says
 
 
 @pytest.mark.parametrize(

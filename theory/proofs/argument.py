@@ -27,7 +27,7 @@ from sympy.logic.boolalg import Boolean, BooleanAtom
 
 from theory import catalogue
 from theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, note
-from theory.proofs.forms import Family, Function, Infimum, Minimiser, Sum, Value, nested, replaced
+from theory.proofs.forms import Family, Function, Infimum, Minimiser, Sum, Term, Value, nested, replaced
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
 from theory.proofs.vectors import difference
@@ -248,6 +248,7 @@ class Argument(Ledger):
         self._concluded: set[int] = set()
         self.conclusions: list[Conclusion] = []
         self.followed: dict[str, Symbols] = {}  # id of an algorithm, or a claim -> the values that it gives vectors
+        self._shown: dict[sympy.Expr, sympy.Expr] = {}  # what a symbol is, by a step
         self._names: dict[sympy.Expr, sympy.Expr] = {}
         self._case: dict[sympy.Expr, sympy.Expr] = {}
         self._view: Symbols = _NONE
@@ -491,10 +492,29 @@ class Argument(Ledger):
         self.followed[found.id] = self.language.algorithms[algorithm]
         return self.followed[found.id]
 
-    def values(self, claim: str, symbols: Symbols) -> Symbols:
-        """The values of vectors by the equation of another statement, already a premise."""
+    def values(self, claim: str) -> Symbols:
+        """The value of a vector by the equation of another statement in vector notation."""
+        left, right = self.relation(claim).args
+        symbols = {replaced(left, self.language.vectors): replaced(right, self.language.vectors)}
         self.followed[f"{self.statement.paper}.{claim}"] = symbols
         return symbols
+
+    def require(self, name: str, claim: Boolean | Sequence[Boolean], *given: Boolean) -> None:
+        """Add a step: the claim follows from the conditions and from `given`."""
+        if isinstance(claim, sympy.Eq) and not given:
+            self._shown[claim.lhs] = claim.rhs
+        super().require(name, claim, *given)
+
+    def _recorded(self, name: str, after: Symbols) -> None:
+        """Check that vectors get their values from a recorded algorithm or claim, and symbols theirs from the statement."""
+        for symbol, new in after.items():
+            if isinstance(symbol, Term):
+                values = [replaced(known[symbol], after) for known in self.followed.values() if symbol in known]
+                new = replaced(new, after)
+            else:
+                values = [replaced(self.read(symbol), self._shown)]
+            if not any(sympy.expand(one - new) == 0 for one in values):
+                self.fail(name, f"{symbol} = {new}: no recorded algorithm, claim or definition says so")
 
     def _as_written(self, found: Statement, name: str) -> None:
         """Check that a text has not changed since we wrote its form."""
@@ -555,6 +575,7 @@ class Argument(Ledger):
         """
         for shown in under:
             self._record("inference", f"{shown}, by the steps before")
+        self._recorded(name, after)
         self._follows(name, self.meaning(quantity), sign, self.meaning(value), because, after, under)
         parts = tuple(Summand(one.times, one) for one in because)
         return self._fact(quantity, sign, value, OfForms(parts, after, tuple(under)))

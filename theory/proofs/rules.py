@@ -124,7 +124,7 @@ class Rule:
 
     slack     (constants of the properties in their order, vectors and functions) -> the form; its annotations say what its
               arguments are, and a call of the rule refuses everything else
-    of        whose the functions are that `slack` leaves open: a client's, or the objective
+    of        the class of what `slack` leaves open: of a function, or of an error
     needs     the properties that it needs; their constants are the first arguments of `slack`
     when      (arguments of `slack` without the constants) -> conditions on the numbers among them
     equality  whether the form is = 0 instead of >= 0
@@ -138,7 +138,7 @@ class Rule:
     needs: tuple[Property, ...] = ()
     equality: bool = False
     when: Callable[..., tuple[Boolean, ...]] = _always
-    of: type[Function] = Function
+    of: type | None = None
 
     def __call__(self, *arguments: Any) -> sympy.Expr:
         """The form.  Raises ValueError for arguments of another kind than the rule is about, or of other functions."""
@@ -151,12 +151,13 @@ class Rule:
         for name, argument in signature(self.slack).bind(*arguments).arguments.items():
             many = signature(self.slack).parameters[name].kind is Parameter.VAR_POSITIONAL
             for one in argument if many else (argument,):
-                self._take(name, one, self.of if hints[name] is Function else hints[name])
+                self._take(name, one, hints[name])
 
     def _take(self, name: str, argument: Any, kind: Any) -> None:
         if get_origin(kind) is Annotated:
             _, words, fits = get_args(kind)
         else:
+            kind = self.of if self.of and issubclass(self.of, kind) else kind
             words = " or ".join(one.__qualname__ for one in get_args(kind) or (kind,))
             fits = lambda one: isinstance(one, kind)  # noqa: E731
         if not fits(argument):
@@ -436,15 +437,11 @@ class Noise(Error):
     source = StochasticGradient
 
 
-def _uncorrelated_with(vector: sympy.Expr, known: frozenset[Term], v: sympy.Expr) -> sympy.Expr:
-    unknown = vectors_in(v) - known
+def _fresh(error: Error | Drawn, known: Linear) -> sympy.Expr:
+    unknown = vectors_in(known) - error.known
     if unknown:
-        raise ValueError(f"{sorted(map(str, unknown))}: not known before the noise {vector} is drawn")
-    return sympy.expand(vector * v)
-
-
-def _fresh(noise: Noise, known: Linear) -> sympy.Expr:
-    return _uncorrelated_with(noise.vector, noise.known, known)
+        raise ValueError(f"{sorted(map(str, unknown))}: not known before {error.vector} is drawn")
+    return sympy.expand(error.vector * known)
 
 
 FRESH = Rule(
@@ -453,6 +450,7 @@ FRESH = Rule(
     _fresh,
     _means,
     (Property.UNBIASED,),
+    of=Noise,
     equality=True,
 )
 
@@ -914,16 +912,13 @@ class Rounding(Error):
     source = Binarised
 
 
-def _binarised(error: Rounding, known: Linear) -> sympy.Expr:
-    return _uncorrelated_with(error.vector, error.known, known)
-
-
 BINARISED = Rule(
     "binarisation of mean zero",
     "E<S(v) - v, u> = 0 for a vector u that is known before v is binarised",
-    _binarised,
+    _fresh,
     _means,
     (Property.UNBIASED_BINARISATION,),
+    of=Rounding,
     equality=True,
 )
 
@@ -1515,27 +1510,24 @@ class Drawn:
     known: frozenset[Term]
 
     @property
-    def error(self) -> sympy.Expr:
+    def vector(self) -> sympy.Expr:
         """The random vector minus its mean."""
         return sympy.expand(self.mean.vector - self.mean)
-
-
-def _centred(drawn: Drawn, known: Linear) -> sympy.Expr:
-    return _uncorrelated_with(drawn.error, drawn.known, known)
 
 
 CENTRED = Rule(
     "mean given the start",
     "E<v - e, u> = 0 for e the mean of v given the start of the round, and u known at the start",
-    _centred,
+    _fresh,
     _means,
+    of=Drawn,
     equality=True,
 )
 
 
 def _clients_apart(drawn: Drawn, clients: Family) -> sympy.Expr:
     _of_each(drawn.mean, clients)
-    return clients.sum(sympy.expand(drawn.error**2)) - sympy.expand(clients.sum(drawn.error) ** 2)
+    return clients.sum(sympy.expand(drawn.vector**2)) - sympy.expand(clients.sum(drawn.vector) ** 2)
 
 
 CLIENTS_APART = Rule(
@@ -1568,7 +1560,7 @@ class Message(Error):
 
 
 def _decoded(q: Number, message: Message, known: Linear) -> sympy.Expr:
-    return _uncorrelated_with(message.vector, message.known, known)
+    return _fresh(message, known)
 
 
 DECODED = Rule(

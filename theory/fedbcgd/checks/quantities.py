@@ -321,5 +321,5 @@ LANGUAGE = Language(
         "lemma18": {gap: gap_next, gap_prev: gap, grad_sq_prev: grad_sq_z},  # the round from z^{r-1} to z^r
     },
     written=_WRITTEN,
-    vectors={symbols.z_r: z, symbols.G_r: G_r},
+    vectors={symbols.z_r: z, symbols.z_next: z_next, symbols.G_r: G_r},
 )

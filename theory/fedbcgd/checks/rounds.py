@@ -350,9 +350,9 @@ def step56_corrected(p: Argument) -> None:
 
 def lemma10(p: Argument) -> Symbols:
     """z^{r+1} = z^r - eta G^r/(1 - lambda), for the gamma of Lemma 10."""
-    relation, where = p.relation("lemma10"), catalogue.find("fedbcgd.lemma10").where
-    p.require("the gamma of z^r", sympy.Eq(gamma, where[gamma], evaluate=False))
-    return p.values("lemma10", {z_next: relation.rhs.subs(p.language.vectors)})
+    values = p.values("lemma10")
+    p.require("the gamma of z^r", sympy.Eq(gamma, catalogue.find("fedbcgd.lemma10").where[gamma], evaluate=False))
+    return values
 
 
 def combined(p: Argument) -> None:
