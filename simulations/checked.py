@@ -140,6 +140,12 @@ def reals(name: str, value: Any, expected: str = "finite real numbers") -> NDArr
     return np.asarray(found, dtype=float)
 
 
+def rounding(value: Any) -> float:
+    """The rounding errors that are allowed in numbers, relative to 1: 1e-12, or a few of single or half precision."""
+    kind = np.asarray(value).dtype
+    return 4 * float(np.finfo(kind).eps) if kind.kind == "f" and kind.itemsize < 8 else 1e-12
+
+
 def step_sizes(eta: Any) -> NDArray[np.float64]:
     """One learning rate or several, (E,).  Raises ValueError unless all are positive and finite."""
     expected = "a positive finite number, or several"
@@ -199,6 +205,7 @@ __all__ = [
     "one_of",
     "reals",
     "reason",
+    "rounding",
     "shortened",
     "step_sizes",
     "truth",

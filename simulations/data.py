@@ -251,7 +251,8 @@ def _csv(path: Path, target: str | None, client: str | None, without: Sequence[s
     wrong, options = f"cannot read {brief(str(path))!r} as a CSV file", {"skipinitialspace": True, "na_values": [""]}
     try:
         line = str(pd.read_csv(path, nrows=1, header=None, dtype=str, sep="\x1f", quoting=3).iloc[0, 0])
-        separator = next((sign for sign in ";\t" if sign in line), ",")
+        unquoted = re.sub('"[^"]*"', "", line)
+        separator = next((sign for sign in ";\t" if sign in unquoted), ",")
         wrong += {",": "", ";": " with semicolons as separators", "\t": " with tabs as separators"}[separator]
         options |= {"sep": separator, "keep_default_na": False, "low_memory": False}
         first = pd.read_csv(path, nrows=100, header=None, dtype=str, **options)

@@ -109,7 +109,7 @@ class Network:
     __repr__ = in_one_line
 
     def __post_init__(self) -> None:
-        check_batch(self.batch)
+        object.__setattr__(self, "batch", check_batch(self.batch))
         object.__setattr__(self, "weight_decay", number("weight_decay", self.weight_decay, "in [0, 1e30]"))
         if self.clip is not None:
             object.__setattr__(self, "clip", number("clip", self.clip, "in (0, 1e30]"))

@@ -39,6 +39,7 @@ import numpy as np
 
 from simulations.algorithms import registry
 from simulations.algorithms.base import Algorithm
+from simulations.algorithms.sfl import Splitting
 from simulations.checked import affordable, brief, number, whole
 from simulations.compressors import from_text
 from simulations.networks import images
@@ -129,6 +130,11 @@ class Setup:
         if isinstance(self.algorithm["eta"], list):
             raise ValueError(f"eta = {brief(self.algorithm['eta'])}: expected one number; others are other trainings")
         number("eta", self.algorithm["eta"], "> 0")
+        ours = kind_of(self.algorithm["name"]) if self.algorithm["name"] in ALGORITHMS else Splitting
+        if self.network.get("cut_after") is not None and not issubclass(ours, Splitting):
+            raise ValueError(
+                f"cut_after with {self.algorithm['name']}: expected none, it does not cut the network in two"
+            )
         settings = settings_of(self.algorithm["name"], self.algorithm.get("from"))
         steps = self._steps
         if steps is not None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simulations.checked import brief, reals
+from simulations.checked import brief, reals, rounding
 from simulations.constants import Certified, Constants
 from simulations.draws import Draw
 
@@ -20,7 +20,6 @@ Array = NDArray[np.float64]
 
 _DOUBLES = np.empty(0)
 LARGEST = 1e100  # in modulus, of the numbers of a problem and of its start
-_ROUNDING = 1e-12  # allowed difference of the sum of weights from 1
 
 
 class Problem(Protocol):
@@ -82,11 +81,9 @@ def checked_weights(weights: ArrayLike | None, M: int) -> Array | None:
     p = reals("weights", weights, expected)
     if p.shape != (M,) or not (p > 0).all():
         raise ValueError(f"weights = {brief(weights)}: expected {expected}")
-    kind = np.asarray(weights).dtype
-    coarse = kind.kind == "f" and kind.itemsize < p.itemsize
-    if abs(p.sum() - 1) > (np.finfo(kind).eps if coarse else _ROUNDING):
+    if abs(p.sum() - 1) > rounding(weights):
         raise ValueError(f"weights = {brief(weights)} sum to {p.sum():.9g}: expected {expected}")
-    p = p / p.sum() if coarse else p
+    p = p if abs(p.sum() - 1) <= rounding(p) else p / p.sum()
     return None if (p == p[0]).all() else p
 
 

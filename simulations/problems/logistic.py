@@ -82,10 +82,9 @@ def deal(dataset: Dataset, partition: Partition, targets: Array) -> Shards:
     return Shards(features, out, weights, sizes)
 
 
-def check_batch(batch: int | None) -> None:
-    """Raises ValueError unless the size of a mini-batch is a whole number in [1, 10^9], or None for exact gradients."""
-    if batch is not None:
-        whole("batch", batch, most=10**9)
+def check_batch(batch: int | None) -> int | None:
+    """The size of a mini-batch.  Raises ValueError unless it is a whole number in [1, 10^9], or None: exact gradients."""
+    return None if batch is None else whole("batch", batch, most=10**9)
 
 
 def weights_of(given: Any, sizes: NDArray[np.int64]) -> Array | None:
@@ -183,7 +182,7 @@ class Logistic:
 
     def __post_init__(self) -> None:
         number("regularisation", self.regularisation, "> 0")
-        check_batch(self.batch)
+        object.__setattr__(self, "batch", check_batch(self.batch))
         object.__setattr__(self, "weights", weights_of(self.weights, self.shards.sizes))
 
     @cached_property

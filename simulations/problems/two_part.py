@@ -52,7 +52,7 @@ class TwoPart:
     def __post_init__(self) -> None:
         whole("hidden", self.hidden)
         number("regularisation", self.regularisation, ">= 0")
-        check_batch(self.batch)
+        object.__setattr__(self, "batch", check_batch(self.batch))
         object.__setattr__(self, "weights", weights_of(self.weights, self.shards.sizes))
 
     @cached_property

@@ -205,6 +205,7 @@ def test_divergence_ends_a_seed(tmp_path):
         ({"network": {"batch": 3}}, "model missing"),
         ({"network": {"model": "MLP", "layers": 3}}, "layers unknown"),
         ({"network": 3}, r"network = 3: expected a table"),
+        ({"network": {"model": "small CNN", "cut_after": "conv1"}}, r"cut_after with .*: expected none"),
         ({"algorithm": {"name": "PFL", "K": 3}}, "eta missing"),
         ({"algorithm": {"name": "PFL", "K": 3, "eta": [0.1, 0.2]}}, r"eta = \[0.1, 0.2\]: expected one number"),
         ({"threads": 0}, "threads = 0"),

@@ -103,11 +103,11 @@ def test_semicolons_and_tabs_separate_columns_and_na_is_a_name(tmp_path: Path, t
 
 
 def test_columns_are_left_out(tmp_path: Path) -> None:
-    rows = [",a,a,y", "7,1,2,0", "8,3,4,1"]  # as pandas writes an index; two columns of a name
+    rows = [',"a;b","a;b",y', "7,1,2,0", "8,3,4,1"]  # as pandas writes an index; two columns of a name
     for without, features in ((["0"], [[1, 2], [3, 4]]), (["0", "2"], [[1], [3]])):
         found = load(csv(tmp_path, "\n".join(rows)), without=without)
         np.testing.assert_array_equal(found.features, features)
-    assert found.provenance.split("; ")[2:4] == ["without 0", "without a"]
+    assert found.provenance.split("; ")[2:4] == ["without 0", "without a;b"]
 
 
 @pytest.mark.parametrize(

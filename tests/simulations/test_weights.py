@@ -255,6 +255,15 @@ def test_weights_in_single_precision() -> None:
         checked_weights(np.array([0.2, 0.3, 0.500001], np.float32), 3)
 
 
+def test_matrices_in_single_precision() -> None:
+    H = np.array([[[1, 1 / 3], [np.nextafter(np.float32(1 / 3), np.float32(1)), 1]]], np.float32)
+    exact = Quadratic(H, np.zeros((1, 2))).H
+    assert (exact == exact.swapaxes(1, 2)).all() and np.abs(exact - H).max() < 1e-7
+    for wrong in (H.astype(float), H + np.array([[0, 1e-5], [0, 0]], np.float32)):
+        with pytest.raises(ValueError, match="H is not symmetric, entries differ by"):
+            Quadratic(wrong, np.zeros((1, 2)))
+
+
 # ------------------------------------------------------------------------------------------------ algorithms
 
 
