@@ -414,8 +414,9 @@ _OTHER_CLIENTS: tuple[tuple[tuple[Any, ...], tuple[Any, ...], int], ...] = (
 def _lawless() -> Iterator[BlockRound]:
     """Rounds of every other law, from simple to complicated; where rho counts, of half the curvature."""
     starts = ((-_HALF, 0, 0), (0, 0, 0), (1, 0, 0), (1, -1, _HALF), (0, 1, _HALF))
+    laws = [(bool(plus), law) for plus, table in enumerate(EXCLUDED) for law in table if law != LAWS[0]]
     for (h, b, K), T, (x, v, lam) in product(_OTHER_CLIENTS, (1, 2, 3), starts):
-        for plus, law in ((plus, law) for plus in (False, True) for law in EXCLUDED[plus] if law != LAWS[0]):
+        for plus, law in laws:
             if (T == 3 and K > 2) or (T == 1 and law in ("rough", "curved", "leaning")):
                 continue
             curvatures = [one * _HALF for one in h] if law in ("curved", "leaning") else h

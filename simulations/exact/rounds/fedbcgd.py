@@ -106,9 +106,9 @@ class BlockRound:
     bend      in one dimension: f_i has the extra term bend_i max(x, 0)^2 / 2, one number per client; () for quadratics
     law       one of `LAWS`; another than independent needs bends
 
-    Raises ValueError for another law, for shapes that do not fit, a matrix that is not symmetric or has irrational eigenvalues, a beta that
-    is too small, N other than 1 and d, counts below 1, N K > M, negative sigma_sq, eta <= 0, lam outside [0, 1), or, with
-    bends, a sigma_sq that is no square.
+    Raises ValueError for another law, for shapes that do not fit, a matrix that is not symmetric or has irrational
+    eigenvalues, a beta that is too small, N other than 1 and d, counts below 1, N K > M, negative sigma_sq, eta <= 0, lam
+    outside [0, 1), or, with bends, a sigma_sq that is no square.
     """
 
     H: tuple[Matrix, ...]
@@ -173,7 +173,7 @@ class BlockRound:
     @property
     def noisy(self) -> bool:
         """Whether noise enters the round: sigma, which cancels in FedBCGD+."""
-        return bool(self.sigma_sq) and not self.points or self.law in ("rough", "curved")
+        return (bool(self.sigma_sq) and not self.points) or self.law in ("rough", "curved")
 
     @property
     def together(self) -> bool:
