@@ -594,7 +594,6 @@ def advanced(r: BlockRound) -> dict[BlockRound, Fraction] | None:
     if (r.points and r.N > 1) or r.noisy:
         return None
     clients = range(r.M)
-    at_x = [r.gradient(i, r.x) for i in clients]
     controls = [r.gradient(i, a) for i, a in enumerate(r.points)]
     shifts = _shifts(r, controls) or [tuple(0 * entry for entry in r.x)] * r.M
     directions = [_client(r, i, shifts[i]).direction for i in clients]
