@@ -8,10 +8,13 @@ paper assumes, also for printed statements.  Where a statement assumes convexity
 a mu, is their smallest curvature.  Where it assumes that gradients are similar (Assumption 4), all f_i have the same
 curvature, because otherwise no G bounds their difference everywhere.  Where it has gaps, f has a minimum.
 
-Which states.  A corrected statement is tested on any state (x, v), with any control variates and their mean as c.  A
-printed one is tested on states that the algorithm reaches from its own start, v^0 = 0: round 0, and without noise the
-rounds after it, over all samples.  The control variates start anywhere; in the non-convex case as the gradients at x^0,
-(108).
+Which states.  A statement is tested on any state (x, v), with any control variates.  One that assumes v^0 = 0 is tested
+on states that the algorithm reaches from there: round 0, and without noise the rounds after it, over all samples.  The
+control variates start anywhere; in the printed non-convex case as the gradients at x^0, (108).
+
+Which laws.  Those of `simulations.exact.rounds.fedbcgd.LAWS` that the statement's properties do not exclude (`EXCLUDED`):
+without independent clients one noise for all, without unbiased gradients an error, without c = mean c_i another c, and so
+on.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ from bounds.trials.claims import (
 )
 from bounds.trials.rounds import Form, Occurrence, Rounds, Tightness, ratio
 from simulations.exact.rational import Fraction
-from simulations.exact.rounds.fedbcgd import BlockRound, Matrix, Vector, advanced, block_round, constants
+from simulations.exact.rounds.fedbcgd import LAWS, BlockRound, Matrix, Vector, advanced, block_round, constants
 from theory import catalogue
 from theory.properties import Property
 from theory.statement import Evidence, Statement, defined, formulas
@@ -70,6 +73,25 @@ READINGS: Mapping[str, Mapping[str, str]] = {
     # The round from z^{r-1} to z^r
     "lemma18": {"gap": "gap_next", "gap_prev": "gap", "grad_sq_prev": "grad_sq_z"},
 }
+# The properties of which each excludes a law; of FedBCGD, and of FedBCGD+
+EXCLUDED: tuple[Mapping[str, tuple[Property, ...]], Mapping[str, tuple[Property, ...]]] = (
+    {
+        "independent": (),
+        "shared": (Property.INDEPENDENT_NOISE,),
+        "biased": (Property.UNBIASED,),
+        "one sample": (Property.BLOCK_SAMPLING,),
+    },
+    {
+        "independent": (),
+        "biased": (Property.UNBIASED, Property.SMOOTH_SAMPLES),
+        "one sample": (Property.BLOCK_SAMPLING,),
+        "adrift": (Property.INITIAL_VARIATES,),
+        "rough": (Property.SMOOTH_SAMPLES, Property.INDEPENDENT_NOISE),
+        "curved": (Property.INDEPENDENT_NOISE,),
+        "leaning": (Property.UNBIASED,),
+    },
+)
+
 # Values for the number `a`: any positive one in (56), between 1/2 and 1 in Lemma 17
 _A = tuple(Fraction(n, 8) for n in (4, 8, 1))
 
@@ -89,7 +111,8 @@ class BlockForm(Form):
     convex        whether every f_i must be convex
     alike         whether the f_i must have the same curvature
     a             the value of the number a, None where there is none
-    printed       whether it is printed, so that it is about states that the algorithm reaches
+    at_rest       whether v^0 = 0, so that it is about states that the algorithm reaches
+    laws          the laws that it does not exclude, for FedBCGD and for FedBCGD+
     at_start      whether the control variates start as the gradients at x^0
     """
 
@@ -99,7 +122,8 @@ class BlockForm(Form):
     convex: bool
     alike: bool
     a: Fraction | None
-    printed: bool
+    at_rest: bool
+    laws: tuple[frozenset[str], frozenset[str]]
     at_start: bool
     factors: Mapping[str, Fraction]
 
@@ -118,8 +142,15 @@ def form_of(statement: Statement) -> tuple[BlockForm, ...]:
     (symbol,) = [s.sympy for s in catalogue.paper("fedbcgd").symbols.values() if s.name == "a"]
     has_a = any(symbol in e.free_symbols for e in formulas(statement.claim))
     given, found = catalogue.properties(statement), []
+    own, variates = (
+        frozenset(law for law, needed in table.items() if not given.keys() & {*needed}) for table in EXCLUDED
+    )
+    if base in EITHER:  # FedBCGD+ uses them where c is the mean of the c_i
+        variates -= {"adrift"}
     for a, factors in product(_A if has_a else (None,), unassumed(statement)):
-        where = dict(statement.where) | ({} if a is None else {symbol: sympy.Rational(a.numerator, a.denominator)})
+        where = dict(statement.where) | (
+            {} if a is None else {symbol: sympy.Rational(int(a.numerator), int(a.denominator))}
+        )
         relations = [defined(c.relation, where) for c in statement.when]
         if sympy.false in relations:
             continue
@@ -146,7 +177,8 @@ def form_of(statement: Statement) -> tuple[BlockForm, ...]:
                 convex=Property.CONVEX in given,
                 alike=Property.DISSIMILARITY in given,
                 a=a,
-                printed=not statement.ours,
+                at_rest=Property.AT_REST in given,
+                laws=(own, variates),
                 at_start=not statement.ours and base in _BEGUN,
             )
         )
@@ -171,6 +203,7 @@ def fits(r: BlockRound, to: BlockForm) -> bool:
     """Whether the round is one of the statement's algorithm, and satisfies its assumptions."""
     return (
         bool(r.points) in to.plus
+        and r.law in to.laws[bool(r.points)]
         and (r.mu > 0 if "mu" in to.symbols else r.mu >= 0 or not to.convex)
         and (r.alike or not (to.alike or "G" in to.symbols))
     )
@@ -246,10 +279,8 @@ def cases(at: Instance, to: BlockForm, further: bool = False) -> list[Occurrence
 
 
 def begins(r: BlockRound, to: BlockForm) -> bool:
-    """Whether the statement is about runs with this start: those of a printed one start without momentum."""
-    if not to.printed:
-        return True
-    return not any(r.v) and (not to.at_start or set(r.points) <= {r.x})
+    """Whether the statement is about runs with this start."""
+    return not (to.at_rest and any(r.v)) and not (to.at_start and set(r.points) - {r.x})
 
 
 def _tightness(balance: Balance) -> Tightness:
@@ -312,7 +343,7 @@ _CLIENTS: tuple[tuple[tuple[Any, ...], tuple[Any, ...], tuple[int, ...]], ...] =
 _STARTS = ((1, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 1), (1, -1, _HALF, 0), (0, 1, _HALF, 0), (1, 1, _HALF, 1))
 # Points whose gradients are the control variates: x, z, x plus and minus 1 in turns, 0
 _POINTS = (lambda x, z, i: x, lambda x, z, i: z, lambda x, z, i: x + (-1) ** i, lambda x, z, i: 0 * x)
-# Runs of printed statements, from x = 1 with v = 0 and equal clients: number of clients, lambda, number of rounds
+# Runs of statements about a start, from x = 1 with v = 0 and equal clients: number of clients, lambda, number of rounds
 _RUNS = ((1, Fraction(9, 10), 24), (1, Fraction(99, 100), 120), (8, Fraction(0), 1))
 # Two dimensions: curvatures along the axes, and along (4, -3)/5 and (3, 4)/5; slopes
 _PLANES = ((1, 1), (1, 0), (1, _QUARTER), (1, -_QUARTER))
@@ -353,7 +384,7 @@ _MOST = 16  # most outcomes of the noise to enumerate
 
 def _outcomes(r: BlockRound) -> int:
     """The number of outcomes of the noise of a sample's clients, on functions that are not quadratic."""
-    return 2 ** (r.K * r.T) if r.sigma_sq and not r.points else 1
+    return 2 ** (r.T * (1 if r.together else r.K)) if r.noisy else 1
 
 
 def _bent(r: BlockRound) -> Iterator[BlockRound]:
@@ -370,11 +401,37 @@ def _bent(r: BlockRound) -> Iterator[BlockRound]:
         yield replace(bent, x=(Fraction(0),), v=(Fraction(0),), b=slopes)
 
 
+# Clients for other laws: many, so that what is divided by their number shows
+_OTHER_CLIENTS: tuple[tuple[tuple[Any, ...], tuple[Any, ...], int], ...] = (
+    ((1,), (0,), 1),
+    ((1, 1), (1, -1), 1),
+    ((1, 0), (1, -1), 2),
+    ((-1,), (0,), 1),
+    ((1,) * 6, (0,) * 6, 6),
+)
+
+
+def _lawless() -> Iterator[BlockRound]:
+    """Rounds of every other law, from simple to complicated; where rho counts, of half the curvature."""
+    starts = ((-_HALF, 0, 0), (0, 0, 0), (1, 0, 0), (1, -1, _HALF), (0, 1, _HALF))
+    laws = [(bool(plus), law) for plus, table in enumerate(EXCLUDED) for law in table if law != LAWS[0]]
+    for (h, b, K), T, (x, v, lam) in product(_OTHER_CLIENTS, (1, 2, 3), starts):
+        for plus, law in laws:
+            if (T == 3 and K > 2) or (T == 1 and law in ("rough", "curved", "leaning")):
+                continue
+            curvatures = [one * _HALF for one in h] if law in ("curved", "leaning") else h
+            for origin in (_POINTS[0], _POINTS[2]) if plus else _POINTS[:1]:
+                points = tuple(origin(Fraction(x), Fraction(x), i) for i in range(len(h))) if plus else ()
+                sigma_sq = 10**4 if law == "rough" else 1
+                straight = _line(curvatures, b, x, v, points, sigma_sq=sigma_sq, K=K, T=T, lam=lam)
+                yield replace(straight, bend=(Fraction(0),) * len(h), law=law)
+
+
 @cache
 def _all_shapes(full: bool) -> tuple[BlockRound, ...]:
-    """The family without its step sizes: quadratics, then the functions that are not quadratic."""
+    """The family without its step sizes: quadratics, functions that are not quadratic, then other laws."""
     straight = tuple(_shapes(full))
-    return straight + tuple(bent for one in straight for bent in _bent(one))
+    return (*straight, *(bent for one in straight for bent in _bent(one)), *_lawless())
 
 
 _SHARES = (Fraction(1), Fraction(1, 8), Fraction(1, 64))  # of the largest admissible step
@@ -422,13 +479,13 @@ def family(to: BlockForm, full: bool) -> Iterator[BlockRound]:
         largest = largest_step(shape, to) if fits(shape, to) else None
         if largest is not None:
             shares = _OF_ANY if largest == _largest(shape) else _SHARES[: 3 if full else 2]
-            for share in shares[1:2] if shape.bend and not full else shares:
+            for share in shares[1:2] if shape.bend and shape.law == LAWS[0] and not full else shares:
                 yield shape.with_step(share * largest)
 
 
 def instances(to: BlockForm, full: bool) -> Iterator[Instance]:
-    """The family; for a printed statement only starts of its algorithm, and the rounds that follow them."""
-    if not to.printed:
+    """The family; for a statement about a start only such starts, and the rounds that follow them."""
+    if not (to.at_rest or to.at_start):
         yield from map(Instance, family(to, full))
         return
     for r in (r for r in family(to, full) if begins(r, to)):
@@ -447,7 +504,7 @@ def instances(to: BlockForm, full: bool) -> Iterator[Instance]:
 
 FAMILY = (
     "quadratics in one dimension, and in two with one block or two, in one dimension functions flatter right of 0 too; "
-    "largest admissible step and smaller ones"
+    "largest admissible step and smaller ones; shared noise, biased gradients and other c where they are not excluded"
 )
 
 
@@ -521,7 +578,8 @@ def _simpler(at: Instance, to: BlockForm) -> Iterator[Instance]:
 
 
 def _simpler_starts(r: BlockRound) -> Iterator[BlockRound]:
-    changes: list[dict[str, Any]] = [{"bend": ()}] if r.bend else []
+    changes: list[dict[str, Any]] = [{"bend": (), "law": LAWS[0]}] if r.bend else []
+    changes += [{"law": LAWS[0]}] if r.law != LAWS[0] else []
     if r.M > r.N * r.K:
         for i in range(r.M):
             each = ("H", "b", "points", "bend")
@@ -553,7 +611,13 @@ def _length(r: BlockRound) -> int:
     """The length of a description of the round; each simplification must shorten it, so that simplifying ends."""
     vectors = (*r.b, r.x, r.v, *r.points, *(row for H in r.H for row in H))
     numbers = [r.sigma_sq, r.lam, r.eta, *r.bend, *(entry for vector in vectors for entry in vector)]
-    return r.M + r.T + sum(_ENTRIES.index(n) if n in _ENTRIES else 2 + len(str(n)) for n in numbers)
+    return (
+        r.M
+        + r.T
+        + len(r.bend)
+        + 9 * (r.law != LAWS[0])
+        + sum(_ENTRIES.index(n) if n in _ENTRIES else 2 + len(str(n)) for n in numbers)
+    )
 
 
 def _entries_changed(vector: Vector) -> Iterator[Vector]:
@@ -565,7 +629,8 @@ def _witness(at: Instance, to: BlockForm) -> dict[str, Any]:
     r = at.start
     return {
         **{"H": [_shown(H[0] if r.d == 1 else H) for H in r.H], "b": [_shown(b) for b in r.b]},
-        **({"bend": [str(more) for more in r.bend]} if r.bend else {}),
+        **({"bend": [str(more) for more in r.bend]} if any(r.bend) else {}),
+        **({"law": r.law} if r.law != LAWS[0] else {}),
         **{"beta": str(r.beta), "sigma^2": str(r.sigma_sq), "x": _shown(r.x), "v": _shown(r.v)},
         **({"points": [_shown(a) for a in r.points]} if r.points else {}),
         **{"M": r.M, "N": r.N, "K": r.K, "T": r.T, "eta": str(r.eta), "lam": str(r.lam)},
@@ -576,7 +641,19 @@ def _witness(at: Instance, to: BlockForm) -> dict[str, Any]:
 
 def _described(at: Instance, case: Occurrence) -> str:
     r, when = at.start, f", round {at.rounds} from there" if at.rounds else ""
-    return f"{'FedBCGD+' if r.points else 'FedBCGD'}, M = {r.M}, K = {r.K}, T = {r.T}{when}"
+    law = "" if r.law == LAWS[0] else f", {_TOLD[r.law]}"
+    return f"{'FedBCGD+' if r.points else 'FedBCGD'}, M = {r.M}, K = {r.K}, T = {r.T}{when}{law}"
+
+
+_TOLD = {
+    "shared": "one noise for all clients",
+    "biased": "biased gradients",
+    "one sample": "always the same clients",
+    "adrift": "c = mean c_i + 1",
+    "rough": "noise where y is not x",
+    "curved": "noise in the curvature",
+    "leaning": "biased gradients",
+}
 
 
 ROUNDS = Rounds(

@@ -1,7 +1,7 @@
 """The SFL paper in numbers: its bounds in arenas, its one-round statements on exact instances, its claims in checks."""
 
 from bounds import slopes
-from bounds.sfl import checks, counterexamples, decimals, rounds
+from bounds.sfl import checks, counterexamples, decimals, rounds, whole_runs
 from bounds.sfl.arenas import ARENAS, SEARCHED, on_data
 from bounds.sfl.rate_table import EXPERIMENTS, MISSING
 from bounds.trials.arena import arena_evidence
@@ -17,6 +17,7 @@ def evidence() -> list[Evidence]:
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),
         *rounds.evidence(),
+        *whole_runs.evidence(),
         *checks.evidence(),
         *counterexamples.evidence(),
         *decimals.evidence(),

@@ -18,7 +18,7 @@ from sympy import Rational, sqrt
 from bounds import sfl
 from bounds.sfl import rounds as exactly
 from bounds.sfl.rounds import PARALLEL, ROUNDS, SEQUENTIAL, Instance, Round, cases, form_of, instances
-from simulations.exact.rounds.sfl import one_round
+from simulations.exact.rounds.sfl import LAWS, one_round
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.properties import Property
@@ -93,6 +93,29 @@ def test_false_for_sampled_clients_only(name: str) -> None:
     assert ROUNDS.check(everyone).status is Status.TESTED
 
 
+DROPPED = [
+    (name, assumption)
+    for name in IDS
+    for assumption in ("asm.unbiased", "asm.independent")
+    if name not in FALSE and f"sfl.{assumption}" in catalogue.find(f"sfl.{name}").assumes
+]
+
+
+@pytest.mark.parametrize(("name", "assumption"), DROPPED)
+def test_what_is_not_assumed_is_violated(name: str, assumption: str) -> None:
+    statement = catalogue.find(f"sfl.{name}")
+    found = ROUNDS.check(replace(statement, assumes=tuple(a for a in statement.assumes if a != f"sfl.{assumption}")))
+    assert found.status is Status.REFUTED and found.witness["law"] in ("shared", "biased")
+
+
+def test_a_fixed_order_where_no_sampling_is_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    paper = catalogue.paper("sfl")
+    monkeypatch.setattr(paper, "background", tuple(s for s in paper.background if s.id != "sfl.alg1"))
+    for name in ("lemma5", "step.sc_recursion.faster", "step.gc_recursion.sharp", "eq70.sharp.sampled"):
+        found = ROUNDS.check(catalogue.find(f"sfl.{name}"))
+        assert found.status is Status.REFUTED and found.witness["law"] == "one order"
+
+
 # --- Witnesses -------------------------------------------------------------------------------------------------------
 
 
@@ -107,7 +130,7 @@ def holds_by_hand(statement: Statement, found: Verdict, *, expected: bool) -> No
     step, sigma2 = Fraction(w["eta"]), Fraction(w["sigma^2"])
     bend = [Fraction(v) for v in w["bend"]] if "bend" in w else None
     q = one_round(
-        H, b, x, K=w["K"], S=w["S"], eta=step, sigma2=sigma2, x_star=[0] * len(x), bend=bend,
+        H, b, x, K=w["K"], S=w["S"], eta=step, sigma2=sigma2, x_star=[0] * len(x), bend=bend, law=w.get("law", LAWS[0]),
         sequential=statement.id.removeprefix("sfl.") in SEQUENTIAL,
     )  # fmt: skip
     values = {name: value for name, value in q.items() if not isinstance(value, dict)}
@@ -171,7 +194,7 @@ def test_one_of_two_clients_ascends() -> None:
 
 
 def test_the_instances() -> None:
-    assert 100 <= len(instances()) <= 400 and len(set(instances())) == len(instances())
+    assert 100 <= sum(i.law == LAWS[0] for i in instances()) <= 400 and len(set(instances())) == len(instances())
     assert {(i.M, i.S < i.M) for i in instances()} >= {(1, False), (2, False), (2, True), (3, False), (3, True)}
     assert {len(i.x) for i in instances()} == {1, 2}
     assert all(
@@ -210,7 +233,7 @@ def test_constants_agree_with_the_problems(factor: int) -> None:
 
 
 def test_symbols_are_of_one_type() -> None:
-    known = exactly.symbols([i for i in instances() if not i.bend][-1], Fraction(2), {})
+    known = exactly.symbols([i for i in instances() if i.M == 12 and i.law == LAWS[0]][-1], Fraction(2), {})
     assert all(isinstance(value, numbers.Rational) for value in known.values())
     assert known["M"] == 12 and known["S"] == 1 and known["zeta_sq"] == 0
 

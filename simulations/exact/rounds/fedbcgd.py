@@ -5,6 +5,15 @@ covariances are enough; they follow from powers of I - eta H_i.  On functions of
 x > 0, the noise of a step is sigma or -sigma, and all outcomes are enumerated.  The equally likely assignments of clients
 to blocks are always enumerated.  Nothing is sampled.
 
+With bends, perhaps of 0, a round can have another law (`LAWS`):
+
+    shared      all clients draw the same noise                     rough    noise sigma where y is not x, shared
+    biased      every gradient has the error sigma                  curved   noise rho (y - x), shared
+    adrift      c is 1 more than the mean of the c_i                leaning  the error rho (y - x)
+    one sample  always the first clients
+
+The last three in the right column are for FedBCGD+, whose noise sigma cancels; rho is what beta leaves to a mini-batch.
+
 The round is that of the proofs, with v the momentum and z = x + gamma v the auxiliary iterate:
 
     y <- y - eta s, T times from y = x;  G_(j) the mean over the K clients of client block j of the sum of their s_(j);
@@ -24,6 +33,8 @@ from itertools import combinations, product
 from operator import mul
 
 from simulations.exact.rational import Fraction, square_root
+
+LAWS = ("independent", "shared", "biased", "one sample", "adrift", "rough", "curved", "leaning")
 
 Vector = tuple[Fraction, ...]
 Matrix = tuple[Vector, ...]
@@ -93,10 +104,11 @@ class BlockRound:
     T, eta    local steps and their size
     lam       momentum of the server
     bend      in one dimension: f_i has the extra term bend_i max(x, 0)^2 / 2, one number per client; () for quadratics
+    law       one of `LAWS`; another than independent needs bends
 
-    Raises ValueError for shapes that do not fit, a matrix that is not symmetric or has irrational eigenvalues, a beta that
-    is too small, N other than 1 and d, counts below 1, N K > M, negative sigma_sq, eta <= 0, lam outside [0, 1), or, with
-    bends, a sigma_sq that is no square.
+    Raises ValueError for another law, for shapes that do not fit, a matrix that is not symmetric or has irrational
+    eigenvalues, a beta that is too small, N other than 1 and d, counts below 1, N K > M, negative sigma_sq, eta <= 0, lam
+    outside [0, 1), or, with bends, a sigma_sq that is no square.
     """
 
     H: tuple[Matrix, ...]
@@ -112,9 +124,12 @@ class BlockRound:
     eta: Fraction
     lam: Fraction
     bend: Vector = ()
+    law: str = "independent"
 
     def __post_init__(self) -> None:
         d, M = self.d, self.M
+        if self.law not in LAWS or not (self.bend or self.law == LAWS[0]):
+            raise ValueError(f"law = {self.law!r}, bend = {self.bend}: expected one of {', '.join(LAWS)}, and bends")
         vectors = (*self.b, self.v, *self.points, *(row for H in self.H for row in H))
         if d not in (1, 2) or not M or len(self.b) != M or len(self.points) not in (0, M):
             raise ValueError(f"d = {d}, M = {M}: expected d <= 2, a client, and H, b (and points) for each client")
@@ -157,8 +172,28 @@ class BlockRound:
 
     @property
     def noisy(self) -> bool:
-        """Whether noise enters the round: that of FedBCGD+ cancels."""
-        return bool(self.sigma_sq) and not self.points
+        """Whether noise enters the round: sigma, which cancels in FedBCGD+."""
+        return (bool(self.sigma_sq) and not self.points) or self.law in ("rough", "curved")
+
+    @property
+    def together(self) -> bool:
+        """Whether all clients draw the same noise."""
+        return self.law in ("shared", "rough", "curved")
+
+    def error(self, y: Vector) -> Vector:
+        """The size of the noise of a step at y, or, where gradients are biased, its error."""
+        if self.law in ("curved", "leaning"):
+            rho = self.beta - self.largest
+            return tuple(rho * (there - here) for there, here in zip(y, self.x, strict=True))
+        if self.points and (self.law not in ("rough", "biased") or y == self.x):
+            return (_ZERO,)
+        return (self.sigma,)
+
+    @property
+    def samples(self) -> list[Groups]:
+        """The possible assignments of clients to blocks, equally likely."""
+        every = list(assignments(range(self.M), self.K, self.N))
+        return every[:1] if self.law == "one sample" else every
 
     @property
     def sigma(self) -> Fraction:
@@ -297,6 +332,7 @@ class _Client:
     covariance  covariance of this sum
     sum_noise   trace of the covariance of the sum of the gradients grad f_i(y), without their own noise
     directions  with bends: the sum of its steps in every outcome of the noise, all equally likely
+    sums        likewise that of the gradients grad f_i(y)
     """
 
     means: tuple[Vector, ...]
@@ -307,6 +343,7 @@ class _Client:
     covariance: Matrix
     sum_noise: Fraction
     directions: tuple[Vector, ...] = ()
+    sums: tuple[Vector, ...] = ()
 
 
 def _client(r: BlockRound, i: int, shift: Vector) -> _Client:
@@ -344,19 +381,21 @@ def _straight(r: BlockRound, i: int, shift: Vector) -> _Client:
 def _bent(r: BlockRound, i: int, shift: Vector) -> _Client:
     """On a function whose curvature changes at 0: enumerates the outcomes of the noise."""
     points, gradients, directions = [], [], []  # of each outcome
-    for noises in product((-r.sigma, r.sigma) if r.noisy else (_ZERO,), repeat=r.T):
+    biased = r.law in ("biased", "leaning")
+    for signs in product((-1, 1) if r.noisy and not biased else (int(biased),), repeat=r.T):
         y, path, slopes, total = r.x, [], [], tuple(0 * entry for entry in r.x)
-        for noise in noises:
+        for sign in signs:
             path.append(y)
             slopes.append(r.gradient(i, y))
-            step = _plus(_plus(slopes[-1], shift), (noise,))
+            step = _plus(_plus(slopes[-1], shift), r.error(y), sign)
             y, total = _plus(y, step, -r.eta), _plus(total, step)
         points.append(path)
         gradients.append(slopes)
         directions.append(total)
     means, spreads = zip(*(_moments(at) for at in zip(*points, strict=True)), strict=True)
     direction, covariance = _moments(directions)
-    _, of_sums = _moments([tuple(sum(entries, _ZERO) for entries in zip(*slopes, strict=True)) for slopes in gradients])
+    sums = [tuple(sum(entries, _ZERO) for entries in zip(*slopes, strict=True)) for slopes in gradients]
+    _, of_sums = _moments(sums)
     return _Client(
         means,
         spreads,
@@ -366,6 +405,7 @@ def _bent(r: BlockRound, i: int, shift: Vector) -> _Client:
         covariance,
         _trace(of_sums),
         tuple(directions),
+        tuple(sums),
     )
 
 
@@ -435,10 +475,10 @@ def block_round(r: BlockRound) -> dict[str, Fraction]:
     at_x = [r.gradient(i, r.x) for i in range(r.M)]
     controls = [r.gradient(i, a) for i, a in enumerate(r.points)]
     none = tuple(0 * entry for entry in r.x)
-    shifts = [_plus(_mean(controls), c_i, -1) for c_i in controls] or [none] * r.M
+    shifts = _shifts(r, controls) or [none] * r.M
     clients = [_client(r, i, shift) for i, shift in enumerate(shifts)]
     found = _of_clients(r, clients, at_x)
-    assigned = [_assigned(r, groups, clients, at_x, controls) for groups in assignments(range(r.M), r.K, r.N)]
+    assigned = [_assigned(r, groups, clients, at_x, controls) for groups in r.samples]
     means, rows = [G for G, _ in assigned], [row for _, row in assigned]
     found |= {name: sum((row[name] for row in rows), _ZERO) / len(rows) for name in rows[0]}
     G, full_z = _mean(means), r.full_gradient(r.z)
@@ -451,6 +491,12 @@ def block_round(r: BlockRound) -> dict[str, Fraction]:
         del found["gap_next"]
         return found
     return found | _from_minimiser(r, r.x_star, found["gap_next"], G, at_x, controls)
+
+
+def _shifts(r: BlockRound, controls: Sequence[Vector]) -> list[Vector]:
+    """c - c_i for every client."""
+    away = Fraction(r.law == "adrift")
+    return [_plus(tuple([entry + away for entry in _mean(controls)]), c_i, -1) for c_i in controls]
 
 
 def _of_clients(r: BlockRound, clients: Sequence[_Client], at_x: Sequence[Vector]) -> dict[str, Fraction]:
@@ -467,7 +513,10 @@ def _of_clients(r: BlockRound, clients: Sequence[_Client], at_x: Sequence[Vector
     found |= {"mean_grad_sq": found["grad_sq_clients"] / r.M, "E_r": found["drift_z"] / (r.M * r.T)}
     sums = [_mean(one.gradients) for one in clients]
     found["local_sum_sq"] = (r.M * r.T) ** 2 * _square(_mean(sums)) + sum((one.sum_noise for one in clients), _ZERO)
-    samples = [_mean(group) for group in combinations(at_x, r.K)]
+    if r.together:  # the sums of different clients are not independent
+        totals = [_mean(several) for several in zip(*(one.sums for one in clients), strict=True)]
+        found["local_sum_sq"] = r.M**2 * sum(map(_square, totals), _ZERO) / len(totals)
+    samples = [_mean(group) for group in combinations(at_x, r.K)][: 1 if r.law == "one sample" else None]
     found["sample_sq"] = sum(map(_square, samples), _ZERO) / len(samples)
     return found
 
@@ -481,23 +530,36 @@ def _assigned(
 ) -> tuple[Vector, dict[str, Fraction]]:
     """E G, and the quantities of the round, for one assignment of clients to blocks."""
     G, step = _sent(r, groups, [one.direction for one in clients]), r.alpha * r.eta
-    noise = curved = _ZERO
+    if r.bend:
+        directions = [clients[i].directions for i in groups[0]]
+        sent = [_mean(several) for several in (zip(*directions, strict=True) if r.together else product(*directions))]
+        rows = [_after(r, groups, one, at_x, controls) for one in sent]
+        return G, {name: sum((row[name] for row in rows), _ZERO) / len(rows) for name in rows[0]}
+    row = _after(r, groups, G, at_x, controls)
     if r.noisy:
         covariance = _sent_covariance(r, groups, [one.covariance for one in clients])
-        noise, curved = _trace(covariance), _trace(_product(r.mean_H, covariance))
-    v_next, z_next = _plus(tuple(r.lam * v for v in r.v), G, -r.eta), _plus(r.z, G, -step)
+        noise = _trace(covariance)
+        row["G_sq"] += noise
+        row["v_next_sq"] += r.eta**2 * noise
+        row["gap_next"] += step**2 / 2 * _trace(_product(r.mean_H, covariance))
+        if r.x_star is not None:
+            row["dist_next"] += step**2 * noise
+    return G, row
+
+
+def _after(
+    r: BlockRound, groups: Groups, G: Vector, at_x: Sequence[Vector], controls: Sequence[Vector]
+) -> dict[str, Fraction]:
+    """The quantities of the round if the clients have sent G."""
+    v_next, z_next = _plus(tuple(r.lam * v for v in r.v), G, -r.eta), _plus(r.z, G, -r.alpha * r.eta)
     row = {
         "block_sample_sq": _square(_sent(r, groups, at_x)),
-        "G_sq": _square(G) + noise,
-        "v_next_sq": _square(v_next) + r.eta**2 * noise,
+        "G_sq": _square(G),
+        "v_next_sq": _square(v_next),
+        "gap_next": r.value(z_next),
     }
-    if r.bend:
-        sent = [_mean(several) for several in product(*(clients[i].directions for i in groups[0]))]
-        row["gap_next"] = sum((r.value(_plus(r.z, one, -step)) for one in sent), _ZERO) / len(sent)
-    else:
-        row["gap_next"] = r.value(z_next) + step**2 / 2 * curved
     if r.x_star is not None:
-        row["dist_next"] = _square(_plus(z_next, r.x_star, -1)) + step**2 * noise
+        row["dist_next"] = _square(_plus(z_next, r.x_star, -1))
     if r.points:
         x_next = _plus(r.x, v_next)
         new = [_replaced(r, groups, i, controls[i], at_x[i]) for i in range(r.M)]
@@ -506,7 +568,7 @@ def _assigned(
             row["C_r"] = _far(new, [r.gradient(i, r.x_star) for i in range(r.M)])
         if r.N == 1:
             row["Xi_r"] = _far([_replaced(r, groups, i, r.points[i], r.x) for i in range(r.M)], [z_next] * r.M)
-    return G, row
+    return row
 
 
 def _from_minimiser(
@@ -519,8 +581,7 @@ def _from_minimiser(
     found |= {"gap_next": value_next - minimum, "dist_sq": _square(off), "inner": -_dot(G, off)}
     if r.points:
         at_star = [r.gradient(i, x_star) for i in range(r.M)]
-        share = Fraction(r.K, r.M)  # of the assignments in which client i sends a given block
-        kept = [_plus(c_i, _plus(g, c_i, -1), share) for c_i, g in zip(controls, at_x, strict=True)]
+        kept = [_mean([_replaced(r, groups, i, controls[i], at_x[i]) for groups in r.samples]) for i in range(r.M)]
         found |= {"C_prev": _far(controls, at_star), "C_r_of_means": _far(kept, at_star)}
     return found
 
@@ -533,12 +594,10 @@ def advanced(r: BlockRound) -> dict[BlockRound, Fraction] | None:
     if (r.points and r.N > 1) or r.noisy:
         return None
     clients = range(r.M)
-    at_x = [r.gradient(i, r.x) for i in clients]
     controls = [r.gradient(i, a) for i, a in enumerate(r.points)]
-    c = _mean(controls) if controls else tuple(0 * entry for entry in r.x)
-    shifts = [_plus(c, c_i, -1) for c_i in controls] or [c] * len(at_x)
+    shifts = _shifts(r, controls) or [tuple(0 * entry for entry in r.x)] * r.M
     directions = [_client(r, i, shifts[i]).direction for i in clients]
-    samples = list(assignments(clients, r.K, r.N))
+    samples = r.samples
     found: dict[BlockRound, Fraction] = {}
     for groups in samples:
         v = _plus(tuple(r.lam * entry for entry in r.v), _sent(r, groups, directions), -r.eta)
@@ -554,6 +613,7 @@ def _far(vectors: Sequence[Vector], others: Sequence[Vector]) -> Fraction:
 
 
 __all__ = [
+    "LAWS",
     "BlockRound",
     "Groups",
     "Matrix",

@@ -132,9 +132,9 @@ class _Step(NamedTuple):
 class _Round:
     """One round from x, in numbers of one type.
 
-    The S K noise vectors xi_j are independent, of mean 0 and covariance sigma2/d I, unless the law says otherwise.  A linear form v + sum_j C_j xi_j is
-    an array (d, 1 + S K d): v beside C_1, C_2 ...  With bends a form is an array (1, 2^(S K)): its values in the equally
-    likely outcomes of the signs.
+    The S K noise vectors xi_j are independent, of mean 0 and covariance sigma2/d I, unless the law says otherwise.  A
+    linear form v + sum_j C_j xi_j is an array (d, 1 + S K d): v beside C_1, C_2 ...  With bends a form is an array
+    (1, 2^(S K)): its values in the equally likely outcomes of the signs.
     """
 
     H: Numbers
