@@ -163,8 +163,9 @@ def ends(statement: Statement, full: bool = False) -> Verdict:
         if (w == _START).all():
             literal = _executed(_alone(tau, phi, literal=True), claim, where)
             other = literal.says if isinstance(literal, Verdict) else f"w_1 = {_shown(literal.models[-1])}"
+            undefined = ", and (14) as printed is undefined" if isinstance(literal, Verdict) else ""
             wrong.append(
-                f"with {where} the model does not move: m = 0, so alpha' = 0 by (13), and alpha stays 0 by (10)"
+                f"with {where} the model does not move: m = 0, so alpha' = 0 by (13), alpha stays 0 by (10){undefined}"
             )
             witness |= {f"w_1, {where}": w.tolist(), f"{where}, (14) as printed": other}
     where = "phi = 1/2, tau = 2"
