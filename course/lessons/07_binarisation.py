@@ -328,12 +328,6 @@ def _(mo, statement):
 
 
 @app.cell(hide_code=True)
-def _(put, told):
-    told(put("fedbat.assump5.claim", "counterexample"), "as printed, with a step size that does not depend on x")
-    return
-
-
-@app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
     The analysis sets $\alpha=\|x\|_\infty$ in each step. Then there is a $q$. The error is $d\,\|x\|_\infty^2-\|x\|^2$. (The catalogue
@@ -416,7 +410,7 @@ def _(mo):
 
 @app.cell(hide_code=True)
 def _(catalogue, put, replace, smaller, sympy, told):
-    _found = catalogue.find("fedbat.assump5.claim.corrected")
+    _found = catalogue.find("fedbat.assump5.claim")
     (_relation,) = _found.claim.relations
     _changed = _relation.func(_relation.lhs, sympy.Rational(smaller.value) * _relation.rhs)
     told(

@@ -57,8 +57,8 @@ class FedBAT:
     phi        share of the local steps before binarisation, in [0, 1)
     rho        (10): alpha = alpha' exp(rho alpha_e), where alpha_e is learned; 0: alpha stays at alpha'
     step_size  "learned": for each layer alpha' is the mean size of m after floor(phi tau) steps, (13), and alpha_e starts at
-               0.  With phi = 0, m is 0 then, so alpha' = 0, and nothing ever moves.  "max": alpha is the largest size in
-               the layer at every step, as in Section 4, so that S has no bias
+               0.  With phi = 0, m is 0 then, so alpha' = 0, and alpha and the binarised update stay 0: the model does not
+               move.  "max": alpha is the largest size in the layer at every step, as in Section 4, so that S has no bias
     sent       "all": mhat after tau steps; "printed": line 23, mhat_{t,tau-1}, the point of the last gradient, which is
                the result of tau - 1 steps
     gamma      None: eta at every step; else local step t = 0, 1, 2 ... of the whole run has eta gamma / (gamma + t), as in

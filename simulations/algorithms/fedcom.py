@@ -131,8 +131,9 @@ class FedCOMGATE(Compressing):
              starting point.  (This is for sign and damping 1; else the mean is sign alpha times that.)  With |S| it
              stays zero; but a single participant then tracks nothing, delta_j stays 0
     damping  alpha in delta_j = delta_j + (alpha / tau) (Delta_jq - Delta_q); 1 as Algorithms 2 and 4 print it;
-             None: 1 / (1 + q), with the compressor's q, as in DIANA.  At eta -> 0 and with shared coins a round
-             multiplies the mean square of the tracking error by (1 - alpha)^2 + alpha^2 q: alpha = 1 needs q < 1
+             None: 1 / (1 + q), with the compressor's q, as in DIANA.  At eta -> 0 a round multiplies the mean square of
+             the tracking error by (1 - alpha)^2 + alpha^2 q if all clients have one mask, where alpha = 1 needs q < 1; by
+             (1 - alpha)^2 + alpha^2 q (1 - 1/m) if each has its own
     sign     1 as Algorithms 2 and 4 print the update of delta_j; -1 as items 4 and 7, (63), of the proof of
              Theorem E.4 print it
 
@@ -257,9 +258,9 @@ class SparseFedCOMGATE(Compressing):
 
     Why damping: a coordinate that is sent every T rounds brings T differences at once.  While the model stands still,
     its error in delta_j is multiplied by 1 - alpha T.  With alpha = 1 this diverges at T > 2, so for k < d/2.  Equal
-    coordinates take turns, T = d/k; then alpha = k/d leaves no error.  There is no proof of convergence: on quadratics
-    with gamma = 1 all runs converged for L eta tau <= 4 k/d; with two clients some diverge at 7.5 k/d, and at 15 k/d
-    even the memory alone, without any tracking, does.
+    coordinates take turns, T = d/k; then alpha = k/d leaves no error.  The model, too, moves by T steps at once: with
+    gamma = 1 and identical clients it diverges where L eta tau > 2 k/d.  There is no proof of convergence: on quadratics
+    with gamma = 1 all runs converged for L eta tau <= 2 k/d.
 
     `memory["delta"]` and `memory["nu"]` (E, N, M, d) hold delta_j and nu_j.  Raises ValueError for another form, or an
     alpha that is not positive and finite; for a round of the corrected form, when the compressor has no alpha.

@@ -19,8 +19,8 @@ from theory import catalogue
 from theory.statement import Bound
 
 HOLD = [
-    "lemmaD2",
-    "lemmaE2",
+    "lemmaD2.corrected",
+    "lemmaE2.corrected",
     "lemmaF2",
     "lemmaF3",
     "lemmaF4",
@@ -48,7 +48,7 @@ def speaks_of(name: str) -> CompressedForm:
 def runs(draw: st.DrawFn, to: CompressedForm, most_steps: int = 4) -> Run:
     """Any curvature between -1 and 1, so that L = 1 serves; step sizes up to the largest that the conditions admit."""
     m = draw(st.integers(1, 3))
-    alike = to.section == "D"
+    alike = not to.tracks
     h, b = (tuple([draw(eighths)] * m) if alike else tuple(draw(eighths) for _ in range(m)) for _ in "hb")
     q = draw(amounts)
     run = Run(

@@ -573,16 +573,26 @@ def test_memory_rules() -> None:
 
 @pytest.mark.parametrize(("m", "tau"), [(2, 5), (4, 1), (8, 2)])
 def test_damping_of_the_memory(m: int, tau: int) -> None:
-    """Three of ten coordinates: undamped, large steps diverge; by k/d, all converge with L eta tau <= 4 k/d."""
+    """Three of ten coordinates: undamped, large steps diverge; by k/d, all converge with L eta tau <= 2 k/d."""
     p = generate(10, m, L=1, mu=0.2, zeta_star=1, delta=0.4)
     for k in (1, 3):
-        algorithm = SparseFedCOMGATE(tau, [4 * k / 10 / tau, k / 10 / tau], compressor=TopK(k), form="corrected")
+        algorithm = SparseFedCOMGATE(tau, [2 * k / 10 / tau, k / 10 / tau], compressor=TopK(k), form="corrected")
         assert ends(p, algorithm, 3000, seeds=[0]).max() < 1e-20
         if k == 1:
             assert ends(p, replace(algorithm, damping=1.0), 3000, seeds=[0]).min() > 1e20
     # too large a step for a memory of this length
     if m == 2:
         assert ends(p, SparseFedCOMGATE(1, 1.0, 1.0, TopK(1), "corrected"), 3000, seeds=[0]) > 1e3
+
+
+@pytest.mark.parametrize(("d", "eta", "converges"), [(2, 1.25, False), (4, 0.6, False), (4, 0.45, True)])
+def test_a_memory_of_d_steps_doubles_no_step_size(d: int, eta: float, converges: bool) -> None:
+    """Identical clients, ||w - w*||^2/2, one of d coordinates sent: the limit is L eta tau = 2 k/d."""
+    star = np.array([-1.0, 1.0]) if d == 2 else np.ones(d)
+    p = Quadratic(np.repeat(np.eye(d)[None], 2, 0), np.repeat(-star[None], 2, 0), 0.0, "identical")
+    algorithm = SparseFedCOMGATE(1, eta, 1.0, TopK(1), "corrected")
+    data = run(p, algorithm, rounds=80, seeds=range(1), x0=np.zeros(d), record=("dist2",), at=(0, 80))
+    assert (data["dist2"].values.ravel()[-1] < 1e-9) if converges else data["dist2"].values.ravel()[-1] > 1e3
 
 
 class Useless(TopK):

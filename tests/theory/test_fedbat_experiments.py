@@ -108,7 +108,7 @@ def test_every_statement_is_decided_or_says_why_not() -> None:
 
 def test_what_is_refuted() -> None:
     refuted = {id_ for id_, evidence in EVIDENCE.items() if verdict(fedbat.statements[id_]).status is Status.REFUTED}
-    assert refuted == {"fedbat.table3", "fedbat.claim.rho"}
+    assert refuted == {"fedbat.table3"}
 
 
 # --- The printed numbers, typed a second time --------------------------------------------------------------------------
@@ -461,11 +461,11 @@ def test_rho0_would_not_be_above_fedavg_nor_below_a_baseline() -> None:
         assert len(mismatches(with_rows(find("claim.rho0"), sentence((zero,), relation, others, where=where)))) == count
 
 
-def test_rho_falls_from_6_to_8_on_three_data_sets() -> None:
-    falls = {f"{name}: falls from rho = 6 to 8" for name in ("FMNIST", "CIFAR-10", "CIFAR-100")}
-    assert mismatches(find("claim.rho")) == falls
-    shorter = edited(find("claim.rho"), {"rho": (2.0, 4.0, 6.0)}, **{"is": "not falling"})
-    assert mismatches(shorter) == set()
+def test_a_slight_improvement_may_fall_within_the_deviations() -> None:
+    """From 6 to 8 by 0.3 or 0.4 points on three data sets; turned round, the steps from 2 to 4 are larger on some."""
+    assert mismatches(find("claim.rho")) == set()
+    falling = edited(find("claim.rho"), {"rho": (8.0, 6.0, 4.0, 2.0, 0.0)}, **{"is": "not falling"})
+    assert mismatches(falling)
     assert "best rho: FMNIST 6, SVHN 8, CIFAR-10 6, CIFAR-100 6" in verdict(find("claim.rho")).says
 
 

@@ -40,12 +40,6 @@ fedbat.correct(
     rests_on=["eq6", "eq8", "eq9", "eq10", "eq11", "eq12", "eq13", "eq14.corrected"],
     note="The result of all tau steps is sent, and there is at least one step before the step sizes are set.",
 )
-fedbat.correct(
-    "assump5.claim",
-    fedbat.statements["fedbat.assump5.error"].claim,
-    rests_on=["assump5", "setting_theory"],
-    note="With alpha = ||x||_inf, for q = sqrt(d - 1).",
-)
 
 # --------------------------------------------------------------------------------- Appendix C: the lemmas about a round
 

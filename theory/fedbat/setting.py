@@ -274,9 +274,10 @@ fedbat.say(
         (Le(E(Norm(Value(S, x_vec) - x_vec)), q * Norm(x_vec)),),
         "satisfied by the binarisation operator S as defined in (6), among many compression schemes",
     ),
-    rests_on=["assump5", "eq6"],
-    note="As defined in (6), S has its own step size.  The paper says that (Karimireddy et al. 2019; Reisizadeh et al. "
-    "2020) use the assumption, too.",
+    rests_on=["assump5", "eq6", "setting_theory"],
+    note="Read with the step size that Section 4 sets before it, alpha = ||x||_inf, and q = sqrt(d - 1), which is not "
+    "printed. With a step size of its own, S(0) is +-alpha, and no q serves.  The paper says that (Karimireddy et al. "
+    "2019; Reisizadeh et al. 2020) use the assumption, too.",
 )
 
 # Used by the proofs: Assumption 1 from both sides, 3 and 4 at the points of the gradients, 5 as a second moment

@@ -41,7 +41,8 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
             ),
             assumes=[smooth, compressed, homogeneous],
             rests_on=["corD5", "corD8", "thmD9"],
-            note="F.S. (finite sums): no.",
+            note="F.S. (finite sums): no.  Each row has besides the assumption of its case: PL, Assumption 6; strongly "
+            "convex, Assumption 7; convex, that of Theorem D.9.",
         )
     else:
         fedcom.say(
@@ -58,7 +59,8 @@ for table, data in (("tab5", "homogeneous"), ("tab6", "heterogeneous")):
             ),
             assumes=[smooth, *compression],
             rests_on=["corE5", "corE8", "corE10"],
-            note="F.S. (finite sums): no.",
+            note="F.S. (finite sums): no.  Each row has besides the assumption of its case: PL, Assumption 6; strongly "
+            "convex, Assumption 7; convex, that of Theorem E.9.",
         )
 
 

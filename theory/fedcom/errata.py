@@ -10,35 +10,37 @@ fedcom.erratum(
     "thmE4",
     "breaks the statement",
     "Theorem E.4 for every q under (61)",
-    "The gradient tracking takes a full compressed step, so every round multiplies its error by q.  For q > 1 the error "
-    "grows without bound, and so do the drift and the gradient.  With damping 1/(1+q) the theorem holds, with other "
-    "constants.",
+    "The gradient tracking takes a full compressed step.  With one mask for all clients, which Assumption 5 with G_q = 0 "
+    "admits, and small steps, a round multiplies the mean square of its error by about q (with own masks by q (1 - 1/m)).  "
+    "If that is more than 1, the error grows without bound, and so do the drift and the gradient.  With damping 1/(1+q) the "
+    "theorem holds, with other constants.",
     "thmE4.corrected",
 )
 fedcom.erratum(
     "thmE6",
     "breaks the statement",
     "Theorem E.6 for every q under (78)",
-    "As for Theorem E.4 when q > 1.  Besides, (78) admits a second range of very large gamma, where its denominator is "
-    "negative and the algorithm diverges.  And 'PL' does not say that the clients' functions have the minimisers in the "
-    "bound.",
+    "As for Theorem E.4, for q > 1 and one mask for all clients.  Besides, (78) admits a second range of very large "
+    "gamma, where its denominator is negative and the algorithm diverges.  And 'PL' does not say that the clients' "
+    "functions have the minimisers in the bound.",
     "thmE6.corrected",
 )
 fedcom.erratum(
     "thmE9",
     "breaks the statement",
     "Theorem E.9 with L, and with the initial gap of f",
-    "As for Theorem E.4 when q > 1.  The regularised function is (L+phi)-smooth, and its initial gap has the term "
-    "(phi/2) ||w^(0)||^2.  (88) needs the regularised f_j to be strongly convex, and its w_j^(*) are their minimisers.  "
-    "phi has a dimension, 1/sqrt(m tau) has none.",
+    "As for Theorem E.4, for q > 1 and one mask for all clients.  The regularised function is (L+phi)-smooth, and its "
+    "initial gap has the term (phi/2) ||w^(0)||^2.  (88) needs the regularised f_j to be strongly convex, and its "
+    "w_j^(*) are their minimisers.  phi has a dimension, 1/sqrt(m tau) has none.",
     "thmE9.corrected",
 )
 fedcom.erratum(
     "thmD9",
     "breaks the statement",
     "Theorem D.9 with L, and with the initial gap of f",
-    "The regularised function is (L+phi)-smooth: with phi = 1/sqrt(m tau) > 3 L the printed step size diverges.  Its "
-    "initial gap has the term (phi/2) ||w^(0)||^2.  phi has the dimension of L, 1/sqrt(m tau) has none.",
+    "The regularised function is (L+phi)-smooth: without compression and with phi = 1/sqrt(m tau) > 3 L the printed "
+    "step size diverges.  Its initial gap has the term (phi/2) ||w^(0)||^2.  phi has the dimension of L, 1/sqrt(m tau) "
+    "has none.",
     "thmD9.corrected",
 )
 fedcom.erratum(
@@ -125,7 +127,7 @@ fedcom.erratum(
     "thmE4.eq73",
     "breaks the statement",
     "rests on Lemmas E.1 and E.3",
-    "These fail, and so does (73), for q > 1.",
+    "These fail, and so does (73), for q > 1 and one mask for all clients.",
     "thmE4.corrected",
 )
 fedcom.erratum(
@@ -154,17 +156,18 @@ fedcom.erratum(
 )
 fedcom.erratum(
     "rem8",
-    "breaks the statement",
+    "misprint",
     "requires R = (q+1)/(m epsilon)",
-    "(76) itself asks for R of the order (q+1)/epsilon at tau = 1/(m epsilon); and it is necessary, not sufficient.",
+    "R = (q+1)/epsilon, as (76) asks at tau = 1/(m epsilon), and as Corollary E.5 and Table 6 print.  And (76) is "
+    "necessary, not sufficient.",
     "rem8.corrected",
 )
 fedcom.erratum(
     "thmE4.items",
-    "breaks the statement",
+    "misprint",
     "delta_j = (1/tau) sum (Delta_q - Delta_jq), items 4 and 7, (63)",
-    "The other sign, as in the algorithm; with the printed sign it diverges.  (64) and (65) have the right sign.  (25) and "
-    "(67) print the mean step with one minus sign too many.",
+    "The other sign, as in the algorithm, in (64) and in (65); (63) prints both.  With the printed sign it diverges.  "
+    "(25) and (67) print the mean step with one minus sign too many.",
     "thmE4.items.corrected",
 )
 
@@ -197,7 +200,8 @@ fedcom.erratum(
     "tab6.fedcomgate",
     "breaks the statement",
     "rates of FedCOMGATE, for every gamma of Corollaries E.5, E.8 and E.10",
-    "For q > 1 the error of the undamped tracking grows by q per round, and the model's error with it.  The rates hold for "
+    "For q > 1 and one mask for all clients the error of the undamped tracking grows by about q per round, and the model's "
+    "error with it.  The rates hold for "
     "the damped algorithm, for G_q m^2 epsilon of the order of 1.",
     "tab6.fedcomgate.corrected",
 )
@@ -205,7 +209,8 @@ fedcom.erratum(
     "corE10",
     "breaks the statement",
     "an error of epsilon with gamma >= sqrt(m tau)",
-    "For q > 1 the error of the undamped tracking grows by q per round, and the model's error with it.  The rate holds for "
+    "For q > 1 and one mask for all clients the error of the undamped tracking grows by about q per round, and the model's "
+    "error with it.  The rate holds for "
     "the damped algorithm, for G_q m^2 epsilon of the order of 1.",
     "corE10.corrected",
 )
@@ -231,15 +236,17 @@ fedcom.erratum(
     "asm2",
     "missing hypothesis",
     "unbiased with variance factor q, nothing of how the clients' compressors depend on each other",
-    "Section D needs them to be uncorrelated, step (2) of (11): with shared coins the variance of the mean is q, not q/m, "
-    "and Lemma D.1, Theorems D.4, D.7, D.9 and Corollary D.8 fail (f_j = w^2/2, m = 20, q = 19, eta = 1/3: the gap grows).",
+    "Section D needs them to be uncorrelated, step (2) of (11): with shared coins the variance of the mean is q, not "
+    "q/m, and (16), Theorems D.4, D.7, D.9 and Corollary D.8 fail (f_j = w^2/2, m = 20, q = 19, eta = 1/3: the gap "
+    "grows).  Lemma D.1 as printed, (10), has the factor q+1 and does not need it.",
     "asm2.independent",
 )
 fedcom.erratum(
     "alg2",
     "missing hypothesis",
     "delta_j + (1/tau)(Delta_jq - Delta_q) for every compressor",
-    "Stable only for q < 1; with damping 1/(1+q), stable for every q.",
+    "With one mask for all clients and small steps a round multiplies the mean square of the tracking error by about q, "
+    "with own masks by q (1 - 1/m): unstable if that is more than 1.  With damping 1/(1+q), stable for every q.",
     "alg2.corrected",
 )
 fedcom.erratum(
@@ -292,17 +299,18 @@ fedcom.erratum(
     "corE5",
     "breaks the statement",
     "rests on Theorem E.4; eighth term L m/(gamma^2 R^2 (q+1)), ninth m G_q/(R tau gamma^2 (q+1))",
-    "For q > 1 it fails with the theorem, for every constant.  For smaller q, too, the eighth and ninth terms are too "
-    "small: the learning rate in (62) gives L m tau/(gamma^2 R^2 (q+1)) and sqrt(m) G_q/sqrt(R tau^3 (q+1)).",
+    "For q > 1 and one mask for all clients it fails with the theorem, for every constant.  For smaller q, too, the "
+    "eighth and ninth terms are too small: the learning rate in (62) gives L m tau/(gamma^2 R^2 (q+1)) and sqrt(m) "
+    "G_q/sqrt(R tau^3 (q+1)).",
     "corE5.corrected",
 )
 fedcom.erratum(
     "corE8",
     "breaks the statement",
     "rests on Theorem E.6; 2 L f_gap/((q+1)^2 gamma^2)",
-    "For q > 1 it fails with the theorem: on two quadratics with q = 3 the gap is 2e39 times the bound after 100 rounds.  "
-    "Besides, the learning rate in (79) gives 4 L f_gap, as in (91); and with gamma = 1 and small q, (78) does not admit "
-    "the learning rate.",
+    "For q > 1 and one mask for all clients it fails with the theorem: on two quadratics with q = 3 the gap is 2e39 "
+    "times the bound after 100 rounds.  Besides, the learning rate in (79) gives 4 L f_gap, as in (91); and with gamma "
+    "= 1 and small q, (78) does not admit the learning rate.",
     "corE8.corrected",
 )
 
@@ -315,6 +323,7 @@ for _name, _printed, _true in (
     ("thmD4", "(26) with g for g_Q, referring to (23)", "g_Q, referring to (24)"),
     ("lemmaE1", "(52): tau eta^2 sigma^2 / m", "tau sigma^2 / m, as in (53)"),
     ("lemmaE2", "(59): a factor 1/m before the bracket", "none, as in (58)"),
+    ("lemmaE2", "(58): eta before g_tilde^(t)", "eta once: by (67), g_tilde contains it already"),
     ("thmE4.eq73", "(71): the term of 36 eta^2 tau^2 sigma^2 divided by R", "not divided, as in (73)"),
     ("corE5", "1 - 20 eta^2 L^2 = Theta(1)", "1 - 20 eta^2 L^2 tau^2"),
     ("thmE6.eq88", "last line: the bracket is closed after all terms", "after the first one"),
@@ -370,11 +379,13 @@ fedcom.erratum(
 
 fedcom.finding(
     "thmE4",
-    "FedCOMGATE diverges under strong compression",
-    "Theorem E.4 promises convergence for every compressor. But each round multiplies the error of the gradient "
-    "tracking by the compressor's variance factor q. With q > 1, as when fewer than half of the coordinates are sent, "
-    "the error grows without bound.",
-    "Strong compression is what the method is for. If the tracking takes steps damped by 1/(1+q), it converges for "
-    "every q, and the theorem is proved with other constants.",
+    "FedCOMGATE diverges under strong compression with one mask for all clients",
+    "Theorem E.4 promises convergence for every compressor with Assumption 5. One mask for all clients meets this "
+    "assumption with G_q = 0. Then, with small steps, each round multiplies the mean square of the tracking error by about "
+    "the compressor's variance factor q. With q > 1, as when clearly fewer than half of the coordinates are sent, the error "
+    "grows without bound.",
+    "Strong compression is what the method is for. With own masks the factor is q (1 - 1/m): on quadratics, two clients "
+    "that send 40 % of the coordinates converge. If the tracking takes steps damped by 1/(1+q), it converges for every "
+    "q, and the theorem is proved with other constants.",
     "fedcom_thmE4_bound_against_run",
 )

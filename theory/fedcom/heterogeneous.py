@@ -47,8 +47,8 @@ fedcom.say(
     ),
     assumes=[smooth],
     rests_on=["alg2"],
-    note="g^(t) is printed for g^(r).  The last line of (59) has a further factor 1/m.  It uses Assumption 4 "
-    "without naming it.",
+    note="g^(t) is printed for g^(r), with eta before it, which it contains already by (67): read with eta once.  The last "
+    "line of (59) has a further factor 1/m.  It uses Assumption 4 without naming it.",
 )
 fedcom.say(
     "lemma",

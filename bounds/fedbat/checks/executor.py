@@ -1,9 +1,9 @@
 """The executor of Algorithm 1, in floating point.
 
-Its lines are sentences.  A line that names an equation, (11) to (14), is executed by the relations of the catalogue; for
-(14) these are the corrected ones, because by (10) the learned parameter is alpha_e.  mhat_{t,s} = S(m_{t,s}, alpha_{t,s}),
-the third relation of (14), has the noise of step s.  The state of a client, or of the server, is the values that its lines
-have set.
+Its lines are sentences.  A line that names an equation, (11) to (14), is executed by the relations of the catalogue.  (14)
+can be read in two ways: by (10) the learned parameter is alpha_e (`fedbat.eq14.corrected`); as printed, alpha itself takes
+the step.  mhat_{t,s} = S(m_{t,s}, alpha_{t,s}), the third relation of (14), has the noise of step s.  The state of a
+client, or of the server, is the values that its lines have set.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class Machine(Executor):
     sample     round -> the participants, of 0 ... N - 1
     oracle     (client, point, round, step) -> stochastic gradient
     zeta       (client, round, step) -> the noise of the binarisation
+    literal    whether (14) is executed as printed: alpha takes the step, and where alpha is 0, (9) divides by 0
     models     w_0, w_1 ... of the rounds;  model, sent  the server's model, and the model that it has sent
     asked      the gradients taken, in order: round, client, step, point
     declared   the inputs;  functions  the functions by name
@@ -84,6 +85,7 @@ class Machine(Executor):
     eta: float
     sample: Callable[[int], Sequence[int]]
     zeta: Callable[[int, int, int], Array]
+    literal: bool = False
     constants: Mapping[str, Any] = field(default_factory=dict)
     number: Callable[[int], Any] = lambda q: q
     models: list[Array] = field(default_factory=list)
@@ -238,13 +240,16 @@ class Machine(Executor):
         """(14)."""
         local, s, layers = self._own, self.index(Name("s"), at), Layers(self.problem)
         m, alpha = _at(local.m, "m", s), _at(local.alpha, "alpha", s)
+        if self.literal and not alpha.all():
+            raise Undefined("(14): (9) divides by alpha = 0")
+        printed = "eq14" if self.literal else "eq14.corrected"
         g = self._oracle(s, local)(self._loaded(local) + self._binarised(s))
         by_m, by_alpha = derivatives(m, layers.spread(alpha), self.zeta(local.client, local.r, s))
         values = {"m_s": m, "by_m": g * by_m, "eta_t": self.eta, "rho": self.of(Name("rho"), at)}
-        _keep(local.m, "m", s + 1, evaluated(_right("eq14.corrected"), values))
+        _keep(local.m, "m", s + 1, evaluated(_right(printed), values))
         slopes = zip(alpha.tolist(), layers.sum(g * by_alpha).tolist(), strict=True)
         learned = [{**values, "alpha_s": own, "by_alpha": slope} for own, slope in slopes]
-        _keep(local.alpha, "alpha", s + 1, np.array([evaluated(_right("eq14.corrected", 1), v) for v in learned]))
+        _keep(local.alpha, "alpha", s + 1, np.array([evaluated(_right(printed, 1), v) for v in learned]))
 
     def do_result(self, at: At, last: Expression) -> None:
         """The binarised update and the step sizes of a local step."""

@@ -224,28 +224,6 @@ def error_of(count: sympy.Expr, largest_sq: sympy.Expr, norm_sq: sympy.Expr) -> 
     return count * largest_sq - norm_sq
 
 
-def own_step_size(statement: Statement, full: bool = False) -> Verdict:
-    """S from (6), with its own step size: at x = 0, d = 2 and alpha = 1 the norm of S(x) - x is sqrt(2)."""
-    drawn = sympy.Symbol("S(0,1)", real=True)
-
-    def read(e: Any) -> Any:
-        at_zero = e.replace(Value, lambda *_: drawn).subs(x_vec, 0)
-        norms = at_zero.replace(Norm, lambda v: sqrt(2) if v.has(drawn) else sympy.Integer(0))
-        return norms.replace(Expectation, lambda v: v)
-
-    (relation,) = relations_of(statement)
-    left, right = map(read, relation.args)
-    found = decide([], relation.func(left, right, evaluate=False))
-    if found.status is Status.REFUTED:
-        witness = {"d": 2, "x": "(0, 0)", "alpha": 1, "left": str(left), "right": str(right), "q": "any"}
-        return Verdict(
-            Status.REFUTED,
-            f"x = 0, alpha = 1: the left side is {left}, the right side {right} for every q",
-            witness=witness,
-        )
-    return Verdict(Status.TESTED, "at x = 0 and alpha = 1")
-
-
 def stochastic_sign(p: Argument) -> None:
     """Stoc-SignSGD: m_i + xi > 0 for xi uniform in [-||m||, ||m||] has probability (||m|| + m_i)/(2 ||m||)."""
     share = (m_norm + m_i) / (2 * m_norm)
@@ -269,4 +247,3 @@ def evidence() -> Iterator[Evidence]:
     for name, check in derivations.items():
         yield Evidence(f"fedbat.{name}", "derivation", check)
     yield Evidence("fedbat.eq14", "counterexample", learned)
-    yield Evidence("fedbat.assump5.claim", "counterexample", own_step_size)
