@@ -220,9 +220,9 @@ sfl.finding(
     "eq54",
     "Sampled clients cost a term that (54) leaves out",
     "Equation (54) bounds the gradient of sequential federated learning when S of M clients take part in a round. It "
-    "has no term for the choice of these clients: its proof compares the gradients of two different functions as if "
-    "they were one.",
-    "Practice samples clients. By the printed rate (55), without noise the error falls like R^(-2/3); in truth "
-    "heterogeneous clients act like noise, and it falls like R^(-1/2). With the missing term the bound is proved.",
+    "has no term for the choice of these clients, and for S < M runs exceed it: its proof compares the gradients of two "
+    "different functions as if they were one.",
+    "Practice samples clients. The printed rate (55) is R^(-2/3) without noise. With the missing term the bound is "
+    "proved, and its rate is R^(-1/2), as if the choice of heterogeneous clients were noise.",
     "sfl_eq54_bound_against_run",
 )
