@@ -52,10 +52,12 @@ def test_its_statements_are_verified_by_evidence_that_can_fail(papers: Path) -> 
     ]
     assert done.stdout.count("seen to fail: ") == 5 and "nothing: it refutes none" not in done.stdout, done.stdout
     missed = [line.strip() for line in done.stdout.splitlines() if line.strip().startswith("not noticed")]
-    assert missed == [
+    of_lemma, of_theorem = missed
+    assert of_lemma == (
         "not noticed: without the condition mu <= L (of every function with both constants); the condition mu <= L "
         "(of every function with both constants) with twice the room"
-    ]  # which the proof does not need
+    )  # which the proof does not need
+    assert "every term times 99/100; every term times 1/2; " in of_theorem  # its proof breaks, but the runs go on
 
 
 def test_it_is_found_by_every_command(papers: Path) -> None:
