@@ -83,6 +83,10 @@ def test_changes_that_claim_no_more() -> None:
     assert not claims_no_more(statement, changes[">= for <="])
     assert not claims_no_more(statement, changes["1000 times the left side"])
     assert not claims_no_more(statement, changes["without any assumption"])
+    lemma = catalogue.find("fedbcgd.lemma3")
+    inside = {change.what: change.statement for change in mutations(lemma) if change.part == "inside"}
+    assert claims_no_more(lemma, inside["right side of 2: twice what is in norm(v_t)"])
+    assert not claims_no_more(lemma, inside["left side of 2: twice what is in sum(v_t, t = 1..tau)"])
     theorem = catalogue.find("sfl.thm1.strongly_convex")
     assert not any(claims_no_more(theorem, c.statement) for c in mutations(theorem) if c.part == "definition")
 

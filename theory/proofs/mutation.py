@@ -310,17 +310,17 @@ def _of_definitions(statement: Statement) -> Iterator[Change]:
 
 def _inside(statement: Statement) -> Iterator[Change]:
     """Changes inside the claims' formulas and the definitions."""
-    letters, claims = _letters(statement), (statement.claim, *statement.also)
+    letters, claims = _letters(statement), [statement.claim, *statement.also]
     for i, claim in enumerate(claims):
         for place, e, put in _places(claim):
             for part, what, changed in _deeper(e, letters):
-                own, *also = (*claims[:i], put(changed), *claims[i + 1 :])
-                where = f"besides: {place}" if i else place
-                yield Change(part, f"{where}: {what}", replace(statement, claim=own, also=tuple(also)))
+                own = [*claims[:i], put(changed), *claims[i + 1 :]]
+                name = f"besides: {place}" if i else place
+                yield Change(part, f"{name}: {what}", replace(statement, claim=own[0], also=tuple(own[1:])))
     for symbol, meaning in statement.where.items():
         for part, what, changed in _deeper(meaning, letters):
-            where_ = {**statement.where, symbol: changed}
-            yield Change(part, f"definition of {symbol}: {what}", replace(statement, where=where_))
+            where = {**statement.where, symbol: changed}
+            yield Change(part, f"definition of {symbol}: {what}", replace(statement, where=where))
 
 
 def _letters(statement: Statement) -> dict[sympy.Symbol, sympy.Symbol]:
@@ -623,7 +623,17 @@ def claims_no_more(statement: Statement, changed: Statement) -> bool:
 def _put_in(e: Any, where: Mapping[sympy.Symbol, sympy.Expr]) -> Any:
     if isinstance(e, Relational):
         return e.func(*(_put_in(side, where) for side in e.args), evaluate=False)
-    return defined(e, where)
+    return _pulled_out(defined(e, where))
+
+
+def _pulled_out(e: sympy.Expr) -> sympy.Expr:
+    """An expression with the numbers in front of norms, means and sums that stand inside them: 2 ||x|| for ||2 x||."""
+
+    def pulled(part: sympy.Expr) -> sympy.Expr:
+        number, inside = part.args[0].primitive()
+        return number * part.func(inside, *part.args[1:])
+
+    return e.replace(lambda part: isinstance(part, Norm | Expectation | sympy.Sum), pulled)
 
 
 def _defined(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> Claim:

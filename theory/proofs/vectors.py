@@ -81,6 +81,13 @@ def difference(relation: sympy.Basic) -> sympy.Expr:
     return sympy.expand(quadratic_form(large) - quadratic_form(small))
 
 
+def equated(relation: sympy.Basic) -> tuple[sympy.Expr, sympy.Expr]:
+    """The sides of an equation.  Raises ValueError for another relation."""
+    if not isinstance(relation, sympy.Eq):
+        raise ValueError(f"{relation}: expected an equation")
+    return relation.args
+
+
 def in_numbers(e: sympy.Expr, known: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
     """An expression with known numbers for its parts in vector notation.
 

@@ -208,13 +208,14 @@ def restarted(statement: Statement, full: bool = False) -> Verdict:
     cases, defined = [], []
     for x in points():
         start = Vector(w_bar[: len(x)])
-        known = {"w_k": start + Vector(x), "w_bar_0": start, "q": root(len(x) - 1)}
+        end = start + Vector(x)
+        known = {"w_k": end, "w_bar_0": start, "q": root(len(x) - 1)}
         drawn = []
         for chance, out in outcomes(x):
             S = known_at(Vector(x), out)
             where = f"w - wbar_0 = {Vector(x)}, S = {out}"
             moved = number(definition.args[1], Case(where, {**known, "S": S}))
-            S_m = known_at(known["w_k"], moved)
+            S_m = known_at(end, moved)
             defined.append(Case(where, {**known, "S": S, "S_m": S_m}))
             drawn.append((chance, {"S": S, "S_m": S_m}))
         cases.append(Case(f"w - wbar_0 = {Vector(x)}", known, drawn))

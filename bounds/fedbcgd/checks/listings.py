@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import sympy
 from sympy import IndexedBase, Sum, expand
-from sympy.core.relational import Equality
 
 from bounds.fedbcgd.checks.executor import Machine, Replay, slices
 from bounds.trials.listings import (
@@ -46,6 +45,7 @@ from theory.listing import Listing
 from theory.notation import Expectation, Grad
 from theory.printing import plain
 from theory.proofs.instances import interpret, sides
+from theory.proofs.vectors import equated
 from theory.properties import Property
 from theory.statement import Record, Relations, Statement, Status, Verdict, Words
 
@@ -442,11 +442,10 @@ def local_rule(statement: Statement, full: bool = False) -> Verdict:
     }
     for relation in _relations(statement).relations:
         for name, (known, step) in cases.items():
-            assert isinstance(relation, Equality)
-            # the residual of the relation if y moves correctly
-            left = expand((relation.lhs - relation.rhs).xreplace({y_next: y + step}).xreplace({**at, **known}))
+            moved, by = equated(relation)
+            left = expand((moved - by).xreplace({y_next: y + step}).xreplace({**at, **known}))
             if left != 0:
-                found = sympy.factor(expand(step - left)) if relation.lhs == y_next else "none"
+                found = sympy.factor(expand(step - left)) if moved == y_next else "none"
                 witness = {"y": "x^r" if y in known else "elsewhere", "mini-batch gradient": "g + xi",
                            "grad f_i(x^r)": "g", "step": str(found), "expected": str(step)}  # fmt: skip
                 numbers = {g: 1, xi: 1, eta: _QUARTER, c: 0, c_i: 1}

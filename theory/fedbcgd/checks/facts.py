@@ -15,7 +15,7 @@ from theory.notation import Expectation, Grad, Norm
 from theory.printing import plain
 from theory.proofs.arithmetic import decide
 from theory.proofs.ledger import conditions_of
-from theory.proofs.vectors import certify, convex, difference, in_numbers, point
+from theory.proofs.vectors import certify, convex, difference, equated, in_numbers, point
 from theory.statement import Bound, Claim, Evidence, Relations, Statement, Status, Verdict
 
 
@@ -124,7 +124,7 @@ def momentum(statement: Statement, full: bool = False) -> Verdict:
     factor = statement.where.get(gamma, lam / (1 - lam))
     failing = {}
     for relation in _every(statement):
-        left, right = (side.subs(after, simultaneous=True).subs(gamma, factor) for side in relation.args)
+        left, right = (side.subs(after, simultaneous=True).subs(gamma, factor) for side in equated(relation))
         rest = sympy.simplify(left - right)
         if rest != 0:
             failing[f"left - right of ({plain(relation)})"] = str(sympy.factor(rest))

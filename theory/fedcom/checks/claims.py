@@ -23,7 +23,7 @@ from theory.notation import Expectation, Inner, Value
 from theory.printing import plain
 from theory.proofs.argument import Proof, as_evidence, for_printed
 from theory.proofs.arithmetic import decide
-from theory.proofs.vectors import in_numbers, in_the_mean
+from theory.proofs.vectors import equated, in_numbers, in_the_mean
 from theory.properties import Property
 from theory.statement import Evidence, Rate, Rates, Relations, Statement, Status, Verdict, Words
 
@@ -206,7 +206,7 @@ def one_round(statement: Statement, full: bool = False) -> Verdict:
     failing = {}
     for claim in (statement.claim, *statement.also):
         for relation in claim.relations if isinstance(claim, Relations) else ():
-            sides = (side.subs(symbols, simultaneous=True) for side in relation.args)
+            sides = (side.subs(symbols, simultaneous=True) for side in equated(relation))
             left, right = (in_the_mean(side, zero) for side in sides)
             rest = sympy.expand(left - right)
             if rest != 0:

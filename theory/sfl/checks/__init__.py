@@ -13,6 +13,7 @@ from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, scenes, units
 from theory.proofs.enumeration import Truth
 from theory.proofs.ledger import bound_of
+from theory.proofs.vectors import equated
 from theory.sfl import sharp as sharper
 from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables, tight
 from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr, x
@@ -81,7 +82,8 @@ def three_point(statement: Statement, full: bool = False) -> Verdict:
         return e.func(*map(expand, e.args))
 
     for relation in claim.relations:
-        difference = sympy.expand(expand(relation.args[0]) - expand(relation.args[1]))
+        left, right = equated(relation)
+        difference = sympy.expand(expand(left) - expand(right))
         if difference != 0:
             return Verdict(Status.REFUTED, f"sides differ by {difference}", witness={"difference": str(difference)})
     return Verdict(Status.PROVED, "polynomial identity in the coordinates after inserting the definition")

@@ -30,7 +30,7 @@ from theory.proofs.forms import (
     value,
     vector,
 )
-from theory.proofs.vectors import difference, in_the_mean, point, quadratic_form, smooth_convex, worst_case
+from theory.proofs.vectors import difference, equated, in_the_mean, point, quadratic_form, smooth_convex, worst_case
 from theory.sfl.symbols import L, cov_pq, h, h_star, mu, n, s, var_swor, var_swr, x, y, z, zeta
 from theory.statement import Evidence, Relations, Statement, Status, Verdict
 
@@ -205,7 +205,7 @@ def unbiased_mean(statement: Statement, full: bool = False) -> Verdict:
     if not isinstance(statement.claim, Relations):
         raise ValueError(f"{statement.id} claims no relations")
     for relation in statement.claim.relations:
-        left, right = (in_the_mean(side, {xbar_pi: xbar}) for side in relation.args)
+        left, right = (in_the_mean(side, {xbar_pi: xbar}) for side in equated(relation))
         rest = sympy.simplify(left - right)
         if rest != 0:
             witness = {"difference of the sides": str(rest)}
