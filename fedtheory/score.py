@@ -2,7 +2,8 @@
 
 It shows on which parts the verdict depends.  After a change that is not noticed the statement is still proved, conditional
 or tested; such changes are listed.  All scores take about an hour, so they are stored in `score.json`.  An entry counts as
-long as its statement and verdicts stay the same.  `python -m fedtheory.score` computes the missing entries.
+long as its statement, its verdicts and the parts that are changed stay the same.  `python -m fedtheory.score` computes
+the missing entries.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SCORED = (Status.PROVED, Status.CONDITIONAL, Status.TESTED)
 class Score:
     """The score of one statement that is proved, conditional or tested.
 
-    key       hash of the statement and its verdicts
+    key       hash of the statement, its verdicts and the parts that are changed
     verdict   proved, conditional or tested
     parts     part -> (changes noticed, changes), without the changes in `needless`
     by        kind of evidence -> number of changes that it was seen to notice
@@ -48,12 +49,15 @@ class Score:
 
 
 def key(checked: Checked) -> str:
-    """A hash of what a statement says and assumes and of its verdicts; a stored score with another one is outdated."""
+    """A hash of what a statement says and assumes, of its verdicts and of the parts that are changed.
+
+    A stored score with another one is outdated.
+    """
     s = checked.statement
     given = sorted((str(name), constants) for name, constants in catalogue.properties(s).items())
     says = (s.claim, s.also, s.when, sorted(s.where.items(), key=str), s.assumes, given, s.corrects)
     verdicts = [(e.kind, v.status) for e, v in checked.verdicts]
-    return sha256(repr((says, verdicts)).encode()).hexdigest()[:16]
+    return sha256(repr((says, verdicts, get_args(Part))).encode()).hexdigest()[:16]
 
 
 def score(checked: Checked) -> Score:

@@ -46,6 +46,9 @@ class Bregman(Function):
     nargs = 3
 
 
+NOTATION = (Expectation, Norm, Inner, Grad, Value, Bregman)
+
+
 def equal(left: Any, right: Any) -> Eq:
     """left = right exactly as printed; sympy does not evaluate it, even if it could to true or false."""
     return Eq(left, right, evaluate=False)

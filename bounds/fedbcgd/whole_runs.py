@@ -21,6 +21,7 @@ from typing import Any
 
 import sympy
 
+from bounds.trials.cases import substituted
 from simulations.exact.rational import Fraction
 from theory import catalogue
 from theory.properties import Property
@@ -170,9 +171,8 @@ def symbols(statement: Statement, start: Start) -> Mapping[str, Any]:
         rounds = 250  # the plain average: its noise falls with the rounds
     shrink = Fraction(1)
     if "w_r" in where:
-        ratio = where["w_r"].subs(table["r"].sympy, 1) / where["w_r"].subs(table["r"].sympy, 0)
-        ratio = ratio.subs({s.sympy: known[n] for n, s in table.items() if n in known})
-        shrink = 1 / _fraction(sympy.simplify(ratio))
+        ratio = where["w_r"].subs(table["r"].sympy, 0) / where["w_r"].subs(table["r"].sympy, 1)
+        shrink = _fraction(sympy.simplify(substituted(ratio, known)))
     last, before, after = _ends(start, eta, rounds, shrink)
     weight = sum((shrink**r for r in range(rounds + 1)), Fraction(0)) if shrink != 1 else Fraction(rounds + 1)
     return known | {
@@ -185,7 +185,7 @@ def symbols(statement: Statement, start: Start) -> Mapping[str, Any]:
 def _sides(statement: Statement, start: Start) -> tuple[str, Any, Any, bool] | None:
     """The claim as text, its sides in numbers, and whether it holds; None where a condition does not.
 
-    Raises ValueError for another claim than one relation, KeyError for symbols without a number.
+    Raises ValueError for another claim than one relation, and for symbols without a number.
     """
     claim = statement.claim
     if isinstance(claim, Bound):
@@ -198,10 +198,10 @@ def _sides(statement: Statement, start: Start) -> tuple[str, Any, Any, bool] | N
     known = symbols(statement, start)
     for condition in statement.when:
         e = defined(condition.relation, dict(statement.where))
-        if e.subs({s: known[s.name] for s in e.free_symbols}) != sympy.true:
+        if substituted(e, known) != sympy.true:
             return None
     relation = defined(relation, dict(statement.where))
-    left, right = (side.subs({s: known[s.name] for s in side.free_symbols}) for side in relation.args)
+    left, right = (substituted(side, known) for side in relation.args)
     return str(relation), left, right, bool(relation.func(left, right) == sympy.true)
 
 

@@ -72,6 +72,17 @@ class Operator:
     value: Callable[[Any], Any]
 
 
+def known_at(x: Vector, value: Vector) -> Operator:
+    """The operator with this value at x, and none elsewhere: there it raises ValueError."""
+
+    def at(v: Vector) -> Vector:
+        if v != x:
+            raise ValueError(f"the operator at {v}: expected it at {x}")
+        return value
+
+    return Operator(at)
+
+
 @dataclass(frozen=True)
 class Case:
     """A case of a claim: its description, the symbols' values, and the law of the random symbols."""
@@ -96,6 +107,19 @@ def number(expression: sympy.Basic, case: Case) -> Any:
         expression = expression.xreplace(known)
     found = interpret(expression, case.values, case.law, fraction)
     return fraction(found) if isinstance(found, sympy.Rational) else found
+
+
+def substituted(e: Any, known: Mapping[str, Any]) -> Any:
+    """An expression or relation of sympy with numbers for its symbols, by name.
+
+    Raises ValueError for a symbol without a number, and where it is not defined.
+    """
+    if unknown := [s.name for s in e.free_symbols if s.name not in known]:
+        raise ValueError(f"{e}: no number for {', '.join(unknown)}")
+    found = e.subs({s: known[s.name] for s in e.free_symbols})
+    if found.has(sympy.zoo, sympy.nan):
+        raise ValueError(f"{e} is not defined at {', '.join(f'{s} = {known[s.name]}' for s in e.free_symbols)}")
+    return found
 
 
 def relations(claim: Claim) -> list[Relational]:

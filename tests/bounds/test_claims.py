@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 import sympy
 
 from bounds.fedbat.rounds import ROUNDS
-from bounds.trials.cases import Case, Vector, compared
+from bounds.trials.cases import Case, Vector, compared, known_at, substituted
 from bounds.trials.claims import rescaled, unassumed
 from theory import catalogue
 from theory.statement import Relations, Status
@@ -45,3 +46,19 @@ def test_a_comparison_is_exact_only_without_floats() -> None:
     equal = Relations((sympy.Eq(x, y),))
     vectors = Case("", {"x": Vector((Fraction(1), Fraction(0))), "y": Vector((Fraction(1), Fraction(0)))})
     assert "1 exact comparisons" in compared(equal, [vectors], "").says
+
+
+def test_an_operator_is_known_at_one_point_alone() -> None:
+    x, value = Vector((Fraction(1), Fraction(2))), Vector((Fraction(3), Fraction(0)))
+    assert known_at(x, value).value(1 * x) == value
+    with pytest.raises(ValueError, match=r"the operator at \(2, 4\): expected it at \(1, 2\)"):
+        known_at(x, value).value(2 * x)
+
+
+def test_numbers_for_symbols_or_one_clear_error() -> None:
+    x, y = sympy.symbols("x y")
+    assert substituted(sympy.Le(1 / x, y), {"x": 2, "y": 1}) == sympy.true
+    with pytest.raises(ValueError, match="no number for y"):
+        substituted(x + y, {"x": 2})
+    with pytest.raises(ValueError, match="1/x is not defined at x = 0"):
+        substituted(1 / x, {"x": 0})

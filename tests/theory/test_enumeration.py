@@ -220,6 +220,7 @@ MUTANTS: list[tuple[str, Statement]] = [
         Eq(together, n * deviation),
         sympy.Le(deviation, Rational(99, 100) * n * sigma**2),
         sympy.Le(deviation, sigma**2),
+        sympy.Ge(deviation, n * sigma**2),
     ),
     *with_relations(
         "sfl.eq12",
@@ -247,7 +248,9 @@ MUTANTS: list[tuple[str, Statement]] = [
         three_point_with(lambda right: right + Value(F_fun, x)),
     ),
     *with_relations(
-        "sfl.lemma3.mean", Eq(E(xbar_pi), 2 * xbar), Eq(E(xbar_pi), -xbar), Eq(E(xbar_pi), xbar / n)
+        "sfl.lemma3.mean",
+        *(Eq(E(xbar_pi), other) for other in (2 * xbar, -xbar, xbar / n)),
+        Eq(E(xbar_pi**2), xbar**2),
     ),
     *scaled("sfl.lemma3.swr", Rational(99, 100), Rational(101, 100), -1),
     *scaled("sfl.lemma3.swor", Rational(99, 100), Rational(101, 100), -1, (n - 1) / n),

@@ -209,6 +209,8 @@ def says(expression: sympy.Expr, **values: Any) -> Callable[[], Any]:
         (says(x, x="P"), r"'P': expected a number, a vector, a sequence of them, or a function"),
         (says(x, x=[1.0, float("nan")]), r"nan: expected finite numbers"),
         (says(x, x=ROWS), r"x is a sequence or a function: expected a number or a vector"),
+        (says(2 * x, x=ROWS), r"x is a sequence: expected a number or a vector"),
+        (lambda: interpret(E(x), {}, [(1, {"x": [1]})]), r"x is a sequence: expected a number or a vector"),
         (says(x + L, x=P, L=1.0), r"expected two numbers, or two vectors of one length"),
         (says(x + y, x=P, y=np.ones(3)), r"expected two numbers, or two vectors of one length"),
         (says(x * y, x=P, y=Q), r"two vectors have an inner product, Inner\(x, y\)"),

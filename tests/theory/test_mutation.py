@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from theory import catalogue
 from theory.proofs.mutation import claims_no_more, mutations, noticed, seen_to_fail
-from theory.statement import Bound, Status
+from theory.statement import Bound, Relations, Statement, Status
 
 EVIDENCE = [(e, catalogue.find(e.statement)) for e in catalogue.evidence("sfl")]
 
@@ -41,9 +41,38 @@ def test_every_part_of_a_bound_is_changed() -> None:
     parts = {change.part for change in mutations(catalogue.find("sfl.thm1.strongly_convex"))}
     assert parts == {
         "constant", "term", "sign", "exponent", "symbols", "left side", "direction", "relation", "definition",
-        "condition", "assumption", "dimension",
+        "condition", "assumption", "dimension", "letter",
     }  # fmt: skip
     assert "order" in {change.part for change in mutations(catalogue.find("sfl.eq43"))}
+
+
+def test_changes_inside_a_formula() -> None:
+    def inside(id_: str) -> dict[str, Statement]:
+        return {c.what: c.statement for c in mutations(catalogue.find(id_)) if c.part in ("inside", "limits", "letter")}
+
+    found = inside("sfl.eq14")
+    assert set(found) == {
+        "left side of 1: twice what is in h(sum(x[i], i = 1..n)/n)",
+        "left side of 1: twice what is in sum(x[i], i = 1..n)",
+        "right side of 1: twice what is in h(x[i])",
+        "right side of 1: twice what is in sum(h(x[i]), i = 1..n)",
+        *(f"left side of 1: sum(x[i], i = 1..n) from {limits}" for limits in ("2 to n", "1 to n - 1", "1 to n + 1")),
+        *(
+            f"right side of 1: sum(h(x[i]), i = 1..n) from {limits}"
+            for limits in ("2 to n", "1 to n - 1", "1 to n + 1")
+        ),
+    }
+    changed = found["right side of 1: twice what is in h(x[i])"].claim
+    assert isinstance(changed, Relations)
+    assert str(changed.relations[0].rhs) == "Sum(Value(h, 2*x[i]), (i, 1, n))/n"
+    lemma10 = inside("fedbcgd.lemma10")
+    assert {
+        "left side of 1: z_r for z_next",
+        "definition of gamma: gamma for lam",
+        "definition of z_r: x_r for x_prev",
+    } <= {*lemma10}
+    # a vector for a vector, a number for a number
+    assert not any(" for " in what and "eta" in what for what in inside("fedbcgd.lemma3"))
 
 
 def test_changes_that_claim_no_more() -> None:
@@ -54,6 +83,10 @@ def test_changes_that_claim_no_more() -> None:
     assert not claims_no_more(statement, changes[">= for <="])
     assert not claims_no_more(statement, changes["1000 times the left side"])
     assert not claims_no_more(statement, changes["without any assumption"])
+    lemma = catalogue.find("fedbcgd.lemma3")
+    inside = {change.what: change.statement for change in mutations(lemma) if change.part == "inside"}
+    assert claims_no_more(lemma, inside["right side of 2: twice what is in norm(v_t)"])
+    assert not claims_no_more(lemma, inside["left side of 2: twice what is in sum(v_t, t = 1..tau)"])
     theorem = catalogue.find("sfl.thm1.strongly_convex")
     assert not any(claims_no_more(theorem, c.statement) for c in mutations(theorem) if c.part == "definition")
 

@@ -110,6 +110,8 @@ def compare(statement: Statement, of: sympy.Symbol, cases: Sequence[Truth], zeta
                 continue
             inside += 1
             claimed, true = substitute(claim.value, at), substitute(factor, at) * case.truth * zeta**2
+            if unknown := claimed.free_symbols | true.free_symbols:
+                raise ValueError(f"no value for {', '.join(map(str, unknown))}; the cases have {', '.join(at)}")
             defined = claimed.is_finite is True
             holds = (
                 {"=": claimed == true, "<=": claimed >= true, ">=": claimed <= true}[claim.sign] if defined else False
@@ -216,8 +218,8 @@ def sign_tree(depth: int) -> tuple[Law, list[sympy.Symbol]]:
 def check_martingale(statement: Statement, full: bool = False) -> Verdict:
     """Lemma 1 on all trees of adapted +-1 noise of depth at most 3 (4 in full), with free scales of maximum sigma.
 
-    An equality is a polynomial identity in the scales.  An inequality is linear in the squared scales, each at most
-    sigma^2.  So it is enough to compare where its left side is largest: with all scales equal to sigma.
+    An equality is a polynomial identity in the scales.  An inequality is linear in the squared scales, each between 0 and
+    sigma^2.  So the difference of its sides is least where every scale is 0 or sigma, by the sign of its coefficient.
     """
     claim = statement.claim
     assert isinstance(claim, Relations)
@@ -228,12 +230,15 @@ def check_martingale(statement: Statement, full: bool = False) -> Verdict:
         values = {"n": sympy.Integer(depth), "sigma": sigma}
         for relation in claim.relations:
             sides = [sympy.expand(interpret(side, values, law)) for side in relation.args]
+            difference = sympy.Poly(sides[1] - sides[0], *scales)
             if isinstance(relation, sympy.Eq):
-                holds = sympy.expand(sides[0] - sides[1]) == 0
+                holds = difference.is_zero
             else:
-                at_most = dict.fromkeys(scales, sigma)
-                worst = [sympy.expand(side.subs(at_most)) for side in sides]
-                holds = bool(sympy.simplify((worst[1] - worst[0]) / sigma**2) >= 0)
+                sign = 1 if isinstance(relation, sympy.Le) else -1
+                least = {powers: sign * c * sigma ** sum(powers) for powers, c in difference.terms()}
+                quadratic = all(sum(powers) == max(powers) in (0, 2) for powers in least)
+                total = sum(c if not any(powers) else sympy.Min(c, 0) for powers, c in least.items())
+                holds = quadratic and bool(sympy.simplify(total / sigma**2) >= 0)
             if not holds:
                 return Verdict(
                     Status.REFUTED,

@@ -66,6 +66,12 @@ def interpret(
     def of(part: sympy.Basic, drawn: Values = values) -> Any:
         return interpret(part, drawn, law, number)
 
+    def operand(part: sympy.Basic, drawn: Values = values) -> Any:
+        value = of(part, drawn)
+        if isinstance(value, list | tuple):
+            raise ValueError(f"{part} is a sequence: expected a number or a vector")
+        return value
+
     def total(parts: Iterable[Any]) -> Any:
         return reduce(add, parts, number(sympy.Integer(0)))
 
@@ -76,7 +82,7 @@ def interpret(
     if isinstance(e, Expectation):
         if not law:
             raise ValueError(f"{e}: expected a law to take the expectation over")
-        return total(number(p) * of(e.args[0], {**values, **drawn}) for p, drawn in law)
+        return total(number(p) * operand(e.args[0], {**values, **drawn}) for p, drawn in law)
     if isinstance(e, Norm):
         return abs(of(e.args[0]))
     if isinstance(e, Inner):
@@ -94,9 +100,9 @@ def interpret(
         steps = range(_whole(of(low)), _whole(of(high)) + 1)
         return total(of(summand, {**values, index.name: number(sympy.Integer(at))}) for at in steps)
     if isinstance(e, sympy.Add):
-        return reduce(add, map(of, e.args))
+        return reduce(add, map(operand, e.args))
     if isinstance(e, sympy.Mul):
-        return reduce(mul, map(of, e.args))
+        return reduce(mul, map(operand, e.args))
     if isinstance(e, sympy.Pow):
         return of(e.base) ** of(e.exp)
     if not e.args:

@@ -3,13 +3,16 @@
 `mutations` makes the errors that papers make, and that people make who encode them: a constant too small, a term dropped,
 a sign flipped, another exponent, symbols exchanged; the left side scaled, the direction turned, = for <=, O for O~; a
 definition scaled, a condition or an assumption left out; another number in a table, lines of a listing exchanged.
+Inside a formula and a definition: twice what a norm, a mean, a sum or a function is of, other limits of a sum, a letter
+for another of the same dimension.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -19,7 +22,8 @@ from sympy.core.relational import Relational
 
 from theory import catalogue
 from theory.listing import Listing, turned
-from theory.notation import Expectation, Norm
+from theory.notation import NOTATION, Bregman, Expectation, Grad, Inner, Norm, Value
+from theory.printing import plain
 from theory.proofs.arithmetic import NotPolynomial, at_least, implied
 from theory.proofs.orders import cover
 from theory.properties import Properties, Property, closed
@@ -39,6 +43,7 @@ from theory.statement import (
     Verdict,
     Words,
     defined,
+    formulas,
 )
 
 Part = Literal[
@@ -54,6 +59,9 @@ Part = Literal[
     "sign",
     "exponent",
     "symbols",
+    "inside",
+    "limits",
+    "letter",
     "besides",
     "dimension",
     "words",
@@ -87,6 +95,7 @@ def mutations(statement: Statement) -> Iterator[Change]:
         *_without_dimension(statement),
         *_of_conditions(statement),
         *_of_definitions(statement),
+        *_inside(statement),
         *_of_assumptions(statement),
     )
     for change in changes:
@@ -297,6 +306,83 @@ def _of_definitions(statement: Statement) -> Iterator[Change]:
         for factor in (Rational(1, 2), Rational(2), Rational(100)):
             where = {**statement.where, symbol: factor * meaning}
             yield Change("definition", f"{symbol} defined {factor} times as large", replace(statement, where=where))
+
+
+def _inside(statement: Statement) -> Iterator[Change]:
+    """Changes inside the claims' formulas and the definitions."""
+    letters, claims = _letters(statement), [statement.claim, *statement.also]
+    for i, claim in enumerate(claims):
+        for place, e, put in _places(claim):
+            for part, what, changed in _deeper(e, letters):
+                own = [*claims[:i], put(changed), *claims[i + 1 :]]
+                name = f"besides: {place}" if i else place
+                yield Change(part, f"{name}: {what}", replace(statement, claim=own[0], also=tuple(own[1:])))
+    for symbol, meaning in statement.where.items():
+        for part, what, changed in _deeper(meaning, letters):
+            where = {**statement.where, symbol: changed}
+            yield Change(part, f"definition of {symbol}: {what}", replace(statement, where=where))
+
+
+def _letters(statement: Statement) -> dict[sympy.Symbol, sympy.Symbol]:
+    """Symbol of the statement -> the next one of its kind: a number, a vector, a function or a sequence of a dimension."""
+    symbols = catalogue.symbols(statement)
+    parts = [e for claim in (statement.claim, *statement.also) for e in formulas(claim)]
+    functions = {f.args[0] for e in parts for f in e.atoms(Value, Grad, Bregman)}
+    sequences = {s.base.label for e in parts for s in e.atoms(sympy.Indexed)}
+    alike: dict[Any, list[sympy.Symbol]] = {}
+    for s in sorted((s for s in statement.symbols if s.name in symbols), key=str):
+        kind = (symbols[s.name].dimension, s in functions, s in sequences, s.is_nonnegative)
+        alike.setdefault(kind, []).append(s)
+    return {s: other for some in alike.values() for s, other in zip(some, (*some[1:], some[0]), strict=True)}
+
+
+def _places(claim: Claim) -> Iterator[tuple[str, sympy.Expr, Callable[[sympy.Expr], Claim]]]:
+    """Name, expression, and the claim with another expression there: left side and terms, sides of relations, formulas."""
+    if isinstance(claim, Bound | Order):
+        yield "left side", claim.quantity, lambda e: replace(claim, quantity=e)
+        for i, term in enumerate(claim.terms):
+            yield term.name, term.value, partial(_with_term, claim, i)
+    elif isinstance(claim, Relations | Words):
+        several = claim.relations if isinstance(claim, Relations) else claim.formulas
+        for i, formula in enumerate(several):
+            if isinstance(formula, Relational):
+                for side, name in enumerate(("left side", "right side")):
+                    yield f"{name} of {i + 1}", formula.args[side], partial(_with_formula, claim, i, side)
+            elif isinstance(formula, sympy.Expr):
+                yield f"formula {i + 1}", formula, partial(_with_formula, claim, i, None)
+
+
+def _with_term(claim: Bound | Order, i: int, value: sympy.Expr) -> Claim:
+    return replace(claim, terms=(*claim.terms[:i], Term(claim.terms[i].name, value), *claim.terms[i + 1 :]))
+
+
+def _with_formula(claim: Relations | Words, i: int, side: int | None, e: sympy.Basic) -> Claim:
+    """The claim with an expression for its formula number i, or for a side of it."""
+    several = claim.relations if isinstance(claim, Relations) else claim.formulas
+    if side is not None:
+        other = several[i].args[1 - side]
+        e = several[i].func(*((other, e) if side else (e, other)), evaluate=False)
+    several = (*several[:i], e, *several[i + 1 :])
+    return replace(claim, relations=several) if isinstance(claim, Relations) else replace(claim, formulas=several)
+
+
+def _deeper(e: sympy.Expr, letters: Mapping[sympy.Symbol, sympy.Symbol]) -> Iterator[tuple[Part, str, sympy.Expr]]:
+    """An expression, changed inside.
+
+    letters  symbol -> the next one of the same dimension
+    """
+    for node in sorted(e.atoms(*NOTATION, sympy.Sum), key=str):
+        first = len(node.args) > 1 and not isinstance(node, Inner | sympy.Sum)  # the name of the function
+        doubled = node.func(*node.args[:first], 2 * node.args[first], *node.args[first + 1 :])
+        yield "inside", f"twice what is in {plain(node)}", e.xreplace({node: doubled})
+        if isinstance(node, sympy.Sum):
+            *inner, (index, low, high) = node.limits
+            for limits in ((low + 1, high), (low, high - 1), (low, high + 1)):
+                other = sympy.Sum(node.function, *inner, (index, *limits))
+                yield "limits", f"{plain(node)} from {limits[0]} to {limits[1]}", e.xreplace({node: other})
+    for symbol in sorted(e.free_symbols & letters.keys(), key=str):
+        if letters[symbol] != symbol:
+            yield "letter", f"{letters[symbol]} for {symbol}", e.xreplace({symbol: letters[symbol]})
 
 
 def _of_assumptions(statement: Statement) -> Iterator[Change]:
@@ -537,7 +623,17 @@ def claims_no_more(statement: Statement, changed: Statement) -> bool:
 def _put_in(e: Any, where: Mapping[sympy.Symbol, sympy.Expr]) -> Any:
     if isinstance(e, Relational):
         return e.func(*(_put_in(side, where) for side in e.args), evaluate=False)
-    return defined(e, where)
+    return _pulled_out(defined(e, where))
+
+
+def _pulled_out(e: sympy.Expr) -> sympy.Expr:
+    """An expression with the numbers in front of norms, means and sums that stand inside them: 2 ||x|| for ||2 x||."""
+
+    def pulled(part: sympy.Expr) -> sympy.Expr:
+        number, inside = part.args[0].primitive()
+        return number * part.func(inside, *part.args[1:])
+
+    return e.replace(lambda part: isinstance(part, Norm | Expectation | sympy.Sum), pulled)
 
 
 def _defined(claim: Claim, where: Mapping[sympy.Symbol, sympy.Expr]) -> Claim:

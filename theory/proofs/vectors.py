@@ -21,7 +21,7 @@ import numpy as np
 import sympy
 from sympy.logic.boolalg import Boolean
 
-from theory.notation import Bregman, Grad, Inner, Norm, Value
+from theory.notation import NOTATION, Bregman, Expectation, Grad, Inner, Norm, Value
 from theory.proofs.arithmetic import decide
 from theory.proofs.forms import Function, gradient, value
 from theory.statement import Status, Verdict
@@ -79,6 +79,49 @@ def difference(relation: sympy.Basic) -> sympy.Expr:
         raise ValueError(f"{relation}: expected <= or >=")
     small, large = relation.args if isinstance(relation, sympy.Le) else relation.args[::-1]
     return sympy.expand(quadratic_form(large) - quadratic_form(small))
+
+
+def equated(relation: sympy.Basic) -> tuple[sympy.Expr, sympy.Expr]:
+    """The sides of an equation.  Raises ValueError for another relation."""
+    if not isinstance(relation, sympy.Eq):
+        raise ValueError(f"{relation}: expected an equation")
+    return relation.args
+
+
+def in_numbers(e: sympy.Expr, known: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
+    """An expression with known numbers for its parts in vector notation.
+
+    known  part -> number
+
+    Raises ValueError if something else in vector notation, or a vector (a symbol without a known sign), is left: the
+    expression is about another quantity.
+    """
+    read: sympy.Expr = e.xreplace(dict(known))
+    numbers = {s for number in known.values() for s in number.free_symbols}
+    left = [*read.atoms(*NOTATION, sympy.Sum), *(s for s in read.free_symbols - numbers if s.is_nonnegative is None)]
+    if left:
+        raise ValueError(f"{', '.join(map(str, left))}: expected {', '.join(map(str, known))}, and numbers")
+    return read
+
+
+def in_the_mean(e: sympy.Expr, means: Mapping[sympy.Expr, sympy.Expr]) -> sympy.Expr:
+    """An expression with all expectations evaluated; each is linear in random quantities with known means.
+
+    means  random quantity -> its mean
+
+    Raises ValueError for an expectation of anything else.
+    """
+    drawn = {q: sympy.Dummy(str(q), real=True) for q in means}
+
+    def mean(inside: sympy.Expr) -> sympy.Expr:
+        inside = sympy.expand(inside.xreplace(drawn))
+        parts = [inside.coeff(q) * q for q in drawn.values()]
+        rest = sympy.expand(inside - sympy.Add(*parts))
+        if inside.atoms(*NOTATION) or rest.free_symbols & {*drawn.values()}:
+            raise ValueError(f"E[{inside}]: expected an expression linear in {', '.join(map(str, means))}")
+        return inside.xreplace({drawn[q]: value for q, value in means.items()})
+
+    return e.replace(Expectation, mean)
 
 
 # Interpolation conditions, each an expression >= 0

@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 
 from bounds import evaluate
-from bounds.trials.cases import Case, Operator, Vector, compared, fraction, number, relations, root
+from bounds.trials.cases import Case, Vector, compared, fraction, known_at, number, relations, root
 from simulations.binarisation import binarise, derivatives, error, law, least_error, mean_size
 from theory import catalogue
 from theory.proofs.instances import Law, sides
@@ -175,13 +175,9 @@ def outcomes(x: Point) -> list[tuple[Fraction, Vector]]:
     return [(chance, Vector(out)) for chance, out in law(x, max(map(abs, x)))]
 
 
-def _fixed(out: Vector) -> Operator:
-    return Operator(lambda _: out)
-
-
 def _largest() -> Iterator[Case]:
     for x in points():
-        drawn: Law = [(chance, {"S": _fixed(out)}) for chance, out in outcomes(x)]
+        drawn: Law = [(chance, {"S": known_at(Vector(x), out)}) for chance, out in outcomes(x)]
         known = {"x_vec": Vector(x), "q": root(len(x) - 1)}
         yield Case(f"x = {Vector(x)}", known, drawn)
 
@@ -212,22 +208,19 @@ def restarted(statement: Statement, full: bool = False) -> Verdict:
     cases, defined = [], []
     for x in points():
         start = Vector(w_bar[: len(x)])
-        known = {"w_k": start + Vector(x), "w_bar_0": start, "q": root(len(x) - 1)}
+        end = start + Vector(x)
+        known = {"w_k": end, "w_bar_0": start, "q": root(len(x) - 1)}
         drawn = []
         for chance, out in outcomes(x):
-            S = Operator(lambda v, x=x, out=out: out if v == Vector(x) else _elsewhere(v))  # type: ignore[misc]
+            S = known_at(Vector(x), out)
             where = f"w - wbar_0 = {Vector(x)}, S = {out}"
             moved = number(definition.args[1], Case(where, {**known, "S": S}))
-            S_m = Operator(lambda _, moved=moved: moved)  # type: ignore[misc]
+            S_m = known_at(end, moved)
             defined.append(Case(where, {**known, "S": S, "S_m": S_m}))
             drawn.append((chance, {"S": S, "S_m": S_m}))
         cases.append(Case(f"w - wbar_0 = {Vector(x)}", known, drawn))
     first = compared(Relations((definition,)), defined, "")
     return first if first.status is not Status.TESTED else compared(others, cases, f"{POINTS}, q^2 = d - 1")
-
-
-def _elsewhere(v: Vector) -> Vector:
-    raise ValueError(f"S at {v}: expected it at w - wbar_0")
 
 
 # ------------------------------------------------------------------------------------------ Assumption 5

@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from bounds.trials.cases import Case, Operator, Vector, compared, met
+from bounds.trials.cases import Case, Operator, Vector, compared, known_at, met
 from bounds.trials.problems import FAMILY, Example, examples, quadratic_example, samples
 from simulations.compressors import (
     QSGD,
@@ -65,7 +65,7 @@ def compressed(statement: Statement, full: bool = False) -> Verdict:
         q = Q.q(4).value
         assert q is not None
         for x in _points_of(Q):
-            law = [(chance, {"Q": Operator(lambda _, out=out: Vector(out))}) for chance, out in Q.law(x)]  # type: ignore[misc]
+            law = [(chance, {"Q": known_at(Vector(x), Vector(out))}) for chance, out in Q.law(x)]
             cases.append(Case(f"{Q.name} at {', '.join(map(str, x))}", {"x": Vector(x), "q": Fraction(q)}, law))
     return compared(statement.claim, cases, f"on {', '.join(Q.name for Q in UNBIASED)} in four dimensions")
 

@@ -16,17 +16,22 @@ from theory.fedbat.symbols import (
     S_by_alpha,
     S_by_x,
     S_m,
+    S_s,
     alpha,
     alpha_e,
     alpha_next,
     alpha_prime,
     alpha_s,
     by_alpha,
+    by_m,
     d,
     error_sq,
     eta_t,
+    m_hat_next,
     m_i,
+    m_next,
     m_norm,
+    m_s,
     prob_plus,
     q,
     rho,
@@ -38,10 +43,11 @@ from theory.fedbat.symbols import (
     x_vec,
     zeta,
 )
-from theory.notation import Expectation, Norm, Value
+from theory.notation import NOTATION, Norm, Value, equal
 from theory.proofs.argument import Argument, Fact, Proof
 from theory.proofs.arithmetic import at_least, at_most, decide
 from theory.proofs.ledger import bound_of, conditions_of
+from theory.proofs.vectors import in_the_mean
 from theory.properties import Property
 from theory.statement import Evidence, Relations, Statement, Status, Verdict
 
@@ -49,9 +55,6 @@ Check = Callable[[Statement, bool], Verdict]
 
 
 OPERATOR = replace(LANGUAGE, amounts=(*LANGUAGE.amounts, prob_plus, error_sq))
-
-
-_RANDOM = sympy.Symbol("S(x)", real=True)
 
 
 def relations_of(statement: Statement) -> tuple[Any, ...]:
@@ -117,8 +120,13 @@ def probability(p: Argument) -> None:
 
 
 def positive(statement: Statement, full: bool = False) -> Verdict:
-    """(10): the exponential is positive for every alpha_e."""
+    """(10): the exponential is positive for every alpha_e; it is 1 at alpha_e = 0, and its rate of growth is rho."""
     definition, claim = relations_of(statement)
+    start, growth = definition.rhs.subs(alpha_e, 0), sympy.simplify(definition.rhs.diff(alpha_e) / definition.rhs)
+    if (definition.lhs, start, growth) != (alpha, alpha_prime, rho):
+        return Verdict(
+            Status.BROKEN, f"alpha is {start} at alpha_e = 0, and grows by {growth}", witness={"step": "(10)"}
+        )
     e = sympy.Symbol("e", positive=True)  # the exponential
     right = definition.rhs.replace(sympy.exp, lambda _: e)
     found = decide([*conditions_of(statement), definition.lhs <= right, definition.lhs >= right], claim)
@@ -134,7 +142,9 @@ def learned(statement: Statement, full: bool = False) -> Verdict:
     moved = parametrised.subs(alpha_e, alpha_e - eta_t * slope)
     chain = parametrised.diff(alpha_e) * by_alpha
     expected = moved.subs(slope, chain).subs(alpha_e, 0).subs(alpha_prime, alpha_s)  # from alpha_e = 0, alpha = alpha'
-    printed = relations_of(statement)[1]
+    update, printed, binarised = relations_of(statement)
+    if (update, binarised) != (equal(m_next, m_s - eta_t * by_m), equal(m_hat_next, Value(S_s, m_next))):
+        return Verdict(Status.BROKEN, "it is no step of m, or not binarised", witness={"step": "the other lines"})
     if isinstance(printed, sympy.Eq) and printed.lhs == alpha_next and sympy.simplify(printed.rhs - expected) == 0:
         return Verdict(Status.PROVED, "the second line is a step of alpha_e in (10), by the chain rule")
     at = {alpha_s: 1, eta_t: Rational(1, 2), by_alpha: 4, rho: 1}
@@ -155,21 +165,11 @@ def _mean_of_entry() -> sympy.Expr:
     return sympy.simplify(alpha * up - alpha * (1 - up))
 
 
-def _expected(e: Any, drawn: sympy.Expr, mean: sympy.Expr) -> Any:
-    """Evaluate expectations that are linear in a random number with a known mean.  Raises ValueError for others."""
-
-    def of(inside: sympy.Expr) -> sympy.Expr:
-        if sympy.diff(inside.subs(drawn, _RANDOM), _RANDOM, 2) != 0:
-            raise ValueError(f"{inside}: expected an expression linear in {drawn}")
-        return inside.subs(drawn, mean)
-
-    return e.replace(Expectation, of)
-
-
 def unbiased(p: Argument) -> None:
     """Section 4: with alpha = ||x||_inf every entry is within [-alpha, alpha]."""
     goal = p.goal()
-    left, right = (_expected(e, Value(S, x_vec), _mean_of_entry().subs(x, x_vec)) for e in (goal.quantity, goal.value))
+    mean = {Value(S, x_vec): _mean_of_entry().subs(x, x_vec)}
+    left, right = (in_the_mean(e, mean) for e in (goal.quantity, goal.value))
     p.equal("every entry", left, right)
     p.done()
 
@@ -201,7 +201,10 @@ def restarted(p: Argument) -> None:
     def read(e: Any) -> Any:
         e = e.subs(Value(S, moved), drawn).subs(Value(S_m, w_k), drawn + w_bar_0)  # the first relation
         e = e.replace(Norm, lambda v: sqrt(squared(sympy.expand(v))))
-        return _expected(e.subs(error, d * x_max**2 - x_sq), drawn, moved)  # `unbiased`, `squared_error`
+        e = in_the_mean(e, {drawn: moved, error: d * x_max**2 - x_sq})  # `unbiased`, `squared_error`
+        if left := e.atoms(*NOTATION):
+            raise ValueError(f"{left}: expected S at w - wbar_0, S_m at w, and their squared distances")
+        return e
 
     definition, mean, bound = (p.goal(part) for part in range(3))
     p.equal("S_m", read(definition.quantity), read(definition.value))

@@ -58,8 +58,8 @@ def row(main: str, **choice: sympy.Expr) -> Callable[[Statement, bool], Verdict]
                 for term in ours.keys() | theirs.keys()
                 if term not in ours or term not in theirs or sympy.simplify(ours[term] / theirs[term]) != 1
             }
-            if order.quantity != sent.quantity:
-                wrong |= {"left side": f"{sent.quantity} against {order.quantity}"}
+            if (order.quantity, order.letter) != (sent.quantity, sent.letter):
+                wrong |= {"left side": f"{sent.quantity} = {sent.letter} against {order.quantity} = {order.letter}"}
             if wrong:
                 return Verdict(Status.REFUTED, f"{', '.join(wrong)} differ from fedbcgd.{name}", witness=wrong)
         return Verdict(Status.PROVED, f"the terms are those of fedbcgd.{' and fedbcgd.'.join(said)}, divided by d")
@@ -115,10 +115,9 @@ def second_term(statement: Statement, full: bool = False) -> Verdict:
 def root_of_kappa(statement: Statement, full: bool = False) -> Verdict:
     """The main theorem's communication at N = sqrt(beta/mu)."""
     sent, own = _communication("thm2.main.strongly_convex"), order_of(statement)
-    if own.quantity != sent.quantity:
-        return Verdict(
-            Status.REFUTED, f"the theorem is about {sent.quantity}", witness={"left side": str(own.quantity)}
-        )
+    if (own.quantity, own.letter) != (sent.quantity, sent.letter):
+        witness = {"left side": f"{own.quantity} = {own.letter}"}
+        return Verdict(Status.REFUTED, f"the theorem says {sent.quantity} = {sent.letter}", witness=witness)
     rest = sympy.simplify((own.value - sent.value.subs(statement.where)) / d)
     if rest != 0:
         return Verdict(Status.REFUTED, f"the sides differ by {rest}", witness={"difference": str(rest)})

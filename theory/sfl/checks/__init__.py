@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import sympy
@@ -12,9 +13,10 @@ from theory.notation import Bregman, Grad, Inner, Value
 from theory.proofs import enumeration, scenes, units
 from theory.proofs.enumeration import Truth
 from theory.proofs.ledger import bound_of
+from theory.proofs.vectors import equated
 from theory.sfl import sharp as sharper
 from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables, tight
-from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr
+from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr, x
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
 # Reasons why no check here decides a statement, unless its kind already says so
@@ -80,14 +82,15 @@ def three_point(statement: Statement, full: bool = False) -> Verdict:
         return e.func(*map(expand, e.args))
 
     for relation in claim.relations:
-        difference = sympy.expand(expand(relation.args[0]) - expand(relation.args[1]))
+        left, right = equated(relation)
+        difference = sympy.expand(expand(left) - expand(right))
         if difference != 0:
             return Verdict(Status.REFUTED, f"sides differ by {difference}", witness={"difference": str(difference)})
     return Verdict(Status.PROVED, "polynomial identity in the coordinates after inserting the definition")
 
 
 def unbiased_mean(statement: Statement, full: bool = False) -> Verdict:
-    """E[sample mean] = population mean, for both ways of sampling: compares each unit's mean weight, exactly."""
+    """E[sample mean] = population mean, for both ways of sampling: over all samples, for every population."""
     claim = statement.claim
     assert isinstance(claim, Relations)
     most = 7 if full else 5
@@ -99,18 +102,14 @@ def unbiased_mean(statement: Statement, full: bool = False) -> Verdict:
             if len(samples) > 20_000:
                 continue
             cases += 1
-            counts = [0] * n
-            for sample in samples:
-                for unit in sample:
-                    counts[unit] += 1
-            expected = sympy.Add(
-                *(sympy.Rational(c, s * len(samples)) * u for c, u in zip(counts, units_, strict=True))
-            )
-            law = [(sympy.Integer(1), {"xbar_pi": expected})]
+            drawn = Counter(tuple(sorted(sample)) for sample in samples)  # the mean does not depend on the order
+            law = [
+                (sympy.Rational(count, len(samples)), {"xbar_pi": sympy.Add(*(units_[i] for i in sample)) / s})
+                for sample, count in drawn.items()
+            ]
+            values = {"xbar": mean, "n": sympy.Integer(n), "s": sympy.Integer(s)}
             for relation in claim.relations:
-                if not enumeration.decide(
-                    relation, {"xbar": mean, "n": sympy.Integer(n), "s": sympy.Integer(s)}, law, []
-                ):
+                if not enumeration.decide(relation, values, law, units_):
                     return Verdict(Status.REFUTED, f"fails for n = {n}, s = {s}", witness={"n": n, "s": s})
     return Verdict(Status.TESTED, f"exact over all samples with and without replacement, {cases} cases, n = 2..{most}")
 
@@ -207,17 +206,18 @@ def group_constants(statement: Statement, full: bool = False) -> Verdict:
     functions, printed = {}, {}
     for relation in claim.relations:
         symbols = relation.lhs.atoms(Value) or relation.lhs.free_symbols
-        if len(symbols) != 1:
+        if len(symbols) != 1 or not isinstance(relation, sympy.Eq):
             return Verdict(
                 Status.REFUTED, f"{relation} says nothing about a constant", witness={"relation": str(relation)}
             )
         (of,) = symbols
         value = relation.rhs * of / relation.lhs
-        if isinstance(of, Value):
-            functions[of.args[0].name] = value
-        else:
+        if isinstance(of, Value) and of.args[1] == x and of not in functions and value.free_symbols <= {x}:
+            functions[of] = value
+        elif isinstance(of, sympy.Symbol) and value.is_number:
             printed[of.name] = value
-    x = next(iter(set().union(*(f.free_symbols for f in functions.values()))))
+        else:
+            raise ValueError(f"{relation}: expected one function of {x} for each client, and numbers")
     mean = sympy.Add(*functions.values()) / len(functions)
     (x_star,) = sympy.solve(sympy.diff(mean, x), x)
     squares = [sympy.diff(f, x).subs(x, x_star) ** 2 for f in functions.values()]
@@ -227,7 +227,9 @@ def group_constants(statement: Statement, full: bool = False) -> Verdict:
     }
     common = sympy.expand(mean - x**2 / 2)
     wrong = {
-        name: f"printed {printed[name]}, computed {value}" for name, value in found.items() if printed[name] != value
+        name: f"printed {printed.get(name)}, computed {value}"
+        for name, value in found.items()
+        if printed.get(name) != value
     }
     if common != 0:
         wrong["F"] = f"printed x^2/2, computed {mean}"

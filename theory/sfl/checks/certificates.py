@@ -5,14 +5,15 @@ Each check reads its statement, in vector notation, as a form.  The form is then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import sympy
 from sympy import Rational
 
 from theory import catalogue
-from theory.notation import Expectation, Norm, Value
+from theory.notation import NOTATION, Expectation, Norm, Value
 from theory.proofs import rules
 from theory.proofs.argument import Argument, Language, Proof, as_evidence
 from theory.proofs.arithmetic import at_least
@@ -29,7 +30,7 @@ from theory.proofs.forms import (
     value,
     vector,
 )
-from theory.proofs.vectors import difference, point, quadratic_form, smooth_convex, worst_case
+from theory.proofs.vectors import difference, equated, in_the_mean, point, quadratic_form, smooth_convex, worst_case
 from theory.sfl.symbols import L, cov_pq, h, h_star, mu, n, s, var_swor, var_swr, x, y, z, zeta
 from theory.statement import Evidence, Relations, Statement, Status, Verdict
 
@@ -60,24 +61,38 @@ def read(e: sympy.Expr) -> sympy.Expr:
     return quadratic_form(replaced(e, LANGUAGE.vectors))
 
 
-def summed(e: sympy.Expr) -> sympy.Expr:
-    """Vector notation as a form: sums of indexed vectors over i = 1..n, means over the law of a random vector x."""
+def summed(
+    e: sympy.Expr, values: Mapping[sympy.Expr, sympy.Expr] | None = None, within: frozenset[sympy.Basic] = frozenset()
+) -> sympy.Expr:
+    """Vector notation as a form: sums of indexed vectors over i = 1..n, means over the law of a random vector x.
+
+    values  the values of h: point, as a form -> value
+    within  the indices of the sums, and Expectation, around this part
+
+    Raises ValueError for anything else: other limits, a vector outside its sum or mean, h at another point.
+    """
+
+    def inside(part: sympy.Expr, *around: sympy.Basic) -> sympy.Expr:
+        return summed(part, values, within | {*around})
+
     if isinstance(e, Expectation):
-        return LAW.sum(summed(e.args[0]))
+        return LAW.sum(inside(e.args[0], Expectation))
     if isinstance(e, sympy.Sum):
-        ((_, low, high),) = e.limits
+        ((index, low, high),) = e.limits
         if (low, high) != (1, n):
             raise ValueError(f"{e}: expected a sum over i = 1..n")
-        return TERMS.sum(summed(e.function))
-    if isinstance(e, sympy.Indexed):
+        return TERMS.sum(inside(e.function, index))
+    if isinstance(e, sympy.Indexed) and {*e.indices} <= within:
         return _INDEXED.get(str(e.base), vector(str(e.base), TERMS))
     if isinstance(e, sympy.Pow) and isinstance(e.base, Norm) and e.exp == 2:
-        return sympy.expand(summed(e.base.args[0]) ** 2)
-    if e == x:
+        return sympy.expand(inside(e.base.args[0]) ** 2)
+    if e == x and Expectation in within:
         return vector("x", LAW)
-    if isinstance(e, Norm | Value):
-        raise ValueError(f"{e}: expected a squared norm")
-    return sympy.expand(e.func(*map(summed, e.args))) if e.args else e
+    if isinstance(e, Value) and e.args[0] == h and (at := inside(e.args[1])) in (values or {}):
+        return (values or {})[at]
+    if isinstance(e, NOTATION) or (not e.args and e.is_nonnegative is None):  # numbers have a sign
+        raise ValueError(f"{e}: expected sums and means of squared norms, and vectors inside them")
+    return sympy.expand(e.func(*map(inside, e.args))) if e.args else e
 
 
 def identity(p: Argument) -> None:
@@ -99,25 +114,13 @@ def martingale(p: Argument) -> None:
 
 def jensen(p: Argument) -> None:
     """(14): the average of the subgradient inequalities at the mean, in which the inner products cancel."""
-    at_mean = value(function, vector("mean"))
-    each = value(function, vector("x", TERMS))
-
-    def averaged(e: sympy.Expr) -> sympy.Expr:
-        if isinstance(e, Value):
-            at = summed(e.args[1])
-            if at == vector("x", TERMS):
-                return each
-            if sympy.expand(at - TERMS.sum(vector("x", TERMS)) / n) == 0:
-                return at_mean
-            raise ValueError(f"{e}: expected h at x_i or at the mean of the x_i")
-        if isinstance(e, sympy.Sum):
-            return TERMS.sum(averaged(e.function))
-        return sympy.expand(e.func(*map(averaged, e.args))) if e.args else e
-
-    tangent = p.by(rules.TANGENT, function, vector("x", TERMS), vector("mean")).over(TERMS)
-    bare = tangent.slack.subs(vector("mean"), TERMS.sum(vector("x", TERMS)) / n)
-    squares = p.by(rules.SQUARE, vector("x", TERMS) - TERMS.sum(vector("x", TERMS)) / n).over(TERMS)
-    p.conclude_form(averaged, 1 / n * replace(tangent, slack=sympy.expand(bare)), mu / (2 * n) * squares)
+    each, middle = vector("x", TERMS), vector("mean")
+    of_all = sympy.expand(TERMS.sum(each) / n)
+    values = {each: value(function, each), of_all: value(function, middle)}
+    tangent = p.by(rules.TANGENT, function, each, middle).over(TERMS)
+    bare = 1 / n * replace(tangent, slack=sympy.expand(tangent.slack.subs(middle, of_all)))
+    squares = p.by(rules.SQUARE, each - of_all).over(TERMS)
+    p.conclude_form(partial(summed, values=values), bare, mu / (2 * n) * squares)
 
 
 def sampling(p: Argument) -> None:
@@ -202,7 +205,7 @@ def unbiased_mean(statement: Statement, full: bool = False) -> Verdict:
     if not isinstance(statement.claim, Relations):
         raise ValueError(f"{statement.id} claims no relations")
     for relation in statement.claim.relations:
-        left, right = (side.replace(Expectation, lambda e: e.subs(xbar_pi, s * xbar / s)) for side in relation.args)
+        left, right = (in_the_mean(side, {xbar_pi: xbar}) for side in equated(relation))
         rest = sympy.simplify(left - right)
         if rest != 0:
             witness = {"difference of the sides": str(rest)}
