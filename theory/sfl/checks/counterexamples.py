@@ -251,7 +251,8 @@ _COUNTEREXAMPLES: tuple[tuple[Callable[[Statement, bool], Verdict], tuple[str, .
 
 
 def evidence() -> Iterator[Evidence]:
-    """The counter-examples as evidence."""
+    """The counter-examples as evidence, for all forms of a statement."""
     for check, names in _COUNTEREXAMPLES:
         for name in names:
-            yield Evidence(f"sfl.{name}", "counterexample", check)
+            for form in catalogue.forms(f"sfl.{name}"):
+                yield Evidence(form, "counterexample", check)
