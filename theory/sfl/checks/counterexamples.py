@@ -51,6 +51,8 @@ def short_horizon(statement: Statement, full: bool = False) -> Verdict:
     at = {T: 0, a: 1, d: 100, r0: 1, c: 0}
     conditions = [r.subs(at) for r in conditions_of(statement) if r.subs(at) != sympy.true]
     value = claim.value.subs(at).replace(exp, lambda e: sympy.Integer(1))  # exp(-gamma) <= 1: the larger bound
+    if not value.is_finite:
+        return _no_contradiction(f"the bound is {value}")
     psi = (1 - gamma) / gamma  # b s_0 with r_1 = 0 in (37)
     found = decide(conditions, contrary(claim, Psi_T, psi, value))
     if found.status is Status.PROVED:
