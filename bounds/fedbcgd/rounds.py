@@ -371,6 +371,8 @@ def _shapes(full: bool) -> Iterator[BlockRound]:
             for beta in (1, 4) if full or T == len(h) == 1 else (1,):
                 curvatures = [beta * one for one in h]
                 yield _line(curvatures, b, x, v, points, beta=beta, sigma_sq=sigma_sq, K=K, T=T, lam=lam)
+    for curvature, plus in product((-1, 1), (False, True)):
+        yield _line((curvature,), (0,), 1, 0, (0,) * plus, T=30)  # a long round
     for plus, N, slopes, (p, q) in product((False, True), (1, 2), _PLANE_SLOPES, _PLANES):
         for T, turned, (x, v, lam, sigma_sq) in product((1, 2) if full else (2,), (False, True), _PLANE_STARTS):
             H = (matrix(p, q, False), *(matrix(p, q, turned) for _ in slopes[1:]))

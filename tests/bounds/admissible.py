@@ -79,7 +79,7 @@ def others(draw: st.DrawFn, id_: str) -> dict[str, float]:
         _binarised(draw, id_, values)
     if id_ == "sfl.lemma7.tuning":
         values["c"] = draw(st.floats(1e-2, 1e2))
-    if id_.startswith(("sfl.lemma7.eq38.", "sfl.lemma7.eq39.")):  # their condition on T leaves a step size
+    if id_.startswith(("sfl.lemma7.eq38", "sfl.lemma7.eq39.")):  # their condition on T leaves a step size
         values["T"] = ceil(values.get("d", 1.0) / values["a"]) + counts["T"]
     if id_ == "sfl.lemma7.eq39.cubic":
         values["c1"] = draw(st.floats(1e-2, 1e2))

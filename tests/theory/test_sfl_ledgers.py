@@ -19,8 +19,6 @@ BROKEN_AT = {
     "lemma4.closed_form": "the claim",
     "eq41": "the claim: coefficient of D_F",
     "step.gc_recursion": "the claim: coefficient of D_F",
-    "lemma7.eq38": "condition a*gamma < 1",
-    "lemma8.eq45": "r_0 > 0",
     "step.eq50": "'Asm. 1'",
     "lemma13": "'Asm. 1'",
     "step.eq54_recursion": "sfl.lemma9: its assumptions",

@@ -355,7 +355,6 @@ PROPERTIES: dict[str, SearchStrategy[Instance]] = {
     "lemma4.closed_form.corrected": client_samples(),
     "lemma7": each_step(contractions(long=False)),
     "lemma7.eq38": contractions(long=True),
-    "lemma7.eq38.corrected": contractions(long=True),
     "lemma7.eq40": contractions(long=False),
     "lemma7.WT": contractions(long=True),
     "lemma7.cubic": each_step(cubic_contractions()),

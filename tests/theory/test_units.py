@@ -170,7 +170,6 @@ REFUTED = {
     "fedbcgd.thm2.general_convex.proof",
     "fedbcgd.lemma11",
     "fedbcgd.lemma15",
-    "fedbcgd.table1.fedavg",
     "fedbcgd.table1.fedbcgd",
 }
 

@@ -44,13 +44,13 @@ _says(
     order(
         Com,
         noise=beta * F * sigma**2 / (S * T * eps_grad**2),
-        drift=sqrt(beta) * G / eps_grad ** Rational(3, 2),
+        drift=beta * F * G / eps_grad ** Rational(3, 2),
         optimisation=F * beta / eps_grad,
     ),
     ("yes", "yes", "d"),
     f"{_damaged}  The text after Theorem 1 calls (sigma+G)/(mu sqrt(eps)) d FedAvg's second term, as far as it can be "
-    f"read.  The noise term of the non-convex case, and whether sigma stands in its drift, cannot be read; F is put in the "
-    f"first.",
+    f"read.  The noise term of the non-convex case, and whether sigma stands in its drift, cannot be read; beta F is "
+    f"put in both, so that the sides have the same dimension.",
 )
 _says(
     "fedbcgd",

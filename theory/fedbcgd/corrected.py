@@ -52,11 +52,6 @@ _short = [2 * beta * eta * T <= 1]
 
 
 fedbcgd.correct(
-    "lemma8",
-    when=[implied(d0 > 0, "needed: otherwise no step size is small enough")],
-    note="For a start that is not already the optimum.",
-)
-fedbcgd.correct(
     "alg1",
     algorithms.ALG1_CORRECTED,
     assumes=[at_rest],

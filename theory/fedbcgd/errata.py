@@ -39,7 +39,7 @@ for _case in ("nonconvex", "nonconvex.proof"):
     )
 fedbcgd.erratum(
     "thm2.strongly_convex",
-    "breaks the statement",
+    "misprint",
     "exp(-min{M/(30K), mu/(162 beta)} R), eta_tilde <= S/(15 mu N)",
     "K/(30M), as at the end of the proof: M/(30K) is never the smaller of the two, so the rate would not depend on the "
     "number of sampled clients.  With the printed signs of line 13, FedBCGD+ does not converge to x* at all.  The "
@@ -167,13 +167,6 @@ fedbcgd.erratum(
     "v^{r+1} = lam v^r - eta G^r, x^{r+1} = x^r + v^{r+1}, as in (45): as printed, the model goes uphill, a round late.",
     "momentum_form.corrected",
 )
-fedbcgd.erratum(
-    "n1_degenerates",
-    "breaks the statement",
-    "with one block FedBCGD is FedAvgM",
-    "True for the corrected listing: the printed lines make the mean's step twice, and send the result of T-1 steps.",
-    "alg1.corrected",
-)
 
 # ------------------------------------------------------------------------------------------------------- the lemmas
 
@@ -200,10 +193,10 @@ fedbcgd.erratum(
 )
 fedbcgd.erratum(
     "lemma5",
-    "missing hypothesis",
-    "no condition on the step size",
-    "2 beta eta T <= 1 is enough, with smaller constants.  The proof's 2 T eta^2 beta^2 <= 1/(T-1) divides by zero at T = "
-    "1; and at the last step its geometric sum is up to 3.2 (T-1), not 3T.",
+    "breaks the proof",
+    "sum (1 + 2/(T-1))^tau <= 3T, (34)",
+    "At the last step this sum is up to 3.2 (T-1).  The condition stands in the proof only: 2 T eta^2 beta^2 <= 1/(T-1), "
+    "which divides by zero at T = 1.  With 2 beta eta T <= 1 smaller constants are proved.",
     "lemma5.corrected",
 )
 fedbcgd.erratum(
@@ -254,9 +247,9 @@ fedbcgd.erratum(
 fedbcgd.erratum(
     "lemma13",
     "breaks the statement",
-    "18 T^2 beta eta^2 (f(z^r) - f*) + 18 T^2 eta^2 C, no condition on the step size; '+ eta grad f_i' in (82)",
-    "It must be about x^r: with momentum the clients do not start from z^r, so the drift from z^r is not 0 at T = 1.  It "
-    "needs 2 beta eta T <= 1.  (82) has the wrong sign of the gradients.  (83) moves the expectation of c_i into the norm.",
+    "18 T^2 beta eta^2 (f(z^r) - f*) + 18 T^2 eta^2 C; '+ eta grad f_i' in (82)",
+    "It must be about x^r: with momentum the clients do not start from z^r, so the drift from z^r is not 0 at T = 1.  "
+    "(82) has the wrong sign of the gradients.  (83) moves the expectation of c_i into the norm.",
     "lemma13.corrected",
 )
 fedbcgd.erratum(
@@ -278,9 +271,8 @@ fedbcgd.erratum(
 fedbcgd.erratum(
     "lemma16",
     "breaks the statement",
-    "the drift from z^r; no condition on the step size",
-    "It must be about x^r, where the clients start, and needs 2 beta eta T <= 1.  (116) has ||grad f(z^r)|| without its "
-    "square.",
+    "the drift from z^r",
+    "It must be about x^r, where the clients start.  (116) has ||grad f(z^r)|| without its square.",
     "lemma16.corrected",
 )
 fedbcgd.erratum(
@@ -311,7 +303,7 @@ fedbcgd.erratum(
 
 fedbcgd.erratum(
     "thm1.step46",
-    "breaks the statement",
+    "constant",
     "eta alpha C_1",
     "2 eta alpha C_1, as in (76).",
     "thm1.step46.corrected",
@@ -399,12 +391,6 @@ fedbcgd.erratum(
 # -------------------------------------------------------------------------------------------- Table 1 and its claims
 
 fedbcgd.erratum(
-    "table1.fedavg",
-    "constant",
-    "sqrt(beta) G/eps^{3/2}",
-    "beta F G/eps^{3/2}: the sides differ in dimension.",
-)
-fedbcgd.erratum(
     "table1.fedbcgd",
     "breaks the statement",
     "(sigma^2 + G^2)/(mu S T eps) + (sigma + G)/(alpha mu N sqrt(eps)) + ...",
@@ -426,7 +412,6 @@ fedbcgd.erratum(
     "By Table 1 itself, the first terms, noise/(S eps) and M/S, are equal, because with N blocks each block has only "
     "K = S/N clients; in the non-convex case the factor is N^{-1/3} at most.",
 )
-fedbcgd.erratum("fig2", "misprint", "S = N K", "With 10 sampled clients, N = 6 (ViT) and N = 20 (Figure 4) allow no K.")
 fedbcgd.erratum(
     "table3",
     "misprint",
@@ -508,14 +493,6 @@ fedbcgd.erratum(
     "misprint",
     "'When sigma = 0, the communication complexity of FedBCGD is also better than that of SCAFFOLD', after Theorem 2",
     "FedBCGD+, whose rate the sentence compares: the rate of FedBCGD has a term in G that no step size removes.",
-)
-
-fedbcgd.erratum(
-    "lemma8",
-    "missing hypothesis",
-    "a constant step size eta <= eta_max for every d_0 >= 0",
-    "d_0 > 0: at d_0 = 0 the bound is 0, even with noise, and no step size reaches it.",
-    "lemma8.corrected",
 )
 
 # What a reader should know first

@@ -124,10 +124,10 @@ fedbcgd.say(
     "lemma5",
     "Section 3, Lemma 5",
     at_most(drift_x, gradients=6 * T**3 * eta**2 * grad_sq, noise=3 * M * T**2 * eta**2 * sigma**2),
+    when=[implied(2 * T * (T - 1) * eta**2 * beta**2 <= 1, "printed in the proof: 2 T eta^2 beta^2 <= 1/(T-1)")],
     assumes=[smooth, unbiased],
     rests_on=["lemma3", "local_step"],
-    note="grad_sq is the sum over the clients of ||grad f_i(x^r)||^2.  No condition in the statement; the proof lets "
-    "2 T eta^2 beta^2 <= 1/(T-1).",
+    note="grad_sq is the sum over the clients of ||grad f_i(x^r)||^2.",
 )
 fedbcgd.say(
     "lemma",
@@ -159,6 +159,7 @@ fedbcgd.say(
         second_order=2 * sqrt(c1 * d0) / sqrt(R + 1),
         third_order=2 * (d0 / (R + 1)) ** Rational(2, 3) * c2 ** Rational(1, 3),
     ),
+    when=[implied(d0 > 0, "implied: at d_0 = 0 the bound counts in the limit")],
     note="There are a constant step size eta <= eta_max and weights; they are printed as 'w_r = 1/r', but "
     "Psi_R = (1/(R+1)) sum_{r=1}^{R+1} (d_{r-1}/eta - d_r/eta + c1 eta + c2 eta^2).  'c >= 0' is read as c1, c2 >= 0, and "
     "eta_max >= 0 as eta_max > 0.",

@@ -78,6 +78,16 @@ def partial_sums(M: int, S: int, K: int) -> sympy.Rational:
     return sympy.Add(*(partial_sum(M, K, m, k) for m in range(1, S + 1) for k in range(K)))
 
 
+def partial_sums_of_many(M: int, S: int, K: int) -> sympy.Rational:
+    """`partial_sums` for M >= 2 without enumeration: E<x_p - xbar, x_q - xbar> is zeta^2, or -zeta^2/(M-1) if p != q."""
+
+    def weighted(m: int, k: int) -> sympy.Rational:
+        squares, total = (m - 1) * K**2 + k**2, (m - 1) * K + k
+        return squares - sympy.Rational(total**2 - squares, M - 1)
+
+    return sympy.Add(*(weighted(m, k) for m in range(1, S + 1) for k in range(K)))
+
+
 @dataclass(frozen=True)
 class Truth:
     """One instance of a statement: values of its symbols, by name, and the enumerated true value.

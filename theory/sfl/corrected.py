@@ -59,7 +59,6 @@ contracting = [
     implied(a * gamma < 1, "implied: the weights (1 - a gamma)^-(t+1) are finite"),
 ]
 
-sfl.correct("lemma7.eq38", when=[*contracting, _long], note="For every such gamma, with the condition on T.")
 lemma7_cubic = sfl.correct(
     "lemma7",
     at_most(
@@ -123,8 +122,7 @@ sfl.correct(
     "lemma8.eq45",
     when=[r0 > 0],
     where={gamma: 1 / Max(d, sqrt(c1 / _per_round), (c2 / _per_round) ** _third)},
-    note="At r_0 = 0 no step size reaches 0, but small step sizes come arbitrarily close.  Where the printed choice is "
-    "defined, the choice here is the same.",
+    note="Also for c_1 = 0 or c_2 = 0.  At r_0 = 0 no step size reaches 0, but small step sizes come arbitrarily close.",
 )
 
 # The strongly convex orders: 12 in the exponent

@@ -209,12 +209,12 @@ sfl.say(
     "lemma7.eq38",
     "Appendix D.1.3, Lemma 7, (38)",
     at_most(Psi_T, optimisation=3 * a * r0 * exp(-a * gamma * (T + 1)), noise=c * gamma),
-    when=_gamma,
+    when=[*_gamma, implied(a > 0, "implied by the condition on T"), _finite, _long],
     assumes=[lemma7],
     where={middle: 3 * a * r0 * (1 - a * gamma) ** (T + 1) + c * gamma},
     rests_on=["lemma7", "lemma7.eq40", "lemma7.WT"],
-    note="Printed as a chain Psi_T <= middle <= the last expression, 'there exists a constant learning rate gamma' and "
-    "without a condition on T; its proof needs (T+1) >= 1/(2 a gamma), which the lemma states for (39) only.",
+    note="Printed as a chain Psi_T <= middle <= the last expression, and 'there exists a constant learning rate gamma'.  "
+    "The last sentence of D.1.3 adds (T+1) >= 1/(2 a gamma).  It holds for every such gamma.",
 )
 _choice = Min(log(Max(2, a**2 * r0 * T / c)) / (a * T), 1 / d)
 
@@ -303,6 +303,10 @@ sfl.say(
         third_order=2 * c2 ** Rational(1, 3) * (r0 / (T + 1)) ** Rational(2, 3),
         optimisation=d * r0 / (T + 1),
     ),
+    when=[
+        implied(r0 > 0, "implied: at r_0 = 0 the bound counts in the limit"),
+        *(implied(x > 0, "implied: the choice of gamma divides by it; at 0 it counts in the limit") for x in (c1, c2)),
+    ],
     where={
         gamma: Min(
             (r0 / (c1 * (T + 1))) ** Rational(1, 2),

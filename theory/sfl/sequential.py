@@ -43,7 +43,7 @@ sampled: list[Condition] = [
 few: list[Condition] = [implied(S <= M, "implied: S of M clients without replacement")]
 
 # A step size that is tuned to a distance needs a positive distance
-away_from_optimum = implied(D > 0, "needed: otherwise the tuned step size is 0")
+away_from_optimum = implied(D > 0, "implied: at D = 0 the bound counts in the limit")
 above_optimum = implied(A > 0, "needed: otherwise the tuned step size is 0")
 # The same reading for all strongly convex orders: the range of Theorem 1, not empty for R >= 6 L / mu
 long_enough = implied(6 * L / mu <= R, "read: the printed range 1/(mu R) <= eta_tilde <= 1/(6 L) is not empty")

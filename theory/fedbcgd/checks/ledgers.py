@@ -399,7 +399,6 @@ PROOFS: dict[str, Proof] = {
 # The proofs of the corrected statements
 REPAIRS: dict[str, Proof] = {
     "lemma4.part1.corrected": rounds.of_identity,
-    "lemma8.corrected": lemma8,
     "lemma5.corrected": rounds.lemma5,
     "thm1.step46.corrected": rounds.combined,
     "thm1.step47.corrected": rounds.inner_corrected,

@@ -12,8 +12,8 @@ from fractions import Fraction
 from math import inf, prod
 from typing import Any
 
-from theory.fedbcgd.symbols import K, N, S, fedbcgd
-from theory.statement import Evidence, Record, Relations, Statement, Status, Verdict
+from theory.fedbcgd.symbols import fedbcgd
+from theory.statement import Evidence, Record, Statement, Status, Verdict
 
 Row = Mapping[str, Any]
 Witness = dict[str, Any]
@@ -62,40 +62,6 @@ def setup(statement: Statement, full: bool) -> Verdict:
     return _verdict(
         f"images of {clients} clients against {len(claim.table)} training sets, {sampled} take part", witness
     )
-
-
-def _sampled() -> int:
-    """The number of clients that take part in the paper's experiments."""
-    settings = _printed("fedbcgd.setup").settings
-    return int(settings["clients"] * _exact(settings["participation"]))
-
-
-def _blocks_used() -> dict[int, list[str]]:
-    """The numbers of blocks in the paper's experiments, each with its places."""
-    used: dict[int, list[str]] = {}
-    for experiment, settings in _printed("fedbcgd.setup").settings["training"].items():
-        used.setdefault(settings["blocks"], []).append(experiment)
-    for blocks in _printed("fedbcgd.fig4").settings["blocks"]:
-        used.setdefault(blocks, []).append("Figure 4")
-    return used
-
-
-def _holds(statement: Statement, **symbols: int) -> bool:
-    """Whether every relation of the claim holds with these numbers for S, N, K."""
-    assert isinstance(statement.claim, Relations)
-    values = {symbol: symbols[symbol.name] for symbol in (S, N, K) if symbol.name in symbols}
-    return all(bool(relation.subs(values)) for relation in statement.claim.relations)
-
-
-def fig2(statement: Statement, full: bool) -> Verdict:
-    """S = N K: for every number of blocks in the experiments, a whole number K of clients per block."""
-    sampled = _sampled()
-    witness: Witness = {
-        f"{n} blocks": {"S": sampled, "S/N": str(Fraction(sampled, n)), "where": where}
-        for n, where in _blocks_used().items()
-        if not any(_holds(statement, S=sampled, N=n, K=k) for k in range(1, sampled + 1))
-    }
-    return _verdict(f"{sampled} clients in {', '.join(map(str, sorted(_blocks_used())))} blocks", witness)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -389,7 +355,6 @@ def evidence() -> list[Evidence]:
     """The checks of the experimental statements."""
     return [
         Evidence("fedbcgd.setup", "enumeration", setup),
-        Evidence("fedbcgd.fig2", "enumeration", fig2),
         *(Evidence(id_, "enumeration", accuracy_table) for id_ in ACCURACY_TABLES),
         Evidence("fedbcgd.speedups", "enumeration", speedups),
         *(Evidence(id_, "enumeration", blocks) for id_ in BLOCK_TABLES),

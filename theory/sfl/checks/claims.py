@@ -64,18 +64,42 @@ def advantage(statement: Statement, full: bool = False) -> Verdict:
 
 
 def inequalities(statement: Statement, full: bool = False) -> Verdict:
-    """Every formula is an inequality between orders with one exponential exp(-mu R/L), an atom in (0, 1)."""
+    """Every formula is an inequality between orders with one exponential exp(-mu R/L), an atom in (0, 1).
+
+    The constants of an order are free: a family along which the quotient of the sides grows without bound refutes it.
+    """
     decay = sympy.Symbol("exp(-mu R/L)", positive=True)
     given = [c.relation.subs(exp(-mu * R / L), decay) for c in statement.when]
     for formula in _formulas(statement):
         found = decide([mu <= L, decay < 1, *given], formula.subs(exp(-mu * R / L), decay))
         if found.status is not Status.PROVED:
+            against = _growing(statement, formula)
+            if against is not None:
+                return against
             at = {symbol: value for symbol, value in found.model.items() if symbol != decay}  # it divides both sides
             witness = {symbol.name: str(value) for symbol, value in at.items()}
             witness |= {"left side": str(formula.args[0].subs(at)), "right side": str(formula.args[1].subs(at))}
             says = "fails without noise and heterogeneity: SGD's last term has L for mu"
             return Verdict(found.status, says, witness=witness)
     return Verdict(Status.PROVED, "decided by z3")
+
+
+def _growing(statement: Statement, formula: sympy.Rel) -> Verdict | None:
+    """Refuted, if the quotient of the sides grows without bound with L/mu, also for heterogeneous clients; else None."""
+    few = sympy.Symbol("q", positive=True)  # mu/L
+    at = {L: 1, mu: few, zeta_star: few, sigma: 0, M: 2, K: 1, R: 1, D: 1 / sympy.sqrt(few)}
+    if any(sympy.limit(c.relation.lhs.subs(at) - c.relation.rhs.subs(at), few, 0) > 0 for c in statement.when):
+        return None
+    smaller, larger = (side.subs(at) for side in formula.args)
+    if sympy.limit(larger / smaller, few, 0) != sympy.oo:
+        return None
+    sides = {f"mu = {q}": f"{float(smaller.subs(few, q)):.4g} and {float(larger.subs(few, q)):.4g}" for q in _SMALL}
+    witness = {"L": 1, "zeta_star": "mu", "sigma": 0, "M": 2, "K": 1, "R": 1, "D": "1/sqrt(mu)", **sides}
+    says = "the quotient of the sides grows without bound with L/mu: SGD's last term has L for mu"
+    return Verdict(Status.REFUTED, says, witness=witness)
+
+
+_SMALL = (sympy.Rational(1, 1000), sympy.Rational(1, 10**6))
 
 
 def sgd_rr(source: str) -> Callable[[Statement, bool], Verdict]:

@@ -51,6 +51,8 @@ def short_horizon(statement: Statement, full: bool = False) -> Verdict:
     at = {T: 0, a: 1, d: 100, r0: 1, c: 0}
     conditions = [r.subs(at) for r in conditions_of(statement) if r.subs(at) != sympy.true]
     value = claim.value.subs(at).replace(exp, lambda e: sympy.Integer(1))  # exp(-gamma) <= 1: the larger bound
+    if not value.is_finite:
+        return _no_contradiction(f"the bound is {value}")
     psi = (1 - gamma) / gamma  # b s_0 with r_1 = 0 in (37)
     found = decide(conditions, contrary(claim, Psi_T, psi, value))
     if found.status is Status.PROVED:
@@ -251,7 +253,8 @@ _COUNTEREXAMPLES: tuple[tuple[Callable[[Statement, bool], Verdict], tuple[str, .
 
 
 def evidence() -> Iterator[Evidence]:
-    """The counter-examples as evidence."""
+    """The counter-examples as evidence, for all forms of a statement."""
     for check, names in _COUNTEREXAMPLES:
         for name in names:
-            yield Evidence(f"sfl.{name}", "counterexample", check)
+            for form in catalogue.forms(f"sfl.{name}"):
+                yield Evidence(form, "counterexample", check)

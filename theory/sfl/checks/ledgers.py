@@ -546,7 +546,8 @@ def eq45(p: Argument) -> None:
     rho, g = sympy.symbols("rho gamma_", positive=True)
     at = {c1: u**2 / rho, c2: v**3 / rho**2, r0: rho * (T + 1)}
     largest = Max(u / rho, v / rho, d)  # 1/gamma
-    p.equal("the choice of gamma", sympy.simplify((1 / printed).subs(at, simultaneous=True)), largest)
+    inverse = Max(*(1 / choice for choice in printed.args)) if isinstance(printed, Min) else 1 / printed
+    p.equal("the choice of gamma", sympy.simplify(inverse.subs(at, simultaneous=True)), largest)
     tuned = [sympy.Eq(g * largest, 1, evaluate=False)]
     recursion = {"lemma8": p.claim("lemma8", {gamma: g})}
     derived = p.claim("lemma8.eq44", {gamma: g}, given=recursion, under=tuned).value.subs(at, simultaneous=True)
@@ -716,7 +717,6 @@ PROOFS: dict[str, Proof] = {
     "lemma7.eq40": eq40,
     "lemma7.WT": weights,
     "lemma7.eq38": eq38,
-    "lemma7.eq38.corrected": eq38,
     "lemma7.eq38.cubic": eq38,
     "lemma7.eq39.cubic": eq39_cubic,
     "lemma8.eq44": eq44,

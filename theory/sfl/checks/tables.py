@@ -117,7 +117,7 @@ def _with(setting: Setting, other: Row) -> Setting:
 
 
 def _fitting_norms(row: Row, run: str) -> Witness:
-    """Pairs of settings in which the fitting (most accurate) max norm is not larger, although the observation says so."""
+    """Pairs of settings in which the fitting (most accurate) max norm is smaller, although the observation says larger."""
     fitting = {setting: _best(accuracy) for setting, accuracy in _by_norm(run).items()}
     pairs = [
         (setting, _with(setting, row["smaller"]))
@@ -125,9 +125,9 @@ def _fitting_norms(row: Row, run: str) -> Witness:
         if _matches(setting, row["larger"]) and _matches(setting, row.get("only", {}))
     ]
     return {
-        f"{_named(larger)} not above {_named(smaller)}": (sorted(fitting[larger]), sorted(fitting[smaller]))
+        f"{_named(larger)} below {_named(smaller)}": (sorted(fitting[larger]), sorted(fitting[smaller]))
         for larger, smaller in pairs
-        if not max(fitting[larger]) > min(fitting[smaller])
+        if max(fitting[larger]) < min(fitting[smaller])
     }
 
 
