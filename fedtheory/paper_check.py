@@ -107,11 +107,13 @@ def _first(by_paper: Mapping[Paper, Sequence[Checked]]) -> str:
     printed = {p: [c for c in own if c.statement.form == "printed"] for p, own in by_paper.items()}
     every = [c for own in printed.values() for c in own]
     refuted = by_severity(every)
+    mended = sum(bool(c.statement.repair) for c in every)
     lines = [
         "# Paper check\n",
         f"{number_word(len(by_paper)).capitalize()} published papers on federated optimisation, statement by statement.",
-        f"Each of the {len(every)} printed statements is encoded exactly as printed, and put to every test here that could",
-        "refute it.",
+        f"Each of the {len(every)} printed statements is put to every test here that could refute it. {mended} of them "
+        "have a",
+        "repaired transcription, in the tables *Repairs of the transcription*; the others are encoded exactly as printed.",
         f"**{sum(refuted.values())} are refuted; {refuted.get('breaks the statement', 0)} of these are plainly false, by "
         f"{roots(every, 'breaks the statement')} different errors.**",
         f"Each has a witness that you can run again. {_MARK}; do not edit.\n",
@@ -177,6 +179,7 @@ def _sections(paper: Paper, own: Sequence[Checked]) -> dict[str, str]:
         "Refuted as printed": _refuted(printed),
         "Read with charity": _with_additions(printed),
         "Errata": _errata(paper, own),
+        "Repairs of the transcription": _repairs(printed),
         "Sharper than printed": _sharper(paper, [c for c in own if c.statement.form == "sharper"], own),
         "All verdicts": _verdicts(own),
         "Open, and why": _left_open(printed),
@@ -237,6 +240,14 @@ def _summary(by_form: Mapping[str, Sequence[Checked]]) -> str:
         for kind, row in sorted(kinds.items())
     ]
     return "\n".join([head, *rows]) + "\n"
+
+
+def _repairs(printed: Sequence[Checked]) -> str:
+    """The printed statements that are not encoded as printed, and how."""
+    lines = ["| id | place | how it is encoded |", "|---|---|---|"]
+    rows = [(c.statement.id, c.statement.place, c.statement.repair) for c in printed if c.statement.repair]
+    lines += [f"| `{id_}` | {cell(place)} | {cell(says)} |" for id_, place, says in rows]
+    return "\n".join(lines) + "\n" if rows else ""
 
 
 def _errata(paper: Paper, own: Sequence[Checked]) -> str:

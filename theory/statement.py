@@ -10,7 +10,7 @@ A `Statement` is one thing a paper says.  Its `claim` is one of
 * `Rates`      how many rounds and local steps bring a quantity down to epsilon;
 * `Words`      a sentence, with the formulas it contains.
 
-Printed statements stay exactly as printed; `note` says where the transcription needed a repair.
+Printed statements stay exactly as printed; `repair` says where the transcription needed a repair.
 """
 
 from __future__ import annotations
@@ -296,7 +296,8 @@ class Statement:
     rests_on    ids of the statements its proof uses
     applies     the recursion lemma its proof applies, with the substitution
     also        further claims of the same display or sentence, such as an equality on the way to a bound
-    note        repairs of the transcription, differences from the inventory
+    note        how it is read, differences from the inventory
+    repair      where it is not encoded as printed: what is printed, and what stands here; empty: as printed
     corrects    id of the printed statement that this one corrects or generalises; empty for printed statements
     sharpens    id of the printed statement of which this one is a sharper form; empty for printed statements
     reads       name -> dimension of each symbol whose meaning here differs from its meaning in the paper's symbol table
@@ -314,6 +315,7 @@ class Statement:
     applies: Application | None = None
     also: tuple[Claim, ...] = ()
     note: str = ""
+    repair: str = ""
     corrects: str = ""
     sharpens: str = ""
     reads: Mapping[str, sympy.Expr] = field(default_factory=dict)
@@ -697,6 +699,17 @@ class Paper:
         new = self.say(kind, f"{name}.{suffix}", printed.place, claim or printed.claim, **given)
         unchanged = {field: getattr(printed, field) for field in ("assumes", "rests_on") if field not in changed}
         return replace(new, **unchanged)
+
+    def repair(self, says: str, *names: str) -> None:
+        """Say where printed statements, by ids without the paper's short name, are not encoded as printed.
+
+        Raises ValueError for a name that is not declared, or that has a repair already.
+        """
+        for name in names:
+            statement = self.statements.get(f"{self.name}.{name}")
+            if statement is None or statement.repair:
+                raise ValueError(f"repair of {self.name}.{name}: expected a statement without one")
+            self.statements[statement.id] = replace(statement, repair=says)
 
     def read(
         self,

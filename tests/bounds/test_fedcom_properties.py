@@ -95,7 +95,7 @@ def test_a_false_lemma_is_found_out(name: str) -> None:
 def test_a_sharpened_lemma_is_found_out(name: str) -> None:
     statement = catalogue.find(f"fedcom.{name}")
     assert isinstance(statement.claim, Bound)
-    term = "drift" if name in ("lemmaD2", "lemmaE2") else None  # the other terms are negative
+    term = "drift" if name in ("lemmaD2.corrected", "lemmaE2.corrected") else None  # the other terms are negative
     sharper = statement.claim.scaled(Rational(1, HOLD_BY_ROOM.get(name, 3)), term)
     to = form_of(statement.with_claim(sharper))[0]
     assert violated(find(runs(to), lambda run: violated(run, to), settings=settings(SEARCH, max_examples=4000)), to)

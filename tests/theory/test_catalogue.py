@@ -330,3 +330,15 @@ def test_the_printed_constants(id_: str) -> None:
         assert abs(found.value - typed) <= close
         unseen -= {n for n, wrong in off.items() if abs(evaluate(wrong, strict=False, **values).value - typed) > close}
     assert not unseen
+
+
+def test_repairs_are_of_printed_statements_and_stand_once() -> None:
+    repaired = [s for s in STATEMENTS if s.repair]
+    assert {s.paper for s in repaired} == set(catalogue.names()) and not any(s.ours for s in repaired)
+    paper = Paper("p", "t", "c")
+    paper.say("claim", "one", "here", Words("x"))
+    paper.repair("Printed y.", "one")
+    assert paper.statements["p.one"].repair == "Printed y."
+    for name in ("one", "two"):
+        with pytest.raises(ValueError, match="expected a statement without one"):
+            paper.repair("Printed z.", name)

@@ -295,6 +295,48 @@ fedbat.erratum(
 fedbat.erratum("lemma5", "misprint", "E_{S_t} in (60)", "The sample is S_{t+1}.")
 fedbat.erratum("remark3", "misprint", "alpha_i^{t,s} = ||m_i^{t,s}||_inf", "alpha_{t,s}^k = ||m_{t,s}^k||_inf.")
 
+# Repairs of the transcription
+
+fedbat.repair(
+    "(14) is read with alpha_e of (10) as what is learned; as printed, a step of alpha itself, it is undefined where "
+    "alpha = 0.",
+    "alg1",
+)
+fedbat.repair(
+    "Printed 'u-strongly convex'.",
+    "assump2",
+)
+fedbat.repair(
+    "S is printed 'as defined in (6)'; here it has the step size of Section 4, alpha = ||x||_inf, and q = sqrt(d - 1).",
+    "assump5.claim",
+)
+fedbat.repair(
+    "q is from Assumption 5, which the lemma does not name: it is listed here.",
+    "lemma3",
+)
+fedbat.repair(
+    "w_1 is read as the mean of the clients' parameters after step 0, (17); w_T, with tau | T, as the server's model.",
+    "thm1",
+    "thm2",
+)
+fedbat.repair(
+    "The left side is printed with w_t, but only every tau-th w_t exists; here it has wbar_t, as (73).",
+    "thm3",
+)
+fedbat.repair(
+    "Printed without an expectation; here it has one.",
+    "eq59",
+    "eq62",
+)
+fedbat.repair(
+    "eta_t is printed in the last term; here it is eta.",
+    "eq71",
+)
+fedbat.repair(
+    "eta_t is printed in the last term, here it is eta; F(w_T) is printed without its expectation.",
+    "eq72",
+)
+
 # What a reader should know first
 
 fedbat.finding(

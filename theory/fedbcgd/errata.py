@@ -495,6 +495,65 @@ fedbcgd.erratum(
     "FedBCGD+, whose rate the sentence compares: the rate of FedBCGD has a term in G that no step size removes.",
 )
 
+# Repairs of the transcription
+
+fedbcgd.repair(
+    "The scan is damaged; put together from both printings and Algorithm 3.  Lines 'end for' are left out.  x_(j)^(r-1) "
+    "is read as the model that was communicated, and x_kj^(r,1) as x^r.",
+    "alg1",
+)
+fedbcgd.repair(
+    "Lines 'end for' are left out.",
+    "alg3",
+)
+fedbcgd.repair(
+    "The weights are printed as 'w_r = 1/r'; 'c >= 0' is read as c1, c2 >= 0, and eta_max >= 0 as eta_max > 0.",
+    "lemma8",
+)
+fedbcgd.repair(
+    "Printed without an expectation on the right side, where the conditional means are random; here it has one.",
+    "lemma9",
+)
+fedbcgd.repair(
+    "The scan is damaged; put together from it, the sentence after Theorem 2, and Table 1.",
+    "thm1.main.strongly_convex",
+)
+fedbcgd.repair(
+    "The scan is damaged; put together from it, the sentence after Theorem 2, and Table 1.  The condition on the step "
+    "size is not legible; here it is that of the strongly convex case.",
+    "thm1.main.nonconvex",
+)
+fedbcgd.repair(
+    "(48) and Lemma 5 are about x^r; here they are applied at z^r.",
+    "thm1.step49",
+)
+fedbcgd.repair(
+    "The paper does not define the step size in this case; the one here is from Lemma 15.",
+    "thm2.general_convex",
+)
+fedbcgd.repair(
+    "'eta_tilde = (1/4) alpha T' is printed, without eta.  'If we initialize c_i^0 = grad f_i(x^0)', at the end of the "
+    "proof, is a condition here.",
+    "thm2.nonconvex",
+)
+fedbcgd.repair(
+    "The first term of the communication is damaged in the scan; put together from the text after the theorem and Table 1.",
+    "thm2.main.strongly_convex",
+)
+fedbcgd.repair(
+    "(74) is printed without an expectation; here it has one, as (89) and (111).",
+    "thm2.drift",
+)
+fedbcgd.repair(
+    "No condition on the step size is printed here; that of Theorem 2, where it is used, is listed.",
+    "lemma13",
+    "lemma16",
+)
+fedbcgd.repair(
+    "The scan of (7) has lost the minus sign and the 1/N.",
+    "logreg",
+)
+
 # What a reader should know first
 
 fedbcgd.finding(

@@ -375,6 +375,75 @@ fedcom.erratum(
     "corE8.corrected",
 )
 
+# Repairs of the transcription
+
+fedcom.repair(
+    "The main paper is not in the supplement: reconstructed from what the supplement says and uses.",
+    "problem",
+    "asm1",
+    "asm2",
+    "asm3",
+    "asm4",
+    "asm5",
+    "alg1",
+    "alg2",
+)
+fedcom.repair(
+    "(8) has no 1/eta, and the steps are 'as in Algorithm 2': read with the units of (8); nu_j^(0) is not printed, 0 is "
+    "assumed.",
+    "alg5",
+)
+fedcom.repair(
+    "The left side is printed without an expectation; it has one here.",
+    "thmD4",
+    "corD6",
+    "thmE4",
+    "thmE4.eq73",
+)
+fedcom.repair(
+    "The left side is printed without an expectation; it has one here.  The step size is printed up to a constant, "
+    "Theta; here the constant is 1.",
+    "corD5",
+)
+fedcom.repair(
+    "The step size is printed up to a constant, Theta; here the constant is 1.  The root in the sixth denominator is "
+    "read as sqrt(m) R^1.5.",
+    "corE5",
+)
+fedcom.repair(
+    "eta is printed before g_tilde^(t), which contains it already by (67): here it stands once.",
+    "lemmaE2",
+)
+fedcom.repair(
+    "L is from Assumption 1, which the lemma does not name: it is listed here.",
+    "lemmaE3",
+)
+fedcom.repair(
+    "Printed without a condition, 1 - (q+1) L eta gamma tau >= 0; here it is a consequence of (78), the condition of "
+    "the theorem.",
+    "thmE6.eq83",
+)
+fedcom.repair(
+    "The bracket of the last line closes after the first term, and the noise is outside the power, as in the display.",
+    "thmE6.eq88",
+)
+fedcom.repair(
+    "The extracted text closes the bracket after the third term; here it encloses all eight, as in (79).",
+    "corE8",
+)
+fedcom.repair(
+    "(90) prints mu, which the proof replaces by phi; here it has phi.  kappa is not defined; it is a symbol of its own.",
+    "thmE9",
+)
+fedcom.repair(
+    "The fifth printed term, a norm of w^(r-1) - w^(r-1), is zero and left out.",
+    "lemmaF2",
+)
+fedcom.repair(
+    "w^(c,0) and g^(c,0) are printed for w^(0) and g^(0), as (108) has them.",
+    "lemmaF5",
+)
+
 # What a reader should know first
 
 fedcom.finding(

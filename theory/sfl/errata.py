@@ -183,6 +183,53 @@ _MISPRINTS = [
 for _name, _printed, _true, _corrected in _MISPRINTS:
     sfl.erratum(_name, "misprint", _printed, _true, _corrected)
 
+# Repairs of the transcription
+
+sfl.repair(
+    "The display that defines the population mean and variance is missing in the transcription; restored from the proof.",
+    "lemma3",
+)
+sfl.repair(
+    "T_1 is not defined in the transcription; restored from the display before (53).",
+    "step.eq53",
+)
+sfl.repair(
+    "The transcription interleaves Algorithms 1 and 2; separated here.",
+    "alg1",
+    "alg2",
+)
+sfl.repair(
+    "Line 5 is transcribed without the client index of x_s^(r,tau_{m-1}); read x_{s,m-1}^(r,tau_{m-1}).",
+    "alg3",
+)
+sfl.repair(
+    "The text's line numbers are off by one from line 5 on; repaired.",
+    "alg4",
+)
+sfl.repair(
+    "The condition is printed with min{1, sqrt(S)/beta}; here it is two conditions, so that beta = 0 is allowed.",
+    "eq54",
+    "step.eq54_recursion",
+)
+sfl.repair(
+    "Printed without the expectation on the left; here it has one.",
+    "eq47",
+    "eq74",
+)
+sfl.repair(
+    "The condition 1/(mu R) <= eta_tilde is printed in the theorem, not here; it is listed here.",
+    "eq42",
+    "eq71",
+)
+sfl.repair(
+    "The scan has lost the crossing-out, and merges two lines into one cell; read with the help of the authors' repository.",
+    "table9",
+)
+sfl.repair(
+    "The scan cuts about fourteen lines through their digits; the doubtful cells are the best reading of both halves.",
+    "table10",
+)
+
 # What a reader should know first
 
 sfl.finding(
