@@ -48,10 +48,12 @@ def slug(name: str) -> str:
 def on(setup: Setup, data: str | None) -> Setup:
     """The set-up with images from the folder `data`; "generated": with generated ones of that size; None: unchanged.
 
-    Raises ValueError for other data than images, and if they must be read from a file and no folder is given.
+    Raises ValueError for other data than images, and for a folder where none is needed or none where one is.
     """
     name = setup.data["name"]
     if name in images.EMBEDDED:
+        if data is not None:
+            raise ValueError(f"{name} is read from no file: expected no --data")
         return setup
     if name not in images.READERS:
         raise ValueError(f"data.name = {brief(name)!r}: expected images, one of {', '.join(images.READERS)}")
