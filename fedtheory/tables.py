@@ -56,7 +56,7 @@ def on(setup: Setup, data: str | None) -> Setup:
             raise ValueError(f"{name} is read from no file: expected no --data")
         return setup
     if name not in images.READERS:
-        raise ValueError(f"data.name = {brief(name)!r}: expected images, one of {', '.join(images.READERS)}")
+        raise ValueError(f"no images {brief(name)!r}: expected one of {', '.join(images.READERS)}")
     if data is None and "path" not in setup.data:
         raise ValueError(
             f"{name} is read from files: expected --data FOLDER, or --data generated for generated images of that size"
