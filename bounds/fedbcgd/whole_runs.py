@@ -63,7 +63,7 @@ class Start:
 
 
 _HALF, _ONE = Fraction(1, 2), Fraction(1)
-_MANY = {"clients": CLIENTS, "sampled": CLIENTS, "eta_tilde": _SMALL}
+_MANY: dict[str, Any] = {"clients": CLIENTS, "sampled": CLIENTS, "eta_tilde": _SMALL}
 STARTS = (
     Start("independent signs", None, False, **_MANY, variance=Fraction(1, CLIENTS)),
     Start("one sign for all clients", Property.INDEPENDENT_NOISE, False, **_MANY, variance=_ONE),

@@ -97,7 +97,7 @@ def symbols(run: Run, sequential: bool, step: Fraction, rounds: int, growth: Fra
 
     eta_tilde is missing, because statements define it.
     """
-    known = {"M": run.M, "S": run.S, "K": 1, "R": rounds, "L": 1, "beta": 0, "sigma": run.sigma}
+    known: dict[str, Any] = {"M": run.M, "S": run.S, "K": 1, "R": rounds, "L": 1, "beta": 0, "sigma": run.sigma}
     known |= {"zeta": run.zeta, "zeta_star": run.zeta, "eta": step / run.S if sequential else step}
     if run.kind == "slope":
         slope = 1 / (step * rounds + 1)  # the last model is where the parabola begins

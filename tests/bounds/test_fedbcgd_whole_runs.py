@@ -94,6 +94,15 @@ def test_what_is_listed_where() -> None:
     assert set(find("alg3.corrected").assumes) == {AT_REST, CONTROLLED}
 
 
+@pytest.mark.parametrize("name", ["thm1.general_convex.sharp", "thm2.general_convex.sharp", "eq73.sharp"])
+def test_the_best_constant_of_the_distance(name: str) -> None:
+    """D^2/(2 eta_tilde (R + 1)): on the slope of a Huber function only its 1/2 is not too small."""
+    statement = catalogue.find(f"sfl.{name}")
+    assert isinstance(statement.claim, Bound)
+    smaller = statement.with_claim(statement.claim.scaled(Rational(99, 100), "optimisation"))
+    assert EVIDENCE[statement.id].check(smaller, False).witness["what"] == "Huber functions"
+
+
 def test_a_common_sample_by_exact_moments() -> None:
     """x^{r+1} = (1 - eta) x^r - eta xi, weights (1 - 2 eta_tilde)^-(r+1): the variance of the average, in floats."""
     eta_tilde = 1 / 1000
