@@ -4,6 +4,7 @@ from bounds import slopes
 from bounds.fedbcgd import checks, rounds, whole_runs
 from bounds.fedbcgd.arenas import ARENAS, SEARCHED, on_data
 from bounds.fedbcgd.rate_table import EXPERIMENTS, MISSING
+from bounds.trials import independence
 from bounds.trials.arena import arena_evidence
 from bounds.trials.arena_search import search_evidence
 from bounds.trials.quantities import Quantity
@@ -26,6 +27,7 @@ def evidence() -> list[Evidence]:
         *search_evidence(SEARCHED),
         *rounds.evidence(),
         *whole_runs.evidence(),
+        Evidence("fedbcgd.assumption3.independent", "enumeration", independence.check),
         *checks.evidence(),
         *slopes.evidence(EXPERIMENTS, MISSING),
     ]

@@ -25,9 +25,8 @@ from bounds.trials.cases import substituted
 from simulations.exact.rational import Fraction
 from theory import catalogue
 from theory.properties import Property
-from theory.statement import Bound, Evidence, F as VALUE, Relations, Statement, Status, Verdict, defined
+from theory.statement import Bound, Evidence, F as VALUE, Statement, Status, Verdict, defined
 
-INDEPENDENT = "fedbcgd.assumption3.independent"
 CLIENTS = 100
 _ZERO, _USUAL, _SMALL = Fraction(0), Fraction(1, 36), Fraction(1, 1000)
 
@@ -64,7 +63,7 @@ class Start:
 
 
 _HALF, _ONE = Fraction(1, 2), Fraction(1)
-_MANY = {"clients": CLIENTS, "sampled": CLIENTS, "eta_tilde": _SMALL}
+_MANY: dict[str, Any] = {"clients": CLIENTS, "sampled": CLIENTS, "eta_tilde": _SMALL}
 STARTS = (
     Start("independent signs", None, False, **_MANY, variance=Fraction(1, CLIENTS)),
     Start("one sign for all clients", Property.INDEPENDENT_NOISE, False, **_MANY, variance=_ONE),
@@ -178,23 +177,19 @@ def symbols(statement: Statement, start: Start) -> Mapping[str, Any]:
     return known | {
         "eta": _number(eta), "R": rounds, "gap_xbar": _number(last.SS / weight**2 / 2), "avg_grad_sq": _number(before),
         "avg_grad_sq_later": _number(after),
-        "mean_noise_sq": _number(start.variance), "mean_noise_sum": sympy.Rational(1, start.clients),
     }  # fmt: skip
 
 
 def _sides(statement: Statement, start: Start) -> tuple[str, Any, Any, bool] | None:
     """The claim as text, its sides in numbers, and whether it holds; None where a condition does not.
 
-    Raises ValueError for another claim than one relation, and for symbols without a number.
+    Raises ValueError for a claim that is no bound, KeyError for symbols without a number.
     """
     claim = statement.claim
-    if isinstance(claim, Bound):
-        sign = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
-        relation = sign(claim.quantity, claim.value, evaluate=False)
-    elif isinstance(claim, Relations) and len(claim.relations) == 1:
-        (relation,) = claim.relations
-    else:
-        raise ValueError(f"{statement.id}: expected a bound or one relation")
+    if not isinstance(claim, Bound):
+        raise ValueError(f"{statement.id}: expected a bound")
+    sign = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}[claim.sign]
+    relation = sign(claim.quantity, claim.value, evaluate=False)
     known = symbols(statement, start)
     for condition in statement.when:
         e = defined(condition.relation, dict(statement.where))
@@ -237,18 +232,6 @@ def check(statement: Statement, full: bool = False) -> Verdict:
     return Verdict(Status.TESTED, says, slack=float(slack) if slack < sympy.oo else None)
 
 
-def independent(statement: Statement, full: bool = False) -> Verdict:
-    """Checks the assumption of independent clients: independent signs meet it, a common one does not."""
-    own, common = STARTS[:2]
-    _, left, right, met = _sides(statement, own)
-    if not met:
-        witness = {"noise": own.says, "left": str(left), "right": str(right)}
-        return Verdict(Status.REFUTED, "independent noise does not meet it", witness=witness)
-    _, left, right, other = _sides(statement, common)
-    apart = "" if other else f", by {common.says} not: {left} against {right}"
-    return Verdict(Status.TESTED, f"met by {own.says} of {CLIENTS} clients{apart}")
-
-
 QUANTITIES = {"gap_xbar", "avg_grad_sq", "avg_grad_sq_later"}
 
 
@@ -263,11 +246,8 @@ def used() -> Iterator[Statement]:
 
 
 def evidence() -> list[Evidence]:
-    """Checks of the bounds on whole runs, and of the assumption of independent clients."""
-    return [
-        *(Evidence(statement.id, "counterexample", check) for statement in used()),
-        Evidence(INDEPENDENT, "enumeration", independent),
-    ]
+    """Checks of the bounds on whole runs."""
+    return [Evidence(statement.id, "counterexample", check) for statement in used()]
 
 
-__all__ = ["CLIENTS", "INDEPENDENT", "STARTS", "check", "evidence", "independent", "starts", "symbols", "used"]
+__all__ = ["CLIENTS", "STARTS", "check", "evidence", "starts", "symbols", "used"]

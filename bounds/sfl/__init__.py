@@ -4,6 +4,7 @@ from bounds import slopes
 from bounds.sfl import checks, counterexamples, decimals, rounds, whole_runs
 from bounds.sfl.arenas import ARENAS, SEARCHED, on_data
 from bounds.sfl.rate_table import EXPERIMENTS, MISSING
+from bounds.trials import independence
 from bounds.trials.arena import arena_evidence
 from bounds.trials.arena_search import search_evidence
 from theory.statement import Evidence
@@ -18,6 +19,7 @@ def evidence() -> list[Evidence]:
         *search_evidence(SEARCHED),
         *rounds.evidence(),
         *whole_runs.evidence(),
+        Evidence("sfl.asm.independent", "enumeration", independence.check),
         *checks.evidence(),
         *counterexamples.evidence(),
         *decimals.evidence(),

@@ -64,18 +64,17 @@ RUNS = (
     Run("one sign for all clients", "noise", _MANY, _MANY, Property.INDEPENDENT_NOISE, ("PFL",), _ONE, sigma=1),
     Run("all gradients too large by 1", "rest", 10, 10, Property.UNBIASED, sigma=1),
     Run("always the order 1, ..., 10", "rest", 10, 10, Property.SAMPLING, ("SFL",), zeta=1),
+    Run("always the order 1, ..., 1000", "rest", 1000, 1000, Property.SAMPLING, ("SFL",), zeta=1),
     Run("always the same of two clients", "rest", 2, 1, Property.SAMPLING, zeta=1),
 )
 
 
 def _rest(run: Run, step: Fraction) -> Fraction:
-    """The point where a round of SFL ends as it began; slopes 1 and then -1 for each half of the clients."""
+    """The point where a round ends as it began; in a fixed order the slopes are 1 for one half of the clients, then -1."""
     if run.S < run.M or run.excluded_by is Property.UNBIASED:
         return -_ONE
-    eta, scale, shift = step / run.S, _ONE, _ZERO
-    for m in range(run.M):
-        scale, shift = (1 - eta) * scale, (1 - eta) * shift + (eta if 2 * m >= run.M else -eta)
-    return shift / (1 - scale)
+    left = (1 - step / run.S) ** (run.S // 2)  # what half of the clients leave of the distance to their minimum
+    return (1 - left) / (1 + left)
 
 
 def _sum(q: Fraction, n: int) -> Fraction:
@@ -98,7 +97,7 @@ def symbols(run: Run, sequential: bool, step: Fraction, rounds: int, growth: Fra
 
     eta_tilde is missing, because statements define it.
     """
-    known = {"M": run.M, "S": run.S, "K": 1, "R": rounds, "L": 1, "beta": 0, "sigma": run.sigma}
+    known: dict[str, Any] = {"M": run.M, "S": run.S, "K": 1, "R": rounds, "L": 1, "beta": 0, "sigma": run.sigma}
     known |= {"zeta": run.zeta, "zeta_star": run.zeta, "eta": step / run.S if sequential else step}
     if run.kind == "slope":
         slope = 1 / (step * rounds + 1)  # the last model is where the parabola begins
@@ -151,7 +150,10 @@ class Case:
 
 
 def cases(statement: Statement) -> Iterator[Case]:
-    """The statement on every run of its algorithm that meets its conditions and has all its symbols."""
+    """The statement on every run of its algorithm that meets its conditions and has all its symbols.
+
+    A statement without S is about the case that all clients take part.
+    """
     claim, where = statement.claim, dict(statement.where)
     assert isinstance(claim, Bound)
     (quantity,) = claim.quantity.free_symbols
@@ -161,7 +163,7 @@ def cases(statement: Statement) -> Iterator[Case]:
     value, conditions = defined(claim.value, where), [Condition(defined(c.relation, where)) for c in statement.when]
     needed = value.free_symbols | {s for c in conditions for s in c.relation.free_symbols}
     for run, step, rounds in product(RUNS, _STEPS, _ROUNDS):
-        if ("SFL" if sequential else "PFL") not in run.of:
+        if ("SFL" if sequential else "PFL") not in run.of or (run.S < run.M and table["S"] not in needed):
             continue
         known = dict(symbols(run, sequential, step, rounds, _ONE))
         at = {table[name]: _number(number) for name, number in known.items() if name in table}

@@ -112,7 +112,9 @@ def test_partial_sums(clients: int, taking: int, steps: int) -> None:
     table = {(i, j): lemma4_by_hand(clients, steps, i, j) for i in range(1, taking + 1) for j in range(steps)}
     for (i, j), value in table.items():
         assert enumeration.partial_sum(clients, steps, i, j) == as_rational(value)
-    assert enumeration.partial_sums(clients, taking, steps) == as_rational(sum(table.values(), Fraction(0)))
+    total = as_rational(sum(table.values(), Fraction(0)))
+    assert enumeration.partial_sums(clients, taking, steps) == total
+    assert enumeration.partial_sums_of_many(clients, taking, steps) == total
 
 
 # --- Every piece of evidence, seen to fail ---------------------------------------------------------------------------
@@ -280,6 +282,9 @@ def test_the_slack_of_lemma_4_is_where_it_breaks() -> None:
     assert slack is not None
     assert verdict(statement.with_claim(claim.scaled(1.001 / slack))).status is Status.TESTED
     assert verdict(statement.with_claim(claim.scaled(0.999 / slack))).status is Status.REFUTED
+    assert (
+        verdict(statement.with_claim(claim.scaled(Rational(2, 3)))).status is Status.REFUTED
+    )  # at (M, S, K) = (7, 2, 12)
 
 
 def test_the_sum_of_lemma_4_holds_with_k_for_k_squared() -> None:

@@ -154,11 +154,14 @@ convex_samples = fedbcgd.correct(
 independent = fedbcgd.correct(
     "assumption3",
     Relations(
-        (equal(mean_noise_sq, mean_noise_sum),), "the clients draw their mini-batches independently of each other"
+        (equal(E(Norm(own_m + noise_j) ** 2), E(Norm(own_m) ** 2) + E(Norm(noise_j) ** 2)),),
+        "the clients draw their mini-batches independently of each other: E<a_m, n_j> = 0 for any two clients, and whatever "
+        "client m computes in the round from its own mini-batches",
     ),
     suffix="independent",
-    note="Ours.  zeta is drawn from all samples; the paper does not say that no two clients draw the same.  The proofs "
-    "use the equality.  It holds for independent draws, but not for clients that all make the same error.",
+    note="Ours.  zeta is drawn from all samples; the paper does not say that no two clients draw the same.  The noise of "
+    "two clients is then uncorrelated; our sharper proofs use more.  It holds for independent draws, but not for clients "
+    "that all make the same error.",
     gives={Property.INDEPENDENT_NOISE: ()},
 )
 

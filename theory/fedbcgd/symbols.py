@@ -129,6 +129,8 @@ c_shared_next = _symbol("c_shared_next", r"\mathbf{c}_s^{+}", "the same after a 
 Dc_shared_sum = _symbol(
     "Dc_shared_sum", r"\sum_j\sum_k\Delta \mathbf{c}_{k,j,s}", "its changes, summed over all sampled", _g
 )
+own_m = _symbol("own_m", r"\mathbf{a}_m", "a vector that client m computes in a round from its mini-batches", _g)
+noise_j = _symbol("noise_j", r"\mathbf{n}_j", "the noise of another client's stochastic gradient", _g)
 V_t = _symbol("V_t", r"\Xi_t", "one of tau random vectors", X)
 m_t = _symbol("m_t", r"\xi_t", "its mean, or conditional mean", X)
 sigma_x = _symbol("sigma_x", r"\sigma", "bound on the standard deviation of the random vectors", X, **_amount)
@@ -184,18 +186,6 @@ block_sample_sq = _quantity(
 )
 G_sq = _quantity("G_sq", r"\mathbb{E}\|\mathbf{G}^r\|^2", "squared virtual gradient", _g2)
 G_mean_sq = _quantity("G_mean_sq", r"\|\mathbb{E}\mathbf{G}^r\|^2", "squared mean virtual gradient", _g2)
-mean_noise_sq = _quantity(
-    "mean_noise_sq",
-    r"\mathbb{E}\|K^{-1}\sum_k(\nabla f_k(y_k;\zeta_k)-\nabla f_k(y_k))\|^2",
-    "noise of the mean of K clients' gradients, each at a point of its own",
-    _g2,
-)
-mean_noise_sum = _quantity(
-    "mean_noise_sum",
-    r"K^{-2}\sum_k\mathbb{E}\|\nabla f_k(y_k;\zeta_k)-\nabla f_k(y_k)\|^2",
-    "its value for uncorrelated noise of the clients",
-    _g2,
-)
 G_discounted_beta = _quantity(
     "G_discounted_beta",
     r"\sum_{s\le r}\beta^{r-s}\mathbb{E}\|\mathbf{G}^s\|^2",

@@ -150,7 +150,6 @@ variance = sfl.say(
     Relations((Le(Expectation(Norm(Grad(f_m, x) - Grad(F_m, x)) ** 2), sigma**2),), "for every client m"),
     gives={Property.VARIANCE: (sigma,)},
 )
-_noise_of_one, _noise_of_other = Grad(f_m, x) - Grad(F_m, x), Grad(f_pi_m, y) - Grad(F_pi_m, y)
 independent = sfl.say(
     "assumption",
     "asm.independent",
@@ -158,14 +157,14 @@ independent = sfl.say(
     Relations(
         (
             equal(
-                Expectation(Norm(_noise_of_one + _noise_of_other) ** 2),
-                Expectation(Norm(_noise_of_one) ** 2) + Expectation(Norm(_noise_of_other) ** 2),
+                Expectation(Norm(own_m + noise_j) ** 2), Expectation(Norm(own_m) ** 2) + Expectation(Norm(noise_j) ** 2)
             ),
         ),
         "in PFL the local updates across clients are mutually independent when conditional on all the randomness prior to "
-        "the round: the noise of any two clients, m and pi_m, is uncorrelated",
+        "the round: E<a_m, n_j> = 0 for any two clients, and whatever client m computes in the round from its own samples",
     ),
-    note="No numbered assumption; (66), and with it Theorem 2, uses it.",
+    note="No numbered assumption; (66), and with it Theorem 2, uses it for the noise of client m, so that the noise of two "
+    "clients is uncorrelated.  Our sharper proofs use it for gradients of client m, too.",
     gives={Property.INDEPENDENT_NOISE: ()},
 )
 heterogeneity = sfl.say(
