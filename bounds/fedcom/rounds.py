@@ -526,7 +526,7 @@ def _with_one_thing_simpler(run: Run) -> Iterator[Run]:
 
 
 def _falls_away(run: Run, to: CompressedForm) -> bool:
-    """Whether f, as it is written, has no lower bound, which the statement assumes; noises and coins of a run are bounded."""
+    """Whether f, as it is written, has no lower bound, though the statement assumes one; noises and coins are bounded."""
     return run.minimum is None and not to.lacks(Property.BOUNDED_BELOW)
 
 
