@@ -507,7 +507,8 @@ def _with_one_thing_simpler(run: Run) -> Iterator[Run]:
     yield from (replace(run, R=R) for R in range(1, run.R))
     if run.bend:
         yield replace(run, bend=())
-    for i in range(run.m) if run.m > 1 else ():
+    fewer = run.m > 1 and (run.alpha or not run.shared)  # FedCOM with one coin for all needs several clients
+    for i in range(run.m) if fewer else ():
         without: dict[str, Any] = {n: getattr(run, n)[:i] + getattr(run, n)[i + 1 :] for n in ("h", "b", "bend")}
         yield replace(run, **without)
     yield from (replace(run, tau=tau) for tau in range(1, run.tau))
@@ -524,10 +525,16 @@ def _with_one_thing_simpler(run: Run) -> Iterator[Run]:
             yield replace(run, **changed)
 
 
+def _falls_away(run: Run, to: CompressedForm) -> bool:
+    """Whether f, as it is written, has no lower bound, though the statement assumes one; noises and coins are bounded."""
+    return run.minimum is None and not to.lacks(Property.BOUNDED_BELOW)
+
+
 def _witness(run: Run, to: CompressedForm) -> dict[str, Any]:
     return {
         **{"h": [str(h) for h in run.h], "b": [str(b) for b in run.b], "w0": str(run.w0)},
         **({"bend": [str(more) for more in run.bend]} if run.bend else {}),
+        **({"beyond the run": "f goes on so that it is bounded below"} if _falls_away(run, to) else {}),
         **({"noise": "one for all clients"} if run.common else {}),
         **({"mean of a stochastic gradient": f"{run.turn} times the gradient"} if run.turn != 1 else {}),
         **{"L": "1", "sigma^2": str(run.sigma_sq), "q": str(run.q)},

@@ -259,8 +259,8 @@ class SparseFedCOMGATE(Compressing):
     Why damping: a coordinate that is sent every T rounds brings T differences at once.  While the model stands still,
     its error in delta_j is multiplied by 1 - alpha T.  With alpha = 1 this diverges at T > 2, so for k < d/2.  Equal
     coordinates take turns, T = d/k; then alpha = k/d leaves no error.  The model, too, moves by T steps at once: with
-    gamma = 1 and identical clients it diverges where L eta tau > 2 k/d.  There is no proof of convergence: on quadratics
-    with gamma = 1 all runs converged for L eta tau <= 2 k/d.
+    gamma = 1 and identical clients some runs diverge for L eta tau a little above 2 k/d.  There is no proof of
+    convergence: on quadratics with gamma = 1 all runs converged for L eta tau <= 2 k/d.
 
     `memory["delta"]` and `memory["nu"]` (E, N, M, d) hold delta_j and nu_j.  Raises ValueError for another form, or an
     alpha that is not positive and finite; for a round of the corrected form, when the compressor has no alpha.

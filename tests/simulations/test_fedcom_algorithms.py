@@ -585,14 +585,17 @@ def test_damping_of_the_memory(m: int, tau: int) -> None:
         assert ends(p, SparseFedCOMGATE(1, 1.0, 1.0, TopK(1), "corrected"), 3000, seeds=[0]) > 1e3
 
 
-@pytest.mark.parametrize(("d", "eta", "converges"), [(2, 1.25, False), (4, 0.6, False), (4, 0.45, True)])
-def test_a_memory_of_d_steps_doubles_no_step_size(d: int, eta: float, converges: bool) -> None:
-    """Identical clients, ||w - w*||^2/2, one of d coordinates sent: the limit is L eta tau = 2 k/d."""
+@pytest.mark.parametrize(
+    ("d", "eta", "converges"), [(2, 1.25, False), (2, 1.02, False), (2, 0.98, True), (4, 0.6, False), (4, 0.45, True)]
+)
+def test_a_memory_that_sends_d_steps_at_once(d: int, eta: float, converges: bool) -> None:
+    """Identical clients, ||w - w*||^2/2, one of d coordinates sent: runs diverge from a little above 2 k/d on."""
     star = np.array([-1.0, 1.0]) if d == 2 else np.ones(d)
     p = Quadratic(np.repeat(np.eye(d)[None], 2, 0), np.repeat(-star[None], 2, 0), 0.0, "identical")
     algorithm = SparseFedCOMGATE(1, eta, 1.0, TopK(1), "corrected")
-    data = run(p, algorithm, rounds=80, seeds=range(1), x0=np.zeros(d), record=("dist2",), at=(0, 80))
-    assert (data["dist2"].values.ravel()[-1] < 1e-9) if converges else data["dist2"].values.ravel()[-1] > 1e3
+    data = run(p, algorithm, rounds=400, seeds=range(1), x0=np.zeros(d), record=("dist2",), at=(0, 400))
+    last = data["dist2"].values.ravel()[-1]
+    assert last < 1e-6 if converges else last > 1e3
 
 
 class Useless(TopK):

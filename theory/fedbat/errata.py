@@ -97,7 +97,7 @@ for _name in ("lemma3", "lemma4", "lemma6", "eq48", "eq50", "eq62", "eq64"):
     )
 fedbat.erratum(
     "eq46",
-    "missing hypothesis",
+    "misprint",
     "Assumption 4; sum_k p_k eta_t^2 (tau-1)^2 G^2 in the fifth line",
     f"{_WHERE}  The fifth line needs eta_{{t_0}}: the learning rates before t are no smaller than at t.",
     "eq46.corrected",

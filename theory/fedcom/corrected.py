@@ -44,8 +44,8 @@ fedcom.correct(
     note="The memory keeps the part that client j's own message left out; with k = d it stays zero, and the lines are as "
     "in Algorithm 3.  Line 11 is damped by k/d: a coordinate that is sent every T rounds brings T differences at once.  "
     "This multiplies its tracking error by 1 - T without damping, which is unstable for k < d/2, and by 1 - T k/d with "
-    "damping.  It also moves the model by T steps at once: with identical clients it diverges where L eta tau > 2 k/d.  Not "
-    "proved: runs on quadratics converge for L eta tau <= 2 k/d.",
+    "damping.  It also moves the model by T steps at once: with identical clients some runs diverge for L eta tau a "
+    "little above 2 k/d.  Not proved: runs on quadratics converge for L eta tau <= 2 k/d.",
 )
 fedcom.correct(
     "alg5",
