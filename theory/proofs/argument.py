@@ -512,8 +512,8 @@ class Argument(Ledger):
                 values = [replaced(known[symbol], after) for known in self.followed.values() if symbol in known]
                 new = replaced(new, after)
             else:
-                values = [replaced(self.read(symbol), self._shown)]
-            if not any(sympy.expand(one - new) == 0 for one in values):
+                values = [self.read(symbol)]
+            if not any(sympy.expand(replaced(one - new, self._shown)) == 0 for one in values):
                 self.fail(name, f"{symbol} = {new}: no recorded algorithm, claim or definition says so")
 
     def _as_written(self, found: Statement, name: str) -> None:
