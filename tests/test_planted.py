@@ -83,6 +83,11 @@ def test_the_headline_names_the_error(checked, planted: str) -> None:
     assert headline in found[name].headline and not errors(found.values())
 
 
+def test_the_objective_for_a_clients_function_breaks_the_proof(checked) -> None:
+    found = checked({"checks": {"rules.LIPSCHITZ, WHOLE.function,": "rules.LIPSCHITZ, f,"}}, "drift")
+    assert "proof broken at 'Lipschitz gradient'" in found["drift"].headline
+
+
 def test_another_line_than_the_code_is_an_error(checked) -> None:
     """The digest is the one of the changed lines, as a user would paste it."""
     found = checked(

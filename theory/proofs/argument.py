@@ -512,8 +512,8 @@ class Argument(Ledger):
                 values = [replaced(known[symbol], after) for known in self.followed.values() if symbol in known]
                 new = replaced(new, after)
             else:
-                values = [replaced(self.read(symbol), self._shown)]
-            if not any(sympy.expand(one - new) == 0 for one in values):
+                values = [self.read(symbol)]
+            if not any(sympy.expand(replaced(one - new, self._shown)) == 0 for one in values):
                 self.fail(name, f"{symbol} = {new}: no recorded algorithm, claim or definition says so")
 
     def _as_written(self, found: Statement, name: str) -> None:
@@ -771,7 +771,7 @@ class Argument(Ledger):
 
     def fixing(self, symbols: Symbols, given: Sequence[Boolean], proof: Callable[[], None]) -> None:
         """A proof with symbols at fixed values, because an order hides constants; `given` replaces the conditions."""
-        before = self.conditions, self._case
+        before = self.conditions, self._case, dict(self._shown)
         for symbol, value in symbols.items():
             self._record("inference", f"{symbol} = {value}, as an order hides constants")
         for condition in given:
@@ -779,7 +779,7 @@ class Argument(Ledger):
         self._case = {**self._case, **symbols}
         self.conditions = [c for c in (self.read(c) for c in given) if c != sympy.true]
         proof()
-        self.conditions, self._case = before
+        self.conditions, self._case, self._shown = before
 
     def split_zero(self, amount: sympy.Expr, some: Callable[[], None], none: Callable[[], None]) -> None:
         """A proof by cases for an amount >= 0: the amount is positive, or it is zero."""
@@ -792,8 +792,9 @@ class Argument(Ledger):
         self.conditions, self.case_conditions = conditions, []
 
     def _covered(self, case: str, proof: Callable[[], None]) -> None:
-        self._concluded = set()
+        self._concluded, shown = set(), dict(self._shown)
         proof()
+        self._shown = shown
         if self._concluded != set(range(len(self.goals))):
             self.fail(f"the case {case}", "the claim is not concluded")
 

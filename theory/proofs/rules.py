@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from inspect import Parameter, signature
+from functools import cache
+from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import sympy
@@ -118,6 +119,11 @@ Group = Annotated[Any, "clients or steps, with their sum and mass", _having("sum
 Local = Annotated[Callable[[Any], Any], "a function of members", callable]  # -> a vector, or a noise, of each of them
 
 
+@cache
+def _annotated(slack: Callable[..., sympy.Expr]) -> tuple[Signature, dict[str, Any]]:
+    return signature(slack), get_type_hints(slack, include_extras=True)
+
+
 @dataclass(frozen=True)
 class Rule:
     """An inference rule.
@@ -147,11 +153,11 @@ class Rule:
 
     def check(self, *arguments: Any) -> None:
         """Raises ValueError for arguments of another kind than the rule is about."""
-        hints = get_type_hints(self.slack, include_extras=True)
-        for name, argument in signature(self.slack).bind(*arguments).arguments.items():
-            many = signature(self.slack).parameters[name].kind is Parameter.VAR_POSITIONAL
+        takes, kinds = _annotated(self.slack)
+        for name, argument in takes.bind(*arguments).arguments.items():
+            many = takes.parameters[name].kind is Parameter.VAR_POSITIONAL
             for one in argument if many else (argument,):
-                self._take(name, one, hints[name])
+                self._take(name, one, kinds[name])
 
     def _take(self, name: str, argument: Any, kind: Any) -> None:
         if get_origin(kind) is Annotated:
