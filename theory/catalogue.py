@@ -131,9 +131,8 @@ def severity(id_: str) -> Severity | None:
 
 
 def root(id_: str) -> str:
-    """The id of the statement at the root of a statement's gravest error: its own, or that of the one it follows from."""
-    gravest = next((e for e in errata(id_) if e.severity == severity(id_)), None)
-    return root(gravest.root) if gravest and gravest.root else id_
+    """The id of the statement at the root of a statement's error: its own, or that of the one from which it follows."""
+    return paper(find(id_).paper).roots.get(id_, id_)
 
 
 def symbols(statement: Statement) -> dict[str, Symbol]:

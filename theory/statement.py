@@ -466,7 +466,6 @@ class Erratum:
     printed    what the paper says
     true       what it should say, and why
     corrected  id of the corrected statement, if the catalogue has one
-    root       id of the statement whose error this is, too, or from which it follows; empty: an error of its own
     """
 
     statement: str
@@ -474,7 +473,6 @@ class Erratum:
     printed: str
     true: str
     corrected: str = ""
-    root: str = ""
 
 
 @dataclass(frozen=True)
@@ -590,6 +588,9 @@ class Paper:
         self.symbols: dict[str, Symbol] = {}
         self.statements: dict[str, Statement] = {}
         self.errata: list[Erratum] = []
+        self.roots: dict[
+            str, str
+        ] = {}  # id of a statement -> the one whose error it has, or from which its error follows
         self.findings: list[Finding] = []
 
     def symbol(
@@ -723,15 +724,23 @@ class Paper:
         listed, other = (frozenset(s.id for s in some) for some in (beside, unless))
         self.readings.append(Reading(rule, adds.id, listed, other, within))
 
-    def erratum(
-        self, name: str, severity: Severity, printed: str, true: str, corrected: str = "", root: str = ""
-    ) -> None:
-        """Declare an error; `name`, `corrected` and `root` are ids without the paper's short name."""
-        ids = [f"{self.name}.{i}" if i else "" for i in (name, corrected, root)]
+    def erratum(self, name: str, severity: Severity, printed: str, true: str, corrected: str = "") -> None:
+        """Declare an error; `name` and `corrected` are ids without the paper's short name."""
+        ids = [f"{self.name}.{i}" if i else "" for i in (name, corrected)]
         missing = [i for i in ids if i and i not in self.statements]
         if missing:
             raise ValueError(f"erratum about {missing}: expected statements that have been declared")
-        self.errata.append(Erratum(ids[0], severity, printed, true, ids[1], ids[2]))
+        self.errata.append(Erratum(ids[0], severity, printed, true, ids[1]))
+
+    def one_error(self, root: str, *names: str) -> None:
+        """Declare that the errors of these statements are that of `root`, or follow from it; ids without the short name.
+
+        Raises ValueError for a statement without an erratum.
+        """
+        ids = [f"{self.name}.{name}" for name in (root, *names)]
+        if missing := set(ids) - {e.statement for e in self.errata}:
+            raise ValueError(f"one error of {', '.join(sorted(missing))}: expected statements with errata")
+        self.roots |= dict.fromkeys(ids[1:], ids[0])
 
     def finding(self, name: str, title: str, says: str, matters: str, figure: str) -> None:
         """Declare a finding; `name` is an id without the paper's short name.  Raises ValueError if it has no erratum."""

@@ -554,6 +554,16 @@ fedbcgd.repair(
     "logreg",
 )
 
+# Errors that several statements have
+
+for _case in ("strongly_convex", "general_convex", "nonconvex"):
+    fedbcgd.one_error(f"thm1.{_case}", f"thm1.{_case}.proof")
+fedbcgd.one_error("lemma4.part1", "lemma4")
+fedbcgd.one_error("alg3", "eq4", "eq6")
+fedbcgd.one_error("thm1.main.strongly_convex", "table1.fedbcgd")
+# of the point x^r, where the clients start, and z^r
+fedbcgd.one_error("lemma13", "lemma14", "lemma16", "lemma18", "thm1.step49")
+
 # What a reader should know first
 
 fedbcgd.finding(

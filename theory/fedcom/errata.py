@@ -444,6 +444,24 @@ fedcom.repair(
     "lemmaF5",
 )
 
+# Errors that several statements have
+
+fedcom.one_error(
+    "lemmaE3",
+    "lemmaE7",
+    "lemmaF1",
+    "thmE4",
+    "thmE4.eq73",
+    "thmE6",
+    "thmE9",
+    "corE5",
+    "corE8",
+    "corE10",
+    "tab6.fedcomgate",
+)
+fedcom.one_error("lemmaD1", "lemmaD1.proof", "lemmaD3", "lemmaE1", "lemmaF6")
+fedcom.one_error("corD5", "rem7", "tab5.fedcom")
+
 # What a reader should know first
 
 fedcom.finding(

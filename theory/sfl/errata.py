@@ -230,6 +230,13 @@ sfl.repair(
     "table10",
 )
 
+# Errors that several statements have
+
+sfl.one_error(
+    "step.eq50", "lemma9", "lemma13", "step.eq54_recursion", "step.eq80_recursion", "eq54", "eq55", "eq80", "eq81"
+)
+sfl.one_error("cor1.nonconvex", "cor2.nonconvex")
+
 # What a reader should know first
 
 sfl.finding(
