@@ -136,18 +136,8 @@ def test_the_digest_depends_on_variables_hypotheses_and_claim_but_not_on_divisor
     assert changed(theorem, name="another", text="") == theorem.digest
 
 
-def test_the_numbers_of_the_documentation_are_those_of_the_record() -> None:
-    records = [coq.record_of(name) for name in PAPERS]
-    theorems = [one for record in records for one in record.theorems.values()]
-    root = Path(__file__).parents[2]
-    text = " ".join((root / "docs" / "pages" / "trust.md").read_text().split())
-    assert (
-        f"{len(theorems)} in all" in text
-        and f" {len(theorems)} theorems that chain them" in (root / "README.md").read_text()
-    )
-    assert f"For {sum(one.instance is not None for one in theorems)} of the theorems there are numbers" in text
-    assert len(WITHOUT_INSTANCE) == 4 and "four have an irrational definition" in text
-    assert len(ONLY_RECORDED) == 9 and "lists nine exceptions" in text
+def test_the_documentation_names_the_proofs_whose_steps_have_no_certificate() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "pages" / "trust.md").read_text()
     assert all(f"`{id_}`" in text for id_ in coq.WITHOUT)
 
 
