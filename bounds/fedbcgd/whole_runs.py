@@ -183,7 +183,7 @@ def symbols(statement: Statement, start: Start) -> Mapping[str, Any]:
 def _sides(statement: Statement, start: Start) -> tuple[str, Any, Any, bool] | None:
     """The claim as text, its sides in numbers, and whether it holds; None where a condition does not.
 
-    Raises ValueError for a claim that is no bound, KeyError for symbols without a number.
+    Raises ValueError for a claim that is no bound, and for symbols without a number.
     """
     claim = statement.claim
     if not isinstance(claim, Bound):

@@ -152,11 +152,15 @@ class Case:
 def cases(statement: Statement) -> Iterator[Case]:
     """The statement on every run of its algorithm that meets its conditions and has all its symbols.
 
-    A statement without S is about the case that all clients take part.
+    A statement without S is about the case that all clients take part.  Raises ValueError for another claim than
+    factor * quantity <= terms, and another quantity than QUANTITIES.
     """
     claim, where = statement.claim, dict(statement.where)
-    assert isinstance(claim, Bound)
-    (quantity,) = claim.quantity.free_symbols
+    if not isinstance(claim, Bound) or claim.sign != "<=":
+        raise ValueError(f"{statement.id}: expected an upper bound")
+    factor, quantity = claim.quantity.as_coeff_Mul()
+    if str(quantity) not in QUANTITIES or not factor.is_Rational:
+        raise ValueError(f"{statement.id}: {claim.quantity} is no multiple of {' or '.join(QUANTITIES)}")
     table = {s.name: s.sympy for s in catalogue.symbols(statement).values()}
     eta_tilde = where[table["eta_tilde"]]
     sequential = table["S"] in eta_tilde.free_symbols or table["M"] in eta_tilde.free_symbols
@@ -172,11 +176,16 @@ def cases(statement: Statement) -> Iterator[Case]:
         if table["w_r"] in where and run.kind in ("parabola", "noise"):
             weight = defined(where[table["w_r"]], where).subs(at)
             growth = sympy.nsimplify(weight.subs(table["r"], 1) / weight.subs(table["r"], 0))
+            if not growth.is_Rational:
+                raise ValueError(f"{statement.id}: the weights grow by {growth}: expected a rational number")
             known = dict(symbols(run, sequential, step, rounds, Fraction(int(growth.p), int(growth.q))))
         if needed <= at.keys() and all(c.relation.subs(at) == sympy.true for c in conditions):
+            in_numbers = sympy.N(value.subs(at), 30)
+            if not in_numbers.is_finite:
+                raise ValueError(f"{statement.id}: the right side is {in_numbers} on {run.says}")
             with mpmath.workdps(30):
-                right = mpmath.mpf(sympy.N(value.subs(at), 30)._mpf_)
-            yield Case(run, known, known[quantity.name], right)
+                right = mpmath.mpf(in_numbers._mpf_)
+            yield Case(run, known, known[quantity.name] * Fraction(int(factor.p), int(factor.q)), right)
 
 
 def check(statement: Statement, full: bool = False) -> Verdict:

@@ -80,7 +80,8 @@ def exp_above(x: Number) -> Number:
 def exact(expression: sympy.Expr) -> Function:
     """An expression as a function of its symbols' values by name; those of `SQUARED` enter by the names of their squares.
 
-    exp is rounded up a little (`exp_above`).  Raises ValueError for an expression with roots that do not cancel.
+    exp is rounded up a little (`exp_above`).  Raises ValueError for an expression with roots that do not cancel; the
+    function raises it for a symbol without a value.
     """
     squares = {
         s: sympy.sqrt(sympy.Symbol(SQUARED[s.name], nonnegative=True))
@@ -94,7 +95,14 @@ def exact(expression: sympy.Expr) -> Function:
     modules = [{"Fraction": cache(Fraction), "exp": exp_above}]
     function = sympy.lambdify(symbols, e, modules=modules, printer=_ExactPrinter)
     names = [s.name for s in symbols]
-    return lambda values: function(*map(values.__getitem__, names))
+
+    def of(values: Mapping[str, Any]) -> Any:
+        try:
+            return function(*map(values.__getitem__, names))
+        except KeyError as error:
+            raise ValueError(f"{expression}: no number for {error.args[0]}") from None
+
+    return of
 
 
 class Condition(NamedTuple):

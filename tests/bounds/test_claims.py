@@ -10,7 +10,7 @@ import sympy
 
 from bounds.fedbat.rounds import ROUNDS
 from bounds.trials.cases import Case, Vector, compared, known_at, substituted
-from bounds.trials.claims import rescaled, unassumed
+from bounds.trials.claims import exact, rescaled, unassumed
 from theory import catalogue
 from theory.statement import Relations, Status
 
@@ -62,3 +62,5 @@ def test_numbers_for_symbols_or_one_clear_error() -> None:
         substituted(x + y, {"x": 2})
     with pytest.raises(ValueError, match="1/x is not defined at x = 0"):
         substituted(1 / x, {"x": 0})
+    with pytest.raises(ValueError, match=r"x \+ y: no number for y"):
+        exact(x + y)({"x": Fraction(2)})

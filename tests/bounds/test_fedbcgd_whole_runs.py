@@ -16,6 +16,7 @@ from bounds.trials import independence
 from theory import catalogue
 from theory.fedbcgd.checks import counterexamples, ledgers
 from theory.proofs import units
+from theory.proofs.mutation import mutations
 from theory.properties import Property
 from theory.readings import judge
 from theory.statement import Bound, Relations, Statement, Status
@@ -180,3 +181,12 @@ def test_severities() -> None:
     severities = {e.statement: e.severity for e in catalogue.paper("fedbcgd").errata}
     assert severities["fedbcgd.thm2.general_convex"] == severities["fedbcgd.lemma17"] == "misprint"
     assert severities["fedbcgd.thm2.nonconvex"] == "breaks the proof"
+
+
+def test_sfl_runs_read_the_whole_left_side() -> None:
+    statement = catalogue.find("sfl.thm2.nonconvex")
+    changed = {c.what: c.statement for c in mutations(statement) if c.part in ("left side", "direction")}
+    assert of_sfl.check(statement).status is Status.TESTED
+    assert of_sfl.check(changed["1000 times the left side"]).status is Status.REFUTED
+    with pytest.raises(ValueError, match="expected an upper bound"):
+        of_sfl.check(changed[">= for <="])
