@@ -737,7 +737,9 @@ def _(after, answer_6, mo):
     ## An algorithm that does not move
 
     Algorithm 1 makes $\lfloor\phi\tau\rfloor$ plain steps from $m=0$. Then it sets $\alpha'=\|m\|_1/d$, (13). It takes all further
-    gradients at $\mathcal S(m,\alpha)$ with $\alpha=\alpha'e^{\rho\alpha_e}$, (10), and learns $\alpha_e$, from 0 on. The theorems are about $\phi=0$.
+    gradients at $\mathcal S(m,\alpha)$ with $\alpha=\alpha'e^{\rho\alpha_e}$, (10), and learns $\alpha_e$, from 0 on.
+    (Line (14) as printed steps $\alpha$ itself, and divides by $\alpha=0$ at the start.) The theorems are about $\phi=0$ and another
+    step size, $\alpha=\|m\|_\infty$, as the paper says.
     """),
         ]
     )

@@ -17,6 +17,7 @@ from simulations.exact import expectation
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.fedcom.checks import counterexamples
+from theory.fedcom.checks.claims import no_step_size
 from theory.fedcom.checks.counterexamples import Q, Run, order_fails, rounds_compared, run_of, tracking_grows
 from theory.fedcom.symbols import R, epsilon, gamma, m, q, tau
 from theory.statement import Condition, Order, Rates, Relations, Statement, Status, Words
@@ -110,3 +111,12 @@ def test_the_run_reads_gamma_from_the_conditions() -> None:
     assert run.alpha == 1 and float(run.g) == pytest.approx(1 / (2 * (1 + Q)))
     damped, _ = run_of(statement("corE10.corrected"), rate, 10)
     assert float(damped.alpha) == pytest.approx(1 / (1 + Q))
+
+
+@pytest.mark.parametrize("name", ["corD5.corrected", "tab5.fedcom.corrected"])
+def test_rates_with_one_coin_for_all_clients_are_refuted(name: str) -> None:
+    """Then a round has q in place of q/m, so (q/m+1)/epsilon rounds are too few."""
+    assert no_step_size(statement(name)).status is Status.TESTED
+    assumes = tuple(a.replace("asm2.independent", "asm2") for a in statement(name).assumes)
+    found = no_step_size(replace(statement(name), assumes=assumes))
+    assert found.status is Status.REFUTED and "one coin" in found.witness["family"]
