@@ -27,6 +27,7 @@ from theory.printing import plain
 from theory.proofs.arithmetic import NotPolynomial, at_least, implied
 from theory.proofs.orders import cover
 from theory.properties import Properties, Property, closed
+from theory.readings import additions
 from theory.statement import (
     NUMBER,
     Bound,
@@ -504,7 +505,7 @@ def seen_to_fail(evidence: Evidence, statement: Statement, verdict: Verdict) -> 
     if verdict.status is Status.ANALOGUE:
         return "an analogue: it decides nothing"
     for change in (*_aimed(evidence, statement, verdict), *mutations(statement)):
-        after = _verdict(evidence, change.statement)
+        after = _verdict(evidence, change.statement, verdict.added)
         if after is not None and after.status in (Status.REFUTED, Status.BROKEN):
             return change.what
     return None
@@ -577,7 +578,7 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> Noticed:
     by: list[str] = []
     standing, recorded = None, False
     for evidence, before in asked:
-        after = _verdict(evidence, change.statement)
+        after = _verdict(evidence, change.statement, before.added)
         if after is None:
             by.append(f"{evidence.kind}, which cannot read it")
         elif after.status in _AGAINST or _strength(before) > _strength(after):
@@ -592,12 +593,17 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> Noticed:
     return Noticed(change, tuple(by), still, needless)
 
 
-def _verdict(evidence: Evidence, changed: Statement) -> Verdict | None:
-    """None if the evidence cannot read the changed claim: it has no number for a symbol, or the form is another kind."""
+def _verdict(evidence: Evidence, changed: Statement, added: Sequence[str] = ()) -> Verdict | None:
+    """None if the evidence cannot read the changed claim: it has no number for a symbol, or the form is another kind.
+
+    added  what the verdict on the unchanged statement adds; a proof is then worth no more than that
+    """
+    more = tuple(one for one in added if one in additions(changed))
     try:
-        return evidence.check(changed, False)
+        found = evidence.check(replace(changed, assumes=(*changed.assumes, *more)), False)
     except (ValueError, sympy.PolynomialError):
         return None
+    return replace(found, status=Status.CONDITIONAL) if added and found.status is Status.PROVED else found
 
 
 _AGAINST = (Status.REFUTED, Status.BROKEN, Status.VACUOUS)
