@@ -20,7 +20,8 @@ RULES: Mapping[Charity, str] = {
     "meaning": "An assumption means what its name says and its uses show, where its display says less: 'L-smooth' means a "
     "Lipschitz gradient.",
     "points": "An assumption on stochastic gradients speaks where the algorithm takes gradients.",
-    "section": "A lemma of an analysis has the assumptions of that analysis: stochastic gradients are unbiased.",
+    "section": "A lemma of an analysis has the assumptions of that analysis: stochastic gradients are unbiased, "
+    "mini-batches are smooth.",
     "start": "A memory that no line sets starts at zero.",
 }
 """What the standard adds.  Its other rules are about words: docs/pages/charity.md has all of them."""

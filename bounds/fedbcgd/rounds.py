@@ -19,8 +19,9 @@ on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cache, lru_cache
 from itertools import product
 from random import Random
@@ -113,6 +114,7 @@ class BlockForm(Form):
     a             the value of the number a, None where there is none
     at_rest       whether v^0 = 0, so that it is about states that the algorithm reaches
     laws          the laws that it does not exclude, for FedBCGD and for FedBCGD+
+    alone         likewise where there is only one client, which is independent of all others
     at_start      whether the control variates start as the gradients at x^0
     """
 
@@ -123,7 +125,8 @@ class BlockForm(Form):
     alike: bool
     a: Fraction | None
     at_rest: bool
-    laws: tuple[frozenset[str], frozenset[str]]
+    laws: tuple[frozenset[str], ...]
+    alone: tuple[frozenset[str], ...]
     at_start: bool
     factors: Mapping[str, Fraction]
 
@@ -142,11 +145,7 @@ def form_of(statement: Statement) -> tuple[BlockForm, ...]:
     (symbol,) = [s.sympy for s in catalogue.paper("fedbcgd").symbols.values() if s.name == "a"]
     has_a = any(symbol in e.free_symbols for e in formulas(statement.claim))
     given, found = catalogue.properties(statement), []
-    own, variates = (
-        frozenset(law for law, needed in table.items() if not given.keys() & {*needed}) for table in EXCLUDED
-    )
-    if base in EITHER:  # FedBCGD+ uses them where c is the mean of the c_i
-        variates -= {"adrift"}
+    laws, alone = (_allowed(names, base) for names in (given.keys(), given.keys() - {Property.INDEPENDENT_NOISE}))
     for a, factors in product(_A if has_a else (None,), unassumed(statement)):
         where = dict(statement.where) | (
             {} if a is None else {symbol: sympy.Rational(int(a.numerator), int(a.denominator))}
@@ -178,11 +177,20 @@ def form_of(statement: Statement) -> tuple[BlockForm, ...]:
                 alike=Property.DISSIMILARITY in given,
                 a=a,
                 at_rest=Property.AT_REST in given,
-                laws=(own, variates),
+                laws=laws,
+                alone=alone,
                 at_start=not statement.ours and base in _BEGUN,
             )
         )
     return tuple(found)
+
+
+def _allowed(given: Collection[StrEnum], base: str) -> tuple[frozenset[str], ...]:
+    """The laws that these properties do not exclude, for FedBCGD and for FedBCGD+."""
+    found = [{law for law, needed in table.items() if not {*needed} & {*given}} for table in EXCLUDED]
+    if base in EITHER:  # FedBCGD+ uses them where c is the mean of the c_i
+        found[True] -= {"adrift"}
+    return tuple(map(frozenset, found))
 
 
 _SETTINGS = {"M", "N", "K", "S", "T", "beta", "mu", "sigma", "G", "eta", "lam", "alpha", "gamma"}
@@ -203,7 +211,7 @@ def fits(r: BlockRound, to: BlockForm) -> bool:
     """Whether the round is one of the statement's algorithm, and satisfies its assumptions."""
     return (
         bool(r.points) in to.plus
-        and r.law in to.laws[bool(r.points)]
+        and r.law in (to.alone if r.M == 1 else to.laws)[bool(r.points)]
         and (r.mu > 0 if "mu" in to.symbols else r.mu >= 0 or not to.convex)
         and (r.alike or not (to.alike or "G" in to.symbols))
     )

@@ -222,6 +222,14 @@ fedbcgd.erratum(
     "the directions has the error c minus the mean of the c_i.",
     "lemma12.corrected",
 )
+for _name in ("lemma13", "lemma17.proof", "lemma18"):
+    fedbcgd.erratum(
+        _name,
+        "missing hypothesis",
+        "Assumptions up to 4",
+        "Also Assumption 5, as in Theorem 2: if only f_i is smooth, the noise of line 13 at y and at x need not cancel, and "
+        "sigma^2 is missing on the right.",
+    )
 fedbcgd.erratum(
     "lemma8",
     "misprint",

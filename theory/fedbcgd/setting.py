@@ -271,5 +271,6 @@ fedbcgd.say(
 )
 
 fedbcgd.read("draws", independent, beside=[unbiased])
+fedbcgd.read("section", smooth_samples, within="Section 5")  # Theorem 2 lists it, but Lemmas 13, 17, 18 do not
 fedbcgd.read("start", at_rest)
 fedbcgd.read("start", controlled)
