@@ -39,8 +39,9 @@ proof is worth no more than the statements that it assumes.
 **Evidence.** *units*: every term has the dimension of its left side. *enumeration*: exact rational expectation over all
 samples. *derivation*: exact algebra. *certificate*: multipliers of a semidefinite programme, rounded and verified exactly,
 for every function of a class in every dimension. *ledger*: the printed proof (for a corrected statement: its own proof),
-step by step from catalogue claims to printed constants; each step is decided
-exactly, by a certificate or by z3. *repair*: our proof, if the printed one breaks or if the statement lists too little. *counterexample*: a constructed instance, evaluated exactly. *search*:
+step by step from catalogue claims to printed constants; each step is decided exactly, by a certificate or by z3. *repair*:
+our proof, if the printed one breaks or if the statement lists too little. *counterexample*: a constructed instance,
+evaluated exactly. *search*:
 exact instances of one round or of a whole run, and a search for the worst instance. *worst_case*: an inequality about a
 round at named small counts and one step size, for all functions of the class in every dimension; a semidefinite programme,
 with multipliers or an instance that are verified exactly. *moments*: the exact expectation of
