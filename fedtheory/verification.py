@@ -100,7 +100,8 @@ class Checked:
         if self.added:
             words += [f"{' on' if self.status is Status.CONDITIONAL else ', with'} {', '.join(self.added)}"]
         if self.status is not Status.REFUTED:
-            broken = (v for e, v in self.verdicts if v.status is Status.BROKEN)
+            tried = "repair" if self.status in (Status.PROVED, Status.CONDITIONAL) else ""  # another proof goes through
+            broken = (v for e, v in self.verdicts if v.status is Status.BROKEN and e.kind != tried)
             steps = dict.fromkeys(str(v.witness.get("step") or v.says) for v in broken)
             words += [f"; proof broken at '{step}'" for step in steps]
         return "".join(words)
