@@ -24,7 +24,7 @@ def test_a_symbol_with_a_concept_has_its_dimension() -> None:
         ValueError, match=r"beta of mine has dimension \[F\]/\[x\]\*\*2: expected 1, that of 'relative het"
     ):
         paper.symbol("beta", "b", "smoothness", F / X**2, concept="relative heterogeneity")
-    with pytest.raises(ValueError, match="unknown concept 'smooth'; expected one of clients"):
+    with pytest.raises(ValueError, match="unknown concept 'smooth'; did you mean smoothness"):
         paper.symbol("beta", "b", "smoothness", F / X**2, concept="smooth")
     assert not paper.symbols
 
