@@ -23,6 +23,7 @@ from typing import Any, Literal
 import sympy
 from sympy.core.relational import Relational
 
+from theory import exact as exact  # sympy is told of gmpy2's fractions
 from theory.concepts import CONCEPTS, NUMBER as NUMBER, F as F, X as X
 from theory.listing import Listing
 from theory.names import unknown

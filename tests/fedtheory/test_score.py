@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from fedtheory import score
 from fedtheory.score import Score, known, scores, totals
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
@@ -105,39 +104,12 @@ def test_totals_leave_measured_numbers_out() -> None:
     assert totals([one, one]) == {"constant": (6, 8), "numbers": (0, 18), "all": (6, 8)}
 
 
-# Equalities, printed as bounds: turned round, or as an equation, the claim is true
-EQUALITIES = {"fedbcgd.thm2.step76", "fedbcgd.thm1.step46.corrected"}
-# Its first relation is a hypothesis: a narrower one claims less
-SUFFICIENT = {"fedcom.rem7.corrected"}
-TRUE_AS_WELL = {
-    "left side": SUFFICIENT,
-    "direction": EQUALITIES,
-    "relation": EQUALITIES | SUFFICIENT,
-    "assumption": set[str](),
-}
-
-
-def test_proofs_depend_on_the_whole_statement() -> None:
-    stored = {id_: s for id_, s in score._stored().items() if s.verdict is Status.PROVED}
-    found = totals(stored.values())
-    seen, of = found["all"]
-    assert of > 8000 and seen >= 0.97 * of
-    for part, true in TRUE_AS_WELL.items():
-        missed = {id_ for id_, s in stored.items() for n, all_ in [s.parts.get(part, (0, 0))] if n < all_}
-        assert missed <= true, part
-
-
-def test_statements_that_hold_depend_on_most_of_what_they_say() -> None:
-    seen, of = totals(s for s in score._stored().values() if s.verdict is Status.TESTED)["all"]
-    assert of > 1000 and seen >= 0.9 * of
-
-
 def test_a_change_of_lemma_6_is_noticed_or_only_tested() -> None:
     statement = catalogue.find("sfl.lemma6")
     own = [e for e in evidence("sfl") if e.statement == statement.id]
     found = noticed(statement, [(e, e.check(statement, False)) for e in own])
     assert len(found) > 30 and {n.still for n in found} <= {None, Status.TESTED}
-    assert all("ledger" in n.by for n in found)
+    assert [n for n in found if n.by and n.still is None] and [n for n in found if "ledger" in n.by and n.still]
 
 
 def test_a_conditional_statement_is_changed_with_what_it_needs() -> None:

