@@ -286,7 +286,7 @@ def test_json_of_numbers_beyond_all_floats(call) -> None:
                           "eta_tilde=0.1", "--json")  # fmt: skip
     found = strict(out)
     assert status == 0 and "inf" in str(found["value"]) and found["violations"]
-    status, out, _ = call("tune", "fedbcgd.lemma5", "M=4", "T=2", "sigma=1", "grad_sq=1", "--json")
+    status, out, _ = call("tune", "sfl.step.eq51", "K=2", "S=2", "L=1", "local_grad_sq=1", "sigma=1", "--json")
     assert status == 0 and strict(out)["interval"][1] == "inf"
 
 

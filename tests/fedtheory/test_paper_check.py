@@ -18,7 +18,7 @@ from fedtheory.site.build import smaller
 from fedtheory.store import Store
 from fedtheory.tasks import Workshop
 from fedtheory.texts import cell, value_text
-from fedtheory.verification import Checked, by_severity, errors, evidence, seen_to_fail, verify
+from fedtheory.verification import Checked, by_severity, errors, evidence, roots, seen_to_fail, verify
 from figures import gallery
 from theory import catalogue
 from theory.statement import Evidence, Form, Severity, Status, Verdict
@@ -168,6 +168,8 @@ def test_the_readme_begins_with_these_counts() -> None:
     others = f"lack a hypothesis ({every['missing hypothesis']}), are wrong by a constant ({every['constant']})"
     assert f"{others}, or are misprints ({every['misprint']})" in readme
     assert every.keys() == {"breaks the statement", "missing hypothesis", "constant", "misprint"}
+    different = roots(printed, "breaks the statement")
+    assert f"The {every['breaks the statement']} plainly false ones come from {different} different errors" in readme
 
 
 def test_no_witness_is_cut_off() -> None:
