@@ -28,7 +28,9 @@ RULES: Mapping[Charity, str] = {
 
 
 def additions(statement: Statement) -> tuple[str, ...]:
-    """Ids of the assumptions that the standard reads into a statement; none into a definition or an assumption."""
+    """Ids of the assumptions that the standard reads into a statement; none if its paper is not in the catalogue."""
+    if statement.paper not in catalogue.names():  # a paper in a notebook
+        return ()
     return tuple(r.adds for r in catalogue.paper(statement.paper).readings if r.into(statement))
 
 
