@@ -139,7 +139,9 @@ def test_counts_in_the_summary_are_those_of_the_rows() -> None:
         own = text.split(f"\n## {paper.title}\n")[1].split("\n## ")[0]
         verdicts = [status for status in Status if status is not Status.ERROR]  # no check fails
         by_form: dict[str, list[str]] = {form: [] for form in get_args(Form)}
-        for id_, verdict in re.findall(r"^\| `([A-Za-z0-9_.]+)` \|.*\| \*\*(\w+)\*\*(?:[^|]|\\\|)*\|$", own, flags=re.M):
+        for id_, verdict in re.findall(
+            r"^\| `([A-Za-z0-9_.]+)` \|.*\| \*\*(\w+)\*\*(?:[^|]|\\\|)*\|$", own, flags=re.M
+        ):
             by_form[catalogue.find(id_).form].append(verdict)
         for form, found in by_form.items():
             line = re.search(rf"^\| {form} statements \|(.*)\|$", own, flags=re.M)
