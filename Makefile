@@ -2,10 +2,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+REPORT := $(VENV)/.report
 
 .PHONY: report test test-full install lint score brackets coq chromium course docs benchmarks clean
 
-report: $(READY)  ## the main job: paper check and figures
+report: $(REPORT)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
 
 # The tests use all cores; more threads would only wait for each other
@@ -54,11 +55,24 @@ benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.networks
 	$(BIN)/python -m benchmarks.sweep
 
-$(READY): pyproject.toml constraints.txt
+# Bytecode is written when a module is first used: to compile all of it takes longer than everything else
+PIP := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check
+WHAT = --constraint constraints.txt --editable '.[$(EXTRAS)]'
+INSTALL = $(if $(shell command -v uv),uv pip install --quiet --python $(VENV) $(WHAT) || )$(PIP) $(WHAT)
+
+$(VENV)/pyvenv.cfg:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fedtheory needs Python 3.11 or newer, this is " + sys.version.split()[0])'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+
+$(REPORT): EXTRAS := networks,proofs
+$(REPORT): pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+	$(INSTALL)
 	touch $@
+
+$(READY): EXTRAS := dev
+$(READY): pyproject.toml constraints.txt | $(VENV)/pyvenv.cfg
+	$(INSTALL)
+	touch $(REPORT) $@
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

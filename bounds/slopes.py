@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import sympy
 
+from bounds import papers
 from bounds.orders import exponent
+from bounds.studies import Numbers, Study
 from simulations import expectation, has_expectation, run
 from simulations.algorithms.base import Algorithm
 from simulations.problems import Array, Problem
@@ -24,6 +26,7 @@ from theory.statement import Evidence, Order, Rates, Statement, Status, Verdict,
 _CLOSE = 0.1  # of exponents that count as equal: other terms of a rate are never quite absent
 _FEWEST, _MOST = 64, 2**20  # rounds that are looked at
 _SEARCHES = 3  # each finer than the one before, around its best step size
+_LASTING = 16  # times the rounds to the accuracy: so long the quantity must stay below it
 
 
 # ------------------------------------------------------------------------------------------------------------- measured
@@ -62,9 +65,10 @@ class Trial:
 
 
 def least_rounds(trial: Trial) -> float:
-    """The fewest rounds after which the quantity stays below the accuracy for as long again, over all step sizes.
+    """The fewest rounds after which the quantity stays below the accuracy, over all step sizes.
 
-    Between two rounds by the logarithm of the quantity.  Infinite where no step size gets there in 2^19 rounds.  Raises
+    It must stay there for 16 times as long: a step size whose runs diverge later does not count.  Between two rounds by
+    the logarithm of the quantity.  Infinite where no step size gets there in 2^19 rounds.  Raises
     ValueError where the best step size of the first search is its smallest or its largest.
     """
     first = np.arange(float(trial.span[0]), trial.span[1] + 1)
@@ -76,15 +80,24 @@ def least_rounds(trial: Trial) -> float:
             if np.isfinite(found).any() or horizon >= _MOST:
                 break
             horizon *= 4
-        if not np.isfinite(found).any():
-            return float(best)
-        if found.min() < best:
-            best, at = float(found.min()), float(eta[found.argmin()])
+        for e in np.argsort(found):
+            if not found[e] < best:
+                break
+            if _lasts(trial, eta[e], found[e]):
+                best, at = float(found[e]), float(eta[e])
         if search == 0 and at in (eta[0], eta[-1]):
             raise ValueError(f"the best step size, {at:g}, is at an end of the search: expected another span")
+        if not np.isfinite(best):
+            return best
         factor **= 1 / 4
         eta, horizon = np.asarray(at * factor ** np.arange(-4.0, 5.0)), int(2.1 * best) + 4
     return best
+
+
+def _lasts(trial: Trial, eta: float, rounds: float) -> bool:
+    """Whether the quantity stays below the accuracy, at this step size, from these rounds on."""
+    horizon = min(_LASTING * (int(rounds) + 1), _MOST)
+    return bool((trial.series(np.array([eta]), horizon)[0, int(np.ceil(rounds)) :] <= trial.accuracy).all())
 
 
 def _reached(series: Array, accuracy: float) -> Array:
@@ -245,31 +258,39 @@ class Experiment:
         return printed(self.formula(statement), self.base, along, self.along[along])
 
 
-_found: dict[str, tuple[Slope, ...]] = {}  # by the experiments' names
+@cache
+def study(paper: str) -> Study:
+    """All experiments of a paper, as one study."""
+    experiments = {e.name: e for e in papers.experiments(paper)}
+
+    def points() -> dict[str, dict[str, Any]]:
+        return {
+            _point(e, at): {"experiment": e.name, "at": at}
+            for e in experiments.values()
+            for along, values in e.along.items()
+            for at in ({**e.base, along: value} for value in values)
+        }
+
+    def measure(experiment: str, at: Mapping[str, float]) -> Numbers:
+        return {"number": [experiments[experiment].measure(**at)]}
+
+    return Study(f"{paper}_rates", points, measure, (f"bounds.{paper}.rate_table",))
+
+
+def _point(experiment: Experiment, at: Mapping[str, float]) -> str:
+    return f"{experiment.name}; {', '.join(f'{name} = {value:g}' for name, value in sorted(at.items()))}"
 
 
 def slopes(experiment: Experiment) -> tuple[Slope, ...]:
-    """The measured slopes, one for each variable; measured once."""
-    if experiment.name not in _found:
-        recall(experiment.name, measured_afresh(experiment))
-    return _found[experiment.name]
-
-
-def recall(name: str, found: tuple[Slope, ...]) -> None:
-    """Take over the slopes of an experiment that another process measured."""
-    _found[name] = found
-
-
-def measured_afresh(experiment: Experiment) -> tuple[Slope, ...]:
-    """The slopes, measured now."""
-
-    @cache
-    def measured(*at: tuple[str, float]) -> float:
-        return experiment.measure(**dict(at))
-
+    """The slopes, one for each variable."""
+    numbers = study(experiment.rows[0].partition(".")[0]).numbers
     return tuple(
-        Slope(name, tuple(points), tuple(measured(*sorted({**experiment.base, name: p}.items())) for p in points))
-        for name, points in experiment.along.items()
+        Slope(
+            along,
+            tuple(values),
+            tuple(numbers[_point(experiment, {**experiment.base, along: value})]["number"][0] for value in values),
+        )
+        for along, values in experiment.along.items()
     )
 
 
@@ -278,6 +299,8 @@ def check(
 ) -> Verdict:
     """The measured exponents of a row beside its printed ones: an analogue."""
     told, differing = [], dict(missing)
+    if study(statement.paper).old:
+        told.append("numbers on record from older code")
     for experiment in experiments:
         each = []
         for slope in slopes(experiment):
@@ -323,10 +346,9 @@ __all__ = [
     "hundredths",
     "in_words",
     "least_rounds",
-    "measured_afresh",
     "printed",
-    "recall",
     "rounds",
     "slopes",
+    "study",
     "term",
 ]

@@ -8,7 +8,7 @@ smallest of these wins.  The prediction puts the smallest values of the methods'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -76,42 +76,40 @@ class Setting:
 class Method:
     """A method at effective step sizes: the step size times the number of local steps that follow one another in a round.
 
-    build    (K, effective step sizes) -> algorithm
-    theorem  (setting, rounds) -> the smallest value of its bound; None: there is none with constants
+    build      (K, effective step sizes) -> algorithm
+    statement  id of its theorem; empty: it has none with constants
+    given      letters of the theorem that are other constants of the problem, or numbers
+    as_PFL     whether the theorem is that of PFL with one local step, and 1/K of the noise's variance
     """
 
     build: Callable[[int, Array], Algorithm]
-    theorem: Callable[[Setting, int], float] | None = None
+    statement: str = ""
+    given: Mapping[str, float | str] = field(default_factory=dict)
+    as_PFL: bool = False
 
-
-def _best_bound(id_: str, name: str, **given: float | str) -> Callable[[Setting, int], float]:
-    """(setting, rounds) -> the smallest value of the bound `id_` on the method, over the step size."""
-
-    def smallest(setting: Setting, rounds: int) -> float:
-        algorithm = METHODS[name].build(setting.K, np.ones(1))
-        values = constants_for(id_, setting.problem, algorithm, setting.x0, **given)
-        return float(tune(id_, R=rounds, **values).best.value)
-
-    return smallest
-
-
-def _minibatch(setting: Setting, rounds: int) -> float:
-    """A step with the mean of K gradients is PFL with one local step and less noise."""
-    averaged = replace(setting, sigma=setting.sigma / setting.K**0.5, K=1)
-    return _best_bound("sfl.thm2.strongly_convex", "PFL")(averaged, rounds)
+    def bound(self, setting: Setting, rounds: int) -> float:
+        """The smallest value of its theorem's bound over the step size."""
+        build = self.build
+        if self.as_PFL:
+            setting, build = replace(setting, sigma=setting.sigma / setting.K**0.5, K=1), METHODS["PFL"].build
+        algorithm = build(setting.K, np.ones(1))
+        values = constants_for(self.statement, setting.problem, algorithm, setting.x0, **self.given)
+        return float(tune(self.statement, R=rounds, **values).best.value)
 
 
 METHODS: Mapping[str, Method] = {
-    "SFL": Method(lambda K, eta: SFL(K, eta / (CLIENTS * K)), _best_bound("sfl.thm1.strongly_convex", "SFL")),
-    "PFL": Method(lambda K, eta: PFL(K, eta / K), _best_bound("sfl.thm2.strongly_convex", "PFL")),
-    "Minibatch SGD": Method(MinibatchSGD, _minibatch),
+    "SFL": Method(lambda K, eta: SFL(K, eta / (CLIENTS * K)), "sfl.thm1.strongly_convex"),
+    "PFL": Method(lambda K, eta: PFL(K, eta / K), "sfl.thm2.strongly_convex"),
+    "Minibatch SGD": Method(MinibatchSGD, "sfl.thm2.strongly_convex", as_PFL=True),
     "FedCOMGATE": Method(  # one mask for all clients, so G_q = 0
         lambda K, eta: FedCOMGATE(K, eta / K, 1.0, RandK(_KEPT, shared=True), damping=None),
-        _best_bound("fedcom.thmE6.corrected", "FedCOMGATE", G_q=0.0, mu="mu_pl"),
+        "fedcom.thmE6.corrected",
+        {"G_q": 0.0, "mu": "mu_pl"},
     ),
     "FedBCGD": Method(  # where curvatures differ there is no prediction: no G bounds the deviations
         lambda K, eta: FedBCGD(K, eta / K, _BLOCKS, CLIENTS // _BLOCKS),
-        _best_bound("fedbcgd.thm1.strongly_convex.corrected", "FedBCGD", G="G"),
+        "fedbcgd.thm1.strongly_convex.corrected",
+        {"G": "G"},
     ),
     "SCAFFOLD": Method(lambda K, eta: SCAFFOLD(K, eta / K)),
     "FedBAT": Method(lambda K, eta: FedBAT(K, eta / K)),
@@ -169,10 +167,10 @@ def gaps_at(method: Method, setting: Setting, eta: Array, rounds: list[int]) -> 
 def predicted(name: str, setting: Setting, budget: Budget) -> float | None:
     """The smallest value of the method's bound at the budget; None where it has none, or no step size is admissible."""
     method = METHODS[name]
-    if method.theorem is None:
+    if not method.statement:
         return None
     try:
-        return method.theorem(setting, budget.rounds_of(method, setting))
+        return method.bound(setting, budget.rounds_of(method, setting))
     except (ConditionViolated, NoSuchConstant):
         return None
 

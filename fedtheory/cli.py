@@ -7,8 +7,9 @@ import json
 import os
 import signal
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from io import StringIO
@@ -28,6 +29,7 @@ from simulations.checked import brief, fraction, number, shortened
 from theory.names import UnknownName
 
 if TYPE_CHECKING:
+    from fedtheory.records import Again
     from fedtheory.score import Score
     from fedtheory.tasks import Workshop
 
@@ -41,6 +43,8 @@ app = typer.Typer(
 )
 
 exports = typer.Typer(no_args_is_help=True)
+records = typer.Typer(no_args_is_help=True)
+app.add_typer(records, name="record", help="Measure again what is kept on record.")
 app.add_typer(exports, name="export", help="Write the proofs for other programs.")
 
 _LONGEST_ERROR = 300  # characters
@@ -120,8 +124,15 @@ def print_stored(where: Workshop) -> None:
     console().print(f"from earlier runs: {', '.join(told)}; --fresh computes all again")
 
 
+def print_again(points: Sequence[Again], where: Workshop) -> None:
+    """Print what the points of experiments that were measured again say of the records."""
+    wrong = [says for one in points if (says := one.says(where.results[one.task]))]
+    told = f"experiments: {len(points)} on record, a point of each measured again"
+    console().print(f"{told}: {'; '.join(wrong) or 'the same numbers'}", soft_wrap=True)
+
+
 def print_profile(where: Workshop) -> None:
-    """Print the CPU seconds of the tasks by paper and kind; what came from the store took none."""
+    """Print the CPU seconds of the tasks by paper and kind, and of all processes; what came from the store took none."""
     seconds: dict[str, dict[str, float]] = {}
     papers = sorted({spent.task.paper for spent in where.spent})
     for spent in where.spent:
@@ -132,6 +143,15 @@ def print_profile(where: Workshop) -> None:
     table = Table("CPU seconds", *papers, "all", box=None, pad_edge=False)
     for kind, own in sorted(seconds.items(), key=lambda row: row[1]["all"]):
         table.add_row(kind, *(f"{s:.1f}" for s in own.values()))
+    workers = [s for process, s in where.besides.items() if process != os.getpid()]
+    start, main_process = sum(workers), time.process_time() + where.besides.get(os.getpid(), 0.0)
+    whole = sum(spent.seconds or 0.0 for spent in where.spent) + start + main_process
+    for name, one in (
+        (f"start of {len(workers)} worker processes", start),
+        ("the main process", main_process),
+        ("the whole command", whole),
+    ):
+        table.add_row(name, *[""] * len(papers), f"{one:.1f}")
     console().print(table)
 
 
@@ -579,11 +599,11 @@ def sharpen_command(
     sharpened, catalogued = found.sharpens, found.catalogued
     if trade_off is not None:
         from figures.gallery import save_as
-        from figures.trade_off import draw
+        from figures.trade_off import draw, smaller
 
         with progress() as tell:
             points = own.trade_off(one, lambda done: tell("step sizes", done, len(own.SPANS)))
-        save_as(lambda: draw([points]), trade_off)
+        save_as(lambda: draw({points[0].sharpens: {a.span: smaller(a) for a in points}}), trade_off)
     if as_json:
         print_json(
             {
@@ -831,6 +851,7 @@ def print_changes(score: Score) -> None:
         ("by part", ", ".join(f"{part} {n} of {of}" for part, (n, of) in score.parts.items())),
         ("by evidence", ", ".join(f"{kind} {n}" for kind, n in score.by.items())),
         ("not noticed", "; ".join(score.missed)),
+        ("undecided (a proof fails, no instance refutes)", "; ".join(score.undecided)),
         ("not needed", "; ".join(score.needless)),
     ):
         if says:
@@ -859,9 +880,10 @@ def figures_command(
     out: Annotated[Path, typer.Option(help="folder for the figures")] = Path("figures/drawn"),
     fresh: Fresh = False,
     scheduler: Scheduler = None,
+    svg: Annotated[bool, typer.Option("--svg", help="write each figure as SVG, too")] = False,
     only_list: Annotated[bool, typer.Option("--list", help="list the figures instead")] = False,
 ) -> None:
-    """Draw figures as PNG and SVG, with the drawn numbers as CSV."""
+    """Draw figures as PNG, with the drawn numbers as CSV."""
     from fedtheory.drawing import draw_all
     from figures import gallery
 
@@ -873,7 +895,7 @@ def figures_command(
         return
     chosen = [gallery.find(n) for n in names] if names else gallery.pictures()
     with progress() as tell:
-        draw_all(chosen, out, full, tell, workshop(fresh, scheduler))
+        draw_all(chosen, out, full, tell, workshop(fresh, scheduler), svg)
     console().print(f"{len(chosen)} figures in {out}")
 
 
@@ -1094,6 +1116,28 @@ def paper_check_command(
     end_with_errors(checked)
 
 
+@records.callback()
+def records_callback() -> None:
+    """Measure again what is kept on record."""
+
+
+@records.command("experiments")
+def record_experiments_command(
+    names: Annotated[list[str] | None, typer.Argument(help="names of experiments; all if there are none")] = None,
+    fresh: Fresh = False,
+    scheduler: Scheduler = None,
+) -> None:
+    """Measure the experiments that decide no verdict, such as slopes of rates, and write their numbers into the program.
+
+    Figures show these numbers; the report measures one point of each experiment again."""
+    from fedtheory.records import record
+
+    with progress() as tell:
+        files = record(names or [], tell, workshop(fresh, scheduler))
+    for file in files:
+        print(f"written: {file}")
+
+
 @exports.callback()
 def exports_callback() -> None:
     """Write the proofs for other programs."""
@@ -1129,7 +1173,9 @@ def report(
 ) -> None:
     """The main job: write the paper check, all figures and the site; print the number of statements with each verdict."""
     from fedtheory import drawing, paper_check
+    from fedtheory.records import again
     from fedtheory.site import build, ready as site_ready
+    from fedtheory.site.build import tasks_of as explorer_tasks
     from fedtheory.verification import pieces
     from figures import gallery
     from theory import catalogue
@@ -1142,15 +1188,18 @@ def report(
     with progress() as tell:
         evidence = pieces([s.id for s in catalogue.statements()], full)
         # All at once, so that no core waits for the end of a stage
-        where.do([*drawing.tasks_of(pictures, full), *(task for own in evidence.values() for _, task in own)], tell)
+        points = again()
+        tasks = [*drawing.tasks_of(pictures, full), *(one.task for one in points), *explorer_tasks(evidence, full)]
+        where.do([*tasks, *(task for own in evidence.values() for _, task in own)], tell)
         checked = paper_check.write_whole(out, full, tell, where)
         figures = drawing.draw_all(pictures, drawn, full, tell, where)
         pages = build(site, checked, figures, full, tell, where)
     print_summary(checked)
     print_stored(where)
+    print_again(points, where)
     table = Table("result", "where", box=None, pad_edge=False)
     table.add_row("verdict, evidence and slack of every statement; errata", str(out))
-    table.add_row(f"{len(pictures)} figures as PNG and SVG, with their data as CSV", f"{drawn}/")
+    table.add_row(f"{len(pictures)} figures as PNG, with their data as CSV", f"{drawn}/")
     table.add_row("the same as a site, with the bound explorer: open it in a browser (no server)", str(pages[0]))
     console().print(table)
     if profile:

@@ -1,9 +1,9 @@
 """The score of a statement: how many changes of it its evidence notices, counted by part.
 
-It shows on which parts the verdict depends.  After a change that is not noticed the statement is still proved, conditional
-or tested; such changes are listed.  All scores take about an hour, so they are stored in `score.json`.  An entry counts as
-long as its statement, its verdicts and the parts that are changed stay the same.  `python -m fedtheory.score` computes
-the missing entries.
+It shows on which parts the verdict depends.  After a change that is missed the verdict is as good as before.  A change is
+undecided if a proof fails after it, and no instance refutes it: the changed statement may be true.  All scores take hours,
+so they are stored in `score.json`.  An entry counts as long as its statement, its verdicts and the parts that are changed
+stay the same.  `python -m fedtheory.score` computes the missing entries.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ SCORED = (Status.PROVED, Status.CONDITIONAL, Status.TESTED)
 class Score:
     """The score of one statement that is proved, conditional or tested.
 
-    key       hash of the statement, its verdicts and the parts that are changed
-    verdict   proved, conditional or tested
-    parts     part -> (changes noticed, changes), without the changes in `needless`
-    by        kind of evidence -> number of changes that it was seen to notice
-    missed    the changes that no evidence notices
-    needless  conditions and assumptions that a recorded proof does not need
+    key        hash of the statement, its verdicts and the parts that are changed
+    verdict    proved, conditional or tested
+    parts      part -> (changes noticed, changes), without the changes in `needless`; what is undecided is not noticed
+    by         kind of evidence -> number of changes that it was seen to notice
+    missed     the changes after which the verdict is as good as before
+    undecided  the changes after which a proof fails, and no instance speaks against the statement
+    needless   conditions and assumptions that a recorded proof does not need
     """
 
     key: str
@@ -45,6 +46,7 @@ class Score:
     parts: Mapping[Part, tuple[int, int]]
     by: Mapping[str, int]
     missed: tuple[str, ...]
+    undecided: tuple[str, ...]
     needless: tuple[str, ...]
 
 
@@ -71,7 +73,8 @@ def score(checked: Checked) -> Score:
         checked.status,
         {part: (seen[part], all_[part]) for part in get_args(Part) if all_[part]},
         dict(sorted(Counter(kind for n in found for kind in n.by).items())),
-        tuple(n.change.what for n in found if n.still is not None),
+        tuple(n.change.what for n in found if n.still is not None and not n.undecided),
+        tuple(n.change.what for n in found if n.undecided),
         needless,
     )
 
@@ -110,7 +113,8 @@ def _stored() -> dict[str, Score]:
 
 def _read(one: dict[str, Any]) -> Score:
     parts = {part: (seen, of) for part, (seen, of) in one["parts"].items()}
-    return Score(one["key"], Status(one["verdict"]), parts, one["by"], tuple(one["missed"]), tuple(one["needless"]))
+    lists = (tuple(one[name]) for name in ("missed", "undecided", "needless"))
+    return Score(one["key"], Status(one["verdict"]), parts, one["by"], *lists)
 
 
 def known(checked: Iterable[Checked]) -> dict[str, Score]:

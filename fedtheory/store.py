@@ -33,7 +33,15 @@ OURS = ("theory", "simulations", "bounds", "figures", "fedtheory", "outside")
 _SIZE = 2**30  # bytes; what was not used for longest goes first
 _VARIANTS = 4  # of one result: for as many states of the code, such as branches
 _MARGIN = 2_000_000_000  # nanoseconds: some file systems count in steps of two seconds
-_SWITCHES = ("OPENBLAS_", "NPY_", "MKL_", "PYTHONHASHSEED", "FEDTHEORY_")
+_SWITCHES = (
+    "OPENBLAS_CORETYPE",
+    "NPY_",
+    "MKL_CBWR",
+    "PYTHONHASHSEED",
+    "FEDTHEORY_PAPERS",
+    "FEDTHEORY_MEMORY",
+    "FEDTHEORY_HOURS",
+)
 _PLACES = ("stdlib", "platstdlib", "purelib", "platlib")
 LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _PLACES})
 _WRITES = os.O_WRONLY | os.O_CREAT

@@ -9,7 +9,7 @@ import gc
 import os
 import time
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
@@ -82,6 +82,8 @@ class Workshop:
     results    of the tasks so far
     files      that each of them was made from, those of the tasks that it needs included; None: not known
     spent      a line for each of them
+    besides    process -> its CPU seconds besides tasks: of a worker its start, imports and messages; of this process minus
+               those of the tasks that it did
 
     What a scheduler's workers compute is not kept: which files they read is not known here.
     """
@@ -91,6 +93,7 @@ class Workshop:
     results: dict[Task, Any] = field(default_factory=dict)
     files: dict[Task, Files | None] = field(default_factory=dict)
     spent: list[Spent] = field(default_factory=list)
+    besides: dict[int, float] = field(default_factory=dict)
 
     def do(self, tasks: Sequence[Task], tell: Progress | None = None) -> list[Any]:
         """The tasks' results; a task is done once.  Raises what a task raises, and OSError for no such scheduler."""
@@ -109,7 +112,10 @@ class Workshop:
             self.spent.append(Spent(task, None))
             yield task
         waiting = list(left)
-        done = _here(waiting, self.results) if self.scheduler is None else _there(self.scheduler, waiting, self.results)
+        if self.scheduler is None:
+            done = _here(waiting, self.results, self.besides)
+        else:
+            done = _there(self.scheduler, waiting, self.results)
         for task, result, seconds, files in done:
             self.results[task] = result
             counts.done(task)
@@ -159,13 +165,22 @@ class _Counts:
 Done = tuple[Task, Any, float, Files | None]  # with the result, CPU seconds and the files that were read
 
 
-def _here(tasks: Sequence[Task], results: dict[Task, Any]) -> Iterator[Done]:
+def _here(tasks: Sequence[Task], results: dict[Task, Any], besides: dict[int, float]) -> Iterator[Done]:
     """Do the tasks on this machine, each after those that it needs; `results` has the results so far."""
     if len(tasks) > _FEW and cpu_count() > 1:
-        yield from _Workers(list(tasks), results).done()
+        yield from _Workers(list(tasks), results, besides).done()
         return
     for task in tasks:
-        yield task, *_call(task.work, _arguments(task, results), None)
+        result, seconds, files = _call(task.work, _arguments(task, results), None)
+        besides[os.getpid()] = besides.get(os.getpid(), 0.0) - seconds
+        yield task, result, seconds, files
+
+
+def _in_a_worker(
+    work: Callable[..., Any], arguments: tuple[Any, ...], since: int
+) -> tuple[Any, float, Files | None, int, float]:
+    """`_call`, with the number of the process and all its CPU seconds so far."""
+    return *_call(work, arguments, since), os.getpid(), time.process_time()
 
 
 def _arguments(task: Task, results: Mapping[Task, Any]) -> tuple[Any, ...]:
@@ -261,7 +276,7 @@ class _Worker:
         self.pool = ProcessPoolExecutor(max_workers=1, initializer=_begun, initargs=(os.getpid(),), env=_SWITCHES)
 
     def submit(self, task: Task, results: dict[Task, Any]) -> Future[Any]:
-        return self.pool.submit(_call, task.work, _arguments(task, results), self.since)
+        return self.pool.submit(_in_a_worker, task.work, _arguments(task, results), self.since)
 
 
 @dataclass
@@ -270,9 +285,11 @@ class _Workers:
 
     waiting: list[Task]
     results: dict[Task, Any]
+    besides: dict[int, float]
     workers: list[_Worker] = field(default_factory=list)
     running: dict[Future[Any], tuple[Task, _Worker]] = field(default_factory=dict)
     died: Counter[Task] = field(default_factory=Counter)
+    spent: dict[int, float] = field(default_factory=lambda: defaultdict(float))
 
     def done(self) -> Iterator[Done]:
         try:
@@ -282,11 +299,13 @@ class _Workers:
                 for future in [given for given in self.running if given in done]:  # as the worker did them
                     task, worker = self.running.pop(future)
                     try:
-                        result, seconds, files = future.result()
+                        result, seconds, files, process, all_seconds = future.result()
                     except TerminatedWorkerError:
                         self._again(task, worker)
                         continue
                     worker.files = _united([worker.files, files])
+                    self.spent[process] += seconds
+                    self.besides[process] = all_seconds - self.spent[process]
                     yield task, result, seconds, worker.files
         finally:
             for worker in self.workers:

@@ -12,7 +12,7 @@ from typing import get_args
 
 import xarray as xr
 
-from bounds import papers, slopes
+from bounds import papers
 from bounds.trials.arena import Arena, arena_evidence, measured_afresh, recall
 from fedtheory.composed import proved
 from fedtheory.store import LIBRARIES
@@ -196,31 +196,11 @@ def measured(label: str, dataset: str | None, full: bool) -> xr.Dataset | Verdic
         return failed(error, f"arena {label!r}")
 
 
-@dataclass(frozen=True)
-class Counted:
-    """The slopes of an experiment on how rounds scale, by its name."""
-
-    name: str
-    slopes: tuple[slopes.Slope, ...]
-
-
-Found = xr.Dataset | Counted | Verdict  # a measurement, or the error that it ended in
-
-
-def counted(paper: str, name: str) -> Counted | Verdict:
-    """The slopes of an experiment; the verdict `error` if that ends in an exception."""
-    (experiment,) = (e for e in papers.experiments(paper) if e.name == name)
-    try:
-        return Counted(name, slopes.measured_afresh(experiment))
-    except Exception as error:
-        return failed(error, f"experiment {name!r}")
+Found = xr.Dataset | Verdict  # a measurement, or the error that it ended in
 
 
 def taken_over(found: Sequence[Found], arenas: Iterable[Arena], full: bool) -> Verdict | None:
-    """Take over what other processes measured, in these arenas or experiments.  Returns the first error, if one failed."""
-    for one in found:
-        if isinstance(one, Counted):
-            slopes.recall(one.name, one.slopes)
+    """Take over what other processes measured in these arenas.  Returns the first error, if one failed."""
     recall([one for one in found if isinstance(one, xr.Dataset)], arenas, full)
     return next((one for one in found if isinstance(one, Verdict)), None)
 
@@ -243,15 +223,8 @@ def measurement(label: str, dataset: str | None = None, full: bool = False) -> T
     return Task("running arenas", paper, kind, measured, (label, dataset, full), kept=dataset is None)
 
 
-@cache
-def counting(experiment: slopes.Experiment) -> Task:
-    """The task to count the rounds of an experiment."""
-    paper = catalogue.find(experiment.rows[0]).paper
-    return Task("counting rounds", paper, "slopes", counted, (paper, experiment.name))
-
-
 def verdict(id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None, *found: Found) -> Verdict:
-    """The verdict of a piece of evidence; `found` are the measurements of its arenas and experiments.
+    """The verdict of a piece of evidence; `found` are the measurements of its arenas.
 
     `error` if the check ends in an exception.
     """
@@ -285,8 +258,6 @@ def measurements_of(id_: str, kind: EvidenceKind, full: bool, dataset: str | Non
 def _task(id_: str, kind: EvidenceKind, full: bool, dataset: str | None = None) -> Task:
     paper = catalogue.find(id_).paper
     needs = measurements_of(id_, kind, full, dataset)
-    if kind == "slopes":
-        needs = tuple(counting(e) for e in papers.experiments(paper) if id_ in e.rows)
     return Task("checking statements", paper, kind, verdict, (id_, kind, full, dataset), needs, kept=dataset is None)
 
 

@@ -630,9 +630,9 @@ FIGURES = [
     ),
     Picture(
         "fedbat_algorithm1_printed_and_corrected",
-        "Left and in the middle floor(phi tau) is 0, as in the paper's theorems: the printed algorithm (black) stays at "
-        "its start. With one local step before the step sizes are set (blue) it trains. Right, with the paper's phi, both "
-        "train.",
+        "Left and in the middle floor(phi tau) is 0: the printed algorithm (black), with step sizes learned as in (10), "
+        "stays at its start. With one local step before the step sizes are set (blue) it trains. Right, with the paper's "
+        "phi, both train.",
         algorithm1,
         ("fedbat.alg1", "fedbat.alg1.corrected"),
     ),

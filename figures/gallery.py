@@ -1,4 +1,4 @@
-"""The class of a figure, the list of all figures, and how they are written: PNG, SVG and a CSV of the drawn numbers."""
+"""The class of a figure, the list of all figures, and how they are written: PNG or SVG, and a CSV of the drawn numbers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
+from matplotlib.text import Text
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+from PIL import Image
 
 import outside
-from bounds.slopes import Experiment
+from bounds.sources import digest
+from bounds.studies import Study
 from bounds.trials.arena import Arena
 from figures.files import writable, write
 from theory import catalogue
@@ -37,7 +41,10 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
 )
 GREY = "#999999"
 
+Format = Literal["png", "svg"]
 _MARGIN = 0.1  # inches
+_DRAWN = Path(__file__).with_name("drawn")
+_SOURCE = "Source"  # where a PNG has the digest of what it is made of
 STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.spines.right": False,
@@ -72,7 +79,8 @@ class Picture:
 
     draw        full -> the figure
     statements  the ids that it speaks about
-    arenas      the arenas whose measurements it needs, as a function; experiments  those whose slopes it needs
+    arenas      the arenas whose measurements it needs, as a function
+    study       the study whose numbers it shows
     """
 
     name: str
@@ -80,7 +88,7 @@ class Picture:
     draw: Callable[[bool], Drawn]
     statements: tuple[str, ...] = ()
     arenas: Callable[[], Sequence[Arena]] = tuple
-    experiments: Callable[[], Sequence[Experiment]] = tuple
+    study: Callable[[], Study] | None = None
 
 
 def pictures(paper: str | None = None) -> list[Picture]:
@@ -103,32 +111,63 @@ def find(name: str) -> Picture:
     return known[name]
 
 
-def rendered(picture: Picture, full: bool = False) -> dict[str, bytes]:
-    """The figure's files, by their endings."""
+def rendered(picture: Picture, full: bool = False, formats: Sequence[Format] = ("png",)) -> dict[str, bytes]:
+    """The figure's files, by their endings.
+
+    A PNG that is committed with the same numbers and words, made by the same code, is not drawn again.
+    """
     with mpl.rc_context(STYLE):
         drawn = picture.draw(full)
-        layout = drawn.canvas.get_layout_engine()
+        canvas = drawn.canvas
+        marked(picture, canvas)
+        csv = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        made_of = _made_of(picture, canvas, csv)
+        if tuple(formats) == ("png",) and (png := _committed(picture.name, made_of)):
+            return {"png": png, "csv": csv.encode()}
+        layout = canvas.get_layout_engine()
         assert layout is not None, f"{picture.name}: expected a canvas of `canvas`"
-        layout.execute(drawn.canvas)
-        drawn.canvas.set_layout_engine(None)  # the layout is final; with an engine, every format would be drawn twice
-        around = drawn.canvas.get_tightbbox().padded(_MARGIN)
-        files = {}
-        for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        layout.execute(canvas)
+        canvas.set_layout_engine(None)  # the layout is final; with an engine, every format would be drawn twice
+        around = canvas.get_tightbbox().padded(_MARGIN)
+        files: dict[str, bytes] = {}
+        for ending in formats:
+            metadata = {"png": {"Software": None, _SOURCE: made_of}, "svg": {"Date": None}}[ending]
             buffer = io.BytesIO()
-            drawn.canvas.savefig(buffer, format=ending, metadata=metadata, bbox_inches=around)
+            canvas.savefig(buffer, format=ending, metadata=metadata, bbox_inches=around)
             files[ending] = buffer.getvalue()
-    files["csv"] = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n").encode()
-    return files
+    return {**files, "csv": csv.encode()}
 
 
-def files_in(folder: Path, name: str) -> dict[str, Path]:
-    """The files of a figure in the folder, by their endings: NAME.png, NAME.svg and NAME.csv."""
-    return {ending: folder / f"{name}.{ending}" for ending in ("png", "svg", "csv")}
+def marked(picture: Picture, canvas: Canvas) -> None:
+    """Say in a figure that its numbers are from older code, if they are."""
+    if picture.study is not None and picture.study().old:
+        canvas.text(1, 0, "numbers on record from older code", ha="right", va="top", fontsize=7, color=RED)
+
+
+def _made_of(picture: Picture, canvas: Canvas, csv: str) -> str:
+    """A digest of what a figure is made of: its numbers, its words, and the code that draws it."""
+    words = [artist.get_text() for artist in canvas.findobj(Text)]
+    code = digest((getattr(picture.draw, "func", picture.draw).__module__,), ("figures",))
+    return sha256(repr((csv, words, code, mpl.__version__)).encode()).hexdigest()[:16]
+
+
+def _committed(name: str, made_of: str) -> bytes | None:
+    """The PNG beside this program, if it is made of the same."""
+    path = files_in(_DRAWN, name)["png"]
+    if not path.exists():
+        return None
+    with Image.open(path) as image:
+        return path.read_bytes() if image.info.get(_SOURCE) == made_of else None
+
+
+def files_in(folder: Path, name: str, formats: Sequence[str] = ("png", "csv")) -> dict[str, Path]:
+    """The files of a figure in the folder, by their endings: NAME.png, NAME.csv, and NAME.svg where it is asked for."""
+    return {ending: folder / f"{name}.{ending}" for ending in formats}
 
 
 def write_files(name: str, files: Mapping[str, bytes], folder: Path) -> list[Path]:
     """Write a figure's files into the folder; returns their paths."""
-    paths = files_in(folder, name)
+    paths = files_in(folder, name, tuple(files))
     for ending, path in paths.items():
         write(path, files[ending])
     return list(paths.values())
@@ -136,7 +175,7 @@ def write_files(name: str, files: Mapping[str, bytes], folder: Path) -> list[Pat
 
 def save(picture: Picture, folder: Path, full: bool = False) -> list[Path]:
     """Draw and write NAME.png, NAME.svg and NAME.csv into the folder; returns their paths."""
-    return write_files(picture.name, rendered(picture, full), folder)
+    return write_files(picture.name, rendered(picture, full, ("png", "svg")), folder)
 
 
 def numbers_of(path: Path) -> Path:
@@ -152,8 +191,9 @@ def saveable(path: Path) -> None:
 
 def save_as(draw: Callable[[], Drawn], path: Path) -> None:
     """Write a figure to this PNG or SVG file, and its numbers beside it."""
-    files = rendered(Picture(path.stem, "", lambda full: draw()))
-    write(path, files[path.suffix.removeprefix(".").lower()])
+    ending: Format = "svg" if path.suffix.lower() == ".svg" else "png"
+    files = rendered(Picture(path.stem, "", lambda full: draw()), formats=(ending,))
+    write(path, files[ending])
     write(numbers_of(path), files["csv"])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from bounds.slopes import Experiment, hundredths, slopes
+from bounds.slopes import Experiment, hundredths, slopes, study
 from figures.gallery import BLACK, GREY, Drawn, Picture, canvas
 from theory import catalogue
 
@@ -122,4 +122,4 @@ def picture(
         "not, and the note says why."
     )
     own = [e for e in experiments if any(row.startswith(table) for row in e.rows)]
-    return Picture(name, says, partial(draw, table, own, missing), ids, experiments=lambda: own)
+    return Picture(name, says, partial(draw, table, own, missing), ids, study=partial(study, table.partition(".")[0]))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Mapping
 
 import pandas as pd
+import sympy
 from matplotlib.ticker import NullLocator
 
 from bounds.sharpening import Answer
@@ -13,24 +13,27 @@ from figures.gallery import GREY, Drawn, canvas
 from figures.styles import term_colours
 
 
-def draw(panels: Sequence[Sequence[Answer]]) -> Drawn:
-    """How many times smaller each term is than in the theorem that is sharpened; one panel for each theorem."""
+def smaller(answer: Answer) -> dict[str, float]:
+    """How many times smaller each term is than in the theorem that is sharpened."""
+    return {row.term: row.over[answer.sharpens] for row in answer.rows if answer.sharpens in row.over}
+
+
+def draw(panels: Mapping[str, Mapping[sympy.Rational, Mapping[str, float]]]) -> Drawn:
+    """How many times smaller each term is; a panel for each theorem: span of step sizes -> term -> factor."""
     figure, axes = canvas(1, len(panels), width=5.4, height=3.4, sharey=True)
     rows = []
-    colours = term_colours(list(dict.fromkeys(row.term for answers in panels for a in answers for row in a.rows)))
-    for axis, answers in zip(axes[0], panels, strict=True):
-        of = answers[0].sharpens
-        spans = [float(a.span) for a in answers]
-        for term in dict.fromkeys(row.term for a in answers for row in a.rows):
-            own = [(float(a.span), r.over[of]) for a in answers for r in a.rows if r.term == term and of in r.over]
-            axis.plot(*zip(*own, strict=True), "o-", ms=4, lw=1.2, color=colours[term], label=term)
-            rows += [{"theorem": of, "term": term, "span": span, "times_smaller": ratio} for span, ratio in own]
+    colours = term_colours(list(dict.fromkeys(term for own in panels.values() for one in own.values() for term in one)))
+    for axis, (theorem, own) in zip(axes[0], panels.items(), strict=True):
+        for term in dict.fromkeys(term for factors in own.values() for term in factors):
+            points = [(float(span), factors[term]) for span, factors in own.items() if term in factors]
+            axis.plot(*zip(*points, strict=True), "o-", ms=4, lw=1.2, color=colours[term], label=term)
+            rows += [{"theorem": theorem, "term": term, "span": span, "times_smaller": ratio} for span, ratio in points]
         axis.axhline(1, color=GREY, lw=0.8)
         axis.axvline(1, color=GREY, lw=0.8, ls=":")
         axis.set(xscale="log", yscale="log", xlabel="largest step size / printed largest step size")
         axis.xaxis.set_minor_locator(NullLocator())
-        axis.set_xticks(spans, [str(Fraction(span).limit_denominator(1000)) for span in spans])
-        axis.set_title(of, fontsize=9)
+        axis.set_xticks(list(map(float, own)), list(map(str, own)))
+        axis.set_title(theorem, fontsize=9)
     axes[0, 0].set_ylabel("printed term / ours")
     handles = {label: h for axis in axes[0] for h, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))

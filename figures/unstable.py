@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bounds.fedbcgd.stability import largest_stable
+from bounds.studies import Numbers, Study
 from figures.gallery import BLUE, GREEN, GREY, ORANGE, RED, SKY, Drawn, Picture, canvas, count_axis
 from simulations import partitions, run
 from simulations.algorithms.base import Algorithm
@@ -22,25 +23,50 @@ _TRAINED: dict[str, tuple[Algorithm, str]] = {
     "FedBCGD+, no blocks": (FedBCGDPlus(10, 0.03, 1, 10), GREEN),
     "FedBCGD, 5 blocks": (FedBCGD(10, 0.03, 5, 2), GREY),
 }
-_ROUNDS, _EVERY, _SEED = 60, 2, 1
+_ROUNDS, _SEED = 60, 1
+_AT = tuple(range(0, _ROUNDS + 1, 2))
 
 
-def _rows() -> Iterator[dict[str, Any]]:
-    for label, (N, K, _) in _BLOCKS.items():
-        for T in _STEPS:
-            yield {"panel": "quadratic", "curve": label, "x": T, "y": largest_stable(N, K, T)}
+def _stable(N: int, K: int) -> Numbers:
+    return {"y": [largest_stable(N, K, T) for T in _STEPS]}
+
+
+def _losses(training: str) -> Numbers:
     from simulations.networks import images
     from simulations.networks.problem import Network
 
     digits = images.load("digits")
     dealt = partitions.dirichlet_equal(digits.labels, 100, 0.6, 0)
     network = Network(digits, dealt, "small CNN", batch=5, order="epochs", batching="stacked")
-    at = list(range(0, _ROUNDS + 1, _EVERY))
-    for label, (algorithm, _) in _TRAINED.items():
-        start = network.start(_SEED)
-        data = run(network, algorithm, rounds=_ROUNDS, seeds=[_SEED], x0=start, record=("value",), at=at)
-        for r, value in zip(at, data.value.values.ravel(), strict=True):
-            yield {"panel": "network", "curve": label, "x": r, "y": float(value)}
+    start, (algorithm, _) = network.start(_SEED), _TRAINED[training]
+    data = run(network, algorithm, rounds=_ROUNDS, seeds=[_SEED], x0=start, record=("value",), at=list(_AT))
+    return {"y": data.value.values.ravel().tolist()}
+
+
+def _measured(**point: Any) -> Numbers:
+    return _losses(**point) if "training" in point else _stable(**point)
+
+
+_POINTS: dict[str, dict[str, Any]] = {label: {"N": N, "K": K} for label, (N, K, _) in _BLOCKS.items()}
+_POINTS |= {label: {"training": label} for label in _TRAINED}
+STUDY = Study(
+    "fedbcgd_plus_unstable",
+    lambda: _POINTS,
+    _measured,
+    (
+        "bounds.fedbcgd.stability",
+        "simulations.engine",
+        "simulations.algorithms.fedbcgd",
+        "simulations.networks.problem",
+    ),
+)
+
+
+def _rows() -> Iterator[dict[str, Any]]:
+    for label, numbers in STUDY.numbers.items():
+        panel, x = ("quadratic", _STEPS) if label in _BLOCKS else ("network", _AT)
+        for at, value in zip(x, numbers["y"], strict=True):
+            yield {"panel": panel, "curve": label, "x": at, "y": value}
 
 
 def unstable(full: bool = False) -> Drawn:
@@ -78,5 +104,6 @@ PICTURES = [
         "it stays at 1/L or above. Right: trainings of a small network.",
         unstable,
         ("fedbcgd.alg3", "fedbcgd.alg3.corrected", "fedbcgd.table1.fedbcgdplus"),
+        study=lambda: STUDY,
     )
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
+from bounds.studies import Numbers, Study
 from bounds.winners import METHODS, Budget, Setting, predicted, smallest_gaps
 from figures.gallery import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 
@@ -31,20 +32,45 @@ _MARGINS, _SHADES = (1.05, 1.5), (0.25, 0.5, 0.85)  # up to each margin a paler 
 _COLOURS = dict(zip(METHODS, (RED, BLUE, GREEN, ORANGE, GREY, SKY, PURPLE), strict=True))
 
 
+def _cells(which: str) -> dict[str, dict[str, Any]]:
+    """The settings of the map, by their names."""
+    (x, xs), (y, ys) = MAPS[which].items()
+    return {
+        f"kappa = {kappa:g}, {x} = {a:g}, {y} = {b:g}": {"kappa": kappa, x: a, y: int(b) if y == "K" else b}
+        for kappa, a, b in product(KAPPAS, xs, ys)
+    }
+
+
+def _measured(**setting: Any) -> Numbers:
+    """For each method the smallest gap and the bound, budget by budget."""
+    own = Setting(**setting)
+    found: dict[str, Sequence[float]] = {}
+    for name in METHODS:
+        found[f"{name}: gap"] = smallest_gaps(name, own, BUDGETS)
+        bounds = (predicted(name, own, budget) for budget in BUDGETS)
+        found[f"{name}: bound"] = [np.nan if bound is None else bound for bound in bounds]
+    return found
+
+
+STUDIES = {
+    which: Study(
+        f"who_wins_{which}",
+        partial(_cells, which),
+        _measured,
+        ("bounds.winners",),
+        tuple(method.statement for method in METHODS.values() if method.statement),
+    )
+    for which in MAPS
+}
+
+
 def _rows(which: str) -> Iterator[dict[str, Any]]:
     """For each cell and budget every method's gap and bound."""
-    (x, xs), (y, ys) = MAPS[which].items()
-    for kappa, a, b in product(KAPPAS, xs, ys):
-        varied: dict[str, Any] = {"kappa": kappa, x: a, y: int(b) if y == "K" else b}
-        setting = Setting(**varied)
-        gaps = {name: smallest_gaps(name, setting, BUDGETS) for name in METHODS}
-        for i, budget in enumerate(BUDGETS):
-            for name in METHODS:
-                bound = predicted(name, setting, budget)
-                yield {
-                    "kappa": kappa, x: a, y: b, "budget": str(budget), "method": name, "gap": gaps[name][i],
-                    "bound": np.nan if bound is None else bound,
-                }  # fmt: skip
+    for point, cell in _cells(which).items():
+        numbers = STUDIES[which].numbers[point]
+        for (i, budget), name in product(enumerate(BUDGETS), METHODS):
+            gap, bound = (numbers[f"{name}: {what}"][i] for what in ("gap", "bound"))
+            yield {**cell, "budget": str(budget), "method": name, "gap": gap, "bound": bound}
 
 
 def first(table: pd.DataFrame, value: str) -> tuple[str, float] | None:
@@ -113,11 +139,13 @@ PICTURES = [
         "Compare each measured map with the map on its right, which the bounds predict. The axes are heterogeneity at the "
         "optimum and noise.",
         partial(draw, "noise"),
+        study=lambda: STUDIES["noise"],
     ),
     Picture(
         "who_wins_curvature",
         "Compare each measured map with the map on its right, which the bounds predict. The axes are heterogeneity of "
         "curvature and local steps.",
         partial(draw, "curvature"),
+        study=lambda: STUDIES["curvature"],
     ),
 ]

@@ -1,22 +1,11 @@
-"""The order of the files, and a store of results of the session's own: nothing is taken from earlier runs."""
+"""The order of the files.  Results are taken from the user's store, and kept there: after `make report` most are known."""
 
 from __future__ import annotations
-
-import os
-import tempfile
 
 import pytest
 
 FIRST = "test_paper_check.py"  # verifies all four papers; later tests find the results in the store
 LAST = "fedtheory"  # the folder of those tests
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """The workers of pytest-xdist have the environment of the process that starts them."""
-    if not hasattr(config, "workerinput"):
-        kept = tempfile.TemporaryDirectory(prefix="fedtheory-tests-")
-        config.add_cleanup(kept.cleanup)
-        os.environ["FEDTHEORY_STORE"] = kept.name
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

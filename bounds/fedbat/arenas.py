@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from bounds.fedbat import local_steps
 from bounds.trials.arena import CONFIDENCE, Arena, Given, build, steps_of
@@ -117,7 +117,7 @@ def _largest_gradient(problem: Problem, algorithm: FedBAT, rounds: int, x0: floa
         x0=np.full(problem.d, x0),
         record=("client_grad_sq",),
     ).client_grad_sq
-    half = student.ppf((1 + CONFIDENCE) / 2, seeds - 1) * squares.std("seed", ddof=1) / np.sqrt(seeds)
+    half = stdtrit(seeds - 1, (1 + CONFIDENCE) / 2) * squares.std("seed", ddof=1) / np.sqrt(seeds)
     return float(np.sqrt((squares.mean("seed") + half).max()))
 
 

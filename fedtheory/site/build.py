@@ -36,6 +36,8 @@ from theory.statement import (
     Bound,
     Claim,
     Erratum,
+    Evidence,
+    EvidenceKind,
     Finding,
     Form,
     Order,
@@ -378,7 +380,7 @@ def explorer_data(
     Repeated data is stored once: symbols by paper, and the horizontal values of curves as `grids`, by their number.
     """
     shown = [c for c in checked if has_terms(c.statement)]
-    tasks = [_task(c, full) for c in shown]
+    tasks = [_task(c.statement.id, tuple(e.kind for e, _ in c.verdicts), full) for c in shown]
     found = (workshop or Workshop()).do(tasks, progress)
     papers = {
         name: {"title": paper.title, "symbols": {s.name: _symbol(s) for s in paper.symbols.values()}}
@@ -430,10 +432,16 @@ def script(value: Any) -> str:
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
-def _task(checked: Checked, full: bool) -> Task:
-    s = checked.statement
-    needs = tuple(task for e, _ in checked.verdicts for task in measurements_of(e.statement, e.kind, full))
-    return Task("writing formulas", s.paper, "explorer", explored, (s.id, bool(needs), full), needs)
+def tasks_of(evidence: Mapping[str, Sequence[tuple[Evidence, Task]]], full: bool) -> list[Task]:
+    """The tasks of the explorer for these statements, each with its evidence."""
+    shown = ((id_, own) for id_, own in evidence.items() if has_terms(catalogue.find(id_)))
+    return [_task(id_, tuple(e.kind for e, _ in own), full) for id_, own in shown]
+
+
+@cache
+def _task(id_: str, kinds: tuple[EvidenceKind, ...], full: bool) -> Task:
+    needs = tuple(task for kind in kinds for task in measurements_of(id_, kind, full))
+    return Task("writing formulas", catalogue.find(id_).paper, "explorer", explored, (id_, bool(needs), full), needs)
 
 
 def explored(id_: str, run: bool, full: bool, *found: xr.Dataset | Verdict) -> tuple[dict[str, Any], list[Curve]]:

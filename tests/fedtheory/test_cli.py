@@ -16,7 +16,7 @@ import pytest
 import sympy
 
 from bounds.sfl import ARENAS
-from fedtheory import cli, verification
+from fedtheory import verification
 from fedtheory.show import as_json, as_text
 from fedtheory.simulate import Asked, simulate as simulated
 from fedtheory.verification import Checked, verify
@@ -33,22 +33,6 @@ from theory.statement import Evidence, Status, Verdict
 THEOREM = "sfl.thm1.strongly_convex"
 VALUES = ["L=1", "mu=0.1", "sigma=1", "zeta_star=1", "D=1", "M=10", "K=5", "R=100"]
 IDS = (Path(__file__).parents[1] / "data" / "sfl_ids.txt").read_text().split()
-
-
-def fedtheory(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int, str, str]:
-    """Exit status, standard output, standard error."""
-    monkeypatch.setattr(sys, "argv", ["fedtheory", *arguments])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    return lambda *arguments: fedtheory(monkeypatch, capsys, *arguments)
 
 
 def test_list_json_has_every_id(call) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from fedtheory import cli
 from figures.files import whole, writable, write
 
 ROWS = "a,b,label\n1,2,0\n2,1,1\n3,2,0\n1,5,1\n"
@@ -22,20 +21,12 @@ BOUNDS = ("sfl.thm1.strongly_convex", "sfl.thm2.strongly_convex", "L=1", "mu=0.1
 
 
 @pytest.fixture
-def call(monkeypatch: Any, capsys: Any, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+def call(monkeypatch: Any, command: Any, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
     """The command in a folder with mine.csv, and mine.md of the user's own."""
     monkeypatch.chdir(tmp_path)
     Path("mine.csv").write_text(ROWS)
     Path("mine.md").write_text("mine")
-
-    def fedtheory(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fedtheory", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return fedtheory
+    return command
 
 
 def test_a_figure_s_numbers_leave_other_files_alone(call: Any) -> None:

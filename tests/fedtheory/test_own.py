@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 
 import fedtheory as ft
 from bounds.trials.arena import Arena, confront, judge, measure
-from fedtheory import cli, training
+from fedtheory import training
 from simulations import data, functions
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.own_file import own
@@ -65,18 +64,10 @@ eta = 0.1
 
 
 @pytest.fixture
-def call(monkeypatch: Any, capsys: Any, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+def call(monkeypatch: Any, command: Any, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(MINE)
-
-    def fedtheory(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fedtheory", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return fedtheory
+    return command
 
 
 # --------------------------------------------------------------------------------------------------------- data

@@ -100,7 +100,7 @@ def test_a_score_counts_for_its_statement_and_verdicts_alone() -> None:
 
 
 def test_totals_leave_measured_numbers_out() -> None:
-    one = Score("", Status.TESTED, {"constant": (3, 4), "numbers": (0, 9)}, {}, (), ())
+    one = Score("", Status.TESTED, {"constant": (3, 4), "numbers": (0, 9)}, {}, (), (), ())
     assert totals([one, one]) == {"constant": (6, 8), "numbers": (0, 18), "all": (6, 8)}
 
 
@@ -109,7 +109,8 @@ def test_a_change_of_lemma_6_is_noticed_or_only_tested() -> None:
     own = [e for e in evidence("sfl") if e.statement == statement.id]
     found = noticed(statement, [(e, e.check(statement, False)) for e in own])
     assert len(found) > 30 and {n.still for n in found} <= {None, Status.TESTED}
-    assert [n for n in found if n.by and n.still is None] and [n for n in found if "ledger" in n.by and n.still]
+    assert [n for n in found if n.by and n.still is None]
+    assert all("ledger" in n.by and n.undecided for n in found if n.still)
 
 
 def test_a_conditional_statement_is_changed_with_what_it_needs() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import torch
 
-from fedtheory import cli, training
+from fedtheory import training
 
 torch.set_num_threads(1)
 
@@ -40,17 +39,9 @@ eta = 0.1
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
+def call(monkeypatch, command, tmp_path):
     monkeypatch.chdir(tmp_path)
-
-    def fedtheory(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["fedtheory", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        out, err = capsys.readouterr()
-        return int(stop.value.code or 0), out, err
-
-    return fedtheory
+    return command
 
 
 def test_a_file(call):

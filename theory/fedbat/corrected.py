@@ -224,17 +224,15 @@ for _name, _premises in {
     "eq79": ["eq77", "eq78.corrected"],
     "eq80": ["eq76", "eq79.corrected"],
 }.items():
-    fedbat.correct(_name, assumes=[lipschitz, noisy_x], rests_on=_premises, note=_two_sided)
-fedbat.correct("eq82", assumes=[lipschitz, noisy_x], rests_on=["eq80.corrected", "eq81"], note=_two_sided)
+    fedbat.correct(_name, assumes=[lipschitz], rests_on=_premises, note=_two_sided)
+fedbat.correct("eq82", assumes=[lipschitz], rests_on=["eq80.corrected", "eq81"], note=_two_sided)
 fedbat.correct(
     "lemma7",
-    assumes=[lipschitz, noisy_x, binarised_sq_x, balanced],
+    assumes=[lipschitz, balanced],
     rests_on=["eq75", "eq82.corrected"],
     note=_two_sided,
 )
-fedbat.correct(
-    "eq70", assumes=[lipschitz, noisy_x, binarised_sq_x, balanced], rests_on=["lemma7.corrected"], note=_two_sided
-)
+fedbat.correct("eq70", assumes=[lipschitz, balanced], rests_on=["lemma7.corrected"], note=_two_sided)
 _rest = {
     "divergence": eta / 2 * L**2 * eta**2 * divergence,
     "noise": L * eta**2 / 2 * sigma**2 / N,

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from theory.fedbat.symbols import fedbat
 
-# Statements that fail
+# Hypotheses that the statements do not have
 
 fedbat.erratum(
     "alg1",
-    "breaks the statement",
-    "line 23 sends mbar_{t,tau-1}, alpha_{t,tau-1}; step size set at s = floor(phi tau), (13)",
-    "Line 23 sends the result of tau - 1 steps: the last gradient changes nothing, and with tau = 1 the model never moves.  "
-    "And if floor(phi tau) = 0, m is 0 where (13) sets the step size, so alpha' = 0: if alpha_e of (10) is what is learned, "
+    "missing hypothesis",
+    "step size set at s = floor(phi tau), (13)",
+    "If floor(phi tau) = 0, m is 0 where (13) sets the step size, so alpha' = 0: if alpha_e of (10) is what is learned, "
     "alpha = 0 for ever, and the model never moves; (14) as printed divides 0 by 0, in (9).  Corrected: one step before the "
-    "step sizes are set, and the result of all tau steps is sent.",
+    "step sizes are set.",
     "alg1.corrected",
 )
-# Hypotheses that the proofs use but the statements do not have
-
+fedbat.erratum(
+    "alg1",
+    "misprint",
+    "line 23 sends mbar_{t,tau-1}, alpha_{t,tau-1}",
+    "That is the result of tau - 1 steps; (17) and (19) use all tau gradients.  Corrected: mbar_{t,tau}, alpha_{t,tau}.",
+    "alg1.corrected",
+)
 fedbat.erratum(
     "eq2",
     "missing hypothesis",
@@ -341,13 +345,13 @@ fedbat.repair(
 
 fedbat.finding(
     "alg1",
-    "Algorithm 1 of FedBAT drops the last local step",
-    "Line 23 sends the update of local step tau - 1, from before the last of the tau gradients is used. So this gradient "
-    "changes nothing, and with tau = 1 the model never moves. With phi = 0, besides, the step size alpha starts at 0, by "
-    "(13). If alpha_e of (10) is what is learned, alpha stays 0 and the model does not move; (14) as printed, a step of "
-    "alpha itself, divides 0 by 0 there.",
-    "If one step comes before the step sizes are set, and the result of all tau steps is sent, Algorithm 1 trains. The "
-    "theorems are about another step size, the largest entry of the update, as the paper says in Section 4 and Remark "
-    "3. For a learned one the binarisation is biased, and no proof is known.",
+    "Algorithm 1 of FedBAT needs a warm-up step",
+    "By (13) a step size alpha starts at the mean size of the update's entries. If phi tau < 1, no step comes before, so "
+    "the update and alpha are 0. If alpha_e of (10) is what is learned, alpha stays 0 and the model never moves; (14) as "
+    "printed, a step of alpha itself, divides 0 by 0 there. The paper's experiments have phi from 0.1 to 0.9.",
+    "With one local step before the step sizes are set, Algorithm 1 trains. (Line 23 names the result of tau - 1 steps, a "
+    "misprint: (17) and (19) use all tau.) The theorems have phi = 0 and another step size, the largest entry of the "
+    "update, as the paper says in Section 4 and Remark 3. For a learned one the binarisation is biased, and no proof is "
+    "known.",
     "fedbat_algorithm1_printed_and_corrected",
 )

@@ -1096,7 +1096,10 @@ def _summands(room: Sequence[tuple[sympy.Expr, sympy.Expr, sympy.Expr]]) -> list
 
 
 def _vanishes(rest: sympy.Expr) -> Decision:
-    rest = spread_out(sympy.simplify(rest)) if rest != 0 else rest
+    rest = spread_out(rest)
+    if rest == 0 or spread_out(sympy.fraction(sympy.together(rest))[0]) == 0:
+        return Decision(Status.PROVED, "the forms are the same")
+    rest = spread_out(sympy.simplify(rest))
     if rest == 0:
         return Decision(Status.PROVED, "the forms are the same")
     return Decision(Status.REFUTED, f"as forms, the sides differ by {rest} beyond the rules named")

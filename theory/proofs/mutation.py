@@ -536,24 +536,25 @@ def _strength(verdict: Verdict | None) -> int:
 class Noticed:
     """A change, and whether the evidence noticed it.
 
-    by        the kinds of evidence that notice it: they refute the changed statement, or prove only the printed one, or
-              cannot read the changed one (then the text says so)
-    still     what the evidence says of the changed statement: proved, conditional or tested; None if nothing speaks for it
-              any more, or something against it: then the change is noticed
-    needless  whether the change leaves out a condition or an assumption that a recorded proof does not need
+    by         the kinds of evidence that notice it: they refute the changed statement, or prove only the printed one, or
+               cannot read the changed one (then the text says so)
+    still      what the evidence says of the changed statement: proved, conditional or tested; None if nothing speaks for
+               it any more, or something against it: then the change is noticed
+    needless   whether the change leaves out a condition or an assumption that a recorded proof does not need
+    undecided  whether a proof fails after the change, and no instance refutes the statement: it may be true
     """
 
     change: Change
     by: tuple[str, ...]
     still: Status | None
     needless: bool = False
+    undecided: bool = False
 
 
 def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> list[Noticed]:
     """Run the evidence of a statement that is proved, conditional or tested on every mutation of it.
 
     Leaves out changes that claim no more, and bounds that are sharper by no more than the room in the proof's constants.
-    A change after which the statement is tested counts as not noticed, also where it was proved: it may be false.
 
     found  the evidence, with its verdicts on the unchanged statement
     """
@@ -590,7 +591,9 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> Noticed:
             recorded |= bool(before.premises) and _strength(after) >= _CONDITIONAL
     still = standing.status if standing is not None and _strength(standing) else None
     needless = recorded and still is not None and change.part in ("condition", "assumption")
-    return Noticed(change, tuple(by), still, needless)
+    has_proof = any(e.kind != "units" and _strength(v) >= _CONDITIONAL for e, v in asked)
+    undecided = still is Status.TESTED and has_proof
+    return Noticed(change, tuple(by), still, needless, undecided)
 
 
 def _verdict(evidence: Evidence, changed: Statement, added: Sequence[str] = ()) -> Verdict | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import sympy
 from sympy import Eq, Gt, Rational
@@ -230,6 +231,17 @@ def summed(p: Argument) -> None:
 # The printed steps that fail, and the steps that rest on them
 
 
+def lemma5_printed(p: Argument) -> None:
+    """(34), (35): the recursion of one step, unrolled; in print the powers begin with 1, here with 0, as they must."""
+    for steps in (2, 64):
+        powers = sum(((1 + Rational(2, steps - 1)) ** power for power in range(steps - 1)), sympy.S.Zero)
+        claim = at_most(sympy.floor(powers), 3 * steps)
+        name = f"(34) at T = {steps}: the powers of 1 + 2/(T-1) add up to at most 3T"
+        p.step(name, partial(p.decided_by_z3, (), claim))
+    unrolled = 3 * T**2 * (2 * T * eta**2 * grad_sq + M * eta**2 * sigma**2)
+    p.conclude(p.by_hand("(34) in every step of every client, (35)", drift_x, "<=", unrolled))
+
+
 def step49(p: Argument) -> None:
     """(49) from (46), (47), (48) and Lemma 5, which is about x^r but is applied at z^r."""
     fact = p.put(p.claim("thm1.step46"), p.claim("thm1.step47"))
@@ -392,6 +404,7 @@ PROOFS: dict[str, Proof] = {
     "thm1.step66": step66,
     "thm2.step76": rounds.combined,
     "lemma15": lemma15_printed,
+    "lemma5": lemma5_printed,
     "lemma17.proof": lemma17_printed,
     "lemma18": lemma18_printed,
 }

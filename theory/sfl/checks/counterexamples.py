@@ -48,7 +48,7 @@ def _no_contradiction(why: str) -> Verdict:
 def short_horizon(statement: Statement, full: bool = False) -> Verdict:
     """(38) without its condition on T: at T = 0 all of r_0 is used up at once, for every step size gamma <= 1/d."""
     claim = bound_of(statement)
-    at = {T: 0, a: 1, d: 100, r0: 1, c: 0}
+    at = {T: 0, a: 1, d: 100, r0: 1, c: 0, c1: 0, c2: 0}
     conditions = [r.subs(at) for r in conditions_of(statement) if r.subs(at) != sympy.true]
     value = claim.value.subs(at).replace(exp, lambda e: sympy.Integer(1))  # exp(-gamma) <= 1: the larger bound
     if not value.is_finite:

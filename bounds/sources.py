@@ -1,0 +1,75 @@
+"""Digests of code: the same as long as no statement of the code changes; comments and docstrings do not count."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+
+@cache
+def digest(modules: tuple[str, ...], floors: tuple[str, ...], *others: str) -> str:
+    """A digest of the modules, of what they import from the packages `floors`, directly or not, and of other texts."""
+    code = sorted(ast.dump(_parsed(path)) for path in _imported(modules, floors))
+    return sha256("\n".join([*code, *others]).encode()).hexdigest()[:16]
+
+
+def _imported(modules: Sequence[str], floors: Sequence[str]) -> set[Path]:
+    """The files of the modules, and of what they import from these packages, directly or not."""
+    found: set[Path] = set()
+    left = list(modules)
+    while left:
+        path = _file(left.pop())
+        if path is not None and path not in found:
+            found.add(path)
+            left += [name for name in _imports(path) if name.partition(".")[0] in floors]
+    return found
+
+
+@cache
+def _file(module: str) -> Path | None:
+    """The file of a module; None for a name in a module."""
+    try:
+        spec = find_spec(module)
+    except ModuleNotFoundError:
+        spec = None
+    return Path(spec.origin) if spec is not None and spec.origin else None
+
+
+@cache
+def _imports(path: Path) -> list[str]:
+    """The names that a file imports, and of the modules of exact expectations, which algorithms name as texts."""
+    found: list[str] = []
+    for node in ast.walk(_parsed(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("exact."):
+            found.append(f"simulations.{node.value}")
+    return found
+
+
+@cache
+def _parsed(path: Path) -> ast.Module:
+    """A file without its docstrings; comments are not parsed."""
+    return _without_docstrings(ast.parse(path.read_text()))
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    def body(node: ast.AST) -> Iterator[ast.stmt]:
+        for i, statement in enumerate(getattr(node, "body", ())):
+            text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+            if not (text and (i == 0 or isinstance(node, ast.ClassDef | ast.Module))):
+                yield statement
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = list(body(node))
+    return tree
+
+
+__all__ = ["digest"]

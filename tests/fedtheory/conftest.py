@@ -1,0 +1,32 @@
+"""The command line, called in the tests' own process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from fedtheory import cli
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """The arguments of `fedtheory` -> its exit status, standard output and standard error."""
+
+    def fedtheory(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["fedtheory", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stop.value.code or 0), out, err
+
+    return fedtheory
+
+
+@pytest.fixture
+def call(command: Call) -> Call:
+    """The command, in the folder of the repository; files with a `call` of their own call it in another."""
+    return command

@@ -1,0 +1,89 @@
+"""`fedtheory record experiments`, and the points that a report measures again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bounds import studies
+from bounds.studies import Numbers, Study
+from fedtheory import records
+from fedtheory.records import Again, again
+from figures import gallery
+from theory import catalogue
+
+
+def halved(x: float) -> Numbers:
+    return {"half": [x / 2]}
+
+
+STUDY = Study("halves", lambda: {f"x = {x}": {"x": x} for x in (1.0, 2.0, 3.0)}, halved, ("bounds.orders",))
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+    """One study of one paper, with records in a folder of this test."""
+    study = replace(STUDY)
+    monkeypatch.setattr(studies, "FOLDER", tmp_path)
+    monkeypatch.setattr(records, "studies", lambda paper: {"halves": study} if paper == "sfl" else {})
+    return study
+
+
+def test_experiments_are_recorded(call: Any, own: Study) -> None:
+    status, out, err = call("record", "experiments", "halves")
+    assert (status, err) == (0, "") and out.strip() == f"written: {own.file}"
+    assert replace(own).numbers == {"x = 1.0": {"half": [0.5]}, "x = 2.0": {"half": [1.0]}, "x = 3.0": {"half": [1.5]}}
+
+
+def test_an_unknown_experiment(call: Any) -> None:
+    status, _, err = call("record", "experiments", "who_wins_nois")
+    assert status == 2 and "unknown experiment 'who_wins_nois'" in err and "who_wins_noise" in err
+
+
+def test_a_point_that_ends_in_an_exception_leaves_no_record(
+    call: Any, own: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = replace(own, measure=lambda x: {"half": [1 / (x - 2)]})
+    monkeypatch.setattr(records, "studies", lambda paper: {"halves": broken} if paper == "sfl" else {})
+    status, _, err = call("record", "experiments")
+    assert status == 2 and "halves, x = 2.0: ZeroDivisionError" in err and not own.file.exists()
+
+
+def test_a_point_that_is_measured_again(own: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert again() == []  # nothing is on record
+    own.file.write_text(own.text({point: own.at(point) for point in own.points()}))
+    monkeypatch.setattr(records, "_commit", lambda: "4")
+    (one,) = again()
+    assert one == Again("sfl", "halves", "x = 2.0")
+    assert one.says({"half": [1.0]}) == ""
+    assert one.says({"half": [1.1]}) == "halves: at x = 2.0 the numbers are others now"
+    changed = replace(own, modules=("bounds.tuning",))
+    monkeypatch.setattr(records, "studies", lambda paper: {"halves": changed} if paper == "sfl" else {})
+    assert one.says({"half": [1.0]}) == "halves: made by older code"
+
+
+def test_an_old_record_is_marked_in_the_figure(own: Study) -> None:
+    (figure,) = (p for p in gallery.pictures("sfl") if p.name == "who_wins_noise")
+    own.file.write_text(own.text({point: own.at(point) for point in own.points()}))
+    old = replace(own, modules=("bounds.tuning",))
+    assert figure.study is not None and not own.old and old.old
+
+    def words(study: Study) -> list[str]:
+        drawn = figure.draw(False)
+        gallery.marked(replace(figure, study=lambda: study), drawn.canvas)
+        return [text.get_text() for text in drawn.canvas.texts]
+
+    assert "numbers on record from older code" in words(old) and "numbers on record from older code" not in words(own)
+
+
+@pytest.mark.parametrize("paper", catalogue.papers())
+def test_every_study_is_on_record(paper: str) -> None:
+    for study in records.studies(paper).values():
+        assert study.file.exists(), f"fedtheory record experiments {study.name}"
+        assert study.numbers.keys() == study.points().keys()
+        values = [v for own in study.numbers.values() for numbers in own.values() for v in numbers]
+        assert values and np.isfinite([v for v in values if not np.isnan(v)]).all()
