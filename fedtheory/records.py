@@ -38,6 +38,7 @@ def measured(paper: str, name: str, point: str) -> Numbers | Verdict:
         return failed(error, f"{name}, {point}")
 
 
+@cache
 def _task(paper: str, name: str, point: str) -> Task:
     return Task("measuring experiments", paper, "experiment", measured, (paper, name, point))
 

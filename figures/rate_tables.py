@@ -29,6 +29,11 @@ def _title(rows: Sequence[str]) -> str:
     return "; ".join(dict.fromkeys(names))
 
 
+def _rounded(exponent: float) -> float:
+    """To three decimals, the same on every machine."""
+    return round(exponent, 3) + 0.0
+
+
 def _cells(experiments: Sequence[Experiment]) -> Iterator[dict[str, Any]]:
     for experiment in experiments:
         for slope in slopes(experiment):
@@ -39,7 +44,8 @@ def _cells(experiments: Sequence[Experiment]) -> Iterator[dict[str, Any]]:
                 for point, number in zip(slope.points, slope.measured, strict=True):
                     yield {
                         "row": row, "part": experiment.part, "problem": experiment.problem, "along": slope.along,
-                        "printed": round(exponent, 3) + 0.0, "measured": slope.exponent, "low": low, "high": high,
+                        "printed": _rounded(exponent), "measured": _rounded(slope.exponent), "low": _rounded(low),
+                        "high": _rounded(high),
                         "agrees": agrees, "why": "" if agrees else experiment.why.get(slope.along, ""), "at": point,
                         "number": number,
                     }  # fmt: skip

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 import sympy
 from sympy import Eq, Gt, Rational
@@ -233,11 +232,10 @@ def summed(p: Argument) -> None:
 
 def lemma5_printed(p: Argument) -> None:
     """(34), (35): the recursion of one step, unrolled; in print the powers begin with 1, here with 0, as they must."""
-    for steps in (2, 64):
-        powers = sum(((1 + Rational(2, steps - 1)) ** power for power in range(steps - 1)), sympy.S.Zero)
-        claim = at_most(sympy.floor(powers), 3 * steps)
-        name = f"(34) at T = {steps}: the powers of 1 + 2/(T-1) add up to at most 3T"
-        p.step(name, partial(p.decided_by_z3, (), claim))
+    steps = 64  # one at which it fails
+    powers = sum(((1 + Rational(2, steps - 1)) ** power for power in range(steps - 1)), sympy.S.Zero)
+    name = f"(34) at T = {steps}: the powers of 1 + 2/(T-1) add up to at most 3T"
+    p.step(name, lambda: p.decided_by_z3((), at_most(sympy.floor(powers), 3 * steps)))
     unrolled = 3 * T**2 * (2 * T * eta**2 * grad_sq + M * eta**2 * sigma**2)
     p.conclude(p.by_hand("(34) in every step of every client, (35)", drift_x, "<=", unrolled))
 
