@@ -1,7 +1,7 @@
 """The store: results of earlier runs, in the user's cache folder.
 
-A result is kept with everything that it was made from: the task's name, the versions of Python and of all installed
-packages, the processor, and the content of every file that the process which made it had read by then: our modules, a
+A result is kept with everything that it was made from: the task's name, the versions of Python and of the packages
+that it needs, the processor, and the content of every file that the process which made it had read by then: our modules, a
 user's own, data.  It is given out only if all of these are the same now.
 """
 
@@ -16,13 +16,15 @@ import sqlite3
 import sys
 import sysconfig
 from functools import cache
-from importlib.metadata import distributions, requires, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec, source_from_cache
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
 import diskcache
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from platformdirs import user_cache_dir
 
 import outside
@@ -42,6 +44,7 @@ _SWITCHES = (
     "FEDTHEORY_MEMORY",
     "FEDTHEORY_HOURS",
 )
+_EXTRAS = ("networks", "proofs")  # of our packages: those that results depend on
 _PLACES = ("stdlib", "platstdlib", "purelib", "platlib")
 LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _PLACES})
 _WRITES = os.O_WRONLY | os.O_CREAT
@@ -148,10 +151,30 @@ def _key(name: str) -> str:
 
 @cache
 def environment() -> str:
-    """What all results depend on besides files: Python, installed packages, the processor, switches, our modules' names."""
-    installed = sorted(f"{d.metadata['Name']}=={d.version}" for d in distributions())
+    """What all results depend on besides files: Python, libraries, the processor, switches, our modules' names."""
     switches = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith(_SWITCHES))
-    return repr((sys.version, platform.platform(), _processor(), installed, switches, _modules()))
+    return repr((sys.version, platform.platform(), _processor(), _libraries(), switches, _modules()))
+
+
+def _libraries() -> list[str]:
+    """The installed packages that our modules need, directly or not, with their versions; tools beside them do not count."""
+    found: dict[str, str] = {}
+    left = [need for extra in ("", *_EXTRAS) for need in _needs("fedtheory", extra)]
+    while left:
+        name = canonicalize_name(left.pop())
+        if name not in found:
+            try:
+                found[name] = version(name)
+            except PackageNotFoundError:
+                continue
+            left += _needs(name, "")
+    return sorted(f"{name}=={number}" for name, number in found.items())
+
+
+def _needs(package: str, extra: str) -> list[str]:
+    """The names of the packages that an installed one needs here."""
+    lines = map(Requirement, requires(package) or ())
+    return [one.name for one in lines if one.marker is None or one.marker.evaluate({"extra": extra})]
 
 
 @cache
