@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 REPORT := $(VENV)/.report
 
-.PHONY: report test test-full install lint score brackets coq chromium course docs benchmarks clean
+.PHONY: report test test-full pytest install lint format types score brackets coq chromium course docs benchmarks clean
 
 report: $(REPORT)  ## the main job: paper check and figures
 	$(BIN)/fedtheory report
@@ -12,17 +12,24 @@ report: $(REPORT)  ## the main job: paper check and figures
 # The tests use all cores; more threads would only wait for each other
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
-test: $(READY) lint  ## lint, types, tests
-	$(PYTEST)
+test: $(READY) format  ## lint, types, tests
+	$(MAKE) --no-print-directory --jobs 2 types pytest
 
-test-full: $(READY) lint  ## the slow checks too
-	$(PYTEST) -m "slow or not slow"
+test-full: $(READY) format  ## the slow checks too
+	$(MAKE) --no-print-directory --jobs 2 types pytest MARKED='-m "slow or not slow"'
+
+pytest:
+	$(PYTEST) $(MARKED)
 
 install: $(READY)  ## the environment alone
 
-lint: $(READY)
+lint: format types
+
+format: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: $(READY)
 	$(BIN)/mypy
 
 score: $(READY)  ## compute the missing scores (changes that the evidence notices): about an hour for all

@@ -77,18 +77,17 @@ def least_rounds(trial: Trial) -> float:
     for search in range(_SEARCHES):
         while True:
             found = _reached(trial.series(eta, horizon), trial.accuracy)
-            if np.isfinite(found).any() or horizon >= _MOST:
+            lasting = (e for e in np.argsort(found) if found[e] < best and _lasts(trial, eta[e], found[e]))
+            e = next(lasting, None)
+            if e is not None or search or horizon >= _MOST:
                 break
             horizon *= 4
-        for e in np.argsort(found):
-            if not found[e] < best:
-                break
-            if _lasts(trial, eta[e], found[e]):
-                best, at = float(found[e]), float(eta[e])
+        if e is not None:
+            best, at = float(found[e]), float(eta[e])
+        elif search == 0:
+            return np.inf
         if search == 0 and at in (eta[0], eta[-1]):
             raise ValueError(f"the best step size, {at:g}, is at an end of the search: expected another span")
-        if not np.isfinite(best):
-            return best
         factor **= 1 / 4
         eta, horizon = np.asarray(at * factor ** np.arange(-4.0, 5.0)), int(2.1 * best) + 4
     return best

@@ -91,7 +91,7 @@ def test_every_command_on_a_page_exists_with_its_options() -> None:
             words = words[2:]
         if words[0] in {"COMMAND", *shared}:
             continue
-        name = " ".join(words[:2]) if words[0] == "export" else words[0]
+        name = " ".join(words[:2]) if words[0] in ("export", "record") else words[0]
         assert name in COMMANDS, (page, words)
         known = {option for parameter in COMMANDS[name].params for option in parameter.opts} | {"--help"}
         assert {word for word in words if word.startswith("--")} <= known, (page, words)
