@@ -121,13 +121,13 @@ def print_stored(where: Workshop) -> None:
         Counter(s.task.stage for s in where.spent if s.seconds is None or not only) for only in (True, False)
     )
     told = [f"{stored[stage]} of {all_[stage]} {_RESULTS[stage]}" for stage in _RESULTS if all_[stage]]
-    console().print(f"from earlier runs: {', '.join(told)}; --fresh computes all again")
+    console().print(f"from earlier runs: {', '.join(told)}; --fresh computes all verdicts again")
 
 
 def print_again(points: Sequence[Again], where: Workshop) -> None:
     """Print what the points of experiments that were measured again say of the records."""
     wrong = [says for one in points if (says := one.says(where.results[one.task]))]
-    told = f"experiments: {len(points)} on record, a point of each measured again"
+    told = f"experiments: {len(points)} on record, a point of each compared with today's code"
     console().print(f"{told}: {'; '.join(wrong) or 'the same numbers'}", soft_wrap=True)
 
 
@@ -924,7 +924,10 @@ def simulate_command(
         bool, typer.Option("--best", help="run each algorithm at its best step size, of eta=... or of a grid")
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="draw the runs into this PNG or SVG file, and write their numbers to FILE.csv")
+        Path | None,
+        typer.Option(
+            help="draw the runs into this PNG or SVG file, and write their numbers to FILE.png.csv or FILE.svg.csv"
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="write every recorded number to this CSV file")] = None,
     source: From = None,
@@ -1127,7 +1130,7 @@ def record_experiments_command(
     fresh: Fresh = False,
     scheduler: Scheduler = None,
 ) -> None:
-    """Measure the experiments that decide no verdict, such as slopes of rates, and write their numbers into the program.
+    """Measure the experiments that decide no verdict, such as slopes of rates, and write their numbers to bounds/records.
 
     Figures show these numbers; the report measures one point of each experiment again."""
     from fedtheory.records import record
@@ -1198,7 +1201,7 @@ def report(
     print_stored(where)
     print_again(points, where)
     table = Table("result", "where", box=None, pad_edge=False)
-    table.add_row("verdict, evidence and slack of every statement; errata", str(out))
+    table.add_row("verdict and evidence of every statement; errata", str(out))
     table.add_row(f"{len(pictures)} figures as PNG, with their data as CSV", f"{drawn}/")
     table.add_row("the same as a site, with the bound explorer: open it in a browser (no server)", str(pages[0]))
     console().print(table)
@@ -1225,7 +1228,7 @@ def main() -> None:
         missing = (error.name or "").partition(".")[0]
         if missing not in EXTRAS:
             raise
-        refuse(f"this needs {missing}: expected pip install 'fedtheory[{EXTRAS[missing]}]'")
+        refuse(f"this needs {missing}: expected pip install '.[{EXTRAS[missing]}]' in the folder of fedtheory")
     except ImportError as error:  # such as of a library that finds no memory
         refuse(f"{error}; expected a library that can be loaded, and memory for it")
     except MemoryError as error:

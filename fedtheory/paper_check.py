@@ -49,19 +49,18 @@ whole runs on quadratics. *run*: Monte Carlo inside the theorem's conditions wit
 intervals. *slopes*: how the rounds to an accuracy grow with each constant, on a problem where one term of a printed rate is
 large, beside the exponents of the rate: always an analogue.
 
-Evidence that cannot fail is no evidence: the tests demand that every piece refutes some changed claim (`make test` of
-every third statement, `make test-full` of all). A verdict should also depend on every part of its statement. So each
-statement that is proved, conditional or tested is changed, one part at a time, and its evidence runs again; the table of
-each paper counts the changes that the evidence *notices*: nothing speaks for the changed statement any more, or something
-against it. Not counted: changes that z3 shows to be weaker; sharper bounds within the room of the proof; conditions and
-assumptions that the proof does not use; for a statement that is only tested, conditions that follow from its other parts.
-*Not noticed* lists the other changes. If a statement is only tested, a constant can change within its slack without
-notice. Measured numbers, in tables and settings of
-experiments, are counted separately: another measurement is not another claim.
-`fedtheory verify ID --mutate` computes all this again for one statement.
-
-**Slack**: the factor by which the claim could be tightened before one of the instances here refutes it (below 1: refuted).
-**Room**: the factor by which its tightest constant could be improved before its proof breaks.
+Evidence that cannot fail is no evidence: the tests demand that every piece but the analogues refutes some changed
+claim (`make test` of every third statement, `make test-full` of all). A verdict should also depend on every part of
+its statement. So each statement that is proved, conditional or tested is changed, one part at a time, and its
+evidence runs again; the table of each paper counts the changes that the evidence *notices*: nothing speaks for the
+changed statement any more, or something against it. Not counted: changes that z3 shows to be weaker; sharper bounds
+within the room of the proof; conditions and assumptions that the proof does not use; for a statement that is only
+tested, conditions that follow from its other parts. *Not noticed* lists the other changes. If a statement is only
+tested, a constant can change within its slack without notice. Measured numbers, in tables and settings of
+experiments, are counted separately: another measurement is not another claim. `fedtheory verify ID --mutate` computes
+all this again for one statement. **Slack**: the factor by which the claim could be tightened before one of the
+instances here refutes it (below 1: refuted). **Room**: the factor by which its tightest constant could be improved
+before its proof breaks.
 """
 
 

@@ -141,7 +141,7 @@ def rendered(picture: Picture, full: bool = False, formats: Sequence[Format] = (
 def marked(picture: Picture, canvas: Canvas) -> None:
     """Say in a figure that its numbers are from older code, if they are."""
     if picture.study is not None and picture.study().old:
-        canvas.text(1, 0, "numbers on record from older code", ha="right", va="top", fontsize=7, color=RED)
+        canvas.text(0.01, -0.02, "numbers on record from older code", va="top", fontsize=7, color=RED)
 
 
 def _made_of(picture: Picture, canvas: Canvas, csv: str) -> str:

@@ -157,7 +157,7 @@ fedbat.erratum(
     "remark2",
     "missing hypothesis",
     "Under the conditions of Theorems 1-3",
-    "The conditions of the corrected theorems: Theorem 3 is false under the printed ones.",
+    "The conditions of the corrected theorems: Theorem 3 is false if Assumption 1 is its formula alone.",
     "remark2.corrected",
 )
 fedbat.erratum(

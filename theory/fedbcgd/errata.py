@@ -579,8 +579,8 @@ fedbcgd.finding(
     "FedBCGD+ as printed does not reach the minimiser",
     "Line 13 of FedBCGD+ has wrong signs: at the minimiser x*, with exact gradients and control variates that are the "
     "clients' gradients there, a client takes the step -2 eta grad f_i(x*) and not 0. And a client keeps its new control "
-    "variate also on blocks that it did not send. In the corrected listing the wrong sign of the control variates alone, "
-    "or this alone, keeps the method away from x*.",
+    "variate also on blocks that it did not send. Each of the two is enough: the corrected listing with one of them, the "
+    "wrong sign of the control variates or this, does not reach x*.",
     "Control variates are there to reach x* although the clients differ. On the quadratics of the figure the corrected "
     "listing does, and its theorems are proved, with other constants.",
     "fedbcgd_algorithm3_printed_and_corrected",

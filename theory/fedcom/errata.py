@@ -200,8 +200,8 @@ fedcom.erratum(
     "tab6.fedcomgate",
     "breaks the statement",
     "rates of FedCOMGATE, for every gamma of Corollaries E.5, E.8 and E.10",
-    "For q > 1 and one mask for all clients the error of the undamped tracking grows by about q per round, and the model's "
-    "error with it.  The rates hold for "
+    "For q > 1, one mask for all clients and small steps, each round multiplies the mean square of the undamped tracking's "
+    "error by about q, and the model's error grows with it.  The rates hold for "
     "the damped algorithm, for G_q m^2 epsilon of the order of 1.",
     "tab6.fedcomgate.corrected",
 )
@@ -209,8 +209,8 @@ fedcom.erratum(
     "corE10",
     "breaks the statement",
     "an error of epsilon with gamma >= sqrt(m tau)",
-    "For q > 1 and one mask for all clients the error of the undamped tracking grows by about q per round, and the model's "
-    "error with it.  The rate holds for "
+    "For q > 1, one mask for all clients and small steps, each round multiplies the mean square of the undamped tracking's "
+    "error by about q, and the model's error grows with it.  The rate holds for "
     "the damped algorithm, for G_q m^2 epsilon of the order of 1.",
     "corE10.corrected",
 )

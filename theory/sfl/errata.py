@@ -245,7 +245,7 @@ sfl.finding(
     "Equation (54) bounds the gradient of sequential federated learning when S of M clients take part in a round. It "
     "has no term for the choice of these clients, and for S < M runs exceed it: its proof compares the gradients of two "
     "different functions as if they were one.",
-    "Practice samples clients. The printed rate (55) is R^(-2/3) without noise. With the missing term the bound is "
-    "proved, and its rate is R^(-1/2), as if the choice of heterogeneous clients were noise.",
+    "In practice each round samples some of the clients. The printed rate (55) is R^(-2/3) without noise. With the "
+    "missing term the bound is proved, and its rate is R^(-1/2), as if the choice of heterogeneous clients were noise.",
     "sfl_eq54_bound_against_run",
 )

@@ -142,7 +142,8 @@ def tracking_grows(statement: Statement, full: bool = False) -> Verdict:
             step = f"gamma = {_smallest_gamma(statement, rate.case)}, eta = {_STEP[rate.case]}"
             return Verdict(
                 Status.REFUTED,
-                f"{rate.case}: with q = {Q} the tracking error grows by q per round, and the model's error with it",
+                f"{rate.case}: with q = {Q} each round multiplies the mean square of the tracking's error by q, and the "
+                "model's error grows with it",
                 slack=0.0,
                 witness={
                     "f_1, f_2": "w^2/2 + w, w^2/4 - w",
