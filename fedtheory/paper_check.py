@@ -58,9 +58,10 @@ within the room of the proof; conditions and assumptions that the proof does not
 tested, conditions that follow from its other parts. *Not noticed* lists the other changes. If a statement is only
 tested, a constant can change within its slack without notice. Measured numbers, in tables and settings of
 experiments, are counted separately: another measurement is not another claim. `fedtheory verify ID --mutate` computes
-all this again for one statement. **Slack**: the factor by which the claim could be tightened before one of the
-instances here refutes it (below 1: refuted). **Room**: the factor by which its tightest constant could be improved
-before its proof breaks.
+all this again for one statement.
+
+**Slack**: the factor by which the claim could be tightened before one of the instances here refutes it (below 1: refuted).
+**Room**: the factor by which its tightest constant could be improved before its proof breaks.
 """
 
 
