@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bounds.evaluation import Value, evaluate, parameters
+from bounds.studies import Numbers, Study
 from bounds.trials.arena import definitions, fixes_step, known, learning_rate, step_symbol, with_lengths
 from bounds.trials.quantities import bounded, quantities
 from bounds.tuning import tune
@@ -31,13 +32,14 @@ from simulations.compressors import RandK
 from simulations.constants import Certified, Constants
 from simulations.draws import Draw
 from simulations.engine import RunState
-from simulations.networks import images
-from simulations.networks.estimates import Estimates, estimates
-from simulations.networks.problem import Network, threads_of
 from simulations.problems import Array
 from simulations.problems.wrapped import Wrapped
 from theory import catalogue
 from theory.statement import Bound
+
+if TYPE_CHECKING:  # they load torch
+    from simulations.networks.estimates import Estimates
+    from simulations.networks.problem import Network
 
 CLIENTS, STEPS, ROUNDS, BATCH = 6, 5, 60, 10
 _KEPT = 1500  # coordinates of 6090 that are sent: q is about 3
@@ -89,6 +91,9 @@ METHODS: Mapping[str, Method] = {
 @cache
 def network() -> Network:
     """The small CNN on digits, 6 clients with classes from a Dirichlet distribution, alpha = 1."""
+    from simulations.networks import images
+    from simulations.networks.problem import Network
+
     digits = images.load("digits")
     dealt = partitions.dirichlet_equal(digits.labels, CLIENTS, 1.0, 0)
     return Network(digits, dealt, "small CNN", batch=BATCH, precision="float64", batching="stacked")
@@ -151,11 +156,15 @@ class Beside:
 
 def beside(name: str) -> Beside:
     """Train twice, estimate, and evaluate the method's theorem."""
+    from simulations.networks.problem import threads_of
+
     with threads_of(1):  # so small a network is faster with one
         return _beside(METHODS[name])
 
 
 def _beside(method: Method) -> Beside:
+    from simulations.networks.estimates import Estimates
+
     net = network()
     x0 = net.start(0)
     at, practised = _trained(method, method.practised)
@@ -180,6 +189,8 @@ def _beside(method: Method) -> Beside:
 
 def _trained(method: Method, eta: float, estimate: bool = True) -> tuple[dict[int, Estimates], float]:
     """A training: estimates at some rounds, and the mean squared gradient norm, or the smallest, as the theorem has it."""
+    from simulations.networks.estimates import estimates
+
     net = network()
     algorithm, at = method.algorithm(eta), [*range(0, ROUNDS, _EVERY), ROUNDS]
     running = RunState(net, algorithm, rounds=ROUNDS, seeds=[0], x0=net.start(0), record=("grad_sq",), at=at)
@@ -196,4 +207,28 @@ def _trained(method: Method, eta: float, estimate: bool = True) -> tuple[dict[in
     return found, factor * float(series.min() if over == "smallest" else series[:-1].mean())
 
 
-__all__ = ["METHODS", "Beside", "Estimated", "Method", "beside", "network"]
+_NUMBERS = ("L", "sigma", "zeta", "G")
+
+
+def _measured(method: str) -> Numbers:
+    found = beside(method)
+    numbers = {f"{n} in round {r}, an estimate": [getattr(at, n)] for r, at in found.at.items() for n in _NUMBERS}
+    numbers |= {f"term of the bound: {term}": [float(value)] for term, value in found.bound.terms.items()}
+    return numbers | {
+        "gradient, practised step size": [found.practised],
+        "gradient, step size of the theorem": [found.admitted],
+        "bound": [float(found.bound.value)],
+        "practised step size": [METHODS[method].practised],
+        "step size of the theorem": [found.eta],
+    }
+
+
+STUDY = Study(
+    "theory_beside_networks",
+    lambda: {name: {"method": name} for name in METHODS},
+    _measured,
+    ("simulations.networks.estimates", "simulations.networks.problem"),
+    tuple(method.statement for method in METHODS.values()),
+)
+
+__all__ = ["METHODS", "STUDY", "Beside", "Estimated", "Method", "beside", "network"]

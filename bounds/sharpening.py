@@ -10,6 +10,7 @@ from typing import Any
 import sympy
 
 from bounds.papers import arenas
+from bounds.studies import Numbers, Study
 from bounds.trials.arena import judge
 from simulations.checked import brief, fraction
 from theory import catalogue
@@ -123,3 +124,28 @@ def trade_off(one: Sharpening, tell: Callable[[int], None] = lambda _: None) -> 
     if not found:
         raise NoChoices(f"{one.theorem}: no choices prove it for any of the step sizes")
     return found
+
+
+def smaller(found: Answer) -> dict[str, float]:
+    """How many times smaller each term is than in the theorem that is sharpened."""
+    return {row.term: row.over[found.sharpens] for row in found.rows if found.sharpens in row.over}
+
+
+DRAWN = ("sfl.thm1.general_convex", "sfl.thm2.general_convex")  # theorems whose constants are drawn over the step sizes
+
+
+def _measured(theorem: str, span: str) -> Numbers:
+    """How many times smaller each term is; nothing if the proof has no choices for these step sizes."""
+    try:
+        return {term: [n] for term, n in smaller(answer(family_of(theorem), sympy.Rational(span), run=False)).items()}
+    except NoChoices:
+        return {}
+
+
+STUDY = Study(
+    "sfl_sharper_constants_over_step_sizes",
+    lambda: {f"{id_}, span {s}": {"theorem": id_, "span": str(s)} for id_ in DRAWN for s in SPANS},
+    _measured,
+    ("theory.proofs.sharpening", "theory.sfl.sharp", "theory.sfl.checks.sharp"),
+    DRAWN,
+)

@@ -67,8 +67,8 @@ class Trial:
 def least_rounds(trial: Trial) -> float:
     """The fewest rounds after which the quantity stays below the accuracy, over all step sizes.
 
-    It must stay there for 16 times as long: a step size whose runs diverge later does not count.  Between two rounds by
-    the logarithm of the quantity.  Infinite where no step size gets there in 2^19 rounds.  Raises
+    It must stay there for 16 times as long, or until round 2^20: a step size whose runs diverge later does not count.
+    Between two rounds by the logarithm of the quantity.  Infinite where no step size gets there in 2^19 rounds.  Raises
     ValueError where the best step size of the first search is its smallest or its largest.
     """
     first = np.arange(float(trial.span[0]), trial.span[1] + 1)

@@ -12,7 +12,13 @@ from pathlib import Path
 
 @cache
 def digest(modules: tuple[str, ...], floors: tuple[str, ...], *others: str) -> str:
-    """A digest of the modules, of what they import from the packages `floors`, directly or not, and of other texts."""
+    """A digest of the modules, of what they import from the packages `floors`, directly or not, and of other texts.
+
+    Raises ValueError for a module without a file.
+    """
+    for module in modules:
+        if _file(module) is None:
+            raise ValueError(f"module {module}: expected one that has a file")
     code = sorted(ast.dump(_parsed(path)) for path in _imported(modules, floors))
     return sha256("\n".join([*code, *others]).encode()).hexdigest()[:16]
 
@@ -31,12 +37,16 @@ def _imported(modules: Sequence[str], floors: Sequence[str]) -> set[Path]:
 
 @cache
 def _file(module: str) -> Path | None:
-    """The file of a module; None for a name in a module."""
-    try:
-        spec = find_spec(module)
-    except ModuleNotFoundError:
-        spec = None
-    return Path(spec.origin) if spec is not None and spec.origin else None
+    """The file of a module, which is not loaded; None for a name in a module."""
+    package, *rest = module.split(".")
+    spec = find_spec(package)
+    if spec is None or not spec.origin:
+        return None
+    if not rest:
+        return Path(spec.origin)
+    path = Path(spec.origin).parent.joinpath(*rest)
+    files = (path.with_name(f"{path.name}.py"), path / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
 
 
 @cache

@@ -31,7 +31,8 @@ class Study:
     name        of the record
     points      name of a point -> the arguments of `measure`
     measure     the numbers at a point
-    modules     where the numbers are computed; what these import from bounds and simulations counts, too
+    modules     where the numbers are computed, besides the module of `measure`; what these import from bounds and
+                simulations counts, too
     statements  ids of the statements whose formulas are evaluated
     """
 
@@ -43,9 +44,10 @@ class Study:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of the code that computes the numbers, without its comments, and of the statements."""
+        """A digest of the code that computes the numbers, without its comments, of the points and of the statements."""
         says = [repr((s.claim, s.when, s.where)) for s in map(catalogue.find, self.statements)]
-        return digest(self.modules, ("bounds", "simulations"), *says)
+        measure = getattr(self.measure, "func", self.measure).__module__
+        return digest((measure, *self.modules), ("bounds", "simulations"), repr(self.points()), *says)
 
     @property
     def file(self) -> Path:
@@ -82,9 +84,11 @@ class Study:
         return json.dumps({"code": self.digest, "numbers": known}, indent=0) + "\n"
 
     def same(self, point: str, numbers: Numbers) -> bool:
-        """Whether these numbers are those on record, to six digits."""
-        known = self.numbers[point]
-        return known.keys() == numbers.keys() and all(
+        """Whether these numbers are on record, to six digits."""
+        known = _numbers(self._record.get("numbers", {}).get(point, {}))
+        if {name: len(values) for name, values in known.items()} != {name: len(v) for name, v in numbers.items()}:
+            return False
+        return all(
             np.allclose(
                 np.asarray(numbers[name], dtype=float), np.asarray(known[name], dtype=float), 1e-6, 0, equal_nan=True
             )

@@ -7,13 +7,16 @@ smallest of these wins.  The prediction puts the smallest values of the methods'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from bounds.evaluation import ConditionViolated
+from bounds.studies import Numbers, Study
 from bounds.trials.arena import constants_for
 from bounds.tuning import tune
 from simulations import NoSuchConstant, expectation, has_expectation, run
@@ -175,4 +178,58 @@ def predicted(name: str, setting: Setting, budget: Budget) -> float | None:
         return None
 
 
-__all__ = ["METHODS", "Budget", "Method", "Setting", "gaps_at", "predicted", "smallest_gaps"]
+BUDGETS = (Budget(40), Budget(100), Budget(40, in_bits=True), Budget(100, in_bits=True))
+KAPPAS = (2.0, 5.0)
+# of each map: what varies along x and y, with its values
+MAPS: dict[str, dict[str, tuple[float, ...]]] = {
+    "noise": {"zeta": (0.03, 0.1, 0.3, 1.0, 3.0), "sigma": (0.03, 0.1, 0.3, 1.0, 3.0)},
+    "curvature": {"delta": (0.0, 0.2, 0.4, 0.6, 0.8), "K": (1, 2, 4, 8, 16)},
+}
+
+
+def cells(which: str) -> dict[str, dict[str, Any]]:
+    """The settings of a map, by their names."""
+    (x, xs), (y, ys) = MAPS[which].items()
+    return {
+        f"kappa = {kappa:g}, {x} = {a:g}, {y} = {b:g}": {"kappa": kappa, x: a, y: int(b) if y == "K" else b}
+        for kappa, a, b in product(KAPPAS, xs, ys)
+    }
+
+
+def _measured(**setting: Any) -> Numbers:
+    """For each method the smallest gap and the bound, budget by budget."""
+    own = Setting(**setting)
+    found: dict[str, Sequence[float]] = {}
+    for name in METHODS:
+        found[f"{name}: gap"] = smallest_gaps(name, own, BUDGETS)
+        bounds = (predicted(name, own, budget) for budget in BUDGETS)
+        found[f"{name}: bound"] = [np.nan if bound is None else bound for bound in bounds]
+    return found
+
+
+STUDIES = {
+    which: Study(
+        f"who_wins_{which}",
+        partial(cells, which),
+        _measured,
+        ("bounds.winners",),
+        tuple(method.statement for method in METHODS.values() if method.statement),
+    )
+    for which in MAPS
+}
+
+
+__all__ = [
+    "BUDGETS",
+    "KAPPAS",
+    "MAPS",
+    "METHODS",
+    "STUDIES",
+    "Budget",
+    "Method",
+    "Setting",
+    "cells",
+    "gaps_at",
+    "predicted",
+    "smallest_gaps",
+]

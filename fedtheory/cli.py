@@ -599,11 +599,11 @@ def sharpen_command(
     sharpened, catalogued = found.sharpens, found.catalogued
     if trade_off is not None:
         from figures.gallery import save_as
-        from figures.trade_off import draw, smaller
+        from figures.trade_off import draw
 
         with progress() as tell:
             points = own.trade_off(one, lambda done: tell("step sizes", done, len(own.SPANS)))
-        save_as(lambda: draw({points[0].sharpens: {a.span: smaller(a) for a in points}}), trade_off)
+        save_as(lambda: draw({points[0].sharpens: {a.span: own.smaller(a) for a in points}}), trade_off)
     if as_json:
         print_json(
             {

@@ -116,7 +116,7 @@ def _file(paper: str, name: str) -> Path:
 def steps_of(
     papers: Sequence[str], tell: Progress | None = None, workshop: Workshop | None = None
 ) -> dict[str, dict[Sequent, list[str]]]:
-    """The different steps that z3 proves in the proofs of each paper, in order."""
+    """The different steps that are proved in the proofs of each paper, in order."""
     tasks = {
         (e.statement, e.kind): Task("collecting steps", paper, e.kind, collected, (e.statement, e.kind))
         for paper in papers
@@ -133,7 +133,7 @@ def steps_of(
 
 
 def collected(id_: str, kind: str) -> tuple[Sequent, ...]:
-    """The different steps that z3 proves when a piece of evidence is checked."""
+    """The different steps that are proved when a piece of evidence is checked."""
     statement = catalogue.find(id_)
     (own,) = (e for e in evidence(statement.paper) if (e.statement, e.kind) == (id_, kind))
     with recorded() as recording:

@@ -82,7 +82,7 @@ def ready(out: Path) -> dict[str, Path]:
     details = {f"paper_check/{name}.md": out.with_suffix("") / f"{name}.md" for name in catalogue.papers()}
     paths = {"paper_check.md": out, **details}
     for path in paths.values():
-        writable(path, ("md",), mark=_MARK if path == out else "")
+        writable(path, ("md",), mark=_MARK)
     return paths
 
 

@@ -58,7 +58,7 @@ def key(checked: Checked) -> str:
     s = checked.statement
     given = sorted((str(name), constants) for name, constants in catalogue.properties(s).items())
     says = (s.claim, s.also, s.when, sorted(s.where.items(), key=str), s.assumes, given, s.corrects)
-    verdicts = [(e.kind, v.status) for e, v in checked.verdicts]
+    verdicts = [(e.kind, v.status, v.added, v.slack if v.premises else None) for e, v in checked.verdicts]
     return sha256(repr((says, verdicts, get_args(Part))).encode()).hexdigest()[:16]
 
 

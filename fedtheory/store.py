@@ -48,6 +48,7 @@ _EXTRAS = ("networks", "proofs")  # of our packages: those that results depend o
 _PLACES = ("stdlib", "platstdlib", "purelib", "platlib")
 LIBRARIES = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _PLACES})
 _WRITES = os.O_WRONLY | os.O_CREAT
+_DRAWN = str(ROOT / "figures" / "drawn") + os.sep
 _SYSTEM = ("/proc/", "/sys/", "/dev/")
 _DAMAGED = "the store of results in {} is damaged: what is lost is computed again; delete the folder to mend it"
 _NOT_KEPT = "no more results are kept in {}"
@@ -245,6 +246,8 @@ def _input(file: str) -> str:
     real = os.path.realpath(file)
     ours = real.startswith(tuple(str(ROOT / name) + os.sep for name in OURS))
     if real.startswith((*LIBRARIES, *_SYSTEM)) and not ours:
+        return ""
+    if real.startswith(_DRAWN):  # a drawing is taken from there only if it is the same
         return ""
     compiled = real.endswith(".pyc") and Path(real).parent.name == "__pycache__"
     return source_from_cache(real) if compiled else real

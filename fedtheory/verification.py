@@ -301,9 +301,7 @@ def verify(
         wave = _used(found, verdicts)
     settled: dict[str, Checked] = {}
     whole = shown | verdicts
-    for id_ in whole:
-        _settle(id_, whole, settled)
-    return [_of_kinds(settled[id_], kinds) for id_ in asked]
+    return [_of_kinds(_settle(id_, whole, settled)[0], kinds) for id_ in asked]
 
 
 def _used(
@@ -368,26 +366,32 @@ def _settle(
     verdicts: Mapping[str, Sequence[tuple[Evidence, Verdict]]],
     settled: dict[str, Checked],
     above: tuple[str, ...] = (),
-) -> Checked:
+) -> tuple[Checked, set[str]]:
     """The statement with its verdicts; a proof is worth no more than the statements that it uses.
 
     above  the statements whose proofs led here: a proof that uses one of them is circular and proves nothing
+
+    Also returns which of these were met.  If any were, the verdicts are those below these statements alone.
     """
     if id_ in settled:
-        return settled[id_]
-    statement, own = catalogue.find(id_), []
+        return settled[id_], set()
+    statement, own, met = catalogue.find(id_), [], set[str]()
     for item, verdict in verdicts[id_]:
         if verdict.status in (Status.PROVED, Status.CONDITIONAL):
             for used in dict.fromkeys((*item.uses, *verdict.uses, *verdict.follows)):
                 if used not in (*above, id_):
-                    one = _settle(used, verdicts, settled, (*above, id_))
+                    one, circles = _settle(used, verdicts, settled, (*above, id_))
+                    met |= circles - {id_}
                     verdict = _limited(verdict, statement.assumes, one, used in verdict.follows)
                 elif used not in verdict.follows:
                     path = (*above, id_)
+                    met |= {used} - {id_}
                     verdict = _failed(verdict, f"circular: {' -> '.join((*path[path.index(used) :], used))}")
         own.append((item, verdict))
-    settled[id_] = Checked(statement, tuple(own))
-    return settled[id_]
+    found = Checked(statement, tuple(own))
+    if not met:
+        settled[id_] = found
+    return found, met
 
 
 def _limited(verdict: Verdict, assumes: Collection[str], used: Checked, follows: bool) -> Verdict:

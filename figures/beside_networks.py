@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bounds.studies import Numbers, Study
+from bounds.networks import CLIENTS, METHODS, ROUNDS, STEPS, STUDY
 from figures.gallery import GREEN, GREY, ORANGE, RED, Drawn, Picture, canvas
-
-_NUMBERS = ("L", "sigma", "zeta", "G")
-
-
-def _measured(method: str) -> Numbers:
-    from bounds.networks import METHODS, beside
-
-    found = beside(method)
-    numbers = {f"{n} in round {r}, an estimate": [getattr(at, n)] for r, at in found.at.items() for n in _NUMBERS}
-    numbers |= {f"term of the bound: {term}": [float(value)] for term, value in found.bound.terms.items()}
-    return numbers | {
-        "gradient, practised step size": [found.practised],
-        "gradient, step size of the theorem": [found.admitted],
-        "bound": [float(found.bound.value)],
-        "practised step size": [METHODS[method].practised],
-        "step size of the theorem": [found.eta],
-    }
-
-
-@cache
-def study() -> Study:
-    """Two trainings, estimates and a bound for each method."""
-    from bounds.networks import METHODS
-
-    points = {name: {"method": name} for name in METHODS}
-    theorems = tuple(method.statement for method in METHODS.values())
-    return Study("theory_beside_networks", lambda: points, _measured, ("bounds.networks",), theorems)
 
 
 def _rows() -> Iterator[dict[str, Any]]:
-    for name, numbers in study().numbers.items():
+    for name, numbers in STUDY.numbers.items():
         for what, (value,) in numbers.items():
             yield {"method": name, "what": what, "value": value}
 
 
 def draw(full: bool = False) -> Drawn:
     """Left the gradients and the bounds, right the step sizes."""
-    from bounds.networks import CLIENTS, METHODS, ROUNDS, STEPS
-
     data = pd.DataFrame(_rows())
     numbers = data.pivot(index="method", columns="what", values="value")
     figure, ((left, right),) = canvas(1, 2, width=4.6, height=3.4, sharey=True)
@@ -100,6 +70,6 @@ PICTURES = [
         "Red diamonds: the bounds with estimated constants. Orange squares: the measured value of a run at the theorem's "
         "step size. The number beside a diamond is the factor between the two.",
         draw,
-        study=study,
+        study=lambda: STUDY,
     )
 ]

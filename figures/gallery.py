@@ -154,10 +154,11 @@ def _made_of(picture: Picture, canvas: Canvas, csv: str) -> str:
 def _committed(name: str, made_of: str) -> bytes | None:
     """The PNG beside this program, if it is made of the same."""
     path = files_in(_DRAWN, name)["png"]
-    if not path.exists():
+    try:
+        with Image.open(path) as image:
+            return path.read_bytes() if image.info.get(_SOURCE) == made_of else None
+    except OSError:  # there is none, or it is damaged
         return None
-    with Image.open(path) as image:
-        return path.read_bytes() if image.info.get(_SOURCE) == made_of else None
 
 
 def files_in(folder: Path, name: str, formats: Sequence[str] = ("png", "csv")) -> dict[str, Path]:

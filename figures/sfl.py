@@ -14,7 +14,6 @@ from sympy import Rational
 
 from bounds import evaluate, sharpening, tune
 from bounds.sfl import ARENAS, rate_table
-from bounds.studies import Numbers, Study
 from bounds.trials.arena import Arena, tightest_ratio
 from figures import beside_networks, best_constants, bound_against_run, rate_tables, trade_off, winners
 from figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas, count_axis
@@ -300,30 +299,9 @@ def _shown(arenas: Sequence[Arena], full: bool) -> list[Arena]:
     return [*dict.fromkeys([exact[0], exact[-1]]), *(a for a in arenas if a.kind == "run")]
 
 
-_SHARPENED = ("sfl.thm1.general_convex", "sfl.thm2.general_convex")
-
-
-def _smaller(theorem: str, span: str) -> Numbers:
-    """How many times smaller each term is; nothing if the proof has no choices for these step sizes."""
-    try:
-        found = trade_off.smaller(sharpening.answer(sharpening.family_of(theorem), Rational(span), run=False))
-    except sharpening.NoChoices:
-        return {}
-    return {term: [factor] for term, factor in found.items()}
-
-
-_SHARPER = Study(
-    "sfl_sharper_constants_over_step_sizes",
-    lambda: {f"{id_}, span {s}": {"theorem": id_, "span": str(s)} for id_ in _SHARPENED for s in sharpening.SPANS},
-    _smaller,
-    ("bounds.sharpening", "theory.proofs.sharpening", "theory.sfl.sharp", "theory.sfl.checks.sharp"),
-    _SHARPENED,
-)
-
-
 def _sharpened(full: bool) -> Drawn:
-    panels: dict[str, dict[Rational, dict[str, float]]] = {id_: {} for id_ in _SHARPENED}
-    for numbers, arguments in zip(_SHARPER.numbers.values(), _SHARPER.points().values(), strict=True):
+    panels: dict[str, dict[Rational, dict[str, float]]] = {id_: {} for id_ in sharpening.DRAWN}
+    for numbers, arguments in zip(sharpening.STUDY.numbers.values(), sharpening.STUDY.points().values(), strict=True):
         if numbers:
             panels[arguments["theorem"]][Rational(arguments["span"])] = {term: own[0] for term, own in numbers.items()}
     return trade_off.draw(panels)
@@ -374,8 +352,8 @@ FIGURES = [
         "How many times smaller each term is than in the printed theorem. To the right the sharpened theorem admits "
         "larger step sizes, at the price of its constants.",
         _sharpened,
-        _SHARPENED,
-        study=lambda: _SHARPER,
+        sharpening.DRAWN,
+        study=lambda: sharpening.STUDY,
     ),
     *bound_against_run.pictures(
         dict.fromkeys(a.statement for a in ARENAS), _shown, crossed=[f"sfl.eq{n}" for n in (42, 46, 54, 80)]

@@ -8,14 +8,8 @@ import pandas as pd
 import sympy
 from matplotlib.ticker import NullLocator
 
-from bounds.sharpening import Answer
 from figures.gallery import GREY, Drawn, canvas
 from figures.styles import term_colours
-
-
-def smaller(answer: Answer) -> dict[str, float]:
-    """How many times smaller each term is than in the theorem that is sharpened."""
-    return {row.term: row.over[answer.sharpens] for row in answer.rows if answer.sharpens in row.over}
 
 
 def draw(panels: Mapping[str, Mapping[sympy.Rational, Mapping[str, float]]]) -> Drawn:

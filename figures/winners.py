@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import Any
@@ -11,17 +11,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from bounds.studies import Numbers, Study
-from bounds.winners import METHODS, Budget, Setting, predicted, smallest_gaps
+from bounds.winners import BUDGETS, KAPPAS, MAPS, METHODS, STUDIES, cells
 from figures.gallery import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, Drawn, Picture, canvas
 
-BUDGETS = (Budget(40), Budget(100), Budget(40, in_bits=True), Budget(100, in_bits=True))
-KAPPAS = (2.0, 5.0)
-# what varies along x and y, with its values
-MAPS: dict[str, dict[str, tuple[float, ...]]] = {
-    "noise": {"zeta": (0.03, 0.1, 0.3, 1.0, 3.0), "sigma": (0.03, 0.1, 0.3, 1.0, 3.0)},
-    "curvature": {"delta": (0.0, 0.2, 0.4, 0.6, 0.8), "K": (1, 2, 4, 8, 16)},
-}
 _AXES = {
     "zeta": r"heterogeneity at the optimum $\zeta_*$",
     "sigma": r"noise $\sigma$",
@@ -32,41 +24,9 @@ _MARGINS, _SHADES = (1.05, 1.5), (0.25, 0.5, 0.85)  # up to each margin a paler 
 _COLOURS = dict(zip(METHODS, (RED, BLUE, GREEN, ORANGE, GREY, SKY, PURPLE), strict=True))
 
 
-def _cells(which: str) -> dict[str, dict[str, Any]]:
-    """The settings of the map, by their names."""
-    (x, xs), (y, ys) = MAPS[which].items()
-    return {
-        f"kappa = {kappa:g}, {x} = {a:g}, {y} = {b:g}": {"kappa": kappa, x: a, y: int(b) if y == "K" else b}
-        for kappa, a, b in product(KAPPAS, xs, ys)
-    }
-
-
-def _measured(**setting: Any) -> Numbers:
-    """For each method the smallest gap and the bound, budget by budget."""
-    own = Setting(**setting)
-    found: dict[str, Sequence[float]] = {}
-    for name in METHODS:
-        found[f"{name}: gap"] = smallest_gaps(name, own, BUDGETS)
-        bounds = (predicted(name, own, budget) for budget in BUDGETS)
-        found[f"{name}: bound"] = [np.nan if bound is None else bound for bound in bounds]
-    return found
-
-
-STUDIES = {
-    which: Study(
-        f"who_wins_{which}",
-        partial(_cells, which),
-        _measured,
-        ("bounds.winners",),
-        tuple(method.statement for method in METHODS.values() if method.statement),
-    )
-    for which in MAPS
-}
-
-
 def _rows(which: str) -> Iterator[dict[str, Any]]:
     """For each cell and budget every method's gap and bound."""
-    for point, cell in _cells(which).items():
+    for point, cell in cells(which).items():
         numbers = STUDIES[which].numbers[point]
         for (i, budget), name in product(enumerate(BUDGETS), METHODS):
             gap, bound = (numbers[f"{name}: {what}"][i] for what in ("gap", "bound"))

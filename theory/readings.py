@@ -52,8 +52,9 @@ def judge(evidence: Evidence, statement: Statement, full: bool = False) -> Verdi
         return listed
     best, best_recording = read(every)
     if best.status not in (Status.PROVED, Status.TESTED):
-        adopt(recording)
-        return best if best.status is listed.status else listed
+        chosen = best.status is listed.status
+        adopt(best_recording if chosen else recording)
+        return best if chosen else listed
     needed = every
     for one in every:
         fewer = tuple(other for other in needed if other != one)

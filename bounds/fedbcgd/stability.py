@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulations import expectation
-from simulations.algorithms.fedbcgd import FedBCGDPlus
+from bounds.studies import Numbers, Study
+from simulations import expectation, partitions, run
+from simulations.algorithms.base import Algorithm
+from simulations.algorithms.fedbcgd import FedBCGD, FedBCGDPlus
 from simulations.problems.quadratic import Quadratic
 
 _TRIED = 2.0 ** np.arange(-7.0, 1.01, 0.25)  # step sizes; L = 1
@@ -48,4 +50,41 @@ def largest_stable(N: int, K: int, T: int, M: int = 10) -> float:
     return float(_TRIED[grows[0] - 1]) if grows[0] else 0.0
 
 
-__all__ = ["coupled", "largest_stable"]
+STEPS = (1, 2, 5, 10, 20, 50)  # local steps on the quadratic
+BLOCKS = {"no blocks, K = 1": (1, 1), "2 blocks, K = 1": (2, 1), "2 blocks, K = 4": (2, 4)}  # (N, K)
+TRAINED: dict[str, Algorithm] = {
+    "FedBCGD+, 5 blocks": FedBCGDPlus(10, 0.03, 5, 2),
+    "FedBCGD+, 5 blocks, T = 3, step size 0.1": FedBCGDPlus(3, 0.1, 5, 2),
+    "FedBCGD+, no blocks": FedBCGDPlus(10, 0.03, 1, 10),
+    "FedBCGD, 5 blocks": FedBCGD(10, 0.03, 5, 2),
+}
+AT = tuple(range(0, 61, 2))  # rounds of the trainings in which the loss is measured
+_SEED = 1
+
+
+def _losses(algorithm: Algorithm) -> list[float]:
+    """The loss of the small CNN on digits, 100 clients, in the rounds AT."""
+    from simulations.networks import images
+    from simulations.networks.problem import Network
+
+    digits = images.load("digits")
+    dealt = partitions.dirichlet_equal(digits.labels, 100, 0.6, 0)
+    network = Network(digits, dealt, "small CNN", batch=5, order="epochs", batching="stacked")
+    x0 = network.start(_SEED)
+    data = run(network, algorithm, rounds=AT[-1], seeds=[_SEED], x0=x0, record=("value",), at=list(AT))
+    return [float(value) for value in data.value.values.ravel()]
+
+
+def _measured(curve: str) -> Numbers:
+    """The largest stable step sizes on the quadratic, over STEPS, or the losses of a training, over AT."""
+    return {"y": [largest_stable(*BLOCKS[curve], T) for T in STEPS] if curve in BLOCKS else _losses(TRAINED[curve])}
+
+
+STUDY = Study(
+    "fedbcgd_plus_unstable",
+    lambda: {curve: {"curve": curve} for curve in (*BLOCKS, *TRAINED)},
+    _measured,
+    ("simulations.engine", "simulations.networks.problem"),
+)
+
+__all__ = ["AT", "BLOCKS", "STEPS", "STUDY", "TRAINED", "coupled", "largest_stable"]

@@ -600,7 +600,7 @@ def judge(arenas: Sequence[Arena], statement: Statement, full: bool = False) -> 
     """Compare a bound with the measurements of its arenas, all of one kind.
 
     refuted where the measurement exceeds the bound: an exact expectation by more than rounding, or the lower end of a
-    confidence interval; open where the bound is inside an interval; holds (on these arenas) otherwise.  The slack is the
+    confidence interval; open where the bound is inside an interval; tested (on these arenas) otherwise.  The slack is the
     smallest ratio of bound to lower end.  A claim with >= or = is also refuted where the upper end is below the bound;
     the slack of one with >= is the smallest ratio of upper end to bound.
     """

@@ -154,7 +154,7 @@ def search_evidence(families: Mapping[str, Family]) -> list[Evidence]:
 
 
 def judge(found: Tightest | None, statement: Statement) -> Verdict:
-    """Refuted where the exact expectation exceeds the bound by more than rounding; else it holds on the quadratics tried."""
+    """Refuted where the exact expectation exceeds the bound by more than rounding; else tested on the quadratics tried."""
     if found is None:
         return Verdict(Status.VACUOUS, "no step size is admissible on any of the quadratics that were searched")
     claim, candidate, name = statement.claim, found.candidate, step_symbol(statement)

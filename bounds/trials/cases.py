@@ -140,7 +140,7 @@ def told(value: Any) -> Any:
 
 
 def met(claim: Claim, cases: Iterable[Case], family: str, within: float = TOLERANCE) -> Verdict:
-    """In floating point: refuted at the first case where a relation fails; else holds, with the smallest slack.
+    """In floating point: refuted at the first case where a relation fails; else tested, with the smallest slack.
 
     within  the relative error allowed for rounding
 
@@ -183,7 +183,7 @@ def _true(relation: Relational, left: Any, right: Any) -> bool:
 
 
 def compared(claim: Claim, cases: Iterable[Case], family: str) -> Verdict:
-    """Refuted at the first case where a relation fails; otherwise holds, with the slack of the tightest inequality.
+    """Refuted at the first case where a relation fails; otherwise tested, with the slack of the tightest inequality.
 
     Raises ValueError for a symbol without a value.
     """

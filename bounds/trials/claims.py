@@ -232,14 +232,6 @@ class Balance:
             return 0
         return self.need / self.plus if self.plus > 0 else inf
 
-    @property
-    def rounded(self) -> float:
-        """The ratio in floating point, where a need or room within rounding of 0 counts as 0."""
-        nothing = 1e-11 * self.size
-        if self.need <= nothing:
-            return 0.0
-        return float(self.ratio) if self.plus > nothing else inf
-
 
 def before(value: T, candidates: tuple[T, ...]) -> tuple[T, ...]:
     """The candidates that are simpler than the value: those before it, all if it is none of them."""

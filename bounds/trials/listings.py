@@ -439,7 +439,7 @@ def round_or_lines(statement: Statement, full: bool, *, algorithms: Mapping[str,
             continue
         code = [x for x, _ in run.implemented(own)]
         r = next(
-            (r for r, (a, b) in enumerate(zip(printed, code, strict=True)) if np.abs(a - b).max() > ROUNDING), None
+            (r for r, (a, b) in enumerate(zip(printed, code, strict=True)) if not np.abs(a - b).max() <= ROUNDING), None
         )
         if r is None:
             return Verdict(Status.TESTED, f"the lines, executed on three quadratics, make the models of {name}")

@@ -100,7 +100,7 @@ class Rounds(Generic[Instance, OfPaper]):
         """A statement against the family, then against the instances that a search reaches from the tightest ones.
 
         refuted, with small numbers, by an instance that meets the statement's conditions and assumptions and violates its
-        claim, or, where no instance does, a further claim of the same display; holds otherwise.
+        claim, or, where no instance does, a further claim of the same display; tested otherwise.
 
         Raises ValueError as `forms` does.
         """

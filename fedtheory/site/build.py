@@ -148,7 +148,9 @@ def build(
 
 def ready(out: Path) -> None:
     """Raises ValueError where the site cannot be written into the folder."""
-    writable(out / "index.html", mark='content="fedtheory report"')
+    pages = [path.name for path in (_HERE / "templates").glob("*.html")]
+    for name in (*pages, *(f"{paper}.html" for paper in catalogue.papers())):
+        writable(out / name, mark='content="fedtheory report"')
     for folder in ("assets", "figures"):
         writable(out / folder / "file")
 

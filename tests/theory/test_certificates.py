@@ -101,6 +101,10 @@ def nonzero(quotient: str) -> Leaf:
         # a hypothesis that something is not zero gives no sign
         (REAL, ["x != 0"], "0 <= x", nonzero("2"), "divided"),
         (REAL, ["x != 0"], "0 <= x", nonzero("1"), "is not x or its square"),
+        # x = y * (x / y) says nothing about y where y is 0
+        (REAL, ["x != 0"], "0 < y**2",
+         Leaf(((0, Divide("y**2", "y", "x / y", "given_0")),), cleared("y**2", ("1", "#"), ("1", "#0")).goals),
+         "does not divide"),
         # the divisor of a claim is a goal of its own
         (REAL, [], "0 <= x / x", Leaf((), (Goal("clear", "1", "x**2"), Goal("clear", "1", "1"))), "x**2 is not positive"),
     ],

@@ -366,7 +366,6 @@ fedbcgd.say(
     rests_on=["thm1.step59", "thm1.step55"],
     note="(1-beta)^2 is printed for (1-lambda)^2.",
 )
-_c1 = 16 * gamma**2 * beta**2 * eta_tilde**2 + 8 * beta * eta_tilde
 fedbcgd.say(
     "step",
     "thm1.step66",

@@ -30,7 +30,7 @@ from theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, 
 from theory.proofs.forms import Family, Function, Infimum, Minimiser, Sum, Term, Value, nested, replaced
 from theory.proofs.ledger import Ledger
 from theory.proofs.rules import Instance, Rule
-from theory.proofs.vectors import difference
+from theory.proofs.vectors import difference, equated
 from theory.properties import Property
 from theory.statement import (
     Bound,
@@ -51,7 +51,6 @@ Symbols = Mapping[sympy.Expr, sympy.Expr]
 _NONE: Symbols = {}
 _FEWER = 1_000_000  # elementary steps of z3 for relations in the original symbols, which z3 rarely decides
 DECAY = sympy.Symbol("decay", positive=True)
-_FLIPPED: dict[Sign, Sign] = {"<=": ">=", ">=": "<=", "=": "="}
 
 
 @dataclass(frozen=True)
@@ -494,7 +493,7 @@ class Argument(Ledger):
 
     def values(self, claim: str) -> Symbols:
         """The value of a vector by the equation of another statement in vector notation."""
-        left, right = self.relation(claim).args
+        left, right = equated(self.relation(claim))
         symbols = {replaced(left, self.language.vectors): replaced(right, self.language.vectors)}
         self.followed[f"{self.statement.paper}.{claim}"] = symbols
         return symbols

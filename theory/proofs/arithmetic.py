@@ -1,4 +1,4 @@
-"""Implications between relations in named constants, decided exactly by z3 (non-linear real arithmetic).
+"""Implications between relations in named constants, decided exactly: by certificates, else by z3.
 
 Integers are relaxed to reals (>= 1 when positive).  A proof for the reals also holds for the integers; a counter-model
 counts only if its values for integer symbols are integers.  A hypothesis with a division also says that the divisor is
@@ -38,7 +38,7 @@ _PATIENCE = 30_000  # milliseconds: in a long step z3 does not check its count; 
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer of z3.
+    """Whether hypotheses imply a claim.
 
     status   proved, refuted (with `model`), vacuous (the hypotheses exclude each other) or open (z3 gave up)
     model    rational values that satisfy the hypotheses but not the claim, checked exactly by sympy

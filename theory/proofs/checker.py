@@ -98,10 +98,9 @@ class _Leaf:
             case proof.Divide(divisor=divisor, quotient=quotient, hypothesis=name):
                 stands, d = "<", self.polynomial(divisor)
                 _demand(proof.says(self.relations[name]) == "!=", f"{name} does not say that something is not zero")
-                _demand(
-                    self.value(proof.difference(self.relations[name])) == self.value(quotient) * -d,
-                    f"{name} is divided",
-                )
+                difference = self.value(proof.difference(self.relations[name]))
+                _demand(difference == self.value(quotient) * -d, f"{name} is divided")
+                _demand(d != 0 and difference.above % d == 0, f"{divisor} does not divide what is not zero")
                 signed = polynomial == d and self.known(d) is not None
                 _demand(signed or polynomial == d * d, f"{fact.polynomial} is not {divisor} or its square")
         self.facts[number] = polynomial, stands

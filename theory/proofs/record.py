@@ -15,7 +15,7 @@ from theory.proofs.sequents import Sequent
 
 @cache
 def _packed() -> dict[str, Any]:
-    """The certificates of all papers as JSON; None for a step that was searched in vain."""
+    """The certificates of all papers as JSON."""
     files = sorted(Path(theory.__path__[0]).glob("*/checks/steps.json"))
     return {digest: one for path in files for digest, one in json.loads(path.read_text()).items()}
 
@@ -38,14 +38,9 @@ def certified(step: Sequent) -> bool:
 
 @lru_cache(maxsize=1024)
 def searched(step: Sequent) -> Certificate | None:
-    """A certificate for a step that is not on record, by a short search; None if it finds none.
-
-    None at once for a step that a long search has given up, which is on record too.
-    """
+    """A certificate for a step that is not on record, by a short search; None if it finds none."""
     from theory.proofs import search  # scipy, which a step on record does not need
 
-    if step.digest in _packed():
-        return None
     try:
         certificate = search.certificate(step, search.SHORT)
     except ValueError:  # exp, log, a root other than square roots, a symbol as exponent

@@ -353,8 +353,8 @@ def nonconvex(p: Argument) -> None:
     p.conclude(p.average(mean, grad_sq_x, sympy.Integer(1)))
 
 
-def of_case(case: str, choices: Young) -> Proof:
-    """The proof of the recursion for a case, with these choices."""
+def of_case(choices: Young) -> Proof:
+    """The proof of the recursion, with these choices."""
     return recursion(*astuple(choices))
 
 
@@ -369,7 +369,7 @@ _STEPS = {
     "general_convex": "thm1.step50.corrected.sharp.general_convex",
 }
 PROOFS: dict[str, Proof] = {
-    **{_STEPS[case]: of_case(case, choices) for case, choices in CHOICES.items()},
+    **{_STEPS[case]: of_case(choices) for case, choices in CHOICES.items()},
     **{f"thm1.{case}.corrected.sharp": of_theorem(case, step) for case, step in _STEPS.items()},
     "thm1.nonconvex.corrected.sharp": nonconvex,
 }
@@ -393,7 +393,7 @@ def _sharpening(case: str) -> Sharpening:
         step=f"fedbcgd.{_STEPS[case]}",
         choices=CHOICES[case],
         free=("phi", "rho", "of_noise", "curved")[: 3 + strongly],
-        proof=partial(of_case, case),
+        proof=of_case,
         language=OURS,
         points=_points,
         before=(dist_sq, 2 * mu * eta_tilde / alpha) if strongly else None,
@@ -402,7 +402,7 @@ def _sharpening(case: str) -> Sharpening:
         settled=lambda choices, fact, points: choices,
         declare=partial(declare, case),
         proofs=lambda step, theorem, chosen: {
-            step: (of_case(case, chosen), OURS),
+            step: (of_case(chosen), OURS),
             theorem: (of_theorem(case, step), OURS),
         },
     )

@@ -214,7 +214,6 @@ mid_sq = sympy.Symbol("tracking error before the model moves", nonnegative=True)
 own_dist = sympy.Symbol("E||w_j^(c,0)-w_j^(*)||^2", nonnegative=True)
 own_dist_next = sympy.Symbol("E||w_j^(c+1,0)-w_j^(*)||^2", nonnegative=True)
 own_dist_start = sympy.Symbol("||w_j^(0,0)-w_j^(*)||^2", nonnegative=True)
-start_grad_sq = grad_sq_start
 penalised_start = sympy.Symbol("penalised gap at the start", nonnegative=True)
 penalised_last = sympy.Symbol("penalised gap after R rounds", nonnegative=True)
 penalised_lowest = PenalisedInfimum("f~*", f, phi)

@@ -218,7 +218,7 @@ def _scenes(statement: Statement, at: Numbers, given: Properties, tilted: bool) 
     clients, functions = _clients(int(at[M]), given, tilted)
     setting = Setting(clients, vector("x"), int(at[K]), int(at[S]), exact(eta, at), given, noisy=at[sigma] != 0)
     outcomes = list(setting.outcomes(parallel))
-    means = _means(setting, outcomes, parallel, statement.symbols)
+    means = _means(setting, outcomes, statement.symbols)
     places = [step.place for step in outcomes[0].steps] if statement.symbols & set(_PLACED) else []
     of_steps = [_of_step(setting, outcomes, parallel, place, statement.symbols) for place in places]
     conditions = _assumed(setting, outcomes, at, tilted)  # at the points of all quantities
@@ -262,9 +262,7 @@ def _run(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> 
     return [Scene(means, conditions, functions)]
 
 
-def _means(
-    setting: Setting, outcomes: Sequence[Outcome], parallel: bool, wanted: set[sympy.Symbol]
-) -> dict[sympy.Expr, Quadratic]:
+def _means(setting: Setting, outcomes: Sequence[Outcome], wanted: set[sympy.Symbol]) -> dict[sympy.Expr, Quadratic]:
     """The quantities of a round that are wanted, and the squares of the constants."""
     x, clients = setting.x, setting.clients
     full = mean_of(clients, x)
