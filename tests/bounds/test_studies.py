@@ -59,7 +59,7 @@ def test_a_new_point_is_measured() -> None:
 
 def test_a_record_of_other_code_or_of_another_statement_is_old() -> None:
     recorded(STUDY)
-    assert replace(STUDY, modules=("bounds.tuning",)).old
+    assert replace(STUDY, modules=("simulations.networks.models",)).old
     assert replace(STUDY, statements=("sfl.thm1.strongly_convex",)).old
 
 

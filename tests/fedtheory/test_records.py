@@ -61,7 +61,7 @@ def test_a_point_that_is_measured_again(own: Study, monkeypatch: pytest.MonkeyPa
     assert one == Again("sfl", "halves", "x = 2.0")
     assert one.says({"half": [1.0]}) == ""
     assert one.says({"half": [1.1]}) == "halves: at x = 2.0 the numbers are others now"
-    changed = replace(own, modules=("bounds.tuning",))
+    changed = replace(own, modules=("simulations.networks.models",))
     monkeypatch.setattr(records, "studies", lambda paper: {"halves": changed} if paper == "sfl" else {})
     assert one.says({"half": [1.0]}) == "halves: made by older code"
 
@@ -69,7 +69,7 @@ def test_a_point_that_is_measured_again(own: Study, monkeypatch: pytest.MonkeyPa
 def test_an_old_record_is_marked_in_the_figure(own: Study) -> None:
     (figure,) = (p for p in gallery.pictures("sfl") if p.name == "who_wins_noise")
     own.file.write_text(own.text({point: own.at(point) for point in own.points()}))
-    old = replace(own, modules=("bounds.tuning",))
+    old = replace(own, modules=("simulations.networks.models",))
     assert figure.study is not None and not own.old and old.old
 
     def words(study: Study) -> list[str]:
