@@ -415,8 +415,14 @@ def test_an_unknown_bound_in_the_address_is_said_to_be_unknown(page: Page, site:
 PAGES = ("index", "fedcom", "explorer", "sharper", "winners", "glossary")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
+# Every page in light colours; in dark ones those with elements of their own, the other papers' pages in `make test-full`
+SCHEMES = [(name, "light") for name in PAGES] + [
+    pytest.param(name, "dark", marks=pytest.mark.slow) if name in ("fedcom", "glossary") else (name, "dark")
+    for name in PAGES
+]
+
+
+@pytest.mark.parametrize(("name", "scheme"), SCHEMES)
 def test_axe_finds_nothing_serious(page: Page, site: Path, name: str, scheme: Any) -> None:
     page.emulate_media(color_scheme=scheme)
     page.goto((site / f"{name}.html").as_uri())
