@@ -59,6 +59,7 @@ benchmarks: $(READY)
 	$(BIN)/python -m benchmarks.evaluation
 	$(BIN)/python -m benchmarks.start
 	$(BIN)/python -m benchmarks.report
+	$(BIN)/python -m benchmarks.budget
 	$(BIN)/python -m benchmarks.networks
 	$(BIN)/python -m benchmarks.sweep
 
