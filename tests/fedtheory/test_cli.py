@@ -440,7 +440,23 @@ def test_what_rests_on_a_failed_check_is_open() -> None:
         "sfl.lemma5": [(proof, Verdict(Status.PROVED, ""))],
         "sfl.lemma1": [(Evidence("sfl.lemma1", "search", breaks), Verdict(Status.ERROR, ""))],
     }
-    assert verification._settle("sfl.lemma5", verdicts, {}).status is Status.OPEN
+    assert verification._settle("sfl.lemma5", verdicts, {})[0].status is Status.OPEN
+
+
+@pytest.mark.parametrize("order", [("sfl.lemma5", "sfl.lemma1"), ("sfl.lemma1", "sfl.lemma5")])
+def test_a_proof_in_a_circle_does_not_depend_on_the_order_of_the_question(order: tuple[str, str]) -> None:
+    """lemma5 uses lemma1; of lemma1 one proof uses lemma5, and another one does not."""
+    proof = Verdict(Status.PROVED, "")
+    verdicts = {
+        "sfl.lemma5": [(Evidence("sfl.lemma5", "ledger", breaks, uses=("sfl.lemma1",)), proof)],
+        "sfl.lemma1": [
+            (Evidence("sfl.lemma1", "ledger", breaks, uses=("sfl.lemma5",)), proof),
+            (Evidence("sfl.lemma1", "repair", breaks), proof),
+        ],
+    }
+    settled: dict[str, verification.Checked] = {}
+    found = {id_: verification._settle(id_, verdicts, settled)[0] for id_ in order}
+    assert {id_: one.status for id_, one in found.items()} == dict.fromkeys(order, Status.PROVED)
 
 
 def test_brackets_are_text(call) -> None:

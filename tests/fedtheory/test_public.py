@@ -74,7 +74,9 @@ def test_a_missing_extra_is_one_line(
     script = f"import sys; sys.modules[{missing!r}] = None; from fedtheory import cli; "
     script += "sys.argv = ['fedtheory', *sys.argv[1:]]; cli.main()"
     done = python(script, *command.split(), cwd=tmp_path)
-    expected = f"fedtheory: this needs {missing}: expected pip install 'fedtheory[{EXTRAS[missing]}]'\n"
+    expected = (
+        f"fedtheory: this needs {missing}: expected pip install '.[{EXTRAS[missing]}]' in the folder of fedtheory\n"
+    )
     assert (done.returncode, done.stderr) == (2, expected)
 
 

@@ -134,7 +134,7 @@ def empty(title: str) -> PaperView:
 
 def test_a_paper_without_figures_errata_and_statements_says_so() -> None:
     shown = page("paper.html", papers=[], statuses=[], kinds=[], severities=(), paper=empty("Empty"))
-    assert "None are known." in shown and "None were drawn" in shown
+    assert "None are known." in shown and "This paper has no figures." in shown
 
 
 def test_figures_are_smaller_and_still_themselves(tmp_path: Path) -> None:
