@@ -26,7 +26,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="fedtheory-") as name:
         folder = Path(name)
         for package in OURS:
-            shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("drawn", "__pycache__"))
+            shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
         time.sleep(3)  # the store keeps nothing that was made from files as young as the process
         variables = {"PYTHONPATH": str(folder), "FEDTHEORY_STORE": str(folder / "store")}
 
