@@ -67,8 +67,8 @@ class Trial:
 def least_rounds(trial: Trial) -> float:
     """The fewest rounds after which the quantity stays below the accuracy, over all step sizes.
 
-    It must stay there for 16 times as long, or until round 2^20: a step size whose runs diverge later does not count.
-    Between two rounds by the logarithm of the quantity.  Infinite where no step size gets there in 2^19 rounds.  Raises
+    It must stay there for 16 times as long, or until round 2^20.  So a step size whose runs diverge by then does not
+    count; one whose runs diverge more slowly does.  Between two rounds by the logarithm of the quantity.  Infinite where no step size gets there in 2^19 rounds.  Raises
     ValueError where the best step size of the first search is its smallest or its largest.
     """
     first = np.arange(float(trial.span[0]), trial.span[1] + 1)
@@ -94,13 +94,13 @@ def least_rounds(trial: Trial) -> float:
 
 
 def _lasts(trial: Trial, eta: float, rounds: float) -> bool:
-    """Whether the quantity stays below the accuracy, at this step size, from these rounds on."""
+    """Whether the quantity stays below the accuracy for 16 times these rounds, at this step size."""
     horizon = min(_LASTING * (int(rounds) + 1), _MOST)
     return bool((trial.series(np.array([eta]), horizon)[0, int(np.ceil(rounds)) :] <= trial.accuracy).all())
 
 
 def _reached(series: Array, accuracy: float) -> Array:
-    """For each step size when the series (E, rounds + 1) is below the accuracy for good: infinite if that is not seen."""
+    """For each step size when the series (E, rounds + 1) is below the accuracy, for as long again: infinite if that is not seen."""
     above = ~(series <= accuracy)
     rounds = series.shape[1] - 1
     last = np.where(above.any(1), rounds - above[:, ::-1].argmax(1), -1)

@@ -85,7 +85,8 @@ class Workshop:
     besides    process -> its CPU seconds besides tasks: of a worker its start, imports and messages; of this process minus
                those of the tasks that it did
 
-    What a scheduler's workers compute is not kept: which files they read is not known here.
+    What a scheduler's workers compute is not kept, nor what this process computes, as it does with few tasks: which files
+    they read is not known here.
     """
 
     store: Store | None = None
