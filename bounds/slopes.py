@@ -68,8 +68,9 @@ def least_rounds(trial: Trial) -> float:
     """The fewest rounds after which the quantity stays below the accuracy, over all step sizes.
 
     It must stay there for 16 times as long, or until round 2^20.  So a step size whose runs diverge by then does not
-    count; one whose runs diverge more slowly does.  Between two rounds by the logarithm of the quantity.  Infinite where no step size gets there in 2^19 rounds.  Raises
-    ValueError where the best step size of the first search is its smallest or its largest.
+    count; one whose runs diverge more slowly does.  Between two rounds by the logarithm of the quantity.  Infinite where
+    no step size gets there in 2^19 rounds.  Raises ValueError where the best step size of the first search is its
+    smallest or its largest.
     """
     first = np.arange(float(trial.span[0]), trial.span[1] + 1)
     eta, factor, horizon = np.asarray(trial.scale * 2.0**first), 2.0, _FEWEST
@@ -100,7 +101,7 @@ def _lasts(trial: Trial, eta: float, rounds: float) -> bool:
 
 
 def _reached(series: Array, accuracy: float) -> Array:
-    """For each step size when the series (E, rounds + 1) is below the accuracy, for as long again: infinite if that is not seen."""
+    """For each step size when the series (E, rounds + 1) is below the accuracy for as long again; infinite if never."""
     above = ~(series <= accuracy)
     rounds = series.shape[1] - 1
     last = np.where(above.any(1), rounds - above[:, ::-1].argmax(1), -1)
