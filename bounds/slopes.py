@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from theory.statement import Evidence, Order, Rates, Statement, Status, Verdict,
 _CLOSE = 0.1  # of exponents that count as equal: other terms of a rate are never quite absent
 _FEWEST, _MOST = 64, 2**20  # rounds that are looked at
 _SEARCHES = 3  # each finer than the one before, around its best step size
+_SETTLED = 1e-9  # of the accuracy: a smaller change from round to round is none
 _LASTING = 16  # times the rounds to the accuracy: so long the quantity must stay below it
 
 
@@ -58,17 +59,23 @@ class Trial:
         given: dict[str, Any] = {"rounds": rounds, "x0": self.x0, "record": (self.quantity,)}
         if self.ratio is not None:
             given["average"] = self.ratio(eta)
-        if has_expectation(self.problem, algorithm, rounds):
+        if self.exact:
             return np.asarray(expectation(self.problem, algorithm, **given)[self.quantity])
         runs = run(self.problem, algorithm, seeds=range(self.seeds), **given)
         return np.asarray(runs[self.quantity].mean("seed", skipna=False))
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether there is an exact expectation."""
+        return has_expectation(self.problem, self.algorithm(np.array([self.scale])), _FEWEST)
 
 
 def least_rounds(trial: Trial) -> float:
     """The fewest rounds after which the quantity stays below the accuracy, over all step sizes.
 
-    It must stay there for 16 times as long, or until round 2^20.  So a step size whose runs diverge by then does not
-    count; one whose runs diverge more slowly does.  Between two rounds by the logarithm of the quantity.  Infinite where
+    It must stay there for 16 times as long, or until round 2^20; and an exact expectation must settle: its changes from
+    round to round, which follow the recursion without its constant part, must not grow at the end.  So a step size with
+    which it diverges slowly does not count.  Between two rounds by the logarithm of the quantity.  Infinite where
     no step size gets there in 2^19 rounds.  Raises ValueError where the best step size of the first search is its
     smallest or its largest.
     """
@@ -95,9 +102,12 @@ def least_rounds(trial: Trial) -> float:
 
 
 def _lasts(trial: Trial, eta: float, rounds: float) -> bool:
-    """Whether the quantity stays below the accuracy for 16 times these rounds, at this step size."""
+    """Whether the quantity stays below the accuracy for 16 times these rounds, at this step size, and settles."""
     horizon = min(_LASTING * (int(rounds) + 1), _MOST)
-    return bool((trial.series(np.array([eta]), horizon)[0, int(np.ceil(rounds)) :] <= trial.accuracy).all())
+    series = trial.series(np.array([eta]), horizon)[0]
+    earlier, later = (np.abs(np.diff(part)).max() for part in np.array_split(series[horizon // 2 :], 2))
+    settles = not trial.exact or later <= max(earlier, _SETTLED * trial.accuracy)
+    return bool(settles and (series[int(np.ceil(rounds)) :] <= trial.accuracy).all())
 
 
 def _reached(series: Array, accuracy: float) -> Array:

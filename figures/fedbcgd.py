@@ -36,7 +36,7 @@ from simulations.algorithms.fedbcgd import (
 )
 from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from simulations.compressors import QSGD
-from simulations.exact import block_moments
+from simulations.exact import linear
 from simulations.problems import Array
 from simulations.problems.logistic import Logistic, lightly_regularised
 from simulations.problems.quadratic import Quadratic, generate
@@ -366,7 +366,7 @@ def _factors(axis: Any, problem: Quadratic, T: int, shape: dict[str, int]) -> Ro
         printed = variant != "FedBCGD"
         for lam, dash in ((0.0, "-"), (0.9, "--")):
             method = VARIANTS[variant](T=T, eta=etas.tolist(), lam=lam, **shape)
-            factor = block_moments.spectral_radius(problem, method)
+            factor = linear.spectral_radius(problem, method)
             label = rf"{'printed' if printed else 'corrected'}, $\lambda$ = {lam:g}"
             axis.plot(etas, factor, color=ORANGE if printed else BLUE, ls=dash, label=label)
             rows += [

@@ -44,7 +44,7 @@ from simulations.compressors import (
     StochasticSign,
     TopK,
 )
-from simulations.exact.tracking import spectral_radius
+from simulations.exact.linear import spectral_radius
 from simulations.problems import Array
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, generate

@@ -10,7 +10,7 @@ import sympy
 
 from simulations.algorithms.fedcom import DIANA
 from simulations.compressors import RandK
-from simulations.exact.tracking import spectral_radius
+from simulations.exact.linear import spectral_radius
 from simulations.problems.quadratic import diagonal
 from theory import catalogue
 from theory.statement import Evidence, Rates, Statement, Status, Verdict

@@ -31,7 +31,7 @@ def _():
         StochasticSign,
         TopK,
     )
-    from simulations.exact.tracking import spectral_radius
+    from simulations.exact.linear import spectral_radius
     from simulations.problems.quadratic import Quadratic, generate
 
     return (
@@ -620,7 +620,7 @@ def _(Fraction, Sparsifier, best_damping, check):
 def _(mo):
     mo.md(r"""
     Now whole runs, with moving models, on four different quadratics in five dimensions ($L=1$, $\mu=0.1$). Nothing is sampled:
-    means and second moments are propagated exactly (`simulations/exact/tracking.py`). The same recursion has a *spectral
+    means and second moments are propagated exactly (`simulations/exact/linear.py`). The same recursion has a *spectral
     radius*, the factor by which expected squares change per round in the long run.
     """)
     return

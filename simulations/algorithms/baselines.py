@@ -49,7 +49,6 @@ class FedProx(LocalSteps):
     The paper lets a client solve its problem inexactly; here it takes K steps.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     prox: float = 0.1
     weighs: ClassVar[bool] = True
 
@@ -88,7 +87,6 @@ class FedNova:
     Raises ValueError for other settings; for a problem, unless tau is a number or has M entries.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     tau: int | tuple[int, ...]
     eta: Any
     S: int | None = None
@@ -165,7 +163,6 @@ class FedDyn(LocalSteps):
     `memory["h_m"]` (E, N, M, d) are the clients' gradients, `memory["h"]` (E, N, d) is their mean; both start at 0.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     alpha: float = 0.1
 
     def __post_init__(self) -> None:
@@ -206,7 +203,6 @@ class Scaffnew:
     another p, or an eta that is not a positive finite number (or several of them).
     """
 
-    exact: ClassVar[str] = "exact.linear"
     p: float
     eta: Any
 

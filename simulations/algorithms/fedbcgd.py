@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -289,7 +289,6 @@ class FedBCGD(Blocks):
     freeze that is neither True nor False.
     """
 
-    exact: ClassVar[str] = "exact.block_moments"
     freeze: bool = False
 
     def __post_init__(self) -> None:
@@ -337,7 +336,6 @@ class FedBCGDPlus(Blocks):
     that offers no `local_gradient`.
     """
 
-    exact: ClassVar[str] = "exact.block_moments"
     control: Form = "theory"
     variance: Form = "theory"
     kept: Kept = "sent"
@@ -412,7 +410,6 @@ class FedAvgM(Sampling):
     `memory["v"]` (E, N, d) is the server's velocity.  Raises ValueError also for another lam.
     """
 
-    exact: ClassVar[str] = "exact.block_moments"
     lam: float = 0.9
 
     def __post_init__(self) -> None:
@@ -485,7 +482,6 @@ class FedDC(Sampling):
     at 0.  Raises ValueError also for an alpha that is not a number >= 0.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     alpha: float = 0.01
 
     def __post_init__(self) -> None:
@@ -537,8 +533,6 @@ class FedLin(LocalSGD):
     A round raises ValueError for a problem that offers no `local_gradient`.
     """
 
-    exact: ClassVar[str] = "exact.linear"
-
     def uplink_bits(self, problem: Problem) -> float:
         """The gradient at x^r and the model."""
         return 2 * super().uplink_bits(problem)
@@ -579,7 +573,6 @@ class SLocalGD(LocalSGD):
     another q, and in a round for a problem that offers no `local_gradient`.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     q: float = 1.0
 
     def __post_init__(self) -> None:

@@ -103,7 +103,6 @@ class Compressing:
 class FedCOM(Compressing):
     """Algorithm 1, for homogeneous clients: local SGD, compressed accumulated gradients."""
 
-    exact: ClassVar[str] = "exact.tracking"
     tau: int
     eta: Any
     gamma: float = 1.0
@@ -143,7 +142,6 @@ class FedCOMGATE(Compressing):
     the compressor has no q.
     """
 
-    exact: ClassVar[str] = "exact.tracking"
     tau: int
     eta: Any
     gamma: float = 1.0
@@ -205,7 +203,6 @@ class FedGATE(Compressing):
     Raises ValueError for another option.
     """
 
-    exact: ClassVar[str] = "exact.tracking"
     tau: int
     eta: Any
     gamma: float = 1.0
@@ -313,7 +310,6 @@ class FedPAQ(Compressing):
     S  participating clients, by default all.  Raises ValueError when it is not a whole number >= 1.
     """
 
-    exact: ClassVar[str] = "exact.tracking"
     tau: int
     eta: Any
     compressor: Compressor = UNCOMPRESSED
@@ -350,7 +346,6 @@ class SCAFFOLD(Compressing):
     `memory["c"]` (E, N, d) is the server's control variate, `memory["c_j"]` (E, N, M, d) are the clients'.
     """
 
-    exact: ClassVar[str] = "exact.tracking"
     tau: int
     eta: Any
     gamma: float = 1.0
@@ -399,7 +394,6 @@ class DIANA(Compressing):
     compressor has no q.
     """
 
-    exact: ClassVar[str] = "exact.tracking"
     eta: Any
     compressor: Compressor = UNCOMPRESSED
     alpha: float | None = None

@@ -29,7 +29,6 @@ class MinibatchSGD(LocalSteps):
     Where the problem weighs its clients, so does the server.
     """
 
-    exact: ClassVar[str] = "exact.minibatch"
     weighs: ClassVar[bool] = True
 
     def round(self, problem: Problem, x: Array, eta: Array, draws: Draws, watch: Watch, memory: Memory) -> Array:
@@ -68,7 +67,6 @@ class CentralSGD:
 
     K: int
     eta: Any
-    exact: ClassVar[str] = "exact.minibatch"
     sequential: ClassVar[bool] = True
     weighs: ClassVar[bool] = True
 

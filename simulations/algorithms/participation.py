@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,6 @@ class CyCP(LocalSteps):
     Raises ValueError for groups that are no whole number >= 1; in a round also unless they divide M, and for a larger S.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     groups: int = 2
 
     def __post_init__(self) -> None:
@@ -109,8 +107,6 @@ class RCP(LocalSteps):
 
     S  clients of a cohort, a divisor of M; None: all
     """
-
-    exact: ClassVar[str] = "exact.linear"
 
     def participants(self, problem: Problem) -> int:
         """S, by default M.  Raises ValueError unless it divides M."""

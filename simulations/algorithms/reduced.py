@@ -48,7 +48,6 @@ class CELSGD(LocalSteps):
     `memory["v"]` (E, N, d) is the estimate, `memory["x"]` (E, N, d) the model of the round before.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     beta: float = 0.5
     batch: int = 1
     first: int = 1
@@ -102,7 +101,6 @@ class BVRLSGD(LocalSteps):
     ValueError for a problem that offers no `local_gradient`, and for S < M.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     stage: int = 10
     batch: int | None = None
 
@@ -152,7 +150,6 @@ class MimeLite(LocalSteps):
     that offers no `local_gradient`.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     momentum: float = 0.9
     corrected: ClassVar[bool] = False  # whether a local step subtracts its gradient at the server's model
 
@@ -224,7 +221,6 @@ class STEM(LocalSteps):
     `memory["d"]` (E, N, d) is the mean direction.  Raises ValueError in a round for S < M.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     a: float = 0.1
     first: int = 1
 

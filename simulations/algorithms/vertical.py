@@ -38,7 +38,6 @@ class FedBCD:
     or other turns; in a round, for more parties than coordinates.
     """
 
-    exact: ClassVar[str] = "exact.linear"
     Q: int
     eta: Any
     N: int = 2

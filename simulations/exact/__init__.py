@@ -1,4 +1,4 @@
-"""Exact expectations of whole runs: the algorithm's `exact` names the module that computes them.
+"""Exact expectations of whole runs, by `exact.linear`, or by the module that the algorithm's `exact` names.
 
 The module, such as "exact.moments" of `simulations`, has two functions:
 
@@ -19,9 +19,8 @@ from simulations.checked import brief, listed, whole
 from simulations.problems import Problem, check_problem
 
 
-def _recursion(algorithm: Algorithm) -> ModuleType | None:
-    name = getattr(algorithm, "exact", None)
-    return importlib.import_module(f"simulations.{name}") if name else None
+def _recursion(algorithm: Algorithm) -> ModuleType:
+    return importlib.import_module(f"simulations.{getattr(algorithm, 'exact', 'exact.linear')}")
 
 
 def expectation(problem: Problem, algorithm: Algorithm, **settings: Any) -> xr.Dataset:
@@ -29,8 +28,7 @@ def expectation(problem: Problem, algorithm: Algorithm, **settings: Any) -> xr.D
 
     settings  the settings of `run` without seeds and orders: rounds, x0, record, at, average
 
-    Returns a Dataset over (step_size, round), see `moments.expectation`.  Raises ValueError for an algorithm that names
-    no module, and the errors of the named module's `expectation`.
+    Returns a Dataset over (step_size, round), see `moments.expectation`.  Raises the errors of the module's `expectation`.
     """
     check_problem(problem)
     check_algorithm(algorithm)
@@ -41,17 +39,13 @@ def expectation(problem: Problem, algorithm: Algorithm, **settings: Any) -> xr.D
         settings["record"] = tuple(record)
     if "rounds" in settings:
         settings["rounds"] = whole("rounds", settings["rounds"])
-    recursion = _recursion(algorithm)
-    if recursion is None:
-        raise ValueError(f"{type(algorithm).__name__} has no exact expectation: expected an algorithm that names one")
-    found: xr.Dataset = recursion.expectation(problem, algorithm, **settings)
+    found: xr.Dataset = _recursion(algorithm).expectation(problem, algorithm, **settings)
     return found
 
 
 def has_expectation(problem: Problem, algorithm: Algorithm, rounds: int) -> bool:
     """Whether `expectation` is possible for this number of rounds."""
-    recursion = _recursion(algorithm)
-    return recursion is not None and recursion.why_not(problem, algorithm, rounds) is None
+    return _recursion(algorithm).why_not(problem, algorithm, rounds) is None
 
 
 __all__ = ["expectation", "has_expectation"]

@@ -1,20 +1,27 @@
 """The exact expectation of a whole run, on quadratics, of every algorithm whose rounds are linear.
 
-Once it is known which clients take part, such a round maps the server's model and the memories, together z, and the noise
-of the gradients linearly to the next z.  The matrices of this map are not derived here: the algorithm's own `round` makes
-them, run on a unit vector for each column.  So there is no second form of the algorithm that could differ from it.
-Mean and covariance of z follow from the matrices, and all possible choices of clients are visited.
+Once it is known which clients take part, and which entries of their messages a random mask keeps, such a round maps the
+server's model and the memories, together z, and the noise of the gradients linearly to the next z.  The matrices of this
+map are not derived here: the algorithm's own `round` makes them, run on a unit vector for each column.  So there is no
+second form of the algorithm that could differ from it.
 
-x is taken about x_star, and mean and covariance are separate.  This avoids cancellation.
+The choice of clients, and the masks, are random coefficients of the map with known means and covariances.  So mean and
+covariance of z follow a recursion.  All choices are visited, unless the map is affine in the assignment of clients to the
+positions of the round: then one affine basis of assignments is enough, for any number of clients.
+
+Mean and covariance are separate, and z is relative to its fixed point where x is x_star.  Directions in which no run can
+move z, such as the sum of control variates, are left out.  This avoids cancellation: gaps keep their relative accuracy near
+the optimum.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations, islice, permutations
-from math import ceil, lcm, log
-from typing import Any, NamedTuple
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from math import factorial, lcm, prod
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -22,91 +29,645 @@ from numpy.typing import ArrayLike, NDArray
 
 from simulations import engine
 from simulations.algorithms.base import Algorithm, Memory
-from simulations.algorithms.baselines import Scaffnew
-from simulations.algorithms.fedbcgd import SLocalGD
+from simulations.algorithms.minibatch import CentralSGD
 from simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
-from simulations.algorithms.reduced import BVRLSGD, CELSGD
+from simulations.algorithms.reduced import BVRLSGD
 from simulations.checked import affordable
+from simulations.compressors import Identity
 from simulations.engine import Request
-from simulations.exact.blocks import Blocks, second_moment, whole_run
+from simulations.exact.blocks import Blocks, second_moment, turned, whole_run
+from simulations.exact.given import (
+    LINEAR,
+    ROUNDING,
+    Given,
+    Law,
+    Masked,
+    affine_basis,
+    assignments,
+    coins_of,
+    rows_of,
+    weighed,
+)
 from simulations.problems import Array, Problem
 from simulations.problems.quadratic import Quadratic
+from simulations.problems.regularised import Regularised
 
-_MOST = 3000  # choices of clients, or numbers of local steps, in a round
-_TOO_MANY = f"more than {_MOST} choices in a round, which would all be visited: expected fewer clients or local steps"
-_OWN = "a client draws uniform numbers of its own: expected an algorithm with linear rounds"
-_REST = 1e-13  # probability of the longest rounds of Scaffnew, which count as a little shorter
+_FEW = 24  # choices that are visited without a look for an affine basis
+_MOST_STATES = 64  # entries of z, for the eigenvalues of the recursion of their second moments
+_AT_ONCE = 64  # rounds that are recorded in one go
+_MASKS = "expected a random mask, one of Identity, RandK, Bernoulli, Sparsifier"
+
+Found = TypeVar("Found")
+Layout = dict[str, tuple[int, ...]]  # the memories' shapes, without the axes of step sizes and runs
 
 
-# ------------------------------------------------------------------------------------- what is random besides the noise
+# ----------------------------------------------------------------------------------------- a round as a linear map
 
 
-class Choice(NamedTuple):
-    """One possible choice of a round, or of several rounds that share it.
+@dataclass(frozen=True, eq=False)
+class Maps:
+    """A round as a map of (1, z) and of the noise, for each of C choices; z is about x_star and memories of 0.
 
-    probability  of this choice
-    order        the clients in their order, as `Draws.order` gives them
-    coin         the uniform number that all clients share
+    z has n entries before the round and n' after it, in each of B independent parts of the problem; entry i p + a is
+    coordinate a of vector i, of which the first is the model.  q columns are for independent noise of variance 1.
+
+    law      the law of the choices
+    z        (E, B, C, n', 1 + n), noise (E, B, C, n', q)
+    moved    (E, B, C, rows, 1 + n): y - x of all local steps, weighed so that the drift is the sum of squares
+    shaken   (E, B, C): the part of the drift that is due to noise
+    heard    (E, B, M p, 1 + n), what clients hand to their masks, if there are any; of_noise (E, B, M p, q)
+    sent     (E, B, C, n', M p): what a message adds to z
+    layout   of the memories after the round
     """
 
-    probability: float
-    order: tuple[int, ...] = ()
-    coin: float = 0.0
+    law: Law
+    z: Array
+    noise: Array
+    moved: Array
+    shaken: Array
+    heard: Array
+    of_noise: Array
+    sent: Array
+    layout: Layout
+
+    def about(self, before: Array, after: Array) -> Maps:
+        """The same with z about `before` (E, B, n) and the next z about `after` (E, B, n')."""
+        z, moved, heard = _about(self.z, before, after), _about(self.moved, before), _about(self.heard, before)
+        return replace(self, z=z, moved=moved, heard=heard)
 
 
-def _choices(problem: Problem, algorithm: Algorithm) -> list[Choice]:
-    """All choices: sets of clients, where their order does not matter; for some algorithms the order, or a coin.
+def _about(maps: Array, centre: Array, image: Array | None = None) -> Array:
+    """Maps (E, B, ..., rows, 1 + n) of (1, z) as maps of (1, z - centre); the image, if given, is subtracted.
 
-    Raises ValueError where there are more than 3000.
+    A constant that is only rounding becomes 0.
     """
-    M, S = problem.M, algorithm.participants(problem)
-    orders: Iterable[tuple[int, ...]]
-    match algorithm:
-        case Scaffnew():
-            return _numbers_of_steps(algorithm.p)
-        case SLocalGD():
-            q = algorithm.q
-            return [Choice(1.0)] if q == 1 else [Choice(q, (), q / 2), Choice(1 - q, (), (1 + q) / 2)]
-        case CyCP():
-            orders = combinations(range(M // algorithm.groups), S)
-        case CELSGD():  # one of the participants, the first, makes the local steps
-            sets = combinations(range(M), S)
-            orders = ((one, *(m for m in members if m != one)) for members in sets for one in members)
-        case BVRLSGD():
-            orders = ((one, *(m for m in range(M) if m != one)) for one in range(M))
-        case RCP():
-            orders = _cohorts(tuple(range(M)), S)
-        case _ if getattr(algorithm, "sequential", False):
-            orders = permutations(range(M), S)
-        case _:
-            orders = combinations(range(M), S)
-    first = list(islice(orders, _MOST + 1))
-    if len(first) > _MOST:
-        raise ValueError(_TOO_MANY)
-    return [Choice(1 / len(first), order) for order in first]
+
+    def column(point: Array) -> Array:
+        return point.reshape(*point.shape[:2], *[1] * (maps.ndim - 4), -1, 1)
+
+    linear, here, there = maps[..., 1:], column(centre), 0.0 if image is None else column(image)
+    constant = maps[..., :1] + linear @ here - there
+    constant[np.abs(constant) <= ROUNDING * (np.abs(linear) @ np.abs(here) + np.abs(there))] = 0.0
+    return np.concatenate([constant, linear], axis=-1)
 
 
-def _numbers_of_steps(p: float) -> list[Choice]:
-    """The coins of Scaffnew, one for each number of local steps."""
-    if p == 1:
-        return [Choice(1.0)]
-    count = log(_REST) / np.log1p(-p)
-    if count > _MOST:
-        raise ValueError(_TOO_MANY)
-    steps = np.arange(ceil(count))
-    chances = p * (1 - p) ** steps
-    chances[-1] += 1 - chances.sum()
-    middle = -np.expm1((steps + 0.5) * np.log1p(-p))  # of the coins with this number of steps
-    return [Choice(float(chance), (), float(coin)) for chance, coin in zip(chances, middle, strict=True)]
+class _Outcome(NamedTuple):
+    """What C choices make of N inputs.
+
+    z       (E, C, N, k', d), the next model and the memories
+    moved   (E, C, N, rows, d), y - x of the local steps
+    heard   (E, C, N, M, d), what clients hand to their masks; 0 rows where messages are not masked
+    layout  of the memories
+    draws   as the round read them
+    """
+
+    z: Array
+    moved: Array
+    heard: Array
+    layout: Layout
+    draws: Given
 
 
-def _cohorts(clients: tuple[int, ...], S: int) -> Iterator[tuple[int, ...]]:
-    """All ways to divide the clients into cohorts of S that take turns, one after another in one tuple."""
-    if not clients:
-        yield ()
-    for first in combinations(clients, S) if clients else ():
-        for rest in _cohorts(tuple(m for m in clients if m not in first), S):
-            yield first + rest
+@dataclass(frozen=True, eq=False)
+class _Scheme:
+    """An algorithm on a problem, seen in B independent parts of p coordinates: coordinate b p + a is number a of part b.
+
+    problem  in coordinates in which the parts are independent, if there are any
+    eta      (E,)
+    blocks   the parts of the measured function
+    """
+
+    problem: Quadratic | Regularised
+    algorithm: Any
+    eta: Array
+    blocks: Blocks
+
+    @property
+    def p(self) -> int:
+        """Coordinates of a part."""
+        return self.blocks.start.shape[1]
+
+    @property
+    def masks(self) -> tuple[Array, Array] | None:
+        """Mean (d,) and covariance (d, d) of a client's mask; None: messages are not masked."""
+        moments = _moments(self.algorithm, self.problem.d)
+        if moments is None:
+            return None
+        first, second = moments
+        return first, second - np.outer(first, first)
+
+    @cached_property
+    def still(self) -> Quadratic | Regularised:
+        """The problem without linear terms."""
+        plain = plain_of(self.problem)
+        return _with_plain(self.problem, replace(plain, b=0 * plain.b))
+
+    @cached_property
+    def centre(self) -> Array:
+        """x_star, or 0 where F has no minimiser, (d,)."""
+        x_star = self.problem.constants.get("x_star")
+        return np.zeros(self.problem.d) if x_star is None else x_star
+
+    def run(self, law: Law, number: int, x: Array, layout: Layout, *, slopes: bool = False, **given: Array) -> _Outcome:
+        """Every choice on every input x (N, k, d), by the algorithm's own `round`.
+
+        slopes        with the linear terms of the problem
+        factor, more  (N, M, d), of the masks; by default their mean, and 0
+        noise         (N, M, T, d), by default none
+        """
+        E, C, N, M, d = len(self.eta), len(law.mean), len(x), self.problem.M, self.problem.d
+        rows = np.tile(x, (E, C, 1, 1))
+        memory: Memory = {}
+        for (name, shape), at in zip(layout.items(), _ends(layout), strict=False):
+            memory[name] = rows[:, :, at : at + prod(shape[:-1])].reshape(E, C * N, *shape)
+        algorithm = self.algorithm
+        noted: list[tuple[NDArray[np.int64], Array]] = []
+        if self.masks is not None:
+            factor = given.get("factor", np.broadcast_to(self.masks[0], (N, M, d)))
+            more = given.get("more", np.zeros((N, M, d)))
+            masked = Masked(algorithm.compressor, np.tile(factor, (C, 1, 1)), np.tile(more, (C, 1, 1)), noted)
+            algorithm = replace(algorithm, compressor=masked)
+        noise = np.tile(given["noise"], (C, 1, 1, 1)) if "noise" in given else None
+        draws = Given(M, number, np.repeat(law.orders, N, axis=0), np.repeat(law.coins, N), noise)
+        moves: list[Array] = []
+        problem, model = self.problem if slopes else self.still, rows[:, :, 0].copy()
+        after = algorithm.round(problem, model, self.eta[:, None, None], draws, _watch(model.copy(), moves), memory)
+        kept = {name: np.broadcast_to(values, (E, C * N, *values.shape[2:])) for name, values in memory.items()}
+        if any(values.shape[-1:] != (d,) for values in kept.values()):
+            raise ValueError(f"{type(algorithm).__name__} keeps numbers that are no vectors of {d}: expected vectors")
+        z = np.concatenate([after[:, :, None], *(values.reshape(E, C * N, -1, d) for values in kept.values())], axis=2)
+        moved = np.concatenate(moves, axis=2) if moves else np.zeros((E, C * N, 0, d))
+        heard = np.zeros((E, C * N, 0 if self.masks is None else M, d))
+        if self.masks is not None:
+            if len(noted) != 1 or noted[0][1].shape[-1] != d:
+                raise ValueError(f"{type(algorithm).__name__} compresses several messages: expected one of each client")
+            heard[:, rows_of(noted[0][0], C * N), noted[0][0]] = noted[0][1]
+        z, moved, heard = (values.reshape(E, C, N, -1, d) for values in (z, moved, heard))
+        return _Outcome(z, moved, heard, {name: values.shape[2:] for name, values in kept.items()}, draws)
+
+    def parted(self, values: Array) -> Array:
+        """(E, C, N, rows, d) -> (E, B, C, rows p, N): a column for each input."""
+        E, C, N, rows, d = values.shape
+        parts = values.reshape(E, C, N, rows, d // self.p, self.p)
+        return parts.transpose(0, 4, 1, 3, 5, 2).reshape(E, d // self.p, C, rows * self.p, N)
+
+    def generic(self, number: int, layout: Layout) -> tuple[Array, dict[str, Any], Given]:
+        """An input x, noise and masks without any structure, and the draws of a round."""
+        M, d = self.problem.M, self.problem.d
+        x = np.cos(np.arange(_ends(layout)[-1] * d)).reshape(1, -1, d)
+        draws = self.run(Law.of([tuple(range(M))]), number, x, layout).draws
+        given: dict[str, Any] = {"noise": np.sin(1 + np.arange(M * draws.steps * d)).reshape(1, M, draws.steps, d)}
+        if self.masks is not None:
+            given["factor"] = np.cos(2 + np.arange(M * d)).reshape(1, M, d)
+        return x, given, draws
+
+    def law(self, number: int, layout: Layout) -> Law:
+        """The law of the choices of a round."""
+        known, M = coins_of(self.problem, self.algorithm), self.problem.M
+        if known is not None:
+            return known
+        if _lasting(self.problem, self.algorithm) > 1:  # cohorts take turns
+            S = self.algorithm.participants(self.problem)
+            return Law.of(assignments(tuple(range(M)), [S] * (M // S)))
+        return _once(_law, self, number, tuple(layout.items()))
+
+    def maps(self, number: int, layout: Layout) -> Maps:
+        """Round `number`, for all choices; the memories before it have this layout.
+
+        Raises NotLinear if the round is not linear, or not linear in the masks, or mixes coordinates of different parts.
+        """
+        law = self.law(number, layout)
+        E, (B, p), M, d = len(self.eta), self.blocks.start.shape, self.problem.M, self.problem.d
+        k, local = _ends(layout)[-1], np.arange(d) % p
+        n = k * p
+
+        def units(vectors: int) -> Array:
+            """For coordinate a of vector i, in all parts at once: (vectors p, vectors, d)."""
+            return np.array([np.outer(np.arange(vectors) == i, local == a) for i in range(vectors) for a in range(p)])
+
+        def of_parts(vectors: Array) -> Array:
+            """(vectors, d) -> (B, vectors p)."""
+            return vectors.reshape(-1, B, p).swapaxes(0, 1).reshape(B, -1)
+
+        # the linear terms alone, at x_star and memories of 0
+        origin = np.zeros((1, k, d))
+        origin[0, 0] = self.centre
+        still = self.run(law, number, origin, layout, slopes=True)
+        still.z[..., 0, :] -= self.centre
+
+        # a unit vector for each column; the last input tests that the round is linear
+        asked = list(still.draws.asked) if plain_of(self.problem).sigma else []
+        q = len(asked) * p
+        affordable(f"the moments of {n} numbers, for {len(law.mean)} choices and {E} step sizes",
+                   numbers=float(len(law.mean)) * E * (n + q + 1) * (k + 2 * M) * d)  # fmt: skip
+        x, noise = np.zeros((n + q + 1, k, d)), np.zeros((n + q + 1, M, still.draws.steps, d))
+        x[:n], x[-1] = units(k), np.cos(np.arange(k * d)).reshape(k, d)
+        mixed = np.sin(np.arange(len(asked) * d)).reshape(-1, d)
+        for u, (m, t) in enumerate(asked):
+            noise[n + u * p : n + (u + 1) * p, m, t] = units(1)[:, 0]
+            noise[-1, m, t] = mixed[u]
+        given: dict[str, Any] = {"noise": noise}
+        masks = self.masks
+        if masks is not None:
+            given["factor"] = np.tile(masks[0], (n + q + 1, M, 1))
+            given["factor"][-1] = np.cos(1 + np.arange(M * d)).reshape(M, d)
+        moved = self.run(law, number, x, layout, **given)
+        columns = self.parted(np.concatenate([moved.z, moved.heard], axis=3))  # (E, B, C, n' + M p, n + q + 1)
+        expected = np.einsum("ebcri,bi->ebcr", columns[..., :-1], np.hstack([of_parts(x[-1]), of_parts(mixed)]))
+        constant = self.parted(np.concatenate([still.z, still.heard], axis=3))
+        whole = np.concatenate([constant, columns[..., :-1]], axis=-1)
+        after = moved.z.shape[3] * p
+        heard, sent = np.zeros((E, B, 0, 1 + n + q)), np.zeros((E, B, len(law.mean), after, 0))
+        if masks is not None:
+            into = self.run(law, number, np.zeros((M * p, k, d)), layout, factor=np.zeros((M * p, M, d)), more=units(M))
+            sent = self.parted(into.z)
+            off = of_parts(given["factor"][-1] - masks[0])
+            expected[..., :after] += np.einsum("ebcri,bi,ebci->ebcr", sent, off, columns[..., after:, -1])
+            # a client that takes part hands over the same, whoever else does
+            part = np.abs(whole[..., after:, :]).max(-1, keepdims=True) > 0
+            heard = (part * whole[..., after:, :]).sum(2) / np.maximum(1, part.sum(2))
+            others = np.abs(part * (whole[..., after:, :] - heard[:, :, None])).max((1, 2, 3, 4))
+            if (others > LINEAR * np.abs(heard).max((1, 2, 3))).any():
+                raise NotLinear(
+                    f"messages of {type(self.algorithm).__name__} depend on who takes part: expected others"
+                )
+        with np.errstate(over="ignore", invalid="ignore"):
+            largest, off = (np.abs(some).max((1, 2, 3)) for some in (columns[..., -1], columns[..., -1] - expected))
+        if (off > LINEAR * largest)[np.isfinite(largest)].any():
+            raise NotLinear(f"{type(self.algorithm).__name__} is not linear: expected an algorithm with linear rounds")
+        steps, at_start = self.parted(moved.moved), self.parted(still.moved)
+        return Maps(
+            law,
+            whole[..., :after, : 1 + n],
+            whole[..., :after, 1 + n :],
+            np.concatenate([at_start, steps[..., :n]], axis=-1),
+            (steps[..., n:-1] ** 2).sum((-1, -2)),
+            heard[..., : 1 + n],
+            heard[..., 1 + n :],
+            sent,
+            moved.layout,
+        )
+
+
+def _ends(layout: Layout) -> list[int]:
+    """The number of vectors before each memory, and in all: the model is the first."""
+    return np.cumsum([1, *(prod(shape[:-1]) for shape in layout.values())]).tolist()
+
+
+class NotLinear(ValueError):
+    """A round that is not linear, or that mixes coordinates of different parts of the problem."""
+
+
+def _with_plain(problem: Quadratic | Regularised, plain: Quadratic) -> Quadratic | Regularised:
+    """The problem with another measured function."""
+    return replace(problem, plain=plain) if isinstance(problem, Regularised) else plain
+
+
+def _moments(algorithm: Any, d: int) -> tuple[Array, Array] | None:
+    """First (d,) and second moments (d, d) of the mask through which messages go; None: none do.
+
+    Raises ValueError for a compressor that is no random mask.
+    """
+    compressor = getattr(algorithm, "compressor", Identity())
+    if isinstance(compressor, Identity):
+        return None
+    moments: tuple[Array, Array] | None = compressor.moments(d)
+    if moments is None:
+        raise ValueError(f"{compressor}: {_MASKS}")
+    return moments
+
+
+def _watch(x: Array, moves: list[Array]) -> Any:
+    """Notes y - x of each local step, weighed so that the sum of squares is the drift."""
+
+    def watch(y: Array, active: NDArray[np.bool_] | bool = True) -> None:
+        parallel = y.ndim > 3
+        taking = np.asarray(active, dtype=float)
+        if not parallel:
+            moves.append(((y - x) * (taking[:, None] if taking.ndim else taking))[:, :, None])
+            return
+        shares = taking[..., None] if taking.ndim == 2 else taking.reshape(-1, *[1] * (2 * taking.ndim))
+        moves.append((y - x[:, :, None]) * shares / np.sqrt(y.shape[2]))
+
+    return watch
+
+
+# ------------------------------------------------------------------------------------------------------ the recursion
+
+
+class Masks(NamedTuple):
+    """The random masks of a round.
+
+    heard   (E, B, M p, 1 + n): what clients hand to their masks, as a map of (1, y)
+    noise   (E, B, M p, M p), the covariance of its noise
+    spread  (B, M p, M p), the covariance of the masks
+    sent    (E, B, s, n', M p): what a message adds to the next y; its mean and deviations over the choices
+    """
+
+    heard: Array
+    noise: Array
+    spread: Array
+    sent: Array
+
+    def covariance(self, second: Array) -> Array:
+        """What they add to the covariance of y, from the second moments of what is handed to them (E, B, M p, M p)."""
+        added: Array = (self.sent @ (self.spread * second)[:, :, None] @ self.sent.swapaxes(-1, -2)).sum(2)
+        return added
+
+
+@dataclass(frozen=True, eq=False)
+class Recursion:
+    """One round of mean and covariance of y, where z = centre + basis y, by step size and part of the problem.
+
+    maps   (E, B, 1 + r, n', 1 + n): of (1, y); the mean map, then uncorrelated deviations of variance 1
+    noise  (E, B, n', n'), the covariance that gradient noise adds
+    drift  (E, B, 1 + n, 1 + n), the mean client drift as a form of (1, y)
+    masks  of the messages; None: messages are not masked
+    """
+
+    maps: Array
+    noise: Array
+    drift: Array
+    masks: Masks | None
+
+    @cached_property
+    def _linear(self) -> tuple[Array, Array]:
+        """The maps without constants, one above the other and side by side."""
+        linear = self.maps[..., 1:].swapaxes(2, 3)  # (E, B, n', 1 + r, n)
+        E, B, after, several, n = linear.shape
+        return linear.reshape(E, B, -1, n), linear.reshape(E, B, after, several * n).swapaxes(-1, -2)
+
+    def after(self, mean: Array, covariance: Array) -> tuple[Array, Array]:
+        """Mean (E, B, n') and covariance (E, B, n', n') of the next y."""
+        images = _times(self.maps, mean[:, :, None])
+        off = images[:, :, 1:]
+        new = self.spreading(covariance) + off.swapaxes(-1, -2) @ off + self.noise
+        if self.masks is not None:
+            heard = _times(self.masks.heard, mean)
+            new = new + self.masks.covariance(self.masks.noise + heard[..., :, None] * heard[..., None, :])
+        return images[:, :, 0], new
+
+    def spreading(self, covariance: Array) -> Array:
+        """What the covariance of y adds to that of the next."""
+        above, beside = self._linear
+        new: Array = (above @ covariance).reshape(*beside.shape[:-2], *beside.shape[:-3:-1]) @ beside
+        if self.masks is not None:
+            heard = self.masks.heard[..., 1:]
+            new = new + self.masks.covariance(heard @ covariance @ heard.swapaxes(-1, -2))
+        return new
+
+    def summing(self, rows: Array, constant: Array, ratio: Array) -> Recursion:
+        """With the sum u, the next u = ratio u + constant + rows y with the next y, at the end of y.
+
+        rows (E or 1, B, p, n'), constant (E, B, p), ratio (E,)
+        """
+        E, B, _, after, _ = self.maps.shape
+        p = rows.shape[2]
+        into = np.zeros((E, B, after + p, after))
+        into[:, :, range(after), range(after)], into[:, :, after:] = 1, rows
+        maps = np.pad(into[:, :, None] @ self.maps, [(0, 0)] * 4 + [(0, p)])
+        maps[:, :, 0, after:, 0] += constant
+        maps[:, :, 0, range(after, after + p), range(-p, 0)] = ratio[:, None, None]
+        masks = self.masks
+        if masks is not None:
+            heard = np.pad(masks.heard, [(0, 0)] * 3 + [(0, p)])
+            masks = masks._replace(heard=heard, sent=into[:, :, None] @ masks.sent)
+        drift = np.pad(self.drift, [(0, 0)] * 2 + [(0, p)] * 2)
+        return Recursion(maps, into @ self.noise @ into.swapaxes(-1, -2), drift, masks)
+
+
+def _times(maps: Array, y: Array) -> Array:
+    """Maps (..., rows, 1 + n) of (1, y), at y (..., n)."""
+    image: Array = (maps[..., 1:] @ y[..., None])[..., 0] + maps[..., 0]
+    return image
+
+
+class Frame(NamedTuple):
+    """z = units (centre + basis y), relative to x_star and memories of 0.
+
+    centre (E, B, n), basis (E or 1, B, n, r), units (E, 1, n): models are counted in step sizes
+    """
+
+    centre: Array
+    basis: Array
+    units: Array
+
+    @classmethod
+    def of(cls, eta: Array, B: int, n: int, p: int) -> Frame:
+        """About 0, without a change of basis."""
+        units = np.ones((len(eta), 1, n))
+        units[..., :p] = eta[:, None, None]
+        return cls(np.zeros((len(eta), B, n)), np.broadcast_to(np.eye(n), (1, B, n, n)), units)
+
+
+def _recursion(scheme: _Scheme, maps: Maps, before: Frame, after: Frame) -> Recursion:
+    """A round in these frames."""
+    into = after.basis.swapaxes(-1, -2) / after.units[:, :, None]  # (E, B, r', n')
+    maps = maps.about(before.units * before.centre, after.units * after.centre)
+
+    def of_y(given: Array) -> Array:
+        """Maps (E, B, ..., 1 + n) of (1, z) as maps of (1, y)."""
+        back = before.units[..., None] * before.basis
+        back = back.reshape(*back.shape[:2], *[1] * (given.ndim - 4), *back.shape[2:])
+        return np.concatenate([given[..., :1], given[..., 1:] @ back], axis=-1)
+
+    mixed = maps.law.mixed(into[:, :, None] @ of_y(maps.z))
+    noise = maps.law.mixed(into[:, :, None] @ maps.noise)
+    moved = of_y(maps.moved)
+    drift = weighed(maps.law.mean[None], moved.swapaxes(-1, -2) @ moved)[:, :, 0]
+    drift[..., 0, 0] += maps.shaken @ maps.law.mean
+    masks = None
+    if scheme.masks is not None:
+        (B, p), M = scheme.blocks.start.shape, scheme.problem.M
+        parts = scheme.masks[1].reshape(B, p, B, p)[range(B), :, range(B)]  # (B, p, p)
+        same = np.ones((M, M)) if scheme.algorithm.compressor.shared else np.eye(M)
+        spread = np.einsum("ij,bac->biajc", same, parts).reshape(B, M * p, M * p)
+        sent = maps.law.mixed(into[:, :, None] @ maps.sent)
+        masks = Masks(of_y(maps.heard), maps.of_noise @ maps.of_noise.swapaxes(-1, -2), spread, sent)
+    return Recursion(_fewest(mixed), np.einsum("eblrq,eblsq->ebrs", noise, noise), drift, masks)
+
+
+def _fewest(maps: Array) -> Array:
+    """The mean map, and as few deviations as have the same covariance: (E, B, 1 + r, n', 1 + n)."""
+    if maps.shape[2] <= 2 or not np.isfinite(maps).all():
+        return maps
+    off = maps[:, :, 1:].reshape(*maps.shape[:2], maps.shape[2] - 1, -1)
+    scale = np.abs(off).max(2, keepdims=True)
+    _, size, rows = np.linalg.svd(off / np.where(scale > 0, scale, 1), full_matrices=False)
+    needed = int((size > ROUNDING * size[..., :1]).sum(-1).max())
+    off = (size[..., :needed, None] * rows[..., :needed, :]) * scale
+    return np.concatenate([maps[:, :, :1], off.reshape(*maps.shape[:2], -1, *maps.shape[3:])], axis=2)
+
+
+def _about_fixed_point(scheme: _Scheme, first: Maps, later: Maps) -> Frame:
+    """The frame of z after the first round: about the memories with which x_star is a fixed point, where there are some.
+
+    Its basis leaves out what no round changes, such as a sum of control variates: that would only gather rounding errors.
+    """
+    (B, p), E = scheme.blocks.start.shape, len(scheme.eta)
+    n = first.z.shape[3]
+    frame = Frame.of(scheme.eta, B, n, p)
+    if n == p:
+        return frame
+    out = 1 / frame.units[:, :, None, :, None]
+    begun = np.broadcast_to(scheme.blocks.start, (E, B, p))
+    begun = _times(first.law.mixed(first.z)[:, :, 0], begun) / frame.units
+    change = later.z * out
+    change[..., 1:] *= frame.units[:, :, None, None, :]
+    change[..., 1:] -= np.eye(n)
+    plain, centre = plain_of(scheme.problem), np.abs(scheme.centre).max()
+    gradient = np.abs(plain.b).max() + np.abs(plain.H).max() * centre
+    change[..., :1][np.abs(change[..., :1]) <= ROUNDING * gradient] = 0.0
+    kinds = [change, later.noise * out, later.sent * out]
+    columns = np.concatenate([some.swapaxes(2, 3).reshape(E, B, n, -1) for some in kinds], axis=-1)
+    finite = np.isfinite(columns).all((1, 2, 3)) & np.isfinite(begun).all((1, 2))
+    basis, fixed = np.tile(np.eye(n), (E, B, 1, 1)), np.zeros((E, B, n))
+    basis[finite] = _moving(columns[finite])
+    mean = later.law.mixed(change)[finite, :, 0]
+    fixed[finite, :, p:] = -_times_inverse(mean[..., 1 + p :], mean[..., 0])
+    fixed[np.abs(fixed) <= ROUNDING * np.abs(fixed).max(-1, keepdims=True)] = 0.0
+    off = fixed - np.where(finite[:, None, None], begun, 0.0)
+    inside = (basis @ (basis.swapaxes(-1, -2) @ off[..., None]))[..., 0]
+    close = np.abs(inside - off).max(-1, keepdims=True) <= LINEAR * np.abs(off).max(-1, keepdims=True)
+    return Frame(np.where(close, fixed, fixed - off + inside), basis, frame.units)
+
+
+def _moving(columns: Array) -> Array:
+    """An orthonormal basis (E, B, n, n) of the span of the columns (E, B, n, q), padded with 0."""
+    E, n = len(columns), columns.shape[2]
+    scale = np.abs(columns).max(2, keepdims=True)
+    columns = np.pad(columns / np.where(scale > 0, scale, 1), [(0, 0)] * 3 + [(0, n)])
+
+    def spanned(some: Array) -> Array:
+        left, size, _ = np.linalg.svd(some, full_matrices=False)
+        return left * (size > ROUNDING * size[..., :1])[..., None, :]
+
+    basis = np.tile(spanned(columns[:1]), (E, 1, 1, 1))  # most often the same for all step sizes
+    missed = columns - basis @ (basis.swapaxes(-1, -2) @ columns)
+    return basis if (np.abs(missed) <= ROUNDING).all() else spanned(columns)
+
+
+def _times_inverse(A: Array, b: Array) -> Array:
+    """The least-squares solution of A y = b with the least norm: (..., n, m), (..., n) -> (..., m)."""
+    solution: Array = (np.linalg.pinv(A) @ b[..., None])[..., 0]
+    return solution
+
+
+# ------------------------------------------------------------------------------------------------------------ whole runs
+
+
+def plain_of(problem: Problem) -> Quadratic:
+    """The measured function.  Raises ValueError if it is no Quadratic."""
+    plain = problem.plain if isinstance(problem, Regularised) else problem
+    if not isinstance(plain, Quadratic):
+        raise ValueError(f"{getattr(plain, 'name', plain)}: expected a Quadratic, whose moments follow a recursion")
+    return plain
+
+
+def _in_parts(problem: Any, algorithm: Any, x0: Array, eta: Array) -> Iterator[_Scheme]:
+    """The algorithm on the problem, in as many independent parts as there may be; then in one part."""
+    plain = plain_of(problem)
+    x0 = np.broadcast_to(x0, plain.d)
+    whole = _Scheme(problem, algorithm, eta, Blocks.of(plain, x0, parted=False))
+    parts = Blocks.of(plain, x0)
+    if len(parts.H) > 1:
+        yield replace(whole, blocks=parts)
+    else:
+        straight, basis = turned(plain)
+        if straight is not plain:
+            scheme = _Scheme(_with_plain(problem, straight), algorithm, eta, Blocks.of(straight, x0 @ basis))
+            if _once(_turns, whole):
+                yield scheme
+    yield whole
+
+
+def _once(find: Callable[..., Found], scheme: _Scheme, *given: Any) -> Found:
+    """`find` on a problem without any structure: how the algorithm treats clients and coordinates is the same on all."""
+    plain, phi = plain_of(scheme.problem), getattr(scheme.problem, "phi", None)
+    weights = None if plain.weights is None else tuple(plain.weights.tolist())
+    algorithm = replace(scheme.algorithm, eta=0.3)
+    try:
+        return find(algorithm, plain.M, plain.d, weights, phi, *given)
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        return find.__wrapped__(algorithm, plain.M, plain.d, weights, phi, *given)  # type: ignore[attr-defined]
+
+
+def _generic(algorithm: Any, M: int, d: int, weights: Any, phi: float | None, basis: Array | None = None) -> _Scheme:
+    """The algorithm on a problem without any structure, in this basis."""
+    rng, turn = np.random.default_rng(0), np.eye(d) if basis is None else basis
+    H = rng.uniform(0.1, 1, (M, d, d)) / d
+    H = turn.T @ (H + H.swapaxes(1, 2)) @ turn
+    weights = None if weights is None else np.array(weights)
+    plain = Quadratic((H + H.swapaxes(1, 2)) / 2, rng.uniform(0.1, 1, (M, d)) @ turn, 1.0, weights=weights)
+    problem = plain if phi is None else Regularised(plain, phi)
+    return _Scheme(problem, algorithm, np.array([0.3]), Blocks.of(plain, np.zeros(d)))
+
+
+@lru_cache(maxsize=256)
+def _law(
+    algorithm: Any, M: int, d: int, weights: Any, phi: float | None, number: int, layout: tuple[tuple[str, Any], ...]
+) -> Law:
+    """The law of the choices of a round, as far as the round's result depends on them.
+
+    Positions of the drawn order are in one group if nothing depends on which of the group's clients has which.  Few
+    assignments of clients to groups are all visited; many too, unless the round is affine in the assignment.
+    """
+    scheme, shapes = _generic(algorithm, M, d, weights, phi), dict(layout)
+    x, given, draws = scheme.generic(number, shapes)
+    if not draws.drawn:
+        return Law.of([tuple(range(M))])
+    ((clients, sampled),) = draws.drawn
+    if sampled == 1:
+        return Law.of((m,) for m in range(clients))
+
+    def results(orders: Any) -> Array:
+        one = Law(np.array(orders), np.zeros(len(orders)), np.ones(len(orders)))
+        found = scheme.run(one, number, x, shapes, slopes=True, **given)
+        return np.concatenate([found.z.reshape(len(orders), -1), (found.moved[0] ** 2).sum((1, 2))], axis=1)
+
+    swapped = [[*range(s), s + 1, s, *range(s + 2, clients)] for s in range(sampled - 1)]
+    plain, *others = results([range(clients), *swapped])
+    scale = np.abs(plain).max()
+    differs = np.abs(np.array(others) - plain).max(1) > LINEAR * scale
+    sizes = np.diff([0, *(1 + np.flatnonzero(differs)), sampled]).tolist()
+    count = factorial(clients) // prod(map(factorial, (*sizes, clients - sampled)))
+    if count > max(_FEW, 2 * len(sizes) * clients):
+        affine, weigh = affine_basis(clients, sizes)
+        orders = [np.random.default_rng(seed).permutation(clients) for seed in (1, 2, 3)]
+        values = results([*affine.orders, *orders])
+        C = len(affine.mean)
+        if (np.abs(weigh(orders) @ values[:C] - values[C:]) <= LINEAR * scale).all():
+            return affine
+    return Law.of(assignments(tuple(range(clients)), sizes))
+
+
+@lru_cache(maxsize=256)
+def _turns(algorithm: Any, M: int, d: int, weights: Any, phi: float | None) -> bool:
+    """Whether a round in turned coordinates is the turned round: tried on one input without any structure."""
+    basis, law = np.linalg.qr(np.cos(np.arange(d * d) ** 2).reshape(d, d))[0], Law.of([tuple(range(M))])
+    straight, turned = (_generic(algorithm, M, d, weights, phi, some) for some in (None, basis))
+    if straight.masks is not None and any(np.ptp(moments) > 0 for moments in straight.masks):
+        return False  # the entries of a mask differ
+    x, given, _ = straight.generic(0, {})
+    first = straight.run(law, 0, x, {}, slopes=True, noise=given["noise"]).z
+    other = turned.run(law, 0, x @ basis, {}, slopes=True, noise=given["noise"] @ basis).z
+    return bool((np.abs(first @ basis - other) <= LINEAR * np.abs(first).max()).all())
+
+
+def _first_linear(schemes: Iterable[_Scheme], of: Callable[[_Scheme], Found]) -> Found:
+    """What is asked of the first scheme whose parts are independent.  Raises NotLinear if there is none."""
+    *several, last = schemes
+    for scheme in several:
+        with suppress(NotLinear):
+            return of(scheme)
+    return of(last)
+
+
+def _lasting(problem: Problem, algorithm: Algorithm) -> int:
+    """Rounds that share one choice of clients."""
+    return problem.M // algorithm.participants(problem) if isinstance(algorithm, RCP) else 1
 
 
 def _period(problem: Problem, algorithm: Algorithm) -> int:
@@ -118,202 +679,23 @@ def _period(problem: Problem, algorithm: Algorithm) -> int:
             return algorithm.groups
         case BVRLSGD():
             return algorithm.stage
-        case RCP():
-            return problem.M // algorithm.participants(problem)
-    return 1
-
-
-# --------------------------------------------------------------------------------------------- a round as a linear map
-
-
-@dataclass
-class _Given:
-    """In place of `Draws`: the choice is given, and so is the noise (N, M, T, d); without it there is none.
-
-    asked  the (client, step) whose noise a round has read
-    """
-
-    round: int
-    choice: Choice
-    M: int
-    runs: int = 1
-    noise: Array | None = None
-    asked: dict[tuple[int, int], None] = field(default_factory=dict)
-    replay: None = None
-
-    def order(self, M: int, S: int) -> NDArray[np.int64]:
-        """The given order, (N, S)."""
-        return np.tile(np.array(self.choice.order[:S], dtype=np.int64), (self.runs, 1))
-
-    def of(self, client: NDArray[np.int64], steps: int = 0) -> _GivenSteps:
-        """The draws of the clients."""
-        return _GivenSteps(self, client)
-
-    def codes(self, client: NDArray[np.int64], shared: bool = False) -> _GivenDraw:
-        """The coins of compressors: there are none, reading them raises ValueError."""
-        return _GivenDraw(self, client, 0)
-
-
-class _GivenSteps(NamedTuple):
-    given: _Given
-    client: NDArray[np.int64]
-
-    def step(self, k: int) -> _GivenDraw:
-        """The draw at local step k."""
-        return _GivenDraw(self.given, self.client, k)
-
-
-class _GivenDraw(NamedTuple):
-    given: _Given
-    client: NDArray[np.int64]
-    step: int
-
-    def once(self, client: NDArray[np.int64], look_up: Callable[[], Any]) -> Any:
-        return look_up()
-
-    def uniform(self, count: int) -> Array:
-        """The coin that all clients share, which algorithms draw for client M."""
-        if (self.client != self.given.M).any():
-            raise ValueError(_OWN)
-        return np.full((self.given.runs, *self.client.shape[1:], count), self.given.choice.coin)
-
-    @property
-    def local(self) -> Any:
-        """The coins of a compressor, of which there are none."""
-        raise ValueError(_OWN)
-
-    def normal(self, d: int) -> Array:
-        """The noise (N, *clients, d); the clients are the same in all N runs."""
-        who = self.client[0]
-        if self.given.noise is None:
-            self.given.asked |= dict.fromkeys((int(m), self.step) for m in who.flat)
-            return np.zeros((self.given.runs, *self.client.shape[1:], d))
-        return self.given.noise[:, who, self.step]
-
-
-Layout = dict[str, tuple[int, ...]]  # the memories' shapes, without the axes of step sizes and runs
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """A round, given the choice: z = A z + c + G (independent noise of variance 1), for E step sizes.
-
-    A (E, n', n), c (E, n'), covariance G G' (E, n', n')
-    drift   (E, 1 + n, 1 + n): the mean client drift as a form of (1, z)
-    layout  of the memories after the round
-    """
-
-    A: Array
-    c: Array
-    covariance: Array
-    drift: Array
-    layout: Layout
-
-    @classmethod
-    def stacked(cls, choices: Sequence[Round]) -> Round:
-        """The round for all choices, with a first axis (C,)."""
-        A, c, covariance, drift = (
-            np.stack([getattr(one, name) for one in choices]) for name in ("A", "c", "covariance", "drift")
-        )
-        return cls(A, c, covariance, drift, choices[0].layout)
-
-
-def _round(
-    problem: Quadratic, algorithm: Algorithm, eta: Array, number: int, choice: Choice, layout: Layout, centre: Array
-) -> Round:
-    """Round `number`, given the choice; the memories before it have this layout."""
-    n = problem.d + sum(int(np.prod(shape)) for shape in layout.values())
-    still = _Given(number, choice, problem.M)
-    at_centre = np.concatenate([centre, np.zeros(n - problem.d)])
-    after, watched, after_layout = _run(problem, algorithm, eta, still, at_centre[None], layout)
-    asked = list(still.asked) if problem.sigma else []
-    columns = n + len(asked) * problem.d
-    # without b the round is linear, and each unit vector gives a column of its matrix; the last one tests that it is
-    mixed = np.cos(np.arange(columns))
-    inputs = np.vstack([np.eye(columns), mixed])
-    steps = max((k for _, k in asked), default=0) + 1
-    noise = np.zeros((columns + 1, problem.M, steps, problem.d))
-    for i, (m, k) in enumerate(asked):
-        noise[:, m, k] = inputs[:, n + i * problem.d : n + (i + 1) * problem.d]
-    given = _Given(number, choice, problem.M, columns + 1, noise)
-    linear, moved, _ = _run(replace(problem, b=0 * problem.b), algorithm, eta, given, inputs[:, :n], layout)
-    expected = linear[..., :-1] @ mixed
-    if (np.abs(linear[..., -1] - expected) > 1e-9 * np.abs(linear).max((1, 2))[:, None]).any():
-        raise ValueError(f"{type(algorithm).__name__} is not linear: expected an algorithm with linear rounds")
-    A, G = linear[..., :n], linear[..., n:-1]
-    c = after[..., 0].copy()
-    c[:, : problem.d] -= centre
-    rows = np.concatenate([watched, moved[..., :n]], axis=-1)
-    drift = rows.swapaxes(-1, -2) @ rows
-    drift[:, 0, 0] += (moved[..., n:-1] ** 2).sum((1, 2))
-    return Round(A, c, G @ G.swapaxes(-1, -2), drift, after_layout)
-
-
-def _run(
-    problem: Quadratic, algorithm: Algorithm, eta: Array, given: _Given, z: Array, layout: Layout
-) -> tuple[Array, Array, Layout]:
-    """The next z (E, n', N) from z (N, n), all y - x of the round's local steps (E, rows, N), and the new layout."""
-    E, N, d = len(eta), len(z), problem.d
-    pieces = np.split(z, np.cumsum([d, *(int(np.prod(shape)) for shape in layout.values())])[:-1], axis=1)
-    x, *kept = (np.repeat(piece[None], E, axis=0) for piece in pieces)
-    memory: Memory = {
-        name: values.reshape(E, N, *shape) for (name, shape), values in zip(layout.items(), kept, strict=True)
-    }
-    rows: list[Array] = []
-
-    def watch(y: Array, active: NDArray[np.bool_] | bool = True) -> None:
-        parallel = y.ndim > 3
-        moved = y - (x[:, :, None] if parallel else x)
-        taking = np.asarray(active)
-        share = (taking[0] if taking.ndim else taking) / np.sqrt(y.shape[2] if parallel else 1)
-        rows.append(np.reshape(moved * (share[:, None] if np.ndim(share) else share), (E, N, -1)))
-
-    after = algorithm.round(problem, x.copy(), eta[:, None, None], given, watch, memory)  # type: ignore[arg-type]
-    new = {name: np.broadcast_to(values, (E, N, *values.shape[2:])) for name, values in memory.items()}
-    flat = np.concatenate([after, *(values.reshape(E, N, -1) for values in new.values())], axis=-1)
-    every = np.concatenate(rows, axis=-1) if rows else np.zeros((E, N, 0))
-    return flat.swapaxes(1, 2), every.swapaxes(1, 2), {name: values.shape[2:] for name, values in new.items()}
-
-
-# ------------------------------------------------------------------------------------------------------------ whole runs
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Mean (C, E, n) and covariance (C, E, n, n) of z for each of C choices; C = 1 where they are merged."""
-
-    mean: Array
-    covariance: Array
-
-    def merged(self, probability: Array) -> Moments:
-        """The moments over all choices, which have these probabilities (C,)."""
-        if len(self.mean) == 1:
-            return self
-        p = probability[:, None, None]
-        mean = (p * self.mean).sum(0)
-        off = self.mean - mean
-        covariance = (p[..., None] * (self.covariance + off[..., :, None] * off[..., None, :])).sum(0)
-        return Moments(mean[None], covariance[None])
-
-    def after(self, A: Array, c: Array, covariance: Array) -> Moments:
-        """The moments of A z + c + noise: (C, E, n', n), (C, E, n'), (C, E, n', n')."""
-        mean = (A @ self.mean[..., None])[..., 0] + c
-        return Moments(mean, A @ self.covariance @ A.swapaxes(-1, -2) + covariance)
+    return _lasting(problem, algorithm)
 
 
 def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
-    """Why there is no recursion: a problem that is no Quadratic, or too many choices of clients."""
-    if not isinstance(problem, Quadratic):
-        return f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion"
+    """Why there is no recursion: no Quadratic, no linear round, no random mask, or too many choices of clients."""
     try:
-        _choices(problem, algorithm)
+        start = np.zeros(plain_of(problem).d)
+        one = replace(algorithm, eta=0.3, **({"K": 1} if isinstance(algorithm, CentralSGD) else {}))
+        with np.errstate(all="ignore"):
+            _first_linear(_in_parts(problem, one, start, np.array([0.3])), lambda scheme: scheme.maps(0, {}))
     except ValueError as error:
         return str(error)
     return None
 
 
 def expectation(
-    problem: Quadratic,
+    problem: Quadratic | Regularised,
     algorithm: Algorithm,
     *,
     rounds: int,
@@ -324,88 +706,149 @@ def expectation(
 ) -> xr.Dataset:
     """The expectation of what `run` records, over all randomness, exact up to rounding.
 
-    The arguments are those of `run`, without seeds and orders.  Returns a Dataset over (step_size, round).  Raises
-    ValueError with the reason of `why_not`, for a malformed request, and for more work than `simulations.checked` allows.
+    The arguments are those of `run`, without seeds and orders; the problem may be a regularised one.  Returns a Dataset over
+    (step_size, round).  Raises ValueError for a problem that is no Quadratic, a compressor that is no random mask, a round
+    that is not linear, more than 3000 choices of clients, a malformed request, and for more work than `simulations.checked`
+    allows; NoSuchConstant if the problem does not have a constant that a recorded quantity needs.
     """
-    why = why_not(problem, algorithm, rounds)
-    if why is not None:
-        raise ValueError(why)
+    plain_of(problem)
+
+    one, steps = algorithm, 1
+    if isinstance(algorithm, CentralSGD) and algorithm.K > 1:  # K steps, each with a client of its own
+        one, steps = replace(algorithm, K=1), algorithm.K
+        if refused := {"drift", "gap_average"} & set(record):
+            raise ValueError(f"{', '.join(sorted(refused))} of SGD with K = {algorithm.K}: expected K = 1")
 
     def series(asked: Request, names: list[str]) -> dict[str, Array]:
-        return _series(problem, algorithm, rounds, asked, names)
+        found = _first_linear(
+            _in_parts(problem, one, asked.x0, asked.eta), lambda some: _series(some, steps * rounds, asked.ratio, names)
+        )
+        return {name: values[:, ::steps] for name, values in found.items()}
 
     return whole_run(problem, algorithm, series, engine.RECORDS, rounds=rounds, x0=x0, record=record, at=at,
                      average=average)  # fmt: skip
 
 
-def _series(
-    problem: Quadratic, algorithm: Algorithm, rounds: int, asked: Request, names: list[str]
-) -> dict[str, Array]:
-    """The expected quantities (E, rounds + 1) by name."""
-    d, E = problem.d, len(asked.eta)
-    choices, period = _choices(problem, algorithm), _period(problem, algorithm)
-    shared = period if isinstance(algorithm, RCP) else 1  # rounds that share one choice
-    probability = np.array([choice.probability for choice in choices])
-    x_star = problem.constants.get("x_star")
-    centre = np.zeros(d) if x_star is None else x_star
-    forms = _forms(problem, centre)
-    mean_of = "gap_average" in names  # then the average xbar is at the end of z
-    rounds_made: dict[tuple[bool, int], Round] = {}
+def _series(scheme: _Scheme, rounds: int, ratio: Array, names: Sequence[str]) -> dict[str, Array]:
+    """The expected quantities (E, rounds + 1) by name, not finite from some round on if a step size diverges."""
+    (B, p), E = scheme.blocks.start.shape, len(scheme.eta)
+    lasting, period = _lasting(scheme.problem, scheme.algorithm), _period(scheme.problem, scheme.algorithm)
+    first = scheme.maps(0, {})
+    alike = not first.layout and period == 1
+    later = {r: first if alike else scheme.maps(r, first.layout) for r in range(1, min(period, rounds) + 1)}
+    probability = first.law.mean if lasting > 1 else np.ones(1)
+    C = len(probability)
+    if lasting > 1:  # each choice is a run of its own, until there is a new one
+        first, later = _apart(first), {r: _apart(maps) for r, maps in later.items()}
+    start, frame = Frame.of(scheme.eta, B * C, p, p), Frame.of(scheme.eta, B * C, first.z.shape[3], p)
+    if period == 1:
+        frame = _about_fixed_point(scheme, first, later.get(1, first))
+    averages = "gap_average" in names
+    made: dict[int, Recursion] = {}
+    for r, maps in ({0: first} | later).items():
+        made[r] = made[0] if r and alike else _recursion(scheme, maps, frame if r else start, frame)
+        if averages and not (r and alike):
+            made[r] = made[r].summing(frame.basis[:, :, :p], frame.centre[:, :, :p], ratio)
 
-    def made(r: int, layout: Layout) -> Round:
-        """Round r for all choices, (C, E, ...)."""
-        key = (r == 0, r % period)  # the memories are empty before the first round only
-        if key not in rounds_made:
-            n = d + sum(int(np.prod(shape)) for shape in layout.values())
-            noise = problem.M * d * engine.local_steps_of(algorithm)
-            what = f"the moments of {n} numbers, for {len(choices)} choices and {E} step sizes"
-            affordable(what, numbers=float(len(choices)) * E * n * (4 * n + noise))
-            number = r % period + (period if r else 0)
-            rounds_made[key] = Round.stacked(
-                [_round(problem, algorithm, asked.eta, number, choice, layout, centre) for choice in choices]
-            )
-        return rounds_made[key]
-
-    start = np.tile(asked.x0 - centre, (1, E, 1 + mean_of))
-    z, weight = Moments(start, np.zeros((1, E, start.shape[-1], start.shape[-1]))), np.ones(E)
-    layout: Layout = {}
+    forms = {name: np.repeat(form, C, axis=0) for name, form in scheme.blocks.forms().items()}
+    chance = np.tile(probability, B)
+    mean = np.repeat(scheme.blocks.start[None] / scheme.eta[:, None, None], C, axis=1)
+    mean = np.concatenate([mean, mean], axis=-1) if averages else mean
+    covariance, weight = np.zeros((*mean.shape, mean.shape[-1])), np.ones(E)
     found = {name: np.zeros((E, rounds + 1)) for name in names}
-    for r in range(rounds + 1):
-        whole = z.merged(probability)
+    size = scheme.eta[:, None, None]
+    for first_ in range(0, rounds + 1, _AT_ONCE):
+        some = range(first_, min(first_ + _AT_ONCE, rounds + 1))
+        models, averaged = [], []
+        for r in some:
+            here = frame if r else start
+            away, turn = here.centre[:, :, :p], here.basis[:, :, :p]
+            n = turn.shape[-1]
+            if lasting > 1 and r % lasting == 0:
+                mean, covariance = _merged(mean, covariance, probability)
+            models.append(
+                (size * (away + (turn @ mean[..., :n, None])[..., 0]),
+                 size[..., None] ** 2 * (turn @ covariance[..., :n, :n] @ turn.swapaxes(-1, -2)))
+            )  # fmt: skip
+            if averages:
+                share = size / weight[:, None, None]
+                averaged.append((share * mean[..., -p:], share[..., None] ** 2 * covariance[..., -p:, -p:]))
+                weight = 1 + ratio * weight
+            recursion = made[(r - 1) % period + 1 if r else 0] if r < rounds else None
+            if recursion is None:
+                break
+            if "drift" in names:
+                second = second_moment(mean, covariance)
+                found["drift"][:, r] = (second * recursion.drift).sum((-2, -1)) @ chance
+            mean, covariance = recursion.after(mean, covariance)
         for name in set(names) - {"drift"}:
-            of = slice(-d, None) if name == "gap_average" else slice(d)
-            second = second_moment(whole.mean[0, :, of], whole.covariance[0, :, of, of])
-            found[name][:, r] = (second * forms[name]).sum((-2, -1))
-        if r == rounds:
-            break
-        if r % shared == 0:
-            z = whole
-        step = made(r, layout)
-        n = step.A.shape[-1]
-        if "drift" in names:
-            second = second_moment(z.mean[..., :n], z.covariance[..., :n, :n])
-            found["drift"][:, r] = probability @ (second * step.drift).sum((-2, -1))
-        weight = 1 + asked.ratio * weight
-        z = z.after(*_with_average(step, weight, d)) if mean_of else z.after(step.A, step.c, step.covariance)
-        layout = step.layout
+            moments = averaged if name == "gap_average" else models
+            second = second_moment(*(np.stack(part) for part in zip(*moments, strict=True)))
+            found[name][:, some.start : some.stop] = ((second * forms[name]).sum((-2, -1)) @ chance).T
     return found
 
 
-def _with_average(step: Round, weight: Array, d: int) -> tuple[Array, Array, Array]:
-    """The maps of a round, with xbar = xbar + (x - xbar) / weight at the end of z; weight (E,)."""
-    (*batch, after, n), share = step.A.shape, 1 / weight[:, None, None]
-    into = np.zeros((len(weight), after + d, after))  # from the next z to it and its part of xbar
-    into[:, :after] = np.eye(after)
-    into[:, after:, :d] = share * np.eye(d)
-    A = np.zeros((*batch, after + d, n + d))
-    A[..., :n] = into @ step.A
-    A[..., after:, n:] = (1 - share) * np.eye(d)
-    return A, (into @ step.c[..., None])[..., 0], into @ step.covariance @ into.swapaxes(-1, -2)
+def _apart(maps: Maps) -> Maps:
+    """Every choice as a part of its own: B C parts with one choice each."""
+    apart: dict[str, Any] = {}
+    for name in ("z", "noise", "moved", "shaken", "sent"):
+        E, B, C, *shape = (values := getattr(maps, name)).shape
+        apart[name] = values.reshape(E, B * C, 1, *shape)
+    for name in ("heard", "of_noise"):
+        apart[name] = np.repeat(getattr(maps, name), len(maps.law.mean), axis=1)
+    return replace(maps, law=Law.of([(0,)]), **apart)
 
 
-def _forms(problem: Quadratic, centre: Array) -> dict[str, Array]:
-    """Quadratic forms (1 + d, 1 + d) of (1, x - centre): the recorded quantities."""
-    H, b = problem.mean
-    slope = np.zeros(problem.d) if centre is problem.constants.get("x_star") else H @ centre + b
-    blocks = Blocks(H[None, None], slope[None, None], float(problem.value(centre)), slope[None], centre[None])
-    return {name: form[0] for name, form in blocks.forms().items()}
+def _merged(mean: Array, covariance: Array, probability: Array) -> tuple[Array, Array]:
+    """Mean (E, B C, n) and covariance over all C choices, at each of them."""
+    C = len(probability)
+    means = mean.reshape(len(mean), -1, C, mean.shape[-1])
+    off = means - np.tensordot(means, probability, (2, 0))[:, :, None]
+    second = covariance.reshape(*off.shape, -1) + off[..., :, None] * off[..., None, :]
+    merged = np.tensordot(second, probability, (2, 0))
+    return np.repeat(means[:, :, 0] - off[:, :, 0], C, axis=1), np.repeat(merged, C, axis=1)
+
+
+def spectral_radius(problem: Quadratic | Regularised, algorithm: Algorithm) -> Array:
+    """The factor per round (E,) by which expected squares shrink or grow in the long run, without noise.
+
+    It is the spectral radius of the linear part of the recursion of E[z z'], with z relative to a fixed point, on the
+    directions in which noise and messages can move z.  Below 1 all second moments converge at this linear rate; if noise or
+    the slopes at x_star keep them away from 0, their limit is above 0.  Infinite if the recursion itself overflows.
+
+    Raises ValueError as `expectation` does, for an algorithm whose rounds are not all alike, and for more than 64 such
+    directions in a part of the problem.
+    """
+    algorithm.participants(problem)
+    if _period(problem, algorithm) > 1:
+        raise ValueError(f"{type(algorithm).__name__} takes turns: expected an algorithm whose rounds are all alike")
+    plain = replace(plain_of(problem), sigma=1.0)
+    noisy = _with_plain(problem, plain)
+    eta = np.atleast_1d(np.asarray(algorithm.eta, dtype=float))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _first_linear(_in_parts(noisy, algorithm, np.zeros(plain.d), eta), _radius)
+
+
+def _radius(scheme: _Scheme) -> Array:
+    first = scheme.maps(0, {})
+    later = scheme.maps(1, first.layout) if first.layout else first
+    frame = _about_fixed_point(scheme, first, later)
+    recursion = _recursion(scheme, later, frame, frame)
+    used = np.abs(frame.basis).max((0, 2)) > 0  # (B, n)
+    n, worst = used.shape[1], np.zeros(len(scheme.eta))
+    r = int(used.sum(1).max())
+    if r > _MOST_STATES:
+        raise ValueError(f"{r} entries of z: expected at most {_MOST_STATES} for the eigenvalues of their products")
+    i, j = np.triu_indices(r)
+    images = []
+    for first_ in range(0, len(i), _AT_ONCE):
+        some = slice(first_, first_ + _AT_ONCE)
+        for a, b in zip(i[some], j[some], strict=True):
+            unit = np.zeros((len(scheme.eta), len(used), n, n))
+            unit[..., a, b] = unit[..., b, a] = 1
+            images.append(recursion.spreading(unit)[..., i, j])
+    operator = np.stack(images, axis=-1)
+    finite = np.asarray(np.isfinite(operator).all((-1, -2)))
+    radius = np.abs(np.linalg.eigvals(np.where(finite[..., None, None], operator, 0.0))).max(-1)
+    worst = np.where(finite, radius, np.inf).max(-1)
+    return worst

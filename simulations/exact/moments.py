@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from simulations.algorithms.base import Algorithm
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.engine import RECORDS, Request
-from simulations.exact.blocks import Blocks, whole_run
+from simulations.exact.blocks import Blocks, turned, whole_run
 from simulations.problems import Array, Problem
 from simulations.problems.quadratic import Quadratic
 
@@ -330,6 +330,8 @@ def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
     """Why there is no recursion: another problem than a Quadratic, or another algorithm than SFL and PFL."""
     if not isinstance(problem, Quadratic):
         return f"{getattr(problem, 'name', problem)}: expected a Quadratic, whose moments follow a recursion"
+    if problem.weights is not None:
+        return f"{problem.name} weighs its clients: expected no weights, the recursion counts all alike"
     return None if isinstance(algorithm, SFL | PFL) else f"{type(algorithm).__name__}: expected SFL or PFL"
 
 
@@ -359,7 +361,8 @@ def expectation(
         raise ValueError(why)
 
     def series(asked: Request, names: list[str]) -> dict[str, Array]:
-        blocks, eta, ratio = Blocks.of(problem, asked.x0), asked.eta, asked.ratio
+        straight, basis = turned(problem)
+        blocks, eta, ratio = Blocks.of(straight, np.broadcast_to(asked.x0, problem.d) @ basis), asked.eta, asked.ratio
         E = len(eta) if blocks.start.shape[1] == 1 else 1  # larger blocks: one step size at a time, to save memory
         parts = [
             _series(problem, blocks, replace(algorithm, eta=eta[e : e + E]), rounds, names, ratio[e : e + E])

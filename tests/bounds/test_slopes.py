@@ -18,7 +18,7 @@ from bounds.slopes import Slope, Trial, in_words, least_rounds, rounds, term
 from bounds.trials import valleys
 from simulations.algorithms.sfl import PFL
 from simulations.problems.kinked import Kinked
-from simulations.problems.quadratic import Quadratic
+from simulations.problems.quadratic import Quadratic, diagonal
 from theory import catalogue
 from theory.statement import Order, Status, Term, Words
 
@@ -83,6 +83,14 @@ def test_an_accuracy_must_last() -> None:
     assert slopes._reached(series, 1.0) == pytest.approx(2 + np.log(2) / np.log(4))
     assert slopes._reached(series[:, :4], 1.0) == np.inf  # not seen for as long again
     assert slopes._reached(series, 5.0) == 0
+
+
+def test_a_slow_divergence_does_not_count() -> None:
+    """One coordinate is at its minimum at once; the other grows by 2 % a round, from far below the accuracy."""
+    problem = diagonal([[1.0, 2.02]] * 2)
+    trial = Trial(problem, lambda eta: PFL(1, eta), [1.0, 1e-5], 1e-3, 1.0)
+    assert (trial.series(np.array([1.0]), 33)[0, 1:] < 1e-8).all()  # for longer than 16 times as long
+    assert not slopes._lasts(trial, 1.0, 1.0) and slopes._lasts(trial, 0.98, 1.0)
 
 
 def test_a_best_step_size_at_an_end_is_an_error() -> None:

@@ -9,7 +9,7 @@ from well_drawn import is_well_drawn
 from figures import fedcom
 from figures.fedcom import admits, admitted, contraction_limit, pair, quadratics, resting_point, with_q
 from simulations.algorithms.fedcom import FedCOM, FedCOMGATE
-from simulations.exact.tracking import spectral_radius
+from simulations.exact.linear import spectral_radius
 from theory import catalogue
 
 BOUNDS = {p.name for p in fedcom.FIGURES if p.name.endswith("_bound_against_run")}

@@ -26,7 +26,7 @@ from simulations.algorithms.fedcom import (
 from simulations.algorithms.sfl import PFL
 from simulations.compressors import QSGD, Bernoulli, Identity, RandK, TopK
 from simulations.draws import Draws
-from simulations.exact.tracking import spectral_radius
+from simulations.exact.linear import spectral_radius
 from simulations.partitions import Partition, dirichlet
 from simulations.problems.logistic import Logistic
 from simulations.problems.quadratic import Quadratic, generate

@@ -1,83 +1,203 @@
-"""Exact expectations from the rounds themselves: equal to the derived recursions, and to the means of many runs."""
+"""Exact expectations from the rounds themselves: against every order and mask, runs, closed forms, to the last digit."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import count, permutations, product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from simulations import expectation, has_expectation, run
-from simulations.algorithms.base import LocalSteps
+from simulations import NoSuchConstant, expectation, has_expectation, run
+from simulations.algorithms.base import LocalSteps, participating
 from simulations.algorithms.baselines import FedDyn, FedNova, FedProx, Scaffnew
-from simulations.algorithms.fedbcgd import FedAvgM, FedDC, FedLin, SLocalGD
-from simulations.algorithms.fedcom import SCAFFOLD, FedCOM, FedCOMGATE, FedGATE
+from simulations.algorithms.fedbcgd import FedAvgM, FedBCGD, FedBCGDPlus, FedDC, FedLin, SLocalGD
+from simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOM, FedCOMGATE, FedGATE, FedPAQ
+from simulations.algorithms.minibatch import CentralSGD, MinibatchSGD
 from simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
 from simulations.algorithms.reduced import BVRLSGD, CELSGD, STEM, Mime, MimeLite
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.algorithms.vertical import FedBCD
-from simulations.compressors import RandK
-from simulations.exact import linear
-from simulations.problems.quadratic import Quadratic, generate
+from simulations.compressors import QSGD, Bernoulli, Identity, RandK, Sparsifier, TopK
+from simulations.draws import Draws
+from simulations.engine import RECORDS
+from simulations.exact import linear, moments
+from simulations.exact.linear import spectral_radius
+from simulations.problems.quadratic import Quadratic, from_functions, generate
 from simulations.problems.regularised import Regularised
 
-PROBLEM = generate(d=3, M=4, L=2.0, mu=0.2, zeta_star=1.0, delta=0.5, sigma=1.0, x_star=[1.0, 2.0, -1.0])
-WEIGHED = Quadratic(PROBLEM.H, PROBLEM.b, 1.0, weights=np.array([0.1, 0.2, 0.3, 0.4]))
-NO_MINIMISER = Quadratic(np.array([[[1.0, 0.0], [0.0, -0.5]]] * 2), np.array([[1.0, 0.5], [0.5, 1.0]]), 0.5)
+ALL = tuple(RECORDS)
 ETA = [0.02, 0.05]
-RECORD = ("gap", "gap_average", "grad_sq", "dist2", "drift", "value")
-GIVEN: dict[str, Any] = {"rounds": 7, "x0": 1.0, "record": RECORD, "average": 0.9}
 
-DERIVED = [
+
+def unrelated(seed: int, d: int, M: int, sigma: float = 0.7, shift: float = 0.0) -> Quadratic:
+    """Non-commuting Hessians; `shift` makes their mean indefinite."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((M, d, d))
+    H = root @ root.swapaxes(1, 2) / d + (0.2 - shift) * np.eye(d)
+    return Quadratic((H + H.swapaxes(1, 2)) / 2, rng.standard_normal((M, d)), sigma)
+
+
+def diagonal(seed: int, d: int, M: int, sigma: float = 0.7) -> Quadratic:
+    """Hessians that do not mix the coordinates."""
+    rng = np.random.default_rng(seed)
+    return Quadratic(rng.uniform(0.2, 2, (M, d, 1)) * np.eye(d), rng.standard_normal((M, d)), sigma)
+
+
+def turned(d: int, M: int, sigma: float = 0.7) -> Quadratic:
+    """Hessians that do not mix the coordinates of another basis."""
+    return generate(d, M, L=2, mu=0.2, zeta_star=1, delta=0.5, sigma=sigma)
+
+
+def label(case: Any) -> str:
+    return case.name if isinstance(case, Quadratic) else str(case)
+
+
+# --------------------------------------------------------------------------------- every order and mask, one by one
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A compressor that multiplies the message of each run, round and position by a given mask (N, rounds, S, d)."""
+
+    masks: np.ndarray
+    plain: Any
+    calls: Any = field(default_factory=count)
+
+    def __call__(self, x: Any, draw: Any) -> Any:
+        return x * self.masks[:, next(self.calls)]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plain, name)
+
+
+def enumerated(p: Quadratic, algorithm: Any, rounds: int, **settings: Any) -> dict[str, np.ndarray]:
+    """The mean of the runs over every sequence of orders and masks, without noise: each run is one outcome."""
+    S, d = algorithm.participants(p), p.d
+    clients = p.M // algorithm.groups if isinstance(algorithm, CyCP) else p.M
+    orders = list(permutations(range(clients), S))
+    compressor = getattr(algorithm, "compressor", Identity())
+    law = [(float(chance), [float(v) for v in out]) for chance, out in compressor.law([Fraction(1)] * d)]
+    if compressor.shared:
+        of_round = [(chance, order, [mask] * S) for order in orders for chance, mask in law]
+    else:
+        of_round = [
+            (float(np.prod([chance for chance, _ in some])), order, [mask for _, mask in some])
+            for order in orders
+            for some in product(law, repeat=S)
+        ]
+    outcomes = list(product(of_round, repeat=rounds))
+    chances = np.array([np.prod([chance for chance, *_ in one]) for one in outcomes])
+    if not isinstance(compressor, Identity):
+        masks = np.array([[mask for *_, mask in one] for one in outcomes])
+        algorithm = replace(algorithm, compressor=Listed(masks, compressor))
+    every = np.array([[order for _, order, _ in one] for one in outcomes])
+    found = run(replace(p, sigma=0.0), algorithm, rounds=rounds, seeds=range(len(every)), orders=every, **settings)
+    return {name: (found[name].values * chances[:, None]).sum(1) / chances.sum() for name in settings["record"]}
+
+
+ENUMERATED = [
     SFL(2, ETA),
     SFL(2, ETA, S=2),
-    PFL(3, ETA),
-    PFL(3, ETA, S=2),
-    SCAFFOLD(3, ETA, S=2),
-    FedCOMGATE(3, ETA, gamma=1.3),
-    FedGATE(3, ETA),
-    FedAvgM(3, ETA, S=2),
+    PFL(2, ETA, S=2),
+    MinibatchSGD(2, ETA, S=2),
+    FedCOM(2, ETA, 0.7, RandK(1)),
+    FedCOM(2, ETA, 0.7, Sparsifier(0.25, shared=True)),
+    FedPAQ(2, ETA, RandK(1), S=2),
+    FedPAQ(2, ETA, RandK(1, shared=True), S=1),
+    FedCOMGATE(2, ETA, 0.7, RandK(1), damping=None),
+    FedCOMGATE(2, ETA, 0.7, Bernoulli(0.5, shared=True), sign=-1),
+    FedCOMGATE(2, ETA, 0.7, RandK(1), k=2 / 3),
+    FedCOMGATE(2, ETA, 0.7, RandK(1), k=2 / 3, divisor="clients"),
+    FedGATE(2, ETA, 1.2),
+    SCAFFOLD(2, ETA, 0.9, S=2),
+    SCAFFOLD(1, ETA, 0.9, S=1),
+    DIANA(ETA, RandK(1)),
+    DIANA(ETA, Sparsifier(0.5, shared=True), alpha=0.3),
+    FedAvgM(2, ETA, S=2, lam=0.5),
+    FedBCGD(2, ETA, 2, 1, lam=0.6, share=0, freeze=True),
+    FedBCGD(2, ETA, 2, 1, lam=0.6, momentum="display"),
+    FedBCGD(3, ETA, 1, 2, lam=0.6, share=1, momentum="printed", sent="printed"),
+    FedBCGDPlus(2, ETA, 2, 1, lam=0.4),
+    FedBCGDPlus(2, ETA, 2, 1, lam=0.4, kept="whole", variance="printed", server="printed", begin="gradients"),
+    FedBCGDPlus(2, ETA, 1, 2, lam=0.4, control="printed", server="(71)", share=1, momentum="printed"),
+    FedBCGDPlus(2, ETA, 2, 1, lam=0.4, momentum="display"),
+    CELSGD(2, ETA, S=2),
+    CyCP(2, ETA, groups=1, S=2),
+    Mime(2, ETA, S=2),
+    MimeLite(2, ETA, S=2, momentum=0.5),
+    STEM(2, ETA, a=0.3),
+    FedDyn(2, ETA, S=2, alpha=0.5),
+    FedBCD(2, ETA, turns="sequential"),
+    FedProx(2, ETA, S=2),
+    FedNova((1, 2, 3), ETA, S=2, momentum=0.3),
+    FedLin(2, ETA),
+    FedDC(2, ETA, S=2, alpha=0.1),
 ]
-LINEAR = [
-    CyCP(3, ETA),
+
+
+@pytest.mark.parametrize("p", [unrelated(1, 2, 3), diagonal(0, 2, 3), turned(2, 3)], ids=["mixed", "parts", "turned"])
+@pytest.mark.parametrize("algorithm", ENUMERATED, ids=str)
+def test_the_mean_over_every_order_and_mask(p: Quadratic, algorithm: Any) -> None:
+    settings: dict[str, Any] = {"x0": [1.0, -2.0], "record": ALL, "average": 0.8}
+    expected = enumerated(p, algorithm, 2, **settings)
+    found = linear.expectation(replace(p, sigma=0.0), algorithm, rounds=2, **settings)
+    for name in ALL:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-10, atol=1e-13, err_msg=name)
+
+
+def test_one_point_of_many_assignments() -> None:
+    """Six clients in two blocks of two, 90 assignments: by an affine basis of them, as by all of them."""
+    p = diagonal(0, 3, 6, sigma=0.0)
+    for algorithm in (FedBCGD(2, 0.1, 2, 2, lam=0.5, share=1), FedBCGDPlus(2, 0.1, 2, 2, lam=0.5)):
+        settings: dict[str, Any] = {"x0": 1.0, "record": ALL}
+        assert linear._law(replace(algorithm, eta=0.3), 6, 3, None, None, 0, ()).root is not None
+        found, expected = (f(p, algorithm, rounds=1, **settings) for f in (expectation, enumerated))
+        for name in ALL:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-10, atol=1e-13, err_msg=name)
+
+
+def test_no_minimiser() -> None:
+    p = unrelated(5, 2, 3, shift=1.5)
+    assert "x_star" not in p.constants
+    for algorithm in (FedCOM(2, 0.2, 0.7, RandK(1)), DIANA(0.2), FedBCGDPlus(2, 0.2, 2, 1, begin="gradients")):
+        names = ("grad_sq", "value", "drift")
+        found = expectation(replace(p, sigma=0.0), algorithm, rounds=2, x0=1.0, record=names)
+        expected = enumerated(p, algorithm, 2, x0=1.0, record=names)
+        for name in names:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-11, atol=1e-13, err_msg=name)
+        for name in ("gap", "gap_average", "dist2"):
+            with pytest.raises(NoSuchConstant, match="unbounded below"):
+                expectation(p, algorithm, rounds=2, record=(name,))
+
+
+# ---------------------------------------------------------------------------------------------------- against runs
+
+FOUR = generate(d=3, M=4, L=2.0, mu=0.2, zeta_star=1.0, delta=0.5, sigma=1.0, x_star=[1.0, 2.0, -1.0])
+WEIGHED = Quadratic(FOUR.H, FOUR.b, 1.0, weights=np.array([0.1, 0.2, 0.3, 0.4]))
+NO_MINIMISER = Quadratic(np.array([[[1.0, 0.0], [0.0, -0.5]]] * 2), np.array([[1.0, 0.5], [0.5, 1.0]]), 0.5)
+RUNS = [
+    *(a for a in ENUMERATED if isinstance(a, FedPAQ | FedCOMGATE | SCAFFOLD | DIANA | FedBCGD | FedBCGDPlus | STEM)),
+    MinibatchSGD(3, ETA, S=2),
+    CentralSGD(1, ETA),
     CyCP(3, ETA, S=1),
     AmplifiedFedAvg(2, ETA, groups=4),
     AmplifiedFedAvg(2, ETA, period=3),
     RCP(2, ETA, S=2),
     RCP(2, ETA, S=1),
-    CELSGD(3, ETA),
     CELSGD(3, ETA, S=2, batch=2, first=3),
     BVRLSGD(3, ETA, stage=3),
-    Mime(3, ETA),
-    Mime(3, ETA, S=2),
-    MimeLite(3, ETA, S=2, momentum=0.5),
-    STEM(3, ETA, a=0.3),
-    FedDyn(3, ETA, S=2, alpha=0.5),
     Scaffnew(0.5, ETA),
     FedBCD(3, ETA),
-    FedBCD(3, ETA, turns="sequential"),
-    FedProx(3, ETA, S=2),
     FedNova((1, 2, 3, 4), ETA, S=2, momentum=0.3),
-    FedLin(3, ETA),
     SLocalGD(3, ETA, q=0.4),
-    FedDC(3, ETA, S=2, alpha=0.1),
 ]
 
 
-def name(algorithm: Any) -> str:
-    return f"{type(algorithm).__name__} S={getattr(algorithm, 'S', None)} {getattr(algorithm, 'period', '')}"
-
-
-@pytest.mark.parametrize("algorithm", DERIVED, ids=name)
-def test_the_derived_recursions_say_the_same(algorithm: Any) -> None:
-    """They were derived by hand, algorithm by algorithm, and share no step with what is tested here."""
-    here, there = linear.expectation(PROBLEM, algorithm, **GIVEN), expectation(PROBLEM, algorithm, **GIVEN)
-    for quantity in RECORD:
-        np.testing.assert_allclose(here[quantity], there[quantity], rtol=1e-11)
-
-
-def means_agree(problem: Quadratic, algorithm: Any, record: tuple[str, ...], **given: Any) -> None:
+def means_agree(problem: Any, algorithm: Any, record: tuple[str, ...], **given: Any) -> None:
     seeds = 3000
     exact = expectation(problem, algorithm, record=record, **given)
     found = run(problem, algorithm, seeds=range(seeds), record=record, **given)
@@ -88,52 +208,381 @@ def means_agree(problem: Quadratic, algorithm: Any, record: tuple[str, ...], **g
         assert bool((off <= room)[:, : given["rounds"]].all()), (quantity, off / room)
 
 
-@pytest.mark.parametrize("algorithm", LINEAR, ids=name)
+@pytest.mark.parametrize("algorithm", RUNS, ids=str)
 def test_the_mean_of_many_runs_is_the_expectation(algorithm: Any) -> None:
-    assert has_expectation(PROBLEM, algorithm, 7)
-    means_agree(PROBLEM, algorithm, RECORD, rounds=7, x0=1.0, average=0.9)
+    assert has_expectation(FOUR, algorithm, 7)
+    means_agree(FOUR, algorithm, ALL, rounds=7, x0=1.0, average=0.9)
 
 
-@pytest.mark.parametrize("algorithm", [FedProx(3, ETA, S=2), FedNova((1, 2, 3, 4), ETA), FedBCD(2, ETA)], ids=name)
+@pytest.mark.parametrize("algorithm", [FedProx(3, ETA, S=2), FedPAQ(3, ETA, S=2), FedBCD(2, ETA), CentralSGD(3, ETA)])
 def test_clients_with_weights(algorithm: Any) -> None:
     means_agree(WEIGHED, algorithm, ("gap", "dist2"), rounds=5, x0=1.0)
 
 
-def test_a_function_without_a_minimiser() -> None:
-    means_agree(NO_MINIMISER, FedDyn(2, ETA), ("value", "grad_sq"), rounds=5, x0=1.0)
+@pytest.mark.parametrize(
+    "algorithm", [FedCOM(2, ETA, 1.0, RandK(1)), FedCOMGATE(2, ETA, 1.0, RandK(1)), FedDyn(2, ETA)]
+)
+def test_regularised_and_without_a_minimiser(algorithm: Any) -> None:
+    means_agree(Regularised(FOUR, 0.3), algorithm, ("gap", "drift"), rounds=5, x0=1.0)
+    means_agree(NO_MINIMISER, algorithm, ("value", "grad_sq"), rounds=5, x0=1.0)
 
 
-def test_it_is_accurate_near_the_optimum() -> None:
-    """Mime with all clients and no noise: its gap falls by a constant factor, far below the rounding errors of F(x_star)."""
-    quiet = generate(d=3, M=4, L=2.0, mu=0.5, zeta_star=1.0, delta=0.5)
-    gaps = expectation(quiet, Mime(3, 0.2, momentum=0.0), rounds=120, x0=1.0, record=("gap",)).gap[0].values
-    rates = (gaps[1:] / gaps[:-1])[(gaps[1:] < 1e-8) & (gaps[1:] > 1e-26)]
-    assert gaps[-1] < 1e-28 and len(rates) > 5
-    np.testing.assert_allclose(rates[15:], rates[15], rtol=5e-3)
+@pytest.mark.parametrize("algorithm", [FedGATE(2, ETA, 0.9), SCAFFOLD(2, ETA), DIANA(ETA), FedBCGDPlus(2, ETA, 1, 4)])
+def test_long_runs_where_nothing_is_random(algorithm: Any) -> None:
+    """Without noise and compression a run is its own expectation, round after round."""
+    p = unrelated(3, 3, 4, sigma=0.0)
+    settings: dict[str, Any] = {"rounds": 300, "x0": [1.0, -2.0, 3.0], "record": ALL, "average": 0.9}
+    data, exact = (f(p, algorithm, **settings) for f in (run, expectation))
+    for name in ALL:
+        np.testing.assert_allclose(exact[name], data[name].isel(seed=0), rtol=1e-8, atol=1e-12, err_msg=name)
 
 
-def test_divergence_is_a_status() -> None:
-    found = expectation(PROBLEM, Mime(3, [0.05, 5.0], momentum=0.0), rounds=400, x0=1.0, record=("gap",))
-    assert found.status.values.tolist() == ["ran", "diverged"]
-    assert 0 < found.diverged_at[1] < 400
+# --------------------------------------------------------------------------------------------- other ways to the same
+
+SIX = unrelated(0, 3, 6)
+
+
+@pytest.mark.parametrize("p", [SIX, turned(3, 6), diagonal(3, 3, 6)], ids=["mixed", "turned", "parts"])
+@pytest.mark.parametrize("S", [None, 1, 3])
+def test_federated_averaging_by_any_name(p: Quadratic, S: int | None) -> None:
+    settings: dict[str, Any] = {"rounds": 60, "x0": 1.0, "record": ALL, "average": [0.9, 1.0]}
+    expected = moments.expectation(p, PFL(3, ETA, S), **settings)
+    for algorithm in (FedPAQ(3, ETA, S=S), FedAvgM(3, ETA, S=S, lam=0.0), PFL(3, ETA, S)):
+        found = linear.expectation(p, algorithm, **settings)
+        for name in ALL:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize("algorithm", [SFL(2, ETA, S=2), SFL(2, ETA, S=3)], ids=str)
+def test_sequential_by_every_order(algorithm: Any) -> None:
+    settings: dict[str, Any] = {"rounds": 30, "x0": 1.0, "record": ALL, "average": [0.9, 1.0]}
+    here, there = linear.expectation(FOUR, algorithm, **settings), moments.expectation(FOUR, algorithm, **settings)
+    for name in ALL:
+        np.testing.assert_allclose(here[name], there[name], rtol=1e-11, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        FedCOM(2, ETA, 1.0, Sparsifier(0.5)),
+        FedCOMGATE(2, ETA, 1.0, Bernoulli(0.6), k=0.6),
+        FedCOMGATE(2, ETA, 1.0, RandK(2)),
+        DIANA(ETA, RandK(1, shared=True)),
+        FedBCGD(2, ETA, 2, 2, lam=0.4, share=1),
+        FedBCGDPlus(2, ETA, 2, 1, lam=0.4),
+    ],
+    ids=str,
+)
+def test_parts_equal_the_whole(algorithm: Any) -> None:
+    """An entry that no sum notices makes the problem one part of three coordinates."""
+    p = diagonal(1, 3, 5)
+    H = p.H.copy()
+    H[0, 0, 1] = H[0, 1, 0] = 1e-300
+    settings: dict[str, Any] = {"rounds": 60, "x0": [1.0, -1.0, 2.0], "record": ALL, "average": 0.9}
+    parts, whole = (expectation(q, algorithm, **settings) for q in (p, Quadratic(H, p.b, p.sigma)))
+    for name in ALL:
+        np.testing.assert_allclose(parts[name], whole[name], rtol=1e-9, atol=1e-14, err_msg=name)
+
+
+def test_stochastic_gradient_descent() -> None:
+    """One step: x -> (1 - eta h) x - eta noise / sqrt(M), whatever tracks the gradients of equal clients."""
+    p, etas = from_functions([0.5] * 4, [0.0] * 4, sigma=2.0), [0.1, 0.5]
+    for algorithm in (FedCOM(1, etas), FedGATE(1, etas), SCAFFOLD(1, etas), FedAvgM(1, etas, lam=0.0)):
+        data = expectation(p, algorithm, rounds=300, x0=5.0, record=("dist2",))
+        for eta, got in zip(etas, data["dist2"], strict=True):
+            r, rate = np.arange(301), (1 - eta) ** 2
+            np.testing.assert_allclose(got, 25 * rate**r + eta**2 * (1 - rate**r) / (1 - rate), rtol=1e-11)
+
+
+def test_many_clients() -> None:
+    """100 clients in 5 blocks of 4, by an affine basis of the assignments; right where all clients agree."""
+    p = Quadratic(np.broadcast_to(np.diag(np.arange(1.0, 6.0)) / 5, (100, 5, 5)), np.zeros((100, 5)), sigma=1.0)
+    data = expectation(p, FedBCGD(1, 0.5, 5, 4), rounds=50, x0=3.0, record=("dist2",))["dist2"][0]
+    rate = (1 - np.arange(1, 6) / 10) ** 2
+    r = np.arange(51)[:, None]
+    expected = (9 * rate**r + 0.25 / 5 / 4 * (1 - rate**r) / (1 - rate)).sum(1)  # noise of 4 clients a coordinate
+    np.testing.assert_allclose(data, expected, rtol=1e-11)
+
+
+# --------------------------------------------------------------------------------------------------- near the optimum
+
+EXACT = [
+    FedCOMGATE(2, 0.2, 0.7, RandK(2), damping=None),
+    FedCOMGATE(2, 0.2, 0.7, Bernoulli(0.8), k=0.6, damping=0.5),
+    FedGATE(3, 0.2),
+    SCAFFOLD(2, 0.2, 0.8, S=2),
+    DIANA(0.3, RandK(1)),
+    FedBCGDPlus(2, 0.2, 2, 1),
+    FedBCGDPlus(3, 0.1, 3, 1, lam=0.3, begin="gradients"),
+    FedBCGDPlus(2, 0.05, 2, 2, lam=0.2, momentum="printed", server="(71)", share=1),
+]
+
+
+@pytest.mark.parametrize("algorithm", EXACT, ids=str)
+def test_linear_convergence_to_the_last_digit(algorithm: Any) -> None:
+    """Unequal clients, no noise: the gap falls at the rate of the spectral radius, from 1e200 to 1e-185 and below."""
+    for p in (unrelated(0, 3, 5, sigma=0.0), diagonal(4, 3, 5, sigma=0.0)):
+        rate = spectral_radius(p, algorithm).item()
+        assert rate < 0.99
+        rounds = int(2 * np.log(1e-200) / np.log(rate))
+        data = expectation(p, algorithm, rounds=rounds, x0=1e100, record=("gap", "grad_sq"))
+        for name in ("gap", "grad_sq"):
+            late = data[name][0].values[-rounds // 4 :]
+            assert (late > 0).all() and late[-1] < 1e-185
+            assert (late[-1] / late[0]) ** (1 / (len(late) - 1)) == pytest.approx(rate, rel=3e-3)
+
+
+@pytest.mark.parametrize(
+    "algorithm", [FedGATE(3, 0.1), SCAFFOLD(2, 0.1), FedCOM(2, 0.1), FedBCGD(2, 0.1, 1, 2, lam=0.5)]
+)
+def test_gaps_are_not_negative(algorithm: Any) -> None:
+    """Also where the model swings through the minimiser."""
+    for p in (unrelated(0, 3, 3, sigma=0.0), from_functions([0.3, 0.9, 0.1], [0.7, 0.7, -0.1])):
+        data = expectation(p, algorithm, rounds=900, x0=1.0, record=("gap", "gap_average", "dist2", "grad_sq"))
+        assert all((data[name] >= 0).all() for name in ("gap", "gap_average", "dist2", "grad_sq"))
+
+
+def test_resting_at_the_optimum() -> None:
+    """Equal slopes, no noise: nothing moves a run that starts at the minimiser, at no step size."""
+    p = generate(3, 3, L=1, mu=0.1, delta=0.2)
+    data = expectation(p, FedCOMGATE(2, 3.0, 1.0, RandK(1)), rounds=400, x0=0.0)
+    assert (data["status"] == "ran").all() and (data["dist2"] == 0).all()
+
+
+# ---------------------------------------------------------------------------------------------------- spectral radius
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_spectral_radius_of_one_coordinate(shared: bool) -> None:
+    """w -> w - eta gamma h mean_j(mask_j) w, E[mask^2] = 1/p."""
+    p, m, eta, gamma, chance = from_functions([0.5] * 4, [1.0, -1.0, 2.0, 0.0], sigma=3.0), 4, [0.1, 1.5, 4.0], 1.2, 0.4
+    s = np.array(eta) * gamma
+    expected = (1 - s) ** 2 + s**2 * (1 / chance - 1) / (1 if shared else m)
+    for algorithm in (FedCOM(1, eta, gamma, Bernoulli(chance, shared)), FedPAQ(1, s, Bernoulli(chance, shared))):
+        np.testing.assert_allclose(spectral_radius(p, algorithm), expected, rtol=1e-12)
+
+
+def test_spectral_radius_of_sampled_clients() -> None:
+    """x -> the mean of K of M numbers a_i x: the square of the mean, plus the variance of such a mean."""
+    curvature, eta = np.array([0.1, 0.4, 0.7, 1.1, 1.5]), np.array([0.1, 0.5, 3.0])
+    p = from_functions(curvature / 2, np.zeros(5), sigma=2.0)
+    a = 1 - eta[:, None] * curvature
+    for K in (1, 2, 5):
+        expected = a.mean(1) ** 2 + a.var(1) * (5 - K) / (K * 4)
+        np.testing.assert_allclose(spectral_radius(p, FedBCGD(1, eta, 1, K)), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "memory"),
+    [
+        (FedCOM(2, 0.2), {}),
+        (FedGATE(2, 0.2, 1.1, option="II"), {"delta": (3, 2)}),
+        (SCAFFOLD(2, 0.2, 1.1), {"c_j": (3, 2), "c": (2,)}),
+        (DIANA(0.2, alpha=0.7), {"h_j": (3, 2), "h": (2,)}),
+        (FedBCGDPlus(2, 0.2, 1, 3, lam=0.6), {"v": (2,), "c_i": (3, 2), "c": (2,)}),
+    ],
+    ids=label,
+)
+def test_spectral_radius_where_nothing_is_random(algorithm: Any, memory: dict[str, tuple[int, ...]]) -> None:
+    """The square of that of the linear map which a round is, on what is not conserved."""
+    p = Quadratic(unrelated(3, 2, 3).H, np.zeros((3, 2)))
+    sizes = [2, *(int(np.prod(shape)) for shape in memory.values())]
+    n = sum(sizes)
+    x, *kept = np.split(np.eye(n)[None], np.cumsum(sizes)[:-1], axis=-1)
+    state = {name: k.reshape(1, n, *shape) for (name, shape), k in zip(memory.items(), kept, strict=True)}
+    draws = Draws.of_seeds(np.arange(n), 0)
+    x = algorithm.round(p, x, np.full((1, 1, 1), 0.2), draws, lambda x_local, active=True: None, state)
+    parts = [x[0], *(state[name].reshape(n, -1) for name in memory)]
+    size = np.abs(np.linalg.eigvals(np.concatenate(parts, axis=-1)))
+    conserved = np.abs(size - 1) < 1e-9
+    assert conserved.sum() == (2 if memory else 0)
+    assert spectral_radius(p, algorithm).item() == pytest.approx(size[~conserved].max() ** 2, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        FedCOMGATE(2, [0.05, 0.2, 0.5, 1.0, 2.0], 1.0, RandK(1), k=0.5),
+        FedCOMGATE(2, [0.05, 0.2, 0.5, 1.0, 2.0], 1.0, RandK(1), k=0.5, divisor="clients"),
+        FedBCGD(2, [0.05, 0.2, 0.6, 1.5], 2, 1, lam=0.3),
+        FedBCGDPlus(2, [0.05, 0.2, 0.6, 1.5], 2, 1, lam=0.3, momentum="printed"),
+    ],
+    ids=str,
+)
+def test_stability(algorithm: Any) -> None:
+    """Moments settle where the radius is below 1, and grow at its rate where it is above."""
+    for p in (diagonal(2, 2, 4), unrelated(2, 2, 4)):
+        radius = spectral_radius(p, algorithm)
+        assert (radius < 1).any() and (radius > 1).any() and (np.abs(radius - 1) > 1e-3).all()
+        dist2 = expectation(p, algorithm, rounds=3000, x0=1.0, record=("dist2",))["dist2"].values
+        for growth, series in zip(radius, dist2, strict=True):
+            if growth < 1:
+                assert series[-1] == pytest.approx(series[-2], rel=1e-3) and series[-1] < 1e6
+            else:
+                finite = series[np.isfinite(series)]
+                lag = len(finite) // 2  # it may swing as it grows
+                rate = (finite[-1] / finite[-1 - lag]) ** (1 / lag)
+                assert finite[-1] > 1e6 and rate == pytest.approx(growth, rel=3e-2)
+
+
+def test_whole_control_variates_do_not_settle() -> None:
+    """A client that replaces all of c_i while the server hears of one block only: c strays from their mean for good."""
+    p = unrelated(0, 3, 4, sigma=0.0)
+    kept, whole = (FedBCGDPlus(2, 0.1, 2, 1, kept=kept) for kept in ("sent", "whole"))
+    assert spectral_radius(p, kept).item() < 0.95
+    assert spectral_radius(p, whole).item() == pytest.approx(1, abs=1e-9)
+    gaps = [expectation(p, a, rounds=800, x0=1.0, record=("gap",))["gap"][0, -1].item() for a in (kept, whole)]
+    assert gaps[0] < 1e-15 and gaps[1] > 1e-6
+
+
+def test_frozen_memory_is_no_part_of_the_radius() -> None:
+    """With one client a round, divided by one, no memory ever moves."""
+    p = unrelated(1, 2, 3)
+    one, other = FedCOMGATE(2, 0.1, 1.0, RandK(1), k=0.4), FedPAQ(2, 0.1, RandK(1), S=1)
+    assert spectral_radius(p, one).item() == pytest.approx(spectral_radius(p, other).item(), rel=1e-12)
+
+
+def test_spectral_radius_of_overflow_and_what_has_none() -> None:
+    assert spectral_radius(SIX, FedCOM(2, [0.1, 1e200])).tolist()[1] == np.inf
+    with pytest.raises(ValueError, match="66 entries of z: expected at most 64"):
+        spectral_radius(unrelated(0, 6, 11), FedCOMGATE(1, 0.1, 1.0, RandK(2)))
+    with pytest.raises(ValueError, match="CyCP takes turns: expected an algorithm whose rounds are all alike"):
+        spectral_radius(SIX, CyCP(1, 0.1))
+
+
+# ----------------------------------------------------------------------------------------------------------- divergence
+
+
+@pytest.mark.parametrize("record", [("value",), (), ("gap", "dist2")])
+def test_round_of_divergence(record: tuple[str, ...]) -> None:
+    """F = x^2/2, no noise, x_r = (-9)^r: as in `run`, at the same round; the other step size runs on."""
+    p = Quadratic(np.ones((1, 1, 1)), np.zeros((1, 1)))
+    for algorithm in (FedCOM(1, [0.5, 10.0]), FedGATE(1, [0.5, 10.0])):
+        data, like = (f(p, algorithm, rounds=200, x0=1.0, record=record) for f in (expectation, run))
+        assert data["diverged_at"].values.tolist() == [-1, like["diverged_at"][1, 0].item()]
+        for name in record:
+            values, end = data[name][1].values, int(data["diverged_at"][1])
+            assert np.isfinite(values[:end]).all() and np.isnan(values[end:]).all()
+            np.testing.assert_allclose(values[:end], like[name][1, 0, :end], rtol=1e-12)
+
+
+@pytest.mark.parametrize("problem", [SIX, turned(3, 6), diagonal(0, 3, 6)], ids=["mixed", "turned", "parts"])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        FedCOMGATE(4, 0.1, 1.0, RandK(2), k=0.6),
+        SCAFFOLD(4, 0.1, S=2),
+        DIANA(0.1, Sparsifier(0.5)),
+        FedBCGDPlus(4, 0.1, 2, 1),
+    ],
+    ids=str,
+)
+def test_huge_steps(algorithm: Any, problem: Quadratic) -> None:
+    """No warning (errors here), whatever overflows inside; the small step size is as if alone."""
+    settings: dict[str, Any] = {"rounds": 200, "x0": 1.0, "record": ALL}
+    data = expectation(problem, replace(algorithm, eta=[1e-3, 10.0, 1e155, 1e300]), **settings)
+    assert data["status"].values.tolist() == ["ran"] + ["diverged"] * 3
+    end = int(data["diverged_at"][1])
+    assert 5 < end < 180 and (data["diverged_at"][2:] <= 1).all()
+    alone = expectation(problem, replace(algorithm, eta=1e-3), **settings)
+    for name in ALL:
+        np.testing.assert_allclose(data[name][0], alone[name][0], rtol=1e-9)
+        assert np.isfinite(data[name][1, :end]).all() and np.isnan(data[name][1, end:]).all()
+
+
+# ---------------------------------------------------------------------------------------------------------- the Dataset
+
+
+@pytest.mark.parametrize("at", [[0], [9], [3, 7, 3, 1], range(0, 10, 4), np.array([2, 5])])
+def test_rounds_to_record(at: Any) -> None:
+    settings: dict[str, Any] = {"rounds": 9, "x0": 1.0, "record": ALL, "average": 0.9}
+    whole, some = (expectation(SIX, FedGATE(2, ETA), at=a, **settings) for a in (None, at))
+    assert some["round"].values.tolist() == sorted({int(r) for r in at})
+    for name in ALL:
+        np.testing.assert_array_equal(some[name], whole[name].sel(round=some["round"]))
+
+
+def test_step_sizes_beside_each_other() -> None:
+    for algorithm in (FedCOMGATE(2, [0.1, 0.3], 0.9, RandK(2), k=0.6), FedBCGDPlus(2, [0.1, 0.3], 2, 1, lam=0.4)):
+        settings: dict[str, Any] = {"rounds": 5, "x0": 1.0, "record": ALL}
+        both = expectation(SIX, algorithm, average=[0.5, 1.0], **settings)
+        for e, (eta, ratio) in enumerate(((0.1, 0.5), (0.3, 1.0))):
+            one = expectation(SIX, replace(algorithm, eta=eta), average=ratio, **settings)
+            for name in ALL:
+                np.testing.assert_allclose(one[name][0], both[name][e], rtol=1e-11)
+            radius = spectral_radius(SIX, replace(algorithm, eta=eta))[0]
+            assert radius == pytest.approx(spectral_radius(SIX, algorithm)[e], rel=1e-11)
+
+
+def test_shape_and_labels() -> None:
+    algorithm = FedCOMGATE(2, [0.1, 0.2], compressor=RandK(1))
+    data, like = expectation(SIX, algorithm, rounds=3, record=ALL), run(SIX, algorithm, rounds=3, record=ALL)
+    assert dict(data.sizes) == {"step_size": 2, "round": 4} and set(data.data_vars) == set(like.data_vars)
+    for name in ALL:
+        assert data[name].dims == ("step_size", "round")
+        assert data[name].attrs["units"] == like[name].attrs["units"]
+        assert data[name].attrs["long_name"] == "expectation of " + like[name].attrs["long_name"]
+    assert np.isnan(data["drift"][:, 3]).all() and (data["status"] == "ran").all()
+    assert {"seeds", "orders"} == set(like.attrs) - set(data.attrs)
+    assert all(json.loads(data.attrs[key]) == json.loads(like.attrs[key]) for key in data.attrs)
+
+
+# ------------------------------------------------------------------------------------------------------------- refusals
 
 
 @dataclass(frozen=True)
 class Cubed(LocalSteps):
     """No linear round."""
 
-    exact = "exact.linear"
-
     def round(self, problem: Any, x: Any, eta: Any, draws: Any, watch: Any, memory: Any) -> Any:
         return x - eta * x**3
 
 
-def test_what_has_no_expectation() -> None:
-    assert not has_expectation(Regularised(PROBLEM, 0.1), CyCP(2, 0.1), 1)
-    many = generate(d=2, M=10, L=1.0, mu=0.5)
-    with pytest.raises(ValueError, match="more than 3000 choices in a round, which would all be visited"):
-        expectation(many, RCP(2, 0.1, S=1), rounds=1)
-    with pytest.raises(ValueError, match="Cubed is not linear: expected an algorithm with linear rounds"):
-        expectation(PROBLEM, Cubed(2, 0.1), rounds=1)
-    with pytest.raises(ValueError, match="a client draws uniform numbers of its own"):
-        linear.expectation(PROBLEM, FedCOM(2, 0.1, compressor=RandK(2)), rounds=1)
+@dataclass(frozen=True)
+class FirstCounts(LocalSteps):
+    """Only the first client of a round counts: it matters who is where, though all are trained alike."""
+
+    def round(self, problem: Any, x: Any, eta: Any, draws: Any, watch: Any, memory: Any) -> Any:
+        clients = participating(problem, draws, self.participants(problem))
+        g = problem.gradient(x[:, :, None].repeat(clients.shape[1], 2), clients, draws.of(clients, 1).step(0))
+        weights = 1.0 / np.arange(1, clients.shape[1] + 1) ** 2
+        return x - eta * (g * weights[:, None]).sum(2)
+
+
+def test_positions_matter() -> None:
+    """The positions of the drawn order are found out, also where two clients have the same function."""
+    p = generate(d=3, M=4, L=2.0, mu=0.2, zeta_star=1.0, delta=0.5)
+    settings: dict[str, Any] = {"x0": 1.0, "record": ("gap", "grad_sq")}
+    for S in (2, 3):
+        found, expected = (f(p, FirstCounts(1, ETA, S), rounds=2, **settings) for f in (linear.expectation, enumerated))
+        np.testing.assert_allclose(found["gap"], expected["gap"], rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "message"),
+    [
+        (Cubed(2, 0.1), "Cubed is not linear: expected an algorithm with linear rounds"),
+        (RCP(2, 0.1, S=1), "more than 3000 choices in a round, which would all be visited"),
+        (FedCOM(1, 0.1, 1.0, QSGD(2)), r"QSGD\(s=2\): expected a random mask, one of Identity, RandK, Bernoulli"),
+        (FedCOMGATE(1, 0.1, 1.0, TopK(1)), r"TopK\(k=1\): expected a random mask"),
+        (FedBCGD(1, 0.1, 2, 1, compressor=RandK(1)), "a client draws uniform numbers of its own"),
+        (FedCOMGATE(1, 0.1, k=0.05), r"k = 0\.05, but .* has M = 10 clients"),
+        (FedPAQ(1, 0.1, S=11), "S = 11, but .* has M = 10"),
+        (FedCOM(1, 0.1, 1.0, RandK(4)), "k = 4 of d = 2 coordinates"),
+    ],
+    ids=label,
+)
+def test_what_has_no_expectation(algorithm: Any, message: str) -> None:
+    many = generate(d=2, M=10, L=1.0, mu=0.5, delta=0.1)
+    with pytest.raises(ValueError, match=message):
+        linear.expectation(many, algorithm, rounds=1)
+
+
+def test_divergence_is_a_status() -> None:
+    found = expectation(FOUR, Mime(3, [0.05, 5.0], momentum=0.0), rounds=400, x0=1.0, record=("gap",))
+    assert found.status.values.tolist() == ["ran", "diverged"]
+    assert 0 < found.diverged_at[1] < 400
+    with pytest.raises(ValueError, match="drift of SGD with K = 2: expected K = 1"):
+        expectation(FOUR, CentralSGD(2, 0.1), rounds=1, record=("drift",))
+    with pytest.raises(ValueError, match=r"cannot record \['speed'\]: expected some of gap"):
+        expectation(FOUR, SCAFFOLD(2, 0.1), rounds=1, record=("speed",))

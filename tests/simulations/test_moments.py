@@ -14,7 +14,7 @@ from simulations import NoSuchConstant, run
 from simulations.algorithms.sfl import PFL, SFL, SSL
 from simulations.data import load
 from simulations.engine import RECORDS
-from simulations.exact import blocks
+from simulations.exact import blocks, moments
 from simulations.exact.moments import (
     Kernel,
     affine,
@@ -261,9 +261,10 @@ def test_separable_equals_general(algorithm: Any, S: int | None, rotated: bool, 
     p = Quadratic(H, rng.standard_normal((4, 3)), 0.5)
     settings_: dict[str, Any] = {"rounds": 150, "x0": [1.0, -1.0, 2.0], "record": ALL, "average": [0.9, 1.0]}
     method = algorithm(K=2, eta=[0.05, 0.1], S=S)
-    assert blocks._common_eigenvectors(p.H)[1]
+    straight, basis = blocks.turned(p)
+    assert (straight.H * (1 - np.eye(3)) == 0).all() and (rotated == bool(np.ptp(basis - np.eye(3))))
     fast = expectation(p, method, **settings_)
-    monkeypatch.setattr(blocks, "_common_eigenvectors", lambda H: (np.eye(3), False))
+    monkeypatch.setattr(moments, "turned", lambda problem: (problem, np.eye(3)))
     slow = expectation(p, method, **settings_)
     for name in ALL:
         np.testing.assert_allclose(fast[name], slow[name], rtol=1e-11, err_msg=name)
@@ -275,13 +276,14 @@ def test_common_eigenvectors() -> None:
     turn = np.linalg.qr(rng.standard_normal((4, 4)))[0]
     values = rng.integers(1, 3, (5, 4)).astype(float)
     H = np.einsum("ij,mj,kj->mik", turn, values, turn)
-    basis, separable = blocks._common_eigenvectors(H)
-    assert separable
+    H = (H + H.swapaxes(1, 2)) / 2
+    straight, basis = blocks.turned(Quadratic(H, np.ones((5, 4))))
     np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-14)
+    np.testing.assert_allclose(basis @ straight.H @ basis.T, H, atol=1e-13)
     H[0, 0, 1] += 1e-9
     H[0, 1, 0] += 1e-9
-    basis, separable = blocks._common_eigenvectors(H)
-    assert not separable and (basis == np.eye(4)).all()
+    problem = Quadratic(H, np.ones((5, 4)))
+    assert blocks.turned(problem)[0] is problem
 
 
 # --------------------------------------------------------------------------------------------- kernels

@@ -121,7 +121,7 @@ def test_the_mean_of_many_runs_is_the_exact_expectation(algorithm: Any) -> None:
 
 
 def test_what_has_no_exact_expectation() -> None:
-    assert not has_expectation(WEIGHED, MinibatchSGD(2, ETA), 5)
+    assert not has_expectation(WEIGHED, SGDRR(ETA), 5)
     with pytest.raises(ValueError, match="drift, gap_average of SGD with K = 2: expected K = 1"):
         expectation(NOISY, CentralSGD(2, ETA), rounds=5, record=("gap", "gap_average", "drift"))
 

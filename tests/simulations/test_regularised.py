@@ -50,11 +50,9 @@ def test_the_clients_steps_are_those_on_the_regularised_functions() -> None:
     algorithm = FedCOMGATE(3, 0.1, 2.0, Sparsifier(0.5, shared=True))
     penalised = Quadratic(PLAIN.H + 0.3 * np.eye(3), PLAIN.b, PLAIN.sigma)
     ours, its = (
-        expectation(p, algorithm, rounds=20, x0=1.0, record=("drift", "tracking"))
-        for p in (Regularised(PLAIN, 0.3), penalised)
+        expectation(p, algorithm, rounds=20, x0=1.0, record=("drift",)) for p in (Regularised(PLAIN, 0.3), penalised)
     )
     np.testing.assert_allclose(ours.drift[0, :20], its.drift[0, :20], rtol=1e-9)
-    np.testing.assert_allclose(ours.tracking, its.tracking, rtol=1e-9)
 
 
 def test_without_a_penalty_it_is_the_problem() -> None:

