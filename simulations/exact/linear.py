@@ -834,21 +834,52 @@ def _radius(scheme: _Scheme) -> Array:
     later = scheme.maps(1, first.layout) if first.layout else first
     frame = _about_fixed_point(scheme, first, later)
     recursion = _recursion(scheme, later, frame, frame)
-    used = np.abs(frame.basis).max((0, 2)) > 0  # (B, n)
-    n, worst = used.shape[1], np.zeros(len(scheme.eta))
-    r = int(used.sum(1).max())
+    B, p = scheme.blocks.start.shape
+    start = _recursion(scheme, first, Frame.of(scheme.eta, B, p, p), frame)
+    basis = _reachable(start, recursion)  # (E, B, n, n)
+    r = int((np.abs(basis).max(2) > 0).sum(-1).max())
     if r > _MOST_STATES:
         raise ValueError(f"{r} entries of z: expected at most {_MOST_STATES} for the eigenvalues of their products")
     i, j = np.triu_indices(r)
     images = []
-    for first_ in range(0, len(i), _AT_ONCE):
-        some = slice(first_, first_ + _AT_ONCE)
-        for a, b in zip(i[some], j[some], strict=True):
-            unit = np.zeros((len(scheme.eta), len(used), n, n))
-            unit[..., a, b] = unit[..., b, a] = 1
-            images.append(recursion.spreading(unit)[..., i, j])
+    for a, b in zip(i, j, strict=True):
+        one = basis[..., :, a, None] * basis[..., None, :, b]
+        image = recursion.spreading(one if a == b else one + one.swapaxes(-1, -2))
+        images.append((basis.swapaxes(-1, -2) @ image @ basis)[..., i, j])
     operator = np.stack(images, axis=-1)
     finite = np.asarray(np.isfinite(operator).all((-1, -2)))
     radius = np.abs(np.linalg.eigvals(np.where(finite[..., None, None], operator, 0.0))).max(-1)
     worst = np.where(finite, radius, np.inf).max(-1)
     return worst
+
+
+def _reachable(first: Recursion, later: Recursion) -> Array:
+    """An orthonormal basis (E, B, n, n), padded with 0, of the directions in which noise and messages can move y.
+
+    After the first round from any model, y changes in these: by the second round, by noise, and by what is drawn.
+    """
+    E, B, _, n, _ = later.maps.shape
+    found = np.zeros((E, B, n, n))
+    begun = first.maps[:, :, :1]
+    second = later.maps[..., 1:] @ begun
+    second[..., :1] += later.maps[..., :1]
+    second[:, :, :1] -= begun
+    second[np.abs(second) <= ROUNDING * np.abs(begun).max((2, 3), keepdims=True)] = 0.0
+    kinds = [second, first.maps[:, :, 1:], later.noise[:, :, None], first.noise[:, :, None]]
+    kinds += [] if later.masks is None else [later.masks.sent]
+    start = np.concatenate([some.swapaxes(2, 3).reshape(E, B, n, -1) for some in kinds], axis=-1)
+    for at in np.ndindex(start.shape[:2]):
+        maps, some, rank = later.maps[at][..., 1:], start[at], -1
+        if not (np.isfinite(maps).all() and np.isfinite(some).all()):
+            found[at] = np.eye(n)
+            continue
+        basis = np.zeros((n, 0))
+        while basis.shape[1] != rank:
+            rank = basis.shape[1]
+            size = np.abs(some).max(0)
+            some = some[:, size > ROUNDING * size.max(initial=0)]
+            left, values, _ = np.linalg.svd(np.hstack([basis, some / np.abs(some).max(0)]), full_matrices=False)
+            basis = left[:, values > LINEAR * values.max(initial=0)]
+            some = np.concatenate(list(maps @ basis), axis=1)
+        found[at][:, :rank] = np.eye(n) if rank == n else basis  # the first is exact
+    return found

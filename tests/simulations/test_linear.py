@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import count, permutations, product
+from itertools import combinations, count, permutations, product
 from typing import Any
 
 import numpy as np
@@ -147,6 +147,18 @@ def test_the_mean_over_every_order_and_mask(p: Quadratic, algorithm: Any) -> Non
     found = linear.expectation(replace(p, sigma=0.0), algorithm, rounds=2, **settings)
     for name in ALL:
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-10, atol=1e-13, err_msg=name)
+
+
+def test_cohorts_take_turns() -> None:
+    """The runs over every partition of four clients into two cohorts, for two cycles: a partition lasts for a cycle."""
+    p = generate(d=2, M=4, L=2.0, mu=0.2, zeta_star=1.0, delta=0.5)
+    turns = [[*first, *(m for m in range(4) if m not in first)] for first in combinations(range(4), 2)]
+    orders = np.array([[one[:2], one[2:], two[:2], two[2:]] for one in turns for two in turns])
+    settings: dict[str, Any] = {"rounds": 4, "x0": [1.0, -2.0], "record": ALL[:-1]}
+    runs = run(p, RCP(2, [0.1, 0.4], S=2), seeds=range(len(orders)), orders=orders, **settings)
+    found = expectation(p, RCP(2, [0.1, 0.4], S=2), **settings)
+    for name in settings["record"]:
+        np.testing.assert_allclose(found[name], runs[name].mean("seed"), rtol=1e-11, err_msg=name)
 
 
 def test_one_point_of_many_assignments() -> None:
@@ -440,6 +452,20 @@ def test_frozen_memory_is_no_part_of_the_radius() -> None:
     p = unrelated(1, 2, 3)
     one, other = FedCOMGATE(2, 0.1, 1.0, RandK(1), k=0.4), FedPAQ(2, 0.1, RandK(1), S=1)
     assert spectral_radius(p, one).item() == pytest.approx(spectral_radius(p, other).item(), rel=1e-12)
+
+
+def test_what_no_message_moves_is_no_part_of_the_radius() -> None:
+    """As printed, v of the shared block stays 0: the factor lam^2 of its square is not that of a run."""
+    p = from_functions([0.5] * 3, [0.0] * 3)
+    printed = FedBCGD(1, [0.2, 0.9], 1, 3, lam=0.9, momentum="printed", share=0)
+    shared = Quadratic(np.broadcast_to(np.eye(2), (3, 2, 2)), np.zeros((3, 2)))
+    expected = np.maximum((1 - np.array([0.2, 0.9])) ** 2, spectral_radius(p, printed))
+    np.testing.assert_allclose(spectral_radius(shared, replace(printed, share=1)), expected, rtol=1e-10)
+    alone = FedBCGD(1, [0.2, 0.9], 1, 3, lam=0.0, momentum="theory")
+    one = linear.expectation(shared, replace(printed, share=1), rounds=5, x0=[0.0, 1.0], record=("dist2",))
+    np.testing.assert_allclose(
+        one["dist2"][:, -1], np.array(spectral_radius(p, alone)) ** 5, rtol=1e-10
+    )  # the shared coordinate alone
 
 
 def test_spectral_radius_of_overflow_and_what_has_none() -> None:
