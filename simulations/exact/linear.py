@@ -682,7 +682,7 @@ def _period(problem: Problem, algorithm: Algorithm) -> int:
     return _lasting(problem, algorithm)
 
 
-def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
+def why_not(problem: Problem, algorithm: Any, rounds: int) -> str | None:
     """Why there is no recursion: no Quadratic, no linear round, no random mask, or too many choices of clients."""
     try:
         start = np.zeros(plain_of(problem).d)
