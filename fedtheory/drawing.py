@@ -58,8 +58,9 @@ def draw_all(
 
 def ready(chosen: Iterable[gallery.Picture], folder: Path, svg: bool = False) -> None:
     """Raises ValueError where a figure's files cannot be written into the folder."""
+    endings = ("png", "csv", "svg") if svg else ("png", "csv")
     for picture in chosen:
-        for path in gallery.files_in(folder, picture.name, ("png", "csv", "svg")[: 2 + svg]).values():
+        for path in gallery.files_in(folder, picture.name, endings).values():
             writable(path)
 
 

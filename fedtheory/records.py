@@ -30,7 +30,7 @@ def _papers() -> dict[str, str]:
     return {name: paper for paper in catalogue.papers() for name in studies(paper)}
 
 
-def measured(paper: str, name: str, point: str) -> Numbers | Verdict:
+def at_point(paper: str, name: str, point: str) -> Numbers | Verdict:
     """The numbers of a study at a point now, or the error that this ends in."""
     try:
         return studies(paper)[name].at(point)
@@ -40,7 +40,7 @@ def measured(paper: str, name: str, point: str) -> Numbers | Verdict:
 
 @cache
 def _task(paper: str, name: str, point: str) -> Task:
-    return Task("measuring experiments", paper, "experiment", measured, (paper, name, point))
+    return Task("measuring experiments", paper, "experiment", at_point, (paper, name, point))
 
 
 def record(names: Sequence[str], tell: Progress | None = None, workshop: Workshop | None = None) -> list[Path]:
@@ -110,4 +110,4 @@ def _commit() -> str:
     return asked.stdout.strip()
 
 
-__all__ = ["Again", "again", "measured", "record", "studies"]
+__all__ = ["Again", "again", "at_point", "record", "studies"]

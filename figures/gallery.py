@@ -119,7 +119,7 @@ def rendered(picture: Picture, full: bool = False, formats: Sequence[Format] = (
     with mpl.rc_context(STYLE):
         drawn = picture.draw(full)
         canvas = drawn.canvas
-        marked(picture, canvas)
+        mark_old(picture, canvas)
         csv = drawn.data.to_csv(index=False, float_format="%.6g", lineterminator="\n")
         made_of = _made_of(picture, canvas, csv)
         if tuple(formats) == ("png",) and (png := _committed(picture.name, made_of)):
@@ -138,7 +138,7 @@ def rendered(picture: Picture, full: bool = False, formats: Sequence[Format] = (
     return {**files, "csv": csv.encode()}
 
 
-def marked(picture: Picture, canvas: Canvas) -> None:
+def mark_old(picture: Picture, canvas: Canvas) -> None:
     """Say in a figure that its numbers are from older code, if they are."""
     if picture.study is not None and picture.study().old:
         canvas.text(0.01, -0.02, "numbers on record from older code", va="top", fontsize=7, color=RED)
