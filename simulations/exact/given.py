@@ -35,7 +35,6 @@ class Given:
     noise   (N, M, T, d); None: no noise
     drawn   the numbers (clients, sampled) with which the round drew an order
     asked   the (client, step) whose noise it read
-    replay  the orders, if all clients together take part in their order too
     """
 
     M: int
@@ -45,7 +44,7 @@ class Given:
     noise: Array | None = None
     drawn: set[tuple[int, int]] = field(default_factory=set)
     asked: dict[tuple[int, int], None] = field(default_factory=dict)
-    replay: NDArray[np.int64] | None = None
+    replay: None = None
 
     @property
     def steps(self) -> int:

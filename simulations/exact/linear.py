@@ -682,11 +682,11 @@ def _period(problem: Problem, algorithm: Algorithm) -> int:
     return _lasting(problem, algorithm)
 
 
-def why_not(problem: Problem, algorithm: Any, rounds: int) -> str | None:
+def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
     """Why there is no recursion: no Quadratic, no linear round, no random mask, or too many choices of clients."""
     try:
         start = np.zeros(plain_of(problem).d)
-        one = replace(algorithm, eta=0.3, **({"K": 1} if isinstance(algorithm, CentralSGD) else {}))
+        one = replace(algorithm, eta=0.3, **({"K": 1} if isinstance(algorithm, CentralSGD) else {}))  # type: ignore[type-var]
         with np.errstate(all="ignore"):
             _first_linear(_in_parts(problem, one, start, np.array([0.3])), lambda scheme: scheme.maps(0, {}))
     except ValueError as error:

@@ -235,8 +235,8 @@ def trace(
     problem = _Traced(functions, noise)
     cell, step = np.empty((1, 1, 1), dtype=object), np.empty((1, 1, 1), dtype=object)
     cell[0, 0, 0], step[0, 0, 0] = x, eta
-    given = np.array([order])
-    draws, memory = Given(len(functions), 0, given, np.zeros(1), replay=given), dict[str, Any]()
+    draws, memory = Given(len(functions), 0, np.array([order]), np.zeros(1)), dict[str, Any]()
+    draws.replay = draws.orders  # type: ignore[assignment]  # who is where counts, also where all take part
     end = algorithm.round(problem, cell, step, draws, lambda y, active=True: None, memory)  # type: ignore[arg-type]
     steps = sorted(problem.steps, key=lambda one: (one.turn, one.k))
     return Trace(functions, x, zero, end[0, 0, 0], tuple(steps), memory)
