@@ -13,14 +13,16 @@ import numpy as np
 import pytest
 import sympy
 
+from bounds.sfl.quantities import QUANTITIES, of_step
 from fedtheory import cli
 from fedtheory.brackets import needed
+from simulations.algorithms.sfl import PFL, SFL
 from simulations.exact.rounds import (
     fedbat as exact_fedbat,
     fedbcgd as exact_fedbcgd,
     fedcom as exact_fedcom,
-    sfl as exact_sfl,
 )
+from simulations.exact.trace import round_in_numbers
 from theory import catalogue
 from theory.proofs import scenes
 from theory.proofs.gram import Quadratic, Vector
@@ -92,21 +94,22 @@ def test_the_quantities_of_a_round_of_sfl_are_those_of_a_run(name: str, S: int, 
     numbers = {"M": 2, "S": S, "K": K, "L": 1, "eta": STEP} | ({"sigma": 0} if K * S > 2 else {})
     at = rounds.complete(statement, {n: Fraction(v) for n, v in numbers.items()})
     h, bend, b = (np.array([client[i] for client in clients], dtype=object) for i in range(3))
-    run = exact_sfl.one_round(
-        h.reshape(2, 1, 1), b.reshape(2, 1), np.array([start], dtype=object), K=K, S=S, eta=STEP,
-        sigma2=Fraction(0) if K * S > 2 else sigma**2, sequential=name != "lemma13",
-        x_star=np.array([Fraction(0)], dtype=object), bend=bend if any(bend) else None,
+    sequential = name != "lemma13"
+    run = round_in_numbers(
+        (SFL if sequential else PFL)(K, 1.0, S), h.reshape(2, 1, 1), b.reshape(2, 1), np.array([start], dtype=object), STEP,
+        Fraction(0) if K * S > 2 else sigma**2, tuple(bend) if any(bend) else (),
     )  # fmt: skip
     for scene in rounds.scenes(statement, at):
         own = {f"{i}.": client for i, client in enumerate(clients)}
         given = {"x": start, "g0*": clients[0][2]} | {f"f{i}.0": Fraction(0) for i in range(2)}
         found = known(scene, own, given, sigma)
-        place = tuple(int(scene.place[s]) for s in sorted(scene.place, key=str) if s.name in "mk")[::-1]
+        place = {s.name: int(number) for s, number in scene.place.items()}
         seen = 0
         for symbol, form in scene.means.items():
             if isinstance(symbol, sympy.Symbol):
-                exact = run[symbol.name]
-                assert evaluated(form, found) == (exact[place] if isinstance(exact, dict) else exact), symbol
+                number = (place.get("m", 1) - 1) * K + place.get("k", 0)
+                one = QUANTITIES.get(symbol.name) or of_step(symbol.name, number, sequential)
+                assert evaluated(form, found) == run.mean(one), symbol
                 seen += 1
         assert seen >= 2
 
