@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
+from fedtheory.records import worker_of
 from fedtheory.site.build import smaller
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Found, failed, measurement, taken_over
@@ -74,7 +75,8 @@ def tasks_of(chosen: Iterable[gallery.Picture], full: bool, svg: bool = False) -
 def _task(paper: str, name: str, full: bool, svg: bool) -> Task:
     (picture,) = (p for p in gallery.pictures(paper) if p.name == name)
     needs = tuple(measurement(arena.label, None, full) for arena in picture.arenas())
-    return Task("drawing figures", paper, "figure", drawn, (paper, name, full, svg), needs)
+    worker = paper if picture.study is None else worker_of(paper, picture.study().name)
+    return Task("drawing figures", worker, "figure", drawn, (paper, name, full, svg), needs)
 
 
 __all__ = ["SMALL", "draw_all", "drawn", "ready", "tasks_of"]

@@ -40,7 +40,12 @@ def at_point(paper: str, name: str, point: str) -> Numbers | Verdict:
 
 @cache
 def _task(paper: str, name: str, point: str) -> Task:
-    return Task("measuring experiments", paper, "experiment", at_point, (paper, name, point))
+    return Task("measuring experiments", worker_of(paper, name), "experiment", at_point, (paper, name, point))
+
+
+def worker_of(paper: str, study: str) -> str:
+    """Whose worker a study is for: one about several papers would make the paper's other results depend on all of them."""
+    return paper if study.startswith(f"{paper}_") else "several papers"
 
 
 def record(names: Sequence[str], tell: Progress | None = None, workshop: Workshop | None = None) -> list[Path]:
@@ -110,4 +115,4 @@ def _commit() -> str:
     return asked.stdout.strip()
 
 
-__all__ = ["Again", "again", "at_point", "record", "studies"]
+__all__ = ["Again", "again", "at_point", "record", "studies", "worker_of"]

@@ -42,7 +42,7 @@ class Task:
     """A call whose result depends only on its arguments, on the code and on the libraries.
 
     stage      the word for its progress bar
-    paper      whose modules it needs
+    paper      whose modules it needs, or another name for those of several
     kind       of evidence, or `figure` ...: its row in a profile
     work       a module's function; it is called with the arguments, then with the results of `needs`
     arguments  of a task whose result is kept, texts, numbers and truth values: they tell tasks of one function apart
