@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import svd
 
 from simulations import engine
 from simulations.algorithms.base import Algorithm, Memory
@@ -487,13 +488,25 @@ def _recursion(scheme: _Scheme, maps: Maps, before: Frame, after: Frame) -> Recu
     return Recursion(_fewest(mixed), np.einsum("eblrq,eblsq->ebrs", noise, noise), drift, masks)
 
 
+def _singular(matrices: Array) -> tuple[Array, Array, Array]:
+    """The singular value decompositions of matrices (..., n, m), with min(n, m) values each."""
+    try:
+        return np.linalg.svd(matrices, full_matrices=False)
+    except np.linalg.LinAlgError:  # the fast algorithm does not always converge; the slow one does
+        n, m = matrices.shape[-2:]
+        each = [svd(one, full_matrices=False, lapack_driver="gesvd") for one in matrices.reshape(-1, n, m)]
+        left, size, rows = (np.stack(part) for part in zip(*each, strict=True))
+        batch = matrices.shape[:-2]
+        return left.reshape(*batch, *left.shape[1:]), size.reshape(*batch, -1), rows.reshape(*batch, *rows.shape[1:])
+
+
 def _fewest(maps: Array) -> Array:
     """The mean map, and as few deviations as have the same covariance: (E, B, 1 + r, n', 1 + n)."""
     if maps.shape[2] <= 2 or not np.isfinite(maps).all():
         return maps
     off = maps[:, :, 1:].reshape(*maps.shape[:2], maps.shape[2] - 1, -1)
     scale = np.abs(off).max(2, keepdims=True)
-    _, size, rows = np.linalg.svd(off / np.where(scale > 0, scale, 1), full_matrices=False)
+    _, size, rows = _singular(off / np.where(scale > 0, scale, 1))
     needed = int((size > ROUNDING * size[..., :1]).sum(-1).max())
     off = (size[..., :needed, None] * rows[..., :needed, :]) * scale
     return np.concatenate([maps[:, :, :1], off.reshape(*maps.shape[:2], -1, *maps.shape[3:])], axis=2)
@@ -539,7 +552,7 @@ def _moving(columns: Array) -> Array:
     columns = np.pad(columns / np.where(scale > 0, scale, 1), [(0, 0)] * 3 + [(0, n)])
 
     def spanned(some: Array) -> Array:
-        left, size, _ = np.linalg.svd(some, full_matrices=False)
+        left, size, _ = _singular(some)
         return left * (size > ROUNDING * size[..., :1])[..., None, :]
 
     basis = np.tile(spanned(columns[:1]), (E, 1, 1, 1))  # most often the same for all step sizes
@@ -878,7 +891,7 @@ def _reachable(first: Recursion, later: Recursion) -> Array:
             rank = basis.shape[1]
             size = np.abs(some).max(0)
             some = some[:, size > ROUNDING * size.max(initial=0)]
-            left, values, _ = np.linalg.svd(np.hstack([basis, some / np.abs(some).max(0)]), full_matrices=False)
+            left, values, _ = _singular(np.hstack([basis, some / np.abs(some).max(0)]))
             basis = left[:, values > LINEAR * values.max(initial=0)]
             some = np.concatenate(list(maps @ basis), axis=1)
         found[at][:, :rank] = np.eye(n) if rank == n else basis  # the first is exact

@@ -354,6 +354,19 @@ def test_gaps_are_not_negative(algorithm: Any) -> None:
         assert all((data[name] >= 0).all() for name in ("gap", "gap_average", "dist2", "grad_sq"))
 
 
+def test_singular_values_where_the_fast_algorithm_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrices = np.random.default_rng(0).standard_normal((2, 3, 4, 6))
+    expected = np.linalg.svd(matrices, full_matrices=False)[1]
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    monkeypatch.setattr(np.linalg, "svd", fails)
+    left, size, rows = linear._singular(matrices)
+    np.testing.assert_allclose(size, expected, rtol=1e-12)
+    np.testing.assert_allclose(left * size[..., None, :] @ rows, matrices, atol=1e-12)
+
+
 def test_resting_at_the_optimum() -> None:
     """Equal slopes, no noise: nothing moves a run that starts at the minimiser, at no step size."""
     p = generate(3, 3, L=1, mu=0.1, delta=0.2)
