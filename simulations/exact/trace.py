@@ -42,6 +42,10 @@ class Form:
     def __add__(self, other: Form) -> Form:
         return Form(self.values + other.values, self.weights)
 
+    def __radd__(self, zero: int) -> Form:
+        """0 + v: an array of zeros to which an algorithm adds."""
+        return self if zero == 0 else NotImplemented
+
     def __sub__(self, other: Form) -> Form:
         return Form(self.values - other.values, self.weights)
 
