@@ -26,30 +26,69 @@ ROUNDING = 1e-12  # relative: a smaller difference is none
 LINEAR = 1e-9  # relative: a larger difference is none of rounding
 
 
+Noise = Callable[[NDArray[np.int64], int, int], Array]  # clients (N or 1, *clients), step, d -> (N or 1, *clients, d)
+
+
+def any_noise(client: NDArray[np.int64], step: int, d: int) -> Array:
+    """Noise without any structure, another for each client, step and coordinate."""
+    return np.sin(1 + 2.3 * client[..., None] + 7.1 * step + 3.7 * np.arange(d))
+
+
+@dataclass(frozen=True, eq=False)
+class OneNoise:
+    """Noise at one client and step of each run, and in some runs at all of them.
+
+    client, step  (N,), values (N, d): the noise there; every (N,): where all have `any_noise`
+    """
+
+    client: NDArray[np.int64]
+    step: NDArray[np.int64]
+    values: Array
+    every: NDArray[np.bool_]
+
+    def __call__(self, client: NDArray[np.int64], step: int, d: int) -> Array:
+        """The noise (N, *clients, d)."""
+
+        def of_runs(values: NDArray[Any]) -> NDArray[Any]:
+            return values.reshape(len(values), *[1] * (client.ndim - 1), *values.shape[1:])
+
+        here = (of_runs(self.client) == client) & (of_runs(self.step) == step)
+        found: Array = here[..., None] * of_runs(self.values)
+        whole = any_noise(client, step, d)
+        return np.where(of_runs(self.every)[..., None], whole, found)
+
+
 @dataclass
 class Given:
     """In place of `Draws`, for N runs: what is random is given.
 
     orders  (N, clients): of the clients, as `Draws.order` gives them
     coin    (N,): the uniform number that all clients share
-    noise   (N, M, T, d); None: no noise
+    noise   of clients at a step, as they are given to `Draws.normal`; None: no noise
     drawn   the numbers (clients, sampled) with which the round drew an order
-    asked   the (client, step) whose noise it read
+    asked   step -> whose noise it read, (N, M)
     """
 
     M: int
     round: int
     orders: NDArray[np.int64]
     coin: Array
-    noise: Array | None = None
+    noise: Noise | None = None
     drawn: set[tuple[int, int]] = field(default_factory=set)
-    asked: dict[tuple[int, int], None] = field(default_factory=dict)
+    asked: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
     replay: None = None
 
     @property
-    def steps(self) -> int:
-        """Local steps whose noise it read, at least 1."""
-        return 1 + max((step for _, step in self.asked), default=0)
+    def read(self) -> NDArray[np.int64]:
+        """The client and the step of each noise that a run read, (N, Q, 2), padded with -1."""
+        each = [
+            [(int(m), step) for step, whose in self.asked.items() for m in np.flatnonzero(whose[run])]
+            for run in range(len(self.coin))
+        ]
+        found = np.full((len(each), max(map(len, each), default=0), 2), -1)
+        for run, pairs in enumerate(each):
+            found[run, : len(pairs)] = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        return found
 
     def order(self, M: int, S: int) -> NDArray[np.int64]:
         """The given order, (N, S)."""
@@ -102,11 +141,13 @@ class _Draw(NamedTuple):
 
     def normal(self, d: int) -> Array:
         """The noise (N, *clients, d)."""
-        given = self.given
-        given.asked |= dict.fromkeys((int(m), self.step) for m in np.unique(self.client))
-        if given.noise is None:
-            return np.zeros((len(given.coin), *self.client.shape[1:], d))
-        return given.noise[rows_of(self.client, len(given.coin)), self.client, self.step]
+        given, runs = self.given, len(self.given.coin)
+        whose = given.asked.setdefault(self.step, np.zeros((runs, given.M), dtype=bool))
+        whose[rows_of(self.client, runs), self.client] = True
+        shape = (runs, *self.client.shape[1:], d)
+        return (
+            np.zeros(shape) if given.noise is None else np.broadcast_to(given.noise(self.client, self.step, d), shape)
+        )
 
 
 def rows_of(client: NDArray[np.int64], runs: int) -> NDArray[np.int64]:

@@ -43,7 +43,10 @@ from simulations.exact.given import (
     Given,
     Law,
     Masked,
+    Noise,
+    OneNoise,
     affine_basis,
+    any_noise,
     assignments,
     coins_of,
     rows_of,
@@ -78,6 +81,7 @@ class Maps:
     shaken   (E, B, C): the part of the drift that is due to noise
     heard    (E, B, M p, 1 + n), what clients hand to their masks, if there are any; of_noise (E, B, M p, q)
     sent     (E, B, C, n', M p): what a message adds to z
+    read     (C, q / p, 2): the client and the step of the noise columns, -1 where there are fewer
     layout   of the memories after the round
     """
 
@@ -89,6 +93,7 @@ class Maps:
     heard: Array
     of_noise: Array
     sent: Array
+    read: NDArray[np.int64]
     layout: Layout
 
     def about(self, before: Array, after: Array) -> Maps:
@@ -169,12 +174,22 @@ class _Scheme:
         x_star = self.problem.constants.get("x_star")
         return np.zeros(self.problem.d) if x_star is None else x_star
 
-    def run(self, law: Law, number: int, x: Array, layout: Layout, *, slopes: bool = False, **given: Array) -> _Outcome:
+    def run(
+        self,
+        law: Law,
+        number: int,
+        x: Array,
+        layout: Layout,
+        *,
+        slopes: bool = False,
+        noise: Noise | None = None,
+        **given: Array,
+    ) -> _Outcome:
         """Every choice on every input x (N, k, d), by the algorithm's own `round`.
 
         slopes        with the linear terms of the problem
         factor, more  (N, M, d), of the masks; by default their mean, and 0
-        noise         (N, M, T, d), by default none
+        noise         of all C N runs, by default none
         """
         E, C, N, M, d = len(self.eta), len(law.mean), len(x), self.problem.M, self.problem.d
         rows = np.tile(x, (E, C, 1, 1))
@@ -188,7 +203,6 @@ class _Scheme:
             more = given.get("more", np.zeros((N, M, d)))
             masked = Masked(algorithm.compressor, np.tile(factor, (C, 1, 1)), np.tile(more, (C, 1, 1)), noted)
             algorithm = replace(algorithm, compressor=masked)
-        noise = np.tile(given["noise"], (C, 1, 1, 1)) if "noise" in given else None
         draws = Given(M, number, np.repeat(law.orders, N, axis=0), np.repeat(law.coins, N), noise)
         moves: list[Array] = []
         problem, model = self.problem if slopes else self.still, rows[:, :, 0].copy()
@@ -217,7 +231,7 @@ class _Scheme:
         M, d = self.problem.M, self.problem.d
         x = np.cos(np.arange(_ends(layout)[-1] * d)).reshape(1, -1, d)
         draws = self.run(Law.of([tuple(range(M))]), number, x, layout).draws
-        given: dict[str, Any] = {"noise": np.sin(1 + np.arange(M * draws.steps * d)).reshape(1, M, draws.steps, d)}
+        given: dict[str, Any] = {"noise": any_noise}
         if self.masks is not None:
             given["factor"] = np.cos(2 + np.arange(M * d)).reshape(1, M, d)
         return x, given, draws
@@ -257,16 +271,21 @@ class _Scheme:
         still.z[..., 0, :] -= self.centre
 
         # a unit vector for each column; the last input tests that the round is linear
-        asked = list(still.draws.asked) if plain_of(self.problem).sigma else []
-        q = len(asked) * p
-        affordable(f"the moments of {n} numbers, for {len(law.mean)} choices and {E} step sizes",
-                   numbers=float(len(law.mean)) * E * (n + q + 1) * (k + 2 * M) * d)  # fmt: skip
-        x, noise = np.zeros((n + q + 1, k, d)), np.zeros((n + q + 1, M, still.draws.steps, d))
+        C = len(law.mean)
+        read = still.draws.read if plain_of(self.problem).sigma else np.zeros((C, 0, 2), dtype=np.int64)
+        q = read.shape[1] * p
+        affordable(f"the moments of {n} numbers, for {C} choices and {E} step sizes",
+                   numbers=float(C) * E * (n + q + 1) * (k + 2 * M) * d)  # fmt: skip
+        x = np.zeros((n + q + 1, k, d))
         x[:n], x[-1] = units(k), np.cos(np.arange(k * d)).reshape(k, d)
-        mixed = np.sin(np.arange(len(asked) * d)).reshape(-1, d)
-        for u, (m, t) in enumerate(asked):
-            noise[n + u * p : n + (u + 1) * p, m, t] = units(1)[:, 0]
-            noise[-1, m, t] = mixed[u]
+        at, values = np.full((C, n + q + 1, 2), -1), np.zeros((n + q + 1, d))
+        at[:, n:-1], values[n:-1] = np.repeat(read, p, axis=1), np.tile(units(1)[:, 0], (read.shape[1], 1))
+        last = np.arange(n + q + 1) == n + q
+        noise = OneNoise(at[..., 0].ravel(), at[..., 1].ravel(), np.tile(values, (C, 1)), np.tile(last, C))
+        mixed = np.array([[any_noise(np.array(m), t, d) * (m >= 0) for m, t in pairs] for pairs in read]).reshape(
+            C, -1, d
+        )
+        inputs = np.stack([np.hstack([of_parts(x[-1]), of_parts(own)]) for own in mixed])  # (C, B, n + q)
         given: dict[str, Any] = {"noise": noise}
         masks = self.masks
         if masks is not None:
@@ -274,24 +293,27 @@ class _Scheme:
             given["factor"][-1] = np.cos(1 + np.arange(M * d)).reshape(M, d)
         moved = self.run(law, number, x, layout, **given)
         columns = self.parted(np.concatenate([moved.z, moved.heard], axis=3))  # (E, B, C, n' + M p, n + q + 1)
-        expected = np.einsum("ebcri,bi->ebcr", columns[..., :-1], np.hstack([of_parts(x[-1]), of_parts(mixed)]))
+        expected = np.einsum("ebcri,cbi->ebcr", columns[..., :-1], inputs)
         constant = self.parted(np.concatenate([still.z, still.heard], axis=3))
         whole = np.concatenate([constant, columns[..., :-1]], axis=-1)
         after = moved.z.shape[3] * p
-        heard, sent = np.zeros((E, B, 0, 1 + n + q)), np.zeros((E, B, len(law.mean), after, 0))
+        heard, of_noise = np.zeros((E, B, 0, 1 + n)), np.zeros((E, B, 0, 0))
+        sent = np.zeros((E, B, C, after, 0))
         if masks is not None:
             into = self.run(law, number, np.zeros((M * p, k, d)), layout, factor=np.zeros((M * p, M, d)), more=units(M))
             sent = self.parted(into.z)
             off = of_parts(given["factor"][-1] - masks[0])
             expected[..., :after] += np.einsum("ebcri,bi,ebci->ebcr", sent, off, columns[..., after:, -1])
             # a client that takes part hands over the same, whoever else does
-            part = np.abs(whole[..., after:, :]).max(-1, keepdims=True) > 0
-            heard = (part * whole[..., after:, :]).sum(2) / np.maximum(1, part.sum(2))
-            others = np.abs(part * (whole[..., after:, :] - heard[:, :, None])).max((1, 2, 3, 4))
+            whose = np.repeat((moved.heard != 0).any((0, 2, 4)), p, axis=-1)  # (C, M p)
+            shared = whose[None, None, :, :, None] * whole[..., after:, : 1 + n]
+            heard = shared.sum(2) / whose.sum(0)[:, None]
+            others = np.abs(shared - whose[None, None, :, :, None] * heard[:, :, None]).max((1, 2, 3, 4))
             if (others > LINEAR * np.abs(heard).max((1, 2, 3))).any():
                 raise NotLinear(
                     f"messages of {type(self.algorithm).__name__} depend on who takes part: expected others"
                 )
+            of_noise = _aligned(whole[..., after:, 1 + n :], read, whose)
         with np.errstate(over="ignore", invalid="ignore"):
             largest, off = (np.abs(some).max((1, 2, 3)) for some in (columns[..., -1], columns[..., -1] - expected))
         if (off > LINEAR * largest)[np.isfinite(largest)].any():
@@ -303,11 +325,25 @@ class _Scheme:
             whole[..., :after, 1 + n :],
             np.concatenate([at_start, steps[..., :n]], axis=-1),
             (steps[..., n:-1] ** 2).sum((-1, -2)),
-            heard[..., : 1 + n],
-            heard[..., 1 + n :],
+            heard,
+            of_noise,
             sent,
+            read,
             moved.layout,
         )
+
+
+def _aligned(noise: Array, read: NDArray[np.int64], whose: NDArray[np.bool_]) -> Array:
+    """The noise (E, B, C, M p, q) of messages, each from a choice in which its client takes part, by client and step."""
+    E, B, _, rows, q = noise.shape
+    p, pairs = q // max(1, read.shape[1]), sorted({(int(m), int(t)) for m, t in read.reshape(-1, 2) if m >= 0})
+    place, choice = {pair: i for i, pair in enumerate(pairs)}, whose.argmax(0)
+    found = np.zeros((E, B, rows, len(pairs), max(1, p)))
+    for row in range(rows):
+        for j, (m, t) in enumerate(read[choice[row]]):
+            if m >= 0:
+                found[:, :, row, place[int(m), int(t)]] = noise[:, :, choice[row], row, j * p : (j + 1) * p]
+    return found.reshape(E, B, rows, -1)
 
 
 def _ends(layout: Layout) -> list[int]:
@@ -473,7 +509,6 @@ def _recursion(scheme: _Scheme, maps: Maps, before: Frame, after: Frame) -> Recu
         return np.concatenate([given[..., :1], given[..., 1:] @ back], axis=-1)
 
     mixed = maps.law.mixed(into[:, :, None] @ of_y(maps.z))
-    noise = maps.law.mixed(into[:, :, None] @ maps.noise)
     moved = of_y(maps.moved)
     drift = weighed(maps.law.mean[None], moved.swapaxes(-1, -2) @ moved)[:, :, 0]
     drift[..., 0, 0] += maps.shaken @ maps.law.mean
@@ -485,7 +520,30 @@ def _recursion(scheme: _Scheme, maps: Maps, before: Frame, after: Frame) -> Recu
         spread = np.einsum("ij,bac->biajc", same, parts).reshape(B, M * p, M * p)
         sent = maps.law.mixed(into[:, :, None] @ maps.sent)
         masks = Masks(of_y(maps.heard), maps.of_noise @ maps.of_noise.swapaxes(-1, -2), spread, sent)
-    return Recursion(_fewest(mixed), np.einsum("eblrq,eblsq->ebrs", noise, noise), drift, masks)
+    return Recursion(_fewest(mixed), _covariance(maps, into[:, :, None] @ maps.noise), drift, masks)
+
+
+def _covariance(maps: Maps, noise: Array) -> Array:
+    """The covariance that gradient noise adds, from its columns for each choice (E, B, C, n', q): (E, B, n', n')."""
+    law = maps.law
+    if law.root is None:
+        return np.einsum("c,ebcrq,ebcsq->ebrs", law.mean, noise, noise)
+    second = np.outer(law.mean, law.mean) + law.root @ law.root.T  # E[w w']
+    columns: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for choice, pairs in enumerate(maps.read.tolist()):
+        for number, (m, t) in enumerate(pairs):
+            if m >= 0:
+                columns.setdefault((m, t), []).append((choice, number))
+    E, B, _, n, _ = noise.shape
+    if not columns:
+        return np.zeros((E, B, n, n))
+    parts = noise.reshape(*noise.shape[:-1], maps.read.shape[1], -1)  # (E, B, C, n', Q, p)
+    total = np.zeros((E, B, n, n))
+    for found in columns.values():
+        c, j = map(list, zip(*found, strict=True))
+        own = parts[:, :, c, :, j]  # (choices, E, B, n', p)
+        total += np.einsum("cebra,cd,debsa->ebrs", own, second[np.ix_(c, c)], own, optimize=True)
+    return total
 
 
 def _singular(matrices: Array) -> tuple[Array, Array, Array]:
@@ -562,7 +620,10 @@ def _moving(columns: Array) -> Array:
 
 def _times_inverse(A: Array, b: Array) -> Array:
     """The least-squares solution of A y = b with the least norm: (..., n, m), (..., n) -> (..., m)."""
-    solution: Array = (np.linalg.pinv(A) @ b[..., None])[..., 0]
+    left, size, rows = _singular(A)
+    used = size > 1e-15 * size[..., :1]
+    along = np.where(used, 1 / np.where(used, size, 1), 0) * (left.swapaxes(-1, -2) @ b[..., None])[..., 0]
+    solution: Array = (rows.swapaxes(-1, -2) @ along[..., None])[..., 0]
     return solution
 
 
@@ -663,9 +724,9 @@ def _turns(algorithm: Any, M: int, d: int, weights: Any, phi: float | None) -> b
     straight, turned = (_generic(algorithm, M, d, weights, phi, some) for some in (None, basis))
     if straight.masks is not None and any(np.ptp(moments) > 0 for moments in straight.masks):
         return False  # the entries of a mask differ
-    x, given, _ = straight.generic(0, {})
-    first = straight.run(law, 0, x, {}, slopes=True, noise=given["noise"]).z
-    other = turned.run(law, 0, x @ basis, {}, slopes=True, noise=given["noise"] @ basis).z
+    x, *_ = straight.generic(0, {})
+    first = straight.run(law, 0, x, {}, slopes=True, noise=any_noise).z
+    other = turned.run(law, 0, x @ basis, {}, slopes=True, noise=lambda *at: any_noise(*at) @ basis).z
     return bool((np.abs(first @ basis - other) <= LINEAR * np.abs(first).max()).all())
 
 
