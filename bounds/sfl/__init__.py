@@ -16,6 +16,7 @@ __all__ = ["ARENAS", "EXPERIMENTS", "SEARCHED", "evidence", "on_data"]
 def evidence() -> list[Evidence]:
     """Every bound against its arenas and in the search for where it is tightest; every other statement that can be run."""
     return [
+        *scenes.evidence("sfl", worst_case.ROUNDS),
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),
         *rounds.evidence(),
@@ -25,5 +26,4 @@ def evidence() -> list[Evidence]:
         *counterexamples.evidence(),
         *decimals.evidence(),
         *slopes.evidence(EXPERIMENTS, MISSING),
-        *scenes.evidence("sfl", worst_case.ROUNDS),
     ]

@@ -20,7 +20,7 @@ from simulations.problems import Array, Problem
 
 _MOST = 3000  # choices of clients, or numbers of local steps, in a round
 _TOO_MANY = f"more than {_MOST} choices in a round, which would all be visited: expected fewer clients or local steps"
-_OWN = "a client draws uniform numbers of its own: expected an algorithm with linear rounds"
+_OWN = "it draws what is not given here: expected orders of clients, noise, and one mask for each message"
 _REST = 1e-13  # probability of the longest rounds of Scaffnew, which count as a little shorter
 ROUNDING = 1e-12  # relative: a smaller difference is none
 LINEAR = 1e-9  # relative: a larger difference is none of rounding
@@ -63,7 +63,7 @@ class Given:
     """In place of `Draws`, for N runs: what is random is given.
 
     orders  (N, clients): of the clients, as `Draws.order` gives them
-    coin    (N,): the uniform number that all clients share
+    coin    (N,): the uniform number that all clients share; None: there is none
     noise   of clients at a step, as they are given to `Draws.normal`; None: no noise
     drawn   the numbers (clients, sampled) with which the round drew an order
     asked   step -> whose noise it read, (N, M)
@@ -72,7 +72,7 @@ class Given:
     M: int
     round: int
     orders: NDArray[np.int64]
-    coin: Array
+    coin: Array | None
     noise: Noise | None = None
     drawn: set[tuple[int, int]] = field(default_factory=set)
     asked: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Given:
         """The client and the step of each noise that a run read, (N, Q, 2), padded with -1."""
         each = [
             [(int(m), step) for step, whose in self.asked.items() for m in np.flatnonzero(whose[run])]
-            for run in range(len(self.coin))
+            for run in range(len(self.orders))
         ]
         found = np.full((len(each), max(map(len, each), default=0), 2), -1)
         for run, pairs in enumerate(each):
@@ -117,6 +117,12 @@ class _Steps(NamedTuple):
         """The draw at local step k."""
         return _Draw(self.given, self.client, k)
 
+    def __getattr__(self, name: str) -> Any:
+        """Nothing else is given."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise ValueError(_OWN)
+
 
 class _Draw(NamedTuple):
     given: Given
@@ -128,7 +134,7 @@ class _Draw(NamedTuple):
 
     def uniform(self, count: int) -> Array:
         """The coin that all clients share, which algorithms draw for client M."""
-        if (self.client != self.given.M).any():
+        if self.given.coin is None or (self.client != self.given.M).any():
             raise ValueError(_OWN)
         coins = self.given.coin.reshape(-1, *[1] * self.client.ndim)
         return np.broadcast_to(coins, (len(coins), *self.client.shape[1:], count))
@@ -141,7 +147,7 @@ class _Draw(NamedTuple):
 
     def normal(self, d: int) -> Array:
         """The noise (N, *clients, d)."""
-        given, runs = self.given, len(self.given.coin)
+        given, runs = self.given, len(self.given.orders)
         whose = given.asked.setdefault(self.step, np.zeros((runs, given.M), dtype=bool))
         whose[rows_of(self.client, runs), self.client] = True
         shape = (runs, *self.client.shape[1:], d)
@@ -184,12 +190,13 @@ class Masked:
 class Law:
     """The choices of a round, C orders and coins, as random coefficients w_c of the map that each makes.
 
+    coins   (C,); None: the round draws none
     mean    (C,), E[w]
     root    (C, r) with Cov[w] = root root'; None: just one choice is made, with probabilities `mean`
     """
 
     orders: NDArray[np.int64]
-    coins: Array
+    coins: Array | None
     mean: Array
     root: Array | None = None
 
@@ -199,7 +206,7 @@ class Law:
         some = np.array(list(islice(orders, _MOST + 1)))
         if len(some) > _MOST:
             raise ValueError(_TOO_MANY)
-        return cls(some, np.zeros(len(some)), np.full(len(some), 1 / len(some)))
+        return cls(some, None, np.full(len(some), 1 / len(some)))
 
     def mixed(self, maps: Array) -> Array:
         """The mean map, then uncorrelated deviations of variance 1: (E, B, C, ...) -> (E, B, 1 + r, ...)."""
@@ -225,7 +232,9 @@ def coins_of(problem: Problem, algorithm: Algorithm) -> Law | None:
     Raises ValueError where there are more than 3000 numbers of local steps.
     """
     match algorithm:
-        case Scaffnew() if algorithm.p < 1:  # one coin for each number of local steps
+        case Scaffnew(p=1) | SLocalGD(q=1):
+            coins, chances = np.full(1, 0.5), np.ones(1)
+        case Scaffnew():  # one coin for each number of local steps
             count = log(_REST) / np.log1p(-algorithm.p)
             if count > _MOST:
                 raise ValueError(_TOO_MANY)
@@ -233,7 +242,7 @@ def coins_of(problem: Problem, algorithm: Algorithm) -> Law | None:
             chances = algorithm.p * (1 - algorithm.p) ** steps
             chances[-1] += 1 - chances.sum()
             coins = -np.expm1((steps + 0.5) * np.log1p(-algorithm.p))  # the middle of those with this number of steps
-        case SLocalGD() if algorithm.q < 1:
+        case SLocalGD():
             chances = np.array([algorithm.q, 1 - algorithm.q])
             coins = np.array([algorithm.q / 2, (1 + algorithm.q) / 2])
         case CentralSGD():  # whose gradient
@@ -284,5 +293,5 @@ def affine_basis(M: int, sizes: Sequence[int]) -> tuple[Law, Callable[[Any], Arr
     values, vectors = np.linalg.eigh((np.diag(size) - np.outer(size, size) / M) / max(1, M - 1))
     root = np.kron(vectors * np.sqrt(np.maximum(values, 0)), np.eye(M) - 1 / M)
     root = root[:, np.abs(root).max(0) > LINEAR]
-    law = Law(np.array(orders), np.zeros(rank), mean, weights[:, :-1] @ root)
+    law = Law(np.array(orders), None, mean, weights[:, :-1] @ root)
     return law, lambda some: np.array([weights @ assigned(order) for order in some])

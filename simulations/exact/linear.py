@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from math import factorial, lcm, prod
 from typing import Any, NamedTuple, TypeVar
@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import svd
 
 from simulations import engine
-from simulations.algorithms.base import Algorithm, Memory
+from simulations.algorithms.base import Algorithm, Memory, refuse_misfits
 from simulations.algorithms.minibatch import CentralSGD
 from simulations.algorithms.participation import RCP, AmplifiedFedAvg, CyCP
 from simulations.algorithms.reduced import BVRLSGD
@@ -59,6 +59,7 @@ from simulations.problems.regularised import Regularised
 _FEW = 24  # choices that are visited without a look for an affine basis
 _MOST_STATES = 64  # entries of z, for the eigenvalues of the recursion of their second moments
 _AT_ONCE = 64  # rounds that are recorded in one go
+_LARGE = 1e9  # times another input: an algorithm that cuts large numbers off is not linear
 _MASKS = "expected a random mask, one of Identity, RandK, Bernoulli, Sparsifier"
 
 Found = TypeVar("Found")
@@ -203,19 +204,22 @@ class _Scheme:
             more = given.get("more", np.zeros((N, M, d)))
             masked = Masked(algorithm.compressor, np.tile(factor, (C, 1, 1)), np.tile(more, (C, 1, 1)), noted)
             algorithm = replace(algorithm, compressor=masked)
-        draws = Given(M, number, np.repeat(law.orders, N, axis=0), np.repeat(law.coins, N), noise)
+        coins = None if law.coins is None else np.repeat(law.coins, N)
+        draws = Given(M, number, np.repeat(law.orders, N, axis=0), coins, noise)
         moves: list[Array] = []
         problem, model = self.problem if slopes else self.still, rows[:, :, 0].copy()
         after = algorithm.round(problem, model, self.eta[:, None, None], draws, _watch(model.copy(), moves), memory)
-        kept = {name: np.broadcast_to(values, (E, C * N, *values.shape[2:])) for name, values in memory.items()}
-        if any(values.shape[-1:] != (d,) for values in kept.values()):
+        if any(np.ndim(values) < 3 or values.shape[-1] != d for values in memory.values()):
             raise ValueError(f"{type(algorithm).__name__} keeps numbers that are no vectors of {d}: expected vectors")
+        kept = {name: np.broadcast_to(values, (E, C * N, *values.shape[2:])) for name, values in memory.items()}
         z = np.concatenate([after[:, :, None], *(values.reshape(E, C * N, -1, d) for values in kept.values())], axis=2)
         moved = np.concatenate(moves, axis=2) if moves else np.zeros((E, C * N, 0, d))
         heard = np.zeros((E, C * N, 0 if self.masks is None else M, d))
         if self.masks is not None:
             if len(noted) != 1 or noted[0][1].shape[-1] != d:
-                raise ValueError(f"{type(algorithm).__name__} compresses several messages: expected one of each client")
+                raise ValueError(
+                    f"{type(algorithm).__name__}: expected one compressed message of each client, all its coordinates"
+                )
             heard[:, rows_of(noted[0][0], C * N), noted[0][0]] = noted[0][1]
         z, moved, heard = (values.reshape(E, C, N, -1, d) for values in (z, moved, heard))
         return _Outcome(z, moved, heard, {name: values.shape[2:] for name, values in kept.items()}, draws)
@@ -229,8 +233,9 @@ class _Scheme:
     def generic(self, number: int, layout: Layout) -> tuple[Array, dict[str, Any], Given]:
         """An input x, noise and masks without any structure, and the draws of a round."""
         M, d = self.problem.M, self.problem.d
-        x = np.cos(np.arange(_ends(layout)[-1] * d)).reshape(1, -1, d)
-        draws = self.run(Law.of([tuple(range(M))]), number, x, layout).draws
+        x = np.cos(1 + np.arange(_ends(layout)[-1] * d)).reshape(1, -1, d)
+        law = coins_of(self.problem, self.algorithm) or Law.of([tuple(range(M))])
+        draws = self.run(law, number, x, layout).draws
         given: dict[str, Any] = {"noise": any_noise}
         if self.masks is not None:
             given["factor"] = np.cos(2 + np.arange(M * d)).reshape(1, M, d)
@@ -252,6 +257,10 @@ class _Scheme:
         Raises NotLinear if the round is not linear, or not linear in the masks, or mixes coordinates of different parts.
         """
         law = self.law(number, layout)
+        if _period(self.problem, self.algorithm) == 1 and not _once(_steady, self, tuple(layout.items())):
+            raise ValueError(
+                f"rounds of {type(self.algorithm).__name__} depend on their number: expected rounds that are alike"
+            )
         E, (B, p), M, d = len(self.eta), self.blocks.start.shape, self.problem.M, self.problem.d
         k, local = _ends(layout)[-1], np.arange(d) % p
         n = k * p
@@ -270,32 +279,41 @@ class _Scheme:
         still = self.run(law, number, origin, layout, slopes=True)
         still.z[..., 0, :] -= self.centre
 
-        # a unit vector for each column; the last input tests that the round is linear
+        if law.coins is not None and still.draws.drawn:
+            raise ValueError(f"{type(self.algorithm).__name__} draws a coin and clients: expected one of both")
+        if number and still.layout != layout:
+            raise ValueError(
+                f"{type(self.algorithm).__name__} keeps other memories from round to round: expected the same"
+            )
+
+        # a unit vector for each column; the last two inputs test that the round is linear
         C = len(law.mean)
         read = still.draws.read if plain_of(self.problem).sigma else np.zeros((C, 0, 2), dtype=np.int64)
         q = read.shape[1] * p
         affordable(f"the moments of {n} numbers, for {C} choices and {E} step sizes",
                    numbers=float(C) * E * (n + q + 1) * (k + 2 * M) * d)  # fmt: skip
-        x = np.zeros((n + q + 1, k, d))
-        x[:n], x[-1] = units(k), np.cos(np.arange(k * d)).reshape(k, d)
-        at, values = np.full((C, n + q + 1, 2), -1), np.zeros((n + q + 1, d))
-        at[:, n:-1], values[n:-1] = np.repeat(read, p, axis=1), np.tile(units(1)[:, 0], (read.shape[1], 1))
-        last = np.arange(n + q + 1) == n + q
+        x = np.zeros((n + q + 2, k, d))
+        x[:n], x[-2] = units(k), np.cos(1 + np.arange(k * d)).reshape(k, d)
+        x[-1] = _LARGE * x[-2]
+        at, values = np.full((C, n + q + 2, 2), -1), np.zeros((n + q + 2, d))
+        at[:, n:-2], values[n:-2] = np.repeat(read, p, axis=1), np.tile(units(1)[:, 0], (read.shape[1], 1))
+        last = np.arange(n + q + 2) >= n + q
         noise = OneNoise(at[..., 0].ravel(), at[..., 1].ravel(), np.tile(values, (C, 1)), np.tile(last, C))
         mixed = np.array([[any_noise(np.array(m), t, d) * (m >= 0) for m, t in pairs] for pairs in read]).reshape(
             C, -1, d
         )
-        inputs = np.stack([np.hstack([of_parts(x[-1]), of_parts(own)]) for own in mixed])  # (C, B, n + q)
+        inputs = np.array([[np.hstack([of_parts(test), of_parts(own)]) for own in mixed] for test in x[-2:]])
         given: dict[str, Any] = {"noise": noise}
         masks = self.masks
         if masks is not None:
-            given["factor"] = np.tile(masks[0], (n + q + 1, M, 1))
-            given["factor"][-1] = np.cos(1 + np.arange(M * d)).reshape(M, d)
+            given["factor"] = np.tile(masks[0], (n + q + 2, M, 1))
+            given["factor"][-2:] = np.cos(1 + np.arange(M * d)).reshape(M, d)
         moved = self.run(law, number, x, layout, **given)
-        columns = self.parted(np.concatenate([moved.z, moved.heard], axis=3))  # (E, B, C, n' + M p, n + q + 1)
-        expected = np.einsum("ebcri,cbi->ebcr", columns[..., :-1], inputs)
+        columns = self.parted(np.concatenate([moved.z, moved.heard], axis=3))  # (E, B, C, n' + M p, n + q + 2)
+        tests, columns = columns[..., -2:], columns[..., :-2]
+        expected = np.einsum("ebcri,tcbi->ebcrt", columns, inputs)
         constant = self.parted(np.concatenate([still.z, still.heard], axis=3))
-        whole = np.concatenate([constant, columns[..., :-1]], axis=-1)
+        whole = np.concatenate([constant, columns], axis=-1)
         after = moved.z.shape[3] * p
         heard, of_noise = np.zeros((E, B, 0, 1 + n)), np.zeros((E, B, 0, 0))
         sent = np.zeros((E, B, C, after, 0))
@@ -303,11 +321,12 @@ class _Scheme:
             into = self.run(law, number, np.zeros((M * p, k, d)), layout, factor=np.zeros((M * p, M, d)), more=units(M))
             sent = self.parted(into.z)
             off = of_parts(given["factor"][-1] - masks[0])
-            expected[..., :after] += np.einsum("ebcri,bi,ebci->ebcr", sent, off, columns[..., after:, -1])
+            expected[..., :after, :] += np.einsum("ebcri,bi,ebcit->ebcrt", sent, off, tests[..., after:, :])
             # a client that takes part hands over the same, whoever else does
-            whose = np.repeat((moved.heard != 0).any((0, 2, 4)), p, axis=-1)  # (C, M p)
+            whose = (moved.heard != 0).any((0, 2, 4)) | (still.heard != 0).any((0, 2, 4))
+            whose = np.repeat(whose, p, axis=-1)  # (C, M p)
             shared = whose[None, None, :, :, None] * whole[..., after:, : 1 + n]
-            heard = shared.sum(2) / whose.sum(0)[:, None]
+            heard = shared.sum(2) / np.maximum(1, whose.sum(0))[:, None]
             others = np.abs(shared - whose[None, None, :, :, None] * heard[:, :, None]).max((1, 2, 3, 4))
             if (others > LINEAR * np.abs(heard).max((1, 2, 3))).any():
                 raise NotLinear(
@@ -315,7 +334,7 @@ class _Scheme:
                 )
             of_noise = _aligned(whole[..., after:, 1 + n :], read, whose)
         with np.errstate(over="ignore", invalid="ignore"):
-            largest, off = (np.abs(some).max((1, 2, 3)) for some in (columns[..., -1], columns[..., -1] - expected))
+            largest, off = (np.abs(some).max((1, 2, 3)) for some in (tests, tests - expected))
         if (off > LINEAR * largest)[np.isfinite(largest)].any():
             raise NotLinear(f"{type(self.algorithm).__name__} is not linear: expected an algorithm with linear rounds")
         steps, at_start = self.parted(moved.moved), self.parted(still.moved)
@@ -324,7 +343,7 @@ class _Scheme:
             whole[..., :after, : 1 + n],
             whole[..., :after, 1 + n :],
             np.concatenate([at_start, steps[..., :n]], axis=-1),
-            (steps[..., n:-1] ** 2).sum((-1, -2)),
+            (steps[..., n:-2] ** 2).sum((-1, -2)),
             heard,
             of_noise,
             sent,
@@ -365,9 +384,13 @@ def _moments(algorithm: Any, d: int) -> tuple[Array, Array] | None:
 
     Raises ValueError for a compressor that is no random mask.
     """
-    compressor = getattr(algorithm, "compressor", Identity())
-    if isinstance(compressor, Identity):
+    compressor = getattr(algorithm, "compressor", None)
+    if compressor is None or isinstance(compressor, Identity):
         return None
+    if "compressor" not in {field.name for field in fields(algorithm)}:
+        raise ValueError(
+            f"{type(algorithm).__name__}: expected its compressor as a field, so that a mask can take its place"
+        )
     moments: tuple[Array, Array] | None = compressor.moments(d)
     if moments is None:
         raise ValueError(f"{compressor}: {_MASKS}")
@@ -676,7 +699,8 @@ def _generic(algorithm: Any, M: int, d: int, weights: Any, phi: float | None, ba
     weights = None if weights is None else np.array(weights)
     plain = Quadratic((H + H.swapaxes(1, 2)) / 2, rng.uniform(0.1, 1, (M, d)) @ turn, 1.0, weights=weights)
     problem = plain if phi is None else Regularised(plain, phi)
-    return _Scheme(problem, algorithm, np.array([0.3]), Blocks.of(plain, np.zeros(d)))
+    small = 0.3 / engine.local_steps_of(algorithm) / (1 + (phi or 0))  # so that many steps neither grow nor shrink much
+    return _Scheme(problem, algorithm, np.array([small]), Blocks.of(plain, np.zeros(d)))
 
 
 @lru_cache(maxsize=256)
@@ -690,44 +714,72 @@ def _law(
     """
     scheme, shapes = _generic(algorithm, M, d, weights, phi), dict(layout)
     x, given, draws = scheme.generic(number, shapes)
+    if len(draws.drawn) > 1:
+        raise ValueError(f"{type(algorithm).__name__} draws clients twice in a round: expected one order")
     if not draws.drawn:
         return Law.of([tuple(range(M))])
     ((clients, sampled),) = draws.drawn
     if sampled == 1:
         return Law.of((m,) for m in range(clients))
 
-    def results(orders: Any) -> Array:
-        one = Law(np.array(orders), np.zeros(len(orders)), np.ones(len(orders)))
+    def results(orders: Any, number: int = number) -> list[Array]:
+        """The next z, and the drift, for each order."""
+        one = Law(np.array(orders), None, np.ones(len(orders)))
         found = scheme.run(one, number, x, shapes, slopes=True, **given)
-        return np.concatenate([found.z.reshape(len(orders), -1), (found.moved[0] ** 2).sum((1, 2))], axis=1)
+        return [found.z.reshape(len(orders), -1), (found.moved[0] ** 2).sum((1, 2))]
+
+    plain = results([range(clients)])
+
+    def same(found: Sequence[Array], expected: Sequence[Array]) -> NDArray[np.bool_]:
+        """Whether z and drift are the same, up to rounding: a number that is none is another."""
+        off = [
+            np.abs(one - other).max(1) <= LINEAR * np.abs(own).max()
+            for one, other, own in zip(found, expected, plain, strict=True)
+        ]
+        return np.asarray(off[0] & off[1])
 
     swapped = [[*range(s), s + 1, s, *range(s + 2, clients)] for s in range(sampled - 1)]
-    plain, *others = results([range(clients), *swapped])
-    scale = np.abs(plain).max()
-    differs = np.abs(np.array(others) - plain).max(1) > LINEAR * scale
+    differs = ~same(results(swapped), plain) if swapped else np.zeros(0, dtype=bool)
     sizes = np.diff([0, *(1 + np.flatnonzero(differs)), sampled]).tolist()
     count = factorial(clients) // prod(map(factorial, (*sizes, clients - sampled)))
     if count > max(_FEW, 2 * len(sizes) * clients):
         affine, weigh = affine_basis(clients, sizes)
         orders = [np.random.default_rng(seed).permutation(clients) for seed in (1, 2, 3)]
-        values = results([*affine.orders, *orders])
-        C = len(affine.mean)
-        if (np.abs(weigh(orders) @ values[:C] - values[C:]) <= LINEAR * scale).all():
+        basis, others = results(affine.orders), results(orders)
+        if same(others, [weigh(orders) @ values for values in basis]).all():
             return affine
     return Law.of(assignments(tuple(range(clients)), sizes))
 
 
 @lru_cache(maxsize=256)
+def _steady(
+    algorithm: Any, M: int, d: int, weights: Any, phi: float | None, layout: tuple[tuple[str, Any], ...]
+) -> bool:
+    """Whether rounds with other numbers do the same, with the same draws."""
+    scheme, shapes = _generic(algorithm, M, d, weights, phi), dict(layout)
+    law = coins_of(scheme.problem, algorithm) or Law.of([tuple(range(M))])
+    x, given, _ = scheme.generic(0, shapes)
+    first, *others = (scheme.run(law, number, x, shapes, slopes=True, **given).z for number in (0, 1, 2, 5))
+    return all((np.abs(other - first) <= LINEAR * np.abs(first).max()).all() for other in others)
+
+
+@lru_cache(maxsize=256)
 def _turns(algorithm: Any, M: int, d: int, weights: Any, phi: float | None) -> bool:
     """Whether a round in turned coordinates is the turned round: tried on one input without any structure."""
-    basis, law = np.linalg.qr(np.cos(np.arange(d * d) ** 2).reshape(d, d))[0], Law.of([tuple(range(M))])
+    basis = np.linalg.qr(np.cos(np.arange(d * d) ** 2).reshape(d, d))[0]
     straight, turned = (_generic(algorithm, M, d, weights, phi, some) for some in (None, basis))
+    law = coins_of(straight.problem, algorithm) or Law.of([tuple(range(M))])
     if straight.masks is not None and any(np.ptp(moments) > 0 for moments in straight.masks):
         return False  # the entries of a mask differ
-    x, *_ = straight.generic(0, {})
-    first = straight.run(law, 0, x, {}, slopes=True, noise=any_noise).z
-    other = turned.run(law, 0, x @ basis, {}, slopes=True, noise=lambda *at: any_noise(*at) @ basis).z
-    return bool((np.abs(first @ basis - other) <= LINEAR * np.abs(first).max()).all())
+    layout: Layout = {}
+    for number in (0, 1):
+        x, *_ = straight.generic(number, layout)
+        first = straight.run(law, number, x, layout, slopes=True, noise=any_noise)
+        other = turned.run(law, number, x @ basis, layout, slopes=True, noise=lambda *at: any_noise(*at) @ basis)
+        if not (np.abs(first.z @ basis - other.z) <= LINEAR * np.abs(first.z).max()).all():
+            return False
+        layout = first.layout
+    return True
 
 
 def _first_linear(schemes: Iterable[_Scheme], of: Callable[[_Scheme], Found]) -> Found:
@@ -761,8 +813,13 @@ def why_not(problem: Problem, algorithm: Algorithm, rounds: int) -> str | None:
     try:
         start = np.zeros(plain_of(problem).d)
         one = replace(algorithm, eta=0.3, **({"K": 1} if isinstance(algorithm, CentralSGD) else {}))  # type: ignore[type-var]
+        refuse_misfits(problem, algorithm)
+
+        def try_rounds(scheme: _Scheme) -> None:
+            scheme.maps(1, scheme.maps(0, {}).layout)
+
         with np.errstate(all="ignore"):
-            _first_linear(_in_parts(problem, one, start, np.array([0.3])), lambda scheme: scheme.maps(0, {}))
+            _first_linear(_in_parts(problem, one, start, np.array([0.3])), try_rounds)
     except ValueError as error:
         return str(error)
     return None
@@ -792,6 +849,8 @@ def expectation(
         one, steps = replace(algorithm, K=1), algorithm.K
         if refused := {"drift", "gap_average"} & set(record):
             raise ValueError(f"{', '.join(sorted(refused))} of SGD with K = {algorithm.K}: expected K = 1")
+
+    affordable(f"{steps} x {rounds} steps", steps=float(steps) * rounds)
 
     def series(asked: Request, names: list[str]) -> dict[str, Array]:
         found = _first_linear(
@@ -894,6 +953,8 @@ def spectral_radius(problem: Quadratic | Regularised, algorithm: Algorithm) -> A
     directions in a part of the problem.
     """
     algorithm.participants(problem)
+    if isinstance(algorithm, CentralSGD) and algorithm.K > 1:
+        return spectral_radius(problem, replace(algorithm, K=1)) ** algorithm.K
     if _period(problem, algorithm) > 1:
         raise ValueError(f"{type(algorithm).__name__} takes turns: expected an algorithm whose rounds are all alike")
     plain = replace(plain_of(problem), sigma=1.0)

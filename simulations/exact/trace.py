@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.algorithms.base import Algorithm, Memory
+from simulations.algorithms.base import Algorithm
 from simulations.exact.given import Given
 from simulations.exact.rational import square_root
 from simulations.problems import Array
@@ -156,7 +156,6 @@ class Trace:
     x, end     the server's model before and after the round
     zero       the vector 0
     steps      turn after turn
-    memory     what the algorithm keeps, after the round
     """
 
     functions: Sequence[Function]
@@ -164,7 +163,6 @@ class Trace:
     zero: Any
     end: Any
     steps: tuple[Step, ...]
-    memory: Memory = field(default_factory=dict)
 
     def F(self, x: Any) -> At:
         """The mean of the clients' functions at a point."""
@@ -239,11 +237,11 @@ def trace(
     problem = _Traced(functions, noise)
     cell, step = np.empty((1, 1, 1), dtype=object), np.empty((1, 1, 1), dtype=object)
     cell[0, 0, 0], step[0, 0, 0] = x, eta
-    draws, memory = Given(len(functions), 0, np.array([order]), np.zeros(1)), dict[str, Any]()
+    draws, memory = Given(len(functions), 0, np.array([order]), None), dict[str, Any]()
     draws.replay = draws.orders  # type: ignore[assignment]  # who is where counts, also where all take part
     end = algorithm.round(problem, cell, step, draws, lambda y, active=True: None, memory)  # type: ignore[arg-type]
     steps = sorted(problem.steps, key=lambda one: (one.turn, one.k))
-    return Trace(functions, x, zero, end[0, 0, 0], tuple(steps), memory)
+    return Trace(functions, x, zero, end[0, 0, 0], tuple(steps))
 
 
 # ------------------------------------------------------------------------------------------------- rounds in numbers
@@ -310,7 +308,8 @@ def round_in_numbers(
 ) -> Outcomes:
     """One round from x, of F_m(y) = y'H_m y / 2 + b_m'y with the minimiser 0 of their mean; exact for Fractions.
 
-    algorithm  SFL or PFL, or another with K local steps and S participating clients; its own step size is not used
+    algorithm  SFL or PFL, or another without memory whose S participating clients make K local steps each; its own step size
+               is not used
     H, b, x    (M, d, d), (M, d), (d,)
     sigma2     E||g - grad F_m||^2, spread evenly over the coordinates
     bend       (M,), in one coordinate: F_m(y) has the extra term bend_m max(y, 0)^2 / 2, and the noise is +-sigma

@@ -588,6 +588,78 @@ class FirstCounts(LocalSteps):
         return x - eta * (g * weights[:, None]).sum(2)
 
 
+@dataclass(frozen=True)
+class Own(LocalSteps):
+    """One gradient step of all clients, and then what `then` makes of it."""
+
+    then: Any = None
+
+    def round(self, problem: Any, x: Any, eta: Any, draws: Any, watch: Any, memory: Any) -> Any:
+        clients = np.arange(problem.M)[None]
+        g = problem.gradient(x[:, :, None].repeat(problem.M, 2), clients, draws.of(clients, 1).step(0)).mean(2)
+        return self.then(x, eta, g, draws, memory)
+
+
+def counting(x: Any, eta: Any, g: Any, draws: Any, memory: Any) -> Any:
+    memory["t"] = memory.get("t", 0) + 1
+    return x - eta * g
+
+
+def other_memory(x: Any, eta: Any, g: Any, draws: Any, memory: Any) -> Any:
+    memory["later" if "first" in memory else "first"] = x
+    return x - eta * g
+
+
+@pytest.mark.parametrize(
+    ("then", "message"),
+    [
+        (lambda x, eta, g, draws, memory: x - eta * np.sign(g), "Own is not linear"),
+        (lambda x, eta, g, draws, memory: x - eta * g + 0.1, "Own is not linear"),
+        (lambda x, eta, g, draws, memory: x - eta * np.clip(g, -10, 10), "Own is not linear"),
+        (lambda x, eta, g, draws, memory: x - eta / (1 + draws.round) * g, "rounds of Own depend on their number"),
+        (lambda x, eta, g, draws, memory: x - eta * g * draws.keys, "it draws what is not given here"),
+        (
+            lambda x, eta, g, draws, memory: x - eta * (draws.order(2, 1) + draws.order(2, 2)).mean() * g,
+            "draws clients twice",
+        ),
+        (counting, "Own keeps numbers that are no vectors"),
+        (other_memory, "Own keeps other memories from round to round"),
+    ],
+)
+def test_what_is_not_linear_of_ones_own(then: Any, message: str) -> None:
+    """In one coordinate, without noise: nothing hides there."""
+    p = from_functions([0.5, 0.5], [0.3, -0.3])
+    with pytest.raises(ValueError, match=message):
+        linear.expectation(p, Own(1, 0.1, then=then), rounds=2)
+    assert not has_expectation(p, Own(1, 0.1, then=then), 2)
+
+
+def test_clients_without_a_slope_and_many_local_steps() -> None:
+    """A client whose gradient is constant takes part; with 200 local steps it still matters who trains which block."""
+    flat = Quadratic(np.array([[[2.0]], [[0.0]]]), np.array([[1.0], [-1.0]]))
+    for algorithm in (
+        FedCOM(2, 0.1, 1.0, Bernoulli(0.5)),
+        FedPAQ(2, 0.1, Bernoulli(0.5), S=2),
+        DIANA(0.1, Bernoulli(0.5)),
+    ):
+        found, expected = (
+            f(flat, algorithm, rounds=2, x0=1.0, record=("gap", "dist2")) for f in (linear.expectation, enumerated)
+        )
+        np.testing.assert_allclose(found["gap"], expected["gap"], rtol=1e-10)
+    p = diagonal(0, 3, 3, sigma=0.0)
+    long = FedBCGD(200, 5e-4, 2, 1)
+    found, expected = (f(p, long, rounds=1, x0=1.0, record=("dist2",)) for f in (linear.expectation, enumerated))
+    np.testing.assert_allclose(found["dist2"], expected["dist2"], rtol=1e-10)
+
+
+def test_a_round_of_sgd_is_several_steps() -> None:
+    p = from_functions([0.2, 0.7], [0.1, -0.1], sigma=0.3)
+    one, three = (spectral_radius(p, CentralSGD(K, 0.3)) for K in (1, 3))
+    np.testing.assert_allclose(three, one**3, rtol=1e-12)
+    with pytest.raises(ValueError, match="steps would take about"):
+        expectation(p, CentralSGD(10**9, 0.1), rounds=10**5, at=[0])
+
+
 def test_positions_matter() -> None:
     """The positions of the drawn order are found out, also where two clients have the same function."""
     p = generate(d=3, M=4, L=2.0, mu=0.2, zeta_star=1.0, delta=0.5)
@@ -604,7 +676,7 @@ def test_positions_matter() -> None:
         (RCP(2, 0.1, S=1), "more than 3000 choices in a round, which would all be visited"),
         (FedCOM(1, 0.1, 1.0, QSGD(2)), r"QSGD\(s=2\): expected a random mask, one of Identity, RandK, Bernoulli"),
         (FedCOMGATE(1, 0.1, 1.0, TopK(1)), r"TopK\(k=1\): expected a random mask"),
-        (FedBCGD(1, 0.1, 2, 1, compressor=RandK(1)), "a client draws uniform numbers of its own"),
+        (FedBCGD(1, 0.1, 2, 1, compressor=RandK(1)), "it draws what is not given here: expected orders of clients"),
         (FedCOMGATE(1, 0.1, k=0.05), r"k = 0\.05, but .* has M = 10 clients"),
         (FedPAQ(1, 0.1, S=11), "S = 11, but .* has M = 10"),
         (FedCOM(1, 0.1, 1.0, RandK(4)), "k = 4 of d = 2 coordinates"),

@@ -170,8 +170,8 @@ def _differs(rest: sympy.Expr, conditions: Sequence[Boolean]) -> Decision:
     """Refuted by a point that meets the conditions, where an expression with exp or log is not zero; else open."""
     symbols = sorted(rest.free_symbols.union(*(c.free_symbols for c in conditions)), key=str)
     for at in _points(symbols):
-        met = all(condition.subs(at) == sympy.true for condition in conditions)
-        if met and abs(rest.subs(at).evalf(50)) > sympy.Rational(1, 10**30):
+        met, value = all(condition.subs(at) == sympy.true for condition in conditions), rest.subs(at).evalf(50)
+        if met and value.is_finite and abs(value) > sympy.Rational(1, 10**30):
             return Decision(Status.REFUTED, f"the sides differ by {rest}", at)
     return Decision(Status.OPEN, f"{rest} did not simplify to zero")
 
