@@ -66,7 +66,7 @@ class Given:
     coin    (N,): the uniform number that all clients share; None: there is none
     noise   of clients at a step, as they are given to `Draws.normal`; None: no noise
     drawn   the numbers (clients, sampled) with which the round drew an order
-    asked   step -> whose noise it read, (N, M)
+    asked   the steps and clients (N or 1, *clients) whose noise it read; a client beyond M is a stream of its own
     """
 
     M: int
@@ -75,16 +75,16 @@ class Given:
     coin: Array | None
     noise: Noise | None = None
     drawn: set[tuple[int, int]] = field(default_factory=set)
-    asked: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
+    asked: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
     replay: None = None
 
     @property
     def read(self) -> NDArray[np.int64]:
         """The client and the step of each noise that a run read, (N, Q, 2), padded with -1."""
-        each = [
-            [(int(m), step) for step, whose in self.asked.items() for m in np.flatnonzero(whose[run])]
-            for run in range(len(self.orders))
-        ]
+        each: list[list[tuple[int, int]]] = []
+        for run in range(len(self.orders)):
+            whose = {(int(m), step) for step, client in self.asked for m in np.ravel(client[min(run, len(client) - 1)])}
+            each.append(sorted(whose, key=lambda pair: pair[::-1]))
         found = np.full((len(each), max(map(len, each), default=0), 2), -1)
         for run, pairs in enumerate(each):
             found[run, : len(pairs)] = np.array(pairs, dtype=np.int64).reshape(-1, 2)
@@ -148,8 +148,7 @@ class _Draw(NamedTuple):
     def normal(self, d: int) -> Array:
         """The noise (N, *clients, d)."""
         given, runs = self.given, len(self.given.orders)
-        whose = given.asked.setdefault(self.step, np.zeros((runs, given.M), dtype=bool))
-        whose[rows_of(self.client, runs), self.client] = True
+        given.asked.append((self.step, self.client))
         shape = (runs, *self.client.shape[1:], d)
         return (
             np.zeros(shape) if given.noise is None else np.broadcast_to(given.noise(self.client, self.step, d), shape)
