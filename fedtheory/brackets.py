@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from bounds import worst_cases
 from figures import files
 from theory import catalogue
 from theory.proofs import scenes
@@ -20,8 +21,10 @@ from theory.proofs.tight import NotSolved, Programme, Unbounded, tight
 
 def needed(paper: str) -> Iterator[tuple[str, Programme]]:
     """The programmes of a paper's evidence of kind `worst_case`, with what they are about."""
-    rounds = catalogue.rounds(paper)
-    for name in rounds.names if rounds else ():
+    rounds = worst_cases.rounds(paper)
+    if rounds is None:
+        return
+    for name in rounds.names:
         statement = catalogue.find(f"{paper}.{name}")
         for case in scenes.cases(statement, rounds):
             for term, search in scenes.searches(statement, case).items():

@@ -647,6 +647,7 @@ def tight(
     an instance from below, multipliers from above. First it takes all terms of
     the larger side together, then one at a time while the others stay as they
     are. Noise is +n or -n with equal probability, for any vector n."""
+    from bounds import worst_cases
     from theory import catalogue
     from theory.proofs import scenes
     from theory.proofs.tight import NotSolved, Unbounded
@@ -663,7 +664,7 @@ def tight(
             raise ValueError(f"{brief(word)}: expected at most {_LARGEST_COUNT}: all outcomes of a round are listed")
     every = [
         (case, term, search)
-        for case in scenes.cases_at(statement, numbers)
+        for case in scenes.cases_at(statement, worst_cases.rounds(statement.paper), numbers)
         for term, search in scenes.searches(statement, case).items()
     ]
     found: list[tuple[scenes.Case, str, scenes.Search, scenes.Best | str]] = []

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import sympy
 
+from bounds import worst_cases
 from figures.gallery import BLACK, BLUE, GREY, RED, Drawn, Picture, canvas
 from theory import catalogue
 from theory.proofs import scenes
@@ -34,7 +35,9 @@ def _factor(statement: Statement, case: scenes.Case, term: str) -> float | None:
 
 def _rows(paper: str) -> Iterator[dict[str, Any]]:
     """Per statement and term that may be improved: where its best factor leaves the least room."""
-    rounds = catalogue.rounds(paper)
+    rounds = worst_cases.rounds(paper)
+    if rounds is None:
+        raise ValueError(f"{paper}: expected a paper with statements about a round in vectors")
     names = {f"{paper}.{name}" for name in rounds.names}
     for id_ in (f"{paper}.{name}" for name in rounds.names):
         statement = catalogue.find(id_)

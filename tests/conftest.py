@@ -1,12 +1,30 @@
-"""The order of the files.  Results are taken from the user's store, and kept there: after `make report` most are known."""
+"""The order of the files, and which cases of long tests run.  Results are taken from the user's store, and kept there."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from zlib import crc32
+
 import pytest
+
+from tests import commits
 
 FIRST = "test_paper_check.py"  # verifies all four papers; later tests find the results in the store
 LAST = "fedtheory"  # the folder of those tests
+MANY, PARTS = 4, 3  # of a test with so many cases a third runs, another one at each commit; `make test-full` runs all
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path.name != FIRST, item.path.parent.name == LAST))
+    if config.args != config.getini("testpaths"):
+        return  # whoever names files gets all their cases
+    cases = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    for several in cases.values():
+        if len(several) >= MANY and not any(item.get_closest_marker("slow") for item in several):
+            kept = [
+                item for item in several if (crc32(item.nodeid.encode()) + commits.number()) % PARTS == 0
+            ] or several[:1]
+            for item in set(several) - set(kept):
+                item.add_marker(pytest.mark.slow)

@@ -163,7 +163,7 @@ def least(statement: Statement) -> sympy.Expr | None:
 
 
 def rounds(paper_name: str) -> Any:
-    """A paper's rounds in vectors, `theory.proofs.scenes.Rounds`; None if its checks have none."""
+    """The rounds in vectors among a paper's checks, or None; `bounds.worst_cases.rounds` knows those of all papers."""
     return getattr(_checks(paper_name), "ROUNDS", None)
 
 

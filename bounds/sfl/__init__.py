@@ -1,12 +1,13 @@
 """The SFL paper in numbers: its bounds in arenas, its one-round statements on exact instances, its claims in checks."""
 
 from bounds import slopes
-from bounds.sfl import checks, counterexamples, decimals, rounds, whole_runs
+from bounds.sfl import checks, counterexamples, decimals, rounds, whole_runs, worst_case
 from bounds.sfl.arenas import ARENAS, SEARCHED, on_data
 from bounds.sfl.rate_table import EXPERIMENTS, MISSING
 from bounds.trials import independence
 from bounds.trials.arena import arena_evidence
 from bounds.trials.arena_search import search_evidence
+from theory.proofs import scenes
 from theory.statement import Evidence
 
 __all__ = ["ARENAS", "EXPERIMENTS", "SEARCHED", "evidence", "on_data"]
@@ -15,6 +16,7 @@ __all__ = ["ARENAS", "EXPERIMENTS", "SEARCHED", "evidence", "on_data"]
 def evidence() -> list[Evidence]:
     """Every bound against its arenas and in the search for where it is tightest; every other statement that can be run."""
     return [
+        *scenes.evidence("sfl", worst_case.ROUNDS),
         *arena_evidence(ARENAS),
         *search_evidence(SEARCHED),
         *rounds.evidence(),

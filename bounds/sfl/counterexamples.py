@@ -10,7 +10,8 @@ from fractions import Fraction
 
 import sympy
 
-from bounds.sfl.rounds import Instance, form_of, measured, symbols
+from bounds.sfl.quantities import QUANTITIES
+from bounds.sfl.rounds import Instance, form_of, outcomes, symbols
 from bounds.trials.claims import Number, balance
 from theory.proofs.instances import sides
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
@@ -49,7 +50,8 @@ def one_curved_client(statement: Statement, full: bool = False) -> Verdict:
     known = symbols(instance, None, {}) | {"beta": beta, "zeta_sq": zeta_sq, "eta": eta}
     if not (instance.fits(to.given) and all(condition.holds(known) for condition in (*to.conditions, *to.on_step))):
         return Verdict(Status.OPEN, "the instance does not meet the conditions")
-    values = {**measured(instance, eta, False), **known}
+    round_ = outcomes(instance, eta, False)
+    values = {name: round_.mean(QUANTITIES[name]) for name in to.symbols & QUANTITIES.keys()} | known
     for claim in to.inequalities:
         found = balance(claim, values)
         if not found.holds:

@@ -1,7 +1,7 @@
 """The statements about one round of SFL or PFL, decided on exact instances, and a search for counter-examples.
 
 An instance is a federation of quadratics, a start and a round with its step size.  Every symbol of a statement is then a
-fraction: the constants of the problem by closed forms, the expectations by `simulations.exact.rounds.sfl`.
+fraction: the constants of the problem by closed forms, the expectations by the traces of the algorithms' own rounds.
 
 The family has instances for what a statement does not assume: noise that all clients share, biased gradients, one fixed
 order of the clients.
@@ -22,6 +22,7 @@ import sympy
 from numpy.typing import NDArray
 from sympy.core.relational import Relational
 
+from bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
 from bounds.trials.claims import (
     Condition,
     Function,
@@ -35,8 +36,9 @@ from bounds.trials.claims import (
     unassumed,
 )
 from bounds.trials.rounds import Form, Occurrence, Rounds
+from simulations.algorithms.sfl import PFL, SFL
 from simulations.exact.rational import Fraction
-from simulations.exact.rounds.sfl import LAWS, one_round
+from simulations.exact.trace import LAWS, Outcomes, round_in_numbers
 from theory import catalogue
 from theory.properties import Properties, Property
 from theory.statement import Evidence, Statement, defined
@@ -194,13 +196,11 @@ def root(q: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=5_000)
-def measured(instance: Instance, eta: Fraction, sequential: bool) -> Mapping[str, Any]:
-    """The result of `simulations.exact.rounds.sfl` for an instance; cached."""
-    given: Any = instance  # numpy's types know no fractions
-    return one_round(
-        given.H, given.b, given.x, K=given.K, S=given.S, eta=eta, sigma2=given.sigma_sq, sequential=sequential,
-        x_star=[0 * v for v in given.x], bend=given.bend or None, law=given.law,
-    )  # fmt: skip
+def outcomes(instance: Instance, eta: Fraction, sequential: bool) -> Outcomes:
+    """The round of an instance by SFL or PFL, in every order; cached."""
+    H, b, x = (np.array(given, dtype=object) for given in (instance.H, instance.b, instance.x))
+    algorithm = (SFL if sequential else PFL)(instance.K, 1.0, instance.S)
+    return round_in_numbers(algorithm, H, b, x, eta, instance.sigma_sq, instance.bend, instance.law)
 
 
 # The instances
@@ -269,9 +269,6 @@ FAMILY = (
 )
 
 # Claims and conditions, compiled to exact arithmetic
-
-
-_PLACED = ("drift_mk", "B_mk", "noise_upto", "move_upto", "bias_upto", "star_upto", "T_1", "client_bias_sq")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -391,12 +388,12 @@ def cases(round: Round, to: RoundForm, further: bool = False) -> Iterator[Occurr
     known = symbols(instance, beta, to.factors) | {"eta": eta}
     if not all(condition.holds(known) for condition in to.on_step):
         return
-    found = measured(instance, eta, to.sequential)
-    placed = [name for name in _PLACED if name in to.symbols]
-    known |= {name: found[name] for name in to.symbols if name in found and name not in placed}
-    for place in found[placed[0]] if placed else [()]:
-        values = known | {name: found[name][place] for name in placed}
-        where = dict(zip(("m", "k"), place, strict=False))
+    found = outcomes(instance, eta, to.sequential)
+    known |= {name: found.mean(QUANTITIES[name]) for name in to.symbols & QUANTITIES.keys()}
+    placed = to.symbols & OF_STEPS.keys()
+    for number, step in enumerate(found.traces[0].steps if placed else [None]):
+        values = known | {name: found.mean(of_step(name, number, to.sequential)) for name in placed}
+        where = {} if step is None else {"m": step.turn, "k": step.k}
         yield from (Occurrence(balance(claim, values), where) for claim in to.inequalities)
 
 

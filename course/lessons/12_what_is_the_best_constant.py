@@ -17,6 +17,7 @@ def _():
     from scipy.optimize import minimize_scalar
     from sympy import Rational
 
+    from bounds import worst_cases
     from course.lesson import check, choice, drawn, how_to_answer, statement, told
     from figures.gallery import BLACK, BLUE, GREY, ORANGE, RED, SKY
     from theory import catalogue
@@ -71,6 +72,7 @@ def _():
         verified_instance,
         verified_proof,
         how_to_answer,
+        worst_cases,
     )
 
 
@@ -122,7 +124,7 @@ def _(mo, statement):
 
 
 @app.cell
-def _(Case, Fraction, catalogue, ceil, floor, searches, tight):
+def _(Case, Fraction, catalogue, ceil, floor, searches, tight, worst_cases):
     LEMMA, RECURSION = catalogue.find("sfl.lemma6"), catalogue.find("sfl.step.gc_recursion")
     h_max = Fraction(1, 6)  # the largest L eta_tilde that both of them admit
 
@@ -130,7 +132,7 @@ def _(Case, Fraction, catalogue, ceil, floor, searches, tight):
         """A statement about one round in numbers: two clients, one local step, L = 1, no noise, unless told otherwise."""
         wanted = {"M": 2, "K": 1, "L": 1, "sigma": 0, "eta_tilde": h_max} | numbers
         given = {name: Fraction(v) for name, v in wanted.items() if v is not None}
-        rounds = catalogue.rounds(s.paper)
+        rounds = worst_cases.rounds(s.paper)
         at = rounds.complete(s, given)
         return Case(given, at, rounds.scenes(s, at)[0])
 

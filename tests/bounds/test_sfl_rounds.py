@@ -17,8 +17,10 @@ from sympy import Rational, sqrt
 
 from bounds import sfl
 from bounds.sfl import rounds as exactly
+from bounds.sfl.quantities import OF_STEPS, QUANTITIES, of_step
 from bounds.sfl.rounds import PARALLEL, ROUNDS, SEQUENTIAL, Instance, Round, cases, form_of, instances
-from simulations.exact.rounds.sfl import LAWS, one_round
+from simulations.algorithms.sfl import PFL, SFL
+from simulations.exact.trace import LAWS, round_in_numbers
 from simulations.problems.quadratic import Quadratic
 from theory import catalogue
 from theory.properties import Property
@@ -129,12 +131,13 @@ def holds_by_hand(statement: Statement, found: Verdict, *, expected: bool) -> No
     H, b, x = (np.vectorize(Fraction, otypes=[object])(q) for q in (H, b, x))
     step, sigma2 = Fraction(w["eta"]), Fraction(w["sigma^2"])
     bend = [Fraction(v) for v in w["bend"]] if "bend" in w else None
-    q = one_round(
-        H, b, x, K=w["K"], S=w["S"], eta=step, sigma2=sigma2, x_star=[0] * len(x), bend=bend, law=w.get("law", LAWS[0]),
-        sequential=statement.id.removeprefix("sfl.") in SEQUENTIAL,
-    )  # fmt: skip
-    values = {name: value for name, value in q.items() if not isinstance(value, dict)}
-    values |= {name: value[w["m"], w["k"]] for name, value in q.items() if isinstance(value, dict) and "m" in w}
+    sequential = statement.id.removeprefix("sfl.") in SEQUENTIAL
+    algorithm = (SFL if sequential else PFL)(w["K"], 1.0, w["S"])
+    found_round = round_in_numbers(algorithm, H, b, x, step, sigma2, bend or (), w.get("law", LAWS[0]))
+    values = {name: found_round.mean(quantity) for name, quantity in QUANTITIES.items()}
+    if "m" in w:
+        number = (w["m"] - 1) * w["K"] + w["k"]
+        values |= {name: found_round.mean(of_step(name, number, sequential)) for name in OF_STEPS}
     eigenvalues = [e for h in H for e in sympy.Matrix(h.tolist()).applyfunc(sympy.nsimplify).eigenvals()]
     eigenvalues += [e + exact(more) for e, more in zip(eigenvalues, bend or [], strict=False)]
     values |= {name: w[name] for name in ("M", "S", "K")}

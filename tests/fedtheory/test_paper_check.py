@@ -20,6 +20,7 @@ from fedtheory.tasks import Workshop
 from fedtheory.texts import cell, value_text
 from fedtheory.verification import Checked, by_severity, errors, evidence, roots, seen_to_fail, verify
 from figures import gallery
+from tests import commits
 from theory import catalogue
 from theory.statement import Evidence, Form, Severity, Status, Verdict
 
@@ -91,9 +92,15 @@ def test_the_site_is_small_and_every_link_leads_somewhere(tmp_path: Path) -> Non
         assert own.count('class="erratum"') == len(catalogue.errata(c.statement.id))
 
 
-@pytest.mark.parametrize("third", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in (1, 2))])
-def test_every_piece_of_evidence_has_been_seen_to_fail(third: int) -> None:
-    some = everything()[third::3]
+PARTS = 9  # one of them at each commit
+
+
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(i, marks=[] if i == commits.number() % PARTS else pytest.mark.slow) for i in range(PARTS)],
+)
+def test_every_piece_of_evidence_has_been_seen_to_fail(part: int) -> None:
+    some = everything()[part::PARTS]
     seen = seen_to_fail(some, workshop=WORKSHOP)
     ids = {c.statement.id for c in some}
     assert seen.keys() == {(e.statement, e.kind) for p in catalogue.papers() for e in evidence(p) if e.statement in ids}

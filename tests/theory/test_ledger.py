@@ -72,6 +72,18 @@ def test_solve_moves_a_share_to_the_left() -> None:
     assert ledger.verdict().status is Status.BROKEN
 
 
+def test_exponentials_are_compared_where_the_conditions_hold() -> None:
+    """exp(a) = exp(1) at a = 1 alone; with a condition that no tried point meets, nothing is refuted."""
+    for conditions, status in (([], Status.BROKEN), ([sympy.Ge(a, 3)], Status.BROKEN), ([sympy.Eq(a, 1)], Status.OPEN)):
+        ledger = Ledger(conditions)
+        ledger.equal("powers", sympy.exp(a), sympy.E)
+        found = ledger.verdict()
+        assert found.status is status
+        assert status is Status.OPEN or all(
+            c.subs(a, sympy.Rational(found.witness["a"])) == sympy.true for c in conditions
+        )
+
+
 def test_identities_with_sums_and_with_exponentials() -> None:
     n = Symbol("n", integer=True, positive=True)
     i = Symbol("i", integer=True)

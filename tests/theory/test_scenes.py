@@ -13,20 +13,28 @@ import numpy as np
 import pytest
 import sympy
 
+from bounds import worst_cases
+from bounds.sfl.quantities import QUANTITIES, of_step
 from fedtheory import cli
 from fedtheory.brackets import needed
+from simulations.algorithms.sfl import PFL, SFL
 from simulations.exact.rounds import (
     fedbat as exact_fedbat,
     fedbcgd as exact_fedbcgd,
     fedcom as exact_fedcom,
-    sfl as exact_sfl,
 )
+from simulations.exact.trace import round_in_numbers
 from theory import catalogue
 from theory.proofs import scenes
 from theory.proofs.gram import Quadratic, Vector
 from theory.proofs.scenes import ALL, Best, Scene
 from theory.proofs.tight import NotSolved, positive_semidefinite, verified_instance
 from theory.statement import F, Statement, Status, X, at_least, at_most
+
+
+def cases_at(statement: Statement, numbers: dict[str, Fraction]) -> list[scenes.Case]:
+    return scenes.cases_at(statement, worst_cases.rounds(statement.paper), numbers)
+
 
 Clients = dict[str, tuple[Fraction, Fraction, Fraction]]  # h, bend, b: h y^2/2 + bend max(y, 0)^2/2 + b y
 
@@ -88,25 +96,26 @@ def test_the_quantities_of_a_round_of_sfl_are_those_of_a_run(name: str, S: int, 
     clients[1] = (*clients[1][:2], -clients[0][2])
     if K * S > 2:
         clients = [(h, Fraction(0), b) for h, _, b in clients]
-    rounds, start, sigma = catalogue.rounds(statement.paper), Fraction(3, 2), Fraction(1, 3)
+    rounds, start, sigma = worst_cases.rounds(statement.paper), Fraction(3, 2), Fraction(1, 3)
     numbers = {"M": 2, "S": S, "K": K, "L": 1, "eta": STEP} | ({"sigma": 0} if K * S > 2 else {})
     at = rounds.complete(statement, {n: Fraction(v) for n, v in numbers.items()})
     h, bend, b = (np.array([client[i] for client in clients], dtype=object) for i in range(3))
-    run = exact_sfl.one_round(
-        h.reshape(2, 1, 1), b.reshape(2, 1), np.array([start], dtype=object), K=K, S=S, eta=STEP,
-        sigma2=Fraction(0) if K * S > 2 else sigma**2, sequential=name != "lemma13",
-        x_star=np.array([Fraction(0)], dtype=object), bend=bend if any(bend) else None,
+    sequential = name != "lemma13"
+    run = round_in_numbers(
+        (SFL if sequential else PFL)(K, 1.0, S), h.reshape(2, 1, 1), b.reshape(2, 1), np.array([start], dtype=object), STEP,
+        Fraction(0) if K * S > 2 else sigma**2, tuple(bend) if any(bend) else (),
     )  # fmt: skip
     for scene in rounds.scenes(statement, at):
         own = {f"{i}.": client for i, client in enumerate(clients)}
         given = {"x": start, "g0*": clients[0][2]} | {f"f{i}.0": Fraction(0) for i in range(2)}
         found = known(scene, own, given, sigma)
-        place = tuple(int(scene.place[s]) for s in sorted(scene.place, key=str) if s.name in "mk")[::-1]
+        place = {s.name: int(number) for s, number in scene.place.items()}
         seen = 0
         for symbol, form in scene.means.items():
             if isinstance(symbol, sympy.Symbol):
-                exact = run[symbol.name]
-                assert evaluated(form, found) == (exact[place] if isinstance(exact, dict) else exact), symbol
+                number = (place.get("m", 1) - 1) * K + place.get("k", 0)
+                one = QUANTITIES.get(symbol.name) or of_step(symbol.name, number, sequential)
+                assert evaluated(form, found) == run.mean(one), symbol
                 seen += 1
         assert seen >= 2
 
@@ -115,7 +124,7 @@ def test_the_gap_of_a_run_is_that_of_the_average_iterate() -> None:
     """Not the mean of the gaps, which is larger."""
     statement, start, rate = catalogue.find("sfl.thm1.general_convex"), Fraction(3, 2), Fraction(1, 20)
     numbers = {"M": 2, "K": 1, "R": 1, "L": 1, "eta": rate, "sigma": 0}
-    rounds = catalogue.rounds("sfl")
+    rounds = worst_cases.rounds("sfl")
     (scene,) = rounds.scenes(statement, rounds.complete(statement, {n: Fraction(v) for n, v in numbers.items()}))
     clients = [(Fraction(1), Fraction(0), Fraction(2)), (Fraction(1, 2), Fraction(0), Fraction(-2))]
     at = known(scene, {f"{i}.": one for i, one in enumerate(clients)}, {"x": start, "g0*": Fraction(2)}, Fraction(0))
@@ -133,7 +142,7 @@ def test_the_gap_of_a_run_is_that_of_the_average_iterate() -> None:
 def test_runs_satisfy_the_conditions_of_a_scene(name: str) -> None:
     """A run of the class satisfies all conditions; one with too large curvatures does not."""
     statement = catalogue.find(f"sfl.{name}")
-    rounds, start = catalogue.rounds(statement.paper), Fraction(3, 2)
+    rounds, start = worst_cases.rounds(statement.paper), Fraction(3, 2)
     numbers = {n: Fraction(v) for n, v in {"M": 2, "K": 1, "L": 1, "eta": Fraction(1, 12)}.items()}
     (scene,) = rounds.scenes(statement, rounds.complete(statement, numbers))
     sigma = Fraction(1, 5)
@@ -174,7 +183,7 @@ BENT = ((Fraction(1), Fraction(-1, 2), Fraction(2)), (Fraction(1, 2), Fraction(1
 )  # fmt: skip
 def test_the_quantities_of_a_round_of_fedbcgd_are_those_of_a_run(name: str, T: int, noisy: bool, K: int) -> None:
     statement, F = catalogue.find(f"fedbcgd.{name}"), Fraction
-    rounds, x, v, eta, lam, sigma = catalogue.rounds("fedbcgd"), F(3, 2), F(1, 4), F(1, 7), F(1, 3), F(1, 2)
+    rounds, x, v, eta, lam, sigma = worst_cases.rounds("fedbcgd"), F(3, 2), F(1, 4), F(1, 7), F(1, 3), F(1, 2)
     points = (F(-1), F(2)) if name in ("lemma15.corrected", "lemma18.corrected", "lemma14.corrected") else ()
     run = exact_fedbcgd.BlockRound(
         H=tuple(((h,),) for h, _, _ in BENT), b=tuple((b,) for _, _, b in BENT), beta=F(4), x=(x,), v=(v,),
@@ -195,7 +204,7 @@ def test_the_quantities_of_a_round_of_fedbcgd_are_those_of_a_run(name: str, T: i
 def test_the_quantities_of_a_round_of_fedcom_are_those_of_a_run(name: str, tau: int) -> None:
     """Without gradient tracking, as in the first round."""
     statement, F = catalogue.find(f"fedcom.{name}"), Fraction
-    rounds, w, eta, sigma = catalogue.rounds("fedcom"), F(1, 4), F(1, 5), F(1, 2)
+    rounds, w, eta, sigma = worst_cases.rounds("fedcom"), F(1, 4), F(1, 5), F(1, 2)
     alike = name.startswith("lemmaD")
     clients = (BENT[0], BENT[0]) if alike else BENT
     run = exact_fedcom.Run(
@@ -217,7 +226,7 @@ def test_the_quantities_of_a_round_of_fedcom_are_those_of_a_run(name: str, tau: 
 def test_the_quantities_of_a_step_of_fedbat_are_those_of_a_run(name: str, tau: int, K: int) -> None:
     """In one coordinate, where the binarisation is exact; at the last step of a round."""
     statement, F = catalogue.find(f"fedbat.{name}"), Fraction
-    rounds, w, eta, sigma = catalogue.rounds("fedbat"), F(3, 2), F(1, 5), F(1, 2) if tau == 1 else F(0)
+    rounds, w, eta, sigma = worst_cases.rounds("fedbat"), F(3, 2), F(1, 5), F(1, 2) if tau == 1 else F(0)
     sampled = name in ("eq57.corrected.sharp", "eq64.corrected", "eq71.corrected.sharp")
     run = exact_fedbat.Run(
         h=tuple((h,) for h, _, _ in BENT), b=tuple((b,) for _, _, b in BENT), p=(F(1, 2), F(1, 2)), w0=(w,),
@@ -252,7 +261,7 @@ def test_all_brackets_of_a_report_are_kept() -> None:
 
 def test_a_kept_bracket_that_is_changed_is_refused() -> None:
     statement = catalogue.find("sfl.lemma6")
-    case = next(scenes.cases(statement, catalogue.rounds("sfl")))
+    case = next(scenes.cases(statement, worst_cases.rounds("sfl")))
     programme = scenes.searches(statement, case)["heterogeneity"].above
     told = scenes.kept("sfl")[scenes.key(programme)]
     assert scenes.read(told, programme).upper == Fraction(told["upper"])
@@ -271,7 +280,9 @@ def test_a_kept_bracket_that_is_changed_is_refused() -> None:
 def best(id_: str, term: str, **numbers: str) -> Best:
     """The best factor of a term, solved now."""
     statement = catalogue.find(id_)
-    (case,) = scenes.cases_at(statement, {n: Fraction(v) for n, v in numbers.items()})
+    (case,) = scenes.cases_at(
+        statement, worst_cases.rounds(statement.paper), {n: Fraction(v) for n, v in numbers.items()}
+    )
     return scenes.best(scenes.searches(statement, case)[term], "nowhere")
 
 
@@ -293,13 +304,13 @@ def test_the_answer_is_the_same_in_all_units(id_: str) -> None:
     """With any unit of the objective, and any of length: L = 1, 1000, 1/10^4, 10^400."""
     statement = catalogue.find(id_)
     paper, symbols = statement.paper, {s.name: s for s in catalogue.symbols(statement).values()}
-    numbers = next(scenes.cases(statement, catalogue.rounds(paper))).numbers
+    numbers = next(scenes.cases(statement, worst_cases.rounds(paper))).numbers
     answers, unlike = [], set()
     for objective, length in ((1, 1), (1000, 1), (1, 100), (10**400, 1)):
         units = {F: Fraction(objective), X: Fraction(length)}
         powers = {n: symbols[n].dimension.as_powers_dict() for n in numbers}
         own = {n: v * units[F] ** int(powers[n][F]) * units[X] ** int(powers[n][X]) for n, v in numbers.items()}
-        (case,) = scenes.cases_at(statement, own)
+        (case,) = cases_at(statement, own)
         every = scenes.searches(statement, case)
         answers.append({term: scenes.best(search, paper) for term, search in every.items()})
         found = scenes.bracket(every[ALL].below, paper)
@@ -317,7 +328,9 @@ def test_what_depends_on_the_units_is_solved_as_it_stands() -> None:
     found = []
     for factor in (sympy.S.One, L):
         claim = statement.claim.scaled(factor, "heterogeneity")
-        (case,) = scenes.cases_at(statement.with_claim(claim), numbers)
+        (case,) = scenes.cases_at(
+            statement.with_claim(claim), worst_cases.rounds(statement.with_claim(claim).paper), numbers
+        )
         found.append(scenes.best(scenes.searches(statement.with_claim(claim), case)["heterogeneity"], "nowhere"))
     right, wrong = found
     assert wrong.least <= right.most / 2 and right.least / 2 <= wrong.most
@@ -345,7 +358,9 @@ def test_the_contraction_three_halves_holds_for_two_clients_with_a_step_each(fac
     """In place of the printed 1/2; twice mu eta_tilde is too much."""
     statement = contracting(factor)
     numbers = {"M": 2, "K": 1, "L": 1, "mu": Fraction(1, 10), "eta_tilde": Fraction(1, 6), "sigma": 0}
-    (case,) = scenes.cases_at(statement, {n: Fraction(v) for n, v in numbers.items()})
+    (case,) = scenes.cases_at(
+        statement, worst_cases.rounds(statement.paper), {n: Fraction(v) for n, v in numbers.items()}
+    )
     found = scenes.best(scenes.searches(statement, case)[ALL], "nowhere")
     assert found.proves is expected and found.refutes is not expected
 
@@ -354,7 +369,7 @@ def test_the_contraction_three_halves_holds_for_two_clients_with_a_step_each(fac
 
 
 def verdict(statement: Statement) -> Any:
-    return scenes.check(catalogue.rounds(statement.paper))(statement, False)
+    return scenes.check(worst_cases.rounds(statement.paper))(statement, False)
 
 
 def test_a_verdict_depends_on_every_part_of_a_statement() -> None:
@@ -412,9 +427,11 @@ def test_numbers_that_do_not_fit_are_named() -> None:
         ({"M": 10**6, "K": 1, "L": 1, "eta": 1}, "1000000 clients, local steps or rounds: expected 64 at most"),
     ):
         with pytest.raises(ValueError, match=said):
-            scenes.cases_at(statement, {n: Fraction(v) for n, v in numbers.items()})
+            scenes.cases_at(
+                statement, worst_cases.rounds(statement.paper), {n: Fraction(v) for n, v in numbers.items()}
+            )
     with pytest.raises(ValueError, match=r"sfl.lemma4: expected one of sfl.step.eq28"):
-        scenes.cases_at(catalogue.find("sfl.lemma4"), {})
+        cases_at(catalogue.find("sfl.lemma4"), {})
 
 
 def test_what_is_said_of_the_setting_is_part_of_the_verdict() -> None:
@@ -429,7 +446,11 @@ def test_a_run_has_no_lower_bounds_and_fedbcgd_plus_no_noise_of_several_steps() 
         verdict(theorem.with_claim(at_least(theorem.claim.quantity, **terms)))
     numbers = {"M": 2, "K": 2, "T": 2, "beta": 1, "eta": Fraction(1, 4)}
     with pytest.raises(ValueError, match="expected sigma=0 with several steps"):
-        scenes.cases_at(catalogue.find("fedbcgd.lemma13.corrected"), {n: Fraction(v) for n, v in numbers.items()})
+        scenes.cases_at(
+            catalogue.find("fedbcgd.lemma13.corrected"),
+            worst_cases.rounds(catalogue.find("fedbcgd.lemma13.corrected").paper),
+            {n: Fraction(v) for n, v in numbers.items()},
+        )
 
 
 def test_the_constant_of_an_assumption_is_read() -> None:

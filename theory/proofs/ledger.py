@@ -8,9 +8,10 @@ proof breaks, not that the statement is false: then the verdict is `broken`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from random import Random
 from typing import Any
 
 import sympy
@@ -19,6 +20,7 @@ from sympy.logic.boolalg import Boolean
 from theory.proofs.arithmetic import EFFORT, Decision, NotPolynomial, at_least, at_most, decide, implied
 from theory.statement import Bound, Statement, Status, Verdict
 
+_TRIES = 100  # points at which two sides with exp or log are compared
 _ROUNDS = 12  # of bisection for the room in a constant: gives the factor to about one part in 2000
 
 
@@ -79,7 +81,7 @@ class Ledger:
         if rest == 0:
             return Decision(Status.PROVED, "identity")
         if rest.has(sympy.exp, sympy.log):
-            return _differs(rest)
+            return _differs(rest, self.conditions)
         decision = self.decided_by_z3(self.conditions, [at_most(rest, 0), at_least(rest, 0)])
         if decision.status is Status.PROVED:
             return Decision(Status.PROVED, "equal under the conditions")
@@ -164,12 +166,23 @@ class Ledger:
         )
 
 
-def _differs(rest: sympy.Expr) -> Decision:
-    """Test at one point whether an expression with exp or log, which did not simplify to zero, is zero there."""
-    at = {s: sympy.Integer(i + 2) for i, s in enumerate(sorted(rest.free_symbols, key=str))}
-    if abs(rest.subs(at).evalf(50)) > sympy.Rational(1, 10**30):
-        return Decision(Status.REFUTED, f"the sides differ by {rest}", at)
+def _differs(rest: sympy.Expr, conditions: Sequence[Boolean]) -> Decision:
+    """Refuted by a point that meets the conditions, where an expression with exp or log is not zero; else open."""
+    symbols = sorted(rest.free_symbols.union(*(c.free_symbols for c in conditions)), key=str)
+    for at in _points(symbols):
+        met, value = all(condition.subs(at) == sympy.true for condition in conditions), rest.subs(at).evalf(50)
+        if met and value.is_finite and abs(value) > sympy.Rational(1, 10**30):
+            return Decision(Status.REFUTED, f"the sides differ by {rest}", at)
     return Decision(Status.OPEN, f"{rest} did not simplify to zero")
+
+
+def _points(symbols: Sequence[sympy.Symbol]) -> Iterator[dict[sympy.Symbol, sympy.Expr]]:
+    """Values for the symbols: 2, 3, 4 ..., then random ones between 1/8 and 4, whole where a symbol is."""
+    yield {s: sympy.Integer(i + 2) for i, s in enumerate(symbols)}
+    random = Random(0)
+    for _ in range(_TRIES):
+        eighths = [random.randint(1, 4) * 8 if s.is_integer else random.randint(1, 32) for s in symbols]
+        yield {s: sympy.Rational(value, 8) for s, value in zip(symbols, eighths, strict=True)}
 
 
 def _coefficients(e: sympy.Expr, atoms: Sequence[sympy.Symbol]) -> dict[sympy.Expr, sympy.Expr]:

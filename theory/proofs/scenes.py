@@ -342,13 +342,12 @@ def cases(statement: Statement, rounds: Rounds, full: bool = False) -> Iterator[
                 break
 
 
-def cases_at(statement: Statement, numbers: Mapping[str, Fraction]) -> list[Case]:
-    """The statement at these numbers.
+def cases_at(statement: Statement, rounds: Rounds | None, numbers: Mapping[str, Fraction]) -> list[Case]:
+    """The statement at these numbers, by its paper's rounds.
 
     Raises ValueError for another statement, for numbers that are missing or do not fit, and for violated conditions.
     """
     paper, _, name = statement.id.partition(".")
-    rounds = catalogue.rounds(paper)
     if rounds is None:
         raise ValueError(f"{statement.id}: expected a statement about a round, such as sfl.lemma6")
     if name not in rounds.names:

@@ -15,11 +15,9 @@ from math import ceil, comb
 from typing import Any, NamedTuple
 
 from theory.fedbat.experiments import ABLATION, BASELINES, BINARIZATION, fedbat_with, sentence
-from theory.fedbat.symbols import fedbat
-from theory.statement import Evidence, Record, Statement, Status, Verdict
+from theory.printed_tables import Row, Witness, as_printed, record_of, verdict_of
+from theory.statement import Evidence, Record, Statement, Verdict
 
-Row = Mapping[str, Any]
-Witness = dict[str, Any]
 Mismatch = tuple[str, Witness]
 
 ACCURACY_TABLES = tuple(f"fedbat.table{number}" for number in (1, 2, 3, 5, 6))
@@ -35,24 +33,9 @@ OPEN = {
 }
 
 
-def _record(statement: Statement) -> Record:
-    if not isinstance(statement.claim, Record):
-        raise TypeError(f"{statement.id} claims a {type(statement.claim).__name__}, expected a Record")
-    return statement.claim
-
-
-def _printed(id_: str) -> Record:
-    """The record of another statement, as printed."""
-    return _record(fedbat.statements[id_])
-
-
 def _besides(statement: Statement) -> Iterator[Row]:
     """The rows of the statement's further claims."""
     return (row for claim in statement.also if isinstance(claim, Record) for row in claim.table)
-
-
-def _exact(number: float) -> Fraction:
-    return Fraction(str(number))
 
 
 def _mean(numbers: Iterable[Fraction]) -> Fraction:
@@ -68,13 +51,6 @@ def _short(number: Fraction) -> str:
 def _signed(difference: Fraction) -> str:
     """A difference for display, with its sign."""
     return f"+{_short(difference)}" if difference > 0 else _short(difference)
-
-
-def _verdict(family: str, witness: Witness) -> Verdict:
-    if witness:
-        count = "1 mismatch" if len(witness) == 1 else f"{len(witness)} mismatches"
-        return Verdict(Status.REFUTED, f"{family}: {count}", witness=witness)
-    return Verdict(Status.TESTED, family)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -186,10 +162,10 @@ def _whole(claim: Record) -> Iterator[Mismatch]:
 
 def table4(statement: Statement, full: bool) -> Verdict:
     """Table 4: the layers fit together, and one choice of strides, padding and pooling gives both CNNs their features."""
-    claim = _record(statement)
+    claim = record_of(statement)
     witness: Witness = dict(_whole(claim))
     if witness:
-        return _verdict(f"{len(claim.table)} layers", witness)
+        return verdict_of(f"{len(claim.table)} layers", witness)
     sizes, plain = [], dict[str, list[Row]]()
     for (network, dataset), layers in _networks(claim).items():
         name = f"{network}, {dataset}"
@@ -209,7 +185,7 @@ def table4(statement: Statement, full: bool) -> Verdict:
         witness["CNN, no common strides, padding and pooling"] = {name: len(found) for name, found in fitting.items()}
     uniform = [designs[0] for designs in common if len(set(designs)) == 1]
     alike = " or ".join(f"stride {s}, padding {p}, pooling by {q}" for s, p, q in sorted(uniform))
-    return _verdict(
+    return verdict_of(
         f"{len(claim.table)} layers by arithmetic; choices of stride 1 or 2, padding 0 or 1, pooling by 1 or 2 for each "
         f"convolution that give the features of the CNN: {', '.join(f'{name} {len(f)}' for name, f in fitting.items())}, "
         f"all of them {len(common)}; of these, alike in every layer: {alike or 'none'}; weights, and parameters of batch "
@@ -224,8 +200,8 @@ def table4(statement: Statement, full: bool) -> Verdict:
 
 def data_sets(statement: Statement, full: bool) -> Verdict:
     """Section 5.1: Table 4 has the named networks for the data sets, with the same number of layers of each kind."""
-    claim = _record(statement)
-    networks = _networks(_printed("fedbat.table4"))
+    claim = record_of(statement)
+    networks = _networks(record_of("fedbat.table4"))
     witness: Witness = {}
     for row in claim.table:
         model, dataset = row["model"], row["dataset"]
@@ -240,23 +216,23 @@ def data_sets(statement: Statement, full: bool) -> Verdict:
         f"{row['model']}, {row['dataset']}" for row in claim.table
     }
     witness |= {name: {"text": "missing"} for name in sorted(left_out)}
-    return _verdict(f"{len(claim.table)} data sets with their networks against Table 4", witness)
+    return verdict_of(f"{len(claim.table)} data sets with their networks against Table 4", witness)
 
 
 def _every_data_set(values: Mapping[str, Any]) -> Iterator[Mismatch]:
     """Data sets of the paper without a value."""
-    for row in _printed("fedbat.data.sets").table:
+    for row in record_of("fedbat.data.sets").table:
         if row["dataset"] not in values:
             yield row["dataset"], {"value": "missing"}
 
 
 def _numbers_of_clients() -> tuple[int, ...]:
-    return tuple(_printed("fedbat.hyper").settings["clients"])
+    return tuple(record_of("fedbat.hyper").settings["clients"])
 
 
 def noniid1(statement: Statement, full: bool) -> Verdict:
     """Non-IID-1: every data set has a parameter, and it is one of a Dirichlet distribution."""
-    parameters = {name: _exact(a) for name, a in _record(statement).settings["Dirichlet parameter"].items()}
+    parameters = {name: as_printed(a) for name, a in record_of(statement).settings["Dirichlet parameter"].items()}
     witness: Witness = dict(_every_data_set(parameters))
     witness |= {f"{name}, parameter": {"printed": float(a)} for name, a in parameters.items() if a <= 0}
     # E sum_k p_k^2 = (a + 1)/(N a + 1); its inverse is the effective number of clients that share a label
@@ -264,7 +240,7 @@ def noniid1(statement: Statement, full: bool) -> Verdict:
         name: ", ".join(_short((n * a + 1) / (a + 1)) for n in _numbers_of_clients()) for name, a in parameters.items()
     }
     numbers = ", ".join(map(str, _numbers_of_clients()))
-    return _verdict(
+    return verdict_of(
         f"{len(parameters)} parameters; the inverse of the expected sum of a label's squared proportions among {numbers} "
         f"clients: {'; '.join(f'{name} {counts}' for name, counts in shared.items())}",
         witness,
@@ -273,7 +249,7 @@ def noniid1(statement: Statement, full: bool) -> Verdict:
 
 def noniid2(statement: Statement, full: bool) -> Verdict:
     """Non-IID-2: a client has some but not all labels, and there are enough clients for all labels."""
-    labels = _record(statement).settings["labels of a client"]
+    labels = record_of(statement).settings["labels of a client"]
     witness: Witness = dict(_every_data_set(labels))
     unseen = []
     for name, count in labels.items():
@@ -286,7 +262,7 @@ def noniid2(statement: Statement, full: bool) -> Verdict:
             missing = classes * (1 - Fraction(count, classes)) ** n
             if 100 * missing >= 1:
                 unseen.append(f"{name}, {n} clients: {_short(missing)} of {classes}")
-    return _verdict(
+    return verdict_of(
         f"{len(labels)} data sets with {', '.join(map(str, _numbers_of_clients()))} clients; labels that no client "
         f"has, expected number for independent draws, if 0.01 or more: {', '.join(unseen) or 'none'}",
         witness,
@@ -309,15 +285,15 @@ def _bits_of_positions(kept: int, of: int) -> int:
 
 def _traffic(row: Row) -> tuple[str, Witness]:
     """The bits of ZeroFL's values, compared with one bit per parameter for a sign; and the bits of their places."""
-    kept = 1 - _exact(row["sparsity"])
+    kept = 1 - as_printed(row["sparsity"])
     values = kept * BITS
     fitting = round(1 - Fraction(1, BITS), 2)  # the whole percent with values closest to one bit per parameter
     witness: Witness = {}
-    if _exact(row["sparsity"]) != fitting:
+    if as_printed(row["sparsity"]) != fitting:
         numbers = {"printed": row["sparsity"], "bits a parameter": float(values), "fitting": float(fitting)}
         witness[f"{row['method']}, sparsity"] = numbers
 
-    layers = _networks(_printed("fedbat.table4"))["CNN", "FMNIST"]
+    layers = _networks(record_of("fedbat.table4"))["CNN", "FMNIST"]
     d = sum(_parameters(layers, IMAGES["FMNIST"].channels))
     index = (d - 1).bit_length()
     costs = {
@@ -336,7 +312,7 @@ def _traffic(row: Row) -> tuple[str, Witness]:
 
 def hyper(statement: Statement, full: bool) -> Verdict:
     """Section 5.1: the settings fit each other and the tables; ZeroFL's values cost as many bits as signs."""
-    settings = _record(statement).settings
+    settings = record_of(statement).settings
     witness: Witness = {}
 
     def expect(what: str, said: Any, known: Any, true: bool) -> None:
@@ -345,21 +321,21 @@ def hyper(statement: Statement, full: bool) -> Verdict:
 
     clients, participants = settings["clients"], settings["participants"]
     expect("participants", participants, f"{min(clients)} clients", 0 < participants <= min(clients))
-    in_tables = sorted({n for id_ in ACCURACY_TABLES for n in _printed(id_).settings["clients"]})
+    in_tables = sorted({n for id_ in ACCURACY_TABLES for n in record_of(id_).settings["clients"]})
     expect("clients", clients, in_tables, sorted(clients) == in_tables)
-    models = {row["model"] for row in _printed("fedbat.data.sets").table}
+    models = {row["model"] for row in record_of("fedbat.data.sets").table}
     expect(
         "rounds", settings["rounds"], models, set(settings["rounds"]) == models and min(settings["rounds"].values()) > 0
     )
     rate, rates = settings["learning rate"], settings["learning rates"]
     expect("learning rate", rate, rates, rate in rates)
     for symbol, table in (("rho", "fedbat.table2"), ("phi", "fedbat.table3")):
-        tried = [row[symbol] for row in _printed(table).table]
+        tried = [row[symbol] for row in record_of(table).table]
         expect(symbol, settings[symbol], sorted(set(tried)), settings[symbol] in tried)
     expect("runs", settings["runs"], "standard deviations", settings["runs"] > 1)
     if settings["batch"] < 1 or settings["local epochs"] < 1 or min(clients) < 1:
         witness["local training"] = {what: settings[what] for what in ("batch", "local epochs", "clients")}
-        return _verdict("settings", witness)
+        return verdict_of("settings", witness)
 
     traffic = []
     for row in _besides(statement):
@@ -367,7 +343,7 @@ def hyper(statement: Statement, full: bool) -> Verdict:
         traffic.append(told)
         witness |= mismatches
     steps = "; ".join(f"{name} {', '.join(str(_local_steps(settings, name, n)) for n in clients)}" for name in IMAGES)
-    return _verdict(
+    return verdict_of(
         f"{participants} of {', '.join(map(str, clients))} clients; local steps per round with equal shares: {steps}; "
         f"{'; '.join(traffic)}",
         witness,
@@ -407,14 +383,16 @@ def _cells(tables: Iterable[Record]) -> Cells:
     """The cells of some tables; if two tables have the same cell, the cell of the first one."""
     cells: Cells = {}
     for row in (row for table in tables for row in table.table):
-        cells.setdefault((_column(row), row["method"]), Cell(_exact(row["accuracy"]), _exact(row.get("std", 0.0))))
+        cells.setdefault(
+            (_column(row), row["method"]), Cell(as_printed(row["accuracy"]), as_printed(row.get("std", 0.0)))
+        )
     return cells
 
 
 def _of(statement: Statement) -> Cells:
     """The cells that a statement is about: its own, and the cells of the tables that it rests on."""
-    own = [_record(statement)] if statement.id in ACCURACY_TABLES else []
-    return _cells([*own, *(_printed(id_) for id_ in statement.rests_on if id_ in ACCURACY_TABLES)])
+    own = [record_of(statement)] if statement.id in ACCURACY_TABLES else []
+    return _cells([*own, *(record_of(id_) for id_ in statement.rests_on if id_ in ACCURACY_TABLES)])
 
 
 def _columns(cells: Cells, method: str, where: Row) -> list[Column]:
@@ -536,7 +514,7 @@ def _lead(cells: Cells, row: Row) -> tuple[str, Witness]:
     column = max(leads, key=lambda c: leads[c])
     alone = {other: max(cells[c, method].accuracy - cells[c, other].accuracy for c in leads) for other in row["others"]}
     witness: Witness = {}
-    if leads[column] != _exact(row["up to"]):
+    if leads[column] != as_printed(row["up to"]):
         witness["largest lead"] = {"printed": row["up to"], "table": float(leads[column]), "column": str(column)}
     told = ", ".join(f"{other} {_short(lead)}" for other, lead in alone.items())
     return (
@@ -584,16 +562,16 @@ def _impossible(claim: Record) -> Iterator[Mismatch]:
 
 def _runs(claim: Record) -> dict[tuple[Column, str], float]:
     """(column, method) -> accuracy; FedBAT with the default rho or phi is FedBAT."""
-    defaults = _printed("fedbat.hyper").settings
+    defaults = record_of("fedbat.hyper").settings
     names = {fedbat_with(symbol, defaults[symbol]): "FedBAT" for symbol in ("rho", "phi")}
     return {(_column(row), names.get(row["method"], row["method"])): row["accuracy"] for row in claim.table}
 
 
 def _otherwise(statement: Statement) -> tuple[str, Witness]:
     """The cells that another table has too, and those with another number there."""
-    own, told, witness = _runs(_record(statement)), [], Witness()
+    own, told, witness = _runs(record_of(statement)), [], Witness()
     for id_ in (id_ for id_ in ACCURACY_TABLES if id_ != statement.id):
-        theirs = _runs(_printed(id_))
+        theirs = _runs(record_of(id_))
         shared = [key for key in own if key in theirs]
         if shared:
             told.append(f"{id_} {len(shared)}")
@@ -615,10 +593,10 @@ def _alike(cells: Cells) -> list[str]:
 
 def accuracy_table(statement: Statement, full: bool) -> Verdict:
     """Tables 1, 2, 3, 5, 6: no cell is impossible or different in another table; the sentences are true."""
-    claim = _record(statement)
+    claim = record_of(statement)
     witness: Witness = dict(_impossible(claim))
     if "cells" in witness:
-        return _verdict(f"{len(claim.table)} cells", witness)
+        return verdict_of(f"{len(claim.table)} cells", witness)
     shared, otherwise = _otherwise(statement)
     told, mismatches = _sentences(_of(statement), _besides(statement))
     alike = _alike(_cells([claim]))
@@ -627,7 +605,7 @@ def accuracy_table(statement: Statement, full: bool) -> Verdict:
         *([f"same mean and deviation: {', '.join(alike)}"] if alike else []),
         *([told] if told else []),
     ]
-    return _verdict("; ".join(remarks), witness | otherwise | mismatches)
+    return verdict_of("; ".join(remarks), witness | otherwise | mismatches)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -647,16 +625,16 @@ BESIDES: dict[str, tuple[Row, ...]] = {
 def claim(statement: Statement, full: bool) -> Verdict:
     """The comparisons of Sections 5.2, 5.3 and Appendix B, in the cells of the tables that the claim rests on."""
     cells = _of(statement)
-    told, witness = _sentences(cells, _record(statement).table)
+    told, witness = _sentences(cells, record_of(statement).table)
     besides, _ = _sentences(cells, BESIDES.get(statement.id, ()))
-    return _verdict(f"{told}; besides, {besides}" if besides else told, witness)
+    return verdict_of(f"{told}; besides, {besides}" if besides else told, witness)
 
 
 def _by_value(id_: str, symbol: str) -> dict[str, dict[float, Fraction]]:
     """Table 2 or 3 as data set -> value of the symbol -> accuracy."""
     lines: dict[str, dict[float, Fraction]] = {}
-    for row in _printed(id_).table:
-        lines.setdefault(row["dataset"], {})[row[symbol]] = _exact(row["accuracy"])
+    for row in record_of(id_).table:
+        lines.setdefault(row["dataset"], {})[row[symbol]] = as_printed(row["accuracy"])
     return lines
 
 
@@ -673,7 +651,7 @@ def _best(line: Mapping[float, Fraction]) -> list[float]:
 def _not_falling(name: str, line: Mapping[float, Fraction], row: Row) -> Iterator[Mismatch]:
     """A slight improvement: no fall by more than both deviations.  Table 2 has none; Table 1 has that of the default rho."""
     same = Column(name, **ABLATION)
-    std = _cells([_printed("fedbat.table1")])[same, "FedBAT"].std
+    std = _cells([record_of("fedbat.table1")])[same, "FedBAT"].std
     for before, after in zip(row["rho"], row["rho"][1:], strict=False):
         if line[after] + 2 * std < line[before]:
             yield (
@@ -706,7 +684,7 @@ RHO: dict[str, Callable[[str, Mapping[float, Fraction], Row], Iterator[Mismatch]
 def rho(statement: Statement, full: bool) -> Verdict:
     """Section 5.3: the sentences about the accuracy for growing rho, in Table 2, for each data set."""
     lines, witness = _by_value("fedbat.table2", "rho"), Witness()
-    for row in _record(statement).table:
+    for row in record_of(statement).table:
         unknown = [value for value in row["rho"] if not all(value in line for line in lines.values())]
         if unknown:
             witness[f"{row['is']}, rho"] = {"not in Table 2": unknown}
@@ -714,12 +692,12 @@ def rho(statement: Statement, full: bool) -> Verdict:
         for name, line in lines.items():
             witness |= RHO[row["is"]](name, line, row)
         default = row.get("default")
-        if default not in (None, _printed("fedbat.hyper").settings["rho"]):
+        if default not in (None, record_of("fedbat.hyper").settings["rho"]):
             witness["default, hyperparameters"] = {"sentence": default}
     values = next(iter(lines.values()))
     means = ", ".join(_short(_mean(line[value] for line in lines.values())) for value in values)
     best = ", ".join(f"{name} {' and '.join(f'{value:g}' for value in _best(line))}" for name, line in lines.items())
-    return _verdict(
+    return verdict_of(
         f"{len(lines)} data sets; best rho: {best}; mean accuracy at {', '.join(f'{v:g}' for v in values)}: {means}",
         witness,
     )
@@ -728,8 +706,8 @@ def rho(statement: Statement, full: bool) -> Verdict:
 def phi(statement: Statement, full: bool) -> Verdict:
     """Section 5.3: no phi of Table 3 is more accurate than the claimed optimal phi, for any data set."""
     lines, witness = _by_value("fedbat.table3", "phi"), Witness()
-    default = _printed("fedbat.hyper").settings["phi"]
-    for row in _record(statement).table:
+    default = record_of("fedbat.hyper").settings["phi"]
+    for row in record_of(statement).table:
         for name, line in lines.items():
             unknown = {row["phi"], *row["others"]} - set(line)
             better = {
@@ -742,7 +720,7 @@ def phi(statement: Statement, full: bool) -> Verdict:
         if row["phi"] != default:
             witness["default, hyperparameters"] = {"sentence": row["phi"], "hyper": default}
     best = ", ".join(f"{name} {' and '.join(f'{value:g}' for value in _best(line))}" for name, line in lines.items())
-    return _verdict(f"{len(lines)} data sets; best phi: {best}", witness)
+    return verdict_of(f"{len(lines)} data sets; best phi: {best}", witness)
 
 
 def evidence() -> Iterator[Evidence]:

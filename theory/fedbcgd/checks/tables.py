@@ -7,40 +7,16 @@ again, two tables with different numbers for one setting), the verdict mentions 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import inf, prod
 from typing import Any
 
-from theory.fedbcgd.symbols import fedbcgd
-from theory.statement import Evidence, Record, Statement, Status, Verdict
+from theory.printed_tables import Row, Witness, as_printed, record_of, verdict_of
+from theory.statement import Evidence, Record, Statement, Verdict
 
-Row = Mapping[str, Any]
-Witness = dict[str, Any]
 ACCURACY_TABLES = tuple(f"fedbcgd.table{number}" for number in (2, 3, 4, 5, 6))
 BLOCK_TABLES = tuple(f"fedbcgd.blocks.{name}" for name in ("lenet5", "vgg11", "resnet18", "vgg19", "vit"))
-
-
-def _record(statement: Statement) -> Record:
-    if not isinstance(statement.claim, Record):
-        raise TypeError(f"{statement.id} claims a {type(statement.claim).__name__}, expected a Record")
-    return statement.claim
-
-
-def _printed(id_: str) -> Record:
-    """The record of another statement, as printed."""
-    return _record(fedbcgd.statements[id_])
-
-
-def _exact(number: float) -> Fraction:
-    return Fraction(str(number))
-
-
-def _verdict(family: str, witness: Witness) -> Verdict:
-    if witness:
-        count = "1 mismatch" if len(witness) == 1 else f"{len(witness)} mismatches"
-        return Verdict(Status.REFUTED, f"{family}: {count}", witness=witness)
-    return Verdict(Status.TESTED, family)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -49,17 +25,17 @@ def _verdict(family: str, witness: Witness) -> Verdict:
 
 def setup(statement: Statement, full: bool) -> Verdict:
     """Section 6.2: the images of all clients are the training set; a whole number of clients takes part."""
-    claim = _record(statement)
+    claim = record_of(statement)
     clients = claim.settings["clients"]
     witness: Witness = {}
     for row in claim.table:
         images = row.get("training set") or row["classes"] * row["training images per class"]
         if clients * row["images per client"] != images:
             witness[f"{row['dataset']}, images"] = {"clients": clients, **row}
-    sampled = clients * _exact(claim.settings["participation"])
+    sampled = clients * as_printed(claim.settings["participation"])
     if sampled.denominator != 1:
         witness["clients that take part"] = float(sampled)
-    return _verdict(
+    return verdict_of(
         f"images of {clients} clients against {len(claim.table)} training sets, {sampled} take part", witness
     )
 
@@ -92,7 +68,7 @@ def _cells(claim: Record) -> dict[tuple[str, str], Row]:
 
 def _false_sentences(statement: Statement) -> Iterator[tuple[str, Witness]]:
     """The comparisons that the table contradicts."""
-    cells = _cells(_record(statement))
+    cells = _cells(record_of(statement))
     for sentence in (row for claim in statement.also if isinstance(claim, Record) for row in claim.table):
         quantities, true = COMPARISONS[sentence["is"]]
         for column in sentence["columns"]:
@@ -142,10 +118,10 @@ def _setting(claim: Record, column: str) -> tuple[Any, ...]:
 
 def _otherwise(statement: Statement) -> list[str]:
     """Floats that differ from another table's, for the same setting and target, if both reach the target."""
-    own = _record(statement)
+    own = record_of(statement)
     found = []
     for id_ in ACCURACY_TABLES:
-        other = _printed(id_)
+        other = record_of(id_)
         theirs = {(_setting(other, row["column"]), row["method"]): row["floats"] for row in other.table}
         for row in own.table:
             floats = theirs.get((_setting(own, row["column"]), row["method"]))
@@ -156,7 +132,7 @@ def _otherwise(statement: Statement) -> list[str]:
 
 def accuracy_table(statement: Statement, full: bool) -> Verdict:
     """Tables 2 to 6: no cell is impossible, and the sentences about the methods are true for the numbers."""
-    claim = _record(statement)
+    claim = record_of(statement)
     remarks = {
         "fewest floats": _fastest(claim),
         "reach the target and lose it again": _lost_again(claim),
@@ -164,7 +140,7 @@ def accuracy_table(statement: Statement, full: bool) -> Verdict:
     }
     said = "; ".join(f"{what}: {', '.join(cells)}" for what, cells in remarks.items() if cells)
     witness = dict((*_impossible(claim), *_false_sentences(statement)))
-    return _verdict(f"{len(claim.table)} cells and the sentences about them ({said})", witness)
+    return verdict_of(f"{len(claim.table)} cells and the sentences about them ({said})", witness)
 
 
 def _resolution(floats: float) -> Fraction:
@@ -177,16 +153,16 @@ def speedups(statement: Statement, full: bool) -> Verdict:
 
     The floats themselves are rounded.  A factor is false if no floats that round to the printed ones give it.
     """
-    claim = _record(statement)
+    claim = record_of(statement)
     witness: Witness = {}
     for row in claim.table:
-        cells = _cells(_printed(f"fedbcgd.{row['table']}"))
+        cells = _cells(record_of(f"fedbcgd.{row['table']}"))
         floats = tuple(cells[row["column"], method]["floats"] for method in (row["method"], row["against"]))
         name = f"{row['column']}: {row['method']} against {row['against']}"
         if row["floats"] not in (None, floats):
             witness[f"{name}, floats"] = {row["table"]: floats, "sentence": row["floats"]}
-        few, many = map(_exact, floats)
-        times, quotient = _exact(row["times"]), many / few
+        few, many = map(as_printed, floats)
+        times, quotient = as_printed(row["times"]), many / few
         unit = Fraction(1, 10 ** len(str(row["times"]).partition(".")[2]))
         below, above = map(_resolution, floats)
         least, most = (many - above) / (few + below), (many + above) / (few - below)
@@ -198,7 +174,7 @@ def speedups(statement: Statement, full: bool) -> Verdict:
                 f"{row['speedup']} printed": row["times"],
                 "quotient of floats that round to these": (round(float(least), 4), round(float(most), 4)),
             }
-    return _verdict(f"{len(claim.table)} factors against quotients of printed floats", witness)
+    return verdict_of(f"{len(claim.table)} factors against quotients of printed floats", witness)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -332,23 +308,23 @@ def _without_row(claim: Record) -> str:
 
 def blocks(statement: Statement, full: bool) -> Verdict:
     """Supplement 6.6: each count fits the named layer, the layers are the network's, and there are N blocks."""
-    claim = _record(statement)
+    claim = record_of(statement)
     tests = (_convolutions, _full_connections, _encoder, _number_of_blocks)
     witness = dict(mismatch for test in tests for mismatch in test(claim))
-    return _verdict(f"{len(claim.table)} layers by arithmetic; {_sent(claim)}{_without_row(claim)}", witness)
+    return verdict_of(f"{len(claim.table)} layers by arithmetic; {_sent(claim)}{_without_row(claim)}", witness)
 
 
 def share_fraction(statement: Statement, full: bool) -> Verdict:
     """Introduction: the shared block's percentage of ResNet-18, rounded as printed."""
-    settings = _record(statement).settings
-    table = _printed(settings["blocks"])
+    settings = record_of(statement).settings
+    table = record_of(settings["blocks"])
     shared, total = _shared(table), sum(row["parameters"] for row in table.table)
     percent, printed = Fraction(100 * shared, total), settings["percent"]
     decimals = len(str(printed).partition(".")[2])
     witness: Witness = {}
-    if round(percent, decimals) != _exact(printed):
+    if round(percent, decimals) != as_printed(printed):
         witness["percent"] = {"printed": printed, "shared": shared, "all": total, "quotient": round(float(percent), 4)}
-    return _verdict(f"{shared} of {total} parameters", witness)
+    return verdict_of(f"{shared} of {total} parameters", witness)
 
 
 def evidence() -> list[Evidence]:

@@ -10,12 +10,12 @@ from sympy.core.relational import Relational
 
 from theory import catalogue
 from theory.notation import Bregman, Grad, Inner, Value
-from theory.proofs import enumeration, scenes, units
+from theory.proofs import enumeration, units
 from theory.proofs.enumeration import Truth
 from theory.proofs.ledger import bound_of
 from theory.proofs.vectors import equated
 from theory.sfl import sharp as sharper
-from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables, tight
+from theory.sfl.checks import certificates, claims, counterexamples, ledgers, orders, sharp, tables
 from theory.sfl.symbols import cov_pq, partial_sum as partial_sum_, partial_sums as partial_sums_, var_swor, var_swr, x
 from theory.statement import Evidence, Relations, Statement, Status, Verdict, Words
 
@@ -34,7 +34,6 @@ OPEN = {
 
 
 SHARPENINGS = sharp.SHARPENINGS
-ROUNDS = tight.ROUNDS
 LEAST = sharper.LEAST
 
 
@@ -55,7 +54,6 @@ def evidence() -> Iterator[Evidence]:
             yield Evidence(statement.id, "derivation", group_constants)
     for part in (certificates, ledgers, sharp, orders, counterexamples, claims, tables):
         yield from part.evidence()
-    yield from scenes.evidence("sfl", ROUNDS)
 
 
 def three_point(statement: Statement, full: bool = False) -> Verdict:

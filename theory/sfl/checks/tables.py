@@ -11,30 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
-from typing import Any
 
-from theory import catalogue
-from theory.statement import Evidence, Record, Statement, Status, Verdict
+from theory.printed_tables import Row, Witness, as_printed, record_of, verdict_of
+from theory.statement import Evidence, Statement, Verdict
 
-Row = Mapping[str, Any]
 Setting = tuple[int, int, str]  # C, K, method
-Witness = dict[str, Any]
 RUNS = ("short", "long")
-
-
-def _record(statement: Statement) -> Record:
-    if not isinstance(statement.claim, Record):
-        raise TypeError(f"{statement.id} claims a {type(statement.claim).__name__}, expected a Record")
-    return statement.claim
-
-
-def _printed(id_: str) -> Record:
-    """The record of another statement, as printed."""
-    return _record(catalogue.find(id_))
-
-
-def _exact(number: float) -> Fraction:
-    return Fraction(str(number))
 
 
 def _best(accuracy: Mapping[float, float]) -> set[float]:
@@ -51,23 +33,16 @@ def _named(setting: Setting) -> str:
     return f"{method}, C = {C}, K = {K}"
 
 
-def _verdict(family: str, witness: Witness) -> Verdict:
-    if witness:
-        count = "1 mismatch" if len(witness) == 1 else f"{len(witness)} mismatches"
-        return Verdict(Status.REFUTED, f"{family}: {count}", witness=witness)
-    return Verdict(Status.TESTED, family)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Clipping: Tables 7 and 8
 
 
 def table8(statement: Statement, full: bool) -> Verdict:
     """Table 8: learning rate and short-run accuracy are the best of Table 7; gains are differences to 'w/o clip'."""
-    claim = _record(statement)
-    searched = {(_setting(row), row["max norm"]): row["accuracy"] for row in _printed("sfl.table7").table}
+    claim = record_of(statement)
+    searched = {(_setting(row), row["max norm"]): row["accuracy"] for row in record_of("sfl.table7").table}
     vanilla = {_setting(row): row for row in claim.table if row["max norm"] == inf}
-    limit = _exact(claim.settings["marked gain"])
+    limit = as_printed(claim.settings["marked gain"])
     witness: Witness = {}
     left_out = 0
     for row in claim.table:
@@ -86,13 +61,13 @@ def table8(statement: Statement, full: bool) -> Verdict:
             if run == "long" and base["diverged"]:
                 left_out += row is not base
                 continue
-            difference = _exact(row[run]) - _exact(base[run])
+            difference = as_printed(row[run]) - as_printed(base[run])
             gain = row[f"{run} gain"]
             if (gain is not None) != (abs(difference) > limit):
                 witness[f"{name}, {run}-run mark"] = {"printed gain": gain, "difference": float(difference)}
-            elif gain is not None and abs(_exact(gain) - difference) > Fraction(1, 20):
+            elif gain is not None and abs(as_printed(gain) - difference) > Fraction(1, 20):
                 witness[f"{name}, {run}-run gain"] = {"printed gain": gain, "difference": float(difference)}
-    return _verdict(
+    return verdict_of(
         f"{len(claim.table)} settings of Table 8 against Table 7, and each gain against its unclipped row "
         f"(without {left_out} cells whose unclipped run diverged)",
         witness,
@@ -102,7 +77,7 @@ def table8(statement: Statement, full: bool) -> Verdict:
 def _by_norm(run: str) -> dict[Setting, dict[float, float]]:
     """For every setting of Table 8, max norm -> accuracy."""
     accuracies: dict[Setting, dict[float, float]] = {}
-    for row in _printed("sfl.table8").table:
+    for row in record_of("sfl.table8").table:
         accuracies.setdefault(_setting(row), {})[row["max norm"]] = row[run]
     return accuracies
 
@@ -150,7 +125,7 @@ def _gain_of_clipping(row: Row, run: str) -> Witness:
 def _preferred_rates(row: Row, run: str) -> Witness:
     """Settings in which, from one max norm to the next, the best learning rate of Table 7 moves the wrong way."""
     best: dict[Setting, dict[float, set[float]]] = {}
-    for line in _printed("sfl.table7").table:
+    for line in record_of("sfl.table7").table:
         best.setdefault(_setting(line), {})[line["max norm"]] = _best(line["accuracy"])
     witness: Witness = {}
     for setting, rates in best.items():
@@ -170,7 +145,7 @@ def nn_clip(statement: Statement, full: bool) -> Verdict:
     }
     witness: Witness = {}
     stands = []
-    for row in _record(statement).table:
+    for row in record_of(statement).table:
         against = {run: checks[row["quantity"]](row, run) for run in RUNS}
         clean = [run for run in RUNS if not against[run]]
         name = f"{row['observation']}, {row['quantity']}" + "".join(
@@ -180,7 +155,7 @@ def nn_clip(statement: Statement, full: bool) -> Verdict:
             stands.append(f"{name} ({' and '.join(clean)} run)")
         else:
             witness[f"observation {name}"] = against
-    return _verdict(
+    return verdict_of(
         f"observations 1 to 4 on Tables 7 and 8, fitting = most accurate; true: {'; '.join(stands) or 'none'}", witness
     )
 
@@ -196,23 +171,23 @@ def _vgg9(table: Iterable[Row]) -> dict[Setting, Row]:
 
 def table9(statement: Statement, full: bool) -> Verdict:
     """Table 9: candidates are the values within 3 points of the best in Table 10; it keeps the best in the long run."""
-    claim = _record(statement)
-    coarse = _printed("sfl.table10")
+    claim = record_of(statement)
+    coarse = record_of("sfl.table10")
     value = coarse.settings["values used"]
     searched = _vgg9(coarse.table)
-    margin = _exact(claim.settings["points below the best"])
+    margin = as_printed(claim.settings["points below the best"])
     # Table 8 has the same setting for 4000 rounds, with the best learning rate of the short run.
     long_run = {
         (_setting(row), value[row["lr"]]): row["long"]
-        for row in _printed("sfl.table8").table
+        for row in record_of("sfl.table8").table
         if row["max norm"] == coarse.settings["max norm"][row["method"]]
     }
     witness: Witness = {}
     for row in claim.table:
         name = _named(_setting(row))
         accuracy = searched[_setting(row)]["accuracy"]
-        best = max(map(_exact, accuracy.values()))
-        near = {value[lr]: number for lr, number in accuracy.items() if best - _exact(number) <= margin}
+        best = max(map(as_printed, accuracy.values()))
+        near = {value[lr]: number for lr, number in accuracy.items() if best - as_printed(number) <= margin}
         candidates = row["candidates"]
         if set(candidates) != set(near):
             witness[f"{name}, candidates"] = {"table9": sorted(candidates), "table10": near}
@@ -223,16 +198,16 @@ def table9(statement: Statement, full: bool) -> Verdict:
             known = long_run.get((_setting(row), lr), number)
             if number != known:
                 witness[f"{name}, long run of {lr}"] = {"table9": number, "table8": known}
-    return _verdict(f"{len(claim.table)} cells of Table 9 against Tables 8 and 10", witness)
+    return verdict_of(f"{len(claim.table)} cells of Table 9 against Tables 8 and 10", witness)
 
 
 def table10(statement: Statement, full: bool) -> Verdict:
     """Table 10: its CIFAR-10, VGG-9 lines are the lines of Table 7 with max norm 10 (PFL) and 50 (SFL)."""
-    claim = _record(statement)
+    claim = record_of(statement)
     norms = claim.settings["max norm"]
     clipped = {
         _setting(row): row["accuracy"]
-        for row in _printed("sfl.table7").table
+        for row in record_of("sfl.table7").table
         if row["max norm"] == norms[row["method"]]
     }
     cells = {
@@ -246,17 +221,17 @@ def table10(statement: Statement, full: bool) -> Verdict:
         for (setting, lr), number in cells.items()
         if number != clipped.get(setting, {}).get(lr)
     }
-    return _verdict(f"{len(cells)} legible cells of Table 10 (CIFAR-10, VGG-9) against Table 7", witness)
+    return verdict_of(f"{len(cells)} legible cells of Table 10 (CIFAR-10, VGG-9) against Table 7", witness)
 
 
 def nn_grid(statement: Statement, full: bool) -> Verdict:
     """Appendix G.3: which method has the smaller best learning rate (Tables 9, 10, Figure 2); the grids of Table 10."""
-    settings = _record(statement).settings
+    settings = record_of(statement).settings
     smaller = settings["smaller best learning rate"]
     larger = {"PFL": "SFL", "SFL": "PFL"}[smaller]
-    coarse = _printed("sfl.table10")
+    coarse = record_of("sfl.table10")
     witness: Witness = {}
-    figure2 = _printed("sfl.fig2").settings["smaller best learning rate"]
+    figure2 = record_of("sfl.fig2").settings["smaller best learning rate"]
     if figure2 != smaller:
         witness["Figure 2, smaller best learning rate"] = {"grid search": smaller, "figure2": figure2}
 
@@ -270,12 +245,12 @@ def nn_grid(statement: Statement, full: bool) -> Verdict:
         setting = f"Table 10, {row['dataset']}, {row['model']}, C = {row['C']}, K = {row['K']}"
         rates = {coarse.settings["values used"][lr] for lr in _best(row["accuracy"])}
         best.setdefault(setting, {})[row["method"]] = rates
-    for row in _printed("sfl.table9").table:
+    for row in record_of("sfl.table9").table:
         best.setdefault(f"Table 9, C = {row['C']}, K = {row['K']}", {})[row["method"]] = {row["kept"]}
     for setting, rate in best.items():
         if not min(rate[smaller]) < max(rate[larger]):
             witness[setting] = {method: sorted(rate[method]) for method in (smaller, larger)}
-    return _verdict(
+    return verdict_of(
         f"best learning rate of {smaller} smaller than that of {larger}, in {len(best)} settings of Tables 9 and 10 "
         "and by Figure 2",
         witness,
@@ -298,7 +273,7 @@ def _cells(table: Iterable[Row]) -> dict[Cell, dict[str, Row]]:
 
 def _lead(cell: Mapping[str, Row]) -> Fraction:
     """The lead of SFL over PFL in points."""
-    return _exact(cell["SFL"]["mean"]) - _exact(cell["PFL"]["mean"])
+    return as_printed(cell["SFL"]["mean"]) - as_printed(cell["PFL"]["mean"])
 
 
 def _where(cell: Cell) -> str:
@@ -312,9 +287,9 @@ def _means(cell: Mapping[str, Row]) -> dict[str, float]:
 
 def table3(statement: Statement, full: bool) -> Verdict:
     """Table 3: the numbers of Table 11; SFL better for C = 1 and on CINIC-10; PFL close for CIFAR-10, C = 2, K = 50."""
-    claim = _record(statement)
-    cells, repeated = _cells(claim.table), _cells(_printed("sfl.table11").table)
-    close = _exact(claim.settings["marked gain"])
+    claim = record_of(statement)
+    cells, repeated = _cells(claim.table), _cells(record_of("sfl.table11").table)
+    close = as_printed(claim.settings["marked gain"])
     witness: Witness = {}
     for cell, methods in cells.items():
         dataset, _, C, K = cell
@@ -329,7 +304,7 @@ def table3(statement: Statement, full: bool) -> Verdict:
             witness[f"{_where(cell)}, SFL not better"] = _means(methods)
         if (dataset, C, K) == ("CIFAR-10", 2, 50) and _lead(methods) > close:
             witness[f"{_where(cell)}, PFL not close"] = _means(methods)
-    return _verdict(f"{len(claim.table)} cells of Table 3 against Table 11, and the three claims on them", witness)
+    return verdict_of(f"{len(claim.table)} cells of Table 3 against Table 11, and the three claims on them", witness)
 
 
 BETTER_TASKS = (("MNIST", "MLP"), ("MNIST", "LeNet-5"), ("FMNIST", "CNN"))
@@ -338,7 +313,7 @@ WORSE_TASKS = (("MNIST", "Logistic"), ("FMNIST", "LeNet-5"))
 
 def table11(statement: Statement, full: bool) -> Verdict:
     """Table 11, C = 1: SFL better in three tasks; worse in two, where its lead falls with K."""
-    cells = {cell: methods for cell, methods in _cells(_record(statement).table).items() if cell[2] == 1}
+    cells = {cell: methods for cell, methods in _cells(record_of(statement).table).items() if cell[2] == 1}
     witness: Witness = {}
     for task, sign in [(task, 1) for task in BETTER_TASKS] + [(task, -1) for task in WORSE_TASKS]:
         of_task = {cell: methods for cell, methods in cells.items() if cell[:2] == task}
@@ -350,7 +325,7 @@ def table11(statement: Statement, full: bool) -> Verdict:
             if leads != sorted(leads, reverse=True):
                 witness[f"{', '.join(task)}, lead of SFL does not fall with K"] = leads
     tasks = len(BETTER_TASKS) + len(WORSE_TASKS)
-    return _verdict(f"{tasks} tasks of Table 11 with C = 1, K = 5, 20, 50", witness)
+    return verdict_of(f"{tasks} tasks of Table 11 with C = 1, K = 5, 20, 50", witness)
 
 
 def evidence() -> list[Evidence]:

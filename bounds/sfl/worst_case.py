@@ -1,25 +1,29 @@
 """Rounds of SFL and PFL in vectors: worst cases of the inequalities about one round, and of whole runs of a round or two.
 
-All orders of the clients are enumerated; x* is 0, where the clients' gradients sum to zero if it is a minimiser.
+The rounds are traces of the algorithms' own `round`, and the quantities those of `bounds.sfl.quantities`.  All orders of the
+clients are enumerated; x* is 0, where the clients' gradients sum to zero if it is a minimiser.
 Assumption 3a is about all points: at x it is necessary, and clients whose gradients differ by constants satisfy it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, permutations, product
 
 import sympy
 
+from bounds.sfl.quantities import QUANTITIES, of_step
+from simulations.algorithms.sfl import PFL, SFL
+from simulations.exact.trace import Trace, trace
 from theory import catalogue
-from theory.proofs.gram import NOTHING, ZERO, Quadratic, Vector, mean, number, summed, total, vector
+from theory.proofs.gram import NOTHING, ZERO, Quadratic, Vector, mean, number, total, vector
 from theory.proofs.scenes import (
     Function,
     FunctionClass,
     Numbers,
-    Point,
     Rounds,
     Scene,
     Tilted,
@@ -33,48 +37,31 @@ from theory.proofs.scenes import (
     tosses,
 )
 from theory.properties import Properties, Property
-from theory.sfl.corrected import tracked_sq
 from theory.sfl.symbols import (
-    D_F,
     T_1,
     A,
     B_mk,
     D,
-    E_r,
-    Ecal_r,
     K,
     L,
     M,
     R,
     S,
     beta,
-    bias_sq,
     bias_upto,
     client_bias_sq,
-    cross_sum,
-    descent,
-    dist2,
-    dist2_next,
     drift_mk,
     eta,
     eta_tilde,
     gap,
-    grad_sq,
-    inner_sum,
     k,
-    local_grad_sq,
     m,
-    mean_grad_sq,
     min_grad_sq,
-    move_sq,
     move_upto,
     mu,
-    noise_sq,
     noise_upto,
     sigma,
-    star_sq,
     star_upto,
-    step_sq,
     zeta,
     zeta_star,
 )  # fmt: skip
@@ -99,49 +86,12 @@ PARALLEL = (
 SEQUENTIAL_RUNS = ("thm1.general_convex", "thm1.general_convex.sharp", "thm1.nonconvex", "thm1.nonconvex.sharp")
 PARALLEL_RUNS = ("thm2.general_convex", "thm2.general_convex.sharp", "thm2.nonconvex", "thm2.nonconvex.sharp")
 # Quantities of single local steps
-_PLACED = (drift_mk, B_mk, noise_upto, move_upto, bias_upto, star_upto, T_1)
-
-
-@dataclass(frozen=True)
-class Step:
-    """A local step of client pi_m: its place (m, k), the client's function, x, the point of the step, and the noise."""
-
-    place: tuple[int, int]
-    client: Function | Tilted
-    x: Vector
-    point: Point
-    noise: Vector
-
-    @property
-    def stochastic(self) -> Vector:
-        """The stochastic gradient."""
-        return self.point.gradient + self.noise
-
-    @property
-    def at_x(self) -> Vector:
-        """The client's gradient at x."""
-        return self.client.at(self.x).gradient
-
-    @property
-    def at_star(self) -> Vector:
-        """The client's gradient at x*."""
-        return self.client.at(NOTHING).gradient
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A round with one sample of the clients and one outcome of the noise."""
-
-    steps: tuple[Step, ...]
-    end: Vector
+_PLACED = (drift_mk, noise_upto, move_upto, bias_upto, star_upto, T_1)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What the clients are: their functions, x, and what the assumptions say of the noise.
-
-    noise  of mean zero with bounded variance; apart: independent across clients
-    """
+    """What the clients are: their functions, x, and what the assumptions say of the noise."""
 
     clients: Sequence[Function | Tilted]
     x: Vector
@@ -151,37 +101,29 @@ class Setting:
     given: Properties
     noisy: bool
 
-    def outcomes(self, parallel: bool) -> Iterator[Outcome]:
-        """All outcomes, with equal chances."""
+    def outcomes(self, parallel: bool) -> Iterator[Trace]:
+        """The traces of all outcomes, with equal chances."""
+        algorithm = (PFL if parallel else SFL)(self.K, 1.0, self.S)
         count = self.K * self.S if self.noisy else 0
         samples = combinations if parallel else permutations
         for order in samples(range(len(self.clients)), self.S):
             for signs in product((1, -1), repeat=count):
-                yield self._outcome(order, signs, parallel)
+                noise = partial(self._noise, order, signs, parallel)
+                yield trace(algorithm, self.clients, self.x, NOTHING, self.eta, order, noise)
 
-    def _outcome(self, order: Sequence[int], signs: Sequence[int], parallel: bool) -> Outcome:
-        steps, ends = [], [self.x]
-        apart = Property.INDEPENDENT_NOISE in self.given
-        for place, client in enumerate(order):
-            function = self.clients[client]
-            at = self.x if parallel else ends[-1]
-            for step in range(self.K):
-                noise = NOTHING
-                if self.noisy:
-                    own = signs[place * self.K : (place + 1) * self.K] if apart or not parallel else signs[: self.K]
-                    past = own[:step] if parallel else signs[: place * self.K + step]
-                    name = f"{client}" if parallel else "".join(map(str, order[: place + 1]))
-                    noise = self.noise(f"{name}:{step}:{''.join('+' if s > 0 else '-' for s in past)}", own[step])
-                steps.append(Step((place + 1, step), function, self.x, function.at(at), noise))
-                at = at - steps[-1].stochastic * self.eta
-            ends.append(at)
-        end = total(ends[1:]) / self.S if parallel else ends[-1]
-        return Outcome(tuple(steps), end)
-
-    def noise(self, name: str, sign: int) -> Vector:
-        """The noise of a step: +n or -n, plus a bias where the noise is not unbiased."""
+    def _noise(
+        self, order: Sequence[int], signs: Sequence[int], parallel: bool, client: int, turn: int, k: int
+    ) -> Vector:
+        """The noise of a step: +n or -n, for any n that may depend on what was before; of one client apart from others'."""
+        if not self.noisy:
+            return NOTHING
+        apart, first = Property.INDEPENDENT_NOISE in self.given, (turn - 1) * self.K
+        own = signs[first : first + self.K] if apart or not parallel else signs[: self.K]
+        past = own[:k] if parallel else signs[: first + k]
+        who = f"{client}" if parallel else "".join(map(str, order[:turn]))
+        name = f"{who}:{k}:{''.join('+' if sign > 0 else '-' for sign in past)}"
         bias = NOTHING if Property.UNBIASED in self.given else vector(f"bias({name})")
-        return vector(f"n({name})") * sign + bias
+        return vector(f"n({name})") * own[k] + bias
 
 
 def _clients(count: int, given: Properties, tilted: bool) -> tuple[list[Function | Tilted], list[Function]]:
@@ -219,11 +161,11 @@ def _scenes(statement: Statement, at: Numbers, given: Properties, tilted: bool) 
     setting = Setting(clients, vector("x"), int(at[K]), int(at[S]), exact(eta, at), given, noisy=at[sigma] != 0)
     outcomes = list(setting.outcomes(parallel))
     means = _means(setting, outcomes, statement.symbols)
-    places = [step.place for step in outcomes[0].steps] if statement.symbols & set(_PLACED) else []
-    of_steps = [_of_step(setting, outcomes, parallel, place, statement.symbols) for place in places]
+    steps = range(len(outcomes[0].steps)) if statement.symbols & {*_PLACED, B_mk} else []
+    of_steps = [_of_step(outcomes, parallel, step, statement.symbols) for step in steps]
     conditions = _assumed(setting, outcomes, at, tilted)  # at the points of all quantities
     conditions |= {name: form for f in functions for name, form in f.conditions(FunctionClass.of(given, at)).items()}
-    if not places:
+    if not of_steps:
         return [Scene(means, conditions, functions)]
     return [Scene(means | own, conditions, functions, place=numbers) for own, numbers in of_steps]
 
@@ -262,69 +204,31 @@ def _run(statement: Statement, at: Numbers, given: Properties, tilted: bool) -> 
     return [Scene(means, conditions, functions)]
 
 
-def _means(setting: Setting, outcomes: Sequence[Outcome], wanted: set[sympy.Symbol]) -> dict[sympy.Expr, Quadratic]:
+def _means(setting: Setting, outcomes: Sequence[Trace], wanted: set[sympy.Symbol]) -> dict[sympy.Expr, Quadratic]:
     """The quantities of a round that are wanted, and the squares of the constants."""
-    x, clients = setting.x, setting.clients
-    full = mean_of(clients, x)
-    steps = [outcome.steps for outcome in outcomes]
-
-    def norm(vectors: Callable[[Step], Vector]) -> Callable[[], Quadratic]:
-        """E||sum over all steps||^2."""
-        return lambda: mean(total(map(vectors, own)).square for own in steps)
-
-    def along(other: Vector) -> Callable[[], Quadratic]:
-        """E<sum of the local gradients, other>."""
-        return lambda: mean(total(s.point.gradient for s in own) @ other for own in steps)
-
-    def every(form: Callable[[Step], Quadratic]) -> Callable[[], Quadratic]:
-        """E of the sum over all steps."""
-        return lambda: mean(summed(map(form, own)) for own in steps)
-
-    found: dict[sympy.Symbol, Callable[[], Quadratic]] = {
-        dist2: lambda: x.square,
-        dist2_next: lambda: mean(o.end.square for o in outcomes),
-        D_F: lambda: full.value - mean_of(clients, NOTHING).value - mean_of(clients, NOTHING).gradient @ x,
-        grad_sq: lambda: full.gradient.square,
-        descent: lambda: mean(mean_of(clients, o.end).value for o in outcomes) - full.value,
-        E_r: every(lambda s: (s.point.x - x).square),
-        Ecal_r: every(lambda s: (s.point.x - x).square / setting.S),
-        inner_sum: along(x),
-        cross_sum: along(full.gradient),
-        local_grad_sq: every(lambda s: s.point.gradient.square),
-        mean_grad_sq: norm(lambda s: s.point.gradient),
-        step_sq: norm(lambda s: s.stochastic),
-        noise_sq: norm(lambda s: s.noise),
-        move_sq: norm(lambda s: s.point.gradient - s.at_x),
-        tracked_sq: norm(lambda s: full.gradient + s.point.gradient - s.at_x),
-        bias_sq: norm(lambda s: s.at_x - s.at_star),
-        star_sq: norm(lambda s: s.at_star),
-        client_bias_sq: lambda: mean((c.at(x).gradient - c.at(NOTHING).gradient).square for c in clients),
+    symbols = {symbol.name: symbol for symbol in wanted}
+    means: dict[sympy.Expr, Quadratic] = {
+        symbols[name]: mean(map(quantity, outcomes)) for name, quantity in QUANTITIES.items() if name in symbols
     }
-    constants = {symbol**2: number(f"{symbol}^2") for symbol in (sigma, zeta, zeta_star)}
-    return {symbol: make() for symbol, make in found.items() if symbol in wanted} | constants
+    if client_bias_sq in wanted:
+        clients = setting.clients
+        means[client_bias_sq] = mean((c.at(setting.x).gradient - c.at(NOTHING).gradient).square for c in clients)
+    return means | {symbol**2: number(f"{symbol}^2") for symbol in (sigma, zeta, zeta_star)}
 
 
 def _of_step(
-    setting: Setting, outcomes: Sequence[Outcome], parallel: bool, place: tuple[int, int], wanted: set[sympy.Symbol]
+    outcomes: Sequence[Trace], parallel: bool, at: int, wanted: set[sympy.Symbol]
 ) -> tuple[dict[sympy.Expr, Quadratic], dict[sympy.Symbol, sympy.Integer]]:
-    """The quantities of a local step, and its numbers; "upto" runs over the steps that lead to it."""
-    steps = [next(s for s in outcome.steps if s.place == place) for outcome in outcomes]
-    before = [[s for s in o.steps if s.place < place and (s.place[0] == place[0] or not parallel)] for o in outcomes]
-    full = mean_of(setting.clients, setting.x).gradient
-    found: dict[sympy.Symbol, Callable[[], Quadratic]] = {
-        drift_mk: lambda: mean((s.point.x - setting.x).square for s in steps),
-        noise_upto: lambda: mean(summed(s.noise.square for s in own) for own in before),
-        move_upto: lambda: mean(summed((s.point.gradient - s.at_x).square for s in own) for own in before),
-        bias_upto: lambda: mean(summed((s.at_x - s.at_star).square for s in own) for own in before),
-        star_upto: lambda: mean(total(s.at_star for s in own).square for own in before),
-        T_1: lambda: mean(total(s.at_x - full for s in own).square for own in before),
+    """The quantities of a local step, and its numbers."""
+    step = outcomes[0].steps[at]
+    numbers = {m: step.turn, k: step.k, B_mk: of_step("B_mk", at, not parallel)(outcomes[0])}
+    means = {
+        symbol: mean(map(of_step(symbol.name, at, not parallel), outcomes)) for symbol in _PLACED if symbol in wanted
     }
-    numbers = {m: place[0], k: place[1], B_mk: len(before[0])}
-    means = {symbol: make() for symbol, make in found.items() if symbol in wanted}
     return means, {symbol: sympy.Integer(value) for symbol, value in numbers.items()}
 
 
-def _assumed(setting: Setting, outcomes: Sequence[Outcome], at: Numbers, tilted: bool) -> dict[str, Quadratic]:
+def _assumed(setting: Setting, outcomes: Sequence[Trace], at: Numbers, tilted: bool) -> dict[str, Quadratic]:
     """What the assumptions say of noise and heterogeneity, as forms >= 0."""
     given, clients = setting.given, setting.clients
     found = {f"{symbol}^2 >= 0": number(f"{symbol}^2") for symbol in (sigma, zeta, zeta_star)}

@@ -1,0 +1,61 @@
+"""The quantities of lemmas about one round of SFL or PFL, as functions of its trace: each is written once.
+
+The search reads their means over all orders in fractions (`bounds.sfl.rounds`).  x* is 0.  Sums run over all local steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from simulations.exact.trace import Step, Trace
+
+Quantity = Callable[[Trace], Any]
+OfStep = Callable[[Trace, Step, Sequence[Step]], Any]  # of a local step, and of the steps that lead to it
+
+
+def _sum(t: Trace, vector: Callable[[Step], Any]) -> Any:
+    """||the sum of a vector of each step||^2."""
+    return t.total(vector(s) for s in t.steps).square
+
+
+QUANTITIES: Mapping[str, Quantity] = {
+    "dist2": lambda t: t.x.square,
+    "dist2_next": lambda t: t.end.square,
+    "D_F": lambda t: t.start.value - t.star.value - t.star.gradient @ t.x,
+    "grad_sq": lambda t: t.start.gradient.square,
+    "descent": lambda t: t.F(t.end).value - t.start.value,
+    "E_r": lambda t: t.sum((s.x - t.x).square for s in t.steps),
+    "Ecal_r": lambda t: t.sum((s.x - t.x).square for s in t.steps) / t.steps[-1].turn,
+    "inner_sum": lambda t: t.total(s.gradient for s in t.steps) @ t.x,
+    "cross_sum": lambda t: t.total(s.gradient for s in t.steps) @ t.start.gradient,
+    "local_grad_sq": lambda t: t.sum(s.gradient.square for s in t.steps),
+    "mean_grad_sq": lambda t: _sum(t, lambda s: s.gradient),
+    "step_sq": lambda t: _sum(t, lambda s: s.stochastic),
+    "noise_sq": lambda t: _sum(t, lambda s: s.noise),
+    "move_sq": lambda t: _sum(t, lambda s: s.gradient - t.at_x(s)),
+    "tracked_sq": lambda t: _sum(t, lambda s: t.start.gradient + s.gradient - t.at_x(s)),
+    "bias_sq": lambda t: _sum(t, lambda s: t.at_x(s) - t.at_star(s)),
+    "star_sq": lambda t: _sum(t, lambda s: t.at_star(s)),
+}
+OF_STEPS: Mapping[str, OfStep] = {
+    "drift_mk": lambda t, s, before: (s.x - t.x).square,
+    "B_mk": lambda t, s, before: len(before),
+    "noise_upto": lambda t, s, before: t.sum(b.noise.square for b in before),
+    "move_upto": lambda t, s, before: t.sum((b.gradient - t.at_x(b)).square for b in before),
+    "bias_upto": lambda t, s, before: t.sum((t.at_x(b) - t.at_star(b)).square for b in before),
+    "star_upto": lambda t, s, before: t.total(t.at_star(b) for b in before).square,
+    "T_1": lambda t, s, before: t.total(t.at_x(b) - t.start.gradient for b in before).square,
+    "client_bias_sq": lambda t, s, before: (t.at_x(s) - t.at_star(s)).square,
+}
+
+
+def of_step(name: str, number: int, sequential: bool) -> Quantity:
+    """A quantity of the local step with this number; the steps that lead to it are those before, in PFL of its client."""
+
+    def quantity(t: Trace) -> Any:
+        step = t.steps[number]
+        first = 0 if sequential else number - step.k
+        return OF_STEPS[name](t, step, t.steps[first:number])
+
+    return quantity

@@ -1,0 +1,89 @@
+"""Traces: a round over fractions is the round over floats, step by step; noise and orders are those that are given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simulations import run
+from simulations.algorithms.fedcom import FedCOM, FedPAQ
+from simulations.algorithms.minibatch import MinibatchSGD
+from simulations.algorithms.sfl import PFL, SFL
+from simulations.exact.trace import Form, Straight, trace
+from simulations.problems.quadratic import Quadratic
+
+M, D = 3, 2
+RNG = np.random.default_rng(0)
+H = [[[2, 1], [1, 3]], [[1, 0], [0, 1]], [[3, -1], [-1, 1]]]
+B = [[1, -2], [0, 1], [-1, 1]]
+FLOATS = Quadratic(np.array(H, dtype=float), np.array(B, dtype=float))
+X, ETA = [Fraction(3, 2), Fraction(-1)], Fraction(1, 8)
+
+
+def constant(v: Any) -> Form:
+    values = np.array([[Fraction(int(n)) if isinstance(n, np.integer) else Fraction(n)] for n in v], dtype=object)
+    return Form(values, np.array([Fraction(1)], dtype=object))
+
+
+def of(algorithm: Any, order: tuple[int, ...], noise: Any = lambda client, turn, k: constant([0] * D)) -> Any:
+    functions = [Straight(np.array(H[m], dtype=object), constant(B[m])) for m in range(M)]
+    return trace(algorithm, functions, constant(X), constant([0] * D), ETA, order, noise)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        SFL(2, 0.125),
+        SFL(3, 0.125, S=2),
+        PFL(2, 0.125),
+        PFL(2, 0.125, S=2),
+        FedCOM(2, 0.125, Fraction(3, 2)),  # type: ignore[arg-type]
+        FedPAQ(3, 0.125, S=2),
+        MinibatchSGD(2, 0.125, S=2),
+    ],
+    ids=str,
+)
+def test_a_round_over_fractions_is_the_round_over_floats(algorithm: Any, order: tuple[int, ...]) -> None:
+    found = of(algorithm, order)
+    assert all(isinstance(value, Fraction) for value in found.end.values.ravel())
+    S = algorithm.participants(FLOATS)
+    given: Any = {} if isinstance(algorithm, FedCOM) else {"orders": np.array([[order[:S]]])}
+    floats = replace(algorithm, gamma=1.5) if isinstance(algorithm, FedCOM) else algorithm
+    step = run(FLOATS, floats, rounds=1, x0=[float(v) for v in X], record=("value", "drift"), **given)
+    end = found.end.values[:, 0].astype(float)
+    assert float(FLOATS.value(end)) == pytest.approx(step.value.values[0, 0, 1], rel=1e-13)
+    parallel = 1 if isinstance(algorithm, SFL) else S
+    drift = sum(float(((s.x.values - found.x.values) ** 2).sum()) for s in found.steps) / parallel
+    assert drift == pytest.approx(step.drift.values[0, 0, 0], rel=1e-13)
+
+
+@pytest.mark.parametrize(("algorithm", "turns"), [(SFL(2, 0.1, S=2), 2), (PFL(3, 0.1), 3)], ids=str)
+def test_the_steps_of_a_trace(algorithm: Any, turns: int) -> None:
+    """Turn after turn; each point follows from the one before by the stochastic gradient, whose noise is the given one."""
+    order = (2, 0, 1)
+    found = of(algorithm, order, lambda client, turn, k: constant([Fraction(client + 1, turn), k]))
+    assert [(s.turn, s.k, s.client) for s in found.steps] == [
+        (turn, k, order[turn - 1]) for turn in range(1, turns + 1) for k in range(algorithm.K)
+    ]
+    for before, after in zip(found.steps, found.steps[1:], strict=False):
+        moved = before.x - ETA * before.stochastic
+        if after.turn == before.turn or isinstance(algorithm, SFL):
+            assert (after.x.values == moved.values).all()
+        else:
+            assert (after.x.values == found.x.values).all()
+    for s in found.steps:
+        gradient = np.array(H[s.client], dtype=object) @ s.x.values + constant(B[s.client]).values
+        assert (s.gradient.values == gradient).all()
+        assert s.noise.values[:, 0].tolist() == [Fraction(s.client + 1, s.turn), s.k]
+
+
+def test_products_of_forms() -> None:
+    """Weights are variances of noise, or chances of outcomes."""
+    noisy = Form(np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 1.0]]), np.array([1.0, 0.5, 0.5]))
+    assert noisy.square == 1 + 9 + 0.5 * (4 + 1) and (noisy - noisy).square == 0
+    assert (noisy * 2 @ (noisy / np.int64(4))) == noisy.square / 2 and (-noisy) @ noisy == -noisy.square
