@@ -95,7 +95,7 @@ class Again:
 
 def again() -> list[Again]:
     """A point of each study on record."""
-    number, chosen = int(_commit(), 16), []
+    number, chosen = int(commit(), 16), []
     for name, paper in _papers().items():
         study = studies(paper)[name]
         points = list(study.points())
@@ -104,7 +104,7 @@ def again() -> list[Again]:
     return chosen
 
 
-def _commit() -> str:
+def commit() -> str:
     """The commit, or where there is none a digest of the code."""
     try:
         asked = subprocess.run(
@@ -115,4 +115,4 @@ def _commit() -> str:
     return asked.stdout.strip()
 
 
-__all__ = ["Again", "again", "at_point", "record", "studies", "worker_of"]
+__all__ = ["Again", "again", "at_point", "commit", "record", "studies", "worker_of"]

@@ -7,11 +7,11 @@ from zlib import crc32
 
 import pytest
 
-from tests import commits
+from fedtheory.records import commit
 
 FIRST = "test_paper_check.py"  # verifies all four papers; later tests find the results in the store
 LAST = "fedtheory"  # the folder of those tests
-MANY, PARTS = 4, 3  # of a test with so many cases a third runs, another one at each commit; `make test-full` runs all
+MANY, PARTS = 4, 3  # of a test with so many cases a third runs, chosen by the commit; `make test-full` runs all
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for several in cases.values():
         if len(several) >= MANY and not any(item.get_closest_marker("slow") for item in several):
             kept = [
-                item for item in several if (crc32(item.nodeid.encode()) + commits.number()) % PARTS == 0
+                item for item in several if (crc32(item.nodeid.encode()) + int(commit(), 16)) % PARTS == 0
             ] or several[:1]
             for item in set(several) - set(kept):
                 item.add_marker(pytest.mark.slow)

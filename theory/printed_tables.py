@@ -21,7 +21,7 @@ def record_of(statement: Statement | str) -> Record:
     return found.claim
 
 
-def as_printed(number: float) -> Fraction:
+def exact_decimal(number: float) -> Fraction:
     """A decimal number, exactly."""
     return Fraction(str(number))
 

@@ -50,8 +50,8 @@ def one_curved_client(statement: Statement, full: bool = False) -> Verdict:
     known = symbols(instance, None, {}) | {"beta": beta, "zeta_sq": zeta_sq, "eta": eta}
     if not (instance.fits(to.given) and all(condition.holds(known) for condition in (*to.conditions, *to.on_step))):
         return Verdict(Status.OPEN, "the instance does not meet the conditions")
-    round_ = outcomes(instance, eta, False)
-    values = {name: round_.mean(QUANTITIES[name]) for name in to.symbols & QUANTITIES.keys()} | known
+    every = outcomes(instance, eta, False)
+    values = {name: every.mean(QUANTITIES[name]) for name in to.symbols & QUANTITIES.keys()} | known
     for claim in to.inequalities:
         found = balance(claim, values)
         if not found.holds:

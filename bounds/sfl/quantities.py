@@ -1,11 +1,13 @@
 """The quantities of lemmas about one round of SFL or PFL, as functions of its trace: each is written once.
 
-The search reads their means over all orders in fractions (`bounds.sfl.rounds`).  x* is 0.  Sums run over all local steps.
+The search reads their means over all orders in fractions (`bounds.sfl.rounds`), the worst cases over vectors
+(`bounds.sfl.worst_case`).  x* is 0.  Sums run over all local steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from simulations.exact.trace import Step, Trace
@@ -14,7 +16,7 @@ Quantity = Callable[[Trace], Any]
 OfStep = Callable[[Trace, Step, Sequence[Step]], Any]  # of a local step, and of the steps that lead to it
 
 
-def _sum(t: Trace, vector: Callable[[Step], Any]) -> Any:
+def _norm(t: Trace, vector: Callable[[Step], Any]) -> Any:
     """||the sum of a vector of each step||^2."""
     return t.total(vector(s) for s in t.steps).square
 
@@ -30,13 +32,13 @@ QUANTITIES: Mapping[str, Quantity] = {
     "inner_sum": lambda t: t.total(s.gradient for s in t.steps) @ t.x,
     "cross_sum": lambda t: t.total(s.gradient for s in t.steps) @ t.start.gradient,
     "local_grad_sq": lambda t: t.sum(s.gradient.square for s in t.steps),
-    "mean_grad_sq": lambda t: _sum(t, lambda s: s.gradient),
-    "step_sq": lambda t: _sum(t, lambda s: s.stochastic),
-    "noise_sq": lambda t: _sum(t, lambda s: s.noise),
-    "move_sq": lambda t: _sum(t, lambda s: s.gradient - t.at_x(s)),
-    "tracked_sq": lambda t: _sum(t, lambda s: t.start.gradient + s.gradient - t.at_x(s)),
-    "bias_sq": lambda t: _sum(t, lambda s: t.at_x(s) - t.at_star(s)),
-    "star_sq": lambda t: _sum(t, lambda s: t.at_star(s)),
+    "mean_grad_sq": lambda t: _norm(t, lambda s: s.gradient),
+    "step_sq": lambda t: _norm(t, lambda s: s.stochastic),
+    "noise_sq": lambda t: _norm(t, lambda s: s.noise),
+    "move_sq": lambda t: _norm(t, lambda s: s.gradient - t.at_x(s)),
+    "tracked_sq": lambda t: _norm(t, lambda s: t.start.gradient + s.gradient - t.at_x(s)),
+    "bias_sq": lambda t: _norm(t, lambda s: t.at_x(s) - t.at_star(s)),
+    "star_sq": lambda t: _norm(t, lambda s: t.at_star(s)),
 }
 OF_STEPS: Mapping[str, OfStep] = {
     "drift_mk": lambda t, s, before: (s.x - t.x).square,
@@ -50,6 +52,7 @@ OF_STEPS: Mapping[str, OfStep] = {
 }
 
 
+@cache
 def of_step(name: str, number: int, sequential: bool) -> Quantity:
     """A quantity of the local step with this number; the steps that lead to it are those before, in PFL of its client."""
 

@@ -184,7 +184,7 @@ def cases(statement: Statement) -> Iterator[Case]:
             if not in_numbers.is_finite:
                 raise ValueError(f"{statement.id}: the right side is {in_numbers} on {run.says}")
             with mpmath.workdps(30):
-                right = mpmath.mpf(str(in_numbers))
+                right = mpmath.mpf(sympy.Float(in_numbers, 30)._mpf_)
             yield Case(run, known, known[quantity.name] * Fraction(int(factor.p), int(factor.q)), right)
 
 

@@ -328,14 +328,18 @@ class _Scheme:
             shared = whose[None, None, :, :, None] * whole[..., after:, : 1 + n]
             heard = shared.sum(2) / np.maximum(1, whose.sum(0))[:, None]
             others = np.abs(shared - whose[None, None, :, :, None] * heard[:, :, None]).max((1, 2, 3, 4))
-            if (others > LINEAR * np.abs(heard).max((1, 2, 3))).any():
+            share = np.abs(sent).max((1, 2, 3, 4), initial=0)
+            if (others * share > LINEAR * np.abs(heard).max((1, 2, 3)) * share + ROUNDING).any():
                 raise NotLinear(
                     f"messages of {type(self.algorithm).__name__} depend on who takes part: expected others"
                 )
             of_noise = _aligned(whole[..., after:, 1 + n :], read, whose)
         with np.errstate(over="ignore", invalid="ignore"):
-            largest, off = (np.abs(some).max((1, 2, 3)) for some in (tests, tests - expected))
-        if (off > LINEAR * largest)[np.isfinite(largest)].any():
+            # what a message is off by counts as far as it moves z; so rounding is relative to the model, also of (x - y)/eta
+            off, size = np.abs(tests - expected), np.abs(tests[..., :after, :]).max((1, 2, 3))
+            off = off[..., :after, :] + np.abs(sent) @ off[..., after:, :]
+            allowed = LINEAR * size + ROUNDING * np.abs(inputs).max((1, 2, 3))
+        if (off.max((1, 2, 3)) > allowed)[np.isfinite(size)].any():
             raise NotLinear(f"{type(self.algorithm).__name__} is not linear: expected an algorithm with linear rounds")
         steps, at_start = self.parted(moved.moved), self.parted(still.moved)
         return Maps(

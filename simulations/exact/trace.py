@@ -1,8 +1,8 @@
-"""A round of any algorithm, by its own `round`, over vectors that are no arrays: the trace has every local step.
+"""The trace of a round: every local step of an algorithm without memory, by its own `round`.
 
-A vector is whatever can be added, multiplied by numbers and has an inner product `@`: a `Form` here, in numbers of one type,
-or a vector with unknown entries (`theory.proofs.gram`).  One cell of the algorithm's arrays holds one vector.  Functions
-say their value and gradient at a vector; orders and noise are given.
+The vectors are no arrays.  A vector can be added and multiplied by numbers, and has an inner product `@`: a
+`RandomVector` here, or a vector with unknown entries (`theory.proofs.gram`).  One cell of the algorithm's arrays holds
+one vector.  Functions say their value and gradient at a vector; order and noise are given.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulations.algorithms.base import Algorithm
-from simulations.exact.given import Given
 from simulations.exact.rational import square_root
 from simulations.problems import Array
 
@@ -29,7 +28,7 @@ Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class RandomVector:
     """A random vector in d coordinates, in n columns: values (d, n), whose products have the weights (n,).
 
     Either the columns are outcomes, and the weights their chances; or the first column is the mean, the others are factors
@@ -39,28 +38,28 @@ class Form:
     values: Numbers
     weights: Numbers
 
-    def __add__(self, other: Form) -> Form:
-        return Form(self.values + other.values, self.weights)
+    def __add__(self, other: RandomVector) -> RandomVector:
+        return RandomVector(self.values + other.values, self.weights)
 
-    def __radd__(self, zero: int) -> Form:
+    def __radd__(self, zero: int) -> RandomVector:
         """0 + v: an array of zeros to which an algorithm adds."""
         return self if zero == 0 else NotImplemented
 
-    def __sub__(self, other: Form) -> Form:
-        return Form(self.values - other.values, self.weights)
+    def __sub__(self, other: RandomVector) -> RandomVector:
+        return RandomVector(self.values - other.values, self.weights)
 
-    def __mul__(self, factor: Any) -> Form:
-        return Form(self.values * factor, self.weights)
+    def __mul__(self, factor: Any) -> RandomVector:
+        return RandomVector(self.values * factor, self.weights)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, number: Any) -> Form:
-        return Form(self.values / (int(number) if isinstance(number, np.integer) else number), self.weights)
+    def __truediv__(self, number: Any) -> RandomVector:
+        return RandomVector(self.values / (int(number) if isinstance(number, np.integer) else number), self.weights)
 
-    def __neg__(self) -> Form:
-        return Form(-self.values, self.weights)
+    def __neg__(self) -> RandomVector:
+        return RandomVector(-self.values, self.weights)
 
-    def __matmul__(self, other: Form) -> Any:
+    def __matmul__(self, other: RandomVector) -> Any:
         """The expected inner product."""
         products = self.values * other.values
         return (products[0] if len(products) == 1 else products.sum(0)) @ self.weights
@@ -198,14 +197,50 @@ class Trace:
 Noise = Callable[[int, int, int], Any]  # client, turn, step -> the noise
 
 
+class _Turns(NamedTuple):
+    """In place of the draws of some clients at a step: the turn of the first of them, and the step."""
+
+    first: int
+    k: int = 0
+
+    def step(self, k: int) -> _Turns:
+        """Those at local step k."""
+        return self._replace(k=k)
+
+
+@dataclass
+class _Draws:
+    """In place of `Draws`: the clients' order is given, and each client that asks for draws has a turn."""
+
+    clients: Sequence[int]
+    turns: int = 0
+
+    @property
+    def replay(self) -> NDArray[np.int64]:
+        """The order, which counts also where all clients take part: it says whose turn is which."""
+        return self.order(0, len(self.clients))
+
+    def order(self, M: int, S: int) -> NDArray[np.int64]:
+        """The given order, (1, S)."""
+        return np.array([self.clients[:S]])
+
+    def of(self, client: NDArray[np.int64], steps: int = 0) -> _Turns:
+        """The next turns, one for each of the clients."""
+        first, self.turns = self.turns + 1, self.turns + client.shape[-1]
+        return _Turns(first)
+
+    def codes(self, client: NDArray[np.int64], shared: bool = False) -> _Turns:
+        """The draws of a compressor; only one that draws nothing can be traced, and nobody takes a turn."""
+        return _Turns(0)
+
+
 @dataclass(eq=False)
-class _Traced:
+class _Problem:
     """In place of a problem: every gradient that the round asks for becomes a step."""
 
     functions: Sequence[Function]
     noise: Noise
     steps: list[Step] = field(default_factory=list)
-    turns: int = 0
     weights: None = None
     d: int = 1
     name: str = "a trace"
@@ -215,18 +250,15 @@ class _Traced:
         """Number of clients."""
         return len(self.functions)
 
-    def gradient(self, x: Array, client: NDArray[np.int64], draw: Any) -> Array:
-        """The stochastic gradients of the clients at their points, a vector in each cell."""
-        out, several = np.empty(x.shape, dtype=object), client.ndim > 1
-        for cell in np.ndindex(*x.shape[:-1]):
-            who = int(client[0, cell[-1]] if several else client[0])
-            if draw.step == 0 and (not several or not cell[-1]):
-                self.turns += client.shape[-1] if several else 1
-            turn = self.turns - (client.shape[-1] - 1 - cell[-1] if several else 0)
-            point = self.functions[who].at(x[cell][0])
-            made = Step(turn, draw.step, who, self.functions[who], point, self.noise(who, turn, draw.step))
-            self.steps.append(made)
-            out[cell] = [made.stochastic]
+    def gradient(self, x: Array, client: NDArray[np.int64], draw: _Turns) -> Array:
+        """The stochastic gradients of the clients (1, S) or (1,) at their points, a vector in each cell."""
+        out = np.empty(x.shape, dtype=object)
+        for i, who in enumerate(client.ravel().tolist()):
+            cell = (0, 0, i) if client.ndim > 1 else (0, 0)
+            function, turn = self.functions[who], draw.first + i
+            step = Step(turn, draw.k, who, function, function.at(x[cell][0]), self.noise(who, turn, draw.k))
+            self.steps.append(step)
+            out[cell] = [step.stochastic]
         return out
 
 
@@ -234,12 +266,10 @@ def trace(
     algorithm: Algorithm, functions: Sequence[Function], x: Any, zero: Any, eta: Any, order: Sequence[int], noise: Noise
 ) -> Trace:
     """One round of the algorithm from x, by its own `round`, with this order of the clients and this noise."""
-    problem = _Traced(functions, noise)
+    problem = _Problem(functions, noise)
     cell, step = np.empty((1, 1, 1), dtype=object), np.empty((1, 1, 1), dtype=object)
     cell[0, 0, 0], step[0, 0, 0] = x, eta
-    draws, memory = Given(len(functions), 0, np.array([order]), None), dict[str, Any]()
-    draws.replay = draws.orders  # type: ignore[assignment]  # who is where counts, also where all take part
-    end = algorithm.round(problem, cell, step, draws, lambda y, active=True: None, memory)  # type: ignore[arg-type]
+    end = algorithm.round(problem, cell, step, _Draws(order), lambda y, active=True: None, {})  # type: ignore[arg-type]
     steps = sorted(problem.steps, key=lambda one: (one.turn, one.k))
     return Trace(functions, x, zero, end[0, 0, 0], tuple(steps))
 
@@ -249,32 +279,32 @@ def trace(
 LAWS = ("independent", "shared", "biased", "one order")
 
 
-class Straight:
+class PiecewiseQuadratic:
     """A client's function x'Hx / 2 + b'x, and in one coordinate bend max(x, 0)^2 / 2 more."""
 
-    def __init__(self, H: Numbers, b: Form, bend: Any = 0) -> None:
+    def __init__(self, H: Numbers, b: RandomVector, bend: Any = 0) -> None:
         self.H, self.b, self.bend = H, b, bend
-        self.known: dict[int, _AtForm] = {}  # by the form's identity: x and 0 are asked for many times
+        self.known: dict[int, _AtVector] = {}  # by the vector's identity: x and 0 are asked for many times
 
-    def at(self, x: Form) -> _AtForm:
-        """The function at a form, whose columns are outcomes if there is a bend."""
+    def at(self, x: RandomVector) -> _AtVector:
+        """The function at a vector, whose columns are outcomes if there is a bend."""
         if id(x) not in self.known:
-            self.known[id(x)] = _AtForm(self, x)
+            self.known[id(x)] = _AtVector(self, x)
         return self.known[id(x)]
 
 
-class _AtForm:
-    """A function at a form; computed where it is asked for."""
+class _AtVector:
+    """A function at a random vector; computed where it is asked for."""
 
-    def __init__(self, function: Straight, x: Form) -> None:
+    def __init__(self, function: PiecewiseQuadratic, x: RandomVector) -> None:
         self.function, self.x = function, x
 
     @cached_property
-    def gradient(self) -> Form:
+    def gradient(self) -> RandomVector:
         """The gradient."""
         f, values = self.function, self.x.values
         straight = f.H @ values + f.b.values
-        return Form(
+        return RandomVector(
             straight + f.bend * np.where(values > 0, values, 0 * values) if f.bend else straight, self.x.weights
         )
 
@@ -286,14 +316,18 @@ class _AtForm:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """All orders of the clients, each with its chance; the noise is in the forms."""
+    """All orders of the clients, each with its chance; the noise is in the random vectors."""
 
     chances: Sequence[Any]
     traces: Sequence[Trace]
+    known: dict[Callable[[Trace], Any], Any] = field(default_factory=dict)
 
     def mean(self, quantity: Callable[[Trace], Any]) -> Any:
-        """The expectation of a quantity of a trace."""
-        return sum(chance * quantity(trace) for chance, trace in zip(self.chances, self.traces, strict=True))
+        """The expectation of a quantity of a trace; computed once."""
+        if quantity not in self.known:
+            values = zip(self.chances, self.traces, strict=True)
+            self.known[quantity] = sum(chance * quantity(trace) for chance, trace in values)
+        return self.known[quantity]
 
 
 def round_in_numbers(
@@ -325,27 +359,27 @@ def round_in_numbers(
     columns = 2**draws if bend else 1 + draws * d
     weights = np.array([one / columns] * columns if bend else [one] + [sigma2 / d] * (columns - 1))
 
-    def constant(v: Any) -> Form:
+    def constant(v: Any) -> RandomVector:
         """The vector v (d,)."""
         values = np.full((d, columns), nothing, dtype=weights.dtype)
         values[:, : columns if bend else 1] = np.reshape(v, (d, 1))
-        return Form(values, weights)
+        return RandomVector(values, weights)
 
-    def error(j: int) -> Form:
+    def error(j: int) -> RandomVector:
         """The noise of draw j."""
         if law == "biased":
             return constant(np.eye(1, d, dtype=int)[0] * root_of(sigma2))
         if bend:
             signs = np.array(list(product((1, -1), repeat=draws)), dtype=int)[:, j]
-            return Form(signs[None] * root_of(sigma2), weights)
-        return Form(constant(np.zeros(d, dtype=int)).values + np.eye(d, columns, 1 + j * d, dtype=int), weights)
+            return RandomVector(signs[None] * root_of(sigma2), weights)
+        return RandomVector(constant(np.zeros(d, dtype=int)).values + np.eye(d, columns, 1 + j * d, dtype=int), weights)
 
     zero = constant(np.zeros(d, dtype=int))
     errors = [error(j) if sigma2 else zero for j in range(S * K)]
-    functions = [Straight(H[m], constant(b[m]), bend[m] if bend else 0) for m in range(M)]
+    functions = [PiecewiseQuadratic(H[m], constant(b[m]), bend[m] if bend else 0) for m in range(M)]
     orders, start = _orders(H, b, bend, S, law), constant(x)
 
-    def noise(client: int, turn: int, k: int) -> Form:
+    def noise(client: int, turn: int, k: int) -> RandomVector:
         return errors[k if law == "shared" else (turn - 1) * K + k]
 
     return Outcomes(

@@ -57,7 +57,7 @@ def test_a_point_that_ends_in_an_exception_leaves_no_record(
 def test_a_point_that_is_measured_again(own: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     assert again() == []  # nothing is on record
     own.file.write_text(own.text({point: own.at(point) for point in own.points()}))
-    monkeypatch.setattr(records, "_commit", lambda: "4")
+    monkeypatch.setattr(records, "commit", lambda: "4")
     (one,) = again()
     assert one == Again("sfl", "halves", "x = 2.0")
     assert one.says({"half": [1.0]}) == ""

@@ -13,7 +13,7 @@ from simulations import run
 from simulations.algorithms.fedcom import FedCOM, FedPAQ
 from simulations.algorithms.minibatch import MinibatchSGD
 from simulations.algorithms.sfl import PFL, SFL
-from simulations.exact.trace import Form, Straight, trace
+from simulations.exact.trace import PiecewiseQuadratic, RandomVector, trace
 from simulations.problems.quadratic import Quadratic
 
 M, D = 3, 2
@@ -24,13 +24,13 @@ FLOATS = Quadratic(np.array(H, dtype=float), np.array(B, dtype=float))
 X, ETA = [Fraction(3, 2), Fraction(-1)], Fraction(1, 8)
 
 
-def constant(v: Any) -> Form:
+def constant(v: Any) -> RandomVector:
     values = np.array([[Fraction(int(n)) if isinstance(n, np.integer) else Fraction(n)] for n in v], dtype=object)
-    return Form(values, np.array([Fraction(1)], dtype=object))
+    return RandomVector(values, np.array([Fraction(1)], dtype=object))
 
 
 def of(algorithm: Any, order: tuple[int, ...], noise: Any = lambda client, turn, k: constant([0] * D)) -> Any:
-    functions = [Straight(np.array(H[m], dtype=object), constant(B[m])) for m in range(M)]
+    functions = [PiecewiseQuadratic(np.array(H[m], dtype=object), constant(B[m])) for m in range(M)]
     return trace(algorithm, functions, constant(X), constant([0] * D), ETA, order, noise)
 
 
@@ -82,8 +82,8 @@ def test_the_steps_of_a_trace(algorithm: Any, turns: int) -> None:
         assert s.noise.values[:, 0].tolist() == [Fraction(s.client + 1, s.turn), s.k]
 
 
-def test_products_of_forms() -> None:
+def test_products_of_random_vectors() -> None:
     """Weights are variances of noise, or chances of outcomes."""
-    noisy = Form(np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 1.0]]), np.array([1.0, 0.5, 0.5]))
+    noisy = RandomVector(np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 1.0]]), np.array([1.0, 0.5, 0.5]))
     assert noisy.square == 1 + 9 + 0.5 * (4 + 1) and (noisy - noisy).square == 0
     assert (noisy * 2 @ (noisy / np.int64(4))) == noisy.square / 2 and (-noisy) @ noisy == -noisy.square

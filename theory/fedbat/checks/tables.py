@@ -15,7 +15,7 @@ from math import ceil, comb
 from typing import Any, NamedTuple
 
 from theory.fedbat.experiments import ABLATION, BASELINES, BINARIZATION, fedbat_with, sentence
-from theory.printed_tables import Row, Witness, as_printed, record_of, verdict_of
+from theory.printed_tables import Row, Witness, exact_decimal, record_of, verdict_of
 from theory.statement import Evidence, Record, Statement, Verdict
 
 Mismatch = tuple[str, Witness]
@@ -232,7 +232,7 @@ def _numbers_of_clients() -> tuple[int, ...]:
 
 def noniid1(statement: Statement, full: bool) -> Verdict:
     """Non-IID-1: every data set has a parameter, and it is one of a Dirichlet distribution."""
-    parameters = {name: as_printed(a) for name, a in record_of(statement).settings["Dirichlet parameter"].items()}
+    parameters = {name: exact_decimal(a) for name, a in record_of(statement).settings["Dirichlet parameter"].items()}
     witness: Witness = dict(_every_data_set(parameters))
     witness |= {f"{name}, parameter": {"printed": float(a)} for name, a in parameters.items() if a <= 0}
     # E sum_k p_k^2 = (a + 1)/(N a + 1); its inverse is the effective number of clients that share a label
@@ -285,11 +285,11 @@ def _bits_of_positions(kept: int, of: int) -> int:
 
 def _traffic(row: Row) -> tuple[str, Witness]:
     """The bits of ZeroFL's values, compared with one bit per parameter for a sign; and the bits of their places."""
-    kept = 1 - as_printed(row["sparsity"])
+    kept = 1 - exact_decimal(row["sparsity"])
     values = kept * BITS
     fitting = round(1 - Fraction(1, BITS), 2)  # the whole percent with values closest to one bit per parameter
     witness: Witness = {}
-    if as_printed(row["sparsity"]) != fitting:
+    if exact_decimal(row["sparsity"]) != fitting:
         numbers = {"printed": row["sparsity"], "bits a parameter": float(values), "fitting": float(fitting)}
         witness[f"{row['method']}, sparsity"] = numbers
 
@@ -384,7 +384,7 @@ def _cells(tables: Iterable[Record]) -> Cells:
     cells: Cells = {}
     for row in (row for table in tables for row in table.table):
         cells.setdefault(
-            (_column(row), row["method"]), Cell(as_printed(row["accuracy"]), as_printed(row.get("std", 0.0)))
+            (_column(row), row["method"]), Cell(exact_decimal(row["accuracy"]), exact_decimal(row.get("std", 0.0)))
         )
     return cells
 
@@ -514,7 +514,7 @@ def _lead(cells: Cells, row: Row) -> tuple[str, Witness]:
     column = max(leads, key=lambda c: leads[c])
     alone = {other: max(cells[c, method].accuracy - cells[c, other].accuracy for c in leads) for other in row["others"]}
     witness: Witness = {}
-    if leads[column] != as_printed(row["up to"]):
+    if leads[column] != exact_decimal(row["up to"]):
         witness["largest lead"] = {"printed": row["up to"], "table": float(leads[column]), "column": str(column)}
     told = ", ".join(f"{other} {_short(lead)}" for other, lead in alone.items())
     return (
@@ -634,7 +634,7 @@ def _by_value(id_: str, symbol: str) -> dict[str, dict[float, Fraction]]:
     """Table 2 or 3 as data set -> value of the symbol -> accuracy."""
     lines: dict[str, dict[float, Fraction]] = {}
     for row in record_of(id_).table:
-        lines.setdefault(row["dataset"], {})[row[symbol]] = as_printed(row["accuracy"])
+        lines.setdefault(row["dataset"], {})[row[symbol]] = exact_decimal(row["accuracy"])
     return lines
 
 

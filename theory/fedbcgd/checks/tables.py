@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import inf, prod
 from typing import Any
 
-from theory.printed_tables import Row, Witness, as_printed, record_of, verdict_of
+from theory.printed_tables import Row, Witness, exact_decimal, record_of, verdict_of
 from theory.statement import Evidence, Record, Statement, Verdict
 
 ACCURACY_TABLES = tuple(f"fedbcgd.table{number}" for number in (2, 3, 4, 5, 6))
@@ -32,7 +32,7 @@ def setup(statement: Statement, full: bool) -> Verdict:
         images = row.get("training set") or row["classes"] * row["training images per class"]
         if clients * row["images per client"] != images:
             witness[f"{row['dataset']}, images"] = {"clients": clients, **row}
-    sampled = clients * as_printed(claim.settings["participation"])
+    sampled = clients * exact_decimal(claim.settings["participation"])
     if sampled.denominator != 1:
         witness["clients that take part"] = float(sampled)
     return verdict_of(
@@ -161,8 +161,8 @@ def speedups(statement: Statement, full: bool) -> Verdict:
         name = f"{row['column']}: {row['method']} against {row['against']}"
         if row["floats"] not in (None, floats):
             witness[f"{name}, floats"] = {row["table"]: floats, "sentence": row["floats"]}
-        few, many = map(as_printed, floats)
-        times, quotient = as_printed(row["times"]), many / few
+        few, many = map(exact_decimal, floats)
+        times, quotient = exact_decimal(row["times"]), many / few
         unit = Fraction(1, 10 ** len(str(row["times"]).partition(".")[2]))
         below, above = map(_resolution, floats)
         least, most = (many - above) / (few + below), (many + above) / (few - below)
@@ -322,7 +322,7 @@ def share_fraction(statement: Statement, full: bool) -> Verdict:
     percent, printed = Fraction(100 * shared, total), settings["percent"]
     decimals = len(str(printed).partition(".")[2])
     witness: Witness = {}
-    if round(percent, decimals) != as_printed(printed):
+    if round(percent, decimals) != exact_decimal(printed):
         witness["percent"] = {"printed": printed, "shared": shared, "all": total, "quotient": round(float(percent), 4)}
     return verdict_of(f"{shared} of {total} parameters", witness)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import inf
 
-from theory.printed_tables import Row, Witness, as_printed, record_of, verdict_of
+from theory.printed_tables import Row, Witness, exact_decimal, record_of, verdict_of
 from theory.statement import Evidence, Statement, Verdict
 
 Setting = tuple[int, int, str]  # C, K, method
@@ -42,7 +42,7 @@ def table8(statement: Statement, full: bool) -> Verdict:
     claim = record_of(statement)
     searched = {(_setting(row), row["max norm"]): row["accuracy"] for row in record_of("sfl.table7").table}
     vanilla = {_setting(row): row for row in claim.table if row["max norm"] == inf}
-    limit = as_printed(claim.settings["marked gain"])
+    limit = exact_decimal(claim.settings["marked gain"])
     witness: Witness = {}
     left_out = 0
     for row in claim.table:
@@ -61,11 +61,11 @@ def table8(statement: Statement, full: bool) -> Verdict:
             if run == "long" and base["diverged"]:
                 left_out += row is not base
                 continue
-            difference = as_printed(row[run]) - as_printed(base[run])
+            difference = exact_decimal(row[run]) - exact_decimal(base[run])
             gain = row[f"{run} gain"]
             if (gain is not None) != (abs(difference) > limit):
                 witness[f"{name}, {run}-run mark"] = {"printed gain": gain, "difference": float(difference)}
-            elif gain is not None and abs(as_printed(gain) - difference) > Fraction(1, 20):
+            elif gain is not None and abs(exact_decimal(gain) - difference) > Fraction(1, 20):
                 witness[f"{name}, {run}-run gain"] = {"printed gain": gain, "difference": float(difference)}
     return verdict_of(
         f"{len(claim.table)} settings of Table 8 against Table 7, and each gain against its unclipped row "
@@ -175,7 +175,7 @@ def table9(statement: Statement, full: bool) -> Verdict:
     coarse = record_of("sfl.table10")
     value = coarse.settings["values used"]
     searched = _vgg9(coarse.table)
-    margin = as_printed(claim.settings["points below the best"])
+    margin = exact_decimal(claim.settings["points below the best"])
     # Table 8 has the same setting for 4000 rounds, with the best learning rate of the short run.
     long_run = {
         (_setting(row), value[row["lr"]]): row["long"]
@@ -186,8 +186,8 @@ def table9(statement: Statement, full: bool) -> Verdict:
     for row in claim.table:
         name = _named(_setting(row))
         accuracy = searched[_setting(row)]["accuracy"]
-        best = max(map(as_printed, accuracy.values()))
-        near = {value[lr]: number for lr, number in accuracy.items() if best - as_printed(number) <= margin}
+        best = max(map(exact_decimal, accuracy.values()))
+        near = {value[lr]: number for lr, number in accuracy.items() if best - exact_decimal(number) <= margin}
         candidates = row["candidates"]
         if set(candidates) != set(near):
             witness[f"{name}, candidates"] = {"table9": sorted(candidates), "table10": near}
@@ -273,7 +273,7 @@ def _cells(table: Iterable[Row]) -> dict[Cell, dict[str, Row]]:
 
 def _lead(cell: Mapping[str, Row]) -> Fraction:
     """The lead of SFL over PFL in points."""
-    return as_printed(cell["SFL"]["mean"]) - as_printed(cell["PFL"]["mean"])
+    return exact_decimal(cell["SFL"]["mean"]) - exact_decimal(cell["PFL"]["mean"])
 
 
 def _where(cell: Cell) -> str:
@@ -289,7 +289,7 @@ def table3(statement: Statement, full: bool) -> Verdict:
     """Table 3: the numbers of Table 11; SFL better for C = 1 and on CINIC-10; PFL close for CIFAR-10, C = 2, K = 50."""
     claim = record_of(statement)
     cells, repeated = _cells(claim.table), _cells(record_of("sfl.table11").table)
-    close = as_printed(claim.settings["marked gain"])
+    close = exact_decimal(claim.settings["marked gain"])
     witness: Witness = {}
     for cell, methods in cells.items():
         dataset, _, C, K = cell
