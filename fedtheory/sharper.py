@@ -32,7 +32,7 @@ def gains(id_: str) -> dict[str, sympy.Expr | str]:
     for term in before.terms:
         value = term.value.subs(everyone)
         if term.name in terms and value != 0:
-            ratio = sympy.factor(sympy.simplify(value / terms[term.name]))
+            ratio = sympy.factor(value / terms[term.name])
             found[term.name] = "see both" if ratio.count_ops() > LONG else ratio
         elif value != 0:
             found[term.name] = "none left"

@@ -1006,7 +1006,11 @@ def _reachable(first: Recursion, later: Recursion) -> Array:
     second[np.abs(second) <= ROUNDING * np.abs(begun).max((2, 3), keepdims=True)] = 0.0
     kinds = [second, first.maps[:, :, 1:], later.noise[:, :, None], first.noise[:, :, None]]
     kinds += [] if later.masks is None else [later.masks.sent]
-    start = np.concatenate([some.swapaxes(2, 3).reshape(E, B, n, -1) for some in kinds], axis=-1)
+    columns = [some.swapaxes(2, 3).reshape(E, B, n, -1) for some in kinds]
+    scales = [np.abs(some).max((2, 3), keepdims=True, initial=0) for some in columns]
+    start = np.concatenate(
+        [some / np.where(most > 0, most, 1) for some, most in zip(columns, scales, strict=True)], axis=-1
+    )
     for at in np.ndindex(start.shape[:2]):
         maps, some, rank = later.maps[at][..., 1:], start[at], -1
         if not (np.isfinite(maps).all() and np.isfinite(some).all()):
@@ -1015,10 +1019,10 @@ def _reachable(first: Recursion, later: Recursion) -> Array:
         basis = np.zeros((n, 0))
         while basis.shape[1] != rank:
             rank = basis.shape[1]
-            size = np.abs(some).max(0)
-            some = some[:, size > ROUNDING * size.max(initial=0)]
-            left, values, _ = _singular(np.hstack([basis, some / np.abs(some).max(0)]))
+            # columns keep their sizes: a small one, made as large as the others, would be a direction of rounding
+            left, values, _ = _singular(np.hstack([basis, some]))
             basis = left[:, values > LINEAR * values.max(initial=0)]
-            some = np.concatenate(list(maps @ basis), axis=1)
+            images = np.concatenate(list(maps @ basis), axis=1)
+            some = images / max(1.0, np.abs(images).max(initial=0))
         found[at][:, :rank] = np.eye(n) if rank == n else basis  # the first is exact
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,7 +23,7 @@ from fedtheory.verification import Checked
 from figures import gallery
 from theory import catalogue
 from theory.printing import latex, mathml
-from theory.statement import Bound, Order, Paper, Relations, Statement
+from theory.statement import Bound, Order, Paper, Relations, Statement, Status, Verdict
 
 ROOT = Path(__file__).parents[2]
 DRAWN = ROOT / "figures" / "drawn"
@@ -154,6 +155,18 @@ def test_missing_figures_are_left_out(tmp_path: Path) -> None:
     assert not (tmp_path / "site" / "winners.html").exists()
     assert written[0].name == "index.html" and all(p.is_file() for p in written)
     assert not list((tmp_path / "site").rglob("*.partial"))
+
+
+def test_a_check_that_ends_in_an_exception_is_shown(tmp_path: Path) -> None:
+    own = catalogue.evidence("sfl")[0]
+    failure = Verdict(Status.ERROR, "a check: ValueError: no numbers (checks.py, line 3)")
+    build(
+        tmp_path,
+        [replace(c, verdicts=((own, failure),)) if c.statement.id == own.statement else c for c in unchecked("sfl")],
+        {},
+    )
+    shown = (tmp_path / "sfl.html").read_text()
+    assert failure.says in shown and 'aria-label="1 error"' in shown
 
 
 def test_the_maps_of_winners_have_a_page_of_their_own(tmp_path: Path) -> None:
