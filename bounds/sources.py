@@ -8,6 +8,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 
 @cache
@@ -19,7 +20,7 @@ def digest(modules: tuple[str, ...], floors: tuple[str, ...], *others: str) -> s
     for module in modules:
         if _file(module) is None:
             raise ValueError(f"module {module}: expected one that has a file")
-    code = sorted(ast.dump(_parsed(path)) for path in _imported(modules, floors))
+    code = sorted(map(_code, _imported(modules, floors)))
     return sha256("\n".join([*code, *others]).encode()).hexdigest()[:16]
 
 
@@ -61,6 +62,21 @@ def _imports(path: Path) -> list[str]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("exact."):
             found.append(f"simulations.{node.value}")
     return found
+
+
+@cache
+def _code(path: Path) -> str:
+    """A file's statements, in one text for all versions of Python."""
+
+    def text(node: Any) -> str:
+        if isinstance(node, list):
+            return f"[{', '.join(map(text, node))}]"
+        if not isinstance(node, ast.AST):
+            return repr(node)
+        given = (f"{name}={text(value)}" for name, value in ast.iter_fields(node) if value is not None and value != [])
+        return f"{type(node).__name__}({', '.join(given)})"
+
+    return text(_parsed(path))
 
 
 @cache

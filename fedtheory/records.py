@@ -40,7 +40,8 @@ def at_point(paper: str, name: str, point: str) -> Numbers | Verdict:
 
 @cache
 def _task(paper: str, name: str, point: str) -> Task:
-    return Task("measuring experiments", worker_of(paper, name), "experiment", at_point, (paper, name, point))
+    where = worker_of(paper, name)
+    return Task("measuring experiments", where, "experiment", at_point, (paper, name, point), long=True)
 
 
 def worker_of(paper: str, study: str) -> str:

@@ -48,6 +48,7 @@ class Task:
     arguments  of a task whose result is kept, texts, numbers and truth values: they tell tasks of one function apart
     kept       whether the store keeps its result
     gpu        whether a Dask worker needs the resource GPU for it
+    long       whether it takes longer than to start a worker, which keeps its result
     """
 
     stage: str
@@ -58,6 +59,7 @@ class Task:
     needs: tuple[Task, ...] = ()
     kept: bool = True
     gpu: bool = False
+    long: bool = False
 
     @property
     def name(self) -> str:
@@ -85,8 +87,8 @@ class Workshop:
     besides    process -> its CPU seconds besides tasks: of a worker its start, imports and messages; of this process minus
                those of the tasks that it did
 
-    What a scheduler's workers compute is not kept, nor what this process computes, as it does with few tasks: which files
-    they read is not known here.
+    What a scheduler's workers compute is not kept, nor what this process computes, as it does with few short tasks: which
+    files they read is not known here.
     """
 
     store: Store | None = None
@@ -168,7 +170,7 @@ Done = tuple[Task, Any, float, Files | None]  # with the result, CPU seconds and
 
 def _here(tasks: Sequence[Task], results: dict[Task, Any], besides: dict[int, float]) -> Iterator[Done]:
     """Do the tasks on this machine, each after those that it needs; `results` has the results so far."""
-    if len(tasks) > _FEW and cpu_count() > 1:
+    if (len(tasks) > _FEW or any(task.long for task in tasks)) and cpu_count() > 1:
         yield from _Workers(list(tasks), results, besides).done()
         return
     for task in tasks:

@@ -160,8 +160,10 @@ def cases(run: Run, to: BinarisedForm, further: bool = False) -> Iterator[Occurr
         constants["mu"] = min(curvatures)
     constants = rescaled(constants, to.factors)
     every = [{**constants, **row} for row in rows]
-    if not all(condition.holds(values) for values in every for condition in to.conditions):
-        return
+    for values in every:  # rates that do not increase: the largest up to a round later must do for eta_later, too
+        largest = {**values, "eta_later": max(run.rates[values["t"] + 1 : values["t"] + run.tau + 1])}
+        if not all(condition.holds(values) and condition.holds(largest) for condition in to.conditions):
+            return
     for t, values in enumerate(every):
         present = {*values, "G", "sigma"}
         for claim in claims:
@@ -244,7 +246,29 @@ def ends(appendix: Appendix) -> tuple[Run, ...]:
             run = Run(_vectors(h), _vectors(b), (_F(1, N),) * N, tuple(w0), (_F(1, 4),) * 2 * tau, tau, tau,
                       (_vectors(size), _vectors(zeros)), K)  # fmt: skip
             found += [replace(run, common=law) for law in common]
-    return tuple(found)
+    return (*found, *_falling(appendix), *_large(appendix))
+
+
+def _falling(appendix: Appendix) -> Iterator[Run]:
+    """Small rates that fall in the last step of the round; one entry moves, for one client or two apart."""
+    if appendix == "E":
+        return
+    rest, up, down = ([_F(v), _F(0)] for v in (0, 1, -1))
+    for (N, K), tau in product(_SAMPLES[appendix], (2, 4) if appendix == "C" else (2,)):
+        zeros = _vectors([rest] * N)
+        for (begin, end, later, last), slopes in product(
+            ((4, 2, 2, 2), (4, 2, 2, 1), (8, 2, 2, 2), (8, 2, 4, 2)), ([up] * N, [up, down][:N])
+        ):
+            rates = tuple(_F(r, 8192) for r in (*[begin] * (tau - 1), end, *[later] * (tau - 1), last))
+            yield Run(_vectors([[_F(1)] * 2] * N), _vectors(slopes), (_F(1, N),) * N, (_F(0),) * 2, rates, tau, tau,
+                      (zeros, zeros), K)  # fmt: skip
+
+
+def _large(appendix: Appendix) -> Iterator[Run]:
+    """One step of rates beyond 1/(4 L), from a start away from the minimiser."""
+    for (N, K), rate in product(_SAMPLES[appendix], (_F(1, 2), _F(2), _F(4))):
+        zeros = _vectors([[_F(0)]] * N)
+        yield Run(_vectors([[_F(1)]] * N), zeros, (_F(1, N),) * N, (_F(1),), (rate,) * 2, 1, 1, (zeros, zeros), K)
 
 
 _SAMPLES: dict[Appendix, list[tuple[int, int | None]]] = {

@@ -7,7 +7,7 @@ An arena is measured once.  Then a statement's claim, printed or sharpened, is c
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache, partial
@@ -126,8 +126,14 @@ class Arena:
     @property
     def kind(self) -> EvidenceKind:
         """`moments`, exact expectation, on quadratics; `run`, Monte Carlo, elsewhere."""
-        exact = has_expectation(build(self.problem), self.algorithm(eta=1.0), self.rounds)
-        return "moments" if exact else "run"
+        problem, algorithm = build(self.problem), self.algorithm(eta=1.0)
+        form = (type(problem), problem.M, problem.d, problem.weights is None, algorithm, self.rounds)
+        if form not in _EXACT:  # on problems of one form it is the same
+            _EXACT[form] = has_expectation(problem, algorithm, self.rounds)
+        return "moments" if _EXACT[form] else "run"
+
+
+_EXACT: dict[Hashable, bool] = {}
 
 
 def _itself(problem: Problem) -> Problem:

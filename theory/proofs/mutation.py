@@ -619,8 +619,13 @@ def claims_no_more(statement: Statement, changed: Statement) -> bool:
     """
     if (changed.assumes, changed.where) != (statement.assumes, statement.where):
         return False
-    before, after = ([_defined(c, s.where) for c in (s.claim, *s.also)] for s in (statement, changed))
-    given, new = ([_put_in(c.relation, s.where) for c in s.when] for s in (statement, changed))
+    # with the defined symbols as they are, whose signs are declared; then with their definitions
+    return any(_says_no_more(statement, changed, where) for where in ({}, statement.where))
+
+
+def _says_no_more(statement: Statement, changed: Statement, where: Mapping[sympy.Symbol, sympy.Expr]) -> bool:
+    before, after = ([_defined(c, where) for c in (s.claim, *s.also)] for s in (statement, changed))
+    given, new = ([_put_in(c.relation, where) for c in s.when] for s in (statement, changed))
     try:
         if new != given and not all(_follows(new, relation) for relation in given):
             return False
