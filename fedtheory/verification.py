@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from traceback import extract_tb
 from typing import get_args
@@ -40,7 +40,7 @@ class Checked:
     statement: Statement
     verdicts: tuple[tuple[Evidence, Verdict], ...]
 
-    @property
+    @cached_property
     def status(self) -> Status:
         """One verdict for the statement: the strongest that its evidence gives.
 
@@ -58,7 +58,7 @@ class Checked:
         nothing = self.statement.kind in NO_CLAIM or often
         return next((s for s in ranking if s in decided), Status.DEFINITION if nothing else Status.OPEN)
 
-    @property
+    @cached_property
     def contradiction(self) -> str:
         """A proof and an instance that contradict each other, in words; empty if none do.
 

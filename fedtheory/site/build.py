@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, get_args
 
@@ -268,7 +268,7 @@ class PaperView:
     views: list[View]
     figures: list[gallery.Picture]
 
-    @property
+    @cached_property
     def groups(self) -> list[tuple[str, list[View], dict[Status, int]]]:
         """Printed, corrected and sharper statements, with their counts of verdicts."""
         found = []
@@ -305,7 +305,7 @@ class PaperView:
         found = [e.severity for e in self.paper.errata]
         return {severity: found.count(severity) for severity in SEVERITIES if severity in found}
 
-    @property
+    @cached_property
     def status(self) -> dict[str, Status]:
         """Verdict by id."""
         return {v.statement.id: v.checked.status for v in self.views}
