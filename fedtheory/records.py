@@ -39,9 +39,9 @@ def at_point(paper: str, name: str, point: str) -> Numbers | Verdict:
 
 
 @cache
-def _task(paper: str, name: str, point: str) -> Task:
+def _task(paper: str, name: str, point: str, long: bool = False) -> Task:
     where = worker_of(paper, name)
-    return Task("measuring experiments", where, "experiment", at_point, (paper, name, point), long=True)
+    return Task("measuring experiments", where, "experiment", at_point, (paper, name, point), long=long)
 
 
 def worker_of(paper: str, study: str) -> str:
@@ -82,7 +82,7 @@ class Again:
     @property
     def task(self) -> Task:
         """The task to measure it."""
-        return _task(self.paper, self.name, self.point)
+        return _task(self.paper, self.name, self.point, long=True)
 
     def says(self, found: Numbers | Verdict) -> str:
         """What is wrong with the record, in words; empty if nothing is."""

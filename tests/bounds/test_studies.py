@@ -84,7 +84,7 @@ def test_a_digest_reads_statements_and_no_comments(tmp_path: Path, monkeypatch: 
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def of(text: str, imported: str = "z = 1") -> str:
-        for function in (digest, sources._parsed, sources._imports, sources._file):
+        for function in (digest, sources._code, sources._parsed, sources._imports, sources._file):
             function.cache_clear()  # type: ignore[attr-defined]
         (tmp_path / "studied.py").write_text(text)
         (tmp_path / "studied_too.py").write_text(imported)

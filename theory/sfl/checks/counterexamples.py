@@ -229,7 +229,7 @@ def half_exponent(statement: Statement, full: bool = False) -> Verdict:
     bound, printed = bound_of(theorem).value.subs(at), statement.claim.formulas[-1].subs(at)
     ratio = sympy.simplify(bound / printed)
     growth = sympy.simplify(ratio.subs(R, R + 1) / ratio)
-    if growth.free_symbols or (growth > 1) != sympy.true:
+    if growth.free_symbols or not growth.is_positive or (growth > 1) != sympy.true:
         return _no_contradiction(f"bound / formula changes by {growth} a round")
     return Verdict(
         Status.REFUTED,
