@@ -1,13 +1,118 @@
-"""Which paper's rounds are written in vectors, and where."""
+"""Worst cases of a round: of any algorithm, from its trace; of a paper's statements, where they are written in vectors."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from importlib.util import find_spec
+from itertools import combinations, permutations, product
+from types import SimpleNamespace
+from typing import Any, cast
+
+import sympy
 
 import outside
+from bounds.quantities import FIELD
+from simulations.algorithms.base import Algorithm
+from simulations.exact.trace import Trace, trace
+from simulations.problems import Problem
 from theory import catalogue
-from theory.proofs.scenes import Rounds
+from theory.proofs.gram import NOTHING, Quadratic, Vector, number, summed, total, vector
+from theory.proofs.scenes import Function, FunctionClass, Numbers, Rounds, Scene, exact, fitting
+from theory.proofs.tight import Bracket, Programme, tight
+from theory.properties import Property
+from theory.statement import Bound, Statement
+
+Form = Callable[[Trace], Quadratic]  # a quantity of a round, such as those of `bounds.quantities`
+_MOST = 64  # outcomes of orders, coins and noise
+
+
+def best_constant(
+    algorithm: Algorithm,
+    larger: Form,
+    smaller: Form,
+    *,
+    of: FunctionClass,
+    M: int,
+    eta: Fraction,
+    memory: Mapping[str, Vector | Sequence[Vector]] | None = None,
+    coins: Mapping[float, Fraction] | None = None,
+    noise: int = 0,
+) -> Bracket:
+    """The least c with E[larger] <= c E[smaller] over a round, for all functions of a class, in every dimension.
+
+    The round is the algorithm's own, from x = vector("x"); x* is 0.  Each client's function is of the class, and where the
+    class is convex, 0 is a minimiser of their mean.
+
+    algorithm        any whose round can be traced; its own step size is not used
+    larger, smaller  functions of a trace; number("sigma^2") is the variance of the noise
+    memory           before the round, such as {"c_j": [vector("c0"), -vector("c0")]}; by default what the first round has
+    coins            the numbers in [0, 1) that the server may draw, each with its chance
+    noise            how many local steps a client takes with noise, +n or -n for any n that may depend on its own steps
+                     before; 0: none
+
+    Returns an exact bracket of c: a proof above, an instance below (Clarabel finds both).  Raises ValueError for an
+    algorithm that cannot be traced, and for more than 64 outcomes; Unbounded where no c is enough; NotSolved where no
+    bracket is found.
+    """
+    clients = _functions(M, stationary=of.mu is not None)
+    outcomes = list(_outcomes(algorithm, clients, eta, memory, coins or {}, noise))
+    need, room = (summed(form(t) * chance for chance, t in outcomes) for form in (larger, smaller))
+    return tight(Programme(need, room, _conditions(clients, outcomes, of)))
+
+
+def _functions(M: int, stationary: bool) -> list[Function]:
+    """The clients' functions; where 0 is a stationary point of their mean, their gradients there sum to 0."""
+    clients = [Function(f"{m}.") for m in range(M)]
+    slopes = [vector(f"g{m}*") for m in range(M - 1)] if stationary else []
+    for client, slope in zip(clients if stationary else [], [*slopes, -total(slopes)], strict=stationary):
+        client.put(NOTHING, slope)
+    return clients
+
+
+def _conditions(
+    clients: Sequence[Function], outcomes: Sequence[tuple[Fraction, Trace]], of: FunctionClass
+) -> dict[str, Quadratic]:
+    """What is >= 0 by the variance of the noise and the class of the functions."""
+    names = {name for _, t in outcomes for step in t.steps for name in step.noise.parts}
+    found = {f"variance of {n}": number("sigma^2") - vector(n).square for n in sorted(names)}
+    return found | {name: form for client in clients for name, form in client.conditions(of).items()}
+
+
+def _outcomes(
+    algorithm: Algorithm,
+    clients: Sequence[Function],
+    eta: Fraction,
+    memory: Mapping[str, Any] | None,
+    coins: Mapping[float, Fraction],
+    noise: int,
+) -> Iterator[tuple[Fraction, Trace]]:
+    """The round with every order, coin and sign of the noise, each with its chance; a parallel round needs samples only."""
+    M = len(clients)
+    S = algorithm.participants(cast(Problem, SimpleNamespace(M=M, weights=None, name="a trace")))
+
+    def traced(order: Sequence[int], coin: float | None, signs: Sequence[int] = ()) -> Trace:
+        def error(client: int, turn: int, k: int) -> Vector:
+            if k >= len(signs) // S:
+                return NOTHING
+            own = signs[(turn - 1) * noise : turn * noise]
+            past = "".join("+" if sign > 0 else "-" for sign in own[:k])
+            return vector(f"n({client}:{k}:{past})") * own[k]
+
+        return trace(algorithm, clients, vector("x"), NOTHING, eta, order, error, memory, 0, coin)
+
+    tosses: list[tuple[float | None, Fraction]] = list(coins.items()) or [(None, Fraction(1))]
+    first = tuple(range(S))
+    parallel = traced(first, tosses[0][0]).end == traced(first[::-1], tosses[0][0]).end
+    orders = list((combinations if parallel else permutations)(range(M), S))
+    signs = list(product((1, -1), repeat=S * noise))
+    if len(orders) * len(tosses) * len(signs) > _MOST:
+        counts = f"{len(orders)} orders, {len(tosses)} coins, {len(signs)} signs of noise"
+        raise ValueError(f"{counts}: expected {_MOST} outcomes at most")
+    for order, (coin, chance), own in product(orders, tosses, signs):
+        yield chance / len(orders) / len(signs), traced(order, coin, own)
 
 
 def rounds(paper: str) -> Rounds | None:
@@ -15,8 +120,105 @@ def rounds(paper: str) -> Rounds | None:
     if paper not in outside.packages() and find_spec(f"bounds.{paper}") and find_spec(f"bounds.{paper}.worst_case"):
         found: Rounds = importlib.import_module(f"bounds.{paper}.worst_case").ROUNDS
         return found
-    of_checks: Rounds | None = catalogue.rounds(paper)
-    return of_checks
+    found_there: Rounds | None = catalogue.rounds(paper)
+    return found_there or (of_traces(paper) if paper in outside.packages() else None)
 
 
-__all__ = ["rounds"]
+# ------------------------------------------------------------------------------------------- papers outside: from traces
+
+_OF_F = {Property.CONVEX_MEAN, Property.STRONGLY_CONVEX_MEAN, Property.POLYAK, Property.SMOOTH_MEAN}
+_READ = _OF_F | {
+    Property.SMOOTH, Property.SMOOTH_ABOVE, Property.CONVEX, Property.STRONGLY_CONVEX, Property.BOUNDED_BELOW,
+    Property.CLIENTS_BOUNDED_BELOW, Property.MINIMISER, Property.UNBIASED, Property.VARIANCE, Property.VARIANCE_ELSEWHERE,
+    Property.INDEPENDENT_NOISE, Property.EQUAL_WEIGHTS, Property.WEIGHTS,
+}  # fmt: skip
+_STEPS = ("K", "tau", "T")  # names of the number of local steps
+
+
+def of_traces(paper: str) -> Rounds | None:
+    """The rounds of a paper outside that has none: from traces of its algorithm.  None for several algorithms, or none.
+
+    A statement has them if it is a bound, its quantities are the field's (`bounds.quantities`) or the paper's own
+    (`QUANTITIES` in its checks: name of a symbol -> function of a trace), and its other symbols are M, L, mu, sigma, eta,
+    eta_tilde, or settings of the algorithm.
+    """
+    algorithms = list(getattr(outside.load(paper, "algorithms"), "ALGORITHMS", {}).values())
+    if len(algorithms) != 1:
+        return None
+    own = {**FIELD, **getattr(outside.load(paper, "checks"), "QUANTITIES", {})}
+    of = _OfTraces(algorithms[0], own, frozenset(one.name for one in fields(algorithms[0])) - {"eta"})
+    names = tuple(s.id.removeprefix(f"{paper}.") for s in catalogue.statements(paper) if of.about_a_round(s))
+    return Rounds(names, of.complete, of.scenes, "eta", lambda statement, full: [], "noise of two values")
+
+
+@dataclass(frozen=True)
+class _OfTraces:
+    """An algorithm, the quantities of its rounds by the names of their symbols, and the names of its settings."""
+
+    algorithm: Callable[..., Algorithm]
+    quantities: Mapping[str, Form]
+    settings: frozenset[str]
+
+    def about_a_round(self, statement: Statement) -> bool:
+        """Whether the statement bounds a quantity of a round, and all its symbols have values."""
+        if not isinstance(statement.claim, Bound):
+            return False
+        known = {*self.quantities, *self.settings, "M", "L", "mu", "sigma", "eta", "eta_tilde"}
+        bounded = {s.name for s in statement.claim.quantity.free_symbols}
+        return bool(bounded & self.quantities.keys()) and {s.name for s in statement.symbols} <= known
+
+    def complete(self, statement: Statement, given: Mapping[str, Fraction]) -> Numbers:
+        """The symbols' values; both step sizes, from the one that is given; with noise unless told.
+
+        Raises ValueError for missing or unknown names, and for numbers outside the domains.
+        """
+        symbols = {s.name: s for s in catalogue.symbols(statement).values()}
+        assumed = sympy.Tuple(*(one for several in catalogue.properties(statement).values() for one in several))
+        constants = {s.name for s in statement.symbols | assumed.free_symbols}
+        needed = {"M", "L", *(self.settings & symbols.keys())} | ({"mu"} & constants)
+        fitting(statement, given, needed, ("eta", "eta_tilde"), ())
+        at = {symbols[n].sympy: sympy.Rational(v.numerator, v.denominator) for n, v in given.items()}
+        for symbol, value in at.items():
+            whole = symbol.is_integer and not value.is_integer
+            if whole or value < 0 or (value == 0 and symbol.name not in ("mu", "sigma")):
+                raise ValueError(f"{statement.id}: {symbol} = {value}: expected {symbols[symbol.name].domain}")
+        if "eta_tilde" in symbols and symbols["eta_tilde"].sympy in statement.where:
+            eta, eta_tilde = symbols["eta"].sympy, symbols["eta_tilde"].sympy
+            factor = statement.where[eta_tilde].subs(at) / at.get(eta, eta)
+            at |= {eta_tilde: factor * at[eta]} if eta in at else {eta: at[eta_tilde] / factor}
+        sigma = symbols["sigma"].sympy if "sigma" in symbols else None
+        return at if sigma is None else {sigma: sigma} | at
+
+    def scenes(self, statement: Statement, at: Numbers) -> list[Scene]:
+        """The round of the statement.  Raises ValueError for assumptions on other things than functions and noise."""
+        given, numbers = catalogue.properties(statement), {symbol.name: value for symbol, value in at.items()}
+        if more := given.keys() - _READ:
+            told = ", ".join(sorted(more))
+            raise ValueError(f"{statement.id} assumes {told}: expected assumptions on functions and noise alone")
+        chosen = {name: value for name, value in numbers.items() if name in self.settings}
+        build = {name: int(value) if value.is_integer else float(value) for name, value in chosen.items()}
+        algorithm, noisy = self.algorithm(eta=1.0, **build), numbers.get("sigma", 0) != 0
+        noise = max([int(build[name]) for name in _STEPS if name in build], default=1) if noisy else 0
+
+        def scene(of: FunctionClass, stationary: bool) -> Scene:
+            clients = _functions(int(numbers["M"]), stationary)
+            outcomes = list(_outcomes(algorithm, clients, exact(numbers["eta"], {}), None, {}, noise))
+            means: dict[sympy.Expr, Quadratic] = {
+                s: summed(self.quantities[s.name](t) * chance for chance, t in outcomes)
+                for s in statement.symbols
+                if s.name in self.quantities
+            }
+            means |= {symbol**2: number("sigma^2") for symbol in at if symbol.name == "sigma"}
+            return Scene(means, _conditions(clients, outcomes, of), clients)
+
+        of = FunctionClass.of(given, at)
+        whole = scene(of, Property.MINIMISER in given)
+        if not given.keys() & _OF_F:
+            return [whole]
+        # what is said of F alone is left out above; below every client has it
+        convex = (given[name][0] for name in (Property.STRONGLY_CONVEX_MEAN, Property.POLYAK) if name in given)
+        least = max(exact(next(convex, sympy.S.Zero), at), of.mu or Fraction(0))
+        return [replace(whole, within=scene(replace(of, mu=least, one_sided=False), True))]
+
+
+__all__ = ["best_constant", "of_traces", "rounds"]

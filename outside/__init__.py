@@ -3,7 +3,7 @@
 A paper of this repository has a place on each floor.  One outside is a package of its own,
 
     NAME/statements.py    `paper`
-    NAME/checks.py        `evidence()`, `OPEN`
+    NAME/checks.py        `evidence()`, `OPEN`, `QUANTITIES` of a round
     NAME/algorithms.py    `ALGORITHMS`
     NAME/arenas.py        `ARENAS`, `evidence()`, `QUANTITIES`, `on_data`
     NAME/presets.py       `PRESETS`

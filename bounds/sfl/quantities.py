@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from bounds.quantities import FIELD, Quantity
 from simulations.exact.trace import Step, Trace
 
-Quantity = Callable[[Trace], Any]
 OfStep = Callable[[Trace, Step, Sequence[Step]], Any]  # of a local step, and of the steps that lead to it
 
 
@@ -22,12 +22,9 @@ def _norm(t: Trace, vector: Callable[[Step], Any]) -> Any:
 
 
 QUANTITIES: Mapping[str, Quantity] = {
-    "dist2": lambda t: t.x.square,
-    "dist2_next": lambda t: t.end.square,
+    **{name: FIELD[name] for name in ("dist2", "dist2_next", "grad_sq", "descent")},
+    "E_r": FIELD["drift_sum"],
     "D_F": lambda t: t.start.value - t.star.value - t.star.gradient @ t.x,
-    "grad_sq": lambda t: t.start.gradient.square,
-    "descent": lambda t: t.F(t.end).value - t.start.value,
-    "E_r": lambda t: t.sum((s.x - t.x).square for s in t.steps),
     "Ecal_r": lambda t: t.sum((s.x - t.x).square for s in t.steps) / t.steps[-1].turn,
     "inner_sum": lambda t: t.total(s.gradient for s in t.steps) @ t.x,
     "cross_sum": lambda t: t.total(s.gradient for s in t.steps) @ t.start.gradient,

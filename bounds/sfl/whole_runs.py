@@ -172,7 +172,8 @@ def cases(statement: Statement) -> Iterator[Case]:
         known = dict(symbols(run, sequential, step, rounds, _ONE))
         at = {table[name]: _number(number) for name, number in known.items() if name in table}
         if "D_squared" in known:
-            at[table["D"]] = sympy.sqrt(_number(known["D_squared"]))
+            # as a number with digits: for an exact root sympy looks for divisors, of a number of a thousand digits
+            at[table["D"]] = sympy.sqrt(sympy.Float(_number(known["D_squared"]), 60))
         if table["w_r"] in where and run.kind in ("parabola", "noise"):
             weight = defined(where[table["w_r"]], where).subs(at)
             growth = sympy.nsimplify(weight.subs(table["r"], 1) / weight.subs(table["r"], 0))

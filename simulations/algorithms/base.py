@@ -190,7 +190,7 @@ def with_clients(every: Array, clients: NDArray[np.int64], new: Array) -> Array:
 
     Tensors are changed in place, because the memories of a network's clients can fill the device.
     """
-    every = every if is_tensor(every) else every.copy()
+    every = every if is_tensor(every) else every.astype(np.result_type(every, new))
     every[:, np.arange(every.shape[1])[:, None], clients] = like(new, every)
     return every
 

@@ -219,7 +219,7 @@ class Scaffnew:
         clients, xp, eta = everyone(problem), namespace(x), eta[..., None]
         # the number of steps, geometric, from the draw of client M, which does not exist: (N, 1)
         coin = draws.of(np.full((1, 1), problem.M), 1).step(0).uniform(1)[..., 0]
-        steps = np.ones(coin.shape) if self.p == 1 else 1 + np.floor(np.log1p(-coin) / np.log1p(-self.p))
+        steps = np.ones(coin.shape) if self.p == 1 else 1 + np.floor(np.log1p(-coin) / np.log1p(-float(self.p)))
         draw, y = draws.of(clients, int(steps.max())), to_clients(x, problem.M)
         every_h = kept(memory, "h_m", x, problem.M)
         h_m = at_clients(every_h, clients, x)

@@ -1,24 +1,28 @@
-"""The trace of a round: every local step of an algorithm without memory, by its own `round`.
+"""The trace of a round: every local step of an algorithm, and its memories, by its own `round`.
 
 The vectors are no arrays.  A vector can be added and multiplied by numbers, and has an inner product `@`: a
 `RandomVector` here, or a vector with unknown entries (`theory.proofs.gram`).  One cell of the algorithm's arrays holds
-one vector.  Functions say their value and gradient at a vector; order and noise are given.
+one vector.  Functions say their value and gradient at a vector; order, noise and coin are given.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
+from fractions import Fraction as PlainFraction  # also beside vectors of names
 from functools import cached_property
 from itertools import permutations, product
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulations.algorithms.base import Algorithm
-from simulations.exact.rational import square_root
+from simulations.exact.rational import Fraction, square_root
 from simulations.problems import Array
 
 Numbers = NDArray[Any]  # of floats, or of objects that are Fractions
@@ -38,23 +42,36 @@ class RandomVector:
     values: Numbers
     weights: Numbers
 
-    def __add__(self, other: RandomVector) -> RandomVector:
+    def __add__(self, other: RandomVector | float) -> RandomVector:
+        if not isinstance(other, RandomVector):
+            return self if other == 0 else NotImplemented
         return RandomVector(self.values + other.values, self.weights)
 
-    def __radd__(self, zero: int) -> RandomVector:
+    def __radd__(self, zero: float) -> RandomVector:
         """0 + v: an array of zeros to which an algorithm adds."""
         return self if zero == 0 else NotImplemented
 
-    def __sub__(self, other: RandomVector) -> RandomVector:
+    def __sub__(self, other: RandomVector | float) -> RandomVector:
+        if not isinstance(other, RandomVector):
+            return self if other == 0 else NotImplemented
         return RandomVector(self.values - other.values, self.weights)
 
+    def __rsub__(self, zero: float) -> RandomVector:
+        return -self if zero == 0 else NotImplemented
+
     def __mul__(self, factor: Any) -> RandomVector:
-        return RandomVector(self.values * factor, self.weights)
+        return RandomVector(self.values * self._number(factor), self.weights)
 
     __rmul__ = __mul__
 
     def __truediv__(self, number: Any) -> RandomVector:
-        return RandomVector(self.values / (int(number) if isinstance(number, np.integer) else number), self.weights)
+        return RandomVector(self.values / self._number(number), self.weights)
+
+    def _number(self, factor: Any) -> Any:
+        """A number of the algorithm; beside fractions the float itself, which is one."""
+        if self.values.dtype != object:
+            return factor
+        return Fraction(float(factor)) if isinstance(factor, float | np.integer) else factor
 
     def __neg__(self) -> RandomVector:
         return RandomVector(-self.values, self.weights)
@@ -155,6 +172,7 @@ class Trace:
     x, end     the server's model before and after the round
     zero       the vector 0
     steps      turn after turn
+    memory     after the round: name -> the server's vector, or those of all clients
     """
 
     functions: Sequence[Function]
@@ -162,6 +180,7 @@ class Trace:
     zero: Any
     end: Any
     steps: tuple[Step, ...]
+    memory: Mapping[str, Any] = field(default_factory=dict)
 
     def F(self, x: Any) -> At:
         """The mean of the clients' functions at a point."""
@@ -202,36 +221,60 @@ class _Turns(NamedTuple):
 
     first: int
     k: int = 0
+    coin: float | None = None
 
     def step(self, k: int) -> _Turns:
         """Those at local step k."""
         return self._replace(k=k)
 
+    def uniform(self, count: int) -> Array:
+        """The given coin.  Raises ValueError where there is none."""
+        if self.coin is None:
+            raise ValueError("it draws a number: expected a coin")
+        return np.full((1, 1, count), self.coin)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _not_given(name)
+
 
 @dataclass
 class _Draws:
-    """In place of `Draws`: the clients' order is given, and each client that asks for draws has a turn."""
+    """In place of `Draws`: order and coin are given, and each client that asks for draws has a turn."""
 
+    M: int
     clients: Sequence[int]
+    round: int = 0
+    coin: float | None = None
     turns: int = 0
 
     @property
     def replay(self) -> NDArray[np.int64]:
         """The order, which counts also where all clients take part: it says whose turn is which."""
-        return self.order(0, len(self.clients))
+        return self.order(self.M, len(self.clients))
 
     def order(self, M: int, S: int) -> NDArray[np.int64]:
-        """The given order, (1, S)."""
-        return np.array([self.clients[:S]])
+        """The given order, among the first M clients, (1, S)."""
+        return np.array([[client for client in self.clients if client < M][:S]])
 
     def of(self, client: NDArray[np.int64], steps: int = 0) -> _Turns:
-        """The next turns, one for each of the clients."""
+        """The next turns, one for each of the clients; the coin that all share is drawn for a client beyond them."""
+        if client.size and client.flat[0] >= self.M:
+            return _Turns(0, coin=self.coin)
         first, self.turns = self.turns + 1, self.turns + client.shape[-1]
         return _Turns(first)
 
     def codes(self, client: NDArray[np.int64], shared: bool = False) -> _Turns:
         """The draws of a compressor; only one that draws nothing can be traced, and nobody takes a turn."""
         return _Turns(0)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _not_given(name)
+
+
+def _not_given(name: str) -> Exception:
+    if name.startswith("__"):
+        return AttributeError(name)
+    return ValueError(f"it draws numbers that are not given here: {name}; expected orders of clients, noise or a coin")
 
 
 @dataclass(eq=False)
@@ -252,26 +295,89 @@ class _Problem:
 
     def gradient(self, x: Array, client: NDArray[np.int64], draw: _Turns) -> Array:
         """The stochastic gradients of the clients (1, S) or (1,) at their points, a vector in each cell."""
-        out = np.empty(x.shape, dtype=object)
-        for i, who in enumerate(client.ravel().tolist()):
-            cell = (0, 0, i) if client.ndim > 1 else (0, 0)
+
+        def step(i: int, who: int, at: Any) -> Any:
             function, turn = self.functions[who], draw.first + i
-            step = Step(turn, draw.k, who, function, function.at(x[cell][0]), self.noise(who, turn, draw.k))
-            self.steps.append(step)
-            out[cell] = [step.stochastic]
-        return out
+            self.steps.append(Step(turn, draw.k, who, function, function.at(at), self.noise(who, turn, draw.k)))
+            return self.steps[-1].stochastic
+
+        return _each(x, client, step)
+
+    def local_gradient(self, x: Array, client: NDArray[np.int64]) -> Array:
+        """The same without noise; no step."""
+        return _each(x, client, lambda i, who, at: self.functions[who].at(at).gradient)
+
+
+def _each(x: Array, client: NDArray[np.int64], of: Callable[[int, int, Any], Any]) -> Array:
+    """A vector for each client, from its number in the list, its name and its point; all of these at every leading index."""
+    out = np.empty(x.shape, dtype=object)
+    for lead in range(len(x)):
+        for i, who in enumerate(client.ravel().tolist()):
+            cell = (lead, 0, i) if client.ndim > 1 else (lead, 0)
+            out[cell] = [of(i, who, x[cell][0])]
+    return out
+
+
+def _exact(algorithm: Algorithm) -> Algorithm:
+    """The algorithm with fractions for its floats: a product of a fraction and a float would be rounded."""
+    found = copy(algorithm)
+    for name, value in vars(algorithm).items():
+        if isinstance(value, float):
+            object.__setattr__(found, name, PlainFraction(value))
+    return found
 
 
 def trace(
-    algorithm: Algorithm, functions: Sequence[Function], x: Any, zero: Any, eta: Any, order: Sequence[int], noise: Noise
+    algorithm: Algorithm,
+    functions: Sequence[Function],
+    x: Any,
+    zero: Any,
+    eta: Any,
+    order: Sequence[int],
+    noise: Noise,
+    memory: Mapping[str, Any] | None = None,
+    number: int = 0,
+    coin: float | None = None,
 ) -> Trace:
-    """One round of the algorithm from x, by its own `round`, with this order of the clients and this noise."""
+    """A round of the algorithm from x, by its own `round`.
+
+    order, noise  of the clients, and at their steps
+    memory        before the round, as in `Trace`; nothing before the first
+    number        of the round
+    coin          the number in [0, 1) that the server draws, if it draws one
+
+    Raises ValueError, with the line and the reason, for an algorithm that these vectors cannot go through, such as one that
+    looks at entries.
+    """
     problem = _Problem(functions, noise)
-    cell, step = np.empty((1, 1, 1), dtype=object), np.empty((1, 1, 1), dtype=object)
-    cell[0, 0, 0], step[0, 0, 0] = x, eta
-    end = algorithm.round(problem, cell, step, _Draws(order), lambda y, active=True: None, {})  # type: ignore[arg-type]
+    step, kept = np.empty((1, 1, 1), dtype=object), {name: _cells(value) for name, value in (memory or {}).items()}
+    step[0, 0, 0] = eta
+    draws = _Draws(len(functions), order, number, coin)
+    try:
+        end = _exact(algorithm).round(problem, _cells(x), step, draws, lambda y, active=True: None, kept)  # type: ignore[arg-type]
+        after = {name: _vectors(values, zero) for name, values in kept.items()}
+    except (TypeError, AttributeError, ValueError) as error:
+        own = [one for one in extract_tb(error.__traceback__) if one.name != "trace" and one.filename != __file__]
+        where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}: {own[-1].line})" if own else ""
+        raise ValueError(f"{type(algorithm).__name__} cannot be traced: {error}{where}") from None
     steps = sorted(problem.steps, key=lambda one: (one.turn, one.k))
-    return Trace(functions, x, zero, end[0, 0, 0], tuple(steps))
+    return Trace(functions, x, zero, end[0, 0, 0], tuple(steps), after)
+
+
+def _cells(value: Any) -> Array:
+    """A vector as (1, 1, 1), the vectors of M clients as (1, 1, M, 1)."""
+    several = isinstance(value, list | tuple)
+    cells = np.empty((1, 1, len(value), 1) if several else (1, 1, 1), dtype=object)
+    cells[..., 0] = [[value]] if several else value
+    return cells
+
+
+def _vectors(cells: Array, zero: Any) -> Any:
+    """A vector, or a tuple of those of all clients.  Raises ValueError for other numbers than 0."""
+    found = tuple(zero if isinstance(value, int | float) and value == 0 else value for value in cells.ravel().tolist())
+    if not all(isinstance(value, type(zero)) for value in found):
+        raise ValueError(f"its memory has {found[0]!r}: expected vectors")
+    return found if cells.ndim > 3 else found[0]
 
 
 # ------------------------------------------------------------------------------------------------- rounds in numbers

@@ -121,7 +121,13 @@ def python(page: str) -> list[str]:
 
 (OWN,) = python(README)
 (ALGORITHM,) = python(PAGES["own.md"])
-NAMES, RUN, LEMMA = python(PAGES["python.md"])
+NAMES, RUN, ROUND, LEMMA = python(PAGES["python.md"])
+
+
+def test_the_best_constant_of_a_round_is_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(ROUND, {})
+    (shown,) = re.findall(r"```text\n(.*?)```", PAGES["python.md"], re.DOTALL)
+    assert capsys.readouterr().out == shown
 
 
 def test_no_other_page_has_python() -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 import pytest
 
 from simulations import run
+from simulations.algorithms import registry
 from simulations.algorithms.fedcom import FedCOM, FedPAQ
 from simulations.algorithms.minibatch import MinibatchSGD
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.exact.trace import PiecewiseQuadratic, RandomVector, trace
 from simulations.problems.quadratic import Quadratic
+from tests.fedtheory.test_systems import built
 
 M, D = 3, 2
 RNG = np.random.default_rng(0)
@@ -87,3 +90,46 @@ def test_products_of_random_vectors() -> None:
     noisy = RandomVector(np.array([[1.0, 2.0, 0.0], [3.0, 0.0, 1.0]]), np.array([1.0, 0.5, 0.5]))
     assert noisy.square == 1 + 9 + 0.5 * (4 + 1) and (noisy - noisy).square == 0
     assert (noisy * 2 @ (noisy / np.int64(4))) == noisy.square / 2 and (-noisy) @ noisy == -noisy.square
+
+
+LOOK_AT_ENTRIES = {
+    "FedBAT", "SignSGD", "EF-SignSGD", "Noisy-SignSGD", "Stoc-SignSGD", "FedPAQ, 2 bits", "FedPAQ, 3 bits", "FedPAQ, 4 bits",
+    "FedPAQ, 5 bits", "FedPAQ, 6 bits", "FedPAQ, 7 bits", "FedPAQ, 8 bits", "ZeroFL", "BiFL", "BiFL-Full", "FedAdam",
+    "TopKFedAvg", "FedBCGD", "FedBCGD+", "FedBCD", "FedPM",
+}  # fmt: skip
+DRAW_ORDERS = {"SFL", "SGD-RR", "CE-LSGD", "BVR-L-SGD"}
+OTHERS = {"VRDIANA", "Scaffnew", "SLocalGD", "SGD"}  # a finite sum; a coin, which is not given here
+
+
+@pytest.mark.parametrize("name", sorted(registry()))
+def test_three_rounds_of_every_algorithm_over_fractions_are_those_over_floats(name: str) -> None:
+    """With memories, from round to round; an algorithm that looks at entries of vectors is refused with its line."""
+    algorithm = built(registry()[name])
+    clients = 4
+    matrices, slopes = np.array([*H, H[0]], dtype=float), np.array([*B, B[1]], dtype=float)
+    functions = [
+        PiecewiseQuadratic(np.array([*H, H[0]][m], dtype=object), constant([*B, B[1]][m])) for m in range(clients)
+    ]
+    x, order = constant(X), (2, 0, 3, 1)
+
+    def traced() -> Any:
+        found, kept = x, None
+        for r in range(3):
+            eta = Fraction(algorithm.eta)
+            one = trace(
+                algorithm, functions, found, constant([0] * D), eta, order, lambda *_: constant([0] * D), kept, r
+            )
+            found, kept = one.end, one.memory
+        return found.values[:, 0]
+
+    if name.split(", ")[0] in LOOK_AT_ENTRIES or name in LOOK_AT_ENTRIES | OTHERS:
+        with pytest.raises(ValueError, match=r" cannot be traced: .* \(\w+.py, line \d+: "):
+            traced()
+        return
+    end = traced()
+    assert all(isinstance(value, Rational) for value in end)
+    S = algorithm.participants(Quadratic(matrices, slopes))
+    given: Any = {"orders": np.array([[order[:S]] * 3])} if name in DRAW_ORDERS else {}
+    found = run(Quadratic(matrices, slopes), algorithm, rounds=3, x0=[float(v) for v in X], record=("value",), **given)
+    value = float(Quadratic(matrices, slopes).value(end.astype(float)))
+    assert value == pytest.approx(found.value.values[0, 0, -1], rel=1e-12)

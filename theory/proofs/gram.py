@@ -31,18 +31,29 @@ class Vector:
     def __hash__(self) -> int:
         return hash(frozenset(self.parts.items()))
 
-    def __add__(self, other: Vector) -> Vector:
+    def __add__(self, other: Vector | float) -> Vector:
+        """Of two vectors; an algorithm's array of zeros counts as one."""
+        if not isinstance(other, Vector):
+            return self if other == 0 else NotImplemented
         return Vector(_added(self.parts, other.parts, 1))
 
-    def __sub__(self, other: Vector) -> Vector:
+    __radd__ = __add__
+
+    def __sub__(self, other: Vector | float) -> Vector:
+        if not isinstance(other, Vector):
+            return self if other == 0 else NotImplemented
         return Vector(_added(self.parts, other.parts, -1))
 
-    def __mul__(self, factor: Number) -> Vector:
-        return Vector({name: factor * value for name, value in self.parts.items() if factor})
+    def __rsub__(self, zero: float) -> Vector:
+        return -self if zero == 0 else NotImplemented
+
+    def __mul__(self, factor: Number | float) -> Vector:
+        number = factor if isinstance(factor, Fraction | int) else Fraction(float(factor))
+        return Vector({name: number * value for name, value in self.parts.items() if number})
 
     __rmul__ = __mul__
 
-    def __truediv__(self, number: Number) -> Vector:
+    def __truediv__(self, number: Number | float) -> Vector:
         return self * (1 / Fraction(number))
 
     def __neg__(self) -> Vector:

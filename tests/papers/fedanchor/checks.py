@@ -9,6 +9,7 @@ import numpy as np
 import sympy
 from sympy import Rational
 
+from bounds.quantities import FIELD
 from fedanchor.algorithms import FedAnchor
 from fedanchor.statements import Delta, E_r, K, L, M, R, gap, gap_last, gap_next, grad_sq, h, mu, sigma
 from simulations.engine import run
@@ -22,6 +23,7 @@ from theory.proofs.sequences import lasting
 from theory.statement import Evidence
 
 OPEN: dict[str, str] = {}
+QUANTITIES = {"E_r": FIELD["drift"]}  # of a round; the other symbols are the field's
 
 eta = h / K  # as z3 does not know the definition of eta_tilde
 k = sympy.Symbol("k", integer=True, nonnegative=True)

@@ -1,0 +1,24 @@
+"""The field's quantities of a round, as functions of its trace: each is written once.  x* is 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from simulations.exact.trace import Trace
+
+Quantity = Callable[[Trace], Any]
+
+FIELD: Mapping[str, Quantity] = {
+    "dist2": lambda t: t.x.square,
+    "dist2_next": lambda t: t.end.square,
+    "gap": lambda t: t.start.value - t.star.value,
+    "gap_next": lambda t: t.F(t.end).value - t.star.value,
+    "grad_sq": lambda t: t.start.gradient.square,
+    "grad_next": lambda t: t.F(t.end).gradient.square,
+    "descent": lambda t: t.F(t.end).value - t.start.value,
+    "drift_sum": lambda t: t.sum((s.x - t.x).square for s in t.steps),
+    "drift": lambda t: t.sum((s.x - t.x).square for s in t.steps) / len(t.steps),
+}
+
+__all__ = ["FIELD", "Quantity"]
