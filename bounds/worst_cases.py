@@ -44,7 +44,7 @@ def best_constant(
     """The least c with E[larger] <= c E[smaller] over a round, for all functions of a class, in every dimension.
 
     The round is the algorithm's own, from x = vector("x"); x* is 0.  Each client's function is of the class, and where the
-    class is convex, 0 is a minimiser of their mean.
+    class is convex, 0 is a minimiser of their mean; else 0 is any point.
 
     algorithm        any whose round can be traced; its own step size is not used
     larger, smaller  functions of a trace; number("sigma^2") is the variance of the noise
@@ -132,6 +132,14 @@ _READ = _OF_F | {
     Property.CLIENTS_BOUNDED_BELOW, Property.MINIMISER, Property.UNBIASED, Property.VARIANCE, Property.VARIANCE_ELSEWHERE,
     Property.INDEPENDENT_NOISE, Property.EQUAL_WEIGHTS, Property.WEIGHTS,
 }  # fmt: skip
+_CONVEX = {
+    Property.CONVEX,
+    Property.STRONGLY_CONVEX,
+    Property.CONVEX_MEAN,
+    Property.STRONGLY_CONVEX_MEAN,
+    Property.POLYAK,
+}
+_OF_STAR = {"dist2", "dist2_next"}  # they ask no function at x*
 _STEPS = ("K", "tau", "T")  # names of the number of local steps
 
 
@@ -209,16 +217,23 @@ class _OfTraces:
                 if s.name in self.quantities
             }
             means |= {symbol**2: number("sigma^2") for symbol in at if symbol.name == "sigma"}
+            if not least and (
+                _OF_STAR & {s.name for s in statement.symbols} or any(NOTHING in c.points for c in clients)
+            ):
+                raise ValueError(
+                    f"{statement.id} is about x* or F*: expected a minimiser and convexity among its assumptions"
+                )
             return Scene(means, _conditions(clients, outcomes, of), clients)
 
         of = FunctionClass.of(given, at)
-        whole = scene(of, Property.MINIMISER in given)
+        least = Property.MINIMISER in given and bool(given.keys() & _CONVEX)  # else a stationary 0 may be no minimiser
+        whole = scene(of, least)
         if not given.keys() & _OF_F:
             return [whole]
         # what is said of F alone is left out above; below every client has it
         convex = (given[name][0] for name in (Property.STRONGLY_CONVEX_MEAN, Property.POLYAK) if name in given)
-        least = max(exact(next(convex, sympy.S.Zero), at), of.mu or Fraction(0))
-        return [replace(whole, within=scene(replace(of, mu=least, one_sided=False), True))]
+        mu = max(exact(next(convex, sympy.S.Zero), at), of.mu or Fraction(0))
+        return [replace(whole, within=scene(replace(of, mu=mu, one_sided=False), least))]
 
 
 __all__ = ["best_constant", "of_traces", "rounds"]

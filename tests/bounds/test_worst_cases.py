@@ -134,3 +134,7 @@ def test_the_lemmas_of_a_paper_outside_have_worst_cases_without_code(monkeypatch
     assert bracket_of(replace(statement, claim=replace(statement.claim, terms=less)), **numbers).lower > 1
     with pytest.raises(ValueError, match="fedanchor.drift: missing L, M; expected K, L, M, eta or eta_tilde"):
         bracket_of(statement, K=Q(1), eta=Q(1, 4))
+    descent = catalogue.find("fedanchor.descent")
+    without = replace(descent, assumes=tuple(one for one in descent.assumes if one != "fedanchor.convex"))
+    with pytest.raises(ValueError, match=r"is about x\* or F\*: expected a minimiser and convexity"):
+        bracket_of(without, M=Q(2), K=Q(1), L=Q(1), eta=Q(1, 4), sigma=Q(0))
