@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from enum import StrEnum
 from fractions import Fraction
 from importlib.util import find_spec
 from itertools import combinations, permutations, product
@@ -16,13 +17,13 @@ import sympy
 import outside
 from bounds.quantities import FIELD
 from simulations.algorithms.base import Algorithm
-from simulations.exact.trace import Trace, trace
+from simulations.exact.trace import Noise, Trace, trace
 from simulations.problems import Problem
 from theory import catalogue
 from theory.proofs.gram import NOTHING, Quadratic, Vector, number, summed, total, vector
-from theory.proofs.scenes import Function, FunctionClass, Numbers, Rounds, Scene, exact, fitting
+from theory.proofs.scenes import Function, FunctionClass, Numbers, Rounds, Scene, exact, fitting, squared
 from theory.proofs.tight import Bracket, Programme, tight
-from theory.properties import Property
+from theory.properties import Properties, Property
 from theory.statement import Bound, Statement
 
 Form = Callable[[Trace], Quadratic]  # a quantity of a round, such as those of `bounds.quantities`
@@ -50,60 +51,85 @@ def best_constant(
     larger, smaller  functions of a trace; number("sigma^2") is the variance of the noise
     memory           before the round, such as {"c_j": [vector("c0"), -vector("c0")]}; by default what the first round has
     coins            the numbers in [0, 1) that the server may draw, each with its chance
-    noise            how many local steps a client takes with noise, +n or -n for any n that may depend on its own steps
-                     before; 0: none
+    noise            how many local steps a client takes with noise, unbiased and independent: see `two_valued`; 0: none
 
     Returns an exact bracket of c: a proof above, an instance below (Clarabel finds both).  Raises ValueError for an
     algorithm that cannot be traced, and for more than 64 outcomes; Unbounded where no c is enough; NotSolved where no
     bracket is found.
     """
     clients = _functions(M, stationary=of.mu is not None)
-    outcomes = list(_outcomes(algorithm, clients, eta, memory, coins or {}, noise))
+    given: Properties = {
+        Property.UNBIASED: (),
+        Property.INDEPENDENT_NOISE: (),
+        Property.VARIANCE: (sympy.Symbol("sigma"),),
+    }
+    outcomes = list(_outcomes(algorithm, clients, eta, noise, given, memory, coins))
     need, room = (summed(form(t) * chance for chance, t in outcomes) for form in (larger, smaller))
-    return tight(Programme(need, room, _conditions(clients, outcomes, of)))
+    return tight(Programme(need, room, _conditions(clients, outcomes, of, given)))
 
 
 def _functions(M: int, stationary: bool) -> list[Function]:
     """The clients' functions; where 0 is a stationary point of their mean, their gradients there sum to 0."""
     clients = [Function(f"{m}.") for m in range(M)]
-    slopes = [vector(f"g{m}*") for m in range(M - 1)] if stationary else []
-    for client, slope in zip(clients if stationary else [], [*slopes, -total(slopes)], strict=stationary):
-        client.put(NOTHING, slope)
+    if stationary:
+        slopes = [vector(f"g{m}*") for m in range(M - 1)]
+        for client, slope in zip(clients, [*slopes, -total(slopes)], strict=True):
+            client.put(NOTHING, slope)
     return clients
 
 
-def _conditions(
-    clients: Sequence[Function], outcomes: Sequence[tuple[Fraction, Trace]], of: FunctionClass
-) -> dict[str, Quadratic]:
-    """What is >= 0 by the variance of the noise and the class of the functions."""
-    names = {name for _, t in outcomes for step in t.steps for name in step.noise.parts}
-    found = {f"variance of {n}": number("sigma^2") - vector(n).square for n in sorted(names)}
-    return found | {name: form for client in clients for name, form in client.conditions(of).items()}
+def two_valued(
+    order: Sequence[int], signs: Sequence[int], steps: int, parallel: bool, given: Collection[StrEnum]
+) -> Noise:
+    """The noise of the first steps of each client in a round: +n or -n, for any n that may depend on what was before.
+
+    signs     of all clients, one turn after another; empty: no noise
+    parallel  what was before are then the client's own steps alone
+    given     the properties: without independent noise parallel clients have the signs of the first, without unbiased noise
+              there is any vector more
+    """
+
+    def noise(client: int, turn: int, k: int) -> Vector:
+        if not signs or k >= steps:
+            return NOTHING
+        first = (turn - 1) * steps
+        own = signs[first : first + steps] if Property.INDEPENDENT_NOISE in given or not parallel else signs[:steps]
+        past = own[:k] if parallel else signs[: first + k]
+        who = f"{client}" if parallel else "".join(map(str, order[:turn]))
+        name = f"{who}:{k}:{''.join('+' if sign > 0 else '-' for sign in past)}"
+        bias = NOTHING if Property.UNBIASED in given else vector(f"bias({name})")
+        return vector(f"n({name})") * own[k] + bias
+
+    return noise
+
+
+def variances(traces: Iterable[Trace], given: Properties) -> dict[str, Quadratic]:
+    """That the variance of the noise of all steps is bounded, where it is assumed."""
+    if Property.VARIANCE not in given:
+        return {}
+    (most,) = given[Property.VARIANCE]
+    names = sorted({n for t in traces for step in t.steps for n in step.noise.parts if n.startswith("n(")})
+    return {f"variance of {name}": squared(most) - vector(name).square for name in names}
 
 
 def _outcomes(
     algorithm: Algorithm,
     clients: Sequence[Function],
     eta: Fraction,
-    memory: Mapping[str, Any] | None,
-    coins: Mapping[float, Fraction],
     noise: int,
+    given: Collection[StrEnum],
+    memory: Mapping[str, Any] | None = None,
+    coins: Mapping[float, Fraction] | None = None,
 ) -> Iterator[tuple[Fraction, Trace]]:
     """The round with every order, coin and sign of the noise, each with its chance; a parallel round needs samples only."""
     M = len(clients)
     S = algorithm.participants(cast(Problem, SimpleNamespace(M=M, weights=None, name="a trace")))
 
-    def traced(order: Sequence[int], coin: float | None, signs: Sequence[int] = ()) -> Trace:
-        def error(client: int, turn: int, k: int) -> Vector:
-            if k >= len(signs) // S:
-                return NOTHING
-            own = signs[(turn - 1) * noise : turn * noise]
-            past = "".join("+" if sign > 0 else "-" for sign in own[:k])
-            return vector(f"n({client}:{k}:{past})") * own[k]
-
+    def traced(order: Sequence[int], coin: float | None, signs: Sequence[int] = (), parallel: bool = True) -> Trace:
+        error = two_valued(order, signs, noise, parallel, given)
         return trace(algorithm, clients, vector("x"), NOTHING, eta, order, error, memory, 0, coin)
 
-    tosses: list[tuple[float | None, Fraction]] = list(coins.items()) or [(None, Fraction(1))]
+    tosses: list[tuple[float | None, Fraction]] = list((coins or {}).items()) or [(None, Fraction(1))]
     first = tuple(range(S))
     parallel = traced(first, tosses[0][0]).end == traced(first[::-1], tosses[0][0]).end
     orders = list((combinations if parallel else permutations)(range(M), S))
@@ -112,7 +138,15 @@ def _outcomes(
         counts = f"{len(orders)} orders, {len(tosses)} coins, {len(signs)} signs of noise"
         raise ValueError(f"{counts}: expected {_MOST} outcomes at most")
     for order, (coin, chance), own in product(orders, tosses, signs):
-        yield chance / len(orders) / len(signs), traced(order, coin, own)
+        yield chance / len(orders) / len(signs), traced(order, coin, own, parallel)
+
+
+def _conditions(
+    clients: Sequence[Function], outcomes: Sequence[tuple[Fraction, Trace]], of: FunctionClass, given: Properties
+) -> dict[str, Quadratic]:
+    """What is >= 0 by the variance of the noise and the class of the functions."""
+    found = variances((t for _, t in outcomes), given)
+    return found | {name: form for client in clients for name, form in client.conditions(of).items()}
 
 
 def rounds(paper: str) -> Rounds | None:
@@ -203,6 +237,8 @@ class _OfTraces:
         if more := given.keys() - _READ:
             told = ", ".join(sorted(more))
             raise ValueError(f"{statement.id} assumes {told}: expected assumptions on functions and noise alone")
+        if Property.EQUAL_WEIGHTS not in given:
+            raise ValueError(f"{statement.id} does not assume equal weights of the clients: expected that it does")
         chosen = {name: value for name, value in numbers.items() if name in self.settings}
         build = {name: int(value) if value.is_integer else float(value) for name, value in chosen.items()}
         algorithm, noisy = self.algorithm(eta=1.0, **build), numbers.get("sigma", 0) != 0
@@ -210,7 +246,7 @@ class _OfTraces:
 
         def scene(of: FunctionClass, stationary: bool) -> Scene:
             clients = _functions(int(numbers["M"]), stationary)
-            outcomes = list(_outcomes(algorithm, clients, exact(numbers["eta"], {}), None, {}, noise))
+            outcomes = list(_outcomes(algorithm, clients, exact(numbers["eta"], {}), noise, given))
             means: dict[sympy.Expr, Quadratic] = {
                 s: summed(self.quantities[s.name](t) * chance for chance, t in outcomes)
                 for s in statement.symbols
@@ -223,7 +259,7 @@ class _OfTraces:
                 raise ValueError(
                     f"{statement.id} is about x* or F*: expected a minimiser and convexity among its assumptions"
                 )
-            return Scene(means, _conditions(clients, outcomes, of), clients)
+            return Scene(means, _conditions(clients, outcomes, of, given), clients)
 
         of = FunctionClass.of(given, at)
         least = Property.MINIMISER in given and bool(given.keys() & _CONVEX)  # else a stationary 0 may be no minimiser
@@ -231,9 +267,10 @@ class _OfTraces:
         if not given.keys() & _OF_F:
             return [whole]
         # what is said of F alone is left out above; below every client has it
-        convex = (given[name][0] for name in (Property.STRONGLY_CONVEX_MEAN, Property.POLYAK) if name in given)
-        mu = max(exact(next(convex, sympy.S.Zero), at), of.mu or Fraction(0))
-        return [replace(whole, within=scene(replace(of, mu=mu, one_sided=False), least))]
+        mu = [exact(given[name][0], at) for name in (Property.STRONGLY_CONVEX_MEAN, Property.POLYAK) if name in given]
+        L = [exact(given[Property.SMOOTH_MEAN][0], at)] if Property.SMOOTH_MEAN in given else []
+        smaller = FunctionClass(min([*L, *([of.L] if of.L else [])], default=None), max([*mu, of.mu or Fraction(0)]))
+        return [replace(whole, within=scene(smaller, least))]
 
 
-__all__ = ["best_constant", "of_traces", "rounds"]
+__all__ = ["best_constant", "of_traces", "rounds", "two_valued", "variances"]

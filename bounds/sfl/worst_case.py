@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from itertools import combinations, permutations, product
 
 import sympy
 
 from bounds.sfl.quantities import QUANTITIES, of_step
+from bounds.worst_cases import two_valued, variances
 from simulations.algorithms.sfl import PFL, SFL
 from simulations.exact.trace import Trace, trace
 from theory import catalogue
@@ -108,22 +108,8 @@ class Setting:
         samples = combinations if parallel else permutations
         for order in samples(range(len(self.clients)), self.S):
             for signs in product((1, -1), repeat=count):
-                noise = partial(self._noise, order, signs, parallel)
+                noise = two_valued(order, signs, self.K, parallel, self.given)
                 yield trace(algorithm, self.clients, self.x, NOTHING, self.eta, order, noise)
-
-    def _noise(
-        self, order: Sequence[int], signs: Sequence[int], parallel: bool, client: int, turn: int, k: int
-    ) -> Vector:
-        """The noise of a step: +n or -n, for any n that may depend on what was before; of one client apart from others'."""
-        if not self.noisy:
-            return NOTHING
-        apart, first = Property.INDEPENDENT_NOISE in self.given, (turn - 1) * self.K
-        own = signs[first : first + self.K] if apart or not parallel else signs[: self.K]
-        past = own[:k] if parallel else signs[: first + k]
-        who = f"{client}" if parallel else "".join(map(str, order[:turn]))
-        name = f"{who}:{k}:{''.join('+' if sign > 0 else '-' for sign in past)}"
-        bias = NOTHING if Property.UNBIASED in self.given else vector(f"bias({name})")
-        return vector(f"n({name})") * own[k] + bias
 
 
 def _clients(count: int, given: Properties, tilted: bool) -> tuple[list[Function | Tilted], list[Function]]:
@@ -232,10 +218,7 @@ def _assumed(setting: Setting, outcomes: Sequence[Trace], at: Numbers, tilted: b
     """What the assumptions say of noise and heterogeneity, as forms >= 0."""
     given, clients = setting.given, setting.clients
     found = {f"{symbol}^2 >= 0": number(f"{symbol}^2") for symbol in (sigma, zeta, zeta_star)}
-    if Property.VARIANCE in given:
-        (most,) = given[Property.VARIANCE]
-        for name in {n for o in outcomes for s in o.steps for n in s.noise.parts if n.startswith("n(")}:
-            found[f"variance of {name}"] = squared(most) - vector(name).square
+    found |= variances(outcomes, given)
     if {Property.HETEROGENEITY_AT_OPTIMUM, Property.MINIMISER, Property.CONVEX} <= given.keys():
         (most,) = given[Property.HETEROGENEITY_AT_OPTIMUM]
         found["heterogeneity at x*"] = squared(most) - mean(c.at(NOTHING).gradient.square for c in clients)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bounds.quantities import FIELD
-from bounds.worst_cases import best_constant, rounds
+from bounds.worst_cases import best_constant, rounds, two_valued
 from simulations.algorithms.baselines import FedProx, Scaffnew
 from simulations.algorithms.fedcom import DIANA, SCAFFOLD, FedCOMGATE, FedGATE
 from simulations.algorithms.sfl import PFL, SFL
@@ -22,6 +22,7 @@ from theory.proofs import scenes
 from theory.proofs.gram import Quadratic, number, vector
 from theory.proofs.scenes import FunctionClass
 from theory.proofs.tight import Bracket, Unbounded, tight
+from theory.properties import Property
 from theory.statement import Bound, Statement
 
 CLASS, ETA = FunctionClass(Q(1), Q(1, 10)), Q(1, 2)
@@ -138,3 +139,20 @@ def test_the_lemmas_of_a_paper_outside_have_worst_cases_without_code(monkeypatch
     without = replace(descent, assumes=tuple(one for one in descent.assumes if one != "fedanchor.convex"))
     with pytest.raises(ValueError, match=r"is about x\* or F\*: expected a minimiser and convexity"):
         bracket_of(without, M=Q(2), K=Q(1), L=Q(1), eta=Q(1, 4), sigma=Q(0))
+    alike = replace(descent, assumes=tuple(one for one in descent.assumes if one != "fedanchor.clients"))
+    with pytest.raises(ValueError, match="does not assume equal weights"):
+        bracket_of(alike, M=Q(2), K=Q(1), L=Q(1), mu=Q(1, 10), eta=Q(1, 4), sigma=Q(0))
+
+
+def test_noise_reads_what_is_assumed() -> None:
+    """Own signs or one for parallel clients; any vector more where it may be biased; in sequence all that was before."""
+    both = {Property.UNBIASED, Property.INDEPENDENT_NOISE}
+    apart = two_valued((0, 1), (1, -1), 1, True, both)
+    assert [apart(0, 1, 0), apart(1, 2, 0)] == [vector("n(0:0:)"), -vector("n(1:0:)")]
+    shared = two_valued((0, 1), (1, -1), 1, True, {Property.UNBIASED})
+    assert shared(1, 2, 0) == vector("n(1:0:)")
+    assert two_valued((0, 1), (1, -1), 1, True, {Property.INDEPENDENT_NOISE})(0, 1, 0).parts.keys() == {
+        "n(0:0:)", "bias(0:0:)",
+    }  # fmt: skip
+    assert two_valued((1, 0), (1, -1), 1, False, both)(0, 2, 0) == -vector("n(10:0:+)")
+    assert two_valued((0, 1), (), 0, True, both)(0, 1, 0) == vector("x") * 0
