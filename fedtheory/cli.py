@@ -852,7 +852,7 @@ def print_changes(score: Score) -> None:
         ("by part", ", ".join(f"{part} {n} of {of}" for part, (n, of) in score.parts.items())),
         ("by evidence", ", ".join(f"{kind} {n}" for kind, n in score.by.items())),
         ("not noticed", "; ".join(score.missed)),
-        ("undecided (a proof fails, no instance refutes)", "; ".join(score.undecided)),
+        ("undecided (read, and not refuted)", "; ".join(score.undecided)),
         ("not needed", "; ".join(score.needless)),
     ):
         if says:

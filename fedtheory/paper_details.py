@@ -82,7 +82,7 @@ def _noticed(checked: Sequence[Checked], scores: Mapping[str, Score]) -> str:
         cells = (_share(*found.get(part, (0, 0))) for found in by_verdict)
         lines.append(f"| {name} | {' | '.join(cells)} |")
     undecided = (sum(len(s.undecided) for s in own if s.verdict is verdict) for verdict in SCORED)
-    lines.append(f"| undecided: a proof fails, no instance refutes | {' | '.join(map(str, undecided))} |")
+    lines.append(f"| undecided: read by the evidence, and not refuted | {' | '.join(map(str, undecided))} |")
     return "\n".join(lines) + "\n" if own else ""
 
 

@@ -1,9 +1,10 @@
 """The score of a statement: how many changes of it its evidence notices, counted by part.
 
 It shows on which parts the verdict depends.  After a change that is missed the verdict is as good as before.  A change is
-undecided if a proof fails after it, and no instance refutes it: the changed statement may be true.  All scores take hours,
-so they are stored in `score.json`.  An entry counts as long as its statement, its verdicts and the parts that are changed
-stay the same.  `python -m fedtheory.score` computes the missing entries.
+undecided if no instance refutes it, but a proof fails, or the tests give other numbers: the evidence reads what was
+changed, and the changed statement may be true.  All scores take hours, so they are stored in `score.json`.  An entry counts
+as long as its statement, its verdicts and the parts that are changed stay the same.  `python -m fedtheory.score` computes
+the missing entries.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Score:
     parts      part -> (changes noticed, changes), without the changes in `needless`; what is undecided is not noticed
     by         kind of evidence -> number of changes that it was seen to notice
     missed     the changes after which the verdict is as good as before
-    undecided  the changes after which a proof fails, and no instance speaks against the statement
+    undecided  the changes that the evidence reads (a proof fails, or the tests give other numbers) and does not refute
     needless   conditions and assumptions that a recorded proof does not need
     """
 

@@ -271,6 +271,15 @@ def defined(e: sympy.Expr, where: Mapping[sympy.Symbol, sympy.Expr]) -> sympy.Ex
     return e
 
 
+def circular(where: Mapping[sympy.Symbol, sympy.Expr]) -> list[str]:
+    """The symbols whose definitions read themselves, or wait for one that does, by name."""
+    left = dict(where)
+    while ends := [s for s, e in left.items() if not e.free_symbols & left.keys()]:
+        for s in ends:
+            del left[s]
+    return sorted(s.name for s in left)
+
+
 @dataclass(frozen=True)
 class Application:
     """'Applying Lemma n with a = ..., b = ...': the lemma's symbols, by ASCII name, in the statement's symbols.
@@ -646,7 +655,8 @@ class Paper:
         assumes   statements of this paper or of others
         rests_on  ids without the paper's short name, or statements of others, as `catalogue.find` gives them
 
-        Raises ValueError for a second declaration of a name, and where `assumes` has something else than statements.
+        Raises ValueError for a second declaration of a name, where `assumes` has something else than statements, and where
+        definitions read themselves.
         """
         id_, assumes = f"{self.name}.{name}", tuple(assumes)
         for other in assumes:
@@ -671,6 +681,8 @@ class Paper:
             reads=dict(reads or {}),
             gives={name: tuple(map(sympy.sympify, constants)) for name, constants in (gives or {}).items()},
         )
+        if names := circular(statement.where):
+            raise ValueError(f"{id_} defines {', '.join(names)} by themselves: expected definitions by other symbols")
         self.statements[id_] = statement
         return statement
 

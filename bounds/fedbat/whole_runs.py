@@ -230,7 +230,10 @@ def _at(e: Any, row: Row, partly: bool = False) -> Any:
     """An expression or relation in numbers; None where a symbol has no number, unless some may be left."""
     if not partly and not {s.name for s in e.free_symbols} <= set(row):
         return None
-    return e.subs({s: sympy.sympify(row[s.name]) for s in e.free_symbols if s.name in row})
+    value = e.subs({s: sympy.sympify(row[s.name]) for s in e.free_symbols if s.name in row})
+    if value.has(sympy.zoo, sympy.nan):
+        raise ValueError(f"{e} divides by zero")
+    return value
 
 
 def admits(statement: Statement, row: Row) -> bool:

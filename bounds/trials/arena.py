@@ -30,7 +30,7 @@ from simulations.problems import Problem, check_problem, start_of_clients, start
 from simulations.problems.quadratic import Quadratic
 from simulations.problems.regularised import Regularised
 from theory import catalogue
-from theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict
+from theory.statement import Bound, Evidence, EvidenceKind, Statement, Status, Verdict, circular
 
 CONFIDENCE = 0.999  # of the two-sided interval of every mean over seeds
 ROUNDING = 1e-9  # relative: an exact expectation that exceeds a bound by this or less is rounding
@@ -197,8 +197,10 @@ def known(
 
     A symbol's number is, in this order: given; the algorithm's own; of the starting point; a certified constant of the
     problem; defined by the statement; for the condition number that of the function that the clients step on.
-    Raises NoSuchConstant when it is none of these.
+    Raises NoSuchConstant when it is none of these, and ValueError where definitions read themselves.
     """
+    if names := circular(statement.where):
+        raise ValueError(f"{statement.id} defines {', '.join(names)} by themselves")
     own, chosen, defined = letters_of(statement.paper, algorithm, problem), dict(given), definitions(statement)
     beginning, of_each, certified = (what(statement.paper) for what in (at_start, of_clients, constants))
     letters = {s.concept: s.name for s in catalogue.symbols(statement).values() if s.concept}

@@ -94,6 +94,14 @@ def test_a_sharper_form_of_one_s_own(paper: Paper) -> None:
         paper.sharpen("thm", at_most(gap, only=L * D**2 / (4 * R)))
 
 
+def test_definitions_that_read_themselves_are_refused(paper: Paper) -> None:
+    L, D, R, eta, gap, _ = letters(paper)
+    for where, names in (({eta: 1 / (L + eta)}, "eta"), ({eta: D / L, D: eta * L}, "D, eta")):
+        with pytest.raises(ValueError, match=f"mine.thm defines {names} by themselves"):
+            paper.say("theorem", "thm", "here", at_most(gap, only=D**2 / (eta * R)), where=where)
+    paper.say("theorem", "thm", "here", at_most(gap, only=D**2 / (eta * R)), where={eta: D / L})
+
+
 def test_rates_have_units_and_numbers(paper: Paper) -> None:
     L, D, _R, _eta, _gap, epsilon = letters(paper)
     right = paper.say("order", "rates", "here", Rates((Rate("convex", L * D**2 / epsilon, sympy.Integer(1), True),)))

@@ -541,7 +541,8 @@ class Noticed:
     still      what the evidence says of the changed statement: proved, conditional or tested; None if nothing speaks for
                it any more, or something against it: then the change is noticed
     needless   whether the change leaves out a condition or an assumption that a recorded proof does not need
-    undecided  whether a proof fails after the change, and no instance refutes the statement: it may be true
+    undecided  whether no instance refutes the changed statement, but a proof fails, or the tests give other numbers: the
+               evidence reads what was changed, and the changed statement may be true
     """
 
     change: Change
@@ -577,7 +578,7 @@ def noticed(statement: Statement, found: Sequence[tuple[Evidence, Verdict]]) -> 
 def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> Noticed:
     """Run the evidence, in this order, on a change until something speaks against it."""
     by: list[str] = []
-    standing, recorded = None, False
+    standing, recorded, moved = None, False, False
     for evidence, before in asked:
         after = _verdict(evidence, change.statement, before.added)
         if after is None:
@@ -588,11 +589,12 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> Noticed:
             return Noticed(change, tuple(by), None)
         if evidence.kind != "units" and after is not None:
             standing = max((standing, after), key=_strength)
+            moved |= (after.slack, after.says) != (before.slack, before.says)
             recorded |= bool(before.premises) and _strength(after) >= _CONDITIONAL
     still = standing.status if standing is not None and _strength(standing) else None
     needless = recorded and still is not None and change.part in ("condition", "assumption")
     has_proof = any(e.kind != "units" and _strength(v) >= _CONDITIONAL for e, v in asked)
-    undecided = still is Status.TESTED and has_proof
+    undecided = still is Status.TESTED and (has_proof or moved)
     return Noticed(change, tuple(by), still, needless, undecided)
 
 
