@@ -1193,14 +1193,21 @@ def report(
         evidence = pieces([s.id for s in catalogue.statements()], full)
         # All at once, so that no core waits for the end of a stage
         points = again()
-        tasks = [*drawing.tasks_of(pictures, full), *(one.task for one in points), *explorer_tasks(evidence, full)]
+        known = {} if full or fresh else drawing.committed()
+        left = [p for p in pictures if p.name not in known]
+        tasks = [*drawing.tasks_of(left, full), *(one.task for one in points), *explorer_tasks(evidence, full)]
         where.do([*tasks, *(task for own in evidence.values() for _, task in own)], tell)
         checked = paper_check.write_whole(out, full, tell, where)
-        figures = drawing.draw_all(pictures, drawn, full, tell, where)
+        figures = drawing.draw_all(left, drawn, full, tell, where, known=known)
+        if not full:
+            drawing.keep(figures, drawn)
         pages = build(site, checked, figures, full, tell, where)
     print_summary(checked)
     print_stored(where)
     print_again(points, where)
+    if known:
+        told = f"figures: {len(known)} as this code drew them before, and {', '.join(p.name for p in left)} drawn again"
+        console().print(told, soft_wrap=True)
     table = Table("result", "where", box=None, pad_edge=False)
     table.add_row("verdict and evidence of every statement; errata", str(out))
     table.add_row(f"{len(pictures)} figures as PNG, with their data as CSV", f"{drawn}/")

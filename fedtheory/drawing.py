@@ -1,33 +1,42 @@
-"""The figures as tasks: drawn beside each other, or taken from the store."""
+"""The figures as tasks: drawn beside each other, or taken from the store.
+
+The committed figures are kept with a digest of the code that drew them (`made_of.json`).  While it is the same, a report
+draws one figure again, which the commit chooses, and takes the others as they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
-from fedtheory.records import worker_of
-from fedtheory.site.build import smaller
+import outside
+from fedtheory.records import commit, worker_of
+from fedtheory.store import ROOT, digest
 from fedtheory.tasks import Progress, Task, Workshop
 from fedtheory.verification import Found, failed, measurement, taken_over
 from figures import gallery
-from figures.files import writable
+from figures.files import writable, write
 from theory import catalogue
 from theory.statement import Verdict
 
-SMALL = "small.png"  # the figure of the site, among a figure's files
+_MADE_OF = gallery.DRAWN / "made_of.json"
+_READ = ("theory", "simulations", "bounds", "figures")  # the packages that figures read
+
+Files = Mapping[str, bytes]  # of a figure, by their endings
 
 
-def drawn(paper: str, name: str, full: bool, svg: bool, *found: Found) -> dict[str, bytes] | Verdict:
+def drawn(paper: str, name: str, full: bool, svg: bool, *found: Found) -> Files | Verdict:
     """A figure's files by their endings, or the error that drawing it ended in; `found` is what it needs."""
     (picture,) = (p for p in gallery.pictures(paper) if p.name == name)
     if error := taken_over(found, picture.arenas(), full):
         return error
     try:
-        files = gallery.rendered(picture, full, ("png", "svg") if svg else ("png",))
+        return gallery.rendered(picture, full, ("png", "svg") if svg else ("png",))
     except Exception as exception:
         return failed(exception, f"figure {name}")
-    return {**files, SMALL: smaller(files["png"])}
 
 
 def draw_all(
@@ -37,10 +46,11 @@ def draw_all(
     progress: Progress | None = None,
     workshop: Workshop | None = None,
     svg: bool = False,
-) -> dict[str, dict[str, bytes]]:
-    """Write the figures into the folder as PNG and CSV, and as SVG if asked for.
+    known: Mapping[str, Files] | None = None,
+) -> dict[str, Files]:
+    """Write the figures into the folder as PNG and CSV, and as SVG if asked for, and those that are known as they are.
 
-    Returns the site's "png" and "csv" files by the names.
+    Returns the files by the names.
 
     Raises ValueError, before the work, where a file cannot be written; after all other figures are written, for those that
     ended in an exception.
@@ -50,11 +60,52 @@ def draw_all(
     by_name = dict(zip([p.name for p in chosen], found, strict=True))
     errors = {files.says: None for files in by_name.values() if isinstance(files, Verdict)}
     whole = {name: files for name, files in by_name.items() if not isinstance(files, Verdict)}
+    whole |= known or {}
     for name, files in whole.items():
-        gallery.write_files(name, {ending: own for ending, own in files.items() if ending != SMALL}, folder)
+        gallery.write_files(name, files, folder)
     if errors:
         raise ValueError("; ".join(errors))
-    return {name: {"png": files[SMALL], "csv": files["csv"]} for name, files in whole.items()}
+    return whole
+
+
+def committed() -> dict[str, Files]:
+    """The committed figures that today's code has drawn, but for one that the commit chooses: it is to be drawn again.
+
+    None after a change of code, and beside papers of others.
+    """
+    try:
+        made = json.loads(_MADE_OF.read_text())
+        if made["code"] != _code() or outside.packages():
+            return {}
+        found = {name: _files(name) for name in made["figures"]}
+    except (OSError, ValueError, KeyError):  # there is none, or it is damaged
+        return {}
+    known = sorted(name for name, files in found.items() if _digest(files) == made["figures"][name])
+    chosen = known[int(commit(), 16) % len(known)] if known else ""
+    return {name: found[name] for name in known if name != chosen}
+
+
+def keep(figures: Mapping[str, Files], folder: Path) -> None:
+    """Say which code has drawn the figures in the folder, if these are the committed ones."""
+    if folder.resolve() == gallery.DRAWN and not outside.packages():
+        made = {"code": _code(), "figures": {name: _digest(files) for name, files in sorted(figures.items())}}
+        write(_MADE_OF, (json.dumps(made, indent=1) + "\n").encode())
+
+
+def _files(name: str) -> Files:
+    return {ending: path.read_bytes() for ending, path in gallery.files_in(gallery.DRAWN, name).items()}
+
+
+def _digest(files: Files) -> str:
+    return sha256(files["png"] + files["csv"]).hexdigest()[:16]
+
+
+@cache
+def _code() -> str:
+    """A digest of all code and of all records from which figures are made, and of the environment that is pinned."""
+    ours = sorted(path for name in _READ for end in ("py", "json") for path in (ROOT / name).rglob(f"*.{end}"))
+    read = [path for path in (*ours, ROOT / "constraints.txt") if path != _MADE_OF]
+    return sha256("\n".join(f"{p.relative_to(ROOT)} {digest(str(p))}" for p in read).encode()).hexdigest()[:16]
 
 
 def ready(chosen: Iterable[gallery.Picture], folder: Path, svg: bool = False) -> None:
@@ -79,4 +130,4 @@ def _task(paper: str, name: str, full: bool, svg: bool) -> Task:
     return Task("drawing figures", worker, "figure", drawn, (paper, name, full, svg), needs)
 
 
-__all__ = ["SMALL", "draw_all", "drawn", "ready", "tasks_of"]
+__all__ = ["committed", "draw_all", "drawn", "keep", "ready", "tasks_of"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from typing import Any, get_args
 import jinja2
 import sympy
 import xarray as xr
-from PIL import Image
 
 from bounds import papers
 from bounds.browser import LENGTHS, Curve, curves, javascript, sliders, tied
@@ -53,7 +51,6 @@ from theory.statement import (
 )
 
 _HERE = Path(__file__).parent
-_COLOURS = 128  # in a figure of the site
 SEVERITIES = get_args(Severity)
 _NO_RUN = {  # why no run is drawn beside a refuted bound, by the kind of evidence that refutes it
     "units": "Its two sides differ in dimension: no numbers are needed.",
@@ -177,16 +174,6 @@ def _templates() -> jinja2.Environment:
     made.filters["first_of"] = texts.first_of
     made.filters["breakable"] = breakable
     return made
-
-
-def smaller(figure: bytes) -> bytes:
-    """A figure's PNG file in few colours: a third of the size, without a visible loss."""
-    buffer = io.BytesIO()
-    with Image.open(io.BytesIO(figure)) as image:
-        # median cut, the default, loses the colours of small areas, such as those of a legend
-        few = image.convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-        few.save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
 
 
 @dataclass(frozen=True)

@@ -599,14 +599,14 @@ def _put(change: Change, asked: Sequence[tuple[Evidence, Verdict]]) -> Noticed:
 
 
 def _verdict(evidence: Evidence, changed: Statement, added: Sequence[str] = ()) -> Verdict | None:
-    """None if the evidence cannot read the changed claim: it has no number for a symbol, or the form is another kind.
+    """None if the evidence cannot read the changed claim: no number for a symbol, a division by 0, a form of another kind.
 
     added  what the verdict on the unchanged statement adds; a proof is then worth no more than that
     """
     more = tuple(one for one in added if one in additions(changed))
     try:
         found = evidence.check(replace(changed, assumes=(*changed.assumes, *more)), False)
-    except (ValueError, sympy.PolynomialError):
+    except (ValueError, ZeroDivisionError, sympy.PolynomialError):
         return None
     return replace(found, status=Status.CONDITIONAL) if added and found.status is Status.PROVED else found
 
