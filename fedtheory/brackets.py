@@ -10,13 +10,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from bounds import worst_cases
 from figures import files
 from theory import catalogue
 from theory.proofs import scenes
+from theory.proofs.scenes import Rounds
 from theory.proofs.tight import NotSolved, Programme, Unbounded, tight
+from theory.readings import additions
+from theory.statement import Statement, Status
 
 
 def needed(paper: str) -> Iterator[tuple[str, Programme]]:
@@ -24,13 +28,20 @@ def needed(paper: str) -> Iterator[tuple[str, Programme]]:
     rounds = worst_cases.rounds(paper)
     if rounds is None:
         return
-    for name in rounds.names:
-        statement = catalogue.find(f"{paper}.{name}")
+    for statement in (one for name in rounds.names for one in _read(catalogue.find(f"{paper}.{name}"), rounds)):
         for case in scenes.cases(statement, rounds):
             for term, search in scenes.searches(statement, case).items():
                 yield f"{statement.id}, {case.told}: {term}", search.above
                 if search.below is not search.above:
                     yield f"{statement.id}, {case.told}: {term}", search.below
+
+
+def _read(statement: Statement, rounds: Rounds) -> Iterator[Statement]:
+    """The statement as listed, and, if that is refuted, with all that the standard of charity reads into it."""
+    yield statement
+    added = additions(statement)
+    if added and scenes.check(rounds)(statement).status is Status.REFUTED:
+        yield replace(statement, assumes=(*statement.assumes, *added))
 
 
 def write(paper: str, progress: Any = None) -> None:

@@ -57,6 +57,8 @@ def judge(evidence: Evidence, statement: Statement, full: bool = False) -> Verdi
     needed = every
     for one in every:
         fewer = tuple(other for other in needed if other != one)
+        if not fewer:
+            continue  # as listed
         trial, trial_recording = read(fewer)
         if trial.status is best.status:
             needed, best, best_recording = fewer, trial, trial_recording
