@@ -125,6 +125,8 @@ def condition(relation: Relational) -> Condition:
 
     Raises ValueError for another sign, and for roots where a side may be negative.
     """
+    if relation in (sympy.true, sympy.false):  # by a definition of what it is about
+        return Condition(lambda known: int(relation == sympy.false), lambda known: 0, "<=")
     turned = relation if relation.rel_op in ("<=", "<", "==") else relation.reversed
     left, right, sign = turned.lhs, turned.rhs, turned.rel_op
     if sign not in ("<=", "<", "=="):
